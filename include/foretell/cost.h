@@ -1,0 +1,106 @@
+/* cost.h - exact arithmetic, no learning: work, parameters, bytes moved, and memory over time.
+ *
+ * MAC = one multiply and one add; FLOP = one floating-point (or integer) arithmetic operation, so a matrix product
+ * counts 2 FLOPs per MAC. Counts saturate at UINT64_MAX instead of wrapping. docs/cost.md states every rule. */
+#ifndef FORETELL_COST_H
+#define FORETELL_COST_H
+
+#include "foretell/graph.h"
+#include "foretell/kernel.h"
+
+typedef enum ft_mode { FT_INFER, FT_TRAIN } ft_mode;
+
+/* name, text */
+#define FT_OPTIMIZER_LIST(X)                                                                                           \
+    X(FT_SGD, "sgd")                                                                                                   \
+    X(FT_MOMENTUM, "momentum")                                                                                         \
+    X(FT_ADAM, "adam")                                                                                                 \
+    X(FT_ADAMW, "adamw")
+
+typedef enum ft_optimizer {
+#define FT_OPTIMIZER_ENUM(name, text) name,
+    FT_OPTIMIZER_LIST(FT_OPTIMIZER_ENUM)
+#undef FT_OPTIMIZER_ENUM
+} ft_optimizer;
+
+FT_API const char *ft_optimizer_name(ft_optimizer optimizer);
+FT_API bool ft_optimizer_parse(const char *text, ft_optimizer *optimizer);
+
+typedef struct ft_cost_options {
+    ft_mode mode;
+    ft_optimizer optimizer;
+    ft_dtype dtype;           /* floating-point tensors are held in this type; FT_DTYPE_UNKNOWN: as the file says */
+    bool is_mixed;            /* training: dtype for activations, float32 master weights beside them */
+    bool has_inplace;         /* an activation may overwrite its input when nobody else reads it */
+    uint64_t workspace_bytes; /* the most that an operator may take as scratch (im2col and the like), 0 = none */
+} ft_cost_options;
+
+/* Inference, momentum, types as in the file, in-place on, no workspace. */
+FT_API ft_cost_options ft_cost_options_default(void);
+
+typedef struct ft_work {
+    uint64_t macs;
+    uint64_t flops;
+    uint64_t read_bytes;
+    uint64_t write_bytes;
+} ft_work;
+
+typedef struct ft_op_cost {
+    ft_work forward;
+    ft_work backward_data;    /* gradients of the inputs; zero for inference */
+    ft_work backward_weights; /* gradients of the parameters; zero for inference */
+    uint64_t params;          /* trainable elements, each counted at the first operator that reads it */
+    uint64_t param_bytes;
+    uint64_t activation_elems; /* of its outputs */
+    bool is_estimated;         /* an operator nobody knows, or without shapes: cost from its bytes */
+} ft_op_cost;
+
+typedef struct ft_cost {
+    const ft_op_cost *ops; /* per operator of the graph */
+    uint32_t op_count;
+    ft_op_cost total;             /* sums of the above; is_estimated when any operator is */
+    ft_work optimizer;            /* one step over all parameters; zero for inference */
+    uint64_t buffers;             /* stored elements that are not trained: running statistics, tables */
+    uint64_t weight_bytes;        /* parameters and buffers as held in memory */
+    uint64_t stored_bytes;        /* weights on disk */
+    uint64_t conv_matmul_outputs; /* output elements of convolutions and matrix products, "activations" of the papers */
+    uint32_t estimated_ops;
+    double coverage_ratio;     /* share of FLOPs + bytes whose operators are known */
+    double coverage_ops_ratio; /* the same by count of operators */
+    void *owner;
+} ft_cost;
+
+FT_API ft_status ft_cost_compute(const ft_graph *bound, const ft_cost_options *options, ft_cost *cost, ft_error *error);
+FT_API void ft_cost_free(ft_cost *cost);
+
+/* The cost of a fused kernel: the work of its operators, without the bytes that stay inside it. */
+FT_API ft_op_cost ft_cost_kernel(const ft_graph *bound, const ft_cost *cost, const ft_kernels *kernels,
+                                 uint32_t kernel);
+
+/* FLOPs per byte moved; 0 when no byte moves. */
+FT_API double ft_work_intensity(const ft_work *work);
+
+/* --- Memory over time ---------------------------------------------------------------------------------------- */
+
+typedef enum ft_phase { FT_PHASE_FORWARD, FT_PHASE_BACKWARD, FT_PHASE_OPTIMIZER } ft_phase;
+
+typedef struct ft_memory {
+    uint64_t weight_bytes;
+    uint64_t gradient_bytes;
+    uint64_t optimizer_bytes;  /* moments and master weights */
+    uint64_t activation_bytes; /* alive at the peak */
+    uint64_t workspace_bytes;  /* alive at the peak */
+    uint64_t saved_bytes;      /* kept for backward, at the end of forward; 0 for inference */
+    uint64_t input_bytes;      /* part of activation_bytes */
+    uint64_t peak_bytes;       /* the highest point of the timeline; its parts add up to it */
+    uint32_t peak_op;          /* operator at which it occurs, FT_NONE for an empty graph */
+    ft_phase peak_phase;
+} ft_memory;
+
+/* One step of the timeline, for those who want the curve: called in order of time. */
+typedef void ft_memory_observer(void *user, ft_phase phase, uint32_t op, uint64_t live_bytes);
+
+FT_API ft_status ft_memory_plan(const ft_graph *bound, const ft_cost_options *options, ft_memory *memory,
+                                ft_memory_observer *observer, void *user, ft_error *error);
+
+#endif

@@ -1,0 +1,43 @@
+/* foretell.h - tells what a deep-learning model costs before anyone runs it.
+ *
+ *     #include <foretell/foretell.h>
+ *     #include <stdio.h>
+ *
+ *     int main(int argc, char **argv) {
+ *         ft_error error;
+ *         ft_graph *model = NULL, *bound = NULL;
+ *         ft_cost cost = {0};
+ *         ft_cost_options options = ft_cost_options_default();
+ *         ft_status status = ft_graph_read(argc > 1 ? argv[1] : "model.onnx", &model, &error);
+ *         if (!status) status = ft_graph_bind(model, &(ft_binding){.batch = 8}, &bound, &error);
+ *         if (!status) status = ft_cost_compute(bound, &options, &cost, &error);
+ *         if (status) fprintf(stderr, "%s\n", error.message);
+ *         else printf("%llu parameters, %llu MACs\n", (unsigned long long)cost.total.params,
+ *                     (unsigned long long)cost.total.forward.macs);
+ *         ft_cost_free(&cost);
+ *         ft_graph_free(bound);
+ *         ft_graph_free(model);
+ *         return (int)status;
+ *     }
+ *
+ * Build it with: cc example.c $(pkg-config --cflags --libs foretell)
+ *
+ * Rules that hold everywhere: functions return ft_status and write results only on success; what a const getter
+ * returns lives as long as its handle; free functions accept NULL; units are in the names; the library prints
+ * nothing and keeps no global state that a caller could see. */
+#ifndef FORETELL_FORETELL_H
+#define FORETELL_FORETELL_H
+
+#include "foretell/cost.h"
+#include "foretell/graph.h"
+#include "foretell/inspect.h"
+#include "foretell/kernel.h"
+#include "foretell/status.h"
+
+#define FT_VERSION_MAJOR 0
+#define FT_VERSION_MINOR 1
+#define FT_VERSION_PATCH 0
+
+FT_API const char *ft_version_string(void);
+
+#endif

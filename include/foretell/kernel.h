@@ -1,0 +1,39 @@
+/* kernel.h - what a device really launches: operators fused into kernels by the rules of a runtime.
+ *
+ * Rules are data: a small JSON file per runtime (rules/, docs/fusion.md). The ones in the box are compiled in;
+ * ft_rules_open also takes the path of a file of the user's own. */
+#ifndef FORETELL_KERNEL_H
+#define FORETELL_KERNEL_H
+
+#include "foretell/graph.h"
+
+typedef struct ft_rules ft_rules;
+
+/* `name`: "tflite-cpu", "tflite-gpu", "openvino-vpu", "torch-eager", "torch-compile", or a path with a '/' or ".json".
+ */
+FT_API ft_status ft_rules_open(const char *name, ft_rules **rules, ft_error *error);
+FT_API const char *ft_rules_name(const ft_rules *rules);
+FT_API void ft_rules_free(ft_rules *rules);
+/* The rule sets in the box: count, name and one line of description. */
+FT_API uint32_t ft_rules_count(void);
+FT_API const char *ft_rules_name_at(uint32_t index);
+FT_API const char *ft_rules_text_at(uint32_t index);
+
+typedef struct ft_kernel {
+    const char *type;    /* "conv-bn-relu", "hswish", "dwconv-bn" */
+    const uint32_t *ops; /* operators of the graph, ascending; the first one gives the kernel its shape */
+    uint32_t op_count;
+} ft_kernel;
+
+typedef struct ft_kernels {
+    const ft_kernel *items; /* ordered by their first operator's place in the graph */
+    uint32_t count;
+    const uint32_t *kernel_of_op; /* per operator of the graph; FT_NONE for folded operators */
+    void *owner;
+} ft_kernels;
+
+/* Every operator that is not folded is in exactly one kernel. */
+FT_API ft_status ft_graph_fuse(const ft_graph *bound, const ft_rules *rules, ft_kernels *kernels, ft_error *error);
+FT_API void ft_kernels_free(ft_kernels *kernels);
+
+#endif

@@ -1,0 +1,98 @@
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+
+struct arena_chunk {
+    arena_chunk *next;
+    size_t size; /* of the data behind the header */
+    size_t used;
+};
+
+enum { FIRST_CHUNK = 16 * 1024, LARGEST_CHUNK = 1024 * 1024, ALIGN = alignof(max_align_t) };
+#define HEADER ((sizeof(arena_chunk) + ALIGN - 1) / ALIGN * ALIGN)
+
+void arena_init(arena *a, uint64_t limit) {
+    *a = (arena){.limit = limit};
+}
+
+void arena_free(arena *a) {
+    for (arena_chunk *chunk = a->chunks, *next; chunk != NULL; chunk = next) {
+        next = chunk->next;
+        free(chunk);
+    }
+    *a = (arena){.limit = a->limit};
+}
+
+/* Chunks double, so that small graphs stay small and large ones need few calls. */
+static arena_chunk *add_chunk(arena *a, size_t need) {
+    size_t size = a->chunks == NULL ? FIRST_CHUNK : a->chunks->size * 2;
+    if (size > LARGEST_CHUNK) size = LARGEST_CHUNK;
+    if (size < need) size = need;
+    if (size > SIZE_MAX - HEADER || a->used + size + HEADER > a->limit) {
+        size = need;
+        if (size > SIZE_MAX - HEADER || a->used + size + HEADER > a->limit) return NULL;
+    }
+    arena_chunk *chunk = calloc(1, HEADER + size);
+    if (chunk == NULL) return NULL;
+    chunk->size = size;
+    a->used += size + HEADER;
+    /* A block that fills a chunk alone goes behind the current one, whose rest stays in use. */
+    if (a->chunks != NULL && need > LARGEST_CHUNK / 4 && size == need) {
+        chunk->next = a->chunks->next;
+        a->chunks->next = chunk;
+    } else {
+        chunk->next = a->chunks;
+        a->chunks = chunk;
+    }
+    return chunk;
+}
+
+void *arena_alloc(arena *a, size_t size) {
+    if (size > SIZE_MAX - ALIGN) return NULL;
+    size = (size + ALIGN - 1) / ALIGN * ALIGN;
+    arena_chunk *chunk = a->chunks;
+    if (chunk == NULL || chunk->size - chunk->used < size) {
+        chunk = add_chunk(a, size);
+        if (chunk == NULL) return NULL;
+    }
+    char *block = (char *)chunk + HEADER + chunk->used;
+    chunk->used += size;
+    return block;
+}
+
+void *arena_array(arena *a, size_t count, size_t size) {
+    size_t bytes;
+    if (!num_mul_size(count, size, &bytes)) return NULL;
+    return arena_alloc(a, bytes);
+}
+
+void *arena_copy(arena *a, const void *bytes, size_t size) {
+    void *copy = arena_alloc(a, size);
+    if (copy != NULL && size > 0) memcpy(copy, bytes, size);
+    return copy;
+}
+
+char *arena_string(arena *a, const char *bytes, size_t length) {
+    if (length == SIZE_MAX) return NULL;
+    char *copy = arena_alloc(a, length + 1); /* zeroed: the terminator is there */
+    if (copy != NULL && length > 0) memcpy(copy, bytes, length);
+    return copy;
+}
+
+char *arena_format(arena *a, const char *format, ...) {
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    char *text = length < 0 ? NULL : arena_alloc(a, (size_t)length + 1);
+    if (text != NULL) vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    return text;
+}

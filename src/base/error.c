@@ -1,0 +1,61 @@
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void clean(char *text) {
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c < 0x20 || c == 0x7f) *text = '?';
+    }
+}
+
+ft_status ft_fail(ft_error *error, ft_status status, const char *format, ...) {
+    if (error == NULL) return status;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error->message, sizeof error->message, format, args);
+    va_end(args);
+    clean(error->message);
+    error->status = status;
+    return status;
+}
+
+ft_status ft_fail_prefix(ft_error *error, ft_status status, const char *format, ...) {
+    if (error == NULL) return status;
+    char rest[sizeof error->message];
+    memcpy(rest, error->message, sizeof rest);
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(error->message, sizeof error->message, format, args);
+    va_end(args);
+    if (length < 0) length = 0;
+    if ((size_t)length < sizeof error->message)
+        snprintf(error->message + length, sizeof error->message - (size_t)length, ": %s", rest);
+    clean(error->message);
+    error->status = status;
+    return status;
+}
+
+const char *ft_status_name(ft_status status) {
+    switch (status) {
+#define NAME(name, value, text)                                                                                        \
+    case name:                                                                                                         \
+        return #name;
+        FT_STATUS_LIST(NAME)
+#undef NAME
+    }
+    return "unknown status";
+}
+
+const char *ft_status_text(ft_status status) {
+    switch (status) {
+#define TEXT(name, value, text)                                                                                        \
+    case name:                                                                                                         \
+        return text;
+        FT_STATUS_LIST(TEXT)
+#undef TEXT
+    }
+    return "unknown status";
+}

@@ -1,0 +1,22 @@
+/* error.h - the two macros with which every function of the library fails. */
+#ifndef BASE_ERROR_H
+#define BASE_ERROR_H
+
+#include "foretell/status.h"
+
+/* Fills `error` (which may be NULL) and returns `status`. A message longer than the buffer is cut; control
+ * characters, which names from a hostile file may hold, become '?'. */
+ft_status ft_fail(ft_error *error, ft_status status, const char *format, ...) FT_PRINTF(3, 4);
+
+/* Puts "prefix: " before the message of a failure, and returns its status. */
+ft_status ft_fail_prefix(ft_error *error, ft_status status, const char *format, ...) FT_PRINTF(3, 4);
+
+#define FT_TRY(call)                                                                                                   \
+    do {                                                                                                               \
+        ft_status try_status = (call);                                                                                 \
+        if (try_status != FT_OK) return try_status;                                                                    \
+    } while (0)
+
+#define FT_NOMEM(error) ft_fail((error), FT_ERR_NOMEM, "out of memory, or over the limit for one model")
+
+#endif

@@ -1,0 +1,140 @@
+#include "base/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/error.h"
+
+/* Grows by doubling; the size a gzip file claims for itself is only a hint, and no reason to allocate. */
+static bool grow(uint8_t **bytes, size_t *capacity, uint64_t limit) {
+    if (*capacity >= limit) return false;
+    size_t larger = *capacity == 0 ? 64 * 1024 : *capacity * 2;
+    if (larger > limit) larger = (size_t)limit;
+    uint8_t *moved = realloc(*bytes, larger);
+    if (moved == NULL) return false;
+    *bytes = moved;
+    *capacity = larger;
+    return true;
+}
+
+/* The last four bytes of a gzip file hold its unpacked size: believed up to the ratio deflate can reach. */
+static size_t first_guess(const uint8_t *bytes, size_t size, uint64_t limit) {
+    const uint8_t *end = bytes + size - 4;
+    uint64_t claimed = end[0] | (uint64_t)end[1] << 8 | (uint64_t)end[2] << 16 | (uint64_t)end[3] << 24;
+    uint64_t most = (uint64_t)size * 64;
+    if (claimed > most) claimed = most;
+    if (claimed > limit) claimed = limit;
+    return (size_t)claimed;
+}
+
+static ft_status gunzip(const uint8_t *bytes, size_t size, const char *name, uint64_t limit, input *in,
+                        ft_error *error) {
+    z_stream stream = {.next_in = (Bytef *)(uintptr_t)bytes};
+    if (inflateInit2(&stream, 15 + 16) != Z_OK) return FT_NOMEM(error);
+    size_t capacity = first_guess(bytes, size, limit), length = 0, left = size;
+    uint8_t *out = capacity > 0 ? malloc(capacity) : NULL;
+    if (out == NULL) capacity = 0;
+    ft_status status = FT_OK;
+    for (;;) {
+        if (stream.avail_in == 0) {
+            stream.avail_in = left > UINT_MAX ? UINT_MAX : (uInt)left;
+            left -= stream.avail_in;
+        }
+        uint8_t spill[1]; /* tells "exactly full" from "more to come" without growing */
+        bool is_full = length == capacity;
+        size_t room = is_full ? sizeof spill : capacity - length;
+        stream.next_out = is_full ? spill : out + length;
+        stream.avail_out = room > UINT_MAX ? UINT_MAX : (uInt)room;
+        uInt before = stream.avail_out;
+        int result = inflate(&stream, Z_NO_FLUSH);
+        size_t made = before - stream.avail_out;
+        if (made > 0 && is_full) {
+            if (!grow(&out, &capacity, limit)) {
+                status = capacity >= limit ? ft_fail(error, FT_ERR_LIMIT, "%s: unpacks to more than %llu bytes", name,
+                                                     (unsigned long long)limit)
+                                           : FT_NOMEM(error);
+                break;
+            }
+            out[length] = spill[0];
+        }
+        length += made;
+        if (result == Z_STREAM_END) {
+            if (stream.avail_in == 0 && left == 0) break;
+            if (stream.avail_in > 0 && *stream.next_in != 0x1f) break; /* padding after the last member */
+            if (inflateReset(&stream) == Z_OK) continue;
+            result = Z_DATA_ERROR;
+        }
+        if (result == Z_MEM_ERROR) {
+            status = FT_NOMEM(error);
+            break;
+        }
+        if (result != Z_OK || (made == 0 && stream.avail_in == 0 && left == 0)) {
+            status = ft_fail(error, FT_ERR_DAMAGED, "%s: damaged or truncated gzip data after %llu bytes", name,
+                             (unsigned long long)length);
+            break;
+        }
+    }
+    inflateEnd(&stream);
+    if (status != FT_OK) {
+        free(out);
+        return status;
+    }
+    in->unpacked = out;
+    in->bytes = out;
+    in->size = length;
+    return FT_OK;
+}
+
+static bool is_gzip(const uint8_t *bytes, size_t size) {
+    return size >= 18 && bytes[0] == 0x1f && bytes[1] == 0x8b && bytes[2] == 8;
+}
+
+ft_status input_from_memory(const void *bytes, size_t size, const char *name, uint64_t limit, input *in,
+                            ft_error *error) {
+    *in = (input){.bytes = bytes, .size = size};
+    if (!is_gzip(bytes, size)) return FT_OK;
+    return gunzip(bytes, size, name, limit, in, error);
+}
+
+static ft_status map_file(int file, const char *path, input *in, ft_error *error) {
+    struct stat info;
+    if (fstat(file, &info) != 0) return ft_fail(error, FT_ERR_IO, "%s: %s", path, strerror(errno));
+    if (S_ISDIR(info.st_mode)) return ft_fail(error, FT_ERR_IO, "%s: is a folder, not a model file", path);
+    if (!S_ISREG(info.st_mode)) return ft_fail(error, FT_ERR_IO, "%s: is not a regular file", path);
+    if (info.st_size == 0) return ft_fail(error, FT_ERR_FORMAT, "%s: is empty", path);
+    in->mapping_size = (size_t)info.st_size;
+    void *mapping = mmap(NULL, in->mapping_size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (mapping == MAP_FAILED) return ft_fail(error, FT_ERR_IO, "%s: cannot map: %s", path, strerror(errno));
+    in->mapping = mapping;
+    in->bytes = mapping;
+    in->size = in->mapping_size;
+    return FT_OK;
+}
+
+ft_status input_open(const char *path, uint64_t limit, input *in, ft_error *error) {
+    *in = (input){0};
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0) return ft_fail(error, FT_ERR_IO, "%s: %s", path, strerror(errno));
+    ft_status status = map_file(file, path, in, error);
+    close(file);
+    if (status == FT_OK && is_gzip(in->bytes, in->size)) {
+        status = gunzip(in->bytes, in->size, path, limit, in, error);
+        munmap(in->mapping, in->mapping_size); /* the packed bytes have served */
+        in->mapping = NULL;
+    }
+    if (status != FT_OK) input_close(in);
+    return status;
+}
+
+void input_close(input *in) {
+    if (in->mapping != NULL) munmap(in->mapping, in->mapping_size);
+    free(in->unpacked);
+    *in = (input){0};
+}

@@ -1,0 +1,30 @@
+/* map.h - from strings to numbers: open addressing, keys borrowed, memory from an arena.
+ *
+ * Old tables stay in the arena when the map grows; as it doubles, they add up to less than the last one. */
+#ifndef BASE_MAP_H
+#define BASE_MAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+
+typedef struct map_slot {
+    const char *key; /* NULL: free */
+    uint32_t hash;
+    uint32_t value;
+} map_slot;
+
+typedef struct map {
+    arena *memory;
+    map_slot *slots;
+    uint32_t capacity; /* a power of two, or 0 */
+    uint32_t count;
+} map;
+
+void map_init(map *m, arena *memory);
+/* Sets or replaces. `key` must outlive the map. False when out of memory. */
+bool map_set(map *m, const char *key, uint32_t value);
+bool map_get(const map *m, const char *key, uint32_t *value);
+
+#endif

@@ -1,0 +1,90 @@
+/* dtype.c - element types and the names of enumerations. */
+#include <string.h>
+
+#include "foretell/foretell.h"
+
+static const struct {
+    const char *name;
+    unsigned bits;
+    bool is_float;
+} dtypes[] = {
+#define ROW(id, text, bits, is_float) [id] = {text, bits, is_float},
+    FT_DTYPE_LIST(ROW)
+#undef ROW
+};
+
+enum { DTYPE_COUNT = sizeof dtypes / sizeof dtypes[0] };
+
+const char *ft_dtype_name(ft_dtype dtype) {
+    return (unsigned)dtype < DTYPE_COUNT ? dtypes[dtype].name : "unknown";
+}
+
+unsigned ft_dtype_bits(ft_dtype dtype) {
+    return (unsigned)dtype < DTYPE_COUNT ? dtypes[dtype].bits : 32;
+}
+
+bool ft_dtype_is_float(ft_dtype dtype) {
+    return (unsigned)dtype < DTYPE_COUNT && dtypes[dtype].is_float;
+}
+
+bool ft_dtype_parse(const char *text, ft_dtype *dtype) {
+    static const struct {
+        const char *text;
+        ft_dtype dtype;
+    } shorts[] = {
+        {"fp32", FT_FLOAT32}, {"float", FT_FLOAT32}, {"f32", FT_FLOAT32},  {"fp16", FT_FLOAT16},   {"half", FT_FLOAT16},
+        {"f16", FT_FLOAT16},  {"bf16", FT_BFLOAT16}, {"fp64", FT_FLOAT64}, {"double", FT_FLOAT64}, {"fp8", FT_FLOAT8},
+        {"i8", FT_INT8},      {"u8", FT_UINT8},      {"i4", FT_INT4},      {"u4", FT_UINT4},
+    };
+    for (unsigned i = 1; i < DTYPE_COUNT; i++) {
+        if (strcmp(text, dtypes[i].name) == 0) {
+            *dtype = (ft_dtype)i;
+            return true;
+        }
+    }
+    for (unsigned i = 0; i < sizeof shorts / sizeof shorts[0]; i++) {
+        if (strcmp(text, shorts[i].text) == 0) {
+            *dtype = shorts[i].dtype;
+            return true;
+        }
+    }
+    return false;
+}
+
+static const struct {
+    const char *name;
+    const char *text;
+} formats[] = {
+    [FT_FORMAT_UNKNOWN] = {"unknown", "not a format that foretell knows"},
+    [FT_FORMAT_ONNX] = {"onnx", "ONNX model (protobuf), weights inside or beside it"},
+    [FT_FORMAT_TFLITE] = {"tflite", "TensorFlow Lite model (FlatBuffers)"},
+    [FT_FORMAT_CG] = {"cg", "CG data set: a folder of models.csv, nodes.csv and edges.csv"},
+    [FT_FORMAT_NNMETER] = {"nnmeter", "nn-Meter intermediate representation (JSON)"},
+    [FT_FORMAT_PERFSEER] = {"perfseer", "PerfSeer / GAPP graph (pickled networkx DiGraph)"},
+};
+
+const char *ft_format_name(ft_format format) {
+    return (unsigned)format < sizeof formats / sizeof formats[0] ? formats[format].name : "unknown";
+}
+
+const char *ft_format_text(ft_format format) {
+    return (unsigned)format < sizeof formats / sizeof formats[0] ? formats[format].text : "unknown";
+}
+
+const char *ft_op_class_name(ft_op_class op_class) {
+    switch (op_class) {
+#define NAME(id, text)                                                                                                 \
+    case id:                                                                                                           \
+        return text;
+        FT_OP_CLASS_LIST(NAME)
+#undef NAME
+    }
+    return "unknown";
+}
+
+#define TEXT_(x) #x
+#define TEXT(x)  TEXT_(x)
+
+const char *ft_version_string(void) {
+    return TEXT(FT_VERSION_MAJOR) "." TEXT(FT_VERSION_MINOR) "." TEXT(FT_VERSION_PATCH);
+}

@@ -1,0 +1,557 @@
+/* graph.c - building a graph, finishing it, and looking at it. */
+#include "graph/graph.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "graph/opdef.h"
+
+/* --- Building ------------------------------------------------------------------------------------------------ */
+
+ft_status graph_new(ft_format format, ft_layout layout, const char *name, ft_graph **graph, ft_error *error) {
+    ft_graph *g = calloc(1, sizeof *g);
+    if (g == NULL) return FT_NOMEM(error);
+    arena_init(&g->memory, FT_MAX_GRAPH_BYTES);
+    g->format = format;
+    g->layout = layout;
+    g->name = arena_string(&g->memory, name, strlen(name));
+    uint32_t top;
+    graph_loop whole = {.trip_tensor = FT_NONE, .scan_tensor = FT_NONE, .trips = 1};
+    if (g->name == NULL || graph_add_loop(g, &whole, &top, error) != FT_OK) {
+        ft_graph_free(g);
+        return FT_NOMEM(error);
+    }
+    *graph = g;
+    return FT_OK;
+}
+
+void ft_graph_free(ft_graph *graph) {
+    if (graph == NULL) return;
+    arena_free(&graph->memory);
+    free(graph);
+}
+
+/* Makes room for one more item. The old array stays in the arena: doubling keeps that below the size of the new. */
+static bool make_room(arena *memory, void **items, uint32_t count, uint32_t *capacity, size_t size) {
+    if (count < *capacity) return true;
+    uint32_t larger = *capacity == 0 ? 16 : *capacity * 2;
+    void *moved = larger > *capacity ? arena_array(memory, larger, size) : NULL;
+    if (moved == NULL) return false;
+    if (count > 0) memcpy(moved, *items, count * size);
+    *items = moved;
+    *capacity = larger;
+    return true;
+}
+
+#define MAKE_ROOM(g, items, count, capacity)                                                                           \
+    make_room(&(g)->memory, (void **)&(g)->items, (g)->count, &(g)->capacity, sizeof *(g)->items)
+
+static ft_status check_shape(const ft_graph *graph, const ft_tensor *t, ft_error *error) {
+    if (t->rank > FT_MAX_RANK || t->rank < -1)
+        return ft_fail(error, FT_ERR_LIMIT, "tensor '%s' has %d dimensions; at most %d are supported", t->name, t->rank,
+                       FT_MAX_RANK);
+    bool has_all = true;
+    for (int32_t i = 0; i < t->rank; i++) {
+        int64_t dim = t->dims[i];
+        if (dim > FT_MAX_DIM)
+            return ft_fail(error, FT_ERR_LIMIT, "tensor '%s': dimension %d is %lld, more than 2^40", t->name, i,
+                           (long long)dim);
+        if (dim < 0 && dim != FT_DIM_UNKNOWN && -1 - dim >= (int64_t)graph->symbol_count)
+            return ft_fail(error, FT_ERR_GRAPH, "tensor '%s': dimension %d is negative (%lld)", t->name, i,
+                           (long long)dim);
+        if (dim <= 0) has_all = false;
+    }
+    if (has_all && t->rank > 0 && shape_elems(t->dims, t->rank) == 0)
+        return ft_fail(error, FT_ERR_LIMIT, "tensor '%s' has more than 2^46 elements", t->name);
+    return FT_OK;
+}
+
+ft_status graph_add_tensor(ft_graph *graph, const ft_tensor *spec, uint32_t *index, ft_error *error) {
+    FT_TRY(check_shape(graph, spec, error));
+    if (!MAKE_ROOM(graph, tensors, tensor_count, tensor_capacity)) return FT_NOMEM(error);
+    ft_tensor *t = &graph->tensors[graph->tensor_count];
+    *t = *spec;
+    t->name = arena_string(&graph->memory, spec->name, strlen(spec->name));
+    if (t->name == NULL) return FT_NOMEM(error);
+    t->producer = FT_NONE;
+    t->use_count = 0;
+    t->uses = NULL;
+    *index = graph->tensor_count++;
+    return FT_OK;
+}
+
+static ft_status check_indexes(const ft_graph *graph, const ft_op *op, const uint32_t *list, uint32_t count,
+                               const char *what, ft_error *error) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (list[i] != FT_NONE && list[i] >= graph->tensor_count)
+            return ft_fail(error, FT_ERR_GRAPH, "operator '%s' (%s): %s %u names a tensor that does not exist",
+                           op->name, op->type, what, i);
+    }
+    return FT_OK;
+}
+
+ft_status graph_add_op(ft_graph *graph, const ft_op *spec, ft_error *error) {
+    FT_TRY(check_indexes(graph, spec, spec->inputs, spec->input_count, "input", error));
+    FT_TRY(check_indexes(graph, spec, spec->outputs, spec->output_count, "output", error));
+    if (graph->op_count >= FT_MAX_OPS)
+        return ft_fail(error, FT_ERR_LIMIT, "more than %d operators, with sub-graphs and functions inlined",
+                       FT_MAX_OPS);
+    if (!MAKE_ROOM(graph, ops, op_count, op_capacity)) return FT_NOMEM(error);
+    ft_op *op = &graph->ops[graph->op_count];
+    *op = *spec;
+    op->name = arena_string(&graph->memory, spec->name, strlen(spec->name));
+    op->type = arena_string(&graph->memory, spec->type, strlen(spec->type));
+    op->inputs = arena_copy(&graph->memory, spec->inputs, spec->input_count * sizeof *spec->inputs);
+    op->outputs = arena_copy(&graph->memory, spec->outputs, spec->output_count * sizeof *spec->outputs);
+    if (op->name == NULL || op->type == NULL || op->inputs == NULL || op->outputs == NULL) return FT_NOMEM(error);
+    if (op->def == NULL) op->def = opdef_find(graph->format, op->type);
+    if (op->def == NULL) op->def = ft_opdef_unknown();
+    op->repeats = 1;
+    graph->op_count++;
+    return FT_OK;
+}
+
+static ft_status list_add(ft_graph *graph, index_list *list, uint32_t item, ft_error *error) {
+    if (!make_room(&graph->memory, (void **)&list->items, list->count, &list->capacity, sizeof *list->items))
+        return FT_NOMEM(error);
+    list->items[list->count++] = item;
+    return FT_OK;
+}
+
+ft_status graph_add_input(ft_graph *graph, uint32_t tensor, ft_error *error) {
+    if (tensor >= graph->tensor_count) return ft_fail(error, FT_ERR_GRAPH, "a graph input does not exist");
+    graph->tensors[tensor].role = FT_INPUT;
+    return list_add(graph, &graph->inputs, tensor, error);
+}
+
+ft_status graph_add_output(ft_graph *graph, uint32_t tensor, ft_error *error) {
+    if (tensor >= graph->tensor_count) return ft_fail(error, FT_ERR_GRAPH, "a graph output does not exist");
+    graph->tensors[tensor].is_output = true;
+    return list_add(graph, &graph->outputs, tensor, error);
+}
+
+ft_status graph_add_loop(ft_graph *graph, const graph_loop *loop, uint32_t *index, ft_error *error) {
+    if (!MAKE_ROOM(graph, loops, loop_count, loop_capacity)) return FT_NOMEM(error);
+    graph->loops[graph->loop_count] = *loop;
+    *index = graph->loop_count++;
+    return FT_OK;
+}
+
+ft_status graph_set_meta(ft_graph *graph, const char *key, const char *value, ft_error *error) {
+    if (!MAKE_ROOM(graph, meta, meta_count, meta_capacity)) return FT_NOMEM(error);
+    graph_meta *m = &graph->meta[graph->meta_count];
+    m->key = arena_string(&graph->memory, key, strlen(key));
+    m->value = arena_string(&graph->memory, value, strlen(value));
+    if (m->key == NULL || m->value == NULL) return FT_NOMEM(error);
+    graph->meta_count++;
+    return FT_OK;
+}
+
+ft_status graph_symbol(ft_graph *graph, const char *name, int64_t *dim, ft_error *error) {
+    *dim = FT_DIM_UNKNOWN;
+    if (name[0] == '\0') return FT_OK;
+    for (uint32_t i = 0; i < graph->symbol_count; i++) {
+        if (strcmp(graph->symbols[i], name) == 0) {
+            *dim = -1 - (int64_t)i;
+            return FT_OK;
+        }
+    }
+    /* The search is linear: real files have a handful of names, and hostile ones are stopped here. */
+    if (graph->symbol_count >= 1024)
+        return ft_fail(error, FT_ERR_LIMIT, "more than 1024 different symbolic dimensions");
+    if (!MAKE_ROOM(graph, symbols, symbol_count, symbol_capacity)) return FT_NOMEM(error);
+    const char *copy = arena_string(&graph->memory, name, strlen(name));
+    if (copy == NULL) return FT_NOMEM(error);
+    graph->symbols[graph->symbol_count] = copy;
+    *dim = -1 - (int64_t)graph->symbol_count++;
+    return FT_OK;
+}
+
+static ft_value *new_value(ft_graph *graph, int64_t count, void **elements) {
+    if (count < 0 || count > FT_FOLD_MAX_ELEMS) return NULL;
+    ft_value *value = ARENA_NEW(&graph->memory, ft_value);
+    *elements = arena_array(&graph->memory, (size_t)count, sizeof(int64_t));
+    if (value == NULL || *elements == NULL) return NULL;
+    value->count = count;
+    return value;
+}
+
+ft_value *graph_value_ints(ft_graph *graph, int64_t count, int64_t **ints) {
+    void *elements;
+    ft_value *value = new_value(graph, count, &elements);
+    if (value != NULL) value->ints = *ints = elements;
+    return value;
+}
+
+ft_value *graph_value_floats(ft_graph *graph, int64_t count, double **floats) {
+    void *elements;
+    ft_value *value = new_value(graph, count, &elements);
+    if (value != NULL) value->floats = *floats = elements;
+    return value;
+}
+
+static ft_status new_attr(ft_graph *graph, ft_attr *attr, const char *name, ft_attr_kind kind, ft_error *error) {
+    *attr = (ft_attr){.kind = kind, .name = arena_string(&graph->memory, name, strlen(name))};
+    return attr->name != NULL ? FT_OK : FT_NOMEM(error);
+}
+
+ft_status graph_attr_int(ft_graph *graph, ft_attr *attr, const char *name, int64_t value, ft_error *error) {
+    FT_TRY(new_attr(graph, attr, name, FT_ATTR_INT, error));
+    attr->i = value;
+    return FT_OK;
+}
+
+ft_status graph_attr_float(ft_graph *graph, ft_attr *attr, const char *name, double value, ft_error *error) {
+    FT_TRY(new_attr(graph, attr, name, FT_ATTR_FLOAT, error));
+    attr->f = value;
+    return FT_OK;
+}
+
+ft_status graph_attr_string(ft_graph *graph, ft_attr *attr, const char *name, const char *value, ft_error *error) {
+    FT_TRY(new_attr(graph, attr, name, FT_ATTR_STRING, error));
+    attr->s = arena_string(&graph->memory, value, strlen(value));
+    return attr->s != NULL ? FT_OK : FT_NOMEM(error);
+}
+
+static ft_status attr_list(ft_graph *graph, ft_attr *attr, const void *values, size_t count, const void **copy,
+                           ft_error *error) {
+    if (count > FT_FOLD_MAX_ELEMS)
+        return ft_fail(error, FT_ERR_LIMIT, "attribute '%s' has more than %d elements", attr->name, FT_FOLD_MAX_ELEMS);
+    attr->count = (uint32_t)count;
+    *copy = arena_copy(&graph->memory, values, count * sizeof(int64_t));
+    return *copy != NULL ? FT_OK : FT_NOMEM(error);
+}
+
+ft_status graph_attr_ints(ft_graph *graph, ft_attr *attr, const char *name, const int64_t *values, size_t count,
+                          ft_error *error) {
+    FT_TRY(new_attr(graph, attr, name, FT_ATTR_INTS, error));
+    return attr_list(graph, attr, values, count, (const void **)&attr->ints, error);
+}
+
+ft_status graph_attr_floats(ft_graph *graph, ft_attr *attr, const char *name, const double *values, size_t count,
+                            ft_error *error) {
+    FT_TRY(new_attr(graph, attr, name, FT_ATTR_FLOATS, error));
+    return attr_list(graph, attr, values, count, (const void **)&attr->floats, error);
+}
+
+/* --- Finishing ----------------------------------------------------------------------------------------------- */
+
+static ft_status find_producers(ft_graph *graph, ft_error *error) {
+    for (uint32_t i = 0; i < graph->op_count; i++) {
+        const ft_op *op = &graph->ops[i];
+        for (uint32_t k = 0; k < op->output_count; k++) {
+            if (op->outputs[k] == FT_NONE) continue;
+            ft_tensor *t = &graph->tensors[op->outputs[k]];
+            if (t->producer != FT_NONE)
+                return ft_fail(error, FT_ERR_GRAPH, "tensor '%s' is made twice, by '%s' and by '%s' (%s)", t->name,
+                               graph->ops[t->producer].name, op->name, op->type);
+            if (t->role == FT_INPUT || t->role == FT_CONSTANT)
+                return ft_fail(error, FT_ERR_GRAPH, "operator '%s' (%s) makes tensor '%s', which is %s", op->name,
+                               op->type, t->name, t->role == FT_INPUT ? "a graph input" : "a stored constant");
+            t->producer = i;
+        }
+    }
+    for (uint32_t i = 0; i < graph->op_count; i++) {
+        const ft_op *op = &graph->ops[i];
+        for (uint32_t k = 0; k < op->input_count; k++) {
+            const ft_tensor *t = op_input(graph, op, k);
+            if (t != NULL && t->role == FT_ACTIVATION && t->producer == FT_NONE)
+                return ft_fail(error, FT_ERR_GRAPH,
+                               "operator '%s' (%s) reads tensor '%s', which no operator makes and no file stores",
+                               op->name, op->type, t->name);
+        }
+    }
+    for (uint32_t i = 0; i < graph->outputs.count; i++) {
+        const ft_tensor *t = &graph->tensors[graph->outputs.items[i]];
+        if (t->role == FT_ACTIVATION && t->producer == FT_NONE)
+            return ft_fail(error, FT_ERR_GRAPH, "graph output '%s' is made by no operator", t->name);
+    }
+    return FT_OK;
+}
+
+/* Who reads each tensor, as one flat list with a piece per tensor. */
+static ft_status find_uses(ft_graph *graph, ft_error *error) {
+    size_t total = 0;
+    for (uint32_t i = 0; i < graph->op_count; i++) {
+        const ft_op *op = &graph->ops[i];
+        for (uint32_t k = 0; k < op->input_count; k++) {
+            if (op->inputs[k] == FT_NONE) continue;
+            graph->tensors[op->inputs[k]].use_count++;
+            total++;
+        }
+    }
+    uint32_t *uses = ARENA_ARRAY(&graph->memory, uint32_t, total);
+    if (uses == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        graph->tensors[i].uses = uses;
+        uses += graph->tensors[i].use_count;
+        graph->tensors[i].use_count = 0;
+    }
+    for (uint32_t i = 0; i < graph->op_count; i++) {
+        const ft_op *op = &graph->ops[i];
+        for (uint32_t k = 0; k < op->input_count; k++) {
+            if (op->inputs[k] == FT_NONE) continue;
+            ft_tensor *t = &graph->tensors[op->inputs[k]];
+            ((uint32_t *)(uintptr_t)t->uses)[t->use_count++] = i;
+        }
+    }
+    return FT_OK;
+}
+
+static bool is_sorted(const ft_graph *graph) {
+    for (uint32_t i = 0; i < graph->op_count; i++) {
+        const ft_op *op = &graph->ops[i];
+        for (uint32_t k = 0; k < op->input_count; k++) {
+            const ft_tensor *t = op_input(graph, op, k);
+            if (t != NULL && t->producer != FT_NONE && t->producer >= i) return false;
+        }
+    }
+    return true;
+}
+
+typedef struct op_heap {
+    uint32_t *items;
+    uint32_t count;
+} op_heap;
+
+static void heap_push(op_heap *heap, uint32_t item) {
+    uint32_t i = heap->count++;
+    for (; i > 0 && heap->items[(i - 1) / 2] > item; i = (i - 1) / 2) heap->items[i] = heap->items[(i - 1) / 2];
+    heap->items[i] = item;
+}
+
+static uint32_t heap_pop(op_heap *heap) {
+    uint32_t top = heap->items[0], last = heap->items[--heap->count], i = 0;
+    for (;;) {
+        uint32_t child = 2 * i + 1;
+        if (child >= heap->count) break;
+        if (child + 1 < heap->count && heap->items[child + 1] < heap->items[child]) child++;
+        if (heap->items[child] >= last) break;
+        heap->items[i] = heap->items[child];
+        i = child;
+    }
+    heap->items[i] = last;
+    return top;
+}
+
+/* Kahn's algorithm; among the operators that are ready, the one that stands first in the file goes first. */
+static ft_status sort_ops(ft_graph *graph, ft_error *error) {
+    if (is_sorted(graph)) return FT_OK;
+    uint32_t count = graph->op_count;
+    uint32_t *waiting = ARENA_ARRAY(&graph->memory, uint32_t, count);
+    op_heap ready = {.items = ARENA_ARRAY(&graph->memory, uint32_t, count)};
+    ft_op *sorted = ARENA_ARRAY(&graph->memory, ft_op, count);
+    if (waiting == NULL || ready.items == NULL || sorted == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < count; i++) {
+        const ft_op *op = &graph->ops[i];
+        for (uint32_t k = 0; k < op->input_count; k++) {
+            const ft_tensor *t = op_input(graph, op, k);
+            if (t != NULL && t->producer != FT_NONE) waiting[i]++;
+        }
+        if (waiting[i] == 0) heap_push(&ready, i);
+    }
+    uint32_t done = 0;
+    while (ready.count > 0) {
+        uint32_t i = heap_pop(&ready);
+        const ft_op *op = &graph->ops[i];
+        sorted[done++] = *op;
+        for (uint32_t k = 0; k < op->output_count; k++) {
+            const ft_tensor *t = op_output(graph, op, k);
+            for (uint32_t u = 0; t != NULL && u < t->use_count; u++) {
+                if (--waiting[t->uses[u]] == 0) heap_push(&ready, t->uses[u]);
+            }
+        }
+    }
+    for (uint32_t i = 0; i < count && done < count; i++) {
+        if (waiting[i] > 0)
+            return ft_fail(error, FT_ERR_GRAPH, "the graph has a cycle through operator '%s' (%s)", graph->ops[i].name,
+                           graph->ops[i].type);
+    }
+    graph->ops = sorted;
+    graph->op_capacity = count;
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        graph->tensors[i].producer = FT_NONE;
+        graph->tensors[i].use_count = 0;
+    }
+    FT_TRY(find_producers(graph, error));
+    return find_uses(graph, error);
+}
+
+ft_status graph_finish(ft_graph *graph, ft_error *error) {
+    FT_TRY(find_producers(graph, error));
+    FT_TRY(find_uses(graph, error));
+    return sort_ops(graph, error);
+}
+
+/* --- Looking ------------------------------------------------------------------------------------------------- */
+
+const char *ft_graph_name(const ft_graph *graph) {
+    return graph->name;
+}
+
+ft_format ft_graph_format(const ft_graph *graph) {
+    return graph->format;
+}
+
+ft_layout ft_graph_layout(const ft_graph *graph) {
+    return graph->layout;
+}
+
+uint32_t ft_graph_op_count(const ft_graph *graph) {
+    return graph->op_count;
+}
+
+const ft_op *ft_graph_ops(const ft_graph *graph) {
+    return graph->ops;
+}
+
+uint32_t ft_graph_tensor_count(const ft_graph *graph) {
+    return graph->tensor_count;
+}
+
+const ft_tensor *ft_graph_tensors(const ft_graph *graph) {
+    return graph->tensors;
+}
+
+uint32_t ft_graph_input_count(const ft_graph *graph) {
+    return graph->inputs.count;
+}
+
+const uint32_t *ft_graph_inputs(const ft_graph *graph) {
+    return graph->inputs.items;
+}
+
+uint32_t ft_graph_output_count(const ft_graph *graph) {
+    return graph->outputs.count;
+}
+
+const uint32_t *ft_graph_outputs(const ft_graph *graph) {
+    return graph->outputs.items;
+}
+
+uint32_t ft_graph_meta_count(const ft_graph *graph) {
+    return graph->meta_count;
+}
+
+void ft_graph_meta_at(const ft_graph *graph, uint32_t index, const char **key, const char **value) {
+    *key = graph->meta[index].key;
+    *value = graph->meta[index].value;
+}
+
+const char *ft_graph_meta(const ft_graph *graph, const char *key) {
+    for (uint32_t i = 0; i < graph->meta_count; i++) {
+        if (strcmp(graph->meta[i].key, key) == 0) return graph->meta[i].value;
+    }
+    return NULL;
+}
+
+const char *ft_dim_symbol(const ft_graph *graph, int64_t dim) {
+    if (dim >= 0 || dim == FT_DIM_UNKNOWN || -1 - dim >= (int64_t)graph->symbol_count) return NULL;
+    return graph->symbols[-1 - dim];
+}
+
+bool ft_graph_is_bound(const ft_graph *graph) {
+    return graph->is_bound;
+}
+
+int64_t ft_graph_batch(const ft_graph *bound) {
+    return bound->batch;
+}
+
+int64_t ft_graph_exported_batch(const ft_graph *bound) {
+    return bound->exported_batch;
+}
+
+bool ft_graph_is_scaled(const ft_graph *bound) {
+    return bound->batch != bound->exported_batch;
+}
+
+int64_t shape_elems(const int64_t *dims, int32_t rank) {
+    if (rank < 0) return 0;
+    int64_t elems = 1;
+    for (int32_t i = 0; i < rank; i++) {
+        if (dims[i] < 0 || !num_mul_i64(elems, dims[i], &elems)) return 0;
+    }
+    return elems <= FT_MAX_ELEMS ? elems : 0;
+}
+
+bool shape_is_known(const ft_tensor *tensor) {
+    for (int32_t i = 0; i < tensor->rank; i++) {
+        if (tensor->dims[i] < 0) return false;
+    }
+    return tensor->rank >= 0;
+}
+
+const char *shape_text(const ft_graph *graph, const ft_tensor *tensor, char *text, size_t size) {
+    if (tensor->rank < 0) {
+        snprintf(text, size, "?");
+        return text;
+    }
+    if (tensor->rank == 0) {
+        snprintf(text, size, "scalar");
+        return text;
+    }
+    size_t at = 0;
+    for (int32_t i = 0; i < tensor->rank && at < size; i++) {
+        const char *symbol = ft_dim_symbol(graph, tensor->dims[i]), *cross = i > 0 ? "x" : "";
+        int wrote;
+        if (tensor->dims[i] >= 0)
+            wrote = snprintf(text + at, size - at, "%s%lld", cross, (long long)tensor->dims[i]);
+        else
+            wrote = snprintf(text + at, size - at, "%s%s", cross, symbol != NULL ? symbol : "?");
+        if (wrote < 0) break;
+        at += (size_t)wrote;
+    }
+    return text;
+}
+
+/* Scaling by the batch is exact: the ratio is applied to the whole count, in 128 bits. */
+uint64_t ft_tensor_elems(const ft_graph *bound, const ft_tensor *tensor) {
+    uint64_t elems = (uint64_t)shape_elems(tensor->dims, tensor->rank);
+    if (!tensor->is_batched || bound->batch == bound->exported_batch) return elems;
+    unsigned __int128 scaled = (unsigned __int128)elems * (uint64_t)bound->batch / (uint64_t)bound->exported_batch;
+    return scaled > UINT64_MAX ? UINT64_MAX : (uint64_t)scaled;
+}
+
+uint64_t ft_tensor_bytes(const ft_graph *bound, const ft_tensor *tensor) {
+    uint64_t elems = ft_tensor_elems(bound, tensor);
+    unsigned bits = ft_dtype_bits(tensor->dtype);
+    return bits % 8 == 0 ? num_mul_sat(elems, bits / 8) : num_div_up(num_mul_sat(elems, bits), 8);
+}
+
+const ft_attr *ft_op_attr(const ft_op *op, const char *name) {
+    for (uint32_t i = 0; i < op->attr_count; i++) {
+        if (strcmp(op->attrs[i].name, name) == 0) return &op->attrs[i];
+    }
+    return NULL;
+}
+
+int64_t op_attr_int(const ft_op *op, const char *name, int64_t fallback) {
+    const ft_attr *attr = ft_op_attr(op, name);
+    return attr != NULL && attr->kind == FT_ATTR_INT ? attr->i : fallback;
+}
+
+double op_attr_float(const ft_op *op, const char *name, double fallback) {
+    const ft_attr *attr = ft_op_attr(op, name);
+    return attr != NULL && attr->kind == FT_ATTR_FLOAT ? attr->f : fallback;
+}
+
+const char *op_attr_string(const ft_op *op, const char *name, const char *fallback) {
+    const ft_attr *attr = ft_op_attr(op, name);
+    return attr != NULL && attr->kind == FT_ATTR_STRING ? attr->s : fallback;
+}
+
+const int64_t *op_attr_ints(const ft_op *op, const char *name, uint32_t *count) {
+    const ft_attr *attr = ft_op_attr(op, name);
+    *count = 0;
+    if (attr == NULL) return NULL;
+    if (attr->kind == FT_ATTR_INT) {
+        *count = 1;
+        return &attr->i;
+    }
+    if (attr->kind != FT_ATTR_INTS) return NULL;
+    *count = attr->count;
+    return attr->ints;
+}

@@ -1,0 +1,114 @@
+/* graph.h - the inside of ft_graph, and how readers build one.
+ *
+ * A reader makes a graph, adds tensors and operators in any order, and finishes it. Everything it hands over is
+ * copied into the graph's arena unless stated otherwise. */
+#ifndef GRAPH_GRAPH_H
+#define GRAPH_GRAPH_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "foretell/graph.h"
+
+/* A loop whose body was inlined. Operators say which loop they are in; loop 0 is the graph itself. */
+typedef struct graph_loop {
+    uint32_t parent;
+    uint32_t trip_tensor; /* scalar that holds the trip count when it is constant, or FT_NONE */
+    uint32_t scan_tensor; /* or: the tensor that is walked along `scan_axis`, or FT_NONE */
+    int32_t scan_axis;
+    uint64_t trips; /* set by binding; 1 when it cannot be known */
+} graph_loop;
+
+typedef struct graph_meta {
+    const char *key;
+    const char *value;
+} graph_meta;
+
+typedef struct index_list {
+    uint32_t *items;
+    uint32_t count;
+    uint32_t capacity;
+} index_list;
+
+struct ft_graph {
+    arena memory;
+    const char *name;
+    ft_format format;
+    ft_layout layout;
+    ft_op *ops;
+    uint32_t op_count, op_capacity;
+    ft_tensor *tensors;
+    uint32_t tensor_count, tensor_capacity;
+    index_list inputs, outputs;
+    const char **symbols; /* dimension -1-i has the name symbols[i] */
+    uint32_t symbol_count, symbol_capacity;
+    graph_loop *loops;
+    uint32_t loop_count, loop_capacity;
+    graph_meta *meta;
+    uint32_t meta_count, meta_capacity;
+    /* Set by binding. */
+    bool is_bound;
+    int64_t batch, exported_batch;
+};
+
+/* --- Building ------------------------------------------------------------------------------------------------ */
+
+/* The arena of the new graph is limited to FT_MAX_GRAPH_BYTES. Readers may take attributes and values from it. */
+ft_status graph_new(ft_format format, ft_layout layout, const char *name, ft_graph **graph, ft_error *error);
+
+/* Copies *spec and its name; spec->value must already live in the arena (graph_value_*), uses and producer are
+ * computed later. Checks rank and dimensions against the limits. */
+ft_status graph_add_tensor(ft_graph *graph, const ft_tensor *spec, uint32_t *index, ft_error *error);
+
+/* Copies *spec, its names and its input and output lists; the attributes must already live in the arena.
+ * spec->def NULL means: look spec->type up in the table for the graph's format. */
+ft_status graph_add_op(ft_graph *graph, const ft_op *spec, ft_error *error);
+
+ft_status graph_add_input(ft_graph *graph, uint32_t tensor, ft_error *error);
+ft_status graph_add_output(ft_graph *graph, uint32_t tensor, ft_error *error);
+ft_status graph_add_loop(ft_graph *graph, const graph_loop *loop, uint32_t *index, ft_error *error);
+ft_status graph_set_meta(ft_graph *graph, const char *key, const char *value, ft_error *error);
+
+/* The (negative) dimension that stands for a name; the same name gives the same dimension. "" gives FT_DIM_UNKNOWN. */
+ft_status graph_symbol(ft_graph *graph, const char *name, int64_t *dim, ft_error *error);
+
+/* Small constants for folding: NULL when out of memory. The elements are the caller's to fill. */
+ft_value *graph_value_ints(ft_graph *graph, int64_t count, int64_t **ints);
+ft_value *graph_value_floats(ft_graph *graph, int64_t count, double **floats);
+
+/* Attributes, written into *attr; every string and list is copied. */
+ft_status graph_attr_int(ft_graph *graph, ft_attr *attr, const char *name, int64_t value, ft_error *error);
+ft_status graph_attr_float(ft_graph *graph, ft_attr *attr, const char *name, double value, ft_error *error);
+ft_status graph_attr_string(ft_graph *graph, ft_attr *attr, const char *name, const char *value, ft_error *error);
+ft_status graph_attr_ints(ft_graph *graph, ft_attr *attr, const char *name, const int64_t *values, size_t count,
+                          ft_error *error);
+ft_status graph_attr_floats(ft_graph *graph, ft_attr *attr, const char *name, const double *values, size_t count,
+                            ft_error *error);
+
+/* Validates (cycles, dangling and doubly made tensors, repeated operator outputs), sorts the operators topologically
+ * (stable: a sorted graph stays as it is), and fills producers and uses. */
+ft_status graph_finish(ft_graph *graph, ft_error *error);
+
+/* --- Looking ------------------------------------------------------------------------------------------------- */
+
+/* Elements, or 0 when rank or a dimension is unknown, or when there are more than FT_MAX_ELEMS. A scalar has 1. */
+int64_t shape_elems(const int64_t *dims, int32_t rank);
+/* Writes "1x3x224x224", "?" for an unknown rank, symbols by name. Returns `text`. */
+const char *shape_text(const ft_graph *graph, const ft_tensor *tensor, char *text, size_t size);
+bool shape_is_known(const ft_tensor *tensor);
+
+static inline const ft_tensor *op_input(const ft_graph *graph, const ft_op *op, uint32_t i) {
+    return i < op->input_count && op->inputs[i] != FT_NONE ? &graph->tensors[op->inputs[i]] : NULL;
+}
+
+static inline const ft_tensor *op_output(const ft_graph *graph, const ft_op *op, uint32_t i) {
+    return i < op->output_count && op->outputs[i] != FT_NONE ? &graph->tensors[op->outputs[i]] : NULL;
+}
+
+/* Attribute by name, or the default when it is absent or of another kind. */
+int64_t op_attr_int(const ft_op *op, const char *name, int64_t fallback);
+double op_attr_float(const ft_op *op, const char *name, double fallback);
+const char *op_attr_string(const ft_op *op, const char *name, const char *fallback);
+/* NULL and *count = 0 when absent. An int counts as a list of one. */
+const int64_t *op_attr_ints(const ft_op *op, const char *name, uint32_t *count);
+
+#endif

@@ -1,0 +1,84 @@
+/* opdef.h - one entry of the operator table: everything foretell knows of an operator.
+ *
+ * The table itself is ops.c. To add an operator, add an entry there; when no shape or cost rule fits, add one to
+ * shape_*.c or cost/. The reader of a format turns its own spelling of options into the attributes of ONNX
+ * (strides, pads, dilations, group, axis, axes, keepdims, perm, ...), so that one rule serves all formats.
+ *
+ * Conventions beyond ONNX's:
+ *   - "auto_pad" "SAME_UPPER" or "VALID" stands for TensorFlow's padding modes;
+ *   - an activation fused into a TFLite operator is the string attribute "activation" ("RELU6");
+ *   - the graph's layout says where channels are; the entry's `weight_layout` how a kernel's weights are laid out. */
+#ifndef GRAPH_OPDEF_H
+#define GRAPH_OPDEF_H
+
+#include "foretell/graph.h"
+
+typedef struct infer infer; /* shape.h */
+typedef ft_status shape_rule(infer *in);
+typedef ft_status fold_rule(infer *in);
+
+/* How the work of an operator is counted; the rules are in cost/work.c and docs/cost.md. */
+typedef enum cost_kind {
+    COST_UNKNOWN,     /* nobody knows: from the bytes */
+    COST_FREE,        /* views and shape arithmetic: nothing moves */
+    COST_MOVE,        /* reads its inputs, writes its outputs */
+    COST_SLICE,       /* reads only as much as it writes: Slice, Gather, Split */
+    COST_ELEMENTWISE, /* `flops` per output element */
+    COST_INPUTWISE,   /* `flops` per element of the first input: reductions, norms, softmax */
+    COST_POOL,        /* `flops` per output element and kernel element */
+    COST_CONV,
+    COST_CONV_TRANSPOSE,
+    COST_MATMUL, /* also Gemm and fully connected: described by graph/product.h */
+    COST_EINSUM,
+    COST_RECURRENT, /* `flops` gates: 1 RNN, 3 GRU, 4 LSTM */
+    COST_ATTENTION,
+    COST_SORT, /* n log2 n over the axis */
+    COST_FFT,
+} cost_kind;
+
+/* What an operator is to memory and to training. */
+enum {
+    OP_VIEW = 1 << 0,         /* the first output is the first input under another shape */
+    OP_INPLACE = 1 << 1,      /* the first output may take the place of an input of the same size */
+    OP_SAVES_INPUTS = 1 << 2, /* backward needs the data inputs */
+    OP_SAVES_OUTPUT = 1 << 3, /* backward needs the first output */
+    OP_SAVES_MASK = 1 << 4,   /* backward needs a byte per output element */
+    OP_SAVES_INDEX = 1 << 5,  /* backward needs an 8-byte index per output element */
+    OP_COMMUTES = 1 << 6,     /* broadcasts its inputs against each other */
+    OP_NO_GRADIENT = 1 << 7,  /* nothing flows back through it: comparisons, rounding, argmax */
+    OP_TRAIN_ONLY = 1 << 8,   /* does nothing at inference: Dropout */
+    OP_STATS = 1 << 9,        /* inputs 3 and 4 are running statistics: BatchNormalization */
+};
+
+/* Where the pieces of a convolution's weights are. */
+typedef enum weight_layout {
+    WEIGHT_OIHW,  /* ONNX Conv, and (with O, I swapped in meaning) ConvTranspose: IOHW */
+    WEIGHT_IOHW,  /* ONNX ConvTranspose */
+    WEIGHT_OHWI,  /* TFLite CONV_2D, TRANSPOSE_CONV */
+    WEIGHT_1HWO,  /* TFLite DEPTHWISE_CONV_2D */
+    WEIGHT_HWIO,  /* TensorFlow Conv2D */
+    WEIGHT_HWIM,  /* TensorFlow DepthwiseConv2dNative: channels, multiplier */
+    WEIGHT_DHWIO, /* TFLite CONV_3D */
+} weight_layout;
+
+struct ft_opdef {
+    const char *name;   /* canonical */
+    const char *onnx;   /* spellings, separated by spaces; NULL = none */
+    const char *tflite; /* builtin names, custom names */
+    const char *tf;     /* TensorFlow names, for CG and nn-Meter IR */
+    const char *kernel; /* what the fusion rules call it ("conv", "bn", "relu"); NULL = the lower-case name */
+    ft_op_class op_class;
+    shape_rule *shape; /* NULL: shapes only from the file */
+    fold_rule *fold;   /* NULL: outputs are never known before the run */
+    cost_kind cost;
+    uint16_t flops; /* the factor of the cost kind */
+    uint16_t flags;
+    uint32_t steering;    /* bit i: input i steers (a shape, axes, a slice's ends) and is no weight and no data */
+    uint8_t x, w;         /* data and weight inputs of convolutions and products; the defaults 0, 0 mean 0 and 1 */
+    weight_layout layout; /* of convolution weights */
+};
+
+/* The entry for a spelling in a format, or NULL. */
+const ft_opdef *opdef_find(ft_format format, const char *spelling);
+
+#endif

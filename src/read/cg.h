@@ -1,0 +1,23 @@
+/* cg.h - the CG data set: many small graphs in models.csv, nodes.csv and edges.csv (each possibly .gz). */
+#ifndef READ_CG_H
+#define READ_CG_H
+
+#include "graph/graph.h"
+
+typedef struct cg_set cg_set;
+
+/* True for a folder that holds the three tables, and for the path of any of them. */
+bool cg_matches_path(const char *path);
+/* True for text that begins with the header of one of the three tables. */
+bool cg_matches(const uint8_t *bytes, size_t size);
+
+ft_status cg_open(const char *path, cg_set **set, ft_error *error);
+/* The same on three tables in memory (for tests and fuzzing), which must outlive the set. */
+ft_status cg_open_memory(const char *models, size_t models_size, const char *nodes, size_t nodes_size,
+                         const char *edges, size_t edges_size, const char *name, cg_set **set, ft_error *error);
+uint64_t cg_count(const cg_set *set);
+/* *graph = NULL at the end. After an error in one graph, the next call goes on with the next graph. */
+ft_status cg_next(cg_set *set, ft_graph **graph, ft_error *error);
+void cg_close(cg_set *set);
+
+#endif
