@@ -30,9 +30,10 @@ ft_status ft_fail_prefix(ft_error *error, ft_status status, const char *format, 
     va_start(args, format);
     int length = vsnprintf(error->message, sizeof error->message, format, args);
     va_end(args);
-    if (length < 0) length = 0;
-    if ((size_t)length < sizeof error->message)
-        snprintf(error->message + length, sizeof error->message - (size_t)length, ": %s", rest);
+    if (length < 0 || (size_t)length >= sizeof error->message - 2) length = 0;
+    memcpy(error->message + length, ": ", 2);
+    snprintf(error->message + length + 2, sizeof error->message - 2 - (size_t)length, "%.*s",
+             (int)(sizeof rest - 3) - length, rest);
     clean(error->message);
     error->status = status;
     return status;

@@ -33,6 +33,11 @@ static inline uint64_t num_add_sat(uint64_t a, uint64_t b) {
     return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
+/* value * up / down, rounded down, without losing what an intermediate product would. */
+static inline uint64_t num_scale_sat(uint64_t value, uint64_t up, uint64_t down) {
+    return num_add_sat(num_mul_sat(value / down, up), num_mul_sat(value % down, up) / down);
+}
+
 static inline uint64_t num_div_up(uint64_t a, uint64_t b) {
     return a / b + (a % b != 0);
 }

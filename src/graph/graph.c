@@ -507,12 +507,10 @@ const char *shape_text(const ft_graph *graph, const ft_tensor *tensor, char *tex
     return text;
 }
 
-/* Scaling by the batch is exact: the ratio is applied to the whole count, in 128 bits. */
 uint64_t ft_tensor_elems(const ft_graph *bound, const ft_tensor *tensor) {
     uint64_t elems = (uint64_t)shape_elems(tensor->dims, tensor->rank);
-    if (!tensor->is_batched || bound->batch == bound->exported_batch) return elems;
-    unsigned __int128 scaled = (unsigned __int128)elems * (uint64_t)bound->batch / (uint64_t)bound->exported_batch;
-    return scaled > UINT64_MAX ? UINT64_MAX : (uint64_t)scaled;
+    if (!tensor->is_batched || !ft_graph_is_scaled(bound)) return elems;
+    return num_scale_sat(elems, (uint64_t)bound->batch, (uint64_t)bound->exported_batch);
 }
 
 uint64_t ft_tensor_bytes(const ft_graph *bound, const ft_tensor *tensor) {
