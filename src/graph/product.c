@@ -1,0 +1,244 @@
+/* product.c - the geometry of convolutions, matrix products and pools.
+ *
+ * Sizes come from the tensors; what a file leaves out (some formats have no weight tensors) comes from attributes and
+ * from the output's shape. Every size handed out is positive, except `out` of an operator whose output is not known
+ * yet. How much work follows from a geometry is the business of cost/. */
+#include "graph/product.h"
+
+#include <string.h>
+
+#include "base/num.h"
+
+static uint32_t data_index(const ft_opdef *def) {
+    return def->x;
+}
+
+static uint32_t weight_index(const ft_opdef *def) {
+    return def->x == 0 && def->w == 0 ? 1 : def->w;
+}
+
+static bool is_steering(const ft_opdef *def, uint32_t input) {
+    return input < 32 && (def->steering >> input & 1) != 0;
+}
+
+/* A known shape without empty dimensions. */
+static bool is_solid(const ft_tensor *t) {
+    if (t == NULL || t->rank < 0) return false;
+    for (int32_t i = 0; i < t->rank; i++)
+        if (t->dims[i] <= 0) return false;
+    return shape_elems(t->dims, t->rank) > 0;
+}
+
+/* The first input after data and weights that is neither a steering input nor of another width than the output.
+ * Scales and zero points of quantised products are steering inputs, so they are passed over. */
+static const ft_tensor *find_bias(const ft_graph *graph, const ft_op *op, int64_t width) {
+    uint32_t x = data_index(op->def), w = weight_index(op->def);
+    for (uint32_t i = (x > w ? x : w) + 1; i < op->input_count; i++) {
+        const ft_tensor *t = op_input(graph, op, i);
+        if (is_steering(op->def, i) || !is_solid(t)) continue;
+        if (t->rank == 0 || t->dims[t->rank - 1] == width || t->dims[t->rank - 1] == 1) return t;
+    }
+    return NULL;
+}
+
+/* Reads a list of positive sizes; absent or short lists leave `fallback`. False when a value makes no sense. */
+static bool read_sizes(const ft_op *op, const char *name, int32_t spatial, int64_t fallback, int64_t *sizes) {
+    uint32_t count;
+    const int64_t *list = op_attr_ints(op, name, &count);
+    for (int32_t i = 0; i < spatial; i++) {
+        sizes[i] = (uint32_t)i < count ? list[i] : fallback;
+        if (sizes[i] <= 0 || sizes[i] > FT_MAX_DIM) return false;
+    }
+    return true;
+}
+
+static bool multiply(const int64_t *sizes, int32_t count, int64_t *product) {
+    *product = 1;
+    for (int32_t i = 0; i < count; i++)
+        if (!num_mul_i64(*product, sizes[i], product)) return false;
+    return true;
+}
+
+/* Where an activation's channels and its first spatial dimension stand. */
+static int32_t channel_axis(const ft_graph *graph, int32_t rank) {
+    return graph->layout == FT_NHWC ? rank - 1 : 1;
+}
+
+static int32_t first_spatial_axis(const ft_graph *graph) {
+    return graph->layout == FT_NHWC ? 1 : 2;
+}
+
+static void read_map(const ft_graph *graph, const ft_tensor *t, int32_t spatial, int64_t *sizes) {
+    int32_t first = first_spatial_axis(graph);
+    for (int32_t i = 0; i < spatial; i++) sizes[i] = t->dims[first + i];
+}
+
+/* --- Convolutions -------------------------------------------------------------------------------------------- */
+
+/* Kernel, groups and output channels from the weights. False when they do not fit the data. */
+static bool read_weights(const ft_op *op, conv_geometry *g) {
+    const int64_t *d = g->weight->dims;
+    int32_t last = g->weight->rank - 1, first = 0;
+    int64_t fan_in = 1, covered; /* input channels of a group; all of them */
+    g->groups = g->cin;
+    g->cout = d[last];
+    switch (op->def->layout) {
+    case WEIGHT_OIHW:
+        fan_in = d[1];
+        g->groups = op_attr_int(op, "group", g->cin / fan_in);
+        g->cout = d[0];
+        first = 2;
+        break;
+    case WEIGHT_IOHW:
+        g->groups = op_attr_int(op, "group", 1);
+        if (g->groups <= 0 || d[0] % g->groups != 0 || !num_mul_i64(d[1], g->groups, &g->cout)) return false;
+        fan_in = d[0] / g->groups;
+        first = 2;
+        break;
+    case WEIGHT_OHWI:
+        fan_in = d[last];
+        g->groups = g->cin / fan_in;
+        g->cout = d[0];
+        first = 1;
+        break;
+    case WEIGHT_1HWO:
+        first = 1;
+        break;
+    case WEIGHT_HWIO:
+    case WEIGHT_DHWIO:
+        fan_in = d[last - 1];
+        g->groups = g->cin / fan_in;
+        break;
+    case WEIGHT_HWIM:
+        g->groups = d[last - 1];
+        if (!num_mul_i64(d[last - 1], d[last], &g->cout)) return false;
+        break;
+    }
+    for (int32_t i = 0; i < g->spatial; i++) g->kernel[i] = d[first + i];
+    return g->groups > 0 && num_mul_i64(fan_in, g->groups, &covered) && covered == g->cin && g->cout % g->groups == 0;
+}
+
+/* Formats without weight tensors tell the kernel in attributes and the channels in the output's shape. */
+static bool read_attributes(const ft_graph *graph, const ft_op *op, const ft_tensor *y, conv_geometry *g) {
+    if (!is_solid(y) || y->rank != g->spatial + 2) return false;
+    bool is_depthwise = op->def->layout == WEIGHT_HWIM || op->def->layout == WEIGHT_1HWO;
+    g->cout = y->dims[channel_axis(graph, y->rank)];
+    g->groups = op_attr_int(op, "group", is_depthwise ? g->cin : 1);
+    return read_sizes(op, "kernel_shape", g->spatial, 1, g->kernel) && g->groups > 0 && g->cin % g->groups == 0 &&
+           g->cout % g->groups == 0;
+}
+
+bool conv_geometry_of(const ft_graph *graph, const ft_op *op, conv_geometry *geometry) {
+    const ft_opdef *def = op->def;
+    if (def->cost != COST_CONV && def->cost != COST_CONV_TRANSPOSE) return false;
+    conv_geometry g = {.x = op_input(graph, op, data_index(def)), .weight = op_input(graph, op, weight_index(def))};
+    const ft_tensor *y = op_output(graph, op, 0);
+    if (!is_solid(g.x) || g.x->rank < 3) return false;
+    g.spatial = g.x->rank - 2;
+    g.batch = g.x->dims[0];
+    g.cin = g.x->dims[channel_axis(graph, g.x->rank)];
+    read_map(graph, g.x, g.spatial, g.in);
+    if (g.weight != NULL) {
+        if (!is_solid(g.weight) || g.weight->rank != g.x->rank || !read_weights(op, &g)) return false;
+    } else if (!read_attributes(graph, op, y, &g)) {
+        return false;
+    }
+    if (is_solid(y) && y->rank == g.x->rank) read_map(graph, y, g.spatial, g.out);
+    if (!read_sizes(op, "strides", g.spatial, 1, g.stride) || !read_sizes(op, "dilations", g.spatial, 1, g.dilation) ||
+        !multiply(g.kernel, g.spatial, &g.kernel_elems))
+        return false;
+    g.bias = find_bias(graph, op, g.cout);
+    g.is_depthwise = g.groups == g.cin && (g.groups > 1 || def->layout == WEIGHT_1HWO || def->layout == WEIGHT_HWIM);
+    *geometry = g;
+    return true;
+}
+
+/* --- Matrix products ----------------------------------------------------------------------------------------- */
+
+static bool is_transposed(const ft_op *op, const char *gemm, const char *tflite, const char *tf) {
+    return op_attr_int(op, gemm, 0) != 0 || op_attr_int(op, tflite, 0) != 0 || op_attr_int(op, tf, 0) != 0;
+}
+
+/* A fully connected layer: however many leading dimensions, the rows are what is left of x after k. */
+static bool read_dense(const ft_graph *graph, const ft_op *op, matmul_geometry *g) {
+    const ft_tensor *y = op_output(graph, op, 0);
+    uint64_t elems = (uint64_t)shape_elems(g->a->dims, g->a->rank);
+    int64_t k = op_attr_int(op, "K", 0), n = op_attr_int(op, "N", 0);
+    if (k > 0 && n > 0) { /* packed weights, whose shape says nothing */
+        g->k = (uint64_t)k;
+        g->n = (uint64_t)n;
+    } else if (g->b != NULL) {
+        if (!is_solid(g->b) || g->b->rank < 1) return false;
+        g->k = (uint64_t)g->b->dims[g->b->rank - 1];
+        g->n = (uint64_t)shape_elems(g->b->dims, g->b->rank) / g->k;
+    } else {
+        if (!is_solid(y) || y->rank < 1 || g->a->rank < 1) return false;
+        g->k = (uint64_t)g->a->dims[g->a->rank - 1];
+        g->n = (uint64_t)y->dims[y->rank - 1];
+    }
+    g->batch = 1;
+    g->m = elems / g->k;
+    return g->m > 0 && elems % g->k == 0;
+}
+
+/* The leading dimensions of both operands, broadcast. */
+static bool read_batch(const ft_tensor *a, const ft_tensor *b, uint64_t *batch) {
+    *batch = 1;
+    for (int32_t back = 3; back <= a->rank || back <= b->rank; back++) {
+        int64_t da = back <= a->rank ? a->dims[a->rank - back] : 1;
+        int64_t db = back <= b->rank ? b->dims[b->rank - back] : 1;
+        if (da != db && da != 1 && db != 1) return false;
+        *batch = num_mul_sat(*batch, (uint64_t)(da > db ? da : db));
+    }
+    return true;
+}
+
+static bool read_matmul(const ft_op *op, matmul_geometry *g) {
+    const ft_tensor *a = g->a, *b = g->b;
+    if (!is_solid(b) || a->rank < 1 || b->rank < 1) return false;
+    bool turns_a = a->rank > 1 && is_transposed(op, "transA", "adj_x", "transpose_a");
+    bool turns_b = b->rank > 1 && is_transposed(op, "transB", "adj_y", "transpose_b");
+    int64_t a_last = a->dims[a->rank - 1], a_rows = a->rank > 1 ? a->dims[a->rank - 2] : 1;
+    /* A vector on the right is a column. */
+    int64_t b_last = b->rank > 1 ? b->dims[b->rank - 1] : 1, b_rows = b->dims[b->rank > 1 ? b->rank - 2 : 0];
+    int64_t k = turns_a ? a_rows : a_last;
+    if (k != (turns_b ? b_last : b_rows)) return false;
+    g->k = (uint64_t)k;
+    g->m = (uint64_t)(turns_a ? a_last : a_rows);
+    g->n = (uint64_t)(turns_b ? b_rows : b_last);
+    return read_batch(a, b, &g->batch);
+}
+
+bool matmul_geometry_of(const ft_graph *graph, const ft_op *op, matmul_geometry *geometry) {
+    const ft_opdef *def = op->def;
+    if (def->cost != COST_MATMUL) return false;
+    matmul_geometry g = {.a = op_input(graph, op, data_index(def)), .b = op_input(graph, op, weight_index(def))};
+    if (!is_solid(g.a)) return false;
+    bool is_dense = strcmp(def->name, "FullyConnected") == 0 || strcmp(def->name, "MatMulNBits") == 0 || g.b == NULL;
+    if (is_dense ? !read_dense(graph, op, &g) : !read_matmul(op, &g)) return false;
+    g.bias = g.n <= (uint64_t)FT_MAX_DIM ? find_bias(graph, op, (int64_t)g.n) : NULL;
+    *geometry = g;
+    return true;
+}
+
+/* --- Pools --------------------------------------------------------------------------------------------------- */
+
+bool pool_geometry_of(const ft_graph *graph, const ft_op *op, pool_geometry *geometry) {
+    const ft_tensor *x = op_input(graph, op, data_index(op->def)), *y = op_output(graph, op, 0);
+    if (op->def->cost != COST_POOL || !is_solid(x) || x->rank < 3) return false;
+    pool_geometry g = {.spatial = x->rank - 2, .channels = x->dims[channel_axis(graph, x->rank)]};
+    read_map(graph, x, g.spatial, g.in);
+    if (is_solid(y) && y->rank == x->rank) read_map(graph, y, g.spatial, g.out);
+    uint32_t kernel_count;
+    op_attr_ints(op, "kernel_shape", &kernel_count);
+    if (kernel_count > 0) {
+        if (!read_sizes(op, "kernel_shape", g.spatial, 1, g.kernel)) return false;
+    } else {
+        for (int32_t i = 0; i < g.spatial; i++) /* global, or adaptive: the output shares the map out */
+            g.kernel[i] = g.out[i] > 0 ? (int64_t)num_div_up((uint64_t)g.in[i], (uint64_t)g.out[i]) : g.in[i];
+    }
+    if (!read_sizes(op, "strides", g.spatial, 1, g.stride) || !multiply(g.kernel, g.spatial, &g.kernel_elems))
+        return false;
+    *geometry = g;
+    return true;
+}
