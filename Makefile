@@ -1,62 +1,236 @@
 # foretell: GNU make, pkg-config, C11. `make help` lists the targets.
+#
+#   BUILD=dir       where everything made goes (build, or build-asan with SANITIZE)
+#   CC=clang        another compiler; CFLAGS, LDFLAGS and LDLIBS are honoured as usual
+#   SANITIZE=list   build with these sanitizers, for example address,undefined
+#   V=1             print whole commands
 
-BUILD  ?= build
-CC     ?= cc
-CFLAGS ?= -O2 -g
-PACKAGES := libprotobuf-c jansson zlib
+SANITIZE ?=
+BUILD    ?= $(if $(SANITIZE),build-asan,build)
+CFLAGS   ?= $(if $(SANITIZE),-O1 -g,-O2 -g)
+PREFIX   ?= /usr/local
+TIME     ?= 600
+MAKEFLAGS += --no-builtin-rules
 
-ALL_CFLAGS  = -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -fPIC -fvisibility=hidden \
-              -Iinclude -Isrc -I$(BUILD)/gen $(shell pkg-config --cflags $(PACKAGES)) $(CFLAGS)
-ALL_LDLIBS  = $(shell pkg-config --libs $(PACKAGES)) -lm $(LDLIBS)
+PACKAGES   := libprotobuf-c jansson zlib
+ONNX_PROTO ?= /usr/include/onnx/onnx.proto
+VERSION    := $(shell sed -n 's/^.define FT_VERSION_M[AI][JN]OR *//p; s/^.define FT_VERSION_PATCH *//p' \
+                include/foretell/foretell.h | paste -sd.)
+SONAME     := libforetell.so.$(firstword $(subst ., ,$(VERSION)))
 
-LIB_SOURCES  := $(sort $(wildcard src/*/*.c))
-CLI_SOURCES  := $(sort $(wildcard cli/*.c))
-TEST_SOURCES := $(sort $(wildcard tests/*/test_*.c))
-TEST_SUPPORT := $(sort $(wildcard tests/support/*.c))
+# pkg-config is asked when the first command runs, which is after setup has made sure that there is something to ask.
+PKG_CFLAGS = $(eval PKG_CFLAGS := $$(shell pkg-config --cflags $(PACKAGES)))$(PKG_CFLAGS)
+PKG_LIBS   = $(eval PKG_LIBS := $$(shell pkg-config --libs $(PACKAGES)))$(PKG_LIBS)
+
+SANITIZE_FLAGS = $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+INCLUDES   = -Iinclude -Isrc -I$(BUILD)/gen
+LANGUAGE   = -std=c11 -D_GNU_SOURCE
+ALL_CFLAGS = $(LANGUAGE) -Wall -Wextra -Wpedantic -Werror -fPIC -fvisibility=hidden $(INCLUDES) $(PKG_CFLAGS) \
+             $(CFLAGS) $(SANITIZE_FLAGS)
+ALL_LDFLAGS = $(CFLAGS) $(SANITIZE_FLAGS) $(LDFLAGS)
+ALL_LDLIBS  = $(PKG_LIBS) -lm $(LDLIBS)
+
+LIB_SOURCES     := $(sort $(wildcard src/*/*.c))
+CLI_SOURCES     := $(sort $(wildcard cli/*.c))
+TEST_SOURCES    := $(sort $(wildcard tests/*/test_*.c))
+TEST_SCRIPTS    := $(sort $(wildcard tests/*/test_*.sh))
+SUPPORT_SOURCES := $(sort $(wildcard tests/support/*.c))
+FUZZ_SOURCES    := $(sort $(wildcard fuzz/fuzz_*.c))
+EXAMPLE_SOURCES := $(sort $(wildcard examples/*.c))
+BENCH_SOURCES   := $(sort $(wildcard bench/*.c))
+TOOL_SOURCES    := $(sort $(wildcard tools/*.c))
+ALL_SOURCES     := $(LIB_SOURCES) $(CLI_SOURCES) $(TEST_SOURCES) $(SUPPORT_SOURCES) $(FUZZ_SOURCES) \
+                   $(wildcard fuzz/replay.c) $(EXAMPLE_SOURCES) $(BENCH_SOURCES) $(TOOL_SOURCES)
+HEADERS         := $(sort $(wildcard include/foretell/*.h src/*/*.h cli/*.h tests/*/*.h bench/*.h tools/*.h))
 
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
-LIB_OBJECTS  := $(call object,$(LIB_SOURCES)) $(BUILD)/gen/onnx.pb-c.o
-TESTS        := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SOURCES))
+ONNX_OBJECT  := $(BUILD)/gen/onnx.pb-c.o
+LIB_OBJECTS  := $(call object,$(LIB_SOURCES)) $(ONNX_OBJECT)
+TESTS        := $(TEST_SOURCES:%.c=$(BUILD)/%)
+REPLAYS      := $(FUZZ_SOURCES:fuzz/fuzz_%.c=$(BUILD)/fuzz/replay_%)
+FUZZERS      := $(FUZZ_SOURCES:%.c=$(BUILD)/%)
+EXAMPLES     := $(EXAMPLE_SOURCES:%.c=$(BUILD)/%)
+BENCHES      := $(BENCH_SOURCES:%.c=$(BUILD)/%)
+TOOLS        := $(TOOL_SOURCES:tools/%.c=$(BUILD)/%)
+COMMAND      := $(if $(CLI_SOURCES),$(BUILD)/foretell)
 
-.PHONY: all lib tests test clean
+# $(call brief,CC,name) says in a few columns what the rest of the line does, unless V=1 shows the line itself.
+brief = $(if $(V),,@printf '%-6s %s\n' '$(1)' '$(2)';)
+
+.PHONY: all lib tests test check sanitize clang-build tidy cppcheck format format-check fuzz fuzzers bench demo \
+        install uninstall clean help setup-build setup-test setup-check setup-fuzz FORCE
 .SECONDARY:
+.DELETE_ON_ERROR:
 
-all: $(BUILD)/foretell $(BUILD)/libforetell.so
+all: $(COMMAND) $(BUILD)/libforetell.a $(BUILD)/libforetell.so $(TOOLS)
 lib: $(BUILD)/libforetell.a
-tests: $(TESTS)
+tests: $(TESTS) $(REPLAYS) $(EXAMPLES)
 
-test: all tests
-	@for t in $(TESTS); do $$t || exit 1; done
+help:
+	@sed -n 's/^#: //p' Makefile
 
-ONNX_PROTO ?= /usr/include/onnx/onnx.proto
+#: make                       the command, the static and the shared library, into build/
+#: make demo                  build, make example models, and inspect them
+#: make test                  build and run all tests; SANITIZE=address,undefined runs them under sanitizers
+#: make check                 tests under sanitizers, a clang build, clang-tidy, cppcheck, the format check
+#: make format                format the sources with clang-format
+#: make fuzz                  fuzz every reader for TIME=600 seconds each, or only TARGET=name
+#: make bench                 speed and memory, as tables and as bench/results/*.csv
+#: make install PREFIX=dir    command, libraries, headers, pkg-config file, man page; DESTDIR is honoured
+#: make clean                 remove what was built
+#:
+#: Every target first installs the Debian packages it lacks (scripts/setup). Variables: BUILD, CC, CFLAGS, V=1.
 
-$(BUILD)/gen/onnx.pb-c.c $(BUILD)/gen/onnx.pb-c.h &: $(ONNX_PROTO)
+# --- Packages --------------------------------------------------------------------------------------------------------
+
+setup-build setup-test setup-check setup-fuzz: setup-%:
+	@scripts/setup $*
+
+# --- Compiling -------------------------------------------------------------------------------------------------------
+
+# Objects depend on the flags they were made with, so that another CC or SANITIZE never mixes with old objects.
+$(BUILD)/flags: FORCE | setup-build
 	@mkdir -p $(BUILD)/gen
-	protoc-c -I$(dir $(ONNX_PROTO)) --c_out=$(BUILD)/gen $(notdir $(ONNX_PROTO))
+	@printf '%s\n' '$(CC) $(ALL_CFLAGS)' | cmp -s - $@ || printf '%s\n' '$(CC) $(ALL_CFLAGS)' > $@
 
-$(BUILD)/gen/onnx.pb-c.o: $(BUILD)/gen/onnx.pb-c.c
-	$(CC) $(filter-out -Werror -Wpedantic,$(ALL_CFLAGS)) -c $< -o $@
+$(ONNX_PROTO): | setup-build
+	@test -f $@ || { echo 'foretell: $@ is missing: install libonnx-dev, or set ONNX_PROTO=' >&2; exit 1; }
 
-$(BUILD)/obj/%.o: %.c | $(BUILD)/gen/onnx.pb-c.h
+$(BUILD)/gen/onnx.pb-c.c $(BUILD)/gen/onnx.pb-c.h &: $(ONNX_PROTO) | $(BUILD)/flags
+	$(call brief,GEN,$(BUILD)/gen/onnx.pb-c.c)protoc-c -I$(dir $<) --c_out=$(BUILD)/gen $(notdir $<)
+
+# Generated code is compiled as it comes: its warnings are not ours.
+$(ONNX_OBJECT): $(BUILD)/gen/onnx.pb-c.c $(BUILD)/gen/onnx.pb-c.h $(BUILD)/flags
+	$(call brief,CC,$<)$(CC) $(filter-out -Werror -Wpedantic,$(ALL_CFLAGS)) -c $< -o $@
+
+$(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(BUILD)/gen/onnx.pb-c.h
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+	$(call brief,CC,$<)$(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/obj/tests/%.o: EXTRA_CFLAGS = -Itests
+$(call object,$(TEST_SOURCES) $(SUPPORT_SOURCES)): | setup-test
+$(call object,$(CLI_SOURCES)): INCLUDES = -Iinclude
+$(call object,$(EXAMPLE_SOURCES)): INCLUDES = -Iinclude
+
+# --- Linking ---------------------------------------------------------------------------------------------------------
+
+link = $(call brief,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o %.a,$^) $(ALL_LDLIBS)
 
 $(BUILD)/libforetell.a: $(LIB_OBJECTS)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call brief,AR,$@)$(AR) rcs $@ $^
 
 $(BUILD)/libforetell.so: $(LIB_OBJECTS)
-	$(CC) -shared $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(ALL_LDLIBS)
+	$(call brief,LD,$@)$(CC) -shared -Wl,-soname,$(SONAME) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LDLIBS)
+	@ln -sf libforetell.so $(BUILD)/$(SONAME)
 
 $(BUILD)/foretell: $(call object,$(CLI_SOURCES)) $(BUILD)/libforetell.a
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(ALL_LDLIBS)
+	$(link)
 
-$(BUILD)/tests/%: tests/%.c $(TEST_SUPPORT) $(BUILD)/libforetell.a
+$(TESTS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call object,$(SUPPORT_SOURCES)) $(BUILD)/libforetell.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -Itests $(LDFLAGS) -MMD -MP -o $@ $(filter %.c %.a,$^) $(ALL_LDLIBS) -lcmocka
+	$(link) -lcmocka
+
+$(REPLAYS): $(BUILD)/fuzz/replay_%: $(BUILD)/obj/fuzz/fuzz_%.o $(BUILD)/obj/fuzz/replay.o $(BUILD)/libforetell.a
+	@mkdir -p $(@D)
+	$(link)
+
+$(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/obj/fuzz/%.o $(BUILD)/libforetell.a
+	@mkdir -p $(@D)
+	$(link) -fsanitize=fuzzer
+
+$(EXAMPLES) $(BENCHES): $(BUILD)/%: $(BUILD)/obj/%.o $(BUILD)/libforetell.a
+	@mkdir -p $(@D)
+	$(link)
+
+$(TOOLS): $(BUILD)/%: $(BUILD)/obj/tools/%.o $(ONNX_OBJECT)
+	$(link)
+
+# --- Testing ---------------------------------------------------------------------------------------------------------
+
+test: all tests
+	@BUILD=$(BUILD) COMPILE='$(CC) $(CFLAGS) $(SANITIZE_FLAGS)' scripts/run-tests \
+	    $(TESTS) $(REPLAYS) $(TEST_SCRIPTS)
+
+check: sanitize clang-build tidy cppcheck format-check
+	@echo 'check: sanitizers, clang, clang-tidy, cppcheck and format are clean'
+
+sanitize:
+	@$(MAKE) --no-print-directory BUILD=build-asan SANITIZE=address,undefined test
+
+clang-build: | setup-check
+	@$(MAKE) --no-print-directory BUILD=build-clang CC=clang all tests $(BENCHES:$(BUILD)/%=build-clang/%)
+
+tidy: $(BUILD)/gen/onnx.pb-c.h | setup-check setup-test
+	@echo 'TIDY   $(words $(ALL_SOURCES)) files'
+	@printf '%s\n' $(ALL_SOURCES) | \
+	    xargs -P "$$(nproc)" -n 1 scripts/tidy $(LANGUAGE) $(INCLUDES) -Itests $(PKG_CFLAGS)
+
+cppcheck: $(BUILD)/gen/onnx.pb-c.h | setup-check
+	@echo 'CPPCHK src cli tools bench fuzz examples'
+	@cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
+	    --suppress=missingIncludeSystem -D_GNU_SOURCE $(INCLUDES) -j "$$(nproc)" \
+	    $(LIB_SOURCES) $(CLI_SOURCES) $(TOOL_SOURCES) $(BENCH_SOURCES) $(FUZZ_SOURCES) $(EXAMPLE_SOURCES)
+
+format: | setup-check
+	@clang-format -i $(ALL_SOURCES) $(HEADERS)
+
+format-check: | setup-check
+	@echo 'FORMAT $(words $(ALL_SOURCES) $(HEADERS)) files'
+	@clang-format --dry-run -Werror $(ALL_SOURCES) $(HEADERS)
+
+# --- Fuzzing ---------------------------------------------------------------------------------------------------------
+
+fuzz: | setup-fuzz
+	@$(MAKE) --no-print-directory BUILD=build-fuzz CC=clang SANITIZE=fuzzer-no-link,address,undefined fuzzers
+	@scripts/fuzz $(TIME) $(or $(TARGET),$(FUZZ_SOURCES:fuzz/fuzz_%.c=%))
+
+fuzzers: $(FUZZERS)
+
+# --- Benches and demo ------------------------------------------------------------------------------------------------
+
+bench: all $(BENCHES)
+	@BUILD=$(BUILD) bench/run
+
+demo: all
+	@BUILD=$(BUILD) scripts/demo
+
+# --- Installing ------------------------------------------------------------------------------------------------------
+
+BINDIR     ?= $(PREFIX)/bin
+LIBDIR     ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR     ?= $(PREFIX)/share/man
+COMPDIR    ?= $(PREFIX)/share/bash-completion/completions
+SHARED     := libforetell.so.$(VERSION)
+MAN_PAGE   := $(firstword $(wildcard docs/foretell.1 docs/man/foretell.1 man/foretell.1 cli/foretell.1))
+COMPLETION := $(firstword $(wildcard cli/completion.bash cli/foretell.bash scripts/foretell.bash completions/foretell))
+
+$(BUILD)/foretell.pc: foretell.pc.in include/foretell/foretell.h FORCE
+	@mkdir -p $(@D)
+	@sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
+	    -e 's|@PACKAGES@|$(PACKAGES)|' $< > $@
+
+install: all $(BUILD)/foretell.pc
+	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(LIBDIR)/pkgconfig' '$(DESTDIR)$(INCLUDEDIR)/foretell'
+	$(if $(COMMAND),install -m 755 $(COMMAND) '$(DESTDIR)$(BINDIR)')
+	install -m 644 $(BUILD)/libforetell.a '$(DESTDIR)$(LIBDIR)'
+	install -m 755 $(BUILD)/libforetell.so '$(DESTDIR)$(LIBDIR)/$(SHARED)'
+	ln -sf $(SHARED) '$(DESTDIR)$(LIBDIR)/$(SONAME)'
+	ln -sf $(SONAME) '$(DESTDIR)$(LIBDIR)/libforetell.so'
+	install -m 644 include/foretell/*.h '$(DESTDIR)$(INCLUDEDIR)/foretell'
+	install -m 644 $(BUILD)/foretell.pc '$(DESTDIR)$(LIBDIR)/pkgconfig'
+	$(if $(MAN_PAGE),install -D -m 644 $(MAN_PAGE) '$(DESTDIR)$(MANDIR)/man1/foretell.1')
+	$(if $(COMPLETION),install -D -m 644 $(COMPLETION) '$(DESTDIR)$(COMPDIR)/foretell')
+
+uninstall:
+	rm -f '$(DESTDIR)$(BINDIR)/foretell' '$(DESTDIR)$(LIBDIR)/libforetell.a' '$(DESTDIR)$(LIBDIR)/'libforetell.so*
+	rm -rf '$(DESTDIR)$(INCLUDEDIR)/foretell'
+	rm -f '$(DESTDIR)$(LIBDIR)/pkgconfig/foretell.pc' '$(DESTDIR)$(MANDIR)/man1/foretell.1'
+	rm -f '$(DESTDIR)$(COMPDIR)/foretell'
 
 clean:
-	rm -rf $(BUILD)
+	rm -rf $(BUILD) build-asan build-clang build-fuzz
 
--include $(LIB_OBJECTS:.o=.d)
+-include $(patsubst %.o,%.d,$(call object,$(ALL_SOURCES)))

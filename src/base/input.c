@@ -47,7 +47,7 @@ static ft_status gunzip(const uint8_t *bytes, size_t size, const char *name, uin
             stream.avail_in = left > UINT_MAX ? UINT_MAX : (uInt)left;
             left -= stream.avail_in;
         }
-        uint8_t spill[1]; /* tells "exactly full" from "more to come" without growing */
+        uint8_t spill[1] = {0}; /* tells "exactly full" from "more to come" without growing */
         bool is_full = length == capacity;
         size_t room = is_full ? sizeof spill : capacity - length;
         stream.next_out = is_full ? spill : out + length;
