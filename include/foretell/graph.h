@@ -39,6 +39,7 @@
     X(FT_FLOAT64, "float64", 64, true)                                                                                 \
     X(FT_FLOAT8, "float8", 8, true)                                                                                    \
     X(FT_FLOAT4, "float4", 4, true)                                                                                    \
+    X(FT_INT2, "int2", 2, false)                                                                                       \
     X(FT_INT4, "int4", 4, false)                                                                                       \
     X(FT_UINT4, "uint4", 4, false)                                                                                     \
     X(FT_INT8, "int8", 8, false)                                                                                       \
