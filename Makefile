@@ -52,7 +52,7 @@ REPLAYS      := $(FUZZ_SOURCES:fuzz/fuzz_%.c=$(BUILD)/fuzz/replay_%)
 FUZZERS      := $(FUZZ_SOURCES:%.c=$(BUILD)/%)
 EXAMPLES     := $(EXAMPLE_SOURCES:%.c=$(BUILD)/%)
 BENCHES      := $(BENCH_SOURCES:%.c=$(BUILD)/%)
-TOOLS        := $(TOOL_SOURCES:tools/%.c=$(BUILD)/%)
+MAKEMODEL    := $(if $(TOOL_SOURCES),$(BUILD)/makemodel)
 COMMAND      := $(if $(CLI_SOURCES),$(BUILD)/foretell)
 
 # $(call brief,CC,name) says in a few columns what the rest of the line does, unless V=1 shows the line itself.
@@ -63,7 +63,7 @@ brief = $(if $(V),,@printf '%-6s %s\n' '$(1)' '$(2)';)
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-all: $(COMMAND) $(BUILD)/libforetell.a $(BUILD)/libforetell.so $(TOOLS)
+all: $(COMMAND) $(BUILD)/libforetell.a $(BUILD)/libforetell.so $(MAKEMODEL)
 lib: $(BUILD)/libforetell.a
 tests: $(TESTS) $(REPLAYS) $(EXAMPLES)
 
@@ -144,7 +144,7 @@ $(EXAMPLES) $(BENCHES): $(BUILD)/%: $(BUILD)/obj/%.o $(BUILD)/libforetell.a
 	@mkdir -p $(@D)
 	$(link)
 
-$(TOOLS): $(BUILD)/%: $(BUILD)/obj/tools/%.o $(ONNX_OBJECT)
+$(BUILD)/makemodel: $(call object,$(TOOL_SOURCES)) $(ONNX_OBJECT)
 	$(link)
 
 # --- Testing ---------------------------------------------------------------------------------------------------------

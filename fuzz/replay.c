@@ -82,8 +82,10 @@ int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         struct stat status;
         if (stat(argv[i], &status)) continue;
-        if (S_ISDIR(status.st_mode)) replay_folder(argv[i], &t);
-        else replay_file(argv[i], &t);
+        if (S_ISDIR(status.st_mode))
+            replay_folder(argv[i], &t);
+        else
+            replay_file(argv[i], &t);
     }
     printf("1..%u\n", t.run);
     return t.failed ? 1 : 0;
