@@ -1,0 +1,163 @@
+/* tflite.h - what the files of the TFLite reader share.
+ *
+ * tflite.c reads the model and walks its operators, tflite_tensor.c turns tensors and their buffers into tensors of
+ * the graph, tflite_call.c unfolds sub-graphs into their callers, tflite_options.c turns options into attributes and
+ * tflite_schema.c knows the numbers of the public schema. docs/formats/tflite.md tells the rules. */
+#ifndef READ_TFLITE_H
+#define READ_TFLITE_H
+
+#include "base/arena.h"
+#include "graph/graph.h"
+#include "read/flatbuf.h"
+
+/* --- The schema ---------------------------------------------------------------------------------------------- */
+
+enum {
+    MODEL_VERSION,
+    MODEL_CODES,
+    MODEL_SUBGRAPHS,
+    MODEL_DESCRIPTION,
+    MODEL_BUFFERS,
+    MODEL_METADATA_BUFFER,
+    MODEL_METADATA,
+    MODEL_SIGNATURES,
+    MODEL_EXTERNAL_GROUPS,
+    MODEL_EXTERNAL_BUFFERS
+};
+enum { CODE_DEPRECATED_BUILTIN, CODE_CUSTOM, CODE_VERSION, CODE_BUILTIN };
+enum { SUBGRAPH_TENSORS, SUBGRAPH_INPUTS, SUBGRAPH_OUTPUTS, SUBGRAPH_OPERATORS, SUBGRAPH_NAME };
+enum {
+    OPERATOR_CODE,
+    OPERATOR_INPUTS,
+    OPERATOR_OUTPUTS,
+    OPERATOR_OPTIONS_TYPE,
+    OPERATOR_OPTIONS,
+    OPERATOR_CUSTOM_OPTIONS,
+    OPERATOR_CUSTOM_FORMAT,
+    OPERATOR_MUTATING,
+    OPERATOR_INTERMEDIATES,
+    OPERATOR_LARGE_CUSTOM_OFFSET,
+    OPERATOR_LARGE_CUSTOM_SIZE,
+    OPERATOR_OPTIONS_2_TYPE,
+    OPERATOR_OPTIONS_2
+};
+enum {
+    TENSOR_SHAPE,
+    TENSOR_TYPE,
+    TENSOR_BUFFER,
+    TENSOR_NAME,
+    TENSOR_QUANTIZATION,
+    TENSOR_IS_VARIABLE,
+    TENSOR_SPARSITY,
+    TENSOR_SHAPE_SIGNATURE,
+    TENSOR_HAS_RANK,
+    TENSOR_VARIANTS,
+    TENSOR_EXTERNAL_BUFFER
+};
+enum {
+    QUANTIZATION_MIN,
+    QUANTIZATION_MAX,
+    QUANTIZATION_SCALE,
+    QUANTIZATION_ZERO_POINT,
+    QUANTIZATION_DETAILS_TYPE,
+    QUANTIZATION_DETAILS,
+    QUANTIZATION_DIMENSION
+};
+enum { BUFFER_DATA, BUFFER_OFFSET, BUFFER_SIZE };
+enum { EXTERNAL_ID, EXTERNAL_GROUP, EXTERNAL_OFFSET, EXTERNAL_LENGTH };
+
+/* The builtin operators that the reader treats by itself. */
+enum {
+    BUILTIN_CALL = 31,
+    BUILTIN_CUSTOM = 32,
+    BUILTIN_IF = 118,
+    BUILTIN_WHILE = 119,
+    BUILTIN_CALL_ONCE = 129,
+    BUILTIN_STABLEHLO_WHILE = 200,
+    BUILTIN_STABLEHLO_COMPOSITE = 206,
+    BUILTIN_STABLEHLO_CASE = 209,
+};
+
+/* "CONV_2D"; NULL for a number that the schema does not have. */
+const char *tflite_builtin_name(int64_t code);
+/* FT_DTYPE_UNKNOWN for resources, variants and numbers that the schema does not have. */
+ft_dtype tflite_dtype(int64_t type);
+/* The number that ONNX gives the type, as attributes like "to" hold it. */
+int64_t tflite_dtype_as_onnx(int64_t type);
+
+/* --- The model being read ------------------------------------------------------------------------------------ */
+
+typedef struct tflite_code {
+    int64_t builtin;
+    const char *type; /* builtin or custom name, in the scratch arena */
+} tflite_code;
+
+typedef struct tflite_external {
+    uint32_t id;
+    uint64_t length;
+} tflite_external;
+
+typedef struct tflite_model {
+    flatbuf file;
+    ft_graph *graph;
+    arena scratch;
+    ft_error *error;
+    flat_vector subgraphs;
+    flat_vector buffers;
+    tflite_code *codes;
+    uint32_t code_count;
+    uint32_t *tensor_of_buffer; /* the tensor that stands for a buffer, or FT_NONE: shared weights stay one tensor */
+    tflite_external *externals; /* sorted by id */
+    uint32_t external_count;
+    bool *is_open; /* per sub-graph: being unfolded, so that calling it again would never end */
+    uint32_t depth;
+    uint64_t work; /* what was done so far, against TFLITE_MAX_WORK */
+    uint32_t stored_count, quantized_count, per_channel_count;
+} tflite_model;
+
+/* What a file may unfold to, in operators + tensors + references + ...: sub-graphs called again and again, and tables
+ * or names that many offsets share, would otherwise let a small file ask for any amount of work. */
+#define TFLITE_MAX_WORK (UINT64_C(1) << 25)
+
+ft_status tflite_spend(tflite_model *model, uint64_t work);
+
+/* Where a tensor comes from: the file (or nowhere), an operator, the caller. */
+typedef enum tflite_origin { TFLITE_STORED, TFLITE_MADE, TFLITE_FED } tflite_origin;
+
+/* A sub-graph in the place where it is called. */
+typedef struct tflite_frame {
+    uint32_t index; /* of the sub-graph */
+    uint32_t loop;  /* of the graph, in which its operators stand */
+    flat_vector tensors, operators, inputs, outputs;
+    uint32_t *map;      /* per tensor: the tensor of the graph, TFLITE_UNMAPPED, or FT_NONE for one left out */
+    uint8_t *origin;    /* per tensor: a tflite_origin */
+    const char *prefix; /* of names, "" in the main sub-graph */
+} tflite_frame;
+
+#define TFLITE_UNMAPPED (FT_NONE - 1)
+
+/* Opens sub-graph `index` and finds out what its operators make. */
+ft_status tflite_frame_open(tflite_model *model, int64_t index, tflite_frame *frame);
+/* The tensor of the graph for a tensor of the sub-graph, added when it is met for the first time. -1 is FT_NONE. */
+ft_status tflite_tensor(tflite_model *model, tflite_frame *frame, int64_t index, uint32_t *tensor);
+ft_status tflite_read_externals(tflite_model *model, const flat_table *root);
+/* Adds all operators of a frame to the graph. */
+ft_status tflite_add_operators(tflite_model *model, tflite_frame *frame);
+
+typedef struct tflite_operator {
+    flat_table table;
+    const tflite_code *code;
+    flat_vector inputs, outputs;
+    uint32_t index;
+} tflite_operator;
+
+/* Unfolds the sub-graphs that a control operator calls; *is_call says whether it was one. */
+ft_status tflite_call(tflite_model *model, tflite_frame *frame, const tflite_operator *op, bool *is_call);
+
+enum { TFLITE_MAX_ATTRS = 20 };
+
+/* The options of an operator as attributes in `attrs` (room for TFLITE_MAX_ATTRS), whose contents are in the graph's
+ * arena. */
+ft_status tflite_options(tflite_model *model, const flat_table *op, ft_attr *attrs, uint32_t *count);
+
+#endif
