@@ -1,0 +1,198 @@
+/* onnx_function.c - calls of a model's own functions are replaced by the functions' bodies.
+ *
+ * Before a call is inlined its size is known: the nodes of each function, with all they call, are counted once. So a
+ * file whose functions call each other twice, thirty levels deep, fails at once, and so does recursion. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "read/onnx_build.h"
+
+typedef enum count_state { NOT_COUNTED, COUNTING, COUNTED } count_state;
+
+struct onnx_function {
+    const Onnx__FunctionProto *proto;
+    onnx_call defaults; /* attributes that a call may leave out */
+    count_state state;
+    uint64_t node_count;
+};
+
+/* --- Finding ------------------------------------------------------------------------------------------------- */
+
+static const char *key_of(arena *memory, const char *domain, const char *name) {
+    return onnx_is_standard(domain) ? name : arena_format(memory, "%s::%s", domain, name);
+}
+
+/* FunctionProto.attribute_proto (IR 9) is not in every onnx.proto: where it is not, it comes as unknown fields. */
+static ft_status read_default(onnx_builder *b, onnx_call *defaults, const ProtobufCMessageUnknownField *field) {
+    if (field->tag != 11) return FT_OK;
+    size_t skip = 0; /* the length, a varint, stands before the message */
+    while (skip < field->len && skip < 10 && field->data[skip++] >= 0x80) continue;
+    const Onnx__AttributeProto *attr =
+        onnx__attribute_proto__unpack(b->allocator, field->len - skip, field->data + skip);
+    if (attr == NULL) return ft_fail(b->error, FT_ERR_DAMAGED, "damaged: a default attribute of a function");
+    defaults->given[defaults->count] = attr;
+    defaults->names[defaults->count++] = onnx_text(attr->name);
+    return FT_OK;
+}
+
+static ft_status read_defaults(onnx_builder *b, const Onnx__FunctionProto *proto, onnx_call *defaults) {
+    const ProtobufCFieldDescriptor *known =
+        protobuf_c_message_descriptor_get_field(&onnx__function_proto__descriptor, 11);
+    size_t count = proto->base.n_unknown_fields;
+    const Onnx__AttributeProto *const *items = NULL;
+    if (known != NULL) {
+        memcpy(&count, (const char *)proto + known->quantifier_offset, sizeof count);
+        memcpy(&items, (const char *)proto + known->offset, sizeof items);
+    }
+    if (count == 0) return FT_OK;
+    defaults->given = ARENA_ARRAY(b->scratch, const Onnx__AttributeProto *, count);
+    defaults->names = ARENA_ARRAY(b->scratch, const char *, count);
+    if (defaults->given == NULL || defaults->names == NULL) return FT_NOMEM(b->error);
+    for (size_t i = 0; i < count; i++) {
+        if (items == NULL) {
+            FT_TRY(read_default(b, defaults, &proto->base.unknown_fields[i]));
+        } else {
+            defaults->given[defaults->count] = items[i];
+            defaults->names[defaults->count++] = onnx_text(items[i]->name);
+        }
+    }
+    return FT_OK;
+}
+
+ft_status onnx_index_functions(onnx_builder *b) {
+    map_init(&b->function_index, b->scratch);
+    size_t count = b->model->n_functions;
+    if (count == 0) return FT_OK;
+    b->functions = ARENA_ARRAY(b->scratch, onnx_function, count);
+    if (b->functions == NULL) return FT_NOMEM(b->error);
+    for (size_t i = 0; i < count; i++) {
+        const Onnx__FunctionProto *proto = b->model->functions[i];
+        const char *key = key_of(b->scratch, proto->domain, onnx_text(proto->name));
+        b->functions[i].proto = proto;
+        FT_TRY(read_defaults(b, proto, &b->functions[i].defaults));
+        if (key == NULL || !map_set(&b->function_index, key, (uint32_t)i)) return FT_NOMEM(b->error);
+    }
+    return FT_OK;
+}
+
+bool onnx_find_function(const onnx_builder *b, const Onnx__NodeProto *node, uint32_t *function) {
+    if (b->functions == NULL) return false;
+    if (onnx_is_standard(node->domain)) return map_get(&b->function_index, onnx_text(node->op_type), function);
+    char few[256];
+    int length = snprintf(few, sizeof few, "%s::%s", node->domain, onnx_text(node->op_type));
+    if (length < (int)sizeof few) return map_get(&b->function_index, few, function);
+    const char *key = key_of(b->scratch, node->domain, onnx_text(node->op_type));
+    return key != NULL && map_get(&b->function_index, key, function);
+}
+
+/* --- Counting ------------------------------------------------------------------------------------------------ */
+
+static ft_status count_function(onnx_builder *b, uint32_t index, unsigned depth, uint64_t *total) {
+    onnx_function *f = &b->functions[index];
+    if (f->state == COUNTING)
+        return ft_fail(b->error, FT_ERR_GRAPH, "function '%s' calls itself", onnx_text(f->proto->name));
+    if (f->state == NOT_COUNTED) {
+        f->state = COUNTING;
+        FT_TRY(onnx_count_nodes(b, f->proto->node, f->proto->n_node, depth + 1, &f->node_count));
+        f->state = COUNTED;
+    }
+    *total = f->node_count;
+    return FT_OK;
+}
+
+static ft_status count_bodies(onnx_builder *b, const Onnx__NodeProto *node, unsigned depth, uint64_t *total) {
+    bool is_if = onnx_has_body(node) && strcmp(node->op_type, "If") == 0;
+    *total = 0;
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        const Onnx__GraphProto *body = node->attribute[i]->g;
+        if (body == NULL) continue;
+        uint64_t inner;
+        FT_TRY(onnx_count_nodes(b, body->node, body->n_node, depth + 1, &inner));
+        *total = is_if ? (inner > *total ? inner : *total) : num_add_sat(*total, inner);
+    }
+    return FT_OK;
+}
+
+ft_status onnx_count_nodes(onnx_builder *b, Onnx__NodeProto **nodes, size_t count, unsigned depth, uint64_t *total) {
+    if (depth > FT_MAX_DEPTH)
+        return ft_fail(b->error, FT_ERR_LIMIT, "functions and sub-graphs are nested more than %d deep", FT_MAX_DEPTH);
+    *total = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t function;
+        uint64_t inner = 0;
+        if (onnx_find_function(b, nodes[i], &function))
+            FT_TRY(count_function(b, function, depth, &inner));
+        else
+            FT_TRY(count_bodies(b, nodes[i], depth, &inner));
+        *total = num_add_sat(*total, num_add_sat(inner, 1));
+    }
+    return FT_OK;
+}
+
+/* --- Inlining ------------------------------------------------------------------------------------------------ */
+
+/* What the body sees as its attributes: those of the call, with references of the calling function replaced, and
+ * behind them the defaults. The first of a name counts. */
+static ft_status collect_attrs(onnx_builder *b, const onnx_frame *outer, const Onnx__NodeProto *node,
+                               const onnx_call *defaults, arena *memory, onnx_call *call) {
+    size_t most = node->n_attribute + defaults->count;
+    call->given = ARENA_ARRAY(memory, const Onnx__AttributeProto *, most);
+    call->names = ARENA_ARRAY(memory, const char *, most);
+    if (call->given == NULL || call->names == NULL) return FT_NOMEM(b->error);
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        const Onnx__AttributeProto *attr = onnx_resolve_attr(outer, node->attribute[i]);
+        if (attr == NULL) continue;
+        if (attr->g != NULL)
+            return ft_fail(b->error, FT_ERR_UNSUPPORTED, "node '%s' (%s) hands a sub-graph to a function",
+                           onnx_node_name(node), node->op_type);
+        call->given[call->count] = attr;
+        call->names[call->count++] = onnx_text(node->attribute[i]->name);
+    }
+    for (uint32_t i = 0; i < defaults->count; i++) {
+        call->given[call->count] = defaults->given[i];
+        call->names[call->count++] = defaults->names[i];
+    }
+    return FT_OK;
+}
+
+static ft_status fill_body(onnx_builder *b, const onnx_frame *outer, const onnx_frame *inner,
+                           const Onnx__NodeProto *node, const Onnx__FunctionProto *proto) {
+    uint32_t first_new = b->graph->tensor_count;
+    for (size_t i = 0; i < proto->n_input; i++) {
+        uint32_t actual = FT_NONE;
+        if (i < node->n_input) FT_TRY(onnx_scope_read(b, outer, node->input[i], &actual));
+        FT_TRY(onnx_scope_bind(b, inner, proto->input[i], actual));
+    }
+    FT_TRY(onnx_add_nodes(b, inner, proto->node, proto->n_node));
+    for (size_t i = 0; i < node->n_output; i++) {
+        uint32_t result;
+        FT_TRY(onnx_scope_read(b, inner, proto->output[i], &result));
+        FT_TRY(onnx_scope_export(b, outer, node->output[i], result, first_new));
+    }
+    return onnx_scope_settle(b, inner);
+}
+
+ft_status onnx_add_call(onnx_builder *b, const onnx_frame *frame, const Onnx__NodeProto *node, uint32_t function) {
+    const onnx_function *f = &b->functions[function];
+    uint64_t total;
+    FT_TRY(count_function(b, function, frame->depth, &total));
+    if (frame->depth >= FT_MAX_DEPTH)
+        return ft_fail(b->error, FT_ERR_LIMIT, "functions and sub-graphs are nested more than %d deep", FT_MAX_DEPTH);
+    if (total > FT_MAX_OPS - b->node_count)
+        return ft_fail(b->error, FT_ERR_LIMIT, "more than %d nodes, with function '%s' inlined", FT_MAX_OPS,
+                       onnx_text(f->proto->name));
+    if (node->n_input > f->proto->n_input || node->n_output > f->proto->n_output)
+        return ft_fail(b->error, FT_ERR_GRAPH, "node '%s': function '%s' has %zu inputs and %zu outputs",
+                       onnx_node_name(node), onnx_text(f->proto->name), f->proto->n_input, f->proto->n_output);
+    onnx_scope scope;
+    onnx_scope_open(&scope, NULL);
+    onnx_call call = {0};
+    onnx_frame inner = {.scope = &scope, .call = &call, .loop = frame->loop, .depth = frame->depth + 1};
+    inner.prefix = arena_format(&scope.memory, "%s%s/", frame->prefix, onnx_node_name(node));
+    ft_status status = inner.prefix != NULL ? FT_OK : FT_NOMEM(b->error);
+    if (status == FT_OK) status = collect_attrs(b, frame, node, &f->defaults, &scope.memory, &call);
+    if (status == FT_OK) status = fill_body(b, frame, &inner, node, f->proto);
+    onnx_scope_close(&scope);
+    return status;
+}

@@ -1,0 +1,153 @@
+/* onnx_scope.c - names and what they stand for.
+ *
+ * ONNX knows tensors by name, each made once in its scope; inner scopes see outer names. What was inlined is wired by
+ * letting names stand for tensors, not by adding operators. The one exception: a file that is not sorted may read the
+ * result of an If, a Loop or a call before it comes; the awaited tensor then gets its content by an Identity. */
+#include <string.h>
+
+#include "read/onnx_build.h"
+
+void onnx_scope_open(onnx_scope *scope, onnx_scope *parent) {
+    *scope = (onnx_scope){.parent = parent};
+    arena_init(&scope->memory, FT_MAX_GRAPH_BYTES / 4);
+    map_init(&scope->index, &scope->memory);
+}
+
+void onnx_scope_close(onnx_scope *scope) {
+    arena_free(&scope->memory);
+}
+
+static onnx_name *find(const onnx_scope *scope, const char *text) {
+    uint32_t at;
+    return map_get(&scope->index, text, &at) ? &scope->names[at] : NULL;
+}
+
+/* The name in this scope, new if need be; NULL when out of memory. */
+static onnx_name *find_or_add(onnx_scope *scope, const char *text) {
+    onnx_name *name = find(scope, text);
+    if (name != NULL) return name;
+    if (scope->count == scope->capacity) {
+        uint32_t larger = scope->capacity == 0 ? 32 : scope->capacity * 2;
+        onnx_name *moved = ARENA_ARRAY(&scope->memory, onnx_name, larger);
+        if (moved == NULL) return NULL;
+        if (scope->count > 0) memcpy(moved, scope->names, scope->count * sizeof *moved);
+        scope->names = moved;
+        scope->capacity = larger;
+    }
+    if (!map_set(&scope->index, text, scope->count)) return NULL;
+    name = &scope->names[scope->count++];
+    *name = (onnx_name){.text = text, .tensor = FT_NONE};
+    return name;
+}
+
+ft_status onnx_scope_types(onnx_builder *b, onnx_scope *scope, Onnx__ValueInfoProto **infos, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        onnx_name *name = find_or_add(scope, onnx_text(infos[i]->name));
+        if (name == NULL) return FT_NOMEM(b->error);
+        if (name->info == NULL) name->info = infos[i];
+    }
+    return FT_OK;
+}
+
+bool onnx_scope_has(const onnx_scope *scope, const char *name) {
+    const onnx_name *found = find(scope, name);
+    return found != NULL && found->state == ONNX_MADE;
+}
+
+static ft_status made_twice(onnx_builder *b, const char *name) {
+    return ft_fail(b->error, FT_ERR_GRAPH, "the name '%s' is given to two tensors of one graph", name);
+}
+
+/* An awaited tensor is there already; another that takes its name hands its content over. */
+static ft_status feed_awaited(onnx_builder *b, const onnx_frame *frame, const char *name, uint32_t from, uint32_t to) {
+    ft_op op = {.name = name,
+                .type = "Identity",
+                .inputs = &from,
+                .outputs = &to,
+                .input_count = 1,
+                .output_count = 1,
+                .loop = frame->loop};
+    return graph_add_op(b->graph, &op, b->error);
+}
+
+ft_status onnx_scope_bind(onnx_builder *b, const onnx_frame *frame, const char *text, uint32_t tensor) {
+    onnx_name *name = find_or_add(frame->scope, text);
+    if (name == NULL) return FT_NOMEM(b->error);
+    if (name->state == ONNX_AWAITED && tensor != FT_NONE) {
+        name->state = ONNX_MADE;
+        return feed_awaited(b, frame, text, tensor, name->tensor);
+    }
+    if (name->state != ONNX_TYPED) return made_twice(b, text);
+    name->state = tensor == FT_NONE ? ONNX_ABSENT : ONNX_MADE;
+    name->tensor = tensor;
+    return FT_OK;
+}
+
+static ft_status add_tensor(onnx_builder *b, const onnx_frame *frame, const onnx_name *name, uint32_t *tensor) {
+    ft_tensor spec = {.name = name->text, .rank = -1};
+    if (frame->prefix[0] != '\0') {
+        spec.name = arena_format(&frame->scope->memory, "%s%s", frame->prefix, name->text);
+        if (spec.name == NULL) return FT_NOMEM(b->error);
+    }
+    if (name->info != NULL) FT_TRY(onnx_set_type(b, &spec, name->info, false));
+    return graph_add_tensor(b->graph, &spec, tensor, b->error);
+}
+
+ft_status onnx_scope_read(onnx_builder *b, const onnx_frame *frame, const char *text, uint32_t *tensor) {
+    *tensor = FT_NONE;
+    if (text[0] == '\0') return FT_OK;
+    for (const onnx_scope *scope = frame->scope; scope != NULL; scope = scope->parent) {
+        const onnx_name *name = find(scope, text);
+        if (name == NULL || name->state == ONNX_TYPED) continue;
+        *tensor = name->tensor;
+        return FT_OK;
+    }
+    onnx_name *name = find_or_add(frame->scope, text);
+    if (name == NULL) return FT_NOMEM(b->error);
+    FT_TRY(add_tensor(b, frame, name, &name->tensor));
+    name->state = ONNX_AWAITED;
+    *tensor = name->tensor;
+    return FT_OK;
+}
+
+ft_status onnx_scope_make(onnx_builder *b, const onnx_frame *frame, const char *text, uint32_t *tensor) {
+    *tensor = FT_NONE;
+    if (text[0] == '\0') return FT_OK;
+    onnx_name *name = find_or_add(frame->scope, text);
+    if (name == NULL) return FT_NOMEM(b->error);
+    if (name->state == ONNX_TYPED)
+        FT_TRY(add_tensor(b, frame, name, &name->tensor));
+    else if (name->state != ONNX_AWAITED)
+        return made_twice(b, text);
+    name->state = ONNX_MADE;
+    *tensor = name->tensor;
+    return FT_OK;
+}
+
+ft_status onnx_scope_export(onnx_builder *b, const onnx_frame *frame, const char *text, uint32_t tensor,
+                            uint32_t first_new) {
+    if (text[0] == '\0') return FT_OK;
+    if (tensor == FT_NONE) return ft_fail(b->error, FT_ERR_GRAPH, "nothing gives tensor '%s' a value", text);
+    FT_TRY(onnx_scope_bind(b, frame, text, tensor));
+    ft_tensor *t = &b->graph->tensors[tensor];
+    if (tensor < first_new || t->role != FT_ACTIVATION) return FT_OK;
+    const onnx_name *name = find(frame->scope, text);
+    t->name = arena_format(&b->graph->memory, "%s%s", frame->prefix, text);
+    if (t->name == NULL) return FT_NOMEM(b->error);
+    return t->rank < 0 && name->info != NULL ? onnx_set_type(b, t, name->info, false) : FT_OK;
+}
+
+ft_status onnx_scope_settle(onnx_builder *b, const onnx_frame *frame) {
+    for (uint32_t i = 0; i < frame->scope->count; i++) {
+        const onnx_name *name = &frame->scope->names[i];
+        if (name->state != ONNX_AWAITED) continue;
+        if (frame->scope->parent == NULL)
+            return ft_fail(b->error, FT_ERR_GRAPH,
+                           "tensor '%s' is read, but no operator makes it and no file stores it", name->text);
+        onnx_name *outer = find_or_add(frame->scope->parent, name->text);
+        if (outer == NULL) return FT_NOMEM(b->error);
+        outer->tensor = name->tensor;
+        outer->state = ONNX_AWAITED;
+    }
+    return FT_OK;
+}

@@ -1,0 +1,341 @@
+/* onnx_strip.c - the pre-pass: an ONNX file goes in, a copy without its weights comes out.
+ *
+ * A table says for each field of each message what becomes of it: kept, walked into, counted and left out, or
+ * dropped. Payloads are jumped over, so the time does not depend on the size of the weights and their pages are
+ * never read. The walk is also the guard of the generated decoder, which recurses as deep as a file asks and merges
+ * singular messages that occur twice: here the depth is limited, repetition is refused and every field has the wire
+ * type it should have.
+ *
+ * A message is written in one go: its length is a varint of five bytes, filled in when the end is known. */
+#include "read/onnx_strip.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "foretell/graph.h"
+#include "read/onnx_wire.h"
+
+typedef enum message {
+    MODEL,
+    OPSET,
+    ENTRY,
+    FUNCTION,
+    GRAPH,
+    NODE,
+    ATTRIBUTE,
+    TENSOR,
+    SPARSE_TENSOR,
+    VALUE_INFO,
+    TYPE,
+    TYPE_TENSOR,
+    TYPE_ELEMENT, /* Sequence and Optional: a type in field 1 */
+    TYPE_MAP,
+    SHAPE,
+    DIMENSION,
+    MESSAGE_COUNT,
+} message;
+
+static const char *const message_names[MESSAGE_COUNT] = {
+    "model",         "opset", "metadata", "function",    "graph", "node",     "attribute", "tensor",
+    "sparse tensor", "value", "type",     "tensor type", "type",  "map type", "shape",     "dimension",
+};
+
+typedef enum action {
+    DROP, /* also every field that is not in the table */
+    INT,
+    DATA_TYPE, /* an INT that decides how much of the payload is kept */
+    FLOAT,
+    BYTES,
+    SHORT_BYTES, /* dropped when long */
+    INTS,
+    FLOATS,
+    CHILD, /* at most once */
+    CHILDREN,
+    PAYLOAD,
+    TEXT_PAYLOAD, /* strings are no use to anyone here: only counted */
+} action;
+
+typedef struct rule {
+    uint8_t action, child;
+} rule;
+
+enum { FIELD_COUNT = 27, MAX_SHORT_BYTES = 4096, LENGTH_BYTES = 5, SEGMENT_BYTES = 24 };
+
+static const rule rules[MESSAGE_COUNT][FIELD_COUNT] = {
+    [MODEL] = {[1] = {INT, 0},
+               [2] = {SHORT_BYTES, 0},
+               [3] = {SHORT_BYTES, 0},
+               [7] = {CHILD, GRAPH},
+               [8] = {CHILDREN, OPSET},
+               [14] = {CHILDREN, ENTRY},
+               [25] = {CHILDREN, FUNCTION}},
+    [OPSET] = {[1] = {SHORT_BYTES, 0}, [2] = {INT, 0}},
+    [ENTRY] = {[1] = {SHORT_BYTES, 0}, [2] = {SHORT_BYTES, 0}},
+    [FUNCTION] = {[1] = {BYTES, 0},
+                  [4] = {BYTES, 0},
+                  [5] = {BYTES, 0},
+                  [7] = {CHILDREN, NODE},
+                  [10] = {BYTES, 0},
+                  [11] = {CHILDREN, ATTRIBUTE}},
+    [GRAPH] = {[1] = {CHILDREN, NODE},
+               [2] = {SHORT_BYTES, 0},
+               [5] = {CHILDREN, TENSOR},
+               [11] = {CHILDREN, VALUE_INFO},
+               [12] = {CHILDREN, VALUE_INFO},
+               [13] = {CHILDREN, VALUE_INFO},
+               [15] = {CHILDREN, SPARSE_TENSOR}},
+    [NODE] = {[1] = {BYTES, 0},
+              [2] = {BYTES, 0},
+              [3] = {BYTES, 0},
+              [4] = {BYTES, 0},
+              [5] = {CHILDREN, ATTRIBUTE},
+              [7] = {BYTES, 0}},
+    [ATTRIBUTE] = {[1] = {BYTES, 0},
+                   [2] = {FLOAT, 0},
+                   [3] = {INT, 0},
+                   [4] = {SHORT_BYTES, 0},
+                   [5] = {CHILD, TENSOR},
+                   [6] = {CHILD, GRAPH},
+                   [7] = {FLOATS, 0},
+                   [8] = {INTS, 0},
+                   [9] = {SHORT_BYTES, 0},
+                   [20] = {INT, 0},
+                   [21] = {BYTES, 0},
+                   [22] = {CHILD, SPARSE_TENSOR}},
+    [TENSOR] = {[1] = {INTS, 0},
+                [2] = {DATA_TYPE, 0},
+                [4] = {PAYLOAD, 0},
+                [5] = {PAYLOAD, 0},
+                [6] = {TEXT_PAYLOAD, 0},
+                [7] = {PAYLOAD, 0},
+                [8] = {BYTES, 0},
+                [9] = {PAYLOAD, 0},
+                [10] = {PAYLOAD, 0},
+                [11] = {PAYLOAD, 0},
+                [13] = {CHILDREN, ENTRY},
+                [14] = {INT, 0}},
+    [SPARSE_TENSOR] = {[1] = {CHILD, TENSOR}, [2] = {CHILD, TENSOR}, [3] = {INTS, 0}},
+    [VALUE_INFO] = {[1] = {BYTES, 0}, [2] = {CHILD, TYPE}},
+    [TYPE] = {[1] = {CHILD, TYPE_TENSOR},
+              [4] = {CHILD, TYPE_ELEMENT},
+              [5] = {CHILD, TYPE_MAP},
+              [8] = {CHILD, TYPE_TENSOR},
+              [9] = {CHILD, TYPE_ELEMENT}},
+    [TYPE_TENSOR] = {[1] = {INT, 0}, [2] = {CHILD, SHAPE}},
+    [TYPE_ELEMENT] = {[1] = {CHILD, TYPE}},
+    [TYPE_MAP] = {[1] = {INT, 0}, [2] = {CHILD, TYPE}},
+    [SHAPE] = {[1] = {CHILDREN, DIMENSION}},
+    [DIMENSION] = {[1] = {INT, 0}, [2] = {BYTES, 0}},
+};
+
+typedef struct strip {
+    const uint8_t *file;
+    uint8_t *out;
+    size_t length, capacity, limit;
+    ft_error *error;
+} strip;
+
+/* The payload of the tensor being walked. */
+typedef struct payload {
+    uint64_t bytes;
+    uint64_t kept_bytes;
+    uint64_t data_type;
+    unsigned flags; /* ONNX_LEFT_OUT, ONNX_RAW */
+} payload;
+
+static ft_status damaged(strip *s, message m, const wire_field *field, const char *what) {
+    return ft_fail(s->error, FT_ERR_DAMAGED, "damaged: %s in a %s at byte %zu", what, message_names[m],
+                   (size_t)(field->start - s->file));
+}
+
+static ft_status make_room(strip *s, size_t more) {
+    if (s->capacity - s->length >= more) return FT_OK;
+    if (more > s->limit - s->length)
+        return ft_fail(s->error, FT_ERR_LIMIT, "the model without its weights takes more than %zu bytes", s->limit);
+    size_t larger = s->capacity * 2 > s->limit ? s->limit : s->capacity * 2;
+    if (larger < s->length + more) larger = s->length + more;
+    uint8_t *moved = realloc(s->out, larger);
+    if (moved == NULL) return FT_NOMEM(s->error);
+    s->out = moved;
+    s->capacity = larger;
+    return FT_OK;
+}
+
+static ft_status put(strip *s, const uint8_t *from, const uint8_t *to) {
+    size_t size = (size_t)(to - from);
+    if (size == 0) return FT_OK;
+    FT_TRY(make_room(s, size));
+    memcpy(s->out + s->length, from, size);
+    s->length += size;
+    return FT_OK;
+}
+
+static void put_varint(strip *s, uint64_t value) {
+    for (; value >= 0x80; value >>= 7) s->out[s->length++] = (uint8_t)(value | 0x80);
+    s->out[s->length++] = (uint8_t)value;
+}
+
+static bool has_wire_type(action a, uint32_t type) {
+    switch (a) {
+    case INT:
+    case DATA_TYPE:
+        return type == WIRE_VARINT;
+    case FLOAT:
+        return type == WIRE_FIXED32;
+    case INTS:
+        return type == WIRE_VARINT || type == WIRE_BYTES;
+    case FLOATS:
+        return type == WIRE_FIXED32 || type == WIRE_BYTES;
+    case BYTES:
+    case SHORT_BYTES:
+    case TEXT_PAYLOAD:
+    case CHILD:
+    case CHILDREN:
+        return type == WIRE_BYTES;
+    case PAYLOAD:
+    case DROP:
+        break;
+    }
+    return true;
+}
+
+/* A TensorProto's payload comes as raw bytes or, packed or not, as numbers of one kind. */
+static bool payload_has_wire_type(uint32_t number, uint32_t type) {
+    if (type == WIRE_BYTES) return true;
+    switch (number) {
+    case 4:
+        return type == WIRE_FIXED32;
+    case 10:
+        return type == WIRE_FIXED64;
+    case 5:
+    case 7:
+    case 11:
+        return type == WIRE_VARINT;
+    default:
+        return false;
+    }
+}
+
+/* Whether this piece of payload is kept; a type that was not told yet may be one of the longer ones. */
+static bool keeps_payload(payload *p, const wire_field *field) {
+    bool is_index = p->data_type == 0 || p->data_type == 6 || p->data_type == 7 || p->data_type == 12 ||
+                    p->data_type == 13;                                               /* int32, int64, uint32, uint64 */
+    uint64_t most = is_index ? ONNX_MAX_INDEX_ELEMS * 10 : ONNX_MAX_OTHER_ELEMS * 10; /* a varint's longest */
+    p->bytes += field->size;
+    if (field->size > most || p->kept_bytes + field->size > most) p->flags |= ONNX_LEFT_OUT;
+    if (field->number == 9) p->flags |= ONNX_RAW;
+    if (p->flags & ONNX_LEFT_OUT) return false;
+    p->kept_bytes += field->size;
+    return true;
+}
+
+static ft_status put_segment(strip *s, const payload *p) {
+    FT_TRY(make_room(s, SEGMENT_BYTES));
+    size_t start = s->length;
+    s->out[s->length++] = 3 << 3 | WIRE_BYTES;
+    s->out[s->length++] = 0;
+    s->out[s->length++] = 1 << 3 | WIRE_VARINT;
+    put_varint(s, p->bytes);
+    s->out[s->length++] = 2 << 3 | WIRE_VARINT;
+    put_varint(s, p->flags);
+    s->out[start + 1] = (uint8_t)(s->length - start - 2);
+    return FT_OK;
+}
+
+static ft_status strip_message(strip *s, message m, const uint8_t *at, const uint8_t *end, unsigned depth);
+
+static ft_status strip_child(strip *s, const wire_field *field, message child, unsigned depth) {
+    FT_TRY(make_room(s, 5 + LENGTH_BYTES));
+    put_varint(s, (uint64_t)field->number << 3 | WIRE_BYTES);
+    size_t length_at = s->length;
+    s->length += LENGTH_BYTES;
+    FT_TRY(strip_message(s, child, field->data, field->data + field->size, depth + 1));
+    size_t size = s->length - length_at - LENGTH_BYTES;
+    for (int i = 0; i < LENGTH_BYTES; i++, size >>= 7)
+        s->out[length_at + (size_t)i] = (uint8_t)((size & 0x7f) | (i + 1 < LENGTH_BYTES ? 0x80 : 0));
+    return FT_OK;
+}
+
+/* Decides about one field. *is_kept: it goes into the copy as it is. */
+static ft_status strip_field(strip *s, message m, const wire_field *field, uint32_t *seen, payload *p, unsigned depth,
+                             bool *is_kept) {
+    rule r = field->number < FIELD_COUNT ? rules[m][field->number] : (rule){DROP, 0};
+    bool is_well_typed = r.action == PAYLOAD ? payload_has_wire_type(field->number, field->type)
+                                             : has_wire_type((action)r.action, field->type);
+    if (!is_well_typed) return damaged(s, m, field, "a field of the wrong type");
+    switch ((action)r.action) {
+    case DROP:
+        break;
+    case DATA_TYPE:
+        p->data_type = field->varint; /* fall through */
+    case INT:
+    case FLOAT:
+    case BYTES:
+    case INTS:
+    case FLOATS:
+        *is_kept = true;
+        break;
+    case SHORT_BYTES:
+        *is_kept = field->size <= MAX_SHORT_BYTES;
+        break;
+    case PAYLOAD:
+        *is_kept = keeps_payload(p, field);
+        break;
+    case TEXT_PAYLOAD:
+        p->bytes += field->size;
+        p->flags |= ONNX_LEFT_OUT;
+        break;
+    case CHILD:
+        if (*seen >> field->number & 1) return damaged(s, m, field, "a field that may occur once occurs again");
+        *seen |= UINT32_C(1) << field->number;
+        return strip_child(s, field, (message)r.child, depth);
+    case CHILDREN:
+        return strip_child(s, field, (message)r.child, depth);
+    }
+    return FT_OK;
+}
+
+static bool walks_into(message m, const wire_field *field) {
+    if (field->number >= FIELD_COUNT) return false;
+    uint8_t a = rules[m][field->number].action;
+    return a == CHILD || a == CHILDREN;
+}
+
+static ft_status strip_message(strip *s, message m, const uint8_t *at, const uint8_t *end, unsigned depth) {
+    if (depth > FT_MAX_DEPTH)
+        return ft_fail(s->error, FT_ERR_LIMIT, "messages are nested more than %d deep at byte %zu", FT_MAX_DEPTH,
+                       (size_t)(at - s->file));
+    const uint8_t *run = at; /* kept fields that stand side by side are copied together */
+    uint32_t seen = 0;
+    payload p = {0};
+    for (;;) {
+        wire_field field;
+        wire_step step = wire_next(&at, end, &field);
+        if (step == WIRE_END) break;
+        if (step == WIRE_CUT) return damaged(s, m, &field, "a field goes on behind the end");
+        if (step == WIRE_NONSENSE) return damaged(s, m, &field, "no field begins like this");
+        bool is_kept = false, is_flushed = walks_into(m, &field);
+        if (is_flushed) FT_TRY(put(s, run, field.start));
+        FT_TRY(strip_field(s, m, &field, &seen, &p, depth, &is_kept));
+        if (is_kept) continue;
+        if (!is_flushed) FT_TRY(put(s, run, field.start));
+        run = at;
+    }
+    FT_TRY(put(s, run, end));
+    return p.bytes > 0 ? put_segment(s, &p) : FT_OK;
+}
+
+ft_status onnx_strip(const uint8_t *bytes, size_t size, uint8_t **stripped, size_t *stripped_size, ft_error *error) {
+    strip s = {.file = bytes, .capacity = 64 * 1024, .limit = FT_MAX_GRAPH_BYTES / 4, .error = error};
+    s.out = malloc(s.capacity);
+    if (s.out == NULL) return FT_NOMEM(error);
+    ft_status status = strip_message(&s, MODEL, bytes, bytes + size, 0);
+    if (status != FT_OK) {
+        free(s.out);
+        return status;
+    }
+    *stripped = s.out;
+    *stripped_size = s.length;
+    return FT_OK;
+}

@@ -1,0 +1,276 @@
+/* onnx_subgraph.c - bodies of If, Loop, Scan and SequenceMap become part of the graph.
+ *
+ * If: a constant condition takes its branch; otherwise the branch with more nodes is taken, so that the cost is that
+ * of the longer way. Loop, Scan, SequenceMap: the body stands once, inside a loop whose trip count binding finds.
+ * What the body carries from trip to trip is wired to its first value. Three operators of foretell's own stand at
+ * the edges: LoopIndex makes the trip's number, LoopSlice takes the trip's part of a scanned tensor, LoopStack
+ * gathers what the trips give. */
+#include <string.h>
+
+#include "read/onnx_build.h"
+
+/* A body on its way into the graph. */
+typedef struct body {
+    const Onnx__NodeProto *node;
+    const Onnx__GraphProto *graph;
+    onnx_scope scope;
+    onnx_frame inner;
+    const onnx_frame *outer;
+    uint32_t *results; /* tensors of the body's outputs */
+    uint32_t first_new;
+} body;
+
+bool onnx_has_body(const Onnx__NodeProto *node) {
+    if (!onnx_is_standard(node->domain) || node->op_type == NULL) return false;
+    return strcmp(node->op_type, "If") == 0 || strcmp(node->op_type, "Loop") == 0 ||
+           strcmp(node->op_type, "Scan") == 0 || strcmp(node->op_type, "SequenceMap") == 0;
+}
+
+static ft_status misfit(onnx_builder *b, const Onnx__NodeProto *node, const char *what) {
+    return ft_fail(b->error, FT_ERR_GRAPH, "operator '%s' (%s): %s", onnx_node_name(node), node->op_type, what);
+}
+
+/* A graph by attribute. One that a function would get from its caller is refused by onnx_function.c. */
+static ft_status find_body(onnx_builder *b, const onnx_frame *frame, const Onnx__NodeProto *node, const char *name,
+                           const Onnx__GraphProto **graph) {
+    const Onnx__AttributeProto *attr = onnx_find_attr(frame, node, name);
+    if (attr == NULL || attr->g == NULL)
+        return ft_fail(b->error, FT_ERR_DAMAGED, "damaged: operator '%s' (%s) has no sub-graph '%s'",
+                       onnx_node_name(node), node->op_type, name);
+    *graph = attr->g;
+    return FT_OK;
+}
+
+/* --- Pieces of all of them ----------------------------------------------------------------------------------- */
+
+static void open_body(onnx_builder *b, body *body, const onnx_frame *outer, uint32_t loop) {
+    body->outer = outer;
+    onnx_scope_open(&body->scope, outer->scope);
+    body->inner = *outer;
+    body->inner.scope = &body->scope;
+    body->inner.loop = loop;
+    body->inner.depth++;
+    body->first_new = b->graph->tensor_count;
+}
+
+/* Builds the body, whose inputs are bound by now, and finds what its outputs are. */
+static ft_status fill_body(onnx_builder *b, body *body) {
+    const Onnx__GraphProto *graph = body->graph;
+    FT_TRY(onnx_add_graph(b, &body->inner, graph));
+    body->results = ARENA_ARRAY(&body->scope.memory, uint32_t, graph->n_output);
+    if (body->results == NULL) return FT_NOMEM(b->error);
+    for (size_t i = 0; i < graph->n_output; i++)
+        FT_TRY(onnx_scope_read(b, &body->inner, onnx_text(graph->output[i]->name), &body->results[i]));
+    return onnx_scope_settle(b, &body->inner);
+}
+
+static ft_status export_result(onnx_builder *b, const body *body, size_t output, size_t result) {
+    return onnx_scope_export(b, body->outer, body->node->output[output], body->results[result], body->first_new);
+}
+
+/* Adds LoopIndex, LoopSlice or LoopStack. */
+static ft_status add_edge(onnx_builder *b, const onnx_frame *frame, const char *type, const char *name, uint32_t from,
+                          uint32_t to, int64_t axis, uint32_t loop) {
+    ft_attr *attrs = ARENA_ARRAY(&b->graph->memory, ft_attr, 2);
+    if (attrs == NULL) return FT_NOMEM(b->error);
+    FT_TRY(graph_attr_int(b->graph, &attrs[0], "axis", axis, b->error));
+    FT_TRY(graph_attr_int(b->graph, &attrs[1], "loop", loop, b->error));
+    ft_op op = {.name = arena_format(&frame->scope->memory, "%s%s", frame->prefix, name),
+                .type = type,
+                .inputs = &from,
+                .outputs = &to,
+                .input_count = from != FT_NONE,
+                .output_count = 1,
+                .attr_count = 2,
+                .attrs = attrs,
+                .loop = frame->loop};
+    return op.name != NULL ? graph_add_op(b->graph, &op, b->error) : FT_NOMEM(b->error);
+}
+
+/* An input of the body that an edge operator makes. */
+static ft_status make_input(onnx_builder *b, body *body, size_t input, const char *type, uint32_t from, int64_t axis) {
+    const Onnx__ValueInfoProto *info = body->graph->input[input];
+    const char *name = onnx_text(info->name);
+    uint32_t tensor;
+    if (name[0] == '\0') return misfit(b, body->node, "an input of its body has no name");
+    FT_TRY(onnx_scope_types(b, &body->scope, &body->graph->input[input], 1));
+    FT_TRY(onnx_scope_make(b, &body->inner, name, &tensor));
+    if (from == FT_NONE) {
+        b->graph->tensors[tensor].dtype = FT_INT64;
+        b->graph->tensors[tensor].rank = 0;
+    }
+    return add_edge(b, &body->inner, type, name, from, tensor, axis, body->inner.loop);
+}
+
+/* An input of the body that is a tensor from outside. */
+static ft_status pass_input(onnx_builder *b, body *body, size_t input, const char *actual) {
+    uint32_t tensor;
+    FT_TRY(onnx_scope_read(b, body->outer, actual, &tensor));
+    if (tensor == FT_NONE) return misfit(b, body->node, "a value that its body carries has no beginning");
+    return onnx_scope_bind(b, &body->inner, onnx_text(body->graph->input[input]->name), tensor);
+}
+
+static ft_status stack_result(onnx_builder *b, const body *body, size_t output, size_t result, int64_t axis) {
+    const char *name = body->node->output[output];
+    uint32_t from = body->results[result], to;
+    if (name[0] == '\0') return FT_OK;
+    if (from == FT_NONE) return misfit(b, body->node, "an output of its body has no value");
+    FT_TRY(onnx_scope_make(b, body->outer, name, &to));
+    if (b->graph->tensors[to].dtype == FT_DTYPE_UNKNOWN) b->graph->tensors[to].dtype = b->graph->tensors[from].dtype;
+    return add_edge(b, body->outer, "LoopStack", name, from, to, axis, body->inner.loop);
+}
+
+/* --- If ------------------------------------------------------------------------------------------------------ */
+
+static ft_status choose_branch(onnx_builder *b, const onnx_frame *frame, const Onnx__NodeProto *node,
+                               const Onnx__GraphProto **chosen) {
+    const Onnx__GraphProto *yes, *no;
+    FT_TRY(find_body(b, frame, node, "then_branch", &yes));
+    FT_TRY(find_body(b, frame, node, "else_branch", &no));
+    uint32_t condition;
+    FT_TRY(onnx_scope_read(b, frame, node->n_input > 0 ? node->input[0] : "", &condition));
+    if (condition == FT_NONE) return misfit(b, node, "has no condition");
+    const ft_value *value = b->graph->tensors[condition].value;
+    if (value != NULL && value->count == 1 && value->ints != NULL) {
+        *chosen = value->ints[0] != 0 ? yes : no;
+        return FT_OK;
+    }
+    uint64_t yes_count, no_count;
+    FT_TRY(onnx_count_nodes(b, yes->node, yes->n_node, frame->depth, &yes_count));
+    FT_TRY(onnx_count_nodes(b, no->node, no->n_node, frame->depth, &no_count));
+    *chosen = no_count > yes_count ? no : yes;
+    return FT_OK;
+}
+
+static ft_status build_if(onnx_builder *b, body *body) {
+    FT_TRY(choose_branch(b, body->outer, body->node, &body->graph));
+    if (body->node->n_output > body->graph->n_output) return misfit(b, body->node, "has more outputs than its branch");
+    FT_TRY(fill_body(b, body));
+    for (size_t i = 0; i < body->node->n_output; i++) FT_TRY(export_result(b, body, i, i));
+    return FT_OK;
+}
+
+/* --- Loop ---------------------------------------------------------------------------------------------------- */
+
+/* The condition that the body sees: what was given, or "true". */
+static ft_status pass_condition(onnx_builder *b, body *body) {
+    const Onnx__NodeProto *node = body->node;
+    const char *name = onnx_text(body->graph->input[1]->name);
+    if (node->n_input > 1 && node->input[1][0] != '\0') return pass_input(b, body, 1, node->input[1]);
+    ft_tensor t = {.name = name, .role = FT_CONSTANT, .dtype = FT_BOOL};
+    int64_t *ints;
+    ft_value *value = graph_value_ints(b->graph, 1, &ints);
+    uint32_t tensor;
+    if (value == NULL) return FT_NOMEM(b->error);
+    ints[0] = 1;
+    t.value = value;
+    FT_TRY(graph_add_tensor(b->graph, &t, &tensor, b->error));
+    return onnx_scope_bind(b, &body->inner, name, tensor);
+}
+
+/* Inputs: trip count, condition, carried...; of the body: trip's number, condition, carried...; outputs of the body:
+ * condition, carried..., gathered...; outputs: carried..., gathered... */
+static ft_status build_loop(onnx_builder *b, body *body) {
+    const Onnx__NodeProto *node = body->node;
+    FT_TRY(find_body(b, body->outer, node, "body", &body->graph));
+    size_t carried = node->n_input > 2 ? node->n_input - 2 : 0;
+    if (body->graph->n_input != carried + 2 || body->graph->n_output < carried + 1 ||
+        node->n_output > body->graph->n_output - 1)
+        return misfit(b, node, "its inputs and outputs do not fit those of its body");
+    uint32_t loop;
+    graph_loop spec = {.parent = body->outer->loop, .trip_tensor = FT_NONE, .scan_tensor = FT_NONE, .trips = 1};
+    if (node->n_input > 0) FT_TRY(onnx_scope_read(b, body->outer, node->input[0], &spec.trip_tensor));
+    FT_TRY(graph_add_loop(b->graph, &spec, &loop, b->error));
+    body->inner.loop = loop;
+    FT_TRY(make_input(b, body, 0, "LoopIndex", FT_NONE, 0));
+    FT_TRY(pass_condition(b, body));
+    for (size_t i = 0; i < carried; i++) FT_TRY(pass_input(b, body, i + 2, node->input[i + 2]));
+    FT_TRY(fill_body(b, body));
+    for (size_t i = 0; i < node->n_output; i++)
+        FT_TRY(i < carried ? export_result(b, body, i, i + 1) : stack_result(b, body, i, i + 1, 0));
+    return FT_OK;
+}
+
+/* --- Scan ---------------------------------------------------------------------------------------------------- */
+
+static int64_t axis_at(const Onnx__AttributeProto *axes, size_t i, int64_t fallback) {
+    return axes != NULL && i < axes->n_ints ? axes->ints[i] : fallback;
+}
+
+/* Inputs: carried..., scanned...; outputs: carried..., gathered... In opset 8 the lengths of the sequences stand first
+ * and every tensor has a batch in front. */
+static ft_status build_scan(onnx_builder *b, body *body) {
+    const Onnx__NodeProto *node = body->node;
+    FT_TRY(find_body(b, body->outer, node, "body", &body->graph));
+    bool is_old = b->opset == 8;
+    size_t first = is_old ? 1 : 0;
+    int64_t scanned = onnx_find_int(body->outer, node, "num_scan_inputs", -1);
+    const Onnx__GraphProto *graph = body->graph;
+    if (node->n_input < first || graph->n_input != node->n_input - first || scanned < 1 ||
+        (uint64_t)scanned > graph->n_input || node->n_output > graph->n_output)
+        return misfit(b, node, "its inputs and outputs do not fit those of its body");
+    size_t carried = graph->n_input - (size_t)scanned;
+    if (graph->n_output < carried) return misfit(b, node, "its body gives back less than it carries");
+    const Onnx__AttributeProto *in_axes = onnx_find_attr(body->outer, node, "scan_input_axes");
+    const Onnx__AttributeProto *out_axes = onnx_find_attr(body->outer, node, "scan_output_axes");
+    int64_t axis = axis_at(in_axes, 0, is_old);
+    graph_loop spec = {.parent = body->outer->loop, .trip_tensor = FT_NONE, .trips = 1};
+    if (axis < -FT_MAX_RANK || axis >= FT_MAX_RANK) return misfit(b, node, "a scan axis is out of range");
+    spec.scan_axis = (int32_t)axis;
+    FT_TRY(onnx_scope_read(b, body->outer, node->input[first + carried], &spec.scan_tensor));
+    if (spec.scan_tensor == FT_NONE) return misfit(b, node, "a scanned input is missing");
+    FT_TRY(graph_add_loop(b->graph, &spec, &body->inner.loop, b->error));
+    for (size_t i = 0; i < carried; i++) FT_TRY(pass_input(b, body, i, node->input[first + i]));
+    for (size_t i = carried; i < graph->n_input; i++) {
+        uint32_t from;
+        FT_TRY(onnx_scope_read(b, body->outer, node->input[first + i], &from));
+        if (from == FT_NONE) return misfit(b, node, "a scanned input is missing");
+        FT_TRY(make_input(b, body, i, "LoopSlice", from, axis_at(in_axes, i - carried, is_old)));
+    }
+    FT_TRY(fill_body(b, body));
+    for (size_t i = 0; i < node->n_output; i++)
+        FT_TRY(i < carried ? export_result(b, body, i, i)
+                           : stack_result(b, body, i, i, axis_at(out_axes, i - carried, is_old)));
+    return FT_OK;
+}
+
+/* --- SequenceMap --------------------------------------------------------------------------------------------- */
+
+/* The length of a sequence is not known before the model runs: the body counts once. */
+static ft_status build_map(onnx_builder *b, body *body) {
+    const Onnx__NodeProto *node = body->node;
+    FT_TRY(find_body(b, body->outer, node, "body", &body->graph));
+    if (body->graph->n_input != node->n_input || node->n_output > body->graph->n_output)
+        return misfit(b, node, "its inputs and outputs do not fit those of its body");
+    graph_loop spec = {.parent = body->outer->loop, .trip_tensor = FT_NONE, .scan_tensor = FT_NONE, .trips = 1};
+    FT_TRY(graph_add_loop(b->graph, &spec, &body->inner.loop, b->error));
+    for (size_t i = 0; i < node->n_input; i++) {
+        uint32_t from;
+        FT_TRY(onnx_scope_read(b, body->outer, node->input[i], &from));
+        if (from == FT_NONE) return misfit(b, node, "an input is missing");
+        FT_TRY(make_input(b, body, i, "LoopSlice", from, 0));
+    }
+    FT_TRY(fill_body(b, body));
+    for (size_t i = 0; i < node->n_output; i++) FT_TRY(stack_result(b, body, i, i, 0));
+    return FT_OK;
+}
+
+ft_status onnx_add_body(onnx_builder *b, const onnx_frame *frame, const Onnx__NodeProto *node) {
+    if (frame->depth >= FT_MAX_DEPTH)
+        return ft_fail(b->error, FT_ERR_LIMIT, "functions and sub-graphs are nested more than %d deep", FT_MAX_DEPTH);
+    body body = {.node = node};
+    open_body(b, &body, frame, frame->loop);
+    ft_status status;
+    switch (node->op_type[0]) {
+    case 'I':
+        status = build_if(b, &body);
+        break;
+    case 'L':
+        status = build_loop(b, &body);
+        break;
+    default:
+        status = strcmp(node->op_type, "Scan") == 0 ? build_scan(b, &body) : build_map(b, &body);
+    }
+    onnx_scope_close(&body.scope);
+    return status;
+}

@@ -1,0 +1,118 @@
+/* source.c - opens a path, finds its format by content, and gives its graphs one after the other.
+ *
+ * To add a format: write its reader (read.h) and add a row to `readers`. Most files hold one graph; the CG tables,
+ * which are many graphs in three files, have a reader of their own kind (cg.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "read/read.h"
+
+/* Formats with a magic number first, ONNX, which has none, last. */
+static const reader *const readers[] = {&onnx_reader};
+
+struct ft_source {
+    char *path;
+    const reader *reader;
+    input bytes;
+    bool is_read;
+};
+
+/* Files that are often mistaken for models, and what to do with them. */
+typedef struct stranger {
+    const char *magic;
+    size_t size;
+    const char *advice;
+} stranger;
+
+static const stranger strangers[] = {
+    {"PK\x03\x04", 4, "it is a zip file, perhaps a PyTorch checkpoint: export the model to ONNX"},
+    {"\x89HDF\r\n\x1a\n", 8, "it is an HDF5 file, perhaps a Keras model: convert it to ONNX or TFLite"},
+    {"GGUF", 4, "it is a GGUF file: take the model's ONNX or TFLite form"},
+    {"\x28\xb5\x2f\xfd", 4, "it is packed with zstd: unpack it first"},
+    {"BZh", 3, "it is packed with bzip2: unpack it first"},
+    {"\xfd"
+     "7zXZ",
+     5, "it is packed with xz: unpack it first"},
+};
+
+static ft_status unknown_format(const uint8_t *bytes, size_t size, const char *name, ft_error *error) {
+    for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++) {
+        const stranger *s = &strangers[i];
+        if (size >= s->size && memcmp(bytes, s->magic, s->size) == 0)
+            return ft_fail(error, FT_ERR_FORMAT, "%s: not a model in any known format; %s", name, s->advice);
+    }
+    return ft_fail(error, FT_ERR_FORMAT, "%s: not a model in any known format; 'foretell formats' lists them", name);
+}
+
+static ft_status find_reader(const input *in, const char *name, const reader **found, ft_error *error) {
+    for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++) {
+        if (!readers[i]->matches(in->bytes, in->size)) continue;
+        *found = readers[i];
+        return FT_OK;
+    }
+    return unknown_format(in->bytes, in->size, name, error);
+}
+
+static ft_status open_file(ft_source *source, ft_error *error) {
+    FT_TRY(input_open(source->path, FT_MAX_UNPACKED_BYTES, &source->bytes, error));
+    return find_reader(&source->bytes, source->path, &source->reader, error);
+}
+
+ft_status ft_source_open(const char *path, ft_source **source, ft_error *error) {
+    ft_source *s = calloc(1, sizeof *s);
+    if (s == NULL || (s->path = strdup(path)) == NULL) {
+        free(s);
+        return FT_NOMEM(error);
+    }
+    ft_status status = open_file(s, error);
+    if (status == FT_OK)
+        *source = s;
+    else
+        ft_source_close(s);
+    return status;
+}
+
+ft_status ft_source_next(ft_source *source, ft_graph **graph, ft_error *error) {
+    if (source->is_read) {
+        *graph = NULL;
+        return FT_OK;
+    }
+    source->is_read = true;
+    read_origin origin = {.path = source->path, .has_neighbours = true};
+    return source->reader->read(source->bytes.bytes, source->bytes.size, &origin, graph, error);
+}
+
+uint64_t ft_source_count(const ft_source *source) {
+    (void)source;
+    return 1;
+}
+
+void ft_source_close(ft_source *source) {
+    if (source == NULL) return;
+    input_close(&source->bytes);
+    free(source->path);
+    free(source);
+}
+
+ft_status ft_graph_read(const char *path, ft_graph **graph, ft_error *error) {
+    ft_source *source;
+    FT_TRY(ft_source_open(path, &source, error));
+    ft_graph *first = NULL;
+    ft_status status = ft_source_next(source, &first, error);
+    ft_source_close(source);
+    if (status != FT_OK) return status;
+    if (first == NULL) return ft_fail(error, FT_ERR_FORMAT, "%s: holds no model", path);
+    *graph = first;
+    return FT_OK;
+}
+
+ft_status ft_graph_read_memory(const void *bytes, size_t size, const char *name, ft_graph **graph, ft_error *error) {
+    input in;
+    const reader *reader;
+    FT_TRY(input_from_memory(bytes, size, name, FT_MAX_UNPACKED_BYTES, &in, error));
+    ft_status status = find_reader(&in, name, &reader, error);
+    read_origin origin = {.path = name, .has_neighbours = false};
+    if (status == FT_OK) status = reader->read(in.bytes, in.size, &origin, graph, error);
+    input_close(&in);
+    return status;
+}
