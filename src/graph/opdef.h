@@ -47,6 +47,7 @@ enum {
     OP_COMMUTES = 1 << 6,     /* broadcasts its inputs against each other */
     OP_NO_GRADIENT = 1 << 7,  /* nothing flows back through it: comparisons, rounding, argmax */
     OP_TRAIN_ONLY = 1 << 8,   /* does nothing at inference: Dropout */
+    OP_RANDOM = 1 << 10,      /* never the same twice, so never known before the run */
     OP_STATS = 1 << 9,        /* inputs 3 and 4 are running statistics: BatchNormalization */
 };
 

@@ -1,0 +1,32 @@
+/* rules.h - the shape and fold rules that the operator table names. shape.h tells how a rule is written.
+ *
+ * shape_elementwise.c, shape_layers.c, shape_move.c, shape_select.c and shape_tflite.c hold the shape rules, fold.c
+ * the fold rules. */
+#ifndef GRAPH_RULES_H
+#define GRAPH_RULES_H
+
+#include "graph/opdef.h"
+
+/* shape_elementwise.c */
+shape_rule shape_same, shape_broadcast, shape_compare, shape_where, shape_cast, shape_quantize, shape_dequantize,
+    shape_dynamic_quantize, shape_random_like, shape_dropout, shape_reduce, shape_arg_reduce, shape_bitcast;
+
+/* shape_layers.c */
+shape_rule shape_conv, shape_conv_transpose, shape_pool, shape_max_unpool, shape_global_pool, shape_matmul,
+    shape_fully_connected, shape_batch_norm, shape_layer_norm, shape_recurrent, shape_attention, shape_einsum,
+    shape_resize, shape_roi_align, shape_grid_sample, shape_dft, shape_window, shape_stft;
+
+/* shape_move.c */
+shape_rule shape_reshape, shape_flatten, shape_transpose, shape_squeeze, shape_unsqueeze, shape_concat, shape_split,
+    shape_slice, shape_gather, shape_gather_elements, shape_gather_nd, shape_expand, shape_tile, shape_pad,
+    shape_depth_to_space, shape_space_to_depth;
+
+/* shape_select.c */
+shape_rule shape_shape, shape_size, shape_constant_of_shape, shape_range, shape_one_hot, shape_top_k, shape_non_zero,
+    shape_nms, shape_compress, shape_unique, shape_loop_slice, shape_loop_index, shape_loop_stack, shape_random;
+
+/* fold.c */
+fold_rule fold_copy, fold_shape, fold_size, fold_gather, fold_concat, fold_slice, fold_split, fold_binary, fold_unary,
+    fold_where, fold_range, fold_fill, fold_expand, fold_reduce, fold_transpose, fold_cast;
+
+#endif
