@@ -1,0 +1,305 @@
+/* bind.c - gives a graph its sizes: values for symbols, shape inference, constant folding, loops, batch.
+ *
+ * A bound graph has operator and tensor tables of its own and borrows everything else. What the file declares of
+ * activations is a fallback: rules win, and when an input gets another shape than the file says, declarations of
+ * activations are dropped altogether, since they speak of the old shape. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/shape.h"
+
+/* --- Parsing "name=1x3x224x224" ------------------------------------------------------------------------------ */
+
+ft_status ft_shape_binding_parse(const char *text, char *name, size_t size, ft_shape_binding *shape, ft_error *error) {
+    const char *equals = strrchr(text, '=');
+    if (equals == NULL || equals == text || (size_t)(equals - text) >= size)
+        return ft_fail(error, FT_ERR_USAGE, "'%s' is not NAME=SIZES, like input=1x3x224x224 or sequence=128", text);
+    ft_shape_binding s = {.name = name};
+    const char *at = equals + 1;
+    do {
+        char *end;
+        errno = 0;
+        long long dim = strtoll(at, &end, 10);
+        if (!isdigit((unsigned char)*at) || errno != 0 || dim > FT_MAX_DIM)
+            return ft_fail(error, FT_ERR_USAGE, "'%s': '%s' does not begin with a size", text, at);
+        if (s.rank == FT_MAX_RANK)
+            return ft_fail(error, FT_ERR_USAGE, "'%s' has more than %d dimensions", text, FT_MAX_RANK);
+        s.dims[s.rank++] = dim;
+        at = end;
+    } while ((*at == 'x' || *at == ',') && *++at != '\0');
+    if (*at != '\0') return ft_fail(error, FT_ERR_USAGE, "'%s': sizes are separated by 'x', like 1x3x224x224", text);
+    memcpy(name, text, (size_t)(equals - text));
+    name[equals - text] = '\0';
+    *shape = s;
+    return FT_OK;
+}
+
+/* --- Values for symbols and inputs --------------------------------------------------------------------------- */
+
+typedef struct binder {
+    const ft_graph *source;
+    ft_graph *bound;
+    int64_t *symbols;     /* value of each symbol, -1 = none yet */
+    bool drops_declared;  /* an input has another shape than the file says */
+    uint32_t batch_input; /* the input whose first dimension is the batch, or FT_NONE */
+    ft_error *error;
+} binder;
+
+static ft_status set_symbol(binder *b, int64_t dim, int64_t value, const char *by) {
+    int64_t *symbol = &b->symbols[-1 - dim];
+    if (*symbol >= 0 && *symbol != value)
+        return ft_fail(b->error, FT_ERR_USAGE, "'%s' makes symbol '%s' %lld, but it already is %lld", by,
+                       ft_dim_symbol(b->source, dim), (long long)value, (long long)*symbol);
+    *symbol = value;
+    return FT_OK;
+}
+
+/* The new shape of an input. */
+static ft_status bind_input(binder *b, ft_tensor *t, const ft_shape_binding *shape) {
+    if (t->rank >= 0 && t->rank != shape->rank)
+        return ft_fail(b->error, FT_ERR_USAGE, "input '%s' has %d dimensions, but the shape given has %d", t->name,
+                       t->rank, shape->rank);
+    for (int32_t i = 0; i < shape->rank; i++) {
+        int64_t declared = t->rank >= 0 ? t->dims[i] : FT_DIM_UNKNOWN;
+        if (declared < 0 && declared != FT_DIM_UNKNOWN) FT_TRY(set_symbol(b, declared, shape->dims[i], t->name));
+        if (declared >= 0 && declared != shape->dims[i]) b->drops_declared = true;
+        t->dims[i] = shape->dims[i];
+    }
+    t->rank = shape->rank;
+    return FT_OK;
+}
+
+static ft_status bind_shapes(binder *b, const ft_binding *binding) {
+    for (uint32_t i = 0; i < binding->shape_count; i++) {
+        const ft_shape_binding *shape = &binding->shapes[i];
+        bool is_used = false;
+        for (uint32_t k = 0; k < b->bound->inputs.count; k++) {
+            ft_tensor *t = &b->bound->tensors[b->bound->inputs.items[k]];
+            if (strcmp(t->name, shape->name) != 0) continue;
+            FT_TRY(bind_input(b, t, shape));
+            is_used = true;
+        }
+        for (uint32_t k = 0; k < b->source->symbol_count && !is_used && shape->rank == 1; k++) {
+            if (strcmp(b->source->symbols[k], shape->name) != 0) continue;
+            FT_TRY(set_symbol(b, -1 - (int64_t)k, shape->dims[0], shape->name));
+            is_used = true;
+        }
+        if (!is_used)
+            return ft_fail(b->error, FT_ERR_USAGE, "the model has no input%s named '%s'",
+                           shape->rank == 1 ? " or symbol" : "", shape->name);
+    }
+    return FT_OK;
+}
+
+/* The batch is the first dimension of the first input of two or more dimensions. */
+static void find_batch_input(binder *b) {
+    b->batch_input = FT_NONE;
+    for (uint32_t i = 0; i < b->bound->inputs.count && b->batch_input == FT_NONE; i++) {
+        if (b->bound->tensors[b->bound->inputs.items[i]].rank >= 2) b->batch_input = b->bound->inputs.items[i];
+    }
+}
+
+/* A symbolic batch takes the value asked for; a fixed one stays, and the graph is scaled. */
+static ft_status bind_batch(binder *b, int64_t batch) {
+    ft_graph *g = b->bound;
+    int64_t first = b->batch_input != FT_NONE ? g->tensors[b->batch_input].dims[0] : 1;
+    if (first < 0 && first != FT_DIM_UNKNOWN && b->symbols[-1 - first] >= 0) first = b->symbols[-1 - first];
+    if (first < 0) {
+        int64_t value = batch > 0 ? batch : 1;
+        if (first != FT_DIM_UNKNOWN) FT_TRY(set_symbol(b, first, value, "batch"));
+        for (uint32_t i = 0; i < g->inputs.count; i++) {
+            ft_tensor *t = &g->tensors[g->inputs.items[i]];
+            if (t->rank >= 2 && t->dims[0] == FT_DIM_UNKNOWN) t->dims[0] = value;
+        }
+        first = value;
+    }
+    g->exported_batch = first > 0 ? first : 1;
+    g->batch = batch > 0 ? batch : g->exported_batch;
+    return FT_OK;
+}
+
+/* Replaces symbols by their values; a shape with a dimension that stays unknown is no shape. */
+static void substitute(const binder *b, ft_tensor *t) {
+    bool is_known = true;
+    for (int32_t i = 0; i < t->rank; i++) {
+        if (t->dims[i] >= 0) continue;
+        if (t->dims[i] != FT_DIM_UNKNOWN && b->symbols[-1 - t->dims[i]] >= 0)
+            t->dims[i] = b->symbols[-1 - t->dims[i]];
+        else
+            is_known = false;
+    }
+    if (!is_known && t->role != FT_INPUT) t->rank = -1;
+}
+
+static ft_status check_input(const binder *b, const ft_tensor *t) {
+    if (t->use_count == 0 && !t->is_output) return FT_OK;
+    if (t->rank < 0)
+        return ft_fail(b->error, FT_ERR_UNBOUND, "input '%s' has no shape: give one with --shape %s=...", t->name,
+                       t->name);
+    for (int32_t i = 0; i < t->rank; i++) {
+        if (t->dims[i] >= 0) continue;
+        char shape[160];
+        const char *symbol = ft_dim_symbol(b->source, t->dims[i]);
+        shape_text(b->source, t, shape, sizeof shape);
+        if (symbol != NULL)
+            return ft_fail(b->error, FT_ERR_UNBOUND,
+                           "symbol '%s' in input '%s' (%s) has no value: give one with --shape %s=N", symbol, t->name,
+                           shape, symbol);
+        return ft_fail(b->error, FT_ERR_UNBOUND,
+                       "dimension %d of input '%s' (%s) is not known: give a shape with --shape %s=...", i, t->name,
+                       shape, t->name);
+    }
+    if (shape_elems(t->dims, t->rank) == 0) {
+        for (int32_t i = 0; i < t->rank; i++) {
+            if (t->dims[i] == 0) return FT_OK;
+        }
+        return ft_fail(b->error, FT_ERR_LIMIT, "input '%s' has more than 2^46 elements", t->name);
+    }
+    return FT_OK;
+}
+
+static ft_status bind_inputs(binder *b, const ft_binding *binding) {
+    static const ft_binding as_exported;
+    if (binding == NULL) binding = &as_exported;
+    if (binding->batch < 0 || binding->batch > FT_MAX_DIM)
+        return ft_fail(b->error, FT_ERR_USAGE, "a batch of %lld makes no sense", (long long)binding->batch);
+    FT_TRY(bind_shapes(b, binding));
+    find_batch_input(b);
+    FT_TRY(bind_batch(b, binding->batch));
+    for (uint32_t i = 0; i < b->bound->tensor_count; i++) {
+        ft_tensor *t = &b->bound->tensors[i];
+        if (t->role == FT_ACTIVATION && b->drops_declared) t->rank = -1;
+        substitute(b, t);
+    }
+    for (uint32_t i = 0; i < b->bound->inputs.count; i++)
+        FT_TRY(check_input(b, &b->bound->tensors[b->bound->inputs.items[i]]));
+    return FT_OK;
+}
+
+/* --- Walking the operators ----------------------------------------------------------------------------------- */
+
+static bool is_constant(const ft_graph *g, const ft_tensor *t) {
+    if (t->role == FT_CONSTANT || t->value != NULL) return true;
+    return t->producer != FT_NONE && g->ops[t->producer].is_folded;
+}
+
+/* An operator whose inputs are all constant runs once, before the model does; one whose outputs all have values
+ * (Shape) need not run at all. */
+static bool is_known_before(const ft_graph *g, const ft_op *op) {
+    bool has_values = op->output_count > 0, has_constants = op->input_count > 0;
+    for (uint32_t i = 0; i < op->output_count; i++) {
+        const ft_tensor *t = op_output(g, op, i);
+        if (t != NULL && t->value == NULL) has_values = false;
+    }
+    for (uint32_t i = 0; i < op->input_count; i++) {
+        const ft_tensor *t = op_input(g, op, i);
+        if (t != NULL && !is_constant(g, t)) has_constants = false;
+    }
+    return has_values || (has_constants && ft_opdef_is_known(op->def) && (op->def->flags & OP_RANDOM) == 0);
+}
+
+static ft_status fold(infer *in) {
+    fold_rule *rule = in->op->def->fold;
+    if (rule == NULL) return FT_OK;
+    bool needs_values = rule != fold_shape && rule != fold_size;
+    for (uint32_t i = 0; i < in->op->input_count && needs_values; i++) {
+        const ft_tensor *t = in_at(in, i);
+        if (t == NULL ? i == 0 : t->value == NULL || t->value->count != shape_elems(t->dims, t->rank)) return FT_OK;
+    }
+    if (needs_values && in->op->input_count == 0) return FT_OK;
+    return rule(in);
+}
+
+static bool has_batch(const ft_graph *g, const ft_op *op) {
+    if (op->is_folded) return false;
+    for (uint32_t i = 0; i < op->input_count; i++) {
+        const ft_tensor *t = op_input(g, op, i);
+        bool is_steering = i < 32 && (op->def->steering >> i & 1) != 0;
+        if (t != NULL && t->is_batched && !is_steering) return true;
+    }
+    return false;
+}
+
+static ft_status walk(binder *b) {
+    ft_graph *g = b->bound;
+    for (uint32_t i = 0; i < g->inputs.count; i++) {
+        ft_tensor *t = &g->tensors[g->inputs.items[i]];
+        t->is_batched = t->rank >= 1 && t->dims[0] == g->exported_batch;
+    }
+    for (uint32_t i = 0; i < g->op_count; i++) {
+        ft_op *op = &g->ops[i];
+        infer in = {.graph = g, .op = op, .error = b->error};
+        if (op->def->shape != NULL) FT_TRY(op->def->shape(&in));
+        FT_TRY(fold(&in));
+        op->is_folded = is_known_before(g, op);
+        bool is_batched = has_batch(g, op);
+        for (uint32_t k = 0; k < op->output_count; k++) {
+            if (op->outputs[k] != FT_NONE) g->tensors[op->outputs[k]].is_batched = is_batched;
+        }
+    }
+    return FT_OK;
+}
+
+/* Loops stand after the loops they are in, so one pass multiplies the trips of nested ones. */
+static void count_loops(ft_graph *g) {
+    for (uint32_t i = 1; i < g->loop_count; i++) {
+        graph_loop *loop = &g->loops[i];
+        uint64_t outer = loop->parent < i ? g->loops[loop->parent].trips : 1, own = loop_trips(g, i);
+        loop->trips = own > UINT64_MAX / outer ? UINT64_MAX : own * outer;
+    }
+    for (uint32_t i = 0; i < g->op_count; i++) {
+        if (g->ops[i].loop < g->loop_count) g->ops[i].repeats = g->loops[g->ops[i].loop].trips;
+    }
+}
+
+/* --- All of it ----------------------------------------------------------------------------------------------- */
+
+static ft_status copy_tables(const ft_graph *source, ft_graph **copy, ft_error *error) {
+    ft_graph *g = calloc(1, sizeof *g);
+    if (g == NULL) return FT_NOMEM(error);
+    *g = *source;
+    arena_init(&g->memory, FT_MAX_GRAPH_BYTES);
+    g->ops = arena_copy(&g->memory, source->ops, source->op_count * sizeof *source->ops);
+    g->tensors = arena_copy(&g->memory, source->tensors, source->tensor_count * sizeof *source->tensors);
+    g->loops = arena_copy(&g->memory, source->loops, source->loop_count * sizeof *source->loops);
+    g->is_bound = true;
+    if (g->ops == NULL || g->tensors == NULL || g->loops == NULL) {
+        ft_graph_free(g);
+        return FT_NOMEM(error);
+    }
+    *copy = g;
+    return FT_OK;
+}
+
+static ft_status try_bind(const ft_graph *graph, const ft_binding *binding, ft_graph **bound, ft_error *error) {
+    ft_graph *g = NULL;
+    FT_TRY(copy_tables(graph, &g, error));
+    binder b = {.source = graph, .bound = g, .error = error};
+    b.symbols = ARENA_ARRAY(&g->memory, int64_t, graph->symbol_count);
+    ft_status status = b.symbols != NULL ? FT_OK : FT_NOMEM(error);
+    for (uint32_t i = 0; status == FT_OK && i < graph->symbol_count; i++) b.symbols[i] = -1;
+    if (status == FT_OK) status = bind_inputs(&b, binding);
+    if (status == FT_OK) status = walk(&b);
+    if (status != FT_OK) {
+        ft_graph_free(g);
+        return status;
+    }
+    count_loops(g);
+    *bound = g;
+    return FT_OK;
+}
+
+ft_status ft_graph_bind(const ft_graph *graph, const ft_binding *binding, ft_graph **bound, ft_error *error) {
+    if (graph->is_bound) return ft_fail(error, FT_ERR_USAGE, "the graph is bound already");
+    ft_status status = try_bind(graph, binding, bound, error);
+    if (status != FT_ERR_GRAPH || binding == NULL || binding->batch <= 1) return status;
+    /* The file calls its batch symbolic, but a constant in it says otherwise: bind at one, and scale. */
+    ft_binding one = *binding;
+    one.batch = 1;
+    if (try_bind(graph, &one, bound, NULL) != FT_OK) return status;
+    (*bound)->batch = binding->batch;
+    return FT_OK;
+}
