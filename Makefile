@@ -46,7 +46,9 @@ HEADERS         := $(sort $(wildcard include/foretell/*.h src/*/*.h cli/*.h test
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 ONNX_OBJECT  := $(BUILD)/gen/onnx.pb-c.o
-LIB_OBJECTS  := $(call object,$(LIB_SOURCES)) $(ONNX_OBJECT)
+RULE_FILES   := $(sort $(wildcard rules/*.json))
+RULE_OBJECT  := $(if $(RULE_FILES),$(BUILD)/gen/rules.o)
+LIB_OBJECTS  := $(call object,$(LIB_SOURCES)) $(ONNX_OBJECT) $(RULE_OBJECT)
 TESTS        := $(TEST_SOURCES:%.c=$(BUILD)/%)
 REPLAYS      := $(FUZZ_SOURCES:fuzz/fuzz_%.c=$(BUILD)/fuzz/replay_%)
 FUZZERS      := $(FUZZ_SOURCES:%.c=$(BUILD)/%)
@@ -100,9 +102,13 @@ $(ONNX_PROTO): | setup-build
 $(BUILD)/gen/onnx.pb-c.c $(BUILD)/gen/onnx.pb-c.h &: $(ONNX_PROTO) | $(BUILD)/flags
 	$(call brief,GEN,$(BUILD)/gen/onnx.pb-c.c)protoc-c -I$(dir $<) --c_out=$(BUILD)/gen $(notdir $<)
 
+# The fusion rules travel inside the library.
+$(BUILD)/gen/rules.c: scripts/embed-rules $(RULE_FILES) | $(BUILD)/flags
+	$(call brief,GEN,$@)scripts/embed-rules $(RULE_FILES) > $@
+
 # Generated code is compiled as it comes: its warnings are not ours.
-$(ONNX_OBJECT): $(BUILD)/gen/onnx.pb-c.c $(BUILD)/gen/onnx.pb-c.h $(BUILD)/flags
-	$(call brief,CC,$<)$(CC) $(filter-out -Werror -Wpedantic,$(ALL_CFLAGS)) -c $< -o $@
+$(ONNX_OBJECT) $(RULE_OBJECT): $(BUILD)/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/gen/onnx.pb-c.h $(BUILD)/flags
+	$(call brief,CC,$<)$(CC) $(filter-out -Werror -Wpedantic,$(ALL_CFLAGS)) -MMD -MP -c $< -o $@
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(BUILD)/gen/onnx.pb-c.h
 	@mkdir -p $(@D)
@@ -233,4 +239,4 @@ uninstall:
 clean:
 	rm -rf $(BUILD) build-asan build-clang build-fuzz
 
--include $(patsubst %.o,%.d,$(call object,$(ALL_SOURCES)))
+-include $(patsubst %.o,%.d,$(call object,$(ALL_SOURCES)) $(ONNX_OBJECT) $(RULE_OBJECT))
