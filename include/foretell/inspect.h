@@ -1,4 +1,8 @@
-/* inspect.h - the whole of what foretell can say of a model without a device, as text for people and programs. */
+/* inspect.h - the whole of what foretell can say of a model without a device, as text for people and programs.
+ *
+ * A report is one document about any number of models. Each model is written when it is added and then forgotten,
+ * so a report over thousands of files takes the memory of one. Tables are for people (rounded, fitted to a width);
+ * JSON and CSV hold exact values. All three are made from the same facts. docs/inspect.md explains every field. */
 #ifndef FORETELL_INSPECT_H
 #define FORETELL_INSPECT_H
 
@@ -6,39 +10,79 @@
 
 #include "foretell/cost.h"
 
+/* name, text */
+#define FT_SORT_LIST(X)                                                                                                \
+    X(FT_SORT_AUTO, "auto") /* types by FLOPs; operators and kernels by FLOPs when cut to the top, else as they run */ \
+    X(FT_SORT_GRAPH, "graph")                                                                                          \
+    X(FT_SORT_MACS, "macs")                                                                                            \
+    X(FT_SORT_FLOPS, "flops")                                                                                          \
+    X(FT_SORT_PARAMS, "params")                                                                                        \
+    X(FT_SORT_BYTES, "bytes")                                                                                          \
+    X(FT_SORT_COUNT, "count") /* of operators in a type or kernel; how often an operator runs */
+
 typedef enum ft_sort {
-    FT_SORT_GRAPH,
-    FT_SORT_MACS,
-    FT_SORT_FLOPS,
-    FT_SORT_PARAMS,
-    FT_SORT_BYTES,
-    FT_SORT_COUNT
+#define FT_SORT_ENUM(name, text) name,
+    FT_SORT_LIST(FT_SORT_ENUM)
+#undef FT_SORT_ENUM
 } ft_sort;
+
+FT_API const char *ft_sort_name(ft_sort sort);
 FT_API bool ft_sort_parse(const char *text, ft_sort *sort);
 
-typedef enum ft_output { FT_TABLE, FT_JSON, FT_CSV } ft_output;
+/* name, text */
+#define FT_OUTPUT_LIST(X)                                                                                              \
+    X(FT_TABLE, "table")                                                                                               \
+    X(FT_JSON, "json")                                                                                                 \
+    X(FT_CSV, "csv")
+
+typedef enum ft_output {
+#define FT_OUTPUT_ENUM(name, text) name,
+    FT_OUTPUT_LIST(FT_OUTPUT_ENUM)
+#undef FT_OUTPUT_ENUM
+} ft_output;
+
+FT_API const char *ft_output_name(ft_output output);
 FT_API bool ft_output_parse(const char *text, ft_output *output);
 
+/* How a document looks. */
+typedef struct ft_style {
+    ft_output output;
+    uint32_t width; /* of tables, in columns */
+    bool has_color; /* tables may use ANSI colours */
+    bool has_utf8;  /* tables may use characters beyond ASCII */
+} ft_style;
+
+/* Table, 80 columns, plain ASCII. */
+FT_API ft_style ft_style_default(void);
+
 typedef struct ft_inspect_options {
+    ft_style style;
     ft_binding binding;
     ft_cost_options cost;  /* mode is ignored: both inference and training are told */
     const ft_rules *rules; /* list kernels; NULL: do not */
     bool has_nodes;        /* list operators */
-    uint32_t top;          /* the longest lists may be, 0 = all */
+    bool is_list;          /* tables: one line a model, instead of all there is to say of it */
+    uint32_t top;          /* the longest that the lists of a model may be, 0 = all */
     ft_sort sort;
-    ft_output output;
-    uint32_t width; /* of tables, in columns */
-    bool has_color;
 } ft_inspect_options;
 
 FT_API ft_inspect_options ft_inspect_options_default(void);
 
-/* Several models make one document: begin, any number of models, end. */
+/* Several models make one document: begin, any number of models, end. What `options` points to must outlive the
+ * report. */
 typedef struct ft_report ft_report;
 FT_API ft_status ft_report_begin(FILE *stream, const ft_inspect_options *options, ft_report **report, ft_error *error);
-/* `file` is what the report calls the model. Writes nothing when it fails. */
+/* `file` is what the report calls the model; `graph` is as read, not bound. Writes nothing of a model that fails,
+ * unless it is the stream (FT_ERR_IO) or memory (FT_ERR_NOMEM) that does. */
 FT_API ft_status ft_report_model(ft_report *report, const char *file, const ft_graph *graph, ft_error *error);
-/* Writes what is still missing, and says whether everything reached the stream. Frees the report. */
+/* Writes what is still missing, flushes, and says whether everything reached the stream. Frees the report; NULL is
+ * fine. */
 FT_API ft_status ft_report_end(ft_report *report, ft_error *error);
+
+/* What foretell knows, as documents of the same three kinds. */
+FT_API ft_status ft_report_formats(FILE *stream, const ft_style *style, ft_error *error);
+/* `format`: only operators that it has, spelled its way; FT_FORMAT_UNKNOWN: the whole table. */
+FT_API ft_status ft_report_ops(FILE *stream, const ft_style *style, ft_format format, ft_error *error);
+FT_API ft_status ft_report_runtimes(FILE *stream, const ft_style *style, ft_error *error);
 
 #endif

@@ -1,0 +1,216 @@
+/* catalog.c - what foretell knows, as documents: the formats it reads, its operators, its runtimes.
+ *
+ * Each is a list of rows of text, so one writer serves all three. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "report/fields.h"
+#include "report/grid.h"
+
+typedef struct catalog_column {
+    const char *key;
+    const char *title;
+    bool is_list; /* words separated by spaces: an array in JSON */
+} catalog_column;
+
+typedef struct catalog {
+    const catalog_column *columns;
+    uint32_t column_count;
+    uint32_t row_count;
+    const char *(*cell)(const struct catalog *c, uint32_t row, uint32_t column);
+    const ft_style *style;
+    ft_format format; /* of operators: FT_FORMAT_UNKNOWN for all */
+} catalog;
+
+/* --- Writing ------------------------------------------------------------------------------------------------- */
+
+static void words_json(json_writer *j, const char *words) {
+    jsonw_open_array(j, JSON_LINE);
+    while (*words != '\0') {
+        char word[128];
+        size_t length = strcspn(words, " ");
+        snprintf(word, sizeof word, "%.*s", (int)length, words);
+        if (length > 0) jsonw_string(j, word);
+        words += length + (words[length] == ' ');
+    }
+    jsonw_close(j);
+}
+
+static void write_json(const catalog *c, sink *out) {
+    json_writer j;
+    jsonw_init(&j, &out->text);
+    jsonw_open_array(&j, JSON_BLOCK);
+    for (uint32_t r = 0; r < c->row_count; r++) {
+        jsonw_open_object(&j, JSON_LINE);
+        for (uint32_t i = 0; i < c->column_count; i++) {
+            jsonw_key(&j, c->columns[i].key);
+            if (c->columns[i].is_list)
+                words_json(&j, c->cell(c, r, i));
+            else
+                jsonw_string(&j, c->cell(c, r, i));
+        }
+        jsonw_close(&j);
+    }
+    jsonw_close(&j);
+    buf_char(&out->text, '\n');
+}
+
+static void write_csv(const catalog *c, sink *out) {
+    for (uint32_t i = 0; i < c->column_count; i++)
+        buf_format(&out->text, "%s%s", c->columns[i].key, i + 1 < c->column_count ? "," : "\n");
+    for (uint32_t r = 0; r < c->row_count; r++) {
+        for (uint32_t i = 0; i < c->column_count; i++) {
+            csv_cell(&out->text, c->cell(c, r, i));
+            buf_char(&out->text, i + 1 < c->column_count ? ',' : '\n');
+        }
+    }
+}
+
+static void table_row(const void *user, uint32_t row, grid_cell *cells) {
+    const catalog *c = user;
+    for (uint32_t i = 0; i < c->column_count; i++)
+        text_fit(c->cell(c, row, i), UINT32_MAX, c->style, cells[i].text, sizeof cells[i].text);
+}
+
+static void write_table(const catalog *c, sink *out) {
+    grid_column columns[GRID_COLUMNS] = {0};
+    for (uint32_t i = 0; i < c->column_count; i++)
+        columns[i] = (grid_column){.title = c->columns[i].title, .is_flexible = i > 0};
+    grid_write(&(grid){.style = c->style,
+                       .columns = columns,
+                       .column_count = c->column_count,
+                       .row = table_row,
+                       .user = c,
+                       .row_count = c->row_count},
+               out);
+}
+
+static ft_status write_catalog(FILE *stream, const catalog *c, ft_error *error) {
+    sink out = {.stream = stream};
+    switch (c->style->output) {
+    case FT_TABLE:
+        write_table(c, &out);
+        break;
+    case FT_JSON:
+        write_json(c, &out);
+        break;
+    case FT_CSV:
+        write_csv(c, &out);
+        break;
+    }
+    ft_status status = sink_flush(&out, error);
+    sink_free(&out);
+    return status;
+}
+
+/* --- Formats ------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    ft_format format;
+    const char *extensions;
+    const char *recognised_by;
+} formats[] = {
+    {FT_FORMAT_ONNX, ".onnx", "protobuf fields of a ModelProto"},
+    {FT_FORMAT_TFLITE, ".tflite", "FlatBuffers identifier TFL3"},
+    {FT_FORMAT_CG, ".csv", "the headings of its tables"},
+    {FT_FORMAT_NNMETER, ".json", "an object of nodes with \"attr\", \"inbounds\", \"outbounds\""},
+    {FT_FORMAT_PERFSEER, ".pkl .pickle", "a pickle of a graph (decoded, never run)"},
+};
+
+static const char *format_cell(const catalog *c, uint32_t row, uint32_t column) {
+    (void)c;
+    switch (column) {
+    case 0:
+        return ft_format_name(formats[row].format);
+    case 1:
+        return ft_format_text(formats[row].format);
+    case 2:
+        return formats[row].extensions;
+    default:
+        return formats[row].recognised_by;
+    }
+}
+
+ft_status ft_report_formats(FILE *stream, const ft_style *style, ft_error *error) {
+    static const catalog_column columns[] = {
+        {"name", "Format", false},
+        {"text", "What it is", false},
+        {"extensions", "Usual names", true},
+        {"recognised_by", "Recognised by", false},
+    };
+    return write_catalog(stream,
+                         &(catalog){.columns = columns,
+                                    .column_count = 4,
+                                    .row_count = sizeof formats / sizeof formats[0],
+                                    .cell = format_cell,
+                                    .style = style},
+                         error);
+}
+
+/* --- Operators ----------------------------------------------------------------------------------------------- */
+
+/* The n-th operator that the format has. Walking from the start each time is quadratic in a table of a few hundred. */
+static const ft_opdef *nth_op(ft_format format, uint32_t n) {
+    for (uint32_t i = 0; i < ft_opdef_count(); i++) {
+        const ft_opdef *def = ft_opdef_at(i);
+        if (format != FT_FORMAT_UNKNOWN && ft_opdef_spellings(def, format)[0] == '\0') continue;
+        if (n-- == 0) return def;
+    }
+    return NULL;
+}
+
+static const char *op_cell(const catalog *c, uint32_t row, uint32_t column) {
+    const ft_opdef *def = nth_op(c->format, row);
+    switch (column) {
+    case 0:
+        return ft_opdef_name(def);
+    case 1:
+        return ft_op_class_name(ft_opdef_class(def));
+    case 2:
+        return ft_opdef_spellings(def, c->format != FT_FORMAT_UNKNOWN ? c->format : FT_FORMAT_ONNX);
+    case 3:
+        return ft_opdef_spellings(def, FT_FORMAT_TFLITE);
+    default:
+        return ft_opdef_spellings(def, FT_FORMAT_CG);
+    }
+}
+
+ft_status ft_report_ops(FILE *stream, const ft_style *style, ft_format format, ft_error *error) {
+    static const catalog_column all[] = {
+        {"name", "Operator", false},
+        {"class", "Class", false},
+        {"onnx", "ONNX, PerfSeer", true},
+        {"tflite", "TFLite", true},
+        {"tensorflow", "TensorFlow (CG, nn-Meter)", true},
+    };
+    static const catalog_column one[] = {
+        {"name", "Operator", false}, {"class", "Class", false}, {"spellings", "Spelled", true}};
+    bool has_format = format != FT_FORMAT_UNKNOWN;
+    uint32_t count = 0;
+    while (nth_op(format, count) != NULL) count++;
+    return write_catalog(stream,
+                         &(catalog){.columns = has_format ? one : all,
+                                    .column_count = has_format ? 3 : 5,
+                                    .row_count = count,
+                                    .cell = op_cell,
+                                    .style = style,
+                                    .format = format},
+                         error);
+}
+
+/* --- Runtimes ------------------------------------------------------------------------------------------------ */
+
+static const char *runtime_cell(const catalog *c, uint32_t row, uint32_t column) {
+    (void)c;
+    return column == 0 ? ft_rules_name_at(row) : ft_rules_text_at(row);
+}
+
+ft_status ft_report_runtimes(FILE *stream, const ft_style *style, ft_error *error) {
+    static const catalog_column columns[] = {{"name", "Runtime", false}, {"text", "What it does", false}};
+    return write_catalog(
+        stream,
+        &(catalog){
+            .columns = columns, .column_count = 2, .row_count = ft_rules_count(), .cell = runtime_cell, .style = style},
+        error);
+}

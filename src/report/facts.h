@@ -1,0 +1,151 @@
+/* facts.h - everything a report says of one model, in plain values.
+ *
+ * facts_gather() computes it once; table.c, json.c and csv.c only write it down, so that they cannot disagree. Rows of
+ * operators and kernels are made one at a time (facts_node, facts_kernel): a list of two million would not fit
+ * otherwise. The keys of JSON and CSV are in fields.c. */
+#ifndef REPORT_FACTS_H
+#define REPORT_FACTS_H
+
+#include "base/arena.h"
+#include "foretell/inspect.h"
+
+typedef struct summary_facts {
+    uint64_t op_count;        /* operators that run: sub-graphs and functions inlined, folded ones left out */
+    uint64_t folded_op_count; /* operators whose results are known before the model runs */
+    uint64_t op_type_count;
+
+    uint64_t params, buffer_elems;
+    uint64_t stored_bytes, weight_bytes;
+
+    uint64_t macs, flops;
+    uint64_t read_bytes, write_bytes, moved_bytes;
+    double flops_per_byte;
+    uint64_t activation_elems, conv_matmul_elems;
+
+    uint64_t backward_macs, backward_flops, optimizer_flops;
+    uint64_t train_macs, train_flops, train_moved_bytes; /* forward + backward + optimiser */
+
+    uint64_t peak_infer_bytes; /* its parts follow, and add up to it */
+    uint64_t peak_infer_weight_bytes, peak_infer_activation_bytes, peak_infer_workspace_bytes;
+    const char *peak_infer_op, *peak_infer_op_type; /* NULL for an empty graph */
+    uint32_t peak_infer_op_index;
+
+    uint64_t peak_train_bytes; /* its parts follow, and add up to it */
+    uint64_t peak_train_weight_bytes, peak_train_gradient_bytes, peak_train_optimizer_bytes;
+    uint64_t peak_train_activation_bytes, peak_train_workspace_bytes;
+    const char *peak_train_op, *peak_train_op_type;
+    uint32_t peak_train_op_index;
+    const char *peak_train_phase;
+    uint64_t train_saved_bytes;
+
+    double coverage_ratio, coverage_ops_ratio;
+    uint64_t estimated_op_count;
+
+    uint64_t batch, exported_batch;
+    bool is_scaled;
+    const char *dtype; /* as asked for; NULL: as in the file */
+    const char *optimizer;
+    bool is_mixed;
+
+    const char *runtime; /* whose kernels are listed; NULL: none */
+    uint64_t kernel_count;
+    uint64_t kernel_moved_bytes; /* by all kernels: less than moved_bytes by what stays inside them */
+} summary_facts;
+
+/* One type of operator, as the file spells it. */
+typedef struct type_facts {
+    const char *type;
+    const char *op_class;
+    uint64_t count;
+    uint64_t params;
+    uint64_t macs, flops;
+    uint64_t read_bytes, write_bytes, moved_bytes;
+    uint64_t activation_elems;
+    uint64_t estimated_count;
+    double share_ratio;      /* of what the table is sorted by (facts.share_of) */
+    double cumulative_ratio; /* of this and all types before it */
+    bool is_known;
+} type_facts;
+
+typedef struct node_facts {
+    uint32_t index; /* in the graph */
+    const char *name;
+    const char *type;
+    const char *op_class;
+    const ft_tensor *output; /* NULL when it has none */
+    const char *dtype;
+    uint64_t params;
+    uint64_t macs, flops;
+    uint64_t read_bytes, write_bytes, moved_bytes;
+    double flops_per_byte;
+    uint64_t activation_elems;
+    uint64_t backward_flops;
+    uint64_t repeats;
+    bool is_estimated;
+} node_facts;
+
+typedef struct kernel_facts {
+    uint32_t index;
+    const char *type;
+    const ft_kernel *kernel; /* its operators */
+    uint64_t op_count;
+    const char *name;       /* of its first operator */
+    const ft_tensor *input; /* first data input of its first operator, NULL when there is none */
+    const ft_tensor *output;
+    uint64_t params;
+    uint64_t macs, flops;
+    uint64_t read_bytes, write_bytes, moved_bytes;
+    double flops_per_byte;
+    bool is_estimated;
+} kernel_facts;
+
+/* Operators whose cost is an estimate, by type and reason. */
+typedef struct estimate_facts {
+    const char *type;
+    uint64_t count;
+    const char *reason; /* "unknown operator" or "unknown shape" */
+    const char *rule;   /* "cost from bytes" */
+} estimate_facts;
+
+/* A dimension that the file leaves open, and the value it was given. */
+typedef struct symbol_facts {
+    const char *name;
+    int64_t value;
+} symbol_facts;
+
+typedef struct facts {
+    const char *file;
+    const char *format;
+    const char *name;
+    summary_facts summary;
+    const type_facts *types; /* sorted; all of them */
+    uint32_t type_count;
+    uint32_t type_shown; /* the first so many are listed */
+    const char *share_of;
+    const estimate_facts *estimates;
+    uint32_t estimate_count;
+    const symbol_facts *symbols;
+    uint32_t symbol_count;
+    const uint32_t *node_order; /* operators that run, sorted; NULL when not asked for */
+    uint32_t node_count, node_shown;
+    const uint32_t *kernel_order;
+    uint32_t kernel_count, kernel_shown;
+
+    ft_graph *graph; /* bound */
+    ft_cost infer, train;
+    ft_kernels kernels;
+    arena memory;
+} facts;
+
+ft_status facts_gather(const char *file, const ft_graph *graph, const ft_inspect_options *options, facts *f,
+                       ft_error *error);
+void facts_free(facts *f);
+
+/* The row at a place of the sorted list. */
+void facts_node(const facts *f, uint32_t place, node_facts *row);
+void facts_kernel(const facts *f, uint32_t place, kernel_facts *row);
+
+/* The name of an operator: its own, or that of its first output when the file gives it none. */
+const char *facts_op_name(const ft_graph *graph, const ft_op *op);
+
+#endif

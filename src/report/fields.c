@@ -1,0 +1,293 @@
+/* fields.c - the keys of JSON objects and CSV columns, with how each is written.
+ *
+ * To add a fact: a member in facts.h, a line here, a line in docs/inspect.md and in docs/schema/inspect.schema.json
+ * (the tests compare all of them). */
+#include "report/fields.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define FIELD(row, key, kind)                                                                                          \
+    { #key, kind, offsetof(row, key) }
+#define FIELD_AS(row, key, member, kind)                                                                               \
+    { key, kind, offsetof(row, member) }
+#define FIELD_END                                                                                                      \
+    { NULL, FIELD_TEXT, 0 }
+
+const field summary_fields[] = {
+    FIELD(summary_facts, op_count, FIELD_COUNT),
+    FIELD(summary_facts, folded_op_count, FIELD_COUNT),
+    FIELD(summary_facts, op_type_count, FIELD_COUNT),
+    FIELD(summary_facts, params, FIELD_COUNT),
+    FIELD(summary_facts, buffer_elems, FIELD_COUNT),
+    FIELD(summary_facts, stored_bytes, FIELD_COUNT),
+    FIELD(summary_facts, weight_bytes, FIELD_COUNT),
+    FIELD(summary_facts, macs, FIELD_COUNT),
+    FIELD(summary_facts, flops, FIELD_COUNT),
+    FIELD(summary_facts, read_bytes, FIELD_COUNT),
+    FIELD(summary_facts, write_bytes, FIELD_COUNT),
+    FIELD(summary_facts, moved_bytes, FIELD_COUNT),
+    FIELD(summary_facts, flops_per_byte, FIELD_RATIO),
+    FIELD(summary_facts, activation_elems, FIELD_COUNT),
+    FIELD(summary_facts, conv_matmul_elems, FIELD_COUNT),
+    FIELD(summary_facts, backward_macs, FIELD_COUNT),
+    FIELD(summary_facts, backward_flops, FIELD_COUNT),
+    FIELD(summary_facts, optimizer_flops, FIELD_COUNT),
+    FIELD(summary_facts, train_macs, FIELD_COUNT),
+    FIELD(summary_facts, train_flops, FIELD_COUNT),
+    FIELD(summary_facts, train_moved_bytes, FIELD_COUNT),
+    FIELD(summary_facts, peak_infer_bytes, FIELD_COUNT),
+    FIELD(summary_facts, peak_infer_weight_bytes, FIELD_COUNT),
+    FIELD(summary_facts, peak_infer_activation_bytes, FIELD_COUNT),
+    FIELD(summary_facts, peak_infer_workspace_bytes, FIELD_COUNT),
+    FIELD(summary_facts, peak_infer_op, FIELD_TEXT),
+    FIELD(summary_facts, peak_infer_op_type, FIELD_TEXT),
+    FIELD(summary_facts, peak_infer_op_index, FIELD_INDEX),
+    FIELD(summary_facts, peak_train_bytes, FIELD_COUNT),
+    FIELD(summary_facts, peak_train_weight_bytes, FIELD_COUNT),
+    FIELD(summary_facts, peak_train_gradient_bytes, FIELD_COUNT),
+    FIELD(summary_facts, peak_train_optimizer_bytes, FIELD_COUNT),
+    FIELD(summary_facts, peak_train_activation_bytes, FIELD_COUNT),
+    FIELD(summary_facts, peak_train_workspace_bytes, FIELD_COUNT),
+    FIELD(summary_facts, peak_train_op, FIELD_TEXT),
+    FIELD(summary_facts, peak_train_op_type, FIELD_TEXT),
+    FIELD(summary_facts, peak_train_op_index, FIELD_INDEX),
+    FIELD(summary_facts, peak_train_phase, FIELD_TEXT),
+    FIELD(summary_facts, train_saved_bytes, FIELD_COUNT),
+    FIELD(summary_facts, coverage_ratio, FIELD_RATIO),
+    FIELD(summary_facts, coverage_ops_ratio, FIELD_RATIO),
+    FIELD(summary_facts, estimated_op_count, FIELD_COUNT),
+    FIELD(summary_facts, batch, FIELD_COUNT),
+    FIELD(summary_facts, exported_batch, FIELD_COUNT),
+    FIELD(summary_facts, is_scaled, FIELD_FLAG),
+    FIELD(summary_facts, dtype, FIELD_TEXT),
+    FIELD(summary_facts, optimizer, FIELD_TEXT),
+    FIELD(summary_facts, is_mixed, FIELD_FLAG),
+    FIELD(summary_facts, runtime, FIELD_TEXT),
+    FIELD(summary_facts, kernel_count, FIELD_COUNT),
+    FIELD(summary_facts, kernel_moved_bytes, FIELD_COUNT),
+    FIELD_END,
+};
+
+const field type_fields[] = {
+    FIELD(type_facts, type, FIELD_TEXT),
+    FIELD_AS(type_facts, "class", op_class, FIELD_TEXT),
+    FIELD(type_facts, count, FIELD_COUNT),
+    FIELD(type_facts, params, FIELD_COUNT),
+    FIELD(type_facts, macs, FIELD_COUNT),
+    FIELD(type_facts, flops, FIELD_COUNT),
+    FIELD(type_facts, read_bytes, FIELD_COUNT),
+    FIELD(type_facts, write_bytes, FIELD_COUNT),
+    FIELD(type_facts, moved_bytes, FIELD_COUNT),
+    FIELD(type_facts, activation_elems, FIELD_COUNT),
+    FIELD(type_facts, share_ratio, FIELD_RATIO),
+    FIELD(type_facts, cumulative_ratio, FIELD_RATIO),
+    FIELD(type_facts, estimated_count, FIELD_COUNT),
+    FIELD(type_facts, is_known, FIELD_FLAG),
+    FIELD_END,
+};
+
+const field node_fields[] = {
+    FIELD(node_facts, index, FIELD_INDEX),
+    FIELD(node_facts, name, FIELD_TEXT),
+    FIELD(node_facts, type, FIELD_TEXT),
+    FIELD_AS(node_facts, "class", op_class, FIELD_TEXT),
+    FIELD_AS(node_facts, "output_shape", output, FIELD_SHAPE),
+    FIELD(node_facts, dtype, FIELD_TEXT),
+    FIELD(node_facts, params, FIELD_COUNT),
+    FIELD(node_facts, macs, FIELD_COUNT),
+    FIELD(node_facts, flops, FIELD_COUNT),
+    FIELD(node_facts, read_bytes, FIELD_COUNT),
+    FIELD(node_facts, write_bytes, FIELD_COUNT),
+    FIELD(node_facts, moved_bytes, FIELD_COUNT),
+    FIELD(node_facts, flops_per_byte, FIELD_RATIO),
+    FIELD(node_facts, activation_elems, FIELD_COUNT),
+    FIELD(node_facts, backward_flops, FIELD_COUNT),
+    FIELD(node_facts, repeats, FIELD_COUNT),
+    FIELD(node_facts, is_estimated, FIELD_FLAG),
+    FIELD_END,
+};
+
+const field kernel_fields[] = {
+    FIELD(kernel_facts, index, FIELD_INDEX),
+    FIELD(kernel_facts, type, FIELD_TEXT),
+    FIELD(kernel_facts, name, FIELD_TEXT),
+    FIELD(kernel_facts, op_count, FIELD_COUNT),
+    FIELD_AS(kernel_facts, "ops", kernel, FIELD_OPS),
+    FIELD_AS(kernel_facts, "op_types", kernel, FIELD_OP_TYPES),
+    FIELD_AS(kernel_facts, "input_shape", input, FIELD_SHAPE),
+    FIELD_AS(kernel_facts, "output_shape", output, FIELD_SHAPE),
+    FIELD(kernel_facts, params, FIELD_COUNT),
+    FIELD(kernel_facts, macs, FIELD_COUNT),
+    FIELD(kernel_facts, flops, FIELD_COUNT),
+    FIELD(kernel_facts, read_bytes, FIELD_COUNT),
+    FIELD(kernel_facts, write_bytes, FIELD_COUNT),
+    FIELD(kernel_facts, moved_bytes, FIELD_COUNT),
+    FIELD(kernel_facts, flops_per_byte, FIELD_RATIO),
+    FIELD(kernel_facts, is_estimated, FIELD_FLAG),
+    FIELD_END,
+};
+
+/* --- Values -------------------------------------------------------------------------------------------------- */
+
+static void copy_value(const field *f, const void *row, void *value, size_t size) {
+    memcpy(value, (const char *)row + f->offset, size);
+}
+
+#define VALUE(f, row, type)                                                                                            \
+    type value;                                                                                                        \
+    copy_value(f, row, &value, sizeof value)
+
+static void shape_json(const ft_tensor *tensor, json_writer *w) {
+    if (tensor == NULL || tensor->rank < 0) {
+        jsonw_null(w);
+        return;
+    }
+    jsonw_open_array(w, JSON_LINE);
+    for (int32_t i = 0; i < tensor->rank; i++) {
+        if (tensor->dims[i] < 0)
+            jsonw_null(w);
+        else
+            jsonw_int(w, tensor->dims[i]);
+    }
+    jsonw_close(w);
+}
+
+static void kernel_ops_json(const ft_kernel *kernel, const ft_op *types, json_writer *w) {
+    jsonw_open_array(w, JSON_LINE);
+    for (uint32_t i = 0; i < kernel->op_count; i++) {
+        if (types != NULL)
+            jsonw_string(w, types[kernel->ops[i]].type);
+        else
+            jsonw_uint(w, kernel->ops[i]);
+    }
+    jsonw_close(w);
+}
+
+void field_json(const field *f, const void *row, const ft_graph *graph, json_writer *w) {
+    jsonw_key(w, f->key);
+    switch (f->kind) {
+    case FIELD_COUNT: {
+        VALUE(f, row, uint64_t);
+        jsonw_uint(w, value);
+        break;
+    }
+    case FIELD_RATIO: {
+        VALUE(f, row, double);
+        jsonw_double(w, value);
+        break;
+    }
+    case FIELD_FLAG: {
+        VALUE(f, row, bool);
+        jsonw_bool(w, value);
+        break;
+    }
+    case FIELD_TEXT: {
+        VALUE(f, row, const char *);
+        jsonw_string(w, value);
+        break;
+    }
+    case FIELD_INDEX: {
+        VALUE(f, row, uint32_t);
+        if (value == FT_NONE)
+            jsonw_null(w);
+        else
+            jsonw_uint(w, value);
+        break;
+    }
+    case FIELD_SHAPE: {
+        VALUE(f, row, const ft_tensor *);
+        shape_json(value, w);
+        break;
+    }
+    case FIELD_OPS:
+    case FIELD_OP_TYPES: {
+        VALUE(f, row, const ft_kernel *);
+        kernel_ops_json(value, f->kind == FIELD_OP_TYPES ? ft_graph_ops(graph) : NULL, w);
+        break;
+    }
+    }
+}
+
+void csv_cell(buf *out, const char *text) {
+    if (text[strcspn(text, ",\"\r\n")] == '\0') {
+        buf_text(out, text);
+        return;
+    }
+    buf_char(out, '"');
+    for (; *text != '\0'; text++) {
+        if (*text == '"') buf_char(out, '"');
+        buf_char(out, *text);
+    }
+    buf_char(out, '"');
+}
+
+void shape_words(const ft_tensor *tensor, buf *out) {
+    if (tensor == NULL || tensor->rank < 0) return;
+    if (tensor->rank == 0) buf_text(out, "scalar");
+    for (int32_t i = 0; i < tensor->rank; i++) {
+        if (i > 0) buf_char(out, 'x');
+        if (tensor->dims[i] < 0)
+            buf_char(out, '?');
+        else
+            buf_format(out, "%lld", (long long)tensor->dims[i]);
+    }
+}
+
+/* "Conv+Relu", or "12+13". */
+static void kernel_ops_csv(const ft_kernel *kernel, const ft_op *types, buf *out) {
+    buf text = {0};
+    for (uint32_t i = 0; i < kernel->op_count; i++) {
+        if (i > 0) buf_char(&text, '+');
+        if (types != NULL)
+            buf_text(&text, types[kernel->ops[i]].type);
+        else
+            buf_format(&text, "%u", kernel->ops[i]);
+    }
+    if (text.failed) out->failed = true;
+    if (text.data != NULL) csv_cell(out, text.data);
+    buf_free(&text);
+}
+
+void field_csv(const field *f, const void *row, const ft_graph *graph, buf *out) {
+    switch (f->kind) {
+    case FIELD_COUNT: {
+        VALUE(f, row, uint64_t);
+        buf_format(out, "%llu", (unsigned long long)value);
+        break;
+    }
+    case FIELD_RATIO: {
+        VALUE(f, row, double);
+        char text[DOUBLE_TEXT_SIZE];
+        double_text(value, text);
+        buf_text(out, text);
+        break;
+    }
+    case FIELD_FLAG: {
+        VALUE(f, row, bool);
+        buf_text(out, value ? "true" : "false");
+        break;
+    }
+    case FIELD_TEXT: {
+        VALUE(f, row, const char *);
+        if (value != NULL) csv_cell(out, value);
+        break;
+    }
+    case FIELD_INDEX: {
+        VALUE(f, row, uint32_t);
+        if (value != FT_NONE) buf_format(out, "%u", value);
+        break;
+    }
+    case FIELD_SHAPE: {
+        VALUE(f, row, const ft_tensor *);
+        shape_words(value, out);
+        break;
+    }
+    case FIELD_OPS:
+    case FIELD_OP_TYPES: {
+        VALUE(f, row, const ft_kernel *);
+        kernel_ops_csv(value, f->kind == FIELD_OP_TYPES ? ft_graph_ops(graph) : NULL, out);
+        break;
+    }
+    }
+}

@@ -1,0 +1,145 @@
+#include "report/grid.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GAP = 2, FLEXIBLE_MIN = 8, FLEXIBLE_GOOD = 12, CELL_COLUMNS_MAX = (GRID_CELL_SIZE - 8) / 4 };
+
+typedef struct layout {
+    uint32_t widths[GRID_COLUMNS];
+    bool is_dropped[GRID_COLUMNS];
+} layout;
+
+static void get_row(const grid *g, uint32_t row, grid_cell *cells) {
+    for (uint32_t c = 0; c < g->column_count; c++) cells[c].text[0] = '\0';
+    g->row(g->user, row, cells);
+}
+
+static void measure(const grid *g, grid_cell *cells, layout *l) {
+    for (uint32_t c = 0; c < g->column_count; c++) {
+        uint32_t title = text_columns(g->columns[c].title);
+        l->widths[c] = title > g->columns[c].min_width ? title : g->columns[c].min_width;
+    }
+    for (uint32_t r = 0; r < g->row_count; r++) {
+        get_row(g, r, cells);
+        for (uint32_t c = 0; c < g->column_count; c++) {
+            uint32_t columns = text_columns(cells[c].text);
+            if (columns > CELL_COLUMNS_MAX) columns = CELL_COLUMNS_MAX;
+            if (columns > l->widths[c]) l->widths[c] = columns;
+        }
+    }
+}
+
+/* What the grid takes when no flexible column is wider than `cap`. */
+static uint32_t total_width(const grid *g, const layout *l, uint32_t cap) {
+    uint32_t total = g->indent;
+    bool is_first = true;
+    for (uint32_t c = 0; c < g->column_count; c++) {
+        if (l->is_dropped[c]) continue;
+        uint32_t width = l->widths[c];
+        if (g->columns[c].is_flexible && width > cap) width = cap;
+        total += width + (is_first ? 0 : GAP);
+        is_first = false;
+    }
+    return total;
+}
+
+/* Drops the column that matters least; false when none is left to drop. */
+static bool drop_one(const grid *g, layout *l) {
+    uint32_t worst = g->column_count;
+    for (uint32_t c = 0; c < g->column_count; c++) {
+        if (l->is_dropped[c] || g->columns[c].drop == 0) continue;
+        if (worst == g->column_count || g->columns[c].drop > g->columns[worst].drop) worst = c;
+    }
+    if (worst == g->column_count) return false;
+    l->is_dropped[worst] = true;
+    return true;
+}
+
+/* Takes columns away from the widest flexible column, one at a time, until all fits. */
+static void shorten(const grid *g, layout *l) {
+    while (total_width(g, l, UINT32_MAX) > g->style->width) {
+        uint32_t widest = g->column_count;
+        for (uint32_t c = 0; c < g->column_count; c++) {
+            if (l->is_dropped[c] || !g->columns[c].is_flexible || l->widths[c] <= FLEXIBLE_MIN) continue;
+            if (widest == g->column_count || l->widths[c] > l->widths[widest]) widest = c;
+        }
+        if (widest == g->column_count) return; /* narrower than this cannot be: let it run over */
+        l->widths[widest]--;
+    }
+}
+
+static void write_cell(const grid *g, sink *out, uint32_t column, const char *text, uint32_t width) {
+    char fitted[GRID_CELL_SIZE];
+    text_fit(text, width, g->style, fitted, sizeof fitted);
+    uint32_t taken = text_columns(fitted), pad = width > taken ? width - taken : 0;
+    if (g->columns[column].is_right) buf_format(&out->text, "%*s", (int)pad, "");
+    buf_text(&out->text, fitted);
+    if (!g->columns[column].is_right) buf_format(&out->text, "%*s", (int)pad, "");
+}
+
+/* Ends a line without spaces at its end, which only disturb those who copy it. */
+static void end_line(buf *text, size_t start) {
+    while (text->length > start && text->data[text->length - 1] == ' ') text->data[--text->length] = '\0';
+    buf_char(text, '\n');
+}
+
+static void write_cells(const grid *g, const layout *l, const grid_cell *cells, sink *out) {
+    size_t start = out->text.length;
+    bool is_first = true;
+    buf_format(&out->text, "%*s", (int)g->indent, "");
+    for (uint32_t c = 0; c < g->column_count; c++) {
+        if (l->is_dropped[c]) continue;
+        if (!is_first) buf_format(&out->text, "%*s", GAP, "");
+        write_cell(g, out, c, cells[c].text, l->widths[c]);
+        is_first = false;
+    }
+    end_line(&out->text, start);
+}
+
+static void write_heading(const grid *g, const layout *l, grid_cell *cells, sink *out) {
+    for (uint32_t c = 0; c < g->column_count; c++) {
+        size_t length = strlen(g->columns[c].title);
+        assert(length < GRID_CELL_SIZE);
+        memcpy(cells[c].text, g->columns[c].title, length + 1);
+    }
+    buf_text(&out->text, tone_begin(g->style, TONE_TITLE));
+    write_cells(g, l, cells, out);
+    buf_text(&out->text, tone_end(g->style, TONE_TITLE));
+}
+
+static void write_line(const grid *g, const layout *l, sink *out) {
+    const char *dash = g->style->has_utf8 ? "\xe2\x94\x80" : "-";
+    uint32_t total = total_width(g, l, UINT32_MAX) - g->indent;
+    buf_text(&out->text, tone_begin(g->style, TONE_FAINT));
+    buf_format(&out->text, "%*s", (int)g->indent, "");
+    for (uint32_t i = 0; i < total; i++) buf_text(&out->text, dash);
+    buf_text(&out->text, tone_end(g->style, TONE_FAINT));
+    buf_char(&out->text, '\n');
+}
+
+void grid_write(const grid *g, sink *out) {
+    assert(g->column_count <= GRID_COLUMNS);
+    grid_cell *cells = calloc(GRID_COLUMNS, sizeof *cells);
+    if (cells == NULL) {
+        out->text.failed = true;
+        return;
+    }
+    layout l = {0};
+    measure(g, cells, &l);
+    while (total_width(g, &l, FLEXIBLE_GOOD) > g->style->width && drop_one(g, &l)) {
+    }
+    shorten(g, &l);
+    if (!g->has_no_heading) {
+        write_heading(g, &l, cells, out);
+        write_line(g, &l, out);
+    }
+    for (uint32_t r = 0; r < g->row_count; r++) {
+        if (g->foot_count > 0 && r == g->row_count - g->foot_count) write_line(g, &l, out);
+        get_row(g, r, cells);
+        write_cells(g, &l, cells, out);
+        sink_relieve(out);
+    }
+    free(cells);
+}

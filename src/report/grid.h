@@ -1,0 +1,59 @@
+/* grid.h - text in columns that fit a width.
+ *
+ * Rows are asked for twice, once to learn how wide the columns have to be and once to write them, so a grid of any
+ * length takes no memory. What does not fit gives way in this order: columns that may be dropped go, the one with the
+ * highest `drop` first, until the names have room; then flexible columns are shortened in the middle of their text. */
+#ifndef REPORT_GRID_H
+#define REPORT_GRID_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "foretell/inspect.h"
+#include "report/sink.h"
+
+enum { GRID_COLUMNS = 12, GRID_CELL_SIZE = 512 };
+
+typedef struct grid_column {
+    const char *title;
+    bool is_right;      /* numbers */
+    bool is_flexible;   /* names and shapes: may be shortened */
+    uint8_t drop;       /* 0: stays at any width */
+    uint32_t min_width; /* as wide as this even when its text is shorter: for grids that come row by row */
+} grid_column;
+
+typedef struct grid_cell {
+    char text[GRID_CELL_SIZE];
+} grid_cell;
+
+/* Fills the cells of a row, one per column of the list; they come empty. */
+typedef void grid_row(const void *user, uint32_t row, grid_cell *cells);
+
+typedef struct grid {
+    const ft_style *style;
+    const grid_column *columns;
+    uint32_t column_count;
+    uint32_t indent;
+    grid_row *row;
+    const void *user;
+    uint32_t row_count;
+    uint32_t foot_count; /* the last so many rows are totals, set off by a line */
+    bool has_no_heading;
+} grid;
+
+void grid_write(const grid *g, sink *out);
+
+/* --- Text ---------------------------------------------------------------------------------------------------- */
+
+/* Copies text of unknown origin: control characters, bytes that are not UTF-8 and (without has_utf8) characters
+ * beyond ASCII become '?'. When it takes more than `columns`, its middle gives way to an ellipsis. */
+void text_fit(const char *text, uint32_t columns, const ft_style *style, char *fitted, size_t size);
+/* Columns that a (clean) text takes on a terminal. */
+uint32_t text_columns(const char *text);
+
+/* Emphasis, when the style has colours: "" otherwise. */
+typedef enum text_tone { TONE_PLAIN, TONE_TITLE, TONE_FAINT, TONE_WARNING } text_tone;
+const char *tone_begin(const ft_style *style, text_tone tone);
+const char *tone_end(const ft_style *style, text_tone tone);
+
+#endif

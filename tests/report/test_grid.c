@@ -1,0 +1,90 @@
+/* Tests of grids: alignment, and what gives way when the width does not suffice. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "report/grid.h"
+
+static const grid_column columns[] = {
+    {.title = "Name", .is_flexible = true},
+    {.title = "Count", .is_right = true},
+    {.title = "Note", .drop = 1},
+};
+
+static void row(const void *user, uint32_t index, grid_cell *cells) {
+    (void)user;
+    static const char *const rows[][3] = {
+        {"/encoder/layer.0/MatMul", "7", "first"}, {"Relu", "12345", ""}, {"Total", "12352", ""}};
+    for (int c = 0; c < 3; c++) snprintf(cells[c].text, sizeof cells[c].text, "%s", rows[index][c]);
+}
+
+static void check(uint32_t width, const char *expected) {
+    ft_style style = {.width = width};
+    sink out = {0};
+    grid_write(&(grid){.style = &style,
+                       .columns = columns,
+                       .column_count = 3,
+                       .indent = 1,
+                       .row = row,
+                       .row_count = 3,
+                       .foot_count = 1},
+               &out);
+    assert_string_equal(out.text.data, expected);
+    sink_free(&out);
+}
+
+static void test_room_enough(void **state) {
+    (void)state;
+    check(80, " Name                     Count  Note\n"
+              " -------------------------------------\n"
+              " /encoder/layer.0/MatMul      7  first\n"
+              " Relu                     12345\n"
+              " -------------------------------------\n"
+              " Total                    12352\n");
+}
+
+static void test_names_are_shortened(void **state) {
+    (void)state;
+    check(30, " Name             Count  Note\n"
+              " -----------------------------\n"
+              " /encod../MatMul      7  first\n"
+              " Relu             12345\n"
+              " -----------------------------\n"
+              " Total            12352\n");
+}
+
+static void test_then_columns_are_dropped(void **state) {
+    (void)state;
+    check(22, " Name            Count\n"
+              " ---------------------\n"
+              " /encod..MatMul      7\n"
+              " Relu            12345\n"
+              " ---------------------\n"
+              " Total           12352\n");
+}
+
+static void test_too_narrow_runs_over(void **state) {
+    (void)state;
+    check(1, " Name      Count\n"
+             " ---------------\n"
+             " /en..Mul      7\n"
+             " Relu      12345\n"
+             " ---------------\n"
+             " Total     12352\n");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_room_enough),
+        cmocka_unit_test(test_names_are_shortened),
+        cmocka_unit_test(test_then_columns_are_dropped),
+        cmocka_unit_test(test_too_narrow_runs_over),
+    };
+    return cmocka_run_group_tests_name("report/grid", tests, NULL, NULL);
+}
