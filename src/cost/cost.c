@@ -1,0 +1,189 @@
+/* cost.c - the public calls: the cost of every operator, the totals, and the cost of fused kernels.
+ *
+ * The rules are elsewhere: macs.c and work.c (forward), backward.c, optimizer.c, params.c (what is a parameter) and
+ * memory.c (the timeline). Here they are applied to a whole graph, in time linear in operators and tensors. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cost/params.h"
+#include "cost/work.h"
+
+/* What an ft_cost owns. */
+typedef struct cost_state {
+    arena memory;
+    ft_cost_options options;
+    param_marks params;
+    work_env env;
+} cost_state;
+
+ft_cost_options ft_cost_options_default(void) {
+    return (ft_cost_options){.optimizer = FT_MOMENTUM, .has_inplace = true};
+}
+
+double ft_work_intensity(const ft_work *work) {
+    double bytes = (double)work->read_bytes + (double)work->write_bytes;
+    return bytes > 0 ? (double)work->flops / bytes : 0;
+}
+
+/* --- Parameters ---------------------------------------------------------------------------------------------- */
+
+/* Elements of a stored tensor. Weights packed several to a byte are as many as their operator says. */
+static uint64_t stored_elems(const ft_graph *graph, const ft_tensor *t, uint32_t home) {
+    uint64_t elems = ft_tensor_elems(graph, t);
+    if (home == FT_NONE || t->dtype != FT_UINT8 || strcmp(graph->ops[home].def->name, "MatMulNBits") != 0) return elems;
+    int64_t k = op_attr_int(&graph->ops[home], "K", 0), n = op_attr_int(&graph->ops[home], "N", 0);
+    return k > 0 && n > 0 && t->rank > 1 ? num_mul_sat((uint64_t)k, (uint64_t)n) : elems;
+}
+
+static void count_stored(const ft_graph *graph, cost_state *state, ft_op_cost *ops, ft_cost *cost) {
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        const ft_tensor *t = &graph->tensors[i];
+        if (t->role != FT_CONSTANT) continue;
+        cost->stored_bytes = num_add_sat(cost->stored_bytes, t->stored_bytes);
+        if (!tensor_has(&state->params, i, MARK_PARAM | MARK_BUFFER)) continue;
+        uint32_t home = state->params.home[i] != FT_NONE ? state->params.home[i] : t->uses[0];
+        uint64_t elems = stored_elems(graph, t, home);
+        uint64_t bytes = size_of_tensor(graph, t, &state->options);
+        cost->weight_bytes = num_add_sat(cost->weight_bytes, bytes);
+        if (!tensor_has(&state->params, i, MARK_PARAM)) {
+            cost->buffers = num_add_sat(cost->buffers, elems);
+            continue;
+        }
+        ops[home].params = num_add_sat(ops[home].params, elems);
+        ops[home].param_bytes = num_add_sat(ops[home].param_bytes, bytes);
+        if (state->options.mode != FT_TRAIN) continue;
+        ft_work step = work_optimizer(&state->options, size_dtype(t, &state->options), elems);
+        work_add(&cost->optimizer, &step);
+    }
+}
+
+/* --- Operators ----------------------------------------------------------------------------------------------- */
+
+static uint64_t activations(const ft_graph *graph, const ft_op *op) {
+    uint64_t elems = 0;
+    for (uint32_t i = 0; !op->is_folded && i < op->output_count; i++) {
+        const ft_tensor *out = op_output(graph, op, i);
+        if (out != NULL) elems = num_add_sat(elems, ft_tensor_elems(graph, out));
+    }
+    return elems;
+}
+
+static void add_op(ft_op_cost *sum, const ft_op_cost *part) {
+    work_add(&sum->forward, &part->forward);
+    work_add(&sum->backward_data, &part->backward_data);
+    work_add(&sum->backward_weights, &part->backward_weights);
+    sum->params = num_add_sat(sum->params, part->params);
+    sum->param_bytes = num_add_sat(sum->param_bytes, part->param_bytes);
+    sum->activation_elems = num_add_sat(sum->activation_elems, part->activation_elems);
+    sum->is_estimated = sum->is_estimated || part->is_estimated;
+}
+
+static double weight_of(const ft_work *work) {
+    return (double)work->flops + (double)work->read_bytes + (double)work->write_bytes;
+}
+
+static void count_ops(const ft_graph *graph, cost_state *state, ft_op_cost *ops, ft_cost *cost) {
+    double known = 0, all = 0;
+    uint32_t running = 0;
+    for (uint32_t k = 0; k < graph->op_count; k++) {
+        const ft_op *op = &graph->ops[k];
+        ft_op_cost *c = &ops[k];
+        c->forward = work_forward(&state->env, op, &c->is_estimated);
+        if (state->options.mode == FT_TRAIN)
+            work_backward(&state->env, op, &c->forward, &c->backward_data, &c->backward_weights);
+        c->activation_elems = activations(graph, op);
+        if (c->forward.macs > 0)
+            cost->conv_matmul_outputs = num_add_sat(cost->conv_matmul_outputs, c->activation_elems);
+        add_op(&cost->total, c);
+        running += !op->is_folded;
+        cost->estimated_ops += c->is_estimated;
+        all += weight_of(&c->forward);
+        if (!c->is_estimated) known += weight_of(&c->forward);
+    }
+    cost->coverage_ops_ratio = running > 0 ? 1.0 - (double)cost->estimated_ops / running : 1.0;
+    cost->coverage_ratio = all > 0 ? known / all : cost->coverage_ops_ratio;
+}
+
+static ft_status compute(const ft_graph *graph, cost_state *state, ft_cost *cost, ft_error *error) {
+    ft_op_cost *ops = ARENA_ARRAY(&state->memory, ft_op_cost, graph->op_count > 0 ? graph->op_count : 1);
+    if (ops == NULL || !params_mark(graph, &state->memory, &state->params) ||
+        !work_prepare(graph, &state->options, &state->params, &state->memory, &state->env))
+        return FT_NOMEM(error);
+    cost->ops = ops;
+    cost->op_count = graph->op_count;
+    count_stored(graph, state, ops, cost);
+    count_ops(graph, state, ops, cost);
+    return FT_OK;
+}
+
+ft_status ft_cost_compute(const ft_graph *bound, const ft_cost_options *options, ft_cost *cost, ft_error *error) {
+    if (!ft_graph_is_bound(bound))
+        return ft_fail(error, FT_ERR_USAGE, "model '%s': costs need a bound graph; call ft_graph_bind() first",
+                       bound->name);
+    cost_state *state = calloc(1, sizeof *state);
+    if (state == NULL) return FT_NOMEM(error);
+    arena_init(&state->memory, FT_MAX_GRAPH_BYTES);
+    state->options = *options;
+    ft_cost made = {.owner = state};
+    ft_status status = compute(bound, state, &made, error);
+    if (status != FT_OK)
+        ft_cost_free(&made);
+    else
+        *cost = made;
+    return status;
+}
+
+void ft_cost_free(ft_cost *cost) {
+    if (cost == NULL || cost->owner == NULL) return;
+    cost_state *state = cost->owner;
+    arena_free(&state->memory);
+    free(state);
+    *cost = (ft_cost){0};
+}
+
+/* --- Kernels ------------------------------------------------------------------------------------------------- */
+
+static bool is_inside(const ft_kernels *kernels, uint32_t kernel, uint32_t op) {
+    return op != FT_NONE && kernels->kernel_of_op[op] == kernel;
+}
+
+static bool dies_inside(const ft_kernels *kernels, uint32_t kernel, const ft_tensor *t) {
+    if (t->is_output) return false;
+    for (uint32_t i = 0; i < t->use_count; i++)
+        if (!is_inside(kernels, kernel, t->uses[i])) return false;
+    return true;
+}
+
+static void subtract(uint64_t *bytes, uint64_t part) {
+    *bytes -= part < *bytes ? part : *bytes;
+}
+
+/* Reads of what the kernel itself made, and writes that only it reads, stay in registers. */
+static void drop_inner_bytes(const work_env *env, const ft_op *op, const ft_kernels *kernels, uint32_t kernel,
+                             ft_work *work) {
+    if (work->read_bytes == 0 && work->write_bytes == 0) return; /* views, folded operators */
+    for (uint32_t i = 0; i < op->input_count; i++) {
+        const ft_tensor *t = op_input(env->graph, op, i);
+        if (t == NULL || !is_inside(kernels, kernel, t->producer) || work_is_repeat(env, op, i)) continue;
+        subtract(&work->read_bytes, num_mul_sat(work_input_bytes(env, op, i), op->repeats));
+    }
+    for (uint32_t i = 0; i < op->output_count; i++) {
+        const ft_tensor *t = op_output(env->graph, op, i);
+        if (t == NULL || !dies_inside(kernels, kernel, t)) continue;
+        subtract(&work->write_bytes, num_mul_sat(work_output_bytes(env, op, i), op->repeats));
+    }
+}
+
+ft_op_cost ft_cost_kernel(const ft_graph *bound, const ft_cost *cost, const ft_kernels *kernels, uint32_t kernel) {
+    const cost_state *state = cost->owner;
+    ft_op_cost sum = {0};
+    assert(kernel < kernels->count && state->env.graph == bound);
+    const ft_kernel *k = &kernels->items[kernel];
+    for (uint32_t i = 0; i < k->op_count; i++) {
+        ft_op_cost part = cost->ops[k->ops[i]];
+        drop_inner_bytes(&state->env, &bound->ops[k->ops[i]], kernels, kernel, &part.forward);
+        add_op(&sum, &part);
+    }
+    return sum;
+}

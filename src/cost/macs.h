@@ -1,0 +1,18 @@
+/* macs.h - the multiply-accumulates of one operator. */
+#ifndef COST_MACS_H
+#define COST_MACS_H
+
+#include "graph/graph.h"
+#include "graph/opdef.h"
+
+/* All at the exported batch, for one run of the operator. */
+typedef struct op_macs {
+    uint64_t with_weights; /* between data and the weight operand */
+    uint64_t between_data; /* between two activations: the scores of attention */
+    uint64_t extra_flops;  /* bias, gates, softmax: whatever is not a MAC */
+} op_macs;
+
+/* False when the operator is no product, or its shapes do not tell. */
+bool macs_of(const ft_graph *graph, const ft_op *op, op_macs *macs);
+
+#endif

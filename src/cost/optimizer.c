@@ -1,0 +1,72 @@
+/* optimizer.c - one optimiser step: FLOPs and bytes per parameter, and the state kept between steps.
+ *
+ * Every optimiser here is elementwise, so a step is its factor times the parameters. Mixed precision keeps float32
+ * master weights and moments: the step reads the gradient in the type of the activations, updates the master, and
+ * writes the working copy anew. docs/cost.md lists where the factors come from. */
+#include "cost/work.h"
+
+#include <string.h>
+
+typedef struct recipe {
+    uint32_t flops;   /* per parameter */
+    uint32_t moments; /* values kept per parameter */
+} recipe;
+
+static recipe recipe_of(ft_optimizer optimizer) {
+    switch (optimizer) {
+    case FT_SGD:
+        return (recipe){2, 0}; /* p -= lr g */
+    case FT_MOMENTUM:
+        return (recipe){4, 1}; /* v = mu v + g; p -= lr v */
+    case FT_ADAM:
+        return (recipe){14, 2}; /* m: 3, v: 4, two bias corrections: 2, root, eps, divide, lr, subtract */
+    case FT_ADAMW:
+        return (recipe){16, 2}; /* the same, and p -= lr lambda p with lr lambda known */
+    }
+    return (recipe){0, 0};
+}
+
+uint64_t work_optimizer_bytes(const ft_cost_options *options, ft_dtype dtype, uint64_t elems) {
+    uint64_t moments = num_mul_sat(elems, recipe_of(options->optimizer).moments);
+    if (!options->is_mixed) return size_of_elems(moments, dtype);
+    return size_of_elems(num_add_sat(moments, elems), FT_FLOAT32);
+}
+
+ft_work work_optimizer(const ft_cost_options *options, ft_dtype dtype, uint64_t elems) {
+    recipe r = recipe_of(options->optimizer);
+    ft_dtype held = options->is_mixed ? FT_FLOAT32 : dtype;
+    uint64_t state = size_of_elems(num_mul_sat(elems, 1 + r.moments), held);             /* weights and moments */
+    uint64_t small = size_of_elems(elems, dtype);                                        /* gradient, or working copy */
+    ft_work work = {.flops = num_mul_sat(elems, r.flops + (options->is_mixed ? 2 : 0))}; /* mixed: two casts */
+    work.read_bytes = num_add_sat(state, small);
+    work.write_bytes = options->is_mixed ? num_add_sat(state, small) : state;
+    return work;
+}
+
+const char *ft_optimizer_name(ft_optimizer optimizer) {
+    switch (optimizer) {
+#define OPTIMIZER_NAME(name, text)                                                                                     \
+    case name:                                                                                                         \
+        return text;
+        FT_OPTIMIZER_LIST(OPTIMIZER_NAME)
+#undef OPTIMIZER_NAME
+    }
+    return "unknown";
+}
+
+bool ft_optimizer_parse(const char *text, ft_optimizer *optimizer) {
+    static const struct {
+        const char *text;
+        ft_optimizer value;
+    } names[] = {
+#define OPTIMIZER_ENTRY(name, text) {text, name},
+        FT_OPTIMIZER_LIST(OPTIMIZER_ENTRY)
+#undef OPTIMIZER_ENTRY
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(names[i].text, text) != 0) continue;
+        *optimizer = names[i].value;
+        return true;
+    }
+    return false;
+}

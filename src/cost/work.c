@@ -1,0 +1,218 @@
+/* work.c - what one operator does in the forward pass: FLOPs by the kind its table entry names, and bytes.
+ *
+ * Counts are for the bound batch and for all runs of the loops around the operator. MACs come from macs.c. An
+ * operator that nobody knows, or whose shapes are missing, is costed by its bytes and says so. */
+#include "cost/work.h"
+
+#include <string.h>
+
+#include "cost/macs.h"
+#include "graph/product.h"
+
+static uint64_t elems_of(const ft_tensor *t) {
+    return t == NULL ? 0 : (uint64_t)shape_elems(t->dims, t->rank);
+}
+
+static uint64_t log2_up(uint64_t n) {
+    uint64_t bits = 0;
+    while (bits < 63 && (UINT64_C(1) << bits) < n) bits++;
+    return bits > 0 ? bits : 1;
+}
+
+/* Stamps tell repeats apart in one pass, however many inputs an operator has. */
+static void find_repeats(const ft_graph *graph, uint32_t *stamps, bool *is_repeat) {
+    for (uint32_t k = 0; k < graph->op_count; k++) {
+        const ft_op *op = &graph->ops[k];
+        for (uint32_t i = 0; i < op->input_count; i++, is_repeat++) {
+            if (op->inputs[i] == FT_NONE) continue;
+            *is_repeat = stamps[op->inputs[i]] == k + 1;
+            stamps[op->inputs[i]] = k + 1;
+        }
+    }
+}
+
+bool work_prepare(const ft_graph *graph, const ft_cost_options *options, const param_marks *params, arena *memory,
+                  work_env *env) {
+    uint32_t *first = ARENA_ARRAY(memory, uint32_t, (size_t)graph->op_count + 1);
+    uint32_t *stamps = ARENA_ARRAY(memory, uint32_t, (size_t)graph->tensor_count + 1);
+    if (first == NULL || stamps == NULL) return false;
+    for (uint32_t k = 0; k < graph->op_count; k++) first[k + 1] = first[k] + graph->ops[k].input_count;
+    bool *is_repeat = ARENA_ARRAY(memory, bool, (size_t)first[graph->op_count] + 1);
+    if (is_repeat == NULL) return false;
+    find_repeats(graph, stamps, is_repeat);
+    *env = (work_env){graph, options, params, first, is_repeat};
+    return true;
+}
+
+/* --- Bytes --------------------------------------------------------------------------------------------------- */
+
+uint64_t work_output_bytes(const work_env *env, const ft_op *op, uint32_t i) {
+    const ft_tensor *t = op_output(env->graph, op, i);
+    return t == NULL ? 0 : size_of_tensor(env->graph, t, env->options);
+}
+
+static uint64_t all_output_bytes(const work_env *env, const ft_op *op) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < op->output_count; i++) bytes = num_add_sat(bytes, work_output_bytes(env, op, i));
+    return bytes;
+}
+
+uint64_t work_input_bytes(const work_env *env, const ft_op *op, uint32_t i) {
+    const ft_tensor *t = op_input(env->graph, op, i);
+    if (t == NULL || input_is_steering(op->def, i)) return 0;
+    uint64_t bytes = size_of_tensor(env->graph, t, env->options);
+    if (op->def->cost != COST_SLICE || i != op->def->x) return bytes;
+    uint64_t written = all_output_bytes(env, op); /* a slice reads only what it writes */
+    return bytes < written ? bytes : written;
+}
+
+static void count_bytes(const work_env *env, const ft_op *op, ft_work *work) {
+    for (uint32_t i = 0; i < op->input_count; i++)
+        if (!work_is_repeat(env, op, i)) work->read_bytes = num_add_sat(work->read_bytes, work_input_bytes(env, op, i));
+    work->write_bytes = all_output_bytes(env, op);
+}
+
+/* --- FLOPs, at the exported batch ---------------------------------------------------------------------------- */
+
+/* Taps of an interpolation: none for nearest, 2 or 4 a dimension, a multiply and an add each. */
+static uint64_t resize_flops(const ft_graph *graph, const ft_op *op) {
+    const ft_tensor *x = op_input(graph, op, 0), *y = op_output(graph, op, 0);
+    const char *mode = op_attr_string(op, "mode", "nearest");
+    if (x == NULL || y == NULL || x->rank != y->rank || strcmp(mode, "nearest") == 0) return 0;
+    uint64_t taps = 1;
+    for (int32_t i = 0; i < x->rank; i++)
+        if (x->dims[i] != y->dims[i]) taps *= strcmp(mode, "cubic") == 0 ? 4 : 2;
+    return num_mul_sat(elems_of(y), 2 * taps);
+}
+
+static uint64_t elementwise_flops(const ft_graph *graph, const ft_op *op) {
+    if (strcmp(op->def->name, "Resize") == 0) return resize_flops(graph, op);
+    uint64_t flops = num_mul_sat(elems_of(op_output(graph, op, 0)), op->def->flops);
+    /* Sum, Max and their kin take any number of operands. */
+    bool is_chain = (op->def->flags & OP_COMMUTES) != 0 && (op->def->flags & OP_SAVES_MASK) == 0;
+    if (is_chain && op->input_count > 2) flops = num_mul_sat(flops, op->input_count - 1);
+    return flops;
+}
+
+static bool pool_flops(const ft_graph *graph, const ft_op *op, uint64_t *flops) {
+    pool_geometry g;
+    if (!pool_geometry_of(graph, op, &g)) return false;
+    uint64_t window = num_mul_sat((uint64_t)g.kernel_elems, op->def->flops);
+    *flops = num_mul_sat(elems_of(op_output(graph, op, 0)), window);
+    return true;
+}
+
+static uint64_t sort_flops(const ft_graph *graph, const ft_op *op) {
+    const ft_tensor *x = op_input(graph, op, op->def->x);
+    if (x == NULL || x->rank < 1) return 0;
+    int64_t axis = op_attr_int(op, "axis", -1);
+    if (axis < 0) axis += x->rank;
+    if (axis < 0 || axis >= x->rank) axis = x->rank - 1;
+    uint64_t steps = num_mul_sat(log2_up((uint64_t)x->dims[axis]), op->def->flops > 0 ? op->def->flops : 1);
+    return num_mul_sat(elems_of(x), steps);
+}
+
+/* `flops` n log2 n for a complex transform of n points. STFT: as many points as its window or frame has. */
+static uint64_t fft_flops(const ft_graph *graph, const ft_op *op) {
+    const ft_tensor *x = op_input(graph, op, 0), *y = op_output(graph, op, 0);
+    if (x == NULL || y == NULL || x->rank < 2 || y->rank < 1) return 0;
+    uint64_t length = (uint64_t)x->dims[x->rank - 2], points = elems_of(y);
+    if (strcmp(op->def->name, "STFT") == 0) {
+        const ft_tensor *window = op_input(graph, op, 2), *frame = op_input(graph, op, 3);
+        if (window != NULL && window->rank == 1) length = (uint64_t)window->dims[0];
+        if (frame != NULL && frame->value != NULL && frame->value->ints != NULL && frame->value->count == 1 &&
+            frame->value->ints[0] > 0)
+            length = (uint64_t)frame->value->ints[0];
+        /* batch x frames x bins x 2: each frame costs a transform of its full length */
+        points =
+            y->rank == 4 ? num_mul_sat((uint64_t)y->dims[0], num_mul_sat((uint64_t)y->dims[1], length)) : points / 2;
+    } else {
+        points /= 2; /* real and imaginary parts */
+    }
+    return num_mul_sat(points, num_mul_sat(log2_up(length), op->def->flops));
+}
+
+/* False when the shapes do not tell. MACs and FLOPs of one run. */
+static bool count_flops(const ft_graph *graph, const ft_op *op, ft_work *work) {
+    const ft_opdef *def = op->def;
+    op_macs macs;
+    switch (def->cost) {
+    case COST_UNKNOWN:
+        return false;
+    case COST_FREE:
+    case COST_MOVE:
+    case COST_SLICE:
+        return true;
+    case COST_ELEMENTWISE:
+        work->flops = elementwise_flops(graph, op);
+        return true;
+    case COST_INPUTWISE:
+        work->flops = num_mul_sat(elems_of(op_input(graph, op, def->x)), def->flops);
+        return true;
+    case COST_POOL:
+        return pool_flops(graph, op, &work->flops);
+    case COST_SORT:
+        work->flops = sort_flops(graph, op);
+        return true;
+    case COST_FFT:
+        work->flops = fft_flops(graph, op);
+        return true;
+    case COST_CONV:
+    case COST_CONV_TRANSPOSE:
+    case COST_MATMUL:
+    case COST_EINSUM:
+    case COST_RECURRENT:
+    case COST_ATTENTION:
+        if (!macs_of(graph, op, &macs)) return false;
+        work->macs = num_add_sat(macs.with_weights, macs.between_data);
+        work->flops = num_add_sat(num_mul_sat(work->macs, 2), macs.extra_flops);
+        return true;
+    }
+    return false;
+}
+
+/* An activation that TFLite fuses into another operator. */
+static uint64_t fused_flops(const ft_graph *graph, const ft_op *op) {
+    const char *name = op_attr_string(op, "activation", "NONE");
+    return name[0] == '\0' || strcmp(name, "NONE") == 0 ? 0 : elems_of(op_output(graph, op, 0));
+}
+
+static bool has_shapes(const ft_graph *graph, const ft_op *op) {
+    for (uint32_t i = 0; i < op->output_count; i++) {
+        const ft_tensor *out = op_output(graph, op, i);
+        if (out != NULL && !shape_is_known(out)) return false;
+    }
+    for (uint32_t i = 0; i < op->input_count; i++) {
+        const ft_tensor *in = op_input(graph, op, i);
+        if (in != NULL && !input_is_steering(op->def, i) && !shape_is_known(in)) return false;
+    }
+    return true;
+}
+
+static uint64_t estimated_flops(const ft_graph *graph, const ft_op *op) {
+    uint64_t flops = 0;
+    for (uint32_t i = 0; i < op->output_count; i++) flops = num_add_sat(flops, elems_of(op_output(graph, op, i)));
+    return flops;
+}
+
+ft_work work_forward(const work_env *env, const ft_op *op, bool *is_estimated) {
+    const ft_graph *graph = env->graph;
+    ft_work work = {0};
+    *is_estimated = false;
+    bool is_asleep = (op->def->flags & OP_TRAIN_ONLY) != 0 && env->options->mode == FT_INFER;
+    bool is_awake = (op->def->flags & OP_TRAIN_ONLY) != 0 && !is_asleep;
+    if (op->is_folded || is_asleep || (op->def->cost == COST_FREE && !is_awake)) return work;
+    if (is_awake) {
+        work.flops = num_mul_sat(elems_of(op_output(graph, op, 0)), 2); /* a random bit and a product */
+    } else if (!has_shapes(graph, op) || !count_flops(graph, op, &work)) {
+        *is_estimated = true;
+        work = (ft_work){.flops = estimated_flops(graph, op)};
+    }
+    work.flops = num_add_sat(work.flops, fused_flops(graph, op));
+    work.macs = op_scale(graph, op, work.macs);
+    work.flops = op_scale(graph, op, work.flops);
+    count_bytes(env, op, &work);
+    work.read_bytes = num_mul_sat(work.read_bytes, op->repeats);
+    work.write_bytes = num_mul_sat(work.write_bytes, op->repeats);
+    return work;
+}
