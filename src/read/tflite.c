@@ -52,29 +52,31 @@ static const ft_opdef *find_flex(const char *type) {
     return strncmp(type, "Flex", 4) == 0 ? opdef_find(FT_FORMAT_NNMETER, type + 4) : NULL;
 }
 
-static ft_status map_tensors(tflite_model *model, tflite_frame *frame, const flat_vector *list, uint32_t **tensors) {
-    FT_TRY(tflite_spend(model, list->count));
-    *tensors = ARENA_ARRAY(&model->scratch, uint32_t, list->count);
-    if (*tensors == NULL) return FT_NOMEM(model->error);
-    for (uint32_t i = 0; i < list->count; i++)
-        FT_TRY(tflite_tensor(model, frame, flat_int_at(list, i, FLAT_I32), &(*tensors)[i]));
+ft_status tflite_map(tflite_model *model, tflite_frame *frame, const flat_vector *vector, tflite_list *list) {
+    FT_TRY(tflite_spend(model, vector->count));
+    list->count = vector->count;
+    list->items = ARENA_ARRAY(&model->scratch, uint32_t, vector->count);
+    if (list->items == NULL) return FT_NOMEM(model->error);
+    for (uint32_t i = 0; i < vector->count; i++)
+        FT_TRY(tflite_tensor(model, frame, flat_int_at(vector, i, FLAT_I32), &list->items[i]));
     return FT_OK;
 }
 
 static ft_status add_plain(tflite_model *model, tflite_frame *frame, const tflite_operator *op) {
     ft_attr attrs[TFLITE_MAX_ATTRS];
-    uint32_t *inputs, *outputs;
+    tflite_list inputs, outputs;
     ft_op spec = {.type = op->code->type, .loop = frame->loop};
-    FT_TRY(map_tensors(model, frame, &op->inputs, &inputs));
-    FT_TRY(map_tensors(model, frame, &op->outputs, &outputs));
+    FT_TRY(tflite_map(model, frame, &op->inputs, &inputs));
+    FT_TRY(tflite_map(model, frame, &op->outputs, &outputs));
     FT_TRY(tflite_options(model, &op->table, attrs, &spec.attr_count));
     spec.attrs = arena_copy(&model->graph->memory, attrs, spec.attr_count * sizeof attrs[0]);
     if (spec.attrs == NULL) return FT_NOMEM(model->error);
-    spec.inputs = inputs;
-    spec.input_count = op->inputs.count;
-    spec.outputs = outputs;
-    spec.output_count = op->outputs.count;
-    spec.name = spec.output_count > 0 && outputs[0] != FT_NONE ? model->graph->tensors[outputs[0]].name : "";
+    spec.inputs = inputs.items;
+    spec.input_count = inputs.count;
+    spec.outputs = outputs.items;
+    spec.output_count = outputs.count;
+    bool has_output = outputs.count > 0 && outputs.items[0] != FT_NONE;
+    spec.name = has_output ? model->graph->tensors[outputs.items[0]].name : "";
     if (spec.name[0] == '\0') spec.name = arena_format(&model->scratch, "%s%s_%u", frame->prefix, spec.type, op->index);
     if (spec.name == NULL) return FT_NOMEM(model->error);
     spec.def = op->code->builtin == BUILTIN_CUSTOM ? find_flex(spec.type) : NULL;

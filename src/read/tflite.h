@@ -1,8 +1,8 @@
 /* tflite.h - what the files of the TFLite reader share.
  *
  * tflite.c reads the model and walks its operators, tflite_tensor.c turns tensors and their buffers into tensors of
- * the graph, tflite_call.c unfolds sub-graphs into their callers, tflite_options.c turns options into attributes and
- * tflite_schema.c knows the numbers of the public schema. docs/formats/tflite.md tells the rules. */
+ * the graph, tflite_call.c and tflite_loop.c unfold sub-graphs into their callers, tflite_options.c turns options into
+ * attributes and tflite_schema.c knows the numbers of the public schema. docs/formats/tflite.md tells the rules. */
 #ifndef READ_TFLITE_H
 #define READ_TFLITE_H
 
@@ -150,6 +150,31 @@ typedef struct tflite_operator {
     flat_vector inputs, outputs;
     uint32_t index;
 } tflite_operator;
+
+/* A list of tensors of the graph, in the scratch arena. */
+typedef struct tflite_list {
+    uint32_t *items;
+    uint32_t count;
+} tflite_list;
+
+/* The tensors of the graph behind a list of tensors of the sub-graph. */
+ft_status tflite_map(tflite_model *model, tflite_frame *frame, const flat_vector *vector, tflite_list *list);
+
+/* A sub-graph about to be unfolded in the place of operator `op` of `frame`. */
+typedef struct tflite_site {
+    tflite_frame *frame;
+    const tflite_operator *op;
+    uint32_t loop;     /* in which it is unfolded */
+    tflite_list given; /* what takes the place of its inputs */
+} tflite_site;
+
+/* Adds the operators of sub-graph `index`; `results` becomes what it returns. */
+ft_status tflite_unfold(tflite_model *model, const tflite_site *site, int64_t index, tflite_list *results);
+/* Opens a sub-graph to be called, after checking that this can end. */
+ft_status tflite_callee(tflite_model *model, const tflite_site *site, int64_t index, tflite_frame *inner);
+/* The condition and the body of a loop. */
+ft_status tflite_unfold_loop(tflite_model *model, tflite_site *site, int64_t condition, int64_t body,
+                             tflite_list *results);
 
 /* Unfolds the sub-graphs that a control operator calls; *is_call says whether it was one. */
 ft_status tflite_call(tflite_model *model, tflite_frame *frame, const tflite_operator *op, bool *is_call);

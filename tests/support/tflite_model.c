@@ -1,0 +1,135 @@
+/* tflite_model.c - writes the TFLite models of tests. Field numbers are those of the public schema, written out here
+ * once more instead of shared with the reader, so that a wrong number in it shows. */
+#include "support/tflite_model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void add_ints(flatbuild *b, size_t table, uint32_t field, const int32_t *ints, uint32_t count) {
+    flatbuild_ref(b, table, field, flatbuild_vector(b, ints, count, sizeof *ints));
+}
+
+static size_t add_tensor(flatbuild *b, const made_tensor *tensor) {
+    size_t table = flatbuild_table(b, 11);
+    flatbuild_int(b, table, 1, tensor->type, 1);
+    flatbuild_int(b, table, 2, tensor->buffer, 4);
+    if (tensor->is_variable) flatbuild_int(b, table, 5, 1, 1);
+    if (tensor->has_rank) flatbuild_int(b, table, 8, 1, 1);
+    if (tensor->external != 0) flatbuild_int(b, table, 10, tensor->external, 4);
+    add_ints(b, table, 0, tensor->dims, tensor->rank);
+    if (tensor->name != NULL) flatbuild_ref(b, table, 3, flatbuild_string(b, tensor->name));
+    if (tensor->scales > 0) {
+        size_t quantization = flatbuild_table(b, 7);
+        flatbuild_ref(b, table, 4, quantization);
+        float *scales = calloc(tensor->scales, sizeof *scales);
+        if (scales == NULL) abort();
+        flatbuild_ref(b, quantization, 2, flatbuild_vector(b, scales, tensor->scales, sizeof *scales));
+        free(scales);
+    }
+    if (tensor->is_sparse) flatbuild_ref(b, table, 6, flatbuild_table(b, 3));
+    return table;
+}
+
+static size_t add_options(flatbuild *b, const made_op *op) {
+    size_t table = flatbuild_table(b, 20);
+    for (uint32_t i = 0; i < op->field_count; i++) {
+        const made_field *f = &op->fields[i];
+        if (f->ints != NULL)
+            flatbuild_ref(b, table, f->field, flatbuild_vector(b, f->ints, f->count, f->width));
+        else if (f->width == 0)
+            flatbuild_float(b, table, f->field, f->real);
+        else
+            flatbuild_int(b, table, f->field, f->number, f->width);
+    }
+    return table;
+}
+
+static size_t add_op(flatbuild *b, const made_op *op) {
+    size_t table = flatbuild_table(b, 13);
+    flatbuild_int(b, table, 0, op->code, 4);
+    add_ints(b, table, 1, op->inputs, op->input_count);
+    add_ints(b, table, 2, op->outputs, op->output_count);
+    if (op->options != 0) {
+        flatbuild_int(b, table, op->is_second ? 11 : 3, op->options, 1);
+        flatbuild_ref(b, table, op->is_second ? 12 : 4, add_options(b, op));
+    }
+    return table;
+}
+
+static size_t add_subgraph(flatbuild *b, const made_subgraph *subgraph) {
+    size_t table = flatbuild_table(b, 5);
+    size_t tensors = flatbuild_offsets(b, subgraph->tensor_count);
+    flatbuild_ref(b, table, 0, tensors);
+    for (uint32_t i = 0; i < subgraph->tensor_count; i++)
+        flatbuild_offset(b, tensors, i, add_tensor(b, &subgraph->tensors[i]));
+    add_ints(b, table, 1, subgraph->inputs, subgraph->input_count);
+    add_ints(b, table, 2, subgraph->outputs, subgraph->output_count);
+    size_t ops = flatbuild_offsets(b, subgraph->op_count);
+    flatbuild_ref(b, table, 3, ops);
+    for (uint32_t i = 0; i < subgraph->op_count; i++) flatbuild_offset(b, ops, i, add_op(b, &subgraph->ops[i]));
+    return table;
+}
+
+static size_t add_code(flatbuild *b, const made_code *code) {
+    size_t table = flatbuild_table(b, 4);
+    flatbuild_int(b, table, 0, code->builtin < 127 ? code->builtin : 127, 1);
+    if (!code->is_old) flatbuild_int(b, table, 3, code->builtin, 4);
+    if (code->custom != NULL) flatbuild_ref(b, table, 1, flatbuild_string(b, code->custom));
+    return table;
+}
+
+static size_t add_buffer(flatbuild *b, const made_buffer *buffer) {
+    size_t table = flatbuild_table(b, 3);
+    if (buffer->bytes != NULL && !buffer->is_outside)
+        flatbuild_ref(b, table, 0, flatbuild_vector(b, buffer->bytes, buffer->size, 1));
+    return table;
+}
+
+/* Puts the bytes of buffers that stand outside at the end of the file, and their places into the tables. */
+static void add_outside(flatbuild *b, const made_model *model, const size_t *tables) {
+    for (uint32_t i = 0; i < model->buffer_count; i++) {
+        const made_buffer *buffer = &model->buffers[i];
+        if (!buffer->is_outside) continue;
+        size_t at = flatbuild_vector(b, buffer->bytes, buffer->size, 1) + 4;
+        uint64_t size = buffer->claimed_outside != 0 ? buffer->claimed_outside : buffer->size;
+        flatbuild_int(b, tables[i], 1, (int64_t)at, 8);
+        flatbuild_int(b, tables[i], 2, (int64_t)size, 8);
+    }
+}
+
+static void add_external(flatbuild *b, size_t root, const made_model *model) {
+    size_t list = flatbuild_offsets(b, 1);
+    flatbuild_ref(b, root, 9, list);
+    size_t table = flatbuild_table(b, 5);
+    flatbuild_offset(b, list, 0, table);
+    flatbuild_int(b, table, 0, model->external_id, 4);
+    flatbuild_int(b, table, 3, (int64_t)model->external_length, 8);
+}
+
+flatbuild made_bytes(const made_model *model) {
+    flatbuild b;
+    flatbuild_open(&b, "TFL3");
+    size_t root = flatbuild_table(&b, 10);
+    flatbuild_root(&b, root);
+    flatbuild_int(&b, root, 0, model->version, 4);
+    size_t codes = flatbuild_offsets(&b, model->code_count);
+    flatbuild_ref(&b, root, 1, codes);
+    for (uint32_t i = 0; i < model->code_count; i++) flatbuild_offset(&b, codes, i, add_code(&b, &model->codes[i]));
+    size_t subgraphs = flatbuild_offsets(&b, model->subgraph_count);
+    flatbuild_ref(&b, root, 2, subgraphs);
+    for (uint32_t i = 0; i < model->subgraph_count; i++)
+        flatbuild_offset(&b, subgraphs, i, add_subgraph(&b, &model->subgraphs[i]));
+    if (model->description != NULL) flatbuild_ref(&b, root, 3, flatbuild_string(&b, model->description));
+    size_t buffers = flatbuild_offsets(&b, model->buffer_count);
+    flatbuild_ref(&b, root, 4, buffers);
+    size_t *tables = calloc(model->buffer_count + 1, sizeof *tables);
+    if (tables == NULL) abort();
+    for (uint32_t i = 0; i < model->buffer_count; i++) {
+        tables[i] = add_buffer(&b, &model->buffers[i]);
+        flatbuild_offset(&b, buffers, i, tables[i]);
+    }
+    if (model->external_id != 0) add_external(&b, root, model);
+    add_outside(&b, model, tables);
+    free(tables);
+    return b;
+}
