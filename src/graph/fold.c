@@ -7,21 +7,14 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "graph/shape.h"
+#include "graph/fold.h"
 
 /* --- Reading and writing elements ---------------------------------------------------------------------------- */
 
-typedef struct result {
-    int64_t count;
-    int64_t *ints; /* one of the two */
-    double *floats;
-} result;
-
-/* Room for the value of output `i`. False when nobody asks for it or its size is not known or too large. */
-static bool begin(infer *in, uint32_t i, bool is_float, result *r) {
+bool fold_begin(infer *in, uint32_t i, bool is_float, fold_result *r) {
     const ft_tensor *t = op_output(in->graph, in->op, i);
     if (t == NULL || !shape_is_known(t)) return false;
-    *r = (result){.count = shape_elems(t->dims, t->rank)};
+    *r = (fold_result){.count = shape_elems(t->dims, t->rank)};
     ft_value *value = is_float ? graph_value_floats(in->graph, r->count, &r->floats)
                                : graph_value_ints(in->graph, r->count, &r->ints);
     if (value == NULL) return false;
@@ -35,13 +28,6 @@ static void forget(infer *in, uint32_t i) {
 
 static double number_at(const ft_value *v, int64_t i) {
     return v->ints != NULL ? (double)v->ints[i] : v->floats[i];
-}
-
-static void copy_element(result *r, int64_t to, const ft_value *from, int64_t i) {
-    if (r->ints != NULL)
-        r->ints[to] = from->ints[i];
-    else
-        r->floats[to] = from->floats[i];
 }
 
 static int64_t to_int(double number) {
@@ -68,21 +54,21 @@ static int64_t repeated_index(const ft_tensor *t, const int64_t *dims, int32_t r
 
 ft_status fold_copy(infer *in) {
     const ft_value *x = in_at(in, 0)->value;
-    result r;
-    if (!begin(in, 0, x->floats != NULL, &r)) return FT_OK;
+    fold_result r;
+    if (!fold_begin(in, 0, x->floats != NULL, &r)) return FT_OK;
     if (r.count != x->count) {
         forget(in, 0);
         return FT_OK;
     }
-    for (int64_t i = 0; i < r.count; i++) copy_element(&r, i, x, i);
+    for (int64_t i = 0; i < r.count; i++) fold_element(&r, i, x, i);
     return FT_OK;
 }
 
 ft_status fold_cast(infer *in) {
     const ft_value *x = in_at(in, 0)->value;
     const ft_tensor *y = op_output(in->graph, in->op, 0);
-    result r;
-    if (y == NULL || y->dtype == FT_STRING || !begin(in, 0, ft_dtype_is_float(y->dtype), &r)) return FT_OK;
+    fold_result r;
+    if (y == NULL || y->dtype == FT_STRING || !fold_begin(in, 0, ft_dtype_is_float(y->dtype), &r)) return FT_OK;
     for (int64_t i = 0; i < r.count && i < x->count; i++) {
         if (r.floats != NULL)
             r.floats[i] = number_at(x, i);
@@ -96,9 +82,9 @@ ft_status fold_cast(infer *in) {
 
 ft_status fold_expand(infer *in) {
     const ft_tensor *x = in_at(in, 0), *y = op_output(in->graph, in->op, 0);
-    result r;
-    if (!begin(in, 0, x->value->floats != NULL, &r)) return FT_OK;
-    for (int64_t i = 0; i < r.count; i++) copy_element(&r, i, x->value, repeated_index(x, y->dims, y->rank, i));
+    fold_result r;
+    if (!fold_begin(in, 0, x->value->floats != NULL, &r)) return FT_OK;
+    for (int64_t i = 0; i < r.count; i++) fold_element(&r, i, x->value, repeated_index(x, y->dims, y->rank, i));
     return FT_OK;
 }
 
@@ -106,9 +92,9 @@ ft_status fold_transpose(infer *in) {
     const ft_tensor *x = in_at(in, 0), *y = op_output(in->graph, in->op, 0);
     const int64_t *perm;
     int64_t count, stride[FT_MAX_RANK];
-    result r;
+    fold_result r;
     bool has_perm = ints_of(in, "perm", 1, &perm, &count);
-    if (!begin(in, 0, x->value->floats != NULL, &r) || r.count == 0) return FT_OK;
+    if (!fold_begin(in, 0, x->value->floats != NULL, &r) || r.count == 0) return FT_OK;
     for (int32_t i = x->rank - 1; i >= 0; i--) stride[i] = i + 1 < x->rank ? stride[i + 1] * x->dims[i + 1] : 1;
     for (int64_t i = 0; i < r.count; i++) {
         int64_t flat = i, from = 0;
@@ -118,7 +104,7 @@ ft_status fold_transpose(infer *in) {
             from += flat % y->dims[k] * stride[axis];
             flat /= y->dims[k];
         }
-        copy_element(&r, i, x->value, from);
+        fold_element(&r, i, x->value, from);
     }
     return FT_OK;
 }
@@ -135,14 +121,14 @@ static along split_at(const ft_tensor *t, int32_t axis) {
 ft_status fold_concat(infer *in) {
     const ft_tensor *y = op_output(in->graph, in->op, 0);
     int32_t axis;
-    result r;
+    fold_result r;
     if (y == NULL || !axis_normal(op_attr_int(in->op, "axis", 0), y->rank, &axis)) return FT_OK;
     bool is_float = in_at(in, 0)->value->floats != NULL;
     for (uint32_t i = 0; i < in->op->input_count; i++) {
         const ft_tensor *x = in_at(in, i);
         if (x == NULL || (x->value->floats != NULL) != is_float) return FT_OK;
     }
-    if (!begin(in, 0, is_float, &r)) return FT_OK;
+    if (!fold_begin(in, 0, is_float, &r)) return FT_OK;
     along whole = split_at(y, axis);
     int64_t offset = 0;
     for (uint32_t i = 0; i < in->op->input_count; i++) {
@@ -150,7 +136,7 @@ ft_status fold_concat(infer *in) {
         along part = split_at(x, axis);
         for (int64_t o = 0; o < part.outer; o++) {
             for (int64_t k = 0; k < part.length * part.inner; k++)
-                copy_element(&r, (o * whole.length + offset) * whole.inner + k, x->value,
+                fold_element(&r, (o * whole.length + offset) * whole.inner + k, x->value,
                              o * part.length * part.inner + k);
         }
         offset += part.length;
@@ -166,12 +152,12 @@ ft_status fold_split(infer *in) {
     int64_t offset = 0;
     for (uint32_t i = 0; i < in->op->output_count; i++) {
         const ft_tensor *y = op_output(in->graph, in->op, i);
-        result r;
-        if (!begin(in, i, x->value->floats != NULL, &r)) return FT_OK;
+        fold_result r;
+        if (!fold_begin(in, i, x->value->floats != NULL, &r)) return FT_OK;
         along part = split_at(y, axis);
         for (int64_t k = 0; k < r.count; k++) {
             int64_t row = k / (part.length * part.inner), rest = k % (part.length * part.inner);
-            copy_element(&r, k, x->value, (row * whole.length + offset) * whole.inner + rest);
+            fold_element(&r, k, x->value, (row * whole.length + offset) * whole.inner + rest);
         }
         offset += part.length;
     }
@@ -181,9 +167,10 @@ ft_status fold_split(infer *in) {
 ft_status fold_gather(infer *in) {
     const ft_tensor *x = in_at(in, 0), *indices = in_at(in, 1);
     int32_t axis;
-    result r;
+    fold_result r;
     if (indices == NULL || indices->value->ints == NULL ||
-        !axis_normal(op_attr_int(in->op, "axis", 0), x->rank, &axis) || !begin(in, 0, x->value->floats != NULL, &r))
+        !axis_normal(op_attr_int(in->op, "axis", 0), x->rank, &axis) ||
+        !fold_begin(in, 0, x->value->floats != NULL, &r))
         return FT_OK;
     along whole = split_at(x, axis);
     int64_t picks = indices->value->count;
@@ -196,7 +183,7 @@ ft_status fold_gather(infer *in) {
             return shape_bad(in, "index %lld is out of range for %lld", (long long)indices->value->ints[pick],
                              (long long)whole.length);
         }
-        copy_element(&r, i, x->value, (outer * whole.length + at) * whole.inner + inner);
+        fold_element(&r, i, x->value, (outer * whole.length + at) * whole.inner + inner);
     }
     return FT_OK;
 }
@@ -206,14 +193,14 @@ ft_status fold_slice(infer *in) {
     const ft_tensor *x = in_at(in, 0), *y = op_output(in->graph, in->op, 0);
     const int64_t *starts, *steps;
     int64_t count, step_count, step = 1;
-    result r;
+    fold_result r;
     if (x->rank != 1 || y == NULL || !ints_of(in, "starts", 1, &starts, &count) || count != 1) return FT_OK;
     if (in_ints(in, 4, &steps, &step_count) && step_count == 1) step = steps[0];
-    if (!begin(in, 0, x->value->floats != NULL, &r)) return FT_OK;
+    if (!fold_begin(in, 0, x->value->floats != NULL, &r)) return FT_OK;
     int64_t at = starts[0] < 0 ? starts[0] + x->dims[0] : starts[0];
     if (at < 0) at = 0;
     if (step < 0 && at > x->dims[0] - 1) at = x->dims[0] - 1;
-    for (int64_t i = 0; i < r.count; i++) copy_element(&r, i, x->value, at + i * step);
+    for (int64_t i = 0; i < r.count; i++) fold_element(&r, i, x->value, at + i * step);
     return FT_OK;
 }
 
@@ -221,8 +208,8 @@ ft_status fold_slice(infer *in) {
 
 ft_status fold_shape(infer *in) {
     const ft_tensor *x = in_known(in, 0);
-    result r;
-    if (x == NULL || !begin(in, 0, false, &r)) return FT_OK;
+    fold_result r;
+    if (x == NULL || !fold_begin(in, 0, false, &r)) return FT_OK;
     int64_t start = op_attr_int(in->op, "start", 0);
     if (start < 0) start += x->rank;
     if (start < 0) start = 0;
@@ -232,8 +219,8 @@ ft_status fold_shape(infer *in) {
 
 ft_status fold_size(infer *in) {
     const ft_tensor *x = in_known(in, 0);
-    result r;
-    if (x == NULL || !begin(in, 0, false, &r)) return FT_OK;
+    fold_result r;
+    if (x == NULL || !fold_begin(in, 0, false, &r)) return FT_OK;
     r.ints[0] = shape_elems(x->dims, x->rank);
     return FT_OK;
 }
@@ -241,8 +228,8 @@ ft_status fold_size(infer *in) {
 ft_status fold_range(infer *in) {
     const ft_value *start = in_at(in, 0)->value, *step = in_at(in, 2)->value;
     bool is_float = start->floats != NULL || step->floats != NULL;
-    result r;
-    if (!begin(in, 0, is_float, &r)) return FT_OK;
+    fold_result r;
+    if (!fold_begin(in, 0, is_float, &r)) return FT_OK;
     for (int64_t i = 0; i < r.count; i++) {
         if (is_float)
             r.floats[i] = number_at(start, 0) + (double)i * number_at(step, 0);
@@ -256,8 +243,8 @@ ft_status fold_range(infer *in) {
 ft_status fold_fill(infer *in) {
     const ft_attr *value = ft_op_attr(in->op, "value");
     bool is_int = value != NULL && value->kind == FT_ATTR_INT;
-    result r;
-    if (!begin(in, 0, !is_int, &r)) return FT_OK;
+    fold_result r;
+    if (!fold_begin(in, 0, !is_int, &r)) return FT_OK;
     for (int64_t i = 0; i < r.count; i++) {
         if (is_int)
             r.ints[i] = value->i;
@@ -410,8 +397,8 @@ ft_status fold_binary(infer *in) {
     const ft_tensor *x = in_at(in, 0), *y = in_at(in, 1), *z = op_output(in->graph, in->op, 0);
     if (b == NULL || in->op->input_count != 2 || y == NULL) return FT_OK;
     bool is_float = x->value->floats != NULL || y->value->floats != NULL;
-    result r;
-    if ((is_float && b->floats == NULL) || !begin(in, 0, is_float && !b->is_truth, &r)) return FT_OK;
+    fold_result r;
+    if ((is_float && b->floats == NULL) || !fold_begin(in, 0, is_float && !b->is_truth, &r)) return FT_OK;
     for (int64_t i = 0; i < r.count; i++) {
         int64_t at = repeated_index(x, z->dims, z->rank, i), bt = repeated_index(y, z->dims, z->rank, i);
         if (!is_float) {
@@ -463,8 +450,8 @@ ft_status fold_unary(infer *in) {
     const ft_value *x = in_at(in, 0)->value;
     for (size_t i = 0; i < sizeof unaries / sizeof unaries[0]; i++) {
         if (strcmp(unaries[i].name, in->op->def->name) != 0) continue;
-        result r;
-        if (!begin(in, 0, x->floats != NULL, &r)) return FT_OK;
+        fold_result r;
+        if (!fold_begin(in, 0, x->floats != NULL, &r)) return FT_OK;
         for (int64_t k = 0; k < r.count; k++) {
             double y = unaries[i].apply(number_at(x, k));
             if (r.floats != NULL)
@@ -479,14 +466,14 @@ ft_status fold_unary(infer *in) {
 
 ft_status fold_where(infer *in) {
     const ft_tensor *c = in_at(in, 0), *x = in_at(in, 1), *y = in_at(in, 2), *z = op_output(in->graph, in->op, 0);
-    result r;
+    fold_result r;
     if (x == NULL || y == NULL || (x->value->floats != NULL) != (y->value->floats != NULL) ||
-        !begin(in, 0, x->value->floats != NULL, &r))
+        !fold_begin(in, 0, x->value->floats != NULL, &r))
         return FT_OK;
     for (int64_t i = 0; i < r.count; i++) {
         bool is_first = number_at(c->value, repeated_index(c, z->dims, z->rank, i)) != 0;
         const ft_tensor *from = is_first ? x : y;
-        copy_element(&r, i, from->value, repeated_index(from, z->dims, z->rank, i));
+        fold_element(&r, i, from->value, repeated_index(from, z->dims, z->rank, i));
     }
     return FT_OK;
 }
@@ -496,7 +483,7 @@ ft_status fold_reduce(infer *in) {
     const ft_value *x = in_at(in, 0)->value;
     const ft_tensor *y = op_output(in->graph, in->op, 0);
     const char *name = in->op->def->name;
-    result r;
+    fold_result r;
     if (y == NULL || !shape_is_known(y) || shape_elems(y->dims, y->rank) != 1 || x->count < 1) return FT_OK;
     double total = number_at(x, 0);
     for (int64_t i = 1; i < x->count; i++) {
@@ -513,7 +500,7 @@ ft_status fold_reduce(infer *in) {
             return FT_OK;
     }
     if (strcmp(name, "ReduceMean") == 0) total /= (double)x->count;
-    if (!begin(in, 0, x->floats != NULL, &r)) return FT_OK;
+    if (!fold_begin(in, 0, x->floats != NULL, &r)) return FT_OK;
     if (r.floats != NULL)
         r.floats[0] = total;
     else

@@ -1,0 +1,25 @@
+/* fold.h - how fold rules write the values they compute; fold.c and fold_tflite.c hold the rules. */
+#ifndef GRAPH_FOLD_H
+#define GRAPH_FOLD_H
+
+#include "graph/shape.h"
+
+/* The value of an output being computed. */
+typedef struct fold_result {
+    int64_t count;
+    int64_t *ints; /* one of the two */
+    double *floats;
+} fold_result;
+
+/* Room for the value of output `i`. False when nobody asks for it or its size is not known or too large. */
+bool fold_begin(infer *in, uint32_t i, bool is_float, fold_result *r);
+
+/* Copies an element of a value of the same kind. */
+static inline void fold_element(fold_result *r, int64_t to, const ft_value *from, int64_t i) {
+    if (r->ints != NULL)
+        r->ints[to] = from->ints[i];
+    else
+        r->floats[to] = from->floats[i];
+}
+
+#endif
