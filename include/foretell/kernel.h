@@ -21,12 +21,13 @@ FT_API const char *ft_rules_text_at(uint32_t index);
 
 typedef struct ft_kernel {
     const char *type;    /* "conv-bn-relu", "hswish", "dwconv-bn" */
-    const uint32_t *ops; /* operators of the graph, ascending; the first one gives the kernel its shape */
+    const uint32_t *ops; /* operators of the graph, ascending */
     uint32_t op_count;
+    uint32_t root; /* the operator that gives the kernel its shape: the one that the others were joined to */
 } ft_kernel;
 
 typedef struct ft_kernels {
-    const ft_kernel *items; /* ordered by their first operator's place in the graph */
+    const ft_kernel *items; /* in an order in which they can be launched */
     uint32_t count;
     const uint32_t *kernel_of_op; /* per operator of the graph; FT_NONE for folded operators */
     void *owner;

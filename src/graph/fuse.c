@@ -1,0 +1,382 @@
+/* fuse.c - joins operators into the kernels that a runtime launches.
+ *
+ * Blocks come first (fuse_match.c). Then the nodes are visited in the order of the graph, and each either joins the
+ * kernel of one of its producers or begins a kernel of its own. The rules say which names a kernel takes, by the name
+ * of its first node (its root). There are two ways to grow:
+ *
+ *   chains   A node joins when it is the only reader of the kernel's last node. Of several such producers, the one
+ *            whose root comes first takes it. Such a kernel has one way out, so joining can never close a cycle, and
+ *            kernels can be launched in the order of their last nodes.
+ *   trees    A node joins the kernel that was begun last among its producers', also when others read it. All of its
+ *            inputs are then made by earlier kernels or by this one: again no cycle, and kernels can be launched in the
+ *            order in which they were begun. Earlier kernels that only this node reads are drawn in too.
+ *
+ * Operators that launch nothing go with the kernel that makes their input, or else with the first one that reads them.
+ * Everything is linear in the size of the graph but for union-find, which is as good as linear. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/fuse.h"
+
+enum { MAX_TYPE_NAMES = 16 }; /* names in the type of a kernel; the rest is told by "..." */
+
+/* A kernel that is being put together; it is known by the node that began it. */
+typedef struct group {
+    uint32_t parent;   /* union-find; FT_NONE: this operator is in no kernel yet */
+    uint32_t tail;     /* the node through which alone others read it, or FT_NONE when there is no such node */
+    uint32_t position; /* where it is launched */
+    int64_t domain;    /* trees: the largest number of elements it walks over; 0 = unknown */
+    bool has_reduction;
+} group;
+
+typedef struct fuser {
+    fusion f;
+    group *groups;    /* per operator */
+    uint32_t *reader; /* per operator: the only node that reads it, or FT_NONE */
+} fuser;
+
+/* --- Nodes --------------------------------------------------------------------------------------------------- */
+
+bool fusion_name(fusion *f, const char *name, uint32_t *index) {
+    if (map_get(&f->name_index, name, index)) return true;
+    if (f->name_count == f->name_capacity) {
+        uint32_t capacity = f->name_capacity == 0 ? 64 : f->name_capacity * 2;
+        const char **names = ARENA_ARRAY(f->memory, const char *, capacity);
+        if (names == NULL) return false;
+        if (f->name_count > 0) memcpy(names, f->names, f->name_count * sizeof *names);
+        f->names = names;
+        f->name_capacity = capacity;
+    }
+    const char *copy = arena_string(f->memory, name, strlen(name));
+    if (copy == NULL || !map_set(&f->name_index, copy, f->name_count)) return false;
+    f->names[f->name_count] = copy;
+    *index = f->name_count++;
+    return true;
+}
+
+/* An activation that the file fused into the operator shows in its name, but does not change what the rules see. */
+static const char *with_activation(const ft_op *op, const char *name, char buffer[2 * KERNEL_NAME_BYTES]) {
+    const char *activation = op_attr_string(op, "activation", NULL);
+    if (activation == NULL || strcasecmp(activation, "NONE") == 0 || activation[0] == '\0') return name;
+    bool is_relu = strncasecmp(activation, "RELU", 4) == 0 || strcasecmp(activation, "Clip") == 0;
+    int length = snprintf(buffer, 2 * KERNEL_NAME_BYTES, "%s-%.32s", name, is_relu ? "relu" : activation);
+    for (int i = 0; i < length; i++) {
+        if (buffer[i] >= 'A' && buffer[i] <= 'Z') buffer[i] = (char)(buffer[i] - 'A' + 'a');
+    }
+    return buffer;
+}
+
+static ft_status make_node(fusion *f, uint32_t index, ft_error *error) {
+    const ft_op *op = &f->graph->ops[index];
+    f->nodes[index].parent = f->nodes[index].root = index;
+    if (op->is_folded) return FT_OK;
+    char plain[KERNEL_NAME_BYTES], whole[2 * KERNEL_NAME_BYTES];
+    const char *name = kernel_name_of(f->graph, op, plain);
+    node *n = &f->nodes[index];
+    uint32_t known;
+    n->name_symbol = map_get(&f->rules->symbols, name, &known) ? (symbol)known : SYMBOL_NONE;
+    n->op_class = ft_opdef_class(op->def);
+    n->is_free = node_in(n, f->rules->is_free);
+    n->inputs = op->inputs;
+    n->input_count = op->input_count;
+    return fusion_name(f, with_activation(op, name, whole), &n->name) ? FT_OK : FT_NOMEM(error);
+}
+
+/* The only node that reads what an operator makes, or FT_NONE when there are none or several, or the caller does. */
+static uint32_t only_reader(fusion *f, uint32_t index) {
+    const ft_op *op = &f->graph->ops[index];
+    uint32_t reader = FT_NONE;
+    for (uint32_t k = 0; k < op->output_count; k++) {
+        const ft_tensor *t = op_output(f->graph, op, k);
+        if (t == NULL) continue;
+        if (t->is_output) return FT_NONE;
+        for (uint32_t u = 0; u < t->use_count; u++) {
+            if (f->graph->ops[t->uses[u]].is_folded) continue;
+            uint32_t found = fusion_find(f, t->uses[u]);
+            if (reader != FT_NONE && reader != found) return FT_NONE;
+            reader = found;
+        }
+    }
+    return reader;
+}
+
+/* --- Kernels being made -------------------------------------------------------------------------------------- */
+
+static uint32_t group_find(const fuser *u, uint32_t op) {
+    group *groups = u->groups;
+    if (groups[op].parent == FT_NONE) return FT_NONE;
+    while (groups[op].parent != op) {
+        groups[op].parent = groups[groups[op].parent].parent;
+        op = groups[op].parent;
+    }
+    return op;
+}
+
+/* The kernel that makes a tensor, or FT_NONE when none does. */
+static uint32_t group_of_tensor(fuser *u, uint32_t tensor, uint32_t *maker) {
+    if (tensor == FT_NONE || fusion_is_constant(&u->f, tensor)) return FT_NONE;
+    uint32_t op = u->f.graph->tensors[tensor].producer;
+    if (op == FT_NONE) return FT_NONE;
+    *maker = fusion_find(&u->f, op);
+    return group_find(u, *maker);
+}
+
+static bool takes(const fuser *u, uint32_t g, uint32_t next) {
+    const ft_rules *rules = u->f.rules;
+    const node *root = &u->f.nodes[g], *n = &u->f.nodes[next];
+    if (u->f.graph->ops[g].loop != u->f.graph->ops[next].loop) return false;
+    if (node_in(n, rules->pairs + (size_t)root->op_class * rules->symbol_count)) return true;
+    return root->name_symbol != SYMBOL_NONE &&
+           node_in(n, rules->pairs + (size_t)root->name_symbol * rules->symbol_count);
+}
+
+static void begin(fuser *u, uint32_t op) {
+    u->groups[op] = (group){.parent = op, .tail = op, .position = op};
+}
+
+/* --- Chains -------------------------------------------------------------------------------------------------- */
+
+static void visit_chain(fuser *u, uint32_t op) {
+    const node *n = &u->f.nodes[op];
+    uint32_t best = FT_NONE, maker = FT_NONE;
+    for (uint32_t i = 0; i < n->input_count; i++) {
+        uint32_t g = group_of_tensor(u, n->inputs[i], &maker);
+        if (g == FT_NONE || u->groups[g].tail != maker || u->reader[maker] != op) continue;
+        if (g < best && takes(u, g, op)) best = g;
+    }
+    begin(u, op);
+    if (best == FT_NONE) return;
+    u->groups[op].parent = best;
+    u->groups[best].tail = u->groups[best].position = op;
+}
+
+/* A free node goes with its producer; a chain goes on behind it when nobody else reads the producer. */
+static void follow(fuser *u, uint32_t op) {
+    const node *n = &u->f.nodes[op];
+    uint32_t maker = FT_NONE;
+    for (uint32_t i = 0; i < n->input_count; i++) {
+        uint32_t g = group_of_tensor(u, n->inputs[i], &maker);
+        if (g == FT_NONE) continue;
+        u->groups[op] = (group){.parent = g};
+        if (u->groups[g].tail == maker && u->reader[maker] == op) u->groups[g].tail = op;
+        return;
+    }
+}
+
+/* --- Trees --------------------------------------------------------------------------------------------------- */
+
+/* How many elements a node walks over: the largest of what it reads and makes. */
+static int64_t domain_of(const fuser *u, uint32_t op) {
+    const ft_graph *graph = u->f.graph;
+    const node *n = &u->f.nodes[op];
+    int64_t largest = 0;
+    for (uint32_t i = 0; i < n->input_count + graph->ops[op].output_count; i++) {
+        uint32_t t = i < n->input_count ? n->inputs[i] : graph->ops[op].outputs[i - n->input_count];
+        int64_t elems = t != FT_NONE ? shape_elems(graph->tensors[t].dims, graph->tensors[t].rank) : 0;
+        if (elems > largest) largest = elems;
+    }
+    return largest;
+}
+
+/* What a kernel with a reduction walks over is fixed by it; and two reductions must walk over the same. */
+static bool fits(const group *g, const group *next) {
+    if (!g->has_reduction) return true;
+    return next->has_reduction ? next->domain == g->domain : next->domain <= g->domain;
+}
+
+static void merge(fuser *u, uint32_t into, uint32_t from) {
+    group *a = &u->groups[into], *b = &u->groups[from];
+    b->parent = into;
+    a->has_reduction |= b->has_reduction;
+    if (b->domain > a->domain) a->domain = b->domain;
+}
+
+/* The node has joined `home`. Earlier kernels that only this node reads come along. */
+static void draw_in(fuser *u, uint32_t op, uint32_t home) {
+    const node *n = &u->f.nodes[op];
+    uint32_t maker;
+    for (uint32_t i = 0; i < n->input_count; i++) {
+        uint32_t g = group_of_tensor(u, n->inputs[i], &maker);
+        if (g == FT_NONE || g == home || u->groups[g].tail != maker || u->reader[maker] != op) continue;
+        if (takes(u, g, op) && fits(&u->groups[g], &u->groups[home])) merge(u, home, g);
+    }
+}
+
+static void visit_tree(fuser *u, uint32_t op) {
+    const node *n = &u->f.nodes[op];
+    uint32_t latest = FT_NONE, maker;
+    for (uint32_t i = 0; i < n->input_count; i++) {
+        uint32_t g = group_of_tensor(u, n->inputs[i], &maker);
+        if (g != FT_NONE && (latest == FT_NONE || u->groups[g].position > u->groups[latest].position)) latest = g;
+    }
+    begin(u, op);
+    group *own = &u->groups[op];
+    own->domain = domain_of(u, op);
+    own->has_reduction = node_in(n, u->f.rules->is_reduction);
+    if (latest == FT_NONE || !takes(u, latest, op) || !fits(&u->groups[latest], own)) return;
+    group *home = &u->groups[latest];
+    home->tail = home->tail != FT_NONE && u->reader[home->tail] == op ? op : FT_NONE;
+    merge(u, latest, op);
+    draw_in(u, op, latest);
+}
+
+/* --- The result ---------------------------------------------------------------------------------------------- */
+
+static void visit(fuser *u, uint32_t op) {
+    if (u->f.graph->ops[op].is_folded || fusion_find(&u->f, op) != op) return;
+    u->reader[op] = only_reader(&u->f, op);
+    if (u->f.nodes[op].is_free) {
+        follow(u, op);
+    } else if (u->f.rules->grows_trees) {
+        visit_tree(u, op);
+    } else {
+        visit_chain(u, op);
+    }
+}
+
+/* Free operators whose inputs no kernel makes go with the first kernel that reads them; when none does, they make one
+ * of their own. From the back, so that readers are placed before what they read. */
+static void place_rest(fuser *u) {
+    const ft_graph *graph = u->f.graph;
+    for (uint32_t op = graph->op_count; op-- > 0;) {
+        if (graph->ops[op].is_folded || fusion_find(&u->f, op) != op || u->groups[op].parent != FT_NONE) continue;
+        uint32_t home = FT_NONE;
+        for (uint32_t k = 0; k < graph->ops[op].output_count && home == FT_NONE; k++) {
+            const ft_tensor *t = op_output(graph, &graph->ops[op], k);
+            for (uint32_t i = 0; t != NULL && i < t->use_count && home == FT_NONE; i++) {
+                if (!graph->ops[t->uses[i]].is_folded) home = group_find(u, fusion_find(&u->f, t->uses[i]));
+            }
+        }
+        begin(u, op);
+        if (home != FT_NONE) u->groups[op].parent = home;
+    }
+}
+
+/* The operator that gives a kernel its shape: that of its first node which does more than view. */
+static uint32_t root_of(const fuser *u, const ft_kernel *kernel) {
+    uint32_t working = FT_NONE;
+    for (uint32_t i = 0; i < kernel->op_count; i++) {
+        uint32_t op = kernel->ops[i];
+        const node *n = &u->f.nodes[op];
+        if (n->parent != op || n->is_free) continue;
+        if (n->op_class != FT_CLASS_VIEW) return n->root;
+        if (working == FT_NONE) working = n->root;
+    }
+    return working != FT_NONE ? working : kernel->ops[0];
+}
+
+/* The name of a kernel from those of its nodes, without the free ones unless there is nothing else. */
+static const char *type_of(fuser *u, const ft_kernel *kernel) {
+    char text[MAX_TYPE_NAMES * 2 * KERNEL_NAME_BYTES + 8];
+    uint32_t used[MAX_TYPE_NAMES], count = 0, index;
+    size_t length = 0;
+    bool is_cut = false;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < kernel->op_count && !is_cut; i++) {
+        uint32_t op = kernel->ops[i];
+        const node *n = &u->f.nodes[op];
+        if (n->parent != op || n->is_free) continue;
+        bool is_repeated = false;
+        for (uint32_t k = 0; u->f.rules->has_set_names && k < count; k++) is_repeated |= used[k] == n->name;
+        if (is_repeated) continue;
+        is_cut = count == MAX_TYPE_NAMES;
+        const char *name = is_cut ? "..." : u->f.names[n->name];
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", count > 0 ? "-" : "", name);
+        if (!is_cut) used[count++] = n->name;
+    }
+    const char *type = count > 0 ? text : u->f.names[u->f.nodes[kernel->root].name];
+    return fusion_name(&u->f, type, &index) ? u->f.names[index] : NULL;
+}
+
+/* Gives each kernel its number, in the order of launch, and each operator the number of its kernel. */
+static uint32_t number(fuser *u, uint32_t *kernel_of_op, uint32_t *at_position) {
+    uint32_t ops = u->f.graph->op_count, count = 0;
+    memset(at_position, 0xff, ops * sizeof *at_position);
+    for (uint32_t op = 0; op < ops; op++) {
+        if (group_find(u, op) == op) at_position[u->groups[op].position] = op;
+    }
+    for (uint32_t i = 0; i < ops; i++) {
+        if (at_position[i] != FT_NONE) kernel_of_op[at_position[i]] = count++;
+    }
+    for (uint32_t op = 0; op < ops; op++) {
+        uint32_t g = u->f.graph->ops[op].is_folded ? FT_NONE : group_find(u, fusion_find(&u->f, op));
+        if (g != op) kernel_of_op[op] = g != FT_NONE ? kernel_of_op[g] : FT_NONE;
+    }
+    return count;
+}
+
+static ft_status collect(fuser *u, arena *kept, ft_kernels *kernels, ft_error *error) {
+    uint32_t ops = u->f.graph->op_count;
+    uint32_t *kernel_of_op = ARENA_ARRAY(kept, uint32_t, ops);
+    uint32_t *lists = ARENA_ARRAY(kept, uint32_t, ops);
+    uint32_t *scratch = ARENA_ARRAY(u->f.scratch, uint32_t, ops);
+    if (kernel_of_op == NULL || lists == NULL || scratch == NULL) return FT_NOMEM(error);
+    uint32_t count = number(u, kernel_of_op, scratch);
+    ft_kernel *items = ARENA_ARRAY(kept, ft_kernel, count);
+    if (items == NULL) return FT_NOMEM(error);
+    for (uint32_t op = 0; op < ops; op++) {
+        if (kernel_of_op[op] != FT_NONE) items[kernel_of_op[op]].op_count++;
+    }
+    for (uint32_t k = 0; k < count; k++) {
+        items[k].ops = lists;
+        lists += items[k].op_count;
+        items[k].op_count = 0;
+    }
+    for (uint32_t op = 0; op < ops; op++) {
+        if (kernel_of_op[op] == FT_NONE) continue;
+        ft_kernel *k = &items[kernel_of_op[op]];
+        ((uint32_t *)(uintptr_t)k->ops)[k->op_count++] = op;
+    }
+    for (uint32_t k = 0; k < count; k++) {
+        items[k].root = root_of(u, &items[k]);
+        items[k].type = type_of(u, &items[k]);
+        if (items[k].type == NULL) return FT_NOMEM(error);
+    }
+    *kernels = (ft_kernels){.items = items, .count = count, .kernel_of_op = kernel_of_op, .owner = kept};
+    return FT_OK;
+}
+
+static ft_status fuse(const ft_graph *graph, const ft_rules *rules, arena *kept, arena *scratch, ft_kernels *kernels,
+                      ft_error *error) {
+    fuser u = {.f = {.graph = graph, .rules = rules, .memory = kept, .scratch = scratch}};
+    map_init(&u.f.name_index, kept);
+    u.f.nodes = ARENA_ARRAY(scratch, node, graph->op_count);
+    u.groups = ARENA_ARRAY(scratch, group, graph->op_count);
+    u.reader = ARENA_ARRAY(scratch, uint32_t, graph->op_count);
+    if (u.f.nodes == NULL || u.groups == NULL || u.reader == NULL) return FT_NOMEM(error);
+    for (uint32_t op = 0; op < graph->op_count; op++) {
+        u.groups[op].parent = FT_NONE;
+        FT_TRY(make_node(&u.f, op, error));
+    }
+    FT_TRY(fusion_match_blocks(&u.f, error));
+    for (uint32_t op = 0; op < graph->op_count; op++) visit(&u, op);
+    place_rest(&u);
+    return collect(&u, kept, kernels, error);
+}
+
+ft_status ft_graph_fuse(const ft_graph *bound, const ft_rules *rules, ft_kernels *kernels, ft_error *error) {
+    arena *kept = malloc(sizeof *kept);
+    if (kept == NULL) return FT_NOMEM(error);
+    arena scratch;
+    arena_init(kept, FT_MAX_GRAPH_BYTES);
+    arena_init(&scratch, FT_MAX_GRAPH_BYTES);
+    ft_kernels made = {.owner = kept};
+    ft_status status = fuse(bound, rules, kept, &scratch, &made, error);
+    arena_free(&scratch);
+    if (status != FT_OK) {
+        ft_kernels_free(&made);
+        return status;
+    }
+    *kernels = made;
+    return FT_OK;
+}
+
+void ft_kernels_free(ft_kernels *kernels) {
+    if (kernels == NULL) return;
+    if (kernels->owner != NULL) {
+        arena_free(kernels->owner);
+        free(kernels->owner);
+    }
+    *kernels = (ft_kernels){0};
+}

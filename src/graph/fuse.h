@@ -1,0 +1,161 @@
+/* fuse.h - the inside of ft_rules, and the steps that turn operators into kernels.
+ *
+ * Everything works on nodes. A node is an operator, or a block: several operators that a pattern of the rules found
+ * to be one thing (hard-swish, squeeze-excite). A node is known by its last operator, the only one whose results
+ * others read. rules.c loads rules, fuse_pattern.c parses patterns, fuse_name.c says what the rules call an operator,
+ * fuse_match.c finds blocks, and fuse.c joins nodes into kernels. docs/fusion.md tells users the whole story. */
+#ifndef GRAPH_FUSE_H
+#define GRAPH_FUSE_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "foretell/kernel.h"
+#include "graph/graph.h"
+
+/* Limits of a rule file; they also bound the time that a hostile one can take. */
+enum {
+    RULES_MAX_BYTES = 1 << 20,
+    RULES_MAX_NAMES = 512,   /* different names in a file */
+    RULES_MAX_BLOCKS = 128,  /* blocks, and patterns of one block */
+    PATTERN_MAX_TERMS = 64,  /* parts of one pattern */
+    PATTERN_MAX_ARGS = 4,    /* inputs of one part that a pattern can name */
+    PATTERN_MAX_VARS = 8,    /* variables of one pattern */
+    PATTERN_MAX_NAMES = 128, /* names in one pattern */
+};
+
+/* Symbols stand for names in the rules: first the operator classes ("@activation"), then the names of the file. */
+typedef uint16_t symbol;
+#define SYMBOL_NONE UINT16_MAX
+enum {
+#define FUSE_COUNT_CLASS(name, text) +1
+    SYMBOL_FIRST_NAME = 0 FT_OP_CLASS_LIST(FUSE_COUNT_CLASS)
+#undef FUSE_COUNT_CLASS
+};
+
+/* --- Patterns ------------------------------------------------------------------------------------------------ */
+
+typedef enum term_kind {
+    TERM_ANY,      /* _ */
+    TERM_CONSTANT, /* # */
+    TERM_SCALAR,   /* $: a constant of one element */
+    TERM_VARIABLE, /* x: the same tensor wherever it stands */
+    TERM_NODE,     /* add(...), x:add(...), add?(...), add|sub(...) */
+} term_kind;
+
+#define VARIABLE_NONE UINT8_MAX
+
+typedef struct term {
+    term_kind kind;
+    uint8_t variable; /* bound or compared; VARIABLE_NONE = none */
+    bool is_optional; /* may be absent: then its first argument stands in its place */
+    uint8_t arg_count;
+    uint16_t first_name; /* in pattern->names */
+    uint16_t name_count;
+    uint8_t args[PATTERN_MAX_ARGS]; /* terms */
+} term;
+
+typedef struct pattern {
+    const term *terms; /* the first is the last node of the block, the others what it reads, and so on upwards */
+    const symbol *names;
+    uint32_t term_count;
+    uint32_t variable_count;
+} pattern;
+
+/* --- Rules --------------------------------------------------------------------------------------------------- */
+
+typedef struct block {
+    const char *name;
+    symbol name_symbol;
+    symbol root; /* which of its nodes gives the kernel its shape; SYMBOL_NONE: the first one */
+    ft_op_class op_class;
+    const pattern *patterns;
+    uint32_t pattern_count;
+} block;
+
+struct ft_rules {
+    arena memory;
+    const char *name;
+    const char *text;
+    map symbols;
+    uint32_t symbol_count;
+    bool grows_trees;   /* nodes join the latest of their producers, also when others read it; else chains */
+    bool has_set_names; /* a kernel's type lists each name once */
+    bool *is_free;      /* per symbol */
+    bool *is_reduction; /* per symbol */
+    bool *pairs;        /* [root * symbol_count + next] */
+    const block *blocks;
+    uint32_t block_count;
+};
+
+/* Parses the text of a rule file; `name` stands for it in messages. */
+ft_status rules_parse(const char *bytes, size_t size, const char *name, ft_rules **rules, ft_error *error);
+
+/* The symbol of a name, made when it is new. The message of a failure tells what is wrong with the name. */
+ft_status rules_symbol(ft_rules *rules, const char *name, symbol *result, ft_error *error);
+
+ft_status pattern_parse(ft_rules *rules, const char *text, pattern *result, ft_error *error);
+
+/* The rule sets in the box, made from rules/ when the library is built. */
+typedef struct rules_file {
+    const char *name;
+    const char *text; /* one line for people */
+    const char *json;
+} rules_file;
+
+extern const rules_file rules_builtin[];
+extern const uint32_t rules_builtin_count;
+
+/* --- Fusing -------------------------------------------------------------------------------------------------- */
+
+typedef struct node {
+    uint32_t parent; /* last operator of the block it is in, or itself (union-find) */
+    uint32_t name;   /* in fusion->names; of a block for its last operator */
+    uint32_t root;   /* operator that gives it its shape */
+    uint64_t stamp;  /* last match that it was part of */
+    symbol name_symbol;
+    ft_op_class op_class;
+    bool is_free;
+    bool is_block;
+    uint32_t input_count;
+    const uint32_t *inputs; /* tensors; of a block the ones bound to its variables */
+} node;
+
+typedef struct fusion {
+    const ft_graph *graph;
+    const ft_rules *rules;
+    arena *memory;  /* of the kernels: names stay */
+    arena *scratch; /* given back when done */
+    node *nodes;    /* per operator */
+    map name_index;
+    const char **names;
+    uint32_t name_count, name_capacity;
+    uint64_t stamp;
+} fusion;
+
+/* What the rules call an operator; written to `buffer` when it is no static text. */
+enum { KERNEL_NAME_BYTES = 64 };
+const char *kernel_name_of(const ft_graph *graph, const ft_op *op, char buffer[KERNEL_NAME_BYTES]);
+
+/* True for tensors that are known before the model runs. */
+bool fusion_is_constant(const fusion *f, uint32_t tensor);
+
+/* The number of a name in f->names. False when out of memory. */
+bool fusion_name(fusion *f, const char *name, uint32_t *index);
+
+/* The last operator of the node that an operator is in. */
+uint32_t fusion_find(fusion *f, uint32_t op);
+
+/* Finds the blocks of the rules, in the order of the rules: an earlier block may be part of a later one. */
+ft_status fusion_match_blocks(fusion *f, ft_error *error);
+
+/* True when the node is called `s`, or is of the class `s`. */
+static inline bool node_is(const node *n, symbol s) {
+    return n->name_symbol == s || (symbol)n->op_class == s;
+}
+
+/* A test of the rules' lists, which may name the node or its class. */
+static inline bool node_in(const node *n, const bool *list) {
+    return (n->name_symbol != SYMBOL_NONE && list[n->name_symbol]) || list[n->op_class];
+}
+
+#endif

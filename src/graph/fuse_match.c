@@ -1,0 +1,219 @@
+/* fuse_match.c - finds the blocks of the rules in a graph.
+ *
+ * A pattern is an expression, so matching starts at the operator that makes the result and goes up to what made its
+ * inputs; each tensor has one producer, hence there is nothing to search. Only the two inputs of add and mul may stand
+ * in either order. Both orders are tried where they stand, a part that fits is never tried again, and each attempt
+ * has a budget of steps in proportion to the pattern: time is linear in graph size times pattern size, whatever the
+ * rules and the graph look like.
+ *
+ * Operators that launch nothing (is_free) are looked through unless the pattern names them, and then belong to the
+ * block. A block is one when nobody outside of it reads what is made inside of it. */
+#include <string.h>
+
+#include "graph/fuse.h"
+
+enum { STEPS_PER_TERM = 16, MAX_MEMBERS = 4 * PATTERN_MAX_TERMS, MAX_READERS = MAX_MEMBERS };
+
+typedef struct matcher {
+    fusion *f;
+    const pattern *p;
+    uint32_t bound[PATTERN_MAX_VARS]; /* tensors, or FT_NONE */
+    uint32_t members[MAX_MEMBERS];    /* nodes */
+    uint32_t member_count;
+    uint32_t steps;
+    uint32_t loop; /* of the operator where the match began */
+} matcher;
+
+bool fusion_is_constant(const fusion *f, uint32_t tensor) {
+    const ft_tensor *t = &f->graph->tensors[tensor];
+    if (t->role == FT_CONSTANT || t->value != NULL) return true;
+    if (t->producer == FT_NONE) return false;
+    const ft_op *maker = &f->graph->ops[t->producer];
+    return maker->is_folded || (maker->input_count == 0 && f->nodes[t->producer].is_free);
+}
+
+uint32_t fusion_find(fusion *f, uint32_t op) {
+    while (f->nodes[op].parent != op) {
+        f->nodes[op].parent = f->nodes[f->nodes[op].parent].parent;
+        op = f->nodes[op].parent;
+    }
+    return op;
+}
+
+static bool add_member(matcher *m, uint32_t op) {
+    if (m->member_count == MAX_MEMBERS) return false;
+    m->members[m->member_count++] = op;
+    return true;
+}
+
+static bool is_named(const matcher *m, const term *t, const node *n) {
+    for (uint32_t i = 0; i < t->name_count; i++) {
+        if (node_is(n, m->p->names[t->first_name + i])) return true;
+    }
+    return false;
+}
+
+/* The node that makes a tensor, when it can be part of this block; FT_NONE otherwise. */
+static uint32_t maker_of(const matcher *m, uint32_t tensor) {
+    if (tensor == FT_NONE || fusion_is_constant(m->f, tensor)) return FT_NONE;
+    uint32_t op = m->f->graph->tensors[tensor].producer;
+    bool is_reachable = op != FT_NONE && m->f->nodes[op].parent == op && m->f->graph->ops[op].loop == m->loop;
+    return is_reachable ? op : FT_NONE;
+}
+
+/* The node that a term names, looking through free operators, which become members; FT_NONE when there is none. */
+static uint32_t seek(matcher *m, const term *t, uint32_t tensor) {
+    for (;;) {
+        uint32_t op = maker_of(m, tensor);
+        if (op == FT_NONE || m->steps == 0) return FT_NONE;
+        const node *n = &m->f->nodes[op];
+        if (is_named(m, t, n)) return op;
+        if (!n->is_free || n->input_count == 0 || !add_member(m, op)) return FT_NONE;
+        m->steps--;
+        tensor = n->inputs[0];
+    }
+}
+
+static bool match_term(matcher *m, uint32_t index, uint32_t tensor);
+
+/* The written inputs of a node, `is_swapped` with the first two exchanged. Inputs that are not written may be anything.
+ */
+static bool match_inputs(matcher *m, const term *t, const node *n, bool is_swapped) {
+    for (uint32_t i = 0; i < t->arg_count; i++) {
+        uint32_t at = is_swapped && i < 2 ? 1 - i : i;
+        if (!match_term(m, t->args[i], at < n->input_count ? n->inputs[at] : FT_NONE)) return false;
+    }
+    return true;
+}
+
+static bool is_commutative(const fusion *f, const node *n) {
+    const char *name = f->names[n->name];
+    return n->input_count == 2 && !n->is_block && (strcmp(name, "add") == 0 || strcmp(name, "mul") == 0);
+}
+
+static bool match_node(matcher *m, const term *t, uint32_t op) {
+    const node *n = &m->f->nodes[op];
+    if (!add_member(m, op)) return false;
+    uint32_t bound[PATTERN_MAX_VARS], member_count = m->member_count;
+    memcpy(bound, m->bound, sizeof bound);
+    if (match_inputs(m, t, n, false)) return true;
+    if (t->arg_count < 2 || !is_commutative(m->f, n)) return false;
+    memcpy(m->bound, bound, sizeof bound);
+    m->member_count = member_count;
+    return match_inputs(m, t, n, true);
+}
+
+/* A constant of one element, or of a shape that nobody tells. */
+static bool is_scalar(const fusion *f, uint32_t tensor) {
+    if (tensor == FT_NONE || !fusion_is_constant(f, tensor)) return false;
+    const ft_tensor *t = &f->graph->tensors[tensor];
+    return shape_elems(t->dims, t->rank) <= 1;
+}
+
+static bool match_variable(matcher *m, uint8_t variable, uint32_t tensor) {
+    if (tensor == FT_NONE) return false;
+    if (m->bound[variable] == FT_NONE) m->bound[variable] = tensor;
+    return m->bound[variable] == tensor;
+}
+
+/* The nesting is that of the pattern, which pattern_parse bounds. */
+static bool match_term(matcher *m, uint32_t index, uint32_t tensor) {
+    const term *t = &m->p->terms[index];
+    if (m->steps == 0) return false;
+    m->steps--;
+    if (t->kind == TERM_ANY) return true;
+    if (t->kind == TERM_CONSTANT) return tensor != FT_NONE && fusion_is_constant(m->f, tensor);
+    if (t->kind == TERM_SCALAR) return is_scalar(m->f, tensor);
+    if (t->kind == TERM_VARIABLE) return match_variable(m, t->variable, tensor);
+    uint32_t bound[PATTERN_MAX_VARS], member_count = m->member_count;
+    memcpy(bound, m->bound, sizeof bound);
+    uint32_t op = seek(m, t, tensor);
+    if (op != FT_NONE && match_node(m, t, op))
+        return t->variable == VARIABLE_NONE || match_variable(m, t->variable, tensor);
+    memcpy(m->bound, bound, sizeof bound);
+    m->member_count = member_count;
+    return t->is_optional && match_term(m, t->args[0], tensor);
+}
+
+/* True when only members read what a member makes. Readers that are folded never run. */
+static bool is_inside(const matcher *m, uint32_t op, uint64_t stamp) {
+    const ft_op *o = &m->f->graph->ops[op];
+    for (uint32_t k = 0; k < o->output_count; k++) {
+        const ft_tensor *t = op_output(m->f->graph, o, k);
+        if (t == NULL) continue;
+        if (t->is_output || t->use_count > MAX_READERS) return false;
+        for (uint32_t u = 0; u < t->use_count; u++) {
+            if (m->f->graph->ops[t->uses[u]].is_folded) continue;
+            if (m->f->nodes[fusion_find(m->f, t->uses[u])].stamp != stamp) return false;
+        }
+    }
+    return true;
+}
+
+/* The first member is the last operator of the block: the one whose results are for others. */
+static bool is_closed(const matcher *m) {
+    uint64_t stamp = ++m->f->stamp;
+    for (uint32_t i = 0; i < m->member_count; i++) m->f->nodes[m->members[i]].stamp = stamp;
+    for (uint32_t i = 1; i < m->member_count; i++) {
+        if (m->members[i] != m->members[0] && !is_inside(m, m->members[i], stamp)) return false;
+    }
+    return true;
+}
+
+/* The operator that gives the block its shape: the first one that the rules name, or else the first one that works. */
+static uint32_t root_of(const matcher *m, const block *b) {
+    uint32_t named = FT_NONE, working = FT_NONE, any = FT_NONE;
+    for (uint32_t i = 0; i < m->member_count; i++) {
+        const node *n = &m->f->nodes[m->members[i]];
+        if (n->root < any) any = n->root;
+        if (!n->is_free && n->root < working) working = n->root;
+        if (b->root != SYMBOL_NONE && node_is(n, b->root) && n->root < named) named = n->root;
+    }
+    if (named != FT_NONE) return named;
+    return working != FT_NONE ? working : any;
+}
+
+static ft_status make_block(const matcher *m, const block *b, ft_error *error) {
+    fusion *f = m->f;
+    uint32_t last = m->members[0], root = root_of(m, b), count = 0, name;
+    uint32_t *inputs = ARENA_ARRAY(f->scratch, uint32_t, m->p->variable_count);
+    if (inputs == NULL || !fusion_name(f, b->name, &name)) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < m->p->variable_count; i++) {
+        if (m->bound[i] == FT_NONE) continue;
+        uint32_t maker = f->graph->tensors[m->bound[i]].producer;
+        bool is_inner = maker != FT_NONE && f->nodes[fusion_find(f, maker)].stamp == f->stamp;
+        if (!is_inner) inputs[count++] = m->bound[i];
+    }
+    for (uint32_t i = 1; i < m->member_count; i++) f->nodes[m->members[i]].parent = last;
+    node *n = &f->nodes[last];
+    n->parent = last;
+    n->name = name;
+    n->root = root;
+    n->name_symbol = b->name_symbol;
+    n->op_class = b->op_class;
+    n->is_free = false;
+    n->is_block = true;
+    n->inputs = inputs;
+    n->input_count = count;
+    return FT_OK;
+}
+
+static ft_status match_at(fusion *f, const block *b, const pattern *p, uint32_t op, ft_error *error) {
+    matcher m = {.f = f, .p = p, .steps = p->term_count * STEPS_PER_TERM, .loop = f->graph->ops[op].loop};
+    memset(m.bound, 0xff, sizeof m.bound);
+    if (!is_named(&m, &p->terms[0], &f->nodes[op]) || !match_node(&m, &p->terms[0], op) || !is_closed(&m)) return FT_OK;
+    return make_block(&m, b, error);
+}
+
+ft_status fusion_match_blocks(fusion *f, ft_error *error) {
+    for (uint32_t i = 0; i < f->rules->block_count; i++) {
+        const block *b = &f->rules->blocks[i];
+        for (uint32_t k = 0; k < b->pattern_count; k++) {
+            for (uint32_t op = 0; op < f->graph->op_count; op++) {
+                if (f->graph->ops[op].is_folded || f->nodes[op].parent != op) continue;
+                FT_TRY(match_at(f, b, &b->patterns[k], op, error));
+            }
+        }
+    }
+    return FT_OK;
+}

@@ -1,0 +1,362 @@
+/* rules.c - fusion rules: the ones in the box, and files of the user's own.
+ *
+ * A rule file is one JSON object, described in docs/fusion.md. It is checked strictly: a key nobody knows, a value of
+ * the wrong kind or a name that cannot be one is an error that says which file and key, because a rule that is
+ * silently ignored gives wrong kernels. Names become small numbers (symbols), lists become tables over them. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/input.h"
+#include "graph/fuse.h"
+
+enum { RULES_VERSION = 1, RULES_MEMORY = 16 << 20, ROOM = SYMBOL_FIRST_NAME + RULES_MAX_NAMES };
+
+/* --- Names --------------------------------------------------------------------------------------------------- */
+
+/* "@data-movement" for the class "data movement". */
+static bool find_class(const char *name, symbol *result) {
+    for (symbol c = 0; c < SYMBOL_FIRST_NAME; c++) {
+        const char *text = ft_op_class_name((ft_op_class)c);
+        size_t i = 0;
+        while (text[i] != '\0' && name[i] == (text[i] == ' ' ? '-' : text[i])) i++;
+        if (text[i] != '\0' || name[i] != '\0') continue;
+        *result = c;
+        return true;
+    }
+    return false;
+}
+
+static bool is_name(const char *name) {
+    size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_.-");
+    return length > 0 && name[length] == '\0' && length < KERNEL_NAME_BYTES && strcmp(name, "_") != 0;
+}
+
+ft_status rules_symbol(ft_rules *rules, const char *name, symbol *result, ft_error *error) {
+    if (name[0] == '@') {
+        if (find_class(name + 1, result)) return FT_OK;
+        return ft_fail(error, FT_ERR_DAMAGED, "'%s' is no class of operators; 'foretell ops' lists them", name);
+    }
+    if (!is_name(name))
+        return ft_fail(error, FT_ERR_DAMAGED,
+                       "'%s' is no name: lower-case letters, digits, '-', '_' and '.', at most %d", name,
+                       KERNEL_NAME_BYTES - 1);
+    uint32_t known;
+    if (map_get(&rules->symbols, name, &known)) {
+        *result = (symbol)known;
+        return FT_OK;
+    }
+    if (rules->symbol_count == ROOM)
+        return ft_fail(error, FT_ERR_LIMIT, "more than %d different names", RULES_MAX_NAMES);
+    const char *copy = arena_string(&rules->memory, name, strlen(name));
+    if (copy == NULL || !map_set(&rules->symbols, copy, rules->symbol_count)) return FT_NOMEM(error);
+    *result = (symbol)rules->symbol_count++;
+    return FT_OK;
+}
+
+/* --- Values -------------------------------------------------------------------------------------------------- */
+
+static const char *kind_of(const json_t *value) {
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        return "an object";
+    case JSON_ARRAY:
+        return "a list";
+    case JSON_STRING:
+        return "a string";
+    case JSON_INTEGER:
+    case JSON_REAL:
+        return "a number";
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return "a boolean";
+    default:
+        return "null";
+    }
+}
+
+static ft_status take_string(const json_t *value, const char **text, ft_error *error) {
+    if (!json_is_string(value))
+        return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a string is expected", kind_of(value));
+    if (strlen(json_string_value(value)) != json_string_length(value))
+        return ft_fail(error, FT_ERR_DAMAGED, "has a NUL character in it");
+    *text = json_string_value(value);
+    return FT_OK;
+}
+
+static ft_status take_symbol(ft_rules *rules, const json_t *value, symbol *result, ft_error *error) {
+    const char *text;
+    FT_TRY(take_string(value, &text, error));
+    return rules_symbol(rules, text, result, error);
+}
+
+static ft_status keep_string(ft_rules *rules, const json_t *value, const char **kept, ft_error *error) {
+    const char *text;
+    FT_TRY(take_string(value, &text, error));
+    *kept = arena_string(&rules->memory, text, strlen(text));
+    return *kept != NULL ? FT_OK : FT_NOMEM(error);
+}
+
+/* One of two words: *is_second says which. */
+static ft_status take_choice(const json_t *value, const char *first, const char *second, bool *is_second,
+                             ft_error *error) {
+    const char *text;
+    FT_TRY(take_string(value, &text, error));
+    *is_second = strcmp(text, second) == 0;
+    if (*is_second || strcmp(text, first) == 0) return FT_OK;
+    return ft_fail(error, FT_ERR_DAMAGED, "is '%s', but '%s' or '%s' is expected", text, first, second);
+}
+
+/* Sets list[symbol] for each name of a JSON list. */
+static ft_status take_list(ft_rules *rules, const json_t *value, bool *list, ft_error *error) {
+    if (!json_is_array(value))
+        return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a list of names is expected", kind_of(value));
+    size_t i;
+    const json_t *item;
+    json_array_foreach(value, i, item) {
+        symbol s;
+        ft_status status = take_symbol(rules, item, &s, error);
+        if (status != FT_OK) return ft_fail_prefix(error, status, "item %zu", i + 1);
+        list[s] = true;
+    }
+    return FT_OK;
+}
+
+/* One entry of the pairs: every root takes every name. */
+static ft_status take_pair(ft_rules *rules, const json_t *value, ft_error *error) {
+    const json_t *roots = json_object_get(value, "roots"), *take = json_object_get(value, "take");
+    if (roots == NULL || take == NULL || json_object_size(value) != 2)
+        return ft_fail(error, FT_ERR_DAMAGED, "must be an object with the keys 'roots' and 'take' and no others");
+    bool is_root[ROOM] = {false}, is_taken[ROOM] = {false};
+    ft_status status = take_list(rules, roots, is_root, error);
+    if (status != FT_OK) return ft_fail_prefix(error, status, "'roots'");
+    status = take_list(rules, take, is_taken, error);
+    if (status != FT_OK) return ft_fail_prefix(error, status, "'take'");
+    for (size_t root = 0; root < ROOM; root++) {
+        for (size_t next = 0; is_root[root] && next < ROOM; next++) rules->pairs[root * ROOM + next] |= is_taken[next];
+    }
+    return FT_OK;
+}
+
+static ft_status take_pairs(ft_rules *rules, const json_t *value, ft_error *error) {
+    if (!json_is_array(value) || json_array_size(value) > RULES_MAX_NAMES)
+        return ft_fail(error, FT_ERR_DAMAGED, "must be a list of at most %d objects", RULES_MAX_NAMES);
+    size_t i;
+    const json_t *item;
+    json_array_foreach(value, i, item) {
+        ft_status status = take_pair(rules, item, error);
+        if (status != FT_OK) return ft_fail_prefix(error, status, "item %zu", i + 1);
+    }
+    return FT_OK;
+}
+
+/* --- Blocks -------------------------------------------------------------------------------------------------- */
+
+static ft_status take_patterns(ft_rules *rules, const json_t *value, block *b, ft_error *error) {
+    size_t count = json_is_array(value) ? json_array_size(value) : 1;
+    if (count == 0 || count > RULES_MAX_BLOCKS)
+        return ft_fail(error, FT_ERR_LIMIT, "has %zu patterns; 1 to %d are possible", count, RULES_MAX_BLOCKS);
+    pattern *patterns = ARENA_ARRAY(&rules->memory, pattern, count);
+    if (patterns == NULL) return FT_NOMEM(error);
+    for (size_t i = 0; i < count; i++) {
+        const char *text;
+        FT_TRY(take_string(json_is_array(value) ? json_array_get(value, i) : value, &text, error));
+        FT_TRY(pattern_parse(rules, text, &patterns[i], error));
+    }
+    b->patterns = patterns;
+    b->pattern_count = (uint32_t)count;
+    return FT_OK;
+}
+
+static ft_status take_block_name(ft_rules *rules, const json_t *value, block *b, ft_error *error) {
+    FT_TRY(keep_string(rules, value, &b->name, error));
+    if (b->name[0] == '@') return ft_fail(error, FT_ERR_DAMAGED, "'%s' names a class, not a block", b->name);
+    return rules_symbol(rules, b->name, &b->name_symbol, error);
+}
+
+static ft_status take_block_class(const json_t *value, block *b, ft_error *error) {
+    const char *text;
+    symbol c;
+    FT_TRY(take_string(value, &text, error));
+    if (!find_class(text, &c)) return ft_fail(error, FT_ERR_DAMAGED, "'%s' is no class of operators", text);
+    b->op_class = (ft_op_class)c;
+    return FT_OK;
+}
+
+static ft_status take_block_key(ft_rules *rules, const char *key, const json_t *value, block *b, ft_error *error) {
+    if (strcmp(key, "name") == 0) return take_block_name(rules, value, b, error);
+    if (strcmp(key, "class") == 0) return take_block_class(value, b, error);
+    if (strcmp(key, "root") == 0) return take_symbol(rules, value, &b->root, error);
+    if (strcmp(key, "pattern") == 0) return take_patterns(rules, value, b, error);
+    return ft_fail(error, FT_ERR_DAMAGED, "is not known; name, class, root and pattern are");
+}
+
+static ft_status take_block(ft_rules *rules, const json_t *value, block *b, ft_error *error) {
+    if (!json_is_object(value))
+        return ft_fail(error, FT_ERR_DAMAGED, "is %s, but an object is expected", kind_of(value));
+    *b = (block){.root = SYMBOL_NONE, .op_class = FT_CLASS_UNKNOWN};
+    const char *key;
+    const json_t *item;
+    json_object_foreach((json_t *)(uintptr_t)value, key, item) {
+        ft_status status = take_block_key(rules, key, item, b, error);
+        if (status != FT_OK) return ft_fail_prefix(error, status, "'%s'", key);
+    }
+    if (b->name == NULL || b->patterns == NULL)
+        return ft_fail(error, FT_ERR_DAMAGED, "needs both a 'name' and a 'pattern'");
+    return FT_OK;
+}
+
+static ft_status take_blocks(ft_rules *rules, const json_t *value, ft_error *error) {
+    if (!json_is_array(value)) return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a list is expected", kind_of(value));
+    size_t count = json_array_size(value);
+    if (count > RULES_MAX_BLOCKS)
+        return ft_fail(error, FT_ERR_LIMIT, "has %zu blocks; at most %d are possible", count, RULES_MAX_BLOCKS);
+    block *blocks = ARENA_ARRAY(&rules->memory, block, count);
+    if (blocks == NULL) return FT_NOMEM(error);
+    for (size_t i = 0; i < count; i++) {
+        ft_status status = take_block(rules, json_array_get(value, i), &blocks[i], error);
+        if (status != FT_OK) return ft_fail_prefix(error, status, "block %zu", i + 1);
+    }
+    rules->blocks = blocks;
+    rules->block_count = (uint32_t)count;
+    return FT_OK;
+}
+
+/* --- The file ------------------------------------------------------------------------------------------------ */
+
+static ft_status take_version(const json_t *value, ft_error *error) {
+    if (json_is_integer(value) && json_integer_value(value) == RULES_VERSION) return FT_OK;
+    return ft_fail(error, FT_ERR_UNSUPPORTED, "is not %d, the version of rule files that this library knows",
+                   RULES_VERSION);
+}
+
+static ft_status take_key(ft_rules *rules, const char *key, const json_t *value, ft_error *error) {
+    if (strcmp(key, "foretell_rules") == 0) return take_version(value, error);
+    if (strcmp(key, "name") == 0) return keep_string(rules, value, &rules->name, error);
+    if (strcmp(key, "text") == 0) return keep_string(rules, value, &rules->text, error);
+    if (strcmp(key, "free") == 0) return take_list(rules, value, rules->is_free, error);
+    if (strcmp(key, "blocks") == 0) return take_blocks(rules, value, error);
+    if (strcmp(key, "grow") == 0) return take_choice(value, "chains", "trees", &rules->grows_trees, error);
+    if (strcmp(key, "types") == 0) return take_choice(value, "sequence", "set", &rules->has_set_names, error);
+    if (strcmp(key, "pairs") == 0) return take_pairs(rules, value, error);
+    if (strcmp(key, "reductions") == 0) return take_list(rules, value, rules->is_reduction, error);
+    return ft_fail(error, FT_ERR_DAMAGED, "is not known; docs/fusion.md lists the keys");
+}
+
+static ft_status take_all(ft_rules *rules, const json_t *document, ft_error *error) {
+    if (!json_is_object(document))
+        return ft_fail(error, FT_ERR_FORMAT, "is %s, but rules are an object", kind_of(document));
+    const char *key;
+    const json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)document, key, value) {
+        ft_status status = take_key(rules, key, value, error);
+        if (status != FT_OK) return ft_fail_prefix(error, status, "'%s'", key);
+    }
+    if (json_object_get(document, "foretell_rules") == NULL)
+        return ft_fail(error, FT_ERR_FORMAT, "has no key 'foretell_rules': it is no rule file");
+    if (rules->name == NULL) return ft_fail(error, FT_ERR_DAMAGED, "has no key 'name'");
+    if (!is_name(rules->name))
+        return ft_fail(error, FT_ERR_DAMAGED, "'name': '%s' is no name: lower-case letters, digits, '-', '_' and '.'",
+                       rules->name);
+    return FT_OK;
+}
+
+/* While loading, tables have room for as many names as a file may have; here they shrink to what it has. */
+static ft_status pack_pairs(ft_rules *rules, ft_error *error) {
+    size_t count = rules->symbol_count;
+    bool *packed = ARENA_ARRAY(&rules->memory, bool, count *count);
+    if (packed == NULL) return FT_NOMEM(error);
+    for (size_t i = 0; i < count; i++) memcpy(packed + i * count, rules->pairs + i * ROOM, count);
+    rules->pairs = packed;
+    return FT_OK;
+}
+
+static ft_status load(ft_rules *rules, const json_t *document, ft_error *error) {
+    bool *pairs = calloc((size_t)ROOM * ROOM, sizeof *pairs);
+    rules->pairs = pairs;
+    rules->text = "";
+    rules->symbol_count = SYMBOL_FIRST_NAME;
+    map_init(&rules->symbols, &rules->memory);
+    rules->is_free = ARENA_ARRAY(&rules->memory, bool, ROOM);
+    rules->is_reduction = ARENA_ARRAY(&rules->memory, bool, ROOM);
+    ft_status status = FT_OK;
+    if (pairs == NULL || rules->is_free == NULL || rules->is_reduction == NULL) status = FT_NOMEM(error);
+    if (status == FT_OK) status = take_all(rules, document, error);
+    if (status == FT_OK) status = pack_pairs(rules, error);
+    free(pairs);
+    return status;
+}
+
+ft_status rules_parse(const char *bytes, size_t size, const char *name, ft_rules **rules, ft_error *error) {
+    if (size > RULES_MAX_BYTES)
+        return ft_fail(error, FT_ERR_LIMIT, "%s: %zu bytes are too many for a rule file (at most %d)", name, size,
+                       RULES_MAX_BYTES);
+    json_error_t reason;
+    json_t *document = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &reason);
+    if (document == NULL) return ft_fail(error, FT_ERR_DAMAGED, "%s: line %d: %s", name, reason.line, reason.text);
+    ft_rules *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        json_decref(document);
+        return FT_NOMEM(error);
+    }
+    arena_init(&made->memory, RULES_MEMORY);
+    ft_status status = load(made, document, error);
+    json_decref(document);
+    if (status != FT_OK) {
+        ft_rules_free(made);
+        return ft_fail_prefix(error, status, "%s", name);
+    }
+    *rules = made;
+    return FT_OK;
+}
+
+static bool is_path(const char *name) {
+    size_t length = strlen(name);
+    return strchr(name, '/') != NULL || (length > 5 && strcmp(name + length - 5, ".json") == 0);
+}
+
+static ft_status open_file(const char *path, ft_rules **rules, ft_error *error) {
+    input in;
+    FT_TRY(input_open(path, RULES_MAX_BYTES, &in, error));
+    ft_status status = rules_parse((const char *)in.bytes, in.size, path, rules, error);
+    input_close(&in);
+    return status;
+}
+
+ft_status ft_rules_open(const char *name, ft_rules **rules, ft_error *error) {
+    for (uint32_t i = 0; i < rules_builtin_count; i++) {
+        const rules_file *file = &rules_builtin[i];
+        if (strcmp(file->name, name) == 0) return rules_parse(file->json, strlen(file->json), name, rules, error);
+    }
+    if (is_path(name)) return open_file(name, rules, error);
+    ft_fail(error, FT_ERR_USAGE, "there is no rule set '%s'; there are", name);
+    for (uint32_t i = 0; error != NULL && i < rules_builtin_count; i++) {
+        size_t length = strlen(error->message);
+        snprintf(error->message + length, sizeof error->message - length, "%s %s", i == 0 ? "" : ",",
+                 rules_builtin[i].name);
+    }
+    return FT_ERR_USAGE;
+}
+
+const char *ft_rules_name(const ft_rules *rules) {
+    return rules->name;
+}
+
+void ft_rules_free(ft_rules *rules) {
+    if (rules == NULL) return;
+    arena_free(&rules->memory);
+    free(rules);
+}
+
+uint32_t ft_rules_count(void) {
+    return rules_builtin_count;
+}
+
+const char *ft_rules_name_at(uint32_t index) {
+    return index < rules_builtin_count ? rules_builtin[index].name : NULL;
+}
+
+const char *ft_rules_text_at(uint32_t index) {
+    return index < rules_builtin_count ? rules_builtin[index].text : NULL;
+}
