@@ -1,0 +1,17 @@
+/* text.h - numbers out of text, strictly: the whole field is the number, or there is none.
+ *
+ * The C library's strtod follows the locale of the program that uses us; these do not. */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* An optional '-' or '+' and decimal digits, nothing else. False when it is no such text or does not fit. */
+bool text_int(const char *text, size_t length, int64_t *value);
+/* A decimal number with optional fraction and exponent. "inf" and "nan" are not numbers; neither is what overflows.
+ * The result is within one unit in the last place. */
+bool text_double(const char *text, size_t length, double *value);
+
+#endif
