@@ -5,13 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "read/cg.h"
 #include "read/read.h"
 
 /* Formats with a magic number first, ONNX, which has none, last. */
-static const reader *const readers[] = {&onnx_reader};
+static const reader *const readers[] = {&tflite_reader, &nnmeter_reader, &onnx_reader};
 
 struct ft_source {
     char *path;
+    cg_set *set; /* or, when it is NULL: */
     const reader *reader;
     input bytes;
     bool is_read;
@@ -41,6 +43,11 @@ static ft_status unknown_format(const uint8_t *bytes, size_t size, const char *n
         if (size >= s->size && memcmp(bytes, s->magic, s->size) == 0)
             return ft_fail(error, FT_ERR_FORMAT, "%s: not a model in any known format; %s", name, s->advice);
     }
+    if (cg_matches(bytes, size))
+        return ft_fail(error, FT_ERR_FORMAT,
+                       "%s: one of the three tables of a CG data set; they must be called models.csv, nodes.csv and "
+                       "edges.csv (or .csv.gz) and lie in one folder",
+                       name);
     return ft_fail(error, FT_ERR_FORMAT, "%s: not a model in any known format; 'foretell formats' lists them", name);
 }
 
@@ -53,7 +60,8 @@ static ft_status find_reader(const input *in, const char *name, const reader **f
     return unknown_format(in->bytes, in->size, name, error);
 }
 
-static ft_status open_file(ft_source *source, ft_error *error) {
+static ft_status open_path(ft_source *source, ft_error *error) {
+    if (cg_matches_path(source->path)) return cg_open(source->path, &source->set, error);
     FT_TRY(input_open(source->path, FT_MAX_UNPACKED_BYTES, &source->bytes, error));
     return find_reader(&source->bytes, source->path, &source->reader, error);
 }
@@ -64,7 +72,7 @@ ft_status ft_source_open(const char *path, ft_source **source, ft_error *error) 
         free(s);
         return FT_NOMEM(error);
     }
-    ft_status status = open_file(s, error);
+    ft_status status = open_path(s, error);
     if (status == FT_OK)
         *source = s;
     else
@@ -73,6 +81,7 @@ ft_status ft_source_open(const char *path, ft_source **source, ft_error *error) 
 }
 
 ft_status ft_source_next(ft_source *source, ft_graph **graph, ft_error *error) {
+    if (source->set != NULL) return cg_next(source->set, graph, error);
     if (source->is_read) {
         *graph = NULL;
         return FT_OK;
@@ -83,12 +92,12 @@ ft_status ft_source_next(ft_source *source, ft_graph **graph, ft_error *error) {
 }
 
 uint64_t ft_source_count(const ft_source *source) {
-    (void)source;
-    return 1;
+    return source->set != NULL ? cg_count(source->set) : 1;
 }
 
 void ft_source_close(ft_source *source) {
     if (source == NULL) return;
+    cg_close(source->set);
     input_close(&source->bytes);
     free(source->path);
     free(source);
