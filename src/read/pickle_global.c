@@ -1,0 +1,260 @@
+/* pickle_global.c - the names a pickle may use, and what is made of them. Nothing here calls anything.
+ *
+ * Graphs of networkx stay objects with a state. Containers become lists and dicts. Numpy scalars become numbers.
+ * The rest (cached views, dtypes, arrays) are objects that nobody looks into. */
+#include <math.h>
+#include <string.h>
+
+#include "read/pickle.h"
+
+typedef enum pickle_class {
+    CLASS_INERT, /* noted and left alone */
+    CLASS_GRAPH,
+    CLASS_DICT,          /* also OrderedDict */
+    CLASS_DEFAULTDICT,   /* the first argument is the factory */
+    CLASS_LIST,          /* also tuple, set, frozenset */
+    CLASS_SCALAR,        /* int, float, str: the value is the argument */
+    CLASS_NUMPY_SCALAR,  /* scalar(dtype, bytes) */
+    CLASS_RECONSTRUCTOR, /* copyreg._reconstructor(class, base, state) */
+    CLASS_NEWOBJ,        /* copyreg.__newobj__(class, ...) */
+    CLASS_ENCODE,        /* _codecs.encode(text, "latin1"): how protocols 0 to 2 write bytes */
+} pickle_class;
+
+typedef struct known {
+    const char *module, *name; /* name NULL: every name of that module */
+    pickle_class id;
+} known;
+
+static const known list[] = {
+    {"networkx.classes.digraph", "DiGraph", CLASS_GRAPH},
+    {"networkx.classes.graph", "Graph", CLASS_GRAPH},
+    {"networkx.classes.multidigraph", "MultiDiGraph", CLASS_GRAPH},
+    {"networkx.classes.multigraph", "MultiGraph", CLASS_GRAPH},
+    {"networkx.classes.ordered", "OrderedDiGraph", CLASS_GRAPH},
+    {"networkx.classes.ordered", "OrderedGraph", CLASS_GRAPH},
+    {"networkx.classes.coreviews", NULL, CLASS_INERT},
+    {"networkx.classes.reportviews", NULL, CLASS_INERT},
+    {"collections", "OrderedDict", CLASS_DICT},
+    {"collections", "defaultdict", CLASS_DEFAULTDICT},
+    {"builtins", "dict", CLASS_DICT},
+    {"builtins", "list", CLASS_LIST},
+    {"builtins", "tuple", CLASS_LIST},
+    {"builtins", "set", CLASS_LIST},
+    {"builtins", "frozenset", CLASS_LIST},
+    {"builtins", "int", CLASS_SCALAR},
+    {"builtins", "float", CLASS_SCALAR},
+    {"builtins", "str", CLASS_SCALAR},
+    {"builtins", "bool", CLASS_SCALAR},
+    {"builtins", "object", CLASS_INERT},
+    {"copyreg", "_reconstructor", CLASS_RECONSTRUCTOR},
+    {"copyreg", "__newobj__", CLASS_NEWOBJ},
+    {"_codecs", "encode", CLASS_ENCODE},
+    {"numpy.core.multiarray", "scalar", CLASS_NUMPY_SCALAR},
+    {"numpy._core.multiarray", "scalar", CLASS_NUMPY_SCALAR},
+    {"numpy.core.multiarray", "_reconstruct", CLASS_INERT},
+    {"numpy._core.multiarray", "_reconstruct", CLASS_INERT},
+    {"numpy.core.numeric", "_frombuffer", CLASS_INERT},
+    {"numpy._core.numeric", "_frombuffer", CLASS_INERT},
+    {"numpy", "ndarray", CLASS_INERT},
+    {"numpy", "dtype", CLASS_INERT},
+};
+
+/* Python 2 had other names for two modules. */
+static const char *modern(const char *module) {
+    if (strcmp(module, "__builtin__") == 0) return "builtins";
+    return strcmp(module, "copy_reg") == 0 ? "copyreg" : module;
+}
+
+ft_status pickle_find_class(pickle *p, const char *module, const char *name, pickle_value **made, ft_error *error) {
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        if (strcmp(list[i].module, modern(module)) != 0) continue;
+        if (list[i].name != NULL && strcmp(list[i].name, name) != 0) continue;
+        pickle_value *class = pickle_new(p, PICKLE_CLASS, error);
+        if (class == NULL) return FT_ERR_NOMEM;
+        class->s = arena_format(&p->memory, "%s.%s", modern(module), name);
+        class->class_id = list[i].id;
+        *made = class;
+        return class->s != NULL ? FT_OK : FT_NOMEM(error);
+    }
+    return ft_fail(error, FT_ERR_REFUSED,
+                   "the pickle wants to use '%s.%s', which is none of the data types of a graph; nothing was run",
+                   module, name);
+}
+
+bool pickle_is_graph(const pickle_value *object) {
+    return object->kind == PICKLE_OBJECT && object->object->type->class_id == CLASS_GRAPH;
+}
+
+static const pickle_value *arg(const pickle_value *args, uint32_t i) {
+    return i < args->count ? args->items[i] : NULL;
+}
+
+/* --- Containers ---------------------------------------------------------------------------------------------- */
+
+static bool is_pair(const pickle_value *value) {
+    return value->kind == PICKLE_LIST && value->count == 2;
+}
+
+/* dict(), dict(mapping), dict(pairs). A mapping is shared, as nobody changes it after decoding. */
+static ft_status make_dict(pickle *p, const pickle_value *from, pickle_value **made, ft_error *error) {
+    pickle_value *dict = pickle_new(p, PICKLE_DICT, error);
+    if (dict == NULL) return FT_ERR_NOMEM;
+    *made = dict;
+    for (uint32_t i = 0; from != NULL && i < from->count; i++) {
+        if (from->kind == PICKLE_DICT) {
+            FT_TRY(pickle_set(p, dict, from->items[2 * i], from->items[2 * i + 1], error));
+        } else if (from->kind == PICKLE_LIST && is_pair(from->items[i])) {
+            FT_TRY(pickle_set(p, dict, from->items[i]->items[0], from->items[i]->items[1], error));
+        } else {
+            return ft_fail(error, FT_ERR_DAMAGED, "a dict is made of something that is neither a dict nor pairs");
+        }
+    }
+    return FT_OK;
+}
+
+static ft_status make_list(pickle *p, const pickle_value *from, pickle_value **made, ft_error *error) {
+    pickle_value *copy = pickle_new(p, PICKLE_LIST, error);
+    if (copy == NULL) return FT_ERR_NOMEM;
+    *made = copy;
+    if (from != NULL && from->kind != PICKLE_LIST)
+        return ft_fail(error, FT_ERR_DAMAGED, "a list is made of something that is none");
+    for (uint32_t i = 0; from != NULL && i < from->count; i++) FT_TRY(pickle_append(p, copy, from->items[i], error));
+    return FT_OK;
+}
+
+/* --- Numbers and text ---------------------------------------------------------------------------------------- */
+
+/* Text whose characters are bytes (up to U+00FF), as UTF-8, back to those bytes. */
+static ft_status make_encoded(pickle *p, const pickle_value *args, pickle_value **made, ft_error *error) {
+    const pickle_value *text = arg(args, 0), *codec = arg(args, 1);
+    if (text == NULL || text->kind != PICKLE_STRING || codec == NULL || !pickle_is_string(codec, "latin1"))
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "_codecs.encode with other arguments than a text and 'latin1'");
+    pickle_value *bytes = pickle_new(p, PICKLE_STRING, error);
+    char *out = arena_alloc(&p->memory, (size_t)text->count + 1);
+    if (bytes == NULL || out == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < text->count; i++) {
+        unsigned char c = (unsigned char)text->s[i];
+        bool is_pair_start = (c & 0xfc) == 0xc0 && i + 1 < text->count;
+        out[bytes->count++] = is_pair_start ? (char)((c & 3) << 6 | (text->s[++i] & 0x3f)) : (char)c;
+    }
+    bytes->s = out;
+    *made = bytes;
+    return FT_OK;
+}
+
+static double half_value(uint16_t bits) {
+    int exponent = bits >> 10 & 31;
+    double fraction = bits & 1023;
+    double value = exponent == 0 ? ldexp(fraction, -24) : ldexp(fraction + 1024, exponent - 25);
+    if (exponent == 31) value = fraction == 0 ? INFINITY : NAN;
+    return bits >> 15 ? -value : value;
+}
+
+static double float_value(uint64_t bits, uint32_t size) {
+    double wide;
+    float narrow;
+    uint32_t low = (uint32_t)bits;
+    memcpy(&wide, &bits, sizeof wide);
+    memcpy(&narrow, &low, sizeof narrow);
+    return size == 8 ? wide : size == 4 ? (double)narrow : half_value((uint16_t)bits);
+}
+
+static int64_t signed_value(uint64_t bits, uint32_t size) {
+    uint32_t unused = 64 - 8 * size;
+    return (int64_t)(bits << unused) >> unused;
+}
+
+/* numpy's scalar(dtype, bytes): the dtype says kind and byte order. */
+static ft_status make_numpy_scalar(pickle *p, const pickle_value *args, pickle_value **made, ft_error *error) {
+    const pickle_value *type = arg(args, 0), *bytes = arg(args, 1);
+    const pickle_value *code = type != NULL && type->kind == PICKLE_OBJECT ? arg(type->object->args, 0) : NULL;
+    const pickle_value *state = code != NULL ? type->object->state : NULL;
+    const pickle_value *order = state != NULL && state->kind == PICKLE_LIST ? arg(state, 1) : NULL;
+    bool is_number = code != NULL && code->kind == PICKLE_STRING && bytes != NULL && bytes->kind == PICKLE_STRING;
+    uint32_t size = is_number ? bytes->count : 0;
+    char kind = is_number && code->count > 0 ? code->s[0] : '?';
+    bool is_float = kind == 'f' && (size == 2 || size == 4 || size == 8);
+    bool is_int = strchr("iub", kind) != NULL && (size == 1 || size == 2 || size == 4 || size == 8);
+    if (!is_float && !is_int)
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "a numpy scalar of a type other than int, float and bool");
+    bool is_big = order != NULL && pickle_is_string(order, ">");
+    uint64_t bits = 0;
+    for (uint32_t i = 0; i < size; i++) bits |= (uint64_t)(unsigned char)bytes->s[i] << 8 * (is_big ? size - 1 - i : i);
+    pickle_value *value = pickle_new(p, is_float ? PICKLE_FLOAT : PICKLE_INT, error);
+    if (value == NULL) return FT_ERR_NOMEM;
+    if (is_float)
+        value->f = float_value(bits, size);
+    else
+        value->i = kind == 'i' ? signed_value(bits, size) : (int64_t)bits;
+    *made = value;
+    return FT_OK;
+}
+
+/* --- Making -------------------------------------------------------------------------------------------------- */
+
+static ft_status make_object(pickle *p, const pickle_value *type, const pickle_value *args, pickle_value **made,
+                             ft_error *error) {
+    pickle_value *value = pickle_new(p, PICKLE_OBJECT, error);
+    if (value == NULL) return FT_ERR_NOMEM;
+    value->object = ARENA_NEW(&p->memory, pickle_object);
+    if (value->object == NULL) return FT_NOMEM(error);
+    *value->object = (pickle_object){.type = type, .args = args};
+    *made = value;
+    return FT_OK;
+}
+
+/* copyreg's two helpers: the first argument is the class that is meant. The arguments for it do not matter: what
+ * is kept of such objects comes with BUILD. Only one step, so that a class cannot be wrapped for ever. */
+static ft_status make_wrapped(pickle *p, const pickle_value *args, pickle_value **made, ft_error *error) {
+    const pickle_value *type = arg(args, 0);
+    if (type == NULL || type->kind != PICKLE_CLASS)
+        return ft_fail(error, FT_ERR_DAMAGED, "an object is made of something that is no class");
+    switch ((pickle_class)type->class_id) {
+    case CLASS_DICT:
+    case CLASS_DEFAULTDICT:
+        return make_dict(p, NULL, made, error);
+    case CLASS_LIST:
+        return make_list(p, NULL, made, error);
+    default:
+        return make_object(p, type, args, made, error);
+    }
+}
+
+ft_status pickle_make(pickle *p, const pickle_value *type, const pickle_value *args, pickle_value **made,
+                      ft_error *error) {
+    if (type->kind != PICKLE_CLASS) return ft_fail(error, FT_ERR_DAMAGED, "something that is no class is called");
+    if (args->kind != PICKLE_LIST) return ft_fail(error, FT_ERR_DAMAGED, "the arguments of a call are no tuple");
+    switch ((pickle_class)type->class_id) {
+    case CLASS_DICT:
+        return make_dict(p, arg(args, 0), made, error);
+    case CLASS_DEFAULTDICT:
+        return make_dict(p, arg(args, 1), made, error);
+    case CLASS_LIST:
+        return make_list(p, arg(args, 0), made, error);
+    case CLASS_SCALAR:
+        if (args->count == 1) {
+            *made = args->items[0];
+            return FT_OK;
+        }
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "'%s' with %u arguments", type->s, args->count);
+    case CLASS_NUMPY_SCALAR:
+        return make_numpy_scalar(p, args, made, error);
+    case CLASS_ENCODE:
+        return make_encoded(p, args, made, error);
+    case CLASS_RECONSTRUCTOR:
+    case CLASS_NEWOBJ:
+        return make_wrapped(p, args, made, error);
+    case CLASS_INERT:
+    case CLASS_GRAPH:
+        break;
+    }
+    return make_object(p, type, args, made, error);
+}
+
+ft_status pickle_build(pickle_value *object, const pickle_value *state, ft_error *error) {
+    if (object->kind == PICKLE_OBJECT)
+        object->object->state = state;
+    else if (object->kind != PICKLE_DICT && object->kind != PICKLE_LIST)
+        return ft_fail(error, FT_ERR_DAMAGED, "a state is given to something that is no object");
+    return FT_OK;
+}
