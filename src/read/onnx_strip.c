@@ -27,18 +27,11 @@ typedef enum message {
     TENSOR,
     SPARSE_TENSOR,
     VALUE_INFO,
-    TYPE,
-    TYPE_TENSOR,
-    TYPE_ELEMENT, /* Sequence and Optional: a type in field 1 */
-    TYPE_MAP,
-    SHAPE,
-    DIMENSION,
     MESSAGE_COUNT,
 } message;
 
 static const char *const message_names[MESSAGE_COUNT] = {
-    "model",         "opset", "metadata", "function",    "graph", "node",     "attribute", "tensor",
-    "sparse tensor", "value", "type",     "tensor type", "type",  "map type", "shape",     "dimension",
+    "model", "opset", "metadata", "function", "graph", "node", "attribute", "tensor", "sparse tensor", "value",
 };
 
 typedef enum action {
@@ -52,9 +45,36 @@ typedef enum action {
     FLOATS,
     CHILD, /* at most once */
     CHILDREN,
-    PAYLOAD,
+    TYPE_BYTES, /* a TypeProto, kept as bytes for onnx_tensor.c */
+    RAW_PAYLOAD,
+    INT_PAYLOAD,
+    FLOAT_PAYLOAD,
+    DOUBLE_PAYLOAD,
     TEXT_PAYLOAD, /* strings are no use to anyone here: only counted */
+    ACTION_COUNT,
 } action;
+
+#define WIRE(type) (1u << (type))
+
+/* The wire types that a field may have. */
+static const uint8_t wire_types[ACTION_COUNT] = {
+    [DROP] = 0xff,
+    [INT] = WIRE(WIRE_VARINT),
+    [DATA_TYPE] = WIRE(WIRE_VARINT),
+    [FLOAT] = WIRE(WIRE_FIXED32),
+    [BYTES] = WIRE(WIRE_BYTES),
+    [SHORT_BYTES] = WIRE(WIRE_BYTES),
+    [INTS] = WIRE(WIRE_VARINT) | WIRE(WIRE_BYTES),
+    [FLOATS] = WIRE(WIRE_FIXED32) | WIRE(WIRE_BYTES),
+    [CHILD] = WIRE(WIRE_BYTES),
+    [CHILDREN] = WIRE(WIRE_BYTES),
+    [TYPE_BYTES] = WIRE(WIRE_BYTES),
+    [RAW_PAYLOAD] = WIRE(WIRE_BYTES),
+    [INT_PAYLOAD] = WIRE(WIRE_VARINT) | WIRE(WIRE_BYTES),
+    [FLOAT_PAYLOAD] = WIRE(WIRE_FIXED32) | WIRE(WIRE_BYTES),
+    [DOUBLE_PAYLOAD] = WIRE(WIRE_FIXED64) | WIRE(WIRE_BYTES),
+    [TEXT_PAYLOAD] = WIRE(WIRE_BYTES),
+};
 
 typedef struct rule {
     uint8_t action, child;
@@ -105,28 +125,18 @@ static const rule rules[MESSAGE_COUNT][FIELD_COUNT] = {
                    [22] = {CHILD, SPARSE_TENSOR}},
     [TENSOR] = {[1] = {INTS, 0},
                 [2] = {DATA_TYPE, 0},
-                [4] = {PAYLOAD, 0},
-                [5] = {PAYLOAD, 0},
+                [4] = {FLOAT_PAYLOAD, 0},
+                [5] = {INT_PAYLOAD, 0},
                 [6] = {TEXT_PAYLOAD, 0},
-                [7] = {PAYLOAD, 0},
+                [7] = {INT_PAYLOAD, 0},
                 [8] = {BYTES, 0},
-                [9] = {PAYLOAD, 0},
-                [10] = {PAYLOAD, 0},
-                [11] = {PAYLOAD, 0},
+                [9] = {RAW_PAYLOAD, 0},
+                [10] = {DOUBLE_PAYLOAD, 0},
+                [11] = {INT_PAYLOAD, 0},
                 [13] = {CHILDREN, ENTRY},
                 [14] = {INT, 0}},
     [SPARSE_TENSOR] = {[1] = {CHILD, TENSOR}, [2] = {CHILD, TENSOR}, [3] = {INTS, 0}},
-    [VALUE_INFO] = {[1] = {BYTES, 0}, [2] = {CHILD, TYPE}},
-    [TYPE] = {[1] = {CHILD, TYPE_TENSOR},
-              [4] = {CHILD, TYPE_ELEMENT},
-              [5] = {CHILD, TYPE_MAP},
-              [8] = {CHILD, TYPE_TENSOR},
-              [9] = {CHILD, TYPE_ELEMENT}},
-    [TYPE_TENSOR] = {[1] = {INT, 0}, [2] = {CHILD, SHAPE}},
-    [TYPE_ELEMENT] = {[1] = {CHILD, TYPE}},
-    [TYPE_MAP] = {[1] = {INT, 0}, [2] = {CHILD, TYPE}},
-    [SHAPE] = {[1] = {CHILDREN, DIMENSION}},
-    [DIMENSION] = {[1] = {INT, 0}, [2] = {BYTES, 0}},
+    [VALUE_INFO] = {[1] = {BYTES, 0}, [2] = {TYPE_BYTES, 0}},
 };
 
 typedef struct strip {
@@ -176,47 +186,6 @@ static void put_varint(strip *s, uint64_t value) {
     s->out[s->length++] = (uint8_t)value;
 }
 
-static bool has_wire_type(action a, uint32_t type) {
-    switch (a) {
-    case INT:
-    case DATA_TYPE:
-        return type == WIRE_VARINT;
-    case FLOAT:
-        return type == WIRE_FIXED32;
-    case INTS:
-        return type == WIRE_VARINT || type == WIRE_BYTES;
-    case FLOATS:
-        return type == WIRE_FIXED32 || type == WIRE_BYTES;
-    case BYTES:
-    case SHORT_BYTES:
-    case TEXT_PAYLOAD:
-    case CHILD:
-    case CHILDREN:
-        return type == WIRE_BYTES;
-    case PAYLOAD:
-    case DROP:
-        break;
-    }
-    return true;
-}
-
-/* A TensorProto's payload comes as raw bytes or, packed or not, as numbers of one kind. */
-static bool payload_has_wire_type(uint32_t number, uint32_t type) {
-    if (type == WIRE_BYTES) return true;
-    switch (number) {
-    case 4:
-        return type == WIRE_FIXED32;
-    case 10:
-        return type == WIRE_FIXED64;
-    case 5:
-    case 7:
-    case 11:
-        return type == WIRE_VARINT;
-    default:
-        return false;
-    }
-}
-
 /* Whether this piece of payload is kept; a type that was not told yet may be one of the longer ones. */
 static bool keeps_payload(payload *p, const wire_field *field) {
     bool is_index = p->data_type == 0 || p->data_type == 6 || p->data_type == 7 || p->data_type == 12 ||
@@ -224,7 +193,6 @@ static bool keeps_payload(payload *p, const wire_field *field) {
     uint64_t most = is_index ? ONNX_MAX_INDEX_ELEMS * 10 : ONNX_MAX_OTHER_ELEMS * 10; /* a varint's longest */
     p->bytes += field->size;
     if (field->size > most || p->kept_bytes + field->size > most) p->flags |= ONNX_LEFT_OUT;
-    if (field->number == 9) p->flags |= ONNX_RAW;
     if (p->flags & ONNX_LEFT_OUT) return false;
     p->kept_bytes += field->size;
     return true;
@@ -257,49 +225,57 @@ static ft_status strip_child(strip *s, const wire_field *field, message child, u
     return FT_OK;
 }
 
-/* Decides about one field. *is_kept: it goes into the copy as it is. */
-static ft_status strip_field(strip *s, message m, const wire_field *field, uint32_t *seen, payload *p, unsigned depth,
-                             bool *is_kept) {
-    rule r = field->number < FIELD_COUNT ? rules[m][field->number] : (rule){DROP, 0};
-    bool is_well_typed = r.action == PAYLOAD ? payload_has_wire_type(field->number, field->type)
-                                             : has_wire_type((action)r.action, field->type);
-    if (!is_well_typed) return damaged(s, m, field, "a field of the wrong type");
+static ft_status put_type(strip *s, const wire_field *field) {
+    FT_TRY(make_room(s, 16));
+    put_varint(s, (uint64_t)ONNX_TYPE_FIELD << 3 | WIRE_BYTES);
+    put_varint(s, field->size);
+    return put(s, field->data, field->data + field->size);
+}
+
+/* Deals with a field that does not go into the copy as it is. */
+static ft_status rewrite_field(strip *s, message m, rule r, const wire_field *field, uint32_t *seen, payload *p,
+                               unsigned depth) {
     switch ((action)r.action) {
-    case DROP:
-        break;
-    case DATA_TYPE:
-        p->data_type = field->varint; /* fall through */
-    case INT:
-    case FLOAT:
-    case BYTES:
-    case INTS:
-    case FLOATS:
-        *is_kept = true;
-        break;
-    case SHORT_BYTES:
-        *is_kept = field->size <= MAX_SHORT_BYTES;
-        break;
-    case PAYLOAD:
-        *is_kept = keeps_payload(p, field);
-        break;
+    case TYPE_BYTES:
+        return put_type(s, field);
     case TEXT_PAYLOAD:
         p->bytes += field->size;
         p->flags |= ONNX_LEFT_OUT;
-        break;
+        return FT_OK;
     case CHILD:
         if (*seen >> field->number & 1) return damaged(s, m, field, "a field that may occur once occurs again");
         *seen |= UINT32_C(1) << field->number;
         return strip_child(s, field, (message)r.child, depth);
     case CHILDREN:
         return strip_child(s, field, (message)r.child, depth);
+    default:
+        return FT_OK; /* dropped */
     }
-    return FT_OK;
 }
 
-static bool walks_into(message m, const wire_field *field) {
-    if (field->number >= FIELD_COUNT) return false;
-    uint8_t a = rules[m][field->number].action;
-    return a == CHILD || a == CHILDREN;
+static bool keeps(action a, const wire_field *field, payload *p) {
+    switch (a) {
+    case DATA_TYPE:
+        p->data_type = field->varint;
+        return true;
+    case INT:
+    case FLOAT:
+    case BYTES:
+    case INTS:
+    case FLOATS:
+        return true;
+    case SHORT_BYTES:
+        return field->size <= MAX_SHORT_BYTES;
+    case RAW_PAYLOAD:
+        p->flags |= ONNX_RAW;
+        return keeps_payload(p, field);
+    case INT_PAYLOAD:
+    case FLOAT_PAYLOAD:
+    case DOUBLE_PAYLOAD:
+        return keeps_payload(p, field);
+    default:
+        return false;
+    }
 }
 
 static ft_status strip_message(strip *s, message m, const uint8_t *at, const uint8_t *end, unsigned depth) {
@@ -315,11 +291,11 @@ static ft_status strip_message(strip *s, message m, const uint8_t *at, const uin
         if (step == WIRE_END) break;
         if (step == WIRE_CUT) return damaged(s, m, &field, "a field goes on behind the end");
         if (step == WIRE_NONSENSE) return damaged(s, m, &field, "no field begins like this");
-        bool is_kept = false, is_flushed = walks_into(m, &field);
-        if (is_flushed) FT_TRY(put(s, run, field.start));
-        FT_TRY(strip_field(s, m, &field, &seen, &p, depth, &is_kept));
-        if (is_kept) continue;
-        if (!is_flushed) FT_TRY(put(s, run, field.start));
+        rule r = field.number < FIELD_COUNT ? rules[m][field.number] : (rule){DROP, 0};
+        if (!(wire_types[r.action] >> field.type & 1)) return damaged(s, m, &field, "a field of the wrong type");
+        if (keeps((action)r.action, &field, &p)) continue;
+        FT_TRY(put(s, run, field.start));
+        FT_TRY(rewrite_field(s, m, r, &field, &seen, &p, depth));
         run = at;
     }
     FT_TRY(put(s, run, end));

@@ -10,6 +10,7 @@
 #include "base/num.h"
 #include "read/onnx_build.h"
 #include "read/onnx_strip.h"
+#include "read/onnx_wire.h"
 
 /* By TensorProto.DataType; the newer ones are not in every onnx.proto. */
 static const ft_dtype dtypes[] = {
@@ -36,35 +37,70 @@ static ft_status set_symbol(onnx_builder *b, const char *symbol, bool may_name, 
     return FT_OK;
 }
 
-static ft_status set_shape(onnx_builder *b, ft_tensor *t, const Onnx__TensorShapeProto *shape, bool may_name) {
-    if (shape->n_dim > FT_MAX_RANK)
-        return ft_fail(b->error, FT_ERR_LIMIT, "tensor '%s' has %zu dimensions; at most %d are supported", t->name,
-                       shape->n_dim, FT_MAX_RANK);
-    t->rank = (int32_t)shape->n_dim;
-    for (size_t i = 0; i < shape->n_dim; i++) {
-        const Onnx__TensorShapeProto__Dimension *dim = shape->dim[i];
-        t->dims[i] = FT_DIM_UNKNOWN;
-        if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM)
-            FT_TRY(set_symbol(b, onnx_text(dim->dim_param), may_name, &t->dims[i]));
-        else if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && dim->dim_value >= 0)
-            t->dims[i] = dim->dim_value; /* some writers say -1 for "unknown" */
-    }
-    return FT_OK;
+static ft_status bad_type(onnx_builder *b, const ft_tensor *t) {
+    return ft_fail(b->error, FT_ERR_DAMAGED, "damaged: the type of tensor '%s'", t->name);
 }
 
-ft_status onnx_set_type(onnx_builder *b, ft_tensor *t, const Onnx__ValueInfoProto *info, bool may_name) {
-    const Onnx__TypeProto *type = info->type;
-    if (type == NULL) return FT_OK;
-    const Onnx__TensorShapeProto *shape = NULL;
-    if (type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE) {
-        t->dtype = onnx_dtype(type->tensor_type->elem_type);
-        shape = type->tensor_type->shape;
-    } else if (type->value_case == ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE) {
-        t->dtype = onnx_dtype(type->sparse_tensor_type->elem_type);
-        t->is_sparse = true;
-        shape = type->sparse_tensor_type->shape;
+/* A dimension is a number, a name, or neither. Some writers say -1 for "unknown". */
+static ft_status set_dim(onnx_builder *b, ft_tensor *t, const wire_field *dim, bool may_name) {
+    if (t->rank >= FT_MAX_RANK)
+        return ft_fail(b->error, FT_ERR_LIMIT, "tensor '%s' has more than %d dimensions", t->name, FT_MAX_RANK);
+    int64_t *to = &t->dims[t->rank++];
+    *to = FT_DIM_UNKNOWN;
+    const uint8_t *at = dim->data, *end = dim->data + dim->size;
+    wire_field field;
+    wire_step step;
+    while ((step = wire_next(&at, end, &field)) == WIRE_FIELD) {
+        if (field.number == 1 && field.type == WIRE_VARINT) {
+            *to = field.varint <= INT64_MAX ? (int64_t)field.varint : FT_DIM_UNKNOWN;
+        } else if (field.number == 2 && field.type == WIRE_BYTES) {
+            const char *symbol = arena_string(b->scratch, (const char *)field.data, field.size);
+            if (symbol == NULL) return FT_NOMEM(b->error);
+            FT_TRY(set_symbol(b, symbol, may_name, to));
+        }
     }
-    return shape != NULL ? set_shape(b, t, shape, may_name) : FT_OK;
+    return step == WIRE_END ? FT_OK : bad_type(b, t);
+}
+
+static ft_status set_shape(onnx_builder *b, ft_tensor *t, const wire_field *shape, bool may_name) {
+    const uint8_t *at = shape->data, *end = shape->data + shape->size;
+    wire_field field;
+    wire_step step;
+    t->rank = 0;
+    while ((step = wire_next(&at, end, &field)) == WIRE_FIELD) {
+        if (field.number == 1 && field.type == WIRE_BYTES) FT_TRY(set_dim(b, t, &field, may_name));
+    }
+    return step == WIRE_END ? FT_OK : bad_type(b, t);
+}
+
+/* A TypeProto.Tensor or SparseTensor. */
+static ft_status set_tensor_type(onnx_builder *b, ft_tensor *t, const wire_field *type, bool may_name) {
+    const uint8_t *at = type->data, *end = type->data + type->size;
+    wire_field field;
+    wire_step step;
+    while ((step = wire_next(&at, end, &field)) == WIRE_FIELD) {
+        if (field.number == 1 && field.type == WIRE_VARINT)
+            t->dtype = onnx_dtype((int64_t)field.varint);
+        else if (field.number == 2 && field.type == WIRE_BYTES)
+            FT_TRY(set_shape(b, t, &field, may_name));
+    }
+    return step == WIRE_END ? FT_OK : bad_type(b, t);
+}
+
+/* Sequences, maps and optionals stay without rank: nothing is known of them before the model runs. */
+ft_status onnx_set_type(onnx_builder *b, ft_tensor *t, const Onnx__ValueInfoProto *info, bool may_name) {
+    if (info->base.n_unknown_fields == 0) return FT_OK;
+    const ProtobufCMessageUnknownField *type = &info->base.unknown_fields[0];
+    const uint8_t *at = type->data, *end = type->data + type->len;
+    uint64_t length; /* protobuf-c keeps it in front of the bytes */
+    wire_field field;
+    wire_step step = wire_varint(&at, end, &length);
+    while (step == WIRE_FIELD && (step = wire_next(&at, end, &field)) == WIRE_FIELD) {
+        if (field.type != WIRE_BYTES || (field.number != 1 && field.number != 8)) continue;
+        t->is_sparse = field.number == 8;
+        FT_TRY(set_tensor_type(b, t, &field, may_name));
+    }
+    return step == WIRE_END ? FT_OK : bad_type(b, t);
 }
 
 /* --- Values -------------------------------------------------------------------------------------------------- */
