@@ -2,12 +2,19 @@
 
 #include <string.h>
 
-/* FNV-1a, finished by a multiply-shift so that the low bits depend on all of the key. */
+/* Multiplies and folds eight bytes at a time: names of tensors are long. */
 static uint32_t hash_key(const char *key) {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (const unsigned char *p = (const unsigned char *)key; *p != '\0'; p++)
-        hash = (hash ^ *p) * UINT64_C(0x100000001b3);
-    hash *= UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+    size_t left = strlen(key);
+    uint64_t hash = left * odd, word;
+    for (; left >= sizeof word; key += sizeof word, left -= sizeof word) {
+        memcpy(&word, key, sizeof word);
+        hash = (hash ^ word) * odd;
+        hash ^= hash >> 32;
+    }
+    word = 0;
+    memcpy(&word, key, left);
+    hash = (hash ^ word) * odd;
     return (uint32_t)(hash >> 32);
 }
 
@@ -18,9 +25,7 @@ static map_slot *find(map_slot *slots, uint32_t capacity, const char *key, uint3
     }
 }
 
-static bool grow(map *m) {
-    if (m->capacity > UINT32_MAX / 2) return false;
-    uint32_t capacity = m->capacity == 0 ? 64 : m->capacity * 2;
+static bool resize(map *m, uint32_t capacity) {
     map_slot *slots = ARENA_ARRAY(m->memory, map_slot, capacity);
     if (slots == NULL) return false;
     for (uint32_t i = 0; i < m->capacity; i++) {
@@ -32,18 +37,44 @@ static bool grow(map *m) {
     return true;
 }
 
+static bool grow(map *m) {
+    if (m->capacity > UINT32_MAX / 2) return false;
+    return resize(m, m->capacity == 0 ? 64 : m->capacity * 2);
+}
+
 void map_init(map *m, arena *memory) {
     *m = (map){.memory = memory};
 }
 
-bool map_set(map *m, const char *key, uint32_t value) {
-    if (m->count >= m->capacity / 4 * 3 && !grow(m)) return false;
+bool map_reserve(map *m, size_t count) {
+    if (count > UINT32_MAX / 4) return false;
+    uint32_t capacity = 64;
+    while (capacity / 4 * 3 <= count) capacity *= 2;
+    return capacity <= m->capacity || resize(m, capacity);
+}
+
+/* The slot of a key, which is new with this value when it was not there. NULL when out of memory. */
+static map_slot *find_or_add(map *m, const char *key, uint32_t value) {
+    if (m->count >= m->capacity / 4 * 3 && !grow(m)) return NULL;
     uint32_t hash = hash_key(key);
     map_slot *slot = find(m->slots, m->capacity, key, hash);
     if (slot->key == NULL) {
-        *slot = (map_slot){.key = key, .hash = hash};
+        *slot = (map_slot){.key = key, .hash = hash, .value = value};
         m->count++;
     }
+    return slot;
+}
+
+bool map_add(map *m, const char *key, uint32_t value, uint32_t *found) {
+    const map_slot *slot = find_or_add(m, key, value);
+    if (slot == NULL) return false;
+    *found = slot->value;
+    return true;
+}
+
+bool map_set(map *m, const char *key, uint32_t value) {
+    map_slot *slot = find_or_add(m, key, value);
+    if (slot == NULL) return false;
     slot->value = value;
     return true;
 }

@@ -5,6 +5,7 @@
 #define BASE_MAP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -23,8 +24,12 @@ typedef struct map {
 } map;
 
 void map_init(map *m, arena *memory);
+/* Makes room at once for as many keys as are expected. False when out of memory. */
+bool map_reserve(map *m, size_t count);
 /* Sets or replaces. `key` must outlive the map. False when out of memory. */
 bool map_set(map *m, const char *key, uint32_t value);
+/* Sets unless the key is there; *found is the value it has now. False when out of memory. */
+bool map_add(map *m, const char *key, uint32_t value, uint32_t *found);
 bool map_get(const map *m, const char *key, uint32_t *value);
 
 #endif
