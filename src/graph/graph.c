@@ -48,6 +48,15 @@ static bool make_room(arena *memory, void **items, uint32_t count, uint32_t *cap
 #define MAKE_ROOM(g, items, count, capacity)                                                                           \
     make_room(&(g)->memory, (void **)&(g)->items, (g)->count, &(g)->capacity, sizeof *(g)->items)
 
+ft_status graph_reserve(ft_graph *graph, size_t tensors, size_t ops, ft_error *error) {
+    if (graph->tensor_count > 0 || graph->op_count > 0) return FT_OK;
+    graph->tensor_capacity = (uint32_t)(tensors < FT_MAX_OPS ? tensors : FT_MAX_OPS);
+    graph->op_capacity = (uint32_t)(ops < FT_MAX_OPS ? ops : FT_MAX_OPS);
+    graph->tensors = ARENA_ARRAY(&graph->memory, ft_tensor, graph->tensor_capacity);
+    graph->ops = ARENA_ARRAY(&graph->memory, ft_op, graph->op_capacity);
+    return graph->tensors != NULL && graph->ops != NULL ? FT_OK : FT_NOMEM(error);
+}
+
 static ft_status check_shape(const ft_graph *graph, const ft_tensor *t, ft_error *error) {
     if (t->rank > FT_MAX_RANK || t->rank < -1)
         return ft_fail(error, FT_ERR_LIMIT, "tensor '%s' has %d dimensions; at most %d are supported", t->name, t->rank,

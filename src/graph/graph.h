@@ -55,6 +55,9 @@ struct ft_graph {
 /* The arena of the new graph is limited to FT_MAX_GRAPH_BYTES. Readers may take attributes and values from it. */
 ft_status graph_new(ft_format format, ft_layout layout, const char *name, ft_graph **graph, ft_error *error);
 
+/* Makes room at once for as many tensors and operators as the reader expects; more may come, and fewer. */
+ft_status graph_reserve(ft_graph *graph, size_t tensors, size_t ops, ft_error *error);
+
 /* Copies *spec and its name; spec->value must already live in the arena (graph_value_*), uses and producer are
  * computed later. Checks rank and dimensions against the limits. */
 ft_status graph_add_tensor(ft_graph *graph, const ft_tensor *spec, uint32_t *index, ft_error *error);
