@@ -80,8 +80,12 @@ void onnx_scope_open(onnx_scope *scope, onnx_scope *parent);
 ft_status onnx_scope_settle(onnx_builder *b, const onnx_frame *frame);
 void onnx_scope_close(onnx_scope *scope);
 
+/* Makes room at once for as many names as are expected. */
+ft_status onnx_scope_reserve(onnx_builder *b, onnx_scope *scope, size_t count);
 /* Remembers the types of names; where a name has one already, it stays. */
 ft_status onnx_scope_types(onnx_builder *b, onnx_scope *scope, Onnx__ValueInfoProto **infos, size_t count);
+/* The name with the frame's prefix, in the scope's memory; NULL when there is none left. */
+const char *onnx_full_name(const onnx_frame *frame, const char *name);
 bool onnx_scope_has(const onnx_scope *scope, const char *name);
 /* The name now stands for this tensor, or for nothing (FT_NONE). It must not stand for another yet. */
 ft_status onnx_scope_bind(onnx_builder *b, const onnx_frame *frame, const char *name, uint32_t tensor);

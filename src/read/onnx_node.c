@@ -127,7 +127,12 @@ static ft_status add_attr(onnx_builder *b, ft_attr *to, uint32_t *count, const c
 
 static ft_status add_attrs(onnx_builder *b, const onnx_frame *frame, const Onnx__NodeProto *node, ft_op *op) {
     if (node->n_attribute == 0) return FT_OK;
-    ft_attr *attrs = ARENA_ARRAY(&b->graph->memory, ft_attr, 2 * node->n_attribute);
+    size_t most = node->n_attribute;
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        const Onnx__AttributeProto *attr = onnx_resolve_attr(frame, node->attribute[i]);
+        most += attr != NULL && attr->t != NULL; /* which becomes two */
+    }
+    ft_attr *attrs = ARENA_ARRAY(&b->graph->memory, ft_attr, most);
     if (attrs == NULL) return FT_NOMEM(b->error);
     op->attrs = attrs;
     for (size_t i = 0; i < node->n_attribute; i++) {
@@ -196,7 +201,7 @@ static ft_status add_constant_node(onnx_builder *b, const onnx_frame *frame, con
     if (name[0] == '\0')
         return ft_fail(b->error, FT_ERR_DAMAGED, "damaged: Constant '%s' does not have one output",
                        onnx_node_name(node));
-    const char *full = arena_format(&frame->scope->memory, "%s%s", frame->prefix, name);
+    const char *full = onnx_full_name(frame, name);
     if (full == NULL) return FT_NOMEM(b->error);
     for (size_t i = 0; i < node->n_attribute; i++) {
         const Onnx__AttributeProto *value = onnx_resolve_attr(frame, node->attribute[i]);
@@ -221,12 +226,11 @@ static ft_status set_type(onnx_builder *b, const Onnx__NodeProto *node, ft_op *o
 }
 
 static ft_status add_op(onnx_builder *b, const onnx_frame *frame, const Onnx__NodeProto *node) {
-    ft_op op = {.name = onnx_node_name(node), .loop = frame->loop};
+    ft_op op = {.name = onnx_full_name(frame, onnx_node_name(node)), .loop = frame->loop};
     if (node->n_input > UINT32_MAX / 2 || node->n_output > UINT32_MAX / 2) return FT_NOMEM(b->error);
     op.input_count = (uint32_t)node->n_input;
     op.output_count = (uint32_t)node->n_output;
     FT_TRY(set_type(b, node, &op));
-    if (frame->prefix[0] != '\0') op.name = arena_format(&frame->scope->memory, "%s%s", frame->prefix, op.name);
     uint32_t few[32], *list = few;
     size_t count = node->n_input + node->n_output;
     if (count > sizeof few / sizeof few[0]) list = ARENA_ARRAY(&frame->scope->memory, uint32_t, count);
@@ -295,6 +299,8 @@ static ft_status add_inputs(onnx_builder *b, const onnx_frame *frame, const Onnx
 }
 
 ft_status onnx_add_graph(onnx_builder *b, const onnx_frame *frame, const Onnx__GraphProto *graph) {
+    size_t names = graph->n_initializer + graph->n_input + graph->n_node + graph->n_node / 8 + graph->n_output;
+    FT_TRY(onnx_scope_reserve(b, frame->scope, names));
     FT_TRY(onnx_scope_types(b, frame->scope, graph->value_info, graph->n_value_info));
     FT_TRY(onnx_scope_types(b, frame->scope, graph->output, graph->n_output));
     FT_TRY(add_initializers(b, frame, graph));

@@ -22,22 +22,28 @@ static onnx_name *find(const onnx_scope *scope, const char *text) {
     return map_get(&scope->index, text, &at) ? &scope->names[at] : NULL;
 }
 
+static bool resize(onnx_scope *scope, uint32_t capacity) {
+    onnx_name *moved = ARENA_ARRAY(&scope->memory, onnx_name, capacity);
+    if (moved == NULL) return false;
+    if (scope->count > 0) memcpy(moved, scope->names, scope->count * sizeof *moved);
+    scope->names = moved;
+    scope->capacity = capacity;
+    return true;
+}
+
+ft_status onnx_scope_reserve(onnx_builder *b, onnx_scope *scope, size_t count) {
+    if (count <= scope->capacity || count > UINT32_MAX / 2) return FT_OK;
+    bool has_room = map_reserve(&scope->index, count) && resize(scope, (uint32_t)count);
+    return has_room ? FT_OK : FT_NOMEM(b->error);
+}
+
 /* The name in this scope, new if need be; NULL when out of memory. */
 static onnx_name *find_or_add(onnx_scope *scope, const char *text) {
-    onnx_name *name = find(scope, text);
-    if (name != NULL) return name;
-    if (scope->count == scope->capacity) {
-        uint32_t larger = scope->capacity == 0 ? 32 : scope->capacity * 2;
-        onnx_name *moved = ARENA_ARRAY(&scope->memory, onnx_name, larger);
-        if (moved == NULL) return NULL;
-        if (scope->count > 0) memcpy(moved, scope->names, scope->count * sizeof *moved);
-        scope->names = moved;
-        scope->capacity = larger;
-    }
-    if (!map_set(&scope->index, text, scope->count)) return NULL;
-    name = &scope->names[scope->count++];
-    *name = (onnx_name){.text = text, .tensor = FT_NONE};
-    return name;
+    if (scope->count == scope->capacity && !resize(scope, scope->capacity == 0 ? 32 : scope->capacity * 2)) return NULL;
+    uint32_t at;
+    if (!map_add(&scope->index, text, scope->count, &at)) return NULL;
+    if (at == scope->count) scope->names[scope->count++] = (onnx_name){.text = text, .tensor = FT_NONE};
+    return &scope->names[at];
 }
 
 ft_status onnx_scope_types(onnx_builder *b, onnx_scope *scope, Onnx__ValueInfoProto **infos, size_t count) {
@@ -83,12 +89,14 @@ ft_status onnx_scope_bind(onnx_builder *b, const onnx_frame *frame, const char *
     return FT_OK;
 }
 
+const char *onnx_full_name(const onnx_frame *frame, const char *name) {
+    if (frame->prefix[0] == '\0') return name;
+    return arena_format(&frame->scope->memory, "%s%s", frame->prefix, name);
+}
+
 static ft_status add_tensor(onnx_builder *b, const onnx_frame *frame, const onnx_name *name, uint32_t *tensor) {
-    ft_tensor spec = {.name = name->text, .rank = -1};
-    if (frame->prefix[0] != '\0') {
-        spec.name = arena_format(&frame->scope->memory, "%s%s", frame->prefix, name->text);
-        if (spec.name == NULL) return FT_NOMEM(b->error);
-    }
+    ft_tensor spec = {.name = onnx_full_name(frame, name->text), .rank = -1};
+    if (spec.name == NULL) return FT_NOMEM(b->error);
     if (name->info != NULL) FT_TRY(onnx_set_type(b, &spec, name->info, false));
     return graph_add_tensor(b->graph, &spec, tensor, b->error);
 }

@@ -75,7 +75,7 @@ static ft_status add_edge(onnx_builder *b, const onnx_frame *frame, const char *
     if (attrs == NULL) return FT_NOMEM(b->error);
     FT_TRY(graph_attr_int(b->graph, &attrs[0], "axis", axis, b->error));
     FT_TRY(graph_attr_int(b->graph, &attrs[1], "loop", loop, b->error));
-    ft_op op = {.name = arena_format(&frame->scope->memory, "%s%s", frame->prefix, name),
+    ft_op op = {.name = onnx_full_name(frame, name),
                 .type = type,
                 .inputs = &from,
                 .outputs = &to,
