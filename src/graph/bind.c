@@ -18,8 +18,7 @@ ft_status ft_shape_binding_parse(const char *text, char *name, size_t size, ft_s
     if (equals == NULL || equals == text || (size_t)(equals - text) >= size)
         return ft_fail(error, FT_ERR_USAGE, "'%s' is not NAME=SIZES, like input=1x3x224x224 or sequence=128", text);
     ft_shape_binding s = {.name = name};
-    const char *at = equals + 1;
-    do {
+    for (const char *at = equals + 1;; at++) {
         char *end;
         errno = 0;
         long long dim = strtoll(at, &end, 10);
@@ -29,8 +28,10 @@ ft_status ft_shape_binding_parse(const char *text, char *name, size_t size, ft_s
             return ft_fail(error, FT_ERR_USAGE, "'%s' has more than %d dimensions", text, FT_MAX_RANK);
         s.dims[s.rank++] = dim;
         at = end;
-    } while ((*at == 'x' || *at == ',') && *++at != '\0');
-    if (*at != '\0') return ft_fail(error, FT_ERR_USAGE, "'%s': sizes are separated by 'x', like 1x3x224x224", text);
+        if (*at == '\0') break;
+        if (*at != 'x' && *at != ',')
+            return ft_fail(error, FT_ERR_USAGE, "'%s': sizes are separated by 'x', like 1x3x224x224", text);
+    }
     memcpy(name, text, (size_t)(equals - text));
     name[equals - text] = '\0';
     *shape = s;

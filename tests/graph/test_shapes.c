@@ -191,8 +191,7 @@ static void check_line(const char *line) {
     if (is_error && status == FT_OK) fail_msg("%s: accepted", line);
     if (!is_error && status != FT_OK) fail_msg("%s: %s", line, error.message);
     for (size_t i = 0; i < count && !is_error; i++) {
-        if (strcmp(words[i], "-") != 0)
-            check_output(line, bound, &bound->tensors[bound->ops[0].outputs[i]], words[i]);
+        if (strcmp(words[i], "-") != 0) check_output(line, bound, &bound->tensors[bound->ops[0].outputs[i]], words[i]);
     }
     ft_graph_free(bound);
     ft_graph_free(g);

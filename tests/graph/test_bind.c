@@ -1,0 +1,337 @@
+/* test_bind.c - binding: symbols, batches, shapes, loops, and whole models against the shapes their files declare. */
+#include <glob.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "graph/graph.h"
+
+static ft_graph *new_graph(void) {
+    ft_graph *g = NULL;
+    ft_error error;
+    assert_int_equal(graph_new(FT_FORMAT_ONNX, FT_NCHW, "g", &g, &error), FT_OK);
+    return g;
+}
+
+static uint32_t add(ft_graph *g, const char *name, ft_role role, int32_t rank, const int64_t *dims) {
+    ft_tensor t = {.name = name, .role = role, .dtype = FT_FLOAT32, .rank = rank};
+    for (int32_t i = 0; i < rank; i++) t.dims[i] = dims[i];
+    ft_error error;
+    uint32_t index;
+    assert_int_equal(graph_add_tensor(g, &t, &index, &error), FT_OK);
+    if (role == FT_INPUT) assert_int_equal(graph_add_input(g, index, &error), FT_OK);
+    return index;
+}
+
+#define ADD(g, name, role, ...)                                                                                        \
+    add((g), (name), (role), (int32_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]){__VA_ARGS__})
+
+static uint32_t add_ints(ft_graph *g, int64_t count, const int64_t *ints) {
+    int64_t *copy;
+    ft_value *value = graph_value_ints(g, count, &copy);
+    assert_non_null(value);
+    memcpy(copy, ints, (size_t)count * sizeof *ints);
+    ft_tensor t = {.name = "ints", .role = FT_CONSTANT, .dtype = FT_INT64, .rank = 1, .dims = {count}, .value = value};
+    ft_error error;
+    uint32_t index;
+    assert_int_equal(graph_add_tensor(g, &t, &index, &error), FT_OK);
+    return index;
+}
+
+/* Adds an operator of one or two inputs; returns its output, of unknown shape. */
+static uint32_t op(ft_graph *g, const char *type, uint32_t a, uint32_t b) {
+    uint32_t out = add(g, "", FT_ACTIVATION, -1, NULL), inputs[] = {a, b};
+    ft_op spec = {.name = type, .type = type, .inputs = inputs, .input_count = b == FT_NONE ? 1 : 2};
+    spec.outputs = &out;
+    spec.output_count = 1;
+    ft_error error;
+    assert_int_equal(graph_add_op(g, &spec, &error), FT_OK);
+    return out;
+}
+
+static void finish(ft_graph *g, uint32_t output) {
+    ft_error error;
+    assert_int_equal(graph_add_output(g, output, &error), FT_OK);
+    assert_int_equal(graph_finish(g, &error), FT_OK);
+}
+
+static int64_t symbol(ft_graph *g, const char *name) {
+    int64_t dim;
+    ft_error error;
+    assert_int_equal(graph_symbol(g, name, &dim, &error), FT_OK);
+    return dim;
+}
+
+static void check_shape(const ft_graph *g, uint32_t tensor, const char *wanted) {
+    char text[128];
+    assert_string_equal(shape_text(g, &g->tensors[tensor], text, sizeof text), wanted);
+}
+
+static void a_symbolic_batch_takes_any_value(void **state) {
+    (void)state;
+    ft_graph *g = new_graph(), *bound = NULL;
+    ft_error error;
+    uint32_t x = ADD(g, "x", FT_INPUT, symbol(g, "N"), 3, 8, 8), w = ADD(g, "w", FT_CONSTANT, 16, 3, 3, 3);
+    uint32_t y = op(g, "Conv", x, w);
+    finish(g, y);
+    assert_int_equal(ft_graph_bind(g, &(ft_binding){.batch = 8}, &bound, &error), FT_OK);
+    check_shape(bound, y, "8x16x6x6");
+    assert_false(ft_graph_is_scaled(bound));
+    ft_graph_free(bound);
+    assert_int_equal(ft_graph_bind(g, NULL, &bound, &error), FT_OK);
+    check_shape(bound, y, "1x16x6x6");
+    assert_int_equal(ft_graph_batch(bound), 1);
+    ft_graph_free(bound);
+    ft_graph_free(g);
+}
+
+static void other_symbols_must_be_given(void **state) {
+    (void)state;
+    ft_graph *g = new_graph(), *bound = NULL;
+    ft_error error;
+    uint32_t x = ADD(g, "ids", FT_INPUT, symbol(g, "N"), symbol(g, "sequence"), 64), y = op(g, "Relu", x, FT_NONE);
+    finish(g, y);
+    assert_int_equal(ft_graph_bind(g, NULL, &bound, &error), FT_ERR_UNBOUND);
+    assert_non_null(strstr(error.message, "'sequence'"));
+    assert_non_null(strstr(error.message, "'ids'"));
+
+    ft_shape_binding by_symbol = {.name = "sequence", .rank = 1, .dims = {128}};
+    ft_binding binding = {.batch = 4, .shapes = &by_symbol, .shape_count = 1};
+    assert_int_equal(ft_graph_bind(g, &binding, &bound, &error), FT_OK);
+    check_shape(bound, y, "4x128x64");
+    ft_graph_free(bound);
+
+    ft_shape_binding by_input = {.name = "ids", .rank = 3, .dims = {2, 9, 64}};
+    binding = (ft_binding){.shapes = &by_input, .shape_count = 1};
+    assert_int_equal(ft_graph_bind(g, &binding, &bound, &error), FT_OK);
+    check_shape(bound, y, "2x9x64");
+    ft_graph_free(bound);
+    ft_graph_free(g);
+}
+
+static void wrong_bindings_are_refused(void **state) {
+    (void)state;
+    ft_graph *g = new_graph(), *bound = NULL;
+    ft_error error;
+    int64_t n = symbol(g, "N");
+    uint32_t a = ADD(g, "a", FT_INPUT, n, 4), b = ADD(g, "b", FT_INPUT, n, 4);
+    finish(g, op(g, "Add", a, b));
+    ft_shape_binding shapes[] = {{.name = "a", .rank = 2, .dims = {2, 4}}, {.name = "b", .rank = 2, .dims = {3, 4}}};
+    ft_binding binding = {.shapes = shapes, .shape_count = 2};
+    assert_int_equal(ft_graph_bind(g, &binding, &bound, &error), FT_ERR_USAGE); /* N is 2 and 3 */
+    shapes[0] = (ft_shape_binding){.name = "nobody", .rank = 2, .dims = {2, 4}};
+    binding.shape_count = 1;
+    assert_int_equal(ft_graph_bind(g, &binding, &bound, &error), FT_ERR_USAGE);
+    assert_non_null(strstr(error.message, "'nobody'"));
+    shapes[0] = (ft_shape_binding){.name = "a", .rank = 3, .dims = {2, 4, 4}};
+    assert_int_equal(ft_graph_bind(g, &binding, &bound, &error), FT_ERR_USAGE);
+    assert_int_equal(ft_graph_bind(g, &(ft_binding){.batch = -1}, &bound, &error), FT_ERR_USAGE);
+    ft_graph_free(g);
+}
+
+/* x 1x197x768 -> Reshape to the constant 1x197x12x64: the batch is baked in. */
+static void a_fixed_batch_is_scaled(void **state) {
+    (void)state;
+    ft_graph *g = new_graph(), *bound = NULL;
+    ft_error error;
+    uint32_t x = ADD(g, "x", FT_INPUT, 1, 197, 768), w = ADD(g, "w", FT_CONSTANT, 768);
+    uint32_t shape = add_ints(g, 4, (int64_t[]){1, 197, 12, 64});
+    uint32_t sum = op(g, "Add", x, w), heads = op(g, "Reshape", sum, shape);
+    finish(g, heads);
+    assert_int_equal(ft_graph_bind(g, &(ft_binding){.batch = 8}, &bound, &error), FT_OK);
+    assert_true(ft_graph_is_scaled(bound));
+    assert_int_equal(ft_graph_batch(bound), 8);
+    assert_int_equal(ft_graph_exported_batch(bound), 1);
+    check_shape(bound, heads, "1x197x12x64");
+    assert_int_equal(ft_tensor_elems(bound, &bound->tensors[heads]), 8 * 197 * 768);
+    assert_int_equal(ft_tensor_bytes(bound, &bound->tensors[x]), 4 * 8 * 197 * 768);
+    assert_int_equal(ft_tensor_elems(bound, &bound->tensors[w]), 768);
+    ft_graph_free(bound);
+    ft_graph_free(g);
+}
+
+/* The same with an input that claims any batch: the constant wins, and the graph is scaled. */
+static void a_batch_that_only_claims_to_be_symbolic_is_scaled(void **state) {
+    (void)state;
+    ft_graph *g = new_graph(), *bound = NULL;
+    ft_error error;
+    uint32_t x = ADD(g, "x", FT_INPUT, symbol(g, "N"), 6), shape = add_ints(g, 3, (int64_t[]){1, 2, 3});
+    uint32_t y = op(g, "Reshape", x, shape);
+    finish(g, y);
+    assert_int_equal(ft_graph_bind(g, &(ft_binding){.batch = 5}, &bound, &error), FT_OK);
+    assert_true(ft_graph_is_scaled(bound));
+    assert_int_equal(ft_tensor_elems(bound, &bound->tensors[y]), 30);
+    ft_graph_free(bound);
+    ft_graph_free(g);
+}
+
+/* What depends on constants alone does not grow with the batch, and costs nothing at run time. */
+static void constants_do_not_grow(void **state) {
+    (void)state;
+    ft_graph *g = new_graph(), *bound = NULL;
+    ft_error error;
+    uint32_t x = ADD(g, "x", FT_INPUT, 2, 8), table = ADD(g, "table", FT_CONSTANT, 8, 8);
+    uint32_t turned = op(g, "Transpose", table, FT_NONE), y = op(g, "MatMul", x, turned);
+    uint32_t noise = op(g, "RandomNormalLike", table, FT_NONE), z = op(g, "MatMul", y, noise);
+    finish(g, z);
+    assert_int_equal(ft_graph_bind(g, &(ft_binding){.batch = 3}, &bound, &error), FT_OK);
+    assert_true(bound->ops[bound->tensors[turned].producer].is_folded);
+    assert_false(bound->ops[bound->tensors[noise].producer].is_folded);
+    assert_false(bound->tensors[turned].is_batched);
+    assert_true(bound->tensors[y].is_batched);
+    assert_int_equal(ft_tensor_elems(bound, &bound->tensors[turned]), 64);
+    assert_int_equal(ft_tensor_elems(bound, &bound->tensors[y]), 24); /* 16 elements at batch 2, so 24 at 3 */
+    ft_graph_free(bound);
+    ft_graph_free(g);
+}
+
+/* Shape -> Gather -> Concat -> Reshape, as exporters write x.view(x.size(0), -1). */
+static void computed_shapes_are_folded(void **state) {
+    (void)state;
+    ft_graph *g = new_graph(), *bound = NULL;
+    ft_error error;
+    uint32_t x = ADD(g, "x", FT_INPUT, symbol(g, "N"), 4, 5), rest = add_ints(g, 1, (int64_t[]){-1});
+    uint32_t size = op(g, "Shape", x, FT_NONE), first = op(g, "Gather", size, add_ints(g, 1, (int64_t[]){0}));
+    uint32_t target = op(g, "Concat", first, rest), y = op(g, "Reshape", x, target);
+    finish(g, y);
+    assert_int_equal(ft_graph_bind(g, &(ft_binding){.batch = 7}, &bound, &error), FT_OK);
+    check_shape(bound, y, "7x20");
+    assert_true(bound->ops[bound->tensors[target].producer].is_folded);
+    assert_false(bound->ops[bound->tensors[y].producer].is_folded);
+    ft_graph_free(bound);
+    ft_graph_free(g);
+}
+
+/* What a file declares holds where no rule can tell, until an input gets another shape. */
+static void declared_shapes_are_a_fallback(void **state) {
+    (void)state;
+    ft_graph *g = new_graph(), *bound = NULL;
+    ft_error error;
+    uint32_t x = ADD(g, "x", FT_INPUT, 1, 8), y = op(g, "NobodyKnowsMe", x, FT_NONE);
+    g->tensors[y].rank = 2;
+    g->tensors[y].dims[0] = 1;
+    g->tensors[y].dims[1] = 99;
+    finish(g, y);
+    assert_int_equal(ft_graph_bind(g, NULL, &bound, &error), FT_OK);
+    check_shape(bound, y, "1x99");
+    ft_graph_free(bound);
+    ft_shape_binding wider = {.name = "x", .rank = 2, .dims = {1, 16}};
+    assert_int_equal(ft_graph_bind(g, &(ft_binding){.shapes = &wider, .shape_count = 1}, &bound, &error), FT_OK);
+    check_shape(bound, y, "?");
+    ft_graph_free(bound);
+    ft_graph_free(g);
+}
+
+/* A loop of 5 trips inside a walk over 7 rows. */
+static void loops_multiply(void **state) {
+    (void)state;
+    ft_graph *g = new_graph(), *bound = NULL;
+    ft_error error;
+    uint32_t x = ADD(g, "x", FT_INPUT, 7, 4), trips = add_ints(g, 1, (int64_t[]){5}), outer, inner;
+    graph_loop walk = {.trip_tensor = FT_NONE, .scan_tensor = x, .scan_axis = 0};
+    assert_int_equal(graph_add_loop(g, &walk, &outer, &error), FT_OK);
+    graph_loop again = {.parent = outer, .trip_tensor = trips, .scan_tensor = FT_NONE};
+    assert_int_equal(graph_add_loop(g, &again, &inner, &error), FT_OK);
+    uint32_t y = op(g, "Relu", x, FT_NONE), z = op(g, "Relu", y, FT_NONE);
+    g->ops[0].loop = outer;
+    g->ops[1].loop = inner;
+    finish(g, z);
+    assert_int_equal(ft_graph_bind(g, NULL, &bound, &error), FT_OK);
+    assert_int_equal(bound->ops[0].repeats, 7);
+    assert_int_equal(bound->ops[1].repeats, 35);
+    ft_graph_free(bound);
+    ft_graph_free(g);
+}
+
+static void shapes_on_the_command_line(void **state) {
+    (void)state;
+    ft_shape_binding shape;
+    ft_error error;
+    char name[16];
+    assert_int_equal(ft_shape_binding_parse("input=1x3x224x224", name, sizeof name, &shape, &error), FT_OK);
+    assert_string_equal(shape.name, "input");
+    assert_int_equal(shape.rank, 4);
+    assert_int_equal(shape.dims[3], 224);
+    assert_int_equal(ft_shape_binding_parse("a=b=7", name, sizeof name, &shape, &error), FT_OK);
+    assert_string_equal(shape.name, "a=b");
+    const char *bad[] = {"",
+                         "x",
+                         "=1x2",
+                         "x=",
+                         "x=1x",
+                         "x=axb",
+                         "x=1x-2",
+                         "x=1 x2",
+                         "x=1x2y",
+                         "x=99999999999999",
+                         "x=1x2x3x4x5x6x7x8x9",
+                         "a_name_longer_than_it_may_be=1"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(ft_shape_binding_parse(bad[i], name, sizeof name, &shape, &error), FT_ERR_USAGE);
+}
+
+/* Forgets what the file declares of activations, binds, and counts the shapes and types that come out otherwise. */
+static uint64_t count_differences(const char *path, uint64_t *checked) {
+    ft_graph *g = NULL, *bound = NULL;
+    ft_error error;
+    if (ft_graph_read(path, &g, &error) != FT_OK) fail_msg("%s", error.message);
+    ft_tensor *declared = malloc(g->tensor_count * sizeof *declared);
+    assert_non_null(declared);
+    memcpy(declared, g->tensors, g->tensor_count * sizeof *declared);
+    for (uint32_t i = 0; i < g->tensor_count; i++) {
+        if (g->tensors[i].role != FT_ACTIVATION) continue;
+        g->tensors[i].rank = -1;
+        g->tensors[i].dtype = FT_DTYPE_UNKNOWN;
+    }
+    if (ft_graph_bind(g, NULL, &bound, &error) != FT_OK) fail_msg("%s: %s", path, error.message);
+    uint64_t differences = 0;
+    for (uint32_t i = 0; i < g->tensor_count; i++) {
+        const ft_tensor *d = &declared[i], *t = &bound->tensors[i];
+        if (d->role != FT_ACTIVATION || d->rank < 0) continue;
+        *checked += 1;
+        if (d->rank != t->rank || d->dtype != t->dtype ||
+            memcmp(d->dims, t->dims, (size_t)d->rank * sizeof d->dims[0]) != 0)
+            differences++;
+    }
+    free(declared);
+    ft_graph_free(bound);
+    ft_graph_free(g);
+    return differences;
+}
+
+static void files_without_value_info_work(void **state) {
+    (void)state;
+    glob_t files;
+    if (glob("../shared/data/timm/graphs/*.onnx.gz", 0, NULL, &files) != 0) {
+        print_message("no ../shared/data/timm: not compared with real models\n");
+        skip();
+    }
+    uint64_t checked = 0, differences = 0;
+    for (size_t i = 0; i < files.gl_pathc; i += 10) differences += count_differences(files.gl_pathv[i], &checked);
+    globfree(&files);
+    assert_int_equal(differences, 0);
+    assert_true(checked > 10000);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_symbolic_batch_takes_any_value),
+        cmocka_unit_test(other_symbols_must_be_given),
+        cmocka_unit_test(wrong_bindings_are_refused),
+        cmocka_unit_test(a_fixed_batch_is_scaled),
+        cmocka_unit_test(a_batch_that_only_claims_to_be_symbolic_is_scaled),
+        cmocka_unit_test(constants_do_not_grow),
+        cmocka_unit_test(computed_shapes_are_folded),
+        cmocka_unit_test(declared_shapes_are_a_fallback),
+        cmocka_unit_test(loops_multiply),
+        cmocka_unit_test(shapes_on_the_command_line),
+        cmocka_unit_test(files_without_value_info_work),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
