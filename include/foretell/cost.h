@@ -84,20 +84,23 @@ FT_API double ft_work_intensity(const ft_work *work);
 
 typedef enum ft_phase { FT_PHASE_FORWARD, FT_PHASE_BACKWARD, FT_PHASE_OPTIMIZER } ft_phase;
 
+/* The highest point of the timeline. weight + gradient + optimizer + activation + workspace bytes = peak_bytes. */
 typedef struct ft_memory {
-    uint64_t weight_bytes;
-    uint64_t gradient_bytes;
-    uint64_t optimizer_bytes;  /* moments and master weights */
-    uint64_t activation_bytes; /* alive at the peak */
-    uint64_t workspace_bytes;  /* alive at the peak */
-    uint64_t saved_bytes;      /* kept for backward, at the end of forward; 0 for inference */
-    uint64_t input_bytes;      /* part of activation_bytes */
-    uint64_t peak_bytes;       /* the highest point of the timeline; its parts add up to it */
-    uint32_t peak_op;          /* operator at which it occurs, FT_NONE for an empty graph */
+    uint64_t weight_bytes;              /* parameters and buffers */
+    uint64_t gradient_bytes;            /* gradients of parameters that exist at the peak */
+    uint64_t optimizer_bytes;           /* moments and master weights */
+    uint64_t activation_bytes;          /* alive at the peak, with the two parts below */
+    uint64_t activation_gradient_bytes; /* part of activation_bytes: gradients on their way through the graph */
+    uint64_t input_bytes;               /* part of activation_bytes: the caller holds the inputs all the time */
+    uint64_t workspace_bytes;           /* alive at the peak */
+    uint64_t saved_bytes;               /* kept for backward when forward ends, without inputs; 0 for inference */
+    uint64_t peak_bytes;
+    uint32_t peak_op; /* operator at which it occurs; FT_NONE for an empty graph and in the optimiser step */
     ft_phase peak_phase;
 } ft_memory;
 
-/* One step of the timeline, for those who want the curve: called in order of time. */
+/* One step of the timeline, for those who want the curve: called in order of time with the most that was alive during
+ * the step. The optimiser step comes last, with FT_NONE for its operator. */
 typedef void ft_memory_observer(void *user, ft_phase phase, uint32_t op, uint64_t live_bytes);
 
 FT_API ft_status ft_memory_plan(const ft_graph *bound, const ft_cost_options *options, ft_memory *memory,

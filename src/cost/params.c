@@ -8,6 +8,7 @@
  *     biases, scales of norms, embeddings, tokens; 32-bit integers only as operands of products (biases);
  *   - one element that an elementwise operator reads is a constant of a formula, not a parameter;
  *   - running statistics and initial states of recurrent layers are buffers;
+ *   - what a convolution slides over is a buffer: a stored table of positions;
  *   - a table added to attention scores right before their softmax is a buffer: a mask, or a position bias that the
  *     exporter has expanded from far fewer parameters;
  *   - PyTorch's exporter names what code computes after the path of the operator ("/blocks/0/Constant_output_0") and
@@ -75,54 +76,58 @@ static uint8_t use_of_input(const ft_graph *graph, const ft_op *op, uint32_t i, 
     if (input_is_steering(def, i)) return 0;
     if ((def->flags & OP_STATS) != 0 && i >= 3) return USE_BUFFER;
     if (def->cost == COST_RECURRENT && graph->format != FT_FORMAT_TFLITE && (i == 5 || i == 6)) return USE_BUFFER;
-    if (is_score) return USE_BUFFER;
+    /* What a convolution slides over is data, even when it is a stored table of positions. */
+    if (is_score || (def->op_class == FT_CLASS_CONV && i == def->x)) return USE_BUFFER;
     return is_weighted(def) ? USE_WEIGHT : USE_OPERAND;
 }
 
 static void mark_static(const ft_graph *graph, uint8_t *marks) {
-    for (uint32_t t = 0; t < graph->tensor_count; t++)
-        if (graph->tensors[t].role == FT_CONSTANT) marks[t] = MARK_STATIC;
-    for (uint32_t k = 0; k < graph->op_count; k++) {
-        const ft_op *op = &graph->ops[k];
-        bool is_static = op->is_folded;
-        if (!is_static && (op->def->flags & OP_NO_GRADIENT) == 0) {
-            is_static = op->input_count > 0 && ft_opdef_is_known(op->def);
-            for (uint32_t i = 0; i < op->input_count; i++)
-                if (op->inputs[i] != FT_NONE && (marks[op->inputs[i]] & MARK_STATIC) == 0) is_static = false;
-        }
-        for (uint32_t i = 0; is_static && i < op->output_count; i++)
-            if (op->outputs[i] != FT_NONE) marks[op->outputs[i]] |= MARK_STATIC;
+    for (uint32_t t = 0; t < graph->tensor_count; t++) {
+        const ft_tensor *tensor = &graph->tensors[t];
+        bool is_made_before = tensor->producer != FT_NONE && graph->ops[tensor->producer].is_folded;
+        if (tensor->role == FT_CONSTANT || is_made_before) marks[t] = MARK_STATIC;
     }
 }
 
-static bool makes_static(const ft_op *op, const uint8_t *marks) {
-    for (uint32_t i = 0; i < op->output_count; i++)
-        if (op->outputs[i] != FT_NONE) return (marks[op->outputs[i]] & MARK_STATIC) != 0;
-    return false;
+/* What the readers of one tensor have said so far. */
+typedef struct reading {
+    uint8_t uses;
+    uint32_t first, last;
+} reading;
+
+static void add_reading(param_marks *m, uint8_t *uses, uint32_t tensor, const reading *r) {
+    uses[tensor] |= r->uses;
+    if (r->first == FT_NONE) return;
+    if (m->home[tensor] == FT_NONE || r->first < m->home[tensor]) m->home[tensor] = r->first;
+    if (m->last[tensor] == FT_NONE || r->last > m->last[tensor]) m->last[tensor] = r->last;
 }
 
-/* Walks backwards: uses and homes of the outputs are complete when their producer's turn comes. */
-static void collect_uses(const ft_graph *graph, const uint8_t *marks, uint8_t *uses, uint32_t *home) {
+/* An operator that only prepares stored data hands on what the readers of its outputs said. */
+static reading handed_on(const ft_graph *graph, const ft_op *op, const param_marks *m, const uint8_t *uses) {
+    reading all = {0, FT_NONE, FT_NONE};
+    for (uint32_t i = 0; i < op->output_count; i++) {
+        uint32_t out = op->outputs[i];
+        if (out == FT_NONE) continue;
+        all.uses |= graph->tensors[out].is_output ? uses[out] | USE_OPERAND : uses[out];
+        if (m->home[out] < all.first) all.first = m->home[out];
+        if (m->last[out] != FT_NONE && (all.last == FT_NONE || m->last[out] > all.last)) all.last = m->last[out];
+    }
+    return all;
+}
+
+/* Walks backwards: what is said of an operator's outputs is complete when its turn comes. */
+static void collect_uses(const ft_graph *graph, param_marks *m, uint8_t *uses) {
     for (uint32_t k = graph->op_count; k-- > 0;) {
         const ft_op *op = &graph->ops[k];
-        bool hands_on = makes_static(op, marks);
-        uint8_t handed = 0;
-        uint32_t handed_home = FT_NONE;
-        for (uint32_t i = 0; hands_on && i < op->output_count; i++) {
-            uint32_t out = op->outputs[i];
-            if (out == FT_NONE) continue;
-            handed |= graph->tensors[out].is_output ? uses[out] | USE_OPERAND : uses[out];
-            if (home[out] < handed_home) handed_home = home[out];
-        }
+        reading handed = op->is_folded ? handed_on(graph, op, m, uses) : (reading){0, k, k};
         for (uint32_t i = 0; i < op->input_count; i++) {
             uint32_t in = op->inputs[i];
             if (in == FT_NONE) continue;
-            uint32_t reader = hands_on ? handed_home : k;
-            if (reader < home[in]) home[in] = reader;
-            if ((marks[in] & MARK_STATIC) == 0) continue;
-            bool is_score = !hands_on && is_score_table(graph, op, &graph->tensors[in]);
+            bool is_score = !op->is_folded && is_score_table(graph, op, &graph->tensors[in]);
+            reading r = handed;
             uint8_t use = use_of_input(graph, op, i, is_score);
-            uses[in] |= hands_on && use != 0 && use != USE_BUFFER ? handed : use;
+            if (!op->is_folded || use == 0 || use == USE_BUFFER) r.uses = use;
+            add_reading(m, uses, in, &r);
         }
     }
 }
@@ -168,10 +173,11 @@ bool params_mark(const ft_graph *graph, arena *memory, param_marks *m) {
     uint8_t *uses = ARENA_ARRAY(memory, uint8_t, count);
     m->marks = ARENA_ARRAY(memory, uint8_t, count);
     m->home = ARENA_ARRAY(memory, uint32_t, count);
-    if (uses == NULL || m->marks == NULL || m->home == NULL) return false;
-    memset(m->home, 0xff, count * sizeof *m->home); /* FT_NONE */
+    m->last = ARENA_ARRAY(memory, uint32_t, count);
+    if (uses == NULL || m->marks == NULL || m->home == NULL || m->last == NULL) return false;
+    for (uint32_t t = 0; t < count; t++) m->home[t] = m->last[t] = FT_NONE;
     mark_static(graph, m->marks);
-    collect_uses(graph, m->marks, uses, m->home);
+    collect_uses(graph, m, uses);
     for (uint32_t t = 0; t < graph->tensor_count; t++) m->marks[t] |= verdict(graph, &graph->tensors[t], uses[t]);
     mark_gradients(graph, m);
     return true;

@@ -18,6 +18,7 @@ enum {
 typedef struct param_marks {
     uint8_t *marks; /* per tensor */
     uint32_t *home; /* per tensor: the first operator with work of its own that reads it, or FT_NONE */
+    uint32_t *last; /* per tensor: the last one */
 } param_marks;
 
 /* False when out of memory. */

@@ -1,0 +1,190 @@
+/* lifetime.c - which tensors share memory and how long it lives.
+ *
+ * Three passes, each linear: storages (views join what they look at), last uses, and what backward needs. Inside a
+ * loop, whatever comes from outside is needed again in the next round, so it lives until the loop ends. */
+#include "cost/lifetime.h"
+
+#include <string.h>
+
+/* --- Storages ------------------------------------------------------------------------------------------------ */
+
+static bool is_view(const ft_op *op, const ft_cost_options *options) {
+    bool is_awake = (op->def->flags & OP_TRAIN_ONLY) != 0 && options->mode == FT_TRAIN;
+    return (op->def->flags & (OP_VIEW | OP_TRAIN_ONLY)) != 0 && !is_awake && op->input_count > 0;
+}
+
+static void find_storages(const ft_graph *graph, const ft_cost_options *options, lifetimes *l) {
+    for (uint32_t t = 0; t < graph->tensor_count; t++) {
+        const ft_tensor *tensor = &graph->tensors[t];
+        bool is_ours = tensor->role != FT_CONSTANT && tensor->producer == FT_NONE && tensor->use_count > 0;
+        l->storage[t] = is_ours || tensor->role == FT_INPUT ? t : FT_NONE; /* the rest is made below */
+        l->first_saver[t] = FT_NONE;
+        l->last_use[t] = LIFETIME_WHOLE;
+        l->bytes[t] = l->storage[t] == t ? size_of_tensor(graph, tensor, options) : 0;
+    }
+    for (uint32_t k = 0; k < graph->op_count; k++) {
+        const ft_op *op = &graph->ops[k];
+        for (uint32_t i = 0; !op->is_folded && i < op->output_count; i++) {
+            uint32_t out = op->outputs[i];
+            if (out == FT_NONE) continue;
+            if (i == 0 && is_view(op, options) && op->inputs[0] != FT_NONE) {
+                l->storage[out] = l->storage[op->inputs[0]];
+                continue;
+            }
+            l->storage[out] = out;
+            l->bytes[out] = size_of_tensor(graph, &graph->tensors[out], options);
+            l->last_use[out] = k;
+        }
+    }
+}
+
+/* --- Last uses ----------------------------------------------------------------------------------------------- */
+
+typedef struct loop_ends {
+    uint32_t *end;   /* per loop: its last operator that runs, with the loops inside it */
+    uint32_t *depth; /* per loop */
+} loop_ends;
+
+static bool find_loop_ends(const ft_graph *graph, arena *memory, loop_ends *ends) {
+    ends->end = ARENA_ARRAY(memory, uint32_t, (size_t)graph->loop_count + 1);
+    ends->depth = ARENA_ARRAY(memory, uint32_t, (size_t)graph->loop_count + 1);
+    if (ends->end == NULL || ends->depth == NULL) return false;
+    for (uint32_t i = 1; i < graph->loop_count; i++) ends->depth[i] = ends->depth[graph->loops[i].parent] + 1;
+    for (uint32_t k = 0; k < graph->op_count; k++)
+        if (!graph->ops[k].is_folded) ends->end[graph->ops[k].loop] = k;
+    for (uint32_t i = graph->loop_count; i-- > 1;) {
+        uint32_t parent = graph->loops[i].parent;
+        if (ends->end[i] > ends->end[parent]) ends->end[parent] = ends->end[i];
+    }
+    return true;
+}
+
+/* When a reader inside loops is done with what was made in loop `from`: leaves every loop that `from` is not in. */
+static uint32_t end_of_use(const ft_graph *graph, const loop_ends *ends, uint32_t reader, uint32_t from) {
+    uint32_t at = graph->ops[reader].loop, end = reader;
+    while (at != from) {
+        if (ends->depth[at] >= ends->depth[from]) {
+            if (ends->end[at] > end) end = ends->end[at];
+            at = graph->loops[at].parent;
+        } else {
+            from = graph->loops[from].parent;
+        }
+    }
+    return end;
+}
+
+static bool find_last_uses(const ft_graph *graph, arena *memory, lifetimes *l) {
+    loop_ends ends;
+    if (!find_loop_ends(graph, memory, &ends)) return false;
+    for (uint32_t k = 0; k < graph->op_count; k++) {
+        const ft_op *op = &graph->ops[k];
+        for (uint32_t i = 0; !op->is_folded && i < op->input_count; i++) {
+            uint32_t s = op->inputs[i] == FT_NONE ? FT_NONE : l->storage[op->inputs[i]];
+            if (s == FT_NONE || l->last_use[s] == LIFETIME_WHOLE) continue;
+            uint32_t maker = graph->tensors[s].producer;
+            uint32_t end = end_of_use(graph, &ends, k, graph->ops[maker].loop);
+            if (end > l->last_use[s]) l->last_use[s] = end;
+        }
+    }
+    for (uint32_t i = 0; i < graph->outputs.count; i++) {
+        uint32_t s = l->storage[graph->outputs.items[i]];
+        if (s != FT_NONE) l->last_use[s] = LIFETIME_WHOLE;
+    }
+    return true;
+}
+
+/* --- What backward needs ------------------------------------------------------------------------------------- */
+
+/* The gradient of one operand of a product is made from the others alone. */
+static bool is_product(const ft_op *op) {
+    switch (op->def->cost) {
+    case COST_CONV:
+    case COST_CONV_TRANSPOSE:
+    case COST_MATMUL:
+    case COST_EINSUM:
+        return true;
+    default:
+        return strcmp(op->def->name, "Mul") == 0 || strcmp(op->def->name, "Div") == 0;
+    }
+}
+
+static bool wants_gradient(const param_marks *params, const ft_op *op, uint32_t i) {
+    return !input_is_steering(op->def, i) && tensor_has(params, op->inputs[i], MARK_GRADIENT);
+}
+
+static void save(lifetimes *l, uint32_t tensor, uint32_t op) {
+    uint32_t s = tensor == FT_NONE ? FT_NONE : l->storage[tensor];
+    if (s != FT_NONE && op < l->first_saver[s]) l->first_saver[s] = op;
+}
+
+static void save_inputs(const param_marks *params, const ft_op *op, uint32_t k, lifetimes *l) {
+    uint32_t wanted = 0;
+    for (uint32_t i = 0; i < op->input_count; i++) wanted += wants_gradient(params, op, i);
+    for (uint32_t i = 0; i < op->input_count; i++) {
+        if (input_is_steering(op->def, i)) continue;
+        bool is_needed = !is_product(op) || wanted > (uint32_t)wants_gradient(params, op, i);
+        if (is_needed) save(l, op->inputs[i], k);
+    }
+}
+
+static void find_saved(const ft_graph *graph, const param_marks *params, lifetimes *l) {
+    for (uint32_t k = 0; k < graph->op_count; k++) {
+        const ft_op *op = &graph->ops[k];
+        uint32_t flags = op->def->flags;
+        if (op->is_folded || !params_op_has_gradient(params, op) || op->output_count == 0) continue;
+        const ft_tensor *out = op_output(graph, op, 0);
+        uint64_t elems = out == NULL ? 0 : ft_tensor_elems(graph, out);
+        if ((flags & OP_SAVES_INPUTS) != 0) save_inputs(params, op, k, l);
+        if ((flags & OP_SAVES_OUTPUT) != 0) save(l, op->outputs[0], k);
+        if ((flags & OP_SAVES_MASK) != 0) l->kept_bytes[k] = elems;
+        if ((flags & OP_SAVES_INDEX) != 0) l->kept_bytes[k] = num_add_sat(l->kept_bytes[k], num_mul_sat(elems, 8));
+    }
+}
+
+/* --- All of it ----------------------------------------------------------------------------------------------- */
+
+static void list_deaths(const ft_graph *graph, lifetimes *l) {
+    for (uint32_t k = 0; k < graph->op_count; k++) l->dies_forward[k] = l->dies_backward[k] = FT_NONE;
+    for (uint32_t t = 0; t < graph->tensor_count; t++) {
+        if (l->storage[t] != t || l->last_use[t] == LIFETIME_WHOLE) continue;
+        bool is_saved = l->first_saver[t] != FT_NONE;
+        uint32_t *head = is_saved ? &l->dies_backward[l->first_saver[t]] : &l->dies_forward[l->last_use[t]];
+        l->next_dead[t] = *head;
+        *head = t;
+    }
+}
+
+bool lifetimes_find(const ft_graph *graph, const ft_cost_options *options, const param_marks *params, arena *memory,
+                    lifetimes *l) {
+    size_t tensors = (size_t)graph->tensor_count + 1, ops = (size_t)graph->op_count + 1;
+    l->storage = ARENA_ARRAY(memory, uint32_t, tensors);
+    l->bytes = ARENA_ARRAY(memory, uint64_t, tensors);
+    l->last_use = ARENA_ARRAY(memory, uint32_t, tensors);
+    l->first_saver = ARENA_ARRAY(memory, uint32_t, tensors);
+    l->next_dead = ARENA_ARRAY(memory, uint32_t, tensors);
+    l->dies_forward = ARENA_ARRAY(memory, uint32_t, ops);
+    l->dies_backward = ARENA_ARRAY(memory, uint32_t, ops);
+    l->kept_bytes = ARENA_ARRAY(memory, uint64_t, ops);
+    if (l->storage == NULL || l->bytes == NULL || l->last_use == NULL || l->first_saver == NULL ||
+        l->next_dead == NULL || l->dies_forward == NULL || l->dies_backward == NULL || l->kept_bytes == NULL)
+        return false;
+    find_storages(graph, options, l);
+    if (!find_last_uses(graph, memory, l)) return false;
+    if (options->mode == FT_TRAIN) find_saved(graph, params, l);
+    list_deaths(graph, l);
+    return true;
+}
+
+uint32_t lifetimes_inplace(const ft_graph *graph, const ft_cost_options *options, const lifetimes *l, uint32_t k) {
+    const ft_op *op = &graph->ops[k];
+    if (!options->has_inplace || (op->def->flags & OP_INPLACE) == 0 || op->output_count == 0) return FT_NONE;
+    uint32_t out = op->outputs[0];
+    if (out == FT_NONE || l->storage[out] != out) return FT_NONE;
+    for (uint32_t i = 0; i < op->input_count; i++) {
+        if (op->inputs[i] == FT_NONE || input_is_steering(op->def, i)) continue;
+        uint32_t s = l->storage[op->inputs[i]];
+        if (s != FT_NONE && l->last_use[s] == k && l->first_saver[s] == FT_NONE && l->bytes[s] == l->bytes[out])
+            return s;
+    }
+    return FT_NONE;
+}

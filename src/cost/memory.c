@@ -1,0 +1,258 @@
+/* memory.c - memory over time: forward, backward, optimiser step, and the highest point of it all.
+ *
+ * The timeline is walked once per pass; what is alive goes up when an operator makes its outputs and down after the
+ * last reader, so nothing is ever summed over layers. Weights and optimiser state are there all the time, inputs and
+ * outputs belong to the caller. In backward, the gradient of a storage appears with the last reader and goes with the
+ * producer; an addition hands its gradient on without a copy; a second gradient for the same storage is made beside
+ * the first and then added to it. Gradients of parameters appear with their last reader and stay. */
+#include "cost/lifetime.h"
+#include "cost/macs.h"
+#include "cost/work.h"
+#include "foretell/cost.h"
+#include "graph/product.h"
+
+typedef struct timeline {
+    const ft_graph *graph;
+    const ft_cost_options *options;
+    arena memory;
+    param_marks params;
+    lifetimes lives;
+    bool *is_taken; /* per storage: an operator writes its output in its place */
+    /* What is alive. */
+    ft_memory now;
+    uint64_t gradients; /* of activations */
+    uint64_t passing;   /* alive only during the current step */
+    ft_memory peak;
+    ft_memory_observer *observer;
+    void *user;
+    /* Gradients of storages: each names the buffer that holds it, by the storage that the buffer was made for. */
+    uint32_t *buffer;                   /* per storage, FT_NONE = no gradient yet */
+    uint32_t *references;               /* per buffer */
+    uint32_t *first_param, *next_param; /* per operator: parameters that it is the last to read */
+} timeline;
+
+/* --- The highest point --------------------------------------------------------------------------------------- */
+
+static void look(timeline *t, ft_phase phase, uint32_t op, uint64_t workspace) {
+    ft_memory *now = &t->now;
+    uint64_t parts[] = {now->gradient_bytes, now->optimizer_bytes, now->activation_bytes,
+                        t->gradients,        t->passing,           workspace};
+    uint64_t total = now->weight_bytes;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) total = num_add_sat(total, parts[i]);
+    if (t->observer != NULL) t->observer(t->user, phase, op, total);
+    if (total <= t->peak.peak_bytes) return;
+    t->peak = *now;
+    t->peak.activation_gradient_bytes = num_add_sat(t->gradients, t->passing);
+    t->peak.activation_bytes = num_add_sat(now->activation_bytes, t->peak.activation_gradient_bytes);
+    t->peak.workspace_bytes = workspace;
+    t->peak.peak_bytes = total;
+    t->peak.peak_op = op;
+    t->peak.peak_phase = phase;
+}
+
+/* Sums of absurd sizes stop at the end of the range; what goes down again stops at zero. */
+static void grow(uint64_t *sum, uint64_t bytes) {
+    *sum = num_add_sat(*sum, bytes);
+}
+
+static void shrink(uint64_t *sum, uint64_t bytes) {
+    *sum -= bytes < *sum ? bytes : *sum;
+}
+
+/* Scratch of one operator: a convolution unrolls one image, attention holds its scores. */
+static uint64_t workspace_of(const timeline *t, const ft_op *op) {
+    conv_geometry g;
+    op_macs macs;
+    uint64_t elems = 0, limit = t->options->workspace_bytes;
+    const ft_tensor *out = op_output(t->graph, op, 0);
+    if (limit == 0 || out == NULL) return 0;
+    if (op->def->cost == COST_CONV && conv_geometry_of(t->graph, op, &g) && g.kernel_elems > 1 && !g.is_depthwise) {
+        elems = num_mul_sat((uint64_t)g.cin, (uint64_t)g.kernel_elems);
+        for (int32_t i = 0; i < g.spatial; i++) elems = num_mul_sat(elems, (uint64_t)g.out[i]);
+    } else if (op->def->cost == COST_ATTENTION && macs_of(t->graph, op, &macs)) {
+        elems = op_scale(t->graph, op, macs.extra_flops / 8) / op->repeats; /* 8 FLOPs a score, for the softmax */
+    }
+    uint64_t bytes = size_of_elems(elems, size_dtype(out, t->options));
+    return bytes < limit ? bytes : limit;
+}
+
+/* --- Forward ------------------------------------------------------------------------------------------------- */
+
+static void free_dead(timeline *t, uint32_t first) {
+    for (uint32_t s = first; s != FT_NONE; s = t->lives.next_dead[s])
+        if (!t->is_taken[s]) shrink(&t->now.activation_bytes, t->lives.bytes[s]);
+}
+
+static void walk_forward(timeline *t) {
+    const ft_graph *graph = t->graph;
+    for (uint32_t k = 0; k < graph->op_count; k++) {
+        const ft_op *op = &graph->ops[k];
+        if (op->is_folded) continue;
+        uint32_t taken = lifetimes_inplace(graph, t->options, &t->lives, k);
+        for (uint32_t i = 0; i < op->output_count; i++) {
+            uint32_t out = op->outputs[i];
+            bool is_new = out != FT_NONE && t->lives.storage[out] == out && (i > 0 || taken == FT_NONE);
+            if (is_new) grow(&t->now.activation_bytes, t->lives.bytes[out]);
+        }
+        if (taken != FT_NONE) t->is_taken[taken] = true;
+        grow(&t->now.activation_bytes, t->lives.kept_bytes[k]);
+        look(t, FT_PHASE_FORWARD, k, workspace_of(t, op));
+        free_dead(t, t->lives.dies_forward[k]);
+    }
+}
+
+/* --- Backward ------------------------------------------------------------------------------------------------ */
+
+static void make_gradient(timeline *t, uint32_t s) {
+    grow(&t->gradients, t->lives.bytes[s]);
+    t->buffer[s] = s;
+    t->references[s] = 1;
+}
+
+static void drop_gradient(timeline *t, uint32_t s) {
+    uint32_t b = t->buffer[s];
+    t->buffer[s] = FT_NONE;
+    if (b != FT_NONE && --t->references[b] == 0) shrink(&t->gradients, t->lives.bytes[b]);
+}
+
+/* An addition of equal sizes: each operand's gradient is the output's. */
+static bool hands_on(const ft_op *op) {
+    uint32_t saves = OP_SAVES_INPUTS | OP_SAVES_OUTPUT | OP_SAVES_MASK | OP_SAVES_INDEX;
+    return (op->def->flags & OP_COMMUTES) != 0 && (op->def->flags & saves) == 0;
+}
+
+static void reach_input(timeline *t, const ft_op *op, uint32_t s, uint32_t out) {
+    const uint64_t *bytes = t->lives.bytes;
+    bool is_same = hands_on(op) && bytes[s] == bytes[out];
+    if (t->buffer[s] != FT_NONE) {
+        if (!is_same) grow(&t->passing, bytes[s]); /* made beside the first, then added to it */
+        if (t->references[t->buffer[s]] == 1) return;
+        drop_gradient(t, s);
+        make_gradient(t, s);
+    } else if (is_same) {
+        t->buffer[s] = t->buffer[out];
+        t->references[t->buffer[s]]++;
+    } else {
+        make_gradient(t, s);
+    }
+}
+
+/* The storage of an output that has a gradient, or FT_NONE when nothing comes back to this operator. */
+static uint32_t output_with_gradient(const timeline *t, const ft_op *op) {
+    for (uint32_t i = 0; i < op->output_count; i++) {
+        uint32_t s = op->outputs[i] == FT_NONE ? FT_NONE : t->lives.storage[op->outputs[i]];
+        if (s != FT_NONE && t->buffer[s] != FT_NONE) return s;
+    }
+    return FT_NONE;
+}
+
+static void step_backward(timeline *t, uint32_t k) {
+    const ft_op *op = &t->graph->ops[k];
+    uint32_t out = output_with_gradient(t, op);
+    t->passing = 0;
+    if (out != FT_NONE && params_op_has_gradient(&t->params, op)) {
+        for (uint32_t i = 0; i < op->input_count; i++) {
+            uint32_t in = op->inputs[i];
+            bool is_wanted = !input_is_steering(op->def, i) && tensor_has(&t->params, in, MARK_GRADIENT);
+            uint32_t s = is_wanted ? t->lives.storage[in] : FT_NONE;
+            if (s != FT_NONE && s != out) reach_input(t, op, s, out);
+        }
+    }
+    for (uint32_t p = t->first_param[k]; p != FT_NONE; p = t->next_param[p])
+        grow(&t->now.gradient_bytes, size_of_tensor(t->graph, &t->graph->tensors[p], t->options));
+    look(t, FT_PHASE_BACKWARD, k, workspace_of(t, op));
+    t->passing = 0;
+    for (uint32_t i = 0; i < op->output_count; i++) {
+        uint32_t o = op->outputs[i];
+        if (o != FT_NONE && t->lives.storage[o] == o) drop_gradient(t, o);
+    }
+    shrink(&t->now.activation_bytes, t->lives.kept_bytes[k]);
+    free_dead(t, t->lives.dies_backward[k]);
+}
+
+static bool prepare_backward(timeline *t) {
+    const ft_graph *graph = t->graph;
+    size_t tensors = (size_t)graph->tensor_count + 1, ops = (size_t)graph->op_count + 1;
+    t->buffer = ARENA_ARRAY(&t->memory, uint32_t, tensors);
+    t->references = ARENA_ARRAY(&t->memory, uint32_t, tensors);
+    t->next_param = ARENA_ARRAY(&t->memory, uint32_t, tensors);
+    t->first_param = ARENA_ARRAY(&t->memory, uint32_t, ops);
+    if (t->buffer == NULL || t->references == NULL || t->next_param == NULL || t->first_param == NULL) return false;
+    for (uint32_t k = 0; k < graph->op_count; k++) t->first_param[k] = FT_NONE;
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        t->buffer[i] = FT_NONE;
+        uint32_t last = t->params.last[i];
+        if (!tensor_has(&t->params, i, MARK_PARAM) || last == FT_NONE) continue;
+        t->next_param[i] = t->first_param[last];
+        t->first_param[last] = i;
+    }
+    return true;
+}
+
+static void walk_backward(timeline *t) {
+    const ft_graph *graph = t->graph;
+    for (uint32_t i = 0; i < graph->outputs.count; i++) { /* the loss has a gradient for every output */
+        uint32_t out = graph->outputs.items[i], s = t->lives.storage[out];
+        if (s != FT_NONE && t->buffer[s] == FT_NONE && tensor_has(&t->params, out, MARK_GRADIENT)) make_gradient(t, s);
+    }
+    for (uint32_t k = graph->op_count; k-- > 0;)
+        if (!graph->ops[k].is_folded) step_backward(t, k);
+}
+
+/* --- All of it ----------------------------------------------------------------------------------------------- */
+
+static void add_residents(timeline *t) {
+    const ft_graph *graph = t->graph;
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        const ft_tensor *tensor = &graph->tensors[i];
+        uint64_t bytes = size_of_tensor(graph, tensor, t->options);
+        if (tensor_has(&t->params, i, MARK_PARAM | MARK_BUFFER)) grow(&t->now.weight_bytes, bytes);
+        if (t->lives.storage[i] == i && tensor->producer == FT_NONE) {
+            grow(&t->now.input_bytes, bytes);
+            grow(&t->now.activation_bytes, bytes);
+        }
+        if (t->options->mode != FT_TRAIN || !tensor_has(&t->params, i, MARK_PARAM)) continue;
+        uint64_t elems = ft_tensor_elems(graph, tensor);
+        grow(&t->now.optimizer_bytes, work_optimizer_bytes(t->options, size_dtype(tensor, t->options), elems));
+    }
+}
+
+static uint64_t saved_bytes(const timeline *t) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < t->graph->tensor_count; i++) {
+        bool is_held = t->graph->tensors[i].producer == FT_NONE;
+        if (t->lives.storage[i] == i && !is_held && t->lives.first_saver[i] != FT_NONE) grow(&bytes, t->lives.bytes[i]);
+    }
+    for (uint32_t k = 0; k < t->graph->op_count; k++) grow(&bytes, t->lives.kept_bytes[k]);
+    return bytes;
+}
+
+static ft_status walk(timeline *t, ft_error *error) {
+    if (!params_mark(t->graph, &t->memory, &t->params) ||
+        !lifetimes_find(t->graph, t->options, &t->params, &t->memory, &t->lives))
+        return FT_NOMEM(error);
+    t->is_taken = ARENA_ARRAY(&t->memory, bool, (size_t)t->graph->tensor_count + 1);
+    if (t->is_taken == NULL || !prepare_backward(t)) return FT_NOMEM(error);
+    add_residents(t);
+    if (t->graph->op_count == 0) look(t, FT_PHASE_FORWARD, FT_NONE, 0);
+    walk_forward(t);
+    if (t->options->mode != FT_TRAIN) return FT_OK;
+    walk_backward(t);
+    look(t, FT_PHASE_OPTIMIZER, FT_NONE, 0);
+    t->peak.saved_bytes = saved_bytes(t);
+    return FT_OK;
+}
+
+ft_status ft_memory_plan(const ft_graph *bound, const ft_cost_options *options, ft_memory *memory,
+                         ft_memory_observer *observer, void *user, ft_error *error) {
+    if (!ft_graph_is_bound(bound))
+        return ft_fail(error, FT_ERR_USAGE, "model '%s': memory needs a bound graph; call ft_graph_bind() first",
+                       bound->name);
+    timeline t = {.graph = bound, .options = options, .observer = observer, .user = user};
+    t.peak.peak_op = FT_NONE;
+    arena_init(&t.memory, FT_MAX_GRAPH_BYTES);
+    ft_status status = walk(&t, error);
+    arena_free(&t.memory);
+    if (status == FT_OK) *memory = t.peak;
+    return status;
+}
