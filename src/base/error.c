@@ -11,7 +11,7 @@ static void clean(char *text) {
     }
 }
 
-ft_status ft_fail(ft_error *error, ft_status status, const char *format, ...) {
+ft_status(ft_fail)(ft_error *error, ft_status status, const char *format, ...) {
     if (error == NULL) return status;
     va_list args;
     va_start(args, format);
@@ -22,7 +22,7 @@ ft_status ft_fail(ft_error *error, ft_status status, const char *format, ...) {
     return status;
 }
 
-ft_status ft_fail_prefix(ft_error *error, ft_status status, const char *format, ...) {
+ft_status(ft_fail_prefix)(ft_error *error, ft_status status, const char *format, ...) {
     if (error == NULL) return status;
     char rest[sizeof error->message];
     memcpy(rest, error->message, sizeof rest);
