@@ -5,7 +5,7 @@
  * of its first node (its root). There are two ways to grow:
  *
  *   chains   A node joins when it is the only reader of the kernel's last node. Of several such producers, the one
- *            whose root comes first takes it. Such a kernel has one way out, so joining can never close a cycle, and
+ *            that began last takes it: when it runs, the others are done. Such a kernel has one way out, so joining can never close a cycle, and
  *            kernels can be launched in the order of their last nodes.
  *   trees    A node joins the kernel that was begun last among its producers', also when others read it. All of its
  *            inputs are then made by earlier kernels or by this one: again no cycle, and kernels can be launched in the
@@ -143,7 +143,7 @@ static void visit_chain(fuser *u, uint32_t op) {
     for (uint32_t i = 0; i < n->input_count; i++) {
         uint32_t g = group_of_tensor(u, n->inputs[i], &maker);
         if (g == FT_NONE || u->groups[g].tail != maker || u->reader[maker] != op) continue;
-        if (g < best && takes(u, g, op)) best = g;
+        if ((best == FT_NONE || g > best) && takes(u, g, op)) best = g;
     }
     begin(u, op);
     if (best == FT_NONE) return;
