@@ -128,7 +128,7 @@ $(BUILD)/libforetell.a: $(LIB_OBJECTS)
 	$(call brief,AR,$@)$(AR) rcs $@ $^
 
 $(BUILD)/libforetell.so: $(LIB_OBJECTS)
-	$(call brief,LD,$@)$(CC) -shared -Wl,-soname,$(SONAME) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LDLIBS)
+	$(call brief,LD,$@)$(CC) -shared -Wl,-soname,$(SONAME) $(if $(SANITIZE),,-Wl,-z,defs) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LDLIBS)
 	@ln -sf libforetell.so $(BUILD)/$(SONAME)
 
 $(BUILD)/foretell: $(call object,$(CLI_SOURCES)) $(BUILD)/libforetell.a

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # tap.sh - for test scripts to source: counts and prints test points.
 #
 # `point NAME COMMAND...` runs a command; its output is shown, as comments, only when it fails. `skip NAME WHY` says

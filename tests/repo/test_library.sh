@@ -1,0 +1,112 @@
+#!/bin/bash
+# What a user of the library meets: the example that opens the public header, the programs of examples/, the symbols
+# of the shared library, and an installed copy found through pkg-config.
+set -u
+. tests/repo/tap.sh
+build=${BUILD:-build}
+work=$build/library-test
+rm -rf "$work"
+mkdir -p "$work"
+compile=${COMPILE:-cc}
+
+# The program in the first comment of foretell.h: from its first #include to the line of its closing brace.
+extract_example() {
+    sed -n '/^ \*     #include/,/^ \*     }$/ s/^ \*     \?//p' include/foretell/foretell.h >"$work/example.c"
+    grep -q 'int main' "$work/example.c"
+}
+
+build_example() {
+    $compile -std=c11 -Wall -Wextra -Werror -Iinclude "$work/example.c" -o "$work/example" -L"$build" -lforetell
+}
+
+run_example() {
+    local output
+    output=$(LD_LIBRARY_PATH=$build "$work/example" "$build/models/mobilenet_v2.onnx") || return 1
+    echo "$output"
+    [ "$output" = "3504872 parameters, 2406194176 MACs" ]
+}
+
+example_says_why() { # a missing file: exit status FT_ERR_IO and a message that names it
+    local output status
+    output=$(LD_LIBRARY_PATH=$build "$work/example" no-such-file.onnx 2>&1)
+    status=$?
+    echo "status $status: $output"
+    [ "$status" = 3 ] && [[ $output == *no-such-file.onnx* ]]
+}
+
+exports_are_public() {
+    local extra
+    extra=$(nm -D --defined-only "$build/libforetell.so" | awk '{ print $3 }' | grep -v '^ft_[a-z0-9_]*$' |
+        grep -v -E '^(__asan|__ubsan|__sanitizer|__odr_asan|_init|_fini)')
+    echo "not for users: $extra"
+    [ -z "$extra" ]
+}
+
+declared_symbols() {
+    cat include/foretell/*.h | tr '\n' ' ' | grep -o 'FT_API [^;(]*(' |
+        sed -n 's/.*[ *]\(ft_[a-z0-9_]*\)($/\1/p' | sort -u
+}
+
+declared_is_exported() {
+    comm -23 <(declared_symbols) <(nm -D --defined-only "$build/libforetell.so" | awk '{ print $3 }' | sort -u) >"$work/absent"
+    echo "declared but not exported: $(cat "$work/absent")"
+    [ ! -s "$work/absent" ]
+}
+
+exported_is_declared() {
+    comm -13 <(declared_symbols) <(nm -D --defined-only "$build/libforetell.so" | awk '{ print $3 }' | grep '^ft_' |
+        sort -u) >"$work/extra"
+    echo "exported but not declared: $(cat "$work/extra")"
+    [ ! -s "$work/extra" ]
+}
+
+install_copy() {
+    make --no-print-directory BUILD="$build" PREFIX=/opt/foretell DESTDIR="$PWD/$work/root" install
+}
+
+use_installed() {
+    local root=$PWD/$work/root flags
+    flags=$(PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_PATH=$root/opt/foretell/lib/pkgconfig \
+        pkg-config --cflags --libs foretell) || return 1
+    # shellcheck disable=SC2086  # flags are words
+    $compile -std=c11 "$work/example.c" -o "$work/example-installed" $flags || return 1
+    LD_LIBRARY_PATH=$root/opt/foretell/lib "$work/example-installed" "$build/models/mobilenet_v2.onnx"
+}
+
+uninstall_leaves_nothing() {
+    make --no-print-directory PREFIX=/opt/foretell DESTDIR="$PWD/$work/root" uninstall
+    local left
+    left=$(find "$work/root" ! -type d)
+    echo "left: $left"
+    [ -z "$left" ]
+}
+
+# An example prints what it prints of a model with known counts: a pattern that must be in its output.
+declare -A prints=(
+    [batch_sweep]='^ +4 +1\.203 '
+    [largest_batch]='up to batch [1-9][0-9]+$'
+    [top_layers]='^ +6\.7 % +20070400 MACs +Conv '
+)
+
+run_program() { # name
+    local output
+    output=$("$build/examples/$1" "$build/models/mobilenet_v2.onnx") || return 1
+    echo "$output"
+    grep -q -E -- "${prints[$1]}" <<<"$output"
+}
+
+point "models are made" scripts/make-models mobilenet_v2
+point "the header opens with a program" extract_example
+point "it builds against the shared library" build_example
+point "it counts MobileNetV2 at batch 8" run_example
+point "it says why it fails" example_says_why
+for source in examples/*.c; do
+    point "$source prints what it should" run_program "$(basename "$source" .c)"
+done
+point "the shared library exports only ft_ names" exports_are_public
+point "what the headers declare is exported" declared_is_exported
+point "what is exported is declared" exported_is_declared
+point "install" install_copy
+point "a program builds with pkg-config against the installed copy" use_installed
+point "uninstall leaves nothing" uninstall_leaves_nothing
+finish
