@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GAP = 2, FLEXIBLE_MIN = 8, FLEXIBLE_GOOD = 12, CELL_COLUMNS_MAX = (GRID_CELL_SIZE - 8) / 4 };
+enum { GAP = 2, FLEXIBLE_MIN = 8, COMFORT = 12, CELL_COLUMNS_MAX = (GRID_CELL_SIZE - 8) / 4 };
 
 typedef struct layout {
     uint32_t widths[GRID_COLUMNS];
@@ -31,14 +31,19 @@ static void measure(const grid *g, grid_cell *cells, layout *l) {
     }
 }
 
-/* What the grid takes when no flexible column is wider than `cap`. */
-static uint32_t total_width(const grid *g, const layout *l, uint32_t cap) {
+static uint32_t comfort_of(const grid_column *column) {
+    return column->comfort > 0 ? column->comfort : COMFORT;
+}
+
+/* What the grid takes, as it stands or with flexible columns no wider than they have to be. */
+static uint32_t total_width(const grid *g, const layout *l, bool is_tight) {
     uint32_t total = g->indent;
     bool is_first = true;
     for (uint32_t c = 0; c < g->column_count; c++) {
         if (l->is_dropped[c]) continue;
         uint32_t width = l->widths[c];
-        if (g->columns[c].is_flexible && width > cap) width = cap;
+        if (is_tight && g->columns[c].is_flexible && width > comfort_of(&g->columns[c]))
+            width = comfort_of(&g->columns[c]);
         total += width + (is_first ? 0 : GAP);
         is_first = false;
     }
@@ -59,7 +64,7 @@ static bool drop_one(const grid *g, layout *l) {
 
 /* Takes columns away from the widest flexible column, one at a time, until all fits. */
 static void shorten(const grid *g, layout *l) {
-    while (total_width(g, l, UINT32_MAX) > g->style->width) {
+    while (total_width(g, l, false) > g->style->width) {
         uint32_t widest = g->column_count;
         for (uint32_t c = 0; c < g->column_count; c++) {
             if (l->is_dropped[c] || !g->columns[c].is_flexible || l->widths[c] <= FLEXIBLE_MIN) continue;
@@ -72,7 +77,10 @@ static void shorten(const grid *g, layout *l) {
 
 static void write_cell(const grid *g, sink *out, uint32_t column, const char *text, uint32_t width) {
     char fitted[GRID_CELL_SIZE];
-    text_fit(text, width, g->style, fitted, sizeof fitted);
+    if (g->columns[column].keeps_end)
+        text_fit_end(text, width, g->style, fitted, sizeof fitted);
+    else
+        text_fit(text, width, g->style, fitted, sizeof fitted);
     uint32_t taken = text_columns(fitted), pad = width > taken ? width - taken : 0;
     if (g->columns[column].is_right) buf_format(&out->text, "%*s", (int)pad, "");
     buf_text(&out->text, fitted);
@@ -111,7 +119,7 @@ static void write_heading(const grid *g, const layout *l, grid_cell *cells, sink
 
 static void write_line(const grid *g, const layout *l, sink *out) {
     const char *dash = g->style->has_utf8 ? "\xe2\x94\x80" : "-";
-    uint32_t total = total_width(g, l, UINT32_MAX) - g->indent;
+    uint32_t total = total_width(g, l, false) - g->indent;
     buf_text(&out->text, tone_begin(g->style, TONE_FAINT));
     buf_format(&out->text, "%*s", (int)g->indent, "");
     for (uint32_t i = 0; i < total; i++) buf_text(&out->text, dash);
@@ -128,7 +136,7 @@ void grid_write(const grid *g, sink *out) {
     }
     layout l = {0};
     measure(g, cells, &l);
-    while (total_width(g, &l, FLEXIBLE_GOOD) > g->style->width && drop_one(g, &l)) {
+    while (total_width(g, &l, true) > g->style->width && drop_one(g, &l)) {
     }
     shorten(g, &l);
     if (!g->has_no_heading) {

@@ -17,9 +17,11 @@ enum { GRID_COLUMNS = 12, GRID_CELL_SIZE = 512 };
 typedef struct grid_column {
     const char *title;
     bool is_right;      /* numbers */
-    bool is_flexible;   /* names and shapes: may be shortened */
+    bool is_flexible;   /* names and shapes: may be shortened, */
+    bool keeps_end;     /* and then at the beginning: paths */
     uint8_t drop;       /* 0: stays at any width */
     uint32_t min_width; /* as wide as this even when its text is shorter: for grids that come row by row */
+    uint32_t comfort;   /* flexible: columns are dropped before it gets narrower than this; 0 = 12 */
 } grid_column;
 
 typedef struct grid_cell {
@@ -48,6 +50,8 @@ void grid_write(const grid *g, sink *out);
 /* Copies text of unknown origin: control characters, bytes that are not UTF-8 and (without has_utf8) characters
  * beyond ASCII become '?'. When it takes more than `columns`, its middle gives way to an ellipsis. */
 void text_fit(const char *text, uint32_t columns, const ft_style *style, char *fitted, size_t size);
+/* The same, but the beginning gives way. */
+void text_fit_end(const char *text, uint32_t columns, const ft_style *style, char *fitted, size_t size);
 /* Columns that a (clean) text takes on a terminal. */
 uint32_t text_columns(const char *text);
 

@@ -225,11 +225,10 @@ static ft_status rank_types(facts *f, type_facts *types, uint32_t count, ft_sort
     const uint32_t *order;
     if (keys == NULL || ranked == NULL) return FT_NOMEM(error);
     double whole = 0, so_far = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        keys[i] = (keyed){type_key(sort, &types[i]), i};
-        whole += (double)type_key(share, &types[i]);
-    }
+    for (uint32_t i = 0; i < count; i++) keys[i] = (keyed){type_key(sort, &types[i]), i};
     FT_TRY(sorted_indices(f, keys, count, &order, error));
+    /* Both sums go in the same order, so that the last type ends at exactly 1. */
+    for (uint32_t i = 0; i < count; i++) whole += (double)type_key(share, &types[order[i]]);
     for (uint32_t i = 0; i < count; i++) {
         ranked[i] = types[order[i]];
         double part = (double)type_key(share, &ranked[i]);

@@ -118,10 +118,13 @@ static void add_setting(lines *l, const facts *f) {
     const summary_facts *s = &f->summary;
     buf *out = add_line(l, "Batch");
     buf_format(out, "%llu", (unsigned long long)s->batch);
-    if (s->is_scaled)
-        buf_format(out, ", scaled: the file fixes %llu; shapes stay, activations count %s%llu/%llu",
+    if (s->is_scaled) {
+        buf_format(out, ", scaled from the %llu that the file fixes: activations %s%llu",
                    (unsigned long long)s->exported_batch, l->style->has_utf8 ? "\xc3\x97" : "x",
-                   (unsigned long long)s->batch, (unsigned long long)s->exported_batch);
+                   (unsigned long long)s->batch);
+        if (s->exported_batch > 1) buf_format(out, "/%llu", (unsigned long long)s->exported_batch);
+        buf_text(out, ", weights as they are");
+    }
     if (f->symbol_count > 0) {
         out = add_line(l, "Symbols");
         for (uint32_t i = 0; i < f->symbol_count; i++)
@@ -146,7 +149,10 @@ static void add_work(lines *l, const summary_facts *s) {
     out = add_line(l, "Weights");
     add_bytes(out, s->weight_bytes);
     buf_text(out, " in memory, ");
-    add_bytes(out, s->stored_bytes);
+    if (s->stored_bytes > 0)
+        add_bytes(out, s->stored_bytes);
+    else
+        buf_text(out, "none");
     buf_text(out, " on disk");
     out = add_line(l, "MACs");
     add_count(out, s->macs);
@@ -163,7 +169,7 @@ static void add_work(lines *l, const summary_facts *s) {
     add_count(out, s->activation_elems);
     buf_text(out, " elements, ");
     add_count(out, s->conv_matmul_elems);
-    buf_text(out, " of them from convolutions and matrix products");
+    buf_text(out, " by convolutions and matrix products");
     if (s->runtime != NULL) {
         out = add_line(l, "Kernels");
         buf_format(out, "%llu with %s, moving ", (unsigned long long)s->kernel_count, s->runtime);
@@ -221,7 +227,7 @@ static void write_estimates(writer *w, const facts *f) {
             buf_format(&w->out.text, "and %u more types%s\n", f->estimate_count - SHOWN, tone_end(style, TONE_WARNING));
             break;
         }
-        buf_format(&w->out.text, "%llu %s %s: %s%s\n", (unsigned long long)e->count, type, e->reason, e->rule,
+        buf_format(&w->out.text, "%s (%llu): %s, %s%s\n", type, (unsigned long long)e->count, e->reason, e->rule,
                    tone_end(style, TONE_WARNING));
     }
 }
@@ -446,7 +452,7 @@ static void write_model_line(writer *w, const facts *f) {
     const ft_style *style = &w->options->style;
     const list l = {f, style};
     const grid_column columns[] = {
-        {.title = "Model", .is_flexible = true, .min_width = style->width},
+        {.title = "Model", .is_flexible = true, .keeps_end = true, .min_width = style->width, .comfort = 24},
         {.title = "Ops", .is_right = true, .min_width = 6, .drop = 5},
         {.title = "Params", .is_right = true, .min_width = 6},
         {.title = "MACs", .is_right = true, .min_width = 6},

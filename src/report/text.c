@@ -98,7 +98,9 @@ static void append_columns(const char *text, uint32_t from, uint32_t to, bool ha
     out[used] = '\0';
 }
 
-void text_fit(const char *text, uint32_t columns, const ft_style *style, char *fitted, size_t size) {
+/* Shortens: `head_percent` of the room goes to the beginning of the text, the rest to its end. */
+static void fit(const char *text, uint32_t columns, uint32_t head_percent, const ft_style *style, char *fitted,
+                size_t size) {
     uint32_t whole = cleaned_columns(text, style->has_utf8);
     uint32_t most = (uint32_t)(size - 8) / 4; /* characters of four bytes, and the ellipsis, fit the buffer */
     if (columns > most) columns = most;
@@ -113,12 +115,20 @@ void text_fit(const char *text, uint32_t columns, const ft_style *style, char *f
         append_columns(text, 0, columns, style->has_utf8, fitted, size);
         return;
     }
-    /* The end of a name tells more than its beginning (/model/encoder/layer.11/attention/MatMul): it gets the odd
-     * column. */
-    uint32_t head = (columns - gap) / 2, tail = columns - gap - head;
+    uint32_t head = (columns - gap) * head_percent / 100, tail = columns - gap - head;
     append_columns(text, 0, head, style->has_utf8, fitted, size);
     strcat(fitted, ellipsis);
     append_columns(text, whole - tail, whole, style->has_utf8, fitted, size);
+}
+
+/* The end of a name tells more than its beginning (/model/encoder/layer.11/attention/MatMul): it gets the odd column.
+ */
+void text_fit(const char *text, uint32_t columns, const ft_style *style, char *fitted, size_t size) {
+    fit(text, columns, 50, style, fitted, size);
+}
+
+void text_fit_end(const char *text, uint32_t columns, const ft_style *style, char *fitted, size_t size) {
+    fit(text, columns, 0, style, fitted, size);
 }
 
 const char *tone_begin(const ft_style *style, text_tone tone) {

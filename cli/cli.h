@@ -1,0 +1,88 @@
+/* cli.h - what the sub-commands share: messages, where output goes, how it looks, being interrupted.
+ *
+ * The command is a thin user of the library: it includes only the public headers. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <argp.h>
+
+#include "foretell/foretell.h"
+
+/* --- Sub-commands: what the process exits with ----------------------------------------------------------------- */
+
+int cmd_inspect(int argc, char **argv);
+int cmd_formats(int argc, char **argv);
+int cmd_ops(int argc, char **argv);
+int cmd_runtimes(int argc, char **argv);
+
+/* --- Messages (cli.c) ------------------------------------------------------------------------------------------ */
+
+/* Prints "foretell: message" on standard error, after taking the progress line away. Returns `status`. */
+ft_status cli_fail(ft_status status, const char *format, ...) FT_PRINTF(2, 3);
+void cli_note(const char *format, ...) FT_PRINTF(1, 2);
+
+/* A number of 1 or more. Ends the program with a usage error when it is none. */
+uint64_t cli_parse_count(struct argp_state *state, const char *option, const char *text, uint64_t max);
+
+/* --- How and where to write (output.c) ------------------------------------------------------------------------- */
+
+/* The options that every command has: --format, --output, --width, --color. `input` is an output_options. */
+extern const struct argp output_argp;
+
+typedef struct output_options {
+    ft_style style;
+    const char *path; /* NULL or "-": standard output */
+    const char *color;
+    uint32_t width;          /* 0: as wide as the terminal */
+    ft_format *model_format; /* ops: --format also takes the name of a model format; NULL: it does not */
+} output_options;
+
+output_options output_options_default(void);
+
+/* A file is written under another name beside its place and takes it only when it is complete. */
+typedef struct output {
+    FILE *stream;
+    char *path;      /* NULL for standard output */
+    char *temporary; /* NULL when the place is not a regular file: a pipe, a device */
+} output;
+
+/* Opens the output and settles what the style still leaves to the terminal. */
+ft_status output_open(output_options *options, output *out);
+/* Makes the file appear. After a failure, what was there before still is. */
+ft_status output_commit(output *out);
+/* Leaves no trace. Does nothing after output_commit. */
+void output_discard(output *out);
+
+/* --- Interruption (stop.c) ------------------------------------------------------------------------------------- */
+
+/* The first SIGINT, SIGTERM or SIGHUP asks us to come to an end between two models; a second one ends us at once. */
+void stop_install(void);
+bool stop_requested(void);
+/* The file to remove when a second signal ends us; NULL: none. */
+void stop_remove_file(const char *path);
+/* When a signal came: ends the process the way that signal does, as shells expect. */
+void stop_finish(void);
+
+/* --- Progress (progress.c) ------------------------------------------------------------------------------------- */
+
+/* One line on standard error, only on a terminal and only when it takes longer than two seconds. */
+void progress_begin(uint64_t total, bool is_quiet);
+/* `done` of the total, and `part` (0 to 1) of the one at hand. */
+void progress_show(uint64_t done, double part, const char *what);
+/* Takes the line away, so that something else may be written. */
+void progress_hide(void);
+
+/* --- Files (walk.c) -------------------------------------------------------------------------------------------- */
+
+/* The entries of a folder, sorted by name, hidden ones left out. NULL with *count = 0 when it cannot be read, after a
+ * message. */
+char **walk_folder(const char *path, size_t *count);
+void walk_free(char **entries, size_t count);
+typedef enum walk_kind { WALK_FILE, WALK_FOLDER, WALK_OTHER } walk_kind;
+/* What stands at a path. A folder behind a symbolic link counts only when `is_explicit`, else walks could go round in
+ * circles. */
+walk_kind walk_kind_of(const char *path, bool is_explicit);
+/* Files at or under a path, to know how far we are. */
+uint64_t walk_count(const char *path, bool is_explicit, uint32_t depth);
+
+#endif

@@ -1,0 +1,109 @@
+/* main.c - the command: finds the sub-command and hands over. */
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+typedef struct command {
+    const char *name;
+    const char *text;
+    int (*run)(int argc, char **argv);
+    char *shown_name; /* what messages call it */
+} command;
+
+static char inspect_name[] = "foretell inspect", formats_name[] = "foretell formats", ops_name[] = "foretell ops",
+            runtimes_name[] = "foretell runtimes";
+
+static const command commands[] = {
+    {"inspect", "what models are made of and what they cost", cmd_inspect, inspect_name},
+    {"formats", "the formats of models that can be read", cmd_formats, formats_name},
+    {"ops", "the operators that are known", cmd_ops, ops_name},
+    {"runtimes", "the runtimes whose kernels can be told", cmd_runtimes, runtimes_name},
+};
+
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+static void print_version(FILE *stream, struct argp_state *state) {
+    (void)state;
+    fprintf(stream, "foretell %s\n", ft_version_string());
+}
+
+static void print_help(FILE *stream) {
+    fprintf(stream,
+            "foretell %s - tells what a deep-learning model costs before anyone runs it\n\n"
+            "Usage: foretell COMMAND [OPTION...] [MODEL...]\n\nCommands:\n",
+            ft_version_string());
+    for (size_t i = 0; i < COMMAND_COUNT; i++) fprintf(stream, "  %-10s %s\n", commands[i].name, commands[i].text);
+    fputs("  help       this text; 'foretell help COMMAND' for the options of a command\n"
+          "\n"
+          "Examples:\n"
+          "  foretell inspect model.onnx                      summary, memory, operators by type\n"
+          "  foretell inspect model.onnx --batch 32           the same for another batch size\n"
+          "  foretell inspect model.onnx --nodes --top 10     the ten most expensive operators\n"
+          "  foretell inspect model.tflite --kernels tflite-cpu\n"
+          "  foretell inspect models/ --format json --output models.json\n"
+          "\n"
+          "Exit status:\n",
+          stream);
+#define PRINT_STATUS(name, value, text)                                                                                \
+    if ((name) != FT_ERR_CANCELLED) fprintf(stream, "  %3d  %s\n", value, text);
+    FT_STATUS_LIST(PRINT_STATUS)
+#undef PRINT_STATUS
+    fputs("  130  interrupted (SIGINT)\n", stream);
+}
+
+static const command *find_command(const char *name) {
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(name, commands[i].name) == 0) return &commands[i];
+    return NULL;
+}
+
+static int run_command(const command *c, int argc, char **argv) {
+    argv[0] = c->shown_name;
+    return c->run(argc, argv);
+}
+
+static int unknown_command(const char *name) {
+    if (access(name, F_OK) == 0)
+        cli_fail(FT_ERR_USAGE, "'%s' is not a command; did you mean 'foretell inspect %s'?", name, name);
+    else
+        cli_fail(FT_ERR_USAGE, "'%s' is not a command; 'foretell --help' lists them", name);
+    return FT_ERR_USAGE;
+}
+
+static int help(int argc, char **argv) {
+    if (argc < 3) {
+        print_help(stdout);
+        return FT_OK;
+    }
+    const command *c = find_command(argv[2]);
+    char option[] = "--help", *arguments[] = {c != NULL ? c->shown_name : NULL, option, NULL};
+    return c != NULL ? c->run(2, arguments) : unknown_command(argv[2]);
+}
+
+static int dispatch(int argc, char **argv) {
+    if (argc < 2) {
+        print_help(stderr);
+        return FT_ERR_USAGE;
+    }
+    const command *c = find_command(argv[1]);
+    if (c != NULL) return run_command(c, argc - 1, argv + 1);
+    if (strcmp(argv[1], "help") == 0) return help(argc, argv);
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return help(1, argv);
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        print_version(stdout, NULL);
+        return FT_OK;
+    }
+    return unknown_command(argv[1]);
+}
+
+int main(int argc, char **argv) {
+    setlocale(LC_CTYPE, ""); /* for what a terminal can show; numbers stay those of the C locale */
+    argp_program_version_hook = print_version;
+    argp_err_exit_status = FT_ERR_USAGE;
+    int status = dispatch(argc, argv);
+    if (fflush(stdout) != 0 && status == FT_OK) status = (int)cli_fail(FT_ERR_IO, "cannot write to standard output");
+    return status;
+}

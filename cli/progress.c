@@ -1,0 +1,79 @@
+/* progress.c - how far we are and how long it will still take. */
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+static const double WAIT_S = 2.0, REDRAW_S = 0.1;
+
+static struct {
+    bool is_on;
+    bool is_visible;
+    uint64_t total;
+    double started_s;
+    double drawn_s;
+} progress;
+
+static double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+void progress_begin(uint64_t total, bool is_quiet) {
+    progress.is_on = !is_quiet && isatty(STDERR_FILENO);
+    progress.total = total;
+    progress.started_s = now_s();
+    progress.drawn_s = 0;
+}
+
+/* Writes the time left, as people say it. */
+static void say_time(double left_s, char *text, size_t size) {
+    if (left_s < 90)
+        snprintf(text, size, "%.0f s left", left_s);
+    else if (left_s < 5400)
+        snprintf(text, size, "%.0f min left", left_s / 60);
+    else
+        snprintf(text, size, "%.1f h left", left_s / 3600);
+}
+
+static int terminal_columns(void) {
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
+}
+
+/* The end of a path tells more than its beginning. It may come from anywhere, so only plain characters pass. */
+static void say_path(const char *path, size_t room, char *text, size_t size) {
+    size_t length = strlen(path);
+    if (room >= size) room = size - 1;
+    if (length > room) path += length - room;
+    size_t i = 0;
+    for (; path[i] != '\0' && i < room; i++) text[i] = path[i] >= 0x20 && path[i] < 0x7f ? path[i] : '?';
+    text[i] = '\0';
+}
+
+void progress_show(uint64_t done, double part, const char *what) {
+    if (!progress.is_on) return;
+    double now = now_s(), spent = now - progress.started_s;
+    if (spent < WAIT_S || now - progress.drawn_s < REDRAW_S) return;
+    double ratio = progress.total > 0 ? ((double)done + part) / (double)progress.total : 0;
+    char left[32] = "", head[96], path[256];
+    if (ratio > 0.001 && ratio <= 1) say_time(spent / ratio - spent, left, sizeof left);
+    int length = snprintf(head, sizeof head, "%llu of %llu files, %.0f %%%s%s  ", (unsigned long long)done,
+                          (unsigned long long)progress.total, ratio * 100, left[0] != '\0' ? ", " : "", left);
+    int room = terminal_columns() - 1 - length;
+    say_path(what, room > 0 ? (size_t)room : 0, path, sizeof path);
+    fprintf(stderr, "\r%s%s\033[K", head, path);
+    fflush(stderr);
+    progress.drawn_s = now;
+    progress.is_visible = true;
+}
+
+void progress_hide(void) {
+    if (!progress.is_visible) return;
+    fputs("\r\033[K", stderr);
+    fflush(stderr);
+    progress.is_visible = false;
+}
