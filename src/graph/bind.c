@@ -205,7 +205,7 @@ static bool is_known_before(const ft_graph *g, const ft_op *op) {
 static ft_status fold(infer *in) {
     fold_rule *rule = in->op->def->fold;
     if (rule == NULL) return FT_OK;
-    bool needs_values = rule != fold_shape && rule != fold_size;
+    bool needs_values = rule != fold_shape && rule != fold_size && rule != fold_rank;
     for (uint32_t i = 0; i < in->op->input_count && needs_values; i++) {
         const ft_tensor *t = in_at(in, i);
         if (t == NULL ? i == 0 : t->value == NULL || t->value->count != shape_elems(t->dims, t->rank)) return FT_OK;

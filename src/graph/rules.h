@@ -1,7 +1,7 @@
 /* rules.h - the shape and fold rules that the operator table names. shape.h tells how a rule is written.
  *
  * shape_elementwise.c, shape_layers.c, shape_move.c, shape_select.c and shape_tflite.c hold the shape rules, fold.c
- * the fold rules. */
+ * and fold_tflite.c the fold rules. */
 #ifndef GRAPH_RULES_H
 #define GRAPH_RULES_H
 
@@ -25,8 +25,19 @@ shape_rule shape_reshape, shape_flatten, shape_transpose, shape_squeeze, shape_u
 shape_rule shape_shape, shape_size, shape_constant_of_shape, shape_range, shape_one_hot, shape_top_k, shape_non_zero,
     shape_nms, shape_compress, shape_unique, shape_loop_slice, shape_loop_index, shape_loop_stack, shape_random;
 
+/* shape_tflite.c */
+shape_rule shape_split_axis_first, shape_split_v, shape_slice_size, shape_strided_slice, shape_unpack, shape_pack,
+    shape_gather_batch, shape_embedding, shape_hashtable_lookup, shape_one_hot_depth, shape_fill, shape_scatter_shape,
+    shape_sparse_to_dense, shape_broadcast_args, shape_resize_size, shape_pad_pairs, shape_space_to_batch,
+    shape_batch_to_space, shape_dilate, shape_lstm, shape_bidirectional_lstm, shape_rnn, shape_svdf, shape_nms_limit,
+    shape_matrix_diag, shape_segment, shape_rfft2d, shape_like_second;
+
 /* fold.c */
 fold_rule fold_copy, fold_shape, fold_size, fold_gather, fold_concat, fold_slice, fold_split, fold_binary, fold_unary,
     fold_where, fold_range, fold_fill, fold_expand, fold_reduce, fold_transpose, fold_cast;
+
+/* fold_tflite.c */
+fold_rule fold_split_axis_first, fold_split_v, fold_slice_size, fold_strided_slice, fold_unpack, fold_pack,
+    fold_gather_batch, fold_fill_value, fold_rank, fold_broadcast_args;
 
 #endif

@@ -1,0 +1,153 @@
+/* fold_tflite.c - values of the operators that TFLite and TensorFlow spell in ways of their own.
+ *
+ * Converted models compute shapes with them (SHAPE -> STRIDED_SLICE -> PACK -> RESHAPE), so they must fold. The rules
+ * run after those of shape_tflite.c, when all inputs have values (fold.h). */
+#include "graph/fold.h"
+#include "graph/slice.h"
+
+/* fold_begin for an output that must have `count` elements. A shape rule that could not tell has left what the file
+ * declares, which may be anything. */
+static bool begin_count(infer *in, uint32_t i, bool is_float, int64_t count, fold_result *r) {
+    const ft_tensor *y = op_output(in->graph, in->op, i);
+    return y != NULL && shape_is_known(y) && shape_elems(y->dims, y->rank) == count && fold_begin(in, i, is_float, r);
+}
+
+/* Output `i` becomes the elements of a box inside a row-major tensor: begin, stride and count per dimension. */
+static void fold_box(infer *in, uint32_t i, const ft_tensor *x, const int64_t *begin, const int64_t *stride,
+                     const int64_t *count) {
+    fold_result r;
+    for (int32_t k = 0; k < x->rank; k++) {
+        int64_t last = count[k] > 0 ? begin[k] + (count[k] - 1) * stride[k] : begin[k];
+        if (begin[k] < 0 || last < 0 || count[k] < 0 || begin[k] > x->dims[k] || last > x->dims[k] ||
+            (count[k] > 0 && (begin[k] == x->dims[k] || last == x->dims[k])))
+            return;
+    }
+    if (!begin_count(in, i, x->value->floats != NULL, shape_elems(count, x->rank), &r)) return;
+    for (int64_t e = 0; e < r.count; e++) {
+        int64_t rest = e, from = 0, step = 1;
+        for (int32_t k = x->rank - 1; k >= 0; k--) {
+            from += (begin[k] + rest % count[k] * stride[k]) * step;
+            rest /= count[k];
+            step *= x->dims[k];
+        }
+        fold_element(&r, e, x->value, from);
+    }
+}
+
+ft_status fold_strided_slice(infer *in) {
+    const ft_tensor *x = in_at(in, 0);
+    strided_slice s;
+    if (strided_slice_of(in, &s) && s.fault == NULL) fold_box(in, 0, x, s.begin, s.stride, s.count);
+    return FT_OK;
+}
+
+ft_status fold_slice_size(infer *in) {
+    const ft_tensor *x = in_at(in, 0), *y = op_output(in->graph, in->op, 0);
+    static const int64_t ones[FT_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1};
+    const int64_t *begin;
+    int64_t count;
+    if (y == NULL || y->rank != x->rank || !in_ints(in, 1, &begin, &count) || count != x->rank) return FT_OK;
+    fold_box(in, 0, x, begin, ones, y->dims);
+    return FT_OK;
+}
+
+/* Output `i` is the part of `x` that is `length` long and begins at `start`, along `axis`. */
+static void fold_part(infer *in, uint32_t i, const ft_tensor *x, int32_t axis, int64_t start, int64_t length) {
+    int64_t begin[FT_MAX_RANK] = {0}, stride[FT_MAX_RANK], count[FT_MAX_RANK];
+    for (int32_t k = 0; k < x->rank; k++) {
+        stride[k] = 1;
+        count[k] = k == axis ? length : x->dims[k];
+    }
+    begin[axis] = start;
+    fold_box(in, i, x, begin, stride, count);
+}
+
+/* The parts of SPLIT and SPLIT_V follow each other along the axis; the shape rule has checked that they fit. */
+static ft_status fold_parts(infer *in, const ft_tensor *x, uint32_t axis_input) {
+    const int64_t *number;
+    int64_t count, start = 0;
+    int32_t axis;
+    if (!in_ints(in, axis_input, &number, &count) || count < 1 || !axis_normal(number[0], x->rank, &axis)) return FT_OK;
+    for (uint32_t i = 0; i < in->op->output_count; i++) {
+        const ft_tensor *y = op_output(in->graph, in->op, i);
+        if (y == NULL || y->rank != x->rank) return FT_OK;
+        fold_part(in, i, x, axis, start, y->dims[axis]);
+        start += y->dims[axis];
+    }
+    return FT_OK;
+}
+
+ft_status fold_split_axis_first(infer *in) {
+    return in_at(in, 1) != NULL ? fold_parts(in, in_at(in, 1), 0) : FT_OK;
+}
+
+ft_status fold_split_v(infer *in) {
+    return fold_parts(in, in_at(in, 0), 2);
+}
+
+ft_status fold_unpack(infer *in) {
+    const ft_tensor *x = in_at(in, 0);
+    int32_t axis;
+    if (ft_op_attr(in->op, "axis") == NULL || !axis_normal(op_attr_int(in->op, "axis", 0), x->rank, &axis))
+        return FT_OK;
+    for (uint32_t i = 0; i < in->op->output_count; i++) fold_part(in, i, x, axis, i, 1);
+    return FT_OK;
+}
+
+/* As [outer, inputs, inner]: `inner` elements of each input in turn. */
+ft_status fold_pack(infer *in) {
+    const ft_tensor *x = in_at(in, 0);
+    int32_t axis;
+    fold_result r;
+    if (ft_op_attr(in->op, "axis") == NULL || !axis_normal(op_attr_int(in->op, "axis", 0), x->rank + 1, &axis))
+        return FT_OK;
+    bool is_float = x->value->floats != NULL;
+    for (uint32_t i = 0; i < in->op->input_count; i++) {
+        const ft_tensor *piece = in_at(in, i);
+        if (piece == NULL || piece->value->count != x->value->count || (piece->value->floats != NULL) != is_float)
+            return FT_OK;
+    }
+    if (!begin_count(in, 0, is_float, x->value->count * (int64_t)in->op->input_count, &r)) return FT_OK;
+    int64_t inner = shape_elems(x->dims + axis, x->rank - axis);
+    for (int64_t i = 0; i < r.count; i++) {
+        int64_t piece = i / inner % in->op->input_count, outer = i / inner / in->op->input_count;
+        fold_element(&r, i, in_at(in, (uint32_t)piece)->value, outer * inner + i % inner);
+    }
+    return FT_OK;
+}
+
+ft_status fold_gather_batch(infer *in) {
+    if (ft_op_attr(in->op, "axis") == NULL || op_attr_int(in->op, "batch_dims", 0) != 0) return FT_OK;
+    return fold_gather(in);
+}
+
+/* FILL(shape, value). */
+ft_status fold_fill_value(infer *in) {
+    const ft_tensor *value = in_at(in, 1);
+    fold_result r;
+    if (value == NULL || value->value->count < 1 || !fold_begin(in, 0, value->value->floats != NULL, &r)) return FT_OK;
+    for (int64_t i = 0; i < r.count; i++) fold_element(&r, i, value->value, 0);
+    return FT_OK;
+}
+
+/* The number of dimensions; the elements need not be known. */
+ft_status fold_rank(infer *in) {
+    const ft_tensor *x = in_at(in, 0);
+    fold_result r;
+    if (x == NULL || x->rank < 0 || !begin_count(in, 0, false, 1, &r)) return FT_OK;
+    r.ints[0] = x->rank;
+    return FT_OK;
+}
+
+/* BROADCAST_ARGS: dimensions are aligned at the end, and 1 gives way. */
+ft_status fold_broadcast_args(infer *in) {
+    const int64_t *a, *b;
+    int64_t a_count, b_count;
+    fold_result r;
+    if (!in_ints(in, 0, &a, &a_count) || !in_ints(in, 1, &b, &b_count) || !fold_begin(in, 0, false, &r)) return FT_OK;
+    for (int64_t i = 1; i <= r.count; i++) {
+        int64_t left = i <= a_count ? a[a_count - i] : 1, right = i <= b_count ? b[b_count - i] : 1;
+        r.ints[r.count - i] = left == 1 ? right : left;
+    }
+    return FT_OK;
+}

@@ -1,0 +1,102 @@
+/* slice.c - TensorFlow's strided slice: begin, end and stride per dimension, bent by five masks.
+ *
+ * Bit i of a mask speaks of entry i of the operands: begin and end masks ignore the entry's begin or end, the ellipsis
+ * stands for all dimensions that no other entry speaks of, a new axis puts a dimension of 1 in, and a shrunk axis
+ * takes one element and drops the dimension. */
+#include "graph/slice.h"
+
+#include "base/num.h"
+
+typedef struct slice_spec {
+    const int64_t *begin, *end, *stride;
+    int64_t entries;
+    int64_t begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_mask;
+    bool is_offset; /* ends count from the begins */
+} slice_spec;
+
+static bool has_bit(int64_t mask, int64_t i) {
+    return i < 32 && (mask >> i & 1) != 0;
+}
+
+static bool read_spec(const infer *in, slice_spec *s) {
+    int64_t ends, strides;
+    *s = (slice_spec){.begin_mask = op_attr_int(in->op, "begin_mask", 0),
+                      .end_mask = op_attr_int(in->op, "end_mask", 0),
+                      .ellipsis_mask = op_attr_int(in->op, "ellipsis_mask", 0),
+                      .new_axis_mask = op_attr_int(in->op, "new_axis_mask", 0),
+                      .shrink_mask = op_attr_int(in->op, "shrink_axis_mask", 0),
+                      .is_offset = op_attr_int(in->op, "offset", 0) != 0};
+    return in_ints(in, 1, &s->begin, &s->entries) && in_ints(in, 2, &s->end, &ends) &&
+           in_ints(in, 3, &s->stride, &strides) && ends == s->entries && strides == s->entries;
+}
+
+/* A begin or end as a place in 0..dim (or -1..dim-1 when going backwards). */
+static int64_t place(int64_t at, int64_t dim, bool is_backward) {
+    if (at < 0) at = at < -dim ? -1 : at + dim;
+    if (at < 0) return is_backward ? -1 : 0;
+    int64_t last = is_backward ? dim - 1 : dim;
+    return at < last ? at : last;
+}
+
+static const char *take(const slice_spec *s, int64_t entry, int64_t dim, int32_t axis, strided_slice *slice) {
+    int64_t stride = s->stride[entry], begin = s->begin[entry], end = s->end[entry];
+    if (stride == 0) return "a stride is zero";
+    if (s->is_offset && !num_add_i64(begin, end, &end)) return "an end is out of range";
+    if (has_bit(s->shrink_mask, entry)) {
+        if (begin < -dim || begin >= dim) return "an index is out of range";
+        slice->begin[axis] = begin < 0 ? begin + dim : begin;
+        slice->stride[axis] = 1;
+        slice->count[axis] = 1;
+        return NULL;
+    }
+    bool is_backward = stride < 0;
+    int64_t from = has_bit(s->begin_mask, entry) ? (is_backward ? dim - 1 : 0) : place(begin, dim, is_backward);
+    int64_t to = has_bit(s->end_mask, entry) ? (is_backward ? -1 : dim) : place(end, dim, is_backward);
+    int64_t span = is_backward ? from - to : to - from;
+    slice->begin[axis] = from;
+    slice->stride[axis] = stride;
+    slice->count[axis] =
+        span <= 0 ? 0 : (int64_t)num_div_up((uint64_t)span, is_backward ? 0 - (uint64_t)stride : (uint64_t)stride);
+    return NULL;
+}
+
+static void keep(strided_slice *slice, int64_t dim) {
+    if (slice->rank < FT_MAX_RANK) slice->dims[slice->rank] = dim;
+    slice->rank++;
+}
+
+static void take_whole(const ft_tensor *x, int32_t axis, strided_slice *slice) {
+    slice->begin[axis] = 0;
+    slice->stride[axis] = 1;
+    slice->count[axis] = x->dims[axis];
+    keep(slice, x->dims[axis]);
+}
+
+bool strided_slice_of(const infer *in, strided_slice *slice) {
+    const ft_tensor *x = in_known(in, 0);
+    slice_spec s;
+    *slice = (strided_slice){.rank = 0};
+    if (x == NULL || !read_spec(in, &s)) return false;
+    int32_t axis = 0, spoken_for = 0;
+    bool has_ellipsis = false;
+    for (int64_t i = 0; i < s.entries && i < 32; i++)
+        spoken_for += !has_bit(s.ellipsis_mask, i) && !has_bit(s.new_axis_mask, i);
+    for (int64_t i = 0; i < s.entries; i++) {
+        if (has_bit(s.ellipsis_mask, i) && !has_ellipsis) {
+            has_ellipsis = true;
+            for (int32_t left = x->rank - spoken_for; left > 0; left--, axis++) take_whole(x, axis, slice);
+        } else if (has_bit(s.new_axis_mask, i)) {
+            keep(slice, 1);
+        } else if (axis >= x->rank) {
+            slice->fault = "it has more entries than the input has dimensions";
+            return true;
+        } else {
+            slice->fault = take(&s, i, x->dims[axis], axis, slice);
+            if (slice->fault != NULL) return true;
+            if (!has_bit(s.shrink_mask, i)) keep(slice, slice->count[axis]);
+            axis++;
+        }
+    }
+    for (; axis < x->rank; axis++) take_whole(x, axis, slice);
+    return true;
+}
