@@ -4,8 +4,10 @@
  *     inspect each FILE...           many files once each
  *     inspect set FOLDER...          every graph of data sets, read only; `set-cost` also binds and costs them
  *
- * Prints one line of CSV: n,failed,mean_ms,median_ms,p90_ms,max_ms,total_s,peak_rss_mb. The peak is that of this
- * process alone, which does nothing else. bench/run calls it, one process per measurement, and makes the tables. */
+ * Prints one line of CSV: n,failed,mean_ms,median_ms,p90_ms,max_ms,total_s,peak_rss_mb,cpu_ms. Times are those of the
+ * wall clock but for the last, the processor time of one item on average, which other work on the machine does not
+ * stretch. The peak is that of this process alone, which does nothing else. bench/run calls it, one process per
+ * measurement, and makes the tables. */
 #include <foretell/foretell.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,10 +20,14 @@ typedef struct times {
     size_t failed;
 } times;
 
-static double now_ms(void) {
+static double clock_ms(clockid_t clock) {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static double now_ms(void) {
+    return clock_ms(CLOCK_MONOTONIC);
 }
 
 static void times_add(times *t, double ms) {
@@ -101,23 +107,26 @@ static double peak_rss_mb(void) {
     return kib * 1024 / 1e6;
 }
 
-static int print_times(times *t) {
+static int print_times(times *t, double cpu_ms) {
     if (t->count == 0) return 1;
     double total = 0;
     for (size_t i = 0; i < t->count; i++) total += t->ms[i];
     qsort(t->ms, t->count, sizeof *t->ms, ascending);
-    printf("%zu,%zu,%.3f,%.3f,%.3f,%.3f,%.3f,%.1f\n", t->count, t->failed, total / (double)t->count,
-           t->ms[t->count / 2], t->ms[t->count * 9 / 10], t->ms[t->count - 1], total / 1e3, peak_rss_mb());
+    printf("%zu,%zu,%.3f,%.3f,%.3f,%.3f,%.3f,%.1f,%.3f\n", t->count, t->failed, total / (double)t->count,
+           t->ms[t->count / 2], t->ms[t->count * 9 / 10], t->ms[t->count - 1], total / 1e3, peak_rss_mb(),
+           cpu_ms / (double)t->count);
     free(t->ms);
     return t->failed ? 1 : 0;
 }
 
 int main(int argc, char **argv) {
     times t = {0};
+    double started_cpu_ms = clock_ms(CLOCK_PROCESS_CPUTIME_ID);
     if (argc == 4 && !strcmp(argv[1], "repeat")) {
         times warm_up = {0};
         time_file(argv[3], &warm_up);
         free(warm_up.ms);
+        started_cpu_ms = clock_ms(CLOCK_PROCESS_CPUTIME_ID);
         for (long i = strtol(argv[2], NULL, 10); i > 0; i--) time_file(argv[3], &t);
     } else if (argc > 2 && !strcmp(argv[1], "each")) {
         for (int i = 2; i < argc; i++) time_file(argv[i], &t);
@@ -127,5 +136,5 @@ int main(int argc, char **argv) {
         fputs("usage: inspect repeat COUNT FILE | each FILE... | set FOLDER... | set-cost FOLDER...\n", stderr);
         return 2;
     }
-    return print_times(&t);
+    return print_times(&t, clock_ms(CLOCK_PROCESS_CPUTIME_ID) - started_cpu_ms);
 }
