@@ -74,7 +74,7 @@ static ft_status add_edge(onnx_builder *b, const onnx_frame *frame, const char *
     ft_attr *attrs = ARENA_ARRAY(&b->graph->memory, ft_attr, 2);
     if (attrs == NULL) return FT_NOMEM(b->error);
     FT_TRY(graph_attr_int(b->graph, &attrs[0], "axis", axis, b->error));
-    FT_TRY(graph_attr_int(b->graph, &attrs[1], "loop", loop, b->error));
+    FT_TRY(graph_attr_int(b->graph, &attrs[1], "body", loop, b->error));
     ft_op op = {.name = onnx_full_name(frame, name),
                 .type = type,
                 .inputs = &from,
@@ -248,7 +248,8 @@ static ft_status build_map(onnx_builder *b, body *body) {
         uint32_t from;
         FT_TRY(onnx_scope_read(b, body->outer, node->input[i], &from));
         if (from == FT_NONE) return misfit(b, node, "an input is missing");
-        FT_TRY(make_input(b, body, i, "LoopSlice", from, 0));
+        bool is_tensor = b->graph->tensors[from].rank >= 0; /* the same one for every element */
+        FT_TRY(is_tensor ? pass_input(b, body, i, node->input[i]) : make_input(b, body, i, "LoopSlice", from, 0));
     }
     FT_TRY(fill_body(b, body));
     for (size_t i = 0; i < node->n_output; i++) FT_TRY(stack_result(b, body, i, i, 0));
