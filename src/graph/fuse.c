@@ -5,11 +5,11 @@
  * of its first node (its root). There are two ways to grow:
  *
  *   chains   A node joins when it is the only reader of the kernel's last node. Of several such producers, the one
- *            that began last takes it: when it runs, the others are done. Such a kernel has one way out, so joining can never close a cycle, and
- *            kernels can be launched in the order of their last nodes.
- *   trees    A node joins the kernel that was begun last among its producers', also when others read it. All of its
- *            inputs are then made by earlier kernels or by this one: again no cycle, and kernels can be launched in the
- *            order in which they were begun. Earlier kernels that only this node reads are drawn in too.
+ *            that began last takes it: when it runs, the others are done. Such a kernel has one way out, so joining can
+ * never close a cycle, and kernels can be launched in the order of their last nodes. trees    A node joins the kernel
+ * that was begun last among its producers', also when others read it. All of its inputs are then made by earlier
+ * kernels or by this one: again no cycle, and kernels can be launched in the order in which they were begun. Earlier
+ * kernels that only this node reads are drawn in too.
  *
  * Operators that launch nothing go with the kernel that makes their input, or else with the first one that reads them.
  * Everything is linear in the size of the graph but for union-find, which is as good as linear. */
@@ -266,27 +266,49 @@ static uint32_t root_of(const fuser *u, const ft_kernel *kernel) {
     return working != FT_NONE ? working : kernel->ops[0];
 }
 
-/* The name of a kernel from those of its nodes, without the free ones unless there is nothing else. */
-static const char *type_of(fuser *u, const ft_kernel *kernel) {
-    char text[MAX_TYPE_NAMES * 2 * KERNEL_NAME_BYTES + 8];
-    uint32_t used[MAX_TYPE_NAMES], count = 0, index;
-    size_t length = 0;
-    bool is_cut = false;
-    text[0] = '\0';
-    for (uint32_t i = 0; i < kernel->op_count && !is_cut; i++) {
-        uint32_t op = kernel->ops[i];
-        const node *n = &u->f.nodes[op];
-        if (n->parent != op || n->is_free) continue;
-        bool is_repeated = false;
-        for (uint32_t k = 0; u->f.rules->has_set_names && k < count; k++) is_repeated |= used[k] == n->name;
-        if (is_repeated) continue;
-        is_cut = count == MAX_TYPE_NAMES;
-        const char *name = is_cut ? "..." : u->f.names[n->name];
-        length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", count > 0 ? "-" : "", name);
-        if (!is_cut) used[count++] = n->name;
+typedef struct type_text {
+    char text[(MAX_TYPE_NAMES + 1) * 2 * KERNEL_NAME_BYTES];
+    size_t length;
+    uint32_t used[MAX_TYPE_NAMES];
+    uint32_t count;
+} type_text;
+
+static void add_text(type_text *t, const char *text) {
+    size_t length = strlen(text);
+    memcpy(t->text + t->length, text, length + 1);
+    t->length += length;
+}
+
+/* False when there is no room for more names. */
+static bool add_type_name(type_text *t, const char *name, uint32_t index, bool is_set) {
+    for (uint32_t i = 0; is_set && i < t->count; i++) {
+        if (t->used[i] == index) return true;
     }
-    const char *type = count > 0 ? text : u->f.names[u->f.nodes[kernel->root].name];
-    return fusion_name(&u->f, type, &index) ? u->f.names[index] : NULL;
+    if (t->count > 0) add_text(t, "-");
+    if (t->count == MAX_TYPE_NAMES) {
+        add_text(t, "...");
+        return false;
+    }
+    add_text(t, name);
+    t->used[t->count++] = index;
+    return true;
+}
+
+/* The type of a kernel, from the names of its nodes without the free ones, unless there is nothing else. */
+static const char *type_of(fuser *u, const ft_kernel *kernel) {
+    fusion *f = &u->f;
+    type_text t;
+    t.length = t.count = 0;
+    bool has_room = true;
+    for (uint32_t i = 0; i < kernel->op_count && has_room; i++) {
+        const node *n = &f->nodes[kernel->ops[i]];
+        if (n->parent == kernel->ops[i] && !n->is_free)
+            has_room = add_type_name(&t, f->names[n->name], n->name, f->rules->has_set_names);
+    }
+    if (t.count == 0) return f->names[f->nodes[kernel->root].name];
+    if (t.count == 1 && has_room) return f->names[t.used[0]];
+    uint32_t index;
+    return fusion_name(f, t.text, &index) ? f->names[index] : NULL;
 }
 
 /* Gives each kernel its number, in the order of launch, and each operator the number of its kernel. */
@@ -341,6 +363,7 @@ static ft_status fuse(const ft_graph *graph, const ft_rules *rules, arena *kept,
                       ft_error *error) {
     fuser u = {.f = {.graph = graph, .rules = rules, .memory = kept, .scratch = scratch}};
     map_init(&u.f.name_index, kept);
+    if (!fusion_name(&u.f, "add", &u.f.add_name) || !fusion_name(&u.f, "mul", &u.f.mul_name)) return FT_NOMEM(error);
     u.f.nodes = ARENA_ARRAY(scratch, node, graph->op_count);
     u.groups = ARENA_ARRAY(scratch, group, graph->op_count);
     u.reader = ARENA_ARRAY(scratch, uint32_t, graph->op_count);

@@ -129,6 +129,7 @@ typedef struct fusion {
     map name_index;
     const char **names;
     uint32_t name_count, name_capacity;
+    uint32_t add_name, mul_name; /* of the two whose inputs may stand in either order */
     uint64_t stamp;
 } fusion;
 

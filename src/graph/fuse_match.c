@@ -46,9 +46,9 @@ static bool add_member(matcher *m, uint32_t op) {
     return true;
 }
 
-static bool is_named(const matcher *m, const term *t, const node *n) {
+static bool is_named(const pattern *p, const term *t, const node *n) {
     for (uint32_t i = 0; i < t->name_count; i++) {
-        if (node_is(n, m->p->names[t->first_name + i])) return true;
+        if (node_is(n, p->names[t->first_name + i])) return true;
     }
     return false;
 }
@@ -67,7 +67,7 @@ static uint32_t seek(matcher *m, const term *t, uint32_t tensor) {
         uint32_t op = maker_of(m, tensor);
         if (op == FT_NONE || m->steps == 0) return FT_NONE;
         const node *n = &m->f->nodes[op];
-        if (is_named(m, t, n)) return op;
+        if (is_named(m->p, t, n)) return op;
         if (!n->is_free || n->input_count == 0 || !add_member(m, op)) return FT_NONE;
         m->steps--;
         tensor = n->inputs[0];
@@ -87,8 +87,7 @@ static bool match_inputs(matcher *m, const term *t, const node *n, bool is_swapp
 }
 
 static bool is_commutative(const fusion *f, const node *n) {
-    const char *name = f->names[n->name];
-    return n->input_count == 2 && !n->is_block && (strcmp(name, "add") == 0 || strcmp(name, "mul") == 0);
+    return n->input_count == 2 && (n->name == f->add_name || n->name == f->mul_name);
 }
 
 static bool match_node(matcher *m, const term *t, uint32_t op) {
@@ -199,21 +198,29 @@ static ft_status make_block(const matcher *m, const block *b, ft_error *error) {
 }
 
 static ft_status match_at(fusion *f, const block *b, const pattern *p, uint32_t op, ft_error *error) {
-    matcher m = {.f = f, .p = p, .steps = p->term_count * STEPS_PER_TERM, .loop = f->graph->ops[op].loop};
+    matcher m;
+    m.f = f;
+    m.p = p;
+    m.steps = p->term_count * STEPS_PER_TERM;
+    m.loop = f->graph->ops[op].loop;
+    m.member_count = 0;
     memset(m.bound, 0xff, sizeof m.bound);
-    if (!is_named(&m, &p->terms[0], &f->nodes[op]) || !match_node(&m, &p->terms[0], op) || !is_closed(&m)) return FT_OK;
-    return make_block(&m, b, error);
+    return match_node(&m, &p->terms[0], op) && is_closed(&m) ? make_block(&m, b, error) : FT_OK;
+}
+
+static ft_status match_pattern(fusion *f, const block *b, const pattern *p, ft_error *error) {
+    for (uint32_t op = 0; op < f->graph->op_count; op++) {
+        const node *n = &f->nodes[op];
+        if (n->parent != op || f->graph->ops[op].is_folded || !is_named(p, &p->terms[0], n)) continue;
+        FT_TRY(match_at(f, b, p, op, error));
+    }
+    return FT_OK;
 }
 
 ft_status fusion_match_blocks(fusion *f, ft_error *error) {
     for (uint32_t i = 0; i < f->rules->block_count; i++) {
         const block *b = &f->rules->blocks[i];
-        for (uint32_t k = 0; k < b->pattern_count; k++) {
-            for (uint32_t op = 0; op < f->graph->op_count; op++) {
-                if (f->graph->ops[op].is_folded || f->nodes[op].parent != op) continue;
-                FT_TRY(match_at(f, b, &b->patterns[k], op, error));
-            }
-        }
+        for (uint32_t k = 0; k < b->pattern_count; k++) FT_TRY(match_pattern(f, b, &b->patterns[k], error));
     }
     return FT_OK;
 }
