@@ -32,10 +32,11 @@ typedef struct ft_cost_options {
     ft_dtype dtype;           /* floating-point tensors are held in this type; FT_DTYPE_UNKNOWN: as the file says */
     bool is_mixed;            /* training: dtype for activations, float32 master weights beside them */
     bool has_inplace;         /* an activation may overwrite its input when nobody else reads it */
+    bool has_fused_attention; /* attention spelled out in a graph runs as one kernel, which never holds the scores */
     uint64_t workspace_bytes; /* the most that an operator may take as scratch (im2col and the like), 0 = none */
 } ft_cost_options;
 
-/* Inference, momentum, types as in the file, in-place on, no workspace. */
+/* Inference, momentum, types as in the file, in-place and fused attention on, no workspace. */
 FT_API ft_cost_options ft_cost_options_default(void);
 
 typedef struct ft_work {

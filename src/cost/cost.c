@@ -18,7 +18,7 @@ typedef struct cost_state {
 } cost_state;
 
 ft_cost_options ft_cost_options_default(void) {
-    return (ft_cost_options){.optimizer = FT_MOMENTUM, .has_inplace = true};
+    return (ft_cost_options){.optimizer = FT_MOMENTUM, .has_inplace = true, .has_fused_attention = true};
 }
 
 double ft_work_intensity(const ft_work *work) {

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "cost/pattern.h"
+
 /* --- Storages ------------------------------------------------------------------------------------------------ */
 
 static bool is_view(const ft_op *op, const ft_cost_options *options) {
@@ -13,7 +15,7 @@ static bool is_view(const ft_op *op, const ft_cost_options *options) {
     return (op->def->flags & (OP_VIEW | OP_TRAIN_ONLY)) != 0 && !is_awake && op->input_count > 0;
 }
 
-static void find_storages(const ft_graph *graph, const ft_cost_options *options, lifetimes *l) {
+static void find_storages(const ft_graph *graph, const ft_cost_options *options, const patterns *found, lifetimes *l) {
     for (uint32_t t = 0; t < graph->tensor_count; t++) {
         const ft_tensor *tensor = &graph->tensors[t];
         bool is_ours = tensor->role != FT_CONSTANT && tensor->producer == FT_NONE && tensor->use_count > 0;
@@ -26,7 +28,7 @@ static void find_storages(const ft_graph *graph, const ft_cost_options *options,
         const ft_op *op = &graph->ops[k];
         for (uint32_t i = 0; !op->is_folded && i < op->output_count; i++) {
             uint32_t out = op->outputs[i];
-            if (out == FT_NONE) continue;
+            if (out == FT_NONE || found->is_score[out]) continue;
             if (i == 0 && is_view(op, options) && op->inputs[0] != FT_NONE) {
                 l->storage[out] = l->storage[op->inputs[0]];
                 continue;
@@ -117,8 +119,10 @@ static void save(lifetimes *l, uint32_t tensor, uint32_t op) {
     if (s != FT_NONE && op < l->first_saver[s]) l->first_saver[s] = op;
 }
 
-static void save_inputs(const param_marks *params, const ft_op *op, uint32_t k, lifetimes *l) {
+static void save_inputs(const ft_graph *graph, const param_marks *params, uint32_t k, lifetimes *l) {
+    const ft_op *op = &graph->ops[k];
     uint32_t wanted = 0;
+    if (pattern_is_norm_scale(graph, op, params)) return;
     for (uint32_t i = 0; i < op->input_count; i++) wanted += wants_gradient(params, op, i);
     for (uint32_t i = 0; i < op->input_count; i++) {
         if (input_is_steering(op->def, i)) continue;
@@ -127,15 +131,28 @@ static void save_inputs(const param_marks *params, const ft_op *op, uint32_t k, 
     }
 }
 
-static void find_saved(const ft_graph *graph, const param_marks *params, lifetimes *l) {
+static bool reads_scores(const ft_op *op, const patterns *found) {
+    if (op->outputs[0] == FT_NONE || found->is_score[op->outputs[0]]) return false;
+    for (uint32_t i = 0; i < op->input_count; i++)
+        if (op->inputs[i] != FT_NONE && found->is_score[op->inputs[i]]) return true;
+    return false;
+}
+
+static void find_saved(const ft_graph *graph, const param_marks *params, const patterns *found, lifetimes *l) {
     for (uint32_t k = 0; k < graph->op_count; k++) {
         const ft_op *op = &graph->ops[k];
         uint32_t flags = op->def->flags;
         if (op->is_folded || !params_op_has_gradient(params, op) || op->output_count == 0) continue;
+        if (found->is_joined[k]) {
+            save(l, found->base[op->outputs[0]], k);
+            continue;
+        }
+        if (reads_scores(op, found)) save(l, op->outputs[0], k); /* a fused kernel keeps what it puts out */
         const ft_tensor *out = op_output(graph, op, 0);
         uint64_t elems = out == NULL ? 0 : ft_tensor_elems(graph, out);
-        if ((flags & OP_SAVES_INPUTS) != 0) save_inputs(params, op, k, l);
+        if ((flags & OP_SAVES_INPUTS) != 0) save_inputs(graph, params, k, l);
         if ((flags & OP_SAVES_OUTPUT) != 0) save(l, op->outputs[0], k);
+        if (out != NULL && found->is_score[op->outputs[0]]) continue; /* no masks of scores either */
         if ((flags & OP_SAVES_MASK) != 0) l->kept_bytes[k] = elems;
         if ((flags & OP_SAVES_INDEX) != 0) l->kept_bytes[k] = num_add_sat(l->kept_bytes[k], num_mul_sat(elems, 8));
     }
@@ -168,9 +185,11 @@ bool lifetimes_find(const ft_graph *graph, const ft_cost_options *options, const
     if (l->storage == NULL || l->bytes == NULL || l->last_use == NULL || l->first_saver == NULL ||
         l->next_dead == NULL || l->dies_forward == NULL || l->dies_backward == NULL || l->kept_bytes == NULL)
         return false;
-    find_storages(graph, options, l);
+    patterns found;
+    if (!patterns_find(graph, options, params, memory, &found)) return false;
+    find_storages(graph, options, &found, l);
     if (!find_last_uses(graph, memory, l)) return false;
-    if (options->mode == FT_TRAIN) find_saved(graph, params, l);
+    if (options->mode == FT_TRAIN) find_saved(graph, params, &found, l);
     list_deaths(graph, l);
     return true;
 }

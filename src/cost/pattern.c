@@ -1,0 +1,174 @@
+/* pattern.c - activations, norms and attention that an exporter has spelled out in several operators.
+ *
+ * Activations: x * sigmoid(x), or GELU by erf, is one function to a framework, which keeps x alone. It is found by its
+ * end: an elementwise operator that reads two tensors which were both made, elementwise, from one base.
+ * Norms: a group norm is exported as a norm without scale and a product; the framework keeps the norm's input alone.
+ * Attention: product, scale, bias, softmax, product run as one kernel which never holds the scores. */
+#include "cost/pattern.h"
+
+#include <string.h>
+
+#include "cost/sizes.h"
+
+/* --- Activations --------------------------------------------------------------------------------------------- */
+
+static bool is_pointwise(const ft_op *op) {
+    bool has_class = op->def->op_class == FT_CLASS_ELEMENTWISE || op->def->op_class == FT_CLASS_ACTIVATION;
+    return has_class && op->def->cost == COST_ELEMENTWISE && op->output_count == 1 && !op->is_folded;
+}
+
+/* The common base of all operands that are not stored; FT_NONE when there is none. *operands: how many differ. */
+static uint32_t common_base(const ft_op *op, const param_marks *params, const patterns *c, uint32_t *operands) {
+    uint32_t base = FT_NONE, before = FT_NONE;
+    *operands = 0;
+    for (uint32_t i = 0; i < op->input_count; i++) {
+        uint32_t in = op->inputs[i];
+        if (in == FT_NONE || tensor_has(params, in, MARK_STATIC)) continue;
+        if (base != FT_NONE && c->base[in] != base) return FT_NONE;
+        if (in != before) ++*operands;
+        base = c->base[in];
+        before = in;
+    }
+    return base;
+}
+
+static bool reads_joined(const ft_graph *graph, const patterns *c, uint32_t tensor) {
+    const ft_tensor *t = &graph->tensors[tensor];
+    for (uint32_t i = 0; i < t->use_count; i++) {
+        uint32_t reader = t->uses[i];
+        if (!c->is_joined[reader] || c->base[graph->ops[reader].outputs[0]] != c->base[tensor]) return false;
+    }
+    return t->use_count > 0 && !t->is_output;
+}
+
+static void find_joined(const ft_graph *graph, const param_marks *params, patterns *c) {
+    for (uint32_t t = 0; t < graph->tensor_count; t++) c->base[t] = t;
+    for (uint32_t k = 0; k < graph->op_count; k++) {
+        const ft_op *op = &graph->ops[k];
+        uint32_t operands;
+        if (!is_pointwise(op) || op->outputs[0] == FT_NONE) continue;
+        uint32_t base = common_base(op, params, c, &operands);
+        if (base == FT_NONE) continue;
+        c->base[op->outputs[0]] = base;
+        c->is_joined[k] = operands > 1;
+    }
+    for (uint32_t k = graph->op_count; k-- > 0;) {
+        uint32_t out = graph->ops[k].output_count > 0 ? graph->ops[k].outputs[0] : FT_NONE;
+        if (out != FT_NONE && c->base[out] != out && reads_joined(graph, c, out)) c->is_joined[k] = true;
+    }
+}
+
+/* --- Norms --------------------------------------------------------------------------------------------------- */
+
+bool pattern_is_norm_scale(const ft_graph *graph, const ft_op *op, const param_marks *params) {
+    enum { MAX_STEPS = 3 }; /* reshapes between the norm and its scale */
+    if (strcmp(op->def->name, "Mul") != 0 || op->input_count != 2) return false;
+    bool is_first_stored = tensor_has(params, op->inputs[0], MARK_STATIC);
+    if (is_first_stored == tensor_has(params, op->inputs[1], MARK_STATIC)) return false;
+    const ft_tensor *t = op_input(graph, op, is_first_stored ? 1 : 0);
+    for (int step = 0; t != NULL && t->use_count == 1 && t->producer != FT_NONE && step < MAX_STEPS; step++) {
+        const ft_op *maker = &graph->ops[t->producer];
+        if ((maker->def->flags & OP_VIEW) == 0)
+            return maker->def->op_class == FT_CLASS_NORM && (maker->def->flags & OP_SAVES_INPUTS) != 0;
+        t = op_input(graph, maker, 0);
+    }
+    return false;
+}
+
+/* --- Attention ----------------------------------------------------------------------------------------------- */
+
+enum { MAX_SCORE_STEPS = 8 }; /* scale, bias, mask and reshapes before or after the softmax */
+
+static bool is_product_of_data(const ft_op *op, const param_marks *params) {
+    if (op->def->cost != COST_MATMUL && op->def->cost != COST_EINSUM) return false;
+    return op->input_count == 2 && !tensor_has(params, op->inputs[0], MARK_STATIC) &&
+           !tensor_has(params, op->inputs[1], MARK_STATIC);
+}
+
+static bool is_score_step(const ft_op *op) {
+    return (op->def->flags & (OP_VIEW | OP_TRAIN_ONLY)) != 0 ||
+           (op->def->op_class == FT_CLASS_ELEMENTWISE && op->output_count == 1);
+}
+
+static bool passes(const ft_tensor *t) {
+    return t->use_count == 1 && !t->is_output;
+}
+
+/* A bias that is trained, or may be: fused kernels make no gradient for it, and frameworks then take the long way. */
+static bool has_bias(const ft_graph *graph, const ft_op *op, const param_marks *params, uint32_t scores) {
+    for (uint32_t i = 0; i < op->input_count; i++) {
+        const ft_tensor *in = op_input(graph, op, i);
+        if (in == NULL || op->inputs[i] == scores || input_is_steering(op->def, i)) continue;
+        bool is_table = tensor_has(params, op->inputs[i], MARK_STATIC) && shape_elems(in->dims, in->rank) > 1;
+        if (is_table || tensor_has(params, op->inputs[i], MARK_GRADIENT)) return true;
+    }
+    return false;
+}
+
+/* The operand of a step that carries the scores: the one as large as the output. */
+static uint32_t score_operand(const ft_graph *graph, const ft_op *op) {
+    const ft_tensor *out = op_output(graph, op, 0);
+    for (uint32_t i = 0; out != NULL && i < op->input_count; i++) {
+        const ft_tensor *in = op_input(graph, op, i);
+        if (in == NULL || in->role != FT_ACTIVATION || in->producer == FT_NONE || input_is_steering(op->def, i))
+            continue;
+        if (shape_elems(in->dims, in->rank) == shape_elems(out->dims, out->rank)) return op->inputs[i];
+    }
+    return FT_NONE;
+}
+
+/* Collects the scores between the product that makes them and the softmax. 0 when the pattern does not hold. */
+static uint32_t scores_before(const ft_graph *graph, const param_marks *params, const ft_op *softmax,
+                              uint32_t *scores) {
+    uint32_t at = softmax->inputs[0];
+    for (uint32_t count = 0; at != FT_NONE && count < MAX_SCORE_STEPS;) {
+        const ft_tensor *t = &graph->tensors[at];
+        if (!passes(t) || t->producer == FT_NONE) return 0;
+        const ft_op *maker = &graph->ops[t->producer];
+        scores[count++] = at;
+        if (is_product_of_data(maker, params)) return count;
+        if (!is_score_step(maker)) return 0;
+        at = score_operand(graph, maker);
+        if (has_bias(graph, maker, params, at)) return 0;
+    }
+    return 0;
+}
+
+static uint32_t scores_after(const ft_graph *graph, const param_marks *params, const ft_op *softmax, uint32_t *scores) {
+    uint32_t at = softmax->outputs[0];
+    for (uint32_t count = 0; at != FT_NONE && count < MAX_SCORE_STEPS;) {
+        const ft_tensor *t = &graph->tensors[at];
+        if (!passes(t)) return 0;
+        const ft_op *reader = &graph->ops[t->uses[0]];
+        scores[count++] = at;
+        if (is_product_of_data(reader, params)) return count;
+        if (!is_score_step(reader) || reader->output_count == 0) return 0;
+        at = reader->outputs[0];
+    }
+    return 0;
+}
+
+static void find_attention(const ft_graph *graph, const param_marks *params, patterns *found) {
+    for (uint32_t k = 0; k < graph->op_count; k++) {
+        const ft_op *op = &graph->ops[k];
+        uint32_t before[MAX_SCORE_STEPS], after[MAX_SCORE_STEPS];
+        if (op->is_folded || strcmp(op->def->name, "Softmax") != 0 || op->input_count == 0 || op->output_count == 0)
+            continue;
+        uint32_t count_before = scores_before(graph, params, op, before);
+        uint32_t count_after = count_before > 0 ? scores_after(graph, params, op, after) : 0;
+        if (count_after == 0) continue;
+        for (uint32_t i = 0; i < count_before; i++) found->is_score[before[i]] = true;
+        for (uint32_t i = 0; i < count_after; i++) found->is_score[after[i]] = true;
+    }
+}
+
+bool patterns_find(const ft_graph *graph, const ft_cost_options *options, const param_marks *params, arena *memory,
+                   patterns *found) {
+    found->base = ARENA_ARRAY(memory, uint32_t, (size_t)graph->tensor_count + 1);
+    found->is_score = ARENA_ARRAY(memory, bool, (size_t)graph->tensor_count + 1);
+    found->is_joined = ARENA_ARRAY(memory, bool, (size_t)graph->op_count + 1);
+    if (found->base == NULL || found->is_score == NULL || found->is_joined == NULL) return false;
+    find_joined(graph, params, found);
+    if (options->has_fused_attention) find_attention(graph, params, found);
+    return true;
+}

@@ -1,0 +1,21 @@
+/* pattern.h - operators that frameworks run as one, seen from memory: what lies inside is neither held nor kept. */
+#ifndef COST_PATTERN_H
+#define COST_PATTERN_H
+
+#include "cost/params.h"
+#include "foretell/cost.h"
+
+typedef struct patterns {
+    uint32_t *base;  /* per tensor: what it is an elementwise function of; itself when of nothing else */
+    bool *is_joined; /* per operator: part of an activation spelled out; backward needs the base alone */
+    bool *is_score;  /* per tensor: attention scores that never reach memory */
+} patterns;
+
+/* False when out of memory. */
+bool patterns_find(const ft_graph *graph, const ft_cost_options *options, const param_marks *params, arena *memory,
+                   patterns *found);
+
+/* A stored scale after a norm: backward makes the normalised input again from what the norm keeps. */
+bool pattern_is_norm_scale(const ft_graph *graph, const ft_op *op, const param_marks *params);
+
+#endif
