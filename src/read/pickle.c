@@ -12,7 +12,12 @@
 #include "base/text.h"
 #include "foretell/graph.h"
 
-enum { MAX_PICKLE_BYTES = 256 * 1024 * 1024, NEWEST_PROTOCOL = 5 };
+enum {
+    MAX_PICKLE_BYTES = 256 * 1024 * 1024,
+    BASE_BYTES = 1024 * 1024,
+    BYTES_PER_BYTE = 256,
+    NEWEST_PROTOCOL = 5,
+};
 
 typedef struct machine {
     pickle *out;
@@ -224,7 +229,7 @@ static ft_status op_binary_float(machine *m, size_t unused) {
 /* --- Text with escapes, protocol 0 --------------------------------------------------------------------------- */
 
 static ft_status push_unescaped(machine *m, const char *text, size_t length, bool is_unicode) {
-    char *out = arena_alloc(&m->out->memory, length + 1);
+    char *out = arena_alloc(&m->out->memory, 2 * length + 1);
     pickle_value *value = pickle_new(m->out, PICKLE_STRING, m->error);
     if (out == NULL || value == NULL) return FT_NOMEM(m->error);
     value->s = out;
@@ -232,7 +237,6 @@ static ft_status push_unescaped(machine *m, const char *text, size_t length, boo
     return push(m, value);
 }
 
-/* Unicode text is ASCII with \u escapes, and Latin-1 for U+0080 to U+00FF, which are kept as they are. */
 static ft_status op_text_unicode(machine *m, size_t unused) {
     (void)unused;
     const char *line = NULL;
@@ -634,7 +638,9 @@ ft_status pickle_decode(const uint8_t *bytes, size_t size, pickle *made, ft_erro
     if (size > MAX_PICKLE_BYTES)
         return ft_fail(error, FT_ERR_LIMIT, "the pickle has more than %d bytes", MAX_PICKLE_BYTES);
     *made = (pickle){0};
-    arena_init(&made->memory, FT_MAX_GRAPH_BYTES);
+    /* An honest pickle never takes so much more than its size; one that copies the same dict again and again does. */
+    uint64_t limit = BASE_BYTES + (uint64_t)size * BYTES_PER_BYTE;
+    arena_init(&made->memory, limit < FT_MAX_GRAPH_BYTES ? limit : FT_MAX_GRAPH_BYTES);
     machine m = {.out = made, .bytes = bytes, .size = size, .error = error};
     ft_status status = run(&m);
     free(m.stack);

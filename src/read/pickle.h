@@ -73,8 +73,8 @@ pickle_value *pickle_new(pickle *p, pickle_kind kind, ft_error *error); /* NULL 
 ft_status pickle_append(pickle *p, pickle_value *list, pickle_value *item, ft_error *error);
 ft_status pickle_set(pickle *p, pickle_value *dict, pickle_value *key, pickle_value *value, ft_error *error);
 
-/* Turns escapes into what they stand for: those of a Python string, or of raw Unicode text. `out` has room for `length`
- * bytes, as no escape is shorter than what it stands for. Returns how many were written. */
+/* Turns escapes into what they stand for: those of a Python string, or those of Unicode text, which is Latin-1 with \u
+ * escapes and becomes UTF-8. `out` has room for twice `length`. Returns how many bytes were written. */
 size_t pickle_unescape(const char *text, size_t length, bool is_unicode, char *out);
 
 /* The class for a name, or a refusal. */

@@ -95,19 +95,18 @@ static bool is_pair(const pickle_value *value) {
     return value->kind == PICKLE_LIST && value->count == 2;
 }
 
-/* dict(), dict(mapping), dict(pairs). A mapping is shared, as nobody changes it after decoding. */
+/* dict(), dict(mapping), dict(pairs). */
 static ft_status make_dict(pickle *p, const pickle_value *from, pickle_value **made, ft_error *error) {
     pickle_value *dict = pickle_new(p, PICKLE_DICT, error);
     if (dict == NULL) return FT_ERR_NOMEM;
     *made = dict;
+    if (from != NULL && from->kind != PICKLE_DICT && from->kind != PICKLE_LIST)
+        return ft_fail(error, FT_ERR_DAMAGED, "a dict is made of something that is neither a dict nor a list");
     for (uint32_t i = 0; from != NULL && i < from->count; i++) {
-        if (from->kind == PICKLE_DICT) {
-            FT_TRY(pickle_set(p, dict, from->items[2 * i], from->items[2 * i + 1], error));
-        } else if (from->kind == PICKLE_LIST && is_pair(from->items[i])) {
-            FT_TRY(pickle_set(p, dict, from->items[i]->items[0], from->items[i]->items[1], error));
-        } else {
-            return ft_fail(error, FT_ERR_DAMAGED, "a dict is made of something that is neither a dict nor pairs");
-        }
+        pickle_value *const *pair = from->kind == PICKLE_DICT ? from->items + 2 * i : NULL;
+        if (pair == NULL && is_pair(from->items[i])) pair = from->items[i]->items;
+        if (pair == NULL) return ft_fail(error, FT_ERR_DAMAGED, "a dict is made of something that is no pair");
+        FT_TRY(pickle_set(p, dict, pair[0], pair[1], error));
     }
     return FT_OK;
 }

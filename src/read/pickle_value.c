@@ -126,6 +126,8 @@ size_t pickle_unescape(const char *text, size_t length, bool is_unicode, char *o
         size_t used = 0;
         if (c == '\\')
             made += put_escape(out + made, text + i, length - i, is_unicode, &used);
+        else if (is_unicode)
+            made += put_utf8(out + made, (unsigned char)c);
         else
             out[made++] = c;
         i += used;

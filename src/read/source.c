@@ -9,7 +9,7 @@
 #include "read/read.h"
 
 /* Formats with a magic number first, ONNX, which has none, last. */
-static const reader *const readers[] = {&tflite_reader, &nnmeter_reader, &onnx_reader};
+static const reader *const readers[] = {&tflite_reader, &perfseer_reader, &nnmeter_reader, &onnx_reader};
 
 struct ft_source {
     char *path;

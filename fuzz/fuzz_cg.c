@@ -1,0 +1,41 @@
+/* fuzz_cg.c - any bytes as the three CG tables, one after the other with a line "---" between them. */
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "read/cg.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Cuts the text at the next separator; the last table takes what is left. */
+static const char *cut(const char **text, size_t *left, size_t *size) {
+    static const char separator[] = "---\n";
+    const char *start = *text, *end = memmem(start, *left, separator, sizeof separator - 1);
+    *size = end != NULL ? (size_t)(end - start) : *left;
+    size_t used = end != NULL ? *size + sizeof separator - 1 : *left;
+    *text += used;
+    *left -= used;
+    return start;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    const char *text = (const char *)data, *tables[3];
+    size_t sizes[3];
+    cg_set *set;
+    ft_error error;
+    for (int i = 0; i < 3; i++) tables[i] = cut(&text, &size, &sizes[i]);
+    cg_matches((const uint8_t *)tables[0], sizes[0]);
+    if (cg_open_memory(tables[0], sizes[0], tables[1], sizes[1], tables[2], sizes[2], "fuzz", &set, &error) != FT_OK)
+        return 0;
+    /* A set never gives more answers than it has rows, and one for its end. */
+    for (uint64_t i = 0; i <= cg_count(set) + 1; i++) {
+        ft_graph *graph = NULL, *bound = NULL;
+        ft_status status = cg_next(set, &graph, &error);
+        if (status == FT_OK && graph == NULL) break;
+        if (status == FT_OK) ft_graph_bind(graph, NULL, &bound, &error);
+        ft_graph_free(bound);
+        ft_graph_free(graph);
+    }
+    cg_close(set);
+    return 0;
+}

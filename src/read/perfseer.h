@@ -1,0 +1,38 @@
+/* perfseer.h - what a PerfSeer / GAPP data set keeps beside its pickled graphs: labels, and facts in file names.
+ *
+ * The graphs themselves are read by perfseer_reader (read.h, perfseer.c). */
+#ifndef READ_PERFSEER_H
+#define READ_PERFSEER_H
+
+#include "graph/graph.h"
+#include "read/read.h"
+
+enum { PERFSEER_FIELDS = 7, PERFSEER_STAGES = 4, PERFSEER_STYLE_SIZE = 32 };
+
+/* The fields of a label, in the order of the file: name with unit */
+extern const char *const perfseer_field_names[PERFSEER_FIELDS];
+
+typedef struct perfseer_label {
+    bool has_train, has_infer;
+    double train[PERFSEER_FIELDS];
+    double infer[PERFSEER_FIELDS];
+} perfseer_label;
+
+/* Parses "{'train': 'a|b|c|d|e|f|g', 'infer': '...'}". Either part may be absent, not both. */
+ft_status perfseer_parse_label(const char *text, size_t size, perfseer_label *label, ft_error *error);
+
+typedef struct perfseer_name {
+    int64_t batch;        /* 0: the name does not say */
+    uint32_t style_count; /* 0: likewise */
+    char styles[PERFSEER_STAGES][PERFSEER_STYLE_SIZE];
+} perfseer_name;
+
+/* Parses "bs128_..._s['mobilenet', 'vggnet', 'resnext', 'densenet']_bnum...", with or without folders before it. What
+ * is not there, or not as expected, is left out: any name is allowed. */
+void perfseer_parse_name(const char *path, perfseer_name *name);
+
+/* Adds what the file name says, and what the label beside the file says, to the graph's meta. A label is looked for as
+ * STEM.txt beside STEM.pkl, and in the folders label/, ../label/ and ../../label/label/. */
+ft_status perfseer_add_meta(ft_graph *graph, const read_origin *origin, const perfseer_name *name, ft_error *error);
+
+#endif
