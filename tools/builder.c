@@ -215,7 +215,7 @@ const char *op(builder *b, const char *type, ...) {
     Onnx__NodeProto *node = take(b, sizeof *node);
     onnx__node_proto__init(node);
     node->op_type = keep(b, type);
-    node->name = keep(b, format(b, "%s_node_%zu", type, b->graph.n_node));
+    node->name = keep(b, format(b, "%s_%zu", type, b->graph.n_node));
     va_list inputs;
     va_start(inputs, type);
     for (const char *name; (name = va_arg(inputs, const char *)) != NULL;) APPEND(b, node, input, (char *)name);
