@@ -95,11 +95,19 @@ static ft_status bind_shapes(binder *b, const ft_binding *binding) {
     return FT_OK;
 }
 
+/* An image without a batch, as detectors take them: few channels, then a map. */
+static bool is_single_image(const ft_tensor *t) {
+    return t->rank == 3 && t->dims[0] > 0 && t->dims[0] <= 4 && t->dims[1] >= 32 && t->dims[2] >= 32;
+}
+
 /* The batch is the first dimension of the first input of two or more dimensions. */
 static void find_batch_input(binder *b) {
     b->batch_input = FT_NONE;
-    for (uint32_t i = 0; i < b->bound->inputs.count && b->batch_input == FT_NONE; i++) {
-        if (b->bound->tensors[b->bound->inputs.items[i]].rank >= 2) b->batch_input = b->bound->inputs.items[i];
+    for (uint32_t i = 0; i < b->bound->inputs.count; i++) {
+        const ft_tensor *t = &b->bound->tensors[b->bound->inputs.items[i]];
+        if (t->rank < 2) continue;
+        if (!is_single_image(t)) b->batch_input = b->bound->inputs.items[i];
+        return;
     }
 }
 
@@ -202,16 +210,26 @@ static bool is_known_before(const ft_graph *g, const ft_op *op) {
     return has_values || (has_constants && ft_opdef_is_known(op->def) && (op->def->flags & OP_RANDOM) == 0);
 }
 
-static ft_status fold(infer *in) {
+/* Whether all is there that the operator's fold rule reads. Shape and Size only look at shapes. */
+static bool is_foldable(const infer *in) {
     fold_rule *rule = in->op->def->fold;
-    if (rule == NULL) return FT_OK;
-    bool needs_values = rule != fold_shape && rule != fold_size && rule != fold_rank;
-    for (uint32_t i = 0; i < in->op->input_count && needs_values; i++) {
+    if (rule == NULL || in->op->input_count == 0) return false;
+    if (rule == fold_shape || rule == fold_size) return true;
+    for (uint32_t i = 0; i < in->op->input_count; i++) {
         const ft_tensor *t = in_at(in, i);
-        if (t == NULL ? i == 0 : t->value == NULL || t->value->count != shape_elems(t->dims, t->rank)) return FT_OK;
+        if (t == NULL ? i == 0 : t->value == NULL || t->value->count != shape_elems(t->dims, t->rank)) return false;
     }
-    if (needs_values && in->op->input_count == 0) return FT_OK;
-    return rule(in);
+    return true;
+}
+
+/* Fold rules go by the shapes of outputs, so these must come from a rule: what a file declares may be anything. */
+static ft_status infer_op(infer *in) {
+    bool folds = is_foldable(in);
+    for (uint32_t i = 0; i < in->op->output_count && folds; i++) {
+        if (in->op->outputs[i] != FT_NONE) in->graph->tensors[in->op->outputs[i]].rank = -1;
+    }
+    if (in->op->def->shape != NULL) FT_TRY(in->op->def->shape(in));
+    return folds ? in->op->def->fold(in) : FT_OK;
 }
 
 static bool has_batch(const ft_graph *g, const ft_op *op) {
@@ -228,13 +246,12 @@ static ft_status walk(binder *b) {
     ft_graph *g = b->bound;
     for (uint32_t i = 0; i < g->inputs.count; i++) {
         ft_tensor *t = &g->tensors[g->inputs.items[i]];
-        t->is_batched = t->rank >= 1 && t->dims[0] == g->exported_batch;
+        t->is_batched = b->batch_input == FT_NONE || (t->rank >= 1 && t->dims[0] == g->exported_batch);
     }
     for (uint32_t i = 0; i < g->op_count; i++) {
         ft_op *op = &g->ops[i];
         infer in = {.graph = g, .op = op, .error = b->error};
-        if (op->def->shape != NULL) FT_TRY(op->def->shape(&in));
-        FT_TRY(fold(&in));
+        FT_TRY(infer_op(&in));
         op->is_folded = is_known_before(g, op);
         bool is_batched = has_batch(g, op);
         for (uint32_t k = 0; k < op->output_count; k++) {

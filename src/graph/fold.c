@@ -8,6 +8,7 @@
 
 #include "base/num.h"
 #include "graph/fold.h"
+#include "graph/slice.h"
 
 /* --- Reading and writing elements ---------------------------------------------------------------------------- */
 
@@ -20,6 +21,32 @@ bool fold_begin(infer *in, uint32_t i, bool is_float, fold_result *r) {
     if (value == NULL) return false;
     in->graph->tensors[in->op->outputs[i]].value = value;
     return true;
+}
+
+bool fold_begin_count(infer *in, uint32_t i, bool is_float, int64_t count, fold_result *r) {
+    const ft_tensor *y = op_output(in->graph, in->op, i);
+    return y != NULL && shape_is_known(y) && shape_elems(y->dims, y->rank) == count && fold_begin(in, i, is_float, r);
+}
+
+void fold_box(infer *in, uint32_t i, const ft_tensor *x, const int64_t *begin, const int64_t *stride,
+              const int64_t *count) {
+    fold_result r;
+    for (int32_t k = 0; k < x->rank; k++) {
+        int64_t last = count[k] > 0 ? begin[k] + (count[k] - 1) * stride[k] : begin[k];
+        if (begin[k] < 0 || last < 0 || count[k] < 0 || begin[k] > x->dims[k] || last > x->dims[k] ||
+            (count[k] > 0 && (begin[k] == x->dims[k] || last == x->dims[k])))
+            return;
+    }
+    if (!fold_begin_count(in, i, x->value->floats != NULL, shape_elems(count, x->rank), &r)) return;
+    for (int64_t e = 0; e < r.count; e++) {
+        int64_t rest = e, from = 0, step = 1;
+        for (int32_t k = x->rank - 1; k >= 0; k--) {
+            from += (begin[k] + rest % count[k] * stride[k]) * step;
+            rest /= count[k];
+            step *= x->dims[k];
+        }
+        fold_element(&r, e, x->value, from);
+    }
 }
 
 static void forget(infer *in, uint32_t i) {
@@ -188,19 +215,9 @@ ft_status fold_gather(infer *in) {
     return FT_OK;
 }
 
-/* Slices of vectors, one axis, are what shape arithmetic has. */
 ft_status fold_slice(infer *in) {
-    const ft_tensor *x = in_at(in, 0), *y = op_output(in->graph, in->op, 0);
-    const int64_t *starts, *steps;
-    int64_t count, step_count, step = 1;
-    fold_result r;
-    if (x->rank != 1 || y == NULL || !ints_of(in, "starts", 1, &starts, &count) || count != 1) return FT_OK;
-    if (in_ints(in, 4, &steps, &step_count) && step_count == 1) step = steps[0];
-    if (!fold_begin(in, 0, x->value->floats != NULL, &r)) return FT_OK;
-    int64_t at = starts[0] < 0 ? starts[0] + x->dims[0] : starts[0];
-    if (at < 0) at = 0;
-    if (step < 0 && at > x->dims[0] - 1) at = x->dims[0] - 1;
-    for (int64_t i = 0; i < r.count; i++) fold_element(&r, i, x->value, at + i * step);
+    strided_slice s;
+    if (axis_slice_of(in, &s) && s.fault == NULL) fold_box(in, 0, in_at(in, 0), s.begin, s.stride, s.count);
     return FT_OK;
 }
 

@@ -14,6 +14,13 @@ typedef struct fold_result {
 /* Room for the value of output `i`. False when nobody asks for it or its size is not known or too large. */
 bool fold_begin(infer *in, uint32_t i, bool is_float, fold_result *r);
 
+/* The same for an output that must have `count` elements. */
+bool fold_begin_count(infer *in, uint32_t i, bool is_float, int64_t count, fold_result *r);
+
+/* Output `i` becomes the elements of a box inside a row-major tensor: begin, stride and count per dimension. */
+void fold_box(infer *in, uint32_t i, const ft_tensor *x, const int64_t *begin, const int64_t *stride,
+              const int64_t *count);
+
 /* Copies an element of a value of the same kind. */
 static inline void fold_element(fold_result *r, int64_t to, const ft_value *from, int64_t i) {
     if (r->ints != NULL)

@@ -5,35 +5,6 @@
 #include "graph/fold.h"
 #include "graph/slice.h"
 
-/* fold_begin for an output that must have `count` elements. A shape rule that could not tell has left what the file
- * declares, which may be anything. */
-static bool begin_count(infer *in, uint32_t i, bool is_float, int64_t count, fold_result *r) {
-    const ft_tensor *y = op_output(in->graph, in->op, i);
-    return y != NULL && shape_is_known(y) && shape_elems(y->dims, y->rank) == count && fold_begin(in, i, is_float, r);
-}
-
-/* Output `i` becomes the elements of a box inside a row-major tensor: begin, stride and count per dimension. */
-static void fold_box(infer *in, uint32_t i, const ft_tensor *x, const int64_t *begin, const int64_t *stride,
-                     const int64_t *count) {
-    fold_result r;
-    for (int32_t k = 0; k < x->rank; k++) {
-        int64_t last = count[k] > 0 ? begin[k] + (count[k] - 1) * stride[k] : begin[k];
-        if (begin[k] < 0 || last < 0 || count[k] < 0 || begin[k] > x->dims[k] || last > x->dims[k] ||
-            (count[k] > 0 && (begin[k] == x->dims[k] || last == x->dims[k])))
-            return;
-    }
-    if (!begin_count(in, i, x->value->floats != NULL, shape_elems(count, x->rank), &r)) return;
-    for (int64_t e = 0; e < r.count; e++) {
-        int64_t rest = e, from = 0, step = 1;
-        for (int32_t k = x->rank - 1; k >= 0; k--) {
-            from += (begin[k] + rest % count[k] * stride[k]) * step;
-            rest /= count[k];
-            step *= x->dims[k];
-        }
-        fold_element(&r, e, x->value, from);
-    }
-}
-
 ft_status fold_strided_slice(infer *in) {
     const ft_tensor *x = in_at(in, 0);
     strided_slice s;
@@ -107,7 +78,7 @@ ft_status fold_pack(infer *in) {
         if (piece == NULL || piece->value->count != x->value->count || (piece->value->floats != NULL) != is_float)
             return FT_OK;
     }
-    if (!begin_count(in, 0, is_float, x->value->count * (int64_t)in->op->input_count, &r)) return FT_OK;
+    if (!fold_begin_count(in, 0, is_float, x->value->count * (int64_t)in->op->input_count, &r)) return FT_OK;
     int64_t inner = shape_elems(x->dims + axis, x->rank - axis);
     for (int64_t i = 0; i < r.count; i++) {
         int64_t piece = i / inner % in->op->input_count, outer = i / inner / in->op->input_count;
@@ -134,7 +105,7 @@ ft_status fold_fill_value(infer *in) {
 ft_status fold_rank(infer *in) {
     const ft_tensor *x = in_at(in, 0);
     fold_result r;
-    if (x == NULL || x->rank < 0 || !begin_count(in, 0, false, 1, &r)) return FT_OK;
+    if (x == NULL || x->rank < 0 || !fold_begin_count(in, 0, false, 1, &r)) return FT_OK;
     r.ints[0] = x->rank;
     return FT_OK;
 }

@@ -1,6 +1,7 @@
 /* shape_move.c - operators that move elements or give them another shape. */
 #include "base/num.h"
 #include "graph/shape.h"
+#include "graph/slice.h"
 
 /* --- Views --------------------------------------------------------------------------------------------------- */
 
@@ -151,40 +152,11 @@ ft_status shape_split(infer *in) {
     return FT_OK;
 }
 
-/* Length of start:end:step over a dimension, with Python's clamping. */
-static int64_t slice_length(int64_t dim, int64_t start, int64_t end, int64_t step) {
-    if (start < 0) start = start < -dim ? 0 : start + dim;
-    if (end < 0) end = end < -dim ? (step < 0 ? -1 : 0) : end + dim;
-    if (step > 0) {
-        if (start > dim) start = dim;
-        if (end > dim) end = dim;
-        return end > start ? (int64_t)num_div_up((uint64_t)(end - start), (uint64_t)step) : 0;
-    }
-    if (start > dim - 1) start = dim - 1;
-    if (end > dim - 1) end = dim - 1;
-    return start > end ? (int64_t)num_div_up((uint64_t)(start - end), 0 - (uint64_t)step) : 0;
-}
-
-/* Slice(x, starts, ends, axes, steps); once they were attributes. */
 ft_status shape_slice(infer *in) {
-    const ft_tensor *x = in_known(in, 0);
-    const int64_t *starts, *ends, *axes = NULL, *steps = NULL;
-    int64_t count, end_count, axis_count = 0, step_count = 0;
-    if (x == NULL || !ints_of(in, "starts", 1, &starts, &count) || !ints_of(in, "ends", 2, &ends, &end_count))
-        return FT_OK;
-    bool has_axes = ints_of(in, "axes", 3, &axes, &axis_count), has_steps = in_ints(in, 4, &steps, &step_count);
-    if ((!has_axes && in_at(in, 3) != NULL) || (!has_steps && in_at(in, 4) != NULL)) return FT_OK;
-    if (end_count != count || (has_axes && axis_count != count) || (has_steps && step_count != count))
-        return shape_bad(in, "its starts, ends, axes and steps differ in number");
-    ft_tensor y = *x;
-    for (int64_t i = 0; i < count; i++) {
-        int32_t axis;
-        int64_t step = has_steps ? steps[i] : 1;
-        if (!axis_normal(has_axes ? axes[i] : i, x->rank, &axis)) return shape_bad(in, "an axis is out of range");
-        if (step == 0) return shape_bad(in, "a step is zero");
-        y.dims[axis] = slice_length(x->dims[axis], starts[i], ends[i], step);
-    }
-    return out_like(in, 0, &y);
+    strided_slice s;
+    if (!axis_slice_of(in, &s)) return FT_OK;
+    if (s.fault != NULL) return shape_bad(in, "%s", s.fault);
+    return out_set(in, 0, in_at(in, 0)->dtype, s.dims, s.rank);
 }
 
 /* Gather(x, indices): the axis is replaced by the shape of the indices. */

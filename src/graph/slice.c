@@ -1,4 +1,4 @@
-/* slice.c - TensorFlow's strided slice: begin, end and stride per dimension, bent by five masks.
+/* slice.c - begin, end and stride per dimension: ONNX lists the axes it speaks of, TensorFlow bends all by five masks.
  *
  * Bit i of a mask speaks of entry i of the operands: begin and end masks ignore the entry's begin or end, the ellipsis
  * stands for all dimensions that no other entry speaks of, a new axis puts a dimension of 1 in, and a shrunk axis
@@ -38,6 +38,15 @@ static int64_t place(int64_t at, int64_t dim, bool is_backward) {
     return at < last ? at : last;
 }
 
+/* Takes from..to of a dimension, both already places in it. */
+static void cut(strided_slice *slice, int32_t axis, int64_t from, int64_t to, int64_t stride) {
+    int64_t span = stride < 0 ? from - to : to - from;
+    uint64_t step = stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
+    slice->begin[axis] = from;
+    slice->stride[axis] = stride;
+    slice->count[axis] = span <= 0 ? 0 : (int64_t)num_div_up((uint64_t)span, step);
+}
+
 static const char *take(const slice_spec *s, int64_t entry, int64_t dim, int32_t axis, strided_slice *slice) {
     int64_t stride = s->stride[entry], begin = s->begin[entry], end = s->end[entry];
     if (stride == 0) return "a stride is zero";
@@ -52,11 +61,7 @@ static const char *take(const slice_spec *s, int64_t entry, int64_t dim, int32_t
     bool is_backward = stride < 0;
     int64_t from = has_bit(s->begin_mask, entry) ? (is_backward ? dim - 1 : 0) : place(begin, dim, is_backward);
     int64_t to = has_bit(s->end_mask, entry) ? (is_backward ? -1 : dim) : place(end, dim, is_backward);
-    int64_t span = is_backward ? from - to : to - from;
-    slice->begin[axis] = from;
-    slice->stride[axis] = stride;
-    slice->count[axis] =
-        span <= 0 ? 0 : (int64_t)num_div_up((uint64_t)span, is_backward ? 0 - (uint64_t)stride : (uint64_t)stride);
+    cut(slice, axis, from, to, stride);
     return NULL;
 }
 
@@ -98,5 +103,36 @@ bool strided_slice_of(const infer *in, strided_slice *slice) {
         }
     }
     for (; axis < x->rank; axis++) take_whole(x, axis, slice);
+    return true;
+}
+
+bool axis_slice_of(const infer *in, strided_slice *slice) {
+    const ft_tensor *x = in_known(in, 0);
+    const int64_t *starts, *ends, *axes = NULL, *steps = NULL;
+    int64_t count, end_count, axis_count, step_count;
+    *slice = (strided_slice){.rank = 0};
+    if (x == NULL || !ints_of(in, "starts", 1, &starts, &count) || !ints_of(in, "ends", 2, &ends, &end_count))
+        return false;
+    if (!ints_of(in, "axes", 3, &axes, &axis_count)) axis_count = in_at(in, 3) == NULL ? count : -1;
+    if (!in_ints(in, 4, &steps, &step_count)) step_count = in_at(in, 4) == NULL ? count : -1;
+    if (axis_count < 0 || step_count < 0) return false;
+    if (end_count != count || axis_count != count || step_count != count) {
+        slice->fault = "its starts, ends, axes and steps differ in number";
+        return true;
+    }
+    for (int32_t i = 0; i < x->rank; i++) take_whole(x, i, slice);
+    for (int64_t i = 0; i < count && slice->fault == NULL; i++) {
+        int32_t axis;
+        int64_t step = steps != NULL ? steps[i] : 1;
+        if (!axis_normal(axes != NULL ? axes[i] : i, x->rank, &axis)) {
+            slice->fault = "an axis is out of range";
+        } else if (step == 0) {
+            slice->fault = "a step is zero";
+        } else {
+            int64_t dim = x->dims[axis];
+            cut(slice, axis, place(starts[i], dim, step < 0), place(ends[i], dim, step < 0), step);
+            slice->dims[axis] = slice->count[axis];
+        }
+    }
     return true;
 }

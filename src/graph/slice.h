@@ -1,4 +1,4 @@
-/* slice.h - TensorFlow's strided slice, worked out once for its shape rule and its fold rule. */
+/* slice.h - slices as ONNX and TensorFlow write them, worked out once for their shape rules and their fold rules. */
 #ifndef GRAPH_SLICE_H
 #define GRAPH_SLICE_H
 
@@ -12,7 +12,10 @@ typedef struct strided_slice {
     const char *fault; /* what is wrong with it, or NULL */
 } strided_slice;
 
-/* False when the operands are not known. */
+/* TensorFlow's StridedSlice. False when the operands are not known. */
 bool strided_slice_of(const infer *in, strided_slice *slice);
+
+/* ONNX's Slice(x, starts, ends, axes, steps); once they were attributes. False when the operands are not known. */
+bool axis_slice_of(const infer *in, strided_slice *slice);
 
 #endif
