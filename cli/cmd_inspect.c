@@ -2,6 +2,7 @@
  *
  * Models are read, reported and forgotten one by one, so thousands of files take the memory of one. A file that fails
  * does not stop the others. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,12 +73,14 @@ static const char doc[] =
 /* "64M", "1G", "4096". */
 static uint64_t parse_bytes(struct argp_state *state, const char *text) {
     static const char suffixes[] = "KMGT";
-    size_t length = strlen(text);
-    const char *suffix = length > 1 ? strchr(suffixes, text[length - 1]) : NULL;
-    unsigned shift = suffix != NULL && *suffix != '\0' ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
-    char number[32];
-    snprintf(number, sizeof number, "%.*s", (int)(shift > 0 ? length - 1 : length), text);
-    return cli_parse_count(state, "workspace", number, UINT64_C(1) << 20) << shift;
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    const char *suffix = *end != '\0' ? strchr(suffixes, *end) : NULL;
+    unsigned shift = suffix != NULL ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
+    if (errno != 0 || *text < '0' || *text > '9' || end[suffix != NULL ? 1 : 0] != '\0' || value > UINT64_MAX >> shift)
+        argp_error(state, "--workspace %s: want bytes, as 4096, 64M or 1G", text);
+    return (uint64_t)value << shift;
 }
 
 static void parse_shape(arguments *args, const char *text, struct argp_state *state) {
@@ -89,7 +92,7 @@ static void parse_shape(arguments *args, const char *text, struct argp_state *st
     if (name == NULL ||
         ft_shape_binding_parse(text, name, size, &args->shapes[binding->shape_count], &error) != FT_OK) {
         free(name);
-        argp_error(state, "--shape %s: %s", text, name == NULL ? "out of memory" : error.message);
+        argp_error(state, "--shape %s", name == NULL ? "is too long" : error.message);
     }
     binding->shape_count++;
 }

@@ -124,11 +124,11 @@ static ft_status open_temporary(output *out, const struct stat *old) {
 
 static ft_status open_file(output *out, const char *path) {
     struct stat info;
-    bool is_there = stat(path, &info) == 0;
-    out->path = is_there ? realpath(path, NULL) : strdup(path); /* what a link points to is replaced, not the link */
+    bool is_there = stat(path, &info) == 0, is_file = is_there && S_ISREG(info.st_mode);
+    out->path = is_file ? realpath(path, NULL) : strdup(path); /* what a link points to is replaced, not the link */
     if (out->path == NULL) return fail_to_write(path, errno);
     if (is_there && S_ISDIR(info.st_mode)) return fail_to_write(path, EISDIR);
-    if (!is_there || S_ISREG(info.st_mode)) return open_temporary(out, is_there ? &info : NULL);
+    if (!is_there || is_file) return open_temporary(out, is_file ? &info : NULL);
     out->stream = fopen(path, "we");
     return out->stream != NULL ? FT_OK : fail_to_write(path, errno);
 }

@@ -21,6 +21,7 @@ typedef struct catalog {
     const char *(*cell)(const struct catalog *c, uint32_t row, uint32_t column);
     const ft_style *style;
     ft_format format; /* of operators: FT_FORMAT_UNKNOWN for all */
+    buf *scratch;     /* for cells that have to be put together */
 } catalog;
 
 /* --- Writing ------------------------------------------------------------------------------------------------- */
@@ -76,7 +77,7 @@ static void table_row(const void *user, uint32_t row, grid_cell *cells) {
 static void write_table(const catalog *c, sink *out) {
     grid_column columns[GRID_COLUMNS] = {0};
     for (uint32_t i = 0; i < c->column_count; i++)
-        columns[i] = (grid_column){.title = c->columns[i].title, .is_flexible = i > 0};
+        columns[i] = (grid_column){.title = c->columns[i].title, .is_flexible = i > 0, .wraps = i > 0};
     grid_write(&(grid){.style = c->style,
                        .columns = columns,
                        .column_count = c->column_count,
@@ -160,43 +161,53 @@ static const ft_opdef *nth_op(ft_format format, uint32_t n) {
     return NULL;
 }
 
+/* For tables: three columns of names would be too narrow to read. */
+static const char *all_spellings(const catalog *c, const ft_opdef *def) {
+    static const struct {
+        ft_format format;
+        const char *title;
+    } columns[] = {{FT_FORMAT_ONNX, "ONNX"}, {FT_FORMAT_TFLITE, "TFLite"}, {FT_FORMAT_CG, "TensorFlow"}};
+    c->scratch->length = 0;
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
+        const char *words = ft_opdef_spellings(def, columns[i].format);
+        if (words[0] == '\0') continue;
+        buf_format(c->scratch, "%s%s: %s", c->scratch->length > 0 ? ", " : "", columns[i].title, words);
+    }
+    return c->scratch->length > 0 ? c->scratch->data : "";
+}
+
 static const char *op_cell(const catalog *c, uint32_t row, uint32_t column) {
     const ft_opdef *def = nth_op(c->format, row);
-    switch (column) {
-    case 0:
-        return ft_opdef_name(def);
-    case 1:
-        return ft_op_class_name(ft_opdef_class(def));
-    case 2:
-        return ft_opdef_spellings(def, c->format != FT_FORMAT_UNKNOWN ? c->format : FT_FORMAT_ONNX);
-    case 3:
-        return ft_opdef_spellings(def, FT_FORMAT_TFLITE);
-    default:
-        return ft_opdef_spellings(def, FT_FORMAT_CG);
-    }
+    if (column == 0) return ft_opdef_name(def);
+    if (column == 1) return ft_op_class_name(ft_opdef_class(def));
+    if (c->format != FT_FORMAT_UNKNOWN) return ft_opdef_spellings(def, c->format);
+    if (c->style->output == FT_TABLE) return all_spellings(c, def);
+    static const ft_format formats_of_columns[] = {FT_FORMAT_ONNX, FT_FORMAT_TFLITE, FT_FORMAT_CG};
+    return ft_opdef_spellings(def, formats_of_columns[column - 2]);
 }
 
 ft_status ft_report_ops(FILE *stream, const ft_style *style, ft_format format, ft_error *error) {
     static const catalog_column all[] = {
-        {"name", "Operator", false},
-        {"class", "Class", false},
-        {"onnx", "ONNX, PerfSeer", true},
-        {"tflite", "TFLite", true},
-        {"tensorflow", "TensorFlow (CG, nn-Meter)", true},
+        {"name", "Operator", false}, {"class", "Class", false},          {"onnx", "ONNX", true},
+        {"tflite", "TFLite", true},  {"tensorflow", "TensorFlow", true},
     };
     static const catalog_column one[] = {
         {"name", "Operator", false}, {"class", "Class", false}, {"spellings", "Spelled", true}};
-    bool has_format = format != FT_FORMAT_UNKNOWN;
+    bool is_one = format != FT_FORMAT_UNKNOWN || style->output == FT_TABLE;
+    buf scratch = {0};
     uint32_t count = 0;
     while (nth_op(format, count) != NULL) count++;
-    return write_catalog(stream,
-                         &(catalog){.columns = has_format ? one : all,
-                                    .column_count = has_format ? 3 : 5,
-                                    .row_count = count,
-                                    .cell = op_cell,
-                                    .style = style,
-                                    .format = format},
-                         error);
+    ft_status status = write_catalog(stream,
+                                     &(catalog){.columns = is_one ? one : all,
+                                                .column_count = is_one ? 3 : 5,
+                                                .row_count = count,
+                                                .cell = op_cell,
+                                                .style = style,
+                                                .format = format,
+                                                .scratch = &scratch},
+                                     error);
+    buf_free(&scratch);
+    return status;
 }
 
 /* --- Runtimes ------------------------------------------------------------------------------------------------ */

@@ -75,16 +75,26 @@ static void shorten(const grid *g, layout *l) {
     }
 }
 
-static void write_cell(const grid *g, sink *out, uint32_t column, const char *text, uint32_t width) {
+/* Writes what fits of a cell; `rest` is what did not and has to go on in the next line. */
+static void write_cell(const grid *g, sink *out, uint32_t column, const char **rest, uint32_t width) {
+    const grid_column *c = &g->columns[column];
     char fitted[GRID_CELL_SIZE];
-    if (g->columns[column].keeps_end)
-        text_fit_end(text, width, g->style, fitted, sizeof fitted);
-    else
-        text_fit(text, width, g->style, fitted, sizeof fitted);
+    if (c->wraps) {
+        size_t length = text_wrap(*rest, width);
+        memcpy(fitted, *rest, length);
+        fitted[length] = '\0';
+        *rest += length + strspn(*rest + length, " ");
+    } else {
+        if (c->keeps_end)
+            text_fit_end(*rest, width, g->style, fitted, sizeof fitted);
+        else
+            text_fit(*rest, width, g->style, fitted, sizeof fitted);
+        *rest = "";
+    }
     uint32_t taken = text_columns(fitted), pad = width > taken ? width - taken : 0;
-    if (g->columns[column].is_right) buf_format(&out->text, "%*s", (int)pad, "");
+    if (c->is_right) buf_format(&out->text, "%*s", (int)pad, "");
     buf_text(&out->text, fitted);
-    if (!g->columns[column].is_right) buf_format(&out->text, "%*s", (int)pad, "");
+    if (!c->is_right) buf_format(&out->text, "%*s", (int)pad, "");
 }
 
 /* Ends a line without spaces at its end, which only disturb those who copy it. */
@@ -93,17 +103,25 @@ static void end_line(buf *text, size_t start) {
     buf_char(text, '\n');
 }
 
+/* Writes a row, in as many lines as its wrapping cells need. */
 static void write_cells(const grid *g, const layout *l, const grid_cell *cells, sink *out) {
-    size_t start = out->text.length;
-    bool is_first = true;
-    buf_format(&out->text, "%*s", (int)g->indent, "");
-    for (uint32_t c = 0; c < g->column_count; c++) {
-        if (l->is_dropped[c]) continue;
-        if (!is_first) buf_format(&out->text, "%*s", GAP, "");
-        write_cell(g, out, c, cells[c].text, l->widths[c]);
-        is_first = false;
+    const char *rest[GRID_COLUMNS];
+    bool has_rest = true;
+    for (uint32_t c = 0; c < g->column_count; c++) rest[c] = cells[c].text;
+    while (has_rest) {
+        size_t start = out->text.length;
+        bool is_first = true;
+        has_rest = false;
+        buf_format(&out->text, "%*s", (int)g->indent, "");
+        for (uint32_t c = 0; c < g->column_count; c++) {
+            if (l->is_dropped[c]) continue;
+            if (!is_first) buf_format(&out->text, "%*s", GAP, "");
+            write_cell(g, out, c, &rest[c], l->widths[c]);
+            is_first = false;
+            if (*rest[c] != '\0') has_rest = true;
+        }
+        end_line(&out->text, start);
     }
-    end_line(&out->text, start);
 }
 
 static void write_heading(const grid *g, const layout *l, grid_cell *cells, sink *out) {

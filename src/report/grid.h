@@ -2,7 +2,8 @@
  *
  * Rows are asked for twice, once to learn how wide the columns have to be and once to write them, so a grid of any
  * length takes no memory. What does not fit gives way in this order: columns that may be dropped go, the one with the
- * highest `drop` first, until the names have room; then flexible columns are shortened in the middle of their text. */
+ * highest `drop` first, until the names have room; then flexible columns are shortened in the middle of their text, or
+ * go on in the next line when they may wrap. */
 #ifndef REPORT_GRID_H
 #define REPORT_GRID_H
 
@@ -12,13 +13,14 @@
 #include "foretell/inspect.h"
 #include "report/sink.h"
 
-enum { GRID_COLUMNS = 12, GRID_CELL_SIZE = 512 };
+enum { GRID_COLUMNS = 12, GRID_CELL_SIZE = 1024 };
 
 typedef struct grid_column {
     const char *title;
     bool is_right;      /* numbers */
     bool is_flexible;   /* names and shapes: may be shortened, */
-    bool keeps_end;     /* and then at the beginning: paths */
+    bool keeps_end;     /* and then at the beginning: paths, */
+    bool wraps;         /* or go on in the next line: sentences */
     uint8_t drop;       /* 0: stays at any width */
     uint32_t min_width; /* as wide as this even when its text is shorter: for grids that come row by row */
     uint32_t comfort;   /* flexible: columns are dropped before it gets narrower than this; 0 = 12 */
@@ -52,6 +54,8 @@ void grid_write(const grid *g, sink *out);
 void text_fit(const char *text, uint32_t columns, const ft_style *style, char *fitted, size_t size);
 /* The same, but the beginning gives way. */
 void text_fit_end(const char *text, uint32_t columns, const ft_style *style, char *fitted, size_t size);
+/* The bytes of a clean text that go in a line of so many columns, cut between words when that is possible. */
+size_t text_wrap(const char *text, uint32_t columns);
 /* Columns that a (clean) text takes on a terminal. */
 uint32_t text_columns(const char *text);
 

@@ -89,7 +89,7 @@ static void add_format(lines *l, const facts *f) {
     buf_text(out, f->format);
     if (opset != NULL) buf_format(out, ", opset %s", opset);
     if (producer != NULL && producer[0] != '\0') buf_format(out, ", made by %s", producer);
-    if (f->name[0] != '\0') buf_format(out, ", graph %s", f->name);
+    if (f->name[0] != '\0' && strstr(f->file, f->name) == NULL) buf_format(out, ", graph %s", f->name);
 }
 
 static void add_operators(lines *l, const summary_facts *s) {
@@ -119,11 +119,10 @@ static void add_setting(lines *l, const facts *f) {
     buf *out = add_line(l, "Batch");
     buf_format(out, "%llu", (unsigned long long)s->batch);
     if (s->is_scaled) {
-        buf_format(out, ", scaled from the %llu that the file fixes: activations %s%llu",
-                   (unsigned long long)s->exported_batch, l->style->has_utf8 ? "\xc3\x97" : "x",
-                   (unsigned long long)s->batch);
+        buf_format(out, " (the file fixes %llu: activations scaled %s%llu", (unsigned long long)s->exported_batch,
+                   l->style->has_utf8 ? "\xc3\x97" : "x", (unsigned long long)s->batch);
         if (s->exported_batch > 1) buf_format(out, "/%llu", (unsigned long long)s->exported_batch);
-        buf_text(out, ", weights as they are");
+        buf_text(out, ", weights not)");
     }
     if (f->symbol_count > 0) {
         out = add_line(l, "Symbols");
@@ -186,7 +185,7 @@ static void add_coverage(lines *l, const facts *f) {
 }
 
 static void write_summary(writer *w, const facts *f) {
-    static const grid_column columns[] = {{.title = ""}, {.title = "", .is_flexible = true}};
+    static const grid_column columns[] = {{.title = ""}, {.title = "", .is_flexible = true, .wraps = true}};
     const ft_style *style = &w->options->style;
     const ft_graph *g = f->graph;
     lines l = {.style = style};
@@ -268,7 +267,7 @@ static void write_peak(writer *w, const char *mode, const char *type, const char
 
 static void write_memory(writer *w, const facts *f) {
     const summary_facts *s = &f->summary;
-    char training[64];
+    char training[64], saved[UNIT_TEXT_SIZE];
     snprintf(training, sizeof training, "Training (%s)", s->optimizer);
     const grid_column columns[] = {
         {.title = "Memory"}, {.title = "Inference", .is_right = true}, {.title = training, .is_right = true}};
@@ -283,6 +282,8 @@ static void write_memory(writer *w, const facts *f) {
                &w->out);
     write_peak(w, "Inference", s->peak_infer_op_type, s->peak_infer_op, NULL);
     write_peak(w, "Training", s->peak_train_op_type, s->peak_train_op, s->peak_train_phase);
+    unit_bytes(s->train_saved_bytes, saved);
+    buf_format(&w->out.text, "%*sTraining keeps %s of activations for backward\n", INDENT, "", saved);
 }
 
 /* --- Lists --------------------------------------------------------------------------------------------------- */
@@ -375,7 +376,9 @@ static void write_list(writer *w, const facts *f, const grid_column *columns, ui
 }
 
 static void write_rest(writer *w, uint32_t count, uint32_t shown, const char *what) {
-    if (shown < count) buf_format(&w->out.text, "  (%u more %s not shown: --top %u)\n", count - shown, what, shown);
+    if (shown < count)
+        buf_format(&w->out.text, "  (%u more %s%s not shown: --top %u)\n", count - shown, what,
+                   count - shown == 1 ? "" : "s", shown);
 }
 
 static void write_types(writer *w, const facts *f) {
@@ -388,7 +391,7 @@ static void write_types(writer *w, const facts *f) {
         {.title = share, .is_right = true},     {.title = "So far", .is_right = true, .drop = 3},
     };
     write_list(w, f, columns, 8, type_row, f->type_shown, 1);
-    write_rest(w, f->type_count, f->type_shown, "types");
+    write_rest(w, f->type_count, f->type_shown, "type");
 }
 
 static void write_nodes(writer *w, const facts *f) {
@@ -404,7 +407,7 @@ static void write_nodes(writer *w, const facts *f) {
         {.title = "FLOPs/B", .is_right = true, .drop = 3},
     };
     write_list(w, f, columns, 9, node_row, f->node_shown, 0);
-    write_rest(w, f->node_count, f->node_shown, "operators");
+    write_rest(w, f->node_count, f->node_shown, "operator");
 }
 
 static void write_kernels(writer *w, const facts *f) {
@@ -421,7 +424,7 @@ static void write_kernels(writer *w, const facts *f) {
         {.title = "FLOPs/B", .is_right = true, .drop = 5},
     };
     write_list(w, f, columns, 10, kernel_row, f->kernel_shown, 0);
-    write_rest(w, f->kernel_count, f->kernel_shown, "kernels");
+    write_rest(w, f->kernel_count, f->kernel_shown, "kernel");
 }
 
 /* --- One line a model ---------------------------------------------------------------------------------------- */

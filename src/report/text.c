@@ -50,6 +50,19 @@ uint32_t text_columns(const char *text) {
     return columns;
 }
 
+size_t text_wrap(const char *text, uint32_t columns) {
+    size_t used = 0, space = 0;
+    for (uint32_t column = 0; text[used] != '\0';) {
+        size_t length = utf8_length(text + used);
+        if (length == 0) length = 1;
+        column += length > 1 ? code_columns(decode(text + used, length)) : 1;
+        if (text[used] == ' ') space = used;
+        if (column > columns) return space > 0 ? space : used > 0 ? used : length;
+        used += length;
+    }
+    return used;
+}
+
 /* The next character of `text`, cleaned: its bytes, and how many of the text it stands for. */
 static size_t next_clean(const char *text, bool has_utf8, const char **bytes, size_t *length) {
     size_t taken = utf8_length(text);

@@ -79,12 +79,36 @@ static void test_too_narrow_runs_over(void **state) {
              " Total     12352\n");
 }
 
+static void sentence_row(const void *user, uint32_t index, grid_cell *cells) {
+    (void)user;
+    (void)index;
+    snprintf(cells[0].text, sizeof cells[0].text, "cg");
+    snprintf(cells[1].text, sizeof cells[1].text, "three tables in one folder, unbelievablylongword");
+}
+
+static void test_sentences_wrap(void **state) {
+    (void)state;
+    static const grid_column sentence[] = {{.title = "F"}, {.title = "What", .is_flexible = true, .wraps = true}};
+    ft_style style = {.width = 20};
+    sink out = {0};
+    grid_write(&(grid){.style = &style, .columns = sentence, .column_count = 2, .row = sentence_row, .row_count = 1},
+               &out);
+    assert_string_equal(out.text.data, "F   What\n"
+                                       "--------------------\n"
+                                       "cg  three tables in\n"
+                                       "    one folder,\n"
+                                       "    unbelievablylong\n"
+                                       "    word\n");
+    sink_free(&out);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_room_enough),
         cmocka_unit_test(test_names_are_shortened),
         cmocka_unit_test(test_then_columns_are_dropped),
         cmocka_unit_test(test_too_narrow_runs_over),
+        cmocka_unit_test(test_sentences_wrap),
     };
     return cmocka_run_group_tests_name("report/grid", tests, NULL, NULL);
 }

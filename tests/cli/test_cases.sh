@@ -1,0 +1,75 @@
+#!/bin/bash
+# Golden tests of the command: tests/cli/cases/NAME holds a shell line, what it prints, and its exit code:
+#
+#     $ foretell inspect tiny.onnx
+#     (standard output)
+#     --- stderr
+#     (standard error)
+#     --- exit 0
+#
+# `tests/cli/test_cases.sh --refresh [NAME...]` runs the lines again and writes down what they print now; read the
+# difference before you commit it. Lines run in a scratch folder with small models (see make_models below).
+set -u
+. tests/repo/tap.sh
+cases=$PWD/tests/cli/cases
+build=$(realpath "${BUILD:-build}")
+scratch=$(mktemp -d)
+trap 'chmod -R u+w "$scratch"; rm -rf "$scratch"' EXIT
+
+make_models() {
+    local name
+    for name in custom_op fixed_batch bert_base mobilenet_v2; do
+        "$build/makemodel" --no-weights "$name" "$name.onnx" || return 1
+    done
+    "$build/makemodel" custom_op weights.onnx || return 1
+    gzip -nc custom_op.onnx >packed.onnx.gz
+    head -c 700 custom_op.onnx >cut.onnx
+    head -c 300 packed.onnx.gz >cut.onnx.gz
+    printf 'no model at all\n' >readme.txt
+    : >empty.onnx
+    mkdir -p zoo/deeper zoo/.hidden none
+    cp custom_op.onnx zoo/b.onnx
+    cp fixed_batch.onnx zoo/deeper/a.onnx
+    cp readme.txt zoo/notes.txt
+    cp custom_op.onnx zoo/.hidden/c.onnx
+    ln -s .. zoo/deeper/round
+    cp readme.txt none/
+}
+
+# What a case prints now, in the form of its file. The process id in temporary names is not part of it.
+run_case() { # name
+    local line status
+    line=$(sed -n '1s/^\$ //p' "$cases/$1")
+    printf '$ %s\n' "$line"
+    (
+        cd "$scratch" || exit 99
+        export LC_ALL=C.UTF-8 COLUMNS=80 TERM=dumb PATH="$build:$PATH"
+        unset NO_COLOR ARGP_HELP_FMT
+        eval "$line"
+    ) 2>"$scratch.err" </dev/null
+    status=$?
+    printf -- '--- stderr\n'
+    cat "$scratch.err"
+    rm -f "$scratch.err"
+    printf -- '--- exit %d\n' "$status"
+}
+
+check_case() {
+    run_case "$1" | diff -u "$cases/$1" -
+}
+
+(cd "$scratch" && make_models) || exit 1
+if [ "${1:-}" = --refresh ]; then
+    shift
+    [ $# -gt 0 ] || set -- $(ls "$cases")
+    for name; do
+        run_case "$name" >"$scratch/new" && cp "$scratch/new" "$cases/$name"
+    done
+    git --no-pager diff --stat -- "$cases"
+    exit 0
+fi
+for file in "$cases"/*; do
+    name=$(basename "$file")
+    point "$name: $(sed -n '1s/^\$ //p' "$file")" check_case "$name"
+done
+finish
