@@ -10,7 +10,7 @@
 #include "foretell/status.h"
 
 /* Elements of a constant that are kept: of the types that shapes and indices have, and of all others. */
-enum { ONNX_MAX_INDEX_ELEMS = 4096, ONNX_MAX_OTHER_ELEMS = 256 };
+enum { ONNX_MAX_INDEX_ELEMS = 4096, ONNX_MAX_OTHER_ELEMS = 64 };
 
 enum { ONNX_LEFT_OUT = 1, ONNX_RAW = 2 };
 

@@ -1,0 +1,198 @@
+/* Opening paths: formats found by content, packed files, and everything that is not a model. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cmocka.h>
+
+#include "support/onnx_model.h"
+
+typedef struct fixture {
+    char folder[64];
+    onnx_model *model;
+} fixture;
+
+static int set_up(void **state) {
+    fixture *f = calloc(1, sizeof *f);
+    assert_non_null(f);
+    strcpy(f->folder, "/tmp/foretell-source-XXXXXX");
+    assert_non_null(mkdtemp(f->folder));
+    f->model = onnx_model_new();
+    onnx_input(f->model, f->model->graph, "x", ONNX_FLOAT, "2");
+    onnx_node(f->model, f->model->graph, "Relu", "x", "y");
+    onnx_output(f->model, f->model->graph, "y", ONNX_FLOAT, "2");
+    onnx_model_pack(f->model);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    fixture *f = *state;
+    rmdir(f->folder);
+    onnx_model_free(f->model);
+    free(f);
+    return 0;
+}
+
+static const char *path_of(fixture *f, const char *name) {
+    return arena_format(&f->model->memory, "%s/%s", f->folder, name);
+}
+
+static void write_file(const char *path, const void *bytes, size_t size) {
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Gzips `size` bytes, `times` times over. */
+static size_t write_gzip(const char *path, const void *bytes, size_t size, unsigned times) {
+    gzFile file = gzopen(path, "wb9");
+    assert_non_null(file);
+    for (unsigned i = 0; i < times; i++) assert_int_equal(gzwrite(file, bytes, (unsigned)size), (int)size);
+    assert_int_equal(gzclose(file), Z_OK);
+    struct stat info;
+    assert_int_equal(stat(path, &info), 0);
+    return (size_t)info.st_size;
+}
+
+static void check_fails(const char *path, ft_status expected, const char *part) {
+    ft_graph *graph = NULL;
+    ft_error error;
+    assert_int_equal(ft_graph_read(path, &graph, &error), expected);
+    assert_int_equal(error.status, expected);
+    assert_null(graph);
+    if (strncmp(error.message, path, strlen(path)) != 0 || strstr(error.message, part) == NULL)
+        fail_msg("'%s' does not begin with '%s' and say '%s'", error.message, path, part);
+}
+
+static void a_file_gives_its_graph_once(void **state) {
+    fixture *f = *state;
+    const char *path = path_of(f, "model.weights"); /* names do not matter */
+    write_file(path, f->model->bytes, f->model->size);
+    ft_source *source = NULL;
+    ft_graph *graph = NULL;
+    ft_error error;
+    assert_int_equal(ft_source_open(path, &source, &error), FT_OK);
+    assert_int_equal(ft_source_count(source), 1);
+    assert_int_equal(ft_source_next(source, &graph, &error), FT_OK);
+    assert_int_equal(ft_graph_op_count(graph), 1);
+    ft_graph_free(graph);
+    assert_int_equal(ft_source_next(source, &graph, &error), FT_OK);
+    assert_null(graph);
+    ft_source_close(source);
+    ft_source_close(NULL);
+    unlink(path);
+}
+
+static void a_graph_that_is_not_valid_ends_its_file(void **state) {
+    fixture *f = *state;
+    const char *path = path_of(f, "twice.onnx");
+    onnx_node(f->model, f->model->graph, "Tanh", "x", "y");
+    onnx_model_pack(f->model);
+    write_file(path, f->model->bytes, f->model->size);
+    ft_source *source = NULL;
+    ft_graph *graph = NULL;
+    ft_error error;
+    assert_int_equal(ft_source_open(path, &source, &error), FT_OK);
+    assert_int_equal(ft_source_next(source, &graph, &error), FT_ERR_GRAPH);
+    assert_int_equal(ft_source_next(source, &graph, &error), FT_OK);
+    assert_null(graph);
+    ft_source_close(source);
+    unlink(path);
+}
+
+static void packed_files_are_unpacked(void **state) {
+    fixture *f = *state;
+    const char *path = path_of(f, "model.onnx.gz");
+    size_t size = write_gzip(path, f->model->bytes, f->model->size, 1);
+    ft_graph *graph = NULL;
+    ft_error error;
+    assert_int_equal(ft_graph_read(path, &graph, &error), FT_OK);
+    assert_int_equal(ft_graph_op_count(graph), 1);
+    ft_graph_free(graph);
+    assert_int_equal(truncate(path, (off_t)size - 9), 0);
+    check_fails(path, FT_ERR_DAMAGED, "gzip");
+    unlink(path);
+}
+
+static void gzip_bombs_are_stopped(void **state) {
+    fixture *f = *state;
+    const char *path = path_of(f, "bomb.gz");
+    enum { MEGA = 1 << 20 };
+    char *zeros = calloc(1, MEGA);
+    assert_non_null(zeros);
+    /* 64 MB of zeros in 64 KB: unpacked, found to be no model, and given back. */
+    size_t size = write_gzip(path, zeros, MEGA, 64);
+    assert_true(size < 128 * 1024);
+    check_fails(path, FT_ERR_FORMAT, "not a model");
+    free(zeros);
+    unlink(path);
+}
+
+static void what_is_no_model_is_told_apart(void **state) {
+    fixture *f = *state;
+    const char *path = path_of(f, "thing");
+    check_fails(path, FT_ERR_IO, strerror(ENOENT));
+    check_fails(f->folder, FT_ERR_IO, "folder");
+    check_fails("/dev/null", FT_ERR_IO, "not a regular file");
+    write_file(path, "", 0);
+    check_fails(path, FT_ERR_FORMAT, "empty");
+    write_file(path, "Dear reader,\n", 13);
+    check_fails(path, FT_ERR_FORMAT, "not a model in any known format");
+    write_file(path, "PK\x03\x04 and so on", 14);
+    check_fails(path, FT_ERR_FORMAT, "PyTorch");
+    write_file(path, "\x1f\x8b", 2);
+    check_fails(path, FT_ERR_FORMAT, "not a model in any known format");
+    if (geteuid() != 0) {
+        assert_int_equal(chmod(path, 0), 0);
+        check_fails(path, FT_ERR_IO, strerror(EACCES));
+    }
+    unlink(path);
+}
+
+static void bytes_in_memory_are_read_alike(void **state) {
+    fixture *f = *state;
+    const char *path = path_of(f, "model.gz");
+    size_t size = write_gzip(path, f->model->bytes, f->model->size, 1);
+    uint8_t *packed = malloc(size);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(packed);
+    assert_non_null(file);
+    assert_int_equal(fread(packed, 1, size, file), size);
+    fclose(file);
+    unlink(path);
+    ft_graph *graph = NULL;
+    ft_error error;
+    assert_int_equal(ft_graph_read_memory(packed, size, "buffer", &graph, &error), FT_OK);
+    ft_graph_free(graph);
+    graph = NULL;
+    assert_int_equal(ft_graph_read_memory(f->model->bytes, f->model->size, "buffer", &graph, NULL), FT_OK);
+    ft_graph_free(graph);
+    graph = NULL;
+    assert_int_equal(ft_graph_read_memory("nonsense", 8, "buffer", &graph, &error), FT_ERR_FORMAT);
+    assert_memory_equal(error.message, "buffer: ", 8);
+    assert_int_equal(ft_graph_read_memory("", 0, "buffer", &graph, &error), FT_ERR_FORMAT);
+    assert_int_equal(ft_graph_read_memory("", 0, "buffer", &graph, NULL), FT_ERR_FORMAT);
+    assert_null(graph);
+    free(packed);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_file_gives_its_graph_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_graph_that_is_not_valid_ends_its_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(packed_files_are_unpacked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(gzip_bombs_are_stopped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_no_model_is_told_apart, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bytes_in_memory_are_read_alike, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
