@@ -68,7 +68,7 @@ static ft_status add_plain(tflite_model *model, tflite_frame *frame, const tflit
     ft_op spec = {.type = op->code->type, .loop = frame->loop};
     FT_TRY(tflite_map(model, frame, &op->inputs, &inputs));
     FT_TRY(tflite_map(model, frame, &op->outputs, &outputs));
-    FT_TRY(tflite_options(model, &op->table, attrs, &spec.attr_count));
+    FT_TRY(tflite_options(model, &op->table, &inputs, attrs, &spec.attr_count));
     spec.attrs = arena_copy(&model->graph->memory, attrs, spec.attr_count * sizeof attrs[0]);
     if (spec.attrs == NULL) return FT_NOMEM(model->error);
     spec.inputs = inputs.items;
@@ -104,9 +104,11 @@ ft_status tflite_add_operators(tflite_model *model, tflite_frame *frame) {
         tflite_operator op = {.table = flat_table_at(&frame->operators, i), .index = i};
         ft_status status = flat_check(&model->file, model->error);
         if (status == FT_OK) status = add_operator(model, frame, &op);
-        if (status != FT_OK)
-            return ft_fail_prefix(model->error, status, "sub-graph %u, operator %u (%s)", frame->index, i,
-                                  op.code != NULL ? op.code->type : "?");
+        if (status == FT_OK) continue;
+        if (model->is_placed) return status;
+        model->is_placed = true;
+        return ft_fail_prefix(model->error, status, "sub-graph %u, operator %u (%s)", frame->index, i,
+                              op.code != NULL ? op.code->type : "?");
     }
     return FT_OK;
 }

@@ -111,7 +111,8 @@ typedef struct tflite_model {
     uint32_t external_count;
     bool *is_open; /* per sub-graph: being unfolded, so that calling it again would never end */
     uint32_t depth;
-    uint64_t work; /* what was done so far, against TFLITE_MAX_WORK */
+    bool is_placed; /* the error names the operator already: callers need not add themselves */
+    uint64_t work;  /* what was done so far, against TFLITE_MAX_WORK */
     uint32_t stored_count, quantized_count, per_channel_count;
 } tflite_model;
 
@@ -182,7 +183,8 @@ ft_status tflite_call(tflite_model *model, tflite_frame *frame, const tflite_ope
 enum { TFLITE_MAX_ATTRS = 20 };
 
 /* The options of an operator as attributes in `attrs` (room for TFLITE_MAX_ATTRS), whose contents are in the graph's
- * arena. */
-ft_status tflite_options(tflite_model *model, const flat_table *op, ft_attr *attrs, uint32_t *count);
+ * arena. Some speak of the dimensions of its inputs. */
+ft_status tflite_options(tflite_model *model, const flat_table *op, const tflite_list *inputs, ft_attr *attrs,
+                         uint32_t *count);
 
 #endif

@@ -6,6 +6,9 @@
  * point details, seeds), have no line. Fields of sub-graphs belong to tflite_call.c. */
 #include "read/tflite.h"
 
+#include <stdio.h>
+#include <string.h>
+
 typedef enum option_kind {
     OPTION_INT,
     OPTION_LONG,
@@ -173,11 +176,7 @@ static const option options_2[] = {
     {10, OPTION_LONGS, {0}, 0, "edge_padding_low"},  /* STABLEHLO_PAD */
     {10, OPTION_LONGS, {1}, 0, "edge_padding_high"},
     {10, OPTION_LONGS, {2}, 0, "interior_padding"},
-    {11, OPTION_LONG, {0}, 0, "axis"},                     /* STABLEHLO_IOTA */
-    {12, OPTION_LONGS, {0}, 0, "lhs_batching_dimensions"}, /* STABLEHLO_DOT_GENERAL */
-    {12, OPTION_LONGS, {1}, 0, "rhs_batching_dimensions"},
-    {12, OPTION_LONGS, {2}, 0, "lhs_contracting_dimensions"},
-    {12, OPTION_LONGS, {3}, 0, "rhs_contracting_dimensions"},
+    {11, OPTION_LONG, {0}, 0, "axis"},          /* STABLEHLO_IOTA */
     {13, OPTION_LONGS, {0}, 0, "kernel_shape"}, /* STABLEHLO_REDUCE_WINDOW */
     {13, OPTION_LONGS, {1}, 0, "strides"},
     {13, OPTION_LONGS, {3}, 0, "dilations"},
@@ -212,15 +211,13 @@ static ft_status add_list(tflite_model *model, const flat_table *table, const op
         return ft_fail(model->error, FT_ERR_LIMIT, "option '%s' has %u elements; at most %d are supported", o->attr,
                        list.count, FT_FOLD_MAX_ELEMS);
     FT_TRY(tflite_spend(model, list.count / 4));
-    int64_t ints[FT_FOLD_MAX_ELEMS];
-    double floats[FT_FOLD_MAX_ELEMS];
-    for (uint32_t i = 0; i < list.count; i++) {
-        if (kind == FLAT_F32)
-            floats[i] = flat_float_at(&list, i, kind);
-        else
-            ints[i] = flat_int_at(&list, i, kind);
+    if (kind == FLAT_F32) {
+        double floats[FT_FOLD_MAX_ELEMS];
+        for (uint32_t i = 0; i < list.count; i++) floats[i] = flat_float_at(&list, i, kind);
+        return graph_attr_floats(model->graph, attr, o->attr, floats, list.count, model->error);
     }
-    if (kind == FLAT_F32) return graph_attr_floats(model->graph, attr, o->attr, floats, list.count, model->error);
+    int64_t ints[FT_FOLD_MAX_ELEMS];
+    for (uint32_t i = 0; i < list.count; i++) ints[i] = flat_int_at(&list, i, kind);
     return graph_attr_ints(model->graph, attr, o->attr, ints, list.count, model->error);
 }
 
@@ -275,17 +272,70 @@ static ft_status add_option(tflite_model *model, const flat_table *table, const 
     }
 }
 
-ft_status tflite_options(tflite_model *model, const flat_table *op, ft_attr *attrs, uint32_t *count) {
+/* --- STABLEHLO_DOT_GENERAL ----------------------------------------------------------------------------------- */
+
+enum { MEMBER_DOT_GENERAL = 12, DOT_BATCH = 0, DOT_CONTRACT = 2 };
+
+/* Gives each right dimension of a list the label of the left dimension it is paired with, and marks both. */
+static bool pair_up(const flat_table *table, uint32_t lhs_field, char *left, int32_t left_rank, char *right,
+                    int32_t right_rank, char *labels) {
+    flat_vector a = flat_numbers(table, lhs_field, FLAT_I64), b = flat_numbers(table, lhs_field + 1, FLAT_I64);
+    if (a.count != b.count || a.count > FT_MAX_RANK) return false;
+    for (uint32_t i = 0; i < a.count; i++) {
+        int64_t l = flat_int_at(&a, i, FLAT_I64), r = flat_int_at(&b, i, FLAT_I64);
+        if (l < 0 || l >= left_rank || r < 0 || r >= right_rank) return false;
+        right[r] = left[l];
+        labels[i] = left[l];
+    }
+    labels[a.count] = '\0';
+    return true;
+}
+
+/* The product as an Einsum equation, "abc,adc->abd": batch dimensions, what is left of the left, of the right. */
+static bool dot_equation(const flat_table *table, int32_t left_rank, int32_t right_rank, char text[64]) {
+    char left[FT_MAX_RANK + 1] = "abcdefgh", right[FT_MAX_RANK + 1] = "ijklmnop";
+    char batch[FT_MAX_RANK + 1], summed[FT_MAX_RANK + 1], free[2 * FT_MAX_RANK + 1];
+    if (left_rank < 0 || right_rank < 0) return false;
+    left[left_rank] = right[right_rank] = '\0';
+    if (!pair_up(table, DOT_BATCH, left, left_rank, right, right_rank, batch)) return false;
+    if (!pair_up(table, DOT_CONTRACT, left, left_rank, right, right_rank, summed)) return false;
+    size_t count = 0;
+    for (const char *c = left; *c != '\0'; c++) {
+        if (strchr(batch, *c) == NULL && strchr(summed, *c) == NULL) free[count++] = *c;
+    }
+    for (const char *c = right; *c != '\0'; c++) {
+        if (*c >= 'i') free[count++] = *c;
+    }
+    free[count] = '\0';
+    snprintf(text, 64, "%s,%s->%s%s", left, right, batch, free);
+    return true;
+}
+
+static ft_status add_equation(tflite_model *model, const flat_table *table, const tflite_list *inputs, ft_attr *attr,
+                              uint32_t *count) {
+    char text[64];
+    if (inputs->count != 2 || inputs->items[0] == FT_NONE || inputs->items[1] == FT_NONE) return FT_OK;
+    const ft_tensor *tensors = model->graph->tensors;
+    if (!dot_equation(table, tensors[inputs->items[0]].rank, tensors[inputs->items[1]].rank, text)) return FT_OK;
+    ++*count;
+    return graph_attr_string(model->graph, attr, "equation", text, model->error);
+}
+
+/* --- All of them --------------------------------------------------------------------------------------------- */
+
+ft_status tflite_options(tflite_model *model, const flat_table *op, const tflite_list *inputs, ft_attr *attrs,
+                         uint32_t *count) {
     const option *list = options_1, *end = list + sizeof options_1 / sizeof options_1[0];
     int64_t member = flat_int(op, OPERATOR_OPTIONS_TYPE, FLAT_U8, 0);
     flat_table table = flat_child(op, OPERATOR_OPTIONS);
+    *count = 0;
     if (member == 0) {
         list = options_2;
         end = list + sizeof options_2 / sizeof options_2[0];
         member = flat_int(op, OPERATOR_OPTIONS_2_TYPE, FLAT_U8, 0);
         table = flat_child(op, OPERATOR_OPTIONS_2);
+        if (member == MEMBER_DOT_GENERAL) return add_equation(model, &table, inputs, attrs, count);
     }
-    *count = 0;
     /* A union member may be named and its table left out, which means all defaults. */
     for (; list < end && list->member <= member; list++) {
         if (list->member == member) FT_TRY(add_option(model, &table, list, &attrs[*count], count));

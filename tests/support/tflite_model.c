@@ -2,8 +2,13 @@
  * once more instead of shared with the reader, so that a wrong number in it shows. */
 #include "support/tflite_model.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 static void add_ints(flatbuild *b, size_t table, uint32_t field, const int32_t *ints, uint32_t count) {
     flatbuild_ref(b, table, field, flatbuild_vector(b, ints, count, sizeof *ints));
@@ -132,4 +137,40 @@ flatbuild made_bytes(const made_model *model) {
     add_outside(&b, model, tables);
     free(tables);
     return b;
+}
+
+/* --- Reading them -------------------------------------------------------------------------------------------- */
+
+const read_origin made_origin = {.path = "dir/toy.tflite"};
+
+static ft_status read_made(const made_model *model, ft_graph **graph, ft_error *error) {
+    flatbuild b = made_bytes(model);
+    ft_status status = tflite_reader.read(b.bytes, b.size, &made_origin, graph, error);
+    free(b.bytes);
+    return status;
+}
+
+ft_graph *made_read(const made_model *model) {
+    ft_graph *graph = NULL;
+    ft_error error = {.message = ""};
+    if (read_made(model, &graph, &error) != FT_OK) fail_msg("%s", error.message);
+    return graph;
+}
+
+void made_fails(const made_model *model, ft_status status, const char *text) {
+    ft_graph *graph = NULL;
+    ft_error error = {.message = ""};
+    ft_status got = read_made(model, &graph, &error);
+    ft_graph_free(graph);
+    if (strstr(error.message, text) == NULL) fail_msg("'%s' is not in '%s'", text, error.message);
+    assert_int_equal(got, status);
+    assert_int_equal(strncmp(error.message, "dir/toy.tflite: ", 16), 0);
+}
+
+const ft_tensor *made_tensor_named(const ft_graph *graph, const char *name) {
+    for (uint32_t i = 0; i < ft_graph_tensor_count(graph); i++) {
+        if (strcmp(ft_graph_tensors(graph)[i].name, name) == 0) return &ft_graph_tensors(graph)[i];
+    }
+    fail_msg("no tensor '%s'", name);
+    return NULL;
 }

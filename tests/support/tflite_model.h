@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "read/read.h"
 #include "support/flatbuild.h"
 
 /* A field of an operator's options: `width` 1, 4 or 8 for numbers, 0 for a float, and for lists `ints` with
@@ -78,6 +79,14 @@ typedef struct made_model {
 } made_model;
 
 flatbuild made_bytes(const made_model *model);
+
+/* The file that made models pretend to come from, "dir/toy.tflite". */
+extern const read_origin made_origin;
+/* Reads a made model; the test fails when the reader does. */
+ft_graph *made_read(const made_model *model);
+/* The test fails unless the reader does, with this status and a message that begins with the file and has `text`. */
+void made_fails(const made_model *model, ft_status status, const char *text);
+const ft_tensor *made_tensor_named(const ft_graph *graph, const char *name);
 
 #define MADE_LIST(type, ...)  ((const type[]){__VA_ARGS__})
 #define MADE_COUNT(type, ...) ((uint32_t)(sizeof(MADE_LIST(type, __VA_ARGS__)) / sizeof(type)))

@@ -1,0 +1,578 @@
+/* test_tflite.c - TFLite models made by hand, damaged ones, and (when they are there) the real ones of the npu set. */
+#include <glob.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "graph/opdef.h"
+#include "read/read.h"
+#include "support/tflite_model.h"
+
+/* --- Helpers ------------------------------------------------------------------------------------------------- */
+
+/* Numbers of the schema that the models below use. */
+enum { T_INT32 = 2, T_INT8 = 9 };
+enum { O_CONV_2D = 1, O_ADD = 11 };
+enum { ADD = 0, CONV_2D = 3, CUSTOM = 32 };
+
+static int64_t int_attr(const ft_op *op, const char *name) {
+    const ft_attr *attr = ft_op_attr(op, name);
+    if (attr == NULL || attr->kind != FT_ATTR_INT) fail_msg("no integer '%s'", name);
+    return attr->i;
+}
+
+static void check_ints(const ft_op *op, const char *name, int64_t a, int64_t b) {
+    const ft_attr *attr = ft_op_attr(op, name);
+    assert_non_null(attr);
+    assert_int_equal(attr->count, 2);
+    assert_int_equal(attr->ints[0], a);
+    assert_int_equal(attr->ints[1], b);
+}
+
+static const char *string_attr(const ft_op *op, const char *name) {
+    const ft_attr *attr = ft_op_attr(op, name);
+    return attr != NULL && attr->kind == FT_ATTR_STRING ? attr->s : NULL;
+}
+
+/* A convolution and an addition on a 1x8x8x3 map, with weights, a bias and a small constant. */
+static const int8_t weights[8 * 3 * 3 * 3];
+static const int32_t bias[8] = {1, -2, 3, 4, 5, 6, 7, 8};
+static const float one_half[1] = {0.5F};
+
+#define SMALL_MODEL                                                                                                    \
+    .version = 3, .description = "made by hand", MADE_CODES({.builtin = CONV_2D}, {.builtin = ADD, .is_old = true}),   \
+    MADE_BUFFERS({NULL, 0, false, 0}, {weights, sizeof weights, false, 0}, {bias, sizeof bias, false, 0},              \
+                 {one_half, sizeof one_half, false, 0}),                                                               \
+    MADE_SUBGRAPHS(                                                                                                    \
+        {MADE_TENSORS({.name = "x", .type = T_INT8, .rank = 4, .dims = {1, 8, 8, 3}},                                  \
+                      {.name = "w", .type = T_INT8, .rank = 4, .dims = {8, 3, 3, 3}, .buffer = 1, .scales = 8},        \
+                      {.name = "b", .type = T_INT32, .rank = 1, .dims = {8}, .buffer = 2},                             \
+                      {.name = "y", .type = T_INT8, .rank = 4, .dims = {1, 4, 4, 8}},                                  \
+                      {.name = "half", .rank = 1, .dims = {1}, .buffer = 3},                                           \
+                      {.name = "z", .type = T_INT8, .rank = 4, .dims = {1, 4, 4, 8}}),                                 \
+         MADE_IN(0), MADE_OUT(5),                                                                                      \
+         MADE_OPS(                                                                                                     \
+             {.code = 0,                                                                                               \
+              MADE_IN(0, 1, 2),                                                                                        \
+              MADE_OUT(3),                                                                                             \
+              .options = O_CONV_2D,                                                                                    \
+              .field_count = 4,                                                                                        \
+              .fields = {{1, 4, 2, 0, NULL, 0}, {2, 4, 2, 0, NULL, 0}, {3, 1, 3, 0, NULL, 0}, {5, 4, 1, 0, NULL, 0}}}, \
+             {.code = 1, MADE_IN(3, 4), MADE_OUT(5), .options = O_ADD})})
+
+/* --- What is in a model -------------------------------------------------------------------------------------- */
+
+static void reads_a_model(void **state) {
+    (void)state;
+    ft_graph *graph = made_read(&(made_model){SMALL_MODEL});
+    assert_int_equal(ft_graph_format(graph), FT_FORMAT_TFLITE);
+    assert_int_equal(ft_graph_layout(graph), FT_NHWC);
+    assert_string_equal(ft_graph_name(graph), "toy.tflite");
+    assert_int_equal(ft_graph_op_count(graph), 2);
+    const ft_op *conv = &ft_graph_ops(graph)[0], *add = &ft_graph_ops(graph)[1];
+    assert_string_equal(conv->type, "CONV_2D");
+    assert_string_equal(conv->name, "y");
+    check_ints(conv, "strides", 2, 2);
+    check_ints(conv, "dilations", 1, 1);
+    assert_string_equal(string_attr(conv, "auto_pad"), "SAME_UPPER");
+    assert_string_equal(string_attr(conv, "activation"), "RELU6");
+    assert_string_equal(add->type, "ADD");
+    assert_null(ft_op_attr(add, "activation"));
+    assert_int_equal(ft_graph_input_count(graph), 1);
+    assert_string_equal(ft_graph_tensors(graph)[ft_graph_outputs(graph)[0]].name, "z");
+    assert_string_equal(ft_graph_meta(graph, "description"), "made by hand");
+    assert_string_equal(ft_graph_meta(graph, "subgraphs"), "1");
+    assert_string_equal(ft_graph_meta(graph, "quantized"), "1 of 3 stored tensors quantised, 1 of them per channel");
+    ft_graph_free(graph);
+}
+
+static void tells_roles_and_values(void **state) {
+    (void)state;
+    ft_graph *graph = made_read(&(made_model){SMALL_MODEL});
+    const ft_tensor *x = made_tensor_named(graph, "x"), *w = made_tensor_named(graph, "w"),
+                    *b = made_tensor_named(graph, "b");
+    assert_int_equal(x->role, FT_INPUT);
+    assert_int_equal(x->dtype, FT_INT8);
+    assert_int_equal(x->rank, 4);
+    assert_int_equal(x->dims[2], 8);
+    assert_int_equal(w->role, FT_CONSTANT);
+    assert_int_equal(w->stored_bytes, 216);
+    assert_null(w->value); /* quantised: codes, not values */
+    assert_non_null(b->value);
+    assert_int_equal(b->value->count, 8);
+    assert_int_equal(b->value->ints[1], -2);
+    const ft_tensor *half = made_tensor_named(graph, "half");
+    assert_true(half->value->floats[0] == 0.5);
+    assert_int_equal(made_tensor_named(graph, "y")->role, FT_ACTIVATION);
+    ft_graph_free(graph);
+}
+
+static void finds_the_format_by_content(void **state) {
+    (void)state;
+    flatbuild b = made_bytes(&(made_model){SMALL_MODEL});
+    assert_true(tflite_reader.matches(b.bytes, b.size));
+    assert_true(tflite_reader.matches(b.bytes, 8));
+    assert_false(tflite_reader.matches(b.bytes, 7));
+    assert_false(tflite_reader.matches(NULL, 0));
+    b.bytes[7] = '2';
+    assert_false(tflite_reader.matches(b.bytes, b.size));
+    free(b.bytes);
+}
+
+static void knows_every_type(void **state) {
+    (void)state;
+    static const ft_dtype expected[] = {
+        FT_FLOAT32,  FT_FLOAT16,       FT_INT32,         FT_UINT8,  FT_INT64,   FT_STRING,
+        FT_BOOL,     FT_INT16,         FT_COMPLEX64,     FT_INT8,   FT_FLOAT64, FT_COMPLEX128,
+        FT_UINT64,   FT_DTYPE_UNKNOWN, FT_DTYPE_UNKNOWN, FT_UINT32, FT_UINT16,  FT_INT4,
+        FT_BFLOAT16, FT_INT2,          FT_UINT4,         FT_FLOAT8, FT_FLOAT8,  FT_DTYPE_UNKNOWN,
+    };
+    for (int type = 0; type < (int)(sizeof expected / sizeof expected[0]); type++) {
+        ft_graph *graph =
+            made_read(&(made_model){.version = 3,
+                                    MADE_BUFFERS({NULL, 0, false, 0}),
+                                    MADE_SUBGRAPHS({MADE_TENSORS({.name = "x", .type = type, .rank = 1, .dims = {2}}),
+                                                    MADE_IN(0), MADE_OUT(0)})});
+        assert_int_equal(made_tensor_named(graph, "x")->dtype, expected[type]);
+        ft_graph_free(graph);
+    }
+}
+
+/* A float16 of 1.5, -2 and the smallest denormal; the same bits mean something else in bfloat16. */
+static void keeps_small_payloads(void **state) {
+    (void)state;
+    static const uint16_t halves[] = {0x3e00, 0xc000, 0x0001};
+    static const int64_t longs[] = {INT64_MIN, 7};
+    ft_graph *graph = made_read(&(made_model){
+        .version = 3,
+        MADE_CODES({.builtin = CUSTOM, .custom = "Sink"}),
+        MADE_BUFFERS({NULL, 0, false, 0}, {halves, sizeof halves, false, 0}, {longs, sizeof longs, false, 0}),
+        MADE_SUBGRAPHS({MADE_TENSORS({.name = "half", .type = 1, .rank = 1, .dims = {3}, .buffer = 1},
+                                     {.name = "brain", .type = 18, .rank = 1, .dims = {3}, .buffer = 1},
+                                     {.name = "long", .type = 4, .rank = 1, .dims = {2}, .buffer = 2},
+                                     {.name = "short of bytes", .type = 4, .rank = 1, .dims = {3}, .buffer = 2},
+                                     {.name = "empty", .type = T_INT32, .rank = 1, .dims = {0}},
+                                     {.name = "y", .rank = 1, .dims = {1}}),
+                        MADE_OPS({.code = 0, MADE_IN(0, 1, 2, 3, 4), MADE_OUT(5)})})});
+    const ft_value *half = made_tensor_named(graph, "half")->value, *brain = made_tensor_named(graph, "brain")->value;
+    assert_true(half->floats[0] == 1.5 && half->floats[1] == -2 && half->floats[2] == 1.0 / 16777216);
+    assert_true(brain->floats[0] == 0.125 && brain->floats[1] == -2);
+    assert_true(made_tensor_named(graph, "long")->value->ints[0] == INT64_MIN);
+    assert_null(made_tensor_named(graph, "short of bytes")->value);
+    assert_int_equal(made_tensor_named(graph, "empty")->role, FT_CONSTANT);
+    assert_int_equal(made_tensor_named(graph, "empty")->value->count, 0);
+    ft_graph_free(graph);
+}
+
+static void names_custom_and_unknown_operators(void **state) {
+    (void)state;
+    ft_graph *graph = made_read(&(made_model){
+        .version = 3,
+        MADE_CODES({.builtin = CUSTOM, .custom = "MyOp"}, {.builtin = CUSTOM, .custom = "FlexErf"}, {.builtin = 5000},
+                   {.builtin = 150}),
+        MADE_BUFFERS({NULL, 0, false, 0}),
+        MADE_SUBGRAPHS({MADE_TENSORS({.name = "a", .rank = 1, .dims = {4}}, {.name = "b", .rank = 1, .dims = {4}},
+                                     {.name = "c", .rank = 1, .dims = {4}}, {.name = "d", .rank = 1, .dims = {4}},
+                                     {.name = NULL, .rank = 1, .dims = {4}}),
+                        MADE_IN(0), MADE_OUT(4),
+                        MADE_OPS({.code = 0, MADE_IN(0), MADE_OUT(1)}, {.code = 1, MADE_IN(1), MADE_OUT(2)},
+                                 {.code = 2, MADE_IN(2), MADE_OUT(3)}, {.code = 3, MADE_IN(3), MADE_OUT(4)})})});
+    const ft_op *ops = ft_graph_ops(graph);
+    assert_string_equal(ops[0].type, "MyOp");
+    assert_false(ft_opdef_is_known(ops[0].def));
+    assert_string_equal(ft_opdef_name(ops[1].def), "Erf");
+    assert_string_equal(ops[2].type, "BUILTIN_5000");
+    assert_false(ft_opdef_is_known(ops[2].def));
+    assert_string_equal(ops[3].type, "GELU"); /* a number that does not fit the old one-byte field */
+    assert_string_equal(ops[3].name, "GELU_3");
+    ft_graph_free(graph);
+}
+
+/* One field of each kind; numbers of fields and members are those of the public schema. */
+static void turns_options_into_attributes(void **state) {
+    (void)state;
+    static const int32_t shape[] = {1, -1};
+    static const int64_t first[] = {0}, third[] = {2}, second[] = {1};
+    ft_graph *graph = made_read(&(made_model){
+        .version = 3,
+        MADE_BUFFERS({NULL, 0, false, 0}),
+        MADE_CODES({.builtin = 1}, {.builtin = 45}, {.builtin = 22}, {.builtin = 25}, {.builtin = 53}, {.builtin = 132},
+                   {.builtin = 197}, {.builtin = 100}),
+        MADE_SUBGRAPHS(
+            {MADE_TENSORS({.name = "x", .rank = 3, .dims = {2, 3, 4}}, {.name = "w", .rank = 3, .dims = {2, 4, 5}},
+                          {.name = "a"}, {.name = "b"}, {.name = "c"}, {.name = "d"}, {.name = "e"}, {.name = "f"},
+                          {.name = "g"}, {.name = "h"}),
+             MADE_IN(0, 1), MADE_OUT(2),
+             MADE_OPS({.code = 0,
+                       MADE_IN(0),
+                       MADE_OUT(2),
+                       .options = 5,
+                       .field_count = 4,
+                       .fields = {{.field = 0, .width = 1, .number = 1},
+                                  {.field = 2, .width = 4, .number = 2},
+                                  {.field = 3, .width = 4, .number = 5},
+                                  {.field = 4, .width = 4, .number = 3}}},
+                      {.code = 1,
+                       MADE_IN(0),
+                       MADE_OUT(3),
+                       .options = 32,
+                       .field_count = 2,
+                       .fields = {{.field = 0, .width = 4, .number = 6}, {.field = 4, .width = 4, .number = 1}}},
+                      {.code = 2,
+                       MADE_IN(0),
+                       MADE_OUT(4),
+                       .options = 17,
+                       .field_count = 1,
+                       .fields = {{.field = 0, .width = 4, .ints = shape, .count = 2}}},
+                      {.code = 3,
+                       MADE_IN(0),
+                       MADE_OUT(5),
+                       .options = 9,
+                       .field_count = 1,
+                       .fields = {{.field = 0, .real = 2.5F}}},
+                      {.code = 4,
+                       MADE_IN(0),
+                       MADE_OUT(6),
+                       .options = 37,
+                       .field_count = 1,
+                       .fields = {{.field = 1, .width = 1, .number = 9}}},
+                      {.code = 5,
+                       MADE_IN(0),
+                       MADE_OUT(7),
+                       .options = 106,
+                       .field_count = 3,
+                       .fields = {{.field = 1, .width = 4, .number = 2},
+                                  {.field = 2, .width = 4, .number = 4},
+                                  {.field = 3, .width = 4, .number = 3}}},
+                      {.code = 6,
+                       MADE_IN(0, 1),
+                       MADE_OUT(8),
+                       .options = 12,
+                       .is_second = true,
+                       .field_count = 4,
+                       .fields = {{.field = 0, .width = 8, .ints = first, .count = 1},
+                                  {.field = 1, .width = 8, .ints = first, .count = 1},
+                                  {.field = 2, .width = 8, .ints = third, .count = 1},
+                                  {.field = 3, .width = 8, .ints = second, .count = 1}}},
+                      {.code = 7,
+                       MADE_IN(0),
+                       MADE_OUT(9),
+                       .options = 77,
+                       .field_count = 1,
+                       .fields = {{.field = 0, .width = 1, .number = 1}}})})});
+    const ft_op *ops = ft_graph_ops(graph);
+    assert_string_equal(string_attr(&ops[0], "auto_pad"), "VALID");
+    check_ints(&ops[0], "strides", 2, 1);
+    check_ints(&ops[0], "kernel_shape", 3, 5);
+    assert_int_equal(int_attr(&ops[1], "begin_mask"), 6);
+    assert_int_equal(int_attr(&ops[1], "end_mask"), 0);
+    assert_int_equal(int_attr(&ops[1], "shrink_axis_mask"), 1);
+    check_ints(&ops[2], "shape", 1, -1);
+    assert_true(ft_op_attr(&ops[3], "beta")->f == 2.5);
+    assert_int_equal(int_attr(&ops[4], "to"), 3); /* INT8 in ONNX */
+    const ft_attr *strides = ft_op_attr(&ops[5], "strides");
+    assert_int_equal(strides->count, 3);
+    assert_true(strides->ints[0] == 2 && strides->ints[1] == 3 && strides->ints[2] == 4); /* depth, height, width */
+    assert_string_equal(string_attr(&ops[6], "equation"), "abc,ack->abk");
+    assert_string_equal(string_attr(&ops[7], "mode"), "symmetric");
+    ft_graph_free(graph);
+}
+
+static void optional_inputs_and_state(void **state) {
+    (void)state;
+    ft_graph *graph = made_read(&(made_model){
+        .version = 3,
+        MADE_CODES({.builtin = CUSTOM, .custom = "Cell"}),
+        MADE_BUFFERS({NULL, 0, false, 0}),
+        MADE_SUBGRAPHS({MADE_TENSORS({.name = "x", .rank = 2, .dims = {1, 4}},
+                                     {.name = "memory", .rank = 2, .dims = {1, 9}, .is_variable = true},
+                                     {.name = "y", .rank = 2, .dims = {1, 4}}),
+                        MADE_IN(0), MADE_OUT(2), MADE_OPS({.code = 0, MADE_IN(0, -1, 1), MADE_OUT(2)})})});
+    const ft_op *op = &ft_graph_ops(graph)[0];
+    assert_int_equal(op->inputs[1], FT_NONE);
+    assert_int_equal(made_tensor_named(graph, "memory")->role, FT_INPUT);
+    assert_int_equal(ft_graph_input_count(graph), 2);
+    assert_string_equal(ft_graph_tensors(graph)[ft_graph_inputs(graph)[0]].name, "x");
+    ft_graph_free(graph);
+}
+
+static void open_dimensions_become_symbols(void **state) {
+    (void)state;
+    ft_graph *graph = made_read(
+        &(made_model){.version = 3,
+                      MADE_CODES({.builtin = CUSTOM, .custom = "Op"}),
+                      MADE_BUFFERS({NULL, 0, false, 0}),
+                      MADE_SUBGRAPHS({MADE_TENSORS({.name = "x", .rank = 3, .dims = {-1, -1, 4}},
+                                                   {.name = "y", .rank = 2, .dims = {-1, 4}}, {.name = "unranked"},
+                                                   {.name = "scalar", .has_rank = true}),
+                                      MADE_IN(0), MADE_OUT(1), MADE_OPS({.code = 0, MADE_IN(0), MADE_OUT(1, 2, 3)})})});
+    const ft_tensor *x = made_tensor_named(graph, "x");
+    assert_string_equal(ft_dim_symbol(graph, x->dims[0]), "batch");
+    assert_string_equal(ft_dim_symbol(graph, x->dims[1]), "x_d1");
+    assert_true(made_tensor_named(graph, "y")->dims[0] == FT_DIM_UNKNOWN);
+    assert_int_equal(made_tensor_named(graph, "unranked")->rank, -1);
+    assert_int_equal(made_tensor_named(graph, "scalar")->rank, 0);
+    ft_graph_free(graph);
+}
+
+/* --- Buffers ------------------------------------------------------------------------------------------------- */
+
+static void shared_buffers_are_one_tensor(void **state) {
+    (void)state;
+    ft_graph *graph = made_read(&(made_model){
+        .version = 3,
+        MADE_CODES({.builtin = CUSTOM, .custom = "Op"}),
+        MADE_BUFFERS({NULL, 0, false, 0}, {bias, sizeof bias, false, 0}),
+        MADE_SUBGRAPHS({MADE_TENSORS({.name = "a", .type = T_INT32, .rank = 1, .dims = {8}, .buffer = 1},
+                                     {.name = "b", .type = T_INT32, .rank = 1, .dims = {8}, .buffer = 1},
+                                     {.name = "c", .type = T_INT32, .rank = 2, .dims = {2, 4}, .buffer = 1},
+                                     {.name = "y", .rank = 1, .dims = {1}}),
+                        MADE_OUT(3), MADE_OPS({.code = 0, MADE_IN(0, 1, 2), MADE_OUT(3)})})});
+    const ft_op *op = &ft_graph_ops(graph)[0];
+    assert_int_equal(op->inputs[0], op->inputs[1]);
+    assert_int_not_equal(op->inputs[0], op->inputs[2]);
+    assert_int_equal(made_tensor_named(graph, "a")->stored_bytes, 32);
+    assert_int_equal(made_tensor_named(graph, "c")->stored_bytes, 0);
+    assert_int_equal(made_tensor_named(graph, "c")->value->ints[7], 8);
+    ft_graph_free(graph);
+}
+
+#define OUTSIDE_MODEL(claimed)                                                                                         \
+    (made_model) {                                                                                                     \
+        .version = 3, MADE_CODES({.builtin = CUSTOM, .custom = "Op"}),                                                 \
+        MADE_BUFFERS({NULL, 0, false, 0}, {bias, sizeof bias, true, (claimed)}), .external_id = 7,                     \
+        .external_length = 123456,                                                                                     \
+        MADE_SUBGRAPHS({MADE_TENSORS({.name = "big", .type = T_INT32, .rank = 1, .dims = {8}, .buffer = 1},            \
+                                     {.name = "far", .rank = 1, .dims = {30864}, .external = 7},                       \
+                                     {.name = "y", .rank = 1, .dims = {1}}),                                           \
+                        MADE_OUT(2), MADE_OPS({.code = 0, MADE_IN(0, 1), MADE_OUT(2)})})                               \
+    }
+
+static void buffers_outside_the_flatbuffer(void **state) {
+    (void)state;
+    ft_graph *graph = made_read(&OUTSIDE_MODEL(0));
+    const ft_tensor *big = made_tensor_named(graph, "big"), *far = made_tensor_named(graph, "far");
+    assert_int_equal(big->role, FT_CONSTANT);
+    assert_int_equal(big->stored_bytes, 32);
+    assert_int_equal(big->value->ints[2], 3);
+    assert_int_equal(far->role, FT_CONSTANT);
+    assert_int_equal(far->stored_bytes, 123456);
+    ft_graph_free(graph);
+    made_fails(&OUTSIDE_MODEL(1000000), FT_ERR_DAMAGED, "tensor 0: its buffer 1 (offset");
+    made_fails(&OUTSIDE_MODEL(UINT64_MAX), FT_ERR_DAMAGED, "goes past the end of the file");
+}
+
+/* --- Bad input ----------------------------------------------------------------------------------------------- */
+
+static void wrong_references_are_named(void **state) {
+    (void)state;
+    static const made_tensor two[] = {{.name = "x", .rank = 1, .dims = {4}}, {.name = "y", .rank = 1, .dims = {4}}};
+    struct {
+        made_op op;
+        made_tensor tensors[2];
+        ft_status status;
+        const char *text;
+    } cases[] = {
+        {{.code = 9, MADE_IN(0), MADE_OUT(1)},
+         {two[0], two[1]},
+         FT_ERR_DAMAGED,
+         "operator 0 (?): it names operator code 9"},
+        {{.code = 0, MADE_IN(7), MADE_OUT(1)},
+         {two[0], two[1]},
+         FT_ERR_DAMAGED,
+         "(ADD): it names tensor 7, and there are 2"},
+        {{.code = 0, MADE_IN(-2), MADE_OUT(1)}, {two[0], two[1]}, FT_ERR_DAMAGED, "it names tensor -2"},
+        {{.code = 0, MADE_IN(0), MADE_OUT(5)}, {two[0], two[1]}, FT_ERR_DAMAGED, "an operator's output names tensor 5"},
+        {{.code = 0, MADE_IN(1), MADE_OUT(1)}, {two[0], two[1]}, FT_ERR_GRAPH, "cycle"},
+        {{.code = 0, MADE_IN(0), MADE_OUT(1)},
+         {two[0], {.name = "y", .rank = 9}},
+         FT_ERR_LIMIT,
+         "tensor 1: it has 9 dimensions"},
+        {{.code = 0, MADE_IN(0), MADE_OUT(1)},
+         {two[0], {.name = "y", .rank = 1, .dims = {-5}}},
+         FT_ERR_DAMAGED,
+         "its dimension 0 is -5"},
+        {{.code = 0, MADE_IN(0), MADE_OUT(0)}, {two[0], two[1]}, FT_ERR_GRAPH, "which is a graph input"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        static const int32_t first[] = {0}, second[] = {1};
+        made_subgraph subgraph = {.tensors = cases[i].tensors,
+                                  .tensor_count = 2,
+                                  .ops = &cases[i].op,
+                                  .op_count = 1,
+                                  .inputs = first,
+                                  .input_count = 1,
+                                  .outputs = second,
+                                  .output_count = 1};
+        made_fails(&(made_model){.version = 3,
+                                 MADE_CODES({.builtin = ADD}),
+                                 MADE_BUFFERS({NULL, 0, false, 0}),
+                                 .subgraphs = &subgraph,
+                                 .subgraph_count = 1},
+                   cases[i].status, cases[i].text);
+    }
+}
+
+static void wrong_models_are_named(void **state) {
+    (void)state;
+    made_fails(&(made_model){.version = 2}, FT_ERR_UNSUPPORTED, "schema version 2; only version 3 is known");
+    made_fails(&(made_model){.version = 3}, FT_ERR_DAMAGED, "the model has no sub-graph");
+    made_fails(&(made_model){.version = 3,
+                             MADE_CODES({.builtin = ADD}),
+                             MADE_BUFFERS({NULL, 0, false, 0}),
+                             MADE_SUBGRAPHS({MADE_TENSORS({.name = "x", .rank = 1, .dims = {4}, .buffer = 8},
+                                                          {.name = "y", .rank = 1, .dims = {4}}),
+                                             MADE_OPS({.code = 0, MADE_IN(0), MADE_OUT(1)})})},
+               FT_ERR_DAMAGED, "tensor 0: it names buffer 8, and there are 1");
+    made_fails(&(made_model){.version = 3,
+                             MADE_CODES({.builtin = ADD}),
+                             MADE_BUFFERS({NULL, 0, false, 0}),
+                             MADE_SUBGRAPHS({MADE_TENSORS({.name = "x", .rank = 1, .dims = {4}},
+                                                          {.name = "y", .rank = 1, .dims = {4}}),
+                                             MADE_OPS({.code = 0, MADE_IN(0), MADE_OUT(1)})})},
+               FT_ERR_GRAPH, "reads tensor 'x', which no operator makes");
+}
+
+/* Reads (and binds) whatever the bytes have become; it must not crash, and failures must name the file. */
+static bool survives(const uint8_t *bytes, size_t size) {
+    ft_graph *graph = NULL, *bound = NULL;
+    ft_error error = {.message = ""};
+    ft_status status = tflite_reader.read(bytes, size, &made_origin, &graph, &error);
+    if (status != FT_OK) {
+        assert_int_equal(error.status, status);
+        assert_int_equal(strncmp(error.message, "dir/toy.tflite: ", 16), 0);
+        return false;
+    }
+    (void)ft_graph_bind(graph, NULL, &bound, &error);
+    ft_graph_free(bound);
+    ft_graph_free(graph);
+    return true;
+}
+
+/* Each prefix in a block of its own, so that the sanitizers see a read past its end. */
+static void every_cut_is_refused(void **state) {
+    (void)state;
+    flatbuild b = made_bytes(&(made_model){SMALL_MODEL});
+    assert_true(survives(b.bytes, b.size));
+    for (size_t size = 0; size < b.size; size++) {
+        uint8_t *copy = malloc(size > 0 ? size : 1);
+        assert_non_null(copy);
+        memcpy(copy, b.bytes, size);
+        assert_false(survives(copy, size));
+        free(copy);
+    }
+    free(b.bytes);
+}
+
+static void flipped_bytes_are_survived(void **state) {
+    (void)state;
+    flatbuild b = made_bytes(&(made_model){SMALL_MODEL});
+    static const uint8_t patterns[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
+    uint8_t *copy = malloc(b.size);
+    assert_non_null(copy);
+    for (size_t i = 0; i < b.size; i++) {
+        for (size_t k = 0; k < sizeof patterns; k++) {
+            memcpy(copy, b.bytes, b.size);
+            copy[i] = patterns[k];
+            survives(copy, b.size);
+        }
+    }
+    uint32_t random = 12345;
+    for (int round = 0; round < 10000; round++) {
+        memcpy(copy, b.bytes, b.size);
+        for (int k = 0; k < 4; k++) {
+            random = random * 1664525 + 1013904223;
+            copy[(random >> 8) % b.size] ^= (uint8_t)(1U << (random & 7));
+        }
+        survives(copy, b.size);
+    }
+    free(copy);
+    free(b.bytes);
+}
+
+/* --- Real models --------------------------------------------------------------------------------------------- */
+
+static bool same_shape(const ft_tensor *a, const ft_tensor *b) {
+    return a->rank == b->rank && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof a->dims[0]) == 0;
+}
+
+/* Binds a copy of the graph that has forgotten all shapes but those of its inputs and constants, and counts the
+ * activations whose inferred shape is not the declared one. */
+static uint32_t count_differences(ft_graph *graph) {
+    ft_error error;
+    ft_graph *bound = NULL;
+    ft_tensor *declared = malloc(graph->tensor_count * sizeof *declared);
+    assert_non_null(declared);
+    memcpy(declared, graph->tensors, graph->tensor_count * sizeof *declared);
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        if (graph->tensors[i].role == FT_ACTIVATION) graph->tensors[i].rank = -1;
+    }
+    if (ft_graph_bind(graph, NULL, &bound, &error) != FT_OK) fail_msg("%s: %s", ft_graph_name(graph), error.message);
+    uint32_t differences = 0;
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        const ft_tensor *t = &bound->tensors[i];
+        bool is_custom = t->producer != FT_NONE && !ft_opdef_is_known(bound->ops[t->producer].def);
+        if (declared[i].rank >= 0 && !is_custom && !same_shape(t, &declared[i])) differences++;
+    }
+    ft_graph_free(bound);
+    free(declared);
+    return differences;
+}
+
+/* Two DeepLab files declare a batch of 1 behind SPACE_TO_BATCH_ND, where it is 36, 144 and 324: six tensors each. */
+enum { KNOWN_DIFFERENCES = 12 };
+
+static void real_models_infer_what_they_declare(void **state) {
+    (void)state;
+    glob_t files;
+    if (glob("../shared/data/npu/tflite/*.tflite.gz", 0, NULL, &files) != 0) {
+        print_message("skipped: ../shared/data/npu is not there\n");
+        skip();
+    }
+    uint32_t differences = 0, unknown = 0;
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        ft_graph *graph = NULL;
+        ft_error error;
+        if (ft_graph_read(files.gl_pathv[i], &graph, &error) != FT_OK) fail_msg("%s", error.message);
+        for (uint32_t k = 0; k < graph->op_count; k++) {
+            const ft_op *op = &graph->ops[k];
+            if (ft_opdef_is_known(op->def)) continue;
+            assert_string_equal(op->type, "PosenetDecoderOp"); /* a real custom operator */
+            unknown++;
+        }
+        differences += count_differences(graph);
+        ft_graph_free(graph);
+    }
+    print_message("%zu files, %u custom operators, %u shapes that files declare wrongly\n", files.gl_pathc, unknown,
+                  differences);
+    assert_int_equal(differences, KNOWN_DIFFERENCES);
+    globfree(&files);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_a_model),
+        cmocka_unit_test(tells_roles_and_values),
+        cmocka_unit_test(finds_the_format_by_content),
+        cmocka_unit_test(knows_every_type),
+        cmocka_unit_test(keeps_small_payloads),
+        cmocka_unit_test(names_custom_and_unknown_operators),
+        cmocka_unit_test(turns_options_into_attributes),
+        cmocka_unit_test(optional_inputs_and_state),
+        cmocka_unit_test(open_dimensions_become_symbols),
+        cmocka_unit_test(shared_buffers_are_one_tensor),
+        cmocka_unit_test(buffers_outside_the_flatbuffer),
+        cmocka_unit_test(wrong_references_are_named),
+        cmocka_unit_test(wrong_models_are_named),
+        cmocka_unit_test(every_cut_is_refused),
+        cmocka_unit_test(flipped_bytes_are_survived),
+        cmocka_unit_test(real_models_infer_what_they_declare),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,214 @@
+/* test_tflite_call.c - sub-graphs of TFLite models: calls, branches and loops are unfolded, endless ones refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "support/tflite_model.h"
+
+/* Numbers of the schema. */
+enum { T_INT32 = 2, T_BOOL = 6 };
+enum { O_CALL = 16, O_IF = 92, O_WHILE = 93 };
+enum { ADD = 0, CALL = 31, LESS = 58, IF = 118, WHILE = 119, CALL_ONCE = 129, COMPOSITE = 206, CASE = 209 };
+
+/* Main: y = call(x). Sub-graph 1: one ADD of its input to itself. Sub-graph 2: two of them. */
+#define ONE_ADD                                                                                                        \
+    {                                                                                                                  \
+        MADE_TENSORS({.name = "p", .rank = 1, .dims = {4}}, {.name = "q", .rank = 1, .dims = {4}}), MADE_IN(0),        \
+            MADE_OUT(1), MADE_OPS({.code = 0, MADE_IN(0, 0), MADE_OUT(1)})                                             \
+    }
+#define TWO_ADDS                                                                                                       \
+    {                                                                                                                  \
+        MADE_TENSORS({.name = "p", .rank = 1, .dims = {4}}, {.name = "q", .rank = 1, .dims = {4}},                     \
+                     {.name = "r", .rank = 1, .dims = {4}}),                                                           \
+            MADE_IN(0), MADE_OUT(2),                                                                                   \
+            MADE_OPS({.code = 0, MADE_IN(0, 0), MADE_OUT(1)}, {.code = 0, MADE_IN(1, 1), MADE_OUT(2)})                 \
+    }
+#define MAIN_CALLS(...)                                                                                                \
+    {                                                                                                                  \
+        MADE_TENSORS({.name = "x", .rank = 1, .dims = {4}}, {.name = "c", .type = T_BOOL, .has_rank = true},           \
+                     {.name = "y", .rank = 1, .dims = {4}}, {.name = "z", .rank = 1, .dims = {4}}),                    \
+            MADE_IN(0, 1), MADE_OUT(3), MADE_OPS(__VA_ARGS__, {.code = 0, MADE_IN(2, 0), MADE_OUT(3)})                 \
+    }
+
+static void calls_are_unfolded(void **state) {
+    (void)state;
+    ft_graph *graph = made_read(&(made_model){.version = 3,
+                                              MADE_CODES({.builtin = ADD}, {.builtin = CALL}),
+                                              MADE_BUFFERS({NULL, 0, false, 0}),
+                                              MADE_SUBGRAPHS(MAIN_CALLS({.code = 1,
+                                                                         MADE_IN(0),
+                                                                         MADE_OUT(2),
+                                                                         .options = O_CALL,
+                                                                         .field_count = 1,
+                                                                         .fields = {{0, 4, 2, 0, NULL, 0}}}),
+                                                             ONE_ADD, TWO_ADDS)});
+    assert_int_equal(ft_graph_op_count(graph), 3);
+    const ft_op *ops = ft_graph_ops(graph);
+    assert_string_equal(ops[0].name, "CALL_0/q");
+    assert_int_equal(ops[0].inputs[0], ft_graph_inputs(graph)[0]);
+    assert_int_equal(ops[2].inputs[0], ops[1].outputs[0]);
+    assert_int_equal(ops[0].loop, 0);
+    ft_graph_free(graph);
+}
+
+static void the_longer_branch_counts(void **state) {
+    (void)state;
+    for (int swapped = 0; swapped < 2; swapped++) {
+        ft_graph *graph = made_read(&(made_model){
+            .version = 3,
+            MADE_CODES({.builtin = ADD}, {.builtin = IF}),
+            MADE_BUFFERS({NULL, 0, false, 0}),
+            MADE_SUBGRAPHS(MAIN_CALLS({.code = 1,
+                                       MADE_IN(1, 0),
+                                       MADE_OUT(2),
+                                       .options = O_IF,
+                                       .field_count = 2,
+                                       .fields = {{0, 4, 1 + swapped, 0, NULL, 0}, {1, 4, 2 - swapped, 0, NULL, 0}}}),
+                           ONE_ADD, TWO_ADDS)});
+        assert_int_equal(ft_graph_op_count(graph), 3);
+        assert_string_equal(ft_graph_ops(graph)[1].name, "IF_0/r");
+        ft_graph_free(graph);
+    }
+}
+
+static void composites_and_cases_are_unfolded(void **state) {
+    (void)state;
+    static const int32_t branches[] = {1, 2, 1};
+    ft_graph *graph = made_read(&(made_model){
+        .version = 3,
+        MADE_CODES({.builtin = ADD}, {.builtin = COMPOSITE}, {.builtin = CASE}, {.builtin = CALL_ONCE}),
+        MADE_BUFFERS({NULL, 0, false, 0}),
+        MADE_SUBGRAPHS(
+            {MADE_TENSORS({.name = "x", .rank = 1, .dims = {4}}, {.name = "c", .type = T_INT32, .has_rank = true},
+                          {.name = "y", .rank = 1, .dims = {4}}, {.name = "z", .rank = 1, .dims = {4}}),
+             MADE_IN(0, 1), MADE_OUT(3),
+             MADE_OPS({.code = 3, .options = 103},
+                      {.code = 1,
+                       MADE_IN(0),
+                       MADE_OUT(2),
+                       .options = 21,
+                       .is_second = true,
+                       .field_count = 1,
+                       .fields = {{1, 4, 1, 0, NULL, 0}}},
+                      {.code = 2,
+                       MADE_IN(1, 2),
+                       MADE_OUT(3),
+                       .options = 23,
+                       .is_second = true,
+                       .field_count = 1,
+                       .fields = {{0, 4, 0, 0, branches, 3}}})},
+            ONE_ADD, TWO_ADDS)});
+    assert_int_equal(ft_graph_op_count(graph), 3);
+    assert_string_equal(ft_graph_ops(graph)[0].name, "STABLEHLO_COMPOSITE_1/q");
+    assert_string_equal(ft_graph_ops(graph)[2].name, "STABLEHLO_CASE_2/r");
+    ft_graph_free(graph);
+}
+
+/* i = 0; while (i < 5) { x = x + x; i = i + step; } */
+static ft_graph *read_loop(const int32_t *step) {
+    static const int32_t zero = 0, five = 5;
+    return made_read(&(made_model){
+        .version = 3,
+        MADE_CODES({.builtin = ADD}, {.builtin = WHILE}, {.builtin = LESS}),
+        MADE_BUFFERS({NULL, 0, false, 0}, {&zero, 4, false, 0}, {&five, 4, false, 0}, {step, 4, false, 0}),
+        MADE_SUBGRAPHS(
+            {MADE_TENSORS({.name = "i", .type = T_INT32, .has_rank = true, .buffer = 1},
+                          {.name = "x", .rank = 1, .dims = {4}}, {.name = "end", .type = T_INT32, .has_rank = true},
+                          {.name = "y", .rank = 1, .dims = {4}}),
+             MADE_IN(1), MADE_OUT(3),
+             MADE_OPS({.code = 1,
+                       MADE_IN(0, 1),
+                       MADE_OUT(2, 3),
+                       .options = O_WHILE,
+                       .field_count = 2,
+                       .fields = {{0, 4, 1, 0, NULL, 0}, {1, 4, 2, 0, NULL, 0}}})},
+            {MADE_TENSORS({.name = "i", .type = T_INT32, .has_rank = true}, {.name = "x", .rank = 1, .dims = {4}},
+                          {.name = "limit", .type = T_INT32, .has_rank = true, .buffer = 2},
+                          {.name = "more", .type = T_BOOL, .has_rank = true}),
+             MADE_IN(0, 1), MADE_OUT(3), MADE_OPS({.code = 2, MADE_IN(0, 2), MADE_OUT(3)})},
+            {MADE_TENSORS({.name = "i", .type = T_INT32, .has_rank = true}, {.name = "x", .rank = 1, .dims = {4}},
+                          {.name = "step", .type = T_INT32, .has_rank = true, .buffer = 3},
+                          {.name = "next", .type = T_INT32, .has_rank = true},
+                          {.name = "twice", .rank = 1, .dims = {4}}),
+             MADE_IN(0, 1), MADE_OUT(3, 4),
+             MADE_OPS({.code = 0, MADE_IN(0, 2), MADE_OUT(3)}, {.code = 0, MADE_IN(1, 1), MADE_OUT(4)})})});
+}
+
+static void loops_count_when_they_can(void **state) {
+    (void)state;
+    static const int32_t one = 1, two = 2;
+    ft_graph *graph = read_loop(&one), *bound = NULL;
+    /* Two variables that change, the comparison, two additions. */
+    assert_int_equal(ft_graph_op_count(graph), 5);
+    assert_string_equal(ft_graph_ops(graph)[0].type, "LOOP_CARRY");
+    assert_int_equal(ft_graph_ops(graph)[4].loop, 1);
+    assert_int_equal(ft_graph_bind(graph, NULL, &bound, NULL), FT_OK);
+    assert_int_equal(ft_graph_ops(bound)[4].repeats, 5);
+    assert_false(ft_graph_ops(bound)[3].is_folded); /* the counter begins with a constant, but is none */
+    ft_graph_free(bound);
+    ft_graph_free(graph);
+    graph = read_loop(&two);
+    assert_int_equal(ft_graph_bind(graph, NULL, &bound, NULL), FT_OK);
+    assert_int_equal(ft_graph_ops(bound)[4].repeats, 1);
+    ft_graph_free(bound);
+    ft_graph_free(graph);
+}
+
+/* Sub-graph `i` calls sub-graph `i + 1` twice; the last one calls `last` twice, or does nothing when that is -1. */
+static void check_tower(uint32_t height, int last, ft_status status, const char *text) {
+    enum { TALLEST = 100 };
+    static const made_tensor tensors[] = {{.name = "p", .rank = 1, .dims = {4}}, {.name = "q", .rank = 1, .dims = {4}}};
+    static const int32_t first[] = {0}, second[] = {1}, none[] = {-1};
+    static made_op ops[2 * TALLEST];
+    static made_subgraph subgraphs[TALLEST];
+    assert_true(height <= TALLEST);
+    for (uint32_t i = 0; i < height; i++) {
+        bool is_last = i + 1 == height;
+        made_op call = {.inputs = first, .input_count = 1, .outputs = second, .output_count = 1, .options = O_CALL};
+        call.fields[call.field_count++] = (made_field){.width = 4, .number = is_last ? last : (int64_t)i + 1};
+        ops[2 * i] = ops[2 * i + 1] = call;
+        ops[2 * i + 1].outputs = none;
+        subgraphs[i] = (made_subgraph){.tensors = tensors,
+                                       .tensor_count = 2,
+                                       .ops = &ops[2 * i],
+                                       .op_count = 2,
+                                       .inputs = first,
+                                       .input_count = 1,
+                                       .outputs = second,
+                                       .output_count = 1};
+        if (is_last && last == -1) {
+            subgraphs[i].op_count = 0;
+            subgraphs[i].outputs = first;
+        }
+    }
+    made_fails(&(made_model){.version = 3,
+                             MADE_CODES({.builtin = CALL}),
+                             MADE_BUFFERS({NULL, 0, false, 0}),
+                             .subgraphs = subgraphs,
+                             .subgraph_count = height},
+               status, text);
+}
+
+static void endless_and_huge_calls_are_refused(void **state) {
+    (void)state;
+    check_tower(1, 0, FT_ERR_GRAPH, "sub-graph 0, operator 0 (CALL): sub-graph 0 calls itself");
+    check_tower(3, 1, FT_ERR_GRAPH, "sub-graph 2, operator 0 (CALL): sub-graph 1 calls itself, directly or through");
+    check_tower(3, 99, FT_ERR_DAMAGED, "it calls sub-graph 99, and there are 3");
+    check_tower(100, 99, FT_ERR_LIMIT, "nested more than 64 deep");
+    /* 2^40 calls, if somebody made them all. */
+    check_tower(41, -1, FT_ERR_LIMIT, "the model unfolds to more than");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(calls_are_unfolded),
+        cmocka_unit_test(the_longer_branch_counts),
+        cmocka_unit_test(composites_and_cases_are_unfolded),
+        cmocka_unit_test(loops_count_when_they_can),
+        cmocka_unit_test(endless_and_huge_calls_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
