@@ -642,7 +642,8 @@ ft_status pickle_decode(const uint8_t *bytes, size_t size, pickle *made, ft_erro
     uint64_t limit = BASE_BYTES + (uint64_t)size * BYTES_PER_BYTE;
     arena_init(&made->memory, limit < FT_MAX_GRAPH_BYTES ? limit : FT_MAX_GRAPH_BYTES);
     machine m = {.out = made, .bytes = bytes, .size = size, .error = error};
-    ft_status status = run(&m);
+    bool has_stack = make_room((void **)&m.stack, 0, &m.stack_capacity, sizeof *m.stack);
+    ft_status status = has_stack ? run(&m) : FT_NOMEM(error);
     free(m.stack);
     free(m.marks);
     free(m.memo);
