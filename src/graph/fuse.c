@@ -151,19 +151,6 @@ static void visit_chain(fuser *u, uint32_t op) {
     u->groups[best].tail = u->groups[best].position = op;
 }
 
-/* A free node goes with its producer; a chain goes on behind it when nobody else reads the producer. */
-static void follow(fuser *u, uint32_t op) {
-    const node *n = &u->f.nodes[op];
-    uint32_t maker = FT_NONE;
-    for (uint32_t i = 0; i < n->input_count; i++) {
-        uint32_t g = group_of_tensor(u, n->inputs[i], &maker);
-        if (g == FT_NONE) continue;
-        u->groups[op] = (group){.parent = g};
-        if (u->groups[g].tail == maker && u->reader[maker] == op) u->groups[g].tail = op;
-        return;
-    }
-}
-
 /* --- Trees --------------------------------------------------------------------------------------------------- */
 
 /* How many elements a node walks over: the largest of what it reads and makes. */
@@ -219,6 +206,26 @@ static void visit_tree(fuser *u, uint32_t op) {
     home->tail = home->tail != FT_NONE && u->reader[home->tail] == op ? op : FT_NONE;
     merge(u, latest, op);
     draw_in(u, op, latest);
+}
+
+/* --- Free nodes ---------------------------------------------------------------------------------------------- */
+
+/* A free node goes with its producer; of several in trees with the one that runs last, so that who reads the node
+ * comes after all of them. A kernel goes on growing behind it when nobody else reads the producer. */
+static void follow(fuser *u, uint32_t op) {
+    const node *n = &u->f.nodes[op];
+    uint32_t home = FT_NONE, from = FT_NONE, maker;
+    for (uint32_t i = 0; i < n->input_count; i++) {
+        uint32_t g = group_of_tensor(u, n->inputs[i], &maker);
+        if (g == FT_NONE) continue;
+        bool is_later = u->f.rules->grows_trees && home != FT_NONE && u->groups[g].position > u->groups[home].position;
+        if (home != FT_NONE && !is_later) continue;
+        home = g;
+        from = maker;
+    }
+    if (home == FT_NONE) return;
+    u->groups[op] = (group){.parent = home};
+    if (u->groups[home].tail == from && u->reader[from] == op) u->groups[home].tail = op;
 }
 
 /* --- The result ---------------------------------------------------------------------------------------------- */

@@ -27,9 +27,10 @@ enum {
 typedef uint16_t symbol;
 #define SYMBOL_NONE UINT16_MAX
 enum {
-#define FUSE_COUNT_CLASS(name, text) +1
-    SYMBOL_FIRST_NAME = 0 FT_OP_CLASS_LIST(FUSE_COUNT_CLASS)
-#undef FUSE_COUNT_CLASS
+#define SYMBOL_OF_CLASS(name, text) SYMBOL_##name,
+    FT_OP_CLASS_LIST(SYMBOL_OF_CLASS)
+#undef SYMBOL_OF_CLASS
+        SYMBOL_FIRST_NAME
 };
 
 /* --- Patterns ------------------------------------------------------------------------------------------------ */
@@ -115,9 +116,8 @@ typedef struct node {
     symbol name_symbol;
     ft_op_class op_class;
     bool is_free;
-    bool is_block;
     uint32_t input_count;
-    const uint32_t *inputs; /* tensors; of a block the ones bound to its variables */
+    const uint32_t *inputs; /* tensors; of a block first the ones bound to its variables */
 } node;
 
 typedef struct fusion {

@@ -172,28 +172,48 @@ static uint32_t root_of(const matcher *m, const block *b) {
     return working != FT_NONE ? working : any;
 }
 
+/* True for what a member makes. is_closed has just marked the members. */
+static bool is_inner(const matcher *m, uint32_t tensor) {
+    uint32_t maker = m->f->graph->tensors[tensor].producer;
+    return maker != FT_NONE && m->f->nodes[fusion_find(m->f, maker)].stamp == m->f->stamp;
+}
+
+/* What the block reads: first what is bound to variables, in their order, for the patterns that name the block; then
+ * the other activations that its members read. */
+static bool collect_inputs(const matcher *m, node *block_node) {
+    fusion *f = m->f;
+    size_t room = m->p->variable_count;
+    for (uint32_t i = 0; i < m->member_count; i++) room += f->nodes[m->members[i]].input_count;
+    uint32_t *inputs = ARENA_ARRAY(f->scratch, uint32_t, room);
+    if (inputs == NULL) return false;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < m->p->variable_count; i++) {
+        if (m->bound[i] != FT_NONE && !is_inner(m, m->bound[i])) inputs[count++] = m->bound[i];
+    }
+    for (uint32_t i = 0; i < m->member_count; i++) {
+        const node *n = &f->nodes[m->members[i]];
+        for (uint32_t k = 0; k < n->input_count; k++) {
+            uint32_t t = n->inputs[k];
+            if (t != FT_NONE && !fusion_is_constant(f, t) && !is_inner(m, t)) inputs[count++] = t;
+        }
+    }
+    block_node->inputs = inputs;
+    block_node->input_count = count;
+    return true;
+}
+
 static ft_status make_block(const matcher *m, const block *b, ft_error *error) {
     fusion *f = m->f;
-    uint32_t last = m->members[0], root = root_of(m, b), count = 0, name;
-    uint32_t *inputs = ARENA_ARRAY(f->scratch, uint32_t, m->p->variable_count);
-    if (inputs == NULL || !fusion_name(f, b->name, &name)) return FT_NOMEM(error);
-    for (uint32_t i = 0; i < m->p->variable_count; i++) {
-        if (m->bound[i] == FT_NONE) continue;
-        uint32_t maker = f->graph->tensors[m->bound[i]].producer;
-        bool is_inner = maker != FT_NONE && f->nodes[fusion_find(f, maker)].stamp == f->stamp;
-        if (!is_inner) inputs[count++] = m->bound[i];
-    }
+    uint32_t last = m->members[0];
+    node *n = &f->nodes[last], made = *n;
+    made.root = root_of(m, b);
+    made.name_symbol = b->name_symbol;
+    made.op_class = b->op_class;
+    made.is_free = false;
+    if (!collect_inputs(m, &made) || !fusion_name(f, b->name, &made.name)) return FT_NOMEM(error);
     for (uint32_t i = 1; i < m->member_count; i++) f->nodes[m->members[i]].parent = last;
-    node *n = &f->nodes[last];
+    *n = made;
     n->parent = last;
-    n->name = name;
-    n->root = root;
-    n->name_symbol = b->name_symbol;
-    n->op_class = b->op_class;
-    n->is_free = false;
-    n->is_block = true;
-    n->inputs = inputs;
-    n->input_count = count;
     return FT_OK;
 }
 

@@ -17,12 +17,12 @@ enum { RULES_VERSION = 1, RULES_MEMORY = 16 << 20, ROOM = SYMBOL_FIRST_NAME + RU
 
 /* "@data-movement" for the class "data movement". */
 static bool find_class(const char *name, symbol *result) {
-    for (symbol c = 0; c < SYMBOL_FIRST_NAME; c++) {
+    for (int c = 0; c < SYMBOL_FIRST_NAME; c++) {
         const char *text = ft_op_class_name((ft_op_class)c);
         size_t i = 0;
         while (text[i] != '\0' && name[i] == (text[i] == ' ' ? '-' : text[i])) i++;
         if (text[i] != '\0' || name[i] != '\0') continue;
-        *result = c;
+        *result = (symbol)c;
         return true;
     }
     return false;
