@@ -198,7 +198,7 @@ if [ "$(id -u)" = 0 ]; then
 else
     point "a file without read rights" unreadable_file
 fi
-if python3 -c 'import pty' 2>/dev/null; then
+if python3 -c 'import pty; pty.openpty()' 2>/dev/null; then
     if nm -C "$foretell" 2>/dev/null | grep -q __asan_init; then
         skip "memory does not grow with the number of files" "sanitizers keep freed memory"
     else
@@ -210,7 +210,7 @@ if python3 -c 'import pty' 2>/dev/null; then
     point "a progress line on a terminal" progress_on_terminal
     point "catalogs are JSON" catalogs_are_json
 else
-    skip "terminals and JSON of catalogs" "python3 is not there"
+    skip "terminals and JSON of catalogs" "python3 or a pseudo-terminal is not there"
 fi
 if python3 -W ignore -c 'import jsonschema' 2>/dev/null; then
     point "JSON fits its schema" json_fits_schema
