@@ -1,0 +1,68 @@
+# Bash completion for foretell; `make install` puts it where bash-completion looks.
+
+_foretell_words() { # words to choose from
+    mapfile -t COMPREPLY < <(compgen -W "$1" -- "$current")
+}
+
+_foretell_files() {
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -f -- "$current")
+}
+
+# Names of the first column of `foretell COMMAND`.
+_foretell_names() {
+    "${words[0]}" "$1" --format csv 2>/dev/null | tail -n +2 | cut -d, -f1
+}
+
+# The value of an option, when the word before asks for one.
+_foretell_value() { # option, command
+    case $1 in
+    -f | --format)
+        if [ "$2" = ops ]; then
+            _foretell_words "table json csv $(_foretell_names formats)"
+        else
+            _foretell_words 'table json csv'
+        fi
+        ;;
+    -k | --kernels) _foretell_words "$(_foretell_names runtimes)"; [ "${#COMPREPLY[@]}" -gt 0 ] || _foretell_files ;;
+    -s | --sort) _foretell_words 'graph macs flops params bytes count' ;;
+    -d | --dtype) _foretell_words 'float32 float16 bfloat16 float64 float8' ;;
+    --optimizer) _foretell_words 'sgd momentum adam adamw' ;;
+    -c | --color) _foretell_words 'auto always never' ;;
+    -o | --output) _foretell_files ;;
+    -t | --top | -b | --batch | -w | --width | --shape | --workspace) ;;
+    *) return 1 ;;
+    esac
+}
+
+_foretell() {
+    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} words=("${COMP_WORDS[@]}")
+    local command=${COMP_WORDS[1]} shared='--format --output --width --color --help'
+    COMPREPLY=()
+    if [ "$COMP_CWORD" = 1 ]; then
+        _foretell_words 'inspect formats ops runtimes help --help --version'
+        return
+    fi
+    # bash splits --option=value into three words.
+    if [ "$current" = = ]; then
+        current=
+        _foretell_value "$previous" "$command"
+        return
+    fi
+    [ "$previous" != = ] || previous=${COMP_WORDS[COMP_CWORD - 2]}
+    _foretell_value "$previous" "$command" && return
+    case $command in
+    help) _foretell_words 'inspect formats ops runtimes' ;;
+    inspect)
+        if [[ $current == -* ]]; then
+            _foretell_words "--nodes --kernels --top --sort --full --batch --shape --dtype --optimizer --mixed \
+                --no-inplace --workspace --quiet $shared"
+        else
+            _foretell_files
+        fi
+        ;;
+    *) _foretell_words "$shared" ;;
+    esac
+}
+
+complete -F _foretell foretell

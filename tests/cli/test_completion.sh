@@ -1,0 +1,61 @@
+#!/bin/bash
+# Bash completion offers what the command takes, and the man page tells it.
+set -u
+. tests/repo/tap.sh
+build=$(realpath "${BUILD:-build}")
+PATH=$build:$PATH
+compopt() { :; } # works only inside a real completion
+. cli/completion.bash
+
+# offers LINE WORD: completing the line offers the word.
+offers() {
+    local line=$1 word=$2
+    read -ra COMP_WORDS <<<"$line"
+    [[ $line != *' ' ]] || COMP_WORDS+=('')
+    COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+    _foretell
+    printf '%s\n' "${COMPREPLY[@]}" | grep -qxF -- "$word" || { echo "'$line' gives: ${COMPREPLY[*]}"; return 1; }
+}
+
+long_options() { "$build/foretell" inspect --help | grep -o -- '--[a-z-]*' | sort -u | grep -v -e --usage -e --version; }
+
+every_option_is_offered() {
+    local option
+    for option in $(long_options); do offers "foretell inspect ${option:0:4}" "$option" || return 1; done
+}
+
+every_option_is_in_the_manual() {
+    local option
+    for option in $(long_options); do
+        grep -qF -- "${option//-/\\-}" docs/man/foretell.1 || { echo "the man page lacks $option"; return 1; }
+    done
+}
+
+every_option_is_in_the_guide() {
+    local option
+    for option in $(long_options); do
+        [ "$option" = --help ] || grep -qF -- "$option" docs/inspect.md || { echo "docs/inspect.md lacks $option"; return 1; }
+    done
+}
+
+manual_has_no_warnings() {
+    local warnings
+    warnings=$(LC_ALL=C.UTF-8 groff -t -man -Tutf8 -ww -z docs/man/foretell.1 2>&1)
+    [ -z "$warnings" ] || { echo "$warnings"; return 1; }
+}
+
+point "commands" offers 'foretell ins' inspect
+point "options" every_option_is_offered
+point "names of runtimes" offers 'foretell inspect x.onnx --kernels tflite-c' tflite-cpu
+point "formats of output" offers 'foretell inspect --format js' json
+point "formats of models" offers 'foretell ops --format tfl' tflite
+point "the value after =" offers 'foretell inspect --sort = fl' flops
+point "files" offers 'foretell inspect cli/completion.b' cli/completion.bash
+point "the man page has every option" every_option_is_in_the_manual
+point "the guide has every option" every_option_is_in_the_guide
+if command -v groff >/dev/null; then
+    point "the man page is well formed" manual_has_no_warnings
+else
+    skip "the man page is well formed" "groff is not there"
+fi
+finish
