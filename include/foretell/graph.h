@@ -135,8 +135,9 @@ typedef struct ft_op {
     uint32_t attr_count;
     const ft_attr *attrs;
     uint32_t loop;    /* index of the loop it is in, 0 = none */
+    uint32_t branch;  /* index of the branch of an If it is in, 0 = none */
     uint64_t repeats; /* how often it runs: 1, or the trip counts of its loops (bound graphs) */
-    bool is_folded;   /* its outputs are known before the model runs, so it costs nothing (bound graphs) */
+    bool is_folded; /* costs nothing: its outputs are known before the model runs, or its branch is not taken (bound) */
 } ft_op;
 
 /* --- Graphs -------------------------------------------------------------------------------------------------- */

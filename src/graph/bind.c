@@ -232,6 +232,35 @@ static ft_status infer_op(infer *in) {
     return folds ? in->op->def->fold(in) : FT_OK;
 }
 
+/* A branch is taken when all branches around it are, and its condition has the right value; where that is not known
+ * before the run, the branch that the reader prefers. Branches stand after those they are in. */
+static bool is_taken(const ft_graph *g, uint32_t branch) {
+    for (; branch != 0 && branch < g->branch_count; branch = g->branches[branch].parent) {
+        const graph_branch *b = &g->branches[branch];
+        const ft_value *value = g->tensors[b->condition].value;
+        bool is_known = value != NULL && value->count == 1 && value->ints != NULL;
+        if (is_known ? (value->ints[0] != 0) != b->is_then : !b->is_default) return false;
+        if (b->parent >= branch) return true;
+    }
+    return true;
+}
+
+/* Where the ways of an If meet: only the one that is taken stays an input. */
+static ft_status take_way(ft_graph *g, ft_op *op, ft_error *error) {
+    if (strcmp(op->def->name, "IfMerge") != 0 || op->input_count != 2) return FT_OK;
+    bool is_first = is_taken(g, (uint32_t)op_attr_int(op, "branch", 0));
+    op->inputs = arena_copy(&g->memory, &op->inputs[is_first ? 0 : 1], sizeof *op->inputs);
+    op->input_count = 1;
+    return op->inputs != NULL ? FT_OK : FT_NOMEM(error);
+}
+
+static void skip_op(ft_graph *g, ft_op *op) {
+    op->is_folded = true;
+    for (uint32_t i = 0; i < op->output_count; i++) {
+        if (op->outputs[i] != FT_NONE) g->tensors[op->outputs[i]].rank = -1;
+    }
+}
+
 static bool has_batch(const ft_graph *g, const ft_op *op) {
     if (op->is_folded) return false;
     for (uint32_t i = 0; i < op->input_count; i++) {
@@ -251,6 +280,11 @@ static ft_status walk(binder *b) {
     for (uint32_t i = 0; i < g->op_count; i++) {
         ft_op *op = &g->ops[i];
         infer in = {.graph = g, .op = op, .error = b->error};
+        if (op->branch != 0 && !is_taken(g, op->branch)) {
+            skip_op(g, op);
+            continue;
+        }
+        FT_TRY(take_way(g, op, b->error));
         FT_TRY(infer_op(&in));
         op->is_folded = is_known_before(g, op);
         bool is_batched = has_batch(g, op);

@@ -19,7 +19,9 @@ ft_status graph_new(ft_format format, ft_layout layout, const char *name, ft_gra
     g->name = arena_string(&g->memory, name, strlen(name));
     uint32_t top;
     graph_loop whole = {.trip_tensor = FT_NONE, .scan_tensor = FT_NONE, .trips = 1};
-    if (g->name == NULL || graph_add_loop(g, &whole, &top, error) != FT_OK) {
+    graph_branch always = {.condition = FT_NONE, .is_default = true};
+    if (g->name == NULL || graph_add_loop(g, &whole, &top, error) != FT_OK ||
+        graph_add_branch(g, &always, &top, error) != FT_OK) {
         ft_graph_free(g);
         return FT_NOMEM(error);
     }
@@ -145,6 +147,13 @@ ft_status graph_add_loop(ft_graph *graph, const graph_loop *loop, uint32_t *inde
     if (!MAKE_ROOM(graph, loops, loop_count, loop_capacity)) return FT_NOMEM(error);
     graph->loops[graph->loop_count] = *loop;
     *index = graph->loop_count++;
+    return FT_OK;
+}
+
+ft_status graph_add_branch(ft_graph *graph, const graph_branch *branch, uint32_t *index, ft_error *error) {
+    if (!MAKE_ROOM(graph, branches, branch_count, branch_capacity)) return FT_NOMEM(error);
+    graph->branches[graph->branch_count] = *branch;
+    *index = graph->branch_count++;
     return FT_OK;
 }
 

@@ -18,6 +18,16 @@ typedef struct graph_loop {
     uint64_t trips; /* set by binding; 1 when it cannot be known */
 } graph_loop;
 
+/* One way of an If, both of which were inlined. Operators say which branch they are in; branch 0 is always taken.
+ * Where the ways meet again stands an operator "IfMerge", which has one input for each way and, as attribute "branch",
+ * the branch of the first. Binding takes one way: the condition's, when folding finds its value, else `is_default`. */
+typedef struct graph_branch {
+    uint32_t parent;
+    uint32_t condition; /* tensor */
+    bool is_then;       /* taken when the condition holds, else when it does not */
+    bool is_default;
+} graph_branch;
+
 typedef struct graph_meta {
     const char *key;
     const char *value;
@@ -43,6 +53,8 @@ struct ft_graph {
     uint32_t symbol_count, symbol_capacity;
     graph_loop *loops;
     uint32_t loop_count, loop_capacity;
+    graph_branch *branches;
+    uint32_t branch_count, branch_capacity;
     graph_meta *meta;
     uint32_t meta_count, meta_capacity;
     /* Set by binding. */
@@ -69,6 +81,7 @@ ft_status graph_add_op(ft_graph *graph, const ft_op *spec, ft_error *error);
 ft_status graph_add_input(ft_graph *graph, uint32_t tensor, ft_error *error);
 ft_status graph_add_output(ft_graph *graph, uint32_t tensor, ft_error *error);
 ft_status graph_add_loop(ft_graph *graph, const graph_loop *loop, uint32_t *index, ft_error *error);
+ft_status graph_add_branch(ft_graph *graph, const graph_branch *branch, uint32_t *index, ft_error *error);
 ft_status graph_set_meta(ft_graph *graph, const char *key, const char *value, ft_error *error);
 
 /* The (negative) dimension that stands for a name; the same name gives the same dimension. "" gives FT_DIM_UNKNOWN. */

@@ -440,6 +440,7 @@ static const ft_opdef table[] = {
     {.name = "SequenceAt", .onnx = "SequenceAt ConcatFromSequence", .op_class = FT_CLASS_CONTROL, .cost = COST_MOVE},
     {.name = "SequenceLength", .onnx = "SequenceLength OptionalHasElement", .op_class = FT_CLASS_CONTROL,
      .shape = shape_size, .cost = COST_FREE, .flags = OP_NO_GRADIENT},
+    {.name = "IfMerge", .onnx = "IfMerge", .kernel = "identity", VIEW(shape_same)},
     {.name = "LoopSlice", .onnx = "LoopSlice", .op_class = FT_CLASS_CONTROL, .shape = shape_loop_slice,
      .cost = COST_FREE, .flags = OP_VIEW},
     {.name = "LoopIndex", .onnx = "LoopIndex", .op_class = FT_CLASS_CONTROL, .shape = shape_loop_index,

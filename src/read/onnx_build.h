@@ -55,7 +55,7 @@ typedef struct onnx_frame {
     onnx_scope *scope;
     const onnx_call *call; /* NULL outside functions */
     const char *prefix;    /* of names: the calls that lead here */
-    uint32_t loop;
+    uint32_t loop, branch;
     unsigned depth;
 } onnx_frame;
 

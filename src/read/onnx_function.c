@@ -188,7 +188,7 @@ ft_status onnx_add_call(onnx_builder *b, const onnx_frame *frame, const Onnx__No
     onnx_scope scope;
     onnx_scope_open(&scope, NULL);
     onnx_call call = {0};
-    onnx_frame inner = {.scope = &scope, .call = &call, .loop = frame->loop, .depth = frame->depth + 1};
+    onnx_frame inner = {.scope = &scope, .call = &call, .loop = frame->loop, .branch = frame->branch, .depth = frame->depth + 1};
     inner.prefix = arena_format(&scope.memory, "%s%s/", frame->prefix, onnx_node_name(node));
     ft_status status = inner.prefix != NULL ? FT_OK : FT_NOMEM(b->error);
     if (status == FT_OK) status = collect_attrs(b, frame, node, &f->defaults, &scope.memory, &call);

@@ -226,7 +226,7 @@ static ft_status set_type(onnx_builder *b, const Onnx__NodeProto *node, ft_op *o
 }
 
 static ft_status add_op(onnx_builder *b, const onnx_frame *frame, const Onnx__NodeProto *node) {
-    ft_op op = {.name = onnx_full_name(frame, onnx_node_name(node)), .loop = frame->loop};
+    ft_op op = {.name = onnx_full_name(frame, onnx_node_name(node)), .loop = frame->loop, .branch = frame->branch};
     if (node->n_input > UINT32_MAX / 2 || node->n_output > UINT32_MAX / 2) return FT_NOMEM(b->error);
     op.input_count = (uint32_t)node->n_input;
     op.output_count = (uint32_t)node->n_output;

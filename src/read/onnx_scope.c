@@ -72,7 +72,7 @@ static ft_status feed_awaited(onnx_builder *b, const onnx_frame *frame, const ch
                 .outputs = &to,
                 .input_count = 1,
                 .output_count = 1,
-                .loop = frame->loop};
+                .loop = frame->loop, .branch = frame->branch};
     return graph_add_op(b->graph, &op, b->error);
 }
 

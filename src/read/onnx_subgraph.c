@@ -1,10 +1,10 @@
 /* onnx_subgraph.c - bodies of If, Loop, Scan and SequenceMap become part of the graph.
  *
- * If: a constant condition takes its branch; otherwise the branch with more nodes is taken, so that the cost is that
- * of the longer way. Loop, Scan, SequenceMap: the body stands once, inside a loop whose trip count binding finds.
- * What the body carries from trip to trip is wired to its first value. Three operators of foretell's own stand at
- * the edges: LoopIndex makes the trip's number, LoopSlice takes the trip's part of a scanned tensor, LoopStack
- * gathers what the trips give. */
+ * If: a constant condition takes its branch; otherwise both are inlined and meet in IfMerge, and binding takes the one
+ * whose condition folds to true, or else the one with more nodes, so that the cost is that of the longer way. Loop,
+ * Scan, SequenceMap: the body stands once, inside a loop whose trip count binding finds. What the body carries from
+ * trip to trip is wired to its first value. Three operators of foretell's own stand at the edges: LoopIndex makes the
+ * trip's number, LoopSlice takes the trip's part of a scanned tensor, LoopStack gathers what the trips give. */
 #include <string.h>
 
 #include "read/onnx_build.h"
@@ -83,7 +83,8 @@ static ft_status add_edge(onnx_builder *b, const onnx_frame *frame, const char *
                 .output_count = 1,
                 .attr_count = 2,
                 .attrs = attrs,
-                .loop = frame->loop};
+                .loop = frame->loop,
+                .branch = frame->branch};
     return op.name != NULL ? graph_add_op(b->graph, &op, b->error) : FT_NOMEM(b->error);
 }
 
@@ -122,31 +123,80 @@ static ft_status stack_result(onnx_builder *b, const body *body, size_t output, 
 
 /* --- If ------------------------------------------------------------------------------------------------------ */
 
-static ft_status choose_branch(onnx_builder *b, const onnx_frame *frame, const Onnx__NodeProto *node,
-                               const Onnx__GraphProto **chosen) {
-    const Onnx__GraphProto *yes, *no;
-    FT_TRY(find_body(b, frame, node, "then_branch", &yes));
-    FT_TRY(find_body(b, frame, node, "else_branch", &no));
-    uint32_t condition;
-    FT_TRY(onnx_scope_read(b, frame, node->n_input > 0 ? node->input[0] : "", &condition));
-    if (condition == FT_NONE) return misfit(b, node, "has no condition");
-    const ft_value *value = b->graph->tensors[condition].value;
-    if (value != NULL && value->count == 1 && value->ints != NULL) {
-        *chosen = value->ints[0] != 0 ? yes : no;
-        return FT_OK;
+static ft_status misses_output(onnx_builder *b, const body *body) {
+    if (body->node->n_output <= body->graph->n_output) return FT_OK;
+    return misfit(b, body->node, "has more outputs than its branch");
+}
+
+/* One of two ways, in a branch of its own. Its results outlive its scope: they are in the memory of `body`. */
+static ft_status build_way(onnx_builder *b, body *body, const Onnx__GraphProto *graph, const graph_branch *branch,
+                           uint32_t *index, uint32_t **results) {
+    struct body way = {.node = body->node, .graph = graph};
+    open_body(b, &way, body->outer, body->outer->loop);
+    ft_status status = graph_add_branch(b->graph, branch, index, b->error);
+    way.inner.branch = *index;
+    if (status == FT_OK) status = misses_output(b, &way);
+    if (status == FT_OK) status = fill_body(b, &way);
+    if (status == FT_OK) {
+        *results = arena_copy(&body->scope.memory, way.results, graph->n_output * sizeof *way.results);
+        if (*results == NULL) status = FT_NOMEM(b->error);
     }
-    uint64_t yes_count, no_count;
-    FT_TRY(onnx_count_nodes(b, yes->node, yes->n_node, frame->depth, &yes_count));
-    FT_TRY(onnx_count_nodes(b, no->node, no->n_node, frame->depth, &no_count));
-    *chosen = no_count > yes_count ? no : yes;
+    onnx_scope_close(&way.scope);
+    return status;
+}
+
+/* An output of the If, made from that of either way. */
+static ft_status merge_ways(onnx_builder *b, const body *body, size_t output, const uint32_t ways[2], uint32_t branch) {
+    const char *name = body->node->output[output];
+    uint32_t to;
+    if (name[0] == '\0') return FT_OK;
+    if (ways[0] == FT_NONE || ways[1] == FT_NONE) return misfit(b, body->node, "an output of a branch has no value");
+    FT_TRY(onnx_scope_make(b, body->outer, name, &to));
+    ft_attr *attr = ARENA_NEW(&b->graph->memory, ft_attr);
+    if (attr == NULL) return FT_NOMEM(b->error);
+    FT_TRY(graph_attr_int(b->graph, attr, "branch", branch, b->error));
+    ft_op op = {.name = onnx_full_name(body->outer, name),
+                .type = "IfMerge",
+                .inputs = ways,
+                .outputs = &to,
+                .input_count = 2,
+                .output_count = 1,
+                .attr_count = 1,
+                .attrs = attr,
+                .loop = body->outer->loop,
+                .branch = body->outer->branch};
+    return op.name != NULL ? graph_add_op(b->graph, &op, b->error) : FT_NOMEM(b->error);
+}
+
+static ft_status build_both(onnx_builder *b, body *body, const Onnx__GraphProto *const ways[2], uint32_t condition) {
+    uint64_t counts[2];
+    uint32_t *results[2], branches[2];
+    for (int i = 0; i < 2; i++)
+        FT_TRY(onnx_count_nodes(b, ways[i]->node, ways[i]->n_node, body->outer->depth, &counts[i]));
+    for (int i = 0; i < 2; i++) {
+        bool is_longer = i == 0 ? counts[0] >= counts[1] : counts[1] > counts[0];
+        graph_branch branch = {body->outer->branch, condition, .is_then = i == 0, .is_default = is_longer};
+        FT_TRY(build_way(b, body, ways[i], &branch, &branches[i], &results[i]));
+    }
+    for (size_t i = 0; i < body->node->n_output; i++)
+        FT_TRY(merge_ways(b, body, i, (uint32_t[]){results[0][i], results[1][i]}, branches[0]));
     return FT_OK;
 }
 
 static ft_status build_if(onnx_builder *b, body *body) {
-    FT_TRY(choose_branch(b, body->outer, body->node, &body->graph));
-    if (body->node->n_output > body->graph->n_output) return misfit(b, body->node, "has more outputs than its branch");
+    const Onnx__NodeProto *node = body->node;
+    const Onnx__GraphProto *ways[2];
+    uint32_t condition;
+    FT_TRY(find_body(b, body->outer, node, "then_branch", &ways[0]));
+    FT_TRY(find_body(b, body->outer, node, "else_branch", &ways[1]));
+    FT_TRY(onnx_scope_read(b, body->outer, node->n_input > 0 ? node->input[0] : "", &condition));
+    if (condition == FT_NONE) return misfit(b, node, "has no condition");
+    const ft_value *value = b->graph->tensors[condition].value;
+    if (value == NULL || value->count != 1 || value->ints == NULL) return build_both(b, body, ways, condition);
+    body->graph = ways[value->ints[0] != 0 ? 0 : 1];
+    FT_TRY(misses_output(b, body));
     FT_TRY(fill_body(b, body));
-    for (size_t i = 0; i < body->node->n_output; i++) FT_TRY(export_result(b, body, i, i));
+    for (size_t i = 0; i < node->n_output; i++) FT_TRY(export_result(b, body, i, i));
     return FT_OK;
 }
 
