@@ -1,0 +1,77 @@
+/* Tests of statuses and error texts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/error.h"
+
+static void test_fail(void **state) {
+    (void)state;
+    ft_error error;
+    assert_int_equal(ft_fail(&error, FT_ERR_IO, "%s: %d", "x", 7), FT_ERR_IO);
+    assert_int_equal(error.status, FT_ERR_IO);
+    assert_string_equal(error.message, "x: 7");
+    assert_int_equal(ft_fail(NULL, FT_ERR_GRAPH, "nobody listens"), FT_ERR_GRAPH);
+    assert_int_equal(ft_fail_prefix(NULL, FT_ERR_GRAPH, "nobody listens"), FT_ERR_GRAPH);
+}
+
+static void test_prefix(void **state) {
+    (void)state;
+    ft_error error;
+    ft_fail(&error, FT_ERR_DAMAGED, "line 3");
+    assert_int_equal(ft_fail_prefix(&error, FT_ERR_DAMAGED, "%s", "model.csv"), FT_ERR_DAMAGED);
+    assert_string_equal(error.message, "model.csv: line 3");
+    ft_fail_prefix(&error, FT_ERR_LIMIT, "a");
+    assert_string_equal(error.message, "a: model.csv: line 3");
+    assert_int_equal(error.status, FT_ERR_LIMIT);
+}
+
+/* Texts of any length fit, cut; control characters from a hostile file do not reach the terminal. */
+static void test_long_and_hostile(void **state) {
+    (void)state;
+    ft_error error;
+    char text[2 * sizeof error.message];
+    memset(text, 'n', sizeof text);
+    text[sizeof text - 1] = '\0';
+    ft_fail(&error, FT_ERR_IO, "%s", text);
+    assert_int_equal(strlen(error.message), sizeof error.message - 1);
+    for (size_t length = 0; length < sizeof text; length += 7) {
+        ft_fail(&error, FT_ERR_IO, "%s", text);
+        ft_fail_prefix(&error, FT_ERR_IO, "%s", text + sizeof text - 1 - length);
+        assert_true(strlen(error.message) <= sizeof error.message - 1);
+    }
+    ft_fail(&error, FT_ERR_IO, "a\033[31mb\nc\x7f\xc3\xa9");
+    assert_string_equal(error.message, "a?[31mb?c?\xc3\xa9");
+    ft_fail_prefix(&error, FT_ERR_IO, "p\r");
+    assert_string_equal(error.message, "p?: a?[31mb?c?\xc3\xa9");
+}
+
+static void test_names(void **state) {
+    (void)state;
+    assert_string_equal(ft_status_name(FT_OK), "FT_OK");
+    assert_string_equal(ft_status_name(FT_ERR_REFUSED), "FT_ERR_REFUSED");
+    assert_string_equal(ft_status_text(FT_ERR_NOMEM), "out of memory");
+    assert_string_equal(ft_status_text((ft_status)99), "unknown status");
+    assert_string_equal(ft_status_name((ft_status)99), "unknown status");
+    /* Pinned for ever: they are exit codes. */
+    assert_int_equal(FT_ERR_USAGE, 2);
+    assert_int_equal(FT_ERR_IO, 3);
+    assert_int_equal(FT_ERR_FORMAT, 4);
+    assert_int_equal(FT_ERR_DAMAGED, 5);
+    assert_int_equal(FT_ERR_PARTIAL, 13);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fail),
+        cmocka_unit_test(test_prefix),
+        cmocka_unit_test(test_long_and_hostile),
+        cmocka_unit_test(test_names),
+    };
+    return cmocka_run_group_tests_name("base/error", tests, NULL, NULL);
+}
