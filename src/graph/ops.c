@@ -276,7 +276,7 @@ static const ft_opdef table[] = {
      .flags = OP_INPLACE | OP_COMMUTES | OP_SAVES_INPUTS},
     {.name = "Sum", .onnx = "Sum", .tflite = "ADD_N", .tf = "AddN", .kernel = "add", BINARY(1),
      .flags = OP_INPLACE | OP_COMMUTES},
-    {.name = "Mean", .onnx = "Mean", BINARY(1), .flags = OP_COMMUTES},
+    {.name = "Mean", .onnx = "Mean", .kernel = "average", BINARY(1), .flags = OP_COMMUTES},
     {.name = "And", .onnx = "And", .tflite = "LOGICAL_AND STABLEHLO_AND", .tf = "LogicalAnd", COMPARE},
     {.name = "Or", .onnx = "Or", .tflite = "LOGICAL_OR STABLEHLO_OR", .tf = "LogicalOr", COMPARE},
     {.name = "Xor", .onnx = "Xor", COMPARE},

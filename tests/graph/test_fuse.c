@@ -119,7 +119,7 @@ static uint32_t ready_after(const ft_graph *graph, const uint32_t *ready, const 
 
 /* No kernel needs what a later one makes. */
 static void check_order(const ft_graph *graph, const ft_rules *rules, const ft_kernels *kernels) {
-    uint32_t *ready = calloc(graph->op_count, sizeof *ready);
+    uint32_t *ready = calloc((size_t)graph->op_count + 1, sizeof *ready);
     assert_non_null(ready);
     for (uint32_t op = 0; op < graph->op_count; op++) {
         const ft_op *o = &graph->ops[op];
