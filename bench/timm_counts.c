@@ -84,6 +84,7 @@ static rows read_rows(const char *path) {
     while (gzgets(file, line, sizeof line) != NULL)
         if (split(line, fields) == width && fields[at[0]][0] != '\0') add_row(&all, fields, at);
     gzclose(file);
+    if (all.count == 0) stop(path, "names no graphs");
     qsort(all.items, all.count, sizeof *all.items, by_graph);
     return all;
 }

@@ -25,9 +25,9 @@ typedef struct lifetimes {
 
 /* False when out of memory. */
 bool lifetimes_find(const ft_graph *graph, const ft_cost_options *options, const param_marks *params, arena *memory,
-                    lifetimes *lives);
+                    lifetimes *l);
 
-/* The input whose storage the first output of `op` may take over, or FT_NONE. */
-uint32_t lifetimes_inplace(const ft_graph *graph, const ft_cost_options *options, const lifetimes *lives, uint32_t op);
+/* The input whose storage the first output of operator `k` may take over, or FT_NONE. */
+uint32_t lifetimes_inplace(const ft_graph *graph, const ft_cost_options *options, const lifetimes *l, uint32_t k);
 
 #endif

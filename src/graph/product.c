@@ -21,9 +21,9 @@ static bool is_steering(const ft_opdef *def, uint32_t input) {
     return input < 32 && (def->steering >> input & 1) != 0;
 }
 
-/* A known shape without empty dimensions. */
-static bool is_solid(const ft_tensor *t) {
-    if (t == NULL || t->rank < 0) return false;
+/* A known shape without empty dimensions, of at least `rank` dimensions. */
+static bool is_solid(const ft_tensor *t, int32_t rank) {
+    if (t == NULL || t->rank < rank) return false;
     for (int32_t i = 0; i < t->rank; i++)
         if (t->dims[i] <= 0) return false;
     return shape_elems(t->dims, t->rank) > 0;
@@ -35,7 +35,7 @@ static const ft_tensor *find_bias(const ft_graph *graph, const ft_op *op, int64_
     uint32_t x = data_index(op->def), w = weight_index(op->def);
     for (uint32_t i = (x > w ? x : w) + 1; i < op->input_count; i++) {
         const ft_tensor *t = op_input(graph, op, i);
-        if (is_steering(op->def, i) || !is_solid(t)) continue;
+        if (is_steering(op->def, i) || !is_solid(t, 0)) continue;
         if (t->rank == 0 || t->dims[t->rank - 1] == width || t->dims[t->rank - 1] == 1) return t;
     }
     return NULL;
@@ -120,7 +120,7 @@ static bool read_weights(const ft_op *op, conv_geometry *g) {
 
 /* Formats without weight tensors tell the kernel in attributes and the channels in the output's shape. */
 static bool read_attributes(const ft_graph *graph, const ft_op *op, const ft_tensor *y, conv_geometry *g) {
-    if (!is_solid(y) || y->rank != g->spatial + 2) return false;
+    if (!is_solid(y, 2) || y->rank != g->spatial + 2) return false;
     bool is_depthwise = op->def->layout == WEIGHT_HWIM || op->def->layout == WEIGHT_1HWO;
     g->cout = y->dims[channel_axis(graph, y->rank)];
     g->groups = op_attr_int(op, "group", is_depthwise ? g->cin : 1);
@@ -133,17 +133,17 @@ bool conv_geometry_of(const ft_graph *graph, const ft_op *op, conv_geometry *geo
     if (def->cost != COST_CONV && def->cost != COST_CONV_TRANSPOSE) return false;
     conv_geometry g = {.x = op_input(graph, op, data_index(def)), .weight = op_input(graph, op, weight_index(def))};
     const ft_tensor *y = op_output(graph, op, 0);
-    if (!is_solid(g.x) || g.x->rank < 3) return false;
+    if (g.x == NULL || !is_solid(g.x, 3)) return false;
     g.spatial = g.x->rank - 2;
     g.batch = g.x->dims[0];
     g.cin = g.x->dims[channel_axis(graph, g.x->rank)];
     read_map(graph, g.x, g.spatial, g.in);
     if (g.weight != NULL) {
-        if (!is_solid(g.weight) || g.weight->rank != g.x->rank || !read_weights(op, &g)) return false;
+        if (!is_solid(g.weight, 3) || g.weight->rank != g.x->rank || !read_weights(op, &g)) return false;
     } else if (!read_attributes(graph, op, y, &g)) {
         return false;
     }
-    if (is_solid(y) && y->rank == g.x->rank) read_map(graph, y, g.spatial, g.out);
+    if (is_solid(y, 3) && y->rank == g.x->rank) read_map(graph, y, g.spatial, g.out);
     if (!read_sizes(op, "strides", g.spatial, 1, g.stride) || !read_sizes(op, "dilations", g.spatial, 1, g.dilation) ||
         !multiply(g.kernel, g.spatial, &g.kernel_elems))
         return false;
@@ -168,11 +168,11 @@ static bool read_dense(const ft_graph *graph, const ft_op *op, matmul_geometry *
         g->k = (uint64_t)k;
         g->n = (uint64_t)n;
     } else if (g->b != NULL) {
-        if (!is_solid(g->b) || g->b->rank < 1) return false;
+        if (!is_solid(g->b, 1)) return false;
         g->k = (uint64_t)g->b->dims[g->b->rank - 1];
         g->n = (uint64_t)shape_elems(g->b->dims, g->b->rank) / g->k;
     } else {
-        if (!is_solid(y) || y->rank < 1 || g->a->rank < 1) return false;
+        if (y == NULL || !is_solid(y, 1) || g->a->rank < 1) return false;
         g->k = (uint64_t)g->a->dims[g->a->rank - 1];
         g->n = (uint64_t)y->dims[y->rank - 1];
     }
@@ -195,7 +195,7 @@ static bool read_batch(const ft_tensor *a, const ft_tensor *b, uint64_t *batch) 
 
 static bool read_matmul(const ft_op *op, matmul_geometry *g) {
     const ft_tensor *a = g->a, *b = g->b;
-    if (!is_solid(b) || a->rank < 1 || b->rank < 1) return false;
+    if (a->rank < 1 || !is_solid(b, 1)) return false;
     bool turns_a = a->rank > 1 && is_transposed(op, "transA", "adj_x", "transpose_a");
     bool turns_b = b->rank > 1 && is_transposed(op, "transB", "adj_y", "transpose_b");
     int64_t a_last = a->dims[a->rank - 1], a_rows = a->rank > 1 ? a->dims[a->rank - 2] : 1;
@@ -213,7 +213,7 @@ bool matmul_geometry_of(const ft_graph *graph, const ft_op *op, matmul_geometry 
     const ft_opdef *def = op->def;
     if (def->cost != COST_MATMUL) return false;
     matmul_geometry g = {.a = op_input(graph, op, data_index(def)), .b = op_input(graph, op, weight_index(def))};
-    if (!is_solid(g.a)) return false;
+    if (g.a == NULL || !is_solid(g.a, 0)) return false;
     bool is_dense = strcmp(def->name, "FullyConnected") == 0 || strcmp(def->name, "MatMulNBits") == 0 || g.b == NULL;
     if (is_dense ? !read_dense(graph, op, &g) : !read_matmul(op, &g)) return false;
     g.bias = g.n <= (uint64_t)FT_MAX_DIM ? find_bias(graph, op, (int64_t)g.n) : NULL;
@@ -225,10 +225,10 @@ bool matmul_geometry_of(const ft_graph *graph, const ft_op *op, matmul_geometry 
 
 bool pool_geometry_of(const ft_graph *graph, const ft_op *op, pool_geometry *geometry) {
     const ft_tensor *x = op_input(graph, op, data_index(op->def)), *y = op_output(graph, op, 0);
-    if (op->def->cost != COST_POOL || !is_solid(x) || x->rank < 3) return false;
+    if (op->def->cost != COST_POOL || !is_solid(x, 3)) return false;
     pool_geometry g = {.spatial = x->rank - 2, .channels = x->dims[channel_axis(graph, x->rank)]};
     read_map(graph, x, g.spatial, g.in);
-    if (is_solid(y) && y->rank == x->rank) read_map(graph, y, g.spatial, g.out);
+    if (is_solid(y, 3) && y->rank == x->rank) read_map(graph, y, g.spatial, g.out);
     uint32_t kernel_count;
     op_attr_ints(op, "kernel_shape", &kernel_count);
     if (kernel_count > 0) {
