@@ -370,6 +370,11 @@ static void test_attention(void **state) {
     expect(scaled, "torch-eager", "attention copy");
     expect("a=MatMul q k; s=Div a $ ; m=Add s mask; p=Softmax m; o=MatMul p v", "torch-eager", "attention");
     expect("a=MatMul q k; s=Div a $ ; p=Softmax s; o=MatMul p v", "tflite-cpu", "matmul div softmax matmul");
+    /* A window's bias and its mask, with the view that broadcasts it; a mask that selects. */
+    expect("a=MatMul q k; b=Add a # ; r=Reshape b # ; m=Add r mask; t=Reshape m # ; p=Softmax t; o=MatMul p v",
+           "torch-eager", "attention");
+    expect("a=MatMul q k; s=Div a $ ; w=Where c s $ ; p=Softmax w; d=Dropout p; o=MatMul d v", "torch-eager",
+           "attention");
     /* The query may be a product that is no scaling. */
     expect("r=Mul q cos; a=MatMul r k; p=Softmax a; o=MatMul p v", "torch-eager", "mul attention");
     ft_graph *graph = build(scaled);
