@@ -51,7 +51,7 @@ static size_t list_models(const char *folder, model *models) {
         if (m == NULL) {
             m = &models[count++];
             snprintf(m->name, sizeof m->name, "%s", name);
-            snprintf(m->file, sizeof m->file, "%s", entry->d_name);
+            memcpy(m->file, entry->d_name, strlen(entry->d_name) + 1);
         }
         m->sizes++;
     }
