@@ -210,11 +210,11 @@ static bool is_known_before(const ft_graph *g, const ft_op *op) {
     return has_values || (has_constants && ft_opdef_is_known(op->def) && (op->def->flags & OP_RANDOM) == 0);
 }
 
-/* Whether all is there that the operator's fold rule reads. Shape and Size only look at shapes. */
+/* Whether all is there that the operator's fold rule reads. Shape, Size and Rank only look at shapes. */
 static bool is_foldable(const infer *in) {
     fold_rule *rule = in->op->def->fold;
     if (rule == NULL || in->op->input_count == 0) return false;
-    if (rule == fold_shape || rule == fold_size) return true;
+    if (rule == fold_shape || rule == fold_size || rule == fold_rank) return true;
     for (uint32_t i = 0; i < in->op->input_count; i++) {
         const ft_tensor *t = in_at(in, i);
         if (t == NULL ? i == 0 : t->value == NULL || t->value->count != shape_elems(t->dims, t->rank)) return false;

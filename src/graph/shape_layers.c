@@ -294,6 +294,7 @@ static bool einsum_result(const einsum *e, const char *arrow, int64_t dims[FT_MA
 ft_status shape_einsum(infer *in) {
     const char *equation = op_attr_string(in->op, "equation", ""), *arrow = strstr(equation, "->"), *at = equation;
     einsum e = {.ellipsis_rank = 0};
+    if (equation[0] == '\0') return FT_OK;
     for (uint32_t i = 0; i < in->op->input_count; i++) {
         const ft_tensor *t = in_known(in, i);
         if (t == NULL) return FT_OK;

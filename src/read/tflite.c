@@ -47,9 +47,12 @@ static ft_status read_codes(tflite_model *model, const flat_table *root) {
     return flat_check(&model->file, model->error);
 }
 
-/* Custom operators named Flex* are TensorFlow's own, run as they are. */
+/* Custom operators named Flex* are TensorFlow's own, run as they are. Their attributes are not read, so only those are
+ * looked up that have none to speak of; the others take their shapes from the file and their cost from their bytes. */
 static const ft_opdef *find_flex(const char *type) {
-    return strncmp(type, "Flex", 4) == 0 ? opdef_find(FT_FORMAT_NNMETER, type + 4) : NULL;
+    const ft_opdef *def = strncmp(type, "Flex", 4) == 0 ? opdef_find(FT_FORMAT_NNMETER, type + 4) : NULL;
+    if (def == NULL) return NULL;
+    return def->op_class == FT_CLASS_ELEMENTWISE || def->op_class == FT_CLASS_ACTIVATION ? def : NULL;
 }
 
 ft_status tflite_map(tflite_model *model, tflite_frame *frame, const flat_vector *vector, tflite_list *list) {
