@@ -1,0 +1,56 @@
+#!/bin/bash
+# Pages: links lead somewhere, every page of docs/ is in its index, statuses and limits are documented with the values
+# that the headers give them.
+set -u
+. tests/repo/tap.sh
+
+links_lead_somewhere() { # file
+    local link target bad=0
+    while read -r link; do
+        target=${link%%#*}
+        case $target in
+        '' | http://* | https://*) continue ;;
+        esac
+        [ -e "$(dirname "$1")/$target" ] || { echo "$1 links to $link" && bad=1; }
+    done < <(grep -o ']([^) ]*)' "$1" | sed 's/^](//; s/)$//')
+    return "$bad"
+}
+
+pages_are_indexed() {
+    local page bad=0
+    for page in docs/*.md; do
+        [ "$page" = docs/README.md ] || grep -q "($(basename "$page"))" docs/README.md ||
+            { echo "$page is not in docs/README.md" && bad=1; }
+    done
+    return "$bad"
+}
+
+statuses_are_documented() {
+    local name value bad=0
+    while read -r name value; do
+        grep -q "^| $value | \`$name\` |" docs/exit-codes.md || { echo "$name $value" && bad=1; }
+    done < <(sed -n 's/^ *X(\(FT_[A-Z]*\(_[A-Z]*\)*\), \([0-9]*\), .*/\1 \3/p' include/foretell/status.h)
+    return "$bad"
+}
+
+limits_are_documented() {
+    local name bad=0
+    for name in $(sed -n 's/^#define \(FT_\(FOLD_\)\?MAX_[A-Z_]*\).*/\1/p' include/foretell/graph.h); do
+        grep -q "^| \`$name\` |" docs/limits.md || { echo "$name" && bad=1; }
+    done
+    return "$bad"
+}
+
+# Nobody can follow a path of somebody else's machine.
+paths_are_relative() {
+    ! git ls-files 2>/dev/null | grep -v -E '^(LICENSE|fuzz/corpus/)' | xargs grep -n -I -E '(^|[^a-z])/(root|home|work)/' --
+}
+
+for page in ./*.md docs/*.md; do
+    point "links of $page lead somewhere" links_lead_somewhere "$page"
+done
+point "every page of docs is in its index" pages_are_indexed
+point "every status is in docs/exit-codes.md" statuses_are_documented
+point "every limit is in docs/limits.md" limits_are_documented
+point "no file names a path of this machine" paths_are_relative
+finish
