@@ -134,9 +134,12 @@ $(BUILD)/libforetell.so: $(LIB_OBJECTS)
 $(BUILD)/foretell: $(call object,$(CLI_SOURCES)) $(BUILD)/libforetell.a
 	$(link)
 
+# Tests stand between the library and malloc, to let it fail (tests/support/failing.h).
+WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
 $(TESTS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call object,$(SUPPORT_SOURCES)) $(BUILD)/libforetell.a
 	@mkdir -p $(@D)
-	$(link) -lcmocka
+	$(link) -lcmocka $(WRAP)
 
 $(REPLAYS): $(BUILD)/fuzz/replay_%: $(BUILD)/obj/fuzz/fuzz_%.o $(BUILD)/obj/fuzz/replay.o $(BUILD)/libforetell.a
 	@mkdir -p $(@D)

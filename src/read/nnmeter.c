@@ -278,7 +278,9 @@ static ft_status read_text(const uint8_t *bytes, size_t size, const char *path, 
     json_error_t where;
     json_t *root = json_loadb((const char *)bytes, size, JSON_REJECT_DUPLICATES, &where);
     if (root == NULL) {
-        if (json_error_code(&where) == json_error_out_of_memory) return FT_NOMEM(error);
+        /* jansson says nothing at all when it cannot even begin. */
+        bool is_memory = json_error_code(&where) == json_error_out_of_memory || where.text[0] == '\0';
+        if (is_memory) return FT_NOMEM(error);
         return ft_fail(error, FT_ERR_DAMAGED, "line %d, column %d: %s", where.line, where.column, where.text);
     }
     ft_status status = json_is_object(root)
