@@ -2,6 +2,8 @@
 #ifndef GRAPH_FOLD_H
 #define GRAPH_FOLD_H
 
+#include <assert.h>
+
 #include "graph/shape.h"
 
 /* The value of an output being computed. */
@@ -23,10 +25,13 @@ void fold_box(infer *in, uint32_t i, const ft_tensor *x, const int64_t *begin, c
 
 /* Copies an element of a value of the same kind. */
 static inline void fold_element(fold_result *r, int64_t to, const ft_value *from, int64_t i) {
-    if (r->ints != NULL)
+    if (r->ints != NULL) {
+        assert(from->ints != NULL);
         r->ints[to] = from->ints[i];
-    else
+    } else {
+        assert(from->floats != NULL);
         r->floats[to] = from->floats[i];
+    }
 }
 
 #endif

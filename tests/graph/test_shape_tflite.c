@@ -138,13 +138,17 @@ static uint32_t add_operand(ft_graph *graph, const operand *o) {
     return index;
 }
 
+/* Reads "axis=1 batch_dims=1" into attributes. */
 static uint32_t add_attrs(ft_graph *graph, const char *text, ft_attr *attrs) {
     uint32_t count = 0;
-    char name[32];
-    long value;
-    int used;
-    for (; sscanf(text, " %31[a-z_]=%ld%n", name, &value, &used) == 2; text += used)
-        attrs[count++] = toy_int(graph, name, value);
+    while (*text != '\0') {
+        char name[32] = "";
+        size_t length = strcspn(text, "=");
+        assert_true(length < sizeof name);
+        memcpy(name, text, length);
+        attrs[count++] = toy_int(graph, name, strtol(text + length + 1, (char **)(uintptr_t)&text, 10));
+        while (*text == ' ') text++;
+    }
     return count;
 }
 
@@ -189,7 +193,7 @@ static void check_case(const shape_case *c) {
     const ft_value *value = bound->tensors[op->outputs[0]].value;
     if ((value != NULL) != (c->values != NULL)) fail_msg("%s (%s): value or no value", c->type, c->attrs);
     const char *at = c->values;
-    for (int64_t i = 0; value != NULL && i < value->count; i++) {
+    for (int64_t i = 0; value != NULL && at != NULL && i < value->count; i++) {
         long number = strtol(at, (char **)(uintptr_t)&at, 10);
         if (value->ints[i] != number) fail_msg("%s (%s): element %d is not %ld", c->type, c->attrs, (int)i, number);
     }

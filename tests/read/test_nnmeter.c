@@ -86,59 +86,58 @@ static void test_tensorflow(void **state) {
 /* --- ONNX names ---------------------------------------------------------------------------------------------- */
 
 /* IR that nn-Meter makes from ONNX has no input node, no weight shapes, and sometimes no attr. */
-static const char onnx[] = "{" NODE("dw", "", "Conv",
-                                    "\"input_shape\": [[1, 8, 8, 4]], \"output_shape\": [[1, 8, 8, 4]]",
-                                    "\"group\": 4, \"kernel_shape\": [3, 3], \"strides\": [1, 1], \"pads\": [1, 1, 1, "
-                                    "1]") ", " NODE("pw", "\"dw\"", "Conv",
-                                                    "\"input_shape\": [[1, 8, 8, 4]], \"output_shape\": [[1, 8, 8, 6]]",
-                                                    "\"group\": 2, \"kernel_shape\": [1, 1], \"strides\": [1, 1], "
-                                                    "\"pads\": [0, 0, 0, 0]") ", " NODE("gap", "\"pw\"",
-                                                                                        "GlobalAveragePool",
-                                                                                        "\"output_shape\": [[1, 1, 1, "
-                                                                                        "6]]",
-                                                                                        "") ", " NODE("flat", "\"gap\"",
-                                                                                                      "Flatten",
-                                                                                                      "\"output_"
-                                                                                                      "shape\": [[1, "
-                                                                                                      "6]]",
-                                                                                                      "") ", " NODE("f"
-                                                                                                                    "c",
-                                                                                                                    "\""
-                                                                                                                    "fl"
-                                                                                                                    "at"
-                                                                                                                    "\"",
-                                                                                                                    "Ge"
-                                                                                                                    "m"
-                                                                                                                    "m",
-                                                                                                                    "\""
-                                                                                                                    "in"
-                                                                                                                    "pu"
-                                                                                                                    "t_"
-                                                                                                                    "sh"
-                                                                                                                    "ap"
-                                                                                                                    "e"
-                                                                                                                    "\""
-                                                                                                                    ": "
-                                                                                                                    "[["
-                                                                                                                    "1,"
-                                                                                                                    " 6"
-                                                                                                                    "]]"
-                                                                                                                    ", "
-                                                                                                                    "\""
-                                                                                                                    "ou"
-                                                                                                                    "tp"
-                                                                                                                    "ut"
-                                                                                                                    "_s"
-                                                                                                                    "ha"
-                                                                                                                    "pe"
-                                                                                                                    "\""
-                                                                                                                    ": "
-                                                                                                                    "[["
-                                                                                                                    "1,"
-                                                                                                                    " 1"
-                                                                                                                    "0]"
-                                                                                                                    "]",
-                                                                                                                    "") ", \"end\": {\"inbounds\": [\"fc\"], \"outbounds\": [], \"attr\": {}}}";
+static const char onnx[] = "{" NODE(
+    "dw", "", "Conv", "\"input_shape\": [[1, 8, 8, 4]], \"output_shape\": [[1, 8, 8, 4]]",
+    "\"group\": 4, \"kernel_shape\": [3, 3], \"strides\": [1, 1], \"pads\": [1, 1, 1, "
+    "1]") ", " NODE("pw", "\"dw\"", "Conv", "\"input_shape\": [[1, 8, 8, 4]], \"output_shape\": [[1, 8, 8, 6]]",
+                    "\"group\": 2, \"kernel_shape\": [1, 1], \"strides\": [1, 1], "
+                    "\"pads\": [0, 0, 0, 0]") ", " NODE("gap", "\"pw\"", "GlobalAveragePool",
+                                                        "\"output_shape\": [[1, 1, 1, "
+                                                        "6]]",
+                                                        "") ", " NODE("flat", "\"gap\"", "Flatten",
+                                                                      "\"output_"
+                                                                      "shape\": [[1, "
+                                                                      "6]]",
+                                                                      "") ", " NODE("f"
+                                                                                    "c",
+                                                                                    "\""
+                                                                                    "fl"
+                                                                                    "at"
+                                                                                    "\"",
+                                                                                    "Ge"
+                                                                                    "m"
+                                                                                    "m",
+                                                                                    "\""
+                                                                                    "in"
+                                                                                    "pu"
+                                                                                    "t_"
+                                                                                    "sh"
+                                                                                    "ap"
+                                                                                    "e"
+                                                                                    "\""
+                                                                                    ": "
+                                                                                    "[["
+                                                                                    "1,"
+                                                                                    " 6"
+                                                                                    "]]"
+                                                                                    ", "
+                                                                                    "\""
+                                                                                    "ou"
+                                                                                    "tp"
+                                                                                    "ut"
+                                                                                    "_s"
+                                                                                    "ha"
+                                                                                    "pe"
+                                                                                    "\""
+                                                                                    ": "
+                                                                                    "[["
+                                                                                    "1,"
+                                                                                    " 1"
+                                                                                    "0]"
+                                                                                    "]",
+                                                                                    "") ", \"end\": {\"inbounds\": "
+                                                                                        "[\"fc\"], \"outbounds\": [], "
+                                                                                        "\"attr\": {}}}";
 
 /* MACs: 8*8*4*9 + 8*8*6*2 + 60. Parameters: 36 + 12 + 60 + 10. */
 static void test_onnx_names(void **state) {
