@@ -324,10 +324,15 @@ static ft_status open_file(const char *path, ft_rules **rules, ft_error *error) 
     return status;
 }
 
+/* Sets in the box are right: when one cannot be parsed, jansson took the lack of memory for a wrong token. */
+static ft_status open_builtin(const rules_file *file, ft_rules **rules, ft_error *error) {
+    ft_status status = rules_parse(file->json, strlen(file->json), file->name, rules, error);
+    return status == FT_OK ? FT_OK : FT_NOMEM(error);
+}
+
 ft_status ft_rules_open(const char *name, ft_rules **rules, ft_error *error) {
     for (uint32_t i = 0; i < rules_builtin_count; i++) {
-        const rules_file *file = &rules_builtin[i];
-        if (strcmp(file->name, name) == 0) return rules_parse(file->json, strlen(file->json), name, rules, error);
+        if (strcmp(rules_builtin[i].name, name) == 0) return open_builtin(&rules_builtin[i], rules, error);
     }
     if (is_path(name)) return open_file(name, rules, error);
     ft_fail(error, FT_ERR_USAGE, "there is no rule set '%s'; there are", name);
