@@ -11,8 +11,9 @@
  *   - what a convolution slides over is a buffer: a stored table of positions;
  *   - a table added to attention scores right before their softmax is a buffer: a mask, or a position bias that the
  *     exporter has expanded from far fewer parameters;
- *   - PyTorch's exporter names what code computes after the path of the operator ("/blocks/0/Constant_output_0") and
- *     parameters after their module ("blocks.0.weight"): a leading slash makes a buffer. */
+ *   - PyTorch's exporter names parameters after their module ("blocks.0.weight") and what code makes after the path of
+ *     the operator ("/blocks/0/Constant_output_0"). A literal of the code is a buffer; what another operator made is
+ *     one too, unless a product or norm reads it: then it is a weight that was folded through a transpose. */
 #include "cost/params.h"
 
 #include <string.h>
@@ -139,12 +140,18 @@ static bool is_trainable(const ft_tensor *t, uint8_t uses) {
     return size_is_float(t) || size_is_quantised(t);
 }
 
+static bool is_computed(const ft_graph *graph, const ft_tensor *t, uint8_t uses) {
+    if (graph->format != FT_FORMAT_ONNX || t->name[0] != '/') return false;
+    bool is_literal = strncmp(strrchr(t->name, '/'), "/Constant", 9) == 0;
+    return is_literal || (uses & USE_WEIGHT) == 0;
+}
+
 static uint8_t verdict(const ft_graph *graph, const ft_tensor *t, uint8_t uses) {
     if (t->role != FT_CONSTANT || uses == 0 || !is_trainable(t, uses)) return 0;
     int64_t elems = shape_elems(t->dims, t->rank);
     if (elems <= 0 || (elems == 1 && (uses & USE_WEIGHT) == 0)) return 0;
-    bool is_computed = graph->format == FT_FORMAT_ONNX && t->name[0] == '/';
-    return (uses & (USE_WEIGHT | USE_OPERAND)) != 0 && !is_computed ? MARK_PARAM | MARK_GRADIENT : MARK_BUFFER;
+    return (uses & (USE_WEIGHT | USE_OPERAND)) != 0 && !is_computed(graph, t, uses) ? MARK_PARAM | MARK_GRADIENT
+                                                                                    : MARK_BUFFER;
 }
 
 bool params_op_has_gradient(const param_marks *marks, const ft_op *op) {

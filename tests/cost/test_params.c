@@ -153,6 +153,17 @@ static void what_code_computes_is_a_buffer(void **state) {
     assert_buffer(sine);
 }
 
+static void a_folded_weight_is_a_parameter_all_the_same(void **state) {
+    (void)state;
+    uint32_t w = toy_weight(graph, 8, 8), filter = toy_weight(graph, 8, 8);
+    graph->tensors[w].name = "/fc/Transpose_output_0";
+    graph->tensors[filter].name = "/blur/Constant_1_output_0";
+    uint32_t x = toy_op(graph, "MatMul", toy_input(graph, 1, 8), w, FT_NONE, toy_value(graph, 1, 8));
+    mark(toy_op(graph, "MatMul", x, filter, FT_NONE, toy_value(graph, 1, 8)));
+    assert_param(w);
+    assert_buffer(filter);
+}
+
 static void gradients_begin_at_parameters(void **state) {
     (void)state;
     uint32_t x = toy_input(graph, 1, 3, 8, 8),
@@ -184,6 +195,7 @@ int main(void) {
         TEST(tables_added_to_scores_are_buffers),
         TEST(a_linear_bias_before_a_softmax_is_a_parameter),
         TEST(what_code_computes_is_a_buffer),
+        TEST(a_folded_weight_is_a_parameter_all_the_same),
         TEST(gradients_begin_at_parameters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
