@@ -88,13 +88,13 @@ ft_status onnx_scope_types(onnx_builder *b, onnx_scope *scope, Onnx__ValueInfoPr
 const char *onnx_full_name(const onnx_frame *frame, const char *name);
 bool onnx_scope_has(const onnx_scope *scope, const char *name);
 /* The name now stands for this tensor, or for nothing (FT_NONE). It must not stand for another yet. */
-ft_status onnx_scope_bind(onnx_builder *b, const onnx_frame *frame, const char *name, uint32_t tensor);
+ft_status onnx_scope_bind(onnx_builder *b, const onnx_frame *frame, const char *text, uint32_t tensor);
 /* The tensor that a node reads by this name; "" and absent names give FT_NONE. */
-ft_status onnx_scope_read(onnx_builder *b, const onnx_frame *frame, const char *name, uint32_t *tensor);
+ft_status onnx_scope_read(onnx_builder *b, const onnx_frame *frame, const char *text, uint32_t *tensor);
 /* A new tensor that a node makes by this name; "" gives FT_NONE. */
-ft_status onnx_scope_make(onnx_builder *b, const onnx_frame *frame, const char *name, uint32_t *tensor);
+ft_status onnx_scope_make(onnx_builder *b, const onnx_frame *frame, const char *text, uint32_t *tensor);
 /* The result of something inlined gets its outer name. Tensors from `first_new` on were made by what was inlined. */
-ft_status onnx_scope_export(onnx_builder *b, const onnx_frame *frame, const char *name, uint32_t tensor,
+ft_status onnx_scope_export(onnx_builder *b, const onnx_frame *frame, const char *text, uint32_t tensor,
                             uint32_t first_new);
 
 /* --- onnx_tensor.c ------------------------------------------------------------------------------------------- */
@@ -132,7 +132,7 @@ ft_status onnx_add_body(onnx_builder *b, const onnx_frame *frame, const Onnx__No
 ft_status onnx_index_functions(onnx_builder *b);
 bool onnx_find_function(const onnx_builder *b, const Onnx__NodeProto *node, uint32_t *function);
 ft_status onnx_add_call(onnx_builder *b, const onnx_frame *frame, const Onnx__NodeProto *node, uint32_t function);
-/* Nodes with all that they would become when inlined; of an If, the larger branch. */
+/* Nodes with all that they become when inlined; of an If, both branches. */
 ft_status onnx_count_nodes(onnx_builder *b, Onnx__NodeProto **nodes, size_t count, unsigned depth, uint64_t *total);
 
 #endif

@@ -102,14 +102,13 @@ static ft_status count_function(onnx_builder *b, uint32_t index, unsigned depth,
 }
 
 static ft_status count_bodies(onnx_builder *b, const Onnx__NodeProto *node, unsigned depth, uint64_t *total) {
-    bool is_if = onnx_has_body(node) && strcmp(node->op_type, "If") == 0;
     *total = 0;
     for (size_t i = 0; i < node->n_attribute; i++) {
         const Onnx__GraphProto *body = node->attribute[i]->g;
         if (body == NULL) continue;
         uint64_t inner;
         FT_TRY(onnx_count_nodes(b, body->node, body->n_node, depth + 1, &inner));
-        *total = is_if ? (inner > *total ? inner : *total) : num_add_sat(*total, inner);
+        *total = num_add_sat(*total, inner);
     }
     return FT_OK;
 }
@@ -188,7 +187,8 @@ ft_status onnx_add_call(onnx_builder *b, const onnx_frame *frame, const Onnx__No
     onnx_scope scope;
     onnx_scope_open(&scope, NULL);
     onnx_call call = {0};
-    onnx_frame inner = {.scope = &scope, .call = &call, .loop = frame->loop, .branch = frame->branch, .depth = frame->depth + 1};
+    onnx_frame inner = {
+        .scope = &scope, .call = &call, .loop = frame->loop, .branch = frame->branch, .depth = frame->depth + 1};
     inner.prefix = arena_format(&scope.memory, "%s%s/", frame->prefix, onnx_node_name(node));
     ft_status status = inner.prefix != NULL ? FT_OK : FT_NOMEM(b->error);
     if (status == FT_OK) status = collect_attrs(b, frame, node, &f->defaults, &scope.memory, &call);

@@ -72,7 +72,8 @@ static ft_status feed_awaited(onnx_builder *b, const onnx_frame *frame, const ch
                 .outputs = &to,
                 .input_count = 1,
                 .output_count = 1,
-                .loop = frame->loop, .branch = frame->branch};
+                .loop = frame->loop,
+                .branch = frame->branch};
     return graph_add_op(b->graph, &op, b->error);
 }
 
@@ -104,12 +105,15 @@ static ft_status add_tensor(onnx_builder *b, const onnx_frame *frame, const onnx
 ft_status onnx_scope_read(onnx_builder *b, const onnx_frame *frame, const char *text, uint32_t *tensor) {
     *tensor = FT_NONE;
     if (text[0] == '\0') return FT_OK;
-    for (const onnx_scope *scope = frame->scope; scope != NULL; scope = scope->parent) {
+    const onnx_scope *scope = frame->scope;
+    do {
         const onnx_name *name = find(scope, text);
-        if (name == NULL || name->state == ONNX_TYPED) continue;
-        *tensor = name->tensor;
-        return FT_OK;
-    }
+        if (name != NULL && name->state != ONNX_TYPED) {
+            *tensor = name->tensor;
+            return FT_OK;
+        }
+        scope = scope->parent;
+    } while (scope != NULL);
     onnx_name *name = find_or_add(frame->scope, text);
     if (name == NULL) return FT_NOMEM(b->error);
     FT_TRY(add_tensor(b, frame, name, &name->tensor));
@@ -146,13 +150,14 @@ ft_status onnx_scope_export(onnx_builder *b, const onnx_frame *frame, const char
 }
 
 ft_status onnx_scope_settle(onnx_builder *b, const onnx_frame *frame) {
+    onnx_scope *around = frame->scope->parent;
     for (uint32_t i = 0; i < frame->scope->count; i++) {
         const onnx_name *name = &frame->scope->names[i];
         if (name->state != ONNX_AWAITED) continue;
-        if (frame->scope->parent == NULL)
+        if (around == NULL)
             return ft_fail(b->error, FT_ERR_GRAPH,
                            "tensor '%s' is read, but no operator makes it and no file stores it", name->text);
-        onnx_name *outer = find_or_add(frame->scope->parent, name->text);
+        onnx_name *outer = find_or_add(around, name->text);
         if (outer == NULL) return FT_NOMEM(b->error);
         outer->tensor = name->tensor;
         outer->state = ONNX_AWAITED;

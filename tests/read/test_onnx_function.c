@@ -184,6 +184,28 @@ static void blow_ups_end_at_once(void **state) {
     onnx_model_free(m);
 }
 
+/* Each level calls the next one from both branches of an If: the longer branch alone would be short. */
+static void blow_ups_through_branches_end_at_once(void **state) {
+    (void)state;
+    onnx_model *m = new_model();
+    onnx_input(m, m->graph, "c", ONNX_BOOL, "");
+    for (int i = 0; i < 25; i++) {
+        char name[16], next[16];
+        snprintf(name, sizeof name, "F%d", i);
+        snprintf(next, sizeof next, "F%d", i + 1);
+        Onnx__FunctionProto *f = onnx_function_add(m, "local", name, "a c", "r");
+        Onnx__NodeProto *node = onnx_function_node(m, f, "If", "c", "r");
+        for (int k = 0; k < 2; k++) {
+            Onnx__GraphProto *branch = onnx_graph(m, "branch");
+            onnx_node(m, branch, i < 24 ? next : "Sum", "a c", "b")->domain = i < 24 ? "local" : "";
+            onnx_output(m, branch, "b", ONNX_FLOAT, NULL);
+            onnx_attr_graph(m, node, k == 0 ? "then_branch" : "else_branch", branch);
+        }
+    }
+    call(m, "F0", "x c", "y");
+    check_fails(m, FT_ERR_LIMIT, "inlined");
+}
+
 static void deep_chains_end(void **state) {
     (void)state;
     onnx_model *m = new_model();
@@ -233,6 +255,7 @@ int main(void) {
         cmocka_unit_test(functions_hold_sub_graphs_and_constants),
         cmocka_unit_test(recursion_is_found),
         cmocka_unit_test(blow_ups_end_at_once),
+        cmocka_unit_test(blow_ups_through_branches_end_at_once),
         cmocka_unit_test(deep_chains_end),
         cmocka_unit_test(refuses_calls_that_do_not_fit),
     };

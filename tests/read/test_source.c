@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "support/failing.h"
 #include "support/onnx_model.h"
 
 typedef struct fixture {
@@ -185,6 +186,56 @@ static void bytes_in_memory_are_read_alike(void **state) {
     free(packed);
 }
 
+/* Reads a file with the first, the second, ... allocation failing, until none does. */
+static void fail_every_allocation(const char *path) {
+    long n = 0;
+    for (bool has_failed = true; has_failed; n++) {
+        ft_graph *graph = NULL;
+        ft_error error = {0};
+        failing_start(n);
+        ft_status status = ft_graph_read(path, &graph, &error);
+        has_failed = failing_stop();
+        /* unpacking goes on with a smaller buffer when its first guess cannot be had */
+        assert_true(status == FT_ERR_NOMEM || status == FT_OK);
+        assert_true(has_failed || status == FT_OK);
+        assert_true((status == FT_OK) == (graph != NULL));
+        if (status == FT_ERR_NOMEM) assert_non_null(strstr(error.message, "memory"));
+        ft_graph_free(graph);
+    }
+    assert_true(n > 5);
+}
+
+static void lack_of_memory_is_an_error_like_others(void **state) {
+    fixture *f = *state;
+    onnx_model *m = f->model;
+    /* Enough of everything that the arenas need many chunks: names, weights, a function, a sub-graph. */
+    Onnx__FunctionProto *function = onnx_function_add(m, "local", "F", "a", "r");
+    onnx_function_node(m, function, "Relu", "a", "r");
+    onnx_input(m, m->graph, "c", ONNX_BOOL, "");
+    for (int i = 0; i < 200; i++) {
+        char from[32], to[32];
+        snprintf(from, sizeof from, i == 0 ? "y" : "tensor_number_%d", i);
+        snprintf(to, sizeof to, "tensor_number_%d", i + 1);
+        onnx_node(m, m->graph, "F", from, to)->domain = "local";
+        onnx_info(m, m->graph, to, ONNX_FLOAT, "2");
+    }
+    Onnx__GraphProto *branch = onnx_graph(m, "branch");
+    onnx_node(m, branch, "Relu", "y", "b");
+    onnx_output(m, branch, "b", ONNX_FLOAT, NULL);
+    Onnx__NodeProto *node = onnx_node(m, m->graph, "If", "c", "z");
+    onnx_attr_graph(m, node, "then_branch", branch);
+    onnx_attr_graph(m, node, "else_branch", branch);
+    onnx_raw(m, onnx_initializer(m, m->graph, "w", ONNX_INT64, "4096"), NULL, 4096 * 8);
+    onnx_model_pack(m);
+    const char *plain = path_of(f, "plain.onnx"), *packed = path_of(f, "packed.onnx.gz");
+    write_file(plain, m->bytes, m->size);
+    write_gzip(packed, m->bytes, m->size, 1);
+    fail_every_allocation(plain);
+    fail_every_allocation(packed);
+    unlink(plain);
+    unlink(packed);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_file_gives_its_graph_once, set_up, tear_down),
@@ -193,6 +244,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(gzip_bombs_are_stopped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_model_is_told_apart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bytes_in_memory_are_read_alike, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lack_of_memory_is_an_error_like_others, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

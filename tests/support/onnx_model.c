@@ -11,8 +11,8 @@ static void *take(onnx_model *m, size_t size) {
 }
 
 static char *text(onnx_model *m, const char *s) {
-    char *copy = take(m, strlen(s) + 1);
-    strcpy(copy, s);
+    char *copy = arena_string(&m->memory, s, strlen(s));
+    if (copy == NULL) abort();
     return copy;
 }
 
