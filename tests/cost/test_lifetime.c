@@ -1,0 +1,140 @@
+/* Which tensors share memory, how long it lives, and what backward keeps. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cost/lifetime.h"
+#include "support/toy.h"
+
+static ft_graph *graph;
+static arena memory;
+static ft_cost_options options;
+static param_marks params;
+static lifetimes lives;
+
+static int begin(void **state) {
+    (void)state;
+    graph = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    arena_init(&memory, 1 << 20);
+    options = ft_cost_options_default();
+    return 0;
+}
+
+static int end(void **state) {
+    (void)state;
+    ft_graph_free(graph);
+    arena_free(&memory);
+    return 0;
+}
+
+static void find(void) {
+    assert_true(params_mark(graph, &memory, &params));
+    assert_true(lifetimes_find(graph, &options, &params, &memory, &lives));
+}
+
+static uint32_t unary(const char *type, uint32_t x) {
+    return toy_op(graph, type, x, FT_NONE, FT_NONE, toy_value(graph, 4, 16));
+}
+
+static void chains_of_views_share_one_storage(void **state) {
+    (void)state;
+    uint32_t a = unary("Exp", toy_input(graph, 4, 16)), b = unary("Identity", a), c = unary("Dropout", b);
+    uint32_t d = unary("Exp", c);
+    toy_finish(graph, d, 1, 1);
+    find();
+    assert_int_equal(lives.storage[b], a);
+    assert_int_equal(lives.storage[c], a);
+    assert_int_equal(lives.storage[d], d);
+    assert_int_equal(lives.last_use[a], 3);
+    assert_true(lives.last_use[d] == LIFETIME_WHOLE);
+    options.mode = FT_TRAIN; /* dropout wakes up and writes */
+    find();
+    assert_int_equal(lives.storage[c], c);
+    assert_int_equal(lives.last_use[a], 2);
+}
+
+static void constants_and_what_is_folded_take_nothing(void **state) {
+    (void)state;
+    uint32_t w = toy_weight(graph, 16, 4), t = toy_value(graph, 4, 16);
+    toy_op(graph, "Transpose", w, FT_NONE, FT_NONE, t);
+    uint32_t v = toy_op(graph, "Identity", w, FT_NONE, FT_NONE, toy_value(graph, 16, 4));
+    graph->ops[0].is_folded = true;
+    toy_finish(graph, toy_op(graph, "Add", toy_input(graph, 4, 16), t, FT_NONE, toy_value(graph, 4, 16)), 1, 1);
+    find();
+    assert_true(lives.storage[w] == FT_NONE);
+    assert_true(lives.storage[t] == FT_NONE);
+    assert_true(lives.storage[v] == FT_NONE); /* a view of a constant */
+}
+
+static void only_what_dies_may_be_overwritten(void **state) {
+    (void)state;
+    uint32_t x = toy_input(graph, 4, 16), a = unary("Relu", x), b = unary("Relu", a), c = unary("Relu", a);
+    uint32_t d = toy_op(graph, "Add", b, c, FT_NONE, toy_value(graph, 4, 16));
+    toy_finish(graph, unary("Relu", d), 1, 1);
+    find();
+    assert_true(lifetimes_inplace(graph, &options, &lives, 0) == FT_NONE); /* the caller's input */
+    assert_true(lifetimes_inplace(graph, &options, &lives, 1) == FT_NONE); /* read again later */
+    assert_int_equal(lifetimes_inplace(graph, &options, &lives, 2), a);
+    assert_int_equal(lifetimes_inplace(graph, &options, &lives, 3), b);
+    assert_int_equal(lifetimes_inplace(graph, &options, &lives, 4), d);
+    options.has_inplace = false;
+    assert_true(lifetimes_inplace(graph, &options, &lives, 4) == FT_NONE);
+}
+
+static void a_smaller_operand_is_not_overwritten(void **state) {
+    (void)state;
+    uint32_t small = toy_op(graph, "Exp", toy_input(graph, 1, 16), FT_NONE, FT_NONE, toy_value(graph, 1, 16));
+    toy_finish(graph, toy_op(graph, "Add", small, toy_input(graph, 4, 16), FT_NONE, toy_value(graph, 4, 16)), 1, 1);
+    find();
+    assert_true(lifetimes_inplace(graph, &options, &lives, 1) == FT_NONE);
+}
+
+static void backward_keeps_operands_whose_partner_is_trained(void **state) {
+    (void)state;
+    uint32_t x = toy_input(graph, 4, 16);
+    uint32_t a = toy_op(graph, "MatMul", x, toy_weight(graph, 16, 16), FT_NONE, toy_value(graph, 4, 16));
+    uint32_t b =
+        toy_op(graph, "Mul", a, toy_weight(graph, 1), FT_NONE, toy_value(graph, 4, 16)); /* a formula's constant */
+    uint32_t c = toy_op(graph, "Mul", b, toy_weight(graph, 16), FT_NONE, toy_value(graph, 4, 16)); /* a trained scale */
+    uint32_t d = unary("Sigmoid", c);
+    toy_finish(graph, d, 1, 1);
+    options.mode = FT_TRAIN;
+    find();
+    assert_int_equal(lives.first_saver[x], 0);
+    assert_true(lives.first_saver[a] == FT_NONE);
+    assert_int_equal(lives.first_saver[b], 2);
+    assert_true(lives.first_saver[c] == FT_NONE);
+    assert_int_equal(lives.first_saver[d], 3);
+    options.mode = FT_INFER;
+    find();
+    assert_true(lives.first_saver[b] == FT_NONE);
+}
+
+static void masks_and_indexes_have_bytes_of_their_own(void **state) {
+    (void)state;
+    uint32_t x = toy_input(graph, 1, 3, 8, 8), w = toy_weight(graph, 4, 3, 3, 3);
+    uint32_t a = toy_op(graph, "Conv", x, w, FT_NONE, toy_value(graph, 1, 4, 6, 6));
+    uint32_t p = toy_op(graph, "MaxPool", a, FT_NONE, FT_NONE, toy_value(graph, 1, 4, 3, 3));
+    toy_finish(graph, toy_op(graph, "Dropout", p, FT_NONE, FT_NONE, toy_value(graph, 1, 4, 3, 3)), 1, 1);
+    options.mode = FT_TRAIN;
+    find();
+    assert_int_equal(lives.kept_bytes[1], 36 * 8);
+    assert_int_equal(lives.kept_bytes[2], 36);
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(chains_of_views_share_one_storage),
+        TEST(constants_and_what_is_folded_take_nothing),
+        TEST(only_what_dies_may_be_overwritten),
+        TEST(a_smaller_operand_is_not_overwritten),
+        TEST(backward_keeps_operands_whose_partner_is_trained),
+        TEST(masks_and_indexes_have_bytes_of_their_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
