@@ -2,14 +2,15 @@
  *
  * Blocks come first (fuse_match.c). Then the nodes are visited in the order of the graph, and each either joins the
  * kernel of one of its producers or begins a kernel of its own. The rules say which names a kernel takes, by the name
- * of its first node (its root). There are two ways to grow:
+ * of its first node (its root). There are two ways to grow.
  *
- *   chains   A node joins when it is the only reader of the kernel's last node. Of several such producers, the one
- *            that began last takes it: when it runs, the others are done. Such a kernel has one way out, so joining can
- * never close a cycle, and kernels can be launched in the order of their last nodes. trees    A node joins the kernel
- * that was begun last among its producers', also when others read it. All of its inputs are then made by earlier
- * kernels or by this one: again no cycle, and kernels can be launched in the order in which they were begun. Earlier
- * kernels that only this node reads are drawn in too.
+ * Chains: a node joins when it is the only reader of the kernel's last node. Of several such producers, the one that
+ * began last takes it: when it runs, the others are done. Such a kernel has one way out, so joining can never close a
+ * cycle, and kernels can be launched in the order of their last nodes.
+ *
+ * Trees: a node joins the kernel that began last among its producers', also when others read it. All of its inputs are
+ * then made by earlier kernels or by this one: again no cycle, and kernels can be launched in the order in which they
+ * began. Earlier kernels that only this node reads are drawn in too.
  *
  * Operators that launch nothing go with the kernel that makes their input, or else with the first one that reads them.
  * Everything is linear in the size of the graph but for union-find, which is as good as linear. */
