@@ -279,6 +279,7 @@ static void inspect_folder(run *r, const char *path, bool is_explicit, uint32_t 
     if (entries == NULL) {
         r->failed_count++;
         if (r->first_failure == FT_OK) r->first_failure = FT_ERR_IO;
+        return;
     }
     for (size_t i = 0; i < count && !is_over(r); i++) inspect_path(r, entries[i], false, depth + 1);
     walk_free(entries, count);

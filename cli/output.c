@@ -35,7 +35,10 @@ static ft_format find_format(const char *name) {
 
 static void parse_format(output_options *options, const char *text, struct argp_state *state) {
     if (ft_output_parse(text, &options->style.output)) return;
-    if (options->model_format == NULL) argp_error(state, "--format %s: want table, json or csv", text);
+    if (options->model_format == NULL) {
+        argp_error(state, "--format %s: want table, json or csv", text);
+        return;
+    }
     *options->model_format = find_format(text);
     if (*options->model_format == FT_FORMAT_UNKNOWN)
         argp_error(state, "--format %s: want table, json, csv, or one of the formats that 'foretell formats' lists",

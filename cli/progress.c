@@ -50,7 +50,7 @@ static void say_path(const char *path, size_t room, char *text, size_t size) {
     if (room >= size) room = size - 1;
     if (length > room) path += length - room;
     size_t i = 0;
-    for (; path[i] != '\0' && i < room; i++) text[i] = path[i] >= 0x20 && path[i] < 0x7f ? path[i] : '?';
+    for (; i < room && path[i] != '\0'; i++) text[i] = path[i] >= 0x20 && path[i] < 0x7f ? path[i] : '?';
     text[i] = '\0';
 }
 

@@ -243,30 +243,39 @@ static ft_status rank_types(facts *f, type_facts *types, uint32_t count, ft_sort
     return FT_OK;
 }
 
+typedef struct type_list {
+    type_facts *items;
+    uint32_t count, capacity;
+    map places; /* from the name of a type to its place in the list */
+} type_list;
+
+/* The entry of a type, a new one when it was not met before; NULL when out of memory. */
+static type_facts *find_type(type_list *list, const char *type) {
+    uint32_t place;
+    if (map_get(&list->places, type, &place)) return &list->items[place];
+    if (list->count == list->capacity) {
+        uint32_t capacity = list->capacity == 0 ? 64 : list->capacity * 2;
+        type_facts *larger = ARENA_ARRAY(list->places.memory, type_facts, capacity);
+        if (larger == NULL) return NULL;
+        if (list->count > 0) memcpy(larger, list->items, list->count * sizeof *larger);
+        list->items = larger;
+        list->capacity = capacity;
+    }
+    return map_set(&list->places, type, list->count) ? &list->items[list->count++] : NULL;
+}
+
 static ft_status sum_types(facts *f, const ft_inspect_options *options, ft_error *error) {
-    map places;
-    map_init(&places, &f->memory);
-    uint32_t count = 0, capacity = 0;
-    type_facts *types = NULL;
+    type_list list = {0};
+    map_init(&list.places, &f->memory);
     for (uint32_t i = 0; i < f->infer.op_count; i++) {
         const ft_op *op = &ft_graph_ops(f->graph)[i];
         if (op->is_folded) continue;
-        uint32_t place;
-        if (!map_get(&places, op->type, &place)) {
-            if (count == capacity) {
-                capacity = capacity == 0 ? 64 : capacity * 2;
-                type_facts *larger = ARENA_ARRAY(&f->memory, type_facts, capacity);
-                if (larger == NULL) return FT_NOMEM(error);
-                if (count > 0) memcpy(larger, types, count * sizeof *types);
-                types = larger;
-            }
-            place = count++;
-            if (!map_set(&places, op->type, place)) return FT_NOMEM(error);
-        }
-        add_to_type(&types[place], op, &f->infer.ops[i]);
+        type_facts *type = find_type(&list, op->type);
+        if (type == NULL) return FT_NOMEM(error);
+        add_to_type(type, op, &f->infer.ops[i]);
     }
-    FT_TRY(rank_types(f, types, count, options->sort, error));
-    f->type_shown = shown_of(count, options->top);
+    FT_TRY(rank_types(f, list.items, list.count, options->sort, error));
+    f->type_shown = shown_of(list.count, options->top);
     return FT_OK;
 }
 
@@ -279,10 +288,11 @@ static ft_status list_estimates(facts *f, ft_error *error) {
         for (uint32_t i = 0; i < f->type_count; i++) {
             const type_facts *type = &f->types[i];
             if (type->estimated_count == 0 || type->is_known != (bool)is_known) continue;
-            list[count++] = (estimate_facts){.type = type->type,
-                                             .count = type->estimated_count,
-                                             .reason = type->is_known ? "unknown shape" : "unknown operator",
-                                             .rule = "cost from bytes"};
+            list[count] = (estimate_facts){.type = type->type,
+                                           .count = type->estimated_count,
+                                           .reason = type->is_known ? "unknown shape" : "unknown operator",
+                                           .rule = "cost from bytes"};
+            count++;
         }
     }
     f->estimates = list;

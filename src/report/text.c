@@ -130,7 +130,7 @@ static void fit(const char *text, uint32_t columns, uint32_t head_percent, const
     }
     uint32_t head = (columns - gap) * head_percent / 100, tail = columns - gap - head;
     append_columns(text, 0, head, style->has_utf8, fitted, size);
-    strcat(fitted, ellipsis);
+    memcpy(fitted + strlen(fitted), ellipsis, strlen(ellipsis) + 1);
     append_columns(text, whole - tail, whole, style->has_utf8, fitted, size);
 }
 
