@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "downstream.h"
 #include "read/cg.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -29,11 +30,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     /* A set never gives more answers than it has rows, and one for its end. */
     for (uint64_t i = 0; i <= cg_count(set) + 1; i++) {
-        ft_graph *graph = NULL, *bound = NULL;
+        ft_graph *graph = NULL;
         ft_status status = cg_next(set, &graph, &error);
         if (status == FT_OK && graph == NULL) break;
-        if (status == FT_OK) ft_graph_bind(graph, NULL, &bound, &error);
-        ft_graph_free(bound);
+        if (status == FT_OK) downstream(graph, &error);
         ft_graph_free(graph);
     }
     cg_close(set);

@@ -243,6 +243,7 @@ ft_status fold_size(infer *in) {
 }
 
 ft_status fold_range(infer *in) {
+    if (in_at(in, 1) == NULL || in_at(in, 2) == NULL) return FT_OK;
     const ft_value *start = in_at(in, 0)->value, *step = in_at(in, 2)->value;
     bool is_float = start->floats != NULL || step->floats != NULL;
     fold_result r;

@@ -184,7 +184,7 @@ static ft_status open_tables(cg_set *set, const char *path, ft_error *error) {
         if (!find_table(folder, table, table_path, sizeof table_path))
             return ft_fail(error, FT_ERR_IO, "%s: has no %s.csv or %s.csv.gz, which a CG data set needs", folder,
                            table_names[table], table_names[table]);
-        set->paths[table] = strdup(table_path);
+        set->paths[table] = arena_string(&set->memory, table_path, strlen(table_path));
         if (set->paths[table] == NULL) return FT_NOMEM(error);
         FT_TRY(input_open(table_path, FT_MAX_UNPACKED_BYTES, &set->tables[table], error));
     }
@@ -210,13 +210,10 @@ ft_status cg_open_memory(const char *models, size_t models_size, const char *nod
     if (made == NULL) return FT_NOMEM(error);
     ft_status status = FT_OK;
     for (int table = 0; table < TABLE_COUNT && status == FT_OK; table++) {
-        if (asprintf(&made->paths[table], "%s/%s.csv", name, table_names[table]) < 0) {
-            made->paths[table] = NULL;
-            status = FT_NOMEM(error);
-        } else {
-            status = input_from_memory(texts[table], sizes[table], made->paths[table], FT_MAX_UNPACKED_BYTES,
-                                       &made->tables[table], error);
-        }
+        made->paths[table] = arena_format(&made->memory, "%s/%s.csv", name, table_names[table]);
+        status = made->paths[table] == NULL ? FT_NOMEM(error)
+                                            : input_from_memory(texts[table], sizes[table], made->paths[table],
+                                                                FT_MAX_UNPACKED_BYTES, &made->tables[table], error);
     }
     if (status == FT_OK) status = read_headers(made, error);
     if (status == FT_OK)
@@ -232,10 +229,7 @@ uint64_t cg_count(const cg_set *set) {
 
 void cg_close(cg_set *set) {
     if (set == NULL) return;
-    for (int table = 0; table < TABLE_COUNT; table++) {
-        input_close(&set->tables[table]);
-        free(set->paths[table]);
-    }
+    for (int table = 0; table < TABLE_COUNT; table++) input_close(&set->tables[table]);
     arena_free(&set->memory);
     free(set->nodes);
     free(set->edges);
