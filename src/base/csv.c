@@ -67,8 +67,9 @@ ft_status csv_row(csv *c, csv_field *fields, uint32_t most, uint32_t *count, ft_
     if (c->next == c->end) return FT_OK;
     const char *at = c->next;
     uint32_t used = 0;
+    csv_field extra = {0};
     for (;; at++) {
-        csv_field extra, *field = used < most ? &fields[used] : &extra;
+        csv_field *field = used < most ? &fields[used] : &extra;
         used += used <= most;
         at = pass_field(c, at, field);
         if (at == NULL) {

@@ -111,7 +111,7 @@ static ft_status read_ints(const ir *in, const char *node, const json_t *from, c
 
 /* Height and width; TensorFlow also writes them as [1, h, w, 1]. */
 static ft_status read_pair(const ir *in, const char *node, const json_t *from, const char *key, int64_t pair[2]) {
-    int64_t ints[4];
+    int64_t ints[4] = {0};
     size_t count;
     FT_TRY(read_ints(in, node, from, key, ints, 4, &count));
     if (count == 0) return FT_OK;
@@ -174,7 +174,7 @@ static ft_status read_options(const ir *in, const char *name, const json_t *opti
     FT_TRY(read_pair(in, name, options, "dilations", node->dilations));
     FT_TRY(read_padding(in, name, options, node));
     size_t count;
-    int64_t weight[4];
+    int64_t weight[4] = {0};
     FT_TRY(read_ints(in, name, options, "weight_shape", weight, 4, &count));
     for (size_t i = 0; i < 4 && count == 4; i++) {
         if (weight[i] < 0 || weight[i] > FT_MAX_DIM) return wrong_type(in, name, "weight_shape", "a possible shape");

@@ -2,6 +2,7 @@
  *
  * Graphs of networkx stay objects with a state. Containers become lists and dicts. Numpy scalars become numbers.
  * The rest (cached views, dtypes, arrays) are objects that nobody looks into. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -103,6 +104,7 @@ static ft_status make_dict(pickle *p, const pickle_value *from, pickle_value **m
     if (from != NULL && from->kind != PICKLE_DICT && from->kind != PICKLE_LIST)
         return ft_fail(error, FT_ERR_DAMAGED, "a dict is made of something that is neither a dict nor a list");
     for (uint32_t i = 0; from != NULL && i < from->count; i++) {
+        assert(from->items != NULL);
         pickle_value *const *pair = from->kind == PICKLE_DICT ? from->items + 2 * i : NULL;
         if (pair == NULL && is_pair(from->items[i])) pair = from->items[i]->items;
         if (pair == NULL) return ft_fail(error, FT_ERR_DAMAGED, "a dict is made of something that is no pair");

@@ -50,7 +50,9 @@ static ft_status read_and_bind(const buf *bytes, ft_error *error) {
 
 /* The three tables of a CG set with "---" between them, as in its corpus. */
 static ft_status read_tables(const buf *bytes, ft_error *error) {
-    const char *models = bytes->data, *nodes = strstr(models, "---\n"), *edges = strstr(nodes + 1, "---\n");
+    const char *models = bytes->data, *nodes = models != NULL ? strstr(models, "---\n") : NULL;
+    const char *edges = nodes != NULL ? strstr(nodes + 1, "---\n") : NULL;
+    if (edges == NULL) return FT_ERR_USAGE;
     cg_set *set;
     ft_status status = cg_open_memory(models, (size_t)(nodes - models), nodes + 4, (size_t)(edges - nodes - 4),
                                       edges + 4, strlen(edges + 4), "corpus", &set, error);
