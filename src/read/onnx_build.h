@@ -70,6 +70,7 @@ typedef struct onnx_builder {
     onnx_function *functions;
     int64_t opset;
     uint64_t node_count; /* nodes built so far, with those of sub-graphs and functions */
+    uint64_t node_limit;
     ft_error *error;
 } onnx_builder;
 

@@ -8,6 +8,8 @@
 #include "base/num.h"
 #include "read/onnx_build.h"
 
+enum { GROWTH_BASE = 100000, GROWTH_FACTOR = 100 };
+
 typedef enum count_state { NOT_COUNTED, COUNTING, COUNTED } count_state;
 
 struct onnx_function {
@@ -60,8 +62,17 @@ static ft_status read_defaults(onnx_builder *b, const Onnx__FunctionProto *proto
     return FT_OK;
 }
 
+/* Calls may make a model some hundred times as long as its file, but not a few kilobytes into a gigabyte. */
+static uint64_t most_nodes(const Onnx__ModelProto *model) {
+    uint64_t nodes = model->graph->n_node;
+    for (size_t i = 0; i < model->n_functions; i++) nodes += model->functions[i]->n_node;
+    uint64_t most = GROWTH_BASE + GROWTH_FACTOR * nodes;
+    return model->n_functions == 0 || most > FT_MAX_OPS ? FT_MAX_OPS : most;
+}
+
 ft_status onnx_index_functions(onnx_builder *b) {
     map_init(&b->function_index, b->scratch);
+    b->node_limit = most_nodes(b->model);
     size_t count = b->model->n_functions;
     if (count == 0) return FT_OK;
     b->functions = ARENA_ARRAY(b->scratch, onnx_function, count);
@@ -178,9 +189,9 @@ ft_status onnx_add_call(onnx_builder *b, const onnx_frame *frame, const Onnx__No
     FT_TRY(count_function(b, function, frame->depth, &total));
     if (frame->depth >= FT_MAX_DEPTH)
         return ft_fail(b->error, FT_ERR_LIMIT, "functions and sub-graphs are nested more than %d deep", FT_MAX_DEPTH);
-    if (total > FT_MAX_OPS - b->node_count)
-        return ft_fail(b->error, FT_ERR_LIMIT, "more than %d nodes, with function '%s' inlined", FT_MAX_OPS,
-                       onnx_text(f->proto->name));
+    if (total > b->node_limit - b->node_count)
+        return ft_fail(b->error, FT_ERR_LIMIT, "more than %llu nodes, with function '%s' inlined",
+                       (unsigned long long)b->node_limit, onnx_text(f->proto->name));
     if (node->n_input > f->proto->n_input || node->n_output > f->proto->n_output)
         return ft_fail(b->error, FT_ERR_GRAPH, "node '%s': function '%s' has %zu inputs and %zu outputs",
                        onnx_node_name(node), onnx_text(f->proto->name), f->proto->n_input, f->proto->n_output);

@@ -245,8 +245,9 @@ static ft_status add_op(onnx_builder *b, const onnx_frame *frame, const Onnx__No
 }
 
 static ft_status add_node(onnx_builder *b, const onnx_frame *frame, const Onnx__NodeProto *node) {
-    if (++b->node_count > FT_MAX_OPS)
-        return ft_fail(b->error, FT_ERR_LIMIT, "more than %d nodes, with sub-graphs and functions inlined", FT_MAX_OPS);
+    if (++b->node_count > b->node_limit)
+        return ft_fail(b->error, FT_ERR_LIMIT, "more than %llu nodes, with sub-graphs and functions inlined",
+                       (unsigned long long)b->node_limit);
     if (node->op_type == NULL || node->op_type[0] == '\0')
         return ft_fail(b->error, FT_ERR_DAMAGED, "damaged: node '%s' has no op_type", onnx_node_name(node));
     if (node->n_attribute > MAX_ATTRS)

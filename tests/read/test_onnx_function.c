@@ -176,6 +176,7 @@ static void blow_ups_end_at_once(void **state) {
     check_fails(tower(40, false), FT_ERR_LIMIT, "inlined");
     check_fails(tower(40, true), FT_ERR_LIMIT, "inlined"); /* not one operator, and 2^39 calls */
     check_fails(tower(80, false), FT_ERR_LIMIT, "");
+    check_fails(tower(18, false), FT_ERR_LIMIT, "more than 103600 nodes"); /* 36 nodes in the file */
 
     onnx_model *m = tower(10, false);
     ft_graph *g = onnx_model_read(m);
