@@ -16,7 +16,8 @@
 #include "graph/opdef.h"
 #include "read/pickle.h"
 
-enum { MAX_EDGES = 4 * FT_MAX_OPS, MAX_WEIGHTS = 4, MAX_ATTRS = 12, NAME_SIZE = 256 };
+/* Values may be shared, so that a small file can claim many nodes and edges: these bound the time it takes. */
+enum { MAX_NODES = 500000, MAX_EDGES = 2000000, MAX_WEIGHTS = 4, MAX_ATTRS = 12, NAME_SIZE = 256 };
 
 typedef struct op_node {
     const pickle_value *feature; /* NULL: it has none */
@@ -71,7 +72,7 @@ static ft_status add_node(builder *b, const pickle_value *key, const pickle_valu
 }
 
 static ft_status add_nodes(builder *b, const pickle_value *nodes) {
-    if (nodes->count > FT_MAX_OPS) return ft_fail(b->error, FT_ERR_LIMIT, "more than %d nodes", FT_MAX_OPS);
+    if (nodes->count > MAX_NODES) return ft_fail(b->error, FT_ERR_LIMIT, "more than %d nodes", MAX_NODES);
     b->nodes = ARENA_ARRAY(&b->memory, op_node, nodes->count);
     if (b->nodes == NULL) return FT_NOMEM(b->error);
     for (uint32_t i = 0; i < nodes->count; i++) FT_TRY(add_node(b, nodes->items[2 * i], nodes->items[2 * i + 1]));
@@ -97,13 +98,13 @@ static ft_status visit_edges(builder *b, void (*visit)(op_node *from, op_node *t
     for (uint32_t i = 0; i < b->count; i++) {
         const pickle_value *to = b->nodes[i].successors;
         for (uint32_t k = 0; to != NULL && k < to->count; k++) {
+            if (++total > MAX_EDGES) return ft_fail(b->error, FT_ERR_LIMIT, "more than %d edges", MAX_EDGES);
             char text[NAME_SIZE];
             uint32_t index;
             if (strcmp(key_text(to->items[2 * k], text, sizeof text), "sfeature") == 0) continue;
             if (!map_get(&b->index, text, &index))
                 return ft_fail(b->error, FT_ERR_GRAPH, "edge %u of node '%s' leads to something that is no node", k,
                                b->nodes[i].name);
-            if (++total > MAX_EDGES) return ft_fail(b->error, FT_ERR_LIMIT, "more than %d edges", MAX_EDGES);
             visit(&b->nodes[i], &b->nodes[index], i);
         }
     }

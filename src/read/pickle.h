@@ -60,7 +60,7 @@ bool pickle_matches(const uint8_t *bytes, size_t size);
 ft_status pickle_decode(const uint8_t *bytes, size_t size, pickle *made, ft_error *error);
 void pickle_free(pickle *p);
 
-/* The value of a string key of a PICKLE_DICT, or NULL; NULL too for what is no dict. Looks at the last 256 entries
+/* The value of a string key of a PICKLE_DICT, or NULL; NULL too for what is no dict. Looks at the last 64 entries
  * at most: dicts that are asked for names are small, and a large one must not be walked for every node. */
 const pickle_value *pickle_get(const pickle_value *dict, const char *key);
 /* The number a value stands for: ints, floats, bools and strings that are numbers. False for all else. */

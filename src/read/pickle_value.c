@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "read/pickle.h"
 
-enum { MAX_LOOKED_AT = 256 };
+enum { MAX_LOOKED_AT = 64 };
 
 /* --- Containers and numbers
  * -------------------------------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "foretell/foretell.h"
 #include "graph/graph.h"
 #include "read/perfseer.h"
@@ -189,6 +190,23 @@ static void test_values_that_hold_themselves(void **state) {
     ft_graph_free(graph);
 }
 
+/* 1500 nodes that share one dict of 1500 successors: 25 KB that claim 2.25 million edges. */
+static void test_shared_successors_end_at_the_limit(void **state) {
+    (void)state;
+    buf text = {0};
+    ft_graph *graph = NULL;
+    ft_error error;
+    buf_text(&text, "(dp0\n");
+    for (int i = 0; i < 1500; i++) buf_format(&text, "I%d\n(ds", i);
+    buf_text(&text, "0(d");
+    for (int i = 0; i < 1500; i++) buf_format(&text, "I%d\ng0\ns", i);
+    buf_char(&text, '.');
+    assert_false(text.failed);
+    assert_int_equal(read_bytes(text.data, text.length, &graph, &error), FT_ERR_LIMIT);
+    assert_string_equal(error.message, "hand.pkl: more than 2000000 edges");
+    buf_free(&text);
+}
+
 /* Sizes that are negative, huge, fractions, or not numbers at all are taken as unknown; they must not break anything.
  */
 static void test_odd_numbers(void **state) {
@@ -357,6 +375,7 @@ int main(void) {
         cmocka_unit_test(test_bare_dict_of_dicts),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_values_that_hold_themselves),
+        cmocka_unit_test(test_shared_successors_end_at_the_limit),
         cmocka_unit_test(test_odd_numbers),
         cmocka_unit_test(test_label),
         cmocka_unit_test(test_bad_labels),
