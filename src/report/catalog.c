@@ -100,6 +100,7 @@ static ft_status write_catalog(FILE *stream, const catalog *c, ft_error *error) 
         write_csv(c, &out);
         break;
     }
+    if (c->scratch != NULL && c->scratch->failed) out.text.failed = true;
     ft_status status = sink_flush(&out, error);
     sink_free(&out);
     return status;

@@ -39,13 +39,12 @@ static void add_cell(buf *out, buf *text) {
 
 /* "name=1x3x224x224;mask=1x128" */
 static void add_tensors(buf *out, const ft_graph *graph, const uint32_t *list, uint32_t count) {
+    char words[SHAPE_WORDS_SIZE];
     buf text = {0};
     for (uint32_t i = 0; i < count; i++) {
         const ft_tensor *tensor = &ft_graph_tensors(graph)[list[i]];
         if (i > 0) buf_char(&text, ';');
-        buf_text(&text, tensor->name);
-        buf_char(&text, '=');
-        shape_words(tensor, &text);
+        buf_format(&text, "%s=%s", tensor->name, shape_words(tensor, words));
     }
     add_cell(out, &text);
 }

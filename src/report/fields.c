@@ -5,6 +5,7 @@
 #include "report/fields.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #define FIELD(row, key, kind)                                                                                          \
@@ -222,16 +223,19 @@ void csv_cell(buf *out, const char *text) {
     buf_char(out, '"');
 }
 
-void shape_words(const ft_tensor *tensor, buf *out) {
-    if (tensor == NULL || tensor->rank < 0) return;
-    if (tensor->rank == 0) buf_text(out, "scalar");
+const char *shape_words(const ft_tensor *tensor, char text[static SHAPE_WORDS_SIZE]) {
+    size_t used = 0;
+    text[0] = '\0';
+    if (tensor == NULL || tensor->rank < 0) return text;
+    if (tensor->rank == 0) snprintf(text, SHAPE_WORDS_SIZE, "scalar");
     for (int32_t i = 0; i < tensor->rank; i++) {
-        if (i > 0) buf_char(out, 'x');
-        if (tensor->dims[i] < 0)
-            buf_char(out, '?');
-        else
-            buf_format(out, "%lld", (long long)tensor->dims[i]);
+        const char *joint = i > 0 ? "x" : "";
+        size_t room = SHAPE_WORDS_SIZE - used;
+        int length = tensor->dims[i] < 0 ? snprintf(text + used, room, "%s?", joint)
+                                         : snprintf(text + used, room, "%s%lld", joint, (long long)tensor->dims[i]);
+        used += (size_t)length;
     }
+    return text;
 }
 
 /* "Conv+Relu", or "12+13". */
@@ -280,7 +284,8 @@ void field_csv(const field *f, const void *row, const ft_graph *graph, buf *out)
     }
     case FIELD_SHAPE: {
         VALUE(f, row, const ft_tensor *);
-        shape_words(value, out);
+        char words[SHAPE_WORDS_SIZE];
+        buf_text(out, shape_words(value, words));
         break;
     }
     case FIELD_OPS:

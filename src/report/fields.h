@@ -33,7 +33,8 @@ void field_csv(const field *f, const void *row, const ft_graph *graph, buf *out)
 
 /* A CSV cell: quoted when it has to be. */
 void csv_cell(buf *out, const char *text);
-/* "1x3x224x224", "scalar"; nothing for an unknown rank; "?" for an unknown dimension. */
-void shape_words(const ft_tensor *tensor, buf *out);
+enum { SHAPE_WORDS_SIZE = FT_MAX_RANK * 21 + 8 };
+/* "1x3x224x224", "scalar"; nothing for an unknown rank; "?" for an unknown dimension. Returns `text`. */
+const char *shape_words(const ft_tensor *tensor, char text[static SHAPE_WORDS_SIZE]);
 
 #endif

@@ -39,10 +39,9 @@ static void put_share(grid_cell *cell, double ratio) {
 }
 
 static void put_shape(grid_cell *cell, const ft_tensor *tensor) {
-    buf text = {0};
-    shape_words(tensor, &text);
-    snprintf(cell->text, sizeof cell->text, "%s", text.data != NULL ? text.data : "?");
-    buf_free(&text);
+    char words[SHAPE_WORDS_SIZE];
+    snprintf(cell->text, sizeof cell->text, "%s", shape_words(tensor, words));
+    if (cell->text[0] == '\0') snprintf(cell->text, sizeof cell->text, "?");
 }
 
 /* --- Lines of the summary ------------------------------------------------------------------------------------ */
@@ -106,9 +105,8 @@ static void add_tensors(lines *l, const char *label, const ft_graph *graph, cons
     for (uint32_t i = 0; i < count && i < SHOWN; i++) {
         const ft_tensor *tensor = &ft_graph_tensors(graph)[list[i]];
         buf *out = add_line(l, i == 0 ? label : "");
-        shape_words(tensor, out);
-        if (tensor->rank < 0) buf_text(out, "?");
-        buf_format(out, " %s", ft_dtype_name(tensor->dtype));
+        char words[SHAPE_WORDS_SIZE];
+        buf_format(out, "%s %s", tensor->rank < 0 ? "?" : shape_words(tensor, words), ft_dtype_name(tensor->dtype));
         if (tensor->name[0] != '\0') buf_format(out, "  %s", tensor->name);
         if (i + 1 == SHOWN && count > SHOWN) buf_format(out, "  (and %u more)", count - SHOWN);
     }
@@ -334,14 +332,15 @@ static void node_row(const void *user, uint32_t row, grid_cell *cells) {
 
 static void put_kernel_ops(grid_cell *cell, const list *l, const kernel_facts *kernel) {
     enum { SHOWN = 12 };
-    buf text = {0};
-    for (uint32_t i = 0; i < kernel->op_count && i < SHOWN; i++) {
-        if (i > 0) buf_char(&text, '+');
-        buf_text(&text, ft_graph_ops(l->facts->graph)[kernel->kernel->ops[i]].type);
+    char text[GRID_CELL_SIZE];
+    size_t used = 0;
+    for (uint32_t i = 0; i < kernel->op_count && i < SHOWN && used < sizeof text; i++) {
+        const char *type = ft_graph_ops(l->facts->graph)[kernel->kernel->ops[i]].type;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? "+" : "", type);
     }
-    if (kernel->op_count > SHOWN) buf_format(&text, "+%llu more", (unsigned long long)(kernel->op_count - SHOWN));
-    put_text(cell, text.data != NULL ? text.data : "", l->style);
-    buf_free(&text);
+    if (kernel->op_count > SHOWN && used < sizeof text)
+        snprintf(text + used, sizeof text - used, "+%llu more", (unsigned long long)(kernel->op_count - SHOWN));
+    put_text(cell, text, l->style);
 }
 
 static void kernel_row(const void *user, uint32_t row, grid_cell *cells) {

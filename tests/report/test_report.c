@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "report/units.h"
+#include "support/failing.h"
 #include "support/report_model.h"
 
 static ft_inspect_options options_for(ft_output output) {
@@ -23,7 +24,7 @@ static ft_inspect_options options_for(ft_output output) {
 static json_t *json_report(const ft_inspect_options *options, int count) {
     char *text = model_report(options, count);
     json_error_t error;
-    json_t *document = json_loads(text, 0, &error);
+    json_t *document = json_loads(text, JSON_REJECT_DUPLICATES, &error);
     if (document == NULL) fail_msg("line %d: %s", error.line, error.text);
     free(text);
     return document;
@@ -224,9 +225,10 @@ static void test_csv_agrees_with_json(void **state) {
 static void test_csv_lists_inputs(void **state) {
     (void)state;
     ft_inspect_options options = options_for(FT_CSV);
-    char *text = model_report(&options, 1), *cells[CELLS_MAX];
-    size_t count;
+    char *text = model_report(&options, 1), *cells[CELLS_MAX] = {NULL};
+    size_t count = 0;
     split_record(split_record(text, cells, &count), cells, &count);
+    assert_true(count > 4);
     assert_string_equal(cells[count - 4], "in,put=1x3x8x8");
     assert_string_equal(cells[count - 3], "y=1x10");
     assert_string_equal(cells[count - 2], "N=1");
@@ -359,6 +361,44 @@ static void test_full_disk_is_told(void **state) {
     fclose(stream);
 }
 
+/* One whole report; every allocation of it fails once. Half a report must never pass for a whole one. */
+static ft_status try_report(FILE *stream, const ft_inspect_options *options, const ft_graph *graph) {
+    ft_report *report = NULL;
+    ft_error error;
+    ft_status status = ft_report_begin(stream, options, &report, &error);
+    if (status != FT_OK) return status;
+    status = ft_report_model(report, "x", graph, &error);
+    ft_status end = ft_report_end(report, &error);
+    return status != FT_OK ? status : end;
+}
+
+static void test_memory_runs_out(void **state) {
+    (void)state;
+    ft_rules *rules = NULL;
+    ft_error error;
+    ft_graph *graph = model_new();
+    assert_int_equal(ft_rules_open("torch-compile", &rules, &error), FT_OK);
+    FILE *stream = fopen("/dev/null", "w");
+    assert_non_null(stream);
+    setvbuf(stream, NULL, _IONBF, 0);
+    for (ft_output output = FT_TABLE; output <= FT_CSV; output++) {
+        ft_inspect_options options = options_for(output);
+        options.has_nodes = output != FT_CSV;
+        options.rules = rules;
+        long n = 0;
+        for (;; n++) {
+            failing_start(n);
+            ft_status status = try_report(stream, &options, graph);
+            if (!failing_stop()) break;
+            if (status != FT_ERR_NOMEM) fail_msg("%s: allocation %ld fails unseen", ft_output_name(output), n);
+        }
+        assert_true(n > 10);
+    }
+    fclose(stream);
+    ft_rules_free(rules);
+    ft_graph_free(graph);
+}
+
 static void test_names(void **state) {
     (void)state;
     ft_sort sort;
@@ -382,6 +422,7 @@ int main(void) {
         cmocka_unit_test(test_documents_of_any_length),
         cmocka_unit_test(test_top_and_sort),
         cmocka_unit_test(test_full_disk_is_told),
+        cmocka_unit_test(test_memory_runs_out),
         cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests_name("report/report", tests, NULL, NULL);

@@ -109,7 +109,7 @@ static json_t *report_with(bool has_lists) {
     if (has_lists) assert_int_equal(ft_rules_open("torch-compile", &rules, &error), FT_OK);
     options.rules = rules;
     char *text = model_report(&options, 2);
-    json_t *document = json_loads(text, 0, &json_error);
+    json_t *document = json_loads(text, JSON_REJECT_DUPLICATES, &json_error);
     assert_non_null(document);
     free(text);
     ft_rules_free(rules);
