@@ -211,8 +211,11 @@ static void knows_types_newer_than_its_proto(void **state) {
     onnx_model *m = onnx_model_new();
     onnx_raw(m, onnx_initializer(m, m->graph, "f8", ONNX_FLOAT8, "4"), NULL, 4);
     onnx_raw(m, onnx_initializer(m, m->graph, "odd", ONNX_INT4, "3"), NULL, 2);
+    onnx_raw(m, onnx_initializer(m, m->graph, "two", ONNX_INT2, "5"), NULL, 2);
     onnx_initializer(m, m->graph, "future", 99, "4");
-    ft_graph *g = read_with_reader_of(m, "f8 odd future");
+    ft_graph *g = read_with_reader_of(m, "f8 odd two future");
+    assert_int_equal(tensor_named(g, "two")->dtype, FT_INT2);
+    assert_null(tensor_named(g, "two")->value);
     assert_int_equal(tensor_named(g, "f8")->dtype, FT_FLOAT8);
     assert_null(tensor_named(g, "f8")->value);
     assert_int_equal(tensor_named(g, "odd")->value->count, 3);
