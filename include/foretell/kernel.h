@@ -30,6 +30,7 @@ typedef struct ft_kernels {
     const ft_kernel *items; /* in an order in which they can be launched */
     uint32_t count;
     const uint32_t *kernel_of_op; /* per operator of the graph; FT_NONE for folded operators */
+    const bool *is_free; /* per operator: launches nothing with these rules, so it moves nothing; may be NULL */
     void *owner;
 } ft_kernels;
 

@@ -148,10 +148,35 @@ static bool is_inside(const ft_kernels *kernels, uint32_t kernel, uint32_t op) {
     return op != FT_NONE && kernels->kernel_of_op[op] == kernel;
 }
 
-static bool dies_inside(const ft_kernels *kernels, uint32_t kernel, const ft_tensor *t) {
+/* Views, and what the rules of the runtime call free, hand on what they read. */
+static bool hands_on(const ft_graph *graph, const ft_kernels *kernels, uint32_t op) {
+    return (graph->ops[op].def->flags & OP_VIEW) != 0 || (kernels->is_free != NULL && kernels->is_free[op]);
+}
+
+enum { MAX_STEPS = 256 }; /* views looked through for one tensor: no graph makes this slow */
+
+/* Whether the kernel itself makes a tensor, looking through the views in it. */
+static bool made_inside(const ft_graph *graph, const ft_kernels *kernels, uint32_t kernel, const ft_tensor *t) {
+    for (int steps = 0; t != NULL && is_inside(kernels, kernel, t->producer); steps++) {
+        if (steps == MAX_STEPS || !hands_on(graph, kernels, t->producer)) return true;
+        t = op_input(graph, &graph->ops[t->producer], 0);
+    }
+    return false;
+}
+
+/* Whether nobody outside reads a tensor, also not through views. `steps` are what is left of MAX_STEPS. */
+static bool dies_inside(const ft_graph *graph, const ft_kernels *kernels, uint32_t kernel, const ft_tensor *t,
+                        int *steps) {
     if (t->is_output) return false;
-    for (uint32_t i = 0; i < t->use_count; i++)
-        if (!is_inside(kernels, kernel, t->uses[i])) return false;
+    for (uint32_t i = 0; i < t->use_count; i++) {
+        uint32_t reader = t->uses[i];
+        if (!is_inside(kernels, kernel, reader)) return false;
+        for (uint32_t k = 0; hands_on(graph, kernels, reader) && k < graph->ops[reader].output_count; k++) {
+            const ft_tensor *seen = op_output(graph, &graph->ops[reader], k);
+            if (seen == NULL) continue;
+            if (--*steps < 0 || !dies_inside(graph, kernels, kernel, seen, steps)) return false;
+        }
+    }
     return true;
 }
 
@@ -165,12 +190,13 @@ static void drop_inner_bytes(const work_env *env, const ft_op *op, const ft_kern
     if (work->read_bytes == 0 && work->write_bytes == 0) return; /* views, folded operators */
     for (uint32_t i = 0; i < op->input_count; i++) {
         const ft_tensor *t = op_input(env->graph, op, i);
-        if (t == NULL || !is_inside(kernels, kernel, t->producer) || work_is_repeat(env, op, i)) continue;
+        if (t == NULL || !made_inside(env->graph, kernels, kernel, t) || work_is_repeat(env, op, i)) continue;
         subtract(&work->read_bytes, num_mul_sat(work_input_bytes(env, op, i), op->repeats));
     }
     for (uint32_t i = 0; i < op->output_count; i++) {
         const ft_tensor *t = op_output(env->graph, op, i);
-        if (t == NULL || !dies_inside(kernels, kernel, t)) continue;
+        int steps = MAX_STEPS;
+        if (t == NULL || !dies_inside(env->graph, kernels, kernel, t, &steps)) continue;
         subtract(&work->write_bytes, num_mul_sat(work_output_bytes(env, op, i), op->repeats));
     }
 }
@@ -182,6 +208,7 @@ ft_op_cost ft_cost_kernel(const ft_graph *bound, const ft_cost *cost, const ft_k
     const ft_kernel *k = &kernels->items[kernel];
     for (uint32_t i = 0; i < k->op_count; i++) {
         ft_op_cost part = cost->ops[k->ops[i]];
+        if (hands_on(bound, kernels, k->ops[i])) part.forward.read_bytes = part.forward.write_bytes = 0;
         drop_inner_bytes(&state->env, &bound->ops[k->ops[i]], kernels, kernel, &part.forward);
         add_op(&sum, &part);
     }

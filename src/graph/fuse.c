@@ -341,12 +341,14 @@ static ft_status collect(fuser *u, arena *kept, ft_kernels *kernels, ft_error *e
     uint32_t *kernel_of_op = ARENA_ARRAY(kept, uint32_t, ops);
     uint32_t *lists = ARENA_ARRAY(kept, uint32_t, ops);
     uint32_t *scratch = ARENA_ARRAY(u->f.scratch, uint32_t, ops);
-    if (kernel_of_op == NULL || lists == NULL || scratch == NULL) return FT_NOMEM(error);
+    bool *is_free = ARENA_ARRAY(kept, bool, ops);
+    if (kernel_of_op == NULL || lists == NULL || scratch == NULL || is_free == NULL) return FT_NOMEM(error);
     uint32_t count = number(u, kernel_of_op, scratch);
     ft_kernel *items = ARENA_ARRAY(kept, ft_kernel, count);
     if (items == NULL) return FT_NOMEM(error);
     for (uint32_t op = 0; op < ops; op++) {
         if (kernel_of_op[op] != FT_NONE) items[kernel_of_op[op]].op_count++;
+        is_free[op] = u->f.nodes[op].is_free && u->f.nodes[op].parent == op; /* else a block says what it does */
     }
     for (uint32_t k = 0; k < count; k++) {
         items[k].ops = lists;
@@ -363,7 +365,8 @@ static ft_status collect(fuser *u, arena *kept, ft_kernels *kernels, ft_error *e
         items[k].type = type_of(u, &items[k]);
         if (items[k].type == NULL) return FT_NOMEM(error);
     }
-    *kernels = (ft_kernels){.items = items, .count = count, .kernel_of_op = kernel_of_op, .owner = kept};
+    *kernels = (ft_kernels){.items = items, .count = count, .kernel_of_op = kernel_of_op, .is_free = is_free};
+    kernels->owner = kept;
     return FT_OK;
 }
 

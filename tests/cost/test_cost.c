@@ -153,6 +153,43 @@ static void kernels_keep_inner_bytes(void **state) {
     assert_int_equal(ft_cost_kernel(graph, &cost, &kernels, 0).forward.write_bytes, 576);
 }
 
+static void views_in_a_kernel_hand_bytes_on(void **state) {
+    (void)state;
+    /* input -> view -> relu -> transpose -> view: the relu reads the input and writes what leaves through the views. */
+    uint32_t v = toy_op(graph, "Identity", toy_input(graph, 4, 8), FT_NONE, FT_NONE, toy_value(graph, 4, 8));
+    uint32_t r = toy_op(graph, "Relu", v, FT_NONE, FT_NONE, toy_value(graph, 4, 8));
+    uint32_t t = toy_op(graph, "Transpose", r, FT_NONE, FT_NONE, toy_value(graph, 8, 4));
+    toy_finish(graph, toy_op(graph, "Flatten", t, FT_NONE, FT_NONE, toy_value(graph, 32)), 1, 1);
+    compute();
+    static const uint32_t ops[] = {0, 1, 2, 3}, of_op[] = {0, 0, 0, 0};
+    static const bool is_free[] = {true, false, true, true};
+    const ft_kernel item = {.type = "relu", .ops = ops, .op_count = 4, .root = 1};
+    ft_kernels kernels = {.items = &item, .count = 1, .kernel_of_op = of_op, .is_free = is_free};
+    ft_op_cost k = ft_cost_kernel(graph, &cost, &kernels, 0);
+    assert_int_equal(k.forward.read_bytes, 128);
+    assert_int_equal(k.forward.write_bytes, 128);
+    /* A transpose that is launched does the writing, and the relu's result stays inside. */
+    kernels.is_free = NULL;
+    k = ft_cost_kernel(graph, &cost, &kernels, 0);
+    assert_int_equal(k.forward.read_bytes, 128);
+    assert_int_equal(k.forward.write_bytes, 128);
+}
+
+/* Each view reads the same tensor twice: as many ways through as a power of two. */
+static void views_that_multiply_take_no_time(void **state) {
+    (void)state;
+    enum { COUNT = 400 };
+    uint32_t t = toy_op(graph, "Relu", toy_input(graph, 8), FT_NONE, FT_NONE, toy_value(graph, 8));
+    for (int i = 1; i < COUNT; i++) t = toy_op(graph, "Reshape", t, t, FT_NONE, toy_value(graph, 8));
+    toy_finish(graph, t, 1, 1);
+    compute();
+    uint32_t ops[COUNT], of_op[COUNT] = {0};
+    for (uint32_t i = 0; i < COUNT; i++) ops[i] = i;
+    const ft_kernel item = {.type = "relu", .ops = ops, .op_count = COUNT};
+    ft_kernels kernels = {.items = &item, .count = 1, .kernel_of_op = of_op};
+    assert_int_equal(ft_cost_kernel(graph, &cost, &kernels, 0).forward.write_bytes, 32);
+}
+
 static void intensity_is_flops_per_byte(void **state) {
     (void)state;
     assert_float_equal(ft_work_intensity(&(ft_work){0, 300, 100, 50}), 2, 1e-12);
@@ -219,6 +256,8 @@ int main(void) {
         TEST(a_shared_weight_counts_once_at_its_first_reader),
         TEST(packed_weights_are_as_many_as_their_product_says),
         TEST(kernels_keep_inner_bytes),
+        TEST(views_in_a_kernel_hand_bytes_on),
+        TEST(views_that_multiply_take_no_time),
         TEST(intensity_is_flops_per_byte),
         TEST(an_unbound_graph_is_refused),
         TEST(freeing_twice_is_fine),
