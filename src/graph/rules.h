@@ -30,7 +30,7 @@ shape_rule shape_split_axis_first, shape_split_v, shape_slice_size, shape_stride
     shape_gather_batch, shape_embedding, shape_hashtable_lookup, shape_one_hot_depth, shape_fill, shape_scatter_shape,
     shape_sparse_to_dense, shape_broadcast_args, shape_resize_size, shape_pad_pairs, shape_space_to_batch,
     shape_batch_to_space, shape_dilate, shape_lstm, shape_bidirectional_lstm, shape_rnn, shape_svdf, shape_nms_limit,
-    shape_matrix_diag, shape_segment, shape_rfft2d, shape_like_second;
+    shape_detections, shape_matrix_diag, shape_segment, shape_rfft2d, shape_like_second;
 
 /* fold.c */
 fold_rule fold_copy, fold_shape, fold_size, fold_gather, fold_concat, fold_slice, fold_split, fold_binary, fold_unary,

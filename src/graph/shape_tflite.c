@@ -372,6 +372,17 @@ ft_status shape_nms_limit(infer *in) {
     return last == 2 ? out_set(in, 1, FT_FLOAT32, &limit, 1) : FT_OK;
 }
 
+/* TFLite_Detection_PostProcess: boxes, classes and scores of at most so many detections, and how many there are. */
+ft_status shape_detections(infer *in) {
+    int64_t each = op_attr_int(in->op, "max_classes_per_detection", 1), count;
+    if (!num_mul_i64(op_attr_int(in->op, "max_detections", 0), each, &count) || count < 1) return FT_OK;
+    int64_t boxes[3] = {1, count, 4}, one = 1;
+    FT_TRY(out_set(in, 0, FT_FLOAT32, boxes, 3));
+    FT_TRY(out_set(in, 1, FT_FLOAT32, boxes, 2));
+    FT_TRY(out_set(in, 2, FT_FLOAT32, boxes, 2));
+    return out_set(in, 3, FT_FLOAT32, &one, 1);
+}
+
 /* MATRIX_DIAG: each vector becomes the diagonal of a square matrix. */
 ft_status shape_matrix_diag(infer *in) {
     const ft_tensor *x = in_known(in, 0);

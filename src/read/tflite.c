@@ -71,7 +71,11 @@ static ft_status add_plain(tflite_model *model, tflite_frame *frame, const tflit
     ft_op spec = {.type = op->code->type, .loop = frame->loop};
     FT_TRY(tflite_map(model, frame, &op->inputs, &inputs));
     FT_TRY(tflite_map(model, frame, &op->outputs, &outputs));
-    FT_TRY(tflite_options(model, &op->table, &inputs, attrs, &spec.attr_count));
+    bool is_custom = op->code->builtin == BUILTIN_CUSTOM;
+    if (is_custom)
+        FT_TRY(tflite_custom_options(model, &op->table, attrs, &spec.attr_count));
+    else
+        FT_TRY(tflite_options(model, &op->table, &inputs, attrs, &spec.attr_count));
     spec.attrs = arena_copy(&model->graph->memory, attrs, spec.attr_count * sizeof attrs[0]);
     if (spec.attrs == NULL) return FT_NOMEM(model->error);
     spec.inputs = inputs.items;
@@ -82,7 +86,7 @@ static ft_status add_plain(tflite_model *model, tflite_frame *frame, const tflit
     spec.name = has_output ? model->graph->tensors[outputs.items[0]].name : "";
     if (spec.name[0] == '\0') spec.name = arena_format(&model->scratch, "%s%s_%u", frame->prefix, spec.type, op->index);
     if (spec.name == NULL) return FT_NOMEM(model->error);
-    spec.def = op->code->builtin == BUILTIN_CUSTOM ? find_flex(spec.type) : NULL;
+    spec.def = is_custom ? find_flex(spec.type) : NULL;
     FT_TRY(flat_check(&model->file, model->error));
     return graph_add_op(model->graph, &spec, model->error);
 }
@@ -135,6 +139,7 @@ static ft_status mark_origin(tflite_model *model, tflite_frame *frame, const fla
 ft_status tflite_frame_open(tflite_model *model, int64_t index, tflite_frame *frame) {
     flat_table table = flat_table_at(&model->subgraphs, (uint32_t)index);
     frame->index = (uint32_t)index;
+    model->is_used[index] = true;
     frame->tensors = flat_tables(&table, SUBGRAPH_TENSORS);
     frame->operators = flat_tables(&table, SUBGRAPH_OPERATORS);
     frame->inputs = flat_numbers(&table, SUBGRAPH_INPUTS, FLAT_I32);
@@ -195,6 +200,9 @@ static ft_status set_meta(tflite_model *model, const flat_table *root) {
     FT_TRY(set_text(model, "description", root, MODEL_DESCRIPTION));
     FT_TRY(set_number(model, "schema_version", flat_int(root, MODEL_VERSION, FLAT_U32, 0)));
     FT_TRY(set_number(model, "subgraphs", model->subgraphs.count));
+    uint32_t skipped = 0;
+    for (uint32_t i = 0; i < model->subgraphs.count; i++) skipped += !model->is_used[i];
+    if (skipped > 0) FT_TRY(set_number(model, "skipped_subgraphs", skipped));
     if (model->quantized_count == 0) return FT_OK;
     char text[128];
     snprintf(text, sizeof text, "%" PRIu32 " of %" PRIu32 " stored tensors quantised, %" PRIu32 " of them per channel",
@@ -214,8 +222,10 @@ static ft_status read_model(tflite_model *model) {
     if (model->subgraphs.count == 0) return ft_fail(model->error, FT_ERR_DAMAGED, "the model has no sub-graph");
     FT_TRY(tflite_spend(model, (uint64_t)model->subgraphs.count + model->buffers.count));
     model->is_open = ARENA_ARRAY(&model->scratch, bool, model->subgraphs.count);
+    model->is_used = ARENA_ARRAY(&model->scratch, bool, model->subgraphs.count);
     model->tensor_of_buffer = ARENA_ARRAY(&model->scratch, uint32_t, model->buffers.count);
-    if (model->is_open == NULL || model->tensor_of_buffer == NULL) return FT_NOMEM(model->error);
+    if (model->is_open == NULL || model->is_used == NULL || model->tensor_of_buffer == NULL)
+        return FT_NOMEM(model->error);
     for (uint32_t i = 0; i < model->buffers.count; i++) model->tensor_of_buffer[i] = FT_NONE;
     FT_TRY(read_codes(model, &root));
     FT_TRY(tflite_read_externals(model, &root));

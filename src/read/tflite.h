@@ -2,7 +2,8 @@
  *
  * tflite.c reads the model and walks its operators, tflite_tensor.c turns tensors and their buffers into tensors of
  * the graph, tflite_call.c and tflite_loop.c unfold sub-graphs into their callers, tflite_options.c turns options into
- * attributes and tflite_schema.c knows the numbers of the public schema. docs/formats/tflite.md tells the rules. */
+ * attributes, tflite_custom.c those of custom operators, and tflite_schema.c knows the numbers of the public schema.
+ * docs/formats/tflite.md tells the rules. */
 #ifndef READ_TFLITE_H
 #define READ_TFLITE_H
 
@@ -110,6 +111,7 @@ typedef struct tflite_model {
     tflite_external *externals; /* sorted by id */
     uint32_t external_count;
     bool *is_open; /* per sub-graph: being unfolded, so that calling it again would never end */
+    bool *is_used; /* per sub-graph: unfolded somewhere */
     uint32_t depth;
     bool is_placed; /* the error names the operator already: callers need not add themselves */
     uint64_t work;  /* what was done so far, against TFLITE_MAX_WORK */
@@ -186,5 +188,7 @@ enum { TFLITE_MAX_ATTRS = 20 };
  * arena. Some speak of the dimensions of its inputs. */
 ft_status tflite_options(tflite_model *model, const flat_table *op, const tflite_list *inputs, ft_attr *attrs,
                          uint32_t *count);
+
+ft_status tflite_custom_options(tflite_model *model, const flat_table *op, ft_attr *attrs, uint32_t *count);
 
 #endif

@@ -261,6 +261,23 @@ static void turns_options_into_attributes(void **state) {
     ft_graph_free(graph);
 }
 
+/* The FlexBuffer {"n": 20}; test_flexbuf.c takes it apart. */
+static void custom_options_become_attributes(void **state) {
+    (void)state;
+    static const uint8_t flex[] = {'n', 0, 1, 3, 1, 1, 1, 20, 1 << 2, 2, 9 << 2, 1}, plain[] = {1, 0, 0, 0, 2, 0, 0, 0};
+    ft_graph *graph = made_read(&(made_model){
+        .version = 3,
+        MADE_CODES({.builtin = CUSTOM, .custom = "MyOp"}),
+        MADE_BUFFERS({NULL, 0, false, 0}),
+        MADE_SUBGRAPHS(
+            {MADE_TENSORS({.name = "x", .rank = 1, .dims = {4}}, {.name = "y"}, {.name = "z"}), MADE_IN(0), MADE_OUT(2),
+             MADE_OPS({.code = 0, MADE_IN(0), MADE_OUT(1), .custom = flex, .custom_size = sizeof flex},
+                      {.code = 0, MADE_IN(1), MADE_OUT(2), .custom = plain, .custom_size = sizeof plain})})});
+    assert_int_equal(int_attr(&ft_graph_ops(graph)[0], "n"), 20);
+    assert_int_equal(ft_graph_ops(graph)[1].attr_count, 0);
+    ft_graph_free(graph);
+}
+
 static void optional_inputs_and_state(void **state) {
     (void)state;
     ft_graph *graph = made_read(&(made_model){
@@ -541,6 +558,7 @@ int main(void) {
         cmocka_unit_test(keeps_small_payloads),
         cmocka_unit_test(names_custom_and_unknown_operators),
         cmocka_unit_test(turns_options_into_attributes),
+        cmocka_unit_test(custom_options_become_attributes),
         cmocka_unit_test(optional_inputs_and_state),
         cmocka_unit_test(open_dimensions_become_symbols),
         cmocka_unit_test(shared_buffers_are_one_tensor),

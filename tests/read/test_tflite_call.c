@@ -51,6 +51,8 @@ static void calls_are_unfolded(void **state) {
     assert_int_equal(ops[0].inputs[0], ft_graph_inputs(graph)[0]);
     assert_int_equal(ops[2].inputs[0], ops[1].outputs[0]);
     assert_int_equal(ops[0].loop, 0);
+    assert_string_equal(ft_graph_meta(graph, "subgraphs"), "3");
+    assert_string_equal(ft_graph_meta(graph, "skipped_subgraphs"), "1");
     ft_graph_free(graph);
 }
 

@@ -54,6 +54,7 @@ static size_t add_op(flatbuild *b, const made_op *op) {
     flatbuild_int(b, table, 0, op->code, 4);
     add_ints(b, table, 1, op->inputs, op->input_count);
     add_ints(b, table, 2, op->outputs, op->output_count);
+    if (op->custom != NULL) flatbuild_ref(b, table, 5, flatbuild_vector(b, op->custom, op->custom_size, 1));
     if (op->options != 0) {
         flatbuild_int(b, table, op->is_second ? 11 : 3, op->options, 1);
         flatbuild_ref(b, table, op->is_second ? 12 : 4, add_options(b, op));

@@ -28,6 +28,8 @@ typedef struct made_op {
     bool is_second;  /* of builtin_options_2 */
     made_field fields[10];
     uint32_t field_count;
+    const uint8_t *custom; /* options of a custom operator */
+    uint32_t custom_size;
 } made_op;
 
 typedef struct made_tensor {

@@ -1,0 +1,36 @@
+/* flexbuf.h - bounds-checked access to FlexBuffers, in which TFLite's custom operators keep their options.
+ *
+ * Only what those options use: a map from names to single values at the root. Whoever wrote the bytes may have meant
+ * something else by them, so nothing here is an error: what makes no sense is not there. */
+#ifndef READ_FLEXBUF_H
+#define READ_FLEXBUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct flex_map {
+    const uint8_t *bytes;
+    size_t size;
+    size_t keys, values; /* places of the first key and the first value */
+    uint32_t count;
+    uint8_t key_width, value_width;
+} flex_map;
+
+typedef enum flex_kind { FLEX_INT, FLEX_FLOAT, FLEX_STRING, FLEX_OTHER } flex_kind;
+
+typedef struct flex_entry {
+    const char *key; /* NUL-terminated */
+    flex_kind kind;  /* FLEX_OTHER: lists and the like, which are not read */
+    int64_t i;       /* also booleans */
+    double f;
+    const char *s; /* `length` bytes */
+    size_t length;
+} flex_entry;
+
+/* False when the bytes are no FlexBuffer with a map at its root. */
+bool flex_root_map(const uint8_t *bytes, size_t size, flex_map *map);
+/* False when entry `index` leads out of the bytes. */
+bool flex_map_entry(const flex_map *map, uint32_t index, flex_entry *entry);
+
+#endif
