@@ -112,6 +112,9 @@ int64_t shape_elems(const int64_t *dims, int32_t rank);
 const char *shape_text(const ft_graph *graph, const ft_tensor *tensor, char *text, size_t size);
 bool shape_is_known(const ft_tensor *tensor);
 
+/* The type that ONNX has a number for (TensorProto.DataType): attributes such as Cast's "to" keep that number. */
+ft_dtype dtype_of_onnx(int64_t data_type);
+
 static inline const ft_tensor *op_input(const ft_graph *graph, const ft_op *op, uint32_t i) {
     return i < op->input_count && op->inputs[i] != FT_NONE ? &graph->tensors[op->inputs[i]] : NULL;
 }

@@ -54,19 +54,9 @@ ft_status shape_where(infer *in) {
     return is_known && x != NULL ? out_set(in, 0, x->dtype, all.dims, all.rank) : FT_OK;
 }
 
-/* The type that ONNX numbers 1, 2, 3, ...; readers of other formats give outputs their type. */
-static ft_dtype onnx_dtype(int64_t number) {
-    static const ft_dtype dtypes[] = {
-        FT_DTYPE_UNKNOWN, FT_FLOAT32, FT_UINT8,   FT_INT8,    FT_UINT16, FT_INT16,  FT_INT32,     FT_INT64,
-        FT_STRING,        FT_BOOL,    FT_FLOAT16, FT_FLOAT64, FT_UINT32, FT_UINT64, FT_COMPLEX64, FT_COMPLEX128,
-        FT_BFLOAT16,      FT_FLOAT8,  FT_FLOAT8,  FT_FLOAT8,  FT_FLOAT8, FT_UINT4,  FT_INT4,      FT_FLOAT4,
-    };
-    return number >= 0 && number < (int64_t)(sizeof dtypes / sizeof dtypes[0]) ? dtypes[number] : FT_DTYPE_UNKNOWN;
-}
-
 static ft_status same_as_type(infer *in, const char *attribute, ft_dtype fallback) {
     const ft_tensor *x = in_known(in, 0);
-    ft_dtype dtype = onnx_dtype(op_attr_int(in->op, attribute, 0));
+    ft_dtype dtype = dtype_of_onnx(op_attr_int(in->op, attribute, 0));
     return x != NULL ? out_set(in, 0, dtype != FT_DTYPE_UNKNOWN ? dtype : fallback, x->dims, x->rank) : FT_OK;
 }
 

@@ -100,7 +100,6 @@ ft_status onnx_scope_export(onnx_builder *b, const onnx_frame *frame, const char
 
 /* --- onnx_tensor.c ------------------------------------------------------------------------------------------- */
 
-ft_dtype onnx_dtype(int64_t data_type);
 /* Fills dtype and shape. Symbols become new ones of the graph only when `may_name`. */
 ft_status onnx_set_type(onnx_builder *b, ft_tensor *tensor, const Onnx__ValueInfoProto *info, bool may_name);
 ft_status onnx_add_constant(onnx_builder *b, const char *name, const Onnx__TensorProto *proto, uint32_t *tensor);

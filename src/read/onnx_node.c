@@ -84,7 +84,7 @@ static ft_status add_tensor_attr(onnx_builder *b, ft_attr *to, uint32_t *count, 
         FT_TRY(graph_attr_floats(b->graph, &to[(*count)++], name, value->floats, (size_t)value->count, b->error));
     const char *type_name = arena_format(b->scratch, "%s_dtype", name);
     if (type_name == NULL) return FT_NOMEM(b->error);
-    return graph_attr_int(b->graph, &to[(*count)++], type_name, onnx_dtype(tensor->data_type), b->error);
+    return graph_attr_int(b->graph, &to[(*count)++], type_name, dtype_of_onnx(tensor->data_type), b->error);
 }
 
 /* Files of the first years do not tell the type: the field that is there does. */

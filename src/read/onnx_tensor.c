@@ -12,18 +12,6 @@
 #include "read/onnx_strip.h"
 #include "read/onnx_wire.h"
 
-/* By TensorProto.DataType; the newer ones are not in every onnx.proto. */
-static const ft_dtype dtypes[] = {
-    FT_DTYPE_UNKNOWN, FT_FLOAT32, FT_UINT8,   FT_INT8,   FT_UINT16, FT_INT16,     FT_INT32,      FT_INT64,    FT_STRING,
-    FT_BOOL,          FT_FLOAT16, FT_FLOAT64, FT_UINT32, FT_UINT64, FT_COMPLEX64, FT_COMPLEX128, FT_BFLOAT16, FT_FLOAT8,
-    FT_FLOAT8,        FT_FLOAT8,  FT_FLOAT8,  FT_UINT4,  FT_INT4,   FT_FLOAT4,    FT_FLOAT8,     FT_INT2,     FT_INT2,
-};
-
-ft_dtype onnx_dtype(int64_t data_type) {
-    bool is_known = data_type >= 0 && data_type < (int64_t)(sizeof dtypes / sizeof dtypes[0]);
-    return is_known ? dtypes[data_type] : FT_DTYPE_UNKNOWN;
-}
-
 /* --- Types --------------------------------------------------------------------------------------------------- */
 
 /* Only inputs bring symbols in. Exporters invent a name for every dimension they do not know, and those of inner
@@ -80,7 +68,7 @@ static ft_status set_tensor_type(onnx_builder *b, ft_tensor *t, const wire_field
     wire_step step;
     while ((step = wire_next(&at, end, &field)) == WIRE_FIELD) {
         if (field.number == 1 && field.type == WIRE_VARINT)
-            t->dtype = onnx_dtype((int64_t)field.varint);
+            t->dtype = dtype_of_onnx((int64_t)field.varint);
         else if (field.number == 2 && field.type == WIRE_BYTES)
             FT_TRY(set_shape(b, t, &field, may_name));
     }
@@ -151,11 +139,11 @@ static double to_float(uint64_t bits, ft_dtype dtype) {
     return value;
 }
 
-/* Element i as bits, from wherever the tensor keeps its elements. Four-bit types stand two in a byte, low half first,
- * also when they are written as int32_data. */
+/* Element i as bits, from wherever the tensor keeps its elements. Types narrower than a byte share one, the first
+ * element in its lowest bits, also when they are written as int32_data. */
 static bool element_bits(const Onnx__TensorProto *p, ft_dtype dtype, size_t i, uint64_t *bits) {
     unsigned width = ft_dtype_bits(dtype);
-    size_t at = width == 4 ? i / 2 : i, bytes = width == 4 ? 1 : width / 8;
+    size_t per_byte = width < 8 ? 8 / width : 1, at = i / per_byte, bytes = width < 8 ? 1 : width / 8;
     if (p->has_raw_data) {
         if (at >= p->raw_data.len / bytes) return false;
         *bits = little_endian(p->raw_data.data + at * bytes, (unsigned)bytes);
@@ -174,7 +162,7 @@ static bool element_bits(const Onnx__TensorProto *p, ft_dtype dtype, size_t i, u
     } else {
         return false;
     }
-    if (width == 4) *bits = (i % 2 == 0 ? *bits : *bits >> 4) & 0xf;
+    if (width < 8) *bits = *bits >> i % per_byte * width & ((UINT64_C(1) << width) - 1);
     if (is_unsigned(dtype) && width < 64) *bits &= (UINT64_C(1) << width) - 1;
     return true;
 }
@@ -214,7 +202,7 @@ static int64_t count_elems(const Onnx__TensorProto *p) {
 
 ft_status onnx_read_value(onnx_builder *b, const Onnx__TensorProto *p, const ft_value **value) {
     *value = NULL;
-    ft_dtype dtype = onnx_dtype(p->data_type);
+    ft_dtype dtype = dtype_of_onnx(p->data_type);
     int64_t count = count_elems(p), *ints;
     double *floats;
     bool is_here = count == 0 || (has_payload(p) && !(p->segment->end & ONNX_LEFT_OUT));
@@ -287,7 +275,7 @@ static ft_status check_raw_size(onnx_builder *b, const Onnx__TensorProto *p, con
 }
 
 ft_status onnx_add_constant(onnx_builder *b, const char *name, const Onnx__TensorProto *p, uint32_t *tensor) {
-    ft_tensor t = {.name = name, .role = FT_CONSTANT, .dtype = onnx_dtype(p->data_type)};
+    ft_tensor t = {.name = name, .role = FT_CONSTANT, .dtype = dtype_of_onnx(p->data_type)};
     FT_TRY(set_dims(b, &t, p->dims, p->n_dims));
     t.stored_bytes = stored_bytes(p, &t);
     FT_TRY(check_raw_size(b, p, &t));
@@ -299,10 +287,10 @@ ft_status onnx_add_sparse(onnx_builder *b, const char *name, const Onnx__SparseT
     ft_tensor t = {.name = name, .role = FT_CONSTANT, .is_sparse = true};
     FT_TRY(set_dims(b, &t, p->dims, p->n_dims));
     const Onnx__TensorProto *parts[] = {p->values, p->indices};
-    if (p->values != NULL) t.dtype = onnx_dtype(p->values->data_type);
+    if (p->values != NULL) t.dtype = dtype_of_onnx(p->values->data_type);
     for (int i = 0; i < 2; i++) {
         if (parts[i] == NULL) continue;
-        ft_tensor part = {.name = name, .dtype = onnx_dtype(parts[i]->data_type)};
+        ft_tensor part = {.name = name, .dtype = dtype_of_onnx(parts[i]->data_type)};
         FT_TRY(set_dims(b, &part, parts[i]->dims, parts[i]->n_dims));
         t.stored_bytes = num_add_sat(t.stored_bytes, stored_bytes(parts[i], &part));
     }

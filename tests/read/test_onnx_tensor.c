@@ -43,6 +43,7 @@ static const raw_case raw_cases[] = {
     {ONNX_BOOL, FT_BOOL, 2, {1, 0}, {1, 0}, {0}},
     {ONNX_INT4, FT_INT4, 1, {0x7f}, {-1, 7}, {0}}, /* the low half comes first */
     {ONNX_UINT4, FT_UINT4, 1, {0x7f}, {15, 7}, {0}},
+    {ONNX_INT2, FT_INT2, 1, {0x07}, {-1, 1}, {0}},
 };
 
 static void reads_raw_data_of_all_types(void **state) {
