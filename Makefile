@@ -171,10 +171,12 @@ sanitize:
 clang-build: | setup-check
 	@$(MAKE) --no-print-directory BUILD=build-clang CC=clang all tests $(BENCHES:$(BUILD)/%=build-clang/%)
 
-tidy: $(BUILD)/gen/onnx.pb-c.h | setup-check setup-test
-	@echo 'TIDY   $(words $(ALL_SOURCES)) files'
-	@printf '%s\n' $(ALL_SOURCES) | \
-	    xargs -P "$$(nproc)" -n 1 scripts/tidy $(LANGUAGE) $(INCLUDES) -Itests $(PKG_CFLAGS)
+# Tests are left out: the analyser does not know that cmocka's assertions do not come back.
+TIDY_SOURCES := $(filter-out tests/%,$(ALL_SOURCES))
+tidy: $(BUILD)/gen/onnx.pb-c.h | setup-check
+	@echo 'TIDY   $(words $(TIDY_SOURCES)) files'
+	@printf '%s\n' $(TIDY_SOURCES) | \
+	    xargs -P "$$(nproc)" -n 1 scripts/tidy $(LANGUAGE) $(INCLUDES) $(PKG_CFLAGS)
 
 cppcheck: | setup-check
 	@echo 'CPPCHK src cli tools bench fuzz examples'

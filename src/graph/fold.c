@@ -3,6 +3,7 @@
  * A fold rule runs after the shape rule, when all inputs have values and the outputs at most FT_FOLD_MAX_ELEMS
  * elements. Integers stay integers; everything else is computed in double precision, which is enough for the sizes and
  * scales that shapes depend on. A rule that cannot compute leaves the output without a value. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -41,6 +42,7 @@ void fold_box(infer *in, uint32_t i, const ft_tensor *x, const int64_t *begin, c
     for (int64_t e = 0; e < r.count; e++) {
         int64_t rest = e, from = 0, step = 1;
         for (int32_t k = x->rank - 1; k >= 0; k--) {
+            assert(count[k] > 0); /* or there would be no element */
             from += (begin[k] + rest % count[k] * stride[k]) * step;
             rest /= count[k];
             step *= x->dims[k];
@@ -54,7 +56,9 @@ static void forget(infer *in, uint32_t i) {
 }
 
 static double number_at(const ft_value *v, int64_t i) {
-    return v->ints != NULL ? (double)v->ints[i] : v->floats[i];
+    if (v->ints != NULL) return (double)v->ints[i];
+    assert(v->floats != NULL);
+    return v->floats[i];
 }
 
 static int64_t to_int(double number) {

@@ -1,6 +1,7 @@
 /* graph.c - building a graph, finishing it, and looking at it. */
 #include "graph/graph.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,6 +262,7 @@ static ft_status find_producers(ft_graph *graph, ft_error *error) {
         const ft_op *op = &graph->ops[i];
         for (uint32_t k = 0; k < op->output_count; k++) {
             if (op->outputs[k] == FT_NONE) continue;
+            assert(graph->tensors != NULL);
             ft_tensor *t = &graph->tensors[op->outputs[k]];
             if (t->producer != FT_NONE)
                 return ft_fail(error, FT_ERR_GRAPH, "tensor '%s' is made twice, by '%s' and by '%s' (%s)", t->name,
@@ -282,6 +284,7 @@ static ft_status find_producers(ft_graph *graph, ft_error *error) {
         }
     }
     for (uint32_t i = 0; i < graph->outputs.count; i++) {
+        assert(graph->tensors != NULL);
         const ft_tensor *t = &graph->tensors[graph->outputs.items[i]];
         if (t->role == FT_ACTIVATION && t->producer == FT_NONE)
             return ft_fail(error, FT_ERR_GRAPH, "graph output '%s' is made by no operator", t->name);
@@ -390,6 +393,7 @@ static ft_status sort_ops(ft_graph *graph, ft_error *error) {
     graph->ops = sorted;
     graph->op_capacity = count;
     for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        assert(graph->tensors != NULL);
         graph->tensors[i].producer = FT_NONE;
         graph->tensors[i].use_count = 0;
     }

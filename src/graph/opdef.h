@@ -80,6 +80,6 @@ struct ft_opdef {
 };
 
 /* The entry for a spelling in a format, or NULL. */
-const ft_opdef *opdef_find(ft_format format, const char *spelling);
+const ft_opdef *opdef_find(ft_format format, const char *text);
 
 #endif

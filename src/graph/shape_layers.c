@@ -394,7 +394,8 @@ ft_status shape_resize(infer *in) {
         int32_t axis;
         if (!axis_normal(axes != NULL ? axes[i] : i, x->rank, &axis)) return shape_bad(in, "an axis is out of range");
         double scaled = factors != NULL ? floor((double)x->dims[axis] * factors[i]) : 0;
-        if (!(scaled >= 0 && scaled <= (double)FT_MAX_DIM)) return shape_bad(in, "scale %g makes no sense", factors[i]);
+        if (factors != NULL && !(scaled >= 0 && scaled <= (double)FT_MAX_DIM))
+            return shape_bad(in, "scale %g makes no sense", factors[i]);
         y.dims[axis] = sizes != NULL ? sizes[i] : (int64_t)scaled;
     }
     return out_like(in, 0, &y);
