@@ -10,7 +10,8 @@
 
 /* --- Storages ------------------------------------------------------------------------------------------------ */
 
-static bool is_view(const ft_op *op, const ft_cost_options *options) {
+static bool is_view(const ft_graph *graph, const ft_op *op, const ft_cost_options *options) {
+    if (pattern_is_turned_operand(graph, op)) return true;
     bool is_awake = (op->def->flags & OP_TRAIN_ONLY) != 0 && options->mode == FT_TRAIN;
     return (op->def->flags & (OP_VIEW | OP_TRAIN_ONLY)) != 0 && !is_awake && op->input_count > 0;
 }
@@ -29,7 +30,7 @@ static void find_storages(const ft_graph *graph, const ft_cost_options *options,
         for (uint32_t i = 0; !op->is_folded && i < op->output_count; i++) {
             uint32_t out = op->outputs[i];
             if (out == FT_NONE || found->is_score[out]) continue;
-            if (i == 0 && is_view(op, options) && op->inputs[0] != FT_NONE) {
+            if (i == 0 && is_view(graph, op, options) && op->inputs[0] != FT_NONE) {
                 l->storage[out] = l->storage[op->inputs[0]];
                 continue;
             }
@@ -131,13 +132,6 @@ static void save_inputs(const ft_graph *graph, const param_marks *params, uint32
     }
 }
 
-static bool reads_scores(const ft_op *op, const patterns *found) {
-    if (op->outputs[0] == FT_NONE || found->is_score[op->outputs[0]]) return false;
-    for (uint32_t i = 0; i < op->input_count; i++)
-        if (op->inputs[i] != FT_NONE && found->is_score[op->inputs[i]]) return true;
-    return false;
-}
-
 static void find_saved(const ft_graph *graph, const param_marks *params, const patterns *found, lifetimes *l) {
     for (uint32_t k = 0; k < graph->op_count; k++) {
         const ft_op *op = &graph->ops[k];
@@ -147,7 +141,6 @@ static void find_saved(const ft_graph *graph, const param_marks *params, const p
             save(l, found->base[op->outputs[0]], k);
             continue;
         }
-        if (reads_scores(op, found)) save(l, op->outputs[0], k); /* a fused kernel keeps what it puts out */
         const ft_tensor *out = op_output(graph, op, 0);
         uint64_t elems = out == NULL ? 0 : ft_tensor_elems(graph, out);
         if ((flags & OP_SAVES_INPUTS) != 0) save_inputs(graph, params, k, l);

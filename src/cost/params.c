@@ -6,7 +6,8 @@
  *
  *   - floats, and the 8- and 16-bit integers of quantised models, are parameters wherever they are data: weights,
  *     biases, scales of norms, embeddings, tokens; 32-bit integers only as operands of products (biases);
- *   - one element that an elementwise operator reads is a constant of a formula, not a parameter;
+ *   - one element that an elementwise operator reads is a constant of a formula, unless its name is that of a module's
+ *     member ("act.scale"): then it is learned;
  *   - running statistics and initial states of recurrent layers are buffers;
  *   - what a convolution slides over is a buffer: a stored table of positions;
  *   - a table added to attention scores right before their softmax is a buffer: a mask, or a position bias that the
@@ -146,10 +147,16 @@ static bool is_computed(const ft_graph *graph, const ft_tensor *t, uint8_t uses)
     return is_literal || (uses & USE_WEIGHT) == 0;
 }
 
+/* "stages.0.act.scale", as PyTorch names what a module holds. */
+static bool is_member(const ft_graph *graph, const ft_tensor *t) {
+    return graph->format == FT_FORMAT_ONNX && t->name[0] != '/' && strchr(t->name, '.') != NULL &&
+           strstr(t->name, "::") == NULL;
+}
+
 static uint8_t verdict(const ft_graph *graph, const ft_tensor *t, uint8_t uses) {
     if (t->role != FT_CONSTANT || uses == 0 || !is_trainable(t, uses)) return 0;
     int64_t elems = shape_elems(t->dims, t->rank);
-    if (elems <= 0 || (elems == 1 && (uses & USE_WEIGHT) == 0)) return 0;
+    if (elems <= 0 || (elems == 1 && (uses & USE_WEIGHT) == 0 && !is_member(graph, t))) return 0;
     return (uses & (USE_WEIGHT | USE_OPERAND)) != 0 && !is_computed(graph, t, uses) ? MARK_PARAM | MARK_GRADIENT
                                                                                     : MARK_BUFFER;
 }

@@ -3,7 +3,9 @@
  * Activations: x * sigmoid(x), or GELU by erf, is one function to a framework, which keeps x alone. It is found by its
  * end: an elementwise operator that reads two tensors which were both made, elementwise, from one base.
  * Norms: a group norm is exported as a norm without scale and a product; the framework keeps the norm's input alone.
- * Attention: product, scale, bias, softmax, product run as one kernel which never holds the scores. */
+ * Transposes: a product reads its operand either way, so what turns it for the product alone is a view.
+ * Attention: product, scale, softmax, product run as one kernel which never holds the scores. It does keep its output,
+ * but in the layout that the next layer reads and keeps, so that counts there. */
 #include "cost/pattern.h"
 
 #include <string.h>
@@ -73,6 +75,30 @@ bool pattern_is_norm_scale(const ft_graph *graph, const ft_op *op, const param_m
         t = op_input(graph, maker, 0);
     }
     return false;
+}
+
+/* --- Transposes ---------------------------------------------------------------------------------------------- */
+
+static bool turns_last_two(const int64_t *perm, int64_t count) {
+    for (int64_t i = 0; i < count - 2; i++)
+        if (perm[i] != i) return false;
+    return count >= 2 && perm[count - 2] == count - 1 && perm[count - 1] == count - 2;
+}
+
+bool pattern_is_turned_operand(const ft_graph *graph, const ft_op *op) {
+    const ft_tensor *out = op_output(graph, op, 0), *by_input = op_input(graph, op, 1);
+    if (strcmp(op->def->name, "Transpose") != 0 || out == NULL || out->is_output || out->use_count == 0) return false;
+    uint32_t count;
+    const int64_t *perm = op_attr_ints(op, "perm", &count);
+    int64_t length = count;
+    if (perm == NULL && by_input != NULL && by_input->value != NULL) {
+        perm = by_input->value->ints;
+        length = by_input->value->count;
+    }
+    bool is_turned = perm != NULL ? turns_last_two(perm, length) : out->rank == 2;
+    for (uint32_t i = 0; is_turned && i < out->use_count; i++)
+        is_turned = graph->ops[out->uses[i]].def->cost == COST_MATMUL;
+    return is_turned;
 }
 
 /* --- Attention ----------------------------------------------------------------------------------------------- */

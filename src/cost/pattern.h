@@ -18,4 +18,7 @@ bool patterns_find(const ft_graph *graph, const ft_cost_options *options, const 
 /* A stored scale after a norm: backward makes the normalised input again from what the norm keeps. */
 bool pattern_is_norm_scale(const ft_graph *graph, const ft_op *op, const param_marks *params);
 
+/* A transpose of the last two dimensions for matrix products alone, which read their operands either way. */
+bool pattern_is_turned_operand(const ft_graph *graph, const ft_op *op);
+
 #endif

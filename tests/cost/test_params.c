@@ -72,6 +72,17 @@ static void formula_constants_are_neither(void **state) {
     assert_param(scale);
 }
 
+static void a_learned_scalar_is_told_by_its_name(void **state) {
+    (void)state;
+    uint32_t scale = toy_weight(graph, 1), literal = toy_weight(graph, 1);
+    graph->tensors[scale].name = "stages.0.act.scale";
+    graph->tensors[literal].name = "onnx::Mul_1.5";
+    uint32_t x = toy_op(graph, "Mul", toy_input(graph, 1, 8), scale, FT_NONE, toy_value(graph, 1, 8));
+    mark(toy_op(graph, "Mul", x, literal, FT_NONE, toy_value(graph, 1, 8)));
+    assert_param(scale);
+    assert_neither(literal);
+}
+
 static void a_bias_of_one_channel_is_a_parameter(void **state) {
     (void)state;
     uint32_t w = toy_weight(graph, 1, 3, 3, 3), b = toy_weight(graph, 1);
@@ -188,6 +199,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(running_statistics_are_buffers),
         TEST(formula_constants_are_neither),
+        TEST(a_learned_scalar_is_told_by_its_name),
         TEST(a_bias_of_one_channel_is_a_parameter),
         TEST(weights_reach_their_reader_through_folded_operators),
         TEST(quantised_weights_count_and_their_scales_do_not),
