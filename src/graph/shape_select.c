@@ -27,7 +27,8 @@ ft_status shape_constant_of_shape(infer *in) {
     const int64_t *dims;
     int64_t rank;
     if (!in_ints(in, 0, &dims, &rank)) return FT_OK;
-    return out_set(in, 0, FT_FLOAT32, dims, rank > FT_MAX_RANK ? FT_MAX_RANK + 1 : (int32_t)rank);
+    ft_dtype dtype = (ft_dtype)op_attr_int(in->op, "value_dtype", FT_FLOAT32);
+    return out_set(in, 0, dtype, dims, rank > FT_MAX_RANK ? FT_MAX_RANK + 1 : (int32_t)rank);
 }
 
 ft_status shape_random(infer *in) {
