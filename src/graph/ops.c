@@ -613,7 +613,8 @@ static spelling *find_slot(int family, const char *text, size_t length) {
 }
 
 static void add_spellings(int family, const char *list, const ft_opdef *def) {
-    while (list != NULL && *list != '\0') {
+    if (list == NULL) return;
+    while (*list != '\0') {
         size_t length = strcspn(list, " ");
         spelling *slot = find_slot(family, list, length);
         if (slot->text == NULL) *slot = (spelling){list, length, def};
