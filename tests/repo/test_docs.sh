@@ -18,8 +18,8 @@ links_lead_somewhere() { # file
 
 pages_are_indexed() {
     local page bad=0
-    for page in docs/*.md; do
-        [ "$page" = docs/README.md ] || grep -q "($(basename "$page"))" docs/README.md ||
+    for page in docs/*.md docs/*/*.md; do
+        [ "$page" = docs/README.md ] || [ ! -e "$page" ] || grep -q "(${page#docs/})" docs/README.md ||
             { echo "$page is not in docs/README.md" && bad=1; }
     done
     return "$bad"
@@ -41,16 +41,27 @@ limits_are_documented() {
     return "$bad"
 }
 
+# Comments point at pages that exist.
+named_pages_exist() {
+    local page bad=0
+    for page in $(cat src/*/*.[ch] include/foretell/*.h cli/*.[ch] bench/*.c rules/*.json | grep -o 'docs/[a-z/_-]*\.md' | sort -u); do
+        [ -e "$page" ] || { echo "$page is named and absent" && bad=1; }
+    done
+    return "$bad"
+}
+
 # Nobody can follow a path of somebody else's machine.
 paths_are_relative() {
     ! git ls-files 2>/dev/null | grep -v -E '^(LICENSE|fuzz/corpus/)' | xargs grep -n -I -E '(^|[^a-z])/(root|home|work)/' --
 }
 
-for page in ./*.md docs/*.md; do
+for page in ./*.md docs/*.md docs/*/*.md; do
+    [ -e "$page" ] || continue
     point "links of $page lead somewhere" links_lead_somewhere "$page"
 done
 point "every page of docs is in its index" pages_are_indexed
 point "every status is in docs/exit-codes.md" statuses_are_documented
 point "every limit is in docs/limits.md" limits_are_documented
+point "pages that comments name are there" named_pages_exist
 point "no file names a path of this machine" paths_are_relative
 finish
