@@ -47,15 +47,15 @@ object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 ONNX_OBJECT  := $(BUILD)/gen/onnx.pb-c.o
 RULE_FILES   := $(sort $(wildcard rules/*.json))
-RULE_OBJECT  := $(if $(RULE_FILES),$(BUILD)/gen/rules.o)
+RULE_OBJECT  := $(BUILD)/gen/rules.o
 LIB_OBJECTS  := $(call object,$(LIB_SOURCES)) $(ONNX_OBJECT) $(RULE_OBJECT)
 TESTS        := $(TEST_SOURCES:%.c=$(BUILD)/%)
 REPLAYS      := $(FUZZ_SOURCES:fuzz/fuzz_%.c=$(BUILD)/fuzz/replay_%)
 FUZZERS      := $(FUZZ_SOURCES:%.c=$(BUILD)/%)
 EXAMPLES     := $(EXAMPLE_SOURCES:%.c=$(BUILD)/%)
 BENCHES      := $(BENCH_SOURCES:%.c=$(BUILD)/%)
-MAKEMODEL    := $(if $(TOOL_SOURCES),$(BUILD)/makemodel)
-COMMAND      := $(if $(CLI_SOURCES),$(BUILD)/foretell)
+MAKEMODEL    := $(BUILD)/makemodel
+COMMAND      := $(BUILD)/foretell
 
 # $(call brief,CC,name) says in a few columns what the rest of the line does, unless V=1 shows the line itself.
 brief = $(if $(V),,@printf '%-6s %s\n' '$(1)' '$(2)';)
@@ -215,8 +215,8 @@ INCLUDEDIR ?= $(PREFIX)/include
 MANDIR     ?= $(PREFIX)/share/man
 COMPDIR    ?= $(PREFIX)/share/bash-completion/completions
 SHARED     := libforetell.so.$(VERSION)
-MAN_PAGE   := $(firstword $(wildcard docs/foretell.1 docs/man/foretell.1 man/foretell.1 cli/foretell.1))
-COMPLETION := $(firstword $(wildcard cli/completion.bash cli/foretell.bash scripts/foretell.bash completions/foretell))
+MAN_PAGE   := docs/man/foretell.1
+COMPLETION := cli/completion.bash
 
 $(BUILD)/foretell.pc: foretell.pc.in include/foretell/foretell.h FORCE
 	@mkdir -p $(@D)
@@ -225,15 +225,15 @@ $(BUILD)/foretell.pc: foretell.pc.in include/foretell/foretell.h FORCE
 
 install: all $(BUILD)/foretell.pc
 	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(LIBDIR)/pkgconfig' '$(DESTDIR)$(INCLUDEDIR)/foretell'
-	$(if $(COMMAND),install -m 755 $(COMMAND) '$(DESTDIR)$(BINDIR)')
+	install -m 755 $(COMMAND) '$(DESTDIR)$(BINDIR)'
 	install -m 644 $(BUILD)/libforetell.a '$(DESTDIR)$(LIBDIR)'
 	install -m 755 $(BUILD)/libforetell.so '$(DESTDIR)$(LIBDIR)/$(SHARED)'
 	ln -sf $(SHARED) '$(DESTDIR)$(LIBDIR)/$(SONAME)'
 	ln -sf $(SONAME) '$(DESTDIR)$(LIBDIR)/libforetell.so'
 	install -m 644 include/foretell/*.h '$(DESTDIR)$(INCLUDEDIR)/foretell'
 	install -m 644 $(BUILD)/foretell.pc '$(DESTDIR)$(LIBDIR)/pkgconfig'
-	$(if $(MAN_PAGE),install -D -m 644 $(MAN_PAGE) '$(DESTDIR)$(MANDIR)/man1/foretell.1')
-	$(if $(COMPLETION),install -D -m 644 $(COMPLETION) '$(DESTDIR)$(COMPDIR)/foretell')
+	install -D -m 644 $(MAN_PAGE) '$(DESTDIR)$(MANDIR)/man1/foretell.1'
+	install -D -m 644 $(COMPLETION) '$(DESTDIR)$(COMPDIR)/foretell'
 
 uninstall:
 	rm -f '$(DESTDIR)$(BINDIR)/foretell' '$(DESTDIR)$(LIBDIR)/libforetell.a' '$(DESTDIR)$(LIBDIR)/'libforetell.so*
