@@ -175,7 +175,6 @@ static bool is_kept_type(ft_dtype dtype) {
     case FT_COMPLEX128:
     case FT_FLOAT8:
     case FT_FLOAT4:
-    case FT_INT2:
         return false;
     default:
         return true;

@@ -216,7 +216,7 @@ static void knows_types_newer_than_its_proto(void **state) {
     onnx_initializer(m, m->graph, "future", 99, "4");
     ft_graph *g = read_with_reader_of(m, "f8 odd two future");
     assert_int_equal(tensor_named(g, "two")->dtype, FT_INT2);
-    assert_null(tensor_named(g, "two")->value);
+    assert_int_equal(tensor_named(g, "two")->value->count, 5);
     assert_int_equal(tensor_named(g, "f8")->dtype, FT_FLOAT8);
     assert_null(tensor_named(g, "f8")->value);
     assert_int_equal(tensor_named(g, "odd")->value->count, 3);
