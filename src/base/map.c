@@ -1,12 +1,22 @@
 #include "base/map.h"
 
 #include <string.h>
+#include <sys/auxv.h>
+
+/* A number that differs from process to process, so that nobody can write a file whose names all collide. What a map
+ * answers does not depend on it. */
+static uint64_t find_seed(void) {
+    uint64_t seed = 0;
+    const void *random = (const void *)getauxval(AT_RANDOM); /* 16 bytes from the kernel */
+    if (random != NULL) memcpy(&seed, random, sizeof seed);
+    return seed;
+}
 
 /* Multiplies and folds eight bytes at a time: names of tensors are long. */
-static uint32_t hash_key(const char *key) {
+static uint32_t hash_key(const map *m, const char *key) {
     const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
     size_t left = strlen(key);
-    uint64_t hash = left * odd, word;
+    uint64_t hash = m->seed ^ left * odd, word;
     for (; left >= sizeof word; key += sizeof word, left -= sizeof word) {
         memcpy(&word, key, sizeof word);
         hash = (hash ^ word) * odd;
@@ -43,7 +53,7 @@ static bool grow(map *m) {
 }
 
 void map_init(map *m, arena *memory) {
-    *m = (map){.memory = memory};
+    *m = (map){.memory = memory, .seed = find_seed()};
 }
 
 bool map_reserve(map *m, size_t count) {
@@ -56,7 +66,7 @@ bool map_reserve(map *m, size_t count) {
 /* The slot of a key, which is new with this value when it was not there. NULL when out of memory. */
 static map_slot *find_or_add(map *m, const char *key, uint32_t value) {
     if (m->count >= m->capacity / 4 * 3 && !grow(m)) return NULL;
-    uint32_t hash = hash_key(key);
+    uint32_t hash = hash_key(m, key);
     map_slot *slot = find(m->slots, m->capacity, key, hash);
     if (slot->key == NULL) {
         *slot = (map_slot){.key = key, .hash = hash, .value = value};
@@ -81,7 +91,7 @@ bool map_set(map *m, const char *key, uint32_t value) {
 
 bool map_get(const map *m, const char *key, uint32_t *value) {
     if (m->capacity == 0) return false;
-    const map_slot *slot = find(m->slots, m->capacity, key, hash_key(key));
+    const map_slot *slot = find(m->slots, m->capacity, key, hash_key(m, key));
     if (slot->key == NULL) return false;
     *value = slot->value;
     return true;

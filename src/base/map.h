@@ -21,6 +21,7 @@ typedef struct map {
     map_slot *slots;
     uint32_t capacity; /* a power of two, or 0 */
     uint32_t count;
+    uint64_t seed; /* of the hash */
 } map;
 
 void map_init(map *m, arena *memory);
