@@ -110,7 +110,8 @@ static reading handed_on(const ft_graph *graph, const ft_op *op, const param_mar
     for (uint32_t i = 0; i < op->output_count; i++) {
         uint32_t out = op->outputs[i];
         if (out == FT_NONE) continue;
-        all.uses |= graph->tensors[out].is_output ? uses[out] | USE_OPERAND : uses[out];
+        /* What reaches an output without meeting an operator that runs (the anchors of a detector) is not trained. */
+        all.uses |= graph->tensors[out].is_output ? uses[out] | USE_BUFFER : uses[out];
         if (m->home[out] < all.first) all.first = m->home[out];
         if (m->last[out] != FT_NONE && (all.last == FT_NONE || m->last[out] > all.last)) all.last = m->last[out];
     }

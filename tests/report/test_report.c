@@ -14,6 +14,7 @@
 #include "report/units.h"
 #include "support/failing.h"
 #include "support/report_model.h"
+#include "support/toy.h"
 
 static ft_inspect_options options_for(ft_output output) {
     ft_inspect_options options = ft_inspect_options_default();
@@ -114,6 +115,31 @@ static void test_parts_add_up(void **state) {
     json_t *last = json_array_get(types, json_array_size(types) - 1);
     assert_true(json_number_value(json_object_get(last, "cumulative_ratio")) == 1.0);
     json_decref(document);
+}
+
+/* A stored table that reaches an output without any operator that runs, as the anchors of a detector do: a buffer, or
+ * its parameters would belong to no operator of the list. */
+static void test_table_to_output_is_a_buffer(void **state) {
+    (void)state;
+    ft_graph *graph = toy_graph(FT_FORMAT_ONNX, FT_NCHW), *bound = NULL;
+    ft_error error;
+    ft_cost cost = {0};
+    ft_cost_options options = ft_cost_options_default();
+    double *elements;
+    uint32_t x = toy_input(graph, 1, 4), table = toy_weight(graph, 2, 2);
+    graph->tensors[table].value = graph_value_floats(graph, 4, &elements);
+    uint32_t copy = toy_op(graph, "Identity", table, FT_NONE, FT_NONE, toy_value(graph, 2, 2));
+    uint32_t y = toy_op(graph, "Relu", x, FT_NONE, FT_NONE, toy_value(graph, 1, 4));
+    assert_int_equal(graph_add_output(graph, y, &error), FT_OK);
+    assert_int_equal(graph_add_output(graph, copy, &error), FT_OK);
+    assert_int_equal(graph_finish(graph, &error), FT_OK);
+    assert_int_equal(ft_graph_bind(graph, NULL, &bound, &error), FT_OK);
+    assert_int_equal(ft_cost_compute(bound, &options, &cost, &error), FT_OK);
+    assert_int_equal(cost.total.params, 0);
+    assert_int_equal(cost.buffers, 4);
+    ft_cost_free(&cost);
+    ft_graph_free(bound);
+    ft_graph_free(graph);
 }
 
 /* --- CSV ----------------------------------------------------------------------------------------------------- */
@@ -414,6 +440,7 @@ int main(void) {
         cmocka_unit_test(test_values_by_hand),
         cmocka_unit_test(test_batch_scales_work_not_params),
         cmocka_unit_test(test_parts_add_up),
+        cmocka_unit_test(test_table_to_output_is_a_buffer),
         cmocka_unit_test(test_csv_agrees_with_json),
         cmocka_unit_test(test_csv_lists_inputs),
         cmocka_unit_test(test_csv_refuses_two_kinds_of_rows),
