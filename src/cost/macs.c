@@ -191,9 +191,11 @@ static void read_keys(const ft_graph *graph, const ft_op *op, attention *a) {
         uint64_t cached = (uint64_t)present->dims[present->rank - 2];
         if (cached > a->keys) a->keys = cached;
     }
-    if (y != NULL && shape_is_known(y) && y->rank == 3)
+    if (y != NULL && shape_is_known(y) && y->rank == 3) {
         a->value_width = (uint64_t)y->dims[2];
-    else if (y != NULL && shape_is_known(y) && y->rank == 4)
+        if (k == NULL) a->width = a->value_width; /* keys and values are packed with the queries */
+    }
+    if (y != NULL && shape_is_known(y) && y->rank == 4)
         a->value_width = elems_of(y) / (a->batch * a->queries > 0 ? a->batch * a->queries : 1);
 }
 

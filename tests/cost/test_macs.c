@@ -143,6 +143,21 @@ static void attention_with_its_projection(void **state) {
     assert_int_equal(last().between_data, 2 * 10 * 10 * (32 + 32));
 }
 
+static void attention_of_grouped_queries_with_a_cache(void **state) {
+    (void)state;
+    /* 8 query heads on 2 key heads of 16, packed; one new token after 99 in the cache. */
+    uint32_t inputs[] = {toy_input(graph, 3, 1, 192), FT_NONE, FT_NONE, toy_input(graph, 3, 2, 99, 16)};
+    uint32_t outputs[] = {toy_value(graph, 3, 1, 128), toy_value(graph, 3, 2, 100, 16)};
+    ft_op op = {.name = "", .type = "GroupQueryAttention", .inputs = inputs, .outputs = outputs};
+    op.input_count = 4;
+    op.output_count = 2;
+    toy_op_full(graph, &op);
+    ft_attr heads = toy_int(graph, "num_heads", 8);
+    toy_attrs(graph, &heads, 1);
+    assert_int_equal(last().between_data, 3 * 1 * 100 * (128 + 128));
+    assert_int_equal(last().extra_flops, 3 * 8 * 100 * 8);
+}
+
 static void shapes_that_do_not_tell(void **state) {
     (void)state;
     uint32_t x = toy_input(graph, 1, 3, 8, 8), w = toy_weight(graph, 4, 3, 3, 3), y = toy_value(graph, 1, 4, 6, 6);
@@ -177,6 +192,7 @@ int main(void) {
         TEST(recurrent_layers),
         TEST(attention_of_queries_keys_values),
         TEST(attention_with_its_projection),
+        TEST(attention_of_grouped_queries_with_a_cache),
         TEST(shapes_that_do_not_tell),
         TEST(absurd_sizes_saturate),
     };
