@@ -9,6 +9,8 @@
  * A sub-graph that calls itself is refused; so is nesting beyond FT_MAX_DEPTH. */
 #include "read/tflite.h"
 
+#include <string.h>
+
 ft_status tflite_callee(tflite_model *model, const tflite_site *site, int64_t index, tflite_frame *inner) {
     if (index < 0 || index >= model->subgraphs.count)
         return ft_fail(model->error, FT_ERR_DAMAGED, "it calls sub-graph %lld, and there are %u", (long long)index,
@@ -22,6 +24,7 @@ ft_status tflite_callee(tflite_model *model, const tflite_site *site, int64_t in
     inner->prefix =
         arena_format(&model->scratch, "%s%s_%u/", site->frame->prefix, site->op->code->type, site->op->index);
     if (inner->prefix == NULL) return FT_NOMEM(model->error);
+    FT_TRY(tflite_spend(model, strlen(inner->prefix) / 4));
     return tflite_frame_open(model, index, inner);
 }
 
