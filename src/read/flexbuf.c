@@ -20,6 +20,7 @@ enum {
     TYPE_INDIRECT_UINT = 7,
     TYPE_INDIRECT_FLOAT = 8,
     TYPE_MAP = 9,
+    TYPE_VECTOR = 10,
     TYPE_BOOL = 26
 };
 
@@ -43,25 +44,29 @@ static bool is_width(uint64_t width) {
     return width == 1 || width == 2 || width == 4 || width == 8;
 }
 
-bool flex_root_map(const uint8_t *bytes, size_t size, flex_map *map) {
+/* Finds the elements of a map or vector at the root: where they stand, how many, how wide. */
+static bool open_root(const uint8_t *bytes, size_t size, int expected, flex_map *map) {
     *map = (flex_map){.bytes = bytes, .size = size};
     if (size < 3) return false;
-    uint8_t root_width = bytes[size - 1], type = bytes[size - 2];
-    if (type >> 2 != TYPE_MAP || !is_width(root_width) || root_width > size - 2) return false;
-    uint8_t width = (uint8_t)(1 << (type & 3));
-    size_t values;
-    uint64_t count, key_width;
-    if (!follow(map, size - 2 - root_width, root_width, &values) || values < 3 * (size_t)width) return false;
-    if (!load(map, values - width, width, &count) || !load(map, values - 2 * (size_t)width, width, &key_width))
-        return false;
-    if (!is_width(key_width) || !follow(map, values - 3 * (size_t)width, width, &map->keys)) return false;
-    /* Every value has its width and a type byte. */
-    if (count > (size - values) / (width + 1U) || count > (size - map->keys) / key_width) return false;
-    map->values = values;
+    uint8_t root_width = bytes[size - 1], type = bytes[size - 2], width = (uint8_t)(1 << (type & 3));
+    uint64_t count;
+    if (type >> 2 != expected || !is_width(root_width) || root_width > size - 2) return false;
+    if (!follow(map, size - 2 - root_width, root_width, &map->values) || map->values < width) return false;
+    /* Every element has its width and a type byte. */
+    if (!load(map, map->values - width, width, &count) || count > (size - map->values) / (width + 1U)) return false;
     map->count = (uint32_t)count;
-    map->key_width = (uint8_t)key_width;
     map->value_width = width;
     return true;
+}
+
+bool flex_root_map(const uint8_t *bytes, size_t size, flex_map *map) {
+    uint64_t key_width;
+    if (!open_root(bytes, size, TYPE_MAP, map)) return false;
+    uint8_t width = map->value_width;
+    if (map->values < 3 * (size_t)width || !load(map, map->values - 2 * (size_t)width, width, &key_width)) return false;
+    if (!is_width(key_width) || !follow(map, map->values - 3 * (size_t)width, width, &map->keys)) return false;
+    map->key_width = (uint8_t)key_width;
+    return map->count <= (size - map->keys) / key_width;
 }
 
 static double load_real(const uint8_t *bytes, uint8_t width) {
@@ -117,12 +122,25 @@ static bool read_value(const flex_map *map, size_t at, uint8_t width, uint8_t pa
     }
 }
 
+/* The type byte of an element stands behind all of them. */
+static bool read_element(const flex_map *map, uint32_t index, flex_entry *entry) {
+    uint8_t packed = map->bytes[map->values + (size_t)map->count * map->value_width + index];
+    return read_value(map, map->values + (size_t)index * map->value_width, map->value_width, packed, entry);
+}
+
 bool flex_map_entry(const flex_map *map, uint32_t index, flex_entry *entry) {
     size_t key;
     if (index >= map->count) return false;
     if (!follow(map, map->keys + (size_t)index * map->key_width, map->key_width, &key)) return false;
     *entry = (flex_entry){.key = (const char *)map->bytes + key};
-    if (memchr(entry->key, '\0', map->size - key) == NULL) return false;
-    uint8_t packed = map->bytes[map->values + (size_t)map->count * map->value_width + index];
-    return read_value(map, map->values + (size_t)index * map->value_width, map->value_width, packed, entry);
+    return memchr(entry->key, '\0', map->size - key) != NULL && read_element(map, index, entry);
+}
+
+const char *flex_root_string(const uint8_t *bytes, size_t size, uint32_t index, size_t *length) {
+    flex_map list;
+    flex_entry entry = {.kind = FLEX_OTHER};
+    if (!open_root(bytes, size, TYPE_VECTOR, &list) || index >= list.count || !read_element(&list, index, &entry))
+        return NULL;
+    *length = entry.length;
+    return entry.kind == FLEX_STRING ? entry.s : NULL;
 }

@@ -1,7 +1,7 @@
 /* flexbuf.h - bounds-checked access to FlexBuffers, in which TFLite's custom operators keep their options.
  *
- * Only what those options use: a map from names to single values at the root. Whoever wrote the bytes may have meant
- * something else by them, so nothing here is an error: what makes no sense is not there. */
+ * Only what those options use: at the root a map from names to single values, or a list of strings. Whoever wrote the
+ * bytes may have meant something else by them, so nothing here is an error: what makes no sense is not there. */
 #ifndef READ_FLEXBUF_H
 #define READ_FLEXBUF_H
 
@@ -32,5 +32,8 @@ typedef struct flex_entry {
 bool flex_root_map(const uint8_t *bytes, size_t size, flex_map *map);
 /* False when entry `index` leads out of the bytes. */
 bool flex_map_entry(const flex_map *map, uint32_t index, flex_entry *entry);
+
+/* The string at place `index` of a list at the root, `*length` bytes; NULL when there is none. */
+const char *flex_root_string(const uint8_t *bytes, size_t size, uint32_t index, size_t *length);
 
 #endif

@@ -47,12 +47,20 @@ static ft_status read_codes(tflite_model *model, const flat_table *root) {
     return flat_check(&model->file, model->error);
 }
 
-/* Custom operators named Flex* are TensorFlow's own, run as they are. Their attributes are not read, so only those are
- * looked up that have none to speak of; the others take their shapes from the file and their cost from their bytes. */
+/* Custom operators named Flex* are TensorFlow's own, run as they are. Those classes are looked up whose rules take
+ * TensorFlow's attributes under their own names; the others take their shapes from the file and their cost from their
+ * bytes. */
 static const ft_opdef *find_flex(const char *type) {
     const ft_opdef *def = strncmp(type, "Flex", 4) == 0 ? opdef_find(FT_FORMAT_NNMETER, type + 4) : NULL;
     if (def == NULL) return NULL;
-    return def->op_class == FT_CLASS_ELEMENTWISE || def->op_class == FT_CLASS_ACTIVATION ? def : NULL;
+    switch (def->op_class) {
+    case FT_CLASS_ELEMENTWISE:
+    case FT_CLASS_ACTIVATION:
+    case FT_CLASS_MATMUL:
+        return def;
+    default:
+        return NULL;
+    }
 }
 
 ft_status tflite_map(tflite_model *model, tflite_frame *frame, const flat_vector *vector, tflite_list *list) {

@@ -73,10 +73,27 @@ static void reads_every_kind(void **state) {
     assert_int_equal(e[5].i, 7);
 }
 
+/* ["x", "yes"] with everything one byte wide. */
+static const uint8_t list[] = {1, 'x', 0, 3, 'y', 'e', 's', 0, 2, 8, 6, 5 << 2, 5 << 2, 4, 10 << 2, 1};
+
+static void reads_a_list_of_strings(void **state) {
+    (void)state;
+    size_t length;
+    const char *text = flex_root_string(list, sizeof list, 1, &length);
+    assert_non_null(text);
+    assert_int_equal(length, 3);
+    assert_memory_equal(text, "yes", 3);
+    assert_null(flex_root_string(list, sizeof list, 2, &length));
+    assert_null(flex_root_string(small, sizeof small, 0, &length));
+}
+
 /* Looks at everything, whatever the bytes have become; the sanitizers see a read outside. */
 static void walk(const uint8_t *bytes, size_t size) {
     flex_map map;
     flex_entry entry;
+    size_t length;
+    const char *text = flex_root_string(bytes, size, 1, &length);
+    if (text != NULL) assert_true((const uint8_t *)text + length <= bytes + size);
     if (!flex_root_map(bytes, size, &map)) return;
     for (uint32_t i = 0; i < map.count && i < 300; i++) {
         if (!flex_map_entry(&map, i, &entry)) continue;
@@ -87,6 +104,14 @@ static void walk(const uint8_t *bytes, size_t size) {
 
 static void damage_is_survived(void **state) {
     (void)state;
+    for (size_t i = 0; i < sizeof list; i++) {
+        uint8_t copy[sizeof list];
+        for (int value = 0; value < 256; value++) {
+            memcpy(copy, list, sizeof list);
+            copy[i] = (uint8_t)value;
+            walk(copy, sizeof copy);
+        }
+    }
     for (size_t size = 0; size <= sizeof large; size++) {
         uint8_t *copy = malloc(size > 0 ? size : 1);
         assert_non_null(copy);
@@ -118,9 +143,8 @@ static void other_bytes_are_no_map(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_a_small_map),
-        cmocka_unit_test(reads_every_kind),
-        cmocka_unit_test(damage_is_survived),
+        cmocka_unit_test(reads_a_small_map),       cmocka_unit_test(reads_every_kind),
+        cmocka_unit_test(reads_a_list_of_strings), cmocka_unit_test(damage_is_survived),
         cmocka_unit_test(other_bytes_are_no_map),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -278,6 +278,37 @@ static void custom_options_become_attributes(void **state) {
     ft_graph_free(graph);
 }
 
+/* ["Einsum", NodeDef {op: "Einsum" attr {"equation": s "ab,bc->ac"} attr {"N": i 2}}] */
+static void flex_operators_have_attributes(void **state) {
+    (void)state;
+    static const uint8_t node[] = {
+        0x12, 6,  'E', 'i', 'n', 's', 'u', 'm',                                                    /* op */
+        0x2a, 23, 10,  8,   'e', 'q', 'u', 'a', 't', 'i', 'o', 'n',  18, 11,                       /* attr */
+        18,   9,  'a', 'b', ',', 'b', 'c', '-', '>', 'a', 'c', 0x2a, 7,  10, 1, 'N', 18, 2, 24, 2, /* attr */
+    };
+    uint8_t flex[80] = {6, 'E', 'i', 'n', 's', 'u', 'm', 0, sizeof node};
+    size_t at = 9;
+    memcpy(flex + at, node, sizeof node);
+    at += sizeof node + 1;
+    const uint8_t tail[] = {2, (uint8_t)at, (uint8_t)(at + 2 - 9), 5 << 2, 5 << 2, 4, 10 << 2, 1};
+    memcpy(flex + at, tail, sizeof tail);
+    made_op op = {.code = 0, MADE_IN(0, 1), MADE_OUT(2), .custom = flex, .custom_size = (uint32_t)(at + sizeof tail)};
+    made_subgraph subgraph = {MADE_TENSORS({.name = "x", .rank = 2, .dims = {2, 3}},
+                                           {.name = "w", .rank = 2, .dims = {3, 4}},
+                                           {.name = "y", .rank = 2, .dims = {2, 4}}),
+                              MADE_IN(0, 1), MADE_OUT(2), .ops = &op, .op_count = 1};
+    ft_graph *bound = NULL, *graph = made_read(&(made_model){.version = 3,
+                                                             MADE_CODES({.builtin = CUSTOM, .custom = "FlexEinsum"}),
+                                                             MADE_BUFFERS({NULL, 0, false, 0}),
+                                                             .subgraphs = &subgraph,
+                                                             .subgraph_count = 1});
+    assert_string_equal(string_attr(&ft_graph_ops(graph)[0], "equation"), "ab,bc->ac");
+    assert_int_equal(int_attr(&ft_graph_ops(graph)[0], "N"), 2);
+    assert_int_equal(ft_graph_bind(graph, NULL, &bound, NULL), FT_OK);
+    ft_graph_free(bound);
+    ft_graph_free(graph);
+}
+
 static void optional_inputs_and_state(void **state) {
     (void)state;
     ft_graph *graph = made_read(&(made_model){
@@ -559,6 +590,7 @@ int main(void) {
         cmocka_unit_test(names_custom_and_unknown_operators),
         cmocka_unit_test(turns_options_into_attributes),
         cmocka_unit_test(custom_options_become_attributes),
+        cmocka_unit_test(flex_operators_have_attributes),
         cmocka_unit_test(optional_inputs_and_state),
         cmocka_unit_test(open_dimensions_become_symbols),
         cmocka_unit_test(shared_buffers_are_one_tensor),
