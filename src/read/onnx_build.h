@@ -42,6 +42,9 @@ typedef struct onnx_scope {
     uint32_t count, capacity;
 } onnx_scope;
 
+/* ONNX's richest operators have some twenty attributes; lists are searched from the front, so they stay short. */
+enum { ONNX_MAX_ATTRS = 256 };
+
 /* --- Where nodes are built ----------------------------------------------------------------------------------- */
 
 /* The attributes that a function was called with. */

@@ -21,17 +21,50 @@ struct onnx_function {
 
 /* --- Finding ------------------------------------------------------------------------------------------------- */
 
-static const char *key_of(arena *memory, const char *domain, const char *name) {
-    return onnx_is_standard(domain) ? name : arena_format(memory, "%s::%s", domain, name);
+/* Fields that an onnx.proto does not have come as unknown ones: these are newer than the oldest that is supported. */
+enum { NODE_OVERLOAD = 8, FUNCTION_DEFAULTS = 11, FUNCTION_OVERLOAD = 13 };
+
+/* The bytes of an unknown field behind their length, a varint. */
+static const uint8_t *content_of(const ProtobufCMessageUnknownField *field, size_t *size) {
+    size_t skip = 0;
+    while (skip < field->len && skip < 10 && field->data[skip++] >= 0x80) continue;
+    *size = field->len - skip;
+    return field->data + skip;
 }
 
-/* FunctionProto.attribute_proto (IR 9) is not in every onnx.proto: where it is not, it comes as unknown fields. */
+/* "" when there is none, NULL when out of memory. */
+static const char *overload_of(arena *memory, const ProtobufCMessage *message, unsigned number) {
+    const ProtobufCFieldDescriptor *known = protobuf_c_message_descriptor_get_field(message->descriptor, number);
+    if (known != NULL) {
+        const char *text;
+        memcpy(&text, (const char *)message + known->offset, sizeof text);
+        return onnx_text(text);
+    }
+    for (unsigned i = 0; i < message->n_unknown_fields; i++) {
+        if (message->unknown_fields[i].tag != number) continue;
+        size_t size;
+        const uint8_t *bytes = content_of(&message->unknown_fields[i], &size);
+        return arena_string(memory, (const char *)bytes, size);
+    }
+    return "";
+}
+
+/* What a function is known by, in `few` when it fits there. NULL when out of memory. */
+static const char *key_of(char *few, size_t few_size, arena *memory, const char *domain, const char *name,
+                          const char *overload) {
+    if (overload == NULL) return NULL;
+    if (onnx_is_standard(domain)) domain = "";
+    if (domain[0] == '\0' && overload[0] == '\0') return name;
+    int length = snprintf(few, few_size, "%s::%s:%s", domain, name, overload);
+    if (length >= 0 && (size_t)length < few_size) return few;
+    return arena_format(memory, "%s::%s:%s", domain, name, overload);
+}
+
 static ft_status read_default(onnx_builder *b, onnx_call *defaults, const ProtobufCMessageUnknownField *field) {
-    if (field->tag != 11) return FT_OK;
-    size_t skip = 0; /* the length, a varint, stands before the message */
-    while (skip < field->len && skip < 10 && field->data[skip++] >= 0x80) continue;
-    const Onnx__AttributeProto *attr =
-        onnx__attribute_proto__unpack(b->allocator, field->len - skip, field->data + skip);
+    if (field->tag != FUNCTION_DEFAULTS) return FT_OK;
+    size_t size;
+    const uint8_t *bytes = content_of(field, &size);
+    const Onnx__AttributeProto *attr = onnx__attribute_proto__unpack(b->allocator, size, bytes);
     if (attr == NULL) return ft_fail(b->error, FT_ERR_DAMAGED, "damaged: a default attribute of a function");
     defaults->given[defaults->count] = attr;
     defaults->names[defaults->count++] = onnx_text(attr->name);
@@ -40,7 +73,7 @@ static ft_status read_default(onnx_builder *b, onnx_call *defaults, const Protob
 
 static ft_status read_defaults(onnx_builder *b, const Onnx__FunctionProto *proto, onnx_call *defaults) {
     const ProtobufCFieldDescriptor *known =
-        protobuf_c_message_descriptor_get_field(&onnx__function_proto__descriptor, 11);
+        protobuf_c_message_descriptor_get_field(&onnx__function_proto__descriptor, FUNCTION_DEFAULTS);
     size_t count = proto->base.n_unknown_fields;
     const Onnx__AttributeProto *const *items = NULL;
     if (known != NULL) {
@@ -48,6 +81,9 @@ static ft_status read_defaults(onnx_builder *b, const Onnx__FunctionProto *proto
         memcpy(&items, (const char *)proto + known->offset, sizeof items);
     }
     if (count == 0) return FT_OK;
+    if (count > ONNX_MAX_ATTRS)
+        return ft_fail(b->error, FT_ERR_LIMIT, "function '%s' has more than %d attributes", onnx_text(proto->name),
+                       ONNX_MAX_ATTRS);
     defaults->given = ARENA_ARRAY(b->scratch, const Onnx__AttributeProto *, count);
     defaults->names = ARENA_ARRAY(b->scratch, const char *, count);
     if (defaults->given == NULL || defaults->names == NULL) return FT_NOMEM(b->error);
@@ -75,25 +111,27 @@ ft_status onnx_index_functions(onnx_builder *b) {
     b->node_limit = most_nodes(b->model);
     size_t count = b->model->n_functions;
     if (count == 0) return FT_OK;
+    if (count > FT_MAX_OPS) return ft_fail(b->error, FT_ERR_LIMIT, "more than %d functions", FT_MAX_OPS);
     b->functions = ARENA_ARRAY(b->scratch, onnx_function, count);
     if (b->functions == NULL) return FT_NOMEM(b->error);
-    for (size_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const Onnx__FunctionProto *proto = b->model->functions[i];
-        const char *key = key_of(b->scratch, proto->domain, onnx_text(proto->name));
+        const char *overload = overload_of(b->scratch, &proto->base, FUNCTION_OVERLOAD);
+        const char *key = key_of(NULL, 0, b->scratch, proto->domain, onnx_text(proto->name), overload);
+        uint32_t found;
         b->functions[i].proto = proto;
         FT_TRY(read_defaults(b, proto, &b->functions[i].defaults));
-        if (key == NULL || !map_set(&b->function_index, key, (uint32_t)i)) return FT_NOMEM(b->error);
+        if (key == NULL || !map_add(&b->function_index, key, i, &found)) return FT_NOMEM(b->error);
+        if (found != i) return ft_fail(b->error, FT_ERR_GRAPH, "two functions are called '%s'", key);
     }
     return FT_OK;
 }
 
 bool onnx_find_function(const onnx_builder *b, const Onnx__NodeProto *node, uint32_t *function) {
     if (b->functions == NULL) return false;
-    if (onnx_is_standard(node->domain)) return map_get(&b->function_index, onnx_text(node->op_type), function);
     char few[256];
-    int length = snprintf(few, sizeof few, "%s::%s", node->domain, onnx_text(node->op_type));
-    if (length < (int)sizeof few) return map_get(&b->function_index, few, function);
-    const char *key = key_of(b->scratch, node->domain, onnx_text(node->op_type));
+    const char *overload = overload_of(b->scratch, &node->base, NODE_OVERLOAD);
+    const char *key = key_of(few, sizeof few, b->scratch, node->domain, onnx_text(node->op_type), overload);
     return key != NULL && map_get(&b->function_index, key, function);
 }
 

@@ -5,8 +5,7 @@
 #include "graph/opdef.h"
 #include "read/onnx_build.h"
 
-/* ONNX's richest operators have some twenty attributes; lists are searched from the front, so they stay short. */
-enum { MAX_ATTRS = 256, MAX_JOINED = 16 * 1024 };
+enum { MAX_JOINED = 16 * 1024 };
 
 const char *onnx_text(const char *text) {
     return text != NULL ? text : "";
@@ -250,9 +249,9 @@ static ft_status add_node(onnx_builder *b, const onnx_frame *frame, const Onnx__
                        (unsigned long long)b->node_limit);
     if (node->op_type == NULL || node->op_type[0] == '\0')
         return ft_fail(b->error, FT_ERR_DAMAGED, "damaged: node '%s' has no op_type", onnx_node_name(node));
-    if (node->n_attribute > MAX_ATTRS)
+    if (node->n_attribute > ONNX_MAX_ATTRS)
         return ft_fail(b->error, FT_ERR_LIMIT, "node '%s' (%s) has more than %d attributes", onnx_node_name(node),
-                       node->op_type, MAX_ATTRS);
+                       node->op_type, ONNX_MAX_ATTRS);
     uint32_t function;
     if (onnx_find_function(b, node, &function)) return onnx_add_call(b, frame, node, function);
     if (onnx_is_standard(node->domain) && strcmp(node->op_type, "Constant") == 0)

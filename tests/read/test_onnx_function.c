@@ -93,6 +93,31 @@ static void defaults_are_used_when_the_call_is_silent(void **state) {
     onnx_model_free(m);
 }
 
+/* Overloads (IR 10) too. */
+static void overloads_are_told_apart(void **state) {
+    (void)state;
+    static uint8_t one[] = {1, '1'}, two[] = {1, '2'};
+    onnx_model *m = new_model();
+    ProtobufCMessageUnknownField fields[4];
+    const int types = PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED;
+    for (int i = 0; i < 4; i++)
+        fields[i] = (ProtobufCMessageUnknownField){
+            .tag = i < 2 ? 13 : 8, .wire_type = types, .len = 2, .data = i % 2 == 0 ? one : two};
+    for (int i = 0; i < 2; i++) {
+        Onnx__FunctionProto *f = onnx_function_add(m, "local", "F", "a", "r");
+        onnx_function_node(m, f, i == 0 ? "Relu" : "Tanh", "a", "r");
+        f->base.unknown_fields = &fields[i];
+        f->base.n_unknown_fields = 1;
+        Onnx__NodeProto *node = call(m, "F", i == 0 ? "x" : "h", i == 0 ? "h" : "y");
+        node->base.unknown_fields = &fields[3 - i]; /* the second is called first */
+        node->base.n_unknown_fields = 1;
+    }
+    ft_graph *g = onnx_model_read(m);
+    assert_string_equal(op_types(m, g), "Tanh Relu");
+    ft_graph_free(g);
+    onnx_model_free(m);
+}
+
 static void functions_hold_sub_graphs_and_constants(void **state) {
     (void)state;
     onnx_model *m = new_model();
@@ -243,6 +268,12 @@ static void refuses_calls_that_do_not_fit(void **state) {
     check_fails(m, FT_ERR_UNSUPPORTED, "sub-graph");
 
     m = new_model();
+    onnx_function_add(m, "local", "F", "a", "a");
+    onnx_function_add(m, "local", "F", "a", "a");
+    call(m, "F", "x", "y");
+    check_fails(m, FT_ERR_GRAPH, "two functions are called 'local::F:'");
+
+    m = new_model();
     onnx_function_node(m, onnx_function_add(m, "local", "F", "a b", "b"), "Relu", "a", "r");
     call(m, "F", "x", "y"); /* gives back an input that was left out */
     check_fails(m, FT_ERR_GRAPH, "'y'");
@@ -253,6 +284,7 @@ int main(void) {
         cmocka_unit_test(calls_are_replaced_by_bodies),
         cmocka_unit_test(references_go_through_nested_calls),
         cmocka_unit_test(defaults_are_used_when_the_call_is_silent),
+        cmocka_unit_test(overloads_are_told_apart),
         cmocka_unit_test(functions_hold_sub_graphs_and_constants),
         cmocka_unit_test(recursion_is_found),
         cmocka_unit_test(blow_ups_end_at_once),
