@@ -67,7 +67,7 @@ void stop_finish(void);
 
 /* One line on standard error, only on a terminal and only when it takes longer than two seconds. */
 void progress_begin(uint64_t total, bool is_quiet);
-/* `done` of the total, and `part` (0 to 1) of the one at hand. */
+/* `done` of the total, and `part` (in files as well) of what is at hand. */
 void progress_show(uint64_t done, double part, const char *what);
 /* Takes the line away, so that something else may be written. */
 void progress_hide(void);

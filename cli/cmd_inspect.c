@@ -222,8 +222,8 @@ static void report_graph(run *r, const char *path, const ft_graph *graph) {
     count_failure(r, path, &error);
 }
 
-/* All graphs of a source. */
-static void report_source(run *r, const char *path, ft_source *source) {
+/* All graphs of a source, which is made of `file_count` files. */
+static void report_source(run *r, const char *path, ft_source *source, uint64_t file_count) {
     uint64_t done = 0, count = ft_source_count(source);
     ft_error error;
     if (begin_report(r, count > 1, &error) != FT_OK) {
@@ -240,18 +240,22 @@ static void report_source(run *r, const char *path, ft_source *source) {
             report_graph(r, path, graph);
         ft_graph_free(graph);
         done++;
-        progress_show(r->file_count, count > 0 ? (double)done / (double)count : 0, path);
+        double part = count > 0 ? (double)done / (double)count : 0;
+        progress_show(r->file_count, part * (double)file_count, path);
     }
     ft_source_close(source);
+    r->file_count += file_count;
 }
 
 static void inspect_file(run *r, const char *path, bool is_explicit) {
     ft_source *source;
     ft_error error;
     ft_status status = ft_source_open(path, &source, &error);
-    if (status == FT_OK)
-        report_source(r, path, source);
-    else if (status == FT_ERR_FORMAT && !is_explicit)
+    if (status == FT_OK) {
+        report_source(r, path, source, 1);
+        return;
+    }
+    if (status == FT_ERR_FORMAT && !is_explicit)
         r->skipped_count++;
     else
         count_failure(r, path, &error);
@@ -266,8 +270,7 @@ static void inspect_folder(run *r, const char *path, bool is_explicit, uint32_t 
     ft_error error;
     ft_status status = ft_source_open(path, &source, &error);
     if (status == FT_OK) {
-        report_source(r, path, source);
-        r->file_count += walk_count(path, is_explicit, 0);
+        report_source(r, path, source, walk_count(path, is_explicit, 0));
         return;
     }
     if (status != FT_ERR_FORMAT && status != FT_ERR_IO) {

@@ -24,6 +24,7 @@ static const struct argp_option option_list[] = {
     {"output", 'o', "FILE", 0, "write to FILE, which appears only when it is complete; - is standard output", 0},
     {"width", 'w', "COLUMNS", 0, "width of tables (that of the terminal, or 80)", 0},
     {"color", 'c', "WHEN", 0, "auto, always or never (auto: on a terminal, unless NO_COLOR is set)", 0},
+    {NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0}, /* what most people try first; argp itself only knows -? */
     {0},
 };
 
@@ -48,6 +49,9 @@ static void parse_format(output_options *options, const char *text, struct argp_
 static error_t parse_option(int key, char *text, struct argp_state *state) {
     output_options *options = state->input;
     switch (key) {
+    case 'h':
+        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+        return 0;
     case 'f':
         parse_format(options, text, state);
         return 0;

@@ -62,16 +62,24 @@ static bool drop_one(const grid *g, layout *l) {
     return true;
 }
 
-/* Takes columns away from the widest flexible column, one at a time, until all fits. */
+/* Whether column `a` has more to give than column `b`: first what is above comfort, then what there is. */
+static bool gives_more(const grid *g, const layout *l, uint32_t a, uint32_t b) {
+    int64_t above_a = (int64_t)l->widths[a] - comfort_of(&g->columns[a]);
+    int64_t above_b = (int64_t)l->widths[b] - comfort_of(&g->columns[b]);
+    if (above_a > 0 || above_b > 0) return above_a > above_b;
+    return l->widths[a] > l->widths[b];
+}
+
+/* Takes one column after the other away from the flexible ones until all fits. */
 static void shorten(const grid *g, layout *l) {
     while (total_width(g, l, false) > g->style->width) {
-        uint32_t widest = g->column_count;
+        uint32_t giver = g->column_count;
         for (uint32_t c = 0; c < g->column_count; c++) {
             if (l->is_dropped[c] || !g->columns[c].is_flexible || l->widths[c] <= FLEXIBLE_MIN) continue;
-            if (widest == g->column_count || l->widths[c] > l->widths[widest]) widest = c;
+            if (giver == g->column_count || gives_more(g, l, c, giver)) giver = c;
         }
-        if (widest == g->column_count) return; /* narrower than this cannot be: let it run over */
-        l->widths[widest]--;
+        if (giver == g->column_count) return; /* narrower than this cannot be: let it run over */
+        l->widths[giver]--;
     }
 }
 

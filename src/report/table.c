@@ -82,13 +82,26 @@ static void line_row(const void *user, uint32_t row, grid_cell *cells) {
     put_text(&cells[1], item->value.data != NULL ? item->value.data : "", l->style);
 }
 
+/* The models of a data set share a file: their own names tell them apart. */
+static bool has_many(const facts *f) {
+    return ft_graph_format(f->graph) == FT_FORMAT_CG;
+}
+
+/* What a model is called. */
+static void put_title(char *title, size_t size, const facts *f) {
+    if (has_many(f))
+        snprintf(title, size, "%s: %s", f->file, f->name);
+    else
+        snprintf(title, size, "%s", f->file);
+}
+
 static void add_format(lines *l, const facts *f) {
     const char *producer = ft_graph_meta(f->graph, "producer"), *opset = ft_graph_meta(f->graph, "opset");
     buf *out = add_line(l, "Format");
     buf_text(out, f->format);
     if (opset != NULL) buf_format(out, ", opset %s", opset);
     if (producer != NULL && producer[0] != '\0') buf_format(out, ", made by %s", producer);
-    if (f->name[0] != '\0' && strstr(f->file, f->name) == NULL) buf_format(out, ", graph %s", f->name);
+    if (f->name[0] != '\0' && !has_many(f) && strstr(f->file, f->name) == NULL) buf_format(out, ", graph %s", f->name);
 }
 
 static void add_operators(lines *l, const summary_facts *s) {
@@ -412,7 +425,7 @@ static void write_nodes(writer *w, const facts *f) {
 static void write_kernels(writer *w, const facts *f) {
     static const grid_column columns[] = {
         {.title = "#", .is_right = true, .drop = 6},
-        {.title = "Kernel", .is_flexible = true},
+        {.title = "Kernel", .is_flexible = true, .comfort = 18},
         {.title = "Operators", .is_flexible = true, .drop = 1},
         {.title = "Input", .is_flexible = true, .drop = 4},
         {.title = "Output", .is_flexible = true},
@@ -432,14 +445,10 @@ static void model_row(const void *user, uint32_t row, grid_cell *cells) {
     const list *l = user;
     const facts *f = l->facts;
     const summary_facts *s = &f->summary;
+    char title[GRID_CELL_SIZE];
     (void)row;
-    if (ft_graph_format(f->graph) == FT_FORMAT_CG) { /* many models in one file: their own name tells them apart */
-        char whole[GRID_CELL_SIZE];
-        snprintf(whole, sizeof whole, "%s: %s", f->file, f->name);
-        put_text(&cells[0], whole, l->style);
-    } else {
-        put_text(&cells[0], f->file, l->style);
-    }
+    put_title(title, sizeof title, f);
+    put_text(&cells[0], title, l->style);
     put_count(&cells[1], s->op_count);
     put_count(&cells[2], s->params);
     put_count(&cells[3], s->macs);
@@ -481,8 +490,9 @@ void report_table_model(writer *w, const facts *f) {
         write_model_line(w, f);
         return;
     }
-    char title[GRID_CELL_SIZE];
-    text_fit(f->file, style->width, style, title, sizeof title);
+    char whole[GRID_CELL_SIZE], title[GRID_CELL_SIZE];
+    put_title(whole, sizeof whole, f);
+    text_fit(whole, style->width, style, title, sizeof title);
     if (w->model_count > 0) buf_char(&w->out.text, '\n');
     buf_format(&w->out.text, "%s%s%s\n", tone_begin(style, TONE_TITLE), title, tone_end(style, TONE_TITLE));
     write_summary(w, f);
