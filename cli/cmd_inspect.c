@@ -183,6 +183,9 @@ typedef struct run {
     output out;
     ft_report *report;   /* begun when the first source is open: only then we know whether there are several models */
     uint64_t file_count; /* passed so far */
+    bool has_several;
+    ft_shape_binding shapes[SHAPES_MAX]; /* those that the model at hand has */
+    bool is_shape_used[SHAPES_MAX];
     uint64_t model_count, failed_count, skipped_count;
     ft_status first_failure;
     ft_status fatal; /* the output cannot be written: no use in going on */
@@ -205,14 +208,46 @@ static void count_failure(run *r, const char *path, const ft_error *error) {
 static ft_status begin_report(run *r, bool has_several, ft_error *error) {
     if (r->report != NULL) return FT_OK;
     ft_inspect_options *options = &r->args->inspect;
+    r->has_several = has_several;
     options->style = r->args->output.style;
     options->is_list = has_several && !r->args->is_full && !options->has_nodes && options->rules == NULL;
     return ft_report_begin(r->out.stream, options, &r->report, error);
 }
 
+static bool has_dim_named(const ft_graph *graph, const ft_tensor *tensor, const char *name) {
+    for (int32_t d = 0; d < tensor->rank; d++) {
+        const char *symbol = ft_dim_symbol(graph, tensor->dims[d]);
+        if (symbol != NULL && strcmp(symbol, name) == 0) return true;
+    }
+    return false;
+}
+
+static bool has_input_or_symbol(const ft_graph *graph, const char *name) {
+    const ft_tensor *tensors = ft_graph_tensors(graph);
+    for (uint32_t i = 0; i < ft_graph_input_count(graph); i++)
+        if (strcmp(tensors[ft_graph_inputs(graph)[i]].name, name) == 0) return true;
+    for (uint32_t i = 0; i < ft_graph_tensor_count(graph); i++)
+        if (has_dim_named(graph, &tensors[i], name)) return true;
+    return false;
+}
+
+/* Among several models, a shape is for those that have an input or symbol of its name. */
+static void choose_shapes(run *r, const ft_graph *graph) {
+    const ft_binding *all = &r->args->inspect.binding;
+    ft_binding chosen = {.batch = all->batch, .shapes = r->shapes};
+    if (!r->has_several || all->shape_count == 0) return;
+    for (uint32_t i = 0; i < all->shape_count; i++) {
+        if (!has_input_or_symbol(graph, all->shapes[i].name)) continue;
+        r->is_shape_used[i] = true;
+        r->shapes[chosen.shape_count++] = all->shapes[i];
+    }
+    ft_report_bind(r->report, &chosen);
+}
+
 static void report_graph(run *r, const char *path, const ft_graph *graph) {
     ft_error error;
     progress_hide();
+    choose_shapes(r, graph);
     ft_status status = ft_report_model(r->report, path, graph, &error);
     if (status == FT_OK) {
         r->model_count++;
@@ -334,6 +369,16 @@ static void say_what_was_left_out(const run *r) {
     if (failed > 0 && failed + models > 1) cli_note("%llu of %llu models failed", failed, failed + models);
 }
 
+/* A name that nothing has is most likely misspelled. */
+static void check_shapes_used(run *r) {
+    const ft_binding *all = &r->args->inspect.binding;
+    if (!r->has_several || r->model_count == 0) return;
+    for (uint32_t i = 0; i < all->shape_count && r->fatal == FT_OK; i++)
+        if (!r->is_shape_used[i])
+            r->fatal = cli_fail(FT_ERR_USAGE, "--shape %s: none of the models has an input or symbol of that name",
+                                all->shapes[i].name);
+}
+
 static ft_status result_of(const run *r) {
     if (r->fatal != FT_OK) return r->fatal;
     if (r->failed_count > 0) return r->failed_count + r->model_count > 1 ? FT_ERR_PARTIAL : r->first_failure;
@@ -355,6 +400,7 @@ static ft_status run_inspect(arguments *args) {
         inspect_all(&r);
         if (!stop_requested()) {
             say_what_was_left_out(&r);
+            check_shapes_used(&r);
             status = result_of(&r);
         }
         if (r.model_count > 0 && r.fatal == FT_OK && !stop_requested()) {

@@ -72,6 +72,8 @@ FT_API ft_inspect_options ft_inspect_options_default(void);
  * report. */
 typedef struct ft_report ft_report;
 FT_API ft_status ft_report_begin(FILE *stream, const ft_inspect_options *options, ft_report **report, ft_error *error);
+/* The binding of the models to come, instead of the one in the options. What it points to must outlive them. */
+FT_API void ft_report_bind(ft_report *report, const ft_binding *binding);
 /* `file` is what the report calls the model; `graph` is as read, not bound. Writes nothing of a model that fails,
  * unless it is the stream (FT_ERR_IO) or memory (FT_ERR_NOMEM) that does. */
 FT_API ft_status ft_report_model(ft_report *report, const char *file, const ft_graph *graph, ft_error *error);

@@ -69,6 +69,10 @@ ft_status ft_report_begin(FILE *stream, const ft_inspect_options *options, ft_re
     return FT_OK;
 }
 
+void ft_report_bind(ft_report *report, const ft_binding *binding) {
+    report->options.binding = *binding;
+}
+
 ft_status ft_report_model(ft_report *report, const char *file, const ft_graph *graph, ft_error *error) {
     facts f;
     writer *w = &report->writer;
