@@ -12,20 +12,49 @@ static uint64_t find_seed(void) {
     return seed;
 }
 
-/* Multiplies and folds eight bytes at a time: names of tensors are long. */
+/* SipHash-1-3. A seed alone does not help a simpler hash: where words are multiplied and folded, there are changes to
+ * two neighbouring words that cancel whatever the seed is, and pairs of such words make any number of equal hashes. */
+typedef struct sip {
+    uint64_t a, b, c, d;
+} sip;
+
+static uint64_t rotate(uint64_t word, unsigned bits) {
+    return word << bits | word >> (64 - bits);
+}
+
+static void sip_round(sip *s) {
+    s->a += s->b;
+    s->c += s->d;
+    s->b = rotate(s->b, 13) ^ s->a;
+    s->d = rotate(s->d, 16) ^ s->c;
+    s->a = rotate(s->a, 32) + s->d;
+    s->c += s->b;
+    s->d = rotate(s->d, 21) ^ s->a;
+    s->b = rotate(s->b, 17) ^ s->c;
+    s->c = rotate(s->c, 32);
+}
+
+static void sip_word(sip *s, uint64_t word) {
+    s->d ^= word;
+    sip_round(s);
+    s->a ^= word;
+}
+
 static uint32_t hash_key(const map *m, const char *key) {
-    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
     size_t left = strlen(key);
-    uint64_t hash = m->seed ^ left * odd, word;
+    uint64_t word, tail = (uint64_t)left << 56, other = m->seed * UINT64_C(0x9e3779b97f4a7c15);
+    sip s = {m->seed ^ UINT64_C(0x736f6d6570736575), other ^ UINT64_C(0x646f72616e646f6d),
+             m->seed ^ UINT64_C(0x6c7967656e657261), other ^ UINT64_C(0x7465646279746573)};
     for (; left >= sizeof word; key += sizeof word, left -= sizeof word) {
         memcpy(&word, key, sizeof word);
-        hash = (hash ^ word) * odd;
-        hash ^= hash >> 32;
+        sip_word(&s, word);
     }
     word = 0;
     memcpy(&word, key, left);
-    hash = (hash ^ word) * odd;
-    return (uint32_t)(hash >> 32);
+    sip_word(&s, tail | word);
+    s.c ^= 0xff;
+    for (int i = 0; i < 3; i++) sip_round(&s);
+    return (uint32_t)(s.a ^ s.b ^ s.c ^ s.d);
 }
 
 static map_slot *find(map_slot *slots, uint32_t capacity, const char *key, uint32_t hash) {

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -79,6 +80,36 @@ static void test_reserve(void **state) {
     arena_free(&a);
 }
 
+/* Keys of pairs of words, each pair with or without a change that a multiplying and folding hash does not see: the
+ * highest bit of the first word, and what it becomes one step later in the second. */
+static void test_crafted_keys_do_not_collide(void **state) {
+    (void)state;
+    enum { PAIRS = 12, COUNT = 1 << PAIRS };
+    arena a;
+    map m;
+    arena_init(&a, UINT64_C(64) << 20);
+    map_init(&m, &a);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        char *key = arena_alloc(&a, PAIRS * 16 + 1);
+        assert_non_null(key);
+        memset(key, 'k', PAIRS * 16);
+        for (uint32_t pair = 0; pair < PAIRS; pair++) {
+            if (!(i >> pair & 1)) continue;
+            key[pair * 16 + 7] ^= (char)0x80;
+            key[pair * 16 + 11] ^= (char)0x80;
+            key[pair * 16 + 15] ^= (char)0x80;
+        }
+        assert_true(map_set(&m, key, i));
+    }
+    assert_int_equal(m.count, COUNT);
+    uint32_t misplaced = 0; /* far from where their hash wants them */
+    for (uint32_t i = 0; i < m.capacity; i++) {
+        if (m.slots[i].key != NULL) misplaced += ((i - m.slots[i].hash) & (m.capacity - 1)) > 200;
+    }
+    assert_int_equal(misplaced, 0);
+    arena_free(&a);
+}
+
 static void test_no_memory(void **state) {
     (void)state;
     arena a;
@@ -94,8 +125,11 @@ static void test_no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_set_and_get), cmocka_unit_test(test_add_keeps_the_first),
-        cmocka_unit_test(test_many_keys),   cmocka_unit_test(test_reserve),
+        cmocka_unit_test(test_set_and_get),
+        cmocka_unit_test(test_add_keeps_the_first),
+        cmocka_unit_test(test_many_keys),
+        cmocka_unit_test(test_reserve),
+        cmocka_unit_test(test_crafted_keys_do_not_collide),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests_name("base/map", tests, NULL, NULL);
