@@ -107,6 +107,7 @@ static ft_status read_model(const uint8_t *bytes, size_t size, decoder *d, ft_gr
     if (model->graph == NULL)
         return ft_fail(error, FT_ERR_DAMAGED, "damaged: the model has no graph; was the file cut off?");
     onnx_builder b = {.model = model, .scratch = &d->memory, .allocator = &d->allocator, .error = error};
+    map_init(&b.symbols, b.scratch);
     FT_TRY(graph_new(FT_FORMAT_ONNX, FT_NCHW, onnx_text(model->graph->name), &b.graph, error));
     size_t nodes = model->graph->n_node, constants = model->graph->n_initializer + model->graph->n_sparse_initializer;
     ft_status status = graph_reserve(b.graph, constants + model->graph->n_input + nodes + nodes / 8, nodes, error);

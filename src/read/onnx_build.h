@@ -69,6 +69,7 @@ typedef struct onnx_builder {
     const Onnx__ModelProto *model;
     arena *scratch; /* of the decoded model: lives until the graph is built */
     ProtobufCAllocator *allocator;
+    map symbols; /* of the graph, by name: a file may use one in every tensor */
     map function_index;
     onnx_function *functions;
     int64_t opset;

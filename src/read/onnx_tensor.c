@@ -17,12 +17,13 @@
 /* Only inputs bring symbols in. Exporters invent a name for every dimension they do not know, and those of inner
  * tensors say nothing that shape inference does not find. */
 static ft_status set_symbol(onnx_builder *b, const char *symbol, bool may_name, int64_t *dim) {
-    *dim = FT_DIM_UNKNOWN;
-    if (may_name) return graph_symbol(b->graph, symbol, dim, b->error);
-    for (uint32_t i = 0; i < b->graph->symbol_count; i++) {
-        if (strcmp(b->graph->symbols[i], symbol) == 0) *dim = -1 - (int64_t)i;
-    }
-    return FT_OK;
+    uint32_t index;
+    bool is_known = map_get(&b->symbols, symbol, &index);
+    *dim = is_known ? -1 - (int64_t)index : FT_DIM_UNKNOWN;
+    if (is_known || !may_name || symbol[0] == '\0') return FT_OK;
+    FT_TRY(graph_symbol(b->graph, symbol, dim, b->error));
+    index = (uint32_t)(-1 - *dim);
+    return map_set(&b->symbols, b->graph->symbols[index], index) ? FT_OK : FT_NOMEM(b->error);
 }
 
 static ft_status bad_type(onnx_builder *b, const ft_tensor *t) {
