@@ -23,7 +23,7 @@
 #define FT_MAX_OPS            2000000             /* operators of a graph, with functions and sub-graphs inlined */
 #define FT_MAX_DEPTH          64                  /* nesting of messages, sub-graphs, functions, values */
 #define FT_MAX_GRAPH_BYTES    (UINT64_C(1) << 30) /* memory that one graph, or the decoding of one file, may take */
-#define FT_MAX_UNPACKED_BYTES (UINT64_C(1) << 32) /* what a .gz may unpack to */
+#define FT_MAX_UNPACKED_BYTES (UINT64_C(1) << 30) /* what a .gz may unpack to */
 #define FT_FOLD_MAX_ELEMS     4096                /* elements of constants kept for folding */
 
 #define FT_NONE UINT32_MAX /* "no tensor" in an operator's inputs, "no operator" as a producer */
