@@ -45,7 +45,8 @@ typedef struct binder {
     ft_graph *bound;
     int64_t *symbols;     /* value of each symbol, -1 = none yet */
     bool drops_declared;  /* an input has another shape than the file says */
-    uint32_t batch_input; /* the input whose first dimension is the batch, or FT_NONE */
+    uint32_t batch_input; /* the input that has the batch, or FT_NONE */
+    int32_t batch_axis;   /* and the dimension that is the batch */
     ft_error *error;
 } binder;
 
@@ -100,9 +101,25 @@ static bool is_single_image(const ft_tensor *t) {
     return t->rank == 3 && t->dims[0] > 0 && t->dims[0] <= 4 && t->dims[1] >= 32 && t->dims[2] >= 32;
 }
 
-/* The batch is the first dimension of the first input of two or more dimensions. */
+/* The dimension that the file calls "batch", "batch_size", ... */
+static bool find_named_batch(binder *b) {
+    for (uint32_t i = 0; i < b->source->inputs.count; i++) {
+        const ft_tensor *t = &b->source->tensors[b->source->inputs.items[i]];
+        for (int32_t k = 0; k < t->rank; k++) {
+            const char *symbol = ft_dim_symbol(b->source, t->dims[k]);
+            if (symbol == NULL || strcasestr(symbol, "batch") == NULL) continue;
+            b->batch_input = b->source->inputs.items[i];
+            b->batch_axis = k;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The batch is the dimension of that name, or else the first of the first input of two or more dimensions. */
 static void find_batch_input(binder *b) {
     b->batch_input = FT_NONE;
+    if (find_named_batch(b)) return;
     for (uint32_t i = 0; i < b->bound->inputs.count; i++) {
         const ft_tensor *t = &b->bound->tensors[b->bound->inputs.items[i]];
         if (t->rank < 2) continue;
@@ -111,10 +128,20 @@ static void find_batch_input(binder *b) {
     }
 }
 
+static bool is_batched_input(const binder *b, uint32_t input) {
+    if (b->batch_input == FT_NONE) return true;
+    int64_t symbol = b->source->tensors[b->batch_input].dims[b->batch_axis];
+    const ft_tensor *declared = &b->source->tensors[input], *t = &b->bound->tensors[input];
+    for (int32_t i = 0; ft_dim_symbol(b->source, symbol) != NULL && i < declared->rank; i++) {
+        if (declared->dims[i] == symbol) return true;
+    }
+    return t->rank > b->batch_axis && t->dims[b->batch_axis] == b->bound->exported_batch;
+}
+
 /* A symbolic batch takes the value asked for; a fixed one stays, and the graph is scaled. */
 static ft_status bind_batch(binder *b, int64_t batch) {
     ft_graph *g = b->bound;
-    int64_t first = b->batch_input != FT_NONE ? g->tensors[b->batch_input].dims[0] : 1;
+    int64_t first = b->batch_input != FT_NONE ? g->tensors[b->batch_input].dims[b->batch_axis] : 1;
     if (first < 0 && first != FT_DIM_UNKNOWN && b->symbols[-1 - first] >= 0) first = b->symbols[-1 - first];
     if (first < 0) {
         int64_t value = batch > 0 ? batch : 1;
@@ -273,10 +300,8 @@ static bool has_batch(const ft_graph *g, const ft_op *op) {
 
 static ft_status walk(binder *b) {
     ft_graph *g = b->bound;
-    for (uint32_t i = 0; i < g->inputs.count; i++) {
-        ft_tensor *t = &g->tensors[g->inputs.items[i]];
-        t->is_batched = b->batch_input == FT_NONE || (t->rank >= 1 && t->dims[0] == g->exported_batch);
-    }
+    for (uint32_t i = 0; i < g->inputs.count; i++)
+        g->tensors[g->inputs.items[i]].is_batched = is_batched_input(b, g->inputs.items[i]);
     for (uint32_t i = 0; i < g->op_count; i++) {
         ft_op *op = &g->ops[i];
         infer in = {.graph = g, .op = op, .error = b->error};

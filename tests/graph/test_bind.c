@@ -115,6 +115,40 @@ static void other_symbols_must_be_given(void **state) {
     ft_graph_free(g);
 }
 
+/* Recurrent networks often take the sequence first. */
+static void a_symbol_called_batch_is_the_batch(void **state) {
+    (void)state;
+    ft_graph *g = new_graph(), *bound = NULL;
+    ft_error error;
+    uint32_t x = ADD(g, "x", FT_INPUT, symbol(g, "sequence"), symbol(g, "Batch_size"), 8),
+             y = op(g, "Relu", x, FT_NONE);
+    finish(g, y);
+    assert_int_equal(ft_graph_bind(g, &(ft_binding){.batch = 4}, &bound, &error), FT_ERR_UNBOUND);
+    assert_non_null(strstr(error.message, "'sequence'"));
+    ft_shape_binding sequence = {.name = "sequence", .rank = 1, .dims = {20}};
+    ft_binding binding = {.batch = 4, .shapes = &sequence, .shape_count = 1};
+    assert_int_equal(ft_graph_bind(g, &binding, &bound, &error), FT_OK);
+    check_shape(bound, y, "20x4x8");
+    assert_int_equal(ft_graph_batch(bound), 4);
+    assert_true(bound->tensors[y].is_batched);
+    ft_graph_free(bound);
+    ft_graph_free(g);
+}
+
+/* A detector takes one image of three channels, not a batch of three. */
+static void a_single_image_is_a_batch_of_one(void **state) {
+    (void)state;
+    ft_graph *g = new_graph(), *bound = NULL;
+    ft_error error;
+    uint32_t x = ADD(g, "image", FT_INPUT, 3, 320, 320), y = op(g, "Relu", x, FT_NONE);
+    finish(g, y);
+    assert_int_equal(ft_graph_bind(g, &(ft_binding){.batch = 2}, &bound, &error), FT_OK);
+    assert_int_equal(ft_graph_exported_batch(bound), 1);
+    assert_int_equal(ft_tensor_elems(bound, &bound->tensors[y]), 2 * 3 * 320 * 320);
+    ft_graph_free(bound);
+    ft_graph_free(g);
+}
+
 static void wrong_bindings_are_refused(void **state) {
     (void)state;
     ft_graph *g = new_graph(), *bound = NULL;
@@ -323,6 +357,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_symbolic_batch_takes_any_value),
         cmocka_unit_test(other_symbols_must_be_given),
+        cmocka_unit_test(a_symbol_called_batch_is_the_batch),
+        cmocka_unit_test(a_single_image_is_a_batch_of_one),
         cmocka_unit_test(wrong_bindings_are_refused),
         cmocka_unit_test(a_fixed_batch_is_scaled),
         cmocka_unit_test(a_batch_that_only_claims_to_be_symbolic_is_scaled),
