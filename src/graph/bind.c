@@ -172,6 +172,7 @@ static void substitute(const binder *b, ft_tensor *t) {
 
 static ft_status check_input(const binder *b, const ft_tensor *t) {
     if (t->use_count == 0 && !t->is_output) return FT_OK;
+    if (t->rank < 0 && t->dtype == FT_DTYPE_UNKNOWN) return FT_OK; /* a sequence or an optional: no shape to give */
     if (t->rank < 0)
         return ft_fail(b->error, FT_ERR_UNBOUND, "input '%s' has no shape: give one with --shape %s=...", t->name,
                        t->name);

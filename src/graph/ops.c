@@ -177,7 +177,7 @@ static const ft_opdef table[] = {
      .steering = BIT(1) | BIT(2)},
     {.name = "LeakyRelu", .onnx = "LeakyRelu", .tflite = "LEAKY_RELU", .tf = "LeakyRelu", ACTIVATION(2),
      .flags = OP_INPLACE | OP_SAVES_OUTPUT},
-    {.name = "PRelu", .onnx = "PRelu", .tflite = "PRELU", .op_class = FT_CLASS_ACTIVATION, .shape = shape_broadcast,
+    {.name = "PRelu", .onnx = "PRelu", .tflite = "PRELU", .op_class = FT_CLASS_ACTIVATION, .shape = shape_same,
      .cost = COST_ELEMENTWISE, .flops = 2, .flags = OP_SAVES_INPUTS},
     {.name = "ThresholdedRelu", .onnx = "ThresholdedRelu", ACTIVATION(1), .flags = OP_INPLACE | OP_SAVES_OUTPUT},
     {.name = "Elu", .onnx = "Elu", .tflite = "ELU", .tf = "Elu", ACTIVATION(6), .flags = OP_INPLACE | OP_SAVES_OUTPUT},
@@ -404,7 +404,7 @@ static const ft_opdef table[] = {
      .flags = OP_SAVES_INDEX},
     {.name = "Unique", .onnx = "Unique", .tflite = "UNIQUE", .op_class = FT_CLASS_SELECT, .shape = shape_unique,
      .cost = COST_SORT, .flops = 1, .flags = OP_NO_GRADIENT},
-    {.name = "Det", .onnx = "Det", .op_class = FT_CLASS_REDUCE, .cost = COST_INPUTWISE, .flops = 8,
+    {.name = "Det", .onnx = "Det", .op_class = FT_CLASS_REDUCE, .shape = shape_det, .cost = COST_INPUTWISE, .flops = 8,
      .flags = OP_SAVES_INPUTS},
 
     /* --- Quantisation ---------------------------------------------------------------------------------------- */
@@ -430,9 +430,9 @@ static const ft_opdef table[] = {
 
     /* --- Losses ---------------------------------------------------------------------------------------------- */
     {.name = "SoftmaxCrossEntropyLoss", .onnx = "SoftmaxCrossEntropyLoss", .op_class = FT_CLASS_REDUCE,
-     .cost = COST_INPUTWISE, .flops = 10, .flags = OP_SAVES_OUTPUT},
+     .shape = shape_loss, .cost = COST_INPUTWISE, .flops = 10, .flags = OP_SAVES_OUTPUT},
     {.name = "NegativeLogLikelihoodLoss", .onnx = "NegativeLogLikelihoodLoss", .op_class = FT_CLASS_REDUCE,
-     .cost = COST_INPUTWISE, .flops = 1},
+     .shape = shape_loss, .cost = COST_INPUTWISE, .flops = 1},
 
     /* --- Sequences, strings and control: lists of tensors, whose shapes only the file can tell ---------------- */
     {.name = "Sequence", .onnx = "SequenceConstruct SequenceEmpty SequenceInsert SequenceErase SplitToSequence",

@@ -13,8 +13,8 @@ shape_rule shape_same, shape_broadcast, shape_compare, shape_where, shape_cast, 
 
 /* shape_layers.c */
 shape_rule shape_conv, shape_conv_transpose, shape_pool, shape_max_unpool, shape_global_pool, shape_matmul,
-    shape_fully_connected, shape_batch_norm, shape_layer_norm, shape_recurrent, shape_attention, shape_einsum,
-    shape_resize, shape_roi_align, shape_grid_sample, shape_dft, shape_window, shape_stft;
+    shape_fully_connected, shape_batch_norm, shape_layer_norm, shape_loss, shape_det, shape_recurrent, shape_attention,
+    shape_einsum, shape_resize, shape_roi_align, shape_grid_sample, shape_dft, shape_window, shape_stft;
 
 /* shape_move.c */
 shape_rule shape_reshape, shape_flatten, shape_transpose, shape_squeeze, shape_unsqueeze, shape_concat, shape_split,

@@ -334,6 +334,24 @@ ft_status shape_layer_norm(infer *in) {
     return FT_OK;
 }
 
+/* --- Losses -------------------------------------------------------------------------------------------------- */
+
+/* (scores, labels): one number, or one for each label; beside it, maybe, the scores as log-probabilities. */
+ft_status shape_loss(infer *in) {
+    const ft_tensor *scores = in_known(in, 0), *labels = in_known(in, 1);
+    if (scores == NULL || labels == NULL) return FT_OK;
+    bool is_each = strcmp(op_attr_string(in->op, "reduction", "mean"), "none") == 0;
+    FT_TRY(out_set(in, 0, scores->dtype, labels->dims, is_each ? labels->rank : 0));
+    return out_like(in, 1, scores);
+}
+
+/* The determinant of the matrices in the last two dimensions. */
+ft_status shape_det(infer *in) {
+    const ft_tensor *x = in_known(in, 0);
+    if (x == NULL || x->rank < 2) return FT_OK;
+    return out_set(in, 0, x->dtype, x->dims, x->rank - 2);
+}
+
 /* --- Sequences ----------------------------------------------------------------------------------------------- */
 
 /* x [steps, batch, in] and recurrent weights [directions, gates * hidden, hidden]; layout 1 has the batch first. */
@@ -376,12 +394,14 @@ ft_status shape_resize(infer *in) {
     const int64_t *axes = op_attr_ints(in->op, "axes", &axes_count), *sizes = NULL;
     const double *factors = NULL;
     int64_t count = 0;
-    if (in->op->input_count > 3 && in_ints(in, 3, &sizes, &count)) {
+    if (in->op->input_count > 3 && in_ints(in, 3, &sizes, &count) && count > 0) {
         /* sizes win */
-    } else if (scales != NULL && scales->value != NULL && scales->value->floats != NULL) {
+    } else if (scales != NULL && scales->value != NULL && scales->value->floats != NULL && scales->value->count > 0) {
+        sizes = NULL;
         factors = scales->value->floats;
         count = scales->value->count;
     } else if (old != NULL && old->kind == FT_ATTR_FLOATS) {
+        sizes = NULL;
         factors = old->floats;
         count = old->count;
     } else {
