@@ -5,7 +5,7 @@
  * cut off still matches, so that the user hears that it is damaged and not that it is unknown. Other protobuf files
  * fail at the top level: TensorFlow's begin with bytes in field 1, a TensorProto has a number in field 2. */
 #include "read/onnx_strip.h"
-#include "read/onnx_wire.h"
+#include "read/wire.h"
 
 enum { FIELDS_TO_LOOK_AT = 8, MAX_IR_VERSION = 1000, MAX_NAME_BYTES = 1024 };
 

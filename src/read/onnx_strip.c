@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "foretell/graph.h"
-#include "read/onnx_wire.h"
+#include "read/wire.h"
 
 typedef enum message {
     MODEL,

@@ -10,7 +10,7 @@
 #include "base/num.h"
 #include "read/onnx_build.h"
 #include "read/onnx_strip.h"
-#include "read/onnx_wire.h"
+#include "read/wire.h"
 
 /* --- Types --------------------------------------------------------------------------------------------------- */
 

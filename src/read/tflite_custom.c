@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "read/flexbuf.h"
-#include "read/onnx_wire.h"
+#include "read/wire.h"
 #include "read/tflite.h"
 
 /* The bytes of the options: inside the operator, or behind the FlatBuffer in files over 2 GB. */

@@ -1,9 +1,9 @@
-/* onnx_wire.h - one step through protobuf's wire format, with every length checked.
+/* wire.h - one step through protobuf's wire format, with every length checked.
  *
- * The walkers of this reader (onnx_match.c, onnx_strip.c) look at a file field by field and jump over what they do
- * not want, so that the pages which hold weights are never touched. */
-#ifndef READ_ONNX_WIRE_H
-#define READ_ONNX_WIRE_H
+ * Those who walk a message (onnx_match.c, onnx_strip.c, onnx_tensor.c, tflite_custom.c) look at it field by field and
+ * jump over what they do not want, so that the pages which hold weights are never touched. */
+#ifndef READ_WIRE_H
+#define READ_WIRE_H
 
 #include <stddef.h>
 #include <stdint.h>
