@@ -8,6 +8,8 @@
 #include "foretell/graph.h"
 #include "foretell/kernel.h"
 
+FT_C_BEGIN
+
 typedef enum ft_mode { FT_INFER, FT_TRAIN } ft_mode;
 
 /* name, text */
@@ -106,5 +108,7 @@ typedef void ft_memory_observer(void *user, ft_phase phase, uint32_t op, uint64_
 
 FT_API ft_status ft_memory_plan(const ft_graph *bound, const ft_cost_options *options, ft_memory *memory,
                                 ft_memory_observer *observer, void *user, ft_error *error);
+
+FT_C_END
 
 #endif

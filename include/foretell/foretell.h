@@ -34,10 +34,14 @@
 #include "foretell/kernel.h"
 #include "foretell/status.h"
 
+FT_C_BEGIN
+
 #define FT_VERSION_MAJOR 0
 #define FT_VERSION_MINOR 1
 #define FT_VERSION_PATCH 0
 
 FT_API const char *ft_version_string(void);
+
+FT_C_END
 
 #endif

@@ -16,6 +16,8 @@
 
 #include "foretell/status.h"
 
+FT_C_BEGIN
+
 /* Limits that readers enforce; a file over one of them gives FT_ERR_LIMIT. */
 #define FT_MAX_RANK           8                   /* dimensions of a tensor */
 #define FT_MAX_DIM            (INT64_C(1) << 40)  /* one dimension */
@@ -270,5 +272,7 @@ FT_API ft_op_class ft_opdef_class(const ft_opdef *def);
 /* Names in a format, separated by spaces; "" when the format has no such operator. CG and nn-Meter IR share
  * TensorFlow's names, PerfSeer uses ONNX's. */
 FT_API const char *ft_opdef_spellings(const ft_opdef *def, ft_format format);
+
+FT_C_END
 
 #endif

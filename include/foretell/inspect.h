@@ -10,6 +10,8 @@
 
 #include "foretell/cost.h"
 
+FT_C_BEGIN
+
 /* name, text */
 #define FT_SORT_LIST(X)                                                                                                \
     X(FT_SORT_AUTO, "auto") /* types by FLOPs; operators and kernels by FLOPs when cut to the top, else as they run */ \
@@ -86,5 +88,7 @@ FT_API ft_status ft_report_formats(FILE *stream, const ft_style *style, ft_error
 /* `format`: only operators that it has, spelled its way; FT_FORMAT_UNKNOWN: the whole table. */
 FT_API ft_status ft_report_ops(FILE *stream, const ft_style *style, ft_format format, ft_error *error);
 FT_API ft_status ft_report_runtimes(FILE *stream, const ft_style *style, ft_error *error);
+
+FT_C_END
 
 #endif

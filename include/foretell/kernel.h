@@ -7,6 +7,8 @@
 
 #include "foretell/graph.h"
 
+FT_C_BEGIN
+
 typedef struct ft_rules ft_rules;
 
 /* `name`: "tflite-cpu", "tflite-gpu", "openvino-vpu", "torch-eager", "torch-compile", or a path with a '/' or ".json".
@@ -37,5 +39,7 @@ typedef struct ft_kernels {
 /* Every operator that is not folded is in exactly one kernel. */
 FT_API ft_status ft_graph_fuse(const ft_graph *bound, const ft_rules *rules, ft_kernels *kernels, ft_error *error);
 FT_API void ft_kernels_free(ft_kernels *kernels);
+
+FT_C_END
 
 #endif

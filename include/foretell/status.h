@@ -5,6 +5,14 @@
 #ifndef FORETELL_STATUS_H
 #define FORETELL_STATUS_H
 
+#ifdef __cplusplus
+#define FT_C_BEGIN extern "C" {
+#define FT_C_END   }
+#else
+#define FT_C_BEGIN
+#define FT_C_END
+#endif
+
 #if defined(__GNUC__)
 #define FT_API               __attribute__((visibility("default")))
 #define FT_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
@@ -12,6 +20,8 @@
 #define FT_API
 #define FT_PRINTF(fmt, args)
 #endif
+
+FT_C_BEGIN
 
 /* name, pinned value (also the exit code of the command), what it means */
 #define FT_STATUS_LIST(X)                                                                                              \
@@ -44,5 +54,7 @@ typedef struct ft_error {
 /* "FT_ERR_IO", and "cannot open, read or write". Both are static; unknown values give "unknown status". */
 FT_API const char *ft_status_name(ft_status status);
 FT_API const char *ft_status_text(ft_status status);
+
+FT_C_END
 
 #endif
