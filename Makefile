@@ -178,9 +178,10 @@ tidy: $(BUILD)/gen/onnx.pb-c.h | setup-check
 	@printf '%s\n' $(TIDY_SOURCES) | \
 	    xargs -P "$$(nproc)" -n 1 scripts/tidy $(LANGUAGE) $(INCLUDES) $(PKG_CFLAGS)
 
+# varFuncNullUB speaks of systems whose NULL is a plain 0; POSIX has a pointer.
 cppcheck: | setup-check
 	@echo 'CPPCHK src cli tools bench fuzz examples'
-	@cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
+	@cppcheck --quiet --std=c11 --enable=warning,performance,portability --suppress=varFuncNullUB --error-exitcode=1 \
 	    -D_GNU_SOURCE -Iinclude -Isrc -j "$$(nproc)" \
 	    $(LIB_SOURCES) $(CLI_SOURCES) $(TOOL_SOURCES) $(BENCH_SOURCES) $(FUZZ_SOURCES) $(EXAMPLE_SOURCES)
 
