@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "read/flexbuf.h"
-#include "read/wire.h"
 #include "read/tflite.h"
+#include "read/wire.h"
 
 /* The bytes of the options: inside the operator, or behind the FlatBuffer in files over 2 GB. */
 static const uint8_t *find_bytes(const tflite_model *model, const flat_table *op, size_t *size) {
