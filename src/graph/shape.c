@@ -65,6 +65,13 @@ bool in_number(const infer *in, uint32_t i, double *number) {
     return true;
 }
 
+bool in_size(const infer *in, uint32_t i, int64_t *size) {
+    double number;
+    if (!in_number(in, i, &number) || !(number >= -(double)FT_MAX_DIM && number <= (double)FT_MAX_DIM)) return false;
+    *size = (int64_t)number;
+    return true;
+}
+
 bool ints_of(const infer *in, const char *name, uint32_t i, const int64_t **ints, int64_t *count) {
     uint32_t length;
     *ints = op_attr_ints(in->op, name, &length);

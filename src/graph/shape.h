@@ -41,6 +41,8 @@ bool ints_of(const infer *in, const char *name, uint32_t i, const int64_t **ints
 /* The elements of input `i` as integers or numbers; false when they are not known. */
 bool in_ints(const infer *in, uint32_t i, const int64_t **ints, int64_t *count);
 bool in_number(const infer *in, uint32_t i, double *number);
+/* The first element of input `i` as a size or an axis: false also when it is no number up to FT_MAX_DIM. */
+bool in_size(const infer *in, uint32_t i, int64_t *size);
 
 /* Marks the axes listed in attribute "axes" or input `i` in `is_axis`. *has_axes says whether there were any. False,
  * when they cannot be known. */

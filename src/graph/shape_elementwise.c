@@ -137,12 +137,8 @@ ft_status shape_reduce(infer *in) {
 ft_status shape_arg_reduce(infer *in) {
     const ft_tensor *x = in_known(in, 0);
     if (x == NULL) return FT_OK;
-    double number;
     int64_t axis = op_attr_int(in->op, "axis", 0);
-    if (in_at(in, 1) != NULL) {
-        if (!in_number(in, 1, &number)) return FT_OK;
-        axis = (int64_t)number;
-    }
+    if (in_at(in, 1) != NULL && !in_size(in, 1, &axis)) return FT_OK;
     bool is_axis[FT_MAX_RANK] = {false};
     int32_t normal;
     if (!axis_normal(axis, x->rank, &normal))

@@ -448,13 +448,12 @@ ft_status shape_grid_sample(infer *in) {
 /* DFT(x [..., 1 or 2], length): complex numbers are a last dimension of 2. */
 ft_status shape_dft(infer *in) {
     const ft_tensor *x = in_known(in, 0);
-    double number;
-    if (x == NULL || x->rank < 2) return FT_OK;
+    int64_t place = op_attr_int(in->op, "axis", 1), length;
     int32_t axis;
-    int64_t place = in_number(in, 2, &number) ? (int64_t)number : op_attr_int(in->op, "axis", 1);
+    if (x == NULL || x->rank < 2 || (in_at(in, 2) != NULL && !in_size(in, 2, &place))) return FT_OK;
     if (!axis_normal(place, x->rank, &axis)) return shape_bad(in, "its axis is out of range");
     ft_tensor y = *x;
-    if (in_number(in, 1, &number)) y.dims[axis] = number >= 0 && number < (double)FT_MAX_DIM ? (int64_t)number : -1;
+    if (in_size(in, 1, &length)) y.dims[axis] = length;
     if (op_attr_int(in->op, "onesided", 0) != 0) y.dims[axis] = y.dims[axis] / 2 + 1;
     y.dims[y.rank - 1] = 2;
     return out_like(in, 0, &y);
@@ -463,22 +462,16 @@ ft_status shape_dft(infer *in) {
 /* STFT(x [batch, length, 1], step, window, frame length). */
 ft_status shape_stft(infer *in) {
     const ft_tensor *x = in_known(in, 0), *win = in_known(in, 2);
-    double step, frame;
-    if (x == NULL || x->rank < 2 || !in_number(in, 1, &step) || !(step >= 1 && step < (double)FT_MAX_DIM)) return FT_OK;
-    int64_t length = 0;
-    if (in_number(in, 3, &frame) && frame >= 1 && frame < (double)FT_MAX_DIM)
-        length = (int64_t)frame;
-    else if (win != NULL && win->rank == 1)
-        length = win->dims[0];
+    int64_t step, length = 0;
+    if (x == NULL || x->rank < 2 || !in_size(in, 1, &step) || step < 1) return FT_OK;
+    if (!in_size(in, 3, &length) && win != NULL && win->rank == 1) length = win->dims[0];
     if (length < 1 || length > x->dims[1]) return FT_OK;
-    int64_t frames = (x->dims[1] - length) / (int64_t)step + 1;
+    int64_t frames = (x->dims[1] - length) / step + 1;
     int64_t dims[4] = {x->dims[0], frames, op_attr_int(in->op, "onesided", 1) != 0 ? length / 2 + 1 : length, 2};
     return out_set(in, 0, x->dtype, dims, 4);
 }
 
 ft_status shape_window(infer *in) {
-    double size;
-    if (!in_number(in, 0, &size) || !(size >= 0 && size < (double)FT_MAX_DIM)) return FT_OK;
-    int64_t count = (int64_t)size;
-    return out_set(in, 0, FT_FLOAT32, &count, 1);
+    int64_t count;
+    return in_size(in, 0, &count) ? out_set(in, 0, FT_FLOAT32, &count, 1) : FT_OK;
 }

@@ -52,13 +52,13 @@ ft_status shape_range(infer *in) {
 /* OneHot(indices, depth, values), attribute axis. */
 ft_status shape_one_hot(infer *in) {
     const ft_tensor *x = in_known(in, 0), *values = in_at(in, 2);
-    double depth;
-    if (x == NULL || !in_number(in, 1, &depth) || depth < 0 || depth > (double)FT_MAX_DIM) return FT_OK;
+    int64_t depth;
+    if (x == NULL || !in_size(in, 1, &depth)) return FT_OK;
     int64_t dims[FT_MAX_RANK];
     int32_t axis, rank = x->rank + 1;
     if (rank > FT_MAX_RANK) return out_set(in, 0, x->dtype, x->dims, rank);
     if (!axis_normal(op_attr_int(in->op, "axis", -1), rank, &axis)) return shape_bad(in, "its axis is out of range");
-    for (int32_t i = 0; i < rank; i++) dims[i] = i == axis ? (int64_t)depth : x->dims[i > axis ? i - 1 : i];
+    for (int32_t i = 0; i < rank; i++) dims[i] = i == axis ? depth : x->dims[i > axis ? i - 1 : i];
     return out_set(in, 0, values != NULL ? values->dtype : x->dtype, dims, rank);
 }
 
