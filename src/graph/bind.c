@@ -170,6 +170,28 @@ static void substitute(const binder *b, ft_tensor *t) {
     if (!is_known && t->role != FT_INPUT) t->rank = -1;
 }
 
+/* Writes " --shape h=N --shape w=N" for every symbol of the inputs that has no value, as far as there is room. */
+static void list_unbound(const binder *b, char *text, size_t size) {
+    bool is_listed[GRAPH_MAX_SYMBOLS] = {false};
+    size_t length = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < b->bound->inputs.count; i++) {
+        const ft_tensor *t = &b->bound->tensors[b->bound->inputs.items[i]];
+        for (int32_t k = 0; t->use_count > 0 && k < t->rank; k++) {
+            const char *symbol = ft_dim_symbol(b->source, t->dims[k]);
+            int64_t index = symbol != NULL ? -1 - t->dims[k] : 0;
+            if (symbol == NULL || is_listed[index]) continue;
+            is_listed[index] = true;
+            int wrote = snprintf(text + length, size - length, " --shape %s=N", symbol);
+            if (wrote < 0 || (size_t)wrote >= size - length) {
+                text[length] = '\0';
+                return;
+            }
+            length += (size_t)wrote;
+        }
+    }
+}
+
 static ft_status check_input(const binder *b, const ft_tensor *t) {
     if (t->use_count == 0 && !t->is_output) return FT_OK;
     if (t->rank < 0 && t->dtype == FT_DTYPE_UNKNOWN) return FT_OK; /* a sequence or an optional: no shape to give */
@@ -178,13 +200,13 @@ static ft_status check_input(const binder *b, const ft_tensor *t) {
                        t->name);
     for (int32_t i = 0; i < t->rank; i++) {
         if (t->dims[i] >= 0) continue;
-        char shape[160];
+        char shape[160], hints[200];
         const char *symbol = ft_dim_symbol(b->source, t->dims[i]);
         shape_text(b->source, t, shape, sizeof shape);
+        list_unbound(b, hints, sizeof hints);
         if (symbol != NULL)
-            return ft_fail(b->error, FT_ERR_UNBOUND,
-                           "symbol '%s' in input '%s' (%s) has no value: give one with --shape %s=N", symbol, t->name,
-                           shape, symbol);
+            return ft_fail(b->error, FT_ERR_UNBOUND, "symbol '%s' in input '%s' (%s) has no value: give one with%s",
+                           symbol, t->name, shape, hints);
         return ft_fail(b->error, FT_ERR_UNBOUND,
                        "dimension %d of input '%s' (%s) is not known: give a shape with --shape %s=...", i, t->name,
                        shape, t->name);

@@ -178,8 +178,8 @@ ft_status graph_symbol(ft_graph *graph, const char *name, int64_t *dim, ft_error
         }
     }
     /* The search is linear: real files have a handful of names, and hostile ones are stopped here. */
-    if (graph->symbol_count >= 1024)
-        return ft_fail(error, FT_ERR_LIMIT, "more than 1024 different symbolic dimensions");
+    if (graph->symbol_count >= GRAPH_MAX_SYMBOLS)
+        return ft_fail(error, FT_ERR_LIMIT, "more than %d different symbolic dimensions", GRAPH_MAX_SYMBOLS);
     if (!MAKE_ROOM(graph, symbols, symbol_count, symbol_capacity)) return FT_NOMEM(error);
     const char *copy = arena_string(&graph->memory, name, strlen(name));
     if (copy == NULL) return FT_NOMEM(error);

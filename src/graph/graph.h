@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "foretell/graph.h"
 
+enum { GRAPH_MAX_SYMBOLS = 1024 }; /* different names of dimensions in one graph */
+
 /* A loop whose body was inlined. Operators say which loop they are in; loop 0 is the graph itself. */
 typedef struct graph_loop {
     uint32_t parent;

@@ -149,6 +149,19 @@ static void a_single_image_is_a_batch_of_one(void **state) {
     ft_graph_free(g);
 }
 
+static void all_symbols_without_a_value_are_told(void **state) {
+    (void)state;
+    ft_graph *g = new_graph(), *bound = NULL;
+    ft_error error;
+    int64_t h = symbol(g, "h"), w = symbol(g, "w");
+    uint32_t a = ADD(g, "a", FT_INPUT, symbol(g, "N"), 3, h, w), b = ADD(g, "b", FT_INPUT, symbol(g, "N"), 3, h, w);
+    finish(g, op(g, "Add", a, b));
+    assert_int_equal(ft_graph_bind(g, NULL, &bound, &error), FT_ERR_UNBOUND);
+    assert_string_equal(error.message, "symbol 'h' in input 'a' (1x3xhxw) has no value: give one with --shape h=N "
+                                       "--shape w=N");
+    ft_graph_free(g);
+}
+
 static void wrong_bindings_are_refused(void **state) {
     (void)state;
     ft_graph *g = new_graph(), *bound = NULL;
@@ -359,6 +372,7 @@ int main(void) {
         cmocka_unit_test(other_symbols_must_be_given),
         cmocka_unit_test(a_symbol_called_batch_is_the_batch),
         cmocka_unit_test(a_single_image_is_a_batch_of_one),
+        cmocka_unit_test(all_symbols_without_a_value_are_told),
         cmocka_unit_test(wrong_bindings_are_refused),
         cmocka_unit_test(a_fixed_batch_is_scaled),
         cmocka_unit_test(a_batch_that_only_claims_to_be_symbolic_is_scaled),
