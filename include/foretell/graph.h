@@ -42,6 +42,7 @@ FT_C_BEGIN
     X(FT_FLOAT8, "float8", 8, true)                                                                                    \
     X(FT_FLOAT4, "float4", 4, true)                                                                                    \
     X(FT_INT2, "int2", 2, false)                                                                                       \
+    X(FT_UINT2, "uint2", 2, false)                                                                                     \
     X(FT_INT4, "int4", 4, false)                                                                                       \
     X(FT_UINT4, "uint4", 4, false)                                                                                     \
     X(FT_INT8, "int8", 8, false)                                                                                       \

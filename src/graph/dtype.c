@@ -56,7 +56,7 @@ bool ft_dtype_parse(const char *text, ft_dtype *dtype) {
 static const ft_dtype onnx_dtypes[] = {
     FT_DTYPE_UNKNOWN, FT_FLOAT32, FT_UINT8,   FT_INT8,   FT_UINT16, FT_INT16,     FT_INT32,      FT_INT64,    FT_STRING,
     FT_BOOL,          FT_FLOAT16, FT_FLOAT64, FT_UINT32, FT_UINT64, FT_COMPLEX64, FT_COMPLEX128, FT_BFLOAT16, FT_FLOAT8,
-    FT_FLOAT8,        FT_FLOAT8,  FT_FLOAT8,  FT_UINT4,  FT_INT4,   FT_FLOAT4,    FT_FLOAT8,     FT_INT2,     FT_INT2,
+    FT_FLOAT8,        FT_FLOAT8,  FT_FLOAT8,  FT_UINT4,  FT_INT4,   FT_FLOAT4,    FT_FLOAT8,     FT_UINT2,    FT_INT2,
 };
 
 ft_dtype dtype_of_onnx(int64_t data_type) {

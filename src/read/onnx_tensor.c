@@ -122,8 +122,8 @@ static double single_to_double(uint32_t bits) {
 }
 
 static bool is_unsigned(ft_dtype dtype) {
-    return dtype == FT_UINT4 || dtype == FT_UINT8 || dtype == FT_UINT16 || dtype == FT_UINT32 || dtype == FT_UINT64 ||
-           dtype == FT_BOOL;
+    return dtype == FT_UINT2 || dtype == FT_UINT4 || dtype == FT_UINT8 || dtype == FT_UINT16 || dtype == FT_UINT32 ||
+           dtype == FT_UINT64 || dtype == FT_BOOL;
 }
 
 static int64_t to_int(uint64_t bits, ft_dtype dtype) {

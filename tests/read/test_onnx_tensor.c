@@ -44,6 +44,7 @@ static const raw_case raw_cases[] = {
     {ONNX_INT4, FT_INT4, 1, {0x7f}, {-1, 7}, {0}}, /* the low half comes first */
     {ONNX_UINT4, FT_UINT4, 1, {0x7f}, {15, 7}, {0}},
     {ONNX_INT2, FT_INT2, 1, {0x07}, {-1, 1}, {0}},
+    {ONNX_UINT2, FT_UINT2, 1, {0x07}, {3, 1}, {0}},
 };
 
 static void reads_raw_data_of_all_types(void **state) {

@@ -36,6 +36,7 @@ enum {
     ONNX_FLOAT8 = 17,
     ONNX_UINT4 = 21,
     ONNX_INT4 = 22,
+    ONNX_UINT2 = 25,
     ONNX_INT2 = 26,
 };
 
