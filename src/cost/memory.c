@@ -72,7 +72,7 @@ static uint64_t workspace_of(const timeline *t, const ft_op *op) {
     } else if (op->def->cost == COST_ATTENTION && macs_of(t->graph, op, &macs)) {
         elems = op_scale(t->graph, op, macs.extra_flops / 8) / op->repeats; /* 8 FLOPs a score, for the softmax */
     }
-    uint64_t bytes = size_of_elems(elems, size_dtype(out, t->options));
+    uint64_t bytes = dtype_bytes(size_dtype(out, t->options), elems);
     return bytes < limit ? bytes : limit;
 }
 

@@ -28,15 +28,15 @@ static recipe recipe_of(ft_optimizer optimizer) {
 
 uint64_t work_optimizer_bytes(const ft_cost_options *options, ft_dtype dtype, uint64_t elems) {
     uint64_t moments = num_mul_sat(elems, recipe_of(options->optimizer).moments);
-    if (!options->is_mixed) return size_of_elems(moments, dtype);
-    return size_of_elems(num_add_sat(moments, elems), FT_FLOAT32);
+    if (!options->is_mixed) return dtype_bytes(dtype, moments);
+    return dtype_bytes(FT_FLOAT32, num_add_sat(moments, elems));
 }
 
 ft_work work_optimizer(const ft_cost_options *options, ft_dtype dtype, uint64_t elems) {
     recipe r = recipe_of(options->optimizer);
     ft_dtype held = options->is_mixed ? FT_FLOAT32 : dtype;
-    uint64_t state = size_of_elems(num_mul_sat(elems, 1 + r.moments), held);             /* weights and moments */
-    uint64_t small = size_of_elems(elems, dtype);                                        /* gradient, or working copy */
+    uint64_t state = dtype_bytes(held, num_mul_sat(elems, 1 + r.moments));               /* weights and moments */
+    uint64_t small = dtype_bytes(dtype, elems);                                          /* gradient, or working copy */
     ft_work work = {.flops = num_mul_sat(elems, r.flops + (options->is_mixed ? 2 : 0))}; /* mixed: two casts */
     work.read_bytes = num_add_sat(state, small);
     work.write_bytes = options->is_mixed ? num_add_sat(state, small) : state;

@@ -25,13 +25,8 @@ static inline ft_dtype size_dtype(const ft_tensor *t, const ft_cost_options *opt
     return options->dtype != FT_DTYPE_UNKNOWN ? options->dtype : FT_FLOAT32;
 }
 
-static inline uint64_t size_of_elems(uint64_t elems, ft_dtype dtype) {
-    unsigned bits = ft_dtype_bits(dtype);
-    return bits % 8 == 0 ? num_mul_sat(elems, bits / 8) : num_div_up(num_mul_sat(elems, bits), 8);
-}
-
 static inline uint64_t size_of_tensor(const ft_graph *graph, const ft_tensor *t, const ft_cost_options *options) {
-    return size_of_elems(ft_tensor_elems(graph, t), size_dtype(t, options));
+    return dtype_bytes(size_dtype(t, options), ft_tensor_elems(graph, t));
 }
 
 /* Steering inputs (shapes, axes) are neither weights nor data. */

@@ -535,10 +535,13 @@ uint64_t ft_tensor_elems(const ft_graph *bound, const ft_tensor *tensor) {
     return num_scale_sat(elems, (uint64_t)bound->batch, (uint64_t)bound->exported_batch);
 }
 
-uint64_t ft_tensor_bytes(const ft_graph *bound, const ft_tensor *tensor) {
-    uint64_t elems = ft_tensor_elems(bound, tensor);
-    unsigned bits = ft_dtype_bits(tensor->dtype);
+uint64_t dtype_bytes(ft_dtype dtype, uint64_t elems) {
+    unsigned bits = ft_dtype_bits(dtype);
     return bits % 8 == 0 ? num_mul_sat(elems, bits / 8) : num_div_up(num_mul_sat(elems, bits), 8);
+}
+
+uint64_t ft_tensor_bytes(const ft_graph *bound, const ft_tensor *tensor) {
+    return dtype_bytes(tensor->dtype, ft_tensor_elems(bound, tensor));
 }
 
 const ft_attr *ft_op_attr(const ft_op *op, const char *name) {

@@ -116,6 +116,8 @@ bool shape_is_known(const ft_tensor *tensor);
 
 /* The type that ONNX has a number for (TensorProto.DataType): attributes such as Cast's "to" keep that number. */
 ft_dtype dtype_of_onnx(int64_t data_type);
+/* Bytes that elements take side by side; types narrower than a byte share one. */
+uint64_t dtype_bytes(ft_dtype dtype, uint64_t elems);
 
 static inline const ft_tensor *op_input(const ft_graph *graph, const ft_op *op, uint32_t i) {
     return i < op->input_count && op->inputs[i] != FT_NONE ? &graph->tensors[op->inputs[i]] : NULL;
