@@ -3,12 +3,12 @@
  * A rule file is one JSON object, described in docs/fusion.md. It is checked strictly: a key nobody knows, a value of
  * the wrong kind or a name that cannot be one is an error that says which file and key, because a rule that is
  * silently ignored gives wrong kernels. Names become small numbers (symbols), lists become tables over them. */
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/input.h"
+#include "base/json.h"
 #include "graph/fuse.h"
 
 enum { RULES_VERSION = 1, RULES_MEMORY = 16 << 20, ROOM = SYMBOL_FIRST_NAME + RULES_MAX_NAMES };
@@ -292,16 +292,16 @@ ft_status rules_parse(const char *bytes, size_t size, const char *name, ft_rules
     if (size > RULES_MAX_BYTES)
         return ft_fail(error, FT_ERR_LIMIT, "%s: %zu bytes are too many for a rule file (at most %d)", name, size,
                        RULES_MAX_BYTES);
-    json_error_t reason;
-    json_t *document = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &reason);
-    if (document == NULL) return ft_fail(error, FT_ERR_DAMAGED, "%s: line %d: %s", name, reason.line, reason.text);
+    json_t *document;
+    ft_status status = json_parse(bytes, size, &document, error);
+    if (status != FT_OK) return ft_fail_prefix(error, status, "%s", name);
     ft_rules *made = calloc(1, sizeof *made);
     if (made == NULL) {
         json_decref(document);
         return FT_NOMEM(error);
     }
     arena_init(&made->memory, RULES_MEMORY);
-    ft_status status = load(made, document, error);
+    status = load(made, document, error);
     json_decref(document);
     if (status != FT_OK) {
         ft_rules_free(made);

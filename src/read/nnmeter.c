@@ -4,10 +4,10 @@
  * jansson parses the text, after a look at it that bounds depth and number of values, as jansson itself would take
  * what it is given. What the nodes mean is in tfgraph.c. Keys that are not known are passed over; known keys of a wrong
  * type are errors. Weights are not in the file: inbounds that name no node are the variables that were left out. */
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/map.h"
 #include "read/read.h"
 #include "read/tfgraph.h"
@@ -275,14 +275,8 @@ static ft_status build(json_t *root, const char *path, ft_graph **graph, ft_erro
 
 static ft_status read_text(const uint8_t *bytes, size_t size, const char *path, ft_graph **graph, ft_error *error) {
     FT_TRY(check_text(bytes, size, error));
-    json_error_t where;
-    json_t *root = json_loadb((const char *)bytes, size, JSON_REJECT_DUPLICATES, &where);
-    if (root == NULL) {
-        /* jansson says nothing at all when it cannot even begin. */
-        bool is_memory = json_error_code(&where) == json_error_out_of_memory || where.text[0] == '\0';
-        if (is_memory) return FT_NOMEM(error);
-        return ft_fail(error, FT_ERR_DAMAGED, "line %d, column %d: %s", where.line, where.column, where.text);
-    }
+    json_t *root;
+    FT_TRY(json_parse(bytes, size, &root, error));
     ft_status status = json_is_object(root)
                            ? build(root, path, graph, error)
                            : ft_fail(error, FT_ERR_FORMAT, "is JSON, but not an object from node names to nodes");
