@@ -1,4 +1,5 @@
 /* Whole graphs: totals, coverage, kernels, failure of memory, and real models when they are at hand. */
+#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -246,6 +247,49 @@ static void real_models_have_their_published_counts(void **state) {
     }
 }
 
+static void totals_at(const ft_graph *model, int64_t batch, ft_op_cost *total, bool *is_scaled) {
+    ft_graph *bound = NULL;
+    ft_cost c = {0};
+    ft_error error;
+    ft_cost_options inference = ft_cost_options_default();
+    ft_status status = ft_graph_bind(model, &(ft_binding){.batch = batch}, &bound, &error);
+    if (status == FT_OK) status = ft_cost_compute(bound, &inference, &c, &error);
+    if (status != FT_OK) fail_msg("%s: %s", ft_graph_name(model), error.message);
+    *total = c.total;
+    *is_scaled = ft_graph_is_scaled(bound);
+    ft_cost_free(&c);
+    ft_graph_free(bound);
+}
+
+/* Every file of a folder was exported at one batch: eight times the batch is eight times the work on the same weights.
+ */
+static void check_scaling(const char *pattern) {
+    glob_t files;
+    if (glob(pattern, 0, NULL, &files) != 0) {
+        print_message("skipped: no %s\n", pattern);
+        return;
+    }
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        ft_graph *model = NULL;
+        ft_error error;
+        ft_op_cost one, eight;
+        bool is_one_scaled, is_eight_scaled;
+        if (ft_graph_read(files.gl_pathv[i], &model, &error) != FT_OK) fail_msg("%s", error.message);
+        totals_at(model, 1, &one, &is_one_scaled);
+        totals_at(model, 8, &eight, &is_eight_scaled);
+        if (!is_eight_scaled || eight.forward.macs != 8 * one.forward.macs || eight.params != one.params)
+            fail_msg("%s does not scale", files.gl_pathv[i]);
+        ft_graph_free(model);
+    }
+    globfree(&files);
+}
+
+static void real_models_scale_with_the_batch(void **state) {
+    (void)state;
+    check_scaling("../shared/data/timm/graphs/*.onnx.gz");
+    check_scaling("../shared/data/npu/tflite/*.tflite.gz");
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void) {
@@ -262,6 +306,7 @@ int main(void) {
         TEST(an_unbound_graph_is_refused),
         TEST(freeing_twice_is_fine),
         TEST(real_models_have_their_published_counts),
+        TEST(real_models_scale_with_the_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -360,7 +360,7 @@ static void files_without_value_info_work(void **state) {
         skip();
     }
     uint64_t checked = 0, differences = 0;
-    for (size_t i = 0; i < files.gl_pathc; i += 10) differences += count_differences(files.gl_pathv[i], &checked);
+    for (size_t i = 0; i < files.gl_pathc; i++) differences += count_differences(files.gl_pathv[i], &checked);
     globfree(&files);
     assert_int_equal(differences, 0);
     assert_true(checked > 10000);
