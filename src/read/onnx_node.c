@@ -143,31 +143,34 @@ static ft_status add_attrs(onnx_builder *b, const onnx_frame *frame, const Onnx_
 
 /* --- Constants ----------------------------------------------------------------------------------------------- */
 
-static ft_status int_constant(onnx_builder *b, ft_tensor *t, const int64_t *values, size_t count, bool is_list) {
-    int64_t *ints;
-    t->dtype = FT_INT64;
+/* A number or a list of numbers. *is_kept says whether there are few enough to keep them. */
+static void set_numbers(ft_tensor *t, ft_dtype dtype, size_t count, bool is_list, bool *is_kept) {
+    t->dtype = dtype;
     t->rank = is_list ? 1 : 0;
     t->dims[0] = (int64_t)count;
-    t->stored_bytes = count * sizeof *values;
-    if (count > FT_FOLD_MAX_ELEMS) return FT_OK;
-    ft_value *value = graph_value_ints(b->graph, (int64_t)count, &ints);
-    if (value == NULL) return FT_NOMEM(b->error);
-    if (count > 0) memcpy(ints, values, count * sizeof *values);
-    t->value = value;
+    t->stored_bytes = dtype_bytes(dtype, count);
+    *is_kept = count <= FT_FOLD_MAX_ELEMS;
+}
+
+static ft_status int_constant(onnx_builder *b, ft_tensor *t, const int64_t *values, size_t count, bool is_list) {
+    int64_t *ints;
+    bool is_kept;
+    set_numbers(t, FT_INT64, count, is_list, &is_kept);
+    if (!is_kept) return FT_OK;
+    t->value = graph_value_ints(b->graph, (int64_t)count, &ints);
+    if (t->value == NULL) return FT_NOMEM(b->error);
+    for (size_t i = 0; i < count; i++) ints[i] = values[i];
     return FT_OK;
 }
 
 static ft_status float_constant(onnx_builder *b, ft_tensor *t, const float *values, size_t count, bool is_list) {
     double *floats;
-    t->dtype = FT_FLOAT32;
-    t->rank = is_list ? 1 : 0;
-    t->dims[0] = (int64_t)count;
-    t->stored_bytes = count * sizeof *values;
-    if (count > FT_FOLD_MAX_ELEMS) return FT_OK;
-    ft_value *value = graph_value_floats(b->graph, (int64_t)count, &floats);
-    if (value == NULL) return FT_NOMEM(b->error);
+    bool is_kept;
+    set_numbers(t, FT_FLOAT32, count, is_list, &is_kept);
+    if (!is_kept) return FT_OK;
+    t->value = graph_value_floats(b->graph, (int64_t)count, &floats);
+    if (t->value == NULL) return FT_NOMEM(b->error);
     for (size_t i = 0; i < count; i++) floats[i] = (double)values[i];
-    t->value = value;
     return FT_OK;
 }
 
