@@ -12,7 +12,7 @@ PREFIX   ?= /usr/local
 TIME     ?= 600
 MAKEFLAGS += --no-builtin-rules
 
-PACKAGES   := libprotobuf-c jansson zlib
+PACKAGES   := libprotobuf-c jansson zlib libxxhash openblas cairo
 ONNX_PROTO ?= /usr/include/onnx/onnx.proto
 VERSION    := $(shell sed -n 's/^.define FT_VERSION_M[AI][JN]OR *//p; s/^.define FT_VERSION_PATCH *//p' \
                 include/foretell/foretell.h | paste -sd.)
@@ -28,7 +28,7 @@ LANGUAGE   = -std=c11 -D_GNU_SOURCE
 ALL_CFLAGS = $(LANGUAGE) -Wall -Wextra -Wpedantic -Werror -fPIC -fvisibility=hidden $(INCLUDES) $(PKG_CFLAGS) \
              $(CFLAGS) $(SANITIZE_FLAGS)
 ALL_LDFLAGS = $(CFLAGS) $(SANITIZE_FLAGS) $(LDFLAGS)
-ALL_LDLIBS  = $(PKG_LIBS) -lm $(LDLIBS)
+ALL_LDLIBS  = $(PKG_LIBS) -lm -lpthread -ldl $(LDLIBS)
 
 LIB_SOURCES     := $(sort $(wildcard src/*/*.c))
 CLI_SOURCES     := $(sort $(wildcard cli/*.c))

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Rooms include only what the plan of the house allows: base < graph < read and cost < report < cli; the command and
+# Rooms include only what the plan of the house allows: base < graph < read and cost < report < cli,
+# and beside report: device, nn, data < predictor < learn; the command and
 # the examples see only the public headers.
 set -u
 . tests/repo/tap.sh
@@ -11,6 +12,11 @@ declare -A may=(
     [read]='base graph'
     [cost]='base graph'
     [report]='base graph cost'
+    [device]='base'
+    [nn]='base'
+    [data]='base graph read'
+    [predictor]='base graph cost device nn data'
+    [learn]='base graph cost device nn data predictor report'
 )
 
 includes_of() { # file -> the first folder of each quoted include

@@ -1,0 +1,106 @@
+/* dataset.h - measured models: a packed file of graphs and a table of what was measured on which device.
+ *
+ * A data set is a folder: graphs.ftg holds every distinct graph once, mapped into memory; records.csv has a row for
+ * each (graph, device, batch, dtype, mode, setting) with the metrics that were measured. docs/formats/dataset.md has
+ * the layout. A data set is read-only once it is opened; any number of threads may share it. */
+#ifndef FORETELL_DATASET_H
+#define FORETELL_DATASET_H
+
+#include "foretell/cost.h"
+#include "foretell/graph.h"
+
+FT_C_BEGIN
+
+typedef struct ft_dataset ft_dataset;
+
+enum { FT_HASH_TEXT = 33 }; /* 128 bits in hexadecimal, and the end */
+
+typedef struct ft_record {
+    uint32_t graph;      /* index of its graph */
+    const char *name;    /* of the model, as its source calls it; may be "" */
+    const char *family;  /* of architectures; may be "" */
+    const char *device;  /* by its canonical name (device.h) */
+    const char *setting; /* what else tells measurements apart, "key=value;key=value"; may be "" */
+    const char *part;    /* of the split that the makers of the data published ("train", "test", ...); may be "" */
+    int64_t batch;
+    ft_dtype dtype;
+    ft_mode mode;
+    bool is_synthetic;     /* computed, not measured */
+    const double *metrics; /* one per metric of the data set; NaN: not measured */
+} ft_record;
+
+FT_API ft_status ft_dataset_open(const char *folder, ft_dataset **data, ft_error *error);
+FT_API void ft_dataset_free(ft_dataset *data);
+FT_API uint32_t ft_dataset_graph_count(const ft_dataset *data);
+/* Unpacks a graph, as its reader made it: not bound yet. The caller frees it; it does not need the data set any more.
+ */
+FT_API ft_status ft_dataset_graph(const ft_dataset *data, uint32_t index, ft_graph **graph, ft_error *error);
+FT_API const char *ft_dataset_graph_id(const ft_dataset *data, uint32_t index); /* hash of its content */
+FT_API uint32_t ft_dataset_record_count(const ft_dataset *data);
+FT_API const ft_record *ft_dataset_records(const ft_dataset *data);
+/* Metrics are columns of the table: "time_us", "time_std_us", "peak_bytes", "util_ratio", ... */
+FT_API uint32_t ft_dataset_metric_count(const ft_dataset *data);
+FT_API const char *ft_dataset_metric_name(const ft_dataset *data, uint32_t index);
+/* FT_NONE when the data set does not have it. */
+FT_API uint32_t ft_dataset_metric(const ft_dataset *data, const char *name);
+/* Of graphs and records together: the same content has the same hash, wherever it is. */
+FT_API const char *ft_dataset_hash(const ft_dataset *data);
+
+/* --- Making one ---------------------------------------------------------------------------------------------- */
+
+/* Called now and then by what takes long; `total` is 0 when it is not known. False asks to stop: FT_ERR_CANCELLED. */
+typedef bool ft_progress(void *user, uint64_t done, uint64_t total, const char *what);
+
+/* What an import left out: `where` names the file and the line or model, `why` the reason. */
+typedef void ft_skip(void *user, const char *where, const char *why);
+
+typedef struct ft_import_options {
+    bool is_strict; /* what would be skipped is an error */
+    ft_progress *progress;
+    ft_skip *skip;
+    void *user;
+} ft_import_options;
+
+typedef struct ft_import_result {
+    uint64_t models, graphs, records; /* read, distinct, written */
+    uint64_t skipped;
+} ft_import_result;
+
+/* `kind`: "cg", "perfseer", "table". The folder appears when it is complete; one that exists already is an error. */
+FT_API ft_status ft_import(const char *kind, const char *source, const char *folder, const ft_import_options *options,
+                           ft_import_result *result, ft_error *error);
+FT_API uint32_t ft_import_kind_count(void);
+FT_API const char *ft_import_kind_name(uint32_t index);
+FT_API const char *ft_import_kind_text(uint32_t index);
+
+/* --- Splits -------------------------------------------------------------------------------------------------- */
+
+/* Parts of a split. A graph never stands in two of them. */
+typedef enum ft_part { FT_PART_UNUSED, FT_PART_TRAIN, FT_PART_VALID, FT_PART_TEST } ft_part;
+
+FT_API const char *ft_part_name(ft_part part);
+FT_API bool ft_part_parse(const char *text, ft_part *part);
+
+typedef struct ft_split {
+    char spec[256];
+    uint64_t seed;
+    char hash[FT_HASH_TEXT]; /* of what is in which part */
+    uint32_t counts[4];      /* records by part */
+    uint8_t *parts;          /* an ft_part for each record of the data set */
+} ft_split;
+
+/* How to split, as text (docs/splits.md):
+ *   random[:80/10/10]      distinct graphs at random
+ *   family:NAME            NAME is tested; a tenth of the other graphs is for validation
+ *   device:NAME            the same with a device
+ *   order                  as the makers of the data published it (column `part`)
+ *   fewshot:NAME:K         like family, with K graphs of NAME in training
+ *   all                    nine tenths train, a tenth is for validation, nothing is tested
+ * An empty training or test part (but for "all") is an error. */
+FT_API ft_status ft_split_make(const ft_dataset *data, const char *spec, uint64_t seed, ft_split *split,
+                               ft_error *error);
+FT_API void ft_split_free(ft_split *split);
+
+FT_C_END
+
+#endif

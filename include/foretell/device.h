@@ -1,0 +1,36 @@
+/* device.h - what is known of a device: a small JSON file each (devices/, docs/devices.md).
+ *
+ * The ones in the box are compiled in; ft_device_open also takes the path of a file of the user's own. */
+#ifndef FORETELL_DEVICE_H
+#define FORETELL_DEVICE_H
+
+#include <stdint.h>
+
+#include "foretell/status.h"
+
+FT_C_BEGIN
+
+typedef struct ft_device ft_device;
+
+/* `name`: a device in the box by its name or one of its other names ("adreno-640", "adreno640gpu_tflite21"), or a path
+ * with a '/' or ".json". */
+FT_API ft_status ft_device_open(const char *name, ft_device **device, ft_error *error);
+FT_API void ft_device_free(ft_device *device);
+FT_API const char *ft_device_name(const ft_device *device);
+FT_API const char *ft_device_text(const ft_device *device);
+/* The fusion rules of the runtime that it is measured with, for ft_rules_open. */
+FT_API const char *ft_device_runtime(const ft_device *device);
+/* Numbers of the data sheet by name ("peak_float32_flops", "bandwidth_bytes_per_s", "launch_s", ...); NaN when unknown.
+ */
+FT_API double ft_device_number(const ft_device *device, const char *key);
+
+/* The devices in the box. */
+FT_API uint32_t ft_device_count(void);
+FT_API const char *ft_device_name_at(uint32_t index);
+FT_API const char *ft_device_text_at(uint32_t index);
+/* The name that a device in the box goes by, for any of its names; NULL when there is none. */
+FT_API const char *ft_device_canonical(const char *name);
+
+FT_C_END
+
+#endif

@@ -1,0 +1,80 @@
+/* predictor.h - what a model will take on a device, from a predictor file.
+ *
+ *     ft_predictor *predictor;
+ *     ft_answer answer;
+ *     if (!ft_predictor_open("phone.ftm", &predictor, &error) &&
+ *         !ft_predictor_answer(predictor, bound, &(ft_query){.device = "adreno-640"}, &answer, &error))
+ *         printf("%.0f us\n", answer.metrics[0].value);
+ *
+ * A predictor is read-only once it is opened: any number of threads may share one. docs/formats/predictor.md has the
+ * layout of the file. */
+#ifndef FORETELL_PREDICTOR_H
+#define FORETELL_PREDICTOR_H
+
+#include "foretell/cost.h"
+#include "foretell/graph.h"
+
+FT_C_BEGIN
+
+typedef struct ft_predictor ft_predictor;
+
+/* Where a number comes from. */
+typedef enum ft_source_kind { FT_MEASURED, FT_LEARNED, FT_ANALYTIC, FT_ASSUMED } ft_source_kind;
+
+FT_API const char *ft_source_kind_name(ft_source_kind kind);
+
+typedef struct ft_query {
+    const char *device;
+    const char *setting; /* NULL: none; as in ft_record */
+    ft_dtype dtype;      /* FT_DTYPE_UNKNOWN: as the file says */
+    ft_mode mode;
+} ft_query;
+
+typedef struct ft_estimate {
+    const char *metric; /* "time_us" */
+    double value;
+    double lo, hi; /* holds the measured value in 9 of 10 cases */
+    ft_source_kind source;
+} ft_estimate;
+
+/* The share of one kernel in the first metric. They add up to its value. */
+typedef struct ft_part_time {
+    const char *type;    /* as in ft_kernel */
+    const uint32_t *ops; /* operators of the graph; none for what belongs to no kernel (start, correction) */
+    uint32_t op_count;
+    double value;
+} ft_part_time;
+
+typedef struct ft_answer {
+    const ft_estimate *metrics;
+    uint32_t metric_count;
+    const ft_part_time *parts; /* NULL when the predictor sees only the whole */
+    uint32_t part_count;
+    double coverage_ratio; /* share of the value that comes from kernels like those it was trained on */
+    void *owner;
+} ft_answer;
+
+FT_API ft_status ft_predictor_open(const char *path, ft_predictor **predictor, ft_error *error);
+/* The same from memory, which may be given back afterwards; `name` stands for the file in messages. */
+FT_API ft_status ft_predictor_open_memory(const void *bytes, size_t size, const char *name, ft_predictor **predictor,
+                                          ft_error *error);
+FT_API void ft_predictor_free(ft_predictor *predictor);
+
+/* `bound` carries the batch. A device that the predictor does not know is FT_ERR_UNSUPPORTED. */
+FT_API ft_status ft_predictor_answer(const ft_predictor *predictor, const ft_graph *bound, const ft_query *query,
+                                     ft_answer *answer, ft_error *error);
+FT_API void ft_answer_free(ft_answer *answer);
+
+FT_API const char *ft_predictor_family(const ft_predictor *predictor); /* "kernel-sum" */
+FT_API const char *ft_predictor_header(const ft_predictor *predictor); /* the file's own description, JSON */
+FT_API uint32_t ft_predictor_device_count(const ft_predictor *predictor);
+FT_API const char *ft_predictor_device(const ft_predictor *predictor, uint32_t index);
+
+/* The families of predictors that can be trained. */
+FT_API uint32_t ft_family_count(void);
+FT_API const char *ft_family_name(uint32_t index);
+FT_API const char *ft_family_text(uint32_t index);
+
+FT_C_END
+
+#endif

@@ -1,0 +1,25 @@
+/* hash.h - a 128-bit hash of content (XXH3): to find equal graphs and to notice that a file changed. Not for secrets.
+ */
+#ifndef BASE_HASH_H
+#define BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { HASH_TEXT = 33 };
+
+typedef struct hash128 {
+    uint64_t low, high;
+} hash128;
+
+hash128 hash_bytes(const void *bytes, size_t size);
+/* 32 hexadecimal digits, most significant first. Returns `text`. */
+const char *hash_text(hash128 hash, char text[static HASH_TEXT]);
+
+/* For content that comes in pieces. */
+typedef struct hasher hasher;
+hasher *hasher_new(void); /* NULL when out of memory */
+void hasher_add(hasher *h, const void *bytes, size_t size);
+hash128 hasher_end(hasher *h); /* also frees it */
+
+#endif

@@ -1,0 +1,98 @@
+/* family.h - what every family of predictors does, and nothing of which families there are.
+ *
+ * A family turns labelled records into a model (fit), a model into JSON and floats (save) and back (load), and a
+ * subject into a prediction. What goes around it is the same for all: the file, intervals, run folders, evaluation. */
+#ifndef PREDICTOR_FAMILY_H
+#define PREDICTOR_FAMILY_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/pool.h"
+#include "foretell/dataset.h"
+#include "foretell/predictor.h"
+#include "predictor/subject.h"
+
+/* A model of any family; each defines its own struct. */
+typedef struct model model;
+
+/* One labelled record. */
+typedef struct fit_row {
+    uint32_t record; /* of the data set */
+    uint32_t graph;  /* of the data set */
+    uint32_t device; /* of fit_set.devices */
+    double label;    /* positive */
+} fit_row;
+
+typedef struct fit_rows {
+    const fit_row *items;
+    uint32_t count;
+} fit_rows;
+
+/* What a model is fitted to: rows to learn from, and rows to choose by. Both are in the order of the records. */
+typedef struct fit_set {
+    const ft_dataset *data;
+    const char *metric;
+    const char *const *devices; /* canonical names, sorted */
+    uint32_t device_count;
+    fit_rows train, valid;
+} fit_set;
+
+/* What surrounds a fit. */
+typedef struct fit_context {
+    const json_t *config; /* an object; a family refuses keys that it does not know */
+    uint64_t seed;
+    pool *threads;
+    void *user;
+    /* Says how far it is; `what` names the stage. False asks to stop: save a checkpoint, return FT_ERR_CANCELLED. */
+    bool (*progress)(void *user, double done_ratio, const char *what);
+    /* One line of the log: an object, whose reference is taken over. */
+    void (*log)(void *user, json_t *line);
+    /* Keeps the state from which the fit can go on; replaces the one before. */
+    ft_status (*save)(void *user, const void *state, size_t size, ft_error *error);
+    /* The state kept last, valid until the next save; NULL when there is none. */
+    const void *(*load)(void *user, size_t *size);
+} fit_context;
+
+/* The floats of a model. */
+typedef struct float_block {
+    float *items;
+    size_t count, capacity;
+} float_block;
+
+/* False when out of memory. */
+bool float_block_add(float_block *block, const float *items, size_t count);
+void float_block_free(float_block *block);
+
+/* What a model says of a subject on a device. */
+typedef struct prediction {
+    double value;
+    double spread;         /* how unsure it is, relative: the interval is value * exp(+-q * spread) */
+    double coverage_ratio; /* as in ft_answer */
+    ft_source_kind source; /* of the value */
+    ft_part_time *parts;   /* from the arena, or NULL */
+    uint32_t part_count;
+} prediction;
+
+typedef struct family {
+    const char *name;
+    const char *text;   /* one line for people */
+    const char *schema; /* names the features that it is fed with; a file made for another schema is refused */
+    ft_status (*fit)(const fit_set *set, const fit_context *context, model **out, ft_error *error);
+    /* *params: a new object. */
+    ft_status (*save)(const model *m, json_t **params, float_block *block, ft_error *error);
+    /* Nothing in the file is trusted: counts, indices and numbers are checked. `block` is copied if kept. */
+    ft_status (*load)(const json_t *params, const float *block, size_t count, const char *const *devices,
+                      uint32_t device_count, model **out, ft_error *error);
+    /* `device` indexes the devices given to fit or load. Parts only when `has_parts`. */
+    ft_status (*predict)(const model *m, subject *s, uint32_t device, bool has_parts, arena *memory, prediction *out,
+                         ft_error *error);
+    void (*free)(model *m);
+} family;
+
+/* The families there are (families.c); the first is the default. */
+extern const family *const families[];
+extern const uint32_t family_total;
+const family *family_find(const char *name); /* NULL when there is none */
+
+#endif
