@@ -3,6 +3,7 @@
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,12 @@ typedef struct hash128 {
 hash128 hash_bytes(const void *bytes, size_t size);
 /* 32 hexadecimal digits, most significant first. Returns `text`. */
 const char *hash_text(hash128 hash, char text[static HASH_TEXT]);
+/* The way back. False when it is anything but 32 hexadecimal digits, lower case. */
+bool hash_parse(const char *text, size_t length, hash128 *hash);
+
+static inline bool hash_is_equal(hash128 a, hash128 b) {
+    return a.low == b.low && a.high == b.high;
+}
 
 /* For content that comes in pieces. */
 typedef struct hasher hasher;

@@ -1,0 +1,229 @@
+/* Tests of files and folders that appear whole or not at all. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/input.h"
+#include "base/outfile.h"
+#include "support/failing.h"
+
+/* Every test has an empty folder of its own to work in. */
+static int enter_folder(void **state) {
+    char *folder = strdup("/tmp/foretell-test-XXXXXX");
+    if (folder == NULL || mkdtemp(folder) == NULL || chdir(folder) != 0) return -1;
+    *state = folder;
+    return 0;
+}
+
+static int count_entries(const char *folder) {
+    DIR *entries = opendir(folder);
+    assert_non_null(entries);
+    int count = 0;
+    for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries))
+        count += entry->d_name[0] != '.';
+    closedir(entries);
+    return count;
+}
+
+static int leave_folder(void **state) {
+    outfolder rest = {.temporary = *state};
+    outfolder_discard(&rest); /* frees it as well */
+    return chdir("/");
+}
+
+static void expect_content(const char *path, const char *text) {
+    input in;
+    ft_error error;
+    assert_int_equal(input_open(path, 1 << 20, &in, &error), FT_OK);
+    assert_int_equal(in.size, strlen(text));
+    assert_memory_equal(in.bytes, text, in.size);
+    input_close(&in);
+}
+
+static void test_file_appears_at_commit(void **state) {
+    (void)state;
+    outfile out;
+    ft_error error;
+    assert_int_equal(outfile_open("a.txt", &out, &error), FT_OK);
+    fputs("hello", out.stream);
+    assert_int_not_equal(access("a.txt", F_OK), 0);
+    assert_int_equal(outfile_commit(&out, &error), FT_OK);
+    outfile_discard(&out);
+    expect_content("a.txt", "hello");
+    assert_int_equal(count_entries("."), 1);
+}
+
+static void test_discard_leaves_what_was(void **state) {
+    (void)state;
+    outfile out;
+    ft_error error;
+    assert_int_equal(outfile_write("a.txt", "old", 3, &error), FT_OK);
+    assert_int_equal(outfile_open("a.txt", &out, &error), FT_OK);
+    fputs("new", out.stream);
+    outfile_discard(&out);
+    outfile_discard(&out);
+    expect_content("a.txt", "old");
+    assert_int_equal(outfile_write("a.txt", "new", 3, &error), FT_OK);
+    expect_content("a.txt", "new");
+    assert_int_equal(count_entries("."), 1);
+}
+
+static void test_mode_and_link_stay(void **state) {
+    (void)state;
+    ft_error error;
+    struct stat info;
+    assert_int_equal(outfile_write("a.txt", "old", 3, &error), FT_OK);
+    assert_int_equal(chmod("a.txt", 0640), 0);
+    assert_int_equal(symlink("a.txt", "link"), 0);
+    assert_int_equal(outfile_write("link", "new", 3, &error), FT_OK);
+    expect_content("a.txt", "new");
+    assert_int_equal(lstat("link", &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    assert_int_equal(stat("a.txt", &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0640);
+}
+
+static void test_places_that_do_not_take_a_file(void **state) {
+    (void)state;
+    ft_error error;
+    assert_int_equal(outfile_write("no/such/folder/a.txt", "x", 1, &error), FT_ERR_IO);
+    assert_non_null(strstr(error.message, "no/such/folder/a.txt"));
+    assert_int_equal(outfile_write(".", "x", 1, &error), FT_ERR_IO);
+    assert_non_null(strstr(error.message, "is a folder"));
+    if (geteuid() == 0) return; /* root may write anywhere */
+    assert_int_equal(outfile_write("a.txt", "x", 1, &error), FT_OK);
+    assert_int_equal(chmod("a.txt", 0444), 0);
+    assert_int_equal(outfile_write("a.txt", "y", 1, &error), FT_ERR_IO);
+    expect_content("a.txt", "x");
+}
+
+/* A device is written to as it is, and its errors are told. */
+static void test_full_device(void **state) {
+    (void)state;
+    ft_error error;
+    struct stat info;
+    assert_int_equal(outfile_write("/dev/full", "x", 1, &error), FT_ERR_IO);
+    assert_non_null(strstr(error.message, "/dev/full"));
+    assert_non_null(strstr(error.message, "No space left"));
+    assert_int_equal(outfile_write("/dev/null", "x", 1, &error), FT_OK);
+    assert_int_equal(stat("/dev/null", &info), 0);
+    assert_true(S_ISCHR(info.st_mode));
+}
+
+/* A file that cannot grow further, as on a full disk: the old one stays, and nothing else. */
+static void test_disk_full(void **state) {
+    (void)state;
+    ft_error error;
+    struct rlimit old, small;
+    char *large = calloc(1, 1 << 20);
+    assert_non_null(large);
+    assert_int_equal(outfile_write("a.txt", "old", 3, &error), FT_OK);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    small = (struct rlimit){.rlim_cur = 100000, .rlim_max = old.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    ft_status status = outfile_write("a.txt", large, 1 << 20, &error);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_int_equal(status, FT_ERR_IO);
+    assert_non_null(strstr(error.message, "a.txt"));
+    expect_content("a.txt", "old");
+    assert_int_equal(count_entries("."), 1);
+    free(large);
+}
+
+static void test_folder(void **state) {
+    (void)state;
+    outfolder out;
+    ft_error error;
+    assert_int_equal(outfolder_open("set/", &out, &error), FT_OK);
+    buf path = {0};
+    buf_format(&path, "%s/a.txt", out.temporary);
+    assert_int_equal(outfile_write(path.data, "x", 1, &error), FT_OK);
+    assert_int_not_equal(access("set", F_OK), 0);
+    assert_int_equal(outfolder_commit(&out, &error), FT_OK);
+    outfolder_discard(&out);
+    expect_content("set/a.txt", "x");
+    assert_int_equal(count_entries("."), 1);
+    assert_int_equal(outfolder_open("set", &out, &error), FT_ERR_IO);
+    assert_non_null(strstr(error.message, "exists already"));
+    buf_free(&path);
+}
+
+static void test_folder_discarded(void **state) {
+    (void)state;
+    outfolder out;
+    ft_error error;
+    assert_int_equal(outfolder_open("set", &out, &error), FT_OK);
+    buf path = {0};
+    buf_format(&path, "%s/inner", out.temporary);
+    assert_int_equal(mkdir(path.data, 0777), 0);
+    buf_text(&path, "/a.txt");
+    assert_int_equal(outfile_write(path.data, "x", 1, &error), FT_OK);
+    outfolder_discard(&out);
+    assert_int_equal(count_entries("."), 0);
+    buf_free(&path);
+}
+
+/* Somebody else makes the folder meanwhile: theirs stays. */
+static void test_folder_taken_meanwhile(void **state) {
+    (void)state;
+    outfolder out;
+    ft_error error;
+    assert_int_equal(outfolder_open("set", &out, &error), FT_OK);
+    assert_int_equal(mkdir("set", 0777), 0);
+    assert_int_equal(outfolder_commit(&out, &error), FT_ERR_IO);
+    assert_non_null(strstr(error.message, "exists already"));
+    assert_int_equal(count_entries("."), 1);
+}
+
+static void test_folder_in_a_place_that_is_not_there(void **state) {
+    (void)state;
+    outfolder out;
+    ft_error error;
+    assert_int_equal(outfolder_open("no/such/set", &out, &error), FT_ERR_IO);
+    assert_non_null(strstr(error.message, "no/such/set"));
+}
+
+static void test_out_of_memory(void **state) {
+    (void)state;
+    for (long n = 0;; n++) {
+        ft_error error;
+        failing_start(n);
+        ft_status status = outfile_write("a.txt", "x", 1, &error);
+        if (!failing_stop()) break;
+        if (status != FT_OK) assert_int_equal(status, FT_ERR_NOMEM);
+    }
+    assert_int_equal(count_entries("."), 1);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(test_file_appears_at_commit),
+        IN_FOLDER(test_discard_leaves_what_was),
+        IN_FOLDER(test_mode_and_link_stay),
+        IN_FOLDER(test_places_that_do_not_take_a_file),
+        IN_FOLDER(test_full_device),
+        IN_FOLDER(test_disk_full),
+        IN_FOLDER(test_folder),
+        IN_FOLDER(test_folder_discarded),
+        IN_FOLDER(test_folder_taken_meanwhile),
+        IN_FOLDER(test_folder_in_a_place_that_is_not_there),
+        IN_FOLDER(test_out_of_memory),
+    };
+    return cmocka_run_group_tests_name("base/outfile", tests, NULL, NULL);
+}
