@@ -47,8 +47,9 @@ object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 ONNX_OBJECT  := $(BUILD)/gen/onnx.pb-c.o
 RULE_FILES   := $(sort $(wildcard rules/*.json))
-RULE_OBJECT  := $(BUILD)/gen/rules.o
-LIB_OBJECTS  := $(call object,$(LIB_SOURCES)) $(ONNX_OBJECT) $(RULE_OBJECT)
+DEVICE_FILES := $(sort $(wildcard devices/*.json))
+EMBEDDED     := $(BUILD)/gen/rules.o $(BUILD)/gen/device.o
+LIB_OBJECTS  := $(call object,$(LIB_SOURCES)) $(ONNX_OBJECT) $(EMBEDDED)
 TESTS        := $(TEST_SOURCES:%.c=$(BUILD)/%)
 REPLAYS      := $(FUZZ_SOURCES:fuzz/fuzz_%.c=$(BUILD)/fuzz/replay_%)
 FUZZERS      := $(FUZZ_SOURCES:%.c=$(BUILD)/%)
@@ -102,12 +103,15 @@ $(ONNX_PROTO): | setup-build
 $(BUILD)/gen/onnx.pb-c.c $(BUILD)/gen/onnx.pb-c.h &: $(ONNX_PROTO) | $(BUILD)/flags
 	$(call brief,GEN,$(BUILD)/gen/onnx.pb-c.c)protoc-c -I$(dir $<) --c_out=$(BUILD)/gen $(notdir $<)
 
-# The fusion rules travel inside the library.
-$(BUILD)/gen/rules.c: scripts/embed-rules $(RULE_FILES) | $(BUILD)/flags
-	$(call brief,GEN,$@)scripts/embed-rules $(RULE_FILES) > $@
+# The fusion rules and the devices travel inside the library.
+$(BUILD)/gen/rules.c: scripts/embed $(RULE_FILES) | $(BUILD)/flags
+	$(call brief,GEN,$@)scripts/embed rules $(RULE_FILES) > $@
+
+$(BUILD)/gen/device.c: scripts/embed $(DEVICE_FILES) | $(BUILD)/flags
+	$(call brief,GEN,$@)scripts/embed device $(DEVICE_FILES) > $@
 
 # Generated code is compiled as it comes: its warnings are not ours.
-$(ONNX_OBJECT) $(RULE_OBJECT): $(BUILD)/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/gen/onnx.pb-c.h $(BUILD)/flags
+$(ONNX_OBJECT) $(EMBEDDED): $(BUILD)/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/gen/onnx.pb-c.h $(BUILD)/flags
 	$(call brief,CC,$<)$(CC) $(filter-out -Werror -Wpedantic,$(ALL_CFLAGS)) -MMD -MP -c $< -o $@
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(BUILD)/gen/onnx.pb-c.h
@@ -245,4 +249,4 @@ uninstall:
 clean:
 	rm -rf $(BUILD) build-asan build-clang build-fuzz
 
--include $(patsubst %.o,%.d,$(call object,$(ALL_SOURCES)) $(ONNX_OBJECT) $(RULE_OBJECT))
+-include $(patsubst %.o,%.d,$(call object,$(ALL_SOURCES)) $(ONNX_OBJECT) $(EMBEDDED))

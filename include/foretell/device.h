@@ -18,10 +18,11 @@ FT_API ft_status ft_device_open(const char *name, ft_device **device, ft_error *
 FT_API void ft_device_free(ft_device *device);
 FT_API const char *ft_device_name(const ft_device *device);
 FT_API const char *ft_device_text(const ft_device *device);
+FT_API const char *ft_device_kind(const ft_device *device); /* "cpu", "gpu", "npu" */
 /* The fusion rules of the runtime that it is measured with, for ft_rules_open. */
 FT_API const char *ft_device_runtime(const ft_device *device);
-/* Numbers of the data sheet by name ("peak_float32_flops", "bandwidth_bytes_per_s", "launch_s", ...); NaN when unknown.
- */
+/* Numbers of the data sheet by name ("peak_float32_flops", "bandwidth_bytes_per_s", "launch_s", ...; docs/devices.md
+ * has them all); NaN when unknown. */
 FT_API double ft_device_number(const ft_device *device, const char *key);
 
 /* The devices in the box. */

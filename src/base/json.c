@@ -1,5 +1,7 @@
 #include "base/json.h"
 
+#include <string.h>
+
 #include "base/error.h"
 
 ft_status json_parse(const void *text, size_t size, json_t **root, ft_error *error) {
@@ -9,4 +11,53 @@ ft_status json_parse(const void *text, size_t size, json_t **root, ft_error *err
     /* jansson says nothing at all when it cannot even begin. */
     if (json_error_code(&where) == json_error_out_of_memory || where.text[0] == '\0') return FT_NOMEM(error);
     return ft_fail(error, FT_ERR_DAMAGED, "line %d, column %d: %s", where.line, where.column, where.text);
+}
+
+const char *json_kind(const json_t *value) {
+    switch (value == NULL ? JSON_NULL : json_typeof(value)) {
+    case JSON_OBJECT:
+        return "an object";
+    case JSON_ARRAY:
+        return "a list";
+    case JSON_STRING:
+        return "a string";
+    case JSON_INTEGER:
+    case JSON_REAL:
+        return "a number";
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return "a boolean";
+    default:
+        return value == NULL ? "absent" : "null";
+    }
+}
+
+ft_status json_take_string(const json_t *value, const char **text, ft_error *error) {
+    if (!json_is_string(value))
+        return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a string is expected", json_kind(value));
+    if (strlen(json_string_value(value)) != json_string_length(value))
+        return ft_fail(error, FT_ERR_DAMAGED, "has a NUL character in it");
+    *text = json_string_value(value);
+    return FT_OK;
+}
+
+ft_status json_take_number(const json_t *value, double lo, double hi, double *number, ft_error *error) {
+    if (!json_is_number(value))
+        return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a number is expected", json_kind(value));
+    double found = json_number_value(value);
+    if (!(found >= lo && found <= hi))
+        return ft_fail(error, FT_ERR_DAMAGED, "is %g, but must be from %g to %g", found, lo, hi);
+    *number = found;
+    return FT_OK;
+}
+
+ft_status json_take_int(const json_t *value, int64_t lo, int64_t hi, int64_t *number, ft_error *error) {
+    if (!json_is_integer(value))
+        return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a whole number is expected", json_kind(value));
+    int64_t found = json_integer_value(value);
+    if (found < lo || found > hi)
+        return ft_fail(error, FT_ERR_DAMAGED, "is %lld, but must be from %lld to %lld", (long long)found, (long long)lo,
+                       (long long)hi);
+    *number = found;
+    return FT_OK;
 }

@@ -96,16 +96,6 @@ ft_status rules_symbol(ft_rules *rules, const char *name, symbol *result, ft_err
 
 ft_status pattern_parse(ft_rules *rules, const char *text, pattern *result, ft_error *error);
 
-/* The rule sets in the box, made from rules/ when the library is built. */
-typedef struct rules_file {
-    const char *name;
-    const char *text; /* one line for people */
-    const char *json;
-} rules_file;
-
-extern const rules_file rules_builtin[];
-extern const uint32_t rules_builtin_count;
-
 /* --- Fusing -------------------------------------------------------------------------------------------------- */
 
 typedef struct node {

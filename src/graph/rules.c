@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/embedded.h"
 #include "base/input.h"
 #include "base/json.h"
 #include "graph/fuse.h"
@@ -57,43 +58,15 @@ ft_status rules_symbol(ft_rules *rules, const char *name, symbol *result, ft_err
 
 /* --- Values -------------------------------------------------------------------------------------------------- */
 
-static const char *kind_of(const json_t *value) {
-    switch (json_typeof(value)) {
-    case JSON_OBJECT:
-        return "an object";
-    case JSON_ARRAY:
-        return "a list";
-    case JSON_STRING:
-        return "a string";
-    case JSON_INTEGER:
-    case JSON_REAL:
-        return "a number";
-    case JSON_TRUE:
-    case JSON_FALSE:
-        return "a boolean";
-    default:
-        return "null";
-    }
-}
-
-static ft_status take_string(const json_t *value, const char **text, ft_error *error) {
-    if (!json_is_string(value))
-        return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a string is expected", kind_of(value));
-    if (strlen(json_string_value(value)) != json_string_length(value))
-        return ft_fail(error, FT_ERR_DAMAGED, "has a NUL character in it");
-    *text = json_string_value(value);
-    return FT_OK;
-}
-
 static ft_status take_symbol(ft_rules *rules, const json_t *value, symbol *result, ft_error *error) {
     const char *text;
-    FT_TRY(take_string(value, &text, error));
+    FT_TRY(json_take_string(value, &text, error));
     return rules_symbol(rules, text, result, error);
 }
 
 static ft_status keep_string(ft_rules *rules, const json_t *value, const char **kept, ft_error *error) {
     const char *text;
-    FT_TRY(take_string(value, &text, error));
+    FT_TRY(json_take_string(value, &text, error));
     *kept = arena_string(&rules->memory, text, strlen(text));
     return *kept != NULL ? FT_OK : FT_NOMEM(error);
 }
@@ -102,7 +75,7 @@ static ft_status keep_string(ft_rules *rules, const json_t *value, const char **
 static ft_status take_choice(const json_t *value, const char *first, const char *second, bool *is_second,
                              ft_error *error) {
     const char *text;
-    FT_TRY(take_string(value, &text, error));
+    FT_TRY(json_take_string(value, &text, error));
     *is_second = strcmp(text, second) == 0;
     if (*is_second || strcmp(text, first) == 0) return FT_OK;
     return ft_fail(error, FT_ERR_DAMAGED, "is '%s', but '%s' or '%s' is expected", text, first, second);
@@ -111,7 +84,7 @@ static ft_status take_choice(const json_t *value, const char *first, const char 
 /* Sets list[symbol] for each name of a JSON list. */
 static ft_status take_list(ft_rules *rules, const json_t *value, bool *list, ft_error *error) {
     if (!json_is_array(value))
-        return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a list of names is expected", kind_of(value));
+        return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a list of names is expected", json_kind(value));
     size_t i;
     const json_t *item;
     json_array_foreach(value, i, item) {
@@ -161,7 +134,7 @@ static ft_status take_patterns(ft_rules *rules, const json_t *value, block *b, f
     if (patterns == NULL) return FT_NOMEM(error);
     for (size_t i = 0; i < count; i++) {
         const char *text;
-        FT_TRY(take_string(json_is_array(value) ? json_array_get(value, i) : value, &text, error));
+        FT_TRY(json_take_string(json_is_array(value) ? json_array_get(value, i) : value, &text, error));
         FT_TRY(pattern_parse(rules, text, &patterns[i], error));
     }
     b->patterns = patterns;
@@ -178,7 +151,7 @@ static ft_status take_block_name(ft_rules *rules, const json_t *value, block *b,
 static ft_status take_block_class(const json_t *value, block *b, ft_error *error) {
     const char *text;
     symbol c;
-    FT_TRY(take_string(value, &text, error));
+    FT_TRY(json_take_string(value, &text, error));
     if (!find_class(text, &c)) return ft_fail(error, FT_ERR_DAMAGED, "'%s' is no class of operators", text);
     b->op_class = (ft_op_class)c;
     return FT_OK;
@@ -194,7 +167,7 @@ static ft_status take_block_key(ft_rules *rules, const char *key, const json_t *
 
 static ft_status take_block(ft_rules *rules, const json_t *value, block *b, ft_error *error) {
     if (!json_is_object(value))
-        return ft_fail(error, FT_ERR_DAMAGED, "is %s, but an object is expected", kind_of(value));
+        return ft_fail(error, FT_ERR_DAMAGED, "is %s, but an object is expected", json_kind(value));
     *b = (block){.root = SYMBOL_NONE, .op_class = FT_CLASS_UNKNOWN};
     const char *key;
     const json_t *item;
@@ -208,7 +181,7 @@ static ft_status take_block(ft_rules *rules, const json_t *value, block *b, ft_e
 }
 
 static ft_status take_blocks(ft_rules *rules, const json_t *value, ft_error *error) {
-    if (!json_is_array(value)) return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a list is expected", kind_of(value));
+    if (!json_is_array(value)) return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a list is expected", json_kind(value));
     size_t count = json_array_size(value);
     if (count > RULES_MAX_BLOCKS)
         return ft_fail(error, FT_ERR_LIMIT, "has %zu blocks; at most %d are possible", count, RULES_MAX_BLOCKS);
@@ -246,7 +219,7 @@ static ft_status take_key(ft_rules *rules, const char *key, const json_t *value,
 
 static ft_status take_all(ft_rules *rules, const json_t *document, ft_error *error) {
     if (!json_is_object(document))
-        return ft_fail(error, FT_ERR_FORMAT, "is %s, but rules are an object", kind_of(document));
+        return ft_fail(error, FT_ERR_FORMAT, "is %s, but rules are an object", json_kind(document));
     const char *key;
     const json_t *value;
     json_object_foreach((json_t *)(uintptr_t)document, key, value) {
@@ -311,11 +284,6 @@ ft_status rules_parse(const char *bytes, size_t size, const char *name, ft_rules
     return FT_OK;
 }
 
-static bool is_path(const char *name) {
-    size_t length = strlen(name);
-    return strchr(name, '/') != NULL || (length > 5 && strcmp(name + length - 5, ".json") == 0);
-}
-
 static ft_status open_file(const char *path, ft_rules **rules, ft_error *error) {
     input in;
     FT_TRY(input_open(path, RULES_MAX_BYTES, &in, error));
@@ -325,23 +293,16 @@ static ft_status open_file(const char *path, ft_rules **rules, ft_error *error) 
 }
 
 /* Sets in the box are right: when one cannot be parsed, jansson took the lack of memory for a wrong token. */
-static ft_status open_builtin(const rules_file *file, ft_rules **rules, ft_error *error) {
+static ft_status open_builtin(const embedded_file *file, ft_rules **rules, ft_error *error) {
     ft_status status = rules_parse(file->json, strlen(file->json), file->name, rules, error);
     return status == FT_OK ? FT_OK : FT_NOMEM(error);
 }
 
 ft_status ft_rules_open(const char *name, ft_rules **rules, ft_error *error) {
-    for (uint32_t i = 0; i < rules_builtin_count; i++) {
-        if (strcmp(rules_builtin[i].name, name) == 0) return open_builtin(&rules_builtin[i], rules, error);
-    }
-    if (is_path(name)) return open_file(name, rules, error);
-    ft_fail(error, FT_ERR_USAGE, "there is no rule set '%s'; there are", name);
-    for (uint32_t i = 0; error != NULL && i < rules_builtin_count; i++) {
-        size_t length = strlen(error->message);
-        snprintf(error->message + length, sizeof error->message - length, "%s %s", i == 0 ? "" : ",",
-                 rules_builtin[i].name);
-    }
-    return FT_ERR_USAGE;
+    const embedded_file *file = embedded_find(rules_builtin, rules_builtin_count, name);
+    if (file != NULL) return open_builtin(file, rules, error);
+    if (embedded_is_path(name)) return open_file(name, rules, error);
+    return embedded_fail(rules_builtin, rules_builtin_count, "rule set", name, error);
 }
 
 const char *ft_rules_name(const ft_rules *rules) {

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/embedded.h"
 #include "graph/fuse.h"
 #include "graph/opdef.h"
 

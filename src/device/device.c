@@ -1,0 +1,196 @@
+/* device.c - what is known of a device: the ones in the box, and files of the user's own.
+ *
+ * A device file is one JSON object, described in docs/devices.md. Everything in it is checked: a key nobody knows is
+ * an error, because a figure under a misspelt name would be silently missing. What is not known of a device is left
+ * out of its file, and is NaN here. */
+#include "device/device.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/embedded.h"
+#include "base/error.h"
+#include "base/input.h"
+#include "base/json.h"
+
+/* The figures of a data sheet. */
+static const char *const numbers[] = {
+    "threads",       "clock_hz",     "peak_float32_flops",    "peak_float16_flops",
+    "peak_int8_ops", "memory_bytes", "bandwidth_bytes_per_s", "launch_s",
+};
+
+enum { NUMBER_COUNT = sizeof numbers / sizeof numbers[0] };
+
+struct ft_device {
+    char name[DEVICE_NAME_BYTES];
+    char text[DEVICE_TEXT_BYTES];
+    char kind[DEVICE_NAME_BYTES];
+    char runtime[DEVICE_TEXT_BYTES];
+    double values[NUMBER_COUNT]; /* NaN: not known */
+};
+
+/* --- Parsing ------------------------------------------------------------------------------------------------- */
+
+static ft_status take_text(const json_t *value, char *text, size_t size, ft_error *error) {
+    const char *found;
+    FT_TRY(json_take_string(value, &found, error));
+    size_t length = strlen(found);
+    if (length == 0 || length >= size)
+        return ft_fail(error, FT_ERR_DAMAGED, "has %zu characters; 1 to %zu are possible", length, size - 1);
+    memcpy(text, found, length + 1);
+    return FT_OK;
+}
+
+/* Names go into tables and file names: no spaces, no slashes. */
+static ft_status take_name(const json_t *value, char *name, ft_error *error) {
+    FT_TRY(take_text(value, name, DEVICE_NAME_BYTES, error));
+    size_t good = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
+    if (name[good] != '\0')
+        return ft_fail(error, FT_ERR_DAMAGED, "'%s' is no name: letters, digits, '-', '_' and '.'", name);
+    return FT_OK;
+}
+
+static ft_status take_kind(const json_t *value, char *kind, ft_error *error) {
+    FT_TRY(take_text(value, kind, DEVICE_NAME_BYTES, error));
+    if (strcmp(kind, "cpu") == 0 || strcmp(kind, "gpu") == 0 || strcmp(kind, "npu") == 0) return FT_OK;
+    return ft_fail(error, FT_ERR_DAMAGED, "is '%s', but 'cpu', 'gpu' or 'npu' is expected", kind);
+}
+
+/* The other names are used for the devices in the box only (scripts/embed), but a wrong list is wrong anywhere. */
+static ft_status check_list(const json_t *value, bool is_names, ft_error *error) {
+    if (!json_is_array(value))
+        return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a list of strings is expected", json_kind(value));
+    size_t i;
+    const json_t *item;
+    json_array_foreach(value, i, item) {
+        char name[DEVICE_NAME_BYTES];
+        const char *text;
+        ft_status status = is_names ? take_name(item, name, error) : json_take_string(item, &text, error);
+        if (status != FT_OK) return ft_fail_prefix(error, status, "item %zu", i + 1);
+    }
+    return FT_OK;
+}
+
+static ft_status take_version(const json_t *value, ft_error *error) {
+    if (!json_is_integer(value) || json_integer_value(value) < 1)
+        return ft_fail(error, FT_ERR_DAMAGED, "must be the number %d", DEVICE_VERSION);
+    if (json_integer_value(value) > DEVICE_VERSION)
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "is %lld; this version reads %d: a newer foretell is needed",
+                       (long long)json_integer_value(value), DEVICE_VERSION);
+    return FT_OK;
+}
+
+static ft_status take_key(ft_device *device, const char *key, const json_t *value, ft_error *error) {
+    if (strcmp(key, "foretell_device") == 0) return take_version(value, error);
+    if (strcmp(key, "name") == 0) return take_name(value, device->name, error);
+    if (strcmp(key, "text") == 0) return take_text(value, device->text, sizeof device->text, error);
+    if (strcmp(key, "other_names") == 0) return check_list(value, true, error);
+    if (strcmp(key, "kind") == 0) return take_kind(value, device->kind, error);
+    if (strcmp(key, "runtime") == 0) return take_text(value, device->runtime, sizeof device->runtime, error);
+    if (strcmp(key, "sources") == 0) return check_list(value, false, error);
+    for (size_t i = 0; i < NUMBER_COUNT; i++) {
+        if (strcmp(key, numbers[i]) == 0) return json_take_number(value, 1e-12, 1e30, &device->values[i], error);
+    }
+    return ft_fail(error, FT_ERR_DAMAGED, "is not known; docs/devices.md lists the keys");
+}
+
+static ft_status take_all(ft_device *device, const json_t *document, ft_error *error) {
+    if (!json_is_object(document) || json_object_get(document, "foretell_device") == NULL)
+        return ft_fail(error, FT_ERR_FORMAT, "has no key 'foretell_device': it is no device file");
+    for (size_t i = 0; i < NUMBER_COUNT; i++) device->values[i] = NAN;
+    const char *key;
+    const json_t *value;
+    json_object_foreach((json_t *)document, key, value) {
+        ft_status status = take_key(device, key, value, error);
+        if (status != FT_OK) return ft_fail_prefix(error, status, "'%s'", key);
+    }
+    const char *missing = device->name[0] == '\0'      ? "name"
+                          : device->kind[0] == '\0'    ? "kind"
+                          : device->runtime[0] == '\0' ? "runtime"
+                                                       : NULL;
+    return missing == NULL ? FT_OK : ft_fail(error, FT_ERR_DAMAGED, "has no key '%s'", missing);
+}
+
+ft_status device_parse(const char *bytes, size_t size, const char *name, ft_device **device, ft_error *error) {
+    if (size > DEVICE_MAX_BYTES)
+        return ft_fail(error, FT_ERR_LIMIT, "%s: %zu bytes are too many for a device file (at most %d)", name, size,
+                       DEVICE_MAX_BYTES);
+    json_t *document;
+    ft_status status = json_parse(bytes, size, &document, error);
+    if (status != FT_OK) return ft_fail_prefix(error, status, "%s", name);
+    ft_device *made = calloc(1, sizeof *made);
+    status = made != NULL ? take_all(made, document, error) : FT_NOMEM(error);
+    json_decref(document);
+    if (status != FT_OK) {
+        free(made);
+        return ft_fail_prefix(error, status, "%s", name);
+    }
+    *device = made;
+    return FT_OK;
+}
+
+/* --- Opening ------------------------------------------------------------------------------------------------- */
+
+static ft_status open_file(const char *path, ft_device **device, ft_error *error) {
+    input in;
+    FT_TRY(input_open(path, DEVICE_MAX_BYTES, &in, error));
+    ft_status status = device_parse((const char *)in.bytes, in.size, path, device, error);
+    input_close(&in);
+    return status;
+}
+
+ft_status ft_device_open(const char *name, ft_device **device, ft_error *error) {
+    const embedded_file *file = embedded_find(device_builtin, device_builtin_count, name);
+    if (file != NULL) {
+        /* The ones in the box are right: when one cannot be parsed, memory was lacking. */
+        ft_status status = device_parse(file->json, strlen(file->json), file->name, device, error);
+        return status == FT_OK ? FT_OK : FT_NOMEM(error);
+    }
+    if (embedded_is_path(name)) return open_file(name, device, error);
+    return embedded_fail(device_builtin, device_builtin_count, "device", name, error);
+}
+
+void ft_device_free(ft_device *device) {
+    free(device);
+}
+
+const char *ft_device_name(const ft_device *device) {
+    return device->name;
+}
+
+const char *ft_device_text(const ft_device *device) {
+    return device->text;
+}
+
+const char *ft_device_kind(const ft_device *device) {
+    return device->kind;
+}
+
+const char *ft_device_runtime(const ft_device *device) {
+    return device->runtime;
+}
+
+double ft_device_number(const ft_device *device, const char *key) {
+    for (size_t i = 0; i < NUMBER_COUNT; i++) {
+        if (strcmp(key, numbers[i]) == 0) return device->values[i];
+    }
+    return NAN;
+}
+
+uint32_t ft_device_count(void) {
+    return device_builtin_count;
+}
+
+const char *ft_device_name_at(uint32_t index) {
+    return index < device_builtin_count ? device_builtin[index].name : NULL;
+}
+
+const char *ft_device_text_at(uint32_t index) {
+    return index < device_builtin_count ? device_builtin[index].text : NULL;
+}
+
+const char *ft_device_canonical(const char *name) {
+    const embedded_file *file = embedded_find(device_builtin, device_builtin_count, name);
+    return file != NULL ? file->name : NULL;
+}

@@ -1,0 +1,14 @@
+/* device.h - parsing device files; the public side is foretell/device.h. */
+#ifndef DEVICE_DEVICE_H
+#define DEVICE_DEVICE_H
+
+#include <stddef.h>
+
+#include "foretell/device.h"
+
+enum { DEVICE_VERSION = 1, DEVICE_MAX_BYTES = 1 << 16, DEVICE_NAME_BYTES = 64, DEVICE_TEXT_BYTES = 256 };
+
+/* Parses the text of a device file; `name` stands for it in messages. */
+ft_status device_parse(const char *bytes, size_t size, const char *name, ft_device **device, ft_error *error);
+
+#endif

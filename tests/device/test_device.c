@@ -1,0 +1,165 @@
+/* Device files: the ones in the box, files of the user's own, and every way of being wrong. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/embedded.h"
+#include "base/json.h"
+#include "device/device.h"
+#include "foretell/kernel.h"
+#include "support/failing.h"
+
+#define HEAD "{\"foretell_device\": 1, \"name\": \"mine\", \"kind\": \"cpu\", \"runtime\": \"tflite-cpu\""
+
+static ft_status parse(const char *text, ft_device **device, ft_error *error) {
+    return device_parse(text, strlen(text), "my.json", device, error);
+}
+
+static void refuses(const char *text, ft_status status, const char *part) {
+    ft_device *device = NULL;
+    ft_error error = {.message = ""};
+    ft_status found = parse(text, &device, &error);
+    if (found != status) fail_msg("%s: status %d, %s", text, found, error.message);
+    assert_null(device);
+    if (strncmp(error.message, "my.json: ", 9) != 0 || strstr(error.message, part) == NULL)
+        fail_msg("%s: the message is \"%s\"", text, error.message);
+}
+
+/* Each has a runtime that is in the box too, and is found by all of its names. */
+static void the_box_is_right(void **state) {
+    (void)state;
+    assert_true(ft_device_count() >= 4);
+    for (uint32_t i = 0; i < ft_device_count(); i++) {
+        ft_device *device = NULL;
+        ft_rules *rules = NULL;
+        ft_error error;
+        assert_int_equal(ft_device_open(ft_device_name_at(i), &device, &error), FT_OK);
+        assert_string_equal(ft_device_name(device), ft_device_name_at(i));
+        assert_string_equal(ft_device_text(device), ft_device_text_at(i));
+        if (ft_rules_open(ft_device_runtime(device), &rules, &error) != FT_OK) fail_msg("%s", error.message);
+        ft_rules_free(rules);
+        ft_device_free(device);
+
+        json_t *document = NULL, *name;
+        assert_int_equal(json_parse(device_builtin[i].json, strlen(device_builtin[i].json), &document, &error), FT_OK);
+        size_t at;
+        json_array_foreach(json_object_get(document, "other_names"), at, name) {
+            assert_string_equal(ft_device_canonical(json_string_value(name)), ft_device_name_at(i));
+        }
+        assert_true(at > 0);
+        json_decref(document);
+    }
+    assert_null(ft_device_name_at(ft_device_count()));
+    assert_null(ft_device_text_at(ft_device_count()));
+}
+
+static void names_of_cg(void **state) {
+    (void)state;
+    assert_string_equal(ft_device_canonical("cortexA76cpu_tflite21"), "cortex-a76");
+    assert_string_equal(ft_device_canonical("adreno640gpu_tflite21"), "adreno-640");
+    assert_string_equal(ft_device_canonical("adreno630gpu_tflite21"), "adreno-630");
+    assert_string_equal(ft_device_canonical("myriadvpu_openvino2019r2"), "myriad-vpu");
+    assert_string_equal(ft_device_canonical("myriad-vpu"), "myriad-vpu");
+    assert_null(ft_device_canonical("myriad"));
+    assert_null(ft_device_canonical(""));
+    assert_null(ft_device_canonical("adreno640gpu_tflite21 adreno640gpu"));
+}
+
+static void figures(void **state) {
+    (void)state;
+    ft_device *device = NULL;
+    ft_error error = {.message = ""};
+    const char *text = HEAD ", \"text\": \"a line\", \"other_names\": [\"m\"], \"sources\": [\"none\"], "
+                            "\"peak_float32_flops\": 38.5e9, \"launch_s\": 1e-5, \"threads\": 4}";
+    if (parse(text, &device, &error) != FT_OK) fail_msg("%s", error.message);
+    assert_string_equal(ft_device_name(device), "mine");
+    assert_string_equal(ft_device_text(device), "a line");
+    assert_string_equal(ft_device_kind(device), "cpu");
+    assert_string_equal(ft_device_runtime(device), "tflite-cpu");
+    assert_true(ft_device_number(device, "peak_float32_flops") == 38.5e9);
+    assert_true(ft_device_number(device, "launch_s") == 1e-5);
+    assert_true(ft_device_number(device, "threads") == 4);
+    assert_true(isnan(ft_device_number(device, "bandwidth_bytes_per_s")));
+    assert_true(isnan(ft_device_number(device, "colour")));
+    ft_device_free(device);
+    ft_device_free(NULL);
+}
+
+static void wrong_files(void **state) {
+    (void)state;
+    refuses("{", FT_ERR_DAMAGED, "line 1");
+    refuses("[]", FT_ERR_FORMAT, "no device file");
+    refuses("{\"name\": \"x\"}", FT_ERR_FORMAT, "'foretell_device'");
+    refuses("{\"foretell_device\": 2}", FT_ERR_UNSUPPORTED, "newer foretell");
+    refuses("{\"foretell_device\": \"1\"}", FT_ERR_DAMAGED, "must be the number 1");
+    refuses("{\"foretell_device\": 1}", FT_ERR_DAMAGED, "has no key 'name'");
+    refuses("{\"foretell_device\": 1, \"name\": \"x\"}", FT_ERR_DAMAGED, "has no key 'kind'");
+    refuses("{\"foretell_device\": 1, \"name\": \"x\", \"kind\": \"gpu\"}", FT_ERR_DAMAGED, "has no key 'runtime'");
+    refuses("{\"foretell_device\": 1, \"name\": \"a b\"}", FT_ERR_DAMAGED, "'a b' is no name");
+    refuses("{\"foretell_device\": 1, \"name\": \"\"}", FT_ERR_DAMAGED, "'name': has 0 characters");
+    refuses("{\"foretell_device\": 1, \"name\": 7}", FT_ERR_DAMAGED, "is a number, but a string");
+    refuses("{\"foretell_device\": 1, \"kind\": \"abacus\"}", FT_ERR_DAMAGED, "'abacus'");
+    refuses(HEAD ", \"other_names\": \"m\"}", FT_ERR_DAMAGED, "list of strings");
+    refuses(HEAD ", \"other_names\": [\"m\", \"m m\"]}", FT_ERR_DAMAGED, "'other_names': item 2");
+    refuses(HEAD ", \"sources\": [1]}", FT_ERR_DAMAGED, "'sources': item 1");
+    refuses(HEAD ", \"peak_flops\": 1}", FT_ERR_DAMAGED, "'peak_flops': is not known");
+    refuses(HEAD ", \"launch_s\": 0}", FT_ERR_DAMAGED, "'launch_s'");
+    refuses(HEAD ", \"launch_s\": \"fast\"}", FT_ERR_DAMAGED, "a number is expected");
+    refuses(HEAD ", \"clock_hz\": 1e300}", FT_ERR_DAMAGED, "'clock_hz'");
+    char *large = calloc(1, DEVICE_MAX_BYTES + 2);
+    assert_non_null(large);
+    memset(large, ' ', DEVICE_MAX_BYTES + 1);
+    refuses(large, FT_ERR_LIMIT, "too many for a device file");
+    free(large);
+}
+
+static void opens_by_name_and_path(void **state) {
+    (void)state;
+    ft_device *device = NULL;
+    ft_error error = {.message = ""};
+    assert_int_equal(ft_device_open("abacus", &device, &error), FT_ERR_USAGE);
+    assert_non_null(strstr(error.message, "there is no device 'abacus'; there are"));
+    assert_non_null(strstr(error.message, "adreno-640"));
+    assert_int_equal(ft_device_open("nowhere/x.json", &device, &error), FT_ERR_IO);
+    char path[] = "/tmp/foretell-device-XXXXXX";
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, HEAD "}", strlen(HEAD "}")), (long)strlen(HEAD "}"));
+    close(file);
+    assert_int_equal(ft_device_open(path, &device, &error), FT_OK);
+    assert_string_equal(ft_device_name(device), "mine");
+    ft_device_free(device);
+    unlink(path);
+}
+
+static void memory_runs_out(void **state) {
+    (void)state;
+    for (long n = 0;; n++) {
+        ft_device *device = NULL;
+        failing_start(n);
+        ft_status status = ft_device_open("adreno-640", &device, NULL);
+        bool has_failed = failing_stop();
+        ft_device_free(device);
+        if (!has_failed) break;
+        assert_int_equal(status, FT_ERR_NOMEM);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_box_is_right),
+        cmocka_unit_test(names_of_cg),
+        cmocka_unit_test(figures),
+        cmocka_unit_test(wrong_files),
+        cmocka_unit_test(opens_by_name_and_path),
+        cmocka_unit_test(memory_runs_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

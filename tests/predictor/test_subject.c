@@ -1,0 +1,73 @@
+/* A subject computes costs and kernels once, and forgets nothing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "predictor/subject.h"
+#include "support/toy.h"
+
+static ft_graph *make_graph(void) {
+    ft_graph *graph = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    uint32_t x = toy_input(graph, 1, 16), w = toy_weight(graph, 16, 8);
+    uint32_t y = toy_op(graph, "MatMul", x, w, FT_NONE, toy_value(graph, 1, 8));
+    uint32_t z = toy_op(graph, "Relu", y, FT_NONE, FT_NONE, toy_value(graph, 1, 8));
+    toy_finish(graph, z, 1, 1);
+    return graph;
+}
+
+static void computes_once(void **state) {
+    (void)state;
+    ft_graph *graph = make_graph();
+    ft_error error;
+    ft_rules *eager = NULL, *cpu = NULL;
+    assert_int_equal(ft_rules_open("torch-eager", &eager, &error), FT_OK);
+    assert_int_equal(ft_rules_open("tflite-cpu", &cpu, &error), FT_OK);
+    subject s;
+    subject_init(&s, graph, &(ft_query){.device = "adreno-640", .mode = FT_TRAIN});
+    assert_null(s.query.device);
+    const ft_cost *cost = NULL, *cost_again = NULL;
+    assert_int_equal(subject_cost(&s, &cost, &error), FT_OK);
+    assert_int_equal(subject_cost(&s, &cost_again, &error), FT_OK);
+    assert_ptr_equal(cost, cost_again);
+    assert_int_equal(cost->total.forward.macs, 128);
+    assert_true(cost->total.backward_weights.flops > 0); /* the query's mode */
+    const ft_kernels *two = NULL, *one = NULL, *again = NULL;
+    assert_int_equal(subject_kernels(&s, eager, &two, &error), FT_OK);
+    assert_int_equal(subject_kernels(&s, cpu, &one, &error), FT_OK);
+    assert_int_equal(subject_kernels(&s, eager, &again, &error), FT_OK);
+    assert_ptr_equal(two, again);
+    assert_int_equal(two->count, 2);
+    assert_int_equal(one->count, 1);
+    assert_int_equal(s.runtime_count, 2);
+    subject_free(&s);
+    subject_free(&s); /* twice does no harm */
+    ft_rules_free(eager);
+    ft_rules_free(cpu);
+    ft_graph_free(graph);
+}
+
+static void runtimes_are_limited(void **state) {
+    (void)state;
+    ft_graph *graph = make_graph();
+    ft_error error;
+    ft_rules *rules[SUBJECT_MAX_RUNTIMES + 1] = {NULL};
+    const ft_kernels *kernels = NULL;
+    subject s;
+    subject_init(&s, graph, &(ft_query){0});
+    for (int i = 0; i <= SUBJECT_MAX_RUNTIMES; i++) {
+        assert_int_equal(ft_rules_open("torch-eager", &rules[i], &error), FT_OK);
+        ft_status expected = i < SUBJECT_MAX_RUNTIMES ? FT_OK : FT_ERR_LIMIT;
+        assert_int_equal(subject_kernels(&s, rules[i], &kernels, &error), expected);
+    }
+    subject_free(&s);
+    for (int i = 0; i <= SUBJECT_MAX_RUNTIMES; i++) ft_rules_free(rules[i]);
+    ft_graph_free(graph);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(computes_once), cmocka_unit_test(runtimes_are_limited)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
