@@ -19,14 +19,7 @@
 #include "base/input.h"
 #include "base/outfile.h"
 #include "support/failing.h"
-
-/* Every test has an empty folder of its own to work in. */
-static int enter_folder(void **state) {
-    char *folder = strdup("/tmp/foretell-test-XXXXXX");
-    if (folder == NULL || mkdtemp(folder) == NULL || chdir(folder) != 0) return -1;
-    *state = folder;
-    return 0;
-}
+#include "support/folder.h"
 
 static int count_entries(const char *folder) {
     DIR *entries = opendir(folder);
@@ -36,12 +29,6 @@ static int count_entries(const char *folder) {
         count += entry->d_name[0] != '.';
     closedir(entries);
     return count;
-}
-
-static int leave_folder(void **state) {
-    outfolder rest = {.temporary = *state};
-    outfolder_discard(&rest); /* frees it as well */
-    return chdir("/");
 }
 
 static void expect_content(const char *path, const char *text) {
@@ -209,7 +196,7 @@ static void test_out_of_memory(void **state) {
     assert_int_equal(count_entries("."), 1);
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -1,0 +1,9 @@
+/* folder.h - an empty folder of its own for a test that writes files. */
+#ifndef TESTS_FOLDER_H
+#define TESTS_FOLDER_H
+
+/* Setup and teardown of cmocka: *state is the name of the folder, which is the working folder meanwhile. */
+int folder_enter(void **state);
+int folder_leave(void **state);
+
+#endif
