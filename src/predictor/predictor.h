@@ -1,0 +1,48 @@
+/* predictor.h - inside a predictor, and writing predictor files; the public side is foretell/predictor.h.
+ *
+ * Who trains writes twice: first without calibration and accuracy, into memory; opens that, so that what is measured
+ * is what users will have; finds the quantiles and scores; and writes the file with them. */
+#ifndef PREDICTOR_PREDICTOR_H
+#define PREDICTOR_PREDICTOR_H
+
+#include "base/buf.h"
+#include "predictor/family.h"
+
+/* What the header of a predictor file tells besides what the family keeps in it. Borrowed, and only read. */
+typedef struct predictor_description {
+    const char *metric;         /* "time_us" */
+    const char *const *devices; /* as they were given to fit */
+    uint32_t device_count;
+    uint32_t modes; /* bits 1 << ft_mode: those that it was trained on; 0: any may be asked */
+    /* What it was trained on; texts may be NULL. */
+    const char *dataset_hash, *split_spec, *split_hash;
+    uint64_t seed, records;
+    /* {"adreno-640": {"q90": 1.7, "n": 2423}, ...}; NULL or a device that is not in it: its intervals are not known. */
+    const json_t *calibration;
+    /* A list of objects, one per score: device, part, split, n, mape, ...; may be NULL. */
+    const json_t *accuracy;
+} predictor_description;
+
+/* The bytes of a predictor file. */
+ft_status predictor_encode(const predictor_description *description, const family *f, const model *m, buf *bytes,
+                           ft_error *error);
+/* The file appears whole or not at all. */
+ft_status predictor_write(const char *path, const predictor_description *description, const family *f, const model *m,
+                          ft_error *error);
+
+/* --- One that is open ---------------------------------------------------------------------------------------- */
+
+const char *predictor_metric(const ft_predictor *predictor);
+const model *predictor_model(const ft_predictor *predictor);
+const family *predictor_family(const ft_predictor *predictor);
+/* For any name of the device; FT_NONE when the predictor does not know it. */
+uint32_t predictor_device_index(const ft_predictor *predictor, const char *device);
+/* The 0.9 quantile of |log(measured / value)| / spread; NaN when it is not known. */
+double predictor_q90(const ft_predictor *predictor, uint32_t device);
+/* What the model says, before an interval is made of it. `device` is an index. */
+ft_status predictor_predict(const ft_predictor *predictor, subject *s, uint32_t device, bool has_parts, arena *memory,
+                            prediction *out, ft_error *error);
+/* The same as an estimate with its interval. */
+ft_estimate predictor_estimate(const ft_predictor *predictor, uint32_t device, const prediction *p);
+
+#endif

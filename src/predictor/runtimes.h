@@ -1,0 +1,31 @@
+/* runtimes.h - the fusion rules of several devices, each set opened once: subjects keep kernels by the address of the
+ * rules, so devices with the same runtime must share theirs.
+ *
+ * A device that is not in the box (a user's own, in a user's own table) has the rules of RUNTIME_UNKNOWN. A predictor
+ * keeps the names of the rules it was trained with, so that it does not depend on what the box says later. */
+#ifndef PREDICTOR_RUNTIMES_H
+#define PREDICTOR_RUNTIMES_H
+
+#include "base/json.h"
+#include "foretell/kernel.h"
+
+#define RUNTIME_UNKNOWN "torch-eager"
+
+enum { RUNTIMES_MAX = 8 };
+
+typedef struct runtimes {
+    ft_rules *rules[RUNTIMES_MAX]; /* each once */
+    uint32_t count;
+    uint32_t *of_device; /* per device an index of rules */
+    uint32_t device_count;
+} runtimes;
+
+ft_status runtimes_open(const char *const *devices, uint32_t device_count, runtimes *r, ft_error *error);
+void runtimes_free(runtimes *r);
+const ft_rules *runtimes_rules(const runtimes *r, uint32_t device);
+
+/* As a list of names, one per device; NULL when out of memory. */
+json_t *runtimes_save(const runtimes *r);
+ft_status runtimes_load(const json_t *names, uint32_t device_count, runtimes *r, ft_error *error);
+
+#endif
