@@ -33,6 +33,7 @@
 #include "foretell/graph.h"
 #include "foretell/inspect.h"
 #include "foretell/kernel.h"
+#include "foretell/predictor.h"
 #include "foretell/status.h"
 
 FT_C_BEGIN

@@ -33,7 +33,7 @@ typedef struct ft_query {
 typedef struct ft_estimate {
     const char *metric; /* "time_us" */
     double value;
-    double lo, hi; /* holds the measured value in 9 of 10 cases */
+    double lo, hi; /* holds the measured value in 9 of 10 cases; NaN when that was never measured for the device */
     ft_source_kind source;
 } ft_estimate;
 
@@ -60,7 +60,9 @@ FT_API ft_status ft_predictor_open_memory(const void *bytes, size_t size, const 
                                           ft_error *error);
 FT_API void ft_predictor_free(ft_predictor *predictor);
 
-/* `bound` carries the batch. A device that the predictor does not know is FT_ERR_UNSUPPORTED. */
+/* `bound` carries the batch. Any name of a device will do; without one, a predictor of one device answers for that. A
+ * device that the predictor does not know, or a mode that it was not trained on, is FT_ERR_UNSUPPORTED. The answer
+ * lives as long as the predictor and the graph. */
 FT_API ft_status ft_predictor_answer(const ft_predictor *predictor, const ft_graph *bound, const ft_query *query,
                                      ft_answer *answer, ft_error *error);
 FT_API void ft_answer_free(ft_answer *answer);

@@ -61,3 +61,39 @@ ft_status json_take_int(const json_t *value, int64_t lo, int64_t hi, int64_t *nu
     *number = found;
     return FT_OK;
 }
+
+void jsonw_json(json_writer *w, const json_t *value) {
+    const char *key;
+    const json_t *item;
+    size_t i;
+    json_style style = w->depth < 2 ? JSON_BLOCK : JSON_LINE;
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        jsonw_open_object(w, style);
+        json_object_foreach((json_t *)value, key, item) {
+            jsonw_key(w, key);
+            jsonw_json(w, item);
+        }
+        jsonw_close(w);
+        break;
+    case JSON_ARRAY:
+        jsonw_open_array(w, style);
+        json_array_foreach(value, i, item) jsonw_json(w, item);
+        jsonw_close(w);
+        break;
+    case JSON_STRING:
+        jsonw_string(w, json_string_value(value));
+        break;
+    case JSON_INTEGER:
+        jsonw_int(w, json_integer_value(value));
+        break;
+    case JSON_REAL:
+        jsonw_double(w, json_real_value(value));
+        break;
+    case JSON_NULL:
+        jsonw_null(w);
+        break;
+    default:
+        jsonw_bool(w, json_is_true(value));
+    }
+}

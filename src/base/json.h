@@ -1,4 +1,4 @@
-/* json.h - reading JSON with jansson; json_writer.h writes it. */
+/* json.h - reading JSON with jansson, and values of jansson's into json_writer.h, which writes it. */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
 
@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/json_writer.h"
 #include "foretell/status.h"
 
 /* The whole text as one value, which the caller gives back with json_decref. Names must not repeat in an object. The
@@ -21,5 +22,9 @@ const char *json_kind(const json_t *value);
 ft_status json_take_string(const json_t *value, const char **text, ft_error *error);
 ft_status json_take_number(const json_t *value, double lo, double hi, double *number, ft_error *error);
 ft_status json_take_int(const json_t *value, int64_t lo, int64_t hi, int64_t *number, ft_error *error);
+
+/* Writes a value that is held in memory; numbers as the shortest text that reads back the same. Objects and lists are
+ * set on one line from the third level on. At most JSON_WRITER_DEPTH deep. */
+void jsonw_json(json_writer *w, const json_t *value);
 
 #endif

@@ -66,12 +66,26 @@ static void takes_values(void **state) {
     json_decref(root);
 }
 
+static void writes_what_it_read(void **state) {
+    (void)state;
+    const char *text = "{\n  \"a\": [\n    1,\n    0.1,\n    [true, false, null, {\"b\": \"c\\n\"}]\n  ],\n"
+                       "  \"z\": {},\n  \"d\": -1e+300\n}";
+    json_t *root = NULL;
+    ft_error error;
+    assert_int_equal(json_parse(text, strlen(text), &root, &error), FT_OK);
+    buf out = {0};
+    json_writer writer;
+    jsonw_init(&writer, &out);
+    jsonw_json(&writer, root);
+    assert_string_equal(out.data, text);
+    buf_free(&out);
+    json_decref(root);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_a_value),
-        cmocka_unit_test(tells_where_it_is_wrong),
-        cmocka_unit_test(depth_is_limited),
-        cmocka_unit_test(takes_values),
+        cmocka_unit_test(reads_a_value), cmocka_unit_test(tells_where_it_is_wrong), cmocka_unit_test(depth_is_limited),
+        cmocka_unit_test(takes_values),  cmocka_unit_test(writes_what_it_read),
     };
     return cmocka_run_group_tests_name("base/json", tests, NULL, NULL);
 }

@@ -1,0 +1,27 @@
+/* families.c - the families of predictors there are. Nothing else knows; a new one is a line here. */
+#include <string.h>
+
+#include "predictor/baselines.h"
+#include "predictor/family.h"
+
+const family *const families[] = {&family_flops, &family_flops_mem};
+const uint32_t family_total = sizeof families / sizeof families[0];
+
+const family *family_find(const char *name) {
+    for (uint32_t i = 0; i < family_total; i++) {
+        if (strcmp(families[i]->name, name) == 0) return families[i];
+    }
+    return NULL;
+}
+
+uint32_t ft_family_count(void) {
+    return family_total;
+}
+
+const char *ft_family_name(uint32_t index) {
+    return index < family_total ? families[index]->name : NULL;
+}
+
+const char *ft_family_text(uint32_t index) {
+    return index < family_total ? families[index]->text : NULL;
+}

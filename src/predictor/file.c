@@ -1,0 +1,170 @@
+#include "predictor/file.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/json_writer.h"
+
+/* As PNG's: the first byte is not text, and what mail and line-end conversion damage is seen at once. */
+static const uint8_t magic[8] = {0x89, 'F', 'T', 'M', '\r', '\n', 0x1a, '\n'};
+
+enum { BYTE_ORDER_MARK = 0x01020304, HEAD_BYTES = 32, HASH_BYTES = 16, ALIGNMENT = 8 };
+
+/* --- Little-endian numbers ----------------------------------------------------------------------------------- */
+
+static void put(uint8_t *at, uint64_t value, size_t width) {
+    for (size_t i = 0; i < width; i++) at[i] = (uint8_t)(value >> 8 * i);
+}
+
+static uint64_t get(const uint8_t *at, size_t width) {
+    uint64_t value = 0;
+    for (size_t i = width; i-- > 0;) value = value << 8 | at[i];
+    return value;
+}
+
+static void put_hash(uint8_t *at, hash128 hash) {
+    put(at, hash.low, 8);
+    put(at + 8, hash.high, 8);
+}
+
+/* --- Writing ------------------------------------------------------------------------------------------------- */
+
+/* The header as text; spaces after it bring the floats to a round offset. */
+static void header_text(const json_t *header, buf *text) {
+    json_writer writer;
+    jsonw_init(&writer, text);
+    jsonw_json(&writer, header);
+    buf_char(text, '\n');
+    while (!text->failed && text->length % ALIGNMENT != 0) buf_char(text, ' ');
+}
+
+static ft_status check_block(const float *block, size_t count, ft_error *error) {
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(block[i])) return ft_fail(error, FT_ERR_DAMAGED, "number %zu of the model is not finite", i);
+    }
+    return FT_OK;
+}
+
+static void add_floats(buf *bytes, const float *block, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        uint8_t item[4];
+        memcpy(&bits, &block[i], sizeof bits);
+        put(item, bits, sizeof item);
+        buf_add(bytes, item, sizeof item);
+    }
+}
+
+ft_status predictor_file_encode(const json_t *header, const float *block, size_t count, buf *bytes, ft_error *error) {
+    FT_TRY(check_block(block, count, error));
+    buf text = {0};
+    header_text(header, &text);
+    if (text.length > PREDICTOR_FILE_MAX_HEADER || count > PREDICTOR_FILE_MAX_FLOATS) {
+        buf_free(&text);
+        return ft_fail(error, FT_ERR_LIMIT, "the model is too large for a predictor file: %zu numbers", count);
+    }
+    uint8_t head[HEAD_BYTES], hash[HASH_BYTES];
+    memcpy(head, magic, sizeof magic);
+    put(head + 8, PREDICTOR_FILE_VERSION, 4);
+    put(head + 12, BYTE_ORDER_MARK, 4);
+    put(head + 16, text.length, 8);
+    put(head + 24, count, 8);
+    size_t start = bytes->length;
+    buf_add(bytes, head, sizeof head);
+    buf_add(bytes, text.data, text.length);
+    add_floats(bytes, block, count);
+    if (!bytes->failed) put_hash(hash, hash_bytes(bytes->data + start, bytes->length - start));
+    if (!bytes->failed) buf_add(bytes, hash, sizeof hash);
+    bool has_failed = text.failed || bytes->failed;
+    buf_free(&text);
+    return has_failed ? FT_NOMEM(error) : FT_OK;
+}
+
+/* --- Reading ------------------------------------------------------------------------------------------------- */
+
+/* Everything that can be told without looking at the content, in the order in which it helps most to know. */
+static ft_status check_head(const uint8_t *bytes, size_t size, ft_error *error) {
+    if (size == 0 || memcmp(bytes, magic, size < sizeof magic ? size : sizeof magic) != 0)
+        return ft_fail(error, FT_ERR_FORMAT, "is no predictor file: it does not begin as one does");
+    if (size < HEAD_BYTES)
+        return ft_fail(error, FT_ERR_DAMAGED, "is truncated: it ends after %zu bytes, within its first line", size);
+    uint64_t version = get(bytes + 8, 4);
+    if (version == 0 || get(bytes + 12, 4) != BYTE_ORDER_MARK)
+        return ft_fail(error, FT_ERR_DAMAGED, "is damaged: its first 16 bytes are not those of a predictor file");
+    if (version > PREDICTOR_FILE_VERSION)
+        return ft_fail(error, FT_ERR_UNSUPPORTED,
+                       "is a predictor file of version %llu; this foretell reads %d: a newer one is needed",
+                       (unsigned long long)version, PREDICTOR_FILE_VERSION);
+    return FT_OK;
+}
+
+static ft_status check_size(const uint8_t *bytes, size_t size, ft_error *error) {
+    uint64_t header = get(bytes + 16, 8), count = get(bytes + 24, 8);
+    if (header > PREDICTOR_FILE_MAX_HEADER || count > PREDICTOR_FILE_MAX_FLOATS)
+        return ft_fail(error, FT_ERR_LIMIT, "has a header of %llu bytes and %llu numbers; at most %d and %d are read",
+                       (unsigned long long)header, (unsigned long long)count, PREDICTOR_FILE_MAX_HEADER,
+                       PREDICTOR_FILE_MAX_FLOATS);
+    uint64_t expected = HEAD_BYTES + header + 4 * count + HASH_BYTES;
+    if (size < expected)
+        return ft_fail(error, FT_ERR_DAMAGED, "is truncated: it has %zu bytes of %llu", size,
+                       (unsigned long long)expected);
+    if (size > expected)
+        return ft_fail(error, FT_ERR_DAMAGED, "is damaged: it has %zu bytes, but should end after %llu", size,
+                       (unsigned long long)expected);
+    uint8_t hash[HASH_BYTES];
+    put_hash(hash, hash_bytes(bytes, size - HASH_BYTES));
+    if (memcmp(hash, bytes + size - HASH_BYTES, HASH_BYTES) != 0)
+        return ft_fail(error, FT_ERR_DAMAGED, "is damaged: its content does not match its checksum");
+    return FT_OK;
+}
+
+static ft_status take_header(const uint8_t *bytes, size_t size, predictor_file *file, ft_error *error) {
+    file->text = malloc(size + 1);
+    if (file->text == NULL) return FT_NOMEM(error);
+    memcpy(file->text, bytes, size);
+    file->text[size] = '\0';
+    ft_status status = json_parse(bytes, size, &file->root, error);
+    if (status != FT_OK) return ft_fail_prefix(error, status, "header");
+    if (!json_is_object(file->root))
+        return ft_fail(error, FT_ERR_DAMAGED, "header: is %s, but an object is expected", json_kind(file->root));
+    return FT_OK;
+}
+
+static ft_status take_block(const uint8_t *bytes, size_t count, predictor_file *file, ft_error *error) {
+    file->block = malloc((count > 0 ? count : 1) * sizeof *file->block);
+    if (file->block == NULL) return FT_NOMEM(error);
+    file->count = count;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits = (uint32_t)get(bytes + 4 * i, 4);
+        memcpy(&file->block[i], &bits, sizeof bits);
+    }
+    return check_block(file->block, count, error);
+}
+
+ft_status predictor_file_decode(const void *bytes, size_t size, predictor_file *file, ft_error *error) {
+    const uint8_t *at = bytes;
+    FT_TRY(check_head(at, size, error));
+    FT_TRY(check_size(at, size, error));
+    size_t header = (size_t)get(at + 16, 8), count = (size_t)get(at + 24, 8);
+    predictor_file made = {0};
+    ft_status status = take_header(at + HEAD_BYTES, header, &made, error);
+    if (status == FT_OK) status = take_block(at + HEAD_BYTES + header, count, &made, error);
+    if (status != FT_OK) {
+        predictor_file_free(&made);
+        return status;
+    }
+    *file = made;
+    return FT_OK;
+}
+
+void predictor_file_free(predictor_file *file) {
+    if (file == NULL) return;
+    free(file->text);
+    json_decref(file->root);
+    free(file->block);
+    *file = (predictor_file){0};
+}

@@ -1,0 +1,180 @@
+#include "predictor/header.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "foretell/foretell.h"
+
+#define FORMAT_NAME "foretell predictor"
+
+static const char *const mode_names[] = {[FT_INFER] = "infer", [FT_TRAIN] = "train"};
+
+enum { MODE_COUNT = sizeof mode_names / sizeof mode_names[0] };
+
+/* --- Making -------------------------------------------------------------------------------------------------- */
+
+static json_t *make_devices(const predictor_description *d) {
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < d->device_count; i++) {
+        if (json_array_append_new(list, json_string(d->devices[i])) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static json_t *make_modes(const predictor_description *d) {
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < MODE_COUNT; i++) {
+        if ((d->modes & 1U << i) != 0 && json_array_append_new(list, json_string(mode_names[i])) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static json_t *make_training(const predictor_description *d) {
+    return json_pack("{s:s?, s:s?, s:I, s:s?, s:I}", "dataset", d->dataset_hash, "split", d->split_spec, "seed",
+                     (json_int_t)d->seed, "split_hash", d->split_hash, "records", (json_int_t)d->records);
+}
+
+/* True when all went well; takes the reference over in any case. */
+static bool set(json_t *root, const char *key, json_t *value) {
+    return json_object_set_new(root, key, value) == 0;
+}
+
+ft_status header_make(const predictor_description *d, const family *f, const json_t *params, json_t **root,
+                      ft_error *error) {
+    json_t *made = json_object();
+    bool is_complete = made != NULL && set(made, "format", json_string(FORMAT_NAME)) &&
+                       set(made, "foretell", json_string(ft_version_string())) &&
+                       set(made, "family", json_string(f->name)) && set(made, "schema", json_string(f->schema)) &&
+                       set(made, "metric", json_string(d->metric)) && set(made, "devices", make_devices(d)) &&
+                       set(made, "modes", make_modes(d)) && set(made, "trained_on", make_training(d)) &&
+                       set(made, "params", json_incref((json_t *)params));
+    if (is_complete && d->calibration != NULL)
+        is_complete = set(made, "calibration", json_incref((json_t *)d->calibration));
+    if (is_complete && d->accuracy != NULL) is_complete = set(made, "accuracy", json_incref((json_t *)d->accuracy));
+    if (!is_complete) {
+        json_decref(made);
+        return FT_NOMEM(error);
+    }
+    *root = made;
+    return FT_OK;
+}
+
+/* --- Parsing ------------------------------------------------------------------------------------------------- */
+
+static ft_status keep(const json_t *value, arena *memory, const char **text, ft_error *error) {
+    const char *found;
+    FT_TRY(json_take_string(value, &found, error));
+    *text = arena_string(memory, found, strlen(found));
+    return *text != NULL ? FT_OK : FT_NOMEM(error);
+}
+
+static ft_status take_format(const json_t *value, ft_error *error) {
+    const char *text;
+    FT_TRY(json_take_string(value, &text, error));
+    if (strcmp(text, FORMAT_NAME) == 0) return FT_OK;
+    return ft_fail(error, FT_ERR_FORMAT, "is '%s', but '%s' is expected", text, FORMAT_NAME);
+}
+
+static ft_status take_family(const json_t *value, header *h, ft_error *error) {
+    const char *text;
+    FT_TRY(json_take_string(value, &text, error));
+    h->family = family_find(text);
+    if (h->family != NULL) return FT_OK;
+    ft_fail(error, FT_ERR_UNSUPPORTED, "is '%s', which this foretell does not have; it has", text);
+    for (uint32_t i = 0; error != NULL && i < family_total; i++) {
+        size_t length = strlen(error->message);
+        snprintf(error->message + length, sizeof error->message - length, "%s %s", i == 0 ? "" : ",",
+                 families[i]->name);
+    }
+    return FT_ERR_UNSUPPORTED;
+}
+
+static ft_status take_schema(const json_t *value, const header *h, ft_error *error) {
+    const char *text;
+    FT_TRY(json_take_string(value, &text, error));
+    if (strcmp(text, h->family->schema) == 0) return FT_OK;
+    return ft_fail(error, FT_ERR_UNSUPPORTED,
+                   "is '%s': it was trained on other features than this foretell computes ('%s'); train it again", text,
+                   h->family->schema);
+}
+
+static ft_status take_devices(const json_t *value, arena *memory, header *h, ft_error *error) {
+    size_t count = json_array_size(value);
+    if (!json_is_array(value) || count == 0 || count > HEADER_MAX_DEVICES)
+        return ft_fail(error, FT_ERR_DAMAGED, "must be a list of 1 to %d names", HEADER_MAX_DEVICES);
+    h->devices = ARENA_ARRAY(memory, const char *, count);
+    h->q90 = ARENA_ARRAY(memory, double, count);
+    if (h->devices == NULL || h->q90 == NULL) return FT_NOMEM(error);
+    h->device_count = (uint32_t)count;
+    for (uint32_t i = 0; i < count; i++) {
+        FT_TRY(keep(json_array_get(value, i), memory, &h->devices[i], error));
+        for (uint32_t j = 0; j < i; j++) {
+            if (strcmp(h->devices[i], h->devices[j]) == 0)
+                return ft_fail(error, FT_ERR_DAMAGED, "has '%s' twice", h->devices[i]);
+        }
+        h->q90[i] = NAN;
+    }
+    return FT_OK;
+}
+
+static ft_status take_modes(const json_t *value, header *h, ft_error *error) {
+    if (!json_is_array(value)) return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a list is expected", json_kind(value));
+    size_t i;
+    const json_t *item;
+    json_array_foreach(value, i, item) {
+        const char *text;
+        uint32_t mode = 0;
+        FT_TRY(json_take_string(item, &text, error));
+        while (mode < MODE_COUNT && strcmp(text, mode_names[mode]) != 0) mode++;
+        if (mode == MODE_COUNT) return ft_fail(error, FT_ERR_DAMAGED, "'%s' is no mode", text);
+        h->modes |= 1U << mode;
+    }
+    return FT_OK;
+}
+
+static ft_status take_calibration(const json_t *value, header *h, ft_error *error) {
+    if (!json_is_object(value))
+        return ft_fail(error, FT_ERR_DAMAGED, "is %s, but an object is expected", json_kind(value));
+    for (uint32_t i = 0; i < h->device_count; i++) {
+        const json_t *item = json_object_get(value, h->devices[i]);
+        if (item == NULL) continue;
+        ft_status status = json_take_number(json_object_get(item, "q90"), 0, 1e3, &h->q90[i], error);
+        if (status != FT_OK) return ft_fail_prefix(error, status, "'%s': 'q90'", h->devices[i]);
+    }
+    return FT_OK;
+}
+
+static ft_status take_key(const json_t *root, const char *key, arena *memory, header *h, ft_error *error) {
+    const json_t *value = json_object_get(root, key);
+    if (strcmp(key, "format") == 0) return take_format(value, error);
+    if (strcmp(key, "family") == 0) return take_family(value, h, error);
+    if (strcmp(key, "schema") == 0) return take_schema(value, h, error);
+    if (strcmp(key, "metric") == 0) return keep(value, memory, &h->metric, error);
+    if (strcmp(key, "devices") == 0) return take_devices(value, memory, h, error);
+    if (strcmp(key, "modes") == 0) return value != NULL ? take_modes(value, h, error) : FT_OK;
+    if (strcmp(key, "calibration") == 0) return value != NULL ? take_calibration(value, h, error) : FT_OK;
+    if (!json_is_object(value))
+        return ft_fail(error, FT_ERR_DAMAGED, "is %s, but an object is expected", json_kind(value));
+    h->params = value;
+    return FT_OK;
+}
+
+ft_status header_parse(const json_t *root, arena *memory, header *h, ft_error *error) {
+    /* Each needs only those before it. */
+    static const char *const keys[] = {"format",  "family", "schema",      "metric",
+                                       "devices", "modes",  "calibration", "params"};
+    header made = {0};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        ft_status status = take_key(root, keys[i], memory, &made, error);
+        if (status != FT_OK) return ft_fail_prefix(error, status, "header: '%s'", keys[i]);
+    }
+    *h = made;
+    return FT_OK;
+}

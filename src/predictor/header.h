@@ -1,0 +1,28 @@
+/* header.h - what a predictor file says of itself: its family, features, devices, training, calibration, accuracy.
+ *
+ * Keys that a later foretell adds are ignored, as they may only tell more; what changes the meaning of a file changes
+ * its version, its family or its schema. */
+#ifndef PREDICTOR_HEADER_H
+#define PREDICTOR_HEADER_H
+
+#include "predictor/predictor.h"
+
+enum { HEADER_MAX_DEVICES = 4096 };
+
+typedef struct header {
+    const family *family;
+    const char *metric;
+    const char **devices;
+    uint32_t device_count;
+    uint32_t modes; /* as in predictor_description */
+    double *q90;    /* per device; NaN: not known */
+    const json_t *params;
+} header;
+
+/* A new object. */
+ft_status header_make(const predictor_description *description, const family *f, const json_t *params, json_t **root,
+                      ft_error *error);
+/* Texts and lists are from the arena; `params` is of `root`. */
+ft_status header_parse(const json_t *root, arena *memory, header *h, ft_error *error);
+
+#endif

@@ -1,0 +1,239 @@
+/* A predictor from its file to its answer, and every header that does not fit. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "predictor/file.h"
+#include "predictor/predictor.h"
+#include "support/failing.h"
+#include "support/toy.h"
+
+/* 256 FLOPs: a product of 1x16 by 16x8. */
+static ft_graph *make_graph(void) {
+    ft_graph *graph = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    uint32_t x = toy_input(graph, 1, 16), w = toy_weight(graph, 16, 8);
+    toy_finish(graph, toy_op(graph, "MatMul", x, w, FT_NONE, toy_value(graph, 1, 8)), 1, 1);
+    return graph;
+}
+
+#define HEAD                                                                                                           \
+    "{\"format\": \"foretell predictor\", \"family\": \"flops\", \"schema\": \"flops/1\", \"metric\": \"time_us\""
+#define TWO ", \"devices\": [\"adreno-640\", \"mine\"], \"params\": {}"
+
+static buf bytes_of(const char *header, size_t count) {
+    static const float block[] = {10, 0.5F, 3, 1};
+    json_t *root = NULL;
+    ft_error error;
+    buf bytes = {0};
+    if (json_parse(header, strlen(header), &root, &error) != FT_OK) fail_msg("%s: %s", header, error.message);
+    assert_int_equal(predictor_file_encode(root, block, count, &bytes, &error), FT_OK);
+    json_decref(root);
+    return bytes;
+}
+
+static ft_status open_bytes(const char *header, size_t count, ft_predictor **predictor, ft_error *error) {
+    buf bytes = bytes_of(header, count);
+    ft_status status = ft_predictor_open_memory(bytes.data, bytes.length, "my.ftm", predictor, error);
+    buf_free(&bytes);
+    return status;
+}
+
+static ft_predictor *opened(const char *header) {
+    ft_predictor *predictor = NULL;
+    ft_error error;
+    if (open_bytes(header, 4, &predictor, &error) != FT_OK) fail_msg("%s", error.message);
+    return predictor;
+}
+
+static void refuses(const char *header, size_t count, ft_status status, const char *part) {
+    ft_predictor *predictor = NULL;
+    ft_error error = {.message = ""};
+    ft_status found = open_bytes(header, count, &predictor, &error);
+    if (found != status || strstr(error.message, part) == NULL || strncmp(error.message, "my.ftm: ", 8) != 0)
+        fail_msg("%s: status %d \"%s\" instead of %d \"%s\"", header, found, error.message, status, part);
+    assert_null(predictor);
+}
+
+static void answers(void **state) {
+    (void)state;
+    ft_predictor *p = opened(HEAD TWO ", \"calibration\": {\"adreno-640\": {\"q90\": 0.25, \"n\": 9}}}");
+    assert_string_equal(ft_predictor_family(p), "flops");
+    assert_int_equal(ft_predictor_device_count(p), 2);
+    assert_string_equal(ft_predictor_device(p, 1), "mine");
+    assert_null(ft_predictor_device(p, 2));
+    assert_non_null(strstr(ft_predictor_header(p), "calibration"));
+    assert_string_equal(predictor_metric(p), "time_us");
+    ft_graph *graph = make_graph();
+    ft_answer answer;
+    ft_error error;
+    assert_int_equal(ft_predictor_answer(p, graph, &(ft_query){.device = "adreno-640"}, &answer, &error), FT_OK);
+    assert_int_equal(answer.metric_count, 1);
+    assert_string_equal(answer.metrics[0].metric, "time_us");
+    assert_true(answer.metrics[0].value == 10 + 0.5 * 256);
+    assert_true(fabs(answer.metrics[0].lo - 138 * exp(-0.25)) < 1e-9);
+    assert_true(fabs(answer.metrics[0].hi - 138 * exp(0.25)) < 1e-9);
+    assert_int_equal(answer.metrics[0].source, FT_LEARNED);
+    assert_true(answer.coverage_ratio == 1);
+    assert_null(answer.parts);
+    ft_answer_free(&answer);
+    ft_answer_free(&answer);
+    ft_answer_free(NULL);
+    /* Another name of the device; and one whose interval nobody knows. */
+    assert_int_equal(ft_predictor_answer(p, graph, &(ft_query){.device = "adreno640gpu_tflite21"}, &answer, &error),
+                     FT_OK);
+    assert_true(answer.metrics[0].value == 138);
+    ft_answer_free(&answer);
+    assert_int_equal(ft_predictor_answer(p, graph, &(ft_query){.device = "mine", .mode = FT_TRAIN}, &answer, &error),
+                     FT_OK);
+    assert_true(answer.metrics[0].value > 3 + 256 && isnan(answer.metrics[0].lo) && isnan(answer.metrics[0].hi));
+    ft_answer_free(&answer);
+    ft_graph_free(graph);
+    ft_predictor_free(p);
+    ft_predictor_free(NULL);
+}
+
+static void questions_it_cannot_answer(void **state) {
+    (void)state;
+    ft_predictor *p = opened(HEAD TWO ", \"modes\": [\"infer\"]}");
+    ft_graph *graph = make_graph();
+    ft_answer answer = {0};
+    ft_error error;
+    assert_int_equal(ft_predictor_answer(p, graph, &(ft_query){.device = "abacus"}, &answer, &error),
+                     FT_ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "does not know the device 'abacus'; it knows 2: 'adreno-640'"));
+    assert_int_equal(ft_predictor_answer(p, graph, &(ft_query){.device = "adreno-630"}, &answer, &error),
+                     FT_ERR_UNSUPPORTED);
+    assert_int_equal(ft_predictor_answer(p, graph, &(ft_query){0}, &answer, &error), FT_ERR_USAGE);
+    assert_int_equal(ft_predictor_answer(p, graph, &(ft_query){.device = "mine", .mode = FT_TRAIN}, &answer, &error),
+                     FT_ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "inference only"));
+    assert_null(answer.owner);
+    ft_graph_free(graph);
+    ft_predictor_free(p);
+}
+
+static void headers_that_do_not_fit(void **state) {
+    (void)state;
+    refuses("{}", 4, FT_ERR_DAMAGED, "'format': is absent");
+    refuses("{\"format\": \"other\"}", 4, FT_ERR_FORMAT, "'other'");
+    refuses("{\"format\": \"foretell predictor\", \"family\": \"oracle\"}", 4, FT_ERR_UNSUPPORTED,
+            "'oracle', which this foretell does not have; it has");
+    refuses("{\"format\": \"foretell predictor\", \"family\": \"flops\", \"schema\": \"flops/0\"}", 4,
+            FT_ERR_UNSUPPORTED, "train it again");
+    refuses("{\"format\": \"foretell predictor\", \"family\": \"flops\"}", 4, FT_ERR_DAMAGED, "'schema': is absent");
+    refuses(HEAD "}", 4, FT_ERR_DAMAGED, "'devices'");
+    refuses(HEAD ", \"devices\": []}", 4, FT_ERR_DAMAGED, "'devices': must be a list");
+    refuses(HEAD ", \"devices\": [7]}", 4, FT_ERR_DAMAGED, "'devices': is a number");
+    refuses(HEAD ", \"devices\": [\"a\", \"a\"]}", 4, FT_ERR_DAMAGED, "'a' twice");
+    refuses(HEAD ", \"devices\": [\"a\"]}", 2, FT_ERR_DAMAGED, "'params': is absent");
+    refuses(HEAD TWO ", \"modes\": [\"dream\"]}", 4, FT_ERR_DAMAGED, "'dream' is no mode");
+    refuses(HEAD TWO ", \"modes\": 1}", 4, FT_ERR_DAMAGED, "'modes': is a number");
+    refuses(HEAD TWO ", \"calibration\": 1}", 4, FT_ERR_DAMAGED, "'calibration': is a number");
+    refuses(HEAD TWO ", \"calibration\": {\"mine\": {}}}", 4, FT_ERR_DAMAGED, "'mine': 'q90': is absent");
+    refuses(HEAD TWO ", \"calibration\": {\"mine\": {\"q90\": -1}}}", 4, FT_ERR_DAMAGED, "'q90': is -1");
+    refuses(HEAD TWO "}", 3, FT_ERR_DAMAGED, "model: has 3 numbers");
+}
+
+static void writes_and_opens(void **state) {
+    (void)state;
+    ft_predictor *p = opened(HEAD TWO "}"), *again = NULL;
+    json_t *calibration = json_pack("{s:{s:f, s:i}}", "mine", "q90", 0.125, "n", 77);
+    json_t *accuracy = json_pack("[{s:s, s:f}]", "part", "test", "mape", 2.5);
+    const char *const devices[] = {"adreno-640", "mine"};
+    predictor_description description = {
+        .metric = "time_us",
+        .devices = devices,
+        .device_count = 2,
+        .modes = 1U << FT_INFER,
+        .dataset_hash = "abc",
+        .split_spec = "random",
+        .seed = 7,
+        .records = 1000,
+        .calibration = calibration,
+        .accuracy = accuracy,
+    };
+    char folder[] = "/tmp/foretell-predictor-XXXXXX", path[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/p.ftm", folder);
+    ft_error error = {.message = ""};
+    if (predictor_write(path, &description, predictor_family(p), predictor_model(p), &error) != FT_OK)
+        fail_msg("%s", error.message);
+    if (ft_predictor_open(path, &again, &error) != FT_OK) fail_msg("%s", error.message);
+    assert_true(isnan(predictor_q90(again, 0)));
+    assert_true(predictor_q90(again, 1) == 0.125);
+    assert_non_null(strstr(ft_predictor_header(again), "\"mape\": 2.5"));
+    assert_non_null(strstr(ft_predictor_header(again), "\"seed\": 7"));
+    /* Written twice, the bytes are the same. */
+    buf one = {0}, two = {0};
+    assert_int_equal(predictor_encode(&description, predictor_family(p), predictor_model(p), &one, &error), FT_OK);
+    assert_int_equal(predictor_encode(&description, predictor_family(p), predictor_model(again), &two, &error), FT_OK);
+    assert_int_equal(one.length, two.length);
+    assert_memory_equal(one.data, two.data, one.length);
+    buf_free(&one);
+    buf_free(&two);
+    ft_predictor_free(again);
+    ft_predictor_free(p);
+    json_decref(calibration);
+    json_decref(accuracy);
+    unlink(path);
+    assert_int_equal(ft_predictor_open(path, &again, &error), FT_ERR_IO);
+    rmdir(folder);
+}
+
+static void memory_runs_out(void **state) {
+    (void)state;
+    buf bytes = bytes_of(HEAD TWO ", \"modes\": [\"infer\"], \"calibration\": {\"mine\": {\"q90\": 1}}}", 4);
+    ft_graph *graph = make_graph();
+    const char *const devices[] = {"adreno-640", "mine"};
+    predictor_description description = {.metric = "time_us", .devices = devices, .device_count = 2, .modes = 3};
+    for (long n = 0;; n++) {
+        ft_predictor *p = NULL;
+        ft_answer answer = {0};
+        buf again = {0};
+        failing_start(n);
+        ft_status status = ft_predictor_open_memory(bytes.data, bytes.length, "my.ftm", &p, NULL);
+        if (status == FT_OK) status = ft_predictor_answer(p, graph, &(ft_query){.device = "mine"}, &answer, NULL);
+        if (status == FT_OK)
+            status = predictor_encode(&description, predictor_family(p), predictor_model(p), &again, NULL);
+        bool has_failed = failing_stop();
+        ft_answer_free(&answer);
+        ft_predictor_free(p);
+        buf_free(&again);
+        if (!has_failed) break;
+        assert_true(status == FT_ERR_NOMEM || status == FT_ERR_DAMAGED); /* jansson takes a failure for a wrong token */
+    }
+    ft_graph_free(graph);
+    buf_free(&bytes);
+}
+
+static void families_are_listed(void **state) {
+    (void)state;
+    assert_true(ft_family_count() > 0);
+    for (uint32_t i = 0; i < ft_family_count(); i++) {
+        assert_ptr_equal(family_find(ft_family_name(i)), families[i]);
+        assert_true(strlen(ft_family_text(i)) > 0);
+    }
+    assert_null(ft_family_name(ft_family_count()));
+    assert_null(ft_family_text(ft_family_count()));
+    assert_null(family_find("oracle"));
+    assert_string_equal(ft_source_kind_name(FT_ASSUMED), "assumed");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers),
+        cmocka_unit_test(questions_it_cannot_answer),
+        cmocka_unit_test(headers_that_do_not_fit),
+        cmocka_unit_test(writes_and_opens),
+        cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(families_are_listed),
+    };
+    return cmocka_run_group_tests_name("predictor/predictor", tests, NULL, NULL);
+}
