@@ -69,6 +69,8 @@ void stop_finish(void);
 void progress_begin(uint64_t total, bool is_quiet);
 /* `done` of the total, and `part` (in files as well) of what is at hand. */
 void progress_show(uint64_t done, double part, const char *what);
+/* The same for calls of the library that take long: an ft_progress. Asks to stop when a signal came. */
+bool progress_step(void *user, uint64_t done, uint64_t total, const char *what);
 /* Takes the line away, so that something else may be written. */
 void progress_hide(void);
 

@@ -14,6 +14,7 @@ static struct {
     uint64_t total;
     double started_s;
     double drawn_s;
+    double first_ratio; /* where progress_step found us: a run that is resumed starts in the middle */
 } progress;
 
 static double now_s(void) {
@@ -27,6 +28,7 @@ void progress_begin(uint64_t total, bool is_quiet) {
     progress.total = total;
     progress.started_s = now_s();
     progress.drawn_s = 0;
+    progress.first_ratio = -1;
 }
 
 /* Writes the time left, as people say it. */
@@ -54,21 +56,44 @@ static void say_path(const char *path, size_t room, char *text, size_t size) {
     text[i] = '\0';
 }
 
-void progress_show(uint64_t done, double part, const char *what) {
-    if (!progress.is_on) return;
-    double now = now_s(), spent = now - progress.started_s;
-    if (spent < WAIT_S || now - progress.drawn_s < REDRAW_S) return;
-    double ratio = progress.total > 0 ? ((double)done + part) / (double)progress.total : 0;
-    char left[32] = "", head[96], path[256];
-    if (ratio > 0.001 && ratio <= 1) say_time(spent / ratio - spent, left, sizeof left);
-    int length = snprintf(head, sizeof head, "%llu of %llu files, %.0f %%%s%s  ", (unsigned long long)done,
-                          (unsigned long long)progress.total, ratio * 100, left[0] != '\0' ? ", " : "", left);
+/* Nothing is shown in the beginning, nor more often than one can read. */
+static bool is_due(double now) {
+    return progress.is_on && now - progress.started_s >= WAIT_S && now - progress.drawn_s >= REDRAW_S;
+}
+
+/* `from` is the ratio at which the clock was started. A negative ratio is not known. */
+static void draw(const char *head, double ratio, double from, const char *what, double now) {
+    double spent = now - progress.started_s;
+    char left[32] = "", line[128], path[256];
+    if (ratio - from > 0.001 && ratio <= 1) say_time(spent * (1 - ratio) / (ratio - from), left, sizeof left);
+    int length = ratio < 0 ? snprintf(line, sizeof line, "%s  ", head)
+                           : snprintf(line, sizeof line, "%s%.0f %%%s%s  ", head, ratio * 100,
+                                      left[0] != '\0' ? ", " : "", left);
     int room = terminal_columns() - 1 - length;
     say_path(what, room > 0 ? (size_t)room : 0, path, sizeof path);
-    fprintf(stderr, "\r%s%s\033[K", head, path);
+    fprintf(stderr, "\r%s%s\033[K", line, path);
     fflush(stderr);
     progress.drawn_s = now;
     progress.is_visible = true;
+}
+
+void progress_show(uint64_t done, double part, const char *what) {
+    double now = now_s();
+    if (!is_due(now)) return;
+    double ratio = progress.total > 0 ? ((double)done + part) / (double)progress.total : 0;
+    char head[64];
+    snprintf(head, sizeof head, "%llu of %llu files, ", (unsigned long long)done, (unsigned long long)progress.total);
+    draw(head, ratio, 0, what, now);
+}
+
+bool progress_step(void *user, uint64_t done, uint64_t total, const char *what) {
+    (void)user;
+    double now = now_s(), ratio = total > 0 ? (double)done / (double)total : -1;
+    char head[32] = "";
+    if (total == 0) snprintf(head, sizeof head, "%llu", (unsigned long long)done);
+    if (progress.first_ratio < 0) progress.first_ratio = ratio;
+    if (is_due(now)) draw(head, ratio, progress.first_ratio, what != NULL ? what : "", now);
+    return !stop_requested();
 }
 
 void progress_hide(void) {
