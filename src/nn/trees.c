@@ -1,0 +1,234 @@
+/* trees.c - forests in memory: how they are built and walked. trees_file.c turns them into floats and back.
+ *
+ * The nodes of all trees stand in one array, each tree in breadth-first order with the two children of a split side by
+ * side; so a step is "child + 1 if right". A leaf is its own child and has a threshold with which no comparison holds:
+ * a walk that has arrived stays where it is. All walks of a tree can therefore take `depth` steps without asking
+ * whether they have arrived, and several of them are under way at a time, which hides the latency of each. */
+#include "nn/trees.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "nn/forest.h"
+
+enum { WAYS = 8 }; /* walks under way at a time */
+
+ft_status forest_new(uint32_t features, float base, forest **f, ft_error *error) {
+    if (features == 0 || features > FOREST_MAX_FEATURES)
+        return ft_fail(error, FT_ERR_LIMIT, "a forest over %u features: 1 to %d are possible", features,
+                       FOREST_MAX_FEATURES);
+    if (!isfinite(base)) return ft_fail(error, FT_ERR_DAMAGED, "the base of a forest is not a finite number");
+    forest *made = calloc(1, sizeof *made);
+    if (made == NULL) return FT_NOMEM(error);
+    made->features = features;
+    made->base = base;
+    *f = made;
+    return FT_OK;
+}
+
+void forest_free(forest *f) {
+    if (f == NULL) return;
+    free(f->nodes);
+    free(f->trees);
+    free(f);
+}
+
+uint32_t forest_features(const forest *f) {
+    return f->features;
+}
+
+uint32_t forest_trees(const forest *f) {
+    return f->tree_count;
+}
+
+uint32_t forest_nodes(const forest *f) {
+    return f->node_count;
+}
+
+float forest_base(const forest *f) {
+    return f->base;
+}
+
+void forest_truncate(forest *f, uint32_t trees) {
+    if (trees >= f->tree_count) return;
+    f->node_count = f->trees[trees].root;
+    f->tree_count = trees;
+}
+
+/* --- Building ------------------------------------------------------------------------------------------------ */
+
+static void *grown(void *items, uint32_t used, uint32_t more, uint32_t *capacity, size_t item_size) {
+    if (more <= *capacity - used) return items;
+    uint32_t wanted = *capacity * 2 > used + more ? *capacity * 2 : used + more;
+    void *moved = realloc(items, wanted * item_size);
+    if (moved != NULL) *capacity = wanted;
+    return moved;
+}
+
+ft_status forest_open_tree(forest *f, size_t nodes, walk_node **first, ft_error *error) {
+    if (f->tree_count == FOREST_MAX_TREES)
+        return ft_fail(error, FT_ERR_LIMIT, "more than %d trees in a forest", FOREST_MAX_TREES);
+    if (nodes == 0) return ft_fail(error, FT_ERR_DAMAGED, "tree %u has no nodes", f->tree_count);
+    if (nodes > FOREST_MAX_NODES - f->node_count)
+        return ft_fail(error, FT_ERR_LIMIT, "more than %d nodes in a forest", FOREST_MAX_NODES);
+    walk_node *room = grown(f->nodes, f->node_count, (uint32_t)nodes, &f->node_capacity, sizeof *room);
+    if (room == NULL) return FT_NOMEM(error);
+    f->nodes = room;
+    walk_tree *trees = grown(f->trees, f->tree_count, 1, &f->tree_capacity, sizeof *trees);
+    if (trees == NULL) return FT_NOMEM(error);
+    f->trees = trees;
+    *first = room + f->node_count;
+    return FT_OK;
+}
+
+ft_status forest_close_tree(forest *f, uint32_t nodes, ft_error *error) {
+    uint32_t root = f->node_count, depth = 0, level_end = root + 1, next_end = root + 1;
+    for (uint32_t i = root; i < root + nodes; i++) {
+        if (i == level_end) {
+            depth++;
+            level_end = next_end;
+        }
+        if (f->nodes[i].child != i) next_end = f->nodes[i].child + 2;
+    }
+    if (depth > FOREST_MAX_DEPTH)
+        return ft_fail(error, FT_ERR_LIMIT, "tree %u is %u deep; %d is the most", f->tree_count, depth,
+                       FOREST_MAX_DEPTH);
+    f->trees[f->tree_count++] = (walk_tree){.root = root, .depth = depth};
+    f->node_count += nodes;
+    return FT_OK;
+}
+
+static ft_status check_node(const forest *f, const tree_node *node, size_t at, size_t count, ft_error *error) {
+    if (!isfinite(node->value))
+        return ft_fail(error, FT_ERR_DAMAGED, "tree %u, node %zu: not a finite number", f->tree_count, at);
+    if (node->is_leaf) return FT_OK;
+    if (node->feature >= f->features)
+        return ft_fail(error, FT_ERR_DAMAGED, "tree %u, node %zu: feature %u of %u", f->tree_count, at, node->feature,
+                       f->features);
+    if (node->left >= count || node->right >= count)
+        return ft_fail(error, FT_ERR_DAMAGED, "tree %u, node %zu: a child outside of the tree", f->tree_count, at);
+    return FT_OK;
+}
+
+/* Puts the nodes in breadth-first order: order[i] is the i-th of them. A node that two ways lead to makes the order
+ * longer than the tree, one that none leads to makes it shorter. */
+static ft_status put_in_order(const forest *f, const tree_node *nodes, size_t count, uint32_t *order, walk_node *made,
+                              ft_error *error) {
+    size_t filled = 1;
+    order[0] = 0;
+    for (size_t i = 0; i < filled; i++) {
+        const tree_node *node = &nodes[order[i]];
+        FT_TRY(check_node(f, node, order[i], count, error));
+        uint32_t self = f->node_count + (uint32_t)i;
+        made[i] = (walk_node){.threshold = NAN, .value = node->value, .child = self};
+        if (node->is_leaf) continue;
+        if (filled + 2 > count)
+            return ft_fail(error, FT_ERR_DAMAGED, "tree %u: two ways lead to a node", f->tree_count);
+        made[i].threshold = node->value;
+        made[i].value = 0;
+        made[i].child = f->node_count + (uint32_t)filled;
+        made[i].feature = node->feature;
+        made[i].is_missing_right = node->is_missing_right;
+        order[filled++] = node->left;
+        order[filled++] = node->right;
+    }
+    if (filled != count)
+        return ft_fail(error, FT_ERR_DAMAGED, "tree %u: %zu of %zu nodes are not reached from its root", f->tree_count,
+                       count - filled, count);
+    return FT_OK;
+}
+
+ft_status forest_add(forest *f, const tree_node *nodes, size_t count, ft_error *error) {
+    walk_node *made;
+    FT_TRY(forest_open_tree(f, count, &made, error));
+    uint32_t *order = malloc(count * sizeof *order);
+    if (order == NULL) return FT_NOMEM(error);
+    ft_status status = put_in_order(f, nodes, count, order, made, error);
+    free(order);
+    return status == FT_OK ? forest_close_tree(f, (uint32_t)count, error) : status;
+}
+
+ft_status forest_copy_tree(forest *f, const forest *from, uint32_t tree, ft_error *error) {
+    uint32_t root = from->trees[tree].root;
+    uint32_t end = tree + 1 < from->tree_count ? from->trees[tree + 1].root : from->node_count;
+    walk_node *made;
+    FT_TRY(forest_open_tree(f, end - root, &made, error));
+    for (uint32_t i = root; i < end; i++) {
+        made[i - root] = from->nodes[i];
+        made[i - root].child += f->node_count - root;
+    }
+    return forest_close_tree(f, end - root, error);
+}
+
+/* --- Walking ------------------------------------------------------------------------------------------------- */
+
+static inline uint32_t step(const walk_node *nodes, uint32_t at, const float *row) {
+    const walk_node *node = &nodes[at];
+    float x = row[node->feature];
+    return node->child + ((x >= node->threshold) | (node->is_missing_right & (x != x)));
+}
+
+static float walk(const forest *f, uint32_t tree, const float *row) {
+    uint32_t at = f->trees[tree].root;
+    for (uint32_t d = f->trees[tree].depth; d > 0; d--) at = step(f->nodes, at, row);
+    return f->nodes[at].value;
+}
+
+/* WAYS rows go down one tree. */
+static void walk_rows(const forest *f, uint32_t tree, const float *rows, size_t stride, float *margins) {
+    uint32_t at[WAYS];
+    for (int i = 0; i < WAYS; i++) at[i] = f->trees[tree].root;
+    for (uint32_t d = f->trees[tree].depth; d > 0; d--) {
+        for (int i = 0; i < WAYS; i++) at[i] = step(f->nodes, at[i], rows + (size_t)i * stride);
+    }
+    for (int i = 0; i < WAYS; i++) margins[i] += f->nodes[at[i]].value;
+}
+
+/* One row goes down WAYS trees. */
+static float walk_trees(const forest *f, uint32_t first, const float *row, float sum) {
+    uint32_t at[WAYS], depth = 0;
+    for (uint32_t i = 0; i < WAYS; i++) {
+        const walk_tree *tree = &f->trees[first + i];
+        at[i] = tree->root;
+        if (tree->depth > depth) depth = tree->depth;
+    }
+    for (; depth > 0; depth--) {
+        for (int i = 0; i < WAYS; i++) at[i] = step(f->nodes, at[i], row);
+    }
+    for (int i = 0; i < WAYS; i++) sum += f->nodes[at[i]].value;
+    return sum;
+}
+
+float forest_predict_row(const forest *f, const float *row) {
+    float sum = f->base;
+    uint32_t tree = 0;
+    for (; tree + WAYS <= f->tree_count; tree += WAYS) sum = walk_trees(f, tree, row, sum);
+    for (; tree < f->tree_count; tree++) sum += walk(f, tree, row);
+    return sum;
+}
+
+/* A block of rows stays in the cache while all trees see it. */
+enum { BLOCK_ROWS = 256 };
+
+static void add_block(const forest *f, uint32_t first, const float *rows, size_t stride, size_t count, float *margins) {
+    for (uint32_t tree = first; tree < f->tree_count; tree++) {
+        size_t i = 0;
+        for (; i + WAYS <= count; i += WAYS) walk_rows(f, tree, rows + i * stride, stride, margins + i);
+        for (; i < count; i++) margins[i] += walk(f, tree, rows + i * stride);
+    }
+}
+
+void forest_add_margins(const forest *f, uint32_t first, const float *rows, size_t stride, size_t count,
+                        float *margins) {
+    for (size_t i = 0; i < count; i += BLOCK_ROWS) {
+        size_t some = count - i < BLOCK_ROWS ? count - i : BLOCK_ROWS;
+        add_block(f, first, rows + i * stride, stride, some, margins + i);
+    }
+}
+
+void forest_predict(const forest *f, const float *rows, size_t stride, size_t count, float *predictions) {
+    for (size_t i = 0; i < count; i++) predictions[i] = f->base;
+    forest_add_margins(f, 0, rows, stride, count, predictions);
+}

@@ -1,0 +1,135 @@
+/* trees_file.c - a forest as floats, and back.
+ *
+ * Nodes are written in breadth-first order, so nobody has to say where children are: the k-th split of a tree has the
+ * nodes 1 + 2k and 2 + 2k. A tree that is read this way cannot have cycles or lost nodes; it can only be too short or
+ * too long, and that is checked, like every number. */
+#include <math.h>
+
+#include "base/error.h"
+#include "nn/forest.h"
+
+/* A leaf has this in place of feature * 2 + is_missing_right. */
+#define LEAF (-1.0F)
+
+/* The head: FOREST_VERSION, features, trees, nodes, base. */
+enum { AT_VERSION, AT_FEATURES, AT_TREES, AT_NODES, AT_BASE };
+
+size_t forest_save_count(const forest *f) {
+    return FOREST_HEAD + f->tree_count + (size_t)2 * f->node_count;
+}
+
+void forest_save(const forest *f, float *block) {
+    block[AT_VERSION] = FOREST_VERSION;
+    block[AT_FEATURES] = (float)f->features;
+    block[AT_TREES] = (float)f->tree_count;
+    block[AT_NODES] = (float)f->node_count;
+    block[AT_BASE] = f->base;
+    float *out = block + FOREST_HEAD;
+    for (uint32_t tree = 0; tree < f->tree_count; tree++) {
+        uint32_t end = tree + 1 < f->tree_count ? f->trees[tree + 1].root : f->node_count;
+        *out++ = (float)(end - f->trees[tree].root);
+        for (uint32_t i = f->trees[tree].root; i < end; i++) {
+            const walk_node *node = &f->nodes[i];
+            bool is_leaf = node->child == i;
+            *out++ = is_leaf ? LEAF : (float)(node->feature * 2 + node->is_missing_right);
+            *out++ = is_leaf ? node->value : node->threshold;
+        }
+    }
+}
+
+/* --- Loading ------------------------------------------------------------------------------------------------- */
+
+typedef struct cursor {
+    const float *items;
+    size_t count, at;
+} cursor;
+
+static ft_status take_float(cursor *c, const char *what, float *value, ft_error *error) {
+    if (c->at == c->count) return ft_fail(error, FT_ERR_DAMAGED, "trees: the block ends before %s", what);
+    if (!isfinite(c->items[c->at]))
+        return ft_fail(error, FT_ERR_DAMAGED, "trees: %s (float %zu) is not a finite number", what, c->at);
+    *value = c->items[c->at++];
+    return FT_OK;
+}
+
+/* A whole number, 0 .. most; floats hold all of them up to 2^24. */
+static ft_status take_count(cursor *c, const char *what, uint32_t most, uint32_t *value, ft_error *error) {
+    float x = 0;
+    FT_TRY(take_float(c, what, &x, error));
+    if (x < 0 || x != truncf(x))
+        return ft_fail(error, FT_ERR_DAMAGED, "trees: %s (float %zu) is %g, which is no count", what, c->at - 1,
+                       (double)x);
+    if (x > (float)most)
+        return ft_fail(error, FT_ERR_LIMIT, "trees: %s (float %zu) is %.0f; %u is the most", what, c->at - 1, (double)x,
+                       most);
+    *value = (uint32_t)x;
+    return FT_OK;
+}
+
+static ft_status take_node(cursor *c, const forest *f, uint32_t i, uint32_t *filled, walk_node *node, ft_error *error) {
+    float code = 0, value = 0;
+    FT_TRY(take_float(c, "a node", &code, error));
+    FT_TRY(take_float(c, "the value of a node", &value, error));
+    if (code == LEAF) {
+        *node = (walk_node){.threshold = NAN, .value = value, .child = f->node_count + i};
+        return FT_OK;
+    }
+    if (code < 0 || code != truncf(code) || code >= 2.0F * (float)f->features)
+        return ft_fail(error, FT_ERR_DAMAGED, "tree %u, node %u: splits by no feature of 0 .. %u", f->tree_count, i,
+                       f->features - 1);
+    *node = (walk_node){.threshold = value,
+                        .child = f->node_count + *filled,
+                        .feature = (uint32_t)code / 2,
+                        .is_missing_right = (uint32_t)code % 2};
+    *filled += 2;
+    return FT_OK;
+}
+
+static ft_status take_tree(cursor *c, forest *f, ft_error *error) {
+    uint32_t count, filled = 1;
+    FT_TRY(take_count(c, "the size of a tree", FOREST_MAX_NODES, &count, error));
+    if (count > (c->count - c->at) / 2)
+        return ft_fail(error, FT_ERR_DAMAGED, "tree %u has %u nodes, and the block ends before them", f->tree_count,
+                       count);
+    walk_node *nodes;
+    FT_TRY(forest_open_tree(f, count, &nodes, error));
+    for (uint32_t i = 0; i < count; i++) {
+        if (i == filled)
+            return ft_fail(error, FT_ERR_DAMAGED, "tree %u ends at node %u of %u", f->tree_count, i, count);
+        FT_TRY(take_node(c, f, i, &filled, &nodes[i], error));
+    }
+    if (filled != count)
+        return ft_fail(error, FT_ERR_DAMAGED, "tree %u has %u nodes, but needs %u", f->tree_count, count, filled);
+    return forest_close_tree(f, count, error);
+}
+
+static ft_status take_forest(cursor *c, forest **f, ft_error *error) {
+    uint32_t version, features, trees, nodes;
+    float base = 0;
+    FT_TRY(take_count(c, "the version", FOREST_MAX_NODES, &version, error));
+    if (version != FOREST_VERSION)
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "trees of version %u; this program reads version %d", version,
+                       FOREST_VERSION);
+    FT_TRY(take_count(c, "the number of features", FOREST_MAX_FEATURES, &features, error));
+    FT_TRY(take_count(c, "the number of trees", FOREST_MAX_TREES, &trees, error));
+    FT_TRY(take_count(c, "the number of nodes", FOREST_MAX_NODES, &nodes, error));
+    FT_TRY(take_float(c, "the base", &base, error));
+    FT_TRY(forest_new(features, base, f, error));
+    for (uint32_t i = 0; i < trees; i++) FT_TRY(take_tree(c, *f, error));
+    if (nodes != (*f)->node_count)
+        return ft_fail(error, FT_ERR_DAMAGED, "trees: %u nodes, but the head says %u", (*f)->node_count, nodes);
+    return FT_OK;
+}
+
+ft_status forest_load(const float *block, size_t count, forest **f, size_t *used, ft_error *error) {
+    cursor c = {.items = block, .count = count};
+    forest *made = NULL;
+    ft_status status = take_forest(&c, &made, error);
+    if (status != FT_OK) {
+        forest_free(made);
+        return status;
+    }
+    *f = made;
+    *used = c.at;
+    return FT_OK;
+}
