@@ -13,7 +13,7 @@
 #include "foretell/inspect.h"
 #include "report/sink.h"
 
-enum { GRID_COLUMNS = 12, GRID_CELL_SIZE = 1024 };
+enum { GRID_COLUMNS = 16, GRID_CELL_SIZE = 1024 };
 
 typedef struct grid_column {
     const char *title;

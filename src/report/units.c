@@ -69,6 +69,22 @@ void unit_ratio(double ratio, char text[static UNIT_TEXT_SIZE]) {
         fixed((uint64_t)llround(ratio * 1000), 1, " %", text);
 }
 
+void unit_fixed(double value, int decimals, char text[static UNIT_TEXT_SIZE]) {
+    uint64_t power = 1;
+    for (int i = 0; i < decimals; i++) power *= 10;
+    double scaled = round(fabs(value) * (double)power);
+    if (!(scaled < 1e15)) {
+        snprintf(text, UNIT_TEXT_SIZE, isnan(value) ? "-" : value < 0 ? "< -1e9" : "> 1e9");
+        return;
+    }
+    uint64_t whole = (uint64_t)scaled / power, rest = (uint64_t)scaled % power;
+    const char *sign = value < 0 && scaled > 0 ? "-" : "";
+    if (decimals == 0)
+        snprintf(text, UNIT_TEXT_SIZE, "%s%llu", sign, (unsigned long long)whole);
+    else
+        snprintf(text, UNIT_TEXT_SIZE, "%s%llu.%0*u", sign, (unsigned long long)whole, decimals, (unsigned)rest);
+}
+
 void unit_number(double value, char text[static UNIT_TEXT_SIZE]) {
     if (!(value > 0))
         snprintf(text, UNIT_TEXT_SIZE, "0");

@@ -12,6 +12,8 @@ void unit_count(uint64_t value, char text[static UNIT_TEXT_SIZE]);
 void unit_bytes(uint64_t value, char text[static UNIT_TEXT_SIZE]);
 /* One decimal; never "100.0 %" for less than all, nor "0.0 %" for more than nothing. */
 void unit_ratio(double ratio, char text[static UNIT_TEXT_SIZE]);
+/* So many decimals, at most six, and a sign when it rounds to less than zero; "-" for what is not a number. */
+void unit_fixed(double value, int decimals, char text[static UNIT_TEXT_SIZE]);
 /* Three digits, for intensities. */
 void unit_number(double value, char text[static UNIT_TEXT_SIZE]);
 

@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include <math.h>
+
 #include "report/units.h"
 
 static void check(void (*format)(uint64_t, char *), uint64_t value, const char *expected) {
@@ -50,6 +52,26 @@ static void test_bytes(void **state) {
     check(bytes, UINT64_MAX, "> 16.0 EiB");
 }
 
+static void check_fixed(double value, int decimals, const char *expected) {
+    char text[UNIT_TEXT_SIZE];
+    unit_fixed(value, decimals, text);
+    assert_string_equal(text, expected);
+}
+
+static void test_fixed(void **state) {
+    (void)state;
+    check_fixed(0, 2, "0.00");
+    check_fixed(2.005001, 2, "2.01");
+    check_fixed(-0.996, 2, "-1.00");
+    check_fixed(-0.004, 2, "0.00");
+    check_fixed(99.96, 1, "100.0");
+    check_fixed(0.00123456, 6, "0.001235");
+    check_fixed(12345.6, 0, "12346");
+    check_fixed((double)NAN, 2, "-");
+    check_fixed((double)INFINITY, 2, "> 1e9");
+    check_fixed(-1e300, 2, "< -1e9");
+}
+
 static void check_ratio(double ratio, const char *expected) {
     char text[UNIT_TEXT_SIZE];
     unit_ratio(ratio, text);
@@ -85,10 +107,8 @@ static void test_numbers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_ratios),
-        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_counts), cmocka_unit_test(test_bytes),   cmocka_unit_test(test_fixed),
+        cmocka_unit_test(test_ratios), cmocka_unit_test(test_numbers),
     };
     return cmocka_run_group_tests_name("report/units", tests, NULL, NULL);
 }

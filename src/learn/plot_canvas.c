@@ -1,0 +1,191 @@
+#include "learn/plot_canvas.h"
+
+#include <cairo-svg.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json_writer.h"
+
+static const double PNG_SCALE = 2;
+
+const ink INK_TEXT = {0.13, 0.15, 0.18, 1}, INK_FAINT = {0.42, 0.45, 0.50, 1}, INK_GRID = {0.91, 0.92, 0.94, 1},
+          INK_LINE = {0.62, 0.65, 0.70, 1};
+
+/* --- The file ------------------------------------------------------------------------------------------------ */
+
+static bool ends_in(const char *path, const char *end) {
+    size_t length = strlen(path), end_length = strlen(end);
+    return length > end_length && strcmp(path + length - end_length, end) == 0;
+}
+
+bool canvas_knows(const char *path) {
+    return ends_in(path, ".svg") || ends_in(path, ".png");
+}
+
+static cairo_status_t write_bytes(void *user, const unsigned char *bytes, unsigned int count) {
+    FILE *stream = user;
+    return fwrite(bytes, 1, count, stream) == count ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
+}
+
+static void begin_page(canvas *c, double width, double height) {
+    if (c->is_png) {
+        c->surface =
+            cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)(width * PNG_SCALE), (int)(height * PNG_SCALE));
+        c->cairo = cairo_create(c->surface);
+        cairo_scale(c->cairo, PNG_SCALE, PNG_SCALE);
+    } else {
+        c->surface = cairo_svg_surface_create_for_stream(write_bytes, c->file.stream, width, height);
+        c->cairo = cairo_create(c->surface);
+    }
+    cairo_set_source_rgb(c->cairo, 1, 1, 1);
+    cairo_paint(c->cairo);
+}
+
+ft_status canvas_open(const char *path, double width, double height, canvas *c, ft_error *error) {
+    if (!canvas_knows(path))
+        return ft_fail(error, FT_ERR_USAGE, "%s: a plot is drawn to a file that ends in .svg or .png", path);
+    if (!(width >= 1 && width <= CANVAS_MOST_POINTS && height >= 1 && height <= CANVAS_MOST_POINTS))
+        return ft_fail(error, FT_ERR_LIMIT, "%s: a plot of %.0f x %.0f points is too large; show fewer devices", path,
+                       width, height);
+    canvas made = {.is_png = ends_in(path, ".png")};
+    FT_TRY(outfile_open(path, &made.file, error));
+    begin_page(&made, width, height);
+    *c = made;
+    return FT_OK;
+}
+
+static void free_page(canvas *c) {
+    if (c->cairo != NULL) cairo_destroy(c->cairo);
+    if (c->surface != NULL) cairo_surface_destroy(c->surface);
+    c->cairo = NULL;
+    c->surface = NULL;
+}
+
+/* SVG goes to the stream when the surface is finished, PNG when it is asked to. */
+static cairo_status_t finish_page(canvas *c) {
+    cairo_status_t status = cairo_status(c->cairo);
+    if (status == CAIRO_STATUS_SUCCESS && c->is_png)
+        status = cairo_surface_write_to_png_stream(c->surface, write_bytes, c->file.stream);
+    cairo_surface_finish(c->surface);
+    return status != CAIRO_STATUS_SUCCESS ? status : cairo_surface_status(c->surface);
+}
+
+ft_status canvas_commit(canvas *c, ft_error *error) {
+    errno = 0;
+    cairo_status_t drawn = finish_page(c);
+    ft_status status = FT_OK;
+    if (drawn == CAIRO_STATUS_NO_MEMORY)
+        status = FT_NOMEM(error);
+    else if (drawn == CAIRO_STATUS_WRITE_ERROR)
+        status = ft_fail(error, FT_ERR_IO, "%s: cannot write: %s", c->file.path, strerror(errno != 0 ? errno : EIO));
+    else if (drawn != CAIRO_STATUS_SUCCESS)
+        status = ft_fail(error, FT_ERR_INTERNAL, "%s: cannot draw: %s", c->file.path, cairo_status_to_string(drawn));
+    if (status == FT_OK) status = outfile_commit(&c->file, error);
+    canvas_discard(c);
+    return status;
+}
+
+void canvas_discard(canvas *c) {
+    free_page(c); /* before the stream goes: an SVG surface writes its end */
+    outfile_discard(&c->file);
+    *c = (canvas){0};
+}
+
+/* --- Colours ------------------------------------------------------------------------------------------------- */
+
+ink palette_at(uint32_t index) {
+    static const ink palette[PALETTE_COUNT] = {
+        {0.000, 0.447, 0.698, 1}, /* blue */
+        {0.902, 0.624, 0.000, 1}, /* orange */
+        {0.000, 0.620, 0.451, 1}, /* green */
+        {0.835, 0.369, 0.000, 1}, /* vermilion */
+        {0.337, 0.706, 0.914, 1}, /* sky */
+        {0.800, 0.475, 0.655, 1}, /* purple */
+        {0.350, 0.350, 0.380, 1}, /* grey */
+        {0.730, 0.670, 0.050, 1}, /* the palette's yellow, darker: it has to be seen on white */
+    };
+    return palette[index % PALETTE_COUNT];
+}
+
+ink ink_faded(ink color, double alpha) {
+    color.alpha = alpha;
+    return color;
+}
+
+void canvas_ink(canvas *c, ink color) {
+    cairo_set_source_rgba(c->cairo, color.red, color.green, color.blue, color.alpha);
+}
+
+/* --- Text ---------------------------------------------------------------------------------------------------- */
+
+/* cairo refuses to draw anything more after a text that is not UTF-8. */
+static void clean_text(const char *text, char *clean, size_t size) {
+    size_t out = 0;
+    while (*text != '\0') {
+        size_t length = utf8_length(text);
+        bool is_plain = length > 0 && (unsigned char)*text >= 0x20 && *text != 0x7f;
+        if (length == 0) length = 1;
+        if (out + length >= size) break;
+        if (is_plain)
+            memcpy(clean + out, text, length);
+        else
+            memset(clean + out, '?', length);
+        out += length;
+        text += length;
+    }
+    clean[out] = '\0';
+}
+
+static void set_font(canvas *c, const text_style *style) {
+    cairo_select_font_face(c->cairo, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
+                           style->is_bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+    cairo_set_font_size(c->cairo, style->size);
+    canvas_ink(c, style->color);
+}
+
+double canvas_text_width(canvas *c, const char *text, const text_style *style) {
+    char clean[512];
+    cairo_text_extents_t extents;
+    clean_text(text, clean, sizeof clean);
+    set_font(c, style);
+    cairo_text_extents(c->cairo, clean, &extents);
+    return extents.x_advance;
+}
+
+static void show_text(canvas *c, const char *text, const text_style *style) {
+    char clean[512];
+    double width = style->anchor == ANCHOR_START ? 0 : canvas_text_width(c, text, style);
+    clean_text(text, clean, sizeof clean);
+    set_font(c, style);
+    cairo_move_to(c->cairo, style->anchor == ANCHOR_MIDDLE ? -width / 2 : -width, 0);
+    cairo_show_text(c->cairo, clean);
+    cairo_new_path(c->cairo);
+}
+
+void canvas_text(canvas *c, double x, double y, const char *text, const text_style *style) {
+    cairo_save(c->cairo);
+    cairo_translate(c->cairo, x, y);
+    show_text(c, text, style);
+    cairo_restore(c->cairo);
+}
+
+void canvas_text_fit(canvas *c, double x, double y, double width, const char *text, const text_style *style) {
+    char shortened[512];
+    snprintf(shortened, sizeof shortened, "%s", text);
+    while (*text != '\0' && canvas_text_width(c, shortened, style) > width) {
+        size_t length = utf8_length(text);
+        text += length > 0 ? length : 1;
+        snprintf(shortened, sizeof shortened, "\xe2\x80\xa6%s", text);
+    }
+    canvas_text(c, x, y, shortened, style);
+}
+
+void canvas_text_upwards(canvas *c, double x, double y, const char *text, const text_style *style) {
+    cairo_save(c->cairo);
+    cairo_translate(c->cairo, x, y);
+    cairo_rotate(c->cairo, -1.5707963267948966);
+    show_text(c, text, style);
+    cairo_restore(c->cairo);
+}

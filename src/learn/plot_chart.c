@@ -1,0 +1,203 @@
+#include "learn/plot_chart.h"
+
+#include <math.h>
+
+static const double TICK_SIZE = 9, TITLE_SIZE = 10;
+
+plot_point chart_at(const chart *c, plot_point p) {
+    return (plot_point){c->left + c->width * axis_place(&c->x, p.x), c->top + c->height * (1 - axis_place(&c->y, p.y))};
+}
+
+/* --- Frame --------------------------------------------------------------------------------------------------- */
+
+static void stroke(const chart *c, ink color, double width) {
+    canvas_ink(c->page, color);
+    cairo_set_line_width(c->page->cairo, width);
+    cairo_stroke(c->page->cairo);
+}
+
+static void draw_grid(const chart *c) {
+    cairo_t *cr = c->page->cairo;
+    for (uint32_t i = 0; i < c->x.tick_count; i++) {
+        double x = c->left + c->width * axis_place(&c->x, c->x.ticks[i].at);
+        cairo_move_to(cr, x, c->top);
+        cairo_line_to(cr, x, c->top + c->height);
+    }
+    for (uint32_t i = 0; i < c->y.tick_count; i++) {
+        double y = c->top + c->height * (1 - axis_place(&c->y, c->y.ticks[i].at));
+        cairo_move_to(cr, c->left, y);
+        cairo_line_to(cr, c->left + c->width, y);
+    }
+    stroke(c, INK_GRID, 0.8);
+    cairo_move_to(cr, c->left, c->top);
+    cairo_line_to(cr, c->left, c->top + c->height);
+    cairo_line_to(cr, c->left + c->width, c->top + c->height);
+    stroke(c, INK_LINE, 0.8);
+}
+
+/* Labels that would touch the one before are left out. */
+static void draw_x_labels(const chart *c) {
+    const text_style style = {.size = TICK_SIZE, .color = INK_FAINT, .anchor = ANCHOR_MIDDLE};
+    double free_from = -INFINITY;
+    for (uint32_t i = 0; i < c->x.tick_count; i++) {
+        double x = c->left + c->width * axis_place(&c->x, c->x.ticks[i].at);
+        double half = canvas_text_width(c->page, c->x.ticks[i].text, &style) / 2;
+        if (x - half < free_from) continue;
+        canvas_text(c->page, x, c->top + c->height + 13, c->x.ticks[i].text, &style);
+        free_from = x + half + 5;
+    }
+}
+
+static void draw_y_labels(const chart *c) {
+    const text_style style = {.size = TICK_SIZE, .color = INK_FAINT, .anchor = ANCHOR_END};
+    double free_below = INFINITY;
+    for (uint32_t i = 0; i < c->y.tick_count; i++) {
+        double y = c->top + c->height * (1 - axis_place(&c->y, c->y.ticks[i].at));
+        if (y > free_below) continue;
+        canvas_text(c->page, c->left - 5, y + TICK_SIZE * 0.36, c->y.ticks[i].text, &style);
+        free_below = y - TICK_SIZE - 2;
+    }
+}
+
+void chart_frame(const chart *c) {
+    const text_style style = {.size = TITLE_SIZE, .color = INK_TEXT, .anchor = ANCHOR_MIDDLE};
+    draw_grid(c);
+    draw_x_labels(c);
+    draw_y_labels(c);
+    if (c->x_title != NULL) canvas_text(c->page, c->left + c->width / 2, c->top + c->height + 28, c->x_title, &style);
+    if (c->y_title != NULL)
+        canvas_text_upwards(c->page, c->left - CHART_ROOM_LEFT + 12, c->top + c->height / 2, c->y_title, &style);
+}
+
+/* --- Lines and bars ------------------------------------------------------------------------------------------ */
+
+static void begin_inside(const chart *c) {
+    cairo_save(c->page->cairo);
+    cairo_rectangle(c->page->cairo, c->left, c->top, c->width, c->height);
+    cairo_clip(c->page->cairo);
+}
+
+static void end_inside(const chart *c) {
+    cairo_restore(c->page->cairo);
+}
+
+void chart_line(const chart *c, const plot_point *points, uint32_t count, const line_style *style) {
+    static const double dashes[] = {4, 3};
+    cairo_t *cr = c->page->cairo;
+    begin_inside(c);
+    for (uint32_t i = 0; i < count; i++) {
+        plot_point at = chart_at(c, points[i]);
+        cairo_line_to(cr, at.x, at.y);
+    }
+    cairo_set_line_join(cr, CAIRO_LINE_JOIN_ROUND);
+    if (style->is_dashed) cairo_set_dash(cr, dashes, 2, 0);
+    stroke(c, style->color, style->width);
+    end_inside(c);
+}
+
+void chart_level(const chart *c, double y, const line_style *style) {
+    chart_line(c, (const plot_point[]){{c->x.lo, y}, {c->x.hi, y}}, 2, style);
+}
+
+void chart_upright(const chart *c, double x, const line_style *style) {
+    chart_line(c, (const plot_point[]){{x, c->y.lo}, {x, c->y.hi}}, 2, style);
+}
+
+void chart_bars(const chart *c, const chart_bar *bars, uint32_t count, ink color) {
+    cairo_t *cr = c->page->cairo;
+    begin_inside(c);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!(bars[i].height > 0)) continue;
+        plot_point from = chart_at(c, (plot_point){bars[i].from, bars[i].height});
+        plot_point to = chart_at(c, (plot_point){bars[i].to, c->y.lo});
+        double gap = to.x - from.x > 3 ? 0.5 : 0;
+        cairo_rectangle(cr, from.x + gap / 2, from.y, to.x - from.x - gap, to.y - from.y);
+    }
+    canvas_ink(c->page, color);
+    cairo_fill(cr);
+    end_inside(c);
+}
+
+/* --- Marks --------------------------------------------------------------------------------------------------- */
+
+enum { SHAPE_DOT, SHAPE_SQUARE, SHAPE_TRIANGLE, SHAPE_COUNT };
+
+mark_style mark_style_at(uint32_t index, double size) {
+    return (mark_style){.color = palette_at(index), .shape = index / PALETTE_COUNT % SHAPE_COUNT, .size = size};
+}
+
+/* Adds a mark to the path. Dots are lines of no length with round ends: the shortest that an SVG can say. */
+static void add_mark(cairo_t *cr, const mark_style *style, plot_point at) {
+    double half = style->size / 2;
+    switch (style->shape) {
+    case SHAPE_DOT:
+        cairo_move_to(cr, at.x, at.y);
+        cairo_line_to(cr, at.x, at.y);
+        break;
+    case SHAPE_SQUARE:
+        cairo_rectangle(cr, at.x - half * 0.85, at.y - half * 0.85, half * 1.7, half * 1.7);
+        break;
+    default:
+        cairo_move_to(cr, at.x, at.y - half * 1.15);
+        cairo_line_to(cr, at.x + half * 1.1, at.y + half * 0.8);
+        cairo_line_to(cr, at.x - half * 1.1, at.y + half * 0.8);
+        cairo_close_path(cr);
+        break;
+    }
+}
+
+static void paint_marks(canvas *page, const mark_style *style) {
+    canvas_ink(page, style->color);
+    if (style->shape == SHAPE_DOT) {
+        cairo_set_line_cap(page->cairo, CAIRO_LINE_CAP_ROUND);
+        cairo_set_line_width(page->cairo, style->size);
+        cairo_stroke(page->cairo);
+    } else {
+        cairo_fill(page->cairo);
+    }
+}
+
+static double within(double value, double lo, double hi) {
+    return value < lo ? lo : value > hi ? hi : value;
+}
+
+/* Marks of one path do not darken each other, so each layer takes every LAYERS-th point. */
+enum { LAYERS = 6 };
+
+static void draw_layer(const chart *c, const mark_series *series, uint32_t layer) {
+    for (uint32_t i = layer; i < series->count; i += LAYERS) {
+        plot_point at = chart_at(c, series->points[i]);
+        if (!isfinite(at.x) || !isfinite(at.y)) continue;
+        at.x = within(at.x, c->left, c->left + c->width);
+        at.y = within(at.y, c->top, c->top + c->height);
+        add_mark(c->page->cairo, &series->style, at);
+    }
+    paint_marks(c->page, &series->style);
+}
+
+void chart_marks(const chart *c, const mark_series *series, uint32_t count) {
+    for (uint32_t layer = 0; layer < LAYERS; layer++)
+        for (uint32_t i = 0; i < count; i++) draw_layer(c, &series[i], layer);
+}
+
+/* --- Legend -------------------------------------------------------------------------------------------------- */
+
+double legend_draw(canvas *page, double left, double top, double width, const legend_entry *entries, uint32_t count,
+                   bool is_drawn) {
+    const text_style style = {.size = TITLE_SIZE, .color = INK_TEXT};
+    const double line = 18, mark_room = 14, gap = 18;
+    double widest = 0;
+    for (uint32_t i = 0; i < count; i++) widest = fmax(widest, canvas_text_width(page, entries[i].text, &style));
+    double cell = fmin(widest + mark_room + gap, width);
+    uint32_t columns = (uint32_t)fmax(1, floor((width + gap) / cell));
+    for (uint32_t i = 0; is_drawn && i < count; i++) {
+        double x = left + cell * (i % columns), y = top + line * (i / columns) + line / 2;
+        mark_style mark = entries[i].style;
+        mark.color.alpha = 1;
+        mark.size = 7;
+        add_mark(page->cairo, &mark, (plot_point){x + 4, y});
+        paint_marks(page, &mark);
+        canvas_text(page, x + mark_room, y + TITLE_SIZE * 0.36, entries[i].text, &style);
+    }
+    return count > 0 ? line * ((count + columns - 1) / columns) : 0;
+}
