@@ -33,11 +33,16 @@ FT_API ft_status ft_train(const ft_dataset *data, const char *run_folder, const 
 
 /* --- Evaluating ---------------------------------------------------------------------------------------------- */
 
-/* Errors of one device and family ("" = all of them). Ratios are in percent. */
+/* The errors of one device over the cases of one family; "all": over all cases; "mean": the mean of the scores of the
+ * families, which does not let the largest of them decide. Errors, shares and widths are in percent; NaN where a score
+ * has no meaning. docs/evaluation.md has the formulas. */
 typedef struct ft_score {
     const char *device, *family, *metric;
     uint32_t n;
-    double mape, rmspe, acc5, acc10, rmse, spearman, kendall, coverage90, width90;
+    double mape, rmspe, acc5, acc10;
+    double rmse; /* in the unit of the metric */
+    double spearman, kendall;
+    double coverage90, width90;
     double bias; /* median of predicted / measured - 1, in percent */
 } ft_score;
 
@@ -45,13 +50,22 @@ typedef struct ft_score {
 typedef struct ft_case {
     uint32_t record;
     double measured, predicted, lo, hi;
+    const char *name, *family, *device; /* those of the record */
 } ft_case;
 
+/* Names are those of the data set, which has to outlive the evaluation. */
 typedef struct ft_evaluation {
-    const ft_score *scores; /* by device: all families first, then each; NaN where a score has no meaning */
+    const char *predictor_family; /* "kernel-sum" */
+    const char *metric;
+    const char *data_hash;
+    const char *split, *split_hash; /* NULL: all records */
+    uint64_t seed;
+    ft_part part;
+    const ft_score *scores; /* by device: "all", "mean", then each family by name */
     uint32_t score_count;
     const ft_case *cases; /* in the order of the records */
     uint32_t case_count;
+    uint32_t left_out; /* records that were asked for and not predicted: another device, or not measured */
     void *owner;
 } ft_evaluation;
 
@@ -59,7 +73,11 @@ typedef struct ft_evaluate_options {
     const char *metric;    /* NULL: the predictor's */
     const ft_split *split; /* NULL: all records */
     ft_part part;          /* with a split: the part to look at */
-    uint32_t threads;
+    const char *const *devices;
+    uint32_t device_count; /* 0: all that the predictor knows */
+    const char *const *families;
+    uint32_t family_count; /* 0: all */
+    uint32_t threads;      /* 0: one per core; the result does not depend on it */
     ft_progress *progress;
     void *user;
 } ft_evaluate_options;
@@ -67,16 +85,20 @@ typedef struct ft_evaluate_options {
 /* Predicts every record whose device the predictor knows and that has the metric. None at all is an error. */
 FT_API ft_status ft_evaluate(const ft_predictor *predictor, const ft_dataset *data, const ft_evaluate_options *options,
                              ft_evaluation *evaluation, ft_error *error);
+/* The split that the predictor was trained with, when it was trained on this very data set; else *is_found is false. */
+FT_API ft_status ft_predictor_split(const ft_predictor *predictor, const ft_dataset *data, ft_split *split,
+                                    bool *is_found, ft_error *error);
 FT_API void ft_evaluation_free(ft_evaluation *evaluation);
 
-/* The evaluation as a document: scores, and the `worst` cases of each device. */
-FT_API ft_status ft_evaluation_write(const ft_evaluation *evaluation, const ft_dataset *data, const char *title,
-                                     uint32_t worst, const ft_style *style, FILE *stream, ft_error *error);
+/* The evaluation as a document: scores, and the `worst` cases of each device (CSV: scores alone). `title` names the
+ * predictor. */
+FT_API ft_status ft_evaluation_write(const ft_evaluation *evaluation, const char *title, uint32_t worst,
+                                     const ft_style *style, FILE *stream, ft_error *error);
 
 /* Predicted against measured, histogram of errors, error against size, by device. The end of the name says the format:
  * .svg or .png. */
-FT_API ft_status ft_evaluation_plot(const ft_evaluation *evaluation, const ft_dataset *data, const char *title,
-                                    const char *path, ft_error *error);
+FT_API ft_status ft_evaluation_plot(const ft_evaluation *evaluation, const char *title, const char *path,
+                                    ft_error *error);
 
 FT_C_END
 

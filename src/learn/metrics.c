@@ -6,6 +6,21 @@
 #include "base/error.h"
 #include "learn/rank.h"
 
+#define FIELD(name, title, aim, decimals, drop)                                                                        \
+    { #name, title, offsetof(ft_score, name), aim, decimals, drop }
+
+const score_field score_fields[SCORE_FIELDS] = {
+    FIELD(mape, "MAPE", AIM_LOW, 2, 0),        FIELD(rmspe, "RMSPE", AIM_LOW, 2, 5),
+    FIELD(acc5, "<=5 %", AIM_HIGH, 1, 4),      FIELD(acc10, "<=10 %", AIM_HIGH, 1, 0),
+    FIELD(rmse, "RMSE", AIM_LOW, 3, 8),        FIELD(spearman, "Spearman", AIM_HIGH, 4, 7),
+    FIELD(kendall, "Kendall", AIM_HIGH, 4, 9), FIELD(coverage90, "Cover", AIM_NINETY, 1, 2),
+    FIELD(width90, "Width", AIM_LOW, 1, 6),    FIELD(bias, "Bias", AIM_ZERO, 2, 3),
+};
+
+double score_value(const ft_score *score, const score_field *field) {
+    return *(const double *)((const char *)score + field->offset);
+}
+
 /* 105 against 100 is within 5 %, and so is 1.05 against 1, whose quotient comes out a rounding above. */
 static const double ROUNDING = 1 + 1e-12;
 
@@ -82,22 +97,16 @@ ft_status metrics_score(const ft_case *cases, uint32_t count, ft_score *score, f
 }
 
 void metrics_mean(const ft_score *scores, uint32_t count, ft_score *mean) {
-    static const size_t fields[] = {
-        offsetof(ft_score, mape),    offsetof(ft_score, rmspe),      offsetof(ft_score, acc5),
-        offsetof(ft_score, acc10),   offsetof(ft_score, rmse),       offsetof(ft_score, spearman),
-        offsetof(ft_score, kendall), offsetof(ft_score, coverage90), offsetof(ft_score, width90),
-        offsetof(ft_score, bias),
-    };
     mean->n = 0;
     for (uint32_t i = 0; i < count; i++) mean->n += scores[i].n;
-    for (size_t f = 0; f < sizeof fields / sizeof fields[0]; f++) {
+    for (size_t f = 0; f < SCORE_FIELDS; f++) {
         double sum = 0, known = 0;
         for (uint32_t i = 0; i < count; i++) {
-            double value = *(const double *)((const char *)&scores[i] + fields[f]);
+            double value = score_value(&scores[i], &score_fields[f]);
             if (isnan(value)) continue;
             sum += value;
             known++;
         }
-        *(double *)((char *)mean + fields[f]) = sum / known;
+        *(double *)((char *)mean + score_fields[f].offset) = sum / known;
     }
 }

@@ -4,6 +4,23 @@
 
 #include "foretell/learn.h"
 
+/* What is best for a score. */
+typedef enum score_aim { AIM_LOW, AIM_HIGH, AIM_NINETY, AIM_ZERO } score_aim;
+
+/* The scores by name: documents, means and comparisons go through this list. */
+typedef struct score_field {
+    const char *key;   /* in JSON and CSV */
+    const char *title; /* in tables */
+    size_t offset;     /* in ft_score */
+    score_aim aim;
+    uint8_t decimals;
+    uint8_t drop; /* which column a narrow table loses first: the highest */
+} score_field;
+
+enum { SCORE_FIELDS = 10 };
+extern const score_field score_fields[SCORE_FIELDS];
+double score_value(const ft_score *score, const score_field *field);
+
 /* |predicted - measured| / measured; `measured` is positive. */
 double metrics_relative_error(const ft_case *c);
 

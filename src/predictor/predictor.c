@@ -131,6 +131,10 @@ double predictor_q90(const ft_predictor *predictor, uint32_t device) {
     return predictor->about.q90[device];
 }
 
+bool predictor_knows_mode(const ft_predictor *predictor, ft_mode mode) {
+    return predictor->about.modes == 0 || (predictor->about.modes & 1U << mode) != 0;
+}
+
 static uint32_t find_device(const header *h, const char *name) {
     uint32_t i = 0;
     while (i < h->device_count && strcmp(h->devices[i], name) != 0) i++;
@@ -184,7 +188,7 @@ static ft_status check_query(const ft_predictor *predictor, const ft_query *quer
     if (*device == FT_NONE)
         return ft_fail(error, FT_ERR_UNSUPPORTED, "the predictor does not know the device '%s'; it knows %u: '%s'%s",
                        query->device, h->device_count, h->devices[0], h->device_count > 1 ? ", ..." : "");
-    if (h->modes != 0 && (h->modes & 1U << query->mode) == 0)
+    if (!predictor_knows_mode(predictor, query->mode))
         return ft_fail(error, FT_ERR_UNSUPPORTED, "the predictor was trained on %s only, and is asked for %s",
                        query->mode == FT_TRAIN ? "inference" : "training",
                        query->mode == FT_TRAIN ? "training" : "inference");

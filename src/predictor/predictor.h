@@ -37,6 +37,8 @@ const model *predictor_model(const ft_predictor *predictor);
 const family *predictor_family(const ft_predictor *predictor);
 /* For any name of the device; FT_NONE when the predictor does not know it. */
 uint32_t predictor_device_index(const ft_predictor *predictor, const char *device);
+/* Whether it was trained on records of this mode. */
+bool predictor_knows_mode(const ft_predictor *predictor, ft_mode mode);
 /* The 0.9 quantile of |log(measured / value)| / spread; NaN when it is not known. */
 double predictor_q90(const ft_predictor *predictor, uint32_t device);
 /* What the model says, before an interval is made of it. `device` is an index. */

@@ -16,6 +16,8 @@
 #define assert_near(value, expected, most) assert_true(fabs((value) - (expected)) <= (most))
 
 #define NONE ((double)NAN)
+#define CASE(number, m, p, low, high)                                                                                  \
+    { .record = (number), .measured = (m), .predicted = (p), .lo = (low), .hi = (high) }
 
 static ft_score score_of(const ft_case *cases, uint32_t count) {
     ft_score score = {.device = "d", .family = "f", .metric = "m"};
@@ -29,8 +31,8 @@ static ft_score score_of(const ft_case *cases, uint32_t count) {
 /* Relative errors +10 %, -5 %, +1 %, -20 %. */
 static void test_by_hand(void **state) {
     (void)state;
-    const ft_case cases[] = {
-        {0, 100, 110, 90, 130}, {1, 200, 190, 180, 199}, {2, 300, 303, 300, 310}, {3, 50, 40, 30, 50}};
+    const ft_case cases[] = {CASE(0, 100, 110, 90, 130), CASE(1, 200, 190, 180, 199), CASE(2, 300, 303, 300, 310),
+                             CASE(3, 50, 40, 30, 50)};
     ft_score s = score_of(cases, 4);
     assert_near(s.mape, 9, 1e-12);
     assert_near(s.rmspe, 100 * sqrt((0.01 + 0.0025 + 0.0001 + 0.04) / 4), 1e-12);
@@ -59,7 +61,7 @@ static void test_limits_are_within(void **state) {
 
 static void test_without_meaning(void **state) {
     (void)state;
-    const ft_case one = {0, 10, 11, NONE, NONE};
+    const ft_case one = CASE(0, 10, 11, NONE, NONE);
     ft_score s = score_of(&one, 1);
     assert_near(s.mape, 10, 1e-12);
     assert_near(s.bias, 10, 1e-12);
@@ -88,7 +90,7 @@ static void test_mean(void **state) {
 
 static void test_no_memory(void **state) {
     (void)state;
-    const ft_case cases[] = {{0, 100, 110, 90, 130}, {1, 200, 190, 180, 199}};
+    const ft_case cases[] = {CASE(0, 100, 110, 90, 130), CASE(1, 200, 190, 180, 199)};
     for (long n = 0;; n++) {
         ft_score score = {.n = 77};
         ft_error error;
