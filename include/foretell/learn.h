@@ -13,23 +13,31 @@ FT_C_BEGIN
 /* --- Training ------------------------------------------------------------------------------------------------ */
 
 typedef struct ft_train_options {
-    const char *family; /* NULL: the default, "kernel-sum" */
-    const char *metric; /* NULL: "time_us" */
-    const char *split;  /* NULL: "random" */
-    const char *config; /* JSON text, or NULL: the defaults of the family */
+    const char *family;          /* NULL: the default, which is the first of ft_family_name() */
+    const char *metric;          /* NULL: "time_us" */
+    const char *split;           /* NULL: "random" */
+    const char *config;          /* settings of the family, a JSON object; NULL: its defaults */
+    const char *const *settings; /* single ones, "key=value", which win over `config`; a value is JSON or plain text */
+    uint32_t setting_count;
     uint64_t seed;
     uint32_t threads; /* 0: one per core; the result does not depend on it */
     bool is_resumed;  /* go on with a run that was stopped, from its last checkpoint */
+    bool is_forced;   /* a run that is there already is replaced, when the new one is complete */
     ft_progress *progress;
     void *user;
 } ft_train_options;
 
 FT_API ft_train_options ft_train_options_default(void);
 
+typedef struct ft_evaluation ft_evaluation; /* below */
+
 /* Trains on a data set and fills a run folder: config.json, log.jsonl, metrics.json, predictor.ftm, and, while it runs,
- * checkpoint.bin. A run that was stopped and resumed ends in the same predictor, to the byte. docs/training.md */
+ * checkpoint.bin. A run that was stopped and resumed ends in the same predictor, to the byte. `tested` (may be NULL)
+ * gets the scores of the test part: none when the split tests nothing, or when the run that is resumed was complete
+ * already. It is freed with ft_evaluation_free. When the progress call asks to stop, the state so far is on the disk
+ * when FT_ERR_CANCELLED is returned. docs/training.md */
 FT_API ft_status ft_train(const ft_dataset *data, const char *run_folder, const ft_train_options *options,
-                          ft_error *error);
+                          ft_evaluation *tested, ft_error *error);
 
 /* --- Evaluating ---------------------------------------------------------------------------------------------- */
 
