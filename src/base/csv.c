@@ -120,3 +120,16 @@ ft_status csv_int(const csv *c, const csv_field *field, const char *column, int6
                    (unsigned long long)c->line, column, csv_unquote(field, text, sizeof text), (long long)least,
                    (long long)most);
 }
+
+void csv_cell(buf *out, const char *text) {
+    if (text[strcspn(text, ",\"\r\n")] == '\0') {
+        buf_text(out, text);
+        return;
+    }
+    buf_char(out, '"');
+    for (; *text != '\0'; text++) {
+        if (*text == '"') buf_char(out, '"');
+        buf_char(out, *text);
+    }
+    buf_char(out, '"');
+}

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "foretell/status.h"
 
 typedef struct csv {
@@ -40,5 +41,8 @@ const char *csv_unquote(const csv_field *field, char *out, size_t size);
 /* Fails with file, line and the column's name. */
 ft_status csv_int(const csv *c, const csv_field *field, const char *column, int64_t least, int64_t most, int64_t *value,
                   ft_error *error);
+
+/* Writes a cell: quoted when it has to be. */
+void csv_cell(buf *out, const char *text);
 
 #endif

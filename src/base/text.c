@@ -1,8 +1,10 @@
 /* text.c - strict numbers, independent of the locale. */
 #include "base/text.h"
 
-#include <float.h>
+#include <locale.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
@@ -41,6 +43,21 @@ static size_t read_digits(const char *text, size_t i, size_t length, uint64_t *m
     return i;
 }
 
+/* What has more digits than a double holds exactly: the C library rounds right, in the locale that has a point. */
+static bool parse_slowly(const char *text, size_t length, double *value) {
+    char small[64], *copy = length < sizeof small ? small : malloc(length + 1);
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* glibc has this one ready: nothing is allocated */
+    bool has_all = copy != NULL && plain != (locale_t)0;
+    if (has_all) {
+        memcpy(copy, text, length);
+        copy[length] = '\0';
+        *value = strtod_l(copy, NULL, plain);
+    }
+    if (plain != (locale_t)0) freelocale(plain);
+    if (copy != small) free(copy);
+    return has_all && isfinite(*value);
+}
+
 bool text_double(const char *text, size_t length, double *value) {
     size_t i = 0;
     bool is_negative = length > 0 && text[0] == '-';
@@ -66,11 +83,22 @@ bool text_double(const char *text, size_t length, double *value) {
         i = length;
     }
     if (i != length) return false;
-    /* A product with 10^-n is less exact than a quotient by 10^n, which is exact up to 10^27. */
-    long double scaled = exponent >= 0 ? (long double)mantissa * powl(10, (long double)exponent)
-                                       : (long double)mantissa / powl(10, (long double)-exponent);
-    if (mantissa == 0) scaled = 0;
-    if (scaled > DBL_MAX) return false;
-    *value = is_negative ? -(double)scaled : (double)scaled;
+    if (mantissa == 0) {
+        *value = is_negative ? -0.0 : 0.0;
+        return true;
+    }
+    /* Both numbers are exact, so their product or quotient is rounded once, and right. */
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    enum { MOST_POWER = sizeof powers / sizeof powers[0] - 1 };
+    if (mantissa > UINT64_C(1) << 53 || exponent > MOST_POWER || exponent < -MOST_POWER) {
+        double result;
+        if (!parse_slowly(text, length, &result)) return false;
+        *value = result;
+        return true;
+    }
+    double exact = (double)mantissa;
+    exact = exponent >= 0 ? exact * powers[exponent] : exact / powers[-exponent];
+    *value = is_negative ? -exact : exact;
     return true;
 }

@@ -11,7 +11,7 @@
 /* An optional '-' or '+' and decimal digits, nothing else. False when it is no such text or does not fit. */
 bool text_int(const char *text, size_t length, int64_t *value);
 /* A decimal number with optional fraction and exponent. "inf" and "nan" are not numbers; neither is what overflows.
- * The result is within one unit in the last place. */
+ * The result is the double next to it, so that what double_text wrote comes back. */
 bool text_double(const char *text, size_t length, double *value);
 
 #endif

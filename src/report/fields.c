@@ -210,19 +210,6 @@ void field_json(const field *f, const void *row, const ft_graph *graph, json_wri
     }
 }
 
-void csv_cell(buf *out, const char *text) {
-    if (text[strcspn(text, ",\"\r\n")] == '\0') {
-        buf_text(out, text);
-        return;
-    }
-    buf_char(out, '"');
-    for (; *text != '\0'; text++) {
-        if (*text == '"') buf_char(out, '"');
-        buf_char(out, *text);
-    }
-    buf_char(out, '"');
-}
-
 const char *shape_words(const ft_tensor *tensor, char text[static SHAPE_WORDS_SIZE]) {
     size_t used = 0;
     text[0] = '\0';

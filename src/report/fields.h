@@ -2,6 +2,7 @@
 #ifndef REPORT_FIELDS_H
 #define REPORT_FIELDS_H
 
+#include "base/csv.h"
 #include "base/json_writer.h"
 #include "report/facts.h"
 
@@ -31,8 +32,6 @@ extern const field kernel_fields[];  /* of kernel_facts */
 void field_json(const field *f, const void *row, const ft_graph *graph, json_writer *w);
 void field_csv(const field *f, const void *row, const ft_graph *graph, buf *out);
 
-/* A CSV cell: quoted when it has to be. */
-void csv_cell(buf *out, const char *text);
 enum { SHAPE_WORDS_SIZE = FT_MAX_RANK * 21 + 8 };
 /* "1x3x224x224", "scalar"; nothing for an unknown rank; "?" for an unknown dimension. Returns `text`. */
 const char *shape_words(const ft_tensor *tensor, char text[static SHAPE_WORDS_SIZE]);
