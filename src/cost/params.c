@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "cost/sizes.h"
+#include "graph/naming.h"
 
 /* How a tensor is read; several at once are possible. */
 enum {
@@ -143,21 +144,14 @@ static bool is_trainable(const ft_tensor *t, uint8_t uses) {
 }
 
 static bool is_computed(const ft_graph *graph, const ft_tensor *t, uint8_t uses) {
-    if (graph->format != FT_FORMAT_ONNX || t->name[0] != '/') return false;
-    bool is_literal = strncmp(strrchr(t->name, '/'), "/Constant", 9) == 0;
-    return is_literal || (uses & USE_WEIGHT) == 0;
-}
-
-/* "stages.0.act.scale", as PyTorch names what a module holds. */
-static bool is_member(const ft_graph *graph, const ft_tensor *t) {
-    return graph->format == FT_FORMAT_ONNX && t->name[0] != '/' && strchr(t->name, '.') != NULL &&
-           strstr(t->name, "::") == NULL;
+    name_kind kind = tensor_name_kind(graph, t);
+    return kind == NAME_LITERAL || (kind == NAME_COMPUTED && (uses & USE_WEIGHT) == 0);
 }
 
 static uint8_t verdict(const ft_graph *graph, const ft_tensor *t, uint8_t uses) {
     if (t->role != FT_CONSTANT || uses == 0 || !is_trainable(t, uses)) return 0;
     int64_t elems = shape_elems(t->dims, t->rank);
-    if (elems <= 0 || (elems == 1 && (uses & USE_WEIGHT) == 0 && !is_member(graph, t))) return 0;
+    if (elems <= 0 || (elems == 1 && (uses & USE_WEIGHT) == 0 && tensor_name_kind(graph, t) != NAME_MEMBER)) return 0;
     return (uses & (USE_WEIGHT | USE_OPERAND)) != 0 && !is_computed(graph, t, uses) ? MARK_PARAM | MARK_GRADIENT
                                                                                     : MARK_BUFFER;
 }
