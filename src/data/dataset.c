@@ -1,0 +1,195 @@
+/* dataset.c - opening a data set: graphs.ftg mapped, records.csv parsed, both compared with dataset.json.
+ *
+ * What is compared at opening is cheap: the whole of records.csv, which is read anyway, and header and index of
+ * graphs.ftg. The graphs themselves are checked when they are unpacked, and all of them by ft_dataset_check. */
+#include "data/dataset.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "data/pack.h"
+
+/* A table of a few hundred metrics and a few million rows; what is larger is not ours. */
+#define MAX_DATASET_BYTES (UINT64_C(1) << 36)
+
+char *dataset_path(arena *memory, const char *folder, const char *file) {
+    return arena_format(memory, "%s/%s", folder, file);
+}
+
+/* --- Opening ------------------------------------------------------------------------------------------------- */
+
+/* "DIR: is no data set" helps more than that some file in it is missing. */
+static ft_status check_folder(const char *folder, ft_error *error) {
+    struct stat info;
+    if (stat(folder, &info) != 0) return ft_fail(error, FT_ERR_IO, "%s: no such data set", folder);
+    if (!S_ISDIR(info.st_mode)) return ft_fail(error, FT_ERR_IO, "%s: is no folder, and so no data set", folder);
+    return FT_OK;
+}
+
+static ft_status list_graphs(ft_dataset *d, map *ids, ft_error *error) {
+    uint32_t count = d->graphs.count;
+    d->ids = arena_array(&d->memory, count, sizeof d->ids[0]);
+    if (d->ids == NULL || !map_reserve(ids, count)) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t found;
+        hash_text(graphfile_id(&d->graphs, i), d->ids[i]);
+        if (!map_add(ids, d->ids[i], i, &found)) return FT_NOMEM(error);
+        if (found != i)
+            return ft_fail(error, FT_ERR_DAMAGED, "%s/%s: graph %s is there twice", d->folder, GRAPHS_FILE, d->ids[i]);
+    }
+    return FT_OK;
+}
+
+static ft_status read_records(ft_dataset *d, const map *ids, ft_error *error) {
+    const char *path = dataset_path(&d->memory, d->folder, RECORDS_FILE);
+    input in;
+    if (path == NULL) return FT_NOMEM(error);
+    FT_TRY(input_open(path, MAX_DATASET_BYTES, &in, error));
+    d->found.records.bytes = in.size;
+    hash_text(hash_bytes(in.bytes, in.size), d->found.records.hash);
+    records_source source = {
+        .name = path, .text = (const char *)in.bytes, .size = in.size, .graphs = ids, .folder = d->folder};
+    ft_status status = records_parse(&source, &d->memory, &d->records, error);
+    input_close(&in);
+    return status;
+}
+
+static ft_status read_files(ft_dataset *d, ft_error *error) {
+    const char *path = dataset_path(&d->memory, d->folder, GRAPHS_FILE);
+    if (path == NULL) return FT_NOMEM(error);
+    FT_TRY(graphfile_open(path, &d->graphs, error));
+    d->found.graphs.bytes = d->graphs.in.size;
+    hash_text(d->graphs.hash, d->found.graphs.hash);
+    arena scratch;
+    map ids;
+    arena_init(&scratch, MAX_DATASET_BYTES);
+    map_init(&ids, &scratch);
+    ft_status status = list_graphs(d, &ids, error);
+    if (status == FT_OK) status = read_records(d, &ids, error);
+    arena_free(&scratch);
+    if (status != FT_OK) return status;
+    d->found.graph_count = d->graphs.count;
+    d->found.record_count = d->records.count;
+    manifest_seal(&d->found);
+    return FT_OK;
+}
+
+ft_status dataset_open_files(const char *folder, ft_dataset **data, ft_error *error) {
+    FT_TRY(check_folder(folder, error));
+    ft_dataset *d = calloc(1, sizeof *d);
+    if (d == NULL) return FT_NOMEM(error);
+    arena_init(&d->memory, MAX_DATASET_BYTES);
+    d->folder = arena_string(&d->memory, folder, strlen(folder));
+    ft_status status = d->folder != NULL ? read_files(d, error) : FT_NOMEM(error);
+    if (status == FT_OK)
+        *data = d;
+    else
+        ft_dataset_free(d);
+    return status;
+}
+
+static ft_status has_changed(const char *folder, const char *file, ft_error *error) {
+    return ft_fail(error, FT_ERR_DAMAGED,
+                   "%s/%s: has changed since the data set was made: import it again, or, if you changed it on purpose, "
+                   "'foretell data rehash %s'; 'foretell data check %s' looks at all of it",
+                   folder, file, folder, folder);
+}
+
+static bool is_same_file(const manifest_file *a, const manifest_file *b) {
+    return a->bytes == b->bytes && strcmp(a->hash, b->hash) == 0;
+}
+
+static ft_status compare(const char *folder, const manifest *made, const manifest *found, ft_error *error) {
+    if (!is_same_file(&made->graphs, &found->graphs) || made->graph_count != found->graph_count)
+        return has_changed(folder, GRAPHS_FILE, error);
+    if (!is_same_file(&made->records, &found->records) || made->record_count != found->record_count)
+        return has_changed(folder, RECORDS_FILE, error);
+    return strcmp(made->hash, found->hash) == 0 ? FT_OK : has_changed(folder, MANIFEST_FILE, error);
+}
+
+static ft_status read_manifest(const char *folder, manifest *m, ft_error *error) {
+    struct stat info;
+    arena scratch;
+    arena_init(&scratch, 1 << 20);
+    const char *path = dataset_path(&scratch, folder, MANIFEST_FILE);
+    ft_status status;
+    if (path == NULL)
+        status = FT_NOMEM(error);
+    else if (stat(path, &info) != 0)
+        status = ft_fail(error, FT_ERR_FORMAT, "%s: is no data set: it has no %s; 'foretell import' makes data sets",
+                         folder, MANIFEST_FILE);
+    else
+        status = manifest_read(path, m, error);
+    arena_free(&scratch);
+    return status;
+}
+
+ft_status ft_dataset_open(const char *folder, ft_dataset **data, ft_error *error) {
+    manifest made;
+    ft_dataset *d;
+    FT_TRY(check_folder(folder, error));
+    FT_TRY(read_manifest(folder, &made, error));
+    FT_TRY(dataset_open_files(folder, &d, error));
+    ft_status status = compare(folder, &made, &d->found, error);
+    if (status == FT_OK)
+        *data = d;
+    else
+        ft_dataset_free(d);
+    return status;
+}
+
+void ft_dataset_free(ft_dataset *data) {
+    if (data == NULL) return;
+    graphfile_close(&data->graphs);
+    arena_free(&data->memory);
+    free(data);
+}
+
+/* --- Looking ------------------------------------------------------------------------------------------------- */
+
+uint32_t ft_dataset_graph_count(const ft_dataset *data) {
+    return data->graphs.count;
+}
+
+ft_status ft_dataset_graph(const ft_dataset *data, uint32_t index, ft_graph **graph, ft_error *error) {
+    if (index >= data->graphs.count)
+        return ft_fail(error, FT_ERR_USAGE, "%s: has no graph %u; it has %u", data->folder, index, data->graphs.count);
+    size_t size;
+    const uint8_t *bytes = graphfile_bytes(&data->graphs, index, &size);
+    ft_status status = unpack_graph(bytes, size, data->ids[index], graph, error);
+    if (status == FT_OK || status == FT_ERR_NOMEM) return status;
+    return ft_fail_prefix(error, FT_ERR_DAMAGED, "%s/%s: graph %s", data->folder, GRAPHS_FILE, data->ids[index]);
+}
+
+const char *ft_dataset_graph_id(const ft_dataset *data, uint32_t index) {
+    return index < data->graphs.count ? data->ids[index] : NULL;
+}
+
+uint32_t ft_dataset_record_count(const ft_dataset *data) {
+    return data->records.count;
+}
+
+const ft_record *ft_dataset_records(const ft_dataset *data) {
+    return data->records.rows;
+}
+
+uint32_t ft_dataset_metric_count(const ft_dataset *data) {
+    return data->records.metric_count;
+}
+
+const char *ft_dataset_metric_name(const ft_dataset *data, uint32_t index) {
+    return index < data->records.metric_count ? data->records.metrics[index] : NULL;
+}
+
+uint32_t ft_dataset_metric(const ft_dataset *data, const char *name) {
+    for (uint32_t i = 0; i < data->records.metric_count; i++) {
+        if (strcmp(data->records.metrics[i], name) == 0) return i;
+    }
+    return FT_NONE;
+}
+
+const char *ft_dataset_hash(const ft_dataset *data) {
+    return data->found.hash;
+}

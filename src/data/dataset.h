@@ -1,0 +1,25 @@
+/* dataset.h - the inside of ft_dataset, for those who check and rebuild one. */
+#ifndef DATA_DATASET_H
+#define DATA_DATASET_H
+
+#include "data/graphfile.h"
+#include "data/manifest.h"
+#include "data/records.h"
+#include "foretell/dataset.h"
+
+struct ft_dataset {
+    arena memory;
+    char *folder;
+    graphfile graphs;
+    char (*ids)[FT_HASH_TEXT]; /* of the graphs */
+    records records;
+    manifest found; /* what the files are like, whatever dataset.json says */
+};
+
+/* Opens the two files and ignores dataset.json: for a data set that was changed on purpose. */
+ft_status dataset_open_files(const char *folder, ft_dataset **data, ft_error *error);
+
+/* The path of a file in a folder, in `memory`. NULL when out of memory. */
+char *dataset_path(arena *memory, const char *folder, const char *file);
+
+#endif

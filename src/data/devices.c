@@ -1,0 +1,58 @@
+#include "data/devices.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+static bool is_file_name(const char *name) {
+    return name[0] != '\0' && name[0] != '.' && strchr(name, '/') == NULL;
+}
+
+char *device_path(const char *folder, const char *name, arena *memory) {
+    return is_file_name(name) ? arena_format(memory, "%s/%s/%s.json", folder, DEVICES_FOLDER, name) : NULL;
+}
+
+/* "adreno-630, adreno-640, ..." as far as there is room. */
+static void list_devices(char *text, size_t size) {
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < ft_device_count(); i++) {
+        int wrote = snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", ft_device_name_at(i));
+        if (wrote < 0 || (size_t)wrote >= size - used) {
+            text[used] = '\0';
+            return;
+        }
+        used += (size_t)wrote;
+    }
+}
+
+static ft_status check_own(const char *path, const char *name, ft_error *error) {
+    ft_device *device;
+    FT_TRY(ft_device_open(path, &device, error));
+    ft_status status = FT_OK;
+    if (strcmp(ft_device_name(device), name) != 0)
+        status = ft_fail(error, FT_ERR_DAMAGED, "%s: describes '%s', and not '%s'", path, ft_device_name(device), name);
+    ft_device_free(device);
+    return status;
+}
+
+ft_status device_resolve(const char *folder, const char *name, arena *memory, const char **canonical, ft_error *error) {
+    const char *known = ft_device_canonical(name);
+    if (known != NULL) {
+        *canonical = known;
+        return FT_OK;
+    }
+    const char *path = folder != NULL ? device_path(folder, name, memory) : NULL;
+    if (path == NULL || access(path, F_OK) != 0) {
+        char list[256];
+        list_devices(list, sizeof list);
+        return ft_fail(error, FT_ERR_DAMAGED,
+                       "unknown device '%.60s'; known are %s; describe another one in %s/NAME.json beside the table",
+                       name, list, DEVICES_FOLDER);
+    }
+    FT_TRY(check_own(path, name, error));
+    *canonical = arena_string(memory, name, strlen(name));
+    return *canonical != NULL ? FT_OK : FT_NOMEM(error);
+}

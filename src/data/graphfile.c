@@ -1,0 +1,179 @@
+/* graphfile.c - the container of packed graphs.
+ *
+ * Header and index have hashes of their own, so that opening notices damage to them at once; each graph is known by the
+ * hash of its bytes, which is looked at when somebody asks (graphfile_is_whole). All numbers are little-endian. */
+#include "data/graphfile.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* The first byte is no text, and line ends of all systems follow: what changes those is noticed here. */
+static const uint8_t magic[8] = {0x89, 'F', 'T', 'G', '\r', '\n', 0x1a, '\n'};
+
+enum {
+    VERSION = 1,
+    HEADER_SIZE = 64,
+    AT_VERSION = 8,
+    AT_HEADER_SIZE = 12,
+    AT_COUNT = 16,
+    AT_INDEX = 24,
+    AT_FILE_SIZE = 32,
+    AT_INDEX_HASH = 40,
+    AT_HEADER_HASH = 56,
+    ENTRY_SIZE = 24, /* offset, hash */
+};
+
+static uint64_t get(const uint8_t *bytes, unsigned size) {
+    uint64_t value = 0;
+    for (unsigned i = 0; i < size; i++) value |= (uint64_t)bytes[i] << 8 * i;
+    return value;
+}
+
+static void put(uint8_t *bytes, uint64_t value, unsigned size) {
+    for (unsigned i = 0; i < size; i++) bytes[i] = (uint8_t)(value >> 8 * i);
+}
+
+static hash128 get_hash(const uint8_t *bytes) {
+    return (hash128){.low = get(bytes, 8), .high = get(bytes + 8, 8)};
+}
+
+static void put_hash(uint8_t *bytes, hash128 hash) {
+    put(bytes, hash.low, 8);
+    put(bytes + 8, hash.high, 8);
+}
+
+/* --- Reading ------------------------------------------------------------------------------------------------- */
+
+static uint64_t entry_offset(const graphfile *file, uint32_t index) {
+    return get(file->index + (size_t)index * ENTRY_SIZE, 8);
+}
+
+static ft_status check_header(const input *in, const char *name, ft_error *error) {
+    const uint8_t *bytes = in->bytes;
+    if (in->size < sizeof magic || memcmp(bytes, magic, sizeof magic) != 0)
+        return ft_fail(error, FT_ERR_FORMAT, "%s: is no file of packed graphs", name);
+    if (in->size < HEADER_SIZE) return ft_fail(error, FT_ERR_DAMAGED, "%s: is cut off in its header", name);
+    uint64_t version = get(bytes + AT_VERSION, 4);
+    if (version > VERSION)
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "%s: is of version %llu; this foretell reads up to %d: update it",
+                       name, (unsigned long long)version, VERSION);
+    if (version == 0 || get(bytes + AT_HEADER_SIZE, 4) != HEADER_SIZE ||
+        hash_bytes(bytes, AT_HEADER_HASH).low != get(bytes + AT_HEADER_HASH, 8))
+        return ft_fail(error, FT_ERR_DAMAGED, "%s: its header is damaged", name);
+    uint64_t size = get(bytes + AT_FILE_SIZE, 8);
+    if (size != in->size)
+        return ft_fail(error, FT_ERR_DAMAGED, "%s: has %llu bytes, but was made with %llu", name,
+                       (unsigned long long)in->size, (unsigned long long)size);
+    return FT_OK;
+}
+
+static ft_status check_index(graphfile *file, const char *name, ft_error *error) {
+    const uint8_t *bytes = file->in.bytes;
+    uint64_t count = get(bytes + AT_COUNT, 8), at = get(bytes + AT_INDEX, 8);
+    if (count >= FT_NONE || at < HEADER_SIZE || at > file->in.size || file->in.size - at != count * ENTRY_SIZE)
+        return ft_fail(error, FT_ERR_DAMAGED, "%s: its index is not where the header says", name);
+    file->index = bytes + at;
+    file->count = (uint32_t)count;
+    file->hash = get_hash(bytes + AT_INDEX_HASH);
+    if (!hash_is_equal(hash_bytes(file->index, (size_t)(count * ENTRY_SIZE)), file->hash))
+        return ft_fail(error, FT_ERR_DAMAGED, "%s: its index is damaged", name);
+    uint64_t last = HEADER_SIZE;
+    for (uint32_t i = 0; i < file->count; i++) {
+        uint64_t offset = entry_offset(file, i);
+        if (offset < last || offset > at || (i == 0 && offset != HEADER_SIZE))
+            return ft_fail(error, FT_ERR_DAMAGED, "%s: graph %u is not where it can be", name, i);
+        last = offset;
+    }
+    return FT_OK;
+}
+
+static ft_status check(graphfile *file, const char *name, ft_error *error) {
+    FT_TRY(check_header(&file->in, name, error));
+    return check_index(file, name, error);
+}
+
+ft_status graphfile_open(const char *path, graphfile *file, ft_error *error) {
+    *file = (graphfile){0};
+    FT_TRY(input_open(path, FT_MAX_UNPACKED_BYTES, &file->in, error));
+    ft_status status = check(file, path, error);
+    if (status != FT_OK) graphfile_close(file);
+    return status;
+}
+
+ft_status graphfile_from_memory(const void *bytes, size_t size, const char *name, graphfile *file, ft_error *error) {
+    *file = (graphfile){.in = {.bytes = bytes, .size = size}};
+    return check(file, name, error);
+}
+
+void graphfile_close(graphfile *file) {
+    input_close(&file->in);
+    *file = (graphfile){0};
+}
+
+hash128 graphfile_id(const graphfile *file, uint32_t index) {
+    return get_hash(file->index + (size_t)index * ENTRY_SIZE + 8);
+}
+
+const uint8_t *graphfile_bytes(const graphfile *file, uint32_t index, size_t *size) {
+    uint64_t start = entry_offset(file, index), at_index = (uint64_t)(file->index - file->in.bytes);
+    uint64_t end = index + 1 < file->count ? entry_offset(file, index + 1) : at_index;
+    *size = (size_t)(end - start);
+    return file->in.bytes + start;
+}
+
+bool graphfile_is_whole(const graphfile *file, uint32_t index) {
+    size_t size;
+    const uint8_t *bytes = graphfile_bytes(file, index, &size);
+    return hash_is_equal(hash_bytes(bytes, size), graphfile_id(file, index));
+}
+
+/* --- Writing ------------------------------------------------------------------------------------------------- */
+
+ft_status graphwriter_open(const char *path, graphwriter *w, ft_error *error) {
+    static const uint8_t empty[HEADER_SIZE];
+    *w = (graphwriter){.position = HEADER_SIZE};
+    FT_TRY(outfile_open(path, &w->out, error));
+    fwrite(empty, 1, sizeof empty, w->out.stream); /* the header comes last */
+    return FT_OK;
+}
+
+ft_status graphwriter_add(graphwriter *w, hash128 id, const void *bytes, size_t size, ft_error *error) {
+    if (w->count >= FT_NONE - 1) return ft_fail(error, FT_ERR_LIMIT, "a data set holds at most %u graphs", FT_NONE - 1);
+    uint8_t entry[ENTRY_SIZE];
+    put(entry, w->position, 8);
+    put_hash(entry + 8, id);
+    buf_add(&w->index, entry, sizeof entry);
+    if (w->index.failed) return FT_NOMEM(error);
+    if (fwrite(bytes, 1, size, w->out.stream) != size)
+        return ft_fail(error, FT_ERR_IO, "%s: cannot write: %s", w->out.path, strerror(errno));
+    w->position += size;
+    w->count++;
+    return FT_OK;
+}
+
+ft_status graphwriter_finish(graphwriter *w, hash128 *hash, uint64_t *size, ft_error *error) {
+    uint8_t header[HEADER_SIZE] = {0};
+    *hash = hash_bytes(w->index.data, w->index.length);
+    *size = w->position + w->index.length;
+    memcpy(header, magic, sizeof magic);
+    put(header + AT_VERSION, VERSION, 4);
+    put(header + AT_HEADER_SIZE, HEADER_SIZE, 4);
+    put(header + AT_COUNT, w->count, 8);
+    put(header + AT_INDEX, w->position, 8);
+    put(header + AT_FILE_SIZE, *size, 8);
+    put_hash(header + AT_INDEX_HASH, *hash);
+    put(header + AT_HEADER_HASH, hash_bytes(header, AT_HEADER_HASH).low, 8);
+    if (w->index.length > 0) fwrite(w->index.data, 1, w->index.length, w->out.stream);
+    if (fseek(w->out.stream, 0, SEEK_SET) != 0)
+        return ft_fail(error, FT_ERR_IO, "%s: cannot write: %s", w->out.path, strerror(errno));
+    fwrite(header, 1, sizeof header, w->out.stream);
+    return outfile_commit(&w->out, error); /* asks the stream whether all of it went well */
+}
+
+void graphwriter_discard(graphwriter *w) {
+    outfile_discard(&w->out);
+    buf_free(&w->index);
+    *w = (graphwriter){0};
+}

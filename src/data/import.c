@@ -1,0 +1,135 @@
+/* import.c - the kinds of imports, and what they share. */
+#include "data/import.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static const importer *const importers[] = {&cg_importer};
+
+enum { IMPORTER_COUNT = sizeof importers / sizeof importers[0] };
+
+uint32_t ft_import_kind_count(void) {
+    return IMPORTER_COUNT;
+}
+
+const char *ft_import_kind_name(uint32_t index) {
+    return index < IMPORTER_COUNT ? importers[index]->name : NULL;
+}
+
+const char *ft_import_kind_text(uint32_t index) {
+    return index < IMPORTER_COUNT ? importers[index]->text : NULL;
+}
+
+static ft_status unknown_kind(const char *kind, ft_error *error) {
+    char list[200];
+    size_t used = 0;
+    for (uint32_t i = 0; i < IMPORTER_COUNT; i++) {
+        int wrote = snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", importers[i]->name);
+        if (wrote > 0 && (size_t)wrote < sizeof list - used) used += (size_t)wrote;
+    }
+    return ft_fail(error, FT_ERR_USAGE, "'%s' is nothing that can be imported; these are: %s", kind, list);
+}
+
+ft_status ft_import(const char *kind, const char *source, const char *folder, const ft_import_options *options,
+                    ft_import_result *result, ft_error *error) {
+    static const ft_import_options none;
+    ft_import_result made = {0};
+    import_job job = {.source = source,
+                      .folder = folder,
+                      .options = options != NULL ? options : &none,
+                      .result = &made,
+                      .error = error};
+    for (uint32_t i = 0; i < IMPORTER_COUNT; i++) {
+        if (strcmp(importers[i]->name, kind) != 0) continue;
+        FT_TRY(importers[i]->run(&job));
+        if (result != NULL) *result = made;
+        return FT_OK;
+    }
+    return unknown_kind(kind, error);
+}
+
+/* --- For importers ------------------------------------------------------------------------------------------- */
+
+ft_status import_skip(import_job *job, const char *where, const char *why) {
+    if (job->options->is_strict) return ft_fail(job->error, FT_ERR_DAMAGED, "%s: %s", where, why);
+    job->result->skipped++;
+    if (job->options->skip != NULL) job->options->skip(job->options->user, where, why);
+    return FT_OK;
+}
+
+ft_status import_progress(import_job *job, uint64_t done, uint64_t total, const char *what) {
+    if (job->options->progress == NULL || job->options->progress(job->options->user, done, total, what)) return FT_OK;
+    return ft_fail(job->error, FT_ERR_CANCELLED, "the import was stopped; nothing was written");
+}
+
+ft_status import_record(import_job *job, builder *b, const ft_record *record, const char *where) {
+    builder_outcome outcome;
+    FT_TRY(builder_add_record(b, record, &outcome, job->error));
+    switch (outcome) {
+    case RECORD_ADDED:
+        job->result->records++;
+        break;
+    case RECORD_REPEATED:
+        return import_skip(job, where, "the same measurement is there already");
+    case RECORD_CONTRADICTS:
+        return import_skip(job, where, "the same measurement is there already, with other values");
+    }
+    return FT_OK;
+}
+
+ft_status import_finish(import_job *job, builder *b) {
+    if (job->result->records == 0)
+        return ft_fail(job->error, FT_ERR_FORMAT, "%s: holds no measurement that can be imported (%llu were skipped)",
+                       job->source, (unsigned long long)job->result->skipped);
+    job->result->graphs = builder_graph_count(b);
+    return builder_finish(b, job->error);
+}
+
+/* --- Folders ------------------------------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool add_name(name_list *list, uint32_t *capacity, const char *name) {
+    if (list->count == *capacity) {
+        uint32_t larger = *capacity == 0 ? 64 : *capacity * 2;
+        char **names = realloc(list->names, larger * sizeof *names);
+        if (names == NULL) return false;
+        list->names = names;
+        *capacity = larger;
+    }
+    list->names[list->count] = strdup(name);
+    if (list->names[list->count] == NULL) return false;
+    list->count++;
+    return true;
+}
+
+ft_status name_list_read(const char *folder, name_list *list, ft_error *error) {
+    *list = (name_list){0};
+    DIR *entries = opendir(folder);
+    if (entries == NULL) return ft_fail(error, FT_ERR_IO, "%s: %s", folder, strerror(errno));
+    uint32_t capacity = 0;
+    ft_status status = FT_OK;
+    for (const struct dirent *entry = readdir(entries); entry != NULL && status == FT_OK; entry = readdir(entries)) {
+        if (entry->d_name[0] != '.' && !add_name(list, &capacity, entry->d_name)) status = FT_NOMEM(error);
+    }
+    closedir(entries);
+    if (status != FT_OK) {
+        name_list_free(list);
+        return status;
+    }
+    if (list->count > 0) qsort(list->names, list->count, sizeof *list->names, by_name);
+    return FT_OK;
+}
+
+void name_list_free(name_list *list) {
+    for (uint32_t i = 0; i < list->count; i++) free(list->names[i]);
+    free(list->names);
+    *list = (name_list){0};
+}

@@ -1,0 +1,43 @@
+/* import.h - what importers share. Each is a file of its own, import_KIND.c, and a row in import.c. */
+#ifndef DATA_IMPORT_H
+#define DATA_IMPORT_H
+
+#include "data/builder.h"
+#include "foretell/dataset.h"
+
+typedef struct import_job {
+    const char *source;
+    const char *folder; /* to make */
+    const ft_import_options *options;
+    ft_import_result *result;
+    ft_error *error;
+} import_job;
+
+typedef struct importer {
+    const char *name;
+    const char *text; /* one line for people */
+    ft_status (*run)(import_job *job);
+} importer;
+
+extern const importer cg_importer;
+
+/* Tells what is left out, and why; an error when the import is strict. `why` is the same for all that are left out for
+ * the same reason. */
+ft_status import_skip(import_job *job, const char *where, const char *why);
+/* An error when the caller wants to stop. */
+ft_status import_progress(import_job *job, uint64_t done, uint64_t total, const char *what);
+/* Adds a record, and counts it; a measurement that is there already is skipped. */
+ft_status import_record(import_job *job, builder *b, const ft_record *record, const char *where);
+/* Counts, and lets the folder appear. A data set without a record is an error. */
+ft_status import_finish(import_job *job, builder *b);
+
+/* Sorted names of what is in a folder, without those that begin with a dot. */
+typedef struct name_list {
+    char **names;
+    uint32_t count;
+} name_list;
+
+ft_status name_list_read(const char *folder, name_list *list, ft_error *error);
+void name_list_free(name_list *list);
+
+#endif

@@ -1,0 +1,439 @@
+/* import_cg.c - the CG tables: a folder of them, or a folder with one sub-folder for each family.
+ *
+ * Reading is what takes the time, so the folders are read side by side: each becomes a list of packed models. The lists
+ * are then added one after the other, in an order that does not depend on which was read first; so the data set does
+ * not either. Folders that are named after the family of their models come before those that mix families, which hold
+ * samples of the others. */
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/csv.h"
+#include "base/error.h"
+#include "base/input.h"
+#include "base/map.h"
+#include "base/pool.h"
+#include "base/text.h"
+#include "data/import.h"
+#include "data/pack.h"
+#include "foretell/device.h"
+#include "read/cg.h"
+
+enum { METRIC_TIME, METRIC_STD, METRIC_COUNT };
+static const char *const metric_names[METRIC_COUNT] = {"time_us", "time_std_us"};
+
+enum { MAX_DEVICES = 32, PROGRESS_STEP = 32 };
+
+typedef struct label {
+    const char *device; /* canonical, static */
+    double metrics[METRIC_COUNT];
+} label;
+
+typedef struct model {
+    const char *name, *family, *index, *part;
+    size_t offset, size; /* of the packed graph */
+    label *labels;
+    uint32_t label_count;
+} model;
+
+typedef struct skip {
+    const char *where, *why;
+} skip;
+
+typedef struct table_folder {
+    const char *path, *name; /* the name is its last part */
+    arena memory;
+    buf packed;
+    model *models;
+    skip *skips;
+    uint32_t model_count, model_capacity, skip_count, skip_capacity;
+    bool is_mixed;
+    const char *unknown[MAX_DEVICES]; /* columns of devices nobody knows, told once each */
+    uint32_t unknown_count;
+    ft_status status;
+    ft_error error;
+} table_folder;
+
+typedef struct cg_import {
+    import_job *job;
+    arena memory;
+    table_folder *folders;
+    uint32_t folder_count;
+    pthread_mutex_t lock; /* guards what is below, and the caller's progress function */
+    uint64_t done, total;
+    bool is_cancelled;
+} cg_import;
+
+/* --- One model ----------------------------------------------------------------------------------------------- */
+
+static bool grow(arena *memory, void **items, uint32_t count, uint32_t *capacity, size_t size) {
+    if (count < *capacity) return true;
+    uint32_t larger = *capacity == 0 ? 64 : *capacity * 2;
+    void *moved = arena_array(memory, larger, size);
+    if (moved == NULL) return false;
+    if (count > 0) memcpy(moved, *items, count * size);
+    *items = moved;
+    *capacity = larger;
+    return true;
+}
+
+static ft_status add_skip(table_folder *f, const char *where, const char *why) {
+    if (!grow(&f->memory, (void **)&f->skips, f->skip_count, &f->skip_capacity, sizeof *f->skips))
+        return FT_NOMEM(&f->error);
+    skip made = {arena_string(&f->memory, where, strlen(where)), arena_string(&f->memory, why, strlen(why))};
+    if (made.where == NULL || made.why == NULL) return FT_NOMEM(&f->error);
+    f->skips[f->skip_count++] = made;
+    return FT_OK;
+}
+
+/* A column's device: "cortexA76cpu_tflite21_std_ms" is the spread of the device cortexA76cpu_tflite21. False when the
+ * column is no label. */
+static bool parse_column(const char *column, char *device, size_t size, int *metric) {
+    static const char *const endings[METRIC_COUNT] = {"_ms", "_std_ms"};
+    size_t length = strlen(column);
+    for (int i = METRIC_COUNT - 1; i >= 0; i--) {
+        size_t ending = strlen(endings[i]);
+        if (length <= ending || length - ending >= size || strcmp(column + length - ending, endings[i]) != 0) continue;
+        memcpy(device, column, length - ending);
+        device[length - ending] = '\0';
+        *metric = i;
+        return true;
+    }
+    return false;
+}
+
+/* Milliseconds to microseconds in the decimal text, where nothing is rounded. */
+static bool parse_ms(const char *text, double *us) {
+    char shifted[64];
+    int length = snprintf(shifted, sizeof shifted, "%s%s", text, strpbrk(text, "eE") == NULL ? "e3" : "");
+    if (length < 0 || (size_t)length >= sizeof shifted || !text_double(shifted, (size_t)length, us)) return false;
+    if (strpbrk(text, "eE") != NULL) *us *= 1000;
+    return *us > 0 && isfinite(*us);
+}
+
+static ft_status skip_unknown_device(table_folder *f, const char *column) {
+    for (uint32_t i = 0; i < f->unknown_count; i++) {
+        if (strcmp(f->unknown[i], column) == 0) return FT_OK;
+    }
+    char where[512];
+    snprintf(where, sizeof where, "%s: column %s", f->path, column);
+    if (f->unknown_count < MAX_DEVICES) {
+        const char *copy = arena_string(&f->memory, column, strlen(column));
+        if (copy == NULL) return FT_NOMEM(&f->error);
+        f->unknown[f->unknown_count++] = copy;
+    }
+    return add_skip(f, where, "unknown device");
+}
+
+static label *label_of(model *m, const char *device) {
+    for (uint32_t i = 0; i < m->label_count; i++) {
+        if (strcmp(m->labels[i].device, device) == 0) return &m->labels[i];
+    }
+    if (m->label_count == MAX_DEVICES) return NULL;
+    m->labels[m->label_count] = (label){.device = device, .metrics = {NAN, NAN}};
+    return &m->labels[m->label_count++];
+}
+
+static ft_status read_label(table_folder *f, model *m, const char *column, const char *text) {
+    char device[128], where[640];
+    int metric;
+    double us;
+    if (!parse_column(column, device, sizeof device, &metric)) return FT_OK;
+    const char *canonical = ft_device_canonical(device);
+    if (canonical == NULL) return skip_unknown_device(f, column);
+    label *l = label_of(m, canonical);
+    if (l == NULL) return ft_fail(&f->error, FT_ERR_LIMIT, "%s: more than %d devices", f->path, MAX_DEVICES);
+    if (parse_ms(text, &us)) {
+        l->metrics[metric] = us;
+        return FT_OK;
+    }
+    snprintf(where, sizeof where, "%s: model '%s': %s = '%s'", f->path, m->name, column, text);
+    return add_skip(f, where, "not a number above zero");
+}
+
+static ft_status read_labels(table_folder *f, const ft_graph *graph, model *m) {
+    label all[MAX_DEVICES];
+    m->labels = all;
+    for (uint32_t i = 0; i < ft_graph_meta_count(graph); i++) {
+        const char *key, *value;
+        ft_graph_meta_at(graph, i, &key, &value);
+        FT_TRY(read_label(f, m, key, value));
+    }
+    m->labels = arena_copy(&f->memory, all, m->label_count * sizeof *all);
+    return m->labels != NULL ? FT_OK : FT_NOMEM(&f->error);
+}
+
+static const char *copy_meta(table_folder *f, const ft_graph *graph, const char *key, const char *fallback) {
+    const char *text = ft_graph_meta(graph, key);
+    if (text == NULL) text = fallback;
+    return arena_string(&f->memory, text, strlen(text));
+}
+
+static ft_status add_model(table_folder *f, packer *p, const ft_graph *graph) {
+    if (!grow(&f->memory, (void **)&f->models, f->model_count, &f->model_capacity, sizeof *f->models))
+        return FT_NOMEM(&f->error);
+    model m = {.offset = f->packed.length,
+               .name = copy_meta(f, graph, "name", ft_graph_name(graph)),
+               .family = copy_meta(f, graph, "family", f->name),
+               .index = copy_meta(f, graph, "index", ""),
+               .part = copy_meta(f, graph, "dgrl_split", "")};
+    if (m.name == NULL || m.family == NULL || m.index == NULL || m.part == NULL) return FT_NOMEM(&f->error);
+    FT_TRY(read_labels(f, graph, &m));
+    FT_TRY(pack_graph(p, graph, &f->packed, &f->error));
+    m.size = f->packed.length - m.offset;
+    if (strcmp(m.family, f->name) != 0) f->is_mixed = true;
+    f->models[f->model_count++] = m;
+    return FT_OK;
+}
+
+/* --- One folder ---------------------------------------------------------------------------------------------- */
+
+/* Counts, and says whether to go on. The caller's function is never called twice at a time. */
+static bool report(cg_import *c, const table_folder *f, uint64_t more) {
+    pthread_mutex_lock(&c->lock);
+    c->done += more;
+    ft_error ignored;
+    import_job job = *c->job;
+    job.error = &ignored;
+    if (!c->is_cancelled && import_progress(&job, c->done, c->total, f->name) != FT_OK) c->is_cancelled = true;
+    bool goes_on = !c->is_cancelled;
+    pthread_mutex_unlock(&c->lock);
+    return goes_on;
+}
+
+/* A model that cannot be read is left out; only memory and disk end it all. */
+static ft_status next_model(table_folder *f, ft_source *source, packer *p, bool *is_over) {
+    ft_graph *graph;
+    ft_status status = ft_source_next(source, &graph, &f->error);
+    *is_over = status == FT_OK && graph == NULL;
+    if (*is_over) return FT_OK;
+    if (status == FT_ERR_NOMEM || status == FT_ERR_IO) return status;
+    if (status != FT_OK) return add_skip(f, f->error.message, "the model cannot be read");
+    status = add_model(f, p, graph);
+    ft_graph_free(graph);
+    return status;
+}
+
+static ft_status read_models(cg_import *c, table_folder *f, ft_source *source, packer *p) {
+    bool is_over = false;
+    uint64_t read = 0;
+    while (!is_over) {
+        FT_TRY(next_model(f, source, p, &is_over));
+        read += !is_over;
+        if (c->job->options->is_strict && f->skip_count > 0) return FT_OK; /* adding it will tell */
+        if (read % PROGRESS_STEP != 0 && !is_over) continue;
+        if (!report(c, f, is_over ? read % PROGRESS_STEP : PROGRESS_STEP))
+            return ft_fail(&f->error, FT_ERR_CANCELLED, "the import was stopped; nothing was written");
+    }
+    return FT_OK;
+}
+
+static ft_status read_folder(cg_import *c, table_folder *f) {
+    ft_source *source;
+    FT_TRY(ft_source_open(f->path, &source, &f->error));
+    packer *p = packer_new();
+    ft_status status = p != NULL ? read_models(c, f, source, p) : FT_NOMEM(&f->error);
+    packer_free(p);
+    ft_source_close(source);
+    return status;
+}
+
+static void read_part(void *user, uint32_t part, uint32_t worker) {
+    (void)worker;
+    cg_import *c = user;
+    c->folders[part].status = read_folder(c, &c->folders[part]);
+}
+
+static ft_status read_all(cg_import *c) {
+    pool *threads = NULL;
+    if (c->folder_count > 1) FT_TRY(pool_new(0, &threads, c->job->error));
+    pool_run(threads, c->folder_count, read_part, c);
+    pool_free(threads);
+    for (uint32_t i = 0; i < c->folder_count; i++) {
+        const table_folder *f = &c->folders[i];
+        if (f->status == FT_OK) continue;
+        if (c->job->error != NULL) *c->job->error = f->error;
+        return f->status;
+    }
+    return FT_OK;
+}
+
+/* --- Adding -------------------------------------------------------------------------------------------------- */
+
+static ft_status add_labels(cg_import *c, builder *b, const table_folder *f, const model *m, uint32_t graph) {
+    char where[640];
+    for (uint32_t i = 0; i < m->label_count; i++) {
+        const label *l = &m->labels[i];
+        if (isnan(l->metrics[METRIC_TIME])) continue; /* not measured */
+        ft_record record = {.graph = graph,
+                            .name = m->name,
+                            .family = m->family,
+                            .device = l->device,
+                            .setting = "",
+                            .part = m->part,
+                            .batch = 1,
+                            .dtype = FT_FLOAT32,
+                            .mode = FT_INFER,
+                            .metrics = l->metrics};
+        snprintf(where, sizeof where, "%s: model '%s' on %s", f->path, m->name, l->device);
+        FT_TRY(import_record(c->job, b, &record, where));
+    }
+    return FT_OK;
+}
+
+static bool has_time(const model *m) {
+    for (uint32_t i = 0; i < m->label_count; i++) {
+        if (!isnan(m->labels[i].metrics[METRIC_TIME])) return true;
+    }
+    return false;
+}
+
+static ft_status add_one(cg_import *c, builder *b, map *seen, const table_folder *f, const model *m) {
+    char where[512];
+    uint32_t graph, found;
+    snprintf(where, sizeof where, "%s: model '%s'", f->path, m->name);
+    const char *key = arena_format(&c->memory, "%s\n%s\n%s", m->family, m->index, m->name);
+    if (key == NULL || !map_add(seen, key, seen->count, &found)) return FT_NOMEM(c->job->error);
+    if (found + 1 != seen->count)
+        return import_skip(c->job, where, "the same model (family, index, name) is there already");
+    if (!has_time(m)) return import_skip(c->job, where, "no device has a label");
+    FT_TRY(builder_add_packed(b, f->packed.data + m->offset, m->size, &graph, c->job->error));
+    c->job->result->models++;
+    return add_labels(c, b, f, m, graph);
+}
+
+static ft_status add_folder(cg_import *c, builder *b, map *seen, const table_folder *f) {
+    for (uint32_t i = 0; i < f->skip_count; i++) FT_TRY(import_skip(c->job, f->skips[i].where, f->skips[i].why));
+    for (uint32_t i = 0; i < f->model_count; i++) FT_TRY(add_one(c, b, seen, f, &f->models[i]));
+    return FT_OK;
+}
+
+static ft_status add_all(cg_import *c, builder *b) {
+    map seen;
+    map_init(&seen, &c->memory);
+    for (int mixed = 0; mixed < 2; mixed++) {
+        for (uint32_t i = 0; i < c->folder_count; i++) {
+            if (c->folders[i].is_mixed == (mixed == 1)) FT_TRY(add_folder(c, b, &seen, &c->folders[i]));
+        }
+    }
+    return import_finish(c->job, b);
+}
+
+/* --- Finding the folders ------------------------------------------------------------------------------------- */
+
+static const char *last_part(arena *memory, const char *path) {
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/') length--;
+    size_t start = length;
+    while (start > 0 && path[start - 1] != '/') start--;
+    return arena_string(memory, path + start, length - start);
+}
+
+static ft_status add_table_folder(cg_import *c, uint32_t *capacity, const char *path) {
+    if (!grow(&c->memory, (void **)&c->folders, c->folder_count, capacity, sizeof *c->folders))
+        return FT_NOMEM(c->job->error);
+    table_folder *f = &c->folders[c->folder_count];
+    *f = (table_folder){.path = path, .name = last_part(&c->memory, path)};
+    if (f->name == NULL) return FT_NOMEM(c->job->error);
+    arena_init(&f->memory, UINT64_MAX);
+    c->folder_count++;
+    return FT_OK;
+}
+
+/* A folder that has some of the tables, but not all, is worth a word. */
+static bool has_some_table(const char *path) {
+    static const char *const files[] = {"models.csv",   "models.csv.gz", "nodes.csv",
+                                        "nodes.csv.gz", "edges.csv",     "edges.csv.gz"};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        char *file = NULL;
+        struct stat info;
+        if (asprintf(&file, "%s/%s", path, files[i]) < 0) return false;
+        bool is_there = stat(file, &info) == 0;
+        free(file);
+        if (is_there) return true;
+    }
+    return false;
+}
+
+static ft_status find_sub_folders(cg_import *c, const name_list *names) {
+    uint32_t capacity = 0;
+    for (uint32_t i = 0; i < names->count; i++) {
+        const char *path = arena_format(&c->memory, "%s/%s", c->job->source, names->names[i]);
+        struct stat info;
+        if (path == NULL) return FT_NOMEM(c->job->error);
+        if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) continue;
+        if (cg_matches_path(path))
+            FT_TRY(add_table_folder(c, &capacity, path));
+        else if (has_some_table(path))
+            FT_TRY(import_skip(c->job, path, "not all of models.csv, nodes.csv and edges.csv are there"));
+        /* nnmeter/ stands beside the families of CG: its detected fusion rules would be imported here. */
+    }
+    return FT_OK;
+}
+
+static ft_status find_folders(cg_import *c) {
+    const char *source = c->job->source;
+    uint32_t capacity = 0;
+    if (cg_matches_path(source)) return add_table_folder(c, &capacity, source);
+    name_list names;
+    FT_TRY(name_list_read(source, &names, c->job->error));
+    ft_status status = find_sub_folders(c, &names);
+    name_list_free(&names);
+    if (status != FT_OK || c->folder_count > 0) return status;
+    return ft_fail(c->job->error, FT_ERR_FORMAT,
+                   "%s: neither it nor a folder in it has models.csv, nodes.csv and edges.csv (or .csv.gz)", source);
+}
+
+/* How many models there will be, as far as that is cheap to know. */
+static uint64_t count_models(const table_folder *f) {
+    static const char *const files[] = {"models.csv", "models.csv.gz"};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        char *path = NULL;
+        input in;
+        if (asprintf(&path, "%s/%s", f->path, files[i]) < 0) return 0;
+        ft_status status = input_open(path, FT_MAX_UNPACKED_BYTES, &in, NULL);
+        free(path);
+        if (status != FT_OK) continue;
+        csv rows;
+        csv_init(&rows, "", (const char *)in.bytes, in.size);
+        uint64_t count = csv_skip(&rows, UINT64_MAX);
+        input_close(&in);
+        return count > 0 ? count - 1 : 0;
+    }
+    return 0;
+}
+
+/* --- All of it ----------------------------------------------------------------------------------------------- */
+
+static ft_status run(cg_import *c) {
+    builder *b;
+    FT_TRY(find_folders(c));
+    for (uint32_t i = 0; i < c->folder_count; i++) c->total += count_models(&c->folders[i]);
+    FT_TRY(builder_new(c->job->folder, metric_names, METRIC_COUNT, &b, c->job->error));
+    ft_status status = read_all(c);
+    if (status == FT_OK) status = add_all(c, b);
+    builder_free(b);
+    return status;
+}
+
+static ft_status import_cg(import_job *job) {
+    cg_import c = {.job = job};
+    arena_init(&c.memory, UINT64_MAX);
+    pthread_mutex_init(&c.lock, NULL);
+    ft_status status = run(&c);
+    for (uint32_t i = 0; i < c.folder_count; i++) {
+        arena_free(&c.folders[i].memory);
+        buf_free(&c.folders[i].packed);
+    }
+    arena_free(&c.memory);
+    pthread_mutex_destroy(&c.lock);
+    return status;
+}
+
+const importer cg_importer = {"cg", "CG tables: models.csv, nodes.csv, edges.csv, or a folder of such folders",
+                              import_cg};

@@ -1,0 +1,66 @@
+/* records.h - records.csv: what was measured, one row each (docs/formats/dataset.md). */
+#ifndef DATA_RECORDS_H
+#define DATA_RECORDS_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "foretell/dataset.h"
+
+/* Columns before those of the metrics. */
+enum {
+    COLUMN_GRAPH,
+    COLUMN_NAME,
+    COLUMN_FAMILY,
+    COLUMN_DEVICE,
+    COLUMN_BATCH,
+    COLUMN_DTYPE,
+    COLUMN_MODE,
+    COLUMN_SETTING,
+    COLUMN_PART,
+    COLUMN_SOURCE,
+    KEY_COLUMNS,
+    MAX_METRICS = 48,
+    MAX_METRIC_NAME = 64,
+    MAX_CELL = 512, /* bytes of a text in a cell */
+};
+
+extern const char *const record_columns[KEY_COLUMNS];
+
+/* A name that ends in a unit: "time_us". */
+bool is_metric_name(const char *name);
+
+const char *record_mode_name(ft_mode mode);
+bool record_mode_parse(const char *text, ft_mode *mode);
+
+/* A hash of what makes two rows speak of the same measurement: everything but part, source and metrics. Returns `key`.
+ */
+const char *record_key(const ft_record *record, char key[static HASH_TEXT]);
+
+/* --- Reading ------------------------------------------------------------------------------------------------- */
+
+typedef struct records {
+    ft_record *rows;
+    uint32_t count;
+    const char **metrics; /* names */
+    uint32_t metric_count;
+} records;
+
+typedef struct records_source {
+    const char *name; /* of the file, for messages */
+    const char *text;
+    size_t size;
+    const map *graphs;  /* from ids to indexes */
+    const char *folder; /* of the data set, which may have devices of its own; NULL: none */
+} records_source;
+
+/* Everything made lives in `memory`. */
+ft_status records_parse(const records_source *source, arena *memory, records *table, ft_error *error);
+
+/* --- Writing ------------------------------------------------------------------------------------------------- */
+
+void records_put_header(buf *out, const char *const *metrics, uint32_t count);
+void records_put_row(buf *out, const ft_record *record, const char *graph_id, uint32_t metric_count);
+
+#endif
