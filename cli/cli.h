@@ -14,6 +14,7 @@ int cmd_inspect(int argc, char **argv);
 int cmd_formats(int argc, char **argv);
 int cmd_ops(int argc, char **argv);
 int cmd_runtimes(int argc, char **argv);
+int cmd_import(int argc, char **argv);
 
 /* --- Messages (cli.c) ------------------------------------------------------------------------------------------ */
 

@@ -40,7 +40,7 @@ _foretell() {
     local command=${COMP_WORDS[1]} shared='--format --output --width --color --help'
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
-        _foretell_words 'inspect formats ops runtimes help --help --version'
+        _foretell_words 'inspect formats ops runtimes import help --help --version'
         return
     fi
     # bash splits --option=value into three words.
@@ -52,11 +52,20 @@ _foretell() {
     [ "$previous" != = ] || previous=${COMP_WORDS[COMP_CWORD - 2]}
     _foretell_value "$previous" "$command" && return
     case $command in
-    help) _foretell_words 'inspect formats ops runtimes' ;;
+    help) _foretell_words 'inspect formats ops runtimes import' ;;
     inspect)
         if [[ $current == -* ]]; then
             _foretell_words "--nodes --kernels --top --sort --full --batch --shape --dtype --optimizer --mixed \
                 --no-inplace --workspace --quiet $shared"
+        else
+            _foretell_files
+        fi
+        ;;
+    import)
+        if [[ $current == -* ]]; then
+            _foretell_words '--output --strict --verbose --quiet --help'
+        elif [ "$COMP_CWORD" = 2 ]; then
+            _foretell_words 'cg perfseer table'
         else
             _foretell_files
         fi

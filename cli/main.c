@@ -14,13 +14,14 @@ typedef struct command {
 } command;
 
 static char inspect_name[] = "foretell inspect", formats_name[] = "foretell formats", ops_name[] = "foretell ops",
-            runtimes_name[] = "foretell runtimes";
+            runtimes_name[] = "foretell runtimes", import_name[] = "foretell import";
 
 static const command commands[] = {
     {"inspect", "what models are made of and what they cost", cmd_inspect, inspect_name},
     {"formats", "the formats of models that can be read", cmd_formats, formats_name},
     {"ops", "the operators that are known", cmd_ops, ops_name},
     {"runtimes", "the runtimes whose kernels can be told", cmd_runtimes, runtimes_name},
+    {"import", "measured models become a data set", cmd_import, import_name},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
