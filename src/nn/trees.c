@@ -14,6 +14,11 @@
 #include "nn/forest.h"
 
 enum { WAYS = 8 }; /* walks under way at a time */
+#if defined(__clang__)
+#define UNROLLED _Pragma("unroll")
+#else
+#define UNROLLED _Pragma("GCC unroll 8")
+#endif
 
 ft_status forest_new(uint32_t features, float base, forest **f, ft_error *error) {
     if (features == 0 || features > FOREST_MAX_FEATURES)
@@ -181,6 +186,7 @@ static void walk_rows(const forest *f, uint32_t tree, const float *rows, size_t 
     uint32_t at[WAYS];
     for (int i = 0; i < WAYS; i++) at[i] = f->trees[tree].root;
     for (uint32_t d = f->trees[tree].depth; d > 0; d--) {
+        UNROLLED
         for (int i = 0; i < WAYS; i++) at[i] = step(f->nodes, at[i], rows + (size_t)i * stride);
     }
     for (int i = 0; i < WAYS; i++) margins[i] += f->nodes[at[i]].value;
@@ -195,6 +201,7 @@ static float walk_trees(const forest *f, uint32_t first, const float *row, float
         if (tree->depth > depth) depth = tree->depth;
     }
     for (; depth > 0; depth--) {
+        UNROLLED
         for (int i = 0; i < WAYS; i++) at[i] = step(f->nodes, at[i], row);
     }
     for (int i = 0; i < WAYS; i++) sum += f->nodes[at[i]].value;
