@@ -75,7 +75,7 @@ FT_API const char *ft_import_kind_text(uint32_t index);
 
 /* --- Splits -------------------------------------------------------------------------------------------------- */
 
-/* Parts of a split. A graph never stands in two of them. */
+/* Parts of a split. A graph never stands in two of them (but for "device:NAME:shared", which asks for it). */
 typedef enum ft_part { FT_PART_UNUSED, FT_PART_TRAIN, FT_PART_VALID, FT_PART_TEST } ft_part;
 
 FT_API const char *ft_part_name(ft_part part);
@@ -92,11 +92,13 @@ typedef struct ft_split {
 /* How to split, as text (docs/splits.md):
  *   random[:80/10/10]      distinct graphs at random
  *   family:NAME            NAME is tested; a tenth of the other graphs is for validation
- *   device:NAME            the same with a device
- *   order                  as the makers of the data published it (column `part`)
  *   fewshot:NAME:K         like family, with K graphs of NAME in training
+ *   device:NAME            a fifth of its graphs is tested on it, and not used elsewhere
+ *   device:NAME:shared     all its records are tested; their graphs may be in training on other devices
+ *   order[:ood]            as the makers of the data published it (column `part`)
  *   all                    nine tenths train, a tenth is for validation, nothing is tested
- * An empty training or test part (but for "all") is an error. */
+ * The part of a graph depends on its content and the seed only. An empty training or test part (but for "all") is an
+ * error. */
 FT_API ft_status ft_split_make(const ft_dataset *data, const char *spec, uint64_t seed, ft_split *split,
                                ft_error *error);
 FT_API void ft_split_free(ft_split *split);

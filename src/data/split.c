@@ -1,0 +1,361 @@
+/* split.c - which records are for learning, for choosing, and for testing.
+ *
+ * Where a graph goes is decided from its own id and the seed, never from its place among others: the order of the
+ * records does not matter, and records that are added later do not move those that were there. A graph whose records
+ * would fall into two parts keeps those of the part that is looked at last (test, then validation); the rest is not
+ * used. docs/splits.md tells what each kind of split is good for. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "foretell/dataset.h"
+#include "foretell/device.h"
+
+enum { SPEC_BYTES = sizeof((ft_split *)NULL)->spec };
+
+/* Shares of graphs, where the spec does not say. */
+static const double valid_share = 0.1, device_test_share = 0.2;
+
+static const char *const part_names[] = {"unused", "train", "valid", "test"};
+
+const char *ft_part_name(ft_part part) {
+    return (size_t)part < sizeof part_names / sizeof part_names[0] ? part_names[part] : "unknown";
+}
+
+bool ft_part_parse(const char *text, ft_part *part) {
+    for (size_t i = 0; i < sizeof part_names / sizeof part_names[0]; i++) {
+        if (strcmp(text, part_names[i]) == 0) {
+            *part = (ft_part)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- What a spec says ---------------------------------------------------------------------------------------- */
+
+typedef enum split_kind { BY_RANDOM, BY_FAMILY, BY_DEVICE, BY_ORDER, BY_FEWSHOT, BY_NOTHING } split_kind;
+
+typedef struct plan {
+    const ft_dataset *data;
+    uint64_t seed;
+    split_kind kind;
+    double shares[2];      /* random: train, valid */
+    char name[SPEC_BYTES]; /* of the family or device that is held out; "test" or "test_ood" with order */
+    bool is_shared;        /* device: graphs may stand on both sides */
+    int64_t shots;
+    bool *is_marked; /* per graph: has a record of what is held out */
+    bool *is_shot;   /* per graph: of the few that are learned from */
+} plan;
+
+static ft_status parse_random(const char *text, plan *p, ft_error *error) {
+    double shares[3] = {80, 10, 10}, sum = 0;
+    const char *at = text;
+    for (int i = 0; text != NULL && i < 3; i++) {
+        size_t length = strcspn(at, "/");
+        if (!text_double(at, length, &shares[i]) || shares[i] < 0 || (at[length] == '\0') != (i == 2))
+            return ft_fail(error, FT_ERR_USAGE, "'%s' is not of the form 80/10/10", text);
+        at += length + 1;
+    }
+    for (int i = 0; i < 3; i++) sum += shares[i];
+    if (fabs(sum - 100) > 1e-9) return ft_fail(error, FT_ERR_USAGE, "the shares %s do not add up to 100", text);
+    p->shares[0] = shares[0] / 100;
+    p->shares[1] = shares[1] / 100;
+    return FT_OK;
+}
+
+static ft_status parse_name(const char *text, const char *what, plan *p, ft_error *error) {
+    if (text == NULL || text[0] == '\0') return ft_fail(error, FT_ERR_USAGE, "a name is missing: '%s:NAME'", what);
+    snprintf(p->name, sizeof p->name, "%s", text);
+    return FT_OK;
+}
+
+static ft_status parse_device(const char *text, plan *p, ft_error *error) {
+    FT_TRY(parse_name(text, "device", p, error));
+    char *colon = strrchr(p->name, ':');
+    p->is_shared = colon != NULL && strcmp(colon, ":shared") == 0;
+    if (p->is_shared) *colon = '\0';
+    const char *canonical = ft_device_canonical(p->name);
+    if (canonical != NULL) snprintf(p->name, sizeof p->name, "%s", canonical);
+    return FT_OK;
+}
+
+static ft_status parse_order(const char *text, plan *p, ft_error *error) {
+    if (text != NULL && strcmp(text, "ood") != 0)
+        return ft_fail(error, FT_ERR_USAGE, "'order' or 'order:ood', not 'order:%s'", text);
+    snprintf(p->name, sizeof p->name, "%s", text == NULL ? "test" : "test_ood");
+    return FT_OK;
+}
+
+static ft_status parse_fewshot(const char *text, plan *p, ft_error *error) {
+    FT_TRY(parse_name(text, "fewshot", p, error));
+    char *colon = strrchr(p->name, ':');
+    if (colon == NULL || colon == p->name || !text_int(colon + 1, strlen(colon + 1), &p->shots) || p->shots < 1)
+        return ft_fail(error, FT_ERR_USAGE, "'%s' is not of the form NAME:K with K at least 1", text);
+    *colon = '\0';
+    return FT_OK;
+}
+
+static ft_status parse_rest(const char *kind, size_t length, const char *rest, plan *p, ft_error *error) {
+    static const char *const kinds[] = {[BY_RANDOM] = "random", [BY_FAMILY] = "family",   [BY_DEVICE] = "device",
+                                        [BY_ORDER] = "order",   [BY_FEWSHOT] = "fewshot", [BY_NOTHING] = "all"};
+    uint32_t found = 0;
+    while (found < 6 && (strlen(kinds[found]) != length || memcmp(kinds[found], kind, length) != 0)) found++;
+    p->kind = (split_kind)found;
+    switch (found) {
+    case BY_RANDOM:
+        return parse_random(rest, p, error);
+    case BY_FAMILY:
+        return parse_name(rest, "family", p, error);
+    case BY_DEVICE:
+        return parse_device(rest, p, error);
+    case BY_ORDER:
+        return parse_order(rest, p, error);
+    case BY_FEWSHOT:
+        return parse_fewshot(rest, p, error);
+    case BY_NOTHING:
+        return rest == NULL ? FT_OK : ft_fail(error, FT_ERR_USAGE, "'all' has nothing after it");
+    default:
+        return ft_fail(
+            error, FT_ERR_USAGE,
+            "there are random[:80/10/10], family:NAME, device:NAME[:shared], order[:ood], fewshot:NAME:K, all");
+    }
+}
+
+static ft_status parse(const char *spec, plan *p, ft_error *error) {
+    if (strlen(spec) >= SPEC_BYTES)
+        return ft_fail(error, FT_ERR_USAGE, "the split '%.40s...' is too long: at most %d characters", spec,
+                       SPEC_BYTES - 1);
+    const char *colon = strchr(spec, ':');
+    size_t length = colon != NULL ? (size_t)(colon - spec) : strlen(spec);
+    ft_status status = parse_rest(spec, length, colon != NULL ? colon + 1 : NULL, p, error);
+    return status == FT_OK ? FT_OK : ft_fail_prefix(error, status, "split '%s'", spec);
+}
+
+/* --- Chance, by graph ---------------------------------------------------------------------------------------- */
+
+/* What the graph draws: another number for each purpose, the same for all records of the graph. */
+static uint64_t draw(const plan *p, uint32_t graph, char purpose) {
+    char key[FT_HASH_TEXT + 9] = {0};
+    snprintf(key, sizeof key, "%s", ft_dataset_graph_id(p->data, graph));
+    for (int i = 0; i < 8; i++) key[FT_HASH_TEXT - 1 + i] = (char)(p->seed >> 8 * i);
+    key[FT_HASH_TEXT + 7] = purpose;
+    return hash_bytes(key, sizeof key).low;
+}
+
+static double uniform(const plan *p, uint32_t graph, char purpose) {
+    return (double)(draw(p, graph, purpose) >> 11) * 0x1p-53;
+}
+
+static ft_part train_or_valid(const plan *p, uint32_t graph) {
+    return uniform(p, graph, 'v') < valid_share ? FT_PART_VALID : FT_PART_TRAIN;
+}
+
+/* --- The part of a record ------------------------------------------------------------------------------------ */
+
+static ft_part random_part(const plan *p, uint32_t graph) {
+    double u = uniform(p, graph, 'r');
+    return u < p->shares[0] ? FT_PART_TRAIN : u < p->shares[0] + p->shares[1] ? FT_PART_VALID : FT_PART_TEST;
+}
+
+static ft_part family_part(const plan *p, const ft_record *r) {
+    if (!p->is_marked[r->graph]) return train_or_valid(p, r->graph);
+    if (p->kind == BY_FEWSHOT && p->is_shot[r->graph]) return FT_PART_TRAIN;
+    return strcmp(r->family, p->name) == 0 ? FT_PART_TEST : FT_PART_UNUSED;
+}
+
+/* A graph that is tested on the device is not learned from on any other, unless it is asked for. */
+static ft_part device_part(const plan *p, const ft_record *r) {
+    bool is_held_out = strcmp(r->device, p->name) == 0;
+    if (p->is_shared) return is_held_out ? FT_PART_TEST : train_or_valid(p, r->graph);
+    bool is_test_graph = p->is_marked[r->graph] && uniform(p, r->graph, 'd') < device_test_share;
+    if (is_held_out) return is_test_graph ? FT_PART_TEST : FT_PART_UNUSED;
+    return is_test_graph ? FT_PART_UNUSED : train_or_valid(p, r->graph);
+}
+
+static ft_part order_part(const plan *p, const ft_record *r) {
+    if (strcmp(r->part, p->name) == 0) return FT_PART_TEST;
+    if (strcmp(r->part, "train") == 0) return FT_PART_TRAIN;
+    return strcmp(r->part, "valid") == 0 ? FT_PART_VALID : FT_PART_UNUSED;
+}
+
+static ft_part part_of(const plan *p, const ft_record *r) {
+    switch (p->kind) {
+    case BY_RANDOM:
+        return random_part(p, r->graph);
+    case BY_DEVICE:
+        return device_part(p, r);
+    case BY_ORDER:
+        return order_part(p, r);
+    case BY_NOTHING:
+        return train_or_valid(p, r->graph);
+    default:
+        return family_part(p, r);
+    }
+}
+
+/* --- Names --------------------------------------------------------------------------------------------------- */
+
+static const char *name_of(const plan *p, const ft_record *r) {
+    return p->kind == BY_DEVICE ? r->device : r->family;
+}
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The name is not there: what is. */
+static ft_status fail_name(const plan *p, ft_error *error) {
+    const ft_record *records = ft_dataset_records(p->data);
+    const char *names[64];
+    size_t count = 0;
+    for (uint32_t i = 0; i < ft_dataset_record_count(p->data) && count < 64; i++) {
+        const char *name = name_of(p, &records[i]);
+        size_t at = 0;
+        while (at < count && strcmp(names[at], name) != 0) at++;
+        if (at == count && name[0] != '\0') names[count++] = name;
+    }
+    qsort(names, count, sizeof names[0], compare_names);
+    const char *what = p->kind == BY_DEVICE ? "device" : "family";
+    ft_fail(error, FT_ERR_USAGE, "the data set has no %s '%s'; it has%s", what, p->name, count == 0 ? " none" : "");
+    for (size_t i = 0; error != NULL && i < count; i++) {
+        size_t length = strlen(error->message);
+        snprintf(error->message + length, sizeof error->message - length, "%s %s", i == 0 ? "" : ",", names[i]);
+    }
+    return FT_ERR_USAGE;
+}
+
+static ft_status mark(plan *p, ft_error *error) {
+    const ft_record *records = ft_dataset_records(p->data);
+    bool is_there = false;
+    for (uint32_t i = 0; i < ft_dataset_record_count(p->data); i++) {
+        if (strcmp(name_of(p, &records[i]), p->name) != 0) continue;
+        p->is_marked[records[i].graph] = true;
+        is_there = true;
+    }
+    return is_there ? FT_OK : fail_name(p, error);
+}
+
+typedef struct ticket {
+    uint64_t number;
+    uint32_t graph;
+} ticket;
+
+static int compare_tickets(const void *a, const void *b) {
+    const ticket *x = a, *y = b;
+    return x->number != y->number ? (x->number < y->number ? -1 : 1) : (x->graph > y->graph) - (x->graph < y->graph);
+}
+
+/* The graphs with the smallest numbers are the few. */
+static ft_status mark_shots(plan *p, ft_error *error) {
+    uint32_t graphs = ft_dataset_graph_count(p->data), count = 0;
+    ticket *tickets = calloc(graphs > 0 ? graphs : 1, sizeof *tickets);
+    if (tickets == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < graphs; i++) {
+        if (p->is_marked[i]) tickets[count++] = (ticket){draw(p, i, 'f'), i};
+    }
+    qsort(tickets, count, sizeof *tickets, compare_tickets);
+    bool is_enough = p->shots < (int64_t)count;
+    for (int64_t i = 0; is_enough && i < p->shots; i++) p->is_shot[tickets[i].graph] = true;
+    free(tickets);
+    if (is_enough) return FT_OK;
+    return ft_fail(error, FT_ERR_USAGE, "'%s' has %u graphs: with %lld in training, none is left to test", p->name,
+                   count, (long long)p->shots);
+}
+
+/* --- Putting it together ------------------------------------------------------------------------------------- */
+
+/* One graph, one part: the last of them. */
+static ft_status keep_graphs_whole(const plan *p, uint8_t *parts, ft_error *error) {
+    const ft_record *records = ft_dataset_records(p->data);
+    uint32_t count = ft_dataset_record_count(p->data), graphs = ft_dataset_graph_count(p->data);
+    uint8_t *last = calloc(graphs > 0 ? graphs : 1, sizeof *last);
+    if (last == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < count; i++) {
+        if (parts[i] > last[records[i].graph]) last[records[i].graph] = parts[i];
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (parts[i] != last[records[i].graph]) parts[i] = FT_PART_UNUSED;
+    }
+    free(last);
+    return FT_OK;
+}
+
+/* The same records in the same parts have the same hash, in whatever order: sums do not know of order. */
+static ft_status hash_parts(const plan *p, ft_split *split, ft_error *error) {
+    const ft_record *records = ft_dataset_records(p->data);
+    hash128 sum = {0, 0};
+    for (uint32_t i = 0; i < ft_dataset_record_count(p->data); i++) {
+        if (split->parts[i] == FT_PART_UNUSED) continue;
+        hasher *h = hasher_new();
+        if (h == NULL) return FT_NOMEM(error);
+        const ft_record *r = &records[i];
+        const char *texts[] = {ft_dataset_graph_id(p->data, r->graph), r->name, r->device, r->setting};
+        for (size_t j = 0; j < sizeof texts / sizeof texts[0]; j++) hasher_add(h, texts[j], strlen(texts[j]) + 1);
+        int64_t numbers[] = {r->batch, (int64_t)r->dtype, (int64_t)r->mode, split->parts[i]};
+        for (size_t j = 0; j < sizeof numbers / sizeof numbers[0]; j++) {
+            char text[24];
+            int length = snprintf(text, sizeof text, "%lld", (long long)numbers[j]);
+            hasher_add(h, text, (size_t)length + 1);
+        }
+        hash128 one = hasher_end(h);
+        sum.low += one.low;
+        sum.high += one.high;
+    }
+    hash_text(sum, split->hash);
+    return FT_OK;
+}
+
+static ft_status check_parts(const plan *p, const ft_split *split, ft_error *error) {
+    const char *missing = split->counts[FT_PART_TRAIN] == 0                           ? "train"
+                          : split->counts[FT_PART_TEST] == 0 && p->kind != BY_NOTHING ? "test"
+                                                                                      : NULL;
+    if (missing == NULL) return FT_OK;
+    return ft_fail(error, FT_ERR_USAGE, "split '%s' with seed %llu: no record of %u falls into the part '%s'%s",
+                   split->spec, (unsigned long long)split->seed, ft_dataset_record_count(p->data), missing,
+                   p->kind == BY_ORDER ? ": the column 'part' of the data set does not have it"
+                                       : "; another seed, other shares or more data are needed");
+}
+
+static ft_status fill(plan *p, ft_split *split, ft_error *error) {
+    if (p->kind == BY_FAMILY || p->kind == BY_DEVICE || p->kind == BY_FEWSHOT) FT_TRY(mark(p, error));
+    if (p->kind == BY_FEWSHOT) FT_TRY(mark_shots(p, error));
+    const ft_record *records = ft_dataset_records(p->data);
+    uint32_t count = ft_dataset_record_count(p->data);
+    for (uint32_t i = 0; i < count; i++) split->parts[i] = (uint8_t)part_of(p, &records[i]);
+    if (!p->is_shared) FT_TRY(keep_graphs_whole(p, split->parts, error));
+    for (uint32_t i = 0; i < count; i++) split->counts[split->parts[i]]++;
+    FT_TRY(hash_parts(p, split, error));
+    return check_parts(p, split, error);
+}
+
+ft_status ft_split_make(const ft_dataset *data, const char *spec, uint64_t seed, ft_split *split, ft_error *error) {
+    plan p = {.data = data, .seed = seed};
+    FT_TRY(parse(spec, &p, error));
+    uint32_t records = ft_dataset_record_count(data), graphs = ft_dataset_graph_count(data);
+    ft_split made = {.seed = seed};
+    snprintf(made.spec, sizeof made.spec, "%s", spec);
+    made.parts = calloc((size_t)records + 1, sizeof *made.parts);
+    p.is_marked = calloc((size_t)graphs + 1, sizeof *p.is_marked);
+    p.is_shot = calloc((size_t)graphs + 1, sizeof *p.is_shot);
+    bool has_memory = made.parts != NULL && p.is_marked != NULL && p.is_shot != NULL;
+    ft_status status = has_memory ? fill(&p, &made, error) : FT_NOMEM(error);
+    free(p.is_marked);
+    free(p.is_shot);
+    if (status != FT_OK) {
+        ft_split_free(&made);
+        return status;
+    }
+    *split = made;
+    return FT_OK;
+}
+
+void ft_split_free(ft_split *split) {
+    if (split == NULL) return;
+    free(split->parts);
+    *split = (ft_split){0};
+}

@@ -1,0 +1,304 @@
+/* Splits: shares, names, that a graph stays on one side, and that order and company do not matter. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/failing.h"
+#include "support/folder.h"
+#include "support/made_data.h"
+
+static const char *const devices[] = {"adreno-640", "cortex-a76"};
+
+/* `networks` of them on both devices, families in turn; some of the second device only. */
+static ft_dataset *make(const char *folder, uint32_t from, uint32_t to, bool is_backwards) {
+    static const char *const families[] = {"one", "two", "three"};
+    static const char *const parts[] = {"train", "valid", "test", "test_ood", "unused", ""};
+    builder *b = made_begin(folder);
+    for (uint32_t i = from; i < to; i++) {
+        uint32_t n = is_backwards ? to - 1 - (i - from) : i;
+        for (uint32_t d = n % 7 == 0 ? 1 : 0; d < 2; d++) {
+            made_record r = {.network = n, .family = families[n % 3], .device = devices[d], .part = parts[n % 6]};
+            r.time_us = 1 + n;
+            made_add(b, &r);
+        }
+    }
+    return made_end(b, folder);
+}
+
+static ft_split split_of(const ft_dataset *data, const char *spec, uint64_t seed) {
+    ft_split split = {0};
+    ft_error error;
+    if (ft_split_make(data, spec, seed, &split, &error) != FT_OK) fail_msg("%s", error.message);
+    return split;
+}
+
+static void refuses(const ft_dataset *data, const char *spec, const char *part) {
+    ft_split split = {0};
+    ft_error error = {.message = ""};
+    assert_int_equal(ft_split_make(data, spec, 1, &split, &error), FT_ERR_USAGE);
+    if (strstr(error.message, part) == NULL) fail_msg("%s: %s", spec, error.message);
+    assert_null(split.parts);
+}
+
+/* All used records of a graph are in one part; counts are right. */
+static void check_whole(const ft_dataset *data, const ft_split *split) {
+    uint32_t count = ft_dataset_record_count(data), counts[4] = {0};
+    const ft_record *records = ft_dataset_records(data);
+    for (uint32_t i = 0; i < count; i++) {
+        counts[split->parts[i]]++;
+        for (uint32_t j = 0; j < i; j++) {
+            if (records[i].graph != records[j].graph || split->parts[i] == 0 || split->parts[j] == 0) continue;
+            assert_int_equal(split->parts[i], split->parts[j]);
+        }
+    }
+    assert_memory_equal(counts, split->counts, sizeof counts);
+}
+
+/* The part of a network on a device. */
+static ft_part part_of(const ft_dataset *data, const ft_split *split, uint32_t network, const char *device) {
+    char name[32];
+    snprintf(name, sizeof name, "net-%u", network);
+    const ft_record *records = ft_dataset_records(data);
+    for (uint32_t i = 0; i < ft_dataset_record_count(data); i++) {
+        if (strcmp(records[i].name, name) == 0 && strcmp(records[i].device, device) == 0)
+            return (ft_part)split->parts[i];
+    }
+    fail_msg("no %s on %s", name, device);
+    return FT_PART_UNUSED;
+}
+
+static void random_shares(void **state) {
+    (void)state;
+    ft_dataset *data = make("d", 0, 300, false);
+    ft_split split = split_of(data, "random", 1);
+    check_whole(data, &split);
+    assert_string_equal(split.spec, "random");
+    assert_int_equal(split.seed, 1);
+    assert_int_equal(strlen(split.hash), 32);
+    assert_int_equal(split.counts[FT_PART_UNUSED], 0);
+    uint32_t count = ft_dataset_record_count(data);
+    assert_in_range(split.counts[FT_PART_TRAIN], count * 74 / 100, count * 86 / 100);
+    assert_in_range(split.counts[FT_PART_VALID], count * 5 / 100, count * 15 / 100);
+    ft_split other = split_of(data, "random", 2), half = split_of(data, "random:50/0/50", 1);
+    assert_string_not_equal(split.hash, other.hash);
+    check_whole(data, &half);
+    assert_int_equal(half.counts[FT_PART_VALID], 0);
+    assert_in_range(half.counts[FT_PART_TEST], count * 40 / 100, count * 60 / 100);
+    ft_split_free(&split);
+    ft_split_free(&other);
+    ft_split_free(&half);
+    ft_split_free(NULL);
+    ft_dataset_free(data);
+}
+
+/* Another order of records, and other records beside them: each network stays where it was. */
+static void order_and_company_do_not_matter(void **state) {
+    (void)state;
+    ft_dataset *data = make("a", 0, 90, false), *backwards = make("b", 0, 90, true), *more = make("c", 0, 120, false);
+    const char *const specs[] = {"random", "family:two",   "device:cortex-a76", "device:cortex-a76:shared",
+                                 "all",    "fewshot:one:5"};
+    for (size_t s = 0; s < sizeof specs / sizeof specs[0]; s++) {
+        ft_split x = split_of(data, specs[s], 7), y = split_of(backwards, specs[s], 7), z = split_of(more, specs[s], 7);
+        assert_string_equal(x.hash, y.hash);
+        assert_string_not_equal(x.hash, z.hash);
+        for (uint32_t n = 0; n < 90; n++) {
+            assert_int_equal(part_of(data, &x, n, "cortex-a76"), part_of(backwards, &y, n, "cortex-a76"));
+            if (s < 5) assert_int_equal(part_of(data, &x, n, "cortex-a76"), part_of(more, &z, n, "cortex-a76"));
+        }
+        ft_split_free(&x);
+        ft_split_free(&y);
+        ft_split_free(&z);
+    }
+    ft_dataset_free(data);
+    ft_dataset_free(backwards);
+    ft_dataset_free(more);
+}
+
+static void by_family(void **state) {
+    (void)state;
+    ft_dataset *data = make("d", 0, 90, false);
+    ft_split split = split_of(data, "family:two", 3), few = split_of(data, "fewshot:two:4", 3);
+    const ft_record *records = ft_dataset_records(data);
+    check_whole(data, &split);
+    check_whole(data, &few);
+    bool is_shot[90] = {false};
+    for (uint32_t i = 0; i < ft_dataset_record_count(data); i++) {
+        bool is_two = strcmp(records[i].family, "two") == 0;
+        assert_int_equal(split.parts[i] == FT_PART_TEST, is_two);
+        if (!is_two) assert_int_equal(split.parts[i], few.parts[i]);
+        if (is_two && few.parts[i] == FT_PART_TRAIN) is_shot[records[i].graph] = true;
+        assert_true(few.parts[i] != FT_PART_TEST || is_two);
+    }
+    uint32_t shots = 0;
+    for (int i = 0; i < 90; i++) shots += is_shot[i];
+    assert_int_equal(shots, 4);
+    assert_true(split.counts[FT_PART_VALID] > 0);
+    ft_split_free(&split);
+    ft_split_free(&few);
+    ft_dataset_free(data);
+}
+
+static void by_device(void **state) {
+    (void)state;
+    ft_dataset *data = make("d", 0, 120, false);
+    ft_split split = split_of(data, "device:cortexA76cpu_tflite21", 3),
+             shared = split_of(data, "device:cortex-a76:shared", 3);
+    const ft_record *records = ft_dataset_records(data);
+    check_whole(data, &split);
+    for (uint32_t i = 0; i < ft_dataset_record_count(data); i++) {
+        bool is_held_out = strcmp(records[i].device, "cortex-a76") == 0;
+        assert_true(!is_held_out || split.parts[i] == FT_PART_TEST || split.parts[i] == FT_PART_UNUSED);
+        assert_true(is_held_out || split.parts[i] != FT_PART_TEST);
+        assert_int_equal(shared.parts[i] == FT_PART_TEST, is_held_out);
+        assert_int_not_equal(shared.parts[i], FT_PART_UNUSED);
+    }
+    assert_true(split.counts[FT_PART_TEST] > 10 && split.counts[FT_PART_TEST] < 40);
+    ft_split_free(&split);
+    ft_split_free(&shared);
+    ft_dataset_free(data);
+}
+
+static void by_order(void **state) {
+    (void)state;
+    ft_dataset *data = make("d", 0, 60, false);
+    ft_split split = split_of(data, "order", 0), ood = split_of(data, "order:ood", 0);
+    check_whole(data, &split);
+    static const ft_part expected[] = {FT_PART_TRAIN,  FT_PART_VALID,  FT_PART_TEST,
+                                       FT_PART_UNUSED, FT_PART_UNUSED, FT_PART_UNUSED};
+    for (uint32_t n = 0; n < 60; n++) {
+        assert_int_equal(part_of(data, &split, n, "cortex-a76"), expected[n % 6]);
+        ft_part other = n % 6 == 2 ? FT_PART_UNUSED : n % 6 == 3 ? FT_PART_TEST : expected[n % 6];
+        assert_int_equal(part_of(data, &ood, n, "cortex-a76"), other);
+    }
+    ft_split_free(&split);
+    ft_split_free(&ood);
+    ft_dataset_free(data);
+}
+
+/* The same graph in two families, and in two parts of its makers. */
+static void twins_stay_together(void **state) {
+    (void)state;
+    builder *b = made_begin("d");
+    for (uint32_t n = 0; n < 30; n++) {
+        made_add(b,
+                 &(made_record){.network = n, .family = "one", .device = "adreno-640", .part = "train", .time_us = 1});
+        made_record twin = {
+            .network = n, .family = n < 15 ? "two" : "three", .device = "adreno-640", .setting = "run=2"};
+        twin.part = n < 5 ? "test" : n < 9 ? "valid" : "train";
+        twin.time_us = 2;
+        made_add(b, &twin);
+    }
+    ft_dataset *data = made_end(b, "d");
+    const char *const specs[] = {"random", "family:two", "fewshot:two:3", "order"};
+    for (size_t i = 0; i < 4; i++) {
+        ft_split split = split_of(data, specs[i], 5);
+        check_whole(data, &split);
+        if (i == 1) assert_int_equal(split.counts[FT_PART_TEST], 15);
+        if (i == 1) assert_int_equal(split.counts[FT_PART_UNUSED], 15);
+        if (i == 3) assert_int_equal(split.counts[FT_PART_TEST], 5);
+        if (i == 3) assert_int_equal(split.counts[FT_PART_VALID], 4);
+        if (i == 3) assert_int_equal(split.counts[FT_PART_TRAIN], 42);
+        ft_split_free(&split);
+    }
+    ft_dataset_free(data);
+}
+
+static void all_of_it(void **state) {
+    (void)state;
+    ft_dataset *data = make("d", 0, 60, false);
+    ft_split split = split_of(data, "all", 0);
+    check_whole(data, &split);
+    assert_int_equal(split.counts[FT_PART_TEST], 0);
+    assert_int_equal(split.counts[FT_PART_UNUSED], 0);
+    assert_true(split.counts[FT_PART_VALID] > 0 && split.counts[FT_PART_VALID] < split.counts[FT_PART_TRAIN]);
+    ft_split_free(&split);
+    ft_dataset_free(data);
+}
+
+static void wrong_specs(void **state) {
+    (void)state;
+    ft_dataset *data = make("d", 0, 30, false);
+    refuses(data, "", "there are random");
+    refuses(data, "randomly", "split 'randomly': there are random[:80/10/10], family:NAME");
+    refuses(data, "random:80/20", "80/10/10");
+    refuses(data, "random:80/10/10/0", "80/10/10");
+    refuses(data, "random:80/30/-10", "80/10/10");
+    refuses(data, "random:80/10/20", "add up to 100");
+    refuses(data, "random:", "80/10/10");
+    refuses(data, "random:100/0/0", "part 'test'");
+    refuses(data, "random:0/0/100", "part 'train'");
+    refuses(data, "family", "a name is missing");
+    refuses(data, "family:", "a name is missing");
+    refuses(data, "family:four", "the data set has no family 'four'; it has one, three, two");
+    refuses(data, "device:abacus", "the data set has no device 'abacus'; it has adreno-640, cortex-a76");
+    refuses(data, "device:myriad-vpu", "it has adreno-640");
+    refuses(data, "fewshot:two", "NAME:K");
+    refuses(data, "fewshot:two:0", "NAME:K");
+    refuses(data, "fewshot:two:x", "NAME:K");
+    refuses(data, "fewshot:two:10", "'two' has 10 graphs");
+    refuses(data, "fewshot:four:1", "no family 'four'");
+    refuses(data, "order:of magnitude", "'order' or 'order:ood'");
+    refuses(data, "all:of it", "nothing after it");
+    char longest[400];
+    memset(longest, 'x', sizeof longest);
+    longest[399] = '\0';
+    refuses(data, longest, "too long");
+    ft_dataset_free(data);
+    builder *b = made_begin("e");
+    made_add(b, &(made_record){.network = 1, .family = "", .device = "adreno-640", .time_us = 1});
+    data = made_end(b, "e");
+    refuses(data, "order", "the column 'part'");
+    refuses(data, "family:one", "it has none");
+    refuses(data, "random", "falls into the part");
+    ft_dataset_free(data);
+}
+
+static void parts_have_names(void **state) {
+    (void)state;
+    for (ft_part part = FT_PART_UNUSED; part <= FT_PART_TEST; part++) {
+        ft_part parsed = FT_PART_UNUSED;
+        assert_true(ft_part_parse(ft_part_name(part), &parsed));
+        assert_int_equal(parsed, part);
+    }
+    ft_part none;
+    assert_false(ft_part_parse("tests", &none));
+    assert_false(ft_part_parse("", &none));
+}
+
+static void memory_runs_out(void **state) {
+    (void)state;
+    ft_dataset *data = make("d", 0, 12, false);
+    for (long n = 0;; n++) {
+        ft_split split = {0};
+        failing_start(n);
+        ft_status status = ft_split_make(data, "fewshot:two:2", 1, &split, NULL);
+        bool has_failed = failing_stop();
+        ft_split_free(&split);
+        if (!has_failed) break;
+        assert_int_equal(status, FT_ERR_NOMEM);
+    }
+    ft_dataset_free(data);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(random_shares),
+        IN_FOLDER(order_and_company_do_not_matter),
+        IN_FOLDER(by_family),
+        IN_FOLDER(by_device),
+        IN_FOLDER(by_order),
+        IN_FOLDER(twins_stay_together),
+        IN_FOLDER(all_of_it),
+        IN_FOLDER(wrong_specs),
+        cmocka_unit_test(parts_have_names),
+        IN_FOLDER(memory_runs_out),
+    };
+    return cmocka_run_group_tests_name("data/split", tests, NULL, NULL);
+}

@@ -1,0 +1,29 @@
+/* made_data.h - small data sets of made-up networks, for tests. Whatever fails stops the test. */
+#ifndef TESTS_MADE_DATA_H
+#define TESTS_MADE_DATA_H
+
+#include "data/builder.h"
+#include "foretell/dataset.h"
+
+/* The network of a number: a few convolutions of several sizes with what goes around them, never two the same. */
+ft_graph *made_network(uint32_t number);
+
+/* A data set being made in `folder`, with the metric time_us. */
+builder *made_begin(const char *folder);
+/* Adds the record of a network; family, device and part as said, batch 1, inference, float32. */
+typedef struct made_record {
+    uint32_t network;
+    const char *family, *device, *part;
+    const char *setting; /* NULL: none */
+    double time_us;
+} made_record;
+void made_add(builder *b, const made_record *record);
+ft_dataset *made_end(builder *b, const char *folder);
+
+/* What a network takes on a device, by a rule of the test. */
+typedef double made_rule(const ft_graph *bound, const char *device);
+/* The first `networks` networks on all devices, families "one", "two", "three" in turn. */
+ft_dataset *made_data(const char *folder, uint32_t networks, const char *const *devices, uint32_t device_count,
+                      made_rule *rule);
+
+#endif
