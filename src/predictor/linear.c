@@ -13,23 +13,6 @@ static const linear_model *of(const model *m) {
     return (const linear_model *)(const void *)m;
 }
 
-whole_work op_work_of(const ft_op_cost *cost) {
-    const ft_work *works[] = {&cost->forward, &cost->backward_data, &cost->backward_weights};
-    whole_work sum = {0, 0};
-    for (size_t i = 0; i < 3; i++) {
-        sum.flops += (double)works[i]->flops;
-        sum.bytes += (double)works[i]->read_bytes + (double)works[i]->write_bytes;
-    }
-    return sum;
-}
-
-whole_work whole_work_of(const ft_cost *cost) {
-    whole_work sum = op_work_of(&cost->total);
-    sum.flops += (double)cost->optimizer.flops;
-    sum.bytes += (double)cost->optimizer.read_bytes + (double)cost->optimizer.write_bytes;
-    return sum;
-}
-
 void linear_row(const ft_cost *cost, double row[LINEAR_MAX_COLUMNS]) {
     whole_work work = whole_work_of(cost);
     row[0] = 1;
@@ -63,13 +46,11 @@ static ft_status save(const model *m, json_t **params, float_block *block, ft_er
 
 static ft_status load(uint32_t columns, const json_t *params, const float *block, size_t count, uint32_t device_count,
                       model **out, ft_error *error) {
-    if (json_object_size(params) != 0) return ft_fail(error, FT_ERR_DAMAGED, "has parameters, but should have none");
+    FT_TRY(baseline_no_params(params, error));
     if (count != (size_t)columns * device_count)
         return ft_fail(error, FT_ERR_DAMAGED, "has %zu numbers; %u for each of %u devices are needed", count, columns,
                        device_count);
-    for (size_t i = 0; i < count; i++) {
-        if (!(block[i] >= 0)) return ft_fail(error, FT_ERR_DAMAGED, "number %zu is %g: negative", i, (double)block[i]);
-    }
+    FT_TRY(baseline_no_negative(block, count, error));
     linear_model *m = linear_new(columns, device_count);
     if (m == NULL) return FT_NOMEM(error);
     memcpy(m->weights, block, count * sizeof *block);

@@ -15,6 +15,7 @@ enum { RUNTIMES_MAX = 8 };
 
 typedef struct runtimes {
     ft_rules *rules[RUNTIMES_MAX]; /* each once */
+    char *names[RUNTIMES_MAX];
     uint32_t count;
     uint32_t *of_device; /* per device an index of rules */
     uint32_t device_count;
@@ -27,5 +28,8 @@ const ft_rules *runtimes_rules(const runtimes *r, uint32_t device);
 /* As a list of names, one per device; NULL when out of memory. */
 json_t *runtimes_save(const runtimes *r);
 ft_status runtimes_load(const json_t *names, uint32_t device_count, runtimes *r, ft_error *error);
+/* The same as the only parameter of a family, {"runtimes": [...]}. */
+ft_status runtimes_params(const runtimes *r, json_t **params, ft_error *error);
+ft_status runtimes_from_params(const json_t *params, uint32_t device_count, runtimes *r, ft_error *error);
 
 #endif

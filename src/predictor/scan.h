@@ -50,8 +50,13 @@ typedef struct scan_job {
 /* Stops at the first item, in their order, that fails; the message names its model. */
 ft_status scan_run(const scan *s, const scan_job *job, ft_error *error);
 
-/* Binds a graph of the data set as a record says. The caller frees it. */
-ft_status scan_bind(const ft_dataset *data, uint32_t record, ft_graph **bound, ft_error *error);
+/* A graph of the data set, bound as a record says. What is bound borrows from the model. */
+typedef struct scan_graph {
+    ft_graph *model, *bound;
+} scan_graph;
+
+ft_status scan_graph_open(const ft_dataset *data, const ft_record *record, scan_graph *graph, ft_error *error);
+void scan_graph_free(scan_graph *graph);
 /* What a record asks for. */
 ft_query scan_query(const ft_record *record);
 

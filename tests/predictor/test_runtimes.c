@@ -1,0 +1,88 @@
+/* Rules of devices: each set once, also through a file, which may not name others than those in the box. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "predictor/runtimes.h"
+#include "support/failing.h"
+
+static const char *const devices[] = {"adreno-630", "abacus", "adreno-640", "cortex-a76"};
+
+static void devices_share_rules(void **state) {
+    (void)state;
+    runtimes r, again;
+    ft_error error;
+    assert_int_equal(runtimes_open(devices, 4, &r, &error), FT_OK);
+    assert_int_equal(r.count, 3);
+    assert_ptr_equal(runtimes_rules(&r, 0), runtimes_rules(&r, 2));
+    assert_string_equal(ft_rules_name(runtimes_rules(&r, 0)), "tflite-gpu");
+    assert_string_equal(ft_rules_name(runtimes_rules(&r, 1)), RUNTIME_UNKNOWN);
+    assert_string_equal(ft_rules_name(runtimes_rules(&r, 3)), "tflite-cpu");
+    json_t *params = NULL;
+    assert_int_equal(runtimes_params(&r, &params, &error), FT_OK);
+    assert_int_equal(runtimes_from_params(params, 4, &again, &error), FT_OK);
+    assert_ptr_equal(runtimes_rules(&again, 0), runtimes_rules(&again, 2));
+    assert_string_equal(ft_rules_name(runtimes_rules(&again, 3)), "tflite-cpu");
+    assert_int_equal(runtimes_from_params(params, 3, &again, &error), FT_ERR_DAMAGED);
+    assert_int_equal(runtimes_from_params(params, 5, &again, &error), FT_ERR_DAMAGED);
+    json_decref(params);
+    runtimes_free(&again);
+    runtimes_free(&r);
+    runtimes_free(&r);
+}
+
+static void files_name_what_is_in_the_box(void **state) {
+    (void)state;
+    const struct {
+        const char *text;
+        ft_status status;
+    } wrong[] = {{"[\"/etc/passwd\"]", FT_ERR_UNSUPPORTED},
+                 {"[\"warp\"]", FT_ERR_UNSUPPORTED},
+                 {"[7]", FT_ERR_DAMAGED},
+                 {"{}", FT_ERR_DAMAGED}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        json_t *names = NULL;
+        runtimes r = {0};
+        ft_error error;
+        assert_int_equal(json_parse(wrong[i].text, strlen(wrong[i].text), &names, &error), FT_OK);
+        assert_int_equal(runtimes_load(names, 1, &r, &error), wrong[i].status);
+        assert_null(r.of_device);
+        json_decref(names);
+    }
+    runtimes r;
+    assert_int_equal(runtimes_load(NULL, 1, &r, NULL), FT_ERR_DAMAGED);
+    json_t *none = json_object();
+    assert_int_equal(runtimes_from_params(none, 1, &r, NULL), FT_ERR_DAMAGED);
+    json_decref(none);
+}
+
+static void memory_runs_out(void **state) {
+    (void)state;
+    for (long n = 0;; n++) {
+        runtimes r = {0}, again = {0};
+        json_t *params = NULL;
+        failing_start(n);
+        ft_status status = runtimes_open(devices, 2, &r, NULL);
+        if (status == FT_OK) status = runtimes_params(&r, &params, NULL);
+        if (status == FT_OK) status = runtimes_from_params(params, 2, &again, NULL);
+        bool has_failed = failing_stop();
+        json_decref(params);
+        runtimes_free(&again);
+        runtimes_free(&r);
+        if (!has_failed) break;
+        assert_int_equal(status, FT_ERR_NOMEM);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(devices_share_rules),
+        cmocka_unit_test(files_name_what_is_in_the_box),
+        cmocka_unit_test(memory_runs_out),
+    };
+    return cmocka_run_group_tests_name("predictor/runtimes", tests, NULL, NULL);
+}
