@@ -15,6 +15,8 @@ int cmd_formats(int argc, char **argv);
 int cmd_ops(int argc, char **argv);
 int cmd_runtimes(int argc, char **argv);
 int cmd_import(int argc, char **argv);
+int cmd_train(int argc, char **argv);
+int cmd_families(int argc, char **argv);
 
 /* --- Messages (cli.c) ------------------------------------------------------------------------------------------ */
 
@@ -22,6 +24,8 @@ int cmd_import(int argc, char **argv);
 ft_status cli_fail(ft_status status, const char *format, ...) FT_PRINTF(2, 3);
 void cli_note(const char *format, ...) FT_PRINTF(1, 2);
 
+/* A whole number in a range. Ends the program with a usage error when it is none. */
+uint64_t cli_parse_number(struct argp_state *state, const char *option, const char *text, uint64_t min, uint64_t max);
 /* A number of 1 or more. Ends the program with a usage error when it is none. */
 uint64_t cli_parse_count(struct argp_state *state, const char *option, const char *text, uint64_t max);
 

@@ -40,7 +40,7 @@ _foretell() {
     local command=${COMP_WORDS[1]} shared='--format --output --width --color --help'
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
-        _foretell_words 'inspect formats ops runtimes import help --help --version'
+        _foretell_words 'inspect import formats ops runtimes families help --help --version'
         return
     fi
     # bash splits --option=value into three words.
@@ -52,7 +52,7 @@ _foretell() {
     [ "$previous" != = ] || previous=${COMP_WORDS[COMP_CWORD - 2]}
     _foretell_value "$previous" "$command" && return
     case $command in
-    help) _foretell_words 'inspect formats ops runtimes import' ;;
+    help) _foretell_words 'inspect import formats ops runtimes families' ;;
     inspect)
         if [[ $current == -* ]]; then
             _foretell_words "--nodes --kernels --top --sort --full --batch --shape --dtype --optimizer --mixed \

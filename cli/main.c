@@ -10,18 +10,15 @@ typedef struct command {
     const char *name;
     const char *text;
     int (*run)(int argc, char **argv);
-    char *shown_name; /* what messages call it */
 } command;
 
-static char inspect_name[] = "foretell inspect", formats_name[] = "foretell formats", ops_name[] = "foretell ops",
-            runtimes_name[] = "foretell runtimes", import_name[] = "foretell import";
-
 static const command commands[] = {
-    {"inspect", "what models are made of and what they cost", cmd_inspect, inspect_name},
-    {"formats", "the formats of models that can be read", cmd_formats, formats_name},
-    {"ops", "the operators that are known", cmd_ops, ops_name},
-    {"runtimes", "the runtimes whose kernels can be told", cmd_runtimes, runtimes_name},
-    {"import", "measured models become a data set", cmd_import, import_name},
+    {"inspect", "what models are made of and what they cost", cmd_inspect},
+    {"import", "measured models become a data set", cmd_import},
+    {"formats", "the formats of models that can be read", cmd_formats},
+    {"ops", "the operators that are known", cmd_ops},
+    {"runtimes", "the runtimes whose kernels can be told", cmd_runtimes},
+    {"families", "the families of predictors that can be trained", cmd_families},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
@@ -61,8 +58,11 @@ static const command *find_command(const char *name) {
     return NULL;
 }
 
+/* Messages and usage lines call a command by its whole name. */
 static int run_command(const command *c, int argc, char **argv) {
-    argv[0] = c->shown_name;
+    static char shown_name[32];
+    snprintf(shown_name, sizeof shown_name, "foretell %s", c->name);
+    argv[0] = shown_name;
     return c->run(argc, argv);
 }
 
@@ -80,8 +80,8 @@ static int help(int argc, char **argv) {
         return FT_OK;
     }
     const command *c = find_command(argv[2]);
-    char option[] = "--help", *arguments[] = {c != NULL ? c->shown_name : NULL, option, NULL};
-    return c != NULL ? c->run(2, arguments) : unknown_command(argv[2]);
+    char option[] = "--help", *arguments[] = {argv[0], option, NULL};
+    return c != NULL ? run_command(c, 2, arguments) : unknown_command(argv[2]);
 }
 
 static int dispatch(int argc, char **argv) {

@@ -88,6 +88,7 @@ FT_API ft_status ft_report_formats(FILE *stream, const ft_style *style, ft_error
 /* `format`: only operators that it has, spelled its way; FT_FORMAT_UNKNOWN: the whole table. */
 FT_API ft_status ft_report_ops(FILE *stream, const ft_style *style, ft_format format, ft_error *error);
 FT_API ft_status ft_report_runtimes(FILE *stream, const ft_style *style, ft_error *error);
+FT_API ft_status ft_report_families(FILE *stream, const ft_style *style, ft_error *error);
 
 FT_C_END
 

@@ -1,10 +1,12 @@
-/* catalog.c - what foretell knows, as documents: the formats it reads, its operators, its runtimes.
+/* catalog.c - what foretell knows, as documents: the formats it reads, its operators, its runtimes, its
+ * families of predictors.
  *
- * Each is a list of rows of text, so one writer serves all three. */
+ * Each is a list of rows of text, so one writer serves all of them. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "foretell/predictor.h"
 #include "report/fields.h"
 #include "report/grid.h"
 
@@ -224,5 +226,21 @@ ft_status ft_report_runtimes(FILE *stream, const ft_style *style, ft_error *erro
         stream,
         &(catalog){
             .columns = columns, .column_count = 2, .row_count = ft_rules_count(), .cell = runtime_cell, .style = style},
+        error);
+}
+
+/* --- Families ------------------------------------------------------------------------------------------------ */
+
+static const char *family_cell(const catalog *c, uint32_t row, uint32_t column) {
+    (void)c;
+    return column == 0 ? ft_family_name(row) : ft_family_text(row);
+}
+
+ft_status ft_report_families(FILE *stream, const ft_style *style, ft_error *error) {
+    static const catalog_column columns[] = {{"name", "Family", false}, {"text", "What it does", false}};
+    return write_catalog(
+        stream,
+        &(catalog){
+            .columns = columns, .column_count = 2, .row_count = ft_family_count(), .cell = family_cell, .style = style},
         error);
 }

@@ -167,7 +167,7 @@ jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))'
 
 catalogs_are_json() {
     local command
-    for command in formats ops runtimes 'ops --format tflite'; do
+    for command in formats ops runtimes families 'ops --format tflite'; do
         "$foretell" $command -f json | python3 -c 'import json, sys
 rows = json.load(sys.stdin)
 sys.exit(not rows or any("name" not in row for row in rows))' || { echo "foretell $command"; return 1; }

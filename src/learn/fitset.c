@@ -1,0 +1,202 @@
+/* fitset.c - picking labelled rows by part, and halving the validation part. */
+#include "learn/fitset.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/map.h"
+
+/* A row takes some tens of bytes: room for more records than a data set may have. */
+static const uint64_t MEMORY_LIMIT = (uint64_t)16 << 30;
+
+typedef struct maker {
+    const ft_dataset *data;
+    const ft_split *split;
+    uint32_t metric;
+    const ft_record *records;
+    uint32_t count;
+    fitset *out;
+    ft_error *error;
+} maker;
+
+/* NaN: not measured. */
+static double label_of(const maker *m, uint32_t record) {
+    return m->records[record].metrics[m->metric];
+}
+
+static bool is_in(const maker *m, uint32_t record, ft_part part) {
+    return m->split->parts[record] == part && !isnan(label_of(m, record));
+}
+
+static ft_status check_labels(const maker *m) {
+    for (uint32_t i = 0; i < m->count; i++) {
+        double label = label_of(m, i);
+        if (m->split->parts[i] == FT_PART_UNUSED || isnan(label) || (isfinite(label) && label > 0)) continue;
+        return ft_fail(m->error, FT_ERR_DAMAGED,
+                       "record %u (line %u of records.csv; %s on %s): %s is %g, but must be positive: correct the "
+                       "table, or leave the cell empty",
+                       i + 1, i + 2, m->records[i].name, m->records[i].device, m->out->set.metric, label);
+    }
+    return FT_OK;
+}
+
+/* --- Devices ------------------------------------------------------------------------------------------------- */
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+uint32_t fitset_device(const fit_set *set, const char *name) {
+    const char *const *found =
+        set->device_count == 0 ? NULL
+                               : bsearch(&name, set->devices, set->device_count, sizeof *set->devices, compare_names);
+    return found != NULL ? (uint32_t)(found - set->devices) : FT_NONE;
+}
+
+/* Those of the rows to learn from: of others nothing can be told. */
+static ft_status find_devices(maker *m) {
+    fitset *out = m->out;
+    map seen;
+    map_init(&seen, &out->memory);
+    for (uint32_t i = 0; i < m->count; i++) {
+        uint32_t known;
+        if (!is_in(m, i, FT_PART_TRAIN)) continue;
+        if (!map_add(&seen, m->records[i].device, 0, &known)) return FT_NOMEM(m->error);
+    }
+    const char **names = ARENA_ARRAY(&out->memory, const char *, seen.count);
+    if (names == NULL) return FT_NOMEM(m->error);
+    for (uint32_t i = 0; i < seen.capacity; i++)
+        if (seen.slots[i].key != NULL) names[out->set.device_count++] = seen.slots[i].key;
+    if (out->set.device_count > 1) qsort(names, out->set.device_count, sizeof *names, compare_names);
+    out->set.devices = names;
+    return FT_OK;
+}
+
+/* --- Halves of validation ------------------------------------------------------------------------------------ */
+
+typedef struct keyed_graph {
+    uint64_t key;
+    uint32_t graph;
+} keyed_graph;
+
+static int compare_keys(const void *a, const void *b) {
+    const keyed_graph *x = a, *y = b;
+    return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : (x->graph > y->graph) - (x->graph < y->graph);
+}
+
+/* Marks the graphs that calibration gets: by the hash of their content, so that neither the order of the data nor the
+ * seed moves a graph from one half to the other while the part stays as it is. */
+static ft_status halve(maker *m, bool *is_kept, uint32_t *total) {
+    uint32_t graph_count = ft_dataset_graph_count(m->data), found = 0;
+    arena *memory = &m->out->memory;
+    bool *is_seen = ARENA_ARRAY(memory, bool, graph_count);
+    keyed_graph *graphs = ARENA_ARRAY(memory, keyed_graph, graph_count);
+    if (is_seen == NULL || graphs == NULL) return FT_NOMEM(m->error);
+    for (uint32_t i = 0; i < m->count; i++) {
+        uint32_t graph = m->records[i].graph;
+        if (!is_in(m, i, FT_PART_VALID) || fitset_device(&m->out->set, m->records[i].device) == FT_NONE) continue;
+        if (is_seen[graph]) continue;
+        is_seen[graph] = true;
+        const char *id = ft_dataset_graph_id(m->data, graph);
+        graphs[found++] = (keyed_graph){.key = hash_bytes(id, strlen(id)).low, .graph = graph};
+    }
+    if (found > 1) qsort(graphs, found, sizeof *graphs, compare_keys);
+    *total = found;
+    for (uint32_t i = 0; i < (found + 1) / 2; i++) is_kept[graphs[i].graph] = true;
+    return FT_OK;
+}
+
+/* --- Rows ---------------------------------------------------------------------------------------------------- */
+
+/* The rows of a part; those of graphs that are kept go to calibration instead. */
+static ft_status take_rows(maker *m, ft_part part, const bool *is_kept, uint8_t *kept_parts, fit_rows *rows) {
+    uint32_t room = 0, found = 0;
+    for (uint32_t i = 0; i < m->count; i++) room += is_in(m, i, part);
+    fit_row *items = ARENA_ARRAY(&m->out->memory, fit_row, room);
+    if (items == NULL) return FT_NOMEM(m->error);
+    for (uint32_t i = 0; i < m->count; i++) {
+        const ft_record *record = &m->records[i];
+        if (!is_in(m, i, part)) continue;
+        uint32_t device = fitset_device(&m->out->set, record->device);
+        if (device == FT_NONE) continue;
+        if (is_kept != NULL && is_kept[record->graph])
+            kept_parts[i] = FT_PART_TEST;
+        else
+            items[found++] = (fit_row){.record = i, .graph = record->graph, .device = device, .label = label_of(m, i)};
+    }
+    *rows = (fit_rows){.items = items, .count = found};
+    return FT_OK;
+}
+
+static ft_status take_valid(maker *m) {
+    fitset *out = m->out;
+    uint32_t total = 0;
+    bool *is_kept = ARENA_ARRAY(&out->memory, bool, ft_dataset_graph_count(m->data));
+    uint8_t *parts = ARENA_ARRAY(&out->memory, uint8_t, m->count);
+    if (is_kept == NULL || parts == NULL) return FT_NOMEM(m->error);
+    FT_TRY(halve(m, is_kept, &total));
+    if (total < 2)
+        return ft_fail(m->error, FT_ERR_USAGE,
+                       "split '%s' leaves %u graph%s with %s for validation, but two are needed: one to choose by and "
+                       "one to calibrate intervals on; use more data or another split",
+                       m->split->spec, total, total == 1 ? "" : "s", out->set.metric);
+    FT_TRY(take_rows(m, FT_PART_VALID, is_kept, parts, &out->set.valid));
+    out->valid_count = out->set.valid.count;
+    for (uint32_t i = 0; i < m->count; i++) out->calibration.counts[parts[i]]++;
+    out->valid_count += out->calibration.counts[FT_PART_TEST];
+    out->calibration.parts = parts;
+    return FT_OK;
+}
+
+static ft_status make(maker *m) {
+    fitset *out = m->out;
+    FT_TRY(check_labels(m));
+    FT_TRY(find_devices(m));
+    FT_TRY(take_rows(m, FT_PART_TRAIN, NULL, NULL, &out->set.train));
+    if (out->set.train.count == 0)
+        return ft_fail(m->error, FT_ERR_USAGE, "split '%s' leaves no record with %s to learn from", m->split->spec,
+                       out->set.metric);
+    FT_TRY(take_valid(m));
+    for (uint32_t i = 0; i < out->set.train.count; i++)
+        out->modes |= 1U << m->records[out->set.train.items[i].record].mode;
+    for (uint32_t i = 0; i < m->count; i++)
+        out->test_count += is_in(m, i, FT_PART_TEST) && fitset_device(&out->set, m->records[i].device) != FT_NONE;
+    return FT_OK;
+}
+
+/* "time_us, peak_bytes" */
+static void list_metrics(const ft_dataset *data, char *text, size_t size) {
+    size_t length = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < ft_dataset_metric_count(data) && length < size; i++)
+        length +=
+            (size_t)snprintf(text + length, size - length, "%s%s", i > 0 ? ", " : "", ft_dataset_metric_name(data, i));
+}
+
+ft_status fitset_make(const ft_dataset *data, const ft_split *split, const char *metric, fitset *out, ft_error *error) {
+    maker m = {.data = data,
+               .split = split,
+               .metric = ft_dataset_metric(data, metric),
+               .records = ft_dataset_records(data),
+               .count = ft_dataset_record_count(data),
+               .out = out,
+               .error = error};
+    if (m.metric == FT_NONE) {
+        char names[256];
+        list_metrics(data, names, sizeof names);
+        return ft_fail(error, FT_ERR_USAGE, "the data set has no metric '%s'; it has %s", metric,
+                       names[0] != '\0' ? names : "none at all");
+    }
+    *out = (fitset){.set = {.data = data, .metric = metric}};
+    arena_init(&out->memory, MEMORY_LIMIT);
+    ft_status status = make(&m);
+    if (status != FT_OK) fitset_free(out);
+    return status;
+}
+
+void fitset_free(fitset *f) {
+    arena_free(&f->memory);
+    *f = (fitset){0};
+}

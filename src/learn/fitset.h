@@ -1,0 +1,29 @@
+/* fitset.h - from a data set and a split to the rows that a family is fitted to, and those kept from it.
+ *
+ * Validation has two uses that must not share rows: families choose by it (when to stop, how deep), and intervals are
+ * calibrated on it, which is honest only on rows that nothing was chosen by. So half of the validation graphs, always
+ * the same ones, are kept for calibration. docs/training.md */
+#ifndef LEARN_FITSET_H
+#define LEARN_FITSET_H
+
+#include "base/arena.h"
+#include "predictor/family.h"
+
+typedef struct fitset {
+    fit_set set;          /* what the family gets; valid: its half */
+    ft_split calibration; /* its test part: the other half. For ft_evaluate; borrowed parts */
+    uint32_t valid_count; /* rows of both halves */
+    uint32_t test_count;  /* rows of the test part, on devices that training knows */
+    uint32_t modes;       /* bits 1 << ft_mode of the rows to learn from */
+    arena memory;
+} fitset;
+
+/* Rows without the metric are left out, and so are rows of validation and test on devices that training does not
+ * have. A label that is not positive, and an empty part for training or validation, is an error. */
+ft_status fitset_make(const ft_dataset *data, const ft_split *split, const char *metric, fitset *out, ft_error *error);
+void fitset_free(fitset *f);
+
+/* FT_NONE when it is not one of the set's. */
+uint32_t fitset_device(const fit_set *set, const char *name);
+
+#endif

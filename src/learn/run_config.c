@@ -1,0 +1,139 @@
+/* run_config.c - reading the settings of a family, and writing down what went into a run. */
+#include "learn/run_config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_writer.h"
+#include "foretell/foretell.h"
+
+static uint32_t depth_of(const json_t *value) {
+    uint32_t deepest = 0;
+    const char *key;
+    const json_t *item;
+    size_t i;
+    if (json_is_object(value)) {
+        json_object_foreach((json_t *)(uintptr_t)value, key, item) {
+            uint32_t depth = depth_of(item);
+            if (depth > deepest) deepest = depth;
+        }
+    }
+    json_array_foreach(value, i, item) {
+        uint32_t depth = depth_of(item);
+        if (depth > deepest) deepest = depth;
+    }
+    return deepest + 1;
+}
+
+/* The same settings in another order are the same settings. */
+static ft_status sort_keys(json_t **value, ft_error *error) {
+    char *text = json_dumps(*value, JSON_SORT_KEYS | JSON_COMPACT);
+    if (text == NULL) return FT_NOMEM(error);
+    json_t *sorted = NULL;
+    ft_status status = json_parse(text, strlen(text), &sorted, error);
+    free(text);
+    FT_TRY(status);
+    json_decref(*value);
+    *value = sorted;
+    return FT_OK;
+}
+
+/* "depth=8", "name=plain text", "sizes=[1, 2]". */
+static ft_status apply(json_t *config, const char *setting, ft_error *error) {
+    const char *equal = strchr(setting, '=');
+    if (equal == NULL || equal == setting)
+        return ft_fail(error, FT_ERR_USAGE, "'%s' is no setting: want KEY=VALUE", setting);
+    char *key = strndup(setting, (size_t)(equal - setting));
+    json_t *value = json_loads(equal + 1, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
+    if (value == NULL) value = json_string(equal + 1);
+    int failed = key == NULL || value == NULL || json_object_set_new(config, key, value) != 0;
+    free(key);
+    return failed ? ft_fail(error, FT_ERR_USAGE, "'%s' cannot be a setting: it is not UTF-8", setting) : FT_OK;
+}
+
+static ft_status parse(const char *text, json_t **found, ft_error *error) {
+    if (strlen(text) > CONFIG_MAX_BYTES)
+        return ft_fail(error, FT_ERR_LIMIT, "is longer than %d bytes", CONFIG_MAX_BYTES);
+    FT_TRY(json_parse(text, strlen(text), found, error));
+    if (json_is_object(*found)) return FT_OK;
+    return ft_fail(error, FT_ERR_USAGE, "is %s, but an object is expected, as {\"depth\": 6}", json_kind(*found));
+}
+
+ft_status config_parse(const char *text, const char *const *settings, uint32_t setting_count, json_t **config,
+                       ft_error *error) {
+    json_t *found = NULL;
+    ft_status status = parse(text != NULL ? text : "{}", &found, error);
+    for (uint32_t i = 0; i < setting_count && status == FT_OK; i++) status = apply(found, settings[i], error);
+    if (status == FT_OK && depth_of(found) > CONFIG_MAX_DEPTH)
+        status = ft_fail(error, FT_ERR_LIMIT, "is nested more than %d deep", CONFIG_MAX_DEPTH);
+    if (status == FT_OK) status = sort_keys(&found, error);
+    if (status == FT_OK) {
+        *config = found;
+        return FT_OK;
+    }
+    json_decref(found);
+    return ft_fail_prefix(error, status, "the config");
+}
+
+static void write_pair(json_writer *w, const char *key, const char *text) {
+    jsonw_key(w, key);
+    jsonw_string(w, text);
+}
+
+static void write_count(json_writer *w, const char *key, uint64_t value) {
+    jsonw_key(w, key);
+    jsonw_uint(w, value);
+}
+
+static void write_split(json_writer *w, const ft_split *split) {
+    jsonw_key(w, "split");
+    jsonw_open_object(w, JSON_LINE);
+    write_pair(w, "spec", split->spec);
+    write_count(w, "seed", split->seed);
+    write_pair(w, "hash", split->hash);
+    jsonw_close(w);
+}
+
+static void write_data(json_writer *w, const ft_dataset *data) {
+    jsonw_key(w, "data");
+    jsonw_open_object(w, JSON_LINE);
+    write_pair(w, "hash", ft_dataset_hash(data));
+    write_count(w, "graphs", ft_dataset_graph_count(data));
+    write_count(w, "records", ft_dataset_record_count(data));
+    jsonw_close(w);
+}
+
+/* How many rows each use has. */
+static void write_rows(json_writer *w, const fitset *rows) {
+    jsonw_key(w, "rows");
+    jsonw_open_object(w, JSON_LINE);
+    write_count(w, "train", rows->set.train.count);
+    write_count(w, "valid", rows->set.valid.count);
+    write_count(w, "calibration", rows->calibration.counts[FT_PART_TEST]);
+    write_count(w, "test", rows->test_count);
+    jsonw_close(w);
+    jsonw_key(w, "devices");
+    jsonw_open_array(w, JSON_LINE);
+    for (uint32_t i = 0; i < rows->set.device_count; i++) jsonw_string(w, rows->set.devices[i]);
+    jsonw_close(w);
+}
+
+ft_status config_write(const config_facts *facts, buf *text, ft_error *error) {
+    json_writer w;
+    jsonw_init(&w, text);
+    jsonw_open_object(&w, JSON_BLOCK);
+    write_count(&w, "foretell_run", RUN_VERSION);
+    write_pair(&w, "version", ft_version_string());
+    write_pair(&w, "family", facts->family->name);
+    write_pair(&w, "schema", facts->family->schema);
+    write_pair(&w, "metric", facts->rows->set.metric);
+    write_count(&w, "seed", facts->seed);
+    write_data(&w, facts->rows->set.data);
+    write_split(&w, facts->split);
+    write_rows(&w, facts->rows);
+    jsonw_key(&w, "config");
+    jsonw_json(&w, facts->config);
+    jsonw_close(&w);
+    buf_char(text, '\n');
+    return text->failed ? FT_NOMEM(error) : FT_OK;
+}

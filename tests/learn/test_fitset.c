@@ -1,0 +1,166 @@
+/* Tests of the rows that a fit gets: by part, with labels, devices in order, and calibration kept apart. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "learn/fitset.h"
+#include "support/failing.h"
+#include "support/folder.h"
+#include "support/toy_data.h"
+
+enum { RECORDS = 120 };
+
+/* Graphs 0 to 29 train, 30 to 44 validate, 45 to 58 are tested, 59 is not used. */
+static ft_split usual_split(uint8_t parts[static RECORDS]) {
+    for (uint32_t i = 0; i < RECORDS; i++) {
+        uint32_t graph = i / 2;
+        parts[i] = graph < 30 ? FT_PART_TRAIN : graph < 45 ? FT_PART_VALID : graph < 59 ? FT_PART_TEST : FT_PART_UNUSED;
+    }
+    return (ft_split){.spec = "by hand", .parts = parts};
+}
+
+static void test_rows_by_part(void **state) {
+    (void)state;
+    ft_dataset *data = toy_data_open("data", NULL);
+    uint8_t parts[RECORDS];
+    ft_split split = usual_split(parts);
+    fitset f;
+    ft_error error;
+    assert_int_equal(fitset_make(data, &split, "time_us", &f, &error), FT_OK);
+    assert_int_equal(f.set.device_count, 2);
+    assert_string_equal(f.set.devices[0], "adreno-640");
+    assert_string_equal(f.set.devices[1], "cortex-a76");
+    assert_int_equal(fitset_device(&f.set, "cortex-a76"), 1);
+    assert_int_equal(fitset_device(&f.set, "abacus"), FT_NONE);
+    assert_int_equal(f.set.train.count, 60);
+    assert_int_equal(f.valid_count, 30);
+    assert_int_equal(f.test_count, 28);
+    assert_int_equal(f.modes, 1U << FT_INFER);
+    for (uint32_t i = 0; i < f.set.train.count; i++) {
+        const fit_row *row = &f.set.train.items[i];
+        const ft_record *record = &ft_dataset_records(data)[row->record];
+        assert_int_equal(row->record, i); /* in their order */
+        assert_int_equal(row->graph, record->graph);
+        assert_string_equal(f.set.devices[row->device], record->device);
+        assert_true(row->label == record->metrics[0]);
+    }
+    fitset_free(&f);
+    fitset_free(&f);
+    ft_dataset_free(data);
+}
+
+/* The halves have no graph in common, and are the same when other graphs train. */
+static void test_halves_of_validation(void **state) {
+    (void)state;
+    ft_dataset *data = toy_data_open("data", NULL);
+    uint8_t parts[RECORDS];
+    ft_split split = usual_split(parts);
+    fitset f, again;
+    ft_error error;
+    assert_int_equal(fitset_make(data, &split, "time_us", &f, &error), FT_OK);
+    assert_int_equal(f.set.valid.count, 14); /* 7 graphs; calibration has 8 */
+    assert_int_equal(f.calibration.counts[FT_PART_TEST], 16);
+    for (uint32_t i = 0; i < f.set.valid.count; i++)
+        assert_int_equal(f.calibration.parts[f.set.valid.items[i].record], FT_PART_UNUSED);
+    for (uint32_t i = 0; i < RECORDS; i += 2) {
+        assert_int_equal(f.calibration.parts[i], f.calibration.parts[i + 1]);
+        if (f.calibration.parts[i] != FT_PART_UNUSED) assert_int_equal(parts[i], FT_PART_VALID);
+    }
+    for (uint32_t i = 0; i < 20; i++) parts[i] = FT_PART_UNUSED;
+    split.seed = 99;
+    assert_int_equal(fitset_make(data, &split, "time_us", &again, &error), FT_OK);
+    assert_memory_equal(f.calibration.parts, again.calibration.parts, RECORDS);
+    fitset_free(&f);
+    fitset_free(&again);
+    ft_dataset_free(data);
+}
+
+/* Only devices of training are known: the others' rows are left out. */
+static void test_devices_of_training(void **state) {
+    (void)state;
+    ft_dataset *data = toy_data_open("data", NULL);
+    uint8_t parts[RECORDS];
+    ft_split split = usual_split(parts);
+    for (uint32_t i = 1; i < 60; i += 2) parts[i] = FT_PART_UNUSED; /* adreno-640 */
+    fitset f;
+    ft_error error;
+    assert_int_equal(fitset_make(data, &split, "time_us", &f, &error), FT_OK);
+    assert_int_equal(f.set.device_count, 1);
+    assert_string_equal(f.set.devices[0], "cortex-a76");
+    assert_int_equal(f.set.train.count, 30);
+    assert_int_equal(f.valid_count, 15);
+    assert_int_equal(f.test_count, 14);
+    fitset_free(&f);
+    ft_dataset_free(data);
+}
+
+static void test_rows_without_label(void **state) {
+    (void)state;
+    ft_dataset *data = toy_data_open("data", &(toy_data){.bad_record = 5, .bad_label = (double)NAN});
+    uint8_t parts[RECORDS];
+    ft_split split = usual_split(parts);
+    fitset f;
+    ft_error error;
+    assert_int_equal(fitset_make(data, &split, "time_us", &f, &error), FT_OK);
+    assert_int_equal(f.set.train.count, 59);
+    for (uint32_t i = 0; i < f.set.train.count; i++) assert_int_not_equal(f.set.train.items[i].record, 4);
+    fitset_free(&f);
+    ft_dataset_free(data);
+}
+
+static void test_empty_parts(void **state) {
+    (void)state;
+    ft_dataset *data = toy_data_open("data", NULL);
+    uint8_t parts[RECORDS];
+    ft_split split = usual_split(parts);
+    fitset f;
+    ft_error error;
+    assert_int_equal(fitset_make(data, &split, "peak_bytes", &f, &error), FT_ERR_USAGE);
+    assert_non_null(strstr(error.message, "no record with peak_bytes"));
+    assert_int_equal(fitset_make(data, &split, "joules", &f, &error), FT_ERR_USAGE);
+    assert_non_null(strstr(error.message, "it has time_us, peak_bytes"));
+    for (uint32_t i = 62; i < 90; i++) parts[i] = FT_PART_UNUSED; /* one graph to validate with */
+    assert_int_equal(fitset_make(data, &split, "time_us", &f, &error), FT_ERR_USAGE);
+    assert_non_null(strstr(error.message, "leaves 1 graph with time_us for validation"));
+    memset(parts, FT_PART_TEST, sizeof parts);
+    assert_int_equal(fitset_make(data, &split, "time_us", &f, &error), FT_ERR_USAGE);
+    assert_non_null(strstr(error.message, "to learn from"));
+    ft_dataset_free(data);
+}
+
+static void test_no_memory(void **state) {
+    (void)state;
+    ft_dataset *data = toy_data_open("data", NULL);
+    uint8_t parts[RECORDS];
+    ft_split split = usual_split(parts);
+    for (long n = 0;; n++) {
+        fitset f;
+        ft_error error;
+        failing_start(n);
+        ft_status status = fitset_make(data, &split, "time_us", &f, &error);
+        if (!failing_stop()) {
+            fitset_free(&f);
+            break;
+        }
+        assert_int_equal(status, FT_ERR_NOMEM);
+    }
+    ft_dataset_free(data);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_rows_by_part, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(test_halves_of_validation, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(test_devices_of_training, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(test_rows_without_label, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(test_empty_parts, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(test_no_memory, folder_enter, folder_leave),
+    };
+    return cmocka_run_group_tests_name("learn/fitset", tests, NULL, NULL);
+}

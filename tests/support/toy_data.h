@@ -1,0 +1,23 @@
+/* toy_data.h - a small data set for tests: chains of operators, measured on two devices by a formula. */
+#ifndef TESTS_TOY_DATA_H
+#define TESTS_TOY_DATA_H
+
+#include <stdint.h>
+
+#include "foretell/dataset.h"
+
+typedef struct toy_data {
+    uint32_t graph_count; /* 0: 60 */
+    double factor;        /* of all labels; 0: 1 */
+    uint32_t bad_record;  /* number from 1 of the record that gets `bad_label`; 0: none */
+    double bad_label;
+    bool has_no_labels;
+} toy_data;
+
+/* Makes the folder, with the metrics time_us and peak_bytes (which is not measured). Records come by graph, then by
+ * device: cortex-a76, adreno-640. Stops the program when it cannot. */
+void toy_data_make(const char *folder, const toy_data *wish);
+/* The same, opened. */
+ft_dataset *toy_data_open(const char *folder, const toy_data *wish);
+
+#endif
