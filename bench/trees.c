@@ -30,7 +30,7 @@ static _Noreturn void fail(const char *text) {
 }
 
 static void *take(size_t size) {
-    void *memory = malloc(size);
+    void *memory = calloc(1, size);
     if (memory == NULL) fail("out of memory");
     return memory;
 }
