@@ -118,6 +118,8 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(BUILD)/gen/onnx.pb-c.h
 	@mkdir -p $(@D)
 	$(call brief,CC,$<)$(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c $< -o $@
 
+# The loops of nn/ are to become vector code, which -O2 of gcc does only where it costs no byte.
+$(call object,$(filter-out src/nn/boost% src/nn/trees%,$(wildcard src/nn/*.c))): EXTRA_CFLAGS = -O3
 $(BUILD)/obj/tests/%.o: EXTRA_CFLAGS = -Itests
 $(call object,$(TEST_SOURCES) $(SUPPORT_SOURCES)): | setup-test
 $(call object,$(CLI_SOURCES)): INCLUDES = -Iinclude
@@ -131,8 +133,9 @@ $(BUILD)/libforetell.a: $(LIB_OBJECTS)
 	@rm -f $@
 	$(call brief,AR,$@)$(AR) rcs $@ $^
 
-$(BUILD)/libforetell.so: $(LIB_OBJECTS)
-	$(call brief,LD,$@)$(CC) -shared -Wl,-soname,$(SONAME) $(if $(SANITIZE),,-Wl,-z,defs) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LDLIBS)
+$(BUILD)/libforetell.so: $(LIB_OBJECTS) scripts/exports.map
+	$(call brief,LD,$@)$(CC) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=scripts/exports.map \
+	    $(if $(SANITIZE),,-Wl,-z,defs) $(ALL_LDFLAGS) -o $@ $(LIB_OBJECTS) $(ALL_LDLIBS)
 	@ln -sf libforetell.so $(BUILD)/$(SONAME)
 
 $(BUILD)/foretell: $(call object,$(CLI_SOURCES)) $(BUILD)/libforetell.a

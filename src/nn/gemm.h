@@ -1,0 +1,45 @@
+/* gemm.h - products of matrices, with what usually follows them.
+ *
+ * Networks that predict costs are narrow: their products have 32 to 256 columns, where a general BLAS spends a third of
+ * its time on packing and on passes over the result. On processors with AVX2 and FMA, gemm.c does such products itself,
+ * adds several of them into one result without storing it in between, and finishes with bias and relu while the result
+ * is in registers. Everything else is CBLAS, with one thread: threads belong to the caller (parallel.h). */
+#ifndef NN_GEMM_H
+#define NN_GEMM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One product A B; A is m x k and B is k x n after transposing. Strides are floats from one stored row to the next. */
+typedef struct gemm_term {
+    const float *a, *b;
+    size_t a_stride, b_stride;
+    uint32_t k;
+    bool a_transposed, b_transposed;
+} gemm_term;
+
+/* C (m x n) = [C +] sum of terms [+ bias (n, on each row)], then relu. */
+typedef struct gemm_job {
+    uint32_t m, n;
+    const gemm_term *terms;
+    uint32_t term_count;
+    float *c;
+    size_t c_stride;
+    const float *bias; /* or NULL */
+    bool adds_to_c;
+    bool has_relu;
+} gemm_job;
+
+/* Floats of scratch memory that any product may need. */
+enum { GEMM_SCRATCH = 256 * 256 };
+
+void gemm(const gemm_job *job, float *scratch);
+
+/* Tells CBLAS to start no threads of its own: they would fight with the caller's. For the whole process. */
+void gemm_use_one_thread(void);
+
+/* For tests: the same through CBLAS only. */
+void gemm_blas(const gemm_job *job);
+
+#endif

@@ -1,0 +1,79 @@
+#include "nn/loops.h"
+
+#include <math.h>
+
+VECTORS void loop_fill(size_t n, float value, float *y) {
+    for (size_t i = 0; i < n; i++) y[i] = value;
+}
+
+VECTORS void loop_add(size_t n, const float *restrict x, float *restrict y) {
+    for (size_t i = 0; i < n; i++) y[i] += x[i];
+}
+
+VECTORS void loop_add_scaled(size_t n, float a, const float *restrict x, float *restrict y) {
+    for (size_t i = 0; i < n; i++) y[i] += a * x[i];
+}
+
+VECTORS void loop_add_product(size_t n, const float *a, const float *b, float *restrict y) {
+    for (size_t i = 0; i < n; i++) y[i] += a[i] * b[i];
+}
+
+VECTORS void loop_scale(size_t n, float a, const float *x, float *y) {
+    for (size_t i = 0; i < n; i++) y[i] = a * x[i];
+}
+
+VECTORS void loop_sum_of(size_t n, const float *a, const float *b, float *restrict y) {
+    for (size_t i = 0; i < n; i++) y[i] = a[i] + b[i];
+}
+
+VECTORS void loop_difference(size_t n, const float *a, const float *b, float *restrict y) {
+    for (size_t i = 0; i < n; i++) y[i] = a[i] - b[i];
+}
+
+VECTORS void loop_product(size_t n, const float *a, const float *b, float *restrict y) {
+    for (size_t i = 0; i < n; i++) y[i] = a[i] * b[i];
+}
+
+/* Lanes are added up as a tree: the order does not depend on how wide the registers are. */
+static float add_lanes(const float *lane) {
+    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+}
+
+VECTORS float loop_sum(size_t n, const float *x) {
+    float lane[LANES] = {0};
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (size_t k = 0; k < LANES; k++) lane[k] += x[i + k];
+    for (size_t k = 0; i < n; i++, k++) lane[k] += x[i];
+    return add_lanes(lane);
+}
+
+VECTORS float loop_dot(size_t n, const float *x, const float *y) {
+    float lane[LANES] = {0};
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (size_t k = 0; k < LANES; k++) lane[k] += x[i + k] * y[i + k];
+    for (size_t k = 0; i < n; i++, k++) lane[k] += x[i] * y[i];
+    return add_lanes(lane);
+}
+
+VECTORS float loop_max(size_t n, const float *x) {
+    float lane[LANES];
+    for (size_t k = 0; k < LANES; k++) lane[k] = -INFINITY;
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (size_t k = 0; k < LANES; k++) lane[k] = x[i + k] > lane[k] ? x[i + k] : lane[k];
+    float most = -INFINITY;
+    for (; i < n; i++) most = x[i] > most ? x[i] : most;
+    for (size_t k = 0; k < LANES; k++) most = lane[k] > most ? lane[k] : most;
+    return most;
+}
+
+VECTORS void loop_add_column_sums(size_t rows, size_t cols, const float *restrict x, float *restrict sums) {
+    for (size_t r = 0; r < rows; r++, x += cols)
+        for (size_t c = 0; c < cols; c++) sums[c] += x[c];
+}
+
+VECTORS void loop_relu_backward(size_t n, const float *restrict y, float *restrict gradient) {
+    for (size_t i = 0; i < n; i++) gradient[i] = y[i] > 0 ? gradient[i] : 0;
+}

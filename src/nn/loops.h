@@ -1,0 +1,38 @@
+/* loops.h - the inner loops of the room: plain arrays of floats, no shapes, no memory.
+ *
+ * Built so that the compiler makes vector code of them (see Makefile), in a version for any processor and one for those
+ * with AVX2. Both give the same bits: sums that are split over lanes are always split over LANES of them. */
+#ifndef NN_LOOPS_H
+#define NN_LOOPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A function with this mark is compiled twice and chosen when the program is loaded. Sanitizers cannot run that early,
+ * and clang names such functions in its own way. */
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) &&              \
+    !defined(__SANITIZE_THREAD__)
+#define VECTORS __attribute__((target_clones("avx2", "default")))
+#else
+#define VECTORS
+#endif
+
+enum { LANES = 8 };
+
+void loop_fill(size_t n, float value, float *y);
+void loop_add(size_t n, const float *x, float *y);                         /* y += x */
+void loop_add_scaled(size_t n, float a, const float *x, float *y);         /* y += a x */
+void loop_add_product(size_t n, const float *a, const float *b, float *y); /* y += a b */
+void loop_scale(size_t n, float a, const float *x, float *y);              /* y = a x */
+void loop_sum_of(size_t n, const float *a, const float *b, float *y);      /* y = a + b */
+void loop_difference(size_t n, const float *a, const float *b, float *y);  /* y = a - b */
+void loop_product(size_t n, const float *a, const float *b, float *y);     /* y = a b */
+float loop_sum(size_t n, const float *x);
+float loop_dot(size_t n, const float *x, const float *y);
+float loop_max(size_t n, const float *x); /* -infinity when there is none */
+
+/* Over a matrix of rows x cols. */
+void loop_add_column_sums(size_t rows, size_t cols, const float *x, float *sums);
+void loop_relu_backward(size_t n, const float *y, float *gradient); /* gradient = 0 where y is */
+
+#endif

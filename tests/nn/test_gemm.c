@@ -1,0 +1,126 @@
+/* Tests of products: every shape of tile, transposing, several terms and all endings, beside sums in double. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "nn/gemm.h"
+
+enum { MOST = 700 * 40, GUARD = 12345 };
+
+static float a[2][MOST], b[2][MOST], c[MOST], before[MOST], bias[700], scratch[GEMM_SCRATCH];
+
+static double element(const gemm_job *j, uint32_t i, uint32_t col) {
+    double sum = j->adds_to_c ? before[i * j->c_stride + col] : 0;
+    for (uint32_t n = 0; n < j->term_count; n++) {
+        const gemm_term *t = &j->terms[n];
+        for (uint32_t k = 0; k < t->k; k++) {
+            double x = t->a_transposed ? t->a[k * t->a_stride + i] : t->a[i * t->a_stride + k];
+            sum += x * (double)(t->b_transposed ? t->b[col * t->b_stride + k] : t->b[k * t->b_stride + col]);
+        }
+    }
+    if (j->bias != NULL) sum += j->bias[col];
+    return j->has_relu && sum < 0 ? 0 : sum;
+}
+
+static void compare(const gemm_job *j) {
+    for (uint32_t i = 0; i < j->m; i++) {
+        for (uint32_t k = 0; k < j->n; k++) {
+            double right = element(j, i, k), got = c[i * j->c_stride + k];
+            if (fabs(got - right) > 1e-4 * fmax(1, fabs(right)))
+                fail_msg("%u x %u, element %u %u: %g, not %g", j->m, j->n, i, k, got, right);
+        }
+        for (size_t k = j->n; k < j->c_stride; k++) assert_true(c[i * j->c_stride + k] == GUARD); /* nobody's */
+    }
+}
+
+static void check(uint32_t m, uint32_t n, uint32_t k, int kind) {
+    gemm_term terms[2];
+    for (int i = 0; i < 2; i++) {
+        uint32_t depth = i == 0 ? k : 7;
+        terms[i] = (gemm_term){.a = a[i], .b = b[i], .k = depth, .a_transposed = kind & 1, .b_transposed = kind & 2};
+        terms[i].a_stride = (kind & 1 ? m : depth) + 1;
+        terms[i].b_stride = (kind & 2 ? depth : n) + 2;
+    }
+    gemm_job j = {.m = m, .n = n, .terms = terms, .term_count = kind & 4 ? 2 : 1, .c = c, .c_stride = n + 3};
+    if (kind & 8) j.bias = bias;
+    j.adds_to_c = kind & 16;
+    j.has_relu = kind & 32;
+    for (int way = 0; way < 2; way++) {
+        for (size_t i = 0; i < m; i++)
+            for (size_t q = 0; q < j.c_stride; q++) c[i * j.c_stride + q] = q < n ? before[i * j.c_stride + q] : GUARD;
+        if (way == 0)
+            gemm(&j, scratch);
+        else
+            gemm_blas(&j);
+        compare(&j);
+    }
+}
+
+static void fill(void) {
+    rng r;
+    rng_init(&r, 1, 0);
+    for (int i = 0; i < MOST; i++) {
+        for (int k = 0; k < 2; k++) {
+            a[k][i] = (float)rng_normal(&r);
+            b[k][i] = (float)rng_normal(&r);
+        }
+        before[i] = (float)rng_normal(&r);
+    }
+    for (int i = 0; i < 700; i++) bias[i] = (float)rng_normal(&r);
+}
+
+static void test_all_kinds(void **state) {
+    (void)state;
+    fill();
+    for (int kind = 0; kind < 64; kind++) {
+        check(13, 35, 9, kind);
+        check(6, 32, 5, kind);
+        check(1, 20, 11, kind);
+    }
+}
+
+static void test_all_edges(void **state) {
+    (void)state;
+    fill();
+    for (uint32_t m = 1; m <= 14; m++)
+        for (uint32_t n = 1; n <= 34; n += m % 3 + 1) check(m, n, 1 + (m * n) % 6, (int)(m + n) % 64);
+}
+
+/* More rows, columns and depth than one block has. */
+static void test_blocks(void **state) {
+    (void)state;
+    fill();
+    for (int kind = 0; kind < 4; kind++) {
+        check(20, 30, 600, kind);
+        check(8, 600, 20, kind | 8);
+        check(300, 17, 20, kind | 16);
+    }
+}
+
+static void test_nothing(void **state) {
+    (void)state;
+    fill();
+    check(0, 5, 3, 0);
+    check(5, 0, 3, 0);
+    check(9, 16, 0, 8 | 32); /* bias alone */
+    check(9, 16, 0, 0);
+    check(9, 16, 0, 4); /* the first term is empty */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_kinds),
+        cmocka_unit_test(test_all_edges),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_nothing),
+    };
+    return cmocka_run_group_tests_name("nn/gemm", tests, NULL, NULL);
+}
