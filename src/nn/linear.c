@@ -1,0 +1,102 @@
+/* linear.c - products with weights, their bias and what follows. */
+#include <assert.h>
+
+#include "nn/gemm.h"
+#include "nn/loops.h"
+#include "nn/ops.h"
+
+enum { MAX_TERMS = 2 };
+
+/* in: x, w, y, v, b */
+typedef struct linear_node {
+    tape_node node;
+    bool has_relu;
+} linear_node;
+
+/* w += x' g */
+static void weight_gradient(tape *t, const tensor *x, tensor *w, const tensor *out) {
+    bool adds;
+    float *grad = tape_grad_unset(t, w, &adds);
+    if (grad == NULL) return;
+    gemm_term term = {
+        .a = x->data, .a_stride = x->cols, .a_transposed = true, .b = out->grad, .b_stride = out->cols, .k = x->rows};
+    gemm_job job = {
+        .m = w->rows, .n = w->cols, .terms = &term, .term_count = 1, .c = grad, .c_stride = w->cols, .adds_to_c = adds};
+    gemm(&job, t->scratch);
+}
+
+/* x += g w' */
+static void input_gradient(tape *t, tensor *x, const tensor *w, const tensor *out) {
+    bool adds;
+    float *grad = tape_grad_unset(t, x, &adds);
+    if (grad == NULL) return;
+    gemm_term term = {
+        .a = out->grad, .a_stride = out->cols, .b = w->data, .b_stride = w->cols, .b_transposed = true, .k = out->cols};
+    gemm_job job = {
+        .m = x->rows, .n = x->cols, .terms = &term, .term_count = 1, .c = grad, .c_stride = x->cols, .adds_to_c = adds};
+    gemm(&job, t->scratch);
+}
+
+static void linear_backward(tape *t, tape_node *n) {
+    tensor *out = n->out, *bias = n->in[4];
+    if (((linear_node *)n)->has_relu) loop_relu_backward(tensor_size(out), out->data, out->grad);
+    for (int i = 0; i < 2 * MAX_TERMS; i += 2) {
+        if (n->in[i] == NULL) continue;
+        weight_gradient(t, n->in[i], n->in[i + 1], out);
+        input_gradient(t, n->in[i], n->in[i + 1], out);
+    }
+    float *grad = bias == NULL ? NULL : tape_grad(t, bias);
+    if (grad != NULL) loop_add_column_sums(out->rows, out->cols, out->grad, grad);
+}
+
+static bool needs_grad(const tensor *x) {
+    return x != NULL && x->needs_grad;
+}
+
+/* in: x, w, y or NULL, v or NULL, b or NULL */
+static tensor *product(tape *t, tensor *const in[5], bool has_relu) {
+    if (t->has_failed) return NULL;
+    const tensor *x = in[0], *w = in[1], *bias = in[4];
+    bool needs = needs_grad(bias);
+    gemm_term terms[MAX_TERMS];
+    uint32_t count = 0;
+    for (int i = 0; i < 2 * MAX_TERMS && in[i] != NULL; i += 2) {
+        assert(in[i]->cols == in[i + 1]->rows && in[i]->rows == x->rows && in[i + 1]->cols == w->cols);
+        terms[count++] = (gemm_term){.a = in[i]->data,
+                                     .a_stride = in[i]->cols,
+                                     .b = in[i + 1]->data,
+                                     .b_stride = in[i + 1]->cols,
+                                     .k = in[i]->cols};
+        needs = needs || in[i]->needs_grad || in[i + 1]->needs_grad;
+    }
+    assert(bias == NULL || (bias->rows == 1 && bias->cols == w->cols));
+    tensor *out = tape_tensor(t, x->rows, w->cols, needs);
+    if (out == NULL) return NULL;
+    gemm_job job = {.m = out->rows,
+                    .n = out->cols,
+                    .terms = terms,
+                    .term_count = count,
+                    .c = out->data,
+                    .c_stride = out->cols,
+                    .bias = bias == NULL ? NULL : bias->data,
+                    .has_relu = has_relu};
+    gemm(&job, t->scratch);
+    linear_node *n = tape_note(t, out, linear_backward, sizeof *n);
+    if (n == NULL) return out;
+    for (int i = 0; i < 5; i++) n->node.in[i] = in[i];
+    n->has_relu = has_relu;
+    return out;
+}
+
+tensor *nn_linear2(tape *t, tensor *x, tensor *w, tensor *y, tensor *v, tensor *b, activation act) {
+    tensor *out = product(t, (tensor *[5]){x, w, y, v, b}, act == ACT_RELU);
+    return act == ACT_RELU ? out : nn_activate(t, out, act);
+}
+
+tensor *nn_linear(tape *t, tensor *x, tensor *w, tensor *b, activation act) {
+    return nn_linear2(t, x, w, NULL, NULL, b, act);
+}
+
+tensor *nn_matmul(tape *t, tensor *x, tensor *w) {
+    return nn_linear(t, x, w, NULL, ACT_NONE);
+}

@@ -1,0 +1,125 @@
+#include "nn/params.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "base/num.h"
+#include "base/rng.h"
+
+enum { NAME_BYTES = 128 };
+
+void params_init(params *p) {
+    *p = (params){0};
+    arena_init(&p->memory, UINT64_C(64) << 20);
+}
+
+void params_free(params *p) {
+    if (p == NULL) return;
+    free(p->values);
+    free(p->items);
+    arena_free(&p->memory);
+    *p = (params){0};
+}
+
+static bool make_room(params *p) {
+    if (p->count < p->capacity) return true;
+    uint32_t capacity = p->capacity == 0 ? 32 : p->capacity * 2;
+    param *items = realloc(p->items, capacity * sizeof *items);
+    if (items == NULL) return false;
+    p->items = items;
+    p->capacity = capacity;
+    return true;
+}
+
+static param_id add(params *p, param item, const char *format, va_list args) {
+    assert(p->values == NULL);
+    char name[NAME_BYTES];
+    int length = vsnprintf(name, sizeof name, format, args);
+    assert(length > 0 && length < NAME_BYTES && params_find(p, name) == NULL);
+    item.name = arena_string(&p->memory, name, (size_t)length);
+    if (item.name == NULL || !make_room(p)) {
+        p->has_failed = true;
+        return 0;
+    }
+    p->items[p->count] = item;
+    return p->count++;
+}
+
+param_id params_add(params *p, uint32_t rows, uint32_t cols, param_start start, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    param_id id = add(p, (param){.rows = rows, .cols = cols, .start = start}, format, args);
+    va_end(args);
+    return id;
+}
+
+param_id params_add_state(params *p, uint32_t rows, uint32_t cols, param_start start, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    param_id id = add(p, (param){.rows = rows, .cols = cols, .start = start, .is_state = true}, format, args);
+    va_end(args);
+    return id;
+}
+
+/* Gives trained matrices, or state, their places from *offset on. */
+static bool lay_out(params *p, bool is_state, size_t *offset) {
+    for (uint32_t i = 0; i < p->count; i++) {
+        param *item = &p->items[i];
+        if (item->is_state != is_state) continue;
+        item->offset = *offset;
+        size_t size;
+        if (!num_mul_size(item->rows, item->cols, &size) || !num_add_size(*offset, size, offset)) return false;
+    }
+    return true;
+}
+
+static void draw(const param *item, float *values, uint64_t seed) {
+    size_t count = (size_t)item->rows * item->cols;
+    rng r;
+    rng_init(&r, seed, XXH3_64bits(item->name, strlen(item->name)));
+    double bound = item->start == PARAM_XAVIER ? sqrt(6.0 / ((double)item->rows + item->cols)) : sqrt(1.0 / item->rows);
+    for (size_t i = 0; i < count; i++) {
+        switch (item->start) {
+        case PARAM_ZEROS:
+        case PARAM_ONES:
+            values[i] = item->start == PARAM_ONES;
+            break;
+        case PARAM_FAN_IN:
+        case PARAM_XAVIER:
+            values[i] = (float)(bound * (2 * rng_uniform(&r) - 1));
+            break;
+        case PARAM_NORMAL:
+            values[i] = (float)rng_normal(&r);
+            break;
+        }
+    }
+}
+
+void params_draw(params *p, uint64_t seed) {
+    for (uint32_t i = 0; i < p->count; i++) draw(&p->items[i], params_values(p, i), seed);
+}
+
+ft_status params_finish(params *p, uint64_t seed, ft_error *error) {
+    if (p->has_failed) return FT_NOMEM(error);
+    size_t bytes;
+    if (!lay_out(p, false, &p->total_count)) return FT_NOMEM(error);
+    p->trained_count = p->total_count;
+    if (!lay_out(p, true, &p->total_count) || !num_mul_size(p->total_count, sizeof(float), &bytes))
+        return FT_NOMEM(error);
+    p->values = malloc(bytes > 0 ? bytes : sizeof(float));
+    if (p->values == NULL) return FT_NOMEM(error);
+    params_draw(p, seed);
+    return FT_OK;
+}
+
+const param *params_find(const params *p, const char *name) {
+    for (uint32_t i = 0; i < p->count; i++)
+        if (strcmp(p->items[i].name, name) == 0) return &p->items[i];
+    return NULL;
+}

@@ -1,0 +1,109 @@
+/* Tests of the block of parameters. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "nn/params.h"
+#include "support/failing.h"
+
+static void test_layout(void **state) {
+    (void)state;
+    params p;
+    params_init(&p);
+    param_id w = params_add(&p, 4, 3, PARAM_XAVIER, "layer%d.weight", 1);
+    param_id mean = params_add_state(&p, 1, 3, PARAM_ZEROS, "mean");
+    param_id gain = params_add(&p, 1, 3, PARAM_ONES, "gain");
+    assert_int_equal(params_finish(&p, 5, NULL), FT_OK);
+    assert_int_equal(p.trained_count, 15);
+    assert_int_equal(p.total_count, 18);
+    assert_int_equal(p.items[w].offset, 0);
+    assert_int_equal(p.items[gain].offset, 12);
+    assert_int_equal(p.items[mean].offset, 15); /* state is last */
+    assert_true(params_values(&p, gain)[2] == 1 && params_values(&p, mean)[2] == 0);
+    assert_ptr_equal(params_find(&p, "layer1.weight"), &p.items[w]);
+    assert_null(params_find(&p, "layer1"));
+    params_free(&p);
+    params_free(NULL);
+}
+
+static void test_first_values(void **state) {
+    (void)state;
+    params p;
+    params_init(&p);
+    param_id x = params_add(&p, 50, 40, PARAM_XAVIER, "x"), f = params_add(&p, 100, 20, PARAM_FAN_IN, "f");
+    param_id n = params_add(&p, 50, 40, PARAM_NORMAL, "n");
+    assert_int_equal(params_finish(&p, 5, NULL), FT_OK);
+    float most_x = 0, most_f = 0;
+    double square = 0;
+    for (int i = 0; i < 2000; i++) {
+        most_x = fmaxf(most_x, fabsf(params_values(&p, x)[i]));
+        most_f = fmaxf(most_f, fabsf(params_values(&p, f)[i]));
+        square += pow(params_values(&p, n)[i], 2);
+    }
+    assert_true(most_x <= sqrtf(6.0f / 90) && most_x > 0.95f * sqrtf(6.0f / 90));
+    assert_true(most_f <= 0.1f && most_f > 0.095f);
+    assert_true(fabs(square / 2000 - 1) < 0.15);
+    params_free(&p);
+}
+
+/* Values depend on seed and name, not on the neighbours. */
+static void test_order_does_not_matter(void **state) {
+    (void)state;
+    params p, q;
+    params_init(&p);
+    params_init(&q);
+    param_id a = params_add(&p, 3, 3, PARAM_NORMAL, "a"), b = params_add(&p, 2, 2, PARAM_NORMAL, "b");
+    param_id b2 = params_add(&q, 2, 2, PARAM_NORMAL, "b"), a2 = params_add(&q, 3, 3, PARAM_NORMAL, "a");
+    assert_int_equal(params_finish(&p, 7, NULL), FT_OK);
+    assert_int_equal(params_finish(&q, 7, NULL), FT_OK);
+    assert_memory_equal(params_values(&p, a), params_values(&q, a2), 9 * sizeof(float));
+    assert_memory_equal(params_values(&p, b), params_values(&q, b2), 4 * sizeof(float));
+    params_draw(&q, 8);
+    assert_memory_not_equal(params_values(&p, a), params_values(&q, a2), 9 * sizeof(float));
+    params_free(&p);
+    params_free(&q);
+}
+
+static ft_status build(void) {
+    params p;
+    params_init(&p);
+    for (int i = 0; i < 70; i++) params_add(&p, 2, 2, PARAM_ZEROS, "p%d", i);
+    ft_status status = params_finish(&p, 1, NULL);
+    params_free(&p);
+    return status;
+}
+
+static void test_out_of_memory(void **state) {
+    (void)state;
+    for (long n = 0;; n++) {
+        failing_start(n);
+        ft_status status = build();
+        if (!failing_stop()) {
+            assert_int_equal(status, FT_OK);
+            assert_true(n > 3);
+            break;
+        }
+        assert_int_equal(status, FT_ERR_NOMEM);
+    }
+    params p;
+    params_init(&p);
+    params_add(&p, UINT32_MAX, UINT32_MAX, PARAM_ZEROS, "large");
+    assert_int_equal(params_finish(&p, 1, NULL), FT_ERR_NOMEM);
+    params_free(&p);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_first_values),
+        cmocka_unit_test(test_order_does_not_matter),
+        cmocka_unit_test(test_out_of_memory),
+    };
+    return cmocka_run_group_tests_name("nn/params", tests, NULL, NULL);
+}
