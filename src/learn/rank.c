@@ -135,7 +135,7 @@ static double tau_b(pair *list, pair *scratch, uint32_t count) {
     double swaps = sort_by_y(list, scratch, count);
     double ties_y = tied_pairs(list, count, same_y);
     if (ties_x >= all || ties_y >= all) return (double)NAN;
-    return (all - ties_x - ties_y + ties_both - 2 * swaps) / sqrt(all - ties_x) / sqrt(all - ties_y);
+    return (all - ties_x - ties_y + ties_both - 2 * swaps) / sqrt((all - ties_x) * (all - ties_y));
 }
 
 ft_status rank_kendall(const double *x, const double *y, uint32_t count, double *tau, ft_error *error) {

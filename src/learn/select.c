@@ -1,0 +1,171 @@
+#include "learn/select.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "foretell/device.h"
+#include "predictor/predictor.h"
+
+/* Why records fall away, to tell when none is left. */
+typedef struct losses {
+    uint32_t in_part, of_choice, of_device, of_mode;
+} losses;
+
+/* --- What was asked for -------------------------------------------------------------------------------------- */
+
+static const char *canonical(const char *device) {
+    const char *name = ft_device_canonical(device);
+    return name != NULL ? name : device;
+}
+
+static bool is_among(const char *const *list, uint32_t count, const char *text) {
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(list[i], text) == 0) return true;
+    return false;
+}
+
+static bool is_device_chosen(const ft_evaluate_options *options, const char *device) {
+    if (options->device_count == 0) return true;
+    for (uint32_t i = 0; i < options->device_count; i++)
+        if (strcmp(canonical(options->devices[i]), canonical(device)) == 0) return true;
+    return false;
+}
+
+static bool is_chosen(const ft_evaluate_options *options, const ft_record *record) {
+    return is_device_chosen(options, record->device) &&
+           (options->family_count == 0 || is_among(options->families, options->family_count, record->family));
+}
+
+static bool is_in_part(const ft_evaluate_options *options, uint32_t record) {
+    return options->split == NULL || options->split->parts[record] == options->part;
+}
+
+/* --- Messages ------------------------------------------------------------------------------------------------ */
+
+static void add_word(ft_error *error, const char *word) {
+    size_t length = error != NULL ? strlen(error->message) : 0;
+    if (error != NULL) snprintf(error->message + length, sizeof error->message - length, "%s", word);
+}
+
+static void add_devices(ft_error *error, const ft_predictor *predictor) {
+    for (uint32_t i = 0; i < ft_predictor_device_count(predictor); i++) {
+        if (i > 0) add_word(error, ", ");
+        add_word(error, ft_predictor_device(predictor, i));
+    }
+}
+
+static ft_status fail_device(const ft_predictor *predictor, const char *device, ft_error *error) {
+    ft_fail(error, FT_ERR_USAGE, "the predictor does not know the device '%s'; it knows ", device);
+    add_devices(error, predictor);
+    return FT_ERR_USAGE;
+}
+
+static ft_status fail_family(const ft_dataset *data, const char *family, ft_error *error) {
+    const ft_record *records = ft_dataset_records(data);
+    ft_fail(error, FT_ERR_USAGE, "the data set has no family '%s'; it has", family);
+    for (uint32_t i = 0, told = 0; i < ft_dataset_record_count(data) && told < 20; i++) {
+        if (i > 0 && strcmp(records[i].family, records[i - 1].family) == 0) continue;
+        add_word(error, told++ > 0 ? ", " : " ");
+        add_word(error, records[i].family);
+    }
+    return FT_ERR_USAGE;
+}
+
+static ft_status fail_metric(const ft_dataset *data, const char *metric, ft_error *error) {
+    ft_fail(error, FT_ERR_UNSUPPORTED, "predictor and data set do not fit: the data set has no metric '%s'; it has",
+            metric);
+    for (uint32_t i = 0; i < ft_dataset_metric_count(data); i++) {
+        add_word(error, i > 0 ? ", " : " ");
+        add_word(error, ft_dataset_metric_name(data, i));
+    }
+    return FT_ERR_UNSUPPORTED;
+}
+
+static ft_status fail_empty(const ft_predictor *predictor, const ft_dataset *data, const ft_evaluate_options *options,
+                            const char *metric, const losses *l, ft_error *error) {
+    if (ft_dataset_record_count(data) == 0) return ft_fail(error, FT_ERR_USAGE, "the data set has no records");
+    if (l->in_part == 0)
+        return ft_fail(error, FT_ERR_USAGE, "the %s part of the split '%s' is empty", ft_part_name(options->part),
+                       options->split->spec);
+    if (l->of_choice == 0)
+        return ft_fail(error, FT_ERR_USAGE, "no record is of the devices and families that were asked for");
+    if (l->of_device == 0) {
+        ft_fail(error, FT_ERR_UNSUPPORTED,
+                "predictor and data set do not fit: none of %u records is of a device that the predictor knows: ",
+                l->of_choice);
+        add_devices(error, predictor);
+        return FT_ERR_UNSUPPORTED;
+    }
+    if (l->of_mode == 0)
+        return ft_fail(error, FT_ERR_UNSUPPORTED,
+                       "predictor and data set do not fit: one is of training and the other of inference");
+    return ft_fail(error, FT_ERR_UNSUPPORTED, "none of %u records has the metric '%s'", l->of_mode, metric);
+}
+
+/* --- Choosing ------------------------------------------------------------------------------------------------ */
+
+/* Names that nothing has are most likely misspelled. */
+static ft_status check_names(const ft_predictor *predictor, const ft_dataset *data, const ft_evaluate_options *options,
+                             ft_error *error) {
+    for (uint32_t i = 0; i < options->device_count; i++)
+        if (predictor_device_index(predictor, options->devices[i]) == FT_NONE)
+            return fail_device(predictor, options->devices[i], error);
+    const ft_record *records = ft_dataset_records(data);
+    for (uint32_t i = 0; i < options->family_count; i++) {
+        uint32_t record = 0, count = ft_dataset_record_count(data);
+        while (record < count && strcmp(records[record].family, options->families[i]) != 0) record++;
+        if (record == count) return fail_family(data, options->families[i], error);
+    }
+    return FT_OK;
+}
+
+/* The device of a record for the predictor, FT_NONE when it cannot be predicted; counts what it falls away for. */
+static uint32_t look_at(const ft_predictor *predictor, const ft_evaluate_options *options, const ft_record *record,
+                        uint32_t index, double label, losses *l) {
+    if (!is_in_part(options, index)) return FT_NONE;
+    l->in_part++;
+    if (!is_chosen(options, record)) return FT_NONE;
+    l->of_choice++;
+    uint32_t device = predictor_device_index(predictor, record->device);
+    if (device == FT_NONE) return FT_NONE;
+    l->of_device++;
+    if (!predictor_knows_mode(predictor, record->mode)) return FT_NONE;
+    l->of_mode++;
+    return isfinite(label) && label > 0 ? device : FT_NONE;
+}
+
+ft_status selection_make(const ft_predictor *predictor, const ft_dataset *data, const ft_evaluate_options *options,
+                         selection *s, ft_error *error) {
+    const char *known = predictor_metric(predictor), *metric = options->metric != NULL ? options->metric : known;
+    if (strcmp(metric, known) != 0)
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "the predictor tells '%s', not '%s'", known, metric);
+    FT_TRY(check_names(predictor, data, options, error));
+    uint32_t column = ft_dataset_metric(data, metric), count = ft_dataset_record_count(data);
+    if (column == FT_NONE) return fail_metric(data, metric, error);
+    selection made = {.metric = metric, .rows = calloc(count > 0 ? count : 1, sizeof *made.rows)};
+    if (made.rows == NULL) return FT_NOMEM(error);
+    losses l = {0};
+    const ft_record *records = ft_dataset_records(data);
+    for (uint32_t i = 0; i < count; i++) {
+        double label = records[i].metrics[column];
+        uint32_t device = look_at(predictor, options, &records[i], i, label, &l);
+        if (device != FT_NONE)
+            made.rows[made.count++] =
+                (fit_row){.record = i, .graph = records[i].graph, .device = device, .label = label};
+    }
+    made.left_out = l.of_choice - made.count;
+    if (made.count == 0) {
+        selection_free(&made);
+        return fail_empty(predictor, data, options, metric, &l, error);
+    }
+    *s = made;
+    return FT_OK;
+}
+
+void selection_free(selection *s) {
+    free(s->rows);
+    *s = (selection){0};
+}
