@@ -1,0 +1,147 @@
+/* evaluation_table.c - an evaluation for people: a line a device, the families of each, then the worst cases. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "learn/evaluation.h"
+#include "learn/score_grid.h"
+#include "report/units.h"
+
+enum { INDENT = 2, FOOT = 2 };
+
+static void add_clean(sink *out, const ft_style *style, const char *text) {
+    char clean[GRID_CELL_SIZE];
+    text_fit(text, UINT32_MAX, style, clean, sizeof clean);
+    buf_text(&out->text, clean);
+}
+
+static void write_heading(sink *out, const ft_style *style, const char *text) {
+    buf_text(&out->text, tone_begin(style, TONE_TITLE));
+    add_clean(out, style, text);
+    buf_format(&out->text, "%s\n", tone_end(style, TONE_TITLE));
+}
+
+void evaluation_part_text(const ft_evaluation *e, char text[static SUBJECT_TEXT]) {
+    if (e->split != NULL)
+        snprintf(text, SUBJECT_TEXT, "%s part of split %s, seed %llu", ft_part_name(e->part), e->split,
+                 (unsigned long long)e->seed);
+    else
+        snprintf(text, SUBJECT_TEXT, "all records");
+}
+
+static void write_head(sink *out, const ft_evaluation *e, const char *title, const ft_style *style) {
+    char part[SUBJECT_TEXT];
+    evaluation_part_text(e, part);
+    write_heading(out, style, title);
+    buf_format(&out->text, "  %s, %s; ", e->predictor_family, e->metric);
+    add_clean(out, style, part);
+    buf_format(&out->text, "\n  data set %s: %u records", e->data_hash, e->case_count);
+    if (e->left_out > 0) buf_format(&out->text, ", %u left out", e->left_out);
+    buf_text(&out->text, "\n\n");
+}
+
+/* --- Scores -------------------------------------------------------------------------------------------------- */
+
+#define MEAN_LABEL "mean of families"
+
+/* The longest name that will stand in the first column, within reason: tables line up. */
+static uint32_t label_width(const ft_evaluation *e) {
+    uint32_t widest = sizeof MEAN_LABEL - 1;
+    for (uint32_t i = 0; i < e->score_count; i++) {
+        uint32_t device = text_columns(e->scores[i].device), family = text_columns(e->scores[i].family);
+        if (device > widest) widest = device;
+        if (family > widest) widest = family;
+    }
+    return widest < 20 ? widest : 20;
+}
+
+/* "all" of each device. `rows` has room for all scores. */
+static void write_devices(sink *out, const ft_evaluation *e, score_row *rows, const ft_style *style) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < e->score_count; i += evaluation_device_scores(e->scores + i, e->score_count - i))
+        rows[count++] = (score_row){.label = e->scores[i].device, .score = &e->scores[i]};
+    score_grid_write(&(score_grid){"Device", NULL, rows, count, 0, label_width(e)}, style, out);
+}
+
+/* Each family, and at the foot their mean and all cases. A single family has nothing to add to the line before. */
+static void write_families(sink *out, const ft_evaluation *e, const ft_score *scores, uint32_t count, score_row *rows,
+                           const ft_style *style) {
+    if (count <= FOOT + 1) return;
+    for (uint32_t i = FOOT; i < count; i++)
+        rows[i - FOOT] = (score_row){.label = scores[i].family, .score = &scores[i]};
+    rows[count - 2] = (score_row){.label = MEAN_LABEL, .score = &scores[1]};
+    rows[count - 1] = (score_row){.label = "all records", .score = &scores[0]};
+    buf_char(&out->text, '\n');
+    write_heading(out, style, scores[0].device);
+    score_grid_write(&(score_grid){"Family", NULL, rows, count, FOOT, label_width(e)}, style, out);
+}
+
+static void write_scores(sink *out, const ft_evaluation *e, const ft_style *style) {
+    score_row *rows = calloc(e->score_count > 0 ? e->score_count : 1, sizeof *rows);
+    if (rows == NULL) {
+        out->text.failed = true;
+        return;
+    }
+    write_devices(out, e, rows, style);
+    for (uint32_t i = 0, run; i < e->score_count; i += run) {
+        run = evaluation_device_scores(e->scores + i, e->score_count - i);
+        write_families(out, e, e->scores + i, run, rows, style);
+    }
+    free(rows);
+    buf_text(&out->text, "\n  Errors, shares, width of the interval and bias in percent.\n");
+}
+
+/* --- Worst cases --------------------------------------------------------------------------------------------- */
+
+typedef struct worst_list {
+    const char *metric;
+    const ft_case *cases;
+    const ft_style *style;
+} worst_list;
+
+static void put_case(const void *user, uint32_t row, grid_cell *cells) {
+    const worst_list *list = user;
+    const ft_case *c = &list->cases[row];
+    char lo[GRID_CELL_SIZE], hi[GRID_CELL_SIZE], error[UNIT_TEXT_SIZE];
+    text_fit(c->device, UINT32_MAX, list->style, cells[0].text, sizeof cells[0].text);
+    text_fit(c->name, UINT32_MAX, list->style, cells[1].text, sizeof cells[1].text);
+    text_fit(c->family, UINT32_MAX, list->style, cells[2].text, sizeof cells[2].text);
+    metric_text(list->metric, c->measured, list->style, cells[3].text);
+    metric_text(list->metric, c->predicted, list->style, cells[4].text);
+    metric_text(list->metric, c->lo, list->style, lo);
+    metric_text(list->metric, c->hi, list->style, hi);
+    unit_fixed(100 * (c->predicted / c->measured - 1), 1, error);
+    snprintf(cells[5].text, sizeof cells[5].text, "%s %%", error);
+    snprintf(cells[6].text, sizeof cells[6].text, "%.40s - %.40s", lo, hi);
+}
+
+static void write_worst(sink *out, const ft_evaluation *e, const ft_case *worst, uint32_t count,
+                        const ft_style *style) {
+    static const grid_column columns[] = {
+        {.title = "Device"},
+        {.title = "Model", .is_flexible = true, .comfort = 18},
+        {.title = "Family", .is_flexible = true, .drop = 1},
+        {.title = "Measured", .is_right = true},
+        {.title = "Predicted", .is_right = true},
+        {.title = "Error", .is_right = true},
+        {.title = "90 % interval", .is_right = true, .drop = 2},
+    };
+    if (count == 0) return;
+    buf_char(&out->text, '\n');
+    write_heading(out, style, "Furthest off");
+    grid_write(&(grid){.style = style,
+                       .columns = columns,
+                       .column_count = sizeof columns / sizeof columns[0],
+                       .indent = INDENT,
+                       .row = put_case,
+                       .user = &(worst_list){e->metric, worst, style},
+                       .row_count = count},
+               out);
+}
+
+void evaluation_table(sink *out, const ft_evaluation *e, const char *title, const ft_case *worst, uint32_t worst_count,
+                      const ft_style *style) {
+    write_head(out, e, title, style);
+    write_scores(out, e, style);
+    write_worst(out, e, worst, worst_count, style);
+}
