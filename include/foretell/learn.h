@@ -108,6 +108,25 @@ FT_API ft_status ft_evaluation_write(const ft_evaluation *evaluation, const char
 FT_API ft_status ft_evaluation_plot(const ft_evaluation *evaluation, const char *title, const char *path,
                                     ft_error *error);
 
+/* --- Comparing ----------------------------------------------------------------------------------------------- */
+
+/* One of several predictors, evaluated on the same data set. */
+typedef struct ft_rival {
+    const char *name; /* what documents call it */
+    const ft_evaluation *evaluation;
+} ft_rival;
+
+/* Predictors side by side: by device, and by family when asked for, the scores of each on the records that all of them
+ * that know the device predicted, the best marked, and the difference of MAPE to the first with a 95 % interval (paired
+ * bootstrap, seeded). */
+FT_API ft_status ft_compare_write(const ft_rival *rivals, uint32_t count, bool has_families, uint64_t seed,
+                                  const ft_style *style, FILE *stream, ft_error *error);
+
+/* The same from what run folders say of themselves (metrics.json): nothing is evaluated again, so there are no
+ * intervals, and whoever reads it has to know whether the runs were tested on the same records. */
+FT_API ft_status ft_compare_runs(const char *const *folders, uint32_t count, bool has_families, const ft_style *style,
+                                 FILE *stream, ft_error *error);
+
 FT_C_END
 
 #endif

@@ -1,0 +1,161 @@
+/* compare_runs.c - rows of a comparison from the metrics.json of run folders. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/input.h"
+#include "base/json.h"
+#include "learn/comparison.h"
+#include "learn/metrics.h"
+
+enum { METRICS_MAX_BYTES = 1 << 26 };
+
+/* --- Reading ------------------------------------------------------------------------------------------------- */
+
+static ft_status read_json(const char *path, json_t **root, ft_error *error) {
+    input in;
+    FT_TRY(input_open(path, METRICS_MAX_BYTES, &in, error));
+    ft_status status = json_parse(in.bytes, in.size, root, error);
+    input_close(&in);
+    return status != FT_OK ? ft_fail_prefix(error, status, "%s", path) : FT_OK;
+}
+
+static ft_status read_metrics(const char *folder, json_t **results, ft_error *error) {
+    buf path = {0};
+    json_t *root;
+    buf_format(&path, "%s/metrics.json", folder);
+    if (path.failed) return FT_NOMEM(error);
+    ft_status status = read_json(path.data, &root, error);
+    buf_free(&path);
+    FT_TRY(status);
+    *results = json_incref(json_object_get(root, "results"));
+    json_decref(root);
+    if (json_is_array(*results)) return FT_OK;
+    json_decref(*results);
+    return ft_fail(error, FT_ERR_DAMAGED, "%s/metrics.json has no list 'results': it is not that of a run", folder);
+}
+
+static const char *text_of(const json_t *result, const char *key) {
+    const char *text = json_string_value(json_object_get(result, key));
+    return text != NULL ? text : "";
+}
+
+static bool has_part(const json_t *results, const char *part) {
+    for (size_t i = 0; i < json_array_size(results); i++)
+        if (strcmp(text_of(json_array_get(results, i), "part"), part) == 0) return true;
+    return false;
+}
+
+/* --- Rows ---------------------------------------------------------------------------------------------------- */
+
+typedef struct reader {
+    arena memory;
+    const char *const *folders;
+    json_t **results; /* of each run */
+    uint32_t count;
+    bool has_families;
+    const char *part;
+    comparison made;
+} reader;
+
+static ft_status take_score(reader *r, const json_t *result, ft_score *score, ft_error *error) {
+    const char *texts[] = {text_of(result, "device"), text_of(result, "family"), text_of(result, "metric")};
+    const char **kept[] = {&score->device, &score->family, &score->metric};
+    for (size_t i = 0; i < 3; i++) {
+        *kept[i] = arena_string(&r->memory, texts[i], strlen(texts[i]));
+        if (*kept[i] == NULL) return FT_NOMEM(error);
+    }
+    json_int_t n = json_integer_value(json_object_get(result, "n"));
+    score->n = n > 0 && n <= UINT32_MAX ? (uint32_t)n : 0;
+    for (size_t i = 0; i < SCORE_FIELDS; i++) {
+        const json_t *value = json_object_get(result, score_fields[i].key);
+        *(double *)((char *)score + score_fields[i].offset) =
+            json_is_number(value) ? json_number_value(value) : (double)NAN;
+    }
+    return FT_OK;
+}
+
+static bool is_wanted(const reader *r, const json_t *result) {
+    const char *family = text_of(result, "family");
+    return strcmp(text_of(result, "part"), r->part) == 0 &&
+           (r->has_families || strcmp(family, "all") == 0 || strcmp(family, "mean") == 0);
+}
+
+static ft_status take_run(reader *r, uint32_t run, ft_error *error) {
+    for (size_t i = 0; i < json_array_size(r->results[run]); i++) {
+        const json_t *result = json_array_get(r->results[run], i);
+        if (!is_wanted(r, result)) continue;
+        comparison_row *row = &r->made.rows[r->made.count++];
+        *row = (comparison_row){.rival = r->folders[run]};
+        FT_TRY(take_score(r, result, &row->score, error));
+    }
+    return FT_OK;
+}
+
+/* "all" and "mean" before the families, as everywhere. */
+static int family_order(const char *family) {
+    return strcmp(family, "all") == 0 ? 0 : strcmp(family, "mean") == 0 ? 1 : 2;
+}
+
+/* Rows of one run come one after the other, so the place in memory keeps the order of the runs. */
+static int by_group(const void *a, const void *b) {
+    const comparison_row *const *x = a, *const *y = b;
+    const ft_score *p = &(*x)->score, *q = &(*y)->score;
+    int order = strcmp(p->device, q->device);
+    if (order == 0) order = family_order(p->family) - family_order(q->family);
+    if (order == 0) order = strcmp(p->family, q->family);
+    return order != 0 ? order : (*x > *y) - (*x < *y);
+}
+
+static ft_status sort_rows(reader *r, ft_error *error) {
+    uint32_t count = r->made.count;
+    const comparison_row **order = ARENA_ARRAY(&r->memory, const comparison_row *, count);
+    comparison_row *sorted = ARENA_ARRAY(&r->memory, comparison_row, count);
+    if (order == NULL || sorted == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < count; i++) order[i] = &r->made.rows[i];
+    qsort(order, count, sizeof *order, by_group);
+    for (uint32_t i = 0; i < count; i++) sorted[i] = *order[i];
+    r->made.rows = sorted;
+    return FT_OK;
+}
+
+/* What the runs were tested on; on validation when one of them has no test part. */
+static ft_status choose_part(reader *r, ft_error *error) {
+    static const char *const parts[] = {"test", "valid"};
+    for (size_t p = 0; p < 2; p++) {
+        uint32_t have = 0;
+        while (have < r->count && has_part(r->results[have], parts[p])) have++;
+        r->part = parts[p];
+        if (have == r->count) return FT_OK;
+    }
+    return ft_fail(error, FT_ERR_DAMAGED, "the runs have no part in common that all were evaluated on");
+}
+
+static ft_status compare(reader *r, const ft_style *style, FILE *stream, ft_error *error) {
+    size_t most = 0;
+    r->results = ARENA_ARRAY(&r->memory, json_t *, r->count);
+    if (r->results == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < r->count; i++) {
+        FT_TRY(read_metrics(r->folders[i], &r->results[i], error));
+        most += json_array_size(r->results[i]);
+    }
+    FT_TRY(choose_part(r, error));
+    r->made = (comparison){.part = r->part, .rows = ARENA_ARRAY(&r->memory, comparison_row, most)};
+    if (r->made.rows == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < r->count; i++) FT_TRY(take_run(r, i, error));
+    FT_TRY(sort_rows(r, error));
+    comparison_mark(r->made.rows, r->made.count);
+    return comparison_write(&r->made, style, stream, error);
+}
+
+ft_status ft_compare_runs(const char *const *folders, uint32_t count, bool has_families, const ft_style *style,
+                          FILE *stream, ft_error *error) {
+    reader r = {.folders = folders, .count = count, .has_families = has_families};
+    if (count == 0) return ft_fail(error, FT_ERR_USAGE, "there is nothing to compare");
+    arena_init(&r.memory, UINT64_MAX);
+    ft_status status = compare(&r, style, stream, error);
+    for (uint32_t i = 0; r.results != NULL && i < count; i++) json_decref(r.results[i]);
+    arena_free(&r.memory);
+    return status;
+}

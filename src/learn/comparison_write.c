@@ -1,0 +1,174 @@
+/* comparison_write.c - a comparison as a table, as JSON (docs/schema/comparison.schema.json) and as CSV. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "base/error.h"
+#include "base/json_writer.h"
+#include "learn/comparison.h"
+#include "learn/evaluation.h"
+#include "learn/metrics.h"
+#include "learn/score_grid.h"
+#include "report/units.h"
+
+enum { SCHEMA_VERSION = 1, NOTE_TEXT = 80 };
+
+/* --- Table --------------------------------------------------------------------------------------------------- */
+
+static void add_clean(sink *out, const ft_style *style, const char *text) {
+    char clean[GRID_CELL_SIZE];
+    text_fit(text, UINT32_MAX, style, clean, sizeof clean);
+    buf_text(&out->text, clean);
+}
+
+/* "-0.12 [-0.15, -0.08]" */
+static void difference_text(const comparison_row *row, char text[static NOTE_TEXT]) {
+    char mean[UNIT_TEXT_SIZE], lo[UNIT_TEXT_SIZE], hi[UNIT_TEXT_SIZE];
+    text[0] = '\0';
+    if (!row->has_difference) return;
+    unit_fixed(row->difference, 2, mean);
+    unit_fixed(row->lo, 2, lo);
+    unit_fixed(row->hi, 2, hi);
+    snprintf(text, NOTE_TEXT, "%s [%s, %s]", mean, lo, hi);
+}
+
+static void write_group_heading(sink *out, const ft_score *score, const ft_style *style) {
+    buf_format(&out->text, "\n%s", tone_begin(style, TONE_TITLE));
+    add_clean(out, style, score->device);
+    buf_text(&out->text, ", ");
+    if (strcmp(score->family, "all") == 0)
+        buf_text(&out->text, "all records");
+    else if (strcmp(score->family, "mean") == 0)
+        buf_text(&out->text, "mean of families");
+    else
+        add_clean(out, style, score->family[0] != '\0' ? score->family : "(none)");
+    buf_format(&out->text, "%s\n", tone_end(style, TONE_TITLE));
+}
+
+static void write_group(sink *out, const comparison *c, const comparison_row *rows, uint32_t count,
+                        const ft_style *style) {
+    score_row *lines = calloc(count, sizeof *lines);
+    char(*notes)[NOTE_TEXT] = calloc(count, sizeof *notes);
+    if (lines == NULL || notes == NULL) {
+        out->text.failed = true;
+    } else {
+        for (uint32_t i = 0; i < count; i++) {
+            difference_text(&rows[i], notes[i]);
+            lines[i] = (score_row){rows[i].rival, &rows[i].score, rows[i].best, notes[i]};
+        }
+        write_group_heading(out, &rows[0].score, style);
+        score_grid_write(&(score_grid){"Predictor", c->has_differences ? "MAPE to first" : NULL, lines, count, 0, 16},
+                         style, out);
+    }
+    free(lines);
+    free(notes);
+}
+
+static void write_table(sink *out, const comparison *c, const ft_style *style) {
+    if (c->subject != NULL) {
+        buf_format(&out->text, "%s; ", c->metric);
+        add_clean(out, style, c->subject);
+        buf_char(&out->text, '\n');
+    }
+    for (uint32_t i = 0, run; i < c->count; i += run) {
+        run = comparison_group(c->rows + i, c->count - i);
+        write_group(out, c, c->rows + i, run, style);
+        sink_relieve(out);
+    }
+    buf_text(&out->text, "\n  * the best. Errors, shares, width of the interval and bias in percent.\n");
+    if (c->has_differences)
+        buf_text(&out->text, "  MAPE to first: the difference, and where it is with 95 % confidence (bootstrap).\n");
+}
+
+/* --- JSON ---------------------------------------------------------------------------------------------------- */
+
+static void write_text(json_writer *j, const char *key, const char *text) {
+    jsonw_key(j, key);
+    jsonw_string(j, text);
+}
+
+static void write_number(json_writer *j, const char *key, bool has_value, double value) {
+    jsonw_key(j, key);
+    jsonw_double(j, has_value ? value : (double)NAN);
+}
+
+static void write_best(json_writer *j, uint32_t best) {
+    jsonw_key(j, "best");
+    jsonw_open_array(j, JSON_LINE);
+    for (size_t i = 0; i < SCORE_FIELDS; i++)
+        if ((best & 1u << i) != 0) jsonw_string(j, score_fields[i].key);
+    jsonw_close(j);
+}
+
+static void write_json(sink *out, const comparison *c) {
+    json_writer writer, *j = &writer;
+    jsonw_init(j, &out->text);
+    jsonw_open_object(j, JSON_BLOCK);
+    jsonw_key(j, "schema_version");
+    jsonw_uint(j, SCHEMA_VERSION);
+    write_text(j, "data_hash", c->data_hash);
+    write_text(j, "split", c->split);
+    write_text(j, "part", c->part);
+    jsonw_key(j, "results");
+    jsonw_open_array(j, JSON_BLOCK);
+    for (uint32_t i = 0; i < c->count; i++) {
+        const comparison_row *row = &c->rows[i];
+        jsonw_open_object(j, JSON_LINE);
+        write_text(j, "predictor", row->rival);
+        evaluation_json_score(j, &row->score);
+        write_number(j, "mape_difference", row->has_difference, row->difference);
+        write_number(j, "mape_difference_lo", row->has_difference, row->lo);
+        write_number(j, "mape_difference_hi", row->has_difference, row->hi);
+        write_best(j, row->best);
+        jsonw_close(j);
+        sink_relieve(out);
+    }
+    jsonw_close(j);
+    jsonw_close(j);
+    buf_char(&out->text, '\n');
+}
+
+/* --- CSV ----------------------------------------------------------------------------------------------------- */
+
+static void add_number(buf *out, bool has_value, double value) {
+    char text[DOUBLE_TEXT_SIZE] = "";
+    if (has_value && isfinite(value)) double_text(value, text);
+    buf_format(out, ",%s", text);
+}
+
+static void write_csv(sink *out, const comparison *c) {
+    buf_text(&out->text, "predictor,");
+    evaluation_csv_heading(&out->text);
+    buf_text(&out->text, ",mape_difference,mape_difference_lo,mape_difference_hi\n");
+    for (uint32_t i = 0; i < c->count; i++) {
+        const comparison_row *row = &c->rows[i];
+        csv_cell(&out->text, row->rival);
+        buf_char(&out->text, ',');
+        evaluation_csv_score(&out->text, &row->score);
+        add_number(&out->text, row->has_difference, row->difference);
+        add_number(&out->text, row->has_difference, row->lo);
+        add_number(&out->text, row->has_difference, row->hi);
+        buf_char(&out->text, '\n');
+        sink_relieve(out);
+    }
+}
+
+ft_status comparison_write(const comparison *c, const ft_style *style, FILE *stream, ft_error *error) {
+    sink out = {.stream = stream};
+    switch (style->output) {
+    case FT_TABLE:
+        write_table(&out, c, style);
+        break;
+    case FT_JSON:
+        write_json(&out, c);
+        break;
+    case FT_CSV:
+        write_csv(&out, c);
+        break;
+    }
+    ft_status status = sink_flush(&out, error);
+    sink_free(&out);
+    return status;
+}
