@@ -48,7 +48,8 @@ FT_API const char *ft_dataset_hash(const ft_dataset *data);
 
 /* --- Making one ---------------------------------------------------------------------------------------------- */
 
-/* Called now and then by what takes long; `total` is 0 when it is not known. False asks to stop: FT_ERR_CANCELLED. */
+/* Called now and then by what takes long, perhaps from another thread, but never twice at a time; `total` is 0 when it
+ * is not known. False asks to stop: FT_ERR_CANCELLED. */
 typedef bool ft_progress(void *user, uint64_t done, uint64_t total, const char *what);
 
 /* What an import left out: `where` names the file and the line or model, `why` the reason. */
@@ -72,6 +73,15 @@ FT_API ft_status ft_import(const char *kind, const char *source, const char *fol
 FT_API uint32_t ft_import_kind_count(void);
 FT_API const char *ft_import_kind_name(uint32_t index);
 FT_API const char *ft_import_kind_text(uint32_t index);
+
+/* Joins data sets into a new one: equal graphs become one, a measurement that several have is taken from the first. One
+ * that contradicts an earlier one is skipped and told. */
+FT_API ft_status ft_dataset_merge(const char *const *folders, uint32_t count, const char *folder,
+                                  const ft_import_options *options, ft_import_result *result, ft_error *error);
+/* Looks at everything: each graph has the content that its id says, and can be read. */
+FT_API ft_status ft_dataset_check(const char *folder, ft_progress *progress, void *user, ft_error *error);
+/* Accepts a change that was made on purpose: checks everything, and writes dataset.json anew. */
+FT_API ft_status ft_dataset_rehash(const char *folder, ft_error *error);
 
 /* --- Splits -------------------------------------------------------------------------------------------------- */
 

@@ -3,13 +3,16 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/text.h"
+#include "data/records.h"
 
-static const importer *const importers[] = {&cg_importer};
+static const importer *const importers[] = {&cg_importer, &perfseer_importer, &table_importer};
 
 enum { IMPORTER_COUNT = sizeof importers / sizeof importers[0] };
 
@@ -88,6 +91,44 @@ ft_status import_finish(import_job *job, builder *b) {
                        job->source, (unsigned long long)job->result->skipped);
     job->result->graphs = builder_graph_count(b);
     return builder_finish(b, job->error);
+}
+
+/* --- Units --------------------------------------------------------------------------------------------------- */
+
+static const metric_unit units[] = {
+    {"_ms", "_us", 3, 1},
+    {"_ns", "_us", -3, 1},
+    {"_s", "_us", 6, 1},
+    {"_kib", "_bytes", 0, 1024},
+    {"_mib", "_bytes", 0, 1024.0 * 1024},
+    {"_gib", "_bytes", 0, 1024.0 * 1024 * 1024},
+    {"_percent", "_ratio", -2, 1},
+};
+static const metric_unit as_it_is = {"", "", 0, 1};
+
+bool metric_rename(const char *column, char *name, size_t size, const metric_unit **unit) {
+    size_t length = strlen(column), stem = length;
+    *unit = &as_it_is;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        size_t ending = strlen(units[i].ending);
+        if (length <= ending || strcmp(column + length - ending, units[i].ending) != 0) continue;
+        *unit = &units[i];
+        stem = length - ending;
+        break;
+    }
+    int wrote = snprintf(name, size, "%.*s%s", (int)stem, column, (*unit)->kept);
+    return wrote > 0 && (size_t)wrote < size && is_metric_name(name);
+}
+
+bool metric_parse(const char *text, size_t length, const metric_unit *unit, double *value) {
+    char shifted[80];
+    bool has_exponent = memchr(text, 'e', length) != NULL || memchr(text, 'E', length) != NULL;
+    if (length >= sizeof shifted - 8) return false;
+    int size = has_exponent ? snprintf(shifted, sizeof shifted, "%.*s", (int)length, text)
+                            : snprintf(shifted, sizeof shifted, "%.*se%d", (int)length, text, unit->shift);
+    if (size < 0 || !text_double(shifted, (size_t)size, value)) return false;
+    *value *= has_exponent ? pow(10, unit->shift) * unit->factor : unit->factor;
+    return *value > 0 && isfinite(*value);
 }
 
 /* --- Folders ------------------------------------------------------------------------------------------------- */

@@ -19,7 +19,7 @@ typedef struct importer {
     ft_status (*run)(import_job *job);
 } importer;
 
-extern const importer cg_importer;
+extern const importer cg_importer, perfseer_importer, table_importer;
 
 /* Tells what is left out, and why; an error when the import is strict. `why` is the same for all that are left out for
  * the same reason. */
@@ -30,6 +30,19 @@ ft_status import_progress(import_job *job, uint64_t done, uint64_t total, const 
 ft_status import_record(import_job *job, builder *b, const ft_record *record, const char *where);
 /* Counts, and lets the folder appear. A data set without a record is an error. */
 ft_status import_finish(import_job *job, builder *b);
+
+/* Metrics are kept in one unit each: "latency_ms" becomes "latency_us". Writes the name it has here; false when it is
+ * no metric, because its name does not end in a unit. */
+typedef struct metric_unit {
+    const char *ending, *kept;
+    int shift; /* power of ten */
+    double factor;
+} metric_unit;
+
+bool metric_rename(const char *column, char *name, size_t size, const metric_unit **unit);
+/* The number in the kept unit, decimal shifts done in the text, where nothing is rounded. False when it is not a number
+ * above zero. */
+bool metric_parse(const char *text, size_t length, const metric_unit *unit, double *value);
 
 /* Sorted names of what is in a folder, without those that begin with a dot. */
 typedef struct name_list {

@@ -18,7 +18,6 @@
 #include "base/input.h"
 #include "base/map.h"
 #include "base/pool.h"
-#include "base/text.h"
 #include "data/import.h"
 #include "data/pack.h"
 #include "foretell/device.h"
@@ -107,15 +106,6 @@ static bool parse_column(const char *column, char *device, size_t size, int *met
     return false;
 }
 
-/* Milliseconds to microseconds in the decimal text, where nothing is rounded. */
-static bool parse_ms(const char *text, double *us) {
-    char shifted[64];
-    int length = snprintf(shifted, sizeof shifted, "%s%s", text, strpbrk(text, "eE") == NULL ? "e3" : "");
-    if (length < 0 || (size_t)length >= sizeof shifted || !text_double(shifted, (size_t)length, us)) return false;
-    if (strpbrk(text, "eE") != NULL) *us *= 1000;
-    return *us > 0 && isfinite(*us);
-}
-
 static ft_status skip_unknown_device(table_folder *f, const char *column) {
     for (uint32_t i = 0; i < f->unknown_count; i++) {
         if (strcmp(f->unknown[i], column) == 0) return FT_OK;
@@ -143,12 +133,15 @@ static ft_status read_label(table_folder *f, model *m, const char *column, const
     char device[128], where[640];
     int metric;
     double us;
+    const metric_unit *unit;
+    char name[128];
     if (!parse_column(column, device, sizeof device, &metric)) return FT_OK;
     const char *canonical = ft_device_canonical(device);
     if (canonical == NULL) return skip_unknown_device(f, column);
     label *l = label_of(m, canonical);
+    metric_rename("time_ms", name, sizeof name, &unit);
     if (l == NULL) return ft_fail(&f->error, FT_ERR_LIMIT, "%s: more than %d devices", f->path, MAX_DEVICES);
-    if (parse_ms(text, &us)) {
+    if (metric_parse(text, strlen(text), unit, &us)) {
         l->metrics[metric] = us;
         return FT_OK;
     }
@@ -295,11 +288,11 @@ static bool has_time(const model *m) {
 
 static ft_status add_one(cg_import *c, builder *b, map *seen, const table_folder *f, const model *m) {
     char where[512];
-    uint32_t graph, found;
+    uint32_t graph, ignored, before = seen->count;
     snprintf(where, sizeof where, "%s: model '%s'", f->path, m->name);
     const char *key = arena_format(&c->memory, "%s\n%s\n%s", m->family, m->index, m->name);
-    if (key == NULL || !map_add(seen, key, seen->count, &found)) return FT_NOMEM(c->job->error);
-    if (found + 1 != seen->count)
+    if (key == NULL || !map_add(seen, key, 0, &ignored)) return FT_NOMEM(c->job->error);
+    if (seen->count == before)
         return import_skip(c->job, where, "the same model (family, index, name) is there already");
     if (!has_time(m)) return import_skip(c->job, where, "no device has a label");
     FT_TRY(builder_add_packed(b, f->packed.data + m->offset, m->size, &graph, c->job->error));

@@ -258,19 +258,28 @@ static void put_attribute(packer *p, buf *out, const ft_attr *a) {
     }
 }
 
+/* What a file claims that an operator costs (PerfSeer does) is as good as a name: nobody goes by it. */
+static bool is_claim(const ft_attr *a) {
+    return strncmp(a->name, "stored_", 7) == 0;
+}
+
 /* The attributes by name; of two with one name, the first stays first, as it is the one that counts. */
 static uint32_t attributes_number(packer *p, const ft_op *op) {
     enum { MOST_SORTED = 64 };
-    uint32_t order[MOST_SORTED];
+    uint32_t order[MOST_SORTED], count = op->attr_count;
     uint32_t sorted = op->attr_count <= MOST_SORTED ? op->attr_count : 0; /* a longer list stays as it is */
+    for (uint32_t i = 0; i < op->attr_count; i++) count -= is_claim(&op->attrs[i]);
     for (uint32_t i = 0; i < sorted; i++) {
         uint32_t k = i;
         for (; k > 0 && strcmp(op->attrs[order[k - 1]].name, op->attrs[i].name) > 0; k--) order[k] = order[k - 1];
         order[k] = i;
     }
     buf list = {0};
-    varint_put(&list, op->attr_count);
-    for (uint32_t i = 0; i < op->attr_count; i++) put_attribute(p, &list, &op->attrs[sorted > 0 ? order[i] : i]);
+    varint_put(&list, count);
+    for (uint32_t i = 0; i < op->attr_count; i++) {
+        const ft_attr *a = &op->attrs[sorted > 0 ? order[i] : i];
+        if (!is_claim(a)) put_attribute(p, &list, a);
+    }
     if (list.failed) p->attributes.failed = true;
     uint32_t number = pieces_add(&p->attributes, list.data, list.length);
     buf_free(&list);

@@ -120,6 +120,13 @@ static void expect_same_bound(const ft_graph *a, const ft_graph *b, int64_t batc
     ft_graph_free(y);
 }
 
+/* Without what the file claims that the operator costs. */
+static uint32_t count_attributes(const ft_op *op) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < op->attr_count; i++) count += strncmp(op->attrs[i].name, "stored_", 7) != 0;
+    return count;
+}
+
 static void expect_same_graph(const ft_graph *a, const ft_graph *b) {
     assert_int_equal(ft_graph_format(a), ft_graph_format(b));
     assert_int_equal(ft_graph_layout(a), ft_graph_layout(b));
@@ -131,7 +138,7 @@ static void expect_same_graph(const ft_graph *a, const ft_graph *b) {
         const ft_op *x = &ft_graph_ops(a)[i], *y = &ft_graph_ops(b)[i];
         assert_string_equal(x->type, y->type);
         assert_ptr_equal(x->def, y->def);
-        assert_int_equal(x->attr_count, y->attr_count);
+        assert_int_equal(count_attributes(x), y->attr_count);
         assert_int_equal(x->input_count, y->input_count);
         assert_int_equal(x->output_count, y->output_count);
     }

@@ -1,0 +1,322 @@
+/* import_table.c - a user's own table: a CSV with a row for each measurement, which names the model's file.
+ *
+ * docs/data.md describes the columns. Models are read once, however many rows speak of them, and kept as they are: a
+ * batch that the file leaves open stays open, and the record says which one was measured. Other open dimensions get
+ * their values from the column `shape`, because nobody could bind the graph later without them. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/csv.h"
+#include "base/error.h"
+#include "base/input.h"
+#include "base/map.h"
+#include "data/devices.h"
+#include "data/import.h"
+#include "data/records.h"
+#include "graph/graph.h"
+
+enum {
+    TABLE_MODEL,
+    TABLE_DEVICE,
+    TABLE_BATCH,
+    TABLE_DTYPE,
+    TABLE_MODE,
+    TABLE_NAME,
+    TABLE_FAMILY,
+    TABLE_SETTING,
+    TABLE_PART,
+    TABLE_SOURCE,
+    TABLE_SHAPE,
+    TABLE_COLUMNS,
+    MAX_TABLE_COLUMNS = 64,
+};
+
+static const char *const column_names[TABLE_COLUMNS] = {"model",  "device",  "batch", "dtype",  "mode", "name",
+                                                        "family", "setting", "part",  "source", "shape"};
+
+typedef struct metric_column {
+    uint32_t column;
+    char name[MAX_METRIC_NAME];
+    const metric_unit *unit;
+} metric_column;
+
+typedef struct table_import {
+    import_job *job;
+    builder *builder;
+    arena memory;
+    input in;
+    csv rows;
+    const char *folder;              /* of the table: paths and devices are beside it */
+    uint32_t columns[TABLE_COLUMNS]; /* FT_NONE: absent */
+    metric_column metrics[MAX_METRICS];
+    uint32_t metric_count, column_count;
+    csv_field cells[MAX_TABLE_COLUMNS];
+    char texts[TABLE_COLUMNS][MAX_CELL]; /* of the row in work */
+    map models;                          /* from path and shape to the index of the graph, FT_NONE: cannot be read */
+} table_import;
+
+/* --- Columns ------------------------------------------------------------------------------------------------- */
+
+static ft_status take_column(table_import *t, uint32_t index, const csv_field *cell) {
+    char name[MAX_CELL];
+    csv_unquote(cell, name, sizeof name);
+    for (uint32_t i = 0; i < TABLE_COLUMNS; i++) {
+        if (strcmp(name, column_names[i]) != 0) continue;
+        if (t->columns[i] != FT_NONE)
+            return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line 1: column '%s' is there twice", t->job->source,
+                           name);
+        t->columns[i] = index;
+        return FT_OK;
+    }
+    metric_column made = {.column = index};
+    if (!metric_rename(name, made.name, sizeof made.name, &made.unit))
+        return ft_fail(t->job->error, FT_ERR_DAMAGED,
+                       "%s: line 1: column '%.60s' is neither one of model, device, batch, dtype, mode, name, family, "
+                       "setting, part, source, shape nor a metric whose name ends in its unit, like time_us",
+                       t->job->source, name);
+    for (uint32_t i = 0; i < t->metric_count; i++) {
+        if (strcmp(t->metrics[i].name, made.name) == 0)
+            return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line 1: two columns hold %s", t->job->source, made.name);
+    }
+    if (t->metric_count == MAX_METRICS)
+        return ft_fail(t->job->error, FT_ERR_LIMIT, "%s: line 1: more than %d metrics", t->job->source, MAX_METRICS);
+    t->metrics[t->metric_count++] = made;
+    return FT_OK;
+}
+
+static ft_status take_header(table_import *t) {
+    FT_TRY(csv_row(&t->rows, t->cells, MAX_TABLE_COLUMNS, &t->column_count, t->job->error));
+    for (uint32_t i = 0; i < TABLE_COLUMNS; i++) t->columns[i] = FT_NONE;
+    for (uint32_t i = 0; i < t->column_count; i++) FT_TRY(take_column(t, i, &t->cells[i]));
+    if (t->columns[TABLE_MODEL] == FT_NONE || t->columns[TABLE_DEVICE] == FT_NONE)
+        return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line 1: expected the columns model and device",
+                       t->job->source);
+    if (t->metric_count == 0)
+        return ft_fail(t->job->error, FT_ERR_DAMAGED,
+                       "%s: line 1: no column holds a metric, whose name ends in its unit, like time_us",
+                       t->job->source);
+    return FT_OK;
+}
+
+/* --- Models -------------------------------------------------------------------------------------------------- */
+
+/* Gives symbols their values, in a graph that nobody else has seen yet: "sequence=128;height=32". */
+static ft_status fix_symbols(ft_graph *graph, const char *shape, ft_error *error) {
+    char text[MAX_CELL], name[MAX_CELL];
+    snprintf(text, sizeof text, "%s", shape);
+    char *rest = text;
+    for (char *one = strsep(&rest, ";"); one != NULL; one = strsep(&rest, ";")) {
+        ft_shape_binding binding;
+        if (one[0] == '\0') continue;
+        FT_TRY(ft_shape_binding_parse(one, name, sizeof name, &binding, error));
+        uint32_t symbol = 0;
+        while (symbol < graph->symbol_count && strcmp(graph->symbols[symbol], name) != 0) symbol++;
+        if (symbol == graph->symbol_count || binding.rank != 1)
+            return ft_fail(error, FT_ERR_USAGE, "shape '%s': the model has no open dimension of that name", one);
+        for (uint32_t i = 0; i < graph->tensor_count; i++) {
+            ft_tensor *t = &graph->tensors[i];
+            for (int32_t k = 0; k < t->rank; k++) {
+                if (t->dims[k] == -1 - (int64_t)symbol) t->dims[k] = binding.dims[0];
+            }
+        }
+    }
+    return FT_OK;
+}
+
+/* A graph that cannot be bound is of no use to anybody who opens the data set. */
+static ft_status check_binding(const ft_graph *graph, ft_error *error) {
+    ft_graph *bound;
+    FT_TRY(ft_graph_bind(graph, NULL, &bound, error));
+    ft_graph_free(bound);
+    return FT_OK;
+}
+
+static ft_status read_graph(table_import *t, const char *path, ft_graph **graph, ft_error *error) {
+    ft_source *source;
+    FT_TRY(ft_source_open(path, &source, error));
+    ft_graph *made = NULL;
+    ft_status status = FT_OK;
+    if (ft_source_count(source) != 1)
+        status = ft_fail(error, FT_ERR_USAGE, "%s: holds %llu models, but a row speaks of one", path,
+                         (unsigned long long)ft_source_count(source));
+    if (status == FT_OK) status = ft_source_next(source, &made, error);
+    ft_source_close(source);
+    if (status == FT_OK) status = fix_symbols(made, t->texts[TABLE_SHAPE], error);
+    if (status == FT_OK) status = check_binding(made, error);
+    if (status == FT_OK)
+        *graph = made;
+    else
+        ft_graph_free(made);
+    return status;
+}
+
+static ft_status add_model(table_import *t, const char *path, const char *where, uint32_t *index) {
+    ft_graph *graph;
+    ft_error error;
+    ft_status status = read_graph(t, path, &graph, &error);
+    *index = FT_NONE;
+    if (status == FT_ERR_NOMEM) return FT_NOMEM(t->job->error);
+    if (status != FT_OK) {
+        char text[sizeof error.message + 640];
+        snprintf(text, sizeof text, "%s: %s", where, error.message);
+        return import_skip(t->job, text, "the model cannot be read");
+    }
+    t->job->result->models++;
+    status = builder_add_graph(t->builder, graph, index, t->job->error);
+    ft_graph_free(graph);
+    return status;
+}
+
+/* *index is FT_NONE when the row is to be left out. */
+static ft_status find_model(table_import *t, const char *where, uint32_t *index) {
+    const char *model = t->texts[TABLE_MODEL];
+    const char *path = arena_format(&t->memory, model[0] == '/' ? "%.0s%s" : "%s/%s", t->folder, model);
+    const char *key = arena_format(&t->memory, "%s\n%s", model, t->texts[TABLE_SHAPE]);
+    if (path == NULL || key == NULL) return FT_NOMEM(t->job->error);
+    if (map_get(&t->models, key, index))
+        return *index != FT_NONE ? FT_OK : import_skip(t->job, where, "the model cannot be read");
+    FT_TRY(add_model(t, path, where, index));
+    return map_set(&t->models, key, *index) ? FT_OK : FT_NOMEM(t->job->error);
+}
+
+/* --- Rows ---------------------------------------------------------------------------------------------------- */
+
+static ft_status bad_cell(const table_import *t, int column, const char *expected) {
+    return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line %llu: %s is '%.60s'; expected %s", t->job->source,
+                   (unsigned long long)t->rows.line, column_names[column], t->texts[column], expected);
+}
+
+static ft_status take_texts(table_import *t) {
+    for (uint32_t i = 0; i < TABLE_COLUMNS; i++) {
+        t->texts[i][0] = '\0';
+        if (t->columns[i] == FT_NONE) continue;
+        const csv_field *cell = &t->cells[t->columns[i]];
+        csv_unquote(cell, t->texts[i], MAX_CELL);
+        if (cell->length >= MAX_CELL) return bad_cell(t, (int)i, "a text of less than 512 bytes");
+    }
+    return FT_OK;
+}
+
+static ft_status take_words(table_import *t, ft_record *r) {
+    const char *dtype = t->texts[TABLE_DTYPE], *mode = t->texts[TABLE_MODE], *source = t->texts[TABLE_SOURCE];
+    r->batch = 1;
+    r->dtype = FT_FLOAT32;
+    r->mode = FT_INFER;
+    if (t->texts[TABLE_BATCH][0] != '\0')
+        FT_TRY(csv_int(&t->rows, &t->cells[t->columns[TABLE_BATCH]], "batch", 1, FT_MAX_DIM, &r->batch, t->job->error));
+    if (dtype[0] != '\0' && (!ft_dtype_parse(dtype, &r->dtype) || r->dtype == FT_DTYPE_UNKNOWN))
+        return bad_cell(t, TABLE_DTYPE, "an element type, like float32");
+    if (mode[0] != '\0' && !record_mode_parse(mode, &r->mode)) return bad_cell(t, TABLE_MODE, "'infer' or 'train'");
+    r->is_synthetic = strcmp(source, "synthetic") == 0;
+    if (source[0] != '\0' && !r->is_synthetic && strcmp(source, "measured") != 0)
+        return bad_cell(t, TABLE_SOURCE, "'measured' or 'synthetic'");
+    return FT_OK;
+}
+
+static ft_status take_device(table_import *t, ft_record *r) {
+    ft_status status = device_resolve(t->folder, t->texts[TABLE_DEVICE], &t->memory, &r->device, t->job->error);
+    if (status != FT_OK)
+        return ft_fail_prefix(t->job->error, status, "%s: line %llu: device", t->job->source,
+                              (unsigned long long)t->rows.line);
+    return builder_add_device(t->builder, t->folder, r->device, t->job->error);
+}
+
+static ft_status take_metrics(table_import *t, const char *where, double *values, uint32_t *count) {
+    *count = 0;
+    for (uint32_t i = 0; i < t->metric_count; i++) {
+        const csv_field *cell = &t->cells[t->metrics[i].column];
+        values[i] = NAN;
+        if (cell->length == 0) continue;
+        if (metric_parse(cell->text, cell->length, t->metrics[i].unit, &values[i])) {
+            ++*count;
+            continue;
+        }
+        values[i] = NAN;
+        char text[160], place[MAX_CELL + 320];
+        csv_unquote(cell, text, sizeof text);
+        snprintf(place, sizeof place, "%s: %s = '%s'", where, t->metrics[i].name, text);
+        FT_TRY(import_skip(t->job, place, "not a number above zero"));
+    }
+    return FT_OK;
+}
+
+static const char *name_of(const table_import *t) {
+    if (t->texts[TABLE_NAME][0] != '\0') return t->texts[TABLE_NAME];
+    const char *slash = strrchr(t->texts[TABLE_MODEL], '/');
+    return slash != NULL ? slash + 1 : t->texts[TABLE_MODEL];
+}
+
+static ft_status take_row(table_import *t) {
+    char where[MAX_CELL];
+    double values[MAX_METRICS];
+    uint32_t count;
+    snprintf(where, sizeof where, "%s: line %llu", t->job->source, (unsigned long long)t->rows.line);
+    FT_TRY(take_texts(t));
+    ft_record r = {.name = name_of(t),
+                   .family = t->texts[TABLE_FAMILY],
+                   .setting = t->texts[TABLE_SETTING],
+                   .part = t->texts[TABLE_PART],
+                   .metrics = values};
+    FT_TRY(take_words(t, &r));
+    FT_TRY(take_device(t, &r));
+    FT_TRY(take_metrics(t, where, values, &count));
+    if (count == 0) return import_skip(t->job, where, "nothing was measured");
+    FT_TRY(find_model(t, where, &r.graph));
+    return r.graph != FT_NONE ? import_record(t->job, t->builder, &r, where) : FT_OK;
+}
+
+static ft_status take_rows(table_import *t) {
+    csv rest = t->rows;
+    uint64_t total = csv_skip(&rest, UINT64_MAX), done = 0;
+    for (;; done++) {
+        uint32_t found;
+        FT_TRY(csv_row(&t->rows, t->cells, t->column_count, &found, t->job->error));
+        if (found == 0) return FT_OK;
+        if (found != t->column_count)
+            return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line %llu: has %u fields, but the header has %u",
+                           t->job->source, (unsigned long long)t->rows.line, found, t->column_count);
+        FT_TRY(take_row(t));
+        FT_TRY(import_progress(t->job, done + 1, total, t->texts[TABLE_MODEL]));
+    }
+}
+
+/* --- All of it ----------------------------------------------------------------------------------------------- */
+
+static const char *folder_of(arena *memory, const char *path) {
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL) return ".";
+    return arena_string(memory, path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+static ft_status run(table_import *t) {
+    t->folder = folder_of(&t->memory, t->job->source);
+    if (t->folder == NULL) return FT_NOMEM(t->job->error);
+    FT_TRY(input_open(t->job->source, FT_MAX_UNPACKED_BYTES, &t->in, t->job->error));
+    csv_init(&t->rows, t->job->source, (const char *)t->in.bytes, t->in.size);
+    FT_TRY(take_header(t));
+    const char *names[MAX_METRICS];
+    for (uint32_t i = 0; i < t->metric_count; i++) names[i] = t->metrics[i].name;
+    FT_TRY(builder_new(t->job->folder, names, t->metric_count, &t->builder, t->job->error));
+    FT_TRY(take_rows(t));
+    return import_finish(t->job, t->builder);
+}
+
+static ft_status import_table(import_job *job) {
+    table_import *t = calloc(1, sizeof *t);
+    if (t == NULL) return FT_NOMEM(job->error);
+    t->job = job;
+    arena_init(&t->memory, UINT64_MAX);
+    map_init(&t->models, &t->memory);
+    ft_status status = run(t);
+    builder_free(t->builder);
+    input_close(&t->in);
+    arena_free(&t->memory);
+    free(t);
+    return status;
+}
+
+const importer table_importer = {"table", "a CSV of your own: model path, device, batch, dtype, mode and metrics",
+                                 import_table};
