@@ -16,6 +16,10 @@ _foretell_names() {
 
 # The value of an option, when the word before asks for one.
 _foretell_value() { # option, command
+    case $2:$1 in
+    train:-f) _foretell_words "$(_foretell_names families)" && return ;;
+    train:-c) _foretell_files && return ;;
+    esac
     case $1 in
     -f | --format)
         if [ "$2" = ops ]; then
@@ -29,8 +33,11 @@ _foretell_value() { # option, command
     -d | --dtype) _foretell_words 'float32 float16 bfloat16 float64 float8' ;;
     --optimizer) _foretell_words 'sgd momentum adam adamw' ;;
     -c | --color) _foretell_words 'auto always never' ;;
-    -o | --output) _foretell_files ;;
-    -t | --top | -b | --batch | -w | --width | --shape | --workspace) ;;
+    -o | --output | --data | --config) _foretell_files ;;
+    --family) _foretell_words "$(_foretell_names families)" ;;
+    --split) _foretell_words 'random family: device: order fewshot: all' ;;
+    --metric) _foretell_words 'time_us' ;;
+    -t | --top | -b | --batch | -w | --width | --shape | --workspace | --seed | --threads) ;;
     *) return 1 ;;
     esac
 }
@@ -40,7 +47,7 @@ _foretell() {
     local command=${COMP_WORDS[1]} shared='--format --output --width --color --help'
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
-        _foretell_words 'inspect import formats ops runtimes families help --help --version'
+        _foretell_words 'inspect import train formats ops runtimes families help --help --version'
         return
     fi
     # bash splits --option=value into three words.
@@ -52,7 +59,7 @@ _foretell() {
     [ "$previous" != = ] || previous=${COMP_WORDS[COMP_CWORD - 2]}
     _foretell_value "$previous" "$command" && return
     case $command in
-    help) _foretell_words 'inspect import formats ops runtimes families' ;;
+    help) _foretell_words 'inspect import train formats ops runtimes families' ;;
     inspect)
         if [[ $current == -* ]]; then
             _foretell_words "--nodes --kernels --top --sort --full --batch --shape --dtype --optimizer --mixed \
@@ -69,6 +76,9 @@ _foretell() {
         else
             _foretell_files
         fi
+        ;;
+    train)
+        _foretell_words '--data --output --family --split --seed --metric --config --threads --resume --force --quiet --help'
         ;;
     *) _foretell_words "$shared" ;;
     esac

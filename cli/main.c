@@ -15,6 +15,7 @@ typedef struct command {
 static const command commands[] = {
     {"inspect", "what models are made of and what they cost", cmd_inspect},
     {"import", "measured models become a data set", cmd_import},
+    {"train", "make a predictor from measured data", cmd_train},
     {"formats", "the formats of models that can be read", cmd_formats},
     {"ops", "the operators that are known", cmd_ops},
     {"runtimes", "the runtimes whose kernels can be told", cmd_runtimes},
@@ -42,6 +43,7 @@ static void print_help(FILE *stream) {
           "  foretell inspect model.onnx --nodes --top 10     the ten most expensive operators\n"
           "  foretell inspect model.tflite --kernels tflite-cpu\n"
           "  foretell inspect models/ --format json --output models.json\n"
+          "  foretell train --data cg.data -o run             a predictor from measured data\n"
           "\n"
           "Exit status:\n",
           stream);

@@ -34,6 +34,7 @@
 #include "foretell/graph.h"
 #include "foretell/inspect.h"
 #include "foretell/kernel.h"
+#include "foretell/learn.h"
 #include "foretell/predictor.h"
 #include "foretell/status.h"
 

@@ -7,7 +7,9 @@
 
 #include "base/error.h"
 
-static const double LEVEL = 0.9;
+/* A little more than 0.9: coverage that is measured on a few thousand rows wavers by a percent, and too narrow is worse
+ * than too wide. */
+static const double LEVEL = 0.905;
 /* A predictor that hits every row of calibration still does not know everything. */
 static const double LEAST_Q = 1e-6;
 

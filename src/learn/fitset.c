@@ -1,4 +1,4 @@
-/* fitset.c - picking labelled rows by part, and halving the validation part. */
+/* fitset.c - picking labelled rows by part, and dividing the validation part. */
 #include "learn/fitset.h"
 
 #include <math.h>
@@ -74,21 +74,25 @@ static ft_status find_devices(maker *m) {
     return FT_OK;
 }
 
-/* --- Halves of validation ------------------------------------------------------------------------------------ */
+/* --- Two parts of validation --------------------------------------------------------------------------------- */
 
 typedef struct keyed_graph {
+    const char *family;
     uint64_t key;
     uint32_t graph;
 } keyed_graph;
 
 static int compare_keys(const void *a, const void *b) {
     const keyed_graph *x = a, *y = b;
+    int order = strcmp(x->family, y->family);
+    if (order != 0) return order;
     return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : (x->graph > y->graph) - (x->graph < y->graph);
 }
 
-/* Marks the graphs that calibration gets: by the hash of their content, so that neither the order of the data nor the
- * seed moves a graph from one half to the other while the part stays as it is. */
-static ft_status halve(maker *m, bool *is_kept, uint32_t *total) {
+/* Marks the graphs that calibration gets: two of three of each family, so that both parts are alike, in the order of a
+ * hash of their content, so that neither the order of the data nor the seed moves a graph from one to the other while
+ * the validation part stays as it is. */
+static ft_status divide(maker *m, bool *is_kept, uint32_t *total) {
     uint32_t graph_count = ft_dataset_graph_count(m->data), found = 0;
     arena *memory = &m->out->memory;
     bool *is_seen = ARENA_ARRAY(memory, bool, graph_count);
@@ -100,11 +104,12 @@ static ft_status halve(maker *m, bool *is_kept, uint32_t *total) {
         if (is_seen[graph]) continue;
         is_seen[graph] = true;
         const char *id = ft_dataset_graph_id(m->data, graph);
-        graphs[found++] = (keyed_graph){.key = hash_bytes(id, strlen(id)).low, .graph = graph};
+        graphs[found++] =
+            (keyed_graph){.family = m->records[i].family, .key = hash_bytes(id, strlen(id)).low, .graph = graph};
     }
     if (found > 1) qsort(graphs, found, sizeof *graphs, compare_keys);
     *total = found;
-    for (uint32_t i = 0; i < (found + 1) / 2; i++) is_kept[graphs[i].graph] = true;
+    for (uint32_t i = 0; i < found; i++) is_kept[graphs[i].graph] = i % 3 != 1;
     return FT_OK;
 }
 
@@ -136,7 +141,7 @@ static ft_status take_valid(maker *m) {
     bool *is_kept = ARENA_ARRAY(&out->memory, bool, ft_dataset_graph_count(m->data));
     uint8_t *parts = ARENA_ARRAY(&out->memory, uint8_t, m->count);
     if (is_kept == NULL || parts == NULL) return FT_NOMEM(m->error);
-    FT_TRY(halve(m, is_kept, &total));
+    FT_TRY(divide(m, is_kept, &total));
     if (total < 2)
         return ft_fail(m->error, FT_ERR_USAGE,
                        "split '%s' leaves %u graph%s with %s for validation, but two are needed: one to choose by and "

@@ -1,8 +1,8 @@
 /* fitset.h - from a data set and a split to the rows that a family is fitted to, and those kept from it.
  *
  * Validation has two uses that must not share rows: families choose by it (when to stop, how deep), and intervals are
- * calibrated on it, which is honest only on rows that nothing was chosen by. So half of the validation graphs, always
- * the same ones, are kept for calibration. docs/training.md */
+ * calibrated on it, which is honest only on rows that nothing was chosen by. So two thirds of the validation graphs,
+ * always the same ones, are kept for calibration. docs/training.md */
 #ifndef LEARN_FITSET_H
 #define LEARN_FITSET_H
 
@@ -10,9 +10,9 @@
 #include "predictor/family.h"
 
 typedef struct fitset {
-    fit_set set;          /* what the family gets; valid: its half */
-    ft_split calibration; /* its test part: the other half. For ft_evaluate; borrowed parts */
-    uint32_t valid_count; /* rows of both halves */
+    fit_set set;          /* what the family gets; valid: its third */
+    ft_split calibration; /* its test part: the other two thirds. For ft_evaluate; borrowed parts */
+    uint32_t valid_count; /* rows of both */
     uint32_t test_count;  /* rows of the test part, on devices that training knows */
     uint32_t modes;       /* bits 1 << ft_mode of the rows to learn from */
     arena memory;

@@ -17,24 +17,26 @@ offers() {
     printf '%s\n' "${COMPREPLY[@]}" | grep -qxF -- "$word" || { echo "'$line' gives: ${COMPREPLY[*]}"; return 1; }
 }
 
-long_options() { "$build/foretell" inspect --help | grep -o -- '--[a-z-]*' | sort -u | grep -v -e --usage -e --version; }
+# A command that options are taken from, and the page that is its guide.
+declare -A guides=([inspect]=docs/inspect.md [train]=docs/training.md)
+long_options() { "$build/foretell" "$1" --help | grep -o -- '--[a-z][a-z-]*' | sort -u | grep -v -e --usage -e --version; }
 
 every_option_is_offered() {
     local option
-    for option in $(long_options); do offers "foretell inspect ${option:0:4}" "$option" || return 1; done
+    for option in $(long_options "$1"); do offers "foretell $1 ${option:0:4}" "$option" || return 1; done
 }
 
 every_option_is_in_the_manual() {
     local option
-    for option in $(long_options); do
+    for option in $(long_options "$1"); do
         grep -qF -- "${option//-/\\-}" docs/man/foretell.1 || { echo "the man page lacks $option"; return 1; }
     done
 }
 
 every_option_is_in_the_guide() {
     local option
-    for option in $(long_options); do
-        [ "$option" = --help ] || grep -qF -- "$option" docs/inspect.md || { echo "docs/inspect.md lacks $option"; return 1; }
+    for option in $(long_options "$1"); do
+        [ "$option" = --help ] || grep -qF -- "$option" "${guides[$1]}" || { echo "${guides[$1]} lacks $option"; return 1; }
     done
 }
 
@@ -45,14 +47,17 @@ manual_has_no_warnings() {
 }
 
 point "commands" offers 'foretell ins' inspect
-point "options" every_option_is_offered
+for command in "${!guides[@]}"; do
+    point "options of $command" every_option_is_offered "$command"
+    point "the man page has every option of $command" every_option_is_in_the_manual "$command"
+    point "the guide has every option of $command" every_option_is_in_the_guide "$command"
+done
 point "names of runtimes" offers 'foretell inspect x.onnx --kernels tflite-c' tflite-cpu
 point "formats of output" offers 'foretell inspect --format js' json
 point "formats of models" offers 'foretell ops --format tfl' tflite
 point "the value after =" offers 'foretell inspect --sort = fl' flops
 point "files" offers 'foretell inspect cli/completion.b' cli/completion.bash
-point "the man page has every option" every_option_is_in_the_manual
-point "the guide has every option" every_option_is_in_the_guide
+point "names of families" offers 'foretell train --family flop' flops
 if command -v groff >/dev/null; then
     point "the man page is well formed" manual_has_no_warnings
 else

@@ -55,8 +55,8 @@ static void test_rows_by_part(void **state) {
     ft_dataset_free(data);
 }
 
-/* The halves have no graph in common, and are the same when other graphs train. */
-static void test_halves_of_validation(void **state) {
+/* Both parts have no graph in common, and are the same when other graphs train. */
+static void test_parts_of_validation(void **state) {
     (void)state;
     ft_dataset *data = toy_data_open("data", NULL);
     uint8_t parts[RECORDS];
@@ -64,14 +64,18 @@ static void test_halves_of_validation(void **state) {
     fitset f, again;
     ft_error error;
     assert_int_equal(fitset_make(data, &split, "time_us", &f, &error), FT_OK);
-    assert_int_equal(f.set.valid.count, 14); /* 7 graphs; calibration has 8 */
-    assert_int_equal(f.calibration.counts[FT_PART_TEST], 16);
+    assert_int_equal(f.set.valid.count, 10); /* 5 graphs; calibration has 10 */
+    assert_int_equal(f.calibration.counts[FT_PART_TEST], 20);
     for (uint32_t i = 0; i < f.set.valid.count; i++)
         assert_int_equal(f.calibration.parts[f.set.valid.items[i].record], FT_PART_UNUSED);
     for (uint32_t i = 0; i < RECORDS; i += 2) {
         assert_int_equal(f.calibration.parts[i], f.calibration.parts[i + 1]);
         if (f.calibration.parts[i] != FT_PART_UNUSED) assert_int_equal(parts[i], FT_PART_VALID);
     }
+    uint32_t three = 0; /* of the 15 graphs, 5 are of family three: 3 or 4 for calibration */
+    for (uint32_t i = 0; i < RECORDS; i += 2)
+        three += f.calibration.parts[i] == FT_PART_TEST && strcmp(ft_dataset_records(data)[i].family, "three") == 0;
+    assert_in_range(three, 3, 4);
     for (uint32_t i = 0; i < 20; i++) parts[i] = FT_PART_UNUSED;
     split.seed = 99;
     assert_int_equal(fitset_make(data, &split, "time_us", &again, &error), FT_OK);
@@ -156,7 +160,7 @@ static void test_no_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_rows_by_part, folder_enter, folder_leave),
-        cmocka_unit_test_setup_teardown(test_halves_of_validation, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(test_parts_of_validation, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_devices_of_training, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_rows_without_label, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_empty_parts, folder_enter, folder_leave),
