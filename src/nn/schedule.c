@@ -128,7 +128,7 @@ static double cyclic(const schedule_options *o, uint64_t step) {
 static double after_warmup(const schedule_options *o, const schedule_state *state, uint64_t step) {
     switch (o->kind) {
     case SCHEDULE_STEP:
-        return o->rate * pow(o->factor, (double)((step - o->warmup_steps) / o->every));
+        return o->rate * pow(o->factor, floor((double)(step - o->warmup_steps) / (double)o->every));
     case SCHEDULE_PLATEAU:
         return fmax(o->rate * state->factor, o->min_rate);
     case SCHEDULE_COSINE:
