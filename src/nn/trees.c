@@ -14,6 +14,7 @@
 #include "nn/forest.h"
 
 enum { WAYS = 8 }; /* walks under way at a time */
+#define INLINE inline __attribute__((always_inline))
 #if defined(__clang__)
 #define UNROLLED _Pragma("unroll")
 #else
@@ -169,31 +170,42 @@ ft_status forest_copy_tree(forest *f, const forest *from, uint32_t tree, ft_erro
 
 /* --- Walking ------------------------------------------------------------------------------------------------- */
 
-static inline uint32_t step(const walk_node *nodes, uint32_t at, const float *row) {
+/* Most rows have no gaps (missing features), and a third of a step is about them: where `has_gaps` is false, which is
+ * known wherever this is inlined, it is left out. */
+static INLINE uint32_t step(const walk_node *nodes, uint32_t at, const float *row, bool has_gaps) {
     const walk_node *node = &nodes[at];
     float x = row[node->feature];
-    return node->child + ((x >= node->threshold) | (node->is_missing_right & (x != x)));
+    uint32_t is_right = x >= node->threshold;
+    if (has_gaps) is_right |= node->is_missing_right & (x != x);
+    return node->child + is_right;
+}
+
+static bool has_gap(const float *row, uint32_t features) {
+    bool result = false;
+    for (uint32_t i = 0; i < features; i++) result |= row[i] != row[i];
+    return result;
 }
 
 static float walk(const forest *f, uint32_t tree, const float *row) {
     uint32_t at = f->trees[tree].root;
-    for (uint32_t d = f->trees[tree].depth; d > 0; d--) at = step(f->nodes, at, row);
+    for (uint32_t d = f->trees[tree].depth; d > 0; d--) at = step(f->nodes, at, row, true);
     return f->nodes[at].value;
 }
 
 /* WAYS rows go down one tree. */
-static void walk_rows(const forest *f, uint32_t tree, const float *rows, size_t stride, float *margins) {
+static INLINE void walk_rows(const forest *f, uint32_t tree, const float *rows, size_t stride, bool has_gaps,
+                             float *margins) {
     uint32_t at[WAYS];
     for (int i = 0; i < WAYS; i++) at[i] = f->trees[tree].root;
     for (uint32_t d = f->trees[tree].depth; d > 0; d--) {
         UNROLLED
-        for (int i = 0; i < WAYS; i++) at[i] = step(f->nodes, at[i], rows + (size_t)i * stride);
+        for (int i = 0; i < WAYS; i++) at[i] = step(f->nodes, at[i], rows + (size_t)i * stride, has_gaps);
     }
     for (int i = 0; i < WAYS; i++) margins[i] += f->nodes[at[i]].value;
 }
 
 /* One row goes down WAYS trees. */
-static float walk_trees(const forest *f, uint32_t first, const float *row, float sum) {
+static INLINE float walk_trees(const forest *f, uint32_t first, const float *row, bool has_gaps, float sum) {
     uint32_t at[WAYS], depth = 0;
     for (uint32_t i = 0; i < WAYS; i++) {
         const walk_tree *tree = &f->trees[first + i];
@@ -202,7 +214,7 @@ static float walk_trees(const forest *f, uint32_t first, const float *row, float
     }
     for (; depth > 0; depth--) {
         UNROLLED
-        for (int i = 0; i < WAYS; i++) at[i] = step(f->nodes, at[i], row);
+        for (int i = 0; i < WAYS; i++) at[i] = step(f->nodes, at[i], row, has_gaps);
     }
     for (int i = 0; i < WAYS; i++) sum += f->nodes[at[i]].value;
     return sum;
@@ -211,24 +223,37 @@ static float walk_trees(const forest *f, uint32_t first, const float *row, float
 float forest_predict_row(const forest *f, const float *row) {
     float sum = f->base;
     uint32_t tree = 0;
-    for (; tree + WAYS <= f->tree_count; tree += WAYS) sum = walk_trees(f, tree, row, sum);
+    if (has_gap(row, f->features))
+        for (; tree + WAYS <= f->tree_count; tree += WAYS) sum = walk_trees(f, tree, row, true, sum);
+    else
+        for (; tree + WAYS <= f->tree_count; tree += WAYS) sum = walk_trees(f, tree, row, false, sum);
     for (; tree < f->tree_count; tree++) sum += walk(f, tree, row);
     return sum;
 }
 
 /* A block of rows stays in the cache while all trees see it. */
-enum { BLOCK_ROWS = 256 };
+enum { BLOCK_ROWS = 256, FEW_TREES = 8 };
 
 static void add_block(const forest *f, uint32_t first, const float *rows, size_t stride, size_t count, float *margins) {
+    bool has_gaps[BLOCK_ROWS / WAYS] = {false};
+    size_t whole = count - count % WAYS;
+    /* For a few trees it is not worth looking. */
+    bool is_unknown = f->tree_count - first < FEW_TREES;
+    for (size_t i = 0; i < whole; i++) has_gaps[i / WAYS] |= is_unknown || has_gap(rows + i * stride, f->features);
     for (uint32_t tree = first; tree < f->tree_count; tree++) {
-        size_t i = 0;
-        for (; i + WAYS <= count; i += WAYS) walk_rows(f, tree, rows + i * stride, stride, margins + i);
-        for (; i < count; i++) margins[i] += walk(f, tree, rows + i * stride);
+        for (size_t i = 0; i < whole; i += WAYS) {
+            if (has_gaps[i / WAYS])
+                walk_rows(f, tree, rows + i * stride, stride, true, margins + i);
+            else
+                walk_rows(f, tree, rows + i * stride, stride, false, margins + i);
+        }
+        for (size_t i = whole; i < count; i++) margins[i] += walk(f, tree, rows + i * stride);
     }
 }
 
 void forest_add_margins(const forest *f, uint32_t first, const float *rows, size_t stride, size_t count,
                         float *margins) {
+    if (first >= f->tree_count) return;
     for (size_t i = 0; i < count; i += BLOCK_ROWS) {
         size_t some = count - i < BLOCK_ROWS ? count - i : BLOCK_ROWS;
         add_block(f, first, rows + i * stride, stride, some, margins + i);

@@ -62,11 +62,13 @@ static forest *make_random(uint32_t trees) {
     return f;
 }
 
+/* The first half has gaps. */
 static float *random_rows(size_t floats) {
     rng r;
     rng_init(&r, 8, 0);
     float *rows = malloc(floats * sizeof *rows);
-    for (size_t i = 0; i < floats; i++) rows[i] = rng_below(&r, 10) == 0 ? NAN : (float)rng_uniform(&r);
+    for (size_t i = 0; i < floats; i++)
+        rows[i] = i < floats / 2 && rng_below(&r, 10) == 0 ? NAN : (float)rng_uniform(&r);
     return rows;
 }
 
@@ -97,6 +99,18 @@ static void test_batches_are_rows(void **state) {
         for (size_t i = 0; i < count; i++)
             assert_memory_equal(&out[i], &(float){forest_predict_row(f, rows + i * STRIDE)}, sizeof(float));
     }
+    /* Tree by tree, which is how boosting does it. */
+    forest *growing = make_random(77);
+    for (size_t i = 0; i < ROWS; i++) margins[i] = forest_base(f);
+    for (uint32_t tree = 0; tree < 77; tree++) {
+        forest *part = make_random(77);
+        forest_truncate(part, tree + 1);
+        forest_add_margins(part, tree, rows, STRIDE, ROWS, margins);
+        forest_free(part);
+    }
+    forest_predict(growing, rows, STRIDE, ROWS, out);
+    assert_memory_equal(margins, out, sizeof out);
+    forest_free(growing);
     /* Trees added later come to the same as all at once. */
     forest_predict(f, rows, STRIDE, ROWS, out);
     forest *half = make_random(77);
@@ -105,6 +119,7 @@ static void test_batches_are_rows(void **state) {
     assert_int_equal(forest_trees(half), 30);
     forest_predict(half, rows, STRIDE, ROWS, margins);
     assert_memory_not_equal(margins, out, sizeof out);
+    forest_add_margins(f, 77, rows, STRIDE, ROWS, margins); /* none */
     forest_add_margins(f, 30, rows, STRIDE, ROWS, margins);
     assert_memory_equal(margins, out, sizeof out);
     forest_free(half);
