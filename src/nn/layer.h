@@ -1,7 +1,7 @@
 /* layer.h - layers: the parameters an operation needs, named and registered together.
  *
- * layer_x_add registers (before params_finish), layer_x does the forward pass on a tape. Weights are in x out, so that
- * rows are multiplied from the left: x w. Layers are plain structs; copying them is fine. */
+ * layer_x_add registers (before params_finish), layer_x_apply does the forward pass on a tape. Weights are in x out, so
+ * that rows are multiplied from the left: x w. Layers are plain structs; copying them is fine. */
 #ifndef NN_LAYER_H
 #define NN_LAYER_H
 
@@ -23,5 +23,53 @@ typedef struct layer_sage {
 
 layer_sage layer_sage_add(params *p, const char *name, uint32_t in, uint32_t out);
 tensor *layer_sage_apply(tape *t, const layer_sage *l, tensor *x, neighbours edges, activation act);
+
+typedef struct layer_norm {
+    param_id gain, offset;
+} layer_norm;
+
+layer_norm layer_norm_add(params *p, const char *name, uint32_t width);
+tensor *layer_norm_apply(tape *t, const layer_norm *l, tensor *x);
+
+typedef struct layer_batch_norm {
+    param_id gain, offset, mean, variance;
+    bool is_affine;
+} layer_batch_norm;
+
+layer_batch_norm layer_batch_norm_add(params *p, const char *name, uint32_t width, bool is_affine);
+tensor *layer_batch_norm_apply(tape *t, const layer_batch_norm *l, tensor *x);
+
+/* A layer of a transformer's encoder: attention within segments, then two linear layers with relu or another function
+ * in between; each with a shortcut past it and a norm behind (as in the first paper, and PyTorch's default) or before.
+ */
+typedef struct layer_encoder {
+    layer_linear query, key, value, out, wide, narrow;
+    layer_norm first, second;
+    uint32_t heads;
+    float dropout;
+    activation act;
+    bool is_norm_first;
+} layer_encoder;
+
+typedef struct encoder_options {
+    uint32_t width, heads, inner; /* inner: columns between the two linear layers */
+    float dropout;
+    activation act;
+    bool is_norm_first;
+} encoder_options;
+
+layer_encoder layer_encoder_add(params *p, const char *name, const encoder_options *options);
+/* `bias` as in nn_attention, or NULL. */
+tensor *layer_encoder_apply(tape *t, const layer_encoder *l, tensor *x, segments s, const float *bias);
+
+/* Rows of a segment are a sequence. */
+typedef struct layer_lstm {
+    layer_linear in, again;
+    uint32_t width;
+} layer_lstm;
+
+layer_lstm layer_lstm_add(params *p, const char *name, uint32_t in, uint32_t width);
+/* The hidden state after the last row of each segment; zeros for an empty one. */
+tensor *layer_lstm_apply(tape *t, const layer_lstm *l, tensor *x, segments s);
 
 #endif

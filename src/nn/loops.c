@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "nn/smooth.h"
+
 VECTORS void loop_fill(size_t n, float value, float *y) {
     for (size_t i = 0; i < n; i++) y[i] = value;
 }
@@ -67,6 +69,28 @@ VECTORS float loop_max(size_t n, const float *x) {
     for (; i < n; i++) most = x[i] > most ? x[i] : most;
     for (size_t k = 0; k < LANES; k++) most = lane[k] > most ? lane[k] : most;
     return most;
+}
+
+VECTORS static void exponentials(size_t n, float most, const float *x, float *y) {
+    for (size_t i = 0; i < n; i++) y[i] = smooth_exp(x[i] - most);
+}
+
+void loop_softmax(size_t n, const float *x, float *y) {
+    float most = loop_max(n, x);
+    if (most == -INFINITY) {
+        loop_fill(n, 0, y);
+        return;
+    }
+    exponentials(n, most, x, y);
+    loop_scale(n, 1.0f / loop_sum(n, y), y, y);
+}
+
+VECTORS static void add_weighted_rest(size_t n, const float *y, const float *from, float mean, float *restrict to) {
+    for (size_t i = 0; i < n; i++) to[i] += y[i] * (from[i] - mean);
+}
+
+void loop_softmax_backward(size_t n, const float *y, const float *from, float *to) {
+    add_weighted_rest(n, y, from, loop_dot(n, y, from), to);
 }
 
 VECTORS void loop_add_column_sums(size_t rows, size_t cols, const float *restrict x, float *restrict sums) {

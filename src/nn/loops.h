@@ -31,6 +31,11 @@ float loop_sum(size_t n, const float *x);
 float loop_dot(size_t n, const float *x, const float *y);
 float loop_max(size_t n, const float *x); /* -infinity when there is none */
 
+/* y = exp(x) / sum of exp(x); all 0 when every x is -infinity. x and y may be the same. */
+void loop_softmax(size_t n, const float *x, float *y);
+/* to += y (from - sum of y from) */
+void loop_softmax_backward(size_t n, const float *y, const float *from, float *to);
+
 /* Over a matrix of rows x cols. */
 void loop_add_column_sums(size_t rows, size_t cols, const float *x, float *sums);
 void loop_relu_backward(size_t n, const float *y, float *gradient); /* gradient = 0 where y is */

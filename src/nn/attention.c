@@ -1,0 +1,190 @@
+/* attention.c - rows of a segment that look at each other, several heads at a time.
+ *
+ * Segments are of any length and never padded. Scores are kept for the way back: heads * length^2 floats a segment. */
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "nn/gemm.h"
+#include "nn/loops.h"
+#include "nn/ops.h"
+
+typedef struct attention_node {
+    tape_node node; /* in: q, k, v */
+    attention_options options;
+    float *scores; /* after softmax: for each segment and head length x length */
+    float *mask;   /* of dropout, the same shape; or NULL */
+} attention_node;
+
+/* One head of one segment: where its parts of q, k, v begin, and their sizes. */
+typedef struct head {
+    size_t offset; /* into q, k, v and the result */
+    size_t stride;
+    uint32_t length, width;
+    size_t square; /* into scores */
+} head;
+
+/* Calls back for each head of each segment, in order. */
+typedef void each_head(void *user, const head *h, const float *bias);
+
+static void for_heads(const tensor *q, const attention_options *o, each_head *each, void *user) {
+    head h = {.stride = q->cols, .width = q->cols / o->heads};
+    size_t bias = 0;
+    for (uint32_t i = 0; i < o->s.count; i++) {
+        h.length = o->s.start[i + 1] - o->s.start[i];
+        size_t square = (size_t)h.length * h.length;
+        for (uint32_t k = 0; k < o->heads && h.length > 0; k++, h.square += square) {
+            h.offset = o->s.start[i] * h.stride + (size_t)k * h.width;
+            each(user, &h, o->bias == NULL ? NULL : o->bias + bias);
+        }
+        bias += square;
+    }
+}
+
+static float scale_of(const head *h) {
+    return 1.0f / sqrtf((float)h->width);
+}
+
+/* --- Forward ------------------------------------------------------------------------------------------------- */
+
+typedef struct forward_pass {
+    tape *t;
+    const float *q, *k, *v;
+    float *out, *scores, *dropped; /* dropped: scores times the mask, room for one head */
+    const float *mask;
+} forward_pass;
+
+static void forward_head(void *user, const head *h, const float *bias) {
+    forward_pass *f = user;
+    uint32_t n = h->length;
+    float *scores = f->scores + h->square;
+    gemm_term looks = {f->q + h->offset, f->k + h->offset, h->stride, h->stride, h->width, false, true};
+    gemm(&(gemm_job){.m = n, .n = n, .terms = &looks, .term_count = 1, .c = scores, .c_stride = n}, f->t->scratch);
+    for (size_t i = 0; i < n; i++) {
+        float *row = scores + i * n;
+        loop_scale(n, scale_of(h), row, row);
+        if (bias != NULL) loop_add(n, bias + i * n, row);
+        loop_softmax(n, row, row);
+    }
+    if (f->mask != NULL) {
+        loop_product((size_t)n * n, scores, f->mask + h->square, f->dropped);
+        scores = f->dropped;
+    }
+    gemm_term sees = {scores, f->v + h->offset, n, h->stride, n, false, false};
+    gemm(
+        &(gemm_job){
+            .m = n, .n = h->width, .terms = &sees, .term_count = 1, .c = f->out + h->offset, .c_stride = h->stride},
+        f->t->scratch);
+}
+
+/* --- Backward ------------------------------------------------------------------------------------------------ */
+
+typedef struct backward_pass {
+    tape *t;
+    const float *q, *k, *v, *from;
+    float *to_q, *to_k, *to_v; /* NULL where nobody needs them */
+    const float *scores, *mask;
+    float *work, *slope; /* one head each */
+} backward_pass;
+
+/* c += a b, with c of n x width inside the columns of q, k or v */
+static void add_product(tape *t, const head *h, const float *square, bool is_transposed, const float *b, float *c) {
+    gemm_term term = {square, b + h->offset, h->length, h->stride, h->length, is_transposed, false};
+    gemm(&(gemm_job){.m = h->length,
+                     .n = h->width,
+                     .terms = &term,
+                     .term_count = 1,
+                     .c = c + h->offset,
+                     .c_stride = h->stride,
+                     .adds_to_c = true},
+         t->scratch);
+}
+
+static void backward_head(void *user, const head *h, const float *bias) {
+    (void)bias;
+    backward_pass *b = user;
+    uint32_t n = h->length;
+    size_t square = (size_t)n * n;
+    const float *scores = b->scores + h->square, *mask = b->mask == NULL ? NULL : b->mask + h->square;
+    if (b->to_v != NULL) { /* v += scores' from */
+        if (mask != NULL) loop_product(square, scores, mask, b->work);
+        add_product(b->t, h, mask != NULL ? b->work : scores, true, b->from, b->to_v);
+    }
+    if (b->to_q == NULL && b->to_k == NULL) return;
+    gemm_term term = {b->from + h->offset, b->v + h->offset, h->stride, h->stride, h->width, false, true};
+    gemm(&(gemm_job){.m = n, .n = n, .terms = &term, .term_count = 1, .c = b->work, .c_stride = n}, b->t->scratch);
+    if (mask != NULL) loop_product(square, b->work, mask, b->work);
+    memset(b->slope, 0, square * sizeof *b->slope);
+    for (size_t i = 0; i < square; i += n) loop_softmax_backward(n, scores + i, b->work + i, b->slope + i);
+    loop_scale(square, scale_of(h), b->slope, b->slope);
+    if (b->to_q != NULL) add_product(b->t, h, b->slope, false, b->k, b->to_q);
+    if (b->to_k != NULL) add_product(b->t, h, b->slope, true, b->q, b->to_k);
+}
+
+static uint32_t longest(segments s) {
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < s.count; i++)
+        if (s.start[i + 1] - s.start[i] > most) most = s.start[i + 1] - s.start[i];
+    return most;
+}
+
+static void attention_backward(tape *t, tape_node *node) {
+    const attention_node *n = (attention_node *)node;
+    tensor *q = node->in[0], *k = node->in[1], *v = node->in[2];
+    size_t most = longest(n->options.s);
+    backward_pass b = {.t = t,
+                       .q = q->data,
+                       .k = k->data,
+                       .v = v->data,
+                       .from = node->out->grad,
+                       .scores = n->scores,
+                       .mask = n->mask};
+    b.to_q = tape_grad(t, q);
+    b.to_k = tape_grad(t, k);
+    b.to_v = tape_grad(t, v);
+    b.work = tape_alloc(t, most * most, sizeof *b.work);
+    b.slope = tape_alloc(t, most * most, sizeof *b.slope);
+    if (!t->has_failed) for_heads(q, &n->options, backward_head, &b);
+}
+
+/* --- The operation ------------------------------------------------------------------------------------------- */
+
+static size_t score_count(const attention_options *o) {
+    size_t sum = 0;
+    for (uint32_t i = 0; i < o->s.count; i++) {
+        size_t length = o->s.start[i + 1] - o->s.start[i];
+        sum += length * length;
+    }
+    return sum * o->heads;
+}
+
+tensor *nn_attention(tape *t, tensor *q, tensor *k, tensor *v, const attention_options *options) {
+    if (t->has_failed) return NULL;
+    assert(options->heads > 0 && q->cols % options->heads == 0 && options->s.start[options->s.count] == q->rows);
+    assert(q->rows == k->rows && q->rows == v->rows && q->cols == k->cols && q->cols == v->cols);
+    size_t count = score_count(options), most = longest(options->s);
+    bool drops = t->mode == TAPE_TRAIN && options->dropout > 0;
+    tensor *out = tape_tensor(t, q->rows, q->cols, q->needs_grad || k->needs_grad || v->needs_grad);
+    float *scores = tape_alloc(t, count, sizeof *scores), *mask = drops ? tape_alloc(t, count, sizeof *mask) : NULL;
+    float *dropped = drops ? tape_alloc(t, most * most, sizeof *dropped) : NULL;
+    if (t->has_failed) return NULL;
+    if (drops) dropout_mask(&t->random, options->dropout, count, mask);
+    forward_pass f = {.t = t,
+                      .q = q->data,
+                      .k = k->data,
+                      .v = v->data,
+                      .out = out->data,
+                      .scores = scores,
+                      .dropped = dropped,
+                      .mask = mask};
+    for_heads(q, options, forward_head, &f);
+    attention_node *n = tape_note(t, out, attention_backward, sizeof *n);
+    if (n == NULL) return out;
+    n->node.in[0] = q;
+    n->node.in[1] = k;
+    n->node.in[2] = v;
+    n->options = *options;
+    n->scores = scores;
+    n->mask = mask;
+    return out;
+}
