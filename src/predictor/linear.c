@@ -31,7 +31,7 @@ linear_model *linear_new(uint32_t columns, uint32_t device_count) {
     return NULL;
 }
 
-static void linear_free(model *m) {
+void linear_free(model *m) {
     if (m == NULL) return;
     free(of(m)->weights);
     free(m);
@@ -56,6 +56,14 @@ static ft_status load(uint32_t columns, const json_t *params, const float *block
     memcpy(m->weights, block, count * sizeof *block);
     *out = (model *)(void *)m;
     return FT_OK;
+}
+
+static ft_status fit_flops(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+    return linear_fit(2, set, context, out, error);
+}
+
+static ft_status fit_flops_mem(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+    return linear_fit(3, set, context, out, error);
 }
 
 static ft_status load_flops(const json_t *params, const float *block, size_t count, const char *const *devices,
@@ -90,6 +98,7 @@ const family family_flops = {
     .name = "flops",
     .text = "time as a line over FLOPs, a slope and a start per device",
     .schema = "flops/1",
+    .fit = fit_flops,
     .save = save,
     .load = load_flops,
     .predict = predict,
@@ -100,6 +109,7 @@ const family family_flops_mem = {
     .name = "flops-mem",
     .text = "time as a sum of FLOPs and bytes moved, a price of each and a start per device",
     .schema = "flops-mem/1",
+    .fit = fit_flops_mem,
     .save = save,
     .load = load_flops_mem,
     .predict = predict,

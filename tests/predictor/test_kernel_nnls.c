@@ -1,0 +1,144 @@
+/* "kernel-nnls" finds the prices it was made with, and has an answer for kernels it never met. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "predictor/kernel_nnls.h"
+#include "support/failing.h"
+#include "support/fitted.h"
+#include "support/folder.h"
+#include "support/toy.h"
+
+/* Launches of a kind cost by its name, convolutions besides by their FLOPs and the rest by their bytes. */
+static double prices(const ft_graph *bound, const char *device) {
+    ft_rules *rules = NULL;
+    ft_kernels kernels = {0};
+    ft_cost_options options = ft_cost_options_default();
+    ft_cost cost = {0};
+    assert_int_equal(ft_rules_open(device[0] == 'a' ? "tflite-gpu" : "tflite-cpu", &rules, NULL), FT_OK);
+    assert_int_equal(ft_cost_compute(bound, &options, &cost, NULL), FT_OK);
+    assert_int_equal(ft_graph_fuse(bound, rules, &kernels, NULL), FT_OK);
+    double sum = device[0] == 'a' ? 3 : 9;
+    for (uint32_t i = 0; i < kernels.count; i++) {
+        kind_row row;
+        kind_row_of(bound, &cost, &kernels, i, &row);
+        bool is_conv = strncmp(row.kind, "conv", 4) == 0;
+        sum += (double)strlen(row.kind) + (is_conv ? 1e-4 * row.amounts[1] : 1e-3 * row.amounts[2]);
+    }
+    ft_kernels_free(&kernels);
+    ft_cost_free(&cost);
+    ft_rules_free(rules);
+    return sum;
+}
+
+static void finds_prices(void **state) {
+    (void)state;
+    fitted f = fit_made("kernel-nnls", prices, "{\"ridge\": 1e-9}");
+    fitted_check(&f, 1e-3);
+    fitted_check_threads(&f, "{\"ridge\": 1e-9}");
+    fitted_check_refusals(&f);
+    fitted_free(&f);
+}
+
+static void kinds_have_windows(void **state) {
+    (void)state;
+    ft_graph *graph = made_network(3), *bound = NULL; /* 3x3, 5x5, 1x1, 3x3 */
+    ft_rules *rules = NULL;
+    ft_kernels kernels = {0};
+    ft_cost_options options = ft_cost_options_default();
+    ft_cost cost = {0};
+    assert_int_equal(ft_graph_bind(graph, NULL, &bound, NULL), FT_OK);
+    assert_int_equal(ft_rules_open("tflite-cpu", &rules, NULL), FT_OK);
+    assert_int_equal(ft_cost_compute(bound, &options, &cost, NULL), FT_OK);
+    assert_int_equal(ft_graph_fuse(bound, rules, &kernels, NULL), FT_OK);
+    const char *const expected[] = {"conv-relu:3", "conv:5", "conv-relu:1", "conv:3", "maxpool:2"};
+    assert_true(kernels.count > 5);
+    for (uint32_t i = 0; i < 5; i++) {
+        kind_row row;
+        kind_row_of(bound, &cost, &kernels, i, &row);
+        assert_string_equal(row.kind, expected[i]);
+        assert_true(row.amounts[0] == 1 && row.amounts[2] > 0);
+        assert_int_equal(row.amounts[3] > 0, i < 4);
+    }
+    ft_kernels_free(&kernels);
+    ft_cost_free(&cost);
+    ft_rules_free(rules);
+    ft_graph_free(bound);
+    ft_graph_free(graph);
+}
+
+static void unknown_kernels_have_a_price(void **state) {
+    (void)state;
+    fitted f = fit_made("kernel-nnls", prices, NULL);
+    ft_graph *graph = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    uint32_t x = toy_input(graph, 64, 64);
+    uint32_t y = toy_op(graph, "Softmax", x, FT_NONE, FT_NONE, toy_value(graph, 64, 64));
+    toy_finish(graph, toy_op(graph, "Oracle", y, FT_NONE, FT_NONE, toy_value(graph, 64, 64)), 1, 1);
+    ft_answer answer;
+    ft_error error;
+    assert_int_equal(ft_predictor_answer(f.opened, graph, &(ft_query){.device = "cortex-a76"}, &answer, &error), FT_OK);
+    assert_true(answer.coverage_ratio == 0);
+    assert_int_equal(answer.part_count, 3);
+    assert_true(answer.parts[0].value > 0 && answer.parts[1].value > 0);
+    assert_string_equal(answer.parts[2].type, "start");
+    ft_answer_free(&answer);
+    ft_graph_free(graph);
+    fitted_free(&f);
+}
+
+static void damaged_models_are_refused(void **state) {
+    (void)state;
+    fitted f = fit_made("kernel-nnls", prices, NULL);
+    fitted_refuses(&f, "{}", 0, "must have the parameters");
+    fitted_refuses(&f, "{\"runtimes\": [\"tflite-cpu\"], \"kinds\": []}", 0, "'runtimes': must be a list of 2");
+    fitted_refuses(&f, "{\"runtimes\": [\"tflite-cpu\", \"tflite-cpu\"], \"kinds\": 1}", 0, "'kinds': must be a list");
+    fitted_refuses(&f, "{\"runtimes\": [\"tflite-cpu\", \"tflite-cpu\"], \"kinds\": [1]}", 0, "'kinds': item 1");
+    fitted_refuses(&f, "{\"runtimes\": [\"tflite-cpu\", \"tflite-cpu\"], \"kinds\": [\"a\", \"a\"]}", 0, "twice");
+    fitted_refuses(&f, "{\"runtimes\": [\"tflite-cpu\", \"tflite-cpu\"], \"kinds\": [\"a\"]}", 0,
+                   "numbers; 10 for each");
+    fitted_refuses(&f, NULL, 1, "numbers;");
+    fitted_refuses(&f, NULL, -1, "numbers;");
+    fitted_free(&f);
+}
+
+static void memory_runs_out(void **state) {
+    (void)state;
+    ft_dataset *data = made_data("small", 2, fitted_devices, FITTED_DEVICES, prices);
+    fit_set set;
+    fit_row *rows = fitted_rows(data, &set);
+    fit_context context = {0};
+    const family *f = family_find("kernel-nnls");
+    for (long n = 0;; n++) {
+        model *m = NULL, *again = NULL;
+        json_t *params = NULL;
+        float_block block = {0};
+        failing_start(n);
+        ft_status status = f->fit(&set, &context, &m, NULL);
+        if (status == FT_OK) status = f->save(m, &params, &block, NULL);
+        if (status == FT_OK) status = f->load(params, block.items, block.count, fitted_devices, 2, &again, NULL);
+        bool has_failed = failing_stop();
+        f->free(m);
+        f->free(again);
+        json_decref(params);
+        float_block_free(&block);
+        if (!has_failed) break;
+        assert_int_equal(status, FT_ERR_NOMEM);
+    }
+    free(rows);
+    ft_dataset_free(data);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {IN_FOLDER(finds_prices), cmocka_unit_test(kinds_have_windows),
+                                       IN_FOLDER(unknown_kernels_have_a_price), IN_FOLDER(damaged_models_are_refused),
+                                       IN_FOLDER(memory_runs_out)};
+    return cmocka_run_group_tests_name("predictor/kernel_nnls", tests, NULL, NULL);
+}

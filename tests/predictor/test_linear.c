@@ -1,0 +1,115 @@
+/* "flops" and "flops-mem" find a line where there is one, and no price below zero. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/failing.h"
+#include "support/fitted.h"
+#include "support/folder.h"
+
+static ft_op_cost total_of(const ft_graph *bound) {
+    ft_cost_options options = ft_cost_options_default();
+    ft_cost cost = {0};
+    assert_int_equal(ft_cost_compute(bound, &options, &cost, NULL), FT_OK);
+    ft_op_cost total = cost.total;
+    ft_cost_free(&cost);
+    return total;
+}
+
+static double line(const ft_graph *bound, const char *device) {
+    double flops = (double)total_of(bound).forward.flops;
+    return device[0] == 'a' ? 20 + 1e-4 * flops : 3e-3 * flops;
+}
+
+static double plane(const ft_graph *bound, const char *device) {
+    ft_work work = total_of(bound).forward;
+    double bytes = (double)work.read_bytes + (double)work.write_bytes;
+    return device[0] == 'a' ? 20 + 1e-4 * (double)work.flops + 2e-3 * bytes : 0.25 * bytes;
+}
+
+/* The fewer FLOPs, the longer: the best line without a price below zero is flat. */
+static double falling(const ft_graph *bound, const char *device) {
+    return 1e7 / (double)total_of(bound).forward.flops + (device[0] == 'a' ? 1 : 2);
+}
+
+static void finds_a_line(void **state) {
+    (void)state;
+    fitted f = fit_made("flops", line, NULL);
+    fitted_check(&f, 1e-5);
+    fitted_check_threads(&f, NULL);
+    fitted_check_refusals(&f);
+    fitted_free(&f);
+}
+
+static void finds_a_plane(void **state) {
+    (void)state;
+    fitted f = fit_made("flops-mem", plane, NULL);
+    fitted_check(&f, 1e-5);
+    fitted_check_threads(&f, NULL);
+    fitted_check_refusals(&f);
+    fitted_free(&f);
+}
+
+static void prices_are_not_negative(void **state) {
+    (void)state;
+    fitted f = fit_made("flops", falling, NULL);
+    json_t *params = NULL;
+    float_block block = {0};
+    assert_int_equal(f.family->save(f.model, &params, &block, NULL), FT_OK);
+    assert_int_equal(block.count, 4);
+    for (size_t i = 0; i < 4; i++) assert_true(i % 2 == 0 ? block.items[i] > 0 : block.items[i] == 0);
+    float_block_free(&block);
+    json_decref(params);
+    fitted_free(&f);
+}
+
+static void damaged_models_are_refused(void **state) {
+    (void)state;
+    fitted f = fit_made("flops-mem", plane, NULL);
+    fitted_refuses(&f, "{\"a\": 1}", 0, "has parameters");
+    fitted_refuses(&f, NULL, 1, "has 7 numbers; 3 for each of 2 devices");
+    fitted_refuses(&f, NULL, -1, "has 5 numbers");
+    model *m = NULL;
+    float negative[6] = {1, 1, 1, 1, -1, 1};
+    ft_error error;
+    json_t *none = json_object();
+    assert_int_equal(f.family->load(none, negative, 6, fitted_devices, 2, &m, &error), FT_ERR_DAMAGED);
+    assert_non_null(strstr(error.message, "number 4 is -1"));
+    json_decref(none);
+    fitted_free(&f);
+}
+
+static void memory_runs_out(void **state) {
+    (void)state;
+    ft_dataset *data = made_data("small", 3, fitted_devices, FITTED_DEVICES, line);
+    fit_set set;
+    fit_row *rows = fitted_rows(data, &set);
+    fit_context context = {0};
+    const family *f = family_find("flops");
+    for (long n = 0;; n++) {
+        model *m = NULL;
+        failing_start(n);
+        ft_status status = f->fit(&set, &context, &m, NULL);
+        bool has_failed = failing_stop();
+        f->free(m);
+        if (!has_failed) break;
+        assert_int_equal(status, FT_ERR_NOMEM);
+    }
+    free(rows);
+    ft_dataset_free(data);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {IN_FOLDER(finds_a_line), IN_FOLDER(finds_a_plane),
+                                       IN_FOLDER(prices_are_not_negative), IN_FOLDER(damaged_models_are_refused),
+                                       IN_FOLDER(memory_runs_out)};
+    return cmocka_run_group_tests_name("predictor/linear", tests, NULL, NULL);
+}
