@@ -17,6 +17,8 @@ int cmd_runtimes(int argc, char **argv);
 int cmd_import(int argc, char **argv);
 int cmd_train(int argc, char **argv);
 int cmd_families(int argc, char **argv);
+int cmd_eval(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
 
 /* --- Messages (cli.c) ------------------------------------------------------------------------------------------ */
 

@@ -19,6 +19,8 @@ _foretell_value() { # option, command
     case $2:$1 in
     train:-f) _foretell_words "$(_foretell_names families)" && return ;;
     train:-c) _foretell_files && return ;;
+    eval:-d | compare:-d) _foretell_files; return ;; # the data set; elsewhere it is a type
+    eval:--family | compare:--family) return ;; # of models; train has families of predictors
     esac
     case $1 in
     -f | --format)
@@ -32,12 +34,13 @@ _foretell_value() { # option, command
     -s | --sort) _foretell_words 'graph macs flops params bytes count' ;;
     -d | --dtype) _foretell_words 'float32 float16 bfloat16 float64 float8' ;;
     --optimizer) _foretell_words 'sgd momentum adam adamw' ;;
+    --part) _foretell_words 'train valid test' ;;
     -c | --color) _foretell_words 'auto always never' ;;
-    -o | --output | --data | --config) _foretell_files ;;
+    -o | --output | --data | --config | -p | --predictor | --plot) _foretell_files ;;
     --family) _foretell_words "$(_foretell_names families)" ;;
     --split) _foretell_words 'random family: device: order fewshot: all' ;;
     --metric) _foretell_words 'time_us' ;;
-    -t | --top | -b | --batch | -w | --width | --shape | --workspace | --seed | --threads) ;;
+    -t | --top | -b | --batch | -w | --width | --shape | --workspace | --seed | --threads | --worst | --device) ;;
     *) return 1 ;;
     esac
 }
@@ -47,7 +50,7 @@ _foretell() {
     local command=${COMP_WORDS[1]} shared='--format --output --width --color --help'
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
-        _foretell_words 'inspect import train formats ops runtimes families help --help --version'
+        _foretell_words 'inspect import train eval compare formats ops runtimes families help --help --version'
         return
     fi
     # bash splits --option=value into three words.
@@ -59,7 +62,7 @@ _foretell() {
     [ "$previous" != = ] || previous=${COMP_WORDS[COMP_CWORD - 2]}
     _foretell_value "$previous" "$command" && return
     case $command in
-    help) _foretell_words 'inspect import train formats ops runtimes families' ;;
+    help) _foretell_words 'inspect import train eval compare formats ops runtimes families' ;;
     inspect)
         if [[ $current == -* ]]; then
             _foretell_words "--nodes --kernels --top --sort --full --batch --shape --dtype --optimizer --mixed \
@@ -79,6 +82,16 @@ _foretell() {
         ;;
     train)
         _foretell_words '--data --output --family --split --seed --metric --config --threads --resume --force --quiet --help'
+        ;;
+    eval | compare)
+        if [[ $current != -* ]]; then
+            _foretell_files
+        elif [ "$command" = eval ]; then
+            _foretell_words "--predictor --data --split --seed --part --device --family --worst --plot --threads \
+                --quiet $shared"
+        else
+            _foretell_words "--data --split --seed --part --device --family --by-family --threads --quiet $shared"
+        fi
         ;;
     *) _foretell_words "$shared" ;;
     esac

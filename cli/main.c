@@ -16,6 +16,8 @@ static const command commands[] = {
     {"inspect", "what models are made of and what they cost", cmd_inspect},
     {"import", "measured models become a data set", cmd_import},
     {"train", "make a predictor from measured data", cmd_train},
+    {"eval", "how good a predictor is on a data set", cmd_eval},
+    {"compare", "predictors, or runs, side by side", cmd_compare},
     {"formats", "the formats of models that can be read", cmd_formats},
     {"ops", "the operators that are known", cmd_ops},
     {"runtimes", "the runtimes whose kernels can be told", cmd_runtimes},

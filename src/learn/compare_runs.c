@@ -144,6 +144,10 @@ static ft_status compare(reader *r, const ft_style *style, FILE *stream, ft_erro
     r->made = (comparison){.part = r->part, .rows = ARENA_ARRAY(&r->memory, comparison_row, most)};
     if (r->made.rows == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < r->count; i++) FT_TRY(take_run(r, i, error));
+    if (r->made.count == 0) return ft_fail(error, FT_ERR_DAMAGED, "the runs tell nothing of all their records");
+    r->made.metric = r->made.rows[0].score.metric;
+    r->made.subject = strcmp(r->part, "test") == 0 ? "test part, as the runs tell it"
+                                                   : "validation part, as the runs tell it: not all were tested";
     FT_TRY(sort_rows(r, error));
     comparison_mark(r->made.rows, r->made.count);
     return comparison_write(&r->made, style, stream, error);

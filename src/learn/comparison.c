@@ -30,8 +30,13 @@ static double distance(const ft_score *score, const score_field *field) {
 }
 
 static void mark_field(comparison_row *rows, uint32_t count, size_t field) {
-    double best = INFINITY;
-    for (uint32_t i = 0; i < count; i++) best = fmin(best, distance(&rows[i].score, &score_fields[field]));
+    double best = INFINITY, worst = -INFINITY;
+    for (uint32_t i = 0; i < count; i++) {
+        double here = distance(&rows[i].score, &score_fields[field]);
+        best = fmin(best, here);
+        worst = fmax(worst, here);
+    }
+    if (!(best < worst)) return;
     for (uint32_t i = 0; i < count; i++)
         if (distance(&rows[i].score, &score_fields[field]) <= best) rows[i].best |= 1u << field;
 }

@@ -67,11 +67,10 @@ static void write_group(sink *out, const comparison *c, const comparison_row *ro
 }
 
 static void write_table(sink *out, const comparison *c, const ft_style *style) {
-    if (c->subject != NULL) {
-        buf_format(&out->text, "%s; ", c->metric);
-        add_clean(out, style, c->subject);
-        buf_char(&out->text, '\n');
-    }
+    add_clean(out, style, c->metric);
+    buf_text(&out->text, "; ");
+    add_clean(out, style, c->subject);
+    buf_char(&out->text, '\n');
     for (uint32_t i = 0, run; i < c->count; i += run) {
         run = comparison_group(c->rows + i, c->count - i);
         write_group(out, c, c->rows + i, run, style);

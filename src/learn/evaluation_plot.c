@@ -107,7 +107,7 @@ static double error_range(const column *c) {
     for (uint32_t i = 0; i < c->count; i++) sizes[i] = fabs(signed_error(&c->cases[i]));
     qsort(sizes, c->count, sizeof *sizes, by_size);
     double range = sizes[(uint32_t)(0.99 * (c->count - 1))];
-    static const double steps[] = {5, 12, 15, 20, 30, 40, 50, 75};
+    static const double steps[] = {5, 12, 15, 20, 30, 40, 50, 60, 80};
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
         if (range * 1.05 <= steps[i]) return steps[i];
     return 100;

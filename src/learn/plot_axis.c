@@ -114,10 +114,22 @@ static void repair_range(double *lo, double *hi) {
     *lo -= room;
 }
 
+/* Zero, or the first power of ten. */
+static void set_anchor(plot_axis *axis) {
+    for (uint32_t i = 0; i < axis->tick_count; i++) {
+        double at = axis->ticks[i].at, power = at > 0 ? log10(at) : 0.5;
+        bool is_anchor = axis->is_log ? fabs(power - round(power)) < 1e-9 : at == 0;
+        if (!is_anchor) continue;
+        axis->anchor = i;
+        return;
+    }
+}
+
 void axis_linear(plot_axis *axis, double lo, double hi, uint32_t about, axis_unit unit) {
     repair_range(&lo, &hi);
     *axis = (plot_axis){.lo = lo, .hi = hi, .unit = unit};
     add_linear_ticks(axis, about);
+    set_anchor(axis);
 }
 
 void axis_counts(plot_axis *axis, double hi, uint32_t about) {
@@ -167,6 +179,7 @@ void axis_log(plot_axis *axis, double lo, double hi, uint32_t about, axis_unit u
     double room = fmax(pow(hi / lo, 0.03), 1.02);
     *axis = (plot_axis){.is_log = true, .lo = lo / room, .hi = hi * room, .unit = unit};
     add_log_ticks(axis, about);
+    set_anchor(axis);
 }
 
 double axis_place(const plot_axis *axis, double value) {

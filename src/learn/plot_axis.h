@@ -33,6 +33,7 @@ typedef struct plot_axis {
     axis_unit unit;
     uint32_t tick_count;
     axis_tick ticks[AXIS_MOST_TICKS];
+    uint32_t anchor; /* the tick that keeps its label when there is no room for all: zero, or a power of ten */
 } plot_axis;
 
 /* An axis that shows all of lo .. hi, with about `about` ticks. A range that is empty or not finite becomes one around

@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-static const double TICK_SIZE = 9, TITLE_SIZE = 10;
+#define TICK_SIZE  9.0
+#define TITLE_SIZE 10.0
 
 plot_point chart_at(const chart *c, plot_point p) {
     return (plot_point){c->left + c->width * axis_place(&c->x, p.x), c->top + c->height * (1 - axis_place(&c->y, p.y))};
@@ -35,17 +36,28 @@ static void draw_grid(const chart *c) {
     stroke(c, INK_LINE, 0.8);
 }
 
-/* Labels that would touch the one before are left out. */
-static void draw_x_labels(const chart *c) {
-    const text_style style = {.size = TICK_SIZE, .color = INK_FAINT, .anchor = ANCHOR_MIDDLE};
+static const text_style x_label = {.size = TICK_SIZE, .color = {0.42, 0.45, 0.50, 1}, .anchor = ANCHOR_MIDDLE};
+
+static double x_of_tick(const chart *c, uint32_t tick) {
+    return c->left + c->width * axis_place(&c->x, c->x.ticks[tick].at);
+}
+
+/* Whether every `stride`-th label, counted from the anchor, has room. */
+static bool has_room(const chart *c, uint32_t stride) {
     double free_from = -INFINITY;
-    for (uint32_t i = 0; i < c->x.tick_count; i++) {
-        double x = c->left + c->width * axis_place(&c->x, c->x.ticks[i].at);
-        double half = canvas_text_width(c->page, c->x.ticks[i].text, &style) / 2;
-        if (x - half < free_from) continue;
-        canvas_text(c->page, x, c->top + c->height + 13, c->x.ticks[i].text, &style);
-        free_from = x + half + 5;
+    for (uint32_t i = c->x.anchor % stride; i < c->x.tick_count; i += stride) {
+        double half = canvas_text_width(c->page, c->x.ticks[i].text, &x_label) / 2;
+        if (x_of_tick(c, i) - half < free_from) return false;
+        free_from = x_of_tick(c, i) + half + 5;
     }
+    return true;
+}
+
+static void draw_x_labels(const chart *c) {
+    uint32_t stride = 1;
+    while (stride < c->x.tick_count && !has_room(c, stride)) stride++;
+    for (uint32_t i = c->x.anchor % stride; i < c->x.tick_count; i += stride)
+        canvas_text(c->page, x_of_tick(c, i), c->top + c->height + 13, c->x.ticks[i].text, &x_label);
 }
 
 static void draw_y_labels(const chart *c) {
@@ -122,8 +134,15 @@ void chart_bars(const chart *c, const chart_bar *bars, uint32_t count, ink color
 
 enum { SHAPE_DOT, SHAPE_SQUARE, SHAPE_TRIANGLE, SHAPE_COUNT };
 
+/* The second round through the palette is darker, the third paler: small marks do not show their shape well. */
+static ink shade(ink color, uint32_t round) {
+    double keep = round == 0 ? 1 : 0.6, add = round == 2 ? 0.4 * 0.95 : 0;
+    return (ink){color.red * keep + add, color.green * keep + add, color.blue * keep + add, color.alpha};
+}
+
 mark_style mark_style_at(uint32_t index, double size) {
-    return (mark_style){.color = palette_at(index), .shape = index / PALETTE_COUNT % SHAPE_COUNT, .size = size};
+    uint32_t round = index / PALETTE_COUNT % SHAPE_COUNT;
+    return (mark_style){.color = shade(palette_at(index), round), .shape = round, .size = size};
 }
 
 /* Adds a mark to the path. Dots are lines of no length with round ends: the shortest that an SVG can say. */

@@ -45,7 +45,7 @@ void chart_bars(const chart *c, const chart_bar *bars, uint32_t count, ink color
 
 /* --- Marks --------------------------------------------------------------------------------------------------- */
 
-/* How a series looks: the palette first with dots, then with squares, then with triangles. */
+/* How a series looks: the palette first with dots, then darker with squares, then paler with triangles. */
 typedef struct mark_style {
     ink color;
     uint32_t shape;

@@ -18,7 +18,8 @@ offers() {
 }
 
 # A command that options are taken from, and the page that is its guide.
-declare -A guides=([inspect]=docs/inspect.md [train]=docs/training.md)
+declare -A guides=([inspect]=docs/inspect.md [train]=docs/training.md [eval]=docs/evaluation.md
+    [compare]=docs/evaluation.md)
 long_options() { "$build/foretell" "$1" --help | grep -o -- '--[a-z][a-z-]*' | sort -u | grep -v -e --usage -e --version; }
 
 every_option_is_offered() {
@@ -58,6 +59,8 @@ point "formats of models" offers 'foretell ops --format tfl' tflite
 point "the value after =" offers 'foretell inspect --sort = fl' flops
 point "files" offers 'foretell inspect cli/completion.b' cli/completion.bash
 point "names of families" offers 'foretell train --family flop' flops
+point "parts of a split" offers 'foretell eval --part v' valid
+point "-d of eval is a path" offers 'foretell eval -d cli/completion.b' cli/completion.bash
 if command -v groff >/dev/null; then
     point "the man page is well formed" manual_has_no_warnings
 else

@@ -1,5 +1,5 @@
 /* Tests that pictures of evaluations are drawn, always the same, and of any cases. What they look like is for people to
- * judge: docs/evaluation.md shows one. */
+ * judge. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

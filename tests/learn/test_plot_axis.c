@@ -66,6 +66,17 @@ static void test_log(void **state) {
     assert_string_equal(labels(&axis), "100|110|120|130|140");
 }
 
+static void test_anchors(void **state) {
+    (void)state;
+    plot_axis axis;
+    axis_linear(&axis, -75, 75, 6, percent);
+    assert_string_equal(axis.ticks[axis.anchor].text, "0 %");
+    axis_log(&axis, 2000, 700000, 5, microseconds);
+    assert_string_equal(axis.ticks[axis.anchor].text, "10 ms");
+    axis_linear(&axis, 3, 9, 6, percent); /* none is better than another */
+    assert_int_equal(axis.anchor, 0);
+}
+
 static void test_ranges_without_extent(void **state) {
     (void)state;
     plot_axis axis;
@@ -134,8 +145,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_linear), cmocka_unit_test(test_counts),
         cmocka_unit_test(test_log),    cmocka_unit_test(test_ranges_without_extent),
-        cmocka_unit_test(test_places), cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_places), cmocka_unit_test(test_anchors),
+        cmocka_unit_test(test_texts),  cmocka_unit_test(test_units),
     };
     return cmocka_run_group_tests_name("learn/plot_axis", tests, NULL, NULL);
 }

@@ -1,0 +1,118 @@
+#include "choice.h"
+
+#include <string.h>
+
+#include "cli.h"
+
+enum { OPTION_SPLIT = 512, OPTION_SEED, OPTION_PART, OPTION_DEVICE, OPTION_FAMILY, OPTION_THREADS, THREADS_MAX = 1024 };
+
+/* --- Options ------------------------------------------------------------------------------------------------- */
+
+static const struct argp_option option_list[] = {
+    {NULL, 0, NULL, 0, "On which records:", 10},
+    {"data", 'd', "DIR", 0, "the data set", 0},
+    {"split", OPTION_SPLIT, "SPEC", 0,
+     "random, random:80/10/10, family:NAME, device:NAME, order, ... (the split that the predictor was trained with, "
+     "when it was trained on this data set; else all records)",
+     0},
+    {"seed", OPTION_SEED, "N", 0, "of everything random: the split, the draws of compare (0)", 0},
+    {"part", OPTION_PART, "PART", 0, "of the split: train, valid or test (test)", 0},
+    {"device", OPTION_DEVICE, "NAME", 0, "only records of this device; may be repeated", 0},
+    {"family", OPTION_FAMILY, "NAME", 0, "only records of this family; may be repeated", 0},
+    {"threads", OPTION_THREADS, "N", 0, "one per core without it; the result does not depend on it", 40},
+    {"quiet", 'q', NULL, 0, "no progress line and no notes; errors are still told", 60},
+    {0},
+};
+
+static void add_name(const char **list, uint32_t *count, const char *option, const char *text,
+                     struct argp_state *state) {
+    if (*count == CHOICE_MOST_NAMES) argp_error(state, "--%s: at most %d of them", option, CHOICE_MOST_NAMES);
+    list[(*count)++] = text;
+}
+
+static error_t parse_option(int key, char *text, struct argp_state *state) {
+    choice *c = state->input;
+    switch (key) {
+    case 'd':
+        c->data = text;
+        return 0;
+    case OPTION_SPLIT:
+        c->split = text;
+        return 0;
+    case OPTION_SEED:
+        c->seed = cli_parse_number(state, "seed", text, 0, UINT32_MAX);
+        c->has_seed = true;
+        return 0;
+    case OPTION_PART:
+        c->has_part = true;
+        if (!ft_part_parse(text, &c->part) || c->part == FT_PART_UNUSED)
+            argp_error(state, "--part %s: want train, valid or test", text);
+        return 0;
+    case OPTION_DEVICE:
+        add_name(c->devices, &c->device_count, "device", text, state);
+        return 0;
+    case OPTION_FAMILY:
+        add_name(c->families, &c->family_count, "family", text, state);
+        return 0;
+    case OPTION_THREADS:
+        c->threads = (uint32_t)cli_parse_count(state, "threads", text, THREADS_MAX);
+        return 0;
+    case 'q':
+        c->is_quiet = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp choice_argp = {.options = option_list, .parser = parse_option};
+
+choice choice_default(void) {
+    return (choice){.part = FT_PART_TEST};
+}
+
+/* --- Splits -------------------------------------------------------------------------------------------------- */
+
+/* A predictor that is shipped was trained on all there is. */
+static void leave_split(const choice *c, ft_split *split, bool *is_found) {
+    if (!c->is_quiet)
+        cli_note("the predictor learned from this data set and kept no %s part: all records are evaluated, and new "
+                 "models may be predicted less well",
+                 ft_part_name(c->part));
+    ft_split_free(split);
+    *is_found = false;
+}
+
+ft_status choice_split(const choice *c, const ft_predictor *predictor, const ft_dataset *data, ft_split *split,
+                       bool *is_found) {
+    ft_error error;
+    *is_found = true;
+    ft_status status = c->split != NULL ? ft_split_make(data, c->split, c->seed, split, &error)
+                                        : ft_predictor_split(predictor, data, split, is_found, &error);
+    if (status != FT_OK) return cli_fail(status, "%s: %s", c->data, error.message);
+    if (c->split == NULL && *is_found && !c->has_part && split->counts[c->part] == 0) leave_split(c, split, is_found);
+    if (c->has_part && !*is_found)
+        return cli_fail(FT_ERR_USAGE, "--part %s: the predictor was not trained on this data set; say of which --split",
+                        ft_part_name(c->part));
+    return FT_OK;
+}
+
+/* --- Evaluating ---------------------------------------------------------------------------------------------- */
+
+ft_status choice_evaluate(const choice *c, const char *name, const ft_predictor *predictor, const ft_dataset *data,
+                          const ft_split *split, ft_evaluation *evaluation) {
+    ft_error error;
+    const ft_evaluate_options options = {.split = split,
+                                         .part = c->part,
+                                         .devices = c->devices,
+                                         .device_count = c->device_count,
+                                         .families = c->families,
+                                         .family_count = c->family_count,
+                                         .threads = c->threads,
+                                         .progress = progress_step};
+    progress_begin(0, c->is_quiet);
+    ft_status status = ft_evaluate(predictor, data, &options, evaluation, &error);
+    progress_hide();
+    if (status == FT_OK || status == FT_ERR_CANCELLED) return status;
+    return cli_fail(status, "%s: %s", name, error.message);
+}

@@ -1,0 +1,37 @@
+/* choice.h - which records of a data set are looked at: the options that `eval` and `compare` share. */
+#ifndef CLI_CHOICE_H
+#define CLI_CHOICE_H
+
+#include <argp.h>
+
+#include "foretell/learn.h"
+
+enum { CHOICE_MOST_NAMES = 64 };
+
+typedef struct choice {
+    const char *data;
+    const char *split; /* NULL: the one that the predictor was trained with, or all records */
+    uint64_t seed;
+    ft_part part;
+    bool has_part, has_seed;
+    const char *devices[CHOICE_MOST_NAMES], *families[CHOICE_MOST_NAMES];
+    uint32_t device_count, family_count;
+    uint32_t threads;
+    bool is_quiet;
+} choice;
+
+/* --data, --split, --seed, --part, --device, --family, --threads, --quiet. `input` is a choice. */
+extern const struct argp choice_argp;
+
+choice choice_default(void);
+
+/* The split to use: the one that was asked for, else the one of the predictor when it was trained on this data set and
+ * has something to test; *is_found is false when all records are to be looked at. Says what it leaves to chance. */
+ft_status choice_split(const choice *c, const ft_predictor *predictor, const ft_dataset *data, ft_split *split,
+                       bool *is_found);
+
+/* Predicts, with a progress line. Messages begin with `name`. */
+ft_status choice_evaluate(const choice *c, const char *name, const ft_predictor *predictor, const ft_dataset *data,
+                          const ft_split *split, ft_evaluation *evaluation);
+
+#endif

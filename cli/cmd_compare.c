@@ -1,0 +1,162 @@
+/* cmd_compare.c - `foretell compare`: predictors, or runs, side by side. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "choice.h"
+#include "cli.h"
+
+enum { OPTION_BY_FAMILY = 256, RIVALS_MAX = 64 };
+
+typedef struct arguments {
+    choice choice;
+    output_options output;
+    bool has_families;
+    char **paths;
+    uint32_t count;
+} arguments;
+
+/* --- Options ------------------------------------------------------------------------------------------------- */
+
+static const struct argp_option option_list[] = {
+    {"by-family", OPTION_BY_FAMILY, NULL, 0, "also each family of models", 20},
+    {0},
+};
+
+static const char doc[] =
+    "Put predictors side by side: the scores of each on the same records, the best marked, and how much their mean "
+    "error differs from that of the first, with the interval that holds the difference with 95 % confidence.\v"
+    "With --data, the arguments are predictor files, and they are evaluated now; without --split, on the test part of "
+    "the split that the first was trained with. Without --data, the arguments are folders of training runs, and what "
+    "they say of themselves is compared.\n"
+    "\n"
+    "Examples:\n"
+    "  foretell compare new.ftm old.ftm --data cg\n"
+    "  foretell compare new.ftm old.ftm --data cg --split family:resnets --by-family\n"
+    "  foretell compare runs/kernel-sum runs/flops runs/roofline\n"
+    "\n"
+    "Exit status: 0 all went well; 2 wrong arguments; 3 cannot open, read or write; 4 not a predictor or data set; 5 "
+    "damaged; 6 predictors and data set do not fit each other; 11 out of memory; 130 interrupted.";
+
+static void check_arguments(const arguments *args, struct argp_state *state) {
+    const choice *c = &args->choice;
+    if (args->count == 0) argp_error(state, "what to compare? Give predictor files and --data, or folders of runs");
+    if (args->count > RIVALS_MAX) argp_error(state, "at most %d at a time", RIVALS_MAX);
+    if (c->data == NULL && (c->split != NULL || c->has_part || c->device_count > 0 || c->family_count > 0))
+        argp_error(state, "on which data set? Give it with --data DIR");
+}
+
+static error_t parse_option(int key, char *text, struct argp_state *state) {
+    arguments *args = state->input;
+    (void)text;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &args->choice;
+        state->child_inputs[1] = &args->output;
+        return 0;
+    case OPTION_BY_FAMILY:
+        args->has_families = true;
+        return 0;
+    case ARGP_KEY_ARGS:
+        args->paths = state->argv + state->next;
+        args->count = (uint32_t)(state->argc - state->next);
+        return 0;
+    case ARGP_KEY_END:
+        check_arguments(args, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* --- Predictors ---------------------------------------------------------------------------------------------- */
+
+typedef struct contest {
+    arguments *args;
+    ft_dataset *data;
+    ft_split split;
+    bool has_split; /* known once the first predictor is open */
+    ft_evaluation evaluations[RIVALS_MAX];
+    ft_rival rivals[RIVALS_MAX];
+} contest;
+
+/* A later predictor may have learned from what the first one is tested on. */
+static void warn_of_other_split(const contest *c, const char *path, const ft_predictor *predictor) {
+    ft_split own = {0};
+    ft_error error;
+    bool is_found = false;
+    if (c->args->choice.is_quiet || ft_predictor_split(predictor, c->data, &own, &is_found, &error) != FT_OK) return;
+    if (is_found && (!c->has_split || strcmp(own.hash, c->split.hash) != 0))
+        cli_note("%s was trained on this data set with another split (%s, seed %llu): it may have learned from what it "
+                 "is tested on here",
+                 path, own.spec, (unsigned long long)own.seed);
+    if (is_found) ft_split_free(&own);
+}
+
+static ft_status evaluate_rival(contest *c, uint32_t index) {
+    const char *path = c->args->paths[index];
+    ft_predictor *predictor = NULL;
+    ft_error error;
+    if (ft_predictor_open(path, &predictor, &error) != FT_OK) return cli_fail(error.status, "%s", error.message);
+    ft_status status = FT_OK;
+    if (index == 0) status = choice_split(&c->args->choice, predictor, c->data, &c->split, &c->has_split);
+    if (status == FT_OK && (index > 0 || c->args->choice.split != NULL)) warn_of_other_split(c, path, predictor);
+    if (status == FT_OK)
+        status = choice_evaluate(&c->args->choice, path, predictor, c->data, c->has_split ? &c->split : NULL,
+                                 &c->evaluations[index]);
+    c->rivals[index] = (ft_rival){.name = path, .evaluation = &c->evaluations[index]};
+    ft_predictor_free(predictor);
+    return status;
+}
+
+static ft_status compare_predictors(arguments *args, output *out) {
+    ft_error error;
+    contest *c = calloc(1, sizeof *c);
+    if (c == NULL) return cli_fail(FT_ERR_NOMEM, "out of memory");
+    c->args = args;
+    ft_status status = ft_dataset_open(args->choice.data, &c->data, &error);
+    if (status != FT_OK) cli_fail(status, "%s", error.message);
+    for (uint32_t i = 0; i < args->count && status == FT_OK; i++) status = evaluate_rival(c, i);
+    if (status == FT_OK) {
+        status = ft_compare_write(c->rivals, args->count, args->has_families, args->choice.seed, &args->output.style,
+                                  out->stream, &error);
+        if (status != FT_OK) cli_fail(status, "%s", error.message);
+    }
+    for (uint32_t i = 0; i < args->count; i++) ft_evaluation_free(&c->evaluations[i]);
+    ft_split_free(&c->split);
+    ft_dataset_free(c->data);
+    free(c);
+    return status;
+}
+
+/* --- The whole ----------------------------------------------------------------------------------------------- */
+
+static ft_status compare_runs(const arguments *args, const output *out) {
+    ft_error error;
+    for (uint32_t i = 0; i < args->count; i++)
+        if (walk_kind_of(args->paths[i], true) == WALK_FILE)
+            return cli_fail(FT_ERR_USAGE, "%s is a file: to compare predictors, give a data set with --data DIR",
+                            args->paths[i]);
+    ft_status status = ft_compare_runs((const char *const *)args->paths, args->count, args->has_families,
+                                       &args->output.style, out->stream, &error);
+    return status != FT_OK ? cli_fail(status, "%s", error.message) : FT_OK;
+}
+
+int cmd_compare(int argc, char **argv) {
+    const struct argp_child children[] = {{&choice_argp, 0, NULL, 0}, {&output_argp, 0, NULL, 0}, {0}};
+    const struct argp parser = {.options = option_list,
+                                .parser = parse_option,
+                                .args_doc = "PREDICTOR... --data DIR\nRUN...",
+                                .doc = doc,
+                                .children = children};
+    arguments args = {.choice = choice_default(), .output = output_options_default()};
+    output out;
+    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    stop_install();
+    ft_status status = output_open(&args.output, &out);
+    if (status != FT_OK) return (int)status;
+    status = args.choice.data != NULL ? compare_predictors(&args, &out) : compare_runs(&args, &out);
+    if (status == FT_OK) status = output_commit(&out);
+    output_discard(&out);
+    if (status == FT_ERR_CANCELLED) stop_finish();
+    return (int)status;
+}

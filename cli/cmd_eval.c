@@ -1,0 +1,135 @@
+/* cmd_eval.c - `foretell eval`: how good a predictor is on measured models. */
+#include <string.h>
+
+#include "choice.h"
+#include "cli.h"
+
+enum { OPTION_WORST = 256, OPTION_PLOT, WORST_MAX = 100000 };
+
+typedef struct arguments {
+    const char *predictor;
+    choice choice;
+    output_options output;
+    uint32_t worst;
+    const char *plot;
+} arguments;
+
+/* --- Options ------------------------------------------------------------------------------------------------- */
+
+static const struct argp_option option_list[] = {
+    {"predictor", 'p', "FILE", 0, "the predictor", 1},
+    {"worst", OPTION_WORST, "N", 0, "list the N records of each device that are furthest off (5; 0: none)", 20},
+    {"plot", OPTION_PLOT, "FILE", 0,
+     "draw predicted against measured, a histogram of errors and error against size, by device, to FILE.svg or "
+     "FILE.png",
+     20},
+    {0},
+};
+
+static const char doc[] =
+    "Tell how good a predictor is: it predicts every record of a data set that it can be asked about, and what it says "
+    "is compared with what was measured.\v"
+    "By device, and by family of models: mean error (MAPE), share within 5 and 10 %, order (Spearman, Kendall), how "
+    "often the 90 % interval holds the measured value (Cover), and more. Without --split, it is the test part of the "
+    "split that the predictor was trained with, when it was trained on this very data set, and all records otherwise; "
+    "the first lines say which.\n"
+    "\n"
+    "Examples:\n"
+    "  foretell eval --predictor phone.ftm --data cg\n"
+    "  foretell eval -p phone.ftm -d cg --split family:resnets --plot resnets.svg\n"
+    "  foretell eval -p phone.ftm -d mine --device adreno-640 --worst 20\n"
+    "  foretell eval -p phone.ftm -d mine --format json --output scores.json\n"
+    "\n"
+    "Exit status: 0 all went well; 2 wrong arguments; 3 cannot open, read or write; 4 not a predictor or data set; 5 "
+    "damaged; 6 predictor and data set do not fit each other; 11 out of memory; 130 interrupted.";
+
+static bool is_plot(const char *path) {
+    const char *dot = strrchr(path, '.');
+    return dot != NULL && dot != path && (strcmp(dot, ".svg") == 0 || strcmp(dot, ".png") == 0);
+}
+
+static error_t parse_option(int key, char *text, struct argp_state *state) {
+    arguments *args = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &args->choice;
+        state->child_inputs[1] = &args->output;
+        return 0;
+    case 'p':
+        args->predictor = text;
+        return 0;
+    case OPTION_WORST:
+        args->worst = (uint32_t)cli_parse_number(state, "worst", text, 0, WORST_MAX);
+        return 0;
+    case OPTION_PLOT:
+        args->plot = text;
+        if (!is_plot(text)) argp_error(state, "--plot %s: want a file that ends in .svg or .png", text);
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "'%s': give the predictor with --predictor and the data set with --data", text);
+        return 0;
+    case ARGP_KEY_END:
+        if (args->predictor == NULL) argp_error(state, "which predictor? Give it with --predictor FILE");
+        if (args->choice.has_seed && args->choice.split == NULL)
+            argp_error(state, "--seed is that of a split: say which with --split");
+        if (args->choice.data == NULL) argp_error(state, "on which data set? Give it with --data DIR");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* --- The whole ----------------------------------------------------------------------------------------------- */
+
+static ft_status write_evaluation(arguments *args, const ft_evaluation *evaluation, output *out) {
+    ft_error error;
+    ft_status status =
+        ft_evaluation_write(evaluation, args->predictor, args->worst, &args->output.style, out->stream, &error);
+    if (status != FT_OK) return cli_fail(status, "%s", error.message);
+    if (args->plot != NULL && ft_evaluation_plot(evaluation, args->predictor, args->plot, &error) != FT_OK)
+        return cli_fail(error.status, "%s", error.message);
+    return output_commit(out);
+}
+
+static ft_status evaluate(arguments *args, const ft_predictor *predictor, const ft_dataset *data, output *out) {
+    ft_split split = {0};
+    ft_evaluation evaluation = {0};
+    bool has_split;
+    ft_status status = choice_split(&args->choice, predictor, data, &split, &has_split);
+    if (status == FT_OK)
+        status =
+            choice_evaluate(&args->choice, args->predictor, predictor, data, has_split ? &split : NULL, &evaluation);
+    if (status == FT_OK) status = write_evaluation(args, &evaluation, out);
+    ft_evaluation_free(&evaluation);
+    ft_split_free(&split);
+    return status;
+}
+
+static ft_status run(arguments *args) {
+    ft_predictor *predictor = NULL;
+    ft_dataset *data = NULL;
+    ft_error error;
+    output out = {0};
+    ft_status status = ft_predictor_open(args->predictor, &predictor, &error);
+    if (status == FT_OK) status = ft_dataset_open(args->choice.data, &data, &error);
+    if (status != FT_OK)
+        cli_fail(status, "%s", error.message);
+    else
+        status = output_open(&args->output, &out);
+    if (status == FT_OK) status = evaluate(args, predictor, data, &out);
+    output_discard(&out);
+    ft_dataset_free(data);
+    ft_predictor_free(predictor);
+    return status;
+}
+
+int cmd_eval(int argc, char **argv) {
+    const struct argp_child children[] = {{&choice_argp, 0, NULL, 0}, {&output_argp, 0, NULL, 0}, {0}};
+    const struct argp parser = {.options = option_list, .parser = parse_option, .doc = doc, .children = children};
+    arguments args = {.choice = choice_default(), .output = output_options_default(), .worst = 5};
+    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    stop_install();
+    ft_status status = run(&args);
+    if (status == FT_ERR_CANCELLED) stop_finish();
+    return (int)status;
+}
