@@ -118,8 +118,9 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(BUILD)/gen/onnx.pb-c.h
 	@mkdir -p $(@D)
 	$(call brief,CC,$<)$(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c $< -o $@
 
-# The loops of nn/ are to become vector code, which -O2 of gcc does only where it costs no byte.
-$(call object,$(filter-out src/nn/boost% src/nn/trees%,$(wildcard src/nn/*.c))): EXTRA_CFLAGS = -O3
+# The loops of nn/ are to become vector code, which -O2 of gcc does only where it costs no byte; nor does it with square
+# roots that have to set errno.
+$(call object,$(filter-out src/nn/boost% src/nn/trees%,$(wildcard src/nn/*.c))): EXTRA_CFLAGS = -O3 -fno-math-errno
 $(BUILD)/obj/tests/%.o: EXTRA_CFLAGS = -Itests
 $(call object,$(TEST_SOURCES) $(SUPPORT_SOURCES)): | setup-test
 $(call object,$(CLI_SOURCES)): INCLUDES = -Iinclude

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "nn/cholesky.h"
+#include "nn/gemm.h"
 
 #define JITTER    1e-11
 #define TOLERANCE 1e-10 /* of bounds and gradients, relative to the largest there is */
@@ -215,7 +216,7 @@ static double unscaled(const solver *s, const nnls_problem *p, uint32_t i) {
 
 static ft_status solve(solver *s, const nnls_problem *p, double *x, ft_error *error) {
     FT_TRY(begin_memory(s, error));
-    openblas_set_num_threads(1); /* sums in one order */
+    gemm_use_one_thread(); /* sums in one order */
     begin_scaled(s, p);
     descend(s, SWEEPS);
     find_sides(s);

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/num.h"
+#include "nn/loops.h"
 
 enum { PIECE = 1 << 16 }; /* parameters that one thread steps at a time */
 
@@ -134,20 +135,20 @@ typedef struct numbers {
     float keep;        /* what weight decay leaves of a parameter */
 } numbers;
 
-static void step_plain(const numbers *k, size_t count, float *restrict x, const float *restrict g) {
+static VECTORS void step_plain(const numbers *k, size_t count, float *restrict x, const float *restrict g) {
     for (size_t i = 0; i < count; i++) x[i] -= k->rate * (g[i] + k->to_gradient * x[i]);
 }
 
-static void step_momentum(const numbers *k, size_t count, float *restrict x, const float *restrict g,
-                          float *restrict m) {
+static VECTORS void step_momentum(const numbers *k, size_t count, float *restrict x, const float *restrict g,
+                                  float *restrict m) {
     for (size_t i = 0; i < count; i++) {
         m[i] = k->momentum * m[i] + (g[i] + k->to_gradient * x[i]);
         x[i] -= k->rate * m[i];
     }
 }
 
-static void step_nesterov(const numbers *k, size_t count, float *restrict x, const float *restrict g,
-                          float *restrict m) {
+static VECTORS void step_nesterov(const numbers *k, size_t count, float *restrict x, const float *restrict g,
+                                  float *restrict m) {
     for (size_t i = 0; i < count; i++) {
         float gradient = g[i] + k->to_gradient * x[i];
         m[i] = k->momentum * m[i] + gradient;
@@ -155,8 +156,8 @@ static void step_nesterov(const numbers *k, size_t count, float *restrict x, con
     }
 }
 
-static void step_adam(const numbers *k, size_t count, float *restrict x, const float *restrict g, float *restrict m,
-                      float *restrict v) {
+static VECTORS void step_adam(const numbers *k, size_t count, float *restrict x, const float *restrict g,
+                              float *restrict m, float *restrict v) {
     for (size_t i = 0; i < count; i++) {
         float gradient = g[i] + k->to_gradient * x[i];
         m[i] = k->beta1 * m[i] + k->rest1 * gradient;
