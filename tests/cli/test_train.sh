@@ -1,0 +1,168 @@
+#!/bin/bash
+# Training with the command on a small made-up data set: every family gives the same bytes whatever the number of threads
+# and however it is stopped; folders, messages and exit codes are right when something is wrong.
+set -u
+. tests/repo/tap.sh
+build=$(realpath "${BUILD:-build}")
+foretell=$build/foretell
+scratch=$(mktemp -d -p "$([ -w /dev/shm ] && echo /dev/shm || echo /tmp)") # flushing is free in memory
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+export LC_ALL=C.UTF-8
+unset COLUMNS NO_COLOR
+
+# Chains of convolutions in the layout of CG; the time grows with their work, on two devices.
+make_cg() { # folder, models
+    mkdir -p "$1/chains"
+    awk -v count="$2" -v folder="$1/chains" 'BEGIN {
+        models = folder "/models.csv"; nodes = folder "/nodes.csv"; edges = folder "/edges.csv"
+        printf "family,index,name,num_nodes,num_edges,graph_id,dgrl_split,cortexA76cpu_tflite21_ms" > models
+        printf ",adreno640gpu_tflite21_ms,adreno630gpu_tflite21_ms,myriadvpu_openvino2019r2_ms" > models
+        printf ",cortexA76cpu_tflite21_std_ms,adreno640gpu_tflite21_std_ms,adreno630gpu_tflite21_std_ms" > models
+        print ",myriadvpu_openvino2019r2_std_ms" > models
+        print "op,in0,in1,in2,in3,in4,k_h,k_w,k_cin,k_cout,s_h,s_w,out0,out1,out2,out3,out4" > nodes
+        print "src,dst" > edges
+        for (m = 0; m < count; m++) {
+            depth = m % 4 + 1; wide = 8 + m; from = 3; work = 0
+            print "Placeholder,0,0,0,0,0,0,0,0,0,0,0,1,16,16,3,0" > nodes
+            for (i = 0; i < depth; i++) {
+                printf "Conv2D,1,16,16,%d,0,3,3,%d,%d,1,1,1,16,16,%d,0\n", from, from, wide, wide > nodes
+                printf "Relu,1,16,16,%d,0,0,0,0,0,0,0,1,16,16,%d,0\n", wide, wide > nodes
+                printf "%d,%d\n%d,%d\n", 2 * i, 2 * i + 1, 2 * i + 1, 2 * i + 2 > edges
+                work += from * wide; from = wide
+            }
+            time = (1 + work / 5000) * (1 + 0.05 * sin(m * 12.9))
+            printf "%s,%d,net_%d,%d,%d,%d,train,%.6f,%.6f,,,,,,\n", m % 3 ? "plain" : "other", m, m,
+                2 * depth + 1, 2 * depth, m, time, time / 4 > models
+        }
+    }'
+}
+
+make_cg cg 60
+"$foretell" import cg cg -o data --quiet || exit 1
+
+exits_with() { # code, command...
+    local expected=$1 status
+    shift
+    "$@"
+    status=$?
+    [ "$status" = "$expected" ] || { echo "exit code $status instead of $expected"; return 1; }
+}
+
+train() { # run, options...
+    local run=$1
+    shift
+    "$foretell" train --data data -o "$run" --quiet "$@"
+}
+
+same_runs() { # run, run
+    local file
+    for file in predictor.ftm metrics.json config.json; do
+        cmp "$1/$file" "$2/$file" || return 1
+    done
+    [ "$(ls "$1" | wc -l)" = 4 ] || { ls "$1"; return 1; }
+}
+
+threads_do_not_matter() { # family
+    train "$1-1" --family "$1" --threads 1 && train "$1-2" --family "$1" --threads 2 && same_runs "$1-1" "$1-2"
+}
+
+# Whatever a kill leaves, resuming it (or starting, when there is nothing) ends in the same bytes.
+killed_and_resumed() { # family
+    local wait status pid
+    for wait in 0.03 0.15; do
+        rm -rf "$1-k"
+        "$foretell" train --data data -o "$1-k" --quiet --family "$1" >/dev/null &
+        pid=$!
+        sleep "$wait"
+        kill -KILL "$pid" 2>/dev/null
+        wait "$pid" 2>/dev/null
+        if [ -e "$1-k" ]; then train "$1-k" --family "$1" --resume; else train "$1-k" --family "$1"; fi || return 1
+        same_runs "$1-1" "$1-k" || return 1
+    done
+}
+
+interrupted() { # family
+    local status pid
+    rm -rf "$1-i"
+    env --default-signal=INT "$foretell" train --data data -o "$1-i" --quiet --family "$1" >/dev/null 2>message &
+    pid=$!
+    sleep 0.1
+    kill -INT "$pid" 2>/dev/null
+    wait "$pid"
+    status=$?
+    [ "$status" = 0 ] || [ "$status" = 130 ] || { echo "exit code $status"; cat message; return 1; }
+    [ "$status" = 0 ] || [ ! -s message ] || grep -q stopped message || { cat message; return 1; }
+    if [ -e "$1-i" ]; then train "$1-i" --family "$1" --resume; else train "$1-i" --family "$1"; fi || return 1
+    same_runs "$1-1" "$1-i"
+}
+
+scores_are_shown() {
+    train shown --family flops >out && grep -q 'cortex-a76' out && grep -q 'test part of split random' out
+}
+
+run_that_exists() {
+    train twice --family flops >/dev/null && cp -r twice before
+    exits_with 2 train twice --family flops --seed 1 2>message && grep -q 'exists already' message &&
+        same_runs before twice
+}
+
+forced() {
+    train forced --family flops >/dev/null && train fresh --family flops --seed 1 >/dev/null &&
+        train forced --family flops --seed 1 --force >/dev/null && same_runs forced fresh && [ ! -e forced.next ]
+}
+
+resumed_when_complete() {
+    train done --family flops >/dev/null && cp -r done before-resume && train done --family flops --resume &&
+        diff -r done/metrics.json before-resume/metrics.json
+}
+
+data_edited_between() {
+    train edited --family flops >/dev/null && rm edited/metrics.json
+    make_cg cg2 61 && "$foretell" import cg cg2 -o data2 --quiet
+    exits_with 2 "$foretell" train --data data2 -o edited --family flops --resume 2>message &&
+        grep -q 'begun with data' message
+}
+
+# Nothing is left when the wish was wrong.
+refused() { # exit code, words, options...
+    local code=$1 words=$2
+    shift 2
+    exits_with "$code" train refused "$@" 2>message || { cat message; return 1; }
+    grep -q -- "$words" message || { cat message; return 1; }
+    [ ! -e refused ] && [ ! -e refused.next ]
+}
+
+full_disk() {
+    (ulimit -f 1 && trap '' XFSZ && exits_with 3 train full --family flops 2>message) && grep -q 'cannot write' message &&
+        [ ! -e full ]
+}
+
+config_of_all_kinds() {
+    echo '{"absent_setting": 1}' >config.json
+    refused 2 absent_setting --family flops --config config.json
+}
+
+families=$("$foretell" families --format csv | tail -n +2 | cut -d, -f1)
+for family in $families; do
+    point "$family: the same bytes with one thread and two" threads_do_not_matter "$family"
+    point "$family: the same bytes after being killed" killed_and_resumed "$family"
+    point "$family: the same bytes after Ctrl-C" interrupted "$family"
+done
+point "the scores of the test part are shown" scores_are_shown
+point "a run that exists is not touched" run_that_exists
+point "--force replaces it" forced
+point "resuming a complete run changes nothing" resumed_when_complete
+point "other data is not resumed with" data_edited_between
+point "a family that there is not" refused 2 "there is no family 'oracle'" --family oracle
+point "a metric that there is not" refused 2 "no metric 'power_w'" --metric power_w
+point "a metric that was not measured" refused 2 'to learn from' --metric time_std_us
+point "a split that there is not" refused 2 'split' --split sideways
+point "a family of architectures that there is not" refused 2 'nosuch' --split family:nosuch
+point "nothing to resume" refused 2 'no such run' --resume
+point "settings that nobody knows" config_of_all_kinds
+point "a setting that nobody knows" refused 2 absent_setting --family flops --config absent_setting=3
+point "a config that is not there" refused 3 'cannot read' --config absent.json
+point "a seed that is no number" refused 2 'whole number' --seed soon
+point "full disk" full_disk
+finish
