@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/pool.h"
 #include "base/rng.h"
 #include "nn/boost.h"
 #include "nn/boost_export.h"
@@ -176,6 +177,33 @@ static void test_threads(void **state) {
     assert_false(are_same(one, other));
     forest_free(other);
     forest_free(one);
+}
+
+enum { TRAININGS = 6 };
+
+static void train_part(void *user, uint32_t part, uint32_t worker) {
+    forest **made = user;
+    boost_options options = quick(8);
+    options.seed = part;
+    options.subsample = 0.7;
+    options.colsample = 0.6;
+    (void)worker;
+    if (boost_train(&train, NULL, &options, NULL, NULL, &made[part], NULL) != FT_OK) made[part] = NULL;
+}
+
+/* Several trainings at a time do not disturb each other. */
+static void test_side_by_side(void **state) {
+    (void)state;
+    forest *alone[TRAININGS] = {NULL}, *together[TRAININGS] = {NULL};
+    pool *threads = NULL;
+    assert_int_equal(pool_new(3, &threads, NULL), FT_OK);
+    pool_run(threads, TRAININGS, train_part, together);
+    pool_free(threads);
+    pool_run(NULL, TRAININGS, train_part, alone);
+    for (int i = 0; i < TRAININGS; i++) {
+        assert_non_null(together[i]);
+        same(alone[i], together[i]);
+    }
 }
 
 typedef struct watcher {
@@ -533,23 +561,15 @@ static void test_no_library(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_library),
-        cmocka_unit_test(test_export_refuses),
-        cmocka_unit_test(test_grid),
-        cmocka_unit_test(test_bad_options),
-        cmocka_unit_test(test_bad_rows),
-        cmocka_unit_test(test_learns),
-        cmocka_unit_test(test_equals_xgboost),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_stopped_and_resumed),
-        cmocka_unit_test(test_patience),
-        cmocka_unit_test(test_own_objective),
-        cmocka_unit_test(test_sums_of_rows),
-        cmocka_unit_test(test_weights_and_offsets),
-        cmocka_unit_test(test_monotone),
-        cmocka_unit_test(test_leaves),
-        cmocka_unit_test(test_bad_gradients),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_no_library),     cmocka_unit_test(test_export_refuses),
+        cmocka_unit_test(test_grid),           cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_bad_rows),       cmocka_unit_test(test_learns),
+        cmocka_unit_test(test_equals_xgboost), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_side_by_side),   cmocka_unit_test(test_stopped_and_resumed),
+        cmocka_unit_test(test_patience),       cmocka_unit_test(test_own_objective),
+        cmocka_unit_test(test_sums_of_rows),   cmocka_unit_test(test_weights_and_offsets),
+        cmocka_unit_test(test_monotone),       cmocka_unit_test(test_leaves),
+        cmocka_unit_test(test_bad_gradients),  cmocka_unit_test(test_no_memory),
     };
     fill(train_items, train_labels, ROWS, 0);
     fill(valid_items, valid_labels, VALID, 1);
