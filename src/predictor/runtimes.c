@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/dataset.h"
+#include "data/devices.h"
 #include "foretell/device.h"
 
 /* The index of a rule set, opened when it is new. */
@@ -33,26 +35,54 @@ static ft_status begin(uint32_t device_count, runtimes *r, ft_error *error) {
     return r->of_device != NULL ? FT_OK : FT_NOMEM(error);
 }
 
-static ft_status add_device(runtimes *r, const char *name, uint32_t *index, ft_error *error) {
-    if (ft_device_canonical(name) == NULL) return add_rules(r, RUNTIME_UNKNOWN, index, error);
+static bool is_in_the_box(const char *rules) {
+    uint32_t i = 0;
+    while (i < ft_rules_count() && strcmp(ft_rules_name_at(i), rules) != 0) i++;
+    return i < ft_rules_count();
+}
+
+/* `file` is the name of a device in the box, or the path of one that a data set describes. */
+static ft_status add_described(runtimes *r, const char *file, uint32_t *index, ft_error *error) {
     ft_device *device;
-    FT_TRY(ft_device_open(name, &device, error));
-    ft_status status = add_rules(r, ft_device_runtime(device), index, error);
+    FT_TRY(ft_device_open(file, &device, error));
+    const char *rules = ft_device_runtime(device);
+    ft_status status = is_in_the_box(rules)
+                           ? add_rules(r, rules, index, error)
+                           : ft_fail(error, FT_ERR_UNSUPPORTED,
+                                     "%s: the runtime '%s' is not in the box ('foretell runtimes' lists them), and a "
+                                     "predictor cannot carry rules along",
+                                     file, rules);
     ft_device_free(device);
     return status;
 }
 
-ft_status runtimes_open(const char *const *devices, uint32_t device_count, runtimes *r, ft_error *error) {
+static ft_status add_device(runtimes *r, const ft_dataset *data, const char *name, uint32_t *index, ft_error *error) {
+    if (ft_device_canonical(name) != NULL) return add_described(r, name, index, error);
+    if (data == NULL) return add_rules(r, RUNTIME_UNKNOWN, index, error);
+    arena memory;
+    arena_init(&memory, 1 << 16);
+    const char *path = device_path(data->folder, name, &memory);
+    ft_status status = path != NULL ? add_described(r, path, index, error) : FT_NOMEM(error);
+    arena_free(&memory);
+    return status;
+}
+
+ft_status runtimes_open_data(const ft_dataset *data, const char *const *devices, uint32_t device_count, runtimes *r,
+                             ft_error *error) {
     runtimes made;
     ft_status status = begin(device_count, &made, error);
     for (uint32_t i = 0; status == FT_OK && i < device_count; i++)
-        status = add_device(&made, devices[i], &made.of_device[i], error);
+        status = add_device(&made, data, devices[i], &made.of_device[i], error);
     if (status != FT_OK) {
         runtimes_free(&made);
         return status;
     }
     *r = made;
     return FT_OK;
+}
+
+ft_status runtimes_open(const char *const *devices, uint32_t device_count, runtimes *r, ft_error *error) {
+    return runtimes_open_data(NULL, devices, device_count, r, error);
 }
 
 void runtimes_free(runtimes *r) {
@@ -83,9 +113,7 @@ json_t *runtimes_save(const runtimes *r) {
 static ft_status load_one(runtimes *r, const json_t *value, uint32_t *index, ft_error *error) {
     const char *name;
     FT_TRY(json_take_string(value, &name, error));
-    uint32_t i = 0;
-    while (i < ft_rules_count() && strcmp(ft_rules_name_at(i), name) != 0) i++;
-    if (i == ft_rules_count())
+    if (!is_in_the_box(name))
         return ft_fail(error, FT_ERR_UNSUPPORTED, "has the runtime '%s', whose rules this foretell does not have",
                        name);
     return add_rules(r, name, index, error);

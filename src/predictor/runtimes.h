@@ -1,12 +1,13 @@
 /* runtimes.h - the fusion rules of several devices, each set opened once: subjects keep kernels by the address of the
  * rules, so devices with the same runtime must share theirs.
  *
- * A device that is not in the box (a user's own, in a user's own table) has the rules of RUNTIME_UNKNOWN. A predictor
- * keeps the names of the rules it was trained with, so that it does not depend on what the box says later. */
+ * A predictor keeps the names of the rules it was trained with, so that it depends neither on what the box says later
+ * nor on files that only the trainer had. So these are rules of the box. */
 #ifndef PREDICTOR_RUNTIMES_H
 #define PREDICTOR_RUNTIMES_H
 
 #include "base/json.h"
+#include "foretell/dataset.h"
 #include "foretell/kernel.h"
 
 #define RUNTIME_UNKNOWN "torch-eager"
@@ -21,7 +22,11 @@ typedef struct runtimes {
     uint32_t device_count;
 } runtimes;
 
+/* The rules of devices in the box; one that is not there has those of RUNTIME_UNKNOWN. */
 ft_status runtimes_open(const char *const *devices, uint32_t device_count, runtimes *r, ft_error *error);
+/* The same for a data set, which may describe devices of its own. */
+ft_status runtimes_open_data(const ft_dataset *data, const char *const *devices, uint32_t device_count, runtimes *r,
+                             ft_error *error);
 void runtimes_free(runtimes *r);
 const ft_rules *runtimes_rules(const runtimes *r, uint32_t device);
 

@@ -53,7 +53,6 @@ static void the_box_is_right(void **state) {
         json_array_foreach(json_object_get(document, "other_names"), at, name) {
             assert_string_equal(ft_device_canonical(json_string_value(name)), ft_device_name_at(i));
         }
-        assert_true(at > 0);
         json_decref(document);
     }
     assert_null(ft_device_name_at(ft_device_count()));

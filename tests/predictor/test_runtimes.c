@@ -3,12 +3,16 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
 #include "predictor/runtimes.h"
 #include "support/failing.h"
+#include "support/folder.h"
+#include "support/made_data.h"
 
 static const char *const devices[] = {"adreno-630", "abacus", "adreno-640", "cortex-a76"};
 
@@ -33,6 +37,34 @@ static void devices_share_rules(void **state) {
     runtimes_free(&again);
     runtimes_free(&r);
     runtimes_free(&r);
+}
+
+static void write_device(const char *path, const char *runtime) {
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "{\"foretell_device\": 1, \"name\": \"abacus\", \"kind\": \"cpu\", \"runtime\": \"%s\"}", runtime);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A device that a data set describes has the runtime it says, as long as that is in the box. */
+static void data_sets_have_devices(void **state) {
+    (void)state;
+    builder *b = made_begin("d");
+    made_add(b, &(made_record){.network = 1, .family = "", .device = "adreno-640", .time_us = 1});
+    ft_dataset *data = made_end(b, "d");
+    runtimes r = {0};
+    ft_error error;
+    assert_int_equal(mkdir("d/devices", 0755), 0);
+    assert_int_equal(runtimes_open_data(data, devices, 4, &r, &error), FT_ERR_IO);
+    write_device("d/devices/abacus.json", "openvino-vpu");
+    assert_int_equal(runtimes_open_data(data, devices, 4, &r, &error), FT_OK);
+    assert_string_equal(ft_rules_name(runtimes_rules(&r, 1)), "openvino-vpu");
+    assert_string_equal(ft_rules_name(runtimes_rules(&r, 2)), "tflite-gpu");
+    runtimes_free(&r);
+    write_device("d/devices/abacus.json", "./my.json");
+    assert_int_equal(runtimes_open_data(data, devices, 4, &r, &error), FT_ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "d/devices/abacus.json: the runtime './my.json' is not in the box"));
+    ft_dataset_free(data);
 }
 
 static void files_name_what_is_in_the_box(void **state) {
@@ -81,6 +113,7 @@ static void memory_runs_out(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(devices_share_rules),
+        cmocka_unit_test_setup_teardown(data_sets_have_devices, folder_enter, folder_leave),
         cmocka_unit_test(files_name_what_is_in_the_box),
         cmocka_unit_test(memory_runs_out),
     };
