@@ -13,7 +13,7 @@
 #include "learn/score_grid.h"
 #include "report/units.h"
 
-enum { SCHEMA_VERSION = 1, NOTE_TEXT = 80 };
+enum { SCHEMA_VERSION = 1, NOTE_TEXT = 80, NAME_TEXT = 256 };
 
 /* --- Table --------------------------------------------------------------------------------------------------- */
 
@@ -21,6 +21,41 @@ static void add_clean(sink *out, const ft_style *style, const char *text) {
     char clean[GRID_CELL_SIZE];
     text_fit(text, UINT32_MAX, style, clean, sizeof clean);
     buf_text(&out->text, clean);
+}
+
+/* What paths have in common before and after the folder or file that tells them apart; it is left out of tables. */
+typedef struct shared_ends {
+    size_t before, after;
+} shared_ends;
+
+static size_t shared_before(const char *a, const char *b, size_t most) {
+    size_t shared = 0;
+    for (size_t i = 0; i < most && a[i] != '\0' && a[i] == b[i]; i++)
+        if (a[i] == '/') shared = i + 1;
+    return shared;
+}
+
+static size_t shared_after(const char *a, const char *b, size_t most) {
+    size_t a_length = strlen(a), b_length = strlen(b), shared = 0;
+    for (size_t i = 1; i <= most && i <= a_length && i <= b_length && a[a_length - i] == b[b_length - i]; i++)
+        if (a[a_length - i] == '/') shared = i;
+    return shared;
+}
+
+static shared_ends find_shared(const comparison *c) {
+    const char *first = c->rows[0].rival;
+    shared_ends ends = {strlen(first), strlen(first)};
+    bool is_one = true;
+    for (uint32_t i = 1; i < c->count; i++) {
+        if (strcmp(c->rows[i].rival, first) == 0) continue;
+        is_one = false;
+        ends.before = shared_before(first, c->rows[i].rival, ends.before);
+        ends.after = shared_after(first, c->rows[i].rival, ends.after);
+    }
+    if (is_one) ends = (shared_ends){0, 0};
+    for (uint32_t i = 0; i < c->count; i++)
+        if (ends.before + ends.after >= strlen(c->rows[i].rival)) ends.after = 0; /* runs/a and runs/a/a */
+    return ends;
 }
 
 /* "-0.12 [-0.15, -0.08]" */
@@ -47,23 +82,35 @@ static void write_group_heading(sink *out, const ft_score *score, const ft_style
     buf_format(&out->text, "%s\n", tone_end(style, TONE_TITLE));
 }
 
-static void write_group(sink *out, const comparison *c, const comparison_row *rows, uint32_t count,
+/* What stands beside the scores of a row. */
+typedef struct margin {
+    char name[NAME_TEXT], note[NOTE_TEXT];
+} margin;
+
+static void write_group(sink *out, const comparison *c, shared_ends shared, const comparison_row *rows, uint32_t count,
                         const ft_style *style) {
     score_row *lines = calloc(count, sizeof *lines);
-    char(*notes)[NOTE_TEXT] = calloc(count, sizeof *notes);
-    if (lines == NULL || notes == NULL) {
+    margin *margins = calloc(count, sizeof *margins);
+    if (lines == NULL || margins == NULL) {
         out->text.failed = true;
     } else {
         for (uint32_t i = 0; i < count; i++) {
-            difference_text(&rows[i], notes[i]);
-            lines[i] = (score_row){rows[i].rival, &rows[i].score, rows[i].best, notes[i]};
+            size_t length = strlen(rows[i].rival) - shared.before - shared.after;
+            const char *name = rows[i].rival + shared.before;
+            if (length >= NAME_TEXT) { /* the end of a path tells more */
+                name += length - (NAME_TEXT - 1);
+                length = NAME_TEXT - 1;
+            }
+            memcpy(margins[i].name, name, length);
+            difference_text(&rows[i], margins[i].note);
+            lines[i] = (score_row){margins[i].name, &rows[i].score, rows[i].best, margins[i].note};
         }
         write_group_heading(out, &rows[0].score, style);
         score_grid_write(&(score_grid){"Predictor", c->has_differences ? "MAPE to first" : NULL, lines, count, 0, 16},
                          style, out);
     }
     free(lines);
-    free(notes);
+    free(margins);
 }
 
 static void write_table(sink *out, const comparison *c, const ft_style *style) {
@@ -71,9 +118,10 @@ static void write_table(sink *out, const comparison *c, const ft_style *style) {
     buf_text(&out->text, "; ");
     add_clean(out, style, c->subject);
     buf_char(&out->text, '\n');
+    shared_ends shared = find_shared(c);
     for (uint32_t i = 0, run; i < c->count; i += run) {
         run = comparison_group(c->rows + i, c->count - i);
-        write_group(out, c, c->rows + i, run, style);
+        write_group(out, c, shared, c->rows + i, run, style);
         sink_relieve(out);
     }
     buf_text(&out->text, "\n  * the best. Errors, shares, width of the interval and bias in percent.\n");

@@ -13,6 +13,7 @@ enum { INDENT = 2, COLUMN_NAME = 0, COLUMN_COUNT = 1, COLUMN_FIRST_SCORE = 2 };
 typedef struct view {
     const score_grid *grid;
     const ft_style *style;
+    uint32_t marked; /* bit i: some row is the best in score_fields[i] */
 } view;
 
 /* The signs that ASCII does not have. */
@@ -45,7 +46,8 @@ static void put_score(const view *v, const score_row *row, size_t field, char te
         unit_fixed(value, f->decimals, number);
         snprintf(text, GRID_CELL_SIZE, "%s", number);
     }
-    if ((row->best & 1u << field) != 0) strcat(text, "*");
+    /* A blank where others have a mark keeps digits below digits. */
+    if ((v->marked & 1u << field) != 0) strcat(text, (row->best & 1u << field) != 0 ? "*" : " ");
 }
 
 static void put_row(const void *user, uint32_t index, grid_cell *cells) {
@@ -68,13 +70,15 @@ void score_grid_write(const score_grid *g, const ft_style *style, sink *out) {
     for (size_t i = 0; i < SCORE_FIELDS; i++)
         columns[count++] = (grid_column){
             .title = score_fields[i].title, .is_right = true, .drop = score_fields[i].drop, .min_width = 5};
+    view v = {.grid = g, .style = style};
+    for (uint32_t i = 0; i < g->row_count; i++) v.marked |= g->rows[i].best;
     if (g->note_title != NULL) columns[count++] = (grid_column){.title = g->note_title, .is_right = true};
     grid_write(&(grid){.style = style,
                        .columns = columns,
                        .column_count = count,
                        .indent = INDENT,
                        .row = put_row,
-                       .user = &(view){g, style},
+                       .user = &v,
                        .row_count = g->row_count,
                        .foot_count = g->foot_count},
                out);

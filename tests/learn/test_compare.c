@@ -158,6 +158,17 @@ static void test_table_and_csv(void **state) {
     assert_non_null(strstr(text, "4.00*"));
     assert_non_null(strstr(text, "2.00 [2.00, 2.00]\n"));
     free(text);
+    /* Only what tells paths apart is shown. */
+    const ft_rival runs[] = {{"runs/one/p.ftm", &a.evaluation}, {"runs/two/p.ftm", &b.evaluation}};
+    assert_int_equal(write_to(&text, runs, 2, false, FT_TABLE, &error), FT_OK);
+    assert_non_null(strstr(text, "\n  one "));
+    assert_non_null(strstr(text, "\n  two "));
+    free(text);
+    const ft_rival nested[] = {{"a/a", &a.evaluation}, {"a/a/a", &b.evaluation}};
+    assert_int_equal(write_to(&text, nested, 2, false, FT_TABLE, &error), FT_OK);
+    assert_non_null(strstr(text, "\n  a "));
+    assert_non_null(strstr(text, "\n  a/a "));
+    free(text);
     assert_int_equal(write_to(&text, rivals, 2, false, FT_CSV, &error), FT_OK);
     assert_non_null(strstr(text, "predictor,device,family,metric,n,mape,"));
     assert_non_null(strstr(text, "\nb.ftm,gpu,mean,time_us,20,"));
