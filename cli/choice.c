@@ -97,6 +97,20 @@ ft_status choice_split(const choice *c, const ft_predictor *predictor, const ft_
     return FT_OK;
 }
 
+/* What is tested may be what the predictor has learned from. */
+static void warn_of_other_split(const choice *c, const char *name, const ft_predictor *predictor,
+                                const ft_dataset *data, const ft_split *split) {
+    ft_split own = {0};
+    ft_error error;
+    bool is_found = false;
+    if (c->is_quiet || split == NULL || ft_predictor_split(predictor, data, &own, &is_found, &error) != FT_OK) return;
+    if (is_found && strcmp(own.hash, split->hash) != 0)
+        cli_note("%s was trained on this data set with another split (%s, seed %llu): it may have learned from what it "
+                 "is tested on here",
+                 name, own.spec, (unsigned long long)own.seed);
+    if (is_found) ft_split_free(&own);
+}
+
 /* --- Evaluating ---------------------------------------------------------------------------------------------- */
 
 ft_status choice_evaluate(const choice *c, const char *name, const ft_predictor *predictor, const ft_dataset *data,
@@ -110,6 +124,7 @@ ft_status choice_evaluate(const choice *c, const char *name, const ft_predictor 
                                          .family_count = c->family_count,
                                          .threads = c->threads,
                                          .progress = progress_step};
+    warn_of_other_split(c, name, predictor, data, split);
     progress_begin(0, c->is_quiet);
     ft_status status = ft_evaluate(predictor, data, &options, evaluation, &error);
     progress_hide();

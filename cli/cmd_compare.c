@@ -79,19 +79,6 @@ typedef struct contest {
     ft_rival rivals[RIVALS_MAX];
 } contest;
 
-/* A later predictor may have learned from what the first one is tested on. */
-static void warn_of_other_split(const contest *c, const char *path, const ft_predictor *predictor) {
-    ft_split own = {0};
-    ft_error error;
-    bool is_found = false;
-    if (c->args->choice.is_quiet || ft_predictor_split(predictor, c->data, &own, &is_found, &error) != FT_OK) return;
-    if (is_found && (!c->has_split || strcmp(own.hash, c->split.hash) != 0))
-        cli_note("%s was trained on this data set with another split (%s, seed %llu): it may have learned from what it "
-                 "is tested on here",
-                 path, own.spec, (unsigned long long)own.seed);
-    if (is_found) ft_split_free(&own);
-}
-
 static ft_status evaluate_rival(contest *c, uint32_t index) {
     const char *path = c->args->paths[index];
     ft_predictor *predictor = NULL;
@@ -99,7 +86,6 @@ static ft_status evaluate_rival(contest *c, uint32_t index) {
     if (ft_predictor_open(path, &predictor, &error) != FT_OK) return cli_fail(error.status, "%s", error.message);
     ft_status status = FT_OK;
     if (index == 0) status = choice_split(&c->args->choice, predictor, c->data, &c->split, &c->has_split);
-    if (status == FT_OK && (index > 0 || c->args->choice.split != NULL)) warn_of_other_split(c, path, predictor);
     if (status == FT_OK)
         status = choice_evaluate(&c->args->choice, path, predictor, c->data, c->has_split ? &c->split : NULL,
                                  &c->evaluations[index]);

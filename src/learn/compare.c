@@ -230,7 +230,7 @@ ft_status ft_compare_write(const ft_rival *rivals, uint32_t count, bool has_fami
                           .data_hash = first->data_hash,
                           .split = first->split,
                           .part = first->split != NULL ? ft_part_name(first->part) : "all",
-                          .has_differences = true};
+                          .has_differences = count > 1};
     ft_status status = compare_all(&c, error);
     if (status == FT_OK) status = comparison_write(&c.made, style, stream, error);
     for (uint32_t r = 0; c.cases != NULL && r < count; r++) free(c.cases[r]);

@@ -124,7 +124,10 @@ static void write_table(sink *out, const comparison *c, const ft_style *style) {
         write_group(out, c, shared, c->rows + i, run, style);
         sink_relieve(out);
     }
-    buf_text(&out->text, "\n  * the best. Errors, shares, width of the interval and bias in percent.\n");
+    uint32_t marked = 0;
+    for (uint32_t i = 0; i < c->count; i++) marked |= c->rows[i].best;
+    buf_format(&out->text, "\n  %sErrors, shares, width of the interval and bias in percent.\n",
+               marked != 0 ? "* the best. " : "");
     if (c->has_differences)
         buf_text(&out->text, "  MAPE to first: the difference, and where it is with 95 % confidence (bootstrap).\n");
 }

@@ -38,6 +38,23 @@ make_models() {
     make_run worse 6.5 80
 }
 
+# A data set of twelve networks on two devices, and two predictors trained on it.
+make_data() {
+    local i
+    mkdir measured trained
+    echo model,device,family,time_us >measured/times.csv
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+        "$build/makemodel" --no-weights --width "0.$((10 + 4 * i))" resnet50 "measured/r$i.onnx" || return 1
+        echo "r$i.onnx,adreno-640,$([ $i -gt 6 ] && echo wide || echo narrow),$((900 + 310 * i * i + 97 * (i % 3)))"
+        echo "r$i.onnx,cortex-a76,$([ $i -gt 6 ] && echo wide || echo narrow),$((4000 + 2310 * i * i + 1297 * (i % 4)))"
+    done >>measured/times.csv
+    "$build/foretell" import table measured/times.csv -o data --quiet || return 1
+    for i in flops roofline; do
+        "$build/foretell" train --data data -o "trained/$i" --family "$i" --split random:50/25/25 --seed 1 --quiet \
+            >/dev/null || return 1
+    done
+}
+
 # A folder as a training run leaves it, as far as `compare` looks at it.
 make_run() { # name, mape, acc10
     mkdir -p "runs/$1"
@@ -73,7 +90,7 @@ check_case() {
     run_case "$1" | diff -u "$cases/$1" -
 }
 
-(cd "$scratch" && make_models) || exit 1
+(cd "$scratch" && make_models && make_data) || exit 1
 if [ "${1:-}" = --refresh ]; then
     shift
     [ $# -gt 0 ] || set -- $(ls "$cases")
