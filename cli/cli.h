@@ -15,6 +15,7 @@ int cmd_formats(int argc, char **argv);
 int cmd_ops(int argc, char **argv);
 int cmd_runtimes(int argc, char **argv);
 int cmd_import(int argc, char **argv);
+int cmd_data(int argc, char **argv);
 int cmd_train(int argc, char **argv);
 int cmd_families(int argc, char **argv);
 int cmd_eval(int argc, char **argv);
@@ -80,6 +81,24 @@ void progress_show(uint64_t done, double part, const char *what);
 bool progress_step(void *user, uint64_t done, uint64_t total, const char *what);
 /* Takes the line away, so that something else may be written. */
 void progress_hide(void);
+
+/* --- What was left out (skip.c) --------------------------------------------------------------------------------- */
+
+enum { SKIP_REASONS = 24 };
+
+typedef struct skip_list {
+    bool is_verbose; /* name each */
+    size_t count;
+    struct {
+        char text[160];
+        uint64_t times;
+    } items[SKIP_REASONS];
+} skip_list;
+
+/* An ft_skip whose user is a skip_list. */
+void skip_note(void *user, const char *where, const char *why);
+/* Says how much was skipped, and why. */
+void skip_summary(const skip_list *list, const char *source);
 
 /* --- Files (walk.c) -------------------------------------------------------------------------------------------- */
 

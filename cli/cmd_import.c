@@ -4,19 +4,12 @@
 
 #include "cli.h"
 
-enum { OPTION_STRICT = 256, MAX_REASONS = 32 };
-
-/* Why something was left out, and how often. */
-typedef struct reason {
-    char text[160];
-    uint64_t count;
-} reason;
+enum { OPTION_STRICT = 256 };
 
 typedef struct arguments {
     const char *kind, *source, *folder;
-    bool is_strict, is_quiet, is_verbose;
-    reason reasons[MAX_REASONS];
-    size_t reason_count;
+    bool is_strict, is_quiet;
+    skip_list skips;
 } arguments;
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
@@ -58,7 +51,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         args->is_strict = true;
         return 0;
     case 'v':
-        args->is_verbose = true;
+        args->skips.is_verbose = true;
         return 0;
     case 'q':
         args->is_quiet = true;
@@ -77,39 +70,23 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
     }
 }
 
-/* --- While it runs ------------------------------------------------------------------------------------------- */
-
-static void on_skip(void *user, const char *where, const char *why) {
-    arguments *args = user;
-    if (args->is_verbose) cli_note("skipped: %s: %s", where, why);
-    size_t i = 0;
-    while (i < args->reason_count && strncmp(args->reasons[i].text, why, sizeof args->reasons[i].text - 1) != 0) i++;
-    if (i == MAX_REASONS) i--;
-    if (i == args->reason_count) {
-        snprintf(args->reasons[i].text, sizeof args->reasons[i].text, "%s", why);
-        args->reason_count++;
-    }
-    args->reasons[i].count++;
-}
+/* --- Running ----------------------------------------------------------------------------------------------- */
 
 static void say_result(const arguments *args, const ft_import_result *result) {
     if (args->is_quiet) return;
     cli_note("%s: %llu models, %llu distinct graphs, %llu records", args->folder, (unsigned long long)result->models,
              (unsigned long long)result->graphs, (unsigned long long)result->records);
-    for (size_t i = 0; i < args->reason_count; i++)
-        cli_note("%s: skipped %llu: %s", args->source, (unsigned long long)args->reasons[i].count,
-                 args->reasons[i].text);
-    if (args->reason_count > 0 && !args->is_verbose) cli_note("--verbose names what was skipped");
+    skip_summary(&args->skips, args->source);
 }
 
 int cmd_import(int argc, char **argv) {
     const struct argp parser = {.options = option_list, .parser = parse_option, .args_doc = "KIND SOURCE", .doc = doc};
-    static arguments args; /* the list of reasons is too large for some stacks */
+    arguments args = {0};
     ft_import_result result;
     ft_error error;
     argp_parse(&parser, argc, argv, 0, NULL, &args);
     ft_import_options options = {
-        .is_strict = args.is_strict, .progress = progress_step, .skip = on_skip, .user = &args};
+        .is_strict = args.is_strict, .progress = progress_step, .skip = skip_note, .user = &args.skips};
     stop_install();
     progress_begin(0, args.is_quiet);
     ft_status status = ft_import(args.kind, args.source, args.folder, &options, &result, &error);

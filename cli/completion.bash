@@ -40,7 +40,7 @@ _foretell_value() { # option, command
     --family) _foretell_words "$(_foretell_names families)" ;;
     --split) _foretell_words 'random family: device: order fewshot: all' ;;
     --metric) _foretell_words 'time_us' ;;
-    -t | --top | -b | --batch | -w | --width | --shape | --workspace | --seed | --threads | --worst | --device) ;;
+    -t | --top | -b | --batch | -w | --width | --shape | --workspace | --seed | --threads | --worst | --device | --graph | --limit) ;;
     *) return 1 ;;
     esac
 }
@@ -50,7 +50,7 @@ _foretell() {
     local command=${COMP_WORDS[1]} shared='--format --output --width --color --help'
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
-        _foretell_words 'inspect import train eval compare formats ops runtimes families help --help --version'
+        _foretell_words 'inspect import data train eval compare formats ops runtimes families help --help --version'
         return
     fi
     # bash splits --option=value into three words.
@@ -62,7 +62,7 @@ _foretell() {
     [ "$previous" != = ] || previous=${COMP_WORDS[COMP_CWORD - 2]}
     _foretell_value "$previous" "$command" && return
     case $command in
-    help) _foretell_words 'inspect import train eval compare formats ops runtimes families' ;;
+    help) _foretell_words 'inspect import data train eval compare formats ops runtimes families' ;;
     inspect)
         if [[ $current == -* ]]; then
             _foretell_words "--nodes --kernels --top --sort --full --batch --shape --dtype --optimizer --mixed \
@@ -76,6 +76,15 @@ _foretell() {
             _foretell_words '--output --strict --verbose --quiet --help'
         elif [ "$COMP_CWORD" = 2 ]; then
             _foretell_words 'cg perfseer table'
+        else
+            _foretell_files
+        fi
+        ;;
+    data)
+        if [[ $current == -* ]]; then
+            _foretell_words "--device --family --graph --limit --verbose --quiet $shared"
+        elif [ "$COMP_CWORD" = 2 ]; then
+            _foretell_words 'info show export merge check rehash'
         else
             _foretell_files
         fi

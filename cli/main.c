@@ -15,6 +15,7 @@ typedef struct command {
 static const command commands[] = {
     {"inspect", "what models are made of and what they cost", cmd_inspect},
     {"import", "measured models become a data set", cmd_import},
+    {"data", "look into data sets, join and check them", cmd_data},
     {"train", "make a predictor from measured data", cmd_train},
     {"eval", "how good a predictor is on a data set", cmd_eval},
     {"compare", "predictors, or runs, side by side", cmd_compare},

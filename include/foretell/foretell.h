@@ -29,6 +29,7 @@
 #define FORETELL_FORETELL_H
 
 #include "foretell/cost.h"
+#include "foretell/data_report.h"
 #include "foretell/dataset.h"
 #include "foretell/device.h"
 #include "foretell/graph.h"

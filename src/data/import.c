@@ -128,6 +128,7 @@ bool metric_parse(const char *text, size_t length, const metric_unit *unit, doub
                             : snprintf(shifted, sizeof shifted, "%.*se%d", (int)length, text, unit->shift);
     if (size < 0 || !text_double(shifted, (size_t)size, value)) return false;
     *value *= has_exponent ? pow(10, unit->shift) * unit->factor : unit->factor;
+    if (unit->factor > 1) *value = round(*value); /* there are no parts of bytes */
     return *value > 0 && isfinite(*value);
 }
 

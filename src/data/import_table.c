@@ -224,8 +224,10 @@ static ft_status take_device(table_import *t, ft_record *r) {
     return builder_add_device(t->builder, t->folder, r->device, t->job->error);
 }
 
-static ft_status take_metrics(table_import *t, const char *where, double *values, uint32_t *count) {
+/* *count of them are good; *has_bad: some cannot be, and were told. */
+static ft_status take_metrics(table_import *t, const char *where, double *values, uint32_t *count, bool *has_bad) {
     *count = 0;
+    *has_bad = false;
     for (uint32_t i = 0; i < t->metric_count; i++) {
         const csv_field *cell = &t->cells[t->metrics[i].column];
         values[i] = NAN;
@@ -235,6 +237,7 @@ static ft_status take_metrics(table_import *t, const char *where, double *values
             continue;
         }
         values[i] = NAN;
+        *has_bad = true;
         char text[160], place[MAX_CELL + 320];
         csv_unquote(cell, text, sizeof text);
         snprintf(place, sizeof place, "%s: %s = '%s'", where, t->metrics[i].name, text);
@@ -253,6 +256,7 @@ static ft_status take_row(table_import *t) {
     char where[MAX_CELL];
     double values[MAX_METRICS];
     uint32_t count;
+    bool has_bad;
     snprintf(where, sizeof where, "%s: line %llu", t->job->source, (unsigned long long)t->rows.line);
     FT_TRY(take_texts(t));
     ft_record r = {.name = name_of(t),
@@ -262,8 +266,8 @@ static ft_status take_row(table_import *t) {
                    .metrics = values};
     FT_TRY(take_words(t, &r));
     FT_TRY(take_device(t, &r));
-    FT_TRY(take_metrics(t, where, values, &count));
-    if (count == 0) return import_skip(t->job, where, "nothing was measured");
+    FT_TRY(take_metrics(t, where, values, &count, &has_bad));
+    if (count == 0) return has_bad ? FT_OK : import_skip(t->job, where, "nothing was measured");
     FT_TRY(find_model(t, where, &r.graph));
     return r.graph != FT_NONE ? import_record(t->job, t->builder, &r, where) : FT_OK;
 }

@@ -362,11 +362,22 @@ static ft_status get_meetings(unpacker *u, uint32_t *next, uint32_t *count, cons
     return FT_OK;
 }
 
-static ft_status get_op(unpacker *u, uint32_t *next, ft_op *op) {
+/* "op12". Reports and messages need something to call an operator; formatting would take as long as all the rest. */
+static const char *op_name(arena *memory, uint32_t number) {
+    char text[16], *at = text + sizeof text;
+    do *--at = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    *--at = 'p';
+    *--at = 'o';
+    return arena_string(memory, at, (size_t)(text + sizeof text - at));
+}
+
+static ft_status get_op(unpacker *u, uint32_t *next, uint32_t number, ft_op *op) {
     const ft_graph *g = u->graph;
     uint64_t type = varint_get_below(&u->in, u->type_count), list = varint_get_below(&u->in, u->attributes_count);
     CHECK(u, "operators");
-    op->name = "";
+    op->name = op_name(u->memory, number);
+    if (op->name == NULL) return FT_NOMEM(u->error);
     op->type = u->types[type].name;
     op->def = u->types[type].def;
     op->attrs = u->attributes[list].items;
@@ -387,7 +398,7 @@ static ft_status get_ops(unpacker *u) {
     if (g->ops == NULL) return FT_NOMEM(u->error);
     g->op_count = g->op_capacity = count;
     for (uint32_t i = 0; i < g->inputs.count; i++) next += g->inputs.items[i] == next;
-    for (uint32_t i = 0; i < count; i++) FT_TRY(get_op(u, &next, &g->ops[i]));
+    for (uint32_t i = 0; i < count; i++) FT_TRY(get_op(u, &next, i, &g->ops[i]));
     CHECK(u, "operators");
     return FT_OK;
 }

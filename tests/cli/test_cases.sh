@@ -13,6 +13,7 @@ set -u
 . tests/repo/tap.sh
 cases=$PWD/tests/cli/cases
 build=$(realpath "${BUILD:-build}")
+root=$PWD
 scratch=$(mktemp -d)
 trap 'chmod -R u+w "$scratch"; rm -rf "$scratch"' EXIT
 
@@ -34,6 +35,10 @@ make_models() {
     cp custom_op.onnx zoo/.hidden/c.onnx
     ln -s .. zoo/deeper/round
     cp readme.txt none/
+    cp -r "$root/examples/measurements" measurements
+    "$build/foretell" import table measurements/measurements.csv -o set --quiet || return 1
+    cp -r set edited
+    sed -i s/184/185/ edited/records.csv
     make_run better 4.25 91.5
     make_run worse 6.5 80
 }

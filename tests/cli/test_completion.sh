@@ -19,7 +19,7 @@ offers() {
 
 # A command that options are taken from, and the page that is its guide.
 declare -A guides=([inspect]=docs/inspect.md [train]=docs/training.md [eval]=docs/evaluation.md
-    [compare]=docs/evaluation.md)
+    [compare]=docs/evaluation.md [import]=docs/data.md [data]=docs/data.md)
 long_options() { "$build/foretell" "$1" --help | grep -o -- '--[a-z][a-z-]*' | sort -u | grep -v -e --usage -e --version; }
 
 every_option_is_offered() {
@@ -58,6 +58,8 @@ point "formats of output" offers 'foretell inspect --format js' json
 point "formats of models" offers 'foretell ops --format tfl' tflite
 point "the value after =" offers 'foretell inspect --sort = fl' flops
 point "files" offers 'foretell inspect cli/completion.b' cli/completion.bash
+point "kinds of imports" offers 'foretell import per' perfseer
+point "actions on data" offers 'foretell data reh' rehash
 point "names of families" offers 'foretell train --family flop' flops
 point "parts of a split" offers 'foretell eval --part v' valid
 point "-d of eval is a path" offers 'foretell eval -d cli/completion.b' cli/completion.bash

@@ -1,0 +1,279 @@
+/* cmd_data.c - `foretell data`: what is in a data set, joining data sets, and whether one is whole. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+enum { OPTION_DEVICE = 256, OPTION_FAMILY, OPTION_GRAPH, OPTION_LIMIT, DEFAULT_LIMIT = 20 };
+
+typedef struct arguments {
+    output_options output;
+    ft_record_filter filter;
+    const char *limit;
+    const char *action;
+    const char **folders;
+    uint32_t folder_count;
+    bool is_quiet, is_verbose;
+} arguments;
+
+typedef struct action {
+    const char *name;
+    int (*run)(arguments *args);
+    bool takes_many; /* folders */
+} action;
+
+/* --- Options ------------------------------------------------------------------------------------------------- */
+
+static const struct argp_option option_list[] = {
+    {NULL, 0, NULL, 0, "Which records (show, export):", 1},
+    {"device", OPTION_DEVICE, "NAME", 0, "of this device, by any of its names", 0},
+    {"family", OPTION_FAMILY, "NAME", 0, "of this family", 0},
+    {"graph", OPTION_GRAPH, "ID", 0, "of this graph: the beginning of its id; show then lists its operators", 0},
+    {"limit", OPTION_LIMIT, "N", 0, "only the first N (show as a table: 20; otherwise all); 0 is all", 0},
+    {"verbose", 'v', NULL, 0, "merge: name everything that is skipped, not only how much and why", 60},
+    {"quiet", 'q', NULL, 0, "no progress line and no notes; errors are still told", 60},
+    {0},
+};
+
+static const char doc[] =
+    "Look into data sets, join them, and find out whether they are whole.\v"
+    "Actions:\n"
+    "  info DIR              how much there is, by device, family and metric\n"
+    "  show DIR              the records; with --graph, the operators of a graph\n"
+    "  export DIR            the records with what their graphs cost, as CSV or JSON\n"
+    "  merge DIR... -o DIR   join data sets into a new one\n"
+    "  check DIR             look at every byte\n"
+    "  rehash DIR            accept a change that was made on purpose\n"
+    "\n"
+    "Examples:\n"
+    "  foretell data info cg\n"
+    "  foretell data show cg --device adreno-640 --family resnets --limit 5\n"
+    "  foretell data show cg --graph e1889015\n"
+    "  foretell data export cg --family vggs --output vggs.csv\n"
+    "  foretell data merge cg mine -o all\n"
+    "\n"
+    "Exit status: 0 all went well; 2 wrong arguments; 3 cannot open, read or write; 4 not a data set; 5 damaged, or "
+    "changed since it was made; 11 out of memory; 130 interrupted.";
+
+static uint32_t parse_limit(struct argp_state *state, const char *text) {
+    return strcmp(text, "0") == 0 ? 0 : (uint32_t)cli_parse_count(state, "limit", text, UINT32_MAX);
+}
+
+static void parse_device(arguments *args, const char *text) {
+    const char *canonical = ft_device_canonical(text);
+    args->filter.device = canonical != NULL ? canonical : text; /* a data set may have devices of its own */
+}
+
+static const action *find_action(const char *name);
+
+static void check_arguments(arguments *args, struct argp_state *state) {
+    const action *a = args->action != NULL ? find_action(args->action) : NULL;
+    if (args->action == NULL) argp_error(state, "what to do? Give info, show, export, merge, check or rehash");
+    if (a == NULL) {
+        argp_error(state, "'%s' is no action: info, show, export, merge, check and rehash are", args->action);
+        return;
+    }
+    if (args->folder_count == 0) argp_error(state, "which data set? Give its folder");
+    if (!a->takes_many && args->folder_count > 1) argp_error(state, "'%s': one data set at a time", args->folders[1]);
+    if (args->limit != NULL) args->filter.limit = parse_limit(state, args->limit);
+}
+
+static error_t parse_option(int key, char *text, struct argp_state *state) {
+    arguments *args = state->input;
+    switch (key) {
+    case OPTION_DEVICE:
+        parse_device(args, text);
+        return 0;
+    case OPTION_FAMILY:
+        args->filter.family = text;
+        return 0;
+    case OPTION_GRAPH:
+        args->filter.graph = text;
+        return 0;
+    case OPTION_LIMIT:
+        args->limit = text;
+        return 0;
+    case 'v':
+        args->is_verbose = true;
+        return 0;
+    case 'q':
+        args->is_quiet = true;
+        return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &args->output;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num == 0)
+            args->action = text;
+        else
+            args->folders[args->folder_count++] = text;
+        return 0;
+    case ARGP_KEY_END:
+        check_arguments(args, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* --- Documents ----------------------------------------------------------------------------------------------- */
+
+typedef ft_status document_writer(FILE *stream, arguments *args, const ft_dataset *data, ft_error *error);
+
+static int write_document(arguments *args, document_writer *write) {
+    ft_dataset *data;
+    ft_error error;
+    output out;
+    ft_status status = ft_dataset_open(args->folders[0], &data, &error);
+    if (status != FT_OK) return (int)cli_fail(status, "%s", error.message);
+    status = output_open(&args->output, &out);
+    if (status == FT_OK) {
+        status = write(out.stream, args, data, &error);
+        progress_hide();
+        if (status == FT_OK)
+            status = output_commit(&out);
+        else if (status != FT_ERR_CANCELLED)
+            cli_fail(status, "%s", error.message);
+        output_discard(&out);
+    }
+    ft_dataset_free(data);
+    if (status == FT_ERR_CANCELLED) stop_finish();
+    return (int)status;
+}
+
+/* The one graph whose id begins with the text; the filter gets the whole id. */
+static ft_status find_graph(arguments *args, const ft_dataset *data, uint32_t *index, ft_error *error) {
+    const char *text = args->filter.graph;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < ft_dataset_graph_count(data); i++) {
+        if (strncmp(ft_dataset_graph_id(data, i), text, strlen(text)) != 0) continue;
+        *index = i;
+        count++;
+    }
+    if (count == 1) {
+        args->filter.graph = ft_dataset_graph_id(data, *index);
+        return FT_OK;
+    }
+    snprintf(error->message, sizeof error->message,
+             count == 0 ? "%s: no graph has an id that begins with '%.40s'"
+                        : "%s: several graphs have ids that begin with '%.40s': give more of it",
+             args->folders[0], text);
+    return FT_ERR_USAGE;
+}
+
+static ft_status write_graph(FILE *stream, arguments *args, const ft_dataset *data, uint32_t index, ft_error *error) {
+    ft_inspect_options options = ft_inspect_options_default();
+    ft_report *report = NULL;
+    ft_graph *graph = NULL;
+    options.style = args->output.style;
+    options.has_nodes = true;
+    options.top = args->filter.limit;
+    ft_status status = ft_dataset_graph(data, index, &graph, error);
+    if (status == FT_OK) status = ft_report_begin(stream, &options, &report, error);
+    if (status == FT_OK) status = ft_report_model(report, ft_dataset_graph_id(data, index), graph, error);
+    ft_status end = report != NULL ? ft_report_end(report, status == FT_OK ? error : NULL) : FT_OK;
+    ft_graph_free(graph);
+    return status != FT_OK ? status : end;
+}
+
+static ft_status write_info(FILE *stream, arguments *args, const ft_dataset *data, ft_error *error) {
+    return ft_report_dataset(stream, &args->output.style, args->folders[0], data, error);
+}
+
+static ft_status write_records(FILE *stream, arguments *args, const ft_dataset *data, ft_error *error) {
+    uint32_t graph;
+    if (args->filter.graph != NULL) {
+        ft_status status = find_graph(args, data, &graph, error);
+        return status == FT_OK ? write_graph(stream, args, data, graph, error) : status;
+    }
+    if (args->limit == NULL && args->output.style.output == FT_TABLE) args->filter.limit = DEFAULT_LIMIT;
+    return ft_report_records(stream, &args->output.style, data, &args->filter, error);
+}
+
+static ft_status write_costs(FILE *stream, arguments *args, const ft_dataset *data, ft_error *error) {
+    uint32_t graph;
+    if (args->filter.graph != NULL) {
+        ft_status status = find_graph(args, data, &graph, error);
+        if (status != FT_OK) return status;
+    }
+    if (args->output.style.output == FT_TABLE) args->output.style.output = FT_CSV;
+    progress_begin(0, args->is_quiet);
+    return ft_report_record_costs(stream, &args->output.style, data, &args->filter, progress_step, NULL, error);
+}
+
+static int run_info(arguments *args) {
+    return write_document(args, write_info);
+}
+
+static int run_show(arguments *args) {
+    return write_document(args, write_records);
+}
+
+static int run_export(arguments *args) {
+    return write_document(args, write_costs);
+}
+
+/* --- Making and checking ------------------------------------------------------------------------------------- */
+
+static int finish(arguments *args, ft_status status, const ft_error *error, const char *text) {
+    progress_hide();
+    if (status == FT_ERR_CANCELLED) stop_finish();
+    if (status != FT_OK) return (int)cli_fail(status, "%s", error->message);
+    if (!args->is_quiet) cli_note("%s: %s", args->folders[0], text);
+    return FT_OK;
+}
+
+static int run_check(arguments *args) {
+    ft_error error;
+    progress_begin(0, args->is_quiet);
+    return finish(args, ft_dataset_check(args->folders[0], progress_step, NULL, &error), &error, "is whole");
+}
+
+static int run_rehash(arguments *args) {
+    ft_error error;
+    return finish(args, ft_dataset_rehash(args->folders[0], &error), &error, "its hashes are those of its files now");
+}
+
+static int run_merge(arguments *args) {
+    ft_import_result result;
+    ft_error error;
+    if (args->output.path == NULL)
+        return (int)cli_fail(FT_ERR_USAGE, "where to? Give the data set to make with --output DIR");
+    skip_list skips = {.is_verbose = args->is_verbose};
+    ft_import_options options = {.progress = progress_step, .skip = skip_note, .user = &skips};
+    progress_begin(0, args->is_quiet);
+    ft_status status =
+        ft_dataset_merge(args->folders, args->folder_count, args->output.path, &options, &result, &error);
+    progress_hide();
+    if (status == FT_ERR_CANCELLED) stop_finish();
+    if (status != FT_OK) return (int)cli_fail(status, "%s", error.message);
+    if (args->is_quiet) return FT_OK;
+    cli_note("%s: %llu distinct graphs, %llu records", args->output.path, (unsigned long long)result.graphs,
+             (unsigned long long)result.records);
+    skip_summary(&skips, args->output.path);
+    return FT_OK;
+}
+
+static const action actions[] = {
+    {"info", run_info, false},  {"show", run_show, false},   {"export", run_export, false},
+    {"merge", run_merge, true}, {"check", run_check, false}, {"rehash", run_rehash, false},
+};
+
+static const action *find_action(const char *name) {
+    for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++)
+        if (strcmp(actions[i].name, name) == 0) return &actions[i];
+    return NULL;
+}
+
+int cmd_data(int argc, char **argv) {
+    const struct argp_child children[] = {{&output_argp, 0, NULL, 0}, {0}};
+    const struct argp parser = {
+        .options = option_list, .parser = parse_option, .args_doc = "ACTION DIR...", .doc = doc, .children = children};
+    arguments args = {.output = output_options_default(), .folders = calloc((size_t)argc + 1, sizeof *args.folders)};
+    if (args.folders == NULL) return (int)cli_fail(FT_ERR_NOMEM, "out of memory");
+    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    stop_install();
+    int status = find_action(args.action)->run(&args);
+    free(args.folders);
+    return status;
+}

@@ -1,0 +1,35 @@
+#include "report/metric.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool ends_in(const char *text, const char *ending) {
+    size_t length = strlen(text), size = strlen(ending);
+    return length > size && strcmp(text + length - size, ending) == 0;
+}
+
+static void time_text(double us, char text[static UNIT_TEXT_SIZE]) {
+    static const struct {
+        double factor;
+        const char *unit;
+    } units[] = {{1, "us"}, {1e-3, "ms"}, {1e-6, "s"}};
+    int i = us < 1000 ? 0 : us < 1e6 ? 1 : 2;
+    char number[UNIT_TEXT_SIZE];
+    unit_number(us * units[i].factor, number);
+    snprintf(text, UNIT_TEXT_SIZE, "%.18s %s", number, units[i].unit);
+}
+
+void metric_words(const char *metric, double value, char text[static UNIT_TEXT_SIZE]) {
+    text[0] = '\0';
+    if (isnan(value)) return;
+    if (ends_in(metric, "_us"))
+        time_text(value, text);
+    else if (ends_in(metric, "_bytes") && value < 1e19)
+        unit_bytes((uint64_t)value, text);
+    else if (ends_in(metric, "_ratio"))
+        unit_ratio(value, text);
+    else
+        unit_number(value, text);
+}

@@ -1,0 +1,11 @@
+/* metric.h - measured values for people: the unit is in the metric's name. */
+#ifndef REPORT_METRIC_H
+#define REPORT_METRIC_H
+
+#include "report/units.h"
+
+/* "148 ms" for a "time_us" of 148164, "12.5 MiB" for bytes, "97.0 %" for a ratio; three digits for other units. Nothing
+ * for what is not measured (NaN). */
+void metric_words(const char *metric, double value, char text[static UNIT_TEXT_SIZE]);
+
+#endif
