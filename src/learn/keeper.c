@@ -15,9 +15,12 @@ static double now_s(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+/* Families are not trusted to count well. */
+static double share(double ratio) {
+    return ratio >= 0 ? (ratio < 1 ? ratio : 1) : 0;
+}
+
 static bool tell(keeper *k, double ratio, const char *what) {
-    if (!(ratio >= 0)) ratio = 0;
-    if (ratio > 1) ratio = 1;
     if (k->progress != NULL &&
         !k->progress(k->user, (uint64_t)(ratio * PROGRESS_STEPS), PROGRESS_STEPS, what != NULL ? what : ""))
         k->is_cancelled = true;
@@ -25,14 +28,14 @@ static bool tell(keeper *k, double ratio, const char *what) {
 }
 
 static bool on_progress(void *user, double done_ratio, const char *what) {
-    return tell(user, done_ratio * KEEPER_FIT_SHARE, what);
+    return tell(user, share(done_ratio) * KEEPER_FIT_SHARE, what);
 }
 
 bool keeper_progress(void *user, uint64_t done, uint64_t total, const char *what) {
     const keeper_range *range = user;
     (void)what;
     double ratio = total > 0 ? (double)done / (double)total : 0;
-    return tell(range->keeper, range->from + ratio * (range->to - range->from), range->what);
+    return tell(range->keeper, range->from + share(ratio) * (range->to - range->from), range->what);
 }
 
 static void on_log(void *user, json_t *line) {

@@ -262,7 +262,8 @@ ft_status run_open(const char *path, const run_wish *wish, const buf *config, ru
 
 void run_close(run_folder *run) {
     if (run->log != NULL) fclose(run->log);
-    if (run->is_new && !run->is_complete && !has_file(run->place, "checkpoint.bin")) remove_run(run->place);
+    if (run->place != NULL && run->is_new && !run->is_complete && !has_file(run->place, "checkpoint.bin"))
+        remove_run(run->place);
     if (run->lock >= 0) close(run->lock);
     free_paths(run);
     *run = (run_folder){.lock = -1};

@@ -43,7 +43,7 @@ static ft_status find_family(job *j) {
     j->family = name != NULL ? family_find(name) : families[0];
     if (j->family != NULL) return FT_OK;
     buf names = {0};
-    for (uint32_t i = 0; i < family_total; i++) buf_format(&names, "%s%s", i > 0 ? ", " : "", families[i]->name);
+    for (uint32_t i = 0; i < ft_family_count(); i++) buf_format(&names, "%s%s", i > 0 ? ", " : "", ft_family_name(i));
     ft_fail(j->error, FT_ERR_USAGE, "there is no family '%s'; there are %s", name,
             names.data != NULL ? names.data : "none");
     buf_free(&names);
