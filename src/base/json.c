@@ -78,7 +78,7 @@ void jsonw_json(json_writer *w, const json_t *value) {
         break;
     case JSON_ARRAY:
         jsonw_open_array(w, style);
-        json_array_foreach(value, i, item) jsonw_json(w, item);
+        for (i = 0; i < json_array_size(value); i++) jsonw_json(w, json_array_get(value, i));
         jsonw_close(w);
         break;
     case JSON_STRING:

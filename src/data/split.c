@@ -211,7 +211,7 @@ static int compare_names(const void *a, const void *b) {
 /* The name is not there: what is. */
 static ft_status fail_name(const plan *p, ft_error *error) {
     const ft_record *records = ft_dataset_records(p->data);
-    const char *names[64];
+    const char *names[64] = {NULL};
     size_t count = 0;
     for (uint32_t i = 0; i < ft_dataset_record_count(p->data) && count < 64; i++) {
         const char *name = name_of(p, &records[i]);

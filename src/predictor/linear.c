@@ -88,7 +88,7 @@ static ft_status predict(const model *m, subject *s, uint32_t device, bool has_p
     FT_TRY(subject_cost(s, &cost, error));
     double row[LINEAR_MAX_COLUMNS], value = 0;
     linear_row(cost, row);
-    for (uint32_t i = 0; i < l->columns; i++) value += (double)weights[i] * row[i];
+    for (uint32_t i = 0; i < l->columns && i < LINEAR_MAX_COLUMNS; i++) value += (double)weights[i] * row[i];
     *out = (prediction){.value = fmax(value, BASELINE_LEAST), .spread = 1, .source = FT_LEARNED};
     out->coverage_ratio = cost->coverage_ratio;
     return FT_OK;

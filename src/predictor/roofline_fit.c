@@ -187,8 +187,9 @@ static ft_status search(sample *s, ft_error *error) {
         double constants[ROOF_CONSTANTS], step = 4;
         begin(s, starts[i], constants);
         double best = loss(s, constants);
-        for (int j = 0; j < STEPS; j++, step = sqrt(step)) {
+        for (int j = 0; j < STEPS; j++) {
             for (int sweeps = 0; sweeps < 50 && sweep(s, step, constants, &best); sweeps++) continue;
+            step = sqrt(step);
         }
         FT_TRY(refine(s, constants, &best, error));
         if (best >= least) continue;

@@ -56,7 +56,7 @@ static void add_op(const ft_graph *graph, const ft_op *op, const ft_op_cost *cos
 
 static void add_sums(const ft_graph *graph, const ft_cost *cost, double *row) {
     whole_work work = whole_work_of(cost);
-    double *sums = row + TOTALS_COUNT - TOTALS_SUMS;
+    double *sums = row + (TOTALS_COUNT - TOTALS_SUMS);
     sums[0] = work.flops;
     sums[1] = work.bytes;
     sums[2] = (double)cost->total.params;
