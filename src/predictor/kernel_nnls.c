@@ -47,13 +47,13 @@ ft_status nnls_set_kinds(nnls_model *m, const char *const *kinds, uint32_t count
 
 /* --- Kernels as rows ----------------------------------------------------------------------------------------- */
 
+/* Of a convolution or a pool. A pool over the whole map has none: its size is that of the map, which the bytes tell. */
 static int64_t window_of(const ft_graph *graph, const ft_op *op) {
     conv_geometry conv;
     pool_geometry pool;
     if (conv_geometry_of(graph, op, &conv)) return conv.kernel[0];
-    /* A global pool's window is the map: its size is in the bytes already. */
-    if (strstr(ft_opdef_name(op->def), "Global") == NULL && pool_geometry_of(graph, op, &pool)) return pool.kernel[0];
-    return 0;
+    if (!pool_geometry_of(graph, op, &pool) || pool.kernel[0] >= pool.in[0]) return 0;
+    return pool.kernel[0];
 }
 
 void kind_row_of(const ft_graph *bound, const ft_cost *cost, const ft_kernels *kernels, uint32_t kernel,

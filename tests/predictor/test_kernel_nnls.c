@@ -73,6 +73,39 @@ static void kinds_have_windows(void **state) {
     ft_graph_free(graph);
 }
 
+/* The kind of an average pool with this window over a map of 8x8. */
+static void kind_of_pool(int window, char kind[KIND_BYTES]) {
+    ft_graph *graph = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    uint32_t x = toy_input(graph, 1, 4, 8, 8);
+    uint32_t y = toy_op(graph, "AveragePool", x, FT_NONE, FT_NONE, toy_value(graph, 1, 4, 9 - window, 9 - window));
+    ft_attr attr = toy_ints(graph, "kernel_shape", window, window);
+    toy_attrs(graph, &attr, 1);
+    toy_finish(graph, y, 1, 1);
+    ft_rules *rules = NULL;
+    ft_kernels kernels = {0};
+    ft_cost_options options = ft_cost_options_default();
+    ft_cost cost = {0};
+    kind_row row;
+    assert_int_equal(ft_rules_open("tflite-cpu", &rules, NULL), FT_OK);
+    assert_int_equal(ft_cost_compute(graph, &options, &cost, NULL), FT_OK);
+    assert_int_equal(ft_graph_fuse(graph, rules, &kernels, NULL), FT_OK);
+    kind_row_of(graph, &cost, &kernels, 0, &row);
+    memcpy(kind, row.kind, KIND_BYTES);
+    ft_kernels_free(&kernels);
+    ft_cost_free(&cost);
+    ft_rules_free(rules);
+    ft_graph_free(graph);
+}
+
+static void a_pool_over_all_has_no_window(void **state) {
+    (void)state;
+    char kind[KIND_BYTES];
+    kind_of_pool(3, kind);
+    assert_string_equal(kind, "avgpool:3");
+    kind_of_pool(8, kind);
+    assert_string_equal(kind, "avgpool");
+}
+
 static void unknown_kernels_have_a_price(void **state) {
     (void)state;
     fitted f = fit_made("kernel-nnls", prices, NULL);
@@ -137,8 +170,11 @@ static void memory_runs_out(void **state) {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {IN_FOLDER(finds_prices), cmocka_unit_test(kinds_have_windows),
-                                       IN_FOLDER(unknown_kernels_have_a_price), IN_FOLDER(damaged_models_are_refused),
+    const struct CMUnitTest tests[] = {IN_FOLDER(finds_prices),
+                                       cmocka_unit_test(kinds_have_windows),
+                                       cmocka_unit_test(a_pool_over_all_has_no_window),
+                                       IN_FOLDER(unknown_kernels_have_a_price),
+                                       IN_FOLDER(damaged_models_are_refused),
                                        IN_FOLDER(memory_runs_out)};
     return cmocka_run_group_tests_name("predictor/kernel_nnls", tests, NULL, NULL);
 }
