@@ -87,6 +87,13 @@ typedef struct margin {
     char name[NAME_TEXT], note[NOTE_TEXT];
 } margin;
 
+/* What is between the shared ends; of a long name, the end of it. */
+static void put_name(const char *rival, shared_ends shared, char name[static NAME_TEXT]) {
+    size_t length = strlen(rival) - shared.before - shared.after;
+    size_t skipped = length >= NAME_TEXT ? length - (NAME_TEXT - 1) : 0;
+    snprintf(name, NAME_TEXT, "%.*s", (int)(length - skipped), rival + shared.before + skipped);
+}
+
 static void write_group(sink *out, const comparison *c, shared_ends shared, const comparison_row *rows, uint32_t count,
                         const ft_style *style) {
     score_row *lines = calloc(count, sizeof *lines);
@@ -95,13 +102,7 @@ static void write_group(sink *out, const comparison *c, shared_ends shared, cons
         out->text.failed = true;
     } else {
         for (uint32_t i = 0; i < count; i++) {
-            size_t length = strlen(rows[i].rival) - shared.before - shared.after;
-            const char *name = rows[i].rival + shared.before;
-            if (length >= NAME_TEXT) { /* the end of a path tells more */
-                name += length - (NAME_TEXT - 1);
-                length = NAME_TEXT - 1;
-            }
-            memcpy(margins[i].name, name, length);
+            put_name(rows[i].rival, shared, margins[i].name);
             difference_text(&rows[i], margins[i].note);
             lines[i] = (score_row){margins[i].name, &rows[i].score, rows[i].best, margins[i].note};
         }

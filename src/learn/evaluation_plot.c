@@ -299,9 +299,10 @@ static ft_status draw_figure(const figure *f, const char *title, const char *pat
     draw_head(f, &page, width, title);
     uint32_t count = f->evaluation->case_count, run;
     double left = MARGIN;
-    for (uint32_t i = 0; i < count; i += run, left += COLUMN) {
+    for (uint32_t i = 0; i < count; i += run) {
         run = cases_of_device(f->cases + i, count - i);
         draw_column(&(column){.f = f, .page = &page, .left = left, .cases = f->cases + i, .count = run});
+        left += COLUMN;
     }
     legend(f, &page, legend_top, width, true);
     return canvas_commit(&page, error);

@@ -98,9 +98,8 @@ static double nice_step(double range, uint32_t about) {
 static void add_linear_ticks(plot_axis *axis, uint32_t about) {
     double step = nice_step(axis->hi - axis->lo, about);
     double slack = (axis->hi - axis->lo) * 1e-9;
-    for (double i = ceil((axis->lo - slack) / step); i * step <= axis->hi + slack && axis->tick_count < AXIS_MOST_TICKS;
-         i++)
-        add_tick(axis, i * step);
+    double first = ceil((axis->lo - slack) / step), last = floor((axis->hi + slack) / step);
+    for (uint32_t i = 0; i < AXIS_MOST_TICKS && first + i <= last; i++) add_tick(axis, (first + i) * step);
 }
 
 static void repair_range(double *lo, double *hi) {
@@ -137,7 +136,7 @@ void axis_counts(plot_axis *axis, double hi, uint32_t about) {
     double step = nice_step(hi, about);
     if (step < 1) step = 1;
     *axis = (plot_axis){.lo = 0, .hi = step * ceil(hi / step), .unit = {"", 1}};
-    for (double at = 0; at <= axis->hi && axis->tick_count < AXIS_MOST_TICKS; at += step) add_tick(axis, at);
+    for (uint32_t i = 0; i < AXIS_MOST_TICKS && i * step <= axis->hi; i++) add_tick(axis, i * step);
 }
 
 /* Ticks at 10^k times each of `factors`, for every `stride`-th k; how many there are, added or only counted. */

@@ -210,7 +210,8 @@ double legend_draw(canvas *page, double left, double top, double width, const le
     double cell = fmin(widest + mark_room + gap, width);
     uint32_t columns = (uint32_t)fmax(1, floor((width + gap) / cell));
     for (uint32_t i = 0; is_drawn && i < count; i++) {
-        double x = left + cell * (i % columns), y = top + line * (i / columns) + line / 2;
+        uint32_t row = i / columns;
+        double x = left + cell * (i % columns), y = top + line * row + line / 2;
         mark_style mark = entries[i].style;
         mark.color.alpha = 1;
         mark.size = 7;
@@ -218,5 +219,6 @@ double legend_draw(canvas *page, double left, double top, double width, const le
         paint_marks(page, &mark);
         canvas_text(page, x + mark_room, y + TITLE_SIZE * 0.36, entries[i].text, &style);
     }
-    return count > 0 ? line * ((count + columns - 1) / columns) : 0;
+    uint32_t rows = (count + columns - 1) / columns;
+    return line * rows;
 }

@@ -47,7 +47,9 @@ static void put_score(const view *v, const score_row *row, size_t field, char te
         snprintf(text, GRID_CELL_SIZE, "%s", number);
     }
     /* A blank where others have a mark keeps digits below digits. */
-    if ((v->marked & 1u << field) != 0) strcat(text, (row->best & 1u << field) != 0 ? "*" : " ");
+    size_t length = strlen(text);
+    if ((v->marked & 1u << field) != 0)
+        snprintf(text + length, GRID_CELL_SIZE - length, "%s", (row->best & 1u << field) != 0 ? "*" : " ");
 }
 
 static void put_row(const void *user, uint32_t index, grid_cell *cells) {
