@@ -29,10 +29,11 @@ static ft_status read_metrics(const char *folder, json_t **results, ft_error *er
     ft_status status = read_json(path.data, &root, error);
     buf_free(&path);
     FT_TRY(status);
-    *results = json_incref(json_object_get(root, "results"));
+    json_t *list = json_object_get(root, "results");
+    bool is_list = json_is_array(list);
+    if (is_list) *results = json_incref(list);
     json_decref(root);
-    if (json_is_array(*results)) return FT_OK;
-    json_decref(*results);
+    if (is_list) return FT_OK;
     return ft_fail(error, FT_ERR_DAMAGED, "%s/metrics.json has no list 'results': it is not that of a run", folder);
 }
 
