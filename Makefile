@@ -143,7 +143,7 @@ $(BUILD)/foretell: $(call object,$(CLI_SOURCES)) $(BUILD)/libforetell.a
 	$(link)
 
 # Tests stand between the library and malloc, to let it fail (tests/support/failing.h).
-WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc
 
 $(TESTS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call object,$(SUPPORT_SOURCES)) $(BUILD)/libforetell.a
 	@mkdir -p $(@D)

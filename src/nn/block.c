@@ -1,10 +1,18 @@
 #include "nn/block.h"
 
 #include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
 
 #include "nn/loops.h"
 
-enum { PIECE = 1024 };
+enum { PIECE = 1024, LINE = 64 };
+
+float *block_new(size_t count) {
+    if (count > (SIZE_MAX - LINE) / sizeof(float)) return NULL;
+    size_t bytes = (count * sizeof(float) + LINE) / LINE * LINE;
+    return aligned_alloc(LINE, bytes);
+}
 
 double block_norm(const float *x, size_t count) {
     double sum = 0;

@@ -4,6 +4,9 @@
 
 #include <stddef.h>
 
+/* `count` floats, unset, on a cache line; to be freed with free(). NULL when out of memory. */
+float *block_new(size_t count);
+
 /* The length of the block as a vector; the sum is made in the same order everywhere. */
 double block_norm(const float *x, size_t count);
 /* Scales a block that is longer than `limit` down to it; returns what it was. A limit of 0 changes nothing. A length

@@ -8,7 +8,7 @@
 #include <cblas.h>
 #include <string.h>
 
-enum { TILE_ROWS = 6, TILE_COLS = 16, BLOCK_K = 256, BLOCK_ROWS = 132, BLOCK_COLS = 256, FAR = 512 };
+enum { TILE_ROWS = 6, TILE_COLS = 16, BLOCK_K = 256, BLOCK_ROWS = 132, BLOCK_COLS = 256, FAR = 512, MAX_SPANS = 2 };
 
 /* --- CBLAS --------------------------------------------------------------------------------------------------- */
 
@@ -83,27 +83,30 @@ static AVX2 void pack_b(const gemm_term *t, uint32_t k0, uint32_t depth, uint32_
         if (width < TILE_COLS) memset(packed, 0, (size_t)depth * TILE_COLS * sizeof *packed);
         if (t->b_transposed) {
             const float *from = t->b + (size_t)(j0 + p) * t->b_stride + k0;
-            for (uint32_t j = 0; j < width; j++)
-                for (uint32_t k = 0; k < depth; k++) packed[k * TILE_COLS + j] = from[j * t->b_stride + k];
+            for (uint32_t k = 0; k < depth; k++)
+                for (uint32_t j = 0; j < width; j++) packed[k * TILE_COLS + j] = from[j * t->b_stride + k];
         } else {
             const float *from = t->b + (size_t)k0 * t->b_stride + j0 + p;
             for (uint32_t k = 0; k < depth; k++, from += t->b_stride)
-                if (width == TILE_COLS)
-                    memcpy(packed + k * TILE_COLS, from, TILE_COLS * sizeof *from);
-                else
-                    memcpy(packed + k * TILE_COLS, from, width * sizeof *from);
+                memcpy(packed + k * TILE_COLS, from, width * sizeof *from);
         }
     }
 }
 
 /* --- The tile ------------------------------------------------------------------------------------------------ */
 
-typedef struct tile {
+/* A stretch of the inner sum. */
+typedef struct span {
     const float *a; /* element (i, k) at a[i * row_step + k * k_step] */
     size_t row_step, k_step;
-    const float *b; /* element (k, j) at b[k * b_step + j] */
-    size_t b_step;
+    const float *b;         /* element (k, j) at b[k * b_step + j] */
+    size_t b_step, b_panel; /* b_panel: from one panel of 16 columns to the next */
     uint32_t depth;
+} span;
+
+typedef struct tile {
+    span spans[MAX_SPANS];
+    uint32_t span_count;
     float *c;
     size_t c_stride;
     const float *bias; /* with the last block of the sum; or NULL */
@@ -132,13 +135,15 @@ static inline AVX2 __attribute__((always_inline)) void finish_row(const tile *t,
 static inline AVX2 __attribute__((always_inline)) void do_tile(const tile *t, uint32_t rows) {
     __m256 sum[TILE_ROWS][2];
     UNROLL for (uint32_t i = 0; i < rows; i++) sum[i][0] = sum[i][1] = _mm256_setzero_ps();
-    const float *a = t->a, *b = t->b;
-    for (uint32_t k = 0; k < t->depth; k++, a += t->k_step, b += t->b_step) {
-        __m256 low = _mm256_loadu_ps(b), high = _mm256_loadu_ps(b + 8);
-        UNROLL for (uint32_t i = 0; i < rows; i++) {
-            __m256 x = _mm256_broadcast_ss(a + i * t->row_step);
-            sum[i][0] = _mm256_fmadd_ps(x, low, sum[i][0]);
-            sum[i][1] = _mm256_fmadd_ps(x, high, sum[i][1]);
+    for (const span *s = t->spans, *end = s + t->span_count; s < end; s++) {
+        const float *a = s->a, *b = s->b;
+        for (uint32_t k = s->depth; k > 0; k--, a += s->k_step, b += s->b_step) {
+            __m256 low = _mm256_loadu_ps(b), high = _mm256_loadu_ps(b + 8);
+            UNROLL for (uint32_t i = 0; i < rows; i++) {
+                __m256 x = _mm256_broadcast_ss(a + i * s->row_step);
+                sum[i][0] = _mm256_fmadd_ps(x, low, sum[i][0]);
+                sum[i][1] = _mm256_fmadd_ps(x, high, sum[i][1]);
+            }
         }
     }
     UNROLL for (uint32_t i = 0; i < rows; i++) finish_row(t, t->c + i * t->c_stride, sum[i][0], sum[i][1]);
@@ -185,76 +190,95 @@ static AVX2 void edge_tile(const tile *t, uint32_t rows) {
 
 /* --- Blocks -------------------------------------------------------------------------------------------------- */
 
+/* Up to BLOCK_K steps of the inner sum, for up to BLOCK_COLS columns from j0 on. */
 typedef struct block {
     const gemm_job *job;
-    const gemm_term *term;
-    uint32_t k0, depth, j0, cols;
+    uint32_t j0, cols;
+    span spans[MAX_SPANS]; /* for row 0 */
+    uint32_t span_count, depth;
     bool is_first, is_last; /* of the blocks that add up to the result */
-    bool is_packed;
-    float *packed; /* B, when it is */
+    float *scratch;
 } block;
 
 static AVX2 void do_rows(const block *s, uint32_t i0, uint32_t rows) {
     const gemm_job *j = s->job;
-    const gemm_term *term = s->term;
-    tile t = {.depth = s->depth, .c_stride = j->c_stride};
-    t.row_step = term->a_transposed ? 1 : term->a_stride;
-    t.k_step = term->a_transposed ? term->a_stride : 1;
-    const float *a = term->a + s->k0 * t.k_step + i0 * t.row_step;
-    float *c = j->c + i0 * j->c_stride + s->j0;
-    t.b = s->is_packed ? s->packed : term->b + s->k0 * term->b_stride + s->j0;
-    t.b_step = s->is_packed ? TILE_COLS : term->b_stride;
-    size_t panel = s->is_packed ? (size_t)s->depth * TILE_COLS : TILE_COLS;
+    tile t = {.span_count = s->span_count, .c_stride = j->c_stride};
     t.adds_to_c = j->adds_to_c || !s->is_first;
     t.has_relu = j->has_relu && s->is_last;
-    for (uint32_t p = 0; p < s->cols; p += TILE_COLS, t.b += panel) {
+    float *c = j->c + i0 * j->c_stride + s->j0;
+    for (uint32_t p = 0; p < s->cols; p += TILE_COLS) {
+        memcpy(t.spans, s->spans, sizeof t.spans);
+        for (uint32_t k = 0; k < t.span_count; k++) {
+            t.spans[k].a += i0 * t.spans[k].row_step;
+            t.spans[k].b += p / TILE_COLS * t.spans[k].b_panel;
+        }
         t.width = s->cols - p < TILE_COLS ? s->cols - p : TILE_COLS;
         t.bias = j->bias != NULL && s->is_last ? j->bias + s->j0 + p : NULL;
         for (uint32_t i = 0; i < rows; i += TILE_ROWS) {
             uint32_t height = rows - i < TILE_ROWS ? rows - i : TILE_ROWS;
-            t.a = a + i * t.row_step;
             t.c = c + i * j->c_stride + p;
             if (t.width < TILE_COLS)
                 edge_tile(&t, height);
             else
                 any_tile(&t, height);
+            for (uint32_t k = 0; k < t.span_count; k++) t.spans[k].a += TILE_ROWS * t.spans[k].row_step;
         }
     }
 }
 
 static AVX2 void do_block(block *s) {
-    s->is_packed = s->term->b_transposed || s->cols % TILE_COLS != 0 || s->term->b_stride > FAR;
-    if (s->is_packed) pack_b(s->term, s->k0, s->depth, s->j0, s->cols, s->packed);
     for (uint32_t i = 0; i < s->job->m; i += BLOCK_ROWS)
         do_rows(s, i, s->job->m - i < BLOCK_ROWS ? s->job->m - i : BLOCK_ROWS);
+    s->is_first = false;
+    s->span_count = s->depth = 0;
+}
+
+static AVX2 void add_span(block *s, const gemm_term *t, uint32_t k0, uint32_t depth) {
+    bool is_packed = t->b_transposed || s->cols % TILE_COLS != 0 || t->b_stride > FAR;
+    span *n = &s->spans[s->span_count++];
+    n->row_step = t->a_transposed ? 1 : t->a_stride;
+    n->k_step = t->a_transposed ? t->a_stride : 1;
+    n->a = t->a + k0 * n->k_step;
+    n->depth = depth;
+    n->b_step = is_packed ? TILE_COLS : t->b_stride;
+    n->b_panel = is_packed ? (size_t)depth * TILE_COLS : TILE_COLS;
+    n->b = is_packed ? s->scratch + (size_t)s->depth * BLOCK_COLS : t->b + k0 * t->b_stride + s->j0;
+    if (is_packed) pack_b(t, k0, depth, s->j0, s->cols, s->scratch + (size_t)s->depth * BLOCK_COLS);
+    s->depth += depth;
 }
 
 static AVX2 void gemm_avx2(const gemm_job *j, float *scratch) {
     const gemm_term *last = &j->terms[j->term_count - 1];
-    block s = {.job = j, .packed = scratch};
+    block s = {.job = j, .scratch = scratch};
     for (s.j0 = 0; s.j0 < j->n; s.j0 += BLOCK_COLS) {
         s.cols = j->n - s.j0 < BLOCK_COLS ? j->n - s.j0 : BLOCK_COLS;
         s.is_first = true;
-        for (s.term = j->terms; s.term <= last; s.term++)
-            for (s.k0 = 0; s.k0 < s.term->k; s.k0 += BLOCK_K) {
-                s.depth = s.term->k - s.k0 < BLOCK_K ? s.term->k - s.k0 : BLOCK_K;
-                s.is_last = s.term == last && s.k0 + s.depth == s.term->k;
-                do_block(&s);
-                s.is_first = false;
+        for (const gemm_term *t = j->terms; t <= last; t++)
+            for (uint32_t k0 = 0, depth; k0 < t->k; k0 += depth) {
+                uint32_t room = BLOCK_K - s.depth;
+                depth = t->k - k0 < room ? t->k - k0 : room;
+                add_span(&s, t, k0, depth);
+                s.is_last = t == last && k0 + depth == t->k;
+                if (s.is_last || s.depth == BLOCK_K || s.span_count == MAX_SPANS) do_block(&s);
             }
     }
 }
 
-/* Products with a vector are bound by memory and not worth packing for; empty ones are left to the simple code. */
-static bool is_worth_packing(const gemm_job *j) {
+/* A whose rows are long has to be packed to be read fast, which CBLAS does. */
+static bool is_narrow(const gemm_term *t) {
+    return t->k > 0 && (t->a_transposed ? t->a_stride <= BLOCK_K : t->k <= 2 * BLOCK_K);
+}
+
+/* Products with a vector are bound by memory and gain nothing; empty ones are left to the simple code. */
+static bool is_ours(const gemm_job *j) {
     if (j->m < 4 || j->n < 8 || j->term_count == 0) return false;
     for (uint32_t i = 0; i < j->term_count; i++)
-        if (j->terms[i].k == 0) return false;
+        if (!is_narrow(&j->terms[i])) return false;
     return true;
 }
 
 void gemm(const gemm_job *job, float *scratch) {
-    if (is_worth_packing(job) && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (is_ours(job) && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         gemm_avx2(job, scratch);
     else
         gemm_blas(job);

@@ -37,16 +37,24 @@ static void input_gradient(tape *t, tensor *x, const tensor *w, const tensor *ou
     gemm(&job, t->scratch);
 }
 
+/* The gradient before relu and bias, and that of the bias. */
+static void bias_gradient(tape *t, tensor *bias, tensor *out, bool has_relu) {
+    float *grad = bias == NULL ? NULL : tape_grad(t, bias);
+    if (grad != NULL && has_relu)
+        loop_relu_backward_sums(out->rows, out->cols, out->data, out->grad, grad);
+    else if (grad != NULL)
+        loop_add_column_sums(out->rows, out->cols, out->grad, grad);
+    else if (has_relu)
+        loop_relu_backward(tensor_size(out), out->data, out->grad);
+}
+
 static void linear_backward(tape *t, tape_node *n) {
-    tensor *out = n->out, *bias = n->in[4];
-    if (((linear_node *)n)->has_relu) loop_relu_backward(tensor_size(out), out->data, out->grad);
-    for (int i = 0; i < 2 * MAX_TERMS; i += 2) {
-        if (n->in[i] == NULL) continue;
+    tensor *out = n->out;
+    bias_gradient(t, n->in[4], out, ((linear_node *)n)->has_relu);
+    for (int i = 0; i < 2 * MAX_TERMS && n->in[i] != NULL; i += 2) {
         weight_gradient(t, n->in[i], n->in[i + 1], out);
         input_gradient(t, n->in[i], n->in[i + 1], out);
     }
-    float *grad = bias == NULL ? NULL : tape_grad(t, bias);
-    if (grad != NULL) loop_add_column_sums(out->rows, out->cols, out->grad, grad);
 }
 
 static bool needs_grad(const tensor *x) {

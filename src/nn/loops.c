@@ -101,3 +101,12 @@ VECTORS void loop_add_column_sums(size_t rows, size_t cols, const float *restric
 VECTORS void loop_relu_backward(size_t n, const float *restrict y, float *restrict gradient) {
     for (size_t i = 0; i < n; i++) gradient[i] = y[i] > 0 ? gradient[i] : 0;
 }
+
+VECTORS void loop_relu_backward_sums(size_t rows, size_t cols, const float *restrict y, float *restrict gradient,
+                                     float *restrict sums) {
+    for (size_t r = 0; r < rows; r++, y += cols, gradient += cols)
+        for (size_t c = 0; c < cols; c++) {
+            gradient[c] = y[c] > 0 ? gradient[c] : 0;
+            sums[c] += gradient[c];
+        }
+}

@@ -39,5 +39,7 @@ void loop_softmax_backward(size_t n, const float *y, const float *from, float *t
 /* Over a matrix of rows x cols. */
 void loop_add_column_sums(size_t rows, size_t cols, const float *x, float *sums);
 void loop_relu_backward(size_t n, const float *y, float *gradient); /* gradient = 0 where y is */
+/* Both of them in one pass. */
+void loop_relu_backward_sums(size_t rows, size_t cols, const float *y, float *gradient, float *sums);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "nn/block.h"
 #include "nn/loops.h"
 
 enum { SLICE = 1 << 14 }; /* floats of the gradient that one part of the reduction adds up */
@@ -36,7 +37,7 @@ ft_status parallel_new(const params *parameters, uint32_t shards, pool *threads,
     p->tapes = calloc(p->tape_count, sizeof(tape *));
     p->gradients = calloc(shards, sizeof(float *));
     p->losses = calloc(shards, sizeof *p->losses);
-    p->gradient = calloc(parameters->total_count + 1, sizeof *p->gradient);
+    p->gradient = block_new(parameters->total_count);
     ft_status status = FT_OK;
     if (p->tapes == NULL || p->gradients == NULL || p->losses == NULL || p->gradient == NULL) status = FT_NOMEM(error);
     for (uint32_t i = 0; i < p->tape_count && status == FT_OK; i++)
@@ -104,7 +105,7 @@ static void add_slice(void *user, uint32_t slice, uint32_t worker) {
 
 static ft_status make_gradients(parallel *p, ft_error *error) {
     for (uint32_t i = 0; i < p->used; i++) {
-        if (p->gradients[i] == NULL) p->gradients[i] = malloc((p->parameters->total_count + 1) * sizeof(float));
+        if (p->gradients[i] == NULL) p->gradients[i] = block_new(p->parameters->total_count);
         if (p->gradients[i] == NULL) return FT_NOMEM(error);
     }
     return FT_OK;

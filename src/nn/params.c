@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/num.h"
 #include "base/rng.h"
+#include "nn/block.h"
 
 enum { NAME_BYTES = 128 };
 
@@ -107,12 +108,10 @@ void params_draw(params *p, uint64_t seed) {
 
 ft_status params_finish(params *p, uint64_t seed, ft_error *error) {
     if (p->has_failed) return FT_NOMEM(error);
-    size_t bytes;
     if (!lay_out(p, false, &p->total_count)) return FT_NOMEM(error);
     p->trained_count = p->total_count;
-    if (!lay_out(p, true, &p->total_count) || !num_mul_size(p->total_count, sizeof(float), &bytes))
-        return FT_NOMEM(error);
-    p->values = malloc(bytes > 0 ? bytes : sizeof(float));
+    if (!lay_out(p, true, &p->total_count)) return FT_NOMEM(error);
+    p->values = block_new(p->total_count);
     if (p->values == NULL) return FT_NOMEM(error);
     params_draw(p, seed);
     return FT_OK;

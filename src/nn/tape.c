@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/num.h"
+#include "nn/block.h"
 #include "nn/gemm.h"
 
 ft_status tape_new(const params *parameters, size_t memory_limit, tape **result, ft_error *error) {
@@ -16,7 +17,7 @@ ft_status tape_new(const params *parameters, size_t memory_limit, tape **result,
     t->parameters = parameters;
     workspace_init(&t->memory, memory_limit);
     t->param_tensors = calloc(parameters->count > 0 ? parameters->count : 1, sizeof *t->param_tensors);
-    t->scratch = malloc(GEMM_SCRATCH * sizeof *t->scratch);
+    t->scratch = block_new(GEMM_SCRATCH);
     if (t->param_tensors == NULL || t->scratch == NULL) {
         tape_free(t);
         return FT_NOMEM(error);
@@ -58,9 +59,7 @@ static void begin(tape *t, tape_mode mode, float *gradient, uint64_t seed, uint6
 }
 
 void tape_begin(tape *t, tape_mode mode, uint64_t seed, uint64_t stream) {
-    size_t count = t->parameters->total_count;
-    if (mode == TAPE_TRAIN && t->own_gradient == NULL)
-        t->own_gradient = malloc((count > 0 ? count : 1) * sizeof *t->own_gradient);
+    if (mode == TAPE_TRAIN && t->own_gradient == NULL) t->own_gradient = block_new(t->parameters->total_count);
     begin(t, mode, mode == TAPE_TRAIN ? t->own_gradient : NULL, seed, stream);
 }
 

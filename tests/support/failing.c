@@ -4,9 +4,11 @@
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *block, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *block, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
 
 static long left = -1; /* allocations until the one that fails; -1: none will */
 static bool has_failed;
@@ -37,4 +39,8 @@ void *__wrap_calloc(size_t count, size_t size) {
 
 void *__wrap_realloc(void *block, size_t size) {
     return must_fail() ? NULL : __real_realloc(block, size);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size) {
+    return must_fail() ? NULL : __real_aligned_alloc(alignment, size);
 }

@@ -1,7 +1,7 @@
 /* failing.h - memory that runs out when a test wants it to.
  *
- * Test programs are linked so that malloc, calloc and realloc of the library go through failing.c (-Wl,--wrap). The
- * usual loop lets each allocation of an operation fail in turn:
+ * Test programs are linked so that malloc, calloc, realloc and aligned_alloc of the library go through failing.c
+ * (-Wl,--wrap). The usual loop lets each allocation of an operation fail in turn:
  *
  *     for (long n = 0;; n++) {
  *         failing_start(n);
