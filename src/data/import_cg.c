@@ -11,183 +11,33 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/csv.h"
 #include "base/error.h"
 #include "base/input.h"
 #include "base/map.h"
 #include "base/pool.h"
+#include "data/cg_folder.h"
 #include "data/import.h"
-#include "data/pack.h"
-#include "foretell/device.h"
 #include "read/cg.h"
 
-enum { METRIC_TIME, METRIC_STD, METRIC_COUNT };
-static const char *const metric_names[METRIC_COUNT] = {"time_us", "time_std_us"};
+static const char *const metric_names[CG_METRICS] = {"time_us", "time_std_us"};
 
-enum { MAX_DEVICES = 32, PROGRESS_STEP = 32 };
-
-typedef struct label {
-    const char *device; /* canonical, static */
-    double metrics[METRIC_COUNT];
-} label;
-
-typedef struct model {
-    const char *name, *family, *index, *part;
-    size_t offset, size; /* of the packed graph */
-    label *labels;
-    uint32_t label_count;
-} model;
-
-typedef struct skip {
-    const char *where, *why;
-} skip;
-
-typedef struct table_folder {
-    const char *path, *name; /* the name is its last part */
-    arena memory;
-    buf packed;
-    model *models;
-    skip *skips;
-    uint32_t model_count, model_capacity, skip_count, skip_capacity;
-    bool is_mixed;
-    const char *unknown[MAX_DEVICES]; /* columns of devices nobody knows, told once each */
-    uint32_t unknown_count;
-    ft_status status;
-    ft_error error;
-} table_folder;
+enum { PROGRESS_STEP = 32 };
 
 typedef struct cg_import {
     import_job *job;
     arena memory;
-    table_folder *folders;
+    cg_folder *folders;
     uint32_t folder_count;
     pthread_mutex_t lock; /* guards what is below, and the caller's progress function */
     uint64_t done, total;
     bool is_cancelled;
 } cg_import;
 
-/* --- One model ----------------------------------------------------------------------------------------------- */
-
-static bool grow(arena *memory, void **items, uint32_t count, uint32_t *capacity, size_t size) {
-    if (count < *capacity) return true;
-    uint32_t larger = *capacity == 0 ? 64 : *capacity * 2;
-    void *moved = arena_array(memory, larger, size);
-    if (moved == NULL) return false;
-    if (count > 0) memcpy(moved, *items, count * size);
-    *items = moved;
-    *capacity = larger;
-    return true;
-}
-
-static ft_status add_skip(table_folder *f, const char *where, const char *why) {
-    if (!grow(&f->memory, (void **)&f->skips, f->skip_count, &f->skip_capacity, sizeof *f->skips))
-        return FT_NOMEM(&f->error);
-    skip made = {arena_string(&f->memory, where, strlen(where)), arena_string(&f->memory, why, strlen(why))};
-    if (made.where == NULL || made.why == NULL) return FT_NOMEM(&f->error);
-    f->skips[f->skip_count++] = made;
-    return FT_OK;
-}
-
-/* A column's device: "cortexA76cpu_tflite21_std_ms" is the spread of the device cortexA76cpu_tflite21. False when the
- * column is no label. */
-static bool parse_column(const char *column, char *device, size_t size, int *metric) {
-    static const char *const endings[METRIC_COUNT] = {"_ms", "_std_ms"};
-    size_t length = strlen(column);
-    for (int i = METRIC_COUNT - 1; i >= 0; i--) {
-        size_t ending = strlen(endings[i]);
-        if (length <= ending || length - ending >= size || strcmp(column + length - ending, endings[i]) != 0) continue;
-        memcpy(device, column, length - ending);
-        device[length - ending] = '\0';
-        *metric = i;
-        return true;
-    }
-    return false;
-}
-
-static ft_status skip_unknown_device(table_folder *f, const char *column) {
-    for (uint32_t i = 0; i < f->unknown_count; i++) {
-        if (strcmp(f->unknown[i], column) == 0) return FT_OK;
-    }
-    char where[512];
-    snprintf(where, sizeof where, "%s: column %s", f->path, column);
-    if (f->unknown_count < MAX_DEVICES) {
-        const char *copy = arena_string(&f->memory, column, strlen(column));
-        if (copy == NULL) return FT_NOMEM(&f->error);
-        f->unknown[f->unknown_count++] = copy;
-    }
-    return add_skip(f, where, "unknown device");
-}
-
-static label *label_of(model *m, const char *device) {
-    for (uint32_t i = 0; i < m->label_count; i++) {
-        if (strcmp(m->labels[i].device, device) == 0) return &m->labels[i];
-    }
-    if (m->label_count == MAX_DEVICES) return NULL;
-    m->labels[m->label_count] = (label){.device = device, .metrics = {NAN, NAN}};
-    return &m->labels[m->label_count++];
-}
-
-static ft_status read_label(table_folder *f, model *m, const char *column, const char *text) {
-    char device[128], where[640];
-    int metric;
-    double us;
-    const metric_unit *unit;
-    char name[128];
-    if (!parse_column(column, device, sizeof device, &metric)) return FT_OK;
-    const char *canonical = ft_device_canonical(device);
-    if (canonical == NULL) return skip_unknown_device(f, column);
-    label *l = label_of(m, canonical);
-    metric_rename("time_ms", name, sizeof name, &unit);
-    if (l == NULL) return ft_fail(&f->error, FT_ERR_LIMIT, "%s: more than %d devices", f->path, MAX_DEVICES);
-    if (metric_parse(text, strlen(text), unit, &us)) {
-        l->metrics[metric] = us;
-        return FT_OK;
-    }
-    snprintf(where, sizeof where, "%s: model '%s': %s = '%s'", f->path, m->name, column, text);
-    return add_skip(f, where, "not a number above zero");
-}
-
-static ft_status read_labels(table_folder *f, const ft_graph *graph, model *m) {
-    label all[MAX_DEVICES];
-    m->labels = all;
-    for (uint32_t i = 0; i < ft_graph_meta_count(graph); i++) {
-        const char *key, *value;
-        ft_graph_meta_at(graph, i, &key, &value);
-        FT_TRY(read_label(f, m, key, value));
-    }
-    m->labels = arena_copy(&f->memory, all, m->label_count * sizeof *all);
-    return m->labels != NULL ? FT_OK : FT_NOMEM(&f->error);
-}
-
-static const char *copy_meta(table_folder *f, const ft_graph *graph, const char *key, const char *fallback) {
-    const char *text = ft_graph_meta(graph, key);
-    if (text == NULL) text = fallback;
-    return arena_string(&f->memory, text, strlen(text));
-}
-
-static ft_status add_model(table_folder *f, packer *p, const ft_graph *graph) {
-    if (!grow(&f->memory, (void **)&f->models, f->model_count, &f->model_capacity, sizeof *f->models))
-        return FT_NOMEM(&f->error);
-    model m = {.offset = f->packed.length,
-               .name = copy_meta(f, graph, "name", ft_graph_name(graph)),
-               .family = copy_meta(f, graph, "family", f->name),
-               .index = copy_meta(f, graph, "index", ""),
-               .part = copy_meta(f, graph, "dgrl_split", "")};
-    if (m.name == NULL || m.family == NULL || m.index == NULL || m.part == NULL) return FT_NOMEM(&f->error);
-    FT_TRY(read_labels(f, graph, &m));
-    FT_TRY(pack_graph(p, graph, &f->packed, &f->error));
-    m.size = f->packed.length - m.offset;
-    if (strcmp(m.family, f->name) != 0) f->is_mixed = true;
-    f->models[f->model_count++] = m;
-    return FT_OK;
-}
-
 /* --- One folder ---------------------------------------------------------------------------------------------- */
 
 /* Counts, and says whether to go on. The caller's function is never called twice at a time. */
-static bool report(cg_import *c, const table_folder *f, uint64_t more) {
+static bool report(cg_import *c, const cg_folder *f, uint64_t more) {
     pthread_mutex_lock(&c->lock);
     c->done += more;
     ft_error ignored;
@@ -199,24 +49,11 @@ static bool report(cg_import *c, const table_folder *f, uint64_t more) {
     return goes_on;
 }
 
-/* A model that cannot be read is left out; only memory and disk end it all. */
-static ft_status next_model(table_folder *f, ft_source *source, packer *p, bool *is_over) {
-    ft_graph *graph;
-    ft_status status = ft_source_next(source, &graph, &f->error);
-    *is_over = status == FT_OK && graph == NULL;
-    if (*is_over) return FT_OK;
-    if (status == FT_ERR_NOMEM || status == FT_ERR_IO) return status;
-    if (status != FT_OK) return add_skip(f, f->error.message, "the model cannot be read");
-    status = add_model(f, p, graph);
-    ft_graph_free(graph);
-    return status;
-}
-
-static ft_status read_models(cg_import *c, table_folder *f, ft_source *source, packer *p) {
+static ft_status read_models(cg_import *c, cg_folder *f, ft_source *source, packer *p) {
     bool is_over = false;
     uint64_t read = 0;
     while (!is_over) {
-        FT_TRY(next_model(f, source, p, &is_over));
+        FT_TRY(cg_folder_next(f, source, p, &is_over));
         read += !is_over;
         if (c->job->options->is_strict && f->skip_count > 0) return FT_OK; /* adding it will tell */
         if (read % PROGRESS_STEP != 0 && !is_over) continue;
@@ -226,7 +63,7 @@ static ft_status read_models(cg_import *c, table_folder *f, ft_source *source, p
     return FT_OK;
 }
 
-static ft_status read_folder(cg_import *c, table_folder *f) {
+static ft_status read_folder(cg_import *c, cg_folder *f) {
     ft_source *source;
     FT_TRY(ft_source_open(f->path, &source, &f->error));
     packer *p = packer_new();
@@ -248,7 +85,7 @@ static ft_status read_all(cg_import *c) {
     pool_run(threads, c->folder_count, read_part, c);
     pool_free(threads);
     for (uint32_t i = 0; i < c->folder_count; i++) {
-        const table_folder *f = &c->folders[i];
+        const cg_folder *f = &c->folders[i];
         if (f->status == FT_OK) continue;
         if (c->job->error != NULL) *c->job->error = f->error;
         return f->status;
@@ -258,11 +95,11 @@ static ft_status read_all(cg_import *c) {
 
 /* --- Adding -------------------------------------------------------------------------------------------------- */
 
-static ft_status add_labels(cg_import *c, builder *b, const table_folder *f, const model *m, uint32_t graph) {
+static ft_status add_labels(cg_import *c, builder *b, const cg_folder *f, const cg_model *m, uint32_t graph) {
     char where[640];
     for (uint32_t i = 0; i < m->label_count; i++) {
-        const label *l = &m->labels[i];
-        if (isnan(l->metrics[METRIC_TIME])) continue; /* not measured */
+        const cg_label *l = &m->labels[i];
+        if (isnan(l->metrics[CG_TIME])) continue; /* not measured */
         ft_record record = {.graph = graph,
                             .name = m->name,
                             .family = m->family,
@@ -279,14 +116,14 @@ static ft_status add_labels(cg_import *c, builder *b, const table_folder *f, con
     return FT_OK;
 }
 
-static bool has_time(const model *m) {
+static bool has_time(const cg_model *m) {
     for (uint32_t i = 0; i < m->label_count; i++) {
-        if (!isnan(m->labels[i].metrics[METRIC_TIME])) return true;
+        if (!isnan(m->labels[i].metrics[CG_TIME])) return true;
     }
     return false;
 }
 
-static ft_status add_one(cg_import *c, builder *b, map *seen, const table_folder *f, const model *m) {
+static ft_status add_one(cg_import *c, builder *b, map *seen, const cg_folder *f, const cg_model *m) {
     char where[512];
     uint32_t graph, ignored, before = seen->count;
     snprintf(where, sizeof where, "%s: model '%s'", f->path, m->name);
@@ -300,7 +137,7 @@ static ft_status add_one(cg_import *c, builder *b, map *seen, const table_folder
     return add_labels(c, b, f, m, graph);
 }
 
-static ft_status add_folder(cg_import *c, builder *b, map *seen, const table_folder *f) {
+static ft_status add_folder(cg_import *c, builder *b, map *seen, const cg_folder *f) {
     for (uint32_t i = 0; i < f->skip_count; i++) FT_TRY(import_skip(c->job, f->skips[i].where, f->skips[i].why));
     for (uint32_t i = 0; i < f->model_count; i++) FT_TRY(add_one(c, b, seen, f, &f->models[i]));
     return FT_OK;
@@ -328,10 +165,10 @@ static const char *last_part(arena *memory, const char *path) {
 }
 
 static ft_status add_table_folder(cg_import *c, uint32_t *capacity, const char *path) {
-    if (!grow(&c->memory, (void **)&c->folders, c->folder_count, capacity, sizeof *c->folders))
+    if (!cg_grow(&c->memory, (void **)&c->folders, c->folder_count, capacity, sizeof *c->folders))
         return FT_NOMEM(c->job->error);
-    table_folder *f = &c->folders[c->folder_count];
-    *f = (table_folder){.path = path, .name = last_part(&c->memory, path)};
+    cg_folder *f = &c->folders[c->folder_count];
+    *f = (cg_folder){.path = path, .name = last_part(&c->memory, path)};
     if (f->name == NULL) return FT_NOMEM(c->job->error);
     arena_init(&f->memory, UINT64_MAX);
     c->folder_count++;
@@ -383,7 +220,7 @@ static ft_status find_folders(cg_import *c) {
 }
 
 /* How many models there will be, as far as that is cheap to know. */
-static uint64_t count_models(const table_folder *f) {
+static uint64_t count_models(const cg_folder *f) {
     static const char *const files[] = {"models.csv", "models.csv.gz"};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         char *path = NULL;
@@ -407,7 +244,7 @@ static ft_status run(cg_import *c) {
     builder *b;
     FT_TRY(find_folders(c));
     for (uint32_t i = 0; i < c->folder_count; i++) c->total += count_models(&c->folders[i]);
-    FT_TRY(builder_new(c->job->folder, metric_names, METRIC_COUNT, &b, c->job->error));
+    FT_TRY(builder_new(c->job->folder, metric_names, CG_METRICS, &b, c->job->error));
     ft_status status = read_all(c);
     if (status == FT_OK) status = add_all(c, b);
     builder_free(b);

@@ -1,0 +1,50 @@
+/* cg_folder.h - one folder of CG tables, as import_cg.c wants it: packed models with their labels. */
+#ifndef DATA_CG_FOLDER_H
+#define DATA_CG_FOLDER_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "data/pack.h"
+
+enum { CG_TIME, CG_STD, CG_METRICS };
+
+enum { CG_MAX_DEVICES = 32 };
+
+typedef struct cg_label {
+    const char *device; /* canonical, static */
+    double metrics[CG_METRICS];
+} cg_label;
+
+typedef struct cg_model {
+    const char *name, *family, *index, *part;
+    size_t offset, size; /* of the packed graph */
+    cg_label *labels;
+    uint32_t label_count;
+} cg_model;
+
+typedef struct cg_skip {
+    const char *where, *why;
+} cg_skip;
+
+typedef struct cg_folder {
+    const char *path, *name; /* the name is its last part */
+    arena memory;
+    buf packed;
+    cg_model *models;
+    cg_skip *skips;
+    uint32_t model_count, model_capacity, skip_count, skip_capacity;
+    bool is_mixed;
+    const char *unknown[CG_MAX_DEVICES]; /* columns of devices nobody knows, told once each */
+    uint32_t unknown_count;
+    ft_status status;
+    ft_error error;
+} cg_folder;
+
+/* Reads the next model of the folder's source. One that cannot be read, and labels that cannot be, go to the skips;
+ * only memory and disk are failures, which f->error tells. */
+ft_status cg_folder_next(cg_folder *f, ft_source *source, packer *p, bool *is_over);
+
+/* Room for one more item in an array that an arena holds; the old array stays there. */
+bool cg_grow(arena *memory, void **items, uint32_t count, uint32_t *capacity, size_t size);
+
+#endif
