@@ -105,6 +105,13 @@ static void make_graphs(graphs *g, rng *r, uint32_t count, const uint32_t *nodes
     free(edges);
 }
 
+static void free_graphs(graphs *g) {
+    free(g->x);
+    free(g->start);
+    free(g->edge_start);
+    free(g->edge_from);
+}
+
 typedef struct batch {
     network net;
     uint32_t rows, edges, part_count;
@@ -125,6 +132,11 @@ static void batch_init(batch *b, uint32_t nodes) {
         b->rows += b->parts[i].rows;
         b->edges += b->parts[i].edge_count;
     }
+}
+
+static void batch_free(batch *b) {
+    for (uint32_t i = 0; i < b->part_count; i++) free_graphs(&b->parts[i]);
+    params_free(&b->net.p);
 }
 
 /* --- Timing -------------------------------------------------------------------------------------------------- */
@@ -199,6 +211,7 @@ static void time_inference(batch *b, int steps) {
     }
     print("infer 64 graphs", 1, b->rows, b->edges, ms, steps);
     if (!isfinite(sum)) abort();
+    free_graphs(&one);
     free(ms);
     tape_free(t);
 }
@@ -208,15 +221,27 @@ static int usage(void) {
     return 2;
 }
 
+/* Argument i as a number from 1 to 100000; the default when it is not there, 0 when it is none. */
+static uint32_t number(int argc, char **argv, int i, uint32_t otherwise) {
+    if (i >= argc) return otherwise;
+    char *end;
+    long value = strtol(argv[i], &end, 10);
+    return *end == '\0' && value > 0 && value <= 100000 ? (uint32_t)value : 0;
+}
+
 int main(int argc, char **argv) {
     static batch b;
-    if (argc >= 4 && strcmp(argv[1], "train") == 0) {
-        batch_init(&b, argc > 4 ? (uint32_t)atoi(argv[4]) : 100);
-        time_training(&b, (uint32_t)atoi(argv[2]), atoi(argv[3]));
-    } else if (argc >= 3 && strcmp(argv[1], "infer") == 0) {
-        batch_init(&b, argc > 3 ? (uint32_t)atoi(argv[3]) : 100);
-        time_inference(&b, atoi(argv[2]));
-    } else
-        return usage();
+    bool trains = argc > 1 && strcmp(argv[1], "train") == 0;
+    if (!trains && (argc < 2 || strcmp(argv[1], "infer") != 0)) return usage();
+    int next = trains ? 3 : 2;
+    uint32_t threads = trains ? number(argc, argv, 2, 0) : 1;
+    uint32_t steps = number(argc, argv, next, 0), nodes = number(argc, argv, next + 1, 100);
+    if (threads == 0 || steps == 0 || nodes < 10) return usage();
+    batch_init(&b, nodes);
+    if (trains)
+        time_training(&b, threads, (int)steps);
+    else
+        time_inference(&b, (int)steps);
+    batch_free(&b);
     return 0;
 }

@@ -13,7 +13,7 @@
 typedef struct pool pool;
 
 /* `threads` 0: one for each core this process may use. The caller's own thread is one of them. */
-ft_status pool_new(uint32_t threads, pool **p, ft_error *error);
+ft_status pool_new(uint32_t threads, pool **result, ft_error *error);
 void pool_free(pool *p);
 uint32_t pool_threads(const pool *p);
 

@@ -67,14 +67,14 @@ static tensor *product(tape *t, tensor *const in[5], bool has_relu) {
     const tensor *x = in[0], *w = in[1], *bias = in[4];
     bool needs = needs_grad(bias);
     gemm_term terms[MAX_TERMS];
-    uint32_t count = 0;
-    for (int i = 0; i < 2 * MAX_TERMS && in[i] != NULL; i += 2) {
+    const uint32_t count = in[2] == NULL ? 1 : MAX_TERMS;
+    for (uint32_t k = 0, i = 0; k < count; k++, i += 2) {
         assert(in[i]->cols == in[i + 1]->rows && in[i]->rows == x->rows && in[i + 1]->cols == w->cols);
-        terms[count++] = (gemm_term){.a = in[i]->data,
-                                     .a_stride = in[i]->cols,
-                                     .b = in[i + 1]->data,
-                                     .b_stride = in[i + 1]->cols,
-                                     .k = in[i]->cols};
+        terms[k] = (gemm_term){.a = in[i]->data,
+                               .a_stride = in[i]->cols,
+                               .b = in[i + 1]->data,
+                               .b_stride = in[i + 1]->cols,
+                               .k = in[i]->cols};
         needs = needs || in[i]->needs_grad || in[i + 1]->needs_grad;
     }
     assert(bias == NULL || (bias->rows == 1 && bias->cols == w->cols));

@@ -74,9 +74,9 @@ typedef struct neighbours {
     const uint32_t *start, *index;
 } neighbours;
 
-tensor *nn_neighbour_sum(tape *t, tensor *x, neighbours n); /* -> one row per row of n; zeros without neighbours */
-tensor *nn_neighbour_mean(tape *t, tensor *x, neighbours n);
-tensor *nn_neighbour_max(tape *t, tensor *x, neighbours n);
+tensor *nn_neighbour_sum(tape *t, tensor *x, neighbours e); /* -> one row per row of e; zeros without neighbours */
+tensor *nn_neighbour_mean(tape *t, tensor *x, neighbours e);
+tensor *nn_neighbour_max(tape *t, tensor *x, neighbours e);
 
 /* --- Norms, dropout, softmax, attention, recurrence ----------------------------------------------------------- */
 

@@ -15,8 +15,8 @@ enum { PARALLEL_SHARDS = 8 }; /* a good number for most: enough for eight thread
 
 typedef struct parallel parallel;
 
-/* Memory is bounded by `memory_limit` bytes for each tape. `p` may be NULL: one thread. */
-ft_status parallel_new(const params *parameters, uint32_t shards, pool *p, size_t memory_limit, parallel **result,
+/* Memory is bounded by `memory_limit` bytes for each tape. `threads` may be NULL: one. */
+ft_status parallel_new(const params *parameters, uint32_t shards, pool *threads, size_t memory_limit, parallel **result,
                        ft_error *error);
 void parallel_free(parallel *p);
 

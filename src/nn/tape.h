@@ -66,7 +66,7 @@ struct tape {
 };
 
 /* `memory_limit` in bytes bounds what one step may take. `parameters` have to be finished and outlive the tape. */
-ft_status tape_new(const params *parameters, size_t memory_limit, tape **t, ft_error *error);
+ft_status tape_new(const params *parameters, size_t memory_limit, tape **result, ft_error *error);
 void tape_free(tape *t);
 
 /* Forgets the last step. Seed and stream decide what dropout drops. */

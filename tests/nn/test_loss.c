@@ -50,7 +50,8 @@ static void expect(loss_kind kind, double expected) {
 /* Errors: .5, -1.2, .3, 2.5, -.1, .2 */
 static void test_values(void **state) {
     (void)state;
-    double mse = (0.25 + 1.44 + 0.09 + 6.25 + 0.01 + 0.04) / N, mape = (0.5 + 0.6 + 0.6 + 0.625 + 0.2 / 3 + 0.2 / 3) / N;
+    double mse = (0.25 + 1.44 + 0.09 + 6.25 + 0.01 + 0.04) / N,
+           mape = (0.5 + 0.6 + 0.6 + 0.625 + 0.2 / 3 + 0.2 / 3) / N;
     expect(LOSS_MSE, mse);
     expect(LOSS_MAE, 4.8 / N);
     expect(LOSS_HUBER, (0.125 + 0.7 + 0.045 + 2 + 0.005 + 0.02) / N);
