@@ -10,7 +10,7 @@
 typedef struct builder builder;
 
 /* `metrics`: the columns of the table, in order. The folder must not be there yet. */
-ft_status builder_new(const char *folder, const char *const *metrics, uint32_t metric_count, builder **b,
+ft_status builder_new(const char *folder, const char *const *metrics, uint32_t metric_count, builder **made,
                       ft_error *error);
 void builder_free(builder *b); /* also after finishing; what is not finished leaves nothing behind */
 

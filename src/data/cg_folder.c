@@ -91,13 +91,14 @@ static ft_status read_label(cg_folder *f, cg_model *m, const char *column, const
 static ft_status read_labels(cg_folder *f, const ft_graph *graph, cg_model *m) {
     cg_label all[CG_MAX_DEVICES];
     m->labels = all;
-    for (uint32_t i = 0; i < ft_graph_meta_count(graph); i++) {
+    ft_status status = FT_OK;
+    for (uint32_t i = 0; i < ft_graph_meta_count(graph) && status == FT_OK; i++) {
         const char *key, *value;
         ft_graph_meta_at(graph, i, &key, &value);
-        FT_TRY(read_label(f, m, key, value));
+        status = read_label(f, m, key, value);
     }
     m->labels = arena_copy(&f->memory, all, m->label_count * sizeof *all);
-    return m->labels != NULL ? FT_OK : FT_NOMEM(&f->error);
+    return status != FT_OK || m->labels != NULL ? status : FT_NOMEM(&f->error);
 }
 
 static const char *copy_meta(cg_folder *f, const ft_graph *graph, const char *key, const char *fallback) {
