@@ -42,6 +42,8 @@ typedef struct fit_state {
 } fit_state;
 
 static uint32_t kill_after_step; /* 0: never */
+static uint32_t steps_made;      /* in this process */
+static uint64_t seed_seen;
 
 /* Operators of a graph of toy_data. */
 static double size_of(const fit_row *row) {
@@ -74,6 +76,7 @@ static void make_step(const fit_set *set, const fit_context *context, fit_state 
         state->log_factor[d] += sum / set->train.count * 1.5 + 0.001 * rng_normal(&random);
     }
     state->step++;
+    steps_made++;
 }
 
 static ft_status fake_fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
@@ -84,6 +87,7 @@ static ft_status fake_fit(const fit_set *set, const fit_context *context, model 
     if (json_object_size(context->config) > (steps != NULL))
         return ft_fail(error, FT_ERR_USAGE, "the only setting is 'steps'");
     if (kept != NULL) memcpy(&state, kept, sizeof state);
+    seed_seen = context->seed;
     uint32_t count = steps != NULL ? (uint32_t)json_integer_value(steps) : STEPS;
     while (state.step < count) {
         if (!context->progress(context->user, (double)state.step / count, "stepping")) return FT_ERR_CANCELLED;
@@ -261,7 +265,13 @@ static void test_a_whole_run(void **state) {
     assert_string_equal(json_string_value(json_object_get(json_object_get(config, "data"), "hash")),
                         ft_dataset_hash(data));
     json_t *calibration = json_object_get(metrics, "calibration");
-    assert_true(json_number_value(json_object_get(json_object_get(calibration, "cortex-a76"), "q90")) > 0);
+    const json_t *cpu = json_object_get(calibration, "cortex-a76");
+    double q90 = json_number_value(json_object_get(cpu, "q90"));
+    assert_true(q90 > 0.01 && q90 < 0.4); /* errors of up to a tenth, in units of a spread of a half */
+    const json_t *rows = json_object_get(config, "rows");
+    assert_int_equal(json_integer_value(json_object_get(cpu, "n")) * 2, /* both devices have all graphs */
+                     json_integer_value(json_object_get(rows, "calibration")));
+    assert_int_equal(seed_seen, 7);
     bool has_valid = false, has_test = false;
     size_t i;
     json_t *result;
@@ -376,7 +386,9 @@ static void test_cancelled_and_resumed(void **state) {
             assert_int_equal(access("run/checkpoint.bin", F_OK), 0);
             stopped.progress = NULL;
             stopped.is_resumed = true;
+            steps_made = 0;
             train_well(data, "run", &stopped);
+            assert_int_equal(steps_made, n < STEPS ? STEPS - n : 0); /* what was done is not done again */
         }
         expect_same_run("whole", "run");
         assert_int_equal(system("rm -r run"), 0);
@@ -423,7 +435,9 @@ static void test_killed_and_resumed(void **state) {
         assert_int_equal(waitpid(child, &how, 0), child);
         assert_true(WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL);
         options.is_resumed = true;
+        steps_made = 0;
         train_well(data, "run", &options);
+        assert_int_equal(steps_made, STEPS - step);
         options.is_resumed = false;
         expect_same_run("whole", "run");
         assert_int_equal(system("rm -r run"), 0);
