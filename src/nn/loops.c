@@ -106,7 +106,8 @@ VECTORS void loop_relu_backward_sums(size_t rows, size_t cols, const float *rest
                                      float *restrict sums) {
     for (size_t r = 0; r < rows; r++, y += cols, gradient += cols)
         for (size_t c = 0; c < cols; c++) {
-            gradient[c] = y[c] > 0 ? gradient[c] : 0;
-            sums[c] += gradient[c];
+            float given = gradient[c], kept = y[c] > 0 ? given : 0; /* as a value: clang makes a branch of the rest */
+            gradient[c] = kept;
+            sums[c] += kept;
         }
 }
