@@ -18,6 +18,7 @@
 #include "base/pool.h"
 #include "data/cg_folder.h"
 #include "data/import.h"
+#include "data/import_operators.h"
 #include "read/cg.h"
 
 static const char *const metric_names[CG_METRICS] = {"time_us", "time_std_us"};
@@ -151,6 +152,10 @@ static ft_status add_all(cg_import *c, builder *b) {
             if (c->folders[i].is_mixed == (mixed == 1)) FT_TRY(add_folder(c, b, &seen, &c->folders[i]));
         }
     }
+    /* Beside the families of CG stand nn-Meter's own files. */
+    const char *operators = arena_format(&c->memory, "%s/nnmeter", c->job->source);
+    if (operators == NULL) return FT_NOMEM(c->job->error);
+    FT_TRY(import_operators(c->job, b, operators, CG_TIME, CG_METRICS));
     return import_finish(c->job, b);
 }
 
@@ -201,7 +206,6 @@ static ft_status find_sub_folders(cg_import *c, const name_list *names) {
             FT_TRY(add_table_folder(c, &capacity, path));
         else if (has_some_table(path))
             FT_TRY(import_skip(c->job, path, "not all of models.csv, nodes.csv and edges.csv are there"));
-        /* nnmeter/ stands beside the families of CG: its detected fusion rules would be imported here. */
     }
     return FT_OK;
 }

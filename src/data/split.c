@@ -183,7 +183,14 @@ static ft_part order_part(const plan *p, const ft_record *r) {
     return strcmp(r->part, "valid") == 0 ? FT_PART_VALID : FT_PART_UNUSED;
 }
 
+/* What supports learning and is no model that anybody would ask about (single operators) is never tested. */
+static ft_part support_part(const plan *p, const ft_record *r) {
+    bool is_held_out = p->kind == BY_DEVICE && strcmp(r->device, p->name) == 0;
+    return is_held_out ? FT_PART_UNUSED : FT_PART_TRAIN;
+}
+
 static ft_part part_of(const plan *p, const ft_record *r) {
+    if (strcmp(r->part, "support") == 0) return support_part(p, r);
     switch (p->kind) {
     case BY_RANDOM:
         return random_part(p, r->graph);

@@ -180,6 +180,33 @@ static void by_order(void **state) {
     ft_dataset_free(data);
 }
 
+/* What supports learning is learned from in every split, but not on a device that is held out. */
+static void support_is_never_tested(void **state) {
+    (void)state;
+    builder *b = made_begin("d");
+    for (uint32_t n = 0; n < 60; n++) {
+        made_record record = {
+            .network = n, .family = n < 30 ? "one" : "two", .device = "adreno-640", .part = "support"};
+        record.time_us = 1;
+        if (n >= 20) record.part = "";
+        made_add(b, &record);
+        record.device = "cortex-a76";
+        made_add(b, &record);
+    }
+    ft_dataset *data = made_end(b, "d");
+    static const char *const specs[] = {"random:50/25/25", "family:one", "fewshot:two:3", "all", "device:cortex-a76"};
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
+        ft_split split = split_of(data, specs[i], 3);
+        for (uint32_t n = 0; n < 20; n++) {
+            assert_int_equal(part_of(data, &split, n, "adreno-640"), FT_PART_TRAIN);
+            ft_part held_out = i == 4 ? FT_PART_UNUSED : FT_PART_TRAIN;
+            assert_int_equal(part_of(data, &split, n, "cortex-a76"), held_out);
+        }
+        ft_split_free(&split);
+    }
+    ft_dataset_free(data);
+}
+
 /* The same graph in two families, and in two parts of its makers. */
 static void twins_stay_together(void **state) {
     (void)state;
@@ -295,6 +322,7 @@ int main(void) {
         IN_FOLDER(by_device),
         IN_FOLDER(by_order),
         IN_FOLDER(twins_stay_together),
+        IN_FOLDER(support_is_never_tested),
         IN_FOLDER(all_of_it),
         IN_FOLDER(wrong_specs),
         cmocka_unit_test(parts_have_names),

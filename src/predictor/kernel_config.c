@@ -1,0 +1,34 @@
+/* kernel_config.c - the options of the kernel-sum predictor. */
+#include "predictor/config.h"
+#include "predictor/kernel_train.h"
+
+ft_status kernel_config_read(const json_t *object, kernel_config *config, ft_error *error) {
+    /* Chosen on validation parts of CG: docs/accuracy.md tells what was tried. */
+    double hidden = 64, members = 2, steps = 3500, batch = 400, rounds = 400;
+    kernel_config read = {.rate = 0.01, .bound = 2.5, .penalty = 1e-3, .delta = 0.05};
+    const config_key keys[] = {
+        {"hidden", 1, KERNEL_NET_MAX_HIDDEN, &hidden},
+        {"members", 1, KERNEL_MEMBERS_MAX, &members},
+        {"steps", 1, 1e7, &steps},
+        {"batch", 1, 1e5, &batch},
+        {"rounds", 0, 1e5, &rounds},
+        {"rate", 1e-9, 10, &read.rate},
+        {"bound", 1e-3, 20, &read.bound},
+        {"penalty", 0, 1e6, &read.penalty},
+        {"delta", 1e-4, 100, &read.delta},
+    };
+    FT_TRY(config_take(object, keys, sizeof keys / sizeof keys[0], error));
+    read.hidden = (uint32_t)hidden;
+    read.members = (uint32_t)members;
+    read.steps = (uint32_t)steps;
+    read.batch = (uint32_t)batch;
+    read.rounds = (uint32_t)rounds;
+    *config = read;
+    return FT_OK;
+}
+
+json_t *kernel_config_write(const kernel_config *c) {
+    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f}", "hidden", (int)c->hidden, "members",
+                     (int)c->members, "steps", (int)c->steps, "batch", (int)c->batch, "rounds", (int)c->rounds, "rate",
+                     c->rate, "bound", c->bound, "penalty", c->penalty, "delta", c->delta);
+}

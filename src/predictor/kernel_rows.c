@@ -1,0 +1,274 @@
+/* kernel_rows.c - terms and features of kernels, from their operators' shapes and costs. */
+#include "predictor/kernel_rows.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/graph.h"
+#include "graph/product.h"
+
+/* --- Kinds --------------------------------------------------------------------------------------------------- */
+
+typedef enum kernel_group {
+    GROUP_PRODUCT,
+    GROUP_DEPTHWISE,
+    GROUP_POOL,
+    GROUP_ELEMENTWISE,
+    GROUP_JOIN, /* many runtimes write the parts of a concatenation in place */
+    GROUP_MOVE,
+    GROUP_BLOCK, /* several steps in one */
+    GROUP_OTHER,
+} kernel_group;
+
+typedef struct kernel_kind {
+    const char *words; /* of the kernel vocabulary, separated by spaces */
+    kernel_group group;
+} kernel_kind;
+
+/* The place of a kind in this table is its flag: new ones go to the end, in place of a spare one. */
+static const kernel_kind kinds[KERNEL_KINDS] = {
+    {"conv", GROUP_PRODUCT},
+    {"dwconv", GROUP_DEPTHWISE},
+    {"convtrans", GROUP_PRODUCT},
+    {"fc", GROUP_PRODUCT},
+    {"matmul", GROUP_PRODUCT},
+    {"maxpool", GROUP_POOL},
+    {"avgpool", GROUP_POOL},
+    {"gap mean", GROUP_POOL},
+    {"concat", GROUP_JOIN},
+    {"split slice", GROUP_MOVE},
+    {"channelshuffle", GROUP_MOVE},
+    {"reshape", GROUP_MOVE},
+    {"transpose", GROUP_MOVE},
+    {"add sub mul div", GROUP_ELEMENTWISE},
+    {"relu", GROUP_ELEMENTWISE},
+    {"bn", GROUP_ELEMENTWISE},
+    {"hswish hsigmoid sigmoid tanh gelu silu elu", GROUP_ELEMENTWISE},
+    {"softmax", GROUP_BLOCK},
+    {"layernorm", GROUP_BLOCK},
+    {"se", GROUP_BLOCK},
+    {"attention", GROUP_BLOCK},
+    {"lstm gru rnn", GROUP_BLOCK},
+    {"", GROUP_OTHER}, /* spare */
+    {"", GROUP_OTHER}, /* none of these */
+};
+
+enum { KIND_OTHER = KERNEL_KINDS - 1 };
+
+static const char *const fused_words[KERNEL_FUSED] = {"relu", "bn", "add", "hswish", "maxpool", "avgpool"};
+
+/* Whether a word stands in a list of words with separators of one character. */
+static bool has_word(const char *list, const char *word, size_t length, char separator) {
+    while (*list != '\0') {
+        const char *end = strchr(list, separator);
+        size_t size = end != NULL ? (size_t)(end - list) : strlen(list);
+        if (size == length && memcmp(list, word, length) == 0) return true;
+        list += size + (end != NULL);
+    }
+    return false;
+}
+
+static kernel_group group_of_class(ft_op_class op_class) {
+    switch (op_class) {
+    case FT_CLASS_CONV:
+    case FT_CLASS_MATMUL:
+        return GROUP_PRODUCT;
+    case FT_CLASS_POOL:
+    case FT_CLASS_REDUCE:
+        return GROUP_POOL;
+    case FT_CLASS_ACTIVATION:
+    case FT_CLASS_ELEMENTWISE:
+        return GROUP_ELEMENTWISE;
+    case FT_CLASS_MOVE:
+    case FT_CLASS_VIEW:
+    case FT_CLASS_SELECT:
+        return GROUP_MOVE;
+    case FT_CLASS_ATTENTION:
+    case FT_CLASS_RECURRENT:
+    case FT_CLASS_NORM:
+        return GROUP_BLOCK;
+    default:
+        return GROUP_OTHER;
+    }
+}
+
+/* "conv-bn-relu": the first word is the kind, the others are what was fused to it. */
+static void set_flags(const char *type, ft_op_class op_class, float *features) {
+    const char *rest = strchr(type, '-');
+    size_t length = rest != NULL ? (size_t)(rest - type) : strlen(type);
+    uint32_t kind = 0;
+    while (kind < KIND_OTHER && !has_word(kinds[kind].words, type, length, ' ')) kind++;
+    kernel_group group = kind < KIND_OTHER ? kinds[kind].group : group_of_class(op_class);
+    features[FLAG_KIND + kind] = 1;
+    features[FLAG_GROUP + (uint32_t)group] = 1;
+    for (uint32_t i = 0; i < KERNEL_FUSED; i++)
+        features[FLAG_FUSED + i] = rest != NULL && has_word(rest + 1, fused_words[i], strlen(fused_words[i]), '-');
+}
+
+/* --- Shapes -------------------------------------------------------------------------------------------------- */
+
+typedef struct kernel_shape {
+    double in_height, out_height, in_channels, out_channels, window, stride;
+    double unfolded, looked, chain;
+    bool is_depthwise, is_dense;
+} kernel_shape;
+
+static void shape_of_conv(const conv_geometry *g, kernel_shape *shape) {
+    double outputs = (double)g->batch, kernel = (double)g->kernel_elems;
+    for (int32_t i = 0; i < g->spatial; i++) outputs *= (double)g->out[i];
+    shape->in_height = (double)g->in[0];
+    shape->out_height = (double)g->out[0];
+    shape->in_channels = (double)g->cin;
+    shape->out_channels = (double)g->cout;
+    shape->window = (double)g->kernel[0];
+    shape->stride = (double)g->stride[0];
+    shape->is_depthwise = g->is_depthwise && g->groups > 1;
+    bool is_copied = g->kernel_elems > 1 || g->stride[0] > 1; /* a 1x1 convolution multiplies the input as it is */
+    if (!shape->is_depthwise && is_copied) shape->unfolded = outputs * kernel * (double)g->cin / (double)g->groups;
+}
+
+/* Height and channels of a tensor in the layout of its graph; a vector has channels only. */
+static void map_of(const ft_graph *graph, const ft_tensor *t, double *height, double *channels) {
+    if (t == NULL || t->rank < 1) return;
+    bool is_map = t->rank == 4;
+    *height = is_map ? (double)t->dims[ft_graph_layout(graph) == FT_NHWC ? 1 : 2] : 1;
+    *channels = (double)t->dims[is_map && ft_graph_layout(graph) == FT_NCHW ? 1 : t->rank - 1];
+}
+
+static void shape_of_root(const ft_graph *graph, const ft_op *root, const ft_tensor *in, const ft_tensor *out,
+                          kernel_shape *shape) {
+    conv_geometry conv;
+    pool_geometry pool;
+    matmul_geometry product;
+    if (conv_geometry_of(graph, root, &conv)) {
+        shape_of_conv(&conv, shape);
+    } else if (matmul_geometry_of(graph, root, &product)) {
+        shape->is_dense = true;
+        shape->in_height = shape->out_height = (double)product.m;
+        shape->in_channels = (double)product.k;
+        shape->out_channels = (double)product.n;
+        shape->window = shape->stride = 1;
+    } else {
+        map_of(graph, in, &shape->in_height, &shape->in_channels);
+        map_of(graph, out, &shape->out_height, &shape->out_channels);
+        shape->stride = 1;
+        if (!pool_geometry_of(graph, root, &pool)) return;
+        shape->in_height = (double)pool.in[0];
+        shape->out_height = (double)pool.out[0];
+        shape->window = (double)pool.kernel[0];
+        shape->stride = (double)pool.stride[0];
+    }
+}
+
+/* What the pooling steps of a kernel look at, wherever in it they stand, and how much of that is in one chain: a mean
+ * over a map, or a product with a single pixel, has little that could go on side by side. */
+static void look_inside(const ft_graph *graph, const ft_kernel *kernel, kernel_shape *shape) {
+    for (uint32_t i = 0; i < kernel->op_count; i++) {
+        const ft_op *op = &graph->ops[kernel->ops[i]];
+        const ft_tensor *in = op_input(graph, op, 0), *out = op_output(graph, op, 0);
+        if (in == NULL || out == NULL) continue;
+        double inputs = (double)ft_tensor_elems(graph, in), outputs = (double)ft_tensor_elems(graph, out);
+        pool_geometry pool;
+        conv_geometry conv;
+        if (pool_geometry_of(graph, op, &pool)) {
+            shape->looked += outputs * (double)pool.kernel_elems;
+            shape->chain += (double)pool.kernel_elems;
+        } else if (op->def->op_class == FT_CLASS_REDUCE || op->def->op_class == FT_CLASS_POOL) {
+            shape->looked += inputs;
+            shape->chain += outputs > 0 ? inputs / outputs : 0;
+        } else if (conv_geometry_of(graph, op, &conv) && conv.out[0] == 1 && conv.groups == 1) {
+            shape->chain += (double)conv.kernel_elems * (double)conv.cin;
+        }
+    }
+}
+
+/* --- Rows ---------------------------------------------------------------------------------------------------- */
+
+static double log_of(double amount) {
+    return amount > 1 ? log2(amount) : 0;
+}
+
+static double padding(double channels, double lanes) {
+    return channels >= 1 ? log2(ceil(channels / lanes) * lanes / channels) : 0;
+}
+
+static uint32_t data_inputs(const ft_graph *graph, const ft_op *op) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < op->input_count; i++) {
+        const ft_tensor *t = op_input(graph, op, i);
+        count += t != NULL && t->role != FT_CONSTANT;
+    }
+    return count;
+}
+
+/* A chain of operators is launched once; a block that has a name of its own ("se", "hswish") stands for several steps,
+ * which most runtimes launch one by one. */
+static uint32_t launches_of(const ft_kernels *kernels, const ft_kernel *kernel) {
+    uint32_t words = 1, steps = 0;
+    for (const char *at = kernel->type; *at != '\0'; at++) words += *at == '-';
+    for (uint32_t i = 0; i < kernel->op_count; i++)
+        steps += kernels->is_free == NULL || !kernels->is_free[kernel->ops[i]];
+    bool is_block = kernel->op_count > words && kernel->root != kernel->ops[0];
+    return is_block && steps > words ? 1 + steps - words : 1;
+}
+
+static void row_of(const ft_graph *graph, const ft_kernels *kernels, const ft_kernel *kernel, const ft_op_cost *cost,
+                   kernel_row *row) {
+    const ft_op *root = &graph->ops[kernel->root], *last = &graph->ops[kernel->ops[kernel->op_count - 1]];
+    const ft_tensor *in = op_input(graph, root, 0), *out = op_output(graph, last, 0);
+    kernel_shape shape = {0};
+    shape_of_root(graph, root, in, out, &shape);
+    double macs = (double)cost->forward.macs, weights = (double)cost->param_bytes;
+    double moved = (double)cost->forward.read_bytes + (double)cost->forward.write_bytes - weights;
+    look_inside(graph, kernel, &shape);
+    double inputs = data_inputs(graph, root);
+    double outputs = out != NULL ? (double)ft_tensor_elems(graph, out) : 0;
+    if (moved < 4) moved = 4;
+    double repeats = (double)root->repeats;
+
+    row->terms[TERM_LAUNCH] = (float)(repeats * launches_of(kernels, kernel));
+    row->terms[shape.is_depthwise ? TERM_DEPTHWISE : TERM_PRODUCT] = (float)macs;
+    row->terms[TERM_MOVED] = (float)moved;
+    row->terms[shape.is_dense ? TERM_DENSE : TERM_WEIGHTS] = (float)weights;
+    row->terms[TERM_UNFOLDED] = (float)(shape.unfolded * repeats);
+    row->terms[TERM_WINDOW] = (float)(shape.looked * repeats);
+    row->terms[TERM_CHAIN] = (float)(shape.chain * repeats);
+
+    float *f = row->features;
+    f[FEATURE_IN_HEIGHT] = (float)log_of(shape.in_height);
+    f[FEATURE_OUT_HEIGHT] = (float)log_of(shape.out_height);
+    f[FEATURE_IN_CHANNELS] = (float)log_of(shape.in_channels);
+    f[FEATURE_OUT_CHANNELS] = (float)log_of(shape.out_channels);
+    f[FEATURE_WINDOW] = (float)log_of(shape.window);
+    f[FEATURE_STRIDE] = (float)log_of(shape.stride);
+    f[FEATURE_MOVED] = (float)log_of(moved);
+    f[FEATURE_PRODUCT] = (float)log_of(macs);
+    f[FEATURE_WEIGHTS] = (float)log_of(weights);
+    f[FEATURE_INTENSITY] = f[FEATURE_PRODUCT] - f[FEATURE_MOVED];
+    f[FEATURE_INPUTS] = (float)inputs;
+    f[FEATURE_LOG_INPUTS] = (float)log_of(inputs);
+    f[FEATURE_LOOKED] = (float)(outputs > 0 ? log_of(shape.looked / outputs) : 0);
+    for (uint32_t i = 0; i < 4; i++) {
+        f[FEATURE_PAD_IN + i] = (float)padding(shape.in_channels, 4 << i);
+        f[FEATURE_PAD_OUT + i] = (float)padding(shape.out_channels, 4 << i);
+    }
+    set_flags(kernel->type, root->def->op_class, f);
+}
+
+ft_status kernel_rows_of(subject *s, const ft_rules *rules, arena *memory, kernel_row **rows, uint32_t *count,
+                         ft_error *error) {
+    const ft_cost *cost;
+    const ft_kernels *kernels;
+    FT_TRY(subject_cost(s, &cost, error));
+    FT_TRY(subject_kernels(s, rules, &kernels, error));
+    kernel_row *made = ARENA_ARRAY(memory, kernel_row, kernels->count + 1);
+    if (made == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < kernels->count; i++) {
+        ft_op_cost work = ft_cost_kernel(s->bound, cost, kernels, i);
+        row_of(s->bound, kernels, &kernels->items[i], &work, &made[i]);
+    }
+    *rows = made;
+    *count = kernels->count;
+    return FT_OK;
+}

@@ -1,0 +1,9 @@
+/* kernel_sum.h - the default family. */
+#ifndef PREDICTOR_KERNEL_SUM_H
+#define PREDICTOR_KERNEL_SUM_H
+
+#include "predictor/family.h"
+
+extern const family family_kernel_sum;
+
+#endif

@@ -1,0 +1,43 @@
+/* kernel_train.h - trains the network of one runtime on whole-model labels. */
+#ifndef PREDICTOR_KERNEL_TRAIN_H
+#define PREDICTOR_KERNEL_TRAIN_H
+
+#include "predictor/kernel_data.h"
+#include "predictor/kernel_net.h"
+
+enum { KERNEL_MEMBERS_MAX = 16 };
+
+typedef struct kernel_config {
+    uint32_t hidden;  /* units of each of the two hidden layers */
+    uint32_t members; /* networks that are averaged; where they disagree, the interval widens */
+    uint32_t steps;   /* of each network */
+    uint32_t batch;   /* models in a step */
+    double rate;      /* highest learning rate of the one-cycle schedule */
+    double bound;     /* on bends: a price changes by a factor of at most exp(bound) */
+    double penalty;   /* on squared bends */
+    uint32_t rounds;  /* trees of the correction at most; 0: none */
+    double delta;     /* where the loss of the log-ratio turns from squares to absolute values */
+} kernel_config;
+
+/* The defaults, changed by the keys of an object; unknown keys and wrong values are refused. */
+ft_status kernel_config_read(const json_t *object, kernel_config *config, ft_error *error);
+json_t *kernel_config_write(const kernel_config *config); /* NULL when out of memory */
+
+/* A training that can stop after any step and go on later. */
+typedef struct kernel_training kernel_training;
+
+ft_status kernel_training_new(const kernel_side *side, const kernel_scaling *scaling, const kernel_config *config,
+                              uint64_t seed, pool *threads, kernel_net *net, kernel_training **out, ft_error *error);
+void kernel_training_free(kernel_training *t);
+ft_status kernel_training_step(kernel_training *t, double *loss, ft_error *error);
+uint32_t kernel_training_done(const kernel_training *t); /* steps */
+/* Mean absolute error in percent on the validation models, over all devices; NaN when there are none. */
+ft_status kernel_training_check(kernel_training *t, double *mape, ft_error *error);
+
+/* The state as floats, as many as kernel_training_state_size says. */
+size_t kernel_training_state_size(const kernel_training *t);
+void kernel_training_save(const kernel_training *t, float *state);
+/* Goes on after so many steps with the state that they had led to. */
+ft_status kernel_training_load(kernel_training *t, const float *state, uint32_t done, ft_error *error);
+
+#endif

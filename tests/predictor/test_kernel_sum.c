@@ -1,0 +1,172 @@
+/* "kernel-sum" learns what kernels take from sums alone, and its pieces do what their headers say. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "predictor/kernel_correct.h"
+#include "predictor/kernel_model.h"
+#include "support/fitted.h"
+#include "support/folder.h"
+#include "support/toy.h"
+
+#define QUICK "{\"hidden\": 8, \"members\": 2, \"steps\": 300, \"batch\": 32, \"rounds\": 5}"
+
+/* A network with more arithmetic takes longer, by a price per multiply-accumulate and per byte, and a start of zero. */
+static double price(const ft_graph *bound, const char *device) {
+    ft_cost_options options = ft_cost_options_default();
+    ft_cost cost = {0};
+    assert_int_equal(ft_cost_compute(bound, &options, &cost, NULL), FT_OK);
+    double bytes = (double)cost.total.forward.read_bytes + (double)cost.total.forward.write_bytes;
+    double time = 1e-3 * (double)cost.total.forward.macs + 2e-3 * bytes;
+    ft_cost_free(&cost);
+    return device[0] == 'a' ? time : 7 * time;
+}
+
+static void learns_from_sums(void **state) {
+    (void)state;
+    fitted f = fit_made("kernel-sum", price, QUICK);
+    fitted_check(&f, 0.1);
+    fitted_check_threads(&f, QUICK);
+    fitted_check_refusals(&f);
+    fitted_free(&f);
+}
+
+static void refuses_changed_models(void **state) {
+    (void)state;
+    fitted f = fit_made("kernel-sum", price, "{\"hidden\": 4, \"members\": 1, \"steps\": 2, \"rounds\": 0}");
+    fitted_refuses(&f, NULL, -1, "too short");
+    fitted_refuses(&f, NULL, 1, "too long");
+    fitted_refuses(&f, "{\"config\": {\"hidden\": 0}}", 0, "hidden");
+    fitted_refuses(&f, "{}", 0, "config");
+    fitted_free(&f);
+}
+
+/* --- Rows ---------------------------------------------------------------------------------------------------- */
+
+/* The row of the only kernel of a bound graph, which is freed. */
+static kernel_row only_row(ft_graph *bound, const char *runtime) {
+    ft_rules *rules = NULL;
+    subject s;
+    arena memory;
+    kernel_row *rows = NULL, row;
+    uint32_t count = 0;
+    assert_int_equal(ft_rules_open(runtime, &rules, NULL), FT_OK);
+    subject_init(&s, bound, &(ft_query){0});
+    arena_init(&memory, 1 << 20);
+    assert_int_equal(kernel_rows_of(&s, rules, &memory, &rows, &count, NULL), FT_OK);
+    assert_int_equal(count, 1);
+    row = rows[0];
+    subject_free(&s);
+    arena_free(&memory);
+    ft_rules_free(rules);
+    ft_graph_free(bound);
+    return row;
+}
+
+static void rows_count_work(void **state) {
+    (void)state;
+    ft_graph *graph = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    uint32_t x = toy_input(graph, 1, 4, 8, 8), w = toy_weight(graph, 6, 4, 3, 3);
+    uint32_t y = toy_op(graph, "Conv", x, w, FT_NONE, toy_value(graph, 1, 6, 6, 6));
+    toy_finish(graph, y, 1, 1);
+    kernel_row row = only_row(graph, "tflite-cpu");
+    assert_true(row.terms[TERM_LAUNCH] == 1);
+    assert_true(row.terms[TERM_PRODUCT] == 6 * 6 * 6 * 4 * 9);
+    assert_true(row.terms[TERM_DEPTHWISE] == 0 && row.terms[TERM_DENSE] == 0 && row.terms[TERM_WINDOW] == 0);
+    assert_true(row.terms[TERM_WEIGHTS] == 6 * 4 * 9 * 4);
+    assert_true(row.terms[TERM_MOVED] == 4 * (4 * 8 * 8 + 6 * 6 * 6));
+    assert_true(row.terms[TERM_UNFOLDED] == 6 * 6 * 9 * 4);
+    assert_true(row.features[FLAG_KIND] == 1 && row.features[FLAG_GROUP] == 1);
+    assert_true(row.features[FEATURE_IN_CHANNELS] == 2 && row.features[FEATURE_IN_HEIGHT] == 3);
+}
+
+static void pools_are_chains(void **state) {
+    (void)state;
+    ft_graph *graph = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    uint32_t x = toy_input(graph, 1, 4, 8, 8);
+    toy_finish(graph, toy_op(graph, "GlobalAveragePool", x, FT_NONE, FT_NONE, toy_value(graph, 1, 4, 1, 1)), 1, 1);
+    kernel_row row = only_row(graph, "tflite-gpu");
+    assert_true(row.terms[TERM_WINDOW] == 4 * 64 && row.terms[TERM_CHAIN] == 64);
+    assert_true(row.terms[TERM_PRODUCT] == 0);
+}
+
+/* --- Tables, scaling, mixes ---------------------------------------------------------------------------------- */
+
+static void tables_hold_kernels_once(void **state) {
+    (void)state;
+    kernel_table table = {0};
+    kernel_models models = {.devices = 2};
+    for (uint32_t i = 0; i < 3000; i++) {
+        kernel_row row = {.terms = {(float)(i % 1000)}};
+        uint32_t number;
+        if (i % 10 == 0) assert_int_equal(kernel_models_open(&models, (double[]){i, NAN}, NULL), FT_OK);
+        assert_int_equal(kernel_table_add(&table, &row, &number, NULL), FT_OK);
+        assert_int_equal(number, i % 1000);
+        assert_int_equal(kernel_models_launch(&models, number, NULL), FT_OK);
+    }
+    assert_int_equal(table.count, 1000);
+    assert_int_equal(models.count, 300);
+    assert_int_equal(models.start[300], 3000);
+    assert_int_equal(models.index[models.start[299] + 9], 999);
+    assert_true(models.labels[2 * 299] == 2990 && isnan(models.labels[2 * 299 + 1]));
+    kernel_table_free(&table);
+    kernel_models_free(&models);
+}
+
+static void scaling_knows_what_it_saw(void **state) {
+    (void)state;
+    kernel_row rows[2] = {{.features = {[FEATURE_MOVED] = 4}}, {.features = {[FEATURE_MOVED] = 8, [FLAG_KIND] = 1}}};
+    kernel_scaling scaling;
+    float inputs[KERNEL_FEATURES];
+    kernel_scaling_fit(rows, 2, &scaling);
+    kernel_scaling_apply(&scaling, &rows[1], inputs);
+    assert_true(fabsf(inputs[FEATURE_MOVED] - 1) < 1e-6F && inputs[FLAG_KIND] == 1);
+    assert_true(inputs[FLAG_KIND + 1] == 0);
+    kernel_row other = rows[0];
+    assert_true(kernel_scaling_knows(&scaling, &other));
+    other.features[FEATURE_MOVED] = 9;
+    assert_false(kernel_scaling_knows(&scaling, &other));
+    kernel_scaling_apply(&scaling, &other, inputs);
+    assert_true(inputs[FEATURE_MOVED] <= 4);
+    other = rows[0];
+    other.features[FLAG_KIND + 1] = 1; /* a kind that was not there says nothing, and is not known */
+    assert_false(kernel_scaling_knows(&scaling, &other));
+    kernel_scaling_apply(&scaling, &other, inputs);
+    assert_true(inputs[FLAG_KIND + 1] == 0);
+}
+
+static void corrections_are_bounded(void **state) {
+    (void)state;
+    forest *f = NULL;
+    kernel_mix mix = {0};
+    kernel_row row = {.terms = {1}, .features = {[FLAG_KIND] = 1}};
+    kernel_mix_add(&mix, &row, 5);
+    kernel_mix_add(&mix, &row, 15);
+    float features[MIX_FEATURES];
+    kernel_mix_finish(&mix, features);
+    assert_true(features[0] == 1 && features[KERNEL_KINDS] == (float)log2(20));
+    assert_true(features[KERNEL_KINDS + 2] == 0.75F);
+    assert_true(kernel_correct(NULL, &mix) == 1);
+    assert_int_equal(forest_new(MIX_FEATURES, 3, &f, NULL), FT_OK); /* would say a factor of 20 */
+    assert_true(fabs(kernel_correct(f, &mix) - exp(0.1)) < 1e-9);
+    forest_free(f);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {IN_FOLDER(learns_from_sums),
+                                       IN_FOLDER(refuses_changed_models),
+                                       cmocka_unit_test(rows_count_work),
+                                       cmocka_unit_test(pools_are_chains),
+                                       cmocka_unit_test(tables_hold_kernels_once),
+                                       cmocka_unit_test(scaling_knows_what_it_saw),
+                                       cmocka_unit_test(corrections_are_bounded)};
+    return cmocka_run_group_tests_name("predictor/kernel_sum", tests, NULL, NULL);
+}
