@@ -5,8 +5,8 @@
 #include "predictor/family.h"
 #include "predictor/kernel_sum.h"
 
-const family *const families[] = {&family_kernel_sum, &family_kernel_nnls, &family_totals_gbt,
-                                  &family_roofline,   &family_flops_mem,   &family_flops};
+const family *const families[] = {&family_kernel_sum, &family_kernel_sum_wide, &family_kernel_nnls, &family_totals_gbt,
+                                  &family_roofline,   &family_flops_mem,       &family_flops};
 const uint32_t family_total = sizeof families / sizeof families[0];
 
 const family *family_find(const char *name) {

@@ -2,10 +2,31 @@
 #include "predictor/config.h"
 #include "predictor/kernel_train.h"
 
-ft_status kernel_config_read(const json_t *object, kernel_config *config, ft_error *error) {
-    /* Chosen on validation parts of CG: docs/accuracy.md tells what was tried. */
-    double hidden = 64, members = 2, steps = 3500, batch = 400, rounds = 400;
-    kernel_config read = {.rate = 0.01, .bound = 2.5, .penalty = 1e-3, .delta = 0.05};
+/* Chosen on validation parts of CG: docs/accuracy.md tells what was tried. */
+const kernel_config kernel_config_near = {.hidden = 64,
+                                          .members = 2,
+                                          .steps = 3500,
+                                          .batch = 400,
+                                          .rounds = 400,
+                                          .rate = 0.01,
+                                          .bound = 2.5,
+                                          .penalty = 1e-3,
+                                          .delta = 0.05};
+
+const kernel_config kernel_config_wide = {.hidden = 32,
+                                          .members = 3,
+                                          .steps = 300,
+                                          .batch = 200,
+                                          .rounds = 0,
+                                          .rate = 0.01,
+                                          .bound = 2.5,
+                                          .penalty = 3e-3,
+                                          .delta = 0.05};
+
+ft_status kernel_config_read(const json_t *object, const kernel_config *defaults, kernel_config *config,
+                             ft_error *error) {
+    kernel_config read = *defaults;
+    double hidden = read.hidden, members = read.members, steps = read.steps, batch = read.batch, rounds = read.rounds;
     const config_key keys[] = {
         {"hidden", 1, KERNEL_NET_MAX_HIDDEN, &hidden},
         {"members", 1, KERNEL_MEMBERS_MAX, &members},

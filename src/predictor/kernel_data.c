@@ -87,10 +87,11 @@ static ft_status gather(void *user, const scan_item *item, const buf *found, ft_
     return FT_OK;
 }
 
-/* --- What a model counts ------------------------------------------------------------------------------------- */
+/* --- How often a model is looked at
+ * ------------------------------------------------------------------------------------- */
 
-/* A family of few models counts at least this share of the average family: single operators that were measured alone
- * tell what no sum over a network can, and would drown among thousands of networks. */
+/* A family of few models is looked at as often as this share of the average family at least: single operators that were
+ * measured alone tell what no sum over a network can, and would drown among thousands of networks. */
 static const double LEAST_FAMILY = 0.3;
 
 typedef struct family_count {
@@ -116,28 +117,28 @@ static ft_status count_families(const gathering *g, const scan *s, arena *memory
 }
 
 /* Items are gathered in their order, so model k of a side is the k-th item that uses it. */
-static void set_weights(const gathering *g, const scan *s, const family_count *f) {
+static void set_repeats(const gathering *g, const scan *s, const family_count *f) {
     double average = (double)scan_count(s) / f->numbers.count;
     uint32_t seen[RUNTIMES_MAX] = {0};
     for (uint32_t i = 0; i < scan_count(s); i++) {
         const scan_item *item = scan_item_at(s, i);
         uint32_t number = 0;
         map_get(&f->numbers, family_of(g, item), &number);
-        double weight = LEAST_FAMILY * average / f->models[number];
+        double repeats = LEAST_FAMILY * average / f->models[number];
         for (uint32_t side = 0; side < g->runtimes->count; side++) {
             if (!item_uses(g, item, side)) continue;
-            g->data->sides[side].train.weights[seen[side]++] = weight > 1 ? (float)weight : 1;
+            g->data->sides[side].train.repeats[seen[side]++] = repeats > 1 ? (uint32_t)repeats : 1;
         }
     }
 }
 
-static ft_status weigh(const gathering *g, const scan *s, ft_error *error) {
+static ft_status repeat_few(const gathering *g, const scan *s, ft_error *error) {
     if (!g->is_training) return FT_OK;
     arena memory;
     family_count f;
     arena_init(&memory, UINT64_MAX);
     ft_status status = count_families(g, s, &memory, &f, error);
-    if (status == FT_OK) set_weights(g, s, &f);
+    if (status == FT_OK) set_repeats(g, s, &f);
     arena_free(&memory);
     return status;
 }
@@ -154,7 +155,7 @@ static ft_status gather_part(gathering *g, const fit_context *context, double fr
     job.to = to;
     job.what = "kernels";
     ft_status status = scan_run(s, &job, error);
-    if (status == FT_OK) status = weigh(g, s, error);
+    if (status == FT_OK) status = repeat_few(g, s, error);
     scan_free(s);
     return status;
 }

@@ -178,11 +178,12 @@ static ft_status fit_gathered(const fit_set *set, const fit_context *context, co
     return status;
 }
 
-static ft_status fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+static ft_status fit(const fit_set *set, const fit_context *context, const kernel_config *defaults, model **out,
+                     ft_error *error) {
     kernel_config config;
     runtimes r = {0};
     kernel_data data;
-    FT_TRY(kernel_config_read(context->config, &config, error));
+    FT_TRY(kernel_config_read(context->config, defaults, &config, error));
     FT_TRY(baseline_check(set, error));
     if (set->device_count > KERNEL_DEVICES_MAX)
         return ft_fail(error, FT_ERR_LIMIT, "kernel-sum knows at most %d devices at a time", KERNEL_DEVICES_MAX);
@@ -196,13 +197,24 @@ static ft_status fit(const fit_set *set, const fit_context *context, model **out
     return status;
 }
 
-const family family_kernel_sum = {
-    .name = "kernel-sum",
-    .text = "the sum over fused kernels of learned prices for their work; the default",
-    .schema = KERNEL_ROWS_SCHEMA,
-    .fit = fit,
-    .save = kernel_model_save,
-    .load = kernel_model_load,
-    .predict = kernel_model_predict,
-    .free = kernel_model_free,
-};
+static ft_status fit_near(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+    return fit(set, context, &kernel_config_near, out, error);
+}
+
+static ft_status fit_wide(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+    return fit(set, context, &kernel_config_wide, out, error);
+}
+
+#define KERNEL_SUM                                                                                                     \
+    .schema = KERNEL_ROWS_SCHEMA, .save = kernel_model_save, .load = kernel_model_load,                                \
+    .predict = kernel_model_predict, .free = kernel_model_free
+
+const family family_kernel_sum = {.name = "kernel-sum",
+                                  .text = "the sum over fused kernels of learned prices for their work; the default",
+                                  .fit = fit_near,
+                                  KERNEL_SUM};
+
+const family family_kernel_sum_wide = {.name = "kernel-sum-wide",
+                                       .text = "the same, set for architectures unlike all that were measured",
+                                       .fit = fit_wide,
+                                       KERNEL_SUM};

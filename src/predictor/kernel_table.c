@@ -68,14 +68,14 @@ ft_status kernel_models_open(kernel_models *models, const double *labels, ft_err
         FT_TRY(grow((void **)&models->labels, models->count, &capacity, models->devices * sizeof(double), error));
         uint32_t *start = realloc(models->start, ((size_t)capacity + 1) * sizeof *start);
         if (start != NULL) models->start = start;
-        float *weights = realloc(models->weights, capacity * sizeof *weights);
-        if (weights != NULL) models->weights = weights;
-        if (start == NULL || weights == NULL) return FT_NOMEM(error);
+        uint32_t *repeats = realloc(models->repeats, capacity * sizeof *repeats);
+        if (repeats != NULL) models->repeats = repeats;
+        if (start == NULL || repeats == NULL) return FT_NOMEM(error);
         models->capacity = capacity;
         if (models->count == 0) start[0] = 0;
     }
     memcpy(&models->labels[(size_t)models->count * models->devices], labels, models->devices * sizeof *labels);
-    models->weights[models->count] = 1;
+    models->repeats[models->count] = 1;
     models->count++;
     models->start[models->count] = models->start[models->count - 1];
     return FT_OK;
@@ -92,6 +92,6 @@ void kernel_models_free(kernel_models *models) {
     free(models->start);
     free(models->index);
     free(models->labels);
-    free(models->weights);
+    free(models->repeats);
     *models = (kernel_models){0};
 }

@@ -27,10 +27,10 @@ typedef struct kernel_models {
     uint32_t *index;
     uint32_t index_capacity;
     double *labels;
-    float *weights; /* how much each model counts */
+    uint32_t *repeats; /* how often each model is looked at in an epoch */
 } kernel_models;
 
-/* Opens a model without kernels, with weight 1; kernels are added to the last one. */
+/* Opens a model without kernels, looked at once; kernels are added to the last one. */
 ft_status kernel_models_open(kernel_models *models, const double *labels, ft_error *error);
 ft_status kernel_models_launch(kernel_models *models, uint32_t kernel, ft_error *error);
 void kernel_models_free(kernel_models *models);

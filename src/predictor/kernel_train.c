@@ -43,7 +43,7 @@ struct kernel_training {
     uint32_t *order;
     uint32_t order_epoch; /* that `order` is of; UINT32_MAX: none */
     uint32_t batch, steps_per_epoch, done;
-    double label_weight; /* of all labels in the step at hand */
+    uint32_t label_count; /* in the step at hand */
     optim *optimizer;
     schedule_options cycle;
     pool *threads;
@@ -130,7 +130,7 @@ static bool shard_fill(shard *s, const kernel_training *t, const kernel_models *
         s->start[i + 1] = at;
         for (uint32_t d = 0; d < devices; d++) {
             double label = models->labels[(size_t)m * devices + d];
-            s->weights[(size_t)d * count + i] = isnan(label) ? 0 : models->weights[m];
+            s->weights[(size_t)d * count + i] = isnan(label) ? 0 : 1;
             s->targets[(size_t)d * count + i] = isnan(label) ? 0 : (float)log(label);
         }
     }
@@ -162,7 +162,7 @@ static tensor *shard_loss(void *user, tape *tp, uint32_t number) {
     for (uint32_t d = 0; d < devices; d++) {
         loss_options fit = {.kind = LOSS_HUBER, .delta = (float)t->config->delta};
         fit.weights = s->weights + (size_t)d * s->model_count;
-        fit.scale = (float)(1 / (t->config->delta * t->label_weight));
+        fit.scale = (float)(1 / (t->config->delta * t->label_count));
         tensor *column = devices > 1 ? nn_columns(tp, logs, d, 1) : logs;
         loss = nn_add(tp, loss, nn_loss(tp, column, s->targets + (size_t)d * s->model_count, &fit));
     }
@@ -226,7 +226,8 @@ ft_status kernel_training_new(const kernel_side *side, const kernel_scaling *sca
     if (t == NULL) return FT_NOMEM(error);
     *t = (kernel_training){.side = side, .config = config, .seed = seed, .net = net, .threads = threads};
     t->order_epoch = UINT32_MAX;
-    uint32_t models = side->train.count, kernels = side->kernels.count;
+    uint32_t models = 0, kernels = side->kernels.count;
+    for (uint32_t i = 0; i < side->train.count; i++) models += side->train.repeats[i];
     optim_options adam = optim_options_default(OPTIM_ADAM);
     t->cycle = schedule_options_default(SCHEDULE_ONE_CYCLE);
     t->cycle.rate = config->rate;
@@ -266,29 +267,32 @@ void kernel_training_free(kernel_training *t) {
 
 /* Every epoch has an order of its own, which depends on the seed and the epoch alone. */
 static const uint32_t *step_models(kernel_training *t) {
-    uint32_t epoch = t->done / t->steps_per_epoch, models = t->side->train.count;
+    const kernel_models *models = &t->side->train;
+    uint32_t epoch = t->done / t->steps_per_epoch;
     if (epoch != t->order_epoch) {
         rng random;
+        uint32_t count = 0;
         rng_init(&random, t->seed, epoch);
-        for (uint32_t i = 0; i < models; i++) t->order[i] = i;
-        rng_shuffle(&random, t->order, models);
+        for (uint32_t i = 0; i < models->count; i++)
+            for (uint32_t j = 0; j < models->repeats[i]; j++) t->order[count++] = i;
+        rng_shuffle(&random, t->order, count);
         t->order_epoch = epoch;
     }
     return t->order + (size_t)(t->done % t->steps_per_epoch) * t->batch;
 }
 
-static double weigh_labels(const kernel_models *models, const uint32_t *numbers, uint32_t count) {
-    double sum = 0;
+static uint32_t count_labels(const kernel_models *models, const uint32_t *numbers, uint32_t count) {
+    uint32_t labels = 0;
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t d = 0; d < models->devices; d++)
-            if (!isnan(models->labels[(size_t)numbers[i] * models->devices + d])) sum += models->weights[numbers[i]];
-    return sum;
+            labels += !isnan(models->labels[(size_t)numbers[i] * models->devices + d]);
+    return labels;
 }
 
 ft_status kernel_training_step(kernel_training *t, double *loss, ft_error *error) {
     const uint32_t *numbers = step_models(t);
     uint32_t shards = t->batch < SHARDS ? t->batch : SHARDS;
-    t->label_weight = weigh_labels(&t->side->train, numbers, t->batch);
+    t->label_count = count_labels(&t->side->train, numbers, t->batch);
     for (uint32_t i = 0; i < shards; i++) {
         uint32_t first = (uint32_t)((uint64_t)t->batch * i / shards),
                  end = (uint32_t)((uint64_t)t->batch * (i + 1) / shards);

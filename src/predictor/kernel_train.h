@@ -19,8 +19,13 @@ typedef struct kernel_config {
     double delta;     /* where the loss of the log-ratio turns from squares to absolute values */
 } kernel_config;
 
-/* The defaults, changed by the keys of an object; unknown keys and wrong values are refused. */
-ft_status kernel_config_read(const json_t *object, kernel_config *config, ft_error *error);
+/* Two sets of defaults. The first is for models like those that were measured: it trains long. The second is for
+ * architectures that nobody measured: less training of a smaller network, whose prices bend less, goes less astray. */
+extern const kernel_config kernel_config_near, kernel_config_wide;
+
+/* Defaults, changed by the keys of an object; unknown keys and wrong values are refused. */
+ft_status kernel_config_read(const json_t *object, const kernel_config *defaults, kernel_config *config,
+                             ft_error *error);
 json_t *kernel_config_write(const kernel_config *config); /* NULL when out of memory */
 
 /* A training that can stop after any step and go on later. */
