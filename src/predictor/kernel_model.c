@@ -136,6 +136,9 @@ ft_status kernel_model_load(const json_t *params, const float *block, size_t cou
     if (!json_is_object(options)) return ft_fail(error, FT_ERR_DAMAGED, "kernel-sum: params have no config");
     if (kernel_config_read(options, &kernel_config_near, &config, error) != FT_OK)
         return ft_fail_prefix(error, FT_ERR_DAMAGED, "kernel-sum");
+    /* Before any memory is taken: what a file asks for must be in it. */
+    if ((double)config.members * config.hidden * config.hidden > (double)count)
+        return ft_fail(error, FT_ERR_DAMAGED, "kernel-sum: the block of floats is too short");
     FT_TRY(runtimes_load(json_object_get(params, "runtimes"), device_count, &r, error));
     ft_status status = kernel_model_new(&config, &r, 0, &m, error);
     runtimes_free(&r);
@@ -274,7 +277,8 @@ ft_status kernel_model_predict(const model *m, subject *s, uint32_t device, bool
         value += o.times[i];
         if (kernel_scaling_knows(&side->scaling, &rows[i])) known += o.times[i];
     }
-    if (!isfinite(value)) return ft_fail(error, FT_ERR_LIMIT, "the model is too large for this predictor");
+    if (!(value > 0 && isfinite(value)))
+        return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
     prediction made = {.value = value, .coverage_ratio = known / value, .source = FT_LEARNED};
     made.spread = LEAST_SPREAD + disagreement(&o, side->net_count) + UNKNOWN_SPREAD * (1 - made.coverage_ratio);
     if (has_parts) FT_TRY(make_parts(kernels, o.times, memory, &made, error));
