@@ -16,8 +16,19 @@
 
 /* The figures of a data sheet. */
 static const char *const numbers[] = {
-    "threads",       "clock_hz",     "peak_float32_flops",    "peak_float16_flops",
-    "peak_int8_ops", "memory_bytes", "bandwidth_bytes_per_s", "launch_s",
+    "threads",
+    "units",
+    "clock_hz",
+    "peak_float32_flops",
+    "peak_float16_flops",
+    "peak_bfloat16_flops",
+    "peak_tensorfloat32_flops",
+    "peak_int8_ops",
+    "memory_bytes",
+    "bandwidth_bytes_per_s",
+    "cache_bytes",
+    "power_w",
+    "launch_s",
 };
 
 enum { NUMBER_COUNT = sizeof numbers / sizeof numbers[0] };
