@@ -4,13 +4,23 @@
 
 #include "cli.h"
 
-enum { OPTION_SPLIT = 512, OPTION_SEED, OPTION_PART, OPTION_DEVICE, OPTION_FAMILY, OPTION_THREADS, THREADS_MAX = 1024 };
+enum {
+    OPTION_SPLIT = 512,
+    OPTION_SEED,
+    OPTION_PART,
+    OPTION_DEVICE,
+    OPTION_FAMILY,
+    OPTION_THREADS,
+    OPTION_METRIC,
+    THREADS_MAX = 1024
+};
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
 static const struct argp_option option_list[] = {
     {NULL, 0, NULL, 0, "On which records:", 10},
     {"data", 'd', "DIR", 0, "the data set", 0},
+    {"metric", OPTION_METRIC, "NAME", 0, "what is compared, for predictors that tell several metrics (the first)", 0},
     {"split", OPTION_SPLIT, "SPEC", 0,
      "random, random:80/10/10, family:NAME, device:NAME, order, ... (the split that the predictor was trained with, "
      "when it was trained on this data set; else all records)",
@@ -35,6 +45,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
     switch (key) {
     case 'd':
         c->data = text;
+        return 0;
+    case OPTION_METRIC:
+        c->metric = text;
         return 0;
     case OPTION_SPLIT:
         c->split = text;
@@ -73,6 +86,12 @@ choice choice_default(void) {
 
 /* --- Splits -------------------------------------------------------------------------------------------------- */
 
+/* The predictor of a file that will be asked; a metric that there is not is told later. */
+static const ft_predictor *chosen(const choice *c, const ft_predictor *predictor) {
+    const ft_predictor *found = c->metric != NULL ? ft_predictor_find(predictor, c->metric) : predictor;
+    return found != NULL ? found : predictor;
+}
+
 /* A predictor that is shipped was trained on all there is. */
 static void leave_split(const choice *c, ft_split *split, bool *is_found) {
     if (!c->is_quiet)
@@ -88,7 +107,7 @@ ft_status choice_split(const choice *c, const ft_predictor *predictor, const ft_
     ft_error error;
     *is_found = true;
     ft_status status = c->split != NULL ? ft_split_make(data, c->split, c->seed, split, &error)
-                                        : ft_predictor_split(predictor, data, split, is_found, &error);
+                                        : ft_predictor_split(chosen(c, predictor), data, split, is_found, &error);
     if (status != FT_OK) return cli_fail(status, "%s: %s", c->data, error.message);
     if (c->split == NULL && *is_found && !c->has_part && split->counts[c->part] == 0) leave_split(c, split, is_found);
     if (c->has_part && !*is_found)
@@ -103,7 +122,9 @@ static void warn_of_other_split(const choice *c, const char *name, const ft_pred
     ft_split own = {0};
     ft_error error;
     bool is_found = false;
-    if (c->is_quiet || split == NULL || ft_predictor_split(predictor, data, &own, &is_found, &error) != FT_OK) return;
+    if (c->is_quiet || split == NULL ||
+        ft_predictor_split(chosen(c, predictor), data, &own, &is_found, &error) != FT_OK)
+        return;
     if (is_found && strcmp(own.hash, split->hash) != 0)
         cli_note("%s was trained on this data set with another split (%s, seed %llu): it may have learned from what it "
                  "is tested on here",
@@ -116,7 +137,8 @@ static void warn_of_other_split(const choice *c, const char *name, const ft_pred
 ft_status choice_evaluate(const choice *c, const char *name, const ft_predictor *predictor, const ft_dataset *data,
                           const ft_split *split, ft_evaluation *evaluation) {
     ft_error error;
-    const ft_evaluate_options options = {.split = split,
+    const ft_evaluate_options options = {.metric = c->metric,
+                                         .split = split,
                                          .part = c->part,
                                          .devices = c->devices,
                                          .device_count = c->device_count,

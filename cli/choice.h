@@ -10,7 +10,8 @@ enum { CHOICE_MOST_NAMES = 64 };
 
 typedef struct choice {
     const char *data;
-    const char *split; /* NULL: the one that the predictor was trained with, or all records */
+    const char *metric; /* NULL: the first that the predictor tells */
+    const char *split;  /* NULL: the one that the predictor was trained with, or all records */
     uint64_t seed;
     ft_part part;
     bool has_part, has_seed;
@@ -20,7 +21,7 @@ typedef struct choice {
     bool is_quiet;
 } choice;
 
-/* --data, --split, --seed, --part, --device, --family, --threads, --quiet. `input` is a choice. */
+/* --data, --metric, --split, --seed, --part, --device, --family, --threads, --quiet. `input` is a choice. */
 extern const struct argp choice_argp;
 
 choice choice_default(void);

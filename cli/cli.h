@@ -18,6 +18,7 @@ int cmd_import(int argc, char **argv);
 int cmd_data(int argc, char **argv);
 int cmd_train(int argc, char **argv);
 int cmd_families(int argc, char **argv);
+int cmd_bundle(int argc, char **argv);
 int cmd_eval(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 

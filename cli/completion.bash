@@ -50,7 +50,7 @@ _foretell() {
     local command=${COMP_WORDS[1]} shared='--format --output --width --color --help'
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
-        _foretell_words 'inspect import data train eval compare formats ops runtimes families help --help --version'
+        _foretell_words 'inspect import data train eval compare bundle formats ops runtimes families help --help --version'
         return
     fi
     # bash splits --option=value into three words.
@@ -62,7 +62,7 @@ _foretell() {
     [ "$previous" != = ] || previous=${COMP_WORDS[COMP_CWORD - 2]}
     _foretell_value "$previous" "$command" && return
     case $command in
-    help) _foretell_words 'inspect import data train eval compare formats ops runtimes families' ;;
+    help) _foretell_words 'inspect import data train eval compare bundle formats ops runtimes families' ;;
     inspect)
         if [[ $current == -* ]]; then
             _foretell_words "--nodes --kernels --top --sort --full --batch --shape --dtype --optimizer --mixed \
@@ -92,14 +92,17 @@ _foretell() {
     train)
         _foretell_words '--data --output --family --split --seed --metric --config --threads --resume --force --quiet --help'
         ;;
+    bundle)
+        [[ $current == -* ]] && _foretell_words '--output --help' || _foretell_files
+        ;;
     eval | compare)
         if [[ $current != -* ]]; then
             _foretell_files
         elif [ "$command" = eval ]; then
-            _foretell_words "--predictor --data --split --seed --part --device --family --worst --plot --threads \
+            _foretell_words "--predictor --data --metric --split --seed --part --device --family --worst --plot --threads \
                 --quiet $shared"
         else
-            _foretell_words "--data --split --seed --part --device --family --by-family --threads --quiet $shared"
+            _foretell_words "--data --metric --split --seed --part --device --family --by-family --threads --quiet $shared"
         fi
         ;;
     *) _foretell_words "$shared" ;;

@@ -19,6 +19,7 @@ static const command commands[] = {
     {"train", "make a predictor from measured data", cmd_train},
     {"eval", "how good a predictor is on a data set", cmd_eval},
     {"compare", "predictors, or runs, side by side", cmd_compare},
+    {"bundle", "several predictors in one file", cmd_bundle},
     {"formats", "the formats of models that can be read", cmd_formats},
     {"ops", "the operators that are known", cmd_ops},
     {"runtimes", "the runtimes whose kernels can be told", cmd_runtimes},

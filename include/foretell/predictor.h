@@ -12,6 +12,7 @@
 #define FORETELL_PREDICTOR_H
 
 #include "foretell/cost.h"
+#include "foretell/device.h"
 #include "foretell/graph.h"
 
 FT_C_BEGIN
@@ -25,8 +26,10 @@ FT_API const char *ft_source_kind_name(ft_source_kind kind);
 
 typedef struct ft_query {
     const char *device;
-    const char *setting; /* NULL: none; as in ft_record */
-    ft_dtype dtype;      /* FT_DTYPE_UNKNOWN: as the file says */
+    const ft_device *sheet; /* of a device that is in no box; NULL: looked up by name where it is needed */
+    const char *setting;    /* NULL: none; as in ft_record */
+    ft_optimizer optimizer; /* of training */
+    ft_dtype dtype;         /* FT_DTYPE_UNKNOWN: as the file says */
     ft_mode mode;
 } ft_query;
 
@@ -46,7 +49,7 @@ typedef struct ft_part_time {
 } ft_part_time;
 
 typedef struct ft_answer {
-    const ft_estimate *metrics;
+    const ft_estimate *metrics; /* one for each predictor of the file */
     uint32_t metric_count;
     const ft_part_time *parts; /* NULL when the predictor sees only the whole */
     uint32_t part_count;
@@ -60,13 +63,24 @@ FT_API ft_status ft_predictor_open_memory(const void *bytes, size_t size, const 
                                           ft_error *error);
 FT_API void ft_predictor_free(ft_predictor *predictor);
 
-/* `bound` carries the batch. Any name of a device will do; without one, a predictor of one device answers for that. A
- * device that the predictor does not know, or a mode that it was not trained on, is FT_ERR_UNSUPPORTED. The answer
- * lives as long as the predictor and the graph. */
+/* A file may hold several predictors, each of another metric: the next one of the file, NULL after the last; and, from
+ * this one on, the one that tells a metric, NULL when none does. They are freed with the first. */
+FT_API const ft_predictor *ft_predictor_next(const ft_predictor *predictor);
+FT_API const ft_predictor *ft_predictor_find(const ft_predictor *predictor, const char *metric);
+
+/* Writes the predictors of several files into one, which appears whole or not at all. Two of one metric are an error.
+ */
+FT_API ft_status ft_predictor_bundle(const char *const *paths, uint32_t count, const char *path, ft_error *error);
+
+/* What it says, and what those after it in its file say. `bound` carries the batch. Any name of a device will do;
+ * without one, a predictor of one device answers for that. A device that the predictor does not know (and whose data
+ * sheet does not help it), or a mode that it was not trained on, is FT_ERR_UNSUPPORTED. The answer lives as long as the
+ * predictor and the graph. */
 FT_API ft_status ft_predictor_answer(const ft_predictor *predictor, const ft_graph *bound, const ft_query *query,
                                      ft_answer *answer, ft_error *error);
 FT_API void ft_answer_free(ft_answer *answer);
 
+FT_API const char *ft_predictor_metric(const ft_predictor *predictor); /* "time_us" */
 FT_API const char *ft_predictor_family(const ft_predictor *predictor); /* "kernel-sum" */
 FT_API const char *ft_predictor_header(const ft_predictor *predictor); /* the file's own description, JSON */
 FT_API uint32_t ft_predictor_device_count(const ft_predictor *predictor);

@@ -14,7 +14,6 @@
 enum { PREDICTION_MEMORY = 1 << 28 };
 
 typedef struct work {
-    const ft_predictor *predictor;
     const ft_evaluate_options *options;
     const selection *selected;
     ft_case *cases; /* one per row */
@@ -23,10 +22,11 @@ typedef struct work {
 /* --- Predicting ---------------------------------------------------------------------------------------------- */
 
 static ft_status predict_row(const work *w, subject *s, uint32_t row, arena *memory, ft_error *error) {
-    uint32_t device = w->selected->rows[row].device;
+    const ft_predictor *predictor = w->selected->predictor;
+    place where = selection_place(w->selected, &w->selected->rows[row]);
     prediction p;
-    FT_TRY(predictor_predict(w->predictor, s, device, false, memory, &p, error));
-    ft_estimate estimate = predictor_estimate(w->predictor, device, &p);
+    FT_TRY(predictor_predict(predictor, s, &where, false, memory, &p, error));
+    ft_estimate estimate = predictor_estimate(predictor, where.index, &p);
     w->cases[row].predicted = estimate.value;
     w->cases[row].lo = estimate.lo;
     w->cases[row].hi = estimate.hi;
@@ -90,10 +90,10 @@ static char *keep(arena *memory, const char *text) {
 }
 
 /* What was evaluated: the split may be gone when the evaluation is written. */
-static bool describe(arena *memory, const ft_predictor *predictor, const ft_dataset *data,
-                     const ft_evaluate_options *options, const selection *s, ft_evaluation *e) {
-    e->predictor_family = keep(memory, ft_predictor_family(predictor));
-    e->metric = keep(memory, s->metric);
+static bool describe(arena *memory, const ft_dataset *data, const ft_evaluate_options *options, const selection *s,
+                     ft_evaluation *e) {
+    e->predictor_family = keep(memory, ft_predictor_family(s->predictor));
+    e->metric = keep(memory, ft_predictor_metric(s->predictor));
     e->data_hash = keep(memory, ft_dataset_hash(data));
     e->left_out = s->left_out;
     bool has_split = options->split != NULL;
@@ -107,12 +107,12 @@ static bool describe(arena *memory, const ft_predictor *predictor, const ft_data
            (!has_split || (e->split != NULL && e->split_hash != NULL));
 }
 
-static ft_status fill(arena *memory, const ft_predictor *predictor, const ft_dataset *data,
-                      const ft_evaluate_options *options, const selection *s, ft_evaluation *e, ft_error *error) {
+static ft_status fill(arena *memory, const ft_dataset *data, const ft_evaluate_options *options, const selection *s,
+                      ft_evaluation *e, ft_error *error) {
     ft_case *cases = ARENA_ARRAY(memory, ft_case, s->count);
-    if (cases == NULL || !describe(memory, predictor, data, options, s, e)) return FT_NOMEM(error);
+    if (cases == NULL || !describe(memory, data, options, s, e)) return FT_NOMEM(error);
     begin_cases(s, data, cases);
-    FT_TRY(predict_all(&(work){predictor, options, s, cases}, data, error));
+    FT_TRY(predict_all(&(work){options, s, cases}, data, error));
     e->cases = cases;
     e->case_count = s->count;
     return evaluation_scores(memory, e->metric, cases, s->count, &e->scores, &e->score_count, error);
@@ -129,7 +129,7 @@ ft_status ft_evaluate(const ft_predictor *predictor, const ft_dataset *data, con
         status = FT_NOMEM(error);
     } else {
         arena_init(memory, UINT64_MAX);
-        status = fill(memory, predictor, data, options, &s, &made, error);
+        status = fill(memory, data, options, &s, &made, error);
     }
     selection_free(&s);
     if (status == FT_OK)

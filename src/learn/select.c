@@ -111,7 +111,7 @@ static ft_status fail_empty(const ft_predictor *predictor, const ft_dataset *dat
 static ft_status check_names(const ft_predictor *predictor, const ft_dataset *data, const ft_evaluate_options *options,
                              ft_error *error) {
     for (uint32_t i = 0; i < options->device_count; i++)
-        if (predictor_device_index(predictor, options->devices[i]) == FT_NONE)
+        if (!predictor_knows_device(predictor, options->devices[i]))
             return fail_device(predictor, options->devices[i], error);
     const ft_record *records = ft_dataset_records(data);
     for (uint32_t i = 0; i < options->family_count; i++) {
@@ -122,50 +122,91 @@ static ft_status check_names(const ft_predictor *predictor, const ft_dataset *da
     return FT_OK;
 }
 
-/* The device of a record for the predictor, FT_NONE when it cannot be predicted; counts what it falls away for. */
-static uint32_t look_at(const ft_predictor *predictor, const ft_evaluate_options *options, const ft_record *record,
-                        uint32_t index, double label, losses *l) {
-    if (!is_in_part(options, index)) return FT_NONE;
+/* Whether a record can be predicted; counts what it falls away for. */
+static bool look_at(const ft_predictor *predictor, const ft_evaluate_options *options, const ft_record *record,
+                    uint32_t index, double label, losses *l) {
+    if (!is_in_part(options, index)) return false;
     l->in_part++;
-    if (!is_chosen(options, record)) return FT_NONE;
+    if (!is_chosen(options, record)) return false;
     l->of_choice++;
-    uint32_t device = predictor_device_index(predictor, record->device);
-    if (device == FT_NONE) return FT_NONE;
+    if (!predictor_knows_device(predictor, record->device)) return false;
     l->of_device++;
-    if (!predictor_knows_mode(predictor, record->mode)) return FT_NONE;
+    if (!predictor_knows_mode(predictor, record->mode)) return false;
     l->of_mode++;
-    return isfinite(label) && label > 0 ? device : FT_NONE;
+    return isfinite(label) && label > 0;
+}
+
+/* Devices beyond those that the predictor was trained on come after them. */
+static ft_status find_device(selection *s, const char *name, uint32_t *device, ft_error *error) {
+    uint32_t known = ft_predictor_device_count(s->predictor), i = 0;
+    *device = predictor_device_index(s->predictor, name);
+    if (*device != FT_NONE) return FT_OK;
+    while (i < s->other_count && strcmp(ft_device_name(s->others[i]), canonical(name)) != 0) i++;
+    if (i == SELECTION_MOST_OTHERS)
+        return ft_fail(error, FT_ERR_LIMIT, "more than %d devices that the predictor was not trained on", i);
+    if (i == s->other_count) {
+        FT_TRY(ft_device_open(name, &s->others[i], error));
+        s->other_count++;
+    }
+    *device = known + i;
+    return FT_OK;
+}
+
+static ft_status choose(selection *s, const ft_dataset *data, const ft_evaluate_options *options, uint32_t column,
+                        losses *l, ft_error *error) {
+    const ft_record *records = ft_dataset_records(data);
+    for (uint32_t i = 0; i < ft_dataset_record_count(data); i++) {
+        double label = records[i].metrics[column];
+        if (!look_at(s->predictor, options, &records[i], i, label, l)) continue;
+        fit_row *row = &s->rows[s->count++];
+        *row = (fit_row){.record = i, .graph = records[i].graph, .label = label};
+        FT_TRY(find_device(s, records[i].device, &row->device, error));
+    }
+    s->left_out = l->of_choice - s->count;
+    return FT_OK;
+}
+
+static ft_status find_predictor(const ft_predictor *first, const char *metric, const ft_predictor **found,
+                                ft_error *error) {
+    *found = metric != NULL ? ft_predictor_find(first, metric) : first;
+    if (*found != NULL) return FT_OK;
+    ft_fail(error, FT_ERR_UNSUPPORTED, "the predictor does not tell '%s', but", metric);
+    for (const ft_predictor *p = first; p != NULL; p = ft_predictor_next(p)) {
+        add_word(error, p != first ? ", '" : " '");
+        add_word(error, ft_predictor_metric(p));
+        add_word(error, "'");
+    }
+    return FT_ERR_UNSUPPORTED;
 }
 
 ft_status selection_make(const ft_predictor *predictor, const ft_dataset *data, const ft_evaluate_options *options,
                          selection *s, ft_error *error) {
-    const char *known = predictor_metric(predictor), *metric = options->metric != NULL ? options->metric : known;
-    if (strcmp(metric, known) != 0)
-        return ft_fail(error, FT_ERR_UNSUPPORTED, "the predictor tells '%s', not '%s'", known, metric);
-    FT_TRY(check_names(predictor, data, options, error));
-    uint32_t column = ft_dataset_metric(data, metric), count = ft_dataset_record_count(data);
+    selection made = {0};
+    FT_TRY(find_predictor(predictor, options->metric, &made.predictor, error));
+    FT_TRY(check_names(made.predictor, data, options, error));
+    const char *metric = ft_predictor_metric(made.predictor);
+    uint32_t column = ft_dataset_metric(data, metric);
     if (column == FT_NONE) return fail_metric(data, metric, error);
-    selection made = {.metric = metric, .rows = calloc(count > 0 ? count : 1, sizeof *made.rows)};
+    made.rows = calloc((size_t)ft_dataset_record_count(data) + 1, sizeof *made.rows);
     if (made.rows == NULL) return FT_NOMEM(error);
     losses l = {0};
-    const ft_record *records = ft_dataset_records(data);
-    for (uint32_t i = 0; i < count; i++) {
-        double label = records[i].metrics[column];
-        uint32_t device = look_at(predictor, options, &records[i], i, label, &l);
-        if (device != FT_NONE)
-            made.rows[made.count++] =
-                (fit_row){.record = i, .graph = records[i].graph, .device = device, .label = label};
-    }
-    made.left_out = l.of_choice - made.count;
-    if (made.count == 0) {
+    ft_status status = choose(&made, data, options, column, &l, error);
+    if (status == FT_OK && made.count == 0) status = fail_empty(made.predictor, data, options, metric, &l, error);
+    if (status == FT_OK)
+        *s = made;
+    else
         selection_free(&made);
-        return fail_empty(predictor, data, options, metric, &l, error);
-    }
-    *s = made;
-    return FT_OK;
+    return status;
+}
+
+place selection_place(const selection *s, const fit_row *row) {
+    uint32_t known = ft_predictor_device_count(s->predictor);
+    if (row->device < known) return predictor_place(s->predictor, row->device);
+    return (place){FT_NONE, s->others[row->device - known]};
 }
 
 void selection_free(selection *s) {
     free(s->rows);
+    for (uint32_t i = 0; i < s->other_count; i++) ft_device_free(s->others[i]);
     *s = (selection){0};
 }

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/pool.h"
 #include "foretell/dataset.h"
+#include "foretell/device.h"
 #include "foretell/predictor.h"
 #include "predictor/subject.h"
 
@@ -64,6 +65,12 @@ typedef struct float_block {
 bool float_block_add(float_block *block, const float *items, size_t count);
 void float_block_free(float_block *block);
 
+/* Where a prediction is for. */
+typedef struct place {
+    uint32_t index;         /* of the devices given to fit or load; FT_NONE: none of them */
+    const ft_device *sheet; /* what is known of the device; NULL when that is nothing, or when nobody asks for it */
+} place;
+
 /* What a model says of a subject on a device. */
 typedef struct prediction {
     double value;
@@ -76,16 +83,18 @@ typedef struct prediction {
 
 typedef struct family {
     const char *name;
-    const char *text;   /* one line for people */
-    const char *schema; /* names the features that it is fed with; a file made for another schema is refused */
+    const char *text;      /* one line for people */
+    const char *schema;    /* names the features that it is fed with; a file made for another schema is refused */
+    bool takes_any_device; /* reads data sheets: it also answers for devices that it was not trained on */
     ft_status (*fit)(const fit_set *set, const fit_context *context, model **out, ft_error *error);
     /* *params: a new object. */
     ft_status (*save)(const model *m, json_t **params, float_block *block, ft_error *error);
-    /* Nothing in the file is trusted: counts, indices and numbers are checked. `block` is copied if kept. */
+    /* Nothing in the file is trusted: counts, indices and numbers are checked. `block` outlives the model. */
     ft_status (*load)(const json_t *params, const float *block, size_t count, const char *const *devices,
                       uint32_t device_count, model **out, ft_error *error);
-    /* `device` indexes the devices given to fit or load. Parts only when `has_parts`. */
-    ft_status (*predict)(const model *m, subject *s, uint32_t device, bool has_parts, arena *memory, prediction *out,
+    /* A place has an index, or, where the family takes any device, a data sheet; there it has that for known devices
+     * too, when they are in the box. Parts only when `has_parts`. */
+    ft_status (*predict)(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
                          ft_error *error);
     void (*free)(model *m);
 } family;

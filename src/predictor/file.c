@@ -33,7 +33,7 @@ static void put_hash(uint8_t *at, hash128 hash) {
 
 /* --- Writing ------------------------------------------------------------------------------------------------- */
 
-/* The header as text; spaces after it bring the floats to a round offset. */
+/* The header as text; spaces after it bring the floats to a round offset: they are used where they are mapped. */
 static void header_text(const json_t *header, buf *text) {
     json_writer writer;
     jsonw_init(&writer, text);
@@ -102,7 +102,7 @@ static ft_status check_head(const uint8_t *bytes, size_t size, ft_error *error) 
     return FT_OK;
 }
 
-static ft_status check_size(const uint8_t *bytes, size_t size, ft_error *error) {
+static ft_status check_size(const uint8_t *bytes, size_t size, size_t *used, ft_error *error) {
     uint64_t header = get(bytes + 16, 8), count = get(bytes + 24, 8);
     if (header > PREDICTOR_FILE_MAX_HEADER || count > PREDICTOR_FILE_MAX_FLOATS)
         return ft_fail(error, FT_ERR_LIMIT, "has a header of %llu bytes and %llu numbers; at most %d and %d are read",
@@ -112,13 +112,14 @@ static ft_status check_size(const uint8_t *bytes, size_t size, ft_error *error) 
     if (size < expected)
         return ft_fail(error, FT_ERR_DAMAGED, "is truncated: it has %zu bytes of %llu", size,
                        (unsigned long long)expected);
-    if (size > expected)
+    if (size > expected && memcmp(bytes + expected, magic, size - expected < 8 ? size - expected : 8) != 0)
         return ft_fail(error, FT_ERR_DAMAGED, "is damaged: it has %zu bytes, but should end after %llu", size,
                        (unsigned long long)expected);
     uint8_t hash[HASH_BYTES];
-    put_hash(hash, hash_bytes(bytes, size - HASH_BYTES));
-    if (memcmp(hash, bytes + size - HASH_BYTES, HASH_BYTES) != 0)
+    put_hash(hash, hash_bytes(bytes, expected - HASH_BYTES));
+    if (memcmp(hash, bytes + expected - HASH_BYTES, HASH_BYTES) != 0)
         return ft_fail(error, FT_ERR_DAMAGED, "is damaged: its content does not match its checksum");
+    *used = expected;
     return FT_OK;
 }
 
@@ -134,23 +135,34 @@ static ft_status take_header(const uint8_t *bytes, size_t size, predictor_file *
     return FT_OK;
 }
 
+/* Whether floats stand in memory as they do in the file. */
+static bool is_readable(const uint8_t *bytes) {
+    const uint32_t mark = BYTE_ORDER_MARK;
+    return *(const uint8_t *)&mark == (BYTE_ORDER_MARK & 0xff) && (uintptr_t)bytes % _Alignof(float) == 0;
+}
+
 static ft_status take_block(const uint8_t *bytes, size_t count, predictor_file *file, ft_error *error) {
-    file->block = malloc((count > 0 ? count : 1) * sizeof *file->block);
-    if (file->block == NULL) return FT_NOMEM(error);
     file->count = count;
+    if (is_readable(bytes)) {
+        file->block = (const float *)(const void *)bytes;
+        return check_block(file->block, count, error);
+    }
+    file->owned = malloc((count > 0 ? count : 1) * sizeof *file->owned);
+    if (file->owned == NULL) return FT_NOMEM(error);
     for (size_t i = 0; i < count; i++) {
         uint32_t bits = (uint32_t)get(bytes + 4 * i, 4);
-        memcpy(&file->block[i], &bits, sizeof bits);
+        memcpy(&file->owned[i], &bits, sizeof bits);
     }
+    file->block = file->owned;
     return check_block(file->block, count, error);
 }
 
 ft_status predictor_file_decode(const void *bytes, size_t size, predictor_file *file, ft_error *error) {
     const uint8_t *at = bytes;
     FT_TRY(check_head(at, size, error));
-    FT_TRY(check_size(at, size, error));
-    size_t header = (size_t)get(at + 16, 8), count = (size_t)get(at + 24, 8);
     predictor_file made = {0};
+    FT_TRY(check_size(at, size, &made.size, error));
+    size_t header = (size_t)get(at + 16, 8), count = (size_t)get(at + 24, 8);
     ft_status status = take_header(at + HEAD_BYTES, header, &made, error);
     if (status == FT_OK) status = take_block(at + HEAD_BYTES + header, count, &made, error);
     if (status != FT_OK) {
@@ -165,6 +177,6 @@ void predictor_file_free(predictor_file *file) {
     if (file == NULL) return;
     free(file->text);
     json_decref(file->root);
-    free(file->block);
+    free(file->owned);
     *file = (predictor_file){0};
 }

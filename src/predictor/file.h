@@ -1,4 +1,5 @@
-/* file.h - the bytes of a predictor file: a JSON header and one block of floats, with a hash over all of it.
+/* file.h - the bytes of a predictor file: a JSON header and one block of floats, with a hash over all of it. Several
+ * predictors may stand in one file, one after the other.
  *
  * docs/formats/predictor.md has the layout byte by byte. What the header says is header.h's business. */
 #ifndef PREDICTOR_FILE_H
@@ -13,15 +14,20 @@ enum {
     PREDICTOR_FILE_MAX_FLOATS = 1 << 28,
 };
 
+#define PREDICTOR_FILE_MAX_BYTES (UINT64_C(1) << 31) /* all predictors of a file together */
+
 typedef struct predictor_file {
-    char *text;   /* the header as it stands in the file, NUL-terminated */
-    json_t *root; /* the same, parsed: an object */
-    float *block;
+    char *text;         /* the header as it stands in the file, NUL-terminated */
+    json_t *root;       /* the same, parsed: an object */
+    const float *block; /* in the bytes, where the machine can read them as they are */
+    float *owned;       /* the block, where it cannot; else NULL */
     size_t count;
+    size_t size; /* bytes of the file that it takes */
 } predictor_file;
 
 /* Appends the file to `bytes`. A number of the block that is not finite is an error. */
 ft_status predictor_file_encode(const json_t *header, const float *block, size_t count, buf *bytes, ft_error *error);
+/* The first predictor of some bytes, which have to outlive it. */
 ft_status predictor_file_decode(const void *bytes, size_t size, predictor_file *file, ft_error *error);
 void predictor_file_free(predictor_file *file);
 

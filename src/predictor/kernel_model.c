@@ -255,8 +255,9 @@ static ft_status make_parts(const ft_kernels *kernels, const double *times, aren
     return FT_OK;
 }
 
-ft_status kernel_model_predict(const model *m, subject *s, uint32_t device, bool has_parts, arena *memory,
+ft_status kernel_model_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
                                prediction *out, ft_error *error) {
+    uint32_t device = where->index;
     static const double LEAST_SPREAD = 0.01, UNKNOWN_SPREAD = 0.1;
     const ft_rules *rules = runtimes_rules(&m->runtimes, device);
     const kernel_side_model *side = &m->sides[m->runtimes.of_device[device]];

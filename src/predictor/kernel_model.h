@@ -35,7 +35,7 @@ ft_status kernel_model_times(const kernel_side_model *side, const kernel_row *ro
 ft_status kernel_model_save(const model *m, json_t **params, float_block *block, ft_error *error);
 ft_status kernel_model_load(const json_t *params, const float *block, size_t count, const char *const *devices,
                             uint32_t device_count, model **out, ft_error *error);
-ft_status kernel_model_predict(const model *m, subject *s, uint32_t device, bool has_parts, arena *memory,
+ft_status kernel_model_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
                                prediction *out, ft_error *error);
 
 #endif

@@ -83,8 +83,9 @@ static const float *prices_of(const nnls_model *m, uint32_t device, const char *
     return *is_known ? weights + (size_t)index * KIND_FLOATS : all;
 }
 
-static ft_status predict(const model *m, subject *s, uint32_t device, bool has_parts, arena *memory, prediction *out,
+static ft_status predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
                          ft_error *error) {
+    uint32_t device = where->index;
     const nnls_model *n = of(m);
     const ft_cost *cost;
     const ft_kernels *kernels;

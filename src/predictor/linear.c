@@ -78,8 +78,9 @@ static ft_status load_flops_mem(const json_t *params, const float *block, size_t
     return load(3, params, block, count, device_count, out, error);
 }
 
-static ft_status predict(const model *m, subject *s, uint32_t device, bool has_parts, arena *memory, prediction *out,
+static ft_status predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
                          ft_error *error) {
+    uint32_t device = where->index;
     (void)has_parts; /* it sees only the whole */
     (void)memory;
     const linear_model *l = of(m);

@@ -11,10 +11,14 @@
 #include "predictor/file.h"
 #include "predictor/header.h"
 
+/* The predictors of a file are a chain; the first owns its bytes. */
 struct ft_predictor {
+    input bytes; /* mapped, or a copy; empty but in the first */
+    ft_predictor *next;
     arena memory;
-    char *text; /* of the header */
+    predictor_file file; /* text and block; its JSON is freed once it is parsed */
     header about;
+    ft_device **sheets; /* per device, where the family reads them; NULL: not in the box */
     model *model;
 };
 
@@ -44,29 +48,68 @@ ft_status predictor_write(const char *path, const predictor_description *descrip
 
 /* --- Opening ------------------------------------------------------------------------------------------------- */
 
-static ft_status take_file(ft_predictor *p, predictor_file *file, ft_error *error) {
-    FT_TRY(header_parse(file->root, &p->memory, &p->about, error));
+/* Data sheets of the devices that are in the box. */
+static ft_status open_sheets(ft_predictor *p, ft_error *error) {
     const header *h = &p->about;
-    ft_status status =
-        h->family->load(h->params, file->block, file->count, h->devices, h->device_count, &p->model, error);
-    if (status != FT_OK) return ft_fail_prefix(error, status, "model");
-    p->about.params = NULL; /* goes with the file */
-    p->text = file->text;
-    file->text = NULL;
+    p->sheets = ARENA_ARRAY(&p->memory, ft_device *, h->device_count);
+    if (p->sheets == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < h->device_count; i++) {
+        if (ft_device_canonical(h->devices[i]) != NULL) FT_TRY(ft_device_open(h->devices[i], &p->sheets[i], error));
+    }
     return FT_OK;
 }
 
-ft_status ft_predictor_open_memory(const void *bytes, size_t size, const char *name, ft_predictor **predictor,
-                                   ft_error *error) {
-    predictor_file file = {0};
-    ft_status status = predictor_file_decode(bytes, size, &file, error);
-    ft_predictor *made = status == FT_OK ? calloc(1, sizeof *made) : NULL;
-    if (status == FT_OK && made == NULL) status = FT_NOMEM(error);
-    if (status == FT_OK) {
-        arena_init(&made->memory, 2 * (uint64_t)PREDICTOR_FILE_MAX_HEADER);
-        status = take_file(made, &file, error);
+static ft_status take_file(ft_predictor *p, const uint8_t *bytes, size_t size, ft_error *error) {
+    FT_TRY(predictor_file_decode(bytes, size, &p->file, error));
+    FT_TRY(header_parse(p->file.root, &p->memory, &p->about, error));
+    const header *h = &p->about;
+    if (h->family->takes_any_device) FT_TRY(open_sheets(p, error));
+    ft_status status =
+        h->family->load(h->params, p->file.block, p->file.count, h->devices, h->device_count, &p->model, error);
+    if (status != FT_OK) return ft_fail_prefix(error, status, "model");
+    json_decref(p->file.root);
+    p->file.root = NULL;
+    p->about.params = NULL;
+    return FT_OK;
+}
+
+static ft_status link_new(ft_predictor **made, ft_error *error) {
+    *made = calloc(1, sizeof **made);
+    if (*made == NULL) return FT_NOMEM(error);
+    arena_init(&(*made)->memory, 2 * (uint64_t)PREDICTOR_FILE_MAX_HEADER);
+    return FT_OK;
+}
+
+/* Two that tell the same metric could contradict each other. */
+static ft_status check_metric(const ft_predictor *first, const ft_predictor *last, ft_error *error) {
+    if (ft_predictor_find(first, last->about.metric) == last) return FT_OK;
+    return ft_fail(error, FT_ERR_DAMAGED, "has two predictors of '%s'", last->about.metric);
+}
+
+/* Opens all predictors that stand in the bytes of the first. */
+static ft_status take_all(ft_predictor *first, ft_error *error) {
+    const uint8_t *at = first->bytes.bytes;
+    size_t left = first->bytes.size;
+    for (ft_predictor *last = first;; last = last->next) {
+        FT_TRY(take_file(last, at, left, error));
+        FT_TRY(check_metric(first, last, error));
+        at += last->file.size;
+        left -= last->file.size;
+        if (left == 0) return FT_OK;
+        FT_TRY(link_new(&last->next, error));
     }
-    predictor_file_free(&file);
+}
+
+/* Takes the bytes over, also when it fails. */
+static ft_status open_bytes(input *in, const char *name, ft_predictor **predictor, ft_error *error) {
+    ft_predictor *made = NULL;
+    ft_status status = link_new(&made, error);
+    if (status == FT_OK) {
+        made->bytes = *in;
+        status = take_all(made, error);
+    } else {
+        input_close(in);
+    }
     if (status != FT_OK) {
         ft_predictor_free(made);
         return ft_fail_prefix(error, status, "%s", name);
@@ -75,21 +118,35 @@ ft_status ft_predictor_open_memory(const void *bytes, size_t size, const char *n
     return FT_OK;
 }
 
+ft_status ft_predictor_open_memory(const void *bytes, size_t size, const char *name, ft_predictor **predictor,
+                                   ft_error *error) {
+    uint8_t *copy = malloc(size > 0 ? size : 1);
+    if (copy == NULL) return FT_NOMEM(error);
+    if (size > 0) memcpy(copy, bytes, size);
+    input in = {.bytes = copy, .size = size, .unpacked = copy};
+    return open_bytes(&in, name, predictor, error);
+}
+
 ft_status ft_predictor_open(const char *path, ft_predictor **predictor, ft_error *error) {
-    const uint64_t limit = PREDICTOR_FILE_MAX_HEADER + 4 * (uint64_t)PREDICTOR_FILE_MAX_FLOATS + 64;
     input in;
-    FT_TRY(input_open(path, limit, &in, error));
-    ft_status status = ft_predictor_open_memory(in.bytes, in.size, path, predictor, error);
-    input_close(&in);
-    return status;
+    FT_TRY(input_open(path, PREDICTOR_FILE_MAX_BYTES, &in, error));
+    return open_bytes(&in, path, predictor, error);
 }
 
 void ft_predictor_free(ft_predictor *predictor) {
     if (predictor == NULL) return;
-    if (predictor->model != NULL) predictor->about.family->free(predictor->model);
-    free(predictor->text);
-    arena_free(&predictor->memory);
-    free(predictor);
+    input bytes = predictor->bytes;
+    while (predictor != NULL) {
+        ft_predictor *next = predictor->next;
+        if (predictor->model != NULL) predictor->about.family->free(predictor->model);
+        for (uint32_t i = 0; predictor->sheets != NULL && i < predictor->about.device_count; i++)
+            ft_device_free(predictor->sheets[i]);
+        predictor_file_free(&predictor->file);
+        arena_free(&predictor->memory);
+        free(predictor);
+        predictor = next;
+    }
+    input_close(&bytes);
 }
 
 /* --- What is known of it ------------------------------------------------------------------------------------- */
@@ -99,12 +156,25 @@ const char *ft_source_kind_name(ft_source_kind kind) {
     return (size_t)kind < sizeof names / sizeof names[0] ? names[kind] : "unknown";
 }
 
+const ft_predictor *ft_predictor_next(const ft_predictor *predictor) {
+    return predictor->next;
+}
+
+const ft_predictor *ft_predictor_find(const ft_predictor *predictor, const char *metric) {
+    while (predictor != NULL && strcmp(predictor->about.metric, metric) != 0) predictor = predictor->next;
+    return predictor;
+}
+
+const char *ft_predictor_metric(const ft_predictor *predictor) {
+    return predictor->about.metric;
+}
+
 const char *ft_predictor_family(const ft_predictor *predictor) {
     return predictor->about.family->name;
 }
 
 const char *ft_predictor_header(const ft_predictor *predictor) {
-    return predictor->text;
+    return predictor->file.text;
 }
 
 uint32_t ft_predictor_device_count(const ft_predictor *predictor) {
@@ -113,10 +183,6 @@ uint32_t ft_predictor_device_count(const ft_predictor *predictor) {
 
 const char *ft_predictor_device(const ft_predictor *predictor, uint32_t index) {
     return index < predictor->about.device_count ? predictor->about.devices[index] : NULL;
-}
-
-const char *predictor_metric(const ft_predictor *predictor) {
-    return predictor->about.metric;
 }
 
 const model *predictor_model(const ft_predictor *predictor) {
@@ -128,7 +194,11 @@ const family *predictor_family(const ft_predictor *predictor) {
 }
 
 double predictor_q90(const ft_predictor *predictor, uint32_t device) {
-    return predictor->about.q90[device];
+    const header *h = &predictor->about;
+    if (device != FT_NONE) return h->q90[device];
+    double widest = NAN;
+    for (uint32_t i = 0; i < h->device_count; i++) widest = fmax(widest, h->q90[i]);
+    return widest;
 }
 
 bool predictor_knows_mode(const ft_predictor *predictor, ft_mode mode) {
@@ -147,13 +217,22 @@ uint32_t predictor_device_index(const ft_predictor *predictor, const char *devic
     return canonical != NULL ? find_device(&predictor->about, canonical) : found;
 }
 
+bool predictor_knows_device(const ft_predictor *predictor, const char *device) {
+    return predictor_device_index(predictor, device) != FT_NONE ||
+           (predictor->about.family->takes_any_device && ft_device_canonical(device) != NULL);
+}
+
 /* --- Asking -------------------------------------------------------------------------------------------------- */
 
-ft_status predictor_predict(const ft_predictor *predictor, subject *s, uint32_t device, bool has_parts, arena *memory,
-                            prediction *out, ft_error *error) {
+place predictor_place(const ft_predictor *predictor, uint32_t device) {
+    return (place){device, predictor->sheets != NULL && device != FT_NONE ? predictor->sheets[device] : NULL};
+}
+
+ft_status predictor_predict(const ft_predictor *predictor, subject *s, const place *where, bool has_parts,
+                            arena *memory, prediction *out, ft_error *error) {
     const header *h = &predictor->about;
     prediction made = {.spread = 1, .source = FT_LEARNED};
-    FT_TRY(h->family->predict(predictor->model, s, device, has_parts, memory, &made, error));
+    FT_TRY(h->family->predict(predictor->model, s, where, has_parts, memory, &made, error));
     if (!isfinite(made.value) || made.value < 0 || !(made.spread >= 0))
         return ft_fail(error, FT_ERR_INTERNAL, "the predictor '%s' gave %g with spread %g", h->family->name, made.value,
                        made.spread);
@@ -162,7 +241,7 @@ ft_status predictor_predict(const ft_predictor *predictor, subject *s, uint32_t 
 }
 
 ft_estimate predictor_estimate(const ft_predictor *predictor, uint32_t device, const prediction *p) {
-    double factor = exp(predictor->about.q90[device] * p->spread);
+    double factor = exp(predictor_q90(predictor, device) * p->spread);
     return (ft_estimate){
         .metric = predictor->about.metric,
         .value = p->value,
@@ -176,18 +255,32 @@ ft_estimate predictor_estimate(const ft_predictor *predictor, uint32_t device, c
 typedef struct answer_owner {
     arena memory;
     subject subject;
-    ft_estimate estimate;
+    ft_device *sheet; /* of a device that was asked for by name only */
+    ft_estimate *estimates;
 } answer_owner;
 
-static ft_status check_query(const ft_predictor *predictor, const ft_query *query, uint32_t *device, ft_error *error) {
+static ft_status fail_device(const header *h, const char *device, ft_error *error) {
+    return ft_fail(error, FT_ERR_UNSUPPORTED, "the predictor does not know the device '%s'; it knows %u: '%s'%s",
+                   device, h->device_count, h->devices[0], h->device_count > 1 ? ", ..." : "");
+}
+
+/* A device that is none of those it was trained on: its data sheet may do. */
+static ft_status find_sheet(const ft_predictor *predictor, const ft_query *query, answer_owner *owner, place *where,
+                            ft_error *error) {
+    if (!predictor->about.family->takes_any_device) return fail_device(&predictor->about, query->device, error);
+    if (query->sheet == NULL && owner->sheet == NULL) FT_TRY(ft_device_open(query->device, &owner->sheet, error));
+    where->sheet = query->sheet != NULL ? query->sheet : owner->sheet;
+    return FT_OK;
+}
+
+static ft_status find_place(const ft_predictor *predictor, const ft_query *query, answer_owner *owner, place *where,
+                            ft_error *error) {
     const header *h = &predictor->about;
     if (query->device == NULL && h->device_count > 1)
         return ft_fail(error, FT_ERR_USAGE, "the predictor knows %u devices ('%s', ...): say which", h->device_count,
                        h->devices[0]);
-    *device = query->device != NULL ? predictor_device_index(predictor, query->device) : 0;
-    if (*device == FT_NONE)
-        return ft_fail(error, FT_ERR_UNSUPPORTED, "the predictor does not know the device '%s'; it knows %u: '%s'%s",
-                       query->device, h->device_count, h->devices[0], h->device_count > 1 ? ", ..." : "");
+    *where = predictor_place(predictor, query->device != NULL ? predictor_device_index(predictor, query->device) : 0);
+    if (where->index == FT_NONE) FT_TRY(find_sheet(predictor, query, owner, where, error));
     if (!predictor_knows_mode(predictor, query->mode))
         return ft_fail(error, FT_ERR_UNSUPPORTED, "the predictor was trained on %s only, and is asked for %s",
                        query->mode == FT_TRAIN ? "inference" : "training",
@@ -195,27 +288,46 @@ static ft_status check_query(const ft_predictor *predictor, const ft_query *quer
     return FT_OK;
 }
 
+/* Adds what one predictor of a file says. */
+static ft_status add_estimate(const ft_predictor *predictor, const ft_query *query, answer_owner *owner,
+                              ft_answer *answer, ft_error *error) {
+    place where;
+    prediction p = {0};
+    bool is_first = answer->metric_count == 0;
+    FT_TRY(find_place(predictor, query, owner, &where, error));
+    FT_TRY(predictor_predict(predictor, &owner->subject, &where, is_first, &owner->memory, &p, error));
+    owner->estimates[answer->metric_count++] = predictor_estimate(predictor, where.index, &p);
+    if (!is_first) return FT_OK;
+    answer->parts = p.parts;
+    answer->part_count = p.part_count;
+    answer->coverage_ratio = p.coverage_ratio;
+    return FT_OK;
+}
+
+static ft_status fill(const ft_predictor *first, const ft_query *query, answer_owner *owner, ft_answer *answer,
+                      ft_error *error) {
+    uint32_t count = 0;
+    for (const ft_predictor *p = first; p != NULL; p = p->next) count++;
+    owner->estimates = ARENA_ARRAY(&owner->memory, ft_estimate, count);
+    if (owner->estimates == NULL) return FT_NOMEM(error);
+    answer->metrics = owner->estimates;
+    for (const ft_predictor *p = first; p != NULL; p = p->next) FT_TRY(add_estimate(p, query, owner, answer, error));
+    return FT_OK;
+}
+
 ft_status ft_predictor_answer(const ft_predictor *predictor, const ft_graph *bound, const ft_query *query,
                               ft_answer *answer, ft_error *error) {
-    uint32_t device = 0;
-    FT_TRY(check_query(predictor, query, &device, error));
     answer_owner *owner = calloc(1, sizeof *owner);
     if (owner == NULL) return FT_NOMEM(error);
     arena_init(&owner->memory, FT_MAX_GRAPH_BYTES);
     subject_init(&owner->subject, bound, query);
-    ft_answer made = {.metrics = &owner->estimate, .metric_count = 1, .owner = owner};
-    prediction p = {0};
-    ft_status status = predictor_predict(predictor, &owner->subject, device, true, &owner->memory, &p, error);
-    if (status != FT_OK) {
+    ft_answer made = {.owner = owner};
+    ft_status status = fill(predictor, query, owner, &made, error);
+    if (status == FT_OK)
+        *answer = made;
+    else
         ft_answer_free(&made);
-        return status;
-    }
-    owner->estimate = predictor_estimate(predictor, device, &p);
-    made.parts = p.parts;
-    made.part_count = p.part_count;
-    made.coverage_ratio = p.coverage_ratio;
-    *answer = made;
-    return FT_OK;
+    return status;
 }
 
 void ft_answer_free(ft_answer *answer) {
@@ -223,6 +335,7 @@ void ft_answer_free(ft_answer *answer) {
     answer_owner *owner = answer->owner;
     if (owner != NULL) {
         subject_free(&owner->subject);
+        ft_device_free(owner->sheet);
         arena_free(&owner->memory);
         free(owner);
     }

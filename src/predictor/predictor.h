@@ -32,18 +32,21 @@ ft_status predictor_write(const char *path, const predictor_description *descrip
 
 /* --- One that is open ---------------------------------------------------------------------------------------- */
 
-const char *predictor_metric(const ft_predictor *predictor);
 const model *predictor_model(const ft_predictor *predictor);
 const family *predictor_family(const ft_predictor *predictor);
 /* For any name of the device; FT_NONE when the predictor does not know it. */
 uint32_t predictor_device_index(const ft_predictor *predictor, const char *device);
+/* Whether it was trained on this device, or can read its data sheet. */
+bool predictor_knows_device(const ft_predictor *predictor, const char *device);
 /* Whether it was trained on records of this mode. */
 bool predictor_knows_mode(const ft_predictor *predictor, ft_mode mode);
-/* The 0.9 quantile of |log(measured / value)| / spread; NaN when it is not known. */
+/* The 0.9 quantile of |log(measured / value)| / spread; NaN when it is not known. FT_NONE: the widest of all. */
 double predictor_q90(const ft_predictor *predictor, uint32_t device);
-/* What the model says, before an interval is made of it. `device` is an index. */
-ft_status predictor_predict(const ft_predictor *predictor, subject *s, uint32_t device, bool has_parts, arena *memory,
-                            prediction *out, ft_error *error);
+/* A device by its index. */
+place predictor_place(const ft_predictor *predictor, uint32_t device);
+/* What the model says, before an interval is made of it. */
+ft_status predictor_predict(const ft_predictor *predictor, subject *s, const place *where, bool has_parts,
+                            arena *memory, prediction *out, ft_error *error);
 /* The same as an estimate with its interval. */
 ft_estimate predictor_estimate(const ft_predictor *predictor, uint32_t device, const prediction *p);
 

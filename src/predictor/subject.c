@@ -5,6 +5,7 @@
 void subject_init(subject *s, const ft_graph *bound, const ft_query *query) {
     *s = (subject){.bound = bound, .query = *query};
     s->query.device = NULL;
+    s->query.sheet = NULL;
 }
 
 void subject_free(subject *s) {
@@ -18,6 +19,7 @@ ft_status subject_cost(subject *s, const ft_cost **cost, ft_error *error) {
         ft_cost_options options = ft_cost_options_default();
         options.mode = s->query.mode;
         options.dtype = s->query.dtype;
+        options.optimizer = s->query.optimizer;
         FT_TRY(ft_cost_compute(s->bound, &options, &s->cost, error));
         s->has_cost = true;
     }

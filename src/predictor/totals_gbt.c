@@ -224,8 +224,9 @@ static ft_status load(const json_t *params, const float *block, size_t count, co
     return FT_OK;
 }
 
-static ft_status predict(const model *m, subject *s, uint32_t device, bool has_parts, arena *memory, prediction *out,
+static ft_status predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
                          ft_error *error) {
+    uint32_t device = where->index;
     (void)has_parts; /* it sees only the whole */
     (void)memory;
     float row[TOTALS_COUNT];

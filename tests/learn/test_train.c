@@ -124,12 +124,12 @@ static ft_status fake_load(const json_t *params, const float *block, size_t coun
     return FT_OK;
 }
 
-static ft_status fake_predict(const model *m, subject *s, uint32_t device, bool has_parts, arena *memory,
+static ft_status fake_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
                               prediction *out, ft_error *error) {
     (void)has_parts;
     (void)memory;
     (void)error;
-    *out = (prediction){.value = exp(m->log_factor[device]) * ft_graph_op_count(s->bound),
+    *out = (prediction){.value = exp(m->log_factor[where->index]) * ft_graph_op_count(s->bound),
                         .spread = 0.5,
                         .coverage_ratio = 1,
                         .source = FT_LEARNED};

@@ -69,7 +69,7 @@ static void answers(void **state) {
     assert_string_equal(ft_predictor_device(p, 1), "mine");
     assert_null(ft_predictor_device(p, 2));
     assert_non_null(strstr(ft_predictor_header(p), "calibration"));
-    assert_string_equal(predictor_metric(p), "time_us");
+    assert_string_equal(ft_predictor_metric(p), "time_us");
     ft_graph *graph = make_graph();
     ft_answer answer;
     ft_error error;
@@ -117,6 +117,51 @@ static void questions_it_cannot_answer(void **state) {
     assert_null(answer.owner);
     ft_graph_free(graph);
     ft_predictor_free(p);
+}
+
+static void add_member(buf *bytes, const char *header) {
+    buf one = bytes_of(header, 4);
+    buf_add(bytes, one.data, one.length);
+    buf_free(&one);
+}
+
+#define SRAM                                                                                                           \
+    "{\"format\": \"foretell predictor\", \"family\": \"flops\", \"schema\": \"flops/1\", \"metric\": \"sram_bytes\""
+
+static void several_in_one_file(void **state) {
+    (void)state;
+    buf bytes = {0};
+    add_member(&bytes, HEAD TWO "}");
+    add_member(&bytes, SRAM TWO "}");
+    ft_predictor *p = NULL;
+    ft_error error;
+    if (ft_predictor_open_memory(bytes.data, bytes.length, "my.ftm", &p, &error) != FT_OK)
+        fail_msg("%s", error.message);
+    assert_string_equal(ft_predictor_metric(p), "time_us");
+    assert_ptr_equal(ft_predictor_find(p, "sram_bytes"), ft_predictor_next(p));
+    assert_null(ft_predictor_next(ft_predictor_next(p)));
+    assert_null(ft_predictor_find(p, "joules"));
+    ft_graph *graph = make_graph();
+    ft_answer answer;
+    assert_int_equal(ft_predictor_answer(p, graph, &(ft_query){.device = "mine"}, &answer, &error), FT_OK);
+    assert_int_equal(answer.metric_count, 2);
+    assert_string_equal(answer.metrics[0].metric, "time_us");
+    assert_string_equal(answer.metrics[1].metric, "sram_bytes");
+    assert_true(answer.metrics[0].value == answer.metrics[1].value);
+    ft_answer_free(&answer);
+    ft_graph_free(graph);
+    ft_predictor_free(p);
+    p = NULL;
+    /* A third of a metric that is there, and something that is no predictor. */
+    size_t two = bytes.length;
+    add_member(&bytes, HEAD TWO "}");
+    assert_int_equal(ft_predictor_open_memory(bytes.data, bytes.length, "my.ftm", &p, &error), FT_ERR_DAMAGED);
+    assert_non_null(strstr(error.message, "two predictors of 'time_us'"));
+    bytes.data[two] ^= 1;
+    assert_int_equal(ft_predictor_open_memory(bytes.data, bytes.length, "my.ftm", &p, &error), FT_ERR_DAMAGED);
+    assert_non_null(strstr(error.message, "should end after"));
+    assert_null(p);
+    buf_free(&bytes);
 }
 
 static void headers_that_do_not_fit(void **state) {
@@ -230,6 +275,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers),
         cmocka_unit_test(questions_it_cannot_answer),
+        cmocka_unit_test(several_in_one_file),
         cmocka_unit_test(headers_that_do_not_fit),
         cmocka_unit_test(writes_and_opens),
         cmocka_unit_test(memory_runs_out),

@@ -105,10 +105,11 @@ static void check_row(const fitted *f, const fit_row *row, double tolerance) {
     subject_init(&s, graph.bound, &query);
     arena memory;
     arena_init(&memory, 1 << 24);
+    place where = predictor_place(f->opened, row->device);
     prediction whole, split, again;
-    assert_int_equal(f->family->predict(f->model, &s, row->device, false, &memory, &whole, &error), FT_OK);
-    assert_int_equal(f->family->predict(f->model, &s, row->device, true, &memory, &split, &error), FT_OK);
-    assert_int_equal(predictor_predict(f->opened, &s, row->device, true, &memory, &again, &error), FT_OK);
+    assert_int_equal(f->family->predict(f->model, &s, &where, false, &memory, &whole, &error), FT_OK);
+    assert_int_equal(f->family->predict(f->model, &s, &where, true, &memory, &split, &error), FT_OK);
+    assert_int_equal(predictor_predict(f->opened, &s, &where, true, &memory, &again, &error), FT_OK);
     if (!(fabs(whole.value / row->label - 1) <= tolerance))
         fail_msg("record %u on %s: %g instead of %g", row->record, record->device, whole.value, row->label);
     assert_true(whole.value == split.value && split.value == again.value && split.spread == again.spread);
