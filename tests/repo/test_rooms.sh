@@ -16,6 +16,7 @@ declare -A may=(
     [nn]='base'
     [data]='base graph read'
     [predictor]='base graph cost device nn data'
+    [forecast]='base graph cost device nn data predictor report'
     [learn]='base graph cost device nn data predictor report'
 )
 
