@@ -27,6 +27,7 @@ static const char doc[] =
     "Make a data set of measured models: KIND says in which form SOURCE has them.\v"
     "Kinds:\n"
     "  cg         CG tables (models.csv, nodes.csv, edges.csv, each possibly .gz), or a folder of such folders\n"
+    "  npu        what Arm's Vela says of TFLite networks: summary.csv and tflite/\n"
     "  perfseer   a PerfSeer or GAPP folder of pickled graphs and labels\n"
     "  table      a CSV of your own: model path, device, batch, dtype, mode and what was measured (docs/data.md)\n"
     "\n"

@@ -75,7 +75,7 @@ _foretell() {
         if [[ $current == -* ]]; then
             _foretell_words '--output --strict --verbose --quiet --help'
         elif [ "$COMP_CWORD" = 2 ]; then
-            _foretell_words 'cg perfseer table'
+            _foretell_words 'cg npu perfseer table'
         else
             _foretell_files
         fi

@@ -43,10 +43,11 @@ static void refuses(const char *text, ft_status status, const char *part, const 
 
 static void test_box(void **state) {
     (void)state;
-    static const char *const sets[] = {"tflite-cpu", "tflite-gpu", "openvino-vpu", "torch-eager", "torch-compile"};
-    assert_int_equal(ft_rules_count(), 5);
+    static const char *const sets[] = {"tflite-cpu", "tflite-gpu",  "openvino-vpu",
+                                       "vela",       "torch-eager", "torch-compile"};
+    assert_int_equal(ft_rules_count(), 6);
     for (uint32_t i = 0; i < rules_builtin_count; i++) accepts(rules_builtin[i].json);
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < 6; i++) {
         ft_rules *rules = NULL;
         ft_error error = {.message = ""};
         if (ft_rules_open(sets[i], &rules, &error) != FT_OK) fail_msg("%s", error.message);
@@ -61,8 +62,8 @@ static void test_box(void **state) {
         assert_true(is_listed);
         ft_rules_free(rules);
     }
-    assert_null(ft_rules_name_at(5));
-    assert_null(ft_rules_text_at(5));
+    assert_null(ft_rules_name_at(6));
+    assert_null(ft_rules_text_at(6));
     ft_rules_free(NULL);
 }
 

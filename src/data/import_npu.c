@@ -1,0 +1,299 @@
+/* import_npu.c - networks that Arm's Vela compiled for Ethos-U: summary.csv, and tflite/ with the files it names.
+ *
+ * A row of the table is a network on one accelerator. Many networks are siblings of each other, retrained or renamed,
+ * and a split that puts them into different parts tests nothing; so the name of a record begins with a key that
+ * siblings share, a hash of their operators, their multiply-accumulates and their inputs, and goes on after a dot with
+ * the id of the file. Memory of which a network uses nothing is left empty: no error can be relative to zero. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/csv.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/input.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "data/import.h"
+#include "data/records.h"
+#include "foretell/device.h"
+
+enum {
+    NPU_FILE,
+    NPU_SOURCE,
+    NPU_CONFIG,
+    NPU_OPS,
+    NPU_TIME,
+    NPU_SRAM,
+    NPU_DRAM,
+    NPU_ON_CHIP_FLASH,
+    NPU_OFF_CHIP_FLASH,
+    NPU_WEIGHTS,
+    NPU_MACS,
+    NPU_CYCLES,
+    NPU_TOTAL_CYCLES,
+    NPU_COLUMNS,
+    MAX_SUMMARY_COLUMNS = 128,
+    MAX_KEY = 17, /* 64 bits in hexadecimal, and the end */
+};
+
+static const char *const column_names[NPU_COLUMNS] = {"file",
+                                                      "source",
+                                                      "config",
+                                                      "n_ops",
+                                                      "inference_time",
+                                                      "sram_memory_used",
+                                                      "dram_memory_used",
+                                                      "on_chip_flash_memory_used",
+                                                      "off_chip_flash_memory_used",
+                                                      "total_npu_encoded_weights",
+                                                      "nn_macs",
+                                                      "cycles_npu",
+                                                      "cycles_total"};
+
+enum {
+    METRIC_TIME,
+    METRIC_TOTAL_CYCLES,
+    METRIC_NPU_CYCLES,
+    METRIC_SRAM,
+    METRIC_DRAM,
+    METRIC_FLASH,
+    METRIC_WEIGHTS,
+    METRIC_COUNT
+};
+
+static const char *const metric_names[METRIC_COUNT] = {"time_us",    "total_cycles", "npu_cycles",  "sram_bytes",
+                                                       "dram_bytes", "flash_bytes",  "weight_bytes"};
+
+typedef struct npu_model {
+    uint32_t graph; /* FT_NONE: cannot be read */
+    char key[MAX_KEY];
+} npu_model;
+
+typedef struct npu_import {
+    import_job *job;
+    builder *builder;
+    arena memory;
+    const char *path; /* of the table */
+    input in;
+    csv rows;
+    uint32_t columns[NPU_COLUMNS], column_count;
+    csv_field cells[MAX_SUMMARY_COLUMNS];
+    map numbers; /* from the name of a file to its place in `models` */
+    buf models;  /* npu_model */
+} npu_import;
+
+/* --- The table ----------------------------------------------------------------------------------------------- */
+
+static ft_status take_header(npu_import *t) {
+    FT_TRY(csv_row(&t->rows, t->cells, MAX_SUMMARY_COLUMNS, &t->column_count, t->job->error));
+    for (uint32_t i = 0; i < NPU_COLUMNS; i++) {
+        uint32_t at = 0;
+        while (at < t->column_count && !csv_field_is(&t->cells[at], column_names[i])) at++;
+        if (at == t->column_count)
+            return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line 1: has no column '%s'", t->path, column_names[i]);
+        t->columns[i] = at;
+    }
+    return FT_OK;
+}
+
+static const csv_field *cell(const npu_import *t, int column) {
+    return &t->cells[t->columns[column]];
+}
+
+static ft_status bad_cell(const npu_import *t, int column, const char *expected) {
+    char text[61];
+    return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line %" PRIu64 ": %s is '%s'; expected %s", t->path,
+                   t->rows.line, column_names[column], csv_unquote(cell(t, column), text, sizeof text), expected);
+}
+
+static ft_status take_number(const npu_import *t, int column, double *value) {
+    const csv_field *field = cell(t, column);
+    if (text_double(field->text, field->length, value) && *value >= 0) return FT_OK;
+    return bad_cell(t, column, "a number, zero or above");
+}
+
+/* Seconds, cycles, KiB and bytes of a row, in the units and the order of the metrics. */
+static ft_status take_metrics(const npu_import *t, double metrics[static METRIC_COUNT]) {
+    double off_chip, on_chip;
+    FT_TRY(take_number(t, NPU_TIME, &metrics[METRIC_TIME]));
+    FT_TRY(take_number(t, NPU_TOTAL_CYCLES, &metrics[METRIC_TOTAL_CYCLES]));
+    FT_TRY(take_number(t, NPU_CYCLES, &metrics[METRIC_NPU_CYCLES]));
+    FT_TRY(take_number(t, NPU_SRAM, &metrics[METRIC_SRAM]));
+    FT_TRY(take_number(t, NPU_DRAM, &metrics[METRIC_DRAM]));
+    FT_TRY(take_number(t, NPU_ON_CHIP_FLASH, &on_chip));
+    FT_TRY(take_number(t, NPU_OFF_CHIP_FLASH, &off_chip));
+    FT_TRY(take_number(t, NPU_WEIGHTS, &metrics[METRIC_WEIGHTS]));
+    metrics[METRIC_TIME] *= 1e6;
+    metrics[METRIC_SRAM] = round(metrics[METRIC_SRAM] * 1024);
+    metrics[METRIC_DRAM] = round(metrics[METRIC_DRAM] * 1024);
+    metrics[METRIC_FLASH] = round((on_chip + off_chip) * 1024);
+    for (int i = 0; i < METRIC_COUNT; i++) {
+        if (!(metrics[i] > 0)) metrics[i] = NAN;
+    }
+    return FT_OK;
+}
+
+/* --- Networks ------------------------------------------------------------------------------------------------ */
+
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* What siblings have in common: how many operators of which kind, the work, and the shapes of the inputs. */
+static ft_status find_key(const npu_import *t, const ft_graph *graph, char key[static MAX_KEY]) {
+    uint32_t count = ft_graph_op_count(graph);
+    const char **types = malloc((count + 1) * sizeof *types);
+    if (types == NULL) return FT_NOMEM(t->job->error);
+    for (uint32_t i = 0; i < count; i++) types[i] = ft_graph_ops(graph)[i].type;
+    qsort(types, count, sizeof *types, by_text);
+    buf text = {0};
+    for (uint32_t i = 0; i < count; i++) buf_add(&text, types[i], strlen(types[i]) + 1);
+    free(types);
+    buf_add(&text, cell(t, NPU_MACS)->text, cell(t, NPU_MACS)->length);
+    for (uint32_t i = 0; i < ft_graph_input_count(graph); i++) {
+        const ft_tensor *input = &ft_graph_tensors(graph)[ft_graph_inputs(graph)[i]];
+        buf_format(&text, "\n");
+        for (int32_t k = 0; k < input->rank; k++) buf_format(&text, "%" PRId64 ",", input->dims[k]);
+    }
+    ft_status status = text.failed ? FT_NOMEM(t->job->error) : FT_OK;
+    if (status == FT_OK) {
+        char all[HASH_TEXT];
+        snprintf(key, MAX_KEY, "%.16s", hash_text(hash_bytes(text.data, text.length), all));
+    }
+    buf_free(&text);
+    return status;
+}
+
+static ft_status read_graph(const char *path, ft_graph **graph, ft_error *error) {
+    ft_graph *bound;
+    FT_TRY(ft_graph_read(path, graph, error));
+    ft_status status = ft_graph_bind(*graph, NULL, &bound, error);
+    if (status == FT_OK)
+        ft_graph_free(bound);
+    else
+        ft_graph_free(*graph);
+    return status;
+}
+
+static ft_status read_model(npu_import *t, const char *file, const char *where, npu_model *made) {
+    *made = (npu_model){.graph = FT_NONE};
+    ft_graph *graph;
+    ft_error error;
+    const char *path = arena_format(&t->memory, "%s/tflite/%s", t->job->source, file);
+    if (path == NULL) return FT_NOMEM(t->job->error);
+    ft_status status = read_graph(path, &graph, &error);
+    if (status == FT_ERR_NOMEM) return FT_NOMEM(t->job->error);
+    if (status != FT_OK) {
+        char text[sizeof error.message + MAX_CELL + 4];
+        snprintf(text, sizeof text, "%s: %s", where, error.message);
+        return import_skip(t->job, text, "the network cannot be read");
+    }
+    t->job->result->models++;
+    status = find_key(t, graph, made->key);
+    if (status == FT_OK) status = builder_add_graph(t->builder, graph, &made->graph, t->job->error);
+    ft_graph_free(graph);
+    return status;
+}
+
+/* Reads a network when a row speaks of it for the first time. */
+static ft_status find_model(npu_import *t, const char *file, const char *where, npu_model *found) {
+    uint32_t number = (uint32_t)(t->models.length / sizeof *found);
+    const char *key = arena_string(&t->memory, file, strlen(file));
+    if (key == NULL || !map_add(&t->numbers, key, number, &number)) return FT_NOMEM(t->job->error);
+    if (number < t->models.length / sizeof *found) {
+        memcpy(found, t->models.data + number * sizeof *found, sizeof *found);
+        return found->graph != FT_NONE ? FT_OK : import_skip(t->job, where, "the network cannot be read");
+    }
+    FT_TRY(read_model(t, file, where, found));
+    buf_add(&t->models, found, sizeof *found);
+    return t->models.failed ? FT_NOMEM(t->job->error) : FT_OK;
+}
+
+/* --- Rows ---------------------------------------------------------------------------------------------------- */
+
+/* Single operators are a family of their own; a network belongs to the collection that it comes from. */
+static void find_family(const npu_import *t, char *family, size_t size) {
+    char source[MAX_CELL];
+    csv_unquote(cell(t, NPU_SOURCE), source, sizeof source);
+    const char *plus = strrchr(source, '+');
+    const char *collection = plus != NULL ? plus + 1 : source;
+    snprintf(family, size, "%s", csv_field_is(cell(t, NPU_OPS), "1") ? "operator" : collection);
+}
+
+static ft_status take_row(npu_import *t) {
+    char where[MAX_CELL], file[MAX_CELL], config[MAX_CELL], family[MAX_CELL], name[MAX_KEY + MAX_CELL];
+    double metrics[METRIC_COUNT];
+    npu_model found;
+    snprintf(where, sizeof where, "%.400s: line %" PRIu64, t->path, t->rows.line);
+    csv_unquote(cell(t, NPU_FILE), file, sizeof file);
+    if (file[0] == '\0' || file[0] == '.' || strchr(file, '/') != NULL)
+        return bad_cell(t, NPU_FILE, "the name of a file in the folder tflite");
+    const char *device = ft_device_canonical(csv_unquote(cell(t, NPU_CONFIG), config, sizeof config));
+    if (device == NULL) return import_skip(t->job, where, "an accelerator that is not known");
+    FT_TRY(take_metrics(t, metrics));
+    if (isnan(metrics[METRIC_TIME])) return import_skip(t->job, where, "it takes no time");
+    FT_TRY(find_model(t, file, where, &found));
+    if (found.graph == FT_NONE) return FT_OK;
+    find_family(t, family, sizeof family);
+    snprintf(name, sizeof name, "%s.%.*s", found.key, (int)strcspn(file, "."), file);
+    ft_record record = {.graph = found.graph,
+                        .name = name,
+                        .family = family,
+                        .device = device,
+                        .setting = "",
+                        .part = "",
+                        .batch = 1,
+                        .dtype = FT_INT8,
+                        .mode = FT_INFER,
+                        .is_synthetic = true,
+                        .metrics = metrics};
+    return import_record(t->job, t->builder, &record, where);
+}
+
+static ft_status take_rows(npu_import *t) {
+    csv rest = t->rows;
+    uint64_t total = csv_skip(&rest, UINT64_MAX);
+    for (uint64_t done = 1;; done++) {
+        uint32_t found;
+        FT_TRY(csv_row(&t->rows, t->cells, t->column_count, &found, t->job->error));
+        if (found == 0) return import_finish(t->job, t->builder);
+        if (found != t->column_count)
+            return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line %" PRIu64 ": has %u fields, but the header has %u",
+                           t->path, t->rows.line, found, t->column_count);
+        FT_TRY(take_row(t));
+        FT_TRY(import_progress(t->job, done, total, "summary.csv"));
+    }
+}
+
+/* --- All of it ----------------------------------------------------------------------------------------------- */
+
+static ft_status run(npu_import *t) {
+    t->path = arena_format(&t->memory, "%s/summary.csv", t->job->source);
+    if (t->path == NULL) return FT_NOMEM(t->job->error);
+    FT_TRY(input_open(t->path, FT_MAX_UNPACKED_BYTES, &t->in, t->job->error));
+    csv_init(&t->rows, t->path, (const char *)t->in.bytes, t->in.size);
+    FT_TRY(take_header(t));
+    FT_TRY(builder_new(t->job->folder, metric_names, METRIC_COUNT, &t->builder, t->job->error));
+    return take_rows(t);
+}
+
+static ft_status import_npu(import_job *job) {
+    npu_import *t = calloc(1, sizeof *t);
+    if (t == NULL) return FT_NOMEM(job->error);
+    t->job = job;
+    arena_init(&t->memory, UINT64_MAX);
+    map_init(&t->numbers, &t->memory);
+    ft_status status = run(t);
+    builder_free(t->builder);
+    input_close(&t->in);
+    buf_free(&t->models);
+    arena_free(&t->memory);
+    free(t);
+    return status;
+}
+
+const importer npu_importer = {"npu", "Arm Vela's summary.csv and the TFLite files it was made from", import_npu};
