@@ -23,11 +23,15 @@ static ft_status grow(void **items, uint32_t count, uint32_t *capacity, size_t s
 
 /* --- Distinct kernels ---------------------------------------------------------------------------------------- */
 
+/* Equal to the bit, as their hashes are; structs of floats have no holes. */
+static bool is_same(const kernel_row *a, const kernel_row *b) {
+    return memcmp((const void *)a, (const void *)b, sizeof *a) == 0;
+}
+
 /* The slot of an equal row, or the free one where it belongs. */
 static uint32_t find_slot(const kernel_table *table, const kernel_row *row) {
     uint32_t mask = table->slot_count - 1, slot = (uint32_t)hash_bytes(row, sizeof *row).low & mask;
-    while (table->slots[slot] != 0 && memcmp(&table->rows[table->slots[slot] - 1], row, sizeof *row) != 0)
-        slot = (slot + 1) & mask;
+    while (table->slots[slot] != 0 && !is_same(&table->rows[table->slots[slot] - 1], row)) slot = (slot + 1) & mask;
     return slot;
 }
 

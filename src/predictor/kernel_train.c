@@ -6,6 +6,7 @@
  * is the same for any number of threads, and a training that was stopped goes on as if it had not been. */
 #include "predictor/kernel_train.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,7 @@ ft_status kernel_training_new(const kernel_side *side, const kernel_scaling *sca
     t->order_epoch = UINT32_MAX;
     uint32_t models = 0, kernels = side->kernels.count;
     for (uint32_t i = 0; i < side->train.count; i++) models += side->train.repeats[i];
+    assert(models > 0 && config->batch > 0);
     optim_options adam = optim_options_default(OPTIM_ADAM);
     t->cycle = schedule_options_default(SCHEDULE_ONE_CYCLE);
     t->cycle.rate = config->rate;
@@ -170,8 +172,8 @@ static void check_part(void *user, tape *tp, uint32_t part) {
     for (uint32_t d = 0; d < devices; d++) {
         for (uint32_t i = 0; i < s->model_count; i++) {
             if (s->weights[(size_t)d * s->model_count + i] == 0) continue;
-            double ratio = exp(logs->data[(size_t)i * devices + d] - s->targets[(size_t)d * s->model_count + i]);
-            c->errors[part] += fabs(ratio - 1);
+            float miss = logs->data[(size_t)i * devices + d] - s->targets[(size_t)d * s->model_count + i];
+            c->errors[part] += fabs(exp((double)miss) - 1);
             c->labelled[part]++;
         }
     }
