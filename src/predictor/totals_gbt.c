@@ -9,8 +9,12 @@
 #include "nn/boost.h"
 #include "predictor/baselines.h"
 #include "predictor/config.h"
-#include "predictor/scan.h"
 #include "predictor/totals.h"
+#include "predictor/totals_table.h"
+
+enum { KEEP_ROUNDS = 50 }; /* between two checkpoints */
+
+static const double READ = 0.3; /* of the time, when all models are read */
 
 typedef struct gbt_model {
     uint32_t device_count;
@@ -38,78 +42,22 @@ static void gbt_free(model *m) {
     free(m);
 }
 
-/* --- Rows ---------------------------------------------------------------------------------------------------- */
+/* --- Forests ------------------------------------------------------------------------------------------------- */
 
-/* The rows of one part, ordered by device. */
-typedef struct table {
-    const fit_rows *rows;
-    size_t *first; /* per device, and the end */
-    size_t *place; /* per row of the part */
-    float *items, *labels;
-} table;
-
-static void table_free(table *t) {
-    free(t->first);
-    free(t->place);
-    free(t->items);
-    free(t->labels);
+static bool add_forest(float_block *block, const forest *f) {
+    size_t count = forest_save_count(f);
+    float *floats = malloc(count * sizeof *floats);
+    if (floats != NULL) forest_save(f, floats);
+    bool is_added = floats != NULL && float_block_add(block, floats, count);
+    free(floats);
+    return is_added;
 }
 
-static ft_status table_begin(const fit_rows *rows, uint32_t device_count, table *t, ft_error *error) {
-    *t = (table){.rows = rows};
-    t->first = calloc((size_t)device_count + 2, sizeof *t->first);
-    t->place = calloc((size_t)rows->count + 1, sizeof *t->place);
-    t->labels = calloc((size_t)rows->count + 1, sizeof *t->labels);
-    t->items = calloc((size_t)rows->count + 1, TOTALS_COUNT * sizeof *t->items);
-    if (t->first == NULL || t->place == NULL || t->labels == NULL || t->items == NULL) return FT_NOMEM(error);
-    for (uint32_t i = 0; i < rows->count; i++) t->first[rows->items[i].device + 1]++;
-    for (uint32_t i = 0; i < device_count; i++) t->first[i + 1] += t->first[i];
-    size_t *next = malloc(((size_t)device_count + 1) * sizeof *next);
-    if (next == NULL) return FT_NOMEM(error);
-    memcpy(next, t->first, ((size_t)device_count + 1) * sizeof *next);
-    for (uint32_t i = 0; i < rows->count; i++) {
-        t->place[i] = next[rows->items[i].device]++;
-        t->labels[t->place[i]] = (float)log(rows->items[i].label);
-    }
-    free(next);
-    return FT_OK;
-}
-
-/* Each item writes only the rows that are its own. */
-static ft_status visit(void *user, const scan_item *item, subject *s, uint32_t worker, buf *found, ft_error *error) {
-    (void)worker;
-    (void)found;
-    const table *t = user;
-    float row[TOTALS_COUNT];
-    FT_TRY(totals_of(s, row, error));
-    for (uint32_t i = 0; i < item->row_count; i++)
-        memcpy(t->items + t->place[item->rows[i]] * TOTALS_COUNT, row, sizeof row);
-    return FT_OK;
-}
-
-static ft_status table_fill(const fit_set *set, const fit_context *context, double from, double to, table *t,
-                            ft_error *error) {
-    scan *s;
-    FT_TRY(scan_new(set->data, *t->rows, &s, error));
-    ft_status status = scan_run(s,
-                                &(scan_job){.threads = context->threads,
-                                            .visit = visit,
-                                            .user = t,
-                                            .context = context,
-                                            .from = from,
-                                            .to = to,
-                                            .what = "reading models"},
-                                error);
-    scan_free(s);
-    return status;
-}
-
-static boost_rows rows_of(const table *t, uint32_t device) {
-    size_t first = t->first[device];
-    return (boost_rows){.items = t->items + first * TOTALS_COUNT,
-                        .count = t->first[device + 1] - first,
-                        .features = TOTALS_COUNT,
-                        .labels = t->labels + first};
+static ft_status take_forest(const float *block, size_t count, forest **f, size_t *used, ft_error *error) {
+    FT_TRY(forest_load(block, count, f, used, error));
+    if (forest_features(*f) == TOTALS_COUNT) return FT_OK;
+    return ft_fail(error, FT_ERR_DAMAGED, "has trees over %u features; there are %d", forest_features(*f),
+                   TOTALS_COUNT);
 }
 
 /* --- Fitting ------------------------------------------------------------------------------------------------- */
@@ -129,33 +77,87 @@ static ft_status take_config(const json_t *config, boost_options *options, ft_er
     return FT_OK;
 }
 
-typedef struct stage {
+/* The forest of one device on its way. */
+typedef struct growth {
     const fit_context *context;
+    const gbt_model *m;
+    uint32_t device, rounds;
     double from, to;
-    uint32_t rounds;
-} stage;
+    ft_status status; /* of keeping what is there */
+    ft_error problem; /* with it */
+} growth;
+
+/* Kept are the forests of the devices before, then the one that grows. */
+static ft_status keep(growth *g, const forest *so_far) {
+    float_block block = {0};
+    bool is_added = true;
+    if (g->context->save == NULL) return FT_OK;
+    for (uint32_t i = 0; i < g->device; i++) is_added = is_added && add_forest(&block, g->m->forests[i]);
+    is_added = is_added && add_forest(&block, so_far);
+    size_t size = block.count * sizeof(float);
+    ft_status status =
+        is_added ? g->context->save(g->context->user, block.items, size, &g->problem) : FT_NOMEM(&g->problem);
+    float_block_free(&block);
+    return status;
+}
 
 static bool tell(void *user, uint32_t round, double score, const forest *so_far) {
     (void)score;
-    (void)so_far;
-    const stage *s = user;
-    if (s->context->progress == NULL) return true;
-    return s->context->progress(s->context->user, s->from + (s->to - s->from) * round / s->rounds, "growing trees");
+    growth *g = user;
+    double ratio = g->from + (g->to - g->from) * round / g->rounds;
+    bool may_go_on = g->context->progress == NULL || g->context->progress(g->context->user, ratio, "growing trees");
+    if (!may_go_on || (round + 1) % KEEP_ROUNDS == 0) g->status = keep(g, so_far);
+    return may_go_on && g->status == FT_OK;
+}
+
+/* Brings back what was kept: forests of devices that are done, and *start, where the next one goes on (NULL when
+ * nothing was kept). */
+static ft_status restore(const fit_context *context, gbt_model *m, uint32_t *done, forest **start, ft_error *error) {
+    size_t size = 0, at = 0, used, count;
+    const float *block = context->load != NULL ? context->load(context->user, &size) : NULL;
+    *start = NULL;
+    *done = 0;
+    if (block == NULL) return FT_OK;
+    for (count = size / sizeof *block; at < count && *done < m->device_count; at += used) {
+        FT_TRY(take_forest(block + at, count - at, &m->forests[*done], &used, error));
+        *done += 1;
+    }
+    if (at != count || *done == 0 || size % sizeof *block != 0)
+        return ft_fail(error, FT_ERR_DAMAGED, "the checkpoint is not of this training; start again without --resume");
+    *done -= 1;
+    *start = m->forests[*done];
+    m->forests[*done] = NULL;
+    return FT_OK;
+}
+
+static ft_status grow_device(const boost_options *options, const table *train, const table *valid, const forest *start,
+                             growth *g, ft_error *error) {
+    boost_rows rows = table_rows(train, g->device), check = table_rows(valid, g->device);
+    boost_options own = *options;
+    if (check.count == 0) own.patience = 0; /* nothing tells when to stop */
+    boost_hooks hooks = {.user = g, .progress = tell};
+    ft_status status =
+        boost_train(&rows, check.count > 0 ? &check : NULL, &own, &hooks, start, &g->m->forests[g->device], error);
+    if (g->status == FT_OK) return status;
+    if (error != NULL) *error = g->problem;
+    return g->status;
 }
 
 static ft_status grow(const fit_set *set, const fit_context *context, const table *train, const table *valid,
                       gbt_model *m, ft_error *error) {
     boost_options options = boost_options_default();
+    uint32_t done;
+    forest *start;
     FT_TRY(take_config(context->config, &options, error));
     options.seed = context->seed;
     options.threads = context->threads != NULL ? pool_threads(context->threads) : 1;
-    for (uint32_t i = 0; i < set->device_count; i++) {
-        boost_rows rows = rows_of(train, i), check = rows_of(valid, i);
-        double share = 0.7 / set->device_count;
-        stage s = {context, 0.3 + share * i, 0.3 + share * (i + 1), options.rounds};
-        boost_hooks hooks = {.user = &s, .progress = tell};
-        ft_status status =
-            boost_train(&rows, check.count > 0 ? &check : NULL, &options, &hooks, NULL, &m->forests[i], error);
+    FT_TRY(restore(context, m, &done, &start, error));
+    for (uint32_t i = done; i < set->device_count; i++) {
+        double share = (1 - READ) / set->device_count;
+        growth g = {context, m, i, options.rounds, READ + share * i, READ + share * (i + 1), FT_OK, {0}};
+        ft_status status = grow_device(&options, train, valid, start, &g, error);
+        forest_free(start);
+        start = NULL;
         if (status != FT_OK) return ft_fail_prefix(error, status, "device '%s'", set->devices[i]);
     }
     return FT_OK;
@@ -167,10 +169,10 @@ static ft_status fit(const fit_set *set, const fit_context *context, model **out
     FT_TRY(baseline_check(set, error));
     table train = {0}, valid = {0};
     gbt_model *m = gbt_new(set->device_count);
-    ft_status status = m != NULL ? table_begin(&set->train, set->device_count, &train, error) : FT_NOMEM(error);
-    if (status == FT_OK) status = table_begin(&set->valid, set->device_count, &valid, error);
+    ft_status status = m != NULL ? table_open(&set->train, set->device_count, &train, error) : FT_NOMEM(error);
+    if (status == FT_OK) status = table_open(&set->valid, set->device_count, &valid, error);
     if (status == FT_OK) status = table_fill(set, context, 0, 0.25, &train, error);
-    if (status == FT_OK) status = table_fill(set, context, 0.25, 0.3, &valid, error);
+    if (status == FT_OK) status = table_fill(set, context, 0.25, READ, &valid, error);
     if (status == FT_OK) status = grow(set, context, &train, &valid, m, error);
     table_free(&train);
     table_free(&valid);
@@ -185,26 +187,16 @@ static ft_status fit(const fit_set *set, const fit_context *context, model **out
 /* --- Saving, loading, predicting ----------------------------------------------------------------------------- */
 
 static ft_status save(const model *m, json_t **params, float_block *block, ft_error *error) {
-    for (uint32_t i = 0; i < of(m)->device_count; i++) {
-        size_t count = forest_save_count(of(m)->forests[i]);
-        float *floats = malloc(count * sizeof *floats);
-        if (floats != NULL) forest_save(of(m)->forests[i], floats);
-        bool is_added = floats != NULL && float_block_add(block, floats, count);
-        free(floats);
-        if (!is_added) return FT_NOMEM(error);
-    }
+    for (uint32_t i = 0; i < of(m)->device_count; i++)
+        if (!add_forest(block, of(m)->forests[i])) return FT_NOMEM(error);
     *params = json_object();
     return *params != NULL ? FT_OK : FT_NOMEM(error);
 }
 
 static ft_status load_forests(gbt_model *m, const float *block, size_t count, ft_error *error) {
     size_t at = 0, used;
-    for (uint32_t i = 0; i < m->device_count; i++, at += used) {
-        FT_TRY(forest_load(block + at, count - at, &m->forests[i], &used, error));
-        if (forest_features(m->forests[i]) != TOTALS_COUNT)
-            return ft_fail(error, FT_ERR_DAMAGED, "has trees over %u features; there are %d",
-                           forest_features(m->forests[i]), TOTALS_COUNT);
-    }
+    for (uint32_t i = 0; i < m->device_count; i++, at += used)
+        FT_TRY(take_forest(block + at, count - at, &m->forests[i], &used, error));
     if (at != count) return ft_fail(error, FT_ERR_DAMAGED, "has %zu numbers after its last tree", count - at);
     return FT_OK;
 }

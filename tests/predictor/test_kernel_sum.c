@@ -37,6 +37,14 @@ static void learns_from_sums(void **state) {
     fitted_free(&f);
 }
 
+static void goes_on_where_it_stopped(void **state) {
+    (void)state;
+    const char *config = "{\"hidden\": 4, \"members\": 2, \"steps\": 40, \"batch\": 16, \"rounds\": 3}";
+    fitted f = fit_made("kernel-sum", price, config);
+    fitted_check_resume(&f, config, 12);
+    fitted_free(&f);
+}
+
 static void refuses_changed_models(void **state) {
     (void)state;
     fitted f = fit_made("kernel-sum", price, "{\"hidden\": 4, \"members\": 1, \"steps\": 2, \"rounds\": 0}");
@@ -162,6 +170,7 @@ static void corrections_are_bounded(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {IN_FOLDER(learns_from_sums),
+                                       IN_FOLDER(goes_on_where_it_stopped),
                                        IN_FOLDER(refuses_changed_models),
                                        cmocka_unit_test(rows_count_work),
                                        cmocka_unit_test(pools_are_chains),

@@ -31,6 +31,14 @@ static void follows_a_rule(void **state) {
     fitted_free(&f);
 }
 
+static void goes_on_where_it_stopped(void **state) {
+    (void)state;
+    const char *config = "{\"rounds\": 70, \"patience\": 5, \"min_child_weight\": 0}";
+    fitted f = fit_made("totals-gbt", rule, config);
+    fitted_check_resume(&f, config, 12);
+    fitted_free(&f);
+}
+
 static void damaged_models_are_refused(void **state) {
     (void)state;
     fitted f = fit_made("totals-gbt", rule, "{\"rounds\": 3}");
@@ -59,7 +67,7 @@ static void can_be_stopped(void **state) {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {IN_FOLDER(follows_a_rule), IN_FOLDER(damaged_models_are_refused),
-                                       IN_FOLDER(can_be_stopped)};
+    const struct CMUnitTest tests[] = {IN_FOLDER(follows_a_rule), IN_FOLDER(goes_on_where_it_stopped),
+                                       IN_FOLDER(damaged_models_are_refused), IN_FOLDER(can_be_stopped)};
     return cmocka_run_group_tests_name("predictor/totals_gbt", tests, NULL, NULL);
 }

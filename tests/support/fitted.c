@@ -145,6 +145,75 @@ void fitted_check_threads(const fitted *f, const char *config) {
     buf_free(&expected);
 }
 
+/* --- Stopping and going on ----------------------------------------------------------------------------------- */
+
+/* Stands in for a run folder. */
+typedef struct kept {
+    double stop_at; /* share of the work at which it asks to stop */
+    buf state;
+    uint32_t saves;
+} kept;
+
+static bool on_progress(void *user, double done_ratio, const char *what) {
+    (void)what;
+    return done_ratio < ((const kept *)user)->stop_at;
+}
+
+static ft_status on_save(void *user, const void *state, size_t size, ft_error *error) {
+    (void)error;
+    kept *k = user;
+    buf_free(&k->state);
+    buf_add(&k->state, state, size);
+    k->saves++;
+    assert_false(k->state.failed);
+    return FT_OK;
+}
+
+static const void *on_load(void *user, size_t *size) {
+    const kept *k = user;
+    *size = k->state.length;
+    return k->state.data;
+}
+
+static ft_status fit_some(const fitted *f, const json_t *config, kept *k, model **m, ft_error *error) {
+    fit_context context = {
+        .config = config, .seed = 5, .user = k, .progress = on_progress, .save = on_save, .load = on_load};
+    return f->family->fit(&f->set, &context, m, error);
+}
+
+void fitted_check_resume(const fitted *f, const char *config, uint32_t points) {
+    json_t *settings = parse(config);
+    buf expected = encode(f, f->model);
+    kept k = {.stop_at = 0};
+    uint32_t stops = 0, resumed = 0;
+    model *m = NULL;
+    ft_error error;
+    for (uint32_t i = 1; i < points && m == NULL; i++) {
+        k.stop_at = (double)i / points;
+        resumed += k.saves > 0;
+        ft_status status = fit_some(f, settings, &k, &m, &error);
+        if (status != FT_OK) assert_int_equal(status, FT_ERR_CANCELLED);
+        stops += status != FT_OK;
+    }
+    assert_true(stops > 1 && resumed > 1);
+    k.stop_at = 2;
+    f->family->free(m);
+    m = NULL;
+    if (fit_some(f, settings, &k, &m, &error) != FT_OK) fail_msg("%s", error.message);
+    buf bytes = encode(f, m);
+    assert_int_equal(bytes.length, expected.length);
+    assert_memory_equal(bytes.data, expected.data, bytes.length);
+    f->family->free(m);
+    m = NULL;
+    k.state.length -= sizeof(float);
+    assert_int_equal(fit_some(f, settings, &k, &m, &error), FT_ERR_DAMAGED);
+    assert_null(m);
+    buf_free(&k.state);
+    buf_free(&bytes);
+    buf_free(&expected);
+    json_decref(settings);
+}
+
 void fitted_check_refusals(const fitted *f) {
     model *m = NULL;
     ft_error error;
