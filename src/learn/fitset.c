@@ -15,6 +15,7 @@ typedef struct maker {
     const ft_dataset *data;
     const ft_split *split;
     uint32_t metric;
+    bool with_operators;
     const ft_record *records;
     uint32_t count;
     fitset *out;
@@ -27,7 +28,8 @@ static double label_of(const maker *m, uint32_t record) {
 }
 
 static bool is_in(const maker *m, uint32_t record, ft_part part) {
-    return m->split->parts[record] == part && !isnan(label_of(m, record));
+    if (m->split->parts[record] != part || isnan(label_of(m, record))) return false;
+    return m->with_operators || strcmp(m->records[record].part, "support") != 0;
 }
 
 static ft_status check_labels(const maker *m) {
@@ -180,10 +182,12 @@ static void list_metrics(const ft_dataset *data, char *text, size_t size) {
             (size_t)snprintf(text + length, size - length, "%s%s", i > 0 ? ", " : "", ft_dataset_metric_name(data, i));
 }
 
-ft_status fitset_make(const ft_dataset *data, const ft_split *split, const char *metric, fitset *out, ft_error *error) {
+ft_status fitset_make(const ft_dataset *data, const ft_split *split, const char *metric, bool with_operators,
+                      fitset *out, ft_error *error) {
     maker m = {.data = data,
                .split = split,
                .metric = ft_dataset_metric(data, metric),
+               .with_operators = with_operators,
                .records = ft_dataset_records(data),
                .count = ft_dataset_record_count(data),
                .out = out,

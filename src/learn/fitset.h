@@ -19,8 +19,10 @@ typedef struct fitset {
 } fitset;
 
 /* Rows without the metric are left out, and so are rows of validation and test on devices that training does not
- * have. A label that is not positive, and an empty part for training or validation, is an error. */
-ft_status fitset_make(const ft_dataset *data, const ft_split *split, const char *metric, fitset *out, ft_error *error);
+ * have; rows of single operators (part "support") too, unless `with_operators`. A label that is not positive, and an
+ * empty part for training or validation, is an error. */
+ft_status fitset_make(const ft_dataset *data, const ft_split *split, const char *metric, bool with_operators,
+                      fitset *out, ft_error *error);
 void fitset_free(fitset *f);
 
 /* FT_NONE when it is not one of the set's. */

@@ -206,7 +206,7 @@ static ft_status fit_wide(const fit_set *set, const fit_context *context, model 
 }
 
 #define KERNEL_SUM                                                                                                     \
-    .schema = KERNEL_ROWS_SCHEMA, .save = kernel_model_save, .load = kernel_model_load,                                \
+    .schema = KERNEL_ROWS_SCHEMA, .learns_from_operators = true, .save = kernel_model_save, .load = kernel_model_load, \
     .predict = kernel_model_predict, .free = kernel_model_free
 
 const family family_kernel_sum = {.name = "kernel-sum",

@@ -32,7 +32,7 @@ static void test_rows_by_part(void **state) {
     ft_split split = usual_split(parts);
     fitset f;
     ft_error error;
-    assert_int_equal(fitset_make(data, &split, "time_us", &f, &error), FT_OK);
+    assert_int_equal(fitset_make(data, &split, "time_us", true, &f, &error), FT_OK);
     assert_int_equal(f.set.device_count, 2);
     assert_string_equal(f.set.devices[0], "adreno-640");
     assert_string_equal(f.set.devices[1], "cortex-a76");
@@ -63,7 +63,7 @@ static void test_parts_of_validation(void **state) {
     ft_split split = usual_split(parts);
     fitset f, again;
     ft_error error;
-    assert_int_equal(fitset_make(data, &split, "time_us", &f, &error), FT_OK);
+    assert_int_equal(fitset_make(data, &split, "time_us", true, &f, &error), FT_OK);
     assert_int_equal(f.set.valid.count, 10); /* 5 graphs; calibration has 10 */
     assert_int_equal(f.calibration.counts[FT_PART_TEST], 20);
     for (uint32_t i = 0; i < f.set.valid.count; i++)
@@ -78,10 +78,28 @@ static void test_parts_of_validation(void **state) {
     assert_in_range(three, 3, 4);
     for (uint32_t i = 0; i < 20; i++) parts[i] = FT_PART_UNUSED;
     split.seed = 99;
-    assert_int_equal(fitset_make(data, &split, "time_us", &again, &error), FT_OK);
+    assert_int_equal(fitset_make(data, &split, "time_us", true, &again, &error), FT_OK);
     assert_memory_equal(f.calibration.parts, again.calibration.parts, RECORDS);
     fitset_free(&f);
     fitset_free(&again);
+    ft_dataset_free(data);
+}
+
+/* Single operators are for families that ask for them. */
+static void test_operators(void **state) {
+    (void)state;
+    ft_dataset *data = toy_data_open("data", &(toy_data){.operators = 4});
+    uint8_t parts[RECORDS];
+    ft_split split = usual_split(parts);
+    fitset f;
+    ft_error error;
+    assert_int_equal(fitset_make(data, &split, "time_us", true, &f, &error), FT_OK);
+    assert_int_equal(f.set.train.count, 60);
+    fitset_free(&f);
+    assert_int_equal(fitset_make(data, &split, "time_us", false, &f, &error), FT_OK);
+    assert_int_equal(f.set.train.count, 52);
+    assert_int_equal(f.set.train.items[0].graph, 4);
+    fitset_free(&f);
     ft_dataset_free(data);
 }
 
@@ -94,7 +112,7 @@ static void test_devices_of_training(void **state) {
     for (uint32_t i = 1; i < 60; i += 2) parts[i] = FT_PART_UNUSED; /* adreno-640 */
     fitset f;
     ft_error error;
-    assert_int_equal(fitset_make(data, &split, "time_us", &f, &error), FT_OK);
+    assert_int_equal(fitset_make(data, &split, "time_us", true, &f, &error), FT_OK);
     assert_int_equal(f.set.device_count, 1);
     assert_string_equal(f.set.devices[0], "cortex-a76");
     assert_int_equal(f.set.train.count, 30);
@@ -111,7 +129,7 @@ static void test_rows_without_label(void **state) {
     ft_split split = usual_split(parts);
     fitset f;
     ft_error error;
-    assert_int_equal(fitset_make(data, &split, "time_us", &f, &error), FT_OK);
+    assert_int_equal(fitset_make(data, &split, "time_us", true, &f, &error), FT_OK);
     assert_int_equal(f.set.train.count, 59);
     for (uint32_t i = 0; i < f.set.train.count; i++) assert_int_not_equal(f.set.train.items[i].record, 4);
     fitset_free(&f);
@@ -125,15 +143,15 @@ static void test_empty_parts(void **state) {
     ft_split split = usual_split(parts);
     fitset f;
     ft_error error;
-    assert_int_equal(fitset_make(data, &split, "peak_bytes", &f, &error), FT_ERR_USAGE);
+    assert_int_equal(fitset_make(data, &split, "peak_bytes", true, &f, &error), FT_ERR_USAGE);
     assert_non_null(strstr(error.message, "no record with peak_bytes"));
-    assert_int_equal(fitset_make(data, &split, "joules", &f, &error), FT_ERR_USAGE);
+    assert_int_equal(fitset_make(data, &split, "joules", true, &f, &error), FT_ERR_USAGE);
     assert_non_null(strstr(error.message, "it has time_us, peak_bytes"));
     for (uint32_t i = 62; i < 90; i++) parts[i] = FT_PART_UNUSED; /* one graph to validate with */
-    assert_int_equal(fitset_make(data, &split, "time_us", &f, &error), FT_ERR_USAGE);
+    assert_int_equal(fitset_make(data, &split, "time_us", true, &f, &error), FT_ERR_USAGE);
     assert_non_null(strstr(error.message, "leaves 1 graph with time_us for validation"));
     memset(parts, FT_PART_TEST, sizeof parts);
-    assert_int_equal(fitset_make(data, &split, "time_us", &f, &error), FT_ERR_USAGE);
+    assert_int_equal(fitset_make(data, &split, "time_us", true, &f, &error), FT_ERR_USAGE);
     assert_non_null(strstr(error.message, "to learn from"));
     ft_dataset_free(data);
 }
@@ -147,7 +165,7 @@ static void test_no_memory(void **state) {
         fitset f;
         ft_error error;
         failing_start(n);
-        ft_status status = fitset_make(data, &split, "time_us", &f, &error);
+        ft_status status = fitset_make(data, &split, "time_us", true, &f, &error);
         if (!failing_stop()) {
             fitset_free(&f);
             break;
@@ -161,6 +179,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_rows_by_part, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_parts_of_validation, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(test_operators, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_devices_of_training, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_rows_without_label, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_empty_parts, folder_enter, folder_leave),

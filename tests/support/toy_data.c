@@ -44,7 +44,7 @@ static void add_records(builder *b, uint32_t graph, const toy_data *wish) {
                                   .family = graph % 3 == 0 ? "three" : "other",
                                   .device = devices[d],
                                   .setting = "",
-                                  .part = "",
+                                  .part = graph < wish->operators ? "support" : "",
                                   .batch = 1,
                                   .dtype = FT_FLOAT32,
                                   .mode = FT_INFER,

@@ -12,6 +12,7 @@ typedef struct toy_data {
     uint32_t bad_record;  /* number from 1 of the record that gets `bad_label`; 0: none */
     double bad_label;
     bool has_no_labels;
+    uint32_t operators; /* the first graphs count as single operators: part "support" */
 } toy_data;
 
 /* Makes the folder, with the metrics time_us and peak_bytes (which is not measured). Records come by graph, then by
