@@ -67,7 +67,8 @@ typedef struct ft_import_result {
     uint64_t skipped;
 } ft_import_result;
 
-/* `kind`: "cg", "npu", "perfseer", "table". The folder appears when it is complete; one that exists already is an error. */
+/* `kind`: "cg", "npu", "perfseer", "table", "timm". The folder appears when it is complete; one that exists already is
+ * an error. */
 FT_API ft_status ft_import(const char *kind, const char *source, const char *folder, const ft_import_options *options,
                            ft_import_result *result, ft_error *error);
 FT_API uint32_t ft_import_kind_count(void);
@@ -105,6 +106,7 @@ typedef struct ft_split {
  *   fewshot:NAME:K         like family, with K graphs of NAME in training
  *   device:NAME            a fifth of its graphs is tested on it, and not used elsewhere
  *   device:NAME:shared     all its records are tested; their graphs may be in training on other devices
+ *   fold:KEY:K:I           fold I of K is tested; KEY (name, family or graph) says what stays together
  *   order[:ood]            as the makers of the data published it (column `part`)
  *   all                    nine tenths train, a tenth is for validation, nothing is tested
  * The part of a graph depends on its content and the seed only. An empty training or test part (but for "all") is an

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "data/fold.h"
 #include "foretell/dataset.h"
 #include "foretell/device.h"
 
@@ -38,7 +39,16 @@ bool ft_part_parse(const char *text, ft_part *part) {
 
 /* --- What a spec says ---------------------------------------------------------------------------------------- */
 
-typedef enum split_kind { BY_RANDOM, BY_FAMILY, BY_DEVICE, BY_ORDER, BY_FEWSHOT, BY_NOTHING } split_kind;
+typedef enum split_kind {
+    BY_RANDOM,
+    BY_FAMILY,
+    BY_DEVICE,
+    BY_ORDER,
+    BY_FEWSHOT,
+    BY_FOLD,
+    BY_NOTHING,
+    KIND_COUNT
+} split_kind;
 
 typedef struct plan {
     const ft_dataset *data;
@@ -50,6 +60,8 @@ typedef struct plan {
     int64_t shots;
     bool *is_marked; /* per graph: has a record of what is held out */
     bool *is_shot;   /* per graph: of the few that are learned from */
+    fold_spec fold;
+    uint8_t *fold_parts; /* per graph */
 } plan;
 
 static ft_status parse_random(const char *text, plan *p, ft_error *error) {
@@ -101,10 +113,11 @@ static ft_status parse_fewshot(const char *text, plan *p, ft_error *error) {
 }
 
 static ft_status parse_rest(const char *kind, size_t length, const char *rest, plan *p, ft_error *error) {
-    static const char *const kinds[] = {[BY_RANDOM] = "random", [BY_FAMILY] = "family",   [BY_DEVICE] = "device",
-                                        [BY_ORDER] = "order",   [BY_FEWSHOT] = "fewshot", [BY_NOTHING] = "all"};
+    static const char *const kinds[] = {
+        [BY_RANDOM] = "random",   [BY_FAMILY] = "family", [BY_DEVICE] = "device", [BY_ORDER] = "order",
+        [BY_FEWSHOT] = "fewshot", [BY_FOLD] = "fold",     [BY_NOTHING] = "all"};
     uint32_t found = 0;
-    while (found < 6 && (strlen(kinds[found]) != length || memcmp(kinds[found], kind, length) != 0)) found++;
+    while (found < KIND_COUNT && (strlen(kinds[found]) != length || memcmp(kinds[found], kind, length) != 0)) found++;
     p->kind = (split_kind)found;
     switch (found) {
     case BY_RANDOM:
@@ -117,12 +130,14 @@ static ft_status parse_rest(const char *kind, size_t length, const char *rest, p
         return parse_order(rest, p, error);
     case BY_FEWSHOT:
         return parse_fewshot(rest, p, error);
+    case BY_FOLD:
+        return fold_parse(rest, &p->fold, error);
     case BY_NOTHING:
         return rest == NULL ? FT_OK : ft_fail(error, FT_ERR_USAGE, "'all' has nothing after it");
     default:
-        return ft_fail(
-            error, FT_ERR_USAGE,
-            "there are random[:80/10/10], family:NAME, device:NAME[:shared], order[:ood], fewshot:NAME:K, all");
+        return ft_fail(error, FT_ERR_USAGE,
+                       "there are random[:80/10/10], family:NAME, device:NAME[:shared], order[:ood], fewshot:NAME:K, "
+                       "fold:KEY:K:I, all");
     }
 }
 
@@ -198,6 +213,8 @@ static ft_part part_of(const plan *p, const ft_record *r) {
         return device_part(p, r);
     case BY_ORDER:
         return order_part(p, r);
+    case BY_FOLD:
+        return (ft_part)p->fold_parts[r->graph];
     case BY_NOTHING:
         return train_or_valid(p, r->graph);
     default:
@@ -331,6 +348,7 @@ static ft_status check_parts(const plan *p, const ft_split *split, ft_error *err
 static ft_status fill(plan *p, ft_split *split, ft_error *error) {
     if (p->kind == BY_FAMILY || p->kind == BY_DEVICE || p->kind == BY_FEWSHOT) FT_TRY(mark(p, error));
     if (p->kind == BY_FEWSHOT) FT_TRY(mark_shots(p, error));
+    if (p->kind == BY_FOLD) FT_TRY(fold_parts(p->data, &p->fold, p->seed, p->fold_parts, error));
     const ft_record *records = ft_dataset_records(p->data);
     uint32_t count = ft_dataset_record_count(p->data);
     for (uint32_t i = 0; i < count; i++) split->parts[i] = (uint8_t)part_of(p, &records[i]);
@@ -349,10 +367,12 @@ ft_status ft_split_make(const ft_dataset *data, const char *spec, uint64_t seed,
     made.parts = calloc((size_t)records + 1, sizeof *made.parts);
     p.is_marked = calloc((size_t)graphs + 1, sizeof *p.is_marked);
     p.is_shot = calloc((size_t)graphs + 1, sizeof *p.is_shot);
-    bool has_memory = made.parts != NULL && p.is_marked != NULL && p.is_shot != NULL;
+    p.fold_parts = calloc((size_t)graphs + 1, sizeof *p.fold_parts);
+    bool has_memory = made.parts != NULL && p.is_marked != NULL && p.is_shot != NULL && p.fold_parts != NULL;
     ft_status status = has_memory ? fill(&p, &made, error) : FT_NOMEM(error);
     free(p.is_marked);
     free(p.is_shot);
+    free(p.fold_parts);
     if (status != FT_OK) {
         ft_split_free(&made);
         return status;

@@ -100,15 +100,15 @@ static void random_shares(void **state) {
 static void order_and_company_do_not_matter(void **state) {
     (void)state;
     ft_dataset *data = make("a", 0, 90, false), *backwards = make("b", 0, 90, true), *more = make("c", 0, 120, false);
-    const char *const specs[] = {"random", "family:two",   "device:cortex-a76", "device:cortex-a76:shared",
-                                 "all",    "fewshot:one:5"};
+    const char *const specs[] = {"random", "family:two",    "device:cortex-a76", "device:cortex-a76:shared",
+                                 "all",    "fewshot:one:5", "fold:name:4:2",     "fold:graph:3:1"};
     for (size_t s = 0; s < sizeof specs / sizeof specs[0]; s++) {
         ft_split x = split_of(data, specs[s], 7), y = split_of(backwards, specs[s], 7), z = split_of(more, specs[s], 7);
         assert_string_equal(x.hash, y.hash);
         assert_string_not_equal(x.hash, z.hash);
         for (uint32_t n = 0; n < 90; n++) {
             assert_int_equal(part_of(data, &x, n, "cortex-a76"), part_of(backwards, &y, n, "cortex-a76"));
-            if (s < 5) assert_int_equal(part_of(data, &x, n, "cortex-a76"), part_of(more, &z, n, "cortex-a76"));
+            if (s != 5) assert_int_equal(part_of(data, &x, n, "cortex-a76"), part_of(more, &z, n, "cortex-a76"));
         }
         ft_split_free(&x);
         ft_split_free(&y);
@@ -194,7 +194,8 @@ static void support_is_never_tested(void **state) {
         made_add(b, &record);
     }
     ft_dataset *data = made_end(b, "d");
-    static const char *const specs[] = {"random:50/25/25", "family:one", "fewshot:two:3", "all", "device:cortex-a76"};
+    static const char *const specs[] = {"random:50/25/25",   "family:one",   "fewshot:two:3", "all",
+                                        "device:cortex-a76", "fold:name:3:1"};
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
         ft_split split = split_of(data, specs[i], 3);
         for (uint32_t n = 0; n < 20; n++) {
@@ -235,6 +236,62 @@ static void twins_stay_together(void **state) {
     ft_dataset_free(data);
 }
 
+/* Each group is tested in one fold and no other; names stay together up to the dot, and where they share a graph. */
+static void by_fold(void **state) {
+    (void)state;
+    builder *b = made_begin("d");
+    for (uint32_t n = 0; n < 60; n++) {
+        char name[32];
+        snprintf(name, sizeof name, "model%u.tag%u", n / 2, n % 2);
+        made_record r = {.network = n, .family = "one", .device = "adreno-640", .name = name, .time_us = 1};
+        made_add(b, &r);
+        if (n % 10 != 0) continue;
+        snprintf(name, sizeof name, "other%u", n % 20); /* the same graph; three others hang together by it */
+        made_add(b, &r);
+    }
+    ft_dataset *data = made_end(b, "d");
+    uint32_t tested[80] = {0}, first[80] = {0}, count = ft_dataset_record_count(data);
+    const ft_record *records = ft_dataset_records(data);
+    for (uint32_t f = 1; f <= 4; f++) {
+        char spec[32];
+        snprintf(spec, sizeof spec, "fold:name:4:%u", f);
+        ft_split split = split_of(data, spec, 11);
+        check_whole(data, &split);
+        assert_int_equal(split.counts[FT_PART_UNUSED], 0);
+        for (uint32_t i = 0; i < count; i++) {
+            if (split.parts[i] != FT_PART_TEST) continue;
+            tested[i]++;
+            first[i] = f;
+        }
+        ft_split_free(&split);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(tested[i], 1);
+        for (uint32_t j = 0; j < i; j++) {
+            size_t stem = strcspn(records[i].name, ".");
+            bool is_same = strcspn(records[j].name, ".") == stem && memcmp(records[i].name, records[j].name, stem) == 0;
+            if (is_same || records[i].graph == records[j].graph) assert_int_equal(first[i], first[j]);
+        }
+    }
+    ft_dataset_free(data);
+}
+
+static void by_fold_of_families(void **state) {
+    (void)state;
+    ft_dataset *data = make("d", 0, 60, false);
+    ft_split split = split_of(data, "fold:family:2:1", 1), other = split_of(data, "fold:family:2:2", 1);
+    const ft_record *records = ft_dataset_records(data);
+    for (uint32_t i = 0; i < ft_dataset_record_count(data); i++) {
+        assert_int_not_equal(split.parts[i] == FT_PART_TEST, other.parts[i] == FT_PART_TEST);
+        for (uint32_t j = 0; j < i; j++) {
+            if (strcmp(records[i].family, records[j].family) == 0) assert_int_equal(split.parts[i], split.parts[j]);
+        }
+    }
+    ft_split_free(&split);
+    ft_split_free(&other);
+    ft_dataset_free(data);
+}
+
 static void all_of_it(void **state) {
     (void)state;
     ft_dataset *data = make("d", 0, 60, false);
@@ -270,6 +327,13 @@ static void wrong_specs(void **state) {
     refuses(data, "fewshot:two:10", "'two' has 10 graphs");
     refuses(data, "fewshot:four:1", "no family 'four'");
     refuses(data, "order:of magnitude", "'order' or 'order:ood'");
+    refuses(data, "fold", "'fold:KEY:K:I' is expected");
+    refuses(data, "fold:name:5", "'fold:KEY:K:I' is expected");
+    refuses(data, "fold:name:5:0", "'fold:KEY:K:I' is expected");
+    refuses(data, "fold:name:5:6", "'fold:KEY:K:I' is expected");
+    refuses(data, "fold:name:1:1", "'fold:KEY:K:I' is expected");
+    refuses(data, "fold:shoe:5:1", "'fold:KEY:K:I' is expected");
+    refuses(data, "fold:name:5:1:2", "'fold:KEY:K:I' is expected");
     refuses(data, "all:of it", "nothing after it");
     char longest[400];
     memset(longest, 'x', sizeof longest);
@@ -300,14 +364,17 @@ static void parts_have_names(void **state) {
 static void memory_runs_out(void **state) {
     (void)state;
     ft_dataset *data = make("d", 0, 12, false);
-    for (long n = 0;; n++) {
-        ft_split split = {0};
-        failing_start(n);
-        ft_status status = ft_split_make(data, "fewshot:two:2", 1, &split, NULL);
-        bool has_failed = failing_stop();
-        ft_split_free(&split);
-        if (!has_failed) break;
-        assert_int_equal(status, FT_ERR_NOMEM);
+    const char *const specs[] = {"fewshot:two:2", "fold:graph:2:1"};
+    for (size_t i = 0; i < 2; i++) {
+        for (long n = 0;; n++) {
+            ft_split split = {0};
+            failing_start(n);
+            ft_status status = ft_split_make(data, specs[i], 1, &split, NULL);
+            bool has_failed = failing_stop();
+            ft_split_free(&split);
+            if (!has_failed) break;
+            assert_int_equal(status, FT_ERR_NOMEM);
+        }
     }
     ft_dataset_free(data);
 }
@@ -323,6 +390,8 @@ int main(void) {
         IN_FOLDER(by_order),
         IN_FOLDER(twins_stay_together),
         IN_FOLDER(support_is_never_tested),
+        IN_FOLDER(by_fold),
+        IN_FOLDER(by_fold_of_families),
         IN_FOLDER(all_of_it),
         IN_FOLDER(wrong_specs),
         cmocka_unit_test(parts_have_names),

@@ -70,7 +70,7 @@ void made_add(builder *b, const made_record *made) {
     snprintf(name, sizeof name, "net-%u", made->network);
     ft_record record = {
         .graph = index,
-        .name = name,
+        .name = made->name != NULL ? made->name : name,
         .family = made->family,
         .device = made->device,
         .setting = made->setting != NULL ? made->setting : "",

@@ -15,6 +15,7 @@ typedef struct made_record {
     uint32_t network;
     const char *family, *device, *part;
     const char *setting; /* NULL: none */
+    const char *name;    /* NULL: "net-NETWORK" */
     double time_us;
 } made_record;
 void made_add(builder *b, const made_record *record);

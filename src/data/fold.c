@@ -1,0 +1,133 @@
+/* fold.c - which graphs belong together, and which fold they are in.
+ *
+ * A key is the name of a model up to the first dot (timm writes what it was trained on behind it), a family or a graph.
+ * A graph that two keys have joins them: it can be in one fold only. The fold of a group is drawn from the first of its
+ * keys by the alphabet and the seed, so that neither the order of the records nor other groups matter. */
+#include "data/fold.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/text.h"
+
+static const char *const key_names[] = {
+    [FOLD_BY_NAME] = "name", [FOLD_BY_FAMILY] = "family", [FOLD_BY_GRAPH] = "graph"};
+
+enum { KEY_COUNT = sizeof key_names / sizeof key_names[0], MAX_FOLDS = 1000 };
+
+static const double valid_share = 0.1;
+
+ft_status fold_parse(const char *text, fold_spec *spec, ft_error *error) {
+    const char *count = text != NULL ? strchr(text, ':') : NULL;
+    const char *number = count != NULL ? strchr(count + 1, ':') : NULL;
+    bool is_good = number != NULL && text_int(count + 1, (size_t)(number - count) - 1, &spec->count) &&
+                   text_int(number + 1, strlen(number + 1), &spec->number) && spec->count >= 2 &&
+                   spec->count <= MAX_FOLDS && spec->number >= 1 && spec->number <= spec->count;
+    for (int i = 0; is_good && i < KEY_COUNT; i++) {
+        size_t length = strlen(key_names[i]);
+        if (length != (size_t)(count - text) || memcmp(text, key_names[i], length) != 0) continue;
+        spec->key = (fold_key)i;
+        return FT_OK;
+    }
+    return ft_fail(error, FT_ERR_USAGE,
+                   "'fold:KEY:K:I' is expected: KEY is name, family or graph, K from 2 to %d, I from 1 to K",
+                   MAX_FOLDS);
+}
+
+typedef struct groups {
+    const ft_dataset *data;
+    fold_key key;
+    arena memory;
+    map by_key;
+    const char **keys;
+    uint32_t *parents; /* of each key: one that it is joined to, or itself */
+    uint32_t count;
+    uint32_t *graph_keys; /* a key of each graph, or FT_NONE */
+} groups;
+
+static const char *key_of(groups *g, const ft_record *r) {
+    const char *text = g->key == FOLD_BY_NAME     ? r->name
+                       : g->key == FOLD_BY_FAMILY ? r->family
+                                                  : ft_dataset_graph_id(g->data, r->graph);
+    size_t length = g->key == FOLD_BY_NAME ? strcspn(text, ".") : strlen(text);
+    return text[length] == '\0' ? text : arena_string(&g->memory, text, length);
+}
+
+static uint32_t root_of(groups *g, uint32_t key) {
+    while (g->parents[key] != key) {
+        g->parents[key] = g->parents[g->parents[key]];
+        key = g->parents[key];
+    }
+    return key;
+}
+
+/* The key that comes first by the alphabet speaks for all. */
+static void join(groups *g, uint32_t a, uint32_t b) {
+    a = root_of(g, a);
+    b = root_of(g, b);
+    if (a == b) return;
+    bool is_a_first = strcmp(g->keys[a], g->keys[b]) < 0;
+    g->parents[is_a_first ? b : a] = is_a_first ? a : b;
+}
+
+static bool add_record(groups *g, const ft_record *r) {
+    const char *key = key_of(g, r);
+    uint32_t at;
+    if (key == NULL || !map_add(&g->by_key, key, g->count, &at)) return false;
+    if (at == g->count) {
+        g->keys[at] = key;
+        g->parents[at] = at;
+        g->count++;
+    }
+    if (g->graph_keys[r->graph] == FT_NONE)
+        g->graph_keys[r->graph] = at;
+    else
+        join(g, g->graph_keys[r->graph], at);
+    return true;
+}
+
+static ft_status find_groups(groups *g, ft_error *error) {
+    const ft_record *records = ft_dataset_records(g->data);
+    uint32_t count = ft_dataset_record_count(g->data), graphs = ft_dataset_graph_count(g->data);
+    g->keys = ARENA_ARRAY(&g->memory, const char *, (size_t)count + 1);
+    g->parents = ARENA_ARRAY(&g->memory, uint32_t, (size_t)count + 1);
+    g->graph_keys = ARENA_ARRAY(&g->memory, uint32_t, (size_t)graphs + 1);
+    if (g->keys == NULL || g->parents == NULL || g->graph_keys == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < graphs; i++) g->graph_keys[i] = FT_NONE;
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_support = strcmp(records[i].part, "support") == 0; /* never tested, so it joins nothing */
+        if (!is_support && !add_record(g, &records[i])) return FT_NOMEM(error);
+    }
+    return FT_OK;
+}
+
+/* Another number for each purpose. */
+static uint64_t draw(const char *key, uint64_t seed, char purpose) {
+    char bytes[HASH_TEXT + 8];
+    hash_text(hash_bytes(key, strlen(key)), bytes);
+    for (int i = 0; i < 8; i++) bytes[HASH_TEXT - 1 + i] = (char)(seed >> 8 * i);
+    bytes[HASH_TEXT + 7] = purpose;
+    return hash_bytes(bytes, sizeof bytes).low;
+}
+
+static ft_part part_of(const char *key, const fold_spec *spec, uint64_t seed) {
+    if ((int64_t)(draw(key, seed, 'k') % (uint64_t)spec->count) == spec->number - 1) return FT_PART_TEST;
+    return (double)(draw(key, seed, 'v') >> 11) * 0x1p-53 < valid_share ? FT_PART_VALID : FT_PART_TRAIN;
+}
+
+ft_status fold_parts(const ft_dataset *data, const fold_spec *spec, uint64_t seed, uint8_t *parts, ft_error *error) {
+    groups g = {.data = data, .key = spec->key};
+    arena_init(&g.memory, UINT64_MAX);
+    map_init(&g.by_key, &g.memory);
+    ft_status status = find_groups(&g, error);
+    for (uint32_t i = 0; status == FT_OK && i < ft_dataset_graph_count(data); i++) {
+        bool has_key = g.graph_keys[i] != FT_NONE;
+        parts[i] = (uint8_t)(has_key ? part_of(g.keys[root_of(&g, g.graph_keys[i])], spec, seed) : FT_PART_UNUSED);
+    }
+    arena_free(&g.memory);
+    return status;
+}

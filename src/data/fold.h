@@ -1,0 +1,20 @@
+/* fold.h - folds: groups of graphs that belong together take turns at being tested (docs/splits.md). */
+#ifndef DATA_FOLD_H
+#define DATA_FOLD_H
+
+#include "foretell/dataset.h"
+
+typedef enum fold_key { FOLD_BY_NAME, FOLD_BY_FAMILY, FOLD_BY_GRAPH } fold_key;
+
+typedef struct fold_spec {
+    fold_key key;
+    int64_t count, number; /* fold `number`, from 1, of `count` is tested */
+} fold_spec;
+
+/* "name:5:2". */
+ft_status fold_parse(const char *text, fold_spec *spec, ft_error *error);
+
+/* An ft_part for each graph of the data set; that of a graph without records means nothing. */
+ft_status fold_parts(const ft_dataset *data, const fold_spec *spec, uint64_t seed, uint8_t *parts, ft_error *error);
+
+#endif
