@@ -30,6 +30,7 @@ static const char doc[] =
     "  npu        what Arm's Vela says of TFLite networks: summary.csv and tflite/\n"
     "  perfseer   a PerfSeer or GAPP folder of pickled graphs and labels\n"
     "  table      a CSV of your own: model path, device, batch, dtype, mode and what was measured (docs/data.md)\n"
+    "  timm       a folder of timm's results: benchmark.csv, train_memory_a100.csv (each possibly .gz), graphs/\n"
     "\n"
     "Examples:\n"
     "  foretell import cg ../shared/data/cg -o cg\n"

@@ -1,0 +1,97 @@
+/* model_files.c - reading and packing are done on all threads, a few hundred files at a time; adding, which decides
+ * about the numbers of graphs, is done by one, in order. */
+#include "data/model_files.h"
+
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/pool.h"
+#include "data/pack.h"
+
+enum { FILES_AT_A_TIME = 256 };
+
+typedef struct reading {
+    buf packed;
+    ft_status status;
+    ft_error error;
+} reading;
+
+typedef struct reader_team {
+    pool *threads;
+    packer **packers; /* one for each thread; NULL ends the list */
+    reading *readings;
+    const model_file *files; /* of the batch in work */
+} reader_team;
+
+/* A graph that cannot be bound is of no use to anybody who opens the data set. */
+static ft_status check_binding(const ft_graph *graph, ft_error *error) {
+    ft_graph *bound;
+    FT_TRY(ft_graph_bind(graph, NULL, &bound, error));
+    ft_graph_free(bound);
+    return FT_OK;
+}
+
+static ft_status read_one(const char *path, packer *p, reading *r) {
+    ft_graph *graph;
+    FT_TRY(ft_graph_read(path, &graph, &r->error));
+    ft_status status = check_binding(graph, &r->error);
+    if (status == FT_OK) status = pack_graph(p, graph, &r->packed, &r->error);
+    ft_graph_free(graph);
+    return status;
+}
+
+static void read_part(void *user, uint32_t part, uint32_t worker) {
+    reader_team *team = user;
+    reading *r = &team->readings[part];
+    r->packed.length = 0;
+    r->status = read_one(team->files[part].path, team->packers[worker], r);
+}
+
+static ft_status add_one(import_job *job, builder *b, const reading *r, model_file *file) {
+    file->graph = FT_NONE;
+    if (r->status == FT_ERR_NOMEM) return FT_NOMEM(job->error);
+    if (r->status != FT_OK) return import_skip(job, r->error.message, "the graph cannot be read");
+    job->result->models++;
+    return builder_add_packed(b, r->packed.data, r->packed.length, &file->graph, job->error);
+}
+
+static ft_status make_team(reader_team *team, uint32_t file_count, ft_error *error) {
+    if (file_count > 1) FT_TRY(pool_new(0, &team->threads, error));
+    uint32_t count = team->threads != NULL ? pool_threads(team->threads) : 1;
+    team->packers = calloc((size_t)count + 1, sizeof *team->packers);
+    team->readings = calloc(FILES_AT_A_TIME, sizeof *team->readings);
+    if (team->packers == NULL || team->readings == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < count; i++) {
+        team->packers[i] = packer_new();
+        if (team->packers[i] == NULL) return FT_NOMEM(error);
+    }
+    return FT_OK;
+}
+
+static void free_team(reader_team *team) {
+    pool_free(team->threads);
+    for (packer **each = team->packers; each != NULL && *each != NULL; each++) packer_free(*each);
+    for (uint32_t i = 0; team->readings != NULL && i < FILES_AT_A_TIME; i++) buf_free(&team->readings[i].packed);
+    free(team->packers);
+    free(team->readings);
+}
+
+static ft_status add_all(import_job *job, builder *b, reader_team *team, model_file *files, uint32_t count) {
+    for (uint32_t start = 0; start < count; start += FILES_AT_A_TIME) {
+        uint32_t some = count - start < FILES_AT_A_TIME ? count - start : FILES_AT_A_TIME;
+        team->files = files + start;
+        pool_run(team->threads, some, read_part, team);
+        for (uint32_t i = 0; i < some; i++) FT_TRY(add_one(job, b, &team->readings[i], &files[start + i]));
+        FT_TRY(import_progress(job, start + some, count, files[start + some - 1].path));
+    }
+    return FT_OK;
+}
+
+ft_status model_files_add(import_job *job, builder *b, model_file *files, uint32_t count) {
+    reader_team team = {0};
+    ft_status status = make_team(&team, count, job->error);
+    if (status == FT_OK) status = add_all(job, b, &team, files, count);
+    free_team(&team);
+    return status;
+}

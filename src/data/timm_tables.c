@@ -1,0 +1,314 @@
+/* timm_tables.c - benchmark.csv (step times) and train_memory_a100.csv (peaks of memory), either of them possibly
+ * packed or absent.
+ *
+ * Columns are found by their names. A row in whose words something is unknown (a device, a precision) is skipped, as
+ * later files may well know more of them; a table without the columns that are needed is damaged. */
+#include "data/timm_tables.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/csv.h"
+#include "base/error.h"
+#include "base/input.h"
+#include "base/text.h"
+#include "data/records.h"
+#include "data/timm_name.h"
+#include "foretell/device.h"
+
+const char *const timm_metrics[TIMM_METRICS] = {"time_us", "peak_bytes"};
+
+enum { MAX_COLUMNS = 64 };
+
+/* Columns of both tables; each needs some of them. */
+enum {
+    AT_MODEL,
+    AT_BATCH,
+    AT_GRAPH,
+    AT_PHASE,
+    AT_DEVICE,
+    AT_PRECISION,
+    AT_LAYOUT,
+    AT_TORCH,
+    AT_COMPILE,
+    AT_RATE,
+    AT_STEP,
+    AT_PEAK,
+    AT_SUSPECT,
+    COLUMN_COUNT
+};
+
+static const char *const column_names[COLUMN_COUNT] = {
+    "model",      "batch_size", "graph",         "phase",           "device",       "precision",
+    "layout",     "torch",      "torch_compile", "samples_per_sec", "step_time_ms", "max_gpu_memory_mib",
+    "suspect_oom"};
+
+typedef struct table {
+    import_job *job;
+    const name_list *graphs;
+    arena *memory;
+    timm_rows *rows;
+    const char *path; /* for messages */
+    csv text;
+    uint32_t column_count;
+    uint32_t columns[COLUMN_COUNT]; /* FT_NONE: absent */
+    csv_field cells[MAX_COLUMNS];
+    char words[COLUMN_COUNT][MAX_CELL]; /* of the row in work */
+} table;
+
+typedef ft_status row_reader(table *t, timm_row *row, const char **why);
+
+/* --- Words and numbers --------------------------------------------------------------------------------------- */
+
+/* A field's value as a number above zero, and by how much its last digit may be wrong, relative. */
+static bool measured(const char *text, double *value, double *doubt) {
+    if (!text_double(text, strlen(text), value) || !(*value > 0) || !isfinite(*value)) return false;
+    const char *dot = strchr(text, '.');
+    *doubt = 0.5 * pow(10, dot != NULL ? -(double)strspn(dot + 1, "0123456789") : 0) / *value;
+    return true;
+}
+
+/* The table has the time of a step and the rate of samples, both rounded: whichever has more digits. */
+static bool step_time(const table *t, int64_t batch, double *time_us) {
+    double step, rate, step_doubt, rate_doubt;
+    bool has_step = measured(t->words[AT_STEP], &step, &step_doubt);
+    bool has_rate = measured(t->words[AT_RATE], &rate, &rate_doubt);
+    if (!has_step && !has_rate) return false;
+    *time_us = !has_rate || (has_step && step_doubt <= rate_doubt) ? step * 1e3 : (double)batch * 1e6 / rate;
+    return *time_us > 0 && isfinite(*time_us);
+}
+
+static bool take_batch(const table *t, int64_t *batch) {
+    double number; /* "64" and "64.0" */
+    const char *word = t->words[AT_BATCH];
+    if (!text_double(word, strlen(word), &number) || number < 1 || number > 1 << 24 || number != floor(number))
+        return false;
+    *batch = (int64_t)number;
+    return true;
+}
+
+static ft_status take_name(table *t, timm_row *row) {
+    char family[TIMM_FAMILY_BYTES];
+    timm_family(t->words[AT_MODEL], family);
+    row->name = arena_string(t->memory, t->words[AT_MODEL], strlen(t->words[AT_MODEL]));
+    row->family = arena_string(t->memory, family, strlen(family));
+    return row->name != NULL && row->family != NULL ? FT_OK : FT_NOMEM(t->job->error);
+}
+
+static int by_name(const void *key, const void *item) {
+    return strcmp(key, *(char *const *)item);
+}
+
+static const char *find_graph(const table *t, const char *file) {
+    if (t->graphs->count == 0) return NULL;
+    char **found = bsearch(file, t->graphs->names, t->graphs->count, sizeof *t->graphs->names, by_name);
+    return found != NULL ? *found : NULL;
+}
+
+/* --- Rows of times ------------------------------------------------------------------------------------------- */
+
+static ft_status take_setting(table *t, timm_row *row, bool is_amp, const char **why) {
+    char version[TIMM_VERSION_BYTES];
+    const char *layout = t->words[AT_LAYOUT], *compile = t->words[AT_COMPILE];
+    bool is_compiled = strcmp(compile, "1") == 0 || strcmp(compile, "True") == 0;
+    if (strcmp(layout, "nchw") != 0 && strcmp(layout, "nhwc") != 0) *why = "its layout is neither nchw nor nhwc";
+    if (!timm_version(t->words[AT_TORCH], version)) *why = "its version of PyTorch is not of the form pt240";
+    if (*why != NULL) return FT_OK;
+    row->setting = arena_format(t->memory, "amp=%s;compile=%s;layout=%s%s%s", is_amp ? "yes" : "no",
+                                is_compiled ? "yes" : "no", layout, version[0] != '\0' ? ";torch=" : "", version);
+    return row->setting != NULL ? FT_OK : FT_NOMEM(t->job->error);
+}
+
+static ft_status time_row(table *t, timm_row *row, const char **why) {
+    bool is_amp = false;
+    row->device = ft_device_canonical(t->words[AT_DEVICE]);
+    row->graph = find_graph(t, t->words[AT_GRAPH]);
+    if (t->words[AT_GRAPH][0] == '\0')
+        *why = "it has no graph";
+    else if (row->graph == NULL)
+        *why = "its graph is not in the folder graphs";
+    else if (row->device == NULL)
+        *why = "nobody knows its device";
+    else if (!timm_precision(t->words[AT_PRECISION], &row->dtype, &is_amp))
+        *why = "its precision is not known";
+    else if (!record_mode_parse(t->words[AT_PHASE], &row->mode))
+        *why = "its phase is neither infer nor train";
+    else if (!step_time(t, row->batch, &row->metrics[TIMM_TIME]))
+        *why = "its time is not a number above zero";
+    return *why == NULL ? take_setting(t, row, is_amp, why) : FT_OK;
+}
+
+/* --- Rows of memory ------------------------------------------------------------------------------------------ */
+
+/* The table does not say at which size of image: timm's default for training, which is the smallest there is. Models
+ * with timm's own head go before those with another. */
+static const char *default_graph(const table *t, const char *model) {
+    const char *best = NULL;
+    timm_graph_name best_name = {0};
+    for (uint32_t i = 0; i < t->graphs->count; i++) {
+        timm_graph_name name;
+        const char *file = t->graphs->names[i];
+        if (!timm_graph_parse(file, &name) || name.is_reparam) continue;
+        if (strlen(model) != name.model || memcmp(model, file, name.model) != 0) continue;
+        bool is_better = best == NULL || (best_name.is_other_head && !name.is_other_head) ||
+                         (best_name.is_other_head == name.is_other_head && name.size < best_name.size);
+        if (!is_better) continue;
+        best = file;
+        best_name = name;
+    }
+    return best;
+}
+
+static ft_status memory_row(table *t, timm_row *row, const char **why) {
+    double doubt, *peak = &row->metrics[TIMM_PEAK];
+    row->device = ft_device_canonical("a100-40gb");
+    row->setting = "amp=no;compile=no;layout=nchw";
+    row->dtype = FT_FLOAT32;
+    row->mode = FT_TRAIN;
+    row->graph = default_graph(t, t->words[AT_MODEL]);
+    if (strcmp(t->words[AT_SUSPECT], "1") == 0)
+        *why = "its memory is not to be trusted (suspect_oom)";
+    else if (row->graph == NULL)
+        *why = "it has no graph";
+    else if (row->device == NULL)
+        *why = "nobody knows its device";
+    else if (!measured(t->words[AT_PEAK], peak, &doubt))
+        *why = "its memory is not a number above zero";
+    else
+        *peak = round(*peak * 1024 * 1024);
+    return FT_OK;
+}
+
+/* --- Tables -------------------------------------------------------------------------------------------------- */
+
+static ft_status take_header(table *t, const int *needed, uint32_t needed_count) {
+    FT_TRY(csv_row(&t->text, t->cells, MAX_COLUMNS, &t->column_count, t->job->error));
+    for (uint32_t i = 0; i < COLUMN_COUNT; i++) {
+        t->columns[i] = FT_NONE;
+        for (uint32_t k = 0; k < t->column_count && t->columns[i] == FT_NONE; k++) {
+            if (csv_field_is(&t->cells[k], column_names[i])) t->columns[i] = k;
+        }
+    }
+    for (uint32_t i = 0; i < needed_count; i++) {
+        if (t->columns[needed[i]] == FT_NONE)
+            return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line 1: the column %s is missing", t->path,
+                           column_names[needed[i]]);
+    }
+    return FT_OK;
+}
+
+static ft_status take_words(table *t) {
+    for (uint32_t i = 0; i < COLUMN_COUNT; i++) {
+        t->words[i][0] = '\0';
+        if (t->columns[i] == FT_NONE) continue;
+        const csv_field *cell = &t->cells[t->columns[i]];
+        csv_unquote(cell, t->words[i], MAX_CELL);
+        if (cell->length >= MAX_CELL || memchr(cell->text, '\0', cell->length) != NULL)
+            return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line %llu: %s is no text of less than %d bytes", t->path,
+                           (unsigned long long)t->text.line, column_names[i], MAX_CELL);
+    }
+    return FT_OK;
+}
+
+static ft_status add_row(table *t, const timm_row *row) {
+    timm_rows *rows = t->rows;
+    if (rows->count == rows->capacity) {
+        uint32_t larger = rows->capacity == 0 ? 1024 : rows->capacity * 2;
+        timm_row *items = larger > rows->capacity ? ARENA_ARRAY(t->memory, timm_row, larger) : NULL;
+        if (items == NULL) return FT_NOMEM(t->job->error);
+        if (rows->count > 0) memcpy(items, rows->items, rows->count * sizeof *items);
+        rows->items = items;
+        rows->capacity = larger;
+    }
+    rows->items[rows->count++] = *row;
+    return FT_OK;
+}
+
+static ft_status take_row(table *t, row_reader *read_row) {
+    timm_row row = {.table = t->path, .line = t->text.line, .metrics = {NAN, NAN}};
+    const char *why = NULL;
+    FT_TRY(take_words(t));
+    if (t->words[AT_MODEL][0] == '\0')
+        why = "it names no model";
+    else if (!take_batch(t, &row.batch))
+        why = "its batch is not a whole number above zero";
+    else
+        FT_TRY(read_row(t, &row, &why));
+    if (why != NULL) {
+        char where[4096 + MAX_CELL];
+        snprintf(where, sizeof where, "%s: line %llu: %s", t->path, (unsigned long long)row.line, t->words[AT_MODEL]);
+        return import_skip(t->job, where, why);
+    }
+    FT_TRY(take_name(t, &row));
+    return add_row(t, &row);
+}
+
+static ft_status take_rows(table *t, row_reader *read_row) {
+    for (;;) {
+        uint32_t found;
+        FT_TRY(csv_row(&t->text, t->cells, t->column_count, &found, t->job->error));
+        if (found == 0) return FT_OK;
+        if (found != t->column_count)
+            return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line %llu: has %u fields, but the header has %u",
+                           t->path, (unsigned long long)t->text.line, found, t->column_count);
+        FT_TRY(take_row(t, read_row));
+    }
+}
+
+/* What is in each table. */
+static const struct {
+    const char *file;
+    int needed[COLUMN_COUNT];
+    uint32_t needed_count;
+    row_reader *read_row;
+} tables[TIMM_TABLES] = {
+    [TIMM_BENCHMARK] = {"benchmark.csv",
+                        {AT_MODEL, AT_BATCH, AT_GRAPH, AT_PHASE, AT_DEVICE, AT_PRECISION, AT_LAYOUT},
+                        7,
+                        time_row},
+    [TIMM_MEMORY] = {"train_memory_a100.csv", {AT_MODEL, AT_BATCH, AT_PEAK}, 3, memory_row},
+};
+
+ft_status timm_table_parse(import_job *job, timm_table kind, const char *path, const char *text, size_t size,
+                           const name_list *graphs, arena *memory, timm_rows *rows) {
+    table *t = calloc(1, sizeof *t);
+    if (t == NULL) return FT_NOMEM(job->error);
+    *t = (table){.job = job, .graphs = graphs, .memory = memory, .rows = rows, .path = path};
+    csv_init(&t->text, path, text, size);
+    ft_status status = take_header(t, tables[kind].needed, tables[kind].needed_count);
+    if (status == FT_OK) status = take_rows(t, tables[kind].read_row);
+    free(t);
+    rows->table_count++;
+    return status;
+}
+
+/* The path of a table, packed or not; NULL when there is none. */
+static ft_status find_table(import_job *job, const char *name, arena *memory, const char **path) {
+    static const char *const endings[] = {"", ".gz"};
+    *path = NULL;
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        const char *one = arena_format(memory, "%s/%s%s", job->source, name, endings[i]);
+        if (one == NULL) return FT_NOMEM(job->error);
+        if (*path == NULL && access(one, F_OK) == 0) *path = one;
+    }
+    return FT_OK;
+}
+
+ft_status timm_tables_read(import_job *job, const name_list *graphs, arena *memory, timm_rows *rows) {
+    *rows = (timm_rows){0};
+    for (int i = 0; i < TIMM_TABLES; i++) {
+        const char *path;
+        input in;
+        FT_TRY(find_table(job, tables[i].file, memory, &path));
+        if (path == NULL) continue;
+        FT_TRY(input_open(path, FT_MAX_UNPACKED_BYTES, &in, job->error));
+        ft_status status =
+            timm_table_parse(job, (timm_table)i, path, (const char *)in.bytes, in.size, graphs, memory, rows);
+        input_close(&in);
+        FT_TRY(status);
+    }
+    return FT_OK;
+}
