@@ -9,7 +9,7 @@
 #include "learn/cases.h"
 #include "learn/evaluation.h"
 #include "learn/metrics.h"
-#include "learn/plot_chart.h"
+#include "report/plot_chart.h"
 
 enum { MOST_FAMILIES = 23, MOST_BINS = 40, MEDIAN_COUNT = 12, MEDIAN_LEAST = 8 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "learn/metrics.h"
-#include "learn/plot_axis.h"
+#include "report/plot_axis.h"
 #include "report/units.h"
 
 enum { INDENT = 2, COLUMN_NAME = 0, COLUMN_COUNT = 1, COLUMN_FIRST_SCORE = 2 };

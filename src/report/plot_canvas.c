@@ -1,4 +1,4 @@
-#include "learn/plot_canvas.h"
+#include "report/plot_canvas.h"
 
 #include <cairo-svg.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "learn/plot_axis.h"
+#include "report/plot_axis.h"
 
 #include <math.h>
 #include <stdio.h>

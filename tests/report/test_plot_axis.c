@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "learn/plot_axis.h"
+#include "report/plot_axis.h"
 
 static const axis_unit plain = {"", 1}, percent = {"%", 1}, microseconds = {"s", 1e-6}, bytes = {"B", 1};
 
@@ -148,5 +148,5 @@ int main(void) {
         cmocka_unit_test(test_places), cmocka_unit_test(test_anchors),
         cmocka_unit_test(test_texts),  cmocka_unit_test(test_units),
     };
-    return cmocka_run_group_tests_name("learn/plot_axis", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("report/plot_axis", tests, NULL, NULL);
 }

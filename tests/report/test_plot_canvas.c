@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "learn/plot_canvas.h"
+#include "report/plot_canvas.h"
 #include "support/folder.h"
 
 /* Nothing but what is named may be left behind. */
@@ -123,5 +123,5 @@ int main(void) {
         IN_FOLDER(test_refused),   IN_FOLDER(test_discarded),
         IN_FOLDER(test_full_disk), IN_FOLDER(test_text_fits),
     };
-    return cmocka_run_group_tests_name("learn/plot_canvas", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("report/plot_canvas", tests, NULL, NULL);
 }

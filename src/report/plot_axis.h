@@ -2,8 +2,8 @@
  * draws.
  *
  * Ticks stand at 1-2-5 steps, on long logarithmic axes at powers of ten, whichever gives a handful of them. */
-#ifndef LEARN_PLOT_AXIS_H
-#define LEARN_PLOT_AXIS_H
+#ifndef REPORT_PLOT_AXIS_H
+#define REPORT_PLOT_AXIS_H
 
 #include <stdbool.h>
 #include <stdint.h>

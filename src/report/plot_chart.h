@@ -1,11 +1,11 @@
 /* plot_chart.h - charts on a canvas: a frame with two axes, and marks, lines and bars in it.
  *
  * Draw the frame first, then the rest in the order in which it is to lie. What is outside the axes is cut off. */
-#ifndef LEARN_PLOT_CHART_H
-#define LEARN_PLOT_CHART_H
+#ifndef REPORT_PLOT_CHART_H
+#define REPORT_PLOT_CHART_H
 
-#include "learn/plot_axis.h"
-#include "learn/plot_canvas.h"
+#include "report/plot_axis.h"
+#include "report/plot_canvas.h"
 
 typedef struct plot_point {
     double x, y;

@@ -2,8 +2,8 @@
  *
  * One drawing code serves both: the end of the file's name decides. Lengths are in points; a PNG has two pixels a
  * point, so that it is sharp on today's screens. */
-#ifndef LEARN_PLOT_CANVAS_H
-#define LEARN_PLOT_CANVAS_H
+#ifndef REPORT_PLOT_CANVAS_H
+#define REPORT_PLOT_CANVAS_H
 
 #include <cairo.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "learn/plot_chart.h"
+#include "report/plot_chart.h"
 
 #include <math.h>
 
