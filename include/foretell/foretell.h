@@ -32,6 +32,7 @@
 #include "foretell/data_report.h"
 #include "foretell/dataset.h"
 #include "foretell/device.h"
+#include "foretell/forecast.h"
 #include "foretell/graph.h"
 #include "foretell/inspect.h"
 #include "foretell/kernel.h"

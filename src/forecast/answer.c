@@ -1,0 +1,55 @@
+#include "forecast/answer.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+ft_status answer_note(answer *a, ft_error *error, const char *format, ...) {
+    char text[512];
+    va_list args;
+    if (a->out->note_count == ANSWER_MOST_NOTES) return FT_OK;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const char *kept = arena_string(&a->study->memory, text, strlen(text));
+    if (kept == NULL) return FT_NOMEM(error);
+    a->notes[a->out->note_count++] = kept;
+    return FT_OK;
+}
+
+static ft_status ask(answer *a, const box_entry *entry, const ft_predictor *predictor, place where, told *t,
+                     ft_error *error) {
+    ft_error refusal = {.message = ""};
+    prediction says;
+    ft_status status = predictor_predict(predictor, a->subject, &where, true, &a->study->memory, &says,
+                                         error != NULL ? error : &refusal);
+    if (status == FT_ERR_UNSUPPORTED) {
+        const char *why = error != NULL ? error->message : refusal.message;
+        a->refusal = arena_string(&a->study->memory, why, strlen(why));
+        return a->refusal != NULL ? FT_OK : FT_NOMEM(error);
+    }
+    FT_TRY(status);
+    *t = (told){entry, predictor, where, says};
+    return FT_OK;
+}
+
+ft_status answer_ask(answer *a, const char *metric, told *t, ft_error *error) {
+    const ft_box *box = a->study->box;
+    const ft_request *request = &a->out->request;
+    *t = (told){0};
+    a->refusal = NULL;
+    for (uint32_t i = 0; i < 2 * box->count && t->entry == NULL; i++) {
+        bool by_sheet = i >= box->count;
+        const box_entry *entry = &box->entries[i % box->count];
+        const ft_predictor *p = ft_predictor_find(entry->predictor, metric);
+        if (p == NULL || !predictor_knows_mode(p, request->mode)) continue;
+        place where = predictor_place(p, predictor_device_index(p, request->device));
+        if ((where.index == FT_NONE) != by_sheet) continue;
+        if (by_sheet && (a->sheet == NULL || !predictor_family(p)->takes_any_device)) continue;
+        if (by_sheet) where.sheet = a->sheet;
+        FT_TRY(ask(a, entry, p, where, t, error));
+    }
+    return FT_OK;
+}

@@ -1,0 +1,151 @@
+/* box.c - the predictors that are open, and where those that ship with foretell are found. */
+#include "forecast/box.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "predictor/predictor.h"
+
+#ifndef FORETELL_DATADIR
+#define FORETELL_DATADIR "/usr/local/share/foretell"
+#endif
+
+/* --- Opening ------------------------------------------------------------------------------------------------- */
+
+static ft_status add_file(ft_box *box, const char *path, ft_error *error) {
+    if (box->count == BOX_MOST_FILES)
+        return ft_fail(error, FT_ERR_LIMIT, "more than %d predictor files", BOX_MOST_FILES);
+    box_entry *entry = &box->entries[box->count];
+    entry->path = strdup(path);
+    if (entry->path == NULL) return FT_NOMEM(error);
+    box->count++;
+    return ft_predictor_open(path, &entry->predictor, error);
+}
+
+static bool has_device(const ft_box *box, const char *name) {
+    for (uint32_t i = 0; i < box->device_count; i++)
+        if (strcmp(box->devices[i], name) == 0) return true;
+    return false;
+}
+
+/* Devices are those of which a time is told. */
+static ft_status list_devices(ft_box *box, ft_error *error) {
+    size_t most = 0;
+    for (uint32_t i = 0; i < box->count; i++) most += ft_predictor_device_count(box->entries[i].predictor);
+    box->devices = calloc(most + 1, sizeof *box->devices);
+    if (box->devices == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < box->count; i++) {
+        const ft_predictor *timed = ft_predictor_find(box->entries[i].predictor, "time_us");
+        for (uint32_t d = 0; timed != NULL && d < ft_predictor_device_count(timed); d++) {
+            const char *name = ft_predictor_device(timed, d);
+            if (!has_device(box, name)) box->devices[box->device_count++] = name;
+        }
+    }
+    return FT_OK;
+}
+
+/* --- Those that ship ----------------------------------------------------------------------------------------- */
+
+static int is_predictor(const struct dirent *entry) {
+    size_t length = strlen(entry->d_name);
+    return length > 4 && entry->d_name[0] != '.' && strcmp(entry->d_name + length - 4, ".ftm") == 0;
+}
+
+/* The files of a folder by name, so that the same ones win everywhere. *is_found: there is one at least. */
+static ft_status add_folder(ft_box *box, const char *folder, bool *is_found, ft_error *error) {
+    struct dirent **names = NULL;
+    int count = scandir(folder, &names, is_predictor, alphasort);
+    ft_status status = FT_OK;
+    for (int i = 0; i < count; i++) {
+        buf path = {0};
+        buf_format(&path, "%s/%s", folder, names[i]->d_name);
+        if (status == FT_OK) status = path.failed ? FT_NOMEM(error) : add_file(box, path.data, error);
+        buf_free(&path);
+        free(names[i]);
+    }
+    free(names);
+    *is_found = count > 0;
+    return status;
+}
+
+/* The folder of the program's own file; "" when it cannot be told. */
+static void program_folder(char *folder, size_t size) {
+    ssize_t length = readlink("/proc/self/exe", folder, size - 1);
+    folder[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(folder, '/');
+    if (slash != NULL) *slash = '\0';
+}
+
+static ft_status add_shipped(ft_box *box, ft_error *error) {
+    const char *wanted = getenv("FORETELL_PREDICTORS");
+    char program[4096 - 64], beside[4096], shared[4096];
+    bool is_found = false;
+    if (wanted != NULL && wanted[0] != '\0') {
+        FT_TRY(add_folder(box, wanted, &is_found, error));
+        if (is_found) return FT_OK;
+        return ft_fail(error, FT_ERR_IO, "%s: no predictors (*.ftm) in the folder that FORETELL_PREDICTORS names",
+                       wanted);
+    }
+    program_folder(program, sizeof program);
+    snprintf(beside, sizeof beside, "%s/../predictors", program);
+    snprintf(shared, sizeof shared, "%s/../share/foretell/predictors", program);
+    const char *const places[] = {beside, shared, FORETELL_DATADIR "/predictors"};
+    for (size_t i = 0; i < sizeof places / sizeof places[0] && !is_found; i++)
+        FT_TRY(add_folder(box, places[i], &is_found, error));
+    if (is_found) return FT_OK;
+    return ft_fail(
+        error, FT_ERR_IO,
+        "the predictors that ship with foretell are not at %s, %s or %s; give one with --predictor, or their "
+        "folder in FORETELL_PREDICTORS",
+        places[0], places[1], places[2]);
+}
+
+ft_status ft_box_open(const char *const *files, uint32_t count, ft_box **box, ft_error *error) {
+    ft_box *made = calloc(1, sizeof *made);
+    if (made == NULL) return FT_NOMEM(error);
+    ft_status status = count == 0 ? add_shipped(made, error) : FT_OK;
+    for (uint32_t i = 0; i < count && status == FT_OK; i++) status = add_file(made, files[i], error);
+    if (status == FT_OK) status = list_devices(made, error);
+    if (status == FT_OK)
+        *box = made;
+    else
+        ft_box_free(made);
+    return status;
+}
+
+void ft_box_free(ft_box *box) {
+    if (box == NULL) return;
+    for (uint32_t i = 0; i < box->count; i++) {
+        ft_predictor_free(box->entries[i].predictor);
+        free(box->entries[i].path);
+    }
+    free(box->devices);
+    free(box);
+}
+
+/* --- Looking in ---------------------------------------------------------------------------------------------- */
+
+uint32_t ft_box_count(const ft_box *box) {
+    return box->count;
+}
+
+const ft_predictor *ft_box_predictor(const ft_box *box, uint32_t index) {
+    return index < box->count ? box->entries[index].predictor : NULL;
+}
+
+const char *ft_box_path(const ft_box *box, uint32_t index) {
+    return index < box->count ? box->entries[index].path : NULL;
+}
+
+uint32_t ft_box_device_count(const ft_box *box) {
+    return box->device_count;
+}
+
+const char *ft_box_device(const ft_box *box, uint32_t index) {
+    return index < box->device_count ? box->devices[index] : NULL;
+}

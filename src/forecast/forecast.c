@@ -1,0 +1,116 @@
+/* forecast.c - the main job: requests about a model in, what it will take out. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "forecast/answer.h"
+
+/* --- Understanding a request --------------------------------------------------------------------------------- */
+
+static bool is_known_to_box(const ft_box *box, const char *device) {
+    for (uint32_t i = 0; i < box->count; i++)
+        for (const ft_predictor *p = box->entries[i].predictor; p != NULL; p = ft_predictor_next(p))
+            if (predictor_device_index(p, device) != FT_NONE) return true;
+    return false;
+}
+
+static ft_status find_device(study *s, const ft_request *asked, ft_request *settled, const ft_device **sheet,
+                             ft_error *error) {
+    *sheet = asked->sheet;
+    if (asked->sheet != NULL) {
+        settled->device = ft_device_name(asked->sheet);
+        return FT_OK;
+    }
+    if (asked->device == NULL) return ft_fail(error, FT_ERR_USAGE, "on which device?");
+    FT_TRY(study_sheet_of(s, asked->device, sheet, error));
+    if (*sheet != NULL) {
+        settled->device = ft_device_canonical(asked->device);
+        return FT_OK;
+    }
+    if (is_known_to_box(s->box, asked->device)) return FT_OK;
+    ft_device *none = NULL; /* says which devices there are */
+    ft_status status = ft_device_open(asked->device, &none, error);
+    ft_device_free(none);
+    return status != FT_OK ? status : ft_fail(error, FT_ERR_USAGE, "open the device file '%s' first", asked->device);
+}
+
+/* GPUs are measured under autocast to float16, accelerators of quantised networks with those. */
+static ft_dtype usual_dtype(const ft_device *sheet) {
+    if (sheet == NULL) return FT_FLOAT32;
+    const char *kind = ft_device_kind(sheet), *runtime = ft_device_runtime(sheet);
+    if (strcmp(runtime, "vela") == 0) return FT_INT8;
+    return strcmp(kind, "gpu") == 0 && strncmp(runtime, "torch", 5) == 0 ? FT_FLOAT16 : FT_FLOAT32;
+}
+
+/* The answer outlives the request. */
+static ft_status keep_text(answer *a, const char **text, ft_error *error) {
+    const char *given = *text != NULL ? *text : "";
+    *text = arena_string(&a->study->memory, given, strlen(given));
+    return *text != NULL ? FT_OK : FT_NOMEM(error);
+}
+
+static ft_status settle(answer *a, const ft_request *asked, ft_error *error) {
+    ft_request *settled = &a->out->request;
+    *settled = *asked;
+    FT_TRY(find_device(a->study, asked, settled, &a->sheet, error));
+    settled->sheet = a->sheet;
+    FT_TRY(keep_text(a, &settled->device, error));
+    FT_TRY(keep_text(a, &settled->setting, error));
+    if (asked->dtype == FT_DTYPE_UNKNOWN) settled->dtype = usual_dtype(a->sheet);
+    FT_TRY(study_subject_of(a->study, settled, &a->subject, error));
+    settled->batch = ft_graph_batch(a->subject->bound);
+    return subject_cost(a->subject, &a->cost, error);
+}
+
+/* --- Answering ----------------------------------------------------------------------------------------------- */
+
+static ft_status keep_notes(answer *a, ft_error *error) {
+    if (a->out->note_count == 0) return FT_OK;
+    a->out->notes = arena_copy(&a->study->memory, a->notes, a->out->note_count * sizeof *a->notes);
+    return a->out->notes != NULL ? FT_OK : FT_NOMEM(error);
+}
+
+static ft_status answer_request(study *s, const ft_request *asked, ft_forecast *out, ft_error *error) {
+    answer a = {.study = s, .out = out};
+    FT_TRY(settle(&a, asked, error));
+    FT_TRY(answer_time(&a, error));
+    FT_TRY(answer_memory(&a, error));
+    if (a.cost->estimated_ops > 0)
+        FT_TRY(answer_note(&a, error, "%u of %u operators are not known: their cost is a guess from their bytes",
+                           a.cost->estimated_ops, a.cost->op_count));
+    out->no_util = "no predictor in the box was trained on measured utilisation";
+    return keep_notes(&a, error);
+}
+
+static ft_status answer_all(study *s, const ft_request *requests, uint32_t count, ft_forecast **items,
+                            ft_error *error) {
+    *items = ARENA_ARRAY(&s->memory, ft_forecast, (size_t)count + 1);
+    if (*items == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < count; i++) FT_TRY(answer_request(s, &requests[i], &(*items)[i], error));
+    return FT_OK;
+}
+
+ft_status ft_forecast_make(const ft_box *box, const ft_graph *model, const ft_binding *shapes,
+                           const ft_request *requests, uint32_t count, ft_forecasts *answers, ft_error *error) {
+    study *s = malloc(sizeof *s);
+    ft_forecast *items;
+    if (s == NULL) return FT_NOMEM(error);
+    study_init(s, box, model, shapes);
+    ft_forecasts made = {.count = count, .owner = s};
+    ft_status status = answer_all(s, requests, count, &items, error);
+    if (status == FT_OK) {
+        made.items = items;
+        *answers = made;
+    } else {
+        ft_forecasts_free(&made);
+    }
+    return status;
+}
+
+void ft_forecasts_free(ft_forecasts *answers) {
+    if (answers == NULL) return;
+    if (answers->owner != NULL) study_free(answers->owner);
+    free(answers->owner);
+    *answers = (ft_forecasts){0};
+}

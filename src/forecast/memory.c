@@ -1,0 +1,54 @@
+/* memory.c - the memory of a step: from a predictor, or the timeline of the graph alone. */
+#include <math.h>
+
+#include "base/error.h"
+#include "forecast/answer.h"
+
+enum { TIMELINE_PARTS = 5 };
+
+/* What is alive at the highest point. */
+static ft_status parts_of(answer *a, const ft_memory *m, ft_error *error) {
+    const struct {
+        const char *name;
+        uint64_t bytes;
+    } found[TIMELINE_PARTS] = {{"weights", m->weight_bytes},
+                               {"gradients", m->gradient_bytes},
+                               {"optimizer", m->optimizer_bytes},
+                               {"activations", m->activation_bytes},
+                               {"workspace", m->workspace_bytes}};
+    ft_part_time *parts = ARENA_ARRAY(&a->study->memory, ft_part_time, TIMELINE_PARTS);
+    if (parts == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < TIMELINE_PARTS; i++)
+        if (found[i].bytes > 0)
+            parts[a->out->memory_part_count++] = (ft_part_time){.type = found[i].name, .value = (double)found[i].bytes};
+    a->out->memory_parts = parts;
+    return FT_OK;
+}
+
+static ft_status from_timeline(answer *a, ft_error *error) {
+    const ft_request *request = &a->out->request;
+    ft_cost_options options = ft_cost_options_default();
+    options.mode = request->mode;
+    options.dtype = request->dtype;
+    options.optimizer = request->optimizer;
+    options.is_mixed = request->mode == FT_TRAIN && ft_dtype_bits(request->dtype) == 16;
+    ft_memory m;
+    FT_TRY(ft_memory_plan(a->subject->bound, &options, &m, NULL, NULL, error));
+    a->out->memory.value = (double)m.peak_bytes;
+    a->out->memory.source = FT_ANALYTIC;
+    a->out->memory_by = "timeline";
+    return parts_of(a, &m, error);
+}
+
+ft_status answer_memory(answer *a, ft_error *error) {
+    ft_forecast *out = a->out;
+    told t;
+    out->memory = (ft_estimate){.metric = "peak_bytes", .value = NAN, .lo = NAN, .hi = NAN, .source = FT_ASSUMED};
+    FT_TRY(answer_ask(a, "peak_bytes", &t, error));
+    if (t.entry == NULL) return from_timeline(a, error);
+    out->memory = predictor_estimate(t.predictor, t.where.index, &t.says);
+    out->memory_by = t.entry->path;
+    out->memory_parts = t.says.parts;
+    out->memory_part_count = t.says.part_count;
+    return FT_OK;
+}

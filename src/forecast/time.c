@@ -1,0 +1,175 @@
+/* time.c - how long a step takes: from a predictor, or, where none can tell, from the data sheet. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "forecast/answer.h"
+#include "forecast/work.h"
+
+/* Below this share of known kernels people are told. */
+static const double LITTLE_KNOWN = 0.9;
+
+static const char *mode_text(ft_mode mode) {
+    return mode == FT_TRAIN ? "training" : "inference";
+}
+
+/* --- What bounds it ------------------------------------------------------------------------------------------ */
+
+static ft_cost_options cost_options(const ft_request *request) {
+    ft_cost_options options = ft_cost_options_default();
+    options.mode = request->mode;
+    options.dtype = request->dtype;
+    options.optimizer = request->optimizer;
+    return options;
+}
+
+/* The whole model as one part, for predictors that see only the whole. */
+static ft_part_time whole_of(const answer *a, uint32_t *ops) {
+    uint32_t count = ft_graph_op_count(a->subject->bound), taken = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (!ft_graph_ops(a->subject->bound)[i].is_folded) ops[taken++] = i;
+    return (ft_part_time){.type = "model", .ops = ops, .op_count = taken, .value = a->out->time.value};
+}
+
+/* Sums the time of parts by what bounds each; the largest share is what bounds the model. */
+static void settle_bound(ft_forecast *out, const ft_part_time *parts, uint32_t count, const ft_bound *bounds) {
+    double sums[4] = {0}, total = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        sums[bounds[i]] += parts[i].value;
+        total += parts[i].value;
+    }
+    for (uint32_t b = FT_BOUND_COMPUTE; b <= FT_BOUND_LAUNCH; b++)
+        if (sums[b] > sums[out->bound]) out->bound = (ft_bound)b;
+    out->bound_ratio = total > 0 && out->bound != FT_BOUND_UNKNOWN ? sums[out->bound] / total : 0;
+}
+
+static ft_status add_bounds(answer *a, ft_error *error) {
+    arena *memory = &a->study->memory;
+    ft_forecast *out = a->out;
+    const limits l = limits_of(a->sheet, out->request.dtype);
+    const ft_cost_options options = cost_options(&out->request);
+    ft_part_time whole;
+    const ft_part_time *parts = out->kernels;
+    uint32_t count = out->kernel_count;
+    if (!limits_are_known(&l)) return FT_OK;
+    if (count == 0) {
+        uint32_t *ops = ARENA_ARRAY(memory, uint32_t, (size_t)ft_graph_op_count(a->subject->bound) + 1);
+        if (ops == NULL) return FT_NOMEM(error);
+        whole = whole_of(a, ops);
+        parts = &whole;
+        count = 1;
+    }
+    part_work *work;
+    ft_bound *bounds = ARENA_ARRAY(memory, ft_bound, (size_t)count + 1);
+    if (bounds == NULL || !work_of_parts(a->subject->bound, a->cost, &options, parts, count, memory, &work))
+        return FT_NOMEM(error);
+    for (uint32_t i = 0; i < count; i++) {
+        double least_s;
+        bounds[i] = work_bound(&work[i], &l, &least_s);
+    }
+    settle_bound(out, parts, count, bounds);
+    if (parts == out->kernels) out->kernel_bounds = bounds;
+    return FT_OK;
+}
+
+/* --- From the data sheet alone ------------------------------------------------------------------------------- */
+
+static ft_status roofline_parts(answer *a, const limits *l, ft_error *error) {
+    arena *memory = &a->study->memory;
+    const ft_cost_options options = cost_options(&a->out->request);
+    const ft_rules *rules;
+    const ft_kernels *kernels;
+    FT_TRY(study_rules_of(a->study, ft_device_runtime(a->sheet), &rules, error));
+    FT_TRY(subject_kernels(a->subject, rules, &kernels, error));
+    ft_part_time *parts = ARENA_ARRAY(memory, ft_part_time, (size_t)kernels->count + 1);
+    part_work *work;
+    if (parts == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < kernels->count; i++) {
+        const ft_kernel *k = &kernels->items[i];
+        parts[i] = (ft_part_time){.type = k->type, .ops = k->ops, .op_count = k->op_count};
+    }
+    if (!work_of_parts(a->subject->bound, a->cost, &options, parts, kernels->count, memory, &work))
+        return FT_NOMEM(error);
+    double total_us = 0;
+    for (uint32_t i = 0; i < kernels->count; i++) {
+        double least_s;
+        work_bound(&work[i], l, &least_s);
+        parts[i].value = least_s * 1e6;
+        total_us += parts[i].value;
+    }
+    a->out->kernels = parts;
+    a->out->kernel_count = kernels->count;
+    a->out->time.value = total_us;
+    return FT_OK;
+}
+
+static ft_status time_from_sheet(answer *a, ft_error *error) {
+    ft_forecast *out = a->out;
+    const limits l = limits_of(a->sheet, out->request.dtype);
+    if (!limits_are_known(&l)) {
+        out->no_time = a->refusal != NULL
+                           ? a->refusal
+                           : "no predictor knows this device in this mode, and its data sheet lacks peak or bandwidth";
+        return FT_OK;
+    }
+    FT_TRY(roofline_parts(a, &l, error));
+    out->time.source = FT_ANALYTIC;
+    out->time_by = "roofline";
+    return answer_note(
+        a, error,
+        "no predictor has seen %s on %s: the time is what its data sheet allows at best, and real ones are "
+        "longer",
+        mode_text(out->request.mode), out->request.device);
+}
+
+/* --- From a predictor ---------------------------------------------------------------------------------------- */
+
+/* The other metrics of the predictor's file, but for memory. */
+static ft_status add_others(answer *a, const told *t, ft_error *error) {
+    ft_estimate *others = NULL;
+    for (const ft_predictor *p = t->entry->predictor; p != NULL; p = ft_predictor_next(p)) {
+        const char *metric = ft_predictor_metric(p);
+        place where = predictor_place(p, predictor_device_index(p, a->out->request.device));
+        if (p == t->predictor || strcmp(metric, "peak_bytes") == 0 || where.index == FT_NONE ||
+            !predictor_knows_mode(p, a->out->request.mode))
+            continue;
+        if (others == NULL) others = ARENA_ARRAY(&a->study->memory, ft_estimate, 64);
+        if (others == NULL) return FT_NOMEM(error);
+        prediction says;
+        FT_TRY(predictor_predict(p, a->subject, &where, false, &a->study->memory, &says, error));
+        if (a->out->other_count < 64) others[a->out->other_count++] = predictor_estimate(p, where.index, &says);
+    }
+    a->out->others = others;
+    return FT_OK;
+}
+
+static ft_status note_what_is_unsure(answer *a, const told *t, ft_error *error) {
+    if (t->where.index == FT_NONE)
+        FT_TRY(answer_note(a, error, "nobody measured %s: the time is inferred from its data sheet",
+                           a->out->request.device));
+    if (t->says.source == FT_ASSUMED)
+        FT_TRY(answer_note(a, error, "nothing like this setting was measured: part of the time is assumed"));
+    if (t->says.coverage_ratio < LITTLE_KNOWN)
+        FT_TRY(answer_note(a, error, "%.0f %% of the time is of kernels unlike those measured on %s",
+                           100 * (1 - t->says.coverage_ratio), a->out->request.device));
+    return FT_OK;
+}
+
+ft_status answer_time(answer *a, ft_error *error) {
+    ft_forecast *out = a->out;
+    told t;
+    out->time = (ft_estimate){.metric = "time_us", .value = NAN, .lo = NAN, .hi = NAN, .source = FT_ASSUMED};
+    FT_TRY(answer_ask(a, "time_us", &t, error));
+    if (t.entry == NULL) {
+        FT_TRY(time_from_sheet(a, error));
+    } else {
+        out->time = predictor_estimate(t.predictor, t.where.index, &t.says);
+        out->time_by = t.entry->path;
+        out->coverage_ratio = t.says.coverage_ratio;
+        out->kernels = t.says.parts;
+        out->kernel_count = t.says.part_count;
+        FT_TRY(add_others(a, &t, error));
+        FT_TRY(note_what_is_unsure(a, &t, error));
+    }
+    return isnan(out->time.value) ? FT_OK : add_bounds(a, error);
+}
