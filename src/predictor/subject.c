@@ -6,12 +6,26 @@ void subject_init(subject *s, const ft_graph *bound, const ft_query *query) {
     *s = (subject){.bound = bound, .query = *query};
     s->query.device = NULL;
     s->query.sheet = NULL;
+    arena_init(&s->memory, FT_MAX_GRAPH_BYTES);
 }
 
 void subject_free(subject *s) {
     ft_cost_free(&s->cost);
     for (uint32_t i = 0; i < s->runtime_count; i++) ft_kernels_free(&s->runtimes[i].kernels);
+    arena_free(&s->memory);
     *s = (subject){0};
+}
+
+void *subject_kept(const subject *s, const void *key) {
+    for (uint32_t i = 0; i < s->kept_count; i++)
+        if (s->kept[i].key == key) return s->kept[i].data;
+    return NULL;
+}
+
+void subject_keep(subject *s, const void *key, void *data) {
+    if (s->kept_count == SUBJECT_MAX_KEPT) return;
+    s->kept[s->kept_count].key = key;
+    s->kept[s->kept_count++].data = data;
 }
 
 ft_status subject_cost(subject *s, const ft_cost **cost, ft_error *error) {

@@ -67,7 +67,23 @@ static void runtimes_are_limited(void **state) {
     ft_graph_free(graph);
 }
 
+static void keeps_what_it_is_given(void **state) {
+    (void)state;
+    ft_graph *graph = make_graph();
+    char keys[SUBJECT_MAX_KEPT + 1];
+    subject s;
+    subject_init(&s, graph, &(ft_query){0});
+    assert_null(subject_kept(&s, &keys[0]));
+    for (int i = 0; i <= SUBJECT_MAX_KEPT; i++) subject_keep(&s, &keys[i], arena_alloc(&s.memory, 8));
+    assert_non_null(subject_kept(&s, &keys[SUBJECT_MAX_KEPT - 1]));
+    assert_ptr_not_equal(subject_kept(&s, &keys[0]), subject_kept(&s, &keys[1]));
+    assert_null(subject_kept(&s, &keys[SUBJECT_MAX_KEPT])); /* no room */
+    subject_free(&s);
+    ft_graph_free(graph);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(computes_once), cmocka_unit_test(runtimes_are_limited)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(computes_once), cmocka_unit_test(runtimes_are_limited),
+                                       cmocka_unit_test(keeps_what_it_is_given)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
