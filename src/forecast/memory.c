@@ -32,12 +32,18 @@ static ft_status from_timeline(answer *a, ft_error *error) {
     options.dtype = request->dtype;
     options.optimizer = request->optimizer;
     options.is_mixed = request->mode == FT_TRAIN && ft_dtype_bits(request->dtype) == 16;
-    ft_memory m;
-    FT_TRY(ft_memory_plan(a->subject->bound, &options, &m, NULL, NULL, error));
-    a->out->memory.value = (double)m.peak_bytes;
+    static const char key;
+    ft_memory *m = subject_kept(a->subject, &key); /* the same for all devices */
+    if (m == NULL) {
+        m = ARENA_ARRAY(&a->subject->memory, ft_memory, 1);
+        if (m == NULL) return FT_NOMEM(error);
+        FT_TRY(ft_memory_plan(a->subject->bound, &options, m, NULL, NULL, error));
+        subject_keep(a->subject, &key, m);
+    }
+    a->out->memory.value = (double)m->peak_bytes;
     a->out->memory.source = FT_ANALYTIC;
     a->out->memory_by = "timeline";
-    return parts_of(a, &m, error);
+    return parts_of(a, m, error);
 }
 
 ft_status answer_memory(answer *a, ft_error *error) {

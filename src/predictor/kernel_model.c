@@ -1,13 +1,11 @@
-/* kernel_model.c - making, keeping and asking a trained kernel-sum predictor. */
+/* kernel_model.c - making and keeping a trained kernel-sum predictor; kernel_ask.c asks it. */
 #include "predictor/kernel_model.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCALING_FLOATS = sizeof(kernel_scaling) / sizeof(float), ROWS_AT_ONCE = 4096 };
-
-static const size_t TAPE_LIMIT = (size_t)1 << 30;
+enum { SCALING_FLOATS = sizeof(kernel_scaling) / sizeof(float) };
 
 /* --- Making -------------------------------------------------------------------------------------------------- */
 
@@ -148,141 +146,4 @@ ft_status kernel_model_load(const json_t *params, const float *block, size_t cou
     else
         *out = m;
     return status;
-}
-
-/* --- Asking -------------------------------------------------------------------------------------------------- */
-
-/* What one network says of rows whose inputs and amounts are laid out; added to `times` with a weight. */
-static ft_status ask_net(const kernel_net *net, uint32_t count, const float *inputs, const float *amounts,
-                         double weight, double *times, ft_error *error) {
-    tape *t = NULL;
-    FT_TRY(tape_new(&net->values, TAPE_LIMIT, &t, error));
-    tape_begin(t, TAPE_INFER, 0, 0);
-    const tensor *said = kernel_net_times(net, t, count, inputs, amounts, NULL);
-    ft_status status = tape_status(t, error);
-    for (size_t i = 0; status == FT_OK && i < (size_t)count * net->devices; i++) times[i] += weight * said->data[i];
-    tape_free(t);
-    return status;
-}
-
-/* Inputs and amounts of rows, one after the other, and room for what each network says of each row and device. */
-typedef struct question {
-    float *inputs, *amounts;
-    double *answers; /* by network */
-} question;
-
-static void question_free(question *q) {
-    free(q->inputs);
-    free(q->amounts);
-    free(q->answers);
-}
-
-/* Asks every network about rows; answers[j] are those of network j: count x devices. */
-static ft_status ask(const kernel_side_model *s, const kernel_row *rows, uint32_t count, question *q, ft_error *error) {
-    size_t cells = (size_t)count * s->device_count;
-    *q = (question){.inputs = malloc((size_t)count * KERNEL_FEATURES * sizeof(float)),
-                    .amounts = malloc(cells * KERNEL_TERMS * sizeof(float)),
-                    .answers = calloc(cells * s->net_count, sizeof(double))};
-    if (q->inputs == NULL || q->amounts == NULL || q->answers == NULL) return FT_NOMEM(error);
-    for (uint32_t i = 0; i < count; i++) {
-        kernel_scaling_apply(&s->scaling, &rows[i], q->inputs + (size_t)i * KERNEL_FEATURES);
-        kernel_net_amounts(&rows[i], s->device_count, q->amounts + (size_t)i * s->device_count * KERNEL_TERMS);
-    }
-    for (uint32_t j = 0; j < s->net_count; j++)
-        FT_TRY(ask_net(&s->nets[j], count, q->inputs, q->amounts, 1, q->answers + j * cells, error));
-    return FT_OK;
-}
-
-ft_status kernel_model_times(const kernel_side_model *s, const kernel_row *rows, uint32_t count, double *times,
-                             ft_error *error) {
-    for (uint32_t first = 0; first < count; first += ROWS_AT_ONCE) {
-        uint32_t some = count - first < ROWS_AT_ONCE ? count - first : ROWS_AT_ONCE;
-        size_t cells = (size_t)some * s->device_count;
-        question q;
-        ft_status status = ask(s, rows + first, some, &q, error);
-        for (size_t i = 0; status == FT_OK && i < cells; i++) {
-            double sum = 0;
-            for (uint32_t j = 0; j < s->net_count; j++) sum += q.answers[j * cells + i];
-            times[(size_t)first * s->device_count + i] = sum / s->net_count;
-        }
-        question_free(&q);
-        FT_TRY(status);
-    }
-    return FT_OK;
-}
-
-/* What the members say of one device: a time per kernel on average, and the sum by member. */
-typedef struct opinion {
-    double *times;
-    double sums[KERNEL_MEMBERS_MAX];
-} opinion;
-
-static ft_status form_opinion(const kernel_side_model *s, uint32_t column, const kernel_row *rows, uint32_t count,
-                              arena *memory, opinion *o, ft_error *error) {
-    question q;
-    o->times = ARENA_ARRAY(memory, double, (size_t)count + 1);
-    if (o->times == NULL) return FT_NOMEM(error);
-    ft_status status = ask(s, rows, count, &q, error);
-    for (uint32_t j = 0; status == FT_OK && j < s->net_count; j++) {
-        for (uint32_t i = 0; i < count; i++) {
-            double time = q.answers[((size_t)j * count + i) * s->device_count + column];
-            o->times[i] += time / s->net_count;
-            o->sums[j] += time;
-        }
-    }
-    question_free(&q);
-    return status;
-}
-
-/* Standard deviation of the logarithm of what the members say. */
-static double disagreement(const opinion *o, uint32_t members) {
-    double mean = 0, squares = 0;
-    for (uint32_t j = 0; j < members; j++) mean += log(o->sums[j]) / members;
-    for (uint32_t j = 0; j < members; j++) squares += (log(o->sums[j]) - mean) * (log(o->sums[j]) - mean);
-    return members > 1 ? sqrt(squares / (members - 1)) : 0;
-}
-
-static ft_status make_parts(const ft_kernels *kernels, const double *times, arena *memory, prediction *out,
-                            ft_error *error) {
-    out->parts = ARENA_ARRAY(memory, ft_part_time, (size_t)kernels->count + 1);
-    if (out->parts == NULL) return FT_NOMEM(error);
-    out->part_count = kernels->count;
-    for (uint32_t i = 0; i < kernels->count; i++) {
-        const ft_kernel *kernel = &kernels->items[i];
-        out->parts[i] = (ft_part_time){.type = kernel->type, .ops = kernel->ops, .op_count = kernel->op_count};
-        out->parts[i].value = times[i];
-    }
-    return FT_OK;
-}
-
-ft_status kernel_model_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
-                               prediction *out, ft_error *error) {
-    uint32_t device = where->index;
-    static const double LEAST_SPREAD = 0.01, UNKNOWN_SPREAD = 0.1;
-    const ft_rules *rules = runtimes_rules(&m->runtimes, device);
-    const kernel_side_model *side = &m->sides[m->runtimes.of_device[device]];
-    const ft_kernels *kernels;
-    kernel_row *rows;
-    uint32_t count;
-    opinion o = {0};
-    FT_TRY(subject_kernels(s, rules, &kernels, error));
-    FT_TRY(kernel_rows_of(s, rules, memory, &rows, &count, error));
-    if (count == 0) return ft_fail(error, FT_ERR_GRAPH, "the model launches no kernel: there is nothing to predict");
-    FT_TRY(form_opinion(side, m->column[device], rows, count, memory, &o, error));
-    double value = 0, known = 0;
-    kernel_mix mix = {0};
-    for (uint32_t i = 0; i < count; i++) kernel_mix_add(&mix, &rows[i], o.times[i]);
-    double factor = kernel_correct(side->corrections[m->column[device]], &mix);
-    for (uint32_t i = 0; i < count; i++) {
-        o.times[i] *= factor;
-        value += o.times[i];
-        if (kernel_scaling_knows(&side->scaling, &rows[i])) known += o.times[i];
-    }
-    if (!(value > 0 && isfinite(value)))
-        return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
-    prediction made = {.value = value, .coverage_ratio = known / value, .source = FT_LEARNED};
-    made.spread = LEAST_SPREAD + disagreement(&o, side->net_count) + UNKNOWN_SPREAD * (1 - made.coverage_ratio);
-    if (has_parts) FT_TRY(make_parts(kernels, o.times, memory, &made, error));
-    *out = made;
-    return FT_OK;
 }

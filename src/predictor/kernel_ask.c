@@ -1,0 +1,206 @@
+/* kernel_ask.c - asking a trained kernel-sum predictor.
+ *
+ * A model launches the same kernel many times, and devices of one runtime share its kernels and networks: each distinct
+ * kernel of a subject is looked at once, for all devices of the runtime. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/kernel_model.h"
+#include "predictor/kernel_table.h"
+
+enum { ROWS_AT_ONCE = 4096 };
+
+static const size_t TAPE_LIMIT = (size_t)1 << 30;
+
+/* --- Networks ------------------------------------------------------------------------------------------------ */
+
+/* What one network says of rows whose inputs and amounts are laid out; added to `times` with a weight. */
+static ft_status ask_net(const kernel_net *net, uint32_t count, const float *inputs, const float *amounts,
+                         double weight, double *times, ft_error *error) {
+    tape *t = NULL;
+    FT_TRY(tape_new(&net->values, TAPE_LIMIT, &t, error));
+    tape_begin(t, TAPE_INFER, 0, 0);
+    const tensor *said = kernel_net_times(net, t, count, inputs, amounts, NULL);
+    ft_status status = tape_status(t, error);
+    for (size_t i = 0; status == FT_OK && i < (size_t)count * net->devices; i++) times[i] += weight * said->data[i];
+    tape_free(t);
+    return status;
+}
+
+/* Inputs and amounts of rows, one after the other, and room for what each network says of each row and device. */
+typedef struct question {
+    float *inputs, *amounts;
+    double *answers; /* by network */
+} question;
+
+static void question_free(question *q) {
+    free(q->inputs);
+    free(q->amounts);
+    free(q->answers);
+}
+
+/* Asks every network about rows; answers[j] are those of network j: count x devices. */
+static ft_status ask(const kernel_side_model *s, const kernel_row *rows, uint32_t count, question *q, ft_error *error) {
+    size_t cells = (size_t)count * s->device_count;
+    *q = (question){.inputs = malloc((size_t)count * KERNEL_FEATURES * sizeof(float)),
+                    .amounts = malloc(cells * KERNEL_TERMS * sizeof(float)),
+                    .answers = calloc(cells * s->net_count, sizeof(double))};
+    if (q->inputs == NULL || q->amounts == NULL || q->answers == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < count; i++) {
+        kernel_scaling_apply(&s->scaling, &rows[i], q->inputs + (size_t)i * KERNEL_FEATURES);
+        kernel_net_amounts(&rows[i], s->device_count, q->amounts + (size_t)i * s->device_count * KERNEL_TERMS);
+    }
+    for (uint32_t j = 0; j < s->net_count; j++)
+        FT_TRY(ask_net(&s->nets[j], count, q->inputs, q->amounts, 1, q->answers + j * cells, error));
+    return FT_OK;
+}
+
+ft_status kernel_model_times(const kernel_side_model *s, const kernel_row *rows, uint32_t count, double *times,
+                             ft_error *error) {
+    for (uint32_t first = 0; first < count; first += ROWS_AT_ONCE) {
+        uint32_t some = count - first < ROWS_AT_ONCE ? count - first : ROWS_AT_ONCE;
+        size_t cells = (size_t)some * s->device_count;
+        question q;
+        ft_status status = ask(s, rows + first, some, &q, error);
+        for (size_t i = 0; status == FT_OK && i < cells; i++) {
+            double sum = 0;
+            for (uint32_t j = 0; j < s->net_count; j++) sum += q.answers[j * cells + i];
+            times[(size_t)first * s->device_count + i] = sum / s->net_count;
+        }
+        question_free(&q);
+        FT_TRY(status);
+    }
+    return FT_OK;
+}
+
+/* --- Subjects ------------------------------------------------------------------------------------------------ */
+
+/* The kernels of a subject under a runtime, and what the networks say of each distinct one. */
+typedef struct view {
+    const ft_kernels *kernels;
+    kernel_row *rows; /* distinct */
+    uint32_t row_count;
+    uint32_t *row_of; /* per kernel */
+    double *answers;  /* by network, row and device */
+} view;
+
+/* Finds the distinct rows. */
+static ft_status fold_rows(view *v, const kernel_row *rows, arena *memory, ft_error *error) {
+    kernel_table table = {0};
+    ft_status status = FT_OK;
+    v->row_of = ARENA_ARRAY(memory, uint32_t, (size_t)v->kernels->count + 1);
+    if (v->row_of == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < v->kernels->count && status == FT_OK; i++)
+        status = kernel_table_add(&table, &rows[i], &v->row_of[i], error);
+    if (status == FT_OK) v->rows = arena_copy(memory, table.rows, table.count * sizeof *table.rows);
+    if (status == FT_OK && v->rows == NULL) status = FT_NOMEM(error);
+    v->row_count = table.count;
+    kernel_table_free(&table);
+    return status;
+}
+
+static ft_status make_view(const kernel_side_model *side, subject *s, const ft_rules *rules, view *v, ft_error *error) {
+    kernel_row *rows;
+    uint32_t count;
+    question q;
+    FT_TRY(subject_kernels(s, rules, &v->kernels, error));
+    FT_TRY(kernel_rows_of(s, rules, &s->memory, &rows, &count, error));
+    if (count == 0) return ft_fail(error, FT_ERR_GRAPH, "the model launches no kernel: there is nothing to predict");
+    FT_TRY(fold_rows(v, rows, &s->memory, error));
+    ft_status status = ask(side, v->rows, v->row_count, &q, error);
+    size_t cells = (size_t)side->net_count * v->row_count * side->device_count;
+    if (status == FT_OK) v->answers = arena_copy(&s->memory, q.answers, cells * sizeof *q.answers);
+    question_free(&q);
+    if (status == FT_OK && v->answers == NULL) status = FT_NOMEM(error);
+    return status;
+}
+
+static ft_status view_of(const kernel_side_model *side, subject *s, const ft_rules *rules, const view **found,
+                         ft_error *error) {
+    view *v = subject_kept(s, side);
+    if (v == NULL) {
+        v = ARENA_ARRAY(&s->memory, view, 1);
+        if (v == NULL) return FT_NOMEM(error);
+        FT_TRY(make_view(side, s, rules, v, error));
+        subject_keep(s, side, v);
+    }
+    *found = v;
+    return FT_OK;
+}
+
+/* What the members say of one device: a time per kernel on average, and the sum by member. */
+typedef struct opinion {
+    double *times;
+    double sums[KERNEL_MEMBERS_MAX];
+} opinion;
+
+static ft_status form_opinion(const kernel_side_model *side, const view *v, uint32_t column, arena *memory, opinion *o,
+                              ft_error *error) {
+    o->times = ARENA_ARRAY(memory, double, (size_t)v->kernels->count + 1);
+    if (o->times == NULL) return FT_NOMEM(error);
+    for (uint32_t j = 0; j < side->net_count; j++) {
+        const double *answers = v->answers + (size_t)j * v->row_count * side->device_count + column;
+        for (uint32_t i = 0; i < v->kernels->count; i++) {
+            double time = answers[(size_t)v->row_of[i] * side->device_count];
+            o->times[i] += time / side->net_count;
+            o->sums[j] += time;
+        }
+    }
+    return FT_OK;
+}
+
+/* Standard deviation of the logarithm of what the members say. */
+static double disagreement(const opinion *o, uint32_t members) {
+    double mean = 0, squares = 0;
+    for (uint32_t j = 0; j < members; j++) mean += log(o->sums[j]) / members;
+    for (uint32_t j = 0; j < members; j++) squares += (log(o->sums[j]) - mean) * (log(o->sums[j]) - mean);
+    return members > 1 ? sqrt(squares / (members - 1)) : 0;
+}
+
+static ft_status make_parts(const ft_kernels *kernels, const double *times, arena *memory, prediction *out,
+                            ft_error *error) {
+    out->parts = ARENA_ARRAY(memory, ft_part_time, (size_t)kernels->count + 1);
+    if (out->parts == NULL) return FT_NOMEM(error);
+    out->part_count = kernels->count;
+    for (uint32_t i = 0; i < kernels->count; i++) {
+        const ft_kernel *kernel = &kernels->items[i];
+        out->parts[i] = (ft_part_time){.type = kernel->type, .ops = kernel->ops, .op_count = kernel->op_count};
+        out->parts[i].value = times[i];
+    }
+    return FT_OK;
+}
+
+/* Applies the correction, and tells the sum and the share of it that is of known kernels. */
+static double correct(const kernel_side_model *side, const view *v, uint32_t column, opinion *o, double *known_ratio) {
+    kernel_mix mix = {0};
+    double value = 0, known = 0;
+    for (uint32_t i = 0; i < v->kernels->count; i++) kernel_mix_add(&mix, &v->rows[v->row_of[i]], o->times[i]);
+    double factor = kernel_correct(side->corrections[column], &mix);
+    for (uint32_t i = 0; i < v->kernels->count; i++) {
+        o->times[i] *= factor;
+        value += o->times[i];
+        if (kernel_scaling_knows(&side->scaling, &v->rows[v->row_of[i]])) known += o->times[i];
+    }
+    *known_ratio = known / value;
+    return value;
+}
+
+ft_status kernel_model_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
+                               prediction *out, ft_error *error) {
+    static const double LEAST_SPREAD = 0.01, UNKNOWN_SPREAD = 0.1;
+    uint32_t device = where->index, column = m->column[device];
+    const kernel_side_model *side = &m->sides[m->runtimes.of_device[device]];
+    const view *v = NULL;
+    opinion o = {0};
+    FT_TRY(view_of(side, s, runtimes_rules(&m->runtimes, device), &v, error));
+    FT_TRY(form_opinion(side, v, column, memory, &o, error));
+    prediction made = {.source = FT_LEARNED};
+    made.value = correct(side, v, column, &o, &made.coverage_ratio);
+    if (!(made.value > 0 && isfinite(made.value)))
+        return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
+    made.spread = LEAST_SPREAD + disagreement(&o, side->net_count) + UNKNOWN_SPREAD * (1 - made.coverage_ratio);
+    if (has_parts) FT_TRY(make_parts(v->kernels, o.times, memory, &made, error));
+    *out = made;
+    return FT_OK;
+}
