@@ -119,8 +119,9 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(BUILD)/gen/onnx.pb-c.h
 	$(call brief,CC,$<)$(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c $< -o $@
 
 # The loops of nn/ are to become vector code, which -O2 of gcc does only where it costs no byte; nor does it with square
-# roots that have to set errno.
-$(call object,$(filter-out src/nn/boost% src/nn/trees%,$(wildcard src/nn/*.c))): EXTRA_CFLAGS = -O3 -fno-math-errno
+# roots that have to set errno, or with choices (x > 0 ? x : 0) that have to raise floating-point exceptions.
+$(call object,$(filter-out src/nn/boost% src/nn/trees%,$(wildcard src/nn/*.c))): \
+    EXTRA_CFLAGS = -O3 -fno-math-errno -fno-trapping-math
 $(BUILD)/obj/tests/%.o: EXTRA_CFLAGS = -Itests
 $(call object,$(TEST_SOURCES) $(SUPPORT_SOURCES)): | setup-test
 $(call object,$(CLI_SOURCES)): INCLUDES = -Iinclude
