@@ -61,7 +61,7 @@ COMMAND      := $(BUILD)/foretell
 # $(call brief,CC,name) says in a few columns what the rest of the line does, unless V=1 shows the line itself.
 brief = $(if $(V),,@printf '%-6s %s\n' '$(1)' '$(2)';)
 
-.PHONY: all lib tests test check sanitize clang-build tidy cppcheck format format-check fuzz fuzzers bench demo \
+.PHONY: all lib tests test check sanitize clang-build tidy cppcheck format format-check fuzz fuzzers bench predictors demo \
         install uninstall clean help setup-build setup-test setup-check setup-fuzz FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -79,6 +79,7 @@ help:
 #: make check                 tests under sanitizers, a clang build, clang-tidy, cppcheck, the format check
 #: make format                format the sources with clang-format
 #: make fuzz                  fuzz every reader for TIME=600 seconds each, or only TARGET=name
+#: make predictors            train the predictors that ship, from ../shared/data; can be stopped and started again
 #: make bench                 speed and memory, as tables and as bench/results/*.csv
 #: make install PREFIX=dir    command, libraries, headers, pkg-config file, man page; DESTDIR is honoured
 #: make clean                 remove what was built
@@ -122,6 +123,7 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(BUILD)/gen/onnx.pb-c.h
 # roots that have to set errno, or with choices (x > 0 ? x : 0) that have to raise floating-point exceptions.
 $(call object,$(filter-out src/nn/boost% src/nn/trees%,$(wildcard src/nn/*.c))): \
     EXTRA_CFLAGS = -O3 -fno-math-errno -fno-trapping-math
+$(BUILD)/obj/src/forecast/box.o: EXTRA_CFLAGS = '-DFORETELL_DATADIR="$(PREFIX)/share/foretell"'
 $(BUILD)/obj/tests/%.o: EXTRA_CFLAGS = -Itests
 $(call object,$(TEST_SOURCES) $(SUPPORT_SOURCES)): | setup-test
 $(call object,$(CLI_SOURCES)): INCLUDES = -Iinclude
@@ -214,6 +216,9 @@ fuzzers: $(FUZZERS)
 bench: all $(BENCHES)
 	@BUILD=$(BUILD) bench/run
 
+predictors: all
+	@BUILD=$(BUILD) scripts/predictors
+
 demo: all
 	@BUILD=$(BUILD) scripts/demo
 
@@ -223,10 +228,12 @@ BINDIR     ?= $(PREFIX)/bin
 LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR     ?= $(PREFIX)/share/man
+DATADIR    ?= $(PREFIX)/share/foretell
 COMPDIR    ?= $(PREFIX)/share/bash-completion/completions
 SHARED     := libforetell.so.$(VERSION)
 MAN_PAGE   := docs/man/foretell.1
 COMPLETION := cli/completion.bash
+PREDICTORS := $(wildcard predictors/*.ftm)
 
 $(BUILD)/foretell.pc: foretell.pc.in include/foretell/foretell.h FORCE
 	@mkdir -p $(@D)
@@ -243,6 +250,8 @@ install: all $(BUILD)/foretell.pc
 	install -m 644 include/foretell/*.h '$(DESTDIR)$(INCLUDEDIR)/foretell'
 	install -m 644 $(BUILD)/foretell.pc '$(DESTDIR)$(LIBDIR)/pkgconfig'
 	install -D -m 644 $(MAN_PAGE) '$(DESTDIR)$(MANDIR)/man1/foretell.1'
+	install -d '$(DESTDIR)$(DATADIR)/predictors'
+	$(if $(PREDICTORS),install -m 644 $(PREDICTORS) '$(DESTDIR)$(DATADIR)/predictors')
 	install -D -m 644 $(COMPLETION) '$(DESTDIR)$(COMPDIR)/foretell'
 
 uninstall:
@@ -250,6 +259,7 @@ uninstall:
 	rm -rf '$(DESTDIR)$(INCLUDEDIR)/foretell'
 	rm -f '$(DESTDIR)$(LIBDIR)/pkgconfig/foretell.pc' '$(DESTDIR)$(MANDIR)/man1/foretell.1'
 	rm -f '$(DESTDIR)$(COMPDIR)/foretell'
+	rm -rf '$(DESTDIR)$(DATADIR)'
 
 clean:
 	rm -rf $(BUILD) build-asan build-clang build-fuzz
