@@ -1,11 +1,12 @@
 /* compare_runs.c - rows of a comparison from the metrics.json of run folders. */
+#include "learn/compare_runs.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/input.h"
-#include "base/json.h"
 #include "learn/comparison.h"
 #include "learn/metrics.h"
 
@@ -13,28 +14,29 @@ enum { METRICS_MAX_BYTES = 1 << 26 };
 
 /* --- Reading ------------------------------------------------------------------------------------------------- */
 
-static ft_status read_json(const char *path, json_t **root, ft_error *error) {
-    input in;
-    FT_TRY(input_open(path, METRICS_MAX_BYTES, &in, error));
-    ft_status status = json_parse(in.bytes, in.size, root, error);
-    input_close(&in);
-    return status != FT_OK ? ft_fail_prefix(error, status, "%s", path) : FT_OK;
-}
-
-static ft_status read_metrics(const char *folder, json_t **results, ft_error *error) {
-    buf path = {0};
+ft_status run_results_parse(const char *name, const void *bytes, size_t size, json_t **results, ft_error *error) {
     json_t *root;
-    buf_format(&path, "%s/metrics.json", folder);
-    if (path.failed) return FT_NOMEM(error);
-    ft_status status = read_json(path.data, &root, error);
-    buf_free(&path);
-    FT_TRY(status);
+    ft_status status = json_parse(bytes, size, &root, error);
+    if (status != FT_OK) return ft_fail_prefix(error, status, "%s/metrics.json", name);
     json_t *list = json_object_get(root, "results");
     bool is_list = json_is_array(list);
     if (is_list) *results = json_incref(list);
     json_decref(root);
     if (is_list) return FT_OK;
-    return ft_fail(error, FT_ERR_DAMAGED, "%s/metrics.json has no list 'results': it is not that of a run", folder);
+    return ft_fail(error, FT_ERR_DAMAGED, "%s/metrics.json has no list 'results': it is not that of a run", name);
+}
+
+static ft_status read_metrics(const char *folder, json_t **results, ft_error *error) {
+    buf path = {0};
+    input in;
+    buf_format(&path, "%s/metrics.json", folder);
+    if (path.failed) return FT_NOMEM(error);
+    ft_status status = input_open(path.data, METRICS_MAX_BYTES, &in, error);
+    buf_free(&path);
+    FT_TRY(status);
+    status = run_results_parse(folder, in.bytes, in.size, results, error);
+    input_close(&in);
+    return status;
 }
 
 static const char *text_of(const json_t *result, const char *key) {
@@ -52,8 +54,8 @@ static bool has_part(const json_t *results, const char *part) {
 
 typedef struct reader {
     arena memory;
-    const char *const *folders;
-    json_t **results; /* of each run */
+    const char *const *names;
+    json_t *const *results; /* of each run */
     uint32_t count;
     bool has_families;
     const char *part;
@@ -88,8 +90,13 @@ static ft_status take_run(reader *r, uint32_t run, ft_error *error) {
         const json_t *result = json_array_get(r->results[run], i);
         if (!is_wanted(r, result)) continue;
         comparison_row *row = &r->made.rows[r->made.count++];
-        *row = (comparison_row){.rival = r->folders[run]};
+        *row = (comparison_row){.rival = r->names[run]};
         FT_TRY(take_score(r, result, &row->score, error));
+        const comparison_row *first = &r->made.rows[0];
+        if (strcmp(row->score.metric, first->score.metric) != 0)
+            return ft_fail(error, FT_ERR_USAGE,
+                           "'%s' tells of %s and '%s' of %s: only predictions of the same metric can be compared",
+                           first->rival, first->score.metric, row->rival, row->score.metric);
     }
     return FT_OK;
 }
@@ -135,12 +142,7 @@ static ft_status choose_part(reader *r, ft_error *error) {
 
 static ft_status compare(reader *r, const ft_style *style, FILE *stream, ft_error *error) {
     size_t most = 0;
-    r->results = ARENA_ARRAY(&r->memory, json_t *, r->count);
-    if (r->results == NULL) return FT_NOMEM(error);
-    for (uint32_t i = 0; i < r->count; i++) {
-        FT_TRY(read_metrics(r->folders[i], &r->results[i], error));
-        most += json_array_size(r->results[i]);
-    }
+    for (uint32_t i = 0; i < r->count; i++) most += json_array_size(r->results[i]);
     FT_TRY(choose_part(r, error));
     r->made = (comparison){.part = r->part, .rows = ARENA_ARRAY(&r->memory, comparison_row, most)};
     if (r->made.rows == NULL) return FT_NOMEM(error);
@@ -154,13 +156,24 @@ static ft_status compare(reader *r, const ft_style *style, FILE *stream, ft_erro
     return comparison_write(&r->made, style, stream, error);
 }
 
-ft_status ft_compare_runs(const char *const *folders, uint32_t count, bool has_families, const ft_style *style,
-                          FILE *stream, ft_error *error) {
-    reader r = {.folders = folders, .count = count, .has_families = has_families};
-    if (count == 0) return ft_fail(error, FT_ERR_USAGE, "there is nothing to compare");
+ft_status run_results_compare(const char *const *names, json_t *const *results, uint32_t count, bool has_families,
+                              const ft_style *style, FILE *stream, ft_error *error) {
+    reader r = {.names = names, .results = results, .count = count, .has_families = has_families};
     arena_init(&r.memory, UINT64_MAX);
     ft_status status = compare(&r, style, stream, error);
-    for (uint32_t i = 0; r.results != NULL && i < count; i++) json_decref(r.results[i]);
     arena_free(&r.memory);
+    return status;
+}
+
+ft_status ft_compare_runs(const char *const *folders, uint32_t count, bool has_families, const ft_style *style,
+                          FILE *stream, ft_error *error) {
+    if (count == 0) return ft_fail(error, FT_ERR_USAGE, "there is nothing to compare");
+    json_t **results = calloc(count, sizeof(json_t *));
+    if (results == NULL) return FT_NOMEM(error);
+    ft_status status = FT_OK;
+    for (uint32_t i = 0; status == FT_OK && i < count; i++) status = read_metrics(folders[i], &results[i], error);
+    if (status == FT_OK) status = run_results_compare(folders, results, count, has_families, style, stream, error);
+    for (uint32_t i = 0; i < count; i++) json_decref(results[i]);
+    free(results);
     return status;
 }

@@ -101,6 +101,19 @@ static void test_refused(void **state) {
     check_refused("{\"results\": [1, \"x\", {\"part\": 3}]}", FT_ERR_DAMAGED, "no part in common");
 }
 
+static void test_other_metrics(void **state) {
+    (void)state;
+    ft_error error;
+    char *text;
+    make_run("one", "{\"results\": [" RESULT("test", "cpu", "all", "9") "]}");
+    make_run(
+        "two",
+        "{\"results\": [{\"part\": \"test\", \"device\": \"cpu\", \"family\": \"all\", \"metric\": \"peak_bytes\"}]}");
+    assert_int_equal(compare(both, 2, false, &text, &error), FT_ERR_USAGE);
+    assert_non_null(strstr(error.message, "'one' tells of time_us and 'two' of peak_bytes"));
+    free(text);
+}
+
 static void test_no_memory(void **state) {
     (void)state;
     ft_style style = ft_style_default();
@@ -121,9 +134,8 @@ static void test_no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_runs),
-        IN_FOLDER(test_validation_when_nothing_was_tested),
-        IN_FOLDER(test_refused),
+        IN_FOLDER(test_runs),      IN_FOLDER(test_validation_when_nothing_was_tested),
+        IN_FOLDER(test_refused),   IN_FOLDER(test_other_metrics),
         IN_FOLDER(test_no_memory),
     };
     return cmocka_run_group_tests_name("learn/compare_runs", tests, NULL, NULL);
