@@ -3,6 +3,7 @@
 # and however it is stopped; folders, messages and exit codes are right when something is wrong.
 set -u
 . tests/repo/tap.sh
+tree=$PWD
 build=$(realpath "${BUILD:-build}")
 foretell=$build/foretell
 scratch=$(mktemp -d -p "$([ -w /dev/shm ] && echo /dev/shm || echo /tmp)") # flushing is free in memory
@@ -11,34 +12,7 @@ cd "$scratch" || exit 1
 export LC_ALL=C.UTF-8
 unset COLUMNS NO_COLOR
 
-# Chains of convolutions in the layout of CG; the time grows with their work, on two devices.
-make_cg() { # folder, models
-    mkdir -p "$1/chains"
-    awk -v count="$2" -v folder="$1/chains" 'BEGIN {
-        models = folder "/models.csv"; nodes = folder "/nodes.csv"; edges = folder "/edges.csv"
-        printf "family,index,name,num_nodes,num_edges,graph_id,dgrl_split,cortexA76cpu_tflite21_ms" > models
-        printf ",adreno640gpu_tflite21_ms,adreno630gpu_tflite21_ms,myriadvpu_openvino2019r2_ms" > models
-        printf ",cortexA76cpu_tflite21_std_ms,adreno640gpu_tflite21_std_ms,adreno630gpu_tflite21_std_ms" > models
-        print ",myriadvpu_openvino2019r2_std_ms" > models
-        print "op,in0,in1,in2,in3,in4,k_h,k_w,k_cin,k_cout,s_h,s_w,out0,out1,out2,out3,out4" > nodes
-        print "src,dst" > edges
-        for (m = 0; m < count; m++) {
-            depth = m % 4 + 1; wide = 8 + m; from = 3; work = 0
-            print "Placeholder,0,0,0,0,0,0,0,0,0,0,0,1,16,16,3,0" > nodes
-            for (i = 0; i < depth; i++) {
-                printf "Conv2D,1,16,16,%d,0,3,3,%d,%d,1,1,1,16,16,%d,0\n", from, from, wide, wide > nodes
-                printf "Relu,1,16,16,%d,0,0,0,0,0,0,0,1,16,16,%d,0\n", wide, wide > nodes
-                printf "%d,%d\n%d,%d\n", 2 * i, 2 * i + 1, 2 * i + 1, 2 * i + 2 > edges
-                work += from * wide; from = wide
-            }
-            time = (1 + work / 5000) * (1 + 0.05 * sin(m * 12.9))
-            printf "%s,%d,net_%d,%d,%d,%d,train,%.6f,%.6f,,,,,,\n", m % 3 ? "plain" : "other", m, m,
-                2 * depth + 1, 2 * depth, m, time, time / 4 > models
-        }
-    }'
-}
-
-make_cg cg 60
+"$tree/scripts/make-measurements" cg 60
 "$foretell" import cg cg -o data --quiet || exit 1
 
 exits_with() { # code, command...
@@ -139,7 +113,7 @@ resumed_when_complete() {
 
 data_edited_between() {
     train edited --family flops >/dev/null && rm edited/metrics.json
-    make_cg cg2 61 && "$foretell" import cg cg2 -o data2 --quiet
+    "$tree/scripts/make-measurements" cg2 61 && "$foretell" import cg cg2 -o data2 --quiet
     exits_with 2 "$foretell" train --data data2 -o edited --family flops --resume 2>message &&
         grep -q 'begun with data' message
 }
