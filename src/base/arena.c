@@ -38,9 +38,9 @@ static arena_chunk *add_chunk(arena *a, size_t need) {
         size = need;
         if (size > SIZE_MAX - HEADER || a->used + size + HEADER > a->limit) return NULL;
     }
-    arena_chunk *chunk = calloc(1, HEADER + size);
+    arena_chunk *chunk = malloc(HEADER + size);
     if (chunk == NULL) return NULL;
-    chunk->size = size;
+    *chunk = (arena_chunk){.size = size};
     a->used += size + HEADER;
     /* A block that fills a chunk alone goes behind the current one, whose rest stays in use. */
     if (a->chunks != NULL && need > LARGEST_CHUNK / 4 && size == need) {
@@ -53,7 +53,8 @@ static arena_chunk *add_chunk(arena *a, size_t need) {
     return chunk;
 }
 
-void *arena_alloc(arena *a, size_t size) {
+/* As it comes. */
+static void *take(arena *a, size_t size) {
     if (size > SIZE_MAX - ALIGN) return NULL;
     size = (size + ALIGN - 1) / ALIGN * ALIGN;
     arena_chunk *chunk = a->chunks;
@@ -66,6 +67,12 @@ void *arena_alloc(arena *a, size_t size) {
     return block;
 }
 
+/* Only what is taken is zeroed: the last chunk is often hardly used. */
+void *arena_alloc(arena *a, size_t size) {
+    void *block = take(a, size);
+    return block != NULL ? memset(block, 0, size) : NULL;
+}
+
 void *arena_array(arena *a, size_t count, size_t size) {
     size_t bytes;
     if (!num_mul_size(count, size, &bytes)) return NULL;
@@ -73,15 +80,17 @@ void *arena_array(arena *a, size_t count, size_t size) {
 }
 
 void *arena_copy(arena *a, const void *bytes, size_t size) {
-    void *copy = arena_alloc(a, size);
+    void *copy = take(a, size);
     if (copy != NULL && size > 0) memcpy(copy, bytes, size);
     return copy;
 }
 
 char *arena_string(arena *a, const char *bytes, size_t length) {
     if (length == SIZE_MAX) return NULL;
-    char *copy = arena_alloc(a, length + 1); /* zeroed: the terminator is there */
-    if (copy != NULL && length > 0) memcpy(copy, bytes, length);
+    char *copy = take(a, length + 1);
+    if (copy == NULL) return NULL;
+    if (length > 0) memcpy(copy, bytes, length);
+    copy[length] = '\0';
     return copy;
 }
 

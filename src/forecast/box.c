@@ -33,17 +33,25 @@ static bool has_device(const ft_box *box, const char *name) {
     return false;
 }
 
+/* Its data sheet is opened here, once, rather than for every question. */
+static ft_status add_device(ft_box *box, const char *name, ft_error *error) {
+    uint32_t index = box->device_count++;
+    box->devices[index] = name;
+    return ft_device_canonical(name) != NULL ? ft_device_open(name, &box->sheets[index], error) : FT_OK;
+}
+
 /* Devices are those of which a time is told. */
 static ft_status list_devices(ft_box *box, ft_error *error) {
     size_t most = 0;
     for (uint32_t i = 0; i < box->count; i++) most += ft_predictor_device_count(box->entries[i].predictor);
     box->devices = calloc(most + 1, sizeof *box->devices);
-    if (box->devices == NULL) return FT_NOMEM(error);
+    box->sheets = calloc(most + 1, sizeof(ft_device *));
+    if (box->devices == NULL || box->sheets == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < box->count; i++) {
         const ft_predictor *timed = ft_predictor_find(box->entries[i].predictor, "time_us");
         for (uint32_t d = 0; timed != NULL && d < ft_predictor_device_count(timed); d++) {
             const char *name = ft_predictor_device(timed, d);
-            if (!has_device(box, name)) box->devices[box->device_count++] = name;
+            if (!has_device(box, name)) FT_TRY(add_device(box, name, error));
         }
     }
     return FT_OK;
@@ -124,6 +132,8 @@ void ft_box_free(ft_box *box) {
         ft_predictor_free(box->entries[i].predictor);
         free(box->entries[i].path);
     }
+    for (uint32_t i = 0; i < box->device_count; i++) ft_device_free(box->sheets[i]);
+    free(box->sheets);
     free(box->devices);
     free(box);
 }

@@ -15,6 +15,7 @@ struct ft_box {
     box_entry entries[BOX_MOST_FILES];
     uint32_t count;
     const char **devices;
+    ft_device **sheets; /* of the devices; NULL for one that is in no box */
     uint32_t device_count;
 };
 

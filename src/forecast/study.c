@@ -48,6 +48,11 @@ ft_status study_sheet_of(study *s, const char *device, const ft_device **sheet, 
     const char *name = ft_device_canonical(device);
     *sheet = NULL;
     if (name == NULL) return FT_OK;
+    for (uint32_t i = 0; i < s->box->device_count; i++) {
+        if (strcmp(s->box->devices[i], name) != 0) continue;
+        *sheet = s->box->sheets[i];
+        return FT_OK;
+    }
     study_sheet *item = s->sheets;
     while (item != NULL && strcmp(item->name, name) != 0) item = item->next;
     if (item == NULL) {
@@ -108,6 +113,27 @@ static bool is_same(const ft_query *a, const ft_query *b) {
            strcmp(a->setting, b->setting) == 0;
 }
 
+/* Fusion looks at operators, ranks, and at which of the tensors have one element: two batches of a model that agree in
+ * these have the same kernels. */
+static bool has_same_kernels(const ft_graph *a, const ft_graph *b) {
+    if (a == b) return true;
+    uint32_t ops = ft_graph_op_count(a), tensors = ft_graph_tensor_count(a);
+    if (ops != ft_graph_op_count(b) || tensors != ft_graph_tensor_count(b)) return false;
+    for (uint32_t i = 0; i < ops; i++)
+        if (ft_graph_ops(a)[i].is_folded != ft_graph_ops(b)[i].is_folded) return false;
+    for (uint32_t i = 0; i < tensors; i++) {
+        const ft_tensor *x = &ft_graph_tensors(a)[i], *y = &ft_graph_tensors(b)[i];
+        if (x->rank != y->rank || (ft_tensor_elems(a, x) <= 1) != (ft_tensor_elems(b, y) <= 1)) return false;
+    }
+    return true;
+}
+
+static subject *twin_of(const study *s, const ft_graph *bound) {
+    for (study_subject *i = s->subjects; i != NULL; i = i->next)
+        if (i->subject.twin == NULL && has_same_kernels(i->subject.bound, bound)) return &i->subject;
+    return NULL;
+}
+
 ft_status study_subject_of(study *s, const ft_request *request, subject **found, ft_error *error) {
     const ft_query query = {
         .setting = request->setting, .dtype = request->dtype, .mode = request->mode, .optimizer = request->optimizer};
@@ -119,6 +145,7 @@ ft_status study_subject_of(study *s, const ft_request *request, subject **found,
         item = ARENA_ARRAY(&s->memory, study_subject, 1);
         if (item == NULL) return FT_NOMEM(error);
         subject_init(&item->subject, bound, &query);
+        item->subject.twin = twin_of(s, bound);
         item->next = s->subjects;
         s->subjects = item;
     }

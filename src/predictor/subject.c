@@ -42,6 +42,7 @@ ft_status subject_cost(subject *s, const ft_cost **cost, ft_error *error) {
 }
 
 ft_status subject_kernels(subject *s, const ft_rules *rules, const ft_kernels **kernels, ft_error *error) {
+    if (s->twin != NULL) return subject_kernels(s->twin, rules, kernels, error);
     uint32_t i = 0;
     while (i < s->runtime_count && s->runtimes[i].rules != rules) i++;
     if (i == SUBJECT_MAX_RUNTIMES)

@@ -13,11 +13,14 @@
 
 enum { SUBJECT_MAX_RUNTIMES = 16, SUBJECT_MAX_KEPT = 16 };
 
-typedef struct subject {
+typedef struct subject subject;
+
+struct subject {
     const ft_graph *bound;
     ft_query query; /* what is the same for all devices: dtype, mode, setting */
     bool has_cost;
     ft_cost cost;
+    subject *twin; /* another subject of the same shapes, whose kernels are also those of this one; may be NULL */
     uint32_t runtime_count;
     struct {
         const ft_rules *rules; /* borrowed, the key */
@@ -29,7 +32,7 @@ typedef struct subject {
         const void *key;
         void *data;
     } kept[SUBJECT_MAX_KEPT];
-} subject;
+};
 
 void subject_init(subject *s, const ft_graph *bound, const ft_query *query);
 void subject_free(subject *s);
