@@ -4,19 +4,11 @@
 
 enum { PROGRESS_STEP = 256 };
 
-static ft_status check_graph(const ft_dataset *d, uint32_t index, ft_error *error) {
-    ft_graph *graph;
-    if (!graphfile_is_whole(&d->graphs, index))
-        return ft_fail(error, FT_ERR_DAMAGED, "%s/%s: graph %s (number %u) is damaged: import it again", d->folder,
-                       GRAPHS_FILE, d->ids[index], index);
-    FT_TRY(ft_dataset_graph(d, index, &graph, error));
-    ft_graph_free(graph);
-    return FT_OK;
-}
-
 static ft_status check_graphs(const ft_dataset *d, ft_progress *progress, void *user, ft_error *error) {
     for (uint32_t i = 0; i < d->graphs.count; i++) {
-        FT_TRY(check_graph(d, i, error));
+        ft_graph *graph;
+        FT_TRY(ft_dataset_graph(d, i, &graph, error));
+        ft_graph_free(graph);
         if (progress == NULL || i % PROGRESS_STEP != 0) continue;
         if (!progress(user, i, d->graphs.count, d->folder))
             return ft_fail(error, FT_ERR_CANCELLED, "the check was stopped");

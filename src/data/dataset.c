@@ -153,11 +153,20 @@ uint32_t ft_dataset_graph_count(const ft_dataset *data) {
     return data->graphs.count;
 }
 
+ft_status dataset_graph_bytes(const ft_dataset *data, uint32_t index, const uint8_t **bytes, size_t *size,
+                              ft_error *error) {
+    *bytes = graphfile_bytes(&data->graphs, index, size);
+    if (graphfile_is_whole(&data->graphs, index)) return FT_OK;
+    return ft_fail(error, FT_ERR_DAMAGED, "%s/%s: graph %s (number %u) is damaged: import it again", data->folder,
+                   GRAPHS_FILE, data->ids[index], index);
+}
+
 ft_status ft_dataset_graph(const ft_dataset *data, uint32_t index, ft_graph **graph, ft_error *error) {
     if (index >= data->graphs.count)
         return ft_fail(error, FT_ERR_USAGE, "%s: has no graph %u; it has %u", data->folder, index, data->graphs.count);
     size_t size;
-    const uint8_t *bytes = graphfile_bytes(&data->graphs, index, &size);
+    const uint8_t *bytes;
+    FT_TRY(dataset_graph_bytes(data, index, &bytes, &size, error));
     ft_status status = unpack_graph(bytes, size, data->ids[index], graph, error);
     if (status == FT_OK || status == FT_ERR_NOMEM) return status;
     return ft_fail_prefix(error, FT_ERR_DAMAGED, "%s/%s: graph %s", data->folder, GRAPHS_FILE, data->ids[index]);

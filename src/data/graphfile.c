@@ -1,7 +1,7 @@
 /* graphfile.c - the container of packed graphs.
  *
  * Header and index have hashes of their own, so that opening notices damage to them at once; each graph is known by the
- * hash of its bytes, which is looked at when somebody asks (graphfile_is_whole). All numbers are little-endian. */
+ * hash of its bytes, which is looked at when it is read (graphfile_is_whole). All numbers are little-endian. */
 #include "data/graphfile.h"
 
 #include <errno.h>

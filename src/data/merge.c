@@ -61,10 +61,8 @@ static ft_status add_record(merger *m, const ft_dataset *d, uint32_t row, const 
 static ft_status add_part(merger *m, const ft_dataset *d, uint32_t *graphs) {
     for (uint32_t i = 0; i < d->graphs.count; i++) {
         size_t size;
-        const uint8_t *bytes = graphfile_bytes(&d->graphs, i, &size);
-        if (!graphfile_is_whole(&d->graphs, i))
-            return ft_fail(m->job->error, FT_ERR_DAMAGED, "%s/%s: graph %s is damaged: import it again", d->folder,
-                           GRAPHS_FILE, d->ids[i]);
+        const uint8_t *bytes;
+        FT_TRY(dataset_graph_bytes(d, i, &bytes, &size, m->job->error));
         FT_TRY(builder_add_packed(m->builder, bytes, size, &graphs[i], m->job->error));
         m->job->result->models++;
     }
