@@ -171,8 +171,11 @@ static ft_status train(const arguments *args, const ft_dataset *data) {
     progress_hide();
     if (status != FT_OK) return cli_fail(status, "%s", error.message);
     status = show_scores(args, &tested);
+    /* Resuming a run that was complete tests nothing again. */
+    bool was_tested = tested.score_count > 0 || args->train.is_resumed;
     if (!args->is_quiet && status == FT_OK)
-        cli_note("%s/predictor.ftm is complete; its scores are in %s/metrics.json", args->run, args->run);
+        cli_note("%s/predictor.ftm is complete; its scores are in %s/metrics.json%s", args->run, args->run,
+                 was_tested ? "" : ", of the validation part alone: nothing of the test part can be predicted");
     ft_evaluation_free(&tested);
     return status;
 }

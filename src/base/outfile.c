@@ -108,12 +108,14 @@ static ft_status finish(outfile *out, ft_error *error) {
     errno = 0;
     bool is_written = fflush(out->stream) == 0 && !ferror(out->stream);
     if (is_written && is_file) is_written = fsync(fileno(out->stream)) == 0;
-    int code = errno != 0 ? errno : EIO;
+    int code = errno;
     if (fclose(out->stream) != 0 && is_written) {
         is_written = false;
         code = errno;
     }
     out->stream = NULL;
+    if (!is_written && code == 0) /* a write before this one failed */
+        return ft_fail(error, FT_ERR_IO, "%s: cannot write all of it; is there room on the disk?", out->path);
     if (!is_written) return fail_errno(error, out->path, "cannot write", code);
     if (!is_file) return FT_OK;
     if (rename(out->temporary, out->path) != 0) return fail_errno(error, out->path, "cannot write", errno);
@@ -140,8 +142,10 @@ void outfile_discard(outfile *out) {
 ft_status outfile_write(const char *path, const void *bytes, size_t size, ft_error *error) {
     outfile out;
     FT_TRY(outfile_open(path, &out, error));
-    if (size > 0) fwrite(bytes, 1, size, out.stream); /* commit asks the stream whether it went well */
-    return outfile_commit(&out, error);
+    if (size == 0 || fwrite(bytes, 1, size, out.stream) == size) return outfile_commit(&out, error);
+    ft_status status = fail_errno(error, path, "cannot write", errno); /* later the stream knows no more why */
+    outfile_discard(&out);
+    return status;
 }
 
 /* --- Folders ------------------------------------------------------------------------------------------------- */

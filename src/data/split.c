@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "data/fold.h"
+#include "data/names.h"
 #include "foretell/dataset.h"
 #include "foretell/device.h"
 
@@ -228,31 +229,6 @@ static const char *name_of(const plan *p, const ft_record *r) {
     return p->kind == BY_DEVICE ? r->device : r->family;
 }
 
-static int compare_names(const void *a, const void *b) {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* The name is not there: what is. */
-static ft_status fail_name(const plan *p, ft_error *error) {
-    const ft_record *records = ft_dataset_records(p->data);
-    const char *names[64] = {NULL};
-    size_t count = 0;
-    for (uint32_t i = 0; i < ft_dataset_record_count(p->data) && count < 64; i++) {
-        const char *name = name_of(p, &records[i]);
-        size_t at = 0;
-        while (at < count && strcmp(names[at], name) != 0) at++;
-        if (at == count && name[0] != '\0') names[count++] = name;
-    }
-    qsort(names, count, sizeof names[0], compare_names);
-    const char *what = p->kind == BY_DEVICE ? "device" : "family";
-    ft_fail(error, FT_ERR_USAGE, "the data set has no %s '%s'; it has%s", what, p->name, count == 0 ? " none" : "");
-    for (size_t i = 0; error != NULL && i < count; i++) {
-        size_t length = strlen(error->message);
-        snprintf(error->message + length, sizeof error->message - length, "%s %s", i == 0 ? "" : ",", names[i]);
-    }
-    return FT_ERR_USAGE;
-}
-
 static ft_status mark(plan *p, ft_error *error) {
     const ft_record *records = ft_dataset_records(p->data);
     bool is_there = false;
@@ -261,7 +237,8 @@ static ft_status mark(plan *p, ft_error *error) {
         p->is_marked[records[i].graph] = true;
         is_there = true;
     }
-    return is_there ? FT_OK : fail_name(p, error);
+    if (is_there) return FT_OK;
+    return p->kind == BY_DEVICE ? names_no_device(p->data, p->name, error) : names_no_family(p->data, p->name, error);
 }
 
 typedef struct ticket {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/names.h"
 #include "foretell/device.h"
 #include "predictor/predictor.h"
 
@@ -63,17 +64,6 @@ static ft_status fail_device(const ft_predictor *predictor, const char *device, 
     return FT_ERR_USAGE;
 }
 
-static ft_status fail_family(const ft_dataset *data, const char *family, ft_error *error) {
-    const ft_record *records = ft_dataset_records(data);
-    ft_fail(error, FT_ERR_USAGE, "the data set has no family '%s'; it has", family);
-    for (uint32_t i = 0, told = 0; i < ft_dataset_record_count(data) && told < 20; i++) {
-        if (i > 0 && strcmp(records[i].family, records[i - 1].family) == 0) continue;
-        add_word(error, told++ > 0 ? ", " : " ");
-        add_word(error, records[i].family);
-    }
-    return FT_ERR_USAGE;
-}
-
 static ft_status fail_metric(const ft_dataset *data, const char *metric, ft_error *error) {
     ft_fail(error, FT_ERR_UNSUPPORTED, "predictor and data set do not fit: the data set has no metric '%s'; it has",
             metric);
@@ -117,7 +107,7 @@ static ft_status check_names(const ft_predictor *predictor, const ft_dataset *da
     for (uint32_t i = 0; i < options->family_count; i++) {
         uint32_t record = 0, count = ft_dataset_record_count(data);
         while (record < count && strcmp(records[record].family, options->families[i]) != 0) record++;
-        if (record == count) return fail_family(data, options->families[i], error);
+        if (record == count) return names_no_family(data, options->families[i], error);
     }
     return FT_OK;
 }

@@ -95,6 +95,12 @@ scores_are_shown() {
     train shown --family flops >out && grep -q 'cortex-a76' out && grep -q 'test part of split random' out
 }
 
+# A device that was left out is nothing that flops can be asked about.
+nothing_to_test() {
+    "$foretell" train --data data -o untested --family flops --split device:cortex-a76 2>message &&
+        grep -q 'nothing of the test part can be predicted' message
+}
+
 run_that_exists() {
     train twice --family flops >/dev/null && cp -r twice before
     exits_with 2 train twice --family flops --seed 1 2>message && grep -q 'exists already' message &&
@@ -144,6 +150,7 @@ for family in $families; do
     point "$family: the same bytes after Ctrl-C" interrupted "$family"
 done
 point "the scores of the test part are shown" scores_are_shown
+point "a test part of which nothing can be predicted is told" nothing_to_test
 point "a run that exists is not touched" run_that_exists
 point "--force replaces it" forced
 point "resuming a complete run changes nothing" resumed_when_complete

@@ -181,7 +181,7 @@ static void test_refused(void **state) {
     refuses(data, HEAD BOTH "}", &(ft_evaluate_options){.devices = &other, .device_count = 1}, FT_ERR_USAGE,
             "it knows adreno-640, cortex-a76");
     refuses(data, HEAD BOTH "}", &(ft_evaluate_options){.families = &family, .family_count = 1}, FT_ERR_USAGE,
-            "has no family 'four'; it has one, two, three");
+            "has no family 'four'; it has one, three, two");
     refuses(data, HEAD BOTH ", \"modes\": [\"train\"]}", &(ft_evaluate_options){0}, FT_ERR_UNSUPPORTED,
             "one is of training and the other of inference");
     ft_split_free(&split);
