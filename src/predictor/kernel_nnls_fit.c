@@ -107,8 +107,6 @@ static ft_status gather(void *user, const scan_item *item, const buf *found, ft_
 }
 
 static ft_status collect(fitting *f, const fit_context *context, ft_error *error) {
-    scan *s;
-    FT_TRY(scan_new(f->set->data, f->set->train, &s, error));
     scan_job job = {.threads = context->threads,
                     .visit = visit,
                     .gather = gather,
@@ -116,9 +114,7 @@ static ft_status collect(fitting *f, const fit_context *context, ft_error *error
                     .context = context,
                     .to = 0.8,
                     .what = "reading models"};
-    ft_status status = scan_run(s, &job, error);
-    scan_free(s);
-    return status;
+    return scan_once(f->set->data, f->set->train, &job, error);
 }
 
 /* --- Solving ------------------------------------------------------------------------------------------------- */

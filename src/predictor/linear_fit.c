@@ -42,8 +42,6 @@ static ft_status gather(void *user, const scan_item *item, const buf *found, ft_
 
 static ft_status collect(fitting *f, const fit_context *context, ft_error *error) {
     for (uint32_t i = 0; i < f->set->device_count; i++) FT_TRY(relative_init(&f->equations[i], f->columns, error));
-    scan *s;
-    FT_TRY(scan_new(f->set->data, f->set->train, &s, error));
     scan_job job = {.threads = context->threads,
                     .visit = visit,
                     .gather = gather,
@@ -51,9 +49,7 @@ static ft_status collect(fitting *f, const fit_context *context, ft_error *error
                     .context = context,
                     .to = 1,
                     .what = "reading models"};
-    ft_status status = scan_run(s, &job, error);
-    scan_free(s);
-    return status;
+    return scan_once(f->set->data, f->set->train, &job, error);
 }
 
 ft_status linear_fit(uint32_t columns, const fit_set *set, const fit_context *context, model **out, ft_error *error) {

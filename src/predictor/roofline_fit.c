@@ -208,8 +208,6 @@ static void search_part(void *user, uint32_t device, uint32_t worker) {
 /* --- All of it ----------------------------------------------------------------------------------------------- */
 
 static ft_status collect(fitting *f, const fit_context *context, ft_error *error) {
-    scan *s;
-    FT_TRY(scan_new(f->set->data, f->rows, &s, error));
     scan_job job = {.threads = context->threads,
                     .visit = visit,
                     .gather = gather,
@@ -217,9 +215,7 @@ static ft_status collect(fitting *f, const fit_context *context, ft_error *error
                     .context = context,
                     .to = 0.8,
                     .what = "reading models"};
-    ft_status status = scan_run(s, &job, error);
-    scan_free(s);
-    return status;
+    return scan_once(f->set->data, f->rows, &job, error);
 }
 
 static ft_status find_constants(fitting *f, const fit_context *context, roofline_model *m, ft_error *error) {

@@ -202,3 +202,11 @@ ft_status scan_run(const scan *s, const scan_job *job, ft_error *error) {
     free(b);
     return status;
 }
+
+ft_status scan_once(const ft_dataset *data, fit_rows rows, const scan_job *job, ft_error *error) {
+    scan *s;
+    FT_TRY(scan_new(data, rows, &s, error));
+    ft_status status = scan_run(s, job, error);
+    scan_free(s);
+    return status;
+}

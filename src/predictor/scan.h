@@ -5,11 +5,8 @@
  * it finds into a buffer of the item; `gather` is then called with these buffers on the caller's thread, in the order
  * of the items, which is that of their first rows. So the result does not depend on the number of threads.
  *
- *     scan *s;
- *     FT_TRY(scan_new(set->data, set->train, &s, error));
- *     status = scan_run(s, &(scan_job){.threads = context->threads, .visit = measure, .gather = add_row, .user = &me},
- *                       error);
- *     scan_free(s); */
+ *     scan_job job = {.threads = context->threads, .visit = measure, .gather = add_row, .user = &me};
+ *     FT_TRY(scan_once(set->data, set->train, &job, error)); */
 #ifndef PREDICTOR_SCAN_H
 #define PREDICTOR_SCAN_H
 
@@ -49,6 +46,9 @@ typedef struct scan_job {
 
 /* Stops at the first item, in their order, that fails; the message names its model. */
 ft_status scan_run(const scan *s, const scan_job *job, ft_error *error);
+
+/* One pass over rows that needs no scan before or after. */
+ft_status scan_once(const ft_dataset *data, fit_rows rows, const scan_job *job, ft_error *error);
 
 /* A graph of the data set, bound as a record says. What is bound borrows from the model. */
 typedef struct scan_graph {

@@ -48,19 +48,14 @@ static ft_status visit(void *user, const scan_item *item, subject *s, uint32_t w
 
 ft_status table_fill(const fit_set *set, const fit_context *context, double from, double to, table *t,
                      ft_error *error) {
-    scan *s;
-    FT_TRY(scan_new(set->data, *t->rows, &s, error));
-    ft_status status = scan_run(s,
-                                &(scan_job){.threads = context->threads,
-                                            .visit = visit,
-                                            .user = t,
-                                            .context = context,
-                                            .from = from,
-                                            .to = to,
-                                            .what = "reading models"},
-                                error);
-    scan_free(s);
-    return status;
+    scan_job job = {.threads = context->threads,
+                    .visit = visit,
+                    .user = t,
+                    .context = context,
+                    .from = from,
+                    .to = to,
+                    .what = "reading models"};
+    return scan_once(set->data, *t->rows, &job, error);
 }
 
 boost_rows table_rows(const table *t, uint32_t device) {

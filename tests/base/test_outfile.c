@@ -6,7 +6,6 @@
 
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,29 +15,9 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/input.h"
 #include "base/outfile.h"
 #include "support/failing.h"
 #include "support/folder.h"
-
-static int count_entries(const char *folder) {
-    DIR *entries = opendir(folder);
-    assert_non_null(entries);
-    int count = 0;
-    for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries))
-        count += entry->d_name[0] != '.';
-    closedir(entries);
-    return count;
-}
-
-static void expect_content(const char *path, const char *text) {
-    input in;
-    ft_error error;
-    assert_int_equal(input_open(path, 1 << 20, &in, &error), FT_OK);
-    assert_int_equal(in.size, strlen(text));
-    assert_memory_equal(in.bytes, text, in.size);
-    input_close(&in);
-}
 
 static void test_file_appears_at_commit(void **state) {
     (void)state;
@@ -49,8 +28,8 @@ static void test_file_appears_at_commit(void **state) {
     assert_int_not_equal(access("a.txt", F_OK), 0);
     assert_int_equal(outfile_commit(&out, &error), FT_OK);
     outfile_discard(&out);
-    expect_content("a.txt", "hello");
-    assert_int_equal(count_entries("."), 1);
+    folder_expect("a.txt", "hello");
+    assert_int_equal(folder_count("."), 1);
 }
 
 static void test_discard_leaves_what_was(void **state) {
@@ -62,10 +41,10 @@ static void test_discard_leaves_what_was(void **state) {
     fputs("new", out.stream);
     outfile_discard(&out);
     outfile_discard(&out);
-    expect_content("a.txt", "old");
+    folder_expect("a.txt", "old");
     assert_int_equal(outfile_write("a.txt", "new", 3, &error), FT_OK);
-    expect_content("a.txt", "new");
-    assert_int_equal(count_entries("."), 1);
+    folder_expect("a.txt", "new");
+    assert_int_equal(folder_count("."), 1);
 }
 
 static void test_mode_and_link_stay(void **state) {
@@ -76,7 +55,7 @@ static void test_mode_and_link_stay(void **state) {
     assert_int_equal(chmod("a.txt", 0640), 0);
     assert_int_equal(symlink("a.txt", "link"), 0);
     assert_int_equal(outfile_write("link", "new", 3, &error), FT_OK);
-    expect_content("a.txt", "new");
+    folder_expect("a.txt", "new");
     assert_int_equal(lstat("link", &info), 0);
     assert_true(S_ISLNK(info.st_mode));
     assert_int_equal(stat("a.txt", &info), 0);
@@ -94,7 +73,7 @@ static void test_places_that_do_not_take_a_file(void **state) {
     assert_int_equal(outfile_write("a.txt", "x", 1, &error), FT_OK);
     assert_int_equal(chmod("a.txt", 0444), 0);
     assert_int_equal(outfile_write("a.txt", "y", 1, &error), FT_ERR_IO);
-    expect_content("a.txt", "x");
+    folder_expect("a.txt", "x");
 }
 
 /* A device is written to as it is, and its errors are told. */
@@ -126,8 +105,8 @@ static void test_disk_full(void **state) {
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     assert_int_equal(status, FT_ERR_IO);
     assert_non_null(strstr(error.message, "a.txt: cannot write: File too large"));
-    expect_content("a.txt", "old");
-    assert_int_equal(count_entries("."), 1);
+    folder_expect("a.txt", "old");
+    assert_int_equal(folder_count("."), 1);
     free(large);
 }
 
@@ -142,8 +121,8 @@ static void test_folder(void **state) {
     assert_int_not_equal(access("set", F_OK), 0);
     assert_int_equal(outfolder_commit(&out, &error), FT_OK);
     outfolder_discard(&out);
-    expect_content("set/a.txt", "x");
-    assert_int_equal(count_entries("."), 1);
+    folder_expect("set/a.txt", "x");
+    assert_int_equal(folder_count("."), 1);
     assert_int_equal(outfolder_open("set", &out, &error), FT_ERR_IO);
     assert_non_null(strstr(error.message, "exists already"));
     buf_free(&path);
@@ -160,7 +139,7 @@ static void test_folder_discarded(void **state) {
     buf_text(&path, "/a.txt");
     assert_int_equal(outfile_write(path.data, "x", 1, &error), FT_OK);
     outfolder_discard(&out);
-    assert_int_equal(count_entries("."), 0);
+    assert_int_equal(folder_count("."), 0);
     buf_free(&path);
 }
 
@@ -173,7 +152,7 @@ static void test_folder_taken_meanwhile(void **state) {
     assert_int_equal(mkdir("set", 0777), 0);
     assert_int_equal(outfolder_commit(&out, &error), FT_ERR_IO);
     assert_non_null(strstr(error.message, "exists already"));
-    assert_int_equal(count_entries("."), 1);
+    assert_int_equal(folder_count("."), 1);
 }
 
 static void test_folder_in_a_place_that_is_not_there(void **state) {
@@ -193,7 +172,7 @@ static void test_out_of_memory(void **state) {
         if (!failing_stop()) break;
         if (status != FT_OK) assert_int_equal(status, FT_ERR_NOMEM);
     }
-    assert_int_equal(count_entries("."), 1);
+    assert_int_equal(folder_count("."), 1);
 }
 
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)

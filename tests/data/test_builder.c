@@ -6,7 +6,6 @@
 
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,15 +21,6 @@
 #include "support/small_set.h"
 
 static const char *const metrics[] = {"time_us"};
-
-static int count_entries(void) {
-    DIR *entries = opendir(".");
-    int count = 0;
-    for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries))
-        count += entry->d_name[0] != '.';
-    closedir(entries);
-    return count;
-}
 
 static ft_status add_record(builder *b, uint32_t graph, const char *name, double time, builder_outcome *outcome,
                             ft_error *error) {
@@ -76,7 +66,7 @@ static void test_equal_graphs_become_one(void **state) {
     }
     assert_int_equal(builder_graph_count(b), 2);
     builder_free(b);
-    assert_int_equal(count_entries(), 0); /* not finished: nothing is there */
+    assert_int_equal(folder_count("."), 0); /* not finished: nothing is there */
 }
 
 static void test_repeated_records(void **state) {
@@ -113,7 +103,7 @@ static void test_folder_is_taken(void **state) {
     assert_int_equal(build("set", 1, &error), FT_ERR_IO);
     assert_non_null(strstr(error.message, "exists already"));
     assert_int_equal(build("absent/set", 1, &error), FT_ERR_IO);
-    assert_int_equal(count_entries(), 1);
+    assert_int_equal(folder_count("."), 1);
 }
 
 static void test_no_permission(void **state) {
@@ -139,7 +129,7 @@ static void test_disk_full(void **state) {
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
         assert_int_equal(status, FT_ERR_IO);
         assert_non_null(strstr(error.message, "cannot write"));
-        assert_int_equal(count_entries(), 0);
+        assert_int_equal(folder_count("."), 0);
     }
     assert_int_equal(build("set", 60, &error), FT_OK);
 }
@@ -169,7 +159,7 @@ static void test_out_of_memory(void **state) {
             continue;
         }
         assert_int_equal(status, FT_ERR_NOMEM);
-        assert_int_equal(count_entries(), 0);
+        assert_int_equal(folder_count("."), 0);
     }
 }
 

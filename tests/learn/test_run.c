@@ -6,7 +6,6 @@
 
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,28 +28,9 @@ static ft_status open_run(const char *path, const run_wish *wish, char *config, 
     return run_open(path, wish, &text, run, error);
 }
 
-static int entries_in(const char *folder) {
-    DIR *entries = opendir(folder);
-    assert_non_null(entries);
-    int count = 0;
-    for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries))
-        count += entry->d_name[0] != '.';
-    closedir(entries);
-    return count;
-}
-
 static void put(const char *path, const char *text) {
     ft_error error;
     assert_int_equal(outfile_write(path, text, strlen(text), &error), FT_OK);
-}
-
-static void expect(const char *path, const char *text) {
-    input in;
-    ft_error error;
-    assert_int_equal(input_open(path, 1 << 20, &in, &error), FT_OK);
-    assert_int_equal(in.size, strlen(text));
-    assert_memory_equal(in.bytes, text, in.size);
-    input_close(&in);
 }
 
 /* Writes what a complete run has, and ends it. */
@@ -75,16 +55,16 @@ static void make_complete(const char *path, char *config, const char *predictor)
 static void test_complete_run(void **state) {
     (void)state;
     make_complete("run/", first, "one");
-    assert_int_equal(entries_in("."), 1);
-    assert_int_equal(entries_in("run"), 4);
-    expect("run/config.json", first);
-    expect("run/predictor.ftm", "one");
+    assert_int_equal(folder_count("."), 1);
+    assert_int_equal(folder_count("run"), 4);
+    folder_expect("run/config.json", first);
+    folder_expect("run/predictor.ftm", "one");
     run_folder run;
     ft_error error;
     assert_int_equal(open_run("run", &resumed, first, &run, &error), FT_OK);
     assert_true(run.is_complete);
     run_close(&run);
-    assert_int_equal(entries_in("run"), 4);
+    assert_int_equal(folder_count("run"), 4);
 }
 
 static void test_one_that_exists_is_kept(void **state) {
@@ -95,7 +75,7 @@ static void test_one_that_exists_is_kept(void **state) {
     assert_int_equal(run_check("run", &plain, &error), FT_ERR_USAGE);
     assert_non_null(strstr(error.message, "exists already"));
     assert_int_equal(open_run("run", &plain, second, &run, &error), FT_ERR_USAGE);
-    expect("run/config.json", first);
+    folder_expect("run/config.json", first);
 }
 
 static void test_failure_leaves_nothing(void **state) {
@@ -104,10 +84,10 @@ static void test_failure_leaves_nothing(void **state) {
     ft_error error;
     assert_int_equal(open_run("run", &plain, first, &run, &error), FT_OK);
     run_log(&run, json_pack("{s:s}", "event", "start"));
-    assert_int_equal(entries_in("run"), 2);
+    assert_int_equal(folder_count("run"), 2);
     run_close(&run);
     run_close(&run);
-    assert_int_equal(entries_in("."), 0);
+    assert_int_equal(folder_count("."), 0);
 }
 
 static void test_checkpoint_is_kept(void **state) {
@@ -117,13 +97,13 @@ static void test_checkpoint_is_kept(void **state) {
     assert_int_equal(open_run("run", &plain, first, &run, &error), FT_OK);
     assert_int_equal(run_write(&run, "checkpoint.bin", "state", 5, &error), FT_OK);
     run_close(&run);
-    assert_int_equal(entries_in("run"), 3);
+    assert_int_equal(folder_count("run"), 3);
     put("run/checkpoint.bin.77-0.tmp", "half");
     assert_int_equal(open_run("run", &resumed, first, &run, &error), FT_OK);
     assert_false(run.is_complete);
-    assert_int_equal(entries_in("run"), 3); /* the leftover is gone */
+    assert_int_equal(folder_count("run"), 3); /* the leftover is gone */
     run_close(&run);
-    expect("run/checkpoint.bin", "state");
+    folder_expect("run/checkpoint.bin", "state");
 }
 
 static void test_resume_needs_the_same_run(void **state) {
@@ -132,13 +112,13 @@ static void test_resume_needs_the_same_run(void **state) {
     ft_error error;
     assert_int_equal(open_run("run", &resumed, first, &run, &error), FT_ERR_USAGE);
     assert_non_null(strstr(error.message, "no such run"));
-    assert_int_equal(entries_in("."), 0);
+    assert_int_equal(folder_count("."), 0);
     assert_int_equal(open_run("run", &plain, first, &run, &error), FT_OK);
     assert_int_equal(run_write(&run, "checkpoint.bin", "state", 5, &error), FT_OK);
     run_close(&run);
     assert_int_equal(open_run("run", &resumed, second, &run, &error), FT_ERR_USAGE);
     assert_non_null(strstr(error.message, "seed 3, and now it is 4"));
-    expect("run/config.json", first);
+    folder_expect("run/config.json", first);
     put("run/config.json", "{");
     assert_int_equal(open_run("run", &resumed, first, &run, &error), FT_ERR_DAMAGED);
     unlink("run/config.json");
@@ -152,12 +132,12 @@ static void test_replaced_when_complete(void **state) {
     ft_error error;
     make_complete("run", first, "one");
     assert_int_equal(open_run("run", &forced, second, &run, &error), FT_OK);
-    expect("run/config.json", first);
+    folder_expect("run/config.json", first);
     complete(&run, "two");
-    expect("run/config.json", second);
-    expect("run/predictor.ftm", "two");
-    assert_int_equal(entries_in("."), 1);
-    assert_int_equal(entries_in("run"), 4);
+    folder_expect("run/config.json", second);
+    folder_expect("run/predictor.ftm", "two");
+    assert_int_equal(folder_count("."), 1);
+    assert_int_equal(folder_count("run"), 4);
 }
 
 static void test_replacement_that_fails(void **state) {
@@ -167,25 +147,25 @@ static void test_replacement_that_fails(void **state) {
     make_complete("run", first, "one");
     assert_int_equal(open_run("run", &forced, second, &run, &error), FT_OK);
     run_close(&run);
-    assert_int_equal(entries_in("."), 1);
+    assert_int_equal(folder_count("."), 1);
     assert_int_equal(open_run("run", &both, second, &run, &error), FT_ERR_USAGE);
     /* stopped: the old one is untouched, the new one goes on */
     assert_int_equal(open_run("run", &forced, second, &run, &error), FT_OK);
     assert_int_equal(run_write(&run, "checkpoint.bin", "state", 5, &error), FT_OK);
     run_close(&run);
-    expect("run/predictor.ftm", "one");
+    folder_expect("run/predictor.ftm", "one");
     assert_int_equal(open_run("run", &both, second, &run, &error), FT_OK);
     complete(&run, "two");
-    expect("run/predictor.ftm", "two");
-    assert_int_equal(entries_in("."), 1);
+    folder_expect("run/predictor.ftm", "two");
+    assert_int_equal(folder_count("."), 1);
     /* stopped and given up: a new replacement starts over */
     assert_int_equal(open_run("run", &forced, first, &run, &error), FT_OK);
     assert_int_equal(run_write(&run, "checkpoint.bin", "state", 5, &error), FT_OK);
     run_close(&run);
     assert_int_equal(open_run("run", &forced, second, &run, &error), FT_OK);
     complete(&run, "three");
-    expect("run/predictor.ftm", "three");
-    assert_int_equal(entries_in("."), 1);
+    folder_expect("run/predictor.ftm", "three");
+    assert_int_equal(folder_count("."), 1);
 }
 
 static void test_nothing_else_is_replaced(void **state) {
@@ -203,8 +183,8 @@ static void test_nothing_else_is_replaced(void **state) {
     assert_int_equal(open_run("file", &forced, first, &run, &error), FT_ERR_IO);
     assert_int_equal(open_run("", &plain, first, &run, &error), FT_ERR_USAGE);
     assert_int_equal(open_run("absent/run", &plain, first, &run, &error), FT_ERR_IO);
-    assert_int_equal(entries_in("."), 2);
-    assert_int_equal(entries_in("precious"), 2);
+    assert_int_equal(folder_count("."), 2);
+    assert_int_equal(folder_count("precious"), 2);
 }
 
 static void test_two_at_a_time(void **state) {
@@ -277,8 +257,8 @@ static void test_no_memory(void **state) {
             if (!has_failed) break;
             if (status != FT_OK) assert_true(status == FT_ERR_NOMEM || status == FT_ERR_IO || status == FT_ERR_USAGE);
         }
-        assert_int_equal(entries_in("."), 1);
-        assert_int_equal(entries_in("old"), 4);
+        assert_int_equal(folder_count("."), 1);
+        assert_int_equal(folder_count("old"), 4);
     }
 }
 

@@ -7,7 +7,6 @@
 
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -174,16 +173,6 @@ const char *ft_family_text(uint32_t index) {
 static const char *const results[] = {"predictor.ftm", "metrics.json", "config.json"};
 enum { RESULT_COUNT = 3, FILES_OF_A_RUN = 4 };
 
-static int entries_in(const char *folder) {
-    DIR *entries = opendir(folder);
-    if (entries == NULL) return -1;
-    int count = 0;
-    for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries))
-        count += entry->d_name[0] != '.';
-    closedir(entries);
-    return count;
-}
-
 static void expect_same_file(const char *a, const char *b) {
     input first, second;
     ft_error error;
@@ -202,8 +191,8 @@ static void expect_same_run(const char *a, const char *b) {
         snprintf(second, sizeof second, "%s/%s", b, results[i]);
         expect_same_file(first, second);
     }
-    assert_int_equal(entries_in(a), FILES_OF_A_RUN);
-    assert_int_equal(entries_in(b), FILES_OF_A_RUN);
+    assert_int_equal(folder_count(a), FILES_OF_A_RUN);
+    assert_int_equal(folder_count(b), FILES_OF_A_RUN);
 }
 
 static json_t *read_json(const char *path) {
@@ -255,8 +244,8 @@ static void test_a_whole_run(void **state) {
     assert_true(tested.case_count >= 10);
     assert_true(tested.scores[0].mape > 0 && tested.scores[0].mape < 15);
     ft_evaluation_free(&tested);
-    assert_int_equal(entries_in("."), 2);
-    assert_int_equal(entries_in("run"), FILES_OF_A_RUN);
+    assert_int_equal(folder_count("."), 2);
+    assert_int_equal(folder_count("run"), FILES_OF_A_RUN);
 
     json_t *config = read_json("run/config.json"), *metrics = read_json("run/metrics.json");
     assert_string_equal(json_string_value(json_object_get(config, "family")), "fake");
@@ -380,7 +369,7 @@ static void test_cancelled_and_resumed(void **state) {
             assert_non_null(strstr(error.message, "stopped"));
             assert_int_equal(access("run/metrics.json", F_OK), -1);
             if (n == 0) { /* nothing was done yet, and nothing is left */
-                assert_int_equal(entries_in("run"), -1);
+                assert_int_equal(folder_count("run"), -1);
                 continue;
             }
             assert_int_equal(access("run/checkpoint.bin", F_OK), 0);
@@ -455,7 +444,7 @@ static void test_complete_run_is_left_alone(void **state) {
     options.progress = stop_later;
     options.user = &left;
     train_well(data, "run", &options);
-    assert_int_equal(entries_in("run"), FILES_OF_A_RUN);
+    assert_int_equal(folder_count("run"), FILES_OF_A_RUN);
     ft_dataset_free(data);
 }
 
@@ -549,7 +538,7 @@ static void test_replacing(void **state) {
     options.is_resumed = true;
     train_well(data, "run", &options);
     expect_same_run("second", "run");
-    assert_int_equal(entries_in("."), 4);
+    assert_int_equal(folder_count("."), 4);
     ft_dataset_free(data);
 }
 
@@ -561,7 +550,7 @@ static void expect_failure(const ft_dataset *data, const ft_train_options *optio
     assert_int_equal(train(data, "run", options, &error), status);
     if (strstr(error.message, words) == NULL) print_message("'%s' has no '%s'\n", error.message, words);
     assert_non_null(strstr(error.message, words));
-    assert_int_equal(entries_in("run"), -1);
+    assert_int_equal(folder_count("run"), -1);
 }
 
 static void test_bad_wishes(void **state) {
@@ -642,14 +631,14 @@ static void test_full_disk(void **state) {
     ft_error error;
     train_well(data, "whole", &options);
     assert_int_equal(train_on_full_disk(data, &options, 60, &error), FT_ERR_IO); /* not even config.json */
-    assert_int_equal(entries_in("."), 2);
+    assert_int_equal(folder_count("."), 2);
     int resumed = 0;
     for (rlim_t room = 100; room < 100000; room = room * 3 / 2) {
         ft_status status = train_on_full_disk(data, &options, room, &error);
         if (status == FT_OK) break;
         assert_int_equal(status, FT_ERR_IO);
         assert_int_equal(access("run/metrics.json", F_OK), -1);
-        if (entries_in("run") < 0) continue;
+        if (folder_count("run") < 0) continue;
         options.is_resumed = true;
         resumed++;
     }
@@ -676,8 +665,8 @@ static void test_no_memory(void **state) {
             assert_int_equal(status, FT_OK);
             break;
         }
-        if (entries_in("run") >= 0) assert_int_equal(system("rm -r run"), 0);
-        assert_int_equal(entries_in("."), 1);
+        if (folder_count("run") >= 0) assert_int_equal(system("rm -r run"), 0);
+        assert_int_equal(folder_count("."), 1);
     }
     ft_dataset_free(data);
 }

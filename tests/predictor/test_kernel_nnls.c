@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "predictor/kernel_nnls.h"
-#include "support/failing.h"
 #include "support/fitted.h"
 #include "support/folder.h"
 #include "support/toy.h"
@@ -142,29 +141,7 @@ static void damaged_models_are_refused(void **state) {
 
 static void memory_runs_out(void **state) {
     (void)state;
-    ft_dataset *data = made_data("small", 2, fitted_devices, FITTED_DEVICES, prices);
-    fit_set set;
-    fit_row *rows = fitted_rows(data, &set);
-    fit_context context = {0};
-    const family *f = family_find("kernel-nnls");
-    for (long n = 0;; n++) {
-        model *m = NULL, *again = NULL;
-        json_t *params = NULL;
-        float_block block = {0};
-        failing_start(n);
-        ft_status status = f->fit(&set, &context, &m, NULL);
-        if (status == FT_OK) status = f->save(m, &params, &block, NULL);
-        if (status == FT_OK) status = f->load(params, block.items, block.count, fitted_devices, 2, &again, NULL);
-        bool has_failed = failing_stop();
-        f->free(m);
-        f->free(again);
-        json_decref(params);
-        float_block_free(&block);
-        if (!has_failed) break;
-        assert_int_equal(status, FT_ERR_NOMEM);
-    }
-    free(rows);
-    ft_dataset_free(data);
+    fitted_check_memory("kernel-nnls", prices);
 }
 
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)

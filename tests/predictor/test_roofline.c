@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "predictor/roofline.h"
-#include "support/failing.h"
 #include "support/fitted.h"
 #include "support/folder.h"
 
@@ -67,22 +66,7 @@ static void damaged_models_are_refused(void **state) {
 
 static void memory_runs_out(void **state) {
     (void)state;
-    ft_dataset *data = made_data("small", 2, fitted_devices, FITTED_DEVICES, roof);
-    fit_set set;
-    fit_row *rows = fitted_rows(data, &set);
-    fit_context context = {0};
-    const family *f = family_find("roofline");
-    for (long n = 0;; n++) {
-        model *m = NULL;
-        failing_start(n);
-        ft_status status = f->fit(&set, &context, &m, NULL);
-        bool has_failed = failing_stop();
-        f->free(m);
-        if (!has_failed) break;
-        assert_int_equal(status, FT_ERR_NOMEM);
-    }
-    free(rows);
-    ft_dataset_free(data);
+    fitted_check_memory("roofline", roof);
 }
 
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "predictor/scan.h"
+#include "support/failing.h"
 
 const char *const fitted_devices[FITTED_DEVICES] = {"adreno-640", "cortex-a76"};
 
@@ -212,6 +213,37 @@ void fitted_check_resume(const fitted *f, const char *config, uint32_t points) {
     buf_free(&bytes);
     buf_free(&expected);
     json_decref(settings);
+}
+
+static ft_status fit_save_load(const family *f, const fit_set *set) {
+    fit_context context = {0};
+    model *m = NULL, *again = NULL;
+    json_t *params = NULL;
+    float_block block = {0};
+    ft_status status = f->fit(set, &context, &m, NULL);
+    if (status == FT_OK) status = f->save(m, &params, &block, NULL);
+    if (status == FT_OK) status = f->load(params, block.items, block.count, fitted_devices, 2, &again, NULL);
+    f->free(m);
+    f->free(again);
+    json_decref(params);
+    float_block_free(&block);
+    return status;
+}
+
+void fitted_check_memory(const char *name, made_rule *rule) {
+    ft_dataset *data = made_data("small", 2, fitted_devices, FITTED_DEVICES, rule);
+    fit_set set;
+    fit_row *rows = fitted_rows(data, &set);
+    const family *f = family_find(name);
+    assert_non_null(f);
+    for (long n = 0;; n++) {
+        failing_start(n);
+        ft_status status = fit_save_load(f, &set);
+        if (!failing_stop()) break;
+        assert_int_equal(status, FT_ERR_NOMEM);
+    }
+    free(rows);
+    ft_dataset_free(data);
 }
 
 void fitted_check_refusals(const fitted *f) {

@@ -32,6 +32,8 @@ void fitted_check_threads(const fitted *f, const char *config);
 /* Stopped wherever it can be, taken up again from what it kept and stopped again, the fit ends in the same bytes; what
  * it kept, cut short, is refused. `points`: how many stops to try. */
 void fitted_check_resume(const fitted *f, const char *config, uint32_t points);
+/* Each allocation of fitting, saving and loading fails in turn, on a few networks. */
+void fitted_check_memory(const char *name, made_rule *rule);
 /* The family refuses a setting that it does not know, and a device without rows. */
 void fitted_check_refusals(const fitted *f);
 /* A changed model is refused: `params` (JSON; NULL: its own) and `floats` more or fewer than its own; `part` is in the

@@ -1,10 +1,19 @@
 /* folder.c - makes and removes the folder of a test. */
 #include "support/folder.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/input.h"
 #include "base/outfile.h"
 
 /* In memory where there is such a place: files are flushed to the disk, which takes long when others use it. */
@@ -23,4 +32,23 @@ int folder_leave(void **state) {
     outfolder rest = {.temporary = *state};
     outfolder_discard(&rest); /* frees the name as well */
     return chdir("/");
+}
+
+int folder_count(const char *folder) {
+    DIR *entries = opendir(folder);
+    if (entries == NULL) return -1;
+    int count = 0;
+    for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries))
+        count += entry->d_name[0] != '.';
+    closedir(entries);
+    return count;
+}
+
+void folder_expect(const char *path, const char *text) {
+    input in;
+    ft_error error;
+    assert_int_equal(input_open(path, 1 << 20, &in, &error), FT_OK);
+    assert_int_equal(in.size, strlen(text));
+    assert_memory_equal(in.bytes, text, in.size);
+    input_close(&in);
 }

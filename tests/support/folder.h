@@ -6,4 +6,9 @@
 int folder_enter(void **state);
 int folder_leave(void **state);
 
+/* How many entries a folder has, those that begin with a dot left out; -1 when there is no such folder. */
+int folder_count(const char *folder);
+/* The file holds exactly this text. */
+void folder_expect(const char *path, const char *text);
+
 #endif
