@@ -81,7 +81,8 @@ struct ft_rules {
     uint32_t symbol_count;
     bool grows_trees;   /* nodes join the latest of their producers, also when others read it; else chains */
     bool has_set_names; /* a kernel's type lists each name once */
-    bool *is_free;      /* per symbol */
+    bool has_array; /* an array of multipliers runs the convolutions: nothing for fusion, but for who prices kernels */
+    bool *is_free;  /* per symbol */
     bool *is_reduction; /* per symbol */
     bool *pairs;        /* [root * symbol_count + next] */
     const block *blocks;

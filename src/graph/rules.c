@@ -212,6 +212,7 @@ static ft_status take_key(ft_rules *rules, const char *key, const json_t *value,
     if (strcmp(key, "blocks") == 0) return take_blocks(rules, value, error);
     if (strcmp(key, "grow") == 0) return take_choice(value, "chains", "trees", &rules->grows_trees, error);
     if (strcmp(key, "types") == 0) return take_choice(value, "sequence", "set", &rules->has_set_names, error);
+    if (strcmp(key, "convolutions") == 0) return take_choice(value, "cores", "array", &rules->has_array, error);
     if (strcmp(key, "pairs") == 0) return take_pairs(rules, value, error);
     if (strcmp(key, "reductions") == 0) return take_list(rules, value, rules->is_reduction, error);
     return ft_fail(error, FT_ERR_DAMAGED, "is not known; docs/fusion.md lists the keys");

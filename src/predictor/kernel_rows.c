@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "graph/fuse.h"
 #include "graph/graph.h"
 #include "graph/product.h"
+#include "predictor/kernel_array.h"
 
 /* --- Kinds --------------------------------------------------------------------------------------------------- */
 
@@ -111,6 +113,7 @@ static void set_flags(const char *type, ft_op_class op_class, float *features) {
 typedef struct kernel_shape {
     double in_height, out_height, in_channels, out_channels, window, stride;
     double unfolded, looked, chain;
+    double steps, rereads; /* of an array of multipliers; steps are 0 for what it does not run */
     bool is_depthwise, is_dense;
 } kernel_shape;
 
@@ -124,8 +127,14 @@ static void shape_of_conv(const conv_geometry *g, kernel_shape *shape) {
     shape->window = (double)g->kernel[0];
     shape->stride = (double)g->stride[0];
     shape->is_depthwise = g->is_depthwise && g->groups > 1;
+    double groups = (double)g->groups;
+    if (!shape->is_depthwise) {
+        double inputs = (double)g->cin / groups, made = (double)g->cout / groups;
+        shape->steps = outputs * groups * array_steps(inputs, made, kernel);
+        shape->rereads = array_rereads(outputs * (double)g->cout);
+    }
     bool is_copied = g->kernel_elems > 1 || g->stride[0] > 1; /* a 1x1 convolution multiplies the input as it is */
-    if (!shape->is_depthwise && is_copied) shape->unfolded = outputs * kernel * (double)g->cin / (double)g->groups;
+    if (!shape->is_depthwise && is_copied) shape->unfolded = outputs * kernel * (double)g->cin / groups;
 }
 
 /* Height and channels of a tensor in the layout of its graph; a vector has channels only. */
@@ -213,8 +222,15 @@ static uint32_t launches_of(const ft_kernels *kernels, const ft_kernel *kernel) 
     return is_block && steps > words ? 1 + steps - words : 1;
 }
 
+/* An array of multipliers is busy for its steps, whatever they multiply, and reads windows where they are. */
+static void use_array(const kernel_shape *shape, double weights, double repeats, kernel_row *row) {
+    row->terms[TERM_PRODUCT] = (float)(ARRAY_MULTIPLIERS * shape->steps * repeats);
+    row->terms[TERM_UNFOLDED] = 0;
+    row->terms[TERM_REREAD] = (float)(weights * shape->rereads);
+}
+
 static void row_of(const ft_graph *graph, const ft_kernels *kernels, const ft_kernel *kernel, const ft_op_cost *cost,
-                   kernel_row *row) {
+                   bool has_array, kernel_row *row) {
     const ft_op *root = &graph->ops[kernel->root], *last = &graph->ops[kernel->ops[kernel->op_count - 1]];
     const ft_tensor *in = op_input(graph, root, 0), *out = op_output(graph, last, 0);
     kernel_shape shape = {0};
@@ -234,6 +250,7 @@ static void row_of(const ft_graph *graph, const ft_kernels *kernels, const ft_ke
     row->terms[TERM_UNFOLDED] = (float)(shape.unfolded * repeats);
     row->terms[TERM_WINDOW] = (float)(shape.looked * repeats);
     row->terms[TERM_CHAIN] = (float)(shape.chain * repeats);
+    if (has_array && shape.steps > 0) use_array(&shape, weights, repeats, row);
 
     float *f = row->features;
     f[FEATURE_IN_HEIGHT] = (float)log_of(shape.in_height);
@@ -266,7 +283,7 @@ ft_status kernel_rows_of(subject *s, const ft_rules *rules, arena *memory, kerne
     if (made == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < kernels->count; i++) {
         ft_op_cost work = ft_cost_kernel(s->bound, cost, kernels, i);
-        row_of(s->bound, kernels, &kernels->items[i], &work, &made[i]);
+        row_of(s->bound, kernels, &kernels->items[i], &work, rules->has_array, &made[i]);
     }
     *rows = made;
     *count = kernels->count;

@@ -12,7 +12,7 @@
 #include "predictor/subject.h"
 
 /* Changes whenever a term or feature changes its meaning: files made for other ones are refused. */
-#define KERNEL_ROWS_SCHEMA "kernel-rows-1"
+#define KERNEL_ROWS_SCHEMA "kernel-rows-2"
 
 /* name, what it counts */
 #define KERNEL_TERM_LIST(X)                                                                                            \
@@ -24,7 +24,8 @@
     X(TERM_DENSE, "bytes of weights of matrix products")                                                               \
     X(TERM_UNFOLDED, "elements of the unfolded input of a convolution (im2col)")                                       \
     X(TERM_WINDOW, "elements that pooling and reductions look at")                                                     \
-    X(TERM_CHAIN, "additions one after the other, where too few outputs keep a device from doing them side by side")
+    X(TERM_CHAIN, "additions one after the other, where too few outputs keep a device from doing them side by side")   \
+    X(TERM_REREAD, "bytes of weights that an array of multipliers reads again, where an output does not stay on chip")
 
 typedef enum kernel_term {
 #define KERNEL_TERM_ENUM(name, text) name,

@@ -139,6 +139,7 @@ static void test_good_files(void **state) {
     (void)state;
     accepts(HEAD "}");
     accepts(HEAD ", \"text\": \"\", \"free\": [], \"blocks\": [], \"pairs\": [], \"reductions\": []}");
+    accepts(HEAD ", \"convolutions\": \"array\"}");
     accepts(HEAD ", \"grow\": \"trees\", \"types\": \"set\", \"free\": [\"@view\", \"@data-movement\"]}");
     accepts(HEAD ", \"blocks\": [{\"name\": \"b\", \"class\": \"matrix-product\", \"root\": \"a\","
                  " \"pattern\": [\"a(x)\", \" a ( c | b ? ( x , _ ) , y:c(#, $) )\"]}]}");
@@ -160,6 +161,7 @@ static void test_bad_values(void **state) {
     refuses(HEAD ", \"free\": [\"Conv\"]}", FT_ERR_DAMAGED, "'free': item 1", "'Conv'");
     refuses(HEAD ", \"free\": [\"@views\"]}", FT_ERR_DAMAGED, "item 1", "'@views'");
     refuses(HEAD ", \"free\": [\"a\\u0000b\"]}", FT_ERR_DAMAGED, "", "");
+    refuses(HEAD ", \"convolutions\": \"gpu\"}", FT_ERR_DAMAGED, "'convolutions'", "'cores' or 'array'");
     refuses(HEAD ", \"grow\": \"bushes\"}", FT_ERR_DAMAGED, "'grow'", "'chains' or 'trees'");
     refuses(HEAD ", \"types\": null}", FT_ERR_DAMAGED, "'types'", "null");
     refuses(HEAD ", \"pairs\": {}}", FT_ERR_DAMAGED, "'pairs'", "list");

@@ -94,6 +94,29 @@ static void rows_count_work(void **state) {
     assert_true(row.features[FEATURE_IN_CHANNELS] == 2 && row.features[FEATURE_IN_HEIGHT] == 3);
 }
 
+/* A convolution of 1 x 4 x 32 x 32 to `channels` channels, window 3. */
+static kernel_row conv_row(int64_t channels, const char *runtime) {
+    ft_graph *graph = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    uint32_t x = toy_input(graph, 1, 4, 32, 32), w = toy_weight(graph, channels, 4, 3, 3);
+    uint32_t y = toy_op(graph, "Conv", x, w, FT_NONE, toy_value(graph, 1, channels, 30, 30));
+    toy_finish(graph, y, 1, 1);
+    return only_row(graph, runtime);
+}
+
+static void arrays_count_idle_multipliers(void **state) {
+    (void)state;
+    float pixels = 30 * 30;
+    kernel_row array = conv_row(6, "openvino-vpu"), cores = conv_row(6, "tflite-cpu");
+    assert_true(cores.terms[TERM_PRODUCT] == pixels * 6 * 4 * 9 && cores.terms[TERM_REREAD] == 0);
+    assert_true(array.terms[TERM_PRODUCT] == pixels * 256 * (9 + 11)); /* four inputs at a time */
+    assert_true(array.terms[TERM_UNFOLDED] == 0 && cores.terms[TERM_UNFOLDED] > 0);
+    assert_true(array.terms[TERM_MOVED] == cores.terms[TERM_MOVED] && array.terms[TERM_REREAD] == 0);
+    kernel_row large = conv_row(600, "openvino-vpu");
+    float again = 600 * pixels / (1 << 18) - 1;
+    assert_true(fabsf(large.terms[TERM_REREAD] / (large.terms[TERM_WEIGHTS] * again) - 1) < 1e-5F);
+    assert_true(conv_row(600, "tflite-cpu").terms[TERM_REREAD] == 0);
+}
+
 static void pools_are_chains(void **state) {
     (void)state;
     ft_graph *graph = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
@@ -173,6 +196,7 @@ int main(void) {
                                        IN_FOLDER(goes_on_where_it_stopped),
                                        IN_FOLDER(refuses_changed_models),
                                        cmocka_unit_test(rows_count_work),
+                                       cmocka_unit_test(arrays_count_idle_multipliers),
                                        cmocka_unit_test(pools_are_chains),
                                        cmocka_unit_test(tables_hold_kernels_once),
                                        cmocka_unit_test(scaling_knows_what_it_saw),
