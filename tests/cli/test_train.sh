@@ -91,6 +91,37 @@ interrupted() { # family
     ends_as_it_should "$1-i" "$1"
 }
 
+# Waits until a file has as many lines with a word as asked for.
+appears() { # file, word, lines
+    local i
+    for i in $(seq 1000); do
+        [ "$(grep -c -- "$2" "$1" 2>/dev/null || true)" -ge "$3" ] 2>/dev/null && return 0
+        sleep 0.01
+    done
+    echo "$1 never had $3 times $2"
+    return 1
+}
+
+# Ctrl-C when there is something to go on from, resumed and killed, resumed again.
+stopped_in_the_middle() {
+    local options=(--family kernel-sum --config steps=1000 --config members=1 --config hidden=8) run=middle status pid
+    train undisturbed "${options[@]}" --threads 2 >/dev/null || return 1
+    env --default-signal=INT "$foretell" train --data data -o "$run" --quiet "${options[@]}" >/dev/null 2>message &
+    pid=$!
+    appears "$run/log.jsonl" '"step"' 1 || return 1
+    kill -INT "$pid"
+    wait "$pid"
+    status=$?
+    [ "$status" = 130 ] && [ -s "$run/checkpoint.bin" ] || { echo "exit code $status"; cat message; ls "$run"; return 1; }
+    "$foretell" train --data data -o "$run" --quiet "${options[@]}" --resume >/dev/null &
+    pid=$!
+    appears "$run/log.jsonl" '"is_resumed": *true' 1 || return 1
+    kill -KILL "$pid"
+    wait "$pid" 2>/dev/null
+    [ -s "$run/checkpoint.bin" ] && [ ! -e "$run/predictor.ftm" ] || { ls "$run"; return 1; }
+    train "$run" "${options[@]}" --resume >/dev/null && same_runs undisturbed "$run"
+}
+
 scores_are_shown() {
     train shown --family flops >out && grep -q 'cortex-a76' out && grep -q 'test part of split random' out
 }
@@ -149,6 +180,7 @@ for family in $families; do
     point "$family: the same bytes after being killed" killed_and_resumed "$family"
     point "$family: the same bytes after Ctrl-C" interrupted "$family"
 done
+point "kernel-sum: the same bytes after Ctrl-C in the middle, resumed, killed and resumed" stopped_in_the_middle
 point "the scores of the test part are shown" scores_are_shown
 point "a test part of which nothing can be predicted is told" nothing_to_test
 point "a run that exists is not touched" run_that_exists
