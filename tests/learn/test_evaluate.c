@@ -175,7 +175,8 @@ static void test_refused(void **state) {
     const char *const other = "myriad-vpu", *const family = "four";
     refuses(data, HEAD ", \"devices\": [\"mine\"]}", &(ft_evaluate_options){0}, FT_ERR_UNSUPPORTED,
             "none of 18 records is of a device that the predictor knows: mine");
-    refuses(data, HEAD BOTH "}", &(ft_evaluate_options){.metric = "peak_bytes"}, FT_ERR_UNSUPPORTED, "does not tell 'peak_bytes', but 'time_us'");
+    refuses(data, HEAD BOTH "}", &(ft_evaluate_options){.metric = "peak_bytes"}, FT_ERR_UNSUPPORTED,
+            "does not tell 'peak_bytes', but 'time_us'");
     refuses(data, HEAD BOTH "}", &(ft_evaluate_options){.split = &split, .part = FT_PART_TEST}, FT_ERR_USAGE,
             "the test part of the split 'all' is empty");
     refuses(data, HEAD BOTH "}", &(ft_evaluate_options){.devices = &other, .device_count = 1}, FT_ERR_USAGE,
