@@ -73,8 +73,7 @@ static ft_status take_score(reader *r, const json_t *result, ft_score *score, ft
     score->n = n > 0 && n <= UINT32_MAX ? (uint32_t)n : 0;
     for (size_t i = 0; i < SCORE_FIELDS; i++) {
         const json_t *value = json_object_get(result, score_fields[i].key);
-        *(double *)((char *)score + score_fields[i].offset) =
-            json_is_number(value) ? json_number_value(value) : (double)NAN;
+        score_set(score, &score_fields[i], json_is_number(value) ? json_number_value(value) : (double)NAN);
     }
     return FT_OK;
 }

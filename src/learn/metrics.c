@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "learn/rank.h"
@@ -18,7 +19,13 @@ const score_field score_fields[SCORE_FIELDS] = {
 };
 
 double score_value(const ft_score *score, const score_field *field) {
-    return *(const double *)((const char *)score + field->offset);
+    double value;
+    memcpy(&value, (const char *)score + field->offset, sizeof value);
+    return value;
+}
+
+void score_set(ft_score *score, const score_field *field, double value) {
+    memcpy((char *)score + field->offset, &value, sizeof value);
 }
 
 /* 105 against 100 is within 5 %, and so is 1.05 against 1, whose quotient comes out a rounding above. */
@@ -107,6 +114,6 @@ void metrics_mean(const ft_score *scores, uint32_t count, ft_score *mean) {
             sum += value;
             known++;
         }
-        *(double *)((char *)mean + score_fields[f].offset) = sum / known;
+        score_set(mean, &score_fields[f], sum / known);
     }
 }

@@ -20,6 +20,7 @@ typedef struct score_field {
 enum { SCORE_FIELDS = 10 };
 extern const score_field score_fields[SCORE_FIELDS];
 double score_value(const ft_score *score, const score_field *field);
+void score_set(ft_score *score, const score_field *field, double value);
 
 /* |predicted - measured| / measured; `measured` is positive. */
 double metrics_relative_error(const ft_case *c);
