@@ -25,6 +25,9 @@ FT_API const char *ft_device_runtime(const ft_device *device);
  * has them all); NaN when unknown. */
 FT_API double ft_device_number(const ft_device *device, const char *key);
 
+/* The names of those numbers; NULL after the last. */
+FT_API const char *ft_device_number_name(uint32_t index);
+
 /* The devices in the box. */
 FT_API uint32_t ft_device_count(void);
 FT_API const char *ft_device_name_at(uint32_t index);

@@ -14,26 +14,53 @@ FT_C_BEGIN
 typedef struct ft_forecast_style {
     ft_style style;
     bool has_layers; /* also the time of each kernel */
-    uint32_t top;    /* the longest of them only; 0: all, as they run */
+    bool is_list;    /* tables: a line a forecast, instead of all there is to say of a model */
+    uint32_t top;    /* the longest kernels only; 0: all, as they run */
 } ft_forecast_style;
 
-/* One document about any number of models: begin, any number of models, end. */
+/* A model and what was foretold of it. */
+typedef struct ft_forecast_subject {
+    const char *file; /* what the report calls the model */
+    const ft_graph *model;
+    const ft_binding *shapes; /* as they were given to ft_forecast_make */
+    const ft_forecasts *answers;
+} ft_forecast_subject;
+
+/* One document about any number of models: begin, any number of models, end. Nothing is written before the first
+ * model. */
 typedef struct ft_forecast_report ft_forecast_report;
 FT_API ft_status ft_forecast_report_begin(FILE *stream, const ft_forecast_style *style, ft_forecast_report **report,
                                           ft_error *error);
-/* `file` is what the report calls the model. */
-FT_API ft_status ft_forecast_report_add(ft_forecast_report *report, const char *file, const ft_graph *model,
-                                        const ft_forecasts *answers, ft_error *error);
-/* Ends the document and frees the report, also after an error. */
+FT_API ft_status ft_forecast_report_add(ft_forecast_report *report, const ft_forecast_subject *subject,
+                                        ft_error *error);
+/* Ends the document and frees the report, also after an error; NULL is fine. */
 FT_API ft_status ft_forecast_report_end(ft_forecast_report *report, ft_error *error);
 
-/* One forecast as a Chrome/Perfetto trace: kernels one after the other, with memory as a counter. */
-FT_API ft_status ft_forecast_trace(const char *path, const char *file, const ft_graph *model,
-                                   const ft_forecast *forecast, ft_error *error);
+/* The forecast of an index as a Chrome/Perfetto trace: kernels one after the other, with memory as a counter. */
+FT_API ft_status ft_forecast_trace(const char *path, const ft_forecast_subject *subject, uint32_t index,
+                                   ft_error *error);
 
 /* Time and memory over batch size by device, and where the time of the first goes by kind of kernel. The end of the
  * name says the format: .svg or .png. */
-FT_API ft_status ft_forecast_plot(const char *path, const char *file, const ft_forecasts *answers, ft_error *error);
+FT_API ft_status ft_forecast_plot(const char *path, const ft_forecast_subject *subject, ft_error *error);
+
+/* --- Documents of the commands around it ----------------------------------------------------------------------- */
+
+/* Whether the first answer fits into so many bytes, and with what margin. `is_whole`: the bytes are all that the
+ * device has, by its data sheet. */
+FT_API ft_status ft_report_fit(FILE *stream, const ft_style *style, const ft_forecast_subject *subject,
+                               double free_bytes, bool is_whole, ft_error *error);
+/* What ft_forecast_largest_batch found. The first answer is a forecast of the largest batch that surely fits, or of
+ * batch 1 when none does. `most`: what it was asked to look up to. */
+FT_API ft_status ft_report_largest_batch(FILE *stream, const ft_style *style, const ft_forecast_subject *subject,
+                                         const ft_largest_batch *largest, double free_bytes, bool is_whole,
+                                         int64_t most, ft_error *error);
+/* Devices with their data sheets and the predictors that know them: those in the box and those of the predictors, or
+ * the named ones (any name, or the path of a file) at length. */
+FT_API ft_status ft_report_devices(FILE *stream, const ft_style *style, const ft_box *box, const char *const *names,
+                                   uint32_t count, ft_error *error);
+/* The predictors of a box: what they tell of which devices, their size, and how accurate they were on held-out data. */
+FT_API ft_status ft_report_predictors(FILE *stream, const ft_style *style, const ft_box *box, ft_error *error);
 
 FT_C_END
 

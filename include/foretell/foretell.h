@@ -33,6 +33,7 @@
 #include "foretell/dataset.h"
 #include "foretell/device.h"
 #include "foretell/forecast.h"
+#include "foretell/forecast_report.h"
 #include "foretell/graph.h"
 #include "foretell/inspect.h"
 #include "foretell/kernel.h"

@@ -189,6 +189,10 @@ double ft_device_number(const ft_device *device, const char *key) {
     return NAN;
 }
 
+const char *ft_device_number_name(uint32_t index) {
+    return index < NUMBER_COUNT ? numbers[index] : NULL;
+}
+
 uint32_t ft_device_count(void) {
     return device_builtin_count;
 }

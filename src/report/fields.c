@@ -4,6 +4,7 @@
  * (the tests compare all of them). */
 #include "report/fields.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -139,6 +140,18 @@ static void copy_value(const field *f, const void *row, void *value, size_t size
     type value;                                                                                                        \
     copy_value(f, row, &value, sizeof value)
 
+/* Beyond this, a double has no fraction to lose, nor room in an integer. */
+static bool is_whole(double value) {
+    return fabs(value) < 9e18;
+}
+
+static void number_csv(double value, buf *out) {
+    char text[DOUBLE_TEXT_SIZE];
+    if (!isfinite(value)) return;
+    double_text(value, text);
+    buf_text(out, text);
+}
+
 static void shape_json(const ft_tensor *tensor, json_writer *w) {
     if (tensor == NULL || tensor->rank < 0) {
         jsonw_null(w);
@@ -176,6 +189,14 @@ void field_json(const field *f, const void *row, const ft_graph *graph, json_wri
     case FIELD_RATIO: {
         VALUE(f, row, double);
         jsonw_double(w, value);
+        break;
+    }
+    case FIELD_WHOLE: {
+        VALUE(f, row, double);
+        if (is_whole(value))
+            jsonw_int(w, llround(value));
+        else
+            jsonw_double(w, value);
         break;
     }
     case FIELD_FLAG: {
@@ -249,9 +270,15 @@ void field_csv(const field *f, const void *row, const ft_graph *graph, buf *out)
     }
     case FIELD_RATIO: {
         VALUE(f, row, double);
-        char text[DOUBLE_TEXT_SIZE];
-        double_text(value, text);
-        buf_text(out, text);
+        number_csv(value, out);
+        break;
+    }
+    case FIELD_WHOLE: {
+        VALUE(f, row, double);
+        if (is_whole(value))
+            buf_format(out, "%lld", llround(value));
+        else
+            number_csv(value, out);
         break;
     }
     case FIELD_FLAG: {

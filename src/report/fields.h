@@ -8,7 +8,8 @@
 
 typedef enum field_kind {
     FIELD_COUNT,    /* uint64_t */
-    FIELD_RATIO,    /* double */
+    FIELD_RATIO,    /* double, NaN = absent */
+    FIELD_WHOLE,    /* double that is written without its fraction, NaN = absent */
     FIELD_FLAG,     /* bool */
     FIELD_TEXT,     /* const char *, NULL = absent */
     FIELD_INDEX,    /* uint32_t, FT_NONE = absent */

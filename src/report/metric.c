@@ -33,3 +33,15 @@ void metric_words(const char *metric, double value, char text[static UNIT_TEXT_S
     else
         unit_number(value, text);
 }
+
+void metric_interval(const char *metric, double lo, double hi, char text[static INTERVAL_TEXT_SIZE]) {
+    char from[UNIT_TEXT_SIZE], to[UNIT_TEXT_SIZE];
+    text[0] = '\0';
+    if (isnan(lo) || isnan(hi)) return;
+    metric_words(metric, lo, from);
+    metric_words(metric, hi, to);
+    char *from_unit = strrchr(from, ' ');
+    const char *to_unit = strrchr(to, ' ');
+    if (from_unit != NULL && to_unit != NULL && strcmp(from_unit, to_unit) == 0) *from_unit = '\0';
+    snprintf(text, INTERVAL_TEXT_SIZE, "%s - %s", from, to);
+}

@@ -8,4 +8,8 @@
  * for what is not measured (NaN). */
 void metric_words(const char *metric, double value, char text[static UNIT_TEXT_SIZE]);
 
+enum { INTERVAL_TEXT_SIZE = 2 * UNIT_TEXT_SIZE + 4 };
+/* "1.10 - 1.40 ms"; nothing when an end is not known. */
+void metric_interval(const char *metric, double lo, double hi, char text[static INTERVAL_TEXT_SIZE]);
+
 #endif

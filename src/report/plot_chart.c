@@ -107,6 +107,22 @@ void chart_line(const chart *c, const plot_point *points, uint32_t count, const 
     end_inside(c);
 }
 
+void chart_band(const chart *c, const plot_point *lower, const plot_point *upper, uint32_t count, ink color) {
+    cairo_t *cr = c->page->cairo;
+    begin_inside(c);
+    for (uint32_t i = 0; i < count; i++) {
+        plot_point at = chart_at(c, lower[i]);
+        cairo_line_to(cr, at.x, at.y);
+    }
+    for (uint32_t i = count; i-- > 0;) {
+        plot_point at = chart_at(c, upper[i]);
+        cairo_line_to(cr, at.x, at.y);
+    }
+    canvas_ink(c->page, color);
+    cairo_fill(cr);
+    end_inside(c);
+}
+
 void chart_level(const chart *c, double y, const line_style *style) {
     chart_line(c, (const plot_point[]){{c->x.lo, y}, {c->x.hi, y}}, 2, style);
 }

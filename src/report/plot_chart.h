@@ -32,6 +32,8 @@ typedef struct line_style {
 } line_style;
 
 void chart_line(const chart *c, const plot_point *points, uint32_t count, const line_style *style);
+/* The area between two lines of as many points. */
+void chart_band(const chart *c, const plot_point *lower, const plot_point *upper, uint32_t count, ink color);
 /* From edge to edge at a value of one axis. */
 void chart_level(const chart *c, double y, const line_style *style);
 void chart_upright(const chart *c, double x, const line_style *style);

@@ -1,0 +1,288 @@
+/* report_fit.c - whether a step fits into memory, and the largest batch that does, as documents. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "forecast/report_rows.h"
+#include "report/grid.h"
+#include "report/metric.h"
+
+enum { INDENT = 2 };
+
+/* What is said, for both commands. NaN and NULL are what does not belong to one of them. */
+typedef struct fit_facts {
+    forecast_row forecast;
+    double free_bytes;
+    const char *free_from; /* "given" or "data sheet" */
+    const char *fits;      /* "yes", "no", "uncertain" */
+    double margin_bytes, margin_lo_bytes, margin_hi_bytes;
+    uint64_t sure_batch, possible_batch, most_batch;
+} fit_facts;
+
+#define FACT(member, kind)                                                                                             \
+    { #member, kind, offsetof(fit_facts, member) }
+#define FORECAST_FACT(member, kind)                                                                                    \
+    { #member, kind, offsetof(fit_facts, forecast.member) }
+#define WHICH_FACTS FORECAST_FACT(file, FIELD_TEXT), FORECAST_FACT(device, FIELD_TEXT)
+#define HOW_FACTS                                                                                                      \
+    FORECAST_FACT(mode, FIELD_TEXT), FORECAST_FACT(dtype, FIELD_TEXT), FORECAST_FACT(setting, FIELD_TEXT),             \
+        FORECAST_FACT(optimizer, FIELD_TEXT), FACT(free_bytes, FIELD_WHOLE), FACT(free_from, FIELD_TEXT)
+#define MEMORY_FACTS                                                                                                   \
+    FORECAST_FACT(peak_bytes, FIELD_WHOLE), FORECAST_FACT(peak_lo_bytes, FIELD_WHOLE),                                 \
+        FORECAST_FACT(peak_hi_bytes, FIELD_WHOLE), FORECAST_FACT(memory_source, FIELD_TEXT),                           \
+        FORECAST_FACT(memory_predictor, FIELD_TEXT)
+#define END                                                                                                            \
+    { NULL, FIELD_TEXT, 0 }
+
+static const field fit_fields[] = {
+    WHICH_FACTS,
+    FORECAST_FACT(batch, FIELD_COUNT),
+    HOW_FACTS,
+    FACT(fits, FIELD_TEXT),
+    FACT(margin_bytes, FIELD_WHOLE),
+    FACT(margin_lo_bytes, FIELD_WHOLE),
+    FACT(margin_hi_bytes, FIELD_WHOLE),
+    MEMORY_FACTS,
+    END,
+};
+
+static const field batch_fields[] = {
+    WHICH_FACTS,
+    HOW_FACTS,
+    FACT(sure_batch, FIELD_COUNT),
+    FACT(possible_batch, FIELD_COUNT),
+    FACT(most_batch, FIELD_COUNT),
+    FORECAST_FACT(batch, FIELD_COUNT),
+    MEMORY_FACTS,
+    FORECAST_FACT(time_us, FIELD_RATIO),
+    FORECAST_FACT(time_lo_us, FIELD_RATIO),
+    FORECAST_FACT(time_hi_us, FIELD_RATIO),
+    FORECAST_FACT(samples_per_s, FIELD_RATIO),
+    FORECAST_FACT(source, FIELD_TEXT),
+    END,
+};
+
+static void gather(const ft_forecast_subject *subject, double free_bytes, bool is_whole, fit_facts *facts) {
+    const ft_forecast *f = &subject->answers->items[0];
+    const model_facts none = {0};
+    *facts = (fit_facts){.free_bytes = free_bytes, .free_from = is_whole ? "data sheet" : "given"};
+    forecast_row_fill(subject, &none, f, &facts->forecast);
+    facts->fits = ft_fit_name(ft_forecast_fit(f, free_bytes));
+    facts->margin_bytes = round(free_bytes - f->memory.value);
+    facts->margin_lo_bytes = round(free_bytes - f->memory.hi);
+    facts->margin_hi_bytes = round(free_bytes - f->memory.lo);
+}
+
+/* --- For programs -------------------------------------------------------------------------------------------- */
+
+static void write_json(sink *out, const field *fields, const fit_facts *facts, const ft_forecast *f) {
+    json_writer j;
+    jsonw_init(&j, &out->text);
+    jsonw_open_object(&j, JSON_BLOCK);
+    for (; fields->key != NULL; fields++) field_json(fields, facts, NULL, &j);
+    jsonw_key(&j, "notes");
+    jsonw_open_array(&j, JSON_BLOCK);
+    for (uint32_t i = 0; i < f->note_count; i++) jsonw_string(&j, f->notes[i]);
+    jsonw_close(&j);
+    jsonw_close(&j);
+    buf_char(&out->text, '\n');
+}
+
+static void write_csv(sink *out, const field *fields, const fit_facts *facts) {
+    for (const field *f = fields; f->key != NULL; f++)
+        buf_format(&out->text, "%s%s", f->key, f[1].key != NULL ? "," : "\n");
+    for (const field *f = fields; f->key != NULL; f++) {
+        field_csv(f, facts, NULL, &out->text);
+        buf_char(&out->text, f[1].key != NULL ? ',' : '\n');
+    }
+}
+
+/* --- For people ---------------------------------------------------------------------------------------------- */
+
+typedef struct text_line {
+    const char *label;
+    buf value;
+} text_line;
+
+typedef struct text_lines {
+    text_line items[12];
+    uint32_t count;
+    const ft_style *style;
+} text_lines;
+
+static buf *add_line(text_lines *l, const char *label) {
+    text_line *line = &l->items[l->count++];
+    line->label = label;
+    return &line->value;
+}
+
+static void put_line(const void *user, uint32_t row, grid_cell *cells) {
+    const text_lines *l = user;
+    const char *value = l->items[row].value.data;
+    text_fit(l->items[row].label, UINT32_MAX, l->style, cells[0].text, sizeof cells[0].text);
+    text_fit(value != NULL ? value : "", UINT32_MAX, l->style, cells[1].text, sizeof cells[1].text);
+}
+
+static void write_lines(sink *out, text_lines *l) {
+    static const grid_column columns[] = {{.title = ""}, {.title = "", .is_flexible = true, .wraps = true}};
+    grid_write(&(grid){.style = l->style,
+                       .columns = columns,
+                       .column_count = 2,
+                       .indent = INDENT,
+                       .row = put_line,
+                       .user = l,
+                       .row_count = l->count,
+                       .has_no_heading = true},
+               out);
+    for (uint32_t i = 0; i < l->count; i++) {
+        if (l->items[i].value.failed) out->text.failed = true;
+        buf_free(&l->items[i].value);
+    }
+}
+
+/* "9.5 GiB", also of a shortage. */
+static void add_bytes(buf *out, double bytes) {
+    char words[UNIT_TEXT_SIZE];
+    metric_words("peak_bytes", fabs(bytes), words);
+    buf_format(out, "%s%s", bytes < 0 ? "-" : "", words);
+}
+
+static void add_need(text_lines *l, const forecast_row *row) {
+    buf *out = add_line(l, "Needs");
+    char interval[INTERVAL_TEXT_SIZE];
+    add_bytes(out, row->peak_bytes);
+    metric_interval("peak_bytes", row->peak_lo_bytes, row->peak_hi_bytes, interval);
+    if (interval[0] != '\0')
+        buf_format(out, ", 90 %% interval %s", interval);
+    else
+        buf_text(out, ", taken to be off by a fifth at most");
+    buf_format(out, " (%s)", row->memory_source != NULL ? row->memory_source : "not known");
+}
+
+static void add_free(text_lines *l, const fit_facts *facts) {
+    buf *out = add_line(l, "Free");
+    add_bytes(out, facts->free_bytes);
+    if (strcmp(facts->free_from, "given") != 0)
+        buf_text(out, ", all that the device has by its data sheet; --free says what really is");
+}
+
+static void add_margin(text_lines *l, const fit_facts *facts) {
+    buf *out = add_line(l, "Margin");
+    add_bytes(out, facts->margin_bytes);
+    if (isnan(facts->margin_lo_bytes) || isnan(facts->margin_hi_bytes)) return;
+    buf_text(out, ", from ");
+    add_bytes(out, facts->margin_lo_bytes);
+    buf_text(out, " to ");
+    add_bytes(out, facts->margin_hi_bytes);
+}
+
+static void add_notes(text_lines *l, const ft_forecast *f) {
+    for (uint32_t i = 0; i < f->note_count && i < 4; i++) buf_text(add_line(l, i == 0 ? "Note" : ""), f->notes[i]);
+}
+
+static void add_setting(buf *out, const forecast_row *row) {
+    buf_format(out, "%s, %s", strcmp(row->mode, "train") == 0 ? "training" : "inference", row->dtype);
+    if (row->optimizer != NULL) buf_format(out, ", %s", row->optimizer);
+    if (row->setting[0] != '\0') buf_format(out, ", %s", row->setting);
+}
+
+static void write_head(sink *out, const ft_style *style, const fit_facts *facts, const char *verdict) {
+    char file[GRID_CELL_SIZE], device[GRID_CELL_SIZE];
+    text_fit_end(facts->forecast.file, 40, style, file, sizeof file);
+    text_fit(facts->forecast.device, UINT32_MAX, style, device, sizeof device);
+    buf_format(&out->text, "%s%s on %s: %s%s\n", tone_begin(style, TONE_TITLE), file, device, verdict,
+               tone_end(style, TONE_TITLE));
+}
+
+static void fit_table(sink *out, const ft_style *style, const fit_facts *facts, const ft_forecast *f) {
+    text_lines l = {.style = style};
+    char verdict[96];
+    snprintf(verdict, sizeof verdict, "%s",
+             strcmp(facts->fits, "yes") == 0  ? "yes, it fits"
+             : strcmp(facts->fits, "no") == 0 ? "no, it does not fit"
+                                              : "uncertain, it may or may not fit");
+    write_head(out, style, facts, verdict);
+    buf *setting = add_line(&l, "Batch");
+    buf_format(setting, "%llu, ", (unsigned long long)facts->forecast.batch);
+    add_setting(setting, &facts->forecast);
+    add_need(&l, &facts->forecast);
+    add_free(&l, facts);
+    add_margin(&l, facts);
+    add_notes(&l, f);
+    write_lines(out, &l);
+}
+
+static void add_speed(text_lines *l, const forecast_row *row) {
+    char time[UNIT_TEXT_SIZE], interval[INTERVAL_TEXT_SIZE], rate[UNIT_TEXT_SIZE];
+    if (isnan(row->time_us)) return;
+    buf *out = add_line(l, "Time");
+    metric_words("time_us", row->time_us, time);
+    metric_interval("time_us", row->time_lo_us, row->time_hi_us, interval);
+    metric_words("samples_per_s", row->samples_per_s, rate);
+    buf_format(out, "%s a step", time);
+    if (interval[0] != '\0') buf_format(out, " (%s)", interval);
+    buf_format(out, ", %s samples/s", rate);
+}
+
+static void batch_table(sink *out, const ft_style *style, const fit_facts *facts, const ft_forecast *f) {
+    text_lines l = {.style = style};
+    char verdict[96];
+    unsigned long long sure = facts->sure_batch, possible = facts->possible_batch, most = facts->most_batch;
+    if (sure == 0)
+        snprintf(verdict, sizeof verdict, possible == 0 ? "no batch fits" : "no batch surely fits");
+    else
+        snprintf(verdict, sizeof verdict, "batch %llu%s", sure, sure == most ? " and maybe more" : "");
+    write_head(out, style, facts, verdict);
+    add_setting(add_line(&l, "Setting"), &facts->forecast);
+    if (possible > sure)
+        buf_format(add_line(&l, "Maybe"), "up to %llu, which the interval does not rule out", possible);
+    if (sure == most) buf_format(add_line(&l, "Looked"), "up to %llu; --most looks further", most);
+    add_free(&l, facts);
+    buf_format(add_line(&l, "At batch"), "%llu", (unsigned long long)facts->forecast.batch);
+    add_need(&l, &facts->forecast);
+    add_speed(&l, &facts->forecast);
+    add_notes(&l, f);
+    write_lines(out, &l);
+}
+
+/* --- The whole ----------------------------------------------------------------------------------------------- */
+
+typedef void table_writer(sink *out, const ft_style *style, const fit_facts *facts, const ft_forecast *f);
+
+static ft_status write_document(FILE *stream, const ft_style *style, const field *fields, const fit_facts *facts,
+                                const ft_forecast *f, table_writer *table, ft_error *error) {
+    sink out = {.stream = stream};
+    switch (style->output) {
+    case FT_TABLE:
+        table(&out, style, facts, f);
+        break;
+    case FT_JSON:
+        write_json(&out, fields, facts, f);
+        break;
+    case FT_CSV:
+        write_csv(&out, fields, facts);
+        break;
+    }
+    ft_status status = sink_flush(&out, error);
+    sink_free(&out);
+    return status;
+}
+
+ft_status ft_report_fit(FILE *stream, const ft_style *style, const ft_forecast_subject *subject, double free_bytes,
+                        bool is_whole, ft_error *error) {
+    fit_facts facts;
+    gather(subject, free_bytes, is_whole, &facts);
+    return write_document(stream, style, fit_fields, &facts, &subject->answers->items[0], fit_table, error);
+}
+
+ft_status ft_report_largest_batch(FILE *stream, const ft_style *style, const ft_forecast_subject *subject,
+                                  const ft_largest_batch *largest, double free_bytes, bool is_whole, int64_t most,
+                                  ft_error *error) {
+    fit_facts facts;
+    gather(subject, free_bytes, is_whole, &facts);
+    facts.sure_batch = (uint64_t)largest->sure;
+    facts.possible_batch = (uint64_t)largest->possible;
+    facts.most_batch = (uint64_t)most;
+    return write_document(stream, style, batch_fields, &facts, &subject->answers->items[0], batch_table, error);
+}

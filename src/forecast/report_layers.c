@@ -1,0 +1,113 @@
+/* report_layers.c - the kernels of a forecast as a table: how long each takes, and the operators it fuses. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "forecast/report_write.h"
+#include "report/grid.h"
+#include "report/metric.h"
+
+enum { INDENT = 2 };
+
+typedef struct layer_list {
+    const ft_forecast *forecast;
+    const ft_graph *model;
+    const ft_style *style;
+    const uint32_t *chosen;
+    uint32_t count;
+    bool has_rest; /* a row before the total stands for those that are not listed */
+} layer_list;
+
+static double listed_time(const layer_list *l) {
+    double sum = 0;
+    for (uint32_t i = 0; i < l->count; i++) sum += l->forecast->kernels[l->chosen[i]].value;
+    return sum;
+}
+
+static void put_time(const layer_list *l, double time, grid_cell *cells) {
+    metric_words("time_us", time, cells[3].text);
+    unit_ratio(time > 0 ? time / l->forecast->time.value : 0, cells[4].text);
+}
+
+/* "conv1, relu1" */
+static void put_operators(const layer_list *l, const ft_part_time *part, grid_cell *cell) {
+    char names[GRID_CELL_SIZE];
+    size_t used = 0;
+    names[0] = '\0';
+    for (uint32_t i = 0; i < part->op_count && used + 1 < sizeof names; i++) {
+        const char *name = facts_op_name(l->model, &ft_graph_ops(l->model)[part->ops[i]]);
+        int length = snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", name);
+        used = length > 0 ? used + (size_t)length : used;
+    }
+    text_fit(names, UINT32_MAX, l->style, cell->text, sizeof cell->text);
+}
+
+static void put_foot(const layer_list *l, uint32_t row, grid_cell *cells) {
+    const ft_forecast *f = l->forecast;
+    if (l->has_rest && row == l->count) {
+        snprintf(cells[1].text, sizeof cells[1].text, "%u others", f->kernel_count - l->count);
+        put_time(l, f->time.value - listed_time(l), cells);
+        return;
+    }
+    snprintf(cells[1].text, sizeof cells[1].text, "all");
+    put_time(l, f->time.value, cells);
+}
+
+static void put_layer(const void *user, uint32_t row, grid_cell *cells) {
+    const layer_list *l = user;
+    layer_row values;
+    if (row >= l->count) {
+        put_foot(l, row, cells);
+        return;
+    }
+    layer_row_fill(l->forecast, l->chosen[row], &values);
+    snprintf(cells[0].text, sizeof cells[0].text, "%u", values.index + 1);
+    text_fit(values.kernel, UINT32_MAX, l->style, cells[1].text, sizeof cells[1].text);
+    put_operators(l, &l->forecast->kernels[l->chosen[row]], &cells[2]);
+    put_time(l, values.time_us, cells);
+    snprintf(cells[5].text, sizeof cells[5].text, "%s", values.bound != NULL ? values.bound : "-");
+}
+
+static void write_heading(sink *out, const ft_style *style, const ft_forecast *f) {
+    char device[GRID_CELL_SIZE];
+    text_fit(f->request.device, UINT32_MAX, style, device, sizeof device);
+    buf_format(&out->text, "\n%sWhere the time goes: %s, batch %lld%s\n", tone_begin(style, TONE_TITLE), device,
+               (long long)f->request.batch, tone_end(style, TONE_TITLE));
+}
+
+void forecast_table_layers(sink *out, const ft_style *style, uint32_t top, const ft_forecast_subject *subject,
+                           const ft_forecast *forecast) {
+    static const grid_column columns[] = {
+        {.title = "#", .is_right = true, .drop = 2},
+        {.title = "Kernel", .is_flexible = true, .comfort = 16},
+        {.title = "Operators", .is_flexible = true, .comfort = 20},
+        {.title = "Time", .is_right = true},
+        {.title = "Share", .is_right = true},
+        {.title = "Bound", .drop = 1},
+    };
+    write_heading(out, style, forecast);
+    if (forecast->kernel_count == 0) {
+        buf_format(&out->text, "%*s%s\n", INDENT, "",
+                   forecast->no_time != NULL ? "there is no time to divide"
+                                             : "this predictor sees only the whole, not its kernels");
+        return;
+    }
+    layer_list l = {.forecast = forecast, .model = subject->model, .style = style};
+    uint32_t *chosen = layers_chosen(forecast, top, &l.count);
+    if (chosen == NULL) {
+        out->text.failed = true;
+        return;
+    }
+    l.chosen = chosen;
+    l.has_rest = l.count < forecast->kernel_count;
+    uint32_t foot = l.has_rest ? 2 : 1;
+    grid_write(&(grid){.style = style,
+                       .columns = columns,
+                       .column_count = sizeof columns / sizeof columns[0],
+                       .indent = INDENT,
+                       .row = put_layer,
+                       .user = &l,
+                       .row_count = l.count + foot,
+                       .foot_count = foot},
+               out);
+    free(chosen);
+}

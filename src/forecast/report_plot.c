@@ -1,0 +1,306 @@
+/* report_plot.c - forecasts as a picture: time and memory over batch size by device (or by device alone, when there is
+ * one batch), then where the time of the first forecast goes, by kind of kernel and by the longest kernels. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "forecast/report_rows.h"
+#include "report/plot_rows.h"
+#include "report/units.h"
+
+enum { MOST_BANDS = 4, MOST_ROWS = 12 };
+
+static const double MARGIN = 22, HEAD = 46, PANEL = 330, PANEL_HEIGHT = 230, GAP = 36, LEGEND_GAP = 12;
+
+/* --- What is drawn ------------------------------------------------------------------------------------------- */
+
+typedef struct figure {
+    const ft_forecast_subject *subject;
+    const ft_forecasts *answers;
+    uint32_t *device_of;   /* per answer: the number of its device, in order of appearance */
+    const char **devices;  /* their names */
+    uint32_t device_count; /* with an answer that has something to draw */
+    bool has_batches;      /* more than one */
+    plot_point *points, *lower, *upper;
+    plot_row *rows;
+    const ft_forecast *first; /* that has kernels; NULL: none */
+} figure;
+
+/* The two quantities that get a panel. */
+typedef struct quantity {
+    const char *metric, *title;
+    const ft_estimate *(*of)(const ft_forecast *);
+} quantity;
+
+static const ft_estimate *time_of(const ft_forecast *f) {
+    return &f->time;
+}
+
+static const ft_estimate *memory_of(const ft_forecast *f) {
+    return &f->memory;
+}
+
+static const quantity quantities[] = {{"time_us", "Time of a step", time_of}, {"peak_bytes", "Memory", memory_of}};
+
+static void find_devices(figure *f) {
+    for (uint32_t i = 0; i < f->answers->count; i++) {
+        const ft_forecast *item = &f->answers->items[i];
+        uint32_t d = 0;
+        while (d < f->device_count && strcmp(f->devices[d], item->request.device) != 0) d++;
+        if (d == f->device_count) f->devices[f->device_count++] = item->request.device;
+        f->device_of[i] = d;
+        if (item->request.batch != f->answers->items[0].request.batch) f->has_batches = true;
+        if (f->first == NULL && item->kernel_count > 0 && item->time.value > 0) f->first = item;
+    }
+}
+
+static ink color_of(uint32_t device) {
+    return mark_style_at(device, 6).color;
+}
+
+/* --- Over batches -------------------------------------------------------------------------------------------- */
+
+static void value_range(const figure *f, const quantity *q, double *lo, double *hi) {
+    *lo = INFINITY;
+    *hi = 0;
+    for (uint32_t i = 0; i < f->answers->count; i++) {
+        const ft_estimate *e = q->of(&f->answers->items[i]);
+        if (!(e->value > 0)) continue;
+        *lo = fmin(*lo, e->value);
+        *hi = fmax(*hi, e->value);
+    }
+}
+
+static void batch_range(const figure *f, double *lo, double *hi) {
+    *lo = INFINITY;
+    *hi = 0;
+    for (uint32_t i = 0; i < f->answers->count; i++) {
+        *lo = fmin(*lo, (double)f->answers->items[i].request.batch);
+        *hi = fmax(*hi, (double)f->answers->items[i].request.batch);
+    }
+}
+
+/* The points of a device; those with an interval are in `lower` and `upper` as well, when all have one. */
+static uint32_t points_of(const figure *f, const quantity *q, uint32_t device, bool *has_band) {
+    uint32_t count = 0;
+    *has_band = true;
+    for (uint32_t i = 0; i < f->answers->count; i++) {
+        const ft_estimate *e = q->of(&f->answers->items[i]);
+        double batch = (double)f->answers->items[i].request.batch;
+        if (f->device_of[i] != device || !(e->value > 0)) continue;
+        if (!(e->lo > 0) || !(e->hi > 0)) *has_band = false;
+        f->points[count] = (plot_point){batch, e->value};
+        f->lower[count] = (plot_point){batch, e->lo};
+        f->upper[count] = (plot_point){batch, e->hi};
+        count++;
+    }
+    return count;
+}
+
+static void draw_lines(const figure *f, canvas *page, double left, double top, const quantity *q) {
+    chart c = {.page = page,
+               .left = left + CHART_ROOM_LEFT,
+               .top = top + 24,
+               .width = PANEL - CHART_ROOM_LEFT,
+               .height = PANEL_HEIGHT - 24,
+               .x_title = "batch"};
+    char label[AXIS_LABEL];
+    double lo, hi, first, last;
+    value_range(f, q, &lo, &hi);
+    batch_range(f, &first, &last);
+    axis_log(&c.x, first, last, 6, (axis_unit){"", 1});
+    axis_log(&c.y, lo, hi, 6, axis_unit_of(q->metric, label));
+    canvas_text(page, left, top + 11, q->title, &(text_style){.size = 11.5, .color = INK_TEXT, .is_bold = true});
+    chart_frame(&c);
+    for (uint32_t d = 0; d < f->device_count; d++) {
+        bool has_band;
+        uint32_t count = points_of(f, q, d, &has_band);
+        if (has_band && f->device_count <= MOST_BANDS)
+            chart_band(&c, f->lower, f->upper, count, ink_faded(color_of(d), 0.16));
+    }
+    for (uint32_t d = 0; d < f->device_count; d++) {
+        bool has_band;
+        uint32_t count = points_of(f, q, d, &has_band);
+        chart_line(&c, f->points, count, &(line_style){color_of(d), 1.6, false});
+        chart_marks(&c, &(mark_series){mark_style_at(d, 5.5), f->points, count}, 1);
+    }
+}
+
+static double legend(const figure *f, canvas *page, double top, bool is_drawn, legend_entry *entries) {
+    for (uint32_t d = 0; d < f->device_count; d++) entries[d] = (legend_entry){mark_style_at(d, 6), f->devices[d]};
+    return legend_draw(page, MARGIN, top, 2 * PANEL + GAP, entries, f->device_count, is_drawn);
+}
+
+/* --- Lists --------------------------------------------------------------------------------------------------- */
+
+static void draw_devices(const figure *f, canvas *page, double left, double top, const quantity *q) {
+    char label[AXIS_LABEL];
+    const axis_unit unit = axis_unit_of(q->metric, label);
+    for (uint32_t i = 0; i < f->answers->count; i++) {
+        const ft_forecast *item = &f->answers->items[i];
+        const ft_estimate *e = q->of(item);
+        char words[AXIS_TICK_TEXT] = "not known";
+        if (e->value > 0) axis_text(e->value, unit, words); /* in the units of the axis below */
+        f->rows[i] = (plot_row){.label = item->request.device,
+                                .value = e->value,
+                                .lo = e->lo,
+                                .hi = e->hi,
+                                .color = color_of(f->device_of[i])};
+        snprintf(f->rows[i].text, sizeof f->rows[i].text, "%s", words);
+    }
+    plot_rows_marks(&(plot_rows){.page = page,
+                                 .left = left,
+                                 .top = top,
+                                 .width = PANEL,
+                                 .title = q->title,
+                                 .rows = f->rows,
+                                 .count = f->answers->count,
+                                 .unit = unit});
+}
+
+static void put_share(plot_row *row, double time, double whole) {
+    char ratio[UNIT_TEXT_SIZE];
+    unit_ratio(time > 0 ? time / whole : 0, ratio);
+    snprintf(row->text, sizeof row->text, "%.20s", ratio);
+    row->value = time;
+}
+
+static int by_value(const void *left, const void *right) {
+    const plot_row *a = left, *b = right;
+    if (a->value != b->value) return a->value > b->value ? -1 : 1;
+    return strcmp(a->label, b->label);
+}
+
+/* The kinds of kernels of a forecast by their time, the last of them "others" when they are many. */
+static uint32_t list_kinds(const ft_forecast *f, plot_row *rows) {
+    uint32_t count = 0;
+    double rest = 0;
+    for (uint32_t k = 0; k < f->kernel_count; k++) {
+        uint32_t i = 0;
+        while (i < count && strcmp(rows[i].label, f->kernels[k].type) != 0) i++;
+        if (i == count) rows[count++] = (plot_row){.label = f->kernels[k].type, .color = palette_at(0)};
+        rows[i].value += f->kernels[k].value;
+    }
+    qsort(rows, count, sizeof *rows, by_value);
+    if (count > MOST_ROWS) {
+        for (uint32_t i = MOST_ROWS - 1; i < count; i++) rest += rows[i].value;
+        rows[MOST_ROWS - 1] = (plot_row){.label = "others", .value = rest, .color = palette_at(6)};
+        count = MOST_ROWS;
+    }
+    for (uint32_t i = 0; i < count; i++) put_share(&rows[i], rows[i].value, f->time.value);
+    return count;
+}
+
+static ft_status draw_breakdown(const figure *f, canvas *page, double top, plot_row *rows, ft_error *error) {
+    const ft_forecast *first = f->first;
+    char title[160];
+    snprintf(title, sizeof title, "%.60s, batch %lld: by kind of kernel", first->request.device,
+             (long long)first->request.batch);
+    uint32_t count = list_kinds(first, rows), longest;
+    plot_rows_bars(&(plot_rows){
+        .page = page, .left = MARGIN, .top = top, .width = PANEL, .title = title, .rows = rows, .count = count});
+    uint32_t *chosen = layers_chosen(first, MOST_ROWS, &longest);
+    if (chosen == NULL) return FT_NOMEM(error);
+    const ft_graph *model = f->subject->model;
+    for (uint32_t i = 0; i < longest; i++) {
+        const ft_part_time *part = &first->kernels[chosen[i]];
+        rows[i] = (plot_row){.color = palette_at(2)};
+        rows[i].label = part->op_count > 0 ? facts_op_name(model, &ft_graph_ops(model)[part->ops[0]]) : part->type;
+        put_share(&rows[i], part->value, first->time.value);
+    }
+    free(chosen);
+    plot_rows_bars(&(plot_rows){.page = page,
+                                .left = MARGIN + PANEL + GAP,
+                                .top = top,
+                                .width = PANEL,
+                                .title = "the longest kernels, by their first operator",
+                                .rows = rows,
+                                .count = longest});
+    return FT_OK;
+}
+
+/* --- The page ------------------------------------------------------------------------------------------------ */
+
+static void draw_head(const figure *f, canvas *page) {
+    const ft_request *request = &f->answers->items[0].request;
+    const text_style large = {.size = 15, .color = INK_TEXT, .is_bold = true}, small = {.size = 10, .color = INK_FAINT};
+    char text[160];
+    canvas_text_fit(page, MARGIN, MARGIN + 12, 2 * PANEL + GAP, f->subject->file, &large);
+    const char *way = request->mode == FT_TRAIN ? "a step of training with " : "inference";
+    const char *optimizer = request->mode == FT_TRAIN ? ft_optimizer_name(request->optimizer) : "";
+    if (!f->has_batches)
+        snprintf(text, sizeof text, "%s%s, batch %lld; lines are 90 %% intervals", way, optimizer,
+                 (long long)request->batch);
+    else
+        snprintf(text, sizeof text, "%s%s%s", way, optimizer,
+                 f->device_count <= MOST_BANDS ? "; areas are 90 % intervals" : "");
+    canvas_text_fit(page, MARGIN, MARGIN + 29, 2 * PANEL + GAP, text, &small);
+}
+
+/* How high the legend is has to be known before there is a page: it is measured on one that goes nowhere. */
+static double measure_legend(const figure *f, legend_entry *entries) {
+    canvas page = {.surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, 1)};
+    page.cairo = cairo_create(page.surface);
+    double height = legend(f, &page, 0, false, entries);
+    cairo_destroy(page.cairo);
+    cairo_surface_destroy(page.surface);
+    return height;
+}
+
+static double upper_height(const figure *f, legend_entry *entries) {
+    if (!f->has_batches) return plot_rows_height(f->answers->count, true);
+    return PANEL_HEIGHT + CHART_ROOM_BELOW + LEGEND_GAP + measure_legend(f, entries);
+}
+
+static uint32_t kind_count(const ft_forecast *f, plot_row *rows) {
+    return f != NULL ? list_kinds(f, rows) : 0;
+}
+
+static ft_status draw(const figure *f, const char *path, plot_row *rows, legend_entry *entries, ft_error *error) {
+    uint32_t kinds = kind_count(f->first, rows), kernels = f->first != NULL ? f->first->kernel_count : 0;
+    uint32_t most = kinds > kernels || kernels > MOST_ROWS ? MOST_ROWS : kernels;
+    double width = 2 * MARGIN + 2 * PANEL + GAP, top = MARGIN + HEAD, upper = upper_height(f, entries);
+    double lower = f->first != NULL ? GAP + plot_rows_height(most, false) : 0;
+    canvas page;
+    FT_TRY(canvas_open(path, width, top + upper + lower + MARGIN, &page, error));
+    draw_head(f, &page);
+    for (uint32_t i = 0; i < 2; i++) {
+        double left = MARGIN + (PANEL + GAP) * i;
+        if (f->has_batches)
+            draw_lines(f, &page, left, top, &quantities[i]);
+        else
+            draw_devices(f, &page, left, top, &quantities[i]);
+    }
+    if (f->has_batches) legend(f, &page, top + PANEL_HEIGHT + CHART_ROOM_BELOW + LEGEND_GAP, true, entries);
+    ft_status status = f->first != NULL ? draw_breakdown(f, &page, top + upper + GAP, rows, error) : FT_OK;
+    if (status == FT_OK) return canvas_commit(&page, error);
+    canvas_discard(&page);
+    return status;
+}
+
+ft_status ft_forecast_plot(const char *path, const ft_forecast_subject *subject, ft_error *error) {
+    figure f = {.subject = subject, .answers = subject->answers};
+    size_t count = f.answers->count, most = count;
+    if (count == 0) return ft_fail(error, FT_ERR_USAGE, "%s: there is nothing to plot", path);
+    f.device_of = calloc(count, sizeof *f.device_of);
+    f.devices = calloc(count, sizeof *f.devices);
+    f.points = calloc(3 * count, sizeof *f.points);
+    legend_entry *entries = calloc(count, sizeof *entries);
+    if (f.device_of != NULL && f.devices != NULL) find_devices(&f);
+    if (f.first != NULL && f.first->kernel_count > most) most = f.first->kernel_count;
+    f.rows = calloc(most, sizeof *f.rows);
+    bool is_ready = f.device_of != NULL && f.devices != NULL && f.points != NULL && entries != NULL && f.rows != NULL;
+    if (is_ready) {
+        f.lower = f.points + count;
+        f.upper = f.points + 2 * count;
+    }
+    ft_status status = is_ready ? draw(&f, path, f.rows, entries, error) : FT_NOMEM(error);
+    free(f.device_of);
+    free(f.devices);
+    free(f.points);
+    free(f.rows);
+    free(entries);
+    return status;
+}

@@ -1,0 +1,220 @@
+/* report_predictors.c - the predictors of a box as a document: what they tell of which devices, how large their files
+ * are, and how accurate they were on data that they had not seen. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/csv.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/json_writer.h"
+#include "foretell/forecast_report.h"
+#include "report/grid.h"
+#include "report/metric.h"
+
+/* One predictor on one device, as its header has it. */
+typedef struct accuracy {
+    const char *path;
+    uint64_t bytes;
+    const ft_predictor *predictor;
+    const char *device, *part;
+    double n, mape, acc10, coverage90;
+} accuracy;
+
+typedef void accuracy_taker(void *user, const accuracy *a);
+
+static uint64_t size_of(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 ? (uint64_t)info.st_size : 0;
+}
+
+static double number_of(const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+/* The scores on a device: those of the test part when there are some, else those of validation. */
+static const json_t *scores_on(const json_t *header, const char *device) {
+    const json_t *rows = json_object_get(header, "accuracy"), *found = NULL, *row;
+    size_t i;
+    json_array_foreach(rows, i, row) {
+        const char *name = json_string_value(json_object_get(row, "device"));
+        const char *part = json_string_value(json_object_get(row, "part"));
+        if (name == NULL || strcmp(name, device) != 0) continue;
+        if (found == NULL || (part != NULL && strcmp(part, "test") == 0)) found = row;
+    }
+    return found;
+}
+
+static ft_status walk_predictor(accuracy a, accuracy_taker *take, void *user, ft_error *error) {
+    const char *text = ft_predictor_header(a.predictor);
+    json_t *header;
+    FT_TRY(json_parse(text, strlen(text), &header, error));
+    for (uint32_t d = 0; d < ft_predictor_device_count(a.predictor); d++) {
+        a.device = ft_predictor_device(a.predictor, d);
+        const json_t *scores = scores_on(header, a.device);
+        a.part = json_string_value(json_object_get(scores, "part"));
+        a.n = number_of(scores, "n");
+        a.mape = number_of(scores, "mape");
+        a.acc10 = number_of(scores, "acc10");
+        a.coverage90 = number_of(scores, "coverage90");
+        take(user, &a);
+    }
+    json_decref(header);
+    return FT_OK;
+}
+
+static ft_status walk_box(const ft_box *box, accuracy_taker *take, void *user, ft_error *error) {
+    for (uint32_t i = 0; i < ft_box_count(box); i++) {
+        accuracy a = {.path = ft_box_path(box, i), .bytes = size_of(ft_box_path(box, i))};
+        for (a.predictor = ft_box_predictor(box, i); a.predictor != NULL; a.predictor = ft_predictor_next(a.predictor))
+            FT_TRY(walk_predictor(a, take, user, error));
+    }
+    return FT_OK;
+}
+
+/* --- For programs -------------------------------------------------------------------------------------------- */
+
+static void json_text(json_writer *j, const char *key, const char *value) {
+    jsonw_key(j, key);
+    jsonw_string(j, value);
+}
+
+static void json_number(json_writer *j, const char *key, double value) {
+    jsonw_key(j, key);
+    jsonw_double(j, value);
+}
+
+static void take_json(void *user, const accuracy *a) {
+    json_writer *j = user;
+    jsonw_open_object(j, JSON_LINE);
+    json_text(j, "file", a->path);
+    jsonw_key(j, "bytes");
+    jsonw_uint(j, a->bytes);
+    json_text(j, "family", ft_predictor_family(a->predictor));
+    json_text(j, "metric", ft_predictor_metric(a->predictor));
+    json_text(j, "device", a->device);
+    json_text(j, "part", a->part);
+    json_number(j, "n", a->n);
+    json_number(j, "mape", a->mape);
+    json_number(j, "acc10", a->acc10);
+    json_number(j, "coverage90", a->coverage90);
+    jsonw_close(j);
+}
+
+static void csv_number(buf *out, double value) {
+    char text[DOUBLE_TEXT_SIZE];
+    buf_char(out, ',');
+    if (!isfinite(value)) return;
+    double_text(value, text);
+    buf_text(out, text);
+}
+
+static void take_csv(void *user, const accuracy *a) {
+    buf *out = user;
+    csv_cell(out, a->path);
+    buf_format(out, ",%llu,%s,%s,", (unsigned long long)a->bytes, ft_predictor_family(a->predictor),
+               ft_predictor_metric(a->predictor));
+    csv_cell(out, a->device);
+    buf_format(out, ",%s", a->part != NULL ? a->part : "");
+    csv_number(out, a->n);
+    csv_number(out, a->mape);
+    csv_number(out, a->acc10);
+    csv_number(out, a->coverage90);
+    buf_char(out, '\n');
+}
+
+/* --- For people ---------------------------------------------------------------------------------------------- */
+
+static const grid_column columns[] = {
+    {.title = "Metric", .min_width = 11},
+    {.title = "Device", .is_flexible = true, .min_width = 18, .comfort = 18},
+    {.title = "Held out", .is_right = true, .min_width = 8},
+    {.title = "Error", .is_right = true, .min_width = 7},
+    {.title = "Within 10 %", .is_right = true, .min_width = 11},
+    {.title = "In interval", .is_right = true, .min_width = 11, .drop = 1},
+};
+
+typedef struct table {
+    sink *out;
+    const ft_style *style;
+    const char *path; /* of the rows so far */
+} table;
+
+static void put_percent(grid_cell *cell, double percent) {
+    char words[UNIT_TEXT_SIZE];
+    unit_fixed(percent, 1, words);
+    snprintf(cell->text, sizeof cell->text, isnan(percent) ? "%s" : "%s %%", words);
+}
+
+typedef struct table_row {
+    const accuracy *values;
+    const ft_style *style;
+} table_row;
+
+static void put_accuracy(const void *user, uint32_t row, grid_cell *cells) {
+    const accuracy *a = ((const table_row *)user)->values;
+    const ft_style *style = ((const table_row *)user)->style;
+    (void)row;
+    snprintf(cells[0].text, sizeof cells[0].text, "%s", ft_predictor_metric(a->predictor));
+    text_fit(a->device, UINT32_MAX, style, cells[1].text, sizeof cells[1].text);
+    unit_fixed(a->n, 0, cells[2].text);
+    put_percent(&cells[3], a->mape);
+    put_percent(&cells[4], a->acc10);
+    put_percent(&cells[5], a->coverage90);
+}
+
+static void take_table(void *user, const accuracy *a) {
+    table *t = user;
+    bool is_new = t->path == NULL || strcmp(t->path, a->path) != 0;
+    if (is_new) {
+        char path[GRID_CELL_SIZE], bytes[UNIT_TEXT_SIZE];
+        text_fit_end(a->path, t->style->width > 50 ? t->style->width - 36 : 20, t->style, path, sizeof path);
+        unit_bytes(a->bytes, bytes);
+        buf_format(&t->out->text, "%s%s%s%s: %s, %s\n", t->path != NULL ? "\n" : "", tone_begin(t->style, TONE_TITLE),
+                   path, tone_end(t->style, TONE_TITLE), ft_predictor_family(a->predictor), bytes);
+    }
+    t->path = a->path;
+    grid_write(&(grid){.style = t->style,
+                       .columns = columns,
+                       .column_count = sizeof columns / sizeof columns[0],
+                       .indent = 2,
+                       .row = put_accuracy,
+                       .user = &(table_row){a, t->style},
+                       .row_count = 1,
+                       .has_no_heading = !is_new},
+               t->out);
+}
+
+static ft_status write_table(const ft_box *box, const ft_style *style, sink *out, ft_error *error) {
+    table t = {.out = out, .style = style};
+    FT_TRY(walk_box(box, take_table, &t, error));
+    buf_text(&out->text, "\nMean error and shares in percent, on records that were not trained on.\n");
+    return FT_OK;
+}
+
+static ft_status write_json(const ft_box *box, sink *out, ft_error *error) {
+    json_writer j;
+    jsonw_init(&j, &out->text);
+    jsonw_open_array(&j, JSON_BLOCK);
+    FT_TRY(walk_box(box, take_json, &j, error));
+    jsonw_close(&j);
+    buf_char(&out->text, '\n');
+    return FT_OK;
+}
+
+static ft_status write_csv(const ft_box *box, sink *out, ft_error *error) {
+    buf_text(&out->text, "file,bytes,family,metric,device,part,n,mape,acc10,coverage90\n");
+    return walk_box(box, take_csv, &out->text, error);
+}
+
+ft_status ft_report_predictors(FILE *stream, const ft_style *style, const ft_box *box, ft_error *error) {
+    sink out = {.stream = stream};
+    ft_status status = style->output == FT_TABLE  ? write_table(box, style, &out, error)
+                       : style->output == FT_JSON ? write_json(box, &out, error)
+                                                  : write_csv(box, &out, error);
+    if (status == FT_OK) status = sink_flush(&out, error);
+    sink_free(&out);
+    return status;
+}

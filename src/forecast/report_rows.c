@@ -1,0 +1,177 @@
+#include "forecast/report_rows.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* --- Keys ---------------------------------------------------------------------------------------------------- */
+
+#define FIELD_OF(type, member, kind)                                                                                   \
+    { #member, kind, offsetof(type, member) }
+#define FORECAST(member, kind) FIELD_OF(forecast_row, member, kind)
+
+const field forecast_fields[] = {
+    FORECAST(file, FIELD_TEXT),
+    FORECAST(name, FIELD_TEXT),
+    FORECAST(params, FIELD_COUNT),
+    FORECAST(macs_per_sample, FIELD_WHOLE),
+    FORECAST(device, FIELD_TEXT),
+    FORECAST(batch, FIELD_COUNT),
+    FORECAST(mode, FIELD_TEXT),
+    FORECAST(dtype, FIELD_TEXT),
+    FORECAST(setting, FIELD_TEXT),
+    FORECAST(optimizer, FIELD_TEXT),
+    FORECAST(time_us, FIELD_RATIO),
+    FORECAST(time_lo_us, FIELD_RATIO),
+    FORECAST(time_hi_us, FIELD_RATIO),
+    FORECAST(time_per_sample_us, FIELD_RATIO),
+    FORECAST(samples_per_s, FIELD_RATIO),
+    FORECAST(source, FIELD_TEXT),
+    FORECAST(time_reason, FIELD_TEXT),
+    FORECAST(coverage_ratio, FIELD_RATIO),
+    FORECAST(bound, FIELD_TEXT),
+    FORECAST(bound_ratio, FIELD_RATIO),
+    FORECAST(peak_bytes, FIELD_WHOLE),
+    FORECAST(peak_lo_bytes, FIELD_WHOLE),
+    FORECAST(peak_hi_bytes, FIELD_WHOLE),
+    FORECAST(memory_source, FIELD_TEXT),
+    FORECAST(util_ratio, FIELD_RATIO),
+    FORECAST(util_reason, FIELD_TEXT),
+    FORECAST(predictor, FIELD_TEXT),
+    FORECAST(memory_predictor, FIELD_TEXT),
+    {NULL, FIELD_TEXT, 0},
+};
+
+const field layer_fields[] = {
+    FIELD_OF(layer_row, index, FIELD_INDEX),
+    FIELD_OF(layer_row, kernel, FIELD_TEXT),
+    {"op_types", FIELD_OP_TYPES, offsetof(layer_row, types)},
+    FIELD_OF(layer_row, time_us, FIELD_RATIO),
+    FIELD_OF(layer_row, share_ratio, FIELD_RATIO),
+    FIELD_OF(layer_row, bound, FIELD_TEXT),
+    {NULL, FIELD_TEXT, 0},
+};
+
+/* --- The model ----------------------------------------------------------------------------------------------- */
+
+ft_status model_facts_gather(const ft_forecast_subject *subject, model_facts *facts, ft_error *error) {
+    ft_binding binding = subject->shapes != NULL ? *subject->shapes : (ft_binding){0};
+    const ft_cost_options options = ft_cost_options_default();
+    ft_graph *bound;
+    ft_cost cost;
+    binding.batch = subject->answers->count > 0 ? subject->answers->items[0].request.batch : 0;
+    FT_TRY(ft_graph_bind(subject->model, &binding, &bound, error));
+    ft_status status = ft_cost_compute(bound, &options, &cost, error);
+    if (status == FT_OK) {
+        int64_t batch = ft_graph_batch(bound);
+        facts->params = cost.total.params;
+        facts->macs_per_sample = (double)cost.total.forward.macs / (double)(batch > 0 ? batch : 1);
+        ft_cost_free(&cost);
+    }
+    ft_graph_free(bound);
+    return status;
+}
+
+/* --- Forecasts ----------------------------------------------------------------------------------------------- */
+
+static void fill_time(const ft_forecast *f, forecast_row *row) {
+    bool has_time = !isnan(f->time.value);
+    double batch = (double)f->request.batch;
+    row->time_us = f->time.value;
+    row->time_lo_us = has_time ? f->time.lo : NAN;
+    row->time_hi_us = has_time ? f->time.hi : NAN;
+    row->time_per_sample_us = f->time.value / batch;
+    row->samples_per_s = f->time.value > 0 ? batch / f->time.value * 1e6 : NAN;
+    row->source = has_time ? ft_source_kind_name(f->time.source) : NULL;
+    row->time_reason = has_time ? NULL : f->no_time;
+    row->coverage_ratio = has_time ? f->coverage_ratio : NAN;
+    row->bound = f->bound != FT_BOUND_UNKNOWN ? ft_bound_name(f->bound) : NULL;
+    row->bound_ratio = f->bound != FT_BOUND_UNKNOWN ? f->bound_ratio : NAN;
+    row->predictor = has_time ? f->time_by : NULL;
+}
+
+void forecast_row_fill(const ft_forecast_subject *subject, const model_facts *facts, const ft_forecast *forecast,
+                       forecast_row *row) {
+    const ft_request *request = &forecast->request;
+    bool has_memory = !isnan(forecast->memory.value);
+    *row = (forecast_row){
+        .file = subject->file,
+        .name = ft_graph_name(subject->model),
+        .params = facts->params,
+        .macs_per_sample = facts->macs_per_sample,
+        .device = request->device,
+        .batch = (uint64_t)request->batch,
+        .mode = request->mode == FT_TRAIN ? "train" : "infer",
+        .dtype = ft_dtype_name(request->dtype),
+        .setting = request->setting != NULL ? request->setting : "",
+        .optimizer = request->mode == FT_TRAIN ? ft_optimizer_name(request->optimizer) : NULL,
+        .peak_bytes = forecast->memory.value,
+        .peak_lo_bytes = has_memory ? forecast->memory.lo : NAN,
+        .peak_hi_bytes = has_memory ? forecast->memory.hi : NAN,
+        .memory_source = has_memory ? ft_source_kind_name(forecast->memory.source) : NULL,
+        .util_ratio = NAN, /* nobody measures it: the reason is beside it */
+        .util_reason = forecast->no_util,
+        .memory_predictor = has_memory ? forecast->memory_by : NULL,
+    };
+    fill_time(forecast, row);
+}
+
+double memory_part_bytes(const ft_forecast *forecast, uint32_t index) {
+    const ft_part_time *parts = forecast->memory_parts;
+    double sum = 0;
+    for (uint32_t i = 0; i < forecast->memory_part_count; i++) {
+        if (strcmp(parts[i].type, parts[index].type) != 0) continue;
+        if (i < index) return NAN;
+        sum += parts[i].value;
+    }
+    return sum;
+}
+
+const char *metric_end_name(const char *metric, const char *end, char name[static METRIC_NAME_SIZE]) {
+    static const char *const units[] = {"_us", "_bytes", "_ratio", "_mj"};
+    size_t length = strlen(metric);
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        size_t size = strlen(units[i]);
+        if (length <= size || strcmp(metric + length - size, units[i]) != 0) continue;
+        snprintf(name, METRIC_NAME_SIZE, "%.*s_%s%s", (int)(length - size), metric, end, units[i]);
+        return name;
+    }
+    snprintf(name, METRIC_NAME_SIZE, "%s_%s", metric, end);
+    return name;
+}
+
+/* --- Kernels ------------------------------------------------------------------------------------------------- */
+
+void layer_row_fill(const ft_forecast *forecast, uint32_t index, layer_row *row) {
+    const ft_part_time *part = &forecast->kernels[index];
+    ft_bound bound = forecast->kernel_bounds != NULL ? forecast->kernel_bounds[index] : FT_BOUND_UNKNOWN;
+    *row = (layer_row){
+        .index = index,
+        .kernel = part->type,
+        .time_us = part->value,
+        .share_ratio = part->value / forecast->time.value,
+        .bound = bound != FT_BOUND_UNKNOWN ? ft_bound_name(bound) : NULL,
+        .part = {.type = part->type, .ops = part->ops, .op_count = part->op_count},
+    };
+    row->types = &row->part;
+}
+
+static int by_length(const void *left, const void *right, void *user) {
+    const ft_part_time *kernels = user;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    if (kernels[a].value != kernels[b].value) return kernels[a].value > kernels[b].value ? -1 : 1;
+    return a < b ? -1 : 1;
+}
+
+uint32_t *layers_chosen(const ft_forecast *forecast, uint32_t top, uint32_t *count) {
+    uint32_t all = forecast->kernel_count;
+    uint32_t *chosen = calloc((size_t)all + 1, sizeof *chosen);
+    if (chosen == NULL) return NULL;
+    for (uint32_t i = 0; i < all; i++) chosen[i] = i;
+    if (top > 0 && all > 0) qsort_r(chosen, all, sizeof *chosen, by_length, (void *)forecast->kernels);
+    *count = top > 0 && top < all ? top : all;
+    return chosen;
+}

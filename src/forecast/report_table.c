@@ -1,0 +1,222 @@
+/* report_table.c - forecasts for people: what the model is, then a line for each device and batch, rounded and fitted
+ * to the width; what is below it is in report_table_more.c and report_layers.c.
+ *
+ * What is the same for all forecasts of a model (training or inference, the type) is said once, above the table. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "forecast/report_write.h"
+#include "report/grid.h"
+#include "report/metric.h"
+
+enum { INDENT = 2 };
+
+typedef struct view {
+    const ft_forecast_subject *subject;
+    const model_facts *facts;
+    const ft_style *style;
+    const uint8_t *columns; /* which of those below, in their order */
+} view;
+
+/* --- Cells --------------------------------------------------------------------------------------------------- */
+
+typedef enum column_id {
+    COLUMN_MODEL,
+    COLUMN_DEVICE,
+    COLUMN_TYPE,
+    COLUMN_BATCH,
+    COLUMN_TIME,
+    COLUMN_TIME_INTERVAL,
+    COLUMN_PER_SAMPLE,
+    COLUMN_RATE,
+    COLUMN_MEMORY,
+    COLUMN_MEMORY_INTERVAL,
+    COLUMN_KNOWN,
+    COLUMN_BOUND,
+    COLUMN_SOURCE,
+    COLUMN_COUNT
+} column_id;
+
+static const grid_column all_columns[COLUMN_COUNT] = {
+    [COLUMN_MODEL] = {.title = "Model", .is_flexible = true, .keeps_end = true, .comfort = 20},
+    [COLUMN_DEVICE] = {.title = "Device", .is_flexible = true, .comfort = 18},
+    [COLUMN_TYPE] = {.title = "Type", .drop = 9},
+    [COLUMN_BATCH] = {.title = "Batch", .is_right = true},
+    [COLUMN_TIME] = {.title = "Time", .is_right = true, .min_width = 7},
+    [COLUMN_TIME_INTERVAL] = {.title = "90 % interval", .is_right = true, .min_width = 14, .drop = 1},
+    [COLUMN_PER_SAMPLE] = {.title = "A sample", .is_right = true, .min_width = 7, .drop = 8},
+    [COLUMN_RATE] = {.title = "Per s", .is_right = true, .min_width = 6, .drop = 2},
+    [COLUMN_MEMORY] = {.title = "Memory", .is_right = true, .min_width = 9},
+    [COLUMN_MEMORY_INTERVAL] = {.title = "90 % interval", .is_right = true, .min_width = 17, .drop = 7},
+    [COLUMN_KNOWN] = {.title = "Known", .is_right = true, .min_width = 5, .drop = 3},
+    [COLUMN_BOUND] = {.title = "Bound", .min_width = 7, .drop = 5},
+    [COLUMN_SOURCE] = {.title = "From", .min_width = 8, .drop = 6},
+};
+
+static void put_text(grid_cell *cell, const char *text, const ft_style *style) {
+    text_fit(text != NULL && text[0] != '\0' ? text : "-", UINT32_MAX, style, cell->text, sizeof cell->text);
+}
+
+static void put_metric(grid_cell *cell, const char *metric, double value, const ft_style *style) {
+    char words[UNIT_TEXT_SIZE];
+    metric_words(metric, value, words);
+    put_text(cell, words, style);
+}
+
+static void put_interval(grid_cell *cell, const char *metric, double lo, double hi, const ft_style *style) {
+    char words[INTERVAL_TEXT_SIZE];
+    metric_interval(metric, lo, hi, words);
+    put_text(cell, words, style);
+}
+
+/* Whole percents; never "100 %" for less than all, nor "0 %" for more than nothing. */
+static void put_share(grid_cell *cell, double ratio) {
+    if (isnan(ratio))
+        snprintf(cell->text, sizeof cell->text, "-");
+    else if (ratio > 0 && ratio < 0.01)
+        snprintf(cell->text, sizeof cell->text, "<1 %%");
+    else if (ratio < 1 && ratio >= 0.995)
+        snprintf(cell->text, sizeof cell->text, ">99 %%");
+    else
+        snprintf(cell->text, sizeof cell->text, "%.0f %%", ratio * 100);
+}
+
+/* The models of a data set share a file: their own names tell them apart. */
+static void put_title(char *title, size_t size, const ft_forecast_subject *subject) {
+    if (ft_graph_format(subject->model) == FT_FORMAT_CG)
+        snprintf(title, size, "%s: %s", subject->file, ft_graph_name(subject->model));
+    else
+        snprintf(title, size, "%s", subject->file);
+}
+
+static void put_column(const view *v, const forecast_row *row, column_id id, grid_cell *cell) {
+    char text[GRID_CELL_SIZE];
+    switch (id) {
+    case COLUMN_MODEL:
+        put_title(text, sizeof text, v->subject);
+        put_text(cell, text, v->style);
+        break;
+    case COLUMN_DEVICE:
+        put_text(cell, row->device, v->style);
+        break;
+    case COLUMN_TYPE:
+        put_text(cell, row->dtype, v->style);
+        break;
+    case COLUMN_BATCH:
+        snprintf(cell->text, sizeof cell->text, "%llu", (unsigned long long)row->batch);
+        break;
+    case COLUMN_TIME:
+        put_metric(cell, "time_us", row->time_us, v->style);
+        break;
+    case COLUMN_TIME_INTERVAL:
+        put_interval(cell, "time_us", row->time_lo_us, row->time_hi_us, v->style);
+        break;
+    case COLUMN_PER_SAMPLE:
+        put_metric(cell, "time_us", row->time_per_sample_us, v->style);
+        break;
+    case COLUMN_RATE:
+        put_metric(cell, "samples_per_s", row->samples_per_s, v->style);
+        break;
+    case COLUMN_MEMORY:
+        put_metric(cell, "peak_bytes", row->peak_bytes, v->style);
+        break;
+    case COLUMN_MEMORY_INTERVAL:
+        put_interval(cell, "peak_bytes", row->peak_lo_bytes, row->peak_hi_bytes, v->style);
+        break;
+    case COLUMN_KNOWN:
+        put_share(cell, row->coverage_ratio);
+        break;
+    case COLUMN_BOUND:
+        put_text(cell, row->bound, v->style);
+        break;
+    case COLUMN_SOURCE:
+        put_text(cell, row->source, v->style);
+        break;
+    case COLUMN_COUNT:
+        break;
+    }
+}
+
+static void put_forecast(const void *user, uint32_t row, grid_cell *cells) {
+    const view *v = user;
+    forecast_row values;
+    forecast_row_fill(v->subject, v->facts, &v->subject->answers->items[row], &values);
+    for (uint32_t i = 0; v->columns[i] != COLUMN_COUNT; i++) put_column(v, &values, v->columns[i], &cells[i]);
+}
+
+/* --- The grid ------------------------------------------------------------------------------------------------ */
+
+static bool has_one_type(const ft_forecasts *answers) {
+    for (uint32_t i = 1; i < answers->count; i++)
+        if (answers->items[i].request.dtype != answers->items[0].request.dtype) return false;
+    return true;
+}
+
+static void write_grid(forecast_writer *w, const ft_forecast_subject *subject, const model_facts *facts) {
+    grid_column columns[COLUMN_COUNT];
+    uint8_t ids[COLUMN_COUNT + 1];
+    uint32_t count = 0;
+    bool is_list = w->style.is_list;
+    for (uint32_t id = 0; id < COLUMN_COUNT; id++) {
+        if (id == COLUMN_MODEL && !is_list) continue;
+        if (id == COLUMN_TYPE && !is_list && has_one_type(subject->answers)) continue;
+        columns[count] = all_columns[id];
+        if (is_list && id == COLUMN_MODEL) /* as wide as there is room, since the models to come are not known yet */
+            columns[count].min_width = w->style.style.width;
+        ids[count++] = (uint8_t)id;
+    }
+    ids[count] = COLUMN_COUNT;
+    const view v = {subject, facts, &w->style.style, ids};
+    grid_write(&(grid){.style = &w->style.style,
+                       .columns = columns,
+                       .column_count = count,
+                       .indent = is_list ? 0 : INDENT,
+                       .row = put_forecast,
+                       .user = &v,
+                       .row_count = subject->answers->count,
+                       .has_no_heading = is_list && w->model_count > 0},
+               &w->out);
+}
+
+/* --- Above it ------------------------------------------------------------------------------------------------ */
+
+static void write_heading(sink *out, const ft_style *style, const ft_forecast_subject *subject) {
+    char whole[GRID_CELL_SIZE], title[GRID_CELL_SIZE];
+    put_title(whole, sizeof whole, subject);
+    text_fit(whole, style->width, style, title, sizeof title);
+    buf_format(&out->text, "%s%s%s\n", tone_begin(style, TONE_TITLE), title, tone_end(style, TONE_TITLE));
+}
+
+static void write_facts(sink *out, const ft_forecast_subject *subject, const model_facts *facts) {
+    const ft_forecasts *answers = subject->answers;
+    char params[UNIT_TEXT_SIZE], macs[UNIT_TEXT_SIZE];
+    unit_count(facts->params, params);
+    metric_words("macs", facts->macs_per_sample, macs);
+    buf_format(&out->text, "%*s%s parameters, %s MACs a sample", INDENT, "", params, macs);
+    if (answers->count > 0) {
+        const ft_request *request = &answers->items[0].request;
+        buf_text(&out->text, request->mode == FT_TRAIN ? "; a step of training with " : "; inference");
+        if (request->mode == FT_TRAIN) buf_text(&out->text, ft_optimizer_name(request->optimizer));
+        if (has_one_type(answers)) buf_format(&out->text, ", %s", ft_dtype_name(request->dtype));
+    }
+    buf_text(&out->text, "\n\n");
+}
+
+void forecast_table_model(forecast_writer *w, const ft_forecast_subject *subject, const model_facts *facts) {
+    const ft_style *style = &w->style.style;
+    const ft_forecasts *answers = subject->answers;
+    if (w->style.is_list) {
+        write_grid(w, subject, facts);
+        return;
+    }
+    if (w->model_count > 0) buf_char(&w->out.text, '\n');
+    write_heading(&w->out, style, subject);
+    write_facts(&w->out, subject, facts);
+    write_grid(w, subject, facts);
+    forecast_table_memory(&w->out, style, answers);
+    forecast_table_others(&w->out, style, answers);
+    for (uint32_t i = 0; w->style.has_layers && i < answers->count; i++)
+        forecast_table_layers(&w->out, style, w->style.top, subject, &answers->items[i]);
+    forecast_table_notes(&w->out, style, answers);
+}

@@ -1,0 +1,301 @@
+/* report_table_more.c - what stands below the table of forecasts: the parts of the memory, what else is told of a
+ * device, and what one should know.
+ *
+ * Many forecasts share these, so equal ones are said once, with the forecasts they are of. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "forecast/report_write.h"
+#include "report/grid.h"
+#include "report/metric.h"
+
+enum { INDENT = 2, MOST_PARTS = 10, NAMES_SHOWN = 4, NOTES_SHOWN = 8 };
+
+static void heading(sink *out, const ft_style *style, const char *text) {
+    buf_format(&out->text, "\n%s%s%s\n", tone_begin(style, TONE_TITLE), text, tone_end(style, TONE_TITLE));
+}
+
+/* --- Which forecasts share something -------------------------------------------------------------------------- */
+
+typedef bool is_same(const ft_forecast *a, const ft_forecast *b, const void *user);
+
+static bool is_first_of_its_kind(const ft_forecasts *answers, uint32_t index, is_same *same, const void *user) {
+    for (uint32_t i = 0; i < index; i++)
+        if (same(&answers->items[i], &answers->items[index], user)) return false;
+    return true;
+}
+
+/* "rtx-3090, rtx-4090", "6 devices", with the batch when batches differ; nothing when it is all of them. */
+static void name_those(const ft_forecasts *answers, uint32_t first, is_same *same, const void *user, buf *text) {
+    const ft_forecast *items = answers->items, *sample = &items[first];
+    uint32_t shown = 0, count = 0, devices = 0;
+    for (uint32_t i = 0; i < answers->count; i++) count += same(sample, &items[i], user);
+    if (count == answers->count) return;
+    for (uint32_t i = first; i < answers->count; i++) {
+        if (!same(sample, &items[i], user)) continue;
+        bool is_told = false;
+        for (uint32_t k = first; k < i && !is_told; k++)
+            is_told = same(sample, &items[k], user) && strcmp(items[k].request.device, items[i].request.device) == 0;
+        if (is_told) continue;
+        devices++;
+        if (shown == NAMES_SHOWN) continue;
+        buf_format(text, "%s%s", shown > 0 ? ", " : "", items[i].request.device);
+        shown++;
+    }
+    if (devices > shown) buf_format(text, " and %u more", devices - shown);
+}
+
+/* --- Memory -------------------------------------------------------------------------------------------------- */
+
+typedef struct memory_list {
+    const ft_forecasts *answers;
+    const ft_style *style;
+    const char *parts[MOST_PARTS];
+    uint32_t part_count;
+    sink *out; /* notes when memory runs out */
+} memory_list;
+
+static bool same_memory(const ft_forecast *a, const ft_forecast *b, const void *user) {
+    (void)user;
+    if (a->request.batch != b->request.batch || a->memory_part_count != b->memory_part_count) return false;
+    for (uint32_t i = 0; i < a->memory_part_count; i++)
+        if (strcmp(a->memory_parts[i].type, b->memory_parts[i].type) != 0 ||
+            a->memory_parts[i].value != b->memory_parts[i].value)
+            return false;
+    return true;
+}
+
+static uint32_t memory_row_at(const memory_list *l, uint32_t row) {
+    for (uint32_t i = 0; i < l->answers->count; i++) {
+        if (l->answers->items[i].memory_part_count == 0) continue;
+        if (is_first_of_its_kind(l->answers, i, same_memory, NULL) && row-- == 0) return i;
+    }
+    return FT_NONE;
+}
+
+static void put_memory(const void *user, uint32_t row, grid_cell *cells) {
+    const memory_list *l = user;
+    uint32_t index = memory_row_at(l, row);
+    const ft_forecast *f = &l->answers->items[index];
+    buf names = {0};
+    name_those(l->answers, index, same_memory, NULL, &names);
+    text_fit(names.data != NULL ? names.data : "all", UINT32_MAX, l->style, cells[0].text, sizeof cells[0].text);
+    if (names.failed) l->out->text.failed = true;
+    buf_free(&names);
+    snprintf(cells[1].text, sizeof cells[1].text, "%lld", (long long)f->request.batch);
+    for (uint32_t p = 0; p < l->part_count; p++) {
+        snprintf(cells[2 + p].text, sizeof cells[2 + p].text, "-");
+        for (uint32_t i = 0; i < f->memory_part_count; i++) {
+            double bytes = memory_part_bytes(f, i);
+            if (strcmp(f->memory_parts[i].type, l->parts[p]) == 0 && bytes > 0)
+                metric_words("peak_bytes", bytes, cells[2 + p].text);
+        }
+    }
+    snprintf(cells[2 + l->part_count].text, sizeof cells[0].text, "%s",
+             f->memory_by != NULL ? ft_source_kind_name(f->memory.source) : "-");
+}
+
+static void collect_parts(memory_list *l) {
+    for (uint32_t i = 0; i < l->answers->count; i++) {
+        const ft_forecast *f = &l->answers->items[i];
+        for (uint32_t k = 0; k < f->memory_part_count; k++) {
+            uint32_t p = 0;
+            while (p < l->part_count && strcmp(l->parts[p], f->memory_parts[k].type) != 0) p++;
+            if (p == l->part_count && p < MOST_PARTS && f->memory_parts[k].value > 0)
+                l->parts[l->part_count++] = f->memory_parts[k].type;
+        }
+    }
+}
+
+void forecast_table_memory(sink *out, const ft_style *style, const ft_forecasts *answers) {
+    memory_list l = {.answers = answers, .style = style, .out = out};
+    grid_column columns[MOST_PARTS + 3] = {{.title = "On", .is_flexible = true, .comfort = 10},
+                                           {.title = "Batch", .is_right = true}};
+    uint32_t rows = 0;
+    collect_parts(&l);
+    if (l.part_count == 0) return;
+    for (uint32_t p = 0; p < l.part_count; p++)
+        columns[2 + p] = (grid_column){.title = l.parts[p], .is_right = true, .drop = (uint8_t)(p > 3 ? 2 : 0)};
+    columns[2 + l.part_count] = (grid_column){.title = "From", .drop = 1};
+    while (memory_row_at(&l, rows) != FT_NONE) rows++;
+    heading(out, style, "Where the memory goes");
+    grid_write(&(grid){.style = style,
+                       .columns = columns,
+                       .column_count = l.part_count + 3,
+                       .indent = INDENT,
+                       .row = put_memory,
+                       .user = &l,
+                       .row_count = rows},
+               out);
+}
+
+/* --- What else is told ---------------------------------------------------------------------------------------- */
+
+typedef struct other_list {
+    const ft_forecasts *answers;
+    const ft_style *style;
+} other_list;
+
+static const ft_estimate *other_at(const ft_forecasts *answers, uint32_t row, const ft_forecast **forecast) {
+    for (uint32_t i = 0; i < answers->count; i++) {
+        *forecast = &answers->items[i];
+        if (row < (*forecast)->other_count) return &(*forecast)->others[row];
+        row -= (*forecast)->other_count;
+    }
+    return NULL;
+}
+
+static void put_other(const void *user, uint32_t row, grid_cell *cells) {
+    const other_list *l = user;
+    const ft_forecast *f = NULL;
+    const ft_estimate *other = other_at(l->answers, row, &f);
+    char interval[INTERVAL_TEXT_SIZE];
+    text_fit(f->request.device, UINT32_MAX, l->style, cells[0].text, sizeof cells[0].text);
+    snprintf(cells[1].text, sizeof cells[1].text, "%lld", (long long)f->request.batch);
+    text_fit(other->metric, UINT32_MAX, l->style, cells[2].text, sizeof cells[2].text);
+    metric_words(other->metric, other->value, cells[3].text);
+    metric_interval(other->metric, other->lo, other->hi, interval);
+    snprintf(cells[4].text, sizeof cells[4].text, "%s", interval[0] != '\0' ? interval : "-");
+    snprintf(cells[5].text, sizeof cells[5].text, "%s", ft_source_kind_name(other->source));
+}
+
+void forecast_table_others(sink *out, const ft_style *style, const ft_forecasts *answers) {
+    static const grid_column columns[] = {
+        {.title = "Device", .is_flexible = true, .comfort = 18},
+        {.title = "Batch", .is_right = true},
+        {.title = "What"},
+        {.title = "Value", .is_right = true},
+        {.title = "90 % interval", .is_right = true, .drop = 2},
+        {.title = "From", .drop = 1},
+    };
+    const other_list l = {answers, style};
+    uint32_t rows = 0;
+    for (uint32_t i = 0; i < answers->count; i++) rows += answers->items[i].other_count;
+    if (rows == 0) return;
+    heading(out, style, "What else is told");
+    grid_write(&(grid){.style = style,
+                       .columns = columns,
+                       .column_count = sizeof columns / sizeof columns[0],
+                       .indent = INDENT,
+                       .row = put_other,
+                       .user = &l,
+                       .row_count = rows},
+               out);
+}
+
+/* --- Notes --------------------------------------------------------------------------------------------------- */
+
+static bool has_note(const ft_forecast *f, const char *note) {
+    for (uint32_t i = 0; i < f->note_count; i++)
+        if (strcmp(f->notes[i], note) == 0) return true;
+    return false;
+}
+
+static bool both_have_note(const ft_forecast *a, const ft_forecast *b, const void *user) {
+    return has_note(a, user) && has_note(b, user);
+}
+
+static bool same_lack(const char *a, const char *b) {
+    return a != NULL && b != NULL && strcmp(a, b) == 0;
+}
+
+static bool same_no_time(const ft_forecast *a, const ft_forecast *b, const void *user) {
+    (void)user;
+    return same_lack(a->no_time, b->no_time);
+}
+
+static bool same_no_util(const ft_forecast *a, const ft_forecast *b, const void *user) {
+    (void)user;
+    return same_lack(a->no_util, b->no_util);
+}
+
+/* What the setting says, where it says something: predictors have their own usual ones. */
+static bool same_setting(const ft_forecast *a, const ft_forecast *b, const void *user) {
+    (void)user;
+    return same_lack(a->request.setting, b->request.setting);
+}
+
+static void put_note(const void *user, uint32_t row, grid_cell *cells) {
+    const buf *text = user;
+    (void)row;
+    snprintf(cells[0].text, sizeof cells[0].text, "%.*s", GRID_CELL_SIZE - 1, text->data != NULL ? text->data : "");
+}
+
+/* "! those: what: text", wrapped. */
+static void write_note(sink *out, const ft_style *style, buf *those, const char *what, const char *note) {
+    static const grid_column columns[] = {{.title = "", .is_flexible = true, .wraps = true}};
+    buf text = {0};
+    char clean[GRID_CELL_SIZE];
+    if (those->length > 0) buf_format(&text, "%s: ", those->data);
+    buf_format(&text, "%s%s", what, note);
+    text_fit(text.data != NULL ? text.data : "", UINT32_MAX, style, clean, sizeof clean);
+    text.length = 0;
+    buf_text(&text, clean);
+    if (text.failed || those->failed) out->text.failed = true;
+    grid_write(&(grid){.style = style,
+                       .columns = columns,
+                       .column_count = 1,
+                       .indent = INDENT,
+                       .row = put_note,
+                       .user = &text,
+                       .row_count = 1,
+                       .has_no_heading = true},
+               out);
+    buf_free(&text);
+    buf_free(those);
+}
+
+typedef struct note_kind {
+    const char *what;
+    is_same *same;
+    const char *(*text)(const ft_forecast *);
+} note_kind;
+
+static const char *no_time_of(const ft_forecast *f) {
+    return f->no_time;
+}
+
+static const char *no_util_of(const ft_forecast *f) {
+    return f->no_util;
+}
+
+static const char *setting_of(const ft_forecast *f) {
+    return f->request.setting != NULL && f->request.setting[0] != '\0' ? f->request.setting : NULL;
+}
+
+static void write_kind(sink *out, const ft_style *style, const ft_forecasts *answers, const note_kind *kind) {
+    for (uint32_t i = 0; i < answers->count; i++) {
+        const char *text = kind->text(&answers->items[i]);
+        buf those = {0};
+        if (text == NULL || !is_first_of_its_kind(answers, i, kind->same, NULL)) continue;
+        name_those(answers, i, kind->same, NULL, &those);
+        write_note(out, style, &those, kind->what, text);
+    }
+}
+
+void forecast_table_notes(sink *out, const ft_style *style, const ft_forecasts *answers) {
+    static const note_kind kinds[] = {
+        {"setting ", same_setting, setting_of},
+        {"no time: ", same_no_time, no_time_of},
+        {"no utilisation: ", same_no_util, no_util_of},
+    };
+    uint32_t shown = 0, left_out = 0;
+    buf_char(&out->text, '\n');
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) write_kind(out, style, answers, &kinds[k]);
+    for (uint32_t i = 0; i < answers->count; i++) {
+        const ft_forecast *f = &answers->items[i];
+        for (uint32_t n = 0; n < f->note_count; n++) {
+            buf those = {0};
+            if (!is_first_of_its_kind(answers, i, both_have_note, f->notes[n])) continue;
+            if (shown++ >= NOTES_SHOWN) {
+                left_out++;
+                continue;
+            }
+            if (strstr(f->notes[n], f->request.device) == NULL) /* some say it themselves */
+                name_those(answers, i, both_have_note, f->notes[n], &those);
+            write_note(out, style, &those, "", f->notes[n]);
+        }
+    }
+    if (left_out > 0) buf_format(&out->text, "%*sand %u more notes, which --format json has\n", INDENT, "", left_out);
+}

@@ -1,0 +1,247 @@
+/* report_trace.c - a forecast as a trace for chrome://tracing and ui.perfetto.dev: kernels one after the other, and the
+ * memory that is alive meanwhile as a counter.
+ *
+ * A predictor tells one time for a kernel of a training step. Here it is divided between the way forward and the way
+ * back by the work of the two, so that memory grows and shrinks where it really does. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/outfile.h"
+#include "forecast/report_write.h"
+
+/* When a kernel runs; `back_us` = 0 when it has no way back. */
+typedef struct span {
+    double start_us, forward_us, back_start_us, back_us;
+} span;
+
+typedef struct tracer {
+    const ft_forecast_subject *subject;
+    const ft_forecast *forecast;
+    ft_graph *bound;
+    ft_cost cost;
+    ft_cost_options options;
+    span *spans;         /* per kernel */
+    uint32_t *kernel_of; /* per operator: its kernel, or FT_NONE */
+    uint32_t *place_of;  /* per operator: its place among those of its kernel */
+    double end_us;       /* of the last kernel, where the optimiser's step is */
+    double other_bytes;  /* what the forecast has beyond the tensors of the timeline */
+    double now_us;       /* of the last value of the counter */
+    sink out;
+    json_writer json;
+} tracer;
+
+/* --- When things happen -------------------------------------------------------------------------------------- */
+
+static double work_of(const ft_work *work) {
+    return (double)work->flops + (double)work->read_bytes + (double)work->write_bytes;
+}
+
+/* The share of the way forward in a kernel of a training step. */
+static double forward_ratio(const tracer *t, const ft_part_time *part) {
+    double forward = 0, back = 0;
+    if (t->forecast->request.mode != FT_TRAIN || part->op_count == 0) return 1;
+    for (uint32_t i = 0; i < part->op_count; i++) {
+        const ft_op_cost *cost = &t->cost.ops[part->ops[i]];
+        forward += work_of(&cost->forward);
+        back += work_of(&cost->backward_data) + work_of(&cost->backward_weights);
+    }
+    return forward + back > 0 ? forward / (forward + back) : 1;
+}
+
+/* Forward in order, back in reverse; what comes after the last kernel with operators (a correction, the optimiser)
+ * stays at the end. A part below zero, which a correction may be, has no length. */
+static void place_kernels(tracer *t) {
+    const ft_forecast *f = t->forecast;
+    uint32_t last = f->kernel_count;
+    double now = 0;
+    while (last > 0 && f->kernels[last - 1].op_count == 0) last--;
+    for (uint32_t k = 0; k < f->kernel_count; k++) {
+        double length = fmax(0, f->kernels[k].value), ratio = forward_ratio(t, &f->kernels[k]);
+        t->spans[k] = (span){.forward_us = length * ratio, .back_us = length - length * ratio};
+    }
+    for (uint32_t k = 0; k < last; now += t->spans[k++].forward_us) t->spans[k].start_us = now;
+    for (uint32_t k = last; k-- > 0; now += t->spans[k].back_us) t->spans[k].back_start_us = now;
+    t->end_us = now;
+    for (uint32_t k = last; k < f->kernel_count; now += t->spans[k++].forward_us) t->spans[k].start_us = now;
+}
+
+static void place_operators(tracer *t) {
+    uint32_t count = ft_graph_op_count(t->bound);
+    for (uint32_t i = 0; i < count; i++) t->kernel_of[i] = FT_NONE;
+    for (uint32_t k = 0; k < t->forecast->kernel_count; k++) {
+        const ft_part_time *part = &t->forecast->kernels[k];
+        for (uint32_t i = 0; i < part->op_count; i++) {
+            if (part->ops[i] >= count) continue;
+            t->kernel_of[part->ops[i]] = k;
+            t->place_of[part->ops[i]] = i;
+        }
+    }
+}
+
+/* When an operator begins; views and the like, which are in no kernel, when the one before did. */
+static double time_of(const tracer *t, ft_phase phase, uint32_t op) {
+    if (phase == FT_PHASE_OPTIMIZER || op == FT_NONE) return t->end_us;
+    uint32_t k = t->kernel_of[op];
+    if (k == FT_NONE) return t->now_us;
+    const span *s = &t->spans[k];
+    double count = t->forecast->kernels[k].op_count, place = t->place_of[op];
+    if (phase == FT_PHASE_BACKWARD) return s->back_start_us + s->back_us * (count - 1 - place) / count;
+    return s->start_us + s->forward_us * place / count;
+}
+
+/* --- Events -------------------------------------------------------------------------------------------------- */
+
+static void begin_event(json_writer *j, const char *name, const char *phase, double ts_us) {
+    jsonw_open_object(j, JSON_LINE);
+    jsonw_key(j, "name");
+    jsonw_string(j, name);
+    jsonw_key(j, "ph");
+    jsonw_string(j, phase);
+    jsonw_key(j, "ts");
+    jsonw_double(j, ts_us);
+    jsonw_key(j, "pid");
+    jsonw_uint(j, 1);
+    jsonw_key(j, "tid");
+    jsonw_uint(j, 1);
+}
+
+static void write_label(tracer *t, const char *what, const char *label) {
+    begin_event(&t->json, what, "M", 0);
+    jsonw_key(&t->json, "args");
+    jsonw_open_object(&t->json, JSON_LINE);
+    jsonw_key(&t->json, "name");
+    jsonw_string(&t->json, label);
+    jsonw_close(&t->json);
+    jsonw_close(&t->json);
+}
+
+static void write_labels(tracer *t) {
+    const ft_request *request = &t->forecast->request;
+    buf text = {0};
+    buf_format(&text, "%s on %s, batch %lld", t->subject->file, request->device, (long long)request->batch);
+    write_label(t, "process_name", text.data);
+    write_label(t, "thread_name", request->mode == FT_TRAIN ? "kernels of a training step" : "kernels");
+    if (text.failed) t->out.text.failed = true;
+    buf_free(&text);
+}
+
+static void write_kernel(tracer *t, uint32_t k, const char *way, double start_us, double length_us) {
+    json_writer *j = &t->json;
+    const ft_graph *model = t->subject->model;
+    layer_row row;
+    layer_row_fill(t->forecast, k, &row);
+    begin_event(j, row.kernel, "X", start_us);
+    jsonw_key(j, "dur");
+    jsonw_double(j, length_us);
+    jsonw_key(j, "cat");
+    jsonw_string(j, way);
+    jsonw_key(j, "args");
+    jsonw_open_object(j, JSON_LINE);
+    jsonw_key(j, "operators");
+    jsonw_open_array(j, JSON_LINE);
+    for (uint32_t i = 0; i < row.part.op_count; i++)
+        jsonw_string(j, facts_op_name(model, &ft_graph_ops(model)[row.part.ops[i]]));
+    jsonw_close(j);
+    jsonw_key(j, "time_us");
+    jsonw_double(j, row.time_us);
+    jsonw_key(j, "share_ratio");
+    jsonw_double(j, row.share_ratio);
+    jsonw_key(j, "bound");
+    jsonw_string(j, row.bound);
+    jsonw_close(j);
+    jsonw_close(j);
+    sink_relieve(&t->out);
+}
+
+static void write_kernels(tracer *t) {
+    uint32_t count = t->forecast->kernel_count;
+    for (uint32_t k = 0; k < count; k++) write_kernel(t, k, "forward", t->spans[k].start_us, t->spans[k].forward_us);
+    for (uint32_t k = count; k-- > 0;)
+        if (t->spans[k].back_us > 0) write_kernel(t, k, "backward", t->spans[k].back_start_us, t->spans[k].back_us);
+}
+
+static void write_memory(void *user, ft_phase phase, uint32_t op, uint64_t live_bytes) {
+    tracer *t = user;
+    t->now_us = fmax(t->now_us, time_of(t, phase, op));
+    begin_event(&t->json, "memory", "C", t->now_us);
+    jsonw_key(&t->json, "args");
+    jsonw_open_object(&t->json, JSON_LINE);
+    jsonw_key(&t->json, "other_bytes");
+    jsonw_uint(&t->json, (uint64_t)t->other_bytes);
+    jsonw_key(&t->json, "tensor_bytes");
+    jsonw_uint(&t->json, live_bytes);
+    jsonw_close(&t->json);
+    jsonw_close(&t->json);
+    sink_relieve(&t->out);
+}
+
+static ft_status write_trace(tracer *t, ft_error *error) {
+    const ft_estimate *memory = &t->forecast->memory;
+    ft_memory plan;
+    FT_TRY(ft_memory_plan(t->bound, &t->options, &plan, NULL, NULL, error));
+    if (memory->value > (double)plan.peak_bytes && memory->value < 9e18)
+        t->other_bytes = memory->value - (double)plan.peak_bytes;
+    jsonw_init(&t->json, &t->out.text);
+    jsonw_open_object(&t->json, JSON_BLOCK);
+    jsonw_key(&t->json, "displayTimeUnit");
+    jsonw_string(&t->json, "ms");
+    jsonw_key(&t->json, "traceEvents");
+    jsonw_open_array(&t->json, JSON_BLOCK);
+    write_labels(t);
+    write_kernels(t);
+    FT_TRY(ft_memory_plan(t->bound, &t->options, &plan, write_memory, t, error));
+    jsonw_close(&t->json);
+    jsonw_close(&t->json);
+    buf_char(&t->out.text, '\n');
+    return sink_flush(&t->out, error);
+}
+
+/* --- The whole ----------------------------------------------------------------------------------------------- */
+
+static ft_cost_options options_of(const ft_request *request) {
+    ft_cost_options options = ft_cost_options_default();
+    options.mode = request->mode;
+    options.optimizer = request->optimizer;
+    if (ft_dtype_is_float(request->dtype)) options.dtype = request->dtype;
+    options.is_mixed = request->mode == FT_TRAIN && ft_dtype_bits(request->dtype) == 16; /* as memory.c has it */
+    return options;
+}
+
+static ft_status prepare(tracer *t, ft_error *error) {
+    ft_binding binding = t->subject->shapes != NULL ? *t->subject->shapes : (ft_binding){0};
+    binding.batch = t->forecast->request.batch;
+    t->options = options_of(&t->forecast->request);
+    FT_TRY(ft_graph_bind(t->subject->model, &binding, &t->bound, error));
+    FT_TRY(ft_cost_compute(t->bound, &t->options, &t->cost, error));
+    size_t ops = ft_graph_op_count(t->bound);
+    t->spans = calloc((size_t)t->forecast->kernel_count + 1, sizeof *t->spans);
+    t->kernel_of = calloc(ops + 1, sizeof *t->kernel_of);
+    t->place_of = calloc(ops + 1, sizeof *t->place_of);
+    if (t->spans == NULL || t->kernel_of == NULL || t->place_of == NULL) return FT_NOMEM(error);
+    place_kernels(t);
+    place_operators(t);
+    return FT_OK;
+}
+
+ft_status ft_forecast_trace(const char *path, const ft_forecast_subject *subject, uint32_t index, ft_error *error) {
+    tracer t = {.subject = subject, .forecast = &subject->answers->items[index]};
+    outfile file = {0};
+    if (t.forecast->kernel_count == 0)
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "%s: there is no time by kernel to draw on %s: %s", path,
+                       t.forecast->request.device,
+                       t.forecast->no_time != NULL ? t.forecast->no_time : "its predictor sees only the whole");
+    ft_status status = prepare(&t, error);
+    if (status == FT_OK) status = outfile_open(path, &file, error);
+    t.out.stream = file.stream;
+    if (status == FT_OK) status = write_trace(&t, error);
+    if (status == FT_OK) status = outfile_commit(&file, error);
+    outfile_discard(&file);
+    sink_free(&t.out);
+    ft_cost_free(&t.cost);
+    ft_graph_free(t.bound);
+    free(t.spans);
+    free(t.kernel_of);
+    free(t.place_of);
+    return status;
+}

@@ -1,0 +1,26 @@
+/* made_forecast.h - forecasts put together by hand, for the tests of what is written of them.
+ *
+ * The model is that of report_model.h. The first forecast has everything: three kernels of 10, 60 and 30 us and a
+ * correction of -4, parts of memory of which two share a name, two other metrics, a note. The second has no time; the
+ * third is the first with another batch, in training. */
+#ifndef TESTS_MADE_FORECAST_H
+#define TESTS_MADE_FORECAST_H
+
+#include "foretell/forecast_report.h"
+#include "support/report_model.h"
+
+enum { MADE_FORECASTS = 3, MADE_KERNELS = 4 };
+
+typedef struct made_forecast {
+    ft_graph *model;
+    ft_forecast items[MADE_FORECASTS];
+    ft_forecasts answers;
+    ft_forecast_subject subject;
+} made_forecast;
+
+void made_forecast_init(made_forecast *made);
+void made_forecast_free(made_forecast *made);
+/* What a report over `count` times this subject says; the caller frees it. */
+char *made_report(const made_forecast *made, const ft_forecast_style *style, int count);
+
+#endif
