@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void message(const char *format, va_list args) {
     progress_hide();
@@ -40,4 +42,28 @@ uint64_t cli_parse_number(struct argp_state *state, const char *option, const ch
 
 uint64_t cli_parse_count(struct argp_state *state, const char *option, const char *text, uint64_t max) {
     return cli_parse_number(state, option, text, 1, max);
+}
+
+/* "", "B", "K", "KiB", "KB", ...: what one of it is in bytes, 0 when it is no unit. */
+static double unit_bytes(const char *unit) {
+    static const char prefixes[] = "KMGT";
+    if (unit[0] == '\0' || strcmp(unit, "B") == 0) return 1;
+    const char *prefix = strchr(prefixes, unit[0]);
+    if (prefix == NULL) return 0;
+    bool is_decimal = strcmp(unit + 1, "B") == 0;
+    if (!is_decimal && unit[1] != '\0' && strcmp(unit + 1, "iB") != 0) return 0;
+    double bytes = 1;
+    for (ptrdiff_t i = 0; i <= prefix - prefixes; i++) bytes *= is_decimal ? 1000 : 1024;
+    return bytes;
+}
+
+double cli_parse_bytes(struct argp_state *state, const char *option, const char *text) {
+    char *end;
+    errno = 0;
+    double value = strtod(text, &end); /* LC_NUMERIC is that of the C locale */
+    while (*end == ' ') end++;
+    double bytes = value * unit_bytes(end);
+    if (errno != 0 || *text < '0' || *text > '9' || unit_bytes(end) == 0 || !(bytes < 1.8e19))
+        argp_error(state, "--%s %s: want bytes, as 4096, 64M or 9.5GiB", option, text);
+    return bytes;
 }

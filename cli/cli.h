@@ -10,6 +10,11 @@
 
 /* --- Sub-commands: what the process exits with ----------------------------------------------------------------- */
 
+int cmd_predict(int argc, char **argv);
+int cmd_fits(int argc, char **argv);
+int cmd_max_batch(int argc, char **argv);
+int cmd_devices(int argc, char **argv);
+int cmd_predictors(int argc, char **argv);
 int cmd_inspect(int argc, char **argv);
 int cmd_formats(int argc, char **argv);
 int cmd_ops(int argc, char **argv);
@@ -32,6 +37,10 @@ void cli_note(const char *format, ...) FT_PRINTF(1, 2);
 uint64_t cli_parse_number(struct argp_state *state, const char *option, const char *text, uint64_t min, uint64_t max);
 /* A number of 1 or more. Ends the program with a usage error when it is none. */
 uint64_t cli_parse_count(struct argp_state *state, const char *option, const char *text, uint64_t max);
+
+/* Bytes: "4096", "64M" and "9.5GiB" (powers of 1024), "24GB" (powers of 1000). Ends the program with a usage error when
+ * it is something else. */
+double cli_parse_bytes(struct argp_state *state, const char *option, const char *text);
 
 /* --- How and where to write (output.c) ------------------------------------------------------------------------- */
 

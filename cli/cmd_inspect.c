@@ -1,20 +1,15 @@
-/* cmd_inspect.c - `foretell inspect`: the options, and one model after the other into one report.
- *
- * Models are read, reported and forgotten one by one, so thousands of files take the memory of one. A file that fails
- * does not stop the others. */
-#include <errno.h>
+/* cmd_inspect.c - `foretell inspect`: the options, and one model after the other into one report. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "cli.h"
+#include "models.h"
 
-enum { SHAPES_MAX = 256, OPTION_BATCH = 256, OPTION_SHAPE, OPTION_DTYPE, OPTION_OPTIMIZER, OPTION_MIXED };
+enum { OPTION_BATCH = 256, OPTION_SHAPE, OPTION_DTYPE, OPTION_OPTIMIZER, OPTION_MIXED };
 enum { OPTION_NO_INPLACE = OPTION_MIXED + 1, OPTION_WORKSPACE, OPTION_FULL };
 
 typedef struct arguments {
     ft_inspect_options inspect;
     output_options output;
-    ft_shape_binding shapes[SHAPES_MAX];
+    shape_list shapes;
     const char *runtime;
     char **paths;
     size_t path_count;
@@ -70,33 +65,6 @@ static const char doc[] =
     "a symbolic dimension has no value; 10 refused, the file asks to run code; 11 out of memory; 13 some of several "
     "models failed; 130 interrupted.";
 
-/* "64M", "1G", "4096". */
-static uint64_t parse_bytes(struct argp_state *state, const char *text) {
-    static const char suffixes[] = "KMGT";
-    char *end;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    const char *suffix = *end != '\0' ? strchr(suffixes, *end) : NULL;
-    unsigned shift = suffix != NULL ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
-    if (errno != 0 || *text < '0' || *text > '9' || end[suffix != NULL ? 1 : 0] != '\0' || value > UINT64_MAX >> shift)
-        argp_error(state, "--workspace %s: want bytes, as 4096, 64M or 1G", text);
-    return (uint64_t)value << shift;
-}
-
-static void parse_shape(arguments *args, const char *text, struct argp_state *state) {
-    ft_error error;
-    ft_binding *binding = &args->inspect.binding;
-    size_t size = strlen(text) + 1;
-    char *name = malloc(size); /* lives as long as the process */
-    if (binding->shape_count == SHAPES_MAX) argp_error(state, "--shape: at most %d of them", SHAPES_MAX);
-    if (name == NULL ||
-        ft_shape_binding_parse(text, name, size, &args->shapes[binding->shape_count], &error) != FT_OK) {
-        free(name);
-        argp_error(state, "--shape %s", name == NULL ? "is too long" : error.message);
-    }
-    binding->shape_count++;
-}
-
 static error_t parse_setting(int key, char *text, struct argp_state *state) {
     arguments *args = state->input;
     ft_cost_options *cost = &args->inspect.cost;
@@ -105,7 +73,7 @@ static error_t parse_setting(int key, char *text, struct argp_state *state) {
         args->inspect.binding.batch = (int64_t)cli_parse_count(state, "batch", text, (uint64_t)FT_MAX_DIM);
         return 0;
     case OPTION_SHAPE:
-        parse_shape(args, text, state);
+        shapes_parse(&args->shapes, text, state);
         return 0;
     case 'd':
         if (!ft_dtype_parse(text, &cost->dtype) || !ft_dtype_is_float(cost->dtype))
@@ -123,7 +91,7 @@ static error_t parse_setting(int key, char *text, struct argp_state *state) {
         cost->has_inplace = false;
         return 0;
     case OPTION_WORKSPACE:
-        cost->workspace_bytes = parse_bytes(state, text);
+        cost->workspace_bytes = (uint64_t)cli_parse_bytes(state, "workspace", text);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -181,211 +149,34 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
 typedef struct run {
     arguments *args;
     output out;
-    ft_report *report;   /* begun when the first source is open: only then we know whether there are several models */
-    uint64_t file_count; /* passed so far */
-    bool has_several;
-    ft_shape_binding shapes[SHAPES_MAX]; /* those that the model at hand has */
-    bool is_shape_used[SHAPES_MAX];
-    uint64_t model_count, failed_count, skipped_count;
-    ft_status first_failure;
-    ft_status fatal; /* the output cannot be written: no use in going on */
+    ft_report *report; /* begun when the first source is open: only then we know whether there are several models */
 } run;
 
-static bool is_over(const run *r) {
-    return r->fatal != FT_OK || stop_requested();
-}
-
-/* Messages of the library begin with the path when they come from a reader, not when they come from a later step. */
-static void count_failure(run *r, const char *path, const ft_error *error) {
-    r->failed_count++;
-    if (r->first_failure == FT_OK) r->first_failure = error->status;
-    if (strncmp(error->message, path, strlen(path)) == 0)
-        cli_fail(error->status, "%s", error->message);
-    else
-        cli_fail(error->status, "%s: %s", path, error->message);
-}
-
-static ft_status begin_report(run *r, bool has_several, ft_error *error) {
-    if (r->report != NULL) return FT_OK;
+static ft_status begin_report(models *m, ft_error *error) {
+    run *r = m->user;
     ft_inspect_options *options = &r->args->inspect;
-    r->has_several = has_several;
     options->style = r->args->output.style;
-    options->is_list = has_several && !r->args->is_full && !options->has_nodes && options->rules == NULL;
+    options->is_list = m->has_several && !r->args->is_full && !options->has_nodes && options->rules == NULL;
     return ft_report_begin(r->out.stream, options, &r->report, error);
 }
 
-static bool has_dim_named(const ft_graph *graph, const ft_tensor *tensor, const char *name) {
-    for (int32_t d = 0; d < tensor->rank; d++) {
-        const char *symbol = ft_dim_symbol(graph, tensor->dims[d]);
-        if (symbol != NULL && strcmp(symbol, name) == 0) return true;
-    }
-    return false;
-}
-
-static bool has_input_or_symbol(const ft_graph *graph, const char *name) {
-    const ft_tensor *tensors = ft_graph_tensors(graph);
-    for (uint32_t i = 0; i < ft_graph_input_count(graph); i++)
-        if (strcmp(tensors[ft_graph_inputs(graph)[i]].name, name) == 0) return true;
-    for (uint32_t i = 0; i < ft_graph_tensor_count(graph); i++)
-        if (has_dim_named(graph, &tensors[i], name)) return true;
-    return false;
-}
-
-/* Among several models, a shape is for those that have an input or symbol of its name. */
-static void choose_shapes(run *r, const ft_graph *graph) {
-    const ft_binding *all = &r->args->inspect.binding;
-    ft_binding chosen = {.batch = all->batch, .shapes = r->shapes};
-    if (!r->has_several || all->shape_count == 0) return;
-    for (uint32_t i = 0; i < all->shape_count; i++) {
-        if (!has_input_or_symbol(graph, all->shapes[i].name)) continue;
-        r->is_shape_used[i] = true;
-        r->shapes[chosen.shape_count++] = all->shapes[i];
-    }
-    ft_report_bind(r->report, &chosen);
-}
-
-static void report_graph(run *r, const char *path, const ft_graph *graph) {
-    ft_error error;
-    progress_hide();
-    choose_shapes(r, graph);
-    ft_status status = ft_report_model(r->report, path, graph, &error);
-    if (status == FT_OK) {
-        r->model_count++;
-        return;
-    }
-    if (status == FT_ERR_IO) r->fatal = status;
-    count_failure(r, path, &error);
-}
-
-/* All graphs of a source, which is made of `file_count` files. */
-static void report_source(run *r, const char *path, ft_source *source, uint64_t file_count) {
-    uint64_t done = 0, count = ft_source_count(source);
-    ft_error error;
-    if (begin_report(r, count > 1, &error) != FT_OK) {
-        r->fatal = error.status;
-        cli_fail(error.status, "%s", error.message);
-    }
-    while (!is_over(r)) {
-        ft_graph *graph = NULL;
-        if (ft_source_next(source, &graph, &error) != FT_OK)
-            count_failure(r, path, &error);
-        else if (graph == NULL)
-            break;
-        else
-            report_graph(r, path, graph);
-        ft_graph_free(graph);
-        done++;
-        double part = count > 0 ? (double)done / (double)count : 0;
-        progress_show(r->file_count, part * (double)file_count, path);
-    }
-    ft_source_close(source);
-    r->file_count += file_count;
-}
-
-static void inspect_file(run *r, const char *path, bool is_explicit) {
-    ft_source *source;
-    ft_error error;
-    ft_status status = ft_source_open(path, &source, &error);
-    if (status == FT_OK) {
-        report_source(r, path, source, 1);
-        return;
-    }
-    if (status == FT_ERR_FORMAT && !is_explicit)
-        r->skipped_count++;
-    else
-        count_failure(r, path, &error);
-    r->file_count++;
-}
-
-static void inspect_path(run *r, const char *path, bool is_explicit, uint32_t depth);
-
-/* A folder may be one data set; else it is walked. */
-static void inspect_folder(run *r, const char *path, bool is_explicit, uint32_t depth) {
-    ft_source *source;
-    ft_error error;
-    ft_status status = ft_source_open(path, &source, &error);
-    if (status == FT_OK) {
-        report_source(r, path, source, walk_count(path, is_explicit, 0));
-        return;
-    }
-    if (status != FT_ERR_FORMAT && status != FT_ERR_IO) {
-        count_failure(r, path, &error);
-        return;
-    }
-    size_t count;
-    char **entries = walk_folder(path, &count);
-    if (entries == NULL) {
-        r->failed_count++;
-        if (r->first_failure == FT_OK) r->first_failure = FT_ERR_IO;
-        return;
-    }
-    for (size_t i = 0; i < count && !is_over(r); i++) inspect_path(r, entries[i], false, depth + 1);
-    walk_free(entries, count);
-}
-
-static void inspect_path(run *r, const char *path, bool is_explicit, uint32_t depth) {
-    progress_show(r->file_count, 0, path);
-    switch (walk_kind_of(path, is_explicit)) {
-    case WALK_FOLDER:
-        if (depth < FT_MAX_DEPTH) inspect_folder(r, path, is_explicit, depth);
-        break;
-    case WALK_FILE:
-        inspect_file(r, path, is_explicit);
-        break;
-    case WALK_OTHER:
-        if (is_explicit)
-            inspect_file(r, path, true); /* its message says what is wrong */
-        else
-            r->skipped_count++;
-        break;
-    }
+static ft_status report_graph(models *m, const char *path, const ft_graph *graph, ft_error *error) {
+    run *r = m->user;
+    ft_binding binding = shapes_for(&r->args->shapes, graph, m->has_several, r->args->inspect.binding.batch);
+    ft_report_bind(r->report, &binding);
+    return ft_report_model(r->report, path, graph, error);
 }
 
 /* --- The whole ----------------------------------------------------------------------------------------------- */
 
-static void inspect_all(run *r) {
-    arguments *args = r->args;
+static void inspect_all(run *r, models *m) {
     ft_error error;
-    bool has_several = args->path_count > 1 || walk_kind_of(args->paths[0], true) == WALK_FOLDER;
-    uint64_t total = 0;
-    if (has_several) {
-        for (size_t i = 0; i < args->path_count; i++) total += walk_count(args->paths[i], true, 0);
-        r->fatal = begin_report(r, true, &error);
-    }
-    progress_begin(total > 0 ? total : 1, args->is_quiet);
-    for (size_t i = 0; i < args->path_count && !is_over(r); i++) inspect_path(r, args->paths[i], true, 0);
-    progress_hide();
-    if (r->fatal == FT_OK) r->fatal = begin_report(r, has_several, &error);
+    models_run(m);
+    if (m->fatal == FT_OK && r->report == NULL) m->fatal = begin_report(m, &error);
     ft_status status = ft_report_end(r->report, &error);
-    if (r->fatal != FT_OK || status == FT_OK) return;
-    r->fatal = status;
+    if (m->fatal != FT_OK || status == FT_OK) return;
+    m->fatal = status;
     cli_fail(status, "%s", error.message);
-}
-
-static void say_what_was_left_out(const run *r) {
-    if (r->args->is_quiet) return;
-    unsigned long long skipped = r->skipped_count, failed = r->failed_count, models = r->model_count;
-    if (skipped > 0) cli_note("%llu file%s passed over: not a model", skipped, skipped == 1 ? "" : "s");
-    if (failed > 0 && failed + models > 1) cli_note("%llu of %llu models failed", failed, failed + models);
-}
-
-/* A name that nothing has is most likely misspelled. */
-static void check_shapes_used(run *r) {
-    const ft_binding *all = &r->args->inspect.binding;
-    if (!r->has_several || r->model_count == 0) return;
-    for (uint32_t i = 0; i < all->shape_count && r->fatal == FT_OK; i++)
-        if (!r->is_shape_used[i])
-            r->fatal = cli_fail(FT_ERR_USAGE, "--shape %s: none of the models has an input or symbol of that name",
-                                all->shapes[i].name);
-}
-
-static ft_status result_of(const run *r) {
-    if (r->fatal != FT_OK) return r->fatal;
-    if (r->failed_count > 0) return r->failed_count + r->model_count > 1 ? FT_ERR_PARTIAL : r->first_failure;
-    if (r->model_count == 0)
-        return cli_fail(FT_ERR_FORMAT, "%s: no model in it; 'foretell formats' lists what can be read",
-                        r->args->paths[0]);
-    return FT_OK;
 }
 
 static ft_status run_inspect(arguments *args) {
@@ -395,15 +186,21 @@ static ft_status run_inspect(arguments *args) {
     if (args->runtime != NULL && ft_rules_open(args->runtime, &rules, &error) != FT_OK)
         return cli_fail(error.status, "%s", error.message);
     args->inspect.rules = rules;
+    models m = {.paths = args->paths,
+                .path_count = args->path_count,
+                .is_quiet = args->is_quiet,
+                .begin = begin_report,
+                .take = report_graph,
+                .user = &r};
     ft_status status = output_open(&args->output, &r.out);
     if (status == FT_OK) {
-        inspect_all(&r);
+        inspect_all(&r, &m);
         if (!stop_requested()) {
-            say_what_was_left_out(&r);
-            check_shapes_used(&r);
-            status = result_of(&r);
+            models_say_what_was_left_out(&m);
+            if (m.fatal == FT_OK) m.fatal = shapes_check_used(&args->shapes, &m);
+            status = models_result(&m);
         }
-        if (r.model_count > 0 && r.fatal == FT_OK && !stop_requested()) {
+        if (m.model_count > 0 && m.fatal == FT_OK && !stop_requested()) {
             ft_status written = output_commit(&r.out);
             if (written != FT_OK) status = written;
         }
@@ -420,12 +217,11 @@ int cmd_inspect(int argc, char **argv) {
     arguments *args = calloc(1, sizeof *args);
     if (args == NULL) return (int)cli_fail(FT_ERR_NOMEM, "out of memory");
     args->inspect = ft_inspect_options_default();
-    args->inspect.binding.shapes = args->shapes;
     args->output = output_options_default();
     argp_parse(&parser, argc, argv, 0, NULL, args);
     stop_install();
     ft_status status = run_inspect(args);
-    for (uint32_t i = 0; i < args->inspect.binding.shape_count; i++) free((char *)args->shapes[i].name);
+    shapes_free(&args->shapes);
     free(args);
     stop_finish();
     return (int)status;

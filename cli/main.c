@@ -13,6 +13,9 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
+    {"predict", "how long models take and how much memory they need, on which device", cmd_predict},
+    {"fits", "whether a model fits into the memory of a device", cmd_fits},
+    {"max-batch", "the largest batch that fits", cmd_max_batch},
     {"inspect", "what models are made of and what they cost", cmd_inspect},
     {"import", "measured models become a data set", cmd_import},
     {"data", "look into data sets, join and check them", cmd_data},
@@ -20,6 +23,8 @@ static const command commands[] = {
     {"eval", "how good a predictor is on a data set", cmd_eval},
     {"compare", "predictors, or runs, side by side", cmd_compare},
     {"bundle", "several predictors in one file", cmd_bundle},
+    {"devices", "the devices, their data sheets, and who knows them", cmd_devices},
+    {"predictors", "the predictors in the box, and how accurate they are", cmd_predictors},
     {"formats", "the formats of models that can be read", cmd_formats},
     {"ops", "the operators that are known", cmd_ops},
     {"runtimes", "the runtimes whose kernels can be told", cmd_runtimes},
@@ -35,13 +40,16 @@ static void print_version(FILE *stream, struct argp_state *state) {
 
 static void print_help(FILE *stream) {
     fprintf(stream,
-            "foretell %s - tells what a deep-learning model costs before anyone runs it\n\n"
+            "foretell %s - tells how long a deep-learning model takes, and what it costs, before anyone runs it\n\n"
             "Usage: foretell COMMAND [OPTION...] [MODEL...]\n\nCommands:\n",
             ft_version_string());
     for (size_t i = 0; i < COMMAND_COUNT; i++) fprintf(stream, "  %-10s %s\n", commands[i].name, commands[i].text);
     fputs("  help       this text; 'foretell help COMMAND' for the options of a command\n"
           "\n"
           "Examples:\n"
+          "  foretell predict model.onnx                      time and memory on all devices\n"
+          "  foretell predict model.onnx --device rtx-4090 --batch 1..256 --plot model.svg\n"
+          "  foretell fits model.onnx --device rtx-3090 --mode train --batch 64\n"
           "  foretell inspect model.onnx                      summary, memory, operators by type\n"
           "  foretell inspect model.onnx --batch 32           the same for another batch size\n"
           "  foretell inspect model.onnx --nodes --top 10     the ten most expensive operators\n"
@@ -55,7 +63,7 @@ static void print_help(FILE *stream) {
     if ((name) != FT_ERR_CANCELLED) fprintf(stream, "  %3d  %s\n", value, text);
     FT_STATUS_LIST(PRINT_STATUS)
 #undef PRINT_STATUS
-    fputs("  130  interrupted (SIGINT)\n", stream);
+    fputs("   20  fits: it does not\n   21  fits: it may or may not\n  130  interrupted (SIGINT)\n", stream);
 }
 
 static const command *find_command(const char *name) {
@@ -74,7 +82,7 @@ static int run_command(const command *c, int argc, char **argv) {
 
 static int unknown_command(const char *name) {
     if (access(name, F_OK) == 0)
-        cli_fail(FT_ERR_USAGE, "'%s' is not a command; did you mean 'foretell inspect %s'?", name, name);
+        cli_fail(FT_ERR_USAGE, "'%s' is not a command; did you mean 'foretell predict %s'?", name, name);
     else
         cli_fail(FT_ERR_USAGE, "'%s' is not a command; 'foretell --help' lists them", name);
     return FT_ERR_USAGE;

@@ -1,0 +1,295 @@
+#include "asking.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void batches_parse(asking *a, const char *text, struct argp_state *state); /* batches.c */
+
+enum { OPTION_MODE = 512, OPTION_RUNTIME, OPTION_LAYOUT, OPTION_COMPILE, OPTION_OPTIMIZER, OPTION_SHAPE };
+enum { OPTION_SETTING = OPTION_SHAPE + 1 };
+
+/* --- Options ------------------------------------------------------------------------------------------------- */
+
+static const struct argp_option option_list[] = {
+    {NULL, 0, NULL, 0, "On what, and how:", 10},
+    {"device", 'D', "NAME,...", 0,
+     "devices that 'foretell devices' lists, by any of their names, or JSON files of your own; all: those that the "
+     "predictors were trained on (all)",
+     0},
+    {"batch", 'b', "N,...", 0,
+     "batch sizes: 8, or 1,8,32, or 1..256, which doubles (as exported; 1 where the file leaves it open)", 0},
+    {"mode", OPTION_MODE, "MODE", 0, "infer or train (infer)", 0},
+    {"dtype", 'd', "TYPE", 0, "float32, float16, bfloat16, int8, ... (what the device is usually run with)", 0},
+    {"runtime", OPTION_RUNTIME, "NAME", 0,
+     "torch-2.4.0 (a release of PyTorch), torch-eager, torch-compile, or the runtime of a device (that of the device)",
+     0},
+    {"layout", OPTION_LAYOUT, "LAYOUT", 0, "of images in memory: nchw or nhwc (the usual of the device)", 0},
+    {"compile", OPTION_COMPILE, "WHETHER", OPTION_ARG_OPTIONAL, "compiled by PyTorch: yes or no (no)", 0},
+    {"optimizer", OPTION_OPTIMIZER, "NAME", 0, "of training: sgd, momentum, adam or adamw (momentum)", 0},
+    {"setting", OPTION_SETTING, "KEY=VALUE", 0, "any other setting that a predictor knows, as amp=yes; may be repeated",
+     0},
+    {"shape", OPTION_SHAPE, "NAME=DIMS", 0,
+     "shape of an input (image=1x3x224x224) or value of a symbol (sequence=128); may be repeated", 0},
+    {"predictor", 'p', "FILE", 0, "a predictor of your own instead of those in the box; may be repeated", 0},
+    {0},
+};
+
+static void add_setting(asking *a, const char *pair, struct argp_state *state) {
+    size_t key = strcspn(pair, "=");
+    const char *good = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+    if (key == 0 || pair[key] != '=' || pair[key + 1] == '\0' || strspn(pair, good) != key ||
+        pair[key + 1 + strspn(pair + key + 1, good)] != '\0')
+        argp_error(state, "--setting %s: want KEY=VALUE of letters, digits, '-', '_' and '.'", pair);
+    for (uint32_t i = 0; i < a->setting_count; i++)
+        if (strncmp(a->setting_list[i], pair, key + 1) == 0 && strcmp(a->setting_list[i], pair) != 0)
+            argp_error(state, "%s and %s: only one of them can be", a->setting_list[i], pair);
+    if (a->setting_count == ASKING_MOST_SETTINGS) argp_error(state, "more than %d settings", ASKING_MOST_SETTINGS);
+    a->setting_list[a->setting_count++] = pair;
+}
+
+static bool is_rules(const char *name) {
+    for (uint32_t i = 0; i < ft_rules_count(); i++)
+        if (strcmp(ft_rules_name_at(i), name) == 0) return true;
+    return false;
+}
+
+/* PyTorch has settings for what its runtimes differ in; of the others, a device has just one. */
+static void parse_runtime(asking *a, const char *text, struct argp_state *state) {
+    if (strncmp(text, "torch-", 6) == 0 && isdigit((unsigned char)text[6])) {
+        char *pair;
+        if (asprintf(&pair, "torch=%s", text + 6) < 0) argp_error(state, "out of memory");
+        add_setting(a, pair, state); /* lives as long as the process */
+    } else if (strcmp(text, "torch-eager") == 0) {
+        add_setting(a, "compile=no", state);
+    } else if (strcmp(text, "torch-compile") == 0) {
+        add_setting(a, "compile=yes", state);
+    } else if (is_rules(text)) {
+        a->runtime = text;
+    } else {
+        argp_error(state, "--runtime %s: want torch-2.4.0 or the like, or a name that 'foretell runtimes' lists", text);
+    }
+}
+
+static error_t parse_way(asking *a, int key, char *text, struct argp_state *state) {
+    switch (key) {
+    case OPTION_MODE:
+        if (strcmp(text, "infer") != 0 && strcmp(text, "train") != 0)
+            argp_error(state, "--mode %s: want infer or train", text);
+        a->mode = strcmp(text, "train") == 0 ? FT_TRAIN : FT_INFER;
+        return 0;
+    case 'd':
+        if (!ft_dtype_parse(text, &a->dtype) || a->dtype == FT_DTYPE_UNKNOWN)
+            argp_error(state, "--dtype %s: want float32, float16, bfloat16, int8 or the like", text);
+        return 0;
+    case OPTION_RUNTIME:
+        parse_runtime(a, text, state);
+        return 0;
+    case OPTION_LAYOUT:
+        if (strcmp(text, "nchw") != 0 && strcmp(text, "nhwc") != 0)
+            argp_error(state, "--layout %s: want nchw or nhwc", text);
+        add_setting(a, strcmp(text, "nchw") == 0 ? "layout=nchw" : "layout=nhwc", state);
+        return 0;
+    case OPTION_COMPILE:
+        if (text != NULL && strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
+            argp_error(state, "--compile=%s: want yes or no", text);
+        add_setting(a, text != NULL && strcmp(text, "no") == 0 ? "compile=no" : "compile=yes", state);
+        return 0;
+    case OPTION_OPTIMIZER:
+        if (!ft_optimizer_parse(text, &a->optimizer))
+            argp_error(state, "--optimizer %s: want sgd, momentum, adam or adamw", text);
+        a->has_optimizer = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse_option(int key, char *text, struct argp_state *state) {
+    asking *a = state->input;
+    switch (key) {
+    case 'D':
+        a->device_names = text;
+        return 0;
+    case 'b':
+        a->batch_count = 0;
+        batches_parse(a, text, state);
+        return 0;
+    case OPTION_SHAPE:
+        shapes_parse(&a->shapes, text, state);
+        return 0;
+    case OPTION_SETTING:
+        add_setting(a, text, state);
+        return 0;
+    case 'p':
+        if (a->predictor_count == ASKING_MOST_FILES)
+            argp_error(state, "--predictor: at most %d of them", ASKING_MOST_FILES);
+        a->predictors[a->predictor_count++] = text;
+        return 0;
+    case ARGP_KEY_END:
+        if (a->has_optimizer && a->mode == FT_INFER)
+            argp_error(state, "--optimizer is for training: add --mode train, or leave it out");
+        return 0;
+    default:
+        return parse_way(a, key, text, state);
+    }
+}
+
+const struct argp asking_argp = {.options = option_list, .parser = parse_option};
+
+void asking_init(asking *a) {
+    memset(a, 0, sizeof *a);
+    a->optimizer = FT_MOMENTUM;
+}
+
+/* --- Devices ------------------------------------------------------------------------------------------------- */
+
+bool asking_is_file(const char *device) {
+    size_t length = strlen(device);
+    return strchr(device, '/') != NULL || (length > 5 && strcmp(device + length - 5, ".json") == 0);
+}
+
+static bool is_in_box(const asking *a, const char *name) {
+    for (uint32_t i = 0; i < ft_box_device_count(a->box); i++)
+        if (strcmp(ft_box_device(a->box, i), name) == 0) return true;
+    return false;
+}
+
+/* Adds a device once, whatever names it was given by. */
+static ft_status add_device(asking *a, const char *name) {
+    ft_device *sheet = NULL;
+    ft_error error;
+    const char *canonical = ft_device_canonical(name);
+    if (canonical != NULL) name = canonical;
+    if (asking_is_file(name) || (canonical == NULL && !is_in_box(a, name))) { /* opening says what is wrong */
+        if (ft_device_open(name, &sheet, &error) != FT_OK) return cli_fail(error.status, "%s", error.message);
+        name = ft_device_name(sheet);
+    }
+    for (uint32_t i = 0; i < a->device_count; i++) {
+        if (strcmp(a->devices[i].name, name) != 0) continue;
+        ft_device_free(sheet);
+        return FT_OK;
+    }
+    if (a->device_count == ASKING_MOST_DEVICES) {
+        ft_device_free(sheet);
+        return cli_fail(FT_ERR_USAGE, "--device: at most %d devices", ASKING_MOST_DEVICES);
+    }
+    a->devices[a->device_count].name = name;
+    a->devices[a->device_count++].sheet = sheet;
+    return FT_OK;
+}
+
+static ft_status add_all(asking *a) {
+    for (uint32_t i = 0; i < ft_box_device_count(a->box); i++) {
+        ft_status status = add_device(a, ft_box_device(a->box, i));
+        if (status != FT_OK) return status;
+    }
+    return FT_OK;
+}
+
+static ft_status find_devices(asking *a) {
+    a->names = strdup(a->device_names != NULL ? a->device_names : "all");
+    if (a->names == NULL) return cli_fail(FT_ERR_NOMEM, "out of memory");
+    char *rest = a->names;
+    for (char *name; (name = strsep(&rest, ",")) != NULL;) {
+        if (name[0] == '\0')
+            return cli_fail(FT_ERR_USAGE, "--device %s: an empty name; 'foretell devices' lists them", a->device_names);
+        ft_status status = strcmp(name, "all") == 0 ? add_all(a) : add_device(a, name);
+        if (status != FT_OK) return status;
+    }
+    if (a->device_count > 0) return FT_OK;
+    return cli_fail(FT_ERR_USAGE, "on which device? No predictor knows one: give it with --device NAME");
+}
+
+/* The data sheet: the user's own, or that in the box, which the caller frees by *opened. NULL: there is none. */
+static const ft_device *sheet_of(const asking *a, uint32_t device, ft_device **opened) {
+    ft_error error;
+    *opened = NULL;
+    if (a->devices[device].sheet != NULL) return a->devices[device].sheet;
+    return ft_device_open(a->devices[device].name, opened, &error) == FT_OK ? *opened : NULL;
+}
+
+double asking_device_memory(const asking *a, uint32_t device) {
+    ft_device *opened;
+    const ft_device *sheet = sheet_of(a, device, &opened);
+    double bytes = sheet != NULL ? ft_device_number(sheet, "memory_bytes") : NAN;
+    ft_device_free(opened);
+    return bytes;
+}
+
+static ft_status check_runtime(const asking *a) {
+    ft_status status = FT_OK;
+    for (uint32_t i = 0; a->runtime != NULL && status == FT_OK && i < a->device_count; i++) {
+        ft_device *opened;
+        const ft_device *sheet = sheet_of(a, i, &opened);
+        if (sheet != NULL && strcmp(ft_device_runtime(sheet), a->runtime) != 0)
+            status = cli_fail(FT_ERR_USAGE, "--runtime %s: %s runs %s; ask for devices that run the same", a->runtime,
+                              a->devices[i].name, ft_device_runtime(sheet));
+        ft_device_free(opened);
+    }
+    return status;
+}
+
+/* --- Opening ------------------------------------------------------------------------------------------------- */
+
+static int by_text(const void *left, const void *right) {
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* "compile=yes;layout=nhwc": sorted, so that one setting is always spelled the same. */
+static ft_status join_settings(asking *a) {
+    size_t size = 1;
+    qsort(a->setting_list, a->setting_count, sizeof *a->setting_list, by_text);
+    for (uint32_t i = 0; i < a->setting_count; i++) size += strlen(a->setting_list[i]) + 1;
+    a->setting = calloc(1, size);
+    if (a->setting == NULL) return cli_fail(FT_ERR_NOMEM, "out of memory");
+    for (uint32_t i = 0; i < a->setting_count; i++) {
+        if (i > 0 && strcmp(a->setting_list[i], a->setting_list[i - 1]) == 0) continue;
+        if (i > 0) strcat(a->setting, ";");
+        strcat(a->setting, a->setting_list[i]);
+    }
+    return FT_OK;
+}
+
+ft_status asking_open(asking *a) {
+    ft_error error;
+    if (ft_box_open(a->predictors, a->predictor_count, &a->box, &error) != FT_OK)
+        return cli_fail(error.status, "%s", error.message);
+    ft_status status = find_devices(a);
+    if (status == FT_OK) status = check_runtime(a);
+    return status == FT_OK ? join_settings(a) : status;
+}
+
+void asking_close(asking *a) {
+    for (uint32_t i = 0; i < a->device_count; i++) ft_device_free(a->devices[i].sheet);
+    ft_box_free(a->box);
+    free(a->names);
+    free(a->setting);
+    shapes_free(&a->shapes);
+    a->device_count = 0;
+    a->box = NULL;
+    a->names = a->setting = NULL;
+}
+
+/* --- Requests ------------------------------------------------------------------------------------------------ */
+
+ft_request asking_request(const asking *a, uint32_t device, int64_t batch) {
+    return (ft_request){.device = a->devices[device].name,
+                        .sheet = a->devices[device].sheet,
+                        .batch = batch,
+                        .mode = a->mode,
+                        .dtype = a->dtype,
+                        .optimizer = a->optimizer,
+                        .setting = a->setting};
+}
+
+ft_request *asking_requests(const asking *a, uint32_t *count) {
+    uint32_t batches = a->batch_count > 0 ? a->batch_count : 1;
+    ft_request *requests = calloc((size_t)a->device_count * batches, sizeof *requests);
+    *count = 0;
+    for (uint32_t d = 0; requests != NULL && d < a->device_count; d++)
+        for (uint32_t b = 0; b < batches; b++)
+            requests[(*count)++] = asking_request(a, d, a->batch_count > 0 ? a->batches[b] : 0);
+    return requests;
+}

@@ -1,0 +1,214 @@
+/* cmd_predict.c - `foretell predict`: what models will take on devices, as one document. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "asking.h"
+
+enum { OPTION_BY_LAYER = 256, OPTION_TRACE, OPTION_PLOT };
+
+typedef struct arguments {
+    asking asking;
+    output_options output;
+    ft_forecast_style style;
+    const char *trace, *plot;
+    char **paths;
+    size_t path_count;
+    bool is_quiet;
+} arguments;
+
+/* --- Options ------------------------------------------------------------------------------------------------- */
+
+static const struct argp_option option_list[] = {
+    {NULL, 0, NULL, 0, "What to tell:", 1},
+    {"by-layer", OPTION_BY_LAYER, NULL, 0, "the time of each kernel, with the operators it fuses", 0},
+    {"top", 't', "N", 0, "only the N longest kernels (with --by-layer)", 0},
+    {"trace", OPTION_TRACE, "FILE", 0,
+     "write a trace for ui.perfetto.dev or chrome://tracing: kernels and memory over time, of one device and batch", 0},
+    {"plot", OPTION_PLOT, "FILE", 0,
+     "draw time and memory over batch size and device, and where the time goes, to FILE.svg or FILE.png", 0},
+    {"quiet", 'q', NULL, 0, "no progress line and no notes; errors are still told", 60},
+    {0},
+};
+
+static const char doc[] =
+    "Foretell how long models will take, how much memory they will need, and how sure that is: on phones, GPUs, CPUs "
+    "and "
+    "NPUs, for inference and training.\v"
+    "MODEL is a file in any format that 'foretell formats' lists, or a folder of such files. Without --device, all "
+    "devices that the predictors know are told. Intervals hold the measured value in 9 of 10 cases; Known is the share "
+    "of the time that comes from kernels like those that were measured. docs/predict.md explains every number.\n"
+    "\n"
+    "Examples:\n"
+    "  foretell predict resnet50.onnx\n"
+    "  foretell predict resnet50.onnx --device rtx-4090,rtx-3090 --batch 1..256\n"
+    "  foretell predict resnet50.onnx --device rtx-3090 --mode train --batch 32 --by-layer --top 10\n"
+    "  foretell predict bert.onnx --shape sequence=128 --device i9-10940x\n"
+    "  foretell predict net.tflite --device adreno-640 --trace net.json --plot net.svg\n"
+    "  foretell predict models/ --device rtx-4090 --batch 32 --format csv --output times.csv\n"
+    "  foretell predict net.onnx --device my-gpu.json\n"
+    "\n"
+    "Exit status: 0 all went well; 2 wrong arguments, unknown device; 3 cannot open, read or write; 4 not a model in "
+    "any "
+    "known format, or not a predictor; 5 damaged or truncated; 6 valid, but not supported; 7 larger than a documented "
+    "limit; 8 the graph is not valid; 9 a symbolic dimension has no value; 10 refused, the file asks to run code; 11 "
+    "out "
+    "of memory; 13 some of several models failed; 130 interrupted.";
+
+static bool ends_in(const char *path, const char *end) {
+    size_t length = strlen(path), size = strlen(end);
+    return length > size && strcmp(path + length - size, end) == 0;
+}
+
+static void check_arguments(arguments *args, struct argp_state *state) {
+    if (args->path_count == 0) argp_error(state, "which model? Give a file or a folder");
+    if (args->style.top > 0 && !args->style.has_layers) argp_error(state, "--top is for --by-layer");
+    if (args->plot != NULL && !ends_in(args->plot, ".svg") && !ends_in(args->plot, ".png"))
+        argp_error(state, "--plot %s: want a file that ends in .svg or .png", args->plot);
+    if ((args->plot != NULL || args->trace != NULL) && args->path_count > 1)
+        argp_error(state, "--%s shows one model: ask for one at a time", args->plot != NULL ? "plot" : "trace");
+    if (args->trace != NULL && args->asking.batch_count > 1)
+        argp_error(state, "--trace shows one batch: give one with --batch");
+}
+
+static error_t parse_option(int key, char *text, struct argp_state *state) {
+    arguments *args = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &args->asking;
+        state->child_inputs[1] = &args->output;
+        return 0;
+    case OPTION_BY_LAYER:
+        args->style.has_layers = true;
+        return 0;
+    case 't':
+        args->style.top = (uint32_t)cli_parse_count(state, "top", text, FT_MAX_OPS);
+        return 0;
+    case OPTION_TRACE:
+        args->trace = text;
+        return 0;
+    case OPTION_PLOT:
+        args->plot = text;
+        return 0;
+    case 'q':
+        args->is_quiet = true;
+        return 0;
+    case ARGP_KEY_ARGS:
+        args->paths = state->argv + state->next;
+        args->path_count = (size_t)(state->argc - state->next);
+        return 0;
+    case ARGP_KEY_END:
+        check_arguments(args, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* --- Models -------------------------------------------------------------------------------------------------- */
+
+typedef struct run {
+    arguments *args;
+    output out;
+    ft_request *requests;
+    uint32_t request_count;
+    ft_forecast_report *report; /* begun with the first answer: a run that fails writes nothing */
+} run;
+
+static ft_status begin_run(models *m, ft_error *error) {
+    const run *r = m->user;
+    if (!m->has_several || (r->args->plot == NULL && r->args->trace == NULL)) return FT_OK;
+    snprintf(error->message, sizeof error->message, "--%s shows one model: ask for one at a time",
+             r->args->plot != NULL ? "plot" : "trace");
+    return error->status = FT_ERR_USAGE;
+}
+
+/* Pictures come before the text: when one fails, nothing was said yet. */
+static ft_status tell(run *r, bool has_several, const ft_forecast_subject *subject, ft_error *error) {
+    const arguments *args = r->args;
+    ft_status status = FT_OK;
+    if (args->trace != NULL) status = ft_forecast_trace(args->trace, subject, 0, error);
+    if (status == FT_OK && args->plot != NULL) status = ft_forecast_plot(args->plot, subject, error);
+    if (status == FT_OK && r->report == NULL) {
+        ft_forecast_style style = args->style;
+        style.style = args->output.style;
+        style.is_list = has_several && !style.has_layers;
+        status = ft_forecast_report_begin(r->out.stream, &style, &r->report, error);
+    }
+    return status == FT_OK ? ft_forecast_report_add(r->report, subject, error) : status;
+}
+
+static ft_status predict_graph(models *m, const char *path, const ft_graph *graph, ft_error *error) {
+    run *r = m->user;
+    asking *a = &r->args->asking;
+    ft_binding shapes = shapes_for(&a->shapes, graph, m->has_several, 0);
+    ft_forecasts answers = {0};
+    ft_status status = ft_forecast_make(a->box, graph, &shapes, r->requests, r->request_count, &answers, error);
+    if (status == FT_OK)
+        status = tell(r, m->has_several, &(ft_forecast_subject){path, graph, &shapes, &answers}, error);
+    ft_forecasts_free(&answers);
+    return status;
+}
+
+/* --- The whole ----------------------------------------------------------------------------------------------- */
+
+static void predict_all(run *r, models *m) {
+    ft_error error;
+    models_run(m);
+    if (ft_forecast_report_end(r->report, &error) == FT_OK || m->fatal != FT_OK) return;
+    m->fatal = error.status;
+    cli_fail(error.status, "%s", error.message);
+}
+
+static ft_status run_models(run *r) {
+    arguments *args = r->args;
+    models m = {.paths = args->paths,
+                .path_count = args->path_count,
+                .is_quiet = args->is_quiet,
+                .begin = begin_run,
+                .take = predict_graph,
+                .user = r};
+    ft_status status = output_open(&args->output, &r->out);
+    if (status != FT_OK) return status;
+    predict_all(r, &m);
+    if (!stop_requested()) {
+        models_say_what_was_left_out(&m);
+        if (m.fatal == FT_OK) m.fatal = shapes_check_used(&args->asking.shapes, &m);
+        status = models_result(&m);
+    }
+    if (m.model_count > 0 && m.fatal == FT_OK && !stop_requested()) {
+        ft_status written = output_commit(&r->out);
+        if (written != FT_OK) status = written;
+    }
+    output_discard(&r->out);
+    return status;
+}
+
+static ft_status run_predict(arguments *args) {
+    run r = {.args = args};
+    ft_status status = asking_open(&args->asking);
+    if (status == FT_OK && args->trace != NULL && args->asking.device_count > 1)
+        status = cli_fail(FT_ERR_USAGE, "--trace shows one device: give it with --device");
+    if (status == FT_OK) {
+        r.requests = asking_requests(&args->asking, &r.request_count);
+        status = r.requests != NULL ? run_models(&r) : cli_fail(FT_ERR_NOMEM, "out of memory");
+    }
+    free(r.requests);
+    asking_close(&args->asking);
+    return status;
+}
+
+int cmd_predict(int argc, char **argv) {
+    static const struct argp_child children[] = {{&asking_argp, 0, NULL, 0}, {&output_argp, 0, NULL, 0}, {0}};
+    static const struct argp parser = {
+        .options = option_list, .parser = parse_option, .args_doc = "MODEL...", .doc = doc, .children = children};
+    arguments *args = calloc(1, sizeof *args);
+    if (args == NULL) return (int)cli_fail(FT_ERR_NOMEM, "out of memory");
+    asking_init(&args->asking);
+    args->output = output_options_default();
+    argp_parse(&parser, argc, argv, 0, NULL, args);
+    stop_install();
+    ft_status status = run_predict(args);
+    free(args);
+    stop_finish();
+    return (int)status;
+}
