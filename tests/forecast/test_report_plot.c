@@ -1,0 +1,128 @@
+/* Tests that pictures of forecasts are drawn, always the same, and of any forecasts. What they look like is for people
+ * to judge. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/failing.h"
+#include "support/folder.h"
+#include "support/made_forecast.h"
+
+static made_forecast made;
+
+static size_t draw(const char *path, char *bytes, size_t size) {
+    ft_error error;
+    if (ft_forecast_plot(path, &made.subject, &error) != FT_OK) fail_msg("%s", error.message);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    size_t count = fread(bytes, 1, size, file);
+    fclose(file);
+    return count;
+}
+
+enum { MOST = 1 << 20 };
+
+static char *first, *second;
+
+static void test_same_bytes(void **state) {
+    (void)state;
+    size_t count = draw("a.png", first, MOST);
+    assert_true(count > 10000);
+    assert_int_equal(draw("b.png", second, MOST), count);
+    assert_memory_equal(first, second, count);
+    assert_true(draw("a.svg", first, MOST) > 10000);
+    assert_memory_equal(first, "<?xml", 5);
+}
+
+/* Another time, another batch or another kernel is another picture. */
+static void test_shows_what_it_is_given(void **state) {
+    (void)state;
+    size_t count = draw("a.png", first, MOST);
+    ft_forecast *f = &made.items[0];
+    const ft_forecast old = *f;
+    f->time.value = 70;
+    assert_false(draw("b.png", second, MOST) == count && memcmp(first, second, count) == 0);
+    *f = old;
+    f->memory.hi = 20000;
+    assert_false(draw("b.png", second, MOST) == count && memcmp(first, second, count) == 0);
+    *f = old;
+    f->kernel_count = 2;
+    assert_false(draw("b.png", second, MOST) == count && memcmp(first, second, count) == 0);
+    *f = old;
+    made.items[2].request.batch = 16;
+    assert_false(draw("b.png", second, MOST) == count && memcmp(first, second, count) == 0);
+    made.items[2].request.batch = 8; /* one batch: lists instead of lines */
+    assert_true(draw("b.png", second, MOST) > 10000);
+    made.items[2].request.batch = 32;
+}
+
+/* Nothing known, no kernels, many devices, values at the ends of the range. */
+static void test_odd_forecasts(void **state) {
+    (void)state;
+    enum { MANY = 40 };
+    static ft_forecast many[MANY];
+    static char names[MANY][16];
+    const ft_forecasts old = made.answers;
+    made.answers = (ft_forecasts){.items = &made.items[1], .count = 1};
+    assert_true(draw("none.png", first, MOST) > 1000);
+    for (uint32_t i = 0; i < MANY; i++) {
+        many[i] = made.items[i % 2];
+        snprintf(names[i], sizeof names[i], "device \xff %u", i);
+        many[i].request.device = names[i];
+        many[i].time.value = i % 2 == 0 ? exp(i * 2.0) : NAN;
+    }
+    made.answers = (ft_forecasts){.items = many, .count = MANY};
+    assert_true(draw("many.svg", first, MOST) > 10000);
+    made.answers = (ft_forecasts){.items = many, .count = 0};
+    assert_int_equal(ft_forecast_plot("zero.svg", &made.subject, NULL), FT_ERR_USAGE);
+    made.answers = old;
+}
+
+static void test_failures_leave_no_file(void **state) {
+    (void)state;
+    ft_error error;
+    assert_int_equal(ft_forecast_plot("plot.jpg", &made.subject, &error), FT_ERR_USAGE);
+    assert_int_equal(ft_forecast_plot("no/such/folder.svg", &made.subject, &error), FT_ERR_IO);
+    for (long n = 0; n < 24; n++) { /* cairo's own allocations are its own matter */
+        failing_start(n);
+        ft_status status = ft_forecast_plot("failed.svg", &made.subject, &error);
+        bool has_failed = failing_stop();
+        if (!has_failed) break;
+        assert_true(status == FT_ERR_NOMEM || status == FT_OK);
+        if (status != FT_OK) assert_int_not_equal(access("failed.svg", F_OK), 0);
+        unlink("failed.svg");
+    }
+}
+
+static int set_up(void **state) {
+    made_forecast_init(&made);
+    first = malloc(MOST);
+    second = malloc(MOST);
+    return first == NULL || second == NULL || folder_enter(state) != 0;
+}
+
+static int tear_down(void **state) {
+    free(first);
+    free(second);
+    made_forecast_free(&made);
+    return folder_leave(state);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_shows_what_it_is_given),
+        cmocka_unit_test(test_odd_forecasts),
+        cmocka_unit_test(test_failures_leave_no_file),
+    };
+    return cmocka_run_group_tests_name("forecast/report_plot", tests, set_up, tear_down);
+}
