@@ -20,9 +20,10 @@ extern const uint32_t rules_builtin_count, device_builtin_count;
 
 /* By its name or one of its other names; NULL when there is none. */
 const embedded_file *embedded_find(const embedded_file *files, uint32_t count, const char *name);
-/* FT_ERR_USAGE: there is no such thing as `name`, and what there is. `what`: "rule set". */
-ft_status embedded_fail(const embedded_file *files, uint32_t count, const char *what, const char *name,
-                        ft_error *error);
+/* FT_ERR_USAGE: there is no such thing as `name`, and what there is; of many, the nearest. `what`: "rule set";
+ * `command`: the one that lists them. */
+ft_status embedded_fail(const embedded_file *files, uint32_t count, const char *what, const char *command,
+                        const char *name, ft_error *error);
 /* True for what can only be the path of a file of the user's own: it has a '/' or ends in ".json". */
 bool embedded_is_path(const char *name);
 

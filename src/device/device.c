@@ -159,7 +159,7 @@ ft_status ft_device_open(const char *name, ft_device **device, ft_error *error) 
         return status == FT_OK ? FT_OK : FT_NOMEM(error);
     }
     if (embedded_is_path(name)) return open_file(name, device, error);
-    return embedded_fail(device_builtin, device_builtin_count, "device", name, error);
+    return embedded_fail(device_builtin, device_builtin_count, "device", "devices", name, error);
 }
 
 void ft_device_free(ft_device *device) {

@@ -303,7 +303,7 @@ ft_status ft_rules_open(const char *name, ft_rules **rules, ft_error *error) {
     const embedded_file *file = embedded_find(rules_builtin, rules_builtin_count, name);
     if (file != NULL) return open_builtin(file, rules, error);
     if (embedded_is_path(name)) return open_file(name, rules, error);
-    return embedded_fail(rules_builtin, rules_builtin_count, "rule set", name, error);
+    return embedded_fail(rules_builtin, rules_builtin_count, "rule set", "runtimes", name, error);
 }
 
 const char *ft_rules_name(const ft_rules *rules) {

@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include <string.h>
+
 #include "base/embedded.h"
 
 static const embedded_file files[] = {{"one", "", "uno ein", ""}, {"two", "", "", ""}};
@@ -23,9 +25,29 @@ static void finds_by_name(void **state) {
 static void tells_what_there_is(void **state) {
     (void)state;
     ft_error error;
-    assert_int_equal(embedded_fail(files, 2, "number", "three", &error), FT_ERR_USAGE);
+    assert_int_equal(embedded_fail(files, 2, "number", "numbers", "three", &error), FT_ERR_USAGE);
     assert_string_equal(error.message, "there is no number 'three'; there are one, two");
-    assert_int_equal(embedded_fail(files, 2, "number", "three", NULL), FT_ERR_USAGE);
+    assert_int_equal(embedded_fail(files, 2, "number", "numbers", "three", NULL), FT_ERR_USAGE);
+}
+
+/* Of many, only the nearest are told; how a name is written does not matter. */
+static void tells_the_nearest(void **state) {
+    (void)state;
+    static const embedded_file many[] = {
+        {"a10", "", "", ""},      {"adreno-640", "", "mi9-gpu", ""}, {"cortex-a76", "", "", ""},
+        {"l4", "", "", ""},       {"rtx-3080", "", "", ""},          {"rtx-3090", "", "", ""},
+        {"rtx-4080", "", "", ""}, {"rtx-4090", "", "", ""},          {"v100", "", "", ""}};
+    ft_error error;
+    embedded_fail(many, 9, "device", "devices", "RTX_4090 ", &error);
+    assert_string_equal(error.message, "there is no device 'RTX_4090 '; the nearest are rtx-4090, rtx-3090, rtx-4080; "
+                                       "'foretell devices' lists all 9");
+    embedded_fail(many, 9, "device", "devices", "mi8-gpu", &error);
+    assert_non_null(strstr(error.message, "the nearest are adreno-640,"));
+    char endless[2000];
+    memset(endless, 'x', sizeof endless - 1);
+    endless[sizeof endless - 1] = '\0';
+    assert_int_equal(embedded_fail(many, 9, "device", "devices", endless, &error), FT_ERR_USAGE);
+    assert_non_null(strstr(error.message, "the nearest are"));
 }
 
 static void knows_paths(void **state) {
@@ -41,6 +63,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_by_name),
         cmocka_unit_test(tells_what_there_is),
+        cmocka_unit_test(tells_the_nearest),
         cmocka_unit_test(knows_paths),
     };
     return cmocka_run_group_tests_name("base/embedded", tests, NULL, NULL);
