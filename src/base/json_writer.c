@@ -186,3 +186,18 @@ void jsonw_null(json_writer *w) {
     begin_value(w);
     buf_text(w->out, "null");
 }
+
+void jsonw_pair_string(json_writer *w, const char *key, const char *text) {
+    jsonw_key(w, key);
+    jsonw_string(w, text);
+}
+
+void jsonw_pair_uint(json_writer *w, const char *key, uint64_t value) {
+    jsonw_key(w, key);
+    jsonw_uint(w, value);
+}
+
+void jsonw_pair_double(json_writer *w, const char *key, double value) {
+    jsonw_key(w, key);
+    jsonw_double(w, value);
+}

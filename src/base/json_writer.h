@@ -44,6 +44,11 @@ void jsonw_double(json_writer *w, double value);
 void jsonw_bool(json_writer *w, bool value);
 void jsonw_null(json_writer *w);
 
+/* A key and its value. */
+void jsonw_pair_string(json_writer *w, const char *key, const char *text);
+void jsonw_pair_uint(json_writer *w, const char *key, uint64_t value);
+void jsonw_pair_double(json_writer *w, const char *key, double value);
+
 enum { DOUBLE_TEXT_SIZE = 32 };
 /* The text of a finite number for JSON and CSV: shortest round trip, a point whatever the locale says. */
 void double_text(double value, char text[static DOUBLE_TEXT_SIZE]);

@@ -135,11 +135,6 @@ static void write_table(sink *out, const comparison *c, const ft_style *style) {
 
 /* --- JSON ---------------------------------------------------------------------------------------------------- */
 
-static void write_text(json_writer *j, const char *key, const char *text) {
-    jsonw_key(j, key);
-    jsonw_string(j, text);
-}
-
 static void write_number(json_writer *j, const char *key, bool has_value, double value) {
     jsonw_key(j, key);
     jsonw_double(j, has_value ? value : (double)NAN);
@@ -159,15 +154,15 @@ static void write_json(sink *out, const comparison *c) {
     jsonw_open_object(j, JSON_BLOCK);
     jsonw_key(j, "schema_version");
     jsonw_uint(j, SCHEMA_VERSION);
-    write_text(j, "data_hash", c->data_hash);
-    write_text(j, "split", c->split);
-    write_text(j, "part", c->part);
+    jsonw_pair_string(j, "data_hash", c->data_hash);
+    jsonw_pair_string(j, "split", c->split);
+    jsonw_pair_string(j, "part", c->part);
     jsonw_key(j, "results");
     jsonw_open_array(j, JSON_BLOCK);
     for (uint32_t i = 0; i < c->count; i++) {
         const comparison_row *row = &c->rows[i];
         jsonw_open_object(j, JSON_LINE);
-        write_text(j, "predictor", row->rival);
+        jsonw_pair_string(j, "predictor", row->rival);
         evaluation_json_score(j, &row->score);
         write_number(j, "mape_difference", row->has_difference, row->difference);
         write_number(j, "mape_difference_lo", row->has_difference, row->lo);

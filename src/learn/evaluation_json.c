@@ -8,59 +8,44 @@
 
 enum { SCHEMA_VERSION = 1 };
 
-static void write_text(json_writer *j, const char *key, const char *text) {
-    jsonw_key(j, key);
-    jsonw_string(j, text);
-}
-
-static void write_number(json_writer *j, const char *key, double value) {
-    jsonw_key(j, key);
-    jsonw_double(j, value);
-}
-
-static void write_count(json_writer *j, const char *key, uint64_t value) {
-    jsonw_key(j, key);
-    jsonw_uint(j, value);
-}
-
 void evaluation_json_subject(json_writer *j, const ft_evaluation *e) {
-    write_text(j, "metric", e->metric);
-    write_text(j, "data_hash", e->data_hash);
+    jsonw_pair_string(j, "metric", e->metric);
+    jsonw_pair_string(j, "data_hash", e->data_hash);
     jsonw_key(j, "split");
     if (e->split == NULL) {
         jsonw_null(j);
     } else {
         jsonw_open_object(j, JSON_LINE);
-        write_text(j, "spec", e->split);
-        write_count(j, "seed", e->seed);
-        write_text(j, "hash", e->split_hash);
+        jsonw_pair_string(j, "spec", e->split);
+        jsonw_pair_uint(j, "seed", e->seed);
+        jsonw_pair_string(j, "hash", e->split_hash);
         jsonw_close(j);
     }
-    write_text(j, "part", e->split != NULL ? ft_part_name(e->part) : "all");
-    write_count(j, "records", e->case_count);
-    write_count(j, "left_out", e->left_out);
+    jsonw_pair_string(j, "part", e->split != NULL ? ft_part_name(e->part) : "all");
+    jsonw_pair_uint(j, "records", e->case_count);
+    jsonw_pair_uint(j, "left_out", e->left_out);
 }
 
 void evaluation_json_score(json_writer *j, const ft_score *score) {
-    write_text(j, "device", score->device);
-    write_text(j, "family", score->family);
-    write_text(j, "metric", score->metric);
-    write_count(j, "n", score->n);
+    jsonw_pair_string(j, "device", score->device);
+    jsonw_pair_string(j, "family", score->family);
+    jsonw_pair_string(j, "metric", score->metric);
+    jsonw_pair_uint(j, "n", score->n);
     for (size_t i = 0; i < SCORE_FIELDS; i++)
-        write_number(j, score_fields[i].key, score_value(score, &score_fields[i]));
+        jsonw_pair_double(j, score_fields[i].key, score_value(score, &score_fields[i]));
 }
 
 static void write_case(json_writer *j, const ft_case *c) {
     jsonw_open_object(j, JSON_LINE);
-    write_text(j, "device", c->device);
-    write_text(j, "family", c->family);
-    write_text(j, "model", c->name);
-    write_count(j, "record", c->record);
-    write_number(j, "measured", c->measured);
-    write_number(j, "predicted", c->predicted);
-    write_number(j, "lo", c->lo);
-    write_number(j, "hi", c->hi);
-    write_number(j, "error", 100 * (c->predicted / c->measured - 1));
+    jsonw_pair_string(j, "device", c->device);
+    jsonw_pair_string(j, "family", c->family);
+    jsonw_pair_string(j, "model", c->name);
+    jsonw_pair_uint(j, "record", c->record);
+    jsonw_pair_double(j, "measured", c->measured);
+    jsonw_pair_double(j, "predicted", c->predicted);
+    jsonw_pair_double(j, "lo", c->lo);
+    jsonw_pair_double(j, "hi", c->hi);
+    jsonw_pair_double(j, "error", 100 * (c->predicted / c->measured - 1));
     jsonw_close(j);
 }
 
@@ -68,9 +53,9 @@ void evaluation_json(sink *out, const ft_evaluation *e, const char *title, const
     json_writer writer, *j = &writer;
     jsonw_init(j, &out->text);
     jsonw_open_object(j, JSON_BLOCK);
-    write_count(j, "schema_version", SCHEMA_VERSION);
-    write_text(j, "predictor", title);
-    write_text(j, "predictor_family", e->predictor_family);
+    jsonw_pair_uint(j, "schema_version", SCHEMA_VERSION);
+    jsonw_pair_string(j, "predictor", title);
+    jsonw_pair_string(j, "predictor_family", e->predictor_family);
     evaluation_json_subject(j, e);
     jsonw_key(j, "results");
     jsonw_open_array(j, JSON_BLOCK);

@@ -75,31 +75,21 @@ ft_status config_parse(const char *text, const char *const *settings, uint32_t s
     return ft_fail_prefix(error, status, "the config");
 }
 
-static void write_pair(json_writer *w, const char *key, const char *text) {
-    jsonw_key(w, key);
-    jsonw_string(w, text);
-}
-
-static void write_count(json_writer *w, const char *key, uint64_t value) {
-    jsonw_key(w, key);
-    jsonw_uint(w, value);
-}
-
 static void write_split(json_writer *w, const ft_split *split) {
     jsonw_key(w, "split");
     jsonw_open_object(w, JSON_LINE);
-    write_pair(w, "spec", split->spec);
-    write_count(w, "seed", split->seed);
-    write_pair(w, "hash", split->hash);
+    jsonw_pair_string(w, "spec", split->spec);
+    jsonw_pair_uint(w, "seed", split->seed);
+    jsonw_pair_string(w, "hash", split->hash);
     jsonw_close(w);
 }
 
 static void write_data(json_writer *w, const ft_dataset *data) {
     jsonw_key(w, "data");
     jsonw_open_object(w, JSON_LINE);
-    write_pair(w, "hash", ft_dataset_hash(data));
-    write_count(w, "graphs", ft_dataset_graph_count(data));
-    write_count(w, "records", ft_dataset_record_count(data));
+    jsonw_pair_string(w, "hash", ft_dataset_hash(data));
+    jsonw_pair_uint(w, "graphs", ft_dataset_graph_count(data));
+    jsonw_pair_uint(w, "records", ft_dataset_record_count(data));
     jsonw_close(w);
 }
 
@@ -107,10 +97,10 @@ static void write_data(json_writer *w, const ft_dataset *data) {
 static void write_rows(json_writer *w, const fitset *rows) {
     jsonw_key(w, "rows");
     jsonw_open_object(w, JSON_LINE);
-    write_count(w, "train", rows->set.train.count);
-    write_count(w, "valid", rows->set.valid.count);
-    write_count(w, "calibration", rows->calibration.counts[FT_PART_TEST]);
-    write_count(w, "test", rows->test_count);
+    jsonw_pair_uint(w, "train", rows->set.train.count);
+    jsonw_pair_uint(w, "valid", rows->set.valid.count);
+    jsonw_pair_uint(w, "calibration", rows->calibration.counts[FT_PART_TEST]);
+    jsonw_pair_uint(w, "test", rows->test_count);
     jsonw_close(w);
     jsonw_key(w, "devices");
     jsonw_open_array(w, JSON_LINE);
@@ -122,12 +112,12 @@ ft_status config_write(const config_facts *facts, buf *text, ft_error *error) {
     json_writer w;
     jsonw_init(&w, text);
     jsonw_open_object(&w, JSON_BLOCK);
-    write_count(&w, "foretell_run", RUN_VERSION);
-    write_pair(&w, "version", ft_version_string());
-    write_pair(&w, "family", facts->family->name);
-    write_pair(&w, "schema", facts->family->schema);
-    write_pair(&w, "metric", facts->rows->set.metric);
-    write_count(&w, "seed", facts->seed);
+    jsonw_pair_uint(&w, "foretell_run", RUN_VERSION);
+    jsonw_pair_string(&w, "version", ft_version_string());
+    jsonw_pair_string(&w, "family", facts->family->name);
+    jsonw_pair_string(&w, "schema", facts->family->schema);
+    jsonw_pair_string(&w, "metric", facts->rows->set.metric);
+    jsonw_pair_uint(&w, "seed", facts->seed);
     write_data(&w, facts->rows->set.data);
     write_split(&w, facts->split);
     write_rows(&w, facts->rows);

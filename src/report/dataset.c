@@ -218,34 +218,19 @@ static bool write_table(overview *o, sink *out) {
 
 /* --- JSON and CSV -------------------------------------------------------------------------------------------- */
 
-static void put_number(json_writer *j, const char *key, double value) {
-    jsonw_key(j, key);
-    jsonw_double(j, value);
-}
-
-static void put_text(json_writer *j, const char *key, const char *value) {
-    jsonw_key(j, key);
-    jsonw_string(j, value);
-}
-
-static void put_count(json_writer *j, const char *key, uint64_t value) {
-    jsonw_key(j, key);
-    jsonw_uint(j, value);
-}
-
 static void json_groups(const overview *o, json_writer *j) {
     jsonw_key(j, "values");
     jsonw_open_array(j, JSON_BLOCK);
     for (uint32_t i = 0; i < o->group_count; i++) {
         const group *g = &o->groups[i];
         jsonw_open_object(j, JSON_LINE);
-        put_text(j, "device", o->devices[g->device]);
-        put_text(j, "family", o->families[g->family]);
-        put_text(j, "metric", ft_dataset_metric_name(o->data, g->metric));
-        put_count(j, "n", g->count);
-        put_number(j, "min", g->least);
-        put_number(j, "median", g->median);
-        put_number(j, "max", g->most);
+        jsonw_pair_string(j, "device", o->devices[g->device]);
+        jsonw_pair_string(j, "family", o->families[g->family]);
+        jsonw_pair_string(j, "metric", ft_dataset_metric_name(o->data, g->metric));
+        jsonw_pair_uint(j, "n", g->count);
+        jsonw_pair_double(j, "min", g->least);
+        jsonw_pair_double(j, "median", g->median);
+        jsonw_pair_double(j, "max", g->most);
         jsonw_close(j);
     }
     jsonw_close(j);
@@ -255,17 +240,17 @@ static void write_json(const overview *o, sink *out) {
     json_writer j;
     jsonw_init(&j, &out->text);
     jsonw_open_object(&j, JSON_BLOCK);
-    put_text(&j, "data", o->name);
-    put_text(&j, "hash", ft_dataset_hash(o->data));
-    put_count(&j, "graphs", ft_dataset_graph_count(o->data));
-    put_count(&j, "records", ft_dataset_record_count(o->data));
+    jsonw_pair_string(&j, "data", o->name);
+    jsonw_pair_string(&j, "hash", ft_dataset_hash(o->data));
+    jsonw_pair_uint(&j, "graphs", ft_dataset_graph_count(o->data));
+    jsonw_pair_uint(&j, "records", ft_dataset_record_count(o->data));
     jsonw_key(&j, "families");
     jsonw_open_array(&j, JSON_BLOCK);
     for (uint32_t i = 1; i < o->family_count; i++) {
         jsonw_open_object(&j, JSON_LINE);
-        put_text(&j, "family", o->families[i]);
-        put_count(&j, "graphs", o->counts[i].graphs);
-        put_count(&j, "records", o->counts[i].records);
+        jsonw_pair_string(&j, "family", o->families[i]);
+        jsonw_pair_uint(&j, "graphs", o->counts[i].graphs);
+        jsonw_pair_uint(&j, "records", o->counts[i].records);
         jsonw_close(&j);
     }
     jsonw_close(&j);

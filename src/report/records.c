@@ -129,25 +129,20 @@ static void csv_row_of(lister *l, const ft_record *r) {
     buf_char(out, '\n');
 }
 
-static void json_text(json_writer *j, const char *key, const char *text) {
-    jsonw_key(j, key);
-    jsonw_string(j, text);
-}
-
 static void json_row(lister *l, const ft_record *r) {
     json_writer *j = &l->json;
     jsonw_open_object(j, JSON_LINE);
-    json_text(j, "graph", ft_dataset_graph_id(l->data, r->graph));
-    json_text(j, "name", r->name);
-    json_text(j, "family", r->family);
-    json_text(j, "device", r->device);
+    jsonw_pair_string(j, "graph", ft_dataset_graph_id(l->data, r->graph));
+    jsonw_pair_string(j, "name", r->name);
+    jsonw_pair_string(j, "family", r->family);
+    jsonw_pair_string(j, "device", r->device);
     jsonw_key(j, "batch");
     jsonw_int(j, r->batch);
-    json_text(j, "dtype", ft_dtype_name(r->dtype));
-    json_text(j, "mode", mode_name(r->mode));
-    json_text(j, "setting", r->setting);
-    json_text(j, "part", r->part);
-    json_text(j, "source", r->is_synthetic ? "synthetic" : "measured");
+    jsonw_pair_string(j, "dtype", ft_dtype_name(r->dtype));
+    jsonw_pair_string(j, "mode", mode_name(r->mode));
+    jsonw_pair_string(j, "setting", r->setting);
+    jsonw_pair_string(j, "part", r->part);
+    jsonw_pair_string(j, "source", r->is_synthetic ? "synthetic" : "measured");
     for (uint32_t i = 0; i < ft_dataset_metric_count(l->data); i++) {
         jsonw_key(j, ft_dataset_metric_name(l->data, i));
         jsonw_double(j, r->metrics[i]);

@@ -55,6 +55,20 @@ static void test_layout(void **state) {
     buf_free(&out);
 }
 
+static void test_pairs(void **state) {
+    (void)state;
+    buf out = {0};
+    json_writer w;
+    jsonw_init(&w, &out);
+    jsonw_open_object(&w, JSON_LINE);
+    jsonw_pair_string(&w, "a", "b");
+    jsonw_pair_uint(&w, "c", 3);
+    jsonw_pair_double(&w, "d", 0.5);
+    jsonw_close(&w);
+    assert_string_equal(out.data, "{\"a\": \"b\", \"c\": 3, \"d\": 0.5}");
+    buf_free(&out);
+}
+
 static void check_string(const char *text, const char *expected) {
     buf out = {0};
     json_writer w;
@@ -137,11 +151,9 @@ static void test_not_finite_is_null(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layout),
-        cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_all_byte_pairs),
-        cmocka_unit_test(test_doubles),
-        cmocka_unit_test(test_not_finite_is_null),
+        cmocka_unit_test(test_pairs),   cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_strings), cmocka_unit_test(test_all_byte_pairs),
+        cmocka_unit_test(test_doubles), cmocka_unit_test(test_not_finite_is_null),
     };
     return cmocka_run_group_tests_name("base/json_writer", tests, NULL, NULL);
 }
