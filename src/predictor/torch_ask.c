@@ -1,0 +1,246 @@
+/* torch_ask.c - asking a trained torch-sum predictor.
+ *
+ * What the networks make of a kernel's features does not depend on device, setting or batch, so it is worked out once
+ * for a subject and kept there; every further question costs a few exponentials for each distinct kernel. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/graph.h"
+#include "nn/gemm.h"
+#include "nn/smooth.h"
+#include "predictor/torch_model.h"
+#include "predictor/torch_shard.h"
+
+/* --- The networks -------------------------------------------------------------------------------------------- */
+
+static void layer(const float *x, uint32_t rows, uint32_t in, uint32_t out, const float *w, const float *bias,
+                  float *scratch, float *y) {
+    gemm_term term = {.a = x, .b = w, .a_stride = in, .b_stride = out, .k = in};
+    gemm_job job = {.m = rows, .n = out, .terms = &term, .term_count = 1, .c = y, .c_stride = out, .bias = bias};
+    gemm(&job, scratch);
+}
+
+static void silu(float *x, size_t count) {
+    for (size_t i = 0; i < count; i++) x[i] *= smooth_sigmoid(x[i]);
+}
+
+bool torch_model_ways(const model *m, torch_side side, uint32_t member, const torch_row *rows, uint32_t count,
+                      float *ways) {
+    const torch_weights *w = &m->members[side][member];
+    uint32_t hidden = m->config.hidden;
+    size_t wide = (size_t)count * (TORCH_FEATURES > hidden ? TORCH_FEATURES : hidden);
+    float *room = malloc((2 * wide + GEMM_SCRATCH + 1) * sizeof *room), *x = room, *y = room + wide,
+          *scratch = y + wide;
+    if (room == NULL) return false;
+    for (uint32_t i = 0; i < count; i++)
+        torch_scaling_apply(&m->scaling[side], &rows[i], x + (size_t)i * TORCH_FEATURES);
+    layer(x, count, TORCH_FEATURES, hidden, w->first, w->first_bias, scratch, y);
+    silu(y, (size_t)count * hidden);
+    layer(y, count, hidden, hidden, w->second, w->second_bias, scratch, x);
+    silu(x, (size_t)count * hidden);
+    layer(x, count, hidden, m->config.ways * TORCH_TERMS, w->last, w->last_bias, scratch, ways);
+    free(room);
+    return true;
+}
+
+double torch_model_time(const model *m, torch_side side, uint32_t member, uint32_t column, const float *ways,
+                        const float amounts[static TORCH_TERMS]) {
+    const torch_weights *w = &m->members[side][member];
+    const float *mix = w->mix + (size_t)column * m->config.ways * TORCH_TERMS;
+    const float *prices = w->prices + (size_t)column * TORCH_TERMS;
+    float bend[TORCH_TERMS] = {0}, bound = (float)m->config.bound, sum = 0;
+    for (uint32_t i = 0; i < m->config.ways; i++)
+        for (uint32_t k = 0; k < TORCH_TERMS; k++) bend[k] += ways[i * TORCH_TERMS + k] * mix[i * TORCH_TERMS + k];
+    for (uint32_t k = 0; k < TORCH_TERMS; k++) {
+        float tanh = 2 * smooth_sigmoid(2 * bend[k] / bound) - 1;
+        sum += amounts[k] * smooth_exp(prices[k] + bound * tanh);
+    }
+    return sum;
+}
+
+/* --- What a subject keeps ------------------------------------------------------------------------------------ */
+
+static const void *key_of(const model *m, torch_side side, bool is_compiled, torch_precision precision) {
+    return &m->keys[side][torch_program_code(is_compiled, precision)];
+}
+
+static ft_status make_view(const model *m, torch_side side, subject *s, const ft_rules *rules,
+                           torch_precision precision, torch_view *view, ft_error *error) {
+    torch_kernel *kernels;
+    uint32_t count;
+    row_table table = {.size = sizeof(torch_row)};
+    FT_TRY(torch_kernels_of(s, rules, &s->memory, &kernels, &count, error));
+    if (count == 0) return ft_fail(error, FT_ERR_GRAPH, "the model launches no kernel: there is nothing to predict");
+    uint32_t *row_of = ARENA_ARRAY(&s->memory, uint32_t, count);
+    if (row_of == NULL) return FT_NOMEM(error);
+    ft_status status = FT_OK;
+    double batch = (double)ft_graph_batch(s->bound);
+    for (uint32_t i = 0; status == FT_OK && i < count; i++) {
+        torch_row row;
+        torch_row_of(&kernels[i], batch, precision, &row);
+        status = row_table_add(&table, &row, &row_of[i], error);
+    }
+    size_t each = (size_t)table.count * m->config.ways * TORCH_TERMS;
+    torch_row *rows = arena_copy(&s->memory, table.rows, table.count * sizeof *rows);
+    float *ways = ARENA_ARRAY(&s->memory, float, each * m->config.members + 1);
+    bool *is_known = ARENA_ARRAY(&s->memory, bool, (size_t)table.count + 1);
+    if (status == FT_OK && (rows == NULL || ways == NULL || is_known == NULL)) status = FT_NOMEM(error);
+    for (uint32_t i = 0; status == FT_OK && i < m->config.members; i++)
+        if (!torch_model_ways(m, side, i, rows, table.count, ways + i * each)) status = FT_NOMEM(error);
+    for (uint32_t i = 0; status == FT_OK && i < table.count; i++)
+        is_known[i] = torch_scaling_knows(&m->scaling[side], &rows[i]);
+    *view = (torch_view){.kernel_count = count, .row_of = row_of, .rows = rows, .row_count = table.count};
+    view->ways = ways;
+    view->is_known = is_known;
+    row_table_free(&table);
+    return status;
+}
+
+static ft_status view_of(const model *m, torch_side side, subject *s, bool is_compiled, torch_precision precision,
+                         const torch_view **out, ft_error *error) {
+    const void *key = key_of(m, side, is_compiled, precision);
+    torch_view *view = subject_kept(s, key);
+    if (view == NULL && s->twin != NULL) view = subject_kept(s->twin, key);
+    if (view == NULL) {
+        view = ARENA_NEW(&s->memory, torch_view);
+        if (view == NULL) return FT_NOMEM(error);
+        FT_TRY(make_view(m, side, s, is_compiled ? m->rules.compiled : m->rules.eager, precision, view, error));
+        subject_keep(s, key, view);
+    }
+    *out = view;
+    return FT_OK;
+}
+
+/* --- Predicting ---------------------------------------------------------------------------------------------- */
+
+/* What is asked, and from where it is answered. */
+typedef struct torch_question {
+    torch_column asked;
+    torch_sheet sheet;
+    torch_match match;
+    torch_side side; /* of the networks that answer: that of the column */
+    double batch;
+} torch_question;
+
+static ft_status understand(const model *m, const subject *s, const place *where, torch_question *q, ft_error *error) {
+    FT_TRY(torch_column_parse(s->query.setting, s->query.mode, s->query.dtype, &q->asked, error));
+    q->asked.device = where->index;
+    if (where->index != FT_NONE)
+        q->sheet = m->sheets[where->index];
+    else
+        FT_TRY(torch_sheet_read(where->sheet, &q->sheet, error));
+    q->match = torch_column_nearest(m->columns, m->sheets, m->column_count, &q->asked, &q->sheet);
+    if (q->match.column == FT_NONE) return ft_fail(error, FT_ERR_UNSUPPORTED, "the predictor knows no setting at all");
+    q->side = torch_sheet_side(&m->sheets[m->columns[q->match.column].device]);
+    /* What was left open is as it was measured. */
+    const torch_column *known = &m->columns[q->match.column];
+    if (q->asked.dtype == FT_DTYPE_UNKNOWN) q->asked.dtype = known->dtype;
+    if (q->asked.is_mixed == TORCH_OPEN) q->asked.is_mixed = known->is_mixed;
+    if (q->asked.is_compiled == TORCH_OPEN) q->asked.is_compiled = known->is_compiled;
+    q->batch = (double)ft_graph_batch(s->bound);
+    return FT_OK;
+}
+
+/* What the members say: a time per distinct row on average, and the sum by member. */
+typedef struct opinion {
+    double *times;
+    double sums[TORCH_MEMBERS_MAX];
+} opinion;
+
+static ft_status form_opinion(const model *m, const torch_view *view, const torch_question *q, arena *memory,
+                              opinion *o, ft_error *error) {
+    uint32_t members = m->config.members, outputs = m->config.ways * TORCH_TERMS;
+    double anchors[TORCH_TERMS];
+    torch_sheet_anchors(&q->sheet, &q->asked, anchors);
+    uint32_t *launches = ARENA_ARRAY(memory, uint32_t, (size_t)view->row_count + 1);
+    o->times = ARENA_ARRAY(memory, double, (size_t)view->row_count + 1);
+    if (launches == NULL || o->times == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < view->kernel_count; i++) launches[view->row_of[i]]++;
+    for (uint32_t i = 0; i < view->row_count; i++) {
+        float amounts[TORCH_TERMS];
+        torch_amounts(&view->rows[i], anchors, q->batch, 1, amounts);
+        for (uint32_t j = 0; j < members; j++) {
+            const float *ways = view->ways + ((size_t)j * view->row_count + i) * outputs;
+            double time = torch_model_time(m, q->side, j, q->match.column, ways, amounts);
+            o->times[i] += time / members;
+            o->sums[j] += time * launches[i];
+        }
+    }
+    return FT_OK;
+}
+
+/* Standard deviation of the logarithm of what the members say. */
+static double disagreement(const opinion *o, uint32_t members) {
+    double mean = 0, squares = 0;
+    for (uint32_t j = 0; j < members; j++) mean += log(o->sums[j]) / members;
+    for (uint32_t j = 0; j < members; j++) squares += (log(o->sums[j]) - mean) * (log(o->sums[j]) - mean);
+    return members > 1 ? sqrt(squares / (members - 1)) : 0;
+}
+
+/* Before a GPU can run a kernel, the processor has to launch it. Where batches were measured it never waited for that,
+ * but with much smaller ones it may: this is what PyTorch takes for an operator on usual processors. */
+static double launch_us(const model *m, const torch_question *q) {
+    static const double EAGER_US = 6, COMPILED_US = 4, TRAINING = 3, MUCH_SMALLER = 4;
+    if (!q->sheet.is_gpu || q->batch * MUCH_SMALLER >= m->columns[q->match.column].usual_batch) return 0;
+    return (q->asked.is_compiled == TORCH_YES ? COMPILED_US : EAGER_US) * (q->asked.mode == FT_TRAIN ? TRAINING : 1);
+}
+
+static ft_status make_parts(const ft_kernels *kernels, const torch_view *view, const double *times, arena *memory,
+                            prediction *out, ft_error *error) {
+    out->parts = ARENA_ARRAY(memory, ft_part_time, (size_t)kernels->count + 1);
+    if (out->parts == NULL) return FT_NOMEM(error);
+    out->part_count = kernels->count;
+    for (uint32_t i = 0; i < kernels->count; i++) {
+        const ft_kernel *kernel = &kernels->items[i];
+        out->parts[i] = (ft_part_time){.type = kernel->type, .ops = kernel->ops, .op_count = kernel->op_count};
+        out->parts[i].value = times[view->row_of[i]];
+    }
+    return FT_OK;
+}
+
+/* How unsure: where members disagree, where kernels are new, and where the answer is borrowed. */
+static double spread_of(const model *m, const torch_question *q, const opinion *o, double coverage) {
+    static const double LEAST = 0.02, UNKNOWN = 0.3, ASSUMED = 0.1, OTHER_DEVICE = 0.03;
+    double spread = LEAST + disagreement(o, m->config.members) + UNKNOWN * (1 - coverage);
+    if (q->match.is_assumed) spread += ASSUMED;
+    if (m->columns[q->match.column].device != q->asked.device) spread += OTHER_DEVICE;
+    return spread;
+}
+
+ft_status torch_model_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
+                              prediction *out, ft_error *error) {
+    torch_question q = {0};
+    const torch_view *view = NULL;
+    opinion o = {0};
+    FT_TRY(understand(m, s, where, &q, error));
+    bool is_compiled = q.asked.is_compiled == TORCH_YES;
+    FT_TRY(view_of(m, q.side, s, is_compiled, torch_column_precision(&q.asked), &view, error));
+    FT_TRY(form_opinion(m, view, &q, memory, &o, error));
+    double value = 0, known = 0;
+    for (uint32_t i = 0; i < view->kernel_count; i++) {
+        double time = o.times[view->row_of[i]];
+        value += time;
+        if (view->is_known[view->row_of[i]]) known += time;
+    }
+    if (!(value > 0 && isfinite(value)))
+        return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
+    prediction made = {.value = value, .coverage_ratio = known / value, .source = FT_LEARNED};
+    made.spread = spread_of(m, &q, &o, made.coverage_ratio);
+    if (q.match.is_assumed) made.source = FT_ASSUMED;
+    double launches = launch_us(m, &q) * view->kernel_count;
+    if (launches > value) { /* the GPU waits: each kernel takes as long as it takes to launch it */
+        for (uint32_t i = 0; i < view->row_count; i++) o.times[i] = launches / view->kernel_count;
+        made.value = launches;
+        made.source = FT_ASSUMED;
+        made.spread += 0.2;
+    }
+    if (has_parts) {
+        const ft_kernels *kernels;
+        FT_TRY(subject_kernels(s, is_compiled ? m->rules.compiled : m->rules.eager, &kernels, error));
+        FT_TRY(make_parts(kernels, view, o.times, memory, &made, error));
+    }
+    *out = made;
+    return FT_OK;
+}

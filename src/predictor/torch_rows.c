@@ -1,0 +1,93 @@
+/* torch_rows.c - see torch_rows.h. */
+#include "predictor/torch_rows.h"
+
+#include <math.h>
+
+const bool torch_term_scales[TORCH_TERMS] = {
+#define TORCH_TERM_SCALES(name, scales, text) scales,
+    TORCH_TERM_LIST(TORCH_TERM_SCALES)
+#undef TORCH_TERM_SCALES
+};
+
+static float log_of(double amount) {
+    return amount > 1 ? (float)log2(amount) : 0;
+}
+
+/* How much of the work is padding when channels are taken so many at a time. */
+static float padding(double channels, double lanes) {
+    return channels >= 1 ? (float)log2(ceil(channels / lanes) * lanes / channels) : 0;
+}
+
+static float share(double part, double whole) {
+    return whole > 0 ? (float)(part / whole) : 0;
+}
+
+/* Bytes that one image makes a kernel move. */
+typedef struct traffic {
+    double read, write, cast, weights;
+} traffic;
+
+static traffic traffic_of(const torch_kernel *k, double batch, torch_precision precision) {
+    if (!precision.is_mixed) {
+        double bytes = precision.bytes;
+        return (traffic){.read = bytes * (k->read16 + k->read32) / batch,
+                         .write = bytes * (k->write16 + k->write32) / batch,
+                         .weights = bytes * k->weights};
+    }
+    /* What is cast is read in one type and written in the other; weights are cast once in every step. */
+    return (traffic){.read = (2 * k->read16 + 4 * k->read32) / batch,
+                     .write = (2 * k->write16 + 4 * k->write32) / batch,
+                     .cast = 6 * k->cast / batch,
+                     .weights = 6 * k->weights};
+}
+
+static void set_terms(const torch_kernel *k, double batch, const traffic *bytes, float terms[static TORCH_TERMS]) {
+    torch_term product = k->kind == TORCH_DEPTHWISE   ? TORCH_VECTOR_PRODUCTS
+                         : k->kind == TORCH_ATTENTION ? TORCH_ATTENDED
+                                                      : TORCH_PRODUCTS;
+    terms[TORCH_LAUNCHES] = (float)k->launches;
+    terms[product] = (float)(k->macs / batch);
+    terms[TORCH_SCORES] = (float)(k->scores / batch);
+    terms[TORCH_MOVED] = (float)(bytes->read + bytes->write);
+    terms[TORCH_CASTS] = (float)bytes->cast;
+    terms[TORCH_WEIGHTS] = (float)bytes->weights;
+    terms[TORCH_FLOPS] = (float)(k->flops / batch);
+    terms[TORCH_SERIAL] = (float)(k->serial / batch);
+}
+
+static void set_sizes(const torch_kernel *k, double batch, torch_precision precision, const traffic *bytes,
+                      float *sizes) {
+    double moved = bytes->read + bytes->write, macs = k->macs / batch;
+    double wide = 4 * (k->read32 + k->write32), narrow = 2 * (k->read16 + k->write16);
+    uint32_t n = 0;
+    const double logs[] = {k->depth,       k->columns,      k->groups, k->height, k->width,
+                           k->in_channels, k->out_channels, k->window, k->stride, k->reduced};
+    for (size_t i = 0; i < sizeof logs / sizeof logs[0]; i++) sizes[n++] = log_of(logs[i]);
+    sizes[n++] = (float)k->inputs;
+    sizes[n++] = log_of(moved);
+    sizes[n++] = log_of(macs);
+    sizes[n++] = log_of((k->write16 + k->write32) / batch);
+    sizes[n++] = log_of(macs) - log_of(moved);
+    sizes[n++] = log_of(k->weights);
+    sizes[n++] = log_of(k->flops / batch);
+    sizes[n++] = precision.is_mixed ? share(wide, wide + narrow) : precision.bytes == 4;
+    sizes[n++] = fminf(share(bytes->cast, fmax(moved, 1)), 4);
+    sizes[n++] = share(bytes->read - bytes->write, fmax(moved, 1));
+    double group_channels = k->groups > 0 ? k->in_channels / k->groups : k->in_channels;
+    for (double lanes = 8; lanes <= 64; lanes *= lanes == 8 ? 4 : 2) sizes[n++] = padding(group_channels, lanes);
+    for (double lanes = 8; lanes <= 128; lanes *= lanes == 8 ? 4 : 2) sizes[n++] = padding(k->columns, lanes);
+    sizes[n++] = fmod(k->in_channels, 8) != 0;
+    sizes[n++] = fmod(k->out_channels, 8) != 0;
+}
+
+void torch_row_of(const torch_kernel *kernel, double batch, torch_precision precision, torch_row *row) {
+    traffic bytes = traffic_of(kernel, batch, precision);
+    *row = (torch_row){0};
+    set_terms(kernel, batch, &bytes, row->terms);
+    set_sizes(kernel, batch, precision, &bytes, row->features);
+    row->features[TORCH_FLAG_KIND + kernel->kind] = 1;
+    for (uint32_t i = 0; i < TORCH_KINDS; i++)
+        row->features[TORCH_FLAG_HOLDS + i] = i != kernel->kind && (kernel->holds >> i & 1U) != 0;
+    row->features[TORCH_FLAG_STRIDED] = kernel->is_strided;
+    row->features[TORCH_FLAG_DEEP] = kernel->is_deep;
+}

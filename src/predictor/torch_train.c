@@ -1,0 +1,265 @@
+/* torch_train.c - one network of the torch-sum predictor, trained on what whole models take.
+ *
+ * No kernel was ever measured: the network learns what kernels take from their sums alone, and from one thing that is
+ * known beforehand, that kernels which do nothing but move bytes reach most of a GPU's bandwidth. Without it, models
+ * of one kind, in which such kernels always come with convolutions, leave open which of the two takes how long.
+ *
+ * A step takes a batch of labels, those of a graph together, as they share kernels. What is in which step and shard
+ * depends on the seed alone, so the result is the same for any number of threads, and a training that was stopped goes
+ * on as if it had not been. */
+#include "predictor/torch_train.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "nn/optim.h"
+#include "nn/parallel.h"
+#include "nn/schedule.h"
+#include "predictor/torch_shard.h"
+#include "predictor/torch_start.h"
+
+enum {
+    SHARDS = 4,       /* of a step, always: fewer share more kernels, more keep more threads busy */
+    ASK_PART = 256,   /* labels in one part of a question */
+    LEAST_STEPS = 24, /* of an epoch */
+};
+
+static const size_t TAPE_LIMIT = (size_t)4 << 30;
+
+struct torch_training {
+    const torch_data *data;
+    const torch_config *config;
+    torch_side side;
+    uint64_t seed;
+    torch_net *net;
+    float *inputs;     /* of every kernel: count x TORCH_FEATURES */
+    uint32_t *labels;  /* those to learn from, sorted by graph */
+    uint32_t *group;   /* where the labels of each graph begin; one more than there are */
+    uint32_t *shuffle; /* of the groups, of the epoch at hand */
+    uint32_t *order;   /* of the labels */
+    uint32_t label_count, group_count;
+    uint32_t order_epoch; /* that `order` is of; UINT32_MAX: none */
+    uint32_t batch, steps_per_epoch, steps, done;
+    optim *optimizer;
+    schedule_options cycle;
+    pool *threads;
+    parallel *workers;
+    torch_shard shards[SHARDS];
+};
+
+/* --- The loss ------------------------------------------------------------------------------------------------ */
+
+static tensor *shard_loss(void *user, tape *tp, uint32_t number) {
+    const torch_training *t = user;
+    const torch_shard *s = &t->shards[number];
+    const torch_config *c = t->config;
+    tensor *bend, *prices, *logs = torch_shard_forward(s, t->net, tp, &bend, &prices);
+    float pairs = (float)s->pairs.count * SHARDS;
+    loss_options fit = {.kind = LOSS_HUBER, .delta = (float)c->delta, .scale = (float)(1 / (c->delta * t->batch))};
+    loss_options penalty = {.kind = LOSS_MSE, .scale = (float)c->penalty / (pairs * TORCH_TERMS)};
+    loss_options prior = {.kind = LOSS_MSE, .scale = (float)c->prior / pairs, .weights = s->prior_weights};
+    tensor *loss = nn_add(tp, nn_loss(tp, logs, s->targets, &fit), nn_loss(tp, bend, s->zeros, &penalty));
+    if (!(c->prior > 0)) return loss;
+    return nn_add(tp, loss, nn_loss(tp, nn_columns(tp, prices, TORCH_MOVED, 1), s->prior_targets, &prior));
+}
+
+/* --- Making -------------------------------------------------------------------------------------------------- */
+
+static bool is_learned(const torch_training *t, const bool *is_out, uint32_t label) {
+    const torch_label *l = &t->data->train.items[label];
+    return torch_label_side(t->data, l) == t->side && (is_out == NULL || !is_out[t->data->programs[l->program].graph]);
+}
+
+/* Sorts the labels to learn from by graph, keeping their order otherwise. */
+static bool group_labels(torch_training *t, const bool *is_out) {
+    const torch_data *data = t->data;
+    uint32_t graphs = 0, count = data->train.count;
+    for (uint32_t i = 0; i < data->program_count; i++)
+        if (data->programs[i].graph >= graphs) graphs = data->programs[i].graph + 1;
+    uint32_t *at = calloc((size_t)graphs + 1, sizeof *at);
+    t->labels = malloc(((size_t)count + 1) * sizeof *t->labels);
+    t->order = malloc(((size_t)count + 1) * sizeof *t->order);
+    t->group = malloc(((size_t)graphs + 2) * sizeof *t->group);
+    t->shuffle = malloc(((size_t)graphs + 1) * sizeof *t->shuffle);
+    bool has_memory = at != NULL && t->labels != NULL && t->order != NULL && t->group != NULL && t->shuffle != NULL;
+    if (has_memory) {
+        for (uint32_t i = 0; i < count; i++)
+            if (is_learned(t, is_out, i)) at[data->programs[data->train.items[i].program].graph]++;
+        uint32_t sum = 0;
+        for (uint32_t g = 0; g < graphs; g++) {
+            uint32_t some = at[g];
+            at[g] = sum;
+            if (some > 0) t->group[t->group_count++] = sum;
+            sum += some;
+        }
+        t->label_count = t->group[t->group_count] = sum;
+        for (uint32_t i = 0; i < count; i++) {
+            if (is_learned(t, is_out, i)) t->labels[at[data->programs[data->train.items[i].program].graph]++] = i;
+        }
+    }
+    free(at);
+    return has_memory;
+}
+
+static ft_status prepare(torch_training *t, const torch_scaling *scaling, const bool *is_out, ft_error *error) {
+    const torch_data *data = t->data;
+    uint32_t kernels = data->kernels.count;
+    bool has_memory = group_labels(t, is_out);
+    t->inputs = malloc(((size_t)kernels * TORCH_FEATURES + 1) * sizeof(float));
+    for (uint32_t i = 0; i < SHARDS; i++) has_memory = torch_shard_open(&t->shards[i], data) && has_memory;
+    if (!has_memory || t->inputs == NULL) return FT_NOMEM(error);
+    if (t->label_count == 0) return ft_fail(error, FT_ERR_USAGE, "there is nothing to learn from");
+    /* An epoch has a number of steps, also where little was measured. */
+    t->batch = t->label_count / LEAST_STEPS + 1;
+    if (t->batch > t->config->batch) t->batch = t->config->batch;
+    t->steps_per_epoch = t->label_count / t->batch;
+    t->steps = t->config->epochs * t->steps_per_epoch;
+    t->cycle = schedule_options_default(SCHEDULE_ONE_CYCLE);
+    t->cycle.rate = t->config->rate;
+    t->cycle.total_steps = t->steps;
+    for (uint32_t i = 0; i < kernels; i++)
+        torch_scaling_apply(scaling, &torch_data_rows(data)[i], t->inputs + (size_t)i * TORCH_FEATURES);
+    for (uint32_t c = 0; c < data->column_count; c++) {
+        float *prices = params_values(&t->net->values, t->net->prices) + (size_t)c * TORCH_TERMS;
+        FT_TRY(torch_start_prices(data, c, is_out, prices, error));
+    }
+    optim_options adam = optim_options_default(OPTIM_ADAM);
+    FT_TRY(optim_new(&adam, t->net->values.trained_count, NULL, 0, &t->optimizer, error));
+    return parallel_new(&t->net->values, SHARDS, t->threads, TAPE_LIMIT, &t->workers, error);
+}
+
+ft_status torch_training_new(const torch_data *data, const torch_scaling *scaling, const torch_config *config,
+                             torch_side side, const bool *is_out, uint64_t seed, pool *threads, torch_net *net,
+                             torch_training **out, ft_error *error) {
+    torch_training *t = calloc(1, sizeof *t);
+    if (t == NULL) return FT_NOMEM(error);
+    *t = (torch_training){.data = data, .config = config, .side = side, .seed = seed, .net = net};
+    t->threads = threads;
+    t->order_epoch = UINT32_MAX;
+    ft_status status = prepare(t, scaling, is_out, error);
+    if (status != FT_OK)
+        torch_training_free(t);
+    else
+        *out = t;
+    return status;
+}
+
+void torch_training_free(torch_training *t) {
+    if (t == NULL) return;
+    parallel_free(t->workers);
+    optim_free(t->optimizer);
+    for (uint32_t i = 0; i < SHARDS; i++) torch_shard_free(&t->shards[i]);
+    free(t->inputs);
+    free(t->labels);
+    free(t->group);
+    free(t->shuffle);
+    free(t->order);
+    free(t);
+}
+
+/* --- Steps --------------------------------------------------------------------------------------------------- */
+
+/* Every epoch has an order of its own, which depends on the seed and the epoch alone. */
+static const uint32_t *step_labels(torch_training *t) {
+    uint32_t epoch = t->done / t->steps_per_epoch;
+    if (epoch != t->order_epoch) {
+        rng random;
+        uint32_t count = 0;
+        rng_init(&random, t->seed, epoch);
+        for (uint32_t i = 0; i < t->group_count; i++) t->shuffle[i] = i;
+        rng_shuffle(&random, t->shuffle, t->group_count);
+        for (uint32_t i = 0; i < t->group_count; i++) {
+            uint32_t group = t->shuffle[i];
+            for (uint32_t j = t->group[group]; j < t->group[group + 1]; j++) t->order[count++] = t->labels[j];
+        }
+        t->order_epoch = epoch;
+    }
+    return t->order + (size_t)(t->done % t->steps_per_epoch) * t->batch;
+}
+
+ft_status torch_training_step(torch_training *t, double *loss, ft_error *error) {
+    const uint32_t *numbers = step_labels(t);
+    uint32_t shards = t->batch < SHARDS ? t->batch : SHARDS;
+    for (uint32_t i = 0; i < shards; i++) {
+        uint32_t first = (uint32_t)((uint64_t)t->batch * i / shards),
+                 end = (uint32_t)((uint64_t)t->batch * (i + 1) / shards);
+        if (!torch_shard_fill(&t->shards[i], t->data, t->inputs, t->data->train.items, numbers + first, end - first))
+            return FT_NOMEM(error);
+    }
+    FT_TRY(parallel_train(t->workers, shards, shard_loss, t, t->seed + t->done, loss, error));
+    schedule_state plain = schedule_begin();
+    double rate = schedule_rate(&t->cycle, &plain, t->done);
+    optim_step(t->optimizer, t->net->values.values, parallel_gradient(t->workers), rate, t->threads);
+    t->done++;
+    return FT_OK;
+}
+
+uint32_t torch_training_done(const torch_training *t) {
+    return t->done;
+}
+
+uint32_t torch_training_steps(const torch_training *t) {
+    return t->steps;
+}
+
+/* --- Asking -------------------------------------------------------------------------------------------------- */
+
+typedef struct question {
+    const torch_training *t;
+    const torch_shard *shards; /* one for each part */
+    float *logs;
+} question;
+
+static void answer_part(void *user, tape *tp, uint32_t part) {
+    const question *q = user;
+    const tensor *said = torch_shard_forward(&q->shards[part], q->t->net, tp, NULL, NULL);
+    if (said != NULL) memcpy(q->logs + (size_t)part * ASK_PART, said->data, said->rows * sizeof(float));
+}
+
+static ft_status ask_some(torch_training *t, const torch_label *labels, uint32_t count, float *logs, ft_error *error) {
+    uint32_t parts = (count + ASK_PART - 1) / ASK_PART;
+    for (uint32_t i = 0; i < parts; i++) {
+        uint32_t first = i * ASK_PART, some = count - first < ASK_PART ? count - first : ASK_PART;
+        if (!torch_shard_fill(&t->shards[i], t->data, t->inputs, labels + first, NULL, some)) return FT_NOMEM(error);
+    }
+    question q = {.t = t, .shards = t->shards, .logs = logs};
+    return parallel_infer(t->workers, parts, answer_part, &q, error);
+}
+
+ft_status torch_training_ask(torch_training *t, const torch_label *labels, uint32_t count, float *logs,
+                             ft_error *error) {
+    const uint32_t most = SHARDS * ASK_PART;
+    for (uint32_t first = 0; first < count; first += most) {
+        uint32_t some = count - first < most ? count - first : most;
+        FT_TRY(ask_some(t, labels + first, some, logs + first, error));
+    }
+    return FT_OK;
+}
+
+/* --- Stopping and going on ----------------------------------------------------------------------------------- */
+
+static size_t optimizer_floats(const torch_training *t) {
+    return (optim_state_size(t->optimizer) + sizeof(float) - 1) / sizeof(float);
+}
+
+size_t torch_training_state_size(const torch_training *t) {
+    return t->net->values.total_count + optimizer_floats(t);
+}
+
+void torch_training_save(const torch_training *t, float *state) {
+    size_t count = t->net->values.total_count;
+    memcpy(state, t->net->values.values, count * sizeof(float));
+    memset(state + count, 0, optimizer_floats(t) * sizeof(float));
+    optim_save(t->optimizer, state + count);
+}
+
+ft_status torch_training_load(torch_training *t, const float *state, uint32_t done, ft_error *error) {
+    size_t count = t->net->values.total_count;
+    if (done > t->steps) return ft_fail(error, FT_ERR_DAMAGED, "the checkpoint has more steps than the training");
+    FT_TRY(optim_load(t->optimizer, state + count, optim_state_size(t->optimizer), error));
+    memcpy(t->net->values.values, state, count * sizeof(float));
+    t->done = done;
+    return FT_OK;
+}

@@ -1,0 +1,49 @@
+/* torch_train.h - trains one network of the torch-sum predictor on what whole models take. */
+#ifndef PREDICTOR_TORCH_TRAIN_H
+#define PREDICTOR_TORCH_TRAIN_H
+
+#include "predictor/torch_data.h"
+#include "predictor/torch_net.h"
+
+enum { TORCH_MEMBERS_MAX = 16 };
+
+typedef struct torch_config {
+    uint32_t hidden;  /* units of each of the two hidden layers */
+    uint32_t ways;    /* in which prices bend */
+    uint32_t members; /* networks that are averaged; where they disagree, the interval widens */
+    uint32_t epochs;  /* of each network */
+    uint32_t batch;   /* labels in a step */
+    double rate;      /* highest learning rate of the one-cycle schedule */
+    double bound;     /* on bends: a price changes by a factor of at most exp(bound) */
+    double penalty;   /* on squared bends */
+    double prior;     /* weight of what is known of kernels that only move bytes */
+    double delta;     /* where the loss of the log-ratio turns from squares to absolute values */
+    uint32_t rounds;  /* trees of the correction at most; 0: none */
+} torch_config;
+
+ft_status torch_config_read(const json_t *object, torch_config *config, ft_error *error);
+json_t *torch_config_write(const torch_config *config); /* NULL when out of memory */
+
+/* A training that can stop after any step and go on later. */
+typedef struct torch_training torch_training;
+
+/* Learns from the labels of one side. `is_out`, per graph of the data set or NULL: those of these graphs are left out.
+ * FT_ERR_USAGE when nothing is left. */
+ft_status torch_training_new(const torch_data *data, const torch_scaling *scaling, const torch_config *config,
+                             torch_side side, const bool *is_out, uint64_t seed, pool *threads, torch_net *net,
+                             torch_training **out, ft_error *error);
+void torch_training_free(torch_training *t);
+ft_status torch_training_step(torch_training *t, double *loss, ft_error *error);
+uint32_t torch_training_done(const torch_training *t);  /* steps */
+uint32_t torch_training_steps(const torch_training *t); /* in all */
+/* Logarithms of what labels take, by the network as it is. */
+ft_status torch_training_ask(torch_training *t, const torch_label *labels, uint32_t count, float *logs,
+                             ft_error *error);
+
+/* The state as floats, as many as torch_training_state_size says. */
+size_t torch_training_state_size(const torch_training *t);
+void torch_training_save(const torch_training *t, float *state);
+/* Goes on after so many steps with the state that they had led to. */
+ft_status torch_training_load(torch_training *t, const float *state, uint32_t done, ft_error *error);
+
+#endif

@@ -1,0 +1,123 @@
+/* Settings of PyTorch: what their text means, and which measured one is nearest to a question. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "predictor/torch_column.h"
+
+static torch_column parsed(const char *setting, ft_mode mode, ft_dtype dtype, uint32_t device) {
+    torch_column column;
+    assert_int_equal(torch_column_parse(setting, mode, dtype, &column, NULL), FT_OK);
+    column.device = device;
+    return column;
+}
+
+static void settings_are_read(void **state) {
+    (void)state;
+    torch_column c = parsed("amp=yes;compile=no;layout=nhwc;torch=1.13.1;other=x", FT_TRAIN, FT_FLOAT16, 2);
+    assert_int_equal(c.is_mixed, TORCH_YES);
+    assert_int_equal(c.is_compiled, TORCH_NO);
+    assert_int_equal(c.is_nhwc, TORCH_YES);
+    assert_int_equal(c.version, 113);
+    assert_int_equal(c.mode, FT_TRAIN);
+    c = parsed(NULL, FT_INFER, FT_FLOAT32, 0);
+    assert_true(c.is_mixed == TORCH_OPEN && c.is_compiled == TORCH_OPEN && c.is_nhwc == TORCH_OPEN && c.version == 0);
+}
+
+static void wrong_settings_are_refused(void **state) {
+    (void)state;
+    static const char *const wrong[] = {"layout=chwn", "compile=maybe", "amp=", "torch=new", "torch=2", "torch=-1.5"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        torch_column column;
+        ft_error error;
+        if (torch_column_parse(wrong[i], FT_INFER, FT_FLOAT32, &column, &error) != FT_ERR_USAGE)
+            fail_msg("%s is taken", wrong[i]);
+        assert_non_null(strstr(error.message, "the setting"));
+    }
+}
+
+static void precision_follows_the_type(void **state) {
+    (void)state;
+    torch_column c = parsed("amp=yes", FT_INFER, FT_FLOAT16, 0);
+    assert_true(torch_column_precision(&c).is_mixed);
+    c = parsed("amp=no", FT_INFER, FT_BFLOAT16, 0);
+    assert_true(!torch_column_precision(&c).is_mixed && torch_column_precision(&c).bytes == 2);
+    c = parsed("", FT_INFER, FT_FLOAT32, 0);
+    assert_true(!torch_column_precision(&c).is_mixed && torch_column_precision(&c).bytes == 4);
+}
+
+/* Two GPUs and a processor, as they were measured. */
+static const torch_sheet sheets[] = {{true, 71e12, 71e12, 36e12, 36e12, 936e9},
+                                     {true, 165e12, 165e12, 83e12, 83e12, 1008e9},
+                                     {false, 3e12, 3e12, 3e12, 3e12, 94e9}};
+
+enum { OLD_GPU, OLD_GPU_NHWC, OLD_GPU_1, OLD_GPU_TRAIN, NEW_GPU, NEW_GPU_COMPILED, PROCESSOR, COLUMNS };
+
+static torch_match nearest(const torch_column *asked, const torch_sheet *sheet) {
+    torch_column columns[COLUMNS];
+    columns[OLD_GPU] = parsed("amp=yes;compile=no;layout=nchw;torch=2.4.0", FT_INFER, FT_FLOAT16, 0);
+    columns[OLD_GPU_NHWC] = parsed("amp=yes;compile=no;layout=nhwc;torch=2.4.0", FT_INFER, FT_FLOAT16, 0);
+    columns[OLD_GPU_1] = parsed("amp=yes;compile=no;layout=nchw;torch=1.13.0", FT_INFER, FT_FLOAT16, 0);
+    columns[OLD_GPU_TRAIN] = parsed("amp=yes;compile=no;layout=nchw;torch=1.12.0", FT_TRAIN, FT_FLOAT16, 0);
+    columns[NEW_GPU] = parsed("amp=yes;compile=no;layout=nchw;torch=2.9.1", FT_INFER, FT_FLOAT16, 1);
+    columns[NEW_GPU_COMPILED] = parsed("amp=yes;compile=yes;layout=nchw;torch=2.9.1", FT_INFER, FT_FLOAT16, 1);
+    columns[PROCESSOR] = parsed("amp=no;compile=yes;layout=nchw;torch=2.4.0", FT_INFER, FT_FLOAT32, 2);
+    return torch_column_nearest(columns, sheets, COLUMNS, asked, sheet);
+}
+
+static void expect(const char *setting, ft_mode mode, ft_dtype dtype, uint32_t device, uint32_t column,
+                   bool is_assumed) {
+    torch_column asked = parsed(setting, mode, dtype, device);
+    torch_sheet between = {true, 209e12, 209e12, 105e12, 105e12, 1792e9};
+    torch_match match = nearest(&asked, device != FT_NONE ? &sheets[device] : &between);
+    if (match.column != column || match.is_assumed != is_assumed)
+        fail_msg("'%s' of device %d finds column %u", setting, (int)device, match.column);
+}
+
+static void the_nearest_is_found(void **state) {
+    (void)state;
+    expect("", FT_INFER, FT_DTYPE_UNKNOWN, 0, OLD_GPU, false);
+    expect("", FT_INFER, FT_FLOAT16, 0, OLD_GPU, false);
+    expect("layout=nhwc", FT_INFER, FT_FLOAT16, 0, OLD_GPU_NHWC, false);
+    expect("torch=1.13.0", FT_INFER, FT_FLOAT16, 0, OLD_GPU_1, false);
+    expect("torch=1.9.0", FT_INFER, FT_FLOAT16, 0, OLD_GPU_1, false);
+    expect("", FT_TRAIN, FT_FLOAT16, 0, OLD_GPU_TRAIN, false);
+    expect("", FT_TRAIN, FT_FLOAT16, 1, OLD_GPU_TRAIN, false);
+    expect("compile=yes", FT_INFER, FT_FLOAT16, 1, NEW_GPU_COMPILED, false);
+    expect("compile=yes", FT_INFER, FT_FLOAT16, 0, OLD_GPU, true);
+    expect("", FT_INFER, FT_FLOAT32, 1, NEW_GPU, true);
+    expect("", FT_INFER, FT_FLOAT16, FT_NONE, NEW_GPU, false);
+    expect("", FT_INFER, FT_BFLOAT16, FT_NONE, NEW_GPU, false);
+    expect("", FT_INFER, FT_FLOAT32, 2, PROCESSOR, false);
+}
+
+static void columns_come_back(void **state) {
+    (void)state;
+    torch_column column = parsed("amp=yes;compile=no;layout=nhwc;torch=1.13.1", FT_TRAIN, FT_FLOAT16, 2), back;
+    torch_sheet sheet;
+    json_t *list = torch_column_save(&column);
+    assert_int_equal(torch_column_load(list, 3, &back, NULL), FT_OK);
+    assert_true(torch_column_equal(&column, &back));
+    assert_int_equal(torch_column_load(list, 2, &back, NULL), FT_ERR_DAMAGED);
+    json_decref(list);
+    list = torch_sheet_save(&sheets[1]);
+    assert_int_equal(torch_sheet_load(list, &sheet, NULL), FT_OK);
+    assert_true(sheet.is_gpu && sheet.peak32 == sheets[1].peak32 && sheet.bandwidth == sheets[1].bandwidth);
+    json_array_set_new(list, 2, json_real(-1));
+    assert_int_equal(torch_sheet_load(list, &sheet, NULL), FT_ERR_DAMAGED);
+    json_decref(list);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(settings_are_read),          cmocka_unit_test(wrong_settings_are_refused),
+        cmocka_unit_test(precision_follows_the_type), cmocka_unit_test(the_nearest_is_found),
+        cmocka_unit_test(columns_come_back),
+    };
+    return cmocka_run_group_tests_name("predictor/torch_column", tests, NULL, NULL);
+}

@@ -1,0 +1,125 @@
+/* What PyTorch launches: types under autocast, views, and rows that do not depend on the batch. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "predictor/torch_rows.h"
+#include "support/toy.h"
+
+/* The kernels of a graph, from an arena of the caller's; the graph is the caller's too. */
+static torch_kernel *kernels_of(const ft_graph *bound, const char *runtime, arena *memory, uint32_t *count) {
+    ft_rules *rules = NULL;
+    subject s;
+    torch_kernel *kernels = NULL;
+    ft_error error;
+    assert_int_equal(ft_rules_open(runtime, &rules, NULL), FT_OK);
+    subject_init(&s, bound, &(ft_query){0});
+    if (torch_kernels_of(&s, rules, memory, &kernels, count, &error) != FT_OK) fail_msg("%s", error.message);
+    subject_free(&s);
+    ft_rules_free(rules);
+    return kernels;
+}
+
+/* Convolution, norm over 32 bits, addition of both. */
+static ft_graph *mixed_graph(int64_t batch) {
+    ft_graph *g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    uint32_t x = toy_input(g, 1, 8, 4, 16), w = toy_weight(g, 8, 8, 1, 1), gain = toy_weight(g, 16);
+    uint32_t y = toy_op(g, "Conv", x, w, FT_NONE, toy_value(g, 1, 8, 4, 16));
+    uint32_t n = toy_op(g, "LayerNormalization", y, gain, FT_NONE, toy_value(g, 1, 8, 4, 16));
+    uint32_t z = toy_op(g, "Add", y, n, FT_NONE, toy_value(g, 1, 8, 4, 16));
+    toy_finish(g, z, batch, 1);
+    return g;
+}
+
+static void types_are_followed(void **state) {
+    (void)state;
+    arena memory;
+    arena_init(&memory, 1 << 20);
+    ft_graph *g = mixed_graph(1);
+    uint32_t count = 0;
+    const double elems = 8 * 4 * 16;
+    const torch_kernel *k = kernels_of(g, "torch-eager", &memory, &count);
+    assert_int_equal(count, 3);
+    assert_int_equal(k[0].kind, TORCH_POINTWISE);
+    assert_true(k[0].read32 == elems && k[0].cast == elems && k[0].write16 == elems && k[0].write32 == 0);
+    assert_true(k[0].macs == elems * 8 && k[0].weights == 64);
+    assert_int_equal(k[1].kind, TORCH_LAYER_NORM);
+    assert_true(k[1].read16 == elems && k[1].cast == elems && k[1].write32 == elems && k[1].reduced == 16);
+    assert_int_equal(k[2].kind, TORCH_ELEMENTWISE);
+    assert_true(k[2].read16 == elems && k[2].read32 == elems && k[2].write32 == elems && k[2].cast == 0);
+    ft_graph_free(g);
+    arena_free(&memory);
+}
+
+static void rows_do_not_depend_on_the_batch(void **state) {
+    (void)state;
+    arena memory;
+    arena_init(&memory, 1 << 20);
+    ft_graph *one = mixed_graph(1), *many = mixed_graph(48);
+    uint32_t count = 0;
+    const torch_kernel *a = kernels_of(one, "torch-eager", &memory, &count);
+    const torch_kernel *b = kernels_of(many, "torch-eager", &memory, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        torch_row first, second;
+        torch_row_of(&a[i], 1, (torch_precision){.is_mixed = true}, &first);
+        torch_row_of(&b[i], 48, (torch_precision){.is_mixed = true}, &second);
+        assert_memory_equal(&first, &second, sizeof first);
+        torch_row_of(&a[i], 1, (torch_precision){.bytes = 4}, &second);
+        assert_true(second.terms[TORCH_CASTS] == 0);
+        assert_true(second.terms[TORCH_MOVED] >= first.terms[TORCH_MOVED]);
+    }
+    ft_graph_free(one);
+    ft_graph_free(many);
+    arena_free(&memory);
+}
+
+/* A reshape of a transposed tensor, and a relu behind it so that there is a kernel. */
+static const torch_kernel *turned(ft_graph *g, uint32_t x, uint32_t to, uint32_t result, arena *memory,
+                                  uint32_t *count) {
+    uint32_t shape = toy_weight(g, 3);
+    uint32_t turned = toy_op(g, "Transpose", x, FT_NONE, FT_NONE, to);
+    const int64_t order[] = {0, 2, 1};
+    ft_attr perm;
+    assert_int_equal(graph_attr_ints(g, &perm, "perm", order, 3, NULL), FT_OK);
+    toy_attrs(g, &perm, 1);
+    uint32_t y = toy_op(g, "Reshape", turned, shape, FT_NONE, result);
+    ft_tensor copy = g->tensors[result];
+    uint32_t relu;
+    assert_int_equal(graph_add_tensor(g, &copy, &relu, NULL), FT_OK);
+    toy_finish(g, toy_op(g, "Relu", y, FT_NONE, FT_NONE, relu), 1, 1);
+    return kernels_of(g, "torch-eager", memory, count);
+}
+
+static void tokens_become_a_map_without_a_copy(void **state) {
+    (void)state;
+    arena memory;
+    uint32_t count = 0;
+    arena_init(&memory, 1 << 20);
+    ft_graph *g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    const torch_kernel *k =
+        turned(g, toy_input(g, 1, 49, 8), toy_value(g, 1, 8, 49), toy_value(g, 1, 8, 7, 7), &memory, &count);
+    double launches = 0;
+    for (uint32_t i = 0; i < count; i++) launches += k[i].launches;
+    assert_true(launches == 1);
+    assert_true(k[count - 1].kind == TORCH_ACTIVATION && k[count - 1].is_strided);
+    ft_graph_free(g);
+    g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    k = turned(g, toy_input(g, 1, 49, 8), toy_value(g, 1, 8, 49), toy_value(g, 1, 392), &memory, &count);
+    launches = 0;
+    for (uint32_t i = 0; i < count; i++) launches += k[i].launches;
+    assert_true(launches == 2 && k[0].kind == TORCH_COPY && k[0].read32 == 392);
+    ft_graph_free(g);
+    arena_free(&memory);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(types_are_followed),
+                                       cmocka_unit_test(rows_do_not_depend_on_the_batch),
+                                       cmocka_unit_test(tokens_become_a_map_without_a_copy)};
+    return cmocka_run_group_tests_name("predictor/torch_kernel", tests, NULL, NULL);
+}

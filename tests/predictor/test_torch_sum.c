@@ -1,0 +1,123 @@
+/* "torch-sum" learns what kernels take from sums alone, answers for devices from their data sheets, and its file is
+ * not trusted. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "foretell/device.h"
+#include "predictor/torch_model.h"
+#include "support/fitted.h"
+#include "support/folder.h"
+
+#define QUICK "{\"hidden\": 8, \"ways\": 2, \"members\": 2, \"epochs\": 60, \"batch\": 16, \"prior\": 0}"
+
+/* A network with more arithmetic takes longer, by a price per multiply-accumulate and per byte. */
+static double price(const ft_graph *bound, const char *device) {
+    ft_cost_options options = ft_cost_options_default();
+    ft_cost cost = {0};
+    assert_int_equal(ft_cost_compute(bound, &options, &cost, NULL), FT_OK);
+    double bytes = (double)cost.total.forward.read_bytes + (double)cost.total.forward.write_bytes;
+    double time = 1 + 1e-5 * (double)cost.total.forward.macs + 5e-5 * bytes;
+    ft_cost_free(&cost);
+    return device[0] == 'a' ? time : 7 * time;
+}
+
+static void learns_from_sums(void **state) {
+    (void)state;
+    fitted f = fit_made("torch-sum", price, QUICK);
+    fitted_check(&f, 0.1);
+    fitted_check_threads(&f, QUICK);
+    fitted_check_refusals(&f);
+    fitted_free(&f);
+}
+
+static void goes_on_where_it_stopped(void **state) {
+    (void)state;
+    const char *config = "{\"hidden\": 4, \"ways\": 2, \"members\": 2, \"epochs\": 2, \"batch\": 16}";
+    fitted f = fit_made("torch-sum", price, config);
+    fitted_check_resume(&f, config, 12);
+    fitted_free(&f);
+}
+
+static void refuses_changed_models(void **state) {
+    (void)state;
+    fitted f = fit_made("torch-sum", price, "{\"hidden\": 4, \"members\": 1, \"epochs\": 1}");
+    fitted_refuses(&f, NULL, -1, "floats");
+    fitted_refuses(&f, NULL, 1, "floats");
+    fitted_refuses(&f, "{\"config\": {\"hidden\": 0}}", 0, "hidden");
+    fitted_refuses(&f, "{\"config\": {}, \"columns\": []}", 0, "columns");
+    fitted_refuses(&f, "{\"config\": {}, \"columns\": [[0]]}", 0, "data sheets");
+    fitted_refuses(&f, "{}", 0, "config");
+    fitted_free(&f);
+}
+
+/* --- Asking -------------------------------------------------------------------------------------------------- */
+
+/* What the first training record's graph takes, asked in some way. */
+static prediction ask(const fitted *f, const place *where, const char *setting, int64_t batch, double *parts) {
+    const ft_record *record = &ft_dataset_records(f->data)[0];
+    ft_graph *model = NULL, *bound = NULL;
+    ft_error error;
+    subject s;
+    arena memory;
+    prediction said = {0};
+    assert_int_equal(ft_dataset_graph(f->data, record->graph, &model, NULL), FT_OK);
+    assert_int_equal(ft_graph_bind(model, &(ft_binding){.batch = batch}, &bound, NULL), FT_OK);
+    subject_init(&s, bound, &(ft_query){.setting = setting, .dtype = record->dtype});
+    arena_init(&memory, 1 << 24);
+    if (f->family->predict(predictor_model(f->opened), &s, where, true, &memory, &said, &error) != FT_OK) fail_msg("%s", error.message);
+    *parts = 0;
+    for (uint32_t i = 0; i < said.part_count; i++) *parts += said.parts[i].value;
+    arena_free(&memory);
+    subject_free(&s);
+    ft_graph_free(bound);
+    ft_graph_free(model);
+    return said;
+}
+
+static void answers_from_data_sheets(void **state) {
+    (void)state;
+    fitted f = fit_made("torch-sum", price, QUICK);
+    ft_device *slow = NULL, *fast = NULL;
+    double parts;
+    assert_int_equal(ft_device_open("rtx-3060", &slow, NULL), FT_OK);
+    assert_int_equal(ft_device_open("rtx-4090", &fast, NULL), FT_OK);
+    place known = {.index = 0}, first = {.index = FT_NONE, .sheet = slow}, second = {.index = FT_NONE, .sheet = fast};
+    prediction here = ask(&f, &known, NULL, 64, &parts);
+    assert_true(fabs(parts - here.value) <= 1e-6 * here.value);
+    assert_int_equal(here.source, FT_LEARNED);
+    prediction there = ask(&f, &first, NULL, 64, &parts), faster = ask(&f, &second, NULL, 64, &parts);
+    assert_true(there.value < here.value && faster.value < there.value);
+    assert_true(there.spread > here.spread);
+    prediction double_batch = ask(&f, &first, NULL, 128, &parts);
+    assert_true(double_batch.value > there.value && double_batch.value <= 2.001 * there.value);
+    ft_device_free(slow);
+    ft_device_free(fast);
+    fitted_free(&f);
+}
+
+static void says_what_is_assumed(void **state) {
+    (void)state;
+    fitted f = fit_made("torch-sum", price, QUICK);
+    place known = {.index = 0};
+    double parts;
+    prediction plain = ask(&f, &known, NULL, 64, &parts), other = ask(&f, &known, "layout=nhwc", 64, &parts);
+    assert_int_equal(other.source, FT_ASSUMED);
+    assert_true(other.spread > plain.spread);
+    fitted_free(&f);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {IN_FOLDER(learns_from_sums), IN_FOLDER(goes_on_where_it_stopped),
+                                       IN_FOLDER(refuses_changed_models), IN_FOLDER(answers_from_data_sheets),
+                                       IN_FOLDER(says_what_is_assumed)};
+    return cmocka_run_group_tests_name("predictor/torch_sum", tests, NULL, NULL);
+}
