@@ -10,14 +10,20 @@
 #include "predictor/kernel_data.h"
 #include "predictor/kernel_train.h"
 
-enum { MIX_FEATURES = KERNEL_KINDS + 9 };
+enum {
+    MIX_WINDOWS = 4, /* sides of a convolution's window: 1, 3, 5, larger */
+    MIX_HEIGHTS = 8, /* of its output, by powers of two */
+    MIX_SPREADS = 5, /* sizes whose spread over a model is told besides their mean */
+    MIX_FEATURES = KERNEL_KINDS + 2 * (MIX_WINDOWS + MIX_HEIGHTS) + KERNEL_SIZES + MIX_SPREADS + 6
+};
 
-/* The kernels of a model and what they take, summed up. */
+/* The kernels of a model and what they take, summed up. Shares and sizes are weighted by time. */
 typedef struct kernel_mix {
     double total, launches, longest;
-    double by_kind[KERNEL_KINDS];
     double product, moved, weights;
-    double in_height, in_channels, out_channels; /* weighted by time */
+    double by_kind[KERNEL_KINDS];
+    double by_window[2][MIX_WINDOWS], by_height[2][MIX_HEIGHTS]; /* of products, and of depthwise convolutions */
+    double sizes[KERNEL_SIZES], squares[MIX_SPREADS];
 } kernel_mix;
 
 void kernel_mix_add(kernel_mix *mix, const kernel_row *row, double time);
