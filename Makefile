@@ -74,7 +74,7 @@ help:
 	@sed -n 's/^#: //p' Makefile
 
 #: make                       the command, the static and the shared library, into build/
-#: make demo                  build, make example models, and inspect them
+#: make demo                  build, make example models, and tell what they will take
 #: make test                  build and run all tests; SANITIZE=address,undefined runs them under sanitizers
 #: make check                 tests under sanitizers, a clang build, clang-tidy, cppcheck, the format check
 #: make format                format the sources with clang-format

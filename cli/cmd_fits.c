@@ -42,7 +42,7 @@ static const char fits_doc[] =
     "\n"
     "Examples:\n"
     "  foretell fits resnet50.onnx --device rtx-3090 --mode train --batch 64\n"
-    "  foretell fits bert.onnx --device a100 --free 9.5GiB --batch 8 --shape sequence=512\n"
+    "  foretell fits bert.onnx --device a100 --free 9.5GiB --shape sequence=512\n"
     "  foretell fits net.onnx --device rtx-4090 --batch 32 && python train.py\n"
     "\n"
     "Exit status: 0 it fits; 20 it does not; 21 uncertain; " STATUSES;
@@ -55,7 +55,7 @@ static const char max_batch_doc[] =
     "\n"
     "Examples:\n"
     "  foretell max-batch resnet50.onnx --device rtx-3090 --mode train\n"
-    "  foretell max-batch bert.onnx --device a100 --free 20GiB --shape sequence=128 --format json\n"
+    "  foretell max-batch bert.onnx --device a100 --free 20GiB --shape sequence=128\n"
     "\n"
     "Exit status: 0 a batch fits; 20 none does; 21 none surely does; " STATUSES;
 

@@ -22,6 +22,13 @@ _foretell_value() { # option, command
     eval:-d | compare:-d) _foretell_files; return ;; # the data set; elsewhere it is a type
     eval:--family | compare:--family) return ;; # of models; train has families of predictors
     esac
+    case $2:$1 in
+    predict:-D | fits:-D | max-batch:-D | predict:--device | fits:--device | max-batch:--device)
+        _foretell_words "all $(_foretell_names devices)"
+        [ "${#COMPREPLY[@]}" -gt 0 ] || _foretell_files
+        return
+        ;;
+    esac
     case $1 in
     -f | --format)
         if [ "$2" = ops ]; then
@@ -33,10 +40,14 @@ _foretell_value() { # option, command
     -k | --kernels) _foretell_words "$(_foretell_names runtimes)"; [ "${#COMPREPLY[@]}" -gt 0 ] || _foretell_files ;;
     -s | --sort) _foretell_words 'graph macs flops params bytes count' ;;
     -d | --dtype) _foretell_words 'float32 float16 bfloat16 float64 float8' ;;
+    --mode) _foretell_words 'infer train' ;;
+    --layout) _foretell_words 'nchw nhwc' ;;
+    --runtime) _foretell_words "$(_foretell_names runtimes)" ;;
+    --setting | --free | --most) ;;
     --optimizer) _foretell_words 'sgd momentum adam adamw' ;;
     --part) _foretell_words 'train valid test' ;;
     -c | --color) _foretell_words 'auto always never' ;;
-    -o | --output | --data | --config | -p | --predictor | --plot) _foretell_files ;;
+    -o | --output | --data | --config | -p | --predictor | --plot | --trace) _foretell_files ;;
     --family) _foretell_words "$(_foretell_names families)" ;;
     --split) _foretell_words 'random family: device: order fewshot: all' ;;
     --metric) _foretell_words 'time_us' ;;
@@ -48,9 +59,11 @@ _foretell_value() { # option, command
 _foretell() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} words=("${COMP_WORDS[@]}")
     local command=${COMP_WORDS[1]} shared='--format --output --width --color --help'
+    local commands='predict fits max-batch inspect import data train eval compare bundle devices predictors formats ops runtimes families'
+    local asking='--device --batch --mode --dtype --runtime --layout --compile --optimizer --setting --shape --predictor'
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
-        _foretell_words 'inspect import data train eval compare bundle formats ops runtimes families help --help --version'
+        _foretell_words "$commands help --help --version"
         return
     fi
     # bash splits --option=value into three words.
@@ -62,7 +75,27 @@ _foretell() {
     [ "$previous" != = ] || previous=${COMP_WORDS[COMP_CWORD - 2]}
     _foretell_value "$previous" "$command" && return
     case $command in
-    help) _foretell_words 'inspect import data train eval compare bundle formats ops runtimes families' ;;
+    help) _foretell_words "$commands" ;;
+    predict | fits | max-batch)
+        if [[ $current != -* ]]; then
+            _foretell_files
+        elif [ "$command" = predict ]; then
+            _foretell_words "$asking --by-layer --top --trace --plot --quiet $shared"
+        else
+            _foretell_words "$asking --free --most $shared"
+        fi
+        ;;
+    devices)
+        if [[ $current == -* ]]; then
+            _foretell_words "--predictor $shared"
+        else
+            _foretell_words "$(_foretell_names devices)"
+            [ "${#COMPREPLY[@]}" -gt 0 ] || _foretell_files
+        fi
+        ;;
+    predictors)
+        [[ $current == -* ]] && _foretell_words "$shared" || _foretell_files
+        ;;
     inspect)
         if [[ $current == -* ]]; then
             _foretell_words "--nodes --kernels --top --sort --full --batch --shape --dtype --optimizer --mixed \

@@ -132,8 +132,7 @@ static void write_json(const device_list *l, sink *out) {
             {"name", l->names[i]}, {"text", text_of(l, i)}, {"kind", kind_of(l, i)}, {"runtime", runtime_of(l, i)}};
         jsonw_open_object(&j, JSON_BLOCK);
         for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) {
-            jsonw_key(&j, texts[t].key);
-            jsonw_string(&j, texts[t].value);
+            jsonw_pair_string(&j, texts[t].key, texts[t].value);
         }
         jsonw_key(&j, "predictors");
         jsonw_open_array(&j, JSON_LINE);
@@ -145,8 +144,7 @@ static void write_json(const device_list *l, sink *out) {
         const char *key;
         for (uint32_t n = 0; (key = ft_device_number_name(n)) != NULL; n++) {
             if (isnan(number_of(l, i, key))) continue;
-            jsonw_key(&j, key);
-            jsonw_double(&j, number_of(l, i, key));
+            jsonw_pair_double(&j, key, number_of(l, i, key));
         }
         jsonw_close(&j);
         jsonw_close(&j);

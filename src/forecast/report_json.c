@@ -4,11 +4,6 @@
 
 #include "forecast/report_write.h"
 
-static void write_number(json_writer *j, const char *key, double value) {
-    jsonw_key(j, key);
-    jsonw_double(j, value);
-}
-
 static void write_memory(json_writer *j, const ft_forecast *f) {
     static const field part = {"", FIELD_WHOLE, 0};
     jsonw_key(j, "memory");
@@ -29,11 +24,10 @@ static void write_others(json_writer *j, const ft_forecast *f) {
         const ft_estimate *other = &f->others[i];
         jsonw_key(j, other->metric);
         jsonw_open_object(j, JSON_LINE);
-        write_number(j, "value", other->value);
-        write_number(j, "lo", other->lo);
-        write_number(j, "hi", other->hi);
-        jsonw_key(j, "source");
-        jsonw_string(j, ft_source_kind_name(other->source));
+        jsonw_pair_double(j, "value", other->value);
+        jsonw_pair_double(j, "lo", other->lo);
+        jsonw_pair_double(j, "hi", other->hi);
+        jsonw_pair_string(j, "source", ft_source_kind_name(other->source));
         jsonw_close(j);
     }
     jsonw_close(j);

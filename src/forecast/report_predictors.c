@@ -76,30 +76,19 @@ static ft_status walk_box(const ft_box *box, accuracy_taker *take, void *user, f
 
 /* --- For programs -------------------------------------------------------------------------------------------- */
 
-static void json_text(json_writer *j, const char *key, const char *value) {
-    jsonw_key(j, key);
-    jsonw_string(j, value);
-}
-
-static void json_number(json_writer *j, const char *key, double value) {
-    jsonw_key(j, key);
-    jsonw_double(j, value);
-}
-
 static void take_json(void *user, const accuracy *a) {
     json_writer *j = user;
     jsonw_open_object(j, JSON_LINE);
-    json_text(j, "file", a->path);
-    jsonw_key(j, "bytes");
-    jsonw_uint(j, a->bytes);
-    json_text(j, "family", ft_predictor_family(a->predictor));
-    json_text(j, "metric", ft_predictor_metric(a->predictor));
-    json_text(j, "device", a->device);
-    json_text(j, "part", a->part);
-    json_number(j, "n", a->n);
-    json_number(j, "mape", a->mape);
-    json_number(j, "acc10", a->acc10);
-    json_number(j, "coverage90", a->coverage90);
+    jsonw_pair_string(j, "file", a->path);
+    jsonw_pair_uint(j, "bytes", a->bytes);
+    jsonw_pair_string(j, "family", ft_predictor_family(a->predictor));
+    jsonw_pair_string(j, "metric", ft_predictor_metric(a->predictor));
+    jsonw_pair_string(j, "device", a->device);
+    jsonw_pair_string(j, "part", a->part);
+    jsonw_pair_double(j, "n", a->n);
+    jsonw_pair_double(j, "mape", a->mape);
+    jsonw_pair_double(j, "acc10", a->acc10);
+    jsonw_pair_double(j, "coverage90", a->coverage90);
     jsonw_close(j);
 }
 

@@ -26,12 +26,23 @@ static bool is_first_of_its_kind(const ft_forecasts *answers, uint32_t index, is
     return true;
 }
 
-/* "rtx-3090, rtx-4090", "6 devices", with the batch when batches differ; nothing when it is all of them. */
+static bool same_batch(const ft_forecast *a, const ft_forecast *b) {
+    return a->request.batch == b->request.batch;
+}
+
+/* Whether all forecasts, or all of its batch, are like this one. */
+static bool is_shared(const ft_forecasts *answers, uint32_t index, bool of_batch, is_same *same, const void *user) {
+    const ft_forecast *sample = &answers->items[index];
+    for (uint32_t i = 0; i < answers->count; i++)
+        if ((!of_batch || same_batch(sample, &answers->items[i])) && !same(sample, &answers->items[i], user))
+            return false;
+    return true;
+}
+
+/* "rtx-3090, rtx-4090 and 2 more": the devices that share something with the first of them. */
 static void name_those(const ft_forecasts *answers, uint32_t first, is_same *same, const void *user, buf *text) {
     const ft_forecast *items = answers->items, *sample = &items[first];
-    uint32_t shown = 0, count = 0, devices = 0;
-    for (uint32_t i = 0; i < answers->count; i++) count += same(sample, &items[i], user);
-    if (count == answers->count) return;
+    uint32_t shown = 0, devices = 0;
     for (uint32_t i = first; i < answers->count; i++) {
         if (!same(sample, &items[i], user)) continue;
         bool is_told = false;
@@ -79,7 +90,8 @@ static void put_memory(const void *user, uint32_t row, grid_cell *cells) {
     uint32_t index = memory_row_at(l, row);
     const ft_forecast *f = &l->answers->items[index];
     buf names = {0};
-    name_those(l->answers, index, same_memory, NULL, &names);
+    if (!is_shared(l->answers, index, true, same_memory, NULL))
+        name_those(l->answers, index, same_memory, NULL, &names);
     text_fit(names.data != NULL ? names.data : "all", UINT32_MAX, l->style, cells[0].text, sizeof cells[0].text);
     if (names.failed) l->out->text.failed = true;
     buf_free(&names);
@@ -269,7 +281,7 @@ static void write_kind(sink *out, const ft_style *style, const ft_forecasts *ans
         const char *text = kind->text(&answers->items[i]);
         buf those = {0};
         if (text == NULL || !is_first_of_its_kind(answers, i, kind->same, NULL)) continue;
-        name_those(answers, i, kind->same, NULL, &those);
+        if (!is_shared(answers, i, false, kind->same, NULL)) name_those(answers, i, kind->same, NULL, &those);
         write_note(out, style, &those, kind->what, text);
     }
 }
@@ -292,7 +304,8 @@ void forecast_table_notes(sink *out, const ft_style *style, const ft_forecasts *
                 left_out++;
                 continue;
             }
-            if (strstr(f->notes[n], f->request.device) == NULL) /* some say it themselves */
+            if (strstr(f->notes[n], f->request.device) == NULL && /* some say it themselves */
+                !is_shared(answers, i, false, both_have_note, f->notes[n]))
                 name_those(answers, i, both_have_note, f->notes[n], &those);
             write_note(out, style, &those, "", f->notes[n]);
         }

@@ -94,24 +94,18 @@ static double time_of(const tracer *t, ft_phase phase, uint32_t op) {
 
 static void begin_event(json_writer *j, const char *name, const char *phase, double ts_us) {
     jsonw_open_object(j, JSON_LINE);
-    jsonw_key(j, "name");
-    jsonw_string(j, name);
-    jsonw_key(j, "ph");
-    jsonw_string(j, phase);
-    jsonw_key(j, "ts");
-    jsonw_double(j, ts_us);
-    jsonw_key(j, "pid");
-    jsonw_uint(j, 1);
-    jsonw_key(j, "tid");
-    jsonw_uint(j, 1);
+    jsonw_pair_string(j, "name", name);
+    jsonw_pair_string(j, "ph", phase);
+    jsonw_pair_double(j, "ts", ts_us);
+    jsonw_pair_uint(j, "pid", 1);
+    jsonw_pair_uint(j, "tid", 1);
 }
 
 static void write_label(tracer *t, const char *what, const char *label) {
     begin_event(&t->json, what, "M", 0);
     jsonw_key(&t->json, "args");
     jsonw_open_object(&t->json, JSON_LINE);
-    jsonw_key(&t->json, "name");
-    jsonw_string(&t->json, label);
+    jsonw_pair_string(&t->json, "name", label);
     jsonw_close(&t->json);
     jsonw_close(&t->json);
 }
@@ -132,10 +126,8 @@ static void write_kernel(tracer *t, uint32_t k, const char *way, double start_us
     layer_row row;
     layer_row_fill(t->forecast, k, &row);
     begin_event(j, row.kernel, "X", start_us);
-    jsonw_key(j, "dur");
-    jsonw_double(j, length_us);
-    jsonw_key(j, "cat");
-    jsonw_string(j, way);
+    jsonw_pair_double(j, "dur", length_us);
+    jsonw_pair_string(j, "cat", way);
     jsonw_key(j, "args");
     jsonw_open_object(j, JSON_LINE);
     jsonw_key(j, "operators");
@@ -143,12 +135,9 @@ static void write_kernel(tracer *t, uint32_t k, const char *way, double start_us
     for (uint32_t i = 0; i < row.part.op_count; i++)
         jsonw_string(j, facts_op_name(model, &ft_graph_ops(model)[row.part.ops[i]]));
     jsonw_close(j);
-    jsonw_key(j, "time_us");
-    jsonw_double(j, row.time_us);
-    jsonw_key(j, "share_ratio");
-    jsonw_double(j, row.share_ratio);
-    jsonw_key(j, "bound");
-    jsonw_string(j, row.bound);
+    jsonw_pair_double(j, "time_us", row.time_us);
+    jsonw_pair_double(j, "share_ratio", row.share_ratio);
+    jsonw_pair_string(j, "bound", row.bound);
     jsonw_close(j);
     jsonw_close(j);
     sink_relieve(&t->out);
@@ -167,10 +156,8 @@ static void write_memory(void *user, ft_phase phase, uint32_t op, uint64_t live_
     begin_event(&t->json, "memory", "C", t->now_us);
     jsonw_key(&t->json, "args");
     jsonw_open_object(&t->json, JSON_LINE);
-    jsonw_key(&t->json, "other_bytes");
-    jsonw_uint(&t->json, (uint64_t)t->other_bytes);
-    jsonw_key(&t->json, "tensor_bytes");
-    jsonw_uint(&t->json, live_bytes);
+    jsonw_pair_uint(&t->json, "other_bytes", (uint64_t)t->other_bytes);
+    jsonw_pair_uint(&t->json, "tensor_bytes", live_bytes);
     jsonw_close(&t->json);
     jsonw_close(&t->json);
     sink_relieve(&t->out);
@@ -184,8 +171,7 @@ static ft_status write_trace(tracer *t, ft_error *error) {
         t->other_bytes = memory->value - (double)plan.peak_bytes;
     jsonw_init(&t->json, &t->out.text);
     jsonw_open_object(&t->json, JSON_BLOCK);
-    jsonw_key(&t->json, "displayTimeUnit");
-    jsonw_string(&t->json, "ms");
+    jsonw_pair_string(&t->json, "displayTimeUnit", "ms");
     jsonw_key(&t->json, "traceEvents");
     jsonw_open_array(&t->json, JSON_BLOCK);
     write_labels(t);

@@ -58,6 +58,13 @@ make_data() {
         "$build/foretell" train --data data -o "trained/$i" --family "$i" --split random:50/25/25 --seed 1 --quiet \
             >/dev/null || return 1
     done
+    mkdir box empty
+    cp trained/roofline/predictor.ftm box/phone.ftm
+    head -c 200 box/phone.ftm >cut.ftm
+    cat >my-gpu.json <<END
+{"foretell_device": 1, "name": "my-gpu", "text": "a GPU of my own", "kind": "gpu", "runtime": "torch-eager",
+ "peak_float32_flops": 10e12, "peak_float16_flops": 20e12, "bandwidth_bytes_per_s": 400e9, "memory_bytes": 8589934592}
+END
 }
 
 # A folder as a training run leaves it, as far as `compare` looks at it.
@@ -80,7 +87,7 @@ run_case() { # name
     printf '$ %s\n' "$line"
     (
         cd "$scratch" || exit 99
-        export LC_ALL=C.UTF-8 COLUMNS=80 TERM=dumb PATH="$build:$PATH"
+        export LC_ALL=C.UTF-8 COLUMNS=80 TERM=dumb PATH="$build:$PATH" FORETELL_PREDICTORS=box
         unset NO_COLOR ARGP_HELP_FMT
         eval "$line"
     ) 2>"$scratch.err" </dev/null
