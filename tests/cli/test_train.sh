@@ -102,24 +102,32 @@ appears() { # file, word, lines
     return 1
 }
 
-# Ctrl-C when there is something to go on from, resumed and killed, resumed again.
-stopped_in_the_middle() {
-    local options=(--family kernel-sum --config steps=1000 --config members=1 --config hidden=8) run=middle status pid
-    train undisturbed "${options[@]}" --threads 2 >/dev/null || return 1
-    env --default-signal=INT "$foretell" train --data data -o "$run" --quiet "${options[@]}" >/dev/null 2>message &
+# Starts or resumes, and sends a signal as soon as the log has a word; fails when the run was complete before that.
+signalled() { # run, signal, word, options...
+    local run=$1 signal=$2 word=$3 pid
+    shift 3
+    env --default-signal=INT "$foretell" train --data data -o "$run" --quiet "$@" >/dev/null 2>message &
     pid=$!
-    appears "$run/log.jsonl" '"step"' 1 || return 1
-    kill -INT "$pid"
-    wait "$pid"
-    status=$?
-    [ "$status" = 130 ] && [ -s "$run/checkpoint.bin" ] || { echo "exit code $status"; cat message; ls "$run"; return 1; }
-    "$foretell" train --data data -o "$run" --quiet "${options[@]}" --resume >/dev/null &
-    pid=$!
-    appears "$run/log.jsonl" '"is_resumed": *true' 1 || return 1
-    kill -KILL "$pid"
+    appears "$run/log.jsonl" "$word" 1 || return 1
+    kill "-$signal" "$pid" 2>/dev/null
     wait "$pid" 2>/dev/null
-    [ -s "$run/checkpoint.bin" ] && [ ! -e "$run/predictor.ftm" ] || { ls "$run"; return 1; }
-    train "$run" "${options[@]}" --resume >/dev/null && same_runs undisturbed "$run"
+    [ -s "$run/checkpoint.bin" ] && [ ! -e "$run/metrics.json" ]
+}
+
+# Ctrl-C when there is something to go on from, resumed and killed, resumed again. A machine may be too busy to be
+# in time with its signals, hence three tries.
+stopped_in_the_middle() {
+    local options=(--family kernel-sum --config steps=4000 --config members=1 --config hidden=8) try
+    train undisturbed "${options[@]}" --threads 2 >/dev/null || return 1
+    for try in 1 2 3; do
+        rm -rf middle
+        signalled middle INT '"step"' "${options[@]}" &&
+            signalled middle KILL '"is_resumed": *true' "${options[@]}" --resume || continue
+        train middle "${options[@]}" --resume >/dev/null && same_runs undisturbed middle
+        return
+    done
+    echo "the run was never stopped in time"
+    return 1
 }
 
 scores_are_shown() {
