@@ -124,8 +124,7 @@ static void opens_by_name_and_path(void **state) {
     ft_device *device = NULL;
     ft_error error = {.message = ""};
     assert_int_equal(ft_device_open("abacus", &device, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "there is no device 'abacus'; there are"));
-    assert_non_null(strstr(error.message, "adreno-640"));
+    assert_non_null(strstr(error.message, "there is no device 'abacus'"));
     assert_int_equal(ft_device_open("nowhere/x.json", &device, &error), FT_ERR_IO);
     char path[] = "/tmp/foretell-device-XXXXXX";
     int file = mkstemp(path);
