@@ -84,6 +84,7 @@ static ft_status add_plain(tflite_model *model, tflite_frame *frame, const tflit
         FT_TRY(tflite_custom_options(model, &op->table, attrs, &spec.attr_count));
     else
         FT_TRY(tflite_options(model, &op->table, &inputs, attrs, &spec.attr_count));
+    FT_TRY(tflite_quantization(model, frame, op, attrs, &spec.attr_count));
     spec.attrs = arena_copy(&model->graph->memory, attrs, spec.attr_count * sizeof attrs[0]);
     if (spec.attrs == NULL) return FT_NOMEM(model->error);
     spec.inputs = inputs.items;

@@ -189,6 +189,9 @@ enum { TFLITE_MAX_ATTRS = 20 };
 ft_status tflite_options(tflite_model *model, const flat_table *op, const tflite_list *inputs, ft_attr *attrs,
                          uint32_t *count);
 
+/* What the quantisation of its tensors adds to them. */
+ft_status tflite_quantization(tflite_model *model, const tflite_frame *frame, const tflite_operator *op, ft_attr *attrs,
+                              uint32_t *count);
 ft_status tflite_custom_options(tflite_model *model, const flat_table *op, ft_attr *attrs, uint32_t *count);
 
 #endif

@@ -28,7 +28,10 @@ static size_t add_tensor(flatbuild *b, const made_tensor *tensor) {
         flatbuild_ref(b, table, 4, quantization);
         float *scales = calloc(tensor->scales, sizeof *scales);
         if (scales == NULL) abort();
+        if (tensor->scale_values != NULL) memcpy(scales, tensor->scale_values, tensor->scales * sizeof *scales);
         flatbuild_ref(b, quantization, 2, flatbuild_vector(b, scales, tensor->scales, sizeof *scales));
+        if (tensor->scale_values != NULL)
+            flatbuild_ref(b, quantization, 3, flatbuild_vector(b, &tensor->zero_point, 1, sizeof tensor->zero_point));
         free(scales);
     }
     if (tensor->is_sparse) flatbuild_ref(b, table, 6, flatbuild_table(b, 3));

@@ -39,7 +39,9 @@ typedef struct made_tensor {
     int32_t dims[10];
     uint32_t buffer;
     uint32_t external;
-    uint32_t scales; /* quantisation, when not 0 */
+    uint32_t scales;           /* quantisation, when not 0 */
+    const float *scale_values; /* NULL: zeros */
+    int64_t zero_point;        /* written when there are scale_values */
     bool is_variable, has_rank, is_sparse;
 } made_tensor;
 
