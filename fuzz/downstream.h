@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "foretell/foretell.h"
+#include "npu/estimate.h"
 #include "read/read.h"
 
 /* Graphs beyond this size take too long for a fuzzer and show nothing that small ones do not. */
@@ -40,6 +41,21 @@ static inline ft_status downstream_costs(const ft_graph *bound, ft_error *error)
     return status;
 }
 
+/* What accelerators would make of it. */
+static inline ft_status downstream_npu(const ft_graph *bound, ft_error *error) {
+    arena memory;
+    npu_net net;
+    npu_estimate estimate;
+    arena_init(&memory, FT_MAX_GRAPH_BYTES);
+    ft_status status = npu_lower(bound, &memory, &net, error);
+    for (int i = 0; i < NPU_ARCHS && status == FT_OK; i++) {
+        status = npu_estimate_make(&net, &npu_archs[i], &npu_default_codes, &memory, &estimate, error);
+        if (status == FT_OK && !(estimate.sum.total >= 0 && estimate.sram_bytes >= 0)) abort();
+    }
+    arena_free(&memory);
+    return status;
+}
+
 /* Binds at the exported batch and at another one, and computes everything for both. */
 static inline ft_status downstream(const ft_graph *graph, ft_error *error) {
     ft_status status = FT_OK;
@@ -48,6 +64,7 @@ static inline ft_status downstream(const ft_graph *graph, ft_error *error) {
         ft_graph *bound = NULL;
         status = ft_graph_bind(graph, &(ft_binding){.batch = batch}, &bound, error);
         if (status == FT_OK) status = downstream_costs(bound, error);
+        if (status == FT_OK) status = downstream_npu(bound, error);
         ft_graph_free(bound);
     }
     return status;

@@ -15,7 +15,8 @@ declare -A may=(
     [device]='base'
     [nn]='base'
     [data]='base graph read'
-    [predictor]='base graph cost device nn data'
+    [npu]='base graph'
+    [predictor]='base graph cost device nn data npu'
     [forecast]='base graph cost device nn data predictor report'
     [learn]='base graph cost device nn data predictor report'
 )

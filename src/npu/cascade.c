@@ -1,0 +1,210 @@
+/* cascade.c - cascades, and how high their stripes are.
+ *
+ * It begins with the lowest stripes that each next pass can work with, and joins passes whose maps do not fit the fast
+ * memory for as long as the buffers between them do. Then the stripes of each cascade grow for as long as it stays
+ * one and fits. */
+#include "npu/cascade.h"
+
+#include <string.h>
+
+enum { MOST_STRIPE = 4096 }; /* rows; higher ones are not tried */
+
+npu_needs npu_needs_of(const npu_schedule *s, const npu_pass *p) {
+    const npu_tensor *ifm = &s->net->tensors[p->ifm], *ofm = &s->net->tensors[p->ofm];
+    return (npu_needs){.full_ifm = ifm->is_outside || ifm->is_linear,
+                       .full_ofm = ofm->is_outside || ofm->is_linear || p->is_slice_write || ofm->consumers > 1};
+}
+
+bool npu_plan_stripe(const npu_schedule *s, const npu_pass *p, int64_t height, npu_plan *plan) {
+    *plan = (npu_plan){.stripe = p->ofm_shape, .stripe_input = p->ifm_shape, .slices = 1};
+    npu_shape ifm2 = p->ifm2_shape;
+    plan->stripe.h = height;
+    if (height != p->ofm_shape.h) {
+        int64_t w, h;
+        npu_input_area(p, plan->stripe, &w, &h);
+        if (h < plan->stripe_input.h) plan->stripe_input.h = h;
+        if (w < plan->stripe_input.w) plan->stripe_input.w = w;
+        if (plan->stripe_input.h < ifm2.h) ifm2.h = plan->stripe_input.h;
+        if (plan->stripe_input.w < ifm2.w) ifm2.w = plan->stripe_input.w;
+    }
+    const npu_tensor *ifm = &s->net->tensors[p->ifm];
+    bool has_scalar = p->ifm2 != FT_NONE && (ifm->is_scalar || s->net->tensors[p->ifm2].is_scalar);
+    if (!npu_find_blocking(s->arch, p, ifm->bytes, plan->stripe, plan->stripe_input, p->ifm2 != FT_NONE ? &ifm2 : NULL,
+                           has_scalar, &plan->blocking))
+        return false;
+    plan->cycles = npu_schedule_cycles(s, p, &plan->blocking, p->ofm_shape.c);
+    if (p->has_weights) plan->encoded = plan->first_encoded = npu_encoded_bytes(s, p, 0, p->ofm_shape.c);
+    return true;
+}
+
+/* --- Joining ------------------------------------------------------------------------------------------------- */
+
+static bool is_elementwise_cascadable(const npu_schedule *s, const npu_pass *p) {
+    if (p->block != BLOCK_ELEMENTWISE || p->is_unary) return true;
+    const npu_tensor *ifm = &s->net->tensors[p->ifm], *ifm2 = &s->net->tensors[p->ifm2];
+    bool is_spread = !npu_shape_equal(p->ifm_shape, p->ofm_shape);
+    return !ifm->is_const && !ifm->is_scalar && !is_spread && (ifm2->is_const || ifm2->is_scalar);
+}
+
+static bool is_cascadable(const npu_schedule *s, const npu_pass *p, const npu_plan *plan) {
+    return p->block != BLOCK_VECTOR && p->block != BLOCK_REDUCE && p->block != BLOCK_COPY &&
+           plan->stripe.h < p->ofm_shape.h && !p->has_read_offset && is_elementwise_cascadable(s, p) &&
+           !p->is_transposed_conv && !p->is_tiled;
+}
+
+static int64_t map_bytes(npu_shape shape, int32_t bytes) {
+    shape.c = npu_round_up(shape.c, 16);
+    return npu_elems(shape) * bytes;
+}
+
+static int64_t full_bytes(npu_shape shape, const npu_tensor *t) {
+    if (!t->is_linear) shape.c = npu_round_up(shape.c, 16);
+    return npu_round_up(npu_elems(shape) * t->bytes, 16);
+}
+
+/* Of a pass that runs alone, if all its maps were in fast memory. */
+static int64_t bytes_alone(const npu_schedule *s, const npu_pass *p) {
+    const npu_tensor *ifm = &s->net->tensors[p->ifm], *ofm = &s->net->tensors[p->ofm];
+    npu_needs needs = npu_needs_of(s, p);
+    uint32_t input;
+    int64_t in = needs.full_ifm ? full_bytes(p->ifm_shape, ifm) : map_bytes(p->ifm_shape, ifm->bytes);
+    int64_t out = needs.full_ofm ? full_bytes(p->ofm_shape, ofm) : map_bytes(p->ofm_shape, ofm->bytes);
+    if (npu_overwrites(s, p, NPU_SRAM, true, &input)) out = 0;
+    return in + out;
+}
+
+/* Height and bytes of the buffer between a pass and the next. */
+static int64_t rolling_bytes(const npu_schedule *s, uint32_t producer, const npu_plan *plans, int64_t *height) {
+    const npu_plan *made = &plans[producer], *read = &plans[producer + 1];
+    int64_t w = made->stripe.w > read->stripe_input.w ? made->stripe.w : read->stripe_input.w;
+    *height = npu_round_up(made->stripe.h + read->stripe_input.h, read->stripe_input.h);
+    return *height * w * npu_round_up(made->stripe.c, 16) * s->net->tensors[s->net->passes[producer].ofm].bytes;
+}
+
+static int64_t buffer_bytes(const npu_plan *plan) {
+    return plan->buffer_count == 0 ? 0 : plan->buffers[0] + (plan->buffer_count > 1 ? plan->buffers[1] : 0);
+}
+
+static bool follows(const npu_schedule *s, uint32_t producer, uint32_t last, const npu_plan *plans) {
+    if (producer == last) return false;
+    const npu_pass *p = &s->net->passes[producer], *next = p + 1;
+    return next->ifm == p->ofm && s->net->tensors[p->ofm].consumers == 1 &&
+           is_cascadable(s, next, &plans[producer + 1]) && npu_shape_equal(p->ofm_shape, next->ifm_shape) &&
+           !npu_needs_of(s, next).full_ifm && !npu_needs_of(s, p).full_ofm;
+}
+
+/* Joins passes first..last; those that stay alone take their plan for whole maps. Tells how many cascades there are,
+ * and the most bytes that one takes. */
+static uint32_t join(npu_schedule *s, uint32_t first, uint32_t last, npu_plan *plans, const npu_plan *whole,
+                     int64_t *most_bytes) {
+    int64_t limit = s->arch->fast_bytes, height;
+    uint32_t cascades = 0, end;
+    *most_bytes = 0;
+    for (uint32_t i = first; i <= last; i = end + 1) {
+        end = i;
+        int64_t best_bytes = 0;
+        if (is_cascadable(s, &s->net->passes[i], &plans[i])) {
+            int64_t bytes = buffer_bytes(&plans[i]);
+            for (uint32_t at = i; follows(s, at, last, plans); at++) {
+                bytes += rolling_bytes(s, at, plans, &height) + buffer_bytes(&plans[at + 1]);
+                if (bytes_alone(s, &s->net->passes[at + 1]) < limit || bytes > limit) break;
+                end = at + 1;
+                best_bytes = bytes;
+            }
+        }
+        if (end == i) {
+            plans[i] = whole[i];
+            plans[i].cascade = 0;
+            plans[i].rolling_h = 0;
+            int64_t alone = full_bytes(s->net->passes[i].ifm_shape, &s->net->tensors[s->net->passes[i].ifm]) +
+                            full_bytes(s->net->passes[i].ofm_shape, &s->net->tensors[s->net->passes[i].ofm]);
+            if (alone > *most_bytes) *most_bytes = alone;
+            continue;
+        }
+        cascades++;
+        if (best_bytes > *most_bytes) *most_bytes = best_bytes;
+        plans[i].rolling_h = 0;
+        for (uint32_t at = i; at <= end; at++) plans[at].cascade = end + 1;
+        for (uint32_t at = i; at < end; at++) {
+            rolling_bytes(s, at, plans, &height);
+            plans[at + 1].rolling_h = height;
+        }
+    }
+    return cascades;
+}
+
+/* --- Higher stripes ------------------------------------------------------------------------------------------ */
+
+static bool has_nearest(const npu_schedule *s, uint32_t first, uint32_t last) {
+    for (uint32_t i = first; i <= last; i++) {
+        if (s->net->passes[i].upscale == UPSCALE_NEAREST) return true;
+    }
+    return false;
+}
+
+/* Plans for stripes of the last pass that are `height` high, with weights buffered as in `like`. */
+static bool stripe_all(const npu_schedule *s, uint32_t first, uint32_t last, int64_t height, const npu_plan *like,
+                       npu_plan *plans) {
+    bool is_even = has_nearest(s, first, last);
+    for (uint32_t i = last + 1; i-- > first;) {
+        const npu_pass *p = &s->net->passes[i];
+        if (!npu_plan_stripe(s, p, height, &plans[i])) return false;
+        if (like[i].buffer_count > 0) {
+            plans[i].buffer_count = 1;
+            plans[i].buffers[0] = plans[i].encoded;
+        }
+        int64_t extra = is_even || p->upscale != UPSCALE_NONE ? height % 2 : 0;
+        height = (height + extra) * p->stride_y;
+    }
+    return true;
+}
+
+/* Makes the stripes of one cascade as high as they may be. */
+static ft_status grow(npu_schedule *s, uint32_t first, uint32_t last, const npu_plan *whole, const int64_t *usage,
+                      uint32_t times, ft_error *error) {
+    size_t count = (size_t)s->net->pass_count;
+    npu_plan *buffered = s->plans, *keep = arena_copy(s->memory, s->plans, count * sizeof *keep);
+    npu_plan *proposed = ARENA_ARRAY(s->memory, npu_plan, count), *best = ARENA_ARRAY(s->memory, npu_plan, count);
+    int64_t *own = arena_copy(s->memory, usage, times * sizeof *usage);
+    if (keep == NULL || proposed == NULL || best == NULL || own == NULL) return FT_NOMEM(error);
+    npu_buffer_weights(s, first, last, s->arch->fast_bytes, own, times);
+    const npu_pass *final = &s->net->passes[last];
+    bool is_better = false;
+    uint32_t most = 0;
+    for (int64_t h = keep[last].stripe.h + 1; h <= final->ofm_shape.h / 2 && h < MOST_STRIPE; h++) {
+        int64_t bytes;
+        if (!stripe_all(s, first, last, h, buffered, proposed)) break;
+        uint32_t cascades = join(s, first, last, proposed, whole, &bytes);
+        if (h == keep[last].stripe.h + 1) most = cascades;
+        if (bytes > s->arch->fast_bytes || cascades > most) break;
+        memcpy(best + first, proposed + first, (last - first + 1) * sizeof *best);
+        is_better = true;
+        if (cascades == 0) break;
+    }
+    memcpy(s->plans + first, (is_better ? best : keep) + first, (last - first + 1) * sizeof *best);
+    return FT_OK;
+}
+
+ft_status npu_cascade(npu_schedule *s, uint32_t first, uint32_t last, const npu_plan *whole, ft_error *error) {
+    int64_t height = 1, bytes;
+    for (uint32_t i = last + 1; i-- > first;) {
+        const npu_pass *p = &s->net->passes[i];
+        if (!npu_plan_stripe(s, p, height, &s->plans[i])) s->plans[i] = whole[i];
+        height = p->stride_y;
+    }
+    if (join(s, first, last, s->plans, whole, &bytes) == 0) return FT_OK;
+    npu_ranges ranges;
+    FT_TRY(npu_ranges_make(s, s->net->passes[first].segment, NPU_SRAM, &ranges, error));
+    int64_t *usage = npu_ranges_usage(s, &ranges);
+    if (usage == NULL) return FT_NOMEM(error);
+    for (uint32_t i = first; i <= last;) {
+        uint32_t end = s->plans[i].cascade;
+        if (end == 0) {
+            i++;
+            continue;
+        }
+        FT_TRY(grow(s, i, end - 1, whole, usage, ranges.times, error));
+        i = end;
+    }
+    return FT_OK;
+}

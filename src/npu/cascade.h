@@ -1,0 +1,20 @@
+/* cascade.h - passes that run in stripes, one behind the other, so that what is between them never is there in full. */
+#ifndef NPU_CASCADE_H
+#define NPU_CASCADE_H
+
+#include "npu/schedule.h"
+
+/* Where a map has to be in full. */
+typedef struct npu_needs {
+    bool full_ifm, full_ofm;
+} npu_needs;
+
+npu_needs npu_needs_of(const npu_schedule *s, const npu_pass *p);
+/* The plan of a pass that makes its output in stripes of this height; all of it when it is as high as the output. */
+bool npu_plan_stripe(const npu_schedule *s, const npu_pass *p, int64_t height, npu_plan *plan);
+
+/* Cascades of passes first..last for an accelerator whose SRAM is a cache: fills s->plans with the plans to run, given
+ * those for whole maps. */
+ft_status npu_cascade(npu_schedule *s, uint32_t first, uint32_t last, const npu_plan *whole, ft_error *error);
+
+#endif

@@ -1,0 +1,335 @@
+/* lower.c - from the operators of a graph to passes, in the order of the graph. */
+#include "npu/lower.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/opdef.h"
+
+enum { MAX_PASSES = 16384 }; /* networks have a few hundred */
+
+typedef struct rule {
+    const char *names; /* of operators, separated by spaces */
+    void (*lower)(npu_lowering *l, const ft_op *op);
+} rule;
+
+static const rule rules[] = {
+    {"Conv Conv2D Conv2DHWIO DepthwiseConv2D DepthwiseConv2DHWIM QLinearConv ConvInteger TransposeConv ConvTranspose",
+     npu_lower_conv},
+    {"FullyConnected Gemm MatMul MatMulFC QLinearMatMul MatMulInteger QGemm", npu_lower_dense},
+    {"MaxPool AveragePool GlobalMaxPool", npu_lower_pool},
+    {"ReduceMean GlobalAveragePool", npu_lower_mean},
+    {"Add Sub Mul Min Max BiasAdd Sum Abs", npu_lower_binary},
+    {"Relu Relu6 ReluN1To1 Clip Sigmoid Tanh HardSwish HardSigmoid LeakyRelu Elu Gelu Silu Mish Exp Log Rsqrt Sqrt "
+     "Selu "
+     "Softplus Erf",
+     npu_lower_activation},
+    {"Concat Pack", npu_lower_concat},
+    {"Split SplitV SliceBeginSize StridedSlice Slice Unpack SplitAxisFirst", npu_lower_slices},
+    {"PadPairs Pad", npu_lower_pad},
+    {"ResizeBilinear ResizeNearest", npu_lower_resize},
+    {"QuantizeLinear Transpose", npu_lower_copy},
+    {"Reshape Flatten Squeeze Unsqueeze Identity Dropout DequantizeLinear BatchNormalization", npu_lower_reshape},
+    {"Softmax", npu_lower_softmax},
+    {"ArgMax", npu_lower_argmax},
+    {"UnidirectionalSequenceLSTM", npu_lower_lstm},
+};
+
+static bool is_listed(const char *names, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = strstr(names, name); at != NULL; at = strstr(at + 1, name)) {
+        if ((at == names || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) return true;
+    }
+    return false;
+}
+
+static const rule *rule_of(const ft_op *op) {
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        if (is_listed(rules[i].names, op->def->name)) return &rules[i];
+    }
+    return NULL;
+}
+
+/* --- Tensors ------------------------------------------------------------------------------------------------- */
+
+bool npu_is_const(const ft_tensor *t) {
+    return t->role == FT_CONSTANT || t->value != NULL;
+}
+
+int32_t npu_bytes_of(const npu_lowering *l, const ft_tensor *t) {
+    if (l->is_float && ft_dtype_is_float(t->dtype)) return 1;
+    unsigned bits = ft_dtype_bits(t->dtype);
+    return bits <= 8 ? 1 : (int32_t)(bits / 8);
+}
+
+npu_shape npu_shape_of(const npu_lowering *l, const ft_tensor *t) {
+    int64_t d[4] = {1, 1, 1, 1}, dims[FT_MAX_RANK];
+    int32_t rank = t->rank > 0 && shape_elems(t->dims, t->rank) > 0 ? t->rank : 0; /* what has no size is one */
+    for (int32_t i = 0; i < rank; i++) dims[i] = t->dims[i] > 0 ? t->dims[i] : 1;
+    if (l->batch > 1 && t->is_batched && rank > 0 && dims[0] % l->batch == 0) dims[0] /= l->batch;
+    if (l->graph->layout == FT_NCHW && rank == 4) return (npu_shape){dims[0], dims[2], dims[3], dims[1]};
+    for (int32_t i = 0; i < rank; i++) {
+        int32_t at = 4 - rank + i;
+        d[at > 0 ? at : 0] *= dims[i];
+    }
+    return (npu_shape){d[0], d[1], d[2], d[3]};
+}
+
+uint32_t npu_add_tensor(npu_lowering *l, npu_shape shape, int32_t bytes) {
+    npu_net *net = l->net;
+    if (net->tensor_count + 1 >= net->tensor_capacity) {
+        uint32_t larger = net->tensor_capacity * 2 + 64;
+        npu_tensor *tensors = ARENA_ARRAY(net->memory, npu_tensor, larger);
+        uint32_t *maker = ARENA_ARRAY(net->memory, uint32_t, larger);
+        if (tensors == NULL || maker == NULL) {
+            l->has_failed = true;
+            return 0;
+        }
+        if (net->tensor_count > 0) memcpy(tensors, net->tensors, net->tensor_count * sizeof *tensors);
+        if (net->tensor_count > 0) memcpy(maker, l->maker, net->tensor_count * sizeof *maker);
+        net->tensors = tensors;
+        l->maker = maker;
+        net->tensor_capacity = l->maker_capacity = larger;
+    }
+    l->maker[net->tensor_count] = FT_NONE;
+    net->tensors[net->tensor_count] = (npu_tensor){.shape = shape, .bytes = bytes, .is_linear = true};
+    return net->tensor_count++;
+}
+
+uint32_t npu_add_scalar(npu_lowering *l, int32_t bytes, bool is_shapeless) {
+    uint32_t made = npu_add_tensor(l, (npu_shape){1, 1, 1, 1}, bytes);
+    if (l->has_failed) return 0;
+    l->net->tensors[made].is_const = true;
+    l->net->tensors[made].is_scalar = is_shapeless;
+    return made;
+}
+
+npu_view npu_view_of(const npu_lowering *l, uint32_t tensor) {
+    return (npu_view){.tensor = tensor, .shape = l->net->tensors[tensor].shape};
+}
+
+/* The view of a tensor of the graph, which is made when it is asked for first. */
+static npu_view *view(npu_lowering *l, uint32_t graph_tensor) {
+    npu_view *v = &l->views[graph_tensor];
+    if (v->tensor != FT_NONE) return v;
+    const ft_tensor *t = &l->graph->tensors[graph_tensor];
+    v->shape = npu_shape_of(l, t);
+    v->tensor = npu_add_tensor(l, v->shape, npu_bytes_of(l, t));
+    if (l->has_failed) return v;
+    npu_tensor *made = &l->net->tensors[v->tensor];
+    made->is_const = npu_is_const(t);
+    made->is_scalar = t->rank == 0;
+    made->is_outside = !made->is_const && t->producer == FT_NONE;
+    l->net->tensor_of[graph_tensor] = v->tensor;
+    return v;
+}
+
+npu_view npu_input_view(npu_lowering *l, const ft_op *op, uint32_t i) {
+    if (i >= op->input_count || op->inputs[i] == FT_NONE) return (npu_view){.tensor = FT_NONE};
+    return *view(l, op->inputs[i]);
+}
+
+uint32_t npu_output(npu_lowering *l, const ft_op *op, uint32_t i) {
+    return view(l, op->outputs[i])->tensor;
+}
+
+void npu_alias(npu_lowering *l, uint32_t graph_tensor, npu_view v) {
+    l->views[graph_tensor] = v;
+    l->net->tensor_of[graph_tensor] = v.tensor;
+}
+
+/* --- Passes -------------------------------------------------------------------------------------------------- */
+
+npu_pass *npu_add_pass(npu_lowering *l, npu_block block, npu_math math) {
+    npu_net *net = l->net;
+    if (net->pass_count == net->pass_capacity) {
+        uint32_t larger = net->pass_capacity * 2 + 64;
+        npu_pass *passes = larger <= 2 * MAX_PASSES ? ARENA_ARRAY(net->memory, npu_pass, larger) : NULL;
+        if (passes == NULL) {
+            l->is_too_long = larger > 2 * MAX_PASSES;
+            l->has_failed = true;
+            if (net->pass_capacity == 0) return &l->spare;
+            net->pass_count--; /* the last one is written over: nobody will look */
+        } else {
+            if (net->pass_count > 0) memcpy(passes, net->passes, net->pass_count * sizeof *passes);
+            net->passes = passes;
+            net->pass_capacity = larger;
+        }
+    }
+    npu_pass *p = &net->passes[net->pass_count++];
+    *p = (npu_pass){.op = l->op,
+                    .block = block,
+                    .math = math,
+                    .ifm2 = FT_NONE,
+                    .kernel_w = 1,
+                    .kernel_h = 1,
+                    .stride_x = 1,
+                    .stride_y = 1,
+                    .dilation_x = 1,
+                    .dilation_y = 1,
+                    .is_unary = true};
+    return p;
+}
+
+void npu_reads(npu_pass *p, npu_view v) {
+    p->ifm = v.tensor;
+    p->ifm_shape = v.is_slice ? v.whole : v.shape;
+    p->read = v.shape;
+    if (v.is_slice) p->has_read_offset = true;
+}
+
+void npu_reads2(npu_pass *p, npu_view v) {
+    p->ifm2 = v.tensor;
+    p->ifm2_shape = v.is_slice ? v.whole : v.shape;
+    p->read2 = v.shape;
+    p->is_unary = false;
+    if (v.is_slice) p->has_read_offset = true;
+}
+
+void npu_writes(npu_lowering *l, npu_pass *p, uint32_t tensor, npu_shape shape) {
+    p->ofm = tensor;
+    p->ofm_shape = p->write = shape;
+    if (!l->has_failed && p != &l->spare) l->maker[tensor] = (uint32_t)(p - l->net->passes);
+}
+
+npu_activation npu_activation_of(const ft_op *op) {
+    const char *name = op_attr_string(op, "activation", "");
+    if (strncmp(name, "RELU", 4) == 0) return ACTIVATION_CLAMP;
+    return name[0] != '\0' ? ACTIVATION_TABLE : ACTIVATION_NONE;
+}
+
+/* --- The network --------------------------------------------------------------------------------------------- */
+
+/* What is known before the run costs nothing, but for joins of quantised constants, which the compiler leaves. */
+static bool is_dead(const ft_graph *graph, const ft_op *op) {
+    const ft_tensor *y = op_output(graph, op, 0);
+    bool is_join = strcmp(op->def->name, "Concat") == 0 && y != NULL && ft_dtype_bits(y->dtype) == 8;
+    return op->is_folded && !is_join;
+}
+
+static bool looks_quantised(const ft_graph *graph) {
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        const ft_tensor *t = &graph->tensors[i];
+        if (t->role == FT_CONSTANT || t->producer == FT_NONE) continue;
+        if (t->dtype == FT_INT8 || t->dtype == FT_UINT8 || t->dtype == FT_INT16) return true;
+    }
+    return false;
+}
+
+static bool add_step(npu_lowering *l, npu_step step) {
+    npu_net *net = l->net;
+    if (net->step_count == net->step_capacity) {
+        uint32_t larger = net->step_capacity * 2 + 64;
+        npu_step *steps = ARENA_ARRAY(net->memory, npu_step, larger);
+        if (steps == NULL) return false;
+        if (net->step_count > 0) memcpy(steps, net->steps, net->step_count * sizeof *steps);
+        net->steps = steps;
+        net->step_capacity = larger;
+    }
+    net->steps[net->step_count++] = step;
+    return true;
+}
+
+/* An operator on the CPU: all it reads and writes is stored plainly. */
+static void lower_cpu(npu_lowering *l, const ft_op *op) {
+    l->net->cpu_ops++;
+    for (uint32_t i = 0; i < op->input_count + op->output_count; i++) {
+        uint32_t tensor = i < op->input_count ? op->inputs[i] : op->outputs[i - op->input_count];
+        if (tensor == FT_NONE) continue;
+        npu_view *v = view(l, tensor);
+        if (l->has_failed) return;
+        npu_tensor *t = &l->net->tensors[v->tensor];
+        t->is_outside = !t->is_const;
+        if (i < op->input_count) t->is_output = true;
+        const ft_tensor *stored = &l->graph->tensors[tensor];
+        if (t->is_const)
+            l->net->cpu_constant_bytes += (int64_t)(stored->stored_bytes < 1U << 30 ? stored->stored_bytes : 0);
+    }
+    if (!add_step(l, (npu_step){.is_cpu = true, .index = l->op})) l->has_failed = true;
+}
+
+static void lower_op(npu_lowering *l, const ft_op *op) {
+    uint32_t before = l->net->pass_count;
+    if (!l->is_npu[l->op]) {
+        lower_cpu(l, op);
+        return;
+    }
+    rule_of(op)->lower(l, op);
+    for (uint32_t i = before; i < l->net->pass_count && !l->has_failed; i++) {
+        if (!add_step(l, (npu_step){.index = i})) l->has_failed = true;
+    }
+}
+
+static void mark_ends(npu_lowering *l) {
+    for (uint32_t i = 0; i < l->graph->outputs.count && !l->has_failed; i++) {
+        uint32_t tensor = l->graph->outputs.items[i];
+        npu_view *v = view(l, tensor);
+        if (l->has_failed) return;
+        l->net->tensors[v->tensor].is_outside = l->net->tensors[v->tensor].is_output = true;
+    }
+}
+
+static void count_readers(npu_lowering *l) {
+    npu_net *net = l->net;
+    for (uint32_t i = 0; i < net->pass_count; i++) {
+        const npu_pass *p = &net->passes[i];
+        net->tensors[p->ifm].consumers++;
+        if (p->ifm2 != FT_NONE) net->tensors[p->ifm2].consumers++;
+        net->tensors[p->ofm].producers++;
+        bool is_map = net->tensors[p->ifm].is_const;
+        if (is_map) net->constant_bytes += npu_elems(net->tensors[p->ifm].shape) * net->tensors[p->ifm].bytes;
+        if (p->ifm2 != FT_NONE && net->tensors[p->ifm2].is_const && p->ifm2 != p->ifm)
+            net->constant_bytes += npu_elems(net->tensors[p->ifm2].shape) * net->tensors[p->ifm2].bytes;
+    }
+    for (uint32_t i = 0; i < net->step_count; i++) {
+        if (!net->steps[i].is_cpu) continue;
+        const ft_op *op = &l->graph->ops[net->steps[i].index];
+        for (uint32_t k = 0; k < op->input_count; k++) {
+            uint32_t tensor = op->inputs[k] != FT_NONE ? net->tensor_of[op->inputs[k]] : FT_NONE;
+            if (tensor != FT_NONE) net->tensors[tensor].consumers++;
+        }
+        for (uint32_t k = 0; k < op->output_count; k++) {
+            uint32_t tensor = op->outputs[k] != FT_NONE ? net->tensor_of[op->outputs[k]] : FT_NONE;
+            if (tensor != FT_NONE) net->tensors[tensor].producers++;
+        }
+    }
+}
+
+static ft_status lower_all(npu_lowering *l, ft_error *error) {
+    const ft_graph *graph = l->graph;
+    for (uint32_t i = 0; i < graph->op_count; i++) {
+        const ft_op *op = &graph->ops[i];
+        l->is_npu[i] = !is_dead(graph, op) && rule_of(op) != NULL && npu_supports(l, op);
+    }
+    for (l->op = 0; l->op < graph->op_count && !l->has_failed; l->op++) {
+        if (!is_dead(graph, &graph->ops[l->op])) lower_op(l, &graph->ops[l->op]);
+    }
+    mark_ends(l);
+    if (l->is_too_long) return ft_fail(error, FT_ERR_LIMIT, "more than %d passes of an accelerator", MAX_PASSES);
+    if (l->has_failed) return FT_NOMEM(error);
+    count_readers(l);
+    return npu_order(l, error);
+}
+
+double npu_samples(const ft_graph *bound) {
+    if (bound->batch <= 0 || bound->exported_batch <= 0) return 1;
+    return (double)bound->batch / (ft_graph_is_scaled(bound) ? (double)bound->exported_batch : 1);
+}
+
+ft_status npu_lower(const ft_graph *bound, arena *memory, npu_net *net, ft_error *error) {
+    npu_net made = {.graph = bound, .memory = memory};
+    npu_lowering l = {.net = &made, .graph = bound, .is_float = !looks_quantised(bound)};
+    made.is_assumed = l.is_float;
+    l.batch = ft_graph_is_scaled(bound) ? 1 : bound->batch;
+    l.views = ARENA_ARRAY(memory, npu_view, bound->tensor_count + 1);
+    l.is_npu = ARENA_ARRAY(memory, bool, bound->op_count + 1);
+    made.tensor_of = ARENA_ARRAY(memory, uint32_t, bound->tensor_count + 1);
+    ft_status status = FT_OK;
+    if (l.views == NULL || l.is_npu == NULL || made.tensor_of == NULL) status = FT_NOMEM(error);
+    for (uint32_t i = 0; i < bound->tensor_count && status == FT_OK; i++)
+        l.views[i].tensor = made.tensor_of[i] = FT_NONE;
+    if (status == FT_OK) status = lower_all(&l, error);
+    made.is_npu = l.is_npu;
+    if (status == FT_OK) *net = made;
+    return status;
+}

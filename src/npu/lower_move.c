@@ -1,0 +1,272 @@
+/* lower_move.c - operators that only move data: most of them are pools of one element that copy. */
+#include <string.h>
+
+#include "graph/opdef.h"
+#include "graph/product.h"
+#include "npu/lower.h"
+
+static bool is_named(const ft_op *op, const char *name) {
+    return strcmp(op->def->name, name) == 0;
+}
+
+static npu_pass *copy(npu_lowering *l, npu_view in, uint32_t out, npu_shape ofm, npu_shape write) {
+    npu_pass *p = npu_add_pass(l, BLOCK_POOL, MATH_OTHER);
+    npu_reads(p, in);
+    npu_writes(l, p, out, ofm);
+    p->write = write;
+    return p;
+}
+
+void npu_lower_copy(npu_lowering *l, const ft_op *op) {
+    if (l->is_float && is_named(op, "QuantizeLinear")) {
+        npu_lower_reshape(l, op);
+        return;
+    }
+    npu_view in = npu_input_view(l, op, 0);
+    uint32_t out = npu_output(l, op, 0);
+    npu_shape shape = npu_shape_of(l, op_output(l->graph, op, 0));
+    npu_pass *p = copy(l, in, out, shape, shape);
+    if (is_named(op, "Transpose")) { /* rows and columns change places as they are written */
+        p->is_slice_write = true;
+        p->ofm_shape = p->write = in.shape;
+    }
+}
+
+/* A view costs nothing when nobody else needs the tensor as it was; else it is copied, if only in name. */
+void npu_lower_reshape(npu_lowering *l, const ft_op *op) {
+    const ft_tensor *x = op_input(l->graph, op, 0);
+    if (x == NULL) return;
+    npu_view in = npu_input_view(l, op, 0);
+    if (l->has_failed) return;
+    npu_shape shape = npu_shape_of(l, op_output(l->graph, op, 0));
+    const npu_tensor *t = &l->net->tensors[in.tensor];
+    bool is_own =
+        x->use_count == 1 && !x->is_output && x->producer != FT_NONE && l->is_npu[x->producer] && !in.is_slice;
+    if (is_own || l->is_float || t->is_const) {
+        in.shape = shape;
+        npu_alias(l, op->outputs[0], in);
+        return;
+    }
+    uint32_t out = npu_output(l, op, 0);
+    npu_pass *p = npu_add_pass(l, BLOCK_COPY, MATH_OTHER);
+    npu_reads(p, in);
+    npu_writes(l, p, out, shape);
+}
+
+/* --- Joining and cutting ------------------------------------------------------------------------------------- */
+
+/* Where an axis of a tensor is among N, H, W and C. */
+static int axis_place(const npu_lowering *l, int64_t axis, int32_t rank) {
+    if (axis < 0) axis += rank;
+    if (l->graph->layout == FT_NCHW && rank == 4) return axis == 0 ? 0 : axis == 1 ? 3 : (int)axis - 1;
+    int64_t at = axis + 4 - rank;
+    return at < 0 ? 0 : at > 3 ? 3 : (int)at;
+}
+
+static int64_t *place(npu_shape *s, int at) {
+    return at == 0 ? &s->n : at == 1 ? &s->h : at == 2 ? &s->w : &s->c;
+}
+
+void npu_lower_concat(npu_lowering *l, const ft_op *op) {
+    const ft_tensor *y = op_output(l->graph, op, 0);
+    uint32_t out = npu_output(l, op, 0);
+    npu_shape ofm = npu_shape_of(l, y);
+    int at = axis_place(l, op_attr_int(op, "axis", 0), y->rank);
+    int64_t offset = 0;
+    for (uint32_t i = 0; i < op->input_count && !l->has_failed; i++) {
+        npu_view in = npu_input_view(l, op, i);
+        if (in.tensor == FT_NONE || l->has_failed) continue;
+        npu_shape part = ofm;
+        *place(&part, at) = is_named(op, "Pack") ? 1 : *place(&in.shape, at);
+        in.shape = part;
+        npu_pass *p = copy(l, in, out, ofm, part);
+        p->is_slice_write = true;
+        p->is_off_brick = at == 3 && offset % 16 != 0;
+        offset += *place(&part, at);
+    }
+}
+
+/* Whether the reader of a slice can read it out of the whole. */
+static bool reads_slices(const npu_lowering *l, const ft_tensor *y) {
+    if (y->use_count != 1 || y->is_output || !l->is_npu[y->uses[0]]) return false;
+    const ft_op *reader = &l->graph->ops[y->uses[0]];
+    ft_op_class class = reader->def->op_class;
+    return class != FT_CLASS_VIEW && !is_named(reader, "ReduceMean") && !is_named(reader, "Softmax");
+}
+
+static bool is_on_brick(const npu_lowering *l, const ft_op *op, uint32_t output) {
+    const ft_tensor *x = op_input(l->graph, op, is_named(op, "SplitAxisFirst") ? 1 : 0);
+    npu_shape whole = npu_shape_of(l, x);
+    int64_t offset = 0;
+    for (uint32_t i = 0; i < output; i++) {
+        const ft_tensor *y = op_output(l->graph, op, i);
+        if (y != NULL && npu_shape_of(l, y).c != whole.c) offset += npu_shape_of(l, y).c;
+    }
+    return offset % 16 == 0;
+}
+
+/* A dimension that is dropped moves nothing when those in front of it are one. */
+static bool keeps_place(const ft_op *op, const ft_tensor *y) {
+    int64_t mask = op_attr_int(op, "shrink_axis_mask", 0), axis = 0;
+    if (op_attr_int(op, "new_axis_mask", 0) != 0) return false;
+    if (is_named(op, "Unpack"))
+        axis = op_attr_int(op, "axis", 0);
+    else if (mask == 0)
+        return true;
+    else
+        while ((mask >> axis & 1) == 0) axis++;
+    if (axis < 0) axis += y->rank + 1;
+    for (int64_t i = 0; i < axis && i < y->rank; i++) {
+        if (y->dims[i] != 1) return false;
+    }
+    return true;
+}
+
+void npu_lower_slices(npu_lowering *l, const ft_op *op) {
+    uint32_t input = 0;
+    while (input + 1 < op->input_count && op->inputs[input] != FT_NONE &&
+           npu_is_const(&l->graph->tensors[op->inputs[input]]))
+        input++;
+    npu_view in = npu_input_view(l, op, input);
+    for (uint32_t i = 0; i < op->output_count && !l->has_failed; i++) {
+        const ft_tensor *y = op_output(l->graph, op, i);
+        if (y == NULL) continue;
+        npu_view slice = {.tensor = in.tensor,
+                          .shape = npu_shape_of(l, y),
+                          .is_slice = true,
+                          .whole = in.is_slice ? in.whole : in.shape};
+        if (!is_on_brick(l, op, i)) l->net->tensors[in.tensor].is_kept = true;
+        if (keeps_place(op, y) && reads_slices(l, y)) {
+            npu_alias(l, op->outputs[i], slice);
+            continue;
+        }
+        uint32_t out = npu_output(l, op, i);
+        copy(l, slice, out, slice.shape, slice.shape);
+    }
+}
+
+/* --- Padding ------------------------------------------------------------------------------------------------- */
+
+static bool leads_well(int64_t pad, int64_t stride, int64_t kernel) {
+    int64_t most = kernel / 2;
+    return pad == most || most <= stride || pad % stride == 0;
+}
+
+/* Top, left, bottom, right. */
+static bool paddings(const npu_lowering *l, const ft_op *op, int64_t pads[4]) {
+    const ft_tensor *x = op_input(l->graph, op, 0), *y = op_output(l->graph, op, 0), *list = op_input(l->graph, op, 1);
+    npu_shape in = npu_shape_of(l, x), out = npu_shape_of(l, y);
+    pads[0] = (out.h - in.h) / 2;
+    pads[1] = (out.w - in.w) / 2;
+    if (list != NULL && list->value != NULL && list->value->ints != NULL && is_named(op, "PadPairs") &&
+        list->value->count >= 6) {
+        int64_t first = list->value->count - 6; /* H, W and C are the last three pairs */
+        pads[0] = list->value->ints[first];
+        pads[1] = list->value->ints[first + 2];
+    }
+    pads[2] = out.h - in.h - pads[0];
+    pads[3] = out.w - in.w - pads[1];
+    return pads[0] >= 0 && pads[1] >= 0 && pads[2] >= 0 && pads[3] >= 0;
+}
+
+/* A convolution without padding of its own does it in its stead. */
+static bool is_taken_over(const npu_lowering *l, const ft_op *op, const int64_t pads[4]) {
+    const ft_tensor *y = op_output(l->graph, op, 0);
+    if (y->is_output || y->use_count == 0) return false;
+    for (uint32_t i = 0; i < y->use_count; i++) {
+        const ft_op *reader = &l->graph->ops[y->uses[i]];
+        conv_geometry g;
+        if (!l->is_npu[y->uses[i]] || reader->def->cost != COST_CONV || !conv_geometry_of(l->graph, reader, &g))
+            return false;
+        if (strcmp(op_attr_string(reader, "auto_pad", "VALID"), "VALID") != 0 || g.spatial != 2) return false;
+        int64_t kh = (g.kernel[0] - 1) * g.dilation[0] + 1, kw = (g.kernel[1] - 1) * g.dilation[1] + 1;
+        if (pads[0] > kh / 2 || pads[2] > kh / 2 || pads[1] > kw / 2 || pads[3] > kw / 2) return false;
+        if (!leads_well(pads[0], g.stride[0], kh) || !leads_well(pads[1], g.stride[1], kw)) return false;
+    }
+    return true;
+}
+
+static void fill_border(npu_lowering *l, uint32_t out, npu_shape ofm, npu_shape part, int32_t bytes) {
+    uint32_t zeros = npu_add_tensor(l, part, bytes);
+    if (l->has_failed) return;
+    l->net->tensors[zeros].is_const = true;
+    copy(l, npu_view_of(l, zeros), out, ofm, part)->is_slice_write = true;
+}
+
+void npu_lower_pad(npu_lowering *l, const ft_op *op) {
+    int64_t pads[4];
+    npu_view in = npu_input_view(l, op, 0);
+    if (l->has_failed) return;
+    if (!paddings(l, op, pads)) pads[0] = pads[1] = pads[2] = pads[3] = 0;
+    if (is_taken_over(l, op, pads)) {
+        npu_alias(l, op->outputs[0], in);
+        return;
+    }
+    uint32_t out = npu_output(l, op, 0);
+    npu_shape ofm = npu_shape_of(l, op_output(l->graph, op, 0));
+    int32_t bytes = l->net->tensors[in.tensor].bytes;
+    copy(l, in, out, ofm, in.shape)->is_slice_write = true;
+    if (pads[0] > 0) fill_border(l, out, ofm, (npu_shape){1, pads[0], ofm.w, ofm.c}, bytes);
+    if (pads[2] > 0) fill_border(l, out, ofm, (npu_shape){1, pads[2], ofm.w, ofm.c}, bytes);
+    if (pads[1] > 0) fill_border(l, out, ofm, (npu_shape){1, in.shape.h, pads[1], ofm.c}, bytes);
+    if (pads[3] > 0) fill_border(l, out, ofm, (npu_shape){1, in.shape.h, pads[3], ofm.c}, bytes);
+}
+
+/* --- Resizing ------------------------------------------------------------------------------------------------ */
+
+static void resize_smoothly(npu_lowering *l, npu_view in, uint32_t out, npu_shape ofm) {
+    uint32_t plain = npu_add_tensor(l, in.shape, l->net->tensors[in.tensor].bytes);
+    copy(l, in, plain, in.shape, in.shape);
+    for (int i = 0; i < 4 && !l->has_failed; i++) {
+        npu_pass *p = npu_add_pass(l, BLOCK_DEPTHWISE, MATH_OTHER);
+        npu_reads(p, npu_view_of(l, plain));
+        npu_writes(l, p, out, ofm);
+        p->write = in.shape;
+        p->kernel_w = p->kernel_h = 2;
+        p->has_weights = true;
+        p->coding = CODING_UNIFORM;
+        p->weights = 4 * in.shape.c;
+        p->bias_bytes = 4;
+        p->is_tiled = p->is_slice_write = true;
+    }
+}
+
+void npu_lower_resize(npu_lowering *l, const ft_op *op) {
+    npu_view in = npu_input_view(l, op, 0);
+    uint32_t out = npu_output(l, op, 0);
+    if (l->has_failed) return;
+    npu_shape ofm = npu_shape_of(l, op_output(l->graph, op, 0)), now = in.shape;
+    if (npu_shape_equal(in.shape, ofm)) {
+        npu_alias(l, op->outputs[0], in);
+        return;
+    }
+    if (in.shape.h == 1 && in.shape.w == 1) {
+        uint32_t zeros = npu_add_tensor(l, ofm, l->net->tensors[in.tensor].bytes);
+        npu_pass *p = npu_add_pass(l, BLOCK_ELEMENTWISE, MATH_ADD);
+        if (l->has_failed) return;
+        l->net->tensors[zeros].is_const = true;
+        npu_reads(p, npu_view_of(l, zeros));
+        npu_reads2(p, in);
+        npu_writes(l, p, out, ofm);
+        return;
+    }
+    bool is_bilinear = is_named(op, "ResizeBilinear");
+    if (is_bilinear && op_attr_int(op, "half_pixel_centers", 0) != 0) {
+        resize_smoothly(l, in, out, ofm);
+        return;
+    }
+    bool is_aligned = op_attr_int(op, "align_corners", 0) != 0;
+    int64_t factor = is_aligned ? (ofm.h - 1) / (in.shape.h > 1 ? in.shape.h - 1 : 1) : ofm.h / in.shape.h;
+    for (int64_t left = factor; left > 1 && !l->has_failed; left /= 2) {
+        bool is_last = left <= 3;
+        npu_shape next = {now.n, now.h * 2, now.w * 2, now.c};
+        uint32_t made = is_last ? out : npu_add_tensor(l, next, l->net->tensors[in.tensor].bytes);
+        npu_pass *p = npu_add_pass(l, BLOCK_POOL, MATH_OTHER);
+        npu_reads(p, in);
+        npu_writes(l, p, made, is_last ? ofm : next);
+        p->upscale = UPSCALE_NEAREST;
+        if (is_last && is_bilinear) p->kernel_w = p->kernel_h = (int32_t)factor;
+        in = npu_view_of(l, made);
+        now = next;
+    }
+}

@@ -1,0 +1,148 @@
+/* schedule.c - the schedule of a network: whole maps, or cascades and a cache of feature maps. */
+#include "npu/schedule.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "npu/cascade.h"
+#include "npu/estimate.h"
+#include "npu/fast.h"
+
+static int64_t highest(const int64_t *usage, uint32_t times) {
+    int64_t most = 0;
+    for (uint32_t t = 0; t < times; t++) most = usage[t] > most ? usage[t] : most;
+    return most;
+}
+
+static ft_status usage_of(npu_schedule *s, uint32_t segment, npu_area area, int64_t **usage, uint32_t *times,
+                          ft_error *error) {
+    npu_ranges ranges;
+    FT_TRY(npu_ranges_make(s, segment, area, &ranges, error));
+    *usage = npu_ranges_usage(s, &ranges);
+    *times = ranges.times;
+    return *usage != NULL ? FT_OK : FT_NOMEM(error);
+}
+
+static ft_status buffer(npu_schedule *s, uint32_t first, uint32_t last, int64_t limit, ft_error *error) {
+    int64_t *usage;
+    uint32_t times;
+    for (uint32_t i = first; i <= last; i++) s->plans[i].buffer_count = 0;
+    FT_TRY(usage_of(s, s->net->passes[first].segment, NPU_SRAM, &usage, &times, error));
+    npu_buffer_weights(s, first, last, limit, usage, times);
+    return FT_OK;
+}
+
+/* What is between the passes of a cascade is in fast memory. */
+static void place_rolling(npu_schedule *s, uint32_t first, uint32_t last) {
+    for (uint32_t i = first; i <= last; i++) {
+        if (s->plans[i].rolling_h > 0) s->areas[s->net->passes[i].ifm] = NPU_SRAM;
+    }
+}
+
+static void move_out(npu_schedule *s, uint32_t first, uint32_t last) {
+    for (uint32_t i = first; i <= last; i++) {
+        if (s->is_fast[s->net->passes[i].ofm]) s->areas[s->net->passes[i].ofm] = NPU_SLOW;
+    }
+}
+
+static void sum_costs(const npu_schedule *s, uint32_t first, uint32_t last, npu_cost *costs, double *total,
+                      double *slow) {
+    npu_costs(s, first, last, costs);
+    *total = *slow = 0;
+    for (uint32_t i = first; i <= last; i++) {
+        *total += costs[i].total;
+        *slow += costs[i].slow;
+    }
+}
+
+static double gain(double before, double after) {
+    return before != 0 ? round((before - after) / before * 100) / 100 : 0;
+}
+
+/* Feature maps had to leave: smaller buffers of weights may let them stay. Taken when the whole gains by it. */
+static ft_status try_smaller_buffers(npu_schedule *s, uint32_t first, uint32_t last, const npu_ranges *ranges,
+                                     const bool *evicted, ft_error *error) {
+    size_t plan_bytes = s->net->pass_count * sizeof *s->plans;
+    npu_cost *costs = ARENA_ARRAY(s->memory, npu_cost, s->net->pass_count + 1);
+    npu_plan *plans = arena_copy(s->memory, s->plans, plan_bytes);
+    npu_area *areas = arena_copy(s->memory, s->areas, (s->net->tensor_count + 1) * sizeof *areas);
+    if (costs == NULL || plans == NULL || areas == NULL) return FT_NOMEM(error);
+    double total, slow, new_total, new_slow;
+    sum_costs(s, first, last, costs, &total, &slow);
+    for (uint32_t i = 0; i < ranges->count; i++) {
+        if (!evicted[i]) continue;
+        for (uint32_t k = 0; k < ranges->count; k++) {
+            const npu_range *map = &ranges->items[i], *weights = &ranges->items[k];
+            uint32_t start = map->start > weights->start ? map->start : weights->start;
+            uint32_t end = map->end < weights->end ? map->end : weights->end;
+            if (weights->tensor == FT_NONE && start < end) s->plans[weights->pass].evicted += map->bytes;
+        }
+    }
+    npu_ranges again;
+    bool *left, has_left;
+    move_out(s, first, last);
+    FT_TRY(buffer(s, first, last, s->arch->fast_bytes, error));
+    FT_TRY(npu_use_fast(s, first, last, &again, &left, &has_left, error));
+    sum_costs(s, first, last, costs, &new_total, &new_slow);
+    if (gain(total, new_total) >= 0 && gain(slow, new_slow) > 0) return FT_OK;
+    memcpy(s->plans, plans, plan_bytes);
+    memcpy(s->areas, areas, (s->net->tensor_count + 1) * sizeof *areas);
+    return FT_OK;
+}
+
+static ft_status schedule_cached(npu_schedule *s, uint32_t first, uint32_t last, const npu_plan *whole,
+                                 ft_error *error) {
+    npu_ranges ranges;
+    bool *evicted, has_evicted;
+    FT_TRY(npu_cascade(s, first, last, whole, error));
+    FT_TRY(buffer(s, first, last, s->arch->fast_bytes, error));
+    place_rolling(s, first, last);
+    FT_TRY(npu_use_fast(s, first, last, &ranges, &evicted, &has_evicted, error));
+    return has_evicted ? try_smaller_buffers(s, first, last, &ranges, evicted, error) : FT_OK;
+}
+
+static ft_status schedule_segment(npu_schedule *s, uint32_t first, uint32_t last, const npu_plan *whole,
+                                  ft_error *error) {
+    if (s->arch->is_cached) return schedule_cached(s, first, last, whole, error);
+    return buffer(s, first, last, s->arch->fast_bytes, error);
+}
+
+static ft_status start(npu_schedule *s, npu_plan **whole, ft_error *error) {
+    const npu_net *net = s->net;
+    s->plans = ARENA_ARRAY(s->memory, npu_plan, net->pass_count + 1);
+    s->areas = ARENA_ARRAY(s->memory, npu_area, net->tensor_count + 1);
+    s->is_fast = ARENA_ARRAY(s->memory, bool, net->tensor_count + 1);
+    if (s->plans == NULL || s->areas == NULL || s->is_fast == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < net->tensor_count; i++)
+        s->areas[i] = s->arch->is_cached || net->tensors[i].is_const ? NPU_SLOW : NPU_SRAM;
+    for (uint32_t i = 0; i < net->pass_count; i++) {
+        const npu_pass *p = &net->passes[i];
+        if (!npu_plan_stripe(s, p, p->ofm_shape.h, &s->plans[i]))
+            return ft_fail(error, FT_ERR_UNSUPPORTED, "operator %u: no block of it fits the accelerator", p->op);
+    }
+    *whole = arena_copy(s->memory, s->plans, (net->pass_count + 1) * sizeof **whole);
+    return *whole != NULL ? FT_OK : FT_NOMEM(error);
+}
+
+ft_status npu_schedule_make(const npu_net *net, const npu_arch *arch, const npu_codes *codes, arena *memory,
+                            npu_schedule *schedule, ft_error *error) {
+    npu_schedule s = {.net = net, .arch = arch, .codes = codes, .memory = memory};
+    npu_plan *whole;
+    int64_t *usage;
+    uint32_t times;
+    FT_TRY(start(&s, &whole, error));
+    for (uint32_t first = 0; first < net->pass_count;) {
+        uint32_t last = first;
+        while (last + 1 < net->pass_count && net->passes[last + 1].segment == net->passes[first].segment) last++;
+        FT_TRY(schedule_segment(&s, first, last, whole, error));
+        first = last + 1;
+    }
+    if (arch->is_cached) {
+        FT_TRY(usage_of(&s, FT_NONE, NPU_SLOW, &usage, &times, error));
+        s.arena_bytes = highest(usage, times);
+    }
+    FT_TRY(usage_of(&s, FT_NONE, NPU_SRAM, &s.usage, &s.times, error));
+    s.peak_bytes = highest(s.usage, s.times);
+    *schedule = s;
+    return FT_OK;
+}

@@ -1,0 +1,195 @@
+/* support.c - which operators the accelerator runs. The others are left to the CPU, and cost it nothing. */
+#include <string.h>
+
+#include "graph/opdef.h"
+#include "graph/product.h"
+#include "npu/lower.h"
+
+enum { MOST_DIM = 65535 };
+
+static bool is_named(const ft_op *op, const char *name) {
+    return strcmp(op->def->name, name) == 0;
+}
+
+static bool is_typed(const npu_lowering *l, const ft_op *op, const ft_tensor *t, bool allows_32) {
+    if (l->is_float && ft_dtype_is_float(t->dtype)) return true;
+    if (t->dtype == FT_INT8 || t->dtype == FT_UINT8 || t->dtype == FT_INT16) return true;
+    (void)op;
+    return allows_32 && t->dtype == FT_INT32;
+}
+
+static bool has_sizes(const npu_lowering *l, const ft_tensor *t) {
+    if (t->rank < 0 || t->rank > 5) return false;
+    for (int32_t i = 0; i < t->rank; i++) {
+        if (t->dims[i] <= 0 || t->dims[i] > MOST_DIM) return false;
+    }
+    (void)l;
+    return shape_elems(t->dims, t->rank) > 0;
+}
+
+static int64_t batch_of(const npu_lowering *l, const ft_tensor *t) {
+    return t->rank >= 4 ? npu_shape_of(l, t).n : 1;
+}
+
+static bool supports_conv(const npu_lowering *l, const ft_op *op) {
+    conv_geometry g;
+    if (!conv_geometry_of(l->graph, op, &g) || g.spatial > 2 || batch_of(l, g.x) != 1) return false;
+    if (g.weight == NULL || !npu_is_const(g.weight) || g.x->rank > 4) return false;
+    if (!l->is_float && ft_dtype_bits(g.weight->dtype) != 8) return false;
+    if (!l->is_float && g.groups > 1 && !(g.is_depthwise && (g.cout == g.cin || g.cin == 1))) return false;
+    if (!l->is_float && g.is_depthwise && g.cout != g.cin && g.cin != 1) return false;
+    for (int32_t i = 0; i < g.spatial; i++) {
+        if (g.kernel[i] > 4096 || g.dilation[i] > 4096 || g.stride[i] > MOST_DIM) return false;
+    }
+    int64_t height = (g.kernel[0] - 1) * g.dilation[0] + 1, area = 1;
+    for (int32_t i = 0; i < g.spatial; i++) {
+        area *= (g.kernel[i] - 1) * g.dilation[i] + 1;
+        if (op->def->cost == COST_CONV && g.stride[i] > 3 && i == 0 && g.spatial > 1) return false;
+    }
+    if (op->def->cost == COST_CONV_TRANSPOSE) {
+        if (g.stride[0] > 2 || g.stride[g.spatial - 1] > 2) return false;
+    }
+    return height <= 64 && area <= 4096;
+}
+
+static bool supports_dense(const npu_lowering *l, const ft_op *op) {
+    matmul_geometry g;
+    if (!matmul_geometry_of(l->graph, op, &g) || g.b == NULL || !npu_is_const(g.b)) return false;
+    if (!l->is_float && ft_dtype_bits(g.b->dtype) != 8) return false;
+    return g.k <= 65535 && g.n <= 65535 && g.m * g.batch <= 65535;
+}
+
+static bool supports_pool(const npu_lowering *l, const ft_op *op) {
+    pool_geometry g;
+    const ft_tensor *x = op_input(l->graph, op, 0);
+    if (!pool_geometry_of(l->graph, op, &g) || g.spatial > 2 || batch_of(l, x) != 1) return false;
+    bool is_whole = true;
+    for (int32_t i = 0; i < g.spatial; i++) is_whole = is_whole && g.kernel[i] == g.stride[i] && g.kernel[i] == g.in[i];
+    for (int32_t i = 0; i < g.spatial; i++) {
+        if (g.stride[i] > 3 && !is_whole) return false;
+    }
+    bool is_max = strstr(op->def->name, "Max") != NULL;
+    bool is_same = strcmp(op_attr_string(op, "auto_pad", "VALID"), "SAME_UPPER") == 0;
+    if (is_same && !is_max && !is_whole && (g.kernel[0] > 8 || g.kernel[g.spatial - 1] > 8)) return false;
+    return g.kernel[0] <= 256 && g.kernel_elems <= 256 * 256;
+}
+
+static bool supports_binary(const npu_lowering *l, const ft_op *op) {
+    for (uint32_t i = 0; i < op->input_count; i++) {
+        const ft_tensor *t = op_input(l->graph, op, i);
+        if (t == NULL || (t->rank > 2 && npu_shape_of(l, t).n != 1) || t->rank > 4) return false;
+    }
+    return op->input_count <= 2;
+}
+
+static bool supports_pad(const npu_lowering *l, const ft_op *op) {
+    const ft_tensor *x = op_input(l->graph, op, 0), *y = op_output(l->graph, op, 0);
+    npu_shape in = npu_shape_of(l, x), out = npu_shape_of(l, y);
+    if (is_named(op, "PadPairs") && (strcmp(op->type, "MIRROR_PAD") == 0 || strcmp(op->type, "PADV2") == 0))
+        return false;
+    return (x->rank == 3 || x->rank == 4) && in.n == out.n && in.c == out.c;
+}
+
+static bool supports_resize(const npu_lowering *l, const ft_op *op) {
+    const ft_tensor *x = op_input(l->graph, op, 0), *y = op_output(l->graph, op, 0);
+    npu_shape in = npu_shape_of(l, x), out = npu_shape_of(l, y);
+    bool is_aligned = op_attr_int(op, "align_corners", 0) != 0, is_half = op_attr_int(op, "half_pixel_centers", 0) != 0;
+    if (x->rank != 4 || in.n != 1 || (is_aligned && is_half)) return false;
+    if ((in.h == 1 && in.w == 1) || npu_shape_equal(in, out)) return true;
+    if (is_aligned && (in.h == 1 || in.w == 1)) return false;
+    int64_t a = is_aligned ? out.h - 1 : out.h, b = is_aligned ? in.h - 1 : in.h;
+    int64_t c = is_aligned ? out.w - 1 : out.w, d = is_aligned ? in.w - 1 : in.w;
+    if (a % b != 0 || c % d != 0 || a / b != c / d) return false;
+    if (is_half && is_named(op, "ResizeBilinear")) return a / b == 2;
+    return a / b == 2 || a / b == 4 || a / b == 8;
+}
+
+static bool supports_mean(const npu_lowering *l, const ft_op *op) {
+    const ft_tensor *x = op_input(l->graph, op, 0), *axes = op_input(l->graph, op, 1);
+    uint32_t count = 0;
+    if (x->rank > 4 || batch_of(l, x) != 1) return false;
+    if (is_named(op, "GlobalAveragePool")) return true;
+    return op_attr_ints(op, "axes", &count) != NULL || (axes != NULL && axes->value != NULL);
+}
+
+static bool supports_slice(const npu_lowering *l, const ft_op *op) {
+    if (!is_named(op, "StridedSlice")) return true;
+    const ft_tensor *strides = op_input(l->graph, op, 3);
+    if (op_attr_int(op, "ellipsis_mask", 0) != 0) return false;
+    if (strides == NULL || strides->value == NULL || strides->value->ints == NULL) return true;
+    for (int64_t i = 0; i < strides->value->count; i++) {
+        if (strides->value->ints[i] != 1) return false;
+    }
+    return true;
+}
+
+/* Only two sides change places, in maps whose other sides are one. */
+static bool supports_transpose(const npu_lowering *l, const ft_op *op) {
+    const ft_tensor *x = op_input(l->graph, op, 0);
+    npu_shape s = npu_shape_of(l, x);
+    (void)op;
+    return s.n == 1 && (s.h == 1 || s.w == 1 || s.c == 1) && x->rank <= 4;
+}
+
+/* A shape that operators compute is not known to the compiler, even when it could be. */
+static bool supports_view(const npu_lowering *l, const ft_op *op) {
+    const ft_tensor *shape = op_input(l->graph, op, 1);
+    return l->is_float || shape == NULL || shape->role == FT_CONSTANT;
+}
+
+static bool supports_kind(const npu_lowering *l, const ft_op *op) {
+    const ft_tensor *x = op_input(l->graph, op, 0), *y = op_output(l->graph, op, 0);
+    if (op->def->op_class == FT_CLASS_VIEW) return supports_view(l, op);
+    if (op->def->cost == COST_CONV || op->def->cost == COST_CONV_TRANSPOSE) return supports_conv(l, op);
+    if (op->def->cost == COST_MATMUL) return supports_dense(l, op);
+    if (is_named(op, "MaxPool") || is_named(op, "AveragePool") || is_named(op, "GlobalMaxPool"))
+        return supports_pool(l, op);
+    if (is_named(op, "ReduceMean") || is_named(op, "GlobalAveragePool")) return supports_mean(l, op);
+    if (is_named(op, "PadPairs") || is_named(op, "Pad")) return supports_pad(l, op);
+    if (is_named(op, "ResizeBilinear") || is_named(op, "ResizeNearest")) return supports_resize(l, op);
+    if (is_named(op, "Transpose")) return supports_transpose(l, op);
+    if (is_named(op, "Softmax")) return x->rank <= 4 && x->dtype != FT_INT16;
+    if (is_named(op, "ArgMax")) return x->rank <= 4 && npu_shape_of(l, x).c <= 127 && y->rank == x->rank - 1;
+    if (is_named(op, "QuantizeLinear")) return l->is_float || (npu_bytes_of(l, x) <= 2 && !ft_dtype_is_float(x->dtype));
+    if (is_named(op, "DequantizeLinear") || is_named(op, "BatchNormalization")) return l->is_float;
+    if (op->def->op_class == FT_CLASS_ELEMENTWISE && op->input_count >= 1 && op->def->flags & OP_COMMUTES)
+        return supports_binary(l, op);
+    if (is_named(op, "StridedSlice") || is_named(op, "SliceBeginSize") || is_named(op, "Slice"))
+        return supports_slice(l, op);
+    if (!l->is_float && op->def->op_class == FT_CLASS_ACTIVATION && npu_bytes_of(l, x) == 2)
+        return is_named(op, "LeakyRelu") || is_named(op, "Sigmoid") || is_named(op, "Tanh") || is_named(op, "Relu") ||
+               is_named(op, "Relu6");
+    if (!l->is_float && (is_named(op, "Elu") || is_named(op, "Gelu") || is_named(op, "Log") || is_named(op, "Sqrt") ||
+                         is_named(op, "Rsqrt") || is_named(op, "Abs")))
+        return is_named(op, "Abs");
+    return true;
+}
+
+/* Inputs that steer (shapes, axes, paddings) may be of any type. */
+static bool is_steering(const ft_op *op, uint32_t input) {
+    return input < 32 && (op->def->steering >> input & 1) != 0;
+}
+
+bool npu_supports(const npu_lowering *l, const ft_op *op) {
+    bool allows_32 = is_named(op, "Add") || is_named(op, "Sub") || is_named(op, "Mul");
+    bool is_product =
+        op->def->cost == COST_CONV || op->def->cost == COST_CONV_TRANSPOSE || op->def->cost == COST_MATMUL;
+    bool is_view = op->def->op_class == FT_CLASS_VIEW;
+    if (op->loop != 0 || op->input_count == 0 || op->output_count == 0) return false;
+    if (op->input_count > 0 && op_input(l->graph, op, op->def->x) == NULL) return false;
+    for (uint32_t i = 0; i < op->input_count; i++) {
+        const ft_tensor *t = op_input(l->graph, op, i);
+        if (t == NULL || is_steering(op, i) || (is_product && i > 1) || (is_view && i > 0)) continue;
+        if (is_named(op, "UnidirectionalSequenceLSTM") && i > 0) continue;
+        if (npu_is_const(t) && t->rank <= 1 && t->dtype == FT_INT32 && i > 0 && !allows_32) continue;
+        if (!is_typed(l, op, t, allows_32) || !has_sizes(l, t)) return false;
+    }
+    for (uint32_t i = 0; i < op->output_count; i++) {
+        const ft_tensor *t = op_output(l->graph, op, i);
+        if (t == NULL) continue;
+        if (!has_sizes(l, t)) return false;
+        if (is_named(op, "ArgMax") ? t->dtype != FT_INT32 && t->dtype != FT_INT64 : !is_typed(l, op, t, allows_32))
+            return false;
+    }
+    return supports_kind(l, op);
+}

@@ -1,0 +1,196 @@
+/* What operators become: passes, views of other tensors, steps of the CPU; and in which order. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "npu/lower.h"
+#include "support/npu_model.h"
+
+#define NO_BUFFERS MADE_BUFFERS({NULL, 0, false, 0})
+#define MAP(letter, ...)                                                                                               \
+    {                                                                                                                  \
+        .name = letter, .type = T_INT8, .rank = 4, .dims = { __VA_ARGS__ }                                             \
+    }
+
+static void activations_join_what_is_before(void **state) {
+    (void)state;
+    const made_model model = {
+        .version = 3,
+        MADE_CODES({.builtin = B_ADD}, {.builtin = B_LOGISTIC}),
+        NO_BUFFERS,
+        MADE_SUBGRAPHS(
+            {MADE_TENSORS(MAP("x", 1, 8, 8, 16), MAP("a", 1, 8, 8, 16), MAP("b", 1, 8, 8, 16), MAP("c", 1, 8, 8, 16)),
+             MADE_IN(0), MADE_OUT(3),
+             MADE_OPS({.code = 0, MADE_IN(0, 0), MADE_OUT(1)}, {.code = 1, MADE_IN(1), MADE_OUT(2)},
+                      {.code = 1, MADE_IN(2), MADE_OUT(3)})}),
+    };
+    npu_model m = npu_model_read(&model);
+    assert_int_equal(m.net.pass_count, 2); /* the second has no room for another one */
+    assert_int_equal(m.net.passes[0].activation, ACTIVATION_TABLE);
+    assert_true(m.net.passes[0].has_table);
+    assert_int_equal(m.net.passes[1].math, MATH_ADD);
+    assert_true(m.net.tensors[m.net.passes[1].ifm2].is_scalar);
+    npu_model_free(&m);
+}
+
+static void a_clamp_of_another_scale_stays_alone(void **state) {
+    (void)state;
+    static const float one[] = {1}, two[] = {2};
+    for (int is_same = 0; is_same < 2; is_same++) {
+        const made_model model = {
+            .version = 3,
+            MADE_CODES({.builtin = B_ADD}, {.builtin = B_RELU}),
+            NO_BUFFERS,
+            MADE_SUBGRAPHS(
+                {MADE_TENSORS(
+                     MAP("x", 1, 8, 8, 16),
+                     {.name = "a", .type = T_INT8, .rank = 4, .dims = {1, 8, 8, 16}, .scales = 1, .scale_values = one},
+                     {.name = "b",
+                      .type = T_INT8,
+                      .rank = 4,
+                      .dims = {1, 8, 8, 16},
+                      .scales = 1,
+                      .scale_values = is_same ? one : two}),
+                 MADE_IN(0), MADE_OUT(2),
+                 MADE_OPS({.code = 0, MADE_IN(0, 0), MADE_OUT(1)}, {.code = 1, MADE_IN(1), MADE_OUT(2)})}),
+        };
+        npu_model m = npu_model_read(&model);
+        assert_int_equal(m.net.pass_count, is_same ? 1 : 2);
+        assert_int_equal(m.net.passes[m.net.pass_count - 1].activation, ACTIVATION_CLAMP);
+        npu_model_free(&m);
+    }
+}
+
+static void joins_are_copies_into_their_place(void **state) {
+    (void)state;
+    const made_model model = {
+        .version = 3,
+        MADE_CODES({.builtin = B_ADD}, {.builtin = B_CONCATENATION}),
+        NO_BUFFERS,
+        MADE_SUBGRAPHS(
+            {MADE_TENSORS(MAP("x", 1, 8, 8, 24), MAP("a", 1, 8, 8, 24), MAP("b", 1, 8, 8, 48), MAP("c", 1, 8, 8, 48)),
+             MADE_IN(0), MADE_OUT(3),
+             MADE_OPS({.code = 0, MADE_IN(0, 0), MADE_OUT(1)},
+                      {.code = 1,
+                       MADE_IN(1, 0),
+                       MADE_OUT(2),
+                       .options = O_CONCAT,
+                       .field_count = 1,
+                       .fields = {{0, 4, 3, 0, NULL, 0}}},
+                      {.code = 0, MADE_IN(2, 2), MADE_OUT(3)})}),
+    };
+    npu_model m = npu_model_read(&model);
+    assert_int_equal(m.net.pass_count, 4);
+    const npu_pass *first = &m.net.passes[1], *second = &m.net.passes[2];
+    assert_int_equal(first->block, BLOCK_POOL);
+    assert_int_equal(first->ofm, second->ofm);
+    assert_int_equal(first->write.c, 24);
+    assert_int_equal(first->ofm_shape.c, 48);
+    assert_true(!first->is_off_brick && second->is_off_brick); /* 24 channels are a brick and a half */
+    npu_choose_formats(&m.net, false);
+    assert_true(m.net.tensors[first->ofm].is_linear);
+    assert_int_equal(m.net.tensors[first->ofm].producers, 2);
+    npu_model_free(&m);
+}
+
+static void floats_are_left_to_the_cpu(void **state) {
+    (void)state;
+    const made_model model = {
+        .version = 3,
+        MADE_CODES({.builtin = B_ADD}, {.builtin = B_QUANTIZE}),
+        NO_BUFFERS,
+        MADE_SUBGRAPHS({MADE_TENSORS({.name = "x", .type = T_FLOAT32, .rank = 4, .dims = {1, 8, 8, 16}},
+                                     MAP("a", 1, 8, 8, 16), MAP("b", 1, 8, 8, 16)),
+                        MADE_IN(0), MADE_OUT(2),
+                        MADE_OPS({.code = 1, MADE_IN(0), MADE_OUT(1)}, {.code = 0, MADE_IN(1, 1), MADE_OUT(2)})}),
+    };
+    npu_model m = npu_model_read(&model);
+    assert_int_equal(m.net.pass_count, 1);
+    assert_int_equal(m.net.cpu_ops, 1);
+    assert_false(m.net.is_assumed);
+    assert_int_equal(m.net.step_count, 2);
+    assert_true(m.net.steps[0].is_cpu);
+    assert_true(m.net.tensors[m.net.passes[0].ifm].is_outside);
+    npu_model_free(&m);
+}
+
+static void a_network_of_floats_is_taken_as_quantised(void **state) {
+    (void)state;
+    const made_model model = {
+        .version = 3,
+        MADE_CODES({.builtin = B_ADD}),
+        NO_BUFFERS,
+        MADE_SUBGRAPHS({MADE_TENSORS({.name = "x", .type = T_FLOAT32, .rank = 4, .dims = {1, 8, 8, 16}},
+                                     {.name = "y", .type = T_FLOAT32, .rank = 4, .dims = {1, 8, 8, 16}}),
+                        MADE_IN(0), MADE_OUT(1), MADE_OPS({.code = 0, MADE_IN(0, 0), MADE_OUT(1)})}),
+    };
+    npu_model m = npu_model_read(&model);
+    assert_int_equal(m.net.pass_count, 1);
+    assert_true(m.net.is_assumed);
+    assert_int_equal(m.net.tensors[m.net.passes[0].ofm].bytes, 1);
+    npu_model_free(&m);
+}
+
+/* A view is free when nobody else reads what it looks at, and a copy of the network's input, if only in name. */
+static void views_are_free_or_copies(void **state) {
+    (void)state;
+    static const int32_t shape[] = {1, 1024};
+    const made_model model = {
+        .version = 3,
+        MADE_CODES({.builtin = B_ADD}, {.builtin = B_RESHAPE}),
+        MADE_BUFFERS({NULL, 0, false, 0}, {shape, sizeof shape, false, 0}),
+        MADE_SUBGRAPHS(
+            {MADE_TENSORS(MAP("x", 1, 8, 8, 16), {.name = "s", .type = T_INT32, .rank = 1, .dims = {2}, .buffer = 1},
+                          {.name = "v", .type = T_INT8, .rank = 2, .dims = {1, 1024}}, MAP("a", 1, 8, 8, 16),
+                          {.name = "w", .type = T_INT8, .rank = 2, .dims = {1, 1024}},
+                          {.name = "y", .type = T_INT8, .rank = 2, .dims = {1, 1024}}),
+             MADE_IN(0), MADE_OUT(5),
+             MADE_OPS({.code = 1, MADE_IN(0, 1), MADE_OUT(2)}, {.code = 0, MADE_IN(0, 0), MADE_OUT(3)},
+                      {.code = 1, MADE_IN(3, 1), MADE_OUT(4)}, {.code = 0, MADE_IN(2, 4), MADE_OUT(5)})}),
+    };
+    npu_model m = npu_model_read(&model);
+    assert_int_equal(m.net.pass_count, 3);
+    uint32_t copies = 0;
+    for (uint32_t i = 0; i < 3; i++) copies += m.net.passes[i].block == BLOCK_COPY;
+    assert_int_equal(copies, 1);
+    assert_int_equal(m.net.tensor_of[ft_graph_ops(m.bound)[2].outputs[0]],
+                     m.net.tensor_of[ft_graph_ops(m.bound)[1].outputs[0]]);
+    npu_model_free(&m);
+}
+
+/* What the first input of the last pass needs runs right before it. */
+static void branches_run_as_late_as_they_may(void **state) {
+    (void)state;
+    const made_model model = {
+        .version = 3,
+        MADE_CODES({.builtin = B_ADD}),
+        NO_BUFFERS,
+        MADE_SUBGRAPHS({MADE_TENSORS(MAP("x", 1, 8, 8, 16), MAP("left", 1, 8, 8, 16), MAP("right", 1, 8, 8, 16),
+                                     MAP("y", 1, 8, 8, 16)),
+                        MADE_IN(0), MADE_OUT(3),
+                        MADE_OPS({.code = 0, MADE_IN(0, 0), MADE_OUT(1)}, {.code = 0, MADE_IN(0, 0), MADE_OUT(2)},
+                                 {.code = 0, MADE_IN(1, 2), MADE_OUT(3)})}),
+    };
+    npu_model m = npu_model_read(&model);
+    assert_int_equal(m.net.pass_count, 3);
+    assert_int_equal(m.net.passes[0].op, 1);
+    assert_int_equal(m.net.passes[1].op, 0);
+    assert_int_equal(m.net.passes[2].op, 2);
+    npu_model_free(&m);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(activations_join_what_is_before),
+        cmocka_unit_test(a_clamp_of_another_scale_stays_alone),
+        cmocka_unit_test(joins_are_copies_into_their_place),
+        cmocka_unit_test(floats_are_left_to_the_cpu),
+        cmocka_unit_test(a_network_of_floats_is_taken_as_quantised),
+        cmocka_unit_test(views_are_free_or_copies),
+        cmocka_unit_test(branches_run_as_late_as_they_may),
+    };
+    return cmocka_run_group_tests_name("npu/lower", tests, NULL, NULL);
+}
