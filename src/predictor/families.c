@@ -2,12 +2,14 @@
 #include <string.h>
 
 #include "predictor/baselines.h"
+#include "predictor/ethos_u.h"
 #include "predictor/family.h"
 #include "predictor/kernel_sum.h"
 #include "predictor/torch_sum.h"
 
-const family *const families[] = {&family_kernel_sum, &family_kernel_sum_wide, &family_torch_sum, &family_kernel_nnls,
-                                  &family_totals_gbt, &family_roofline,        &family_flops_mem, &family_flops};
+const family *const families[] = {&family_kernel_sum, &family_kernel_sum_wide, &family_torch_sum,
+                                  &family_ethos_u,    &family_kernel_nnls,     &family_totals_gbt,
+                                  &family_roofline,   &family_flops_mem,       &family_flops};
 const uint32_t family_total = sizeof families / sizeof families[0];
 
 const family *family_find(const char *name) {
