@@ -231,26 +231,54 @@ static ft_status check_runtime(const asking *a) {
     return status;
 }
 
-/* --- Opening ------------------------------------------------------------------------------------------------- */
+/* --- Settings ------------------------------------------------------------------------------------------------ */
+
+static bool is_of_torch(const char *pair) {
+    static const char *const keys[] = {"amp=", "compile=", "layout=", "torch="};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (strncmp(pair, keys[i], strlen(keys[i])) == 0) return true;
+    return false;
+}
+
+/* What PyTorch is told is not for devices that run something else: an error when none of them runs it. */
+static ft_status check_torch(asking *a) {
+    const char *asked = NULL;
+    uint32_t without = 0;
+    for (uint32_t i = 0; i < a->setting_count; i++)
+        if (is_of_torch(a->setting_list[i])) asked = a->setting_list[i];
+    for (uint32_t i = 0; asked != NULL && i < a->device_count; i++) {
+        ft_device *opened;
+        const ft_device *sheet = sheet_of(a, i, &opened);
+        a->devices[i].is_without_torch = sheet != NULL && strncmp(ft_device_runtime(sheet), "torch", 5) != 0;
+        without += a->devices[i].is_without_torch;
+        ft_device_free(opened);
+    }
+    if (asked == NULL || without < a->device_count) return FT_OK;
+    return cli_fail(FT_ERR_USAGE, "%s is a setting of PyTorch, which %s does not run: leave it out", asked,
+                    a->devices[0].name);
+}
 
 static int by_text(const void *left, const void *right) {
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* "compile=yes;layout=nhwc": sorted, so that one setting is always spelled the same. */
-static ft_status join_settings(asking *a) {
+/* "compile=yes;layout=nhwc": sorted, so that one setting is always spelled the same. NULL when out of memory. */
+static char *join_settings(asking *a, bool has_torch) {
     size_t size = 1;
     qsort(a->setting_list, a->setting_count, sizeof *a->setting_list, by_text);
     for (uint32_t i = 0; i < a->setting_count; i++) size += strlen(a->setting_list[i]) + 1;
-    a->setting = calloc(1, size);
-    if (a->setting == NULL) return cli_fail(FT_ERR_NOMEM, "out of memory");
-    for (uint32_t i = 0; i < a->setting_count; i++) {
-        if (i > 0 && strcmp(a->setting_list[i], a->setting_list[i - 1]) == 0) continue;
-        if (i > 0) strcat(a->setting, ";");
-        strcat(a->setting, a->setting_list[i]);
+    char *joined = calloc(1, size);
+    for (uint32_t i = 0; joined != NULL && i < a->setting_count; i++) {
+        const char *pair = a->setting_list[i];
+        if (i > 0 && strcmp(pair, a->setting_list[i - 1]) == 0) continue;
+        if (!has_torch && is_of_torch(pair)) continue;
+        if (joined[0] != '\0') strcat(joined, ";");
+        strcat(joined, pair);
     }
-    return FT_OK;
+    return joined;
 }
+
+/* --- Opening ------------------------------------------------------------------------------------------------- */
 
 ft_status asking_open(asking *a) {
     ft_error error;
@@ -258,7 +286,11 @@ ft_status asking_open(asking *a) {
         return cli_fail(error.status, "%s", error.message);
     ft_status status = find_devices(a);
     if (status == FT_OK) status = check_runtime(a);
-    return status == FT_OK ? join_settings(a) : status;
+    if (status == FT_OK) status = check_torch(a);
+    if (status != FT_OK) return status;
+    a->setting = join_settings(a, true);
+    a->other_setting = join_settings(a, false);
+    return a->setting != NULL && a->other_setting != NULL ? FT_OK : cli_fail(FT_ERR_NOMEM, "out of memory");
 }
 
 void asking_close(asking *a) {
@@ -266,10 +298,11 @@ void asking_close(asking *a) {
     ft_box_free(a->box);
     free(a->names);
     free(a->setting);
+    free(a->other_setting);
     shapes_free(&a->shapes);
     a->device_count = 0;
     a->box = NULL;
-    a->names = a->setting = NULL;
+    a->names = a->setting = a->other_setting = NULL;
 }
 
 /* --- Requests ------------------------------------------------------------------------------------------------ */
@@ -281,7 +314,7 @@ ft_request asking_request(const asking *a, uint32_t device, int64_t batch) {
                         .mode = a->mode,
                         .dtype = a->dtype,
                         .optimizer = a->optimizer,
-                        .setting = a->setting};
+                        .setting = a->devices[device].is_without_torch ? a->other_setting : a->setting};
 }
 
 ft_request *asking_requests(const asking *a, uint32_t *count) {

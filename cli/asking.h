@@ -28,9 +28,11 @@ typedef struct asking {
     struct {
         const char *name;
         ft_device *sheet; /* of a file of the user's own */
+        bool is_without_torch;
     } devices[ASKING_MOST_DEVICES];
     uint32_t device_count;
-    char *setting;
+    char *setting;       /* all of them, */
+    char *other_setting; /* and without those of PyTorch, for devices that do not run it */
 } asking;
 
 /* The options; `input` is an asking. */
