@@ -268,12 +268,12 @@ static char *join_settings(asking *a, bool has_torch) {
     qsort(a->setting_list, a->setting_count, sizeof *a->setting_list, by_text);
     for (uint32_t i = 0; i < a->setting_count; i++) size += strlen(a->setting_list[i]) + 1;
     char *joined = calloc(1, size);
+    size_t used = 0;
     for (uint32_t i = 0; joined != NULL && i < a->setting_count; i++) {
         const char *pair = a->setting_list[i];
         if (i > 0 && strcmp(pair, a->setting_list[i - 1]) == 0) continue;
         if (!has_torch && is_of_torch(pair)) continue;
-        if (joined[0] != '\0') strcat(joined, ";");
-        strcat(joined, pair);
+        used += (size_t)snprintf(joined + used, size - used, "%s%s", used > 0 ? ";" : "", pair);
     }
     return joined;
 }

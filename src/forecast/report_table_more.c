@@ -162,6 +162,7 @@ static void put_other(const void *user, uint32_t row, grid_cell *cells) {
     const other_list *l = user;
     const ft_forecast *f = NULL;
     const ft_estimate *other = other_at(l->answers, row, &f);
+    if (other == NULL) return; /* there are as many rows as others */
     char interval[INTERVAL_TEXT_SIZE];
     text_fit(f->request.device, UINT32_MAX, l->style, cells[0].text, sizeof cells[0].text);
     snprintf(cells[1].text, sizeof cells[1].text, "%lld", (long long)f->request.batch);

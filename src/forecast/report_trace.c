@@ -60,10 +60,19 @@ static void place_kernels(tracer *t) {
         double length = fmax(0, f->kernels[k].value), ratio = forward_ratio(t, &f->kernels[k]);
         t->spans[k] = (span){.forward_us = length * ratio, .back_us = length - length * ratio};
     }
-    for (uint32_t k = 0; k < last; now += t->spans[k++].forward_us) t->spans[k].start_us = now;
-    for (uint32_t k = last; k-- > 0; now += t->spans[k].back_us) t->spans[k].back_start_us = now;
+    for (uint32_t k = 0; k < last; k++) {
+        t->spans[k].start_us = now;
+        now += t->spans[k].forward_us;
+    }
+    for (uint32_t k = last; k-- > 0;) {
+        t->spans[k].back_start_us = now;
+        now += t->spans[k].back_us;
+    }
     t->end_us = now;
-    for (uint32_t k = last; k < f->kernel_count; now += t->spans[k++].forward_us) t->spans[k].start_us = now;
+    for (uint32_t k = last; k < f->kernel_count; k++) {
+        t->spans[k].start_us = now;
+        now += t->spans[k].forward_us;
+    }
 }
 
 static void place_operators(tracer *t) {
