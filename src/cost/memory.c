@@ -5,6 +5,8 @@
  * outputs belong to the caller. In backward, the gradient of a storage appears with the last reader and goes with the
  * producer; an addition hands its gradient on without a copy; a second gradient for the same storage is made beside
  * the first and then added to it. Gradients of parameters appear with their last reader and stay. */
+#include "cost/timeline.h"
+
 #include "cost/lifetime.h"
 #include "cost/macs.h"
 #include "cost/work.h"
@@ -25,11 +27,39 @@ typedef struct timeline {
     ft_memory peak;
     ft_memory_observer *observer;
     void *user;
+    timeline_events events;
     /* Gradients of storages: each names the buffer that holds it, by the storage that the buffer was made for. */
     uint32_t *buffer;                   /* per storage, FT_NONE = no gradient yet */
     uint32_t *references;               /* per buffer */
     uint32_t *first_param, *next_param; /* per operator: parameters that it is the last to read */
 } timeline;
+
+/* --- Telling what happens ------------------------------------------------------------------------------------ */
+
+static void tell(const timeline *t, timeline_kind kind, uint32_t id, uint32_t from, uint64_t bytes) {
+    if (t->events.tell == NULL) return;
+    timeline_event event = {.kind = kind, .id = id, .from = from, .bytes = bytes};
+    t->events.tell(t->events.user, &event);
+}
+
+/* Pieces of memory have numbers: storages, their gradients, what operators keep, gradients of parameters. */
+static uint32_t gradient_id(const timeline *t, uint32_t s) {
+    return t->graph->tensor_count + s;
+}
+
+static uint32_t kept_id(const timeline *t, uint32_t op) {
+    return 2 * t->graph->tensor_count + op;
+}
+
+static uint32_t param_gradient_id(const timeline *t, uint32_t tensor) {
+    return 2 * t->graph->tensor_count + t->graph->op_count + tensor;
+}
+
+static void tell_step(const timeline *t, ft_phase phase, uint32_t op) {
+    if (t->events.tell == NULL) return;
+    timeline_event event = {.kind = TIMELINE_STEP, .id = op, .phase = phase};
+    t->events.tell(t->events.user, &event);
+}
 
 /* --- The highest point --------------------------------------------------------------------------------------- */
 
@@ -79,8 +109,12 @@ static uint64_t workspace_of(const timeline *t, const ft_op *op) {
 /* --- Forward ------------------------------------------------------------------------------------------------- */
 
 static void free_dead(timeline *t, uint32_t first) {
-    for (uint32_t s = first; s != FT_NONE; s = t->lives.next_dead[s])
-        if (!t->is_taken[s]) shrink(&t->now.activation_bytes, t->lives.bytes[s]);
+    for (uint32_t s = first; s != FT_NONE; s = t->lives.next_dead[s]) {
+        if (!t->is_taken[s]) {
+            shrink(&t->now.activation_bytes, t->lives.bytes[s]);
+            tell(t, TIMELINE_GIVE, s, FT_NONE, t->lives.bytes[s]);
+        }
+    }
 }
 
 static void walk_forward(timeline *t) {
@@ -92,10 +126,19 @@ static void walk_forward(timeline *t) {
         for (uint32_t i = 0; i < op->output_count; i++) {
             uint32_t out = op->outputs[i];
             bool is_new = out != FT_NONE && t->lives.storage[out] == out && (i > 0 || taken == FT_NONE);
-            if (is_new) grow(&t->now.activation_bytes, t->lives.bytes[out]);
+            if (!is_new) continue;
+            grow(&t->now.activation_bytes, t->lives.bytes[out]);
+            tell(t, TIMELINE_TAKE, out, FT_NONE, t->lives.bytes[out]);
         }
-        if (taken != FT_NONE) t->is_taken[taken] = true;
-        grow(&t->now.activation_bytes, t->lives.kept_bytes[k]);
+        if (taken != FT_NONE) {
+            t->is_taken[taken] = true;
+            tell(t, TIMELINE_PASS_ON, op->outputs[0], taken, t->lives.bytes[taken]);
+        }
+        if (t->lives.kept_bytes[k] > 0) {
+            grow(&t->now.activation_bytes, t->lives.kept_bytes[k]);
+            tell(t, TIMELINE_TAKE, kept_id(t, k), FT_NONE, t->lives.kept_bytes[k]);
+        }
+        tell_step(t, FT_PHASE_FORWARD, k);
         look(t, FT_PHASE_FORWARD, k, workspace_of(t, op));
         free_dead(t, t->lives.dies_forward[k]);
     }
@@ -105,6 +148,7 @@ static void walk_forward(timeline *t) {
 
 static void make_gradient(timeline *t, uint32_t s) {
     grow(&t->gradients, t->lives.bytes[s]);
+    tell(t, TIMELINE_TAKE, gradient_id(t, s), FT_NONE, t->lives.bytes[s]);
     t->buffer[s] = s;
     t->references[s] = 1;
 }
@@ -112,7 +156,9 @@ static void make_gradient(timeline *t, uint32_t s) {
 static void drop_gradient(timeline *t, uint32_t s) {
     uint32_t b = t->buffer[s];
     t->buffer[s] = FT_NONE;
-    if (b != FT_NONE && --t->references[b] == 0) shrink(&t->gradients, t->lives.bytes[b]);
+    if (b == FT_NONE || --t->references[b] > 0) return;
+    shrink(&t->gradients, t->lives.bytes[b]);
+    tell(t, TIMELINE_GIVE, gradient_id(t, b), FT_NONE, t->lives.bytes[b]);
 }
 
 /* An addition of equal sizes: each operand's gradient is the output's. */
@@ -125,7 +171,10 @@ static void reach_input(timeline *t, const ft_op *op, uint32_t s, uint32_t out) 
     const uint64_t *bytes = t->lives.bytes;
     bool is_same = hands_on(op) && bytes[s] == bytes[out];
     if (t->buffer[s] != FT_NONE) {
-        if (!is_same) grow(&t->passing, bytes[s]); /* made beside the first, then added to it */
+        if (!is_same) { /* made beside the first, then added to it */
+            grow(&t->passing, bytes[s]);
+            tell(t, TIMELINE_PASS, FT_NONE, FT_NONE, bytes[s]);
+        }
         if (t->references[t->buffer[s]] == 1) return;
         drop_gradient(t, s);
         make_gradient(t, s);
@@ -158,15 +207,22 @@ static void step_backward(timeline *t, uint32_t k) {
             if (s != FT_NONE && s != out) reach_input(t, op, s, out);
         }
     }
-    for (uint32_t p = t->first_param[k]; p != FT_NONE; p = t->next_param[p])
-        grow(&t->now.gradient_bytes, size_of_tensor(t->graph, &t->graph->tensors[p], t->options));
+    for (uint32_t p = t->first_param[k]; p != FT_NONE; p = t->next_param[p]) {
+        uint64_t bytes = size_of_tensor(t->graph, &t->graph->tensors[p], t->options);
+        grow(&t->now.gradient_bytes, bytes);
+        tell(t, TIMELINE_TAKE, param_gradient_id(t, p), FT_NONE, bytes);
+    }
+    tell_step(t, FT_PHASE_BACKWARD, k);
     look(t, FT_PHASE_BACKWARD, k, workspace_of(t, op));
     t->passing = 0;
     for (uint32_t i = 0; i < op->output_count; i++) {
         uint32_t o = op->outputs[i];
         if (o != FT_NONE && t->lives.storage[o] == o) drop_gradient(t, o);
     }
-    shrink(&t->now.activation_bytes, t->lives.kept_bytes[k]);
+    if (t->lives.kept_bytes[k] > 0) {
+        shrink(&t->now.activation_bytes, t->lives.kept_bytes[k]);
+        tell(t, TIMELINE_GIVE, kept_id(t, k), FT_NONE, t->lives.kept_bytes[k]);
+    }
     free_dead(t, t->lives.dies_backward[k]);
 }
 
@@ -206,14 +262,20 @@ static void add_residents(timeline *t) {
     for (uint32_t i = 0; i < graph->tensor_count; i++) {
         const ft_tensor *tensor = &graph->tensors[i];
         uint64_t bytes = size_of_tensor(graph, tensor, t->options);
-        if (tensor_has(&t->params, i, MARK_PARAM | MARK_BUFFER)) grow(&t->now.weight_bytes, bytes);
+        if (tensor_has(&t->params, i, MARK_PARAM | MARK_BUFFER)) {
+            grow(&t->now.weight_bytes, bytes);
+            tell(t, TIMELINE_WEIGHT, i, FT_NONE, bytes);
+        }
         if (t->lives.storage[i] == i && tensor->producer == FT_NONE) {
             grow(&t->now.input_bytes, bytes);
             grow(&t->now.activation_bytes, bytes);
+            tell(t, TIMELINE_TAKE, i, FT_NONE, bytes);
         }
         if (t->options->mode != FT_TRAIN || !tensor_has(&t->params, i, MARK_PARAM)) continue;
         uint64_t elems = ft_tensor_elems(graph, tensor);
-        grow(&t->now.optimizer_bytes, work_optimizer_bytes(t->options, size_dtype(tensor, t->options), elems));
+        uint64_t state = work_optimizer_bytes(t->options, size_dtype(tensor, t->options), elems);
+        grow(&t->now.optimizer_bytes, state);
+        tell(t, TIMELINE_STATE, i, FT_NONE, state);
     }
 }
 
@@ -243,16 +305,26 @@ static ft_status walk(timeline *t, ft_error *error) {
     return FT_OK;
 }
 
-ft_status ft_memory_plan(const ft_graph *bound, const ft_cost_options *options, ft_memory *memory,
-                         ft_memory_observer *observer, void *user, ft_error *error) {
+static ft_status plan(const ft_graph *bound, timeline *t, ft_memory *memory, ft_error *error) {
     if (!ft_graph_is_bound(bound))
         return ft_fail(error, FT_ERR_USAGE, "model '%s': memory needs a bound graph; call ft_graph_bind() first",
                        bound->name);
-    timeline t = {.graph = bound, .options = options, .observer = observer, .user = user};
-    t.peak.peak_op = FT_NONE;
-    arena_init(&t.memory, FT_MAX_GRAPH_BYTES);
-    ft_status status = walk(&t, error);
-    arena_free(&t.memory);
-    if (status == FT_OK) *memory = t.peak;
+    t->peak.peak_op = FT_NONE;
+    arena_init(&t->memory, FT_MAX_GRAPH_BYTES);
+    ft_status status = walk(t, error);
+    arena_free(&t->memory);
+    if (status == FT_OK) *memory = t->peak;
     return status;
+}
+
+ft_status ft_memory_plan(const ft_graph *bound, const ft_cost_options *options, ft_memory *memory,
+                         ft_memory_observer *observer, void *user, ft_error *error) {
+    timeline t = {.graph = bound, .options = options, .observer = observer, .user = user};
+    return plan(bound, &t, memory, error);
+}
+
+ft_status timeline_walk(const ft_graph *bound, const ft_cost_options *options, const timeline_events *events,
+                        ft_memory *memory, ft_error *error) {
+    timeline t = {.graph = bound, .options = options, .events = *events};
+    return plan(bound, &t, memory, error);
 }

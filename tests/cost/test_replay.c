@@ -1,0 +1,155 @@
+/* Tests of events and of the replay: what they tell is what the timeline tells. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cost/replay.h"
+#include "cost/timeline.h"
+#include "support/failing.h"
+#include "support/made_data.h"
+
+enum { NETWORKS = 24 };
+
+static const uint64_t no_limit = UINT64_MAX;
+
+static ft_graph *bound_network(uint32_t number, int64_t batch, ft_graph **model) {
+    ft_graph *bound = NULL;
+    ft_error error;
+    *model = made_network(number);
+    if (ft_graph_bind(*model, &(ft_binding){.batch = batch}, &bound, &error) != FT_OK) fail_msg("%s", error.message);
+    return bound;
+}
+
+/* What is alive by the events alone. */
+typedef struct follower {
+    uint64_t *pieces;
+    uint64_t alive, passing, state, most;
+} follower;
+
+static void follow(void *user, const timeline_event *e) {
+    follower *f = user;
+    switch (e->kind) {
+    case TIMELINE_WEIGHT:
+        f->alive += e->bytes;
+        break;
+    case TIMELINE_STATE:
+        f->state += e->bytes;
+        break;
+    case TIMELINE_TAKE:
+        assert_int_equal(f->pieces[e->id], 0);
+        f->pieces[e->id] = e->bytes;
+        f->alive += e->bytes;
+        break;
+    case TIMELINE_PASS_ON:
+        f->pieces[e->id] = f->pieces[e->from];
+        f->pieces[e->from] = 0;
+        break;
+    case TIMELINE_PASS:
+        f->passing += e->bytes;
+        break;
+    case TIMELINE_STEP:
+        if (f->alive + f->state + f->passing > f->most) f->most = f->alive + f->state + f->passing;
+        f->passing = 0;
+        break;
+    case TIMELINE_GIVE:
+        assert_int_equal(f->pieces[e->id], e->bytes);
+        f->alive -= e->bytes;
+        f->pieces[e->id] = 0;
+        break;
+    }
+}
+
+static void events_add_up_to_the_plan(void **state) {
+    (void)state;
+    for (uint32_t n = 0; n < NETWORKS; n++) {
+        ft_graph *model, *bound = bound_network(n, 1 + n % 4, &model);
+        for (int mode = FT_INFER; mode <= FT_TRAIN; mode++) {
+            ft_cost_options options = ft_cost_options_default();
+            options.mode = (ft_mode)mode;
+            ft_memory plan, walked;
+            ft_error error;
+            size_t pieces = 3 * (size_t)ft_graph_tensor_count(bound) + ft_graph_op_count(bound);
+            follower f = {.pieces = calloc(pieces, sizeof(uint64_t))};
+            assert_non_null(f.pieces);
+            assert_int_equal(ft_memory_plan(bound, &options, &plan, NULL, NULL, &error), FT_OK);
+            assert_int_equal(
+                timeline_walk(bound, &options, &(timeline_events){.tell = follow, .user = &f}, &walked, &error), FT_OK);
+            assert_memory_equal(&plan, &walked, sizeof plan);
+            if (plan.peak_phase != FT_PHASE_OPTIMIZER) assert_int_equal(f.most, plan.peak_bytes);
+            free(f.pieces);
+        }
+        ft_graph_free(bound);
+        ft_graph_free(model);
+    }
+}
+
+/* The allocator holds at least what is alive in it, and more with the batch. */
+static void more_is_held_than_is_alive(void **state) {
+    (void)state;
+    ft_cost_options options = ft_cost_options_default();
+    options.mode = FT_TRAIN;
+    options.optimizer = FT_ADAM;
+    for (uint32_t n = 0; n < NETWORKS; n++) {
+        uint64_t before = 0;
+        for (int64_t batch = 1; batch <= 64; batch *= 8) {
+            ft_graph *model, *bound = bound_network(n, batch, &model);
+            replay r;
+            ft_error error;
+            assert_int_equal(replay_steps(bound, &options, no_limit, &r, &error), FT_OK);
+            assert_true(r.reserved_bytes >= r.taken_bytes);
+            assert_true(r.reserved_bytes % (2 << 20) == 0);
+            assert_true(r.reserved_bytes >= before);
+            assert_false(r.is_over);
+            before = r.reserved_bytes;
+            ft_graph_free(bound);
+            ft_graph_free(model);
+        }
+    }
+}
+
+static void a_limit_that_is_too_small_is_told(void **state) {
+    (void)state;
+    ft_cost_options options = ft_cost_options_default();
+    ft_graph *model, *bound = bound_network(3, 64, &model);
+    replay r;
+    ft_error error;
+    assert_int_equal(replay_steps(bound, &options, 1 << 20, &r, &error), FT_OK);
+    assert_true(r.is_over);
+    assert_true(r.reserved_bytes > 1 << 20);
+    ft_graph_free(bound);
+    ft_graph_free(model);
+}
+
+static void memory_runs_out(void **state) {
+    (void)state;
+    ft_cost_options options = ft_cost_options_default();
+    options.mode = FT_TRAIN;
+    ft_graph *model, *bound = bound_network(5, 2, &model);
+    for (long n = 0;; n++) {
+        replay r = {.taken_bytes = 1};
+        ft_error error;
+        failing_start(n);
+        ft_status status = replay_steps(bound, &options, no_limit, &r, &error);
+        bool has_failed = failing_stop();
+        if (!has_failed) break;
+        assert_int_equal(status, FT_ERR_NOMEM);
+        assert_int_equal(r.taken_bytes, 1);
+    }
+    ft_graph_free(bound);
+    ft_graph_free(model);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_add_up_to_the_plan),
+        cmocka_unit_test(more_is_held_than_is_alive),
+        cmocka_unit_test(a_limit_that_is_too_small_is_told),
+        cmocka_unit_test(memory_runs_out),
+    };
+    return cmocka_run_group_tests_name("cost/replay", tests, NULL, NULL);
+}
