@@ -14,8 +14,10 @@
 #include "base/csv.h"
 #include "base/error.h"
 #include "base/input.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "data/records.h"
+#include "data/timm_memory.h"
 #include "data/timm_name.h"
 #include "foretell/device.h"
 
@@ -38,13 +40,17 @@ enum {
     AT_STEP,
     AT_PEAK,
     AT_SUSPECT,
+    AT_FORWARD,
     COLUMN_COUNT
 };
 
-static const char *const column_names[COLUMN_COUNT] = {
-    "model",      "batch_size", "graph",         "phase",           "device",       "precision",
-    "layout",     "torch",      "torch_compile", "samples_per_sec", "step_time_ms", "max_gpu_memory_mib",
-    "suspect_oom"};
+static const char *const column_names[COLUMN_COUNT] = {"model",         "batch_size",
+                                                       "graph",         "phase",
+                                                       "device",        "precision",
+                                                       "layout",        "torch",
+                                                       "torch_compile", "samples_per_sec",
+                                                       "step_time_ms",  "max_gpu_memory_mib",
+                                                       "suspect_oom",   "faketensor_after_forward_mib"};
 
 typedef struct table {
     import_job *job;
@@ -57,6 +63,10 @@ typedef struct table {
     uint32_t columns[COLUMN_COUNT]; /* FT_NONE: absent */
     csv_field cells[MAX_COLUMNS];
     char words[COLUMN_COUNT][MAX_CELL]; /* of the row in work */
+    const char *graph_folder;
+    map models; /* to places in `facts` */
+    timm_facts **facts;
+    uint32_t fact_count, fact_capacity;
 } table;
 
 typedef ft_status row_reader(table *t, timm_row *row, const char **why);
@@ -143,33 +153,58 @@ static ft_status time_row(table *t, timm_row *row, const char **why) {
 
 /* --- Rows of memory ------------------------------------------------------------------------------------------ */
 
-/* The table does not say at which size of image: timm's default for training, which is the smallest there is. Models
- * with timm's own head go before those with another. */
-static const char *default_graph(const table *t, const char *model) {
-    const char *best = NULL;
-    timm_graph_name best_name = {0};
-    for (uint32_t i = 0; i < t->graphs->count; i++) {
-        timm_graph_name name;
-        const char *file = t->graphs->names[i];
-        if (!timm_graph_parse(file, &name) || name.is_reparam) continue;
-        if (strlen(model) != name.model || memcmp(model, file, name.model) != 0) continue;
-        bool is_better = best == NULL || (best_name.is_other_head && !name.is_other_head) ||
-                         (best_name.is_other_head == name.is_other_head && name.size < best_name.size);
-        if (!is_better) continue;
-        best = file;
-        best_name = name;
+static bool is_suspect(const table *t) {
+    return strcmp(t->words[AT_SUSPECT], "1") == 0;
+}
+
+/* What the rows of the model in work say together. */
+static ft_status facts_of(table *t, timm_facts **facts) {
+    const char *model = t->words[AT_MODEL];
+    uint32_t at;
+    if (map_get(&t->models, model, &at)) {
+        *facts = t->facts[at];
+        return FT_OK;
     }
-    return best;
+    if (t->fact_count == t->fact_capacity) {
+        uint32_t larger = t->fact_capacity == 0 ? 256 : t->fact_capacity * 2;
+        timm_facts **list = ARENA_ARRAY(t->memory, timm_facts *, larger);
+        if (list == NULL) return FT_NOMEM(t->job->error);
+        if (t->fact_count > 0) memcpy(list, t->facts, t->fact_count * sizeof *list);
+        t->facts = list;
+        t->fact_capacity = larger;
+    }
+    const char *name = arena_string(t->memory, model, strlen(model));
+    *facts = ARENA_NEW(t->memory, timm_facts);
+    if (name == NULL || *facts == NULL || !map_set(&t->models, name, t->fact_count)) return FT_NOMEM(t->job->error);
+    t->facts[t->fact_count++] = *facts;
+    return FT_OK;
+}
+
+/* The first pass over the table of memory: nothing is skipped yet. */
+static ft_status note_facts(table *t) {
+    timm_facts *facts;
+    double numbers[3];
+    const int columns[] = {AT_BATCH, AT_PEAK, AT_FORWARD};
+    for (int i = 0; i < 3; i++) {
+        const char *word = t->words[columns[i]];
+        if (!text_double(word, strlen(word), &numbers[i])) numbers[i] = NAN;
+    }
+    if (t->words[AT_MODEL][0] == '\0' || !(numbers[0] >= 1)) return FT_OK;
+    FT_TRY(facts_of(t, &facts));
+    timm_facts_note(facts, numbers[0], numbers[1], numbers[2], is_suspect(t));
+    return FT_OK;
 }
 
 static ft_status memory_row(table *t, timm_row *row, const char **why) {
     double doubt, *peak = &row->metrics[TIMM_PEAK];
     row->device = ft_device_canonical("a100-40gb");
-    row->setting = "amp=no;compile=no;layout=nchw";
+    row->setting = "amp=no;compile=no;layout=nchw;optimizer=momentum"; /* the last is what fits */
     row->dtype = FT_FLOAT32;
     row->mode = FT_TRAIN;
-    row->graph = default_graph(t, t->words[AT_MODEL]);
-    if (strcmp(t->words[AT_SUSPECT], "1") == 0)
+    timm_facts *facts;
+    FT_TRY(facts_of(t, &facts));
+    FT_TRY(timm_facts_graph(facts, t->words[AT_MODEL], t->graph_folder, t->graphs, &row->graph, t->job->error));
+    if (is_suspect(t))
         *why = "its memory is not to be trusted (suspect_oom)";
     else if (row->graph == NULL)
         *why = "it has no graph";
@@ -177,6 +212,8 @@ static ft_status memory_row(table *t, timm_row *row, const char **why) {
         *why = "nobody knows its device";
     else if (!measured(t->words[AT_PEAK], peak, &doubt))
         *why = "its memory is not a number above zero";
+    else if (!timm_facts_allow(facts, *peak))
+        *why = "its memory is less than its tensors take";
     else
         *peak = round(*peak * 1024 * 1024);
     return FT_OK;
@@ -230,7 +267,6 @@ static ft_status add_row(table *t, const timm_row *row) {
 static ft_status take_row(table *t, row_reader *read_row) {
     timm_row row = {.table = t->path, .line = t->text.line, .metrics = {NAN, NAN}};
     const char *why = NULL;
-    FT_TRY(take_words(t));
     if (t->words[AT_MODEL][0] == '\0')
         why = "it names no model";
     else if (!take_batch(t, &row.batch))
@@ -246,16 +282,34 @@ static ft_status take_row(table *t, row_reader *read_row) {
     return add_row(t, &row);
 }
 
+/* Rows one after the other, with their words taken. */
+static ft_status next_row(table *t, bool *is_end) {
+    uint32_t found;
+    FT_TRY(csv_row(&t->text, t->cells, t->column_count, &found, t->job->error));
+    *is_end = found == 0;
+    if (found != 0 && found != t->column_count)
+        return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line %llu: has %u fields, but the header has %u", t->path,
+                       (unsigned long long)t->text.line, found, t->column_count);
+    return found != 0 ? take_words(t) : FT_OK;
+}
+
 static ft_status take_rows(table *t, row_reader *read_row) {
-    for (;;) {
-        uint32_t found;
-        FT_TRY(csv_row(&t->text, t->cells, t->column_count, &found, t->job->error));
-        if (found == 0) return FT_OK;
-        if (found != t->column_count)
-            return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line %llu: has %u fields, but the header has %u",
-                           t->path, (unsigned long long)t->text.line, found, t->column_count);
+    for (bool is_end = false;;) {
+        FT_TRY(next_row(t, &is_end));
+        if (is_end) return FT_OK;
         FT_TRY(take_row(t, read_row));
     }
+}
+
+static ft_status take_facts(table *t) {
+    csv start = t->text;
+    for (bool is_end = false;;) {
+        FT_TRY(next_row(t, &is_end));
+        if (is_end) break;
+        FT_TRY(note_facts(t));
+    }
+    t->text = start;
+    return FT_OK;
 }
 
 /* What is in each table. */
@@ -277,8 +331,12 @@ ft_status timm_table_parse(import_job *job, timm_table kind, const char *path, c
     table *t = calloc(1, sizeof *t);
     if (t == NULL) return FT_NOMEM(job->error);
     *t = (table){.job = job, .graphs = graphs, .memory = memory, .rows = rows, .path = path};
+    t->graph_folder = arena_format(memory, "%s/graphs", job->source);
+    map_init(&t->models, memory);
     csv_init(&t->text, path, text, size);
-    ft_status status = take_header(t, tables[kind].needed, tables[kind].needed_count);
+    ft_status status =
+        t->graph_folder != NULL ? take_header(t, tables[kind].needed, tables[kind].needed_count) : FT_NOMEM(job->error);
+    if (status == FT_OK && kind == TIMM_MEMORY) status = take_facts(t);
     if (status == FT_OK) status = take_rows(t, tables[kind].read_row);
     free(t);
     rows->table_count++;

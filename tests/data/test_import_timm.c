@@ -54,15 +54,18 @@ static void has_told(const char *text) {
     if (strstr(told, text) == NULL) fail_msg("'%s' was not told: %s", text, told);
 }
 
-/* A product of the given width, so that each file is another graph. */
+/* Two products, the first of the given width, so that each file is another graph; training keeps what is between. */
 static void write_graph(const char *name, int width) {
     char path[300], shape[32];
     onnx_model *m = onnx_model_new();
     snprintf(shape, sizeof shape, "1,%d", width);
     onnx_input(m, m->graph, "x", ONNX_FLOAT, shape);
-    snprintf(shape, sizeof shape, "%d,4", width);
+    snprintf(shape, sizeof shape, "%d,%d", width, width);
     onnx_initializer(m, m->graph, "w", ONNX_FLOAT, shape);
-    onnx_node(m, m->graph, "MatMul", "x w", "y");
+    snprintf(shape, sizeof shape, "%d,4", width);
+    onnx_initializer(m, m->graph, "v", ONNX_FLOAT, shape);
+    onnx_node(m, m->graph, "MatMul", "x w", "h");
+    onnx_node(m, m->graph, "MatMul", "h v", "y");
     onnx_output(m, m->graph, "y", ONNX_FLOAT, NULL);
     onnx_model_pack(m);
     snprintf(path, sizeof path, "in/graphs/%s", name);
@@ -139,6 +142,42 @@ static void peaks(void **state) {
     ft_dataset_free(data);
 }
 
+/* What PyTorch says is kept for each image tells the size: 12 floats here, not 8. */
+static void the_size_is_told_by_what_is_kept(void **state) {
+    (void)state;
+    write_text("in/train_memory_a100.csv",
+               "model,batch_size,max_gpu_memory_mib,faketensor_after_forward_mib,suspect_oom\n"
+               "resnet50,8,1500,100.0003662109375,0\n"
+               "resnet50,16,1600,100.000732421875,0\n");
+    ft_import_result result = expect_import();
+    assert_int_equal(result.records, 2);
+    assert_int_equal(result.graphs, 1);
+    ft_dataset *data = open_set("set");
+    ft_graph *graph;
+    ft_error error;
+    assert_int_equal(ft_dataset_graph(data, 0, &graph, &error), FT_OK);
+    assert_int_equal(ft_graph_tensors(graph)[ft_graph_inputs(graph)[0]].dims[1], 12);
+    ft_graph_free(graph);
+    ft_dataset_free(data);
+}
+
+/* A peak below what its tensors take was no training; neither was the same peak at another batch. */
+static void what_cannot_be_is_skipped(void **state) {
+    (void)state;
+    write_text("in/train_memory_a100.csv",
+               "model,batch_size,max_gpu_memory_mib,faketensor_after_forward_mib,suspect_oom\n"
+               "resnet50,8,1500,1000,0\n"
+               "resnet50,16,1505,2000,0\n"
+               "resnet50,32,4000,4000,0\n"
+               "resnet50,64,,8000,0\n"
+               "resnet50,128,x,x,0\n");
+    ft_import_result result = expect_import();
+    assert_int_equal(result.records, 1);
+    has_told("line 2: resnet50: its memory is less than its tensors take");
+    has_told("line 3: resnet50: its memory is less than its tensors take");
+    has_told("line 5: resnet50: its memory is not a number above zero");
+}
+
 static void skips(void **state) {
     (void)state;
     write_text("in/graphs/bad@1.onnx", "no model");
@@ -212,7 +251,13 @@ static void out_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(times), IN_FOLDER(peaks), IN_FOLDER(skips), IN_FOLDER(errors), IN_FOLDER(out_of_memory),
+        IN_FOLDER(times),
+        IN_FOLDER(peaks),
+        IN_FOLDER(the_size_is_told_by_what_is_kept),
+        IN_FOLDER(what_cannot_be_is_skipped),
+        IN_FOLDER(skips),
+        IN_FOLDER(errors),
+        IN_FOLDER(out_of_memory),
     };
     return cmocka_run_group_tests_name("data/import_timm", tests, NULL, NULL);
 }

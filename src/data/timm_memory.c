@@ -1,0 +1,125 @@
+/* timm_memory.c - choosing the graph of a measurement that does not name it.
+ *
+ * What forward keeps grows by the same bytes with each image; for the right graph, our timeline says the same number.
+ * Where no size comes near, timm's usual one is taken: the smallest from 224 on. */
+#include "data/timm_memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "data/timm_name.h"
+#include "foretell/cost.h"
+
+enum { USUAL_SIZE = 224, PLAN_BATCH = 32 };
+
+static const double NEAR = 0.15; /* of a logarithm */
+static const double SAME = 0.01; /* relative */
+static const double MIB = 1024 * 1024;
+
+void timm_facts_note(timm_facts *facts, double batch, double peak_mib, double forward_mib, bool is_suspect) {
+    if (!(forward_mib > 0) || !isfinite(forward_mib)) return;
+    if (facts->least_batch == 0 || batch < facts->least_batch) {
+        facts->least_batch = batch;
+        facts->least_forward = forward_mib;
+    }
+    if (batch > facts->most_batch) {
+        facts->most_batch = batch;
+        facts->most_forward = forward_mib;
+    }
+    if (is_suspect || !(peak_mib < forward_mib) || facts->impossible_count == TIMM_MOST_IMPOSSIBLE) return;
+    facts->impossible[facts->impossible_count++] = peak_mib;
+}
+
+bool timm_facts_allow(const timm_facts *facts, double peak_mib) {
+    for (uint32_t i = 0; i < facts->impossible_count; i++) {
+        if (fabs(peak_mib / facts->impossible[i] - 1) < SAME) return false;
+    }
+    return true;
+}
+
+/* --- The graph ----------------------------------------------------------------------------------------------- */
+
+typedef struct candidate {
+    const char *file;
+    timm_graph_name name;
+} candidate;
+
+/* timm's own head goes before others. */
+static uint32_t find_candidates(const char *model, const name_list *graphs, candidate *found, uint32_t most) {
+    uint32_t count = 0;
+    bool has_plain = false;
+    for (uint32_t i = 0; i < graphs->count; i++) {
+        candidate c = {.file = graphs->names[i]};
+        if (!timm_graph_parse(c.file, &c.name) || c.name.is_reparam) continue;
+        if (strlen(model) != c.name.model || memcmp(model, c.file, c.name.model) != 0) continue;
+        if (has_plain && c.name.is_other_head) continue;
+        if (!has_plain && !c.name.is_other_head) count = 0;
+        has_plain = has_plain || !c.name.is_other_head;
+        if (count < most) found[count++] = c;
+    }
+    return count;
+}
+
+static bool is_more_usual(const candidate *a, const candidate *b) {
+    bool is_large_a = a->name.size >= USUAL_SIZE, is_large_b = b->name.size >= USUAL_SIZE;
+    return is_large_a != is_large_b ? is_large_a : a->name.size < b->name.size;
+}
+
+/* Bytes that training keeps of each image; NaN when the graph cannot be used, which is told when it is added. */
+static ft_status kept_of(const char *folder, const char *file, double *bytes, ft_error *error) {
+    char path[4096];
+    ft_graph *graph = NULL, *bound = NULL;
+    ft_memory memory;
+    ft_cost_options options = ft_cost_options_default();
+    options.mode = FT_TRAIN;
+    *bytes = NAN;
+    int size = snprintf(path, sizeof path, "%s/%s", folder, file);
+    if (size < 0 || (size_t)size >= sizeof path) return FT_OK;
+    ft_status status = ft_graph_read(path, &graph, error);
+    if (status == FT_OK) status = ft_graph_bind(graph, &(ft_binding){.batch = PLAN_BATCH}, &bound, error);
+    if (status == FT_OK) status = ft_memory_plan(bound, &options, &memory, NULL, NULL, error);
+    if (status == FT_OK) *bytes = (double)memory.saved_bytes / PLAN_BATCH;
+    ft_graph_free(bound);
+    ft_graph_free(graph);
+    return status == FT_ERR_NOMEM ? status : FT_OK;
+}
+
+/* How far a graph is from what was kept of each image, by a logarithm. */
+static ft_status distance_of(const timm_facts *facts, const char *folder, const char *file, double *distance,
+                             ft_error *error) {
+    double kept, told = (facts->most_forward - facts->least_forward) / (facts->most_batch - facts->least_batch) * MIB;
+    FT_TRY(kept_of(folder, file, &kept, error));
+    *distance = kept > 0 && told > 0 && isfinite(told) ? fabs(log(kept / told)) : INFINITY;
+    return FT_OK;
+}
+
+static ft_status choose(const timm_facts *facts, const char *folder, const candidate *list, uint32_t count,
+                        const char **graph, ft_error *error) {
+    const candidate *usual = &list[0];
+    double nearest = NEAR;
+    *graph = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        double distance = INFINITY;
+        if (count > 1) FT_TRY(distance_of(facts, folder, list[i].file, &distance, error));
+        if (is_more_usual(&list[i], usual)) usual = &list[i];
+        if (distance >= nearest) continue;
+        nearest = distance;
+        *graph = list[i].file;
+    }
+    if (*graph == NULL) *graph = usual->file;
+    return FT_OK;
+}
+
+ft_status timm_facts_graph(timm_facts *facts, const char *model, const char *folder, const name_list *graphs,
+                           const char **graph, ft_error *error) {
+    candidate list[32];
+    if (!facts->is_chosen) {
+        uint32_t count = find_candidates(model, graphs, list, sizeof list / sizeof list[0]);
+        if (count > 0) FT_TRY(choose(facts, folder, list, count, &facts->graph, error));
+        facts->is_chosen = true;
+    }
+    *graph = facts->graph;
+    return FT_OK;
+}
