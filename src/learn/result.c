@@ -99,6 +99,7 @@ static ft_status find_intervals(maker *m, double *q90, uint32_t *counts) {
     ft_evaluation seen = {0};
     for (uint32_t d = 0; d < rows->set.device_count; d++) q90[d] = 1;
     FT_TRY(tell_calibration(m, q90, counts));
+    if (m->facts->family->has_own_intervals) return FT_OK;
     FT_TRY(encode(m));
     const keeper_range range = {.from = KEEPER_FIT_SHARE, .to = 0.96, .what = "calibrating intervals"};
     FT_TRY(evaluate(m, &rows->calibration, FT_PART_TEST, range, &seen));

@@ -57,6 +57,9 @@ static ft_status prepare(job *j) {
     FT_TRY(run_check(j->folder, &j->wish, j->error));
     FT_TRY(config_parse(o->config, o->settings, o->setting_count, &j->config, j->error));
     FT_TRY(ft_split_make(j->data, split, o->seed, &j->split, j->error));
+    if (j->family->metric != NULL && strcmp(metric, j->family->metric) != 0)
+        return ft_fail(j->error, FT_ERR_USAGE, "the family '%s' learns %s and not %s: ask for that metric",
+                       j->family->name, j->family->metric, metric);
     FT_TRY(fitset_make(j->data, &j->split, metric, j->family->learns_from_operators, &j->rows, j->error));
     const config_facts facts = {
         .family = j->family, .config = j->config, .split = &j->split, .rows = &j->rows, .seed = o->seed};

@@ -85,9 +85,12 @@ typedef struct family {
     const char *name;
     const char *text;      /* one line for people */
     const char *schema;    /* names the features that it is fed with; a file made for another schema is refused */
+    const char *metric;    /* the one that it learns; NULL: any */
     bool takes_any_device; /* reads data sheets: it also answers for devices that it was not trained on */
     /* It knows what to make of single operators (records of part "support"); others are fed whole models alone. */
     bool learns_from_operators;
+    bool takes_any_mode;    /* also answers for a mode that it was not trained on, and says so by the source */
+    bool has_own_intervals; /* its spread is half the 90 % interval already: calibration leaves it alone */
     ft_status (*fit)(const fit_set *set, const fit_context *context, model **out, ft_error *error);
     /* *params: a new object. */
     ft_status (*save)(const model *m, json_t **params, float_block *block, ft_error *error);

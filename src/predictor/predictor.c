@@ -202,7 +202,8 @@ double predictor_q90(const ft_predictor *predictor, uint32_t device) {
 }
 
 bool predictor_knows_mode(const ft_predictor *predictor, ft_mode mode) {
-    return predictor->about.modes == 0 || (predictor->about.modes & 1U << mode) != 0;
+    return predictor->about.family->takes_any_mode || predictor->about.modes == 0 ||
+           (predictor->about.modes & 1U << mode) != 0;
 }
 
 static uint32_t find_device(const header *h, const char *name) {

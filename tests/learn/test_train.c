@@ -139,14 +139,14 @@ static void fake_free(model *m) {
     free(m);
 }
 
-static const family fake = {.name = "fake",
-                            .text = "for tests",
-                            .schema = "fake-1",
-                            .fit = fake_fit,
-                            .save = fake_save,
-                            .load = fake_load,
-                            .predict = fake_predict,
-                            .free = fake_free};
+static family fake = {.name = "fake",
+                      .text = "for tests",
+                      .schema = "fake-1",
+                      .fit = fake_fit,
+                      .save = fake_save,
+                      .load = fake_load,
+                      .predict = fake_predict,
+                      .free = fake_free};
 
 /* These stand in for those of families.c, which the linker then leaves out. */
 const family *const families[] = {&fake};
@@ -585,6 +585,34 @@ static void test_bad_wishes(void **state) {
     ft_dataset_free(data);
 }
 
+/* A family may learn one metric only. */
+static void test_metric_of_the_family(void **state) {
+    (void)state;
+    ft_dataset *data = toy_data_open("data", NULL);
+    ft_train_options options = usual();
+    fake.metric = "peak_bytes";
+    expect_failure(data, &options, FT_ERR_USAGE, "the family 'fake' learns peak_bytes and not time_us");
+    fake.metric = "time_us";
+    train_well(data, "run", &options);
+    fake.metric = NULL;
+    ft_dataset_free(data);
+}
+
+/* A family that knows its intervals keeps them. */
+static void test_intervals_of_the_family(void **state) {
+    (void)state;
+    ft_dataset *data = toy_data_open("data", NULL);
+    ft_train_options options = usual();
+    fake.has_own_intervals = true;
+    train_well(data, "run", &options);
+    fake.has_own_intervals = false;
+    json_t *metrics = read_json("run/metrics.json");
+    const json_t *cpu = json_object_get(json_object_get(metrics, "calibration"), "cortex-a76");
+    assert_true(json_number_value(json_object_get(cpu, "q90")) == 1);
+    json_decref(metrics);
+    ft_dataset_free(data);
+}
+
 static void test_too_little_data(void **state) {
     (void)state;
     ft_dataset *data = toy_data_open("data", &(toy_data){.graph_count = 12});
@@ -686,6 +714,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_other_data_or_options, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_replacing, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_bad_wishes, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(test_metric_of_the_family, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(test_intervals_of_the_family, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_too_little_data, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_settings_count, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_full_disk, folder_enter, folder_leave),

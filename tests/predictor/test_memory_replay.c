@@ -1,0 +1,150 @@
+/* The family of GPU memory: it finds context and correction, and says what it does not know. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cost/replay.h"
+#include "predictor/scan.h"
+#include "support/fitted.h"
+#include "support/folder.h"
+
+#define MIB    (1024.0 * 1024)
+#define CONFIG "{\"rounds\": 20, \"depth\": 3, \"eta\": 0.3, \"min_child_weight\": 1}"
+
+/* A context of 500 or 800 MiB, and a tenth more for models with many channels. */
+static double rule(const ft_graph *bound, const char *device) {
+    ft_cost_options options = ft_cost_options_default();
+    replay r;
+    ft_error error;
+    options.mode = FT_INFER;
+    options.dtype = FT_FLOAT32;
+    options.optimizer = FT_SGD;
+    assert_int_equal(replay_steps(bound, &options, UINT64_MAX, &r, &error), FT_OK);
+    double base = (strcmp(device, "adreno-640") == 0 ? 500 : 800) * MIB + (double)r.reserved_bytes;
+    return base * (ft_graph_op_count(bound) > 6 ? 1.1 : 1);
+}
+
+static void it_tells_what_it_learned(void **state) {
+    (void)state;
+    fitted f = fit_made("memory-replay", rule, CONFIG);
+    fitted_check(&f, 0.12); /* records are of inference, where the trees are not asked */
+    fitted_check_refusals(&f);
+    fitted_refuses(&f, NULL, 1, "after its last tree");
+    fitted_refuses(&f, NULL, -1, "");
+    fitted_refuses(&f, "{\"a\": 1}", 0, "");
+    fitted_free(&f);
+}
+
+static prediction ask(const fitted *f, const ft_query *query, const place *where, ft_status expected, arena *memory) {
+    scan_graph graph;
+    ft_error error;
+    subject s;
+    prediction p = {0};
+    assert_int_equal(scan_graph_open(f->data, &ft_dataset_records(f->data)[0], &graph, &error), FT_OK);
+    subject_init(&s, graph.bound, query);
+    assert_int_equal(f->family->predict(f->model, &s, where, true, memory, &p, &error), expected);
+    if (expected != FT_OK) assert_non_null(strstr(error.message, "GPUs under PyTorch"));
+    subject_free(&s);
+    scan_graph_free(&graph);
+    return p;
+}
+
+static double part_of(const prediction *p, const char *type) {
+    for (uint32_t i = 0; i < p->part_count; i++)
+        if (strcmp(p->parts[i].type, type) == 0) return p->parts[i].value;
+    return 0;
+}
+
+static void it_says_what_is_not_measured(void **state) {
+    (void)state;
+    fitted f = fit_made("memory-replay", rule, CONFIG);
+    arena memory;
+    arena_init(&memory, 1 << 24);
+    ft_error error;
+    ft_device *gpu, *phone;
+    assert_int_equal(ft_device_open("rtx-3090", &gpu, &error), FT_OK);
+    assert_int_equal(ft_device_open("cortex-a76", &phone, &error), FT_OK);
+    ft_query train = {.mode = FT_TRAIN, .dtype = FT_FLOAT32}, infer = {.mode = FT_INFER, .dtype = FT_FLOAT32};
+    ft_query half = {.mode = FT_TRAIN, .dtype = FT_FLOAT16};
+    ft_query compiled = {.mode = FT_TRAIN, .dtype = FT_FLOAT32, .setting = "amp=no;compile=yes"};
+    place known = {.index = 0}, other = {.index = FT_NONE, .sheet = gpu}, none = {.index = FT_NONE, .sheet = phone};
+    prediction measured = ask(&f, &train, &known, FT_OK, &memory), elsewhere = ask(&f, &train, &other, FT_OK, &memory);
+    assert_int_equal(measured.source, FT_LEARNED);
+    assert_int_equal(elsewhere.source, FT_ANALYTIC);
+    assert_true(elsewhere.spread > measured.spread);
+    const ft_query *queries[] = {&infer, &half, &compiled};
+    for (int i = 0; i < 3; i++) {
+        prediction p = ask(&f, queries[i], &known, FT_OK, &memory);
+        assert_int_equal(p.source, FT_ANALYTIC);
+        assert_true(p.spread > measured.spread);
+    }
+    ask(&f, &train, &none, FT_ERR_UNSUPPORTED, &memory);
+    /* The context of a device that nobody measured lies between those of the others. */
+    double context = part_of(&elsewhere, "context");
+    assert_true(context > part_of(&measured, "context") && context < 900 * MIB);
+    ft_device_free(gpu);
+    ft_device_free(phone);
+    arena_free(&memory);
+    fitted_free(&f);
+}
+
+/* The setting of a record says which optimiser it was, whatever the query says. */
+static void the_optimizer_counts(void **state) {
+    (void)state;
+    fitted f = fit_made("memory-replay", rule, CONFIG);
+    arena memory;
+    arena_init(&memory, 1 << 24);
+    place known = {.index = 0};
+    ft_query sgd = {.mode = FT_TRAIN, .dtype = FT_FLOAT32, .optimizer = FT_SGD}, adam = sgd, said = sgd, unknown = sgd;
+    adam.optimizer = FT_ADAM;
+    said.setting = "amp=no;optimizer=adam;compile=no";
+    unknown.setting = "optimizer=averyveryverylongname;optimizer";
+    prediction without = ask(&f, &sgd, &known, FT_OK, &memory), with = ask(&f, &adam, &known, FT_OK, &memory);
+    prediction also = ask(&f, &said, &known, FT_OK, &memory), same = ask(&f, &unknown, &known, FT_OK, &memory);
+    assert_true(part_of(&without, "optimizer") == 0 && part_of(&with, "optimizer") > 0);
+    assert_true(part_of(&also, "optimizer") == part_of(&with, "optimizer"));
+    assert_true(same.value == without.value);
+    assert_true(part_of(&with, "weights") > 0 && part_of(&with, "activations") > 0);
+    arena_free(&memory);
+    fitted_free(&f);
+}
+
+/* Without allocator and trees. */
+static void the_plan_is_a_family_too(void **state) {
+    (void)state;
+    fitted f = fit_made("memory-plan", rule, NULL);
+    fitted_check(&f, 0.15);
+    fitted_check_refusals(&f);
+    arena memory;
+    arena_init(&memory, 1 << 24);
+    ft_query train = {.mode = FT_TRAIN, .dtype = FT_FLOAT32};
+    place known = {.index = 1};
+    prediction p = ask(&f, &train, &known, FT_OK, &memory);
+    assert_int_equal(p.source, FT_ANALYTIC);
+    assert_true(part_of(&p, "allocator") == 0 && part_of(&p, "context") > 0);
+    arena_free(&memory);
+    fitted_free(&f);
+}
+
+static void threads_do_not_matter(void **state) {
+    (void)state;
+    fitted f = fit_made("memory-replay", rule, CONFIG);
+    fitted_check_threads(&f, CONFIG);
+    fitted_free(&f);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(it_tells_what_it_learned), IN_FOLDER(it_says_what_is_not_measured), IN_FOLDER(the_optimizer_counts),
+        IN_FOLDER(the_plan_is_a_family_too), IN_FOLDER(threads_do_not_matter),
+    };
+    return cmocka_run_group_tests_name("predictor/memory_replay", tests, NULL, NULL);
+}
