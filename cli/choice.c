@@ -12,6 +12,8 @@ enum {
     OPTION_FAMILY,
     OPTION_THREADS,
     OPTION_METRIC,
+    OPTION_SETTING,
+    OPTION_MODE,
     THREADS_MAX = 1024
 };
 
@@ -29,6 +31,9 @@ static const struct argp_option option_list[] = {
     {"part", OPTION_PART, "PART", 0, "of the split: train, valid or test (test)", 0},
     {"device", OPTION_DEVICE, "NAME", 0, "only records of this device; may be repeated", 0},
     {"family", OPTION_FAMILY, "NAME", 0, "only records of this family; may be repeated", 0},
+    {"setting", OPTION_SETTING, "KEY=VALUE", 0,
+     "only records whose setting has this, or all of several: KEY=VALUE;KEY=VALUE", 0},
+    {"mode", OPTION_MODE, "MODE", 0, "only records of this mode: infer or train", 0},
     {"threads", OPTION_THREADS, "N", 0, "one per core without it; the result does not depend on it", 40},
     {"quiet", 'q', NULL, 0, "no progress line and no notes; errors are still told", 60},
     {0},
@@ -66,6 +71,15 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         return 0;
     case OPTION_FAMILY:
         add_name(c->families, &c->family_count, "family", text, state);
+        return 0;
+    case OPTION_SETTING:
+        c->setting = text;
+        return 0;
+    case OPTION_MODE:
+        c->has_mode = true;
+        c->mode = strcmp(text, "train") == 0 ? FT_TRAIN : FT_INFER;
+        if (c->mode == FT_INFER && strcmp(text, "infer") != 0)
+            argp_error(state, "--mode %s: want infer or train", text);
         return 0;
     case OPTION_THREADS:
         c->threads = (uint32_t)cli_parse_count(state, "threads", text, THREADS_MAX);
@@ -144,6 +158,9 @@ ft_status choice_evaluate(const choice *c, const char *name, const ft_predictor 
                                          .device_count = c->device_count,
                                          .families = c->families,
                                          .family_count = c->family_count,
+                                         .setting = c->setting,
+                                         .has_mode = c->has_mode,
+                                         .mode = c->mode,
                                          .threads = c->threads,
                                          .progress = progress_step};
     warn_of_other_split(c, name, predictor, data, split);

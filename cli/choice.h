@@ -17,11 +17,14 @@ typedef struct choice {
     bool has_part, has_seed;
     const char *devices[CHOICE_MOST_NAMES], *families[CHOICE_MOST_NAMES];
     uint32_t device_count, family_count;
+    const char *setting; /* NULL: any */
+    bool has_mode;
+    ft_mode mode;
     uint32_t threads;
     bool is_quiet;
 } choice;
 
-/* --data, --metric, --split, --seed, --part, --device, --family, --threads, --quiet. `input` is a choice. */
+/* --data, --metric, --split, --seed, --part, --device, --family, --setting, --mode, --threads, --quiet. `input` is a choice. */
 extern const struct argp choice_argp;
 
 choice choice_default(void);

@@ -46,12 +46,13 @@ _foretell_value() { # option, command
     --setting | --free | --most) ;;
     --optimizer) _foretell_words 'sgd momentum adam adamw' ;;
     --part) _foretell_words 'train valid test' ;;
+    --mode) _foretell_words 'infer train' ;;
     -c | --color) _foretell_words 'auto always never' ;;
     -o | --output | --data | --config | -p | --predictor | --plot | --trace) _foretell_files ;;
     --family) _foretell_words "$(_foretell_names families)" ;;
     --split) _foretell_words 'random family: device: order fewshot: all' ;;
     --metric) _foretell_words 'time_us' ;;
-    -t | --top | -b | --batch | -w | --width | --shape | --workspace | --seed | --threads | --worst | --device | --graph | --limit) ;;
+    -t | --top | -b | --batch | -w | --width | --shape | --workspace | --seed | --threads | --worst | --device | --setting | --graph | --limit) ;;
     *) return 1 ;;
     esac
 }
@@ -132,10 +133,10 @@ _foretell() {
         if [[ $current != -* ]]; then
             _foretell_files
         elif [ "$command" = eval ]; then
-            _foretell_words "--predictor --data --metric --split --seed --part --device --family --worst --plot --threads \
+            _foretell_words "--predictor --data --metric --split --seed --part --device --family --setting --mode --worst --plot --threads \
                 --quiet $shared"
         else
-            _foretell_words "--data --metric --split --seed --part --device --family --by-family --threads --quiet $shared"
+            _foretell_words "--data --metric --split --seed --part --device --family --setting --mode --by-family --threads --quiet $shared"
         fi
         ;;
     *) _foretell_words "$shared" ;;

@@ -85,6 +85,9 @@ typedef struct ft_evaluate_options {
     uint32_t device_count; /* 0: all that the predictor knows */
     const char *const *families;
     uint32_t family_count; /* 0: all */
+    const char *setting;   /* "key=value;key=value": only records whose settings have all of these; NULL: any */
+    bool has_mode;         /* only records of this mode */
+    ft_mode mode;
     uint32_t threads;      /* 0: one per core; the result does not depend on it */
     ft_progress *progress;
     void *user;

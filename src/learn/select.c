@@ -35,8 +35,27 @@ static bool is_device_chosen(const ft_evaluate_options *options, const char *dev
     return false;
 }
 
+/* Whether a setting has a pair, both as "key=value;key=value". */
+static bool has_pair(const char *setting, const char *pair, size_t length) {
+    while (*setting != '\0') {
+        size_t own = strcspn(setting, ";");
+        if (own == length && memcmp(setting, pair, length) == 0) return true;
+        setting += own + (setting[own] == ';');
+    }
+    return false;
+}
+
+static bool is_setting_chosen(const ft_evaluate_options *options, const ft_record *record) {
+    for (const char *at = options->setting != NULL ? options->setting : ""; *at != '\0';) {
+        size_t length = strcspn(at, ";");
+        if (length > 0 && !has_pair(record->setting, at, length)) return false;
+        at += length + (at[length] == ';');
+    }
+    return !options->has_mode || record->mode == options->mode;
+}
+
 static bool is_chosen(const ft_evaluate_options *options, const ft_record *record) {
-    return is_device_chosen(options, record->device) &&
+    return is_device_chosen(options, record->device) && is_setting_chosen(options, record) &&
            (options->family_count == 0 || is_among(options->families, options->family_count, record->family));
 }
 
@@ -81,7 +100,8 @@ static ft_status fail_empty(const ft_predictor *predictor, const ft_dataset *dat
         return ft_fail(error, FT_ERR_USAGE, "the %s part of the split '%s' is empty", ft_part_name(options->part),
                        options->split->spec);
     if (l->of_choice == 0)
-        return ft_fail(error, FT_ERR_USAGE, "no record is of the devices and families that were asked for");
+        return ft_fail(error, FT_ERR_USAGE,
+                       "no record is of the devices, families, settings and mode that were asked for");
     if (l->of_device == 0) {
         ft_fail(error, FT_ERR_UNSUPPORTED,
                 "predictor and data set do not fit: none of %u records is of a device that the predictor knows: ",

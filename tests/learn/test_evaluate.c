@@ -146,7 +146,7 @@ static void test_what_is_not_known_is_left_out(void **state) {
     (void)state;
     ft_dataset *data = made_data("d", NETWORKS, devices, 2, rule);
     ft_predictor *predictor = open_with(HEAD ", \"devices\": [\"adreno-640\"]}");
-    ft_evaluation e = evaluate(predictor, data, &(ft_evaluate_options){0});
+    ft_evaluation e = evaluate(predictor, data, &(ft_evaluate_options){.setting = ";", .has_mode = true});
     assert_int_equal(e.case_count, NETWORKS);
     assert_int_equal(e.left_out, NETWORKS);
     ft_evaluation_free(&e);
@@ -183,6 +183,9 @@ static void test_refused(void **state) {
             "it knows adreno-640, cortex-a76");
     refuses(data, HEAD BOTH "}", &(ft_evaluate_options){.families = &family, .family_count = 1}, FT_ERR_USAGE,
             "has no family 'four'; it has one, three, two");
+    refuses(data, HEAD BOTH "}", &(ft_evaluate_options){.setting = "layout=nhwc"}, FT_ERR_USAGE, "no record is of");
+    refuses(data, HEAD BOTH "}", &(ft_evaluate_options){.has_mode = true, .mode = FT_TRAIN}, FT_ERR_USAGE,
+            "no record is of");
     refuses(data, HEAD BOTH ", \"modes\": [\"train\"]}", &(ft_evaluate_options){0}, FT_ERR_UNSUPPORTED,
             "one is of training and the other of inference");
     ft_split_free(&split);
