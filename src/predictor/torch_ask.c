@@ -120,6 +120,7 @@ typedef struct torch_question {
     torch_column asked;
     torch_sheet sheet;
     torch_match match;
+    uint32_t prices; /* the row of them: of the column, or of its group for another device */
     torch_side side; /* of the networks that answer: that of the column */
     double batch;
 } torch_question;
@@ -134,6 +135,8 @@ static ft_status understand(const model *m, const subject *s, const place *where
     q->match = torch_column_nearest(m->columns, m->sheets, m->column_count, &q->asked, &q->sheet);
     if (q->match.column == FT_NONE) return ft_fail(error, FT_ERR_UNSUPPORTED, "the predictor knows no setting at all");
     q->side = torch_sheet_side(&m->sheets[m->columns[q->match.column].device]);
+    q->prices = m->columns[q->match.column].device == q->asked.device ? q->match.column
+                                                                      : m->column_count + m->groups[q->match.column];
     /* What was left open is as it was measured. */
     const torch_column *known = &m->columns[q->match.column];
     if (q->asked.dtype == FT_DTYPE_UNKNOWN) q->asked.dtype = known->dtype;
@@ -163,7 +166,7 @@ static ft_status form_opinion(const model *m, const torch_view *view, const torc
         torch_amounts(&view->rows[i], anchors, q->batch, 1, amounts);
         for (uint32_t j = 0; j < members; j++) {
             const float *ways = view->ways + ((size_t)j * view->row_count + i) * outputs;
-            double time = torch_model_time(m, q->side, j, q->match.column, ways, amounts);
+            double time = torch_model_time(m, q->side, j, q->prices, ways, amounts);
             o->times[i] += time / members;
             o->sums[j] += time * launches[i];
         }

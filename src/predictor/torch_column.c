@@ -63,12 +63,46 @@ bool torch_column_equal(const torch_column *a, const torch_column *b) {
            a->is_compiled == b->is_compiled && a->is_nhwc == b->is_nhwc && a->version == b->version;
 }
 
+bool torch_column_is_akin(const torch_column *a, const torch_column *b) {
+    return a->mode == b->mode && a->dtype == b->dtype && a->is_mixed == b->is_mixed &&
+           a->is_compiled == b->is_compiled && a->is_nhwc == b->is_nhwc && (a->version >= 200) == (b->version >= 200);
+}
+
+uint32_t torch_column_groups(const torch_column *columns, uint32_t count, uint32_t *groups) {
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t j = 0;
+        while (j < i && !torch_column_is_akin(&columns[i], &columns[j])) j++;
+        groups[i] = j < i ? groups[j] : found++;
+    }
+    return found;
+}
+
 torch_precision torch_column_precision(const torch_column *c) {
     bool is_narrow = c->dtype == FT_FLOAT16 || c->dtype == FT_BFLOAT16;
     return (torch_precision){.is_mixed = is_narrow && c->is_mixed != TORCH_NO, .bytes = is_narrow ? 2 : 4};
 }
 
 /* --- Data sheets --------------------------------------------------------------------------------------------- */
+
+/* What a GPU keeps up of its data sheet, from the rest of the data sheet.
+ *
+ * Clock: one that may draw little power for its units and its boost clock does not keep that clock, as power grows with
+ * more than the square of it; 1.4 W for each unit and GHz are enough (RTX 4090 and 5090). Products: a watt pays for
+ * about 0.8 TFLOP/s of 16-bit products, whatever the units could do. Bandwidth: a unit asks for no more than about 12
+ * bytes a cycle in usual kernels, so that few units with much bandwidth do not reach it. */
+static void keep_up(const ft_device *device, torch_sheet *s) {
+    static const double ENOUGH_W = 1.4, EXPONENT = 0.4, FLOPS_PER_W = 0.8e12, BYTES_PER_CYCLE = 12;
+    double units = ft_device_number(device, "units"), clock = ft_device_number(device, "clock_hz"),
+           power = ft_device_number(device, "power_w");
+    double share = power / (units * clock * 1e-9 * ENOUGH_W), kept = share < 1 ? pow(share, EXPONENT) : 1;
+    s->peak32 *= kept;
+    s->peak19 = fmin(s->peak19 * kept, FLOPS_PER_W / 2 * power); /* fmin passes over what is not known */
+    s->peak16 = fmin(s->peak16 * kept, FLOPS_PER_W * power);
+    s->peak16b = fmin(s->peak16b * kept, FLOPS_PER_W * power);
+    double asked = BYTES_PER_CYCLE * units * clock * kept;
+    if (asked > 0) s->bandwidth = 1 / (1 / s->bandwidth + 1 / asked);
+}
 
 ft_status torch_sheet_read(const ft_device *device, torch_sheet *sheet, ft_error *error) {
     torch_sheet made = {.is_gpu = strcmp(ft_device_kind(device), "gpu") == 0};
@@ -87,6 +121,7 @@ ft_status torch_sheet_read(const ft_device *device, torch_sheet *sheet, ft_error
     if (isnan(made.peak16)) made.peak16 = made.peak19;
     made.peak16b = ft_device_number(device, "peak_bfloat16_flops");
     if (isnan(made.peak16b)) made.peak16b = made.peak19;
+    if (made.is_gpu) keep_up(device, &made);
     *sheet = made;
     return FT_OK;
 }

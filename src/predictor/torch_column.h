@@ -27,6 +27,11 @@ typedef struct torch_column {
 /* From the setting of a record or a question ("amp=yes;compile=no;layout=nchw;torch=2.4.0"). Keys of others are passed
  * over; a value that cannot be is FT_ERR_USAGE. */
 ft_status torch_column_parse(const char *setting, ft_mode mode, ft_dtype dtype, torch_column *column, ft_error *error);
+/* Whether columns differ in the device alone, as far as it matters: the same mode, type, compilation and layout, and
+ * both before or after version 2. */
+bool torch_column_is_akin(const torch_column *a, const torch_column *b);
+/* Numbers the groups of columns that are akin, in the order of their first ones; gives how many there are. */
+uint32_t torch_column_groups(const torch_column *columns, uint32_t count, uint32_t *groups);
 bool torch_column_equal(const torch_column *a, const torch_column *b);
 torch_precision torch_column_precision(const torch_column *column);
 

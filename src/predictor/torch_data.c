@@ -189,6 +189,7 @@ static ft_status gather_all(gathering *g, const fit_context *context, ft_error *
     uint32_t columns = data->column_count;
     note_batches(data);
     FT_TRY(add_labels(g, g->set->valid, &data->valid, error));
+    data->group_count = torch_column_groups(data->columns, columns, data->groups);
     data->column_count = columns; /* of what nobody can learn nothing is checked */
     uint32_t kept = 0;
     for (uint32_t i = 0; i < data->valid.count; i++)

@@ -46,6 +46,8 @@ typedef struct torch_data {
     uint32_t launch_count, launch_capacity;
     torch_column columns[TORCH_COLUMNS_MAX];
     uint32_t column_count;
+    uint32_t groups[TORCH_COLUMNS_MAX]; /* per column */
+    uint32_t group_count;
     torch_sheet *sheets; /* per device of the set */
     torch_labels train, valid;
     arena memory;

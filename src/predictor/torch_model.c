@@ -19,8 +19,9 @@ static ft_status model_begin(const torch_config *config, uint32_t devices, uint3
     m->device_count = devices;
     m->column_count = columns;
     m->columns = calloc((size_t)columns + 1, sizeof *m->columns);
+    m->groups = calloc((size_t)columns + 1, sizeof *m->groups);
     m->sheets = calloc((size_t)devices + 1, sizeof *m->sheets);
-    ft_status status = m->columns != NULL && m->sheets != NULL ? FT_OK : FT_NOMEM(error);
+    ft_status status = m->columns != NULL && m->groups != NULL && m->sheets != NULL ? FT_OK : FT_NOMEM(error);
     if (status == FT_OK) status = torch_rules_open(&m->rules, error);
     if (status != FT_OK)
         torch_model_free(m);
@@ -46,8 +47,8 @@ static ft_status add_nets(model *m, uint64_t seed, ft_error *error) {
     m->nets = calloc((size_t)TORCH_SIDES * members, sizeof *m->nets);
     if (m->nets == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < TORCH_SIDES * members; i++) {
-        FT_TRY(torch_net_init(&m->nets[i], m->column_count, m->config.hidden, m->config.ways, (float)m->config.bound,
-                              seed * 1000003 + i, error));
+        FT_TRY(torch_net_init(&m->nets[i], m->column_count, m->group_count, m->config.hidden, m->config.ways,
+                              (float)m->config.bound, seed * 1000003 + i, error));
         point_at_net(&m->nets[i], &m->members[i / members][i % members]);
     }
     return FT_OK;
@@ -58,6 +59,7 @@ ft_status torch_model_new(const torch_config *config, const torch_data *data, ui
     model *m;
     FT_TRY(model_begin(config, device_count, data->column_count, &m, error));
     memcpy(m->columns, data->columns, data->column_count * sizeof *m->columns);
+    m->group_count = torch_column_groups(m->columns, m->column_count, m->groups);
     memcpy(m->sheets, data->sheets, device_count * sizeof *m->sheets);
     ft_status status = add_nets(m, seed, error);
     if (status != FT_OK)
@@ -73,6 +75,7 @@ void torch_model_free(model *m) {
     free(m->nets);
     torch_rules_free(&m->rules);
     free(m->columns);
+    free(m->groups);
     free(m->sheets);
     free(m);
 }
@@ -81,7 +84,8 @@ void torch_model_free(model *m) {
 
 /* Sizes of the matrices, in their order. */
 static void matrix_sizes(const model *m, size_t sizes[static MATRICES]) {
-    size_t hidden = m->config.hidden, outputs = (size_t)m->config.ways * TORCH_TERMS, columns = m->column_count;
+    size_t hidden = m->config.hidden, outputs = (size_t)m->config.ways * TORCH_TERMS,
+           columns = m->column_count + m->group_count;
     const size_t all[MATRICES] = {TORCH_FEATURES * hidden, hidden,  hidden * hidden,       hidden,
                                   hidden * outputs,        outputs, columns * TORCH_TERMS, columns * outputs};
     memcpy(sizes, all, sizeof all);
@@ -92,6 +96,21 @@ static void matrix_list(torch_weights *w, const float **list[static MATRICES]) {
     const float **all[MATRICES] = {&w->first, &w->first_bias, &w->second, &w->second_bias,
                                    &w->last,  &w->last_bias,  &w->prices, &w->mix};
     memcpy(list, all, sizeof all);
+}
+
+/* A model that was trained here keeps what columns have of their own apart from what their groups have; a file has both
+ * together. */
+void torch_model_finish(model *m) {
+    for (uint32_t i = 0; i < TORCH_SIDES * m->config.members; i++) {
+        float *tables[] = {params_values(&m->nets[i].values, m->nets[i].prices),
+                           params_values(&m->nets[i].values, m->nets[i].mix)};
+        const size_t widths[] = {TORCH_TERMS, (size_t)m->config.ways * TORCH_TERMS};
+        for (uint32_t k = 0; k < 2; k++)
+            for (size_t j = 0; j < m->column_count * widths[k]; j++) {
+                size_t group = m->column_count + m->groups[j / widths[k]];
+                tables[k][j] += tables[k][group * widths[k] + j % widths[k]];
+            }
+    }
 }
 
 static json_t *save_list(const model *m, bool has_columns) {
@@ -131,6 +150,7 @@ static ft_status load_lists(const json_t *params, model *m, ft_error *error) {
     const json_t *columns = json_object_get(params, "columns"), *sheets = json_object_get(params, "sheets");
     for (uint32_t i = 0; i < m->column_count; i++)
         FT_TRY(torch_column_load(json_array_get(columns, i), m->device_count, &m->columns[i], error));
+    m->group_count = torch_column_groups(m->columns, m->column_count, m->groups);
     for (uint32_t i = 0; i < m->device_count; i++)
         FT_TRY(torch_sheet_load(json_array_get(sheets, i), &m->sheets[i], error));
     return FT_OK;

@@ -13,15 +13,16 @@ typedef struct torch_weights {
     const float *first, *first_bias;   /* features x hidden */
     const float *second, *second_bias; /* hidden x hidden */
     const float *last, *last_bias;     /* hidden x ways * terms */
-    const float *prices;               /* columns x terms */
-    const float *mix;                  /* columns x ways * terms */
+    const float *prices;               /* columns, then groups x terms; in a file those of columns are complete */
+    const float *mix;                  /* the same x ways * terms */
 } torch_weights;
 
 struct model {
     torch_config config;
     torch_rules rules;
-    uint32_t device_count, column_count;
+    uint32_t device_count, column_count, group_count;
     torch_column *columns;
+    uint32_t *groups;    /* per column */
     torch_sheet *sheets; /* per device */
     torch_scaling scaling[TORCH_SIDES];
     torch_weights members[TORCH_SIDES][TORCH_MEMBERS_MAX];
@@ -32,6 +33,8 @@ struct model {
 /* Networks of first values; columns and sheets are copied. */
 ft_status torch_model_new(const torch_config *config, const torch_data *data, uint32_t device_count, uint64_t seed,
                           model **out, ft_error *error);
+/* Once its networks are trained: adds to what columns have what their groups have. */
+void torch_model_finish(model *m);
 void torch_model_free(model *m);
 
 ft_status torch_model_save(const model *m, json_t **params, float_block *block, ft_error *error);
@@ -51,7 +54,7 @@ typedef struct torch_view {
 /* What rows bend, by a member of a side; `ways` has room for count x ways * terms. False when out of memory. */
 bool torch_model_ways(const model *m, torch_side side, uint32_t member, const torch_row *rows, uint32_t count,
                       float *ways);
-/* What a row with these ways takes in a column by a member; amounts are anchored. */
+/* What a row with these ways takes in a column, or in column_count + a group, by a member; amounts are anchored. */
 double torch_model_time(const model *m, torch_side side, uint32_t member, uint32_t column, const float *ways,
                         const float amounts[static TORCH_TERMS]);
 

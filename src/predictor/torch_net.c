@@ -54,32 +54,46 @@ bool torch_scaling_knows(const torch_scaling *scaling, const torch_row *row) {
 
 /* --- The network --------------------------------------------------------------------------------------------- */
 
-/* The first way is the same for all columns to begin with, the others differ. */
+/* The first way is the same for all groups to begin with, the others differ; columns have nothing of their own. */
 static void start_mix(torch_net *net) {
     static const float SMALL = 0.5F;
     float *mix = params_values(&net->values, net->mix);
-    for (uint32_t c = 0; c < net->columns; c++) {
-        for (uint32_t i = 0; i < net->ways * TORCH_TERMS; i++, mix++) *mix = i < TORCH_TERMS ? 1 : *mix * SMALL;
+    uint32_t outputs = net->ways * TORCH_TERMS;
+    memset(mix, 0, (size_t)net->columns * outputs * sizeof *mix);
+    mix += (size_t)net->columns * outputs;
+    for (uint32_t g = 0; g < net->groups; g++) {
+        for (uint32_t i = 0; i < outputs; i++, mix++) *mix = i < TORCH_TERMS ? 1 : *mix * SMALL;
     }
 }
 
-ft_status torch_net_init(torch_net *net, uint32_t columns, uint32_t hidden, uint32_t ways, float bound, uint64_t seed,
-                         ft_error *error) {
+/* Rows that pairs have of a table of columns and groups: their own and the group's together. */
+static tensor *rows_of(tape *t, param_id table, const torch_pairs *pairs) {
+    tensor *own = nn_gather(t, tape_param(t, table), pairs->columns, pairs->count);
+    return nn_add(t, own, nn_gather(t, tape_param(t, table), pairs->groups, pairs->count));
+}
+
+tensor *torch_net_own(const torch_net *net, tape *t, const float *zeros, float scale) {
+    loss_options options = {.kind = LOSS_MSE, .scale = scale};
+    tensor *prices = nn_rows(t, tape_param(t, net->prices), 0, net->columns);
+    tensor *mix = nn_rows(t, tape_param(t, net->mix), 0, net->columns);
+    return nn_add(t, nn_loss(t, prices, zeros, &options), nn_loss(t, mix, zeros, &options));
+}
+
+ft_status torch_net_init(torch_net *net, uint32_t columns, uint32_t groups, uint32_t hidden, uint32_t ways, float bound,
+                         uint64_t seed, ft_error *error) {
     uint32_t outputs = ways * TORCH_TERMS;
-    *net = (torch_net){.columns = columns, .hidden = hidden, .ways = ways, .bound = bound};
+    *net = (torch_net){.columns = columns, .groups = groups, .hidden = hidden, .ways = ways, .bound = bound};
     params_init(&net->values);
     net->first = layer_linear_add(&net->values, "first", TORCH_FEATURES, hidden, true);
     net->second = layer_linear_add(&net->values, "second", hidden, hidden, true);
     net->last = layer_linear_add(&net->values, "last", hidden, outputs, true);
-    net->prices = params_add(&net->values, columns, TORCH_TERMS, PARAM_ZEROS, "prices");
-    net->mix = params_add(&net->values, columns, outputs, PARAM_NORMAL, "mix");
-    net->summation = calloc((size_t)outputs * TORCH_TERMS, sizeof *net->summation);
-    ft_status status = net->summation != NULL ? params_finish(&net->values, seed, error) : FT_NOMEM(error);
+    net->prices = params_add(&net->values, columns + groups, TORCH_TERMS, PARAM_ZEROS, "prices");
+    net->mix = params_add(&net->values, columns + groups, outputs, PARAM_NORMAL, "mix");
+    ft_status status = params_finish(&net->values, seed, error);
     if (status != FT_OK) {
         torch_net_free(net);
         return status;
     }
-    for (uint32_t i = 0; i < outputs; i++) net->summation[(size_t)i * TORCH_TERMS + i % TORCH_TERMS] = 1;
     /* Training starts from the prices alone, without any bend. */
     memset(params_values(&net->values, net->last.weight), 0, (size_t)hidden * outputs * sizeof(float));
     memset(params_values(&net->values, net->last.bias), 0, outputs * sizeof(float));
@@ -89,22 +103,75 @@ ft_status torch_net_init(torch_net *net, uint32_t columns, uint32_t hidden, uint
 
 void torch_net_free(torch_net *net) {
     params_free(&net->values);
-    free(net->summation);
-    net->summation = NULL;
+}
+
+/* --- Mixing -------------------------------------------------------------------------------------------------- */
+
+/* out[p, term] = sum over ways of ways[kernel of p] * (mix[column of p] + mix[group of p]). As one operation, what it
+ * reads stays in the cache: the rows of all pairs would be a hundred times as much. */
+typedef struct mix_node {
+    tape_node node;
+    const torch_pairs *pairs;
+    uint32_t ways;
+} mix_node;
+
+static void mix_backward(tape *t, tape_node *n) {
+    const mix_node *m = (const mix_node *)n;
+    const torch_pairs *pairs = m->pairs;
+    uint32_t width = m->ways * TORCH_TERMS;
+    float *kernels = tape_grad(t, n->in[0]), *table = tape_grad(t, n->in[1]);
+    if (kernels == NULL || table == NULL) return;
+    for (uint32_t p = 0; p < pairs->count; p++) {
+        const float *out = n->out->grad + (size_t)p * TORCH_TERMS;
+        const float *x = n->in[0]->data + (size_t)pairs->kernels[p] * width;
+        const float *own = n->in[1]->data + (size_t)pairs->columns[p] * width;
+        const float *shared = n->in[1]->data + (size_t)pairs->groups[p] * width;
+        float *restrict to_x = kernels + (size_t)pairs->kernels[p] * width;
+        float *restrict to_own = table + (size_t)pairs->columns[p] * width,
+              *restrict to_shared = table + (size_t)pairs->groups[p] * width;
+        for (uint32_t w = 0; w < width; w += TORCH_TERMS) {
+            for (uint32_t k = 0; k < TORCH_TERMS; k++) {
+                float by_mix = out[k] * x[w + k];
+                to_x[w + k] += out[k] * (own[w + k] + shared[w + k]);
+                to_own[w + k] += by_mix;
+                to_shared[w + k] += by_mix;
+            }
+        }
+    }
+}
+
+static tensor *mix_ways(const torch_net *net, tape *t, tensor *x, tensor *table, const torch_pairs *pairs) {
+    if (x == NULL || table == NULL) return NULL;
+    uint32_t width = net->ways * TORCH_TERMS;
+    tensor *out = tape_tensor(t, pairs->count, TORCH_TERMS, x->needs_grad || table->needs_grad);
+    if (out == NULL) return NULL;
+    for (uint32_t p = 0; p < pairs->count; p++) {
+        const float *from = x->data + (size_t)pairs->kernels[p] * width;
+        const float *own = table->data + (size_t)pairs->columns[p] * width;
+        const float *shared = table->data + (size_t)pairs->groups[p] * width;
+        float sum[TORCH_TERMS] = {0};
+        for (uint32_t w = 0; w < width; w += TORCH_TERMS)
+            for (uint32_t k = 0; k < TORCH_TERMS; k++) sum[k] += from[w + k] * (own[w + k] + shared[w + k]);
+        memcpy(out->data + (size_t)p * TORCH_TERMS, sum, sizeof sum);
+    }
+    mix_node *note = tape_note(t, out, mix_backward, sizeof *note);
+    if (note == NULL) return t->has_failed ? NULL : out;
+    note->node.in[0] = x;
+    note->node.in[1] = table;
+    note->pairs = pairs;
+    note->ways = net->ways;
+    return out;
 }
 
 tensor *torch_net_times(const torch_net *net, tape *t, const torch_pairs *pairs, tensor **bend, tensor **logs) {
-    uint32_t outputs = net->ways * TORCH_TERMS;
     tensor *x = tape_input(t, pairs->kernel_count, TORCH_FEATURES, pairs->inputs);
     x = layer_linear_apply(t, &net->first, x, ACT_SILU);
     x = layer_linear_apply(t, &net->second, x, ACT_SILU);
     x = layer_linear_apply(t, &net->last, x, ACT_NONE);
-    x = nn_gather(t, x, pairs->kernels, pairs->count);
-    x = nn_mul(t, x, nn_gather(t, tape_param(t, net->mix), pairs->columns, pairs->count));
-    x = nn_matmul(t, x, tape_input(t, outputs, TORCH_TERMS, net->summation));
+    x = mix_ways(net, t, x, tape_param(t, net->mix), pairs);
     x = nn_scale(t, nn_activate(t, nn_scale(t, x, 1 / net->bound), ACT_TANH), net->bound);
     if (bend != NULL) *bend = x;
-    x = nn_add(t, x, nn_gather(t, tape_param(t, net->prices), pairs->columns, pairs->count));
+    x = nn_add(t, x, rows_of(t, net->prices, pairs));
     if (logs != NULL) *logs = x;
     return nn_mul(t, nn_activate(t, x, ACT_EXP), tape_input(t, pairs->count, TORCH_TERMS, pairs->amounts));
 }

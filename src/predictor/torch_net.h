@@ -5,7 +5,9 @@
  *
  * Anchors are the rates of the data sheet, so prices say how much of them a device reaches, and are alike for all. How
  * kernels bend prices is a small network of their features, the same for all columns; a column has its own mix of the
- * few ways in which it bends. That is what lets a device that was measured little, or never, borrow from the others. */
+ * few ways in which it bends. Columns that differ in the device alone are a group: they share prices and mix, and what
+ * a device has of its own is kept small. So what more units, or a faster memory, are worth is learned from how measured
+ * devices differ, and a device that was never measured has the prices of the group. */
 #ifndef PREDICTOR_TORCH_NET_H
 #define PREDICTOR_TORCH_NET_H
 
@@ -29,16 +31,15 @@ bool torch_scaling_knows(const torch_scaling *scaling, const torch_row *row);
 
 typedef struct torch_net {
     params values;
-    uint32_t columns, hidden, ways;
+    uint32_t columns, groups, hidden, ways;
     float bound;
     layer_linear first, second, last;
-    param_id prices;  /* columns x terms */
-    param_id mix;     /* columns x ways * terms */
-    float *summation; /* ways * terms x terms: adds the ways of each term up */
+    param_id prices; /* columns, then groups x terms */
+    param_id mix;    /* columns, then groups x ways * terms */
 } torch_net;
 
-ft_status torch_net_init(torch_net *net, uint32_t columns, uint32_t hidden, uint32_t ways, float bound, uint64_t seed,
-                         ft_error *error);
+ft_status torch_net_init(torch_net *net, uint32_t columns, uint32_t groups, uint32_t hidden, uint32_t ways, float bound,
+                         uint64_t seed, ft_error *error);
 void torch_net_free(torch_net *net);
 
 /* Pairs of kernels and columns. */
@@ -47,8 +48,12 @@ typedef struct torch_pairs {
     const float *inputs;     /* kernel_count x TORCH_FEATURES */
     const uint32_t *kernels; /* per pair */
     const uint32_t *columns; /* per pair */
+    const uint32_t *groups;  /* per pair: columns + group */
     const float *amounts;    /* count x TORCH_TERMS, anchored */
 } torch_pairs;
+
+/* What columns have of their own, squared and added up: 1 x 1. `zeros` has room for the mix of all columns. */
+tensor *torch_net_own(const torch_net *net, tape *t, const float *zeros, float scale);
 
 /* Gives what each term of each pair takes: count x TORCH_TERMS. *bend, *logs (price + bend) may be NULL. */
 tensor *torch_net_times(const torch_net *net, tape *t, const torch_pairs *pairs, tensor **bend, tensor **logs);

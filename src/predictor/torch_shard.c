@@ -6,8 +6,8 @@
 
 static const float ONES[TORCH_TERMS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 
-/* The logarithm of bandwidth by what such a kernel reaches of it. */
-static const float MOVING_LOG = 0.14F;
+/* The logarithm of what a byte takes in such a kernel by what it takes at the rate of the sheet. */
+static const float MOVING_LOG = 0;
 
 bool torch_only_moves(torch_kind kind) {
     return kind == TORCH_BATCH_NORM || kind == TORCH_ACTIVATION || kind == TORCH_SMOOTH || kind == TORCH_ELEMENTWISE ||
@@ -39,7 +39,7 @@ typedef struct filling {
     const torch_label *labels;
     const uint32_t *order;
     uint32_t count, pairs;
-    uint32_t *rows, *kernels, *columns, *start;
+    uint32_t *rows, *kernels, *columns, *groups, *start;
     float *amounts, *targets, *weights, *moving;
 } filling;
 
@@ -53,6 +53,7 @@ static bool make_room(torch_shard *s, filling *f) {
     f->rows = ARENA_ARRAY(m, uint32_t, pairs);
     f->kernels = ARENA_ARRAY(m, uint32_t, pairs);
     f->columns = ARENA_ARRAY(m, uint32_t, pairs);
+    f->groups = ARENA_ARRAY(m, uint32_t, pairs);
     f->start = ARENA_ARRAY(m, uint32_t, (size_t)f->count + 1);
     f->amounts = ARENA_ARRAY(m, float, pairs *TORCH_TERMS);
     f->targets = ARENA_ARRAY(m, float, (size_t)f->count + 1);
@@ -60,8 +61,8 @@ static bool make_room(torch_shard *s, filling *f) {
     f->moving = ARENA_ARRAY(m, float, pairs);
     float *zeros = ARENA_ARRAY(m, float, pairs *TORCH_TERMS);
     s->zeros = zeros;
-    return f->rows != NULL && f->kernels != NULL && f->columns != NULL && f->start != NULL && f->amounts != NULL &&
-           f->targets != NULL && f->weights != NULL && f->moving != NULL && zeros != NULL;
+    return f->rows != NULL && f->kernels != NULL && f->columns != NULL && f->groups != NULL && f->start != NULL &&
+           f->amounts != NULL && f->targets != NULL && f->weights != NULL && f->moving != NULL && zeros != NULL;
 }
 
 static void add_label(torch_shard *s, filling *f, uint32_t number) {
@@ -83,6 +84,7 @@ static void add_label(torch_shard *s, filling *f, uint32_t number) {
         }
         f->kernels[f->pairs] = s->place[launch->row] - 1;
         f->columns[f->pairs] = label->column;
+        f->groups[f->pairs] = data->column_count + data->groups[label->column];
         torch_amounts(row, anchors, label->batch, launch->times, f->amounts + (size_t)f->pairs * TORCH_TERMS);
         f->weights[f->pairs] = has_prior && torch_only_moves(torch_row_kind(row));
         f->moving[f->pairs] = MOVING_LOG;
@@ -112,6 +114,7 @@ bool torch_shard_fill(torch_shard *s, const torch_data *data, const float *input
     s->pairs.inputs = own;
     s->pairs.kernels = f.kernels;
     s->pairs.columns = f.columns;
+    s->pairs.groups = f.groups;
     s->pairs.amounts = f.amounts;
     s->by_label = (segments){.count = count, .start = f.start};
     s->targets = f.targets;

@@ -26,7 +26,7 @@ static void shares_of(const torch_data *data, const torch_label *label, double s
     }
 }
 
-ft_status torch_start_prices(const torch_data *data, uint32_t column, const bool *is_out,
+ft_status torch_start_prices(const torch_data *data, uint32_t group, const bool *is_out,
                              float prices[static TORCH_TERMS], ft_error *error) {
     static const double PULL = 0.003, FARTHEST = 30;
     double gram[TORCH_TERMS * TORCH_TERMS] = {0}, moment[TORCH_TERMS] = {0}, ridge[TORCH_TERMS];
@@ -34,7 +34,8 @@ ft_status torch_start_prices(const torch_data *data, uint32_t column, const bool
     uint32_t count = 0;
     for (uint32_t i = 0; i < data->train.count; i++) {
         const torch_label *label = &data->train.items[i];
-        if (label->column != column || (is_out != NULL && is_out[data->programs[label->program].graph])) continue;
+        if (data->groups[label->column] != group || (is_out != NULL && is_out[data->programs[label->program].graph]))
+            continue;
         double shares[TORCH_TERMS];
         shares_of(data, label, shares);
         for (uint32_t k = 0; k < TORCH_TERMS; k++) {

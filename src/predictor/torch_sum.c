@@ -182,11 +182,13 @@ static ft_status fit_gathered(const fit_set *set, const fit_context *context, co
     fitting f = {.context = context, .data = data, .m = m, .units = TORCH_SIDES * config->members};
     ft_status status = fit_scaling(data, m, error);
     if (status == FT_OK) status = train_units(&f, error);
-    if (status != FT_OK)
+    if (status != FT_OK) {
         torch_model_free(m);
-    else
-        *out = m;
-    return status;
+        return status;
+    }
+    torch_model_finish(m);
+    *out = m;
+    return FT_OK;
 }
 
 static ft_status fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {

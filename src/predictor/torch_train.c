@@ -23,7 +23,7 @@
 enum {
     SHARDS = 4,       /* of a step, always: fewer share more kernels, more keep more threads busy */
     ASK_PART = 256,   /* labels in one part of a question */
-    LEAST_STEPS = 24, /* of an epoch */
+    LEAST_STEPS = 48, /* of an epoch */
 };
 
 static const size_t TAPE_LIMIT = (size_t)4 << 30;
@@ -35,6 +35,7 @@ struct torch_training {
     uint64_t seed;
     torch_net *net;
     float *inputs;     /* of every kernel: count x TORCH_FEATURES */
+    float *zeros;      /* as many as the mix of all columns */
     uint32_t *labels;  /* those to learn from, sorted by graph */
     uint32_t *group;   /* where the labels of each graph begin; one more than there are */
     uint32_t *shuffle; /* of the groups, of the epoch at hand */
@@ -61,6 +62,8 @@ static tensor *shard_loss(void *user, tape *tp, uint32_t number) {
     loss_options penalty = {.kind = LOSS_MSE, .scale = (float)c->penalty / (pairs * TORCH_TERMS)};
     loss_options prior = {.kind = LOSS_MSE, .scale = (float)c->prior / pairs, .weights = s->prior_weights};
     tensor *loss = nn_add(tp, nn_loss(tp, logs, s->targets, &fit), nn_loss(tp, bend, s->zeros, &penalty));
+    float own = (float)(c->own / (SHARDS * TORCH_TERMS * (double)t->net->columns));
+    loss = nn_add(tp, loss, torch_net_own(t->net, tp, t->zeros, own));
     if (!(c->prior > 0)) return loss;
     return nn_add(tp, loss, nn_loss(tp, nn_columns(tp, prices, TORCH_MOVED, 1), s->prior_targets, &prior));
 }
@@ -108,22 +111,23 @@ static ft_status prepare(torch_training *t, const torch_scaling *scaling, const 
     uint32_t kernels = data->kernels.count;
     bool has_memory = group_labels(t, is_out);
     t->inputs = malloc(((size_t)kernels * TORCH_FEATURES + 1) * sizeof(float));
+    t->zeros = calloc((size_t)t->net->columns * t->net->ways * TORCH_TERMS + 1, sizeof(float));
     for (uint32_t i = 0; i < SHARDS; i++) has_memory = torch_shard_open(&t->shards[i], data) && has_memory;
-    if (!has_memory || t->inputs == NULL) return FT_NOMEM(error);
+    if (!has_memory || t->inputs == NULL || t->zeros == NULL) return FT_NOMEM(error);
     if (t->label_count == 0) return ft_fail(error, FT_ERR_USAGE, "there is nothing to learn from");
     /* An epoch has a number of steps, also where little was measured. */
     t->batch = t->label_count / LEAST_STEPS + 1;
     if (t->batch > t->config->batch) t->batch = t->config->batch;
     t->steps_per_epoch = t->label_count / t->batch;
-    t->steps = t->config->epochs * t->steps_per_epoch;
+    t->steps = t->config->steps;
     t->cycle = schedule_options_default(SCHEDULE_ONE_CYCLE);
     t->cycle.rate = t->config->rate;
     t->cycle.total_steps = t->steps;
     for (uint32_t i = 0; i < kernels; i++)
         torch_scaling_apply(scaling, &torch_data_rows(data)[i], t->inputs + (size_t)i * TORCH_FEATURES);
-    for (uint32_t c = 0; c < data->column_count; c++) {
-        float *prices = params_values(&t->net->values, t->net->prices) + (size_t)c * TORCH_TERMS;
-        FT_TRY(torch_start_prices(data, c, is_out, prices, error));
+    for (uint32_t g = 0; g < data->group_count; g++) {
+        float *prices = params_values(&t->net->values, t->net->prices);
+        FT_TRY(torch_start_prices(data, g, is_out, prices + (size_t)(data->column_count + g) * TORCH_TERMS, error));
     }
     optim_options adam = optim_options_default(OPTIM_ADAM);
     FT_TRY(optim_new(&adam, t->net->values.trained_count, NULL, 0, &t->optimizer, error));
@@ -152,6 +156,7 @@ void torch_training_free(torch_training *t) {
     optim_free(t->optimizer);
     for (uint32_t i = 0; i < SHARDS; i++) torch_shard_free(&t->shards[i]);
     free(t->inputs);
+    free(t->zeros);
     free(t->labels);
     free(t->group);
     free(t->shuffle);

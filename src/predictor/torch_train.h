@@ -11,14 +11,14 @@ typedef struct torch_config {
     uint32_t hidden;  /* units of each of the two hidden layers */
     uint32_t ways;    /* in which prices bend */
     uint32_t members; /* networks that are averaged; where they disagree, the interval widens */
-    uint32_t epochs;  /* of each network */
-    uint32_t batch;   /* labels in a step */
+    uint32_t steps;   /* of each network */
+    uint32_t batch;   /* labels in a step at most */
     double rate;      /* highest learning rate of the one-cycle schedule */
     double bound;     /* on bends: a price changes by a factor of at most exp(bound) */
     double penalty;   /* on squared bends */
     double prior;     /* weight of what is known of kernels that only move bytes */
+    double own;       /* penalty on what a device has of its own beside its group */
     double delta;     /* where the loss of the log-ratio turns from squares to absolute values */
-    uint32_t rounds;  /* trees of the correction at most; 0: none */
 } torch_config;
 
 ft_status torch_config_read(const json_t *object, torch_config *config, ft_error *error);

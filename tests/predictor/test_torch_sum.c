@@ -12,10 +12,12 @@
 
 #include "foretell/device.h"
 #include "predictor/torch_model.h"
+#include "predictor/torch_sum.h"
+#include "support/failing.h"
 #include "support/fitted.h"
 #include "support/folder.h"
 
-#define QUICK "{\"hidden\": 8, \"ways\": 2, \"members\": 2, \"epochs\": 60, \"batch\": 16, \"prior\": 0}"
+#define QUICK "{\"hidden\": 8, \"ways\": 2, \"members\": 2, \"steps\": 500, \"batch\": 16, \"prior\": 0}"
 
 /* A network with more arithmetic takes longer, by a price per multiply-accumulate and per byte. */
 static double price(const ft_graph *bound, const char *device) {
@@ -39,7 +41,7 @@ static void learns_from_sums(void **state) {
 
 static void goes_on_where_it_stopped(void **state) {
     (void)state;
-    const char *config = "{\"hidden\": 4, \"ways\": 2, \"members\": 2, \"epochs\": 2, \"batch\": 16}";
+    const char *config = "{\"hidden\": 4, \"ways\": 2, \"members\": 2, \"steps\": 30, \"batch\": 16}";
     fitted f = fit_made("torch-sum", price, config);
     fitted_check_resume(&f, config, 12);
     fitted_free(&f);
@@ -47,7 +49,7 @@ static void goes_on_where_it_stopped(void **state) {
 
 static void refuses_changed_models(void **state) {
     (void)state;
-    fitted f = fit_made("torch-sum", price, "{\"hidden\": 4, \"members\": 1, \"epochs\": 1}");
+    fitted f = fit_made("torch-sum", price, "{\"hidden\": 4, \"members\": 1, \"steps\": 2}");
     fitted_refuses(&f, NULL, -1, "floats");
     fitted_refuses(&f, NULL, 1, "floats");
     fitted_refuses(&f, "{\"config\": {\"hidden\": 0}}", 0, "hidden");
@@ -55,6 +57,55 @@ static void refuses_changed_models(void **state) {
     fitted_refuses(&f, "{\"config\": {}, \"columns\": [[0]]}", 0, "data sheets");
     fitted_refuses(&f, "{}", 0, "config");
     fitted_free(&f);
+}
+
+/* Fits, saves, loads and asks, with little to do. */
+static ft_status do_all(const fit_set *set, const json_t *config, const ft_graph *bound) {
+    const fit_context context = {.config = config};
+    model *m = NULL, *loaded = NULL;
+    json_t *params = NULL;
+    float_block block = {0};
+    subject s;
+    arena memory;
+    prediction said;
+    subject_init(&s, bound, &(ft_query){0});
+    arena_init(&memory, 1 << 24);
+    ft_status status = family_torch_sum.fit(set, &context, &m, NULL);
+    if (status == FT_OK) status = family_torch_sum.save(m, &params, &block, NULL);
+    if (status == FT_OK)
+        status =
+            family_torch_sum.load(params, block.items, block.count, set->devices, set->device_count, &loaded, NULL);
+    if (status == FT_OK)
+        status = family_torch_sum.predict(loaded, &s, &(place){.index = 0}, true, &memory, &said, NULL);
+    arena_free(&memory);
+    subject_free(&s);
+    family_torch_sum.free(loaded);
+    float_block_free(&block);
+    json_decref(params);
+    family_torch_sum.free(m);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    ft_dataset *data = made_data("small", 2, fitted_devices, FITTED_DEVICES, price);
+    fit_set set;
+    fit_row *rows = fitted_rows(data, &set);
+    json_t *config = json_pack("{s:i, s:i, s:i, s:i}", "hidden", 2, "ways", 1, "members", 1, "steps", 1);
+    ft_graph *model = NULL, *bound = NULL;
+    assert_int_equal(ft_dataset_graph(data, 0, &model, NULL), FT_OK);
+    assert_int_equal(ft_graph_bind(model, NULL, &bound, NULL), FT_OK);
+    for (long n = 0;; n++) {
+        failing_start(n);
+        ft_status status = do_all(&set, config, bound);
+        if (!failing_stop()) break;
+        assert_int_equal(status, FT_ERR_NOMEM);
+    }
+    ft_graph_free(bound);
+    ft_graph_free(model);
+    json_decref(config);
+    free(rows);
+    ft_dataset_free(data);
 }
 
 /* --- Asking -------------------------------------------------------------------------------------------------- */
@@ -71,7 +122,8 @@ static prediction ask(const fitted *f, const place *where, const char *setting, 
     assert_int_equal(ft_graph_bind(model, &(ft_binding){.batch = batch}, &bound, NULL), FT_OK);
     subject_init(&s, bound, &(ft_query){.setting = setting, .dtype = record->dtype});
     arena_init(&memory, 1 << 24);
-    if (f->family->predict(predictor_model(f->opened), &s, where, true, &memory, &said, &error) != FT_OK) fail_msg("%s", error.message);
+    if (f->family->predict(predictor_model(f->opened), &s, where, true, &memory, &said, &error) != FT_OK)
+        fail_msg("%s", error.message);
     *parts = 0;
     for (uint32_t i = 0; i < said.part_count; i++) *parts += said.parts[i].value;
     arena_free(&memory);
@@ -116,8 +168,8 @@ static void says_what_is_assumed(void **state) {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {IN_FOLDER(learns_from_sums), IN_FOLDER(goes_on_where_it_stopped),
-                                       IN_FOLDER(refuses_changed_models), IN_FOLDER(answers_from_data_sheets),
-                                       IN_FOLDER(says_what_is_assumed)};
+    const struct CMUnitTest tests[] = {IN_FOLDER(learns_from_sums),         IN_FOLDER(goes_on_where_it_stopped),
+                                       IN_FOLDER(refuses_changed_models),   IN_FOLDER(every_allocation_may_fail),
+                                       IN_FOLDER(answers_from_data_sheets), IN_FOLDER(says_what_is_assumed)};
     return cmocka_run_group_tests_name("predictor/torch_sum", tests, NULL, NULL);
 }
