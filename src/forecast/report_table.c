@@ -39,7 +39,7 @@ typedef enum column_id {
 } column_id;
 
 static const grid_column all_columns[COLUMN_COUNT] = {
-    [COLUMN_MODEL] = {.title = "Model", .is_flexible = true, .keeps_end = true, .comfort = 20},
+    [COLUMN_MODEL] = {.title = "Model", .is_flexible = true, .keeps_end = true, .comfort = 14},
     [COLUMN_DEVICE] = {.title = "Device", .is_flexible = true, .comfort = 18},
     [COLUMN_TYPE] = {.title = "Type", .drop = 9},
     [COLUMN_BATCH] = {.title = "Batch", .is_right = true},
@@ -164,6 +164,7 @@ static void write_grid(forecast_writer *w, const ft_forecast_subject *subject, c
         columns[count] = all_columns[id];
         if (is_list && id == COLUMN_MODEL) /* as wide as there is room, since the models to come are not known yet */
             columns[count].min_width = w->style.style.width;
+        if (is_list && id == COLUMN_SOURCE) columns[count].drop = 0; /* there are no notes to say so */
         ids[count++] = (uint8_t)id;
     }
     ids[count] = COLUMN_COUNT;
