@@ -125,8 +125,9 @@ static double value_of(const ethos_model *m, uint32_t device, const npu_net *net
 }
 
 /* How much the value moves with the bytes of the weights, which are not sure, and a little for all the rest. */
-static double spread_of(double usual, double large, const npu_net *net) {
-    const double least = 0.004, assumed = 0.1;
+static double spread_of(const ethos_model *m, double usual, double large, const npu_net *net) {
+    const double computed = 0.004, counted = 0.02, assumed = 0.1;
+    double least = m->metric == ETHOS_FLASH ? counted : computed;
     return least + fabs(log(large / usual)) + (net->is_assumed ? assumed : 0);
 }
 
@@ -183,7 +184,7 @@ static ft_status predict(const model *m, subject *s, const place *where, bool ha
     if (!(usual > 0) || !isfinite(usual)) usual = BASELINE_LEAST;
     if (!(large > 0) || !isfinite(large)) large = usual;
     *out = (prediction){.value = usual,
-                        .spread = spread_of(usual, large, net),
+                        .spread = spread_of(e, usual, large, net),
                         .coverage_ratio = coverage,
                         .source = net->is_assumed ? FT_ASSUMED : FT_ANALYTIC};
     bool is_sum = e->metric == ETHOS_TIME || e->metric == ETHOS_CYCLES;

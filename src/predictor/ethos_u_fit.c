@@ -235,8 +235,11 @@ static ft_status walk(ethos_fitting *f, scan_visit *visit, scan_gather *gather, 
 
 static ft_status fit(ethos_fitting *f, ft_error *error) {
     static const double usual_store[STORE_PRICES] = {290, 25, 0.5, 0, 1.07, 41, 60};
+    static const double plain_store[STORE_PRICES] = {256, 0, 1, 1}; /* some commands, and constants as they are */
     if (!f->is_learned) {
         f->model->codes = npu_plain_codes;
+        for (uint32_t d = 0; d < f->model->device_count; d++)
+            memcpy(f->model->stores[d], plain_store, sizeof plain_store);
         return FT_OK;
     }
     FT_TRY(find_sizes(f, error));
