@@ -117,7 +117,7 @@ static void take_csv(void *user, const accuracy *a) {
 /* --- For people ---------------------------------------------------------------------------------------------- */
 
 static const grid_column columns[] = {
-    {.title = "Metric", .min_width = 11},
+    {.title = "Metric", .min_width = 12},
     {.title = "Device", .is_flexible = true, .min_width = 18, .comfort = 18},
     {.title = "Held out", .is_right = true, .min_width = 8},
     {.title = "Error", .is_right = true, .min_width = 7},

@@ -122,7 +122,7 @@ static void collect_parts(memory_list *l) {
 
 void forecast_table_memory(sink *out, const ft_style *style, const ft_forecasts *answers) {
     memory_list l = {.answers = answers, .style = style, .out = out};
-    grid_column columns[MOST_PARTS + 3] = {{.title = "On", .is_flexible = true, .comfort = 10},
+    grid_column columns[MOST_PARTS + 3] = {{.title = "On", .is_flexible = true, .wraps = true, .comfort = 20},
                                            {.title = "Batch", .is_right = true}};
     uint32_t rows = 0;
     collect_parts(&l);
@@ -223,6 +223,11 @@ static bool same_no_util(const ft_forecast *a, const ft_forecast *b, const void 
     return same_lack(a->no_util, b->no_util);
 }
 
+static bool same_type(const ft_forecast *a, const ft_forecast *b, const void *user) {
+    (void)user;
+    return a->request.dtype == b->request.dtype;
+}
+
 /* What the setting says, where it says something: predictors have their own usual ones. */
 static bool same_setting(const ft_forecast *a, const ft_forecast *b, const void *user) {
     (void)user;
@@ -263,7 +268,12 @@ typedef struct note_kind {
     const char *what;
     is_same *same;
     const char *(*text)(const ft_forecast *);
+    bool is_told_above; /* when all have the same */
 } note_kind;
+
+static const char *type_of(const ft_forecast *f) {
+    return ft_dtype_name(f->request.dtype);
+}
 
 static const char *no_time_of(const ft_forecast *f) {
     return f->no_time;
@@ -281,17 +291,20 @@ static void write_kind(sink *out, const ft_style *style, const ft_forecasts *ans
     for (uint32_t i = 0; i < answers->count; i++) {
         const char *text = kind->text(&answers->items[i]);
         buf those = {0};
+        bool is_of_all = is_shared(answers, i, false, kind->same, NULL);
         if (text == NULL || !is_first_of_its_kind(answers, i, kind->same, NULL)) continue;
-        if (!is_shared(answers, i, false, kind->same, NULL)) name_those(answers, i, kind->same, NULL, &those);
+        if (is_of_all && kind->is_told_above) continue;
+        if (!is_of_all) name_those(answers, i, kind->same, NULL, &those);
         write_note(out, style, &those, kind->what, text);
     }
 }
 
 void forecast_table_notes(sink *out, const ft_style *style, const ft_forecasts *answers) {
     static const note_kind kinds[] = {
-        {"setting ", same_setting, setting_of},
-        {"no time: ", same_no_time, no_time_of},
-        {"no utilisation: ", same_no_util, no_util_of},
+        {"", same_type, type_of, true},
+        {"setting ", same_setting, setting_of, false},
+        {"no time: ", same_no_time, no_time_of, false},
+        {"no utilisation: ", same_no_util, no_util_of, false},
     };
     uint32_t shown = 0, left_out = 0;
     buf_char(&out->text, '\n');
