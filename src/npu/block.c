@@ -50,6 +50,9 @@ typedef struct search {
     bool is_elementwise, has_scalar, is_equal_depth, is_depthwise, is_flat;
     int64_t ifm_depth, weight_area, repeats;
     double ofm_elems;
+    /* Of each width: columns of input, blocks that it takes, and the same without rounding up. */
+    int64_t ifm_w[MOST_W + 2];
+    double across_w[MOST_W + 2], share_w[MOST_W + 2];
     double best_cost, best_coverage;
     npu_blocking *found;
 } search;
@@ -65,19 +68,28 @@ static bool fits(const search *s, int64_t ifm_area, int64_t ifm_depth, int64_t o
     return used <= end - npu_round_up(banks, s->found->has_sum40 ? a->granule_sum40 : a->granule_sum32);
 }
 
-static double fetches(const search *s, npu_shape ifm, int64_t h, npu_shape block) {
-    double across = (double)npu_div_up(s->ofm.h, h) * (double)npu_div_up(s->ofm.w, block.w);
-    double share = (double)s->ofm.h / (double)h * ((double)s->ofm.w / (double)block.w);
+/* How a height or a depth divides the output. */
+typedef struct division {
+    double across, share;
+} division;
+
+static division divide(int64_t size, int64_t block) {
+    return (division){(double)npu_div_up(size, block), (double)size / (double)block};
+}
+
+static double fetches(const search *s, npu_shape ifm, division rows, division depths, npu_shape block) {
+    double across = rows.across * s->across_w[block.w];
+    double share = rows.share * s->share_w[block.w];
     double weights = (double)(s->weight_area * s->ifm.c) * across;
-    if (!s->is_depthwise) weights *= (double)block.c * ((double)s->ofm.c / (double)block.c);
+    if (!s->is_depthwise) weights *= (double)block.c * depths.share;
     double inputs = (double)(ifm.h * ifm.w * s->ifm.c * s->repeats) * share;
-    if (!s->is_equal_depth) inputs *= (double)npu_div_up(s->ofm.c, block.c);
+    if (!s->is_equal_depth) inputs *= depths.across;
     return inputs + weights;
 }
 
-static void weigh(search *s, npu_shape ifm, int64_t fit_h, npu_shape block) {
+static void weigh(search *s, npu_shape ifm, division rows, division depths, npu_shape block) {
     double cost = s->is_elementwise ? fmax(s->ofm_elems / (double)(block.h * block.w * block.c), 1)
-                                    : fetches(s, ifm, fit_h, block) / s->ofm_elems;
+                                    : fetches(s, ifm, rows, depths, block) / s->ofm_elems;
     if (npu_elems(s->ifm) < npu_elems(ifm) * 2) cost /= 2; /* both buffers hold all of the input */
     if (cost > s->best_cost) return;
     if (cost == s->best_cost) {
@@ -96,22 +108,34 @@ static void try_depth(search *s, int64_t depth, int64_t most_h, int64_t most_w) 
     const npu_arch *a = s->arch;
     const npu_pass *p = s->pass;
     int64_t border_h = min64(area(p->kernel_h, p->dilation_y), SUB_KERNEL);
-    int64_t border_w = min64(area(p->kernel_w, p->dilation_x), SUB_KERNEL);
     int64_t ifm_depth = s->is_equal_depth ? depth : s->ifm_depth;
+    division depths = divide(s->ofm.c, depth);
     int64_t too_wide[MOST_H + 1]; /* the first width that did not fit, by height */
     for (int h = 0; h <= MOST_H; h++) too_wide[h] = INT64_MAX;
     for (int64_t h = a->ublock_h; h <= most_h; h += a->ublock_h) {
         int64_t ifm_h = npu_round_up(needed(p, h, p->stride_y, border_h), a->ublock_h);
         int64_t fit_h = s->is_flat ? min64(h, s->ofm.h) : h;
+        division rows = divide(s->ofm.h, fit_h);
         for (int64_t w = a->ublock_w; w <= most_w; w += a->ublock_w) {
             if (w <= MOST_H && too_wide[w] <= h) continue; /* the compiler takes it that this does not fit either */
-            int64_t ifm_w = npu_round_up(needed(p, w, p->stride_x, border_w), a->ublock_w);
+            int64_t ifm_w = s->ifm_w[w];
             if (!fits(s, ifm_h * ifm_w, ifm_depth, fit_h * w, depth)) {
                 too_wide[h] = w;
                 break; /* nor does a wider one */
             }
-            weigh(s, (npu_shape){1, ifm_h, ifm_w, ifm_depth}, fit_h, (npu_shape){1, h, w, depth});
+            weigh(s, (npu_shape){1, ifm_h, ifm_w, ifm_depth}, rows, depths, (npu_shape){1, h, w, depth});
         }
+    }
+}
+
+static void tabulate_widths(search *s, int64_t most_w) {
+    const npu_pass *p = s->pass;
+    int64_t border = min64(area(p->kernel_w, p->dilation_x), SUB_KERNEL);
+    for (int64_t w = s->arch->ublock_w; w <= most_w; w += s->arch->ublock_w) {
+        division columns = divide(s->ofm.w, w);
+        s->ifm_w[w] = npu_round_up(needed(p, w, p->stride_x, border), s->arch->ublock_w);
+        s->across_w[w] = columns.across;
+        s->share_w[w] = columns.share;
     }
 }
 
@@ -143,6 +167,7 @@ bool npu_find_blocking(const npu_arch *arch, const npu_pass *p, int32_t ifm_byte
     int64_t most_h = npu_round_up(min64(ofm.h, MOST_H), arch->ublock_h);
     int64_t most_w = npu_round_up(min64(ofm.w, MOST_W), arch->ublock_w);
     int64_t most_d = npu_round_up(min64(ofm.c, MOST_D), arch->ublock_d);
+    tabulate_widths(&s, most_w);
     int64_t depth = max64(arch->ublock_d, min64(most_d, SPLIT_DEPTH));
     if (depth < ofm.c) depth = npu_round_up(depth, SPLIT_DEPTH);
     while (depth <= most_d) {
