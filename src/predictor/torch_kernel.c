@@ -317,7 +317,17 @@ static void shape_of_conv(const conv_geometry *g, torch_kernel *k) {
     k->holds = 1U << k->kind;
 }
 
-static void shape_of_product(const walk *w, const ft_op *root, const matmul_geometry *g, torch_kernel *k) {
+/* A bias or mask of attention keeps it from the fastest kernels. */
+static bool has_mask(const walk *w, const ft_kernel *kernel) {
+    for (uint32_t i = 0; i < kernel->op_count; i++) {
+        const char *name = w->graph->ops[kernel->ops[i]].def->name;
+        if (strcmp(name, "Add") == 0 || strcmp(name, "Where") == 0) return true;
+    }
+    return false;
+}
+
+static void shape_of_product(const walk *w, const ft_kernel *kernel, const matmul_geometry *g, torch_kernel *k) {
+    const ft_op *root = &w->graph->ops[kernel->root];
     k->depth = (double)g->k;
     k->columns = (double)g->n;
     k->height = (double)g->m;
@@ -331,6 +341,7 @@ static void shape_of_product(const walk *w, const ft_op *root, const matmul_geom
     if (k->kind == TORCH_ATTENTION && out != NULL) {
         k->scores = (double)ft_tensor_elems(w->graph, out);
         k->is_deep = out->rank > 4;
+        if (has_mask(w, kernel)) k->holds |= 1U << TORCH_ELEMENTWISE;
     }
 }
 
@@ -359,7 +370,7 @@ static void shape_of_root(const walk *w, const ft_kernel *kernel, torch_kernel *
     if (conv_geometry_of(w->graph, root, &conv)) {
         shape_of_conv(&conv, k);
     } else if (matmul_geometry_of(w->graph, root, &product)) {
-        shape_of_product(w, root, &product, k);
+        shape_of_product(w, kernel, &product, k);
     } else {
         shape_of_map(w, op_input(w->graph, root, 0), op_output(w->graph, last, 0), k);
         if (!pool_geometry_of(w->graph, root, &pool)) return;

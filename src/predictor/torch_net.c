@@ -127,8 +127,9 @@ static void mix_backward(tape *t, tape_node *n) {
         const float *own = n->in[1]->data + (size_t)pairs->columns[p] * width;
         const float *shared = n->in[1]->data + (size_t)pairs->groups[p] * width;
         float *restrict to_x = kernels + (size_t)pairs->kernels[p] * width;
-        float *restrict to_own = table + (size_t)pairs->columns[p] * width,
-              *restrict to_shared = table + (size_t)pairs->groups[p] * width;
+        float *restrict to_own = table + (size_t)pairs->columns[p] * width, *restrict to_shared =
+                                                                                table +
+                                                                                (size_t)pairs->groups[p] * width;
         for (uint32_t w = 0; w < width; w += TORCH_TERMS) {
             for (uint32_t k = 0; k < TORCH_TERMS; k++) {
                 float by_mix = out[k] * x[w + k];

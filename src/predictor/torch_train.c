@@ -26,6 +26,8 @@ enum {
     LEAST_STEPS = 48, /* of an epoch */
 };
 
+static const double MOST_MORE = 4; /* steps, times those of the configuration */
+
 static const size_t TAPE_LIMIT = (size_t)4 << 30;
 
 struct torch_training {
@@ -119,7 +121,9 @@ static ft_status prepare(torch_training *t, const torch_scaling *scaling, const 
     t->batch = t->label_count / LEAST_STEPS + 1;
     if (t->batch > t->config->batch) t->batch = t->config->batch;
     t->steps_per_epoch = t->label_count / t->batch;
-    t->steps = t->config->steps;
+    /* Smaller batches tell less each, and cost less. */
+    double more = (double)t->config->batch / t->batch;
+    t->steps = (uint32_t)(t->config->steps * (more < MOST_MORE ? more : MOST_MORE));
     t->cycle = schedule_options_default(SCHEDULE_ONE_CYCLE);
     t->cycle.rate = t->config->rate;
     t->cycle.total_steps = t->steps;

@@ -11,7 +11,7 @@ typedef struct torch_config {
     uint32_t hidden;  /* units of each of the two hidden layers */
     uint32_t ways;    /* in which prices bend */
     uint32_t members; /* networks that are averaged; where they disagree, the interval widens */
-    uint32_t steps;   /* of each network */
+    uint32_t steps;   /* of each network with whole batches; up to four times as many with smaller ones */
     uint32_t batch;   /* labels in a step at most */
     double rate;      /* highest learning rate of the one-cycle schedule */
     double bound;     /* on bends: a price changes by a factor of at most exp(bound) */
