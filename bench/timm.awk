@@ -7,22 +7,21 @@ function has_all(own, wanted, pairs, i, n) {
     return 1
 }
 
-# Sorts the indices order[low..high] by their values.
-function sort(values, order, low, high, i, last, swap) {
-    if (low >= high) return
-    i = int((low + high) / 2); swap = order[low]; order[low] = order[i]; order[i] = swap
-    last = low
-    for (i = low + 1; i <= high; i++)
-        if (values[order[i]] < values[order[low]]) { last++; swap = order[last]; order[last] = order[i]; order[i] = swap }
-    swap = order[low]; order[low] = order[last]; order[last] = swap
-    sort(values, order, low, last - 1)
-    sort(values, order, last + 1, high)
+# Sorts the indices order[1..n] by their values (Shell's way: mawk has little room for recursion).
+function sort(values, order, n, gap, i, j, at) {
+    for (gap = int(n / 2); gap > 0; gap = int(gap / 2.2)) {
+        for (i = gap + 1; i <= n; i++) {
+            at = order[i]
+            for (j = i; j > gap && values[order[j - gap]] > values[at]; j -= gap) order[j] = order[j - gap]
+            order[j] = at
+        }
+    }
 }
 
 # Ranks of values[1..n]; ties get their mean.
 function rank(values, ranks, n, order, i, j, k) {
     for (i = 1; i <= n; i++) order[i] = i
-    sort(values, order, 1, n)
+    sort(values, order, n)
     for (i = 1; i <= n; i = j) {
         for (j = i + 1; j <= n && values[order[j]] == values[order[i]]; j++);
         for (k = i; k < j; k++) ranks[order[k]] = (i + j - 1) / 2
@@ -56,7 +55,7 @@ END {
     rank(predicted, b, n, order)
     for (i = 1; i <= n; i++) { x = a[i] - (n + 1) / 2; y = b[i] - (n + 1) / 2; xy += x * y; xx += x * x; yy += y * y }
     for (i = 1; i <= n; i++) order[i] = i
-    sort(sizes, order, 1, n)
+    sort(sizes, order, n)
     median = n % 2 ? sizes[order[(n + 1) / 2]] : (sizes[order[n / 2]] + sizes[order[n / 2 + 1]]) / 2
     spearman = (xx > 0 && yy > 0) ? xy / sqrt(xx * yy) : 0
     printf "%s,%s,%s,%s,%s,%d,%.3f,%.3f,%.2f,%.4f,", split_, predictor, device, mode, setting, n, 100 * sum / n, 100 * median, 100 * within / n, spearman
