@@ -184,6 +184,9 @@ config_of_all_kinds() {
 
 families=$("$foretell" families --format csv | tail -n +2 | cut -d, -f1)
 for family in $families; do
+    case $family in
+    ethos-u | memory-*) continue ;; # of devices, or of a metric, that this data set does not have: tests/predictor tries them
+    esac
     point "$family: the same bytes with one thread and two" threads_do_not_matter "$family"
     point "$family: the same bytes after being killed" killed_and_resumed "$family"
     point "$family: the same bytes after Ctrl-C" interrupted "$family"
