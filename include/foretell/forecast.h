@@ -24,8 +24,8 @@ FT_C_BEGIN
 typedef struct ft_box ft_box;
 
 /* Opens predictor files; with none given, those that ship with foretell: all *.ftm in the folder of the environment's
- * FORETELL_PREDICTORS, else in predictors/ or share/foretell/predictors beside the folder of the program, else where
- * foretell was installed. A box is read-only: any number of threads may share one. */
+ * FORETELL_PREDICTORS, else in predictors/ or share/foretell/predictors beside the folder of the program (or one
+ * above), else where foretell was installed. A box is read-only: any number of threads may share one. */
 FT_API ft_status ft_box_open(const char *const *files, uint32_t count, ft_box **box, ft_error *error);
 FT_API void ft_box_free(ft_box *box);
 FT_API uint32_t ft_box_count(const ft_box *box); /* files */
@@ -44,7 +44,8 @@ typedef struct ft_request {
     ft_mode mode;
     ft_dtype dtype;         /* FT_DTYPE_UNKNOWN: what the device is usually run with; the answer says which */
     ft_optimizer optimizer; /* of training */
-    const char *setting;    /* "compile=yes;layout=nhwc", as in ft_record; what it leaves open is the usual */
+    const char *setting;    /* "compile=yes;layout=nhwc", as in ft_record; what it leaves open is the usual, and keys
+                             that a predictor does not know are nothing to it */
 } ft_request;
 
 /* What most of the time goes to. */
@@ -81,7 +82,7 @@ typedef struct ft_forecasts {
 } ft_forecasts;
 
 /* Answers any number of requests about a model (as read, not bound); those that share a batch share its work. `shapes`
- * (may be NULL) binds inputs and symbols; its batch is ignored. Unknown devices and settings, and batches that the
+ * (may be NULL) binds inputs and symbols; its batch is ignored. Unknown devices, and batches that the
  * model cannot have, are errors that name the request. The answers live as long as the box and the model. */
 FT_API ft_status ft_forecast_make(const ft_box *box, const ft_graph *model, const ft_binding *shapes,
                                   const ft_request *requests, uint32_t count, ft_forecasts *answers, ft_error *error);

@@ -85,6 +85,7 @@ uninstall_leaves_nothing() {
 declare -A prints=(
     [batch_sweep]='^ +4 +1\.203 '
     [largest_batch]='up to batch [1-9][0-9]+$'
+    [predict]='^ethos-u65-512 +[0-9]+ us'
     [top_layers]='^ +6\.7 % +20070400 MACs +Conv '
 )
 
