@@ -91,7 +91,7 @@ static void program_folder(char *folder, size_t size) {
 
 static ft_status add_shipped(ft_box *box, ft_error *error) {
     const char *wanted = getenv("FORETELL_PREDICTORS");
-    char program[4096 - 64], beside[4096], shared[4096];
+    char program[4096 - 64], beside[4096], above[4096], shared[4096];
     bool is_found = false;
     if (wanted != NULL && wanted[0] != '\0') {
         FT_TRY(add_folder(box, wanted, &is_found, error));
@@ -101,16 +101,16 @@ static ft_status add_shipped(ft_box *box, ft_error *error) {
     }
     program_folder(program, sizeof program);
     snprintf(beside, sizeof beside, "%s/../predictors", program);
+    snprintf(above, sizeof above, "%s/../../predictors", program); /* of build/examples and build/bench */
     snprintf(shared, sizeof shared, "%s/../share/foretell/predictors", program);
-    const char *const places[] = {beside, shared, FORETELL_DATADIR "/predictors"};
+    const char *const places[] = {beside, above, shared, FORETELL_DATADIR "/predictors"};
     for (size_t i = 0; i < sizeof places / sizeof places[0] && !is_found; i++)
         FT_TRY(add_folder(box, places[i], &is_found, error));
     if (is_found) return FT_OK;
-    return ft_fail(
-        error, FT_ERR_IO,
-        "the predictors that ship with foretell are not at %s, %s or %s; give one with --predictor, or their "
-        "folder in FORETELL_PREDICTORS",
-        places[0], places[1], places[2]);
+    return ft_fail(error, FT_ERR_IO,
+                   "the predictors that ship with foretell are neither at %s nor at %s; give one with --predictor, or "
+                   "their folder in FORETELL_PREDICTORS",
+                   beside, FORETELL_DATADIR "/predictors");
 }
 
 ft_status ft_box_open(const char *const *files, uint32_t count, ft_box **box, ft_error *error) {
