@@ -115,16 +115,20 @@ static ft_status add_shipped(ft_box *box, ft_error *error) {
 
 /* An answer takes and gives back a few hundred kilobytes. glibc hands so much back to the system at once and gets it
  * again page by page, which takes as long as the answer itself, until it has once seen a larger block come and go. */
-static void teach_malloc(void) {
+static bool teach_malloc(void) {
     enum { BLOCK = 4 << 20 };
     void *volatile block = malloc(BLOCK);
+    bool has_memory = block != NULL;
     free(block);
+    return has_memory;
 }
 
 ft_status ft_box_open(const char *const *files, uint32_t count, ft_box **box, ft_error *error) {
     ft_box *made = calloc(1, sizeof *made);
-    if (made == NULL) return FT_NOMEM(error);
-    teach_malloc();
+    if (made == NULL || !teach_malloc()) {
+        free(made);
+        return FT_NOMEM(error);
+    }
     ft_status status = count == 0 ? add_shipped(made, error) : FT_OK;
     for (uint32_t i = 0; i < count && status == FT_OK; i++) status = add_file(made, files[i], error);
     if (status == FT_OK) status = list_devices(made, error);
