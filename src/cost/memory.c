@@ -261,12 +261,15 @@ static void add_residents(timeline *t) {
     const ft_graph *graph = t->graph;
     for (uint32_t i = 0; i < graph->tensor_count; i++) {
         const ft_tensor *tensor = &graph->tensors[i];
+        bool is_stored = tensor_has(&t->params, i, MARK_PARAM | MARK_BUFFER);
+        bool is_held = t->lives.storage[i] == i && tensor->producer == FT_NONE;
+        if (!is_stored && !is_held) continue; /* most are made on the way */
         uint64_t bytes = size_of_tensor(graph, tensor, t->options);
-        if (tensor_has(&t->params, i, MARK_PARAM | MARK_BUFFER)) {
+        if (is_stored) {
             grow(&t->now.weight_bytes, bytes);
             tell(t, TIMELINE_WEIGHT, i, FT_NONE, bytes);
         }
-        if (t->lives.storage[i] == i && tensor->producer == FT_NONE) {
+        if (is_held) {
             grow(&t->now.input_bytes, bytes);
             grow(&t->now.activation_bytes, bytes);
             tell(t, TIMELINE_TAKE, i, FT_NONE, bytes);

@@ -51,7 +51,7 @@ static const ft_op *only_reader(const ft_graph *graph, const ft_op *op) {
 }
 
 static bool is_named(const ft_op *op, const char *name) {
-    return strcmp(op->def->name, name) == 0;
+    return op->def->name[0] == name[0] && strcmp(op->def->name, name) == 0;
 }
 
 /* Scores may get a bias, a mask and a reshape between them before the softmax. */
@@ -67,9 +67,8 @@ static bool leads_to_softmax(const ft_graph *graph, const ft_op *op) {
 }
 
 /* A bias of a linear layer may also stand before a softmax: scores have as many dimensions as two sequences need. */
-static bool is_score_table(const ft_graph *graph, const ft_op *op, const ft_tensor *t) {
-    return t->rank >= 2 && t->dims[t->rank - 1] > 1 && t->dims[t->rank - 2] > 1 && is_named(op, "Add") &&
-           leads_to_softmax(graph, op);
+static bool is_table(const ft_tensor *t) {
+    return t->rank >= 2 && t->dims[t->rank - 1] > 1 && t->dims[t->rank - 2] > 1;
 }
 
 /* --- How operators read their inputs ------------------------------------------------------------------------- */
@@ -124,10 +123,11 @@ static void collect_uses(const ft_graph *graph, param_marks *m, uint8_t *uses) {
     for (uint32_t k = graph->op_count; k-- > 0;) {
         const ft_op *op = &graph->ops[k];
         reading handed = op->is_folded ? handed_on(graph, op, m, uses) : (reading){0, k, k};
+        bool adds_to_scores = !op->is_folded && is_named(op, "Add") && leads_to_softmax(graph, op);
         for (uint32_t i = 0; i < op->input_count; i++) {
             uint32_t in = op->inputs[i];
             if (in == FT_NONE) continue;
-            bool is_score = !op->is_folded && is_score_table(graph, op, &graph->tensors[in]);
+            bool is_score = adds_to_scores && is_table(&graph->tensors[in]);
             reading r = handed;
             uint8_t use = use_of_input(graph, op, i, is_score);
             if (!op->is_folded || use == 0 || use == USE_BUFFER) r.uses = use;

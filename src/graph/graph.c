@@ -546,7 +546,8 @@ uint64_t ft_tensor_bytes(const ft_graph *bound, const ft_tensor *tensor) {
 
 const ft_attr *ft_op_attr(const ft_op *op, const char *name) {
     for (uint32_t i = 0; i < op->attr_count; i++) {
-        if (strcmp(op->attrs[i].name, name) == 0) return &op->attrs[i];
+        const char *own = op->attrs[i].name; /* most differ in their first letter */
+        if (own[0] == name[0] && strcmp(own, name) == 0) return &op->attrs[i];
     }
     return NULL;
 }

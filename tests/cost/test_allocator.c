@@ -122,6 +122,44 @@ static void near_the_limit_free_segments_go(void **state) {
     assert_int_equal(allocator_reserved(a), 1102 * MIB); /* the most there ever was */
 }
 
+/* What is borrowed is seen, and leaves no trace. */
+static void what_is_borrowed_is_given_back(void **state) {
+    (void)state;
+    assert_true(allocator_borrow(a, 0));
+    assert_int_equal(allocator_reserved(a), 0);
+    take(1, 12 * MIB);
+    assert_true(allocator_borrow(a, 30 * MIB));
+    assert_int_equal(allocator_taken(a), 42 * MIB);
+    assert_int_equal(allocator_reserved(a), 42 * MIB);
+    take(2, 10 * MIB);
+    take(3, 20 * MIB); /* both are where it was */
+    assert_int_equal(allocator_reserved(a), 42 * MIB);
+    allocator_give(a, 3);
+    assert_true(allocator_borrow(a, 19 * MIB + 512 * KIB)); /* a rest of up to 1 MiB stays with it */
+    assert_int_equal(allocator_taken(a), 42 * MIB);
+}
+
+/* A step that asks the driver for nothing and keeps nothing is settled. */
+static void steps_settle(void **state) {
+    (void)state;
+    take(40, 3 * MIB);
+    assert_false(allocator_is_settled(a));
+    for (int step = 0; step < 3; step++) {
+        for (uint32_t i = 0; i < 8; i++) take(i, (i + 1) * 3 * MIB);
+        allocator_give_below(a, 8);
+        assert_int_equal(allocator_is_settled(a), step > 0);
+    }
+    take(8, 1 * MIB);
+    allocator_give_below(a, 8);
+    assert_false(allocator_is_settled(a)); /* a segment came */
+    take(9, 2 * MIB);
+    assert_false(allocator_is_settled(a)); /* more is taken */
+    allocator_give_below(a, 41);
+    allocator_release(a);
+    assert_false(allocator_is_settled(a));
+    assert_true(allocator_is_settled(a));
+}
+
 /* Absurd sizes end nowhere near the end of the range. */
 static void absurd_sizes_are_cut(void **state) {
     (void)state;
@@ -146,14 +184,114 @@ static void memory_runs_out(void **state) {
     allocator_free(NULL);
 }
 
+/* --- Against the same rules, written for reading ------------------------------------------------------------- */
+
+enum { PIECES = 60, MOST_BLOCKS = 4 * PIECES };
+
+typedef struct plain_block {
+    uint64_t size;
+    int segment, piece; /* piece: -1 when free */
+    bool is_small;
+} plain_block;
+
+typedef struct plain {
+    plain_block blocks[MOST_BLOCKS]; /* in order of place */
+    int count, segments;
+    uint64_t reserved, taken, taken_peak;
+} plain;
+
+static void plain_remove(plain *p, int at) {
+    for (int i = at; i + 1 < p->count; i++) p->blocks[i] = p->blocks[i + 1];
+    p->count--;
+}
+
+static void plain_take(plain *p, int piece, uint64_t bytes) {
+    uint64_t size = (bytes + 511) / 512 * 512;
+    int best = -1;
+    for (int i = 0; i < p->count; i++) {
+        const plain_block *b = &p->blocks[i];
+        bool fits = b->piece < 0 && b->is_small == (size <= MIB) && b->size >= size;
+        if (fits && (best < 0 || b->size < p->blocks[best].size)) best = i;
+    }
+    if (best < 0) {
+        uint64_t own = (size + 2 * MIB - 1) / (2 * MIB) * 2 * MIB;
+        uint64_t segment = size <= MIB ? 2 * MIB : size < 10 * MIB ? 20 * MIB : own;
+        best = p->count++;
+        assert_true(p->count < MOST_BLOCKS);
+        p->blocks[best] = (plain_block){.size = segment, .segment = p->segments++, .is_small = size <= MIB};
+        p->reserved += segment;
+    }
+    plain_block *b = &p->blocks[best];
+    uint64_t rest = b->size - size;
+    if (b->is_small ? rest >= 512 : rest > MIB) {
+        for (int i = p->count++; i > best; i--) p->blocks[i] = p->blocks[i - 1];
+        assert_true(p->count < MOST_BLOCKS);
+        p->blocks[best + 1].size = rest;
+        p->blocks[best + 1].piece = -1;
+        b->size = size;
+    }
+    b->piece = piece;
+    p->taken += b->size;
+    if (p->taken > p->taken_peak) p->taken_peak = p->taken;
+}
+
+static void plain_give(plain *p, int piece) {
+    int at = 0;
+    while (p->blocks[at].piece != piece) at++;
+    p->blocks[at].piece = -1;
+    p->taken -= p->blocks[at].size;
+    for (int i = at + 1; i >= at; i--) {
+        if (i == 0 || i >= p->count) continue;
+        plain_block *x = &p->blocks[i - 1], *y = &p->blocks[i];
+        if (x->segment != y->segment || x->piece >= 0 || y->piece >= 0) continue;
+        x->size += y->size;
+        plain_remove(p, i);
+    }
+}
+
+static void random_orders_go_by_the_rules(void **state) {
+    (void)state;
+    static plain p;
+    bool is_taken[PIECES] = {false};
+    uint32_t random = 1;
+    allocator *own = allocator_new(PIECES, UINT64_MAX);
+    assert_non_null(own);
+    p = (plain){0};
+    for (int i = 0; i < 20000; i++) {
+        random = random * 1664525 + 1013904223;
+        uint32_t piece = random / 7 % PIECES;
+        uint64_t bytes = (uint64_t)1 << (8 + random / 64 % 18); /* few sizes, so that many are alike */
+        bytes += random / 1024 % 3 * bytes / 4;
+        if (is_taken[piece]) {
+            allocator_give(own, piece);
+            plain_give(&p, (int)piece);
+        } else {
+            assert_true(allocator_take(own, piece, bytes));
+            plain_take(&p, (int)piece, bytes);
+        }
+        is_taken[piece] = !is_taken[piece];
+        assert_int_equal(allocator_reserved(own), p.reserved);
+        assert_int_equal(allocator_taken(own), p.taken_peak);
+    }
+    assert_true(p.segments > 10);
+    allocator_free(own);
+}
+
 #define WITH_ONE(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WITH_ONE(segments_have_three_sizes),      WITH_ONE(what_is_free_is_used_again),
-        WITH_ONE(segments_are_not_joined),        WITH_ONE(small_rests_are_not_split_off),
-        WITH_ONE(a_piece_goes_by_another_number), WITH_ONE(near_the_limit_free_segments_go),
-        WITH_ONE(absurd_sizes_are_cut),           cmocka_unit_test(memory_runs_out),
+        WITH_ONE(segments_have_three_sizes),
+        WITH_ONE(what_is_free_is_used_again),
+        WITH_ONE(segments_are_not_joined),
+        WITH_ONE(small_rests_are_not_split_off),
+        WITH_ONE(a_piece_goes_by_another_number),
+        WITH_ONE(near_the_limit_free_segments_go),
+        WITH_ONE(absurd_sizes_are_cut),
+        WITH_ONE(what_is_borrowed_is_given_back),
+        WITH_ONE(steps_settle),
+        cmocka_unit_test(random_orders_go_by_the_rules),
+        cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests_name("cost/allocator", tests, NULL, NULL);
 }
