@@ -41,6 +41,10 @@ static float add_lanes(const float *lane) {
     return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
 }
 
+VECTORS void loop_silu(size_t n, float *x) {
+    for (size_t i = 0; i < n; i++) x[i] *= smooth_sigmoid(x[i]);
+}
+
 VECTORS float loop_sum(size_t n, const float *x) {
     float lane[LANES] = {0};
     size_t i = 0;

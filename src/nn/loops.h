@@ -27,6 +27,7 @@ void loop_scale(size_t n, float a, const float *x, float *y);              /* y 
 void loop_sum_of(size_t n, const float *a, const float *b, float *y);      /* y = a + b */
 void loop_difference(size_t n, const float *a, const float *b, float *y);  /* y = a - b */
 void loop_product(size_t n, const float *a, const float *b, float *y);     /* y = a b */
+void loop_silu(size_t n, float *x);                                        /* x = x sigmoid(x) */
 float loop_sum(size_t n, const float *x);
 float loop_dot(size_t n, const float *x, const float *y);
 float loop_max(size_t n, const float *x); /* -infinity when there is none */

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "graph/graph.h"
 #include "nn/gemm.h"
+#include "nn/loops.h"
 #include "nn/smooth.h"
 #include "predictor/torch_model.h"
 #include "predictor/torch_shard.h"
@@ -22,10 +23,6 @@ static void layer(const float *x, uint32_t rows, uint32_t in, uint32_t out, cons
     gemm(&job, scratch);
 }
 
-static void silu(float *x, size_t count) {
-    for (size_t i = 0; i < count; i++) x[i] *= smooth_sigmoid(x[i]);
-}
-
 bool torch_model_ways(const model *m, torch_side side, uint32_t member, const torch_row *rows, uint32_t count,
                       float *ways) {
     const torch_weights *w = &m->members[side][member];
@@ -37,12 +34,25 @@ bool torch_model_ways(const model *m, torch_side side, uint32_t member, const to
     for (uint32_t i = 0; i < count; i++)
         torch_scaling_apply(&m->scaling[side], &rows[i], x + (size_t)i * TORCH_FEATURES);
     layer(x, count, TORCH_FEATURES, hidden, w->first, w->first_bias, scratch, y);
-    silu(y, (size_t)count * hidden);
+    loop_silu((size_t)count * hidden, y);
     layer(y, count, hidden, hidden, w->second, w->second_bias, scratch, x);
-    silu(x, (size_t)count * hidden);
+    loop_silu((size_t)count * hidden, x);
     layer(x, count, hidden, m->config.ways * TORCH_TERMS, w->last, w->last_bias, scratch, ways);
     free(room);
     return true;
+}
+
+/* Of all terms at once: this is most of what a further device or batch costs. */
+VECTORS static void add_bends(const float *restrict ways, const float *restrict mix, float *restrict bend) {
+    for (uint32_t k = 0; k < TORCH_TERMS; k++) bend[k] += ways[k] * mix[k];
+}
+
+VECTORS static void pay(const float *restrict amounts, const float *restrict prices, const float *restrict bend,
+                        float bound, float *restrict times) {
+    for (uint32_t k = 0; k < TORCH_TERMS; k++) {
+        float tanh = 2 * smooth_sigmoid(2 * bend[k] / bound) - 1;
+        times[k] = amounts[k] * smooth_exp(prices[k] + bound * tanh);
+    }
 }
 
 double torch_model_time(const model *m, torch_side side, uint32_t member, uint32_t column, const float *ways,
@@ -50,13 +60,10 @@ double torch_model_time(const model *m, torch_side side, uint32_t member, uint32
     const torch_weights *w = &m->members[side][member];
     const float *mix = w->mix + (size_t)column * m->config.ways * TORCH_TERMS;
     const float *prices = w->prices + (size_t)column * TORCH_TERMS;
-    float bend[TORCH_TERMS] = {0}, bound = (float)m->config.bound, sum = 0;
-    for (uint32_t i = 0; i < m->config.ways; i++)
-        for (uint32_t k = 0; k < TORCH_TERMS; k++) bend[k] += ways[i * TORCH_TERMS + k] * mix[i * TORCH_TERMS + k];
-    for (uint32_t k = 0; k < TORCH_TERMS; k++) {
-        float tanh = 2 * smooth_sigmoid(2 * bend[k] / bound) - 1;
-        sum += amounts[k] * smooth_exp(prices[k] + bound * tanh);
-    }
+    float bend[TORCH_TERMS] = {0}, times[TORCH_TERMS], sum = 0;
+    for (uint32_t i = 0; i < m->config.ways; i++) add_bends(ways + i * TORCH_TERMS, mix + i * TORCH_TERMS, bend);
+    pay(amounts, prices, bend, (float)m->config.bound, times);
+    for (uint32_t k = 0; k < TORCH_TERMS; k++) sum += times[k];
     return sum;
 }
 

@@ -38,6 +38,7 @@ static void test_elements(void **state) {
     (void)state;
     for (size_t n = 0; n < MOST; n++) {
         EACH(loop_fill(n, 3, y), 3);
+        EACH(loop_silu(n, y), old[i] / (1 + expf(-old[i])));
         EACH(loop_add(n, a, y), old[i] + a[i]);
         EACH(loop_add_scaled(n, 0.5f, a, y), old[i] + 0.5f * a[i]);
         EACH(loop_add_product(n, a, b, y), old[i] + a[i] * b[i]);
