@@ -190,9 +190,10 @@ static double disagreement(const opinion *o, uint32_t members) {
 }
 
 /* Before a GPU can run a kernel, the processor has to launch it. Where batches were measured it never waited for that,
- * but with much smaller ones it may: this is what PyTorch takes for an operator on usual processors. */
+ * but with much smaller ones it may. Nobody measured that here: these are what PyTorch takes for an operator on usual
+ * processors, Python and autocast included, by the latencies that people report for single images. */
 static double launch_us(const model *m, const torch_question *q) {
-    static const double EAGER_US = 6, COMPILED_US = 4, TRAINING = 3, MUCH_SMALLER = 4;
+    static const double EAGER_US = 30, COMPILED_US = 15, TRAINING = 3, MUCH_SMALLER = 4;
     if (!q->sheet.is_gpu || q->batch * MUCH_SMALLER >= m->columns[q->match.column].usual_batch) return 0;
     return (q->asked.is_compiled == TORCH_YES ? COMPILED_US : EAGER_US) * (q->asked.mode == FT_TRAIN ? TRAINING : 1);
 }
@@ -239,12 +240,15 @@ ft_status torch_model_predict(const model *m, subject *s, const place *where, bo
     prediction made = {.value = value, .coverage_ratio = known / value, .source = FT_LEARNED};
     made.spread = spread_of(m, &q, &o, made.coverage_ratio);
     if (q.match.is_assumed) made.source = FT_ASSUMED;
+    static const double LAUNCH_BOUND = 0.2;
     double launches = launch_us(m, &q) * view->kernel_count;
     if (launches > value) { /* the GPU waits: each kernel takes as long as it takes to launch it */
         for (uint32_t i = 0; i < view->row_count; i++) o.times[i] = launches / view->kernel_count;
         made.value = launches;
+    }
+    if (2 * launches > value) {
         made.source = FT_ASSUMED;
-        made.spread += 0.2;
+        made.spread += LAUNCH_BOUND;
     }
     if (has_parts) {
         const ft_kernels *kernels;
