@@ -21,7 +21,8 @@ typedef struct block {
     uint64_t size, place;    /* place: an address that says which segment came first */
     int32_t before, after;   /* neighbours in the segment, or NONE */
     int32_t smaller, larger; /* neighbours in the list of free blocks, or NONE */
-    bool is_free, is_small;
+    int32_t next_idle;       /* in the list of blocks that may be a segment without a piece */
+    bool is_free, is_small, is_idle;
 } block;
 
 typedef struct free_lists {
@@ -33,6 +34,7 @@ struct allocator {
     block *blocks;
     uint32_t block_count, block_capacity;
     int32_t unused;     /* head of a list of blocks that were joined to others, linked by `after` */
+    int32_t idle;       /* head of a list: all segments without a piece are in it, and blocks that were one */
     free_lists free[2]; /* large, small */
     int32_t *of_piece;
     uint64_t limit, next_place;
@@ -45,7 +47,7 @@ struct allocator {
 allocator *allocator_new(uint32_t pieces, uint64_t limit) {
     allocator *a = malloc(sizeof *a);
     if (a == NULL) return NULL;
-    *a = (allocator){.limit = limit, .unused = NONE};
+    *a = (allocator){.limit = limit, .unused = NONE, .idle = NONE};
     a->of_piece = malloc(((size_t)pieces + 1) * sizeof *a->of_piece);
     if (a->of_piece == NULL) {
         free(a);
@@ -153,6 +155,7 @@ static int32_t new_block(allocator *a) {
         a->blocks = blocks;
         a->block_capacity = larger;
     }
+    a->blocks[a->block_count].is_idle = false;
     return (int32_t)a->block_count++;
 }
 
@@ -172,20 +175,25 @@ static bool is_whole(const block *b) {
     return b->before == NONE && b->after == NONE;
 }
 
+static void note_idle(allocator *a, int32_t b) {
+    block *own = &a->blocks[b];
+    if (!is_whole(own) || own->is_idle) return;
+    own->is_idle = true;
+    own->next_idle = a->idle;
+    a->idle = b;
+}
+
 /* Segments without a piece go back to the driver. */
 void allocator_release(allocator *a) {
-    for (int pool = 0; pool < 2; pool++) {
-        const free_lists *lists = &a->free[pool];
-        for (int32_t b = first_from(lists, 0), next; b != NONE; b = next) {
-            next =
-                a->blocks[b].larger != NONE ? a->blocks[b].larger : first_from(lists, class_of(a->blocks[b].size) + 1);
-            if (!is_whole(&a->blocks[b])) continue;
-            a->reserved -= a->blocks[b].size;
-            a->changes++;
-            unlist_block(a, b);
-            drop_block(a, b);
-        }
+    for (int32_t b = a->idle; b != NONE; b = a->blocks[b].next_idle) {
+        a->blocks[b].is_idle = false;
+        if (!a->blocks[b].is_free || !is_whole(&a->blocks[b])) continue; /* in use again */
+        a->reserved -= a->blocks[b].size;
+        a->changes++;
+        unlist_block(a, b);
+        drop_block(a, b);
     }
+    a->idle = NONE;
 }
 
 static int32_t new_segment(allocator *a, uint64_t size) {
@@ -194,8 +202,12 @@ static int32_t new_segment(allocator *a, uint64_t size) {
     if (a->reserved + bytes > a->limit) a->is_over = true;
     int32_t b = new_block(a);
     if (b == NONE) return NONE;
-    a->blocks[b] =
-        (block){.size = bytes, .place = a->next_place, .before = NONE, .after = NONE, .is_small = size <= mib};
+    block *own = &a->blocks[b];
+    own->size = bytes;
+    own->place = a->next_place;
+    own->before = own->after = NONE;
+    own->is_free = false;
+    own->is_small = size <= mib;
     a->next_place += bytes;
     a->reserved += bytes;
     a->changes++;
@@ -241,7 +253,9 @@ static int32_t room_for(allocator *a, uint64_t size) {
     int32_t b = find(a, &a->free[size <= mib], size);
     if (b != NONE) return b;
     b = new_segment(a, size);
-    if (b != NONE) list_block(a, b);
+    if (b == NONE) return NONE;
+    list_block(a, b);
+    note_idle(a, b);
     return b;
 }
 
@@ -296,13 +310,16 @@ void allocator_give(allocator *a, uint32_t piece) {
     if (joins_before) {
         join(a, before, b);
         resize_block(a, before, a->blocks[before].size + size, a->blocks[before].place);
+        note_idle(a, before);
     } else if (joins_after) { /* what is listed already stays */
         a->blocks[after].before = before;
         if (before != NONE) a->blocks[before].after = after;
         drop_block(a, b);
         resize_block(a, after, a->blocks[after].size + size, place);
+        note_idle(a, after);
     } else {
         list_block(a, b);
+        note_idle(a, b);
     }
 }
 
