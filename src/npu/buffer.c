@@ -12,7 +12,7 @@ enum { SPLIT_DEPTH = 16 };
 int64_t npu_encoded_bytes(const npu_schedule *s, const npu_pass *p, int64_t from, int64_t to) {
     int64_t depth = p->ofm_shape.c, bytes = 0, length = to - from;
     if (depth <= 0 || length <= 0) return 0;
-    double per_channel = npu_code_bytes(s->codes, p) / (double)depth;
+    double per_channel = s->code_bytes[p - s->net->passes] / (double)depth;
     for (int32_t core = 0; core < s->arch->cores && core < depth; core++) {
         int64_t channels = (length + s->arch->cores - 1 - core) / s->arch->cores;
         if (channels == 0) continue;

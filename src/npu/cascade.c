@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "npu/blockings.h"
+
 enum { MOST_STRIPE = 4096 }; /* rows; higher ones are not tried */
 
 npu_needs npu_needs_of(const npu_schedule *s, const npu_pass *p) {
@@ -15,26 +17,39 @@ npu_needs npu_needs_of(const npu_schedule *s, const npu_pass *p) {
                        .full_ofm = ofm->is_outside || ofm->is_linear || p->is_slice_write || ofm->consumers > 1};
 }
 
+static npu_extent extent_of(const npu_schedule *s, const npu_pass *p, const npu_plan *plan) {
+    const npu_tensor *ifm = &s->net->tensors[p->ifm];
+    npu_extent e = {.ofm = plan->stripe, .ifm = plan->stripe_input, .ifm_bytes = ifm->bytes};
+    if (p->ifm2 == FT_NONE) return e;
+    npu_shape ifm2 = p->ifm2_shape;
+    if (plan->stripe.h != p->ofm_shape.h) {
+        if (plan->stripe_input.h < ifm2.h) ifm2.h = plan->stripe_input.h;
+        if (plan->stripe_input.w < ifm2.w) ifm2.w = plan->stripe_input.w;
+    }
+    if (npu_elems(ifm2) > npu_elems(e.ifm)) e.ifm = ifm2;
+    e.has_scalar = ifm->is_scalar || s->net->tensors[p->ifm2].is_scalar;
+    return e;
+}
+
 bool npu_plan_stripe(const npu_schedule *s, const npu_pass *p, int64_t height, npu_plan *plan) {
     *plan = (npu_plan){.stripe = p->ofm_shape, .stripe_input = p->ifm_shape, .slices = 1};
-    npu_shape ifm2 = p->ifm2_shape;
     plan->stripe.h = height;
     if (height != p->ofm_shape.h) {
         int64_t w, h;
         npu_input_area(p, plan->stripe, &w, &h);
         if (h < plan->stripe_input.h) plan->stripe_input.h = h;
         if (w < plan->stripe_input.w) plan->stripe_input.w = w;
-        if (plan->stripe_input.h < ifm2.h) ifm2.h = plan->stripe_input.h;
-        if (plan->stripe_input.w < ifm2.w) ifm2.w = plan->stripe_input.w;
     }
-    const npu_tensor *ifm = &s->net->tensors[p->ifm];
-    bool has_scalar = p->ifm2 != FT_NONE && (ifm->is_scalar || s->net->tensors[p->ifm2].is_scalar);
-    if (!npu_find_blocking(s->arch, p, ifm->bytes, plan->stripe, plan->stripe_input, p->ifm2 != FT_NONE ? &ifm2 : NULL,
-                           has_scalar, &plan->blocking))
-        return false;
-    plan->cycles = npu_schedule_cycles(s, p, &plan->blocking, p->ofm_shape.c);
+    npu_extent e = extent_of(s, p, plan);
+    if (!npu_can_block(s->arch, p, &e)) return false;
     if (p->has_weights) plan->encoded = plan->first_encoded = npu_encoded_bytes(s, p, 0, p->ofm_shape.c);
     return true;
+}
+
+void npu_plan_blocks(const npu_schedule *s, const npu_pass *p, npu_plan *plan) {
+    npu_extent e = extent_of(s, p, plan);
+    npu_blockings_find(s->net->blockings, s->arch, p, &e, &plan->blocking);
+    plan->cycles = npu_schedule_cycles(s, p, &plan->blocking, p->ofm_shape.c);
 }
 
 /* --- Joining ------------------------------------------------------------------------------------------------- */
@@ -149,7 +164,7 @@ static bool stripe_all(const npu_schedule *s, uint32_t first, uint32_t last, int
     for (uint32_t i = last + 1; i-- > first;) {
         const npu_pass *p = &s->net->passes[i];
         if (!npu_plan_stripe(s, p, height, &plans[i])) return false;
-        if (like[i].buffer_count > 0) {
+        if (like[i - first].buffer_count > 0) {
             plans[i].buffer_count = 1;
             plans[i].buffers[0] = plans[i].encoded;
         }
@@ -159,29 +174,29 @@ static bool stripe_all(const npu_schedule *s, uint32_t first, uint32_t last, int
     return true;
 }
 
-/* Makes the stripes of one cascade as high as they may be. */
+/* Makes the stripes of one cascade as high as they may be; each try is made in place. */
 static ft_status grow(npu_schedule *s, uint32_t first, uint32_t last, const npu_plan *whole, const int64_t *usage,
                       uint32_t times, ft_error *error) {
-    size_t count = (size_t)s->net->pass_count;
-    npu_plan *buffered = s->plans, *keep = arena_copy(s->memory, s->plans, count * sizeof *keep);
-    npu_plan *proposed = ARENA_ARRAY(s->memory, npu_plan, count), *best = ARENA_ARRAY(s->memory, npu_plan, count);
+    npu_plan *plans = s->plans + first;
+    size_t bytes = (last - first + 1) * sizeof *plans;
+    npu_plan *best = arena_copy(s->memory, plans, bytes);
     int64_t *own = arena_copy(s->memory, usage, times * sizeof *usage);
-    if (keep == NULL || proposed == NULL || best == NULL || own == NULL) return FT_NOMEM(error);
+    if (best == NULL || own == NULL) return FT_NOMEM(error);
     npu_buffer_weights(s, first, last, s->arch->fast_bytes, own, times);
-    const npu_pass *final = &s->net->passes[last];
-    bool is_better = false;
-    uint32_t most = 0;
-    for (int64_t h = keep[last].stripe.h + 1; h <= final->ofm_shape.h / 2 && h < MOST_STRIPE; h++) {
-        int64_t bytes;
-        if (!stripe_all(s, first, last, h, buffered, proposed)) break;
-        uint32_t cascades = join(s, first, last, proposed, whole, &bytes);
-        if (h == keep[last].stripe.h + 1) most = cascades;
-        if (bytes > s->arch->fast_bytes || cascades > most) break;
-        memcpy(best + first, proposed + first, (last - first + 1) * sizeof *best);
-        is_better = true;
+    npu_plan *buffered = arena_copy(s->memory, plans, bytes);
+    if (buffered == NULL) return FT_NOMEM(error);
+    int64_t least = best[last - first].stripe.h + 1, most = s->net->passes[last].ofm_shape.h / 2;
+    uint32_t most_cascades = 0;
+    for (int64_t h = least; h <= most && h < MOST_STRIPE; h++) {
+        int64_t fast_bytes;
+        if (!stripe_all(s, first, last, h, buffered, s->plans)) break;
+        uint32_t cascades = join(s, first, last, s->plans, whole, &fast_bytes);
+        if (h == least) most_cascades = cascades;
+        if (fast_bytes > s->arch->fast_bytes || cascades > most_cascades) break;
+        memcpy(best, plans, bytes);
         if (cascades == 0) break;
     }
-    memcpy(s->plans + first, (is_better ? best : keep) + first, (last - first + 1) * sizeof *best);
+    memcpy(plans, best, bytes);
     return FT_OK;
 }
 

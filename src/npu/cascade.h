@@ -10,8 +10,10 @@ typedef struct npu_needs {
 } npu_needs;
 
 npu_needs npu_needs_of(const npu_schedule *s, const npu_pass *p);
-/* The plan of a pass that makes its output in stripes of this height; all of it when it is as high as the output. */
+/* The plan of a pass that makes its output in stripes of this height; all of it when it is as high as the output. False
+ * when no block of it fits. Which block it is, and what that takes, is left for plans that are to run. */
 bool npu_plan_stripe(const npu_schedule *s, const npu_pass *p, int64_t height, npu_plan *plan);
+void npu_plan_blocks(const npu_schedule *s, const npu_pass *p, npu_plan *plan);
 
 /* Cascades of passes first..last for an accelerator whose SRAM is a cache: fills s->plans with the plans to run, given
  * those for whole maps. */

@@ -5,15 +5,16 @@
 #include <string.h>
 
 #include "graph/opdef.h"
+#include "npu/blockings.h"
 
 enum { MAX_PASSES = 16384 }; /* networks have a few hundred */
 
-typedef struct rule {
+struct npu_rule {
     const char *names; /* of operators, separated by spaces */
     void (*lower)(npu_lowering *l, const ft_op *op);
-} rule;
+};
 
-static const rule rules[] = {
+static const npu_rule rules[] = {
     {"Conv Conv2D Conv2DHWIO DepthwiseConv2D DepthwiseConv2DHWIM QLinearConv ConvInteger TransposeConv ConvTranspose",
      npu_lower_conv},
     {"FullyConnected Gemm MatMul MatMulFC QLinearMatMul MatMulInteger QGemm", npu_lower_dense},
@@ -43,7 +44,7 @@ static bool is_listed(const char *names, const char *name) {
     return false;
 }
 
-static const rule *rule_of(const ft_op *op) {
+static const npu_rule *rule_of(const ft_op *op) {
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         if (is_listed(rules[i].names, op->def->name)) return &rules[i];
     }
@@ -254,7 +255,7 @@ static void lower_op(npu_lowering *l, const ft_op *op) {
         lower_cpu(l, op);
         return;
     }
-    rule_of(op)->lower(l, op);
+    l->rules[l->op]->lower(l, op);
     for (uint32_t i = before; i < l->net->pass_count && !l->has_failed; i++) {
         if (!add_step(l, (npu_step){.index = i})) l->has_failed = true;
     }
@@ -299,7 +300,8 @@ static ft_status lower_all(npu_lowering *l, ft_error *error) {
     const ft_graph *graph = l->graph;
     for (uint32_t i = 0; i < graph->op_count; i++) {
         const ft_op *op = &graph->ops[i];
-        l->is_npu[i] = !is_dead(graph, op) && rule_of(op) != NULL && npu_supports(l, op);
+        l->rules[i] = is_dead(graph, op) ? NULL : rule_of(op);
+        l->is_npu[i] = l->rules[i] != NULL && npu_supports(l, op);
     }
     for (l->op = 0; l->op < graph->op_count && !l->has_failed; l->op++) {
         if (!is_dead(graph, &graph->ops[l->op])) lower_op(l, &graph->ops[l->op]);
@@ -323,13 +325,18 @@ ft_status npu_lower(const ft_graph *bound, arena *memory, npu_net *net, ft_error
     l.batch = ft_graph_is_scaled(bound) ? 1 : bound->batch;
     l.views = ARENA_ARRAY(memory, npu_view, bound->tensor_count + 1);
     l.is_npu = ARENA_ARRAY(memory, bool, bound->op_count + 1);
+    l.rules = ARENA_ARRAY(memory, const npu_rule *, bound->op_count + 1);
     made.tensor_of = ARENA_ARRAY(memory, uint32_t, bound->tensor_count + 1);
     ft_status status = FT_OK;
-    if (l.views == NULL || l.is_npu == NULL || made.tensor_of == NULL) status = FT_NOMEM(error);
+    if (l.views == NULL || l.is_npu == NULL || l.rules == NULL || made.tensor_of == NULL) status = FT_NOMEM(error);
     for (uint32_t i = 0; i < bound->tensor_count && status == FT_OK; i++)
         l.views[i].tensor = made.tensor_of[i] = FT_NONE;
     if (status == FT_OK) status = lower_all(&l, error);
     made.is_npu = l.is_npu;
+    if (status == FT_OK) {
+        made.blockings = npu_blockings_new(memory, made.pass_count);
+        if (made.blockings == NULL) status = FT_NOMEM(error);
+    }
     if (status == FT_OK) *net = made;
     return status;
 }

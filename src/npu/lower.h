@@ -13,19 +13,22 @@ typedef struct npu_view {
     npu_shape whole; /* of what it is a slice of */
 } npu_view;
 
+typedef struct npu_rule npu_rule;
+
 typedef struct npu_lowering {
     npu_net *net;
     const ft_graph *graph;
     npu_view *views; /* of each tensor of the graph */
     uint32_t *maker; /* of each tensor of the net, the last pass that makes it; FT_NONE: none does */
     uint32_t maker_capacity;
-    bool *is_npu;     /* of each operator */
-    bool is_float;    /* nothing is quantised: floats count as bytes */
-    int64_t batch;    /* that dimension 0 is divided by */
-    uint32_t op;      /* in work */
-    bool has_failed;  /* out of memory, or */
-    bool is_too_long; /* more passes than anybody has */
-    npu_pass spare;   /* to write into when there is no memory at all */
+    bool *is_npu;           /* of each operator */
+    const npu_rule **rules; /* how each operator is lowered; NULL: it is not */
+    bool is_float;          /* nothing is quantised: floats count as bytes */
+    int64_t batch;          /* that dimension 0 is divided by */
+    uint32_t op;            /* in work */
+    bool has_failed;        /* out of memory, or */
+    bool is_too_long;       /* more passes than anybody has */
+    npu_pass spare;         /* to write into when there is no memory at all */
 } npu_lowering;
 
 /* Whether the accelerator runs an operator; also sets what it is taken for. */

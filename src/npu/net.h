@@ -94,6 +94,8 @@ typedef struct npu_step {
     uint32_t index; /* of the pass, or of the operator */
 } npu_step;
 
+typedef struct npu_blockings npu_blockings; /* blockings.h */
+
 typedef struct npu_net {
     arena *memory; /* borrowed */
     npu_tensor *tensors;
@@ -107,10 +109,12 @@ typedef struct npu_net {
     uint32_t cpu_ops;                           /* operators that run on the CPU */
     const bool *is_npu;                         /* of each operator */
     int64_t cpu_constant_bytes, constant_bytes; /* stored for the CPU; feature maps that are constants of passes */
+    npu_blockings *blockings;                   /* how its passes are cut, as far as it was asked; NULL: not kept */
     bool is_assumed;                            /* the file is not quantised, and was taken as if it were */
 } npu_net;
 
-/* From a bound graph, which must outlive it. Everything is taken from `memory`. */
+/* From a bound graph, which must outlive it. Everything is taken from `memory`. One net is for one thread at a time, as
+ * estimates of it share what they find. */
 ft_status npu_lower(const ft_graph *bound, arena *memory, npu_net *net, ft_error *error);
 static inline bool npu_runs(const npu_net *net, uint32_t op) {
     return net->is_npu[op];

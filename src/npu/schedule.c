@@ -32,6 +32,10 @@ static ft_status buffer(npu_schedule *s, uint32_t first, uint32_t last, int64_t 
     return FT_OK;
 }
 
+static void choose_blocks(npu_schedule *s, uint32_t first, uint32_t last) {
+    for (uint32_t i = first; i <= last; i++) npu_plan_blocks(s, &s->net->passes[i], &s->plans[i]);
+}
+
 /* What is between the passes of a cascade is in fast memory. */
 static void place_rolling(npu_schedule *s, uint32_t first, uint32_t last) {
     for (uint32_t i = first; i <= last; i++) {
@@ -95,6 +99,7 @@ static ft_status schedule_cached(npu_schedule *s, uint32_t first, uint32_t last,
     npu_ranges ranges;
     bool *evicted, has_evicted;
     FT_TRY(npu_cascade(s, first, last, whole, error));
+    choose_blocks(s, first, last);
     FT_TRY(buffer(s, first, last, s->arch->fast_bytes, error));
     place_rolling(s, first, last);
     FT_TRY(npu_use_fast(s, first, last, &ranges, &evicted, &has_evicted, error));
@@ -104,6 +109,7 @@ static ft_status schedule_cached(npu_schedule *s, uint32_t first, uint32_t last,
 static ft_status schedule_segment(npu_schedule *s, uint32_t first, uint32_t last, const npu_plan *whole,
                                   ft_error *error) {
     if (s->arch->is_cached) return schedule_cached(s, first, last, whole, error);
+    choose_blocks(s, first, last);
     return buffer(s, first, last, s->arch->fast_bytes, error);
 }
 
@@ -112,16 +118,19 @@ static ft_status start(npu_schedule *s, npu_plan **whole, ft_error *error) {
     s->plans = ARENA_ARRAY(s->memory, npu_plan, net->pass_count + 1);
     s->areas = ARENA_ARRAY(s->memory, npu_area, net->tensor_count + 1);
     s->is_fast = ARENA_ARRAY(s->memory, bool, net->tensor_count + 1);
-    if (s->plans == NULL || s->areas == NULL || s->is_fast == NULL) return FT_NOMEM(error);
+    s->code_bytes = ARENA_ARRAY(s->memory, double, net->pass_count + 1);
+    if (s->plans == NULL || s->areas == NULL || s->is_fast == NULL || s->code_bytes == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < net->tensor_count; i++)
         s->areas[i] = s->arch->is_cached || net->tensors[i].is_const ? NPU_SLOW : NPU_SRAM;
     for (uint32_t i = 0; i < net->pass_count; i++) {
         const npu_pass *p = &net->passes[i];
+        s->code_bytes[i] = npu_code_bytes(s->codes, p);
         if (!npu_plan_stripe(s, p, p->ofm_shape.h, &s->plans[i]))
             return ft_fail(error, FT_ERR_UNSUPPORTED, "operator %u: no block of it fits the accelerator", p->op);
     }
-    *whole = arena_copy(s->memory, s->plans, (net->pass_count + 1) * sizeof **whole);
-    return *whole != NULL ? FT_OK : FT_NOMEM(error);
+    *whole = NULL; /* for cascades, which a cache is for */
+    if (s->arch->is_cached) *whole = arena_copy(s->memory, s->plans, (net->pass_count + 1) * sizeof **whole);
+    return *whole != NULL || !s->arch->is_cached ? FT_OK : FT_NOMEM(error);
 }
 
 ft_status npu_schedule_make(const npu_net *net, const npu_arch *arch, const npu_codes *codes, arena *memory,

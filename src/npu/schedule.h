@@ -28,6 +28,7 @@ typedef struct npu_schedule {
     const npu_codes *codes;
     arena *memory;
     npu_plan *plans;     /* of each pass */
+    double *code_bytes;  /* of the weights of each pass */
     npu_area *areas;     /* where each tensor is */
     bool *is_fast;       /* feature maps that were moved to fast memory */
     int64_t peak_bytes;  /* of SRAM, over the whole network */

@@ -138,7 +138,8 @@ static ft_status make_parts(const ethos_model *m, uint32_t device, const subject
     uint32_t *part_of = ARENA_ARRAY(memory, uint32_t, (size_t)ops + 1);
     ft_part_time *parts = ARENA_ARRAY(memory, ft_part_time, (size_t)net->pass_count + 1);
     uint32_t *lists = ARENA_ARRAY(memory, uint32_t, (size_t)ops + 1);
-    if (part_of == NULL || parts == NULL || lists == NULL) return FT_NOMEM(error);
+    uint32_t *next = ARENA_ARRAY(memory, uint32_t, (size_t)net->pass_count + 2); /* place in the lists, by part */
+    if (part_of == NULL || parts == NULL || lists == NULL || next == NULL) return FT_NOMEM(error);
     double scale = (m->metric == ETHOS_TIME ? 1e6 / m->archs[device]->clock_hz : 1) * samples;
     uint32_t count = 0;
     for (uint32_t i = 0; i < net->pass_count; i++) {
@@ -156,13 +157,15 @@ static ft_status make_parts(const ethos_model *m, uint32_t device, const subject
         bool is_cpu = op->is_folded || x == NULL || x->producer == FT_NONE || !npu_runs(net, i);
         if (part_of[i] == 0 && !is_cpu) part_of[i] = part_of[x->producer];
     }
-    uint32_t used = 0;
+    for (uint32_t i = 0; i < ops; i++) {
+        if (part_of[i] != 0) parts[part_of[i] - 1].op_count++;
+    }
     for (uint32_t k = 0; k < count; k++) {
-        parts[k].ops = lists + used;
-        for (uint32_t i = 0; i < ops; i++) {
-            if (part_of[i] == k + 1) lists[used++] = i;
-        }
-        parts[k].op_count = (uint32_t)(lists + used - parts[k].ops);
+        parts[k].ops = lists + next[k];
+        next[k + 1] = next[k] + parts[k].op_count;
+    }
+    for (uint32_t i = 0; i < ops; i++) {
+        if (part_of[i] != 0) lists[next[part_of[i] - 1]++] = i;
     }
     out->parts = parts;
     out->part_count = count;
