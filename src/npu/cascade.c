@@ -40,8 +40,10 @@ bool npu_plan_stripe(const npu_schedule *s, const npu_pass *p, int64_t height, n
         if (h < plan->stripe_input.h) plan->stripe_input.h = h;
         if (w < plan->stripe_input.w) plan->stripe_input.w = w;
     }
-    npu_extent e = extent_of(s, p, plan);
-    if (!npu_can_block(s->arch, p, &e)) return false;
+    if (height >= p->ofm_shape.h) { /* less than the whole fits when that does */
+        npu_extent e = extent_of(s, p, plan);
+        if (!npu_can_block(s->arch, p, &e)) return false;
+    }
     if (p->has_weights) plan->encoded = plan->first_encoded = npu_encoded_bytes(s, p, 0, p->ofm_shape.c);
     return true;
 }
@@ -110,8 +112,7 @@ static bool follows(const npu_schedule *s, uint32_t producer, uint32_t last, con
 
 /* Joins passes first..last; those that stay alone take their plan for whole maps. Tells how many cascades there are,
  * and the most bytes that one takes. */
-static uint32_t join(npu_schedule *s, uint32_t first, uint32_t last, npu_plan *plans, const npu_plan *whole,
-                     int64_t *most_bytes) {
+static uint32_t join(npu_schedule *s, uint32_t first, uint32_t last, npu_plan *plans, int64_t *most_bytes) {
     int64_t limit = s->arch->fast_bytes, height;
     uint32_t cascades = 0, end;
     *most_bytes = 0;
@@ -128,9 +129,7 @@ static uint32_t join(npu_schedule *s, uint32_t first, uint32_t last, npu_plan *p
             }
         }
         if (end == i) {
-            plans[i] = whole[i];
-            plans[i].cascade = 0;
-            plans[i].rolling_h = 0;
+            npu_plan_stripe(s, &s->net->passes[i], s->net->passes[i].ofm_shape.h, &plans[i]);
             int64_t alone = full_bytes(s->net->passes[i].ifm_shape, &s->net->tensors[s->net->passes[i].ifm]) +
                             full_bytes(s->net->passes[i].ofm_shape, &s->net->tensors[s->net->passes[i].ofm]);
             if (alone > *most_bytes) *most_bytes = alone;
@@ -175,8 +174,8 @@ static bool stripe_all(const npu_schedule *s, uint32_t first, uint32_t last, int
 }
 
 /* Makes the stripes of one cascade as high as they may be; each try is made in place. */
-static ft_status grow(npu_schedule *s, uint32_t first, uint32_t last, const npu_plan *whole, const int64_t *usage,
-                      uint32_t times, ft_error *error) {
+static ft_status grow(npu_schedule *s, uint32_t first, uint32_t last, const int64_t *usage, uint32_t times,
+                      ft_error *error) {
     npu_plan *plans = s->plans + first;
     size_t bytes = (last - first + 1) * sizeof *plans;
     npu_plan *best = arena_copy(s->memory, plans, bytes);
@@ -190,7 +189,7 @@ static ft_status grow(npu_schedule *s, uint32_t first, uint32_t last, const npu_
     for (int64_t h = least; h <= most && h < MOST_STRIPE; h++) {
         int64_t fast_bytes;
         if (!stripe_all(s, first, last, h, buffered, s->plans)) break;
-        uint32_t cascades = join(s, first, last, s->plans, whole, &fast_bytes);
+        uint32_t cascades = join(s, first, last, s->plans, &fast_bytes);
         if (h == least) most_cascades = cascades;
         if (fast_bytes > s->arch->fast_bytes || cascades > most_cascades) break;
         memcpy(best, plans, bytes);
@@ -200,14 +199,14 @@ static ft_status grow(npu_schedule *s, uint32_t first, uint32_t last, const npu_
     return FT_OK;
 }
 
-ft_status npu_cascade(npu_schedule *s, uint32_t first, uint32_t last, const npu_plan *whole, ft_error *error) {
+ft_status npu_cascade(npu_schedule *s, uint32_t first, uint32_t last, ft_error *error) {
     int64_t height = 1, bytes;
     for (uint32_t i = last + 1; i-- > first;) {
         const npu_pass *p = &s->net->passes[i];
-        if (!npu_plan_stripe(s, p, height, &s->plans[i])) s->plans[i] = whole[i];
+        if (!npu_plan_stripe(s, p, height, &s->plans[i])) npu_plan_stripe(s, p, p->ofm_shape.h, &s->plans[i]);
         height = p->stride_y;
     }
-    if (join(s, first, last, s->plans, whole, &bytes) == 0) return FT_OK;
+    if (join(s, first, last, s->plans, &bytes) == 0) return FT_OK;
     npu_ranges ranges;
     FT_TRY(npu_ranges_make(s, s->net->passes[first].segment, NPU_SRAM, &ranges, error));
     int64_t *usage = npu_ranges_usage(s, &ranges);
@@ -218,7 +217,7 @@ ft_status npu_cascade(npu_schedule *s, uint32_t first, uint32_t last, const npu_
             i++;
             continue;
         }
-        FT_TRY(grow(s, i, end - 1, whole, usage, ranges.times, error));
+        FT_TRY(grow(s, i, end - 1, usage, ranges.times, error));
         i = end;
     }
     return FT_OK;

@@ -15,8 +15,7 @@ npu_needs npu_needs_of(const npu_schedule *s, const npu_pass *p);
 bool npu_plan_stripe(const npu_schedule *s, const npu_pass *p, int64_t height, npu_plan *plan);
 void npu_plan_blocks(const npu_schedule *s, const npu_pass *p, npu_plan *plan);
 
-/* Cascades of passes first..last for an accelerator whose SRAM is a cache: fills s->plans with the plans to run, given
- * those for whole maps. */
-ft_status npu_cascade(npu_schedule *s, uint32_t first, uint32_t last, const npu_plan *whole, ft_error *error);
+/* Cascades of passes first..last for an accelerator whose SRAM is a cache: fills s->plans with the plans to run. */
+ft_status npu_cascade(npu_schedule *s, uint32_t first, uint32_t last, ft_error *error);
 
 #endif

@@ -42,7 +42,7 @@ bool npu_overwrites(const npu_schedule *s, const npu_pass *p, npu_area area, boo
 
 static bool add_range(const npu_schedule *s, npu_ranges *r, const npu_range *range) {
     if (r->count == r->capacity) {
-        uint32_t larger = r->capacity == 0 ? s->net->pass_count + 8 : r->capacity * 2;
+        uint32_t larger = r->capacity == 0 ? 2 * s->net->pass_count + 8 : r->capacity * 2;
         npu_range *items = ARENA_ARRAY(s->memory, npu_range, larger);
         if (items == NULL) return false;
         if (r->count > 0) memcpy(items, r->items, r->count * sizeof *items);

@@ -94,11 +94,10 @@ static ft_status try_smaller_buffers(npu_schedule *s, uint32_t first, uint32_t l
     return FT_OK;
 }
 
-static ft_status schedule_cached(npu_schedule *s, uint32_t first, uint32_t last, const npu_plan *whole,
-                                 ft_error *error) {
+static ft_status schedule_cached(npu_schedule *s, uint32_t first, uint32_t last, ft_error *error) {
     npu_ranges ranges;
     bool *evicted, has_evicted;
-    FT_TRY(npu_cascade(s, first, last, whole, error));
+    FT_TRY(npu_cascade(s, first, last, error));
     choose_blocks(s, first, last);
     FT_TRY(buffer(s, first, last, s->arch->fast_bytes, error));
     place_rolling(s, first, last);
@@ -106,14 +105,13 @@ static ft_status schedule_cached(npu_schedule *s, uint32_t first, uint32_t last,
     return has_evicted ? try_smaller_buffers(s, first, last, &ranges, evicted, error) : FT_OK;
 }
 
-static ft_status schedule_segment(npu_schedule *s, uint32_t first, uint32_t last, const npu_plan *whole,
-                                  ft_error *error) {
-    if (s->arch->is_cached) return schedule_cached(s, first, last, whole, error);
+static ft_status schedule_segment(npu_schedule *s, uint32_t first, uint32_t last, ft_error *error) {
+    if (s->arch->is_cached) return schedule_cached(s, first, last, error);
     choose_blocks(s, first, last);
     return buffer(s, first, last, s->arch->fast_bytes, error);
 }
 
-static ft_status start(npu_schedule *s, npu_plan **whole, ft_error *error) {
+static ft_status start(npu_schedule *s, ft_error *error) {
     const npu_net *net = s->net;
     s->plans = ARENA_ARRAY(s->memory, npu_plan, net->pass_count + 1);
     s->areas = ARENA_ARRAY(s->memory, npu_area, net->tensor_count + 1);
@@ -128,22 +126,19 @@ static ft_status start(npu_schedule *s, npu_plan **whole, ft_error *error) {
         if (!npu_plan_stripe(s, p, p->ofm_shape.h, &s->plans[i]))
             return ft_fail(error, FT_ERR_UNSUPPORTED, "operator %u: no block of it fits the accelerator", p->op);
     }
-    *whole = NULL; /* for cascades, which a cache is for */
-    if (s->arch->is_cached) *whole = arena_copy(s->memory, s->plans, (net->pass_count + 1) * sizeof **whole);
-    return *whole != NULL || !s->arch->is_cached ? FT_OK : FT_NOMEM(error);
+    return FT_OK;
 }
 
 ft_status npu_schedule_make(const npu_net *net, const npu_arch *arch, const npu_codes *codes, arena *memory,
                             npu_schedule *schedule, ft_error *error) {
     npu_schedule s = {.net = net, .arch = arch, .codes = codes, .memory = memory};
-    npu_plan *whole;
     int64_t *usage;
     uint32_t times;
-    FT_TRY(start(&s, &whole, error));
+    FT_TRY(start(&s, error));
     for (uint32_t first = 0; first < net->pass_count;) {
         uint32_t last = first;
         while (last + 1 < net->pass_count && net->passes[last + 1].segment == net->passes[first].segment) last++;
-        FT_TRY(schedule_segment(&s, first, last, whole, error));
+        FT_TRY(schedule_segment(&s, first, last, error));
         first = last + 1;
     }
     if (arch->is_cached) {
