@@ -93,7 +93,7 @@ ft_status study_rules_of(study *s, const char *runtime, const ft_rules **found, 
 
 static ft_status graph_of(study *s, int64_t batch, const ft_graph **bound, ft_error *error) {
     study_graph *item = s->graphs;
-    while (item != NULL && item->batch != batch) item = item->next;
+    while (item != NULL && item->batch != batch && ft_graph_batch(item->bound) != batch) item = item->next;
     if (item == NULL) {
         ft_binding binding = s->shapes != NULL ? *s->shapes : (ft_binding){0};
         binding.batch = batch;
@@ -128,27 +128,34 @@ static bool has_same_kernels(const ft_graph *a, const ft_graph *b) {
     return true;
 }
 
-static subject *twin_of(const study *s, const ft_graph *bound) {
-    for (study_subject *i = s->subjects; i != NULL; i = i->next)
-        if (i->subject.twin == NULL && has_same_kernels(i->subject.bound, bound)) return &i->subject;
-    return NULL;
+/* What is the same for all batches is always worked out at the model's own batch, which the first subject of a study
+ * has: an answer does not depend on what else was asked. */
+static ft_status add_subject(study *s, const ft_graph *bound, const ft_query *query, subject **added, ft_error *error) {
+    study_subject *item = ARENA_ARRAY(&s->memory, study_subject, 1);
+    if (item == NULL) return FT_NOMEM(error);
+    subject_init(&item->subject, bound, query);
+    if (s->first != NULL && has_same_kernels(s->first->bound, bound)) item->subject.twin = s->first;
+    item->next = s->subjects;
+    s->subjects = item;
+    *added = &item->subject;
+    return FT_OK;
+}
+
+static ft_status add_first(study *s, const ft_query *query, ft_error *error) {
+    const ft_graph *bound = NULL;
+    FT_TRY(graph_of(s, 0, &bound, error));
+    return add_subject(s, bound, query, &s->first, error);
 }
 
 ft_status study_subject_of(study *s, const ft_request *request, subject **found, ft_error *error) {
     const ft_query query = {
         .setting = request->setting, .dtype = request->dtype, .mode = request->mode, .optimizer = request->optimizer};
     const ft_graph *bound = NULL;
+    if (s->first == NULL) FT_TRY(add_first(s, &query, error));
     FT_TRY(graph_of(s, request->batch, &bound, error));
     study_subject *item = s->subjects;
     while (item != NULL && (item->subject.bound != bound || !is_same(&item->subject.query, &query))) item = item->next;
-    if (item == NULL) {
-        item = ARENA_ARRAY(&s->memory, study_subject, 1);
-        if (item == NULL) return FT_NOMEM(error);
-        subject_init(&item->subject, bound, &query);
-        item->subject.twin = twin_of(s, bound);
-        item->next = s->subjects;
-        s->subjects = item;
-    }
+    if (item == NULL) return add_subject(s, bound, &query, found, error);
     *found = &item->subject;
     return FT_OK;
 }

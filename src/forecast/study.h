@@ -21,6 +21,7 @@ typedef struct study {
     /* newest first: who asks next most likely asks for the same */
     study_graph *graphs;
     study_subject *subjects;
+    subject *first; /* at the model's own batch */
     study_sheet *sheets;
     study_rules *rules;
 } study;

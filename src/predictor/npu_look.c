@@ -22,12 +22,8 @@ typedef struct npu_memo {
 
 static const char memo_key; /* its address is the key */
 
-static subject *owner_of(subject *s) {
-    return s->twin != NULL ? s->twin : s;
-}
-
 static ft_status memo_of(subject *s, npu_memo **memo, ft_error *error) {
-    subject *owner = owner_of(s);
+    subject *owner = subject_owner(s);
     *memo = subject_kept(owner, &memo_key);
     if (*memo != NULL) return FT_OK;
     npu_memo *made = ARENA_NEW(&owner->memory, npu_memo);
@@ -78,7 +74,7 @@ static ft_status estimate(const npu_net *net, const npu_arch *arch, const npu_co
 static ft_status look(subject *s, const npu_net *net, const npu_arch *arch, const npu_codes *codes, npu_look *made,
                       ft_error *error) {
     npu_codes larger = *codes;
-    double *cycles = ARENA_ARRAY(&owner_of(s)->memory, double, net->pass_count + 1);
+    double *cycles = ARENA_ARRAY(&subject_owner(s)->memory, double, net->pass_count + 1);
     if (cycles == NULL) return FT_NOMEM(error);
     for (int i = 0; i < CODE_PRICES; i++) larger.prices[i] *= 1.1;
     FT_TRY(estimate(net, arch, codes, &made->usual, cycles, error));

@@ -16,6 +16,10 @@ void subject_free(subject *s) {
     *s = (subject){0};
 }
 
+subject *subject_owner(subject *s) {
+    return s->twin != NULL ? s->twin : s;
+}
+
 void *subject_kept(const subject *s, const void *key) {
     for (uint32_t i = 0; i < s->kept_count; i++)
         if (s->kept[i].key == key) return s->kept[i].data;

@@ -39,6 +39,8 @@ void subject_free(subject *s);
 ft_status subject_cost(subject *s, const ft_cost **cost, ft_error *error);
 ft_status subject_kernels(subject *s, const ft_rules *rules, const ft_kernels **kernels, ft_error *error);
 
+/* Who keeps what is the same for all batches and types: the twin, or the subject itself. */
+subject *subject_owner(subject *s);
 /* What a family worked out of a subject for one device and wants to find again for the next. The key is an address
  * that is the family's own; data is from s->memory. NULL when nothing is kept. */
 void *subject_kept(const subject *s, const void *key);

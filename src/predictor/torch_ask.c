@@ -108,13 +108,13 @@ static ft_status make_view(const model *m, torch_side side, subject *s, const ft
 static ft_status view_of(const model *m, torch_side side, subject *s, bool is_compiled, torch_precision precision,
                          const torch_view **out, ft_error *error) {
     const void *key = key_of(m, side, is_compiled, precision);
-    torch_view *view = subject_kept(s, key);
-    if (view == NULL && s->twin != NULL) view = subject_kept(s->twin, key);
+    subject *owner = subject_owner(s);
+    torch_view *view = subject_kept(owner, key);
     if (view == NULL) {
-        view = ARENA_NEW(&s->memory, torch_view);
+        view = ARENA_NEW(&owner->memory, torch_view);
         if (view == NULL) return FT_NOMEM(error);
-        FT_TRY(make_view(m, side, s, is_compiled ? m->rules.compiled : m->rules.eager, precision, view, error));
-        subject_keep(s, key, view);
+        FT_TRY(make_view(m, side, owner, is_compiled ? m->rules.compiled : m->rules.eager, precision, view, error));
+        subject_keep(owner, key, view);
     }
     *out = view;
     return FT_OK;
