@@ -24,7 +24,8 @@ typedef struct choice {
     bool is_quiet;
 } choice;
 
-/* --data, --metric, --split, --seed, --part, --device, --family, --setting, --mode, --threads, --quiet. `input` is a choice. */
+/* --data, --metric, --split, --seed, --part, --device, --family, --setting, --mode, --threads, --quiet. `input` is a
+ * choice. */
 extern const struct argp choice_argp;
 
 choice choice_default(void);

@@ -88,7 +88,7 @@ typedef struct ft_evaluate_options {
     const char *setting;   /* "key=value;key=value": only records whose settings have all of these; NULL: any */
     bool has_mode;         /* only records of this mode */
     ft_mode mode;
-    uint32_t threads;      /* 0: one per core; the result does not depend on it */
+    uint32_t threads; /* 0: one per core; the result does not depend on it */
     ft_progress *progress;
     void *user;
 } ft_evaluate_options;

@@ -104,8 +104,12 @@ static ft_status add_shipped(ft_box *box, ft_error *error) {
     snprintf(above, sizeof above, "%s/../../predictors", program); /* of build/examples and build/bench */
     snprintf(shared, sizeof shared, "%s/../share/foretell/predictors", program);
     const char *const places[] = {beside, above, shared, FORETELL_DATADIR "/predictors"};
-    for (size_t i = 0; i < sizeof places / sizeof places[0] && !is_found; i++)
-        FT_TRY(add_folder(box, places[i], &is_found, error));
+    for (size_t i = 0; i < sizeof places / sizeof places[0] && !is_found; i++) {
+        char *real = realpath(places[i], NULL); /* names of files are shown: without detours */
+        ft_status status = real != NULL ? add_folder(box, real, &is_found, error) : FT_OK;
+        free(real);
+        FT_TRY(status);
+    }
     if (is_found) return FT_OK;
     return ft_fail(error, FT_ERR_IO,
                    "the predictors that ship with foretell are neither at %s nor at %s; give one with --predictor, or "
