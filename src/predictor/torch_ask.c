@@ -211,11 +211,16 @@ static ft_status make_parts(const ft_kernels *kernels, const torch_view *view, c
     return FT_OK;
 }
 
+/* Training was measured on one GPU: nobody knows how others differ from it. */
+static bool is_borrowed_training(const model *m, const torch_question *q) {
+    return q->asked.mode == FT_TRAIN && m->columns[q->match.column].device != q->asked.device;
+}
+
 /* How unsure: where members disagree, where kernels are new, and where the answer is borrowed. */
 static double spread_of(const model *m, const torch_question *q, const opinion *o, double coverage) {
     static const double LEAST = 0.02, UNKNOWN = 0.3, ASSUMED = 0.1, OTHER_DEVICE = 0.03;
     double spread = LEAST + disagreement(o, m->config.members) + UNKNOWN * (1 - coverage);
-    if (q->match.is_assumed) spread += ASSUMED;
+    if (q->match.is_assumed || is_borrowed_training(m, q)) spread += ASSUMED;
     if (m->columns[q->match.column].device != q->asked.device) spread += OTHER_DEVICE;
     return spread;
 }
@@ -239,7 +244,7 @@ ft_status torch_model_predict(const model *m, subject *s, const place *where, bo
         return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
     prediction made = {.value = value, .coverage_ratio = known / value, .source = FT_LEARNED};
     made.spread = spread_of(m, &q, &o, made.coverage_ratio);
-    if (q.match.is_assumed) made.source = FT_ASSUMED;
+    if (q.match.is_assumed || is_borrowed_training(m, &q)) made.source = FT_ASSUMED;
     static const double LAUNCH_BOUND = 0.2;
     double launches = launch_us(m, &q) * view->kernel_count;
     if (launches > value) { /* the GPU waits: each kernel takes as long as it takes to launch it */
