@@ -42,7 +42,7 @@ ft_status answer_ask(answer *a, const char *metric, told *t, ft_error *error) {
     a->refusal = NULL;
     for (uint32_t i = 0; i < 2 * box->count && t->entry == NULL; i++) {
         bool by_sheet = i >= box->count;
-        const box_entry *entry = &box->entries[i % box->count];
+        const box_entry *entry = &box->entries[by_sheet ? i - box->count : i];
         const ft_predictor *p = ft_predictor_find(entry->predictor, metric);
         if (p == NULL || !predictor_knows_mode(p, request->mode)) continue;
         place where = predictor_place(p, predictor_device_index(p, request->device));

@@ -40,18 +40,24 @@ static ft_status add_device(ft_box *box, const char *name, ft_error *error) {
     return ft_device_canonical(name) != NULL ? ft_device_open(name, &box->sheets[index], error) : FT_OK;
 }
 
+/* The predictor of a file that tells a time; NULL when none does. */
+static const ft_predictor *timed(const box_entry *entry) {
+    return ft_predictor_find(entry->predictor, "time_us");
+}
+
 /* Devices are those of which a time is told. */
 static ft_status list_devices(ft_box *box, ft_error *error) {
     size_t most = 0;
-    for (uint32_t i = 0; i < box->count; i++) most += ft_predictor_device_count(box->entries[i].predictor);
+    for (uint32_t i = 0; i < box->count; i++)
+        if (timed(&box->entries[i]) != NULL) most += ft_predictor_device_count(timed(&box->entries[i]));
     box->devices = calloc(most + 1, sizeof *box->devices);
     box->sheets = calloc(most + 1, sizeof(ft_device *));
     if (box->devices == NULL || box->sheets == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < box->count; i++) {
-        const ft_predictor *timed = ft_predictor_find(box->entries[i].predictor, "time_us");
-        for (uint32_t d = 0; timed != NULL && d < ft_predictor_device_count(timed); d++) {
-            const char *name = ft_predictor_device(timed, d);
-            if (!has_device(box, name)) FT_TRY(add_device(box, name, error));
+        const ft_predictor *p = timed(&box->entries[i]);
+        for (uint32_t d = 0; p != NULL && d < ft_predictor_device_count(p); d++) {
+            const char *name = ft_predictor_device(p, d);
+            if (name != NULL && !has_device(box, name)) FT_TRY(add_device(box, name, error));
         }
     }
     return FT_OK;

@@ -27,6 +27,7 @@ exits_with() { # code, command...
 quick() { # family
     case $1 in
     kernel-sum*) echo --config steps=200 --config members=1 --config hidden=8 ;;
+    torch-sum) echo --config steps=100 --config members=1 --config hidden=8 ;;
     esac
 }
 
