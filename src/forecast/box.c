@@ -48,6 +48,7 @@ static const ft_predictor *timed(const box_entry *entry) {
 /* Devices are those of which a time is told. */
 static ft_status list_devices(ft_box *box, ft_error *error) {
     size_t most = 0;
+    box->device_count = 0;
     for (uint32_t i = 0; i < box->count; i++)
         if (timed(&box->entries[i]) != NULL) most += ft_predictor_device_count(timed(&box->entries[i]));
     box->devices = calloc(most + 1, sizeof *box->devices);
