@@ -114,7 +114,8 @@ static void buffer_one(npu_schedule *s, uint32_t index, const npu_plan *before, 
         if (plan->time < times) usage[plan->time] += full;
     } else {
         plan->full_transfer = npu_transfer_cycles(s->arch, NPU_SLOW, NPU_SRAM, (double)full);
-        double half = (double)(limit / 2), prefetched = fmin((double)full, half);
+        int64_t whole_half = limit / 2;
+        double half = (double)whole_half, prefetched = fmin((double)full, half);
         if (limit < 0) half = prefetched = floor((double)limit / 2);
         if (plan->full_transfer > slack) prefetched = fmin(slack / plan->full_transfer * (double)full, half);
         if (prefetched < (double)full) {

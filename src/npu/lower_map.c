@@ -35,6 +35,7 @@ void npu_lower_pool(npu_lowering *l, const ft_op *op) {
 static void reduced_axes(const npu_lowering *l, const ft_op *op, bool is_reduced[4]) {
     const ft_tensor *x = op_input(l->graph, op, 0), *axes = op_input(l->graph, op, 1);
     memset(is_reduced, 0, 4 * sizeof *is_reduced);
+    if (x == NULL) return;
     if (is_named(op, "GlobalAveragePool")) {
         is_reduced[1] = is_reduced[2] = true;
         return;

@@ -21,8 +21,8 @@ static double steps_in_parts(double inputs, double outputs, double window, doubl
 }
 
 double array_steps(double inputs, double outputs, double window) {
-    static const double MOST_PARTS = 64;
-    for (double parts = 1; parts <= MOST_PARTS; parts++) {
+    enum { MOST_PARTS = 64 };
+    for (int parts = 1; parts <= MOST_PARTS; parts++) {
         double steps = steps_in_parts(inputs, outputs, window, parts);
         if (isfinite(steps)) return steps;
     }

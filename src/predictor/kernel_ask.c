@@ -43,8 +43,8 @@ static void question_free(question *q) {
 /* Asks every network about rows; answers[j] are those of network j: count x devices. */
 static ft_status ask(const kernel_side_model *s, const kernel_row *rows, uint32_t count, question *q, ft_error *error) {
     size_t cells = (size_t)count * s->device_count;
-    *q = (question){.inputs = malloc((size_t)count * KERNEL_FEATURES * sizeof(float)),
-                    .amounts = malloc(cells * KERNEL_TERMS * sizeof(float)),
+    *q = (question){.inputs = malloc(((size_t)count * KERNEL_FEATURES + 1) * sizeof(float)),
+                    .amounts = malloc((cells * KERNEL_TERMS + 1) * sizeof(float)),
                     .answers = calloc(cells * s->net_count, sizeof(double))};
     if (q->inputs == NULL || q->amounts == NULL || q->answers == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < count; i++) {

@@ -123,7 +123,7 @@ static ft_status visit(void *user, const scan_item *item, subject *subject, uint
     (void)found;
     const reading *part = user;
     rows *r = part->rows;
-    memory_row row;
+    memory_row row = {0};
     uint64_t limit = 0;
     for (uint32_t i = 0; i < item->row_count; i++) {
         uint32_t at = part->first + item->rows[i];

@@ -2,7 +2,6 @@
 #include "predictor/torch_column.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,12 +25,13 @@ static ft_status take_choice(const char *key, const char *value, size_t length, 
 /* "2.4.0" is 204; a patch does not matter. */
 static ft_status take_version(const char *value, size_t length, int32_t *version, ft_error *error) {
     char text[32] = "";
-    int major = 0, minor = 0;
+    char *dot = text, *end = text;
     if (length < sizeof text) memcpy(text, value, length);
-    if (sscanf(text, "%d.%d", &major, &minor) != 2 || major < 0 || major > 99 || minor < 0 || minor > 99)
+    long major = strtol(text, &dot, 10), minor = *dot == '.' ? strtol(dot + 1, &end, 10) : -1;
+    if (dot == text || end <= dot + 1 || major < 0 || major > 99 || minor < 0 || minor > 99)
         return ft_fail(error, FT_ERR_USAGE, "the setting 'torch' is '%.20s', but a version such as 2.4.0 is expected",
                        text);
-    *version = major * 100 + minor;
+    *version = (int32_t)(major * 100 + minor);
     return FT_OK;
 }
 

@@ -65,8 +65,8 @@ torch_match torch_column_nearest(const torch_column *columns, const torch_sheet 
                                  const torch_column *asked, const torch_sheet *sheet);
 
 json_t *torch_column_save(const torch_column *column); /* NULL when out of memory */
-ft_status torch_column_load(const json_t *object, uint32_t device_count, torch_column *column, ft_error *error);
+ft_status torch_column_load(const json_t *list, uint32_t device_count, torch_column *c, ft_error *error);
 json_t *torch_sheet_save(const torch_sheet *sheet);
-ft_status torch_sheet_load(const json_t *object, torch_sheet *sheet, ft_error *error);
+ft_status torch_sheet_load(const json_t *list, torch_sheet *sheet, ft_error *error);
 
 #endif

@@ -169,7 +169,7 @@ static void note_batches(torch_data *data) {
         uint32_t count = 0;
         for (uint32_t i = 0; i < data->train.count; i++) {
             if (data->train.items[i].column != c) continue;
-            logs += log(data->train.items[i].batch);
+            logs += log((double)data->train.items[i].batch);
             count++;
         }
         data->columns[c].usual_batch = count > 0 ? (uint32_t)lround(exp(logs / count)) : 1;

@@ -74,8 +74,9 @@ static void set_sizes(const torch_kernel *k, double batch, torch_precision preci
     sizes[n++] = fminf(share(bytes->cast, fmax(moved, 1)), 4);
     sizes[n++] = share(bytes->read - bytes->write, fmax(moved, 1));
     double group_channels = k->groups > 0 ? k->in_channels / k->groups : k->in_channels;
-    for (double lanes = 8; lanes <= 64; lanes *= lanes == 8 ? 4 : 2) sizes[n++] = padding(group_channels, lanes);
-    for (double lanes = 8; lanes <= 128; lanes *= lanes == 8 ? 4 : 2) sizes[n++] = padding(k->columns, lanes);
+    static const double lanes[] = {8, 32, 64, 128};
+    for (size_t i = 0; i < 3; i++) sizes[n++] = padding(group_channels, lanes[i]);
+    for (size_t i = 0; i < 4; i++) sizes[n++] = padding(k->columns, lanes[i]);
     sizes[n++] = fmod(k->in_channels, 8) != 0;
     sizes[n++] = fmod(k->out_channels, 8) != 0;
 }

@@ -15,7 +15,7 @@ static const double USUAL[TORCH_TERMS] = {
 static void shares_of(const torch_data *data, const torch_label *label, double shares[static TORCH_TERMS]) {
     const torch_column *column = &data->columns[label->column];
     const torch_program *program = &data->programs[label->program];
-    double anchors[TORCH_TERMS], time = exp(label->log_us);
+    double anchors[TORCH_TERMS], time = exp((double)label->log_us);
     torch_sheet_anchors(&data->sheets[column->device], column, anchors);
     for (uint32_t k = 0; k < TORCH_TERMS; k++) shares[k] = 0;
     for (uint32_t i = program->start; i < program->start + program->count; i++) {
