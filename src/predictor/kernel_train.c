@@ -12,9 +12,6 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "nn/optim.h"
-#include "nn/parallel.h"
-#include "nn/schedule.h"
 #include "predictor/kernel_shard.h"
 #include "predictor/kernel_start.h"
 
@@ -23,22 +20,16 @@ enum {
     CHECK_PART = 256, /* models in one part of a check */
 };
 
-static const size_t TAPE_LIMIT = (size_t)4 << 30;
-
 struct kernel_training {
     const kernel_side *side;
     const kernel_config *config;
-    uint64_t seed;
     kernel_net *net;
+    descent descent;
     float *inputs; /* of every kernel of the table: count x KERNEL_FEATURES */
     uint32_t *order;
     uint32_t order_epoch; /* that `order` is of; UINT32_MAX: none */
-    uint32_t batch, steps_per_epoch, done;
+    uint32_t batch, steps_per_epoch;
     uint32_t label_count; /* in the step at hand */
-    optim *optimizer;
-    schedule_options cycle;
-    pool *threads;
-    parallel *workers;
     kernel_shard shards[SHARDS];
 };
 
@@ -66,15 +57,13 @@ ft_status kernel_training_new(const kernel_side *side, const kernel_scaling *sca
                               uint64_t seed, pool *threads, kernel_net *net, kernel_training **out, ft_error *error) {
     kernel_training *t = calloc(1, sizeof *t);
     if (t == NULL) return FT_NOMEM(error);
-    *t = (kernel_training){.side = side, .config = config, .seed = seed, .net = net, .threads = threads};
+    *t = (kernel_training){.side = side, .config = config, .net = net};
     t->order_epoch = UINT32_MAX;
     uint32_t models = 0, kernels = side->kernels.count;
     for (uint32_t i = 0; i < side->train.count; i++) models += side->train.repeats[i];
     assert(models > 0 && config->batch > 0);
-    optim_options adam = optim_options_default(OPTIM_ADAM);
-    t->cycle = schedule_options_default(SCHEDULE_ONE_CYCLE);
-    t->cycle.rate = config->rate;
-    t->cycle.total_steps = config->steps;
+    const descent_options down = {
+        .rate = config->rate, .steps = config->steps, .parts = SHARDS, .seed = seed, .threads = threads};
     t->batch = config->batch < models ? config->batch : models;
     t->steps_per_epoch = models / t->batch;
     t->inputs = malloc((size_t)kernels * KERNEL_FEATURES * sizeof(float));
@@ -89,8 +78,7 @@ ft_status kernel_training_new(const kernel_side *side, const kernel_scaling *sca
     for (uint32_t d = 0; status == FT_OK && d < side->device_count; d++)
         status =
             kernel_start_prices(side, d, params_values(&net->values, net->prices) + (size_t)d * KERNEL_TERMS, error);
-    if (status == FT_OK) status = optim_new(&adam, net->values.trained_count, NULL, 0, &t->optimizer, error);
-    if (status == FT_OK) status = parallel_new(&net->values, SHARDS, threads, TAPE_LIMIT, &t->workers, error);
+    if (status == FT_OK) status = descent_open(&t->descent, &net->values, &down, error);
     if (status != FT_OK)
         kernel_training_free(t);
     else
@@ -100,8 +88,7 @@ ft_status kernel_training_new(const kernel_side *side, const kernel_scaling *sca
 
 void kernel_training_free(kernel_training *t) {
     if (t == NULL) return;
-    parallel_free(t->workers);
-    optim_free(t->optimizer);
+    descent_close(&t->descent);
     for (uint32_t i = 0; i < SHARDS; i++) kernel_shard_free(&t->shards[i]);
     free(t->inputs);
     free(t->order);
@@ -111,17 +98,17 @@ void kernel_training_free(kernel_training *t) {
 /* Every epoch has an order of its own, which depends on the seed and the epoch alone. */
 static const uint32_t *step_models(kernel_training *t) {
     const kernel_models *models = &t->side->train;
-    uint32_t epoch = t->done / t->steps_per_epoch;
+    uint32_t epoch = t->descent.done / t->steps_per_epoch;
     if (epoch != t->order_epoch) {
         rng random;
         uint32_t count = 0;
-        rng_init(&random, t->seed, epoch);
+        rng_init(&random, t->descent.options.seed, epoch);
         for (uint32_t i = 0; i < models->count; i++)
             for (uint32_t j = 0; j < models->repeats[i]; j++) t->order[count++] = i;
         rng_shuffle(&random, t->order, count);
         t->order_epoch = epoch;
     }
-    return t->order + (size_t)(t->done % t->steps_per_epoch) * t->batch;
+    return t->order + (size_t)(t->descent.done % t->steps_per_epoch) * t->batch;
 }
 
 static uint32_t count_labels(const kernel_models *models, const uint32_t *numbers, uint32_t count) {
@@ -142,16 +129,11 @@ ft_status kernel_training_step(kernel_training *t, double *loss, ft_error *error
         if (!kernel_shard_fill(&t->shards[i], t->side, t->inputs, &t->side->train, numbers + first, 0, end - first))
             return FT_NOMEM(error);
     }
-    FT_TRY(parallel_train(t->workers, shards, shard_loss, t, t->seed + t->done, loss, error));
-    schedule_state plain = schedule_begin();
-    double rate = schedule_rate(&t->cycle, &plain, t->done);
-    optim_step(t->optimizer, t->net->values.values, parallel_gradient(t->workers), rate, t->threads);
-    t->done++;
-    return FT_OK;
+    return descent_step(&t->descent, shards, shard_loss, t, loss, error);
 }
 
-uint32_t kernel_training_done(const kernel_training *t) {
-    return t->done;
+descent *kernel_training_descent(kernel_training *t) {
+    return &t->descent;
 }
 
 /* --- Checking ------------------------------------------------------------------------------------------------ */
@@ -190,7 +172,7 @@ static ft_status run_check(check *c, uint32_t parts, double *mape, ft_error *err
         c->shards[i].place = NULL;
         if (!is_filled) return FT_NOMEM(error);
     }
-    FT_TRY(parallel_infer(c->t->workers, parts, check_part, c, error));
+    FT_TRY(parallel_infer(c->t->descent.workers, parts, check_part, c, error));
     double sum = 0;
     uint64_t count = 0;
     for (uint32_t i = 0; i < parts; i++) {
@@ -212,31 +194,4 @@ ft_status kernel_training_check(kernel_training *t, double *mape, ft_error *erro
     free(c.errors);
     free(c.labelled);
     return status;
-}
-
-/* --- Stopping and going on ----------------------------------------------------------------------------------- */
-
-static size_t optimizer_floats(const kernel_training *t) {
-    return (optim_state_size(t->optimizer) + sizeof(float) - 1) / sizeof(float);
-}
-
-size_t kernel_training_state_size(const kernel_training *t) {
-    return t->net->values.total_count + optimizer_floats(t);
-}
-
-void kernel_training_save(const kernel_training *t, float *state) {
-    size_t count = t->net->values.total_count;
-    memcpy(state, t->net->values.values, count * sizeof(float));
-    memset(state + count, 0, optimizer_floats(t) * sizeof(float));
-    optim_save(t->optimizer, state + count);
-}
-
-ft_status kernel_training_load(kernel_training *t, const float *state, uint32_t done, ft_error *error) {
-    size_t count = t->net->values.total_count;
-    if (done > t->config->steps)
-        return ft_fail(error, FT_ERR_DAMAGED, "the checkpoint has more steps than the training");
-    FT_TRY(optim_load(t->optimizer, state + count, optim_state_size(t->optimizer), error));
-    memcpy(t->net->values.values, state, count * sizeof(float));
-    t->done = done;
-    return FT_OK;
 }

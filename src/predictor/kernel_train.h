@@ -2,6 +2,7 @@
 #ifndef PREDICTOR_KERNEL_TRAIN_H
 #define PREDICTOR_KERNEL_TRAIN_H
 
+#include "nn/descent.h"
 #include "predictor/kernel_data.h"
 #include "predictor/kernel_net.h"
 
@@ -28,21 +29,15 @@ ft_status kernel_config_read(const json_t *object, const kernel_config *defaults
                              ft_error *error);
 json_t *kernel_config_write(const kernel_config *config); /* NULL when out of memory */
 
-/* A training that can stop after any step and go on later. */
+/* A network on its way. */
 typedef struct kernel_training kernel_training;
 
 ft_status kernel_training_new(const kernel_side *side, const kernel_scaling *scaling, const kernel_config *config,
                               uint64_t seed, pool *threads, kernel_net *net, kernel_training **out, ft_error *error);
 void kernel_training_free(kernel_training *t);
 ft_status kernel_training_step(kernel_training *t, double *loss, ft_error *error);
-uint32_t kernel_training_done(const kernel_training *t); /* steps */
+descent *kernel_training_descent(kernel_training *t);
 /* Mean absolute error in percent on the validation models, over all devices; NaN when there are none. */
 ft_status kernel_training_check(kernel_training *t, double *mape, ft_error *error);
-
-/* The state as floats, as many as kernel_training_state_size says. */
-size_t kernel_training_state_size(const kernel_training *t);
-void kernel_training_save(const kernel_training *t, float *state);
-/* Goes on after so many steps with the state that they had led to. */
-ft_status kernel_training_load(kernel_training *t, const float *state, uint32_t done, ft_error *error);
 
 #endif

@@ -8,76 +8,49 @@
 #include <string.h>
 
 #include "predictor/baselines.h"
+#include "predictor/series.h"
 #include "predictor/torch_model.h"
-
-enum { CHECK_STEPS = 250 }; /* between two lines of the log and two checkpoints */
-
-static const double GATHERED = 0.05; /* of the time, when the kernels are gathered */
 
 /* Networks are trained one after the other: unit u is member u % members of side u / members. */
 typedef struct fitting {
     const fit_context *context;
     const torch_data *data;
     model *m;
-    uint32_t unit, units;
+    uint32_t unit;
     torch_training *training; /* of the unit at hand */
 } fitting;
 
-/* --- Checkpoints --------------------------------------------------------------------------------------------- */
+/* --- Networks ------------------------------------------------------------------------------------------------ */
 
-/* A checkpoint is this, then the values of the finished networks, then the state of the training at hand. */
-typedef struct checkpoint_head {
-    uint32_t unit, steps;
-    uint64_t floats;
-} checkpoint_head;
-
-static size_t net_floats(const fitting *f) {
-    return f->m->nets[0].values.total_count;
+static params *values(void *user, uint32_t unit) {
+    return &((fitting *)user)->m->nets[unit].values;
 }
 
-static ft_status save_checkpoint(const fitting *f, ft_error *error) {
-    if (f->context->save == NULL) return FT_OK;
-    size_t each = net_floats(f), floats = f->unit * each + torch_training_state_size(f->training);
-    checkpoint_head head = {.unit = f->unit, .steps = torch_training_done(f->training), .floats = floats};
-    char *bytes = malloc(sizeof head + floats * sizeof(float));
-    if (bytes == NULL) return FT_NOMEM(error);
-    memcpy(bytes, &head, sizeof head);
-    float *at = (float *)(void *)(bytes + sizeof head);
-    for (uint32_t i = 0; i < f->unit; i++) memcpy(at + i * each, f->m->nets[i].values.values, each * sizeof(float));
-    torch_training_save(f->training, at + f->unit * each);
-    ft_status status = f->context->save(f->context->user, bytes, sizeof head + floats * sizeof(float), error);
-    free(bytes);
-    return status;
+static bool has_labels(const torch_data *data, torch_side side) {
+    uint32_t i = 0;
+    while (i < data->train.count && torch_label_side(data, &data->train.items[i]) != side) i++;
+    return i < data->train.count;
 }
 
-static ft_status foreign_checkpoint(ft_error *error) {
-    return ft_fail(error, FT_ERR_DAMAGED, "the checkpoint is not of this training; start again without --resume");
-}
-
-/* Brings back what a checkpoint holds; *state is then that of the training at hand, or NULL when there is none. */
-static ft_status open_checkpoint(fitting *f, const float **state, uint32_t *steps, size_t *floats, ft_error *error) {
-    size_t size = 0, each = net_floats(f);
-    const char *bytes = f->context->load != NULL ? f->context->load(f->context->user, &size) : NULL;
-    checkpoint_head head;
-    *state = NULL;
-    if (bytes == NULL) return FT_OK;
-    if (size < sizeof head) return foreign_checkpoint(error);
-    memcpy(&head, bytes, sizeof head);
-    if (head.floats != (size - sizeof head) / sizeof(float) || head.unit >= f->units || head.unit * each > head.floats)
-        return foreign_checkpoint(error);
-    const float *at = (const float *)(const void *)(bytes + sizeof head);
-    for (uint32_t i = 0; i < head.unit; i++) memcpy(f->m->nets[i].values.values, at + i * each, each * sizeof(float));
-    f->unit = head.unit;
-    *state = at + head.unit * each;
-    *steps = head.steps;
-    *floats = head.floats - head.unit * each;
+static ft_status begin(void *user, uint32_t unit, uint64_t seed, descent **d, ft_error *error) {
+    fitting *f = user;
+    torch_side side = (torch_side)(unit / f->m->config.members);
+    f->unit = unit;
+    *d = NULL;
+    if (!has_labels(f->data, side)) return FT_OK;
+    FT_TRY(torch_training_new(f->data, &f->m->scaling[side], &f->m->config, side, NULL, seed, f->context->threads,
+                              &f->m->nets[unit], &f->training, error));
+    *d = torch_training_descent(f->training);
     return FT_OK;
 }
 
-/* --- Fitting ------------------------------------------------------------------------------------------------- */
+static ft_status step(void *user, double *loss, ft_error *error) {
+    return torch_training_step(((fitting *)user)->training, loss, error);
+}
 
 /* Mean absolute error in percent on the validation labels; NaN when there are none. */
-static ft_status check(const fitting *f, double *mape, ft_error *error) {
+static ft_status check(void *user, double *mape, ft_error *error) {
+    const fitting *f = user;
     const torch_labels *valid = &f->data->valid;
     float *logs = malloc(((size_t)valid->count + 1) * sizeof *logs);
     if (logs == NULL) return FT_NOMEM(error);
@@ -94,69 +67,32 @@ static ft_status check(const fitting *f, double *mape, ft_error *error) {
     return status;
 }
 
-static ft_status write_log(const fitting *f, double loss, ft_error *error) {
-    double mape = NAN;
-    FT_TRY(check(f, &mape, error));
-    if (f->context->log == NULL) return FT_OK;
-    json_t *line =
-        json_pack("{s:i, s:i, s:i, s:f}", "side", (int)(f->unit / f->m->config.members), "member",
-                  (int)(f->unit % f->m->config.members), "step", (int)torch_training_done(f->training), "loss", loss);
-    if (line == NULL) return FT_NOMEM(error);
-    if (isfinite(mape)) json_object_set_new(line, "valid_mape", json_real(mape));
-    f->context->log(f->context->user, line);
-    return FT_OK;
+static json_t *describe(void *user) {
+    const fitting *f = user;
+    uint32_t members = f->m->config.members;
+    return json_pack("{s:i, s:i}", "side", (int)(f->unit / members), "member", (int)(f->unit % members));
 }
 
-static bool may_go_on(const fitting *f) {
-    double done = f->unit + (double)torch_training_done(f->training) / torch_training_steps(f->training);
-    double ratio = GATHERED + (1 - GATHERED) * done / f->units;
-    return f->context->progress == NULL || f->context->progress(f->context->user, ratio, "training");
+static void end(void *user) {
+    fitting *f = user;
+    torch_training_free(f->training);
+    f->training = NULL;
 }
 
-static ft_status train_unit(fitting *f, ft_error *error) {
-    uint32_t steps = torch_training_steps(f->training);
-    while (torch_training_done(f->training) < steps) {
-        double loss;
-        if (!may_go_on(f)) {
-            FT_TRY(save_checkpoint(f, error));
-            return ft_fail(error, FT_ERR_CANCELLED, "stopped");
-        }
-        FT_TRY(torch_training_step(f->training, &loss, error));
-        uint32_t done = torch_training_done(f->training);
-        if (done % CHECK_STEPS != 0 && done != steps) continue;
-        if (!isfinite(loss)) return ft_fail(error, FT_ERR_LIMIT, "training diverged: try a smaller rate");
-        FT_TRY(write_log(f, loss, error));
-        FT_TRY(save_checkpoint(f, error));
-    }
-    return FT_OK;
+static ft_status train_networks(fitting *f, ft_error *error) {
+    const series networks = {.context = f->context,
+                             .units = TORCH_SIDES * f->m->config.members,
+                             .user = f,
+                             .values = values,
+                             .begin = begin,
+                             .step = step,
+                             .check = check,
+                             .describe = describe,
+                             .end = end};
+    return series_train(&networks, error);
 }
 
-static bool has_labels(const torch_data *data, torch_side side) {
-    uint32_t i = 0;
-    while (i < data->train.count && torch_label_side(data, &data->train.items[i]) != side) i++;
-    return i < data->train.count;
-}
-
-static ft_status train_units(fitting *f, ft_error *error) {
-    const float *state;
-    uint32_t steps = 0;
-    size_t floats = 0;
-    FT_TRY(open_checkpoint(f, &state, &steps, &floats, error));
-    for (; f->unit < f->units; f->unit++, state = NULL) {
-        torch_side side = (torch_side)(f->unit / f->m->config.members);
-        uint64_t seed = f->context->seed * 1000003 + f->unit;
-        if (!has_labels(f->data, side)) continue;
-        FT_TRY(torch_training_new(f->data, &f->m->scaling[side], &f->m->config, side, NULL, seed, f->context->threads,
-                                  &f->m->nets[f->unit], &f->training, error));
-        ft_status status = FT_OK;
-        if (state != NULL && floats != torch_training_state_size(f->training)) status = foreign_checkpoint(error);
-        if (state != NULL && status == FT_OK) status = torch_training_load(f->training, state, steps, error);
-        if (status == FT_OK) status = train_unit(f, error);
-        torch_training_free(f->training);
-        FT_TRY(status);
-    }
-    return FT_OK;
-}
+/* --- Fitting ------------------------------------------------------------------------------------------------- */
 
 /* The kernels of each side have a scaling of their own. */
 static ft_status fit_scaling(const torch_data *data, model *m, ft_error *error) {
@@ -179,9 +115,9 @@ static ft_status fit_gathered(const fit_set *set, const fit_context *context, co
                               const torch_data *data, model **out, ft_error *error) {
     model *m;
     FT_TRY(torch_model_new(config, data, set->device_count, context->seed, &m, error));
-    fitting f = {.context = context, .data = data, .m = m, .units = TORCH_SIDES * config->members};
+    fitting f = {.context = context, .data = data, .m = m};
     ft_status status = fit_scaling(data, m, error);
-    if (status == FT_OK) status = train_units(&f, error);
+    if (status == FT_OK) status = train_networks(&f, error);
     if (status != FT_OK) {
         torch_model_free(m);
         return status;

@@ -14,9 +14,6 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "nn/optim.h"
-#include "nn/parallel.h"
-#include "nn/schedule.h"
 #include "predictor/torch_shard.h"
 #include "predictor/torch_start.h"
 
@@ -28,14 +25,12 @@ enum {
 
 static const double MOST_MORE = 4; /* steps, times those of the configuration */
 
-static const size_t TAPE_LIMIT = (size_t)4 << 30;
-
 struct torch_training {
     const torch_data *data;
     const torch_config *config;
     torch_side side;
-    uint64_t seed;
     torch_net *net;
+    descent descent;
     float *inputs;     /* of every kernel: count x TORCH_FEATURES */
     float *zeros;      /* as many as the mix of all columns */
     uint32_t *labels;  /* those to learn from, sorted by graph */
@@ -44,11 +39,7 @@ struct torch_training {
     uint32_t *order;   /* of the labels */
     uint32_t label_count, group_count;
     uint32_t order_epoch; /* that `order` is of; UINT32_MAX: none */
-    uint32_t batch, steps_per_epoch, steps, done;
-    optim *optimizer;
-    schedule_options cycle;
-    pool *threads;
-    parallel *workers;
+    uint32_t batch, steps_per_epoch;
     torch_shard shards[SHARDS];
 };
 
@@ -108,7 +99,8 @@ static bool group_labels(torch_training *t, const bool *is_out) {
     return has_memory;
 }
 
-static ft_status prepare(torch_training *t, const torch_scaling *scaling, const bool *is_out, ft_error *error) {
+static ft_status prepare(torch_training *t, const torch_scaling *scaling, const bool *is_out, uint64_t seed,
+                         pool *threads, ft_error *error) {
     const torch_data *data = t->data;
     uint32_t kernels = data->kernels.count;
     bool has_memory = group_labels(t, is_out);
@@ -123,19 +115,18 @@ static ft_status prepare(torch_training *t, const torch_scaling *scaling, const 
     t->steps_per_epoch = t->label_count / t->batch;
     /* Smaller batches tell less each, and cost less. */
     double more = (double)t->config->batch / t->batch;
-    t->steps = (uint32_t)(t->config->steps * (more < MOST_MORE ? more : MOST_MORE));
-    t->cycle = schedule_options_default(SCHEDULE_ONE_CYCLE);
-    t->cycle.rate = t->config->rate;
-    t->cycle.total_steps = t->steps;
+    const descent_options down = {.rate = t->config->rate,
+                                  .steps = (uint32_t)(t->config->steps * (more < MOST_MORE ? more : MOST_MORE)),
+                                  .parts = SHARDS,
+                                  .seed = seed,
+                                  .threads = threads};
     for (uint32_t i = 0; i < kernels; i++)
         torch_scaling_apply(scaling, &torch_data_rows(data)[i], t->inputs + (size_t)i * TORCH_FEATURES);
     for (uint32_t g = 0; g < data->group_count; g++) {
         float *prices = params_values(&t->net->values, t->net->prices);
         FT_TRY(torch_start_prices(data, g, is_out, prices + (size_t)(data->column_count + g) * TORCH_TERMS, error));
     }
-    optim_options adam = optim_options_default(OPTIM_ADAM);
-    FT_TRY(optim_new(&adam, t->net->values.trained_count, NULL, 0, &t->optimizer, error));
-    return parallel_new(&t->net->values, SHARDS, t->threads, TAPE_LIMIT, &t->workers, error);
+    return descent_open(&t->descent, &t->net->values, &down, error);
 }
 
 ft_status torch_training_new(const torch_data *data, const torch_scaling *scaling, const torch_config *config,
@@ -143,10 +134,9 @@ ft_status torch_training_new(const torch_data *data, const torch_scaling *scalin
                              torch_training **out, ft_error *error) {
     torch_training *t = calloc(1, sizeof *t);
     if (t == NULL) return FT_NOMEM(error);
-    *t = (torch_training){.data = data, .config = config, .side = side, .seed = seed, .net = net};
-    t->threads = threads;
+    *t = (torch_training){.data = data, .config = config, .side = side, .net = net};
     t->order_epoch = UINT32_MAX;
-    ft_status status = prepare(t, scaling, is_out, error);
+    ft_status status = prepare(t, scaling, is_out, seed, threads, error);
     if (status != FT_OK)
         torch_training_free(t);
     else
@@ -156,8 +146,7 @@ ft_status torch_training_new(const torch_data *data, const torch_scaling *scalin
 
 void torch_training_free(torch_training *t) {
     if (t == NULL) return;
-    parallel_free(t->workers);
-    optim_free(t->optimizer);
+    descent_close(&t->descent);
     for (uint32_t i = 0; i < SHARDS; i++) torch_shard_free(&t->shards[i]);
     free(t->inputs);
     free(t->zeros);
@@ -172,11 +161,11 @@ void torch_training_free(torch_training *t) {
 
 /* Every epoch has an order of its own, which depends on the seed and the epoch alone. */
 static const uint32_t *step_labels(torch_training *t) {
-    uint32_t epoch = t->done / t->steps_per_epoch;
+    uint32_t epoch = t->descent.done / t->steps_per_epoch;
     if (epoch != t->order_epoch) {
         rng random;
         uint32_t count = 0;
-        rng_init(&random, t->seed, epoch);
+        rng_init(&random, t->descent.options.seed, epoch);
         for (uint32_t i = 0; i < t->group_count; i++) t->shuffle[i] = i;
         rng_shuffle(&random, t->shuffle, t->group_count);
         for (uint32_t i = 0; i < t->group_count; i++) {
@@ -185,7 +174,7 @@ static const uint32_t *step_labels(torch_training *t) {
         }
         t->order_epoch = epoch;
     }
-    return t->order + (size_t)(t->done % t->steps_per_epoch) * t->batch;
+    return t->order + (size_t)(t->descent.done % t->steps_per_epoch) * t->batch;
 }
 
 ft_status torch_training_step(torch_training *t, double *loss, ft_error *error) {
@@ -197,20 +186,11 @@ ft_status torch_training_step(torch_training *t, double *loss, ft_error *error) 
         if (!torch_shard_fill(&t->shards[i], t->data, t->inputs, t->data->train.items, numbers + first, end - first))
             return FT_NOMEM(error);
     }
-    FT_TRY(parallel_train(t->workers, shards, shard_loss, t, t->seed + t->done, loss, error));
-    schedule_state plain = schedule_begin();
-    double rate = schedule_rate(&t->cycle, &plain, t->done);
-    optim_step(t->optimizer, t->net->values.values, parallel_gradient(t->workers), rate, t->threads);
-    t->done++;
-    return FT_OK;
+    return descent_step(&t->descent, shards, shard_loss, t, loss, error);
 }
 
-uint32_t torch_training_done(const torch_training *t) {
-    return t->done;
-}
-
-uint32_t torch_training_steps(const torch_training *t) {
-    return t->steps;
+descent *torch_training_descent(torch_training *t) {
+    return &t->descent;
 }
 
 /* --- Asking -------------------------------------------------------------------------------------------------- */
@@ -234,7 +214,7 @@ static ft_status ask_some(torch_training *t, const torch_label *labels, uint32_t
         if (!torch_shard_fill(&t->shards[i], t->data, t->inputs, labels + first, NULL, some)) return FT_NOMEM(error);
     }
     question q = {.t = t, .shards = t->shards, .logs = logs};
-    return parallel_infer(t->workers, parts, answer_part, &q, error);
+    return parallel_infer(t->descent.workers, parts, answer_part, &q, error);
 }
 
 ft_status torch_training_ask(torch_training *t, const torch_label *labels, uint32_t count, float *logs,
@@ -244,31 +224,5 @@ ft_status torch_training_ask(torch_training *t, const torch_label *labels, uint3
         uint32_t some = count - first < most ? count - first : most;
         FT_TRY(ask_some(t, labels + first, some, logs + first, error));
     }
-    return FT_OK;
-}
-
-/* --- Stopping and going on ----------------------------------------------------------------------------------- */
-
-static size_t optimizer_floats(const torch_training *t) {
-    return (optim_state_size(t->optimizer) + sizeof(float) - 1) / sizeof(float);
-}
-
-size_t torch_training_state_size(const torch_training *t) {
-    return t->net->values.total_count + optimizer_floats(t);
-}
-
-void torch_training_save(const torch_training *t, float *state) {
-    size_t count = t->net->values.total_count;
-    memcpy(state, t->net->values.values, count * sizeof(float));
-    memset(state + count, 0, optimizer_floats(t) * sizeof(float));
-    optim_save(t->optimizer, state + count);
-}
-
-ft_status torch_training_load(torch_training *t, const float *state, uint32_t done, ft_error *error) {
-    size_t count = t->net->values.total_count;
-    if (done > t->steps) return ft_fail(error, FT_ERR_DAMAGED, "the checkpoint has more steps than the training");
-    FT_TRY(optim_load(t->optimizer, state + count, optim_state_size(t->optimizer), error));
-    memcpy(t->net->values.values, state, count * sizeof(float));
-    t->done = done;
     return FT_OK;
 }

@@ -2,6 +2,7 @@
 #ifndef PREDICTOR_TORCH_TRAIN_H
 #define PREDICTOR_TORCH_TRAIN_H
 
+#include "nn/descent.h"
 #include "predictor/torch_data.h"
 #include "predictor/torch_net.h"
 
@@ -24,7 +25,7 @@ typedef struct torch_config {
 ft_status torch_config_read(const json_t *object, torch_config *config, ft_error *error);
 json_t *torch_config_write(const torch_config *config); /* NULL when out of memory */
 
-/* A training that can stop after any step and go on later. */
+/* A network on its way. */
 typedef struct torch_training torch_training;
 
 /* Learns from the labels of one side. `is_out`, per graph of the data set or NULL: those of these graphs are left out.
@@ -34,16 +35,9 @@ ft_status torch_training_new(const torch_data *data, const torch_scaling *scalin
                              torch_training **out, ft_error *error);
 void torch_training_free(torch_training *t);
 ft_status torch_training_step(torch_training *t, double *loss, ft_error *error);
-uint32_t torch_training_done(const torch_training *t);  /* steps */
-uint32_t torch_training_steps(const torch_training *t); /* in all */
+descent *torch_training_descent(torch_training *t);
 /* Logarithms of what labels take, by the network as it is. */
 ft_status torch_training_ask(torch_training *t, const torch_label *labels, uint32_t count, float *logs,
                              ft_error *error);
-
-/* The state as floats, as many as torch_training_state_size says. */
-size_t torch_training_state_size(const torch_training *t);
-void torch_training_save(const torch_training *t, float *state);
-/* Goes on after so many steps with the state that they had led to. */
-ft_status torch_training_load(torch_training *t, const float *state, uint32_t done, ft_error *error);
 
 #endif
