@@ -211,17 +211,6 @@ static uint32_t data_inputs(const ft_graph *graph, const ft_op *op) {
     return count;
 }
 
-/* A chain of operators is launched once; a block that has a name of its own ("se", "hswish") stands for several steps,
- * which most runtimes launch one by one. */
-static uint32_t launches_of(const ft_kernels *kernels, const ft_kernel *kernel) {
-    uint32_t words = 1, steps = 0;
-    for (const char *at = kernel->type; *at != '\0'; at++) words += *at == '-';
-    for (uint32_t i = 0; i < kernel->op_count; i++)
-        steps += kernels->is_free == NULL || !kernels->is_free[kernel->ops[i]];
-    bool is_block = kernel->op_count > words && kernel->root != kernel->ops[0];
-    return is_block && steps > words ? 1 + steps - words : 1;
-}
-
 /* An array of multipliers is busy for its steps, whatever they multiply, and reads windows where they are. */
 static void use_array(const kernel_shape *shape, double weights, double repeats, kernel_row *row) {
     row->terms[TERM_PRODUCT] = (float)(ARRAY_MULTIPLIERS * shape->steps * repeats);
@@ -229,8 +218,8 @@ static void use_array(const kernel_shape *shape, double weights, double repeats,
     row->terms[TERM_REREAD] = (float)(weights * shape->rereads);
 }
 
-static void row_of(const ft_graph *graph, const ft_kernels *kernels, const ft_kernel *kernel, const ft_op_cost *cost,
-                   bool has_array, kernel_row *row) {
+static void row_of(const ft_graph *graph, const ft_kernel *kernel, const ft_op_cost *cost, bool has_array,
+                   kernel_row *row) {
     const ft_op *root = &graph->ops[kernel->root], *last = &graph->ops[kernel->ops[kernel->op_count - 1]];
     const ft_tensor *in = op_input(graph, root, 0), *out = op_output(graph, last, 0);
     kernel_shape shape = {0};
@@ -243,7 +232,7 @@ static void row_of(const ft_graph *graph, const ft_kernels *kernels, const ft_ke
     if (moved < 4) moved = 4;
     double repeats = (double)root->repeats;
 
-    row->terms[TERM_LAUNCH] = (float)(repeats * launches_of(kernels, kernel));
+    row->terms[TERM_LAUNCH] = (float)repeats;
     row->terms[shape.is_depthwise ? TERM_DEPTHWISE : TERM_PRODUCT] = (float)macs;
     row->terms[TERM_MOVED] = (float)moved;
     row->terms[shape.is_dense ? TERM_DENSE : TERM_WEIGHTS] = (float)weights;
@@ -283,7 +272,7 @@ ft_status kernel_rows_of(subject *s, const ft_rules *rules, arena *memory, kerne
     if (made == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < kernels->count; i++) {
         ft_op_cost work = ft_cost_kernel(s->bound, cost, kernels, i);
-        row_of(s->bound, kernels, &kernels->items[i], &work, rules->has_array, &made[i]);
+        row_of(s->bound, &kernels->items[i], &work, rules->has_array, &made[i]);
     }
     *rows = made;
     *count = kernels->count;
