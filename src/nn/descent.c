@@ -1,19 +1,60 @@
 #include "nn/descent.h"
 
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "nn/block.h"
+#include "nn/loops.h"
+
+enum { CHECK_STEPS = 250 };
 
 static const size_t TAPE_LIMIT = (size_t)4 << 30;
 
+/* --- Opening ------------------------------------------------------------------------------------------------- */
+
+static ft_status set_schedule(descent *d, ft_error *error) {
+    const schedule_options *wanted = d->options.schedule;
+    d->cycle = wanted != NULL ? *wanted : schedule_options_default(SCHEDULE_ONE_CYCLE);
+    d->cycle.rate = d->options.rate;
+    d->cycle.total_steps = d->options.steps;
+    d->schedule = schedule_begin();
+    d->reports = early_stop_begin();
+    return wanted != NULL ? schedule_check(&d->cycle, error) : FT_OK;
+}
+
+/* Room for what is kept beside the values. */
+static ft_status make_room(descent *d, ft_error *error) {
+    size_t count = d->values->total_count;
+    if (d->options.average > 0) {
+        d->average = block_new(count);
+        d->shown = block_new(count);
+        if (d->average == NULL || d->shown == NULL) return FT_NOMEM(error);
+        memcpy(d->average, d->values->values, count * sizeof(float));
+    }
+    if (d->options.keeps_best) {
+        d->best = block_new(count);
+        if (d->best == NULL) return FT_NOMEM(error);
+        memcpy(d->best, d->values->values, count * sizeof(float));
+    }
+    return FT_OK;
+}
+
 ft_status descent_open(descent *d, params *values, const descent_options *options, ft_error *error) {
-    *d = (descent){.options = *options, .values = values, .cycle = schedule_options_default(SCHEDULE_ONE_CYCLE)};
-    d->cycle.rate = options->rate;
-    d->cycle.total_steps = options->steps;
+    *d = (descent){.options = *options, .values = values};
+    if (d->options.check_steps == 0) d->options.check_steps = CHECK_STEPS;
     optim_options adam = optim_options_default(OPTIM_ADAM);
-    ft_status status = optim_new(&adam, values->trained_count, NULL, 0, &d->optimizer, error);
+    ft_status status = set_schedule(d, error);
+    if (status == FT_OK)
+        status = optim_new(options->optimizer != NULL ? options->optimizer : &adam, values->trained_count, NULL, 0,
+                           &d->optimizer, error);
     if (status == FT_OK)
         status = parallel_new(values, options->parts, options->threads, TAPE_LIMIT, &d->workers, error);
+    if (status == FT_OK) status = make_room(d, error);
+    d->options.schedule = NULL; /* the caller's, and perhaps gone */
+    d->options.optimizer = NULL;
     if (status != FT_OK) descent_close(d);
     return status;
 }
@@ -21,33 +62,162 @@ ft_status descent_open(descent *d, params *values, const descent_options *option
 void descent_close(descent *d) {
     parallel_free(d->workers);
     optim_free(d->optimizer);
+    free(d->average);
+    free(d->best);
+    free(d->shown);
+    free(d->tasks);
     *d = (descent){0};
+}
+
+/* --- Steps --------------------------------------------------------------------------------------------------- */
+
+/* Goes down the gradient of the workers. */
+static void go_down(descent *d) {
+    params *values = d->values;
+    float *gradient = parallel_gradient(d->workers);
+    if (d->options.clip > 0) block_clip(gradient, values->trained_count, d->options.clip);
+    double rate = schedule_rate(&d->cycle, &d->schedule, d->done);
+    optim_step(d->optimizer, values->values, gradient, rate, d->options.threads);
+    if (values->total_count > values->trained_count) parallel_update_state(d->workers, values->values);
+    d->done++;
+    if (d->average == NULL) return;
+    /* At first the average is over fewer steps, so that it soon forgets where it began. */
+    double decay = fmin(d->options.average, (1.0 + d->done) / (10.0 + d->done));
+    block_average(d->average, values->values, values->total_count, decay);
 }
 
 ft_status descent_step(descent *d, uint32_t parts, parallel_loss *loss, void *user, double *total, ft_error *error) {
     FT_TRY(parallel_train(d->workers, parts, loss, user, d->options.seed + d->done, total, error));
-    schedule_state plain = schedule_begin();
-    double rate = schedule_rate(&d->cycle, &plain, d->done);
-    optim_step(d->optimizer, d->values->values, parallel_gradient(d->workers), rate, d->options.threads);
-    d->done++;
+    go_down(d);
     return FT_OK;
+}
+
+typedef struct task_call {
+    descent_task_loss *loss;
+    void *user;
+    uint32_t task;
+} task_call;
+
+static tensor *loss_of_task(void *user, tape *t, uint32_t part) {
+    const task_call *call = user;
+    return call->loss(call->user, t, part, call->task);
+}
+
+static ft_status make_tasks(descent *d, uint32_t tasks, ft_error *error) {
+    if (tasks <= d->task_capacity) return FT_OK;
+    if (d->values->total_count > SIZE_MAX / sizeof(float) / 2 / tasks) return FT_NOMEM(error);
+    free(d->tasks);
+    d->tasks = block_new(d->values->total_count * tasks);
+    d->task_capacity = d->tasks != NULL ? tasks : 0;
+    return d->tasks != NULL ? FT_OK : FT_NOMEM(error);
+}
+
+enum { TASKS_MAX = 256 };
+
+ft_status descent_step_tasks(descent *d, uint32_t parts, uint32_t tasks, descent_task_loss *loss,
+                             descent_combine *combine, void *user, double *total, ft_error *error) {
+    assert(tasks > 0 && tasks <= TASKS_MAX);
+    size_t count = d->values->total_count, trained = d->values->trained_count;
+    float *gradient = parallel_gradient(d->workers), *gradients[TASKS_MAX];
+    FT_TRY(make_tasks(d, tasks, error));
+    *total = 0;
+    for (uint32_t i = 0; i < tasks; i++) {
+        task_call call = {loss, user, i};
+        double one;
+        FT_TRY(parallel_train(d->workers, parts, loss_of_task, &call, d->options.seed + d->done, &one, error));
+        gradients[i] = d->tasks + i * count;
+        memcpy(gradients[i], gradient, count * sizeof(float));
+        *total += one;
+    }
+    loop_fill(count - trained, 0, gradient + trained);
+    for (uint32_t i = 0; i < tasks; i++)
+        loop_add_scaled(count - trained, 1.0F / (float)tasks, gradients[i] + trained, gradient + trained);
+    rng random;
+    rng_init(&random, d->options.seed, UINT64_MAX - d->done);
+    combine(gradients, tasks, trained, &random, gradient);
+    go_down(d);
+    return FT_OK;
+}
+
+/* --- What is kept -------------------------------------------------------------------------------------------- */
+
+bool descent_is_due(const descent *d) {
+    return d->done % d->options.check_steps == 0 || d->done == d->options.steps;
+}
+
+bool descent_is_over(const descent *d) {
+    return d->done >= d->options.steps || early_stop_is_over(&d->reports, d->options.patience);
+}
+
+static void copy(const descent *d, const float *from, float *to) {
+    memcpy(to, from, d->values->total_count * sizeof(float));
+}
+
+void descent_show(descent *d) {
+    if (d->average == NULL) return;
+    copy(d, d->values->values, d->shown);
+    copy(d, d->average, d->values->values);
+}
+
+void descent_hide(descent *d) {
+    if (d->average != NULL) copy(d, d->shown, d->values->values);
+}
+
+void descent_report(descent *d, double loss) {
+    if (isnan(loss)) return;
+    schedule_report(&d->cycle, &d->schedule, loss);
+    bool is_better = early_stop_report(&d->reports, loss, 0);
+    if (is_better && d->best != NULL) copy(d, d->values->values, d->best);
+}
+
+void descent_finish(descent *d) {
+    if (d->best != NULL && d->reports.rounds > 0)
+        copy(d, d->best, d->values->values);
+    else if (d->average != NULL)
+        copy(d, d->average, d->values->values);
 }
 
 /* --- Stopping and going on ----------------------------------------------------------------------------------- */
 
+typedef struct report_state {
+    schedule_state schedule;
+    early_stop reports;
+} report_state;
+
+static size_t floats_for(size_t bytes) {
+    return (bytes + sizeof(float) - 1) / sizeof(float);
+}
+
 static size_t optimizer_floats(const descent *d) {
-    return (optim_state_size(d->optimizer) + sizeof(float) - 1) / sizeof(float);
+    return floats_for(optim_state_size(d->optimizer));
+}
+
+/* Whether what was reported matters for what comes. */
+static bool listens(const descent *d) {
+    return d->best != NULL || d->options.patience > 0 || d->cycle.kind == SCHEDULE_PLATEAU;
 }
 
 size_t descent_state_size(const descent *d) {
-    return d->values->total_count + optimizer_floats(d);
+    size_t count = d->values->total_count, size = count + optimizer_floats(d);
+    if (d->average != NULL) size += count;
+    if (d->best != NULL) size += count;
+    if (listens(d)) size += floats_for(sizeof(report_state));
+    return size;
 }
 
 void descent_save(const descent *d, float *state) {
     size_t count = d->values->total_count;
-    memcpy(state, d->values->values, count * sizeof(float));
-    memset(state + count, 0, optimizer_floats(d) * sizeof(float));
-    optim_save(d->optimizer, state + count);
+    copy(d, d->values->values, state);
+    state += count;
+    memset(state, 0, optimizer_floats(d) * sizeof(float));
+    optim_save(d->optimizer, state);
+    state += optimizer_floats(d);
+    if (d->average != NULL) copy(d, d->average, state);
+    if (d->average != NULL) state += count;
+    if (d->best != NULL) copy(d, d->best, state);
+    if (d->best != NULL) state += count;
+    report_state heard = {d->schedule, d->reports};
+    if (listens(d)) memcpy(state, &heard, sizeof heard);
 }
 
 ft_status descent_load(descent *d, const float *state, uint32_t done, ft_error *error) {
@@ -55,7 +225,16 @@ ft_status descent_load(descent *d, const float *state, uint32_t done, ft_error *
     if (done > d->options.steps)
         return ft_fail(error, FT_ERR_DAMAGED, "the checkpoint has more steps than the training");
     FT_TRY(optim_load(d->optimizer, state + count, optim_state_size(d->optimizer), error));
-    memcpy(d->values->values, state, count * sizeof(float));
+    copy(d, state, d->values->values);
+    state += count + optimizer_floats(d);
+    if (d->average != NULL) copy(d, state, d->average);
+    if (d->average != NULL) state += count;
+    if (d->best != NULL) copy(d, state, d->best);
+    if (d->best != NULL) state += count;
+    report_state heard = {d->schedule, d->reports};
+    if (listens(d)) memcpy(&heard, state, sizeof heard);
+    d->schedule = heard.schedule;
+    d->reports = heard.reports;
     d->done = done;
     return FT_OK;
 }

@@ -62,6 +62,11 @@ static point loss_at(const loss_options *o, double p, double y) {
     }
 }
 
+/* What an element counts. */
+static double share_of(const loss_options *o, size_t i) {
+    return o->mask == NULL ? 1 : o->mask[i];
+}
+
 static void loss_backward(tape *t, tape_node *n) {
     const loss_node *l = (loss_node *)n;
     tensor *x = n->in[0];
@@ -70,8 +75,10 @@ static void loss_backward(tape *t, tape_node *n) {
     double factor = (double)n->out->grad[0] * l->options.scale;
     for (size_t r = 0, i = 0; r < x->rows; r++) {
         double weight = l->options.weights == NULL ? factor : factor * l->options.weights[r];
-        for (size_t c = 0; c < x->cols; c++, i++)
-            grad[i] += (float)(weight * loss_at(&l->options, x->data[i], l->target[i]).slope);
+        for (size_t c = 0; c < x->cols; c++, i++) {
+            double share = share_of(&l->options, i);
+            if (share != 0) grad[i] += (float)(weight * share * loss_at(&l->options, x->data[i], l->target[i]).slope);
+        }
     }
 }
 
@@ -83,7 +90,10 @@ tensor *nn_loss(tape *t, tensor *prediction, const float *target, const loss_opt
     double sum = 0;
     for (size_t r = 0, i = 0; r < x->rows; r++) {
         double row = 0;
-        for (size_t c = 0; c < x->cols; c++, i++) row += loss_at(options, x->data[i], target[i]).value;
+        for (size_t c = 0; c < x->cols; c++, i++) {
+            double share = share_of(options, i);
+            if (share != 0) row += share * loss_at(options, x->data[i], target[i]).value;
+        }
         sum += options->weights == NULL ? row : options->weights[r] * row;
     }
     out->data[0] = (float)(sum * options->scale);

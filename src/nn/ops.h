@@ -123,6 +123,7 @@ typedef struct loss_options {
     float delta;                   /* 0: 1 */
     float mse_weight, mape_weight; /* both 0: 1000 and 1, as CDMPP has them */
     const float *weights;          /* one per row, or NULL */
+    const float *mask;             /* one per element, or NULL: what an element counts; with 0 its target may be NaN */
     float scale;                   /* of the sum. For a mean: 1 / sum of the weights, over the whole batch. */
 } loss_options;
 

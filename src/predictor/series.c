@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHECK_STEPS = 250 }; /* between two lines of the log and two checkpoints */
-
 static const double GATHERED = 0.05; /* of the time, before the first network */
 
 /* The unit at hand. */
@@ -89,7 +87,11 @@ static ft_status open_checkpoint(progress *p, saved_state *saved, ft_error *erro
 static ft_status write_log(const progress *p, double loss, ft_error *error) {
     const series *s = p->s;
     double mape = NAN;
-    FT_TRY(s->check(s->user, &mape, error));
+    descent_show(p->descent);
+    ft_status status = s->check(s->user, &mape, error);
+    if (status == FT_OK) descent_report(p->descent, mape);
+    descent_hide(p->descent);
+    FT_TRY(status);
     if (s->context->log == NULL) return FT_OK;
     json_t *line = s->describe(s->user);
     if (line == NULL || json_object_set_new(line, "step", json_integer(p->descent->done)) != 0 ||
@@ -110,19 +112,19 @@ static bool may_go_on(const progress *p) {
 }
 
 static ft_status train_unit(const progress *p, ft_error *error) {
-    uint32_t steps = p->descent->options.steps;
-    while (p->descent->done < steps) {
+    while (!descent_is_over(p->descent)) {
         double loss;
         if (!may_go_on(p)) {
             FT_TRY(save_checkpoint(p, error));
             return ft_fail(error, FT_ERR_CANCELLED, "stopped");
         }
         FT_TRY(p->s->step(p->s->user, &loss, error));
-        if (p->descent->done % CHECK_STEPS != 0 && p->descent->done != steps) continue;
+        if (!descent_is_due(p->descent)) continue;
         if (!isfinite(loss)) return ft_fail(error, FT_ERR_LIMIT, "training diverged: try a smaller rate");
         FT_TRY(write_log(p, loss, error));
         FT_TRY(save_checkpoint(p, error));
     }
+    descent_finish(p->descent);
     return FT_OK;
 }
 

@@ -46,7 +46,42 @@ static void refuses_the_rest(void **state) {
     json_decref(config);
 }
 
+static void lists_have_choices(void **state) {
+    (void)state;
+    static const char *const colours[] = {"red", "green"};
+    double size = 3, share = 0.5;
+    uint32_t colour = 0;
+    config_list list = {0};
+    ft_error error;
+    config_add_whole(&list, "size", 1, 10, &size);
+    config_add_number(&list, "share", 0, 1, &share);
+    config_add_choice(&list, "colour", colours, 2, &colour);
+    json_t *config = json_pack("{s:s, s:i}", "colour", "green", "size", 4);
+    assert_int_equal(config_take_list(config, &list, &error), FT_OK);
+    assert_true(colour == 1 && size == 4 && share == 0.5);
+    json_decref(config);
+    json_t *written = config_write_list(&list);
+    colour = 0;
+    size = share = 1;
+    assert_int_equal(config_take_list(written, &list, &error), FT_OK);
+    assert_true(colour == 1 && size == 4 && share == 0.5);
+    json_decref(written);
+    config = json_pack("{s:s}", "colour", "blue");
+    assert_int_equal(config_take_list(config, &list, &error), FT_ERR_USAGE);
+    assert_string_equal(error.message, "config: 'colour': is 'blue', but must be one of red, green");
+    json_decref(config);
+    config = json_pack("{s:f}", "size", 1.5);
+    assert_int_equal(config_take_list(config, &list, &error), FT_ERR_USAGE);
+    assert_string_equal(error.message, "config: 'size': is 1.5, but a whole number is expected");
+    json_decref(config);
+    config = json_pack("{s:f}", "weight", 1.5);
+    assert_int_equal(config_take_list(config, &list, &error), FT_ERR_USAGE);
+    assert_string_equal(error.message, "config: there is no setting 'weight'; there are size, share, colour");
+    json_decref(config);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(takes_what_it_knows), cmocka_unit_test(refuses_the_rest)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(takes_what_it_knows), cmocka_unit_test(refuses_the_rest),
+                                       cmocka_unit_test(lists_have_choices)};
     return cmocka_run_group_tests_name("predictor/config", tests, NULL, NULL);
 }
