@@ -1,0 +1,22 @@
+/* fuzz_executor.c - graph-executor JSON of any bytes; edges of what is read must point backwards. */
+#include <stdlib.h>
+
+#include "read/executor_json.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    executor_graph graph;
+    ft_error error;
+    executor_matches(data, size);
+    if (executor_read(data, size, &graph, &error) == FT_OK) {
+        for (uint32_t i = 0; i < graph.node_count; i++) {
+            const executor_node *node = &graph.nodes[i];
+            if (node->name == NULL || node->first_output + node->output_count > graph.output_count) abort();
+            for (uint32_t k = 0; k < node->input_count; k++) {
+                if (node->inputs[k] >= i) abort();
+            }
+        }
+    }
+    executor_free(&graph);
+    return 0;
+}
