@@ -71,5 +71,44 @@ typedef struct layer_lstm {
 layer_lstm layer_lstm_add(params *p, const char *name, uint32_t in, uint32_t width);
 /* The hidden state after the last row of each segment; zeros for an empty one. */
 tensor *layer_lstm_apply(tape *t, const layer_lstm *l, tensor *x, segments s);
+/* The same over the neighbours of each row, in their order. */
+tensor *layer_lstm_neighbours(tape *t, const layer_lstm *l, tensor *x, neighbours e);
+
+/* GraphSAGE as its authors have it (layer_aggregate.c): what a row is beside what it hears,
+ * act([x own | heard(neighbours) weight]), `out` columns each. What is heard of the neighbours is
+ *   mean       their mean
+ *   gcn        the mean of them and the row itself: there is no other own half, and `weight` has 2 x out columns
+ *   max-pool   the largest, the mean, of relu(x pool + bias)
+ *   mean-pool
+ *   lstm       the last state of a long short-term memory over them in their order */
+#define AGGREGATOR_LIST(X)                                                                                             \
+    X(AGGREGATE_MEAN, "mean")                                                                                          \
+    X(AGGREGATE_GCN, "gcn")                                                                                            \
+    X(AGGREGATE_MAX_POOL, "max-pool")                                                                                  \
+    X(AGGREGATE_MEAN_POOL, "mean-pool")                                                                                \
+    X(AGGREGATE_LSTM, "lstm")
+
+typedef enum aggregator {
+#define AGGREGATOR_ENUM(name, text) name,
+    AGGREGATOR_LIST(AGGREGATOR_ENUM)
+#undef AGGREGATOR_ENUM
+} aggregator;
+
+typedef struct layer_aggregate {
+    aggregator kind;
+    param_id own, heard;
+    layer_linear pool;
+    layer_lstm lstm;
+} layer_aggregate;
+
+typedef struct aggregate_options {
+    aggregator kind;
+    uint32_t in, out; /* out: of each half */
+    uint32_t inner;   /* columns of the pool, or of the state */
+} aggregate_options;
+
+layer_aggregate layer_aggregate_add(params *p, const char *name, const aggregate_options *options);
+/* n x in -> n x 2 out */
+tensor *layer_aggregate_apply(tape *t, const layer_aggregate *l, tensor *x, neighbours e, activation act);
 
 #endif

@@ -18,12 +18,18 @@ layer_lstm layer_lstm_add(params *p, const char *name, uint32_t in, uint32_t wid
     return l;
 }
 
-static uint32_t length(segments s, uint32_t i) {
+/* Sequences of rows: row k of sequence i is start[i] + k, or what the index has there. */
+typedef struct sequences {
+    uint32_t count;
+    const uint32_t *start, *index; /* index: NULL for rows that lie one after the other */
+} sequences;
+
+static uint32_t length(sequences s, uint32_t i) {
     return s.start[i + 1] - s.start[i];
 }
 
-/* Segments by length, longest first, equals in their order: counted and dealt out. NULL: the tape has failed. */
-static uint32_t *by_length(tape *t, segments s, uint32_t *longest) {
+/* By length, longest first, equals in their order: counted and dealt out. NULL: the tape has failed. */
+static uint32_t *by_length(tape *t, sequences s, uint32_t *longest) {
     *longest = 0;
     for (uint32_t i = 0; i < s.count; i++)
         if (length(s, i) > *longest) *longest = length(s, i);
@@ -38,19 +44,22 @@ static uint32_t *by_length(tape *t, segments s, uint32_t *longest) {
 }
 
 /* How many of the sequences, in their order, have a row at this step. */
-static uint32_t running_at(segments s, const uint32_t *order, uint32_t step, uint32_t before) {
+static uint32_t running_at(sequences s, const uint32_t *order, uint32_t step, uint32_t before) {
     while (before > 0 && length(s, order[before - 1]) <= step) before--;
     return before;
 }
 
 /* The rows that the running sequences have at this step. */
-static uint32_t *rows_at(tape *t, segments s, const uint32_t *order, uint32_t step, uint32_t running) {
+static uint32_t *rows_at(tape *t, sequences s, const uint32_t *order, uint32_t step, uint32_t running) {
     uint32_t *rows = tape_alloc(t, running, sizeof *rows);
-    for (uint32_t i = 0; rows != NULL && i < running; i++) rows[i] = s.start[order[i]] + step;
+    for (uint32_t i = 0; rows != NULL && i < running; i++) {
+        uint32_t place = s.start[order[i]] + step;
+        rows[i] = s.index != NULL ? s.index[place] : place;
+    }
     return rows;
 }
 
-tensor *layer_lstm_apply(tape *t, const layer_lstm *l, tensor *x, segments s) {
+static tensor *run(tape *t, const layer_lstm *l, tensor *x, sequences s) {
     tensor *projected = layer_linear_apply(t, &l->in, x, ACT_NONE), *last = tape_zeros(t, s.count, l->width);
     uint32_t longest;
     const uint32_t *order = by_length(t, s, &longest);
@@ -69,4 +78,12 @@ tensor *layer_lstm_apply(tape *t, const layer_lstm *l, tensor *x, segments s) {
         running = next;
     }
     return last;
+}
+
+tensor *layer_lstm_apply(tape *t, const layer_lstm *l, tensor *x, segments s) {
+    return run(t, l, x, (sequences){s.count, s.start, NULL});
+}
+
+tensor *layer_lstm_neighbours(tape *t, const layer_lstm *l, tensor *x, neighbours e) {
+    return run(t, l, x, (sequences){e.rows, e.start, e.index});
 }

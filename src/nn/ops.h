@@ -82,6 +82,8 @@ tensor *nn_neighbour_max(tape *t, tensor *x, neighbours e);
 
 /* Each row to mean 0 and variance 1, then times gain plus offset (1 x m each). norm.c */
 tensor *nn_layer_norm(tape *t, tensor *x, tensor *gain, tensor *offset);
+/* Each row to length 1; one of (almost) length 0 stays. unit.c */
+tensor *nn_unit(tape *t, tensor *x);
 /* Each column, over the rows of this tape while training, else with the running mean and variance (state, 1 x m).
  * gain and offset may both be NULL. batch_norm.c */
 tensor *nn_batch_norm(tape *t, tensor *x, tensor *gain, tensor *offset, tensor *mean, tensor *variance, float momentum);

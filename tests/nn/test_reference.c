@@ -94,6 +94,7 @@ struct network {
     layer_encoder encoder[2];
     layer_lstm lstm;
     layer_batch_norm norm;
+    layer_aggregate aggregate[5];
     uint32_t start[MOST_ROWS], edge_start[MOST_ROWS], edge_from[MOST_ROWS];
     segments s;
 };
@@ -188,16 +189,20 @@ static tensor *sage_forward(network *n, tape *t) {
     return layer_linear_apply(t, &n->last, layer_linear_apply(t, &n->first, pooled, ACT_RELU), ACT_NONE);
 }
 
-static void test_sage(void **state) {
-    (void)state;
-    network *n = network_new("sage", sage_forward, LOSS_MSE);
-    read_segments(n);
+static void read_edges(network *n) {
     const matrix *from = find(&n->r, "", "from"), *to = find(&n->r, "", "to");
     for (uint32_t i = 0; i < from->cols; i++) {
         n->edge_from[i] = (uint32_t)from->values[i];
         n->edge_start[(uint32_t)to->values[i] + 1]++;
     }
     for (uint32_t i = 0; i < find(&n->r, "", "x")->rows; i++) n->edge_start[i + 1] += n->edge_start[i];
+}
+
+static void test_sage(void **state) {
+    (void)state;
+    network *n = network_new("sage", sage_forward, LOSS_MSE);
+    read_segments(n);
+    read_edges(n);
     const char *const names[] = {"sage0", "sage1", "sage2"};
     for (int i = 0; i < 3; i++) n->sage[i] = layer_sage_add(&n->p, names[i], i == 0 ? 5 : 12, 12);
     n->first = layer_linear_add(&n->p, "first", 24, 12, true);
@@ -251,12 +256,31 @@ static void test_batch_norm(void **state) {
     check(n);
 }
 
+static tensor *aggregate_forward(network *n, tape *t) {
+    tensor *x = input(n, t), *parts[5];
+    neighbours edges = {x->rows, n->edge_start, n->edge_from};
+    for (int i = 0; i < 5; i++) parts[i] = layer_aggregate_apply(t, &n->aggregate[i], x, edges, ACT_RELU);
+    tensor *sums = nn_segment_sum(t, nn_unit(t, nn_concat(t, 5, parts)), n->s);
+    return layer_linear_apply(t, &n->last, sums, ACT_SOFTPLUS);
+}
+
+static void test_aggregate(void **state) {
+    (void)state;
+    network *n = network_new("aggregate", aggregate_forward, LOSS_MAPE);
+    read_segments(n);
+    read_edges(n);
+    static const char *const names[] = {"mean", "gcn", "max-pool", "mean-pool", "lstm"};
+    for (uint32_t i = 0; i < 5; i++)
+        n->aggregate[i] =
+            layer_aggregate_add(&n->p, names[i], &(aggregate_options){(aggregator)i, .in = 5, .out = 3, .inner = 4});
+    n->last = layer_linear_add(&n->p, "head", 30, 1, true);
+    check(n);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sage),
-        cmocka_unit_test(test_encoder),
-        cmocka_unit_test(test_lstm),
-        cmocka_unit_test(test_batch_norm),
+        cmocka_unit_test(test_sage),       cmocka_unit_test(test_encoder),   cmocka_unit_test(test_lstm),
+        cmocka_unit_test(test_batch_norm), cmocka_unit_test(test_aggregate),
     };
     return cmocka_run_group_tests_name("nn/reference", tests, NULL, NULL);
 }

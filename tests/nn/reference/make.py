@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """make.py - whole networks in PyTorch, as reference values for tests/nn/test_reference.c.
 
-Run it in this folder to write sage.txt, encoder.txt, lstm.txt and batch_norm.txt again; they were made with PyTorch 1.13.
+Run it in this folder to write sage.txt, encoder.txt, lstm.txt, batch_norm.txt and aggregate.txt again; they were made with PyTorch 1.13.
 A file is a list of matrices, each a line "name rows cols" and a line of numbers: input and target, the parameters
 ("param.NAME") with their gradients ("grad.NAME") and, of batch norms, the running values after one step ("state.NAME"),
 "out", and in "losses" the loss before each of five steps of Adam. Weights are written in x out, the way foretell keeps
@@ -165,7 +165,64 @@ def batch_norm():
            {'norm.mean': norm.running_mean, 'norm.variance': norm.running_var})
 
 
+def aggregate():
+    """The five aggregators of GraphSAGE side by side over successors, rows of length 1, their sums, MAPE."""
+    fin, out, inner, sizes = 5, 3, 4, [6, 3, 5]
+    count = sum(sizes)
+    x, y = torch.randn(count, fin), torch.rand(len(sizes)) + 0.5
+    heard = [[] for _ in range(count)]
+    first = 0
+    for n in sizes:
+        for k in range(n - 1):
+            heard[first + k].append(first + k + 1)
+        heard[first].append(first + n - 1)
+        heard[first + 1].extend((first + n - 1, first))
+        first += n
+    own = {k: torch.nn.Parameter(torch.randn(fin, out) * 0.5) for k in ('mean', 'max-pool', 'mean-pool', 'lstm')}
+    width = {'mean': fin, 'gcn': fin, 'max-pool': inner, 'mean-pool': inner, 'lstm': inner}
+    weight = {k: torch.nn.Parameter(torch.randn(n, 2 * out if k == 'gcn' else out) * 0.5) for k, n in width.items()}
+    pool = {k: nn.Linear(fin, inner) for k in ('max-pool', 'mean-pool')}
+    cell, head = nn.LSTM(fin, inner, batch_first=True), nn.Linear(10 * out, 1)
+    cell.bias_hh_l0.data.zero_()
+    cell.bias_hh_l0.requires_grad = False
+
+    def hear(kind, i):
+        rows = x[heard[i]]
+        if kind == 'gcn':
+            return torch.cat([rows, x[i:i + 1]]).mean(0)
+        if not heard[i]:
+            return torch.zeros(width[kind])
+        if kind == 'lstm':
+            return cell(rows.unsqueeze(0))[1][0][0, 0]
+        if kind in pool:
+            rows = F.relu(pool[kind](rows))
+        return rows.max(0)[0] if kind == 'max-pool' else rows.mean(0)
+
+    def forward():
+        parts = []
+        for kind in width:
+            if kind in own:
+                parts.append(F.relu(x @ own[kind]))
+            parts.append(F.relu(torch.stack([hear(kind, i) for i in range(count)]) @ weight[kind]))
+        rows = F.normalize(torch.cat(parts, 1), eps=1e-6)
+        return F.softplus(head(torch.stack([part.sum(0) for part in torch.split(rows, sizes)])))
+
+    parameters = {}
+    for kind in width:
+        if kind in own:
+            parameters[kind + '.own'] = (own[kind], False)
+        parameters[kind + '.heard'] = (weight[kind], False)
+        if kind in pool:
+            parameters.update(linear(kind + '.pool', pool[kind]))
+    parameters.update({'lstm.lstm.in.weight': (cell.weight_ih_l0, True), 'lstm.lstm.in.bias': (cell.bias_ih_l0, False),
+                       'lstm.lstm.again.weight': (cell.weight_hh_l0, True)})
+    parameters.update(linear('head', head))
+    inputs = {'x': x, 'sizes': torch.tensor(sizes).float(), 'from': torch.tensor([float(k) for h in heard for k in h]),
+              'to': torch.tensor([float(i) for i, h in enumerate(heard) for _ in h]), 'y': y}
+    record('aggregate.txt', inputs, parameters, forward, lambda z: ((z.squeeze(1) - y).abs() / y).mean())
+
+
 torch.set_num_threads(1)
-for make in (sage, encoder, lstm, batch_norm):
+for make in (sage, encoder, lstm, batch_norm, aggregate):
     torch.manual_seed(7)
     make()
