@@ -1,9 +1,11 @@
-/* block.c - the floats of a model, as they are put together for a file. */
+/* block.c - see block.h. */
+#include "predictor/block.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/num.h"
-#include "predictor/family.h"
 
 bool float_block_add(float_block *block, const float *items, size_t count) {
     size_t needed, bytes;
@@ -20,6 +22,24 @@ bool float_block_add(float_block *block, const float *items, size_t count) {
     memcpy(block->items + block->count, items, count * sizeof *items);
     block->count = needed;
     return true;
+}
+
+bool float_block_add_forest(float_block *block, const forest *f) {
+    size_t count = forest_save_count(f);
+    float *floats = malloc(count * sizeof *floats);
+    if (floats != NULL) forest_save(f, floats);
+    bool is_added = floats != NULL && float_block_add(block, floats, count);
+    free(floats);
+    return is_added;
+}
+
+ft_status block_take_forest(const float **block, size_t *left, uint32_t features, forest **f, ft_error *error) {
+    size_t used = 0;
+    FT_TRY(forest_load(*block, *left, f, &used, error));
+    *block += used;
+    *left -= used;
+    if (forest_features(*f) == features) return FT_OK;
+    return ft_fail(error, FT_ERR_DAMAGED, "has trees over %u features; there are %u", forest_features(*f), features);
 }
 
 void float_block_free(float_block *block) {

@@ -12,6 +12,7 @@
 #include "foretell/dataset.h"
 #include "foretell/device.h"
 #include "foretell/predictor.h"
+#include "predictor/block.h"
 #include "predictor/subject.h"
 
 /* A model of any family; each defines its own struct. */
@@ -54,16 +55,6 @@ typedef struct fit_context {
     /* The state kept last, valid until the next save; NULL when there is none. */
     const void *(*load)(void *user, size_t *size);
 } fit_context;
-
-/* The floats of a model. */
-typedef struct float_block {
-    float *items;
-    size_t count, capacity;
-} float_block;
-
-/* False when out of memory. */
-bool float_block_add(float_block *block, const float *items, size_t count);
-void float_block_free(float_block *block);
 
 /* Where a prediction is for. */
 typedef struct place {

@@ -87,16 +87,16 @@ typedef struct view {
 
 /* Finds the distinct rows. */
 static ft_status fold_rows(view *v, const kernel_row *rows, arena *memory, ft_error *error) {
-    kernel_table table = {0};
+    row_table table = {.size = sizeof(kernel_row)};
     ft_status status = FT_OK;
     v->row_of = ARENA_ARRAY(memory, uint32_t, (size_t)v->kernels->count + 1);
     if (v->row_of == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < v->kernels->count && status == FT_OK; i++)
-        status = kernel_table_add(&table, &rows[i], &v->row_of[i], error);
-    if (status == FT_OK) v->rows = arena_copy(memory, table.rows, table.count * sizeof *table.rows);
+        status = row_table_add(&table, &rows[i], &v->row_of[i], error);
+    if (status == FT_OK) v->rows = arena_copy(memory, table.rows, table.count * table.size);
     if (status == FT_OK && v->rows == NULL) status = FT_NOMEM(error);
     v->row_count = table.count;
-    kernel_table_free(&table);
+    row_table_free(&table);
     return status;
 }
 

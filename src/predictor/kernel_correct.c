@@ -100,7 +100,8 @@ static ft_status residuals_of(const kernel_side *side, const kernel_models *mode
         if (isnan(label)) continue;
         for (uint32_t j = models->start[m]; j < models->start[m + 1]; j++) {
             uint32_t kernel = models->index[j];
-            kernel_mix_add(&mix, &side->kernels.rows[kernel], times[(size_t)kernel * models->devices + d]);
+            kernel_mix_add(&mix, &kernel_table_rows(&side->kernels)[kernel],
+                           times[(size_t)kernel * models->devices + d]);
         }
         kernel_mix_finish(&mix, r->items + r->count * MIX_FEATURES);
         r->labels[r->count++] = (float)fmin(fmax(log(label / mix.total), -FARTHEST), FARTHEST);

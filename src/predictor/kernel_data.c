@@ -80,7 +80,7 @@ static ft_status gather(void *user, const scan_item *item, const buf *found, ft_
             kernel_row row;
             uint32_t number;
             memcpy(&row, at, sizeof row);
-            FT_TRY(kernel_table_add(&side->kernels, &row, &number, error));
+            FT_TRY(row_table_add(&side->kernels, &row, &number, error));
             FT_TRY(kernel_models_launch(models, number, error));
         }
     }
@@ -175,6 +175,7 @@ static ft_status assign_devices(const fit_set *set, const runtimes *r, kernel_da
             s->devices[s->device_count++] = d;
         }
         s->train.devices = s->valid.devices = s->device_count;
+        s->kernels.size = sizeof(kernel_row);
     }
     return FT_OK;
 }
@@ -197,7 +198,7 @@ void kernel_data_free(kernel_data *data) {
     for (uint32_t i = 0; i < data->side_count; i++) {
         kernel_side *side = &data->sides[i];
         free(side->devices);
-        kernel_table_free(&side->kernels);
+        row_table_free(&side->kernels);
         kernel_models_free(&side->train);
         kernel_models_free(&side->valid);
     }

@@ -13,7 +13,7 @@ enum { KERNEL_DEVICES_MAX = 64 }; /* that one predictor knows */
 typedef struct kernel_side {
     uint32_t device_count;
     uint32_t *devices; /* of the fit set */
-    kernel_table kernels;
+    row_table kernels;
     uint32_t trained;
     kernel_models train, valid;
 } kernel_side;

@@ -61,12 +61,7 @@ void kernel_model_free(model *m) {
 static bool save_forest(const forest *f, float_block *block) {
     float is_there = f != NULL;
     if (!float_block_add(block, &is_there, 1)) return false;
-    if (f == NULL) return true;
-    float *floats = malloc(forest_save_count(f) * sizeof *floats);
-    if (floats != NULL) forest_save(f, floats);
-    bool is_added = floats != NULL && float_block_add(block, floats, forest_save_count(f));
-    free(floats);
-    return is_added;
+    return f == NULL || float_block_add_forest(block, f);
 }
 
 ft_status kernel_model_save(const model *m, json_t **params, float_block *block, ft_error *error) {
@@ -102,14 +97,9 @@ static ft_status take(const float **block, size_t *left, float *to, size_t count
 
 static ft_status take_forest(const float **block, size_t *left, forest **f, ft_error *error) {
     float is_there;
-    size_t used = 0;
     FT_TRY(take(block, left, &is_there, 1, error));
     if (is_there == 0) return FT_OK;
-    FT_TRY(forest_load(*block, *left, f, &used, error));
-    *block += used;
-    *left -= used;
-    if (forest_features(*f) == MIX_FEATURES) return FT_OK;
-    return ft_fail(error, FT_ERR_DAMAGED, "kernel-sum: the correction is for other features");
+    return block_take_forest(block, left, MIX_FEATURES, f, error);
 }
 
 static ft_status load_sides(model *m, const float *block, size_t count, ft_error *error) {

@@ -93,7 +93,8 @@ bool kernel_shard_fill(kernel_shard *s, const kernel_side *side, const float *in
         uint32_t kernel = s->kernels[i];
         memcpy(s->inputs + (size_t)i * KERNEL_FEATURES, inputs + (size_t)kernel * KERNEL_FEATURES,
                KERNEL_FEATURES * sizeof(float));
-        kernel_net_amounts(&side->kernels.rows[kernel], devices, s->amounts + (size_t)i * devices * KERNEL_TERMS);
+        kernel_net_amounts(&kernel_table_rows(&side->kernels)[kernel], devices,
+                           s->amounts + (size_t)i * devices * KERNEL_TERMS);
         s->place[kernel] = 0;
     }
     return true;

@@ -14,7 +14,8 @@ static void normal_equations(const kernel_side *side, uint32_t d, double *gram, 
         double label = models->labels[(size_t)m * models->devices + d], sum[KERNEL_TERMS] = {0};
         if (isnan(label)) continue;
         for (uint32_t j = models->start[m]; j < models->start[m + 1]; j++)
-            for (uint32_t k = 0; k < KERNEL_TERMS; k++) sum[k] += side->kernels.rows[models->index[j]].terms[k];
+            for (uint32_t k = 0; k < KERNEL_TERMS; k++)
+                sum[k] += kernel_table_rows(&side->kernels)[models->index[j]].terms[k];
         for (uint32_t k = 0; k < KERNEL_TERMS; k++) sum[k] /= label;
         for (uint32_t k = 0; k < KERNEL_TERMS; k++) {
             for (uint32_t l = 0; l < KERNEL_TERMS; l++) gram[k * KERNEL_TERMS + l] += sum[k] * sum[l];

@@ -83,7 +83,7 @@ static ft_status fit_corrections(const fitting *f, ft_error *error) {
         kernel_side_model *s = &f->m->sides[i];
         double *times = malloc(((size_t)side->kernels.count * side->device_count + 1) * sizeof *times);
         if (times == NULL) return FT_NOMEM(error);
-        ft_status status = kernel_model_times(s, side->kernels.rows, side->kernels.count, times, error);
+        ft_status status = kernel_model_times(s, kernel_table_rows(&side->kernels), side->kernels.count, times, error);
         if (status == FT_OK) status = kernel_correct_fit(side, times, &f->m->config, f->context, s->corrections, error);
         free(times);
         FT_TRY(status);
@@ -97,7 +97,7 @@ static ft_status fit_gathered(const fit_set *set, const fit_context *context, co
     model *m;
     FT_TRY(kernel_model_new(config, r, context->seed, &m, error));
     for (uint32_t i = 0; i < data->side_count; i++)
-        kernel_scaling_fit(data->sides[i].kernels.rows, data->sides[i].trained, &m->sides[i].scaling);
+        kernel_scaling_fit(kernel_table_rows(&data->sides[i].kernels), data->sides[i].trained, &m->sides[i].scaling);
     fitting f = {.context = context, .data = data, .m = m};
     ft_status status = train_networks(&f, error);
     if (status == FT_OK) status = fit_corrections(&f, error);

@@ -6,17 +6,12 @@
 #define PREDICTOR_KERNEL_TABLE_H
 
 #include "predictor/kernel_rows.h"
+#include "predictor/row_table.h"
 
-typedef struct kernel_table {
-    kernel_row *rows;
-    uint32_t count, capacity;
-    uint32_t *slots; /* row + 1, by hash; 0 = free */
-    uint32_t slot_count;
-} kernel_table;
-
-/* The row's number, which is new when no equal row was there. */
-ft_status kernel_table_add(kernel_table *table, const kernel_row *row, uint32_t *number, ft_error *error);
-void kernel_table_free(kernel_table *table);
+/* The rows of a table of kernels. */
+static inline const kernel_row *kernel_table_rows(const row_table *table) {
+    return (const kernel_row *)(const void *)table->rows;
+}
 
 /* Models with labels: model i launches the kernels index[start[i]] .. index[start[i+1]-1], and took labels[i * devices
  * + d] on device d; NaN where it was not measured. */

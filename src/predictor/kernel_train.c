@@ -74,7 +74,7 @@ ft_status kernel_training_new(const kernel_side *side, const kernel_scaling *sca
     }
     ft_status status = has_memory ? FT_OK : FT_NOMEM(error);
     for (uint32_t i = 0; status == FT_OK && i < kernels; i++)
-        kernel_scaling_apply(scaling, &side->kernels.rows[i], t->inputs + (size_t)i * KERNEL_FEATURES);
+        kernel_scaling_apply(scaling, &kernel_table_rows(&side->kernels)[i], t->inputs + (size_t)i * KERNEL_FEATURES);
     for (uint32_t d = 0; status == FT_OK && d < side->device_count; d++)
         status =
             kernel_start_prices(side, d, params_values(&net->values, net->prices) + (size_t)d * KERNEL_TERMS, error);

@@ -51,30 +51,12 @@ static ft_status fit_plan(const fit_set *set, const fit_context *context, model 
 
 /* --- Saving and loading -------------------------------------------------------------------------------------- */
 
-static bool add_forest(float_block *block, const forest *trees) {
-    size_t count = forest_save_count(trees);
-    float *floats = malloc(count * sizeof *floats);
-    if (floats != NULL) forest_save(trees, floats);
-    bool is_added = floats != NULL && float_block_add(block, floats, count);
-    free(floats);
-    return is_added;
-}
-
 static ft_status save(const model *m, json_t **params, float_block *block, ft_error *error) {
     if (!float_block_add(block, of(m)->contexts, of(m)->device_count) || !float_block_add(block, &of(m)->widening, 1) ||
-        !add_forest(block, of(m)->correction) || !add_forest(block, of(m)->spread))
+        !float_block_add_forest(block, of(m)->correction) || !float_block_add_forest(block, of(m)->spread))
         return FT_NOMEM(error);
     *params = json_object();
     return *params != NULL ? FT_OK : FT_NOMEM(error);
-}
-
-static ft_status take_forest(const float *block, size_t count, size_t *at, forest **trees, ft_error *error) {
-    size_t used;
-    FT_TRY(forest_load(block + *at, count - *at, trees, &used, error));
-    *at += used;
-    if (forest_features(*trees) == MEMORY_FEATURES) return FT_OK;
-    return ft_fail(error, FT_ERR_DAMAGED, "has trees over %u features; there are %d", forest_features(*trees),
-                   MEMORY_FEATURES);
 }
 
 static ft_status take_block(const float *block, size_t count, memory_model *m, ft_error *error) {
@@ -88,9 +70,11 @@ static ft_status take_block(const float *block, size_t count, memory_model *m, f
     m->widening = block[at++];
     if (!(m->widening > 0 && m->widening <= 1e6F))
         return ft_fail(error, FT_ERR_DAMAGED, "spreads cannot be %g times as wide", (double)m->widening);
-    FT_TRY(take_forest(block, count, &at, &m->correction, error));
-    FT_TRY(take_forest(block, count, &at, &m->spread, error));
-    if (at != count) return ft_fail(error, FT_ERR_DAMAGED, "has %zu numbers after its last tree", count - at);
+    const float *trees = block + at;
+    size_t left = count - at;
+    FT_TRY(block_take_forest(&trees, &left, MEMORY_FEATURES, &m->correction, error));
+    FT_TRY(block_take_forest(&trees, &left, MEMORY_FEATURES, &m->spread, error));
+    if (left != 0) return ft_fail(error, FT_ERR_DAMAGED, "has %zu numbers after its last tree", left);
     return FT_OK;
 }
 

@@ -42,24 +42,6 @@ static void gbt_free(model *m) {
     free(m);
 }
 
-/* --- Forests ------------------------------------------------------------------------------------------------- */
-
-static bool add_forest(float_block *block, const forest *f) {
-    size_t count = forest_save_count(f);
-    float *floats = malloc(count * sizeof *floats);
-    if (floats != NULL) forest_save(f, floats);
-    bool is_added = floats != NULL && float_block_add(block, floats, count);
-    free(floats);
-    return is_added;
-}
-
-static ft_status take_forest(const float *block, size_t count, forest **f, size_t *used, ft_error *error) {
-    FT_TRY(forest_load(block, count, f, used, error));
-    if (forest_features(*f) == TOTALS_COUNT) return FT_OK;
-    return ft_fail(error, FT_ERR_DAMAGED, "has trees over %u features; there are %d", forest_features(*f),
-                   TOTALS_COUNT);
-}
-
 /* --- Fitting ------------------------------------------------------------------------------------------------- */
 
 static ft_status take_config(const json_t *config, boost_options *options, ft_error *error) {
@@ -92,8 +74,8 @@ static ft_status keep(growth *g, const forest *so_far) {
     float_block block = {0};
     bool is_added = true;
     if (g->context->save == NULL) return FT_OK;
-    for (uint32_t i = 0; i < g->device; i++) is_added = is_added && add_forest(&block, g->m->forests[i]);
-    is_added = is_added && add_forest(&block, so_far);
+    for (uint32_t i = 0; i < g->device; i++) is_added = is_added && float_block_add_forest(&block, g->m->forests[i]);
+    is_added = is_added && float_block_add_forest(&block, so_far);
     size_t size = block.count * sizeof(float);
     ft_status status =
         is_added ? g->context->save(g->context->user, block.items, size, &g->problem) : FT_NOMEM(&g->problem);
@@ -113,16 +95,15 @@ static bool tell(void *user, uint32_t round, double score, const forest *so_far)
 /* Brings back what was kept: forests of devices that are done, and *start, where the next one goes on (NULL when
  * nothing was kept). */
 static ft_status restore(const fit_context *context, gbt_model *m, uint32_t *done, forest **start, ft_error *error) {
-    size_t size = 0, at = 0, used, count;
+    size_t size = 0;
     const float *block = context->load != NULL ? context->load(context->user, &size) : NULL;
     *start = NULL;
     *done = 0;
     if (block == NULL) return FT_OK;
-    for (count = size / sizeof *block; at < count && *done < m->device_count; at += used) {
-        FT_TRY(take_forest(block + at, count - at, &m->forests[*done], &used, error));
-        *done += 1;
-    }
-    if (at != count || *done == 0 || size % sizeof *block != 0)
+    size_t left = size / sizeof *block;
+    for (; left > 0 && *done < m->device_count; *done += 1)
+        FT_TRY(block_take_forest(&block, &left, TOTALS_COUNT, &m->forests[*done], error));
+    if (left != 0 || *done == 0 || size % sizeof *block != 0)
         return ft_fail(error, FT_ERR_DAMAGED, "the checkpoint is not of this training; start again without --resume");
     *done -= 1;
     *start = m->forests[*done];
@@ -188,16 +169,15 @@ static ft_status fit(const fit_set *set, const fit_context *context, model **out
 
 static ft_status save(const model *m, json_t **params, float_block *block, ft_error *error) {
     for (uint32_t i = 0; i < of(m)->device_count; i++)
-        if (!add_forest(block, of(m)->forests[i])) return FT_NOMEM(error);
+        if (!float_block_add_forest(block, of(m)->forests[i])) return FT_NOMEM(error);
     *params = json_object();
     return *params != NULL ? FT_OK : FT_NOMEM(error);
 }
 
 static ft_status load_forests(gbt_model *m, const float *block, size_t count, ft_error *error) {
-    size_t at = 0, used;
-    for (uint32_t i = 0; i < m->device_count; i++, at += used)
-        FT_TRY(take_forest(block + at, count - at, &m->forests[i], &used, error));
-    if (at != count) return ft_fail(error, FT_ERR_DAMAGED, "has %zu numbers after its last tree", count - at);
+    for (uint32_t i = 0; i < m->device_count; i++)
+        FT_TRY(block_take_forest(&block, &count, TOTALS_COUNT, &m->forests[i], error));
+    if (count != 0) return ft_fail(error, FT_ERR_DAMAGED, "has %zu numbers after its last tree", count);
     return FT_OK;
 }
 

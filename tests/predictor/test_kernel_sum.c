@@ -131,13 +131,13 @@ static void pools_are_chains(void **state) {
 
 static void tables_hold_kernels_once(void **state) {
     (void)state;
-    kernel_table table = {0};
+    row_table table = {.size = sizeof(kernel_row)};
     kernel_models models = {.devices = 2};
     for (uint32_t i = 0; i < 3000; i++) {
         kernel_row row = {.terms = {(float)(i % 1000)}};
         uint32_t number;
         if (i % 10 == 0) assert_int_equal(kernel_models_open(&models, (double[]){i, NAN}, NULL), FT_OK);
-        assert_int_equal(kernel_table_add(&table, &row, &number, NULL), FT_OK);
+        assert_int_equal(row_table_add(&table, &row, &number, NULL), FT_OK);
         assert_int_equal(number, i % 1000);
         assert_int_equal(kernel_models_launch(&models, number, NULL), FT_OK);
     }
@@ -146,7 +146,7 @@ static void tables_hold_kernels_once(void **state) {
     assert_int_equal(models.start[300], 3000);
     assert_int_equal(models.index[models.start[299] + 9], 999);
     assert_true(models.labels[2 * 299] == 2990 && isnan(models.labels[2 * 299 + 1]));
-    kernel_table_free(&table);
+    row_table_free(&table);
     kernel_models_free(&models);
 }
 
@@ -206,14 +206,14 @@ static void corrections_are_bounded(void **state) {
  * 0.011, but few far ones count more than many near ones. */
 static void corrections_mind_the_tail(void **state) {
     (void)state;
-    kernel_side side = {.device_count = 1, .train.devices = 1, .valid.devices = 1};
+    kernel_side side = {.device_count = 1, .kernels.size = sizeof(kernel_row), .train.devices = 1, .valid.devices = 1};
     kernel_row row = {.terms = {1}, .features = {[FLAG_KIND] = 1}};
     kernel_config config = {.rounds = 200};
     fit_context context = {.seed = 1};
     double times[] = {1};
     forest *f = NULL;
     uint32_t number;
-    assert_int_equal(kernel_table_add(&side.kernels, &row, &number, NULL), FT_OK);
+    assert_int_equal(row_table_add(&side.kernels, &row, &number, NULL), FT_OK);
     for (uint32_t i = 0; i < 400; i++) {
         double label = i % 10 == 0 ? 1.12 : 1;
         assert_int_equal(kernel_models_open(&side.train, &label, NULL), FT_OK);
@@ -225,7 +225,7 @@ static void corrections_mind_the_tail(void **state) {
     double factor = log(kernel_correct(f, &mix));
     assert_true(factor > 0.023 && factor < 0.033);
     forest_free(f);
-    kernel_table_free(&side.kernels);
+    row_table_free(&side.kernels);
     kernel_models_free(&side.train);
 }
 
