@@ -102,6 +102,7 @@ typedef struct ft_split {
 
 /* How to split, as text (docs/splits.md):
  *   random[:80/10/10]      distinct graphs at random
+ *   name[:80/10/10]        distinct names of models at random, with all their graphs
  *   family:NAME            NAME is tested; a tenth of the other graphs is for validation
  *   fewshot:NAME:K         like family, with K graphs of NAME in training
  *   device:NAME            a fifth of its graphs is tested on it, and not used elsewhere

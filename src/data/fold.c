@@ -114,9 +114,18 @@ static uint64_t draw(const char *key, uint64_t seed, char purpose) {
     return hash_bytes(bytes, sizeof bytes).low;
 }
 
+static double uniform(uint64_t drawn) {
+    return (double)(drawn >> 11) * 0x1p-53;
+}
+
+static ft_part shared_part(double u, const double shares[2]) {
+    return u < shares[0] ? FT_PART_TRAIN : u < shares[0] + shares[1] ? FT_PART_VALID : FT_PART_TEST;
+}
+
 static ft_part part_of(const char *key, const fold_spec *spec, uint64_t seed) {
+    if (spec->count == 0) return shared_part(uniform(draw(key, seed, 'k')), spec->shares);
     if ((int64_t)(draw(key, seed, 'k') % (uint64_t)spec->count) == spec->number - 1) return FT_PART_TEST;
-    return (double)(draw(key, seed, 'v') >> 11) * 0x1p-53 < valid_share ? FT_PART_VALID : FT_PART_TRAIN;
+    return uniform(draw(key, seed, 'v')) < valid_share ? FT_PART_VALID : FT_PART_TRAIN;
 }
 
 ft_status fold_parts(const ft_dataset *data, const fold_spec *spec, uint64_t seed, uint8_t *parts, ft_error *error) {

@@ -8,7 +8,8 @@ typedef enum fold_key { FOLD_BY_NAME, FOLD_BY_FAMILY, FOLD_BY_GRAPH } fold_key;
 
 typedef struct fold_spec {
     fold_key key;
-    int64_t count, number; /* fold `number`, from 1, of `count` is tested */
+    int64_t count, number; /* fold `number`, from 1, of `count` is tested; */
+    double shares[2];      /* or, when count is 0: the shares of train and valid, the rest is tested */
 } fold_spec;
 
 /* "name:5:2". */

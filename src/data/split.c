@@ -47,6 +47,7 @@ typedef enum split_kind {
     BY_ORDER,
     BY_FEWSHOT,
     BY_FOLD,
+    BY_NAME,
     BY_NOTHING,
     KIND_COUNT
 } split_kind;
@@ -78,6 +79,13 @@ static ft_status parse_random(const char *text, plan *p, ft_error *error) {
     if (fabs(sum - 100) > 1e-9) return ft_fail(error, FT_ERR_USAGE, "the shares %s do not add up to 100", text);
     p->shares[0] = shares[0] / 100;
     p->shares[1] = shares[1] / 100;
+    return FT_OK;
+}
+
+/* The same shares, of names instead of graphs. */
+static ft_status parse_by_name(const char *text, plan *p, ft_error *error) {
+    FT_TRY(parse_random(text, p, error));
+    p->fold = (fold_spec){.key = FOLD_BY_NAME, .shares = {p->shares[0], p->shares[1]}};
     return FT_OK;
 }
 
@@ -116,7 +124,7 @@ static ft_status parse_fewshot(const char *text, plan *p, ft_error *error) {
 static ft_status parse_rest(const char *kind, size_t length, const char *rest, plan *p, ft_error *error) {
     static const char *const kinds[] = {
         [BY_RANDOM] = "random",   [BY_FAMILY] = "family", [BY_DEVICE] = "device", [BY_ORDER] = "order",
-        [BY_FEWSHOT] = "fewshot", [BY_FOLD] = "fold",     [BY_NOTHING] = "all"};
+        [BY_FEWSHOT] = "fewshot", [BY_FOLD] = "fold",     [BY_NAME] = "name",     [BY_NOTHING] = "all"};
     uint32_t found = 0;
     while (found < KIND_COUNT && (strlen(kinds[found]) != length || memcmp(kinds[found], kind, length) != 0)) found++;
     p->kind = (split_kind)found;
@@ -133,11 +141,14 @@ static ft_status parse_rest(const char *kind, size_t length, const char *rest, p
         return parse_fewshot(rest, p, error);
     case BY_FOLD:
         return fold_parse(rest, &p->fold, error);
+    case BY_NAME:
+        return parse_by_name(rest, p, error);
     case BY_NOTHING:
         return rest == NULL ? FT_OK : ft_fail(error, FT_ERR_USAGE, "'all' has nothing after it");
     default:
         return ft_fail(error, FT_ERR_USAGE,
-                       "there are random[:80/10/10], family:NAME, device:NAME[:shared], order[:ood], fewshot:NAME:K, "
+                       "there are random[:80/10/10], name[:80/10/10], family:NAME, device:NAME[:shared], order[:ood], "
+                       "fewshot:NAME:K, "
                        "fold:KEY:K:I, all");
     }
 }
@@ -215,6 +226,7 @@ static ft_part part_of(const plan *p, const ft_record *r) {
     case BY_ORDER:
         return order_part(p, r);
     case BY_FOLD:
+    case BY_NAME:
         return (ft_part)p->fold_parts[r->graph];
     case BY_NOTHING:
         return train_or_valid(p, r->graph);
@@ -325,7 +337,7 @@ static ft_status check_parts(const plan *p, const ft_split *split, ft_error *err
 static ft_status fill(plan *p, ft_split *split, ft_error *error) {
     if (p->kind == BY_FAMILY || p->kind == BY_DEVICE || p->kind == BY_FEWSHOT) FT_TRY(mark(p, error));
     if (p->kind == BY_FEWSHOT) FT_TRY(mark_shots(p, error));
-    if (p->kind == BY_FOLD) FT_TRY(fold_parts(p->data, &p->fold, p->seed, p->fold_parts, error));
+    if (p->kind == BY_FOLD || p->kind == BY_NAME) FT_TRY(fold_parts(p->data, &p->fold, p->seed, p->fold_parts, error));
     const ft_record *records = ft_dataset_records(p->data);
     uint32_t count = ft_dataset_record_count(p->data);
     for (uint32_t i = 0; i < count; i++) split->parts[i] = (uint8_t)part_of(p, &records[i]);

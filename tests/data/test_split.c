@@ -100,8 +100,9 @@ static void random_shares(void **state) {
 static void order_and_company_do_not_matter(void **state) {
     (void)state;
     ft_dataset *data = make("a", 0, 90, false), *backwards = make("b", 0, 90, true), *more = make("c", 0, 120, false);
-    const char *const specs[] = {"random", "family:two",    "device:cortex-a76", "device:cortex-a76:shared",
-                                 "all",    "fewshot:one:5", "fold:name:4:2",     "fold:graph:3:1"};
+    const char *const specs[] = {"random",       "family:two",    "device:cortex-a76", "device:cortex-a76:shared",
+                                 "all",          "fewshot:one:5", "fold:name:4:2",     "fold:graph:3:1",
+                                 "name:50/25/25"};
     for (size_t s = 0; s < sizeof specs / sizeof specs[0]; s++) {
         ft_split x = split_of(data, specs[s], 7), y = split_of(backwards, specs[s], 7), z = split_of(more, specs[s], 7);
         assert_string_equal(x.hash, y.hash);
@@ -308,7 +309,7 @@ static void wrong_specs(void **state) {
     (void)state;
     ft_dataset *data = make("d", 0, 30, false);
     refuses(data, "", "there are random");
-    refuses(data, "randomly", "split 'randomly': there are random[:80/10/10], family:NAME");
+    refuses(data, "randomly", "split 'randomly': there are random[:80/10/10], name[:80/10/10], family:NAME");
     refuses(data, "random:80/20", "80/10/10");
     refuses(data, "random:80/10/10/0", "80/10/10");
     refuses(data, "random:80/30/-10", "80/10/10");
@@ -328,6 +329,7 @@ static void wrong_specs(void **state) {
     refuses(data, "fewshot:four:1", "no family 'four'");
     refuses(data, "order:of magnitude", "'order' or 'order:ood'");
     refuses(data, "fold", "'fold:KEY:K:I' is expected");
+    refuses(data, "name:50/25", "is not of the form 80/10/10");
     refuses(data, "fold:name:5", "'fold:KEY:K:I' is expected");
     refuses(data, "fold:name:5:0", "'fold:KEY:K:I' is expected");
     refuses(data, "fold:name:5:6", "'fold:KEY:K:I' is expected");
