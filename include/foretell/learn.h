@@ -73,7 +73,8 @@ typedef struct ft_evaluation {
     uint32_t score_count;
     const ft_case *cases; /* in the order of the records */
     uint32_t case_count;
-    uint32_t left_out; /* records that were asked for and not predicted: another device, or not measured */
+    uint32_t synthetic; /* cases whose labels were computed, not measured */
+    uint32_t left_out;  /* records that were asked for and not predicted: another device, or not measured */
     void *owner;
 } ft_evaluation;
 

@@ -114,6 +114,7 @@ static ft_status fill(arena *memory, const ft_dataset *data, const ft_evaluate_o
     begin_cases(s, data, cases);
     FT_TRY(predict_all(&(work){options, s, cases}, data, error));
     e->cases = cases;
+    for (uint32_t i = 0; i < s->count; i++) e->synthetic += ft_dataset_records(data)[cases[i].record].is_synthetic;
     e->case_count = s->count;
     return evaluation_scores(memory, e->metric, cases, s->count, &e->scores, &e->score_count, error);
 }

@@ -36,6 +36,10 @@ static void write_head(sink *out, const ft_evaluation *e, const char *title, con
     buf_format(&out->text, "  %s, %s; ", e->predictor_family, e->metric);
     add_clean(out, style, part);
     buf_format(&out->text, "\n  data set %s: %u records", e->data_hash, e->case_count);
+    if (e->synthetic == e->case_count && e->synthetic > 0)
+        buf_text(&out->text, ", SYNTHETIC: computed, not measured");
+    else if (e->synthetic > 0)
+        buf_format(&out->text, ", %u of them synthetic: computed, not measured", e->synthetic);
     if (e->left_out > 0) buf_format(&out->text, ", %u left out", e->left_out);
     buf_text(&out->text, "\n\n");
 }
