@@ -20,6 +20,7 @@ int cmd_formats(int argc, char **argv);
 int cmd_ops(int argc, char **argv);
 int cmd_runtimes(int argc, char **argv);
 int cmd_import(int argc, char **argv);
+int cmd_generate(int argc, char **argv);
 int cmd_data(int argc, char **argv);
 int cmd_train(int argc, char **argv);
 int cmd_families(int argc, char **argv);

@@ -50,9 +50,9 @@ _foretell_value() { # option, command
     -c | --color) _foretell_words 'auto always never' ;;
     -o | --output | --data | --config | -p | --predictor | --plot | --trace) _foretell_files ;;
     --family) _foretell_words "$(_foretell_names families)" ;;
-    --split) _foretell_words 'random family: device: order fewshot: all' ;;
+    --split) _foretell_words 'random name family: device: order fewshot: all' ;;
     --metric) _foretell_words 'time_us' ;;
-    -t | --top | -b | --batch | -w | --width | --shape | --workspace | --seed | --threads | --worst | --device | --setting | --graph | --limit) ;;
+    -t | --top | -b | --batch | -w | --width | --shape | --workspace | --seed | --threads | --worst | --device | --setting | --graph | --limit | --networks | --noise) ;;
     *) return 1 ;;
     esac
 }
@@ -60,7 +60,7 @@ _foretell_value() { # option, command
 _foretell() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} words=("${COMP_WORDS[@]}")
     local command=${COMP_WORDS[1]} shared='--format --output --width --color --help'
-    local commands='predict fits max-batch inspect import data train eval compare bundle devices predictors formats ops runtimes families'
+    local commands='predict fits max-batch inspect import generate data train eval compare bundle devices predictors formats ops runtimes families'
     local asking='--device --batch --mode --dtype --runtime --layout --compile --optimizer --setting --shape --predictor'
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
@@ -112,6 +112,13 @@ _foretell() {
             _foretell_words 'cg npu perfseer table timm'
         else
             _foretell_files
+        fi
+        ;;
+    generate)
+        if [[ $current == -* ]]; then
+            _foretell_words '--networks --output --seed --noise --threads --stats --format --quiet --help'
+        else
+            _foretell_words perfseer
         fi
         ;;
     data)

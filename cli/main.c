@@ -18,6 +18,7 @@ static const command commands[] = {
     {"max-batch", "the largest batch that fits", cmd_max_batch},
     {"inspect", "what models are made of and what they cost", cmd_inspect},
     {"import", "measured models become a data set", cmd_import},
+    {"generate", "data in the layout of a published set, with computed labels", cmd_generate},
     {"data", "look into data sets, join and check them", cmd_data},
     {"train", "make a predictor from measured data", cmd_train},
     {"eval", "how good a predictor is on a data set", cmd_eval},

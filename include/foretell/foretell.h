@@ -34,6 +34,7 @@
 #include "foretell/device.h"
 #include "foretell/forecast.h"
 #include "foretell/forecast_report.h"
+#include "foretell/generate.h"
 #include "foretell/graph.h"
 #include "foretell/inspect.h"
 #include "foretell/kernel.h"

@@ -34,7 +34,7 @@ typedef struct pickled {
     char family[64];
     int64_t batch;
     double metrics[2][METRIC_COUNT]; /* by mode */
-    bool has_label;
+    bool has_label, is_synthetic;
     ft_status status;
     ft_error error;
 } pickled;
@@ -145,6 +145,7 @@ static ft_status read_file(pickled *f, packer *p) {
     f->batch = find_batch(graph);
     find_family(graph, f);
     find_labels(graph, f);
+    f->is_synthetic = ft_graph_meta(graph, "synthetic") != NULL;
     ft_status status = pack_graph(p, graph, &f->packed, &f->error);
     ft_graph_free(graph);
     return status;
@@ -179,13 +180,21 @@ static ft_status check_metrics(perfseer_import *p, pickled *f, ft_mode mode, uin
     return FT_OK;
 }
 
+/* The name of the file without its ending and the batch in front: all batches of an architecture have the same name, so
+ * that a split by name keeps them together. */
+static void find_name(const pickled *f, char *name, size_t size) {
+    const char *base = file_name(f->path);
+    size_t digits = strncmp(base, "bs", 2) == 0 ? strspn(base + 2, "0123456789") : 0;
+    if (digits > 0 && base[2 + digits] == '_') base += 3 + digits;
+    snprintf(name, size, "%.*s", (int)strcspn(base, "."), base);
+}
+
 static ft_status add_file(perfseer_import *p, pickled *f) {
     if (f->status == FT_ERR_NOMEM) return FT_NOMEM(p->job->error);
     if (f->status != FT_OK) return import_skip(p->job, f->error.message, "the graph cannot be read");
     if (!f->has_label) return import_skip(p->job, f->path, "it has no label");
     char name[256];
-    const char *base = file_name(f->path);
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(base, "."), base);
+    find_name(f, name, sizeof name);
     uint32_t graph, count;
     FT_TRY(builder_add_packed(p->builder, f->packed.data, f->packed.length, &graph, p->job->error));
     p->job->result->models++;
@@ -201,6 +210,7 @@ static ft_status add_file(perfseer_import *p, pickled *f) {
                             .batch = f->batch,
                             .dtype = FT_FLOAT32,
                             .mode = (ft_mode)mode,
+                            .is_synthetic = f->is_synthetic,
                             .metrics = f->metrics[mode]};
         FT_TRY(import_record(p->job, p->builder, &record, f->path));
     }

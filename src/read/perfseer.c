@@ -366,12 +366,22 @@ static ft_status add_totals(builder *b) {
     return graph_set_meta(b->graph, "stored_bytes", text, b->error);
 }
 
+/* Who makes data up says so in an attribute of the whole graph (docs/generate.md). */
+static ft_status add_mark(builder *b, const pickle_value *root) {
+    const pickle_value *state = pickle_is_graph(root) ? root->object->state : root;
+    const pickle_value *attrs = member(state, "graph", "graph");
+    const pickle_value *mark = attrs != NULL ? pickle_get(attrs, "synthetic") : NULL;
+    if (mark == NULL) return FT_OK;
+    return graph_set_meta(b->graph, "synthetic", mark->kind == PICKLE_STRING ? mark->s : "yes", b->error);
+}
+
 static ft_status build(builder *b, const pickle_value *root) {
     map_init(&b->index, &b->memory);
     FT_TRY(read_structure(b, root));
     for (uint32_t i = 0; i < b->count; i++) FT_TRY(add_output(b, &b->nodes[i]));
     for (uint32_t i = 0; i < b->count; i++) FT_TRY(add_op(b, &b->nodes[i]));
     FT_TRY(add_totals(b));
+    FT_TRY(add_mark(b, root));
     return graph_finish(b->graph, b->error);
 }
 

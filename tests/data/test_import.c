@@ -440,6 +440,8 @@ static void test_perfseer(void **state) {
     assert_int_equal(r[0].mode, FT_INFER);
     assert_string_equal(r[0].device, "rtx-3090");
     assert_string_equal(r[0].family, "resnext");
+    assert_string_equal(r[0].name, "x_s['resnext', 'resnext', 'resnext', 'resnext']_bnum1");
+    assert_false(r[0].is_synthetic);
     assert_int_equal(r[0].batch, 8);
     assert_true(r[0].metrics[0] == 0.5 * 8 * 1000);
     assert_true(r[0].metrics[1] == 500.0 * 1024 * 1024);

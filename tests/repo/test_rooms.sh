@@ -16,6 +16,7 @@ declare -A may=(
     [nn]='base'
     [data]='base graph read'
     [npu]='base graph'
+    [generate]='base report'
     [predictor]='base graph cost device nn data npu'
     [forecast]='base graph cost device nn data predictor report'
     [learn]='base graph cost device nn data predictor report'

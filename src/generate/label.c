@@ -1,0 +1,148 @@
+/* label.c - a roofline with launch overhead, and a timeline with what a process holds anyway. */
+#include "generate/label.h"
+
+#include <math.h>
+
+#include "base/error.h"
+#include "base/json_writer.h"
+
+/* What no data sheet tells, chosen so that times, memory and utilisation come out near the published ones
+ * (docs/generate.md has them side by side). */
+static const double dense_share = 0.7;        /* of the peak, in dense convolutions and matrix products */
+static const double bandwidth_share = 0.65;   /* of the bandwidth, in all kernels */
+static const double full_group = 32;          /* channels of a group from which on grouped convolutions are as good */
+static const double kernel_s = 4e-6;          /* that any kernel takes on the device */
+static const double start_s = 32e-6;          /* that the host takes to start an operator */
+static const double train_start_s = 105e-6;   /* the same with its backward pass and its part of the step */
+static const double copy_bytes_per_s = 2.5e9; /* of a batch of images from the host, while training */
+static const double context_mib = 1400;       /* that a process holds before there is a model */
+static const double train_mib = 90;           /* and more of it when it trains */
+static const double reserve_mib = 300;        /* that the device keeps for itself */
+static const double most_util = 0.99;
+
+static const double mib = 1024.0 * 1024.0;
+
+typedef struct roof {
+    double flops_per_s, bytes_per_s;
+} roof;
+
+static double work_s(const roof *r, const ft_work *work, double share) {
+    if (work->flops == 0 && work->read_bytes + work->write_bytes == 0) return 0;
+    double arithmetic = (double)work->flops / (r->flops_per_s * share);
+    double traffic = (double)(work->read_bytes + work->write_bytes) / (r->bytes_per_s * bandwidth_share);
+    return fmax(arithmetic, traffic) + kernel_s;
+}
+
+/* The share of the peak that an operator reaches: convolutions with narrow groups leave most of a tile empty. */
+static double share_of(const ft_graph *bound, const ft_op *op) {
+    const ft_attr *group = ft_op_attr(op, "group");
+    if (group == NULL || group->i <= 1 || op->input_count < 2) return dense_share;
+    const ft_tensor *weight = &ft_graph_tensors(bound)[op->inputs[1]];
+    double channels = weight->rank >= 2 ? (double)weight->dims[1] : full_group;
+    return dense_share * fmin(1, sqrt(channels / full_group));
+}
+
+typedef struct span {
+    double device_s, host_s, bytes;
+} span;
+
+static double moved(const ft_work *work) {
+    return (double)work->read_bytes + (double)work->write_bytes;
+}
+
+static span add_up(const ft_graph *bound, const roof *r, const ft_cost *cost, bool is_train) {
+    span s = {0};
+    const ft_op *ops = ft_graph_ops(bound);
+    for (uint32_t i = 0; i < cost->op_count; i++) {
+        const ft_op_cost *c = &cost->ops[i];
+        double share = share_of(bound, &ops[i]);
+        s.device_s += work_s(r, &c->forward, share) + work_s(r, &c->backward_data, share) +
+                      work_s(r, &c->backward_weights, share);
+        s.bytes += moved(&c->forward) + moved(&c->backward_data) + moved(&c->backward_weights);
+        s.host_s += is_train ? train_start_s : start_s;
+    }
+    s.device_s += work_s(r, &cost->optimizer, dense_share);
+    s.bytes += moved(&cost->optimizer);
+    return s;
+}
+
+static double input_bytes(const ft_graph *bound) {
+    double sum = 0;
+    for (uint32_t i = 0; i < ft_graph_input_count(bound); i++)
+        sum += (double)ft_tensor_bytes(bound, &ft_graph_tensors(bound)[ft_graph_inputs(bound)[i]]);
+    return sum;
+}
+
+static ft_status compute_mode(const ft_graph *bound, const roof *r, ft_mode mode, label *l, ft_error *error) {
+    ft_cost_options options = ft_cost_options_default();
+    options.mode = mode;
+    options.has_inplace = false; /* as models are written that others are compared with */
+    ft_cost cost;
+    ft_memory memory;
+    FT_TRY(ft_cost_compute(bound, &options, &cost, error));
+    span s = add_up(bound, r, &cost, mode == FT_TRAIN);
+    ft_cost_free(&cost);
+    FT_TRY(ft_memory_plan(bound, &options, &memory, NULL, NULL, error));
+    double copy_s = mode == FT_TRAIN ? input_bytes(bound) / copy_bytes_per_s : 0;
+    double time_s = fmax(s.device_s, s.host_s) + copy_s;
+    double floor_mib = context_mib + (mode == FT_TRAIN ? train_mib : 0);
+    l->modes[mode] = (label_mode){.time_ms = time_s * 1e3,
+                                  .sm_util_percent = 100 * fmin(most_util, s.device_s / time_s),
+                                  .memory_util_percent = 100 * fmin(most_util, s.bytes / (r->bytes_per_s * time_s)),
+                                  .memory_mib = floor_mib + (double)memory.peak_bytes / mib};
+    return FT_OK;
+}
+
+ft_status label_compute(const ft_graph *bound, const ft_device *device, label *made, ft_error *error) {
+    roof r = {.flops_per_s = ft_device_number(device, "peak_float32_flops"),
+              .bytes_per_s = ft_device_number(device, "bandwidth_bytes_per_s")};
+    label l = {0};
+    FT_TRY(compute_mode(bound, &r, FT_INFER, &l, error));
+    FT_TRY(compute_mode(bound, &r, FT_TRAIN, &l, error));
+    double most_mib = ft_device_number(device, "memory_bytes") / mib - reserve_mib;
+    l.fits = l.modes[FT_TRAIN].memory_mib <= most_mib;
+    *made = l;
+    return FT_OK;
+}
+
+/* The draws are cut at three deviations, so that no label is absurd. */
+static double draw(double ratio, rng *random) {
+    return 1 + ratio * fmax(-3, fmin(3, rng_normal(random)));
+}
+
+void label_disturb(label *l, double ratio, rng *random) {
+    for (int mode = FT_INFER; mode <= FT_TRAIN; mode++) {
+        label_mode *m = &l->modes[mode];
+        m->time_ms *= draw(ratio, random);
+        m->sm_util_percent = fmin(100 * most_util, m->sm_util_percent * draw(ratio, random));
+        m->memory_util_percent = fmin(100 * most_util, m->memory_util_percent * draw(ratio, random));
+        m->memory_mib *= draw(ratio / 10, random);
+    }
+}
+
+/* With so many digits behind the point, in any locale. */
+static void put_number(double value, double digits, char before, buf *out) {
+    char text[DOUBLE_TEXT_SIZE];
+    double scale = pow(10, digits);
+    double_text(round(value * scale) / scale, text);
+    if (before != '\0') buf_char(out, before);
+    buf_text(out, text);
+}
+
+/* time per sample | average SM | average memory controller | average memory | and the peaks of the last three. */
+static void mode_text(const label_mode *m, int64_t batch, buf *out) {
+    put_number(m->time_ms / (double)batch, 7, '\0', out);
+    for (int i = 0; i < 2; i++) {
+        put_number(m->sm_util_percent, 2, '|', out);
+        put_number(m->memory_util_percent, 2, '|', out);
+        put_number(m->memory_mib, 2, '|', out);
+    }
+}
+
+void label_text(const label *l, int64_t batch, buf *out) {
+    buf_text(out, "{'train': '");
+    mode_text(&l->modes[FT_TRAIN], batch, out);
+    buf_text(out, "', 'infer': '");
+    mode_text(&l->modes[FT_INFER], batch, out);
+    buf_text(out, "'}\n");
+}

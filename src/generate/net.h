@@ -1,0 +1,63 @@
+/* net.h - an architecture spelled out: the operators of the data set, in the order in which they run.
+ *
+ * Only the ten operators of the published data occur. Normalisation that follows a convolution is folded into it, as
+ * their export did; what is left of it stands before convolutions, in DenseNet's blocks. Maps are square. Sizes are
+ * those of one sample: a batch multiplies all of them but the weights. */
+#ifndef GENERATE_NET_H
+#define GENERATE_NET_H
+
+#include "base/arena.h"
+#include "foretell/status.h"
+#include "generate/arch.h"
+
+/* name, text */
+#define NET_OP_LIST(X)                                                                                                 \
+    X(NET_CONV, "Conv")                                                                                                \
+    X(NET_RELU, "Relu")                                                                                                \
+    X(NET_NORM, "BatchNormalization")                                                                                  \
+    X(NET_CONCAT, "Concat")                                                                                            \
+    X(NET_AVERAGE, "AveragePool")                                                                                      \
+    X(NET_GLOBAL, "GlobalAveragePool")                                                                                 \
+    X(NET_FLATTEN, "Flatten")                                                                                          \
+    X(NET_GEMM, "Gemm")                                                                                                \
+    X(NET_MAX, "MaxPool")                                                                                              \
+    X(NET_ADD, "Add")
+
+typedef enum net_op {
+#define NET_OP_ENUM(name, text) name,
+    NET_OP_LIST(NET_OP_ENUM)
+#undef NET_OP_ENUM
+        NET_OP_COUNT
+} net_op;
+
+const char *net_op_name(net_op op);
+
+enum { NET_MAX_INPUTS = 4, NET_IMAGE = 224, NET_CLASSES = 1000 };
+
+typedef struct net_node {
+    net_op op;
+    int kernel, stride, padding, groups; /* of convolutions and pools; 0 elsewhere */
+    uint32_t inputs[NET_MAX_INPUTS];     /* nodes; none: the image */
+    uint32_t input_count;
+    int64_t in_channels, in_side; /* channels are the sum over the inputs; side 0: there is no map */
+    int64_t channels, side;       /* of the output */
+} net_node;
+
+typedef struct net {
+    net_node *nodes;
+    uint32_t count, capacity;
+    bool is_unfolded; /* every convolution has its normalisation behind it */
+    bool has_failed;  /* too many nodes */
+} net;
+
+/* Nodes come from `memory`. As it is exported, or (unfolded) as a framework runs it. */
+ft_status net_build(const arch *a, bool is_unfolded, arena *memory, net *made, ft_error *error);
+
+/* Elements of what a node reads and makes for one sample, its weights, and its FLOPs for one sample by the formulas of
+ * the data set. */
+int64_t net_in_elems(const net_node *n);
+int64_t net_out_elems(const net_node *n);
+int64_t net_weights(const net_node *n);
+int64_t net_flops(const net_node *n);
+
+#endif

@@ -1,0 +1,203 @@
+/* net_pickle.c - the members of a DiGraph, the features of its nodes.
+ *
+ * As in the published files, an edge has no attributes, and some numbers are strings. */
+#include "generate/net_pickle.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "generate/pickle_writer.h"
+
+static const int64_t elem_bytes = 4;
+
+typedef struct net_writer {
+    pickle_writer pickle;
+    const net *net;
+    int64_t batch;
+    uint32_t *edge_memos; /* by node and number of its input */
+    uint32_t *first_user; /* of each node, in `users`; one more at the end */
+    uint32_t *users;      /* node and number of its input, NET_MAX_INPUTS * node + input */
+} net_writer;
+
+/* --- Features ------------------------------------------------------------------------------------------------ */
+
+static void put_int(pickle_writer *p, const char *key, int64_t value) {
+    picklew_word(p, key);
+    picklew_int(p, value);
+}
+
+/* A number that the data set has as a string. */
+static void put_digits(pickle_writer *p, const char *key, int64_t value) {
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    picklew_word(p, key);
+    picklew_text(p, text);
+}
+
+static void put_args(pickle_writer *p, const net_node *n) {
+    bool is_conv = n->op == NET_CONV, is_gemm = n->op == NET_GEMM, is_pool = n->op == NET_MAX || n->op == NET_AVERAGE;
+    picklew_word(p, "args");
+    picklew_dict(p);
+    picklew_open(p);
+    put_int(p, "conv_kernel_size", is_conv ? n->kernel : 0);
+    put_int(p, "conv_stride", is_conv ? n->stride : 0);
+    put_int(p, "conv_padding", is_conv ? n->padding : 0);
+    put_int(p, "conv_dilation", is_conv);
+    put_int(p, "conv_groups", n->groups);
+    put_int(p, "conv_bias", is_conv);
+    put_int(p, "linear_in_features", is_gemm ? n->in_channels : 0);
+    put_int(p, "linear_out_features", is_gemm ? n->channels : 0);
+    put_int(p, "linear_bias", is_gemm);
+    put_int(p, "pool_kernel_size", is_pool ? n->kernel : 0);
+    put_int(p, "pool_stride", is_pool ? n->stride : 0);
+    put_int(p, "pool_padding", is_pool ? n->padding : 0);
+    put_int(p, "pool_ceil_mode", 0);
+    picklew_close(p);
+}
+
+static int64_t bytes_of(const net_node *n, int64_t batch) {
+    return elem_bytes * (batch * (net_in_elems(n) + net_out_elems(n)) + net_weights(n));
+}
+
+/* Of several inputs, the mean of their channels is told, as a float. */
+static void put_channels(pickle_writer *p, const net_node *n) {
+    picklew_word(p, "input_channels");
+    if (n->input_count > 1)
+        picklew_float(p, (double)n->in_channels / n->input_count);
+    else
+        picklew_int(p, n->in_channels);
+}
+
+static void put_memory(pickle_writer *p, const net_node *n, int64_t batch) {
+    int64_t in = batch * net_in_elems(n), weights = net_weights(n);
+    picklew_word(p, "memory_info");
+    picklew_dict(p);
+    picklew_open(p);
+    put_digits(p, "bytes", bytes_of(n, batch));
+    put_digits(p, "weight_size", weights);
+    put_digits(p, "batch_size", batch);
+    put_int(p, "input_size_with_weight", in + weights);
+    put_int(p, "input_size", elem_bytes * in);
+    put_channels(p, n);
+    put_int(p, "input_w", n->in_side);
+    put_int(p, "input_h", n->in_side);
+    put_int(p, "output_size", elem_bytes * batch * net_out_elems(n));
+    put_int(p, "output_channels", n->channels);
+    put_int(p, "output_w", n->side);
+    put_int(p, "output_h", n->side);
+    picklew_close(p);
+}
+
+static void put_node(net_writer *w, const net_node *n) {
+    pickle_writer *p = &w->pickle;
+    int64_t flops = w->batch * net_flops(n);
+    picklew_dict(p);
+    picklew_open(p);
+    picklew_word(p, "feature");
+    picklew_dict(p);
+    picklew_open(p);
+    picklew_word(p, "type");
+    picklew_word(p, net_op_name(n->op));
+    put_args(p, n);
+    put_memory(p, n, w->batch);
+    put_int(p, "flops", flops);
+    picklew_word(p, "arith_intensity");
+    picklew_float(p, (double)flops / (double)bytes_of(n, w->batch));
+    picklew_close(p);
+    picklew_close(p);
+}
+
+/* --- Edges --------------------------------------------------------------------------------------------------- */
+
+static ft_status find_users(net_writer *w, arena *memory, ft_error *error) {
+    const net *n = w->net;
+    w->edge_memos = ARENA_ARRAY(memory, uint32_t, (size_t)n->count * NET_MAX_INPUTS);
+    w->users = ARENA_ARRAY(memory, uint32_t, (size_t)n->count * NET_MAX_INPUTS);
+    w->first_user = ARENA_ARRAY(memory, uint32_t, (size_t)n->count + 2);
+    if (w->edge_memos == NULL || w->users == NULL || w->first_user == NULL) return FT_NOMEM(error);
+    uint32_t *next = w->first_user + 1; /* ends up as the first of the following node */
+    for (uint32_t i = 0; i < n->count; i++)
+        for (uint32_t k = 0; k < n->nodes[i].input_count; k++) next[n->nodes[i].inputs[k] + 1]++;
+    for (uint32_t i = 0; i < n->count; i++) next[i + 1] += next[i];
+    for (uint32_t i = 0; i < n->count; i++)
+        for (uint32_t k = 0; k < n->nodes[i].input_count; k++)
+            w->users[next[n->nodes[i].inputs[k]]++] = i * NET_MAX_INPUTS + k;
+    return FT_OK;
+}
+
+static void put_successors(net_writer *w, uint32_t node) {
+    pickle_writer *p = &w->pickle;
+    picklew_int(p, node);
+    picklew_dict(p);
+    picklew_open(p);
+    for (uint32_t u = w->first_user[node]; u < w->first_user[node + 1]; u++) {
+        picklew_int(p, w->users[u] / NET_MAX_INPUTS);
+        w->edge_memos[w->users[u]] = picklew_dict(p);
+    }
+    picklew_close(p);
+}
+
+/* Both directions of an edge have the same dict, as networkx has it. */
+static void put_predecessors(net_writer *w, uint32_t node) {
+    pickle_writer *p = &w->pickle;
+    const net_node *n = &w->net->nodes[node];
+    picklew_int(p, node);
+    picklew_dict(p);
+    picklew_open(p);
+    for (uint32_t k = 0; k < n->input_count; k++) {
+        picklew_int(p, n->inputs[k]);
+        picklew_again(p, w->edge_memos[node * NET_MAX_INPUTS + k]);
+    }
+    picklew_close(p);
+}
+
+/* --- All of it ----------------------------------------------------------------------------------------------- */
+
+static void put_marks(pickle_writer *p) {
+    picklew_word(p, "graph");
+    picklew_dict(p);
+    picklew_open(p);
+    picklew_word(p, "synthetic");
+    picklew_text(p, "foretell generate: labels are computed, not measured");
+    picklew_close(p);
+}
+
+static void put_members(net_writer *w) {
+    pickle_writer *p = &w->pickle;
+    uint32_t count = w->net->count;
+    put_marks(p);
+    picklew_word(p, "_node");
+    picklew_dict(p);
+    picklew_open(p);
+    for (uint32_t i = 0; i < count; i++) {
+        picklew_int(p, i);
+        put_node(w, &w->net->nodes[i]);
+    }
+    picklew_close(p);
+    picklew_word(p, "_adj");
+    uint32_t adjacency = picklew_dict(p);
+    picklew_open(p);
+    for (uint32_t i = 0; i < count; i++) put_successors(w, i);
+    picklew_close(p);
+    picklew_word(p, "_succ");
+    picklew_again(p, adjacency);
+    picklew_word(p, "_pred");
+    picklew_dict(p);
+    picklew_open(p);
+    for (uint32_t i = 0; i < count; i++) put_predecessors(w, i);
+    picklew_close(p);
+}
+
+ft_status net_pickle(const net *n, int64_t batch, arena *memory, buf *out, ft_error *error) {
+    net_writer w = {.net = n, .batch = batch};
+    FT_TRY(find_users(&w, memory, error));
+    picklew_begin(&w.pickle, out);
+    picklew_object(&w.pickle, "networkx.classes.digraph", "DiGraph");
+    picklew_dict(&w.pickle);
+    picklew_open(&w.pickle);
+    put_members(&w);
+    picklew_close(&w.pickle);
+    picklew_build(&w.pickle);
+    picklew_end(&w.pickle);
+    return out->failed ? FT_NOMEM(error) : FT_OK;
+}

@@ -1,0 +1,42 @@
+/* pickle_writer.h - writes Python pickles (protocol 4): dicts, strings, numbers, and an object of a class.
+ *
+ * Strings and dicts may be remembered, as Python does it, and named again later: that is how a graph of hundreds of
+ * nodes has the name of each key only once, and how two dicts hold the same third one. */
+#ifndef GENERATE_PICKLE_WRITER_H
+#define GENERATE_PICKLE_WRITER_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+
+enum { PICKLE_WORDS = 64 }; /* different strings that are written once */
+
+typedef struct pickle_writer {
+    buf *out;
+    uint32_t memo_count;
+    const char *words[PICKLE_WORDS]; /* by address: literals */
+    uint32_t word_memo[PICKLE_WORDS];
+    uint32_t word_count, last_word;
+} pickle_writer;
+
+void picklew_begin(pickle_writer *w, buf *out);
+void picklew_end(pickle_writer *w);
+
+/* A new object of MODULE.NAME, without calling its constructor. Its members come next, as a dict; then picklew_build.
+ */
+void picklew_object(pickle_writer *w, const char *module, const char *name);
+void picklew_build(pickle_writer *w);
+
+/* An empty dict; returns the number by which picklew_again() names it. Items follow between open and close, key and
+ * value in turn. */
+uint32_t picklew_dict(pickle_writer *w);
+void picklew_open(pickle_writer *w);
+void picklew_close(pickle_writer *w);
+void picklew_again(pickle_writer *w, uint32_t memo);
+
+void picklew_word(pickle_writer *w, const char *literal); /* a string that comes often */
+void picklew_text(pickle_writer *w, const char *text);    /* at most 255 bytes */
+void picklew_int(pickle_writer *w, int64_t value);
+void picklew_float(pickle_writer *w, double value);
+
+#endif

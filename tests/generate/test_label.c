@@ -1,0 +1,84 @@
+/* Tests of computed labels: they say what their rules say, noise is the seed's, the text is a label. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "generate/label.h"
+#include "read/perfseer.h"
+#include "support/toy.h"
+
+/* One matrix product, large enough that nothing else counts. */
+static label of_product(int batch) {
+    ft_graph *g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    uint32_t x = toy_input(g, batch, 4096), w = toy_weight(g, 4096, 4096), y = toy_value(g, batch, 4096);
+    toy_op(g, "MatMul", x, w, FT_NONE, y);
+    toy_finish(g, y, batch, batch);
+    ft_device *device;
+    label l;
+    ft_error error;
+    assert_int_equal(ft_device_open("rtx-3090", &device, &error), FT_OK);
+    assert_int_equal(label_compute(g, device, &l, &error), FT_OK);
+    ft_device_free(device);
+    ft_graph_free(g);
+    return l;
+}
+
+static void test_rules(void **state) {
+    (void)state;
+    label small = of_product(1), large = of_product(65536);
+    /* The host starts one operator. */
+    assert_true(fabs(small.modes[FT_INFER].time_ms - fmax(0.032, 4.0 * 4096 * 4096 / (936.2e6 * 0.65) + 0.004)) < 1e-3);
+    /* Arithmetic: 2 x 65536 x 4096 x 4096 FLOPs at 0.7 of the peak. */
+    double expected = 2.0 * 65536 * 4096 * 4096 / (35.58e9 * 0.7) + 0.004;
+    assert_true(fabs(large.modes[FT_INFER].time_ms / expected - 1) < 1e-3);
+    assert_true(large.modes[FT_INFER].sm_util_percent == 99);
+    assert_true(large.modes[FT_TRAIN].time_ms > 2.9 * large.modes[FT_INFER].time_ms);
+    assert_true(small.modes[FT_INFER].memory_mib > 1400 + 64 && small.modes[FT_INFER].memory_mib < 1400 + 65);
+    assert_true(small.modes[FT_TRAIN].memory_mib > small.modes[FT_INFER].memory_mib + 90);
+    assert_true(small.fits && large.fits);
+    assert_false(of_product(2000000).fits);
+}
+
+static void test_noise(void **state) {
+    (void)state;
+    label exact = of_product(64), first = exact, second = exact, other = exact;
+    rng a, b, c;
+    rng_init(&a, 1, 1);
+    rng_init(&b, 1, 1);
+    rng_init(&c, 2, 1);
+    label_disturb(&first, 0.02, &a);
+    label_disturb(&second, 0.02, &b);
+    label_disturb(&other, 0.02, &c);
+    assert_memory_equal(&first.modes, &second.modes, sizeof first.modes);
+    assert_true(first.modes[0].time_ms != other.modes[0].time_ms);
+    assert_true(fabs(first.modes[0].time_ms / exact.modes[0].time_ms - 1) <= 0.06);
+    assert_true(fabs(first.modes[1].memory_mib / exact.modes[1].memory_mib - 1) <= 0.006);
+}
+
+static void test_text(void **state) {
+    (void)state;
+    label l = of_product(64);
+    buf out = {0};
+    perfseer_label parsed;
+    ft_error error;
+    label_text(&l, 64, &out);
+    assert_int_equal(perfseer_parse_label(out.data, out.length, &parsed, &error), FT_OK);
+    assert_true(fabs(parsed.train[0] * 64 - l.modes[FT_TRAIN].time_ms) < 1e-5);
+    assert_true(fabs(parsed.infer[1] - l.modes[FT_INFER].sm_util_percent) <= 0.005);
+    assert_true(fabs(parsed.infer[6] - l.modes[FT_INFER].memory_mib) <= 0.005);
+    buf_free(&out);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_text),
+    };
+    return cmocka_run_group_tests_name("generate/label", tests, NULL, NULL);
+}

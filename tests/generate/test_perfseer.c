@@ -1,0 +1,136 @@
+/* Tests of generated folders: the layout, the same bytes for any number of threads, whole or not at all, and what
+ * import makes of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "foretell/foretell.h"
+#include "support/failing.h"
+#include "support/folder.h"
+
+static ft_generate_result generate(const char *folder, uint32_t networks, const ft_generate_options *options) {
+    ft_generate_result result;
+    ft_error error;
+    if (ft_generate_perfseer(folder, networks, options, &result, &error) != FT_OK) fail_msg("%s", error.message);
+    return result;
+}
+
+static void test_layout(void **state) {
+    (void)state;
+    ft_generate_result r = generate("out", 3, &(ft_generate_options){.seed = 1});
+    char command[256];
+    assert_int_equal(r.networks, 3);
+    assert_int_equal(r.graphs + r.skipped, 27);
+    snprintf(command, sizeof command, "test $(ls out/dataset/cg/cg/*.pkl | wc -l) = %llu",
+             (unsigned long long)r.graphs);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(system("(cd out/dataset/cg/cg && ls | sed 's/.pkl$//') >a; "
+                            "(cd out/dataset/label/label && ls | sed 's/.txt$//') >b; cmp -s a b"),
+                     0);
+    assert_int_equal(system("grep -q SYNTHETIC out/README.txt && ! grep -qv _synthetic_ a"), 0);
+}
+
+static void test_same_bytes(void **state) {
+    (void)state;
+    ft_generate_options options = {.seed = 4, .noise_ratio = 0.02, .threads = 1};
+    generate("a", 5, &options);
+    options.threads = 3;
+    generate("b", 5, &options);
+    assert_int_equal(system("diff -r a b"), 0);
+    options.seed = 5;
+    generate("c", 5, &options);
+    assert_int_not_equal(system("diff -rq a/dataset/cg c/dataset/cg >diffs"), 0);
+}
+
+/* Every record of what is imported says that it was not measured; every network keeps its batches together. */
+static void test_import(void **state) {
+    (void)state;
+    ft_generate_result r = generate("out", 6, &(ft_generate_options){.seed = 2});
+    ft_import_result imported;
+    ft_import_options options = {.is_strict = true};
+    ft_error error;
+    ft_dataset *data;
+    ft_split split;
+    assert_int_equal(ft_import("perfseer", "out", "set", &options, &imported, &error), FT_OK);
+    assert_int_equal(imported.graphs, r.graphs);
+    assert_int_equal(imported.records, 2 * r.graphs);
+    assert_int_equal(ft_dataset_open("set", &data, &error), FT_OK);
+    const ft_record *records = ft_dataset_records(data);
+    uint32_t count = ft_dataset_record_count(data);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_true(records[i].is_synthetic);
+        assert_non_null(strstr(records[i].name, "synthetic_s["));
+        assert_true(records[i].metrics[0] > 0 && records[i].metrics[1] > 1400.0 * 1048576 && records[i].metrics[2] > 0);
+    }
+    assert_int_equal(ft_split_make(data, "name:50/10/40", 2, &split, &error), FT_OK);
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < i; k++)
+            if (strcmp(records[i].name, records[k].name) == 0) assert_int_equal(split.parts[i], split.parts[k]);
+    ft_split_free(&split);
+    ft_dataset_free(data);
+}
+
+static bool stop(void *user, uint64_t done, uint64_t total, const char *what) {
+    (void)user;
+    (void)total;
+    (void)what;
+    return done == 0;
+}
+
+static void refuse(const char *folder, uint32_t networks, ft_generate_options options, ft_status expected,
+                   const char *text) {
+    ft_generate_result result;
+    ft_error error;
+    assert_int_equal(ft_generate_perfseer(folder, networks, &options, &result, &error), expected);
+    if (strstr(error.message, text) == NULL) fail_msg("%s", error.message);
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    refuse("out", 2, (ft_generate_options){.progress = stop}, FT_ERR_CANCELLED, "interrupted");
+    assert_int_equal(system("test -z \"$(ls -A)\""), 0);
+    refuse("out", 0, (ft_generate_options){0}, FT_ERR_USAGE, "no network");
+    refuse("out", 2, (ft_generate_options){.noise_ratio = 0.5}, FT_ERR_USAGE, "noise");
+    refuse("absent/out", 2, (ft_generate_options){0}, FT_ERR_IO, "absent/out");
+    generate("out", 1, &(ft_generate_options){0});
+    refuse("out", 1, (ft_generate_options){0}, FT_ERR_IO, "exists already");
+}
+
+/* Without a folder nothing is written. */
+static void test_only_counted(void **state) {
+    (void)state;
+    ft_generate_result r = generate(NULL, 20, &(ft_generate_options){0});
+    assert_int_equal(system("test -z \"$(ls -A)\""), 0);
+    assert_true(r.marginals[0].mean > 10 && r.marginals[0].max < 30000);
+    assert_true(r.marginals[4].min > 1490 && r.marginals[4].max < 24576);
+}
+
+static void test_out_of_memory(void **state) {
+    (void)state;
+    for (long n = 0;; n += 1 + n / 12) {
+        ft_generate_result result;
+        ft_error error;
+        failing_start(n);
+        ft_status status = ft_generate_perfseer("out", 1, &(ft_generate_options){.threads = 1}, &result, &error);
+        if (!failing_stop()) break;
+        assert_int_not_equal(status, FT_OK);
+        assert_int_equal(system("test -z \"$(ls -A)\""), 0);
+    }
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(test_layout),   IN_FOLDER(test_same_bytes),   IN_FOLDER(test_import),
+        IN_FOLDER(test_refusals), IN_FOLDER(test_only_counted), IN_FOLDER(test_out_of_memory),
+    };
+    return cmocka_run_group_tests_name("generate/perfseer", tests, NULL, NULL);
+}

@@ -1,0 +1,86 @@
+/* Tests of the pickle writer: our own decoder, which real pickles test, finds what was written. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "generate/pickle_writer.h"
+#include "read/pickle.h"
+
+static void test_values(void **state) {
+    (void)state;
+    static const int64_t ints[] = {0, 255, 256, 65535, 65536, INT32_MAX, INT64_C(1) << 31, -1, INT64_MIN, INT64_MAX};
+    enum { COUNT = sizeof ints / sizeof ints[0] };
+    pickle_writer w;
+    buf out = {0};
+    pickle p;
+    ft_error error;
+    picklew_begin(&w, &out);
+    picklew_dict(&w);
+    picklew_open(&w);
+    for (size_t i = 0; i < COUNT; i++) {
+        picklew_int(&w, (int64_t)i);
+        picklew_int(&w, ints[i]);
+    }
+    picklew_text(&w, "float");
+    picklew_float(&w, -1.25e-300);
+    picklew_close(&w);
+    picklew_end(&w);
+    assert_int_equal(pickle_decode((const uint8_t *)out.data, out.length, &p, &error), FT_OK);
+    assert_int_equal(p.root->count, COUNT + 1);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(p.root->items[2 * i + 1]->kind, PICKLE_INT);
+        assert_true(p.root->items[2 * i + 1]->i == ints[i]);
+    }
+    assert_true(pickle_get(p.root, "float")->f == -1.25e-300);
+    pickle_free(&p);
+    buf_free(&out);
+}
+
+/* The second time a word is named, not spelled; a dict that is named again is the same one; names past the 256th too.
+ */
+static void test_memory(void **state) {
+    (void)state;
+    static const char word[] = "a word", other[] = "another";
+    pickle_writer w;
+    buf out = {0};
+    pickle p;
+    ft_error error;
+    uint32_t last = 0;
+    picklew_begin(&w, &out);
+    picklew_dict(&w);
+    picklew_open(&w);
+    for (int64_t i = 0; i < 300; i++) {
+        picklew_int(&w, i);
+        last = picklew_dict(&w);
+    }
+    picklew_word(&w, other);
+    picklew_again(&w, last);
+    picklew_word(&w, word);
+    picklew_word(&w, word);
+    picklew_int(&w, 500);
+    picklew_word(&w, other);
+    picklew_close(&w);
+    picklew_end(&w);
+    assert_int_equal(pickle_decode((const uint8_t *)out.data, out.length, &p, &error), FT_OK);
+    assert_ptr_equal(pickle_get(p.root, other), p.root->items[2 * 299 + 1]);
+    assert_string_equal(pickle_get(p.root, word)->s, word);
+    assert_string_equal(p.root->items[2 * 302 + 1]->s, other);
+    const char *first = memmem(out.data, out.length, word, strlen(word));
+    assert_non_null(first);
+    assert_null(memmem(first + 1, out.length - (size_t)(first + 1 - out.data), word, strlen(word)));
+    pickle_free(&p);
+    buf_free(&out);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_memory),
+    };
+    return cmocka_run_group_tests_name("generate/pickle_writer", tests, NULL, NULL);
+}
