@@ -22,13 +22,7 @@ enum { NETWORKS = 9 };
 static const char *const devices[] = {"adreno-640", "cortex-a76"};
 
 static double flops_of(const ft_graph *bound) {
-    ft_cost cost;
-    ft_cost_options options = ft_cost_options_default();
-    ft_error error;
-    assert_int_equal(ft_cost_compute(bound, &options, &cost, &error), FT_OK);
-    double flops = (double)cost.total.forward.flops;
-    ft_cost_free(&cost);
-    return flops;
+    return (double)made_cost(bound).forward.flops;
 }
 
 static double rule(const ft_graph *bound, const char *device) {

@@ -19,12 +19,9 @@
 
 /* A network with more arithmetic takes longer, by a price per multiply-accumulate and per byte, and a start of zero. */
 static double price(const ft_graph *bound, const char *device) {
-    ft_cost_options options = ft_cost_options_default();
-    ft_cost cost = {0};
-    assert_int_equal(ft_cost_compute(bound, &options, &cost, NULL), FT_OK);
-    double bytes = (double)cost.total.forward.read_bytes + (double)cost.total.forward.write_bytes;
-    double time = 1e-3 * (double)cost.total.forward.macs + 2e-3 * bytes;
-    ft_cost_free(&cost);
+    ft_work work = made_cost(bound).forward;
+    double bytes = (double)work.read_bytes + (double)work.write_bytes;
+    double time = 1e-3 * (double)work.macs + 2e-3 * bytes;
     return device[0] == 'a' ? time : 7 * time;
 }
 

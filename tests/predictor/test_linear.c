@@ -12,29 +12,20 @@
 #include "support/fitted.h"
 #include "support/folder.h"
 
-static ft_op_cost total_of(const ft_graph *bound) {
-    ft_cost_options options = ft_cost_options_default();
-    ft_cost cost = {0};
-    assert_int_equal(ft_cost_compute(bound, &options, &cost, NULL), FT_OK);
-    ft_op_cost total = cost.total;
-    ft_cost_free(&cost);
-    return total;
-}
-
 static double line(const ft_graph *bound, const char *device) {
-    double flops = (double)total_of(bound).forward.flops;
+    double flops = (double)made_cost(bound).forward.flops;
     return device[0] == 'a' ? 20 + 1e-4 * flops : 3e-3 * flops;
 }
 
 static double plane(const ft_graph *bound, const char *device) {
-    ft_work work = total_of(bound).forward;
+    ft_work work = made_cost(bound).forward;
     double bytes = (double)work.read_bytes + (double)work.write_bytes;
     return device[0] == 'a' ? 20 + 1e-4 * (double)work.flops + 2e-3 * bytes : 0.25 * bytes;
 }
 
 /* The fewer FLOPs, the longer: the best line without a price below zero is flat. */
 static double falling(const ft_graph *bound, const char *device) {
-    return 1e7 / (double)total_of(bound).forward.flops + (device[0] == 'a' ? 1 : 2);
+    return 1e7 / (double)made_cost(bound).forward.flops + (device[0] == 'a' ? 1 : 2);
 }
 
 static void finds_a_line(void **state) {

@@ -12,6 +12,16 @@ static void must(ft_status status, const ft_error *error) {
     abort();
 }
 
+ft_op_cost made_cost(const ft_graph *bound) {
+    ft_cost_options options = ft_cost_options_default();
+    ft_cost cost = {0};
+    ft_error error;
+    must(ft_cost_compute(bound, &options, &cost, &error), &error);
+    ft_op_cost total = cost.total;
+    ft_cost_free(&cost);
+    return total;
+}
+
 static uint32_t add_conv(ft_graph *g, uint32_t x, int cin, int cout, int kernel, int size) {
     uint32_t weight = toy_weight(g, cout, cin, kernel, kernel);
     uint32_t y = toy_op(g, "Conv", x, weight, FT_NONE, toy_value(g, 1, cout, size, size));

@@ -3,10 +3,14 @@
 #define TESTS_MADE_DATA_H
 
 #include "data/builder.h"
+#include "foretell/cost.h"
 #include "foretell/dataset.h"
 
 /* The network of a number: a few convolutions of several sizes with what goes around them, never two the same. */
 ft_graph *made_network(uint32_t number);
+
+/* What it takes to run a bound graph once. */
+ft_op_cost made_cost(const ft_graph *bound);
 
 /* A data set being made in `folder`, with the metric time_us. */
 builder *made_begin(const char *folder);
