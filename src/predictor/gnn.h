@@ -17,7 +17,9 @@
 /* How wide what a kind sees is. Values are brought to mean 0 and deviation 1 over the training part before a network
  * gets them; marks (flags, encodings of positions) reach it as they are. Each may be 0. */
 typedef struct gnn_widths {
-    uint32_t kinds; /* of nodes: rows of an embedding; gnn_sample.kinds are below it */
+    /* Of nodes: rows of an embedding; gnn_sample.kinds are below it. Kind 0 stands for what is not known: kinds that
+     * no training graph had reach the network as 0. */
+    uint32_t kinds;
     uint32_t node_values, node_marks;
     uint32_t edge_values;
     uint32_t global_values, global_marks;
@@ -33,7 +35,7 @@ typedef struct gnn_sample {
     float *edge_values;   /* edges x edge_values */
     float *global_values; /* global_values */
     float *global_marks;  /* global_marks */
-    double known_ratio;   /* share of the nodes that are of kinds the table of operators knows */
+    double known_ratio;   /* share of the nodes that the kind could tell; 1 unless it says otherwise */
 } gnn_sample;
 
 /* All arrays for a sample of these sizes, zeroed, from the arena; false when out of memory. */
@@ -84,6 +86,7 @@ typedef struct gnn_options {
     double patience;    /* looks without a better one after which it stops; 0: never */
     double keep_best;   /* 1: keeps what was best on the validation part, 0: what came last */
     double delta;       /* of the Huber loss */
+    double forget;      /* share of the nodes whose kind training hides, so that it knows what to make of new ones */
     uint32_t loss;      /* loss_kind */
     uint32_t target;    /* gnn_target */
     uint32_t schedule;  /* schedule_kind */

@@ -1,0 +1,56 @@
+/* digraph.c - the settings of the family "digraph", and the family. */
+#include "predictor/digraph.h"
+
+#include "predictor/gnn_family.h"
+
+static const char *const layers[DIGRAPH_LAYERS] = {"gcn", "gin"};
+static const char *const directions[DIGRAPH_DIRECTIONS] = {"undirected", "directed", "bidirected"};
+static const char *const readouts[DIGRAPH_READOUTS] = {"sum", "log-sum"};
+
+static void defaults(gnn_options *shared, void *own) {
+    digraph_options *o = own;
+    shared->hidden = 64;
+    shared->layers = 3;
+    *o = (digraph_options){
+        .head = 2, .layer = DIGRAPH_GIN, .direction = DIGRAPH_BIDIRECTED, .readout = DIGRAPH_LOG_SUM, .nodes = 1};
+}
+
+static void keys(void *own, config_list *list) {
+    digraph_options *o = own;
+    config_add_whole(list, "head", 0, 4, &o->head);
+    config_add_choice(list, "layer", layers, DIGRAPH_LAYERS, &o->layer);
+    config_add_choice(list, "direction", directions, DIGRAPH_DIRECTIONS, &o->direction);
+    config_add_choice(list, "readout", readouts, DIGRAPH_READOUTS, &o->readout);
+    config_add_choice(list, "nodes", digraph_nodes, DIGRAPH_RULES, &o->nodes);
+}
+
+static const gnn_kind kind = {.name = "digraph",
+                              .schema = DIGRAPH_SCHEMA,
+                              .own_size = sizeof(digraph_options),
+                              .defaults = defaults,
+                              .keys = keys,
+                              .widths = digraph_widths,
+                              .open = digraph_open,
+                              .close = digraph_close,
+                              .look = digraph_look,
+                              .build = digraph_build,
+                              .forward = digraph_forward};
+
+static ft_status fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+    return gnn_fit(&kind, set, context, out, error);
+}
+
+static ft_status load(const json_t *params, const float *block, size_t count, const char *const *devices,
+                      uint32_t device_count, model **out, ft_error *error) {
+    (void)devices;
+    return gnn_load(&kind, params, block, count, device_count, out, error);
+}
+
+const family family_digraph = {.name = "digraph",
+                               .text = "a network over the directed graph of kernels: GCN, GIN, GINE, GAT or GPS",
+                               .schema = DIGRAPH_SCHEMA,
+                               .fit = fit,
+                               .save = gnn_save,
+                               .load = load,
+                               .predict = gnn_predict,
+                               .free = gnn_free};

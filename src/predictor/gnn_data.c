@@ -1,0 +1,349 @@
+/* gnn_data.c - see gnn_data.h. Labels are sorted into samples and columns first, then each sample is looked at. */
+#include "predictor/gnn_data.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/num.h"
+#include "predictor/scan.h"
+
+static const uint64_t LOOK_LIMIT = (uint64_t)512 << 20; /* memory for what is seen of one model */
+
+/* --- Targets ------------------------------------------------------------------------------------------------- */
+
+double gnn_target_of(gnn_target target, double label) {
+    return target == GNN_TARGET_LOG ? log(label) : target == GNN_TARGET_LOG1P ? log1p(label) : label;
+}
+
+double gnn_label_of(gnn_target target, double value) {
+    return target == GNN_TARGET_LOG ? exp(value) : target == GNN_TARGET_LOG1P ? expm1(value) : value;
+}
+
+bool gnn_is_label(gnn_target target, double label) {
+    return isfinite(label) && (target == GNN_TARGET_LOG ? label > 0 : label >= 0);
+}
+
+/* --- Samples and columns ------------------------------------------------------------------------------------- */
+
+/* Plain numbers without padding, so that equal keys are equal bytes. */
+typedef struct sample_key {
+    uint64_t batch;
+    uint32_t graph, dtype;
+} sample_key;
+
+typedef struct column_key {
+    uint64_t setting; /* hash */
+    uint32_t device, mode, dtype, metric;
+} column_key;
+
+typedef struct gathering {
+    const fit_set *set;
+    const gnn_kind *kind;
+    const gnn_plan *plan;
+    const void *eyes;
+    gnn_data *data;
+    row_table samples, columns;
+    uint32_t metric_index[GNN_MAX_METRICS]; /* of the data set */
+    fit_row *firsts;                        /* per sample a row that has it */
+    uint32_t *counts;                       /* labels per sample and column: several are averaged */
+} gathering;
+
+static ft_status find_metrics(gathering *g, ft_error *error) {
+    gnn_data *data = g->data;
+    data->metrics[data->metric_count++] = g->set->metric;
+    bool has_own = g->kind->metrics == NULL;
+    for (uint32_t i = 0; g->kind->metrics != NULL && g->kind->metrics[i] != NULL; i++) {
+        if (strcmp(g->kind->metrics[i], g->set->metric) == 0)
+            has_own = true;
+        else if (ft_dataset_metric(g->set->data, g->kind->metrics[i]) != FT_NONE &&
+                 data->metric_count < GNN_MAX_METRICS)
+            data->metrics[data->metric_count++] = g->kind->metrics[i];
+    }
+    if (!has_own) return ft_fail(error, FT_ERR_USAGE, "%s does not learn '%s'", g->kind->name, g->set->metric);
+    for (uint32_t i = 0; i < data->metric_count; i++)
+        g->metric_index[i] = ft_dataset_metric(g->set->data, data->metrics[i]);
+    return FT_OK;
+}
+
+static ft_status add_column(gathering *g, const fit_row *row, uint32_t metric, ft_error *error) {
+    const ft_record *record = &ft_dataset_records(g->set->data)[row->record];
+    gnn_data *data = g->data;
+    if (data->column_count == GNN_MAX_COLUMNS)
+        return ft_fail(error, FT_ERR_LIMIT, "more than %d different devices, modes and settings", GNN_MAX_COLUMNS);
+    size_t length = strlen(record->setting);
+    if (length >= GNN_MAX_TEXT)
+        return ft_fail(error, FT_ERR_LIMIT, "the setting of record %u is longer than %d bytes", row->record,
+                       GNN_MAX_TEXT - 1);
+    FT_TRY(row_grow((void **)&data->columns, data->column_count, &data->column_capacity, sizeof *data->columns, error));
+    gnn_column *column = &data->columns[data->column_count++];
+    *column = (gnn_column){.device = row->device, .metric = metric, .mode = record->mode, .dtype = record->dtype};
+    memcpy(column->setting, record->setting, length);
+    return FT_OK;
+}
+
+static column_key key_of(const gathering *g, const fit_row *row, uint32_t metric) {
+    const ft_record *record = &ft_dataset_records(g->set->data)[row->record];
+    return (column_key){.setting = hash_bytes(record->setting, strlen(record->setting)).low,
+                        .device = row->device,
+                        .mode = record->mode,
+                        .dtype = record->dtype,
+                        .metric = metric};
+}
+
+/* The label of a row in a metric; NaN when it has none that can be learned. */
+static double label_of(const gathering *g, const fit_row *row, uint32_t metric) {
+    double label =
+        metric == 0 ? row->label : ft_dataset_records(g->set->data)[row->record].metrics[g->metric_index[metric]];
+    return gnn_is_label((gnn_target)g->plan->shared.target, label) ? label : NAN;
+}
+
+/* Training rows make the columns. */
+static ft_status find_columns(gathering *g, ft_error *error) {
+    for (uint32_t i = 0; i < g->set->train.count; i++) {
+        for (uint32_t k = 0; k < g->data->metric_count; k++) {
+            const fit_row *row = &g->set->train.items[i];
+            column_key key = key_of(g, row, k);
+            uint32_t number;
+            if (isnan(label_of(g, row, k))) continue;
+            FT_TRY(row_table_add(&g->columns, &key, &number, error));
+            if (number == g->data->column_count) FT_TRY(add_column(g, row, k, error));
+            g->data->columns[number].labels++;
+        }
+    }
+    if (g->data->column_count == 0) return ft_fail(error, FT_ERR_USAGE, "there is nothing to learn from");
+    return FT_OK;
+}
+
+static ft_status find_sample(gathering *g, const fit_row *row, uint32_t *number, ft_error *error) {
+    const ft_record *record = &ft_dataset_records(g->set->data)[row->record];
+    sample_key key = {.batch = (uint64_t)record->batch, .graph = record->graph, .dtype = record->dtype};
+    FT_TRY(row_table_add(&g->samples, &key, number, error));
+    if (*number == g->data->graph_count) g->firsts[g->data->graph_count++] = *row;
+    return FT_OK;
+}
+
+static ft_status find_samples(gathering *g, ft_error *error) {
+    uint32_t number;
+    g->firsts = malloc(((size_t)g->set->train.count + g->set->valid.count + 1) * sizeof *g->firsts);
+    if (g->firsts == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < g->set->train.count; i++) FT_TRY(find_sample(g, &g->set->train.items[i], &number, error));
+    g->data->train_count = g->data->graph_count;
+    for (uint32_t i = 0; i < g->set->valid.count; i++) FT_TRY(find_sample(g, &g->set->valid.items[i], &number, error));
+    return FT_OK;
+}
+
+/* --- Labels -------------------------------------------------------------------------------------------------- */
+
+/* What is measured several times in the same way is the mean of that. */
+static ft_status add_labels(gathering *g, fit_rows rows, ft_error *error) {
+    gnn_data *data = g->data;
+    for (uint32_t i = 0; i < rows.count; i++) {
+        for (uint32_t k = 0; k < data->metric_count; k++) {
+            column_key key = key_of(g, &rows.items[i], k);
+            double label = label_of(g, &rows.items[i], k);
+            uint32_t sample, column;
+            if (isnan(label)) continue;
+            FT_TRY(row_table_add(&g->columns, &key, &column, error));
+            if (column >= data->column_count) continue; /* of what nobody can learn nothing is checked */
+            FT_TRY(find_sample(g, &rows.items[i], &sample, error));
+            size_t cell = (size_t)sample * data->column_count + column;
+            uint32_t count = ++g->counts[cell];
+            data->labels[cell] = count == 1 ? label : data->labels[cell] + (label - data->labels[cell]) / count;
+        }
+    }
+    return FT_OK;
+}
+
+static ft_status make_labels(gathering *g, ft_error *error) {
+    gnn_data *data = g->data;
+    size_t cells, bytes;
+    if (!num_mul_size(data->graph_count, data->column_count, &cells) || !num_mul_size(cells, sizeof(double), &bytes))
+        return ft_fail(error, FT_ERR_LIMIT, "too many models in too many ways");
+    data->labels = malloc(bytes);
+    g->counts = calloc(cells, sizeof *g->counts);
+    if (data->labels == NULL || g->counts == NULL) return FT_NOMEM(error);
+    for (size_t i = 0; i < cells; i++) data->labels[i] = NAN;
+    FT_TRY(add_labels(g, g->set->train, error));
+    return add_labels(g, g->set->valid, error);
+}
+
+/* Targets of a column are z-scores; those of GNN_TARGET_RAW are only scaled. */
+static void scale_column(const gathering *g, gnn_column *column, uint32_t number) {
+    const gnn_data *data = g->data;
+    gnn_target target = (gnn_target)g->plan->shared.target;
+    double mean = 0, squares = 0, count = 0;
+    for (uint32_t i = 0; i < data->train_count; i++) {
+        double label = data->labels[(size_t)i * data->column_count + number];
+        if (isnan(label)) continue;
+        double value = gnn_target_of(target, label), before = mean;
+        count++;
+        mean += (value - mean) / count;
+        squares += (value - before) * (value - mean);
+    }
+    bool is_raw = target == GNN_TARGET_RAW;
+    column->shift = is_raw ? 0 : mean;
+    column->scale = is_raw ? mean : sqrt(squares / count);
+    if (!(column->scale > 1e-6)) column->scale = 1;
+}
+
+/* --- Looking ------------------------------------------------------------------------------------------------- */
+
+typedef struct seen_head {
+    uint32_t nodes, edges;
+    double known_ratio;
+} seen_head;
+
+static void write_sample(const gnn_sample *s, const gnn_widths *w, buf *found) {
+    seen_head head = {.nodes = s->nodes, .edges = s->edges, .known_ratio = s->known_ratio};
+    buf_add(found, &head, sizeof head);
+    for (size_t i = 0; i < s->nodes; i++) {
+        buf_add(found, &s->kinds[i], sizeof s->kinds[i]);
+        if (w->node_values > 0) buf_add(found, s->node_values + i * w->node_values, w->node_values * sizeof(float));
+    }
+    const struct {
+        const void *items;
+        size_t bytes;
+    } rest[] = {{s->node_marks, (size_t)s->nodes * w->node_marks * sizeof(float)},
+                {s->from, s->edges * sizeof *s->from},
+                {s->to, s->edges * sizeof *s->to},
+                {s->edge_values, (size_t)s->edges * w->edge_values * sizeof(float)},
+                {s->global_values, w->global_values * sizeof(float)},
+                {s->global_marks, w->global_marks * sizeof(float)}};
+    for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++)
+        if (rest[i].bytes > 0) buf_add(found, rest[i].items, rest[i].bytes);
+}
+
+static ft_status visit(void *user, const scan_item *item, subject *subject, uint32_t worker, buf *found,
+                       ft_error *error) {
+    (void)item;
+    (void)worker;
+    const gathering *g = user;
+    gnn_sample sample = {0};
+    arena memory;
+    arena_init(&memory, LOOK_LIMIT);
+    ft_status status = g->kind->look(g->plan->own, g->eyes, subject, &memory, &sample, error);
+    if (status == FT_OK) write_sample(&sample, &g->plan->widths, found);
+    arena_free(&memory);
+    return status;
+}
+
+static ft_status add_nodes(gnn_data *data, const char **at, uint32_t count, ft_error *error) {
+    const char *node = *at, *mark = node + (size_t)count * data->nodes.size;
+    for (uint32_t i = 0; i < count; i++, node += data->nodes.size, mark += data->marks.size) {
+        FT_TRY(row_grow((void **)&data->node_row, data->node_count, &data->node_capacity, sizeof(uint32_t), error));
+        FT_TRY(row_grow((void **)&data->mark_row, data->node_count, &data->mark_capacity, sizeof(uint32_t), error));
+        FT_TRY(row_table_add(&data->nodes, node, &data->node_row[data->node_count], error));
+        data->mark_row[data->node_count] = 0;
+        if (data->marks.size > 0) FT_TRY(row_table_add(&data->marks, mark, &data->mark_row[data->node_count], error));
+        data->node_count++;
+    }
+    *at = mark;
+    return FT_OK;
+}
+
+static ft_status add_edges(gnn_data *data, const char **at, uint32_t count, ft_error *error) {
+    const char *from = *at, *to = from + count * sizeof(uint32_t), *values = to + count * sizeof(uint32_t);
+    for (uint32_t i = 0; i < count; i++, values += data->edges.size) {
+        uint32_t e = data->edge_count;
+        FT_TRY(row_grow((void **)&data->from, e, &data->from_capacity, sizeof(uint32_t), error));
+        FT_TRY(row_grow((void **)&data->to, e, &data->to_capacity, sizeof(uint32_t), error));
+        FT_TRY(row_grow((void **)&data->edge_row, e, &data->row_capacity, sizeof(uint32_t), error));
+        memcpy(&data->from[e], from + i * sizeof(uint32_t), sizeof(uint32_t));
+        memcpy(&data->to[e], to + i * sizeof(uint32_t), sizeof(uint32_t));
+        data->edge_row[e] = 0;
+        if (data->edges.size > 0) FT_TRY(row_table_add(&data->edges, values, &data->edge_row[e], error));
+        data->edge_count++;
+    }
+    *at = values;
+    return FT_OK;
+}
+
+static ft_status gather(void *user, const scan_item *item, const buf *found, ft_error *error) {
+    const gathering *g = user;
+    gnn_data *data = g->data;
+    const char *at = found->data;
+    seen_head head;
+    memcpy(&head, at, sizeof head);
+    at += sizeof head;
+    if (head.nodes == 0) return ft_fail(error, FT_ERR_GRAPH, "there is nothing in the model to predict from");
+    data->graphs[item->index] = (gnn_graph){.first_node = data->node_count,
+                                            .nodes = head.nodes,
+                                            .first_edge = data->edge_count,
+                                            .edges = head.edges,
+                                            .known_ratio = head.known_ratio};
+    FT_TRY(add_nodes(data, &at, head.nodes, error));
+    FT_TRY(add_edges(data, &at, head.edges, error));
+    size_t width = (size_t)data->widths.global_values + data->widths.global_marks;
+    if (width > 0) memcpy(data->globals + item->index * width, at, width * sizeof(float));
+    return FT_OK;
+}
+
+static ft_status look_at_samples(gathering *g, const fit_context *context, ft_error *error) {
+    gnn_data *data = g->data;
+    size_t width = (size_t)data->widths.global_values + data->widths.global_marks;
+    scan *s = NULL;
+    data->graphs = calloc((size_t)data->graph_count + 1, sizeof *data->graphs);
+    data->globals = calloc(data->graph_count * width + 1, sizeof *data->globals);
+    if (data->graphs == NULL || data->globals == NULL) return FT_NOMEM(error);
+    FT_TRY(scan_new(g->set->data, (fit_rows){.items = g->firsts, .count = data->graph_count}, &s, error));
+    scan_job job = {.threads = context->threads, .visit = visit, .gather = gather, .user = g, .context = context};
+    job.to = 0.05;
+    job.what = "graphs";
+    ft_status status = scan_run(s, &job, error);
+    scan_free(s);
+    return status;
+}
+
+/* --- All together -------------------------------------------------------------------------------------------- */
+
+static ft_status gather_all(gathering *g, const fit_context *context, ft_error *error) {
+    FT_TRY(find_metrics(g, error));
+    FT_TRY(find_columns(g, error));
+    FT_TRY(find_samples(g, error));
+    FT_TRY(make_labels(g, error));
+    for (uint32_t i = 0; i < g->data->column_count; i++) scale_column(g, &g->data->columns[i], i);
+    return look_at_samples(g, context, error);
+}
+
+ft_status gnn_data_gather(const fit_set *set, const fit_context *context, const gnn_kind *kind, const gnn_plan *plan,
+                          const void *eyes, gnn_data *data, ft_error *error) {
+    const gnn_widths *w = &plan->widths;
+    *data = (gnn_data){.widths = *w,
+                       .nodes.size = (1 + w->node_values) * sizeof(float),
+                       .marks.size = w->node_marks * sizeof(float),
+                       .edges.size = w->edge_values * sizeof(float)};
+    gathering g = {.set = set, .kind = kind, .plan = plan, .eyes = eyes, .data = data};
+    g.samples.size = sizeof(sample_key);
+    g.columns.size = sizeof(column_key);
+    ft_status status = gather_all(&g, context, error);
+    row_table_free(&g.samples);
+    row_table_free(&g.columns);
+    free(g.firsts);
+    free(g.counts);
+    if (status != FT_OK) gnn_data_free(data);
+    return status;
+}
+
+void gnn_data_free(gnn_data *data) {
+    row_table_free(&data->nodes);
+    row_table_free(&data->marks);
+    row_table_free(&data->edges);
+    free(data->columns);
+    free(data->node_row);
+    free(data->mark_row);
+    free(data->from);
+    free(data->to);
+    free(data->edge_row);
+    free(data->graphs);
+    free(data->globals);
+    free(data->labels);
+    *data = (gnn_data){0};
+}
+
+uint32_t gnn_node_kind(const gnn_data *data, uint32_t row) {
+    uint32_t kind;
+    memcpy(&kind, data->nodes.rows + (size_t)row * data->nodes.size, sizeof kind);
+    return kind;
+}

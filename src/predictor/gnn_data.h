@@ -1,0 +1,63 @@
+/* gnn_data.h - what a graph network is trained on: samples with labels in columns.
+ *
+ * A graph that was measured in several ways (devices, modes, settings) is one sample with several labels. A column is
+ * a way of measuring one metric. Graphs share most of their nodes, so that each distinct row of features is kept once,
+ * and a node is a number. */
+#ifndef PREDICTOR_GNN_DATA_H
+#define PREDICTOR_GNN_DATA_H
+
+#include "predictor/family.h"
+#include "predictor/gnn.h"
+#include "predictor/row_table.h"
+
+enum { GNN_MAX_COLUMNS = 1024, GNN_MAX_METRICS = 16, GNN_MAX_TEXT = 256 };
+
+typedef struct gnn_column {
+    uint32_t device; /* of fit_set.devices */
+    uint32_t metric; /* of the metrics that are learned together */
+    ft_mode mode;
+    ft_dtype dtype;
+    char setting[GNN_MAX_TEXT];
+    uint32_t labels;     /* in training */
+    double shift, scale; /* a target is (f(label) - shift) / scale */
+} gnn_column;
+
+typedef struct gnn_graph {
+    uint32_t first_node, nodes, first_edge, edges;
+    double known_ratio;
+} gnn_graph;
+
+typedef struct gnn_data {
+    gnn_widths widths;
+    const char *metrics[GNN_MAX_METRICS]; /* that are learned together; the first was asked for */
+    uint32_t metric_count;
+    gnn_column *columns;
+    uint32_t column_count, column_capacity;
+    row_table nodes, marks, edges; /* distinct rows: a kind and its values; marks; values of edges */
+    uint32_t *node_row, *mark_row; /* per node */
+    uint32_t node_count, node_capacity, mark_capacity;
+    uint32_t *from, *to, *edge_row; /* per edge */
+    uint32_t edge_count, from_capacity, to_capacity, row_capacity;
+    gnn_graph *graphs;
+    float *globals;                    /* per graph: values, then marks */
+    uint32_t graph_count, train_count; /* the training part stands first, the others are for validation */
+    double *labels;                    /* graph_count x column_count; NaN: not measured */
+} gnn_data;
+
+ft_status gnn_data_gather(const fit_set *set, const fit_context *context, const gnn_kind *kind, const gnn_plan *plan,
+                          const void *eyes, gnn_data *data, ft_error *error);
+void gnn_data_free(gnn_data *data);
+
+/* Kind and values of a distinct node. */
+static inline const float *gnn_node_values(const gnn_data *data, uint32_t row) {
+    return (const float *)(const void *)(data->nodes.rows + (size_t)row * data->nodes.size) + 1;
+}
+uint32_t gnn_node_kind(const gnn_data *data, uint32_t row);
+
+/* Labels to targets and back; the transform alone, without shift and scale. */
+double gnn_target_of(gnn_target target, double label);
+double gnn_label_of(gnn_target target, double value);
+/* Whether a label can be learned with this target. */
+bool gnn_is_label(gnn_target target, double label);
+
+#endif

@@ -1,0 +1,23 @@
+/* gnn_family.h - what every family of graph networks does, given its kind: `fit` and `load` of a family are a line each
+ * around these, and the others are theirs as they are. */
+#ifndef PREDICTOR_GNN_FAMILY_H
+#define PREDICTOR_GNN_FAMILY_H
+
+#include "predictor/family.h"
+#include "predictor/gnn.h"
+
+/* gnn_family.c */
+ft_status gnn_fit(const gnn_kind *kind, const fit_set *set, const fit_context *context, model **out, ft_error *error);
+/* gnn_model.c */
+ft_status gnn_save(const model *m, json_t **params, float_block *block, ft_error *error);
+ft_status gnn_load(const gnn_kind *kind, const json_t *params, const float *block, size_t count, uint32_t device_count,
+                   model **out, ft_error *error);
+void gnn_free(model *m);
+/* gnn_ask.c */
+ft_status gnn_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
+                      ft_error *error);
+/* What the networks say of every column, in the units of the labels: `values` has one number for each. */
+uint32_t gnn_column_count(const model *m);
+ft_status gnn_predict_all(const model *m, subject *s, double *values, ft_error *error);
+
+#endif

@@ -1,0 +1,42 @@
+/* gnn_model.h - a trained graph network of any kind: what is kept of it, and its settings. */
+#ifndef PREDICTOR_GNN_MODEL_H
+#define PREDICTOR_GNN_MODEL_H
+
+#include "predictor/gnn_scaling.h"
+
+enum { GNN_MAX_HIDDEN = 1024, GNN_MAX_LAYERS = 32, GNN_MAX_MEMBERS = 16 };
+
+/* --- Settings (gnn_options.c) -------------------------------------------------------------------------------- */
+
+gnn_options gnn_options_default(void);
+/* Settings as a config says, and widths; `outputs` is the caller's to set. */
+ft_status gnn_plan_read(const gnn_kind *kind, const json_t *config, gnn_plan *plan, ft_error *error);
+json_t *gnn_plan_write(const gnn_kind *kind, const gnn_plan *plan); /* NULL when out of memory */
+void gnn_plan_free(gnn_plan *plan);
+
+/* --- Models (gnn_model.c) ------------------------------------------------------------------------------------ */
+
+typedef struct gnn_member {
+    gnn_net *net;
+    params values;
+} gnn_member;
+
+struct model {
+    const gnn_kind *kind;
+    gnn_plan plan;
+    void *eyes;
+    uint32_t device_count;
+    gnn_column *columns;
+    uint32_t column_count;
+    gnn_scaling scaling;
+    gnn_member *members;
+    uint32_t member_count; /* that are built */
+};
+
+/* A model with these columns, whose networks are drawn from the seed. The plan is taken over, also in failure. */
+ft_status gnn_model_new(const gnn_kind *kind, gnn_plan *plan, const gnn_column *columns, uint32_t column_count,
+                        uint32_t device_count, model **out, ft_error *error);
+/* Builds the networks. */
+ft_status gnn_model_draw(model *m, uint64_t seed, ft_error *error);
+
+#endif

@@ -1,0 +1,30 @@
+/* gnn_train.h - trains one graph network on samples with labels in columns. */
+#ifndef PREDICTOR_GNN_TRAIN_H
+#define PREDICTOR_GNN_TRAIN_H
+
+#include "predictor/gnn_scaling.h"
+
+typedef struct gnn_training gnn_training;
+
+/* Inputs of all samples, scaled once for all networks of a model. */
+typedef struct gnn_inputs {
+    const gnn_data *data;
+    uint32_t *kinds; /* per distinct node */
+    float *nodes, *edges, *globals;
+    float *targets; /* per graph and column; NaN: not measured */
+} gnn_inputs;
+
+ft_status gnn_inputs_make(gnn_inputs *in, const gnn_data *data, const gnn_scaling *scaling, gnn_target target,
+                          ft_error *error);
+void gnn_inputs_free(gnn_inputs *in);
+
+/* `net` and `values` belong to the caller, who frees them after the training. */
+ft_status gnn_training_new(const gnn_inputs *in, const gnn_kind *kind, const gnn_plan *plan, const gnn_net *net,
+                           params *values, uint64_t seed, pool *threads, gnn_training **out, ft_error *error);
+void gnn_training_free(gnn_training *t);
+ft_status gnn_training_step(gnn_training *t, double *loss, ft_error *error);
+/* Mean absolute error in percent on the validation labels; NaN when there are none. */
+ft_status gnn_training_check(gnn_training *t, double *mape, ft_error *error);
+descent *gnn_training_descent(gnn_training *t);
+
+#endif

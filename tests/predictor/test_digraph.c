@@ -1,0 +1,169 @@
+/* The family "digraph", and with it what all graph networks share. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "predictor/digraph.h"
+#include "predictor/scan.h"
+#include "support/failing.h"
+#include "support/fitted.h"
+#include "support/folder.h"
+
+#define QUICK "{\"hidden\": 16, \"layers\": 1, \"steps\": 300, \"batch\": 16, \"check\": 100, \"rate\": 0.01}"
+#define TINY  "{\"hidden\": 4, \"layers\": 1, \"steps\": 40, \"batch\": 16, \"members\": 2, \"check\": 7"
+
+/* Work and bytes, more of them on one device. */
+static double price(const ft_graph *bound, const char *device) {
+    ft_cost_options options = ft_cost_options_default();
+    ft_cost cost = {0};
+    assert_int_equal(ft_cost_compute(bound, &options, &cost, NULL), FT_OK);
+    double bytes = (double)cost.total.forward.read_bytes + (double)cost.total.forward.write_bytes;
+    double time = 1e-3 * (double)cost.total.forward.macs + 2e-3 * bytes;
+    ft_cost_free(&cost);
+    return device[0] == 'a' ? time : 7 * time;
+}
+
+static void learns(void **state) {
+    (void)state;
+    fitted f = fit_made("digraph", price, QUICK);
+    fitted_check(&f, 0.2);
+    fitted_check_refusals(&f);
+    fitted_free(&f);
+}
+
+static void threads_do_not_matter(void **state) {
+    (void)state;
+    const char *config = TINY ", \"dropout\": 0.1, \"forget\": 0.05}";
+    fitted f = fit_made("digraph", price, config);
+    fitted_check_threads(&f, config);
+    fitted_free(&f);
+}
+
+static void goes_on_where_it_stopped(void **state) {
+    (void)state;
+    const char *config = TINY ", \"average\": 0.9, \"keep_best\": 1, \"schedule\": \"plateau\"}";
+    fitted f = fit_made("digraph", price, config);
+    fitted_check_resume(&f, config, 12);
+    fitted_free(&f);
+}
+
+/* Fits, saves and loads; both say the same of a model. */
+static void works_with(const fitted *f, const char *text) {
+    json_t *config = json_loads(text, 0, NULL), *params = NULL;
+    fit_context context = {.config = config, .seed = 5};
+    model *m = NULL, *again = NULL;
+    float_block block = {0};
+    ft_error error;
+    assert_non_null(config);
+    if (f->family->fit(&f->set, &context, &m, &error) != FT_OK) fail_msg("%s: %s", text, error.message);
+    assert_int_equal(f->family->save(m, &params, &block, &error), FT_OK);
+    if (f->family->load(params, block.items, block.count, fitted_devices, FITTED_DEVICES, &again, &error) != FT_OK)
+        fail_msg("%s: %s", text, error.message);
+    const ft_record *record = &ft_dataset_records(f->data)[0];
+    scan_graph graph;
+    assert_int_equal(scan_graph_open(f->data, record, &graph, &error), FT_OK);
+    ft_query query = scan_query(record);
+    subject s;
+    arena memory;
+    prediction one, two;
+    subject_init(&s, graph.bound, &query);
+    arena_init(&memory, 1 << 20);
+    assert_int_equal(f->family->predict(m, &s, &(place){0}, false, &memory, &one, &error), FT_OK);
+    assert_int_equal(f->family->predict(again, &s, &(place){0}, false, &memory, &two, &error), FT_OK);
+    assert_true(one.value > 0 && one.value == two.value);
+    arena_free(&memory);
+    subject_free(&s);
+    scan_graph_free(&graph);
+    f->family->free(m);
+    f->family->free(again);
+    float_block_free(&block);
+    json_decref(params);
+    json_decref(config);
+}
+
+static void every_layer_and_direction(void **state) {
+    (void)state;
+    static const char *const layers[] = {"gcn", "gin"};
+    static const char *const directions[] = {"undirected", "directed", "bidirected"};
+    fitted f = fit_made("digraph", price, TINY "}");
+    for (size_t i = 0; i < 3 * sizeof layers / sizeof layers[0]; i++) {
+        char config[256];
+        snprintf(config, sizeof config,
+                 "{\"hidden\": 8, \"layers\": 2, \"steps\": 3, \"batch\": 8, \"layer\": \"%s\", \"direction\": "
+                 "\"%s\", \"nodes\": \"%s\", \"readout\": \"%s\"}",
+                 layers[i / 3], directions[i % 3], i % 2 == 0 ? "operators" : "tflite-gpu",
+                 i % 2 == 0 ? "sum" : "log-sum");
+        works_with(&f, config);
+    }
+    works_with(&f, "{\"steps\": 3, \"hidden\": 8, \"loss\": \"mape\", \"target\": \"raw\", \"clip\": 1}");
+    works_with(&f, "{\"steps\": 3, \"hidden\": 8, \"schedule\": \"step\", \"optimizer\": \"adamw\"}");
+    works_with(&f, "{\"steps\": 3, \"hidden\": 8, \"target\": \"log1p\", \"patience\": 1, \"check\": 1}");
+    fitted_free(&f);
+}
+
+static void refuses_changed_models(void **state) {
+    (void)state;
+    fitted f = fit_made("digraph", price, TINY "}");
+    fitted_refuses(&f, NULL, -1, "are left");
+    fitted_refuses(&f, NULL, 1, "too many");
+    fitted_refuses(&f, "{\"config\": {\"hidden\": 0}}", 0, "hidden");
+    fitted_refuses(&f, "{\"config\": {\"layer\": \"lstm\"}}", 0, "must be one of");
+    fitted_refuses(&f, "{\"config\": {\"loss\": \"mape\"}}", 0, "target=raw");
+    fitted_refuses(&f, "{}", 0, "config");
+    fitted_refuses(&f, "{\"config\": {}, \"columns\": []}", 0, "columns");
+    fitted_refuses(&f, "{\"config\": {}, \"columns\": [{\"device\": 9}]}", 0, "device");
+    fitted_free(&f);
+}
+
+static ft_status fit_save_load(const family *f, const fit_set *set, const json_t *config) {
+    fit_context context = {.config = config};
+    model *m = NULL, *again = NULL;
+    json_t *params = NULL;
+    float_block block = {0};
+    ft_status status = f->fit(set, &context, &m, NULL);
+    if (status == FT_OK) status = f->save(m, &params, &block, NULL);
+    if (status == FT_OK) status = f->load(params, block.items, block.count, fitted_devices, 2, &again, NULL);
+    f->free(m);
+    f->free(again);
+    json_decref(params);
+    float_block_free(&block);
+    return status;
+}
+
+static void survives_lack_of_memory(void **state) {
+    (void)state;
+    ft_dataset *data = made_data("small", 2, fitted_devices, FITTED_DEVICES, price);
+    fit_set set;
+    fit_row *rows = fitted_rows(data, &set);
+    json_t *config =
+        json_pack("{s:i, s:i, s:i, s:f, s:i}", "hidden", 2, "layers", 1, "steps", 1, "average", 0.5, "keep_best", 1);
+    assert_non_null(config);
+    for (long n = 0;; n++) {
+        failing_start(n);
+        ft_status status = fit_save_load(family_find("digraph"), &set, config);
+        if (!failing_stop()) break;
+        assert_int_equal(status, FT_ERR_NOMEM);
+    }
+    json_decref(config);
+    free(rows);
+    ft_dataset_free(data);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {IN_FOLDER(learns),
+                                       IN_FOLDER(threads_do_not_matter),
+                                       IN_FOLDER(goes_on_where_it_stopped),
+                                       IN_FOLDER(every_layer_and_direction),
+                                       IN_FOLDER(refuses_changed_models),
+                                       IN_FOLDER(survives_lack_of_memory)};
+    return cmocka_run_group_tests_name("predictor/digraph", tests, NULL, NULL);
+}
