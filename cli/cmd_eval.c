@@ -4,7 +4,7 @@
 #include "choice.h"
 #include "cli.h"
 
-enum { OPTION_WORST = 256, OPTION_PLOT, WORST_MAX = 100000 };
+enum { OPTION_WORST = 256, OPTION_PLOT, OPTION_EXTRAPOLATION, OPTION_TRAINED_ON, WORST_MAX = 100000 };
 
 typedef struct arguments {
     const char *predictor;
@@ -12,6 +12,8 @@ typedef struct arguments {
     output_options output;
     uint32_t worst;
     const char *plot;
+    const char *extrapolation; /* folder of pictures */
+    const char *trained_on;    /* data set; NULL: the one that is evaluated, if it is that */
 } arguments;
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
@@ -23,6 +25,10 @@ static const struct argp_option option_list[] = {
      "draw predicted against measured, a histogram of errors and error against size, by device, to FILE.svg or "
      "FILE.png",
      20},
+    {"plot-extrapolation", OPTION_EXTRAPOLATION, "DIR", 0,
+     "fill DIR with pictures and tables of how errors grow where models leave what the predictor was trained on", 20},
+    {"trained-on", OPTION_TRAINED_ON, "DIR", 0,
+     "for --plot-extrapolation: the data set that the predictor was trained on (--data, when it was that)", 20},
     {0},
 };
 
@@ -38,6 +44,7 @@ static const char doc[] =
     "  foretell eval --predictor phone.ftm --data cg\n"
     "  foretell eval -p phone.ftm -d cg --split family:resnets --plot resnets.svg\n"
     "  foretell eval -p phone.ftm -d mine --device adreno-640 --worst 20\n"
+    "  foretell eval -p phone.ftm -d mine --plot-extrapolation beyond --trained-on cg\n"
     "  foretell eval -p phone.ftm -d mine --format json --output scores.json\n"
     "\n"
     "Exit status: 0 all went well; 2 wrong arguments; 3 cannot open, read or write; 4 not a predictor or data set; 5 "
@@ -65,6 +72,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         args->plot = text;
         if (!is_plot(text)) argp_error(state, "--plot %s: want a file that ends in .svg or .png", text);
         return 0;
+    case OPTION_EXTRAPOLATION:
+        args->extrapolation = text;
+        return 0;
+    case OPTION_TRAINED_ON:
+        args->trained_on = text;
+        return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "'%s': give the predictor with --predictor and the data set with --data", text);
         return 0;
@@ -73,10 +86,56 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         if (args->choice.has_seed && args->choice.split == NULL)
             argp_error(state, "--seed is that of a split: say which with --split");
         if (args->choice.data == NULL) argp_error(state, "on which data set? Give it with --data DIR");
+        if (args->trained_on != NULL && args->extrapolation == NULL)
+            argp_error(state, "--trained-on is for --plot-extrapolation DIR");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
+}
+
+/* --- Extrapolation ------------------------------------------------------------------------------------------- */
+
+/* Draws beside the models that the predictor learned from: the training part of its split when it was trained on
+ * `trained`, all of that otherwise. */
+static ft_status draw_extrapolation(const arguments *args, const ft_predictor *predictor, const ft_dataset *data,
+                                    const ft_evaluation *evaluation, const ft_dataset *trained) {
+    ft_split split = {0};
+    ft_error error;
+    bool has_split = false;
+    const ft_predictor *asked = ft_predictor_find(predictor, evaluation->metric);
+    ft_status status = ft_predictor_split(asked, trained, &split, &has_split, &error);
+    bool is_known = has_split || args->trained_on != NULL;
+    if (status == FT_OK && !is_known && !args->choice.is_quiet)
+        cli_note("what the predictor was trained on is not %s: give it with --trained-on DIR to see it beside",
+                 args->choice.data);
+    if (status == FT_OK && args->trained_on != NULL && !has_split && !args->choice.is_quiet)
+        cli_note("the predictor was not trained on %s as it is now: all its records stand for what it knows",
+                 args->trained_on);
+    const ft_extrapolation_options options = {.trained = is_known ? trained : NULL,
+                                              .trained_split = has_split ? &split : NULL,
+                                              .threads = args->choice.threads,
+                                              .progress = progress_step};
+    progress_begin(0, args->choice.is_quiet);
+    if (status == FT_OK)
+        status =
+            ft_extrapolation_plot(predictor, data, evaluation, &options, args->predictor, args->extrapolation, &error);
+    progress_hide();
+    ft_split_free(&split);
+    if (status == FT_OK || status == FT_ERR_CANCELLED) return status;
+    return cli_fail(status, "%s", error.message);
+}
+
+static ft_status plot_extrapolation(const arguments *args, const ft_predictor *predictor, const ft_dataset *data,
+                                    const ft_evaluation *evaluation) {
+    if (args->trained_on == NULL) return draw_extrapolation(args, predictor, data, evaluation, data);
+    ft_dataset *trained = NULL;
+    ft_error error;
+    ft_status status = ft_dataset_open(args->trained_on, &trained, &error);
+    if (status != FT_OK) return cli_fail(status, "%s", error.message);
+    status = draw_extrapolation(args, predictor, data, evaluation, trained);
+    ft_dataset_free(trained);
+    return status;
 }
 
 /* --- The whole ----------------------------------------------------------------------------------------------- */
@@ -99,6 +158,7 @@ static ft_status evaluate(arguments *args, const ft_predictor *predictor, const 
     if (status == FT_OK)
         status =
             choice_evaluate(&args->choice, args->predictor, predictor, data, has_split ? &split : NULL, &evaluation);
+    if (status == FT_OK && args->extrapolation != NULL) status = plot_extrapolation(args, predictor, data, &evaluation);
     if (status == FT_OK) status = write_evaluation(args, &evaluation, out);
     ft_evaluation_free(&evaluation);
     ft_split_free(&split);

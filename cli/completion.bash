@@ -48,7 +48,7 @@ _foretell_value() { # option, command
     --part) _foretell_words 'train valid test' ;;
     --mode) _foretell_words 'infer train' ;;
     -c | --color) _foretell_words 'auto always never' ;;
-    -o | --output | --data | --config | -p | --predictor | --plot | --trace) _foretell_files ;;
+    -o | --output | --data | --config | -p | --predictor | --plot | --plot-extrapolation | --trained-on | --trace) _foretell_files ;;
     --family) _foretell_words "$(_foretell_names families)" ;;
     --split) _foretell_words 'random name family: device: order fewshot: all' ;;
     --metric) _foretell_words 'time_us' ;;
@@ -140,7 +140,7 @@ _foretell() {
         if [[ $current != -* ]]; then
             _foretell_files
         elif [ "$command" = eval ]; then
-            _foretell_words "--predictor --data --metric --split --seed --part --device --family --setting --mode --worst --plot --threads \
+            _foretell_words "--predictor --data --metric --split --seed --part --device --family --setting --mode --worst --plot --plot-extrapolation --trained-on --threads \
                 --quiet $shared"
         else
             _foretell_words "--data --metric --split --seed --part --device --family --setting --mode --by-family --threads --quiet $shared"

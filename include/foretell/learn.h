@@ -112,6 +112,24 @@ FT_API ft_status ft_evaluation_write(const ft_evaluation *evaluation, const char
 FT_API ft_status ft_evaluation_plot(const ft_evaluation *evaluation, const char *title, const char *path,
                                     ft_error *error);
 
+/* What an extrapolation is seen against: the models that the predictor was trained on. */
+typedef struct ft_extrapolation_options {
+    const ft_dataset *trained;     /* NULL: not at hand, then only what was evaluated is drawn */
+    const ft_split *trained_split; /* of it; its training part is what the predictor knows. NULL: all records */
+    uint32_t threads;              /* 0: one per core; the result does not depend on it */
+    ft_progress *progress;
+    void *user;
+} ft_extrapolation_options;
+
+/* How errors grow where models leave what the predictor was trained on. Fills a folder, which is made when it is not
+ * there: error against the number of operators (operators.svg, .png) and against the measured value (measured.svg,
+ * .png), each with histograms of both; boxes of what models and operators are like, those of training beside those that
+ * were evaluated (features.svg, .png); and the numbers behind them (cases.csv, features.csv). `data` is what was
+ * evaluated. docs/evaluation.md */
+FT_API ft_status ft_extrapolation_plot(const ft_predictor *predictor, const ft_dataset *data,
+                                       const ft_evaluation *evaluation, const ft_extrapolation_options *options,
+                                       const char *title, const char *folder, ft_error *error);
+
 /* --- Comparing ----------------------------------------------------------------------------------------------- */
 
 /* One of several predictors, evaluated on the same data set. */

@@ -83,10 +83,10 @@ double figure_error_range(const column *c) {
     for (uint32_t i = 0; i < c->count; i++) sizes[i] = fabs(figure_signed_error(&c->cases[i]));
     qsort(sizes, c->count, sizeof *sizes, by_size);
     double range = sizes[(uint32_t)(0.99 * (c->count - 1))];
-    static const double steps[] = {5, 12, 15, 20, 30, 40, 50, 60, 80};
+    static const double steps[] = {5, 12, 15, 20, 30, 40, 50, 60, 80, 100, 150};
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
         if (range * 1.05 <= steps[i]) return steps[i];
-    return 100;
+    return 200;
 }
 
 /* --- Panels -------------------------------------------------------------------------------------------------- */
@@ -159,9 +159,21 @@ static void draw_medians(const column *c, const chart *panel, figure_point *poin
     chart_line(panel, medians, MEDIAN_COUNT, &MEDIAN_LINE);
 }
 
-void figure_errors(const column *c, chart *panel, double range, figure_point *point) {
+static void shade(const chart *panel, double from, double to) {
+    const ink color = {0.90, 0.62, 0.0, 0.13};
+    double lo = panel->y.lo, hi = panel->y.hi;
+    if (from < to)
+        chart_band(panel, (const plot_point[]){{from, lo}, {to, lo}}, (const plot_point[]){{from, hi}, {to, hi}}, 2,
+                   color);
+}
+
+void figure_errors(const column *c, chart *panel, double range, figure_point *point, const double known[2]) {
     axis_linear(&panel->y, -range, range, 4, (axis_unit){"%", 1});
     panel->y_title = "relative error";
+    if (known != NULL) {
+        shade(panel, panel->x.lo, fmin(known[0], panel->x.hi));
+        shade(panel, fmax(known[1], panel->x.lo), panel->x.hi);
+    }
     chart_frame(panel);
     chart_level(panel, 0, &FIGURE_ZERO_LINE);
     chart_level(panel, 10, &FIGURE_TEN_LINE);

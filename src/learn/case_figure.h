@@ -61,7 +61,8 @@ void figure_marks(const column *c, const chart *panel, figure_point *point);
 
 /* How many cases have which error. The first and the last bin also hold what is beyond them. */
 void figure_error_histogram(const column *c, double top, double range);
-/* Errors on an axis from -range to range, with the median of groups of equal count. The panel has its x axis. */
-void figure_errors(const column *c, chart *panel, double range, figure_point *point);
+/* Errors on an axis from -range to range, with the median of groups of equal count. The panel has its x axis. `known`,
+ * or NULL, is from where to where on it training went: what is outside is shaded. */
+void figure_errors(const column *c, chart *panel, double range, figure_point *point, const double known[2]);
 
 #endif

@@ -34,7 +34,7 @@ static void draw_errors(const column *c, double top, double range) {
     figure_value_range(c, false, &lo, &hi);
     axis_log(&panel.x, lo, hi, 5, c->f->unit);
     panel.x_title = c->f->measured_title;
-    figure_errors(c, &panel, range, error_point);
+    figure_errors(c, &panel, range, error_point, NULL);
 }
 
 static void draw_column(const column *c, double top) {
