@@ -19,6 +19,15 @@ ft_status answer_note(answer *a, ft_error *error, const char *format, ...) {
     return FT_OK;
 }
 
+ft_cost_options answer_cost_options(const answer *a) {
+    const ft_request *request = &a->out->request;
+    ft_cost_options options = ft_cost_options_default();
+    options.mode = request->mode;
+    options.dtype = request->dtype;
+    options.optimizer = request->optimizer;
+    return options;
+}
+
 static ft_status ask(answer *a, const box_entry *entry, const ft_predictor *predictor, place where, told *t,
                      ft_error *error) {
     ft_error refusal = {.message = ""};

@@ -20,6 +20,9 @@ typedef struct answer {
 /* Adds a sentence for people. */
 ft_status answer_note(answer *a, ft_error *error, const char *format, ...) FT_PRINTF(3, 4);
 
+/* What a request asks of the arithmetic of costs. */
+ft_cost_options answer_cost_options(const answer *a);
+
 /* A predictor that was asked, and what it said. */
 typedef struct told {
     const box_entry *entry; /* NULL: nobody can tell */

@@ -27,10 +27,7 @@ static ft_status parts_of(answer *a, const ft_memory *m, ft_error *error) {
 
 static ft_status from_timeline(answer *a, ft_error *error) {
     const ft_request *request = &a->out->request;
-    ft_cost_options options = ft_cost_options_default();
-    options.mode = request->mode;
-    options.dtype = request->dtype;
-    options.optimizer = request->optimizer;
+    ft_cost_options options = answer_cost_options(a);
     options.is_mixed = request->mode == FT_TRAIN && ft_dtype_bits(request->dtype) == 16;
     static const char key;
     ft_memory *m = subject_kept(a->subject, &key); /* the same for all devices */

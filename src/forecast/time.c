@@ -15,14 +15,6 @@ static const char *mode_text(ft_mode mode) {
 
 /* --- What bounds it ------------------------------------------------------------------------------------------ */
 
-static ft_cost_options cost_options(const ft_request *request) {
-    ft_cost_options options = ft_cost_options_default();
-    options.mode = request->mode;
-    options.dtype = request->dtype;
-    options.optimizer = request->optimizer;
-    return options;
-}
-
 /* The whole model as one part, for predictors that see only the whole. */
 static ft_part_time whole_of(const answer *a, uint32_t *ops) {
     uint32_t count = ft_graph_op_count(a->subject->bound), taken = 0;
@@ -55,7 +47,7 @@ static ft_status add_bounds(answer *a, ft_error *error) {
     arena *memory = &a->study->memory;
     ft_forecast *out = a->out;
     const limits l = limits_of(a->sheet, out->request.dtype);
-    const ft_cost_options options = cost_options(&out->request);
+    const ft_cost_options options = answer_cost_options(a);
     ft_part_time whole;
     const ft_part_time *parts = out->kernels;
     uint32_t count = out->kernel_count;
@@ -85,7 +77,7 @@ static ft_status add_bounds(answer *a, ft_error *error) {
 
 static ft_status roofline_parts(answer *a, const limits *l, ft_error *error) {
     arena *memory = &a->study->memory;
-    const ft_cost_options options = cost_options(&a->out->request);
+    const ft_cost_options options = answer_cost_options(a);
     const ft_rules *rules;
     const ft_kernels *kernels;
     FT_TRY(study_rules_of(a->study, ft_device_runtime(a->sheet), &rules, error));
