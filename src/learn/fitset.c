@@ -205,6 +205,17 @@ ft_status fitset_make(const ft_dataset *data, const ft_split *split, const char 
     return status;
 }
 
+void fitset_calibrate_on_all(fitset *f) {
+    const fit_rows *parts[] = {&f->set.train, &f->set.valid};
+    for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++) {
+        for (uint32_t i = 0; i < parts[p]->count; i++) {
+            uint8_t *part = &f->calibration.parts[parts[p]->items[i].record];
+            f->calibration.counts[*part]--;
+            f->calibration.counts[*part = FT_PART_TEST]++;
+        }
+    }
+}
+
 void fitset_free(fitset *f) {
     arena_free(&f->memory);
     *f = (fitset){0};

@@ -23,6 +23,8 @@ typedef struct fitset {
  * empty part for training or validation, is an error. */
 ft_status fitset_make(const ft_dataset *data, const ft_split *split, const char *metric, bool with_operators,
                       fitset *out, ft_error *error);
+/* Makes the rows of training and of choosing part of the calibration: for families that learn next to nothing. */
+void fitset_calibrate_on_all(fitset *f);
 void fitset_free(fitset *f);
 
 /* FT_NONE when it is not one of the set's. */

@@ -61,6 +61,7 @@ static ft_status prepare(job *j) {
         return ft_fail(j->error, FT_ERR_USAGE, "the family '%s' learns %s and not %s: ask for that metric",
                        j->family->name, j->family->metric, metric);
     FT_TRY(fitset_make(j->data, &j->split, metric, j->family->learns_from_operators, &j->rows, j->error));
+    if (j->family->learns_few_numbers) fitset_calibrate_on_all(&j->rows);
     const config_facts facts = {
         .family = j->family, .config = j->config, .split = &j->split, .rows = &j->rows, .seed = o->seed};
     return config_write(&facts, &j->config_text, j->error);

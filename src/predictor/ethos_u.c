@@ -199,6 +199,7 @@ const family family_ethos_u = {
     .name = "ethos-u",
     .text = "Arm Ethos-U as Vela compiles for it: computed pass by pass, with learned sizes of weights",
     .schema = "ethos-u 1",
+    .learns_few_numbers = true,
     .fit = ethos_fit,
     .save = save,
     .load = load,

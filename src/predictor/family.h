@@ -82,6 +82,7 @@ typedef struct family {
     bool learns_from_operators;
     bool takes_any_mode;    /* also answers for a mode that it was not trained on, and says so by the source */
     bool has_own_intervals; /* its spread is half the 90 % interval already: calibration leaves it alone */
+    bool learns_few_numbers; /* so few that rows it learned from are off by as much as new ones: they calibrate too */
     ft_status (*fit)(const fit_set *set, const fit_context *context, model **out, ft_error *error);
     /* *params: a new object. */
     ft_status (*save)(const model *m, json_t **params, float_block *block, ft_error *error);

@@ -50,6 +50,13 @@ static void test_rows_by_part(void **state) {
         assert_string_equal(f.set.devices[row->device], record->device);
         assert_true(row->label == record->metrics[0]);
     }
+    assert_int_equal(f.calibration.counts[FT_PART_TEST], 20);
+    assert_int_equal(f.calibration.parts[0], FT_PART_UNUSED);
+    fitset_calibrate_on_all(&f); /* all but the test part, once each */
+    assert_int_equal(f.calibration.counts[FT_PART_TEST], 90);
+    for (uint32_t i = 0; i < RECORDS; i++)
+        assert_int_equal(f.calibration.parts[i] == FT_PART_TEST,
+                         parts[i] == FT_PART_TRAIN || parts[i] == FT_PART_VALID);
     fitset_free(&f);
     fitset_free(&f);
     ft_dataset_free(data);
