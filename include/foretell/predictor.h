@@ -91,6 +91,30 @@ FT_API uint32_t ft_family_count(void);
 FT_API const char *ft_family_name(uint32_t index);
 FT_API const char *ft_family_text(uint32_t index);
 
+/* A setting of a family: what `train --config` takes, what a search tries (tune.h), and what is left out to see what it
+ * is good for. */
+typedef enum ft_setting_kind { FT_SETTING_REAL, FT_SETTING_INT, FT_SETTING_WORD } ft_setting_kind;
+
+typedef struct ft_setting {
+    const char *name;
+    const char *text; /* one line for people */
+    ft_setting_kind kind;
+    double usual;             /* the default; of words: its place in the list */
+    double lo, hi;            /* bounds of numbers */
+    const char *const *words; /* FT_SETTING_WORD: what can be chosen */
+    uint32_t word_count;
+    bool is_searched; /* numbers are searched from `from` to `to`, words all */
+    bool is_log;      /* and in ratios: twice as much is as far from once as four times from twice */
+    double from, to;
+    bool is_effort;  /* training takes longer in proportion: a search looks at little of it first */
+    const char *off; /* the value that leaves it out, as JSON; NULL: it cannot be left out */
+} ft_setting;
+
+enum { FT_MAX_SETTINGS = 64 };
+/* The settings of a family, as many as there is room for; returns how many it has: FT_MAX_SETTINGS at most. */
+FT_API uint32_t ft_family_settings(uint32_t index, ft_setting *settings, uint32_t room);
+FT_API const char *ft_setting_kind_name(ft_setting_kind kind); /* "real", "int", "word" */
+
 FT_C_END
 
 #endif

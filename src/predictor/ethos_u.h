@@ -32,6 +32,7 @@ void ethos_store_amounts(const npu_net *net, const npu_numbers *n, double amount
 ft_status ethos_take_devices(ethos_model *m, const char *const *devices, uint32_t count, ft_error *error);
 
 /* ethos_u_fit.c */
+extern const ft_setting ethos_setting;
 ft_status ethos_fit(const fit_set *set, const fit_context *context, model **out, ft_error *error);
 
 #endif

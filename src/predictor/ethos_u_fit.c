@@ -11,9 +11,9 @@
 #include "base/map.h"
 #include "nn/nnls.h"
 #include "predictor/baselines.h"
-#include "predictor/config.h"
 #include "predictor/ethos_u.h"
 #include "predictor/scan.h"
+#include "predictor/settings.h"
 
 /* One equation: amounts * prices = target, of which `whole` is the size that errors are relative to. */
 enum { MOST_PRICES = CODE_PRICES };
@@ -253,11 +253,13 @@ static ft_status fit(ethos_fitting *f, ft_error *error) {
     return FT_OK;
 }
 
+const ft_setting ethos_setting = {
+    "learned", "1: learns what weights take; 0: a weight is a byte", FT_SETTING_INT, 1, 0, 1, .off = "0"};
+
 static ft_status prepare(const fit_set *set, const fit_context *context, ethos_model *m, bool *is_learned,
                          ft_error *error) {
-    double learned = 1;
-    const config_key keys[] = {{"learned", 0, 1, &learned}};
-    FT_TRY(config_take(context->config, keys, 1, error));
+    double learned;
+    FT_TRY(settings_take(context->config, &ethos_setting, 1, &learned, error));
     *is_learned = learned != 0;
     FT_TRY(baseline_check(set, error));
     if (!ethos_metric_find(set->metric, &m->metric))

@@ -74,9 +74,13 @@ typedef struct prediction {
 
 typedef struct family {
     const char *name;
-    const char *text;      /* one line for people */
-    const char *schema;    /* names the features that it is fed with; a file made for another schema is refused */
-    const char *metric;    /* the one that it learns; NULL: any */
+    const char *text;           /* one line for people */
+    const char *schema;         /* names the features that it is fed with; a file made for another schema is refused */
+    const char *metric;         /* the one that it learns; NULL: any */
+    const ft_setting *settings; /* settings.h */
+    uint32_t setting_count;
+    /* For families that put their settings together: as settings_of. NULL: they are in `settings`. */
+    uint32_t (*describe)(ft_setting *settings, uint32_t room);
     bool takes_any_device; /* reads data sheets: it also answers for devices that it was not trained on */
     /* It knows what to make of single operators (records of part "support"); others are fed whole models alone. */
     bool learns_from_operators;

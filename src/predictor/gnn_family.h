@@ -8,6 +8,8 @@
 
 /* gnn_family.c */
 ft_status gnn_fit(const gnn_kind *kind, const fit_set *set, const fit_context *context, model **out, ft_error *error);
+/* gnn_settings.c: `describe` of a family, but for its kind. */
+uint32_t gnn_settings(const gnn_kind *kind, ft_setting *settings, uint32_t room);
 /* gnn_model.c */
 ft_status gnn_save(const model *m, json_t **params, float_block *block, ft_error *error);
 ft_status gnn_load(const gnn_kind *kind, const json_t *params, const float *block, size_t count, uint32_t device_count,

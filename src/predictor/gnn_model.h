@@ -10,6 +10,9 @@ enum { GNN_MAX_HIDDEN = 1024, GNN_MAX_LAYERS = 32, GNN_MAX_MEMBERS = 16 };
 
 gnn_options gnn_options_default(void);
 /* Settings as a config says, and widths; `outputs` is the caller's to set. */
+/* The defaults of a kind; false when out of memory. And the list of its settings, which points into the plan. */
+bool gnn_plan_open(const gnn_kind *kind, gnn_plan *plan);
+void gnn_plan_list(const gnn_kind *kind, gnn_plan *plan, config_list *list);
 ft_status gnn_plan_read(const gnn_kind *kind, const json_t *config, gnn_plan *plan, ft_error *error);
 json_t *gnn_plan_write(const gnn_kind *kind, const gnn_plan *plan); /* NULL when out of memory */
 void gnn_plan_free(gnn_plan *plan);

@@ -47,7 +47,7 @@ static void add_shared(gnn_options *o, config_list *list) {
     config_add_choice(list, "optimizer", optimizers, sizeof optimizers / sizeof optimizers[0], &o->optimizer);
 }
 
-static void make_list(const gnn_kind *kind, gnn_plan *plan, config_list *list) {
+void gnn_plan_list(const gnn_kind *kind, gnn_plan *plan, config_list *list) {
     *list = (config_list){0};
     add_shared(&plan->shared, list);
     if (kind->keys != NULL) kind->keys(plan->own, list);
@@ -62,12 +62,16 @@ static ft_status check_shared(const gnn_options *o, ft_error *error) {
     return FT_OK;
 }
 
+bool gnn_plan_open(const gnn_kind *kind, gnn_plan *plan) {
+    *plan = (gnn_plan){.shared = gnn_options_default(), .own = calloc(1, kind->own_size + 1)};
+    if (plan->own != NULL && kind->defaults != NULL) kind->defaults(&plan->shared, plan->own);
+    return plan->own != NULL;
+}
+
 ft_status gnn_plan_read(const gnn_kind *kind, const json_t *config, gnn_plan *plan, ft_error *error) {
     config_list list;
-    *plan = (gnn_plan){.shared = gnn_options_default(), .own = calloc(1, kind->own_size + 1)};
-    if (plan->own == NULL) return FT_NOMEM(error);
-    if (kind->defaults != NULL) kind->defaults(&plan->shared, plan->own);
-    make_list(kind, plan, &list);
+    if (!gnn_plan_open(kind, plan)) return FT_NOMEM(error);
+    gnn_plan_list(kind, plan, &list);
     ft_status status = config_take_list(config, &list, error);
     if (status == FT_OK) status = check_shared(&plan->shared, error);
     if (status == FT_OK && kind->check != NULL) status = kind->check(&plan->shared, plan->own, error);
@@ -81,7 +85,7 @@ ft_status gnn_plan_read(const gnn_kind *kind, const json_t *config, gnn_plan *pl
 json_t *gnn_plan_write(const gnn_kind *kind, const gnn_plan *plan) {
     config_list list;
     gnn_plan copy = *plan; /* the list points into it, but only reads */
-    make_list(kind, &copy, &list);
+    gnn_plan_list(kind, &copy, &list);
     return config_write_list(&list);
 }
 

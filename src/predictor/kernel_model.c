@@ -122,7 +122,7 @@ ft_status kernel_model_load(const json_t *params, const float *block, size_t cou
     model *m = NULL;
     const json_t *options = json_object_get(params, "config");
     if (!json_is_object(options)) return ft_fail(error, FT_ERR_DAMAGED, "kernel-sum: params have no config");
-    if (kernel_config_read(options, &kernel_config_near, &config, error) != FT_OK)
+    if (kernel_config_read(options, kernel_settings_near, &config, error) != FT_OK)
         return ft_fail_prefix(error, FT_ERR_DAMAGED, "kernel-sum");
     /* Before any memory is taken: what a file asks for must be in it. */
     if ((double)config.members * config.hidden * config.hidden > (double)count)

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/config.h"
 #include "predictor/kernel_nnls.h"
 #include "predictor/relative.h"
 #include "predictor/scan.h"
+#include "predictor/settings.h"
 
 /* The amounts of one kind in one row. */
 typedef struct amount {
@@ -191,10 +191,20 @@ static ft_status find_prices(fitting *f, const fit_context *context, double ridg
     return FT_OK;
 }
 
+const ft_setting nnls_setting = {.name = "ridge",
+                                 .text = "weight of the squared prices",
+                                 .usual = 1e-4,
+                                 .lo = 0,
+                                 .hi = 1e3,
+                                 .is_searched = true,
+                                 .is_log = true,
+                                 .from = 1e-7,
+                                 .to = 1e-1,
+                                 .off = "0"};
+
 ft_status nnls_fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
-    double ridge = 1e-4;
-    const config_key keys[] = {{"ridge", 0, 1e3, &ridge}};
-    FT_TRY(config_take(context->config, keys, 1, error));
+    double ridge;
+    FT_TRY(settings_take(context->config, &nnls_setting, 1, &ridge, error));
     FT_TRY(baseline_check(set, error));
     nnls_model *m = nnls_new(set->device_count);
     if (m == NULL) return FT_NOMEM(error);

@@ -108,17 +108,40 @@ static ft_status fit_gathered(const fit_set *set, const fit_context *context, co
     return status;
 }
 
-static ft_status fit(const fit_set *set, const fit_context *context, const kernel_config *defaults, model **out,
+/* Rows of whole models; the caller frees them. */
+static ft_status leave_operators(const fit_set *set, fit_rows *rows, ft_error *error) {
+    const ft_record *records = ft_dataset_records(set->data);
+    fit_row *kept = malloc(((size_t)rows->count + 1) * sizeof *kept);
+    uint32_t count = 0;
+    if (kept == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < rows->count; i++)
+        if (strcmp(records[rows->items[i].record].part, "support") != 0) kept[count++] = rows->items[i];
+    *rows = (fit_rows){.items = kept, .count = count};
+    return FT_OK;
+}
+
+static ft_status gather(const fit_set *set, const fit_context *context, const kernel_config *config, const runtimes *r,
+                        kernel_data *data, ft_error *error) {
+    if (config->has_operators) return kernel_data_gather(set, context, r, data, error);
+    fit_set whole = *set;
+    FT_TRY(leave_operators(set, &whole.train, error));
+    ft_status status = baseline_check(&whole, error);
+    if (status == FT_OK) status = kernel_data_gather(&whole, context, r, data, error);
+    free((fit_row *)whole.train.items);
+    return status;
+}
+
+static ft_status fit(const fit_set *set, const fit_context *context, const ft_setting *settings, model **out,
                      ft_error *error) {
     kernel_config config;
     runtimes r = {0};
     kernel_data data;
-    FT_TRY(kernel_config_read(context->config, defaults, &config, error));
+    FT_TRY(kernel_config_read(context->config, settings, &config, error));
     FT_TRY(baseline_check(set, error));
     if (set->device_count > KERNEL_DEVICES_MAX)
         return ft_fail(error, FT_ERR_LIMIT, "kernel-sum knows at most %d devices at a time", KERNEL_DEVICES_MAX);
     FT_TRY(runtimes_open_data(set->data, set->devices, set->device_count, &r, error));
-    ft_status status = kernel_data_gather(set, context, &r, &data, error);
+    ft_status status = gather(set, context, &config, &r, &data, error);
     if (status == FT_OK) {
         status = fit_gathered(set, context, &config, &r, &data, out, error);
         kernel_data_free(&data);
@@ -128,23 +151,25 @@ static ft_status fit(const fit_set *set, const fit_context *context, const kerne
 }
 
 static ft_status fit_near(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
-    return fit(set, context, &kernel_config_near, out, error);
+    return fit(set, context, kernel_settings_near, out, error);
 }
 
 static ft_status fit_wide(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
-    return fit(set, context, &kernel_config_wide, out, error);
+    return fit(set, context, kernel_settings_wide, out, error);
 }
 
 #define KERNEL_SUM                                                                                                     \
-    .schema = KERNEL_ROWS_SCHEMA, .learns_from_operators = true, .save = kernel_model_save, .load = kernel_model_load, \
-    .predict = kernel_model_predict, .free = kernel_model_free
+    .schema = KERNEL_ROWS_SCHEMA, .setting_count = KERNEL_SETTING_COUNT, .learns_from_operators = true,                \
+    .save = kernel_model_save, .load = kernel_model_load, .predict = kernel_model_predict, .free = kernel_model_free
 
 const family family_kernel_sum = {.name = "kernel-sum",
                                   .text = "the sum over fused kernels of learned prices for their work; the default",
+                                  .settings = kernel_settings_near,
                                   .fit = fit_near,
                                   KERNEL_SUM};
 
 const family family_kernel_sum_wide = {.name = "kernel-sum-wide",
                                        .text = "the same, set for architectures unlike all that were measured",
+                                       .settings = kernel_settings_wide,
                                        .fit = fit_wide,
                                        KERNEL_SUM};

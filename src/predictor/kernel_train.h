@@ -6,27 +6,27 @@
 #include "predictor/kernel_data.h"
 #include "predictor/kernel_net.h"
 
-enum { KERNEL_MEMBERS_MAX = 16 };
+enum { KERNEL_MEMBERS_MAX = 16, KERNEL_SETTING_COUNT = 10 };
 
 typedef struct kernel_config {
-    uint32_t hidden;  /* units of each of the two hidden layers */
-    uint32_t members; /* networks that are averaged; where they disagree, the interval widens */
-    uint32_t steps;   /* of each network */
-    uint32_t batch;   /* models in a step */
-    double rate;      /* highest learning rate of the one-cycle schedule */
-    double bound;     /* on bends: a price changes by a factor of at most exp(bound) */
-    double penalty;   /* on squared bends */
-    uint32_t rounds;  /* trees of the correction at most; 0: none */
-    double delta;     /* where the loss of the log-ratio turns from squares to absolute values */
+    uint32_t hidden;    /* units of each of the two hidden layers */
+    uint32_t members;   /* networks that are averaged; where they disagree, the interval widens */
+    uint32_t steps;     /* of each network */
+    uint32_t batch;     /* models in a step */
+    double rate;        /* highest learning rate of the one-cycle schedule */
+    double bound;       /* on bends: a price changes by a factor of at most exp(bound) */
+    double penalty;     /* on squared bends */
+    uint32_t rounds;    /* trees of the correction at most; 0: none */
+    double delta;       /* where the loss of the log-ratio turns from squares to absolute values */
+    bool has_operators; /* learns from single operators too */
 } kernel_config;
 
 /* Two sets of defaults. The first is for models like those that were measured: it trains long. The second is for
  * architectures that nobody measured: less training of a smaller network, whose prices bend less, goes less astray. */
-extern const kernel_config kernel_config_near, kernel_config_wide;
+extern const ft_setting kernel_settings_near[KERNEL_SETTING_COUNT], kernel_settings_wide[KERNEL_SETTING_COUNT];
 
 /* Defaults, changed by the keys of an object; unknown keys and wrong values are refused. */
-ft_status kernel_config_read(const json_t *object, const kernel_config *defaults, kernel_config *config,
-                             ft_error *error);
+ft_status kernel_config_read(const json_t *object, const ft_setting *settings, kernel_config *config, ft_error *error);
 json_t *kernel_config_write(const kernel_config *config); /* NULL when out of memory */
 
 /* A network on its way. */

@@ -14,8 +14,8 @@
 #include "base/text.h"
 #include "nn/boost.h"
 #include "predictor/baselines.h"
-#include "predictor/config.h"
 #include "predictor/scan.h"
+#include "predictor/settings.h"
 
 #define MIB (1024.0 * 1024)
 
@@ -283,24 +283,37 @@ static ft_status learn(rows *r, const settings *s, const fit_context *context, m
     return learn_spread(r, s, m, error);
 }
 
+enum { ROUNDS, DEPTH, ETA, SUBSAMPLE, COLSAMPLE, CHILD, CLIP };
+
+const ft_setting memory_settings[MEMORY_SETTING_COUNT] = {
+    [ROUNDS] = {"rounds", "trees of the correction", FT_SETTING_INT, 400, 1, 1e5, .is_effort = true},
+    [DEPTH] = {"depth", "of a tree", FT_SETTING_INT, 6, 1, 30, .is_searched = true, .from = 3, .to = 10},
+    [ETA] = {"eta", "how much a tree corrects", FT_SETTING_REAL, 0.06, 1e-4, 1, .is_searched = true, .is_log = true,
+             .from = 0.01, .to = 0.3},
+    [SUBSAMPLE] = {"subsample", "share of the records that a tree sees", FT_SETTING_REAL, 0.8, 0.01, 1,
+                   .is_searched = true, .from = 0.4, .to = 1},
+    [COLSAMPLE] = {"colsample", "share of the features that a tree sees", FT_SETTING_REAL, 0.5, 0.01, 1,
+                   .is_searched = true, .from = 0.2, .to = 1},
+    [CHILD] = {"min_child_weight", "records that a leaf has at least", FT_SETTING_REAL, 3, 0, 1e6, .is_searched = true,
+               .is_log = true, .from = 0.5, .to = 32},
+    [CLIP] = {"clip", "where the labels of trees, logarithms of ratios, are cut", FT_SETTING_REAL, 0.2, 0.01, 10,
+              .is_searched = true, .is_log = true, .from = 0.05, .to = 1, .off = "10"},
+};
+
 static ft_status take_config(const fit_context *context, settings *s, ft_error *error) {
-    double rounds = 400, depth = 6, eta = 0.06, subsample = 0.8, colsample = 0.5, child = 3, clip = 0.2;
-    const config_key keys[] = {
-        {"rounds", 1, 1e5, &rounds},        {"depth", 1, 30, &depth},           {"eta", 1e-4, 1, &eta},
-        {"subsample", 0.01, 1, &subsample}, {"colsample", 0.01, 1, &colsample}, {"min_child_weight", 0, 1e6, &child},
-        {"clip", 0.01, 10, &clip}};
-    FT_TRY(config_take(context->config, keys, sizeof keys / sizeof keys[0], error));
+    double v[MEMORY_SETTING_COUNT];
+    FT_TRY(settings_take(context->config, memory_settings, MEMORY_SETTING_COUNT, v, error));
     s->boost = boost_options_default();
-    s->boost.rounds = (uint32_t)rounds;
-    s->boost.depth = (uint32_t)depth;
-    s->boost.eta = eta;
-    s->boost.subsample = subsample;
-    s->boost.colsample = colsample;
-    s->boost.min_child_weight = child;
+    s->boost.rounds = (uint32_t)v[ROUNDS];
+    s->boost.depth = (uint32_t)v[DEPTH];
+    s->boost.eta = v[ETA];
+    s->boost.subsample = v[SUBSAMPLE];
+    s->boost.colsample = v[COLSAMPLE];
+    s->boost.min_child_weight = v[CHILD];
     s->boost.patience = 0;
     s->boost.seed = context->seed;
     s->boost.threads = context->threads != NULL ? pool_threads(context->threads) : 1;
-    s->clip = clip;
+    s->clip = v[CLIP];
     return FT_OK;
 }
 
@@ -316,10 +329,12 @@ ft_status memory_fit(const fit_set *set, const fit_context *context, memory_mode
     return status;
 }
 
+const ft_setting memory_plan_setting = {
+    "context", "1: learns what a process takes before anything runs", FT_SETTING_INT, 1, 0, 1, .off = "0"};
+
 ft_status memory_fit_plan(const fit_set *set, const fit_context *context, memory_model *m, ft_error *error) {
-    double has_context = 1, clip = 1;
-    const config_key keys[] = {{"context", 0, 1, &has_context}};
-    FT_TRY(config_take(context->config, keys, 1, error));
+    double has_context, clip = 1;
+    FT_TRY(settings_take(context->config, &memory_plan_setting, 1, &has_context, error));
     FT_TRY(baseline_check(set, error));
     rows r;
     ft_status status = rows_begin(set, &r, error);

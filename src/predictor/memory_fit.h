@@ -14,6 +14,9 @@ typedef struct memory_model {
     float widening;     /* and what to multiply it with, so that nine of ten are inside */
 } memory_model;
 
+enum { MEMORY_SETTING_COUNT = 7 };
+extern const ft_setting memory_settings[MEMORY_SETTING_COUNT], memory_plan_setting;
+
 memory_model *memory_model_new(uint32_t device_count); /* NULL when out of memory */
 void memory_model_free(memory_model *m);
 

@@ -17,6 +17,7 @@ typedef struct roofline_model {
 
 roofline_model *roofline_new(uint32_t device_count); /* NULL when out of memory */
 void roofline_free(model *m);
+extern const ft_setting roofline_setting;
 ft_status roofline_fit(const fit_set *set, const fit_context *context, model **out, ft_error *error);
 
 /* One of the two is what a kernel takes besides its launch. */

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/config.h"
 #include "predictor/relative.h"
 #include "predictor/roofline.h"
 #include "predictor/scan.h"
+#include "predictor/settings.h"
 
 enum { STEPS = 12 };
 
@@ -231,10 +231,16 @@ static ft_status find_constants(fitting *f, const fit_context *context, roofline
     return FT_OK;
 }
 
+const ft_setting roofline_setting = {.name = "rows",
+                                     .text = "records of each device that it is fitted to at most",
+                                     .kind = FT_SETTING_INT,
+                                     .usual = 3000,
+                                     .lo = 10,
+                                     .hi = 1e6};
+
 ft_status roofline_fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
-    double limit = 3000;
-    const config_key keys[] = {{"rows", 10, 1e6, &limit}};
-    FT_TRY(config_take(context->config, keys, 1, error));
+    double limit;
+    FT_TRY(settings_take(context->config, &roofline_setting, 1, &limit, error));
     FT_TRY(baseline_check(set, error));
     roofline_model *m = roofline_new(set->device_count);
     fitting f = {.set = set, .model = m, .samples = calloc((size_t)set->device_count + 1, sizeof *f.samples)};

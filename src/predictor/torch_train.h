@@ -6,7 +6,7 @@
 #include "predictor/torch_data.h"
 #include "predictor/torch_net.h"
 
-enum { TORCH_MEMBERS_MAX = 16 };
+enum { TORCH_MEMBERS_MAX = 16, TORCH_SETTING_COUNT = 11 };
 
 typedef struct torch_config {
     uint32_t hidden;  /* units of each of the two hidden layers */
@@ -22,6 +22,7 @@ typedef struct torch_config {
     double delta;     /* where the loss of the log-ratio turns from squares to absolute values */
 } torch_config;
 
+extern const ft_setting torch_settings[TORCH_SETTING_COUNT];
 ft_status torch_config_read(const json_t *object, torch_config *config, ft_error *error);
 json_t *torch_config_write(const torch_config *config); /* NULL when out of memory */
 

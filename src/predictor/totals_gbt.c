@@ -8,7 +8,7 @@
 
 #include "nn/boost.h"
 #include "predictor/baselines.h"
-#include "predictor/config.h"
+#include "predictor/settings.h"
 #include "predictor/totals.h"
 #include "predictor/totals_table.h"
 
@@ -44,18 +44,30 @@ static void gbt_free(model *m) {
 
 /* --- Fitting ------------------------------------------------------------------------------------------------- */
 
+enum { ROUNDS, DEPTH, ETA, SUBSAMPLE, PATIENCE, CHILD, SETTING_COUNT };
+
+static const ft_setting settings[SETTING_COUNT] = {
+    [ROUNDS] = {"rounds", "trees of each device at most", FT_SETTING_INT, 400, 1, 1e5, .is_effort = true},
+    [DEPTH] = {"depth", "of a tree", FT_SETTING_INT, 7, 1, 30, .is_searched = true, .from = 3, .to = 12},
+    [ETA] = {"eta", "how much a tree corrects", FT_SETTING_REAL, 0.1, 1e-4, 1, .is_searched = true, .is_log = true,
+             .from = 0.02, .to = 0.4},
+    [SUBSAMPLE] = {"subsample", "share of the records that a tree sees", FT_SETTING_REAL, 0.8, 0.01, 1,
+                   .is_searched = true, .from = 0.4, .to = 1, .off = "1"},
+    [PATIENCE] = {"patience", "trees without a better score before it stops; 0: never", FT_SETTING_INT, 40, 0, 1e5,
+                  .off = "0"},
+    [CHILD] = {"min_child_weight", "records that a leaf has at least", FT_SETTING_REAL, 2, 0, 1e6, .is_searched = true,
+               .is_log = true, .from = 0.5, .to = 32},
+};
+
 static ft_status take_config(const json_t *config, boost_options *options, ft_error *error) {
-    double rounds = 400, depth = 7, eta = 0.1, subsample = 0.8, patience = 40, child = 2;
-    const config_key keys[] = {{"rounds", 1, 1e5, &rounds},     {"depth", 1, 30, &depth},
-                               {"eta", 1e-4, 1, &eta},          {"subsample", 0.01, 1, &subsample},
-                               {"patience", 0, 1e5, &patience}, {"min_child_weight", 0, 1e6, &child}};
-    FT_TRY(config_take(config, keys, sizeof keys / sizeof keys[0], error));
-    options->rounds = (uint32_t)rounds;
-    options->depth = (uint32_t)depth;
-    options->eta = eta;
-    options->subsample = subsample;
-    options->patience = (uint32_t)patience;
-    options->min_child_weight = child;
+    double v[SETTING_COUNT];
+    FT_TRY(settings_take(config, settings, SETTING_COUNT, v, error));
+    options->rounds = (uint32_t)v[ROUNDS];
+    options->depth = (uint32_t)v[DEPTH];
+    options->eta = v[ETA];
+    options->subsample = v[SUBSAMPLE];
+    options->patience = (uint32_t)v[PATIENCE];
+    options->min_child_weight = v[CHILD];
     return FT_OK;
 }
 
@@ -214,6 +226,8 @@ const family family_totals_gbt = {
     .name = "totals-gbt",
     .text = "boosted trees on totals of the graph, for models like those it was trained on",
     .schema = TOTALS_SCHEMA,
+    .settings = settings,
+    .setting_count = SETTING_COUNT,
     .fit = fit,
     .save = save,
     .load = load,

@@ -236,8 +236,77 @@ static const char *family_cell(const catalog *c, uint32_t row, uint32_t column) 
     return column == 0 ? ft_family_name(row) : ft_family_text(row);
 }
 
+static void value_json(json_writer *j, const ft_setting *s, double value) {
+    if (s->kind == FT_SETTING_WORD)
+        jsonw_string(j, s->words[(uint32_t)value]);
+    else
+        jsonw_double(j, value);
+}
+
+static void range_json(json_writer *j, const char *key, double from, double to) {
+    jsonw_key(j, key);
+    jsonw_open_array(j, JSON_LINE);
+    jsonw_double(j, from);
+    jsonw_double(j, to);
+    jsonw_close(j);
+}
+
+static void setting_json(json_writer *j, const ft_setting *s) {
+    jsonw_open_object(j, JSON_LINE);
+    jsonw_pair_string(j, "name", s->name);
+    jsonw_pair_string(j, "text", s->text);
+    jsonw_pair_string(j, "kind", ft_setting_kind_name(s->kind));
+    jsonw_key(j, "default");
+    value_json(j, s, s->usual);
+    if (s->kind == FT_SETTING_WORD) {
+        jsonw_key(j, "words");
+        jsonw_open_array(j, JSON_LINE);
+        for (uint32_t i = 0; i < s->word_count; i++) jsonw_string(j, s->words[i]);
+        jsonw_close(j);
+    } else {
+        range_json(j, "bounds", s->lo, s->hi);
+    }
+    jsonw_key(j, "is_searched");
+    jsonw_bool(j, s->is_searched);
+    if (s->is_searched && s->kind != FT_SETTING_WORD) {
+        range_json(j, "searched", s->from, s->to);
+        jsonw_key(j, "is_log");
+        jsonw_bool(j, s->is_log);
+    }
+    jsonw_key(j, "is_effort");
+    jsonw_bool(j, s->is_effort);
+    jsonw_pair_string(j, "off", s->off);
+    jsonw_close(j);
+}
+
+/* With the settings of each, which a table has no room for. */
+static ft_status families_json(FILE *stream, ft_error *error) {
+    sink out = {.stream = stream};
+    json_writer j;
+    jsonw_init(&j, &out.text);
+    jsonw_open_array(&j, JSON_BLOCK);
+    for (uint32_t i = 0; i < ft_family_count(); i++) {
+        ft_setting settings[FT_MAX_SETTINGS];
+        uint32_t count = ft_family_settings(i, settings, FT_MAX_SETTINGS);
+        jsonw_open_object(&j, JSON_BLOCK);
+        jsonw_pair_string(&j, "name", ft_family_name(i));
+        jsonw_pair_string(&j, "text", ft_family_text(i));
+        jsonw_key(&j, "settings");
+        jsonw_open_array(&j, count > 0 ? JSON_BLOCK : JSON_LINE);
+        for (uint32_t k = 0; k < count; k++) setting_json(&j, &settings[k]);
+        jsonw_close(&j);
+        jsonw_close(&j);
+    }
+    jsonw_close(&j);
+    buf_char(&out.text, '\n');
+    ft_status status = sink_flush(&out, error);
+    sink_free(&out);
+    return status;
+}
+
 ft_status ft_report_families(FILE *stream, const ft_style *style, ft_error *error) {
     static const catalog_column columns[] = {{"name", "Family", false}, {"text", "What it does", false}};
+    if (style->output == FT_JSON) return families_json(stream, error);
     return write_catalog(
         stream,
         &(catalog){
