@@ -1,0 +1,144 @@
+/* The course of a search: what is asked for depends on losses alone, and more effort goes to better trials. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "learn/search.h"
+
+enum { TRIALS = 40, GENERATION = 9, ROOM = 4096 };
+
+static const char text[] = "{\"x\": \"real:0..1\", \"y\": \"real:0..1\"}";
+
+/* Little effort tells the loss with an error that depends on the trial alone. */
+static double loss_of(const search *s, search_job job) {
+    const double *v = s->trials[job.trial].values;
+    if (job.trial % 13 == 5) return NAN;
+    double noise = 0.05 * (2 - job.rung) * sin(job.trial * 12.9898);
+    return (v[0] - 0.3) * (v[0] - 0.3) + (v[1] - 0.8) * (v[1] - 0.8) + noise;
+}
+
+typedef struct course_log {
+    search_job jobs[ROOM];
+    uint32_t count;
+    double best;
+    uint32_t best_trial;
+} course_log;
+
+static void play(const space *s, const search_options *options, bool is_backwards, course_log *found) {
+    search course;
+    ft_error error;
+    search_job jobs[SEARCH_MAX_GENERATION];
+    uint32_t count;
+    *found = (course_log){0};
+    assert_int_equal(search_open(&course, s, options, &error), FT_OK);
+    while ((count = search_next(&course, jobs)) > 0) {
+        for (uint32_t i = 0; i < count; i++) found->jobs[found->count++] = jobs[i];
+        for (uint32_t i = 0; i < count; i++) {
+            search_job job = jobs[is_backwards ? count - 1 - i : i];
+            search_tell(&course, job, loss_of(&course, job));
+        }
+    }
+    found->best_trial = search_best(&course);
+    found->best = search_loss(&course.trials[found->best_trial]);
+    assert_int_equal(course.count, options->trials);
+    assert_int_equal(course.trials[found->best_trial].done, options->rungs);
+    search_free(&course);
+}
+
+static const double usual[] = {0.9, 0.1};
+static const search_options options = {
+    .seed = 1, .trials = TRIALS, .generation = GENERATION, .rungs = 3, .factor = 3, .usual = usual};
+
+static void open_space(space *s) {
+    ft_error error;
+    assert_int_equal(space_open(s, &error), FT_OK);
+    assert_int_equal(space_add_text(s, text, strlen(text), &error), FT_OK);
+}
+
+static void order_of_results_does_not_matter(void **state) {
+    (void)state;
+    static course_log a, b;
+    space s;
+    open_space(&s);
+    play(&s, &options, false, &a);
+    play(&s, &options, true, &b);
+    assert_int_equal(a.count, b.count);
+    assert_memory_equal(a.jobs, b.jobs, a.count * sizeof a.jobs[0]);
+    assert_true(a.best == b.best && a.best_trial == b.best_trial);
+    space_free(&s);
+}
+
+static void rungs_get_fewer(void **state) {
+    (void)state;
+    static course_log found;
+    space s;
+    uint32_t at[3] = {0}, of_default = 0;
+    open_space(&s);
+    play(&s, &options, false, &found);
+    for (uint32_t i = 0; i < found.count; i++) {
+        at[found.jobs[i].rung]++;
+        of_default += found.jobs[i].trial == 0;
+    }
+    assert_int_equal(at[0], TRIALS);
+    assert_int_equal(at[1], 4 * 3 + 1 + 1); /* the defaults go on anyway; the last generation has four */
+    assert_int_equal(at[2], 5 + 1);
+    assert_int_equal(of_default, 3);
+    space_free(&s);
+}
+
+/* A longer search begins as the shorter one did, so that one can be made longer. */
+static void longer_searches_begin_the_same(void **state) {
+    (void)state;
+    static course_log a, b;
+    space s;
+    search_options more = options;
+    more.trials = 2 * GENERATION;
+    open_space(&s);
+    play(&s, &more, false, &a);
+    more.trials = 3 * GENERATION;
+    play(&s, &more, false, &b);
+    assert_true(b.count > a.count);
+    assert_memory_equal(a.jobs, b.jobs, a.count * sizeof a.jobs[0]);
+    space_free(&s);
+}
+
+static void finds_a_good_place(void **state) {
+    (void)state;
+    static course_log found;
+    space s;
+    open_space(&s);
+    play(&s, &options, false, &found);
+    assert_true(found.best < 0.05);
+    space_free(&s);
+}
+
+static void all_may_fail(void **state) {
+    (void)state;
+    space s;
+    search course;
+    ft_error error;
+    search_job jobs[GENERATION];
+    uint32_t count, total = 0;
+    open_space(&s);
+    assert_int_equal(search_open(&course, &s, &options, &error), FT_OK);
+    while ((count = search_next(&course, jobs)) > 0)
+        for (uint32_t i = 0; i < count; i++, total++) search_tell(&course, jobs[i], NAN);
+    assert_int_equal(total, TRIALS);
+    assert_int_equal(search_best(&course), FT_NONE);
+    search_free(&course);
+    space_free(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(order_of_results_does_not_matter),
+                                       cmocka_unit_test(rungs_get_fewer),
+                                       cmocka_unit_test(longer_searches_begin_the_same),
+                                       cmocka_unit_test(finds_a_good_place), cmocka_unit_test(all_may_fail)};
+    return cmocka_run_group_tests_name("learn/search", tests, NULL, NULL);
+}
