@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FILE_BYTES_MAX = 1 << 20 };
+
 static void message(const char *format, va_list args) {
     progress_hide();
     fflush(stdout); /* keeps the order of what a terminal shows */
@@ -66,4 +68,19 @@ double cli_parse_bytes(struct argp_state *state, const char *option, const char 
     if (errno != 0 || *text < '0' || *text > '9' || unit_bytes(end) == 0 || !(bytes < 1.8e19))
         argp_error(state, "--%s %s: want bytes, as 4096, 64M or 9.5GiB", option, text);
     return bytes;
+}
+
+char *cli_read_file(const char *path) {
+    FILE *file = fopen(path, "re");
+    char *text = file != NULL ? malloc(FILE_BYTES_MAX + 1) : NULL;
+    size_t size = text != NULL ? fread(text, 1, FILE_BYTES_MAX, file) : 0;
+    bool is_read = text != NULL && !ferror(file) && feof(file);
+    if (file != NULL) fclose(file);
+    if (!is_read) {
+        free(text);
+        cli_fail(FT_ERR_IO, "%s: cannot read it%s", path, size == FILE_BYTES_MAX ? ": it is too long" : "");
+        return NULL;
+    }
+    text[size] = '\0';
+    return text;
 }

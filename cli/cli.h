@@ -23,6 +23,8 @@ int cmd_import(int argc, char **argv);
 int cmd_generate(int argc, char **argv);
 int cmd_data(int argc, char **argv);
 int cmd_train(int argc, char **argv);
+int cmd_tune(int argc, char **argv);
+int cmd_ablate(int argc, char **argv);
 int cmd_families(int argc, char **argv);
 int cmd_bundle(int argc, char **argv);
 int cmd_eval(int argc, char **argv);
@@ -42,6 +44,9 @@ uint64_t cli_parse_count(struct argp_state *state, const char *option, const cha
 /* Bytes: "4096", "64M" and "9.5GiB" (powers of 1024), "24GB" (powers of 1000). Ends the program with a usage error when
  * it is something else. */
 double cli_parse_bytes(struct argp_state *state, const char *option, const char *text);
+
+/* A whole file of settings as a string, which the caller frees; NULL after a message. */
+char *cli_read_file(const char *path);
 
 /* --- How and where to write (output.c) ------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 
 #include "cli.h"
 
-enum { SETTINGS_MAX = 256, CONFIG_BYTES_MAX = 1 << 20, THREADS_MAX = 1024 };
+enum { SETTINGS_MAX = 256, THREADS_MAX = 1024 };
 enum { OPTION_DATA = 256, OPTION_SPLIT, OPTION_SEED, OPTION_METRIC, OPTION_THREADS, OPTION_RESUME, OPTION_FORCE };
 
 typedef struct arguments {
@@ -121,22 +121,6 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
 
 /* --- Running ------------------------------------------------------------------------------------------------- */
 
-/* The whole file as a string, which the caller frees; NULL after a message. */
-static char *read_config(const char *path) {
-    FILE *file = fopen(path, "re");
-    char *text = file != NULL ? malloc(CONFIG_BYTES_MAX + 1) : NULL;
-    size_t size = text != NULL ? fread(text, 1, CONFIG_BYTES_MAX, file) : 0;
-    bool is_read = text != NULL && !ferror(file) && feof(file);
-    if (file != NULL) fclose(file);
-    if (!is_read) {
-        free(text);
-        cli_fail(FT_ERR_IO, "%s: cannot read it%s", path, size == CONFIG_BYTES_MAX ? ": it is too long" : "");
-        return NULL;
-    }
-    text[size] = '\0';
-    return text;
-}
-
 static ft_status write_scores(const char *title, const ft_evaluation *tested) {
     output_options options = output_options_default();
     output out;
@@ -185,7 +169,7 @@ static ft_status run_train(arguments *args) {
     ft_error error;
     char *config = NULL;
     if (args->config_path != NULL) {
-        config = read_config(args->config_path);
+        config = cli_read_file(args->config_path);
         if (config == NULL) return FT_ERR_IO;
     }
     args->train.config = config;

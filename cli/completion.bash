@@ -17,8 +17,8 @@ _foretell_names() {
 # The value of an option, when the word before asks for one.
 _foretell_value() { # option, command
     case $2:$1 in
-    train:-f) _foretell_words "$(_foretell_names families)" && return ;;
-    train:-c) _foretell_files && return ;;
+    train:-f | tune:-f | ablate:-f) _foretell_words "$(_foretell_names families)" && return ;;
+    train:-c | tune:-c | ablate:-c) _foretell_files && return ;;
     eval:-d | compare:-d) _foretell_files; return ;; # the data set; elsewhere it is a type
     eval:--family | compare:--family) return ;; # of models; train has families of predictors
     esac
@@ -48,10 +48,12 @@ _foretell_value() { # option, command
     --part) _foretell_words 'train valid test' ;;
     --mode) _foretell_words 'infer train' ;;
     -c | --color) _foretell_words 'auto always never' ;;
-    -o | --output | --data | --config | -p | --predictor | --plot | --plot-extrapolation | --trained-on | --trace) _foretell_files ;;
+    -o | --output | --data | --config | --space | -p | --predictor | --plot | --plot-extrapolation | --trained-on | --trace) _foretell_files ;;
     --family) _foretell_words "$(_foretell_names families)" ;;
     --split) _foretell_words 'random name family: device: order fewshot: all' ;;
     --metric) _foretell_words 'time_us' ;;
+    --objective) _foretell_words 'mape rmspe acc5 acc10 rmse spearman kendall' ;;
+    --workers | --time | --trials | --generation | --rungs | --factor | --effort | --off | --seeds) ;;
     -t | --top | -b | --batch | -w | --width | --shape | --workspace | --seed | --threads | --worst | --device | --setting | --graph | --limit | --networks | --noise) ;;
     *) return 1 ;;
     esac
@@ -60,7 +62,7 @@ _foretell_value() { # option, command
 _foretell() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} words=("${COMP_WORDS[@]}")
     local command=${COMP_WORDS[1]} shared='--format --output --width --color --help'
-    local commands='predict fits max-batch inspect import generate data train eval compare bundle devices predictors formats ops runtimes families'
+    local commands='predict fits max-batch inspect import generate data train tune ablate eval compare bundle devices predictors formats ops runtimes families'
     local asking='--device --batch --mode --dtype --runtime --layout --compile --optimizer --setting --shape --predictor'
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
@@ -132,6 +134,14 @@ _foretell() {
         ;;
     train)
         _foretell_words '--data --output --family --split --seed --metric --config --threads --resume --force --quiet --help'
+        ;;
+    tune | ablate)
+        local trying='--data --metric --split --seed --family --config --objective --output --workers --threads --time --resume --keep --format --quiet --help'
+        if [ "$command" = tune ]; then
+            _foretell_words "$trying --space --trials --generation --rungs --factor --effort --top --plot"
+        else
+            _foretell_words "$trying --off --seeds --part"
+        fi
         ;;
     bundle)
         [[ $current == -* ]] && _foretell_words '--output --help' || _foretell_files

@@ -21,6 +21,8 @@ static const command commands[] = {
     {"generate", "data in the layout of a published set, with computed labels", cmd_generate},
     {"data", "look into data sets, join and check them", cmd_data},
     {"train", "make a predictor from measured data", cmd_train},
+    {"tune", "search for the settings with which a predictor does best", cmd_tune},
+    {"ablate", "what each part of a predictor is good for", cmd_ablate},
     {"eval", "how good a predictor is on a data set", cmd_eval},
     {"compare", "predictors, or runs, side by side", cmd_compare},
     {"bundle", "several predictors in one file", cmd_bundle},

@@ -41,6 +41,7 @@
 #include "foretell/learn.h"
 #include "foretell/predictor.h"
 #include "foretell/status.h"
+#include "foretell/tune.h"
 
 FT_C_BEGIN
 

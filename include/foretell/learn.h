@@ -23,6 +23,7 @@ typedef struct ft_train_options {
     uint32_t threads; /* 0: one per core; the result does not depend on it */
     bool is_resumed;  /* go on with a run that was stopped, from its last checkpoint */
     bool is_forced;   /* a run that is there already is replaced, when the new one is complete */
+    bool is_untested; /* the test part is left alone: for runs that something is chosen by */
     ft_progress *progress;
     void *user;
 } ft_train_options;

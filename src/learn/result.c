@@ -156,7 +156,7 @@ static ft_status score(maker *m) {
     ft_status status = add_scores(m, FT_PART_VALID, &valid);
     ft_evaluation_free(&valid);
     FT_TRY(status);
-    if (f->rows->test_count == 0) return FT_OK;
+    if (f->rows->test_count == 0 || f->is_untested) return FT_OK;
     const keeper_range second = {.from = 0.98, .to = 1, .what = "scoring the test part"};
     FT_TRY(evaluate(m, f->split, FT_PART_TEST, second, &m->out->tested));
     return add_scores(m, FT_PART_TEST, &m->out->tested);

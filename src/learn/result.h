@@ -17,7 +17,8 @@ typedef struct result_facts {
     const ft_split *split;
     uint64_t seed;
     uint32_t threads;
-    keeper *keeper; /* for progress */
+    bool is_untested; /* the test part is not looked at */
+    keeper *keeper;   /* for progress */
 } result_facts;
 
 typedef struct result {

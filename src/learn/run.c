@@ -73,7 +73,7 @@ static void remove_entries(const char *folder, bool leftovers_only) {
     closedir(entries);
 }
 
-static void remove_run(const char *folder) {
+void run_remove(const char *folder) {
     remove_entries(folder, false);
     rmdir(folder);
 }
@@ -200,7 +200,7 @@ static ft_status check_config(const run_folder *run, const buf *config, ft_error
 /* The folder appears with config.json in it, so that there is never one that nobody can tell the run of. */
 static ft_status make_folder(run_folder *run, const buf *config, ft_error *error) {
     outfolder out;
-    if (strcmp(run->path, run->place) != 0) remove_run(run->place); /* a replacement that was never finished */
+    if (strcmp(run->path, run->place) != 0) run_remove(run->place); /* a replacement that was never finished */
     FT_TRY(outfolder_open(run->place, &out, error));
     char *path = join(out.temporary, "config.json");
     ft_status status = path != NULL ? outfile_write(path, config->data, config->length, error) : FT_NOMEM(error);
@@ -263,7 +263,7 @@ ft_status run_open(const char *path, const run_wish *wish, const buf *config, ru
 void run_close(run_folder *run) {
     if (run->log != NULL) fclose(run->log);
     if (run->place != NULL && run->is_new && !run->is_complete && !has_file(run->place, "checkpoint.bin"))
-        remove_run(run->place);
+        run_remove(run->place);
     if (run->lock >= 0) close(run->lock);
     free_paths(run);
     *run = (run_folder){.lock = -1};
@@ -318,7 +318,7 @@ ft_status run_check_log(const run_folder *run, ft_error *error) {
 static ft_status take_name(const run_folder *run, ft_error *error) {
     if (strcmp(run->path, run->place) == 0) return FT_OK;
     if (renameat2(AT_FDCWD, run->place, AT_FDCWD, run->path, RENAME_EXCHANGE) == 0) {
-        remove_run(run->place);
+        run_remove(run->place);
         return FT_OK;
     }
     char *old;
@@ -327,7 +327,7 @@ static ft_status take_name(const run_folder *run, ft_error *error) {
     if (rename(run->path, old) != 0 || rename(run->place, run->path) != 0)
         status = fail_errno(error, run->path, "cannot replace it; the new run is complete and beside it", errno);
     else
-        remove_run(old);
+        run_remove(old);
     free(old);
     return status;
 }

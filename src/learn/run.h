@@ -47,6 +47,8 @@ ft_status run_write(const run_folder *run, const char *name, const void *bytes, 
 /* Writes a line of the log with the time before it; takes over the reference. A failure is kept for run_check_log. */
 void run_log(run_folder *run, json_t *line);
 ft_status run_check_log(const run_folder *run, ft_error *error);
+/* Removes the files of a run and its folder, when nothing else is in it. */
+void run_remove(const char *path);
 /* Everything is written: removes the checkpoint and gives the folder its name. */
 ft_status run_finish(run_folder *run, ft_error *error);
 

@@ -38,13 +38,12 @@ typedef struct job {
 
 /* --- What is asked for --------------------------------------------------------------------------------------- */
 
-static ft_status find_family(job *j) {
-    const char *name = j->options->family;
-    j->family = name != NULL ? family_find(name) : families[0];
-    if (j->family != NULL) return FT_OK;
+ft_status train_family(const char *name, const family **found, ft_error *error) {
+    *found = name != NULL ? family_find(name) : families[0];
+    if (*found != NULL) return FT_OK;
     buf names = {0};
     for (uint32_t i = 0; i < ft_family_count(); i++) buf_format(&names, "%s%s", i > 0 ? ", " : "", ft_family_name(i));
-    ft_fail(j->error, FT_ERR_USAGE, "there is no family '%s'; there are %s", name,
+    ft_fail(error, FT_ERR_USAGE, "there is no family '%s'; there are %s", name,
             names.data != NULL ? names.data : "none");
     buf_free(&names);
     return FT_ERR_USAGE;
@@ -53,8 +52,8 @@ static ft_status find_family(job *j) {
 static ft_status prepare(job *j) {
     const ft_train_options *o = j->options;
     const char *metric = o->metric != NULL ? o->metric : "time_us", *split = o->split != NULL ? o->split : "random";
-    FT_TRY(find_family(j));
-    FT_TRY(run_check(j->folder, &j->wish, j->error));
+    FT_TRY(train_family(o->family, &j->family, j->error));
+    if (j->folder != NULL) FT_TRY(run_check(j->folder, &j->wish, j->error));
     FT_TRY(config_parse(o->config, o->settings, o->setting_count, &j->config, j->error));
     FT_TRY(ft_split_make(j->data, split, o->seed, &j->split, j->error));
     if (j->family->metric != NULL && strcmp(metric, j->family->metric) != 0)
@@ -97,6 +96,7 @@ static ft_status finish(job *j, const model *fitted, ft_evaluation *tested) {
                                 .split = &j->split,
                                 .seed = j->options->seed,
                                 .threads = j->options->threads,
+                                .is_untested = j->options->is_untested,
                                 .keeper = &j->keeper};
     result r;
     FT_TRY(result_make(&facts, &r, j->error));
@@ -150,6 +150,13 @@ static ft_status run(job *j, ft_evaluation *tested) {
     return status;
 }
 
+static void forget(job *j) {
+    buf_free(&j->config_text);
+    fitset_free(&j->rows);
+    ft_split_free(&j->split);
+    json_decref(j->config);
+}
+
 ft_status train_run(const ft_dataset *data, const char *run_folder, const ft_train_options *options, double interval_s,
                     ft_evaluation *tested, ft_error *error) {
     job j = {.data = data,
@@ -165,10 +172,14 @@ ft_status train_run(const ft_dataset *data, const char *run_folder, const ft_tra
         status = run(&j, tested);
         run_close(&j.run);
     }
-    buf_free(&j.config_text);
-    fitset_free(&j.rows);
-    ft_split_free(&j.split);
-    json_decref(j.config);
+    forget(&j);
+    return status;
+}
+
+ft_status train_check(const ft_dataset *data, const ft_train_options *options, ft_error *error) {
+    job j = {.data = data, .options = options, .run = {.lock = -1}, .error = error};
+    ft_status status = prepare(&j);
+    forget(&j);
     return status;
 }
 
