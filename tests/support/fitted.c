@@ -60,18 +60,29 @@ static buf encode(const fitted *f, const model *m) {
     return bytes;
 }
 
+/* Fits, and opens what was saved. */
+static void fit_and_open(fitted *f, const char *config) {
+    ft_error error;
+    if (fit(f, NULL, config, &f->model, &error) != FT_OK) fail_msg("%s", error.message);
+    buf bytes = encode(f, f->model);
+    if (ft_predictor_open_memory(bytes.data, bytes.length, "made", &f->opened, &error) != FT_OK)
+        fail_msg("%s", error.message);
+    buf_free(&bytes);
+}
+
 fitted fit_made(const char *name, made_rule *rule, const char *config) {
     fitted f = {.family = family_find(name)};
-    ft_error error;
     assert_non_null(f.family);
     f.data = made_data("data", FITTED_NETWORKS, fitted_devices, FITTED_DEVICES, rule);
     f.rows = fitted_rows(f.data, &f.set);
-    if (fit(&f, NULL, config, &f.model, &error) != FT_OK) fail_msg("%s", error.message);
-    buf bytes = encode(&f, f.model);
-    if (ft_predictor_open_memory(bytes.data, bytes.length, "made", &f.opened, &error) != FT_OK)
-        fail_msg("%s", error.message);
-    buf_free(&bytes);
+    fit_and_open(&f, config);
     return f;
+}
+
+void fitted_again(fitted *f, const char *config) {
+    ft_predictor_free(f->opened);
+    f->family->free(f->model);
+    fit_and_open(f, config);
 }
 
 void fitted_free(fitted *f) {

@@ -22,6 +22,8 @@ fit_row *fitted_rows(const ft_dataset *data, fit_set *set);
 
 /* Fits a family to FITTED_NETWORKS networks on both devices. `config` is JSON, or NULL. */
 fitted fit_made(const char *name, made_rule *rule, const char *config);
+/* The same with another configuration. */
+void fitted_again(fitted *f, const char *config);
 void fitted_free(fitted *f);
 
 /* Checks every row: the value is within `tolerance` of the label, the loaded model says the same to the bit, and
