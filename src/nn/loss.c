@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "nn/loops.h"
 #include "nn/ops.h"
 
 typedef struct loss_node {
@@ -67,19 +68,63 @@ static double share_of(const loss_options *o, size_t i) {
     return o->mask == NULL ? 1 : o->mask[i];
 }
 
+/* --- Rows ---------------------------------------------------------------------------------------------------- */
+
+/* Plain squares of all elements are most of what penalties are made of: no need to ask of each what it is. */
+static bool is_plain_square(const loss_options *o) {
+    return o->kind == LOSS_MSE && o->mask == NULL;
+}
+
+static double sum_squares(size_t n, const float *x, const float *target) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += ((double)x[i] - target[i]) * ((double)x[i] - target[i]);
+    return sum;
+}
+
+VECTORS static void add_slopes(size_t n, double weight, const float *restrict x, const float *restrict target,
+                               float *restrict grad) {
+    for (size_t i = 0; i < n; i++) grad[i] += (float)(weight * ((double)x[i] - target[i]));
+}
+
+static double row_loss(const loss_options *o, const tensor *x, const float *target, size_t row) {
+    size_t first = row * x->cols;
+    if (is_plain_square(o)) return sum_squares(x->cols, x->data + first, target + first);
+    double sum = 0;
+    for (size_t i = first; i < first + x->cols; i++) {
+        double share = share_of(o, i);
+        if (share != 0) sum += share * loss_at(o, x->data[i], target[i]).value;
+    }
+    return sum;
+}
+
+static void row_backward(const loss_options *o, double weight, const tensor *x, const float *target, size_t row,
+                         float *grad) {
+    size_t first = row * x->cols;
+    if (is_plain_square(o)) {
+        add_slopes(x->cols, 2 * weight, x->data + first, target + first, grad + first);
+        return;
+    }
+    for (size_t i = first; i < first + x->cols; i++) {
+        double share = share_of(o, i);
+        if (share != 0) grad[i] += (float)(weight * share * loss_at(o, x->data[i], target[i]).slope);
+    }
+}
+
+/* --- All of it ----------------------------------------------------------------------------------------------- */
+
 static void loss_backward(tape *t, tape_node *n) {
     const loss_node *l = (loss_node *)n;
+    const loss_options *o = &l->options;
     tensor *x = n->in[0];
     float *grad = tape_grad(t, x);
     if (grad == NULL) return;
-    double factor = (double)n->out->grad[0] * l->options.scale;
-    for (size_t r = 0, i = 0; r < x->rows; r++) {
-        double weight = l->options.weights == NULL ? factor : factor * l->options.weights[r];
-        for (size_t c = 0; c < x->cols; c++, i++) {
-            double share = share_of(&l->options, i);
-            if (share != 0) grad[i] += (float)(weight * share * loss_at(&l->options, x->data[i], l->target[i]).slope);
-        }
+    double factor = (double)n->out->grad[0] * o->scale;
+    if (is_plain_square(o) && o->weights == NULL) {
+        add_slopes(tensor_size(x), 2 * factor, x->data, l->target, grad);
+        return;
     }
+    for (size_t r = 0; r < x->rows; r++)
+        row_backward(o, o->weights == NULL ? factor : factor * o->weights[r], x, l->target, r, grad);
 }
 
 tensor *nn_loss(tape *t, tensor *prediction, const float *target, const loss_options *options) {
@@ -88,12 +133,8 @@ tensor *nn_loss(tape *t, tensor *prediction, const float *target, const loss_opt
     tensor *x = prediction, *out = tape_tensor(t, 1, 1, x->needs_grad);
     if (out == NULL) return NULL;
     double sum = 0;
-    for (size_t r = 0, i = 0; r < x->rows; r++) {
-        double row = 0;
-        for (size_t c = 0; c < x->cols; c++, i++) {
-            double share = share_of(options, i);
-            if (share != 0) row += share * loss_at(options, x->data[i], target[i]).value;
-        }
+    for (size_t r = 0; r < x->rows; r++) {
+        double row = row_loss(options, x, target, r);
         sum += options->weights == NULL ? row : options->weights[r] * row;
     }
     out->data[0] = (float)(sum * options->scale);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "nn/loops.h"
 
 /* Inputs further out than this many deviations say no more than that they are far out. */
 static const float FARTHEST = 4;
@@ -115,6 +116,28 @@ typedef struct mix_node {
     uint32_t ways;
 } mix_node;
 
+/* What one pair gives back to its kernel, its column and its group. */
+VECTORS static void give_back(uint32_t width, const float *restrict out, const float *restrict x,
+                              const float *restrict own, const float *restrict shared, float *restrict to_x,
+                              float *restrict to_own, float *restrict to_shared) {
+    for (uint32_t w = 0; w < width; w += TORCH_TERMS) {
+        for (uint32_t k = 0; k < TORCH_TERMS; k++) {
+            float by_mix = out[k] * x[w + k];
+            to_x[w + k] += out[k] * (own[w + k] + shared[w + k]);
+            to_own[w + k] += by_mix;
+            to_shared[w + k] += by_mix;
+        }
+    }
+}
+
+VECTORS static void mix_pair(uint32_t width, const float *restrict x, const float *restrict own,
+                             const float *restrict shared, float *restrict out) {
+    float sum[TORCH_TERMS] = {0};
+    for (uint32_t w = 0; w < width; w += TORCH_TERMS)
+        for (uint32_t k = 0; k < TORCH_TERMS; k++) sum[k] += x[w + k] * (own[w + k] + shared[w + k]);
+    memcpy(out, sum, sizeof sum);
+}
+
 static void mix_backward(tape *t, tape_node *n) {
     const mix_node *m = (const mix_node *)n;
     const torch_pairs *pairs = m->pairs;
@@ -126,18 +149,8 @@ static void mix_backward(tape *t, tape_node *n) {
         const float *x = n->in[0]->data + (size_t)pairs->kernels[p] * width;
         const float *own = n->in[1]->data + (size_t)pairs->columns[p] * width;
         const float *shared = n->in[1]->data + (size_t)pairs->groups[p] * width;
-        float *restrict to_x = kernels + (size_t)pairs->kernels[p] * width;
-        float *restrict to_own = table + (size_t)pairs->columns[p] * width, *restrict to_shared =
-                                                                                table +
-                                                                                (size_t)pairs->groups[p] * width;
-        for (uint32_t w = 0; w < width; w += TORCH_TERMS) {
-            for (uint32_t k = 0; k < TORCH_TERMS; k++) {
-                float by_mix = out[k] * x[w + k];
-                to_x[w + k] += out[k] * (own[w + k] + shared[w + k]);
-                to_own[w + k] += by_mix;
-                to_shared[w + k] += by_mix;
-            }
-        }
+        give_back(width, out, x, own, shared, kernels + (size_t)pairs->kernels[p] * width,
+                  table + (size_t)pairs->columns[p] * width, table + (size_t)pairs->groups[p] * width);
     }
 }
 
@@ -150,10 +163,7 @@ static tensor *mix_ways(const torch_net *net, tape *t, tensor *x, tensor *table,
         const float *from = x->data + (size_t)pairs->kernels[p] * width;
         const float *own = table->data + (size_t)pairs->columns[p] * width;
         const float *shared = table->data + (size_t)pairs->groups[p] * width;
-        float sum[TORCH_TERMS] = {0};
-        for (uint32_t w = 0; w < width; w += TORCH_TERMS)
-            for (uint32_t k = 0; k < TORCH_TERMS; k++) sum[k] += from[w + k] * (own[w + k] + shared[w + k]);
-        memcpy(out->data + (size_t)p * TORCH_TERMS, sum, sizeof sum);
+        mix_pair(width, from, own, shared, out->data + (size_t)p * TORCH_TERMS);
     }
     mix_node *note = tape_note(t, out, mix_backward, sizeof *note);
     if (note == NULL) return t->has_failed ? NULL : out;
