@@ -9,9 +9,17 @@
 #include "graph/graph.h"
 #include "graph/product.h"
 
+typedef enum cast_rule {
+    CAST_NARROW,  /* runs in 16 bits */
+    CAST_WIDE,    /* runs in 32 bits */
+    CAST_PROMOTE, /* runs in the widest of what it reads */
+    CAST_FIRST,   /* runs in what its first input is */
+} cast_rule;
+
 typedef struct walk {
     const ft_graph *graph;
     const ft_kernels *kernels;
+    uint8_t *rules; /* per operator: a cast_rule */
     bool *is_wide; /* per tensor: autocast makes it float32 */
     bool *is_view; /* per operator: the rules take it for a copy, but it needs none */
 } walk;
@@ -85,13 +93,6 @@ static void set_kinds(const ft_kernel *kernel, ft_op_class op_class, torch_kerne
 
 /* --- Types --------------------------------------------------------------------------------------------------- */
 
-typedef enum cast_rule {
-    CAST_NARROW,  /* runs in 16 bits */
-    CAST_WIDE,    /* runs in 32 bits */
-    CAST_PROMOTE, /* runs in the widest of what it reads */
-    CAST_FIRST,   /* runs in what its first input is */
-} cast_rule;
-
 /* Autocast's lists for CUDA, by the operators that exporters make of their members. */
 static cast_rule rule_of(const ft_op *op) {
     static const char *const wide[] = {"Pow", "Reciprocal", "Exp",      "Log",        "Rsqrt",    "ReduceSum",
@@ -119,11 +120,11 @@ static bool input_is_wide(const walk *w, const ft_op *op, uint32_t i) {
 static bool is_in_product(const walk *w, uint32_t op) {
     uint32_t kernel = w->kernels->kernel_of_op[op];
     return kernel != FT_NONE && !is_free(w, op) &&
-           rule_of(&w->graph->ops[w->kernels->items[kernel].root]) == CAST_NARROW;
+           w->rules[w->kernels->items[kernel].root] == CAST_NARROW;
 }
 
 static bool makes_wide(const walk *w, const ft_op *op) {
-    switch (rule_of(op)) {
+    switch ((cast_rule)w->rules[op - w->graph->ops]) {
     case CAST_NARROW:
         return false;
     case CAST_WIDE:
@@ -138,6 +139,7 @@ static bool makes_wide(const walk *w, const ft_op *op) {
 }
 
 static void follow_types(const walk *w) {
+    for (uint32_t i = 0; i < w->graph->op_count; i++) w->rules[i] = (uint8_t)rule_of(&w->graph->ops[i]);
     for (uint32_t i = 0; i < w->graph->tensor_count; i++) w->is_wide[i] = w->graph->tensors[i].role != FT_ACTIVATION;
     for (uint32_t i = 0; i < w->graph->op_count; i++) {
         const ft_op *op = &w->graph->ops[i];
@@ -237,7 +239,7 @@ static void add_read(const walk *w, uint32_t number, uint32_t tensor, torch_kern
     *(is_wide ? &k->read32 : &k->read16) += elems;
     k->inputs++;
     k->is_strided = k->is_strided || is_strided;
-    cast_rule rule = rule_of(&w->graph->ops[w->kernels->items[number].root]);
+    cast_rule rule = (cast_rule)w->rules[w->kernels->items[number].root];
     if (is_wide ? rule == CAST_NARROW : rule == CAST_WIDE) k->cast += elems;
 }
 
@@ -422,7 +424,8 @@ ft_status torch_kernels_of(subject *s, const ft_rules *rules, arena *memory, tor
     torch_kernel *made = ARENA_ARRAY(memory, torch_kernel, (size_t)kernels->count + 1);
     w.is_wide = ARENA_ARRAY(memory, bool, (size_t)s->bound->tensor_count + 1);
     w.is_view = ARENA_ARRAY(memory, bool, (size_t)s->bound->op_count + 1);
-    if (made == NULL || w.is_wide == NULL || w.is_view == NULL) return FT_NOMEM(error);
+    w.rules = ARENA_ARRAY(memory, uint8_t, (size_t)s->bound->op_count + 1);
+    if (made == NULL || w.is_wide == NULL || w.is_view == NULL || w.rules == NULL) return FT_NOMEM(error);
     find_views(&w);
     follow_types(&w);
     for (uint32_t i = 0; i < kernels->count; i++) {
