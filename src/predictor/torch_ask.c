@@ -23,21 +23,22 @@ static void layer(const float *x, uint32_t rows, uint32_t in, uint32_t out, cons
     gemm(&job, scratch);
 }
 
-bool torch_model_ways(const model *m, torch_side side, uint32_t member, const torch_row *rows, uint32_t count,
-                      float *ways) {
-    const torch_weights *w = &m->members[side][member];
-    uint32_t hidden = m->config.hidden;
-    size_t wide = (size_t)count * (TORCH_FEATURES > hidden ? TORCH_FEATURES : hidden);
-    float *room = malloc((2 * wide + GEMM_SCRATCH + 1) * sizeof *room), *x = room, *y = room + wide,
-          *scratch = y + wide;
+bool torch_model_ways(const model *m, torch_side side, const torch_row *rows, uint32_t count, float *ways) {
+    uint32_t hidden = m->config.hidden, outputs = m->config.ways * TORCH_TERMS;
+    size_t units = (size_t)count * hidden;
+    float *room = malloc(((size_t)count * TORCH_FEATURES + 2 * units + GEMM_SCRATCH + 1) * sizeof *room);
     if (room == NULL) return false;
+    float *inputs = room, *x = room + (size_t)count * TORCH_FEATURES, *y = x + units, *scratch = y + units;
     for (uint32_t i = 0; i < count; i++)
-        torch_scaling_apply(&m->scaling[side], &rows[i], x + (size_t)i * TORCH_FEATURES);
-    layer(x, count, TORCH_FEATURES, hidden, w->first, w->first_bias, scratch, y);
-    loop_silu((size_t)count * hidden, y);
-    layer(y, count, hidden, hidden, w->second, w->second_bias, scratch, x);
-    loop_silu((size_t)count * hidden, x);
-    layer(x, count, hidden, m->config.ways * TORCH_TERMS, w->last, w->last_bias, scratch, ways);
+        torch_scaling_apply(&m->scaling[side], &rows[i], inputs + (size_t)i * TORCH_FEATURES);
+    for (uint32_t j = 0; j < m->config.members; j++, ways += (size_t)count * outputs) {
+        const torch_weights *w = &m->members[side][j];
+        layer(inputs, count, TORCH_FEATURES, hidden, w->first, w->first_bias, scratch, x);
+        loop_silu(units, x);
+        layer(x, count, hidden, hidden, w->second, w->second_bias, scratch, y);
+        loop_silu(units, y);
+        layer(y, count, hidden, outputs, w->last, w->last_bias, scratch, ways);
+    }
     free(room);
     return true;
 }
@@ -94,8 +95,7 @@ static ft_status make_view(const model *m, torch_side side, subject *s, const ft
     float *ways = ARENA_ARRAY(&s->memory, float, each * m->config.members + 1);
     bool *is_known = ARENA_ARRAY(&s->memory, bool, (size_t)table.count + 1);
     if (status == FT_OK && (rows == NULL || ways == NULL || is_known == NULL)) status = FT_NOMEM(error);
-    for (uint32_t i = 0; status == FT_OK && i < m->config.members; i++)
-        if (!torch_model_ways(m, side, i, rows, table.count, ways + i * each)) status = FT_NOMEM(error);
+    if (status == FT_OK && !torch_model_ways(m, side, rows, table.count, ways)) status = FT_NOMEM(error);
     for (uint32_t i = 0; status == FT_OK && i < table.count; i++)
         is_known[i] = torch_scaling_knows(&m->scaling[side], &rows[i]);
     *view = (torch_view){.kernel_count = count, .row_of = row_of, .rows = rows, .row_count = table.count};
@@ -219,7 +219,13 @@ static bool is_borrowed_training(const model *m, const torch_question *q) {
 /* How unsure: where members disagree, where kernels are new, and where the answer is borrowed. */
 static double spread_of(const model *m, const torch_question *q, const opinion *o, double coverage) {
     static const double LEAST = 0.02, UNKNOWN = 0.3, ASSUMED = 0.1, OTHER_DEVICE = 0.03;
-    double spread = LEAST + disagreement(o, m->config.members) + UNKNOWN * (1 - coverage);
+    double apart = disagreement(o, m->config.members), spread = LEAST + apart;
+    if (m->widths != NULL) {
+        spread = m->widths[q->match.column];
+        double usual = m->usual_spread[q->side];
+        if (usual > 0 && apart > usual) spread *= apart / usual;
+    }
+    spread += UNKNOWN * (1 - coverage);
     if (q->match.is_assumed || is_borrowed_training(m, q)) spread += ASSUMED;
     if (m->columns[q->match.column].device != q->asked.device) spread += OTHER_DEVICE;
     return spread;

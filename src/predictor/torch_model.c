@@ -9,6 +9,8 @@
 
 enum { SCALING_FLOATS = sizeof(torch_scaling) / sizeof(float), MATRICES = 8 };
 
+static const double MOST_WIDTH = 50; /* of a logarithm: more than any time can be off by */
+
 /* --- Making -------------------------------------------------------------------------------------------------- */
 
 static ft_status model_begin(const torch_config *config, uint32_t devices, uint32_t columns, model **out,
@@ -77,6 +79,7 @@ void torch_model_free(model *m) {
     free(m->columns);
     free(m->groups);
     free(m->sheets);
+    free(m->widths);
     free(m);
 }
 
@@ -125,9 +128,26 @@ static json_t *save_list(const model *m, bool has_columns) {
     return list;
 }
 
+/* Widths of all columns, then what is usual on each side. */
+static json_t *save_widths(const model *m) {
+    json_t *list = json_array();
+    for (uint32_t i = 0; list != NULL && i < m->column_count + TORCH_SIDES; i++) {
+        double value = i < m->column_count ? m->widths[i] : m->usual_spread[i - m->column_count];
+        if (json_array_append_new(list, json_real(value)) == 0) continue;
+        json_decref(list);
+        return NULL;
+    }
+    return list;
+}
+
 ft_status torch_model_save(const model *m, json_t **params, float_block *block, ft_error *error) {
     json_t *object = json_pack("{s:o, s:o, s:o}", "config", torch_config_write(&m->config), "columns",
                                save_list(m, true), "sheets", save_list(m, false));
+    json_t *widths = object != NULL && m->widths != NULL ? save_widths(m) : NULL;
+    if (m->widths != NULL && (widths == NULL || json_object_set_new(object, "widths", widths) != 0)) {
+        json_decref(object);
+        return FT_NOMEM(error);
+    }
     if (object == NULL) return FT_NOMEM(error);
     bool has_memory = float_block_add(block, m->scaling[0].mean, TORCH_SIDES * SCALING_FLOATS);
     size_t sizes[MATRICES];
@@ -146,6 +166,25 @@ ft_status torch_model_save(const model *m, json_t **params, float_block *block, 
     return FT_OK;
 }
 
+/* Files of an older foretell have none. */
+static ft_status load_widths(const json_t *params, model *m, ft_error *error) {
+    const json_t *list = json_object_get(params, "widths");
+    if (list == NULL) return FT_OK;
+    if (json_array_size(list) != (size_t)m->column_count + TORCH_SIDES)
+        return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: has widths of another number of columns");
+    m->widths = calloc((size_t)m->column_count + 1, sizeof *m->widths);
+    if (m->widths == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < m->column_count + TORCH_SIDES; i++) {
+        const json_t *item = json_array_get(list, i);
+        double value = json_number_value(item);
+        bool is_width = i < m->column_count;
+        if (!json_is_number(item) || !(is_width ? value > 0 : value >= 0) || value > MOST_WIDTH)
+            return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: width %u is not a positive number", i);
+        *(is_width ? &m->widths[i] : &m->usual_spread[i - m->column_count]) = value;
+    }
+    return FT_OK;
+}
+
 static ft_status load_lists(const json_t *params, model *m, ft_error *error) {
     const json_t *columns = json_object_get(params, "columns"), *sheets = json_object_get(params, "sheets");
     for (uint32_t i = 0; i < m->column_count; i++)
@@ -153,7 +192,7 @@ static ft_status load_lists(const json_t *params, model *m, ft_error *error) {
     m->group_count = torch_column_groups(m->columns, m->column_count, m->groups);
     for (uint32_t i = 0; i < m->device_count; i++)
         FT_TRY(torch_sheet_load(json_array_get(sheets, i), &m->sheets[i], error));
-    return FT_OK;
+    return load_widths(params, m, error);
 }
 
 static ft_status load_block(model *m, const float *block, size_t count, ft_error *error) {

@@ -25,6 +25,8 @@ struct model {
     uint32_t *groups;    /* per column */
     torch_sheet *sheets; /* per device */
     torch_scaling scaling[TORCH_SIDES];
+    double *widths;                   /* per column: half the 90 % interval; NULL in a file of an older foretell */
+    double usual_spread[TORCH_SIDES]; /* members hardly disagree more on usual models; 0: not known */
     torch_weights members[TORCH_SIDES][TORCH_MEMBERS_MAX];
     torch_net *nets; /* of a model that was trained here, side by side; NULL: the weights are those of a file */
     char keys[TORCH_SIDES][TORCH_PROGRAM_CODES]; /* their addresses are what a subject keeps rows by */
@@ -51,9 +53,9 @@ typedef struct torch_view {
     const float *ways;    /* members x rows x ways * terms */
 } torch_view;
 
-/* What rows bend, by a member of a side; `ways` has room for count x ways * terms. False when out of memory. */
-bool torch_model_ways(const model *m, torch_side side, uint32_t member, const torch_row *rows, uint32_t count,
-                      float *ways);
+/* What rows bend, by each member of a side; `ways` has room for members x count x ways * terms. False when out of
+ * memory. */
+bool torch_model_ways(const model *m, torch_side side, const torch_row *rows, uint32_t count, float *ways);
 /* What a row with these ways takes in a column, or in column_count + a group, by a member; amounts are anchored. */
 double torch_model_time(const model *m, torch_side side, uint32_t member, uint32_t column, const float *ways,
                         const float amounts[static TORCH_TERMS]);

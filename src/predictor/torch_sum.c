@@ -9,13 +9,16 @@
 
 #include "predictor/baselines.h"
 #include "predictor/series.h"
-#include "predictor/torch_model.h"
+#include "predictor/torch_width.h"
 
 /* Networks are trained one after the other: unit u is member u % members of side u / members. */
 typedef struct fitting {
     const fit_context *context;
     const torch_data *data;
     model *m;
+    uint8_t *left_by; /* per graph: the member that is trained without it; NULL: none */
+    bool *is_out;     /* per graph, of the unit at hand; NULL: none */
+    uint32_t graph_count;
     uint32_t unit;
     torch_training *training; /* of the unit at hand */
 } fitting;
@@ -38,7 +41,9 @@ static ft_status begin(void *user, uint32_t unit, uint64_t seed, descent **d, ft
     f->unit = unit;
     *d = NULL;
     if (!has_labels(f->data, side)) return FT_OK;
-    FT_TRY(torch_training_new(f->data, &f->m->scaling[side], &f->m->config, side, NULL, seed, f->context->threads,
+    for (uint32_t i = 0; f->left_by != NULL && i < f->graph_count; i++)
+        f->is_out[i] = f->left_by[i] == unit % f->m->config.members;
+    FT_TRY(torch_training_new(f->data, &f->m->scaling[side], &f->m->config, side, f->is_out, seed, f->context->threads,
                               &f->m->nets[unit], &f->training, error));
     *d = torch_training_descent(f->training);
     return FT_OK;
@@ -111,13 +116,44 @@ static ft_status fit_scaling(const torch_data *data, model *m, ft_error *error) 
     return FT_OK;
 }
 
+/* Whether every network has something to learn from on the sides that were measured. */
+static bool leaves_enough(const fitting *f) {
+    for (uint32_t unit = 0; unit < TORCH_SIDES * f->m->config.members; unit++) {
+        uint32_t side = unit / f->m->config.members, member = unit % f->m->config.members, i = 0;
+        const torch_labels *train = &f->data->train;
+        while (i < train->count && (torch_label_side(f->data, &train->items[i]) != side ||
+                                    f->left_by[f->data->programs[train->items[i].program].graph] == member))
+            i++;
+        if (i == train->count && has_labels(f->data, (torch_side)side)) return false;
+    }
+    return true;
+}
+
+/* With few architectures, all networks see all of them. */
+static ft_status leave_out(const fit_set *set, fitting *f, ft_error *error) {
+    uint32_t members = f->m->config.members;
+    FT_TRY(torch_leave_out(set, members, f->m->config.families, &f->left_by, error));
+    if (f->left_by == NULL) return FT_OK;
+    if (!leaves_enough(f)) {
+        free(f->left_by);
+        f->left_by = NULL;
+        return FT_OK;
+    }
+    f->is_out = calloc((size_t)f->graph_count + 1, sizeof *f->is_out);
+    return f->is_out != NULL ? FT_OK : FT_NOMEM(error);
+}
+
 static ft_status fit_gathered(const fit_set *set, const fit_context *context, const torch_config *config,
                               const torch_data *data, model **out, ft_error *error) {
     model *m;
     FT_TRY(torch_model_new(config, data, set->device_count, context->seed, &m, error));
-    fitting f = {.context = context, .data = data, .m = m};
+    fitting f = {.context = context, .data = data, .m = m, .graph_count = ft_dataset_graph_count(set->data)};
     ft_status status = fit_scaling(data, m, error);
+    if (status == FT_OK) status = leave_out(set, &f, error);
     if (status == FT_OK) status = train_networks(&f, error);
+    if (status == FT_OK) status = torch_widths_find(data, f.left_by, context->threads, m, error);
+    free(f.left_by);
+    free(f.is_out);
     if (status != FT_OK) {
         torch_model_free(m);
         return status;
@@ -150,6 +186,7 @@ const family family_torch_sum = {
     .settings = torch_settings,
     .setting_count = TORCH_SETTING_COUNT,
     .takes_any_device = true,
+    .has_own_intervals = true,
     .fit = fit,
     .save = torch_model_save,
     .load = torch_model_load,

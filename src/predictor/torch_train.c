@@ -14,12 +14,11 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "predictor/torch_shard.h"
+#include "predictor/torch_asker.h"
 #include "predictor/torch_start.h"
 
 enum {
     SHARDS = 4,       /* of a step, always: fewer share more kernels, more keep more threads busy */
-    ASK_PART = 256,   /* labels in one part of a question */
     LEAST_STEPS = 48, /* of an epoch */
 };
 
@@ -41,6 +40,7 @@ struct torch_training {
     uint32_t order_epoch; /* that `order` is of; UINT32_MAX: none */
     uint32_t batch, steps_per_epoch;
     torch_shard shards[SHARDS];
+    torch_asker *asker;
 };
 
 /* --- The loss ------------------------------------------------------------------------------------------------ */
@@ -126,6 +126,7 @@ static ft_status prepare(torch_training *t, const torch_scaling *scaling, const 
         float *prices = params_values(&t->net->values, t->net->prices);
         FT_TRY(torch_start_prices(data, g, is_out, prices + (size_t)(data->column_count + g) * TORCH_TERMS, error));
     }
+    FT_TRY(torch_asker_new(data, t->inputs, t->net, threads, &t->asker, error));
     return descent_open(&t->descent, &t->net->values, &down, error);
 }
 
@@ -147,6 +148,7 @@ ft_status torch_training_new(const torch_data *data, const torch_scaling *scalin
 void torch_training_free(torch_training *t) {
     if (t == NULL) return;
     descent_close(&t->descent);
+    torch_asker_free(t->asker);
     for (uint32_t i = 0; i < SHARDS; i++) torch_shard_free(&t->shards[i]);
     free(t->inputs);
     free(t->zeros);
@@ -193,36 +195,7 @@ descent *torch_training_descent(torch_training *t) {
     return &t->descent;
 }
 
-/* --- Asking -------------------------------------------------------------------------------------------------- */
-
-typedef struct question {
-    const torch_training *t;
-    const torch_shard *shards; /* one for each part */
-    float *logs;
-} question;
-
-static void answer_part(void *user, tape *tp, uint32_t part) {
-    const question *q = user;
-    const tensor *said = torch_shard_forward(&q->shards[part], q->t->net, tp, NULL, NULL);
-    if (said != NULL) memcpy(q->logs + (size_t)part * ASK_PART, said->data, said->rows * sizeof(float));
-}
-
-static ft_status ask_some(torch_training *t, const torch_label *labels, uint32_t count, float *logs, ft_error *error) {
-    uint32_t parts = (count + ASK_PART - 1) / ASK_PART;
-    for (uint32_t i = 0; i < parts; i++) {
-        uint32_t first = i * ASK_PART, some = count - first < ASK_PART ? count - first : ASK_PART;
-        if (!torch_shard_fill(&t->shards[i], t->data, t->inputs, labels + first, NULL, some)) return FT_NOMEM(error);
-    }
-    question q = {.t = t, .shards = t->shards, .logs = logs};
-    return parallel_infer(t->descent.workers, parts, answer_part, &q, error);
-}
-
 ft_status torch_training_ask(torch_training *t, const torch_label *labels, uint32_t count, float *logs,
                              ft_error *error) {
-    const uint32_t most = SHARDS * ASK_PART;
-    for (uint32_t first = 0; first < count; first += most) {
-        uint32_t some = count - first < most ? count - first : most;
-        FT_TRY(ask_some(t, labels + first, some, logs + first, error));
-    }
-    return FT_OK;
+    return torch_asker_ask(t->asker, labels, NULL, count, logs, error);
 }

@@ -1,0 +1,211 @@
+/* torch_width.c - see torch_width.h. */
+#include "predictor/torch_width.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "predictor/torch_asker.h"
+
+/* A little more than 0.9, as in calibration: too narrow is worse than too wide. */
+static const double LEVEL = 0.905;
+static const double LEAST_WIDTH = 0.01;
+static const double WIDTH_UNKNOWN = 0.5; /* where nothing was left out and there is no validation part */
+static const double LEAST_NARROWING = 0.7;
+enum {
+    LEAST_ROWS = 50, /* with fewer, the quantile of a column is mostly luck: it takes that of its side */
+    SHARES = 10,     /* of the architectures: a network leaves out one of them */
+};
+
+/* --- Who leaves out what ------------------------------------------------------------------------------------- */
+
+static size_t key_length(const char *key, bool by_family) {
+    return by_family ? strlen(key) : strcspn(key, ".");
+}
+
+static bool comes_before(const char *a, size_t a_length, const char *b, size_t b_length) {
+    int order = memcmp(a, b, a_length < b_length ? a_length : b_length);
+    return order != 0 ? order < 0 : a_length < b_length;
+}
+
+ft_status torch_leave_out(const fit_set *set, uint32_t members, bool by_family, uint8_t **left_by, ft_error *error) {
+    uint32_t graphs = ft_dataset_graph_count(set->data);
+    const ft_record *records = ft_dataset_records(set->data);
+    *left_by = NULL;
+    if (members < 2) return FT_OK;
+    const char **keys = calloc((size_t)graphs + 1, sizeof *keys); /* of each graph: the first by the alphabet */
+    uint8_t *left = calloc((size_t)graphs + 1, sizeof *left);
+    for (uint32_t i = 0; keys != NULL && i < set->train.count; i++) {
+        const fit_row *row = &set->train.items[i];
+        const char *key = by_family ? records[row->record].family : records[row->record].name, *old = keys[row->graph];
+        if (old == NULL || comes_before(key, key_length(key, by_family), old, key_length(old, by_family)))
+            keys[row->graph] = key;
+    }
+    for (uint32_t i = 0; keys != NULL && left != NULL && i < graphs; i++)
+        if (keys[i] != NULL)
+            left[i] = (uint8_t)(hash_bytes(keys[i], key_length(keys[i], by_family)).low %
+                                (members > SHARES ? members : SHARES));
+    bool has_memory = keys != NULL && left != NULL;
+    free(keys);
+    if (!has_memory) {
+        free(left);
+        return FT_NOMEM(error);
+    }
+    *left_by = left;
+    return FT_OK;
+}
+
+/* --- What networks say of what they have not seen ------------------------------------------------------------- */
+
+typedef struct finding {
+    const torch_data *data;
+    const uint8_t *left_by;
+    pool *threads;
+    model *m;
+    torch_side side;
+    float *inputs;
+    uint32_t *order; /* of labels that are asked about */
+    float *logs;     /* what is said of them */
+    double *errors;  /* per training label: of the network that has not seen it; NaN: all have */
+    float *said;     /* members x validation labels */
+    double *scores;  /* to sort */
+    ft_error *error;
+} finding;
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double quantile(double *scores, uint32_t count, double level) {
+    qsort(scores, count, sizeof *scores, compare);
+    uint32_t rank = (uint32_t)ceil(((double)count + 1) * level - 1e-9);
+    return scores[rank < 1 ? 0 : rank <= count ? rank - 1 : count - 1];
+}
+
+static bool is_of_side(const finding *f, const torch_label *label) {
+    return torch_label_side(f->data, label) == f->side;
+}
+
+static ft_status ask_member(finding *f, uint32_t member) {
+    const torch_labels *train = &f->data->train, *valid = &f->data->valid;
+    const torch_net *net = &f->m->nets[f->side * f->m->config.members + member];
+    torch_asker *asker;
+    FT_TRY(torch_asker_new(f->data, f->inputs, net, f->threads, &asker, f->error));
+    uint32_t count = 0;
+    for (uint32_t i = 0; f->left_by != NULL && i < train->count; i++)
+        if (is_of_side(f, &train->items[i]) && f->left_by[f->data->programs[train->items[i].program].graph] == member)
+            f->order[count++] = i;
+    ft_status status = torch_asker_ask(asker, train->items, f->order, count, f->logs, f->error);
+    for (uint32_t i = 0; status == FT_OK && i < count; i++)
+        f->errors[f->order[i]] = fabs((double)f->logs[i] - train->items[f->order[i]].log_us);
+    if (status == FT_OK)
+        status =
+            torch_asker_ask(asker, valid->items, NULL, valid->count, f->said + (size_t)member * valid->count, f->error);
+    torch_asker_free(asker);
+    return status;
+}
+
+/* What the average of the networks is off by on a validation label. */
+static double error_of_all(const finding *f, uint32_t label) {
+    uint32_t members = f->m->config.members, valid = f->data->valid.count;
+    double sum = 0;
+    for (uint32_t j = 0; j < members; j++) sum += exp((double)f->said[(size_t)j * valid + label]) / members;
+    return fabs(log(sum) - f->data->valid.items[label].log_us);
+}
+
+/* Standard deviation of what the networks say of it. */
+static double disagreement(const finding *f, uint32_t label) {
+    uint32_t members = f->m->config.members, valid = f->data->valid.count;
+    double mean = 0, squares = 0;
+    for (uint32_t j = 0; j < members; j++) mean += f->said[(size_t)j * valid + label] / (double)members;
+    for (uint32_t j = 0; j < members; j++) {
+        double off = f->said[(size_t)j * valid + label] - mean;
+        squares += off * off;
+    }
+    return members > 1 ? sqrt(squares / (members - 1)) : 0;
+}
+
+/* --- Widths -------------------------------------------------------------------------------------------------- */
+
+/* By how much the average of all networks is better than one of them. */
+static double narrowing(finding *f) {
+    const torch_labels *valid = &f->data->valid;
+    uint32_t members = f->m->config.members, one = 0, all = 0;
+    for (uint32_t j = 0; j < members; j++)
+        for (uint32_t i = 0; i < valid->count; i++)
+            if (is_of_side(f, &valid->items[i]))
+                f->scores[one++] = fabs((double)f->said[(size_t)j * valid->count + i] - valid->items[i].log_us);
+    if (one / members < LEAST_ROWS) return 1;
+    double of_one = quantile(f->scores, one, LEVEL);
+    for (uint32_t i = 0; i < valid->count; i++)
+        if (is_of_side(f, &valid->items[i])) f->scores[all++] = error_of_all(f, i);
+    double ratio = quantile(f->scores, all, LEVEL) / of_one;
+    return ratio >= LEAST_NARROWING ? fmin(ratio, 1) : LEAST_NARROWING; /* also when it is not a number */
+}
+
+/* Errors in a column, or in all of the side (FT_NONE). */
+static uint32_t gather(finding *f, uint32_t column) {
+    uint32_t count = 0;
+    const torch_labels *labels = f->left_by != NULL ? &f->data->train : &f->data->valid;
+    for (uint32_t i = 0; i < labels->count; i++) {
+        if (!is_of_side(f, &labels->items[i]) || (column != FT_NONE && labels->items[i].column != column)) continue;
+        if (f->left_by != NULL && isnan(f->errors[i])) continue;
+        f->scores[count++] = f->left_by != NULL ? f->errors[i] : error_of_all(f, i);
+    }
+    return count;
+}
+
+static void set_widths(finding *f) {
+    double ratio = f->left_by != NULL ? narrowing(f) : 1;
+    uint32_t count = gather(f, FT_NONE);
+    double pooled = count > 0 ? ratio * quantile(f->scores, count, LEVEL) : WIDTH_UNKNOWN;
+    for (uint32_t c = 0; c < f->m->column_count; c++) {
+        if (torch_sheet_side(&f->data->sheets[f->data->columns[c].device]) != f->side) continue;
+        count = gather(f, c);
+        double width = count < LEAST_ROWS ? pooled : ratio * quantile(f->scores, count, LEVEL);
+        f->m->widths[c] = fmax(width, LEAST_WIDTH);
+    }
+    uint32_t valid = 0;
+    for (uint32_t i = 0; i < f->data->valid.count; i++)
+        if (is_of_side(f, &f->data->valid.items[i])) f->scores[valid++] = disagreement(f, i);
+    f->m->usual_spread[f->side] = valid < LEAST_ROWS ? 0 : quantile(f->scores, valid, LEVEL);
+}
+
+static ft_status find_side(finding *f) {
+    const torch_scaling *scaling = &f->m->scaling[f->side];
+    for (uint32_t i = 0; i < f->data->kernels.count; i++)
+        torch_scaling_apply(scaling, &torch_data_rows(f->data)[i], f->inputs + (size_t)i * TORCH_FEATURES);
+    for (uint32_t i = 0; i < f->data->train.count; i++) f->errors[i] = NAN;
+    for (uint32_t j = 0; j < f->m->config.members; j++) FT_TRY(ask_member(f, j));
+    set_widths(f);
+    return FT_OK;
+}
+
+ft_status torch_widths_find(const torch_data *data, const uint8_t *left_by, pool *threads, model *m, ft_error *error) {
+    size_t train = data->train.count, said = (size_t)data->valid.count * m->config.members;
+    finding f = {.data = data, .left_by = left_by, .threads = threads, .m = m, .error = error};
+    f.inputs = malloc(((size_t)data->kernels.count * TORCH_FEATURES + 1) * sizeof *f.inputs);
+    f.order = malloc((train + 1) * sizeof *f.order);
+    f.logs = malloc((train + 1) * sizeof *f.logs);
+    f.errors = malloc((train + 1) * sizeof *f.errors);
+    f.said = malloc((said + 1) * sizeof *f.said);
+    f.scores = malloc((train + said + 1) * sizeof *f.scores);
+    m->widths = calloc((size_t)m->column_count + 1, sizeof *m->widths);
+    bool has_memory = f.inputs != NULL && f.order != NULL && f.logs != NULL && f.errors != NULL && f.said != NULL &&
+                      f.scores != NULL && m->widths != NULL;
+    ft_status status = has_memory ? FT_OK : FT_NOMEM(error);
+    for (uint32_t side = 0; status == FT_OK && side < TORCH_SIDES; side++) {
+        f.side = (torch_side)side;
+        status = find_side(&f);
+    }
+    free(f.inputs);
+    free(f.order);
+    free(f.logs);
+    free(f.errors);
+    free(f.said);
+    free(f.scores);
+    return status;
+}

@@ -1,0 +1,126 @@
+/* Intervals of "torch-sum" are as wide as its networks are wrong on what they were not shown. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "predictor/torch_width.h"
+#include "support/fitted.h"
+#include "support/folder.h"
+
+#define QUICK "{\"hidden\": 8, \"ways\": 2, \"members\": 3, \"steps\": 200, \"batch\": 16, \"prior\": 0}"
+
+static double price(const ft_graph *bound, const char *device) {
+    ft_work work = made_cost(bound).forward;
+    double bytes = (double)work.read_bytes + (double)work.write_bytes;
+    double time = 1 + 1e-5 * (double)work.macs + 5e-5 * bytes;
+    return device[0] == 'a' ? time : 7 * time;
+}
+
+/* What nobody can tell from the kernels: half of the networks take twice as long. */
+static double noisy_price(const ft_graph *bound, const char *device) {
+    uint64_t odd = made_cost(bound).forward.macs * UINT64_C(0x9e3779b97f4a7c15) >> 63;
+    return price(bound, device) * (odd != 0 ? 2 : 1);
+}
+
+/* Graphs go with their architectures, in whatever order they come. */
+static void who_leaves_out_what(void **state) {
+    (void)state;
+    fitted f = fit_made("flops", price, NULL);
+    const ft_record *records = ft_dataset_records(f.data);
+    uint8_t *left, *again;
+    assert_int_equal(torch_leave_out(&f.set, 1, false, &left, NULL), FT_OK);
+    assert_null(left);
+    assert_int_equal(torch_leave_out(&f.set, 3, false, &left, NULL), FT_OK);
+    assert_int_equal(torch_leave_out(&f.set, 5, true, &again, NULL), FT_OK);
+    uint32_t counts[3] = {0};
+    for (uint32_t i = 0; i < f.set.train.count; i++) {
+        const fit_row *row = &f.set.train.items[i];
+        assert_true(left[row->graph] < 10);
+        if (left[row->graph] < 3) counts[left[row->graph]]++;
+        for (uint32_t j = 0; j < i; j++) {
+            const fit_row *other = &f.set.train.items[j];
+            const char *a = records[row->record].name, *b = records[other->record].name;
+            size_t length = strcspn(a, ".");
+            if (length == strcspn(b, ".") && memcmp(a, b, length) == 0)
+                assert_int_equal(left[row->graph], left[other->graph]);
+            if (strcmp(records[row->record].family, records[other->record].family) == 0)
+                assert_int_equal(again[row->graph], again[other->graph]);
+        }
+    }
+    assert_true(counts[0] + counts[1] + counts[2] > 0);
+    free(left);
+    free(again);
+    fitted_free(&f);
+}
+
+static void narrow_where_it_is_right(void **state) {
+    (void)state;
+    fitted f = fit_made("torch-sum", price, QUICK);
+    for (uint32_t c = 0; c < f.model->column_count; c++)
+        assert_true(f.model->widths[c] > 0 && f.model->widths[c] < 0.2);
+    fitted_free(&f);
+}
+
+static void wide_where_it_is_wrong(void **state) {
+    (void)state;
+    fitted f = fit_made("torch-sum", noisy_price, QUICK);
+    for (uint32_t c = 0; c < f.model->column_count; c++)
+        assert_true(f.model->widths[c] > 0.25 && f.model->widths[c] < 2);
+    fitted_free(&f);
+}
+
+/* With one network there is only the validation part. */
+static void one_network(void **state) {
+    (void)state;
+    fitted f = fit_made("torch-sum", noisy_price,
+                        "{\"hidden\": 4, \"members\": 1, \"steps\": 100, \"batch\": 16, \"prior\": 0}");
+    for (uint32_t c = 0; c < f.model->column_count; c++) assert_true(f.model->widths[c] > 0.1);
+    assert_true(f.model->usual_spread[TORCH_GPU] == 0);
+    fitted_free(&f);
+}
+
+static void changed_widths_are_refused(void **state) {
+    (void)state;
+    fitted f = fit_made("torch-sum", price, "{\"hidden\": 4, \"members\": 1, \"steps\": 2}");
+    json_t *params = NULL;
+    float_block block = {0};
+    assert_int_equal(f.family->save(f.model, &params, &block, NULL), FT_OK);
+    json_t *widths = json_object_get(params, "widths");
+    assert_int_equal(json_array_size(widths), f.model->column_count + TORCH_SIDES);
+    static const double wrong[] = {-1, 0, 1e9};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        json_array_set_new(widths, 0, json_real(wrong[i]));
+        char *text = json_dumps(params, 0);
+        fitted_refuses(&f, text, 0, "width 0");
+        free(text);
+    }
+    json_array_append_new(widths, json_real(1));
+    char *text = json_dumps(params, 0);
+    fitted_refuses(&f, text, 0, "another number of columns");
+    free(text);
+    /* A file of an older foretell has none, and opens. */
+    json_object_del(params, "widths");
+    model *old = NULL;
+    assert_int_equal(f.family->load(params, block.items, block.count, f.set.devices, f.set.device_count, &old, NULL),
+                     FT_OK);
+    assert_null(old->widths);
+    f.family->free(old);
+    json_decref(params);
+    float_block_free(&block);
+    fitted_free(&f);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {IN_FOLDER(who_leaves_out_what), IN_FOLDER(narrow_where_it_is_right),
+                                       IN_FOLDER(wide_where_it_is_wrong), IN_FOLDER(one_network),
+                                       IN_FOLDER(changed_widths_are_refused)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
