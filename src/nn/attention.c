@@ -10,7 +10,7 @@
 #include "nn/ops.h"
 
 typedef struct attention_node {
-    tape_node node; /* in: q, k, v */
+    tape_node node; /* in: q, k, v, head_bias */
     attention_options options;
     float *scores; /* after softmax: for each segment and head length x length */
     float *mask;   /* of dropout, the same shape; or NULL */
@@ -22,22 +22,24 @@ typedef struct head {
     size_t stride;
     uint32_t length, width;
     size_t square; /* into scores */
+    size_t pair;   /* into the pairs of rows */
+    uint32_t number, heads;
 } head;
 
 /* Calls back for each head of each segment, in order. */
 typedef void each_head(void *user, const head *h, const float *bias);
 
 static void for_heads(const tensor *q, const attention_options *o, each_head *each, void *user) {
-    head h = {.stride = q->cols, .width = q->cols / o->heads};
-    size_t bias = 0;
+    head h = {.stride = q->cols, .width = q->cols / o->heads, .heads = o->heads};
     for (uint32_t i = 0; i < o->s.count; i++) {
         h.length = o->s.start[i + 1] - o->s.start[i];
         size_t square = (size_t)h.length * h.length;
         for (uint32_t k = 0; k < o->heads && h.length > 0; k++, h.square += square) {
             h.offset = o->s.start[i] * h.stride + (size_t)k * h.width;
-            each(user, &h, o->bias == NULL ? NULL : o->bias + bias);
+            h.number = k;
+            each(user, &h, o->bias == NULL ? NULL : o->bias + h.pair);
         }
-        bias += square;
+        h.pair += square;
     }
 }
 
@@ -52,7 +54,14 @@ typedef struct forward_pass {
     const float *q, *k, *v;
     float *out, *scores, *dropped; /* dropped: scores times the mask, room for one head */
     const float *mask;
+    const tensor *head_bias;
 } forward_pass;
+
+/* Of one row of a head: its elements stand `heads` apart. */
+static void add_head_bias(const head *h, const tensor *bias, size_t row, float *scores) {
+    const float *from = bias->data + (h->pair + row * h->length) * h->heads + h->number;
+    for (size_t j = 0; j < h->length; j++) scores[j] += from[j * h->heads];
+}
 
 static void forward_head(void *user, const head *h, const float *bias) {
     forward_pass *f = user;
@@ -64,6 +73,7 @@ static void forward_head(void *user, const head *h, const float *bias) {
         float *row = scores + i * n;
         loop_scale(n, scale_of(h), row, row);
         if (bias != NULL) loop_add(n, bias + i * n, row);
+        if (f->head_bias != NULL) add_head_bias(h, f->head_bias, i, row);
         loop_softmax(n, row, row);
     }
     if (f->mask != NULL) {
@@ -82,7 +92,7 @@ static void forward_head(void *user, const head *h, const float *bias) {
 typedef struct backward_pass {
     tape *t;
     const float *q, *k, *v, *from;
-    float *to_q, *to_k, *to_v; /* NULL where nobody needs them */
+    float *to_q, *to_k, *to_v, *to_bias; /* NULL where nobody needs them */
     const float *scores, *mask;
     float *work, *slope; /* one head each */
 } backward_pass;
@@ -110,12 +120,14 @@ static void backward_head(void *user, const head *h, const float *bias) {
         if (mask != NULL) loop_product(square, scores, mask, b->work);
         add_product(b->t, h, mask != NULL ? b->work : scores, true, b->from, b->to_v);
     }
-    if (b->to_q == NULL && b->to_k == NULL) return;
+    if (b->to_q == NULL && b->to_k == NULL && b->to_bias == NULL) return;
     gemm_term term = {b->from + h->offset, b->v + h->offset, h->stride, h->stride, h->width, false, true};
     gemm(&(gemm_job){.m = n, .n = n, .terms = &term, .term_count = 1, .c = b->work, .c_stride = n}, b->t->scratch);
     if (mask != NULL) loop_product(square, b->work, mask, b->work);
     memset(b->slope, 0, square * sizeof *b->slope);
     for (size_t i = 0; i < square; i += n) loop_softmax_backward(n, scores + i, b->work + i, b->slope + i);
+    for (size_t i = 0; b->to_bias != NULL && i < square; i++)
+        b->to_bias[(h->pair + i) * h->heads + h->number] += b->slope[i];
     loop_scale(square, scale_of(h), b->slope, b->slope);
     if (b->to_q != NULL) add_product(b->t, h, b->slope, false, b->k, b->to_q);
     if (b->to_k != NULL) add_product(b->t, h, b->slope, true, b->q, b->to_k);
@@ -142,6 +154,7 @@ static void attention_backward(tape *t, tape_node *node) {
     b.to_q = tape_grad(t, q);
     b.to_k = tape_grad(t, k);
     b.to_v = tape_grad(t, v);
+    b.to_bias = node->in[3] != NULL ? tape_grad(t, node->in[3]) : NULL;
     b.work = tape_alloc(t, most * most, sizeof *b.work);
     b.slope = tape_alloc(t, most * most, sizeof *b.slope);
     if (!t->has_failed) for_heads(q, &n->options, backward_head, &b);
@@ -164,7 +177,10 @@ tensor *nn_attention(tape *t, tensor *q, tensor *k, tensor *v, const attention_o
     assert(q->rows == k->rows && q->rows == v->rows && q->cols == k->cols && q->cols == v->cols);
     size_t count = score_count(options), most = longest(options->s);
     bool drops = t->mode == TAPE_TRAIN && options->dropout > 0;
-    tensor *out = tape_tensor(t, q->rows, q->cols, q->needs_grad || k->needs_grad || v->needs_grad);
+    tensor *bias = options->head_bias;
+    assert(bias == NULL || (bias->cols == options->heads && bias->rows == count / options->heads));
+    tensor *out = tape_tensor(t, q->rows, q->cols,
+                              q->needs_grad || k->needs_grad || v->needs_grad || (bias != NULL && bias->needs_grad));
     float *scores = tape_alloc(t, count, sizeof *scores), *mask = drops ? tape_alloc(t, count, sizeof *mask) : NULL;
     float *dropped = drops ? tape_alloc(t, most * most, sizeof *dropped) : NULL;
     if (t->has_failed) return NULL;
@@ -176,13 +192,15 @@ tensor *nn_attention(tape *t, tensor *q, tensor *k, tensor *v, const attention_o
                       .out = out->data,
                       .scores = scores,
                       .dropped = dropped,
-                      .mask = mask};
+                      .mask = mask,
+                      .head_bias = bias};
     for_heads(q, options, forward_head, &f);
     attention_node *n = tape_note(t, out, attention_backward, sizeof *n);
     if (n == NULL) return out;
     n->node.in[0] = q;
     n->node.in[1] = k;
     n->node.in[2] = v;
+    n->node.in[3] = bias;
     n->options = *options;
     n->scores = scores;
     n->mask = mask;

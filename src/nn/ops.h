@@ -78,6 +78,14 @@ tensor *nn_neighbour_sum(tape *t, tensor *x, neighbours e); /* -> one row per ro
 tensor *nn_neighbour_mean(tape *t, tensor *x, neighbours e);
 tensor *nn_neighbour_max(tape *t, tensor *x, neighbours e);
 
+/* --- Groups of columns, products by segment (heads.c) --------------------------------------------------------- */
+
+/* Columns in as many groups as `factors` has columns; each group of a row times its factor: n x m, n x g -> n x m. */
+tensor *nn_mul_groups(tape *t, tensor *x, tensor *factors);
+/* Each segment of rows times a matrix of its own, which stand below each other in w: n x k, (segments k) x m -> n x m.
+ */
+tensor *nn_segment_matmul(tape *t, tensor *x, tensor *w, segments s);
+
 /* --- Norms, dropout, softmax, attention, recurrence ----------------------------------------------------------- */
 
 /* Each row to mean 0 and variance 1, then times gain plus offset (1 x m each). norm.c */
@@ -99,6 +107,7 @@ typedef struct attention_options {
     segments s;
     uint32_t heads;
     const float *bias;
+    tensor *head_bias; /* or NULL: learned, a row for each pair of rows of a segment in turn, a column for each head */
     float dropout;
 } attention_options;
 tensor *nn_attention(tape *t, tensor *q, tensor *k, tensor *v, const attention_options *options);

@@ -1,7 +1,8 @@
 /* digraph.h - the family "digraph": networks over directed graphs of kernels (GCN, GIN, GINE, GAT, GPS).
  *
- * digraph.c has its settings, digraph_look.c what it sees of a model, digraph_flow.c along which edges it passes
- * messages, digraph_conv.c what a layer does, digraph_net.c the whole network. docs/graph-networks.md explains it. */
+ * digraph.c has its settings, digraph_look.c what it sees of a model, digraph_place.c where in the graph a node stands,
+ * digraph_flow.c along which edges it passes messages, digraph_conv.c what a layer does, digraph_net.c the whole
+ * network. docs/graph-networks.md explains it. */
 #ifndef PREDICTOR_DIGRAPH_H
 #define PREDICTOR_DIGRAPH_H
 
@@ -10,7 +11,14 @@
 
 extern const family family_digraph;
 
-typedef enum digraph_layer { DIGRAPH_GCN, DIGRAPH_GIN, DIGRAPH_LAYERS } digraph_layer;
+typedef enum digraph_layer {
+    DIGRAPH_GCN,
+    DIGRAPH_GIN,
+    DIGRAPH_GINE, /* GIN with features of edges */
+    DIGRAPH_GAT,
+    DIGRAPH_GPS, /* GINE beside attention of all nodes to all */
+    DIGRAPH_LAYERS
+} digraph_layer;
 
 typedef enum digraph_direction {
     DIGRAPH_UNDIRECTED, /* messages go both ways, through the same weights */
@@ -25,12 +33,35 @@ typedef enum digraph_readout {
     DIGRAPH_READOUTS
 } digraph_readout;
 
+/* What tells where in the graph a node stands: eigenvectors of a Laplacian. */
+typedef enum digraph_encoding {
+    DIGRAPH_NO_PLACE,
+    DIGRAPH_LAPLACIAN, /* of the graph without directions */
+    DIGRAPH_MAGNETIC,  /* Hermitian: directions are phases */
+    DIGRAPH_ENCODINGS
+} digraph_encoding;
+
+/* How a network gets them. */
+typedef enum digraph_form {
+    DIGRAPH_PLAIN,  /* as features of nodes */
+    DIGRAPH_STABLE, /* as features of pairs of nodes that do not depend on which eigenvectors a solver picks */
+    DIGRAPH_FORMS
+} digraph_form;
+
+enum { DIGRAPH_MAX_VECTORS = 32, DIGRAPH_MAX_HEADS = 16 };
+
 /* The settings of its own. */
 typedef struct digraph_options {
-    double head; /* hidden layers behind the read-out */
-    uint32_t layer, direction, readout;
-    uint32_t nodes; /* what a node is: a kernel by these rules (digraph_rules) */
+    double head;    /* hidden layers behind the read-out */
+    double heads;   /* of attention */
+    double vectors; /* eigenvectors */
+    double charge;  /* of the magnetic Laplacian: an edge turns the phase by this part of a circle */
+    uint32_t layer, direction, readout, encoding, form;
+    uint32_t nodes; /* what a node is: a kernel by these rules (digraph_nodes) */
 } digraph_options;
+
+/* Eigenvectors that it sees; 0 without an encoding. */
+uint32_t digraph_vectors(const digraph_options *options);
 
 enum { DIGRAPH_RULES = 5 };
 extern const char *const digraph_nodes[DIGRAPH_RULES]; /* as settings call them */
@@ -44,6 +75,12 @@ ft_status digraph_open(const void *own, void **eyes, ft_error *error);
 void digraph_close(void *eyes);
 ft_status digraph_look(const void *own, const void *eyes, subject *s, arena *memory, gnn_sample *sample,
                        ft_error *error);
+
+/* --- Places (digraph_place.c) -------------------------------------------------------------------------------- */
+
+/* The smallest eigenvalues of the graph's Laplacian to the marks of the sample, and their vectors to those of its
+ * nodes: real parts, then imaginary parts. A graph that has fewer gets zeros. */
+ft_status digraph_encode(const digraph_options *options, gnn_sample *sample, arena *memory, ft_error *error);
 
 /* --- Edges (digraph_flow.c) ---------------------------------------------------------------------------------- */
 
@@ -65,16 +102,38 @@ typedef struct digraph_flows {
 bool digraph_flows_of(tape *t, const gnn_batch *batch, digraph_direction direction, bool has_loops,
                       digraph_flows *flows);
 
+/* --- Pairs (digraph_pair.c) ---------------------------------------------------------------------------------- */
+
+/* The stable form: the sum over eigenpairs of f(value) * vector(u) * conjugate of vector(v), f learned. */
+typedef struct digraph_pair {
+    layer_linear first, second; /* f */
+    uint32_t vectors;
+} digraph_pair;
+
+enum { DIGRAPH_PAIR = 8 }; /* columns of f; pairs have twice as many: real and imaginary parts */
+
+digraph_pair digraph_pair_add(params *p, uint32_t vectors);
+/* f of each graph's eigenvalues: (samples * vectors) x DIGRAPH_PAIR. */
+tensor *digraph_pair_weights(tape *t, const digraph_pair *d, const gnn_batch *batch);
+/* Rows for pairs (from, to) that stand together by sample, as `by_sample` says: count x 2 DIGRAPH_PAIR. */
+tensor *digraph_pair_rows(tape *t, const digraph_pair *d, tensor *weights, const gnn_batch *batch, const uint32_t *from,
+                          const uint32_t *to, segments by_sample);
+
 /* --- Layers (digraph_conv.c) --------------------------------------------------------------------------------- */
 
 typedef struct digraph_conv {
     digraph_layer kind;
+    uint32_t heads;
     layer_linear first, second;
-    param_id own; /* gin: how much more a node counts itself */
+    layer_linear edges;     /* features of edges to messages (gine, gps) or scores (gat) */
+    layer_linear sent, got; /* gat: what a source and a target add to the score of an edge */
+    param_id own;           /* gin: how much more a node counts itself */
 } digraph_conv;
 
-digraph_conv digraph_conv_add(params *p, const char *name, const digraph_options *options, uint32_t width);
-tensor *digraph_conv_apply(tape *t, const digraph_conv *c, tensor *x, const digraph_flow *flow);
+/* `edges`: columns of the features of edges. */
+digraph_conv digraph_conv_add(params *p, const char *name, const digraph_options *options, uint32_t width,
+                              uint32_t edges);
+tensor *digraph_conv_apply(tape *t, const digraph_conv *c, tensor *x, const digraph_flow *flow, tensor *edges);
 
 /* --- Networks (digraph_net.c) -------------------------------------------------------------------------------- */
 

@@ -15,9 +15,18 @@ const char *const digraph_nodes[DIGRAPH_RULES] = {"operators", "tflite-cpu", "tf
  * row of the embedding; what is none of the kinds is 0. */
 enum { FLAGS = KERNEL_GROUPS + KERNEL_FUSED, NODE_VALUES = KERNEL_SIZES + FLAGS + KERNEL_TERMS };
 
+uint32_t digraph_vectors(const digraph_options *options) {
+    return options->encoding == DIGRAPH_NO_PLACE ? 0 : (uint32_t)options->vectors;
+}
+
 gnn_widths digraph_widths(const void *own) {
-    (void)own;
-    return (gnn_widths){.kinds = KERNEL_KINDS, .node_values = NODE_VALUES, .edge_values = 1, .global_values = 2};
+    uint32_t vectors = digraph_vectors(own);
+    return (gnn_widths){.kinds = KERNEL_KINDS,
+                        .node_values = NODE_VALUES,
+                        .node_marks = 2 * vectors,
+                        .edge_values = 1,
+                        .global_values = 2,
+                        .global_marks = vectors};
 }
 
 ft_status digraph_open(const void *own, void **eyes, ft_error *error) {
@@ -107,5 +116,5 @@ ft_status digraph_look(const void *own, const void *eyes, subject *s, arena *mem
     }
     sample->global_values[0] = (float)log2(1.0 + nodes);
     sample->global_values[1] = (float)log2((double)ft_graph_batch(s->bound));
-    return FT_OK;
+    return digraph_vectors(own) > 0 ? digraph_encode(own, sample, memory, error) : FT_OK;
 }

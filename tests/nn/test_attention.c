@@ -43,6 +43,33 @@ static void test_gradients(void **state) {
     }
 }
 
+/* A bias for each head that is learned: with the same in all heads it does what a fixed one does. */
+static tensor *attend_with_bias(tape *t, const void *user) {
+    attention_options options = *(const attention_options *)user;
+    options.head_bias = tape_param(t, 3);
+    return nn_attention(t, tape_param(t, 0), tape_param(t, 1), tape_param(t, 2), &options);
+}
+
+static void test_head_bias(void **state) {
+    (void)state;
+    const attention_options options = {.s = {4, starts}, .heads = 2};
+    const uint32_t shapes[][2] = {{ROWS, COLS}, {ROWS, COLS}, {ROWS, COLS}, {SCORES, 2}};
+    params p;
+    gradient_params(&p, 0, 4, shapes);
+    gradient_check(&p, attend_with_bias, &options, 1e-3);
+    gradient_params(&p, 0, 4, shapes);
+    float bias[SCORES], *learned = params_values(&p, 3);
+    for (int i = 0; i < SCORES; i++) bias[i] = learned[2 * i] = learned[2 * i + 1] = 0.1f * (float)(i % 7);
+    attention_options fixed = options;
+    fixed.bias = bias;
+    float *one = gradient_forward(&p, TAPE_INFER, attend_with_bias, &options);
+    float *two = gradient_forward(&p, TAPE_INFER, attend, &fixed);
+    for (int i = 0; i < ROWS * COLS; i++) assert_float_equal(one[i], two[i], 1e-6);
+    free(one);
+    free(two);
+    params_free(&p);
+}
+
 /* By the formula, for every element. */
 static void test_values(void **state) {
     (void)state;
@@ -76,6 +103,7 @@ static void test_values(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradients), cmocka_unit_test(test_values)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradients), cmocka_unit_test(test_head_bias),
+                                       cmocka_unit_test(test_values)};
     return cmocka_run_group_tests_name("nn/attention", tests, NULL, NULL);
 }

@@ -90,7 +90,7 @@ static void works_with(const fitted *f, const char *text) {
 
 static void every_layer_and_direction(void **state) {
     (void)state;
-    static const char *const layers[] = {"gcn", "gin"};
+    static const char *const layers[] = {"gcn", "gin", "gine", "gat", "gps"};
     static const char *const directions[] = {"undirected", "directed", "bidirected"};
     fitted f = fit_made("digraph", price, TINY "}");
     for (size_t i = 0; i < 3 * sizeof layers / sizeof layers[0]; i++) {
@@ -102,6 +102,14 @@ static void every_layer_and_direction(void **state) {
                  i % 2 == 0 ? "sum" : "log-sum");
         works_with(&f, config);
     }
+    works_with(&f, "{\"steps\": 3, \"hidden\": 8, \"encoding\": \"laplacian\"}");
+    works_with(&f, "{\"steps\": 3, \"hidden\": 8, \"encoding\": \"magnetic\", \"vectors\": 3}");
+    works_with(&f, "{\"steps\": 3, \"hidden\": 8, \"encoding\": \"magnetic\", \"encoding_form\": \"stable\", "
+                   "\"layer\": \"gine\"}");
+    works_with(&f, "{\"steps\": 3, \"hidden\": 8, \"encoding\": \"laplacian\", \"encoding_form\": \"stable\", "
+                   "\"layer\": \"gat\"}");
+    works_with(&f, "{\"steps\": 3, \"hidden\": 8, \"encoding\": \"magnetic\", \"encoding_form\": \"stable\", "
+                   "\"layer\": \"gps\"}");
     works_with(&f, "{\"steps\": 3, \"hidden\": 8, \"loss\": \"mape\", \"target\": \"raw\", \"clip\": 1}");
     works_with(&f, "{\"steps\": 3, \"hidden\": 8, \"schedule\": \"step\", \"optimizer\": \"adamw\"}");
     works_with(&f, "{\"steps\": 3, \"hidden\": 8, \"target\": \"log1p\", \"patience\": 1, \"check\": 1}");
@@ -116,6 +124,8 @@ static void refuses_changed_models(void **state) {
     fitted_refuses(&f, "{\"config\": {\"hidden\": 0}}", 0, "hidden");
     fitted_refuses(&f, "{\"config\": {\"layer\": \"lstm\"}}", 0, "must be one of");
     fitted_refuses(&f, "{\"config\": {\"loss\": \"mape\"}}", 0, "target=raw");
+    fitted_refuses(&f, "{\"config\": {\"encoding\": \"magnetic\", \"encoding_form\": \"stable\"}}", 0, "does not look");
+    fitted_refuses(&f, "{\"config\": {\"layer\": \"gps\", \"hidden\": 10}}", 0, "heads");
     fitted_refuses(&f, "{}", 0, "config");
     fitted_refuses(&f, "{\"config\": {}, \"columns\": []}", 0, "columns");
     fitted_refuses(&f, "{\"config\": {}, \"columns\": [{\"device\": 9}]}", 0, "device");

@@ -1,0 +1,83 @@
+/* heads.c - columns in groups, as attention over edges has them, and products that differ from segment to segment. */
+#include <assert.h>
+#include <string.h>
+
+#include "nn/gemm.h"
+#include "nn/loops.h"
+#include "nn/ops.h"
+
+/* --- Groups of columns --------------------------------------------------------------------------------------- */
+
+static void mul_groups_backward(tape *t, tape_node *n) {
+    tensor *x = n->in[0], *factors = n->in[1];
+    size_t groups = factors->cols, width = x->cols / groups;
+    float *to_x = tape_grad(t, x), *to_factors = tape_grad(t, factors);
+    for (size_t i = 0; i < (size_t)x->rows * groups; i++) {
+        const float *from = n->out->grad + i * width;
+        if (to_x != NULL) loop_add_scaled(width, factors->data[i], from, to_x + i * width);
+        if (to_factors != NULL) to_factors[i] += loop_dot(width, from, x->data + i * width);
+    }
+}
+
+tensor *nn_mul_groups(tape *t, tensor *x, tensor *factors) {
+    if (t->has_failed) return NULL;
+    assert(factors->rows == x->rows && factors->cols > 0 && x->cols % factors->cols == 0);
+    tensor *out = tape_tensor(t, x->rows, x->cols, x->needs_grad || factors->needs_grad);
+    if (out == NULL) return NULL;
+    size_t width = x->cols / factors->cols;
+    for (size_t i = 0; i < tensor_size(factors); i++)
+        loop_scale(width, factors->data[i], x->data + i * width, out->data + i * width);
+    tape_node *n = tape_note(t, out, mul_groups_backward, sizeof *n);
+    if (n == NULL) return out;
+    n->in[0] = x;
+    n->in[1] = factors;
+    return out;
+}
+
+/* --- A product for each segment ------------------------------------------------------------------------------ */
+
+typedef struct segment_matmul_node {
+    tape_node node;
+    segments s;
+} segment_matmul_node;
+
+/* The product of one segment, or of one of the two ways back: c += a b. */
+static void add_product(tape *t, gemm_term term, uint32_t m, uint32_t n, float *c) {
+    if (m == 0 || term.k == 0) return;
+    gemm(&(gemm_job){.m = m, .n = n, .terms = &term, .term_count = 1, .c = c, .c_stride = n, .adds_to_c = true},
+         t->scratch);
+}
+
+static void segment_matmul_backward(tape *t, tape_node *node) {
+    segments s = ((segment_matmul_node *)node)->s;
+    tensor *x = node->in[0], *w = node->in[1], *out = node->out;
+    float *to_x = tape_grad(t, x), *to_w = tape_grad(t, w);
+    size_t k = x->cols, m = out->cols;
+    for (size_t i = 0; i < s.count; i++) {
+        size_t first = s.start[i], rows = s.start[i + 1] - first;
+        gemm_term back_x = {out->grad + first * m, w->data + i * k * m, m, m, (uint32_t)m, false, true};
+        gemm_term back_w = {x->data + first * k, out->grad + first * m, k, m, (uint32_t)rows, true, false};
+        if (to_x != NULL) add_product(t, back_x, (uint32_t)rows, (uint32_t)k, to_x + first * k);
+        if (to_w != NULL) add_product(t, back_w, (uint32_t)k, (uint32_t)m, to_w + i * k * m);
+    }
+}
+
+tensor *nn_segment_matmul(tape *t, tensor *x, tensor *w, segments s) {
+    if (t->has_failed) return NULL;
+    assert(s.start[s.count] == x->rows && w->rows == s.count * x->cols);
+    tensor *out = tape_tensor(t, x->rows, w->cols, x->needs_grad || w->needs_grad);
+    if (out == NULL) return NULL;
+    size_t k = x->cols, m = out->cols;
+    memset(out->data, 0, tensor_size(out) * sizeof *out->data);
+    for (size_t i = 0; i < s.count; i++) {
+        size_t first = s.start[i];
+        gemm_term term = {x->data + first * k, w->data + i * k * m, k, m, (uint32_t)k, false, false};
+        add_product(t, term, s.start[i + 1] - s.start[i], (uint32_t)m, out->data + first * m);
+    }
+    segment_matmul_node *n = tape_note(t, out, segment_matmul_backward, sizeof *n);
+    if (n == NULL) return out;
+    n->node.in[0] = x;
+    n->node.in[1] = w;
+    n->s = s;
+    return out;
+}
