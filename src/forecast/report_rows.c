@@ -57,6 +57,15 @@ const field layer_fields[] = {
 
 /* --- The model ----------------------------------------------------------------------------------------------- */
 
+ft_cost_options forecast_cost_options(const ft_request *request) {
+    ft_cost_options options = ft_cost_options_default();
+    options.mode = request->mode;
+    options.optimizer = request->optimizer;
+    if (ft_dtype_is_float(request->dtype)) options.dtype = request->dtype;
+    options.is_mixed = request->mode == FT_TRAIN && ft_dtype_bits(request->dtype) == 16; /* as memory.c has it */
+    return options;
+}
+
 ft_status model_facts_gather(const ft_forecast_subject *subject, model_facts *facts, ft_error *error) {
     ft_binding binding = subject->shapes != NULL ? *subject->shapes : (ft_binding){0};
     const ft_cost_options options = ft_cost_options_default();

@@ -6,6 +6,9 @@
 #include "foretell/forecast_report.h"
 #include "report/fields.h"
 
+/* Costs as a request means them: those of its mode, optimiser and type. */
+ft_cost_options forecast_cost_options(const ft_request *request);
+
 /* What is said of the model itself. */
 typedef struct model_facts {
     uint64_t params;

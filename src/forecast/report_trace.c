@@ -7,8 +7,9 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "base/outfile.h"
+#include "cost/share.h"
 #include "forecast/report_write.h"
+#include "report/trace.h"
 
 /* When a kernel runs; `back_us` = 0 when it has no way back. */
 typedef struct span {
@@ -27,26 +28,18 @@ typedef struct tracer {
     double end_us;       /* of the last kernel, where the optimiser's step is */
     double other_bytes;  /* what the forecast has beyond the tensors of the timeline */
     double now_us;       /* of the last value of the counter */
-    sink out;
-    json_writer json;
+    trace out;
 } tracer;
+
+static const trace_track TRACK = {1, 1};
 
 /* --- When things happen -------------------------------------------------------------------------------------- */
 
-static double work_of(const ft_work *work) {
-    return (double)work->flops + (double)work->read_bytes + (double)work->write_bytes;
-}
-
-/* The share of the way forward in a kernel of a training step. */
+/* The share of the way forward in a kernel of a training step; the optimiser's part goes with it. */
 static double forward_ratio(const tracer *t, const ft_part_time *part) {
-    double forward = 0, back = 0;
-    if (t->forecast->request.mode != FT_TRAIN || part->op_count == 0) return 1;
-    for (uint32_t i = 0; i < part->op_count; i++) {
-        const ft_op_cost *cost = &t->cost.ops[part->ops[i]];
-        forward += work_of(&cost->forward);
-        back += work_of(&cost->backward_data) + work_of(&cost->backward_weights);
-    }
-    return forward + back > 0 ? forward / (forward + back) : 1;
+    work_share share = work_share_of(&t->cost, part->ops, part->op_count);
+    double ways = share.forward + share.backward;
+    return ways > 0 ? share.forward / ways : 1;
 }
 
 /* Forward in order, back in reverse; what comes after the last kernel with operators (a correction, the optimiser)
@@ -101,44 +94,25 @@ static double time_of(const tracer *t, ft_phase phase, uint32_t op) {
 
 /* --- Events -------------------------------------------------------------------------------------------------- */
 
-static void begin_event(json_writer *j, const char *name, const char *phase, double ts_us) {
-    jsonw_open_object(j, JSON_LINE);
-    jsonw_pair_string(j, "name", name);
-    jsonw_pair_string(j, "ph", phase);
-    jsonw_pair_double(j, "ts", ts_us);
-    jsonw_pair_uint(j, "pid", 1);
-    jsonw_pair_uint(j, "tid", 1);
-}
-
-static void write_label(tracer *t, const char *what, const char *label) {
-    begin_event(&t->json, what, "M", 0);
-    jsonw_key(&t->json, "args");
-    jsonw_open_object(&t->json, JSON_LINE);
-    jsonw_pair_string(&t->json, "name", label);
-    jsonw_close(&t->json);
-    jsonw_close(&t->json);
-}
-
 static void write_labels(tracer *t) {
     const ft_request *request = &t->forecast->request;
     buf text = {0};
     buf_format(&text, "%s on %s, batch %lld", t->subject->file, request->device, (long long)request->batch);
-    write_label(t, "process_name", text.data);
-    write_label(t, "thread_name", request->mode == FT_TRAIN ? "kernels of a training step" : "kernels");
-    if (text.failed) t->out.text.failed = true;
+    trace_label(&t->out, "process_name", TRACK, text.data);
+    trace_label(&t->out, "thread_name", TRACK, request->mode == FT_TRAIN ? "kernels of a training step" : "kernels");
+    if (text.failed) t->out.out.text.failed = true;
     buf_free(&text);
 }
 
 static void write_kernel(tracer *t, uint32_t k, const char *way, double start_us, double length_us) {
-    json_writer *j = &t->json;
+    json_writer *j = &t->out.json;
     const ft_graph *model = t->subject->model;
     layer_row row;
     layer_row_fill(t->forecast, k, &row);
-    begin_event(j, row.kernel, "X", start_us);
+    trace_begin(&t->out, row.kernel, "X", TRACK, start_us);
     jsonw_pair_double(j, "dur", length_us);
     jsonw_pair_string(j, "cat", way);
-    jsonw_key(j, "args");
-    jsonw_open_object(j, JSON_LINE);
+    trace_args(&t->out);
     jsonw_key(j, "operators");
     jsonw_open_array(j, JSON_LINE);
     for (uint32_t i = 0; i < row.part.op_count; i++)
@@ -147,9 +121,7 @@ static void write_kernel(tracer *t, uint32_t k, const char *way, double start_us
     jsonw_pair_double(j, "time_us", row.time_us);
     jsonw_pair_double(j, "share_ratio", row.share_ratio);
     jsonw_pair_string(j, "bound", row.bound);
-    jsonw_close(j);
-    jsonw_close(j);
-    sink_relieve(&t->out);
+    trace_end(&t->out);
 }
 
 static void write_kernels(tracer *t) {
@@ -162,14 +134,11 @@ static void write_kernels(tracer *t) {
 static void write_memory(void *user, ft_phase phase, uint32_t op, uint64_t live_bytes) {
     tracer *t = user;
     t->now_us = fmax(t->now_us, time_of(t, phase, op));
-    begin_event(&t->json, "memory", "C", t->now_us);
-    jsonw_key(&t->json, "args");
-    jsonw_open_object(&t->json, JSON_LINE);
-    jsonw_pair_uint(&t->json, "other_bytes", (uint64_t)t->other_bytes);
-    jsonw_pair_uint(&t->json, "tensor_bytes", live_bytes);
-    jsonw_close(&t->json);
-    jsonw_close(&t->json);
-    sink_relieve(&t->out);
+    trace_begin(&t->out, "memory", "C", TRACK, t->now_us);
+    trace_args(&t->out);
+    jsonw_pair_uint(&t->out.json, "other_bytes", (uint64_t)t->other_bytes);
+    jsonw_pair_uint(&t->out.json, "tensor_bytes", live_bytes);
+    trace_end(&t->out);
 }
 
 static ft_status write_trace(tracer *t, ft_error *error) {
@@ -178,35 +147,17 @@ static ft_status write_trace(tracer *t, ft_error *error) {
     FT_TRY(ft_memory_plan(t->bound, &t->options, &plan, NULL, NULL, error));
     if (memory->value > (double)plan.peak_bytes && memory->value < 9e18)
         t->other_bytes = memory->value - (double)plan.peak_bytes;
-    jsonw_init(&t->json, &t->out.text);
-    jsonw_open_object(&t->json, JSON_BLOCK);
-    jsonw_pair_string(&t->json, "displayTimeUnit", "ms");
-    jsonw_key(&t->json, "traceEvents");
-    jsonw_open_array(&t->json, JSON_BLOCK);
     write_labels(t);
     write_kernels(t);
-    FT_TRY(ft_memory_plan(t->bound, &t->options, &plan, write_memory, t, error));
-    jsonw_close(&t->json);
-    jsonw_close(&t->json);
-    buf_char(&t->out.text, '\n');
-    return sink_flush(&t->out, error);
+    return ft_memory_plan(t->bound, &t->options, &plan, write_memory, t, error);
 }
 
 /* --- The whole ----------------------------------------------------------------------------------------------- */
 
-static ft_cost_options options_of(const ft_request *request) {
-    ft_cost_options options = ft_cost_options_default();
-    options.mode = request->mode;
-    options.optimizer = request->optimizer;
-    if (ft_dtype_is_float(request->dtype)) options.dtype = request->dtype;
-    options.is_mixed = request->mode == FT_TRAIN && ft_dtype_bits(request->dtype) == 16; /* as memory.c has it */
-    return options;
-}
-
 static ft_status prepare(tracer *t, ft_error *error) {
     ft_binding binding = t->subject->shapes != NULL ? *t->subject->shapes : (ft_binding){0};
     binding.batch = t->forecast->request.batch;
-    t->options = options_of(&t->forecast->request);
+    t->options = forecast_cost_options(&t->forecast->request);
     FT_TRY(ft_graph_bind(t->subject->model, &binding, &t->bound, error));
     FT_TRY(ft_cost_compute(t->bound, &t->options, &t->cost, error));
     size_t ops = ft_graph_op_count(t->bound);
@@ -221,18 +172,15 @@ static ft_status prepare(tracer *t, ft_error *error) {
 
 ft_status ft_forecast_trace(const char *path, const ft_forecast_subject *subject, uint32_t index, ft_error *error) {
     tracer t = {.subject = subject, .forecast = &subject->answers->items[index]};
-    outfile file = {0};
     if (t.forecast->kernel_count == 0)
         return ft_fail(error, FT_ERR_UNSUPPORTED, "%s: there is no time by kernel to draw on %s: %s", path,
                        t.forecast->request.device,
                        t.forecast->no_time != NULL ? t.forecast->no_time : "its predictor sees only the whole");
     ft_status status = prepare(&t, error);
-    if (status == FT_OK) status = outfile_open(path, &file, error);
-    t.out.stream = file.stream;
+    if (status == FT_OK) status = trace_open(path, &t.out, error);
     if (status == FT_OK) status = write_trace(&t, error);
-    if (status == FT_OK) status = outfile_commit(&file, error);
-    outfile_discard(&file);
-    sink_free(&t.out);
+    if (status == FT_OK) status = trace_commit(&t.out, error);
+    trace_free(&t.out);
     ft_cost_free(&t.cost);
     ft_graph_free(t.bound);
     free(t.spans);

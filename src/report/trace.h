@@ -1,0 +1,36 @@
+/* trace.h - files for chrome://tracing and ui.perfetto.dev: events on tracks, counters, names of tracks.
+ *
+ * Processes and threads of the format are whatever the writer wants tracks for: devices, workers, engines. */
+#ifndef REPORT_TRACE_H
+#define REPORT_TRACE_H
+
+#include "base/json_writer.h"
+#include "base/outfile.h"
+#include "report/sink.h"
+
+typedef struct trace {
+    outfile file;
+    sink out;
+    json_writer json;
+} trace;
+
+typedef struct trace_track {
+    uint32_t process, thread;
+} trace_track;
+
+ft_status trace_open(const char *path, trace *t, ft_error *error);
+/* Makes the file appear, or says why it does not. */
+ft_status trace_commit(trace *t, ft_error *error);
+/* Leaves no trace of it; after trace_commit, only frees. */
+void trace_free(trace *t);
+
+/* "process_name" or "thread_name". */
+void trace_label(trace *t, const char *what, trace_track track, const char *label);
+
+/* An event: begin, pairs of `t->json` beyond those that every event has, the key "args" with an object when there is
+ * one (trace_args opens it), end. `phase`: "X" lasts, "C" counts. */
+void trace_begin(trace *t, const char *name, const char *phase, trace_track track, double ts_us);
+void trace_args(trace *t);
+void trace_end(trace *t);
+
+#endif
