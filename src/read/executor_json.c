@@ -110,6 +110,7 @@ static ft_status read_nodes(const decoding *d, const json_t *list) {
     for (size_t i = 0; i < count; i++) {
         executor_node *node = &g->nodes[i];
         ft_status status = read_node(d, json_array_get(list, i), (uint32_t)i, node);
+        g->node_count = (uint32_t)i; /* that are good: the next is the one a failure is about */
         if (status != FT_OK) return ft_fail_prefix(d->error, status, "node %zu", i);
         node->first_output = (uint32_t)outputs;
         outputs += node->output_count;

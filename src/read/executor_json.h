@@ -45,7 +45,8 @@ typedef struct executor_graph {
 bool executor_matches(const uint8_t *bytes, size_t size);
 
 /* Takes the whole text. The message of a failure names the node; the caller puts the file before it. Nodes must come
- * after what they read, as TVM writes them: so there can be no cycle. Free with executor_free also after a failure. */
+ * after what they read, as TVM writes them: so there can be no cycle. Free with executor_free also after a failure;
+ * node_count then says how many nodes were good before it. */
 ft_status executor_read(const uint8_t *bytes, size_t size, executor_graph *graph, ft_error *error);
 void executor_free(executor_graph *graph);
 
