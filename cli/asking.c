@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void batches_parse(asking *a, const char *text, struct argp_state *state); /* batches.c */
-
 enum { OPTION_MODE = 512, OPTION_RUNTIME, OPTION_LAYOUT, OPTION_COMPILE, OPTION_OPTIMIZER, OPTION_SHAPE };
 enum { OPTION_SETTING = OPTION_SHAPE + 1 };
 
@@ -113,8 +111,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         a->device_names = text;
         return 0;
     case 'b':
-        a->batch_count = 0;
-        batches_parse(a, text, state);
+        a->batch_count = cli_parse_sizes(state, "batch", text, a->batches, ASKING_MOST_BATCHES);
         return 0;
     case OPTION_SHAPE:
         shapes_parse(&a->shapes, text, state);

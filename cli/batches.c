@@ -1,9 +1,14 @@
-/* batches.c - --batch: "8", "1,8,32", "1..256". */
+/* batches.c - lists of sizes, as --batch and --workers take them: "8", "1,8,32", "1..256". */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "asking.h"
+#include "cli.h"
+
+typedef struct size_list {
+    int64_t *items;
+    uint32_t count, most;
+} size_list;
 
 static int64_t parse_one(const char **text) {
     char *end;
@@ -15,22 +20,24 @@ static int64_t parse_one(const char **text) {
     return value;
 }
 
-static bool add_batch(asking *a, int64_t batch) {
-    for (uint32_t i = 0; i < a->batch_count; i++)
-        if (a->batches[i] == batch) return true;
-    if (a->batch_count == ASKING_MOST_BATCHES) return false;
-    a->batches[a->batch_count++] = batch;
+static bool add_size(size_list *list, int64_t size) {
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->items[i] == size) return true;
+    if (list->count == list->most) return false;
+    list->items[list->count++] = size;
     return true;
 }
 
 /* A range doubles from its beginning on, and ends at its end. */
-static bool add_range(asking *a, int64_t first, int64_t last) {
-    for (int64_t batch = first; batch < last; batch *= 2)
-        if (!add_batch(a, batch)) return false;
-    return add_batch(a, last);
+static bool add_range(size_list *list, int64_t first, int64_t last) {
+    for (int64_t size = first; size < last; size *= 2)
+        if (!add_size(list, size)) return false;
+    return add_size(list, last);
 }
 
-void batches_parse(asking *a, const char *text, struct argp_state *state) {
+uint32_t cli_parse_sizes(struct argp_state *state, const char *option, const char *text, int64_t *sizes,
+                         uint32_t most) {
+    size_list list = {.items = sizes, .most = most};
     const char *at = text;
     for (;;) {
         int64_t first = parse_one(&at), last = first;
@@ -39,9 +46,9 @@ void batches_parse(asking *a, const char *text, struct argp_state *state) {
             last = parse_one(&at);
         }
         if (first < 1 || last < first || (*at != ',' && *at != '\0'))
-            argp_error(state, "--batch %s: want sizes of 1 or more, as 8, 1,8,32 or 1..256", text);
-        if (!add_range(a, first, last)) argp_error(state, "--batch %s: at most %d of them", text, ASKING_MOST_BATCHES);
-        if (*at == '\0') return;
+            argp_error(state, "--%s %s: want sizes of 1 or more, as 8, 1,8,32 or 1..256", option, text);
+        if (!add_range(&list, first, last)) argp_error(state, "--%s %s: at most %u of them", option, text, most);
+        if (*at == '\0') return list.count;
         at++;
     }
 }

@@ -11,6 +11,7 @@
 /* --- Sub-commands: what the process exits with ----------------------------------------------------------------- */
 
 int cmd_predict(int argc, char **argv);
+int cmd_replay(int argc, char **argv);
 int cmd_fits(int argc, char **argv);
 int cmd_max_batch(int argc, char **argv);
 int cmd_devices(int argc, char **argv);
@@ -40,6 +41,10 @@ void cli_note(const char *format, ...) FT_PRINTF(1, 2);
 uint64_t cli_parse_number(struct argp_state *state, const char *option, const char *text, uint64_t min, uint64_t max);
 /* A number of 1 or more. Ends the program with a usage error when it is none. */
 uint64_t cli_parse_count(struct argp_state *state, const char *option, const char *text, uint64_t max);
+
+/* Sizes (batches.c): "8", "1,8,32", or "1..256", which doubles; each once. Returns how many. Ends the program with a
+ * usage error when it is something else. */
+uint32_t cli_parse_sizes(struct argp_state *state, const char *option, const char *text, int64_t *sizes, uint32_t most);
 
 /* Bytes: "4096", "64M" and "9.5GiB" (powers of 1024), "24GB" (powers of 1000). Ends the program with a usage error when
  * it is something else. */

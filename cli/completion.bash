@@ -23,7 +23,7 @@ _foretell_value() { # option, command
     eval:--family | compare:--family) return ;; # of models; train has families of predictors
     esac
     case $2:$1 in
-    predict:-D | fits:-D | max-batch:-D | predict:--device | fits:--device | max-batch:--device)
+    predict:-D | fits:-D | max-batch:-D | replay:-D | predict:--device | fits:--device | max-batch:--device | replay:--device)
         _foretell_words "all $(_foretell_names devices)"
         [ "${#COMPREPLY[@]}" -gt 0 ] || _foretell_files
         return
@@ -42,8 +42,11 @@ _foretell_value() { # option, command
     -d | --dtype) _foretell_words 'float32 float16 bfloat16 float64 float8' ;;
     --mode) _foretell_words 'infer train' ;;
     --layout) _foretell_words 'nchw nhwc' ;;
+    --order) _foretell_words 'program critical ready' ;;
+    --backward) _foretell_words 'predictor work' ;;
+    --engines) _foretell_words 'compute:1 compute:2 compute:1,copy:1' ;;
     --runtime) _foretell_words "$(_foretell_names runtimes)" ;;
-    --setting | --free | --most) ;;
+    --setting | --free | --most | --gap | --workers | --bandwidth | --latency | --bucket) ;;
     --optimizer) _foretell_words 'sgd momentum adam adamw' ;;
     --part) _foretell_words 'train valid test' ;;
     --mode) _foretell_words 'infer train' ;;
@@ -62,7 +65,7 @@ _foretell_value() { # option, command
 _foretell() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} words=("${COMP_WORDS[@]}")
     local command=${COMP_WORDS[1]} shared='--format --output --width --color --help'
-    local commands='predict fits max-batch inspect import generate data train tune ablate eval compare bundle devices predictors formats ops runtimes families'
+    local commands='predict fits max-batch replay inspect import generate data train tune ablate eval compare bundle devices predictors formats ops runtimes families'
     local asking='--device --batch --mode --dtype --runtime --layout --compile --optimizer --setting --shape --predictor'
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
@@ -79,11 +82,14 @@ _foretell() {
     _foretell_value "$previous" "$command" && return
     case $command in
     help) _foretell_words "$commands" ;;
-    predict | fits | max-batch)
+    predict | fits | max-batch | replay)
         if [[ $current != -* ]]; then
             _foretell_files
         elif [ "$command" = predict ]; then
             _foretell_words "$asking --by-layer --top --trace --plot --quiet $shared"
+        elif [ "$command" = replay ]; then
+            _foretell_words "$asking --times --predict --backward --strict --engines --gap --order --workers --bandwidth --latency \
+                --bucket --no-overlap --by-kernel --top --trace --plot --quiet $shared"
         else
             _foretell_words "$asking --free --most $shared"
         fi

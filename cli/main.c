@@ -16,6 +16,7 @@ static const command commands[] = {
     {"predict", "how long models take and how much memory they need, on which device", cmd_predict},
     {"fits", "whether a model fits into the memory of a device", cmd_fits},
     {"max-batch", "the largest batch that fits", cmd_max_batch},
+    {"replay", "a step kernel by kernel on engines and workers, as a timeline", cmd_replay},
     {"inspect", "what models are made of and what they cost", cmd_inspect},
     {"import", "measured models become a data set", cmd_import},
     {"generate", "data in the layout of a published set, with computed labels", cmd_generate},

@@ -18,7 +18,7 @@ offers() {
 }
 
 # A command that options are taken from, and the page that is its guide.
-declare -A guides=([predict]=docs/predict.md [fits]=docs/predict.md [max-batch]=docs/predict.md [inspect]=docs/inspect.md [train]=docs/training.md [tune]=docs/tuning.md [ablate]=docs/tuning.md [eval]=docs/evaluation.md
+declare -A guides=([predict]=docs/predict.md [fits]=docs/predict.md [max-batch]=docs/predict.md [replay]=docs/replay.md [inspect]=docs/inspect.md [train]=docs/training.md [tune]=docs/tuning.md [ablate]=docs/tuning.md [eval]=docs/evaluation.md
     [compare]=docs/evaluation.md [import]=docs/data.md [generate]=docs/generate.md [data]=docs/data.md)
 long_options() { "$build/foretell" "$1" --help | grep -o -- '--[a-z][a-z-]*' | sort -u | grep -v -e --usage -e --version; }
 
@@ -55,6 +55,7 @@ for command in "${!guides[@]}"; do
 done
 point "names of devices" offers 'foretell predict x.onnx --device rtx-40' rtx-4090
 point "devices to look at" offers 'foretell devices adreno-6' adreno-640
+point "orders of a replay" offers 'foretell replay x.onnx --order cr' critical
 point "modes" offers 'foretell fits x.onnx --mode tr' train
 point "names of runtimes" offers 'foretell inspect x.onnx --kernels tflite-c' tflite-cpu
 point "formats of output" offers 'foretell inspect --format js' json

@@ -19,6 +19,7 @@ declare -A may=(
     [generate]='base report'
     [predictor]='base graph cost device nn data npu'
     [forecast]='base graph cost device nn data predictor report'
+    [replay]='base graph read cost device predictor report forecast'
     [learn]='base graph cost device nn data predictor report'
 )
 

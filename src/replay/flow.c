@@ -1,0 +1,99 @@
+#include "replay/flow.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* --- Putting together ---------------------------------------------------------------------------------------- */
+
+ft_status flow_new(const char *name, ft_flow **flow, ft_error *error) {
+    ft_flow *f = calloc(1, sizeof *f);
+    if (f == NULL) return FT_NOMEM(error);
+    arena_init(&f->memory, FT_MAX_GRAPH_BYTES);
+    f->name = arena_string(&f->memory, name, strlen(name));
+    if (f->name == NULL) {
+        ft_flow_free(f);
+        return FT_NOMEM(error);
+    }
+    *flow = f;
+    return FT_OK;
+}
+
+void ft_flow_free(ft_flow *flow) {
+    if (flow == NULL) return;
+    arena_free(&flow->memory);
+    free(flow);
+}
+
+/* A longer copy of a list in the arena; old ones add up to less than the last. NULL when out of memory. */
+static void *longer(arena *memory, const void *list, uint32_t count, uint32_t *capacity, size_t size) {
+    uint32_t room = *capacity > 0 ? 2 * *capacity : 64;
+    void *copy = arena_array(memory, room, size);
+    if (copy == NULL) return NULL;
+    if (count > 0) memcpy(copy, list, count * size);
+    *capacity = room;
+    return copy;
+}
+
+ft_status flow_add(ft_flow *flow, const ft_flow_kernel *kernel, const flow_side *side, uint32_t *index,
+                   ft_error *error) {
+    if (flow->count == FT_MAX_OPS)
+        return ft_fail(error, FT_ERR_LIMIT, "%s: more than %d kernels", flow->name, FT_MAX_OPS);
+    if (flow->count == flow->capacity) {
+        uint32_t room = flow->capacity;
+        ft_flow_kernel *kernels = longer(&flow->memory, flow->kernels, flow->count, &room, sizeof *kernels);
+        flow_side *sides = longer(&flow->memory, flow->sides, flow->count, &flow->capacity, sizeof *sides);
+        if (kernels == NULL || sides == NULL) return FT_NOMEM(error);
+        flow->kernels = kernels;
+        flow->sides = sides;
+    }
+    *index = flow->count++;
+    flow->kernels[*index] = *kernel;
+    flow->sides[*index] = *side;
+    return FT_OK;
+}
+
+ft_status flow_join(ft_flow *flow, uint32_t before, uint32_t after, ft_error *error) {
+    if (flow->link_count == flow->link_capacity) {
+        flow_link *links = longer(&flow->memory, flow->links, flow->link_count, &flow->link_capacity, sizeof *links);
+        if (links == NULL) return FT_NOMEM(error);
+        flow->links = links;
+    }
+    flow->links[flow->link_count++] = (flow_link){before, after};
+    return FT_OK;
+}
+
+ft_status flow_note(ft_flow *flow, ft_error *error, const char *format, ...) {
+    char text[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    if (flow->note_count == flow->note_capacity) {
+        const char **notes = longer(&flow->memory, flow->notes, flow->note_count, &flow->note_capacity, sizeof *notes);
+        if (notes == NULL) return FT_NOMEM(error);
+        flow->notes = notes;
+    }
+    char *kept = arena_string(&flow->memory, text, strlen(text));
+    if (kept == NULL) return FT_NOMEM(error);
+    flow->notes[flow->note_count++] = kept;
+    return FT_OK;
+}
+
+/* --- Looking ------------------------------------------------------------------------------------------------- */
+
+const char *ft_flow_name(const ft_flow *flow) {
+    return flow->name;
+}
+
+const ft_flow_kernel *ft_flow_kernels(const ft_flow *flow, uint32_t *count) {
+    *count = flow->count;
+    return flow->kernels;
+}
+
+const char *ft_flow_note(const ft_flow *flow, uint32_t index) {
+    return index < flow->note_count ? flow->notes[index] : NULL;
+}

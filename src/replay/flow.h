@@ -1,0 +1,48 @@
+/* flow.h - the inside of a flow, and how it is put together: kernels and links in any order, then finished.
+ *
+ * Finishing puts the kernels into an order in which they can run and names whatever waits for itself. */
+#ifndef REPLAY_FLOW_H
+#define REPLAY_FLOW_H
+
+#include "base/arena.h"
+#include "foretell/replay.h"
+
+/* What is known of a kernel beyond what the public sees. */
+typedef struct flow_side {
+    uint64_t line; /* where it is in its file; 0: nowhere */
+    const uint32_t *ops;
+    uint32_t op_count;
+    const char *other_name;              /* that times may go by; may be NULL */
+    double backward_ratio, update_ratio; /* of the time forward; used when times come from a table */
+    bool is_free;                        /* takes no time, whatever a table says */
+} flow_side;
+
+typedef struct flow_link {
+    uint32_t before, after;
+} flow_link;
+
+struct ft_flow {
+    arena memory;
+    const char *name; /* of the model or file, for people and messages */
+    ft_flow_kernel *kernels;
+    flow_side *sides;
+    uint32_t count, capacity;
+    flow_link *links; /* until it is finished */
+    uint32_t link_count, link_capacity;
+    const ft_graph *model; /* whose operators the kernels are made of; may be NULL */
+    double start_us;       /* before the first kernel */
+    bool is_whole;         /* has a way back of its own: none is to be derived */
+    bool is_guessed;       /* the way back is not from work that is known */
+    const char **notes;
+    uint32_t note_count, note_capacity;
+};
+
+ft_status flow_new(const char *name, ft_flow **flow, ft_error *error);
+/* Strings are borrowed: they have to live as long as the flow (its arena will do). */
+ft_status flow_add(ft_flow *flow, const ft_flow_kernel *kernel, const flow_side *side, uint32_t *index,
+                   ft_error *error);
+ft_status flow_join(ft_flow *flow, uint32_t before, uint32_t after, ft_error *error);
+ft_status flow_note(ft_flow *flow, ft_error *error, const char *format, ...) FT_PRINTF(3, 4);
+ft_status flow_finish(ft_flow *flow, ft_error *error);
+
+#endif

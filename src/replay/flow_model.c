@@ -1,0 +1,121 @@
+/* flow_model.c - flows of forecasts and of models: which parts they are made of. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "cost/share.h"
+#include "forecast/report_rows.h"
+#include "replay/flow_parts.h"
+
+static void kernels_as_parts(const ft_kernels *kernels, ft_part_time *parts) {
+    for (uint32_t i = 0; i < kernels->count; i++) {
+        const ft_kernel *k = &kernels->items[i];
+        parts[i] = (ft_part_time){.type = k->type, .ops = k->ops, .op_count = k->op_count, .value = NAN};
+    }
+}
+
+/* --- Models ---------------------------------------------------------------------------------------------------- */
+
+static double work_of(const flow_source *source, const ft_part_time *part) {
+    return work_amount_of(&source->cost, part->ops, part->op_count);
+}
+
+/* The kernels of a runtime; they share `total_us` by work, or have no times when it is NaN. */
+static ft_status flow_of_rules(const flow_source *source, const ft_rules *rules, double total_us, ft_flow **flow,
+                               ft_error *error) {
+    ft_kernels kernels = {0};
+    FT_TRY(ft_graph_fuse(source->bound, rules, &kernels, error));
+    ft_part_time *parts = calloc((size_t)kernels.count + 1, sizeof *parts);
+    ft_status status = parts != NULL ? FT_OK : FT_NOMEM(error);
+    if (status == FT_OK) {
+        double all = 0;
+        kernels_as_parts(&kernels, parts);
+        for (uint32_t i = 0; i < kernels.count; i++) all += work_of(source, &parts[i]);
+        for (uint32_t i = 0; !isnan(total_us) && i < kernels.count; i++)
+            parts[i].value = total_us * (all > 0 ? work_of(source, &parts[i]) / all : 1.0 / kernels.count);
+        status = flow_of_parts(source, parts, kernels.count, flow, error);
+    }
+    free(parts);
+    ft_kernels_free(&kernels);
+    return status;
+}
+
+ft_status ft_flow_of_model(const ft_graph *model, const ft_binding *binding, const ft_rules *rules,
+                           const ft_cost_options *options, ft_flow **flow, ft_error *error) {
+    flow_source source;
+    FT_TRY(flow_source_open(ft_graph_name(model), model, binding, options, &source, error));
+    ft_status status = flow_of_rules(&source, rules, NAN, flow, error);
+    flow_source_close(&source);
+    return status;
+}
+
+/* --- Forecasts ------------------------------------------------------------------------------------------------- */
+
+/* A predictor that sees only the whole: its time is shared out by work among the kernels of the device's runtime. */
+static ft_status share_out(const flow_source *source, const ft_forecast *f, ft_flow **flow, ft_error *error) {
+    const ft_device *sheet = f->request.sheet;
+    ft_device *opened = NULL;
+    ft_rules *rules = NULL;
+    if (sheet == NULL && ft_device_open(f->request.device, &opened, NULL) == FT_OK) sheet = opened;
+    const char *runtime = sheet != NULL ? ft_device_runtime(sheet) : "torch-eager";
+    ft_status status = ft_rules_open(runtime, &rules, NULL);
+    if (status != FT_OK) status = ft_rules_open(runtime = "torch-eager", &rules, error);
+    if (status == FT_OK) status = flow_of_rules(source, rules, f->time.value, flow, error);
+    if (status == FT_OK)
+        status = flow_note(*flow, error,
+                           "the predictor sees only the whole: its time is shared out among the kernels of %s by work",
+                           runtime);
+    ft_rules_free(rules);
+    ft_device_free(opened);
+    return status;
+}
+
+static ft_status add_notes(ft_flow *flow, const ft_forecast *f, ft_error *error) {
+    for (uint32_t i = 0; i < f->note_count; i++) FT_TRY(flow_note(flow, error, "%s", f->notes[i]));
+    return FT_OK;
+}
+
+ft_status ft_flow_of_forecast(const ft_forecast_subject *subject, uint32_t index, ft_flow **flow, ft_error *error) {
+    const ft_forecast *f = &subject->answers->items[index];
+    ft_binding binding = subject->shapes != NULL ? *subject->shapes : (ft_binding){0};
+    const ft_cost_options options = forecast_cost_options(&f->request);
+    flow_source source;
+    ft_flow *made = NULL;
+    if (isnan(f->time.value))
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "there is no time to replay on %s: %s", f->request.device,
+                       f->no_time != NULL ? f->no_time : "nobody can tell");
+    binding.batch = f->request.batch;
+    FT_TRY(flow_source_open(subject->file, subject->model, &binding, &options, &source, error));
+    ft_status status = f->kernel_count > 0 ? flow_of_parts(&source, f->kernels, f->kernel_count, &made, error)
+                                           : share_out(&source, f, &made, error);
+    if (status == FT_OK) status = add_notes(made, f, error);
+    flow_source_close(&source);
+    if (status == FT_OK)
+        *flow = made;
+    else
+        ft_flow_free(made);
+    return status;
+}
+
+/* --- Training from inference ------------------------------------------------------------------------------------- */
+
+static void derive_kernel(const flow_source *source, ft_flow *flow, uint32_t index) {
+    ft_flow_kernel *k = &flow->kernels[index];
+    const flow_side *side = &flow->sides[index];
+    if (side->op_count == 0) return;
+    work_share share = work_share_of(&source->cost, side->ops, side->op_count);
+    double forward = share.forward > 0 ? share.forward : 1;
+    k->backward_us = k->time_us * share.backward / forward;
+    k->update_us = k->time_us * share.update / forward;
+}
+
+ft_status ft_flow_derive_training(ft_flow *flow, const ft_binding *binding, const ft_cost_options *options,
+                                  ft_error *error) {
+    flow_source source;
+    if (flow->model == NULL)
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "%s: the work of its kernels is not known", flow->name);
+    FT_TRY(flow_source_open(flow->name, flow->model, binding, options, &source, error));
+    for (uint32_t i = 0; i < flow->count; i++) derive_kernel(&source, flow, i);
+    flow_source_close(&source);
+    return flow_note(flow, error, "the way back and the update are derived from the way forward by the work of each");
+}

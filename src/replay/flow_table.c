@@ -1,0 +1,141 @@
+/* flow_table.c - flows that a table says: kernels by the operators they fuse, or kernels by who comes after whom. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "replay/flow_parts.h"
+#include "replay/flow_table.h"
+#include "report/facts.h"
+
+static ft_status line_fail(const ft_times *t, const times_row *row, ft_error *error, const char *what,
+                           const char *name) {
+    return ft_fail(error, FT_ERR_GRAPH, "%s: line %llu: %s '%.80s'", t->path, (unsigned long long)row->line, what,
+                   name);
+}
+
+/* --- Kernels of a model ---------------------------------------------------------------------------------------- */
+
+typedef struct table_parts {
+    const ft_times *times;
+    const ft_graph *model;
+    map op_of; /* by name */
+    ft_part_time *parts;
+    uint32_t *ops;    /* of all parts */
+    uint32_t *row_of; /* per operator: the row that has it, plus one */
+    uint32_t op_count;
+} table_parts;
+
+static ft_status take_operators(table_parts *p, uint32_t row_index, ft_error *error) {
+    const times_row *row = &p->times->rows[row_index];
+    ft_part_time *part = &p->parts[row_index];
+    *part = (ft_part_time){.type = row->type != NULL ? row->type : "kernel",
+                           .ops = p->ops + p->op_count,
+                           .op_count = row->operators.count,
+                           .value = row->time_us};
+    for (uint32_t i = 0; i < row->operators.count; i++) {
+        const char *name = row->operators.items[i];
+        uint32_t op;
+        if (!map_get(&p->op_of, name, &op)) return line_fail(p->times, row, error, "the model has no operator", name);
+        if (p->row_of[op] != 0)
+            return ft_fail(error, FT_ERR_GRAPH,
+                           "%s: line %llu: operator '%.80s' is in line %llu already; a table of one model, device and "
+                           "batch is needed",
+                           p->times->path, (unsigned long long)row->line, name,
+                           (unsigned long long)p->times->rows[p->row_of[op] - 1].line);
+        p->row_of[op] = row_index + 1;
+        p->ops[p->op_count++] = op;
+    }
+    return FT_OK;
+}
+
+static ft_status gather_parts(table_parts *p, arena *memory, ft_error *error) {
+    uint32_t count = ft_graph_op_count(p->model);
+    map_init(&p->op_of, memory);
+    p->parts = ARENA_ARRAY(memory, ft_part_time, (size_t)p->times->count + 1);
+    p->ops = ARENA_ARRAY(memory, uint32_t, (size_t)count + 1);
+    p->row_of = ARENA_ARRAY(memory, uint32_t, (size_t)count + 1);
+    if (p->parts == NULL || p->ops == NULL || p->row_of == NULL || !map_reserve(&p->op_of, count))
+        return FT_NOMEM(error);
+    for (uint32_t i = 0; i < count; i++)
+        if (!map_set(&p->op_of, facts_op_name(p->model, &ft_graph_ops(p->model)[i]), i)) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < p->times->count; i++) FT_TRY(take_operators(p, i, error));
+    return FT_OK;
+}
+
+ft_status ft_flow_of_table(const ft_graph *model, const ft_binding *binding, const ft_times *times,
+                           const ft_cost_options *options, ft_flow **flow, ft_error *error) {
+    flow_source source;
+    arena memory;
+    table_parts p = {.times = times, .model = model};
+    ft_cost_options as_told = *options;
+    ft_flow *made = NULL;
+    if (times->is_training && options->mode != FT_TRAIN)
+        return ft_fail(error, FT_ERR_USAGE, "%s: has times of training, but inference is to be replayed", times->path);
+    if (!times->is_training) as_told.mode = FT_INFER;
+    FT_TRY(flow_source_open(times->path, model, binding, &as_told, &source, error));
+    arena_init(&memory, FT_MAX_GRAPH_BYTES);
+    ft_status status = gather_parts(&p, &memory, error);
+    if (status == FT_OK) status = flow_of_parts(&source, p.parts, times->count, &made, error);
+    arena_free(&memory);
+    flow_source_close(&source);
+    if (status == FT_OK) status = flow_fill_gaps(made, times, times->is_strict, error);
+    if (status == FT_OK && as_told.mode != options->mode)
+        status = ft_flow_derive_training(made, binding, options, error);
+    if (status == FT_OK)
+        *flow = made;
+    else
+        ft_flow_free(made);
+    return status;
+}
+
+/* --- Kernels by who comes after whom ---------------------------------------------------------------------------- */
+
+static ft_status add_row(ft_flow *flow, const times_row *row, ft_error *error) {
+    arena *memory = &flow->memory;
+    const char *type = row->type != NULL ? row->type : row->name;
+    uint32_t index;
+    ft_flow_kernel kernel = {.name = arena_string(memory, row->name, strlen(row->name)),
+                             .type = arena_string(memory, type, strlen(type)),
+                             .phase = row->phase,
+                             .priority = row->priority,
+                             .time_us = row->time_us,
+                             .gradient_bytes = row->gradient_bytes};
+    if (row->engine != NULL) kernel.engine = arena_string(memory, row->engine, strlen(row->engine));
+    if (kernel.name == NULL || kernel.type == NULL || (row->engine != NULL && kernel.engine == NULL))
+        return FT_NOMEM(error);
+    flow_side side = {.line = row->line, .backward_ratio = FLOW_GUESSED_BACKWARD};
+    kernel.backward_us = kernel.time_us * side.backward_ratio;
+    return flow_add(flow, &kernel, &side, &index, error);
+}
+
+static ft_status fill_from_rows(ft_flow *flow, const ft_times *times, ft_error *error) {
+    flow->is_whole = times->has_phases;
+    flow->is_guessed = true;
+    for (uint32_t i = 0; i < times->count; i++) {
+        if (times->rows[i].name == NULL) return line_fail(times, &times->rows[i], error, "a row without a", "name");
+        FT_TRY(add_row(flow, &times->rows[i], error));
+    }
+    for (uint32_t i = 0; i < times->count; i++) {
+        const times_row *row = &times->rows[i];
+        for (uint32_t j = 0; j < row->after.count; j++) {
+            uint32_t before;
+            if (!map_get(&times->by_name, row->after.items[j], &before))
+                return line_fail(times, row, error, "comes after a kernel that is not there:", row->after.items[j]);
+            FT_TRY(flow_join(flow, before, i, error));
+        }
+    }
+    return flow_finish(flow, error);
+}
+
+ft_status flow_of_rows(const ft_times *times, ft_flow **flow, ft_error *error) {
+    ft_flow *made;
+    FT_TRY(flow_new(times->path, &made, error));
+    ft_status status = fill_from_rows(made, times, error);
+    if (status == FT_OK) status = flow_fill_gaps(made, times, false, error);
+    if (status == FT_OK)
+        *flow = made;
+    else
+        ft_flow_free(made);
+    return status;
+}

@@ -1,0 +1,69 @@
+/* report_values.h - what reports say of a replay, in plain values: one place where they are worked out, so that tables,
+ * JSON and CSV cannot disagree. The keys of JSON and CSV are here as well. */
+#ifndef REPLAY_REPORT_VALUES_H
+#define REPLAY_REPORT_VALUES_H
+
+#include "foretell/replay.h"
+#include "report/fields.h"
+#include "report/sink.h"
+
+/* One replay. NaN and NULL are what is not known. */
+typedef struct replay_row {
+    const char *file, *device;
+    double batch;
+    const char *mode, *times_from, *engines_spec, *gaps, *order;
+    uint64_t workers, kernel_count;
+    double iteration_us, kernel_us, critical_us, gap_us, speedup_ratio, samples_per_s;
+    double forward_us, backward_us, update_us, exchange_us, exposed_us, alone_us, efficiency_ratio;
+    uint64_t gradient_bytes;
+} replay_row;
+
+extern const field replay_fields[];
+void replay_row_fill(const ft_replay_subject *subject, const ft_replay *replay, replay_row *row);
+
+/* One engine of a replay. */
+typedef struct engine_row {
+    uint32_t worker;
+    const char *engine;
+    uint64_t lanes, kernel_count;
+    double busy_us, use_ratio, gap_us;
+} engine_row;
+
+extern const field engine_fields[];
+void engine_row_fill(const ft_replay_engine *engine, engine_row *row);
+
+/* One event. */
+typedef struct event_row {
+    uint64_t index;
+    const char *name, *type, *phase;
+    uint32_t worker;
+    const char *engine;
+    uint64_t lane;
+    double start_us, time_us, share_ratio; /* of the iteration */
+    bool is_critical;
+} event_row;
+
+extern const field event_fields[];
+void event_row_fill(const ft_replay *replay, uint32_t index, event_row *row);
+
+/* Events that a report lists: all as they begin, or the `top` longest, longest first; of the critical path or of the
+ * whole. NULL when out of memory; the caller frees it. */
+uint32_t *events_chosen(const ft_replay *replay, bool is_critical, uint32_t top, uint32_t *count);
+
+/* What one should know of a replay: what the flow says, then what the replay does. NULL after the last. */
+const char *replay_note(const ft_replay_subject *subject, const ft_replay *replay, uint32_t index);
+
+/* --- Renderings: each subject is a piece of a document that report.c frames ----------------------------------------
+ */
+
+struct ft_replay_report {
+    sink out;
+    ft_replay_style style;
+    uint64_t replay_count; /* written so far */
+};
+
+void replay_table_subject(ft_replay_report *r, const ft_replay_subject *subject);
+void replay_json_subject(ft_replay_report *r, const ft_replay_subject *subject);
+void replay_csv_subject(ft_replay_report *r, const ft_replay_subject *subject);
+
+#endif

@@ -1,0 +1,217 @@
+#include "replay/tasks.h"
+
+#include <math.h>
+
+#include "base/error.h"
+#include "base/map.h"
+#include "base/num.h"
+
+typedef struct maker {
+    const ft_flow *flow;
+    const engine_list *engines;
+    const ft_replay_options *options;
+    task_list *list;
+    uint32_t *engine_of;          /* per kernel */
+    uint32_t *first_follower;     /* per kernel: in `followers` */
+    uint32_t *followers;          /* who needs it */
+    uint32_t *forward, *backward; /* per kernel: its tasks of the worker at hand */
+    uint32_t *gradients;          /* per worker and kernel: its task backward */
+    uint32_t *ends;               /* per worker: what is over when its way back is */
+} maker;
+
+double ring_time_us(uint64_t bytes, uint32_t workers, double latency_us, double bytes_per_s) {
+    if (workers < 2) return 0;
+    double steps = 2.0 * (workers - 1);
+    return steps * (latency_us + (double)bytes / workers / bytes_per_s * 1e6);
+}
+
+/* --- Room ----------------------------------------------------------------------------------------------------- */
+
+static uint32_t total_needs(const ft_flow *flow) {
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < flow->count; i++) sum += flow->kernels[i].need_count;
+    return sum;
+}
+
+/* A worker has a start, each kernel twice, the loss and the end of the way back, and an update; beside it there is at
+ * most one exchange a kernel. Needs: those of the flow twice, one more for each kernel either way, and of an exchange
+ * one for each kernel and worker. */
+static ft_status make_room(maker *m, arena *memory, ft_error *error) {
+    size_t kernels = m->flow->count, workers = m->list->workers, tasks, needs, each;
+    if (!num_mul_size(workers, 2 * kernels + 4, &tasks) || !num_add_size(tasks, kernels, &tasks) ||
+        !num_mul_size(workers, 2 * ((size_t)total_needs(m->flow) + 2 * kernels + 4) + 2 * kernels, &needs) ||
+        !num_mul_size(workers, kernels + 1, &each) || tasks >= FT_NONE / 2 || needs >= FT_NONE)
+        return ft_fail(error, FT_ERR_LIMIT, "%s: %zu kernels on %zu workers are too many to replay", m->flow->name,
+                       kernels, workers);
+    m->list->items = ARENA_ARRAY(memory, task, tasks);
+    m->list->needs = ARENA_ARRAY(memory, uint32_t, needs);
+    m->list->capacity = (uint32_t)tasks;
+    m->list->need_capacity = (uint32_t)needs;
+    m->engine_of = ARENA_ARRAY(memory, uint32_t, kernels + 1);
+    m->first_follower = ARENA_ARRAY(memory, uint32_t, kernels + 2);
+    m->followers = ARENA_ARRAY(memory, uint32_t, (size_t)total_needs(m->flow) + 1);
+    m->forward = ARENA_ARRAY(memory, uint32_t, kernels + 1);
+    m->gradients = ARENA_ARRAY(memory, uint32_t, each);
+    m->ends = ARENA_ARRAY(memory, uint32_t, workers);
+    return m->list->items != NULL && m->list->needs != NULL && m->engine_of != NULL && m->first_follower != NULL &&
+                   m->followers != NULL && m->forward != NULL && m->gradients != NULL && m->ends != NULL
+               ? FT_OK
+               : FT_NOMEM(error);
+}
+
+/* Kernels of one type go to one engine: it is looked up once. */
+static ft_status find_engines(maker *m, arena *memory, ft_error *error) {
+    map known;
+    map_init(&known, memory);
+    for (uint32_t i = 0; i < m->flow->count; i++) {
+        const ft_flow_kernel *k = &m->flow->kernels[i];
+        uint32_t engine = FT_NONE;
+        if (k->engine != NULL || !map_get(&known, k->type, &engine)) {
+            engine = engines_find(m->engines, k->engine, k->type);
+            if (engine == FT_NONE && (k->time_us > 0 || k->backward_us > 0))
+                return k->engine != NULL
+                           ? ft_fail(error, FT_ERR_USAGE, "%s: '%s' runs on engine '%s', which is not among '%s'",
+                                     m->flow->name, k->name, k->engine, m->options->engines)
+                           : ft_fail(error, FT_ERR_USAGE,
+                                     "%s: no engine of '%s' takes '%s' kernels; let one take the rest with NAME:*",
+                                     m->flow->name, m->options->engines, k->type);
+            if (k->engine == NULL && !map_set(&known, k->type, engine)) return FT_NOMEM(error);
+        }
+        m->engine_of[i] = engine;
+    }
+    return FT_OK;
+}
+
+static void find_followers(maker *m) {
+    const ft_flow *flow = m->flow;
+    uint32_t *first = m->first_follower;
+    for (uint32_t i = 0; i < flow->count; i++)
+        for (uint32_t j = 0; j < flow->kernels[i].need_count; j++) first[flow->kernels[i].needs[j]]++;
+    for (uint32_t i = 1; i <= flow->count; i++) first[i] += first[i - 1];
+    for (uint32_t i = flow->count; i-- > 0;) /* from the end: followers come out ascending */
+        for (uint32_t j = flow->kernels[i].need_count; j-- > 0;) m->followers[--first[flow->kernels[i].needs[j]]] = i;
+}
+
+/* --- One worker ----------------------------------------------------------------------------------------------- */
+
+static uint32_t add_task(maker *m, uint32_t worker, uint32_t engine, task t) {
+    task_list *l = m->list;
+    t.worker = worker;
+    t.engine = worker * l->engines + (engine == FT_NONE ? 0 : engine);
+    t.first_need = l->need_count;
+    l->items[l->count] = t;
+    return l->count++;
+}
+
+/* Needs are of the task that was added last. */
+static void add_need(maker *m, uint32_t task) {
+    m->list->needs[m->list->need_count++] = task;
+    m->list->items[m->list->count - 1].need_count++;
+}
+
+static void add_forward(maker *m, uint32_t worker) {
+    const ft_flow *flow = m->flow;
+    uint32_t start = FT_NONE;
+    if (flow->start_us > 0)
+        start = add_task(m, worker, 0, (task){.kernel = FT_NONE, .time_us = flow->start_us, .priority = INT32_MIN});
+    for (uint32_t i = 0; i < flow->count; i++) {
+        const ft_flow_kernel *k = &flow->kernels[i];
+        m->forward[i] =
+            add_task(m, worker, m->engine_of[i],
+                     (task){.kernel = i, .phase = k->phase, .priority = k->priority, .time_us = k->time_us});
+        for (uint32_t j = 0; j < k->need_count; j++) add_need(m, m->forward[k->needs[j]]);
+        if (k->need_count == 0 && start != FT_NONE) add_need(m, start);
+    }
+}
+
+/* The loss waits for all that nobody needs, and every way back begins at it. */
+static uint32_t add_loss(maker *m, uint32_t worker) {
+    uint32_t loss = add_task(m, worker, 0, (task){.kernel = FT_NONE, .phase = FT_REPLAY_FORWARD});
+    for (uint32_t i = 0; i < m->flow->count; i++)
+        if (m->first_follower[i] == m->first_follower[i + 1]) add_need(m, m->forward[i]);
+    return loss;
+}
+
+static void add_backward(maker *m, uint32_t worker) {
+    const ft_flow *flow = m->flow;
+    uint32_t loss = add_loss(m, worker);
+    m->backward = m->gradients + (size_t)worker * flow->count;
+    for (uint32_t i = flow->count; i-- > 0;) {
+        const ft_flow_kernel *k = &flow->kernels[i];
+        m->backward[i] = add_task(
+            m, worker, m->engine_of[i],
+            (task){.kernel = i, .phase = FT_REPLAY_BACKWARD, .priority = k->priority, .time_us = k->backward_us});
+        for (uint32_t j = m->first_follower[i]; j < m->first_follower[i + 1]; j++)
+            add_need(m, m->backward[m->followers[j]]);
+        if (m->first_follower[i] == m->first_follower[i + 1]) add_need(m, loss);
+    }
+    m->ends[worker] = add_task(m, worker, 0, (task){.kernel = FT_NONE, .phase = FT_REPLAY_BACKWARD});
+    for (uint32_t i = 0; i < flow->count; i++)
+        if (flow->kernels[i].need_count == 0) add_need(m, m->backward[i]);
+}
+
+/* --- Between workers ------------------------------------------------------------------------------------------ */
+
+static void add_bucket(maker *m, uint32_t last, uint32_t first, uint64_t bytes) {
+    const ft_replay_options *o = m->options;
+    double time_us = ring_time_us(bytes, o->workers, o->latency_us, o->bytes_per_s);
+    uint32_t added =
+        add_task(m, 0, 0, (task){.kernel = FT_NONE, .phase = FT_REPLAY_EXCHANGE, .time_us = time_us, .bytes = bytes});
+    m->list->items[added].worker = FT_NONE;
+    m->list->items[added].engine = o->workers * m->list->engines;
+    for (uint32_t w = 0; w < o->workers; w++) {
+        if (o->has_no_overlap) {
+            add_need(m, m->ends[w]);
+            continue;
+        }
+        for (uint32_t i = last; i >= first && i != UINT32_MAX; i--)
+            if (m->flow->kernels[i].gradient_bytes > 0) add_need(m, m->gradients[(size_t)w * m->flow->count + i]);
+    }
+}
+
+/* Gradients come last kernel first; they are exchanged in pieces, as soon as one is full. Returns the first task. */
+static uint32_t add_exchanges(maker *m) {
+    uint32_t before = m->list->count, last = FT_NONE;
+    uint64_t bytes = 0;
+    for (uint32_t i = m->flow->count; i-- > 0;) {
+        uint64_t more = m->flow->kernels[i].gradient_bytes;
+        if (more == 0) continue;
+        if (last == FT_NONE) last = i;
+        bytes = num_add_sat(bytes, more);
+        if (bytes < m->options->bucket_bytes) continue;
+        add_bucket(m, last, i, bytes);
+        last = FT_NONE;
+        bytes = 0;
+    }
+    if (last != FT_NONE) add_bucket(m, last, 0, bytes);
+    return before;
+}
+
+static void add_updates(maker *m, uint32_t first_exchange, uint32_t exchange_end) {
+    double update_us = 0;
+    for (uint32_t i = 0; i < m->flow->count; i++) update_us += m->flow->kernels[i].update_us;
+    for (uint32_t w = 0; w < m->list->workers; w++) {
+        add_task(m, w, 0, (task){.kernel = FT_NONE, .phase = FT_REPLAY_UPDATE, .time_us = update_us});
+        add_need(m, m->ends[w]);
+        for (uint32_t i = first_exchange; i < exchange_end; i++) add_need(m, i);
+    }
+}
+
+ft_status tasks_make(const ft_flow *flow, const engine_list *engines, const ft_replay_options *options, arena *memory,
+                     task_list *list, ft_error *error) {
+    maker m = {.flow = flow, .engines = engines, .options = options, .list = list};
+    bool has_backward = options->mode == FT_TRAIN && !flow->is_whole;
+    *list = (task_list){.workers = options->workers, .engines = engines->count};
+    FT_TRY(make_room(&m, memory, error));
+    FT_TRY(find_engines(&m, memory, error));
+    find_followers(&m);
+    for (uint32_t w = 0; w < options->workers; w++) {
+        add_forward(&m, w);
+        if (has_backward) add_backward(&m, w);
+    }
+    if (!has_backward) return FT_OK;
+    uint32_t first = list->count;
+    if (options->workers > 1) first = add_exchanges(&m);
+    add_updates(&m, first, list->count);
+    return FT_OK;
+}
