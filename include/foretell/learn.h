@@ -55,6 +55,17 @@ typedef struct ft_score {
     double bias; /* median of predicted / measured - 1, in percent */
 } ft_score;
 
+/* How well a predictor orders what stands under one name: the programs of a task that a tuner chooses among. In
+ * percent, means over the tasks of a device with at least two records of different graphs. */
+typedef struct ft_task_score {
+    const char *device;
+    uint32_t tasks, n;           /* n: their records */
+    double median;               /* of the relative errors of these records */
+    double order;                /* share of pairs that are predicted in the order in which they were measured */
+    double lost1, lost5, lost10; /* how much slower than the best of the task the best of the 1, 5, 10 is that are
+                                  * predicted to be fastest */
+} ft_task_score;
+
 /* One record with what was predicted for it. */
 typedef struct ft_case {
     uint32_t record;
@@ -72,6 +83,8 @@ typedef struct ft_evaluation {
     ft_part part;
     const ft_score *scores; /* by device: "all", "mean", then each family by name */
     uint32_t score_count;
+    const ft_task_score *tasks; /* by device; none when all names are of single graphs */
+    uint32_t task_count;
     const ft_case *cases; /* in the order of the records */
     uint32_t case_count;
     uint32_t synthetic; /* cases whose labels were computed, not measured */

@@ -116,7 +116,8 @@ static ft_status fill(arena *memory, const ft_dataset *data, const ft_evaluate_o
     e->cases = cases;
     for (uint32_t i = 0; i < s->count; i++) e->synthetic += ft_dataset_records(data)[cases[i].record].is_synthetic;
     e->case_count = s->count;
-    return evaluation_scores(memory, e->metric, cases, s->count, &e->scores, &e->score_count, error);
+    FT_TRY(evaluation_scores(memory, e->metric, cases, s->count, &e->scores, &e->score_count, error));
+    return evaluation_tasks(memory, data, cases, s->count, &e->tasks, &e->task_count, error);
 }
 
 ft_status ft_evaluate(const ft_predictor *predictor, const ft_dataset *data, const ft_evaluate_options *options,

@@ -11,6 +11,10 @@
 ft_status evaluation_scores(arena *memory, const char *metric, const ft_case *cases, uint32_t count,
                             const ft_score **scores, uint32_t *score_count, ft_error *error);
 
+/* How well names that have several graphs are ordered, by device; only devices that have some. task_scores.c */
+ft_status evaluation_tasks(arena *memory, const ft_dataset *data, const ft_case *cases, uint32_t count,
+                           const ft_task_score **scores, uint32_t *score_count, ft_error *error);
+
 /* How many of the scores, from the first on, share its device. */
 uint32_t evaluation_device_scores(const ft_score *scores, uint32_t count);
 

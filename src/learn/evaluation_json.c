@@ -36,6 +36,25 @@ void evaluation_json_score(json_writer *j, const ft_score *score) {
         jsonw_pair_double(j, score_fields[i].key, score_value(score, &score_fields[i]));
 }
 
+static void write_tasks(json_writer *j, const ft_evaluation *e) {
+    jsonw_key(j, "tasks");
+    jsonw_open_array(j, JSON_BLOCK);
+    for (uint32_t i = 0; i < e->task_count; i++) {
+        const ft_task_score *score = &e->tasks[i];
+        jsonw_open_object(j, JSON_LINE);
+        jsonw_pair_string(j, "device", score->device);
+        jsonw_pair_uint(j, "tasks", score->tasks);
+        jsonw_pair_uint(j, "n", score->n);
+        jsonw_pair_double(j, "median", score->median);
+        jsonw_pair_double(j, "order", score->order);
+        jsonw_pair_double(j, "lost1", score->lost1);
+        jsonw_pair_double(j, "lost5", score->lost5);
+        jsonw_pair_double(j, "lost10", score->lost10);
+        jsonw_close(j);
+    }
+    jsonw_close(j);
+}
+
 static void write_case(json_writer *j, const ft_case *c) {
     jsonw_open_object(j, JSON_LINE);
     jsonw_pair_string(j, "device", c->device);
@@ -66,6 +85,7 @@ void evaluation_json(sink *out, const ft_evaluation *e, const char *title, const
         jsonw_close(j);
     }
     jsonw_close(j);
+    write_tasks(j, e);
     jsonw_key(j, "worst");
     jsonw_open_array(j, JSON_BLOCK);
     for (uint32_t i = 0; i < worst_count; i++) write_case(j, &worst[i]);

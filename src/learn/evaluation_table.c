@@ -95,6 +95,44 @@ static void write_scores(sink *out, const ft_evaluation *e, const ft_style *styl
     buf_text(&out->text, "\n  Errors, shares, width of the interval and bias in percent.\n");
 }
 
+/* --- Tasks --------------------------------------------------------------------------------------------------- */
+
+static void put_task(const void *user, uint32_t row, grid_cell *cells) {
+    const ft_task_score *score = &((const ft_evaluation *)user)->tasks[row];
+    const double numbers[] = {score->median, score->order, score->lost1, score->lost5, score->lost10};
+    snprintf(cells[0].text, sizeof cells[0].text, "%.60s", score->device);
+    snprintf(cells[1].text, sizeof cells[1].text, "%u", score->tasks);
+    snprintf(cells[2].text, sizeof cells[2].text, "%u", score->n);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) unit_fixed(numbers[i], 1, cells[3 + i].text);
+}
+
+static void write_tasks(sink *out, const ft_evaluation *e, const ft_style *style) {
+    static const grid_column columns[] = {
+        {.title = "Device"},
+        {.title = "Tasks", .is_right = true},
+        {.title = "n", .is_right = true},
+        {.title = "Median", .is_right = true},
+        {.title = "In order", .is_right = true},
+        {.title = "Lost by 1", .is_right = true},
+        {.title = "by 5", .is_right = true},
+        {.title = "by 10", .is_right = true},
+    };
+    if (e->task_count == 0) return;
+    buf_char(&out->text, '\n');
+    write_heading(out, style, "Within tasks");
+    grid_write(&(grid){.style = style,
+                       .columns = columns,
+                       .column_count = sizeof columns / sizeof columns[0],
+                       .indent = INDENT,
+                       .row = put_task,
+                       .user = e,
+                       .row_count = e->task_count},
+               out);
+    buf_text(&out->text,
+             "\n  Median error; pairs in order; how much slower than the task's best the best of the 1, 5 and 10\n"
+             "  programs is that are predicted to be fastest. All in percent.\n");
+}
+
 /* --- Worst cases --------------------------------------------------------------------------------------------- */
 
 typedef struct worst_list {
@@ -147,5 +185,6 @@ void evaluation_table(sink *out, const ft_evaluation *e, const char *title, cons
                       const ft_style *style) {
     write_head(out, e, title, style);
     write_scores(out, e, style);
+    write_tasks(out, e, style);
     write_worst(out, e, worst, worst_count, style);
 }
