@@ -176,6 +176,10 @@ static ft_status take_value(const space *s, const json_t *value, space_key *k, f
 static ft_status put(space *s, const char *name, size_t length, space_key *k, ft_error *error) {
     char *copy = arena_string(&s->memory, name, length);
     if (copy == NULL) return FT_NOMEM(error);
+    for (size_t i = 0, step; copy[i] != '\0'; i += step) {
+        step = utf8_length(copy + i);
+        if (step == 0) return ft_fail(error, FT_ERR_USAGE, "is not UTF-8");
+    }
     k->name = copy;
     uint32_t place = space_find(s, copy);
     if (place == FT_NONE && s->count == SPACE_MAX_KEYS)

@@ -161,7 +161,8 @@ static void draw_head(const figure *f, double width) {
     char text[512];
     snprintf(text, sizeof text, "settings of %s", t->family);
     canvas_text_fit(f->page, MARGIN + CHART_ROOM_LEFT, MARGIN + 12, width, text, &large);
-    snprintf(text, sizeof text, "%s of %s on the validation part of split %s, seed %llu; %u trials, %u failed",
+    snprintf(text, sizeof text,
+             "%s of %s on the validation part of split %s, seed %llu; %u trials, %u failed; dashed: the defaults",
              t->objective, t->metric, t->split, (unsigned long long)t->seed, t->count, t->failed);
     canvas_text_fit(f->page, MARGIN + CHART_ROOM_LEFT, MARGIN + 29, width, text, &small);
 }

@@ -43,6 +43,11 @@ static const ft_setting hints[] = {
     {.name = "direction", .text = "along which edges messages go", .off = "\"undirected\""},
     {.name = "readout", .text = "what is made of all nodes", .off = "\"sum\""},
     {.name = "nodes", .text = "what a node is"},
+    {.name = "aggregator", .text = "what a node makes of its neighbours"},
+    {.name = "scaling", .text = "of the features of nodes"},
+    {.name = "embedding", .text = "width of what stands for the kind of an operator"},
+    {.name = "inner", .text = "width inside an aggregator; 0: as the layer"},
+    {.name = "unit", .text = "1: rows are brought to length 1 after each layer", .off = "0"},
 };
 
 /* Only what the kind can take: a search never leaves its bounds, and what is off has to be one of its words. */

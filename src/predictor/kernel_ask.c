@@ -105,7 +105,7 @@ static ft_status make_view(const kernel_side_model *side, subject *s, const ft_r
     uint32_t count;
     question q;
     FT_TRY(subject_kernels(s, rules, &v->kernels, error));
-    FT_TRY(kernel_rows_of(s, rules, &s->memory, &rows, &count, error));
+    FT_TRY(kernel_rows_seen(s, rules, side->has_array, &s->memory, &rows, &count, error));
     if (count == 0) return ft_fail(error, FT_ERR_GRAPH, "the model launches no kernel: there is nothing to predict");
     FT_TRY(fold_rows(v, rows, &s->memory, error));
     ft_status status = ask(side, v->rows, v->row_count, &q, error);

@@ -2,7 +2,7 @@
 #include "predictor/kernel_train.h"
 #include "predictor/settings.h"
 
-enum { HIDDEN, MEMBERS, STEPS, BATCH, ROUNDS, RATE, BOUND, PENALTY, DELTA, OPERATORS };
+enum { HIDDEN, MEMBERS, STEPS, BATCH, ROUNDS, RATE, BOUND, PENALTY, DELTA, OPERATORS, ARRAY };
 
 #define WHOLE .kind = FT_SETTING_INT
 
@@ -60,6 +60,7 @@ enum { HIDDEN, MEMBERS, STEPS, BATCH, ROUNDS, RATE, BOUND, PENALTY, DELTA, OPERA
                    .off = "100"},                                                                                      \
         [OPERATORS] = {"operators", "1: also learns from single operators that were measured", WHOLE, 1, 0, 1,         \
                        .off = "0"},                                                                                    \
+        [ARRAY] = {"array", "1: knows arrays of multipliers, where the rules have them", WHOLE, 1, 0, 1, .off = "0"},  \
     }
 
 /* Chosen on validation parts of CG: docs/accuracy.md tells what was tried. */
@@ -78,13 +79,14 @@ ft_status kernel_config_read(const json_t *object, const ft_setting *settings, k
                               .bound = v[BOUND],
                               .penalty = v[PENALTY],
                               .delta = v[DELTA],
-                              .has_operators = v[OPERATORS] != 0};
+                              .has_operators = v[OPERATORS] != 0,
+                              .has_array = v[ARRAY] != 0};
     return FT_OK;
 }
 
 json_t *kernel_config_write(const kernel_config *c) {
-    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:i}", "hidden", (int)c->hidden, "members",
+    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:i, s:i}", "hidden", (int)c->hidden, "members",
                      (int)c->members, "steps", (int)c->steps, "batch", (int)c->batch, "rounds", (int)c->rounds, "rate",
                      c->rate, "bound", c->bound, "penalty", c->penalty, "delta", c->delta, "operators",
-                     (int)c->has_operators);
+                     (int)c->has_operators, "array", (int)c->has_array);
 }

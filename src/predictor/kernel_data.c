@@ -16,6 +16,7 @@ typedef struct gathering {
     kernel_data *data;
     fit_rows rows;
     bool is_training;
+    bool has_array;
 } gathering;
 
 /* What a visit leaves for one runtime, before its rows. */
@@ -40,7 +41,7 @@ static ft_status visit(void *user, const scan_item *item, subject *subject, uint
         if (!item_uses(g, item, side)) continue;
         kernel_row *rows;
         found_side head = {.side = side};
-        status = kernel_rows_of(subject, g->runtimes->rules[side], &memory, &rows, &head.rows, error);
+        status = kernel_rows_seen(subject, g->runtimes->rules[side], g->has_array, &memory, &rows, &head.rows, error);
         if (status != FT_OK) break;
         buf_add(found, &head, sizeof head);
         buf_add(found, rows, head.rows * sizeof *rows);
@@ -180,10 +181,11 @@ static ft_status assign_devices(const fit_set *set, const runtimes *r, kernel_da
     return FT_OK;
 }
 
-ft_status kernel_data_gather(const fit_set *set, const fit_context *context, const runtimes *r, kernel_data *data,
-                             ft_error *error) {
+ft_status kernel_data_gather(const fit_set *set, const fit_context *context, const runtimes *r, bool has_array,
+                             kernel_data *data, ft_error *error) {
     *data = (kernel_data){0};
-    gathering g = {.set = set, .runtimes = r, .data = data, .rows = set->train, .is_training = true};
+    gathering g = {
+        .set = set, .runtimes = r, .data = data, .rows = set->train, .is_training = true, .has_array = has_array};
     ft_status status = assign_devices(set, r, data, error);
     if (status == FT_OK) status = gather_part(&g, context, 0, 0.04, error);
     for (uint32_t i = 0; i < r->count; i++) data->sides[i].trained = data->sides[i].kernels.count;

@@ -25,9 +25,10 @@ typedef struct kernel_data {
     uint32_t *column; /* per device of the fit set: its place among the devices of its side */
 } kernel_data;
 
-/* Unpacks, binds and fuses every graph of the set: what takes long before training begins. */
-ft_status kernel_data_gather(const fit_set *set, const fit_context *context, const runtimes *r, kernel_data *data,
-                             ft_error *error);
+/* Unpacks, binds and fuses every graph of the set: what takes long before training begins. `has_array`: as
+ * in kernel_rows_seen. */
+ft_status kernel_data_gather(const fit_set *set, const fit_context *context, const runtimes *r, bool has_array,
+                             kernel_data *data, ft_error *error);
 void kernel_data_free(kernel_data *data);
 
 #endif

@@ -10,6 +10,7 @@
 
 typedef struct kernel_side_model {
     uint32_t device_count;
+    bool has_array; /* kernel_rows_seen */
     kernel_scaling scaling;
     kernel_net *nets; /* as many as there are members */
     uint32_t net_count;

@@ -264,6 +264,11 @@ static void row_of(const ft_graph *graph, const ft_kernel *kernel, const ft_op_c
 
 ft_status kernel_rows_of(subject *s, const ft_rules *rules, arena *memory, kernel_row **rows, uint32_t *count,
                          ft_error *error) {
+    return kernel_rows_seen(s, rules, true, memory, rows, count, error);
+}
+
+ft_status kernel_rows_seen(subject *s, const ft_rules *rules, bool has_array, arena *memory, kernel_row **rows,
+                           uint32_t *count, ft_error *error) {
     const ft_cost *cost;
     const ft_kernels *kernels;
     FT_TRY(subject_cost(s, &cost, error));
@@ -272,7 +277,7 @@ ft_status kernel_rows_of(subject *s, const ft_rules *rules, arena *memory, kerne
     if (made == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < kernels->count; i++) {
         ft_op_cost work = ft_cost_kernel(s->bound, cost, kernels, i);
-        row_of(s->bound, &kernels->items[i], &work, rules->has_array, &made[i]);
+        row_of(s->bound, &kernels->items[i], &work, has_array && rules->has_array, &made[i]);
     }
     *rows = made;
     *count = kernels->count;

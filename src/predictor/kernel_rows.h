@@ -72,7 +72,11 @@ typedef struct kernel_row {
     float features[KERNEL_FEATURES];
 } kernel_row;
 
-/* One row for each kernel, in the order of the kernels. */
+/* One row for each kernel, in the order of the kernels. Without `has_array`, convolutions are seen as those of cores
+ * even where the rules say that an array of multipliers runs them. */
+ft_status kernel_rows_seen(subject *s, const ft_rules *rules, bool has_array, arena *memory, kernel_row **rows,
+                           uint32_t *count, ft_error *error);
+/* As the rules say. */
 ft_status kernel_rows_of(subject *s, const ft_rules *rules, arena *memory, kernel_row **rows, uint32_t *count,
                          ft_error *error);
 

@@ -122,11 +122,11 @@ static ft_status leave_operators(const fit_set *set, fit_rows *rows, ft_error *e
 
 static ft_status gather(const fit_set *set, const fit_context *context, const kernel_config *config, const runtimes *r,
                         kernel_data *data, ft_error *error) {
-    if (config->has_operators) return kernel_data_gather(set, context, r, data, error);
+    if (config->has_operators) return kernel_data_gather(set, context, r, config->has_array, data, error);
     fit_set whole = *set;
     FT_TRY(leave_operators(set, &whole.train, error));
     ft_status status = baseline_check(&whole, error);
-    if (status == FT_OK) status = kernel_data_gather(&whole, context, r, data, error);
+    if (status == FT_OK) status = kernel_data_gather(&whole, context, r, config->has_array, data, error);
     free((fit_row *)whole.train.items);
     return status;
 }

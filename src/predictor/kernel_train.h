@@ -6,7 +6,7 @@
 #include "predictor/kernel_data.h"
 #include "predictor/kernel_net.h"
 
-enum { KERNEL_MEMBERS_MAX = 16, KERNEL_SETTING_COUNT = 10 };
+enum { KERNEL_MEMBERS_MAX = 16, KERNEL_SETTING_COUNT = 11 };
 
 typedef struct kernel_config {
     uint32_t hidden;    /* units of each of the two hidden layers */
@@ -19,6 +19,7 @@ typedef struct kernel_config {
     uint32_t rounds;    /* trees of the correction at most; 0: none */
     double delta;       /* where the loss of the log-ratio turns from squares to absolute values */
     bool has_operators; /* learns from single operators too */
+    bool has_array;     /* knows arrays of multipliers */
 } kernel_config;
 
 /* Two sets of defaults. The first is for models like those that were measured: it trains long. The second is for

@@ -85,10 +85,15 @@ static ft_status load(const json_t *params, const float *block, size_t count, co
     return gnn_load(&kind, params, block, count, device_count, out, error);
 }
 
+static uint32_t describe(ft_setting *settings, uint32_t room) {
+    return gnn_settings(&kind, settings, room);
+}
+
 const family family_perfsage = {
     .name = "perfsage",
     .text = "PerfSAGE: GraphSAGE over operators and weights, summed over the nodes",
     .schema = "perfsage/1",
+    .describe = describe,
     .fit = fit,
     .save = gnn_save,
     .load = load,
