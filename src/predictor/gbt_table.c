@@ -1,11 +1,10 @@
-#include "predictor/totals_table.h"
+#include "predictor/gbt_table.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "predictor/scan.h"
-#include "predictor/totals.h"
 
 void table_free(table *t) {
     free(t->first);
@@ -14,12 +13,12 @@ void table_free(table *t) {
     free(t->labels);
 }
 
-ft_status table_open(const fit_rows *rows, uint32_t device_count, table *t, ft_error *error) {
-    *t = (table){.rows = rows};
+ft_status table_open(const gbt_rows *kind, const fit_rows *rows, uint32_t device_count, table *t, ft_error *error) {
+    *t = (table){.kind = kind, .rows = rows};
     t->first = calloc((size_t)device_count + 2, sizeof *t->first);
     t->place = calloc((size_t)rows->count + 1, sizeof *t->place);
     t->labels = calloc((size_t)rows->count + 1, sizeof *t->labels);
-    t->items = calloc((size_t)rows->count + 1, TOTALS_COUNT * sizeof *t->items);
+    t->items = calloc((size_t)rows->count + 1, kind->columns * sizeof *t->items);
     if (t->first == NULL || t->place == NULL || t->labels == NULL || t->items == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < rows->count; i++) t->first[rows->items[i].device + 1]++;
     for (uint32_t i = 0; i < device_count; i++) t->first[i + 1] += t->first[i];
@@ -39,10 +38,12 @@ static ft_status visit(void *user, const scan_item *item, subject *s, uint32_t w
     (void)worker;
     (void)found;
     const table *t = user;
-    float row[TOTALS_COUNT];
-    FT_TRY(totals_of(s, row, error));
-    for (uint32_t i = 0; i < item->row_count; i++)
-        memcpy(t->items + t->place[item->rows[i]] * TOTALS_COUNT, row, sizeof row);
+    size_t columns = t->kind->columns;
+    float *first = t->items + t->place[item->rows[0]] * columns;
+    double coverage_ratio = 1;
+    FT_TRY(t->kind->look(s, &s->memory, first, &coverage_ratio, error));
+    for (uint32_t i = 1; i < item->row_count; i++)
+        memcpy(t->items + t->place[item->rows[i]] * columns, first, columns * sizeof *first);
     return FT_OK;
 }
 
@@ -60,8 +61,8 @@ ft_status table_fill(const fit_set *set, const fit_context *context, double from
 
 boost_rows table_rows(const table *t, uint32_t device) {
     size_t first = t->first[device];
-    return (boost_rows){.items = t->items + first * TOTALS_COUNT,
+    return (boost_rows){.items = t->items + first * t->kind->columns,
                         .count = t->first[device + 1] - first,
-                        .features = TOTALS_COUNT,
+                        .features = t->kind->columns,
                         .labels = t->labels + first};
 }

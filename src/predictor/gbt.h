@@ -1,0 +1,28 @@
+/* gbt.h - families of boosted trees for the logarithm of the metric: given how a subject becomes a row of numbers, all
+ * the rest. One forest per device.
+ *
+ * Good on what is like that they were trained on, and blind outside of it: a tree says nothing larger than the largest
+ * label it has seen. */
+#ifndef PREDICTOR_GBT_H
+#define PREDICTOR_GBT_H
+
+#include "predictor/family.h"
+
+typedef struct gbt_rows {
+    uint32_t columns;
+    /* Fills a row; *coverage_ratio is 1 before. What it needs meanwhile is from the arena. Runs on any thread. */
+    ft_status (*look)(subject *s, arena *memory, float *row, double *coverage_ratio, ft_error *error);
+} gbt_rows;
+
+enum { GBT_SETTINGS = 6 };
+extern const ft_setting gbt_settings[GBT_SETTINGS];
+
+ft_status gbt_fit(const gbt_rows *kind, const fit_set *set, const fit_context *context, model **out, ft_error *error);
+ft_status gbt_save(const model *m, json_t **params, float_block *block, ft_error *error);
+ft_status gbt_load(const gbt_rows *kind, const json_t *params, const float *block, size_t count, uint32_t device_count,
+                   model **out, ft_error *error);
+ft_status gbt_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
+                      ft_error *error);
+void gbt_free(model *m);
+
+#endif
