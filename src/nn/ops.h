@@ -53,6 +53,8 @@ tensor *nn_rows(tape *t, tensor *x, uint32_t first, uint32_t count);
 tensor *nn_columns(tape *t, tensor *x, uint32_t first, uint32_t count);
 /* [a|b|...]: the columns side by side, up to 8. */
 tensor *nn_concat(tape *t, uint32_t count, tensor *const *parts);
+/* The rows of x above those of y. */
+tensor *nn_stack(tape *t, tensor *x, tensor *y);
 
 /* --- Segments of rows, neighbours (segment.c, neighbour.c) ---------------------------------------------------- */
 
@@ -77,6 +79,10 @@ typedef struct neighbours {
 tensor *nn_neighbour_sum(tape *t, tensor *x, neighbours e); /* -> one row per row of e; zeros without neighbours */
 tensor *nn_neighbour_mean(tape *t, tensor *x, neighbours e);
 tensor *nn_neighbour_max(tape *t, tensor *x, neighbours e);
+
+/* The mean of relu(from[source] + to[row] + own[edge]) over the edges into a row: n x m, rows x m, edges x m -> rows x
+ * m. edge.c */
+tensor *nn_edge_mean(tape *t, tensor *from, tensor *to, tensor *own, neighbours e);
 
 /* --- Groups of columns, products by segment (heads.c) --------------------------------------------------------- */
 

@@ -147,3 +147,28 @@ tensor *nn_concat(tape *t, uint32_t count, tensor *const *parts) {
     memcpy(n->parts, parts, count * sizeof *parts);
     return out;
 }
+
+/* --- One above the other ------------------------------------------------------------------------------------- */
+
+static void stack_backward(tape *t, tape_node *n) {
+    const float *from = n->out->grad;
+    for (int i = 0; i < 2; i++) {
+        float *grad = tape_grad(t, n->in[i]);
+        if (grad != NULL) loop_add(tensor_size(n->in[i]), from, grad);
+        from += tensor_size(n->in[i]);
+    }
+}
+
+tensor *nn_stack(tape *t, tensor *x, tensor *y) {
+    if (t->has_failed) return NULL;
+    assert(x->cols == y->cols);
+    tensor *out = tape_tensor(t, x->rows + y->rows, x->cols, x->needs_grad || y->needs_grad);
+    if (out == NULL) return NULL;
+    memcpy(out->data, x->data, tensor_size(x) * sizeof *x->data);
+    memcpy(out->data + tensor_size(x), y->data, tensor_size(y) * sizeof *y->data);
+    tape_node *n = tape_note(t, out, stack_backward, sizeof *n);
+    if (n == NULL) return out;
+    n->in[0] = x;
+    n->in[1] = y;
+    return out;
+}

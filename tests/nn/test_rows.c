@@ -71,6 +71,21 @@ static void test_parts(void **state) {
     gradient_check(&p, columns, NULL, 1e-3);
 }
 
+static tensor *stack(tape *t, const void *user) {
+    (void)user;
+    return nn_stack(t, tape_param(t, 0), nn_rows(t, tape_param(t, 0), 1, 2));
+}
+
+static void test_stack(void **state) {
+    (void)state;
+    params p;
+    gradient_params(&p, 0, 1, (const uint32_t[][2]){{3, 2}});
+    float *y = gradient_forward(&p, TAPE_INFER, stack, NULL);
+    for (int i = 0; i < 10; i++) assert_true(y[i] == p.values[i < 6 ? i : i - 4]);
+    free(y);
+    gradient_check(&p, stack, NULL, 1e-3);
+}
+
 static void test_concat(void **state) {
     (void)state;
     params p;
@@ -95,7 +110,7 @@ static void test_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gather), cmocka_unit_test(test_scatter), cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_concat), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_concat), cmocka_unit_test(test_stack),   cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests_name("nn/rows", tests, NULL, NULL);
 }
