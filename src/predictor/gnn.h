@@ -128,12 +128,15 @@ typedef struct gnn_kind {
      * NULL, after params_finish. */
     gnn_net *(*build)(const gnn_plan *plan, params *p);
     void (*start)(const gnn_net *net, params *p);
+    /* Called when the parameters have their last values, before the network is asked: works out what is the same for all
+     * graphs. While it learns, nothing of it may be used. NULL: nothing. */
+    ft_status (*settle)(gnn_net *net, const params *values, ft_error *error);
     /* samples x outputs, in z-scores of the targets (or what gnn_target says). */
     tensor *(*forward)(const gnn_net *net, tape *t, const gnn_batch *batch);
     /* The metrics that are learned together, ended by NULL; NULL: the one that was asked for alone. Then columns are
      * device x mode x metric. */
     const char *const *metrics;
-    /* Makes one gradient of one for each metric (descent.h); NULL: they are added up. */
+    /* Makes one gradient of one for each metric in each mode (descent.h); NULL: they are added up. */
     descent_combine *combine;
 } gnn_kind;
 

@@ -1,6 +1,7 @@
 /* gnn_ask.c - asking a trained graph network. It says all columns at once, so what it said of a subject is kept for the
  * next device. */
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,11 +22,21 @@ typedef struct view {
 
 /* --- Networks ------------------------------------------------------------------------------------------------ */
 
+/* A tape for a question: the spare one, or, when another thread has that, a new one. */
+static ft_status take_tape(gnn_member *member, tape **t, ft_error *error) {
+    *t = atomic_exchange(&member->spare, NULL);
+    return *t != NULL ? FT_OK : tape_new(&member->values, TAPE_LIMIT, t, error);
+}
+
+static void give_tape(gnn_member *member, tape *t) {
+    tape_free(atomic_exchange(&member->spare, t));
+}
+
 /* Adds what one network says to sums of values and of squares. */
-static ft_status ask_member(const model *m, const gnn_member *member, const gnn_batch *batch, double *sums,
-                            double *squares, ft_error *error) {
+static ft_status ask_member(const model *m, gnn_member *member, const gnn_batch *batch, double *sums, double *squares,
+                            ft_error *error) {
     tape *t = NULL;
-    FT_TRY(tape_new(&member->values, TAPE_LIMIT, &t, error));
+    FT_TRY(take_tape(member, &t, error));
     tape_begin(t, TAPE_INFER, 0, 0);
     const tensor *said = m->kind->forward(member->net, t, batch);
     ft_status status = tape_status(t, error);
@@ -34,7 +45,7 @@ static ft_status ask_member(const model *m, const gnn_member *member, const gnn_
         sums[c] += value;
         squares[c] += value * value;
     }
-    tape_free(t);
+    give_tape(member, t);
     return status;
 }
 

@@ -83,6 +83,7 @@ static ft_status fit_planned(const gnn_kind *kind, gnn_plan *plan, const fit_set
     status = gnn_model_new(kind, plan, data.columns, data.column_count, set->device_count, &m, error);
     if (status == FT_OK) status = gnn_model_draw(m, context->seed, error);
     if (status == FT_OK) status = train(m, &data, context, error);
+    if (status == FT_OK) status = gnn_model_settle(m, error);
     gnn_data_free(&data);
     if (status != FT_OK)
         gnn_free(m);

@@ -54,9 +54,16 @@ ft_status gnn_model_draw(model *m, uint64_t seed, ft_error *error) {
     return FT_OK;
 }
 
+ft_status gnn_model_settle(model *m, ft_error *error) {
+    for (uint32_t i = 0; m->kind->settle != NULL && i < m->member_count; i++)
+        FT_TRY(m->kind->settle(m->members[i].net, &m->members[i].values, error));
+    return FT_OK;
+}
+
 void gnn_free(model *m) {
     if (m == NULL) return;
     for (uint32_t i = 0; i < m->member_count; i++) {
+        tape_free(m->members[i].spare);
         free(m->members[i].net);
         params_free(&m->members[i].values);
     }
@@ -200,6 +207,7 @@ ft_status gnn_load(const gnn_kind *kind, const json_t *params, const float *bloc
         gnn_plan_free(&plan);
     free(columns);
     if (status == FT_OK) status = load_block(m, block, count, error);
+    if (status == FT_OK) status = gnn_model_settle(m, error);
     if (status == FT_OK) {
         *out = m;
         return FT_OK;

@@ -22,6 +22,7 @@ void gnn_plan_free(gnn_plan *plan);
 typedef struct gnn_member {
     gnn_net *net;
     params values;
+    _Atomic(tape *) spare; /* that the last question was answered on: the next one finds its memory in the cache */
 } gnn_member;
 
 struct model {
@@ -41,5 +42,7 @@ ft_status gnn_model_new(const gnn_kind *kind, gnn_plan *plan, const gnn_column *
                         uint32_t device_count, model **out, ft_error *error);
 /* Builds the networks. */
 ft_status gnn_model_draw(model *m, uint64_t seed, ft_error *error);
+/* Readies the networks for being asked, once their parameters have their last values. */
+ft_status gnn_model_settle(model *m, ft_error *error);
 
 #endif

@@ -40,6 +40,8 @@ struct gnn_training {
     uint32_t batch, steps_per_epoch;
     uint32_t *sizes; /* nodes of the graphs of a step */
     uint32_t label_count;
+    uint32_t *task_of; /* per column: tasks are metrics in a mode */
+    uint32_t task_count;
     part parts[PARTS_MAX];
 };
 
@@ -170,7 +172,7 @@ static tensor *part_loss(void *user, tape *tp, uint32_t number) {
     return said != NULL ? loss_of(t, tp, said, &t->parts[number]) : NULL;
 }
 
-/* The loss of one metric. */
+/* The loss of one task. */
 static tensor *task_loss(void *user, tape *tp, uint32_t number, uint32_t task) {
     gnn_training *t = user;
     const gnn_data *data = t->in->data;
@@ -178,7 +180,7 @@ static tensor *task_loss(void *user, tape *tp, uint32_t number, uint32_t task) {
     const part *p = &t->parts[number];
     if (said == NULL) return NULL;
     for (size_t i = 0; i < (size_t)p->count * data->column_count; i++)
-        if (data->columns[i % data->column_count].metric != task) p->mask[i] = 0;
+        if (t->task_of[i % data->column_count] != task) p->mask[i] = 0;
     return loss_of(t, tp, said, p);
 }
 
@@ -191,6 +193,11 @@ static ft_status open_descent(gnn_training *t, params *values, uint64_t seed, po
     optimizer.weight_decay = o->weight_decay;
     if (schedule.kind == SCHEDULE_STEP) schedule.every = (uint64_t)fmax(1, o->steps / 10);
     if (schedule.kind == SCHEDULE_STEP) schedule.factor = 0.6;
+    if (schedule.kind == SCHEDULE_PLATEAU) { /* as PerfSeer has it */
+        schedule.factor = 0.5;
+        schedule.patience = 5;
+        schedule.min_rate = 1e-6;
+    }
     const descent_options down = {.rate = o->rate,
                                   .steps = (uint32_t)o->steps,
                                   .parts = SHARDS,
@@ -206,6 +213,20 @@ static ft_status open_descent(gnn_training *t, params *values, uint64_t seed, po
     return descent_open(&t->descent, values, &down, error);
 }
 
+static bool find_tasks(gnn_training *t) {
+    const gnn_data *data = t->in->data;
+    t->task_of = malloc(((size_t)data->column_count + 1) * sizeof *t->task_of);
+    for (uint32_t c = 0; t->task_of != NULL && c < data->column_count; c++) {
+        const gnn_column *column = &data->columns[c];
+        t->task_of[c] = t->task_count;
+        for (uint32_t b = 0; b < c && t->task_of[c] == t->task_count; b++)
+            if (data->columns[b].metric == column->metric && data->columns[b].mode == column->mode)
+                t->task_of[c] = t->task_of[b];
+        if (t->task_of[c] == t->task_count) t->task_count++;
+    }
+    return t->task_of != NULL;
+}
+
 ft_status gnn_training_new(const gnn_inputs *in, const gnn_kind *kind, const gnn_plan *plan, const gnn_net *net,
                            params *values, uint64_t seed, pool *threads, gnn_training **out, ft_error *error) {
     gnn_training *t = calloc(1, sizeof *t);
@@ -217,7 +238,7 @@ ft_status gnn_training_new(const gnn_inputs *in, const gnn_kind *kind, const gnn
     t->steps_per_epoch = graphs / t->batch;
     t->order = malloc(graphs * sizeof *t->order);
     t->sizes = malloc(t->batch * sizeof *t->sizes);
-    ft_status status = t->order != NULL && t->sizes != NULL ? FT_OK : FT_NOMEM(error);
+    ft_status status = t->order != NULL && t->sizes != NULL && find_tasks(t) ? FT_OK : FT_NOMEM(error);
     if (status == FT_OK) status = open_descent(t, values, seed, threads, error);
     if (status != FT_OK)
         gnn_training_free(t);
@@ -230,6 +251,7 @@ void gnn_training_free(gnn_training *t) {
     if (t == NULL) return;
     descent_close(&t->descent);
     for (uint32_t i = 0; i < PARTS_MAX; i++) arena_free(&t->parts[i].memory);
+    free(t->task_of);
     free(t->order);
     free(t->sizes);
     free(t);
@@ -282,7 +304,7 @@ static uint32_t cut_parts(gnn_training *t, const uint32_t *graphs, uint32_t coun
 
 ft_status gnn_training_step(gnn_training *t, double *loss, ft_error *error) {
     const uint32_t *graphs = step_graphs(t);
-    uint32_t parts = cut_parts(t, graphs, t->batch), tasks = t->in->data->metric_count;
+    uint32_t parts = cut_parts(t, graphs, t->batch), tasks = t->task_count;
     t->label_count = count_labels(t->in, graphs, t->batch);
     if (t->kind->combine == NULL || tasks == 1) return descent_step(&t->descent, parts, part_loss, t, loss, error);
     return descent_step_tasks(&t->descent, parts, tasks, task_loss, t->kind->combine, t, loss, error);
