@@ -1,0 +1,73 @@
+/* The families "seernet" and "seernet-multi". What all graph networks share is tested in test_digraph.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "predictor/gnn_family.h"
+#include "predictor/seernet.h"
+#include "support/fitted.h"
+#include "support/folder.h"
+
+#define QUICK "{\"hidden\": 16, \"steps\": 300, \"batch\": 16, \"check\": 50, \"rate\": 0.01}"
+#define TINY  "{\"hidden\": 4, \"steps\": 30, \"batch\": 16, \"check\": 7}"
+
+/* Work and bytes, more of them on one device. */
+static double price(const ft_graph *bound, const char *device) {
+    ft_op_cost cost = made_cost(bound);
+    double time =
+        1e-3 * (double)cost.forward.macs + 2e-3 * (double)(cost.forward.read_bytes + cost.forward.write_bytes);
+    return device[0] == 'a' ? time : 7 * time;
+}
+
+static void learns(void **state) {
+    (void)state;
+    fitted f = fit_made("seernet", price, QUICK);
+    fitted_check(&f, 0.25);
+    fitted_check_refusals(&f);
+    fitted_free(&f);
+}
+
+static void multi_learns(void **state) {
+    (void)state;
+    fitted f = fit_made("seernet-multi", price, QUICK);
+    fitted_check(&f, 0.25);
+    fitted_free(&f);
+}
+
+static void is_the_same_every_time(void **state) {
+    (void)state;
+    fitted f = fit_made("seernet", price, TINY);
+    fitted_check_threads(&f, TINY);
+    fitted_check_resume(&f, TINY, 6);
+    fitted_free(&f);
+}
+
+static void has_one_block(void **state) {
+    (void)state;
+    fitted f = fit_made("seernet", price, TINY);
+    json_t *config = json_loads("{\"layers\": 2}", 0, NULL);
+    fit_context context = {.config = config};
+    model *m = NULL;
+    ft_error error;
+    assert_int_equal(f.family->fit(&f.set, &context, &m, &error), FT_ERR_USAGE);
+    assert_non_null(strstr(error.message, "one block"));
+    json_decref(config);
+    fitted_free(&f);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(learns),
+        IN_FOLDER(multi_learns),
+        IN_FOLDER(is_the_same_every_time),
+        IN_FOLDER(has_one_block),
+    };
+    return cmocka_run_group_tests_name("predictor/seernet", tests, NULL, NULL);
+}
