@@ -212,7 +212,7 @@ ft_status selection_make(const ft_predictor *predictor, const ft_dataset *data, 
 place selection_place(const selection *s, const fit_row *row) {
     uint32_t known = ft_predictor_device_count(s->predictor);
     if (row->device < known) return predictor_place(s->predictor, row->device);
-    return (place){FT_NONE, s->others[row->device - known]};
+    return (place){.index = FT_NONE, .sheet = s->others[row->device - known]};
 }
 
 void selection_free(selection *s) {

@@ -60,6 +60,8 @@ typedef struct fit_context {
 typedef struct place {
     uint32_t index;         /* of the devices given to fit or load; FT_NONE: none of them */
     const ft_device *sheet; /* what is known of the device; NULL when that is nothing, or when nobody asks for it */
+    /* Of a device that is predicted from a known one and has another runtime: its rules. NULL: those of the device. */
+    const ft_rules *rules;
 } place;
 
 /* What a model says of a subject on a device. */
@@ -71,6 +73,20 @@ typedef struct prediction {
     ft_part_time *parts;   /* from the arena, or NULL */
     uint32_t part_count;
 } prediction;
+
+/* What a prediction is made of, as adapting sees it (adjust.h): rows, each with the times of its terms, which add up to
+ * the value when every row is taken as often as there are pieces of it, and with features that may decide by what the
+ * times are off elsewhere. */
+typedef struct pieces {
+    uint32_t count;         /* in the order of the parts of the prediction */
+    const uint32_t *row_of; /* per piece; NULL: piece i is row i */
+    uint32_t row_count;
+    uint32_t term_count;
+    const double *times;                /* row_count x term_count */
+    uint32_t size_count, feature_count; /* features are sizes, of any scale, and after them flags, about 0 to 1 */
+    uint32_t setting_count;             /* the last of the flags are of the whole question, the same for all rows */
+    const float *features;              /* row_count x feature_count */
+} pieces;
 
 typedef struct family {
     const char *name;
@@ -97,6 +113,11 @@ typedef struct family {
      * too, when they are in the box. Parts only when `has_parts`. */
     ft_status (*predict)(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
                          ft_error *error);
+    /* The same prediction, and what it is made of. May be NULL: then a prediction is one piece. */
+    ft_status (*look)(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
+                      pieces *made_of, ft_error *error);
+    /* The rules of a known device; NULL where kernels of a runtime play no part. */
+    const ft_rules *(*rules)(const model *m, uint32_t device);
     void (*free)(model *m);
 } family;
 

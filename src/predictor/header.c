@@ -7,6 +7,8 @@
 #include "foretell/foretell.h"
 
 #define FORMAT_NAME "foretell predictor"
+/* Whoever reads the schema alone must not take an adapted predictor for the one it was made from. */
+#define ADAPTED_SCHEMA "+adapted"
 
 static const char *const mode_names[] = {[FT_INFER] = "infer", [FT_TRAIN] = "train"};
 
@@ -41,6 +43,25 @@ static json_t *make_training(const predictor_description *d) {
                      (json_int_t)d->seed, "split_hash", d->split_hash, "records", (json_int_t)d->records);
 }
 
+static json_t *make_schema(const predictor_description *d, const family *f) {
+    return json_sprintf("%s%s", f->schema, d->adapted != NULL ? ADAPTED_SCHEMA : "");
+}
+
+/* What is told of adapting, with the adjustments. */
+static json_t *make_adapted(const predictor_description *d) {
+    json_t *made = json_copy((json_t *)d->adapted), *list = json_array();
+    bool is_complete = made != NULL && list != NULL;
+    for (uint32_t i = 0; is_complete && i < d->device_count; i++)
+        if (d->adjustments[i] != NULL)
+            is_complete = json_array_append_new(list, adjust_save(d->adjustments[i], d->devices[i])) == 0;
+    is_complete = is_complete && json_object_set_new(made, "known", json_integer(d->known_count)) == 0 &&
+                  json_object_set(made, "adjustments", list) == 0;
+    json_decref(list);
+    if (is_complete) return made;
+    json_decref(made);
+    return NULL;
+}
+
 /* True when all went well; takes the reference over in any case. */
 static bool set(json_t *root, const char *key, json_t *value) {
     return json_object_set_new(root, key, value) == 0;
@@ -51,13 +72,14 @@ ft_status header_make(const predictor_description *d, const family *f, const jso
     json_t *made = json_object();
     bool is_complete = made != NULL && set(made, "format", json_string(FORMAT_NAME)) &&
                        set(made, "foretell", json_string(ft_version_string())) &&
-                       set(made, "family", json_string(f->name)) && set(made, "schema", json_string(f->schema)) &&
+                       set(made, "family", json_string(f->name)) && set(made, "schema", make_schema(d, f)) &&
                        set(made, "metric", json_string(d->metric)) && set(made, "devices", make_devices(d)) &&
                        set(made, "modes", make_modes(d)) && set(made, "trained_on", make_training(d)) &&
                        set(made, "params", json_incref((json_t *)params));
     if (is_complete && d->calibration != NULL)
         is_complete = set(made, "calibration", json_incref((json_t *)d->calibration));
     if (is_complete && d->accuracy != NULL) is_complete = set(made, "accuracy", json_incref((json_t *)d->accuracy));
+    if (is_complete && d->adapted != NULL) is_complete = set(made, "adapted", make_adapted(d));
     if (!is_complete) {
         json_decref(made);
         return FT_NOMEM(error);
@@ -99,7 +121,9 @@ static ft_status take_family(const json_t *value, header *h, ft_error *error) {
 static ft_status take_schema(const json_t *value, const header *h, ft_error *error) {
     const char *text;
     FT_TRY(json_take_string(value, &text, error));
-    if (strcmp(text, h->family->schema) == 0) return FT_OK;
+    size_t length = strlen(h->family->schema);
+    bool is_same = strncmp(text, h->family->schema, length) == 0;
+    if (is_same && (text[length] == '\0' || strcmp(text + length, ADAPTED_SCHEMA) == 0)) return FT_OK;
     return ft_fail(error, FT_ERR_UNSUPPORTED,
                    "is '%s': it was trained on other features than this foretell computes ('%s'); train it again", text,
                    h->family->schema);
@@ -112,7 +136,7 @@ static ft_status take_devices(const json_t *value, arena *memory, header *h, ft_
     h->devices = ARENA_ARRAY(memory, const char *, count);
     h->q90 = ARENA_ARRAY(memory, double, count);
     if (h->devices == NULL || h->q90 == NULL) return FT_NOMEM(error);
-    h->device_count = (uint32_t)count;
+    h->device_count = h->known_count = (uint32_t)count;
     for (uint32_t i = 0; i < count; i++) {
         FT_TRY(keep(json_array_get(value, i), memory, &h->devices[i], error));
         for (uint32_t j = 0; j < i; j++) {
@@ -151,6 +175,18 @@ static ft_status take_calibration(const json_t *value, header *h, ft_error *erro
     return FT_OK;
 }
 
+static ft_status take_adapted(const json_t *value, header *h, ft_error *error) {
+    double known;
+    const json_t *list = json_object_get(value, "adjustments");
+    ft_status status = json_take_number(json_object_get(value, "known"), 1, h->device_count, &known, error);
+    if (status != FT_OK) return ft_fail_prefix(error, status, "'known'");
+    if (!json_is_array(list) || json_array_size(list) > h->device_count)
+        return ft_fail(error, FT_ERR_DAMAGED, "'adjustments' must be a list of at most %u", h->device_count);
+    h->known_count = (uint32_t)known;
+    h->adjustments = list;
+    return FT_OK;
+}
+
 static ft_status take_key(const json_t *root, const char *key, arena *memory, header *h, ft_error *error) {
     const json_t *value = json_object_get(root, key);
     if (strcmp(key, "format") == 0) return take_format(value, error);
@@ -159,6 +195,7 @@ static ft_status take_key(const json_t *root, const char *key, arena *memory, he
     if (strcmp(key, "metric") == 0) return keep(value, memory, &h->metric, error);
     if (strcmp(key, "devices") == 0) return take_devices(value, memory, h, error);
     if (strcmp(key, "modes") == 0) return value != NULL ? take_modes(value, h, error) : FT_OK;
+    if (strcmp(key, "adapted") == 0) return value != NULL ? take_adapted(value, h, error) : FT_OK;
     if (strcmp(key, "calibration") == 0) return value != NULL ? take_calibration(value, h, error) : FT_OK;
     if (!json_is_object(value))
         return ft_fail(error, FT_ERR_DAMAGED, "is %s, but an object is expected", json_kind(value));
@@ -168,8 +205,8 @@ static ft_status take_key(const json_t *root, const char *key, arena *memory, he
 
 ft_status header_parse(const json_t *root, arena *memory, header *h, ft_error *error) {
     /* Each needs only those before it. */
-    static const char *const keys[] = {"format",  "family", "schema",      "metric",
-                                       "devices", "modes",  "calibration", "params"};
+    static const char *const keys[] = {"format", "family",      "schema",  "metric", "devices",
+                                       "modes",  "calibration", "adapted", "params"};
     header made = {0};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         ft_status status = take_key(root, keys[i], memory, &made, error);

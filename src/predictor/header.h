@@ -14,8 +14,10 @@ typedef struct header {
     const char *metric;
     const char **devices;
     uint32_t device_count;
-    uint32_t modes; /* as in predictor_description */
-    double *q90;    /* per device; NaN: not known */
+    uint32_t modes;            /* as in predictor_description */
+    double *q90;               /* per device; NaN: not known */
+    uint32_t known_count;      /* of the devices, the first: those that the model knows */
+    const json_t *adjustments; /* a list, NULL: not adapted; of `root` */
     const json_t *params;
 } header;
 

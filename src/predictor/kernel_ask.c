@@ -116,14 +116,15 @@ static ft_status make_view(const kernel_side_model *side, subject *s, const ft_r
     return status;
 }
 
-static ft_status view_of(const kernel_side_model *side, subject *s, const ft_rules *rules, const view **found,
-                         ft_error *error) {
-    view *v = subject_kept(s, side);
+/* Kernels of another runtime than the side's own are not kept: only adapted predictors ask for them. */
+static ft_status view_of(const kernel_side_model *side, subject *s, const ft_rules *rules, bool is_own,
+                         const view **found, ft_error *error) {
+    view *v = is_own ? subject_kept(s, side) : NULL;
     if (v == NULL) {
         v = ARENA_ARRAY(&s->memory, view, 1);
         if (v == NULL) return FT_NOMEM(error);
         FT_TRY(make_view(side, s, rules, v, error));
-        subject_keep(s, side, v);
+        if (is_own) subject_keep(s, side, v);
     }
     *found = v;
     return FT_OK;
@@ -171,14 +172,15 @@ static ft_status make_parts(const ft_kernels *kernels, const double *times, aren
     return FT_OK;
 }
 
-/* Applies the correction, and tells the sum and the share of it that is of known kernels. */
-static double correct(const kernel_side_model *side, const view *v, uint32_t column, opinion *o, double *known_ratio) {
+/* Applies the correction (*factor), and tells the sum and the share of it that is of known kernels. */
+static double correct(const kernel_side_model *side, const view *v, uint32_t column, opinion *o, double *factor,
+                      double *known_ratio) {
     kernel_mix mix = {0};
     double value = 0, known = 0;
     for (uint32_t i = 0; i < v->kernels->count; i++) kernel_mix_add(&mix, &v->rows[v->row_of[i]], o->times[i]);
-    double factor = kernel_correct(side->corrections[column], &mix);
+    *factor = kernel_correct(side->corrections[column], &mix);
     for (uint32_t i = 0; i < v->kernels->count; i++) {
-        o->times[i] *= factor;
+        o->times[i] *= *factor;
         value += o->times[i];
         if (kernel_scaling_knows(&side->scaling, &v->rows[v->row_of[i]])) known += o->times[i];
     }
@@ -186,21 +188,90 @@ static double correct(const kernel_side_model *side, const view *v, uint32_t col
     return value;
 }
 
-ft_status kernel_model_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
-                               prediction *out, ft_error *error) {
+/* What is found out on the way to a prediction. */
+typedef struct finding {
+    const kernel_side_model *side;
+    uint32_t column;
+    const view *view;
+    double factor;
+} finding;
+
+static ft_status predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, finding *f,
+                         prediction *out, ft_error *error) {
     static const double LEAST_SPREAD = 0.01, UNKNOWN_SPREAD = 0.1;
-    uint32_t device = where->index, column = m->column[device];
-    const kernel_side_model *side = &m->sides[m->runtimes.of_device[device]];
-    const view *v = NULL;
+    uint32_t device = where->index;
+    const ft_rules *own = runtimes_rules(&m->runtimes, device);
+    *f = (finding){.side = &m->sides[m->runtimes.of_device[device]], .column = m->column[device]};
     opinion o = {0};
-    FT_TRY(view_of(side, s, runtimes_rules(&m->runtimes, device), &v, error));
-    FT_TRY(form_opinion(side, v, column, memory, &o, error));
+    FT_TRY(view_of(f->side, s, where->rules != NULL ? where->rules : own, where->rules == NULL, &f->view, error));
+    FT_TRY(form_opinion(f->side, f->view, f->column, memory, &o, error));
     prediction made = {.source = FT_LEARNED};
-    made.value = correct(side, v, column, &o, &made.coverage_ratio);
+    made.value = correct(f->side, f->view, f->column, &o, &f->factor, &made.coverage_ratio);
     if (!(made.value > 0 && isfinite(made.value)))
         return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
-    made.spread = LEAST_SPREAD + disagreement(&o, side->net_count) + UNKNOWN_SPREAD * (1 - made.coverage_ratio);
-    if (has_parts) FT_TRY(make_parts(v->kernels, o.times, memory, &made, error));
+    made.spread = LEAST_SPREAD + disagreement(&o, f->side->net_count) + UNKNOWN_SPREAD * (1 - made.coverage_ratio);
+    if (has_parts) FT_TRY(make_parts(f->view->kernels, o.times, memory, &made, error));
     *out = made;
+    return FT_OK;
+}
+
+ft_status kernel_model_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
+                               prediction *out, ft_error *error) {
+    finding f;
+    return predict(m, s, where, has_parts, memory, &f, out, error);
+}
+
+/* --- What predictions are made of ---------------------------------------------------------------------------- */
+
+const ft_rules *kernel_model_rules(const model *m, uint32_t device) {
+    return device < m->device_count ? runtimes_rules(&m->runtimes, device) : NULL;
+}
+
+/* Adds what each term of each row takes by one network. */
+static ft_status add_terms(const kernel_net *net, uint32_t count, const float *inputs, const float *amounts,
+                           uint32_t column, double weight, double *times, ft_error *error) {
+    tape *t = NULL;
+    FT_TRY(tape_new(&net->values, TAPE_LIMIT, &t, error));
+    tape_begin(t, TAPE_INFER, 0, 0);
+    const tensor *said = kernel_net_terms(net, t, count, inputs, amounts, NULL);
+    ft_status status = tape_status(t, error);
+    for (size_t i = 0; status == FT_OK && i < count; i++) {
+        const float *terms = said->data + (i * net->devices + column) * KERNEL_TERMS;
+        for (uint32_t k = 0; k < KERNEL_TERMS; k++) times[i * KERNEL_TERMS + k] += weight * terms[k];
+    }
+    tape_free(t);
+    return status;
+}
+
+static ft_status terms_of(const finding *f, const float *inputs, const float *amounts, double *times, ft_error *error) {
+    for (uint32_t j = 0; j < f->side->net_count; j++)
+        FT_TRY(add_terms(&f->side->nets[j], f->view->row_count, inputs, amounts, f->column,
+                         f->factor / f->side->net_count, times, error));
+    return FT_OK;
+}
+
+ft_status kernel_model_look(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
+                            prediction *out, pieces *made_of, ft_error *error) {
+    finding f;
+    FT_TRY(predict(m, s, where, has_parts, memory, &f, out, error));
+    uint32_t count = f.view->row_count, devices = f.side->device_count;
+    float *inputs = ARENA_ARRAY(memory, float, (size_t)count *KERNEL_FEATURES);
+    float *amounts = ARENA_ARRAY(memory, float, (size_t)count *devices *KERNEL_TERMS);
+    float *features = ARENA_ARRAY(memory, float, (size_t)count *KERNEL_FEATURES);
+    double *times = ARENA_ARRAY(memory, double, (size_t)count *KERNEL_TERMS);
+    if (inputs == NULL || amounts == NULL || features == NULL || times == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < count; i++) {
+        const kernel_row *row = &f.view->rows[i];
+        kernel_scaling_apply(&f.side->scaling, row, inputs + (size_t)i * KERNEL_FEATURES);
+        kernel_net_amounts(row, devices, amounts + (size_t)i * devices * KERNEL_TERMS);
+        memcpy(features + (size_t)i * KERNEL_FEATURES, row->features, sizeof row->features);
+    }
+    FT_TRY(terms_of(&f, inputs, amounts, times, error));
+    *made_of = (pieces){.count = f.view->kernels->count, .row_of = f.view->row_of, .row_count = count};
+    made_of->term_count = KERNEL_TERMS;
+    made_of->times = times;
+    made_of->size_count = KERNEL_SIZES;
+    made_of->feature_count = KERNEL_FEATURES;
+    made_of->features = features;
     return FT_OK;
 }

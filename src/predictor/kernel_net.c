@@ -80,7 +80,7 @@ void kernel_net_free(kernel_net *net) {
     net->summation = NULL;
 }
 
-tensor *kernel_net_times(const kernel_net *net, tape *t, uint32_t rows, const float *inputs, const float *amounts,
+tensor *kernel_net_terms(const kernel_net *net, tape *t, uint32_t rows, const float *inputs, const float *amounts,
                          tensor **bend) {
     uint32_t prices = net->devices * KERNEL_TERMS;
     tensor *x = layer_linear_apply(t, &net->first, tape_input(t, rows, KERNEL_FEATURES, inputs), ACT_SILU);
@@ -89,8 +89,13 @@ tensor *kernel_net_times(const kernel_net *net, tape *t, uint32_t rows, const fl
     x = nn_scale(t, nn_activate(t, nn_scale(t, x, 1 / net->bound), ACT_TANH), net->bound);
     if (bend != NULL) *bend = x;
     x = nn_activate(t, nn_add_row(t, x, tape_param(t, net->prices)), ACT_EXP);
-    x = nn_mul(t, x, tape_input(t, rows, prices, amounts));
-    return nn_matmul(t, x, tape_input(t, prices, net->devices, net->summation));
+    return nn_mul(t, x, tape_input(t, rows, prices, amounts));
+}
+
+tensor *kernel_net_times(const kernel_net *net, tape *t, uint32_t rows, const float *inputs, const float *amounts,
+                         tensor **bend) {
+    tensor *terms = kernel_net_terms(net, t, rows, inputs, amounts, bend);
+    return nn_matmul(t, terms, tape_input(t, net->devices * KERNEL_TERMS, net->devices, net->summation));
 }
 
 void kernel_net_amounts(const kernel_row *row, uint32_t devices, float *amounts) {

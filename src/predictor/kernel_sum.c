@@ -160,7 +160,8 @@ static ft_status fit_wide(const fit_set *set, const fit_context *context, model 
 
 #define KERNEL_SUM                                                                                                     \
     .schema = KERNEL_ROWS_SCHEMA, .setting_count = KERNEL_SETTING_COUNT, .learns_from_operators = true,                \
-    .save = kernel_model_save, .load = kernel_model_load, .predict = kernel_model_predict, .free = kernel_model_free
+    .save = kernel_model_save, .load = kernel_model_load, .predict = kernel_model_predict, .look = kernel_model_look,  \
+    .rules = kernel_model_rules, .free = kernel_model_free
 
 const family family_kernel_sum = {.name = "kernel-sum",
                                   .text = "the sum over fused kernels of learned prices for their work; the default",

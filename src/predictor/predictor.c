@@ -20,6 +20,7 @@ struct ft_predictor {
     header about;
     ft_device **sheets; /* per device, where the family reads them; NULL: not in the box */
     model *model;
+    adjustment **adjustments; /* per device, or NULL; NULL: it was not adapted */
 };
 
 /* --- Writing ------------------------------------------------------------------------------------------------- */
@@ -29,6 +30,9 @@ ft_status predictor_encode(const predictor_description *description, const famil
     json_t *params = NULL, *root = NULL;
     float_block block = {0};
     ft_status status = f->save(m, &params, &block, error);
+    for (uint32_t i = 0; status == FT_OK && description->adapted != NULL && i < description->device_count; i++)
+        if (description->adjustments[i] != NULL && !adjust_save_floats(description->adjustments[i], &block))
+            status = FT_NOMEM(error);
     if (status == FT_OK) status = header_make(description, f, params, &root, error);
     if (status == FT_OK) status = predictor_file_encode(root, block.items, block.count, bytes, error);
     json_decref(params);
@@ -59,17 +63,61 @@ static ft_status open_sheets(ft_predictor *p, ft_error *error) {
     return FT_OK;
 }
 
+static uint32_t find_device(const header *h, const char *name) {
+    uint32_t i = 0;
+    while (i < h->device_count && strcmp(h->devices[i], name) != 0) i++;
+    return i < h->device_count ? i : FT_NONE;
+}
+
+/* The adjustment of one device, whose floats are the next. */
+static ft_status take_adjustment(ft_predictor *p, const json_t *item, const float **block, size_t *left,
+                                 ft_error *error) {
+    const header *h = &p->about;
+    const char *name = json_string_value(json_object_get(item, "device"));
+    uint32_t device = name != NULL ? find_device(h, name) : FT_NONE;
+    if (device == FT_NONE || p->adjustments[device] != NULL)
+        return ft_fail(error, FT_ERR_DAMAGED, "has no device, one that is not in the list, or one twice");
+    FT_TRY(adjust_load(item, h->known_count, block, left, &p->adjustments[device], error));
+    if (p->adjustments[device]->base == FT_NONE && !h->family->takes_any_device)
+        return ft_fail(error, FT_ERR_DAMAGED, "'%s' has no base, and the family does not read data sheets", name);
+    return FT_OK;
+}
+
+/* Their floats stand behind those of the model; *count: how many the model has. */
+static ft_status take_adjustments(ft_predictor *p, size_t *count, ft_error *error) {
+    const header *h = &p->about;
+    size_t i, floats = 0;
+    const json_t *item;
+    *count = p->file.count;
+    if (h->adjustments == NULL) return FT_OK;
+    p->adjustments = ARENA_ARRAY(&p->memory, adjustment *, h->device_count);
+    if (p->adjustments == NULL) return FT_NOMEM(error);
+    json_array_foreach(h->adjustments, i, item) floats += adjust_float_count(item);
+    if (floats > p->file.count) return ft_fail(error, FT_ERR_DAMAGED, "the block of floats is too short");
+    *count -= floats;
+    const float *block = p->file.block + *count;
+    json_array_foreach(h->adjustments, i, item) {
+        ft_status status = take_adjustment(p, item, &block, &floats, error);
+        if (status != FT_OK) return ft_fail_prefix(error, status, "adjustment %zu", i + 1);
+    }
+    for (uint32_t d = h->known_count; d < h->device_count; d++)
+        if (p->adjustments[d] == NULL)
+            return ft_fail(error, FT_ERR_DAMAGED, "'%s' is neither known nor adapted to", h->devices[d]);
+    return FT_OK;
+}
+
 static ft_status take_file(ft_predictor *p, const uint8_t *bytes, size_t size, ft_error *error) {
     FT_TRY(predictor_file_decode(bytes, size, &p->file, error));
     FT_TRY(header_parse(p->file.root, &p->memory, &p->about, error));
     const header *h = &p->about;
     if (h->family->takes_any_device) FT_TRY(open_sheets(p, error));
-    ft_status status =
-        h->family->load(h->params, p->file.block, p->file.count, h->devices, h->device_count, &p->model, error);
+    size_t count;
+    FT_TRY(take_adjustments(p, &count, error));
+    ft_status status = h->family->load(h->params, p->file.block, count, h->devices, h->known_count, &p->model, error);
     if (status != FT_OK) return ft_fail_prefix(error, status, "model");
     json_decref(p->file.root);
     p->file.root = NULL;
-    p->about.params = NULL;
+    p->about.params = p->about.adjustments = NULL;
     return FT_OK;
 }
 
@@ -139,6 +187,8 @@ void ft_predictor_free(ft_predictor *predictor) {
     while (predictor != NULL) {
         ft_predictor *next = predictor->next;
         if (predictor->model != NULL) predictor->about.family->free(predictor->model);
+        for (uint32_t i = 0; predictor->adjustments != NULL && i < predictor->about.device_count; i++)
+            adjust_free(predictor->adjustments[i]);
         for (uint32_t i = 0; predictor->sheets != NULL && i < predictor->about.device_count; i++)
             ft_device_free(predictor->sheets[i]);
         predictor_file_free(&predictor->file);
@@ -193,6 +243,15 @@ const family *predictor_family(const ft_predictor *predictor) {
     return predictor->about.family;
 }
 
+uint32_t predictor_known_count(const ft_predictor *predictor) {
+    return predictor->about.known_count;
+}
+
+const adjustment *predictor_adjustment(const ft_predictor *predictor, uint32_t device) {
+    return predictor->adjustments != NULL && device < predictor->about.device_count ? predictor->adjustments[device]
+                                                                                    : NULL;
+}
+
 double predictor_q90(const ft_predictor *predictor, uint32_t device) {
     const header *h = &predictor->about;
     if (device != FT_NONE) return h->q90[device];
@@ -204,12 +263,6 @@ double predictor_q90(const ft_predictor *predictor, uint32_t device) {
 bool predictor_knows_mode(const ft_predictor *predictor, ft_mode mode) {
     return predictor->about.family->takes_any_mode || predictor->about.modes == 0 ||
            (predictor->about.modes & 1U << mode) != 0;
-}
-
-static uint32_t find_device(const header *h, const char *name) {
-    uint32_t i = 0;
-    while (i < h->device_count && strcmp(h->devices[i], name) != 0) i++;
-    return i < h->device_count ? i : FT_NONE;
 }
 
 uint32_t predictor_device_index(const ft_predictor *predictor, const char *device) {
@@ -226,14 +279,19 @@ bool predictor_knows_device(const ft_predictor *predictor, const char *device) {
 /* --- Asking -------------------------------------------------------------------------------------------------- */
 
 place predictor_place(const ft_predictor *predictor, uint32_t device) {
-    return (place){device, predictor->sheets != NULL && device != FT_NONE ? predictor->sheets[device] : NULL};
+    return (place){.index = device,
+                   .sheet = predictor->sheets != NULL && device != FT_NONE ? predictor->sheets[device] : NULL};
 }
 
 ft_status predictor_predict(const ft_predictor *predictor, subject *s, const place *where, bool has_parts,
                             arena *memory, prediction *out, ft_error *error) {
     const header *h = &predictor->about;
     prediction made = {.spread = 1, .source = FT_LEARNED};
-    FT_TRY(h->family->predict(predictor->model, s, where, has_parts, memory, &made, error));
+    const adjustment *adjusted = predictor_adjustment(predictor, where->index);
+    if (adjusted != NULL)
+        FT_TRY(adjust_predict(adjusted, h->family, predictor->model, s, where->sheet, has_parts, memory, &made, error));
+    else
+        FT_TRY(h->family->predict(predictor->model, s, where, has_parts, memory, &made, error));
     if (!isfinite(made.value) || made.value < 0 || !(made.spread >= 0))
         return ft_fail(error, FT_ERR_INTERNAL, "the predictor '%s' gave %g with spread %g", h->family->name, made.value,
                        made.spread);

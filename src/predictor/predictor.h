@@ -6,6 +6,7 @@
 #define PREDICTOR_PREDICTOR_H
 
 #include "base/buf.h"
+#include "predictor/adjust.h"
 #include "predictor/family.h"
 
 /* What the header of a predictor file tells besides what the family keeps in it. Borrowed, and only read. */
@@ -21,6 +22,11 @@ typedef struct predictor_description {
     const json_t *calibration;
     /* A list of objects, one per score: device, part, split, n, mape, ...; may be NULL. */
     const json_t *accuracy;
+    /* Of an adapted predictor: what is told of that (an object, to which adjustments are added), how many of the
+     * devices the model knows by itself, and per device its adjustment or NULL. `adapted` NULL: none of it. */
+    const json_t *adapted;
+    uint32_t known_count;
+    const adjustment *const *adjustments;
 } predictor_description;
 
 /* The bytes of a predictor file. */
@@ -36,6 +42,10 @@ const model *predictor_model(const ft_predictor *predictor);
 const family *predictor_family(const ft_predictor *predictor);
 /* For any name of the device; FT_NONE when the predictor does not know it. */
 uint32_t predictor_device_index(const ft_predictor *predictor, const char *device);
+/* Devices that the model knows by itself; those after them are predicted from these. */
+uint32_t predictor_known_count(const ft_predictor *predictor);
+/* What was learned of a device in adapting; NULL: nothing. */
+const adjustment *predictor_adjustment(const ft_predictor *predictor, uint32_t device);
 /* Whether it was trained on this device, or can read its data sheet. */
 bool predictor_knows_device(const ft_predictor *predictor, const char *device);
 /* Whether it was trained on records of this mode. */

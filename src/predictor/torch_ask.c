@@ -56,14 +56,20 @@ VECTORS static void pay(const float *restrict amounts, const float *restrict pri
     }
 }
 
-double torch_model_time(const model *m, torch_side side, uint32_t member, uint32_t column, const float *ways,
-                        const float amounts[static TORCH_TERMS]) {
+void torch_model_terms(const model *m, torch_side side, uint32_t member, uint32_t column, const float *ways,
+                       const float amounts[static TORCH_TERMS], float times[static TORCH_TERMS]) {
     const torch_weights *w = &m->members[side][member];
     const float *mix = w->mix + (size_t)column * m->config.ways * TORCH_TERMS;
     const float *prices = w->prices + (size_t)column * TORCH_TERMS;
-    float bend[TORCH_TERMS] = {0}, times[TORCH_TERMS], sum = 0;
+    float bend[TORCH_TERMS] = {0};
     for (uint32_t i = 0; i < m->config.ways; i++) add_bends(ways + i * TORCH_TERMS, mix + i * TORCH_TERMS, bend);
     pay(amounts, prices, bend, (float)m->config.bound, times);
+}
+
+double torch_model_time(const model *m, torch_side side, uint32_t member, uint32_t column, const float *ways,
+                        const float amounts[static TORCH_TERMS]) {
+    float times[TORCH_TERMS], sum = 0;
+    torch_model_terms(m, side, member, column, ways, amounts, times);
     for (uint32_t k = 0; k < TORCH_TERMS; k++) sum += times[k];
     return sum;
 }
@@ -231,8 +237,8 @@ static double spread_of(const model *m, const torch_question *q, const opinion *
     return spread;
 }
 
-ft_status torch_model_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
-                              prediction *out, ft_error *error) {
+static ft_status predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
+                         torch_question *question, const torch_view **seen, prediction *out, ft_error *error) {
     torch_question q = {0};
     const torch_view *view = NULL;
     opinion o = {0};
@@ -240,6 +246,8 @@ ft_status torch_model_predict(const model *m, subject *s, const place *where, bo
     bool is_compiled = q.asked.is_compiled == TORCH_YES;
     FT_TRY(view_of(m, q.side, s, is_compiled, torch_column_precision(&q.asked), &view, error));
     FT_TRY(form_opinion(m, view, &q, memory, &o, error));
+    *question = q;
+    *seen = view;
     double value = 0, known = 0;
     for (uint32_t i = 0; i < view->kernel_count; i++) {
         double time = o.times[view->row_of[i]];
@@ -267,5 +275,66 @@ ft_status torch_model_predict(const model *m, subject *s, const place *where, bo
         FT_TRY(make_parts(kernels, view, o.times, memory, &made, error));
     }
     *out = made;
+    return FT_OK;
+}
+
+ft_status torch_model_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
+                              prediction *out, ft_error *error) {
+    torch_question q;
+    const torch_view *view;
+    return predict(m, s, where, has_parts, memory, &q, &view, out, error);
+}
+
+/* --- What predictions are made of ---------------------------------------------------------------------------- */
+
+/* Columns of a new device differ in more than its scale: eager PyTorch may be off where a compiled model is not. */
+enum { SETTING_FLAGS = 5, LOOK_FEATURES = TORCH_FEATURES + SETTING_FLAGS };
+
+static void put_features(const torch_row *row, const torch_column *asked, float *features) {
+    const float flags[SETTING_FLAGS] = {asked->is_compiled == TORCH_YES, asked->is_nhwc == TORCH_YES,
+                                        asked->is_mixed == TORCH_YES, asked->dtype == FT_FLOAT32,
+                                        asked->mode == FT_TRAIN};
+    memcpy(features, row->features, sizeof row->features);
+    memcpy(features + TORCH_FEATURES, flags, sizeof flags);
+}
+
+/* What each term of a row takes, on average over the members. */
+static void put_terms(const model *m, const torch_view *view, const torch_question *q, const double *anchors,
+                      uint32_t row, double *terms) {
+    uint32_t members = m->config.members, outputs = m->config.ways * TORCH_TERMS;
+    float amounts[TORCH_TERMS], times[TORCH_TERMS];
+    torch_amounts(&view->rows[row], anchors, q->batch, 1, amounts);
+    for (uint32_t j = 0; j < members; j++) {
+        torch_model_terms(m, q->side, j, q->prices, view->ways + ((size_t)j * view->row_count + row) * outputs, amounts,
+                          times);
+        for (uint32_t k = 0; k < TORCH_TERMS; k++) terms[k] += times[k] / members;
+    }
+}
+
+ft_status torch_model_look(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
+                           prediction *out, pieces *made_of, ft_error *error) {
+    torch_question q;
+    const torch_view *view;
+    double anchors[TORCH_TERMS], sum = 0;
+    FT_TRY(predict(m, s, where, has_parts, memory, &q, &view, out, error));
+    double *times = ARENA_ARRAY(memory, double, (size_t)view->row_count *TORCH_TERMS);
+    float *features = ARENA_ARRAY(memory, float, (size_t)view->row_count *LOOK_FEATURES);
+    if (times == NULL || features == NULL) return FT_NOMEM(error);
+    torch_sheet_anchors(&q.sheet, &q.asked, anchors);
+    for (uint32_t i = 0; i < view->row_count; i++) {
+        put_terms(m, view, &q, anchors, i, times + (size_t)i * TORCH_TERMS);
+        put_features(&view->rows[i], &q.asked, features + (size_t)i * LOOK_FEATURES);
+    }
+    for (uint32_t i = 0; i < view->kernel_count; i++)
+        for (uint32_t k = 0; k < TORCH_TERMS; k++) sum += times[(size_t)view->row_of[i] * TORCH_TERMS + k];
+    /* Where launching takes longer than the work, that is what is told. */
+    for (size_t i = 0; i < (size_t)view->row_count * TORCH_TERMS; i++) times[i] *= out->value / sum;
+    *made_of = (pieces){.count = view->kernel_count, .row_of = view->row_of, .row_count = view->row_count};
+    made_of->term_count = TORCH_TERMS;
+    made_of->times = times;
+    made_of->size_count = TORCH_SIZES;
+    made_of->feature_count = LOOK_FEATURES;
+    made_of->setting_count = SETTING_FLAGS;
+    made_of->features = features;
     return FT_OK;
 }

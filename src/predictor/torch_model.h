@@ -60,7 +60,14 @@ bool torch_model_ways(const model *m, torch_side side, const torch_row *rows, ui
 double torch_model_time(const model *m, torch_side side, uint32_t member, uint32_t column, const float *ways,
                         const float amounts[static TORCH_TERMS]);
 
+/* The same by term. */
+void torch_model_terms(const model *m, torch_side side, uint32_t member, uint32_t column, const float *ways,
+                       const float amounts[static TORCH_TERMS], float times[static TORCH_TERMS]);
+
 ft_status torch_model_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
                               prediction *out, ft_error *error);
+/* As in family.h: rows are distinct kernels, with their terms and features, and flags of the setting. */
+ft_status torch_model_look(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
+                           prediction *out, pieces *made_of, ft_error *error);
 
 #endif

@@ -191,4 +191,5 @@ const family family_torch_sum = {
     .save = torch_model_save,
     .load = torch_model_load,
     .predict = torch_model_predict,
+    .look = torch_model_look,
     .free = torch_model_free};
