@@ -29,6 +29,8 @@ int cmd_ablate(int argc, char **argv);
 int cmd_families(int argc, char **argv);
 int cmd_bundle(int argc, char **argv);
 int cmd_eval(int argc, char **argv);
+int cmd_adapt(int argc, char **argv);
+int cmd_sample(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 
 /* --- Messages (cli.c) ------------------------------------------------------------------------------------------ */

@@ -20,7 +20,11 @@ _foretell_value() { # option, command
     train:-f | tune:-f | ablate:-f) _foretell_words "$(_foretell_names families)" && return ;;
     train:-c | tune:-c | ablate:-c) _foretell_files && return ;;
     eval:-d | compare:-d) _foretell_files; return ;; # the data set; elsewhere it is a type
-    eval:--family | compare:--family) return ;; # of models; train has families of predictors
+    adapt:-d) _foretell_files; return ;;
+    sample:-k | sample:--count) return ;;
+    adapt:--method) _foretell_words 'auto scale refit' && return ;;
+    sample:--method) _foretell_words 'variance kmeans cmd uncertainty random' && return ;;
+    eval:--family | compare:--family | adapt:--family | sample:--family) return ;; # of models; train has families of predictors
     esac
     case $2:$1 in
     predict:-D | fits:-D | max-batch:-D | replay:-D | predict:--device | fits:--device | max-batch:--device | replay:--device)
@@ -51,13 +55,13 @@ _foretell_value() { # option, command
     --part) _foretell_words 'train valid test' ;;
     --mode) _foretell_words 'infer train' ;;
     -c | --color) _foretell_words 'auto always never' ;;
-    -o | --output | --data | --config | --space | -p | --predictor | --plot | --plot-extrapolation | --trained-on | --trace) _foretell_files ;;
+    -o | --output | --data | --config | --space | -p | --predictor | --from | --pool | --models | --plot | --plot-extrapolation | --trained-on | --trace) _foretell_files ;;
     --family) _foretell_words "$(_foretell_names families)" ;;
     --split) _foretell_words 'random name family: device: order fewshot: all' ;;
     --metric) _foretell_words 'time_us' ;;
     --objective) _foretell_words 'mape rmspe acc5 acc10 rmse spearman kendall' ;;
     --workers | --time | --trials | --generation | --rungs | --factor | --effort | --off | --seeds) ;;
-    -t | --top | -b | --batch | -w | --width | --shape | --workspace | --seed | --threads | --worst | --device | --setting | --graph | --limit | --networks | --noise) ;;
+    -t | --top | -b | --batch | -w | --width | --shape | --workspace | --seed | --threads | --worst | --device | --setting | --graph | --limit | --networks | --noise | --budget) ;;
     *) return 1 ;;
     esac
 }
@@ -65,7 +69,7 @@ _foretell_value() { # option, command
 _foretell() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} words=("${COMP_WORDS[@]}")
     local command=${COMP_WORDS[1]} shared='--format --output --width --color --help'
-    local commands='predict fits max-batch replay inspect import generate data train tune ablate eval compare bundle devices predictors formats ops runtimes families'
+    local commands='predict fits max-batch replay inspect import generate data train tune ablate eval adapt sample compare bundle devices predictors formats ops runtimes families'
     local asking='--device --batch --mode --dtype --runtime --layout --compile --optimizer --setting --shape --predictor'
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
@@ -161,6 +165,12 @@ _foretell() {
         else
             _foretell_words "--data --metric --split --seed --part --device --family --setting --mode --by-family --threads --quiet $shared"
         fi
+        ;;
+    adapt)
+        _foretell_words "--from --data --predictor --budget --models --method --device --family --split --metric --seed --threads --quiet $shared"
+        ;;
+    sample)
+        _foretell_words "--from --pool --count --method --device --family --split --seed --threads --quiet $shared"
         ;;
     *) _foretell_words "$shared" ;;
     esac

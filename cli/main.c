@@ -25,6 +25,8 @@ static const command commands[] = {
     {"tune", "search for the settings with which a predictor does best", cmd_tune},
     {"ablate", "what each part of a predictor is good for", cmd_ablate},
     {"eval", "how good a predictor is on a data set", cmd_eval},
+    {"adapt", "a predictor for a new device or family, from a few measurements", cmd_adapt},
+    {"sample", "which models to measure next", cmd_sample},
     {"compare", "predictors, or runs, side by side", cmd_compare},
     {"bundle", "several predictors in one file", cmd_bundle},
     {"devices", "the devices, their data sheets, and who knows them", cmd_devices},

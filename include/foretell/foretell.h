@@ -28,6 +28,7 @@
 #ifndef FORETELL_FORETELL_H
 #define FORETELL_FORETELL_H
 
+#include "foretell/adapt.h"
 #include "foretell/cost.h"
 #include "foretell/data_report.h"
 #include "foretell/dataset.h"

@@ -60,9 +60,15 @@ typedef struct table_import {
 
 /* --- Columns ------------------------------------------------------------------------------------------------- */
 
+/* What `foretell sample` says of the models that it lists, and measuring scripts keep. */
+static bool is_of_sample(const char *name) {
+    return strcmp(name, "graph") == 0 || strcmp(name, "weight") == 0 || strcmp(name, "reason") == 0;
+}
+
 static ft_status take_column(table_import *t, uint32_t index, const csv_field *cell) {
     char name[MAX_CELL];
     csv_unquote(cell, name, sizeof name);
+    if (is_of_sample(name)) return FT_OK;
     for (uint32_t i = 0; i < TABLE_COLUMNS; i++) {
         if (strcmp(name, column_names[i]) != 0) continue;
         if (t->columns[i] != FT_NONE)

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "foretell/learn.h"
+#include "learn/trained.h"
 
 /* What the header says of the training; NULL when it does not, or says it of another data set. */
 static const json_t *training_on(const json_t *header, const ft_dataset *data) {
@@ -28,14 +28,36 @@ static ft_status make_split(const json_t *training, const ft_dataset *data, ft_s
     return FT_OK;
 }
 
-ft_status ft_predictor_split(const ft_predictor *predictor, const ft_dataset *data, ft_split *split, bool *is_found,
-                             ft_error *error) {
+/* What an adapted predictor learned from is not tested, whatever part it was in. */
+static void take_adapted(const json_t *header, const ft_dataset *data, ft_split *split) {
+    const json_t *item, *list = json_object_get(json_object_get(header, "adapted"), "graphs");
+    const ft_record *records = ft_dataset_records(data);
+    size_t i;
+    json_array_foreach(list, i, item) {
+        const char *id = json_string_value(item);
+        for (uint32_t r = 0; id != NULL && r < ft_dataset_record_count(data); r++) {
+            if (strcmp(ft_dataset_graph_id(data, records[r].graph), id) != 0) continue;
+            split->counts[split->parts[r]]--;
+            split->counts[FT_PART_TRAIN]++;
+            split->parts[r] = FT_PART_TRAIN;
+        }
+    }
+}
+
+ft_status trained_split(const ft_predictor *predictor, const ft_dataset *data, bool with_adapted, ft_split *split,
+                        bool *is_found, ft_error *error) {
     const char *text = ft_predictor_header(predictor);
     json_t *header;
     FT_TRY(json_parse(text, strlen(text), &header, error));
     const json_t *training = training_on(header, data);
     ft_status status = training != NULL ? make_split(training, data, split, error) : FT_OK;
     if (status == FT_OK) *is_found = training != NULL;
+    if (status == FT_OK && *is_found && with_adapted) take_adapted(header, data, split);
     json_decref(header);
     return status;
+}
+
+ft_status ft_predictor_split(const ft_predictor *predictor, const ft_dataset *data, ft_split *split, bool *is_found,
+                             ft_error *error) {
+    return trained_split(predictor, data, true, split, is_found, error);
 }

@@ -1,0 +1,184 @@
+/* cmd_adapt.c - `foretell adapt`: from a predictor and a few measurements to one for a new device or family. */
+#include "cli.h"
+
+enum {
+    OPTION_FROM = 256,
+    OPTION_BUDGET,
+    OPTION_METHOD,
+    OPTION_MODELS,
+    OPTION_SPLIT,
+    OPTION_SEED,
+    OPTION_DEVICE,
+    OPTION_FAMILY,
+    OPTION_THREADS,
+    OPTION_METRIC,
+    MOST_NAMES = 64
+};
+
+typedef struct arguments {
+    const char *from, *data, *path;
+    const char *devices[MOST_NAMES], *families[MOST_NAMES];
+    ft_adapt_options options;
+    output_options output;
+    bool is_quiet;
+} arguments;
+
+/* --- Options ------------------------------------------------------------------------------------------------- */
+
+static const struct argp_option option_list[] = {
+    {"from", OPTION_FROM, "FILE", 0, "the predictor to start from", 1},
+    {"data", 'd', "DIR", 0, "the data set with the measurements", 1},
+    {"predictor", 'p', "FILE", 0, "where the adapted predictor goes", 1},
+    {"budget", OPTION_BUDGET, "K", 0,
+     "learn from K measured models and test on the others; with --models, from its first K", 2},
+    {"models", OPTION_MODELS, "LIST", 0,
+     "learn from the models of this list, as 'foretell sample' writes it (K models by --seed)", 2},
+    {"method", OPTION_METHOD, "NAME", 0, "scale, refit, or auto: what is best in cross-validation over the K (auto)",
+     2},
+    {NULL, 0, NULL, 0, "On which records:", 10},
+    {"device", OPTION_DEVICE, "NAME", 0,
+     "adapt to this device; may be repeated (those that the predictor does not know, else all)", 0},
+    {"family", OPTION_FAMILY, "NAME", 0, "only models of this family; may be repeated", 0},
+    {"split", OPTION_SPLIT, "SPEC", 0,
+     "learn from and test on what this split does not train on (the split that the predictor was trained with, when it "
+     "was trained on this data set; else all records)",
+     0},
+    {"metric", OPTION_METRIC, "NAME", 0, "for predictors that tell several metrics (the first)", 0},
+    {"seed", OPTION_SEED, "N", 0, "of everything random: which models, folds (0)", 0},
+    {"threads", OPTION_THREADS, "N", 0, "one per core without it; the result does not depend on it", 40},
+    {"quiet", 'q', NULL, 0, "no progress line and no notes; errors are still told", 60},
+    {0},
+};
+
+static const char doc[] =
+    "Adapt a predictor to a device or a family of models that it was not trained on, from a few dozen measurements.\v"
+    "The new predictor is an ordinary one: it knows all devices that the old one knew, and the new ones. Errors before "
+    "and after are those on models that were held out. Intervals are calibrated by cross-validation over the models "
+    "that were learned from; they are wide when those are few.\n"
+    "\n"
+    "Examples:\n"
+    "  foretell adapt --from phone.ftm --data mine --models list.csv --predictor mine.ftm\n"
+    "  foretell adapt --from phone.ftm --data mine --budget 20 --predictor mine.ftm --method refit\n"
+    "\n"
+    "Exit status: 0 all went well; 2 wrong arguments, or too few measurements; 3 cannot open, read or write; 4 not a "
+    "predictor or data set; 5 damaged; 6 predictor and data set do not fit each other; 11 out of memory; 130 "
+    "interrupted.";
+
+static void add_name(const char **list, uint32_t *count, const char *option, const char *text,
+                     struct argp_state *state) {
+    if (*count == MOST_NAMES) argp_error(state, "--%s: at most %d of them", option, MOST_NAMES);
+    list[(*count)++] = text;
+}
+
+static void check(const arguments *args, struct argp_state *state) {
+    if (args->from == NULL) argp_error(state, "from which predictor? Give it with --from FILE");
+    if (args->data == NULL) argp_error(state, "to which measurements? Give the data set with --data DIR");
+    if (args->path == NULL) argp_error(state, "where to? Say with --predictor FILE");
+    if (args->options.budget == 0 && args->options.models == NULL)
+        argp_error(state, "how many models to learn from? Give --budget K, or a list with --models LIST");
+}
+
+static error_t parse_option(int key, char *text, struct argp_state *state) {
+    arguments *args = state->input;
+    ft_adapt_options *o = &args->options;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &args->output;
+        return 0;
+    case OPTION_FROM:
+        args->from = text;
+        return 0;
+    case 'd':
+        args->data = text;
+        return 0;
+    case 'p':
+        args->path = text;
+        return 0;
+    case OPTION_BUDGET:
+        o->budget = (uint32_t)cli_parse_count(state, "budget", text, 100000);
+        return 0;
+    case OPTION_MODELS:
+        o->models = text;
+        return 0;
+    case OPTION_METHOD:
+        o->method = text;
+        return 0;
+    case OPTION_DEVICE:
+        add_name(args->devices, &o->device_count, "device", text, state);
+        return 0;
+    case OPTION_FAMILY:
+        add_name(args->families, &o->family_count, "family", text, state);
+        return 0;
+    case OPTION_SPLIT:
+        o->split = text;
+        return 0;
+    case OPTION_METRIC:
+        o->metric = text;
+        return 0;
+    case OPTION_SEED:
+        o->seed = cli_parse_number(state, "seed", text, 0, UINT32_MAX);
+        return 0;
+    case OPTION_THREADS:
+        o->threads = (uint32_t)cli_parse_count(state, "threads", text, 1024);
+        return 0;
+    case 'q':
+        args->is_quiet = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "'%s': give the predictor with --from and the data set with --data", text);
+        return 0;
+    case ARGP_KEY_END:
+        check(args, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* --- The whole ----------------------------------------------------------------------------------------------- */
+
+static ft_status adapt(arguments *args, const ft_predictor *from, const ft_dataset *data, output *out) {
+    ft_adaptation adaptation;
+    ft_error error;
+    args->options.devices = args->devices;
+    args->options.families = args->families;
+    args->options.progress = progress_step;
+    progress_begin(0, args->is_quiet);
+    ft_status status = ft_adapt(from, data, &args->options, args->path, &adaptation, &error);
+    progress_hide();
+    if (status == FT_ERR_CANCELLED) return status;
+    if (status != FT_OK) return cli_fail(status, "%s", error.message);
+    status = ft_adaptation_write(&adaptation, args->path, &args->output.style, out->stream, &error);
+    ft_adaptation_free(&adaptation);
+    if (status != FT_OK) return cli_fail(status, "%s", error.message);
+    return output_commit(out);
+}
+
+static ft_status run(arguments *args) {
+    ft_predictor *from = NULL;
+    ft_dataset *data = NULL;
+    ft_error error;
+    output out = {0};
+    ft_status status = ft_predictor_open(args->from, &from, &error);
+    if (status == FT_OK) status = ft_dataset_open(args->data, &data, &error);
+    if (status != FT_OK)
+        cli_fail(status, "%s", error.message);
+    else
+        status = output_open(&args->output, &out);
+    if (status == FT_OK) status = adapt(args, from, data, &out);
+    output_discard(&out);
+    ft_dataset_free(data);
+    ft_predictor_free(from);
+    return status;
+}
+
+int cmd_adapt(int argc, char **argv) {
+    const struct argp_child children[] = {{&output_argp, 0, NULL, 0}, {0}};
+    const struct argp parser = {.options = option_list, .parser = parse_option, .doc = doc, .children = children};
+    arguments args = {.output = output_options_default()};
+    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    stop_install();
+    ft_status status = run(&args);
+    if (status == FT_ERR_CANCELLED) stop_finish();
+    return (int)status;
+}

@@ -1,0 +1,29 @@
+/* adapt_fit.h - adjusts a predictor to what was measured, device by device (predictor/adjust.h).
+ *
+ * What is best for a device, which known device to predict a new one from, whether scale alone will do, is found by
+ * cross-validation over the measured models; so are the intervals, from errors on models that were not fitted to. */
+#ifndef LEARN_ADAPT_FIT_H
+#define LEARN_ADAPT_FIT_H
+
+#include "learn/adapt_rows.h"
+#include "predictor/adjust_fit.h"
+
+typedef enum adapt_method { ADAPT_AUTO, ADAPT_SCALE, ADAPT_REFIT } adapt_method;
+
+/* NULL is auto. */
+ft_status adapt_method_parse(const char *text, adapt_method *method, ft_error *error);
+
+typedef struct adapt_result {
+    ft_adapted_device about;
+    adjustment *adjusted; /* the caller's to free */
+} adapt_result;
+
+/* One result per device of the rows, in their order. */
+ft_status adapt_fit(const ft_predictor *from, const adapt_rows *rows, adapt_method method, uint64_t seed,
+                    const fit_context *context, adapt_notes *notes, adapt_result *results, ft_error *error);
+
+/* The quantile for 90 % intervals from scores of few models, larger than that of many: with fewer than nine there is no
+ * order statistic that holds it, and the quantile of Student's distribution takes its place. Sorts them. */
+double adapt_quantile(double *scores, uint32_t count);
+
+#endif

@@ -1,0 +1,339 @@
+/* Tests of adapting: a device that became slower, a device that is new, with few models, from lists, and what is
+ * refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "foretell/foretell.h"
+#include "learn/adapt_fit.h"
+#include "support/failing.h"
+#include "support/fitted.h"
+#include "support/folder.h"
+#include "support/small_set.h"
+
+#define QUICK "{\"hidden\": 4, \"members\": 2, \"steps\": 60, \"batch\": 16, \"rounds\": 0}"
+
+enum { NETWORKS = 48 };
+
+/* What the made networks take: a start, and prices for work and for bytes, by device. */
+static double price(const ft_graph *bound, double start, double work, double bytes) {
+    ft_work w = made_cost(bound).forward;
+    return start + work * (double)w.flops + bytes * ((double)w.read_bytes + (double)w.write_bytes);
+}
+
+static double old_rule(const ft_graph *bound, const char *device) {
+    return strcmp(device, "adreno-640") == 0 ? price(bound, 1, 1e-3, 1e-3) : price(bound, 1, 3e-3, 2e-3);
+}
+
+/* The Adreno became twice as slow; the VPU is new, with prices of its own. */
+static double new_rule(const ft_graph *bound, const char *device) {
+    if (strcmp(device, "myriad-vpu") == 0) return price(bound, 1, 2e-3, 5e-3);
+    return 2 * old_rule(bound, device);
+}
+
+static fitted first(const char *name, const char *config) {
+    return fit_made(name, old_rule, config);
+}
+
+static ft_dataset *measured(const char *device) {
+    const char *const devices[] = {device};
+    return made_data("new", NETWORKS, devices, 1, new_rule);
+}
+
+static ft_adaptation adapt(const fitted *f, const ft_dataset *data, const ft_adapt_options *options) {
+    ft_adaptation a;
+    ft_error error;
+    if (ft_adapt(f->opened, data, options, "a.ftm", &a, &error) != FT_OK) fail_msg("%s", error.message);
+    return a;
+}
+
+static void refuses(const fitted *f, const ft_dataset *data, const ft_adapt_options *options, ft_status status,
+                    const char *part) {
+    ft_adaptation a;
+    ft_error error;
+    assert_int_equal(ft_adapt(f->opened, data, options, "no.ftm", &a, &error), status);
+    if (strstr(error.message, part) == NULL) fail_msg("'%s' has no '%s'", error.message, part);
+    assert_null(fopen("no.ftm", "r"));
+    assert_null(a.owner);
+}
+
+static void test_scale_is_found(void **state) {
+    (void)state;
+    fitted f = first("flops-mem", NULL);
+    ft_dataset *data = measured("adreno-640");
+    ft_adaptation a = adapt(&f, data, &(ft_adapt_options){.budget = 4, .threads = 1});
+    assert_int_equal(a.device_count, 1);
+    assert_string_equal(a.devices[0].device, "adreno-640");
+    assert_string_equal(a.devices[0].method, "scale");
+    assert_false(a.devices[0].is_new);
+    assert_null(a.devices[0].base);
+    assert_true(fabs(a.devices[0].scale - 2) < 0.05);
+    assert_int_equal(a.model_count, 4);
+    assert_int_equal(a.before.case_count, NETWORKS - 4);
+    assert_int_equal(a.after.case_count, NETWORKS - 4);
+    assert_true(a.before.scores[0].mape > 45 && a.after.scores[0].mape < 3);
+    assert_int_equal(a.note_count, 1);
+    assert_non_null(strstr(a.notes[0], "too few for more than its scale"));
+    ft_adaptation_free(&a);
+    ft_dataset_free(data);
+    fitted_free(&f);
+}
+
+/* The file is an ordinary predictor: it says what it is, parts add up, and old devices are as they were. */
+static void check_file(const fitted *f, const char *device, double mape) {
+    ft_predictor *p;
+    ft_error error;
+    ft_graph *graph = made_network(5), *bound;
+    ft_answer now, before;
+    if (ft_predictor_open("a.ftm", &p, &error) != FT_OK) fail_msg("%s", error.message);
+    assert_int_equal(ft_predictor_device_count(p), 3);
+    assert_non_null(strstr(ft_predictor_header(p), "\"adapted\""));
+    assert_non_null(strstr(ft_predictor_header(p), "+adapted"));
+    assert_int_equal(ft_graph_bind(graph, NULL, &bound, &error), FT_OK);
+    assert_int_equal(ft_predictor_answer(p, bound, &(ft_query){.device = device}, &now, &error), FT_OK);
+    double sum = 0;
+    for (uint32_t i = 0; i < now.part_count; i++) sum += now.parts[i].value;
+    assert_true(now.part_count == 0 || fabs(sum / now.metrics[0].value - 1) < 1e-6);
+    assert_true(fabs(now.metrics[0].value / new_rule(bound, device) - 1) < mape / 20) /* one model may be far off */;
+    assert_true(now.metrics[0].lo < now.metrics[0].value && now.metrics[0].value < now.metrics[0].hi);
+    ft_answer_free(&now);
+    assert_int_equal(ft_predictor_answer(p, bound, &(ft_query){.device = "cortex-a76"}, &now, &error), FT_OK);
+    assert_int_equal(ft_predictor_answer(f->opened, bound, &(ft_query){.device = "cortex-a76"}, &before, &error),
+                     FT_OK);
+    assert_true(now.metrics[0].value == before.metrics[0].value);
+    ft_answer_free(&now);
+    ft_answer_free(&before);
+    ft_graph_free(bound);
+    ft_graph_free(graph);
+    ft_predictor_free(p);
+}
+
+static void test_a_new_device(void **state) {
+    (void)state;
+    fitted f = first("kernel-sum", QUICK);
+    ft_dataset *data = measured("myriad-vpu");
+    ft_adaptation a = adapt(&f, data, &(ft_adapt_options){.budget = 16, .threads = 1});
+    assert_true(a.devices[0].is_new);
+    assert_non_null(a.devices[0].base);
+    assert_int_equal(a.before.case_count, 0);
+    assert_int_equal(a.after.case_count, NETWORKS - 16);
+    if (!(a.after.scores[0].mape < 15))
+        fail_msg("%g by %s of %s", a.after.scores[0].mape, a.devices[0].method, a.devices[0].base);
+    assert_true(a.devices[0].cv < a.devices[0].cv_scale);
+    assert_true(a.after.scores[0].coverage90 > 60);
+    check_file(&f, "myriad-vpu", 15);
+    ft_adaptation_free(&a);
+    ft_dataset_free(data);
+    fitted_free(&f);
+}
+
+static void test_families_without_pieces(void **state) {
+    (void)state;
+    fitted f = first("totals-gbt", "{\"rounds\": 20}");
+    ft_dataset *data = measured("myriad-vpu");
+    ft_adaptation a = adapt(&f, data, &(ft_adapt_options){.budget = 24, .threads = 1});
+    assert_true(a.after.scores[0].mape < 30);
+    check_file(&f, "myriad-vpu", 200);
+    ft_adaptation_free(&a);
+    ft_dataset_free(data);
+    fitted_free(&f);
+}
+
+static void test_threads_and_seeds(void **state) {
+    (void)state;
+    fitted f = first("kernel-sum", QUICK);
+    ft_dataset *data = measured("myriad-vpu");
+    ft_adaptation a = adapt(&f, data, &(ft_adapt_options){.budget = 12, .threads = 1});
+    char *one = read_text("a.ftm");
+    ft_adaptation b = adapt(&f, data, &(ft_adapt_options){.budget = 12, .threads = 3});
+    char *three = read_text("a.ftm");
+    ft_adaptation c = adapt(&f, data, &(ft_adapt_options){.budget = 12, .threads = 1, .seed = 1});
+    assert_true(a.after.scores[0].mape == b.after.scores[0].mape);
+    assert_string_equal(one, three);
+    assert_true(a.after.scores[0].mape != c.after.scores[0].mape);
+    free(one);
+    free(three);
+    ft_adaptation_free(&a);
+    ft_adaptation_free(&b);
+    ft_adaptation_free(&c);
+    ft_dataset_free(data);
+    fitted_free(&f);
+}
+
+static void test_lists(void **state) {
+    (void)state;
+    fitted f = first("flops-mem", NULL);
+    ft_dataset *data = measured("adreno-640");
+    write_text("list.csv", "name,weight\nnet-1,1\nnet-2,1\nnet-9,1\nabsent,1\nnet-1,1\n");
+    ft_adaptation a = adapt(&f, data, &(ft_adapt_options){.models = "list.csv", .threads = 1});
+    assert_int_equal(a.model_count, 3);
+    assert_int_equal(a.after.case_count, NETWORKS - 3);
+    assert_non_null(strstr(a.notes[0], "1 of the 5 models"));
+    ft_adaptation_free(&a);
+    a = adapt(&f, data, &(ft_adapt_options){.models = "list.csv", .budget = 2, .threads = 1});
+    assert_int_equal(a.model_count, 2);
+    ft_adaptation_free(&a);
+    write_text("list.csv", "name\nabsent\n");
+    refuses(&f, data, &(ft_adapt_options){.models = "list.csv"}, FT_ERR_USAGE, "none of its 1 models");
+    ft_dataset_free(data);
+    fitted_free(&f);
+}
+
+static void test_one_family_is_noted(void **state) {
+    (void)state;
+    fitted f = first("flops-mem", NULL);
+    ft_dataset *data = measured("adreno-640");
+    write_text("list.csv", "name\nnet-0\nnet-3\nnet-6\nnet-9\nnet-12\nnet-15\n");
+    ft_adaptation a = adapt(&f, data, &(ft_adapt_options){.models = "list.csv", .threads = 1});
+    assert_non_null(strstr(a.notes[0], "of one family (one)"));
+    ft_adaptation_free(&a);
+    const char *const families[] = {"one"};
+    a = adapt(&f, data, &(ft_adapt_options){.models = "list.csv", .families = families, .family_count = 1});
+    assert_int_equal(a.note_count, 0);
+    assert_int_equal(a.after.case_count, NETWORKS / 3 - 6);
+    ft_adaptation_free(&a);
+    ft_dataset_free(data);
+    fitted_free(&f);
+}
+
+/* Models that are all the same teach nothing but scale, and do no harm. */
+static void test_nothing_left_to_test(void **state) {
+    (void)state;
+    fitted f = first("flops-mem", NULL);
+    ft_dataset *data = measured("adreno-640");
+    ft_adaptation a = adapt(&f, data, &(ft_adapt_options){.budget = NETWORKS, .threads = 1});
+    assert_int_equal(a.after.case_count, 0);
+    assert_non_null(strstr(a.notes[0], "nothing is left to test on"));
+    ft_adaptation_free(&a);
+    ft_dataset_free(data);
+    fitted_free(&f);
+}
+
+static void test_what_is_refused(void **state) {
+    (void)state;
+    const char *const absent[] = {"absent"}, *const known[] = {"cortex-a76"};
+    fitted f = first("flops-mem", NULL);
+    ft_dataset *data = measured("adreno-640");
+    refuses(&f, data, &(ft_adapt_options){0}, FT_ERR_USAGE, "how many models");
+    refuses(&f, data, &(ft_adapt_options){.budget = 1}, FT_ERR_USAGE, "at least 2 are needed");
+    refuses(&f, data, &(ft_adapt_options){.budget = 49}, FT_ERR_USAGE, "only 48 were measured");
+    refuses(&f, data, &(ft_adapt_options){.budget = 4, .method = "refit"}, FT_ERR_USAGE, "too few to refit");
+    refuses(&f, data, &(ft_adapt_options){.budget = 4, .method = "magic"}, FT_ERR_USAGE, "no method 'magic'");
+    refuses(&f, data, &(ft_adapt_options){.budget = 4, .metric = "peak_bytes"}, FT_ERR_UNSUPPORTED, "peak_bytes");
+    refuses(&f, data, &(ft_adapt_options){.budget = 4, .devices = known, .device_count = 1}, FT_ERR_USAGE,
+            "cortex-a76");
+    refuses(&f, data, &(ft_adapt_options){.budget = 4, .families = absent, .family_count = 1}, FT_ERR_USAGE, "absent");
+    refuses(&f, data, &(ft_adapt_options){.budget = 4, .models = "absent.csv"}, FT_ERR_IO, "absent.csv");
+    ft_dataset_free(data);
+    fitted_free(&f);
+}
+
+/* What a predictor was trained on is neither learned from nor tested, and what it learned from later is not tested. */
+static void test_splits(void **state) {
+    (void)state;
+    ft_train_options options = ft_train_options_default();
+    const char *const devices[] = {"adreno-640"};
+    ft_error error;
+    ft_predictor *p;
+    ft_adaptation a;
+    ft_split split;
+    bool is_found;
+    ft_dataset *data = made_data("d", NETWORKS, devices, 1, new_rule);
+    options.family = "flops-mem";
+    options.split = "random:40/20/40";
+    options.threads = 1;
+    if (ft_train(data, "run", &options, NULL, &error) != FT_OK) fail_msg("%s", error.message);
+    assert_int_equal(ft_predictor_open("run/predictor.ftm", &p, &error), FT_OK);
+    assert_int_equal(ft_adapt(p, data, &(ft_adapt_options){.budget = 6, .threads = 1}, "a.ftm", &a, &error), FT_OK);
+    assert_int_equal(ft_split_make(data, options.split, 0, &split, &error), FT_OK);
+    uint32_t tested = split.counts[FT_PART_TEST] - 6;
+    assert_int_equal(a.after.case_count, tested);
+    for (uint32_t i = 0; i < a.after.case_count; i++)
+        assert_int_equal(split.parts[a.after.cases[i].record], FT_PART_TEST);
+    ft_split_free(&split);
+    ft_adaptation_free(&a);
+    ft_predictor_free(p);
+    assert_int_equal(ft_predictor_open("a.ftm", &p, &error), FT_OK);
+    assert_int_equal(ft_predictor_split(p, data, &split, &is_found, &error), FT_OK);
+    assert_true(is_found);
+    assert_int_equal(split.counts[FT_PART_TEST], tested);
+    ft_split_free(&split);
+    ft_predictor_free(p);
+    ft_dataset_free(data);
+}
+
+static void test_quantiles_of_few(void **state) {
+    (void)state;
+    double two[] = {0.5, 1}, nine[] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, twenty[20];
+    for (uint32_t i = 0; i < 20; i++) twenty[i] = i + 1;
+    assert_true(adapt_quantile(two, 2) > 5); /* t of one degree of freedom */
+    assert_true(adapt_quantile(nine, 9) == 9);
+    assert_true(adapt_quantile(twenty, 20) == 19);
+}
+
+static void test_documents(void **state) {
+    (void)state;
+    fitted f = first("flops-mem", NULL);
+    ft_dataset *data = measured("adreno-640");
+    ft_adaptation a = adapt(&f, data, &(ft_adapt_options){.budget = 8, .threads = 1});
+    ft_error error;
+    static const char *const parts[] = {"Before", "\"mape_before\":", "device,is_new,base,method"};
+    for (uint32_t i = FT_TABLE; i <= FT_CSV; i++) {
+        ft_style style = ft_style_default();
+        FILE *file = fopen("doc", "w");
+        style.output = (ft_output)i;
+        assert_int_equal(ft_adaptation_write(&a, "a.ftm", &style, file, &error), FT_OK);
+        fclose(file);
+        char *text = read_text("doc");
+        assert_non_null(strstr(text, "adreno-640"));
+        if (strstr(text, parts[i]) == NULL) fail_msg("no '%s' in %s", parts[i], text);
+        free(text);
+    }
+    ft_adaptation_free(&a);
+    ft_dataset_free(data);
+    fitted_free(&f);
+}
+
+static void test_memory_runs_out(void **state) {
+    (void)state;
+    fitted f = first("flops-mem", NULL);
+    const char *const devices[] = {"adreno-640"};
+    ft_dataset *data = made_data("few", 9, devices, 1, new_rule);
+    for (long n = 0;; n++) {
+        ft_adaptation a;
+        ft_error error;
+        failing_start(n);
+        ft_status status =
+            ft_adapt(f.opened, data, &(ft_adapt_options){.budget = 6, .threads = 1}, "a.ftm", &a, &error);
+        bool has_failed = failing_stop();
+        ft_adaptation_free(&a);
+        if (!has_failed) {
+            assert_int_equal(status, FT_OK);
+            break;
+        }
+        /* A note that there is no memory for is left out. */
+        if (status != FT_OK) assert_int_equal(status, FT_ERR_NOMEM);
+    }
+    ft_dataset_free(data);
+    fitted_free(&f);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, folder_enter, folder_leave)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_scale_is_found),       TEST(test_a_new_device),    TEST(test_families_without_pieces),
+        TEST(test_threads_and_seeds),    TEST(test_lists),           TEST(test_one_family_is_noted),
+        TEST(test_nothing_left_to_test), TEST(test_what_is_refused), TEST(test_splits),
+        TEST(test_quantiles_of_few),     TEST(test_documents),       TEST(test_memory_runs_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
