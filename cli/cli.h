@@ -28,6 +28,7 @@ int cmd_tune(int argc, char **argv);
 int cmd_ablate(int argc, char **argv);
 int cmd_families(int argc, char **argv);
 int cmd_bundle(int argc, char **argv);
+int cmd_program(int argc, char **argv);
 int cmd_eval(int argc, char **argv);
 int cmd_adapt(int argc, char **argv);
 int cmd_sample(int argc, char **argv);

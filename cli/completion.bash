@@ -69,7 +69,7 @@ _foretell_value() { # option, command
 _foretell() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} words=("${COMP_WORDS[@]}")
     local command=${COMP_WORDS[1]} shared='--format --output --width --color --help'
-    local commands='predict fits max-batch replay inspect import generate data train tune ablate eval adapt sample compare bundle devices predictors formats ops runtimes families'
+    local commands='predict fits max-batch replay inspect import generate data train tune ablate eval adapt sample compare bundle program devices predictors formats ops runtimes families'
     local asking='--device --batch --mode --dtype --runtime --layout --compile --optimizer --setting --shape --predictor'
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
@@ -151,6 +151,15 @@ _foretell() {
             _foretell_words "$trying --space --trials --generation --rungs --factor --effort --top --plot"
         else
             _foretell_words "$trying --off --seeds --part"
+        fi
+        ;;
+    program)
+        if [[ $current == -* ]]; then
+            _foretell_words "--features --emit-c --small --every --seed --strict --quiet $shared"
+        elif [ "$COMP_CWORD" = 2 ]; then
+            _foretell_words show
+        else
+            _foretell_files
         fi
         ;;
     bundle)

@@ -29,6 +29,7 @@ static const command commands[] = {
     {"sample", "which models to measure next", cmd_sample},
     {"compare", "predictors, or runs, side by side", cmd_compare},
     {"bundle", "several predictors in one file", cmd_bundle},
+    {"program", "loop nests of the records of a tuning log", cmd_program},
     {"devices", "the devices, their data sheets, and who knows them", cmd_devices},
     {"predictors", "the predictors in the box, and how accurate they are", cmd_predictors},
     {"formats", "the formats of models that can be read", cmd_formats},

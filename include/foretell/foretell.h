@@ -41,6 +41,7 @@
 #include "foretell/kernel.h"
 #include "foretell/learn.h"
 #include "foretell/predictor.h"
+#include "foretell/program.h"
 #include "foretell/replay.h"
 #include "foretell/status.h"
 #include "foretell/tune.h"

@@ -29,6 +29,23 @@ void arena_free(arena *a) {
     *a = (arena){.limit = a->limit};
 }
 
+void arena_reset(arena *a) {
+    arena_chunk *kept = a->chunks;
+    for (arena_chunk *chunk = a->chunks; chunk != NULL; chunk = chunk->next) {
+        if (chunk->size > kept->size) kept = chunk;
+    }
+    for (arena_chunk *chunk = a->chunks, *next; chunk != NULL; chunk = next) {
+        next = chunk->next;
+        if (chunk != kept) free(chunk);
+    }
+    a->chunks = kept;
+    a->used = 0;
+    if (kept == NULL) return;
+    kept->next = NULL;
+    kept->used = 0;
+    a->used = kept->size + HEADER;
+}
+
 /* Chunks double, so that small graphs stay small and large ones need few calls. */
 static arena_chunk *add_chunk(arena *a, size_t need) {
     size_t size = a->chunks == NULL ? FIRST_CHUNK : a->chunks->size * 2;

@@ -19,6 +19,8 @@ typedef struct arena {
 
 void arena_init(arena *a, uint64_t limit);
 void arena_free(arena *a);
+/* Gives back all blocks at once, but keeps the largest chunk: for work that is done over and over. */
+void arena_reset(arena *a);
 
 void *arena_alloc(arena *a, size_t size); /* zeroed; NULL when out of memory or over the limit */
 void *arena_array(arena *a, size_t count, size_t size);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Rooms include only what the plan of the house allows: base < graph < read and cost < report < cli,
-# and beside report: device, nn, data < predictor < learn; the command and
+# and beside report: device, nn, program (behind read), data < predictor < learn; the command and
 # the examples see only the public headers.
 set -u
 . tests/repo/tap.sh
@@ -14,6 +14,7 @@ declare -A may=(
     [report]='base graph cost'
     [device]='base'
     [nn]='base'
+    [program]='base read'
     [data]='base graph read'
     [npu]='base graph'
     [generate]='base report'

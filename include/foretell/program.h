@@ -1,0 +1,103 @@
+/* program.h - tensor programs: from the logs of a tuner to loop nests, and to what a predictor sees of them.
+ *
+ *     ft_program_log *log = NULL;
+ *     ft_program *program = NULL;
+ *     ft_program_record record;
+ *     ft_program_features seen;
+ *     ft_status status = ft_program_log_open("v100.jsonl.gz", &log, &error);
+ *     if (!status) status = ft_program_new(&program, &error);
+ *     while (!status && !(status = ft_program_log_next(log, &record, &error)) && record.line > 0) {
+ *         status = ft_program_lower(program, log, &error);
+ *         if (!status) status = ft_program_see(program, &seen, &error);
+ *     }
+ *
+ * A program is a workload (which tensors are computed from which) and the schedule steps of one record. Lowering makes
+ * the loops that TVM would make of it: threads, vectors, unrolled loops, buffers and where they live. */
+#ifndef FORETELL_PROGRAM_H
+#define FORETELL_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "foretell/status.h"
+
+FT_C_BEGIN
+
+/* --- Logs ---------------------------------------------------------------------------------------------------- */
+
+/* Records of TVM's auto-scheduler (Ansor), one JSON text a line, plain or gzip. Read line by line. */
+typedef struct ft_program_log ft_program_log;
+
+typedef struct ft_program_record {
+    uint64_t line;        /* from 1; 0: the log is at its end */
+    const char *workload; /* JSON: ["matmul_layer", 128, 256, 512] */
+    const char *fused;    /* epilogue: "", "_add", "_relu", "_add_relu" */
+    const char *target;   /* as TVM writes it */
+    double seconds;       /* mean of what was measured; NaN: the run failed or its time makes no sense */
+    const char *why;      /* there are no seconds; NULL when there are */
+    uint32_t step_count;
+} ft_program_record;
+
+FT_API ft_status ft_program_log_open(const char *path, ft_program_log **log, ft_error *error);
+FT_API void ft_program_log_close(ft_program_log *log);
+/* The next record; what it points to lives until the next call. A line that is no record is an error that names file
+ * and line; the next call goes on behind it. After FT_ERR_IO and FT_ERR_NOMEM, and when the file itself is damaged,
+ * the next call says that the log is at its end. */
+FT_API ft_status ft_program_log_next(ft_program_log *log, ft_program_record *record, ft_error *error);
+
+/* --- Programs ------------------------------------------------------------------------------------------------ */
+
+/* Holds one program at a time, in memory that is used again for the next. One per thread. */
+typedef struct ft_program ft_program;
+
+FT_API ft_status ft_program_new(ft_program **program, ft_error *error);
+FT_API void ft_program_free(ft_program *program);
+/* Makes it the program of the record that the log gave last. */
+FT_API ft_status ft_program_lower(ft_program *program, const ft_program_log *log, ft_error *error);
+/* The same schedule for a problem so small that it can be run: which lengths stay is drawn by the seed. */
+FT_API ft_status ft_program_lower_small(ft_program *program, const ft_program_log *log, uint64_t seed, ft_error *error);
+
+/* Floating-point operations that the workload asks for. */
+FT_API double ft_program_flops(const ft_program *program);
+
+/* --- What a predictor sees ----------------------------------------------------------------------------------- */
+
+enum { FT_PROGRAM_FEATURES = 164 };
+
+/* The compact tree of the nest, and a vector for each store (docs/programs.md lists what is in it). */
+typedef struct ft_program_features {
+    uint32_t leaf_count;
+    const float *leaves;     /* leaf_count x FT_PROGRAM_FEATURES */
+    const int32_t *node_ids; /* of the leaves */
+    const int32_t *tree;     /* nodes in pre-order, -1 where one ends */
+    uint32_t tree_length;
+} ft_program_features;
+
+/* Lives until the program becomes another one. */
+FT_API ft_status ft_program_see(ft_program *program, ft_program_features *features, ft_error *error);
+/* The name of a feature: "B0.bytes". `text` takes it. */
+FT_API const char *ft_program_feature_name(uint32_t index, char text[32]);
+/* What is added to the features of the leaf whose node is at `position` of the tree, ends counted. */
+FT_API void ft_program_position(uint32_t position, float out[FT_PROGRAM_FEATURES]);
+
+/* --- Showing ------------------------------------------------------------------------------------------------- */
+
+/* As TVM prints programs, with the shapes of the tensors before it. */
+FT_API ft_status ft_program_write(ft_program *program, FILE *stream, ft_error *error);
+FT_API ft_status ft_program_write_json(ft_program *program, FILE *stream, ft_error *error);
+FT_API ft_status ft_program_write_features(ft_program *program, FILE *stream, ft_error *error); /* as CSV */
+
+/* A C file that runs loop nests (threads as loops) and the same work as plain loops, and compares: its exit status is 0
+ * when all results are equal and each stage computed as often as it should. */
+typedef struct ft_program_proof ft_program_proof;
+FT_API ft_status ft_program_proof_begin(FILE *stream, ft_program_proof **proof, ft_error *error);
+/* `label` names the program in what the C file prints. */
+FT_API ft_status ft_program_proof_add(ft_program_proof *proof, ft_program *program, const char *label, ft_error *error);
+/* Writes the rest, and frees it; NULL is fine. */
+FT_API ft_status ft_program_proof_end(ft_program_proof *proof, ft_error *error);
+
+FT_C_END
+
+#endif

@@ -1,0 +1,27 @@
+/* bound.h - which part of its tensor each stage computes where it is computed, and how long its loops are. */
+#ifndef PROGRAM_BOUND_H
+#define PROGRAM_BOUND_H
+
+#include "program/stage.h"
+
+/* After it, extents of iterators, loops, values of axes, indices of loads and guards are known. Fails when a step told
+ * another extent than the iterator has, or when lengths of several levels do not divide it. */
+ft_status bound_infer(prog *p);
+
+/* A loop of a stage, and of those it is computed in, outermost last. */
+typedef struct bound_path {
+    uint32_t count;
+    struct {
+        uint16_t stage, iter;
+    } loops[LIN_MAX_LOOPS];
+} bound_path;
+
+/* The loops around a stage (not its own) that have a loop variable. */
+void bound_path_of(const prog *p, const prog_stage *stage, bound_path *path);
+
+/* Values of the axes when the leaves are `leaves` (one per leaf). */
+void bound_values(prog *p, const prog_stage *stage, const lin *leaves, lin *values);
+/* Which axes must be checked at run time, given their values; whether reduced ones too. */
+uint32_t bound_guards(prog *p, const prog_stage *stage, const lin *values, bool with_reduced, prog_bound *guards);
+
+#endif

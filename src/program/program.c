@@ -1,0 +1,275 @@
+/* program.c - the public face: logs, programs, and what is made of them. */
+#include "program/program.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "program/bound.h"
+#include "program/show.h"
+#include "program/shrink.h"
+#include "program/steps.h"
+
+enum { PROGRAM_BYTES = 64 * 1024 * 1024 };
+
+/* --- Logs ---------------------------------------------------------------------------------------------------- */
+
+ft_status ft_program_log_open(const char *path, ft_program_log **log, ft_error *error) {
+    ft_program_log *made = calloc(1, sizeof *made);
+    if (made == NULL) return FT_NOMEM(error);
+    ft_status status = lines_open(path, &made->text, error);
+    if (status != FT_OK) {
+        free(made);
+        return status;
+    }
+    *log = made;
+    return FT_OK;
+}
+
+void ft_program_log_close(ft_program_log *log) {
+    if (log == NULL) return;
+    lines_close(&log->text);
+    free(log);
+}
+
+static ft_status next_line(ft_program_log *log, const char **line, size_t *length, ft_error *error) {
+    *line = NULL;
+    if (log->is_over) return FT_OK;
+    ft_status status = lines_next(&log->text, line, length, error);
+    log->is_over = status != FT_OK || *line == NULL;
+    return status;
+}
+
+ft_status ft_program_log_next(ft_program_log *log, ft_program_record *record, ft_error *error) {
+    *record = (ft_program_record){.seconds = NAN};
+    log->has_record = false;
+    while (!log->has_record) {
+        const char *line;
+        size_t length;
+        FT_TRY(next_line(log, &line, &length, error));
+        if (line == NULL) return FT_OK;
+        ft_status status = ansor_read(line, length, &log->record, &log->has_record, error);
+        if (status != FT_OK)
+            return ft_fail_prefix(error, status, "%s:%llu", log->text.path, (unsigned long long)log->text.number);
+    }
+    const ansor_record *r = &log->record;
+    ft_error why;
+    *record = (ft_program_record){.line = log->text.number,
+                                  .workload = r->workload,
+                                  .fused = r->fused,
+                                  .target = r->target,
+                                  .seconds = NAN,
+                                  .step_count = r->step_count};
+    if (ansor_seconds(r, &record->seconds, &why) == FT_OK) return FT_OK;
+    record->seconds = NAN;
+    snprintf(log->why, sizeof log->why, "%.*s", (int)sizeof log->why - 1, why.message);
+    record->why = log->why;
+    return FT_OK;
+}
+
+/* --- Programs ------------------------------------------------------------------------------------------------ */
+
+ft_status ft_program_new(ft_program **program, ft_error *error) {
+    ft_program *made = calloc(1, sizeof *made);
+    if (made == NULL) return FT_NOMEM(error);
+    arena_init(&made->memory, PROGRAM_BYTES);
+    made->atoms = malloc(LIN_MAX_ATOMS * sizeof *made->atoms);
+    made->stages = malloc(PROG_MAX_STAGES * sizeof *made->stages);
+    made->nodes = malloc(NEST_MAX_NODES * sizeof *made->nodes);
+    if (made->atoms == NULL || made->stages == NULL || made->nodes == NULL) {
+        ft_program_free(made);
+        return FT_NOMEM(error);
+    }
+    *program = made;
+    return FT_OK;
+}
+
+void ft_program_free(ft_program *program) {
+    if (program == NULL) return;
+    arena_free(&program->memory);
+    free(program->atoms);
+    free(program->stages);
+    free(program->nodes);
+    free(program);
+}
+
+/* Records of one task follow each other: its key is read once. */
+static ft_status find_workload(ft_program *program, const ansor_record *record, ft_error *error) {
+    char key[sizeof program->key];
+    int length = snprintf(key, sizeof key, "%s %s", record->fused, record->workload);
+    bool fits = length > 0 && (size_t)length < sizeof key;
+    if (!fits || strcmp(key, program->key) != 0) {
+        program->key[0] = '\0';
+        FT_TRY(workload_parse(record->workload, record->fused, &program->cached, error));
+        if (fits) memcpy(program->key, key, (size_t)length + 1);
+    }
+    program->w = program->cached;
+    return FT_OK;
+}
+
+static ft_status schedule(ft_program *program, const ansor_record *record, ft_error *error) {
+    prog *p = &program->p;
+    program->has_nest = false;
+    arena_reset(&program->memory);
+    *p = (prog){.memory = &program->memory, .stages = program->stages, .error = error};
+    lin_space_init(&p->space, &program->memory, program->atoms);
+    FT_TRY(workload_build(&program->w, p));
+    return steps_apply(p, record->steps, record->step_count);
+}
+
+static ft_status lower(ft_program *program, const ansor_record *record, ft_error *error) {
+    FT_TRY(schedule(program, record, error));
+    FT_TRY(bound_infer(&program->p));
+    FT_TRY(nest_build(&program->p, program->nodes, &program->n));
+    program->has_nest = true;
+    return FT_OK;
+}
+
+ft_status program_lower_record(ft_program *program, const ansor_record *record, ft_error *error) {
+    program->has_nest = false;
+    FT_TRY(find_workload(program, record, error));
+    return lower(program, record, error);
+}
+
+static ft_status no_record(ft_error *error) {
+    return ft_fail(error, FT_ERR_USAGE, "the log has given no record yet, or is at its end");
+}
+
+static ft_status where(const ft_program_log *log, ft_status status, ft_error *error) {
+    if (status == FT_OK) return FT_OK;
+    return ft_fail_prefix(error, status, "%s:%llu", log->text.path, (unsigned long long)log->text.number);
+}
+
+ft_status ft_program_lower(ft_program *program, const ft_program_log *log, ft_error *error) {
+    if (!log->has_record) return no_record(error);
+    return where(log, program_lower_record(program, &log->record, error), error);
+}
+
+static ft_status lower_small(ft_program *program, const ft_program_log *log, uint64_t seed, ft_error *error) {
+    ansor_record *copy = malloc(sizeof *copy);
+    if (copy == NULL) return FT_NOMEM(error);
+    *copy = log->record;
+    for (uint32_t i = 0; i < copy->step_count; i++) {
+        if (copy->steps[i].list != NULL)
+            copy->steps[i].list = copy->numbers + (copy->steps[i].list - log->record.numbers);
+    }
+    program->has_nest = false;
+    ft_status status = find_workload(program, copy, error);
+    if (status == FT_OK) status = schedule(program, copy, error);
+    if (status == FT_OK) status = shrink_record(&program->p, &program->w, copy, seed);
+    if (status == FT_OK) status = lower(program, copy, error);
+    free(copy);
+    return status;
+}
+
+ft_status ft_program_lower_small(ft_program *program, const ft_program_log *log, uint64_t seed, ft_error *error) {
+    if (!log->has_record) return no_record(error);
+    return where(log, lower_small(program, log, seed, error), error);
+}
+
+double ft_program_flops(const ft_program *program) {
+    return program->has_nest ? workload_flops(&program->w) : NAN;
+}
+
+/* --- What a predictor sees ----------------------------------------------------------------------------------- */
+
+static ft_status check_nest(ft_program *program, ft_error *error) {
+    program->p.error = error;
+    return program->has_nest ? FT_OK : ft_fail(error, FT_ERR_USAGE, "the program has not been lowered");
+}
+
+ft_status ft_program_see(ft_program *program, ft_program_features *seen, ft_error *error) {
+    features f;
+    FT_TRY(check_nest(program, error));
+    FT_TRY(feature_extract(&program->n, &f));
+    *seen = (ft_program_features){.leaf_count = f.leaf_count,
+                                  .leaves = f.leaves,
+                                  .node_ids = f.node_ids,
+                                  .tree = f.tree,
+                                  .tree_length = f.tree_length};
+    return FT_OK;
+}
+
+const char *ft_program_feature_name(uint32_t index, char text[32]) {
+    return feature_name(index, text);
+}
+
+void ft_program_position(uint32_t position, float out[FT_PROGRAM_FEATURES]) {
+    feature_position(position, out);
+}
+
+/* --- Showing ------------------------------------------------------------------------------------------------- */
+
+static ft_status send(buf *text, FILE *stream, ft_status status, ft_error *error) {
+    if (status == FT_OK && text->failed) status = FT_NOMEM(error);
+    if (status == FT_OK && text->length > 0 && fwrite(text->data, 1, text->length, stream) != text->length)
+        status = ft_fail(error, FT_ERR_IO, "cannot write the program");
+    buf_free(text);
+    return status;
+}
+
+ft_status ft_program_write(ft_program *program, FILE *stream, ft_error *error) {
+    buf text = {0};
+    FT_TRY(check_nest(program, error));
+    return send(&text, stream, show_tir(&program->n, &text), error);
+}
+
+ft_status ft_program_write_json(ft_program *program, FILE *stream, ft_error *error) {
+    buf text = {0};
+    FT_TRY(check_nest(program, error));
+    return send(&text, stream, show_json(&program->n, &text), error);
+}
+
+ft_status ft_program_write_features(ft_program *program, FILE *stream, ft_error *error) {
+    ft_program_features seen;
+    buf text = {0};
+    FT_TRY(ft_program_see(program, &seen, error));
+    buf_text(&text, "leaf,node");
+    for (uint32_t i = 0; i < FT_PROGRAM_FEATURES; i++) {
+        char name[32];
+        buf_format(&text, ",%s", feature_name(i, name));
+    }
+    for (uint32_t i = 0; i < seen.leaf_count; i++) {
+        buf_format(&text, "\n%u,%d", i, seen.node_ids[i]);
+        for (uint32_t k = 0; k < FT_PROGRAM_FEATURES; k++)
+            buf_format(&text, ",%.7g", (double)seen.leaves[(size_t)i * FT_PROGRAM_FEATURES + k]);
+    }
+    buf_char(&text, '\n');
+    return send(&text, stream, FT_OK, error);
+}
+
+struct ft_program_proof {
+    FILE *stream;
+    buf text;
+    show_c_file file;
+};
+
+static ft_status flush_proof(ft_program_proof *proof, ft_status status, ft_error *error) {
+    buf text = proof->text;
+    proof->text = (buf){0};
+    return send(&text, proof->stream, status, error);
+}
+
+ft_status ft_program_proof_begin(FILE *stream, ft_program_proof **proof, ft_error *error) {
+    ft_program_proof *made = calloc(1, sizeof *made);
+    if (made == NULL) return FT_NOMEM(error);
+    made->stream = stream;
+    show_c_begin(&made->file, &made->text);
+    *proof = made;
+    return FT_OK;
+}
+
+ft_status ft_program_proof_add(ft_program_proof *proof, ft_program *program, const char *label, ft_error *error) {
+    FT_TRY(check_nest(program, error));
+    return flush_proof(proof, show_c_program(&proof->file, &program->n, &program->w, label), error);
+}
+
+ft_status ft_program_proof_end(ft_program_proof *proof, ft_error *error) {
+    if (proof == NULL) return FT_OK;
+    ft_status status = flush_proof(proof, show_c_end(&proof->file, error), error);
+    free(proof);
+    return status;
+}

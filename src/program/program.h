@@ -1,0 +1,36 @@
+/* program.h - what is behind ft_program and ft_program_log, for the other rooms. */
+#ifndef PROGRAM_PROGRAM_H
+#define PROGRAM_PROGRAM_H
+
+#include "base/lines.h"
+#include "foretell/program.h"
+#include "program/feature.h"
+#include "program/nest.h"
+#include "program/workload.h"
+#include "read/ansor.h"
+
+struct ft_program_log {
+    lines text;
+    ansor_record record;
+    bool has_record, is_over;
+    char why[256];
+};
+
+struct ft_program {
+    arena memory; /* of one program */
+    prog p;
+    workload w;
+    nest n;
+    bool has_nest;
+    char key[512]; /* of the workload that `cached` is of */
+    workload cached;
+    /* tables that every program fills anew */
+    lin_atom *atoms;
+    prog_stage *stages;
+    nest_node *nodes;
+};
+
+/* Lowers a record. Messages have no file and line. */
+ft_status program_lower_record(ft_program *program, const ansor_record *record, ft_error *error);
+
+#endif

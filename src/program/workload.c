@@ -1,0 +1,265 @@
+/* workload.c - keys of workloads: names and arguments. What they compute is in workload_build.c. */
+#include "program/workload.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json_pull.h"
+
+enum { MAX_SIZE = 1 << 30 };
+
+/* What the arguments are: numbers b m k n (products), N C H W O (images and filters), h w (windows), s stride, p
+ * padding, t the kind of pooling, L a list, A an axis or a list of axes, K a boolean; '*' all numbers that follow are a
+ * shape. */
+typedef struct definition {
+    const char *name, *arguments;
+} definition;
+
+static const definition definitions[WORKLOAD_KINDS] = {
+    [WORKLOAD_MATMUL] = {"matmul_layer", "mkn"},
+    [WORKLOAD_BATCH_MATMUL] = {"batch_matmul_layer", "bCmkn"},
+    [WORKLOAD_CONV2D] = {"conv2d_layer", "bCHWOhwsp"},
+    [WORKLOAD_DEPTHWISE] = {"depthwise_conv2d_layer", "bCHWhwsp"},
+    [WORKLOAD_POOL] = {"pool_layer", "tbCHWhwsp"},
+    [WORKLOAD_REDUCTION] = {"reduction_layer", "LAK"},
+    [WORKLOAD_RELU] = {"relu_layer", "*"},
+    [WORKLOAD_TANH] = {"tanh_layer", "*"},
+    [WORKLOAD_SIGMOID] = {"sigmoid_layer", "*"},
+    [WORKLOAD_ADD] = {"add_layer", "*"},
+    [WORKLOAD_MUL] = {"mul_layer", "*"},
+    [WORKLOAD_BIAS] = {"biasadd_layer", "*"},
+    [WORKLOAD_TRANSPOSE] = {"transpose_layer", "*"},
+};
+
+const char *workload_name(workload_kind kind) {
+    return kind < WORKLOAD_KINDS ? definitions[kind].name : "?";
+}
+
+int64_t workload_out_height(const workload *w) {
+    return (w->height + w->pad_top + w->pad_bottom - w->kernel_height) / w->stride + 1;
+}
+
+int64_t workload_out_width(const workload *w) {
+    return (w->width + w->pad_left + w->pad_right - w->kernel_width) / w->stride + 1;
+}
+
+/* --- Arguments ----------------------------------------------------------------------------------------------- */
+
+typedef struct parsing {
+    json_pull pull;
+    workload *w;
+    const char *name;
+    uint32_t number; /* of the argument, from 1 */
+    ft_error *error;
+} parsing;
+
+static ft_status wrong(parsing *r, const char *expected) {
+    return ft_fail(r->error, FT_ERR_DAMAGED, "argument %u of workload \"%s\" is not %s", r->number, r->name, expected);
+}
+
+static ft_status take_size(parsing *r, int64_t least, int64_t *size) {
+    int64_t found;
+    if (json_pull_peek(&r->pull) != '0' || !json_pull_int(&r->pull, &found) || found < least || found > MAX_SIZE)
+        return wrong(r, least > 0 ? "a size from 1 to 2^30" : "a number from 0 to 2^30");
+    *size = found;
+    return FT_OK;
+}
+
+/* As TensorFlow and TVM do: windows stay inside ("VALID"), or begin as often as the stride fits ("SAME"), with the
+ * larger half before; or so many on each side. Logs of one device write names, of another numbers. */
+static ft_status take_padding(parsing *r) {
+    workload *w = r->w;
+    if (json_pull_peek(&r->pull) == '"') {
+        json_text name;
+        if (!json_pull_string(&r->pull, &name)) return wrong(r, "a padding");
+        if (json_text_is(&name, "VALID")) return FT_OK;
+        if (!json_text_is(&name, "SAME")) return wrong(r, "\"SAME\", \"VALID\" or a number");
+        w->pad_top = w->kernel_height / 2;
+        w->pad_bottom = w->kernel_height - 1 - w->pad_top;
+        w->pad_left = w->kernel_width / 2;
+        w->pad_right = w->kernel_width - 1 - w->pad_left;
+        return FT_OK;
+    }
+    FT_TRY(take_size(r, 0, &w->pad_top));
+    w->pad_bottom = w->pad_left = w->pad_right = w->pad_top;
+    return FT_OK;
+}
+
+static ft_status take_shape(parsing *r) {
+    workload *w = r->w;
+    bool first = true;
+    if (json_pull_peek(&r->pull) != '[' || !json_pull_open(&r->pull, '[')) return wrong(r, "a list");
+    while (json_pull_more(&r->pull, ']', &first)) {
+        if (w->dims == PROG_MAX_DIMS) return wrong(r, "a list of up to 8 sizes");
+        FT_TRY(take_size(r, 1, &w->shape[w->dims++]));
+    }
+    return r->pull.why == NULL && w->dims > 0 ? FT_OK : wrong(r, "a list of sizes");
+}
+
+static ft_status take_axis(parsing *r) {
+    int64_t axis;
+    if (json_pull_peek(&r->pull) != '0' || !json_pull_int(&r->pull, &axis)) return wrong(r, "an axis");
+    if (axis < 0) axis += r->w->dims;
+    if (axis < 0 || axis >= r->w->dims || r->w->is_reduced[axis]) return wrong(r, "an axis of the shape, once");
+    r->w->is_reduced[axis] = true;
+    return FT_OK;
+}
+
+static ft_status take_axes(parsing *r) {
+    if (json_pull_peek(&r->pull) != '[') return take_axis(r);
+    bool first = true;
+    json_pull_open(&r->pull, '[');
+    while (json_pull_more(&r->pull, ']', &first)) FT_TRY(take_axis(r));
+    return r->pull.why == NULL ? FT_OK : wrong(r, "a list of axes");
+}
+
+static ft_status take_pool(parsing *r) {
+    json_text name;
+    if (json_pull_peek(&r->pull) != '"' || !json_pull_string(&r->pull, &name)) return wrong(r, "\"avg\" or \"max\"");
+    r->w->is_average = json_text_is(&name, "avg");
+    return r->w->is_average || json_text_is(&name, "max") ? FT_OK : wrong(r, "\"avg\" or \"max\"");
+}
+
+static ft_status take_boolean(parsing *r) {
+    char next = json_pull_peek(&r->pull);
+    int64_t number = 0;
+    if (next == '0') {
+        if (!json_pull_int(&r->pull, &number)) return wrong(r, "true or false");
+    } else if ((next != 't' && next != 'f') || !json_pull_skip(&r->pull)) {
+        return wrong(r, "true or false");
+    }
+    r->w->keeps_dims = next == 't' || number != 0;
+    return FT_OK;
+}
+
+static ft_status take_argument(parsing *r, char what) {
+    workload *w = r->w;
+    switch (what) {
+    case 'b':
+        return take_size(r, 1, &w->batch);
+    case 'm':
+        return take_size(r, 1, &w->m);
+    case 'k':
+        return take_size(r, 1, &w->k);
+    case 'n':
+        return take_size(r, 1, &w->n);
+    case 'C':
+        return take_size(r, 1, &w->channels);
+    case 'H':
+        return take_size(r, 1, &w->height);
+    case 'W':
+        return take_size(r, 1, &w->width);
+    case 'O':
+        return take_size(r, 1, &w->out_channels);
+    case 'h':
+        return take_size(r, 1, &w->kernel_height);
+    case 'w':
+        return take_size(r, 1, &w->kernel_width);
+    case 's':
+        return take_size(r, 1, &w->stride);
+    case 'p':
+        return take_padding(r);
+    case 't':
+        return take_pool(r);
+    case 'L':
+        return take_shape(r);
+    case 'A':
+        return take_axes(r);
+    default:
+        return take_boolean(r);
+    }
+}
+
+static ft_status take_arguments(parsing *r, const char *arguments) {
+    bool first = false; /* the name has come */
+    if (arguments[0] == '*') {
+        while (json_pull_more(&r->pull, ']', &first)) {
+            r->number++;
+            if (r->w->dims == PROG_MAX_DIMS) return wrong(r, "one of up to 8 sizes");
+            FT_TRY(take_size(r, 1, &r->w->shape[r->w->dims++]));
+        }
+        return r->pull.why == NULL && r->w->dims > 0 ? FT_OK : wrong(r, "a size");
+    }
+    for (const char *what = arguments; *what != '\0'; what++) {
+        r->number++;
+        if (!json_pull_more(&r->pull, ']', &first)) return wrong(r, "there");
+        FT_TRY(take_argument(r, *what));
+    }
+    r->number++;
+    return !json_pull_more(&r->pull, ']', &first) && r->pull.why == NULL ? FT_OK
+                                                                         : wrong(r, "known: there are too many");
+}
+
+/* --- The whole ----------------------------------------------------------------------------------------------- */
+
+static ft_status unknown(const json_text *name, ft_error *error) {
+    bool is_hash = name->length == 32;
+    for (size_t i = 0; i < name->length; i++) is_hash &= strchr("0123456789abcdef", name->text[i]) != NULL;
+    if (is_hash)
+        return ft_fail(error, FT_ERR_UNSUPPORTED,
+                       "the workload is the hash of a graph (%.32s), which the log does not have", name->text);
+    char known[400] = "";
+    for (int i = 0; i < WORKLOAD_KINDS; i++) {
+        strcat(known, i == 0 ? "" : ", ");
+        strcat(known, definitions[i].name);
+    }
+    return ft_fail(error, FT_ERR_UNSUPPORTED, "workload \"%.*s\" is not known; there are %s",
+                   name->length < 60 ? (int)name->length : 60, name->text, known);
+}
+
+static ft_status check_sizes(const workload *w, ft_error *error) {
+    const char *name = workload_name(w->kind);
+    if (w->stride > 0 && (w->height + w->pad_top + w->pad_bottom < w->kernel_height ||
+                          w->width + w->pad_left + w->pad_right < w->kernel_width))
+        return ft_fail(error, FT_ERR_DAMAGED, "workload \"%s\": the window is larger than the image", name);
+    if (w->kind == WORKLOAD_BIAS && w->dims != 2)
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "workload \"%s\" has %u dimensions; it is known with 2", name,
+                       w->dims);
+    if (w->kind == WORKLOAD_REDUCTION) {
+        uint32_t reduced = 0;
+        for (uint32_t i = 0; i < w->dims; i++) reduced += w->is_reduced[i];
+        if (reduced == 0) return ft_fail(error, FT_ERR_DAMAGED, "workload \"%s\" reduces no axis", name);
+    }
+    double most = 1;
+    for (uint32_t i = 0; i < w->dims; i++) most *= (double)w->shape[i];
+    double image = (double)w->batch * (double)(w->height + w->pad_top + w->pad_bottom) *
+                   (double)(w->width + w->pad_left + w->pad_right);
+    double sizes[] = {most,
+                      (double)w->m * (double)w->n,
+                      (double)w->m * (double)w->k * (w->batch > 0 ? (double)w->batch * (double)w->channels : 1),
+                      (double)w->n * (double)w->k * (w->batch > 0 ? (double)w->batch * (double)w->channels : 1),
+                      (double)w->m * (double)w->n * (w->batch > 0 ? (double)w->batch * (double)w->channels : 1),
+                      image * (double)w->channels,
+                      image * (double)w->out_channels,
+                      (double)w->channels * (double)w->out_channels * (double)w->kernel_height *
+                          (double)w->kernel_width};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        if (sizes[i] > 1e13)
+            return ft_fail(error, FT_ERR_LIMIT, "workload \"%s\" has a tensor of more than 1e13 values", name);
+    }
+    return FT_OK;
+}
+
+ft_status workload_parse(const char *key, const char *fused, workload *w, ft_error *error) {
+    *w = (workload){0};
+    parsing r = {.w = w, .error = error};
+    json_text name;
+    bool first = true;
+    json_pull_init(&r.pull, key, strlen(key));
+    if (!json_pull_open(&r.pull, '[') || !json_pull_more(&r.pull, ']', &first) || !json_pull_string(&r.pull, &name))
+        return ft_fail(error, FT_ERR_DAMAGED, "the workload \"%.60s\" is no list that begins with a name", key);
+    for (w->kind = 0; w->kind < WORKLOAD_KINDS; w->kind++) {
+        if (json_text_is(&name, definitions[w->kind].name)) break;
+    }
+    if (w->kind == WORKLOAD_KINDS) return unknown(&name, error);
+    r.name = definitions[w->kind].name;
+    FT_TRY(take_arguments(&r, definitions[w->kind].arguments));
+    if (!json_pull_end(&r.pull)) return wrong(&r, "the end of the list");
+    w->has_add = strncmp(fused, "_add", 4) == 0;
+    const char *rest = fused + (w->has_add ? 4 : 0);
+    w->has_relu = strcmp(rest, "_relu") == 0;
+    if (!w->has_relu && rest[0] != '\0')
+        return ft_fail(error, FT_ERR_UNSUPPORTED,
+                       "the epilogue \"%.40s\" is not known; there are _add, _relu and _add_relu", fused);
+    return check_sizes(w, error);
+}

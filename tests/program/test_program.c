@@ -1,0 +1,281 @@
+/* Tests of programs from a log: what is wrong with a line is said with its number, the rest goes on; features of a
+ * nest that can be worked out by hand; memory that runs out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "foretell/program.h"
+#include "support/failing.h"
+
+static char path[] = "/tmp/foretell-program-XXXXXX";
+
+static void write_log(const char *text) {
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+#define RECORD(workload, steps) RECORD_TIMES(workload, steps, "[0.001],0")
+#define RECORD_TIMES(workload, steps, times)                                                                           \
+    "{\"i\":[[\"" workload "\",\"cuda\"],[[],[" steps "]]],\"r\":[" times ",1,1],\"v\":\"v0.6\"}\n"
+#define MATMUL "[\\\"matmul_layer\\\", 8, 16, 4]"
+
+/* What the only line of a log gives, without the path before it. */
+static void expect_error(const char *text, ft_status expected, const char *message) {
+    ft_program_log *log = NULL;
+    ft_program *program = NULL;
+    ft_program_record record;
+    ft_error error = {0};
+    write_log(text);
+    assert_int_equal(ft_program_log_open(path, &log, &error), FT_OK);
+    assert_int_equal(ft_program_new(&program, &error), FT_OK);
+    ft_status status = ft_program_log_next(log, &record, &error);
+    if (status == FT_OK) status = ft_program_lower(program, log, &error);
+    assert_int_equal(status, expected);
+    assert_memory_equal(error.message, path, strlen(path));
+    assert_string_equal(error.message + strlen(path), message);
+    ft_program_free(program);
+    ft_program_log_close(log);
+}
+
+static void test_lines(void **state) {
+    (void)state;
+    expect_error("{]\n", FT_ERR_DAMAGED, ":1: no record: no string where one should be");
+    expect_error("# a comment\n\n[1]\n", FT_ERR_DAMAGED, ":3: no record: no object where one should be");
+    expect_error("{\"v\": \"v0.6\"}\n", FT_ERR_DAMAGED, ":1: no record: \"i\" is missing");
+    expect_error("{\"i\":[[\"[]\"],[[],[]]],\"r\":[[1],0],\"v\":\"v0.2\"}\n", FT_ERR_UNSUPPORTED,
+                 ":1: the record is of version \"v0.2\"; v0.5 and v0.6 are known");
+    expect_error(RECORD(MATMUL, "[\"XX\",1]"), FT_ERR_UNSUPPORTED, ":1: step 0: \"XX\" is no known kind of step");
+    expect_error(RECORD(MATMUL, "[\"SP\",2,0]"), FT_ERR_DAMAGED,
+                 ":1: step 0: SP has 5 arguments, but this one has fewer");
+}
+
+static void test_workloads(void **state) {
+    (void)state;
+    expect_error(
+        RECORD("[\\\"0123456789abcdef0123456789abcdef\\\", 1]", ""), FT_ERR_UNSUPPORTED,
+        ":1: the workload is the hash of a graph (0123456789abcdef0123456789abcdef), which the log does not have");
+    expect_error(RECORD("[\\\"conv2d_layer\\\", 1, 1, 4, 4, 1, 7, 7, 1, \\\"VALID\\\"]", ""), FT_ERR_DAMAGED,
+                 ":1: workload \"conv2d_layer\": the window is larger than the image");
+    expect_error(RECORD("[\\\"matmul_layer\\\", 8, 16]", ""), FT_ERR_DAMAGED,
+                 ":1: argument 3 of workload \"matmul_layer\" is not there");
+    expect_error(RECORD("[\\\"matmul_layer\\\", 8, -1, 3]", ""), FT_ERR_DAMAGED,
+                 ":1: argument 2 of workload \"matmul_layer\" is not a size from 1 to 2^30");
+    expect_error(RECORD("[\\\"pool_layer\\\", \\\"min\\\", 1, 1, 4, 4, 2, 2, 1, 0]", ""), FT_ERR_DAMAGED,
+                 ":1: argument 1 of workload \"pool_layer\" is not \"avg\" or \"max\"");
+}
+
+static void test_steps(void **state) {
+    (void)state;
+    expect_error(RECORD(MATMUL, "[\"SP\",7,0,8,[2],1]"), FT_ERR_DAMAGED,
+                 ":1: step 0 (SP): there is no stage 7: there are 3");
+    expect_error(RECORD(MATMUL, "[\"SP\",0,0,8,[2],1]"), FT_ERR_DAMAGED,
+                 ":1: step 0 (SP): stage 0 (A) is an input and has no loops");
+    expect_error(RECORD(MATMUL, "[\"SP\",2,3,8,[2],1]"), FT_ERR_DAMAGED,
+                 ":1: step 0 (SP): stage compute has no iterator 3: it has 3");
+    expect_error(RECORD(MATMUL, "[\"SP\",2,0,8,[2,0],1]"), FT_ERR_DAMAGED,
+                 ":1: step 0 (SP): a length is 0, but must be from 1 to 2^30");
+    expect_error(RECORD(MATMUL, "[\"SP\",2,0,8,[2,3],1]"), FT_ERR_DAMAGED,
+                 ":1: step 0 (SP): the lengths, together 6, do not divide the 8 turns of axis x of stage compute");
+    expect_error(RECORD(MATMUL, "[\"SP\",2,0,9,[3],1]"), FT_ERR_DAMAGED,
+                 ":1: step 0 (SP): axis x of stage compute is told to have 9 turns, but it has 8");
+    expect_error(RECORD(MATMUL, "[\"FU\",2,[1,2]]"), FT_ERR_DAMAGED,
+                 ":1: step 0 (FU): a reduced iterator cannot be fused with one that is not");
+    expect_error(RECORD(MATMUL, "[\"FU\",2,[0,2]]"), FT_ERR_DAMAGED,
+                 ":1: step 0 (FU): the iterators do not follow each other");
+    expect_error(RECORD(MATMUL, "[\"RE\",2,[0,0,1]]"), FT_ERR_DAMAGED,
+                 ":1: step 0 (RE): iterator 0 is in the order twice");
+    expect_error(RECORD(MATMUL, "[\"FSP\",2,0,5,2]"), FT_ERR_DAMAGED,
+                 ":1: step 0 (FSP): it follows step 5, which is no split before it");
+    expect_error(RECORD(MATMUL, "[\"AN\",2,0,77]"), FT_ERR_DAMAGED, ":1: step 0 (AN): annotation 77 is not known");
+    expect_error(RECORD(MATMUL, "[\"CI\",2]"), FT_ERR_DAMAGED,
+                 ":1: step 0 (CI): stage compute is the result: nothing reads it");
+    expect_error(RECORD(MATMUL, "[\"CHR\",0,\"texture\",[2]]"), FT_ERR_UNSUPPORTED,
+                 ":1: step 0 (CHR): scope \"texture\" is not known");
+    expect_error(RECORD(MATMUL, "[\"CA\",2,2,0]"), FT_ERR_DAMAGED,
+                 ":1: step 0 (CA): stage compute is the result and is computed by itself");
+    expect_error(RECORD(MATMUL, "[\"PR\",2,0,\"tensor_core$1\"]"), FT_ERR_UNSUPPORTED,
+                 ":1: step 0 (PR): pragma \"tensor_core$1\" is not known");
+}
+
+/* A log goes on behind a damaged line, and tells of times that are none. */
+static void test_times(void **state) {
+    (void)state;
+    ft_program_log *log = NULL;
+    ft_program_record record;
+    ft_error error = {0};
+    write_log(RECORD_TIMES(MATMUL, "", "[0.5,1.5],0") "damaged\n" RECORD_TIMES(MATMUL, "", "[0],0") RECORD_TIMES(
+        MATMUL, "", "[1e10],4") RECORD_TIMES(MATMUL, "", "[NaN],0") RECORD_TIMES(MATMUL, "", "[1e10],0"));
+    assert_int_equal(ft_program_log_open(path, &log, &error), FT_OK);
+    assert_int_equal(ft_program_log_next(log, &record, &error), FT_OK);
+    assert_true(record.seconds == 1 && record.why == NULL && record.line == 1);
+    assert_int_equal(ft_program_log_next(log, &record, &error), FT_ERR_DAMAGED);
+    const char *const whys[] = {
+        "its time is 0 s, which is no time of a run", "it was not measured: it failed while it ran (error 4)",
+        "its time is nan s, which is no time of a run", "its time is 1e+10 s, which is no time of a run"};
+    for (uint64_t i = 0; i < 4; i++) {
+        assert_int_equal(ft_program_log_next(log, &record, &error), FT_OK);
+        assert_int_equal(record.line, 3 + i);
+        assert_true(isnan(record.seconds));
+        assert_string_equal(record.why, whys[i]);
+    }
+    assert_int_equal(ft_program_log_next(log, &record, &error), FT_OK);
+    assert_int_equal(record.line, 0);
+    ft_program_log_close(log);
+}
+
+/* --- Features ------------------------------------------------------------------------------------------------ */
+
+static float feature(const ft_program_features *f, uint32_t leaf, const char *name) {
+    char text[32];
+    for (uint32_t i = 0; i < FT_PROGRAM_FEATURES; i++) {
+        if (strcmp(ft_program_feature_name(i, text), name) == 0) return f->leaves[leaf * FT_PROGRAM_FEATURES + i];
+    }
+    fail_msg("no feature %s", name);
+    return 0;
+}
+
+static void expect_log(float found, double value) {
+    assert_true(fabs(found - log2(value + 1)) < 1e-4);
+}
+
+/* C[8, 4] += A[8, 16] B[16, 4] with loops x, y, k and nothing else. */
+static void test_matmul_features(void **state) {
+    (void)state;
+    ft_program_log *log = NULL;
+    ft_program *program = NULL;
+    ft_program_record record;
+    ft_program_features f;
+    ft_error error = {0};
+    write_log(RECORD(MATMUL, ""));
+    assert_int_equal(ft_program_log_open(path, &log, &error), FT_OK);
+    assert_int_equal(ft_program_new(&program, &error), FT_OK);
+    assert_int_equal(ft_program_log_next(log, &record, &error), FT_OK);
+    assert_int_equal(ft_program_lower(program, log, &error), FT_OK);
+    assert_true(ft_program_flops(program) == 2 * 8 * 16 * 4);
+    assert_int_equal(ft_program_see(program, &f, &error), FT_OK);
+    /* root, x, y, init, k, update */
+    static const int32_t tree[] = {0, 1, 2, 3, -1, 4, 5, -1, -1, -1, -1, -1};
+    assert_int_equal(f.tree_length, sizeof tree / sizeof tree[0]);
+    assert_memory_equal(f.tree, tree, sizeof tree);
+    assert_int_equal(f.leaf_count, 2);
+    assert_int_equal(f.node_ids[1], 5);
+    expect_log(feature(&f, 0, "outer_prod"), 32);
+    expect_log(feature(&f, 1, "outer_prod"), 512);
+    expect_log(feature(&f, 1, "num_loops"), 3);
+    expect_log(feature(&f, 1, "float_mul"), 512);
+    expect_log(feature(&f, 1, "float_addsub"), 512);
+    assert_true(feature(&f, 1, "float_mad") == 0 && feature(&f, 1, "is_gpu") == 0);
+    /* By lines: B moves by a row of 4 (a quarter of a line each), A by 1, C not at all with k. */
+    assert_true(feature(&f, 1, "B0.acc_type.read") == 1);
+    expect_log(feature(&f, 1, "B0.stride"), 4);
+    expect_log(feature(&f, 1, "B0.lines"), 512 * 4 * 4 / 64.0);
+    expect_log(feature(&f, 1, "B0.unique_bytes"), 16 * 4 * 4);
+    assert_true(feature(&f, 1, "B0.reuse.loop") == 1);
+    expect_log(feature(&f, 1, "B0.reuse_dis_iter"), 16 * 4);
+    expect_log(feature(&f, 1, "B0.reuse_ct"), 8);
+    expect_log(feature(&f, 1, "B1.stride"), 1);
+    expect_log(feature(&f, 1, "B1.lines"), 512 * 4 / 64.0);
+    expect_log(feature(&f, 1, "B1.reuse_ct"), 4);
+    assert_true(feature(&f, 1, "B2.acc_type.readwrite") == 1);
+    expect_log(feature(&f, 1, "B2.lines"), 512 / 16 * 4 / 64.0);
+    assert_true(feature(&f, 1, "B2.stride") == 0 && feature(&f, 1, "B3.bytes") == 0);
+    float position[FT_PROGRAM_FEATURES];
+    ft_program_position(3, position);
+    assert_true(fabs(position[0] - sin(3)) < 1e-6 && fabs(position[1] - cos(3 / pow(10000, 2.0 / 164))) < 1e-6);
+    ft_program_free(program);
+    ft_program_log_close(log);
+}
+
+/* --- Memory -------------------------------------------------------------------------------------------------- */
+
+static ft_status read_all(ft_error *error) {
+    ft_program_log *log = NULL;
+    ft_program *program = NULL;
+    ft_program_record record = {.line = 1};
+    ft_program_features f;
+    FILE *nowhere = fopen("/dev/null", "w");
+    ft_status status = ft_program_log_open("tests/program/schedules.jsonl", &log, error);
+    if (status == FT_OK) status = ft_program_new(&program, error);
+    for (int i = 0; status == FT_OK && i < 2 && record.line > 0; i++) {
+        status = ft_program_log_next(log, &record, error);
+        if (status == FT_OK) status = ft_program_lower(program, log, error);
+        if (status == FT_OK) status = ft_program_see(program, &f, error);
+        if (status == FT_OK && nowhere != NULL) status = ft_program_write(program, nowhere, error);
+    }
+    if (nowhere != NULL) fclose(nowhere);
+    ft_program_free(program);
+    ft_program_log_close(log);
+    return status;
+}
+
+static void test_memory_runs_out(void **state) {
+    (void)state;
+    for (long n = 0;; n++) {
+        ft_error error;
+        failing_start(n);
+        ft_status status = read_all(&error);
+        if (!failing_stop()) break;
+        assert_true(status == FT_ERR_NOMEM || status == FT_OK);
+    }
+}
+
+/* The same log gives the same numbers, whatever the memory held before. */
+static void test_same_again(void **state) {
+    (void)state;
+    ft_program_log *log = NULL;
+    ft_program *first = NULL, *second = NULL;
+    ft_program_record record = {0};
+    ft_program_features a, b;
+    ft_error error = {0};
+    assert_int_equal(ft_program_log_open("tests/program/schedules.jsonl", &log, &error), FT_OK);
+    assert_int_equal(ft_program_new(&first, &error), FT_OK);
+    uint32_t count = 0;
+    for (;; count++) {
+        assert_int_equal(ft_program_log_next(log, &record, &error), FT_OK);
+        if (record.line == 0) break;
+        assert_int_equal(ft_program_lower(first, log, &error), FT_OK);
+        assert_int_equal(ft_program_see(first, &a, &error), FT_OK);
+        assert_int_equal(ft_program_new(&second, &error), FT_OK);
+        assert_int_equal(ft_program_lower(second, log, &error), FT_OK);
+        assert_int_equal(ft_program_see(second, &b, &error), FT_OK);
+        assert_int_equal(a.leaf_count, b.leaf_count);
+        assert_memory_equal(a.leaves, b.leaves, a.leaf_count * FT_PROGRAM_FEATURES * sizeof *a.leaves);
+        for (uint32_t i = 0; i < a.leaf_count * FT_PROGRAM_FEATURES; i++) assert_true(isfinite(a.leaves[i]));
+        ft_program_free(second);
+    }
+    assert_int_equal(count, 55);
+    ft_program_free(first);
+    ft_program_log_close(log);
+}
+
+static int make_file(void **state) {
+    (void)state;
+    int file = mkstemp(path);
+    return file < 0 ? -1 : close(file);
+}
+
+static int remove_file(void **state) {
+    (void)state;
+    return unlink(path);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lines),           cmocka_unit_test(test_workloads),
+        cmocka_unit_test(test_steps),           cmocka_unit_test(test_times),
+        cmocka_unit_test(test_matmul_features), cmocka_unit_test(test_memory_runs_out),
+        cmocka_unit_test(test_same_again),
+    };
+    return cmocka_run_group_tests(tests, make_file, remove_file);
+}
