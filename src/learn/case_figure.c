@@ -142,21 +142,30 @@ static int by_y(const void *a, const void *b) {
     return (p->y > q->y) - (p->y < q->y);
 }
 
+/* How many groups there is room for: clouds that are narrow on the page get few, or none. */
+static uint32_t count_groups(const chart *panel, const plot_point *sorted, uint32_t count) {
+    double extent = axis_place(&panel->x, sorted[count - 1].x) - axis_place(&panel->x, sorted[0].x);
+    uint32_t groups = extent >= 0.5 ? MEDIAN_COUNT : (uint32_t)fmax(0, 2 * MEDIAN_COUNT * extent);
+    return groups >= 3 ? groups : 0;
+}
+
 /* The median of groups of equal count, from the smallest to the largest model. */
 static void draw_medians(const column *c, const chart *panel, figure_point *point) {
     plot_point *points = c->f->points, medians[MEDIAN_COUNT];
     if (c->count < MEDIAN_COUNT * MEDIAN_LEAST) return;
     for (uint32_t i = 0; i < c->count; i++) points[i] = point(c, &c->cases[i]);
     qsort(points, c->count, sizeof *points, by_x);
-    for (uint32_t i = 0; i < MEDIAN_COUNT; i++) {
-        uint32_t from = (uint32_t)((uint64_t)c->count * i / MEDIAN_COUNT);
-        uint32_t to = (uint32_t)((uint64_t)c->count * (i + 1) / MEDIAN_COUNT);
+    uint32_t groups = count_groups(panel, points, c->count);
+    for (uint32_t i = 0; i < groups; i++) {
+        uint32_t from = (uint32_t)((uint64_t)c->count * i / groups);
+        uint32_t to = (uint32_t)((uint64_t)c->count * (i + 1) / groups);
         double x = points[from + (to - from) / 2].x;
         qsort(points + from, to - from, sizeof *points, by_y);
         medians[i] = (plot_point){x, points[from + (to - from) / 2].y};
     }
-    chart_line(panel, medians, MEDIAN_COUNT, &(line_style){{1, 1, 1, 0.8}, 3.6, false});
-    chart_line(panel, medians, MEDIAN_COUNT, &MEDIAN_LINE);
+    if (groups == 0) return;
+    chart_line(panel, medians, groups, &(line_style){{1, 1, 1, 0.8}, 3.6, false});
+    chart_line(panel, medians, groups, &MEDIAN_LINE);
 }
 
 static void shade(const chart *panel, double from, double to) {

@@ -16,7 +16,7 @@
     X(CROWD_PARAMS, "params", "parameters of a model", "", false)                                                      \
     X(CROWD_INTENSITY, "flops_per_byte", "work for each byte moved", "", false)                                        \
     X(CROWD_OP_FLOPS, "op_flops", "work of an operator", "FLOP", true)                                                 \
-    X(CROWD_OP_ELEMS, "op_elems", "elements of an operator's result", "", true)                                        \
+    X(CROWD_OP_ELEMS, "op_elems", "elements of a result", "", true)                                                    \
     X(CROWD_OP_CHANNELS, "op_channels", "channels of a result", "", true)                                              \
     X(CROWD_OP_ROWS, "op_rows", "rows of a result", "", true)                                                          \
     X(CROWD_OP_WINDOW, "op_window", "width of a window", "", true)                                                     \

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "learn/extrapolation.h"
 
+#define EDGE 0.001 /* the share of training at each end that may be off the axis */
+
 enum { BINS = 24 };
 
 /* One of the two pictures: what size is. */
@@ -79,8 +81,9 @@ static void draw_column(const column *c, double top) {
     spread_sizes(v, c);
     bool is_known = v->known->count > 0;
     const double known[2] = {spread_quantile(v->known, SPREAD_RARE), spread_quantile(v->known, 1 - SPREAD_RARE)};
-    double lo = is_known ? fmin(v->known->least, v->here->least) : v->here->least;
-    double hi = is_known ? fmax(v->known->most, v->here->most) : v->here->most;
+    /* a few odd models of training must not leave the others a corner */
+    double lo = is_known ? fmin(spread_quantile(v->known, EDGE), v->here->least) : v->here->least;
+    double hi = is_known ? fmax(spread_quantile(v->known, 1 - EDGE), v->here->most) : v->here->most;
     const char *title = v->is_measured ? c->f->measured_title : "operators of the model";
     chart panel = figure_panel(c, top, FIGURE_PANEL);
     axis_log(&panel.x, lo, hi, 5, v->is_measured ? c->f->unit : (axis_unit){"", 1});

@@ -21,8 +21,8 @@ static void set_defaults(gnn_options *shared, void *own) {
     shared->layers = 2;
     shared->batch = 64;
     shared->rate = 0.003;
-    shared->loss = LOSS_MAE;
-    shared->target = GNN_TARGET_LOG;
+    shared->loss = LOSS_LOG;
+    shared->target = GNN_TARGET_RAW;
     shared->forget = 0.02;
     *(sage_options *)own = (sage_options){.aggregator = AGGREGATE_MEAN,
                                           .direction = SAGE_SUCCESSORS,
@@ -44,6 +44,8 @@ static void add_keys(void *own, config_list *list) {
 
 static ft_status check(const gnn_options *shared, const void *own, ft_error *error) {
     const sage_options *o = own;
+    if (shared->loss == LOSS_LOG && o->readout != SAGE_PARTS)
+        return ft_fail(error, FT_ERR_USAGE, "config: loss=log needs values above zero: it goes with readout=parts");
     if (shared->layers < 1 || shared->layers > SAGE_MAX_LAYERS)
         return ft_fail(error, FT_ERR_USAGE, "config: 'layers' is %g, but perfsage has 1 to %d of them", shared->layers,
                        SAGE_MAX_LAYERS);

@@ -161,7 +161,7 @@ static void test_no_memory(void **state) {
     ft_error error;
     open_all(&f);
     assert_int_equal(plot(&f, true, "warm", &error), FT_OK); /* fonts are looked up once */
-    for (long n = 0;; n += 1 + n / 3) {
+    for (long n = 0;; n += 1 + n) {
         failing_start(n);
         ft_status status = plot(&f, true, "x", &error);
         if (!failing_stop()) break;

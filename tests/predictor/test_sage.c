@@ -14,7 +14,8 @@
 #include "support/folder.h"
 #include "support/toy.h"
 
-#define TINY "{\"hidden\": 4, \"embedding\": 4, \"layers\": 2, \"steps\": 30, \"batch\": 8, \"members\": 2, \"check\": 7"
+#define TINY                                                                                                           \
+    "{\"hidden\": 4, \"embedding\": 4, \"layers\": 2, \"steps\": 30, \"batch\": 8, \"members\": 2, \"check\": 7"
 #define QUICK                                                                                                          \
     "{\"hidden\": 16, \"embedding\": 8, \"layers\": 1, \"steps\": 900, \"batch\": 16, \"check\": 100, \"rate\": 0.01"
 
@@ -52,8 +53,10 @@ static void every_setting(void **state) {
         "\"aggregator\": \"gcn\", \"direction\": \"predecessors\"",
         "\"aggregator\": \"max-pool\", \"inner\": 3, \"scaling\": \"conditional\"",
         "\"aggregator\": \"mean-pool\", \"direction\": \"both\"",
-        "\"aggregator\": \"lstm\", \"scaling\": \"plain\", \"readout\": \"sum\"",
+        "\"aggregator\": \"lstm\", \"scaling\": \"plain\", \"readout\": \"sum\", \"target\": \"log\", \"loss\": "
+        "\"mae\"",
         "\"readout\": \"parts\", \"target\": \"raw\", \"loss\": \"mape\"",
+        "\"readout\": \"parts\", \"target\": \"log\", \"loss\": \"huber\"",
     };
     fitted f = fit_made("perfsage", price, TINY "}");
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
@@ -72,6 +75,7 @@ static void refuses(void **state) {
     fitted_refuses(&f, "{\"config\": {\"layers\": 0}}", 0, "layers");
     fitted_refuses(&f, "{\"config\": {\"hidden\": 5, \"direction\": \"both\"}}", 0, "odd");
     fitted_refuses(&f, "{\"config\": {\"aggregator\": \"median\"}}", 0, "must be one of");
+    fitted_refuses(&f, "{\"config\": {\"readout\": \"sum\"}}", 0, "readout=parts");
     fitted_free(&f);
 }
 
