@@ -21,6 +21,13 @@ typedef struct flow_link {
     uint32_t before, after;
 } flow_link;
 
+/* A step of the timeline of tensors. */
+typedef struct flow_step {
+    ft_replay_phase phase;
+    uint32_t kernel; /* FT_NONE: between kernels */
+    uint64_t live_bytes;
+} flow_step;
+
 struct ft_flow {
     arena memory;
     const char *name; /* of the model or file, for people and messages */
@@ -29,10 +36,12 @@ struct ft_flow {
     uint32_t count, capacity;
     flow_link *links; /* until it is finished */
     uint32_t link_count, link_capacity;
-    const ft_graph *model; /* whose operators the kernels are made of; may be NULL */
-    double start_us;       /* before the first kernel */
-    bool is_whole;         /* has a way back of its own: none is to be derived */
-    bool is_guessed;       /* the way back is not from work that is known */
+    const ft_graph *model;  /* whose operators the kernels are made of; may be NULL */
+    double start_us;        /* before the first kernel */
+    bool is_whole;          /* has a way back of its own: none is to be derived */
+    bool is_guessed;        /* the way back is not from work that is known */
+    const flow_step *steps; /* of the memory of a model; may be NULL */
+    uint32_t step_count;
     const char **notes;
     uint32_t note_count, note_capacity;
 };

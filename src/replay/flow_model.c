@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "cost/share.h"
 #include "forecast/report_rows.h"
-#include "replay/flow_parts.h"
+#include "replay/flow_memory.h"
 
 static void kernels_as_parts(const ft_kernels *kernels, ft_part_time *parts) {
     for (uint32_t i = 0; i < kernels->count; i++) {
@@ -116,6 +116,8 @@ ft_status ft_flow_derive_training(ft_flow *flow, const ft_binding *binding, cons
         return ft_fail(error, FT_ERR_UNSUPPORTED, "%s: the work of its kernels is not known", flow->name);
     FT_TRY(flow_source_open(flow->name, flow->model, binding, options, &source, error));
     for (uint32_t i = 0; i < flow->count; i++) derive_kernel(&source, flow, i);
+    ft_status status = flow_keep_memory(flow, &source, error);
     flow_source_close(&source);
+    FT_TRY(status);
     return flow_note(flow, error, "the way back and the update are derived from the way forward by the work of each");
 }

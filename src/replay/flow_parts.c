@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "cost/share.h"
+#include "replay/flow_memory.h"
 #include "report/facts.h"
 
 ft_status flow_source_open(const char *name, const ft_graph *model, const ft_binding *binding,
@@ -151,7 +152,8 @@ static ft_status link_all(linker *l, const ft_part_time *parts, uint32_t count, 
     if (l->backward_links > 0)
         FT_TRY(flow_note(l->flow, error, "%u links between kernels go against the order of launches and are left out",
                          l->backward_links));
-    return flow_finish(l->flow, error);
+    FT_TRY(flow_finish(l->flow, error));
+    return flow_keep_memory(l->flow, l->source, error);
 }
 
 ft_status flow_of_parts(const flow_source *source, const ft_part_time *parts, uint32_t count, ft_flow **flow,

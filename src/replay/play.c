@@ -113,25 +113,13 @@ static void name_event(const run *r, const task *t, ft_replay_event *event) {
     }
 }
 
-static int by_start(const void *left, const void *right, void *user) {
-    const double *start = user;
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    if (start[a] != start[b]) return start[a] < start[b] ? -1 : 1;
-    return (a > b) - (a < b);
-}
-
 static ft_status list_events(run *r, ft_replay *out, ft_error *error) {
-    uint32_t count = 0;
-    uint32_t *order = ARENA_ARRAY(r->memory, uint32_t, (size_t)r->tasks.count + 1);
+    uint32_t count = r->plan.started_count;
+    const uint32_t *order = r->plan.started;
     r->event_of = ARENA_ARRAY(r->memory, uint32_t, (size_t)r->tasks.count + 1);
-    if (order == NULL || r->event_of == NULL) return FT_NOMEM(error);
-    for (uint32_t i = 0; i < r->tasks.count; i++) {
-        r->event_of[i] = FT_NONE;
-        if (r->tasks.items[i].time_us > 0) order[count++] = i;
-    }
-    qsort_r(order, count, sizeof *order, by_start, r->plan.start_us);
     ft_replay_event *events = ARENA_ARRAY(r->memory, ft_replay_event, (size_t)count + 1);
-    if (events == NULL) return FT_NOMEM(error);
+    if (r->event_of == NULL || events == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < r->tasks.count; i++) r->event_of[i] = FT_NONE;
     for (uint32_t i = 0; i < count; i++) {
         const task *t = &r->tasks.items[order[i]];
         events[i] = (ft_replay_event){.kernel = t->kernel,

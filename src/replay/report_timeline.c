@@ -1,7 +1,10 @@
-/* report_timeline.c - a replay as a trace: a process a worker, a thread a lane of an engine, and the network. */
-#include <stdio.h>
+/* report_timeline.c - a replay as a trace: a process a worker, a thread a lane of an engine, and the network; of
+ * models also the memory of the first worker, as a counter. */
+#include <math.h>
+#include <stdlib.h>
 
 #include "base/error.h"
+#include "replay/flow.h"
 #include "replay/report_values.h"
 #include "report/trace.h"
 
@@ -53,12 +56,44 @@ static void write_event(trace *t, const ft_replay *replay, uint32_t index) {
     trace_end(t);
 }
 
+/* --- Memory ----------------------------------------------------------------------------------------------------- */
+
+/* Per phase and kernel, when it begins on the first worker; NaN: it takes no time. */
+static double *find_starts(const ft_flow *flow, const ft_replay *replay) {
+    size_t count = (size_t)FT_REPLAY_PHASES * flow->count;
+    double *starts = malloc((count + 1) * sizeof *starts);
+    for (size_t i = 0; starts != NULL && i < count; i++) starts[i] = NAN;
+    for (uint32_t i = 0; starts != NULL && i < replay->event_count; i++) {
+        const ft_replay_event *e = &replay->events[i];
+        if (e->worker == 0 && e->kernel != FT_NONE) starts[e->phase * (size_t)flow->count + e->kernel] = e->start_us;
+    }
+    return starts;
+}
+
+/* The timeline of tensors walks the model as it is written; where kernels run side by side, it follows the later one.
+ */
+static void write_memory(trace *t, const ft_flow *flow, const ft_replay *replay) {
+    double now = 0, *starts = find_starts(flow, replay);
+    if (starts == NULL) t->out.text.failed = true;
+    for (uint32_t i = 0; starts != NULL && i < flow->step_count; i++) {
+        const flow_step *step = &flow->steps[i];
+        if (step->phase == FT_REPLAY_UPDATE) now = fmax(now, replay->iteration_us - replay->phase_us[FT_REPLAY_UPDATE]);
+        if (step->kernel != FT_NONE) now = fmax(now, starts[step->phase * (size_t)flow->count + step->kernel]);
+        trace_begin(t, "memory", "C", (trace_track){1, 1}, now);
+        trace_args(t);
+        jsonw_pair_uint(&t->json, "tensor_bytes", step->live_bytes);
+        trace_end(t);
+    }
+    free(starts);
+}
+
 ft_status ft_replay_trace(const char *path, const ft_replay_subject *subject, uint32_t index, ft_error *error) {
     const ft_replay *replay = &subject->replays[index];
     trace t = {0};
     FT_TRY(trace_open(path, &t, error));
     write_labels(&t, subject, replay);
     for (uint32_t i = 0; i < replay->event_count; i++) write_event(&t, replay, i);
+    write_memory(&t, subject->flow, replay);
     ft_status status = trace_commit(&t, error);
     trace_free(&t);
     return status;

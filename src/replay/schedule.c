@@ -45,6 +45,7 @@ static void find_followers(clock_state *c) {
 static ft_status make_runners(clock_state *c, const engine_list *engines, arena *memory, ft_error *error) {
     const task_list *l = c->tasks;
     uint32_t count = c->s->engine_count;
+    size_t all_lanes = 0;
     uint32_t *load = ARENA_ARRAY(memory, uint32_t, (size_t)count + 1);
     c->runners = ARENA_ARRAY(memory, runner, (size_t)count + 1);
     c->touched = ARENA_ARRAY(memory, uint32_t, (size_t)count + 1);
@@ -59,8 +60,10 @@ static ft_status make_runners(clock_state *c, const engine_list *engines, arena 
         r->lanes.items = ARENA_ARRAY(memory, heap_entry, lanes);
         if (r->ready.items == NULL || r->lanes.items == NULL) return FT_NOMEM(error);
         for (uint32_t lane = 0; lane < lanes; lane++) heap_push(&r->lanes, (heap_entry){.id = lane});
+        all_lanes += lanes;
     }
-    return FT_OK;
+    c->events.items = ARENA_ARRAY(memory, heap_entry, 2 * all_lanes); /* a lane has a task and a gap at most */
+    return c->events.items != NULL ? FT_OK : FT_NOMEM(error);
 }
 
 static ft_status make_room(clock_state *c, const engine_list *engines, arena *memory, ft_error *error) {
@@ -70,13 +73,13 @@ static ft_status make_room(clock_state *c, const engine_list *engines, arena *me
     s->start_us = ARENA_ARRAY(memory, double, count);
     s->tail_us = ARENA_ARRAY(memory, double, count);
     s->lane = ARENA_ARRAY(memory, uint32_t, count);
+    s->started = ARENA_ARRAY(memory, uint32_t, count);
     c->left = ARENA_ARRAY(memory, uint32_t, count);
     c->stack = ARENA_ARRAY(memory, uint32_t, count);
     s->first_follower = ARENA_ARRAY(memory, uint32_t, count + 1);
     s->followers = ARENA_ARRAY(memory, uint32_t, (size_t)c->tasks->need_count + 1);
-    c->events.items = ARENA_ARRAY(memory, heap_entry, 2 * count);
-    if (s->start_us == NULL || s->tail_us == NULL || s->lane == NULL || c->left == NULL || c->stack == NULL ||
-        s->first_follower == NULL || s->followers == NULL || c->events.items == NULL)
+    if (s->start_us == NULL || s->tail_us == NULL || s->lane == NULL || s->started == NULL || c->left == NULL ||
+        c->stack == NULL || s->first_follower == NULL || s->followers == NULL)
         return FT_NOMEM(error);
     return make_runners(c, engines, memory, error);
 }
@@ -148,6 +151,7 @@ static void start_task(clock_state *c, runner *r) {
     double end = c->now_us + c->tasks->items[index].time_us;
     c->s->lane[index] = heap_pop(&r->lanes).id;
     c->s->start_us[index] = c->now_us;
+    c->s->started[c->s->started_count++] = index;
     c->s->end_us = fmax(c->s->end_us, end);
     heap_push(&c->events, (heap_entry){.rank = end, .id = 2 * index});
     if (r->gap_us > 0) heap_push(&c->events, (heap_entry){.rank = end + r->gap_us, .id = 2 * index + 1});

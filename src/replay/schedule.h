@@ -9,9 +9,11 @@
 #include "replay/tasks.h"
 
 typedef struct schedule {
-    double *start_us;                     /* per task */
-    uint32_t *lane;                       /* per task: of its engine; FT_NONE for those that take none */
-    double *tail_us;                      /* per task: the longest way from its beginning to the end */
+    double *start_us;  /* per task */
+    uint32_t *lane;    /* per task: of its engine; FT_NONE for those that take none */
+    double *tail_us;   /* per task: the longest way from its beginning to the end */
+    uint32_t *started; /* tasks that take time, as they begin */
+    uint32_t started_count;
     double end_us;                        /* of the last */
     double critical_us;                   /* the longest path */
     uint32_t engine_count;                /* of all workers, and the network */

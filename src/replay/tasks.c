@@ -1,9 +1,8 @@
 #include "replay/tasks.h"
 
-#include <math.h>
+#include <string.h>
 
 #include "base/error.h"
-#include "base/map.h"
 #include "base/num.h"
 
 typedef struct maker {
@@ -33,25 +32,31 @@ static uint32_t total_needs(const ft_flow *flow) {
     return sum;
 }
 
-/* A worker has a start, each kernel twice, the loss and the end of the way back, and an update; beside it there is at
- * most one exchange a kernel. Needs: those of the flow twice, one more for each kernel either way, and of an exchange
- * one for each kernel and worker. */
-static ft_status make_room(maker *m, arena *memory, ft_error *error) {
+/* How many tasks and needs there are at most. A worker has a start and each kernel; in training each kernel once more,
+ * the loss, the end of the way back and an update; beside the workers there is at most one exchange a kernel. Of a
+ * kernel's needs there are as many either way, and one more; an exchange and an update need at most one for each
+ * kernel. */
+static bool count_room(const maker *m, bool has_backward, size_t *tasks, size_t *needs) {
+    size_t kernels = m->flow->count, links = total_needs(m->flow), workers = m->list->workers;
+    if (!has_backward)
+        return num_mul_size(workers, kernels + 1, tasks) && num_mul_size(workers, links + kernels, needs);
+    return num_mul_size(workers, 2 * kernels + 4, tasks) && num_add_size(*tasks, kernels, tasks) &&
+           num_mul_size(workers, 2 * links + 6 * kernels + 4, needs);
+}
+
+static ft_status make_room(maker *m, bool has_backward, arena *memory, ft_error *error) {
     size_t kernels = m->flow->count, workers = m->list->workers, tasks, needs, each;
-    if (!num_mul_size(workers, 2 * kernels + 4, &tasks) || !num_add_size(tasks, kernels, &tasks) ||
-        !num_mul_size(workers, 2 * ((size_t)total_needs(m->flow) + 2 * kernels + 4) + 2 * kernels, &needs) ||
-        !num_mul_size(workers, kernels + 1, &each) || tasks >= FT_NONE / 2 || needs >= FT_NONE)
+    if (!count_room(m, has_backward, &tasks, &needs) || !num_mul_size(workers, kernels + 1, &each) ||
+        tasks >= FT_NONE / 2 || needs >= FT_NONE)
         return ft_fail(error, FT_ERR_LIMIT, "%s: %zu kernels on %zu workers are too many to replay", m->flow->name,
                        kernels, workers);
     m->list->items = ARENA_ARRAY(memory, task, tasks);
-    m->list->needs = ARENA_ARRAY(memory, uint32_t, needs);
-    m->list->capacity = (uint32_t)tasks;
-    m->list->need_capacity = (uint32_t)needs;
+    m->list->needs = ARENA_ARRAY(memory, uint32_t, needs + 1);
     m->engine_of = ARENA_ARRAY(memory, uint32_t, kernels + 1);
     m->first_follower = ARENA_ARRAY(memory, uint32_t, kernels + 2);
     m->followers = ARENA_ARRAY(memory, uint32_t, (size_t)total_needs(m->flow) + 1);
     m->forward = ARENA_ARRAY(memory, uint32_t, kernels + 1);
-    m->gradients = ARENA_ARRAY(memory, uint32_t, each);
+    m->gradients = ARENA_ARRAY(memory, uint32_t, has_backward ? each : 1);
     m->ends = ARENA_ARRAY(memory, uint32_t, workers);
     return m->list->items != NULL && m->list->needs != NULL && m->engine_of != NULL && m->first_follower != NULL &&
                    m->followers != NULL && m->forward != NULL && m->gradients != NULL && m->ends != NULL
@@ -59,25 +64,41 @@ static ft_status make_room(maker *m, arena *memory, ft_error *error) {
                : FT_NOMEM(error);
 }
 
-/* Kernels of one type go to one engine: it is looked up once. */
-static ft_status find_engines(maker *m, arena *memory, ft_error *error) {
-    map known;
-    map_init(&known, memory);
+/* Networks have few types of kernels: their engines are looked up once. */
+typedef struct type_memo {
+    struct {
+        const char *type;
+        uint32_t engine;
+    } items[16];
+    uint32_t count;
+} type_memo;
+
+static uint32_t engine_of_type(const engine_list *engines, const char *type, type_memo *memo) {
+    for (uint32_t i = 0; i < memo->count; i++)
+        if (strcmp(memo->items[i].type, type) == 0) return memo->items[i].engine;
+    uint32_t engine = engines_find(engines, NULL, type);
+    if (memo->count < sizeof memo->items / sizeof memo->items[0]) {
+        memo->items[memo->count].type = type;
+        memo->items[memo->count++].engine = engine;
+    }
+    return engine;
+}
+
+static ft_status no_engine(const maker *m, const ft_flow_kernel *k, ft_error *error) {
+    if (k->engine != NULL)
+        return ft_fail(error, FT_ERR_USAGE, "%s: '%s' runs on engine '%s', which is not among '%s'", m->flow->name,
+                       k->name, k->engine, m->options->engines);
+    return ft_fail(error, FT_ERR_USAGE, "%s: no engine of '%s' takes '%s' kernels; let one take the rest with NAME:*",
+                   m->flow->name, m->options->engines, k->type);
+}
+
+static ft_status find_engines(maker *m, ft_error *error) {
+    type_memo memo = {.count = 0};
     for (uint32_t i = 0; i < m->flow->count; i++) {
         const ft_flow_kernel *k = &m->flow->kernels[i];
-        uint32_t engine = FT_NONE;
-        if (k->engine != NULL || !map_get(&known, k->type, &engine)) {
-            engine = engines_find(m->engines, k->engine, k->type);
-            if (engine == FT_NONE && (k->time_us > 0 || k->backward_us > 0))
-                return k->engine != NULL
-                           ? ft_fail(error, FT_ERR_USAGE, "%s: '%s' runs on engine '%s', which is not among '%s'",
-                                     m->flow->name, k->name, k->engine, m->options->engines)
-                           : ft_fail(error, FT_ERR_USAGE,
-                                     "%s: no engine of '%s' takes '%s' kernels; let one take the rest with NAME:*",
-                                     m->flow->name, m->options->engines, k->type);
-            if (k->engine == NULL && !map_set(&known, k->type, engine)) return FT_NOMEM(error);
-        }
-        m->engine_of[i] = engine;
+        m->engine_of[i] = k->engine != NULL ? engines_find(m->engines, k->engine, k->type)
+                                            : engine_of_type(m->engines, k->type, &memo);
+        if (m->engine_of[i] == FT_NONE && (k->time_us > 0 || k->backward_us > 0)) return no_engine(m, k, error);
     }
     return FT_OK;
 }
@@ -202,9 +223,9 @@ ft_status tasks_make(const ft_flow *flow, const engine_list *engines, const ft_r
     maker m = {.flow = flow, .engines = engines, .options = options, .list = list};
     bool has_backward = options->mode == FT_TRAIN && !flow->is_whole;
     *list = (task_list){.workers = options->workers, .engines = engines->count};
-    FT_TRY(make_room(&m, memory, error));
-    FT_TRY(find_engines(&m, memory, error));
-    find_followers(&m);
+    FT_TRY(make_room(&m, has_backward, memory, error));
+    FT_TRY(find_engines(&m, error));
+    if (has_backward) find_followers(&m);
     for (uint32_t w = 0; w < options->workers; w++) {
         add_forward(&m, w);
         if (has_backward) add_backward(&m, w);

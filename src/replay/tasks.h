@@ -19,9 +19,9 @@ typedef struct task {
 
 typedef struct task_list {
     task *items;
-    uint32_t count, capacity;
+    uint32_t count;
     uint32_t *needs; /* tasks, all smaller than the one that needs them */
-    uint32_t need_count, need_capacity;
+    uint32_t need_count;
     uint32_t workers, engines; /* `engines` of a worker */
 } task_list;
 

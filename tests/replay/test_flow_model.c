@@ -125,6 +125,24 @@ static void test_the_whole_is_shared_out(void **state) {
     ft_flow_free(flow);
 }
 
+/* Memory is kept by kernel, for traces. */
+static void test_memory_is_kept(void **state) {
+    (void)state;
+    ft_flow *flow = flow_of(2);
+    uint64_t peak = 0;
+    bool has_update = false;
+    assert_true(flow->step_count > 2 * 3);
+    for (uint32_t i = 0; i < flow->step_count; i++) {
+        const flow_step *step = &flow->steps[i];
+        assert_true(step->kernel == FT_NONE || step->kernel < flow->count);
+        if (step->live_bytes > peak) peak = step->live_bytes;
+        if (step->phase == FT_REPLAY_UPDATE) has_update = true;
+    }
+    assert_true(has_update);
+    assert_true(peak > 4 * MODEL_PARAMS);
+    ft_flow_free(flow);
+}
+
 static void test_no_time(void **state) {
     (void)state;
     ft_flow *flow = NULL;
@@ -244,6 +262,7 @@ int main(void) {
         cmocka_unit_test(test_training_derived_from_inference),
         cmocka_unit_test(test_a_start_comes_first),
         cmocka_unit_test(test_the_whole_is_shared_out),
+        cmocka_unit_test(test_memory_is_kept),
         cmocka_unit_test(test_no_time),
         cmocka_unit_test(test_times_of_operators),
         cmocka_unit_test(test_kernels_of_a_table),

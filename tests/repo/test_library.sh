@@ -83,6 +83,7 @@ uninstall_leaves_nothing() {
 
 # An example prints what it prints of a model with known counts: a pattern that must be in its output.
 declare -A prints=(
+    [engines]='^compute:1,copy:1 +[0-9]+ us, critical path'
     [batch_sweep]='^ +4 +1\.203 '
     [largest_batch]='up to batch [1-9][0-9]+$'
     [predict]='^ethos-u65-512 +[0-9]+ us'
