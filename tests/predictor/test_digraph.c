@@ -16,7 +16,7 @@
 #include "support/fitted.h"
 #include "support/folder.h"
 
-#define QUICK "{\"hidden\": 16, \"layers\": 1, \"steps\": 300, \"batch\": 16, \"check\": 100, \"rate\": 0.01}"
+#define QUICK "{\"hidden\": 16, \"layers\": 1, \"head\": 2, \"steps\": 300, \"batch\": 16, \"check\": 100}"
 #define TINY  "{\"hidden\": 4, \"layers\": 1, \"steps\": 40, \"batch\": 16, \"members\": 2, \"check\": 7"
 
 /* Work and bytes, more of them on one device. */
