@@ -7,7 +7,7 @@
 
 /* What is known of a setting by its name. */
 static const ft_setting hints[] = {
-    {.name = "hidden", .text = "width of the layers", .is_searched = true, .is_log = true, .from = 32, .to = 192},
+    {.name = "hidden", .text = "width of the layers", .is_searched = true, .is_log = true, .from = 32, .to = 256},
     {.name = "layers", .text = "of message passing", .is_searched = true, .from = 1, .to = 6},
     {.name = "members", .text = "networks that are averaged", .off = "1"},
     {.name = "steps", .text = "of each network", .is_effort = true},
@@ -39,6 +39,11 @@ static const ft_setting hints[] = {
     {.name = "charge", .text = "of the magnetic Laplacian: what part of a circle an edge turns"},
     {.name = "encoding", .text = "what tells where a node stands", .off = "\"none\""},
     {.name = "encoding_form", .text = "as features of nodes, or of edges that do not depend on the solver"},
+    {.name = "heads", .text = "of attention"},
+    {.name = "vectors", .text = "of the Laplacian that tell where a node is"},
+    {.name = "charge", .text = "of the magnetic Laplacian"},
+    {.name = "encoding", .text = "what tells where a node is", .off = "\"none\""},
+    {.name = "encoding_form", .text = "how that is told"},
     {.name = "layer", .text = "what passes messages"},
     {.name = "direction", .text = "along which edges messages go", .off = "\"undirected\""},
     {.name = "readout", .text = "what is made of all nodes", .off = "\"sum\""},
@@ -89,6 +94,24 @@ static ft_setting choice_of(const config_choice *choice) {
     return s;
 }
 
+static bool can_be(const gnn_kind *kind, const gnn_plan *plan, double *place, double value) {
+    ft_error ignored;
+    double usual = *place;
+    *place = value;
+    bool is_taken = kind->check == NULL || kind->check(&plan->shared, plan->own, &ignored) == FT_OK;
+    *place = usual;
+    return is_taken;
+}
+
+/* A kind may take less than the bounds of all: SeerNet has one layer. */
+static void keep_to_kind(const gnn_kind *kind, const gnn_plan *plan, const config_key *key, ft_setting *s) {
+    if (strcmp(s->name, "delta") == 0 && plan->shared.loss != LOSS_HUBER) s->is_searched = false;
+    if (!s->is_searched) return;
+    while (s->kind == FT_SETTING_INT && s->to > s->from && !can_be(kind, plan, key->value, s->to)) s->to--;
+    if (s->to <= s->from || !can_be(kind, plan, key->value, s->from) || !can_be(kind, plan, key->value, s->to))
+        s->is_searched = false;
+}
+
 uint32_t gnn_settings(const gnn_kind *kind, ft_setting *settings, uint32_t room) {
     gnn_plan plan;
     config_list list;
@@ -99,6 +122,7 @@ uint32_t gnn_settings(const gnn_kind *kind, ft_setting *settings, uint32_t room)
         settings[i] = i < list.key_count ? number_of(&list.keys[i], list.is_whole[i])
                                          : choice_of(&list.choices[i - list.key_count]);
         fit_hint(&settings[i]);
+        if (i < list.key_count) keep_to_kind(kind, &plan, &list.keys[i], &settings[i]);
     }
     gnn_plan_free(&plan);
     return count;

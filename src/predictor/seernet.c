@@ -54,9 +54,18 @@ static ft_status load_multi(const json_t *params, const float *block, size_t cou
     return gnn_load(&multi, params, block, count, device_count, out, error);
 }
 
+static uint32_t describe_single(ft_setting *settings, uint32_t room) {
+    return gnn_settings(&single, settings, room);
+}
+
+static uint32_t describe_multi(ft_setting *settings, uint32_t room) {
+    return gnn_settings(&multi, settings, room);
+}
+
 const family family_seernet = {.name = "seernet",
                                .text = "PerfSeer's network over operators, tensors and the whole graph",
                                .schema = SEERNET_SCHEMA,
+                               .describe = describe_single,
                                .fit = fit_single,
                                .save = gnn_save,
                                .load = load_single,
@@ -66,6 +75,7 @@ const family family_seernet = {.name = "seernet",
 const family family_seernet_multi = {.name = "seernet-multi",
                                      .text = "the same, learning time, memory and utilisation together (PCGrad)",
                                      .schema = SEERNET_SCHEMA,
+                                     .describe = describe_multi,
                                      .fit = fit_multi,
                                      .save = gnn_save,
                                      .load = load_multi,

@@ -17,6 +17,7 @@
 #include "base/outfile.h"
 #include "foretell/tune.h"
 #include "learn/tunable.h"
+#include "support/failing.h"
 #include "support/folder.h"
 #include "support/toy_data.h"
 
@@ -295,6 +296,31 @@ static void time_may_be_up(void **state) {
     ft_dataset_free(data);
 }
 
+/* Each allocation in turn: no crash, no leak, and what is on the disk can be gone on with. */
+static void memory_may_run_out(void **state) {
+    (void)state;
+    toy_data few = {.graph_count = 20};
+    ft_dataset *data = toy_data_open("data", &few);
+    ft_tune_options o = usual();
+    o.trials = 2;
+    o.rungs = 1;
+    o.trial.split = "random:60/20/20";
+    for (long n = 0;; n += 1 + n / 30) {
+        ft_tuning t;
+        ft_error error;
+        failing_start(n);
+        ft_status status = ft_tune(data, "search", &o, &t, &error);
+        bool has_failed = failing_stop();
+        if (status == FT_OK) ft_tuning_free(&t);
+        if (!has_failed) {
+            assert_int_equal(status, FT_OK);
+            break;
+        }
+        o.trial.is_resumed = access("search/journal.jsonl", F_OK) == 0;
+    }
+    ft_dataset_free(data);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(finds_good_settings, folder_enter, folder_leave),
@@ -306,6 +332,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(other_searches_are_refused, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(documents_agree, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(time_may_be_up, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(memory_may_run_out, folder_enter, folder_leave),
     };
     return cmocka_run_group_tests_name("learn/tune", tests, NULL, NULL);
 }
