@@ -19,7 +19,9 @@ static const struct argp_option option_list[] = {
     {"data", OPTION_DATA, "DIR", 0, "the data set (needed); 'foretell import' makes one", 0},
     {"metric", OPTION_METRIC, "NAME", 0, "what to predict: a column of the data set (time_us)", 0},
     {"split", OPTION_SPLIT, "SPEC", 0,
-     "random[:80/10/10], family:NAME, device:NAME, order, fewshot:NAME:K, fold:KEY:K:I or all (random)", 0},
+     "random[:80/10/10], name[:80/10/10], family:NAME, device:NAME, order, fewshot:NAME:K, fold:KEY:K:I or all "
+     "(random)",
+     0},
     {"seed", OPTION_SEED, "N", 0, "of the split and of everything random in the fit (0)", 0},
     {NULL, 0, NULL, 0, "What to make:", 10},
     {"output", 'o', "RUN", 0, "the folder that gets predictor, scores, log and settings (needed)", 0},
