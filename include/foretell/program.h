@@ -59,7 +59,11 @@ FT_API ft_status ft_program_lower(ft_program *program, const ft_program_log *log
 /* The same schedule for a problem so small that it can be run: which lengths stay is drawn by the seed. */
 FT_API ft_status ft_program_lower_small(ft_program *program, const ft_program_log *log, uint64_t seed, ft_error *error);
 
-/* Floating-point operations that the workload asks for. */
+/* Makes it the next program that TVM printed into the text (docs/formats/tir.md). *used is where it ends, 0 when there
+ * is none. Such a program has features, and nothing else: no workload, and nothing to show. */
+FT_API ft_status ft_program_parse(ft_program *program, const char *text, size_t size, size_t *used, ft_error *error);
+
+/* Floating-point operations that the workload asks for; NaN of a program that was printed. */
 FT_API double ft_program_flops(const ft_program *program);
 
 /* --- What a predictor sees ----------------------------------------------------------------------------------- */

@@ -53,7 +53,7 @@ typedef struct access {
 typedef struct counts {
     double add, mul, div, cmp, math;
     double int_add, int_mul, int_div, int_cmp;
-    double logic;
+    double logic, select;
 } counts;
 
 typedef struct extraction {
@@ -83,18 +83,21 @@ static void count_index(const lin_space *space, lin a, counts *c) {
 
 static void count_value(const lin_space *space, const prog_value *v, counts *c) {
     if (v == NULL) return;
-    c->add += v->op == PROG_ADD;
+    c->add += v->op == PROG_ADD || v->op == PROG_SUB;
     c->mul += v->op == PROG_MUL;
     c->div += v->op == PROG_DIV;
-    c->cmp += v->op == PROG_MAX;
-    c->math += v->op == PROG_TANH || v->op == PROG_SIGMOID || v->op == PROG_IF;
+    c->cmp += v->op == PROG_MAX || v->op == PROG_MIN;
+    c->select += v->op == PROG_SELECT;
+    c->math += v->op == PROG_TANH || v->op == PROG_SIGMOID || v->op == PROG_IF || v->op == PROG_CALL;
     for (uint32_t i = 0; v->op == PROG_LOAD && i < v->dims; i++) count_index(space, v->index[i], c);
+    double sides = 0;
     for (uint32_t i = 0; i < v->bound_count; i++) {
-        c->int_cmp += 2;
-        count_index(space, v->bounds[i].index, c);
-        count_index(space, v->bounds[i].index, c);
+        int side = (v->bounds[i].low != INT64_MIN) + (v->bounds[i].high != INT64_MAX);
+        for (int k = 0; k < side; k++) count_index(space, v->bounds[i].index, c);
+        sides += side;
     }
-    if (v->bound_count > 0) c->logic += 2 * v->bound_count - 1;
+    c->int_cmp += sides;
+    if (sides > 0) c->logic += sides - 1;
     count_value(space, v->a, c);
     count_value(space, v->b, c);
 }
@@ -172,19 +175,25 @@ static void find_accesses(extraction *x, const nest_node *node) {
 
 /* --- Loops around a store ------------------------------------------------------------------------------------ */
 
-/* Threads that a stage in shared memory is filled by are its own, not those of the loops that it is filled for. */
-static bool is_relaxed(const prog_stage *stage, uint32_t id, const nest_node *loop) {
-    if (loop->stage == id || loop->kind != NEST_THREAD) return false;
-    return stage->scope == PROG_SHARED ? !prog_note_is_block(loop->note) : stage->scope == PROG_GLOBAL;
+/* Threads that fill a buffer together are its own, not those of the loops that it is filled for: behind the life of a
+ * buffer that threads share they stand for the same threads again, as does an index that was bound nearer already. */
+static bool is_same_threads(const nest_node *loop, prog_scope outside, const bool *is_bound) {
+    if (loop->kind != NEST_THREAD) return false;
+    if (loop->note != PROG_VTHREAD && is_bound[loop->note]) return true;
+    return outside == PROG_SHARED ? !prog_note_is_block(loop->note) : outside == PROG_GLOBAL;
 }
 
 static void find_path(extraction *x, const nest_node *node) {
     const nest *n = x->n;
-    const prog_stage *stage = &n->p->stages[node->stage];
+    bool is_bound[PROG_NOTES] = {false};
+    prog_scope outside = PROG_NO_SCOPE; /* the scope of the buffer, once we are outside of its life */
     x->path_count = 0;
     for (uint16_t at = node->parent; at != NEST_NONE; at = n->nodes[at].parent) {
         const nest_node *above = &n->nodes[at];
-        if ((above->kind != NEST_LOOP && above->kind != NEST_THREAD) || is_relaxed(stage, node->stage, above)) continue;
+        if (above->kind == NEST_REALIZE && above->stage == node->stage) outside = n->p->stages[node->stage].scope;
+        if (above->kind != NEST_LOOP && above->kind != NEST_THREAD) continue;
+        if (is_same_threads(above, outside, is_bound)) continue;
+        if (above->kind == NEST_THREAD) is_bound[above->note] = true;
         if (x->path_count == MAX_PATH) {
             x->is_too_large = true;
             return;
@@ -442,7 +451,7 @@ static void extract_store(extraction *x, const nest_node *node, float *out) {
     double turns = 1, flops = c.add + c.mul + c.div + c.cmp + c.math;
     for (uint32_t l = 0; l < x->path_count; l++) turns *= (double)x->path[l]->extent;
     const double groups[16] = {0,         c.add,     c.mul,     c.div,     c.cmp, c.math, 0,       0,
-                               c.int_add, c.int_mul, c.int_div, c.int_cmp, 0,     0,      c.logic, 0};
+                               c.int_add, c.int_mul, c.int_div, c.int_cmp, 0,     0,      c.logic, c.select};
     for (int i = 0; i < 16; i++) out[i] = slog(turns * groups[i]);
     write_kind(x, PROG_VECTORIZE, out + 16);
     write_kind(x, PROG_UNROLL, out + 27);

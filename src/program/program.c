@@ -12,6 +12,7 @@
 #include "program/show.h"
 #include "program/shrink.h"
 #include "program/steps.h"
+#include "program/tir_text.h"
 
 enum { PROGRAM_BYTES = 64 * 1024 * 1024 };
 
@@ -110,14 +111,19 @@ static ft_status find_workload(ft_program *program, const ansor_record *record, 
     return FT_OK;
 }
 
-static ft_status schedule(ft_program *program, const ansor_record *record, ft_error *error) {
+/* Forgets the program before. */
+static void start(ft_program *program, ft_error *error) {
     prog *p = &program->p;
-    program->has_nest = false;
+    program->has_nest = program->is_printed = false;
     arena_reset(&program->memory);
     *p = (prog){.memory = &program->memory, .stages = program->stages, .error = error};
     lin_space_init(&p->space, &program->memory, program->atoms);
-    FT_TRY(workload_build(&program->w, p));
-    return steps_apply(p, record->steps, record->step_count);
+}
+
+static ft_status schedule(ft_program *program, const ansor_record *record, ft_error *error) {
+    start(program, error);
+    FT_TRY(workload_build(&program->w, &program->p));
+    return steps_apply(&program->p, record->steps, record->step_count);
 }
 
 static ft_status lower(ft_program *program, const ansor_record *record, ft_error *error) {
@@ -170,8 +176,15 @@ ft_status ft_program_lower_small(ft_program *program, const ft_program_log *log,
     return where(log, lower_small(program, log, seed, error), error);
 }
 
+ft_status ft_program_parse(ft_program *program, const char *text, size_t size, size_t *used, ft_error *error) {
+    start(program, error);
+    FT_TRY(tir_read(&program->p, program->nodes, text, size, &program->n, used));
+    program->has_nest = program->is_printed = *used > 0;
+    return FT_OK;
+}
+
 double ft_program_flops(const ft_program *program) {
-    return program->has_nest ? workload_flops(&program->w) : NAN;
+    return program->has_nest && !program->is_printed ? workload_flops(&program->w) : NAN;
 }
 
 /* --- What a predictor sees ----------------------------------------------------------------------------------- */
@@ -201,6 +214,12 @@ void ft_program_position(uint32_t position, float out[FT_PROGRAM_FEATURES]) {
     feature_position(position, out);
 }
 
+static ft_status check_shown(ft_program *program, ft_error *error) {
+    FT_TRY(check_nest(program, error));
+    if (!program->is_printed) return FT_OK;
+    return ft_fail(error, FT_ERR_UNSUPPORTED, "the program was read from a printed one, which is not kept");
+}
+
 /* --- Showing ------------------------------------------------------------------------------------------------- */
 
 static ft_status send(buf *text, FILE *stream, ft_status status, ft_error *error) {
@@ -213,13 +232,13 @@ static ft_status send(buf *text, FILE *stream, ft_status status, ft_error *error
 
 ft_status ft_program_write(ft_program *program, FILE *stream, ft_error *error) {
     buf text = {0};
-    FT_TRY(check_nest(program, error));
+    FT_TRY(check_shown(program, error));
     return send(&text, stream, show_tir(&program->n, &text), error);
 }
 
 ft_status ft_program_write_json(ft_program *program, FILE *stream, ft_error *error) {
     buf text = {0};
-    FT_TRY(check_nest(program, error));
+    FT_TRY(check_shown(program, error));
     return send(&text, stream, show_json(&program->n, &text), error);
 }
 
@@ -263,7 +282,7 @@ ft_status ft_program_proof_begin(FILE *stream, ft_program_proof **proof, ft_erro
 }
 
 ft_status ft_program_proof_add(ft_program_proof *proof, ft_program *program, const char *label, ft_error *error) {
-    FT_TRY(check_nest(program, error));
+    FT_TRY(check_shown(program, error));
     return flush_proof(proof, show_c_program(&proof->file, &program->n, &program->w, label), error);
 }
 

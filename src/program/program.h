@@ -22,7 +22,8 @@ struct ft_program {
     workload w;
     nest n;
     bool has_nest;
-    char key[512]; /* of the workload that `cached` is of */
+    bool is_printed; /* read from a text: no workload, no iterators */
+    char key[512];   /* of the workload that `cached` is of */
     workload cached;
     /* tables that every program fills anew */
     lin_atom *atoms;

@@ -49,7 +49,7 @@ static void write_number(buf *out, double number) {
 }
 
 static void write_value(const showing *s, const prog_value *v) {
-    static const char *const signs[] = {[PROG_ADD] = "+", [PROG_MUL] = "*", [PROG_DIV] = "/"};
+    static const char *const signs[] = {[PROG_ADD] = "+", [PROG_MUL] = "*", [PROG_DIV] = "/", [PROG_SUB] = "-"};
     switch (v->op) {
     case PROG_NUMBER:
         write_number(s->out, v->number);
@@ -60,6 +60,7 @@ static void write_value(const showing *s, const prog_value *v) {
     case PROG_ADD:
     case PROG_MUL:
     case PROG_DIV:
+    case PROG_SUB:
         buf_char(s->out, '(');
         write_value(s, v->a);
         buf_format(s->out, " %s ", signs[v->op]);
@@ -67,7 +68,8 @@ static void write_value(const showing *s, const prog_value *v) {
         buf_char(s->out, ')');
         break;
     case PROG_IF:
-        buf_text(s->out, "tir.if_then_else(");
+    case PROG_SELECT:
+        buf_text(s->out, v->op == PROG_IF ? "tir.if_then_else(" : "select(");
         write_bounds(s, v->bounds, v->bound_count, true);
         buf_text(s->out, ", ");
         write_value(s, v->a);
@@ -76,9 +78,13 @@ static void write_value(const showing *s, const prog_value *v) {
         buf_char(s->out, ')');
         break;
     default:
-        buf_text(s->out, v->op == PROG_MAX ? "max(" : v->op == PROG_TANH ? "tir.tanh(" : "tir.sigmoid(");
+        buf_text(s->out, v->op == PROG_MAX       ? "max("
+                         : v->op == PROG_MIN     ? "min("
+                         : v->op == PROG_TANH    ? "tir.tanh("
+                         : v->op == PROG_SIGMOID ? "tir.sigmoid("
+                                                 : "tir.call(");
         write_value(s, v->a);
-        if (v->op == PROG_MAX) {
+        if (v->b != NULL) {
             buf_text(s->out, ", ");
             write_value(s, v->b);
         }

@@ -32,10 +32,15 @@ typedef enum prog_op {
     PROG_MAX,
     PROG_TANH,
     PROG_SIGMOID,
-    PROG_IF /* a where all bounds hold, b elsewhere */
+    PROG_IF, /* a where all bounds hold, b elsewhere */
+    /* only in printed programs (tir_text.h) */
+    PROG_SUB,
+    PROG_MIN,
+    PROG_SELECT, /* like PROG_IF, but both are computed */
+    PROG_CALL    /* of something that is not known */
 } prog_op;
 
-/* low <= index < high */
+/* low <= index < high; INT64_MIN and INT64_MAX: nothing is asked on that side */
 typedef struct prog_bound {
     lin index;
     int64_t low, high;

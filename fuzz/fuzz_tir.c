@@ -1,0 +1,26 @@
+/* fuzz_tir.c - printed programs of any bytes: what is read must have features that are numbers. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "foretell/program.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    ft_program *program = NULL;
+    ft_program_features f;
+    ft_error error;
+    if (ft_program_new(&program, &error) != FT_OK) abort();
+    for (size_t used = 1; used > 0;) {
+        if (ft_program_parse(program, (const char *)data, size, &used, &error) != FT_OK || used == 0) break;
+        if (used > size) abort();
+        if (ft_program_see(program, &f, &error) == FT_OK) {
+            for (uint32_t i = 0; i < f.leaf_count * FT_PROGRAM_FEATURES; i++) {
+                if (!isfinite(f.leaves[i])) abort();
+            }
+        }
+        data += used;
+        size -= used;
+    }
+    ft_program_free(program);
+    return 0;
+}

@@ -1,0 +1,171 @@
+/* Tests of printed programs: what is shown of a record has the features of the record; TVM's own forms for processors
+ * and GPUs; texts that are no programs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "foretell/program.h"
+#include "support/failing.h"
+
+static void test_shown_again(void **state) {
+    (void)state;
+    ft_program_log *log = NULL;
+    ft_program *program = NULL, *printed = NULL;
+    ft_program_record record = {0};
+    ft_program_features f, g;
+    ft_error error = {0};
+    assert_int_equal(ft_program_log_open("tests/program/schedules.jsonl", &log, &error), FT_OK);
+    assert_int_equal(ft_program_new(&program, &error), FT_OK);
+    assert_int_equal(ft_program_new(&printed, &error), FT_OK);
+    for (;;) {
+        assert_int_equal(ft_program_log_next(log, &record, &error), FT_OK);
+        if (record.line == 0) break;
+        char *text = NULL;
+        size_t size = 0, used;
+        FILE *stream = open_memstream(&text, &size);
+        assert_non_null(stream);
+        assert_int_equal(ft_program_lower(program, log, &error), FT_OK);
+        assert_int_equal(ft_program_see(program, &f, &error), FT_OK);
+        assert_int_equal(ft_program_write(program, stream, &error), FT_OK);
+        fclose(stream);
+        if (ft_program_parse(printed, text, size, &used, &error) != FT_OK) fail_msg("%s\n%s", error.message, text);
+        assert_true(used > 0 && size - used <= 1);
+        assert_int_equal(ft_program_see(printed, &g, &error), FT_OK);
+        assert_int_equal(f.leaf_count, g.leaf_count);
+        assert_int_equal(f.tree_length, g.tree_length);
+        assert_memory_equal(f.tree, g.tree, f.tree_length * sizeof *f.tree);
+        assert_memory_equal(f.node_ids, g.node_ids, f.leaf_count * sizeof *f.node_ids);
+        assert_memory_equal(f.leaves, g.leaves, f.leaf_count * FT_PROGRAM_FEATURES * sizeof *f.leaves);
+        free(text);
+    }
+    ft_program_free(printed);
+    ft_program_free(program);
+    ft_program_log_close(log);
+}
+
+static float feature(const ft_program_features *f, uint32_t leaf, const char *name) {
+    char text[32];
+    for (uint32_t i = 0; i < FT_PROGRAM_FEATURES; i++) {
+        if (strcmp(ft_program_feature_name(i, text), name) == 0) return f->leaves[leaf * FT_PROGRAM_FEATURES + i];
+    }
+    fail_msg("no feature %s", name);
+    return 0;
+}
+
+static void expect_log(float found, double value) {
+    assert_true(fabs(found - log2(value + 1)) < 1e-4);
+}
+
+static char *load(const char *path, size_t *size) {
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    char *text = malloc(8192);
+    assert_non_null(text);
+    *size = fread(text, 1, 8192, file);
+    fclose(file);
+    return text;
+}
+
+static void test_forms(void **state) {
+    (void)state;
+    ft_program *program = NULL;
+    ft_program_features f;
+    ft_error error = {0};
+    size_t size, used;
+    char *text = load("tests/program/printed.txt", &size);
+    assert_int_equal(ft_program_new(&program, &error), FT_OK);
+    /* A processor: vectors are loops of 16 around both stores. */
+    if (ft_program_parse(program, text, size, &used, &error) != FT_OK) fail_msg("%s", error.message);
+    assert_int_equal(ft_program_see(program, &f, &error), FT_OK);
+    assert_int_equal(f.leaf_count, 2);
+    /* root, parallel, for, allocate, vector, store, vector, store */
+    static const int32_t tree[] = {0, 1, 2, 3, 4, 5, -1, -1, 6, 7, -1, -1, -1, -1, -1, -1};
+    assert_int_equal(f.tree_length, sizeof tree / sizeof tree[0]);
+    assert_memory_equal(f.tree, tree, sizeof tree);
+    expect_log(feature(&f, 1, "outer_prod"), 64 * 112 * 16);
+    expect_log(feature(&f, 1, "float_addsub"), 64 * 112 * 16);
+    expect_log(feature(&f, 1, "vec_len"), 16);
+    expect_log(feature(&f, 1, "parallel_prod"), 64);
+    assert_true(feature(&f, 1, "is_gpu") == 0 && feature(&f, 1, "vec_type.mixed") == 1);
+    assert_true(isnan(ft_program_flops(program)));
+    assert_int_equal(ft_program_write(program, stdout, &error), FT_ERR_UNSUPPORTED);
+    /* A GPU. */
+    size_t second;
+    assert_int_equal(ft_program_parse(program, text + used, size - used, &second, &error), FT_OK);
+    assert_int_equal(ft_program_see(program, &f, &error), FT_OK);
+    assert_int_equal(f.leaf_count, 1);
+    expect_log(feature(&f, 0, "blockIdx.x_len"), 2048);
+    expect_log(feature(&f, 0, "threadIdx.x_len"), 1024);
+    expect_log(feature(&f, 0, "unroll_prod"), 4);
+    expect_log(feature(&f, 0, "float_cmp"), 2048.0 * 1024 * 4);
+    /* Nothing else. */
+    used += second;
+    assert_int_equal(ft_program_parse(program, text + used, size - used, &second, &error), FT_OK);
+    assert_int_equal(second, 0);
+    ft_program_free(program);
+    free(text);
+}
+
+static void test_errors(void **state) {
+    (void)state;
+    static const struct {
+        const char *body, *message;
+    } cases[] = {
+        {"for (i, 0, 4) {\n", "line 3: the text ends inside a block"},
+        {"a[j] = 0f }", "line 2: a variable that no loop has"},
+        {"for (i, 0, n) {} }", "line 2: a variable that no loop has"},
+        {"for (i, 0, 4) { for (j, 0, 4) { a[(i*j)] = 0f } } }", "line 2: a product of two variables in an index"},
+        {"a[0] = (1f + }", "line 2: an expression is missing"},
+        {"a[0] = b[0 }", "line 2: ']' is missing"},
+        {"a[0, 0] = 1f a[0] = 1f }", "line 2: another number of indices than the tensor has"},
+        {"= 3 }", "line 2: no statement where one should be"},
+    };
+    ft_program *program = NULL;
+    ft_error error = {0};
+    assert_int_equal(ft_program_new(&program, &error), FT_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[200];
+        size_t used;
+        int size = snprintf(text, sizeof text, "main: PrimFunc([a]) attrs={} {\n%s", cases[i].body);
+        assert_int_not_equal(ft_program_parse(program, text, (size_t)size, &used, &error), FT_OK);
+        assert_string_equal(error.message, cases[i].message);
+    }
+    ft_program_free(program);
+}
+
+static void test_memory_runs_out(void **state) {
+    (void)state;
+    size_t size;
+    char *text = load("tests/program/printed.txt", &size);
+    for (long n = 0;; n++) {
+        ft_program *program = NULL;
+        ft_error error;
+        size_t used;
+        failing_start(n);
+        ft_status status = ft_program_new(&program, &error);
+        if (status == FT_OK) status = ft_program_parse(program, text, size, &used, &error);
+        bool failed = failing_stop();
+        ft_program_free(program);
+        if (!failed) break;
+        assert_int_equal(status, FT_ERR_NOMEM);
+    }
+    free(text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shown_again),
+        cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_memory_runs_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
