@@ -1,72 +1,18 @@
 /* cmd_replay.c - `foretell replay`: a step of a model kernel by kernel, on engines and workers. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "asking.h"
-
-enum {
-    OPTION_TIMES = 256,
-    OPTION_PREDICT,
-    OPTION_ENGINES,
-    OPTION_GAP,
-    OPTION_ORDER,
-    OPTION_WORKERS,
-    OPTION_LATENCY,
-    OPTION_BANDWIDTH,
-    OPTION_BUCKET,
-    OPTION_NO_OVERLAP,
-    OPTION_BACKWARD,
-    OPTION_STRICT,
-    OPTION_BY_KERNEL,
-    OPTION_TRACE,
-    OPTION_PLOT,
-    MOST_WORKER_COUNTS = 32
-};
+#include "replaying.h"
 
 typedef struct arguments {
     asking asking;
+    replaying how;
     output_options output;
-    ft_replay_style style;
-    ft_replay_options options;
-    int64_t workers[MOST_WORKER_COUNTS];
-    uint32_t worker_counts;
-    const char *times, *trace, *plot;
     char **paths;
     size_t path_count;
-    bool is_strict, is_derived, is_quiet;
 } arguments;
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
-
-static const struct argp_option option_list[] = {
-    {NULL, 0, NULL, 0, "Times of kernels:", 1},
-    {"times", OPTION_TIMES, "FILE", 0,
-     "a table of them, CSV or JSON: name and time_us, or what predict writes by layer (predicted)", 0},
-    {"predict", OPTION_PREDICT, "FILE", 0, "predicted by this file; the same as --predictor", 0},
-    {"backward", OPTION_BACKWARD, "HOW", 0,
-     "training: predictor (it tells the whole step), or work (inference is predicted, the way back follows by its "
-     "work) (predictor)",
-     0},
-    {"strict", OPTION_STRICT, NULL, 0, "kernels without a time are an error, not a median", 0},
-    {NULL, 0, NULL, 0, "Engines:", 2},
-    {"engines", OPTION_ENGINES, "SPEC", 0, "of a device: compute:2,copy:1 or mme:conv*,matmul,fc;tpc:* (compute:1)", 0},
-    {"gap", OPTION_GAP, "US", 0, "idle time after each kernel, or by engine as mme=1,tpc=2.5 (0)", 0},
-    {"order", OPTION_ORDER, "HOW", 0, "of kernels that are ready: program, critical or ready (program)", 0},
-    {NULL, 0, NULL, 0, "Workers (training):", 3},
-    {"workers", OPTION_WORKERS, "N,...", 0, "that exchange gradients: 8, or 1,2,4, or 1..8, which doubles (1)", 0},
-    {"bandwidth", OPTION_BANDWIDTH, "BYTES", 0, "a second, of the network each way, as 12.5GB (12.5GB)", 0},
-    {"latency", OPTION_LATENCY, "US", 0, "of a message between neighbours (10)", 0},
-    {"bucket", OPTION_BUCKET, "BYTES", 0, "gradients are exchanged in pieces of this size (25MiB)", 0},
-    {"no-overlap", OPTION_NO_OVERLAP, NULL, 0, "exchange only when the way back is over", 0},
-    {NULL, 0, NULL, 0, "What to tell:", 4},
-    {"by-kernel", OPTION_BY_KERNEL, NULL, 0, "when each kernel runs", 0},
-    {"top", 't', "N", 0, "only the N longest kernels", 0},
-    {"trace", OPTION_TRACE, "FILE", 0, "write a trace for ui.perfetto.dev or chrome://tracing", 0},
-    {"plot", OPTION_PLOT, "FILE", 0, "draw the timeline, and scaling over workers, to FILE.svg or FILE.png", 0},
-    {"quiet", 'q', NULL, 0, "no progress line and no notes; errors are still told", 60},
-    {0},
-};
 
 static const char doc[] =
     "Replay a step of a model kernel by kernel on the engines of a device, or of several workers that exchange "
@@ -88,126 +34,26 @@ static const char doc[] =
     "valid, or kernels wait for each other; 9 a symbolic dimension has no value; 11 out of memory; 13 some of several "
     "models failed.";
 
-static bool ends_in(const char *path, const char *end) {
-    size_t length = strlen(path), size = strlen(end);
-    return length > size && strcmp(path + length - size, end) == 0;
-}
-
-static void check_arguments(arguments *args, struct argp_state *state) {
-    asking *a = &args->asking;
-    if (args->path_count == 0) argp_error(state, "what is to be replayed? Give a model or a flow");
-    if (args->worker_counts > 1 && args->trace != NULL) argp_error(state, "--trace shows one number of --workers");
-    if (a->mode != FT_TRAIN && args->worker_counts > 0 && (args->worker_counts > 1 || args->workers[0] > 1))
-        argp_error(state, "--workers exchange gradients: add --mode train");
-    if (args->is_derived && a->mode != FT_TRAIN) argp_error(state, "--backward is for --mode train");
-    if (args->plot != NULL && !ends_in(args->plot, ".svg") && !ends_in(args->plot, ".png"))
-        argp_error(state, "--plot %s: want a file that ends in .svg or .png", args->plot);
-    if ((args->plot != NULL || args->trace != NULL) && args->path_count > 1)
-        argp_error(state, "--%s shows one model: ask for one at a time", args->plot != NULL ? "plot" : "trace");
-    if (a->batch_count > 1) argp_error(state, "--batch: one at a time");
-    if (args->times != NULL && a->predictor_count > 0)
-        argp_error(state, "--times and --predictor: times come from one of them");
-}
-
-static double parse_us(struct argp_state *state, const char *option, const char *text) {
-    char *end;
-    errno = 0;
-    double value = strtod(text, &end); /* LC_NUMERIC is that of the C locale */
-    if (errno != 0 || end == text || *end != '\0' || !(value >= 0 && value <= 1e9))
-        argp_error(state, "--%s %s: want microseconds", option, text);
-    return value;
-}
-
-static error_t parse_worker(arguments *args, int key, char *text, struct argp_state *state) {
-    ft_replay_options *o = &args->options;
-    switch (key) {
-    case OPTION_WORKERS:
-        args->worker_counts = cli_parse_sizes(state, "workers", text, args->workers, MOST_WORKER_COUNTS);
-        for (uint32_t i = 0; i < args->worker_counts; i++)
-            if (args->workers[i] > FT_REPLAY_MOST_WORKERS)
-                argp_error(state, "--workers %s: at most %d", text, FT_REPLAY_MOST_WORKERS);
-        return 0;
-    case OPTION_LATENCY:
-        o->latency_us = parse_us(state, "latency", text);
-        return 0;
-    case OPTION_BANDWIDTH:
-        o->bytes_per_s = cli_parse_bytes(state, "bandwidth", text);
-        if (!(o->bytes_per_s > 0)) argp_error(state, "--bandwidth %s: want more than nothing", text);
-        return 0;
-    case OPTION_BUCKET:
-        o->bucket_bytes = (uint64_t)cli_parse_bytes(state, "bucket", text);
-        return 0;
-    case OPTION_NO_OVERLAP:
-        o->has_no_overlap = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static error_t parse_way(arguments *args, int key, char *text, struct argp_state *state) {
-    switch (key) {
-    case OPTION_TIMES:
-        args->times = text;
-        return 0;
-    case OPTION_PREDICT:
-        if (args->asking.predictor_count == ASKING_MOST_FILES) argp_error(state, "--predict: too many files");
-        args->asking.predictors[args->asking.predictor_count++] = text;
-        return 0;
-    case OPTION_BACKWARD:
-        if (strcmp(text, "work") != 0 && strcmp(text, "predictor") != 0)
-            argp_error(state, "--backward %s: want predictor or work", text);
-        args->is_derived = strcmp(text, "work") == 0;
-        return 0;
-    case OPTION_STRICT:
-        args->is_strict = true;
-        return 0;
-    case OPTION_ENGINES:
-        args->options.engines = text;
-        return 0;
-    case OPTION_GAP:
-        args->options.gaps = text;
-        return 0;
-    case OPTION_ORDER:
-        if (!ft_order_parse(text, &args->options.order))
-            argp_error(state, "--order %s: want program, critical or ready", text);
-        return 0;
-    default:
-        return parse_worker(args, key, text, state);
-    }
-}
-
 static error_t parse_option(int key, char *text, struct argp_state *state) {
     arguments *args = state->input;
+    (void)text;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->asking;
-        state->child_inputs[1] = &args->output;
-        return 0;
-    case OPTION_BY_KERNEL:
-        args->style.has_kernels = true;
-        return 0;
-    case 't':
-        args->style.top = (uint32_t)cli_parse_count(state, "top", text, FT_MAX_OPS);
-        return 0;
-    case OPTION_TRACE:
-        args->trace = text;
-        return 0;
-    case OPTION_PLOT:
-        args->plot = text;
-        return 0;
-    case 'q':
-        args->is_quiet = true;
+        state->child_inputs[0] = &args->how;
+        state->child_inputs[1] = &args->asking;
+        state->child_inputs[2] = &args->output;
         return 0;
     case ARGP_KEY_ARGS:
         args->paths = state->argv + state->next;
         args->path_count = (size_t)(state->argc - state->next);
         return 0;
     case ARGP_KEY_END:
-        check_arguments(args, state);
+        if (args->path_count == 0) argp_error(state, "what is to be replayed? Give a model or a flow");
+        if ((args->how.plot != NULL || args->how.trace != NULL) && args->path_count > 1)
+            argp_error(state, "--%s shows one model: ask for one at a time", args->how.plot != NULL ? "plot" : "trace");
         return 0;
     default:
-        return parse_way(args, key, text, state);
+        return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -224,10 +70,10 @@ typedef struct run {
 static ft_status tell(run *r, bool has_several, const ft_replay_subject *subject, ft_error *error) {
     const arguments *args = r->args;
     ft_status status = FT_OK;
-    if (args->trace != NULL) status = ft_replay_trace(args->trace, subject, 0, error);
-    if (status == FT_OK && args->plot != NULL) status = ft_replay_plot(args->plot, subject, error);
+    if (args->how.trace != NULL) status = ft_replay_trace(args->how.trace, subject, 0, error);
+    if (status == FT_OK && args->how.plot != NULL) status = ft_replay_plot(args->how.plot, subject, error);
     if (status == FT_OK && r->report == NULL) {
-        ft_replay_style style = args->style;
+        ft_replay_style style = args->how.style;
         style.style = args->output.style;
         style.is_list = has_several && !style.has_kernels;
         status = ft_replay_report_begin(r->out.stream, &style, &r->report, error);
@@ -238,14 +84,14 @@ static ft_status tell(run *r, bool has_several, const ft_replay_subject *subject
 /* For each number of workers that was asked for. */
 static ft_status replay_flow(run *r, bool has_several, ft_replay_subject *subject, ft_error *error) {
     const arguments *args = r->args;
-    ft_replay replays[MOST_WORKER_COUNTS];
-    ft_replay_options options = args->options;
-    uint32_t count = args->worker_counts > 0 ? args->worker_counts : 1;
+    ft_replay replays[REPLAYING_MOST_COUNTS];
+    ft_replay_options options = args->how.options;
+    uint32_t count = args->how.worker_counts > 0 ? args->how.worker_counts : 1;
     ft_status status = FT_OK;
     memset(replays, 0, sizeof replays);
     options.mode = args->asking.mode;
     for (uint32_t i = 0; i < count && status == FT_OK; i++) {
-        options.workers = args->worker_counts > 0 ? (uint32_t)args->workers[i] : 1;
+        options.workers = args->how.worker_counts > 0 ? (uint32_t)args->how.workers[i] : 1;
         status = ft_replay_run(subject->flow, &options, &replays[i], error);
     }
     subject->replays = replays;
@@ -269,12 +115,12 @@ static ft_status predicted_flow(run *r, const char *path, const ft_graph *graph,
                                 ft_forecasts *answers, ft_flow **flow, ft_error *error) {
     asking *a = &r->args->asking;
     ft_request request = asking_request(a, 0, a->batch_count > 0 ? a->batches[0] : 0);
-    if (r->args->is_derived) request.mode = FT_INFER;
+    if (r->args->how.is_derived) request.mode = FT_INFER;
     ft_status status = ft_forecast_make(a->box, graph, shapes, &request, 1, answers, error);
     if (status != FT_OK) return status;
     ft_forecast_subject subject = {path, graph, shapes, answers};
     status = ft_flow_of_forecast(&subject, 0, flow, error);
-    if (status != FT_OK || !r->args->is_derived) return status;
+    if (status != FT_OK || !r->args->how.is_derived) return status;
     ft_binding binding = *shapes;
     binding.batch = answers->items[0].request.batch;
     ft_cost_options options = cost_options(a);
@@ -288,7 +134,7 @@ static ft_status tabled_flow(run *r, const ft_graph *graph, const ft_binding *sh
     binding.batch = a->batch_count > 0 ? a->batches[0] : 0;
     if (ft_times_have_operators(r->times)) return ft_flow_of_table(graph, &binding, r->times, &options, flow, error);
     ft_status status = ft_flow_of_model(graph, &binding, r->rules, &options, flow, error);
-    return status == FT_OK ? ft_flow_take_times(*flow, r->times, r->args->is_strict, error) : status;
+    return status == FT_OK ? ft_flow_take_times(*flow, r->times, r->args->how.is_strict, error) : status;
 }
 
 static ft_status replay_graph(models *m, const char *path, const ft_graph *graph, ft_error *error) {
@@ -299,7 +145,7 @@ static ft_status replay_graph(models *m, const char *path, const ft_graph *graph
     ft_flow *flow = NULL;
     ft_status status = r->times != NULL ? tabled_flow(r, graph, &shapes, &flow, error)
                                         : predicted_flow(r, path, graph, &shapes, &answers, &flow, error);
-    ft_replay_subject subject = {.file = path, .flow = flow, .times_from = r->args->times};
+    ft_replay_subject subject = {.file = path, .flow = flow, .times_from = r->args->how.times};
     subject.batch = a->batch_count > 0 ? a->batches[0] : 0;
     if (status == FT_OK && r->times == NULL) {
         subject.device = answers.items[0].request.device;
@@ -314,9 +160,9 @@ static ft_status replay_graph(models *m, const char *path, const ft_graph *graph
 
 static ft_status begin_run(models *m, ft_error *error) {
     const run *r = m->user;
-    if (!m->has_several || (r->args->plot == NULL && r->args->trace == NULL)) return FT_OK;
+    if (!m->has_several || (r->args->how.plot == NULL && r->args->how.trace == NULL)) return FT_OK;
     snprintf(error->message, sizeof error->message, "--%s shows one model: ask for one at a time",
-             r->args->plot != NULL ? "plot" : "trace");
+             r->args->how.plot != NULL ? "plot" : "trace");
     return error->status = FT_ERR_USAGE;
 }
 
@@ -324,7 +170,7 @@ static ft_status run_models(run *r) {
     arguments *args = r->args;
     models m = {.paths = args->paths,
                 .path_count = args->path_count,
-                .is_quiet = args->is_quiet,
+                .is_quiet = args->how.is_quiet,
                 .begin = begin_run,
                 .take = replay_graph,
                 .user = r};
@@ -350,9 +196,9 @@ static bool is_flow(const char *path, ft_flow **flow, ft_status *status, ft_erro
 }
 
 static ft_status run_flow(run *r, const char *path, ft_flow *flow, ft_error *error) {
-    ft_replay_subject subject = {.file = path, .flow = flow, .times_from = r->args->times};
+    ft_replay_subject subject = {.file = path, .flow = flow, .times_from = r->args->how.times};
     ft_status status = FT_OK;
-    if (r->times != NULL) status = ft_flow_take_times(flow, r->times, r->args->is_strict, error);
+    if (r->times != NULL) status = ft_flow_take_times(flow, r->times, r->args->how.is_strict, error);
     return status == FT_OK ? replay_flow(r, false, &subject, error) : status;
 }
 
@@ -378,8 +224,8 @@ static ft_status open_rules(run *r) {
 
 static ft_status open_times(run *r) {
     ft_error error;
-    if (r->args->times == NULL) return FT_OK;
-    if (ft_times_read(r->args->times, r->args->is_strict, &r->times, &error) != FT_OK)
+    if (r->args->how.times == NULL) return FT_OK;
+    if (ft_times_read(r->args->how.times, r->args->how.is_strict, &r->times, &error) != FT_OK)
         return cli_fail(error.status, "%s", error.message);
     return open_rules(r);
 }
@@ -434,14 +280,15 @@ static ft_status run_replay(arguments *args) {
 }
 
 int cmd_replay(int argc, char **argv) {
-    static const struct argp_child children[] = {{&asking_argp, 0, NULL, 0}, {&output_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {
+        {&replaying_argp, 0, NULL, 0}, {&asking_argp, 0, NULL, 0}, {&output_argp, 0, NULL, 0}, {0}};
     static const struct argp parser = {
-        .options = option_list, .parser = parse_option, .args_doc = "GRAPH...", .doc = doc, .children = children};
+        .parser = parse_option, .args_doc = "GRAPH...", .doc = doc, .children = children};
     arguments *args = calloc(1, sizeof *args);
     if (args == NULL) return (int)cli_fail(FT_ERR_NOMEM, "out of memory");
     asking_init(&args->asking);
+    replaying_init(&args->how, &args->asking);
     args->output = output_options_default();
-    args->options = ft_replay_options_default();
     argp_parse(&parser, argc, argv, 0, NULL, args);
     stop_install();
     ft_status status = run_replay(args);
