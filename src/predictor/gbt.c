@@ -16,6 +16,7 @@ static const double READ = 0.3; /* of the time, when all models are read */
 
 typedef struct gbt_model {
     const gbt_rows *kind;
+    void *eyes;
     uint32_t device_count;
     forest **forests;
 } gbt_model;
@@ -24,22 +25,28 @@ static const gbt_model *of(const model *m) {
     return (const gbt_model *)(const void *)m;
 }
 
-static gbt_model *gbt_new(const gbt_rows *kind, uint32_t device_count) {
+void gbt_free(model *m) {
+    if (m == NULL) return;
+    const gbt_model *g = of(m);
+    for (uint32_t i = 0; g->forests != NULL && i < g->device_count; i++) forest_free(g->forests[i]);
+    if (g->eyes != NULL) g->kind->close(g->eyes);
+    free(g->forests);
+    free(m);
+}
+
+static ft_status gbt_new(const gbt_rows *kind, uint32_t device_count, gbt_model **out, ft_error *error) {
     gbt_model *m = calloc(1, sizeof *m);
-    if (m == NULL) return NULL;
+    if (m == NULL) return FT_NOMEM(error);
     m->kind = kind;
     m->device_count = device_count;
     m->forests = calloc(device_count > 0 ? device_count : 1, sizeof(forest *));
-    if (m->forests != NULL) return m;
-    free(m);
-    return NULL;
-}
-
-void gbt_free(model *m) {
-    if (m == NULL) return;
-    for (uint32_t i = 0; i < of(m)->device_count; i++) forest_free(of(m)->forests[i]);
-    free(of(m)->forests);
-    free(m);
+    ft_status status = m->forests != NULL ? FT_OK : FT_NOMEM(error);
+    if (status == FT_OK && kind->open != NULL) status = kind->open(&m->eyes, error);
+    if (status == FT_OK)
+        *out = m;
+    else
+        gbt_free((model *)(void *)m);
+    return status;
 }
 
 /* --- Fitting ------------------------------------------------------------------------------------------------- */
@@ -161,9 +168,10 @@ ft_status gbt_fit(const gbt_rows *kind, const fit_set *set, const fit_context *c
     FT_TRY(take_config(context->config, &options, error)); /* before anything that takes long */
     FT_TRY(baseline_check(set, error));
     table train = {0}, valid = {0};
-    gbt_model *m = gbt_new(kind, set->device_count);
-    ft_status status = m != NULL ? table_open(kind, &set->train, set->device_count, &train, error) : FT_NOMEM(error);
-    if (status == FT_OK) status = table_open(kind, &set->valid, set->device_count, &valid, error);
+    gbt_model *m;
+    FT_TRY(gbt_new(kind, set->device_count, &m, error));
+    ft_status status = table_open(kind, m->eyes, &set->train, set->device_count, &train, error);
+    if (status == FT_OK) status = table_open(kind, m->eyes, &set->valid, set->device_count, &valid, error);
     if (status == FT_OK) status = table_fill(set, context, 0, 0.25, &train, error);
     if (status == FT_OK) status = table_fill(set, context, 0.25, READ, &valid, error);
     if (status == FT_OK) status = grow(set, context, &train, &valid, m, error);
@@ -196,8 +204,8 @@ static ft_status load_forests(gbt_model *m, const float *block, size_t count, ft
 ft_status gbt_load(const gbt_rows *kind, const json_t *params, const float *block, size_t count, uint32_t device_count,
                    model **out, ft_error *error) {
     FT_TRY(baseline_no_params(params, error));
-    gbt_model *m = gbt_new(kind, device_count);
-    if (m == NULL) return FT_NOMEM(error);
+    gbt_model *m;
+    FT_TRY(gbt_new(kind, device_count, &m, error));
     ft_status status = load_forests(m, block, count, error);
     if (status != FT_OK) {
         gbt_free((model *)(void *)m);
@@ -214,7 +222,7 @@ ft_status gbt_predict(const model *m, subject *s, const place *where, bool has_p
     (void)has_parts; /* it sees only the whole */
     if (row == NULL) return FT_NOMEM(error);
     *out = (prediction){.spread = 1, .source = FT_LEARNED, .coverage_ratio = 1};
-    FT_TRY(kind->look(s, memory, row, &out->coverage_ratio, error));
+    FT_TRY(kind->look(of(m)->eyes, s, memory, row, &out->coverage_ratio, error));
     double margin = (double)forest_predict_row(of(m)->forests[where->index], row);
     /* Bounds that no label comes near keep a file from elsewhere from saying infinity. */
     out->value = exp(fmin(fmax(margin, -100), 100));

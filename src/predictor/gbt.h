@@ -10,8 +10,11 @@
 
 typedef struct gbt_rows {
     uint32_t columns;
+    /* Makes what looking needs and is the same for all subjects; NULL: nothing. */
+    ft_status (*open)(void **eyes, ft_error *error);
+    void (*close)(void *eyes);
     /* Fills a row; *coverage_ratio is 1 before. What it needs meanwhile is from the arena. Runs on any thread. */
-    ft_status (*look)(subject *s, arena *memory, float *row, double *coverage_ratio, ft_error *error);
+    ft_status (*look)(void *eyes, subject *s, arena *memory, float *row, double *coverage_ratio, ft_error *error);
 } gbt_rows;
 
 enum { GBT_SETTINGS = 6 };

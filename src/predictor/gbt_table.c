@@ -13,8 +13,9 @@ void table_free(table *t) {
     free(t->labels);
 }
 
-ft_status table_open(const gbt_rows *kind, const fit_rows *rows, uint32_t device_count, table *t, ft_error *error) {
-    *t = (table){.kind = kind, .rows = rows};
+ft_status table_open(const gbt_rows *kind, void *eyes, const fit_rows *rows, uint32_t device_count, table *t,
+                     ft_error *error) {
+    *t = (table){.kind = kind, .eyes = eyes, .rows = rows};
     t->first = calloc((size_t)device_count + 2, sizeof *t->first);
     t->place = calloc((size_t)rows->count + 1, sizeof *t->place);
     t->labels = calloc((size_t)rows->count + 1, sizeof *t->labels);
@@ -41,7 +42,7 @@ static ft_status visit(void *user, const scan_item *item, subject *s, uint32_t w
     size_t columns = t->kind->columns;
     float *first = t->items + t->place[item->rows[0]] * columns;
     double coverage_ratio = 1;
-    FT_TRY(t->kind->look(s, &s->memory, first, &coverage_ratio, error));
+    FT_TRY(t->kind->look(t->eyes, s, &s->memory, first, &coverage_ratio, error));
     for (uint32_t i = 1; i < item->row_count; i++)
         memcpy(t->items + t->place[item->rows[i]] * columns, first, columns * sizeof *first);
     return FT_OK;

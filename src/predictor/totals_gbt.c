@@ -3,14 +3,15 @@
 #include "predictor/gbt.h"
 #include "predictor/totals.h"
 
-static ft_status look(subject *s, arena *memory, float *row, double *coverage_ratio, ft_error *error) {
+static ft_status look(void *eyes, subject *s, arena *memory, float *row, double *coverage_ratio, ft_error *error) {
+    (void)eyes;
     (void)memory;
     FT_TRY(totals_of(s, row, error));
     *coverage_ratio = s->cost.coverage_ratio;
     return FT_OK;
 }
 
-static const gbt_rows totals = {TOTALS_COUNT, look};
+static const gbt_rows totals = {.columns = TOTALS_COUNT, .look = look};
 
 static ft_status fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
     return gbt_fit(&totals, set, context, out, error);
