@@ -26,6 +26,7 @@ static const struct argp_option option_list[] = {
 static const char doc[] =
     "Make a data set of measured models: KIND says in which form SOURCE has them.\v"
     "Kinds:\n"
+    "  ansor      tuning logs of TVM's auto-scheduler: DEVICE.jsonl or .json, each possibly .gz, or a folder of them\n"
     "  cg         CG tables (models.csv, nodes.csv, edges.csv, each possibly .gz), or a folder of such folders\n"
     "  npu        what Arm's Vela says of TFLite networks: summary.csv and tflite/\n"
     "  perfseer   a PerfSeer or GAPP folder of pickled graphs and labels\n"

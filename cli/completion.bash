@@ -121,7 +121,7 @@ _foretell() {
         if [[ $current == -* ]]; then
             _foretell_words '--output --strict --verbose --quiet --help'
         elif [ "$COMP_CWORD" = 2 ]; then
-            _foretell_words 'cg npu perfseer table timm'
+            _foretell_words 'ansor cg npu perfseer table timm'
         else
             _foretell_files
         fi

@@ -67,7 +67,7 @@ typedef struct ft_import_result {
     uint64_t skipped;
 } ft_import_result;
 
-/* `kind`: "cg", "npu", "perfseer", "table", "timm". The folder appears when it is complete; one that exists already is
+/* `kind`: "ansor", "cg", "npu", "perfseer", "table", "timm". The folder appears when it is complete; one that exists already is
  * an error. */
 FT_API ft_status ft_import(const char *kind, const char *source, const char *folder, const ft_import_options *options,
                            ft_import_result *result, ft_error *error);

@@ -19,7 +19,7 @@ typedef struct importer {
     ft_status (*run)(import_job *job);
 } importer;
 
-extern const importer cg_importer, npu_importer, perfseer_importer, table_importer, timm_importer;
+extern const importer ansor_importer, cg_importer, npu_importer, perfseer_importer, table_importer, timm_importer;
 
 /* Tells what is left out, and why; an error when the import is strict. `why` is the same for all that are left out for
  * the same reason. */

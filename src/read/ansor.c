@@ -294,3 +294,66 @@ ft_status ansor_seconds(const ansor_record *record, double *seconds, ft_error *e
     *seconds = sum / record->cost_count;
     return FT_OK;
 }
+
+/* --- Writing ------------------------------------------------------------------------------------------------- */
+
+static void put_string(buf *out, const char *text) {
+    buf_char(out, '"');
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\') buf_char(out, '\\');
+        if ((unsigned char)*text >= 0x20) buf_char(out, *text);
+    }
+    buf_char(out, '"');
+}
+
+static void put_list(buf *out, const int64_t *list, uint32_t count) {
+    buf_char(out, '[');
+    for (uint32_t i = 0; i < count; i++) buf_format(out, "%s%lld", i > 0 ? "," : "", (long long)list[i]);
+    buf_char(out, ']');
+}
+
+static void put_argument(buf *out, char form, const ansor_step *step) {
+    switch (form) {
+    case 's':
+        buf_format(out, "%lld", (long long)step->stage);
+        break;
+    case 'i':
+        buf_format(out, "%lld", (long long)step->iter);
+        break;
+    case 'a':
+        buf_format(out, "%lld", (long long)step->extent);
+        break;
+    case 'b':
+        buf_format(out, "%lld", (long long)step->parts);
+        break;
+    case 'd':
+        buf_char(out, step->is_inner_to_outer ? '1' : '0');
+        break;
+    case 'l':
+        put_list(out, step->list, step->count);
+        break;
+    default:
+        put_string(out, step->text);
+    }
+}
+
+void ansor_write_program(const ansor_record *record, buf *out) {
+    buf_text(out, "{\"i\":[[");
+    put_string(out, record->workload);
+    buf_text(out, "],[[],[");
+    for (uint32_t i = 0; i < record->step_count; i++) {
+        const ansor_step *step = &record->steps[i];
+        buf_format(out, "%s[\"%s\"", i > 0 ? "," : "", tags[step->kind]);
+        for (const char *form = forms[step->kind]; *form != '\0'; form++) {
+            buf_char(out, ',');
+            put_argument(out, *form, step);
+        }
+        buf_char(out, ']');
+    }
+    buf_text(out, "]]],\"r\":[[],0],\"v\":\"v0.6\"");
+    if (record->fused[0] != '\0') {
+        buf_text(out, ",\"fused\":");
+        put_string(out, record->fused);
+    }
+    buf_char(out, '}');
+}

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "foretell/status.h"
 
 enum {
@@ -91,6 +92,10 @@ typedef struct ansor_record {
 /* One line. Failures say what is wrong with it; the caller puts file and line before. A line that begins with '#' or is
  * empty is no record: *is_record is false then. */
 ft_status ansor_read(const char *line, size_t length, ansor_record *record, bool *is_record, ft_error *error);
+
+/* Workload, epilogue and steps of a record as a line that ansor_read takes, without times, target and hardware: the
+ * same text for the same program, wherever it was measured. */
+void ansor_write_program(const ansor_record *record, buf *out);
 
 /* The mean of the measured seconds. Fails when the run failed, and when a time is 0, negative, 1e10 (which stands for a
  * failure) or no number. */

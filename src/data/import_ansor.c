@@ -1,0 +1,193 @@
+/* import_ansor.c - logs of TVM's auto-scheduler: tensor programs, each a graph of one operator, and how long they took.
+ *
+ * A log is of one device, whose name is that of the file: v100.jsonl.gz. The task of a program is the name of its
+ * records, the function that the task computes its family, so that the splits by name leave whole tasks out. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/lines.h"
+#include "data/import.h"
+#include "foretell/device.h"
+#include "graph/program_graph.h"
+#include "program/workload.h"
+#include "read/ansor.h"
+
+enum { LINES_BETWEEN_LOOKS = 1024, MAX_TASK = 400 };
+
+static const char *const metric_names[] = {"time_us"};
+
+typedef struct ansor_import {
+    import_job *job;
+    builder *builder;
+    ansor_record record;
+    buf text;
+    uint64_t lines_done;
+    const char *path, *device; /* of the log at hand */
+} ansor_import;
+
+/* --- Tasks --------------------------------------------------------------------------------------------------- */
+
+/* One spelling for one task: no spaces, and padding that is the same on all sides as a number, because the logs of one
+ * device write "SAME" where those of another write 1. */
+static bool spell_workload(const char *key, const workload *w, char spelled[static MAX_TASK]) {
+    size_t length = 0;
+    for (; *key != '\0'; key++) {
+        if (*key == ' ') continue;
+        if (length + 24 > MAX_TASK) return false;
+        spelled[length++] = *key;
+    }
+    spelled[length] = '\0';
+    bool has_padding = w->kernel_height > 0;
+    bool is_even = w->pad_top == w->pad_left && w->pad_top == w->pad_bottom && w->pad_top == w->pad_right;
+    char *last = strrchr(spelled, ',');
+    if (has_padding && is_even && last != NULL) snprintf(last, 24, ",%lld]", (long long)w->pad_top);
+    return true;
+}
+
+/* ["conv2d_layer",1,64,...] + _add -> conv2d_layer 1 64 ... add */
+static void name_task(const char *spelled, const char *fused, char name[static MAX_TASK]) {
+    size_t length = 0;
+    for (; *spelled != '\0' && length + 32 < MAX_TASK; spelled++) {
+        if (*spelled == '"' || *spelled == '[' || *spelled == ']') continue;
+        name[length++] = *spelled == ',' ? ' ' : *spelled;
+    }
+    snprintf(name + length, MAX_TASK - length, "%s%.24s", fused[0] != '\0' ? " " : "",
+             fused[0] == '_' ? fused + 1 : fused);
+}
+
+/* --- Lines --------------------------------------------------------------------------------------------------- */
+
+static ft_status add_program(ansor_import *a, const workload *w, const char *task, double seconds, const char *where) {
+    ft_error *error = a->job->error;
+    ft_graph *graph = NULL;
+    a->text.length = 0;
+    ansor_write_program(&a->record, &a->text);
+    if (a->text.failed) return FT_NOMEM(error);
+    double time_us = seconds * 1e6;
+    ft_record record = {.name = task,
+                        .family = workload_name(w->kind),
+                        .device = a->device,
+                        .setting = "",
+                        .part = "",
+                        .batch = 1,
+                        .dtype = FT_FLOAT32,
+                        .mode = FT_INFER,
+                        .metrics = &time_us};
+    FT_TRY(program_graph_new(a->text.data, &graph, error));
+    ft_status status = builder_add_graph(a->builder, graph, &record.graph, error);
+    ft_graph_free(graph);
+    FT_TRY(status);
+    a->job->result->models++;
+    return import_record(a->job, a->builder, &record, where);
+}
+
+static ft_status add_line(ansor_import *a, const char *line, size_t length, uint64_t number) {
+    char where[4200], spelled[MAX_TASK], task[MAX_TASK];
+    ft_error why;
+    bool is_record = false;
+    double seconds = 0;
+    workload w;
+    snprintf(where, sizeof where, "%s: line %llu", a->path, (unsigned long long)number);
+    ft_status status = ansor_read(line, length, &a->record, &is_record, &why);
+    if (status == FT_OK && !is_record) return FT_OK;
+    if (status == FT_OK) status = ansor_seconds(&a->record, &seconds, &why);
+    if (status == FT_OK) status = workload_parse(a->record.workload, a->record.fused, &w, &why);
+    if (status == FT_ERR_NOMEM) return FT_NOMEM(a->job->error);
+    if (status != FT_OK) return import_skip(a->job, where, why.message);
+    if (!spell_workload(a->record.workload, &w, spelled))
+        return import_skip(a->job, where, "the key of its workload is too long");
+    a->record.workload = spelled;
+    name_task(spelled, a->record.fused, task);
+    return add_program(a, &w, task, seconds, where);
+}
+
+static ft_status add_lines(ansor_import *a, lines *l) {
+    const char *line;
+    size_t length;
+    for (;; a->lines_done++) {
+        if (a->lines_done % LINES_BETWEEN_LOOKS == 0) FT_TRY(import_progress(a->job, a->lines_done, 0, "programs"));
+        FT_TRY(lines_next(l, &line, &length, a->job->error));
+        if (line == NULL) return FT_OK;
+        FT_TRY(add_line(a, line, length, l->number));
+    }
+}
+
+/* --- Files --------------------------------------------------------------------------------------------------- */
+
+/* Whether a name is that of a log, and of which device: everything before the first ending. */
+static bool is_log(const char *name, char device[static 64]) {
+    static const char *const endings[] = {".jsonl", ".jsonl.gz", ".json", ".json.gz", ".log", ".log.gz"};
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        size_t stem = length > strlen(endings[i]) ? length - strlen(endings[i]) : 0;
+        if (stem == 0 || stem >= 64 || strcmp(name + stem, endings[i]) != 0) continue;
+        snprintf(device, 64, "%.*s", (int)stem, name);
+        return true;
+    }
+    return false;
+}
+
+static ft_status add_log(ansor_import *a, const char *path, const char *device_name) {
+    ft_error *error = a->job->error;
+    ft_device *device = NULL;
+    lines l;
+    ft_status status = ft_device_open(device_name, &device, error);
+    if (status != FT_OK) return ft_fail_prefix(error, status, "%s: the name of a log is that of its device", path);
+    a->path = path;
+    a->device = ft_device_name(device);
+    status = lines_open(path, &l, error);
+    if (status == FT_OK) {
+        status = add_lines(a, &l);
+        lines_close(&l);
+    }
+    ft_device_free(device);
+    return status;
+}
+
+static ft_status add_folder(ansor_import *a) {
+    name_list names;
+    FT_TRY(name_list_read(a->job->source, &names, a->job->error));
+    ft_status status = FT_OK;
+    for (uint32_t i = 0; i < names.count && status == FT_OK; i++) {
+        char device[64], *path = NULL;
+        if (!is_log(names.names[i], device)) continue;
+        if (asprintf(&path, "%s/%s", a->job->source, names.names[i]) < 0) {
+            status = FT_NOMEM(a->job->error);
+            break;
+        }
+        status = add_log(a, path, device);
+        free(path);
+    }
+    name_list_free(&names);
+    return status;
+}
+
+static ft_status add_source(ansor_import *a) {
+    const char *source = a->job->source, *slash = strrchr(source, '/');
+    struct stat info;
+    char device[64];
+    if (stat(source, &info) == 0 && S_ISDIR(info.st_mode)) return add_folder(a);
+    if (!is_log(slash != NULL ? slash + 1 : source, device))
+        return ft_fail(a->job->error, FT_ERR_USAGE, "%s: a log is called DEVICE.jsonl, .json or .log, or that with .gz",
+                       source);
+    return add_log(a, source, device);
+}
+
+static ft_status import_ansor(import_job *job) {
+    ansor_import *a = calloc(1, sizeof *a); /* the record is large */
+    if (a == NULL) return FT_NOMEM(job->error);
+    a->job = job;
+    ft_status status = builder_new(job->folder, metric_names, 1, &a->builder, job->error);
+    if (status == FT_OK) status = add_source(a);
+    if (status == FT_OK) status = import_finish(job, a->builder);
+    builder_free(a->builder);
+    buf_free(&a->text);
+    free(a);
+    return status;
+}
+
+const importer ansor_importer = {
+    "ansor", "tensor programs with their times: logs of TVM's auto-scheduler, a file a device", import_ansor};

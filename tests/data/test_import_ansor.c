@@ -1,0 +1,171 @@
+/* Tuning logs become data sets: tasks are names, equal programs of two devices are one graph, and bad lines are told.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "foretell/foretell.h"
+#include "graph/program_graph.h"
+#include "read/ansor.h"
+#include "support/failing.h"
+#include "support/folder.h"
+#include "support/made_log.h"
+
+enum { PROGRAMS = 24 };
+
+static ft_status import(const char *source, bool is_strict, ft_import_result *result, ft_error *error) {
+    return ft_import("ansor", source, "set", &(ft_import_options){.is_strict = is_strict}, result, error);
+}
+
+static void put(const char *path, const char *text) {
+    FILE *stream = fopen(path, "w");
+    assert_non_null(stream);
+    assert_true(fputs(text, stream) >= 0 && fclose(stream) == 0);
+}
+
+static void logs_become_records(void **state) {
+    (void)state;
+    ft_error error;
+    ft_import_result result;
+    ft_dataset *data = NULL;
+    made_logs("logs", PROGRAMS);
+    if (import("logs", true, &result, &error) != FT_OK) fail_msg("%s", error.message);
+    assert_int_equal(result.models, 2 * PROGRAMS);
+    assert_int_equal(result.graphs, PROGRAMS);
+    assert_int_equal(result.records, 2 * PROGRAMS);
+    assert_int_equal(ft_dataset_open("set", &data, &error), FT_OK);
+    const ft_record *r = ft_dataset_records(data);
+    assert_string_equal(r[0].device, "k80");
+    assert_string_equal(r[PROGRAMS].device, "v100-sxm2");
+    assert_string_equal(r[0].name, "matmul_layer 32 64 32");
+    assert_string_equal(r[0].family, "matmul_layer");
+    assert_true(fabs(r[PROGRAMS + 5].metrics[0] / (made_seconds(5, 0) * 1e6) - 1) < 1e-6);
+    ft_dataset_free(data);
+    assert_int_equal(ft_dataset_check("set", NULL, NULL, &error), FT_OK);
+}
+
+/* The text that is kept is a record again, of the same steps. */
+static void programs_are_kept_whole(void **state) {
+    (void)state;
+    ft_error error;
+    ft_dataset *data = NULL;
+    ft_graph *graph = NULL;
+    bool is_record;
+    ansor_record *first = calloc(1, sizeof *first), *kept = calloc(1, sizeof *kept);
+    made_logs("logs", 1);
+    assert_int_equal(import("logs", true, NULL, &error), FT_OK);
+    assert_int_equal(ft_dataset_open("set", &data, &error), FT_OK);
+    assert_int_equal(ft_dataset_graph(data, 0, &graph, &error), FT_OK);
+    const char *line = made_line(0, 1), *text = program_graph_text(graph);
+    assert_int_equal(ansor_read(line, strlen(line), first, &is_record, &error), FT_OK);
+    assert_int_equal(ansor_read(text, strlen(text), kept, &is_record, &error), FT_OK);
+    assert_true(is_record);
+    assert_int_equal(kept->step_count, first->step_count);
+    for (uint32_t i = 0; i < first->step_count; i++) {
+        const ansor_step *a = &first->steps[i], *b = &kept->steps[i];
+        assert_true(a->kind == b->kind && a->stage == b->stage && a->iter == b->iter && a->extent == b->extent);
+        assert_int_equal(a->count, b->count);
+        if (a->count > 0) assert_memory_equal(a->list, b->list, a->count * sizeof *a->list);
+        assert_string_equal(a->text, b->text);
+    }
+    ft_graph_free(graph);
+    ft_dataset_free(data);
+    free(first);
+    free(kept);
+}
+
+/* One device writes "SAME" where the other writes 1; both are one program. */
+static void paddings_are_spelled_one_way(void **state) {
+    (void)state;
+#define CONV(padding)                                                                                                  \
+    "{\"i\":[[\"[\\\"conv2d_layer\\\", 1, 8, 9, 9, 8, 3, 3, 1, " padding "]\",\"cuda\"],[[],[[\"CI\",1]]]],"           \
+    "\"r\":[[0.5],0,1,1],\"v\":\"v0.6\"}\n"
+    ft_error error;
+    ft_import_result result;
+    mkdir("logs", 0777);
+    put("logs/v100.jsonl", CONV("\\\"SAME\\\"") CONV("\\\"VALID\\\""));
+    put("logs/mi50.jsonl", CONV("1") CONV("0"));
+    if (import("logs", true, &result, &error) != FT_OK) fail_msg("%s", error.message);
+    assert_int_equal(result.graphs, 2);
+    assert_int_equal(result.records, 4);
+}
+
+typedef struct told {
+    uint32_t count;
+    char last[600];
+} told;
+
+static void hear(void *user, const char *where, const char *why) {
+    told *t = user;
+    t->count++;
+    snprintf(t->last, sizeof t->last, "%s: %s", where, why);
+}
+
+static void bad_lines_are_told(void **state) {
+    (void)state;
+    ft_error error;
+    ft_import_result result;
+    told heard = {0};
+    char log[4096];
+    snprintf(log, sizeof log, "# a comment\n%s\n{\"i\": [}\n", made_line(1, 0.25));
+    put("v100.jsonl", log);
+    assert_int_equal(import("v100.jsonl", true, NULL, &error), FT_ERR_DAMAGED);
+    assert_non_null(strstr(error.message, "line 3"));
+    assert_int_equal(folder_count("set"), -1);
+    ft_import_options options = {.skip = hear, .user = &heard};
+    assert_int_equal(ft_import("ansor", "v100.jsonl", "set", &options, &result, &error), FT_OK);
+    assert_true(result.records == 1 && result.skipped == 1 && heard.count == 1);
+    assert_non_null(strstr(heard.last, "v100.jsonl: line 3"));
+    put("v100.jsonl", made_line(1, 1e10));
+    assert_int_equal(ft_import("ansor", "v100.jsonl", "none", &options, &result, &error), FT_ERR_FORMAT);
+    assert_non_null(strstr(heard.last, "1e+10 s"));
+}
+
+static void devices_are_named_by_files(void **state) {
+    (void)state;
+    ft_error error;
+    put("v10.jsonl", made_line(1, 1));
+    assert_int_not_equal(import("v10.jsonl", false, NULL, &error), FT_OK);
+    assert_non_null(strstr(error.message, "v10"));
+    put("v100.txt", made_line(1, 1));
+    assert_int_equal(import("v100.txt", false, NULL, &error), FT_ERR_USAGE);
+    assert_int_not_equal(import("none.jsonl", false, NULL, &error), FT_OK);
+}
+
+static void memory_may_run_out(void **state) {
+    (void)state;
+    made_logs("logs", 1);
+    for (long n = 0;; n++) {
+        char set[32];
+        snprintf(set, sizeof set, "set%ld", n);
+        failing_start(n);
+        ft_status status = ft_import("ansor", "logs", set, NULL, NULL, NULL);
+        bool has_failed = failing_stop();
+        if (!has_failed) {
+            assert_int_equal(status, FT_OK);
+            break;
+        }
+        if (status != FT_OK) assert_int_equal(folder_count(set), -1);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(logs_become_records, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(programs_are_kept_whole, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(paddings_are_spelled_one_way, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(bad_lines_are_told, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(devices_are_named_by_files, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(memory_may_run_out, folder_enter, folder_leave),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
