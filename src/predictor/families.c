@@ -7,14 +7,16 @@
 #include "predictor/family.h"
 #include "predictor/kernel_sum.h"
 #include "predictor/memory_replay.h"
+#include "predictor/programs.h"
 #include "predictor/sage.h"
 #include "predictor/seernet.h"
 #include "predictor/torch_sum.h"
 
-const family *const families[] = {&family_kernel_sum,  &family_kernel_sum_wide, &family_torch_sum,    &family_ethos_u,
-                                  &family_kernel_nnls, &family_totals_gbt,      &family_roofline,     &family_flops_mem,
-                                  &family_flops,       &family_memory_replay,   &family_memory_plan,  &family_digraph,
-                                  &family_perfsage,    &family_seernet,         &family_seernet_multi};
+const family *const families[] = {
+    &family_kernel_sum,    &family_kernel_sum_wide, &family_torch_sum, &family_ethos_u,    &family_kernel_nnls,
+    &family_totals_gbt,    &family_roofline,        &family_flops_mem, &family_flops,      &family_memory_replay,
+    &family_memory_plan,   &family_digraph,         &family_perfsage,  &family_seernet,    &family_seernet_multi,
+    &family_leaf_sequence, &family_step_sequence,   &family_leaf_gbt,  &family_task_median};
 const uint32_t family_total = sizeof families / sizeof families[0];
 
 const family *family_find(const char *name) {

@@ -1,0 +1,112 @@
+/* leaf_sequence.c - the family "leaf-sequence": the time of a tensor program from the stores of its loop nest, each a
+ * vector of features with its place in the compact tree, seen by an encoder; in the manner of CDMPP. One network takes
+ * programs of any number of stores. */
+#include <math.h>
+#include <string.h>
+
+#include "predictor/gnn_family.h"
+#include "predictor/program_look.h"
+#include "predictor/program_shelf.h"
+#include "predictor/programs.h"
+#include "predictor/sequence_net.h"
+
+#define SCHEMA "program-leaves-1"
+
+enum { WAVES = 8, LEAF_MARKS = 2 * WAVES };
+
+static gnn_widths widths(const void *own) {
+    (void)own;
+    return (gnn_widths){.node_values = FT_PROGRAM_FEATURES,
+                        .node_marks = LEAF_MARKS,
+                        .global_values = PROGRAM_SIZES,
+                        .global_marks = PROGRAM_FLAGS};
+}
+
+static ft_status open(const void *own, void **eyes, ft_error *error) {
+    program_shelf *shelf;
+    (void)own;
+    FT_TRY(program_shelf_new(&shelf, error));
+    *eyes = shelf;
+    return FT_OK;
+}
+
+static void close(void *eyes) {
+    program_shelf_free(eyes);
+}
+
+/* Where each leaf stands in the tree, ends counted. */
+static void see_places(const ft_program_features *seen, float *marks) {
+    for (uint32_t leaf = 0, at = 0; leaf < seen->leaf_count; leaf++) {
+        float place[FT_PROGRAM_FEATURES];
+        while (at < seen->tree_length && seen->tree[at] != seen->node_ids[leaf]) at++;
+        ft_program_position(at, place);
+        for (uint32_t i = 0; i < LEAF_MARKS; i++)
+            marks[(size_t)leaf * LEAF_MARKS + i] = place[i / 2 * (FT_PROGRAM_FEATURES / WAVES / 2 * 2) + i % 2];
+    }
+}
+
+static ft_status see(ft_program *program, const program_view *view, arena *memory, gnn_sample *sample,
+                     ft_error *error) {
+    const gnn_widths w = widths(NULL);
+    ft_program_features seen;
+    FT_TRY(program_lower_record(program, &view->record, error));
+    FT_TRY(ft_program_see(program, &seen, error));
+    if (!gnn_sample_open(sample, &w, seen.leaf_count, 0, memory)) return FT_NOMEM(error);
+    memcpy(sample->node_values, seen.leaves, (size_t)seen.leaf_count * FT_PROGRAM_FEATURES * sizeof(float));
+    see_places(&seen, sample->node_marks);
+    program_sizes(&view->work, sample->global_values);
+    program_flags(&view->work, sample->global_marks);
+    sample->known_ratio = 1;
+    return FT_OK;
+}
+
+static ft_status look(const void *own, const void *eyes, subject *s, arena *memory, gnn_sample *sample,
+                      ft_error *error) {
+    program_shelf *shelf = (program_shelf *)eyes; /* it locks itself */
+    program_view *view;
+    ft_program *program;
+    (void)own;
+    FT_TRY(program_view_of(s, memory, &view, error));
+    FT_TRY(program_shelf_take(shelf, &program, error));
+    ft_status status = see(program, view, memory, sample, error);
+    program_shelf_return(shelf, program);
+    return status;
+}
+
+static const gnn_kind kind = {.name = "leaf-sequence",
+                              .schema = SCHEMA,
+                              .own_size = sizeof(sequence_options),
+                              .defaults = sequence_defaults,
+                              .keys = sequence_keys,
+                              .check = sequence_check,
+                              .widths = widths,
+                              .open = open,
+                              .close = close,
+                              .look = look,
+                              .build = sequence_build,
+                              .forward = sequence_forward};
+
+static uint32_t describe(ft_setting *settings, uint32_t room) {
+    return gnn_settings(&kind, settings, room);
+}
+
+static ft_status fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+    return gnn_fit(&kind, set, context, out, error);
+}
+
+static ft_status load(const json_t *params, const float *block, size_t count, const char *const *devices,
+                      uint32_t device_count, model **out, ft_error *error) {
+    (void)devices;
+    return gnn_load(&kind, params, block, count, device_count, out, error);
+}
+
+const family family_leaf_sequence = {.name = "leaf-sequence",
+                                     .text =
+                                         "tensor programs: a transformer over the stores of a loop nest, like CDMPP",
+                                     .schema = SCHEMA,
+                                     .describe = describe,
+                                     .fit = fit,
+                                     .save = gnn_save,
+                                     .load = load,
+                                     .predict = gnn_predict,
+                                     .free = gnn_free};

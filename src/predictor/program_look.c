@@ -1,0 +1,55 @@
+/* program_look.c - see program_look.h. */
+#include "predictor/program_look.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/program_graph.h"
+
+ft_status program_view_of(const subject *s, arena *memory, program_view **view, ft_error *error) {
+    const char *text = program_graph_text(s->bound);
+    bool is_record = false;
+    if (text == NULL)
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "is a model; this predictor is for tensor programs of tuning logs");
+    program_view *made = ARENA_ARRAY(memory, program_view, 1);
+    if (made == NULL) return FT_NOMEM(error);
+    FT_TRY(ansor_read(text, strlen(text), &made->record, &is_record, error));
+    if (!is_record) return ft_fail(error, FT_ERR_DAMAGED, "the program has no text");
+    FT_TRY(workload_parse(made->record.workload, made->record.fused, &made->work, error));
+    *view = made;
+    return FT_OK;
+}
+
+void program_sizes(const workload *w, float sizes[static PROGRAM_SIZES]) {
+    double elements = 1;
+    for (uint32_t i = 0; i < w->dims; i++) elements *= (double)w->shape[i];
+    const double numbers[PROGRAM_SIZES] = {(double)w->batch,
+                                           (double)w->channels,
+                                           (double)w->m,
+                                           (double)w->k,
+                                           (double)w->n,
+                                           (double)w->height,
+                                           (double)w->width,
+                                           (double)w->out_channels,
+                                           (double)w->kernel_height,
+                                           (double)w->kernel_width,
+                                           (double)w->stride,
+                                           (double)w->pad_top,
+                                           (double)w->pad_left,
+                                           (double)w->dims,
+                                           elements,
+                                           (double)w->shape[0],
+                                           (double)w->shape[1],
+                                           workload_flops(w)};
+    for (uint32_t i = 0; i < PROGRAM_SIZES; i++) sizes[i] = (float)log2(1 + numbers[i]);
+}
+
+void program_flags(const workload *w, float flags[static PROGRAM_FLAGS]) {
+    memset(flags, 0, PROGRAM_FLAGS * sizeof *flags);
+    flags[w->kind] = 1;
+    flags[WORKLOAD_KINDS] = w->has_add;
+    flags[WORKLOAD_KINDS + 1] = w->has_relu;
+    flags[WORKLOAD_KINDS + 2] = w->is_average;
+    flags[WORKLOAD_KINDS + 3] = w->keeps_dims;
+}

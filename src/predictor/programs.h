@@ -1,0 +1,9 @@
+/* programs.h - the families for tensor programs. */
+#ifndef PREDICTOR_PROGRAMS_H
+#define PREDICTOR_PROGRAMS_H
+
+#include "predictor/family.h"
+
+extern const family family_leaf_sequence, family_step_sequence, family_leaf_gbt, family_task_median;
+
+#endif

@@ -1,0 +1,95 @@
+/* sequence_net.c - see sequence_net.h. */
+#include "predictor/sequence_net.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "predictor/gnn_model.h"
+
+enum { HEAD_MAX = 8 };
+
+struct gnn_net {
+    uint32_t layers, head_layers;
+    gnn_widths widths;
+    param_id kinds;
+    layer_linear values, marks, out;
+    layer_encoder encoders[GNN_MAX_LAYERS];
+    layer_linear head[HEAD_MAX];
+};
+
+void sequence_defaults(gnn_options *shared, void *own) {
+    sequence_options *o = own;
+    shared->hidden = 64;
+    shared->layers = 2;
+    shared->batch = 256;
+    shared->rate = 0.002;
+    *o = (sequence_options){.heads = 4, .inner = 2, .head = 2};
+}
+
+void sequence_keys(void *own, config_list *list) {
+    sequence_options *o = own;
+    config_add_whole(list, "heads", 1, 64, &o->heads);
+    config_add_whole(list, "inner", 1, 16, &o->inner);
+    config_add_whole(list, "head", 0, HEAD_MAX, &o->head);
+}
+
+ft_status sequence_check(const gnn_options *shared, const void *own, ft_error *error) {
+    const sequence_options *o = own;
+    if ((uint32_t)shared->hidden % (uint32_t)o->heads == 0) return FT_OK;
+    return ft_fail(error, FT_ERR_USAGE, "config: hidden=%.0f cannot be shared by heads=%.0f", shared->hidden, o->heads);
+}
+
+gnn_net *sequence_build(const gnn_plan *plan, params *p) {
+    const sequence_options *o = plan->own;
+    const gnn_widths *w = &plan->widths;
+    uint32_t width = (uint32_t)plan->shared.hidden;
+    encoder_options encoder = {.width = width,
+                               .heads = (uint32_t)o->heads,
+                               .inner = width * (uint32_t)o->inner,
+                               .dropout = (float)plan->shared.dropout,
+                               .act = ACT_GELU,
+                               .is_norm_first = true};
+    gnn_net *n = calloc(1, sizeof *n);
+    char name[64];
+    if (n == NULL) return NULL;
+    *n = (gnn_net){.layers = (uint32_t)plan->shared.layers, .head_layers = (uint32_t)o->head, .widths = *w};
+    if (w->kinds > 0) n->kinds = params_add(p, w->kinds, width, PARAM_NORMAL, "kinds");
+    n->values = layer_linear_add(p, "values", w->node_values, width, true);
+    if (w->node_marks > 0) n->marks = layer_linear_add(p, "marks", w->node_marks, width, false);
+    for (uint32_t i = 0; i < n->layers; i++) {
+        snprintf(name, sizeof name, "encoder%u", i);
+        n->encoders[i] = layer_encoder_add(p, name, &encoder);
+    }
+    uint32_t seen = 2 * width + w->global_values + w->global_marks;
+    for (uint32_t i = 0; i < n->head_layers; i++, seen = width) {
+        snprintf(name, sizeof name, "head%u", i);
+        n->head[i] = layer_linear_add(p, name, seen, width, true);
+    }
+    n->out = layer_linear_add(p, "out", seen, plan->outputs, true);
+    return n;
+}
+
+static tensor *rows_of(const gnn_net *n, tape *t, const gnn_batch *b) {
+    const gnn_widths *w = &n->widths;
+    tensor *x = layer_linear_apply(t, &n->values, tape_input(t, b->nodes, w->node_values, b->node_values), ACT_NONE);
+    if (w->node_marks > 0) {
+        tensor *marks = tape_input(t, b->nodes, w->node_marks, b->node_marks);
+        x = nn_add(t, x, layer_linear_apply(t, &n->marks, marks, ACT_NONE));
+    }
+    if (w->kinds > 0) x = nn_add(t, x, nn_gather(t, tape_param(t, n->kinds), b->kinds, b->nodes));
+    return x;
+}
+
+tensor *sequence_forward(const gnn_net *n, tape *t, const gnn_batch *b) {
+    const gnn_widths *w = &n->widths;
+    tensor *x = rows_of(n, t, b);
+    for (uint32_t i = 0; i < n->layers; i++) x = layer_encoder_apply(t, &n->encoders[i], x, b->nodes_of, NULL);
+    tensor *seen[4] = {nn_segment_mean(t, x, b->nodes_of), nn_segment_max(t, x, b->nodes_of)};
+    uint32_t parts = 2;
+    if (w->global_values > 0) seen[parts++] = tape_input(t, b->samples, w->global_values, b->global_values);
+    if (w->global_marks > 0) seen[parts++] = tape_input(t, b->samples, w->global_marks, b->global_marks);
+    x = nn_concat(t, parts, seen);
+    for (uint32_t i = 0; i < n->head_layers; i++) x = layer_linear_apply(t, &n->head[i], x, ACT_GELU);
+    return layer_linear_apply(t, &n->out, x, ACT_NONE);
+}

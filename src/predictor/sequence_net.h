@@ -1,0 +1,21 @@
+/* sequence_net.h - a network over the rows of a program, be they leaves of its loops or steps of its schedule: an
+ * encoder in which all rows of a program look at each other, a mean and a maximum over them, and a head that also sees
+ * what is known of the program as a whole. A kind of gnn.h whose graphs have no edges. */
+#ifndef PREDICTOR_SEQUENCE_NET_H
+#define PREDICTOR_SEQUENCE_NET_H
+
+#include "predictor/gnn.h"
+
+/* Own options of the kinds. */
+typedef struct sequence_options {
+    double heads, inner; /* inner: how many times wider than hidden the linear layers of the encoder are inside */
+    double head;         /* layers of the head */
+} sequence_options;
+
+void sequence_defaults(gnn_options *shared, void *own);
+void sequence_keys(void *own, config_list *list);
+ft_status sequence_check(const gnn_options *shared, const void *own, ft_error *error);
+gnn_net *sequence_build(const gnn_plan *plan, params *p);
+tensor *sequence_forward(const gnn_net *net, tape *t, const gnn_batch *batch);
+
+#endif

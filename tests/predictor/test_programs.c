@@ -1,0 +1,91 @@
+/* The families for tensor programs learn what tilings of a product take, on two devices, and refuse models. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "foretell/foretell.h"
+#include "support/folder.h"
+#include "support/made_data.h"
+#include "support/made_log.h"
+
+enum { PROGRAMS = 108 };
+
+typedef struct trial {
+    const char *family;
+    double mape; /* that it reaches at least */
+    const char *settings[8];
+    uint32_t setting_count;
+} trial;
+
+static const trial trials[] = {
+    {"step-sequence", 25, {"steps=250", "hidden=16", "heads=2", "layers=1", "batch=16", "rate=0.01"}, 6},
+    {"leaf-sequence", 25, {"steps=250", "hidden=16", "heads=2", "layers=1", "batch=16", "rate=0.01"}, 6},
+    {"leaf-gbt", 20, {"rounds=100", "min_child_weight=0"}, 2},
+    {"task-median", 100, {0}, 0},
+};
+
+/* Trains on the data, looks at the scores of the test part, and leaves run/predictor.ftm. */
+static void train(const ft_dataset *data, const trial *t, const char *run, double *mape) {
+    ft_error error;
+    ft_evaluation tested = {0};
+    ft_train_options options = ft_train_options_default();
+    options.family = t->family;
+    options.settings = t->settings;
+    options.setting_count = t->setting_count;
+    options.threads = 2;
+    if (ft_train(data, run, &options, &tested, &error) != FT_OK) fail_msg("%s: %s", t->family, error.message);
+    *mape = 0;
+    for (uint32_t i = 0; i < tested.score_count; i++)
+        if (strcmp(tested.scores[i].family, "all") == 0) *mape = fmax(*mape, tested.scores[i].mape);
+    assert_int_equal(tested.task_count, 2);
+    ft_evaluation_free(&tested);
+}
+
+/* A model is no program. */
+static void check_refusal(const char *path) {
+    ft_error error;
+    ft_predictor *predictor = NULL;
+    ft_answer answer;
+    ft_graph *model = made_network(1), *bound = NULL;
+    assert_int_equal(ft_predictor_open(path, &predictor, &error), FT_OK);
+    assert_int_equal(ft_graph_bind(model, NULL, &bound, &error), FT_OK);
+    ft_query query = {.device = "k80"};
+    assert_int_equal(ft_predictor_answer(predictor, bound, &query, &answer, &error), FT_ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "for tensor programs"));
+    ft_graph_free(bound);
+    ft_graph_free(model);
+    ft_predictor_free(predictor);
+}
+
+static void families_learn_tilings(void **state) {
+    (void)state;
+    ft_error error;
+    ft_dataset *data = NULL;
+    double mape[sizeof trials / sizeof trials[0]];
+    made_logs("logs", PROGRAMS);
+    assert_int_equal(ft_import("ansor", "logs", "set", NULL, NULL, &error), FT_OK);
+    assert_int_equal(ft_dataset_open("set", &data, &error), FT_OK);
+    for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) {
+        char path[64];
+        train(data, &trials[i], trials[i].family, &mape[i]);
+        if (mape[i] > trials[i].mape) fail_msg("%s: %g %%", trials[i].family, mape[i]);
+        snprintf(path, sizeof path, "%s/predictor.ftm", trials[i].family);
+        check_refusal(path);
+    }
+    for (int i = 0; i < 3; i++) assert_true(mape[i] < mape[3]); /* all know more than the median */
+    ft_dataset_free(data);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(families_learn_tilings, folder_enter, folder_leave),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
