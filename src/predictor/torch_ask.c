@@ -80,6 +80,25 @@ static const void *key_of(const model *m, torch_side side, bool is_compiled, tor
     return &m->keys[side][torch_program_code(is_compiled, precision)];
 }
 
+/* The rows of kernels, each once. Most kernels of a model are the same as others: those have no row worked out. */
+static ft_status find_rows(const torch_kernel *kernels, uint32_t count, double batch, torch_precision precision,
+                           arena *memory, row_table *rows, uint32_t *row_of, ft_error *error) {
+    row_table distinct = {.size = sizeof *kernels};
+    uint32_t *row_of_distinct = ARENA_ARRAY(memory, uint32_t, count), known = 0, number = 0;
+    ft_status status = row_of_distinct != NULL ? FT_OK : FT_NOMEM(error);
+    for (uint32_t i = 0; status == FT_OK && i < count; i++) {
+        status = row_table_add(&distinct, &kernels[i], &number, error);
+        if (status == FT_OK && number == known) {
+            torch_row row;
+            torch_row_of(&kernels[i], batch, precision, &row);
+            status = row_table_add(rows, &row, &row_of_distinct[known++], error);
+        }
+        if (status == FT_OK) row_of[i] = row_of_distinct[number];
+    }
+    row_table_free(&distinct);
+    return status;
+}
+
 static ft_status make_view(const model *m, torch_side side, subject *s, const ft_rules *rules,
                            torch_precision precision, torch_view *view, ft_error *error) {
     torch_kernel *kernels;
@@ -89,13 +108,8 @@ static ft_status make_view(const model *m, torch_side side, subject *s, const ft
     if (count == 0) return ft_fail(error, FT_ERR_GRAPH, "the model launches no kernel: there is nothing to predict");
     uint32_t *row_of = ARENA_ARRAY(&s->memory, uint32_t, count);
     if (row_of == NULL) return FT_NOMEM(error);
-    ft_status status = FT_OK;
     double batch = (double)ft_graph_batch(s->bound);
-    for (uint32_t i = 0; status == FT_OK && i < count; i++) {
-        torch_row row;
-        torch_row_of(&kernels[i], batch, precision, &row);
-        status = row_table_add(&table, &row, &row_of[i], error);
-    }
+    ft_status status = find_rows(kernels, count, batch, precision, &s->memory, &table, row_of, error);
     size_t each = (size_t)table.count * m->config.ways * TORCH_TERMS;
     torch_row *rows = arena_copy(&s->memory, table.rows, table.count * sizeof *rows);
     float *ways = ARENA_ARRAY(&s->memory, float, each * m->config.members + 1);
@@ -222,19 +236,25 @@ static bool is_borrowed_training(const model *m, const torch_question *q) {
     return q->asked.mode == FT_TRAIN && m->columns[q->match.column].device != q->asked.device;
 }
 
-/* How unsure: where members disagree, where kernels are new, and where the answer is borrowed. */
-static double spread_of(const model *m, const torch_question *q, const opinion *o, double coverage) {
-    static const double LEAST = 0.02, UNKNOWN = 0.3, ASSUMED = 0.1, OTHER_DEVICE = 0.03;
-    double apart = disagreement(o, m->config.members), spread = LEAST + apart;
-    if (m->widths != NULL) {
-        spread = m->widths[q->match.column];
-        double usual = m->usual_spread[q->side];
-        if (usual > 0 && apart > usual) spread *= apart / usual;
-    }
-    spread += UNKNOWN * (1 - coverage);
-    if (q->match.is_assumed || is_borrowed_training(m, q)) spread += ASSUMED;
-    if (m->columns[q->match.column].device != q->asked.device) spread += OTHER_DEVICE;
-    return spread;
+/* How unsure of what was measured: as one network is on architectures that it was not shown, and more where they
+ * disagree. All networks together, which were shown most of the relatives of any architecture, are off by less: by how
+ * much was chosen on the validation part of the predictor in the box. A family has no relatives. */
+static double usual_width(const model *m, const torch_question *q, double apart) {
+    static const double ALL_TOGETHER = 0.85;
+    double width = m->widths[q->match.column] * (m->config.families ? 1 : ALL_TOGETHER);
+    double usual = m->usual_spread[q->side];
+    return usual > 0 && apart > usual ? width * apart / usual : width;
+}
+
+/* How unsure: where members disagree, where kernels are new, where the answer is borrowed, and where the GPU may have
+ * to wait. Files of an older foretell leave it to calibration what a spread is worth. */
+static double spread_of(const model *m, const torch_question *q, const opinion *o, double coverage, bool may_wait) {
+    static const double LEAST = 0.02, UNKNOWN = 0.3, ASSUMED = 0.1, OTHER_DEVICE = 0.03, MAY_WAIT = 0.2, WORTH = 3;
+    double apart = disagreement(o, m->config.members), more = UNKNOWN * (1 - coverage);
+    if (q->match.is_assumed || is_borrowed_training(m, q)) more += ASSUMED;
+    if (m->columns[q->match.column].device != q->asked.device) more += OTHER_DEVICE;
+    if (may_wait) more += MAY_WAIT;
+    return m->widths != NULL ? usual_width(m, q, apart) + WORTH * more : LEAST + apart + more;
 }
 
 static ft_status predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
@@ -257,18 +277,15 @@ static ft_status predict(const model *m, subject *s, const place *where, bool ha
     if (!(value > 0 && isfinite(value)))
         return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
     prediction made = {.value = value, .coverage_ratio = known / value, .source = FT_LEARNED};
-    made.spread = spread_of(m, &q, &o, made.coverage_ratio);
     if (q.match.is_assumed || is_borrowed_training(m, &q)) made.source = FT_ASSUMED;
-    static const double LAUNCH_BOUND = 0.2;
     double launches = launch_us(m, &q) * view->kernel_count;
     if (launches > value) { /* the GPU waits: each kernel takes as long as it takes to launch it */
         for (uint32_t i = 0; i < view->row_count; i++) o.times[i] = launches / view->kernel_count;
         made.value = launches;
     }
-    if (2 * launches > value) {
-        made.source = FT_ASSUMED;
-        made.spread += LAUNCH_BOUND;
-    }
+    bool may_wait = 2 * launches > value;
+    if (may_wait) made.source = FT_ASSUMED;
+    made.spread = spread_of(m, &q, &o, made.coverage_ratio, may_wait);
     if (has_parts) {
         const ft_kernels *kernels;
         FT_TRY(subject_kernels(s, is_compiled ? m->rules.compiled : m->rules.eager, &kernels, error));
