@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "nn/gemm.h"
 
 /* LAPACK, as Fortran sees it; OpenBLAS has no header for it. A complex number is two floats. */
 void cheevr_(const char *jobz, const char *range, const char *uplo, const int *n, float *a, const int *lda,
@@ -21,6 +22,7 @@ ft_status hermitian_smallest(float *matrix, uint32_t n, uint32_t count, float *v
                              ft_error *error) {
     assert(count > 0 && count <= n);
     if (n > MAX_SIZE) return ft_fail(error, FT_ERR_LIMIT, "a graph of %u nodes is too large for eigenvalues", n);
+    gemm_use_one_thread(); /* threads of its own would fight with the caller's, and add in another order */
     const int size = (int)n, first = 1, last = (int)count;
     const float none = 0;
     /* Workspaces as LAPACK asks for at least. */
