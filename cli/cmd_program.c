@@ -1,16 +1,19 @@
-/* cmd_program.c - `foretell program`: loop nests of the records of a tuning log. */
+/* cmd_program.c - `foretell program`: the records of tuning logs, as loop nests and as times to come. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
+#include "cmd_program.h"
 
-enum { OPTION_FEATURES = 256, OPTION_EMIT_C, OPTION_SMALL, OPTION_EVERY, OPTION_SEED, OPTION_STRICT };
+enum { OPTION_FEATURES = 256, OPTION_EMIT_C, OPTION_SMALL, OPTION_EVERY, OPTION_SEED, OPTION_STRICT, OPTION_RANK };
 
 typedef enum what { SHOW_NEST, SHOW_FEATURES, SHOW_C } what;
 
 typedef struct arguments {
     output_options output;
     const char *action, *log;
+    char **logs; /* room for all arguments */
+    program_predict_options predict;
     char *path;    /* of the log, without the line */
     uint64_t line; /* 0: all */
     uint64_t every, seed;
@@ -26,16 +29,21 @@ static const struct argp_option option_list[] = {
     {"small", OPTION_SMALL, NULL, 0, "the same schedules for problems so small that they can be run", 0},
     {"every", OPTION_EVERY, "N", 0, "of a log without a line: every N-th record (1)", 0},
     {"seed", OPTION_SEED, "N", 0, "of --small: which lengths stay (1)", 0},
+    {"predictor", 'p', "FILE", 0, "of predict: a predictor of programs", 20},
+    {"device", 'D', "NAME", 0, "of predict: on which device (the only one that the predictor knows)", 20},
+    {"rank", OPTION_RANK, NULL, 0, "of predict: by task, the fastest first", 20},
+    {"top", 't', "N", 0, "of predict: only the N fastest of each task", 20},
     {"strict", OPTION_STRICT, NULL, 0, "stop at the first line that is no program", 0},
     {"quiet", 'q', NULL, 0, "no progress line and no notes; errors are still told", 60},
     {0},
 };
 
 static const char doc[] =
-    "Show the loops that the records of a tuning log stand for.\v"
+    "Show the loops that the records of a tuning log stand for, or tell how long they will take.\v"
     "Actions:\n"
     "  show LOG:LINE         the loop nest of one record\n"
     "  show LOG              those of all records\n"
+    "  predict LOG...        what each program will take, by a predictor that 'foretell train' made\n"
     "\n"
     "LOG has the records of TVM's auto-scheduler, one JSON text a line, plain or gzip. Lines that are no program are "
     "named and counted, and the rest goes on.\n"
@@ -44,17 +52,24 @@ static const char doc[] =
     "  foretell program show v100.jsonl.gz:17\n"
     "  foretell program show v100.jsonl.gz:17 --format json\n"
     "  foretell program show v100.jsonl.gz:17 --features\n"
+    "  foretell program predict new.jsonl --predictor run/predictor.ftm --device v100 --rank --top 10\n"
     "  foretell program show v100.jsonl.gz --every 1000 --small --emit-c -o nests.c && cc -O1 nests.c -lm && ./a.out\n"
     "\n"
     "Exit status: 0 all went well; 2 wrong arguments; 3 cannot open, read or write; 5 damaged; 6 valid, but not "
     "supported; 7 larger than a limit; 11 out of memory; 13 some lines were no programs; 130 interrupted.";
 
+static bool is_predict(const arguments *args) {
+    return args->action != NULL && strcmp(args->action, "predict") == 0;
+}
+
 static void check_arguments(arguments *args, struct argp_state *state) {
     if (args->action == NULL)
-        argp_error(state, "what to do? Give show");
-    else if (strcmp(args->action, "show") != 0)
-        argp_error(state, "'%s' is no action: show is", args->action);
+        argp_error(state, "what to do? Give show or predict");
+    else if (strcmp(args->action, "show") != 0 && !is_predict(args))
+        argp_error(state, "'%s' is no action: show and predict are", args->action);
     if (args->log == NULL) argp_error(state, "which log? Give LOG or LOG:LINE");
+    if (is_predict(args) && args->predict.predictor == NULL)
+        argp_error(state, "by which predictor? Give it with --predictor FILE");
 }
 
 static error_t parse_option(int key, char *text, struct argp_state *state) {
@@ -78,6 +93,18 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
     case OPTION_STRICT:
         args->is_strict = true;
         return 0;
+    case OPTION_RANK:
+        args->predict.is_ranked = true;
+        return 0;
+    case 'p':
+        args->predict.predictor = text;
+        return 0;
+    case 'D':
+        args->predict.device = text;
+        return 0;
+    case 't':
+        args->predict.top = (uint32_t)cli_parse_count(state, "top", text, UINT32_MAX);
+        return 0;
     case 'q':
         args->is_quiet = true;
         return 0;
@@ -87,10 +114,11 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
     case ARGP_KEY_ARG:
         if (state->arg_num == 0)
             args->action = text;
-        else if (state->arg_num == 1)
-            args->log = text;
-        else
+        else if (state->arg_num > 1 && !is_predict(args))
             argp_error(state, "'%s': one log at a time", text);
+        else
+            args->logs[args->predict.log_count++] = text;
+        args->log = args->logs[0];
         return 0;
     case ARGP_KEY_END:
         check_arguments(args, state);
@@ -206,20 +234,30 @@ static ft_status show(const arguments *args, FILE *stream) {
     return status;
 }
 
+static ft_status predict(arguments *args, FILE *stream) {
+    args->predict.logs = args->logs;
+    args->predict.is_strict = args->is_strict;
+    args->predict.is_quiet = args->is_quiet;
+    args->predict.style = &args->output.style;
+    return program_predict(&args->predict, stream);
+}
+
 int cmd_program(int argc, char **argv) {
     const struct argp_child children[] = {{&output_argp, 0, NULL, 0}, {0}};
     const struct argp parser = {.options = option_list,
                                 .parser = parse_option,
-                                .args_doc = "show LOG[:LINE]",
+                                .args_doc = "show LOG[:LINE]\npredict LOG...",
                                 .doc = doc,
                                 .children = children};
     arguments args = {.output = output_options_default(), .every = 1, .seed = 1};
+    args.logs = calloc((size_t)argc + 1, sizeof *args.logs);
+    if (args.logs == NULL) return (int)cli_fail(FT_ERR_NOMEM, "out of memory");
     output out;
     argp_parse(&parser, argc, argv, 0, NULL, &args);
-    ft_status status = find_line(&args);
+    ft_status status = is_predict(&args) ? FT_OK : find_line(&args);
     if (status == FT_OK) status = output_open(&args.output, &out);
     if (status == FT_OK) {
-        status = show(&args, out.stream);
+        status = is_predict(&args) ? predict(&args, out.stream) : show(&args, out.stream);
         if (status == FT_OK || status == FT_ERR_PARTIAL) {
             ft_status written = output_commit(&out);
             if (written != FT_OK) status = written;
@@ -227,6 +265,7 @@ int cmd_program(int argc, char **argv) {
         output_discard(&out);
     }
     free(args.path);
+    free(args.logs);
     if (status == FT_ERR_CANCELLED) stop_finish();
     return (int)status;
 }

@@ -155,9 +155,9 @@ _foretell() {
         ;;
     program)
         if [[ $current == -* ]]; then
-            _foretell_words "--features --emit-c --small --every --seed --strict --quiet $shared"
+            _foretell_words "--features --emit-c --small --every --seed --predictor --device --rank --top --strict --quiet $shared"
         elif [ "$COMP_CWORD" = 2 ]; then
-            _foretell_words show
+            _foretell_words 'show predict'
         else
             _foretell_files
         fi

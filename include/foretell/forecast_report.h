@@ -55,6 +55,19 @@ FT_API ft_status ft_report_fit(FILE *stream, const ft_style *style, const ft_for
 FT_API ft_status ft_report_largest_batch(FILE *stream, const ft_style *style, const ft_forecast_subject *subject,
                                          const ft_largest_batch *largest, double free_bytes, bool is_whole,
                                          int64_t most, ft_error *error);
+/* Tensor programs of tuning logs, each with what a predictor of programs says of it. NaN: not measured, or no interval.
+ */
+typedef struct ft_program_forecast {
+    const char *file;
+    uint64_t line;
+    const char *task;
+    const char *device;
+    uint64_t rank;      /* among those of its task, the fastest is 1 */
+    double measured_us; /* as the log has it */
+    double time_us, time_lo_us, time_hi_us;
+} ft_program_forecast;
+FT_API ft_status ft_report_programs(FILE *stream, const ft_style *style, const ft_program_forecast *programs,
+                                    uint32_t count, ft_error *error);
 /* Devices with their data sheets and the predictors that know them: those in the box and those of the predictors, or
  * the named ones (any name, or the path of a file) at length. */
 FT_API ft_status ft_report_devices(FILE *stream, const ft_style *style, const ft_box *box, const char *const *names,

@@ -21,7 +21,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "foretell/status.h"
+#include "foretell/graph.h"
 
 FT_C_BEGIN
 
@@ -46,6 +46,11 @@ FT_API void ft_program_log_close(ft_program_log *log);
  * and line; the next call goes on behind it. After FT_ERR_IO and FT_ERR_NOMEM, and when the file itself is damaged,
  * the next call says that the log is at its end. */
 FT_API ft_status ft_program_log_next(ft_program_log *log, ft_program_record *record, ft_error *error);
+
+/* The record that the log gave last as a model of one operator, about which predictors of programs can be asked
+ * (ft_graph_bind, then ft_predictor_answer), and the name of its task, which takes FT_PROGRAM_TASK bytes. */
+enum { FT_PROGRAM_TASK = 400 };
+FT_API ft_status ft_program_graph(const ft_program_log *log, ft_graph **graph, char *task, ft_error *error);
 
 /* --- Programs ------------------------------------------------------------------------------------------------ */
 

@@ -12,10 +12,10 @@
 #include "data/import.h"
 #include "foretell/device.h"
 #include "graph/program_graph.h"
-#include "program/workload.h"
+#include "program/text.h"
 #include "read/ansor.h"
 
-enum { LINES_BETWEEN_LOOKS = 1024, MAX_TASK = 400 };
+enum { LINES_BETWEEN_LOOKS = 1024 };
 
 static const char *const metric_names[] = {"time_us"};
 
@@ -28,44 +28,11 @@ typedef struct ansor_import {
     const char *path, *device; /* of the log at hand */
 } ansor_import;
 
-/* --- Tasks --------------------------------------------------------------------------------------------------- */
-
-/* One spelling for one task: no spaces, and padding that is the same on all sides as a number, because the logs of one
- * device write "SAME" where those of another write 1. */
-static bool spell_workload(const char *key, const workload *w, char spelled[static MAX_TASK]) {
-    size_t length = 0;
-    for (; *key != '\0'; key++) {
-        if (*key == ' ') continue;
-        if (length + 24 > MAX_TASK) return false;
-        spelled[length++] = *key;
-    }
-    spelled[length] = '\0';
-    bool has_padding = w->kernel_height > 0;
-    bool is_even = w->pad_top == w->pad_left && w->pad_top == w->pad_bottom && w->pad_top == w->pad_right;
-    char *last = strrchr(spelled, ',');
-    if (has_padding && is_even && last != NULL) snprintf(last, 24, ",%lld]", (long long)w->pad_top);
-    return true;
-}
-
-/* ["conv2d_layer",1,64,...] + _add -> conv2d_layer 1 64 ... add */
-static void name_task(const char *spelled, const char *fused, char name[static MAX_TASK]) {
-    size_t length = 0;
-    for (; *spelled != '\0' && length + 32 < MAX_TASK; spelled++) {
-        if (*spelled == '"' || *spelled == '[' || *spelled == ']') continue;
-        name[length++] = *spelled == ',' ? ' ' : *spelled;
-    }
-    snprintf(name + length, MAX_TASK - length, "%s%.24s", fused[0] != '\0' ? " " : "",
-             fused[0] == '_' ? fused + 1 : fused);
-}
-
 /* --- Lines --------------------------------------------------------------------------------------------------- */
 
 static ft_status add_program(ansor_import *a, const workload *w, const char *task, double seconds, const char *where) {
     ft_error *error = a->job->error;
     ft_graph *graph = NULL;
-    a->text.length = 0;
-    ansor_write_program(&a->record, &a->text);
-    if (a->text.failed) return FT_NOMEM(error);
     double time_us = seconds * 1e6;
     ft_record record = {.name = task,
                         .family = workload_name(w->kind),
@@ -85,7 +52,7 @@ static ft_status add_program(ansor_import *a, const workload *w, const char *tas
 }
 
 static ft_status add_line(ansor_import *a, const char *line, size_t length, uint64_t number) {
-    char where[4200], spelled[MAX_TASK], task[MAX_TASK];
+    char where[4200], task[PROGRAM_TASK_SIZE];
     ft_error why;
     bool is_record = false;
     double seconds = 0;
@@ -94,13 +61,9 @@ static ft_status add_line(ansor_import *a, const char *line, size_t length, uint
     ft_status status = ansor_read(line, length, &a->record, &is_record, &why);
     if (status == FT_OK && !is_record) return FT_OK;
     if (status == FT_OK) status = ansor_seconds(&a->record, &seconds, &why);
-    if (status == FT_OK) status = workload_parse(a->record.workload, a->record.fused, &w, &why);
+    if (status == FT_OK) status = program_text(&a->record, &a->text, task, &w, &why);
     if (status == FT_ERR_NOMEM) return FT_NOMEM(a->job->error);
     if (status != FT_OK) return import_skip(a->job, where, why.message);
-    if (!spell_workload(a->record.workload, &w, spelled))
-        return import_skip(a->job, where, "the key of its workload is too long");
-    a->record.workload = spelled;
-    name_task(spelled, a->record.fused, task);
     return add_program(a, &w, task, seconds, where);
 }
 

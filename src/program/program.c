@@ -1,6 +1,7 @@
 /* program.c - the public face: logs, programs, and what is made of them. */
 #include "program/program.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,10 +9,12 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "graph/program_graph.h"
 #include "program/bound.h"
 #include "program/show.h"
 #include "program/shrink.h"
 #include "program/steps.h"
+#include "program/text.h"
 #include "program/tir_text.h"
 
 enum { PROGRAM_BYTES = 64 * 1024 * 1024 };
@@ -69,6 +72,19 @@ ft_status ft_program_log_next(ft_program_log *log, ft_program_record *record, ft
     snprintf(log->why, sizeof log->why, "%.*s", (int)sizeof log->why - 1, why.message);
     record->why = log->why;
     return FT_OK;
+}
+
+static_assert((int)FT_PROGRAM_TASK == (int)PROGRAM_TASK_SIZE, "both are the length of a task's name");
+
+ft_status ft_program_graph(const ft_program_log *log, ft_graph **graph, char *task, ft_error *error) {
+    buf text = {0};
+    workload w;
+    if (!log->has_record) return ft_fail(error, FT_ERR_USAGE, "the log has given no record");
+    ft_status status = program_text(&log->record, &text, task, &w, error);
+    if (status == FT_OK) status = program_graph_new(text.data, graph, error);
+    buf_free(&text);
+    if (status == FT_OK || status == FT_ERR_NOMEM) return status;
+    return ft_fail_prefix(error, status, "%s: line %llu", log->text.path, (unsigned long long)log->text.number);
 }
 
 /* --- Programs ------------------------------------------------------------------------------------------------ */

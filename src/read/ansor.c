@@ -337,9 +337,9 @@ static void put_argument(buf *out, char form, const ansor_step *step) {
     }
 }
 
-void ansor_write_program(const ansor_record *record, buf *out) {
+void ansor_write_program(const ansor_record *record, const char *workload, buf *out) {
     buf_text(out, "{\"i\":[[");
-    put_string(out, record->workload);
+    put_string(out, workload);
     buf_text(out, "],[[],[");
     for (uint32_t i = 0; i < record->step_count; i++) {
         const ansor_step *step = &record->steps[i];

@@ -93,9 +93,9 @@ typedef struct ansor_record {
  * empty is no record: *is_record is false then. */
 ft_status ansor_read(const char *line, size_t length, ansor_record *record, bool *is_record, ft_error *error);
 
-/* Workload, epilogue and steps of a record as a line that ansor_read takes, without times, target and hardware: the
- * same text for the same program, wherever it was measured. */
-void ansor_write_program(const ansor_record *record, buf *out);
+/* Epilogue and steps of a record, with this spelling of its workload, as a line that ansor_read takes; without times,
+ * target and hardware. */
+void ansor_write_program(const ansor_record *record, const char *workload, buf *out);
 
 /* The mean of the measured seconds. Fails when the run failed, and when a time is 0, negative, 1e10 (which stands for a
  * failure) or no number. */

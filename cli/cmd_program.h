@@ -1,0 +1,22 @@
+/* cmd_program.h - what the actions of `foretell program` share. */
+#ifndef CLI_CMD_PROGRAM_H
+#define CLI_CMD_PROGRAM_H
+
+#include <stdio.h>
+
+#include "foretell/foretell.h"
+
+typedef struct program_predict_options {
+    const char *predictor, *device;
+    char *const *logs;
+    uint32_t log_count;
+    uint32_t top;   /* of each task; 0: all */
+    bool is_ranked; /* by task, the fastest first; else as they stand in the logs */
+    bool is_strict, is_quiet;
+    const ft_style *style;
+} program_predict_options;
+
+/* Tells people itself what goes wrong. */
+ft_status program_predict(const program_predict_options *options, FILE *stream);
+
+#endif

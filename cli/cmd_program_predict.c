@@ -1,0 +1,183 @@
+/* cmd_program_predict.c - `foretell program predict`: what the programs of tuning logs will take, and which of a task
+ * is fastest. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "cmd_program.h"
+
+typedef struct predicting {
+    const program_predict_options *options;
+    ft_predictor *predictor;
+    const char *device;
+    ft_program_forecast *items;
+    char **tasks; /* of the items; each has its own */
+    uint32_t count, capacity;
+    uint64_t seen, bad;
+} predicting;
+
+/* --- Asking -------------------------------------------------------------------------------------------------- */
+
+static ft_status ask(predicting *p, const ft_graph *graph, ft_program_forecast *item, ft_error *error) {
+    ft_graph *bound = NULL;
+    ft_answer answer;
+    ft_query query = {.device = p->device};
+    ft_status status = ft_graph_bind(graph, &(ft_binding){.batch = 1}, &bound, error);
+    if (status == FT_OK) status = ft_predictor_answer(p->predictor, bound, &query, &answer, error);
+    if (status == FT_OK) {
+        const ft_estimate *time = &answer.metrics[0];
+        item->time_us = time->value;
+        item->time_lo_us = time->lo;
+        item->time_hi_us = time->hi;
+        ft_answer_free(&answer);
+    }
+    ft_graph_free(bound);
+    return status;
+}
+
+static ft_status keep(predicting *p, const ft_program_forecast *item, const char *task, ft_error *error) {
+    if (p->count == p->capacity) {
+        uint32_t larger = p->capacity == 0 ? 1024 : p->capacity * 2;
+        ft_program_forecast *items = realloc(p->items, larger * sizeof *items);
+        if (items != NULL) p->items = items;
+        char **tasks = realloc(p->tasks, larger * sizeof *tasks);
+        if (tasks != NULL) p->tasks = tasks;
+        if (items == NULL || tasks == NULL) {
+            snprintf(error->message, sizeof error->message, "out of memory");
+            return FT_ERR_NOMEM;
+        }
+        p->capacity = larger;
+    }
+    char *name = strdup(task);
+    if (name == NULL) {
+        snprintf(error->message, sizeof error->message, "out of memory");
+        return FT_ERR_NOMEM;
+    }
+    p->tasks[p->count] = name;
+    p->items[p->count] = *item;
+    p->items[p->count++].task = name;
+    return FT_OK;
+}
+
+static ft_status predict_record(predicting *p, const char *path, const ft_program_log *log,
+                                const ft_program_record *record, ft_error *error) {
+    char task[FT_PROGRAM_TASK];
+    ft_graph *graph = NULL;
+    ft_program_forecast item = {
+        .file = path, .line = record->line, .device = p->device, .measured_us = record->seconds * 1e6};
+    ft_status status = ft_program_graph(log, &graph, task, error);
+    if (status == FT_OK) status = ask(p, graph, &item, error);
+    ft_graph_free(graph);
+    return status == FT_OK ? keep(p, &item, task, error) : status;
+}
+
+/* Errors of a line are told and counted; those of the file, of memory and of the whole question end it. */
+static bool ends_it(const predicting *p, ft_status status) {
+    return p->options->is_strict || status == FT_ERR_IO || status == FT_ERR_NOMEM || status == FT_ERR_USAGE;
+}
+
+static ft_status predict_log(predicting *p, const char *path) {
+    ft_program_log *log = NULL;
+    ft_program_record record = {0};
+    ft_error error;
+    ft_status status = ft_program_log_open(path, &log, &error);
+    if (status != FT_OK) return cli_fail(status, "%s", error.message);
+    while (status == FT_OK) {
+        if (stop_requested()) {
+            status = FT_ERR_CANCELLED;
+            break;
+        }
+        ft_status got = ft_program_log_next(log, &record, &error);
+        if (got == FT_OK && record.line == 0) break;
+        p->seen++;
+        if (got == FT_OK) got = predict_record(p, path, log, &record, &error);
+        if (got != FT_OK) {
+            p->bad++;
+            cli_fail(got, "%s", error.message);
+            if (ends_it(p, got)) status = got;
+        }
+        progress_show(p->seen, 0, path);
+    }
+    ft_program_log_close(log);
+    return status;
+}
+
+/* --- Ranks --------------------------------------------------------------------------------------------------- */
+
+static int by_task_and_time(const void *a, const void *b) {
+    const ft_program_forecast *x = *(const ft_program_forecast *const *)a, *y = *(const ft_program_forecast *const *)b;
+    int order = strcmp(x->task, y->task);
+    if (order != 0) return order;
+    if (x->time_us != y->time_us) return x->time_us < y->time_us ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+/* Numbers the programs of each task; with --rank or --top they are also put into that order, and cut. */
+static ft_status rank(predicting *p) {
+    const program_predict_options *o = p->options;
+    ft_program_forecast **sorted = calloc((size_t)p->count + 1, sizeof *sorted);
+    ft_program_forecast *ordered = calloc((size_t)p->count + 1, sizeof *ordered);
+    if (sorted == NULL || ordered == NULL) {
+        free(sorted);
+        free(ordered);
+        return cli_fail(FT_ERR_NOMEM, "out of memory");
+    }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < p->count; i++) sorted[i] = &p->items[i];
+    qsort(sorted, p->count, sizeof *sorted, by_task_and_time);
+    for (uint32_t i = 0; i < p->count; i++) {
+        bool is_first = i == 0 || strcmp(sorted[i]->task, sorted[i - 1]->task) != 0;
+        sorted[i]->rank = is_first ? 1 : sorted[i - 1]->rank + 1;
+        if (o->top == 0 || sorted[i]->rank <= o->top) ordered[kept++] = *sorted[i];
+    }
+    free(sorted);
+    if (o->is_ranked || o->top > 0) {
+        free(p->items);
+        p->items = ordered;
+        p->count = kept;
+    } else {
+        free(ordered);
+    }
+    return FT_OK;
+}
+
+/* --- The action ---------------------------------------------------------------------------------------------- */
+
+static ft_status open_predictor(predicting *p) {
+    const program_predict_options *o = p->options;
+    ft_error error;
+    ft_status status = ft_predictor_open(o->predictor, &p->predictor, &error);
+    if (status != FT_OK) return cli_fail(status, "%s", error.message);
+    p->device = o->device;
+    if (p->device == NULL && ft_predictor_device_count(p->predictor) == 1)
+        p->device = ft_predictor_device(p->predictor, 0);
+    if (p->device != NULL) return FT_OK;
+    return cli_fail(FT_ERR_USAGE, "%s knows several devices: which one? Give it with --device", o->predictor);
+}
+
+ft_status program_predict(const program_predict_options *options, FILE *stream) {
+    predicting p = {.options = options};
+    ft_error error;
+    ft_status status = open_predictor(&p);
+    progress_begin(0, options->is_quiet);
+    for (uint32_t i = 0; i < options->log_count && status == FT_OK; i++) status = predict_log(&p, options->logs[i]);
+    progress_hide();
+    uint32_t made = p.count;
+    if (status == FT_OK) status = rank(&p);
+    if (status == FT_OK && made == 0) status = cli_fail(FT_ERR_FORMAT, "no program in the log can be predicted");
+    if (status == FT_OK) {
+        status = ft_report_programs(stream, options->style, p.items, p.count, &error);
+        if (status != FT_OK) cli_fail(status, "%s", error.message);
+    }
+    if (status == FT_OK && p.bad > 0) {
+        if (!options->is_quiet)
+            cli_note("%llu of %llu lines are no programs", (unsigned long long)p.bad, (unsigned long long)p.seen);
+        status = FT_ERR_PARTIAL;
+    }
+    for (uint32_t i = 0; i < made; i++) free(p.tasks[i]);
+    free(p.tasks);
+    free(p.items);
+    ft_predictor_free(p.predictor);
+    return status;
+}
