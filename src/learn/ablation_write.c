@@ -39,7 +39,7 @@ static void json_factor(json_writer *j, const ft_ablation *a, uint32_t i) {
     jsonw_open_object(j, JSON_LINE);
     jsonw_pair_string(j, "without", i == 0 ? "nothing" : f->name);
     jsonw_pair_uint(j, "n", f->n);
-    jsonw_pair_double(j, a->objective, f->value);
+    jsonw_pair_double(j, "value", f->value);
     jsonw_pair_double(j, "deviation", f->value_deviation);
     jsonw_pair_double(j, "difference", f->difference);
     jsonw_pair_double(j, "difference_deviation", f->difference_deviation);

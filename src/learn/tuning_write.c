@@ -6,7 +6,7 @@
 
 #include "base/csv.h"
 #include "base/error.h"
-#include "base/json_writer.h"
+#include "base/json.h"
 #include "learn/tuning.h"
 #include "report/grid.h"
 
@@ -78,18 +78,24 @@ void tuning_csv(const ft_tuning *t, buf *out) {
 
 /* --- JSON ---------------------------------------------------------------------------------------------------- */
 
-static void json_trial(json_writer *j, const ft_tuning *t, const ft_trial *trial) {
+static void json_trial(json_writer *j, const ft_trial *trial) {
     jsonw_open_object(j, JSON_LINE);
     jsonw_pair_uint(j, "trial", trial->index);
     jsonw_pair_uint(j, "rungs", trial->rungs);
-    jsonw_pair_double(j, t->objective, trial->objective);
+    jsonw_pair_double(j, "value", trial->objective);
     jsonw_key(j, "by_rung");
     jsonw_open_array(j, JSON_LINE);
     for (uint32_t i = 0; i < trial->rungs; i++) jsonw_double(j, trial->scores[i]);
     jsonw_close(j);
     jsonw_key(j, "is_default");
     jsonw_bool(j, trial->index == 0);
-    jsonw_pair_string(j, "config", trial->config);
+    jsonw_key(j, "config");
+    json_t *config = json_loads(trial->config, 0, NULL);
+    if (config != NULL)
+        jsonw_json(j, config);
+    else
+        jsonw_null(j);
+    json_decref(config);
     jsonw_pair_string(j, "error", trial->error);
     jsonw_close(j);
 }
@@ -111,12 +117,12 @@ static void write_json(sink *out, const ft_tuning *t, const uint32_t *order, uin
     jsonw_bool(j, t->is_complete);
     jsonw_key(j, "best");
     if (t->best != FT_NONE)
-        json_trial(j, t, &t->trials[t->best]);
+        json_trial(j, &t->trials[t->best]);
     else
         jsonw_null(j);
     jsonw_key(j, "results");
     jsonw_open_array(j, JSON_BLOCK);
-    for (uint32_t i = 0; i < t->count && (top == 0 || i < top); i++) json_trial(j, t, &t->trials[order[i]]);
+    for (uint32_t i = 0; i < t->count && (top == 0 || i < top); i++) json_trial(j, &t->trials[order[i]]);
     jsonw_close(j);
     jsonw_close(j);
     buf_char(&out->text, '\n');
