@@ -196,6 +196,7 @@ ft_status journal_open(journal *j, const char *turn_name, const char *path, cons
 void journal_close(journal *j) {
     if (j->file != NULL) fclose(j->file);
     free(j->entries);
+    j->entries = NULL;
     json_decref(j->header);
     json_decref(j->lines);
     *j = (journal){0};

@@ -1,6 +1,7 @@
 /* trials.c - trainings side by side, and the journal of what they came to. */
 #include "learn/trials.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -279,6 +280,7 @@ static ft_status recall(trials *t, trial_job *job, ft_error *error) {
 
 static ft_status run_all(trials *t, trial_job **jobs, uint32_t count, ft_error *error) {
     uint32_t at_once = t->workers < count ? t->workers : count;
+    assert(at_once > 0);
     pool *workers = NULL;
     char *path = path_in(t, "trials");
     ft_status status = path != NULL ? make_folder(path, error) : FT_NOMEM(error);
