@@ -22,7 +22,7 @@ _foretell_value() { # option, command
     eval:-d | compare:-d) _foretell_files; return ;; # the data set; elsewhere it is a type
     adapt:-d) _foretell_files; return ;;
     sample:-k | sample:--count) return ;;
-    adapt:--method) _foretell_words 'auto scale refit' && return ;;
+    adapt:--method) _foretell_words 'auto scale refit tune-last tune-all' && return ;;
     sample:--method) _foretell_words 'variance kmeans cmd uncertainty random' && return ;;
     eval:--family | compare:--family | adapt:--family | sample:--family) return ;; # of models; train has families of predictors
     esac

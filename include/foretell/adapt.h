@@ -23,7 +23,8 @@ FT_C_BEGIN
 
 typedef struct ft_adapt_options {
     const char *metric; /* NULL: the first that the predictor tells */
-    const char *method; /* "scale", "refit", or NULL or "auto": what is best in cross-validation */
+    const char
+        *method; /* "scale", "refit", "tune-last", "tune-all"; NULL or "auto": scale or refit, by cross-validation */
     const char *models; /* a list of the models to learn from (ft_sample_write); NULL: `budget` models by the seed */
     uint32_t budget;    /* models to learn from; with a list, its first; 0 with a list: all of it */
     const char *split;  /* NULL: the one that the predictor was trained with on this data set, if it was; else none */

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/outfile.h"
-#include "learn/adapt_fit.h"
+#include "learn/adapt_tune.h"
 #include "learn/metrics.h"
 
 /* What an adaptation points into. */
@@ -25,6 +25,7 @@ typedef struct job {
     owner *owner;
     adapt_rows rows;
     adapt_result *results; /* per device of the rows */
+    model *tuned;          /* whose networks were trained further; NULL: the old model stays */
     ft_adaptation *out;
     /* Of the new predictor: the old devices, then the new ones. */
     const char **devices;
@@ -136,7 +137,8 @@ static ft_status encode(job *j) {
         .adjustments = j->adjustments,
     };
     buf_free(&j->bytes);
-    FT_TRY(predictor_encode(&about, predictor_family(j->from), predictor_model(j->from), &j->bytes, j->error));
+    FT_TRY(predictor_encode(&about, predictor_family(j->from), j->tuned != NULL ? j->tuned : predictor_model(j->from),
+                            &j->bytes, j->error));
     return j->bytes.failed ? FT_NOMEM(j->error) : FT_OK;
 }
 
@@ -217,8 +219,10 @@ static ft_status fit(job *j) {
     if (j->results == NULL) return FT_NOMEM(j->error);
     FT_TRY(pool_new(j->options->threads, &threads, j->error));
     const fit_context context = {.threads = threads, .user = j, .progress = show_progress};
-    ft_status status =
-        adapt_fit(j->from, &j->rows, j->method, j->options->seed, &context, &j->owner->notes, j->results, j->error);
+    ft_status status = j->method >= ADAPT_TUNE_LAST ? adapt_tune(j->from, &j->rows, j->method, j->options->seed,
+                                                                 &context, j->results, &j->tuned, j->error)
+                                                    : adapt_fit(j->from, &j->rows, j->method, j->options->seed,
+                                                                &context, &j->owner->notes, j->results, j->error);
     pool_free(threads);
     return status;
 }
@@ -255,6 +259,7 @@ ft_status ft_adapt(const ft_predictor *from, const ft_dataset *data, const ft_ad
     job j = {.from = chosen, .data = data, .options = options, .owner = o, .out = &made, .error = error};
     ft_status status = run(&j, path);
     for (uint32_t d = 0; j.results != NULL && d < j.rows.device_count; d++) adjust_free(j.results[d].adjusted);
+    if (j.tuned != NULL) predictor_family(chosen)->free(j.tuned);
     buf_free(&j.bytes);
     json_decref(j.header);
     json_decref(j.calibration);

@@ -16,13 +16,14 @@
 enum { LOOK_MEMORY = 1 << 28, LEAST_MODELS = 2 };
 
 ft_status adapt_method_parse(const char *text, adapt_method *method, ft_error *error) {
-    static const char *const names[] = {"auto", "scale", "refit"};
+    static const char *const names[] = {"auto", "scale", "refit", "tune-last", "tune-all"};
     for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (text != NULL && strcmp(text, names[i]) != 0) continue;
         *method = (adapt_method)i;
         return FT_OK;
     }
-    return ft_fail(error, FT_ERR_USAGE, "there is no method '%s'; there are auto, scale and refit", text);
+    return ft_fail(error, FT_ERR_USAGE, "there is no method '%s'; there are auto, scale, refit, tune-last and tune-all",
+                   text);
 }
 
 /* --- Devices ------------------------------------------------------------------------------------------------- */
@@ -200,38 +201,61 @@ static ft_status trial_fit(trial *t, adjust_kind kind, uint32_t left_out, ft_err
     return adjust_fit(t->adjusted, kind, t->some, count, NULL, error);
 }
 
-/* The mean absolute error in percent on folds that were left out. */
+static double weight_of(const trial *t, uint32_t i) {
+    return t->job->rows->weights[t->looks[i]->row->graph];
+}
+
+/* The mean absolute error in percent on folds that were left out. Models count as much as they stand for: what tells
+ * most is often far out, where few models are. */
 static ft_status cross_validate(trial *t, adjust_kind kind, double *mape, ft_error *error) {
-    double sum = 0;
+    double sum = 0, weights = 0;
     for (uint32_t fold = 0; fold < t->folds; fold++) {
         FT_TRY(trial_fit(t, kind, fold, error));
         for (uint32_t i = 0; i < t->count; i++) {
             if (t->fold[i] != fold) continue;
             t->off[i] = t->cases[i].log_measured - adjust_case_log(t->adjusted, &t->cases[i]);
-            sum += fabs(exp(-t->off[i]) - 1);
+            sum += weight_of(t, i) * fabs(exp(-t->off[i]) - 1);
+            weights += weight_of(t, i);
         }
     }
-    *mape = 100 * sum / t->count;
+    *mape = 100 * sum / weights;
     return FT_OK;
 }
 
-double adapt_quantile(double *scores, uint32_t count) {
+static int compare_scores(const void *a, const void *b) {
+    double x = ((const adapt_score *)a)->value, y = ((const adapt_score *)b)->value;
+    return (x > y) - (x < y);
+}
+
+double adapt_quantile(adapt_score *scores, uint32_t count) {
     static const double STUDENT[] = {0, 6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860}; /* 0.95, by freedom */
+    static const double LEVEL = 0.9;
     enum { ENOUGH = 9 };
-    double squares = 0;
-    for (uint32_t i = 0; i < count; i++) squares += scores[i] * scores[i];
-    double largest = calibrate_quantile(scores, count, 0.9);
-    if (count >= ENOUGH) return largest;
-    double student = STUDENT[count > 1 ? count - 1 : 1] * sqrt((1 + 1.0 / count) * squares / count);
-    return fmax(largest, student);
+    double total = 0, squares = 0, below = 0;
+    qsort(scores, count, sizeof *scores, compare_scores);
+    for (uint32_t i = 0; i < count; i++) {
+        total += scores[i].weight;
+        squares += scores[i].weight * scores[i].value * scores[i].value;
+    }
+    if (count < ENOUGH) {
+        double student = STUDENT[count > 1 ? count - 1 : 1] * sqrt((1 + 1.0 / count) * squares / total);
+        return fmax(scores[count - 1].value, student);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        below += scores[i].weight;
+        if (below >= LEVEL * total * (1 + 1.0 / count) - 1e-9) return scores[i].value;
+    }
+    return scores[count - 1].value;
 }
 
 /* Intervals: the quantile of how many spreads records were off, when they were not fitted to. */
 static ft_status find_quantile(const trial *t, double *q90, ft_error *error) {
     static const double LEAST = 1e-3;
-    double *scores = malloc(t->count * sizeof *scores);
+    adapt_score *scores = malloc(t->count * sizeof *scores);
     if (scores == NULL) return FT_NOMEM(error);
-    for (uint32_t i = 0; i < t->count; i++) scores[i] = fabs(t->off[i]) / fmax(t->looks[i]->said[t->base].spread, 1e-6);
+    for (uint32_t i = 0; i < t->count; i++)
+        scores[i] = (adapt_score){.value = fabs(t->off[i]) / fmax(t->looks[i]->said[t->base].spread, 1e-6),
+                                  .weight = weight_of(t, i)};
     *q90 = fmax(adapt_quantile(scores, t->count), LEAST);
     free(scores);
     return FT_OK;
@@ -246,12 +270,26 @@ static bool may_try(const job *j, const trial *t, adjust_kind kind) {
     return kind == ADJUST_REFIT || (t->target->is_new && t->adjusted->terms > 1);
 }
 
+/* Cross-validation over a few models is a coin toss between two that are near, so what is simpler wins unless the other
+ * is clearly better. But on a known device, where nothing speaks for more than scale, a refit comes to little more than
+ * that by itself: there it is scale that must be far better. */
+static double handicap(const target *t, const char *method) {
+    static const double OF_SCALE = 0.8, OF_SCALE_KNOWN = 4, OF_REPRICE = 1.25;
+    if (strcmp(method, kind_names[ADJUST_SCALE]) == 0) return t->is_new ? OF_SCALE : OF_SCALE_KNOWN;
+    return strcmp(method, kind_names[ADJUST_REPRICE]) == 0 ? OF_REPRICE : 1;
+}
+
+static bool is_better(const trial *t, adjust_kind kind, double mape, const adapt_result *best) {
+    if (best->adjusted == NULL) return true;
+    return mape * handicap(t->target, kind_names[kind]) < best->about.cv * handicap(t->target, best->about.method);
+}
+
 /* Keeps what is better than all before. */
 static ft_status consider(trial *t, adjust_kind kind, adapt_result *best, ft_error *error) {
     double mape;
     FT_TRY(cross_validate(t, kind, &mape, error));
     if (kind == ADJUST_SCALE && !(best->about.cv_scale <= mape)) best->about.cv_scale = mape;
-    if (best->adjusted != NULL && !(mape < best->about.cv)) return FT_OK;
+    if (!is_better(t, kind, mape, best)) return FT_OK;
     FT_TRY(find_quantile(t, &best->about.q90, error));
     FT_TRY(trial_fit(t, kind, FT_NONE, error));
     adjustment *copy;

@@ -8,7 +8,8 @@
 #include "learn/adapt_rows.h"
 #include "predictor/adjust_fit.h"
 
-typedef enum adapt_method { ADAPT_AUTO, ADAPT_SCALE, ADAPT_REFIT } adapt_method;
+/* The last two train networks further (adapt_tune.h). */
+typedef enum adapt_method { ADAPT_AUTO, ADAPT_SCALE, ADAPT_REFIT, ADAPT_TUNE_LAST, ADAPT_TUNE_ALL } adapt_method;
 
 /* NULL is auto. */
 ft_status adapt_method_parse(const char *text, adapt_method *method, ft_error *error);
@@ -22,8 +23,14 @@ typedef struct adapt_result {
 ft_status adapt_fit(const ft_predictor *from, const adapt_rows *rows, adapt_method method, uint64_t seed,
                     const fit_context *context, adapt_notes *notes, adapt_result *results, ft_error *error);
 
-/* The quantile for 90 % intervals from scores of few models, larger than that of many: with fewer than nine there is no
- * order statistic that holds it, and the quantile of Student's distribution takes its place. Sorts them. */
-double adapt_quantile(double *scores, uint32_t count);
+/* How far off a model was, and how much it stands for. */
+typedef struct adapt_score {
+    double value, weight;
+} adapt_score;
+
+/* The quantile for 90 % intervals from scores of few models, larger than that of many: as if there were one more,
+ * beyond all others. With fewer than nine there is no order statistic that holds it, and the quantile of Student's
+ * distribution takes its place. Sorts them. */
+double adapt_quantile(adapt_score *scores, uint32_t count);
 
 #endif

@@ -189,6 +189,7 @@ static ft_status choose_by_list(maker *m, const bool *is_candidate) {
         }
         if (is_taken[graphs[i]]) continue;
         is_taken[graphs[i]] = true;
+        m->rows->weights[graphs[i]] = list.items[i].weight;
         m->rows->models[m->rows->model_count++] = graphs[i];
     }
     if (m->rows->model_count == 0)
@@ -206,7 +207,10 @@ static ft_status choose_models(maker *m) {
     bool *is_candidate = ARENA_ARRAY(m->memory, bool, (size_t)graphs + 1);
     m->is_chosen = ARENA_ARRAY(m->memory, bool, (size_t)graphs + 1);
     m->rows->models = ARENA_ARRAY(m->memory, uint32_t, (size_t)graphs + 1);
-    if (is_candidate == NULL || m->is_chosen == NULL || m->rows->models == NULL) return FT_NOMEM(m->error);
+    m->rows->weights = ARENA_ARRAY(m->memory, double, (size_t)graphs + 1);
+    if (is_candidate == NULL || m->is_chosen == NULL || m->rows->models == NULL || m->rows->weights == NULL)
+        return FT_NOMEM(m->error);
+    for (uint32_t i = 0; i < graphs; i++) m->rows->weights[i] = 1;
     for (uint32_t i = 0; i < m->count; i++) {
         bool *candidate = &is_candidate[m->records[i].graph];
         if (*candidate || !may_learn(m, i)) continue;

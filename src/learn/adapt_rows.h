@@ -28,6 +28,7 @@ typedef struct adapt_rows {
     uint32_t learned_count;
     uint32_t model_count; /* graphs that are learned from */
     uint32_t *models;     /* the graphs, in the order in which they were chosen */
+    double *weights;      /* per graph of the data set: how much it stands for; 1 where no list tells */
     ft_split held;        /* its test part is held out; parts from the arena */
     uint32_t held_count;
 } adapt_rows;

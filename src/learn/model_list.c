@@ -7,20 +7,22 @@
 #include "base/error.h"
 #include "base/input.h"
 #include "base/map.h"
+#include "base/text.h"
 
 enum { MAX_COLUMNS = 64, MAX_TEXT = 1024 };
 
 typedef struct columns {
-    uint32_t graph, name, count;
+    uint32_t graph, name, weight, count;
 } columns;
 
 static ft_status take_header(csv *rows, columns *c, ft_error *error) {
     csv_field cells[MAX_COLUMNS];
-    *c = (columns){.graph = FT_NONE, .name = FT_NONE};
+    *c = (columns){.graph = FT_NONE, .name = FT_NONE, .weight = FT_NONE};
     FT_TRY(csv_row(rows, cells, MAX_COLUMNS, &c->count, error));
     for (uint32_t i = 0; i < c->count; i++) {
         if (csv_field_is(&cells[i], "graph")) c->graph = i;
         if (csv_field_is(&cells[i], "name")) c->name = i;
+        if (csv_field_is(&cells[i], "weight")) c->weight = i;
     }
     if (c->graph != FT_NONE || c->name != FT_NONE) return FT_OK;
     return ft_fail(error, FT_ERR_FORMAT,
@@ -33,6 +35,21 @@ static const char *keep(const csv_field *cells, uint32_t column, arena *memory) 
     if (column == FT_NONE) return "";
     csv_unquote(&cells[column], text, sizeof text);
     return arena_string(memory, text, strlen(text));
+}
+
+/* A pick that nothing is nearest to has the weight 0, which would make it count for nothing. */
+static ft_status take_weight(const csv *rows, const csv_field *cells, uint32_t column, double *weight,
+                             ft_error *error) {
+    static const double LEAST = 1e-6;
+    const csv_field *cell = column != FT_NONE ? &cells[column] : NULL;
+    *weight = 1;
+    if (cell == NULL || cell->length == 0) return FT_OK;
+    if (!text_double(cell->text, cell->length, weight) || !(*weight >= 0 && *weight <= 1e9))
+        return ft_fail(error, FT_ERR_DAMAGED, "%s: line %llu: weight is '%.*s'; expected a number from 0 on",
+                       rows->name, (unsigned long long)rows->line, (int)(cell->length < 40 ? cell->length : 40),
+                       cell->text);
+    if (*weight < LEAST) *weight = LEAST;
+    return FT_OK;
 }
 
 static ft_status take_rows(csv *rows, const columns *c, arena *memory, model_list *list, ft_error *error) {
@@ -53,6 +70,7 @@ static ft_status take_rows(csv *rows, const columns *c, arena *memory, model_lis
         listed_model *model = &list->items[list->count++];
         *model = (listed_model){.graph = keep(cells, c->graph, memory), .name = keep(cells, c->name, memory)};
         if (model->graph == NULL || model->name == NULL) return FT_NOMEM(error);
+        FT_TRY(take_weight(rows, cells, c->weight, &model->weight, error));
     }
     if (list->count == 0) return ft_fail(error, FT_ERR_USAGE, "%s: lists no model", rows->name);
     return FT_OK;

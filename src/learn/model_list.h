@@ -10,6 +10,7 @@ enum { MODEL_LIST_MAX = 100000, MODEL_LIST_MAX_BYTES = 64 << 20 };
 
 typedef struct listed_model {
     const char *graph, *name; /* "" when the list does not tell */
+    double weight;            /* positive; 1 when the list does not tell */
 } listed_model;
 
 typedef struct model_list {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sizes further out than this many deviations say no more than that they are far out; no piece changes by more than
+/* Sizes further out than this many deviations say no more than that they are far out; nothing changes by more than
  * this power of e. */
 static const double FARTHEST_SIZE = 5, FARTHEST_LOG = 8;
 
@@ -61,12 +61,22 @@ void adjust_scale(const adjustment *a, const float *features, double *scaled) {
     for (uint32_t i = a->sizes; i < a->features; i++) scaled[i] = features[i];
 }
 
-double adjust_row(const adjustment *a, const double *terms, const double *scaled, double *times) {
+static double bounded_exp(double x) {
+    return exp(fmin(fmax(x, -FARTHEST_LOG), FARTHEST_LOG));
+}
+
+void adjust_factors(const adjustment *a, double factors[static ADJUST_MAX_TERMS]) {
+    for (uint32_t i = 0; i < a->terms; i++) factors[i] = bounded_exp(a->weights[1 + i]);
+}
+
+double adjust_row(const adjustment *a, const double *factors, const double *terms, const double *scaled,
+                  double *times) {
     double shift = a->weights[0], sum = 0;
-    const float *of_terms = a->weights + 1, *of_features = of_terms + a->terms;
-    for (uint32_t i = 0; i < a->features; i++) shift += of_features[i] * scaled[i];
+    const float *weights = a->weights + 1 + a->terms;
+    for (uint32_t i = 0; i < a->features; i++) shift += weights[i] * scaled[i];
+    double factor = bounded_exp(shift);
     for (uint32_t i = 0; i < a->terms; i++) {
-        times[i] = terms[i] * exp(fmin(fmax(shift + of_terms[i], -FARTHEST_LOG), FARTHEST_LOG));
+        times[i] = terms[i] * factors[i] * factor;
         sum += times[i];
     }
     return sum;
@@ -90,7 +100,7 @@ ft_status adjust_look(const family *f, const model *m, subject *s, const place *
 
 /* What the rows take now. */
 static ft_status adjust_rows(const adjustment *a, const pieces *p, arena *memory, double **sums, ft_error *error) {
-    double scaled[ADJUST_MAX_FEATURES], times[ADJUST_MAX_TERMS];
+    double scaled[ADJUST_MAX_FEATURES], times[ADJUST_MAX_TERMS], factors[ADJUST_MAX_TERMS];
     if (p->term_count != a->terms || p->size_count != a->sizes || p->feature_count != a->features)
         return ft_fail(error, FT_ERR_DAMAGED,
                        "what was learned in adapting is of %u terms and %u features, but the "
@@ -98,9 +108,10 @@ static ft_status adjust_rows(const adjustment *a, const pieces *p, arena *memory
                        a->terms, a->features, p->term_count, p->feature_count);
     *sums = ARENA_ARRAY(memory, double, (size_t)p->row_count + 1);
     if (*sums == NULL) return FT_NOMEM(error);
+    adjust_factors(a, factors);
     for (uint32_t i = 0; i < p->row_count; i++) {
         adjust_scale(a, p->features + (size_t)i * p->feature_count, scaled);
-        (*sums)[i] = adjust_row(a, p->times + (size_t)i * p->term_count, scaled, times);
+        (*sums)[i] = adjust_row(a, factors, p->times + (size_t)i * p->term_count, scaled, times);
     }
     return FT_OK;
 }

@@ -33,8 +33,10 @@ void adjust_free(adjustment *a);
 
 /* The features of a row as weights see them. */
 void adjust_scale(const adjustment *a, const float *features, double *scaled);
+/* By what the terms of all rows change. */
+void adjust_factors(const adjustment *a, double factors[static ADJUST_MAX_TERMS]);
 /* The times of a row's terms, adjusted; gives their sum. `times` may be `terms`. */
-double adjust_row(const adjustment *a, const double *terms, const double *scaled, double *times);
+double adjust_row(const adjustment *a, const double *factors, const double *terms, const double *scaled, double *times);
 
 /* What a model says, and what that is made of, for families that tell and for those that do not. */
 ft_status adjust_look(const family *f, const model *m, subject *s, const place *where, bool has_parts, arena *memory,

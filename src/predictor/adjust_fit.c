@@ -43,9 +43,10 @@ ft_status adjust_case_make(const adjustment *a, const pieces *made_of, double me
 }
 
 double adjust_case_log(const adjustment *a, const adjust_case *c) {
-    double sum = 0, times[ADJUST_MAX_TERMS];
+    double sum = 0, times[ADJUST_MAX_TERMS], factors[ADJUST_MAX_TERMS];
+    adjust_factors(a, factors);
     for (size_t i = 0; i < c->row_count; i++)
-        sum += c->repeats[i] * adjust_row(a, c->times + i * a->terms, c->scaled + i * a->features, times);
+        sum += c->repeats[i] * adjust_row(a, factors, c->times + i * a->terms, c->scaled + i * a->features, times);
     return log(sum);
 }
 
@@ -82,11 +83,12 @@ static void linearize(const fitting *f, uint32_t number) {
     const adjust_case *c = f->cases[number];
     double *slopes = f->jacobian + (size_t)number * f->weights, *of_terms = slopes + 1,
            *of_features = of_terms + a->terms;
-    double total = 0, times[ADJUST_MAX_TERMS];
+    double total = 0, times[ADJUST_MAX_TERMS], factors[ADJUST_MAX_TERMS];
+    adjust_factors(a, factors);
     memset(slopes, 0, f->weights * sizeof *slopes);
     for (size_t i = 0; i < c->row_count; i++) {
         const double *scaled = c->scaled + i * a->features;
-        double sum = c->repeats[i] * adjust_row(a, c->times + i * a->terms, scaled, times);
+        double sum = c->repeats[i] * adjust_row(a, factors, c->times + i * a->terms, scaled, times);
         total += sum;
         for (uint32_t k = 0; k < a->terms; k++) of_terms[k] += c->repeats[i] * times[k];
         for (uint32_t k = 0; k < a->features; k++) of_features[k] += sum * scaled[k];
@@ -137,11 +139,12 @@ static double step(const fitting *f, const prior *p, bool is_first) {
     return (misfit + logs) / 2;
 }
 
-static double solve(const fitting *f, const prior *p) {
-    enum { STEPS = 4 };
+enum { STEPS = 4, STEADY_STEPS = 12 };
+
+static double solve(const fitting *f, const prior *p, uint32_t steps) {
     double misfit = 0;
     for (uint32_t k = 0; k < f->weights; k++) f->a->weights[k] = (float)f->center[k];
-    for (uint32_t i = 0; i < STEPS; i++) misfit = step(f, p, i == 0);
+    for (uint32_t i = 0; i < steps; i++) misfit = step(f, p, i == 0);
     return misfit;
 }
 
@@ -157,7 +160,7 @@ static const double grids[4][GRID] = {{0.01, 0.1, 1},
 static double search(const fitting *f, prior *best) {
     enum { SWEEPS = 2 };
     double *const fields[4] = {&best->terms, &best->sizes, &best->flags, &best->noise};
-    double least = solve(f, best);
+    double least = solve(f, best, STEPS);
     for (uint32_t sweep = 0; sweep < SWEEPS; sweep++) {
         bool has_moved = false;
         for (uint32_t i = 0; i < 4; i++) {
@@ -166,7 +169,7 @@ static double search(const fitting *f, prior *best) {
                 double before = *fields[i];
                 if (grids[i][j] == kept) continue;
                 *fields[i] = grids[i][j];
-                double misfit = solve(f, best);
+                double misfit = solve(f, best, STEPS);
                 if (misfit < least) {
                     least = misfit;
                     has_moved = true;
@@ -229,14 +232,15 @@ static ft_status fit(const fitting *f, adjust_kind kind, double *misfit, ft_erro
     *misfit = 0;
     if (f->count < ADJUST_LEAST_REFIT) return FT_OK;
     if (kind == ADJUST_SCALE) {
-        const prior still = {.terms = 1e-9, .sizes = 1e-9, .flags = 1e-9, .noise = 0.0064};
-        if (f->settings > 0) solve(f, &still);
+        /* Little noise: then most count as far off, and what comes out is near a median. */
+        const prior still = {.terms = 1e-9, .sizes = 1e-9, .flags = 1e-9, .noise = 0.0004};
+        if (f->settings > 0) solve(f, &still, STEADY_STEPS);
         return FT_OK;
     }
     if (kind == ADJUST_REPRICE) FT_TRY(reprice(f, f->center[0], error));
     prior best = {.terms = 0.1, .sizes = 0.003, .flags = 0.03, .noise = 0.0016};
     *misfit = search(f, &best);
-    solve(f, &best);
+    solve(f, &best, STEPS);
     for (uint32_t k = 0; k < f->weights; k++)
         if (!isfinite(a->weights[k])) return ft_fail(error, FT_ERR_INTERNAL, "adapting: the weights are not finite");
     return FT_OK;

@@ -88,6 +88,15 @@ typedef struct pieces {
     const float *features;              /* row_count x feature_count */
 } pieces;
 
+/* How networks are trained further. */
+typedef struct tune_options {
+    bool is_last;       /* the last layers alone, which are a device's own; else all of them */
+    uint32_t steps;     /* few: what was learned from thousands of models must not be lost to dozens */
+    double rate;        /* highest learning rate */
+    double discrepancy; /* weight of the central moment discrepancy of what the hidden layers say to what they said */
+    double anchor;      /* weight of how far the last layers go from where they were, squared */
+} tune_options;
+
 typedef struct family {
     const char *name;
     const char *text;           /* one line for people */
@@ -100,8 +109,8 @@ typedef struct family {
     bool takes_any_device; /* reads data sheets: it also answers for devices that it was not trained on */
     /* It knows what to make of single operators (records of part "support"); others are fed whole models alone. */
     bool learns_from_operators;
-    bool takes_any_mode;    /* also answers for a mode that it was not trained on, and says so by the source */
-    bool has_own_intervals; /* its spread is half the 90 % interval already: calibration leaves it alone */
+    bool takes_any_mode;     /* also answers for a mode that it was not trained on, and says so by the source */
+    bool has_own_intervals;  /* its spread is half the 90 % interval already: calibration leaves it alone */
     bool learns_few_numbers; /* so few that rows it learned from are off by as much as new ones: they calibrate too */
     ft_status (*fit)(const fit_set *set, const fit_context *context, model **out, ft_error *error);
     /* *params: a new object. */
@@ -116,6 +125,10 @@ typedef struct family {
     /* The same prediction, and what it is made of. May be NULL: then a prediction is one piece. */
     ft_status (*look)(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
                       pieces *made_of, ft_error *error);
+    /* A model whose networks were trained further on a few rows, all for learning; devices of the set are those of the
+     * model. May be NULL. */
+    ft_status (*tune)(const model *from, const fit_set *set, const tune_options *options, const fit_context *context,
+                      model **out, ft_error *error);
     /* The rules of a known device; NULL where kernels of a runtime play no part. */
     const ft_rules *(*rules)(const model *m, uint32_t device);
     void (*free)(model *m);

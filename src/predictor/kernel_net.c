@@ -80,16 +80,23 @@ void kernel_net_free(kernel_net *net) {
     net->summation = NULL;
 }
 
-tensor *kernel_net_terms(const kernel_net *net, tape *t, uint32_t rows, const float *inputs, const float *amounts,
-                         tensor **bend) {
-    uint32_t prices = net->devices * KERNEL_TERMS;
+tensor *kernel_net_hidden(const kernel_net *net, tape *t, uint32_t rows, const float *inputs) {
     tensor *x = layer_linear_apply(t, &net->first, tape_input(t, rows, KERNEL_FEATURES, inputs), ACT_SILU);
-    x = layer_linear_apply(t, &net->second, x, ACT_SILU);
-    x = layer_linear_apply(t, &net->last, x, ACT_NONE);
+    return layer_linear_apply(t, &net->second, x, ACT_SILU);
+}
+
+tensor *kernel_net_pay(const kernel_net *net, tape *t, tensor *hidden, uint32_t rows, const float *amounts,
+                       tensor **bend) {
+    tensor *x = layer_linear_apply(t, &net->last, hidden, ACT_NONE);
     x = nn_scale(t, nn_activate(t, nn_scale(t, x, 1 / net->bound), ACT_TANH), net->bound);
     if (bend != NULL) *bend = x;
     x = nn_activate(t, nn_add_row(t, x, tape_param(t, net->prices)), ACT_EXP);
-    return nn_mul(t, x, tape_input(t, rows, prices, amounts));
+    return nn_mul(t, x, tape_input(t, rows, net->devices * KERNEL_TERMS, amounts));
+}
+
+tensor *kernel_net_terms(const kernel_net *net, tape *t, uint32_t rows, const float *inputs, const float *amounts,
+                         tensor **bend) {
+    return kernel_net_pay(net, t, kernel_net_hidden(net, t, rows, inputs), rows, amounts, bend);
 }
 
 tensor *kernel_net_times(const kernel_net *net, tape *t, uint32_t rows, const float *inputs, const float *amounts,

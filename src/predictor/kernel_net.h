@@ -40,7 +40,11 @@ ft_status kernel_net_init(kernel_net *net, uint32_t devices, uint32_t hidden, fl
                           ft_error *error);
 void kernel_net_free(kernel_net *net);
 
-/* What each term takes: rows x (devices * terms); arguments as below. */
+/* What the hidden layers make of kernels: rows x hidden; and what each term takes by that: rows x (devices * terms). */
+tensor *kernel_net_hidden(const kernel_net *net, tape *t, uint32_t rows, const float *inputs);
+tensor *kernel_net_pay(const kernel_net *net, tape *t, tensor *hidden, uint32_t rows, const float *amounts,
+                       tensor **bend);
+/* Both: arguments as below. */
 tensor *kernel_net_terms(const kernel_net *net, tape *t, uint32_t rows, const float *inputs, const float *amounts,
                          tensor **bend);
 /* inputs: rows x KERNEL_FEATURES, amounts: rows x (devices * terms). Gives rows x devices. *bend may be NULL. */

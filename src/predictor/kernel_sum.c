@@ -9,6 +9,7 @@
 
 #include "predictor/baselines.h"
 #include "predictor/kernel_model.h"
+#include "predictor/kernel_tune.h"
 #include "predictor/series.h"
 
 /* Networks are trained one after the other: unit u is member u % members of runtime u / members. */
@@ -161,7 +162,7 @@ static ft_status fit_wide(const fit_set *set, const fit_context *context, model 
 #define KERNEL_SUM                                                                                                     \
     .schema = KERNEL_ROWS_SCHEMA, .setting_count = KERNEL_SETTING_COUNT, .learns_from_operators = true,                \
     .save = kernel_model_save, .load = kernel_model_load, .predict = kernel_model_predict, .look = kernel_model_look,  \
-    .rules = kernel_model_rules, .free = kernel_model_free
+    .rules = kernel_model_rules, .tune = kernel_tune, .free = kernel_model_free
 
 const family family_kernel_sum = {.name = "kernel-sum",
                                   .text = "the sum over fused kernels of learned prices for their work; the default",

@@ -168,6 +168,44 @@ static void test_threads_and_seeds(void **state) {
     fitted_free(&f);
 }
 
+/* Networks that are trained further find a device that became twice as slow; other devices keep what they had when the
+ * last layers alone are trained. */
+static void test_networks_are_trained_further(void **state) {
+    (void)state;
+    fitted f = first("kernel-sum", QUICK);
+    ft_dataset *data = measured("adreno-640");
+    static const char *const methods[] = {"tune-last", "tune-all"};
+    for (uint32_t i = 0; i < 2; i++) {
+        ft_adaptation a = adapt(&f, data, &(ft_adapt_options){.budget = 16, .method = methods[i], .threads = 1});
+        assert_string_equal(a.devices[0].method, methods[i]);
+        if (!(a.after.scores[0].mape < 0.7 * a.before.scores[0].mape))
+            fail_msg("%s: %g after %g", methods[i], a.after.scores[0].mape, a.before.scores[0].mape);
+        assert_true(a.devices[0].q90 > 0 && a.devices[0].cv > 0);
+        ft_adaptation_free(&a);
+        ft_predictor *p;
+        ft_error error;
+        ft_graph *graph = made_network(5), *bound;
+        ft_answer now, before;
+        assert_int_equal(ft_predictor_open("a.ftm", &p, &error), FT_OK);
+        assert_int_equal(ft_graph_bind(graph, NULL, &bound, &error), FT_OK);
+        assert_int_equal(ft_predictor_answer(p, bound, &(ft_query){.device = "cortex-a76"}, &now, &error), FT_OK);
+        assert_int_equal(ft_predictor_answer(f.opened, bound, &(ft_query){.device = "cortex-a76"}, &before, &error),
+                         FT_OK);
+        assert_true(now.metrics[0].value == before.metrics[0].value); /* of another runtime: other networks */
+        ft_answer_free(&now);
+        ft_answer_free(&before);
+        ft_graph_free(bound);
+        ft_graph_free(graph);
+        ft_predictor_free(p);
+    }
+    refuses(&f, data, &(ft_adapt_options){.budget = 3, .method = "tune-last"}, FT_ERR_USAGE, "too few to train on");
+    ft_dataset_free(data);
+    data = made_data("other", NETWORKS, (const char *const[]){"myriad-vpu"}, 1, new_rule);
+    refuses(&f, data, &(ft_adapt_options){.budget = 9, .method = "tune-all"}, FT_ERR_USAGE, "use refit for a new one");
+    ft_dataset_free(data);
+    fitted_free(&f);
+}
+
 static void test_lists(void **state) {
     (void)state;
     fitted f = first("flops-mem", NULL);
@@ -226,6 +264,7 @@ static void test_what_is_refused(void **state) {
     refuses(&f, data, &(ft_adapt_options){.budget = 1}, FT_ERR_USAGE, "at least 2 are needed");
     refuses(&f, data, &(ft_adapt_options){.budget = 49}, FT_ERR_USAGE, "only 48 were measured");
     refuses(&f, data, &(ft_adapt_options){.budget = 4, .method = "refit"}, FT_ERR_USAGE, "too few to refit");
+    refuses(&f, data, &(ft_adapt_options){.budget = 9, .method = "tune-all"}, FT_ERR_USAGE, "no networks");
     refuses(&f, data, &(ft_adapt_options){.budget = 4, .method = "magic"}, FT_ERR_USAGE, "no method 'magic'");
     refuses(&f, data, &(ft_adapt_options){.budget = 4, .metric = "peak_bytes"}, FT_ERR_UNSUPPORTED, "peak_bytes");
     refuses(&f, data, &(ft_adapt_options){.budget = 4, .devices = known, .device_count = 1}, FT_ERR_USAGE,
@@ -272,11 +311,14 @@ static void test_splits(void **state) {
 
 static void test_quantiles_of_few(void **state) {
     (void)state;
-    double two[] = {0.5, 1}, nine[] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, twenty[20];
-    for (uint32_t i = 0; i < 20; i++) twenty[i] = i + 1;
+    adapt_score two[] = {{0.5, 1}, {1, 1}}, nine[9], twenty[20];
+    for (uint32_t i = 0; i < 9; i++) nine[i] = (adapt_score){i + 1, 2};
+    for (uint32_t i = 0; i < 20; i++) twenty[i] = (adapt_score){20 - i, 0.1};
     assert_true(adapt_quantile(two, 2) > 5); /* t of one degree of freedom */
     assert_true(adapt_quantile(nine, 9) == 9);
     assert_true(adapt_quantile(twenty, 20) == 19);
+    for (uint32_t i = 0; i < 20; i++) twenty[i] = (adapt_score){i + 1, i < 10 ? 1 : 1e-6};
+    assert_true(adapt_quantile(twenty, 20) == 10); /* those that stand for nothing do not widen it */
 }
 
 static void test_documents(void **state) {
@@ -330,10 +372,19 @@ static void test_memory_runs_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_scale_is_found),       TEST(test_a_new_device),    TEST(test_families_without_pieces),
-        TEST(test_threads_and_seeds),    TEST(test_lists),           TEST(test_one_family_is_noted),
-        TEST(test_nothing_left_to_test), TEST(test_what_is_refused), TEST(test_splits),
-        TEST(test_quantiles_of_few),     TEST(test_documents),       TEST(test_memory_runs_out),
+        TEST(test_scale_is_found),
+        TEST(test_a_new_device),
+        TEST(test_families_without_pieces),
+        TEST(test_threads_and_seeds),
+        TEST(test_networks_are_trained_further),
+        TEST(test_lists),
+        TEST(test_one_family_is_noted),
+        TEST(test_nothing_left_to_test),
+        TEST(test_what_is_refused),
+        TEST(test_splits),
+        TEST(test_quantiles_of_few),
+        TEST(test_documents),
+        TEST(test_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

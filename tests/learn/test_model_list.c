@@ -31,6 +31,7 @@ static void test_columns_in_any_order(void **state) {
     assert_string_equal(list.items[0].graph, "00ff");
     assert_string_equal(list.items[1].name, "c");
     assert_string_equal(list.items[1].graph, "");
+    assert_true(list.items[0].weight == 0.5);
     assert_int_equal(parse("name\nx\n", &list, &error), FT_OK);
     assert_string_equal(list.items[0].graph, "");
 }
@@ -48,6 +49,8 @@ static void test_what_is_refused(void **state) {
     refuses("model,device\na,b\n", FT_ERR_FORMAT, "'graph' or 'name'");
     refuses("name\n", FT_ERR_USAGE, "lists no model");
     refuses("name,graph\na\n", FT_ERR_DAMAGED, "line 2: has 1 fields");
+    refuses("name,weight\na,much\n", FT_ERR_DAMAGED, "weight is 'much'");
+    refuses("name,weight\na,-1\n", FT_ERR_DAMAGED, "weight is '-1'");
     refuses("name,graph\n\"a,b\n", FT_ERR_DAMAGED, "list.csv");
     model_list list;
     ft_error error;

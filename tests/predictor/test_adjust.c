@@ -58,15 +58,16 @@ static double truth(const made *m) {
 static void test_nothing_changes_without_weights(void **state) {
     (void)state;
     adjustment *a = new_one();
-    double scaled[FEATURES], times[TERMS];
+    double scaled[FEATURES], times[TERMS], factors[ADJUST_MAX_TERMS];
     const double terms[TERMS] = {2, 5};
     const float features[FEATURES] = {100, -100, 1, 0};
     a->inverse[0] = 1;
     adjust_scale(a, features, scaled);
     assert_true(scaled[0] == 5 && scaled[1] == 0 && scaled[2] == 1);
-    assert_true(adjust_row(a, terms, scaled, times) == 7);
+    adjust_factors(a, factors);
+    assert_true(adjust_row(a, factors, terms, scaled, times) == 7);
     a->weights[0] = 1e6F; /* bounded */
-    assert_true(isfinite(adjust_row(a, terms, scaled, times)));
+    assert_true(isfinite(adjust_row(a, factors, terms, scaled, times)));
     adjust_free(a);
     adjust_free(NULL);
 }
