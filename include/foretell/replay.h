@@ -167,7 +167,7 @@ typedef struct ft_replay {
     uint32_t critical_count;
     const ft_replay_engine *engines; /* worker by worker, then the network */
     uint32_t engine_count;
-    const char *notes[2]; /* what was assumed */
+    const char *notes[3]; /* what was assumed */
     uint32_t note_count;
     void *owner;
 } ft_replay;

@@ -208,6 +208,8 @@ static ft_status note_assumptions(const run *r, ft_replay *out, ft_error *error)
     const ft_replay_options *o = r->options;
     if (o->mode == FT_TRAIN && r->flow->is_guessed && !r->flow->is_whole)
         FT_TRY(add_note(out, "the work of the kernels is not known: the way back is taken to be twice as long", error));
+    if (o->workers > 1 && out->gradient_bytes == 0)
+        FT_TRY(add_note(out, "nobody told how large the gradients are: workers exchange nothing", error));
     if (o->workers > 1)
         FT_TRY(add_note(out,
                         arena_format(r->memory,

@@ -161,6 +161,19 @@ static void test_exchange(void **state) {
     ft_flow_free(flow);
 }
 
+static void test_workers_without_gradients_say_so(void **state) {
+    (void)state;
+    ft_flow *flow = made_flow(diamond);
+    ft_replay r = train(flow, 2, 1, false);
+    assert_float_equal(r.exposed_us, 0, 1e-9);
+    assert_int_equal(r.note_count, 3);
+    assert_non_null(strstr(r.notes[0], "twice as long"));
+    assert_non_null(strstr(r.notes[1], "exchange nothing"));
+    assert_non_null(strstr(r.notes[2], "network is assumed"));
+    ft_replay_free(&r);
+    ft_flow_free(flow);
+}
+
 static void test_ring(void **state) {
     (void)state;
     assert_float_equal(ring_time_us(1000, 1, 5, 1e9), 0, 0);
@@ -353,6 +366,7 @@ int main(void) {
         cmocka_unit_test(test_gaps_delay_the_next),
         cmocka_unit_test(test_training),
         cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_workers_without_gradients_say_so),
         cmocka_unit_test(test_ring),
         cmocka_unit_test(test_what_cannot_be),
         cmocka_unit_test(test_any_flow),
