@@ -40,6 +40,7 @@ struct ft_flow {
     double start_us;        /* before the first kernel */
     bool is_whole;          /* has a way back of its own: none is to be derived */
     bool is_guessed;        /* the way back is not from work that is known */
+    uint32_t lost_links;    /* that went against the order in which parts are launched */
     const flow_step *steps; /* of the memory of a model; may be NULL */
     uint32_t step_count;
     const char **notes;

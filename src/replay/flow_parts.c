@@ -54,9 +54,8 @@ static ft_status settle_rest(ft_flow *flow, const ft_part_time *parts, uint32_t 
 typedef struct linker {
     const flow_source *source;
     ft_flow *flow;
-    uint32_t *kernel_of;     /* per operator: the last kernel that has it, or FT_NONE */
-    uint32_t *place;         /* per kernel: when it is launched; one in no part comes with the latest that it reads */
-    uint32_t backward_links; /* that would go against the order of launches */
+    uint32_t *kernel_of; /* per operator: the last kernel that has it, or FT_NONE */
+    uint32_t *place;     /* per kernel: when it is launched; one in no part comes with the latest that it reads */
 } linker;
 
 static uint64_t gradient_bytes(const flow_source *s, const ft_part_time *part) {
@@ -134,7 +133,7 @@ static ft_status link_op(linker *l, uint32_t op_index, ft_error *error) {
         if (l->flow->sides[kernel].is_free || l->place[maker] < l->place[kernel])
             FT_TRY(flow_join(l->flow, maker, kernel, error));
         else if (l->place[maker] > l->place[kernel])
-            l->backward_links++;
+            l->flow->lost_links++;
     }
     return FT_OK;
 }
@@ -149,9 +148,9 @@ static ft_status link_all(linker *l, const ft_part_time *parts, uint32_t count, 
     for (uint32_t i = 0; i < ops; i++)
         if (l->kernel_of[i] == FT_NONE) FT_TRY(add_view(l, i, error));
     for (uint32_t i = 0; i < ops; i++) FT_TRY(link_op(l, i, error));
-    if (l->backward_links > 0)
+    if (l->flow->lost_links > 0)
         FT_TRY(flow_note(l->flow, error, "%u links between kernels go against the order of launches and are left out",
-                         l->backward_links));
+                         l->flow->lost_links));
     FT_TRY(flow_finish(l->flow, error));
     return flow_keep_memory(l->flow, l->source, error);
 }

@@ -63,6 +63,35 @@ static ft_status gather_parts(table_parts *p, arena *memory, ft_error *error) {
     return FT_OK;
 }
 
+static uint32_t last_op(const ft_part_time *part) {
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < part->op_count; i++)
+        if (part->ops[i] > last) last = part->ops[i];
+    return last;
+}
+
+static int by_last_op(const void *left, const void *right) {
+    uint32_t a = last_op(left), b = last_op(right);
+    return (a > b) - (a < b);
+}
+
+/* Rows are launched as they are listed; a table that lists them otherwise (the longest first) loses links that way, and
+ * is put into the order of the model. */
+static ft_status flow_of_rows_with_operators(const flow_source *source, table_parts *p, ft_flow **flow,
+                                             ft_error *error) {
+    ft_flow *listed, *sorted;
+    FT_TRY(flow_of_parts(source, p->parts, p->times->count, &listed, error));
+    *flow = listed;
+    if (listed->lost_links == 0) return FT_OK;
+    qsort(p->parts, p->times->count, sizeof *p->parts, by_last_op);
+    ft_status status = flow_of_parts(source, p->parts, p->times->count, &sorted, error);
+    bool is_better = status == FT_OK && sorted->lost_links < listed->lost_links;
+    *flow = status != FT_OK ? NULL : is_better ? sorted : listed;
+    if (status == FT_OK) ft_flow_free(is_better ? listed : sorted);
+    if (status != FT_OK) ft_flow_free(listed);
+    return status;
+}
+
 ft_status ft_flow_of_table(const ft_graph *model, const ft_binding *binding, const ft_times *times,
                            const ft_cost_options *options, ft_flow **flow, ft_error *error) {
     flow_source source;
@@ -76,7 +105,7 @@ ft_status ft_flow_of_table(const ft_graph *model, const ft_binding *binding, con
     FT_TRY(flow_source_open(times->path, model, binding, &as_told, &source, error));
     arena_init(&memory, FT_MAX_GRAPH_BYTES);
     ft_status status = gather_parts(&p, &memory, error);
-    if (status == FT_OK) status = flow_of_parts(&source, p.parts, times->count, &made, error);
+    if (status == FT_OK) status = flow_of_rows_with_operators(&source, &p, &made, error);
     arena_free(&memory);
     flow_source_close(&source);
     if (status == FT_OK) status = flow_fill_gaps(made, times, times->is_strict, error);

@@ -214,6 +214,17 @@ static void test_kernels_of_a_table(void **state) {
     assert_int_equal(k[3].needs[0], 2);
     ft_flow_free(flow);
     ft_times_free(times);
+    /* Listed the other way round, they are put into order. */
+    snprintf(text, sizeof text, "kernel,operators,time_us\nsecond,\"%s\",1\nfirst,\"%s+%s\",5\n", quoted[4], quoted[0],
+             quoted[1]);
+    times = times_of(text);
+    assert_int_equal(ft_flow_of_table(made.model, NULL, times, &options, &flow, &error), FT_OK);
+    k = ft_flow_kernels(flow, &count);
+    assert_string_equal(k[0].type, "first");
+    assert_string_equal(k[3].type, "second");
+    assert_null(ft_flow_note(flow, 0));
+    ft_flow_free(flow);
+    ft_times_free(times);
     times = times_of("kernel,operators,time_us\nx,nowhere,1\n");
     assert_int_equal(ft_flow_of_table(made.model, NULL, times, &options, &flow, &error), FT_ERR_GRAPH);
     assert_string_equal(error.message, "t.csv: line 2: the model has no operator 'nowhere'");
