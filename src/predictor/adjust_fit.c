@@ -68,6 +68,7 @@ typedef struct fitting {
     double *jacobian;  /* count x weights */
     double *left;      /* by how much each case is off, as a logarithm */
     double *matrix, *vector;
+    float *before; /* weights before a step */
 } fitting;
 
 static double variance_of(const fitting *f, const prior *p, uint32_t weight) {
@@ -99,8 +100,9 @@ static void linearize(const fitting *f, uint32_t number) {
 }
 
 /* What is far off is noise of another kind. */
+static const double USUAL = 2;
+
 static double noise_of(const prior *p, double left, bool is_first) {
-    static const double USUAL = 2;
     double far = is_first ? 0 : fabs(left) / (USUAL * sqrt(p->noise));
     return p->noise * (far > 1 ? far : 1);
 }
@@ -139,12 +141,42 @@ static double step(const fitting *f, const prior *p, bool is_first) {
     return (misfit + logs) / 2;
 }
 
-enum { STEPS = 4, STEADY_STEPS = 12 };
+enum { STEPS = 4, STEADY_STEPS = 12, HALVINGS = 4 };
 
+/* What steps make smaller: squares of what is off, absolute values where it is far, and the distance to the center. */
+static double cost_of(const fitting *f, const prior *p) {
+    double sum = 0, edge = USUAL * sqrt(p->noise);
+    for (uint32_t i = 0; i < f->count; i++) {
+        double off = fabs(f->cases[i]->log_measured - adjust_case_log(f->a, f->cases[i]));
+        double squared = off < edge ? off * off / 2 : edge * (off - edge / 2);
+        sum += f->cases[i]->weight * squared / p->noise;
+    }
+    for (uint32_t k = 0; k < f->weights; k++) {
+        double moved = f->a->weights[k] - f->center[k];
+        sum += moved * moved / (2 * variance_of(f, p, k));
+    }
+    return sum;
+}
+
+/* A step that goes too far is taken back by half, and again. */
 static double solve(const fitting *f, const prior *p, uint32_t steps) {
-    double misfit = 0;
-    for (uint32_t k = 0; k < f->weights; k++) f->a->weights[k] = (float)f->center[k];
-    for (uint32_t i = 0; i < steps; i++) misfit = step(f, p, i == 0);
+    double misfit = 0, least;
+    for (uint32_t k = 0; k < f->weights; k++) f->before[k] = f->a->weights[k] = (float)f->center[k];
+    least = cost_of(f, p);
+    for (uint32_t i = 0; i < steps; i++) {
+        misfit = step(f, p, i == 0);
+        double cost = cost_of(f, p);
+        for (uint32_t h = 0; !(cost <= least) && h < HALVINGS; h++) {
+            for (uint32_t k = 0; k < f->weights; k++) f->a->weights[k] = (f->a->weights[k] + f->before[k]) / 2;
+            cost = cost_of(f, p);
+        }
+        if (!(cost <= least)) {
+            memcpy(f->a->weights, f->before, f->weights * sizeof *f->before);
+            break;
+        }
+        least = cost;
+        memcpy(f->before, f->a->weights, f->weights * sizeof *f->before);
+    }
     return misfit;
 }
 
@@ -257,12 +289,15 @@ ft_status adjust_fit(adjustment *a, adjust_kind kind, const adjust_case *const *
     f.left = malloc(((size_t)count + n) * sizeof *f.left);
     f.matrix = malloc((size_t)n * n * sizeof *f.matrix);
     f.vector = malloc(n * sizeof *f.vector);
-    bool has_memory = f.center != NULL && f.jacobian != NULL && f.left != NULL && f.matrix != NULL && f.vector != NULL;
+    f.before = malloc(n * sizeof *f.before);
+    bool has_memory = f.before != NULL && f.center != NULL && f.jacobian != NULL && f.left != NULL &&
+                      f.matrix != NULL && f.vector != NULL;
     ft_status status = has_memory ? fit(&f, kind, misfit != NULL ? misfit : &unused, error) : FT_NOMEM(error);
     free(f.center);
     free(f.jacobian);
     free(f.left);
     free(f.matrix);
     free(f.vector);
+    free(f.before);
     return status;
 }
