@@ -91,6 +91,20 @@ FT_API const char *ft_program_feature_name(uint32_t index, char text[32]);
 /* What is added to the features of the leaf whose node is at `position` of the tree, ends counted. */
 FT_API void ft_program_position(uint32_t position, float out[FT_PROGRAM_FEATURES]);
 
+/* What is known of a device; 0: nothing. */
+typedef struct ft_program_sheet {
+    double clock_hz;
+    double memory_bytes;
+    double shared_bytes; /* that a block may use; of a processor its last cache */
+    double l2_bytes, l1_bytes;
+    double bandwidth_bytes_per_s;
+    double peak_float32_flops;
+} ft_program_sheet;
+
+enum { FT_PROGRAM_DEVICE = 8 };
+/* The device as numbers beside those of its programs. */
+FT_API void ft_program_device(const ft_program_sheet *sheet, float out[FT_PROGRAM_DEVICE]);
+
 /* --- Showing ------------------------------------------------------------------------------------------------- */
 
 /* As TVM prints programs, with the shapes of the tensors before it. */

@@ -197,6 +197,24 @@ static void test_matmul_features(void **state) {
     ft_program_log_close(log);
 }
 
+/* A T4 as CDMPP has it, and a device of which nothing is known. */
+static void test_device(void **state) {
+    (void)state;
+    static const float expected[FT_PROGRAM_DEVICE] = {1, 0.795F, 0.667F, 0.750F, 0.333F, 0.750F, 0.757F, 0.678F};
+    const ft_program_sheet t4 = {.clock_hz = 1590e6,
+                                 .memory_bytes = 16.0 * (1 << 30),
+                                 .shared_bytes = 64 * 1024,
+                                 .l2_bytes = 4 << 20,
+                                 .l1_bytes = 64 * 1024,
+                                 .bandwidth_bytes_per_s = 320e9,
+                                 .peak_float32_flops = 8.141e12};
+    float row[FT_PROGRAM_DEVICE];
+    ft_program_device(&t4, row);
+    for (int i = 0; i < FT_PROGRAM_DEVICE; i++) assert_true(fabsf(row[i] - expected[i]) < 6e-4F);
+    ft_program_device(&(ft_program_sheet){0}, row);
+    for (int i = 1; i < FT_PROGRAM_DEVICE; i++) assert_true(row[i] == 0);
+}
+
 /* --- Memory -------------------------------------------------------------------------------------------------- */
 
 static ft_status read_all(ft_error *error) {
@@ -275,7 +293,7 @@ int main(void) {
         cmocka_unit_test(test_lines),           cmocka_unit_test(test_workloads),
         cmocka_unit_test(test_steps),           cmocka_unit_test(test_times),
         cmocka_unit_test(test_matmul_features), cmocka_unit_test(test_memory_runs_out),
-        cmocka_unit_test(test_same_again),
+        cmocka_unit_test(test_same_again),      cmocka_unit_test(test_device),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }

@@ -1,0 +1,68 @@
+/* feature_name.c - what the numbers are called, and what tells where in the tree a leaf stands. */
+#include <math.h>
+#include <stdio.h>
+
+#include "program/feature.h"
+
+/* --- Positions and names ------------------------------------------------------------------------------------- */
+
+/* The exponent is 2i / 164 with i the dimension itself and not the pair, as CDMPP has it. */
+void feature_position(uint32_t position, float out[static FEATURE_COUNT]) {
+    for (int i = 0; i < FEATURE_COUNT; i++) {
+        double angle = position / pow(10000, 2.0 * i / FEATURE_COUNT);
+        out[i] = (float)(i % 2 == 0 ? sin(angle) : cos(angle));
+    }
+}
+
+const char *feature_name(uint32_t index, char text[static 32]) {
+    static const char *const ops[] = {"mad", "addsub", "mul", "divmod", "cmp", "mathfunc", "otherfunc"};
+    static const char *const kinds[] = {"vec", "unroll", "parallel"};
+    static const char *const kind_parts[] = {"num",
+                                             "prod",
+                                             "len",
+                                             "type.none",
+                                             "type.inner_spatial",
+                                             "type.middle_spatial",
+                                             "type.outer_spatial",
+                                             "type.inner_reduce",
+                                             "type.middle_reduce",
+                                             "type.outer_reduce",
+                                             "type.mixed"};
+    static const char *const threads[] = {"is_gpu",          "blockIdx.x_len",  "blockIdx.y_len",  "blockIdx.z_len",
+                                          "threadIdx.x_len", "threadIdx.y_len", "threadIdx.z_len", "vthread_len"};
+    static const char *const buffer[] = {"acc_type.read",
+                                         "acc_type.write",
+                                         "acc_type.readwrite",
+                                         "bytes",
+                                         "unique_bytes",
+                                         "lines",
+                                         "unique_lines",
+                                         "reuse.loop",
+                                         "reuse.serial",
+                                         "reuse.none",
+                                         "reuse_dis_iter",
+                                         "reuse_dis_bytes",
+                                         "reuse_ct",
+                                         "bytes_d_reuse_ct",
+                                         "unique_bytes_d_reuse_ct",
+                                         "lines_d_reuse_ct",
+                                         "unique_lines_d_reuse_ct",
+                                         "stride"};
+    static const char *const last[] = {"alloc_size", "alloc_prod", "alloc_outer_prod",    "alloc_inner_prod",
+                                       "outer_prod", "num_loops",  "auto_unroll_max_step"};
+    if (index < 14)
+        snprintf(text, 32, "%s_%s", index < 7 ? "float" : "int", ops[index % 7]);
+    else if (index < 16)
+        snprintf(text, 32, "%s", index == 14 ? "bool_op" : "select_op");
+    else if (index < 49)
+        snprintf(text, 32, "%s_%s", kinds[(index - 16) / 11], kind_parts[(index - 16) % 11]);
+    else if (index < 57)
+        snprintf(text, 32, "%s", threads[index - 49]);
+    else if (index < 147)
+        snprintf(text, 32, "B%u.%s", (index - 57) / 18, buffer[(index - 57) % 18]);
+    else if (index < 157)
+        snprintf(text, 32, "arith_intensity_curve_%u", index - 147);
+    else
+        snprintf(text, 32, "%s", index < FEATURE_COUNT ? last[index - 157] : "?");
+    return text;
+}

@@ -1,0 +1,197 @@
+#include "program/feature_view.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --- Accesses ------------------------------------------------------------------------------------------------ */
+
+static const lin zero_index[1] = {{0, 0, NULL}};
+
+static access *find_access(store_view *x, uint32_t buffer) {
+    for (uint32_t i = 0; i < x->access_count; i++) {
+        if (x->accesses[i].buffer == buffer) return &x->accesses[i];
+    }
+    if (x->access_count == MAX_ACCESSES) {
+        x->is_too_large = true;
+        return &x->accesses[0];
+    }
+    access *a = &x->accesses[x->access_count++];
+    a->buffer = buffer;
+    a->is_read = a->is_written = false;
+    a->set_count = 0;
+    a->loops = (lin_mask){{0, 0}};
+    a->dims = 1;
+    a->shape[0] = 1;
+    if (buffer >= PROG_MAX_STAGES) return a;
+    const prog_stage *stage = &x->n->p->stages[buffer];
+    if (stage->dims == 0) return a;
+    a->dims = stage->dims;
+    memcpy(a->shape, stage->extents, stage->dims * sizeof a->shape[0]);
+    return a;
+}
+
+/* A buffer that is read and written is updated in place: both are at the same index. */
+static void add_access(store_view *x, uint32_t buffer, const lin *index, bool is_written) {
+    access *a = find_access(x, buffer);
+    bool was_written = a->is_written;
+    a->is_written |= is_written;
+    a->is_read |= !is_written;
+    if (was_written || a->set_count == MAX_INDEX_SETS) return;
+    if (a->dims == 1 && a->shape[0] == 1 && index == NULL) index = zero_index;
+    a->sets[a->set_count++] = index;
+    for (uint32_t i = 0; i < a->dims; i++) a->loops = lin_mask_or(a->loops, lin_loops(x->space, index[i]));
+}
+
+static void add_loads(store_view *x, const prog_value *v) {
+    if (v == NULL) return;
+    if (v->op == PROG_LOAD) add_access(x, v->stage, v->dims > 0 ? v->index : zero_index, false);
+    add_loads(x, v->a);
+    add_loads(x, v->b);
+}
+
+void view_find_accesses(store_view *x, const nest_node *node) {
+    const prog_stage *stage = &x->n->p->stages[node->stage];
+    bool is_part = node->store == NEST_PART_INIT || node->store == NEST_PART_UPDATE;
+    uint32_t target = is_part ? TEMP_PART : node->stage;
+    const lin *index = is_part || stage->dims == 0 ? zero_index : node->index;
+    x->access_count = 0;
+    add_access(x, target, index, true);
+    if (node->store == NEST_UPDATE || node->store == NEST_PART_UPDATE) add_access(x, target, index, false);
+    if (node->store == NEST_PART_RESULT) add_access(x, TEMP_RESULT, zero_index, false);
+    if (node->store == NEST_PLAIN || node->store == NEST_UPDATE || node->store == NEST_PART_UPDATE)
+        add_loads(x, node->value);
+}
+
+/* --- Loops around a store ------------------------------------------------------------------------------------ */
+
+/* Threads that fill a buffer together are its own, not those of the loops that it is filled for: behind the life of a
+ * buffer that threads share they stand for the same threads again, as does an index that was bound nearer already. */
+static bool is_same_threads(const nest_node *loop, prog_scope outside, const bool *is_bound) {
+    if (loop->kind != NEST_THREAD) return false;
+    if (loop->note != PROG_VTHREAD && is_bound[loop->note]) return true;
+    return outside == PROG_SHARED ? !prog_note_is_block(loop->note) : outside == PROG_GLOBAL;
+}
+
+void view_find_path(store_view *x, const nest_node *node) {
+    const nest *n = x->n;
+    bool is_bound[PROG_NOTES] = {false};
+    prog_scope outside = PROG_NO_SCOPE; /* the scope of the buffer, once we are outside of its life */
+    x->path_count = 0;
+    for (uint16_t at = node->parent; at != NEST_NONE; at = n->nodes[at].parent) {
+        const nest_node *above = &n->nodes[at];
+        if (above->kind == NEST_REALIZE && above->stage == node->stage) outside = n->p->stages[node->stage].scope;
+        if (above->kind != NEST_LOOP && above->kind != NEST_THREAD) continue;
+        if (is_same_threads(above, outside, is_bound)) continue;
+        if (above->kind == NEST_THREAD) is_bound[above->note] = true;
+        if (x->path_count == MAX_PATH) {
+            x->is_too_large = true;
+            return;
+        }
+        x->path[x->path_count++] = above;
+    }
+}
+
+/* --- Regions ------------------------------------------------------------------------------------------------- */
+
+/* How many elements one access touches while some loops run and the others stand at 0. */
+static void touch_region(const store_view *x, access *a, lin_mask running) {
+    a->touched = 1;
+    for (uint32_t d = 0; d < a->dims; d++) {
+        int64_t least = INT64_MAX, most = INT64_MIN;
+        for (uint32_t i = 0; i < a->set_count; i++) {
+            int64_t lo, hi;
+            lin_range_of(x->space, a->sets[i][d], running, &lo, &hi);
+            if (lo < least) least = lo;
+            if (hi > most) most = hi;
+        }
+        a->region[d] = most - least + 1;
+        a->touched *= (double)a->region[d];
+    }
+}
+
+static void note_touch(store_view *x, const nest_node *loop) {
+    touch *t = &x->touches[loop - x->n->nodes];
+    for (uint32_t i = 0; i < x->access_count; i++) {
+        const access *a = &x->accesses[i];
+        t->bytes += a->touched * ELEMENT_BYTES;
+        t->element_bytes += ELEMENT_BYTES;
+        float touched = (float)a->touched;
+        if (t->buffers[a->buffer].count == 0 || touched < t->buffers[a->buffer].least)
+            t->buffers[a->buffer].least = touched;
+        t->buffers[a->buffer].count++;
+    }
+}
+
+/* Walks from the innermost loop out; regions are those of the outermost at the end. Fills, per loop, log2 of the work
+ * and of the bytes touched. */
+void view_walk_loops(store_view *x, double flops, float *work, float *bytes) {
+    lin_mask running = {{0, 0}};
+    for (uint32_t i = 0; i < x->access_count; i++) touch_region(x, &x->accesses[i], running);
+    for (uint32_t l = 0; l < x->path_count; l++) {
+        const nest_node *loop = x->path[l];
+        double sum = 0;
+        uint32_t number = loop->has_atom ? x->space->atoms[loop->atom].loop : 0;
+        if (loop->has_atom) lin_mask_add(&running, number);
+        for (uint32_t i = 0; i < x->access_count; i++) {
+            access *a = &x->accesses[i];
+            if (loop->has_atom && lin_mask_has(a->loops, number)) touch_region(x, a, running);
+            sum += a->touched * ELEMENT_BYTES;
+        }
+        note_touch(x, loop);
+        flops *= (double)loop->extent;
+        work[l] = log2f((float)flops);
+        bytes[l] = log2f((float)sum);
+    }
+}
+
+/* --- Strides and reuse --------------------------------------------------------------------------------------- */
+
+/* By how much an index moves with a loop; 2 when that is not one number. 0: it does not. */
+static int64_t factor_of(const lin_space *space, lin a, uint32_t atom) {
+    int64_t found = 0;
+    uint32_t loop = space->atoms[atom].loop;
+    for (uint32_t i = 0; i < a.count; i++) {
+        if (a.terms[i].atom == atom) return a.terms[i].factor < 0 ? -a.terms[i].factor : a.terms[i].factor;
+        if (lin_mask_has(space->atoms[a.terms[i].atom].loops, loop)) found = 2;
+    }
+    return found;
+}
+
+double view_stride(const store_view *x, const access *a, const nest_node *loop) {
+    double least = 0;
+    if (!loop->has_atom) return 0;
+    for (uint32_t i = 0; i < a->set_count; i++) {
+        double inner = 1;
+        for (uint32_t d = a->dims; d > 0; d--) {
+            int64_t factor = factor_of(x->space, a->sets[i][d - 1], loop->atom);
+            if (factor != 0) {
+                double stride = (double)factor * inner;
+                if (least == 0 || stride < least) least = stride;
+                break;
+            }
+            inner *= (double)a->shape[d - 1];
+        }
+    }
+    return least;
+}
+
+static bool moves(const store_view *x, const access *a, const nest_node *loop) {
+    return loop->has_atom && lin_mask_has(a->loops, x->space->atoms[loop->atom].loop);
+}
+
+/* The nearest loop that touches the same again, or under which another store did. */
+reuse view_find_reuse(const store_view *x, const access *a) {
+    double iterations = 1, bytes = -1;
+    for (uint32_t l = 0; l < x->path_count; l++) {
+        const nest_node *loop = x->path[l];
+        const touch *t = &x->touches[loop - x->n->nodes];
+        double extent = (double)loop->extent;
+        if (!moves(x, a, loop)) return (reuse){REUSE_LOOP, iterations, bytes < 0 ? t->element_bytes : bytes, extent};
+        iterations *= extent;
+        bytes = t->bytes;
+        if (t->buffers[a->buffer].count > 1)
+            return (reuse){REUSE_SERIAL, t->buffers[a->buffer].least / extent, t->bytes / extent,
+                           t->buffers[a->buffer].count - 1};
+    }
+    return (reuse){.kind = REUSE_NONE};
+}
