@@ -54,7 +54,7 @@ static ft_status gbt_new(const gbt_rows *kind, uint32_t device_count, gbt_model 
 enum { ROUNDS, DEPTH, ETA, SUBSAMPLE, PATIENCE, CHILD };
 
 const ft_setting gbt_settings[GBT_SETTINGS] = {
-    [ROUNDS] = {"rounds", "trees of each device at most", FT_SETTING_INT, 400, 1, 1e5, .is_effort = true},
+    [ROUNDS] = {"rounds", "trees of each device at most", FT_SETTING_INT, 400, 1, 1e5, .off = NULL},
     [DEPTH] = {"depth", "of a tree", FT_SETTING_INT, 7, 1, 30, .is_searched = true, .from = 3, .to = 12},
     [ETA] = {"eta", "how much a tree corrects", FT_SETTING_REAL, 0.1, 1e-4, 1, .is_searched = true, .is_log = true,
              .from = 0.02, .to = 0.4},

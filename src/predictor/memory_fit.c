@@ -286,7 +286,7 @@ static ft_status learn(rows *r, const settings *s, const fit_context *context, m
 enum { ROUNDS, DEPTH, ETA, SUBSAMPLE, COLSAMPLE, CHILD, CLIP };
 
 const ft_setting memory_settings[MEMORY_SETTING_COUNT] = {
-    [ROUNDS] = {"rounds", "trees of the correction", FT_SETTING_INT, 400, 1, 1e5, .is_effort = true},
+    [ROUNDS] = {"rounds", "trees of the correction", FT_SETTING_INT, 400, 1, 1e5, .off = NULL},
     [DEPTH] = {"depth", "of a tree", FT_SETTING_INT, 6, 1, 30, .is_searched = true, .from = 3, .to = 10},
     [ETA] = {"eta", "how much a tree corrects", FT_SETTING_REAL, 0.06, 1e-4, 1, .is_searched = true, .is_log = true,
              .from = 0.01, .to = 0.3},
