@@ -7,10 +7,12 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "foretell/foretell.h"
 #include "learn/adapt_fit.h"
@@ -275,6 +277,60 @@ static void test_what_is_refused(void **state) {
     fitted_free(&f);
 }
 
+/* The model under another name for its first device, one that is not in the box. */
+static ft_predictor *renamed(const fitted *f, const char *name) {
+    const char *const devices[] = {name, fitted_devices[1]};
+    const predictor_description about = {.metric = "time_us", .devices = devices, .device_count = 2};
+    buf bytes = {0};
+    ft_predictor *p = NULL;
+    ft_error error;
+    assert_int_equal(predictor_encode(&about, f->family, f->model, &bytes, &error), FT_OK);
+    assert_int_equal(ft_predictor_open_memory(bytes.data, bytes.length, "mine", &p, &error), FT_OK);
+    buf_free(&bytes);
+    return p;
+}
+
+/* Records of a device that the data set describes, with the runtime that it says. */
+static ft_dataset *described(const char *folder, const char *runtime) {
+    char text[256];
+    ft_error error;
+    snprintf(
+        text, sizeof text,
+        "{\"foretell_device\": 1, \"name\": \"my-phone\", \"text\": \"mine\", \"kind\": \"gpu\", \"runtime\": \"%s\"}",
+        runtime);
+    assert_true(mkdir("devices", 0777) == 0 || errno == EEXIST);
+    write_text("devices/my-phone.json", text);
+    builder *b = made_begin(folder);
+    assert_int_equal(builder_add_device(b, ".", "my-phone", &error), FT_OK);
+    for (uint32_t i = 0; i < 12; i++)
+        made_add(b, &(made_record){.network = i, .family = "one", .device = "my-phone", .time_us = 100 + i});
+    return made_end(b, folder);
+}
+
+static void test_names_that_clash(void **state) {
+    (void)state;
+    fitted f = first("kernel-sum", QUICK);
+    ft_predictor *p = renamed(&f, "my-phone");
+    ft_dataset *same = described("same", "tflite-gpu"), *other = described("other", "tflite-cpu");
+    ft_adaptation a;
+    ft_error error;
+    if (ft_adapt(p, same, &(ft_adapt_options){.budget = 6, .threads = 1}, "a.ftm", &a, &error) != FT_OK)
+        fail_msg("%s", error.message);
+    assert_false(a.devices[0].is_new);
+    ft_adaptation_free(&a);
+    assert_int_equal(ft_adapt(p, other, &(ft_adapt_options){.budget = 6}, "no.ftm", &a, &error), FT_ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "the names of devices clash"));
+    /* One that the predictor does not know is new, whatever its runtime. */
+    if (ft_adapt(f.opened, other, &(ft_adapt_options){.budget = 6, .threads = 1}, "a.ftm", &a, &error) != FT_OK)
+        fail_msg("%s", error.message);
+    assert_true(a.devices[0].is_new);
+    ft_adaptation_free(&a);
+    ft_dataset_free(same);
+    ft_dataset_free(other);
+    ft_predictor_free(p);
+    fitted_free(&f);
+}
+
 /* What a predictor was trained on is neither learned from nor tested, and what it learned from later is not tested. */
 static void test_splits(void **state) {
     (void)state;
@@ -381,6 +437,7 @@ int main(void) {
         TEST(test_one_family_is_noted),
         TEST(test_nothing_left_to_test),
         TEST(test_what_is_refused),
+        TEST(test_names_that_clash),
         TEST(test_splits),
         TEST(test_quantiles_of_few),
         TEST(test_documents),
