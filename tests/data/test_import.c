@@ -66,11 +66,11 @@ static void expect_failure(const char *kind, const char *source, bool is_strict,
 
 static void test_kinds(void **state) {
     (void)state;
-    assert_int_equal(ft_import_kind_count(), 5);
-    assert_string_equal(ft_import_kind_name(0), "cg");
+    assert_int_equal(ft_import_kind_count(), 6);
+    assert_string_equal(ft_import_kind_name(0), "ansor");
     assert_non_null(ft_import_kind_text(2));
-    assert_null(ft_import_kind_name(5));
-    expect_failure("csv", "x", false, FT_ERR_USAGE, "these are: cg, npu, perfseer, table, timm");
+    assert_null(ft_import_kind_name(6));
+    expect_failure("csv", "x", false, FT_ERR_USAGE, "these are: ansor, cg, npu, perfseer, table, timm");
 }
 
 static void test_metrics(void **state) {
