@@ -115,7 +115,7 @@ static void test_fits_find_what_changed(void **state) {
 #define GOOD "{\"device\": \"mine\", \"base\": 0, \"runtime\": null, \"terms\": 1, \"sizes\": 1, \"features\": 1}"
 
 static ft_status open_with(const char *adapted, size_t count, ft_predictor **predictor, ft_error *error) {
-    static const float block[] = {10, 0.5F, 3, 1, 0.5F, 0, 0, 0};
+    static const float block[16] = {10, 0.5F, 3, 1, 0.5F};
     char header[1024];
     json_t *root = NULL;
     buf bytes = {0};
