@@ -14,6 +14,14 @@ unset COLUMNS NO_COLOR
 
 "$tree/scripts/make-measurements" cg 60
 "$foretell" import cg cg -o data --quiet || exit 1
+mkdir logs && cp "$tree/tests/program/schedules.jsonl" logs/v100.jsonl && "$foretell" import ansor logs -o programs --quiet || exit 1
+
+data_of() { # family
+    case $1 in
+    *-sequence | leaf-gbt | task-median) echo programs ;;
+    *) echo data ;;
+    esac
+}
 
 exits_with() { # code, command...
     local expected=$1 status
@@ -28,13 +36,15 @@ quick() { # family
     case $1 in
     kernel-sum*) echo --config steps=200 --config members=1 --config hidden=8 ;;
     torch-sum) echo --config steps=100 --config members=1 --config hidden=8 ;;
+    digraph | perfsage | seernet*) echo --config steps=40 --config check=10 --config batch=8 --config hidden=8 ;;
+    *-sequence) echo --config steps=40 --config check=10 --config batch=8 --config hidden=8 ;;
     esac
 }
 
 train() { # run, options...
     local run=$1
     shift
-    "$foretell" train --data data -o "$run" --quiet "$@"
+    "$foretell" train --data "${data:-data}" -o "$run" --quiet "$@"
 }
 
 same_runs() { # run, run
@@ -47,7 +57,8 @@ same_runs() { # run, run
 
 # shellcheck disable=SC2046 # the words of quick are options
 train_family() { # run, family, options...
-    local run=$1 family=$2
+    local run=$1 family=$2 data
+    data=$(data_of "$2")
     shift 2
     train "$run" --family "$family" $(quick "$family") "$@"
 }
@@ -67,7 +78,7 @@ killed_and_resumed() { # family
     for wait in 0.03 0.15; do
         rm -rf "$1-k"
         # shellcheck disable=SC2046
-        "$foretell" train --data data -o "$1-k" --quiet --family "$1" $(quick "$1") >/dev/null &
+        "$foretell" train --data "$(data_of "$1")" -o "$1-k" --quiet --family "$1" $(quick "$1") >/dev/null &
         pid=$!
         sleep "$wait"
         kill -KILL "$pid" 2>/dev/null
@@ -80,7 +91,7 @@ interrupted() { # family
     local status pid
     rm -rf "$1-i"
     # shellcheck disable=SC2046
-    env --default-signal=INT "$foretell" train --data data -o "$1-i" --quiet --family "$1" $(quick "$1") \
+    env --default-signal=INT "$foretell" train --data "$(data_of "$1")" -o "$1-i" --quiet --family "$1" $(quick "$1") \
         >/dev/null 2>message &
     pid=$!
     sleep 0.1
