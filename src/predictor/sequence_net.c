@@ -20,9 +20,11 @@ struct gnn_net {
 
 void sequence_defaults(gnn_options *shared, void *own) {
     sequence_options *o = own;
-    shared->hidden = 64;
+    shared->hidden = 96;
     shared->layers = 2;
+    shared->steps = 8000;
     shared->batch = 256;
+    shared->average = 0.999;
     shared->rate = 0.002;
     *o = (sequence_options){.heads = 4, .inner = 2, .head = 2};
 }
