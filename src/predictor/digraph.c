@@ -74,26 +74,5 @@ static const gnn_kind kind = {.name = "digraph",
                               .build = digraph_build,
                               .forward = digraph_forward};
 
-static ft_status fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
-    return gnn_fit(&kind, set, context, out, error);
-}
-
-static uint32_t describe(ft_setting *settings, uint32_t room) {
-    return gnn_settings(&kind, settings, room);
-}
-
-static ft_status load(const json_t *params, const float *block, size_t count, const char *const *devices,
-                      uint32_t device_count, model **out, ft_error *error) {
-    (void)devices;
-    return gnn_load(&kind, params, block, count, device_count, out, error);
-}
-
-const family family_digraph = {.name = "digraph",
-                               .text = "a network over the directed graph of kernels: GCN, GIN, GINE, GAT or GPS",
-                               .schema = DIGRAPH_SCHEMA,
-                               .describe = describe,
-                               .fit = fit,
-                               .save = gnn_save,
-                               .load = load,
-                               .predict = gnn_predict,
-                               .free = gnn_free};
+GNN_FAMILY(digraph, kind, "digraph", DIGRAPH_SCHEMA,
+           "a network over the directed graph of kernels: GCN, GIN, GINE, GAT or GPS");

@@ -77,28 +77,5 @@ static const gnn_kind kind = {
     .forward = sage_forward,
 };
 
-static ft_status fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
-    return gnn_fit(&kind, set, context, out, error);
-}
-
-static ft_status load(const json_t *params, const float *block, size_t count, const char *const *devices,
-                      uint32_t device_count, model **out, ft_error *error) {
-    (void)devices;
-    return gnn_load(&kind, params, block, count, device_count, out, error);
-}
-
-static uint32_t describe(ft_setting *settings, uint32_t room) {
-    return gnn_settings(&kind, settings, room);
-}
-
-const family family_perfsage = {
-    .name = "perfsage",
-    .text = "PerfSAGE: GraphSAGE over operators and weights, summed over the nodes",
-    .schema = "perfsage/1",
-    .describe = describe,
-    .fit = fit,
-    .save = gnn_save,
-    .load = load,
-    .predict = gnn_predict,
-    .free = gnn_free,
-};
+GNN_FAMILY(perfsage, kind, "perfsage", "perfsage/1",
+           "PerfSAGE: GraphSAGE over operators and weights, summed over the nodes");

@@ -34,50 +34,8 @@ static const char *const metrics[] = {"time_us", "peak_bytes", "util_ratio", NUL
 static const gnn_kind single = {SEERNET_KIND("seernet")};
 static const gnn_kind multi = {SEERNET_KIND("seernet-multi"), .metrics = metrics, .combine = pcgrad};
 
-static ft_status fit_single(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
-    return gnn_fit(&single, set, context, out, error);
-}
+GNN_FAMILY(seernet, single, "seernet", SEERNET_SCHEMA,
+           "PerfSeer's network over operators, tensors and the whole graph");
 
-static ft_status fit_multi(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
-    return gnn_fit(&multi, set, context, out, error);
-}
-
-static ft_status load_single(const json_t *params, const float *block, size_t count, const char *const *devices,
-                             uint32_t device_count, model **out, ft_error *error) {
-    (void)devices;
-    return gnn_load(&single, params, block, count, device_count, out, error);
-}
-
-static ft_status load_multi(const json_t *params, const float *block, size_t count, const char *const *devices,
-                            uint32_t device_count, model **out, ft_error *error) {
-    (void)devices;
-    return gnn_load(&multi, params, block, count, device_count, out, error);
-}
-
-static uint32_t describe_single(ft_setting *settings, uint32_t room) {
-    return gnn_settings(&single, settings, room);
-}
-
-static uint32_t describe_multi(ft_setting *settings, uint32_t room) {
-    return gnn_settings(&multi, settings, room);
-}
-
-const family family_seernet = {.name = "seernet",
-                               .text = "PerfSeer's network over operators, tensors and the whole graph",
-                               .schema = SEERNET_SCHEMA,
-                               .describe = describe_single,
-                               .fit = fit_single,
-                               .save = gnn_save,
-                               .load = load_single,
-                               .predict = gnn_predict,
-                               .free = gnn_free};
-
-const family family_seernet_multi = {.name = "seernet-multi",
-                                     .text = "the same, learning time, memory and utilisation together (PCGrad)",
-                                     .schema = SEERNET_SCHEMA,
-                                     .describe = describe_multi,
-                                     .fit = fit_multi,
-                                     .save = gnn_save,
-                                     .load = load_multi,
-                                     .predict = gnn_predict,
-                                     .free = gnn_free};
+GNN_FAMILY(seernet_multi, multi, "seernet-multi", SEERNET_SCHEMA,
+           "the same, learning time, memory and utilisation together (PCGrad)");

@@ -89,26 +89,5 @@ static const gnn_kind kind = {.name = "step-sequence",
                               .build = sequence_build,
                               .forward = sequence_forward};
 
-static uint32_t describe(ft_setting *settings, uint32_t room) {
-    return gnn_settings(&kind, settings, room);
-}
-
-static ft_status fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
-    return gnn_fit(&kind, set, context, out, error);
-}
-
-static ft_status load(const json_t *params, const float *block, size_t count, const char *const *devices,
-                      uint32_t device_count, model **out, ft_error *error) {
-    (void)devices;
-    return gnn_load(&kind, params, block, count, device_count, out, error);
-}
-
-const family family_step_sequence = {.name = "step-sequence",
-                                     .text = "tensor programs: a transformer over the steps of a schedule, like TLP",
-                                     .schema = SCHEMA,
-                                     .describe = describe,
-                                     .fit = fit,
-                                     .save = gnn_save,
-                                     .load = load,
-                                     .predict = gnn_predict,
-                                     .free = gnn_free};
+GNN_FAMILY(step_sequence, kind, "step-sequence", SCHEMA,
+           "tensor programs: a transformer over the steps of a schedule, like TLP");
