@@ -110,8 +110,10 @@ static bool make_sample(const gnn_inputs *in, uint32_t number, arena *memory, gn
             memcpy(s->node_marks + i * w->node_marks,
                    data->marks.rows + data->mark_row[g->first_node + i] * data->marks.size, data->marks.size);
     }
-    memcpy(s->from, data->from + g->first_edge, g->edges * sizeof *s->from);
-    memcpy(s->to, data->to + g->first_edge, g->edges * sizeof *s->to);
+    if (g->edges > 0) {
+        memcpy(s->from, data->from + g->first_edge, g->edges * sizeof *s->from);
+        memcpy(s->to, data->to + g->first_edge, g->edges * sizeof *s->to);
+    }
     for (size_t i = 0; w->edge_values > 0 && i < g->edges; i++)
         memcpy(s->edge_values + i * w->edge_values,
                in->edges + (size_t)data->edge_row[g->first_edge + i] * w->edge_values, w->edge_values * sizeof(float));
