@@ -39,12 +39,6 @@ static const struct argp_option option_list[] = {
     {0},
 };
 
-static void add_name(const char **list, uint32_t *count, const char *option, const char *text,
-                     struct argp_state *state) {
-    if (*count == CHOICE_MOST_NAMES) argp_error(state, "--%s: at most %d of them", option, CHOICE_MOST_NAMES);
-    list[(*count)++] = text;
-}
-
 static error_t parse_option(int key, char *text, struct argp_state *state) {
     choice *c = state->input;
     switch (key) {
@@ -67,10 +61,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
             argp_error(state, "--part %s: want train, valid or test", text);
         return 0;
     case OPTION_DEVICE:
-        add_name(c->devices, &c->device_count, "device", text, state);
+        cli_add_name(state, "device", text, c->devices, &c->device_count);
         return 0;
     case OPTION_FAMILY:
-        add_name(c->families, &c->family_count, "family", text, state);
+        cli_add_name(state, "family", text, c->families, &c->family_count);
         return 0;
     case OPTION_SETTING:
         c->setting = text;

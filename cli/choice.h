@@ -4,9 +4,8 @@
 
 #include <argp.h>
 
+#include "cli.h"
 #include "foretell/learn.h"
-
-enum { CHOICE_MOST_NAMES = 64 };
 
 typedef struct choice {
     const char *data;
@@ -15,7 +14,7 @@ typedef struct choice {
     uint64_t seed;
     ft_part part;
     bool has_part, has_seed;
-    const char *devices[CHOICE_MOST_NAMES], *families[CHOICE_MOST_NAMES];
+    const char *devices[CLI_MOST_NAMES], *families[CLI_MOST_NAMES];
     uint32_t device_count, family_count;
     const char *setting; /* NULL: any */
     bool has_mode;

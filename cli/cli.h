@@ -45,6 +45,11 @@ uint64_t cli_parse_number(struct argp_state *state, const char *option, const ch
 /* A number of 1 or more. Ends the program with a usage error when it is none. */
 uint64_t cli_parse_count(struct argp_state *state, const char *option, const char *text, uint64_t max);
 
+/* Adds the value of an option that may be repeated. Ends the program with a usage error when there are too many. */
+enum { CLI_MOST_NAMES = 64 };
+void cli_add_name(struct argp_state *state, const char *option, const char *text,
+                  const char *names[static CLI_MOST_NAMES], uint32_t *count);
+
 /* Sizes (batches.c): "8", "1,8,32", or "1..256", which doubles; each once. Returns how many. Ends the program with a
  * usage error when it is something else. */
 uint32_t cli_parse_sizes(struct argp_state *state, const char *option, const char *text, int64_t *sizes, uint32_t most);

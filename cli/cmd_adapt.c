@@ -11,13 +11,12 @@ enum {
     OPTION_DEVICE,
     OPTION_FAMILY,
     OPTION_THREADS,
-    OPTION_METRIC,
-    MOST_NAMES = 64
+    OPTION_METRIC
 };
 
 typedef struct arguments {
     const char *from, *data, *path;
-    const char *devices[MOST_NAMES], *families[MOST_NAMES];
+    const char *devices[CLI_MOST_NAMES], *families[CLI_MOST_NAMES];
     ft_adapt_options options;
     output_options output;
     bool is_quiet;
@@ -65,12 +64,6 @@ static const char doc[] =
     "predictor or data set; 5 damaged; 6 predictor and data set do not fit each other; 11 out of memory; 130 "
     "interrupted.";
 
-static void add_name(const char **list, uint32_t *count, const char *option, const char *text,
-                     struct argp_state *state) {
-    if (*count == MOST_NAMES) argp_error(state, "--%s: at most %d of them", option, MOST_NAMES);
-    list[(*count)++] = text;
-}
-
 static void check(const arguments *args, struct argp_state *state) {
     if (args->from == NULL) argp_error(state, "from which predictor? Give it with --from FILE");
     if (args->data == NULL) argp_error(state, "to which measurements? Give the data set with --data DIR");
@@ -105,10 +98,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         o->method = text;
         return 0;
     case OPTION_DEVICE:
-        add_name(args->devices, &o->device_count, "device", text, state);
+        cli_add_name(state, "device", text, args->devices, &o->device_count);
         return 0;
     case OPTION_FAMILY:
-        add_name(args->families, &o->family_count, "family", text, state);
+        cli_add_name(state, "family", text, args->families, &o->family_count);
         return 0;
     case OPTION_SPLIT:
         o->split = text;

@@ -9,13 +9,12 @@ enum {
     OPTION_SEED,
     OPTION_DEVICE,
     OPTION_FAMILY,
-    OPTION_THREADS,
-    MOST_NAMES = 64
+    OPTION_THREADS
 };
 
 typedef struct arguments {
     const char *from, *pool;
-    const char *devices[MOST_NAMES], *families[MOST_NAMES];
+    const char *devices[CLI_MOST_NAMES], *families[CLI_MOST_NAMES];
     ft_sample_options options;
     output_options output;
     bool is_quiet;
@@ -60,12 +59,6 @@ static const char doc[] =
     "Exit status: 0 all went well; 2 wrong arguments, or a pool with too few models; 3 cannot open, read or write; 4 "
     "not a predictor or data set; 5 damaged; 11 out of memory; 130 interrupted.";
 
-static void add_name(const char **list, uint32_t *count, const char *option, const char *text,
-                     struct argp_state *state) {
-    if (*count == MOST_NAMES) argp_error(state, "--%s: at most %d of them", option, MOST_NAMES);
-    list[(*count)++] = text;
-}
-
 static error_t parse_option(int key, char *text, struct argp_state *state) {
     arguments *args = state->input;
     ft_sample_options *o = &args->options;
@@ -86,10 +79,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         o->method = text;
         return 0;
     case OPTION_DEVICE:
-        add_name(args->devices, &o->device_count, "device", text, state);
+        cli_add_name(state, "device", text, args->devices, &o->device_count);
         return 0;
     case OPTION_FAMILY:
-        add_name(args->families, &o->family_count, "family", text, state);
+        cli_add_name(state, "family", text, args->families, &o->family_count);
         return 0;
     case OPTION_SPLIT:
         o->split = text;

@@ -3,14 +3,15 @@
 #include <string.h>
 
 #include "cli.h"
+#include "settings.h"
 
-enum { SETTINGS_MAX = 256, THREADS_MAX = 1024 };
+enum { THREADS_MAX = 1024 };
 enum { OPTION_DATA = 256, OPTION_SPLIT, OPTION_SEED, OPTION_METRIC, OPTION_THREADS, OPTION_RESUME, OPTION_FORCE };
 
 typedef struct arguments {
     ft_train_options train;
-    const char *settings[SETTINGS_MAX];
-    const char *data, *run, *config_path;
+    settings config;
+    const char *data, *run;
     bool is_quiet;
 } arguments;
 
@@ -51,16 +52,6 @@ static const char doc[] =
     "  foretell train --data cg.data -o deep --config settings.json --config depth=8\n";
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
-
-static void parse_config(arguments *args, const char *text, struct argp_state *state) {
-    if (strchr(text, '=') == NULL) {
-        if (args->config_path != NULL) argp_error(state, "--config %s: only one file of settings is possible", text);
-        args->config_path = text;
-        return;
-    }
-    if (args->train.setting_count == SETTINGS_MAX) argp_error(state, "--config: at most %d of them", SETTINGS_MAX);
-    args->settings[args->train.setting_count++] = text;
-}
 
 static error_t parse_run(int key, char *text, struct argp_state *state) {
     arguments *args = state->input;
@@ -114,7 +105,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         args->train.family = text;
         return 0;
     case 'c':
-        parse_config(args, text, state);
+        settings_parse(&args->config, &args->train.setting_count, text, state);
         return 0;
     default:
         return parse_run(key, text, state);
@@ -169,27 +160,24 @@ static ft_status train(const arguments *args, const ft_dataset *data) {
 static ft_status run_train(arguments *args) {
     ft_dataset *data;
     ft_error error;
-    char *config = NULL;
-    if (args->config_path != NULL) {
-        config = cli_read_file(args->config_path);
-        if (config == NULL) return FT_ERR_IO;
-    }
-    args->train.config = config;
-    ft_status status = ft_dataset_open(args->data, &data, &error);
+    ft_status status = settings_read(&args->config);
+    if (status != FT_OK) return status;
+    args->train.config = args->config.text;
+    status = ft_dataset_open(args->data, &data, &error);
     if (status != FT_OK) {
         cli_fail(status, "%s", error.message);
     } else {
         status = train(args, data);
         ft_dataset_free(data);
     }
-    free(config);
+    settings_free(&args->config);
     return status;
 }
 
 int cmd_train(int argc, char **argv) {
     static const struct argp parser = {.options = option_list, .parser = parse_option, .doc = doc};
     arguments args = {.train = ft_train_options_default()};
-    args.train.settings = args.settings;
+    args.train.settings = args.config.items;
     args.train.progress = progress_step;
     argp_parse(&parser, argc, argv, 0, NULL, &args);
     stop_install();

@@ -49,17 +49,6 @@ static const struct argp_option option_list[] = {
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
-static void parse_config(trying *t, const char *text, struct argp_state *state) {
-    if (strchr(text, '=') == NULL) {
-        if (t->config_path != NULL) argp_error(state, "--config %s: only one file of settings is possible", text);
-        t->config_path = text;
-        return;
-    }
-    if (t->trial.setting_count == TRYING_MOST_SETTINGS)
-        argp_error(state, "--config: at most %d of them", TRYING_MOST_SETTINGS);
-    t->settings[t->trial.setting_count++] = text;
-}
-
 static double parse_time(const char *text, struct argp_state *state) {
     char *end;
     double value = strtod(text, &end);
@@ -131,7 +120,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         t->trial.family = text;
         return 0;
     case 'c':
-        parse_config(t, text, state);
+        settings_parse(&t->config, &t->trial.setting_count, text, state);
         return 0;
     case 'o':
         t->folder = text;
@@ -147,24 +136,21 @@ const struct argp trying_argp = {.options = option_list, .parser = parse_option}
 
 void trying_init(trying *t) {
     *t = (trying){.style = ft_style_default()};
-    t->trial.settings = t->settings;
+    t->trial.settings = t->config.items;
     t->trial.progress = progress_step;
 }
 
 ft_status trying_open(trying *t, ft_dataset **data) {
     ft_error error;
-    if (t->config_path != NULL) {
-        t->config = cli_read_file(t->config_path);
-        if (t->config == NULL) return FT_ERR_IO;
-        t->trial.config = t->config;
-    }
-    ft_status status = ft_dataset_open(t->data, data, &error);
+    ft_status status = settings_read(&t->config);
+    if (status != FT_OK) return status;
+    t->trial.config = t->config.text;
+    status = ft_dataset_open(t->data, data, &error);
     return status == FT_OK ? FT_OK : cli_fail(status, "%s", error.message);
 }
 
 void trying_free(trying *t) {
-    free(t->config);
-    t->config = NULL;
+    settings_free(&t->config);
 }
 
 ft_status trying_show(trying *t, trying_writer *write, const void *user) {

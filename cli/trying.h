@@ -5,14 +5,12 @@
 #include <argp.h>
 
 #include "foretell/tune.h"
-
-enum { TRYING_MOST_SETTINGS = 256 };
+#include "settings.h"
 
 typedef struct trying {
     ft_trial_options trial;
-    const char *settings[TRYING_MOST_SETTINGS];
-    const char *data, *folder, *config_path;
-    char *config; /* the content of that file */
+    settings config;
+    const char *data, *folder;
     ft_style style;
     bool is_quiet;
 } trying;

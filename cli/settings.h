@@ -1,0 +1,24 @@
+/* settings.h - what --config gives: a file of settings, and single ones beside it. */
+#ifndef CLI_SETTINGS_H
+#define CLI_SETTINGS_H
+
+#include <argp.h>
+#include <stdint.h>
+
+#include "foretell/status.h"
+
+enum { SETTINGS_MAX = 256 };
+
+typedef struct settings {
+    const char *path; /* of the file; NULL: none */
+    char *text;       /* its content, once it is read */
+    const char *items[SETTINGS_MAX];
+} settings;
+
+/* FILE or KEY=VALUE. */
+void settings_parse(settings *s, uint32_t *count, const char *text, struct argp_state *state);
+/* Reads the file, if there is one, and tells what goes wrong. */
+ft_status settings_read(settings *s);
+void settings_free(settings *s);
+
+#endif
