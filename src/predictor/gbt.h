@@ -28,4 +28,26 @@ ft_status gbt_predict(const model *m, subject *s, const place *where, bool has_p
                       ft_error *error);
 void gbt_free(model *m);
 
+/* Defines the family `family_ID` of rows of a kind. The functions of a family do not get the family, so each kind has
+ * two of its own, a line each. */
+#define GBT_FAMILY(id_, kind_, name_, schema_, text_)                                                                  \
+    static ft_status id_##_fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {         \
+        return gbt_fit(&kind_, set, context, out, error);                                                              \
+    }                                                                                                                  \
+    static ft_status id_##_load(const json_t *params, const float *block, size_t count, const char *const *devices,    \
+                                uint32_t device_count, model **out, ft_error *error) {                                 \
+        (void)devices;                                                                                                 \
+        return gbt_load(&kind_, params, block, count, device_count, out, error);                                       \
+    }                                                                                                                  \
+    const family family_##id_ = {.name = name_,                                                                        \
+                                 .text = text_,                                                                        \
+                                 .schema = schema_,                                                                    \
+                                 .settings = gbt_settings,                                                             \
+                                 .setting_count = GBT_SETTINGS,                                                        \
+                                 .fit = id_##_fit,                                                                     \
+                                 .save = gbt_save,                                                                     \
+                                 .load = id_##_load,                                                                   \
+                                 .predict = gbt_predict,                                                               \
+                                 .free = gbt_free}
+
 #endif

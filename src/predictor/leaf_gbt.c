@@ -47,25 +47,5 @@ static ft_status look(void *eyes, subject *s, arena *memory, float *row, double 
 
 static const gbt_rows leaves = {.columns = COLUMNS, .open = open, .close = close, .look = look};
 
-static ft_status fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
-    return gbt_fit(&leaves, set, context, out, error);
-}
-
-static ft_status load(const json_t *params, const float *block, size_t count, const char *const *devices,
-                      uint32_t device_count, model **out, ft_error *error) {
-    (void)devices;
-    return gbt_load(&leaves, params, block, count, device_count, out, error);
-}
-
-const family family_leaf_gbt = {
-    .name = "leaf-gbt",
-    .text = "tensor programs: boosted trees on the features of a loop nest, summed over its stores",
-    .schema = "program-leaf-sums-1",
-    .settings = gbt_settings,
-    .setting_count = GBT_SETTINGS,
-    .fit = fit,
-    .save = gbt_save,
-    .load = load,
-    .predict = gbt_predict,
-    .free = gbt_free,
-};
+GBT_FAMILY(leaf_gbt, leaves, "leaf-gbt", "program-leaf-sums-1",
+           "tensor programs: boosted trees on the features of a loop nest, summed over its stores");

@@ -13,25 +13,5 @@ static ft_status look(void *eyes, subject *s, arena *memory, float *row, double 
 
 static const gbt_rows totals = {.columns = TOTALS_COUNT, .look = look};
 
-static ft_status fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
-    return gbt_fit(&totals, set, context, out, error);
-}
-
-static ft_status load(const json_t *params, const float *block, size_t count, const char *const *devices,
-                      uint32_t device_count, model **out, ft_error *error) {
-    (void)devices;
-    return gbt_load(&totals, params, block, count, device_count, out, error);
-}
-
-const family family_totals_gbt = {
-    .name = "totals-gbt",
-    .text = "boosted trees on totals of the graph, for models like those it was trained on",
-    .schema = TOTALS_SCHEMA,
-    .settings = gbt_settings,
-    .setting_count = GBT_SETTINGS,
-    .fit = fit,
-    .save = gbt_save,
-    .load = load,
-    .predict = gbt_predict,
-    .free = gbt_free,
-};
+GBT_FAMILY(totals_gbt, totals, "totals-gbt", TOTALS_SCHEMA,
+           "boosted trees on totals of the graph, for models like those it was trained on");
