@@ -20,6 +20,7 @@
 #include "base/rng.h"
 #include "learn/train.h"
 #include "predictor/family.h"
+#include "support/factor_model.h"
 #include "support/failing.h"
 #include "support/folder.h"
 #include "support/toy_data.h"
@@ -28,12 +29,7 @@
 
 /* Learns a factor per device by small steps with noise in them, so that a step too many, too few, or with other random
  * numbers shows in the result. */
-enum { STEPS = 6, MAX_DEVICES = 4, PARTS = 8 };
-
-struct model {
-    double log_factor[MAX_DEVICES];
-    uint32_t device_count;
-};
+enum { STEPS = 6, PARTS = 8 };
 
 typedef struct fit_state {
     uint32_t step;
@@ -102,71 +98,16 @@ static ft_status fake_fit(const fit_set *set, const fit_context *context, model 
     return FT_OK;
 }
 
-static ft_status fake_save(const model *m, json_t **params, float_block *block, ft_error *error) {
-    for (uint32_t d = 0; d < m->device_count; d++) {
-        float value = (float)m->log_factor[d];
-        if (!float_block_add(block, &value, 1)) return FT_NOMEM(error);
-    }
-    *params = json_object();
-    return *params != NULL ? FT_OK : FT_NOMEM(error);
-}
-
-static ft_status fake_load(const json_t *params, const float *block, size_t count, const char *const *devices,
-                           uint32_t device_count, model **out, ft_error *error) {
-    (void)params;
-    (void)devices;
-    if (count != device_count || count > MAX_DEVICES) return ft_fail(error, FT_ERR_DAMAGED, "wrong number of factors");
-    *out = calloc(1, sizeof **out);
-    if (*out == NULL) return FT_NOMEM(error);
-    (*out)->device_count = device_count;
-    for (uint32_t d = 0; d < device_count; d++) (*out)->log_factor[d] = block[d];
-    return FT_OK;
-}
-
-static ft_status fake_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
-                              prediction *out, ft_error *error) {
-    (void)has_parts;
-    (void)memory;
-    (void)error;
-    *out = (prediction){.value = exp(m->log_factor[where->index]) * ft_graph_op_count(s->bound),
-                        .spread = 0.5,
-                        .coverage_ratio = 1,
-                        .source = FT_LEARNED};
-    return FT_OK;
-}
-
-static void fake_free(model *m) {
-    free(m);
-}
-
 static family fake = {.name = "fake",
                       .text = "for tests",
                       .schema = "fake-1",
                       .fit = fake_fit,
-                      .save = fake_save,
-                      .load = fake_load,
-                      .predict = fake_predict,
-                      .free = fake_free};
+                      .save = factor_save,
+                      .load = factor_load,
+                      .predict = factor_predict,
+                      .free = factor_free};
 
-/* These stand in for those of families.c, which the linker then leaves out. */
-const family *const families[] = {&fake};
-const uint32_t family_total = 1;
-
-const family *family_find(const char *name) {
-    return strcmp(name, "fake") == 0 ? &fake : NULL;
-}
-
-uint32_t ft_family_count(void) {
-    return 1;
-}
-
-const char *ft_family_name(uint32_t index) {
-    return index == 0 ? "fake" : NULL;
-}
-
-const char *ft_family_text(uint32_t index) {
-    return index == 0 ? "for tests" : NULL;
-}
+ONLY_FAMILY(fake)
 
 /* --- Helpers ------------------------------------------------------------------------------------------------- */
 

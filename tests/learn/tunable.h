@@ -14,8 +14,9 @@
 #include <string.h>
 
 #include "predictor/settings.h"
+#include "support/factor_model.h"
 
-enum { GAIN, KIND, STEPS, EXTRA, SETTING_COUNT, MAX_DEVICES = 4 };
+enum { GAIN, KIND, STEPS, EXTRA, SETTING_COUNT };
 
 static const char *const kinds[] = {"plain", "better", "broken"};
 
@@ -38,11 +39,6 @@ static atomic_uint fits;
 static uint32_t tunable_fits(void) {
     return fits;
 }
-
-struct model {
-    double log_factor[MAX_DEVICES];
-    uint32_t device_count;
-};
 
 static double bias_of(const double *v, uint64_t seed) {
     double off = log10(v[GAIN] / 0.01);
@@ -70,72 +66,17 @@ static ft_status fit(const fit_set *set, const fit_context *context, model **out
     return FT_OK;
 }
 
-static ft_status save(const model *m, json_t **params, float_block *block, ft_error *error) {
-    for (uint32_t d = 0; d < m->device_count; d++) {
-        float value = (float)m->log_factor[d];
-        if (!float_block_add(block, &value, 1)) return FT_NOMEM(error);
-    }
-    *params = json_object();
-    return *params != NULL ? FT_OK : FT_NOMEM(error);
-}
-
-static ft_status load(const json_t *params, const float *block, size_t count, const char *const *devices,
-                      uint32_t device_count, model **out, ft_error *error) {
-    (void)params;
-    (void)devices;
-    if (count != device_count || count > MAX_DEVICES) return ft_fail(error, FT_ERR_DAMAGED, "wrong number of factors");
-    *out = calloc(1, sizeof **out);
-    if (*out == NULL) return FT_NOMEM(error);
-    (*out)->device_count = device_count;
-    for (uint32_t d = 0; d < device_count; d++) (*out)->log_factor[d] = (double)block[d];
-    return FT_OK;
-}
-
-static ft_status predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
-                         ft_error *error) {
-    (void)has_parts;
-    (void)memory;
-    (void)error;
-    *out = (prediction){.value = exp(m->log_factor[where->index]) * ft_graph_op_count(s->bound),
-                        .spread = 0.5,
-                        .coverage_ratio = 1,
-                        .source = FT_LEARNED};
-    return FT_OK;
-}
-
-static void free_model(model *m) {
-    free(m);
-}
-
 static const family tunable = {.name = "tunable",
                                .text = "for tests",
                                .schema = "tunable-1",
                                .settings = settings,
                                .setting_count = SETTING_COUNT,
                                .fit = fit,
-                               .save = save,
-                               .load = load,
-                               .predict = predict,
-                               .free = free_model};
+                               .save = factor_save,
+                               .load = factor_load,
+                               .predict = factor_predict,
+                               .free = factor_free};
 
-/* In the place of families.c. */
-const family *const families[] = {&tunable};
-const uint32_t family_total = 1;
-
-const family *family_find(const char *name) {
-    return strcmp(name, "tunable") == 0 ? &tunable : NULL;
-}
-
-uint32_t ft_family_count(void) {
-    return 1;
-}
-
-const char *ft_family_name(uint32_t index) {
-    return index == 0 ? "tunable" : NULL;
-}
-
-const char *ft_family_text(uint32_t index) {
-    return index == 0 ? "for tests" : NULL;
-}
+ONLY_FAMILY(tunable)
 
 #endif

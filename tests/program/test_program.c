@@ -15,6 +15,7 @@
 
 #include "foretell/program.h"
 #include "support/failing.h"
+#include "support/program_seen.h"
 
 static char path[] = "/tmp/foretell-program-XXXXXX";
 
@@ -135,19 +136,6 @@ static void test_times(void **state) {
 }
 
 /* --- Features ------------------------------------------------------------------------------------------------ */
-
-static float feature(const ft_program_features *f, uint32_t leaf, const char *name) {
-    char text[32];
-    for (uint32_t i = 0; i < FT_PROGRAM_FEATURES; i++) {
-        if (strcmp(ft_program_feature_name(i, text), name) == 0) return f->leaves[leaf * FT_PROGRAM_FEATURES + i];
-    }
-    fail_msg("no feature %s", name);
-    return 0;
-}
-
-static void expect_log(float found, double value) {
-    assert_true(fabs(found - log2(value + 1)) < 1e-4);
-}
 
 /* C[8, 4] += A[8, 16] B[16, 4] with loops x, y, k and nothing else. */
 static void test_matmul_features(void **state) {

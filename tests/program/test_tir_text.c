@@ -14,6 +14,7 @@
 
 #include "foretell/program.h"
 #include "support/failing.h"
+#include "support/program_seen.h"
 
 static void test_shown_again(void **state) {
     (void)state;
@@ -49,19 +50,6 @@ static void test_shown_again(void **state) {
     ft_program_free(printed);
     ft_program_free(program);
     ft_program_log_close(log);
-}
-
-static float feature(const ft_program_features *f, uint32_t leaf, const char *name) {
-    char text[32];
-    for (uint32_t i = 0; i < FT_PROGRAM_FEATURES; i++) {
-        if (strcmp(ft_program_feature_name(i, text), name) == 0) return f->leaves[leaf * FT_PROGRAM_FEATURES + i];
-    }
-    fail_msg("no feature %s", name);
-    return 0;
-}
-
-static void expect_log(float found, double value) {
-    assert_true(fabs(found - log2(value + 1)) < 1e-4);
 }
 
 static char *load(const char *path, size_t *size) {

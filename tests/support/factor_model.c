@@ -1,0 +1,42 @@
+/* factor_model.c - see factor_model.h. */
+#include "support/factor_model.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+ft_status factor_save(const model *m, json_t **params, float_block *block, ft_error *error) {
+    for (uint32_t d = 0; d < m->device_count; d++) {
+        float value = (float)m->log_factor[d];
+        if (!float_block_add(block, &value, 1)) return FT_NOMEM(error);
+    }
+    *params = json_object();
+    return *params != NULL ? FT_OK : FT_NOMEM(error);
+}
+
+ft_status factor_load(const json_t *params, const float *block, size_t count, const char *const *devices,
+                      uint32_t device_count, model **out, ft_error *error) {
+    (void)params;
+    (void)devices;
+    if (count != device_count || count > MAX_DEVICES) return ft_fail(error, FT_ERR_DAMAGED, "wrong number of factors");
+    *out = calloc(1, sizeof **out);
+    if (*out == NULL) return FT_NOMEM(error);
+    (*out)->device_count = device_count;
+    for (uint32_t d = 0; d < device_count; d++) (*out)->log_factor[d] = (double)block[d];
+    return FT_OK;
+}
+
+ft_status factor_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
+                         ft_error *error) {
+    (void)has_parts;
+    (void)memory;
+    (void)error;
+    *out = (prediction){.value = exp(m->log_factor[where->index]) * ft_graph_op_count(s->bound),
+                        .spread = 0.5,
+                        .coverage_ratio = 1,
+                        .source = FT_LEARNED};
+    return FT_OK;
+}
+
+void factor_free(model *m) {
+    free(m);
+}

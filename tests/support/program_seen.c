@@ -1,0 +1,24 @@
+/* program_seen.c - see program_seen.h. */
+#include "support/program_seen.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+float feature(const ft_program_features *f, uint32_t leaf, const char *name) {
+    char text[32];
+    for (uint32_t i = 0; i < FT_PROGRAM_FEATURES; i++) {
+        if (strcmp(ft_program_feature_name(i, text), name) == 0) return f->leaves[leaf * FT_PROGRAM_FEATURES + i];
+    }
+    fail_msg("no feature %s", name);
+    return 0;
+}
+
+void expect_log(float found, double value) {
+    assert_true(fabs(found - log2(value + 1)) < 1e-4);
+}
