@@ -128,9 +128,9 @@ static void write_tasks(sink *out, const ft_evaluation *e, const ft_style *style
                        .user = e,
                        .row_count = e->task_count},
                out);
-    buf_text(&out->text,
-             "\n  Median error; pairs in order; how much slower than the task's best the best of the 1, 5 and 10\n"
-             "  programs is that are predicted to be fastest. All in percent.\n");
+    buf_text(&out->text, "\n  Names that have several graphs, such as the programs of a task: median error; pairs\n"
+                         "  in order; how much slower than the best of all the best of the 1, 5 and 10 is that are\n"
+                         "  predicted to be fastest. All in percent.\n");
 }
 
 /* --- Worst cases --------------------------------------------------------------------------------------------- */
