@@ -56,3 +56,12 @@ ft_status device_resolve(const char *folder, const char *name, arena *memory, co
     *canonical = arena_string(memory, name, strlen(name));
     return *canonical != NULL ? FT_OK : FT_NOMEM(error);
 }
+
+ft_status device_open(const char *folder, const char *name, ft_device **device, ft_error *error) {
+    arena memory;
+    arena_init(&memory, UINT64_MAX);
+    const char *path = ft_device_canonical(name) != NULL ? name : device_path(folder, name, &memory);
+    ft_status status = path != NULL ? ft_device_open(path, device, error) : FT_NOMEM(error);
+    arena_free(&memory);
+    return status;
+}

@@ -13,6 +13,9 @@
  * NULL. A name that is new lives in `memory`. */
 ft_status device_resolve(const char *folder, const char *name, arena *memory, const char **canonical, ft_error *error);
 
+/* What is known of a device, in the box or in the folder of a data set. */
+ft_status device_open(const char *folder, const char *name, ft_device **device, ft_error *error);
+
 /* The path of the file in which a folder describes a device; NULL when out of memory or when the name cannot be one. */
 char *device_path(const char *folder, const char *name, arena *memory);
 

@@ -56,7 +56,7 @@ ft_status answer_ask(answer *a, const char *metric, told *t, ft_error *error) {
         if (p == NULL || !predictor_knows_mode(p, request->mode)) continue;
         place where = predictor_place(p, predictor_device_index(p, request->device));
         if ((where.index == FT_NONE) != by_sheet) continue;
-        if (by_sheet && (a->sheet == NULL || !predictor_family(p)->takes_any_device)) continue;
+        if (by_sheet && (a->sheet == NULL || !predictor_takes_any_device(p))) continue;
         if (by_sheet) where.sheet = a->sheet;
         FT_TRY(ask(a, entry, p, where, t, error));
     }

@@ -50,10 +50,8 @@ static void target_free(target *t) {
 }
 
 /* In the box, or beside the records. A device that nobody describes has no sheet. */
-static ft_status open_sheet(const ft_dataset *data, target *t, arena *memory, ft_error *error) {
-    const char *path = ft_device_canonical(t->name) != NULL ? t->name : device_path(data->folder, t->name, memory);
-    if (path == NULL) return FT_NOMEM(error);
-    FT_TRY(ft_device_open(path, &t->sheet, error));
+static ft_status open_sheet(const ft_dataset *data, target *t, ft_error *error) {
+    FT_TRY(device_open(data->folder, t->name, &t->sheet, error));
     t->runtime = ft_device_runtime(t->sheet);
     return FT_OK;
 }
@@ -79,7 +77,7 @@ static ft_status find_bases(const ft_predictor *from, target *t, ft_error *error
         t->bases[t->base_count++] = own;
         return FT_OK;
     }
-    if (f->takes_any_device && ft_device_canonical(t->name) != NULL) {
+    if (predictor_takes_any_device(from) && ft_device_canonical(t->name) != NULL) {
         t->bases[t->base_count++] = FT_NONE;
         return FT_OK;
     }
@@ -403,7 +401,7 @@ static ft_status run(job *j, const fit_context *context, arena *memory, adapt_re
     for (uint32_t d = 0; d < devices; d++) {
         target *t = &j->targets[d];
         t->name = j->rows->devices[d];
-        FT_TRY(open_sheet(j->rows->data, t, memory, j->error));
+        FT_TRY(open_sheet(j->rows->data, t, j->error));
         FT_TRY(check_clash(j->from, t, j->error));
         FT_TRY(find_bases(j->from, t, j->error));
     }

@@ -107,6 +107,8 @@ typedef struct family {
     /* For families that put their settings together: as settings_of. NULL: they are in `settings`. */
     uint32_t (*describe)(ft_setting *settings, uint32_t room);
     bool takes_any_device; /* reads data sheets: it also answers for devices that it was not trained on */
+    /* The same, where it depends on how a model was set. May be NULL. */
+    bool (*reads_sheets)(const model *m);
     /* It knows what to make of single operators (records of part "support"); others are fed whole models alone. */
     bool learns_from_operators;
     bool takes_any_mode;     /* also answers for a mode that it was not trained on, and says so by the source */

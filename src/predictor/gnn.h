@@ -7,6 +7,7 @@
 #ifndef PREDICTOR_GNN_H
 #define PREDICTOR_GNN_H
 
+#include "foretell/device.h"
 #include "nn/descent.h"
 #include "nn/layer.h"
 #include "predictor/config.h"
@@ -23,7 +24,12 @@ typedef struct gnn_widths {
     uint32_t node_values, node_marks;
     uint32_t edge_values;
     uint32_t global_values, global_marks;
+    /* Of what is known of the device of a column. With 0, a network has an output of its own for each column; else it
+     * has one for all, which it tells for what it is told of a device, also of one that it has never met. */
+    uint32_t column_values;
 } gnn_widths;
+
+enum { GNN_MAX_COLUMN_VALUES = 16 };
 
 /* A graph as a network sees it. What a width of 0 describes may be NULL. */
 typedef struct gnn_sample {
@@ -57,6 +63,8 @@ typedef struct gnn_batch {
     neighbours sources;        /* by node: the nodes whose edges come in */
     neighbours targets;        /* by node: the nodes to which edges go out */
     neighbours edges_out;      /* by node: the edges that go out, as numbers of edges */
+    uint32_t columns;          /* that are asked for, and what is known of their devices; where widths say so */
+    const float *column_values;
 } gnn_batch;
 
 /* Joins samples into a batch. Everything is from the arena; values are copied as they are (not scaled). False when out
@@ -123,15 +131,17 @@ typedef struct gnn_kind {
     /* What is seen of a subject; all of the sample is from the arena. Runs on any thread. */
     ft_status (*look)(const void *own, const void *eyes, subject *s, arena *memory, gnn_sample *sample,
                       ft_error *error);
+    /* What it is told of a device: widths.column_values numbers of about 1. NULL where that is 0. */
+    ft_status (*sheet)(const ft_device *device, float *values, ft_error *error);
     /* Registers the network's parameters; the caller finishes them. The net itself (layers, ids) is from calloc and
      * freed with free(). NULL when out of memory. Any values that are not drawn are set by `start`, which may be
      * NULL, after params_finish. */
     gnn_net *(*build)(const gnn_plan *plan, params *p);
     void (*start)(const gnn_net *net, params *p);
-    /* Called when the parameters have their last values, before the network is asked: works out what is the same for all
-     * graphs. While it learns, nothing of it may be used. NULL: nothing. */
+    /* Called when the parameters have their last values, before the network is asked: works out what is the same for
+     * all graphs. While it learns, nothing of it may be used. NULL: nothing. */
     ft_status (*settle)(gnn_net *net, const params *values, ft_error *error);
-    /* samples x outputs, in z-scores of the targets (or what gnn_target says). */
+    /* samples x outputs (or x columns of the batch), in z-scores of the targets (or what gnn_target says). */
     tensor *(*forward)(const gnn_net *net, tape *t, const gnn_batch *batch);
     /* The metrics that are learned together, ended by NULL; NULL: the one that was asked for alone. Then columns are
      * device x mode x metric. */

@@ -32,16 +32,16 @@ static void give_tape(gnn_member *member, tape *t) {
     tape_free(atomic_exchange(&member->spare, t));
 }
 
-/* Adds what one network says to sums of values and of squares. */
-static ft_status ask_member(const model *m, gnn_member *member, const gnn_batch *batch, double *sums, double *squares,
-                            ft_error *error) {
+/* Adds what one network says of columns to sums of values and of squares. */
+static ft_status ask_member(const model *m, gnn_member *member, const gnn_batch *batch, const gnn_column *columns,
+                            double *sums, double *squares, ft_error *error) {
     tape *t = NULL;
     FT_TRY(take_tape(member, &t, error));
     tape_begin(t, TAPE_INFER, 0, 0);
     const tensor *said = m->kind->forward(member->net, t, batch);
     ft_status status = tape_status(t, error);
-    for (uint32_t c = 0; status == FT_OK && c < m->column_count; c++) {
-        double value = said->data[c] * m->columns[c].scale + m->columns[c].shift;
+    for (uint32_t c = 0; status == FT_OK && c < batch->columns; c++) {
+        double value = said->data[c] * columns[c].scale + columns[c].shift;
         sums[c] += value;
         squares[c] += value * value;
     }
@@ -50,12 +50,12 @@ static ft_status ask_member(const model *m, gnn_member *member, const gnn_batch 
 }
 
 /* Members are averaged before the transform is undone: logarithms of times, where it is one. */
-static ft_status ask(const model *m, const gnn_batch *batch, view *v, ft_error *error) {
+static ft_status ask(const model *m, const gnn_batch *batch, const gnn_column *columns, view *v, ft_error *error) {
     double members = m->member_count;
     gnn_target target = (gnn_target)m->plan.shared.target;
     for (uint32_t i = 0; i < m->member_count; i++)
-        FT_TRY(ask_member(m, &m->members[i], batch, v->values, v->away, error));
-    for (uint32_t c = 0; c < m->column_count; c++) {
+        FT_TRY(ask_member(m, &m->members[i], batch, columns, v->values, v->away, error));
+    for (uint32_t c = 0; c < batch->columns; c++) {
         double mean = v->values[c] / members, variance = fmax(0, v->away[c] / members - mean * mean);
         double deviation = sqrt(variance * members / fmax(1, members - 1));
         v->values[c] = gnn_label_of(target, mean);
@@ -76,21 +76,34 @@ static ft_status look(const model *m, subject *s, arena *memory, gnn_batch *batc
     return gnn_batch_join(batch, &m->plan.widths, list, 1, memory) ? FT_OK : FT_NOMEM(error);
 }
 
+static ft_status look_and_ask(const model *m, subject *s, const gnn_column *columns, uint32_t count, arena *memory,
+                              view *v, ft_error *error) {
+    gnn_batch batch;
+    FT_TRY(look(m, s, memory, &batch, &v->known_ratio, error));
+    batch.columns = count;
+    batch.column_values = gnn_column_values(columns, count, m->plan.widths.column_values, memory);
+    return batch.column_values != NULL ? ask(m, &batch, columns, v, error) : FT_NOMEM(error);
+}
+
+static ft_status view_new(const model *m, subject *s, const gnn_column *columns, uint32_t count, arena *room,
+                          view **made, ft_error *error) {
+    arena memory;
+    view *v = ARENA_NEW(room, view);
+    if (v == NULL) return FT_NOMEM(error);
+    v->values = ARENA_ARRAY(room, double, (size_t)count);
+    v->away = ARENA_ARRAY(room, double, (size_t)count);
+    if (v->values == NULL || v->away == NULL) return FT_NOMEM(error);
+    arena_init(&memory, LOOK_LIMIT);
+    ft_status status = look_and_ask(m, s, columns, count, &memory, v, error);
+    arena_free(&memory);
+    *made = v;
+    return status;
+}
+
 static ft_status view_of(const model *m, subject *s, const view **found, ft_error *error) {
     view *v = subject_kept(s, m);
-    gnn_batch batch;
-    arena memory;
     if (v == NULL) {
-        v = ARENA_NEW(&s->memory, view);
-        if (v == NULL) return FT_NOMEM(error);
-        v->values = ARENA_ARRAY(&s->memory, double, (size_t)m->column_count);
-        v->away = ARENA_ARRAY(&s->memory, double, (size_t)m->column_count);
-        if (v->values == NULL || v->away == NULL) return FT_NOMEM(error);
-        arena_init(&memory, LOOK_LIMIT);
-        ft_status status = look(m, s, &memory, &batch, &v->known_ratio, error);
-        if (status == FT_OK) status = ask(m, &batch, v, error);
-        arena_free(&memory);
-        FT_TRY(status);
+        FT_TRY(view_new(m, s, m->columns, m->column_count, &s->memory, &v, error));
         subject_keep(s, m, v);
     }
     *found = v;
@@ -99,14 +112,15 @@ static ft_status view_of(const model *m, subject *s, const view **found, ft_erro
 
 /* --- Columns ------------------------------------------------------------------------------------------------- */
 
-/* The column of the first metric that a question is about. What it leaves open (type, setting) is that which was
- * measured most; what it says must have been measured. */
+/* The column of the first metric that a question is about, on a device or (FT_NONE) on any. What it leaves open (type,
+ * setting) is that which was measured most; what it says must have been measured. */
 static ft_status find_column(const model *m, const ft_query *query, uint32_t device, uint32_t *found, ft_error *error) {
     const char *setting = query->setting != NULL ? query->setting : "";
     uint32_t best = FT_NONE;
     for (uint32_t c = 0; c < m->column_count; c++) {
         const gnn_column *column = &m->columns[c];
-        if (column->device != device || column->metric != 0 || column->mode != query->mode) continue;
+        if (device != FT_NONE && column->device != device) continue;
+        if (column->metric != 0 || column->mode != query->mode) continue;
         if (query->dtype != FT_DTYPE_UNKNOWN && column->dtype != FT_DTYPE_UNKNOWN && column->dtype != query->dtype)
             continue;
         if (setting[0] != '\0' && strcmp(column->setting, setting) != 0) continue;
@@ -122,22 +136,44 @@ static ft_status find_column(const model *m, const ft_query *query, uint32_t dev
                    m->kind->name, query->mode == FT_TRAIN ? "train" : "infer", ft_dtype_name(query->dtype), setting);
 }
 
+/* What is said of a device that was not in training, from its data sheet: as a column of its own, like one that was. */
+static ft_status view_elsewhere(const model *m, subject *s, const gnn_column *like, const ft_device *sheet,
+                                arena *memory, const view **found, ft_error *error) {
+    gnn_column column = *like;
+    view *v = NULL;
+    if (!gnn_reads_sheets(m) || sheet == NULL)
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "%s was not trained on this device", m->kind->name);
+    FT_TRY(m->kind->sheet(sheet, column.values, error));
+    FT_TRY(view_new(m, s, &column, 1, memory, &v, error));
+    *found = v;
+    return FT_OK;
+}
+
 ft_status gnn_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
                       ft_error *error) {
-    static const double LEAST_SPREAD = 0.01, UNKNOWN_SPREAD = 0.1;
+    static const double LEAST_SPREAD = 0.01, UNKNOWN_SPREAD = 0.1, ELSEWHERE = 3;
     (void)has_parts;
-    (void)memory;
     const view *v = NULL;
     uint32_t column;
+    bool is_met = where->index != FT_NONE;
     FT_TRY(find_column(m, &s->query, where->index, &column, error));
-    FT_TRY(view_of(m, s, &v, error));
+    if (is_met)
+        FT_TRY(view_of(m, s, &v, error));
+    else
+        FT_TRY(view_elsewhere(m, s, &m->columns[column], where->sheet, memory, &v, error));
+    if (!is_met) column = 0;
     double value = v->values[column];
     if (!isfinite(value)) return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
+    double spread = LEAST_SPREAD + v->away[column] + UNKNOWN_SPREAD * (1 - v->known_ratio);
     *out = (prediction){.value = fmax(value, BASELINE_LEAST),
-                        .spread = LEAST_SPREAD + v->away[column] + UNKNOWN_SPREAD * (1 - v->known_ratio),
+                        .spread = is_met ? spread : spread * ELSEWHERE,
                         .coverage_ratio = v->known_ratio,
-                        .source = FT_LEARNED};
+                        .source = is_met ? FT_LEARNED : FT_ASSUMED};
     return FT_OK;
+}
+
+bool gnn_reads_sheets(const model *m) {
+    return m->plan.widths.column_values > 0;
 }
 
 uint32_t gnn_column_count(const model *m) {

@@ -7,6 +7,8 @@
 
 #include "base/hash.h"
 #include "base/num.h"
+#include "data/dataset.h"
+#include "data/devices.h"
 #include "predictor/scan.h"
 
 static const uint64_t LOOK_LIMIT = (uint64_t)512 << 20; /* memory for what is seen of one model */
@@ -67,6 +69,14 @@ static ft_status find_metrics(gathering *g, ft_error *error) {
     return FT_OK;
 }
 
+static ft_status read_sheet(const gathering *g, uint32_t device, float *values, ft_error *error) {
+    ft_device *sheet = NULL;
+    FT_TRY(device_open(g->set->data->folder, g->set->devices[device], &sheet, error));
+    ft_status status = g->kind->sheet(sheet, values, error);
+    ft_device_free(sheet);
+    return status;
+}
+
 static ft_status add_column(gathering *g, const fit_row *row, uint32_t metric, ft_error *error) {
     const ft_record *record = &ft_dataset_records(g->set->data)[row->record];
     gnn_data *data = g->data;
@@ -80,7 +90,7 @@ static ft_status add_column(gathering *g, const fit_row *row, uint32_t metric, f
     gnn_column *column = &data->columns[data->column_count++];
     *column = (gnn_column){.device = row->device, .metric = metric, .mode = record->mode, .dtype = record->dtype};
     memcpy(column->setting, record->setting, length);
-    return FT_OK;
+    return data->widths.column_values > 0 ? read_sheet(g, row->device, column->values, error) : FT_OK;
 }
 
 static column_key key_of(const gathering *g, const fit_row *row, uint32_t metric) {
@@ -169,14 +179,17 @@ static ft_status make_labels(gathering *g, ft_error *error) {
     return add_labels(g, g->set->valid, error);
 }
 
-/* Targets of a column are z-scores; those of GNN_TARGET_RAW are only scaled. */
+/* Targets of a column are z-scores; those of GNN_TARGET_RAW are only scaled. Columns that share an output are scaled
+ * alike, so that a column which is not there yet can be, too. */
 static void scale_column(const gathering *g, gnn_column *column, uint32_t number) {
     const gnn_data *data = g->data;
     gnn_target target = (gnn_target)g->plan->shared.target;
+    bool is_shared = data->widths.column_values > 0;
     double mean = 0, squares = 0, count = 0;
-    for (uint32_t i = 0; i < data->train_count; i++) {
-        double label = data->labels[(size_t)i * data->column_count + number];
-        if (isnan(label)) continue;
+    for (size_t i = 0; i < (size_t)data->train_count * data->column_count; i++) {
+        uint32_t of = (uint32_t)(i % data->column_count);
+        double label = data->labels[i];
+        if (isnan(label) || (of != number && !(is_shared && data->columns[of].metric == column->metric))) continue;
         double value = gnn_target_of(target, label), before = mean;
         count++;
         mean += (value - mean) / count;
@@ -340,6 +353,13 @@ void gnn_data_free(gnn_data *data) {
     free(data->globals);
     free(data->labels);
     *data = (gnn_data){0};
+}
+
+const float *gnn_column_values(const gnn_column *columns, uint32_t count, uint32_t width, arena *memory) {
+    float *values = ARENA_ARRAY(memory, float, (size_t)count *width + 1);
+    for (uint32_t i = 0; values != NULL && i < count; i++)
+        memcpy(values + (size_t)i * width, columns[i].values, width * sizeof *values);
+    return values;
 }
 
 uint32_t gnn_node_kind(const gnn_data *data, uint32_t row) {

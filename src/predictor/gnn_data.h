@@ -18,8 +18,9 @@ typedef struct gnn_column {
     ft_mode mode;
     ft_dtype dtype;
     char setting[GNN_MAX_TEXT];
-    uint32_t labels;     /* in training */
-    double shift, scale; /* a target is (f(label) - shift) / scale */
+    uint32_t labels;                     /* in training */
+    double shift, scale;                 /* a target is (f(label) - shift) / scale */
+    float values[GNN_MAX_COLUMN_VALUES]; /* what is known of the device, where widths have that */
 } gnn_column;
 
 typedef struct gnn_graph {
@@ -53,6 +54,9 @@ static inline const float *gnn_node_values(const gnn_data *data, uint32_t row) {
     return (const float *)(const void *)(data->nodes.rows + (size_t)row * data->nodes.size) + 1;
 }
 uint32_t gnn_node_kind(const gnn_data *data, uint32_t row);
+
+/* What is known of the devices of columns, a row each, from the arena; NULL when out of memory. */
+const float *gnn_column_values(const gnn_column *columns, uint32_t count, uint32_t width, arena *memory);
 
 /* Labels to targets and back; the transform alone, without shift and scale. */
 double gnn_target_of(gnn_target target, double label);

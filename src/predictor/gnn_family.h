@@ -18,6 +18,8 @@ void gnn_free(model *m);
 /* gnn_ask.c */
 ft_status gnn_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
                       ft_error *error);
+/* Whether it also answers for devices that it was not trained on. */
+bool gnn_reads_sheets(const model *m);
 /* What the networks say of every column, in the units of the labels: `values` has one number for each. */
 uint32_t gnn_column_count(const model *m);
 ft_status gnn_predict_all(const model *m, subject *s, double *values, ft_error *error);
@@ -44,6 +46,7 @@ ft_status gnn_predict_all(const model *m, subject *s, double *values, ft_error *
                                  .save = gnn_save,                                                                     \
                                  .load = id_##_load,                                                                   \
                                  .predict = gnn_predict,                                                               \
+                                 .reads_sheets = gnn_reads_sheets,                                                     \
                                  .free = gnn_free}
 
 #endif

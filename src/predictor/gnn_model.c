@@ -77,6 +77,12 @@ void gnn_free(model *m) {
 
 /* --- Saving -------------------------------------------------------------------------------------------------- */
 
+static json_t *save_values(const float *values, uint32_t count) {
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < count; i++) json_array_append_new(list, json_real((double)values[i]));
+    return list;
+}
+
 static json_t *save_columns(const model *m) {
     json_t *list = json_array();
     for (uint32_t i = 0; list != NULL && i < m->column_count; i++) {
@@ -85,6 +91,8 @@ static json_t *save_columns(const model *m) {
             json_pack("{s:i, s:i, s:s, s:s, s:s, s:i, s:f, s:f}", "device", (int)c->device, "metric", (int)c->metric,
                       "mode", c->mode == FT_TRAIN ? "train" : "infer", "dtype", ft_dtype_name(c->dtype), "setting",
                       c->setting, "labels", (int)c->labels, "shift", c->shift, "scale", c->scale);
+        if (item != NULL && m->plan.widths.column_values > 0)
+            json_object_set_new(item, "values", save_values(c->values, m->plan.widths.column_values));
         if (item != NULL && json_array_append_new(list, item) == 0) continue;
         json_decref(list);
         return NULL;
@@ -123,7 +131,21 @@ static ft_status take_text(const json_t *object, const char *key, const char **t
     return FT_OK;
 }
 
-static ft_status load_column(const json_t *object, uint32_t devices, gnn_column *column, ft_error *error) {
+static ft_status load_values(const json_t *list, uint32_t count, float *values, ft_error *error) {
+    if (json_array_size(list) != count)
+        return ft_fail(error, FT_ERR_DAMAGED, "columns: %zu values of a device, but %u are expected",
+                       json_array_size(list), count);
+    for (uint32_t i = 0; i < count; i++) {
+        double value;
+        if (json_take_number(json_array_get(list, i), -1e6, 1e6, &value, error) != FT_OK)
+            return ft_fail_prefix(error, FT_ERR_DAMAGED, "columns: 'values'");
+        values[i] = (float)value;
+    }
+    return FT_OK;
+}
+
+static ft_status load_column(const json_t *object, uint32_t devices, uint32_t values, gnn_column *column,
+                             ft_error *error) {
     const char *mode, *dtype, *setting;
     *column = (gnn_column){0};
     FT_TRY(take_index(object, "device", devices, &column->device, error));
@@ -140,18 +162,19 @@ static ft_status load_column(const json_t *object, uint32_t devices, gnn_column 
     if (json_take_number(shift, -1e30, 1e30, &column->shift, error) != FT_OK ||
         json_take_number(scale, 1e-30, 1e30, &column->scale, error) != FT_OK)
         return ft_fail_prefix(error, FT_ERR_DAMAGED, "columns: 'shift' or 'scale'");
-    return FT_OK;
+    return load_values(json_object_get(object, "values"), values, column->values, error);
 }
 
-static ft_status load_columns(const json_t *list, uint32_t devices, gnn_column **columns, uint32_t *count,
-                              ft_error *error) {
+static ft_status load_columns(const json_t *list, uint32_t devices, uint32_t values, gnn_column **columns,
+                              uint32_t *count, ft_error *error) {
     size_t size = json_array_size(list);
     if (size < 1 || size > GNN_MAX_COLUMNS)
         return ft_fail(error, FT_ERR_DAMAGED, "has %zu columns; 1 to %d are possible", size, GNN_MAX_COLUMNS);
     *columns = malloc(size * sizeof **columns);
     if (*columns == NULL) return FT_NOMEM(error);
     *count = (uint32_t)size;
-    for (uint32_t i = 0; i < *count; i++) FT_TRY(load_column(json_array_get(list, i), devices, &(*columns)[i], error));
+    for (uint32_t i = 0; i < *count; i++)
+        FT_TRY(load_column(json_array_get(list, i), devices, values, &(*columns)[i], error));
     return FT_OK;
 }
 
@@ -200,7 +223,8 @@ ft_status gnn_load(const gnn_kind *kind, const json_t *params, const float *bloc
     ft_status status = gnn_plan_read(kind, config, &plan, error);
     if (status == FT_ERR_NOMEM) return status;
     if (status != FT_OK) return ft_fail_prefix(error, FT_ERR_DAMAGED, "%s", kind->name);
-    status = load_columns(json_object_get(params, "columns"), device_count, &columns, &column_count, error);
+    status = load_columns(json_object_get(params, "columns"), device_count, plan.widths.column_values, &columns,
+                          &column_count, error);
     if (status == FT_OK)
         status = gnn_model_new(kind, &plan, columns, column_count, device_count, &m, error);
     else

@@ -33,6 +33,7 @@ static const ft_setting hints[] = {
     {.name = "target", .text = "labels as the network sees them"},
     {.name = "schedule", .text = "of the learning rate"},
     {.name = "optimizer", .text = "how steps are taken"},
+    {.name = "columns", .text = "an output for each device, or one for what data sheets say", .off = "\"device\""},
     {.name = "head", .text = "hidden layers behind the read-out"},
     {.name = "heads", .text = "of attention"},
     {.name = "vectors", .text = "eigenvectors of the Laplacian that tell where a node stands"},

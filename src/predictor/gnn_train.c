@@ -138,7 +138,10 @@ static bool fill_part(const gnn_inputs *in, part *p) {
         memcpy(p->targets + (size_t)i * columns, in->targets + (size_t)p->graphs[i] * columns, columns * sizeof(float));
     }
     for (size_t i = 0; i < (size_t)p->count * columns; i++) p->mask[i] = !isnan(p->targets[i]);
-    return gnn_batch_join(&p->batch, &in->data->widths, list, p->count, &p->memory);
+    if (!gnn_batch_join(&p->batch, &in->data->widths, list, p->count, &p->memory)) return false;
+    p->batch.columns = columns;
+    p->batch.column_values = gnn_column_values(in->data->columns, columns, in->data->widths.column_values, &p->memory);
+    return p->batch.column_values != NULL;
 }
 
 /* Hides the kinds of some nodes. */

@@ -6,6 +6,7 @@
 
 #include "predictor/gnn_family.h"
 #include "predictor/program_look.h"
+#include "predictor/program_sheet.h"
 #include "predictor/program_shelf.h"
 #include "predictor/programs.h"
 #include "predictor/sequence_net.h"
@@ -15,8 +16,8 @@
 enum { WAVES = 8, LEAF_MARKS = 2 * WAVES };
 
 static gnn_widths widths(const void *own) {
-    (void)own;
-    return (gnn_widths){.node_values = FT_PROGRAM_FEATURES,
+    return (gnn_widths){.column_values = sequence_column_values(own),
+                        .node_values = FT_PROGRAM_FEATURES,
                         .node_marks = LEAF_MARKS,
                         .global_values = PROGRAM_SIZES,
                         .global_marks = PROGRAM_FLAGS};
@@ -80,6 +81,7 @@ static const gnn_kind kind = {.name = "leaf-sequence",
                               .keys = sequence_keys,
                               .check = sequence_check,
                               .widths = widths,
+                              .sheet = program_sheet,
                               .open = open,
                               .close = close,
                               .look = look,

@@ -78,7 +78,7 @@ static ft_status take_adjustment(ft_predictor *p, const json_t *item, const floa
     if (device == FT_NONE || p->adjustments[device] != NULL)
         return ft_fail(error, FT_ERR_DAMAGED, "has no device, one that is not in the list, or one twice");
     FT_TRY(adjust_load(item, h->known_count, block, left, &p->adjustments[device], error));
-    if (p->adjustments[device]->base == FT_NONE && !h->family->takes_any_device)
+    if (p->adjustments[device]->base == FT_NONE && !h->family->takes_any_device && h->family->reads_sheets == NULL)
         return ft_fail(error, FT_ERR_DAMAGED, "'%s' has no base, and the family does not read data sheets", name);
     return FT_OK;
 }
@@ -110,7 +110,7 @@ static ft_status take_file(ft_predictor *p, const uint8_t *bytes, size_t size, f
     FT_TRY(predictor_file_decode(bytes, size, &p->file, error));
     FT_TRY(header_parse(p->file.root, &p->memory, &p->about, error));
     const header *h = &p->about;
-    if (h->family->takes_any_device) FT_TRY(open_sheets(p, error));
+    if (h->family->takes_any_device || h->family->reads_sheets != NULL) FT_TRY(open_sheets(p, error));
     size_t count;
     FT_TRY(take_adjustments(p, &count, error));
     ft_status status = h->family->load(h->params, p->file.block, count, h->devices, h->known_count, &p->model, error);
@@ -271,9 +271,14 @@ uint32_t predictor_device_index(const ft_predictor *predictor, const char *devic
     return canonical != NULL ? find_device(&predictor->about, canonical) : found;
 }
 
+bool predictor_takes_any_device(const ft_predictor *predictor) {
+    const family *f = predictor->about.family;
+    return f->takes_any_device || (f->reads_sheets != NULL && f->reads_sheets(predictor->model));
+}
+
 bool predictor_knows_device(const ft_predictor *predictor, const char *device) {
     return predictor_device_index(predictor, device) != FT_NONE ||
-           (predictor->about.family->takes_any_device && ft_device_canonical(device) != NULL);
+           (predictor_takes_any_device(predictor) && ft_device_canonical(device) != NULL);
 }
 
 /* --- Asking -------------------------------------------------------------------------------------------------- */
@@ -326,7 +331,7 @@ static ft_status fail_device(const header *h, const char *device, ft_error *erro
 /* A device that is none of those it was trained on: its data sheet may do. */
 static ft_status find_sheet(const ft_predictor *predictor, const ft_query *query, answer_owner *owner, place *where,
                             ft_error *error) {
-    if (!predictor->about.family->takes_any_device) return fail_device(&predictor->about, query->device, error);
+    if (!predictor_takes_any_device(predictor)) return fail_device(&predictor->about, query->device, error);
     if (query->sheet == NULL && owner->sheet == NULL) FT_TRY(ft_device_open(query->device, &owner->sheet, error));
     where->sheet = query->sheet != NULL ? query->sheet : owner->sheet;
     return FT_OK;

@@ -47,6 +47,8 @@ uint32_t predictor_known_count(const ft_predictor *predictor);
 /* What was learned of a device in adapting; NULL: nothing. */
 const adjustment *predictor_adjustment(const ft_predictor *predictor, uint32_t device);
 /* Whether it was trained on this device, or can read its data sheet. */
+/* Whether it reads data sheets. */
+bool predictor_takes_any_device(const ft_predictor *predictor);
 bool predictor_knows_device(const ft_predictor *predictor, const char *device);
 /* Whether it was trained on records of this mode. */
 bool predictor_knows_mode(const ft_predictor *predictor, ft_mode mode);

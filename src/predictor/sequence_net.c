@@ -6,14 +6,18 @@
 
 #include "base/error.h"
 #include "predictor/gnn_model.h"
+#include "predictor/program_sheet.h"
 
 enum { HEAD_MAX = 8 };
+
+static const char *const column_names[] = {"device", "shared"};
 
 struct gnn_net {
     uint32_t layers, head_layers;
     gnn_widths widths;
     param_id kinds;
     layer_linear values, marks, out;
+    layer_linear sheet, place; /* of a device: seen, and as the head takes it */
     layer_encoder encoders[GNN_MAX_LAYERS];
     layer_linear head[HEAD_MAX];
 };
@@ -34,10 +38,18 @@ void sequence_keys(void *own, config_list *list) {
     config_add_whole(list, "heads", 1, 64, &o->heads);
     config_add_whole(list, "inner", 1, 16, &o->inner);
     config_add_whole(list, "head", 0, HEAD_MAX, &o->head);
+    config_add_choice(list, "columns", column_names, 2, &o->columns);
+}
+
+uint32_t sequence_column_values(const void *own) {
+    const sequence_options *o = own;
+    return o != NULL && o->columns == SEQUENCE_SHARED ? PROGRAM_SHEET_VALUES : 0;
 }
 
 ft_status sequence_check(const gnn_options *shared, const void *own, ft_error *error) {
     const sequence_options *o = own;
+    if (o->columns == SEQUENCE_SHARED && o->head < 1)
+        return ft_fail(error, FT_ERR_USAGE, "config: columns=shared needs a head of at least one layer");
     if ((uint32_t)shared->hidden % (uint32_t)o->heads == 0) return FT_OK;
     return ft_fail(error, FT_ERR_USAGE, "config: hidden=%.0f cannot be shared by heads=%.0f", shared->hidden, o->heads);
 }
@@ -68,7 +80,11 @@ gnn_net *sequence_build(const gnn_plan *plan, params *p) {
         snprintf(name, sizeof name, "head%u", i);
         n->head[i] = layer_linear_add(p, name, seen, width, true);
     }
-    n->out = layer_linear_add(p, "out", seen, plan->outputs, true);
+    if (w->column_values > 0) {
+        n->sheet = layer_linear_add(p, "sheet", w->column_values, width, true);
+        n->place = layer_linear_add(p, "place", width, width, false);
+    }
+    n->out = layer_linear_add(p, "out", seen, w->column_values > 0 ? 1 : plan->outputs, true);
     return n;
 }
 
@@ -83,6 +99,26 @@ static tensor *rows_of(const gnn_net *n, tape *t, const gnn_batch *b) {
     return x;
 }
 
+/* Each program with each device: what the first layer of the head makes of either is added, and the rest is as for one
+ * device. Rows are programs, and in them devices, so that the one column is what samples x columns would be. */
+static tensor *tell_places(const gnn_net *n, tape *t, const gnn_batch *b, tensor *programs) {
+    uint32_t pairs = b->samples * b->columns;
+    uint32_t *sample = tape_alloc(t, pairs, sizeof *sample), *column = tape_alloc(t, pairs, sizeof *column);
+    if (sample == NULL || column == NULL) return NULL;
+    for (uint32_t i = 0; i < pairs; i++) {
+        sample[i] = i / b->columns;
+        column[i] = i % b->columns;
+    }
+    tensor *sheets = tape_input(t, b->columns, n->widths.column_values, b->column_values);
+    tensor *places = layer_linear_apply(t, &n->sheet, sheets, ACT_GELU);
+    places = layer_linear_apply(t, &n->place, places, ACT_NONE);
+    programs = layer_linear_apply(t, &n->head[0], programs, ACT_NONE);
+    tensor *x = nn_add(t, nn_gather(t, programs, sample, pairs), nn_gather(t, places, column, pairs));
+    x = nn_activate(t, x, ACT_GELU);
+    for (uint32_t i = 1; i < n->head_layers; i++) x = layer_linear_apply(t, &n->head[i], x, ACT_GELU);
+    return layer_linear_apply(t, &n->out, x, ACT_NONE);
+}
+
 tensor *sequence_forward(const gnn_net *n, tape *t, const gnn_batch *b) {
     const gnn_widths *w = &n->widths;
     tensor *x = rows_of(n, t, b);
@@ -92,6 +128,7 @@ tensor *sequence_forward(const gnn_net *n, tape *t, const gnn_batch *b) {
     if (w->global_values > 0) seen[parts++] = tape_input(t, b->samples, w->global_values, b->global_values);
     if (w->global_marks > 0) seen[parts++] = tape_input(t, b->samples, w->global_marks, b->global_marks);
     x = nn_concat(t, parts, seen);
+    if (w->column_values > 0) return tell_places(n, t, b, x);
     for (uint32_t i = 0; i < n->head_layers; i++) x = layer_linear_apply(t, &n->head[i], x, ACT_GELU);
     return layer_linear_apply(t, &n->out, x, ACT_NONE);
 }

@@ -7,13 +7,21 @@
 #include "predictor/gnn.h"
 
 /* Own options of the kinds. */
+typedef enum sequence_columns {
+    SEQUENCE_BY_DEVICE, /* an output for each device */
+    SEQUENCE_SHARED     /* one output, for what a device's data sheet says */
+} sequence_columns;
+
 typedef struct sequence_options {
     double heads, inner; /* inner: how many times wider than hidden the linear layers of the encoder are inside */
     double head;         /* layers of the head */
+    uint32_t columns;    /* sequence_columns */
 } sequence_options;
 
 void sequence_defaults(gnn_options *shared, void *own);
 void sequence_keys(void *own, config_list *list);
+/* How many numbers it is told of a device; without options (NULL) none. */
+uint32_t sequence_column_values(const void *own);
 ft_status sequence_check(const gnn_options *shared, const void *own, ft_error *error);
 gnn_net *sequence_build(const gnn_plan *plan, params *p);
 tensor *sequence_forward(const gnn_net *net, tape *t, const gnn_batch *batch);

@@ -6,6 +6,7 @@
 
 #include "predictor/gnn_family.h"
 #include "predictor/program_look.h"
+#include "predictor/program_sheet.h"
 #include "predictor/programs.h"
 #include "predictor/sequence_net.h"
 
@@ -18,8 +19,8 @@ enum { LIST_SEEN = 8, STEP_VALUES = 6 + LIST_SEEN, WAVES = 4, STEP_MARKS = 2 * W
 enum { STEP_KINDS = ANSOR_KINDS + NOTES };
 
 static gnn_widths widths(const void *own) {
-    (void)own;
-    return (gnn_widths){.kinds = STEP_KINDS,
+    return (gnn_widths){.column_values = sequence_column_values(own),
+                        .kinds = STEP_KINDS,
                         .node_values = STEP_VALUES,
                         .node_marks = STEP_MARKS,
                         .global_values = PROGRAM_SIZES,
@@ -85,6 +86,7 @@ static const gnn_kind kind = {.name = "step-sequence",
                               .keys = sequence_keys,
                               .check = sequence_check,
                               .widths = widths,
+                              .sheet = program_sheet,
                               .look = look,
                               .build = sequence_build,
                               .forward = sequence_forward};

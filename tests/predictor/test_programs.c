@@ -83,9 +83,68 @@ static void families_learn_tilings(void **state) {
     ft_dataset_free(data);
 }
 
+/* --- A device that nobody has measured ----------------------------------------------------------------------- */
+
+static ft_status ask(const ft_predictor *predictor, const ft_graph *bound, const char *device, ft_estimate *says) {
+    ft_error error;
+    ft_answer answer;
+    ft_query query = {.device = device};
+    ft_status status = ft_predictor_answer(predictor, bound, &query, &answer, &error);
+    if (status == FT_OK) {
+        *says = answer.metrics[0];
+        ft_answer_free(&answer);
+    }
+    return status;
+}
+
+static ft_predictor *train_sequence(const ft_dataset *data, const char *run, const char *columns) {
+    trial t = {"leaf-sequence", 25, {"steps=250", "hidden=16", "heads=2", "layers=1", "batch=16", "rate=0.01"}, 7};
+    ft_predictor *predictor = NULL;
+    ft_error error;
+    char path[64];
+    double mape;
+    t.settings[6] = columns;
+    train(data, &t, run, &mape);
+    if (mape > t.mape) fail_msg("%s: %g %%", columns, mape);
+    snprintf(path, sizeof path, "%s/predictor.ftm", run);
+    assert_int_equal(ft_predictor_open(path, &predictor, &error), FT_OK);
+    return predictor;
+}
+
+/* With one output for all devices, a data sheet is enough for an answer; but that is less sure, and says so. */
+static void data_sheets_stand_in_for_measurements(void **state) {
+    (void)state;
+    ft_error error;
+    ft_dataset *data = NULL;
+    ft_graph *program = NULL, *bound = NULL;
+    ft_estimate known, other;
+    made_logs("logs", PROGRAMS);
+    assert_int_equal(ft_import("ansor", "logs", "set", NULL, NULL, &error), FT_OK);
+    assert_int_equal(ft_dataset_open("set", &data, &error), FT_OK);
+    assert_int_equal(ft_dataset_graph(data, 0, &program, &error), FT_OK);
+    assert_int_equal(ft_graph_bind(program, NULL, &bound, &error), FT_OK);
+    ft_predictor *shared = train_sequence(data, "shared", "columns=shared");
+    ft_predictor *own = train_sequence(data, "own", "columns=device");
+    assert_int_equal(ask(shared, bound, "v100", &known), FT_OK);
+    assert_int_equal(ask(shared, bound, "mi50", &other), FT_OK);
+    assert_int_equal(known.source, FT_LEARNED);
+    assert_int_equal(other.source, FT_ASSUMED);
+    assert_true(other.value > 0 && other.value != known.value);
+    assert_true(other.hi / other.value > known.hi / known.value);
+    assert_int_equal(ask(shared, bound, "ethos-u55-128", &other), FT_ERR_UNSUPPORTED); /* its sheet says too little */
+    assert_int_equal(ask(own, bound, "v100", &known), FT_OK);
+    assert_int_equal(ask(own, bound, "mi50", &other), FT_ERR_UNSUPPORTED);
+    ft_predictor_free(own);
+    ft_predictor_free(shared);
+    ft_graph_free(bound);
+    ft_graph_free(program);
+    ft_dataset_free(data);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(families_learn_tilings, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(data_sheets_stand_in_for_measurements, folder_enter, folder_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,32 @@
+/* program_sheet.c - see program_sheet.h. */
+#include "predictor/program_sheet.h"
+
+#include <math.h>
+
+#include "base/error.h"
+
+static const double USUAL_PEAK = 10e12, USUAL_BANDWIDTH = 600e9, USUAL_CLOCK = 1.4e9, USUAL_UNITS = 60,
+                    USUAL_CACHE = 4 << 20, USUAL_MEMORY = 16.0 * (1 << 30);
+
+/* A factor of two is a step of a half: devices differ by 1 or so. */
+static float over(double value, double usual) {
+    return value > 0 ? (float)(log2(value / usual) / 2) : 0;
+}
+
+ft_status program_sheet(const ft_device *device, float *values, ft_error *error) {
+    double peak = ft_device_number(device, "peak_float32_flops"),
+           bandwidth = ft_device_number(device, "bandwidth_bytes_per_s"), clock = ft_device_number(device, "clock_hz"),
+           units = ft_device_number(device, "units");
+    if (!(peak > 0 && bandwidth > 0))
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "'%s' has no peak_float32_flops or no bandwidth_bytes_per_s",
+                       ft_device_name(device));
+    values[0] = over(peak, USUAL_PEAK);
+    values[1] = over(bandwidth, USUAL_BANDWIDTH);
+    values[2] = over(clock, USUAL_CLOCK);
+    values[3] = over(units, USUAL_UNITS);
+    values[4] = over(ft_device_number(device, "cache_bytes"), USUAL_CACHE);
+    values[5] = over(ft_device_number(device, "memory_bytes"), USUAL_MEMORY);
+    values[6] = over(peak / bandwidth, USUAL_PEAK / USUAL_BANDWIDTH);
+    values[7] = over(peak / (units * clock), USUAL_PEAK / (USUAL_UNITS * USUAL_CLOCK));
+    return FT_OK;
+}
