@@ -1,15 +1,18 @@
 /* program.c - how fast tuning logs are read and become loops and features, on one core.
  *
  *     build/bench/program LOG...
+ *     build/bench/program ask PREDICTOR PROGRAMS LOG...
  *
  * Prints "case,value,unit" lines: megabytes of JSON a second (gunzip is part of it), and programs a second from the
- * line to its loops and to its features. */
+ * line to its loops and to its features; or from the line to what a predictor says of it, for the first so many. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/error.h"
 #include "base/lines.h"
+#include "foretell/predictor.h"
 #include "foretell/program.h"
 #include "read/ansor.h"
 
@@ -62,21 +65,77 @@ static ft_status run_lowering(const char *path, bool has_features, double *rate,
     return status;
 }
 
-int main(int argc, char **argv) {
+/* Asks about one record, as `foretell program predict` does. */
+static ft_status ask(const ft_predictor *predictor, const ft_program_log *log, double *sum, ft_error *error) {
+    char task[FT_PROGRAM_TASK];
+    ft_graph *graph = NULL, *bound = NULL;
+    ft_answer answer;
+    ft_query query = {.device = ft_predictor_device(predictor, 0)};
+    ft_status status = ft_program_graph(log, &graph, task, error);
+    if (status == FT_OK) status = ft_graph_bind(graph, &(ft_binding){.batch = 1}, &bound, error);
+    if (status == FT_OK) status = ft_predictor_answer(predictor, bound, &query, &answer, error);
+    if (status == FT_OK) {
+        *sum += answer.metrics[0].value;
+        ft_answer_free(&answer);
+    }
+    ft_graph_free(bound);
+    ft_graph_free(graph);
+    return status;
+}
+
+/* Programs a second, from the line to the answer. `sum` is of the answers, so that two builds can be compared. */
+static ft_status run_asking(const char *predictor_path, const char *path, double most, double *rate, double *sum,
+                            ft_error *error) {
+    ft_program_log *log = NULL;
+    ft_predictor *predictor = NULL;
+    ft_program_record record;
+    double count = 0;
+    ft_status status = ft_predictor_open(predictor_path, &predictor, error);
+    if (status == FT_OK) status = ft_program_log_open(path, &log, error);
+    double started = seconds();
+    while (status == FT_OK && count < most && (status = ft_program_log_next(log, &record, error)) == FT_OK &&
+           record.line > 0) {
+        status = ask(predictor, log, sum, error);
+        count++;
+    }
+    *rate = count / (seconds() - started);
+    ft_program_log_close(log);
+    ft_predictor_free(predictor);
+    return status;
+}
+
+static const char *name_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+static ft_status bench_asking(int argc, char **argv, ft_error *error) {
+    for (int i = 4; i < argc; i++) {
+        double rate, sum = 0;
+        FT_TRY(run_asking(argv[2], argv[i], atof(argv[3]), &rate, &sum, error));
+        printf("%s predictions,%.0f,programs/s\n", name_of(argv[i]), rate);
+        fprintf(stderr, "sum of the answers %.9g us\n", sum);
+    }
+    return FT_OK;
+}
+
+static ft_status bench_reading(int argc, char **argv, ft_error *error) {
     for (int i = 1; i < argc; i++) {
-        const char *name = strrchr(argv[i], '/');
+        const char *name = name_of(argv[i]);
         double reading = 0, lowering = 0, features = 0;
-        ft_error error = {.message = "out of memory"};
-        ft_status status = run_reading(argv[i], &reading, &error);
-        if (status == FT_OK) status = run_lowering(argv[i], false, &lowering, &error);
-        if (status == FT_OK) status = run_lowering(argv[i], true, &features, &error);
-        if (status != FT_OK) {
-            fprintf(stderr, "%s\n", error.message);
-            return 1;
-        }
-        name = name != NULL ? name + 1 : argv[i];
+        FT_TRY(run_reading(argv[i], &reading, error));
+        FT_TRY(run_lowering(argv[i], false, &lowering, error));
+        FT_TRY(run_lowering(argv[i], true, &features, error));
         printf("%s read,%.0f,MB/s\n%s loops,%.0f,programs/s\n%s features,%.0f,programs/s\n", name, reading, name,
                lowering, name, features);
     }
-    return 0;
+    return FT_OK;
+}
+
+int main(int argc, char **argv) {
+    ft_error error = {.message = "out of memory"};
+    ft_status status =
+        argc > 4 && strcmp(argv[1], "ask") == 0 ? bench_asking(argc, argv, &error) : bench_reading(argc, argv, &error);
+    if (status != FT_OK) fprintf(stderr, "%s\n", error.message);
+    return status != FT_OK;
 }

@@ -1,6 +1,5 @@
 #include "base/buf.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +38,18 @@ void buf_text(buf *b, const char *text) {
 
 void buf_char(buf *b, char c) {
     buf_add(b, &c, 1);
+}
+
+void buf_int(buf *b, int64_t number) {
+    char digits[20]; /* and a sign */
+    size_t at = sizeof digits;
+    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    do {
+        digits[--at] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    if (number < 0) digits[--at] = '-';
+    buf_add(b, digits + at, sizeof digits - at);
 }
 
 void buf_format(buf *b, const char *format, ...) {

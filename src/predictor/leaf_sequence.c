@@ -10,6 +10,7 @@
 #include "predictor/program_shelf.h"
 #include "predictor/programs.h"
 #include "predictor/sequence_net.h"
+#include "program/feature.h"
 
 #define SCHEMA "program-leaves-1"
 
@@ -38,11 +39,10 @@ static void close(void *eyes) {
 /* Where each leaf stands in the tree, ends counted. */
 static void see_places(const ft_program_features *seen, float *marks) {
     for (uint32_t leaf = 0, at = 0; leaf < seen->leaf_count; leaf++) {
-        float place[FT_PROGRAM_FEATURES];
         while (at < seen->tree_length && seen->tree[at] != seen->node_ids[leaf]) at++;
-        ft_program_position(at, place);
         for (uint32_t i = 0; i < LEAF_MARKS; i++)
-            marks[(size_t)leaf * LEAF_MARKS + i] = place[i / 2 * (FT_PROGRAM_FEATURES / WAVES / 2 * 2) + i % 2];
+            marks[(size_t)leaf * LEAF_MARKS + i] =
+                feature_place(at, i / 2 * (FT_PROGRAM_FEATURES / WAVES / 2 * 2) + i % 2);
     }
 }
 

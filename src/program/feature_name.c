@@ -7,11 +7,13 @@
 /* --- Positions and names ------------------------------------------------------------------------------------- */
 
 /* The exponent is 2i / 164 with i the dimension itself and not the pair, as CDMPP has it. */
+float feature_place(uint32_t position, uint32_t i) {
+    double angle = position / pow(10000, 2.0 * i / FEATURE_COUNT);
+    return (float)(i % 2 == 0 ? sin(angle) : cos(angle));
+}
+
 void feature_position(uint32_t position, float out[static FEATURE_COUNT]) {
-    for (int i = 0; i < FEATURE_COUNT; i++) {
-        double angle = position / pow(10000, 2.0 * i / FEATURE_COUNT);
-        out[i] = (float)(i % 2 == 0 ? sin(angle) : cos(angle));
-    }
+    for (uint32_t i = 0; i < FEATURE_COUNT; i++) out[i] = feature_place(position, i);
 }
 
 const char *feature_name(uint32_t index, char text[static 32]) {

@@ -308,23 +308,26 @@ static void put_string(buf *out, const char *text) {
 
 static void put_list(buf *out, const int64_t *list, uint32_t count) {
     buf_char(out, '[');
-    for (uint32_t i = 0; i < count; i++) buf_format(out, "%s%lld", i > 0 ? "," : "", (long long)list[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i > 0) buf_char(out, ',');
+        buf_int(out, list[i]);
+    }
     buf_char(out, ']');
 }
 
 static void put_argument(buf *out, char form, const ansor_step *step) {
     switch (form) {
     case 's':
-        buf_format(out, "%lld", (long long)step->stage);
+        buf_int(out, step->stage);
         break;
     case 'i':
-        buf_format(out, "%lld", (long long)step->iter);
+        buf_int(out, step->iter);
         break;
     case 'a':
-        buf_format(out, "%lld", (long long)step->extent);
+        buf_int(out, step->extent);
         break;
     case 'b':
-        buf_format(out, "%lld", (long long)step->parts);
+        buf_int(out, step->parts);
         break;
     case 'd':
         buf_char(out, step->is_inner_to_outer ? '1' : '0');
@@ -343,7 +346,9 @@ void ansor_write_program(const ansor_record *record, const char *workload, buf *
     buf_text(out, "],[[],[");
     for (uint32_t i = 0; i < record->step_count; i++) {
         const ansor_step *step = &record->steps[i];
-        buf_format(out, "%s[\"%s\"", i > 0 ? "," : "", tags[step->kind]);
+        buf_text(out, i > 0 ? ",[\"" : "[\"");
+        buf_text(out, tags[step->kind]);
+        buf_char(out, '"');
         for (const char *form = forms[step->kind]; *form != '\0'; form++) {
             buf_char(out, ',');
             put_argument(out, *form, step);

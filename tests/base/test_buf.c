@@ -47,6 +47,19 @@ static void test_growth(void **state) {
     buf_free(&b);
 }
 
+static void test_numbers(void **state) {
+    (void)state;
+    static const int64_t numbers[] = {0, 7, -7, 10, 99, 100, 1234567890123, INT64_MAX, INT64_MIN, INT64_MIN + 1};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        buf ours = {0}, theirs = {0};
+        buf_int(&ours, numbers[i]);
+        buf_format(&theirs, "%lld", (long long)numbers[i]);
+        assert_string_equal(ours.data, theirs.data);
+        buf_free(&ours);
+        buf_free(&theirs);
+    }
+}
+
 /* A failure is remembered, and nothing is added after it. */
 static void test_failure_sticks(void **state) {
     (void)state;
@@ -65,6 +78,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_growth),
+        cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_failure_sticks),
     };
     return cmocka_run_group_tests_name("base/buf", tests, NULL, NULL);

@@ -1,0 +1,47 @@
+/* sequence.c - times the network of leaf-sequence at its default size: a training step, and one program.
+ *
+ *     sequence train THREADS STEPS    a step on a batch of 256 programs, MSE, Adam
+ *     sequence infer STEPS            a forward pass on one program
+ *     sequence dump FILE              batch, parameters and what the network says of it, for torch_sequence.py
+ *
+ * Prints what network.h says. bench/sequence_turns lets it take turns with PyTorch. */
+#include <string.h>
+
+#include "network.h"
+#include "predictor/sequence_net.h"
+
+enum { DEVICES = 3 };
+
+/* As wide as what leaf-sequence sees: leaf_sequence.c. */
+static const gnn_widths widths = {.node_values = 164, .node_marks = 16, .global_values = 18, .global_marks = 17};
+
+/* In the logs at hand nine programs of ten have five stores, one has three. */
+static void make_sample(rng *r, arena *memory, gnn_sample *s) {
+    uint32_t stores = rng_below(r, 10) > 0 ? 5 : 3;
+    if (!gnn_sample_open(s, &widths, stores, 0, memory)) abort();
+    fill(r, (size_t)stores * widths.node_values, s->node_values);
+    fill(r, (size_t)stores * widths.node_marks, s->node_marks);
+    fill(r, widths.global_values, s->global_values);
+    fill(r, widths.global_marks, s->global_marks);
+}
+
+static const timed_kind kind = {
+    .sample = "program", .samples = 256, .build = sequence_build, .forward = sequence_forward, .make = make_sample};
+
+int main(int argc, char **argv) {
+    const char *what = argc > 2 ? argv[1] : "";
+    sequence_options own;
+    gnn_plan plan = {.own = &own, .widths = widths, .outputs = DEVICES};
+    network n;
+    sequence_defaults(&plan.shared, &own);
+    network_init(&n, &kind, &plan);
+    if (strcmp(what, "train") == 0 && argc > 3)
+        time_training(&n, atoi(argv[2]), atoi(argv[3]));
+    else if (strcmp(what, "infer") == 0)
+        time_asking(&n, atoi(argv[2]));
+    else if (strcmp(what, "dump") == 0)
+        dump(&n, argv[2]);
+    else
+        return fputs("usage: sequence train THREADS STEPS | infer STEPS | dump FILE\n", stderr), 2;
+    return 0;
+}
