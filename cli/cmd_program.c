@@ -24,7 +24,7 @@ typedef struct arguments {
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
 static const struct argp_option option_list[] = {
-    {"features", OPTION_FEATURES, NULL, 0, "what a predictor sees: 164 numbers for each store, as CSV", 0},
+    {"features", OPTION_FEATURES, NULL, 0, "what a predictor sees: 195 numbers for each store, as CSV", 0},
     {"emit-c", OPTION_EMIT_C, NULL, 0, "C that runs the loop nests and the same work as plain loops, and compares", 0},
     {"small", OPTION_SMALL, NULL, 0, "the same schedules for problems so small that they can be run", 0},
     {"every", OPTION_EVERY, "N", 0, "of a log without a line: every N-th record (1)", 0},

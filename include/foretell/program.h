@@ -73,12 +73,13 @@ FT_API double ft_program_flops(const ft_program *program);
 
 /* --- What a predictor sees ----------------------------------------------------------------------------------- */
 
-enum { FT_PROGRAM_FEATURES = 164 };
+enum { FT_PROGRAM_FEATURES = 164, FT_PROGRAM_GPU = 31 };
 
 /* The compact tree of the nest, and a vector for each store (docs/programs.md lists what is in it). */
 typedef struct ft_program_features {
     uint32_t leaf_count;
     const float *leaves;     /* leaf_count x FT_PROGRAM_FEATURES */
+    const float *gpu;        /* leaf_count x FT_PROGRAM_GPU: how a GPU meets the store */
     const int32_t *node_ids; /* of the leaves */
     const int32_t *tree;     /* nodes in pre-order, -1 where one ends */
     uint32_t tree_length;
@@ -86,7 +87,7 @@ typedef struct ft_program_features {
 
 /* Lives until the program becomes another one. */
 FT_API ft_status ft_program_see(ft_program *program, ft_program_features *features, ft_error *error);
-/* The name of a feature: "B0.bytes". `text` takes it. */
+/* The name of a feature, those of `gpu` behind the others: "B0.bytes". `text` takes it. */
 FT_API const char *ft_program_feature_name(uint32_t index, char text[32]);
 /* What is added to the features of the leaf whose node is at `position` of the tree, ends counted. */
 FT_API void ft_program_position(uint32_t position, float out[FT_PROGRAM_FEATURES]);

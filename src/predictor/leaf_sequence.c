@@ -12,13 +12,13 @@
 #include "predictor/sequence_net.h"
 #include "program/feature.h"
 
-#define SCHEMA "program-leaves-1"
+#define SCHEMA "program-leaves-2"
 
-enum { WAVES = 8, LEAF_MARKS = 2 * WAVES };
+enum { WAVES = 8, LEAF_MARKS = 2 * WAVES, LEAF_VALUES = FT_PROGRAM_FEATURES + FT_PROGRAM_GPU };
 
 static gnn_widths widths(const void *own) {
     return (gnn_widths){.column_values = sequence_column_values(own),
-                        .node_values = FT_PROGRAM_FEATURES,
+                        .node_values = LEAF_VALUES,
                         .node_marks = LEAF_MARKS,
                         .global_values = PROGRAM_SIZES,
                         .global_marks = PROGRAM_FLAGS};
@@ -53,7 +53,11 @@ static ft_status see(ft_program *program, const program_view *view, arena *memor
     FT_TRY(program_lower_record(program, &view->record, error));
     FT_TRY(ft_program_see(program, &seen, error));
     if (!gnn_sample_open(sample, &w, seen.leaf_count, 0, memory)) return FT_NOMEM(error);
-    memcpy(sample->node_values, seen.leaves, (size_t)seen.leaf_count * FT_PROGRAM_FEATURES * sizeof(float));
+    for (size_t i = 0; i < seen.leaf_count; i++) {
+        float *values = sample->node_values + i * LEAF_VALUES;
+        memcpy(values, seen.leaves + i * FT_PROGRAM_FEATURES, FT_PROGRAM_FEATURES * sizeof *values);
+        memcpy(values + FT_PROGRAM_FEATURES, seen.gpu + i * FT_PROGRAM_GPU, FT_PROGRAM_GPU * sizeof *values);
+    }
     see_places(&seen, sample->node_marks);
     program_sizes(&view->work, sample->global_values);
     program_flags(&view->work, sample->global_marks);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "program/feature.h"
+#include "program/feature_gpu.h"
 
 /* --- Positions and names ------------------------------------------------------------------------------------- */
 
@@ -64,7 +65,9 @@ const char *feature_name(uint32_t index, char text[static 32]) {
         snprintf(text, 32, "B%u.%s", (index - 57) / 18, buffer[(index - 57) % 18]);
     else if (index < 157)
         snprintf(text, 32, "arith_intensity_curve_%u", index - 147);
+    else if (index < FEATURE_COUNT)
+        snprintf(text, 32, "%s", last[index - 157]);
     else
-        snprintf(text, 32, "%s", index < FEATURE_COUNT ? last[index - 157] : "?");
+        snprintf(text, 32, "%s", feature_gpu_name(index - FEATURE_COUNT));
     return text;
 }

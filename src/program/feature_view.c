@@ -93,8 +93,7 @@ void view_find_path(store_view *x, const nest_node *node) {
 
 /* --- Regions ------------------------------------------------------------------------------------------------- */
 
-/* How many elements one access touches while some loops run and the others stand at 0. */
-static void touch_region(const store_view *x, access *a, lin_mask running) {
+void view_touch_region(const store_view *x, access *a, lin_mask running) {
     a->touched = 1;
     for (uint32_t d = 0; d < a->dims; d++) {
         int64_t least = INT64_MAX, most = INT64_MIN;
@@ -126,7 +125,7 @@ static void note_touch(store_view *x, const nest_node *loop) {
  * and of the bytes touched. */
 void view_walk_loops(store_view *x, double flops, float *work, float *bytes) {
     lin_mask running = {{0, 0}};
-    for (uint32_t i = 0; i < x->access_count; i++) touch_region(x, &x->accesses[i], running);
+    for (uint32_t i = 0; i < x->access_count; i++) view_touch_region(x, &x->accesses[i], running);
     for (uint32_t l = 0; l < x->path_count; l++) {
         const nest_node *loop = x->path[l];
         double sum = 0;
@@ -134,7 +133,7 @@ void view_walk_loops(store_view *x, double flops, float *work, float *bytes) {
         if (loop->has_atom) lin_mask_add(&running, number);
         for (uint32_t i = 0; i < x->access_count; i++) {
             access *a = &x->accesses[i];
-            if (loop->has_atom && lin_mask_has(a->loops, number)) touch_region(x, a, running);
+            if (loop->has_atom && lin_mask_has(a->loops, number)) view_touch_region(x, a, running);
             sum += a->touched * ELEMENT_BYTES;
         }
         note_touch(x, loop);

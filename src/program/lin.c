@@ -172,6 +172,20 @@ void lin_atom_range(const lin_space *s, uint32_t id, lin_mask running, int64_t *
     }
 }
 
+int64_t lin_value(const lin_space *s, lin a, const int64_t turns[static LIN_MAX_LOOPS]) {
+    int64_t value = a.base;
+    for (uint32_t i = 0; i < a.count; i++) {
+        const lin_atom *atom = &s->atoms[a.terms[i].atom];
+        int64_t is = atom->kind == LIN_LOOP ? turns[atom->loop] : 0;
+        if (atom->kind == LIN_QUOTIENT) {
+            is = divide_down(lin_value(s, atom->inner, turns), atom->divisor);
+            if (atom->modulus != 0) is -= divide_down(is, atom->modulus) * atom->modulus;
+        }
+        value = (int64_t)((uint64_t)value + (uint64_t)a.terms[i].factor * (uint64_t)is);
+    }
+    return value;
+}
+
 void lin_range_of(const lin_space *s, lin a, lin_mask running, int64_t *least, int64_t *most) {
     *least = *most = a.base;
     for (uint32_t i = 0; i < a.count; i++) {

@@ -74,6 +74,8 @@ bool lin_equal(lin a, lin b);
 /* True when they differ by a number only: a = b + *difference. */
 bool lin_same_terms(lin a, lin b, int64_t *difference);
 lin_mask lin_loops(const lin_space *s, lin a);
+/* What it is when each loop, by its number, is at a turn; numbers that are too large wrap around. */
+int64_t lin_value(const lin_space *s, lin a, const int64_t turns[static LIN_MAX_LOOPS]);
 /* What it can be when every variable takes every value. */
 void lin_range(const lin_space *s, lin a, int64_t *least, int64_t *most);
 /* The same when only some loops run, and the others stand at 0. */

@@ -216,6 +216,7 @@ ft_status ft_program_see(ft_program *program, ft_program_features *seen, ft_erro
     FT_TRY(feature_extract(&program->n, &f));
     *seen = (ft_program_features){.leaf_count = f.leaf_count,
                                   .leaves = f.leaves,
+                                  .gpu = f.gpu,
                                   .node_ids = f.node_ids,
                                   .tree = f.tree,
                                   .tree_length = f.tree_length};
@@ -258,19 +259,23 @@ ft_status ft_program_write_json(ft_program *program, FILE *stream, ft_error *err
     return send(&text, stream, show_json(&program->n, &text), error);
 }
 
+static void write_numbers(buf *text, const float *numbers, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) buf_format(text, ",%.7g", (double)numbers[i]);
+}
+
 ft_status ft_program_write_features(ft_program *program, FILE *stream, ft_error *error) {
     ft_program_features seen;
     buf text = {0};
     FT_TRY(ft_program_see(program, &seen, error));
     buf_text(&text, "leaf,node");
-    for (uint32_t i = 0; i < FT_PROGRAM_FEATURES; i++) {
+    for (uint32_t i = 0; i < FT_PROGRAM_FEATURES + FT_PROGRAM_GPU; i++) {
         char name[32];
         buf_format(&text, ",%s", feature_name(i, name));
     }
     for (uint32_t i = 0; i < seen.leaf_count; i++) {
         buf_format(&text, "\n%u,%d", i, seen.node_ids[i]);
-        for (uint32_t k = 0; k < FT_PROGRAM_FEATURES; k++)
-            buf_format(&text, ",%.7g", (double)seen.leaves[(size_t)i * FT_PROGRAM_FEATURES + k]);
+        write_numbers(&text, seen.leaves + (size_t)i * FT_PROGRAM_FEATURES, FT_PROGRAM_FEATURES);
+        write_numbers(&text, seen.gpu + (size_t)i * FT_PROGRAM_GPU, FT_PROGRAM_GPU);
     }
     buf_char(&text, '\n');
     return send(&text, stream, FT_OK, error);

@@ -33,28 +33,12 @@ static bench *fresh(rng *random) {
     return b;
 }
 
-static int64_t value_of(const bench *b, lin a, const int64_t *at) {
-    int64_t sum = a.base;
-    for (uint32_t i = 0; i < a.count; i++) {
-        const lin_atom *atom = &b->space.atoms[a.terms[i].atom];
-        int64_t value = 0;
-        if (atom->kind == LIN_LOOP) {
-            value = at[atom->loop];
-        } else {
-            value = value_of(b, atom->inner, at) / atom->divisor;
-            if (atom->modulus != 0) value %= atom->modulus;
-        }
-        sum += a.terms[i].factor * value;
-    }
-    return sum;
-}
-
 /* Every point of the loops; `expected` has one value per point. */
 static void check_points(const bench *b, lin a, const int64_t *expected) {
-    int64_t at[LOOPS] = {0}, least, most;
+    int64_t at[LIN_MAX_LOOPS] = {0}, least, most;
     lin_range(&b->space, a, &least, &most);
     for (uint32_t point = 0;; point++) {
-        int64_t value = value_of(b, a, at);
+        int64_t value = lin_value(&b->space, a, at);
         assert_int_equal(value, expected[point]);
         assert_true(value >= least && value <= most);
         int i = 0;

@@ -276,12 +276,56 @@ static int remove_file(void **state) {
     return unlink(path);
 }
 
+/* The first of the made-up schedules: blocks, 6 virtual threads, 3 threads; a convolution from shared memory. */
+static void test_gpu(void **state) {
+    (void)state;
+    ft_program_log *log = NULL;
+    ft_program *program = NULL;
+    ft_program_record record;
+    ft_program_features f;
+    ft_error error = {0};
+    assert_int_equal(ft_program_log_open("tests/program/schedules.jsonl", &log, &error), FT_OK);
+    assert_int_equal(ft_program_new(&program, &error), FT_OK);
+    assert_int_equal(ft_program_log_next(log, &record, &error), FT_OK);
+    assert_int_equal(ft_program_lower(program, log, &error), FT_OK);
+    assert_int_equal(ft_program_see(program, &f, &error), FT_OK);
+    assert_int_equal(f.leaf_count, 5);
+    /* Three threads fill three elements each: 48 bytes of one row, 16 apart, lie in two sectors. */
+    expect_log(feature(&f, 1, "global.read.accesses"), 2 * 2 * 11 * 3 * 3);
+    expect_log(feature(&f, 1, "global.read.repeats"), 2);
+    expect_log(feature(&f, 1, "global.read.requests"), 2 * 2 * 11 * 2);
+    expect_log(feature(&f, 1, "shared.write.repeats"), 1);
+    expect_log(feature(&f, 1, "shared.write.requests"), 2 * 2 * 11);
+    /* The reduction reads two buffers; under the three loops inside of their life, 5 x 3 and 3 elements. */
+    expect_log(feature(&f, 3, "blocks"), 2);
+    expect_log(feature(&f, 3, "threads"), 3);
+    expect_log(feature(&f, 3, "vthreads"), 6);
+    assert_true(fabs(feature(&f, 3, "warp_fill") - 3.0 / 32) < 1e-6);
+    expect_log(feature(&f, 3, "shared_bytes"), 4 * (99 + 6));
+    expect_log(feature(&f, 3, "local_bytes"), 4 * 9 * 6);
+    expect_log(feature(&f, 3, "thread_turns"), 2 * 27 * 6);
+    assert_true(fabs(feature(&f, 3, "unroll_room") - (log2(65) - log2(55))) < 1e-4);
+    expect_log(feature(&f, 3, "shared.read.accesses"), 2 * 1944);
+    expect_log(feature(&f, 3, "shared.read.requests"), 2 * 1944 / 3);
+    expect_log(feature(&f, 3, "shared.read.kept"), 1944 / 27 * (15 + 3));
+    expect_log(feature(&f, 3, "local.read.kept"), 1944 / 54 * 9);
+    assert_true(feature(&f, 3, "is_update") == 1 && feature(&f, 0, "is_start") == 1);
+    assert_true(feature(&f, 3, "global.read.accesses") == 0);
+    ft_program_free(program);
+    ft_program_log_close(log);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),           cmocka_unit_test(test_workloads),
-        cmocka_unit_test(test_steps),           cmocka_unit_test(test_times),
-        cmocka_unit_test(test_matmul_features), cmocka_unit_test(test_memory_runs_out),
-        cmocka_unit_test(test_same_again),      cmocka_unit_test(test_device),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_workloads),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_times),
+        cmocka_unit_test(test_matmul_features),
+        cmocka_unit_test(test_memory_runs_out),
+        cmocka_unit_test(test_same_again),
+        cmocka_unit_test(test_device),
+        cmocka_unit_test(test_gpu),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }

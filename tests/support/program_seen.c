@@ -12,8 +12,10 @@
 
 float feature(const ft_program_features *f, uint32_t leaf, const char *name) {
     char text[32];
-    for (uint32_t i = 0; i < FT_PROGRAM_FEATURES; i++) {
-        if (strcmp(ft_program_feature_name(i, text), name) == 0) return f->leaves[leaf * FT_PROGRAM_FEATURES + i];
+    for (uint32_t i = 0; i < FT_PROGRAM_FEATURES + FT_PROGRAM_GPU; i++) {
+        if (strcmp(ft_program_feature_name(i, text), name) != 0) continue;
+        return i < FT_PROGRAM_FEATURES ? f->leaves[leaf * FT_PROGRAM_FEATURES + i]
+                                       : f->gpu[leaf * FT_PROGRAM_GPU + i - FT_PROGRAM_FEATURES];
     }
     fail_msg("no feature %s", name);
     return 0;

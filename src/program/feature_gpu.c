@@ -1,0 +1,291 @@
+/* feature_gpu.c - see feature_gpu.h. */
+#include "program/feature_gpu.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WARP = 32, SECTOR_BYTES = 32, BANKS = 32, MAX_WIDTH = 4 };
+
+/* What is done with which memory: "read from local memory" has no warps to tell of. */
+typedef enum gpu_use { READ_GLOBAL, READ_SHARED, READ_LOCAL, WRITE_GLOBAL, WRITE_SHARED, WRITE_LOCAL, USES } gpu_use;
+
+typedef struct use_numbers {
+    double accesses; /* of all threads */
+    double requests; /* of warps, each as often as it is repeated: for another sector, or for a bank that was busy */
+    double kept;     /* accesses when a thread reads each element once while the buffer stands */
+    double repeats;  /* of the worst access */
+} use_numbers;
+
+static const char *const names[FEATURE_GPU_COUNT] = {
+    "blocks",
+    "threads",
+    "warp_fill",
+    "vthreads",
+    "shared_bytes",
+    "local_bytes",
+    "thread_turns",
+    "unroll_room",
+    "guards",
+    "is_update",
+    "is_start",
+    "global.read.accesses",
+    "global.read.requests",
+    "global.read.kept",
+    "global.read.repeats",
+    "shared.read.accesses",
+    "shared.read.requests",
+    "shared.read.kept",
+    "shared.read.repeats",
+    "local.read.accesses",
+    "local.read.requests",
+    "local.read.kept",
+    "local.read.repeats",
+    "global.write.accesses",
+    "global.write.requests",
+    "global.write.kept",
+    "global.write.repeats",
+    "shared.write.accesses",
+    "shared.write.requests",
+    "shared.write.kept",
+    "shared.write.repeats",
+};
+
+const char *feature_gpu_name(uint32_t index) {
+    return index < FEATURE_GPU_COUNT ? names[index] : "?";
+}
+
+static float slog(double value) {
+    return log2f((float)(1 + value));
+}
+
+/* --- The launch ---------------------------------------------------------------------------------------------- */
+
+static uint16_t root_of(const nest *n, const nest_node *node) {
+    uint16_t root = NEST_NONE;
+    for (uint16_t at = node->parent; at != NEST_NONE; at = n->nodes[at].parent)
+        if (n->nodes[at].kind == NEST_THREAD) root = at;
+    return root;
+}
+
+static double region_bytes(const prog_stage *stage) {
+    double bytes = ELEMENT_BYTES;
+    for (uint32_t d = 0; d < stage->dims; d++)
+        bytes *= (double)(stage->is_bound ? stage->region[d] : stage->extents[d]);
+    return bytes;
+}
+
+static void find_launch(const nest *n, const nest_node *node, gpu_launch *launch) {
+    uint16_t root = root_of(n, node);
+    if (root == launch->root && root != NEST_NONE) return;
+    *launch = (gpu_launch){.root = root};
+    for (uint32_t i = 0; i < n->count; i++) {
+        const nest_node *realize = &n->nodes[i];
+        if (realize->kind != NEST_REALIZE || root_of(n, realize) != root) continue;
+        const prog_stage *stage = &n->p->stages[realize->stage];
+        if (stage->scope == PROG_SHARED) launch->shared_bytes += region_bytes(stage);
+        if (stage->scope == PROG_LOCAL) launch->local_bytes += region_bytes(stage);
+    }
+}
+
+/* --- Warps --------------------------------------------------------------------------------------------------- */
+
+typedef struct warp {
+    uint32_t lanes;
+    const nest_node *threads[3]; /* x, y, z; NULL: one turn */
+    lin_mask loops;              /* of these threads */
+    int64_t turns[LIN_MAX_LOOPS];
+} warp;
+
+static void find_warp(const store_view *x, warp *w) {
+    double threads = 1;
+    memset(w, 0, sizeof *w);
+    for (uint32_t l = 0; l < x->path_count; l++) {
+        const nest_node *loop = x->path[l];
+        int axis = loop->note == PROG_THREAD_X ? 0 : loop->note == PROG_THREAD_Y ? 1 : 2;
+        if (loop->kind != NEST_THREAD || loop->note == PROG_VTHREAD || prog_note_is_block(loop->note)) continue;
+        threads *= (double)loop->extent;
+        if (!loop->has_atom || w->threads[axis] != NULL) continue;
+        w->threads[axis] = loop;
+        lin_mask_add(&w->loops, x->space->atoms[loop->atom].loop);
+    }
+    w->lanes = threads < WARP ? (uint32_t)threads : WARP;
+}
+
+static void set_lane(const store_view *x, warp *w, uint32_t lane) {
+    int64_t left = lane;
+    for (int axis = 0; axis < 3; axis++) {
+        const nest_node *loop = w->threads[axis];
+        if (loop == NULL) continue;
+        w->turns[x->space->atoms[loop->atom].loop] = left % loop->extent;
+        left /= loop->extent;
+    }
+}
+
+static bool is_buffer(const prog_stage *stage) {
+    return stage->is_bound && stage->body != NULL && !stage->is_output;
+}
+
+/* An index with only those terms that differ between the lanes, and the others as a number. */
+static lin moving_part(const lin_space *space, lin index, const warp *w, lin_term terms[static LIN_MAX_TERMS]) {
+    lin moving = {.base = index.base, .terms = terms};
+    for (uint32_t i = 0; i < index.count; i++) {
+        const lin still = {.count = 1, .terms = &index.terms[i]};
+        if (moving.count < LIN_MAX_TERMS && lin_mask_meets(space->atoms[index.terms[i].atom].loops, w->loops))
+            terms[moving.count++] = index.terms[i];
+        else
+            moving.base += lin_value(space, still, w->turns);
+    }
+    return moving;
+}
+
+/* Where in its memory each lane's access is, in elements; what is below 0 or too large wraps around, and stays as far
+ * from its neighbours as it is. A shared region does not move within a warp; local ones,
+ * which do, are not asked for. */
+static void find_places(const store_view *x, const access *a, const lin *index, warp *w, uint64_t places[static WARP]) {
+    const prog_stage *stage = a->buffer < PROG_MAX_STAGES ? &x->n->p->stages[a->buffer] : NULL;
+    bool is_part = stage != NULL && is_buffer(stage);
+    lin_term terms[PROG_MAX_DIMS][LIN_MAX_TERMS];
+    lin moving[PROG_MAX_DIMS];
+    for (uint32_t d = 0; d < a->dims; d++) moving[d] = moving_part(x->space, index[d], w, terms[d]);
+    for (uint32_t lane = 0; lane < w->lanes; lane++) {
+        set_lane(x, w, lane);
+        places[lane] = 0;
+        for (uint32_t d = 0; d < a->dims; d++) {
+            uint64_t length = (uint64_t)(is_part ? stage->region[d] : a->shape[d]);
+            places[lane] = places[lane] * length + (uint64_t)lin_value(x->space, moving[d], w->turns);
+        }
+    }
+    set_lane(x, w, 0);
+}
+
+/* Neighbours are often alike: the last is looked at first. */
+static uint32_t add_distinct(uint64_t *seen, uint32_t count, uint64_t value) {
+    for (uint32_t i = count; i > 0; i--)
+        if (seen[i - 1] == value) return count;
+    seen[count] = value;
+    return count + 1;
+}
+
+/* How many sectors of global memory a warp asks for at once. */
+static double count_sectors(const uint64_t *places, uint32_t lanes, uint32_t width) {
+    uint64_t seen[WARP * (MAX_WIDTH + 1)];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < lanes; i++) {
+        uint64_t first = places[i] * ELEMENT_BYTES, last = first + width * ELEMENT_BYTES - 1;
+        count = add_distinct(seen, count, first / SECTOR_BYTES);
+        count = add_distinct(seen, count, last / SECTOR_BYTES);
+    }
+    return count;
+}
+
+/* How often the busiest bank of shared memory is asked for different words. */
+static double count_conflicts(const uint64_t *places, uint32_t lanes) {
+    uint64_t seen[WARP];
+    uint32_t count = 0, busy[BANKS] = {0}, most = 1;
+    for (uint32_t i = 0; i < lanes; i++) {
+        uint32_t before = count;
+        count = add_distinct(seen, count, places[i]);
+        if (count == before) continue;
+        uint32_t *bank = &busy[places[i] % BANKS];
+        if (++*bank > most) most = *bank;
+    }
+    return most;
+}
+
+static double count_repeats(const store_view *x, const access *a, const lin *index, warp *w, prog_scope scope,
+                            uint32_t width) {
+    uint64_t places[WARP];
+    if (scope == PROG_LOCAL || !lin_mask_meets(a->loops, w->loops)) return 1;
+    find_places(x, a, index, w, places);
+    return scope == PROG_GLOBAL ? count_sectors(places, w->lanes, width) : count_conflicts(places, w->lanes);
+}
+
+/* --- Uses ---------------------------------------------------------------------------------------------------- */
+
+static prog_scope scope_of(const store_view *x, const access *a) {
+    if (a->buffer >= PROG_MAX_STAGES) return PROG_LOCAL;
+    prog_scope scope = x->n->p->stages[a->buffer].scope;
+    return scope == PROG_NO_SCOPE ? PROG_GLOBAL : scope;
+}
+
+/* Accesses of all threads when each reads an element only once between the beginning and the end of the buffer. */
+static double count_kept(store_view *x, const nest_node *node, access *a, double turns) {
+    lin_mask running = {{0, 0}};
+    double inside = 1;
+    for (uint16_t at = node->parent; at != NEST_NONE; at = x->n->nodes[at].parent) {
+        const nest_node *above = &x->n->nodes[at];
+        if (above->kind == NEST_REALIZE && above->stage == a->buffer) break;
+        if (above->kind != NEST_LOOP || !above->has_atom) continue;
+        inside *= (double)above->extent;
+        lin_mask_add(&running, x->space->atoms[above->atom].loop);
+    }
+    view_touch_region(x, a, running);
+    return turns / inside * fmin(inside * a->set_count, a->touched);
+}
+
+static void add_use(store_view *x, const nest_node *node, access *a, warp *w, double turns, use_numbers *uses) {
+    prog_scope scope = scope_of(x, a);
+    bool is_vector = x->path_count > 0 && x->path[0]->note == PROG_VECTORIZE && view_stride(x, a, x->path[0]) == 1;
+    uint32_t width = is_vector && x->path[0]->extent <= MAX_WIDTH ? (uint32_t)x->path[0]->extent : 1;
+    use_numbers sum = {.accesses = turns * a->set_count, .kept = count_kept(x, node, a, turns)};
+    for (uint32_t i = 0; i < a->set_count; i++) {
+        double repeats = count_repeats(x, a, a->sets[i], w, scope, width);
+        sum.requests += turns / w->lanes / width * repeats;
+        sum.repeats = fmax(sum.repeats, repeats);
+    }
+    for (int is_write = 0; is_write < 2; is_write++) {
+        if (is_write ? !a->is_written : !a->is_read) continue;
+        gpu_use use = (gpu_use)((is_write ? WRITE_GLOBAL : READ_GLOBAL) + (scope - PROG_GLOBAL));
+        uses[use].accesses += sum.accesses;
+        uses[use].requests += sum.requests;
+        uses[use].kept += sum.kept;
+        uses[use].repeats = fmax(uses[use].repeats, sum.repeats);
+    }
+}
+
+/* How much less a thread does than what the compiler was told to unroll at most: below 0, loops stay. */
+static float unroll_room(const nest *n, const nest_node *node) {
+    double turns = 1;
+    for (uint16_t at = node->parent; at != NEST_NONE; at = n->nodes[at].parent) {
+        const nest_node *above = &n->nodes[at];
+        if (above->kind == NEST_LOOP) turns *= (double)above->extent;
+        if (above->kind == NEST_PRAGMA && !above->is_explicit) return slog(above->unroll) - slog(turns);
+    }
+    return -slog(turns);
+}
+
+void feature_gpu(store_view *x, const nest_node *node, gpu_launch *launch, float out[static FEATURE_GPU_COUNT]) {
+    double blocks = 1, threads = 1, vthreads = 1, serial = 1;
+    use_numbers uses[USES] = {{0}};
+    warp w;
+    find_launch(x->n, node, launch);
+    find_warp(x, &w);
+    for (uint32_t l = 0; l < x->path_count; l++) {
+        const nest_node *loop = x->path[l];
+        double *product = loop->kind != NEST_THREAD        ? &serial
+                          : loop->note == PROG_VTHREAD     ? &vthreads
+                          : prog_note_is_block(loop->note) ? &blocks
+                                                           : &threads;
+        *product *= (double)loop->extent;
+    }
+    for (uint32_t i = 0; i < x->access_count; i++)
+        add_use(x, node, &x->accesses[i], &w, blocks * threads * vthreads * serial, uses);
+    out[0] = slog(blocks);
+    out[1] = slog(threads);
+    out[2] = (float)(threads / (ceil(threads / WARP) * WARP));
+    out[3] = slog(vthreads);
+    out[4] = slog(launch->shared_bytes);
+    out[5] = slog(launch->local_bytes * vthreads);
+    out[6] = slog(serial * vthreads);
+    out[7] = unroll_room(x->n, node);
+    out[8] = slog(node->guard_count);
+    out[9] = node->store == NEST_UPDATE || node->store == NEST_PART_UPDATE;
+    out[10] = node->store == NEST_INIT || node->store == NEST_PART_INIT;
+    for (int use = 0; use < WRITE_LOCAL; use++) {
+        float *four = out + 11 + 4 * use;
+        four[0] = slog(uses[use].accesses);
+        four[1] = slog(uses[use].requests);
+        four[2] = slog(uses[use].kept);
+        four[3] = slog(uses[use].repeats);
+    }
+}
