@@ -2,7 +2,8 @@
  *
  *     predict one ROUNDS FILE DEVICE    a graph that is read already: microseconds of one answer for one device
  *     predict many ROUNDS FILE          answers a second over nine batch sizes and all devices of the box
- *     predict process ROUNDS COMMAND... a whole process from its start to its end: milliseconds and resident memory
+ *     predict open ROUNDS               the box with all its predictors: microseconds to open it, and the memory it
+ * takes predict process ROUNDS COMMAND... a whole process from its start to its end: milliseconds and resident memory
  *
  * Prints lines of CSV: case,value,unit, the median of the rounds. bench/run collects them. */
 #include <fcntl.h>
@@ -89,6 +90,31 @@ static void time_many(long rounds, const char *path, double *us) {
     ft_box_free(b.box);
 }
 
+/* Memory that is this process's own: what is mapped from files is not in it. */
+static double own_kb(void) {
+    FILE *f = fopen("/proc/self/smaps_rollup", "r");
+    char line[256];
+    double kb = 0, sum = 0;
+    while (f != NULL && fgets(line, sizeof line, f) != NULL)
+        if (sscanf(line, "Private_Dirty: %lf kB", &kb) == 1) sum += kb;
+    if (f != NULL) fclose(f);
+    return sum;
+}
+
+static void time_open(long rounds, double *us) {
+    double before = own_kb();
+    for (long i = 0; i < rounds; i++) {
+        ft_box *box;
+        ft_error error;
+        double started = now_us();
+        if (ft_box_open(NULL, 0, &box, &error) != FT_OK) fail(error.message);
+        us[i] = now_us() - started;
+        if (i == 0) printf("box memory,%.0f,kB\n", own_kb() - before);
+        ft_box_free(box);
+    }
+    printf("box open,%.1f,us\n", median(us, rounds));
+}
+
 /* --- Whole processes ----------------------------------------------------------------------------------------- */
 
 static double run(char **command, double *peak_mb) {
@@ -116,9 +142,10 @@ static void time_process(long rounds, char **command, double *us) {
 }
 
 int main(int argc, char **argv) {
-    long rounds = argc > 3 ? strtol(argv[2], NULL, 10) : 0;
+    long rounds = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
     if (rounds < 1 || rounds > MOST_ROUNDS) {
-        fputs("usage: predict one ROUNDS FILE DEVICE | many ROUNDS FILE | process ROUNDS COMMAND...\n", stderr);
+        fputs("usage: predict one ROUNDS FILE DEVICE | many ROUNDS FILE | open ROUNDS | process ROUNDS COMMAND...\n",
+              stderr);
         return 2;
     }
     double *us = calloc((size_t)rounds, sizeof *us);
@@ -127,7 +154,9 @@ int main(int argc, char **argv) {
         time_one(rounds, argv[3], argv[4], us);
     else if (strcmp(argv[1], "many") == 0 && argc == 4)
         time_many(rounds, argv[3], us);
-    else if (strcmp(argv[1], "process") == 0)
+    else if (strcmp(argv[1], "open") == 0 && argc == 3)
+        time_open(rounds, us);
+    else if (strcmp(argv[1], "process") == 0 && argc > 3)
         time_process(rounds, argv + 3, us);
     else
         fail("what is to be timed?");

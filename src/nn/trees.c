@@ -1,9 +1,9 @@
 /* trees.c - forests in memory: how they are built and walked. trees_file.c turns them into floats and back.
  *
  * The nodes of all trees stand in one array, each tree in breadth-first order with the two children of a split side by
- * side; so a step is "child + 1 if right". A leaf is its own child and has a threshold with which no comparison holds:
- * a walk that has arrived stays where it is. All walks of a tree can therefore take `depth` steps without asking
- * whether they have arrived, and several of them are under way at a time, which hides the latency of each. */
+ * side; so a step is "left child, and one more if right". A leaf has no child: a walk that has arrived stays where it
+ * is. All walks of a tree can therefore take `depth` steps without asking whether they have arrived, and several of
+ * them are under way at a time, which hides the latency of each. */
 #include "nn/trees.h"
 
 #include <math.h>
@@ -36,7 +36,7 @@ ft_status forest_new(uint32_t features, float base, forest **f, ft_error *error)
 
 void forest_free(forest *f) {
     if (f == NULL) return;
-    free(f->nodes);
+    free(f->own);
     free(f->trees);
     free(f);
 }
@@ -73,35 +73,57 @@ static void *grown(void *items, uint32_t used, uint32_t more, uint32_t *capacity
     return moved;
 }
 
+ft_status forest_own_nodes(forest *f, ft_error *error) {
+    if (f->own != NULL || f->node_count == 0) return FT_OK;
+    f->own = malloc(f->node_count * sizeof *f->own);
+    if (f->own == NULL) return FT_NOMEM(error);
+    memcpy(f->own, f->nodes, f->node_count * sizeof *f->own);
+    f->nodes = f->own;
+    f->node_capacity = f->node_count;
+    return FT_OK;
+}
+
+static ft_status make_room(forest *f, uint32_t more, ft_error *error) {
+    FT_TRY(forest_own_nodes(f, error));
+    walk_node *room = grown(f->own, f->node_count, more, &f->node_capacity, sizeof *room);
+    if (room == NULL) return FT_NOMEM(error);
+    f->nodes = f->own = room;
+    return FT_OK;
+}
+
+ft_status forest_reserve_trees(forest *f, uint32_t trees, ft_error *error) {
+    walk_tree *room = grown(f->trees, f->tree_count, trees, &f->tree_capacity, sizeof *room);
+    if (room == NULL && trees > 0) return FT_NOMEM(error);
+    f->trees = room;
+    return FT_OK;
+}
+
 ft_status forest_open_tree(forest *f, size_t nodes, walk_node **first, ft_error *error) {
     if (f->tree_count == FOREST_MAX_TREES)
         return ft_fail(error, FT_ERR_LIMIT, "more than %d trees in a forest", FOREST_MAX_TREES);
     if (nodes == 0) return ft_fail(error, FT_ERR_DAMAGED, "tree %u has no nodes", f->tree_count);
     if (nodes > FOREST_MAX_NODES - f->node_count)
         return ft_fail(error, FT_ERR_LIMIT, "more than %d nodes in a forest", FOREST_MAX_NODES);
-    walk_node *room = grown(f->nodes, f->node_count, (uint32_t)nodes, &f->node_capacity, sizeof *room);
-    if (room == NULL) return FT_NOMEM(error);
-    f->nodes = room;
-    walk_tree *trees = grown(f->trees, f->tree_count, 1, &f->tree_capacity, sizeof *trees);
-    if (trees == NULL) return FT_NOMEM(error);
-    f->trees = trees;
-    *first = room + f->node_count;
+    FT_TRY(make_room(f, (uint32_t)nodes, error));
+    FT_TRY(forest_reserve_trees(f, 1, error));
+    *first = f->own + f->node_count;
     return FT_OK;
 }
 
 ft_status forest_close_tree(forest *f, uint32_t nodes, ft_error *error) {
-    uint32_t root = f->node_count, depth = 0, level_end = root + 1, next_end = root + 1;
-    for (uint32_t i = root; i < root + nodes; i++) {
+    const walk_node *node = f->nodes + f->node_count;
+    uint32_t depth = 0, level_end = 1, next_end = 1;
+    for (uint32_t i = 0; i < nodes; i++) {
         if (i == level_end) {
             depth++;
             level_end = next_end;
         }
-        if (f->nodes[i].child != i) next_end = f->nodes[i].child + 2;
+        if (way_far(node[i].way) > 0) next_end = i + way_far(node[i].way) + 2;
     }
     if (depth > FOREST_MAX_DEPTH)
         return ft_fail(error, FT_ERR_LIMIT, "tree %u is %u deep; %d is the most", f->tree_count, depth,
                        FOREST_MAX_DEPTH);
-    f->trees[f->tree_count++] = (walk_tree){.root = root, .depth = depth};
+    f->trees[f->tree_count++] = (walk_tree){.root = f->node_count, .depth = depth};
     f->node_count += nodes;
     return FT_OK;
 }
@@ -127,16 +149,14 @@ static ft_status put_in_order(const forest *f, const tree_node *nodes, size_t co
     for (size_t i = 0; i < filled; i++) {
         const tree_node *node = &nodes[order[i]];
         FT_TRY(check_node(f, node, order[i], count, error));
-        uint32_t self = f->node_count + (uint32_t)i;
-        made[i] = (walk_node){.threshold = NAN, .value = node->value, .child = self};
+        made[i] = (walk_node){.value = node->value};
         if (node->is_leaf) continue;
         if (filled + 2 > count)
             return ft_fail(error, FT_ERR_DAMAGED, "tree %u: two ways lead to a node", f->tree_count);
-        made[i].threshold = node->value;
-        made[i].value = 0;
-        made[i].child = f->node_count + (uint32_t)filled;
-        made[i].feature = node->feature;
-        made[i].is_missing_right = node->is_missing_right;
+        if (filled - i > WAY_MOST_FAR)
+            return ft_fail(error, FT_ERR_LIMIT, "tree %u is too large: children are more than %d nodes away",
+                           f->tree_count, WAY_MOST_FAR);
+        made[i].way = way_make(node->feature, (uint32_t)(filled - i), node->is_missing_right);
         order[filled++] = node->left;
         order[filled++] = node->right;
     }
@@ -161,10 +181,7 @@ ft_status forest_copy_tree(forest *f, const forest *from, uint32_t tree, ft_erro
     uint32_t end = tree + 1 < from->tree_count ? from->trees[tree + 1].root : from->node_count;
     walk_node *made;
     FT_TRY(forest_open_tree(f, end - root, &made, error));
-    for (uint32_t i = root; i < end; i++) {
-        made[i - root] = from->nodes[i];
-        made[i - root].child += f->node_count - root;
-    }
+    memcpy(made, from->nodes + root, (end - root) * sizeof *made);
     return forest_close_tree(f, end - root, error);
 }
 
@@ -174,10 +191,11 @@ ft_status forest_copy_tree(forest *f, const forest *from, uint32_t tree, ft_erro
  * known wherever this is inlined, it is left out. */
 static INLINE uint32_t step(const walk_node *nodes, uint32_t at, const float *row, bool has_gaps) {
     const walk_node *node = &nodes[at];
-    float x = row[node->feature];
-    uint32_t is_right = x >= node->threshold;
-    if (has_gaps) is_right |= node->is_missing_right & (x != x);
-    return node->child + is_right;
+    uint32_t way = node->way, far = way_far(way);
+    float x = row[way_feature(way)];
+    uint32_t is_right = x >= node->value;
+    if (has_gaps) is_right |= way_missing(way) & (x != x);
+    return at + far + (is_right & (far != 0));
 }
 
 static bool has_gap(const float *row, uint32_t features) {

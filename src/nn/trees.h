@@ -13,7 +13,7 @@
 #include "foretell/status.h"
 
 enum {
-    FOREST_MAX_FEATURES = 1 << 16,
+    FOREST_MAX_FEATURES = 1 << 13,
     FOREST_MAX_TREES = 1 << 20,
     FOREST_MAX_NODES = 1 << 24, /* of all trees together */
     FOREST_MAX_DEPTH = 256
@@ -52,12 +52,14 @@ void forest_predict(const forest *f, const float *rows, size_t stride, size_t co
 void forest_add_margins(const forest *f, uint32_t first, const float *rows, size_t stride, size_t count,
                         float *margins);
 
-/* A forest as floats, for predictor files: FOREST_HEAD floats, then for each tree its node count and two floats a node.
- * docs/nn.md has the layout. */
-enum { FOREST_VERSION = 1, FOREST_HEAD = 5 };
+/* A forest as floats, for predictor files: FOREST_HEAD floats, the node count of each tree, then two floats a node.
+ * docs/nn.md has the layout. Forests of version 1, which foretell wrote before, are read too. */
+enum { FOREST_VERSION = 2, FOREST_HEAD = 5 };
 size_t forest_save_count(const forest *f);
 void forest_save(const forest *f, float *block); /* writes forest_save_count() floats */
 /* Takes a forest from the front of a block and tells how many floats it was. Nothing in the block is trusted. */
 ft_status forest_load(const float *block, size_t count, forest **f, size_t *used, ft_error *error);
+/* The same without a copy of the nodes: the block has to outlive the forest. */
+ft_status forest_map(const float *block, size_t count, forest **f, size_t *used, ft_error *error);
 
 #endif

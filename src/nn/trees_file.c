@@ -1,21 +1,26 @@
 /* trees_file.c - a forest as floats, and back.
  *
- * Nodes are written in breadth-first order, so nobody has to say where children are: the k-th split of a tree has the
- * nodes 1 + 2k and 2 + 2k. A tree that is read this way cannot have cycles or lost nodes; it can only be too short or
- * too long, and that is checked, like every number. */
+ * Nodes stand in the block as they are walked (forest.h), so that a forest of a mapped file needs no copy of them. They
+ * are in breadth-first order: the k-th split of a tree has the nodes 1 + 2k and 2 + 2k. That this is so is checked for
+ * every node when the forest is taken; then a walk can neither leave its tree nor go in circles.
+ *
+ * Version 1 did not say where children are, so its nodes have to be made. */
 #include <math.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "nn/forest.h"
-
-/* A leaf has this in place of feature * 2 + is_missing_right. */
-#define LEAF (-1.0F)
 
 /* The head: FOREST_VERSION, features, trees, nodes, base. */
 enum { AT_VERSION, AT_FEATURES, AT_TREES, AT_NODES, AT_BASE };
 
 size_t forest_save_count(const forest *f) {
     return FOREST_HEAD + f->tree_count + (size_t)2 * f->node_count;
+}
+
+static uint32_t tree_size(const forest *f, uint32_t tree) {
+    uint32_t end = tree + 1 < f->tree_count ? f->trees[tree + 1].root : f->node_count;
+    return end - f->trees[tree].root;
 }
 
 void forest_save(const forest *f, float *block) {
@@ -25,16 +30,8 @@ void forest_save(const forest *f, float *block) {
     block[AT_NODES] = (float)f->node_count;
     block[AT_BASE] = f->base;
     float *out = block + FOREST_HEAD;
-    for (uint32_t tree = 0; tree < f->tree_count; tree++) {
-        uint32_t end = tree + 1 < f->tree_count ? f->trees[tree + 1].root : f->node_count;
-        *out++ = (float)(end - f->trees[tree].root);
-        for (uint32_t i = f->trees[tree].root; i < end; i++) {
-            const walk_node *node = &f->nodes[i];
-            bool is_leaf = node->child == i;
-            *out++ = is_leaf ? LEAF : (float)(node->feature * 2 + node->is_missing_right);
-            *out++ = is_leaf ? node->value : node->threshold;
-        }
-    }
+    for (uint32_t tree = 0; tree < f->tree_count; tree++) *out++ = (float)tree_size(f, tree);
+    if (f->node_count > 0) memcpy(out, f->nodes, f->node_count * sizeof *f->nodes);
 }
 
 /* --- Loading ------------------------------------------------------------------------------------------------- */
@@ -66,21 +63,24 @@ static ft_status take_count(cursor *c, const char *what, uint32_t most, uint32_t
     return FT_OK;
 }
 
+/* --- Version 1 ----------------------------------------------------------------------------------------------- */
+
+/* A leaf has this in place of feature * 2 + is_missing_right. */
+#define LEAF (-1.0F)
+
 static ft_status take_node(cursor *c, const forest *f, uint32_t i, uint32_t *filled, walk_node *node, ft_error *error) {
     float code = 0, value = 0;
     FT_TRY(take_float(c, "a node", &code, error));
     FT_TRY(take_float(c, "the value of a node", &value, error));
-    if (code == LEAF) {
-        *node = (walk_node){.threshold = NAN, .value = value, .child = f->node_count + i};
-        return FT_OK;
-    }
+    *node = (walk_node){.value = value};
+    if (code == LEAF) return FT_OK;
     if (code < 0 || code != truncf(code) || code >= 2.0F * (float)f->features)
         return ft_fail(error, FT_ERR_DAMAGED, "tree %u, node %u: splits by no feature of 0 .. %u", f->tree_count, i,
                        f->features - 1);
-    *node = (walk_node){.threshold = value,
-                        .child = f->node_count + *filled,
-                        .feature = (uint32_t)code / 2,
-                        .is_missing_right = (uint32_t)code % 2};
+    if (*filled - i > WAY_MOST_FAR)
+        return ft_fail(error, FT_ERR_LIMIT, "tree %u is too large: children are more than %d nodes away", f->tree_count,
+                       WAY_MOST_FAR);
+    node->way = way_make((uint32_t)code / 2, *filled - i, (uint32_t)code % 2 == 1);
     *filled += 2;
     return FT_OK;
 }
@@ -103,25 +103,72 @@ static ft_status take_tree(cursor *c, forest *f, ft_error *error) {
     return forest_close_tree(f, count, error);
 }
 
+static ft_status take_old(cursor *c, forest *f, uint32_t trees, uint32_t nodes, ft_error *error) {
+    for (uint32_t i = 0; i < trees; i++) FT_TRY(take_tree(c, f, error));
+    if (nodes != f->node_count)
+        return ft_fail(error, FT_ERR_DAMAGED, "trees: %u nodes, but the head says %u", f->node_count, nodes);
+    return FT_OK;
+}
+
+/* --- Nodes as they are walked -------------------------------------------------------------------------------- */
+
+/* One number for all that can be wrong with a node, so that whole trees are looked through without a branch. */
+static ft_status check_tree(const forest *f, const walk_node *nodes, uint32_t count, ft_error *error) {
+    uint32_t filled = 1, wrong = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t way = nodes[i].way, far = way_far(way), is_split = far != 0, bits;
+        memcpy(&bits, &nodes[i].value, sizeof bits);
+        wrong |= (bits & 0x7f800000) == 0x7f800000;                   /* not a finite number */
+        wrong |= is_split & (i + far != filled);                      /* another node's child, or nobody's */
+        wrong |= (way_feature(way) >= f->features) | (way >> 30 & 1); /* no feature */
+        wrong |= (is_split ^ 1) & (way != 0);
+        wrong |= i >= filled; /* nobody leads here */
+        filled += 2 * is_split;
+    }
+    if (wrong != 0 || filled != count)
+        return ft_fail(error, FT_ERR_DAMAGED, "tree %u: its %u nodes do not make one tree", f->tree_count, count);
+    return FT_OK;
+}
+
+static ft_status take_flat(cursor *c, forest *f, uint32_t trees, uint32_t nodes, ft_error *error) {
+    if (c->count - c->at < trees || (c->count - c->at - trees) / 2 < nodes)
+        return ft_fail(error, FT_ERR_DAMAGED, "trees: the block ends before %u trees of %u nodes", trees, nodes);
+    const void *first = c->items + c->at + trees; /* void: these are not floats */
+    FT_TRY(forest_reserve_trees(f, trees, error));
+    f->nodes = first;
+    for (uint32_t i = 0; i < trees; i++) {
+        uint32_t size;
+        FT_TRY(take_count(c, "the size of a tree", FOREST_MAX_NODES, &size, error));
+        if (size == 0 || size > nodes - f->node_count)
+            return ft_fail(error, FT_ERR_DAMAGED, "tree %u has %u nodes of the %u that are left", i, size,
+                           nodes - f->node_count);
+        FT_TRY(check_tree(f, f->nodes + f->node_count, size, error));
+        FT_TRY(forest_close_tree(f, size, error));
+    }
+    c->at += 2 * (size_t)nodes;
+    if (f->node_count != nodes)
+        return ft_fail(error, FT_ERR_DAMAGED, "trees: %u nodes, but the head says %u", f->node_count, nodes);
+    return FT_OK;
+}
+
+/* --- Both ---------------------------------------------------------------------------------------------------- */
+
 static ft_status take_forest(cursor *c, forest **f, ft_error *error) {
     uint32_t version, features, trees, nodes;
     float base = 0;
     FT_TRY(take_count(c, "the version", FOREST_MAX_NODES, &version, error));
-    if (version != FOREST_VERSION)
-        return ft_fail(error, FT_ERR_UNSUPPORTED, "trees of version %u; this program reads version %d", version,
+    if (version < 1 || version > FOREST_VERSION)
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "trees of version %u; this program reads versions 1 to %d", version,
                        FOREST_VERSION);
     FT_TRY(take_count(c, "the number of features", FOREST_MAX_FEATURES, &features, error));
     FT_TRY(take_count(c, "the number of trees", FOREST_MAX_TREES, &trees, error));
     FT_TRY(take_count(c, "the number of nodes", FOREST_MAX_NODES, &nodes, error));
     FT_TRY(take_float(c, "the base", &base, error));
     FT_TRY(forest_new(features, base, f, error));
-    for (uint32_t i = 0; i < trees; i++) FT_TRY(take_tree(c, *f, error));
-    if (nodes != (*f)->node_count)
-        return ft_fail(error, FT_ERR_DAMAGED, "trees: %u nodes, but the head says %u", (*f)->node_count, nodes);
-    return FT_OK;
+    return version == 1 ? take_old(c, *f, trees, nodes, error) : take_flat(c, *f, trees, nodes, error);
 }
 
-ft_status forest_load(const float *block, size_t count, forest **f, size_t *used, ft_error *error) {
+ft_status forest_map(const float *block, size_t count, forest **f, size_t *used, ft_error *error) {
     cursor c = {.items = block, .count = count};
     forest *made = NULL;
     ft_status status = take_forest(&c, &made, error);
@@ -131,5 +178,19 @@ ft_status forest_load(const float *block, size_t count, forest **f, size_t *used
     }
     *f = made;
     *used = c.at;
+    return FT_OK;
+}
+
+ft_status forest_load(const float *block, size_t count, forest **f, size_t *used, ft_error *error) {
+    size_t taken;
+    forest *made = NULL;
+    FT_TRY(forest_map(block, count, &made, &taken, error));
+    ft_status status = forest_own_nodes(made, error);
+    if (status != FT_OK) {
+        forest_free(made);
+        return status;
+    }
+    *f = made;
+    *used = taken;
     return FT_OK;
 }

@@ -33,13 +33,25 @@ bool float_block_add_forest(float_block *block, const forest *f) {
     return is_added;
 }
 
+/* Goes past a forest that was taken. */
+static ft_status pass_forest(const float **block, size_t *left, uint32_t features, const forest *f, size_t used,
+                             ft_error *error) {
+    *block += used;
+    *left -= used;
+    if (forest_features(f) == features) return FT_OK;
+    return ft_fail(error, FT_ERR_DAMAGED, "has trees over %u features; there are %u", forest_features(f), features);
+}
+
 ft_status block_take_forest(const float **block, size_t *left, uint32_t features, forest **f, ft_error *error) {
     size_t used = 0;
     FT_TRY(forest_load(*block, *left, f, &used, error));
-    *block += used;
-    *left -= used;
-    if (forest_features(*f) == features) return FT_OK;
-    return ft_fail(error, FT_ERR_DAMAGED, "has trees over %u features; there are %u", forest_features(*f), features);
+    return pass_forest(block, left, features, *f, used, error);
+}
+
+ft_status block_map_forest(const float **block, size_t *left, uint32_t features, forest **f, ft_error *error) {
+    size_t used = 0;
+    FT_TRY(forest_map(*block, *left, f, &used, error));
+    return pass_forest(block, left, features, *f, used, error);
 }
 
 void float_block_free(float_block *block) {

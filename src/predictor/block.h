@@ -14,7 +14,9 @@ bool float_block_add(float_block *block, const float *items, size_t count);
 bool float_block_add_forest(float_block *block, const forest *f);
 void float_block_free(float_block *block);
 
-/* Takes a forest over rows of `features` floats from the front of what is left of a block. Nothing is trusted. */
+/* Takes a forest over rows of `features` floats from the front of what is left of a block. Nothing is trusted. The one
+ * copies it, the other leaves its trees in the block, which has to outlive it, as those of predictor files do. */
 ft_status block_take_forest(const float **block, size_t *left, uint32_t features, forest **f, ft_error *error);
+ft_status block_map_forest(const float **block, size_t *left, uint32_t features, forest **f, ft_error *error);
 
 #endif

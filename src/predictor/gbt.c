@@ -196,7 +196,7 @@ ft_status gbt_save(const model *m, json_t **params, float_block *block, ft_error
 
 static ft_status load_forests(gbt_model *m, const float *block, size_t count, ft_error *error) {
     for (uint32_t i = 0; i < m->device_count; i++)
-        FT_TRY(block_take_forest(&block, &count, m->kind->columns, &m->forests[i], error));
+        FT_TRY(block_map_forest(&block, &count, m->kind->columns, &m->forests[i], error));
     if (count != 0) return ft_fail(error, FT_ERR_DAMAGED, "has %zu numbers after its last tree", count);
     return FT_OK;
 }

@@ -100,7 +100,7 @@ static ft_status take_forest(const float **block, size_t *left, forest **f, ft_e
     float is_there;
     FT_TRY(take(block, left, &is_there, 1, error));
     if (is_there == 0) return FT_OK;
-    return block_take_forest(block, left, MIX_FEATURES, f, error);
+    return block_map_forest(block, left, MIX_FEATURES, f, error);
 }
 
 static ft_status load_sides(model *m, const float *block, size_t count, ft_error *error) {

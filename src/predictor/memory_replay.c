@@ -72,8 +72,8 @@ static ft_status take_block(const float *block, size_t count, memory_model *m, f
         return ft_fail(error, FT_ERR_DAMAGED, "spreads cannot be %g times as wide", (double)m->widening);
     const float *trees = block + at;
     size_t left = count - at;
-    FT_TRY(block_take_forest(&trees, &left, MEMORY_FEATURES, &m->correction, error));
-    FT_TRY(block_take_forest(&trees, &left, MEMORY_FEATURES, &m->spread, error));
+    FT_TRY(block_map_forest(&trees, &left, MEMORY_FEATURES, &m->correction, error));
+    FT_TRY(block_map_forest(&trees, &left, MEMORY_FEATURES, &m->spread, error));
     if (left != 0) return ft_fail(error, FT_ERR_DAMAGED, "has %zu numbers after its last tree", left);
     return FT_OK;
 }

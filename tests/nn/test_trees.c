@@ -160,20 +160,73 @@ static void test_saved_and_loaded(void **state) {
     }
 }
 
-/* The example as floats: head, size of the tree, nodes. */
-static const float good[] = {1, 2, 1, 5, 0.5F, 5, 1, 1, 2, 2, -1, 30, -1, 10, -1, 20};
-enum { GOOD = sizeof good / sizeof good[0] };
+/* The example as floats: head, size of the tree, nodes. Files of version 1 have it so. */
+static const float old[] = {1, 2, 1, 5, 0.5F, 5, 1, 1, 2, 2, -1, 30, -1, 10, -1, 20};
+enum { GOOD = sizeof old / sizeof old[0], FIRST_NODE = 6 };
+
+/* Bits 0..12: feature; 13..29: how far the left child is; 31: NaN goes right. */
+static float way(uint32_t feature, uint32_t far, uint32_t missing) {
+    uint32_t bits = feature | far << 13 | missing << 31;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static void make_good(float block[static GOOD]) {
+    const float head[FIRST_NODE] = {2, 2, 1, 5, 0.5F, 5};
+    const float nodes[] = {1, way(0, 1, 1), 2, way(1, 2, 0), 30, 0, 10, 0, 20, 0};
+    memcpy(block, head, sizeof head);
+    memcpy(block + FIRST_NODE, nodes, sizeof nodes);
+}
 
 static void test_layout(void **state) {
     (void)state;
     forest *f = make(2, 0.5F);
     add(f, example, 5);
     size_t count;
+    float *block = saved(f, &count), good[GOOD];
+    make_good(good);
+    assert_int_equal(count, GOOD);
+    assert_memory_equal(block, good, sizeof good);
+    free(block);
+    forest_free(f);
+}
+
+static void test_old_layout(void **state) {
+    (void)state;
+    forest *f = NULL;
+    size_t used = 0, count;
+    float good[GOOD];
+    make_good(good);
+    assert_int_equal(forest_map(old, GOOD, &f, &used, NULL), FT_OK);
+    assert_int_equal(used, GOOD);
     float *block = saved(f, &count);
     assert_int_equal(count, GOOD);
     assert_memory_equal(block, good, sizeof good);
     free(block);
     forest_free(f);
+}
+
+/* Nodes stay in the block until something is added. */
+static void test_mapped(void **state) {
+    (void)state;
+    float block[GOOD];
+    forest *f = NULL, *copy = NULL;
+    size_t used = 0;
+    make_good(block);
+    assert_int_equal(forest_map(block, GOOD, &f, &used, NULL), FT_OK);
+    assert_int_equal(forest_load(block, GOOD, &copy, &used, NULL), FT_OK);
+    assert_true(forest_predict_row(f, (float[]){2, 0}) == 30.5F);
+    block[FIRST_NODE + 4] = 40; /* the leaf that said 30 */
+    assert_true(forest_predict_row(f, (float[]){2, 0}) == 40.5F);
+    assert_true(forest_predict_row(copy, (float[]){2, 0}) == 30.5F);
+    add(f, example, 5);
+    assert_true(forest_predict_row(f, (float[]){2, 0}) == 70.5F);
+    block[FIRST_NODE + 4] = 50;
+    assert_true(forest_predict_row(f, (float[]){2, 0}) == 70.5F);
+    assert_int_equal(forest_nodes(f), 10);
+    forest_free(f);
+    forest_free(copy);
 }
 
 static void refuses(const float *block, size_t count, ft_status expected, const char *part) {
@@ -192,10 +245,56 @@ static void refuses(const float *block, size_t count, ft_status expected, const 
 
 static void test_damaged(void **state) {
     (void)state;
+    float good[GOOD];
+    make_good(good);
     for (size_t count = 0; count < GOOD; count++) refuses(good, count, FT_ERR_DAMAGED, "the block ends before");
-    for (size_t at = 0; at < GOOD; at++) {
+    for (size_t at = 0; at < FIRST_NODE; at++) {
         float block[GOOD];
         memcpy(block, good, sizeof good);
+        block[at] = NAN;
+        refuses(block, GOOD, FT_ERR_DAMAGED, "not a finite number");
+    }
+    const struct {
+        size_t at;
+        float value;
+        ft_status status;
+        const char *part;
+    } cases[] = {
+        {0, 3, FT_ERR_UNSUPPORTED, "version 3"},
+        {0, 0, FT_ERR_UNSUPPORTED, "version 0"},
+        {1, 1, FT_ERR_DAMAGED, "do not make one tree"},
+        {1, 70000, FT_ERR_LIMIT, "8192 is the most"},
+        {2, 0, FT_ERR_DAMAGED, "the head says 5"},
+        {2, 2, FT_ERR_DAMAGED, "ends before 2 trees"},
+        {3, 4, FT_ERR_DAMAGED, "has 5 nodes of the 4"},
+        {3, 6, FT_ERR_DAMAGED, "ends before 1 trees of 6"},
+        {5, 0, FT_ERR_DAMAGED, "has 0 nodes"},
+        {5, 3, FT_ERR_DAMAGED, "do not make one tree"},
+        {5, 1e9F, FT_ERR_LIMIT, "is the most"},
+        {FIRST_NODE, INFINITY, FT_ERR_DAMAGED, "do not make one tree"},         /* a threshold */
+        {FIRST_NODE + 8, NAN, FT_ERR_DAMAGED, "do not make one tree"},          /* a leaf */
+        {FIRST_NODE + 1, way(2, 1, 1), FT_ERR_DAMAGED, "do not make one tree"}, /* no such feature */
+        {FIRST_NODE + 1, way(0, 2, 1), FT_ERR_DAMAGED, "do not make one tree"}, /* another's child */
+        {FIRST_NODE + 1, way(0, 0, 0), FT_ERR_DAMAGED, "do not make one tree"}, /* the rest is lost */
+        {FIRST_NODE + 3, way(1, 9, 0), FT_ERR_DAMAGED, "do not make one tree"}, /* out of the tree */
+        {FIRST_NODE + 5, way(1, 3, 0), FT_ERR_DAMAGED, "do not make one tree"}, /* a leaf with children */
+        {FIRST_NODE + 5, way(1, 0, 0), FT_ERR_DAMAGED, "do not make one tree"}, /* a leaf with a feature */
+        {FIRST_NODE + 5, 2, FT_ERR_DAMAGED, "do not make one tree"},            /* bit 30 */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        float block[GOOD];
+        memcpy(block, good, sizeof good);
+        block[cases[i].at] = cases[i].value;
+        refuses(block, GOOD, cases[i].status, cases[i].part);
+    }
+}
+
+static void test_damaged_old(void **state) {
+    (void)state;
+    for (size_t count = 0; count < GOOD; count++) refuses(old, count, FT_ERR_DAMAGED, "the block ends before");
+    for (size_t at = 0; at < GOOD; at++) {
+        float block[GOOD];
+        memcpy(block, old, sizeof old);
         block[at] = NAN;
         refuses(block, GOOD, FT_ERR_DAMAGED, "not a finite number");
         block[at] = -INFINITY;
@@ -207,12 +306,12 @@ static void test_damaged(void **state) {
         ft_status status;
         const char *part;
     } cases[] = {
-        {0, 2, FT_ERR_UNSUPPORTED, "version 2"},
+        {0, 9, FT_ERR_UNSUPPORTED, "version 9"},
         {0, -1, FT_ERR_DAMAGED, "the version"},
         {1, 0, FT_ERR_LIMIT, "0 features"},
         {1, 1, FT_ERR_DAMAGED, "splits by no feature of 0 .. 0"},
         {1, 1.5F, FT_ERR_DAMAGED, "no count"},
-        {1, 70000, FT_ERR_LIMIT, "65536 is the most"},
+        {1, 70000, FT_ERR_LIMIT, "8192 is the most"},
         {2, 0, FT_ERR_DAMAGED, "the head says 5"},
         {2, 2, FT_ERR_DAMAGED, "ends before the size of a tree"},
         {2, 1e9F, FT_ERR_LIMIT, "number of trees"},
@@ -230,7 +329,7 @@ static void test_damaged(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         float block[GOOD];
-        memcpy(block, good, sizeof good);
+        memcpy(block, old, sizeof old);
         block[cases[i].at] = cases[i].value;
         refuses(block, GOOD, cases[i].status, cases[i].part);
     }
@@ -321,8 +420,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_tree),         cmocka_unit_test(test_batches_are_rows),
         cmocka_unit_test(test_saved_and_loaded), cmocka_unit_test(test_layout),
-        cmocka_unit_test(test_damaged),          cmocka_unit_test(test_wrong_trees),
-        cmocka_unit_test(test_too_deep),         cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_old_layout),       cmocka_unit_test(test_mapped),
+        cmocka_unit_test(test_damaged),          cmocka_unit_test(test_damaged_old),
+        cmocka_unit_test(test_wrong_trees),      cmocka_unit_test(test_too_deep),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
