@@ -102,3 +102,13 @@ bool text_double(const char *text, size_t length, double *value) {
     *value = is_negative ? -exact : exact;
     return true;
 }
+
+bool text_has_word(const char *list, const char *word, size_t length) {
+    while (length > 0 && *list != '\0') {
+        if (*list == *word && strncmp(list, word, length) == 0 && (list[length] == ' ' || list[length] == '\0'))
+            return true;
+        while (*list != ' ' && *list != '\0') list++;
+        list += *list == ' ';
+    }
+    return false;
+}

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "graph/opdef.h"
 #include "npu/blockings.h"
 
@@ -36,19 +37,26 @@ static const npu_rule rules[] = {
     {"UnidirectionalSequenceLSTM", npu_lower_lstm},
 };
 
-static bool is_listed(const char *names, const char *name) {
-    size_t length = strlen(name);
-    for (const char *at = strstr(names, name); at != NULL; at = strstr(at + 1, name)) {
-        if ((at == names || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) return true;
-    }
-    return false;
-}
-
-static const npu_rule *rule_of(const ft_op *op) {
+static const npu_rule *rule_of(const ft_opdef *def) {
+    size_t length = strlen(def->name);
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        if (is_listed(rules[i].names, op->def->name)) return &rules[i];
+        if (text_has_word(rules[i].names, def->name, length)) return &rules[i];
     }
     return NULL;
+}
+
+/* Networks have many operators of few kinds: what was found for a kind is kept, until another takes its place. */
+enum { RULES_KEPT = 16 };
+
+typedef struct kept_rule {
+    const ft_opdef *def;
+    const npu_rule *rule;
+} kept_rule;
+
+static const npu_rule *find_rule(const ft_opdef *def, kept_rule kept[static RULES_KEPT]) {
+    kept_rule *place = &kept[(uintptr_t)def / sizeof *def % RULES_KEPT];
+    if (place->def != def) *place = (kept_rule){def, rule_of(def)};
+    return place->rule;
 }
 
 /* --- Tensors ------------------------------------------------------------------------------------------------- */
@@ -298,9 +306,10 @@ static void count_readers(npu_lowering *l) {
 
 static ft_status lower_all(npu_lowering *l, ft_error *error) {
     const ft_graph *graph = l->graph;
+    kept_rule kept[RULES_KEPT] = {{NULL, NULL}};
     for (uint32_t i = 0; i < graph->op_count; i++) {
         const ft_op *op = &graph->ops[i];
-        l->rules[i] = is_dead(graph, op) ? NULL : rule_of(op);
+        l->rules[i] = is_dead(graph, op) ? NULL : find_rule(op->def, kept);
         l->is_npu[i] = l->rules[i] != NULL && npu_supports(l, op);
     }
     for (l->op = 0; l->op < graph->op_count && !l->has_failed; l->op++) {

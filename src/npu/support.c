@@ -8,7 +8,7 @@
 enum { MOST_DIM = 65535 };
 
 static bool is_named(const ft_op *op, const char *name) {
-    return strcmp(op->def->name, name) == 0;
+    return op->def->name[0] == name[0] && strcmp(op->def->name, name) == 0; /* most differ in their first letter */
 }
 
 static bool is_typed(const npu_lowering *l, const ft_op *op, const ft_tensor *t, bool allows_32) {

@@ -20,8 +20,8 @@ typedef struct walk {
     const ft_graph *graph;
     const ft_kernels *kernels;
     uint8_t *rules; /* per operator: a cast_rule */
-    bool *is_wide; /* per tensor: autocast makes it float32 */
-    bool *is_view; /* per operator: the rules take it for a copy, but it needs none */
+    bool *is_wide;  /* per tensor: autocast makes it float32 */
+    bool *is_view;  /* per operator: the rules take it for a copy, but it needs none */
 } walk;
 
 static bool is_free(const walk *w, uint32_t op) {
@@ -35,15 +35,6 @@ static const char *const kind_words[TORCH_KINDS] = {
     TORCH_KIND_LIST(TORCH_KIND_WORDS)
 #undef TORCH_KIND_WORDS
 };
-
-static bool has_word(const char *list, const char *word, size_t length) {
-    while (*list != '\0') {
-        size_t size = strcspn(list, " ");
-        if (size == length && memcmp(list, word, length) == 0) return true;
-        list += size + (list[size] == ' ');
-    }
-    return false;
-}
 
 static torch_kind kind_of_class(ft_op_class op_class) {
     switch (op_class) {
@@ -74,7 +65,7 @@ static torch_kind kind_of_class(ft_op_class op_class) {
 
 static torch_kind kind_of_word(const char *word, size_t length) {
     for (uint32_t k = 0; k < TORCH_KINDS; k++)
-        if (has_word(kind_words[k], word, length)) return (torch_kind)k;
+        if (text_has_word(kind_words[k], word, length)) return (torch_kind)k;
     return TORCH_OTHER;
 }
 
@@ -103,7 +94,7 @@ static cast_rule rule_of(const ft_op *op) {
     if (strcmp(op->def->name, "BatchNormalization") == 0) return CAST_FIRST;
     if (op->def->op_class == FT_CLASS_NORM) return CAST_WIDE;
     for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++)
-        if (strcmp(op->def->name, wide[i]) == 0) return CAST_WIDE;
+        if (op->def->name[0] == wide[i][0] && strcmp(op->def->name, wide[i]) == 0) return CAST_WIDE;
     return op->def->op_class == FT_CLASS_ELEMENTWISE || strcmp(op->def->name, "Concat") == 0 ? CAST_PROMOTE
                                                                                              : CAST_FIRST;
 }
@@ -119,8 +110,7 @@ static bool input_is_wide(const walk *w, const ft_op *op, uint32_t i) {
 /* A bias is added inside of the product that it belongs to. */
 static bool is_in_product(const walk *w, uint32_t op) {
     uint32_t kernel = w->kernels->kernel_of_op[op];
-    return kernel != FT_NONE && !is_free(w, op) &&
-           w->rules[w->kernels->items[kernel].root] == CAST_NARROW;
+    return kernel != FT_NONE && !is_free(w, op) && w->rules[w->kernels->items[kernel].root] == CAST_NARROW;
 }
 
 static bool makes_wide(const walk *w, const ft_op *op) {

@@ -38,19 +38,29 @@ void torch_scaling_fit(const torch_row *rows, const bool *is_used, uint32_t coun
     }
 }
 
-void torch_scaling_apply(const torch_scaling *scaling, const torch_row *row, float inputs[static TORCH_FEATURES]) {
+/* Comparisons and not fminf(), which the compiler would have to call for each feature. */
+VECTORS void torch_scaling_apply(const torch_scaling *scaling, const torch_row *row,
+                                 float inputs[static TORCH_FEATURES]) {
     for (uint32_t f = 0; f < TORCH_FEATURES; f++) {
         float x = (row->features[f] - scaling->mean[f]) * scaling->inverse[f];
-        inputs[f] = fminf(fmaxf(x, -FARTHEST), FARTHEST);
+        x = x > -FARTHEST ? x : -FARTHEST; /* also what is not a number */
+        inputs[f] = x < FARTHEST ? x : FARTHEST;
     }
 }
 
+/* How many of some features are where those of the training part were. */
+VECTORS static uint32_t count_known(const float *restrict values, const float *restrict least,
+                                    const float *restrict most, float slack, uint32_t count) {
+    uint32_t known = 0;
+    for (uint32_t f = 0; f < count; f++) known += (values[f] >= least[f] - slack) & (values[f] <= most[f] + slack);
+    return known;
+}
+
 bool torch_scaling_knows(const torch_scaling *scaling, const torch_row *row) {
-    for (uint32_t f = 0; f < TORCH_FEATURES; f++) {
-        float slack = f < TORCH_SIZES ? 0.5F : 0, value = row->features[f];
-        if (!(value >= scaling->least[f] - slack && value <= scaling->most[f] + slack)) return false;
-    }
-    return true;
+    static const float SLACK = 0.5F;
+    const float *flags = row->features + TORCH_SIZES;
+    return count_known(row->features, scaling->least, scaling->most, SLACK, TORCH_SIZES) == TORCH_SIZES &&
+           count_known(flags, scaling->least + TORCH_SIZES, scaling->most + TORCH_SIZES, 0, TORCH_FLAGS) == TORCH_FLAGS;
 }
 
 /* --- The network --------------------------------------------------------------------------------------------- */

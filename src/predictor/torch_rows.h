@@ -39,7 +39,8 @@ enum {
     TORCH_FLAG_HOLDS = TORCH_FLAG_KIND + TORCH_KINDS,
     TORCH_FLAG_STRIDED = TORCH_FLAG_HOLDS + TORCH_KINDS,
     TORCH_FLAG_DEEP,
-    TORCH_FEATURES
+    TORCH_FEATURES,
+    TORCH_FLAGS = TORCH_FEATURES - TORCH_SIZES
 };
 
 /* Plain floats, so that equal kernels are equal bytes. */

@@ -102,11 +102,26 @@ static void test_not_doubles(void **state) {
     }
 }
 
+static void test_words(void **state) {
+    (void)state;
+    const char *list = "conv convtrans bn-relu bn";
+    assert_true(text_has_word(list, "conv", 4));
+    assert_true(text_has_word(list, "convtrans", 9));
+    assert_true(text_has_word(list, "bn", 2));
+    assert_true(text_has_word(list, "bn-add", 2)); /* the first two letters of it */
+    assert_false(text_has_word(list, "con", 3));
+    assert_false(text_has_word(list, "trans", 5));
+    assert_false(text_has_word(list, "bn-", 3));
+    assert_false(text_has_word(list, "", 0));
+    assert_false(text_has_word("", "conv", 4));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ints),          cmocka_unit_test(test_not_ints),
         cmocka_unit_test(test_doubles),       cmocka_unit_test(test_doubles_come_back),
         cmocka_unit_test(test_exact_doubles), cmocka_unit_test(test_not_doubles),
+        cmocka_unit_test(test_words),
     };
     return cmocka_run_group_tests_name("base/text", tests, NULL, NULL);
 }
