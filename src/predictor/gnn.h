@@ -11,6 +11,7 @@
 #include "nn/descent.h"
 #include "nn/layer.h"
 #include "predictor/config.h"
+#include "predictor/label_scale.h"
 #include "predictor/subject.h"
 
 /* --- Samples ------------------------------------------------------------------------------------------------- */
@@ -74,13 +75,6 @@ bool gnn_batch_join(gnn_batch *b, const gnn_widths *widths, const gnn_sample *co
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
-typedef enum gnn_target {
-    GNN_TARGET_LOG,   /* z-scores of log y */
-    GNN_TARGET_LOG1P, /* z-scores of log(1 + y) */
-    GNN_TARGET_RAW,   /* y divided by the mean of its column: for losses that are relative themselves */
-    GNN_TARGETS
-} gnn_target;
-
 /* What all kinds share; whole numbers too are kept as doubles, as the list of keys (config.h) wants them. */
 typedef struct gnn_options {
     double hidden, layers;
@@ -96,7 +90,7 @@ typedef struct gnn_options {
     double delta;       /* of the Huber loss */
     double forget;      /* share of the nodes whose kind training hides, so that it knows what to make of new ones */
     uint32_t loss;      /* loss_kind */
-    uint32_t target;    /* gnn_target */
+    uint32_t target;    /* label_form */
     uint32_t schedule;  /* schedule_kind */
     uint32_t optimizer; /* optim_kind */
 } gnn_options;
@@ -141,7 +135,7 @@ typedef struct gnn_kind {
     /* Called when the parameters have their last values, before the network is asked: works out what is the same for
      * all graphs. While it learns, nothing of it may be used. NULL: nothing. */
     ft_status (*settle)(gnn_net *net, const params *values, ft_error *error);
-    /* samples x outputs (or x columns of the batch), in z-scores of the targets (or what gnn_target says). */
+    /* samples x outputs (or x columns of the batch), in z-scores of the targets (label_scale.h). */
     tensor *(*forward)(const gnn_net *net, tape *t, const gnn_batch *batch);
     /* The metrics that are learned together, ended by NULL; NULL: the one that was asked for alone. Then columns are
      * device x mode x metric. */

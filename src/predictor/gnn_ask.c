@@ -33,15 +33,15 @@ static void give_tape(gnn_member *member, tape *t) {
 }
 
 /* Adds what one network says of columns to sums of values and of squares. */
-static ft_status ask_member(const model *m, gnn_member *member, const gnn_batch *batch, const gnn_column *columns,
-                            double *sums, double *squares, ft_error *error) {
+static ft_status ask_member(const model *m, gnn_member *member, const gnn_batch *batch, double *sums, double *squares,
+                            ft_error *error) {
     tape *t = NULL;
     FT_TRY(take_tape(member, &t, error));
     tape_begin(t, TAPE_INFER, 0, 0);
     const tensor *said = m->kind->forward(member->net, t, batch);
     ft_status status = tape_status(t, error);
     for (uint32_t c = 0; status == FT_OK && c < batch->columns; c++) {
-        double value = said->data[c] * columns[c].scale + columns[c].shift;
+        double value = said->data[c];
         sums[c] += value;
         squares[c] += value * value;
     }
@@ -52,14 +52,13 @@ static ft_status ask_member(const model *m, gnn_member *member, const gnn_batch 
 /* Members are averaged before the transform is undone: logarithms of times, where it is one. */
 static ft_status ask(const model *m, const gnn_batch *batch, const gnn_column *columns, view *v, ft_error *error) {
     double members = m->member_count;
-    gnn_target target = (gnn_target)m->plan.shared.target;
     for (uint32_t i = 0; i < m->member_count; i++)
-        FT_TRY(ask_member(m, &m->members[i], batch, columns, v->values, v->away, error));
+        FT_TRY(ask_member(m, &m->members[i], batch, v->values, v->away, error));
     for (uint32_t c = 0; c < batch->columns; c++) {
         double mean = v->values[c] / members, variance = fmax(0, v->away[c] / members - mean * mean);
         double deviation = sqrt(variance * members / fmax(1, members - 1));
-        v->values[c] = gnn_label_of(target, mean);
-        v->away[c] = target == GNN_TARGET_RAW ? deviation / fmax(fabs(mean), BASELINE_LEAST) : deviation;
+        v->values[c] = label_of_target(&columns[c].scale, mean);
+        v->away[c] = label_spread(&columns[c].scale, mean, deviation);
     }
     return FT_OK;
 }

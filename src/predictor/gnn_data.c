@@ -13,20 +13,6 @@
 
 static const uint64_t LOOK_LIMIT = (uint64_t)512 << 20; /* memory for what is seen of one model */
 
-/* --- Targets ------------------------------------------------------------------------------------------------- */
-
-double gnn_target_of(gnn_target target, double label) {
-    return target == GNN_TARGET_LOG ? log(label) : target == GNN_TARGET_LOG1P ? log1p(label) : label;
-}
-
-double gnn_label_of(gnn_target target, double value) {
-    return target == GNN_TARGET_LOG ? exp(value) : target == GNN_TARGET_LOG1P ? expm1(value) : value;
-}
-
-bool gnn_is_label(gnn_target target, double label) {
-    return isfinite(label) && (target == GNN_TARGET_LOG ? label > 0 : label >= 0);
-}
-
 /* --- Samples and columns ------------------------------------------------------------------------------------- */
 
 /* Plain numbers without padding, so that equal keys are equal bytes. */
@@ -106,7 +92,7 @@ static column_key key_of(const gathering *g, const fit_row *row, uint32_t metric
 static double label_of(const gathering *g, const fit_row *row, uint32_t metric) {
     double label =
         metric == 0 ? row->label : ft_dataset_records(g->set->data)[row->record].metrics[g->metric_index[metric]];
-    return gnn_is_label((gnn_target)g->plan->shared.target, label) ? label : NAN;
+    return label_is_fit((label_form)g->plan->shared.target, label) ? label : NAN;
 }
 
 /* Training rows make the columns. */
@@ -179,26 +165,27 @@ static ft_status make_labels(gathering *g, ft_error *error) {
     return add_labels(g, g->set->valid, error);
 }
 
-/* Targets of a column are z-scores; those of GNN_TARGET_RAW are only scaled. Columns that share an output are scaled
- * alike, so that a column which is not there yet can be, too. */
-static void scale_column(const gathering *g, gnn_column *column, uint32_t number) {
+/* Columns that share an output are scaled alike, so that a column which is not there yet can be, too. `room` has place
+ * for all labels of the training part. */
+static void scale_column(const gathering *g, gnn_column *column, uint32_t number, double *room) {
     const gnn_data *data = g->data;
-    gnn_target target = (gnn_target)g->plan->shared.target;
     bool is_shared = data->widths.column_values > 0;
-    double mean = 0, squares = 0, count = 0;
+    size_t count = 0;
     for (size_t i = 0; i < (size_t)data->train_count * data->column_count; i++) {
         uint32_t of = (uint32_t)(i % data->column_count);
-        double label = data->labels[i];
-        if (isnan(label) || (of != number && !(is_shared && data->columns[of].metric == column->metric))) continue;
-        double value = gnn_target_of(target, label), before = mean;
-        count++;
-        mean += (value - mean) / count;
-        squares += (value - before) * (value - mean);
+        if (isnan(data->labels[i])) continue;
+        if (of == number || (is_shared && data->columns[of].metric == column->metric)) room[count++] = data->labels[i];
     }
-    bool is_raw = target == GNN_TARGET_RAW;
-    column->shift = is_raw ? 0 : mean;
-    column->scale = is_raw ? mean : sqrt(squares / count);
-    if (!(column->scale > 1e-6)) column->scale = 1;
+    column->scale = label_scale_fit((label_form)g->plan->shared.target, room, count);
+}
+
+static ft_status scale_columns(const gathering *g, ft_error *error) {
+    const gnn_data *data = g->data;
+    double *room = malloc((size_t)data->train_count * data->column_count * sizeof *room);
+    if (room == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < data->column_count; i++) scale_column(g, &data->columns[i], i, room);
+    free(room);
+    return FT_OK;
 }
 
 /* --- Looking ------------------------------------------------------------------------------------------------- */
@@ -316,7 +303,7 @@ static ft_status gather_all(gathering *g, const fit_context *context, ft_error *
     FT_TRY(find_columns(g, error));
     FT_TRY(find_samples(g, error));
     FT_TRY(make_labels(g, error));
-    for (uint32_t i = 0; i < g->data->column_count; i++) scale_column(g, &g->data->columns[i], i);
+    FT_TRY(scale_columns(g, error));
     return look_at_samples(g, context, error);
 }
 

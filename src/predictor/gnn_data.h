@@ -18,8 +18,8 @@ typedef struct gnn_column {
     ft_mode mode;
     ft_dtype dtype;
     char setting[GNN_MAX_TEXT];
-    uint32_t labels;                     /* in training */
-    double shift, scale;                 /* a target is (f(label) - shift) / scale */
+    uint32_t labels; /* in training */
+    label_scale scale;
     float values[GNN_MAX_COLUMN_VALUES]; /* what is known of the device, where widths have that */
 } gnn_column;
 
@@ -57,11 +57,5 @@ uint32_t gnn_node_kind(const gnn_data *data, uint32_t row);
 
 /* What is known of the devices of columns, a row each, from the arena; NULL when out of memory. */
 const float *gnn_column_values(const gnn_column *columns, uint32_t count, uint32_t width, arena *memory);
-
-/* Labels to targets and back; the transform alone, without shift and scale. */
-double gnn_target_of(gnn_target target, double label);
-double gnn_label_of(gnn_target target, double value);
-/* Whether a label can be learned with this target. */
-bool gnn_is_label(gnn_target target, double label);
 
 #endif

@@ -51,7 +51,7 @@ static void end(void *user) {
 static ft_status train(model *m, const gnn_data *data, const fit_context *context, ft_error *error) {
     gnn_inputs in;
     FT_TRY(gnn_scaling_fit(&m->scaling, data, error));
-    FT_TRY(gnn_inputs_make(&in, data, &m->scaling, (gnn_target)m->plan.shared.target, error));
+    FT_TRY(gnn_inputs_make(&in, data, &m->scaling, error));
     fitting f = {.context = context, .in = &in, .m = m};
     const series networks = {.context = context,
                              .units = m->member_count,

@@ -87,10 +87,10 @@ static json_t *save_columns(const model *m) {
     json_t *list = json_array();
     for (uint32_t i = 0; list != NULL && i < m->column_count; i++) {
         const gnn_column *c = &m->columns[i];
-        json_t *item =
-            json_pack("{s:i, s:i, s:s, s:s, s:s, s:i, s:f, s:f}", "device", (int)c->device, "metric", (int)c->metric,
-                      "mode", c->mode == FT_TRAIN ? "train" : "infer", "dtype", ft_dtype_name(c->dtype), "setting",
-                      c->setting, "labels", (int)c->labels, "shift", c->shift, "scale", c->scale);
+        json_t *item = json_pack("{s:i, s:i, s:s, s:s, s:s, s:i}", "device", (int)c->device, "metric", (int)c->metric,
+                                 "mode", c->mode == FT_TRAIN ? "train" : "infer", "dtype", ft_dtype_name(c->dtype),
+                                 "setting", c->setting, "labels", (int)c->labels);
+        if (item != NULL) label_scale_save(&c->scale, item);
         if (item != NULL && m->plan.widths.column_values > 0)
             json_object_set_new(item, "values", save_values(c->values, m->plan.widths.column_values));
         if (item != NULL && json_array_append_new(list, item) == 0) continue;
@@ -144,7 +144,7 @@ static ft_status load_values(const json_t *list, uint32_t count, float *values, 
     return FT_OK;
 }
 
-static ft_status load_column(const json_t *object, uint32_t devices, uint32_t values, gnn_column *column,
+static ft_status load_column(const json_t *object, uint32_t devices, const gnn_plan *plan, gnn_column *column,
                              ft_error *error) {
     const char *mode, *dtype, *setting;
     *column = (gnn_column){0};
@@ -158,14 +158,11 @@ static ft_status load_column(const json_t *object, uint32_t devices, uint32_t va
     if (!ft_dtype_parse(dtype, &column->dtype)) column->dtype = FT_DTYPE_UNKNOWN;
     if (strlen(setting) >= GNN_MAX_TEXT) return ft_fail(error, FT_ERR_DAMAGED, "columns: a setting is too long");
     memcpy(column->setting, setting, strlen(setting) + 1);
-    const json_t *shift = json_object_get(object, "shift"), *scale = json_object_get(object, "scale");
-    if (json_take_number(shift, -1e30, 1e30, &column->shift, error) != FT_OK ||
-        json_take_number(scale, 1e-30, 1e30, &column->scale, error) != FT_OK)
-        return ft_fail_prefix(error, FT_ERR_DAMAGED, "columns: 'shift' or 'scale'");
-    return load_values(json_object_get(object, "values"), values, column->values, error);
+    FT_TRY(label_scale_load(object, (label_form)plan->shared.target, &column->scale, error));
+    return load_values(json_object_get(object, "values"), plan->widths.column_values, column->values, error);
 }
 
-static ft_status load_columns(const json_t *list, uint32_t devices, uint32_t values, gnn_column **columns,
+static ft_status load_columns(const json_t *list, uint32_t devices, const gnn_plan *plan, gnn_column **columns,
                               uint32_t *count, ft_error *error) {
     size_t size = json_array_size(list);
     if (size < 1 || size > GNN_MAX_COLUMNS)
@@ -174,7 +171,7 @@ static ft_status load_columns(const json_t *list, uint32_t devices, uint32_t val
     if (*columns == NULL) return FT_NOMEM(error);
     *count = (uint32_t)size;
     for (uint32_t i = 0; i < *count; i++)
-        FT_TRY(load_column(json_array_get(list, i), devices, values, &(*columns)[i], error));
+        FT_TRY(load_column(json_array_get(list, i), devices, plan, &(*columns)[i], error));
     return FT_OK;
 }
 
@@ -223,8 +220,7 @@ ft_status gnn_load(const gnn_kind *kind, const json_t *params, const float *bloc
     ft_status status = gnn_plan_read(kind, config, &plan, error);
     if (status == FT_ERR_NOMEM) return status;
     if (status != FT_OK) return ft_fail_prefix(error, FT_ERR_DAMAGED, "%s", kind->name);
-    status = load_columns(json_object_get(params, "columns"), device_count, plan.widths.column_values, &columns,
-                          &column_count, error);
+    status = load_columns(json_object_get(params, "columns"), device_count, &plan, &columns, &column_count, error);
     if (status == FT_OK)
         status = gnn_model_new(kind, &plan, columns, column_count, device_count, &m, error);
     else

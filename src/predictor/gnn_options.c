@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "predictor/gnn_model.h"
 
-static const char *const targets[GNN_TARGETS] = {"log", "log1p", "raw"};
 /* In the order of the enums. */
 static const char *const losses[] = {"mse", "mae", "huber", "relative", "log", "mape", "hybrid"};
 static const char *const schedules[] = {"constant", "step", "plateau", "cosine", "one-cycle"};
@@ -20,7 +19,7 @@ gnn_options gnn_options_default(void) {
                          .check = 250,
                          .delta = 0.05,
                          .loss = LOSS_HUBER,
-                         .target = GNN_TARGET_LOG,
+                         .target = LABEL_LOG,
                          .schedule = SCHEDULE_ONE_CYCLE,
                          .optimizer = OPTIM_ADAM};
 }
@@ -42,7 +41,7 @@ static void add_shared(gnn_options *o, config_list *list) {
     config_add_whole(list, "keep_best", 0, 1, &o->keep_best);
     config_add_number(list, "delta", 1e-4, 100, &o->delta);
     config_add_choice(list, "loss", losses, LOSS_COUNT, &o->loss);
-    config_add_choice(list, "target", targets, GNN_TARGETS, &o->target);
+    config_add_choice(list, "target", label_form_names, LABEL_FORMS, &o->target);
     config_add_choice(list, "schedule", schedules, sizeof schedules / sizeof schedules[0], &o->schedule);
     config_add_choice(list, "optimizer", optimizers, sizeof optimizers / sizeof optimizers[0], &o->optimizer);
 }
@@ -53,11 +52,10 @@ void gnn_plan_list(const gnn_kind *kind, gnn_plan *plan, config_list *list) {
     if (kind->keys != NULL) kind->keys(plan->own, list);
 }
 
-/* Relative losses need targets that are not shifted. */
+/* Relative losses need targets that are not shifted. The hybrid one is mostly squares, and CDMPP has it so. */
 static ft_status check_shared(const gnn_options *o, ft_error *error) {
-    bool is_relative =
-        o->loss == LOSS_RELATIVE || o->loss == LOSS_MAPE || o->loss == LOSS_HYBRID || o->loss == LOSS_LOG;
-    if (is_relative && o->target != GNN_TARGET_RAW)
+    bool is_relative = o->loss == LOSS_RELATIVE || o->loss == LOSS_MAPE || o->loss == LOSS_LOG;
+    if (is_relative && o->target != LABEL_RAW)
         return ft_fail(error, FT_ERR_USAGE, "config: the loss '%s' goes with target=raw", losses[o->loss]);
     return FT_OK;
 }

@@ -47,17 +47,16 @@ struct gnn_training {
 
 /* --- Inputs -------------------------------------------------------------------------------------------------- */
 
-static void scale_targets(gnn_inputs *in, gnn_target target) {
+static void scale_targets(gnn_inputs *in) {
     const gnn_data *data = in->data;
     for (size_t i = 0; i < (size_t)data->graph_count * data->column_count; i++) {
         const gnn_column *column = &data->columns[i % data->column_count];
         double label = data->labels[i];
-        in->targets[i] = isnan(label) ? NAN : (float)((gnn_target_of(target, label) - column->shift) / column->scale);
+        in->targets[i] = isnan(label) ? NAN : (float)label_to_target(&column->scale, label);
     }
 }
 
-ft_status gnn_inputs_make(gnn_inputs *in, const gnn_data *data, const gnn_scaling *scaling, gnn_target target,
-                          ft_error *error) {
+ft_status gnn_inputs_make(gnn_inputs *in, const gnn_data *data, const gnn_scaling *scaling, ft_error *error) {
     const gnn_widths *w = &data->widths;
     size_t global = (size_t)w->global_values + w->global_marks;
     *in = (gnn_inputs){.data = data,
@@ -79,7 +78,7 @@ ft_status gnn_inputs_make(gnn_inputs *in, const gnn_data *data, const gnn_scalin
     if (global > 0) memcpy(in->globals, data->globals, data->graph_count * global * sizeof(float));
     for (size_t i = 0; global > 0 && i < data->graph_count; i++)
         gnn_scale_globals(scaling, in->globals + i * global, 1, in->globals + i * global);
-    scale_targets(in, target);
+    scale_targets(in);
     return FT_OK;
 }
 
@@ -334,13 +333,12 @@ static void check_part(void *user, tape *tp, uint32_t number) {
     const tensor *said = t->kind->forward(t->net, tp, &p->batch);
     if (said == NULL) return;
     const gnn_data *data = t->in->data;
-    gnn_target target = (gnn_target)t->plan->shared.target;
     for (size_t i = 0; i < tensor_size(said); i++) {
         const gnn_column *column = &data->columns[i % data->column_count];
         double label =
             data->labels[(size_t)p->graphs[i / data->column_count] * data->column_count + i % data->column_count];
         if (isnan(label) || label == 0) continue;
-        double value = gnn_label_of(target, said->data[i] * column->scale + column->shift);
+        double value = label_of_target(&column->scale, said->data[i]);
         c->errors[number] += fmin(fabs(value / label - 1), 1e6); /* what diverges is not what is kept */
         c->labelled[number]++;
     }

@@ -14,8 +14,7 @@ typedef struct gnn_inputs {
     float *targets; /* per graph and column; NaN: not measured */
 } gnn_inputs;
 
-ft_status gnn_inputs_make(gnn_inputs *in, const gnn_data *data, const gnn_scaling *scaling, gnn_target target,
-                          ft_error *error);
+ft_status gnn_inputs_make(gnn_inputs *in, const gnn_data *data, const gnn_scaling *scaling, ft_error *error);
 void gnn_inputs_free(gnn_inputs *in);
 
 /* `net` and `values` belong to the caller, who frees them after the training. */

@@ -22,7 +22,7 @@ static void set_defaults(gnn_options *shared, void *own) {
     shared->batch = 64;
     shared->rate = 0.003;
     shared->loss = LOSS_LOG;
-    shared->target = GNN_TARGET_RAW;
+    shared->target = LABEL_RAW;
     shared->forget = 0.02;
     *(sage_options *)own = (sage_options){.aggregator = AGGREGATE_MEAN,
                                           .direction = SAGE_SUCCESSORS,

@@ -63,7 +63,7 @@ gnn_net *sage_build(const gnn_plan *plan, params *p) {
     uint32_t in = w->node_values + net->class_column + embedding;
     for (uint32_t i = 0; i < net->layers; i++, in = 2 * hidden) add_layer(net, p, i, in, hidden);
     net->head = layer_linear_add(p, "head", in, plan->outputs, true);
-    net->is_log = plan->shared.target != GNN_TARGET_RAW && net->options.readout == SAGE_PARTS;
+    net->is_log = plan->shared.target != LABEL_RAW && net->options.readout == SAGE_PARTS;
     if (!net->is_log) return net;
     net->gain = params_add(p, 1, plan->outputs, PARAM_ONES, "gain");
     net->offset = params_add(p, 1, plan->outputs, PARAM_ZEROS, "offset");

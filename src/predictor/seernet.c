@@ -13,7 +13,7 @@ static void defaults(gnn_options *shared, void *own) {
     shared->batch = 128;
     shared->rate = 1e-3;
     shared->loss = LOSS_MSE;
-    shared->target = GNN_TARGET_LOG1P;
+    shared->target = LABEL_LOG1P;
     shared->schedule = SCHEDULE_PLATEAU;
     shared->keep_best = 1;
     shared->forget = 0.01;

@@ -122,7 +122,8 @@ static void labels_stand_in_columns(void **state) {
         for (uint32_t i = 0; i < NETWORKS; i++) mean += log(data.labels[(size_t)i * 3 + c]) / NETWORKS;
         for (uint32_t i = 0; i < NETWORKS; i++)
             squares += pow(log(data.labels[(size_t)i * 3 + c]) - mean, 2) / NETWORKS;
-        assert_true(fabs(data.columns[c].shift - mean) < 1e-9 && fabs(data.columns[c].scale - sqrt(squares)) < 1e-9);
+        assert_true(fabs(data.columns[c].scale.shift - mean) < 1e-9);
+        assert_true(fabs(data.columns[c].scale.scale - sqrt(squares)) < 1e-9);
     }
     gnn_data_free(&data);
     gnn_plan_free(&plan);
