@@ -6,7 +6,7 @@
 
 /* In the order of the enums. */
 static const char *const losses[] = {"mse", "mae", "huber", "relative", "log", "mape", "hybrid"};
-static const char *const schedules[] = {"constant", "step", "plateau", "cosine", "one-cycle"};
+static const char *const schedules[] = {"constant", "step", "plateau", "cosine", "one-cycle", "cyclic"};
 static const char *const optimizers[] = {"sgd", "adam", "adamw"};
 
 gnn_options gnn_options_default(void) {

@@ -197,7 +197,8 @@ static ft_status open_descent(gnn_training *t, params *values, uint64_t seed, po
     optimizer.weight_decay = o->weight_decay;
     if (schedule.kind == SCHEDULE_STEP) schedule.every = (uint64_t)fmax(1, o->steps / 10);
     if (schedule.kind == SCHEDULE_STEP) schedule.factor = 0.6;
-    if (schedule.kind == SCHEDULE_PLATEAU) { /* as PerfSeer has it */
+    if (schedule.kind == SCHEDULE_CYCLIC) schedule.low_rate = o->rate / 100; /* as CDMPP has it */
+    if (schedule.kind == SCHEDULE_PLATEAU) {                                 /* as PerfSeer has it */
         schedule.factor = 0.5;
         schedule.patience = 5;
         schedule.min_rate = 1e-6;

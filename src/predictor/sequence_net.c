@@ -7,10 +7,11 @@
 #include "base/error.h"
 #include "predictor/gnn_model.h"
 #include "predictor/program_sheet.h"
+#include "predictor/sequence_count.h"
 
 enum { HEAD_MAX = 8 };
 
-static const char *const column_names[] = {"device", "shared"};
+static const char *const column_names[] = {"device", "shared"}, *const readout_names[] = {"pooled", "counted"};
 
 struct gnn_net {
     uint32_t layers, head_layers;
@@ -19,6 +20,8 @@ struct gnn_net {
     layer_linear values, marks, out;
     layer_linear sheet, place; /* of a device: seen, and as the head takes it */
     layer_encoder encoders[GNN_MAX_LAYERS];
+    bool is_counted;
+    sequence_count counted;
     layer_linear head[HEAD_MAX];
 };
 
@@ -29,8 +32,9 @@ void sequence_defaults(gnn_options *shared, void *own) {
     shared->steps = 8000;
     shared->batch = 256;
     shared->average = 0.999;
+    shared->dropout = 0.1;
     shared->rate = 0.002;
-    *o = (sequence_options){.heads = 4, .inner = 2, .head = 2};
+    *o = (sequence_options){.heads = 4, .inner = 2, .head = 2, .columns = SEQUENCE_SHARED};
 }
 
 void sequence_keys(void *own, config_list *list) {
@@ -39,6 +43,7 @@ void sequence_keys(void *own, config_list *list) {
     config_add_whole(list, "inner", 1, 16, &o->inner);
     config_add_whole(list, "head", 0, HEAD_MAX, &o->head);
     config_add_choice(list, "columns", column_names, 2, &o->columns);
+    config_add_choice(list, "readout", readout_names, 2, &o->readout);
 }
 
 uint32_t sequence_column_values(const void *own) {
@@ -75,7 +80,9 @@ gnn_net *sequence_build(const gnn_plan *plan, params *p) {
         snprintf(name, sizeof name, "encoder%u", i);
         n->encoders[i] = layer_encoder_add(p, name, &encoder);
     }
-    uint32_t seen = 2 * width + w->global_values + w->global_marks;
+    n->is_counted = o->readout == SEQUENCE_COUNTED;
+    if (n->is_counted) n->counted = sequence_count_add(p, width);
+    uint32_t seen = (n->is_counted ? 3 : 2) * width + w->global_values + w->global_marks;
     for (uint32_t i = 0; i < n->head_layers; i++, seen = width) {
         snprintf(name, sizeof name, "head%u", i);
         n->head[i] = layer_linear_add(p, name, seen, width, true);
@@ -123,8 +130,9 @@ tensor *sequence_forward(const gnn_net *n, tape *t, const gnn_batch *b) {
     const gnn_widths *w = &n->widths;
     tensor *x = rows_of(n, t, b);
     for (uint32_t i = 0; i < n->layers; i++) x = layer_encoder_apply(t, &n->encoders[i], x, b->nodes_of, NULL);
-    tensor *seen[4] = {nn_segment_mean(t, x, b->nodes_of), nn_segment_max(t, x, b->nodes_of)};
+    tensor *seen[5] = {nn_segment_mean(t, x, b->nodes_of), nn_segment_max(t, x, b->nodes_of)};
     uint32_t parts = 2;
+    if (n->is_counted) seen[parts++] = sequence_count_apply(t, &n->counted, x, b->nodes_of);
     if (w->global_values > 0) seen[parts++] = tape_input(t, b->samples, w->global_values, b->global_values);
     if (w->global_marks > 0) seen[parts++] = tape_input(t, b->samples, w->global_marks, b->global_marks);
     x = nn_concat(t, parts, seen);

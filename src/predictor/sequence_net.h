@@ -12,10 +12,16 @@ typedef enum sequence_columns {
     SEQUENCE_SHARED     /* one output, for what a device's data sheet says */
 } sequence_columns;
 
+typedef enum sequence_readout {
+    SEQUENCE_POOLED, /* mean and maximum of the rows */
+    SEQUENCE_COUNTED /* and a layer of its own for each number of rows */
+} sequence_readout;
+
 typedef struct sequence_options {
     double heads, inner; /* inner: how many times wider than hidden the linear layers of the encoder are inside */
     double head;         /* layers of the head */
     uint32_t columns;    /* sequence_columns */
+    uint32_t readout;    /* sequence_readout */
 } sequence_options;
 
 void sequence_defaults(gnn_options *shared, void *own);
