@@ -1,24 +1,43 @@
-/* fuzz_autotvm.c - AutoTVM records of any bytes; what is read must point into itself. */
+/* fuzz_autotvm.c - AutoTVM records of any bytes: what is read must point into itself, and what has a template must have
+ * features that are numbers. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "read/autotvm.h"
+#include "program/program.h"
+#include "program/template.h"
+
+static void check_program(const autotvm_record *tuned, ansor_record *record, ft_program *program) {
+    ft_program_features f;
+    ft_error error;
+    if (template_apply(tuned, record, &error) != FT_OK || program_lower_record(program, record, &error) != FT_OK ||
+        ft_program_see(program, &f, &error) != FT_OK)
+        return;
+    for (uint32_t i = 0; i < f.leaf_count * FT_PROGRAM_FEATURES; i++) {
+        if (!isfinite(f.leaves[i])) abort();
+    }
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    autotvm_record *record = malloc(sizeof *record);
+    autotvm_record *tuned = malloc(sizeof *tuned);
+    ansor_record *record = malloc(sizeof *record);
+    ft_program *program = NULL;
     ft_error error;
     bool is_record;
     double seconds;
-    if (record == NULL) abort();
-    if (autotvm_read((const char *)data, size, record, &is_record, &error) == FT_OK && is_record) {
-        for (uint32_t i = 0; i < record->knob_count; i++) {
-            const autotvm_knob *knob = &record->knobs[i];
+    if (tuned == NULL || record == NULL || ft_program_new(&program, &error) != FT_OK) abort();
+    if (autotvm_read((const char *)data, size, tuned, &is_record, &error) == FT_OK && is_record) {
+        for (uint32_t i = 0; i < tuned->knob_count; i++) {
+            const autotvm_knob *knob = &tuned->knobs[i];
             if (strlen(knob->name) >= AUTOTVM_MAX_TEXT || knob->count > AUTOTVM_MAX_NUMBERS) abort();
-            if (knob->numbers + knob->count > record->numbers + AUTOTVM_MAX_NUMBERS) abort();
+            if (knob->numbers + knob->count > tuned->numbers + AUTOTVM_MAX_NUMBERS) abort();
         }
-        autotvm_seconds(record, &seconds, &error);
+        autotvm_seconds(tuned, &seconds, &error);
+        check_program(tuned, record, program);
     }
+    ft_program_free(program);
     free(record);
+    free(tuned);
     return 0;
 }

@@ -12,8 +12,8 @@
 #include "data/import.h"
 #include "foretell/device.h"
 #include "graph/program_graph.h"
+#include "program/record.h"
 #include "program/text.h"
-#include "read/ansor.h"
 
 enum { LINES_BETWEEN_LOOKS = 1024 };
 
@@ -23,6 +23,7 @@ typedef struct ansor_import {
     import_job *job;
     builder *builder;
     ansor_record record;
+    autotvm_record tuned;
     buf text;
     uint64_t lines_done;
     const char *path, *device; /* of the log at hand */
@@ -35,7 +36,7 @@ static ft_status add_program(ansor_import *a, const workload *w, const char *tas
     ft_graph *graph = NULL;
     double time_us = seconds * 1e6;
     ft_record record = {.name = task,
-                        .family = workload_name(w->kind),
+                        .family = w->name,
                         .device = a->device,
                         .setting = "",
                         .part = "",
@@ -58,7 +59,7 @@ static ft_status add_line(ansor_import *a, const char *line, size_t length, uint
     double seconds = 0;
     workload w;
     snprintf(where, sizeof where, "%s: line %llu", a->path, (unsigned long long)number);
-    ft_status status = ansor_read(line, length, &a->record, &is_record, &why);
+    ft_status status = program_record_read(line, length, &a->record, &a->tuned, &is_record, &why);
     if (status == FT_OK && !is_record) return FT_OK;
     if (status == FT_OK) status = ansor_seconds(&a->record, &seconds, &why);
     if (status == FT_OK) status = program_text(&a->record, &a->text, task, &w, &why);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "graph/program_graph.h"
 #include "program/bound.h"
+#include "program/record.h"
 #include "program/show.h"
 #include "program/shrink.h"
 #include "program/steps.h"
@@ -55,7 +56,7 @@ ft_status ft_program_log_next(ft_program_log *log, ft_program_record *record, ft
         size_t length;
         FT_TRY(next_line(log, &line, &length, error));
         if (line == NULL) return FT_OK;
-        ft_status status = ansor_read(line, length, &log->record, &log->has_record, error);
+        ft_status status = program_record_read(line, length, &log->record, &log->tuned, &log->has_record, error);
         if (status != FT_OK)
             return ft_fail_prefix(error, status, "%s:%llu", log->text.path, (unsigned long long)log->text.number);
     }

@@ -8,10 +8,12 @@
 #include "program/nest.h"
 #include "program/workload.h"
 #include "read/ansor.h"
+#include "read/autotvm.h"
 
 struct ft_program_log {
     lines text;
     ansor_record record;
+    autotvm_record tuned; /* that the record was made from, if it was */
     bool has_record, is_over;
     char why[256];
 };

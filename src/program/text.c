@@ -18,7 +18,7 @@ static bool spell_workload(const char *key, const workload *w, char spelled[stat
     spelled[length] = '\0';
     bool has_padding = w->kernel_height > 0;
     bool is_even = w->pad_top == w->pad_left && w->pad_top == w->pad_bottom && w->pad_top == w->pad_right;
-    char *last = strrchr(spelled, ',');
+    char *list = strstr(spelled + 1, ",["), *last = list != NULL ? list : strrchr(spelled, ',');
     if (has_padding && is_even && last != NULL) snprintf(last, 24, ",%lld]", (long long)w->pad_top);
     return true;
 }

@@ -273,6 +273,7 @@ static const char *operator_at(tir_reading *r, int level) {
     static const char *const operators[5][7] = {
         {"||"}, {"&&"}, {"<=", ">=", "==", "!=", "<", ">"}, {"+", "-"}, {"*", "/", "%"}};
     tir_space(r);
+    if (r->end - r->at >= 2 && r->at[0] == '/' && r->at[1] == '/') return ""; /* a comment behind the store */
     for (int i = 0; operators[level][i] != NULL; i++) {
         if (tir_take(r, operators[level][i])) return operators[level][i];
     }

@@ -197,6 +197,14 @@ static ft_status attribute(tir_reading *r, uint16_t *into, const char *line, siz
     return FT_OK;
 }
 
+/* Behind the size: names have "shared" and "local" in them too. */
+static prog_scope scope_of(const char *line, size_t length) {
+    const char *from = memrchr(line, ']', length), *end = line + length;
+    if (from == NULL) from = line;
+    if (has(from, (size_t)(end - from), "shared")) return PROG_SHARED;
+    return has(from, (size_t)(end - from), "local") ? PROG_LOCAL : PROG_GLOBAL;
+}
+
 /* "data_vec[float32 * 589824], storage_scope = global" */
 static ft_status allocate(tir_reading *r, uint16_t *into, const char *line, size_t length) {
     tir_reading inner = *r;
@@ -217,7 +225,7 @@ static ft_status allocate(tir_reading *r, uint16_t *into, const char *line, size
         buffer->extents[0] = size;
         r->has_shape[stage] = true;
     }
-    buffer->scope = has(line, length, "shared") ? PROG_SHARED : has(line, length, "= local") ? PROG_LOCAL : PROG_GLOBAL;
+    buffer->scope = scope_of(line, length);
     buffer->region[0] = size;
     return add_node(r, *into, (nest_node){.kind = NEST_REALIZE, .stage = (uint16_t)stage}, into);
 }

@@ -12,28 +12,30 @@ enum { MAX_SIZE = 1 << 30 };
  * padding, t the kind of pooling, L a list, A an axis or a list of axes, K a boolean; '*' all numbers that follow are a
  * shape. */
 typedef struct definition {
+    workload_kind kind;
     const char *name, *arguments;
+    bool is_transposed;
 } definition;
 
-static const definition definitions[WORKLOAD_KINDS] = {
-    [WORKLOAD_MATMUL] = {"matmul_layer", "mkn"},
-    [WORKLOAD_BATCH_MATMUL] = {"batch_matmul_layer", "bCmkn"},
-    [WORKLOAD_CONV2D] = {"conv2d_layer", "bCHWOhwsp"},
-    [WORKLOAD_DEPTHWISE] = {"depthwise_conv2d_layer", "bCHWhwsp"},
-    [WORKLOAD_POOL] = {"pool_layer", "tbCHWhwsp"},
-    [WORKLOAD_REDUCTION] = {"reduction_layer", "LAK"},
-    [WORKLOAD_RELU] = {"relu_layer", "*"},
-    [WORKLOAD_TANH] = {"tanh_layer", "*"},
-    [WORKLOAD_SIGMOID] = {"sigmoid_layer", "*"},
-    [WORKLOAD_ADD] = {"add_layer", "*"},
-    [WORKLOAD_MUL] = {"mul_layer", "*"},
-    [WORKLOAD_BIAS] = {"biasadd_layer", "*"},
-    [WORKLOAD_TRANSPOSE] = {"transpose_layer", "*"},
+static const definition definitions[] = {
+    {WORKLOAD_MATMUL, "matmul_layer", "mkn", false},
+    {WORKLOAD_MATMUL, "dense_layer", "mkn", true},
+    {WORKLOAD_BATCH_MATMUL, "batch_matmul_layer", "bCmkn", false},
+    {WORKLOAD_BATCH_MATMUL, "batch_matmul_nt_layer", "bCmkn", true},
+    {WORKLOAD_CONV2D, "conv2d_layer", "bCHWOhwsp", false},
+    {WORKLOAD_DEPTHWISE, "depthwise_conv2d_layer", "bCHWhwsp", false},
+    {WORKLOAD_POOL, "pool_layer", "tbCHWhwsp", false},
+    {WORKLOAD_REDUCTION, "reduction_layer", "LAK", false},
+    {WORKLOAD_RELU, "relu_layer", "*", false},
+    {WORKLOAD_TANH, "tanh_layer", "*", false},
+    {WORKLOAD_SIGMOID, "sigmoid_layer", "*", false},
+    {WORKLOAD_ADD, "add_layer", "*", false},
+    {WORKLOAD_MUL, "mul_layer", "*", false},
+    {WORKLOAD_BIAS, "biasadd_layer", "*", false},
+    {WORKLOAD_TRANSPOSE, "transpose_layer", "*", false},
 };
 
-const char *workload_name(workload_kind kind) {
-    return kind < WORKLOAD_KINDS ? definitions[kind].name : "?";
-}
+enum { DEFINITIONS = sizeof definitions / sizeof definitions[0] };
 
 int64_t workload_out_height(const workload *w) {
     return (w->height + w->pad_top + w->pad_bottom - w->kernel_height) / w->stride + 1;
@@ -65,6 +67,20 @@ static ft_status take_size(parsing *r, int64_t least, int64_t *size) {
     return FT_OK;
 }
 
+/* Top, left, bottom, right. */
+static ft_status take_four_paddings(parsing *r) {
+    workload *w = r->w;
+    int64_t *const pads[] = {&w->pad_top, &w->pad_left, &w->pad_bottom, &w->pad_right};
+    bool first = true;
+    uint32_t count = 0;
+    json_pull_open(&r->pull, '[');
+    while (json_pull_more(&r->pull, ']', &first)) {
+        if (count == 4) return wrong(r, "a list of four paddings");
+        FT_TRY(take_size(r, 0, pads[count++]));
+    }
+    return r->pull.why == NULL && count == 4 ? FT_OK : wrong(r, "a list of four paddings");
+}
+
 /* As TensorFlow and TVM do: windows stay inside ("VALID"), or begin as often as the stride fits ("SAME"), with the
  * larger half before; or so many on each side. Logs of one device write names, of another numbers. */
 static ft_status take_padding(parsing *r) {
@@ -80,6 +96,7 @@ static ft_status take_padding(parsing *r) {
         w->pad_right = w->kernel_width - 1 - w->pad_left;
         return FT_OK;
     }
+    if (json_pull_peek(&r->pull) == '[') return take_four_paddings(r);
     FT_TRY(take_size(r, 0, &w->pad_top));
     w->pad_bottom = w->pad_left = w->pad_right = w->pad_top;
     return FT_OK;
@@ -199,7 +216,7 @@ static ft_status unknown(const json_text *name, ft_error *error) {
         return ft_fail(error, FT_ERR_UNSUPPORTED,
                        "the workload is the hash of a graph (%.32s), which the log does not have", name->text);
     char known[400] = "";
-    for (int i = 0; i < WORKLOAD_KINDS; i++) {
+    for (int i = 0; i < DEFINITIONS; i++) {
         strcat(known, i == 0 ? "" : ", ");
         strcat(known, definitions[i].name);
     }
@@ -208,7 +225,7 @@ static ft_status unknown(const json_text *name, ft_error *error) {
 }
 
 static ft_status check_sizes(const workload *w, ft_error *error) {
-    const char *name = workload_name(w->kind);
+    const char *name = w->name;
     if (w->stride > 0 && (w->height + w->pad_top + w->pad_bottom < w->kernel_height ||
                           w->width + w->pad_left + w->pad_right < w->kernel_width))
         return ft_fail(error, FT_ERR_DAMAGED, "workload \"%s\": the window is larger than the image", name);
@@ -248,12 +265,13 @@ ft_status workload_parse(const char *key, const char *fused, workload *w, ft_err
     json_pull_init(&r.pull, key, strlen(key));
     if (!json_pull_open(&r.pull, '[') || !json_pull_more(&r.pull, ']', &first) || !json_pull_string(&r.pull, &name))
         return ft_fail(error, FT_ERR_DAMAGED, "the workload \"%.60s\" is no list that begins with a name", key);
-    for (w->kind = 0; w->kind < WORKLOAD_KINDS; w->kind++) {
-        if (json_text_is(&name, definitions[w->kind].name)) break;
-    }
-    if (w->kind == WORKLOAD_KINDS) return unknown(&name, error);
-    r.name = definitions[w->kind].name;
-    FT_TRY(take_arguments(&r, definitions[w->kind].arguments));
+    const definition *d = definitions;
+    while (d < definitions + DEFINITIONS && !json_text_is(&name, d->name)) d++;
+    if (d == definitions + DEFINITIONS) return unknown(&name, error);
+    w->kind = d->kind;
+    w->is_transposed = d->is_transposed;
+    w->name = r.name = d->name;
+    FT_TRY(take_arguments(&r, d->arguments));
     if (!json_pull_end(&r.pull)) return wrong(&r, "the end of the list");
     w->has_add = strncmp(fused, "_add", 4) == 0;
     const char *rest = fused + (w->has_add ? 4 : 0);

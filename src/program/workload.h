@@ -29,6 +29,8 @@ typedef enum workload_kind {
 /* The arguments, by what they are. Of those a workload does not have, the fields are 0. */
 typedef struct workload {
     workload_kind kind;
+    const char *name;       /* static: "matmul_layer" */
+    bool is_transposed;     /* products: the second factor is stored as (n, k) */
     bool has_add, has_relu; /* the epilogue */
     bool is_average;        /* pool */
     bool keeps_dims;        /* reduction */
@@ -42,7 +44,6 @@ typedef struct workload {
 
 /* Unknown names, wrong arguments and sizes that make no sense are errors. */
 ft_status workload_parse(const char *key, const char *fused, workload *w, ft_error *error);
-const char *workload_name(workload_kind kind);
 /* Of windows: how many there are. */
 int64_t workload_out_height(const workload *w);
 int64_t workload_out_width(const workload *w);

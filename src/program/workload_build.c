@@ -156,27 +156,31 @@ static const prog_stage *build_pool(prog *p, const workload *w) {
 /* --- Products ------------------------------------------------------------------------------------------------ */
 
 static const prog_stage *build_matmul(prog *p, const workload *w) {
-    const int64_t a_shape[] = {w->m, w->k}, b_shape[] = {w->k, w->n};
+    bool is_nt = w->is_transposed;
+    const int64_t a_shape[] = {w->m, w->k}, b_shape[] = {is_nt ? w->n : w->k, is_nt ? w->k : w->n};
     const prog_stage *a = add_plain(p, "A", 2, a_shape), *b = add_plain(p, "B", 2, b_shape);
     const axis axes[] = {{"x", w->m}, {"y", w->n}, {"k", w->k}};
-    prog_stage *product = add_stage(p, "compute", 2, 1, axes);
+    prog_stage *product = add_stage(p, is_nt ? "T_dense" : "compute", 2, 1, axes);
     if (a == NULL || b == NULL || product == NULL) return NULL;
     lin x = axis_of(p, product, 0), y = axis_of(p, product, 1), k = axis_of(p, product, 2);
     product->reducer = PROG_SUM;
-    product->body = prog_pair(p, PROG_MUL, load(p, a, (lin[]){x, k}), load(p, b, (lin[]){k, y}));
+    product->body =
+        prog_pair(p, PROG_MUL, load(p, a, (lin[]){x, k}), load(p, b, is_nt ? (lin[]){y, k} : (lin[]){k, y}));
     return product;
 }
 
 static const prog_stage *build_batch_matmul(prog *p, const workload *w) {
     int64_t batch = w->batch * w->channels;
-    const int64_t a_shape[] = {batch, w->m, w->k}, b_shape[] = {batch, w->k, w->n};
+    bool is_nt = w->is_transposed;
+    const int64_t a_shape[] = {batch, w->m, w->k}, b_shape[] = {batch, is_nt ? w->n : w->k, is_nt ? w->k : w->n};
     const prog_stage *a = add_plain(p, "A", 3, a_shape), *b = add_plain(p, "B", 3, b_shape);
     const axis axes[] = {{"b", batch}, {"i", w->m}, {"j", w->n}, {"k", w->k}};
-    prog_stage *product = add_stage(p, "T_batch_matmul_NN", 3, 1, axes);
+    prog_stage *product = add_stage(p, is_nt ? "T_batch_matmul_NT" : "T_batch_matmul_NN", 3, 1, axes);
     if (a == NULL || b == NULL || product == NULL) return NULL;
     lin n = axis_of(p, product, 0), i = axis_of(p, product, 1), j = axis_of(p, product, 2), k = axis_of(p, product, 3);
     product->reducer = PROG_SUM;
-    product->body = prog_pair(p, PROG_MUL, load(p, a, (lin[]){n, i, k}), load(p, b, (lin[]){n, k, j}));
+    product->body =
+        prog_pair(p, PROG_MUL, load(p, a, (lin[]){n, i, k}), load(p, b, is_nt ? (lin[]){n, j, k} : (lin[]){n, k, j}));
     return product;
 }
 

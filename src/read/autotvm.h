@@ -1,7 +1,7 @@
 /* autotvm.h - records of AutoTVM: which template with which arguments, the knobs that were chosen, how long it took.
  *
  * One JSON text a line, in version 0.1 ({"i": [...], "r": [...]}) or 0.2 ({"input": [...], "config": {...}, "result":
- * [...]}). The log has no loops: those follow from the template, of which none is lowered here. */
+ * [...]}). The log has no loops: those follow from the template (program/template.h). */
 #ifndef READ_AUTOTVM_H
 #define READ_AUTOTVM_H
 

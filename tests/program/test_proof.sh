@@ -1,10 +1,11 @@
 #!/bin/bash
-# Loop nests are right: schedules that were made up become C, which runs them and compares with plain loops; and the
+# Loop nests are right: schedules and configurations of templates that were made up become C, which runs them and compares with plain loops; and the
 # comparison notices a nest that is wrong.
 set -u
 . tests/repo/tap.sh
 foretell=$(realpath "${BUILD:-build}")/foretell
 schedules=$PWD/tests/program/schedules.jsonl
+templates=$PWD/tests/program/templates.jsonl
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
@@ -13,8 +14,8 @@ compiles_and_runs() { # file of C
     cc -w -O0 "$1" -o "${1%.c}" -lm && "./${1%.c}"
 }
 
-nests_are_right() { # options
-    "$foretell" program show "$schedules" --emit-c -o all.c "$@" && compiles_and_runs all.c
+nests_are_right() { # log, options
+    "$foretell" program show "$@" --emit-c -o all.c && compiles_and_runs all.c
 }
 
 # One loop of the first program gets a turn too few: its own part of the file only.
@@ -24,8 +25,10 @@ wrong_nest_is_noticed() {
     ! cmp -s one.c wrong.c && cc -w -O0 wrong.c -o wrong -lm && ! ./wrong
 }
 
-point "nests compute what plain loops compute, as often" nests_are_right
-point "nests of shrunken problems too" nests_are_right --small
-point "with other lengths" nests_are_right --small --seed 1000
+point "nests compute what plain loops compute, as often" nests_are_right "$schedules"
+point "nests of shrunken problems too" nests_are_right "$schedules" --small
+point "with other lengths" nests_are_right "$schedules" --small --seed 1000
+point "nests of AutoTVM's templates too" nests_are_right "$templates"
+point "and of shrunken problems" nests_are_right "$templates" --small
 point "a nest that leaves something out is noticed" wrong_nest_is_noticed
 finish

@@ -16,14 +16,13 @@
 #include "support/failing.h"
 #include "support/program_seen.h"
 
-static void test_shown_again(void **state) {
-    (void)state;
+static void show_again(const char *path) {
     ft_program_log *log = NULL;
     ft_program *program = NULL, *printed = NULL;
     ft_program_record record = {0};
     ft_program_features f, g;
     ft_error error = {0};
-    assert_int_equal(ft_program_log_open("tests/program/schedules.jsonl", &log, &error), FT_OK);
+    assert_int_equal(ft_program_log_open(path, &log, &error), FT_OK);
     assert_int_equal(ft_program_new(&program, &error), FT_OK);
     assert_int_equal(ft_program_new(&printed, &error), FT_OK);
     for (;;) {
@@ -50,6 +49,12 @@ static void test_shown_again(void **state) {
     ft_program_free(printed);
     ft_program_free(program);
     ft_program_log_close(log);
+}
+
+static void test_shown_again(void **state) {
+    (void)state;
+    show_again("tests/program/schedules.jsonl");
+    show_again("tests/program/templates.jsonl");
 }
 
 static char *load(const char *path, size_t *size) {

@@ -1,0 +1,352 @@
+/* template.c - see template.h: arguments to workloads, knobs to lengths, tables to steps. */
+#include "program/template.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json_pull.h"
+#include "program/workload.h"
+
+typedef struct applying {
+    const schedule_template *t;
+    const autotvm_record *tuned;
+    ansor_record *record;
+    workload work;
+    ft_error *error;
+} applying;
+
+static ft_status fail(const applying *a, ft_status status, const char *format, ...) FT_PRINTF(3, 4);
+static ft_status fail(const applying *a, ft_status status, const char *format, ...) {
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return ft_fail(a->error, status, "template %s: %s", a->t->name, text);
+}
+
+/* --- Arguments ----------------------------------------------------------------------------------------------- */
+
+typedef struct tensor_shape {
+    int64_t sizes[4];
+    uint32_t dims;
+} tensor_shape;
+
+static ft_status wrong(const applying *a, int number, const char *expected) {
+    return fail(a, FT_ERR_DAMAGED, "argument %d is not %s", number, expected);
+}
+
+/* A list of up to four whole numbers, or one of them. */
+static bool take_numbers(json_pull *pull, int64_t *numbers, uint32_t *count) {
+    bool first = true;
+    *count = 0;
+    if (json_pull_peek(pull) == '0') return json_pull_int(pull, &numbers[(*count)++]);
+    if (json_pull_peek(pull) != '[' || !json_pull_open(pull, '[')) return false;
+    while (json_pull_more(pull, ']', &first)) {
+        if (*count == 4 || json_pull_peek(pull) != '0' || !json_pull_int(pull, &numbers[(*count)++])) return false;
+    }
+    return pull->why == NULL;
+}
+
+/* ["TENSOR", [1, 64, 56, 56], "float32"] */
+static ft_status take_tensor(const applying *a, json_pull *pull, int number, uint32_t dims, tensor_shape *shape) {
+    json_text word;
+    bool first = true;
+    if (json_pull_peek(pull) != '[' || !json_pull_open(pull, '[') || !json_pull_more(pull, ']', &first) ||
+        json_pull_peek(pull) != '"' || !json_pull_string(pull, &word) || !json_text_is(&word, "TENSOR") ||
+        !json_pull_more(pull, ']', &first) || !take_numbers(pull, shape->sizes, &shape->dims) || shape->dims != dims ||
+        !json_pull_more(pull, ']', &first) || json_pull_peek(pull) != '"' || !json_pull_string(pull, &word))
+        return fail(a, FT_ERR_DAMAGED, "argument %d is not a tensor of %u dimensions", number, dims);
+    if (!json_text_is(&word, "float32"))
+        return fail(a, FT_ERR_UNSUPPORTED, "argument %d is of type %.*s; it is lowered for float32", number,
+                    word.length < 20 ? (int)word.length : 20, word.text);
+    return json_pull_more(pull, ']', &first) || pull->why != NULL ? wrong(a, number, "a tensor") : FT_OK;
+}
+
+/* Strides and dilations: the same both ways. */
+static ft_status take_pair(const applying *a, json_pull *pull, int number, const char *what, int64_t *value) {
+    int64_t numbers[4];
+    uint32_t count;
+    if (!take_numbers(pull, numbers, &count) || count < 1 || count > 2) return wrong(a, number, what);
+    if (count == 2 && numbers[0] != numbers[1])
+        return fail(a, FT_ERR_UNSUPPORTED, "%s is %lld by %lld; it is lowered when both are equal", what,
+                    (long long)numbers[0], (long long)numbers[1]);
+    *value = numbers[0];
+    return FT_OK;
+}
+
+/* One number, (top and bottom, left and right), or top, left, bottom, right. */
+static ft_status take_padding(const applying *a, json_pull *pull, int number, int64_t pads[static 4]) {
+    uint32_t count;
+    if (!take_numbers(pull, pads, &count) || count == 0 || count == 3) return wrong(a, number, "a padding");
+    if (count == 1) pads[1] = pads[0];
+    if (count < 4) {
+        pads[2] = pads[0];
+        pads[3] = pads[1];
+    }
+    return FT_OK;
+}
+
+/* Keeps a text in the record. */
+static ft_status keep(const applying *a, const char *text, const char **kept) {
+    ansor_record *record = a->record;
+    size_t length = strlen(text);
+    if (length >= ANSOR_MAX_TEXT - record->text_length)
+        return fail(a, FT_ERR_LIMIT, "its texts have more than %d bytes", ANSOR_MAX_TEXT);
+    *kept = memcpy(record->text + record->text_length, text, length + 1);
+    record->text_length += length + 1;
+    return FT_OK;
+}
+
+static ft_status windows_key(const applying *a, json_pull *pull, bool *first, const tensor_shape *x,
+                             const tensor_shape *w, char key[static 256]) {
+    int64_t stride, dilation, pads[4];
+    const int64_t *s = x->sizes, *f = w->sizes;
+    bool is_conv = a->t->shape == TEMPLATE_CONV2D;
+    if (!json_pull_more(pull, ']', first)) return wrong(a, 3, "there");
+    FT_TRY(take_pair(a, pull, 3, "the stride", &stride));
+    if (!json_pull_more(pull, ']', first)) return wrong(a, 4, "there");
+    FT_TRY(take_padding(a, pull, 4, pads));
+    if (!json_pull_more(pull, ']', first)) return wrong(a, 5, "there");
+    FT_TRY(take_pair(a, pull, 5, "the dilation", &dilation));
+    if (dilation != 1) return fail(a, FT_ERR_UNSUPPORTED, "a dilation of %lld is not lowered", (long long)dilation);
+    if (is_conv && f[1] != s[1])
+        return fail(a, FT_ERR_UNSUPPORTED, "filters of %lld channels over %lld are not lowered", (long long)f[1],
+                    (long long)s[1]);
+    if (!is_conv && (f[0] != s[1] || f[1] != 1))
+        return fail(a, FT_ERR_UNSUPPORTED, "it is lowered with one filter a channel");
+    int length = snprintf(key, 256, "[\"%s\",%lld,%lld,%lld,%lld,", is_conv ? "conv2d_layer" : "depthwise_conv2d_layer",
+                          (long long)s[0], (long long)s[1], (long long)s[2], (long long)s[3]);
+    if (is_conv) length += snprintf(key + length, 256 - (size_t)length, "%lld,", (long long)f[0]);
+    length += snprintf(key + length, 256 - (size_t)length, "%lld,%lld,%lld,", (long long)f[2], (long long)f[3],
+                       (long long)stride);
+    bool is_even = pads[0] == pads[1] && pads[0] == pads[2] && pads[0] == pads[3];
+    snprintf(key + length, 256 - (size_t)length, is_even ? "%lld]" : "[%lld,%lld,%lld,%lld]]", (long long)pads[0],
+             (long long)pads[1], (long long)pads[2], (long long)pads[3]);
+    return FT_OK;
+}
+
+/* What follows the tensors of a product: an epilogue is not lowered, and of two ways to store the second factor one is.
+ */
+static ft_status check_rest(const applying *a, json_pull *pull, bool *first) {
+    bool is_batched = a->t->shape == TEMPLATE_BATCH_MATMUL;
+    for (int number = 3; json_pull_more(pull, ']', first); number++) {
+        char next = json_pull_peek(pull);
+        if (!is_batched && number == 3 && next != 'n') return fail(a, FT_ERR_UNSUPPORTED, "a bias is not lowered");
+        if (is_batched && ((number == 5 && next == 't') || (number == 6 && next == 'f')))
+            return fail(a, FT_ERR_UNSUPPORTED, "it is lowered with the second factor transposed, and only that");
+        if (!json_pull_skip(pull)) return wrong(a, number, "JSON");
+    }
+    return pull->why == NULL ? FT_OK : fail(a, FT_ERR_DAMAGED, "its arguments are no list");
+}
+
+static ft_status product_key(const applying *a, json_pull *pull, bool *first, const tensor_shape *x,
+                             const tensor_shape *y, char key[static 256]) {
+    uint32_t last = x->dims - 1;
+    const int64_t *s = x->sizes, *w = y->sizes;
+    if (w[last] != s[last] || (x->dims == 3 && w[0] != s[0]))
+        return fail(a, FT_ERR_UNSUPPORTED, "the shapes of its tensors do not go together");
+    FT_TRY(check_rest(a, pull, first));
+    if (x->dims == 3)
+        snprintf(key, 256, "[\"batch_matmul_nt_layer\",%lld,1,%lld,%lld,%lld]", (long long)s[0], (long long)s[1],
+                 (long long)s[2], (long long)w[1]);
+    else
+        snprintf(key, 256, "[\"dense_layer\",%lld,%lld,%lld]", (long long)s[0], (long long)s[1], (long long)w[0]);
+    return FT_OK;
+}
+
+static ft_status find_workload(applying *a) {
+    static const uint32_t dims[] = {4, 4, 2, 3};
+    json_pull pull;
+    bool first = true;
+    tensor_shape x, w;
+    char key[256];
+    json_pull_init(&pull, a->tuned->arguments, strlen(a->tuned->arguments));
+    if (json_pull_peek(&pull) != '[' || !json_pull_open(&pull, '[') || !json_pull_more(&pull, ']', &first))
+        return fail(a, FT_ERR_DAMAGED, "its arguments are no list");
+    FT_TRY(take_tensor(a, &pull, 1, dims[a->t->shape], &x));
+    if (!json_pull_more(&pull, ']', &first)) return wrong(a, 2, "there");
+    FT_TRY(take_tensor(a, &pull, 2, dims[a->t->shape], &w));
+    bool is_product = a->t->shape == TEMPLATE_DENSE || a->t->shape == TEMPLATE_BATCH_MATMUL;
+    FT_TRY(is_product ? product_key(a, &pull, &first, &x, &w, key) : windows_key(a, &pull, &first, &x, &w, key));
+    FT_TRY(workload_parse(key, "", &a->work, a->error));
+    return keep(a, key, &a->record->workload);
+}
+
+static int64_t size_of(const workload *w, char axis) {
+    switch (axis) {
+    case 'F':
+        return w->kind == WORKLOAD_CONV2D ? w->out_channels : w->channels;
+    case 'Y':
+        return workload_out_height(w);
+    case 'X':
+        return workload_out_width(w);
+    case 'C':
+        return w->channels;
+    case 'H':
+        return w->kernel_height;
+    case 'W':
+        return w->kernel_width;
+    case 'M':
+        return w->m;
+    case 'N':
+        return w->n;
+    default:
+        return w->k;
+    }
+}
+
+/* --- Knobs --------------------------------------------------------------------------------------------------- */
+
+static ft_status find_knob(const applying *a, const char *name, uint32_t count, const int64_t **numbers) {
+    for (uint32_t i = 0; i < a->tuned->knob_count; i++) {
+        const autotvm_knob *knob = &a->tuned->knobs[i];
+        if (strcmp(knob->name, name) != 0) continue;
+        if (knob->count != count)
+            return fail(a, FT_ERR_DAMAGED, "knob %s does not have %u number%s", name, count, count == 1 ? "" : "s");
+        *numbers = knob->numbers;
+        return FT_OK;
+    }
+    return fail(a, FT_ERR_DAMAGED, "knob %s is missing", name);
+}
+
+/* Sizes of a split, outermost first, which may be -1 for "the rest": they make up the axis. */
+static ft_status find_split(const applying *a, const template_step *row, int64_t extent, const int64_t **sizes) {
+    int64_t product = 1;
+    FT_TRY(find_knob(a, row->knob, row->lengths + 1u, sizes));
+    for (uint32_t i = 1; i <= row->lengths; i++) {
+        if ((*sizes)[i] < 1 || (*sizes)[i] > extent || product > extent)
+            return fail(a, FT_ERR_DAMAGED, "knob %s has a size that is not from 1 to %lld", row->knob,
+                        (long long)extent);
+        product *= (*sizes)[i];
+    }
+    int64_t outer = (*sizes)[0];
+    bool fits = product <= extent && extent % product == 0 && (outer == -1 || outer == extent / product);
+    return fits ? FT_OK
+                : fail(a, FT_ERR_DAMAGED, "the sizes of knob %s do not make up the %lld turns of its axis", row->knob,
+                       (long long)extent);
+}
+
+/* --- Steps --------------------------------------------------------------------------------------------------- */
+
+static ft_status add_list(const applying *a, ansor_step *step, const int64_t *list, uint32_t count) {
+    ansor_record *record = a->record;
+    if (count > ANSOR_MAX_NUMBERS - record->number_count)
+        return fail(a, FT_ERR_LIMIT, "its steps have more than %d numbers", ANSOR_MAX_NUMBERS);
+    step->list = memcpy(record->numbers + record->number_count, list, count * sizeof *list);
+    step->count = count;
+    record->number_count += count;
+    return FT_OK;
+}
+
+/* The step that split by a knob. */
+static const ansor_step *split_by(const applying *a, const char *knob, uint32_t *number) {
+    for (*number = 0; *number < a->record->step_count; ++*number) {
+        const template_step *row = &a->t->steps[*number];
+        if (row->kind == ANSOR_SPLIT && row->lengths > 0 && strcmp(row->knob, knob) == 0)
+            return &a->record->steps[*number];
+    }
+    return NULL; /* no table has such a row */
+}
+
+static ft_status add_split(const applying *a, const template_step *row, ansor_step *step) {
+    static const int64_t one[] = {1};
+    const int64_t *sizes;
+    uint32_t number;
+    step->is_inner_to_outer = row->is_inner;
+    if (row->knob == NULL) return add_list(a, step, one, 1);
+    if (row->times > 0) {
+        int64_t length = split_by(a, row->knob, &number)->list[row->level] * row->times;
+        return add_list(a, step, &length, 1);
+    }
+    step->extent = size_of(&a->work, row->axis);
+    FT_TRY(find_split(a, row, step->extent, &sizes));
+    return add_list(a, step, sizes + 1, row->lengths);
+}
+
+static ft_status add_pragma(const applying *a, const template_step *row, ansor_step *step) {
+    const int64_t *value;
+    char text[64];
+    FT_TRY(find_knob(a, row->knob, 1, &value));
+    snprintf(text, sizeof text, "%s$%lld", row->knob, (long long)value[0]);
+    return keep(a, text, &step->text);
+}
+
+static ft_status add_step(const applying *a, const template_step *row, ansor_step *step) {
+    int64_t list[TEMPLATE_LIST];
+    uint32_t number;
+    for (uint32_t i = 0; i < row->count; i++) list[i] = row->list[i];
+    *step = (ansor_step){.kind = row->kind, .stage = row->stage, .iter = row->iter, .text = row->text != NULL ? row->text : ""};
+    switch (row->kind) {
+    case ANSOR_SPLIT:
+        return add_split(a, row, step);
+    case ANSOR_FOLLOW_FUSED_SPLIT:
+        split_by(a, row->knob, &number);
+        step->level = row->level;
+        step->is_inner_to_outer = row->is_inner;
+        return add_list(a, step, &(int64_t){number}, 1);
+    case ANSOR_PRAGMA:
+        return add_pragma(a, row, step);
+    case ANSOR_COMPUTE_AT:
+        step->target_stage = row->other;
+        return FT_OK;
+    case ANSOR_ANNOTATE:
+        step->annotation = row->other;
+        return FT_OK;
+    case ANSOR_RFACTOR:
+        step->factor_iter = row->other;
+        return FT_OK;
+    default:
+        return add_list(a, step, list, row->count);
+    }
+}
+
+/* --- The whole ----------------------------------------------------------------------------------------------- */
+
+static ft_status unknown(const autotvm_record *tuned, ft_error *error) {
+    char known[256] = "";
+    for (uint32_t i = 0; i < schedule_template_count; i++) {
+        strcat(known, i == 0 ? "" : ", ");
+        strcat(known, schedule_templates[i].name);
+    }
+    return ft_fail(error, FT_ERR_UNSUPPORTED, "template \"%.60s\" is not lowered; there are %s", tuned->workload,
+                   known);
+}
+
+/* What both sides of a block call their number of threads must be one number: TVM does not build such a program. */
+static ft_status check_threads(const applying *a) {
+    const int64_t *x, *y;
+    if (a->t->same[0] == NULL) return FT_OK;
+    FT_TRY(find_knob(a, a->t->same[0], 4, &x));
+    FT_TRY(find_knob(a, a->t->same[1], 4, &y));
+    if (x[a->t->level] == y[a->t->level]) return FT_OK;
+    return fail(a, FT_ERR_UNSUPPORTED, "knobs %s and %s ask for %lld and %lld threads, which must be the same",
+                a->t->same[0], a->t->same[1], (long long)x[a->t->level], (long long)y[a->t->level]);
+}
+
+ft_status template_apply(const autotvm_record *tuned, ansor_record *record, ft_error *error) {
+    applying a = {.tuned = tuned, .record = record, .error = error};
+    for (uint32_t i = 0; i < schedule_template_count; i++) {
+        if (strcmp(schedule_templates[i].name, tuned->workload) == 0) a.t = &schedule_templates[i];
+    }
+    if (a.t == NULL) return unknown(tuned, error);
+    record->fused = "";
+    record->version = "v0.6";
+    record->has_hardware = false;
+    record->step_count = record->number_count = 0;
+    record->text_length = 0;
+    record->timestamp = 0;
+    record->error_no = tuned->error_no;
+    record->cost_count = tuned->cost_count;
+    memcpy(record->costs, tuned->costs, tuned->cost_count * sizeof tuned->costs[0]);
+    FT_TRY(keep(&a, tuned->target, &record->target));
+    FT_TRY(find_workload(&a));
+    FT_TRY(check_threads(&a));
+    for (uint32_t i = 0; i < a.t->count; i++) {
+        FT_TRY(add_step(&a, &a.t->steps[i], &record->steps[i]));
+        record->step_count++;
+    }
+    return FT_OK;
+}

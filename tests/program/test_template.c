@@ -1,0 +1,119 @@
+/* Tests of AutoTVM's templates: the schedule of one, and records that cannot be lowered. That the loops are right is
+ * the business of test_proof.sh. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "program/program.h"
+#include "program/record.h"
+#include "support/program_seen.h"
+
+static ansor_record record;
+static autotvm_record tuned;
+
+#define TUNED(template, arguments, knobs)                                                                              \
+    "{\"input\": [\"cuda\", \"" template "\", [" arguments "], {}], \"config\": {\"index\": 1, \"entity\": [" knobs    \
+                                         "]}, \"result\": [[0.002, 0.004], 0, 1.5, 1.5], \"version\": 0.2}"
+#define TENSOR(shape)     "[\"TENSOR\", [" shape "], \"float32\"]"
+#define KNOB(name, sizes) "[\"" name "\", \"sp\", [" sizes "]]"
+#define IMAGE(pads)       TENSOR("1, 8, 14, 14") ", " TENSOR("16, 8, 3, 3") ", [1, 1], " pads ", [1, 1], \"float32\""
+#define TILES                                                                                                          \
+    KNOB("tile_f", "-1, 2, 4, 1")                                                                                      \
+    ", " KNOB("tile_y", "-1, 1, 2, 1") ", " KNOB("tile_x", "1, 1, 7, 2") ", " KNOB("tile_rc", "-1, 4") ", " KNOB(      \
+        "tile_ry", "-1, 3") ", " KNOB("tile_rx", "-1, 1")
+#define UNROLL ", [\"auto_unroll_max_step\", \"ot\", 512], [\"unroll_explicit\", \"ot\", 0]"
+#define DENSE  TENSOR("8, 6") ", " TENSOR("16, 6") ", null, \"float32\""
+
+static ft_status read_line(const char *line, ft_error *error) {
+    bool is_record;
+    return program_record_read(line, strlen(line), &record, &tuned, &is_record, error);
+}
+
+static void test_conv2d(void **state) {
+    (void)state;
+    ft_program *program = NULL;
+    ft_program_features f;
+    ft_error error = {0};
+    double seconds;
+    if (read_line(TUNED("conv2d_nchw.cuda", IMAGE("[1, 1, 1, 1]"), TILES UNROLL), &error) != FT_OK)
+        fail_msg("%s", error.message);
+    assert_string_equal(record.workload, "[\"conv2d_layer\",1,8,14,14,16,3,3,1,1]");
+    assert_string_equal(record.target, "cuda");
+    assert_int_equal(ansor_seconds(&record, &seconds, &error), FT_OK);
+    assert_true(seconds == 0.003);
+    assert_int_equal(ft_program_new(&program, &error), FT_OK);
+    if (program_lower_record(program, &record, &error) != FT_OK) fail_msg("%s", error.message);
+    assert_int_equal(ft_program_see(program, &f, &error), FT_OK);
+    assert_int_equal(f.leaf_count, 5); /* the first sum, both copies, the sum, the result */
+    expect_log(feature(&f, 4, "blockIdx.z_len"), 2);
+    expect_log(feature(&f, 4, "blockIdx.y_len"), 7);
+    expect_log(feature(&f, 4, "threadIdx.x_len"), 7);
+    expect_log(feature(&f, 4, "threadIdx.z_len"), 4);
+    expect_log(feature(&f, 4, "vthread_len"), 2);
+    expect_log(feature(&f, 4, "outer_prod"), 16 * 14 * 14);
+    expect_log(feature(&f, 3, "float_mul"), 16 * 14 * 14 * 8 * 9);
+    expect_log(feature(&f, 3, "auto_unroll_max_step"), 512);
+    ft_program_free(program);
+}
+
+/* Paddings that differ from side to side are kept; two numbers are those of the two directions. */
+static void test_paddings(void **state) {
+    (void)state;
+    ft_error error = {0};
+    read_line(TUNED("conv2d_nchw.cuda", IMAGE("[1, 1]"), TILES UNROLL), &error);
+    assert_string_equal(record.workload, "[\"conv2d_layer\",1,8,14,14,16,3,3,1,1]");
+    read_line(TUNED("conv2d_nchw.cuda", IMAGE("[2, 1, 0, 1]"), TILES UNROLL), &error);
+    assert_string_equal(record.workload, "[\"conv2d_layer\",1,8,14,14,16,3,3,1,[2,1,0,1]]");
+}
+
+static void expect_error(const char *line, ft_status expected, const char *message) {
+    ft_error error = {0};
+    assert_int_equal(read_line(line, &error), expected);
+    assert_string_equal(error.message, message);
+}
+
+static void test_errors(void **state) {
+    (void)state;
+    expect_error(
+        TUNED("conv2d_NCHWc.x86", IMAGE("[1, 1]"), TILES), FT_ERR_UNSUPPORTED,
+        "template \"conv2d_NCHWc.x86\" is not lowered; there are conv2d_nchw.cuda, depthwise_conv2d_nchw.cuda, "
+        "dense_large_batch.gpu, dense_small_batch.gpu, batch_matmul.cuda");
+    expect_error(TUNED("conv2d_nchw.cuda", IMAGE("[1, 1]"), TILES), FT_ERR_DAMAGED,
+                 "template conv2d_nchw.cuda: knob auto_unroll_max_step is missing");
+    expect_error(TUNED("conv2d_nchw.cuda", IMAGE("[0, 0]"), TILES UNROLL), FT_ERR_DAMAGED,
+                 "template conv2d_nchw.cuda: the sizes of knob tile_x do not make up the 12 turns of its axis");
+    expect_error(TUNED("conv2d_nchw.cuda", IMAGE("[1, 1]"), KNOB("tile_f", "-1, 2, 4")), FT_ERR_DAMAGED,
+                 "template conv2d_nchw.cuda: knob tile_f does not have 4 numbers");
+    expect_error(TUNED("conv2d_nchw.cuda", IMAGE("[1, 1]"), KNOB("tile_f", "-1, 0, 4, 1")), FT_ERR_DAMAGED,
+                 "template conv2d_nchw.cuda: knob tile_f has a size that is not from 1 to 16");
+    expect_error(TUNED("conv2d_nchw.cuda", IMAGE("[1, 1, 1]"), TILES), FT_ERR_DAMAGED,
+                 "template conv2d_nchw.cuda: argument 4 is not a padding");
+    expect_error(TUNED("conv2d_nchw.cuda", "[\"TENSOR\", [1, 2, 3, 4], \"float16\"]", ""), FT_ERR_UNSUPPORTED,
+                 "template conv2d_nchw.cuda: argument 1 is of type float16; it is lowered for float32");
+    expect_error(TUNED("conv2d_nchw.cuda", DENSE, ""), FT_ERR_DAMAGED,
+                 "template conv2d_nchw.cuda: argument 1 is not a tensor of 4 dimensions");
+    expect_error(
+        TUNED("dense_large_batch.gpu", DENSE, KNOB("tile_x", "1, 1, 4, 2") ", " KNOB("tile_y", "1, 1, 8, 2")),
+        FT_ERR_UNSUPPORTED,
+        "template dense_large_batch.gpu: knobs tile_x and tile_y ask for 4 and 8 threads, which must be the same");
+    expect_error(TUNED("dense_small_batch.gpu", TENSOR("8, 6") ", " TENSOR("16, 6") ", " TENSOR("16"), ""),
+                 FT_ERR_UNSUPPORTED, "template dense_small_batch.gpu: a bias is not lowered");
+    expect_error(
+        TUNED("batch_matmul.cuda", TENSOR("2, 8, 6") ", " TENSOR("2, 16, 6") ", null, \"float32\", false, false", ""),
+        FT_ERR_UNSUPPORTED,
+        "template batch_matmul.cuda: it is lowered with the second factor transposed, and only that");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_conv2d),
+        cmocka_unit_test(test_paddings),
+        cmocka_unit_test(test_errors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
