@@ -1,5 +1,6 @@
 /* cmd_adapt.c - `foretell adapt`: from a predictor and a few measurements to one for a new device or family. */
 #include "cli.h"
+#include "desk.h"
 
 enum {
     OPTION_FROM = 256,
@@ -149,20 +150,10 @@ static ft_status adapt(arguments *args, const ft_predictor *from, const ft_datas
 }
 
 static ft_status run(arguments *args) {
-    ft_predictor *from = NULL;
-    ft_dataset *data = NULL;
-    ft_error error;
-    output out = {0};
-    ft_status status = ft_predictor_open(args->from, &from, &error);
-    if (status == FT_OK) status = ft_dataset_open(args->data, &data, &error);
-    if (status != FT_OK)
-        cli_fail(status, "%s", error.message);
-    else
-        status = output_open(&args->output, &out);
-    if (status == FT_OK) status = adapt(args, from, data, &out);
-    output_discard(&out);
-    ft_dataset_free(data);
-    ft_predictor_free(from);
+    desk d;
+    ft_status status = desk_open(&d, args->from, args->data, &args->output);
+    if (status == FT_OK) status = adapt(args, d.predictor, d.data, &d.out);
+    desk_clear(&d);
     return status;
 }
 

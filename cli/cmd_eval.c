@@ -3,6 +3,7 @@
 
 #include "choice.h"
 #include "cli.h"
+#include "desk.h"
 
 enum { OPTION_WORST = 256, OPTION_PLOT, OPTION_EXTRAPOLATION, OPTION_TRAINED_ON, WORST_MAX = 100000 };
 
@@ -166,20 +167,10 @@ static ft_status evaluate(arguments *args, const ft_predictor *predictor, const 
 }
 
 static ft_status run(arguments *args) {
-    ft_predictor *predictor = NULL;
-    ft_dataset *data = NULL;
-    ft_error error;
-    output out = {0};
-    ft_status status = ft_predictor_open(args->predictor, &predictor, &error);
-    if (status == FT_OK) status = ft_dataset_open(args->choice.data, &data, &error);
-    if (status != FT_OK)
-        cli_fail(status, "%s", error.message);
-    else
-        status = output_open(&args->output, &out);
-    if (status == FT_OK) status = evaluate(args, predictor, data, &out);
-    output_discard(&out);
-    ft_dataset_free(data);
-    ft_predictor_free(predictor);
+    desk d;
+    ft_status status = desk_open(&d, args->predictor, args->choice.data, &args->output);
+    if (status == FT_OK) status = evaluate(args, d.predictor, d.data, &d.out);
+    desk_clear(&d);
     return status;
 }
 

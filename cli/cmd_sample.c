@@ -1,5 +1,6 @@
 /* cmd_sample.c - `foretell sample`: which models to measure next. */
 #include "cli.h"
+#include "desk.h"
 
 enum {
     OPTION_FROM = 256,
@@ -129,20 +130,10 @@ static ft_status sample(arguments *args, const ft_predictor *from, const ft_data
 }
 
 static ft_status run(arguments *args) {
-    ft_predictor *from = NULL;
-    ft_dataset *pool = NULL;
-    ft_error error;
-    output out = {0};
-    ft_status status = ft_predictor_open(args->from, &from, &error);
-    if (status == FT_OK) status = ft_dataset_open(args->pool, &pool, &error);
-    if (status != FT_OK)
-        cli_fail(status, "%s", error.message);
-    else
-        status = output_open(&args->output, &out);
-    if (status == FT_OK) status = sample(args, from, pool, &out);
-    output_discard(&out);
-    ft_dataset_free(pool);
-    ft_predictor_free(from);
+    desk d;
+    ft_status status = desk_open(&d, args->from, args->pool, &args->output);
+    if (status == FT_OK) status = sample(args, d.predictor, d.data, &d.out);
+    desk_clear(&d);
     return status;
 }
 
