@@ -22,7 +22,8 @@ enum {
 static const struct argp_option option_list[] = {
     {NULL, 0, NULL, 0, "On which records:", 10},
     {"data", 'd', "DIR", 0, "the data set", 0},
-    {"metric", OPTION_METRIC, "NAME", 0, "what is compared, for predictors that tell several metrics (the first)", 0},
+    {"metric", OPTION_METRIC, "NAME", 0,
+     "what is looked at, of predictors that tell several metrics (eval: each of them; compare: the first)", 0},
     {"split", OPTION_SPLIT, "SPEC", 0,
      "random, random:80/10/10, family:NAME, device:NAME, order, ... (the split that the predictor was trained with, "
      "when it was trained on this data set; else all records)",

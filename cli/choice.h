@@ -9,7 +9,7 @@
 
 typedef struct choice {
     const char *data;
-    const char *metric; /* NULL: the first that the predictor tells */
+    const char *metric; /* NULL: all that the predictor tells */
     const char *split;  /* NULL: the one that the predictor was trained with, or all records */
     uint64_t seed;
     ft_part part;

@@ -85,10 +85,12 @@ static ft_status evaluate_rival(contest *c, uint32_t index) {
     ft_error error;
     if (ft_predictor_open(path, &predictor, &error) != FT_OK) return cli_fail(error.status, "%s", error.message);
     ft_status status = FT_OK;
-    if (index == 0) status = choice_split(&c->args->choice, predictor, c->data, &c->split, &c->has_split);
+    choice one = c->args->choice;
+    if (one.metric == NULL) one.metric = ft_predictor_metric(predictor);
+    if (index == 0) status = choice_split(&one, predictor, c->data, &c->split, &c->has_split);
     if (status == FT_OK)
-        status = choice_evaluate(&c->args->choice, path, predictor, c->data, c->has_split ? &c->split : NULL,
-                                 &c->evaluations[index]);
+        status =
+            choice_evaluate(&one, path, predictor, c->data, c->has_split ? &c->split : NULL, &c->evaluations[index]);
     c->rivals[index] = (ft_rival){.name = path, .evaluation = &c->evaluations[index]};
     ft_predictor_free(predictor);
     return status;

@@ -18,7 +18,9 @@ typedef struct arguments {
 static const struct argp_option option_list[] = {
     {NULL, 0, NULL, 0, "What to learn from:", 1},
     {"data", OPTION_DATA, "DIR", 0, "the data set (needed); 'foretell import' makes one", 0},
-    {"metric", OPTION_METRIC, "NAME", 0, "what to predict: a column of the data set (time_us)", 0},
+    {"metric", OPTION_METRIC, "NAME[,NAME]", 0,
+     "what to predict: a column of the data set (time_us), or, for families of graph networks, several in one model",
+     0},
     {"split", OPTION_SPLIT, "SPEC", 0,
      "random[:80/10/10], name[:80/10/10], family:NAME, device:NAME, order, fewshot:NAME:K, fold:KEY:K:I or all "
      "(random)",
@@ -49,7 +51,8 @@ static const char doc[] =
     "  foretell train --data cg.data -o run --resume\n"
     "  foretell train --data cg.data -o left-out --split family:resnet --seed 1\n"
     "  foretell train --data cg.data -o flops --family flops\n"
-    "  foretell train --data cg.data -o deep --config settings.json --config depth=8\n";
+    "  foretell train --data cg.data -o deep --config settings.json --config depth=8\n"
+    "  foretell train --data seer.data -o multi --family seernet-multi --metric time_us,peak_bytes,util_ratio\n";
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
@@ -126,17 +129,24 @@ static ft_status write_scores(const char *title, const ft_evaluation *tested) {
 }
 
 /* A line for each device; metrics.json and 'foretell eval' have the families. */
-static ft_status show_scores(const arguments *args, const ft_evaluation *tested) {
+static ft_status show_metric(const arguments *args, const ft_evaluation *tested) {
     if (tested->score_count == 0) return FT_OK;
     ft_score *scores = calloc(tested->score_count, sizeof *scores);
     if (scores == NULL) return cli_fail(FT_ERR_NOMEM, "out of memory");
     ft_evaluation shown = *tested;
+    shown.next = NULL;
     shown.scores = scores;
     shown.score_count = 0;
     for (uint32_t i = 0; i < tested->score_count; i++)
         if (strcmp(tested->scores[i].family, "all") == 0) scores[shown.score_count++] = tested->scores[i];
     ft_status status = write_scores(args->run, &shown);
     free(scores);
+    return status;
+}
+
+static ft_status show_scores(const arguments *args, const ft_evaluation *tested) {
+    ft_status status = FT_OK;
+    for (; tested != NULL && status == FT_OK; tested = tested->next) status = show_metric(args, tested);
     return status;
 }
 

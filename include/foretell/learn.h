@@ -14,7 +14,8 @@ FT_C_BEGIN
 
 typedef struct ft_train_options {
     const char *family;          /* NULL: the default, which is the first of ft_family_name() */
-    const char *metric;          /* NULL: "time_us" */
+    const char *metric;          /* NULL: "time_us"; several are "time_us,peak_bytes": one model that tells them all, of
+                                  * families that can learn so */
     const char *split;           /* NULL: "random" */
     const char *config;          /* settings of the family, a JSON object; NULL: its defaults */
     const char *const *settings; /* single ones, "key=value", which win over `config`; a value is JSON or plain text */
@@ -87,13 +88,16 @@ typedef struct ft_evaluation {
     uint32_t task_count;
     const ft_case *cases; /* in the order of the records */
     uint32_t case_count;
-    uint32_t synthetic; /* cases whose labels were computed, not measured */
-    uint32_t left_out;  /* records that were asked for and not predicted: another device, or not measured */
+    uint32_t synthetic;  /* cases whose labels were computed, not measured */
+    uint32_t left_out;   /* records that were asked for and not predicted: another device, or not measured */
+    uint32_t refused;    /* of these: those that the predictor could not tell, as nothing like them was measured */
+    const char *refusal; /* what it said of the first; NULL: none was refused */
+    const struct ft_evaluation *next; /* of the next metric, freed with the first; NULL: there is none */
     void *owner;
 } ft_evaluation;
 
 typedef struct ft_evaluate_options {
-    const char *metric;    /* NULL: the predictor's */
+    const char *metric;    /* NULL: all that the predictor and those after it in its file tell and the data set has */
     const ft_split *split; /* NULL: all records */
     ft_part part;          /* with a split: the part to look at */
     const char *const *devices;
@@ -108,7 +112,8 @@ typedef struct ft_evaluate_options {
     void *user;
 } ft_evaluate_options;
 
-/* Predicts every record whose device the predictor knows and that has the metric. None at all is an error. */
+/* Predicts every record whose device the predictor knows and that has the metric. None at all is an error. Several
+ * metrics are a chain of evaluations; whoever writes an evaluation writes all of its chain. */
 FT_API ft_status ft_evaluate(const ft_predictor *predictor, const ft_dataset *data, const ft_evaluate_options *options,
                              ft_evaluation *evaluation, ft_error *error);
 /* The split that the predictor was trained with, when it was trained on this very data set; else *is_found is false. */

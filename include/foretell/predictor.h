@@ -49,7 +49,7 @@ typedef struct ft_part_time {
 } ft_part_time;
 
 typedef struct ft_answer {
-    const ft_estimate *metrics; /* one for each predictor of the file */
+    const ft_estimate *metrics; /* one for each metric of the file */
     uint32_t metric_count;
     const ft_part_time *parts; /* NULL when the predictor sees only the whole */
     uint32_t part_count;
@@ -63,8 +63,9 @@ FT_API ft_status ft_predictor_open_memory(const void *bytes, size_t size, const 
                                           ft_error *error);
 FT_API void ft_predictor_free(ft_predictor *predictor);
 
-/* A file may hold several predictors, each of another metric: the next one of the file, NULL after the last; and, from
- * this one on, the one that tells a metric, NULL when none does. They are freed with the first. */
+/* A file may hold several predictors, each of another metric; a model that tells several metrics counts as one for
+ * each. The next one of the file, NULL after the last; and, from this one on, the one that tells a metric, NULL when
+ * none does. They are freed with the first. */
 FT_API const ft_predictor *ft_predictor_next(const ft_predictor *predictor);
 FT_API const ft_predictor *ft_predictor_find(const ft_predictor *predictor, const char *metric);
 

@@ -71,6 +71,12 @@ static ft_status keep_notes(answer *a, ft_error *error) {
     return a->out->notes != NULL ? FT_OK : FT_NOMEM(error);
 }
 
+static bool tells(const ft_forecast *f, const char *metric) {
+    for (uint32_t i = 0; i < f->other_count; i++)
+        if (strcmp(f->others[i].metric, metric) == 0) return true;
+    return false;
+}
+
 static ft_status answer_request(study *s, const ft_request *asked, ft_forecast *out, ft_error *error) {
     answer a = {.study = s, .out = out};
     FT_TRY(settle(&a, asked, error));
@@ -79,7 +85,7 @@ static ft_status answer_request(study *s, const ft_request *asked, ft_forecast *
     if (a.cost->estimated_ops > 0)
         FT_TRY(answer_note(&a, error, "%u of %u operators are not known: their cost is a guess from their bytes",
                            a.cost->estimated_ops, a.cost->op_count));
-    out->no_util = "no predictor in the box was trained on measured utilisation";
+    if (!tells(out, "util_ratio")) out->no_util = "no predictor in the box was trained on measured utilisation";
     return keep_notes(&a, error);
 }
 

@@ -34,14 +34,15 @@ static double number_of(const json_t *object, const char *key) {
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-/* The scores on a device: those of the test part when there are some, else those of validation. */
-static const json_t *scores_on(const json_t *header, const char *device) {
+/* The scores of a metric on a device: those of the test part when there are some, else those of validation. */
+static const json_t *scores_on(const json_t *header, const char *metric, const char *device) {
     const json_t *rows = json_object_get(header, "accuracy"), *found = NULL, *row;
     size_t i;
     json_array_foreach(rows, i, row) {
         const char *name = json_string_value(json_object_get(row, "device"));
         const char *part = json_string_value(json_object_get(row, "part"));
-        if (name == NULL || strcmp(name, device) != 0) continue;
+        const char *told = json_string_value(json_object_get(row, "metric"));
+        if (name == NULL || strcmp(name, device) != 0 || (told != NULL && strcmp(told, metric) != 0)) continue;
         if (found == NULL || (part != NULL && strcmp(part, "test") == 0)) found = row;
     }
     return found;
@@ -53,7 +54,7 @@ static ft_status walk_predictor(accuracy a, accuracy_taker *take, void *user, ft
     FT_TRY(json_parse(text, strlen(text), &header, error));
     for (uint32_t d = 0; d < ft_predictor_device_count(a.predictor); d++) {
         a.device = ft_predictor_device(a.predictor, d);
-        const json_t *scores = scores_on(header, a.device);
+        const json_t *scores = scores_on(header, ft_predictor_metric(a.predictor), a.device);
         a.part = json_string_value(json_object_get(scores, "part"));
         a.n = number_of(scores, "n");
         a.mape = number_of(scores, "mape");

@@ -102,6 +102,13 @@ static void fill_time(const ft_forecast *f, forecast_row *row) {
     row->predictor = has_time ? f->time_by : NULL;
 }
 
+/* What is told besides, by its name; NaN when nobody tells it. */
+static double other_value(const ft_forecast *f, const char *metric) {
+    for (uint32_t i = 0; i < f->other_count; i++)
+        if (strcmp(f->others[i].metric, metric) == 0) return f->others[i].value;
+    return NAN;
+}
+
 void forecast_row_fill(const ft_forecast_subject *subject, const model_facts *facts, const ft_forecast *forecast,
                        forecast_row *row) {
     const ft_request *request = &forecast->request;
@@ -121,7 +128,7 @@ void forecast_row_fill(const ft_forecast_subject *subject, const model_facts *fa
         .peak_lo_bytes = has_memory ? forecast->memory.lo : NAN,
         .peak_hi_bytes = has_memory ? forecast->memory.hi : NAN,
         .memory_source = has_memory ? ft_source_kind_name(forecast->memory.source) : NULL,
-        .util_ratio = NAN, /* nobody measures it: the reason is beside it */
+        .util_ratio = other_value(forecast, "util_ratio"), /* where nobody tells it, the reason is beside it */
         .util_reason = forecast->no_util,
         .memory_predictor = has_memory ? forecast->memory_by : NULL,
     };

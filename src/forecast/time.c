@@ -116,6 +116,9 @@ static ft_status time_from_sheet(answer *a, ft_error *error) {
     FT_TRY(roofline_parts(a, &l, error));
     out->time.source = FT_ANALYTIC;
     out->time_by = "roofline";
+    if (a->refusal != NULL)
+        return answer_note(a, error, "%s: the time is what the data sheet allows at best, and real ones are longer",
+                           a->refusal);
     return answer_note(
         a, error,
         "no predictor has seen %s on %s: the time is what its data sheet allows at best, and real ones are "
@@ -124,6 +127,17 @@ static ft_status time_from_sheet(answer *a, ft_error *error) {
 }
 
 /* --- From a predictor ---------------------------------------------------------------------------------------- */
+
+/* A share is never more than all, whatever a network says. */
+static ft_estimate within_reason(ft_estimate e) {
+    static const char share[] = "_ratio";
+    size_t length = strlen(e.metric), end = sizeof share - 1;
+    if (length < end || strcmp(e.metric + length - end, share) != 0) return e;
+    double *const values[] = {&e.value, &e.lo, &e.hi};
+    for (size_t i = 0; i < 3; i++)
+        if (*values[i] > 1) *values[i] = 1;
+    return e;
+}
 
 /* The other metrics of the predictor's file, but for memory. */
 static ft_status add_others(answer *a, const told *t, ft_error *error) {
@@ -137,8 +151,11 @@ static ft_status add_others(answer *a, const told *t, ft_error *error) {
         if (others == NULL) others = ARENA_ARRAY(&a->study->memory, ft_estimate, 64);
         if (others == NULL) return FT_NOMEM(error);
         prediction says;
-        FT_TRY(predictor_predict(p, a->subject, &where, false, &a->study->memory, &says, error));
-        if (a->out->other_count < 64) others[a->out->other_count++] = predictor_estimate(p, where.index, &says);
+        ft_status status = predictor_predict(p, a->subject, &where, false, &a->study->memory, &says, error);
+        if (status == FT_ERR_UNSUPPORTED) continue; /* this metric was not measured so */
+        FT_TRY(status);
+        if (a->out->other_count < 64)
+            others[a->out->other_count++] = within_reason(predictor_estimate(p, where.index, &says));
     }
     a->out->others = others;
     return FT_OK;

@@ -121,16 +121,14 @@ static ft_status encode(job *j) {
     for (uint32_t i = FT_INFER; json_array_size(json_object_get(j->header, "modes")) > 0 && i <= FT_TRAIN; i++)
         if (predictor_knows_mode(j->from, (ft_mode)i)) modes |= 1U << i;
     const predictor_description about = {
-        .metric = ft_predictor_metric(j->from),
+        .metric = {.name = ft_predictor_metric(j->from), .modes = modes, .calibration = j->calibration},
         .devices = j->devices,
         .device_count = j->device_count,
-        .modes = modes,
         .dataset_hash = json_string_value(json_object_get(trained, "dataset")),
         .split_spec = json_string_value(json_object_get(trained, "split")),
         .split_hash = json_string_value(json_object_get(trained, "split_hash")),
         .seed = (uint64_t)json_integer_value(json_object_get(trained, "seed")),
         .records = (uint64_t)json_integer_value(json_object_get(trained, "records")),
-        .calibration = j->calibration,
         .accuracy = j->accuracy,
         .adapted = j->adapted,
         .known_count = predictor_known_count(j->from),
@@ -250,6 +248,10 @@ ft_status ft_adapt(const ft_predictor *from, const ft_dataset *data, const ft_ad
     const ft_predictor *chosen = options->metric != NULL ? ft_predictor_find(from, options->metric) : from;
     *adaptation = (ft_adaptation){0};
     if (chosen == NULL) return ft_fail(error, FT_ERR_UNSUPPORTED, "the predictor does not tell '%s'", options->metric);
+    if (predictor_output(chosen) > 0)
+        return ft_fail(error, FT_ERR_UNSUPPORTED,
+                       "'%s' comes from a model of several metrics, of which the first alone can be adapted",
+                       ft_predictor_metric(chosen));
     ft_adaptation made = {0};
     owner *o = calloc(1, sizeof *o);
     if (o == NULL) return FT_NOMEM(error);

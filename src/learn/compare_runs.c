@@ -78,16 +78,17 @@ static ft_status take_score(reader *r, const json_t *result, ft_score *score, ft
     return FT_OK;
 }
 
-static bool is_wanted(const reader *r, const json_t *result) {
-    const char *family = text_of(result, "family");
-    return strcmp(text_of(result, "part"), r->part) == 0 &&
+/* Of a run that learned several metrics it is the first that counts. */
+static bool is_wanted(const reader *r, uint32_t run, const json_t *result) {
+    const char *family = text_of(result, "family"), *metric = text_of(json_array_get(r->results[run], 0), "metric");
+    return strcmp(text_of(result, "metric"), metric) == 0 && strcmp(text_of(result, "part"), r->part) == 0 &&
            (r->has_families || strcmp(family, "all") == 0 || strcmp(family, "mean") == 0);
 }
 
 static ft_status take_run(reader *r, uint32_t run, ft_error *error) {
     for (size_t i = 0; i < json_array_size(r->results[run]); i++) {
         const json_t *result = json_array_get(r->results[run], i);
-        if (!is_wanted(r, result)) continue;
+        if (!is_wanted(r, run, result)) continue;
         comparison_row *row = &r->made.rows[r->made.count++];
         *row = (comparison_row){.rival = r->names[run]};
         FT_TRY(take_score(r, result, &row->score, error));

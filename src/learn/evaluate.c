@@ -2,6 +2,7 @@
  *
  * A graph is unpacked, bound, costed and fused once for all its devices (predictor/scan.h). Each record has its own
  * place for what was predicted, so the result does not depend on the number of threads. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,16 +17,27 @@ enum { PREDICTION_MEMORY = 1 << 28 };
 typedef struct work {
     const ft_evaluate_options *options;
     const selection *selected;
-    ft_case *cases; /* one per row */
+    ft_case *cases;       /* one per row */
+    uint32_t turn, turns; /* which of several metrics it is */
+    arena *memory;
+    const char *refusal; /* of the first record that the predictor could not tell */
 } work;
 
 /* --- Predicting ---------------------------------------------------------------------------------------------- */
 
-static ft_status predict_row(const work *w, subject *s, uint32_t row, arena *memory, ft_error *error) {
+/* What the predictor cannot tell is no failure: the case has no prediction, and `found` gets the reason. */
+static ft_status predict_row(const work *w, subject *s, uint32_t row, arena *memory, buf *found, ft_error *error) {
     const ft_predictor *predictor = w->selected->predictor;
     place where = selection_place(w->selected, &w->selected->rows[row]);
     prediction p;
-    FT_TRY(predictor_predict(predictor, s, &where, false, memory, &p, error));
+    ft_error reason = {.message = ""};
+    ft_status status = predictor_predict(predictor, s, &where, false, memory, &p, &reason);
+    if (status == FT_ERR_UNSUPPORTED) {
+        w->cases[row].predicted = NAN;
+        if (found->length == 0) buf_text(found, reason.message);
+        return FT_OK;
+    }
+    if (status != FT_OK) return ft_fail(error, status, "%s", reason.message);
     ft_estimate estimate = predictor_estimate(predictor, where.index, &p);
     w->cases[row].predicted = estimate.value;
     w->cases[row].lo = estimate.lo;
@@ -36,20 +48,29 @@ static ft_status predict_row(const work *w, subject *s, uint32_t row, arena *mem
 static ft_status predict_item(void *user, const scan_item *item, subject *s, uint32_t worker, buf *found,
                               ft_error *error) {
     (void)worker;
-    (void)found;
     arena memory;
     arena_init(&memory, PREDICTION_MEMORY);
     ft_status status = FT_OK;
     for (uint32_t i = 0; i < item->row_count && status == FT_OK; i++)
-        status = predict_row(user, s, item->rows[i], &memory, error);
+        status = predict_row(user, s, item->rows[i], &memory, found, error);
     arena_free(&memory);
     return status;
 }
 
+/* In the order of the records: the same reason whatever the number of threads. */
+static ft_status gather_item(void *user, const scan_item *item, const buf *found, ft_error *error) {
+    work *w = user;
+    (void)item;
+    if (found->length == 0 || w->refusal != NULL) return FT_OK;
+    w->refusal = arena_string(w->memory, found->data, found->length);
+    return w->refusal != NULL ? FT_OK : FT_NOMEM(error);
+}
+
 static bool show_progress(void *user, double done_ratio, const char *what) {
     const work *w = user;
-    uint64_t total = w->selected->count;
-    return w->options->progress(w->options->user, (uint64_t)(done_ratio * (double)total), total, what);
+    double count = w->selected->count;
+    return w->options->progress(w->options->user, (uint64_t)((w->turn + done_ratio) * count),
+                                w->turns * (uint64_t)w->selected->count, what);
 }
 
 static ft_status predict_all(work *w, const ft_dataset *data, ft_error *error) {
@@ -62,6 +83,7 @@ static ft_status predict_all(work *w, const ft_dataset *data, ft_error *error) {
         status = scan_run(s,
                           &(scan_job){.threads = threads,
                                       .visit = predict_item,
+                                      .gather = gather_item,
                                       .user = w,
                                       .context = w->options->progress != NULL ? &context : NULL,
                                       .to = 1,
@@ -107,31 +129,45 @@ static bool describe(arena *memory, const ft_dataset *data, const ft_evaluate_op
            (!has_split || (e->split != NULL && e->split_hash != NULL));
 }
 
-static ft_status fill(arena *memory, const ft_dataset *data, const ft_evaluate_options *options, const selection *s,
-                      ft_evaluation *e, ft_error *error) {
-    ft_case *cases = ARENA_ARRAY(memory, ft_case, s->count);
-    if (cases == NULL || !describe(memory, data, options, s, e)) return FT_NOMEM(error);
-    begin_cases(s, data, cases);
-    FT_TRY(predict_all(&(work){options, s, cases}, data, error));
-    e->cases = cases;
-    for (uint32_t i = 0; i < s->count; i++) e->synthetic += ft_dataset_records(data)[cases[i].record].is_synthetic;
-    e->case_count = s->count;
-    FT_TRY(evaluation_scores(memory, e->metric, cases, s->count, &e->scores, &e->score_count, error));
-    return evaluation_tasks(memory, data, cases, s->count, &e->tasks, &e->task_count, error);
+/* Leaves out what the predictor could not tell. */
+static ft_status drop_refused(const work *w, ft_evaluation *e, ft_error *error) {
+    for (uint32_t i = 0; i < w->selected->count; i++)
+        if (!isnan(w->cases[i].predicted)) w->cases[e->case_count++] = w->cases[i];
+    e->cases = w->cases;
+    e->refused = w->selected->count - e->case_count;
+    e->refusal = w->refusal;
+    e->left_out += e->refused;
+    if (e->case_count > 0) return FT_OK;
+    return ft_fail(error, FT_ERR_UNSUPPORTED, "none of %u records can be told: %s", e->refused, w->refusal);
 }
 
-ft_status ft_evaluate(const ft_predictor *predictor, const ft_dataset *data, const ft_evaluate_options *options,
-                      ft_evaluation *evaluation, ft_error *error) {
+static ft_status fill(work *w, const ft_dataset *data, ft_evaluation *e, ft_error *error) {
+    w->cases = ARENA_ARRAY(w->memory, ft_case, w->selected->count);
+    if (w->cases == NULL || !describe(w->memory, data, w->options, w->selected, e)) return FT_NOMEM(error);
+    begin_cases(w->selected, data, w->cases);
+    FT_TRY(predict_all(w, data, error));
+    FT_TRY(drop_refused(w, e, error));
+    for (uint32_t i = 0; i < e->case_count; i++)
+        e->synthetic += ft_dataset_records(data)[e->cases[i].record].is_synthetic;
+    FT_TRY(evaluation_scores(w->memory, e->metric, e->cases, e->case_count, &e->scores, &e->score_count, error));
+    return evaluation_tasks(w->memory, data, e->cases, e->case_count, &e->tasks, &e->task_count, error);
+}
+
+/* --- Metrics ------------------------------------------------------------------------------------------------- */
+
+static ft_status evaluate_one(const ft_predictor *predictor, const ft_dataset *data, work *w, ft_evaluation *evaluation,
+                              ft_error *error) {
     selection s = {0};
-    FT_TRY(selection_make(predictor, data, options, &s, error));
-    arena *memory = calloc(1, sizeof *memory); /* what the evaluation points into */
-    ft_evaluation made = {.owner = memory};
+    FT_TRY(selection_make(predictor, data, w->options, &s, error));
+    w->selected = &s;
+    w->memory = calloc(1, sizeof *w->memory); /* what the evaluation points into */
+    ft_evaluation made = {.owner = w->memory};
     ft_status status = FT_OK;
-    if (memory == NULL) {
+    if (w->memory == NULL) {
         status = FT_NOMEM(error);
     } else {
-        arena_init(memory, UINT64_MAX);
-        status = fill(memory, data, options, &s, &made, error);
+        arena_init(w->memory, UINT64_MAX);
+        status = fill(w, data, &made, error);
     }
     selection_free(&s);
     if (status == FT_OK)
@@ -141,8 +177,44 @@ ft_status ft_evaluate(const ft_predictor *predictor, const ft_dataset *data, con
     return status;
 }
 
+/* Every metric of a file that the data set can judge; the first that it cannot tells why when there is none. */
+static ft_status evaluate_all(const ft_predictor *first, const ft_dataset *data, const ft_evaluate_options *options,
+                              uint32_t turns, ft_evaluation *evaluation, ft_error *error) {
+    ft_evaluation *last = NULL;
+    ft_error why = {.status = FT_OK};
+    for (uint32_t turn = 0; turn < turns; turn++, first = ft_predictor_next(first)) {
+        work w = {.options = options, .turn = turn, .turns = turns};
+        ft_evaluation *place = last == NULL ? evaluation : ARENA_NEW(last->owner, ft_evaluation);
+        ft_error refusal = {.status = FT_OK};
+        if (place == NULL) return FT_NOMEM(error);
+        ft_status status = evaluate_one(first, data, &w, place, &refusal);
+        if (status == FT_ERR_UNSUPPORTED) {
+            if (why.status == FT_OK) why = refusal;
+            continue;
+        }
+        if (status != FT_OK) return ft_fail(error, status, "%s", refusal.message);
+        if (last != NULL) last->next = place;
+        last = place;
+    }
+    return last != NULL ? FT_OK : ft_fail(error, why.status, "%s", why.message);
+}
+
+ft_status ft_evaluate(const ft_predictor *predictor, const ft_dataset *data, const ft_evaluate_options *options,
+                      ft_evaluation *evaluation, ft_error *error) {
+    uint32_t turns = 0;
+    for (const ft_predictor *p = predictor; p != NULL; p = ft_predictor_next(p)) turns++;
+    ft_evaluation made = {0};
+    ft_status status = evaluate_all(predictor, data, options, options->metric != NULL ? 1 : turns, &made, error);
+    if (status == FT_OK)
+        *evaluation = made;
+    else
+        ft_evaluation_free(&made);
+    return status;
+}
+
 void ft_evaluation_free(ft_evaluation *evaluation) {
     if (evaluation == NULL) return;
+    ft_evaluation_free((ft_evaluation *)(uintptr_t)evaluation->next); /* made by evaluate_all, in the owner's memory */
     if (evaluation->owner != NULL) arena_free(evaluation->owner);
     free(evaluation->owner);
     *evaluation = (ft_evaluation){0};

@@ -33,11 +33,10 @@ void evaluation_csv_score(buf *out, const ft_score *score);
 enum { SUBJECT_TEXT = 384 };
 void evaluation_part_text(const ft_evaluation *evaluation, char text[static SUBJECT_TEXT]);
 
-/* The three documents. */
-void evaluation_table(sink *out, const ft_evaluation *evaluation, const char *title, const ft_case *worst,
-                      uint32_t worst_count, const ft_style *style);
-void evaluation_json(sink *out, const ft_evaluation *evaluation, const char *title, const ft_case *worst,
-                     uint32_t worst_count);
+/* The three documents: a table is of one metric, the others are of all in the chain. */
+void evaluation_table(sink *out, const ft_evaluation *evaluation, const char *title, uint32_t worst,
+                      const ft_style *style);
+void evaluation_json(sink *out, const ft_evaluation *evaluation, const char *title, uint32_t worst);
 void evaluation_csv(sink *out, const ft_evaluation *evaluation);
 
 #endif

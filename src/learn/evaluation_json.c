@@ -1,6 +1,7 @@
 /* evaluation_json.c - an evaluation as JSON (docs/schema/evaluation.schema.json) and as CSV. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "learn/evaluation.h"
 #include "learn/metrics.h"
@@ -25,6 +26,9 @@ void evaluation_json_subject(json_writer *j, const ft_evaluation *e) {
     jsonw_pair_uint(j, "records", e->case_count);
     jsonw_pair_uint(j, "synthetic", e->synthetic);
     jsonw_pair_uint(j, "left_out", e->left_out);
+    if (e->refused == 0) return;
+    jsonw_pair_uint(j, "refused", e->refused);
+    jsonw_pair_string(j, "refusal", e->refusal);
 }
 
 void evaluation_json_score(json_writer *j, const ft_score *score) {
@@ -69,12 +73,19 @@ static void write_case(json_writer *j, const ft_case *c) {
     jsonw_close(j);
 }
 
-void evaluation_json(sink *out, const ft_evaluation *e, const char *title, const ft_case *worst, uint32_t worst_count) {
-    json_writer writer, *j = &writer;
-    jsonw_init(j, &out->text);
-    jsonw_open_object(j, JSON_BLOCK);
-    jsonw_pair_uint(j, "schema_version", SCHEMA_VERSION);
-    jsonw_pair_string(j, "predictor", title);
+static void write_worst(json_writer *j, const ft_evaluation *e, uint32_t most, buf *out) {
+    uint32_t count = 0;
+    ft_case *worst = evaluation_worst(e, most, &count);
+    if (worst == NULL) out->failed = true;
+    jsonw_key(j, "worst");
+    jsonw_open_array(j, JSON_BLOCK);
+    for (uint32_t i = 0; i < count; i++) write_case(j, &worst[i]);
+    jsonw_close(j);
+    free(worst);
+}
+
+/* What is told of one metric, in an object that is open. */
+static void write_metric(json_writer *j, const ft_evaluation *e, uint32_t worst, buf *out) {
     jsonw_pair_string(j, "predictor_family", e->predictor_family);
     evaluation_json_subject(j, e);
     jsonw_key(j, "results");
@@ -86,10 +97,26 @@ void evaluation_json(sink *out, const ft_evaluation *e, const char *title, const
     }
     jsonw_close(j);
     write_tasks(j, e);
-    jsonw_key(j, "worst");
-    jsonw_open_array(j, JSON_BLOCK);
-    for (uint32_t i = 0; i < worst_count; i++) write_case(j, &worst[i]);
-    jsonw_close(j);
+    write_worst(j, e, worst, out);
+}
+
+void evaluation_json(sink *out, const ft_evaluation *e, const char *title, uint32_t worst) {
+    json_writer writer, *j = &writer;
+    jsonw_init(j, &out->text);
+    jsonw_open_object(j, JSON_BLOCK);
+    jsonw_pair_uint(j, "schema_version", SCHEMA_VERSION);
+    jsonw_pair_string(j, "predictor", title);
+    write_metric(j, e, worst, &out->text);
+    if (e->next != NULL) {
+        jsonw_key(j, "also");
+        jsonw_open_array(j, JSON_BLOCK);
+        while ((e = e->next) != NULL) {
+            jsonw_open_object(j, JSON_BLOCK);
+            write_metric(j, e, worst, &out->text);
+            jsonw_close(j);
+        }
+        jsonw_close(j);
+    }
     jsonw_close(j);
     buf_char(&out->text, '\n');
 }
@@ -119,8 +146,10 @@ void evaluation_csv_score(buf *out, const ft_score *score) {
 void evaluation_csv(sink *out, const ft_evaluation *e) {
     evaluation_csv_heading(&out->text);
     buf_char(&out->text, '\n');
-    for (uint32_t i = 0; i < e->score_count; i++) {
-        evaluation_csv_score(&out->text, &e->scores[i]);
-        buf_char(&out->text, '\n');
+    for (; e != NULL; e = e->next) {
+        for (uint32_t i = 0; i < e->score_count; i++) {
+            evaluation_csv_score(&out->text, &e->scores[i]);
+            buf_char(&out->text, '\n');
+        }
     }
 }

@@ -41,6 +41,10 @@ static void write_head(sink *out, const ft_evaluation *e, const char *title, con
     else if (e->synthetic > 0)
         buf_format(&out->text, ", %u of them synthetic: computed, not measured", e->synthetic);
     if (e->left_out > 0) buf_format(&out->text, ", %u left out", e->left_out);
+    if (e->refused > 0) {
+        buf_format(&out->text, "\n  %u of those cannot be told: ", e->refused);
+        add_clean(out, style, e->refusal);
+    }
     buf_text(&out->text, "\n\n");
 }
 
@@ -157,8 +161,7 @@ static void put_case(const void *user, uint32_t row, grid_cell *cells) {
     snprintf(cells[6].text, sizeof cells[6].text, "%.40s - %.40s", lo, hi);
 }
 
-static void write_worst(sink *out, const ft_evaluation *e, const ft_case *worst, uint32_t count,
-                        const ft_style *style) {
+static void write_worst(sink *out, const ft_evaluation *e, uint32_t most, const ft_style *style) {
     static const grid_column columns[] = {
         {.title = "Device"},
         {.title = "Model", .is_flexible = true, .comfort = 18},
@@ -168,23 +171,30 @@ static void write_worst(sink *out, const ft_evaluation *e, const ft_case *worst,
         {.title = "Error", .is_right = true},
         {.title = "90 % interval", .is_right = true, .drop = 2},
     };
-    if (count == 0) return;
-    buf_char(&out->text, '\n');
-    write_heading(out, style, "Furthest off");
-    grid_write(&(grid){.style = style,
-                       .columns = columns,
-                       .column_count = sizeof columns / sizeof columns[0],
-                       .indent = INDENT,
-                       .row = put_case,
-                       .user = &(worst_list){e->metric, worst, style},
-                       .row_count = count},
-               out);
+    uint32_t count;
+    ft_case *worst = evaluation_worst(e, most, &count);
+    if (worst == NULL) {
+        out->text.failed = true;
+        return;
+    }
+    if (count > 0) {
+        buf_char(&out->text, '\n');
+        write_heading(out, style, "Furthest off");
+        grid_write(&(grid){.style = style,
+                           .columns = columns,
+                           .column_count = sizeof columns / sizeof columns[0],
+                           .indent = INDENT,
+                           .row = put_case,
+                           .user = &(worst_list){e->metric, worst, style},
+                           .row_count = count},
+                   out);
+    }
+    free(worst);
 }
 
-void evaluation_table(sink *out, const ft_evaluation *e, const char *title, const ft_case *worst, uint32_t worst_count,
-                      const ft_style *style) {
+void evaluation_table(sink *out, const ft_evaluation *e, const char *title, uint32_t worst, const ft_style *style) {
     write_head(out, e, title, style);
     write_scores(out, e, style);
     write_tasks(out, e, style);
-    write_worst(out, e, worst, worst_count, style);
+    write_worst(out, e, worst, style);
 }

@@ -14,7 +14,8 @@ static const uint64_t MEMORY_LIMIT = (uint64_t)16 << 30;
 typedef struct maker {
     const ft_dataset *data;
     const ft_split *split;
-    uint32_t metric;
+    uint32_t metrics[FITSET_MAX_METRICS]; /* of the data set: that of the set, then its others */
+    uint32_t metric_count;
     bool with_operators;
     const ft_record *records;
     uint32_t count;
@@ -23,24 +24,34 @@ typedef struct maker {
 } maker;
 
 /* NaN: not measured. */
-static double label_of(const maker *m, uint32_t record) {
-    return m->records[record].metrics[m->metric];
+static double label_of(const maker *m, uint32_t record, uint32_t metric) {
+    return m->records[record].metrics[m->metrics[metric]];
+}
+
+static bool is_labelled(const maker *m, uint32_t record) {
+    for (uint32_t k = 0; k < m->metric_count; k++)
+        if (!isnan(label_of(m, record, k))) return true;
+    return false;
 }
 
 static bool is_in(const maker *m, uint32_t record, ft_part part) {
-    if (m->split->parts[record] != part || isnan(label_of(m, record))) return false;
+    if (m->split->parts[record] != part || !is_labelled(m, record)) return false;
     return m->with_operators || strcmp(m->records[record].part, "support") != 0;
 }
 
+static ft_status check_label(const maker *m, uint32_t i, uint32_t metric) {
+    double label = label_of(m, i, metric);
+    if (m->split->parts[i] == FT_PART_UNUSED || isnan(label) || (isfinite(label) && label > 0)) return FT_OK;
+    return ft_fail(m->error, FT_ERR_DAMAGED,
+                   "record %u (line %u of records.csv; %s on %s): %s is %g, but must be positive: correct the "
+                   "table, or leave the cell empty",
+                   i + 1, i + 2, m->records[i].name, m->records[i].device,
+                   ft_dataset_metric_name(m->data, m->metrics[metric]), label);
+}
+
 static ft_status check_labels(const maker *m) {
-    for (uint32_t i = 0; i < m->count; i++) {
-        double label = label_of(m, i);
-        if (m->split->parts[i] == FT_PART_UNUSED || isnan(label) || (isfinite(label) && label > 0)) continue;
-        return ft_fail(m->error, FT_ERR_DAMAGED,
-                       "record %u (line %u of records.csv; %s on %s): %s is %g, but must be positive: correct the "
-                       "table, or leave the cell empty",
-                       i + 1, i + 2, m->records[i].name, m->records[i].device, m->out->set.metric, label);
-    }
+    for (uint32_t i = 0; i < m->count; i++)
+        for (uint32_t k = 0; k < m->metric_count; k++) FT_TRY(check_label(m, i, k));
     return FT_OK;
 }
 
@@ -131,7 +142,8 @@ static ft_status take_rows(maker *m, ft_part part, const bool *is_kept, uint8_t 
         if (is_kept != NULL && is_kept[record->graph])
             kept_parts[i] = FT_PART_TEST;
         else
-            items[found++] = (fit_row){.record = i, .graph = record->graph, .device = device, .label = label_of(m, i)};
+            items[found++] =
+                (fit_row){.record = i, .graph = record->graph, .device = device, .label = label_of(m, i, 0)};
     }
     *rows = (fit_rows){.items = items, .count = found};
     return FT_OK;
@@ -157,17 +169,33 @@ static ft_status take_valid(maker *m) {
     return FT_OK;
 }
 
+/* The modes of a metric in which there is something to learn it from. */
+static uint32_t modes_of(const maker *m, uint32_t metric) {
+    const fit_rows *train = &m->out->set.train;
+    uint32_t modes = 0;
+    for (uint32_t i = 0; i < train->count; i++)
+        if (!isnan(label_of(m, train->items[i].record, metric))) modes |= 1U << m->records[train->items[i].record].mode;
+    return modes;
+}
+
+static ft_status find_modes(maker *m) {
+    const fit_set *set = &m->out->set;
+    m->out->modes = modes_of(m, 0);
+    for (uint32_t i = 0; i < set->other_count; i++) m->out->other_modes[i] = modes_of(m, i + 1);
+    for (uint32_t k = 0; k < m->metric_count; k++)
+        if ((k == 0 ? m->out->modes : m->out->other_modes[k - 1]) == 0)
+            return ft_fail(m->error, FT_ERR_USAGE, "split '%s' leaves no record with %s to learn from", m->split->spec,
+                           k == 0 ? set->metric : set->others[k - 1]);
+    return FT_OK;
+}
+
 static ft_status make(maker *m) {
     fitset *out = m->out;
     FT_TRY(check_labels(m));
     FT_TRY(find_devices(m));
     FT_TRY(take_rows(m, FT_PART_TRAIN, NULL, NULL, &out->set.train));
-    if (out->set.train.count == 0)
-        return ft_fail(m->error, FT_ERR_USAGE, "split '%s' leaves no record with %s to learn from", m->split->spec,
-                       out->set.metric);
+    FT_TRY(find_modes(m));
     FT_TRY(take_valid(m));
-    for (uint32_t i = 0; i < out->set.train.count; i++)
-        out->modes |= 1U << m->records[out->set.train.items[i].record].mode;
     for (uint32_t i = 0; i < m->count; i++)
         out->test_count += is_in(m, i, FT_PART_TEST) && fitset_device(&out->set, m->records[i].device) != FT_NONE;
     return FT_OK;
@@ -182,25 +210,56 @@ static void list_metrics(const ft_dataset *data, char *text, size_t size) {
             (size_t)snprintf(text + length, size - length, "%s%s", i > 0 ? ", " : "", ft_dataset_metric_name(data, i));
 }
 
+static ft_status add_metric(maker *m, const char *name, const char **names) {
+    uint32_t found = ft_dataset_metric(m->data, name);
+    if (found == FT_NONE) {
+        char text[256];
+        list_metrics(m->data, text, sizeof text);
+        return ft_fail(m->error, FT_ERR_USAGE, "the data set has no metric '%s'; it has %s", name,
+                       text[0] != '\0' ? text : "none at all");
+    }
+    for (uint32_t i = 0; i < m->metric_count; i++)
+        if (m->metrics[i] == found) return ft_fail(m->error, FT_ERR_USAGE, "the metric '%s' is asked for twice", name);
+    if (m->metric_count == FITSET_MAX_METRICS)
+        return ft_fail(m->error, FT_ERR_LIMIT, "more than %d metrics", FITSET_MAX_METRICS);
+    names[m->metric_count] = name;
+    m->metrics[m->metric_count++] = found;
+    return FT_OK;
+}
+
+/* "time_us", or "time_us,peak_bytes". */
+static ft_status find_metrics(maker *m, const char *list) {
+    arena *memory = &m->out->memory;
+    const char **names = ARENA_ARRAY(memory, const char *, FITSET_MAX_METRICS);
+    m->out->other_modes = ARENA_ARRAY(memory, uint32_t, FITSET_MAX_METRICS);
+    if (names == NULL || m->out->other_modes == NULL) return FT_NOMEM(m->error);
+    for (bool is_last = false; !is_last; list++) {
+        size_t length = strcspn(list, ",");
+        const char *name = arena_string(memory, list, length);
+        if (name == NULL) return FT_NOMEM(m->error);
+        FT_TRY(add_metric(m, name, names));
+        list += length;
+        is_last = *list == '\0';
+    }
+    m->out->set.metric = names[0];
+    m->out->set.others = names + 1;
+    m->out->set.other_count = m->metric_count - 1;
+    return FT_OK;
+}
+
 ft_status fitset_make(const ft_dataset *data, const ft_split *split, const char *metric, bool with_operators,
                       fitset *out, ft_error *error) {
     maker m = {.data = data,
                .split = split,
-               .metric = ft_dataset_metric(data, metric),
                .with_operators = with_operators,
                .records = ft_dataset_records(data),
                .count = ft_dataset_record_count(data),
                .out = out,
                .error = error};
-    if (m.metric == FT_NONE) {
-        char names[256];
-        list_metrics(data, names, sizeof names);
-        return ft_fail(error, FT_ERR_USAGE, "the data set has no metric '%s'; it has %s", metric,
-                       names[0] != '\0' ? names : "none at all");
-    }
-    *out = (fitset){.set = {.data = data, .metric = metric}};
+    *out = (fitset){.set = {.data = data}};
     arena_init(&out->memory, MEMORY_LIMIT);
-    ft_status status = make(&m);
+    ft_status status = find_metrics(&m, metric);
+    if (status == FT_OK) status = make(&m);
     if (status != FT_OK) fitset_free(out);
     return status;
 }
@@ -211,7 +270,7 @@ void fitset_calibrate_on_all(fitset *f) {
         for (uint32_t i = 0; i < parts[p]->count; i++) {
             uint8_t *part = &f->calibration.parts[parts[p]->items[i].record];
             f->calibration.counts[*part]--;
-            f->calibration.counts[*part = FT_PART_TEST]++;
+            f->calibration.counts[ *part = FT_PART_TEST]++;
         }
     }
 }

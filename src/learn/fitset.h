@@ -10,17 +10,21 @@
 #include "predictor/family.h"
 
 typedef struct fitset {
-    fit_set set;          /* what the family gets; valid: its third */
-    ft_split calibration; /* its test part: the other two thirds. For ft_evaluate; borrowed parts */
-    uint32_t valid_count; /* rows of both */
-    uint32_t test_count;  /* rows of the test part, on devices that training knows */
-    uint32_t modes;       /* bits 1 << ft_mode of the rows to learn from */
+    fit_set set;           /* what the family gets; valid: its third */
+    ft_split calibration;  /* its test part: the other two thirds. For ft_evaluate; borrowed parts */
+    uint32_t valid_count;  /* rows of both */
+    uint32_t test_count;   /* rows of the test part, on devices that training knows */
+    uint32_t modes;        /* bits 1 << ft_mode of the rows to learn the metric from */
+    uint32_t *other_modes; /* the same of each of set.others */
     arena memory;
 } fitset;
 
-/* Rows without the metric are left out, and so are rows of validation and test on devices that training does not
- * have; rows of single operators (part "support") too, unless `with_operators`. A label that is not positive, and an
- * empty part for training or validation, is an error. */
+enum { FITSET_MAX_METRICS = 16 };
+
+/* `metric` may be a list, "time_us,peak_bytes": the first is that of the set, the rest are its others, and a row has
+ * one of them at least. Rows without the metric are left out, and so are rows of validation and test on devices that
+ * training does not have; rows of single operators (part "support") too, unless `with_operators`. A label that is not
+ * positive, and an empty part for training or validation, is an error. */
 ft_status fitset_make(const ft_dataset *data, const ft_split *split, const char *metric, bool with_operators,
                       fitset *out, ft_error *error);
 /* Makes the rows of training and of choosing part of the calibration: for families that learn next to nothing. */

@@ -19,7 +19,7 @@ enum { METRICS_VERSION = 1 };
 typedef struct maker {
     const result_facts *facts;
     result *out;
-    json_t *calibration;
+    json_t *calibrations[FITSET_MAX_METRICS]; /* of the metric of the set, then of its others; NULL: not known */
     json_t *accuracy;
     json_t *scores;
     ft_error *error;
@@ -27,18 +27,32 @@ typedef struct maker {
 
 /* --- The predictor so far ------------------------------------------------------------------------------------ */
 
+/* A metric of the set, by its number. */
+static predictor_metric metric_of(const maker *m, uint32_t k) {
+    const fitset *rows = m->facts->rows;
+    return (predictor_metric){.name = k == 0 ? rows->set.metric : rows->set.others[k - 1],
+                              .modes = k == 0 ? rows->modes : rows->other_modes[k - 1],
+                              .calibration = m->calibrations[k]};
+}
+
+static uint32_t metric_count(const maker *m) {
+    return 1 + m->facts->rows->set.other_count;
+}
+
 static ft_status encode(maker *m) {
     const result_facts *f = m->facts;
-    const predictor_description about = {.metric = f->rows->set.metric,
+    predictor_metric others[FITSET_MAX_METRICS];
+    for (uint32_t k = 1; k < metric_count(m); k++) others[k - 1] = metric_of(m, k);
+    const predictor_description about = {.metric = metric_of(m, 0),
+                                         .others = others,
+                                         .other_count = metric_count(m) - 1,
                                          .devices = f->rows->set.devices,
                                          .device_count = f->rows->set.device_count,
-                                         .modes = f->rows->modes,
                                          .dataset_hash = ft_dataset_hash(f->rows->set.data),
                                          .split_spec = f->split->spec,
                                          .split_hash = f->split->hash,
                                          .seed = f->seed,
                                          .records = f->rows->set.train.count,
-                                         .calibration = m->calibration,
                                          .accuracy = m->accuracy};
     buf_free(&m->out->predictor);
     FT_TRY(predictor_encode(&about, f->family, f->model, &m->out->predictor, m->error));
@@ -49,12 +63,8 @@ static ft_status evaluate(maker *m, const ft_split *split, ft_part part, keeper_
     const result_facts *f = m->facts;
     ft_predictor *predictor;
     range.keeper = f->keeper;
-    const ft_evaluate_options options = {.metric = f->rows->set.metric,
-                                         .split = split,
-                                         .part = part,
-                                         .threads = f->threads,
-                                         .progress = keeper_progress,
-                                         .user = &range};
+    const ft_evaluate_options options = {
+        .split = split, .part = part, .threads = f->threads, .progress = keeper_progress, .user = &range};
     FT_TRY(ft_predictor_open_memory(m->out->predictor.data, m->out->predictor.length, "the new predictor", &predictor,
                                     m->error));
     ft_status status = ft_evaluate(predictor, f->rows->set.data, &options, found, m->error);
@@ -65,13 +75,13 @@ static ft_status evaluate(maker *m, const ft_split *split, ft_part part, keeper_
 /* --- Intervals ----------------------------------------------------------------------------------------------- */
 
 /* {"adreno-640": {"q90": 1.7, "n": 1213}, ...} */
-static ft_status tell_calibration(maker *m, const double *q90, const uint32_t *counts) {
+static ft_status tell_calibration(maker *m, uint32_t metric, const double *q90, const uint32_t *counts) {
     const fit_set *set = &m->facts->rows->set;
-    json_decref(m->calibration);
-    m->calibration = json_object();
+    json_decref(m->calibrations[metric]);
+    m->calibrations[metric] = json_object();
     for (uint32_t d = 0; d < set->device_count; d++) {
         json_t *device = json_pack("{s:f, s:I}", "q90", q90[d], "n", (json_int_t)counts[d]);
-        if (device == NULL || json_object_set_new(m->calibration, set->devices[d], device) != 0)
+        if (device == NULL || json_object_set_new(m->calibrations[metric], set->devices[d], device) != 0)
             return FT_NOMEM(m->error);
     }
     return FT_OK;
@@ -82,6 +92,7 @@ static ft_status calibrate_on(maker *m, const ft_evaluation *seen, double *q90, 
     const fit_set *set = &m->facts->rows->set;
     calibrate_row *rows = calloc(seen->case_count + 1U, sizeof *rows);
     if (rows == NULL) return FT_NOMEM(m->error);
+    for (uint32_t d = 0; d < set->device_count; d++) counts[d] = 0;
     for (uint32_t i = 0; i < seen->case_count; i++) {
         const ft_case *c = &seen->cases[i];
         uint32_t device = fitset_device(set, ft_dataset_records(set->data)[c->record].device);
@@ -94,19 +105,32 @@ static ft_status calibrate_on(maker *m, const ft_evaluation *seen, double *q90, 
     return status;
 }
 
+/* The quantiles of one metric; those of a metric that could not be looked at are not known. */
+static ft_status calibrate_metric(maker *m, uint32_t metric, const ft_evaluation *seen, double *q90, uint32_t *counts) {
+    while (seen != NULL && strcmp(seen->metric, metric_of(m, metric).name) != 0) seen = seen->next;
+    if (seen == NULL) {
+        json_decref(m->calibrations[metric]);
+        m->calibrations[metric] = NULL;
+        return FT_OK;
+    }
+    FT_TRY(calibrate_on(m, seen, q90, counts));
+    return tell_calibration(m, metric, q90, counts);
+}
+
 static ft_status find_intervals(maker *m, double *q90, uint32_t *counts) {
     const fitset *rows = m->facts->rows;
     ft_evaluation seen = {0};
     for (uint32_t d = 0; d < rows->set.device_count; d++) q90[d] = 1;
-    FT_TRY(tell_calibration(m, q90, counts));
+    for (uint32_t k = 0; k < metric_count(m); k++) FT_TRY(tell_calibration(m, k, q90, counts));
     if (m->facts->family->has_own_intervals) return FT_OK;
     FT_TRY(encode(m));
     const keeper_range range = {.from = KEEPER_FIT_SHARE, .to = 0.96, .what = "calibrating intervals"};
     FT_TRY(evaluate(m, &rows->calibration, FT_PART_TEST, range, &seen));
-    ft_status status = calibrate_on(m, &seen, q90, counts);
+    ft_status status = FT_OK;
+    for (uint32_t k = 0; k < metric_count(m) && status == FT_OK; k++)
+        status = calibrate_metric(m, k, &seen, q90, counts);
     ft_evaluation_free(&seen);
-    FT_TRY(status);
-    return tell_calibration(m, q90, counts);
+    return status;
 }
 
 static ft_status add_intervals(maker *m) {
@@ -136,7 +160,7 @@ static json_t *score_json(const char *part, const ft_score *score) {
 }
 
 /* All scores go to metrics.json; those over all families also go into the header of the predictor. */
-static ft_status add_scores(maker *m, ft_part part, const ft_evaluation *found) {
+static ft_status add_metric_scores(maker *m, ft_part part, const ft_evaluation *found) {
     for (uint32_t i = 0; i < found->score_count; i++) {
         json_t *score = score_json(ft_part_name(part), &found->scores[i]);
         if (score == NULL || json_array_append_new(m->scores, score) != 0) return FT_NOMEM(m->error);
@@ -145,6 +169,11 @@ static ft_status add_scores(maker *m, ft_part part, const ft_evaluation *found) 
         if (copy == NULL || json_array_append_new(m->accuracy, copy) != 0 || json_object_del(copy, "family") != 0)
             return FT_NOMEM(m->error);
     }
+    return FT_OK;
+}
+
+static ft_status add_scores(maker *m, ft_part part, const ft_evaluation *found) {
+    for (; found != NULL; found = found->next) FT_TRY(add_metric_scores(m, part, found));
     return FT_OK;
 }
 
@@ -163,10 +192,19 @@ static ft_status score(maker *m) {
 }
 
 static ft_status write_metrics(maker *m) {
-    json_t *document =
-        json_pack("{s:i, s:s, s:s, s:O, s:O}", "foretell_metrics", METRICS_VERSION, "predictor", m->facts->family->name,
-                  "metric", m->facts->rows->set.metric, "calibration", m->calibration, "results", m->scores);
-    if (document == NULL) return FT_NOMEM(m->error);
+    json_t *others = NULL;
+    for (uint32_t k = 1; k < metric_count(m); k++) {
+        if (others == NULL) others = json_array();
+        json_array_append_new(
+            others, json_pack("{s:s, s:O?}", "metric", metric_of(m, k).name, "calibration", m->calibrations[k]));
+    }
+    json_t *document = json_pack("{s:i, s:s, s:s, s:O?, s:o*, s:O}", "foretell_metrics", METRICS_VERSION, "predictor",
+                                 m->facts->family->name, "metric", m->facts->rows->set.metric, "calibration",
+                                 m->calibrations[0], "also", others, "results", m->scores);
+    if (document == NULL || json_array_size(json_object_get(document, "also")) != metric_count(m) - 1) {
+        json_decref(document);
+        return FT_NOMEM(m->error);
+    }
     json_writer w;
     jsonw_init(&w, &m->out->metrics);
     jsonw_json(&w, document);
@@ -192,7 +230,7 @@ ft_status result_make(const result_facts *facts, result *out, ft_error *error) {
     *out = (result){0};
     maker m = {.facts = facts, .out = out, .error = error};
     ft_status status = make(&m);
-    json_decref(m.calibration);
+    for (uint32_t k = 0; k < FITSET_MAX_METRICS; k++) json_decref(m.calibrations[k]);
     json_decref(m.accuracy);
     json_decref(m.scores);
     if (status != FT_OK) result_free(out);

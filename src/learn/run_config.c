@@ -108,6 +108,16 @@ static void write_rows(json_writer *w, const fitset *rows) {
     jsonw_close(w);
 }
 
+/* As they are asked for. */
+static void write_metrics(json_writer *w, const fit_set *set) {
+    buf list = {0};
+    buf_text(&list, set->metric);
+    for (uint32_t i = 0; i < set->other_count; i++) buf_format(&list, ",%s", set->others[i]);
+    jsonw_pair_string(w, "metric", list.data != NULL && !list.failed ? list.data : set->metric);
+    if (list.failed) w->out->failed = true;
+    buf_free(&list);
+}
+
 ft_status config_write(const config_facts *facts, buf *text, ft_error *error) {
     json_writer w;
     jsonw_init(&w, text);
@@ -116,7 +126,7 @@ ft_status config_write(const config_facts *facts, buf *text, ft_error *error) {
     jsonw_pair_string(&w, "version", ft_version_string());
     jsonw_pair_string(&w, "family", facts->family->name);
     jsonw_pair_string(&w, "schema", facts->family->schema);
-    jsonw_pair_string(&w, "metric", facts->rows->set.metric);
+    write_metrics(&w, &facts->rows->set);
     jsonw_pair_uint(&w, "seed", facts->seed);
     write_data(&w, facts->rows->set.data);
     write_split(&w, facts->split);

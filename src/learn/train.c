@@ -59,6 +59,11 @@ static ft_status prepare(job *j) {
     if (j->family->metric != NULL && strcmp(metric, j->family->metric) != 0)
         return ft_fail(j->error, FT_ERR_USAGE, "the family '%s' learns %s and not %s: ask for that metric",
                        j->family->name, j->family->metric, metric);
+    if (strchr(metric, ',') != NULL && !j->family->learns_together)
+        return ft_fail(j->error, FT_ERR_USAGE,
+                       "the family '%s' learns one metric at a time: train it once for each of %s, and put the files "
+                       "into one with 'foretell bundle'",
+                       j->family->name, metric);
     FT_TRY(fitset_make(j->data, &j->split, metric, j->family->learns_from_operators, &j->rows, j->error));
     if (j->family->learns_few_numbers) fitset_calibrate_on_all(&j->rows);
     const config_facts facts = {

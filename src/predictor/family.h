@@ -23,7 +23,7 @@ typedef struct fit_row {
     uint32_t record; /* of the data set */
     uint32_t graph;  /* of the data set */
     uint32_t device; /* of fit_set.devices */
-    double label;    /* positive */
+    double label;    /* of the metric, positive; NaN where only others of the set were measured */
 } fit_row;
 
 typedef struct fit_rows {
@@ -35,6 +35,8 @@ typedef struct fit_rows {
 typedef struct fit_set {
     const ft_dataset *data;
     const char *metric;
+    const char *const *others; /* metrics to learn together with it; none for families that learn one at a time */
+    uint32_t other_count;
     const char *const *devices; /* canonical names, sorted */
     uint32_t device_count;
     fit_rows train, valid;
@@ -62,6 +64,7 @@ typedef struct place {
     const ft_device *sheet; /* what is known of the device; NULL when that is nothing, or when nobody asks for it */
     /* Of a device that is predicted from a known one and has another runtime: its rules. NULL: those of the device. */
     const ft_rules *rules;
+    uint32_t output; /* of models that tell several metrics: 0 the first that it was fitted to, then the others */
 } place;
 
 /* What a model says of a subject on a device. */
@@ -102,6 +105,7 @@ typedef struct family {
     const char *text;           /* one line for people */
     const char *schema;         /* names the features that it is fed with; a file made for another schema is refused */
     const char *metric;         /* the one that it learns; NULL: any */
+    bool learns_together;       /* several metrics in one model (fit_set.others) */
     const ft_setting *settings; /* settings.h */
     uint32_t setting_count;
     /* For families that put their settings together: as settings_of. NULL: they are in `settings`. */

@@ -137,9 +137,6 @@ typedef struct gnn_kind {
     ft_status (*settle)(gnn_net *net, const params *values, ft_error *error);
     /* samples x outputs (or x columns of the batch), in z-scores of the targets (label_scale.h). */
     tensor *(*forward)(const gnn_net *net, tape *t, const gnn_batch *batch);
-    /* The metrics that are learned together, ended by NULL; NULL: the one that was asked for alone. Then columns are
-     * device x mode x metric. */
-    const char *const *metrics;
     /* Makes one gradient of one for each metric in each mode (descent.h); NULL: they are added up. */
     descent_combine *combine;
 } gnn_kind;

@@ -2,6 +2,7 @@
  * next device. */
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,15 +112,43 @@ static ft_status view_of(const model *m, subject *s, const view **found, ft_erro
 
 /* --- Columns ------------------------------------------------------------------------------------------------- */
 
-/* The column of the first metric that a question is about, on a device or (FT_NONE) on any. What it leaves open (type,
- * setting) is that which was measured most; what it says must have been measured. */
-static ft_status find_column(const model *m, const ft_query *query, uint32_t device, uint32_t *found, ft_error *error) {
+static const char *mode_name(ft_mode mode) {
+    return mode == FT_TRAIN ? "train" : "infer";
+}
+
+/* On a device or (index FT_NONE) on any. */
+static bool is_of(const gnn_column *column, const place *where) {
+    return (where->index == FT_NONE || column->device == where->index) && column->metric == where->output;
+}
+
+/* Tells some of what the metric was measured with on the device. */
+static ft_status fail_column(const model *m, const ft_query *query, const place *where, ft_error *error) {
+    enum { SHOWN = 3 };
+    uint32_t shown = 0;
+    ft_fail(error, FT_ERR_UNSUPPORTED, "%s was not trained on mode '%s', type '%s', setting '%s' on this device",
+            m->kind->name, mode_name(query->mode), ft_dtype_name(query->dtype),
+            query->setting != NULL ? query->setting : "");
+    for (uint32_t c = 0; error != NULL && c < m->column_count && shown < SHOWN; c++) {
+        const gnn_column *column = &m->columns[c];
+        size_t length = strlen(error->message);
+        if (!is_of(column, where)) continue;
+        snprintf(error->message + length, sizeof error->message - length, "%s '%s', '%s', '%s'",
+                 shown == 0 ? "; it was on" : ",", mode_name(column->mode), ft_dtype_name(column->dtype),
+                 column->setting);
+        shown++;
+    }
+    return FT_ERR_UNSUPPORTED;
+}
+
+/* The column that a question is about, on a device or (index FT_NONE) on any. What it leaves open (type, setting) is
+ * that which was measured most; what it says must have been measured. */
+static ft_status find_column(const model *m, const ft_query *query, const place *where, uint32_t *found,
+                             ft_error *error) {
     const char *setting = query->setting != NULL ? query->setting : "";
     uint32_t best = FT_NONE;
     for (uint32_t c = 0; c < m->column_count; c++) {
         const gnn_column *column = &m->columns[c];
-        if (device != FT_NONE && column->device != device) continue;
-        if (column->metric != 0 || column->mode != query->mode) continue;
+        if (!is_of(column, where) || column->mode != query->mode) continue;
         if (query->dtype != FT_DTYPE_UNKNOWN && column->dtype != FT_DTYPE_UNKNOWN && column->dtype != query->dtype)
             continue;
         if (setting[0] != '\0' && strcmp(column->setting, setting) != 0) continue;
@@ -130,9 +159,7 @@ static ft_status find_column(const model *m, const ft_query *query, uint32_t dev
             best = c;
     }
     *found = best;
-    if (best != FT_NONE) return FT_OK;
-    return ft_fail(error, FT_ERR_UNSUPPORTED, "%s was not trained on mode '%s', type '%s', setting '%s' on this device",
-                   m->kind->name, query->mode == FT_TRAIN ? "train" : "infer", ft_dtype_name(query->dtype), setting);
+    return best != FT_NONE ? FT_OK : fail_column(m, query, where, error);
 }
 
 /* What is said of a device that was not in training, from its data sheet: as a column of its own, like one that was. */
@@ -155,7 +182,7 @@ ft_status gnn_predict(const model *m, subject *s, const place *where, bool has_p
     const view *v = NULL;
     uint32_t column;
     bool is_met = where->index != FT_NONE;
-    FT_TRY(find_column(m, &s->query, where->index, &column, error));
+    FT_TRY(find_column(m, &s->query, where, &column, error));
     if (is_met)
         FT_TRY(view_of(m, s, &v, error));
     else

@@ -40,18 +40,20 @@ typedef struct gathering {
 
 static ft_status find_metrics(gathering *g, ft_error *error) {
     gnn_data *data = g->data;
+    if (g->set->other_count >= GNN_MAX_METRICS)
+        return ft_fail(error, FT_ERR_LIMIT, "%u metrics; %d at most are learned together", g->set->other_count + 1,
+                       GNN_MAX_METRICS);
+    if (g->set->other_count > 0 && data->widths.column_values > 0)
+        return ft_fail(error, FT_ERR_USAGE,
+                       "config: a network that reads data sheets has one output, which tells one metric, not '%s' too",
+                       g->set->others[0]);
     data->metrics[data->metric_count++] = g->set->metric;
-    bool has_own = g->kind->metrics == NULL;
-    for (uint32_t i = 0; g->kind->metrics != NULL && g->kind->metrics[i] != NULL; i++) {
-        if (strcmp(g->kind->metrics[i], g->set->metric) == 0)
-            has_own = true;
-        else if (ft_dataset_metric(g->set->data, g->kind->metrics[i]) != FT_NONE &&
-                 data->metric_count < GNN_MAX_METRICS)
-            data->metrics[data->metric_count++] = g->kind->metrics[i];
-    }
-    if (!has_own) return ft_fail(error, FT_ERR_USAGE, "%s does not learn '%s'", g->kind->name, g->set->metric);
-    for (uint32_t i = 0; i < data->metric_count; i++)
+    for (uint32_t i = 0; i < g->set->other_count; i++) data->metrics[data->metric_count++] = g->set->others[i];
+    for (uint32_t i = 1; i < data->metric_count; i++) {
         g->metric_index[i] = ft_dataset_metric(g->set->data, data->metrics[i]);
+        if (g->metric_index[i] == FT_NONE)
+            return ft_fail(error, FT_ERR_USAGE, "the data set has no metric '%s'", data->metrics[i]);
+    }
     return FT_OK;
 }
 

@@ -30,7 +30,7 @@ typedef struct gnn_graph {
 
 typedef struct gnn_data {
     gnn_widths widths;
-    const char *metrics[GNN_MAX_METRICS]; /* that are learned together; the first was asked for */
+    const char *metrics[GNN_MAX_METRICS]; /* of the set, that are learned together */
     uint32_t metric_count;
     gnn_column *columns;
     uint32_t column_count, column_capacity;

@@ -41,6 +41,7 @@ ft_status gnn_predict_all(const model *m, subject *s, double *values, ft_error *
     const family family_##id_ = {.name = name_,                                                                        \
                                  .text = text_,                                                                        \
                                  .schema = schema_,                                                                    \
+                                 .learns_together = true,                                                              \
                                  .describe = id_##_describe,                                                           \
                                  .fit = id_##_fit,                                                                     \
                                  .save = gnn_save,                                                                     \

@@ -27,10 +27,10 @@ static json_t *make_devices(const predictor_description *d) {
     return list;
 }
 
-static json_t *make_modes(const predictor_description *d) {
+static json_t *make_modes(const predictor_metric *metric) {
     json_t *list = json_array();
     for (uint32_t i = 0; i < MODE_COUNT; i++) {
-        if ((d->modes & 1U << i) != 0 && json_array_append_new(list, json_string(mode_names[i])) != 0) {
+        if ((metric->modes & 1U << i) != 0 && json_array_append_new(list, json_string(mode_names[i])) != 0) {
             json_decref(list);
             return NULL;
         }
@@ -67,17 +67,33 @@ static bool set(json_t *root, const char *key, json_t *value) {
     return json_object_set_new(root, key, value) == 0;
 }
 
+static bool set_metric(json_t *root, const predictor_metric *metric) {
+    return set(root, "metric", json_string(metric->name)) && set(root, "modes", make_modes(metric)) &&
+           (metric->calibration == NULL || set(root, "calibration", json_incref((json_t *)metric->calibration)));
+}
+
+/* What the model tells besides its first metric. */
+static json_t *make_others(const predictor_description *d) {
+    json_t *list = json_array();
+    for (uint32_t i = 0; list != NULL && i < d->other_count; i++) {
+        json_t *item = json_object();
+        bool is_complete = item != NULL && set_metric(item, &d->others[i]);
+        if (json_array_append_new(list, item) == 0 && is_complete) continue;
+        json_decref(list);
+        list = NULL;
+    }
+    return list;
+}
+
 ft_status header_make(const predictor_description *d, const family *f, const json_t *params, json_t **root,
                       ft_error *error) {
     json_t *made = json_object();
     bool is_complete = made != NULL && set(made, "format", json_string(FORMAT_NAME)) &&
                        set(made, "foretell", json_string(ft_version_string())) &&
                        set(made, "family", json_string(f->name)) && set(made, "schema", make_schema(d, f)) &&
-                       set(made, "metric", json_string(d->metric)) && set(made, "devices", make_devices(d)) &&
-                       set(made, "modes", make_modes(d)) && set(made, "trained_on", make_training(d)) &&
-                       set(made, "params", json_incref((json_t *)params));
-    if (is_complete && d->calibration != NULL)
-        is_complete = set(made, "calibration", json_incref((json_t *)d->calibration));
+                       set_metric(made, &d->metric) && set(made, "devices", make_devices(d)) &&
+                       set(made, "trained_on", make_training(d)) && set(made, "params", json_incref((json_t *)params));
+    if (is_complete && d->other_count > 0) is_complete = set(made, "also", make_others(d));
     if (is_complete && d->accuracy != NULL) is_complete = set(made, "accuracy", json_incref((json_t *)d->accuracy));
     if (is_complete && d->adapted != NULL) is_complete = set(made, "adapted", make_adapted(d));
     if (!is_complete) {
@@ -134,8 +150,7 @@ static ft_status take_devices(const json_t *value, arena *memory, header *h, ft_
     if (!json_is_array(value) || count == 0 || count > HEADER_MAX_DEVICES)
         return ft_fail(error, FT_ERR_DAMAGED, "must be a list of 1 to %d names", HEADER_MAX_DEVICES);
     h->devices = ARENA_ARRAY(memory, const char *, count);
-    h->q90 = ARENA_ARRAY(memory, double, count);
-    if (h->devices == NULL || h->q90 == NULL) return FT_NOMEM(error);
+    if (h->devices == NULL) return FT_NOMEM(error);
     h->device_count = h->known_count = (uint32_t)count;
     for (uint32_t i = 0; i < count; i++) {
         FT_TRY(keep(json_array_get(value, i), memory, &h->devices[i], error));
@@ -143,12 +158,14 @@ static ft_status take_devices(const json_t *value, arena *memory, header *h, ft_
             if (strcmp(h->devices[i], h->devices[j]) == 0)
                 return ft_fail(error, FT_ERR_DAMAGED, "has '%s' twice", h->devices[i]);
         }
-        h->q90[i] = NAN;
     }
     return FT_OK;
 }
 
-static ft_status take_modes(const json_t *value, header *h, ft_error *error) {
+/* --- Metrics ------------------------------------------------------------------------------------------------- */
+
+static ft_status take_modes(const json_t *value, uint32_t *modes, ft_error *error) {
+    if (value == NULL) return FT_OK;
     if (!json_is_array(value)) return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a list is expected", json_kind(value));
     size_t i;
     const json_t *item;
@@ -158,22 +175,60 @@ static ft_status take_modes(const json_t *value, header *h, ft_error *error) {
         FT_TRY(json_take_string(item, &text, error));
         while (mode < MODE_COUNT && strcmp(text, mode_names[mode]) != 0) mode++;
         if (mode == MODE_COUNT) return ft_fail(error, FT_ERR_DAMAGED, "'%s' is no mode", text);
-        h->modes |= 1U << mode;
+        *modes |= 1U << mode;
     }
     return FT_OK;
 }
 
-static ft_status take_calibration(const json_t *value, header *h, ft_error *error) {
+static ft_status take_calibration(const json_t *value, const header *h, double *q90, ft_error *error) {
+    for (uint32_t i = 0; i < h->device_count; i++) q90[i] = NAN;
+    if (value == NULL) return FT_OK;
     if (!json_is_object(value))
         return ft_fail(error, FT_ERR_DAMAGED, "is %s, but an object is expected", json_kind(value));
     for (uint32_t i = 0; i < h->device_count; i++) {
         const json_t *item = json_object_get(value, h->devices[i]);
         if (item == NULL) continue;
-        ft_status status = json_take_number(json_object_get(item, "q90"), 0, 1e3, &h->q90[i], error);
+        ft_status status = json_take_number(json_object_get(item, "q90"), 0, 1e3, &q90[i], error);
         if (status != FT_OK) return ft_fail_prefix(error, status, "'%s': 'q90'", h->devices[i]);
     }
     return FT_OK;
 }
+
+/* The keys of a metric; `key` is set to the one that is wrong. */
+static ft_status take_metric(const json_t *object, arena *memory, const header *h, header_metric *metric,
+                             const char **key, ft_error *error) {
+    *key = "metric";
+    FT_TRY(keep(json_object_get(object, *key), memory, &metric->name, error));
+    *key = "modes";
+    FT_TRY(take_modes(json_object_get(object, *key), &metric->modes, error));
+    *key = "calibration";
+    metric->q90 = ARENA_ARRAY(memory, double, h->device_count);
+    if (metric->q90 == NULL) return FT_NOMEM(error);
+    return take_calibration(json_object_get(object, *key), h, metric->q90, error);
+}
+
+/* The first stands in the header itself, the others in a list. */
+static ft_status take_metrics(const json_t *root, arena *memory, header *h, ft_error *error) {
+    const json_t *others = json_object_get(root, "also");
+    size_t count = 1 + json_array_size(others);
+    if (count > HEADER_MAX_METRICS || (others != NULL && !json_is_array(others)))
+        return ft_fail(error, FT_ERR_DAMAGED, "header: 'also' must be a list of at most %d", HEADER_MAX_METRICS - 1);
+    h->metrics = ARENA_ARRAY(memory, header_metric, count);
+    if (h->metrics == NULL) return FT_NOMEM(error);
+    for (; h->metric_count < count; h->metric_count++) {
+        const json_t *object = h->metric_count == 0 ? root : json_array_get(others, h->metric_count - 1);
+        const char *key;
+        ft_status status = take_metric(object, memory, h, &h->metrics[h->metric_count], &key, error);
+        if (status == FT_OK) continue;
+        return h->metric_count == 0 ? ft_fail_prefix(error, status, "header: '%s'", key)
+                                    : ft_fail_prefix(error, status, "header: 'also': %u: '%s'", h->metric_count, key);
+    }
+    if (count > 1 && (!h->family->learns_together || json_object_get(root, "adapted") != NULL))
+        return ft_fail(error, FT_ERR_DAMAGED, "header: 'also': the model tells one metric");
+    return FT_OK;
+}
+
+/* --- All keys ------------------------------------------------------------------------------------------------ */
 
 static ft_status take_adapted(const json_t *value, header *h, ft_error *error) {
     double known;
@@ -192,11 +247,8 @@ static ft_status take_key(const json_t *root, const char *key, arena *memory, he
     if (strcmp(key, "format") == 0) return take_format(value, error);
     if (strcmp(key, "family") == 0) return take_family(value, h, error);
     if (strcmp(key, "schema") == 0) return take_schema(value, h, error);
-    if (strcmp(key, "metric") == 0) return keep(value, memory, &h->metric, error);
     if (strcmp(key, "devices") == 0) return take_devices(value, memory, h, error);
-    if (strcmp(key, "modes") == 0) return value != NULL ? take_modes(value, h, error) : FT_OK;
     if (strcmp(key, "adapted") == 0) return value != NULL ? take_adapted(value, h, error) : FT_OK;
-    if (strcmp(key, "calibration") == 0) return value != NULL ? take_calibration(value, h, error) : FT_OK;
     if (!json_is_object(value))
         return ft_fail(error, FT_ERR_DAMAGED, "is %s, but an object is expected", json_kind(value));
     h->params = value;
@@ -205,13 +257,13 @@ static ft_status take_key(const json_t *root, const char *key, arena *memory, he
 
 ft_status header_parse(const json_t *root, arena *memory, header *h, ft_error *error) {
     /* Each needs only those before it. */
-    static const char *const keys[] = {"format", "family",      "schema",  "metric", "devices",
-                                       "modes",  "calibration", "adapted", "params"};
+    static const char *const keys[] = {"format", "family", "schema", "devices", "adapted", "params"};
     header made = {0};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         ft_status status = take_key(root, keys[i], memory, &made, error);
         if (status != FT_OK) return ft_fail_prefix(error, status, "header: '%s'", keys[i]);
     }
+    FT_TRY(take_metrics(root, memory, &made, error));
     *h = made;
     return FT_OK;
 }

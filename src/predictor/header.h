@@ -9,13 +9,21 @@
 
 enum { HEADER_MAX_DEVICES = 4096 };
 
+enum { HEADER_MAX_METRICS = 16 };
+
+/* What is told of one metric. */
+typedef struct header_metric {
+    const char *name;
+    uint32_t modes; /* as in predictor_metric */
+    double *q90;    /* per device; NaN: not known */
+} header_metric;
+
 typedef struct header {
     const family *family;
-    const char *metric;
+    header_metric *metrics; /* that the model tells, in its order */
+    uint32_t metric_count;
     const char **devices;
     uint32_t device_count;
-    uint32_t modes;            /* as in predictor_description */
-    double *q90;               /* per device; NaN: not known */
     uint32_t known_count;      /* of the devices, the first: those that the model knows */
     const json_t *adjustments; /* a list, NULL: not adapted; of `root` */
     const json_t *params;

@@ -11,13 +11,15 @@
 #include "predictor/file.h"
 #include "predictor/header.h"
 
-/* The predictors of a file are a chain; the first owns its bytes. */
+/* The predictors of a file are a chain; the first owns its bytes. A model that tells several metrics has a link for
+ * each, of which the first owns the model. */
 struct ft_predictor {
     input bytes; /* mapped, or a copy; empty but in the first */
     ft_predictor *next;
     arena memory;
     predictor_file file; /* text and block; its JSON is freed once it is parsed */
     header about;
+    uint32_t output;    /* which of the metrics of `about`; when it is not the first, all pointers are borrowed */
     ft_device **sheets; /* per device, where the family reads them; NULL: not in the box */
     model *model;
     adjustment **adjustments; /* per device, or NULL; NULL: it was not adapted */
@@ -128,10 +130,32 @@ static ft_status link_new(ft_predictor **made, ft_error *error) {
     return FT_OK;
 }
 
+static const header_metric *told(const ft_predictor *p) {
+    return &p->about.metrics[p->output];
+}
+
 /* Two that tell the same metric could contradict each other. */
 static ft_status check_metric(const ft_predictor *first, const ft_predictor *last, ft_error *error) {
-    if (ft_predictor_find(first, last->about.metric) == last) return FT_OK;
-    return ft_fail(error, FT_ERR_DAMAGED, "has two predictors of '%s'", last->about.metric);
+    if (ft_predictor_find(first, told(last)->name) == last) return FT_OK;
+    return ft_fail(error, FT_ERR_DAMAGED, "has two predictors of '%s'", told(last)->name);
+}
+
+/* Links for what the model of the last one tells besides; *last becomes the last of these. */
+static ft_status share_model(const ft_predictor *first, ft_predictor **last, ft_error *error) {
+    const ft_predictor *owner = *last;
+    for (uint32_t i = 1; i < owner->about.metric_count; i++) {
+        ft_predictor *made;
+        FT_TRY(link_new(&made, error));
+        (*last)->next = made;
+        *last = made;
+        made->file = owner->file;
+        made->about = owner->about;
+        made->output = i;
+        made->sheets = owner->sheets;
+        made->model = owner->model;
+        FT_TRY(check_metric(first, made, error));
+    }
+    return FT_OK;
 }
 
 /* Opens all predictors that stand in the bytes of the first. */
@@ -143,6 +167,7 @@ static ft_status take_all(ft_predictor *first, ft_error *error) {
         FT_TRY(check_metric(first, last, error));
         at += last->file.size;
         left -= last->file.size;
+        FT_TRY(share_model(first, &last, error));
         if (left == 0) return FT_OK;
         FT_TRY(link_new(&last->next, error));
     }
@@ -181,17 +206,19 @@ ft_status ft_predictor_open(const char *path, ft_predictor **predictor, ft_error
     return open_bytes(&in, path, predictor, error);
 }
 
+static void free_owned(ft_predictor *p) {
+    if (p->model != NULL) p->about.family->free(p->model);
+    for (uint32_t i = 0; p->adjustments != NULL && i < p->about.device_count; i++) adjust_free(p->adjustments[i]);
+    for (uint32_t i = 0; p->sheets != NULL && i < p->about.device_count; i++) ft_device_free(p->sheets[i]);
+    predictor_file_free(&p->file);
+}
+
 void ft_predictor_free(ft_predictor *predictor) {
     if (predictor == NULL) return;
     input bytes = predictor->bytes;
     while (predictor != NULL) {
         ft_predictor *next = predictor->next;
-        if (predictor->model != NULL) predictor->about.family->free(predictor->model);
-        for (uint32_t i = 0; predictor->adjustments != NULL && i < predictor->about.device_count; i++)
-            adjust_free(predictor->adjustments[i]);
-        for (uint32_t i = 0; predictor->sheets != NULL && i < predictor->about.device_count; i++)
-            ft_device_free(predictor->sheets[i]);
-        predictor_file_free(&predictor->file);
+        if (predictor->output == 0) free_owned(predictor);
         arena_free(&predictor->memory);
         free(predictor);
         predictor = next;
@@ -211,12 +238,12 @@ const ft_predictor *ft_predictor_next(const ft_predictor *predictor) {
 }
 
 const ft_predictor *ft_predictor_find(const ft_predictor *predictor, const char *metric) {
-    while (predictor != NULL && strcmp(predictor->about.metric, metric) != 0) predictor = predictor->next;
+    while (predictor != NULL && strcmp(told(predictor)->name, metric) != 0) predictor = predictor->next;
     return predictor;
 }
 
 const char *ft_predictor_metric(const ft_predictor *predictor) {
-    return predictor->about.metric;
+    return told(predictor)->name;
 }
 
 const char *ft_predictor_family(const ft_predictor *predictor) {
@@ -239,6 +266,10 @@ const model *predictor_model(const ft_predictor *predictor) {
     return predictor->model;
 }
 
+uint32_t predictor_output(const ft_predictor *predictor) {
+    return predictor->output;
+}
+
 const family *predictor_family(const ft_predictor *predictor) {
     return predictor->about.family;
 }
@@ -253,16 +284,16 @@ const adjustment *predictor_adjustment(const ft_predictor *predictor, uint32_t d
 }
 
 double predictor_q90(const ft_predictor *predictor, uint32_t device) {
-    const header *h = &predictor->about;
-    if (device != FT_NONE) return h->q90[device];
+    const double *q90 = told(predictor)->q90;
+    if (device != FT_NONE) return q90[device];
     double widest = NAN;
-    for (uint32_t i = 0; i < h->device_count; i++) widest = fmax(widest, h->q90[i]);
+    for (uint32_t i = 0; i < predictor->about.device_count; i++) widest = fmax(widest, q90[i]);
     return widest;
 }
 
 bool predictor_knows_mode(const ft_predictor *predictor, ft_mode mode) {
-    return predictor->about.family->takes_any_mode || predictor->about.modes == 0 ||
-           (predictor->about.modes & 1U << mode) != 0;
+    uint32_t modes = told(predictor)->modes;
+    return predictor->about.family->takes_any_mode || modes == 0 || (modes & 1U << mode) != 0;
 }
 
 uint32_t predictor_device_index(const ft_predictor *predictor, const char *device) {
@@ -293,10 +324,12 @@ ft_status predictor_predict(const ft_predictor *predictor, subject *s, const pla
     const header *h = &predictor->about;
     prediction made = {.spread = 1, .source = FT_LEARNED};
     const adjustment *adjusted = predictor_adjustment(predictor, where->index);
+    place asked = *where;
+    asked.output = predictor->output;
     if (adjusted != NULL)
         FT_TRY(adjust_predict(adjusted, h->family, predictor->model, s, where->sheet, has_parts, memory, &made, error));
     else
-        FT_TRY(h->family->predict(predictor->model, s, where, has_parts, memory, &made, error));
+        FT_TRY(h->family->predict(predictor->model, s, &asked, has_parts, memory, &made, error));
     if (!isfinite(made.value) || made.value < 0 || !(made.spread >= 0))
         return ft_fail(error, FT_ERR_INTERNAL, "the predictor '%s' gave %g with spread %g", h->family->name, made.value,
                        made.spread);
@@ -307,7 +340,7 @@ ft_status predictor_predict(const ft_predictor *predictor, subject *s, const pla
 ft_estimate predictor_estimate(const ft_predictor *predictor, uint32_t device, const prediction *p) {
     double factor = exp(predictor_q90(predictor, device) * p->spread);
     return (ft_estimate){
-        .metric = predictor->about.metric,
+        .metric = told(predictor)->name,
         .value = p->value,
         .lo = p->value / factor,
         .hi = p->value * factor,

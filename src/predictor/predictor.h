@@ -9,17 +9,24 @@
 #include "predictor/adjust.h"
 #include "predictor/family.h"
 
+/* What is told of a metric. */
+typedef struct predictor_metric {
+    const char *name; /* "time_us" */
+    uint32_t modes;   /* bits 1 << ft_mode: those that it was trained on; 0: any may be asked */
+    /* {"adreno-640": {"q90": 1.7, "n": 2423}, ...}; NULL or a device that is not in it: its intervals are not known. */
+    const json_t *calibration;
+} predictor_metric;
+
 /* What the header of a predictor file tells besides what the family keeps in it. Borrowed, and only read. */
 typedef struct predictor_description {
-    const char *metric;         /* "time_us" */
+    predictor_metric metric;        /* the first that the model was fitted to */
+    const predictor_metric *others; /* that the same model tells, in its order; an adapted predictor has none */
+    uint32_t other_count;
     const char *const *devices; /* as they were given to fit */
     uint32_t device_count;
-    uint32_t modes; /* bits 1 << ft_mode: those that it was trained on; 0: any may be asked */
     /* What it was trained on; texts may be NULL. */
     const char *dataset_hash, *split_spec, *split_hash;
     uint64_t seed, records;
-    /* {"adreno-640": {"q90": 1.7, "n": 2423}, ...}; NULL or a device that is not in it: its intervals are not known. */
-    const json_t *calibration;
     /* A list of objects, one per score: device, part, split, n, mape, ...; may be NULL. */
     const json_t *accuracy;
     /* Of an adapted predictor: what is told of that (an object, to which adjustments are added), how many of the
@@ -39,6 +46,8 @@ ft_status predictor_write(const char *path, const predictor_description *descrip
 /* --- One that is open ---------------------------------------------------------------------------------------- */
 
 const model *predictor_model(const ft_predictor *predictor);
+/* Which of the metrics that its model was fitted to it tells: 0 the first. */
+uint32_t predictor_output(const ft_predictor *predictor);
 const family *predictor_family(const ft_predictor *predictor);
 /* For any name of the device; FT_NONE when the predictor does not know it. */
 uint32_t predictor_device_index(const ft_predictor *predictor, const char *device);

@@ -25,17 +25,15 @@ static ft_status check(const gnn_options *shared, const void *own, ft_error *err
     return ft_fail(error, FT_ERR_USAGE, "config: SeerNet has one block: layers=1");
 }
 
-static const char *const metrics[] = {"time_us", "peak_bytes", "util_ratio", NULL};
-
 #define SEERNET_KIND(kind_name)                                                                                        \
     .name = (kind_name), .schema = SEERNET_SCHEMA, .defaults = defaults, .check = check, .widths = seernet_widths,     \
     .look = seernet_look, .build = seernet_build, .settle = seernet_settle, .forward = seernet_forward
 
 static const gnn_kind single = {SEERNET_KIND("seernet")};
-static const gnn_kind multi = {SEERNET_KIND("seernet-multi"), .metrics = metrics, .combine = pcgrad};
+static const gnn_kind multi = {SEERNET_KIND("seernet-multi"), .combine = pcgrad};
 
 GNN_FAMILY(seernet, single, "seernet", SEERNET_SCHEMA,
            "PerfSeer's network over operators, tensors and the whole graph");
 
 GNN_FAMILY(seernet_multi, multi, "seernet-multi", SEERNET_SCHEMA,
-           "the same, learning time, memory and utilisation together (PCGrad)");
+           "the same for several metrics at once, whose gradients are kept from working against each other (PCGrad)");

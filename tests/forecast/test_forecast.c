@@ -99,6 +99,25 @@ static void a_device_that_is_known(void **state) {
     ft_forecasts_free(NULL);
 }
 
+/* Told by a predictor of it in the same file; a share is never more than 1. */
+static void utilisation_where_it_is_known(void **state) {
+    (void)state;
+    flops_file_write("util.ftm", "util_ratio", 0.5F, 1);
+    const char *files[] = {"times.ftm", "util.ftm"}, *bundle[] = {"busy.ftm"};
+    ft_box *usual = box;
+    assert_int_equal(ft_predictor_bundle(files, 2, "busy.ftm", NULL), FT_OK);
+    assert_int_equal(ft_box_open(bundle, 1, &box, NULL), FT_OK);
+    ft_forecasts answers = ask((ft_request){.device = "adreno-640"});
+    const ft_forecast *f = &answers.items[0];
+    assert_null(f->no_util);
+    assert_int_equal(f->other_count, 1);
+    assert_string_equal(f->others[0].metric, "util_ratio");
+    assert_true(f->others[0].value == 1 && f->others[0].hi == 1);
+    ft_forecasts_free(&answers);
+    ft_box_free(box);
+    box = usual;
+}
+
 static void a_device_of_the_predictor_alone(void **state) {
     (void)state;
     ft_forecasts answers = ask((ft_request){.device = "mine"});
@@ -186,13 +205,10 @@ static void memory_runs_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_device_that_is_known),
-        cmocka_unit_test(a_device_of_the_predictor_alone),
-        cmocka_unit_test(a_device_by_its_data_sheet),
-        cmocka_unit_test(a_mode_that_nobody_measured),
-        cmocka_unit_test(many_at_once),
-        cmocka_unit_test(what_cannot_be_answered),
-        cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(a_device_that_is_known),          cmocka_unit_test(utilisation_where_it_is_known),
+        cmocka_unit_test(a_device_of_the_predictor_alone), cmocka_unit_test(a_device_by_its_data_sheet),
+        cmocka_unit_test(a_mode_that_nobody_measured),     cmocka_unit_test(many_at_once),
+        cmocka_unit_test(what_cannot_be_answered),         cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests_name("forecast/forecast", tests, set_up, tear_down);
 }

@@ -280,7 +280,7 @@ static void test_what_is_refused(void **state) {
 /* The model under another name for its first device, one that is not in the box. */
 static ft_predictor *renamed(const fitted *f, const char *name) {
     const char *const devices[] = {name, fitted_devices[1]};
-    const predictor_description about = {.metric = "time_us", .devices = devices, .device_count = 2};
+    const predictor_description about = {.metric.name = "time_us", .devices = devices, .device_count = 2};
     buf bytes = {0};
     ft_predictor *p = NULL;
     ft_error error;

@@ -130,6 +130,33 @@ static void test_json(void **state) {
     arena_free(&memory);
 }
 
+/* Several metrics: tables and rows one after the other, objects in a list; and why records were refused. */
+static void test_chain(void **state) {
+    ft_evaluation e = make(), second = e;
+    second.metric = "util_ratio";
+    second.refused = 2;
+    second.refusal = "no such \"type\"";
+    e.next = &second;
+    char *text = write_document(&e, FT_TABLE, 1);
+    assert_non_null(strstr(text, "fake, time_us; test part"));
+    assert_non_null(strstr(text, "fake, util_ratio; test part"));
+    assert_non_null(strstr(text, "2 of those cannot be told: no such \"type\""));
+    free(text);
+    text = write_document(&e, FT_CSV, 1);
+    uint32_t lines = 0;
+    for (const char *at = text; *at != '\0'; at++) lines += *at == '\n';
+    assert_int_equal(lines, 1 + 2 * e.score_count);
+    free(text);
+    json_t *document = parse(write_document(&e, FT_JSON, 1));
+    assert_true(schema_fits(document, *state, "a document of two metrics"));
+    const json_t *also = json_array_get(json_object_get(document, "also"), 0);
+    assert_string_equal(json_string_value(json_object_get(also, "metric")), "util_ratio");
+    assert_int_equal(json_integer_value(json_object_get(also, "refused")), 2);
+    assert_int_equal(json_array_size(json_object_get(also, "results")), e.score_count);
+    json_decref(document);
+    arena_free(&memory);
+}
+
 static void test_json_of_all_records(void **state) {
     ft_evaluation e = make();
     e.split = e.split_hash = NULL;
@@ -193,6 +220,7 @@ int main(void) {
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_csv),
         cmocka_unit_test(test_json),
+        cmocka_unit_test(test_chain),
         cmocka_unit_test(test_json_of_all_records),
         cmocka_unit_test(test_guide_explains_every_key),
         cmocka_unit_test(test_full_disk),

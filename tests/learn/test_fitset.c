@@ -62,6 +62,41 @@ static void test_rows_by_part(void **state) {
     ft_dataset_free(data);
 }
 
+/* A row has one of the metrics at least; the label is that of the first. */
+static void test_several_metrics(void **state) {
+    (void)state;
+    ft_dataset *data =
+        toy_data_open("data", &(toy_data){.has_memory = true, .bad_record = 2, .bad_label = (double)NAN});
+    uint8_t parts[RECORDS];
+    ft_split split = usual_split(parts);
+    fitset f;
+    ft_error error;
+    assert_int_equal(fitset_make(data, &split, "time_us,peak_bytes", true, &f, &error), FT_OK);
+    assert_string_equal(f.set.metric, "time_us");
+    assert_int_equal(f.set.other_count, 1);
+    assert_string_equal(f.set.others[0], "peak_bytes");
+    assert_int_equal(f.set.train.count, 60);
+    assert_true(isnan(f.set.train.items[1].label) && f.set.train.items[2].label > 0);
+    assert_int_equal(f.modes, 1U << FT_INFER);
+    assert_int_equal(f.other_modes[0], 1U << FT_INFER);
+    fitset_free(&f);
+    static const struct {
+        const char *list, *part;
+    } bad[] = {{"time_us,", "no metric ''; it has time_us, peak_bytes"},
+               {"", "no metric ''"},
+               {"time_us,joules", "no metric 'joules'"},
+               {"time_us,time_us", "twice"}};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(fitset_make(data, &split, bad[i].list, true, &f, &error), FT_ERR_USAGE);
+        assert_non_null(strstr(error.message, bad[i].part));
+    }
+    ft_dataset_free(data);
+    data = toy_data_open("plain", NULL);
+    assert_int_equal(fitset_make(data, &split, "time_us,peak_bytes", true, &f, &error), FT_ERR_USAGE);
+    assert_non_null(strstr(error.message, "no record with peak_bytes"));
+    ft_dataset_free(data);
+}
+
 /* Both parts have no graph in common, and are the same when other graphs train. */
 static void test_parts_of_validation(void **state) {
     (void)state;
@@ -185,6 +220,7 @@ static void test_no_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_rows_by_part, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(test_several_metrics, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_parts_of_validation, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_operators, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_devices_of_training, folder_enter, folder_leave),

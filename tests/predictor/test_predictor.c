@@ -183,6 +183,9 @@ static void headers_that_do_not_fit(void **state) {
     refuses(HEAD TWO ", \"calibration\": 1}", 4, FT_ERR_DAMAGED, "'calibration': is a number");
     refuses(HEAD TWO ", \"calibration\": {\"mine\": {}}}", 4, FT_ERR_DAMAGED, "'mine': 'q90': is absent");
     refuses(HEAD TWO ", \"calibration\": {\"mine\": {\"q90\": -1}}}", 4, FT_ERR_DAMAGED, "'q90': is -1");
+    refuses(HEAD TWO ", \"also\": 1}", 4, FT_ERR_DAMAGED, "'also' must be a list");
+    refuses(HEAD TWO ", \"also\": [{}]}", 4, FT_ERR_DAMAGED, "'also': 1: 'metric': is absent");
+    refuses(HEAD TWO ", \"also\": [{\"metric\": \"peak_bytes\"}]}", 4, FT_ERR_DAMAGED, "tells one metric");
     refuses(HEAD TWO "}", 3, FT_ERR_DAMAGED, "model: has 3 numbers");
 }
 
@@ -193,15 +196,13 @@ static void writes_and_opens(void **state) {
     json_t *accuracy = json_pack("[{s:s, s:f}]", "part", "test", "mape", 2.5);
     const char *const devices[] = {"adreno-640", "mine"};
     predictor_description description = {
-        .metric = "time_us",
+        .metric = {.name = "time_us", .modes = 1U << FT_INFER, .calibration = calibration},
         .devices = devices,
         .device_count = 2,
-        .modes = 1U << FT_INFER,
         .dataset_hash = "abc",
         .split_spec = "random",
         .seed = 7,
         .records = 1000,
-        .calibration = calibration,
         .accuracy = accuracy,
     };
     char folder[] = "/tmp/foretell-predictor-XXXXXX", path[64];
@@ -237,7 +238,8 @@ static void memory_runs_out(void **state) {
     buf bytes = bytes_of(HEAD TWO ", \"modes\": [\"infer\"], \"calibration\": {\"mine\": {\"q90\": 1}}}", 4);
     ft_graph *graph = make_graph();
     const char *const devices[] = {"adreno-640", "mine"};
-    predictor_description description = {.metric = "time_us", .devices = devices, .device_count = 2, .modes = 3};
+    predictor_description description = {
+        .metric = {.name = "time_us", .modes = 3}, .devices = devices, .device_count = 2};
     for (long n = 0;; n++) {
         ft_predictor *p = NULL;
         ft_answer answer = {0};

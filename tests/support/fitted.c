@@ -53,7 +53,7 @@ static ft_status fit(const fitted *f, pool *threads, const char *config, model *
 }
 
 static buf encode(const fitted *f, const model *m) {
-    predictor_description about = {.metric = "time_us", .devices = fitted_devices, .device_count = FITTED_DEVICES};
+    predictor_description about = {.metric.name = "time_us", .devices = fitted_devices, .device_count = FITTED_DEVICES};
     buf bytes = {0};
     ft_error error;
     if (predictor_encode(&about, f->family, m, &bytes, &error) != FT_OK) fail_msg("%s", error.message);

@@ -37,13 +37,13 @@ static void add_records(builder *b, uint32_t graph, const toy_data *wish) {
         double label = (d == 0 ? 100.0 : 20.0) * (graph % 9 + 1) * exp(noise) * (wish->factor > 0 ? wish->factor : 1);
         if (graph * 2 + d + 1 == wish->bad_record) label = wish->bad_label;
         if (wish->has_no_labels) label = (double)NAN;
-        const double metrics[] = {label, (double)NAN};
+        const double metrics[] = {label, wish->has_memory ? 1e6 * (graph % 9 + 3) : (double)NAN};
         snprintf(name, sizeof name, "toy-%u", graph);
         const ft_record record = {.graph = graph,
                                   .name = name,
                                   .family = graph % 3 == 0 ? "three" : "other",
                                   .device = devices[d],
-                                  .setting = "",
+                                  .setting = wish->odd_every > 0 && graph % wish->odd_every == 0 ? "odd=1" : "",
                                   .part = graph < wish->operators ? "support" : "",
                                   .batch = 1,
                                   .dtype = FT_FLOAT32,

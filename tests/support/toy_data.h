@@ -13,10 +13,12 @@ typedef struct toy_data {
     double bad_label;
     bool has_no_labels;
     uint32_t operators; /* the first graphs count as single operators: part "support" */
+    bool has_memory;
+    uint32_t odd_every; /* one graph in so many, the first among them, has a setting of its own: "odd=1"; 0: none */
 } toy_data;
 
-/* Makes the folder, with the metrics time_us and peak_bytes (which is not measured). Records come by graph, then by
- * device: cortex-a76, adreno-640. Stops the program when it cannot. */
+/* Makes the folder, with the metrics time_us and peak_bytes (which is not measured unless `has_memory`). Records come
+ * by graph, then by device: cortex-a76, adreno-640. Stops the program when it cannot. */
 void toy_data_make(const char *folder, const toy_data *wish);
 /* The same, opened. */
 ft_dataset *toy_data_open(const char *folder, const toy_data *wish);
