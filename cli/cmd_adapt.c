@@ -6,6 +6,8 @@ enum {
     OPTION_FROM = 256,
     OPTION_BUDGET,
     OPTION_METHOD,
+    OPTION_DISCREPANCY,
+    OPTION_STEPS,
     OPTION_MODELS,
     OPTION_SPLIT,
     OPTION_SEED,
@@ -36,6 +38,9 @@ static const struct argp_option option_list[] = {
     {"method", OPTION_METHOD, "NAME", 0,
      "scale, refit, tune-last, tune-all, or auto: scale or refit, what is best in cross-validation over the K (auto)",
      2},
+    {"discrepancy", OPTION_DISCREPANCY, "NAME", 0,
+     "of tune-last and tune-all: what holds old devices and new ones together: cmd, mmd or none (cmd)", 2},
+    {"steps", OPTION_STEPS, "N", 0, "of tune-last and tune-all (as many as the family usually takes)", 2},
     {NULL, 0, NULL, 0, "On which records:", 10},
     {"device", OPTION_DEVICE, "NAME", 0,
      "adapt to this device; may be repeated (those that the predictor does not know, else all)", 0},
@@ -97,6 +102,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         return 0;
     case OPTION_METHOD:
         o->method = text;
+        return 0;
+    case OPTION_DISCREPANCY:
+        o->discrepancy = text;
+        return 0;
+    case OPTION_STEPS:
+        o->steps = (uint32_t)cli_parse_count(state, "steps", text, 10000000);
         return 0;
     case OPTION_DEVICE:
         cli_add_name(state, "device", text, args->devices, &o->device_count);

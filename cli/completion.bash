@@ -22,6 +22,7 @@ _foretell_value() { # option, command
     eval:-d | compare:-d) _foretell_files; return ;; # the data set; elsewhere it is a type
     adapt:-d) _foretell_files; return ;;
     sample:-k | sample:--count) return ;;
+    adapt:--discrepancy) _foretell_words 'cmd mmd none' && return ;;
     adapt:--method) _foretell_words 'auto scale refit tune-last tune-all' && return ;;
     sample:--method) _foretell_words 'variance kmeans cmd uncertainty random' && return ;;
     eval:--family | compare:--family | adapt:--family | sample:--family) return ;; # of models; train has families of predictors
@@ -61,7 +62,7 @@ _foretell_value() { # option, command
     --metric) _foretell_words 'time_us' ;;
     --objective) _foretell_words 'mape rmspe acc5 acc10 rmse spearman kendall' ;;
     --workers | --time | --trials | --generation | --rungs | --factor | --effort | --off | --seeds) ;;
-    -t | --top | -b | --batch | -w | --width | --shape | --workspace | --seed | --threads | --worst | --device | --setting | --graph | --limit | --networks | --noise | --budget) ;;
+    -t | --top | -b | --batch | -w | --width | --shape | --workspace | --seed | --threads | --worst | --device | --setting | --graph | --limit | --networks | --noise | --budget | --steps) ;;
     *) return 1 ;;
     esac
 }
@@ -176,7 +177,7 @@ _foretell() {
         fi
         ;;
     adapt)
-        _foretell_words "--from --data --predictor --budget --models --method --device --family --split --metric --seed --threads --quiet $shared"
+        _foretell_words "--from --data --predictor --budget --models --method --discrepancy --steps --device --family --split --metric --seed --threads --quiet $shared"
         ;;
     sample)
         _foretell_words "--from --pool --count --method --device --family --split --seed --threads --quiet $shared"

@@ -25,6 +25,9 @@ typedef struct ft_adapt_options {
     const char *metric; /* NULL: the first that the predictor tells */
     const char
         *method; /* "scale", "refit", "tune-last", "tune-all"; NULL or "auto": scale or refit, by cross-validation */
+    const char
+        *discrepancy;   /* of tuning: "cmd" (NULL), "mmd" or "none": what holds old devices and new ones together */
+    uint32_t steps;     /* of tuning; 0: as many as the family usually takes */
     const char *models; /* a list of the models to learn from (ft_sample_write); NULL: `budget` models by the seed */
     uint32_t budget;    /* models to learn from; with a list, its first; 0 with a list: all of it */
     const char *split;  /* NULL: the one that the predictor was trained with on this data set, if it was; else none */

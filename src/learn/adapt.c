@@ -22,6 +22,7 @@ typedef struct job {
     const ft_dataset *data;
     const ft_adapt_options *options;
     adapt_method method;
+    tune_options tuning;
     owner *owner;
     adapt_rows rows;
     adapt_result *results; /* per device of the rows */
@@ -30,7 +31,7 @@ typedef struct job {
     /* Of the new predictor: the old devices, then the new ones. */
     const char **devices;
     const adjustment **adjustments;
-    uint32_t device_count;
+    uint32_t device_count, known_count;
     json_t *header; /* of the old one */
     json_t *calibration, *accuracy, *adapted;
     buf bytes;
@@ -45,18 +46,35 @@ static bool show_progress(void *user, double done_ratio, const char *what) {
 
 /* --- The new file -------------------------------------------------------------------------------------------- */
 
-/* What was learned before stays for devices that nothing new is known of. */
+static void keep_device(job *j, uint32_t old) {
+    j->devices[j->device_count] = ft_predictor_device(j->from, old);
+    j->adjustments[j->device_count++] = predictor_adjustment(j->from, old);
+}
+
+static uint32_t find_device(const job *j, const char *name) {
+    uint32_t i = 0;
+    while (i < j->device_count && strcmp(j->devices[i], name) != 0) i++;
+    return i;
+}
+
+/* What was learned before stays for devices that nothing new is known of. Those that the model knows stand first, and
+ * one that was trained further also knows those that were new to it. */
 static ft_status join_devices(job *j) {
     uint32_t old = ft_predictor_device_count(j->from), most = old + j->rows.device_count;
+    uint32_t first = predictor_known_count(j->from);
     j->devices = ARENA_ARRAY(&j->owner->memory, const char *, most);
     j->adjustments = ARENA_ARRAY(&j->owner->memory, const adjustment *, most);
     if (j->devices == NULL || j->adjustments == NULL) return FT_NOMEM(j->error);
-    for (uint32_t i = 0; i < old; i++) {
-        j->devices[i] = ft_predictor_device(j->from, i);
-        j->adjustments[i] = predictor_adjustment(j->from, i);
+    for (uint32_t i = 0; i < first; i++) keep_device(j, i);
+    for (uint32_t d = 0; j->tuned != NULL && d < j->rows.device_count; d++) {
+        uint32_t known = predictor_device_index(j->from, j->rows.devices[d]);
+        if (known != FT_NONE && known < first) j->adjustments[known] = NULL;
+        if (known == FT_NONE || known >= first) j->devices[j->device_count++] = j->rows.devices[d];
     }
-    j->device_count = old;
-    for (uint32_t d = 0; d < j->rows.device_count; d++) {
+    j->known_count = j->device_count;
+    for (uint32_t i = first; i < old; i++)
+        if (find_device(j, ft_predictor_device(j->from, i)) == j->device_count) keep_device(j, i);
+    for (uint32_t d = 0; j->tuned == NULL && d < j->rows.device_count; d++) {
         uint32_t known = predictor_device_index(j->from, j->rows.devices[d]);
         uint32_t at = known != FT_NONE ? known : j->device_count++;
         if (known == FT_NONE) j->devices[at] = j->rows.devices[d];
@@ -79,11 +97,11 @@ static ft_status join_calibration(job *j) {
     return FT_OK;
 }
 
-/* The graphs that were learned from: whoever evaluates on this data set later leaves them out. */
-static json_t *list_graphs(const job *j) {
+/* What was learned from, by ids of graphs or names of tasks: whoever evaluates on this data set later leaves it out. */
+static json_t *list_units(const job *j) {
     json_t *list = json_array();
     for (uint32_t i = 0; list != NULL && i < j->rows.model_count; i++) {
-        if (json_array_append_new(list, json_string(ft_dataset_graph_id(j->data, j->rows.models[i]))) == 0) continue;
+        if (json_array_append_new(list, json_string(j->rows.units.names[j->rows.models[i]])) == 0) continue;
         json_decref(list);
         list = NULL;
     }
@@ -107,10 +125,10 @@ static ft_status describe(job *j) {
     const char *text = ft_predictor_header(j->from);
     char from[HASH_TEXT];
     hash_text(hash_bytes(text, strlen(text)), from);
-    json_t *methods = list_methods(j), *graphs = list_graphs(j);
+    json_t *methods = list_methods(j), *learned = list_units(j);
     j->adapted = json_pack("{s:s, s:s, s:I, s:I, s:o, s:o}", "from", from, "dataset", ft_dataset_hash(j->data), "seed",
                            (json_int_t)j->options->seed, "measurements", (json_int_t)j->rows.learned_count, "methods",
-                           methods, "graphs", graphs);
+                           methods, j->rows.units.are_tasks ? "tasks" : "graphs", learned);
     j->accuracy = json_array();
     return j->adapted != NULL && j->accuracy != NULL ? FT_OK : FT_NOMEM(j->error);
 }
@@ -131,7 +149,7 @@ static ft_status encode(job *j) {
         .records = (uint64_t)json_integer_value(json_object_get(trained, "records")),
         .accuracy = j->accuracy,
         .adapted = j->adapted,
-        .known_count = predictor_known_count(j->from),
+        .known_count = j->known_count,
         .adjustments = j->adjustments,
     };
     buf_free(&j->bytes);
@@ -217,10 +235,11 @@ static ft_status fit(job *j) {
     if (j->results == NULL) return FT_NOMEM(j->error);
     FT_TRY(pool_new(j->options->threads, &threads, j->error));
     const fit_context context = {.threads = threads, .user = j, .progress = show_progress};
-    ft_status status = j->method >= ADAPT_TUNE_LAST ? adapt_tune(j->from, &j->rows, j->method, j->options->seed,
-                                                                 &context, j->results, &j->tuned, j->error)
-                                                    : adapt_fit(j->from, &j->rows, j->method, j->options->seed,
-                                                                &context, &j->owner->notes, j->results, j->error);
+    ft_status status = j->method >= ADAPT_TUNE_LAST
+                           ? adapt_tune(j->from, &j->rows, j->method, &j->tuning, j->options->seed, &context,
+                                        j->results, &j->tuned, j->error)
+                           : adapt_fit(j->from, &j->rows, j->method, j->options->seed, &context, &j->owner->notes,
+                                       j->results, j->error);
     pool_free(threads);
     return status;
 }
@@ -230,6 +249,8 @@ static ft_status run(job *j, const char *path) {
     if (j->options->models == NULL && j->options->budget == 0)
         return ft_fail(j->error, FT_ERR_USAGE, "how many models to learn from? Give a budget, or a list of models");
     FT_TRY(adapt_method_parse(j->options->method, &j->method, j->error));
+    j->tuning.steps = j->options->steps;
+    FT_TRY(adapt_distance_parse(j->options->discrepancy, &j->tuning.distance, j->error));
     FT_TRY(json_parse(text, strlen(text), &j->header, j->error));
     FT_TRY(adapt_rows_make(j->from, j->data, j->options, &j->owner->memory, &j->owner->notes, &j->rows, j->error));
     FT_TRY(fit(j));

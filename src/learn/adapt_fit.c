@@ -26,6 +26,17 @@ ft_status adapt_method_parse(const char *text, adapt_method *method, ft_error *e
                    text);
 }
 
+ft_status adapt_distance_parse(const char *text, tune_distance *distance, ft_error *error) {
+    static const char *const names[TUNE_DISTANCES] = {"none", "cmd", "mmd"};
+    *distance = TUNE_CMD;
+    if (text == NULL) return FT_OK;
+    for (uint32_t i = 0; i < TUNE_DISTANCES; i++) {
+        *distance = (tune_distance)i;
+        if (strcmp(text, names[i]) == 0) return FT_OK;
+    }
+    return ft_fail(error, FT_ERR_USAGE, "there is no discrepancy '%s'; there are none, cmd and mmd", text);
+}
+
 /* --- Devices ------------------------------------------------------------------------------------------------- */
 
 enum { MOST_BASES = 64 };
@@ -106,10 +117,16 @@ typedef struct job {
     adapt_method method;
     uint64_t seed;
     target *targets;
-    look *looks; /* by row */
+    fit_row *learned; /* of the rows those that are looked at */
+    uint32_t learned_count;
+    look *looks; /* by row that is looked at */
     adapt_notes *notes;
     ft_error *error;
 } job;
+
+static uint32_t unit_of(const job *j, const look *l) {
+    return j->rows->units.of[l->row->graph];
+}
 
 static ft_status look_at(const job *j, look *l, subject *s, ft_error *error) {
     const target *t = &j->targets[l->row->device];
@@ -143,7 +160,7 @@ static ft_status look_at_all(const job *j, const fit_context *context) {
                            .context = context,
                            .to = 0.3,
                            .what = "looking at measured models"};
-    return scan_once(j->rows->data, (fit_rows){j->rows->learned, j->rows->learned_count}, &work, j->error);
+    return scan_once(j->rows->data, (fit_rows){j->learned, j->learned_count}, &work, j->error);
 }
 
 /* --- One device ---------------------------------------------------------------------------------------------- */
@@ -179,7 +196,7 @@ static ft_status trial_open(trial *t, ft_error *error) {
     adjust_fit_scaling(t->adjusted, all, t->count);
     for (uint32_t i = 0; i < t->count; i++) {
         uint32_t times = 0;
-        for (uint32_t k = 0; k < t->count; k++) times += t->looks[k]->row->graph == t->looks[i]->row->graph;
+        for (uint32_t k = 0; k < t->count; k++) times += unit_of(t->job, t->looks[k]) == unit_of(t->job, t->looks[i]);
         FT_TRY(adjust_case_make(t->adjusted, &all[i], t->looks[i]->row->label, &t->memory, &t->cases[i], error));
         t->cases[i].weight = 1.0 / times;
     }
@@ -200,7 +217,7 @@ static ft_status trial_fit(trial *t, adjust_kind kind, uint32_t left_out, ft_err
 }
 
 static double weight_of(const trial *t, uint32_t i) {
-    return t->job->rows->weights[t->looks[i]->row->graph];
+    return adapt_weight(t->job->rows, t->looks[i]->row->graph);
 }
 
 /* The mean absolute error in percent on folds that were left out. Models count as much as they stand for: what tells
@@ -318,7 +335,7 @@ static ft_status make_folds(const job *j, target *t, look **looks, uint32_t *fol
     if (order == NULL || number == NULL) return FT_NOMEM(j->error);
     for (uint32_t i = 0; i < t->count; i++) {
         uint32_t k = 0;
-        while (k < i && looks[k]->row->graph != looks[i]->row->graph) k++;
+        while (k < i && unit_of(j, looks[k]) != unit_of(j, looks[i])) k++;
         number[i] = k < i ? number[k] : models++;
     }
     t->model_count = models;
@@ -371,13 +388,13 @@ static ft_status fit_target(const job *j, target *t, look **looks, arena *memory
 }
 
 static ft_status fit_targets(const job *j, const fit_context *context, arena *memory, adapt_result *results) {
-    look **looks = ARENA_ARRAY(memory, look *, j->rows->learned_count);
+    look **looks = ARENA_ARRAY(memory, look *, j->learned_count);
     if (looks == NULL) return FT_NOMEM(j->error);
     for (uint32_t d = 0; d < j->rows->device_count; d++) {
         target *t = &j->targets[d];
         t->count = 0;
-        for (uint32_t i = 0; i < j->rows->learned_count; i++)
-            if (j->rows->learned[i].device == d) looks[t->count++] = &j->looks[i];
+        for (uint32_t i = 0; i < j->learned_count; i++)
+            if (j->learned[i].device == d) looks[t->count++] = &j->looks[i];
         if (context->progress != NULL &&
             !context->progress(context->user, 0.3 + 0.4 * d / j->rows->device_count, "fitting"))
             return ft_fail(j->error, FT_ERR_CANCELLED, "stopped");
@@ -389,13 +406,28 @@ static ft_status fit_targets(const job *j, const fit_context *context, arena *me
     return FT_OK;
 }
 
+/* Few weights need few rows: of tasks with thousands of programs some of each are enough. */
+static ft_status thin_out(job *j, arena *memory) {
+    enum { MOST = 2000 };
+    uint32_t count = j->rows->learned_count, each = (count + MOST - 1) / MOST;
+    j->learned = ARENA_ARRAY(memory, fit_row, (size_t)count + 1);
+    if (j->learned == NULL) return FT_NOMEM(j->error);
+    for (uint32_t i = 0; i < count; i++) {
+        const fit_row *row = &j->rows->learned[i];
+        bool is_first = i == 0 || j->rows->units.of[row[-1].graph] != j->rows->units.of[row->graph];
+        if (is_first || i % each == 0) j->learned[j->learned_count++] = *row; /* no task is lost */
+    }
+    return FT_OK;
+}
+
 static ft_status run(job *j, const fit_context *context, arena *memory, adapt_result *results) {
-    uint32_t devices = j->rows->device_count, rows = j->rows->learned_count;
+    uint32_t devices = j->rows->device_count;
+    FT_TRY(thin_out(j, memory));
     j->targets = ARENA_ARRAY(memory, target, (size_t)devices + 1);
-    j->looks = ARENA_ARRAY(memory, look, (size_t)rows + 1);
+    j->looks = ARENA_ARRAY(memory, look, (size_t)j->learned_count + 1);
     if (j->targets == NULL || j->looks == NULL) return FT_NOMEM(j->error);
-    for (uint32_t i = 0; i < rows; i++) {
-        j->looks[i].row = &j->rows->learned[i];
+    for (uint32_t i = 0; i < j->learned_count; i++) {
+        j->looks[i].row = &j->learned[i];
         arena_init(&j->looks[i].memory, LOOK_MEMORY);
     }
     for (uint32_t d = 0; d < devices; d++) {
@@ -416,7 +448,7 @@ ft_status adapt_fit(const ft_predictor *from, const adapt_rows *rows, adapt_meth
     job j = {.from = from, .rows = rows, .method = method, .seed = seed, .notes = notes, .error = error};
     ft_status status = run(&j, context, &memory, results);
     for (uint32_t d = 0; j.targets != NULL && d < rows->device_count; d++) target_free(&j.targets[d]);
-    for (uint32_t i = 0; j.looks != NULL && i < rows->learned_count; i++) arena_free(&j.looks[i].memory);
+    for (uint32_t i = 0; j.looks != NULL && i < j.learned_count; i++) arena_free(&j.looks[i].memory);
     arena_free(&memory);
     return status;
 }

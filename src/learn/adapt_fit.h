@@ -14,6 +14,9 @@ typedef enum adapt_method { ADAPT_AUTO, ADAPT_SCALE, ADAPT_REFIT, ADAPT_TUNE_LAS
 /* NULL is auto. */
 ft_status adapt_method_parse(const char *text, adapt_method *method, ft_error *error);
 
+/* "none", "cmd" or "mmd"; NULL is cmd. */
+ft_status adapt_distance_parse(const char *text, tune_distance *distance, ft_error *error);
+
 typedef struct adapt_result {
     ft_adapted_device about;
     adjustment *adjusted; /* the caller's to free */

@@ -58,7 +58,7 @@ typedef struct maker {
     adapt_notes *notes;
     open_records open;
     bool has_unused; /* the split leaves records of the devices unused: they are learned from */
-    bool *is_chosen; /* per graph */
+    bool *is_chosen; /* per unit */
     adapt_rows *rows;
     ft_error *error;
 } maker;
@@ -145,52 +145,62 @@ static bool may_learn(const maker *m, uint32_t i) {
 
 /* --- Models -------------------------------------------------------------------------------------------------- */
 
-typedef struct keyed_graph {
+typedef struct keyed_unit {
     uint64_t key;
-    uint32_t graph;
-} keyed_graph;
+    uint32_t unit;
+} keyed_unit;
 
 static int compare_keys(const void *a, const void *b) {
-    const keyed_graph *x = a, *y = b;
-    return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : (x->graph > y->graph) - (x->graph < y->graph);
+    const keyed_unit *x = a, *y = b;
+    return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : (x->unit > y->unit) - (x->unit < y->unit);
 }
 
 /* By a hash of content and seed: the order of the records does not matter. */
 static ft_status choose_by_seed(maker *m, const bool *is_candidate, uint32_t candidates) {
-    uint32_t graphs = ft_dataset_graph_count(m->data), found = 0, wanted = m->options->budget;
-    keyed_graph *keyed = ARENA_ARRAY(m->memory, keyed_graph, (size_t)graphs + 1);
+    const units *all = &m->rows->units;
+    uint32_t found = 0, wanted = m->options->budget;
+    keyed_unit *keyed = ARENA_ARRAY(m->memory, keyed_unit, (size_t)all->count + 1);
     if (keyed == NULL) return FT_NOMEM(m->error);
     if (candidates < wanted)
-        return ft_fail(m->error, FT_ERR_USAGE, "%u models are asked for, but only %u were measured: lower the budget",
-                       wanted, candidates);
-    for (uint32_t i = 0; i < graphs; i++) {
+        return ft_fail(m->error, FT_ERR_USAGE, "%u %s are asked for, but only %u were measured: lower the budget",
+                       wanted, all->are_tasks ? "tasks" : "models", candidates);
+    for (uint32_t i = 0; i < all->count; i++) {
         if (!is_candidate[i]) continue;
-        char text[FT_HASH_TEXT + 32];
-        snprintf(text, sizeof text, "%s:%llu", ft_dataset_graph_id(m->data, i), (unsigned long long)m->options->seed);
-        keyed[found++] = (keyed_graph){.key = hash_bytes(text, strlen(text)).low, .graph = i};
+        char text[512];
+        snprintf(text, sizeof text, "%.480s:%llu", all->names[i], (unsigned long long)m->options->seed);
+        keyed[found++] = (keyed_unit){.key = hash_bytes(text, strlen(text)).low, .unit = i};
     }
     if (found > 1) qsort(keyed, found, sizeof *keyed, compare_keys);
-    for (uint32_t i = 0; i < wanted; i++) m->rows->models[m->rows->model_count++] = keyed[i].graph;
+    for (uint32_t i = 0; i < wanted; i++) m->rows->models[m->rows->model_count++] = keyed[i].unit;
     return FT_OK;
+}
+
+/* A task goes by its name, for the program that stands for it in a list may not have been measured. */
+static uint32_t unit_of(const units *all, const listed_model *item, uint32_t graph) {
+    for (uint32_t i = 0; all->are_tasks && i < all->count; i++)
+        if (strcmp(all->names[i], item->name) == 0) return i;
+    return graph != FT_NONE ? all->of[graph] : FT_NONE;
 }
 
 static ft_status choose_by_list(maker *m, const bool *is_candidate) {
     model_list list;
+    const units *all = &m->rows->units;
     uint32_t missing = 0, budget = m->options->budget > 0 ? m->options->budget : UINT32_MAX;
     FT_TRY(model_list_read(m->options->models, m->memory, &list, m->error));
     uint32_t *graphs = ARENA_ARRAY(m->memory, uint32_t, list.count);
-    bool *is_taken = ARENA_ARRAY(m->memory, bool, (size_t)ft_dataset_graph_count(m->data) + 1);
+    bool *is_taken = ARENA_ARRAY(m->memory, bool, (size_t)all->count + 1);
     if (graphs == NULL || is_taken == NULL) return FT_NOMEM(m->error);
     FT_TRY(model_list_find(&list, m->data, m->memory, graphs, m->error));
     for (uint32_t i = 0; i < list.count && m->rows->model_count < budget; i++) {
-        if (graphs[i] == FT_NONE || !is_candidate[graphs[i]]) {
+        uint32_t unit = unit_of(all, &list.items[i], graphs[i]);
+        if (unit == FT_NONE || !is_candidate[unit]) {
             missing++;
             continue;
         }
-        if (is_taken[graphs[i]]) continue;
-        is_taken[graphs[i]] = true;
-        m->rows->weights[graphs[i]] = list.items[i].weight;
-        m->rows->models[m->rows->model_count++] = graphs[i];
+        if (is_taken[unit]) continue;
+        is_taken[unit] = true;
+        m->rows->weights[unit] = list.items[i].weight;
+        m->rows->models[m->rows->model_count++] = unit;
     }
     if (m->rows->model_count == 0)
         return ft_fail(m->error, FT_ERR_USAGE,
@@ -203,16 +213,18 @@ static ft_status choose_by_list(maker *m, const bool *is_candidate) {
 }
 
 static ft_status choose_models(maker *m) {
-    uint32_t graphs = ft_dataset_graph_count(m->data), candidates = 0;
-    bool *is_candidate = ARENA_ARRAY(m->memory, bool, (size_t)graphs + 1);
-    m->is_chosen = ARENA_ARRAY(m->memory, bool, (size_t)graphs + 1);
-    m->rows->models = ARENA_ARRAY(m->memory, uint32_t, (size_t)graphs + 1);
-    m->rows->weights = ARENA_ARRAY(m->memory, double, (size_t)graphs + 1);
+    FT_TRY(units_find(m->data, m->memory, &m->rows->units, m->error));
+    const units *all = &m->rows->units;
+    uint32_t candidates = 0;
+    bool *is_candidate = ARENA_ARRAY(m->memory, bool, (size_t)all->count + 1);
+    m->is_chosen = ARENA_ARRAY(m->memory, bool, (size_t)all->count + 1);
+    m->rows->models = ARENA_ARRAY(m->memory, uint32_t, (size_t)all->count + 1);
+    m->rows->weights = ARENA_ARRAY(m->memory, double, (size_t)all->count + 1);
     if (is_candidate == NULL || m->is_chosen == NULL || m->rows->models == NULL || m->rows->weights == NULL)
         return FT_NOMEM(m->error);
-    for (uint32_t i = 0; i < graphs; i++) m->rows->weights[i] = 1;
+    for (uint32_t i = 0; i < all->count; i++) m->rows->weights[i] = 1;
     for (uint32_t i = 0; i < m->count; i++) {
-        bool *candidate = &is_candidate[m->records[i].graph];
+        bool *candidate = &is_candidate[all->of[m->records[i].graph]];
         if (*candidate || !may_learn(m, i)) continue;
         *candidate = true;
         candidates++;
@@ -225,6 +237,10 @@ static ft_status choose_models(maker *m) {
     return FT_OK;
 }
 
+static bool is_chosen(const maker *m, uint32_t graph) {
+    return m->is_chosen[m->rows->units.of[graph]];
+}
+
 static ft_status take_rows(maker *m) {
     adapt_rows *rows = m->rows;
     uint8_t *parts = ARENA_ARRAY(m->memory, uint8_t, (size_t)m->count + 1);
@@ -234,12 +250,12 @@ static ft_status take_rows(maker *m) {
         const ft_record *r = &m->records[i];
         parts[i] = FT_PART_UNUSED;
         if (!is_usable(m, i)) continue;
-        if (m->is_chosen[r->graph] && may_learn(m, i)) {
+        if (is_chosen(m, r->graph) && may_learn(m, i)) {
             rows->learned[rows->learned_count++] = (fit_row){.record = i,
                                                              .graph = r->graph,
                                                              .device = device_number(rows, r->device),
                                                              .label = r->metrics[rows->column]};
-        } else if (!m->is_chosen[r->graph] && (m->open.parts == NULL || m->open.parts[i] == FT_PART_TEST)) {
+        } else if (!is_chosen(m, r->graph) && (m->open.parts == NULL || m->open.parts[i] == FT_PART_TEST)) {
             parts[i] = FT_PART_TEST;
             rows->held_count++;
         }
@@ -257,7 +273,7 @@ static void note_one_family(maker *m) {
     for (uint32_t i = 0; i < m->count; i++) {
         const ft_record *r = &m->records[i];
         if (!is_usable(m, i)) continue;
-        if (m->is_chosen[r->graph]) {
+        if (is_chosen(m, r->graph)) {
             if (learned != NULL && strcmp(learned, r->family) != 0) return;
             learned = r->family;
         }

@@ -1,11 +1,13 @@
 /* adapt_rows.h - which records a predictor is adapted to, and which are held out to see what that is worth.
  *
- * Models are chosen whole: a graph that is learned from on one device is held out on none. */
+ * Models are chosen whole: a graph that is learned from on one device is held out on none. Of tensor programs, whole
+ * tasks are chosen (units.h). */
 #ifndef LEARN_ADAPT_ROWS_H
 #define LEARN_ADAPT_ROWS_H
 
 #include "base/arena.h"
 #include "foretell/adapt.h"
+#include "learn/units.h"
 #include "predictor/predictor.h"
 
 enum { ADAPT_MOST_NOTES = 16, ADAPT_MOST_DEVICES = 256 };
@@ -26,12 +28,18 @@ typedef struct adapt_rows {
     uint32_t device_count;
     fit_row *learned; /* by record; device: of `devices` */
     uint32_t learned_count;
-    uint32_t model_count; /* graphs that are learned from */
-    uint32_t *models;     /* the graphs, in the order in which they were chosen */
-    double *weights;      /* per graph of the data set: how much it stands for; 1 where no list tells */
+    units units;
+    uint32_t model_count; /* units that are learned from */
+    uint32_t *models;     /* the units, in the order in which they were chosen */
+    double *weights;      /* per unit: how much it stands for; 1 where no list tells */
     ft_split held;        /* its test part is held out; parts from the arena */
     uint32_t held_count;
 } adapt_rows;
+
+/* How much what is measured of a graph stands for. */
+static inline double adapt_weight(const adapt_rows *rows, uint32_t graph) {
+    return rows->weights[rows->units.of[graph]];
+}
 
 ft_status adapt_rows_make(const ft_predictor *from, const ft_dataset *data, const ft_adapt_options *options,
                           arena *memory, adapt_notes *notes, adapt_rows *rows, ft_error *error);

@@ -7,30 +7,41 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "data/dataset.h"
+#include "data/devices.h"
+#include "learn/trained.h"
 #include "predictor/scan.h"
 
-enum { FOLDS = 3, LEAST_MODELS = 5, PREDICTION_MEMORY = 1 << 28 };
-
-/* Nothing was searched for: few steps, and for all layers at a third of the rate of training. */
-static const tune_options last_layers = {.is_last = true, .steps = 60, .rate = 0.01, .anchor = 0.01};
-static const tune_options all_layers = {.steps = 60, .rate = 0.003, .anchor = 0.01, .discrepancy = 1};
+/* Of many measurements, as tasks of programs have, a third tells enough. */
+enum { FOLDS = 3, MANY_ROWS = 2000, LEAST_MODELS = 5, PREDICTION_MEMORY = 1 << 28 };
 
 typedef struct job {
     const ft_predictor *from;
     const family *family;
     const adapt_rows *rows;
-    const tune_options *options;
+    tune_options options;
     uint64_t seed;
+    const char **devices; /* that the model knows, and behind them those that are new to it */
+    ft_device **sheets;   /* of the new ones */
+    uint32_t *device_of;  /* per device of the rows */
+    uint32_t known, device_count;
     const fit_context *context;
     fit_row *all, *some; /* devices are those of the model */
     uint32_t some_count;
     uint32_t *fold;               /* per row */
+    uint32_t folds, folds_tried;  /* whole models each; how many are left out in turn */
     double *off, *spread, *ratio; /* per row: in cross-validation; measured / predicted before */
     const model *asked;           /* in a scan */
     bool is_before;
     const uint32_t *number; /* of `some`, per row: its place among all */
     ft_error *error;
 } job;
+
+/* Where a row was measured: the tuned model knows all devices, the one before may need the data sheet. */
+static place place_of(const job *j, uint32_t device) {
+    if (device < j->known) return predictor_place(j->from, device);
+    return (place){.index = j->is_before ? FT_NONE : device, .sheet = j->sheets[device - j->known]};
+}
 
 /* --- Predicting ---------------------------------------------------------------------------------------------- */
 
@@ -45,7 +56,7 @@ static ft_status predict_item(void *user, const scan_item *item, subject *s, uin
     for (uint32_t i = 0; status == FT_OK && i < item->row_count; i++) {
         const fit_row *row = &j->some[item->rows[i]];
         uint32_t at = j->number[item->rows[i]];
-        const place where = predictor_place(j->from, row->device);
+        const place where = place_of(j, row->device);
         prediction p = {.spread = 1};
         status = j->family->predict(j->asked, s, &where, false, &memory, &p, error);
         if (status != FT_OK) break;
@@ -81,32 +92,36 @@ static ft_status predict(job *j, const model *m, uint32_t fold, uint32_t *number
 
 /* --- Tuning -------------------------------------------------------------------------------------------------- */
 
-static ft_status tune(job *j, uint32_t left_out, uint32_t *number, const char *const *devices, model **tuned) {
+static ft_status tune(job *j, uint32_t left_out, uint32_t *number, model **tuned) {
     uint32_t count = choose(j, left_out, false, number);
     const fit_set set = {.data = j->rows->data,
                          .metric = ft_predictor_metric(j->from),
-                         .devices = devices,
-                         .device_count = predictor_known_count(j->from),
+                         .devices = j->devices,
+                         .device_count = j->device_count,
                          .train = {j->some, count}};
     const fit_context quiet = {.seed = j->seed, .threads = j->context->threads};
-    return j->family->tune(predictor_model(j->from), &set, j->options, &quiet, tuned, j->error);
+    return j->family->tune(predictor_model(j->from), &set, &j->options, &quiet, tuned, j->error);
 }
 
-static ft_status cross_validate(job *j, uint32_t *number, const char *const *devices) {
-    for (uint32_t fold = 0; fold < FOLDS; fold++) {
+static ft_status cross_validate(job *j, uint32_t *number) {
+    for (uint32_t fold = 0; fold < j->folds_tried; fold++) {
         model *m = NULL;
         if (j->context->progress != NULL &&
-            !j->context->progress(j->context->user, 0.6 * fold / FOLDS, "training further"))
+            !j->context->progress(j->context->user, 0.6 * fold / j->folds_tried, "training further"))
             return ft_fail(j->error, FT_ERR_CANCELLED, "stopped");
         j->is_before = true;
         FT_TRY(predict(j, predictor_model(j->from), fold, number));
         j->is_before = false;
-        FT_TRY(tune(j, fold, number, devices, &m));
+        FT_TRY(tune(j, fold, number, &m));
         ft_status status = predict(j, m, fold, number);
         j->family->free(m);
         FT_TRY(status);
     }
     return FT_OK;
+}
+
+static uint32_t unit_of(const job *j, uint32_t row) {
+    return j->rows->units.of[j->rows->learned[row].graph];
 }
 
 /* --- What is told -------------------------------------------------------------------------------------------- */
@@ -118,27 +133,36 @@ static int compare_scores(const void *a, const void *b) {
 
 static ft_status tell(const job *j, uint32_t device, const char *method, adapt_result *result) {
     adapt_score *scores = malloc(j->rows->learned_count * sizeof *scores);
-    uint32_t count = 0, models = 0;
+    uint32_t count = 0, models = 0, records = 0;
     double sum = 0, weights = 0;
     if (scores == NULL) return FT_NOMEM(j->error);
     for (uint32_t i = 0; i < j->rows->learned_count; i++) {
         const fit_row *row = &j->rows->learned[i];
         if (row->device != device) continue;
         uint32_t k = 0;
-        while (k < i && (j->rows->learned[k].device != device || j->rows->learned[k].graph != row->graph)) k++;
+        while (k < i && (j->rows->learned[k].device != device || unit_of(j, k) != unit_of(j, i))) k++;
         models += k == i;
-        scores[count++] = (adapt_score){.value = j->ratio[i], .weight = 1};
+        records++;
+        if (j->fold[i] < j->folds_tried) scores[count++] = (adapt_score){.value = j->ratio[i], .weight = 1};
+    }
+    if (count == 0) {
+        free(scores);
+        return ft_fail(j->error, FT_ERR_USAGE, "'%s': too few models were measured to see what training is worth",
+                       j->rows->devices[device]);
     }
     qsort(scores, count, sizeof *scores, compare_scores);
-    result->about = (ft_adapted_device){.device = j->rows->devices[device], .method = method, .models = models};
-    result->about.records = count;
+    result->about = (ft_adapted_device){.device = j->rows->devices[device],
+                                        .method = method,
+                                        .models = models,
+                                        .is_new = j->device_of[device] >= j->known};
+    result->about.records = records;
     result->about.scale = scores[count / 2].value;
     result->about.cv_scale = NAN;
     count = 0;
     for (uint32_t i = 0; i < j->rows->learned_count; i++) {
         const fit_row *row = &j->rows->learned[i];
-        if (row->device != device) continue;
-        double weight = j->rows->weights[row->graph];
+        if (row->device != device || j->fold[i] >= j->folds_tried) continue;
+        double weight = adapt_weight(j->rows, row->graph);
         scores[count++] = (adapt_score){.value = fabs(j->off[i]) / fmax(j->spread[i], 1e-6), .weight = weight};
         sum += weight * fabs(exp(-j->off[i]) - 1);
         weights += weight;
@@ -153,7 +177,7 @@ static ft_status check(const job *j) {
     for (uint32_t d = 0; d < j->rows->device_count; d++) {
         uint32_t index = predictor_device_index(j->from, j->rows->devices[d]), rows = 0;
         for (uint32_t i = 0; i < j->rows->learned_count; i++) rows += j->rows->learned[i].device == d;
-        if (index >= predictor_known_count(j->from))
+        if (index >= j->known && !predictor_takes_any_device(j->from))
             return ft_fail(j->error, FT_ERR_USAGE,
                            "'%s': networks can be trained further for devices that they know; use refit for a new one",
                            j->rows->devices[d]);
@@ -162,6 +186,9 @@ static ft_status check(const job *j) {
                            "'%s': %u measurements are too few to train on, at least %d are needed", j->rows->devices[d],
                            rows, LEAST_MODELS);
     }
+    if (j->rows->model_count < 2)
+        return ft_fail(j->error, FT_ERR_USAGE, "at least two %s are needed, so that one can be left out",
+                       j->rows->units.are_tasks ? "tasks" : "models");
     if (j->family->tune != NULL) return FT_OK;
     return ft_fail(j->error, FT_ERR_USAGE, "the family '%s' has no networks that could be trained further; use refit",
                    j->family->name);
@@ -171,46 +198,101 @@ static ft_status check(const job *j) {
 static void lay_out(job *j) {
     rng random;
     rng_init(&random, j->seed, 0);
-    uint32_t first = rng_below(&random, FOLDS);
+    j->folds = j->rows->model_count < FOLDS ? j->rows->model_count : FOLDS;
+    j->folds_tried = j->rows->learned_count > MANY_ROWS ? 1 : j->folds;
+    uint32_t first = rng_below(&random, j->folds);
     for (uint32_t i = 0; i < j->rows->learned_count; i++) {
         const fit_row *row = &j->rows->learned[i];
         uint32_t k = 0;
         j->all[i] = *row;
-        j->all[i].device = predictor_device_index(j->from, j->rows->devices[row->device]);
-        while (k < j->rows->model_count && j->rows->models[k] != row->graph) k++;
-        j->fold[i] = (k + first) % FOLDS;
+        j->all[i].device = j->device_of[row->device];
+        while (k < j->rows->model_count && j->rows->models[k] != unit_of(j, i)) k++;
+        j->fold[i] = (k + first) % j->folds;
     }
 }
 
+/* Devices that the model does not know come behind those that it knows. */
+static ft_status find_devices(job *j, arena *memory) {
+    uint32_t most = j->known + j->rows->device_count;
+    j->devices = ARENA_ARRAY(memory, const char *, most);
+    j->sheets = ARENA_ARRAY(memory, ft_device *, j->rows->device_count);
+    j->device_of = ARENA_ARRAY(memory, uint32_t, j->rows->device_count);
+    if (j->devices == NULL || j->sheets == NULL || j->device_of == NULL) return FT_NOMEM(j->error);
+    for (uint32_t i = 0; i < j->known; i++) j->devices[i] = ft_predictor_device(j->from, i);
+    j->device_count = j->known;
+    for (uint32_t d = 0; d < j->rows->device_count; d++) {
+        const char *name = j->rows->devices[d];
+        j->device_of[d] = predictor_device_index(j->from, name);
+        if (j->device_of[d] < j->known) continue;
+        FT_TRY(device_open(j->rows->data->folder, name, &j->sheets[j->device_count - j->known], j->error));
+        j->devices[j->device_count] = name;
+        j->device_of[d] = j->device_count++;
+    }
+    return FT_OK;
+}
+
+/* Some of what the predictor was trained on, where that is this data set: of each record of new measurements a few. */
+static ft_status find_before(job *j, arena *memory) {
+    enum { EACH = 3 };
+    const ft_record *records = ft_dataset_records(j->rows->data);
+    uint32_t count = ft_dataset_record_count(j->rows->data), wanted = EACH * j->rows->learned_count, found = 0;
+    fit_row *rows = ARENA_ARRAY(memory, fit_row, (size_t)count + 1);
+    ft_split split = {0};
+    bool is_found = false;
+    rng random;
+    if (rows == NULL) return FT_NOMEM(j->error);
+    FT_TRY(trained_split(j->from, j->rows->data, false, &split, &is_found, j->error));
+    for (uint32_t i = 0; is_found && i < count; i++) {
+        uint32_t device = predictor_device_index(j->from, records[i].device);
+        double label = records[i].metrics[j->rows->column];
+        if (split.parts[i] != FT_PART_TRAIN || device >= j->known || !(isfinite(label) && label > 0)) continue;
+        if (strcmp(records[i].part, "support") == 0) continue;
+        rows[found++] = (fit_row){.record = i, .graph = records[i].graph, .device = device, .label = label};
+    }
+    if (is_found) ft_split_free(&split);
+    rng_init(&random, j->seed, 1);
+    for (uint32_t i = 0; i < wanted && i < found; i++) {
+        uint32_t other = i + rng_below(&random, found - i);
+        fit_row kept = rows[i];
+        rows[i] = rows[other];
+        rows[other] = kept;
+    }
+    j->options.before = (fit_rows){rows, found < wanted ? found : wanted};
+    return FT_OK;
+}
+
 static ft_status run(job *j, arena *memory, adapt_method method, adapt_result *results, model **tuned) {
-    uint32_t rows = j->rows->learned_count, known = predictor_known_count(j->from);
+    uint32_t rows = j->rows->learned_count;
     uint32_t *number = ARENA_ARRAY(memory, uint32_t, (size_t)rows + 1);
-    const char **devices = ARENA_ARRAY(memory, const char *, known);
     j->all = ARENA_ARRAY(memory, fit_row, (size_t)rows + 1);
     j->some = ARENA_ARRAY(memory, fit_row, (size_t)rows + 1);
     j->fold = ARENA_ARRAY(memory, uint32_t, (size_t)rows + 1);
     j->off = ARENA_ARRAY(memory, double, 3 * (size_t)rows + 1);
-    if (number == NULL || devices == NULL || j->all == NULL || j->some == NULL || j->fold == NULL || j->off == NULL)
+    if (number == NULL || j->all == NULL || j->some == NULL || j->fold == NULL || j->off == NULL)
         return FT_NOMEM(j->error);
     j->spread = j->off + rows;
     j->ratio = j->spread + rows;
-    for (uint32_t i = 0; i < known; i++) devices[i] = ft_predictor_device(j->from, i);
     FT_TRY(check(j));
+    FT_TRY(find_devices(j, memory));
+    if (predictor_takes_any_device(j->from)) FT_TRY(find_before(j, memory));
     lay_out(j);
-    FT_TRY(cross_validate(j, number, devices));
+    FT_TRY(cross_validate(j, number));
     for (uint32_t d = 0; d < j->rows->device_count; d++)
         FT_TRY(tell(j, d, method == ADAPT_TUNE_LAST ? "tune-last" : "tune-all", &results[d]));
-    return tune(j, FT_NONE, number, devices, tuned);
+    return tune(j, FT_NONE, number, tuned);
 }
 
-ft_status adapt_tune(const ft_predictor *from, const adapt_rows *rows, adapt_method method, uint64_t seed,
-                     const fit_context *context, adapt_result *results, model **tuned, ft_error *error) {
+ft_status adapt_tune(const ft_predictor *from, const adapt_rows *rows, adapt_method method, const tune_options *options,
+                     uint64_t seed, const fit_context *context, adapt_result *results, model **tuned, ft_error *error) {
     arena memory;
     arena_init(&memory, UINT64_MAX);
     job j = {.from = from, .family = predictor_family(from), .rows = rows, .seed = seed, .context = context};
-    j.options = method == ADAPT_TUNE_LAST ? &last_layers : &all_layers;
+    j.options = *options;
+    j.options.is_last = method == ADAPT_TUNE_LAST;
+    j.known = predictor_known_count(from);
     j.error = error;
     ft_status status = run(&j, &memory, method, results, tuned);
+    for (uint32_t i = 0; j.sheets != NULL && i < rows->device_count; i++) ft_device_free(j.sheets[i]);
     arena_free(&memory);
     return status;
 }

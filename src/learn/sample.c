@@ -22,9 +22,11 @@ typedef struct job {
     ft_error *error;
 } job;
 
-/* Each model of the pool is stood for by the pick that is nearest to it. */
+/* Each model of the pool is stood for by the pick that is nearest to it; a task counts by its programs. */
 static void weigh(const job *j, ft_sampled *items) {
     const sample_space *s = &j->space;
+    double members = 0;
+    for (uint32_t i = 0; i < s->count; i++) members += s->members[i];
     for (uint32_t i = 0; i < s->count; i++) {
         uint32_t best = 0;
         double nearest = INFINITY;
@@ -35,7 +37,7 @@ static void weigh(const job *j, ft_sampled *items) {
             nearest = distance;
             best = k;
         }
-        items[best].weight += 1.0 / s->count;
+        items[best].weight += s->members[i] / members;
     }
 }
 

@@ -111,10 +111,30 @@ static ft_status pick_variance(const sample_space *s, uint32_t count, uint64_t s
 
 /* --- k-means: a model near the center of each cluster, the largest first ---------------------------------------- */
 
+/* Points count as often as they have members: for every so many of those a point is there once more. */
+static ft_status cluster(const sample_space *s, uint32_t count, uint64_t seed, kmeans *k, ft_error *error) {
+    enum { MOST = 4000 };
+    double members = 0;
+    uint32_t copies = 0;
+    for (uint32_t i = 0; i < s->count; i++) members += s->members[i];
+    if (members == s->count) return kmeans_fit(s->points, s->count, s->width, count, seed, k, error);
+    double each = fmax(1, members / MOST);
+    double *points = malloc(((size_t)MOST + s->count) * s->width * sizeof *points);
+    if (points == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint32_t times = (uint32_t)fmax(1, floor(s->members[i] / each));
+        for (uint32_t c = 0; c < times; c++)
+            memcpy(points + (size_t)copies++ * s->width, point(s, i), s->width * sizeof *points);
+    }
+    ft_status status = kmeans_fit(points, copies, s->width, count, seed, k, error);
+    free(points);
+    return status;
+}
+
 static ft_status pick_kmeans(const sample_space *s, uint32_t count, uint64_t seed, sample_picks *picks,
                              ft_error *error) {
     kmeans k;
-    FT_TRY(kmeans_fit(s->points, s->count, s->width, count, seed, &k, error));
+    FT_TRY(cluster(s, count, seed, &k, error));
     while (picks->count < count) {
         uint32_t largest = 0, best = FT_NONE;
         double nearest = INFINITY;

@@ -28,7 +28,9 @@ typedef struct job {
     const ft_sample_options *options;
     uint32_t devices[MOST_DEVICES];
     uint32_t device_count;
-    fit_row *rows; /* one per model */
+    fit_row *rows; /* one per graph */
+    uint32_t row_total;
+    uint32_t *unit_of; /* per row: the point that it is a part of */
     sample_space *space;
     arena *memory;
     found_head shape; /* the same for all models */
@@ -84,9 +86,34 @@ static ft_status find_models(job *j, const ft_dataset *data, ft_error *error) {
             if (pass == 1 && part != FT_PART_TEST) continue;
             has_unused = has_unused || pass == 0;
             is_seen[r->graph] = true;
-            j->rows[j->space->count++] = (fit_row){.record = i, .graph = r->graph, .label = 1};
+            j->rows[j->row_total++] = (fit_row){.record = i, .graph = r->graph, .label = 1};
         }
         if (has_unused) break;
+    }
+    return FT_OK;
+}
+
+/* Points are units: the rows of a task are one. */
+static ft_status join_units(job *j, const ft_dataset *data, ft_error *error) {
+    units all;
+    sample_space *space = j->space;
+    FT_TRY(units_find(data, j->memory, &all, error));
+    uint32_t *number = ARENA_ARRAY(j->memory, uint32_t, (size_t)all.count + 1); /* and one more: 0 is none */
+    j->unit_of = ARENA_ARRAY(j->memory, uint32_t, (size_t)j->row_total + 1);
+    space->unsure = ARENA_ARRAY(j->memory, double, (size_t)j->row_total + 1);
+    space->members = ARENA_ARRAY(j->memory, double, (size_t)j->row_total + 1);
+    space->records = ARENA_ARRAY(j->memory, uint32_t, (size_t)j->row_total + 1);
+    if (number == NULL || j->unit_of == NULL || space->unsure == NULL || space->members == NULL ||
+        space->records == NULL)
+        return FT_NOMEM(error);
+    for (uint32_t i = 0; i < j->row_total; i++) {
+        uint32_t *unit = &number[all.of[j->rows[i].graph]];
+        if (*unit == 0) {
+            space->records[space->count] = j->rows[i].record;
+            *unit = ++space->count;
+        }
+        j->unit_of[i] = *unit - 1;
+        space->members[*unit - 1]++;
     }
     return FT_OK;
 }
@@ -176,10 +203,15 @@ static ft_status gather(void *user, const scan_item *item, const buf *found, ft_
         j->sums = ARENA_ARRAY(j->memory, double, 2 * (size_t)head.sizes + 1);
         if (space->points == NULL || j->sums == NULL) return FT_NOMEM(error);
     }
-    double *point = space->points + (size_t)item->index * space->width;
+    uint32_t unit = j->unit_of[item->rows[0]];
+    double *point = space->points + (size_t)unit * space->width, share = 1 / space->members[unit];
     point[0] = 1;
-    point[1] = head.log_time;
-    memcpy(point + 2, at, width * sizeof *point);
+    point[1] += share * head.log_time;
+    for (size_t k = 0; k < width; k++) {
+        double mean;
+        memcpy(&mean, at + k * sizeof mean, sizeof mean);
+        point[2 + k] += share * mean;
+    }
     at += width * sizeof *point;
     for (uint32_t k = 0; k < 2 * head.sizes; k++) {
         double moment;
@@ -187,8 +219,7 @@ static ft_status gather(void *user, const scan_item *item, const buf *found, ft_
         j->sums[k] += moment;
     }
     j->row_count += head.rows;
-    space->unsure[item->index] = head.unsure;
-    space->records[item->index] = j->rows[item->rows[0]].record;
+    space->unsure[unit] = fmax(space->unsure[unit], head.unsure);
     return FT_OK;
 }
 
@@ -228,11 +259,9 @@ ft_status sample_space_make(const ft_predictor *predictor, const ft_dataset *dat
     *space = (sample_space){0};
     FT_TRY(find_devices(&j, error));
     FT_TRY(find_models(&j, data, error));
-    if (space->count == 0)
+    if (j.row_total == 0)
         return ft_fail(error, FT_ERR_USAGE, "the pool has no model to choose: all are in training, or of other modes");
-    space->unsure = ARENA_ARRAY(memory, double, space->count);
-    space->records = ARENA_ARRAY(memory, uint32_t, space->count);
-    if (space->unsure == NULL || space->records == NULL) return FT_NOMEM(error);
+    FT_TRY(join_units(&j, data, error));
     pool *threads = NULL;
     FT_TRY(pool_new(options->threads, &threads, error));
     const scan_job work = {.threads = threads,
@@ -242,7 +271,7 @@ ft_status sample_space_make(const ft_predictor *predictor, const ft_dataset *dat
                            .context = options->progress != NULL ? &context : NULL,
                            .to = 0.9,
                            .what = "looking at the pool"};
-    ft_status status = scan_once(data, (fit_rows){j.rows, space->count}, &work, error);
+    ft_status status = scan_once(data, (fit_rows){j.rows, j.row_total}, &work, error);
     pool_free(threads);
     if (status == FT_OK) scale(&j);
     return status;

@@ -2,7 +2,8 @@
  *
  * A model is its shares of time by term, and the sizes and flags of its kernels on average, weighted by their time,
  * over the devices that are looked at; for families that do not tell (predictor/family.h) it is the logarithm of its
- * time. That is what adapting can move (predictor/adjust.h): models that lie apart here teach it different things. */
+ * time. A task of tensor programs is the mean of its programs. That is what adapting can move (predictor/adjust.h):
+ * models that lie apart here teach it different things. */
 #ifndef LEARN_SAMPLE_SPACE_H
 #define LEARN_SAMPLE_SPACE_H
 
@@ -15,6 +16,7 @@ typedef struct sample_space {
     double *points;    /* count x width, scaled so that a step of one in any direction matters about as much */
     double *unsure;    /* per model: the logarithm of the widest interval of its devices */
     uint32_t *records; /* per model: its first record of the pool */
+    double *members;   /* per model: how many programs the task has; 1 of models that are no tasks */
 } sample_space;
 
 /* Memory is from the arena. */

@@ -30,13 +30,15 @@ static ft_status make_split(const json_t *training, const ft_dataset *data, ft_s
 
 /* What an adapted predictor learned from is not tested, whatever part it was in. */
 static void take_adapted(const json_t *header, const ft_dataset *data, ft_split *split) {
-    const json_t *item, *list = json_object_get(json_object_get(header, "adapted"), "graphs");
+    const json_t *adapted = json_object_get(header, "adapted"), *item, *list = json_object_get(adapted, "graphs");
+    const json_t *tasks = json_object_get(adapted, "tasks");
     const ft_record *records = ft_dataset_records(data);
     size_t i;
-    json_array_foreach(list, i, item) {
+    json_array_foreach(tasks != NULL ? tasks : list, i, item) {
         const char *id = json_string_value(item);
         for (uint32_t r = 0; id != NULL && r < ft_dataset_record_count(data); r++) {
-            if (strcmp(ft_dataset_graph_id(data, records[r].graph), id) != 0) continue;
+            if (strcmp(tasks != NULL ? records[r].name : ft_dataset_graph_id(data, records[r].graph), id) != 0)
+                continue;
             split->counts[split->parts[r]]--;
             split->counts[FT_PART_TRAIN]++;
             split->parts[r] = FT_PART_TRAIN;

@@ -122,6 +122,14 @@ tensor *nn_attention(tape *t, tensor *q, tensor *k, tensor *v, const attention_o
  * state, n x h, and the new cell. lstm.c */
 tensor *nn_lstm_cell(tape *t, tensor *gates, tensor *cell, tensor **new_cell);
 
+/* --- How far rows are from those of another distribution (discrepancy.c) --------------------------------------- */
+
+/* Central moment discrepancy: the distances of the means and of the central moments from the second to the fifth, added
+ * up. n x m, k x m -> 1 x 1 */
+tensor *nn_cmd(tape *t, tensor *x, tensor *y);
+/* Maximum mean discrepancy, squared, with three Gaussian kernels. n x m, k x m -> 1 x 1 */
+tensor *nn_mmd(tape *t, tensor *x, tensor *y);
+
 /* --- Losses (loss.c) ------------------------------------------------------------------------------------------ */
 
 typedef enum loss_kind {

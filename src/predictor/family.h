@@ -91,13 +91,15 @@ typedef struct pieces {
     const float *features;              /* row_count x feature_count */
 } pieces;
 
+/* How far what hidden layers say of two sets is told. */
+typedef enum tune_distance { TUNE_NO_DISTANCE, TUNE_CMD, TUNE_MMD, TUNE_DISTANCES } tune_distance;
+
 /* How networks are trained further. */
 typedef struct tune_options {
-    bool is_last;       /* the last layers alone, which are a device's own; else all of them */
-    uint32_t steps;     /* few: what was learned from thousands of models must not be lost to dozens */
-    double rate;        /* highest learning rate */
-    double discrepancy; /* weight of the central moment discrepancy of what the hidden layers say to what they said */
-    double anchor;      /* weight of how far the last layers go from where they were, squared */
+    bool is_last;   /* the last layers alone, which are a device's own; else all of them */
+    uint32_t steps; /* 0: as many as the family usually takes */
+    tune_distance distance;
+    fit_rows before; /* some of what it was trained on at first, so as not to forget it; may be empty */
 } tune_options;
 
 typedef struct family {
@@ -132,7 +134,7 @@ typedef struct family {
     ft_status (*look)(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
                       pieces *made_of, ft_error *error);
     /* A model whose networks were trained further on a few rows, all for learning; devices of the set are those of the
-     * model. May be NULL. */
+     * model, and, where it reads data sheets, new ones behind them. May be NULL. */
     ft_status (*tune)(const model *from, const fit_set *set, const tune_options *options, const fit_context *context,
                       model **out, ft_error *error);
     /* The rules of a known device; NULL where kernels of a runtime play no part. */

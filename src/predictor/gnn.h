@@ -66,6 +66,7 @@ typedef struct gnn_batch {
     neighbours edges_out;      /* by node: the edges that go out, as numbers of edges */
     uint32_t columns;          /* that are asked for, and what is known of their devices; where widths say so */
     const float *column_values;
+    tensor **hidden; /* or NULL: where a network that can tell leaves what its last layer sees: a row per output */
 } gnn_batch;
 
 /* Joins samples into a batch. Everything is from the arena; values are copied as they are (not scaled). False when out
@@ -137,6 +138,10 @@ typedef struct gnn_kind {
     ft_status (*settle)(gnn_net *net, const params *values, ft_error *error);
     /* samples x outputs (or x columns of the batch), in z-scores of the targets (label_scale.h). */
     tensor *(*forward)(const gnn_net *net, tape *t, const gnn_batch *batch);
+    /* The names of the layers that `forward` leaves to the end, as they begin, ended by NULL: those that may be trained
+     * alone. NULL: it cannot be trained further. */
+    const char *const *last;
+    bool has_hidden; /* it can tell what its last layer sees, one row for each sample and column */
     /* Makes one gradient of one for each metric in each mode (descent.h); NULL: they are added up. */
     descent_combine *combine;
 } gnn_kind;

@@ -18,6 +18,8 @@ static const uint64_t LOOK_LIMIT = (uint64_t)1 << 30;
 typedef struct view {
     double *values; /* per column, of all members together */
     double *away;   /* per column: how far the members are from each other, relative */
+    float *hidden;  /* per column what the last layer of the first member sees; NULL: it does not tell */
+    uint32_t hidden_width;
     double known_ratio;
 } view;
 
@@ -33,28 +35,38 @@ static void give_tape(gnn_member *member, tape *t) {
     tape_free(atomic_exchange(&member->spare, t));
 }
 
-/* Adds what one network says of columns to sums of values and of squares. */
-static ft_status ask_member(const model *m, gnn_member *member, const gnn_batch *batch, double *sums, double *squares,
+/* Adds what one network says of columns to sums of values and of squares; of the first also what its last layer sees,
+ * for those who ask what a prediction is made of. The view is in `room`. */
+static ft_status ask_member(const model *m, uint32_t number, const gnn_batch *batch, arena *room, view *v,
                             ft_error *error) {
+    gnn_member *member = &m->members[number];
+    gnn_batch asking = *batch;
+    tensor *hidden = NULL;
     tape *t = NULL;
+    if (number == 0 && m->kind->has_hidden) asking.hidden = &hidden;
     FT_TRY(take_tape(member, &t, error));
     tape_begin(t, TAPE_INFER, 0, 0);
-    const tensor *said = m->kind->forward(member->net, t, batch);
+    const tensor *said = m->kind->forward(member->net, t, &asking);
     ft_status status = tape_status(t, error);
     for (uint32_t c = 0; status == FT_OK && c < batch->columns; c++) {
         double value = said->data[c];
-        sums[c] += value;
-        squares[c] += value * value;
+        v->values[c] += value;
+        v->away[c] += value * value;
+    }
+    if (status == FT_OK && hidden != NULL) {
+        v->hidden = arena_copy(room, hidden->data, tensor_size(hidden) * sizeof(float));
+        v->hidden_width = hidden->cols;
+        if (v->hidden == NULL) status = FT_NOMEM(error);
     }
     give_tape(member, t);
     return status;
 }
 
 /* Members are averaged before the transform is undone: logarithms of times, where it is one. */
-static ft_status ask(const model *m, const gnn_batch *batch, const gnn_column *columns, view *v, ft_error *error) {
+static ft_status ask(const model *m, const gnn_batch *batch, const gnn_column *columns, arena *room, view *v,
+                     ft_error *error) {
     double members = m->member_count;
-    for (uint32_t i = 0; i < m->member_count; i++)
-        FT_TRY(ask_member(m, &m->members[i], batch, v->values, v->away, error));
+    for (uint32_t i = 0; i < m->member_count; i++) FT_TRY(ask_member(m, i, batch, room, v, error));
     for (uint32_t c = 0; c < batch->columns; c++) {
         double mean = v->values[c] / members, variance = fmax(0, v->away[c] / members - mean * mean);
         double deviation = sqrt(variance * members / fmax(1, members - 1));
@@ -76,13 +88,15 @@ static ft_status look(const model *m, subject *s, arena *memory, gnn_batch *batc
     return gnn_batch_join(batch, &m->plan.widths, list, 1, memory) ? FT_OK : FT_NOMEM(error);
 }
 
+/* The view is in `room`, what it is worked out from in `memory`. */
 static ft_status look_and_ask(const model *m, subject *s, const gnn_column *columns, uint32_t count, arena *memory,
-                              view *v, ft_error *error) {
+                              arena *room, view *v, ft_error *error) {
     gnn_batch batch;
     FT_TRY(look(m, s, memory, &batch, &v->known_ratio, error));
     batch.columns = count;
     batch.column_values = gnn_column_values(columns, count, m->plan.widths.column_values, memory);
-    return batch.column_values != NULL ? ask(m, &batch, columns, v, error) : FT_NOMEM(error);
+    if (batch.column_values == NULL) return FT_NOMEM(error);
+    return ask(m, &batch, columns, room, v, error);
 }
 
 static ft_status view_new(const model *m, subject *s, const gnn_column *columns, uint32_t count, arena *room,
@@ -94,7 +108,7 @@ static ft_status view_new(const model *m, subject *s, const gnn_column *columns,
     v->away = ARENA_ARRAY(room, double, (size_t)count);
     if (v->values == NULL || v->away == NULL) return FT_NOMEM(error);
     arena_init(&memory, LOOK_LIMIT);
-    ft_status status = look_and_ask(m, s, columns, count, &memory, v, error);
+    ft_status status = look_and_ask(m, s, columns, count, &memory, room, v, error);
     arena_free(&memory);
     *made = v;
     return status;
@@ -175,19 +189,18 @@ static ft_status view_elsewhere(const model *m, subject *s, const gnn_column *li
     return FT_OK;
 }
 
-ft_status gnn_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
-                      ft_error *error) {
+/* What is said of a place: *column of *found. */
+static ft_status view_at(const model *m, subject *s, const place *where, arena *memory, const view **found,
+                         uint32_t *column, ft_error *error) {
+    FT_TRY(find_column(m, &s->query, where, column, error));
+    if (where->index != FT_NONE) return view_of(m, s, found, error);
+    FT_TRY(view_elsewhere(m, s, &m->columns[*column], where->sheet, memory, found, error));
+    *column = 0;
+    return FT_OK;
+}
+
+static ft_status tell(const view *v, uint32_t column, bool is_met, prediction *out, ft_error *error) {
     static const double LEAST_SPREAD = 0.01, UNKNOWN_SPREAD = 0.1, ELSEWHERE = 3;
-    (void)has_parts;
-    const view *v = NULL;
-    uint32_t column;
-    bool is_met = where->index != FT_NONE;
-    FT_TRY(find_column(m, &s->query, where, &column, error));
-    if (is_met)
-        FT_TRY(view_of(m, s, &v, error));
-    else
-        FT_TRY(view_elsewhere(m, s, &m->columns[column], where->sheet, memory, &v, error));
-    if (!is_met) column = 0;
     double value = v->values[column];
     if (!isfinite(value)) return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
     double spread = LEAST_SPREAD + v->away[column] + UNKNOWN_SPREAD * (1 - v->known_ratio);
@@ -195,6 +208,34 @@ ft_status gnn_predict(const model *m, subject *s, const place *where, bool has_p
                         .spread = is_met ? spread : spread * ELSEWHERE,
                         .coverage_ratio = v->known_ratio,
                         .source = is_met ? FT_LEARNED : FT_ASSUMED};
+    return FT_OK;
+}
+
+ft_status gnn_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
+                      ft_error *error) {
+    (void)has_parts;
+    const view *v = NULL;
+    uint32_t column;
+    FT_TRY(view_at(m, s, where, memory, &v, &column, error));
+    return tell(v, column, where->index != FT_NONE, out, error);
+}
+
+ft_status gnn_look(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
+                   pieces *made_of, ft_error *error) {
+    (void)has_parts;
+    const view *v = NULL;
+    uint32_t column;
+    FT_TRY(view_at(m, s, where, memory, &v, &column, error));
+    FT_TRY(tell(v, column, where->index != FT_NONE, out, error));
+    uint32_t width = v->hidden != NULL ? v->hidden_width : 0;
+    double *time = ARENA_NEW(memory, double);
+    float *features = ARENA_ARRAY(memory, float, (size_t)width + 1);
+    if (time == NULL || features == NULL) return FT_NOMEM(error);
+    *time = out->value;
+    features[0] = (float)log2(fmax(out->value, BASELINE_LEAST));
+    if (width > 0) memcpy(features + 1, v->hidden + (size_t)column * width, width * sizeof *features);
+    *made_of = (pieces){.count = 1, .row_count = 1, .term_count = 1, .times = time, .features = features};
+    made_of->size_count = made_of->feature_count = width + 1;
     return FT_OK;
 }
 

@@ -33,6 +33,7 @@ typedef struct gathering {
     const void *eyes;
     gnn_data *data;
     row_table samples, columns;
+    gnn_columns before;
     uint32_t metric_index[GNN_MAX_METRICS]; /* of the data set */
     fit_row *firsts;                        /* per sample a row that has it */
     uint32_t *counts;                       /* labels per sample and column: several are averaged */
@@ -97,8 +98,27 @@ static double label_of(const gathering *g, const fit_row *row, uint32_t metric) 
     return label_is_fit((label_form)g->plan->shared.target, label) ? label : NAN;
 }
 
+static ft_status take_columns(gathering *g, ft_error *error) {
+    gnn_data *data = g->data;
+    for (uint32_t i = 0; i < g->before.count; i++) {
+        const gnn_column *c = &g->before.items[i];
+        column_key key = {.setting = hash_bytes(c->setting, strlen(c->setting)).low,
+                          .device = c->device,
+                          .mode = c->mode,
+                          .dtype = c->dtype,
+                          .metric = c->metric};
+        uint32_t number;
+        FT_TRY(row_table_add(&g->columns, &key, &number, error));
+        FT_TRY(row_grow((void **)&data->columns, data->column_count, &data->column_capacity, sizeof *data->columns,
+                        error));
+        data->columns[data->column_count++] = *c;
+    }
+    return FT_OK;
+}
+
 /* Training rows make the columns. */
 static ft_status find_columns(gathering *g, ft_error *error) {
+    FT_TRY(take_columns(g, error));
     for (uint32_t i = 0; i < g->set->train.count; i++) {
         for (uint32_t k = 0; k < g->data->metric_count; k++) {
             const fit_row *row = &g->set->train.items[i];
@@ -181,8 +201,22 @@ static void scale_column(const gathering *g, gnn_column *column, uint32_t number
     column->scale = label_scale_fit((label_form)g->plan->shared.target, room, count);
 }
 
+/* Columns that a model has keep their scale; those that share its output have it too. */
+static ft_status take_scale(const gathering *g, gnn_column *column, ft_error *error) {
+    uint32_t like = 0;
+    while (like < g->before.count && g->before.items[like].metric != column->metric) like++;
+    if (like == g->before.count || g->data->widths.column_values == 0)
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "%s has no output for a new device, mode, type or setting",
+                       g->kind->name);
+    column->scale = g->before.items[like].scale;
+    return FT_OK;
+}
+
 static ft_status scale_columns(const gathering *g, ft_error *error) {
     const gnn_data *data = g->data;
+    for (uint32_t i = g->before.count; g->before.count > 0 && i < data->column_count; i++)
+        FT_TRY(take_scale(g, &data->columns[i], error));
+    if (g->before.count > 0) return FT_OK;
     double *room = malloc((size_t)data->train_count * data->column_count * sizeof *room);
     if (room == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < data->column_count; i++) scale_column(g, &data->columns[i], i, room);
@@ -310,13 +344,13 @@ static ft_status gather_all(gathering *g, const fit_context *context, ft_error *
 }
 
 ft_status gnn_data_gather(const fit_set *set, const fit_context *context, const gnn_kind *kind, const gnn_plan *plan,
-                          const void *eyes, gnn_data *data, ft_error *error) {
+                          const void *eyes, gnn_columns before, gnn_data *data, ft_error *error) {
     const gnn_widths *w = &plan->widths;
     *data = (gnn_data){.widths = *w,
                        .nodes.size = (1 + w->node_values) * sizeof(float),
                        .marks.size = w->node_marks * sizeof(float),
                        .edges.size = w->edge_values * sizeof(float)};
-    gathering g = {.set = set, .kind = kind, .plan = plan, .eyes = eyes, .data = data};
+    gathering g = {.set = set, .kind = kind, .plan = plan, .eyes = eyes, .data = data, .before = before};
     g.samples.size = sizeof(sample_key);
     g.columns.size = sizeof(column_key);
     ft_status status = gather_all(&g, context, error);

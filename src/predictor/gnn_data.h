@@ -45,8 +45,14 @@ typedef struct gnn_data {
     double *labels;                    /* graph_count x column_count; NaN: not measured */
 } gnn_data;
 
+/* Columns that a model has already, with their shift and scale; others come behind them. */
+typedef struct gnn_columns {
+    const gnn_column *items;
+    uint32_t count;
+} gnn_columns;
+
 ft_status gnn_data_gather(const fit_set *set, const fit_context *context, const gnn_kind *kind, const gnn_plan *plan,
-                          const void *eyes, gnn_data *data, ft_error *error);
+                          const void *eyes, gnn_columns before, gnn_data *data, ft_error *error);
 void gnn_data_free(gnn_data *data);
 
 /* Kind and values of a distinct node. */

@@ -2,6 +2,8 @@
  * trains a network, gnn_model.h is what is kept. */
 #include "predictor/gnn_family.h"
 
+#include <string.h>
+
 #include "predictor/baselines.h"
 #include "predictor/gnn_model.h"
 #include "predictor/gnn_train.h"
@@ -12,6 +14,7 @@ typedef struct fitting {
     const fit_context *context;
     const gnn_inputs *in;
     model *m;
+    const gnn_domains *domains;
     uint32_t unit;
     gnn_training *training; /* of the unit at hand */
 } fitting;
@@ -26,12 +29,33 @@ static ft_status begin(void *user, uint32_t unit, uint64_t seed, descent **d, ft
     f->unit = unit;
     FT_TRY(gnn_training_new(f->in, f->m->kind, &f->m->plan, member->net, &member->values, seed, f->context->threads,
                             &f->training, error));
+    if (f->domains != NULL) gnn_training_set_domains(f->training, f->domains);
     *d = gnn_training_descent(f->training);
     return FT_OK;
 }
 
+static bool is_last(const gnn_kind *kind, const char *name) {
+    for (uint32_t i = 0; kind->last[i] != NULL; i++)
+        if (strncmp(name, kind->last[i], strlen(kind->last[i])) == 0) return true;
+    return false;
+}
+
+/* All but the last layers get back what they had. */
+static void hold_first(const model *held, model *m, uint32_t member) {
+    params *now = &m->members[member].values;
+    for (uint32_t i = 0; i < now->count; i++) {
+        const param *p = &now->items[i];
+        if (!is_last(m->kind, p->name))
+            memcpy(now->values + p->offset, held->members[member].values.values + p->offset,
+                   (size_t)p->rows * p->cols * sizeof(float));
+    }
+}
+
 static ft_status step(void *user, double *loss, ft_error *error) {
-    return gnn_training_step(((fitting *)user)->training, loss, error);
+    fitting *f = user;
+    FT_TRY(gnn_training_step(f->training, loss, error));
+    if (f->domains != NULL && f->domains->held != NULL) hold_first(f->domains->held, f->m, f->unit);
+    return FT_OK;
 }
 
 static ft_status check(void *user, double *mape, ft_error *error) {
@@ -48,11 +72,11 @@ static void end(void *user) {
     f->training = NULL;
 }
 
-static ft_status train(model *m, const gnn_data *data, const fit_context *context, ft_error *error) {
+ft_status gnn_train(model *m, const gnn_data *data, const gnn_domains *domains, const fit_context *context,
+                    ft_error *error) {
     gnn_inputs in;
-    FT_TRY(gnn_scaling_fit(&m->scaling, data, error));
     FT_TRY(gnn_inputs_make(&in, data, &m->scaling, error));
-    fitting f = {.context = context, .in = &in, .m = m};
+    fitting f = {.context = context, .in = &in, .m = m, .domains = domains};
     const series networks = {.context = context,
                              .units = m->member_count,
                              .user = &f,
@@ -74,7 +98,7 @@ static ft_status fit_planned(const gnn_kind *kind, gnn_plan *plan, const fit_set
     model *m = NULL;
     void *eyes = NULL;
     ft_status status = kind->open != NULL ? kind->open(plan->own, &eyes, error) : FT_OK;
-    if (status == FT_OK) status = gnn_data_gather(set, context, kind, plan, eyes, &data, error);
+    if (status == FT_OK) status = gnn_data_gather(set, context, kind, plan, eyes, (gnn_columns){0}, &data, error);
     if (eyes != NULL) kind->close(eyes);
     if (status != FT_OK) {
         gnn_plan_free(plan);
@@ -82,7 +106,8 @@ static ft_status fit_planned(const gnn_kind *kind, gnn_plan *plan, const fit_set
     }
     status = gnn_model_new(kind, plan, data.columns, data.column_count, set->device_count, &m, error);
     if (status == FT_OK) status = gnn_model_draw(m, context->seed, error);
-    if (status == FT_OK) status = train(m, &data, context, error);
+    if (status == FT_OK) status = gnn_scaling_fit(&m->scaling, &data, error);
+    if (status == FT_OK) status = gnn_train(m, &data, NULL, context, error);
     if (status == FT_OK) status = gnn_model_settle(m, error);
     gnn_data_free(&data);
     if (status != FT_OK)

@@ -8,6 +8,9 @@
 
 /* gnn_family.c */
 ft_status gnn_fit(const gnn_kind *kind, const fit_set *set, const fit_context *context, model **out, ft_error *error);
+/* gnn_tune.c: NULL is no option; kinds that cannot be trained further refuse. */
+ft_status gnn_tune(const model *from, const fit_set *set, const tune_options *options, const fit_context *context,
+                   model **out, ft_error *error);
 /* gnn_settings.c: `describe` of a family, but for its kind. */
 uint32_t gnn_settings(const gnn_kind *kind, ft_setting *settings, uint32_t room);
 /* gnn_model.c */
@@ -18,6 +21,9 @@ void gnn_free(model *m);
 /* gnn_ask.c */
 ft_status gnn_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
                       ft_error *error);
+/* The same, and what it is made of: one piece, with the logarithm of its time and what the last layer sees. */
+ft_status gnn_look(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
+                   pieces *made_of, ft_error *error);
 /* Whether it also answers for devices that it was not trained on. */
 bool gnn_reads_sheets(const model *m);
 /* What the networks say of every column, in the units of the labels: `values` has one number for each. */
@@ -48,6 +54,8 @@ ft_status gnn_predict_all(const model *m, subject *s, double *values, ft_error *
                                  .load = id_##_load,                                                                   \
                                  .predict = gnn_predict,                                                               \
                                  .reads_sheets = gnn_reads_sheets,                                                     \
+                                 .look = gnn_look,                                                                     \
+                                 .tune = gnn_tune,                                                                     \
                                  .free = gnn_free}
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef PREDICTOR_GNN_MODEL_H
 #define PREDICTOR_GNN_MODEL_H
 
-#include "predictor/gnn_scaling.h"
+#include "predictor/gnn_train.h"
 
 enum { GNN_MAX_HIDDEN = 1024, GNN_MAX_LAYERS = 32, GNN_MAX_MEMBERS = 16 };
 
@@ -44,5 +44,9 @@ ft_status gnn_model_new(const gnn_kind *kind, gnn_plan *plan, const gnn_column *
 ft_status gnn_model_draw(model *m, uint64_t seed, ft_error *error);
 /* Readies the networks for being asked, once their parameters have their last values. */
 ft_status gnn_model_settle(model *m, ft_error *error);
+
+/* Trains the networks from where they are (gnn_family.c). `domains` may be NULL. */
+ft_status gnn_train(model *m, const gnn_data *data, const gnn_domains *domains, const fit_context *context,
+                    ft_error *error);
 
 #endif

@@ -27,6 +27,7 @@ typedef struct part {
     const uint32_t *graphs;
     uint32_t count;
     float *targets, *mask; /* count x columns */
+    tensor **hidden;       /* where the network leaves what its last layer sees; NULL: nowhere */
 } part;
 
 struct gnn_training {
@@ -42,6 +43,7 @@ struct gnn_training {
     uint32_t label_count;
     uint32_t *task_of; /* per column: tasks are metrics in a mode */
     uint32_t task_count;
+    gnn_domains domains;
     part parts[PARTS_MAX];
 };
 
@@ -139,6 +141,7 @@ static bool fill_part(const gnn_inputs *in, part *p) {
     for (size_t i = 0; i < (size_t)p->count * columns; i++) p->mask[i] = !isnan(p->targets[i]);
     if (!gnn_batch_join(&p->batch, &in->data->widths, list, p->count, &p->memory)) return false;
     p->batch.columns = columns;
+    p->batch.hidden = p->hidden;
     p->batch.column_values = gnn_column_values(in->data->columns, columns, in->data->widths.column_values, &p->memory);
     return p->batch.column_values != NULL;
 }
@@ -170,10 +173,32 @@ static tensor *loss_of(const gnn_training *t, tape *tp, tensor *said, const part
     return nn_loss(tp, said, p->targets, &options);
 }
 
+/* The rows of what is labelled on old devices, or on new ones. */
+static tensor *rows_of(const gnn_training *t, tape *tp, const part *p, tensor *hidden, bool is_new) {
+    uint32_t columns = t->in->data->column_count, count = 0;
+    uint32_t *rows = tape_alloc(tp, (size_t)p->count * columns + 1, sizeof *rows);
+    for (uint32_t i = 0; rows != NULL && i < p->count * columns; i++)
+        if (p->mask[i] > 0 && (i % columns >= t->domains.new_column) == is_new) rows[count++] = i;
+    return count > 1 ? nn_gather(tp, hidden, rows, count) : NULL;
+}
+
+/* How far new devices are from old ones, as a share of the step. */
+static tensor *add_distance(const gnn_training *t, tape *tp, tensor *loss, const part *p, tensor *hidden) {
+    tensor *old = rows_of(t, tp, p, hidden, false), *new = rows_of(t, tp, p, hidden, true);
+    if (loss == NULL || old == NULL || new == NULL) return loss;
+    tensor *off = t->domains.distance == TUNE_CMD ? nn_cmd(tp, old, new) : nn_mmd(tp, old, new);
+    float share = (float)(t->domains.weight * p->count / t->batch);
+    return nn_add(tp, loss, nn_scale(tp, off, share));
+}
+
 static tensor *part_loss(void *user, tape *tp, uint32_t number) {
     gnn_training *t = user;
+    part *p = &t->parts[number];
+    tensor *hidden = NULL;
+    p->hidden = t->domains.distance != TUNE_NO_DISTANCE ? &hidden : NULL;
     tensor *said = train_forward(t, tp, number);
-    return said != NULL ? loss_of(t, tp, said, &t->parts[number]) : NULL;
+    tensor *loss = said != NULL ? loss_of(t, tp, said, p) : NULL;
+    return hidden != NULL ? add_distance(t, tp, loss, p, hidden) : loss;
 }
 
 /* The loss of one task. */
@@ -262,6 +287,10 @@ void gnn_training_free(gnn_training *t) {
     free(t);
 }
 
+void gnn_training_set_domains(gnn_training *t, const gnn_domains *domains) {
+    if (t->kind->has_hidden) t->domains = *domains;
+}
+
 descent *gnn_training_descent(gnn_training *t) {
     return &t->descent;
 }
@@ -327,6 +356,7 @@ static void check_part(void *user, tape *tp, uint32_t number) {
     check *c = user;
     gnn_training *t = c->t;
     part *p = &t->parts[number];
+    p->hidden = NULL;
     if (!fill_part(t->in, p)) {
         tp->has_failed = true;
         return;

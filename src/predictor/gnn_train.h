@@ -17,10 +17,21 @@ typedef struct gnn_inputs {
 ft_status gnn_inputs_make(gnn_inputs *in, const gnn_data *data, const gnn_scaling *scaling, ft_error *error);
 void gnn_inputs_free(gnn_inputs *in);
 
+/* What keeps a network from telling old devices and new ones apart: a weight on how far what its last layer sees of
+ * programs on new devices is from what it sees of those on old ones. */
+typedef struct gnn_domains {
+    tune_distance distance;
+    double weight;
+    uint32_t new_column; /* the first of a new device */
+    const model *held;   /* whose first layers stay as they are; NULL: all are trained */
+} gnn_domains;
+
 /* `net` and `values` belong to the caller, who frees them after the training. */
 ft_status gnn_training_new(const gnn_inputs *in, const gnn_kind *kind, const gnn_plan *plan, const gnn_net *net,
                            params *values, uint64_t seed, pool *threads, gnn_training **out, ft_error *error);
 void gnn_training_free(gnn_training *t);
+/* From now on; for kinds that can tell what their last layer sees. */
+void gnn_training_set_domains(gnn_training *t, const gnn_domains *domains);
 ft_status gnn_training_step(gnn_training *t, double *loss, ft_error *error);
 /* Mean absolute error in percent on the validation labels; NaN when there are none. */
 ft_status gnn_training_check(gnn_training *t, double *mape, ft_error *error);

@@ -10,7 +10,10 @@
 #include "predictor/kernel_model.h"
 #include "predictor/kernel_shard.h"
 
-enum { MOMENTS = 5 };
+enum { MOMENTS = 5, STEPS = 60 };
+
+/* Nothing was searched for: few steps, and for all layers at a third of the rate of training. */
+static const double LAST_RATE = 0.01, RATE = 0.003, ANCHOR = 0.01, DISCREPANCY = 1;
 
 /* One network on its way. */
 typedef struct tuning {
@@ -64,7 +67,7 @@ static tensor *discrepancy(const tuning *u, tape *t, tensor *hidden) {
     tensor *sum = NULL, *centered, *power;
     for (uint32_t k = 0; k < MOMENTS; k++) {
         tensor *moment = next_moment(t, hidden, all_rows(u), k, &centered, &power);
-        loss_options off = {.kind = LOSS_MSE, .scale = (float)u->options->discrepancy};
+        loss_options off = {.kind = LOSS_MSE, .scale = (float)DISCREPANCY};
         tensor *one = nn_loss(t, moment, u->moments + (size_t)k * u->net->hidden, &off);
         sum = sum != NULL ? nn_add(t, sum, one) : one;
     }
@@ -81,7 +84,7 @@ static tensor *anchor(const tuning *u, tape *t) {
     const param_id held[] = {u->net->last.weight, u->net->last.bias, u->net->prices};
     tensor *sum = NULL;
     for (size_t i = 0; i < sizeof held / sizeof held[0]; i++) {
-        loss_options off = {.kind = LOSS_MSE, .scale = (float)u->options->anchor};
+        loss_options off = {.kind = LOSS_MSE, .scale = (float)ANCHOR};
         tensor *one = nn_loss(t, tape_param(t, held[i]), old_of(u, held[i]), &off);
         sum = sum != NULL ? nn_add(t, sum, one) : one;
     }
@@ -99,7 +102,8 @@ static tensor *loss_of(void *user, tape *t, uint32_t part) {
     neighbours launches = {.rows = s->model_count, .start = s->start, .index = s->index};
     tensor *logs = nn_activate(t, nn_neighbour_sum(t, times, launches), ACT_LOG);
     tensor *loss = anchor(u, t);
-    if (!u->options->is_last) loss = nn_add(t, loss, discrepancy(u, t, hidden));
+    if (!u->options->is_last && u->options->distance != TUNE_NO_DISTANCE)
+        loss = nn_add(t, loss, discrepancy(u, t, hidden));
     for (uint32_t d = 0; d < devices; d++) {
         loss_options fit = {.kind = LOSS_HUBER, .delta = (float)u->config->delta};
         fit.weights = s->weights + (size_t)d * s->model_count;
@@ -122,11 +126,12 @@ static void hold_hidden(const tuning *u) {
 
 static ft_status descend(tuning *u, uint64_t seed, ft_error *error) {
     descent d;
+    uint32_t steps = u->options->steps > 0 ? u->options->steps : STEPS;
     const descent_options down = {
-        .rate = u->options->rate, .steps = u->options->steps, .parts = 1, .seed = seed, .threads = NULL};
+        .rate = u->options->is_last ? LAST_RATE : RATE, .steps = steps, .parts = 1, .seed = seed, .threads = NULL};
     FT_TRY(descent_open(&d, &u->net->values, &down, error));
     ft_status status = FT_OK;
-    for (uint32_t i = 0; status == FT_OK && i < u->options->steps; i++) {
+    for (uint32_t i = 0; status == FT_OK && i < steps; i++) {
         double total;
         status = descent_step(&d, 1, loss_of, u, &total, error);
         if (u->options->is_last) hold_hidden(u);

@@ -90,7 +90,9 @@ static const gnn_kind kind = {.name = "leaf-sequence",
                               .close = close,
                               .look = look,
                               .build = sequence_build,
-                              .forward = sequence_forward};
+                              .forward = sequence_forward,
+                              .last = sequence_last,
+                              .has_hidden = true};
 
 GNN_FAMILY(leaf_sequence, kind, "leaf-sequence", SCHEMA,
            "tensor programs: a transformer over the stores of a loop nest, like CDMPP");

@@ -11,6 +11,7 @@
 
 enum { HEAD_MAX = 8 };
 
+const char *const sequence_last[] = {"head", "sheet", "place", "out", NULL};
 static const char *const column_names[] = {"device", "shared"}, *const readout_names[] = {"pooled", "counted"};
 
 struct gnn_net {
@@ -123,6 +124,7 @@ static tensor *tell_places(const gnn_net *n, tape *t, const gnn_batch *b, tensor
     tensor *x = nn_add(t, nn_gather(t, programs, sample, pairs), nn_gather(t, places, column, pairs));
     x = nn_activate(t, x, ACT_GELU);
     for (uint32_t i = 1; i < n->head_layers; i++) x = layer_linear_apply(t, &n->head[i], x, ACT_GELU);
+    if (b->hidden != NULL) *b->hidden = x;
     return layer_linear_apply(t, &n->out, x, ACT_NONE);
 }
 

@@ -30,6 +30,7 @@ void sequence_keys(void *own, config_list *list);
 uint32_t sequence_column_values(const void *own);
 ft_status sequence_check(const gnn_options *shared, const void *own, ft_error *error);
 gnn_net *sequence_build(const gnn_plan *plan, params *p);
+extern const char *const sequence_last[]; /* the layers of the head */
 tensor *sequence_forward(const gnn_net *net, tape *t, const gnn_batch *batch);
 
 #endif

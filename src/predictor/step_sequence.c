@@ -89,7 +89,9 @@ static const gnn_kind kind = {.name = "step-sequence",
                               .sheet = program_sheet,
                               .look = look,
                               .build = sequence_build,
-                              .forward = sequence_forward};
+                              .forward = sequence_forward,
+                              .last = sequence_last,
+                              .has_hidden = true};
 
 GNN_FAMILY(step_sequence, kind, "step-sequence", SCHEMA,
            "tensor programs: a transformer over the steps of a schedule, like TLP");

@@ -69,14 +69,16 @@ static void test_every_method(void **state) {
 static void test_picks_are_spread(void **state) {
     (void)state;
     enum { COUNT = 21 };
-    double points[COUNT * 3] = {0}, unsure[COUNT] = {0};
+    double points[COUNT * 3] = {0}, unsure[COUNT] = {0}, members[COUNT];
     uint32_t records[COUNT] = {0}, items[3];
     double values[3];
     for (uint32_t i = 0; i < COUNT; i++) {
         points[3 * i + (i == COUNT - 1 ? 2 : i % 2)] = 1 + 0.001 * i;
         unsure[i] = i % 7;
+        members[i] = 1;
     }
-    const sample_space space = {.count = COUNT, .width = 3, .points = points, .unsure = unsure, .records = records};
+    const sample_space space = {
+        .count = COUNT, .width = 3, .points = points, .unsure = unsure, .records = records, .members = members};
     for (uint32_t m = 0; m < 2; m++) {
         sample_picks picks = {.items = items, .values = values};
         const sample_method *method;

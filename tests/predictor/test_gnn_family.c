@@ -91,7 +91,7 @@ static gnn_data gather(made *m, gnn_plan *plan) {
     fit_context context = {0};
     m->set.train.items = m->rows;
     assert_int_equal(gnn_plan_read(&kind, NULL, plan, NULL), FT_OK);
-    assert_int_equal(gnn_data_gather(&m->set, &context, &kind, plan, NULL, &data, NULL), FT_OK);
+    assert_int_equal(gnn_data_gather(&m->set, &context, &kind, plan, NULL, (gnn_columns){0}, &data, NULL), FT_OK);
     return data;
 }
 

@@ -1,0 +1,95 @@
+/* gnn_tune.c - trains the networks of a model further, on rows of a device that it may not have met.
+ *
+ * A few tasks of a new device could be learned by heart, and what the network knows of the others be lost. Against that
+ * stand rows of what it was trained on at first, which take part in every step, and a distance between what its last
+ * layer sees on old devices and on new ones, as CDMPP has it. Scales of inputs and labels stay as they were. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "predictor/gnn_family.h"
+#include "predictor/gnn_model.h"
+
+enum { STEPS = 1000 };
+
+/* Of the highest rate of the first training; and of a distance, beside losses of about a tenth. */
+static const double RATE_SHARE = 0.3, LAST_RATE_SHARE = 1, DISTANCE_WEIGHT = 0.01, AVERAGE = 0.99;
+
+static bool copy_plan(const gnn_kind *kind, const gnn_plan *from, gnn_plan *plan) {
+    *plan = *from;
+    plan->own = malloc(kind->own_size + 1);
+    if (plan->own != NULL) memcpy(plan->own, from->own, kind->own_size);
+    return plan->own != NULL;
+}
+
+/* A model with the values of another, and columns of its own. */
+static ft_status copy_model(const model *from, const gnn_data *data, uint32_t devices, model **out, ft_error *error) {
+    gnn_plan plan;
+    model *m = NULL;
+    if (!copy_plan(from->kind, &from->plan, &plan)) return FT_NOMEM(error);
+    FT_TRY(gnn_model_new(from->kind, &plan, data->columns, data->column_count, devices, &m, error));
+    ft_status status = gnn_model_draw(m, 0, error);
+    for (uint32_t i = 0; status == FT_OK && i < m->member_count; i++) {
+        const params *values = &from->members[i].values;
+        if (m->members[i].values.total_count == values->total_count)
+            memcpy(m->members[i].values.values, values->values, values->total_count * sizeof(float));
+        else
+            status = ft_fail(error, FT_ERR_INTERNAL, "a network has another size than before");
+    }
+    if (status == FT_OK) memcpy(m->scaling.floats, from->scaling.floats, m->scaling.count * sizeof(float));
+    if (status != FT_OK)
+        gnn_free(m);
+    else
+        *out = m;
+    return status;
+}
+
+/* New rows, and what was learned from at first. */
+static ft_status join_rows(const fit_set *set, fit_rows before, fit_row **rows, ft_error *error) {
+    *rows = malloc(((size_t)set->train.count + before.count + 1) * sizeof **rows);
+    if (*rows == NULL) return FT_NOMEM(error);
+    memcpy(*rows, set->train.items, set->train.count * sizeof **rows);
+    if (before.count > 0) memcpy(*rows + set->train.count, before.items, before.count * sizeof **rows);
+    return FT_OK;
+}
+
+static ft_status train_further(model *m, const model *from, const gnn_data *data, const tune_options *options,
+                               const fit_context *context, ft_error *error) {
+    const gnn_domains domains = {.distance = options->distance,
+                                 .weight = DISTANCE_WEIGHT,
+                                 .new_column = from->column_count,
+                                 .held = options->is_last ? from : NULL};
+    gnn_options *o = &m->plan.shared;
+    o->steps = options->steps > 0 ? options->steps : STEPS;
+    o->rate *= options->is_last ? LAST_RATE_SHARE : RATE_SHARE;
+    o->average = AVERAGE;
+    o->patience = o->keep_best = 0;
+    ft_status status = gnn_train(m, data, &domains, context, error);
+    *o = from->plan.shared;
+    return status;
+}
+
+ft_status gnn_tune(const model *from, const fit_set *set, const tune_options *options, const fit_context *context,
+                   model **out, ft_error *error) {
+    fit_set joined = *set;
+    fit_row *rows = NULL;
+    gnn_data data;
+    model *m = NULL;
+    if (from->kind->last == NULL)
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "%s cannot be trained further", from->kind->name);
+    FT_TRY(join_rows(set, options->before, &rows, error));
+    joined.train = (fit_rows){rows, set->train.count + options->before.count};
+    ft_status status = gnn_data_gather(&joined, context, from->kind, &from->plan, from->eyes,
+                                       (gnn_columns){from->columns, from->column_count}, &data, error);
+    free(rows);
+    FT_TRY(status);
+    status = copy_model(from, &data, set->device_count, &m, error);
+    if (status == FT_OK) status = train_further(m, from, &data, options, context, error);
+    if (status == FT_OK) status = gnn_model_settle(m, error);
+    gnn_data_free(&data);
+    if (status != FT_OK)
+        gnn_free(m);
+    else
+        *out = m;
+    return status;
+}
