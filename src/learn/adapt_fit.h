@@ -26,14 +26,4 @@ typedef struct adapt_result {
 ft_status adapt_fit(const ft_predictor *from, const adapt_rows *rows, adapt_method method, uint64_t seed,
                     const fit_context *context, adapt_notes *notes, adapt_result *results, ft_error *error);
 
-/* How far off a model was, and how much it stands for. */
-typedef struct adapt_score {
-    double value, weight;
-} adapt_score;
-
-/* The quantile for 90 % intervals from scores of few models, larger than that of many: as if there were one more,
- * beyond all others. With fewer than nine there is no order statistic that holds it, and the quantile of Student's
- * distribution takes its place. Sorts them. */
-double adapt_quantile(adapt_score *scores, uint32_t count);
-
 #endif

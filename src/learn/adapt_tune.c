@@ -1,5 +1,6 @@
 /* adapt_tune.c - see adapt_tune.h. */
 #include "learn/adapt_tune.h"
+#include "learn/adapt_trial.h"
 
 #include <math.h>
 #include <stdlib.h>

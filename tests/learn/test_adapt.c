@@ -16,6 +16,7 @@
 
 #include "foretell/foretell.h"
 #include "learn/adapt_fit.h"
+#include "learn/adapt_trial.h"
 #include "support/failing.h"
 #include "support/fitted.h"
 #include "support/folder.h"
