@@ -146,9 +146,9 @@ static ft_status fail_column(const model *m, const ft_query *query, const place 
         const gnn_column *column = &m->columns[c];
         size_t length = strlen(error->message);
         if (!is_of(column, where)) continue;
-        snprintf(error->message + length, sizeof error->message - length, "%s '%s', '%s', '%s'",
+        snprintf(error->message + length, sizeof error->message - length, "%s %s %s%s%s",
                  shown == 0 ? "; it was on" : ",", mode_name(column->mode), ft_dtype_name(column->dtype),
-                 column->setting);
+                 column->setting[0] != '\0' ? " " : "", column->setting);
         shown++;
     }
     return FT_ERR_UNSUPPORTED;

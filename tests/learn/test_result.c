@@ -173,7 +173,7 @@ static void what_it_cannot_tell_is_counted(void **state) {
     assert_int_equal(tested.refused, 20);
     assert_int_equal(tested.left_out, 20);
     assert_non_null(strstr(tested.refusal, "setting 'odd=1'"));
-    assert_non_null(strstr(tested.refusal, "it was on 'infer', 'float32', ''"));
+    assert_non_null(strstr(tested.refusal, "it was on infer float32"));
     for (uint32_t i = 0; i < tested.case_count; i++) assert_true(tested.cases[i].predicted > 0);
     ft_evaluation_free(&tested);
     ft_predictor *p = open_predictor("run/predictor.ftm");
