@@ -24,6 +24,7 @@ typedef struct timed_kind {
     ft_status (*settle)(gnn_net *net, const params *values, ft_error *error); /* NULL: nothing */
     tensor *(*forward)(const gnn_net *net, tape *t, const gnn_batch *batch);
     void (*make)(rng *r, arena *memory, gnn_sample *sample);
+    const float *column_values; /* what is known of the devices; NULL where the network is not told */
 } timed_kind;
 
 static void must(ft_status status, const ft_error *error) {
@@ -92,6 +93,8 @@ static void join(data *d, uint32_t first, uint32_t count, gnn_batch *batch) {
     const gnn_sample *list[MAX_SAMPLES];
     for (uint32_t i = 0; i < count; i++) list[i] = &d->samples[first + i];
     if (!gnn_batch_join(batch, &d->net->plan.widths, list, count, &d->memory)) abort();
+    batch->columns = d->net->plan.outputs;
+    batch->column_values = d->net->kind->column_values;
 }
 
 static void make_data(data *d, const network *net) {
@@ -211,7 +214,9 @@ static void dump(network *n, const char *path) {
     put(f, "edge_values", b.edges, w.edge_values, b.edge_values);
     put(f, "graph_values", b.samples, w.global_values, b.global_values);
     put(f, "graph_marks", b.samples, w.global_marks, b.global_marks);
-    put(f, "said", said->rows, said->cols, said->data);
+    if (w.column_values > 0) put(f, "columns", b.columns, w.column_values, b.column_values);
+    put(f, "dropout", 1, 1, &(float){(float)n->plan.shared.dropout});
+    put(f, "said", b.samples, n->plan.outputs, said->data);
     for (uint32_t i = 0; i < n->values.count; i++) {
         const param *p = &n->values.items[i];
         put(f, p->name, p->rows, p->cols, n->values.values + p->offset);

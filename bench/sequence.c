@@ -8,12 +8,19 @@
 #include <string.h>
 
 #include "network.h"
+#include "predictor/program_look.h"
+#include "predictor/program_sheet.h"
 #include "predictor/sequence_net.h"
 
 enum { DEVICES = 3 };
 
 /* As wide as what leaf-sequence sees: leaf_sequence.c. */
-static const gnn_widths widths = {.node_values = 164, .node_marks = 16, .global_values = 18, .global_marks = 17};
+static const gnn_widths widths = {.column_values = PROGRAM_SHEET_VALUES,
+                                  .node_values = FT_PROGRAM_FEATURES + FT_PROGRAM_GPU,
+                                  .node_marks = 16,
+                                  .global_values = PROGRAM_SIZES,
+                                  .global_marks = PROGRAM_FLAGS};
+static float sheets[DEVICES * PROGRAM_SHEET_VALUES];
 
 /* In the logs at hand nine programs of ten have five stores, one has three. */
 static void make_sample(rng *r, arena *memory, gnn_sample *s) {
@@ -25,14 +32,21 @@ static void make_sample(rng *r, arena *memory, gnn_sample *s) {
     fill(r, widths.global_marks, s->global_marks);
 }
 
-static const timed_kind kind = {
-    .sample = "program", .samples = 256, .build = sequence_build, .forward = sequence_forward, .make = make_sample};
+static const timed_kind kind = {.sample = "program",
+                                .samples = 256,
+                                .build = sequence_build,
+                                .forward = sequence_forward,
+                                .make = make_sample,
+                                .column_values = sheets};
 
 int main(int argc, char **argv) {
     const char *what = argc > 2 ? argv[1] : "";
     sequence_options own;
     gnn_plan plan = {.own = &own, .widths = widths, .outputs = DEVICES};
     network n;
+    rng r;
+    rng_init(&r, 3, 3);
+    fill(&r, sizeof sheets / sizeof sheets[0], sheets);
     sequence_defaults(&plan.shared, &own);
     network_init(&n, &kind, &plan);
     if (strcmp(what, "train") == 0 && argc > 3)
