@@ -4,11 +4,13 @@
 
 #include "cli.h"
 
-enum { OPTION_STRICT = 256 };
+enum { OPTION_STRICT = 256, OPTION_NOISE, OPTION_LEAST, OPTION_MOST, OPTION_NETWORKS };
 
 typedef struct arguments {
     const char *kind, *source, *folder;
     bool is_strict, is_quiet;
+    double max_noise, min_time_us, max_time_us;
+    const char *networks;
     skip_list skips;
 } arguments;
 
@@ -17,6 +19,11 @@ typedef struct arguments {
 static const struct argp_option option_list[] = {
     {"output", 'o', "DIR", 0, "the data set to make; it appears when it is complete, and must not be there yet", 0},
     {"strict", OPTION_STRICT, NULL, 0, "what would be skipped is an error", 0},
+    {"max-noise", OPTION_NOISE, "R", 0, "leave out runs whose deviation is more than R of their mean: 0.01", 10},
+    {"min-time", OPTION_LEAST, "US", 0, "leave out what took less than so many microseconds", 10},
+    {"max-time", OPTION_MOST, "US", 0, "leave out what took more", 10},
+    {"networks", OPTION_NETWORKS, "CSV", 0, "of ansor: which tasks belong to which networks: columns task, network",
+     10},
     {"verbose", 'v', NULL, 0, "name everything that is skipped, not only how much and why", 0},
     {"quiet", 'q', NULL, 0, "no progress line and no notes; errors are still told", 0},
     {NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0},
@@ -26,7 +33,8 @@ static const struct argp_option option_list[] = {
 static const char doc[] =
     "Make a data set of measured models: KIND says in which form SOURCE has them.\v"
     "Kinds:\n"
-    "  ansor      tuning logs of TVM's auto-scheduler: DEVICE.jsonl or .json, each possibly .gz, or a folder of them\n"
+    "  ansor      tuning logs of TVM's auto-scheduler or of AutoTVM: DEVICE.jsonl or .json, each possibly .gz, or a "
+    "folder of them\n"
     "  cg         CG tables (models.csv, nodes.csv, edges.csv, each possibly .gz), or a folder of such folders\n"
     "  npu        what Arm's Vela says of TFLite networks: summary.csv and tflite/\n"
     "  perfseer   a PerfSeer or GAPP folder of pickled graphs and labels\n"
@@ -36,10 +44,19 @@ static const char doc[] =
     "Examples:\n"
     "  foretell import cg ../shared/data/cg -o cg\n"
     "  foretell import table measurements.csv -o mine --strict\n"
+    "  foretell import ansor logs -o programs --max-noise 0.01 --max-time 1e6 --networks tasks.csv\n"
     "  foretell data info mine\n"
     "\n"
     "Exit status: 0 all went well; 2 wrong arguments; 3 cannot open, read or write; 4 nothing in SOURCE can be "
     "imported; 5 damaged, or something was skipped with --strict; 11 out of memory; 130 interrupted.";
+
+static double parse_positive(struct argp_state *state, const char *name, const char *text) {
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(value > 0) || value > 1e18)
+        argp_error(state, "--%s: '%s' is no number above 0", name, text);
+    return value;
+}
 
 static error_t parse_option(int key, char *text, struct argp_state *state) {
     arguments *args = state->input;
@@ -52,6 +69,18 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         return 0;
     case OPTION_STRICT:
         args->is_strict = true;
+        return 0;
+    case OPTION_NOISE:
+        args->max_noise = parse_positive(state, "max-noise", text);
+        return 0;
+    case OPTION_LEAST:
+        args->min_time_us = parse_positive(state, "min-time", text);
+        return 0;
+    case OPTION_MOST:
+        args->max_time_us = parse_positive(state, "max-time", text);
+        return 0;
+    case OPTION_NETWORKS:
+        args->networks = text;
         return 0;
     case 'v':
         args->skips.is_verbose = true;
@@ -79,6 +108,7 @@ static void say_result(const arguments *args, const ft_import_result *result) {
     if (args->is_quiet) return;
     cli_note("%s: %llu models, %llu distinct graphs, %llu records", args->folder, (unsigned long long)result->models,
              (unsigned long long)result->graphs, (unsigned long long)result->records);
+    if (result->filtered > 0) cli_note("%llu measurements were filtered out", (unsigned long long)result->filtered);
     skip_summary(&args->skips, args->source);
 }
 
@@ -88,8 +118,14 @@ int cmd_import(int argc, char **argv) {
     ft_import_result result;
     ft_error error;
     argp_parse(&parser, argc, argv, 0, NULL, &args);
-    ft_import_options options = {
-        .is_strict = args.is_strict, .progress = progress_step, .skip = skip_note, .user = &args.skips};
+    ft_import_options options = {.is_strict = args.is_strict,
+                                 .max_noise = args.max_noise,
+                                 .min_time_us = args.min_time_us,
+                                 .max_time_us = args.max_time_us,
+                                 .networks = args.networks,
+                                 .progress = progress_step,
+                                 .skip = skip_note,
+                                 .user = &args.skips};
     stop_install();
     progress_begin(0, args.is_quiet);
     ft_status status = ft_import(args.kind, args.source, args.folder, &options, &result, &error);

@@ -22,7 +22,8 @@ static const struct argp_option option_list[] = {
      "what to predict: a column of the data set (time_us), or, for families of graph networks, several in one model",
      0},
     {"split", OPTION_SPLIT, "SPEC", 0,
-     "random[:80/10/10], name[:80/10/10], family:NAME, device:NAME, order, fewshot:NAME:K, fold:KEY:K:I or all "
+     "random[:80/10/10], name[:80/10/10], family:NAME, network:NAME, device:NAME, order, fewshot:NAME:K, fold:KEY:K:I "
+     "or all "
      "(random)",
      0},
     {"seed", OPTION_SEED, "N", 0, "of the split and of everything random in the fit (0)", 0},

@@ -120,7 +120,7 @@ _foretell() {
         ;;
     import)
         if [[ $current == -* ]]; then
-            _foretell_words '--output --strict --verbose --quiet --help'
+            _foretell_words '--output --strict --max-noise --min-time --max-time --networks --verbose --quiet --help'
         elif [ "$COMP_CWORD" = 2 ]; then
             _foretell_words 'ansor cg npu perfseer table timm'
         else

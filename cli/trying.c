@@ -26,7 +26,9 @@ static const struct argp_option option_list[] = {
     {"data", OPTION_DATA, "DIR", 0, "the data set (needed)", 0},
     {"metric", OPTION_METRIC, "NAME", 0, "what to predict: a column of the data set (time_us)", 0},
     {"split", OPTION_SPLIT, "SPEC", 0,
-     "random[:80/10/10], name[:80/10/10], family:NAME, device:NAME, order, fewshot:NAME:K, fold:KEY:K:I (random)", 0},
+     "random[:80/10/10], name[:80/10/10], family:NAME, network:NAME, device:NAME, order, fewshot:NAME:K, fold:KEY:K:I "
+     "(random)",
+     0},
     {"seed", OPTION_SEED, "N", 0, "of the split, of the training and of what is chosen at random (0)", 0},
     {NULL, 0, NULL, 0, "What to train:", 2},
     {"family", 'f', "NAME", 0, "the kind of predictor; 'foretell families' lists them (the first of them)", 0},

@@ -57,6 +57,10 @@ typedef void ft_skip(void *user, const char *where, const char *why);
 
 typedef struct ft_import_options {
     bool is_strict; /* what would be skipped is an error */
+    /* Measurements that are left out on purpose; 0: none are. Noise is the deviation of repeated runs over their mean,
+     * where the source tells it. */
+    double max_noise, min_time_us, max_time_us;
+    const char *networks; /* "ansor": a table of tasks and their networks (docs/data.md); NULL: none */
     ft_progress *progress;
     ft_skip *skip;
     void *user;
@@ -65,6 +69,7 @@ typedef struct ft_import_options {
 typedef struct ft_import_result {
     uint64_t models, graphs, records; /* read, distinct, written */
     uint64_t skipped;
+    uint64_t filtered; /* by noise or time */
 } ft_import_result;
 
 /* `kind`: "ansor", "cg", "npu", "perfseer", "table", "timm". The folder appears when it is complete; one that exists
@@ -107,6 +112,7 @@ typedef struct ft_split {
  *   fewshot:NAME:K         like family, with K graphs of NAME in training
  *   device:NAME            a fifth of its graphs is tested on it, and not used elsewhere
  *   device:NAME:shared     all its records are tested; their graphs may be in training on other devices
+ *   network:NAME           like family, for data imported with a table of networks: all tasks of NAME are tested
  *   fold:KEY:K:I           fold I of K is tested; KEY (name, family or graph) says what stays together
  *   order[:ood]            as the makers of the data published it (column `part`)
  *   all                    nine tenths train, a tenth is for validation, nothing is tested

@@ -29,6 +29,7 @@ struct builder {
     buf packed;
     packer *packer;
     uint32_t metric_count;
+    const char *metrics[MAX_METRICS]; /* in the arena */
 };
 
 /* --- Beginning ----------------------------------------------------------------------------------------------- */
@@ -52,9 +53,15 @@ ft_status builder_new(const char *folder, const char *const *metrics, uint32_t m
     map_init(&b->ids, &b->memory);
     map_init(&b->keys, &b->memory);
     b->metric_count = metric_count;
+    bool has_names = true;
+    for (uint32_t i = 0; i < metric_count; i++) {
+        b->metrics[i] = arena_copy(&b->memory, metrics[i], strlen(metrics[i]) + 1);
+        has_names &= b->metrics[i] != NULL;
+    }
     b->packer = packer_new();
     b->table_hash = hasher_new();
-    ft_status status = b->packer != NULL && b->table_hash != NULL ? open_files(b, folder, error) : FT_NOMEM(error);
+    ft_status status =
+        has_names && b->packer != NULL && b->table_hash != NULL ? open_files(b, folder, error) : FT_NOMEM(error);
     if (status != FT_OK) {
         builder_free(b);
         return status;
@@ -130,6 +137,13 @@ static ft_status look_up(builder *b, const ft_record *r, builder_outcome *outcom
     if (key == NULL || b->values.failed || !map_set(&b->keys, key, number)) return FT_NOMEM(error);
     *outcome = RECORD_ADDED;
     return FT_OK;
+}
+
+uint32_t builder_metric(const builder *b, const char *name) {
+    for (uint32_t i = 0; i < b->metric_count; i++) {
+        if (strcmp(b->metrics[i], name) == 0) return i;
+    }
+    return FT_NONE;
 }
 
 ft_status builder_add_record(builder *b, const ft_record *record, builder_outcome *outcome, ft_error *error) {

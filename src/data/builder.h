@@ -24,6 +24,8 @@ typedef enum builder_outcome {
     RECORD_CONTRADICTS, /* with other values: left out as well */
 } builder_outcome;
 
+/* The number of a metric; FT_NONE when it is not among them. */
+uint32_t builder_metric(const builder *b, const char *name);
 /* record->metrics has a value for each metric of the builder. The device must be by its canonical name. */
 ft_status builder_add_record(builder *b, const ft_record *record, builder_outcome *outcome, ft_error *error);
 

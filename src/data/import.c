@@ -50,6 +50,8 @@ ft_status ft_import(const char *kind, const char *source, const char *folder, co
                       .error = error};
     for (uint32_t i = 0; i < IMPORTER_COUNT; i++) {
         if (strcmp(importers[i]->name, kind) != 0) continue;
+        if (job.options->networks != NULL && importers[i] != &ansor_importer)
+            return ft_fail(error, FT_ERR_USAGE, "only tasks of 'ansor' belong to networks, not what is in '%s'", kind);
         FT_TRY(importers[i]->run(&job));
         if (result != NULL) *result = made;
         return FT_OK;
@@ -71,8 +73,25 @@ ft_status import_progress(import_job *job, uint64_t done, uint64_t total, const 
     return ft_fail(job->error, FT_ERR_CANCELLED, "the import was stopped; nothing was written");
 }
 
+bool import_filters(import_job *job, double time_us, double noise) {
+    const ft_import_options *o = job->options;
+    bool is_out = (o->max_noise > 0 && noise > o->max_noise) || (o->min_time_us > 0 && time_us < o->min_time_us) ||
+                  (o->max_time_us > 0 && time_us > o->max_time_us);
+    job->result->filtered += is_out;
+    return is_out;
+}
+
+/* By what the table of records has: times, and how far runs were apart. */
+static bool filters_record(import_job *job, const builder *b, const ft_record *record) {
+    uint32_t time = builder_metric(b, "time_us"), apart = builder_metric(b, "time_std_us");
+    if (time == FT_NONE || isnan(record->metrics[time])) return false;
+    double noise = apart == FT_NONE ? 0 : record->metrics[apart] / record->metrics[time];
+    return import_filters(job, record->metrics[time], noise);
+}
+
 ft_status import_record(import_job *job, builder *b, const ft_record *record, const char *where) {
     builder_outcome outcome;
+    if (filters_record(job, b, record)) return FT_OK;
     FT_TRY(builder_add_record(b, record, &outcome, job->error));
     switch (outcome) {
     case RECORD_ADDED:
@@ -88,8 +107,9 @@ ft_status import_record(import_job *job, builder *b, const ft_record *record, co
 
 ft_status import_finish(import_job *job, builder *b) {
     if (job->result->records == 0)
-        return ft_fail(job->error, FT_ERR_FORMAT, "%s: holds no measurement that can be imported (%llu were skipped)",
-                       job->source, (unsigned long long)job->result->skipped);
+        return ft_fail(job->error, FT_ERR_FORMAT, "%s: holds no measurement that can be imported (%llu were skipped%s)",
+                       job->source, (unsigned long long)job->result->skipped,
+                       job->result->filtered > 0 ? ", others filtered out" : "");
     job->result->graphs = builder_graph_count(b);
     return builder_finish(b, job->error);
 }

@@ -26,7 +26,9 @@ extern const importer ansor_importer, cg_importer, npu_importer, perfseer_import
 ft_status import_skip(import_job *job, const char *where, const char *why);
 /* An error when the caller wants to stop. */
 ft_status import_progress(import_job *job, uint64_t done, uint64_t total, const char *what);
-/* Adds a record, and counts it; a measurement that is there already is skipped. */
+/* Whether a measurement is to be left out by the filters of the import; counts it. */
+bool import_filters(import_job *job, double time_us, double noise);
+/* Adds a record that the filters let through, and counts it; a measurement that is there already is skipped. */
 ft_status import_record(import_job *job, builder *b, const ft_record *record, const char *where);
 /* Counts, and lets the folder appear. A data set without a record is an error. */
 ft_status import_finish(import_job *job, builder *b);

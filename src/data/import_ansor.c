@@ -2,6 +2,7 @@
  *
  * A log is of one device, whose name is that of the file: v100.jsonl.gz. The task of a program is the name of its
  * records, the function that the task computes its family, so that the splits by name leave whole tasks out. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "base/error.h"
 #include "base/lines.h"
 #include "data/import.h"
+#include "data/networks.h"
 #include "foretell/device.h"
 #include "graph/program_graph.h"
 #include "program/record.h"
@@ -27,6 +29,7 @@ typedef struct ansor_import {
     buf text;
     uint64_t lines_done;
     const char *path, *device; /* of the log at hand */
+    networks known;            /* where a table of them was given */
 } ansor_import;
 
 /* --- Lines --------------------------------------------------------------------------------------------------- */
@@ -36,7 +39,7 @@ static ft_status add_program(ansor_import *a, const workload *w, const char *tas
     ft_graph *graph = NULL;
     double time_us = seconds * 1e6;
     ft_record record = {.name = task,
-                        .family = w->name,
+                        .family = a->job->options->networks != NULL ? networks_of(&a->known, task) : w->name,
                         .device = a->device,
                         .setting = "",
                         .part = "",
@@ -52,6 +55,16 @@ static ft_status add_program(ansor_import *a, const workload *w, const char *tas
     return import_record(a->job, a->builder, &record, where);
 }
 
+/* The deviation of the runs over their mean. */
+static double noise_of(const ansor_record *record, double mean) {
+    double sum = 0;
+    for (uint32_t i = 0; i < record->cost_count; i++) {
+        double away = record->costs[i] - mean;
+        sum += away * away;
+    }
+    return record->cost_count > 1 ? sqrt(sum / record->cost_count) / mean : 0;
+}
+
 static ft_status add_line(ansor_import *a, const char *line, size_t length, uint64_t number) {
     char where[4200], task[PROGRAM_TASK_SIZE];
     ft_error why;
@@ -62,6 +75,7 @@ static ft_status add_line(ansor_import *a, const char *line, size_t length, uint
     ft_status status = program_record_read(line, length, &a->record, &a->tuned, &is_record, &why);
     if (status == FT_OK && !is_record) return FT_OK;
     if (status == FT_OK) status = ansor_seconds(&a->record, &seconds, &why);
+    if (status == FT_OK && import_filters(a->job, seconds * 1e6, noise_of(&a->record, seconds))) return FT_OK;
     if (status == FT_OK) status = program_text(&a->record, &a->text, task, &w, &why);
     if (status == FT_ERR_NOMEM) return FT_NOMEM(a->job->error);
     if (status != FT_OK) return import_skip(a->job, where, why.message);
@@ -145,10 +159,13 @@ static ft_status import_ansor(import_job *job) {
     if (a == NULL) return FT_NOMEM(job->error);
     a->job = job;
     ft_status status = builder_new(job->folder, metric_names, 1, &a->builder, job->error);
+    if (status == FT_OK && job->options->networks != NULL)
+        status = networks_read(job->options->networks, &a->known, job->error);
     if (status == FT_OK) status = add_source(a);
     if (status == FT_OK) status = import_finish(job, a->builder);
     builder_free(a->builder);
     buf_free(&a->text);
+    networks_free(&a->known);
     free(a);
     return status;
 }

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "data/fold.h"
 #include "data/names.h"
+#include "data/networks.h"
 #include "foretell/dataset.h"
 #include "foretell/device.h"
 
@@ -43,6 +44,7 @@ bool ft_part_parse(const char *text, ft_part *part) {
 typedef enum split_kind {
     BY_RANDOM,
     BY_FAMILY,
+    BY_NETWORK,
     BY_DEVICE,
     BY_ORDER,
     BY_FEWSHOT,
@@ -122,9 +124,9 @@ static ft_status parse_fewshot(const char *text, plan *p, ft_error *error) {
 }
 
 static ft_status parse_rest(const char *kind, size_t length, const char *rest, plan *p, ft_error *error) {
-    static const char *const kinds[] = {
-        [BY_RANDOM] = "random",   [BY_FAMILY] = "family", [BY_DEVICE] = "device", [BY_ORDER] = "order",
-        [BY_FEWSHOT] = "fewshot", [BY_FOLD] = "fold",     [BY_NAME] = "name",     [BY_NOTHING] = "all"};
+    static const char *const kinds[] = {[BY_RANDOM] = "random", [BY_FAMILY] = "family", [BY_NETWORK] = "network",
+                                        [BY_DEVICE] = "device", [BY_ORDER] = "order",   [BY_FEWSHOT] = "fewshot",
+                                        [BY_FOLD] = "fold",     [BY_NAME] = "name",     [BY_NOTHING] = "all"};
     uint32_t found = 0;
     while (found < KIND_COUNT && (strlen(kinds[found]) != length || memcmp(kinds[found], kind, length) != 0)) found++;
     p->kind = (split_kind)found;
@@ -133,6 +135,8 @@ static ft_status parse_rest(const char *kind, size_t length, const char *rest, p
         return parse_random(rest, p, error);
     case BY_FAMILY:
         return parse_name(rest, "family", p, error);
+    case BY_NETWORK:
+        return parse_name(rest, "network", p, error);
     case BY_DEVICE:
         return parse_device(rest, p, error);
     case BY_ORDER:
@@ -147,9 +151,8 @@ static ft_status parse_rest(const char *kind, size_t length, const char *rest, p
         return rest == NULL ? FT_OK : ft_fail(error, FT_ERR_USAGE, "'all' has nothing after it");
     default:
         return ft_fail(error, FT_ERR_USAGE,
-                       "there are random[:80/10/10], name[:80/10/10], family:NAME, device:NAME[:shared], order[:ood], "
-                       "fewshot:NAME:K, "
-                       "fold:KEY:K:I, all");
+                       "there are random[:80/10/10], name[:80/10/10], family:NAME, network:NAME, device:NAME[:shared], "
+                       "order[:ood], fewshot:NAME:K, fold:KEY:K:I, all");
     }
 }
 
@@ -189,18 +192,24 @@ static ft_part random_part(const plan *p, uint32_t graph) {
     return u < p->shares[0] ? FT_PART_TRAIN : u < p->shares[0] + p->shares[1] ? FT_PART_VALID : FT_PART_TEST;
 }
 
+/* Whether a record is of the family, the network or the device that the spec names. */
+static bool is_held_out(const plan *p, const ft_record *r) {
+    if (p->kind == BY_NETWORK) return networks_has(r->family, p->name);
+    return strcmp(p->kind == BY_DEVICE ? r->device : r->family, p->name) == 0;
+}
+
 static ft_part family_part(const plan *p, const ft_record *r) {
     if (!p->is_marked[r->graph]) return train_or_valid(p, r->graph);
     if (p->kind == BY_FEWSHOT && p->is_shot[r->graph]) return FT_PART_TRAIN;
-    return strcmp(r->family, p->name) == 0 ? FT_PART_TEST : FT_PART_UNUSED;
+    return is_held_out(p, r) ? FT_PART_TEST : FT_PART_UNUSED;
 }
 
 /* A graph that is tested on the device is not learned from on any other, unless it is asked for. */
 static ft_part device_part(const plan *p, const ft_record *r) {
-    bool is_held_out = strcmp(r->device, p->name) == 0;
-    if (p->is_shared) return is_held_out ? FT_PART_TEST : train_or_valid(p, r->graph);
+    bool is_tested = is_held_out(p, r);
+    if (p->is_shared) return is_tested ? FT_PART_TEST : train_or_valid(p, r->graph);
     bool is_test_graph = p->is_marked[r->graph] && uniform(p, r->graph, 'd') < device_test_share;
-    if (is_held_out) return is_test_graph ? FT_PART_TEST : FT_PART_UNUSED;
+    if (is_tested) return is_test_graph ? FT_PART_TEST : FT_PART_UNUSED;
     return is_test_graph ? FT_PART_UNUSED : train_or_valid(p, r->graph);
 }
 
@@ -212,8 +221,7 @@ static ft_part order_part(const plan *p, const ft_record *r) {
 
 /* What supports learning and is no model that anybody would ask about (single operators) is never tested. */
 static ft_part support_part(const plan *p, const ft_record *r) {
-    bool is_held_out = p->kind == BY_DEVICE && strcmp(r->device, p->name) == 0;
-    return is_held_out ? FT_PART_UNUSED : FT_PART_TRAIN;
+    return p->kind == BY_DEVICE && is_held_out(p, r) ? FT_PART_UNUSED : FT_PART_TRAIN;
 }
 
 static ft_part part_of(const plan *p, const ft_record *r) {
@@ -237,19 +245,19 @@ static ft_part part_of(const plan *p, const ft_record *r) {
 
 /* --- Names --------------------------------------------------------------------------------------------------- */
 
-static const char *name_of(const plan *p, const ft_record *r) {
-    return p->kind == BY_DEVICE ? r->device : r->family;
-}
-
 static ft_status mark(plan *p, ft_error *error) {
     const ft_record *records = ft_dataset_records(p->data);
     bool is_there = false;
     for (uint32_t i = 0; i < ft_dataset_record_count(p->data); i++) {
-        if (strcmp(name_of(p, &records[i]), p->name) != 0) continue;
+        if (!is_held_out(p, &records[i])) continue;
         p->is_marked[records[i].graph] = true;
         is_there = true;
     }
     if (is_there) return FT_OK;
+    if (p->kind == BY_NETWORK)
+        return ft_fail(error, FT_ERR_USAGE,
+                       "no task belongs to a network '%s'; logs do not tell: 'foretell import ansor --networks' does",
+                       p->name);
     return p->kind == BY_DEVICE ? names_no_device(p->data, p->name, error) : names_no_family(p->data, p->name, error);
 }
 
@@ -335,7 +343,8 @@ static ft_status check_parts(const plan *p, const ft_split *split, ft_error *err
 }
 
 static ft_status fill(plan *p, ft_split *split, ft_error *error) {
-    if (p->kind == BY_FAMILY || p->kind == BY_DEVICE || p->kind == BY_FEWSHOT) FT_TRY(mark(p, error));
+    if (p->kind == BY_FAMILY || p->kind == BY_NETWORK || p->kind == BY_DEVICE || p->kind == BY_FEWSHOT)
+        FT_TRY(mark(p, error));
     if (p->kind == BY_FEWSHOT) FT_TRY(mark_shots(p, error));
     if (p->kind == BY_FOLD || p->kind == BY_NAME) FT_TRY(fold_parts(p->data, &p->fold, p->seed, p->fold_parts, error));
     const ft_record *records = ft_dataset_records(p->data);

@@ -141,14 +141,111 @@ static void devices_are_named_by_files(void **state) {
     assert_int_not_equal(import("none.jsonl", false, NULL, &error), FT_OK);
 }
 
+#define TIMES(size, times)                                                                                             \
+    "{\"i\":[[\"[\\\"matmul_layer\\\", " size ", 64, 32]\",\"cuda\"],[[],[]]],\"r\":[[" times                          \
+    "],0,1,1],\"v\":\"v0.6\"}\n"
+
+/* Too noisy, too short and too long runs are left out, and are no mistakes. */
+static void filters_leave_out(void **state) {
+    (void)state;
+    ft_error error;
+    ft_import_result result;
+    ft_import_options options = {.is_strict = true, .max_noise = 0.1, .min_time_us = 20, .max_time_us = 1e6};
+    put("v100.jsonl", TIMES("1", "0.001, 0.0011") TIMES("2", "0.001, 0.002") TIMES("3", "0.00001") TIMES("4", "2"));
+    if (ft_import("ansor", "v100.jsonl", "set", &options, &result, &error) != FT_OK) fail_msg("%s", error.message);
+    assert_true(result.records == 1 && result.filtered == 3 && result.skipped == 0);
+    put("v100.jsonl", TIMES("4", "2"));
+    assert_int_equal(ft_import("ansor", "v100.jsonl", "none", &options, &result, &error), FT_ERR_FORMAT);
+    assert_non_null(strstr(error.message, "filtered out"));
+}
+
+static void check_part(const ft_dataset *data, const ft_split *split, const char *name, ft_part part) {
+    const ft_record *records = ft_dataset_records(data);
+    for (uint32_t i = 0; i < ft_dataset_record_count(data); i++) {
+        if (strcmp(records[i].name, name) == 0) assert_int_equal(split->parts[i] == FT_PART_TEST, part == FT_PART_TEST);
+    }
+}
+
+/* A table tells networks; a network that is held out takes all of its tasks along, shared ones too. */
+static void tasks_belong_to_networks(void **state) {
+    (void)state;
+    ft_error error;
+    ft_dataset *data = NULL;
+    ft_split split;
+    ft_import_options options = {.networks = "tasks.csv"};
+    put("v100.jsonl", TIMES("1", "1") TIMES("2", "1") TIMES("3", "1") TIMES("4", "1") TIMES("5", "1") TIMES("6", "1"));
+    put("tasks.csv", "network,task\nb,matmul_layer 2 64 32\na,matmul_layer 1 64 32\na,matmul_layer 2 64 32\n"
+                     "bb,matmul_layer 3 64 32\na,matmul_layer 1 64 32\n");
+    if (ft_import("ansor", "v100.jsonl", "set", &options, NULL, &error) != FT_OK) fail_msg("%s", error.message);
+    assert_int_equal(ft_dataset_open("set", &data, &error), FT_OK);
+    const ft_record *r = ft_dataset_records(data);
+    for (uint32_t i = 0; i < ft_dataset_record_count(data); i++) {
+        const char *family = strstr(r[i].name, " 1 ") != NULL   ? "a"
+                             : strstr(r[i].name, " 2 ") != NULL ? "a+b"
+                             : strstr(r[i].name, " 3 ") != NULL ? "bb"
+                                                                : "";
+        assert_string_equal(r[i].family, family);
+    }
+    if (ft_split_make(data, "network:b", 1, &split, &error) != FT_OK) fail_msg("%s", error.message);
+    check_part(data, &split, "matmul_layer 1 64 32", FT_PART_TRAIN);
+    check_part(data, &split, "matmul_layer 2 64 32", FT_PART_TEST);
+    check_part(data, &split, "matmul_layer 3 64 32", FT_PART_TRAIN);
+    assert_int_equal(split.counts[FT_PART_TEST], 1);
+    ft_split_free(&split);
+    assert_int_equal(ft_split_make(data, "network:c", 1, &split, &error), FT_ERR_USAGE);
+    assert_non_null(strstr(error.message, "no task belongs to a network 'c'"));
+    ft_dataset_free(data);
+}
+
+static void bad_networks(void **state) {
+    (void)state;
+    static const char *const tables[][2] = {
+        {"task,net\nx,y\n", "tasks.csv: the first line must name the columns 'task' and 'network'"},
+        {"task,network\n", "tasks.csv: there is no task in the table"},
+        {"task,network\nx,a+b\n", "tasks.csv:2: no task and network, or one with '+' in its name"},
+        {"task,network\nx\n", "tasks.csv:2: the row is too short"},
+    };
+    ft_error error;
+    ft_import_options options = {.networks = "tasks.csv"};
+    put("v100.jsonl", TIMES("1", "1"));
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        put("tasks.csv", tables[i][0]);
+        assert_int_not_equal(ft_import("ansor", "v100.jsonl", "set", &options, NULL, &error), FT_OK);
+        assert_string_equal(error.message, tables[i][1]);
+        assert_int_equal(folder_count("set"), -1);
+    }
+    assert_int_equal(ft_import("table", "v100.jsonl", "set", &options, NULL, &error), FT_ERR_USAGE);
+}
+
+/* Both kinds of logs, side by side. */
+static void templates_are_programs(void **state) {
+    (void)state;
+    ft_error error;
+    ft_import_result result;
+    FILE *log = fopen("v100.jsonl", "w");
+    assert_non_null(log);
+    fputs(TIMES("1", "1"), log);
+    fputs(
+        "{\"input\": [\"cuda\", \"dense_small_batch.gpu\", [[\"TENSOR\", [1, 12], \"float32\"], [\"TENSOR\", [5, 12], "
+        "\"float32\"], null, \"float32\"], {}], \"config\": {\"index\": 1, \"entity\": [[\"tile_k\", \"sp\", [-1, "
+        "4]]]}, "
+        "\"result\": [[0.5], 0, 1, 1], \"version\": 0.2}\n",
+        log);
+    fclose(log);
+    if (ft_import("ansor", "v100.jsonl", "set", &(ft_import_options){.is_strict = true}, &result, &error) != FT_OK)
+        fail_msg("%s", error.message);
+    assert_int_equal(result.records, 2);
+}
+
 static void memory_may_run_out(void **state) {
     (void)state;
     made_logs("logs", 1);
+    put("tasks.csv", "task,network\nmatmul_layer 32 64 32,a\nmatmul_layer 32 64 32,b\n");
     for (long n = 0;; n++) {
         char set[32];
         snprintf(set, sizeof set, "set%ld", n);
         failing_start(n);
-        ft_status status = ft_import("ansor", "logs", set, NULL, NULL, NULL);
+        ft_status status = ft_import("ansor", "logs", set, &(ft_import_options){.networks = "tasks.csv"}, NULL, NULL);
         bool has_failed = failing_stop();
         if (!has_failed) {
             assert_int_equal(status, FT_OK);
@@ -165,6 +262,10 @@ int main(void) {
         cmocka_unit_test_setup_teardown(paddings_are_spelled_one_way, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(bad_lines_are_told, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(devices_are_named_by_files, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(filters_leave_out, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(tasks_belong_to_networks, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(bad_networks, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(templates_are_programs, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(memory_may_run_out, folder_enter, folder_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
