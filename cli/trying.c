@@ -34,7 +34,7 @@ static const struct argp_option option_list[] = {
     {"family", 'f', "NAME", 0, "the kind of predictor; 'foretell families' lists them (the first of them)", 0},
     {"config", 'c', "FILE|KEY=VALUE", 0, "settings that all trials have: a JSON file, and single ones; may be repeated",
      0},
-    {"objective", OPTION_OBJECTIVE, "SCORE", 0, "mape, rmspe, acc5, acc10, rmse, spearman or kendall (mape)", 0},
+    {"objective", OPTION_OBJECTIVE, "SCORE", 0, "mape, rmspe, acc5, acc10, acc20, rmse, spearman or kendall (mape)", 0},
     {"output", 'o', "DIR", 0, "the folder that gets journal and results (needed)", 0},
     {NULL, 0, NULL, 0, "How to run:", 20},
     {"workers", OPTION_WORKERS, "N", 0, "trials at a time; one per core without it; the result does not depend on it",

@@ -49,7 +49,7 @@ FT_API ft_status ft_train(const ft_dataset *data, const char *run_folder, const 
 typedef struct ft_score {
     const char *device, *family, *metric;
     uint32_t n;
-    double mape, rmspe, acc5, acc10;
+    double mape, rmspe, acc5, acc10, acc20;
     double rmse; /* in the unit of the metric */
     double spearman, kendall;
     double coverage90, width90;

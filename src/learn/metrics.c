@@ -16,6 +16,7 @@ const score_field score_fields[SCORE_FIELDS] = {
     FIELD(rmse, "RMSE", AIM_LOW, 3, 8),        FIELD(spearman, "Spearman", AIM_HIGH, 4, 7),
     FIELD(kendall, "Kendall", AIM_HIGH, 4, 9), FIELD(coverage90, "Cover", AIM_NINETY, 1, 2),
     FIELD(width90, "Width", AIM_LOW, 1, 6),    FIELD(bias, "Bias", AIM_ZERO, 2, 3),
+    FIELD(acc20, "<=20 %", AIM_HIGH, 1, 10),
 };
 
 double score_value(const ft_score *score, const score_field *field) {
@@ -36,20 +37,22 @@ double metrics_relative_error(const ft_case *c) {
 }
 
 static void score_errors(const ft_case *cases, uint32_t count, ft_score *score) {
-    double sum = 0, squares = 0, absolute = 0, within5 = 0, within10 = 0;
+    double sum = 0, squares = 0, absolute = 0, within[3] = {0};
     for (uint32_t i = 0; i < count; i++) {
         double error = metrics_relative_error(&cases[i]), difference = cases[i].predicted - cases[i].measured;
         sum += error;
         squares += error * error;
         absolute += difference * difference;
-        within5 += error <= 0.05 * ROUNDING;
-        within10 += error <= 0.10 * ROUNDING;
+        within[0] += error <= 0.05 * ROUNDING;
+        within[1] += error <= 0.10 * ROUNDING;
+        within[2] += error <= 0.20 * ROUNDING;
     }
     double n = count; /* 0 / 0 is NaN, as it should be */
     score->mape = 100 * (sum / n);
     score->rmspe = 100 * sqrt(squares / n);
-    score->acc5 = 100 * (within5 / n);
-    score->acc10 = 100 * (within10 / n);
+    score->acc5 = 100 * (within[0] / n);
+    score->acc10 = 100 * (within[1] / n);
+    score->acc20 = 100 * (within[2] / n);
     score->rmse = sqrt(absolute / n);
 }
 

@@ -17,7 +17,7 @@ typedef struct score_field {
     uint8_t drop; /* which column a narrow table loses first: the highest */
 } score_field;
 
-enum { SCORE_FIELDS = 10 };
+enum { SCORE_FIELDS = 11 };
 extern const score_field score_fields[SCORE_FIELDS];
 double score_value(const ft_score *score, const score_field *field);
 void score_set(ft_score *score, const score_field *field, double value);

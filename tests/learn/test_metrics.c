@@ -38,6 +38,7 @@ static void test_by_hand(void **state) {
     assert_near(s.rmspe, 100 * sqrt((0.01 + 0.0025 + 0.0001 + 0.04) / 4), 1e-12);
     assert_near(s.acc5, 50, 0);
     assert_near(s.acc10, 75, 0);
+    assert_near(s.acc20, 100, 0);
     assert_near(s.rmse, sqrt((100 + 100 + 9 + 100) / 4.0), 1e-12);
     assert_near(s.spearman, 1, 1e-12);
     assert_near(s.kendall, 1, 1e-12);
