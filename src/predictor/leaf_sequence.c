@@ -6,7 +6,6 @@
 
 #include "predictor/gnn_family.h"
 #include "predictor/program_look.h"
-#include "predictor/program_sheet.h"
 #include "predictor/program_shelf.h"
 #include "predictor/programs.h"
 #include "predictor/sequence_net.h"
@@ -80,19 +79,11 @@ static ft_status look(const void *own, const void *eyes, subject *s, arena *memo
 
 static const gnn_kind kind = {.name = "leaf-sequence",
                               .schema = SCHEMA,
-                              .own_size = sizeof(sequence_options),
-                              .defaults = sequence_defaults,
-                              .keys = sequence_keys,
-                              .check = sequence_check,
                               .widths = widths,
-                              .sheet = program_sheet,
                               .open = open,
                               .close = close,
                               .look = look,
-                              .build = sequence_build,
-                              .forward = sequence_forward,
-                              .last = sequence_last,
-                              .has_hidden = true};
+                              SEQUENCE_NET};
 
 GNN_FAMILY(leaf_sequence, kind, "leaf-sequence", SCHEMA,
            "tensor programs: a transformer over the stores of a loop nest, like CDMPP");

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "predictor/gnn_model.h"
-#include "predictor/program_sheet.h"
 #include "predictor/sequence_count.h"
 
 enum { HEAD_MAX = 8 };

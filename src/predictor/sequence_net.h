@@ -5,6 +5,7 @@
 #define PREDICTOR_SEQUENCE_NET_H
 
 #include "predictor/gnn.h"
+#include "predictor/program_sheet.h"
 
 /* Own options of the kinds. */
 typedef enum sequence_columns {
@@ -32,5 +33,11 @@ ft_status sequence_check(const gnn_options *shared, const void *own, ft_error *e
 gnn_net *sequence_build(const gnn_plan *plan, params *p);
 extern const char *const sequence_last[]; /* the layers of the head */
 tensor *sequence_forward(const gnn_net *net, tape *t, const gnn_batch *batch);
+
+/* What kinds over rows share of a gnn_kind: all but its name, its schema and what it sees. */
+#define SEQUENCE_NET                                                                                                   \
+    .own_size = sizeof(sequence_options), .defaults = sequence_defaults, .keys = sequence_keys,                        \
+    .check = sequence_check, .sheet = program_sheet, .build = sequence_build, .forward = sequence_forward,             \
+    .last = sequence_last, .has_hidden = true
 
 #endif

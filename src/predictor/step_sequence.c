@@ -6,7 +6,6 @@
 
 #include "predictor/gnn_family.h"
 #include "predictor/program_look.h"
-#include "predictor/program_sheet.h"
 #include "predictor/programs.h"
 #include "predictor/sequence_net.h"
 
@@ -79,19 +78,7 @@ static ft_status look(const void *own, const void *eyes, subject *s, arena *memo
     return FT_OK;
 }
 
-static const gnn_kind kind = {.name = "step-sequence",
-                              .schema = SCHEMA,
-                              .own_size = sizeof(sequence_options),
-                              .defaults = sequence_defaults,
-                              .keys = sequence_keys,
-                              .check = sequence_check,
-                              .widths = widths,
-                              .sheet = program_sheet,
-                              .look = look,
-                              .build = sequence_build,
-                              .forward = sequence_forward,
-                              .last = sequence_last,
-                              .has_hidden = true};
+static const gnn_kind kind = {.name = "step-sequence", .schema = SCHEMA, .widths = widths, .look = look, SEQUENCE_NET};
 
 GNN_FAMILY(step_sequence, kind, "step-sequence", SCHEMA,
            "tensor programs: a transformer over the steps of a schedule, like TLP");
