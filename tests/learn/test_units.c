@@ -161,11 +161,43 @@ static void tasks_are_chosen_and_learned_whole(void **state) {
     ft_dataset_free(data);
 }
 
+/* Allocations fail in turn: all of finding units, and of training further so many that it stays quick. */
+static void memory_may_run_out(void **state) {
+    (void)state;
+    ft_dataset *data = programs();
+    ft_predictor *from = train(data);
+    ft_error error;
+    for (long n = 0;; n++) {
+        arena memory;
+        units found;
+        arena_init(&memory, UINT64_MAX);
+        failing_start(n);
+        ft_status status = units_find(data, &memory, &found, &error);
+        bool has_failed = failing_stop();
+        arena_free(&memory);
+        if (!has_failed) break;
+        assert_int_equal(status, FT_ERR_NOMEM);
+    }
+    const ft_adapt_options options = {.budget = 2, .method = "tune-all", .steps = 1, .threads = 1};
+    for (long n = 0;; n += 1 + n / 8) {
+        ft_adaptation a;
+        failing_start(n);
+        ft_status status = ft_adapt(from, data, &options, "m.ftm", &a, &error);
+        bool has_failed = failing_stop();
+        if (!has_failed) ft_adaptation_free(&a);
+        if (!has_failed) break;
+        assert_int_equal(status, FT_ERR_NOMEM);
+    }
+    ft_predictor_free(from);
+    ft_dataset_free(data);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(programs_are_tasks_by_name, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(models_are_each_their_own, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(tasks_are_chosen_and_learned_whole, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(memory_may_run_out, folder_enter, folder_leave),
     };
     return cmocka_run_group_tests_name("learn/units", tests, NULL, NULL);
 }
