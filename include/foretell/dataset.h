@@ -113,7 +113,7 @@ typedef struct ft_split {
  *   device:NAME            a fifth of its graphs is tested on it, and not used elsewhere
  *   device:NAME:shared     all its records are tested; their graphs may be in training on other devices
  *   network:NAME           like family, for data imported with a table of networks: all tasks of NAME are tested
- *   fold:KEY:K:I           fold I of K is tested; KEY (name, family or graph) says what stays together
+ *   fold:KEY:K:I           fold I of K is tested; KEY (name, letters, family or graph) says what stays together
  *   order[:ood]            as the makers of the data published it (column `part`)
  *   all                    nine tenths train, a tenth is for validation, nothing is tested
  * The part of a graph depends on its content and the seed only. An empty training or test part (but for "all") is an

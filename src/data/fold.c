@@ -1,6 +1,7 @@
 /* fold.c - which graphs belong together, and which fold they are in.
  *
- * A key is the name of a model up to the first dot (timm writes what it was trained on behind it), a family or a graph.
+ * A key is the name of a model up to the first dot (timm writes what it was trained on behind it), the letters that it
+ * begins with, a family or a graph.
  * A graph that two keys have joins them: it can be in one fold only. The fold of a group is drawn from the first of its
  * keys by the alphabet and the seed, so that neither the order of the records nor other groups matter. */
 #include "data/fold.h"
@@ -15,7 +16,7 @@
 #include "base/text.h"
 
 static const char *const key_names[] = {
-    [FOLD_BY_NAME] = "name", [FOLD_BY_FAMILY] = "family", [FOLD_BY_GRAPH] = "graph"};
+    [FOLD_BY_NAME] = "name", [FOLD_BY_LETTERS] = "letters", [FOLD_BY_FAMILY] = "family", [FOLD_BY_GRAPH] = "graph"};
 
 enum { KEY_COUNT = sizeof key_names / sizeof key_names[0], MAX_FOLDS = 1000 };
 
@@ -34,7 +35,7 @@ ft_status fold_parse(const char *text, fold_spec *spec, ft_error *error) {
         return FT_OK;
     }
     return ft_fail(error, FT_ERR_USAGE,
-                   "'fold:KEY:K:I' is expected: KEY is name, family or graph, K from 2 to %d, I from 1 to K",
+                   "'fold:KEY:K:I' is expected: KEY is name, letters, family or graph, K from 2 to %d, I from 1 to K",
                    MAX_FOLDS);
 }
 
@@ -49,11 +50,24 @@ typedef struct groups {
     uint32_t *graph_keys; /* a key of each graph, or FT_NONE */
 } groups;
 
+/* Letters of English: what the locale of the program takes for one does not matter. */
+static size_t letters_of(const char *name) {
+    size_t length = 0;
+    while ((name[length] >= 'a' && name[length] <= 'z') || (name[length] >= 'A' && name[length] <= 'Z')) length++;
+    return length;
+}
+
+static size_t key_length(fold_key key, const char *text) {
+    if (key != FOLD_BY_NAME && key != FOLD_BY_LETTERS) return strlen(text);
+    size_t letters = key == FOLD_BY_LETTERS ? letters_of(text) : 0;
+    return letters > 0 ? letters : strcspn(text, ".");
+}
+
 static const char *key_of(groups *g, const ft_record *r) {
-    const char *text = g->key == FOLD_BY_NAME     ? r->name
+    const char *text = g->key == FOLD_BY_GRAPH    ? ft_dataset_graph_id(g->data, r->graph)
                        : g->key == FOLD_BY_FAMILY ? r->family
-                                                  : ft_dataset_graph_id(g->data, r->graph);
-    size_t length = g->key == FOLD_BY_NAME ? strcspn(text, ".") : strlen(text);
+                                                  : r->name;
+    size_t length = key_length(g->key, text);
     return text[length] == '\0' ? text : arena_string(&g->memory, text, length);
 }
 

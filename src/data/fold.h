@@ -4,7 +4,7 @@
 
 #include "foretell/dataset.h"
 
-typedef enum fold_key { FOLD_BY_NAME, FOLD_BY_FAMILY, FOLD_BY_GRAPH } fold_key;
+typedef enum fold_key { FOLD_BY_NAME, FOLD_BY_LETTERS, FOLD_BY_FAMILY, FOLD_BY_GRAPH } fold_key;
 
 typedef struct fold_spec {
     fold_key key;

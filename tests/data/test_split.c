@@ -277,6 +277,35 @@ static void by_fold(void **state) {
     ft_dataset_free(data);
 }
 
+/* Names that begin with the same letters stay together; one that begins with none is alone. */
+static void by_fold_of_letters(void **state) {
+    (void)state;
+    static const char *const names[] = {"net50", "net_b.x", "Net50", "netv2", "set50", "set9", "50net", "51net"};
+    enum { NAMES = sizeof names / sizeof names[0], SEEDS = 60 };
+    builder *b = made_begin("d");
+    for (uint32_t n = 0; n < NAMES; n++) {
+        made_record r = {.network = n, .family = "one", .device = "adreno-640", .name = names[n], .time_us = 1};
+        made_add(b, &r);
+    }
+    ft_dataset *data = made_end(b, "d");
+    const ft_record *records = ft_dataset_records(data);
+    bool is_apart[NAMES][NAMES] = {{false}};
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        ft_split split;
+        if (ft_split_make(data, "fold:letters:2:1", seed, &split, NULL) != FT_OK) continue; /* all on one side */
+        for (uint32_t i = 0; i < NAMES; i++)
+            for (uint32_t j = 0; j < NAMES; j++) is_apart[i][j] |= split.parts[i] != split.parts[j];
+        ft_split_free(&split);
+    }
+    for (uint32_t i = 0; i < NAMES; i++)
+        for (uint32_t j = 0; j < NAMES; j++) {
+            size_t one = strcspn(records[i].name, "0123456789_"), other = strcspn(records[j].name, "0123456789_");
+            bool is_same = one == other && one > 0 && memcmp(records[i].name, records[j].name, one) == 0;
+            assert_int_equal(is_apart[i][j], i != j && !is_same);
+        }
+    ft_dataset_free(data);
+}
+
 static void by_fold_of_families(void **state) {
     (void)state;
     ft_dataset *data = make("d", 0, 60, false);
@@ -393,6 +422,7 @@ int main(void) {
         IN_FOLDER(twins_stay_together),
         IN_FOLDER(support_is_never_tested),
         IN_FOLDER(by_fold),
+        IN_FOLDER(by_fold_of_letters),
         IN_FOLDER(by_fold_of_families),
         IN_FOLDER(all_of_it),
         IN_FOLDER(wrong_specs),
