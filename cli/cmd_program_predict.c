@@ -60,6 +60,12 @@ static ft_status keep(predicting *p, const ft_program_forecast *item, const char
     return FT_OK;
 }
 
+/* What a predictor says of a program does not know where that stands. */
+static void name_line(const char *path, uint64_t line, ft_error *error) {
+    ft_error what = *error;
+    snprintf(error->message, sizeof error->message, "%s:%llu: %.200s", path, (unsigned long long)line, what.message);
+}
+
 static ft_status predict_record(predicting *p, const char *path, const ft_program_log *log,
                                 const ft_program_record *record, ft_error *error) {
     char task[FT_PROGRAM_TASK];
@@ -67,7 +73,10 @@ static ft_status predict_record(predicting *p, const char *path, const ft_progra
     ft_program_forecast item = {
         .file = path, .line = record->line, .device = p->device, .measured_us = record->seconds * 1e6};
     ft_status status = ft_program_graph(log, &graph, task, error);
-    if (status == FT_OK) status = ask(p, graph, &item, error);
+    if (status == FT_OK) {
+        status = ask(p, graph, &item, error);
+        if (status != FT_OK) name_line(path, record->line, error);
+    }
     ft_graph_free(graph);
     return status == FT_OK ? keep(p, &item, task, error) : status;
 }

@@ -1,8 +1,9 @@
-/* fuzz_tir.c - printed programs of any bytes: what is read must have features that are numbers. */
+/* fuzz_tir.c - printed programs of any bytes: what is read must have features that are numbers, and can be shown. */
 #include <math.h>
 #include <stdlib.h>
 
-#include "foretell/program.h"
+#include "program/program.h"
+#include "program/show.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -18,6 +19,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 if (!isfinite(f.leaves[i])) abort();
             }
         }
+        buf text = {0};
+        show_tir(&program->n, &text);
+        text.length = 0;
+        show_json(&program->n, &text);
+        buf_free(&text);
         data += used;
         size -= used;
     }

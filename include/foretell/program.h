@@ -27,12 +27,13 @@ FT_C_BEGIN
 
 /* --- Logs ---------------------------------------------------------------------------------------------------- */
 
-/* Records of TVM's auto-scheduler (Ansor), one JSON text a line, plain or gzip. Read line by line. */
+/* Records of TVM's auto-scheduler (Ansor) or of AutoTVM, one JSON text a line; or programs that TVM printed
+ * (docs/formats/tir.md). Plain or gzip, read line by line. */
 typedef struct ft_program_log ft_program_log;
 
 typedef struct ft_program_record {
     uint64_t line;        /* from 1; 0: the log is at its end */
-    const char *workload; /* JSON: ["matmul_layer", 128, 256, 512] */
+    const char *workload; /* JSON: ["matmul_layer", 128, 256, 512]; of a printed program the name of its function */
     const char *fused;    /* epilogue: "", "_add", "_relu", "_add_relu" */
     const char *target;   /* as TVM writes it */
     double seconds;       /* mean of what was measured; NaN: the run failed or its time makes no sense */
@@ -65,7 +66,7 @@ FT_API ft_status ft_program_lower(ft_program *program, const ft_program_log *log
 FT_API ft_status ft_program_lower_small(ft_program *program, const ft_program_log *log, uint64_t seed, ft_error *error);
 
 /* Makes it the next program that TVM printed into the text (docs/formats/tir.md). *used is where it ends, 0 when there
- * is none. Such a program has features, and nothing else: no workload, and nothing to show. */
+ * is none. Such a program can be shown and has features, but no workload. */
 FT_API ft_status ft_program_parse(ft_program *program, const char *text, size_t size, size_t *used, ft_error *error);
 
 /* Floating-point operations that the workload asks for; NaN of a program that was printed. */

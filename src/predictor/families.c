@@ -13,10 +13,10 @@
 #include "predictor/torch_sum.h"
 
 const family *const families[] = {
-    &family_kernel_sum,    &family_kernel_sum_wide, &family_torch_sum, &family_ethos_u,    &family_kernel_nnls,
-    &family_totals_gbt,    &family_roofline,        &family_flops_mem, &family_flops,      &family_memory_replay,
-    &family_memory_plan,   &family_digraph,         &family_perfsage,  &family_seernet,    &family_seernet_multi,
-    &family_leaf_sequence, &family_step_sequence,   &family_leaf_gbt,  &family_task_median};
+    &family_kernel_sum,    &family_kernel_sum_wide, &family_torch_sum, &family_ethos_u,  &family_kernel_nnls,
+    &family_totals_gbt,    &family_roofline,        &family_flops_mem, &family_flops,    &family_memory_replay,
+    &family_memory_plan,   &family_digraph,         &family_perfsage,  &family_seernet,  &family_seernet_multi,
+    &family_leaf_sequence, &family_step_sequence,   &family_leaf_gbt,  &family_nest_gbt, &family_task_median};
 const uint32_t family_total = sizeof families / sizeof families[0];
 
 const family *family_find(const char *name) {

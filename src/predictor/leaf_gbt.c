@@ -1,5 +1,6 @@
-/* leaf_gbt.c - the family "leaf-gbt": boosted trees on the features of a tensor program, summed over its stores, and
- * the sizes of its workload. The peer that "leaf-sequence" has to beat. */
+/* leaf_gbt.c - the families "leaf-gbt": boosted trees on the features of a tensor program, summed over its stores, and
+ * the sizes of its workload, the peer that "leaf-sequence" has to beat; and "nest-gbt": the same without the workload,
+ * which a program that TVM printed does not tell. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "predictor/program_shelf.h"
 #include "predictor/programs.h"
 
-enum { COLUMNS = FT_PROGRAM_FEATURES + 1 + PROGRAM_SIZES + PROGRAM_FLAGS };
+enum { NEST_COLUMNS = FT_PROGRAM_FEATURES + 1, LEAF_COLUMNS = NEST_COLUMNS + PROGRAM_SIZES + PROGRAM_FLAGS };
 
 static ft_status open(void **eyes, ft_error *error) {
     program_shelf *shelf;
@@ -21,17 +22,26 @@ static void close(void *eyes) {
     program_shelf_free(eyes);
 }
 
-static ft_status see(ft_program *program, const program_view *view, float *row, ft_error *error) {
+/* What the stores are together. */
+static ft_status see(ft_program *program, float *row, ft_error *error) {
     ft_program_features seen;
-    FT_TRY(program_lower_record(program, &view->record, error));
     FT_TRY(ft_program_see(program, &seen, error));
-    memset(row, 0, COLUMNS * sizeof *row);
+    memset(row, 0, NEST_COLUMNS * sizeof *row);
     for (uint32_t i = 0; i < seen.leaf_count; i++)
         for (uint32_t k = 0; k < FT_PROGRAM_FEATURES; k++) row[k] += seen.leaves[(size_t)i * FT_PROGRAM_FEATURES + k];
     row[FT_PROGRAM_FEATURES] = (float)seen.leaf_count;
-    program_sizes(&view->work, row + FT_PROGRAM_FEATURES + 1);
-    program_flags(&view->work, row + FT_PROGRAM_FEATURES + 1 + PROGRAM_SIZES);
     return FT_OK;
+}
+
+static ft_status look_at_nest(void *eyes, subject *s, arena *memory, float *row, double *coverage_ratio,
+                              ft_error *error) {
+    ft_program *program;
+    (void)coverage_ratio;
+    FT_TRY(program_shelf_take(eyes, &program, error));
+    ft_status status = program_nest_of(s, program, memory, error);
+    if (status == FT_OK) status = see(program, row, error);
+    program_shelf_return(eyes, program);
+    return status;
 }
 
 static ft_status look(void *eyes, subject *s, arena *memory, float *row, double *coverage_ratio, ft_error *error) {
@@ -40,12 +50,19 @@ static ft_status look(void *eyes, subject *s, arena *memory, float *row, double 
     (void)coverage_ratio;
     FT_TRY(program_view_of(s, memory, &view, error));
     FT_TRY(program_shelf_take(eyes, &program, error));
-    ft_status status = see(program, view, row, error);
+    ft_status status = program_lower_record(program, &view->record, error);
+    if (status == FT_OK) status = see(program, row, error);
     program_shelf_return(eyes, program);
-    return status;
+    FT_TRY(status);
+    program_sizes(&view->work, row + NEST_COLUMNS);
+    program_flags(&view->work, row + NEST_COLUMNS + PROGRAM_SIZES);
+    return FT_OK;
 }
 
-static const gbt_rows leaves = {.columns = COLUMNS, .open = open, .close = close, .look = look};
+static const gbt_rows nests = {.columns = NEST_COLUMNS, .open = open, .close = close, .look = look_at_nest};
+static const gbt_rows leaves = {.columns = LEAF_COLUMNS, .open = open, .close = close, .look = look};
 
 GBT_FAMILY(leaf_gbt, leaves, "leaf-gbt", "program-leaf-sums-1",
            "tensor programs: boosted trees on the features of a loop nest, summed over its stores");
+GBT_FAMILY(nest_gbt, nests, "nest-gbt", "program-nest-sums-1",
+           "tensor programs: the same without the workload, also for programs that TVM printed");

@@ -12,6 +12,9 @@ ft_status program_view_of(const subject *s, arena *memory, program_view **view, 
     bool is_record = false;
     if (text == NULL)
         return ft_fail(error, FT_ERR_UNSUPPORTED, "is a model; this predictor is for tensor programs of tuning logs");
+    if (text[0] != '{')
+        return ft_fail(error, FT_ERR_UNSUPPORTED,
+                       "was printed and does not tell its workload, which this predictor needs; nest-gbt does without");
     program_view *made = ARENA_ARRAY(memory, program_view, 1);
     if (made == NULL) return FT_NOMEM(error);
     FT_TRY(ansor_read(text, strlen(text), &made->record, &is_record, error));
@@ -19,6 +22,18 @@ ft_status program_view_of(const subject *s, arena *memory, program_view **view, 
     FT_TRY(workload_parse(made->record.workload, made->record.fused, &made->work, error));
     *view = made;
     return FT_OK;
+}
+
+ft_status program_nest_of(const subject *s, ft_program *program, arena *memory, ft_error *error) {
+    const char *text = program_graph_text(s->bound);
+    program_view *view;
+    size_t used;
+    if (text == NULL || text[0] == '{') {
+        FT_TRY(program_view_of(s, memory, &view, error));
+        return program_lower_record(program, &view->record, error);
+    }
+    FT_TRY(ft_program_parse(program, text, strlen(text), &used, error));
+    return used > 0 ? FT_OK : ft_fail(error, FT_ERR_DAMAGED, "the program has no text");
 }
 
 void program_sizes(const workload *w, float sizes[static PROGRAM_SIZES]) {

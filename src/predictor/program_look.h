@@ -14,6 +14,9 @@ typedef struct program_view {
 /* FT_ERR_UNSUPPORTED when the subject is a model and no program. The view is from the arena. */
 ft_status program_view_of(const subject *s, arena *memory, program_view **view, ft_error *error);
 
+/* Makes `program` that of the subject, be it a record or a text that TVM printed. */
+ft_status program_nest_of(const subject *s, ft_program *program, arena *memory, ft_error *error);
+
 /* The workload as logarithms of its sizes, and as flags. */
 enum { PROGRAM_SIZES = 18, PROGRAM_FLAGS = WORKLOAD_KINDS + 4 };
 void program_sizes(const workload *w, float sizes[static PROGRAM_SIZES]);

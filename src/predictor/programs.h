@@ -4,6 +4,6 @@
 
 #include "predictor/family.h"
 
-extern const family family_leaf_sequence, family_step_sequence, family_leaf_gbt, family_task_median;
+extern const family family_leaf_sequence, family_step_sequence, family_leaf_gbt, family_nest_gbt, family_task_median;
 
 #endif

@@ -50,6 +50,8 @@ static void name_node(const nest *n, nest_names *names, uint32_t id) {
     char base[NAME_SIZE - 12];
     if (node->kind == NEST_THREAD) {
         snprintf(base, sizeof base, "%s", prog_note_name(node->note));
+    } else if (node->name != NULL) {
+        snprintf(base, sizeof base, "%.*s", (int)sizeof base - 1, node->name);
     } else {
         buf text = {0};
         iter_name(&n->p->stages[node->stage], node->iter, &text);

@@ -32,8 +32,9 @@ typedef struct nest_node {
     /* NEST_THREAD, NEST_LOOP */
     prog_note note;
     uint16_t iter;
-    bool has_atom; /* false: one turn */
-    bool is_again; /* the loop of an initialisation, with a variable of its own */
+    bool has_atom;    /* false: one turn */
+    bool is_again;    /* the loop of an initialisation, with a variable of its own */
+    const char *name; /* of a loop that was printed; NULL: it follows from the iterator */
     uint32_t atom;
     int64_t extent;
     /* NEST_PRAGMA */

@@ -1,7 +1,6 @@
-/* program.c - the public face: logs, programs, and what is made of them. */
+/* program.c - the public face: programs, and what is made of them. Logs are in log.c. */
 #include "program/program.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,84 +8,13 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "graph/program_graph.h"
 #include "program/bound.h"
-#include "program/record.h"
 #include "program/show.h"
 #include "program/shrink.h"
 #include "program/steps.h"
-#include "program/text.h"
 #include "program/tir_text.h"
 
 enum { PROGRAM_BYTES = 64 * 1024 * 1024 };
-
-/* --- Logs ---------------------------------------------------------------------------------------------------- */
-
-ft_status ft_program_log_open(const char *path, ft_program_log **log, ft_error *error) {
-    ft_program_log *made = calloc(1, sizeof *made);
-    if (made == NULL) return FT_NOMEM(error);
-    ft_status status = lines_open(path, &made->text, error);
-    if (status != FT_OK) {
-        free(made);
-        return status;
-    }
-    *log = made;
-    return FT_OK;
-}
-
-void ft_program_log_close(ft_program_log *log) {
-    if (log == NULL) return;
-    lines_close(&log->text);
-    free(log);
-}
-
-static ft_status next_line(ft_program_log *log, const char **line, size_t *length, ft_error *error) {
-    *line = NULL;
-    if (log->is_over) return FT_OK;
-    ft_status status = lines_next(&log->text, line, length, error);
-    log->is_over = status != FT_OK || *line == NULL;
-    return status;
-}
-
-ft_status ft_program_log_next(ft_program_log *log, ft_program_record *record, ft_error *error) {
-    *record = (ft_program_record){.seconds = NAN};
-    log->has_record = false;
-    while (!log->has_record) {
-        const char *line;
-        size_t length;
-        FT_TRY(next_line(log, &line, &length, error));
-        if (line == NULL) return FT_OK;
-        ft_status status = program_record_read(line, length, &log->record, &log->tuned, &log->has_record, error);
-        if (status != FT_OK)
-            return ft_fail_prefix(error, status, "%s:%llu", log->text.path, (unsigned long long)log->text.number);
-    }
-    const ansor_record *r = &log->record;
-    ft_error why;
-    *record = (ft_program_record){.line = log->text.number,
-                                  .workload = r->workload,
-                                  .fused = r->fused,
-                                  .target = r->target,
-                                  .seconds = NAN,
-                                  .step_count = r->step_count};
-    if (ansor_seconds(r, &record->seconds, &why) == FT_OK) return FT_OK;
-    record->seconds = NAN;
-    snprintf(log->why, sizeof log->why, "%.*s", (int)sizeof log->why - 1, why.message);
-    record->why = log->why;
-    return FT_OK;
-}
-
-static_assert((int)FT_PROGRAM_TASK == (int)PROGRAM_TASK_SIZE, "both are the length of a task's name");
-
-ft_status ft_program_graph(const ft_program_log *log, ft_graph **graph, char *task, ft_error *error) {
-    buf text = {0};
-    workload w;
-    if (!log->has_record) return ft_fail(error, FT_ERR_USAGE, "the log has given no record");
-    ft_status status = program_text(&log->record, &text, task, &w, error);
-    if (status == FT_OK) status = program_graph_new(text.data, graph, error);
-    buf_free(&text);
-    if (status == FT_OK || status == FT_ERR_NOMEM) return status;
-    return ft_fail_prefix(error, status, "%s: line %llu", log->text.path, (unsigned long long)log->text.number);
-}
 
 /* --- Programs ------------------------------------------------------------------------------------------------ */
 
@@ -161,14 +89,25 @@ static ft_status no_record(ft_error *error) {
     return ft_fail(error, FT_ERR_USAGE, "the log has given no record yet, or is at its end");
 }
 
-static ft_status where(const ft_program_log *log, ft_status status, ft_error *error) {
-    if (status == FT_OK) return FT_OK;
-    return ft_fail_prefix(error, status, "%s:%llu", log->text.path, (unsigned long long)log->text.number);
+ft_status program_parse_text(ft_program *program, const char *text, size_t size, uint64_t first_line, size_t *used,
+                             ft_error *error) {
+    start(program, error);
+    FT_TRY(tir_read(&program->p, program->nodes, text, size, first_line, &program->n, used));
+    program->has_nest = program->is_printed = *used > 0;
+    return FT_OK;
+}
+
+/* The program of a log that holds printed ones. */
+static ft_status parse_whole(ft_program *program, const ft_program_log *log, ft_error *error) {
+    size_t used;
+    return program_parse_text(program, log->printed.data, log->printed.length, log->printed_line, &used, error);
 }
 
 ft_status ft_program_lower(ft_program *program, const ft_program_log *log, ft_error *error) {
     if (!log->has_record) return no_record(error);
-    return where(log, program_lower_record(program, &log->record, error), error);
+    ft_status status =
+        log->is_printed ? parse_whole(program, log, error) : program_lower_record(program, &log->record, error);
+    return program_log_fail(log, status, error);
 }
 
 static ft_status lower_small(ft_program *program, const ft_program_log *log, uint64_t seed, ft_error *error) {
@@ -190,14 +129,14 @@ static ft_status lower_small(ft_program *program, const ft_program_log *log, uin
 
 ft_status ft_program_lower_small(ft_program *program, const ft_program_log *log, uint64_t seed, ft_error *error) {
     if (!log->has_record) return no_record(error);
-    return where(log, lower_small(program, log, seed, error), error);
+    ft_status status = log->is_printed
+                           ? ft_fail(error, FT_ERR_UNSUPPORTED, "a printed program has no workload to be made smaller")
+                           : lower_small(program, log, seed, error);
+    return program_log_fail(log, status, error);
 }
 
 ft_status ft_program_parse(ft_program *program, const char *text, size_t size, size_t *used, ft_error *error) {
-    start(program, error);
-    FT_TRY(tir_read(&program->p, program->nodes, text, size, &program->n, used));
-    program->has_nest = program->is_printed = *used > 0;
-    return FT_OK;
+    return program_parse_text(program, text, size, 1, used, error);
 }
 
 double ft_program_flops(const ft_program *program) {
@@ -232,12 +171,6 @@ void ft_program_position(uint32_t position, float out[FT_PROGRAM_FEATURES]) {
     feature_position(position, out);
 }
 
-static ft_status check_shown(ft_program *program, ft_error *error) {
-    FT_TRY(check_nest(program, error));
-    if (!program->is_printed) return FT_OK;
-    return ft_fail(error, FT_ERR_UNSUPPORTED, "the program was read from a printed one, which is not kept");
-}
-
 /* --- Showing ------------------------------------------------------------------------------------------------- */
 
 static ft_status send(buf *text, FILE *stream, ft_status status, ft_error *error) {
@@ -250,13 +183,13 @@ static ft_status send(buf *text, FILE *stream, ft_status status, ft_error *error
 
 ft_status ft_program_write(ft_program *program, FILE *stream, ft_error *error) {
     buf text = {0};
-    FT_TRY(check_shown(program, error));
+    FT_TRY(check_nest(program, error));
     return send(&text, stream, show_tir(&program->n, &text), error);
 }
 
 ft_status ft_program_write_json(ft_program *program, FILE *stream, ft_error *error) {
     buf text = {0};
-    FT_TRY(check_shown(program, error));
+    FT_TRY(check_nest(program, error));
     return send(&text, stream, show_json(&program->n, &text), error);
 }
 
@@ -304,7 +237,9 @@ ft_status ft_program_proof_begin(FILE *stream, ft_program_proof **proof, ft_erro
 }
 
 ft_status ft_program_proof_add(ft_program_proof *proof, ft_program *program, const char *label, ft_error *error) {
-    FT_TRY(check_shown(program, error));
+    FT_TRY(check_nest(program, error));
+    if (program->is_printed)
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "a printed program has no workload to compare with: no C is written");
     return flush_proof(proof, show_c_program(&proof->file, &program->n, &program->w, label), error);
 }
 

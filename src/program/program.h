@@ -2,6 +2,7 @@
 #ifndef PROGRAM_PROGRAM_H
 #define PROGRAM_PROGRAM_H
 
+#include "base/buf.h"
 #include "base/lines.h"
 #include "foretell/program.h"
 #include "program/feature.h"
@@ -16,6 +17,12 @@ struct ft_program_log {
     autotvm_record tuned; /* that the record was made from, if it was */
     bool has_record, is_over;
     char why[256];
+    /* programs that TVM printed */
+    buf printed;           /* of the last one, or comments so far */
+    uint64_t printed_line; /* where it begins */
+    char name[200];        /* of its function */
+    bool is_printed;       /* the last one was */
+    bool has_text;         /* the file has such programs */
 };
 
 struct ft_program {
@@ -33,7 +40,13 @@ struct ft_program {
     nest_node *nodes;
 };
 
+/* Puts file and line before a message about the record that the log gave last. */
+ft_status program_log_fail(const ft_program_log *log, ft_status status, ft_error *error);
+
 /* Lowers a record. Messages have no file and line. */
 ft_status program_lower_record(ft_program *program, const ansor_record *record, ft_error *error);
+/* As ft_program_parse; the first line of the text is called `first_line` in messages. */
+ft_status program_parse_text(ft_program *program, const char *text, size_t size, uint64_t first_line, size_t *used,
+                             ft_error *error);
 
 #endif

@@ -199,6 +199,13 @@ static void write_children(const showing *s, const nest_node *node, uint32_t dep
         write_node(s, child, depth);
 }
 
+static bool is_realized(const nest *n, uint32_t stage) {
+    for (uint32_t i = 0; i < n->count; i++) {
+        if (n->nodes[i].kind == NEST_REALIZE && n->nodes[i].stage == stage) return true;
+    }
+    return false;
+}
+
 ft_status show_tir(const nest *n, buf *out) {
     showing s = {.n = n, .out = out};
     const prog *p = n->p;
@@ -216,7 +223,7 @@ ft_status show_tir(const nest *n, buf *out) {
     bool is_first = true;
     for (uint32_t i = 0; i < p->stage_count; i++) {
         const prog_stage *stage = &p->stages[p->order[i]];
-        if (stage->body != NULL && !stage->is_output) continue;
+        if ((stage->body != NULL && !stage->is_output) || is_realized(n, p->order[i])) continue;
         buf_format(out, "%s%s", is_first ? "" : ", ", stage->name);
         is_first = false;
     }

@@ -14,10 +14,13 @@
 #include "program/nest.h"
 
 /* Reads the next function. *used is where it ends; 0 when there is none. The program is empty and its nest becomes that
- * of the text; it can be shown and has features, but has no workload. Messages name the line. */
-ft_status tir_read(prog *p, nest_node *nodes, const char *text, size_t size, nest *n, size_t *used);
+ * of the text; it can be shown and has features, but has no workload. Messages name the line, counted from
+ * `first_line` on. */
+ft_status tir_read(prog *p, nest_node *nodes, const char *text, size_t size, uint64_t first_line, nest *n,
+                   size_t *used);
 
-/* --- For tir_expr.c ------------------------------------------------------------------------------------------ */
+/* --- For tir_line.c and tir_expr.c
+ * ------------------------------------------------------------------------------------------ */
 
 enum { TIR_MAX_DEPTH = 64, TIR_MAX_NAMES = 256, TIR_NAME = 48 };
 
@@ -30,6 +33,7 @@ typedef struct tir_reading {
     prog *p;
     nest *n;
     const char *start, *at, *end;
+    uint64_t first_line;           /* what the line at `start` is called */
     tir_name names[TIR_MAX_NAMES]; /* variables in scope */
     uint32_t name_count;
     bool has_shape[PROG_MAX_STAGES];
@@ -54,5 +58,20 @@ ft_status tir_parse(tir_reading *r, tir_expr *e);
 /* Behind "[": the indices up to "]", into `index`. */
 ft_status tir_index(tir_reading *r, uint32_t stage, lin *index);
 ft_status tir_buffer(tir_reading *r, const char *name, uint32_t *stage);
+/* Up to the end of the line, without spaces at either end. */
+const char *tir_rest_of_line(tir_reading *r, size_t *length);
+bool tir_has(const char *line, size_t length, const char *word);
+ft_status tir_add_node(tir_reading *r, uint16_t parent, nest_node node, uint16_t *id);
+/* A variable that is in scope until name_count is set back. */
+ft_status tir_add_name(tir_reading *r, const char *name, lin value);
+/* A loop node with its variable: value from `low` on. */
+ft_status tir_add_loop(tir_reading *r, uint16_t parent, nest_kind kind, prog_note note, const char *name, int64_t low,
+                       int64_t extent, uint16_t *id);
+/* What an attribute or an allocation holds for: *into is where statements go from here on, when it has no block of its
+ * own. */
+ft_status tir_attribute(tir_reading *r, uint16_t *into, const char *line, size_t length);
+ft_status tir_allocate(tir_reading *r, uint16_t *into, const char *line, size_t length);
+/* Behind "// buffer": "data: float32[128, 64]". */
+ft_status tir_declare(tir_reading *r);
 
 #endif

@@ -18,7 +18,7 @@ mkdir logs && cp "$tree/tests/program/schedules.jsonl" logs/v100.jsonl && "$fore
 
 data_of() { # family
     case $1 in
-    *-sequence | leaf-gbt | task-median) echo programs ;;
+    *-sequence | leaf-gbt | nest-gbt | task-median) echo programs ;;
     *) echo data ;;
     esac
 }

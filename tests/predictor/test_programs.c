@@ -32,6 +32,7 @@ static const trial trials[] = {
      {"steps=250", "hidden=16", "heads=2", "layers=1", "batch=16", "rate=0.01", "readout=counted", "target=box-cox"},
      8},
     {"leaf-gbt", 20, {"rounds=100", "min_child_weight=0"}, 2},
+    {"nest-gbt", 20, {"rounds=100", "min_child_weight=0"}, 2},
     {"task-median", 100, {0}, 0},
 };
 

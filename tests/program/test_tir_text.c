@@ -89,7 +89,14 @@ static void test_forms(void **state) {
     expect_log(feature(&f, 1, "parallel_prod"), 64);
     assert_true(feature(&f, 1, "is_gpu") == 0 && feature(&f, 1, "vec_type.mixed") == 1);
     assert_true(isnan(ft_program_flops(program)));
-    assert_int_equal(ft_program_write(program, stdout, &error), FT_ERR_UNSUPPORTED);
+    ft_program_proof *proof = NULL;
+    FILE *nowhere = fopen("/dev/null", "w");
+    assert_non_null(nowhere);
+    assert_int_equal(ft_program_write(program, nowhere, &error), FT_OK);
+    assert_int_equal(ft_program_proof_begin(nowhere, &proof, &error), FT_OK);
+    assert_int_equal(ft_program_proof_add(proof, program, "printed", &error), FT_ERR_UNSUPPORTED);
+    assert_int_equal(ft_program_proof_end(proof, &error), FT_OK);
+    fclose(nowhere);
     /* A GPU. */
     size_t second;
     assert_int_equal(ft_program_parse(program, text + used, size - used, &second, &error), FT_OK);
@@ -105,6 +112,57 @@ static void test_forms(void **state) {
     assert_int_equal(second, 0);
     ft_program_free(program);
     free(text);
+}
+
+static char *shown(ft_program *program, size_t *size) {
+    char *text = NULL;
+    ft_error error;
+    FILE *stream = open_memstream(&text, size);
+    assert_non_null(stream);
+    if (ft_program_write(program, stream, &error) != FT_OK) fail_msg("%s", error.message);
+    fclose(stream);
+    return text;
+}
+
+/* A file of printed programs is a log of them; what is shown of one is one again, with the same features. */
+static void test_logs(void **state) {
+    (void)state;
+    ft_program_log *log = NULL;
+    ft_program *program = NULL, *again = NULL;
+    ft_program_record record;
+    ft_program_features f, g;
+    ft_error error = {0};
+    static const char *const names[] = {"tvmgen_default_fused_add", "fused_relu"};
+    assert_int_equal(ft_program_log_open("tests/program/printed.txt", &log, &error), FT_OK);
+    assert_int_equal(ft_program_new(&program, &error), FT_OK);
+    assert_int_equal(ft_program_new(&again, &error), FT_OK);
+    for (uint32_t i = 0; i < 2; i++) {
+        char task[FT_PROGRAM_TASK];
+        ft_graph *graph = NULL;
+        size_t size, used;
+        assert_int_equal(ft_program_log_next(log, &record, &error), FT_OK);
+        assert_string_equal(record.workload, names[i]);
+        assert_int_equal(record.line, i == 0 ? 1 : 11);
+        assert_true(isnan(record.seconds) && record.why != NULL);
+        if (ft_program_lower(program, log, &error) != FT_OK) fail_msg("%s", error.message);
+        assert_int_equal(ft_program_lower_small(again, log, 1, &error), FT_ERR_UNSUPPORTED);
+        assert_int_equal(ft_program_see(program, &f, &error), FT_OK);
+        char *text = shown(program, &size);
+        assert_int_equal(ft_program_parse(again, text, size, &used, &error), FT_OK);
+        assert_int_equal(ft_program_see(again, &g, &error), FT_OK);
+        assert_int_equal(f.tree_length, g.tree_length);
+        assert_memory_equal(f.tree, g.tree, f.tree_length * sizeof *f.tree);
+        assert_memory_equal(f.leaves, g.leaves, f.leaf_count * FT_PROGRAM_FEATURES * sizeof *f.leaves);
+        free(text);
+        assert_int_equal(ft_program_graph(log, &graph, task, &error), FT_OK);
+        assert_string_equal(task, names[i]);
+        ft_graph_free(graph);
+    }
+    assert_int_equal(ft_program_log_next(log, &record, &error), FT_OK);
+    assert_int_equal(record.line, 0);
+    ft_program_free(again);
+    ft_program_free(program);
+    ft_program_log_close(log);
 }
 
 static void test_errors(void **state) {
@@ -153,12 +211,38 @@ static void test_memory_runs_out(void **state) {
     free(text);
 }
 
+static ft_status read_log(ft_program_log **log, ft_graph **graph, ft_error *error) {
+    ft_program_record record;
+    char task[FT_PROGRAM_TASK];
+    ft_status status = ft_program_log_open("tests/program/printed.txt", log, error);
+    if (status == FT_OK) status = ft_program_log_next(*log, &record, error);
+    return status == FT_OK ? ft_program_graph(*log, graph, task, error) : status;
+}
+
+static void test_memory_of_logs(void **state) {
+    (void)state;
+    for (long n = 0;; n++) {
+        ft_program_log *log = NULL;
+        ft_graph *graph = NULL;
+        ft_error error;
+        failing_start(n);
+        ft_status status = read_log(&log, &graph, &error);
+        bool failed = failing_stop();
+        ft_graph_free(graph);
+        ft_program_log_close(log);
+        if (!failed) break;
+        assert_int_equal(status, FT_ERR_NOMEM);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shown_again),
         cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_logs),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_memory_runs_out),
+        cmocka_unit_test(test_memory_of_logs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

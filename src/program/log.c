@@ -1,0 +1,162 @@
+/* log.c - files of programs, read one after the other: records of tuners, a line each, or programs that TVM printed,
+ * each with the lines that declare its buffers before it. */
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/program_graph.h"
+#include "program/program.h"
+#include "program/record.h"
+#include "program/text.h"
+
+enum { PRINTED_LONGEST = 16 * 1024 * 1024 };
+
+ft_status ft_program_log_open(const char *path, ft_program_log **log, ft_error *error) {
+    ft_program_log *made = calloc(1, sizeof *made);
+    if (made == NULL) return FT_NOMEM(error);
+    ft_status status = lines_open(path, &made->text, error);
+    if (status != FT_OK) {
+        free(made);
+        return status;
+    }
+    *log = made;
+    return FT_OK;
+}
+
+void ft_program_log_close(ft_program_log *log) {
+    if (log == NULL) return;
+    lines_close(&log->text);
+    buf_free(&log->printed);
+    free(log);
+}
+
+static ft_status next_line(ft_program_log *log, const char **line, size_t *length, ft_error *error) {
+    *line = NULL;
+    if (log->is_over) return FT_OK;
+    ft_status status = lines_next(&log->text, line, length, error);
+    log->is_over = status != FT_OK || *line == NULL;
+    return status;
+}
+
+ft_status program_log_fail(const ft_program_log *log, ft_status status, ft_error *error) {
+    if (status == FT_OK || status == FT_ERR_NOMEM) return status;
+    if (log->is_printed) return ft_fail_prefix(error, status, "%s", log->text.path); /* the message has the line */
+    return ft_fail_prefix(error, status, "%s:%llu", log->text.path, (unsigned long long)log->text.number);
+}
+
+/* --- Programs that were printed ------------------------------------------------------------------------------ */
+
+static void keep_line(ft_program_log *log, const char *line, size_t length) {
+    if (log->printed.length == 0) log->printed_line = log->text.number;
+    buf_add(&log->printed, line, length);
+    buf_char(&log->printed, '\n');
+}
+
+static bool begins_function(const char *line, size_t length) {
+    while (length > 0 && (line[length - 1] == ' ' || line[length - 1] == '\r')) length--;
+    return length > 0 && line[length - 1] == '{' && memmem(line, length, "PrimFunc(", 9) != NULL;
+}
+
+static int64_t depth_of(const char *line, size_t length) {
+    int64_t depth = 0;
+    for (size_t i = 0; i < length; i++) depth += (line[i] == '{') - (line[i] == '}');
+    return depth;
+}
+
+/* "GlobalVar(fused_add): PrimFunc(..." */
+static void name_function(ft_program_log *log, const char *line, size_t length) {
+    const char *from = memmem(line, length, "GlobalVar(", 10), *end = line + length;
+    size_t size = 0;
+    for (from = from != NULL ? from + 10 : end; from < end && *from != ')' && size + 1 < sizeof log->name; from++)
+        log->name[size++] = *from;
+    log->name[size] = '\0';
+    if (size == 0) snprintf(log->name, sizeof log->name, "main");
+}
+
+/* From its first line to the bracket that closes it. What is cut off, the parser of the program finds. */
+static ft_status read_function(ft_program_log *log, const char *line, size_t length, ft_program_record *record,
+                               ft_error *error) {
+    int64_t depth = 0;
+    *record = (ft_program_record){.line = log->text.number,
+                                  .workload = log->name,
+                                  .fused = "",
+                                  .target = "",
+                                  .seconds = NAN,
+                                  .why = "it was printed, not measured"};
+    name_function(log, line, length);
+    do {
+        keep_line(log, line, length);
+        depth += depth_of(line, length);
+        if (log->printed.length > PRINTED_LONGEST)
+            return ft_fail(error, FT_ERR_LIMIT, "%s:%llu: the program has more than %d bytes", log->text.path,
+                           (unsigned long long)record->line, PRINTED_LONGEST);
+        if (depth > 0) FT_TRY(next_line(log, &line, &length, error));
+    } while (depth > 0 && line != NULL);
+    if (log->printed.failed) return FT_NOMEM(error);
+    log->has_record = log->is_printed = true;
+    return FT_OK;
+}
+
+/* --- Records ------------------------------------------------------------------------------------------------- */
+
+static void describe(ft_program_log *log, ft_program_record *record) {
+    const ansor_record *r = &log->record;
+    ft_error why;
+    *record = (ft_program_record){.line = log->text.number,
+                                  .workload = r->workload,
+                                  .fused = r->fused,
+                                  .target = r->target,
+                                  .seconds = NAN,
+                                  .step_count = r->step_count};
+    if (ansor_seconds(r, &record->seconds, &why) == FT_OK) return;
+    record->seconds = NAN;
+    snprintf(log->why, sizeof log->why, "%.*s", (int)sizeof log->why - 1, why.message);
+    record->why = log->why;
+}
+
+/* In a file of printed programs lines between them say nothing, but for comments, which may declare buffers. */
+ft_status ft_program_log_next(ft_program_log *log, ft_program_record *record, ft_error *error) {
+    *record = (ft_program_record){.seconds = NAN};
+    log->has_record = log->is_printed = false;
+    log->printed.length = 0;
+    while (!log->has_record) {
+        const char *line;
+        size_t length;
+        FT_TRY(next_line(log, &line, &length, error));
+        if (line == NULL) return FT_OK;
+        if (begins_function(line, length)) return read_function(log, line, length, record, error);
+        if (length >= 2 && memcmp(line, "//", 2) == 0) {
+            log->has_text = true;
+            keep_line(log, line, length);
+            continue;
+        }
+        ft_status status = log->has_text
+                               ? FT_OK
+                               : program_record_read(line, length, &log->record, &log->tuned, &log->has_record, error);
+        FT_TRY(program_log_fail(log, status, error));
+    }
+    describe(log, record);
+    return FT_OK;
+}
+
+/* --- As models ----------------------------------------------------------------------------------------------- */
+
+static_assert((int)FT_PROGRAM_TASK == (int)PROGRAM_TASK_SIZE, "both are the length of a task's name");
+
+ft_status ft_program_graph(const ft_program_log *log, ft_graph **graph, char *task, ft_error *error) {
+    buf text = {0};
+    workload w;
+    if (!log->has_record) return ft_fail(error, FT_ERR_USAGE, "the log has given no record");
+    if (log->is_printed) {
+        snprintf(task, PROGRAM_TASK_SIZE, "%s", log->name);
+        return program_graph_new(log->printed.data, graph, error);
+    }
+    ft_status status = program_text(&log->record, &text, task, &w, error);
+    if (status == FT_OK) status = program_graph_new(text.data, graph, error);
+    buf_free(&text);
+    if (status == FT_OK || status == FT_ERR_NOMEM) return status;
+    return ft_fail_prefix(error, status, "%s: line %llu", log->text.path, (unsigned long long)log->text.number);
+}

@@ -1,0 +1,256 @@
+/* tir_line.c - what the words and single lines of printed programs say: names, buffers and their shapes, threads,
+ * pragmas, and the nodes that they become. Blocks are in tir_text.c. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "program/tir_text.h"
+
+/* --- Words --------------------------------------------------------------------------------------------------- */
+
+ft_status tir_fail(tir_reading *r, ft_status status, const char *what) {
+    uint64_t line = r->first_line;
+    for (const char *c = r->start; c < r->at && c < r->end; c++) line += *c == '\n';
+    return ft_fail(r->p->error, status, "line %llu: %s", (unsigned long long)line, what);
+}
+
+void tir_space(tir_reading *r) {
+    while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r')) r->at++;
+}
+
+bool tir_take(tir_reading *r, const char *word) {
+    tir_space(r);
+    size_t length = strlen(word);
+    if ((size_t)(r->end - r->at) < length || memcmp(r->at, word, length) != 0) return false;
+    r->at += length;
+    return true;
+}
+
+static bool is_name(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+           c == '@';
+}
+
+bool tir_word(tir_reading *r, char name[static TIR_NAME]) {
+    tir_space(r);
+    size_t length = 0;
+    while (r->at + length < r->end && is_name(r->at[length])) length++;
+    if (length == 0 || length >= TIR_NAME) return false;
+    memcpy(name, r->at, length);
+    name[length] = '\0';
+    r->at += length;
+    return true;
+}
+
+/* Up to the end of the line, without spaces at either end. */
+const char *tir_rest_of_line(tir_reading *r, size_t *length) {
+    while (r->at < r->end && *r->at == ' ') r->at++;
+    const char *from = r->at, *end = from;
+    while (end < r->end && *end != '\n') end++;
+    r->at = end;
+    while (end > from && (end[-1] == ' ' || end[-1] == '\r' || end[-1] == ';')) end--;
+    *length = (size_t)(end - from);
+    return from;
+}
+
+/* --- Buffers ------------------------------------------------------------------------------------------------- */
+
+ft_status tir_buffer(tir_reading *r, const char *name, uint32_t *id) {
+    prog *p = r->p;
+    for (uint32_t i = 0; i < p->stage_count; i++) {
+        if (strcmp(p->stages[i].name, name) == 0) {
+            *id = i;
+            return FT_OK;
+        }
+    }
+    prog_stage *stage = prog_new_stage(p, p->stage_count);
+    if (stage == NULL) return prog_check(p);
+    *id = (uint32_t)(stage - p->stages);
+    memcpy(stage->name, name, strlen(name) + 1);
+    stage->dims = 1;
+    stage->extents[0] = 1;
+    stage->scope = PROG_NO_SCOPE;
+    r->has_shape[*id] = false;
+    return FT_OK;
+}
+
+/* A tensor whose size was not told is as large as what is touched of it. */
+ft_status tir_index(tir_reading *r, uint32_t id, lin *index) {
+    prog_stage *stage = &r->p->stages[id];
+    uint32_t count = 0;
+    do {
+        tir_expr e;
+        if (count == PROG_MAX_DIMS) return tir_fail(r, FT_ERR_LIMIT, "more than 8 indices");
+        FT_TRY(tir_parse(r, &e));
+        if (!e.is_sum) return tir_fail(r, FT_ERR_UNSUPPORTED, "an index that is no whole number");
+        index[count++] = e.sum;
+    } while (tir_take(r, ","));
+    if (!tir_take(r, "]")) return tir_fail(r, FT_ERR_DAMAGED, "']' is missing");
+    if (!r->has_shape[id] && stage->dims == 1 && stage->extents[0] == 1) stage->dims = count;
+    for (uint32_t i = stage->dims == count && !r->has_shape[id] ? 0 : count; i < count; i++) {
+        int64_t least, most;
+        lin_range(&r->p->space, index[i], &least, &most);
+        if (i >= PROG_MAX_DIMS) break;
+        if (stage->extents[i] < most + 1 || stage->extents[i] < 1) stage->extents[i] = most + 1;
+    }
+    return stage->dims == count ? FT_OK : tir_fail(r, FT_ERR_DAMAGED, "another number of indices than the tensor has");
+}
+
+/* --- Nodes --------------------------------------------------------------------------------------------------- */
+
+ft_status tir_add_node(tir_reading *r, uint16_t parent, nest_node node, uint16_t *id) {
+    nest *n = r->n;
+    if (n->count == NEST_MAX_NODES) return tir_fail(r, FT_ERR_LIMIT, "the program has too many loops and stores");
+    *id = (uint16_t)n->count++;
+    node.parent = parent;
+    node.first_child = node.last_child = node.next = NEST_NONE;
+    n->nodes[*id] = node;
+    nest_node *above = &n->nodes[parent];
+    if (above->first_child == NEST_NONE)
+        above->first_child = *id;
+    else
+        n->nodes[above->last_child].next = *id;
+    above->last_child = *id;
+    return FT_OK;
+}
+
+ft_status tir_add_name(tir_reading *r, const char *name, lin value) {
+    if (r->name_count == TIR_MAX_NAMES) return tir_fail(r, FT_ERR_LIMIT, "too many variables");
+    snprintf(r->names[r->name_count].name, TIR_NAME, "%s", name);
+    r->names[r->name_count++].value = value;
+    return FT_OK;
+}
+
+/* A loop node with its variable: value from `low` on. */
+ft_status tir_add_loop(tir_reading *r, uint16_t parent, nest_kind kind, prog_note note, const char *name, int64_t low,
+                       int64_t extent, uint16_t *id) {
+    if (extent < 1 || extent > INT64_C(1) << 40)
+        return tir_fail(r, FT_ERR_DAMAGED, "a loop whose length is not from 1 to 2^40");
+    nest_node node = {.kind = kind, .note = note, .extent = extent, .has_atom = extent > 1};
+    node.name = arena_copy(r->p->memory, name, strlen(name) + 1);
+    if (node.name == NULL) return FT_NOMEM(r->p->error);
+    lin value = lin_number(low);
+    if (node.has_atom) {
+        node.atom = lin_new_loop(&r->p->space, extent);
+        value = lin_add(&r->p->space, value, lin_of(&r->p->space, node.atom), 1);
+    }
+    FT_TRY(prog_check(r->p));
+    FT_TRY(tir_add_node(r, parent, node, id));
+    return tir_add_name(r, name, value);
+}
+
+/* --- Attributes ---------------------------------------------------------------------------------------------- */
+
+bool tir_has(const char *line, size_t length, const char *word) {
+    return memmem(line, length, word, strlen(word)) != NULL;
+}
+
+/* The number behind the last '='. */
+static int64_t number_of(const char *line, size_t length) {
+    const char *equals = memrchr(line, '=', length), *end = line + length;
+    int64_t number = 0;
+    if (equals == NULL) return -1;
+    for (equals++; equals < end && (*equals < '0' || *equals > '9'); equals++) {
+        if (*equals == ')' && equals + 1 < end) continue;
+    }
+    if (equals == end) return -1;
+    for (; equals < end && *equals >= '0' && *equals <= '9' && number < INT64_C(1) << 50; equals++)
+        number = number * 10 + (*equals - '0');
+    return number;
+}
+
+/* "[iter_var(threadIdx.x_1, , threadIdx.x)]", "[IterVar(blockIdx.x: int32, (nullptr), "ThreadIndex", "blockIdx.x")]" */
+static void variable_of(const char *line, size_t length, char name[static TIR_NAME]) {
+    const char *open = memchr(line, '(', length), *end = line + length;
+    size_t size = 0;
+    for (open = open == NULL ? end : open + 1; open < end && is_name(*open) && size + 1 < TIR_NAME; open++)
+        name[size++] = *open;
+    name[size] = '\0';
+}
+
+static bool thread_of(const char *line, size_t length, prog_note *note) {
+    for (prog_note n = PROG_BLOCK_X; n <= PROG_THREAD_Z; n++) {
+        if (!tir_has(line, length, prog_note_name(n))) continue;
+        *note = n;
+        return true;
+    }
+    return false;
+}
+
+/* What an attribute holds for: *into is where statements go from here on, when it has no block of its own. */
+ft_status tir_attribute(tir_reading *r, uint16_t *into, const char *line, size_t length) {
+    char name[TIR_NAME];
+    prog_note note;
+    int64_t number = number_of(line, length);
+    variable_of(line, length, name);
+    if (tir_has(line, length, "virtual_thread"))
+        return tir_add_loop(r, *into, NEST_THREAD, PROG_VTHREAD, name, 0, number, into);
+    if (tir_has(line, length, "thread_extent")) {
+        if (!thread_of(line, length, &note)) return tir_fail(r, FT_ERR_UNSUPPORTED, "a thread that is not known");
+        return tir_add_loop(r, *into, NEST_THREAD, note, name, 0, number, into);
+    }
+    if (tir_has(line, length, "pragma_auto_unroll_max_step"))
+        return tir_add_node(
+            r, *into, (nest_node){.kind = NEST_PRAGMA, .unroll = number < 0 ? 0 : (int32_t)(number & 0xffffff)}, into);
+    if (tir_has(line, length, "pragma_unroll_explicit"))
+        return tir_add_node(r, *into, (nest_node){.kind = NEST_PRAGMA, .is_explicit = true}, into);
+    uint16_t leaf;
+    if (tir_has(line, length, "reduce_scope")) return tir_add_node(r, *into, (nest_node){.kind = NEST_REDUCE}, &leaf);
+    return FT_OK;
+}
+
+/* Behind the size: names have "shared" and "local" in them too. */
+static prog_scope scope_of(const char *line, size_t length) {
+    const char *from = memrchr(line, ']', length), *end = line + length;
+    if (from == NULL) from = line;
+    if (tir_has(from, (size_t)(end - from), "shared")) return PROG_SHARED;
+    return tir_has(from, (size_t)(end - from), "local") ? PROG_LOCAL : PROG_GLOBAL;
+}
+
+/* "data_vec[float32 * 589824], storage_scope = global" */
+ft_status tir_allocate(tir_reading *r, uint16_t *into, const char *line, size_t length) {
+    tir_reading inner = *r;
+    char name[TIR_NAME];
+    uint32_t stage = 0;
+    inner.at = line;
+    if (!tir_word(&inner, name)) return tir_fail(r, FT_ERR_DAMAGED, "a buffer without a name");
+    FT_TRY(tir_buffer(r, name, &stage));
+    prog_stage *buffer = &r->p->stages[stage];
+    const char *star = memchr(line, '*', length);
+    int64_t size = 0;
+    for (star = star == NULL ? line + length : star + 1; star < line + length && *star != ']'; star++) {
+        if (*star >= '0' && *star <= '9' && size < INT64_C(1) << 50) size = size * 10 + (*star - '0');
+    }
+    if (!r->has_shape[stage]) {
+        if (size < 1) return tir_fail(r, FT_ERR_DAMAGED, "a buffer without a size");
+        buffer->dims = 1;
+        buffer->extents[0] = size;
+        r->has_shape[stage] = true;
+    }
+    buffer->scope = scope_of(line, length);
+    for (uint32_t i = 0; i < PROG_MAX_DIMS; i++) {
+        buffer->region[i] = i == 0 ? size : 1;
+        buffer->low[i] = lin_number(0);
+    }
+    return tir_add_node(r, *into, (nest_node){.kind = NEST_REALIZE, .stage = (uint16_t)stage}, into);
+}
+
+/* "// buffer data: float32[128, 64]" */
+ft_status tir_declare(tir_reading *r) {
+    char name[TIR_NAME], type[TIR_NAME];
+    uint32_t stage = 0;
+    if (!tir_word(r, name) || !tir_take(r, ":") || !tir_word(r, type) || !tir_take(r, "["))
+        return tir_fail(r, FT_ERR_DAMAGED, "a buffer without name, type and shape");
+    FT_TRY(tir_buffer(r, name, &stage));
+    prog_stage *buffer = &r->p->stages[stage];
+    buffer->dims = 0;
+    do {
+        tir_expr e;
+        FT_TRY(tir_parse(r, &e));
+        if (!e.is_sum || e.sum.count > 0 || e.sum.base < 1 || buffer->dims == PROG_MAX_DIMS)
+            return tir_fail(r, FT_ERR_DAMAGED, "a shape that is not of up to 8 sizes");
+        buffer->extents[buffer->dims++] = e.sum.base;
+    } while (tir_take(r, ","));
+    r->has_shape[stage] = true;
+    return tir_take(r, "]") ? FT_OK : tir_fail(r, FT_ERR_DAMAGED, "']' is missing");
+}
