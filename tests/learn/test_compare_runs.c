@@ -56,12 +56,12 @@ static void test_runs(void **state) {
     make_two();
     assert_int_equal(compare(both, 2, false, &text, &error), FT_OK);
     const char *rows = strchr(text, '\n') + 1;
-    assert_string_equal(rows, "one,cpu,all,time_us,5,4,,,,,,,,,,,,\n"
-                              "two,cpu,all,time_us,5,6,,,,,,,,,,,,\n"
-                              "one,gpu,all,time_us,5,3,,,,,,,,,,,,\n");
+    assert_string_equal(rows, "one,cpu,all,time_us,5,4,,,,,,,,,,,,,\n"
+                              "two,cpu,all,time_us,5,6,,,,,,,,,,,,,\n"
+                              "one,gpu,all,time_us,5,3,,,,,,,,,,,,,\n");
     free(text);
     assert_int_equal(compare(both, 2, true, &text, &error), FT_OK);
-    assert_non_null(strstr(text, "one,cpu,vgg,time_us,5,5,,,,,,,,,,,,\ntwo,cpu,vgg,time_us,5,7,"));
+    assert_non_null(strstr(text, "one,cpu,vgg,time_us,5,5,,,,,,,,,,,,,\ntwo,cpu,vgg,time_us,5,7,"));
     free(text);
 }
 
@@ -72,7 +72,7 @@ static void test_validation_when_nothing_was_tested(void **state) {
     make_run("one", "{\"results\": [" RESULT("valid", "cpu", "all", "9") "]}");
     make_run("two", "{\"results\": [" RESULT("valid", "cpu", "all", "8") ", " RESULT("test", "cpu", "all", "1") "]}");
     assert_int_equal(compare(both, 2, false, &text, &error), FT_OK);
-    assert_non_null(strstr(text, "one,cpu,all,time_us,5,9,,,,,,,,,,,,\ntwo,cpu,all,time_us,5,8,"));
+    assert_non_null(strstr(text, "one,cpu,all,time_us,5,9,,,,,,,,,,,,,\ntwo,cpu,all,time_us,5,8,"));
     free(text);
 }
 
