@@ -237,10 +237,35 @@ static ft_status match_pattern(fusion *f, const block *b, const pattern *p, ft_e
     return FT_OK;
 }
 
+/* --- All blocks ---------------------------------------------------------------------------------------------- */
+
+/* Which names and classes a graph has, blocks included: most patterns end in one that it has not. */
+static void mark_names(const fusion *f, bool *is_there) {
+    for (uint32_t op = 0; op < f->graph->op_count; op++) {
+        const node *n = &f->nodes[op];
+        if (f->graph->ops[op].is_folded) continue;
+        if (n->name_symbol != SYMBOL_NONE) is_there[n->name_symbol] = true;
+        is_there[n->op_class] = true;
+    }
+}
+
+static bool may_match(const pattern *p, const bool *is_there) {
+    const term *last = &p->terms[0];
+    for (uint32_t i = 0; i < last->name_count; i++)
+        if (is_there[p->names[last->first_name + i]]) return true;
+    return false;
+}
+
 ft_status fusion_match_blocks(fusion *f, ft_error *error) {
+    bool *is_there = ARENA_ARRAY(f->scratch, bool, (size_t)f->rules->symbol_count + 1);
+    if (is_there == NULL) return FT_NOMEM(error);
+    mark_names(f, is_there);
     for (uint32_t i = 0; i < f->rules->block_count; i++) {
         const block *b = &f->rules->blocks[i];
-        for (uint32_t k = 0; k < b->pattern_count; k++) FT_TRY(match_pattern(f, b, &b->patterns[k], error));
+        if (b->name_symbol != SYMBOL_NONE) is_there[b->name_symbol] = true; /* where it is found */
+        is_there[b->op_class] = true;
+        for (uint32_t k = 0; k < b->pattern_count; k++)
+            if (may_match(&b->patterns[k], is_there)) FT_TRY(match_pattern(f, b, &b->patterns[k], error));
     }
     return FT_OK;
 }
