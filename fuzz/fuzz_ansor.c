@@ -8,11 +8,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    ft_program *program = NULL;
-    ansor_record *record = malloc(sizeof *record);
+    static ft_program *program; /* large, and used again for each line of a log too */
+    static ansor_record record[1];
     lines text = {0};
     ft_error error;
-    if (record == NULL || ft_program_new(&program, &error) != FT_OK) abort();
+    if (program == NULL && ft_program_new(&program, &error) != FT_OK) abort();
     const char *line = "";
     size_t length;
     if (lines_open_memory((const char *)data, size, "fuzz", &text, &error) != FT_OK) abort();
@@ -30,7 +30,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         buf_free(&shown);
     }
     lines_close(&text);
-    ft_program_free(program);
-    free(record);
     return 0;
 }

@@ -20,13 +20,13 @@ static void check_program(const autotvm_record *tuned, ansor_record *record, ft_
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    autotvm_record *tuned = malloc(sizeof *tuned);
-    ansor_record *record = malloc(sizeof *record);
-    ft_program *program = NULL;
+    static autotvm_record tuned[1]; /* these are large, and used again for each line of a log too */
+    static ansor_record record[1];
+    static ft_program *program;
     ft_error error;
     bool is_record;
     double seconds;
-    if (tuned == NULL || record == NULL || ft_program_new(&program, &error) != FT_OK) abort();
+    if (program == NULL && ft_program_new(&program, &error) != FT_OK) abort();
     if (autotvm_read((const char *)data, size, tuned, &is_record, &error) == FT_OK && is_record) {
         for (uint32_t i = 0; i < tuned->knob_count; i++) {
             const autotvm_knob *knob = &tuned->knobs[i];
@@ -36,8 +36,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         autotvm_seconds(tuned, &seconds, &error);
         check_program(tuned, record, program);
     }
-    ft_program_free(program);
-    free(record);
-    free(tuned);
     return 0;
 }
