@@ -1,6 +1,7 @@
 #include "nn/loops.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "nn/smooth.h"
 
@@ -10,6 +11,16 @@ VECTORS void loop_fill(size_t n, float value, float *y) {
 
 VECTORS void loop_add(size_t n, const float *restrict x, float *restrict y) {
     for (size_t i = 0; i < n; i++) y[i] += x[i];
+}
+
+VECTORS bool loop_is_finite(size_t n, const float *x) {
+    uint32_t wrong = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, &x[i], sizeof bits);
+        wrong |= (bits & 0x7f800000) == 0x7f800000;
+    }
+    return wrong == 0;
 }
 
 VECTORS void loop_add_scaled(size_t n, float a, const float *restrict x, float *restrict y) {

@@ -5,6 +5,7 @@
 #ifndef NN_LOOPS_H
 #define NN_LOOPS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,7 @@
 
 enum { LANES = 8 };
 
+bool loop_is_finite(size_t n, const float *x); /* all of them */
 void loop_fill(size_t n, float value, float *y);
 void loop_add(size_t n, const float *x, float *y);                         /* y += x */
 void loop_add_scaled(size_t n, float a, const float *x, float *y);         /* y += a x */

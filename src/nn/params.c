@@ -113,7 +113,10 @@ ft_status params_finish(params *p, uint64_t seed, ft_error *error) {
     if (!lay_out(p, true, &p->total_count)) return FT_NOMEM(error);
     p->values = block_new(p->total_count);
     if (p->values == NULL) return FT_NOMEM(error);
-    params_draw(p, seed);
+    if (seed != PARAMS_UNDRAWN)
+        params_draw(p, seed);
+    else
+        memset(p->values, 0, p->total_count * sizeof *p->values);
     return FT_OK;
 }
 

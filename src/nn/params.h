@@ -53,7 +53,9 @@ param_id params_add(params *p, uint32_t rows, uint32_t cols, param_start start, 
 param_id params_add_state(params *p, uint32_t rows, uint32_t cols, param_start start, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* Lays the block out and fills it. Nothing can be added afterwards. */
+/* Lays the block out and fills it. Nothing can be added afterwards. Nothing is drawn with the seed PARAMS_UNDRAWN,
+ * which is for values that are read from a file: all are zero. */
+#define PARAMS_UNDRAWN UINT64_MAX
 ft_status params_finish(params *p, uint64_t seed, ft_error *error);
 /* Fills it anew. */
 void params_draw(params *p, uint64_t seed);

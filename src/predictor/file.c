@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/json_writer.h"
+#include "nn/loops.h"
 
 /* As PNG's: the first byte is not text, and what mail and line-end conversion damage is seen at once. */
 static const uint8_t magic[8] = {0x89, 'F', 'T', 'M', '\r', '\n', 0x1a, '\n'};
@@ -42,20 +43,9 @@ static void header_text(const json_t *header, buf *text) {
     while (!text->failed && text->length % ALIGNMENT != 0) buf_char(text, ' ');
 }
 
-/* Blocks are long, and all of them are looked through whenever a file is opened: one question for many numbers. */
-static bool all_are_finite(const float *items, size_t count) {
-    uint32_t wrong = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t bits;
-        memcpy(&bits, &items[i], sizeof bits);
-        wrong |= (bits & 0x7f800000) == 0x7f800000;
-    }
-    return wrong == 0;
-}
-
 static ft_status check_block(const float *block, size_t count, ft_error *error) {
     size_t i = 0;
-    if (all_are_finite(block, count)) return FT_OK;
+    if (loop_is_finite(count, block)) return FT_OK;
     while (isfinite(block[i])) i++;
     return ft_fail(error, FT_ERR_DAMAGED, "number %zu of the model is not finite", i);
 }

@@ -15,7 +15,8 @@ static ft_status add_nets(model *m, uint32_t side, uint64_t seed, ft_error *erro
     s->corrections = calloc(s->device_count + 1, sizeof(forest *));
     if (s->nets == NULL || s->corrections == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < m->config.members; i++) {
-        uint64_t own = seed * 1000003 + side * 1009 + i; /* members differ by where they start and by their batches */
+        /* Members differ by where they start and by their batches. */
+        uint64_t own = seed == PARAMS_UNDRAWN ? seed : seed * 1000003 + side * 1009 + i;
         FT_TRY(kernel_net_init(&s->nets[i], s->device_count, m->config.hidden, (float)m->config.bound, own, error));
         s->net_count++;
     }
@@ -129,7 +130,7 @@ ft_status kernel_model_load(const json_t *params, const float *block, size_t cou
     if ((double)config.members * config.hidden * config.hidden > (double)count)
         return ft_fail(error, FT_ERR_DAMAGED, "kernel-sum: the block of floats is too short");
     FT_TRY(runtimes_load(json_object_get(params, "runtimes"), device_count, &r, error));
-    ft_status status = kernel_model_new(&config, &r, 0, &m, error);
+    ft_status status = kernel_model_new(&config, &r, PARAMS_UNDRAWN, &m, error);
     runtimes_free(&r);
     if (status == FT_OK) status = load_sides(m, block, count, error);
     if (status != FT_OK)

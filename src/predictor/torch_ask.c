@@ -36,10 +36,6 @@ static uint32_t find_flags(const float *inputs, uint32_t rows, set_flag *flags) 
     return count;
 }
 
-VECTORS static void add_scaled(uint32_t count, float scale, const float *restrict x, float *restrict y) {
-    for (uint32_t i = 0; i < count; i++) y[i] += scale * x[i];
-}
-
 /* Most inputs are flags, and most of those are zero: only what is there is added. */
 static void first_layer(const float *inputs, uint32_t rows, uint32_t hidden, const set_flag *flags, uint32_t flag_count,
                         const torch_weights *w, float *scratch, float *y) {
@@ -47,9 +43,9 @@ static void first_layer(const float *inputs, uint32_t rows, uint32_t hidden, con
     gemm_job job = {.m = rows, .n = hidden, .terms = &term, .term_count = 1, .c = y, .c_stride = hidden};
     gemm(&job, scratch);
     for (uint32_t i = 0; i < flag_count; i++)
-        add_scaled(hidden, inputs[(size_t)flags[i].row * TORCH_FEATURES + flags[i].flag],
-                   w->first + (size_t)flags[i].flag * hidden, y + (size_t)flags[i].row * hidden);
-    for (uint32_t i = 0; i < rows; i++) add_scaled(hidden, 1, w->first_bias, y + (size_t)i * hidden);
+        loop_add_scaled(hidden, inputs[(size_t)flags[i].row * TORCH_FEATURES + flags[i].flag],
+                        w->first + (size_t)flags[i].flag * hidden, y + (size_t)flags[i].row * hidden);
+    for (uint32_t i = 0; i < rows; i++) loop_add_scaled(hidden, 1, w->first_bias, y + (size_t)i * hidden);
 }
 
 bool torch_model_ways(const model *m, torch_side side, const torch_row *rows, uint32_t count, float *ways) {

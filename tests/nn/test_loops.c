@@ -51,6 +51,24 @@ static void test_elements(void **state) {
     }
 }
 
+static void test_finite(void **state) {
+    (void)state;
+    static const float wrong[] = {INFINITY, -INFINITY, NAN};
+    for (size_t n = 0; n < MOST; n++) {
+        fill(n);
+        a[n] = NAN; /* behind the last */
+        assert_true(loop_is_finite(n, a));
+        for (size_t i = 0; i < n; i++) {
+            float kept = a[i];
+            a[i] = wrong[i % 3];
+            assert_false(loop_is_finite(n, a));
+            a[i] = i % 2 == 0 ? 3.4e38F : -0.0F;
+            assert_true(loop_is_finite(n, a));
+            a[i] = kept;
+        }
+    }
+}
+
 static void test_sums(void **state) {
     (void)state;
     for (size_t n = 0; n < MOST; n++) {
@@ -91,6 +109,7 @@ static void test_columns(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_elements),
+        cmocka_unit_test(test_finite),
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_columns),
     };

@@ -98,11 +98,23 @@ static void test_out_of_memory(void **state) {
     params_free(&p);
 }
 
+/* For values that are read from a file. */
+static void test_undrawn(void **state) {
+    (void)state;
+    params p;
+    params_init(&p);
+    param_id n = params_add(&p, 5, 4, PARAM_NORMAL, "n"), gain = params_add(&p, 1, 3, PARAM_ONES, "gain");
+    assert_int_equal(params_finish(&p, PARAMS_UNDRAWN, NULL), FT_OK);
+    assert_int_equal(p.total_count, 23);
+    for (int i = 0; i < 20; i++) assert_true(params_values(&p, n)[i] == 0);
+    assert_true(params_values(&p, gain)[2] == 0);
+    params_free(&p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layout),
-        cmocka_unit_test(test_first_values),
-        cmocka_unit_test(test_order_does_not_matter),
+        cmocka_unit_test(test_layout),        cmocka_unit_test(test_first_values),
+        cmocka_unit_test(test_undrawn),       cmocka_unit_test(test_order_does_not_matter),
         cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests_name("nn/params", tests, NULL, NULL);
