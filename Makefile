@@ -234,6 +234,7 @@ SHARED     := libforetell.so.$(VERSION)
 MAN_PAGE   := docs/man/foretell.1
 COMPLETION := cli/completion.bash
 PREDICTORS := $(wildcard predictors/*.ftm)
+PROGRAM_PREDICTORS := $(wildcard predictors/programs/*.ftm)
 
 $(BUILD)/foretell.pc: foretell.pc.in include/foretell/foretell.h FORCE
 	@mkdir -p $(@D)
@@ -252,6 +253,7 @@ install: all $(BUILD)/foretell.pc
 	install -D -m 644 $(MAN_PAGE) '$(DESTDIR)$(MANDIR)/man1/foretell.1'
 	install -d '$(DESTDIR)$(DATADIR)/predictors'
 	$(if $(PREDICTORS),install -m 644 $(PREDICTORS) '$(DESTDIR)$(DATADIR)/predictors')
+	$(if $(PROGRAM_PREDICTORS),install -D -m 644 -t '$(DESTDIR)$(DATADIR)/predictors/programs' $(PROGRAM_PREDICTORS))
 	install -D -m 644 $(COMPLETION) '$(DESTDIR)$(COMPDIR)/foretell'
 
 uninstall:

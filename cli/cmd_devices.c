@@ -104,6 +104,23 @@ int cmd_devices(int argc, char **argv) {
     return code;
 }
 
+/* All that ship: those of models, and behind them those of programs, which may be missing. */
+static ft_status open_shipped(ft_box **box, ft_error *error) {
+    const char *paths[2 * ASKING_MOST_FILES];
+    uint32_t count = 0;
+    ft_box *models = NULL, *programs = NULL;
+    ft_status status = ft_box_open(NULL, 0, &models, error);
+    if (status == FT_OK && ft_box_open_programs(NULL, 0, &programs, error) != FT_OK) programs = NULL;
+    for (uint32_t i = 0; models != NULL && i < ft_box_count(models) && count < ASKING_MOST_FILES; i++)
+        paths[count++] = ft_box_path(models, i);
+    for (uint32_t i = 0; programs != NULL && i < ft_box_count(programs) && count < 2 * ASKING_MOST_FILES; i++)
+        paths[count++] = ft_box_path(programs, i);
+    if (status == FT_OK) status = ft_box_open(paths, count, box, error);
+    ft_box_free(models);
+    ft_box_free(programs);
+    return status;
+}
+
 int cmd_predictors(int argc, char **argv) {
     const struct argp parser = {
         .parser = parse_option, .args_doc = "[FILE...]", .doc = predictors_doc, .children = children};
@@ -111,7 +128,8 @@ int cmd_predictors(int argc, char **argv) {
     ft_box *box = NULL;
     ft_error error;
     argp_parse(&parser, argc, argv, 0, NULL, &args);
-    if (ft_box_open(args.names, args.name_count, &box, &error) != FT_OK)
+    if ((args.name_count > 0 ? ft_box_open(args.names, args.name_count, &box, &error) : open_shipped(&box, &error)) !=
+        FT_OK)
         return (int)cli_fail(error.status, "%s", error.message);
     int code = write_document(&args, box, write_predictors);
     ft_box_free(box);

@@ -29,7 +29,7 @@ static const struct argp_option option_list[] = {
     {"small", OPTION_SMALL, NULL, 0, "the same schedules for problems so small that they can be run", 0},
     {"every", OPTION_EVERY, "N", 0, "of a log without a line: every N-th record (1)", 0},
     {"seed", OPTION_SEED, "N", 0, "of --small: which lengths stay (1)", 0},
-    {"predictor", 'p', "FILE", 0, "of predict: a predictor of programs", 20},
+    {"predictor", 'p', "FILE", 0, "of predict: a predictor of programs (the one that ships)", 20},
     {"device", 'D', "NAME", 0, "of predict: on which device (the only one that the predictor knows)", 20},
     {"rank", OPTION_RANK, NULL, 0, "of predict: by task, the fastest first", 20},
     {"top", 't', "N", 0, "of predict: only the N fastest of each task", 20},
@@ -43,7 +43,7 @@ static const char doc[] =
     "Actions:\n"
     "  show LOG:LINE         the loop nest of one record\n"
     "  show LOG              those of all records\n"
-    "  predict LOG...        what each program will take, by a predictor that 'foretell train' made\n"
+    "  predict LOG...        what each program will take\n"
     "\n"
     "LOG has the records of TVM's auto-scheduler or of AutoTVM, one JSON text a line, plain or gzip; or programs that "
     "TVM printed, of which LINE is the first. Lines that are no "
@@ -55,7 +55,8 @@ static const char doc[] =
     "  foretell program show v100.jsonl.gz:17 --format json\n"
     "  foretell program show v100.jsonl.gz:17 --features\n"
     "  foretell program show lowered.tir --features\n"
-    "  foretell program predict new.jsonl --predictor run/predictor.ftm --device v100 --rank --top 10\n"
+    "  foretell program predict new.jsonl --device v100 --rank --top 10\n"
+    "  foretell program predict new.jsonl --predictor run/predictor.ftm --device rtx-3090\n"
     "  foretell program show v100.jsonl.gz --every 1000 --small --emit-c -o nests.c && cc -O1 nests.c -lm && ./a.out\n"
     "\n"
     "Exit status: 0 all went well; 2 wrong arguments; 3 cannot open, read or write; 5 damaged; 6 valid, but not "
@@ -71,8 +72,6 @@ static void check_arguments(arguments *args, struct argp_state *state) {
     else if (strcmp(args->action, "show") != 0 && !is_predict(args))
         argp_error(state, "'%s' is no action: show and predict are", args->action);
     if (args->log == NULL) argp_error(state, "which log? Give LOG or LOG:LINE");
-    if (is_predict(args) && args->predict.predictor == NULL)
-        argp_error(state, "by which predictor? Give it with --predictor FILE");
 }
 
 static error_t parse_option(int key, char *text, struct argp_state *state) {

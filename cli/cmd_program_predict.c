@@ -9,7 +9,8 @@
 
 typedef struct predicting {
     const program_predict_options *options;
-    ft_predictor *predictor;
+    ft_box *box;
+    const ft_predictor *predictor;
     const char *device;
     ft_program_forecast *items;
     char **tasks; /* of the items; each has its own */
@@ -156,13 +157,14 @@ static ft_status rank(predicting *p) {
 static ft_status open_predictor(predicting *p) {
     const program_predict_options *o = p->options;
     ft_error error;
-    ft_status status = ft_predictor_open(o->predictor, &p->predictor, &error);
+    ft_status status = ft_box_open_programs(&o->predictor, o->predictor != NULL, &p->box, &error);
     if (status != FT_OK) return cli_fail(status, "%s", error.message);
+    p->predictor = ft_box_predictor(p->box, 0);
     p->device = o->device;
     if (p->device == NULL && ft_predictor_device_count(p->predictor) == 1)
         p->device = ft_predictor_device(p->predictor, 0);
     if (p->device != NULL) return FT_OK;
-    return cli_fail(FT_ERR_USAGE, "%s knows several devices: which one? Give it with --device", o->predictor);
+    return cli_fail(FT_ERR_USAGE, "%s knows several devices: which one? Give it with --device", ft_box_path(p->box, 0));
 }
 
 ft_status program_predict(const program_predict_options *options, FILE *stream) {
@@ -187,6 +189,6 @@ ft_status program_predict(const program_predict_options *options, FILE *stream) 
     for (uint32_t i = 0; i < made; i++) free(p.tasks[i]);
     free(p.tasks);
     free(p.items);
-    ft_predictor_free(p.predictor);
+    ft_box_free(p.box);
     return status;
 }

@@ -27,6 +27,8 @@ typedef struct ft_box ft_box;
  * FORETELL_PREDICTORS, else in predictors/ or share/foretell/predictors beside the folder of the program (or one
  * above), else where foretell was installed. A box is read-only: any number of threads may share one. */
 FT_API ft_status ft_box_open(const char *const *files, uint32_t count, ft_box **box, ft_error *error);
+/* The same for predictors of tensor programs; those that ship are in the folder programs/ of the others'. */
+FT_API ft_status ft_box_open_programs(const char *const *files, uint32_t count, ft_box **box, ft_error *error);
 FT_API void ft_box_free(ft_box *box);
 FT_API uint32_t ft_box_count(const ft_box *box); /* files */
 FT_API const ft_predictor *ft_box_predictor(const ft_box *box, uint32_t index);

@@ -71,9 +71,12 @@ static int is_predictor(const struct dirent *entry) {
     return length > 4 && entry->d_name[0] != '.' && strcmp(entry->d_name + length - 4, ".ftm") == 0;
 }
 
-/* The files of a folder by name, so that the same ones win everywhere. *is_found: there is one at least. */
-static ft_status add_folder(ft_box *box, const char *folder, bool *is_found, ft_error *error) {
+/* The files of a folder (and in it of another, unless that is "") by name, so that the same ones win everywhere.
+ * *is_found: there is one at least. */
+static ft_status add_folder(ft_box *box, const char *outer, const char *inner, bool *is_found, ft_error *error) {
     struct dirent **names = NULL;
+    char folder[4096 + 16];
+    snprintf(folder, sizeof folder, "%s%s", outer, inner);
     int count = scandir(folder, &names, is_predictor, alphasort);
     ft_status status = FT_OK;
     for (int i = 0; i < count; i++) {
@@ -96,15 +99,16 @@ static void program_folder(char *folder, size_t size) {
     if (slash != NULL) *slash = '\0';
 }
 
-static ft_status add_shipped(ft_box *box, ft_error *error) {
+/* `inner`: "", or the folder of those that tell of programs. */
+static ft_status add_shipped(ft_box *box, const char *inner, ft_error *error) {
     const char *wanted = getenv("FORETELL_PREDICTORS");
     char program[4096 - 64], beside[4096], above[4096], shared[4096];
     bool is_found = false;
     if (wanted != NULL && wanted[0] != '\0') {
-        FT_TRY(add_folder(box, wanted, &is_found, error));
+        FT_TRY(add_folder(box, wanted, inner, &is_found, error));
         if (is_found) return FT_OK;
-        return ft_fail(error, FT_ERR_IO, "%s: no predictors (*.ftm) in the folder that FORETELL_PREDICTORS names",
-                       wanted);
+        return ft_fail(error, FT_ERR_IO, "%s%s: no predictors (*.ftm) in the folder that FORETELL_PREDICTORS names",
+                       wanted, inner);
     }
     program_folder(program, sizeof program);
     snprintf(beside, sizeof beside, "%s/../predictors", program);
@@ -113,15 +117,16 @@ static ft_status add_shipped(ft_box *box, ft_error *error) {
     const char *const places[] = {beside, above, shared, FORETELL_DATADIR "/predictors"};
     for (size_t i = 0; i < sizeof places / sizeof places[0] && !is_found; i++) {
         char *real = realpath(places[i], NULL); /* names of files are shown: without detours */
-        ft_status status = real != NULL ? add_folder(box, real, &is_found, error) : FT_OK;
+        ft_status status = real != NULL ? add_folder(box, real, inner, &is_found, error) : FT_OK;
         free(real);
         FT_TRY(status);
     }
     if (is_found) return FT_OK;
-    return ft_fail(error, FT_ERR_IO,
-                   "the predictors that ship with foretell are neither at %s nor at %s; give one with --predictor, or "
-                   "their folder in FORETELL_PREDICTORS",
-                   beside, FORETELL_DATADIR "/predictors");
+    return ft_fail(
+        error, FT_ERR_IO,
+        "the predictors that ship with foretell are neither at %s%s nor at %s%s; give one with --predictor, or "
+        "their folder in FORETELL_PREDICTORS",
+        beside, inner, FORETELL_DATADIR "/predictors", inner);
 }
 
 /* An answer takes and gives back a few hundred kilobytes. glibc hands so much back to the system at once and gets it
@@ -134,13 +139,13 @@ static bool teach_malloc(void) {
     return has_memory;
 }
 
-ft_status ft_box_open(const char *const *files, uint32_t count, ft_box **box, ft_error *error) {
+static ft_status open_box(const char *const *files, uint32_t count, const char *inner, ft_box **box, ft_error *error) {
     ft_box *made = calloc(1, sizeof *made);
     if (made == NULL || !teach_malloc()) {
         free(made);
         return FT_NOMEM(error);
     }
-    ft_status status = count == 0 ? add_shipped(made, error) : FT_OK;
+    ft_status status = count == 0 ? add_shipped(made, inner, error) : FT_OK;
     for (uint32_t i = 0; i < count && status == FT_OK; i++) status = add_file(made, files[i], error);
     if (status == FT_OK) status = list_devices(made, error);
     if (status == FT_OK)
@@ -148,6 +153,14 @@ ft_status ft_box_open(const char *const *files, uint32_t count, ft_box **box, ft
     else
         ft_box_free(made);
     return status;
+}
+
+ft_status ft_box_open(const char *const *files, uint32_t count, ft_box **box, ft_error *error) {
+    return open_box(files, count, "", box, error);
+}
+
+ft_status ft_box_open_programs(const char *const *files, uint32_t count, ft_box **box, ft_error *error) {
+    return open_box(files, count, "/programs", box, error);
 }
 
 void ft_box_free(ft_box *box) {

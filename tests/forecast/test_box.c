@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -51,6 +52,17 @@ static void finds_what_ships(void **state) {
     if (ft_box_open(NULL, 0, &box, &error) != FT_OK) fail_msg("%s", error.message);
     assert_int_equal(ft_box_count(box), 2);
     assert_string_equal(ft_box_path(box, 0), first);
+    ft_box_free(box);
+    box = NULL;
+    /* Those of programs are in a folder of their own. */
+    assert_int_equal(ft_box_open_programs(NULL, 0, &box, &error), FT_ERR_IO);
+    assert_non_null(strstr(error.message, "./programs: no predictors"));
+    assert_int_equal(mkdir("programs", 0777), 0);
+    assert_int_equal(rename(second, "programs/b.ftm"), 0);
+    if (ft_box_open_programs(NULL, 0, &box, &error) != FT_OK) fail_msg("%s", error.message);
+    assert_int_equal(ft_box_count(box), 1);
+    assert_string_equal(ft_box_path(box, 0), "./programs/b.ftm");
+    assert_int_equal(rename("programs/b.ftm", second), 0);
     ft_box_free(box);
     box = NULL;
     setenv("FORETELL_PREDICTORS", "/nowhere", 1);
