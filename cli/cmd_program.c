@@ -4,6 +4,7 @@
 
 #include "cli.h"
 #include "cmd_program.h"
+#include "program_walk.h"
 
 enum { OPTION_FEATURES = 256, OPTION_EMIT_C, OPTION_SMALL, OPTION_EVERY, OPTION_SEED, OPTION_STRICT, OPTION_RANK };
 
@@ -11,11 +12,10 @@ typedef enum what { SHOW_NEST, SHOW_FEATURES, SHOW_C } what;
 
 typedef struct arguments {
     output_options output;
-    const char *action, *log;
+    const char *action;
+    char *log;
     char **logs; /* room for all arguments */
     program_predict_options predict;
-    char *path;    /* of the log, without the line */
-    uint64_t line; /* 0: all */
     uint64_t every, seed;
     what what;
     bool is_small, is_strict, is_quiet;
@@ -130,26 +130,13 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
     }
 }
 
-/* "log:17" is line 17 of log; what has no number behind its last colon is all of a log. */
-static ft_status find_line(arguments *args) {
-    args->path = strdup(args->log);
-    if (args->path == NULL) return cli_fail(FT_ERR_NOMEM, "out of memory");
-    char *colon = strrchr(args->path, ':');
-    if (colon == NULL || colon[1] == '\0' || strspn(colon + 1, "0123456789") != strlen(colon + 1)) return FT_OK;
-    args->line = strtoull(colon + 1, NULL, 10);
-    *colon = '\0';
-    return args->line > 0 ? FT_OK : cli_fail(FT_ERR_USAGE, "'%s': lines count from 1", args->log);
-}
-
 /* --- Records ------------------------------------------------------------------------------------------------- */
 
 typedef struct showing {
     const arguments *args;
     FILE *stream;
-    ft_program_log *log;
     ft_program *program;
     ft_program_proof *proof;
-    uint64_t shown, bad, seen;
 } showing;
 
 static ft_status write_program(showing *s, const ft_program_record *record, ft_error *error) {
@@ -173,71 +160,38 @@ static ft_status write_program(showing *s, const ft_program_record *record, ft_e
     }
 }
 
-static ft_status show_record(showing *s, const ft_program_record *record, ft_error *error) {
-    ft_status status = s->args->is_small
-                           ? ft_program_lower_small(s->program, s->log, s->args->seed + record->line, error)
-                           : ft_program_lower(s->program, s->log, error);
-    if (status == FT_OK) status = write_program(s, record, error);
-    if (status == FT_OK) s->shown++;
-    return status;
-}
-
-/* Errors of a line are told and counted; those of the file or of memory end it. */
-static bool ends_it(const showing *s, ft_status status) {
-    return status == FT_ERR_IO || status == FT_ERR_NOMEM || s->args->is_strict || s->args->line > 0;
-}
-
-static ft_status show_records(showing *s) {
-    ft_program_record record = {0};
-    ft_error error;
-    for (;;) {
-        if (stop_requested()) return FT_ERR_CANCELLED;
-        ft_status status = ft_program_log_next(s->log, &record, &error);
-        if (status == FT_OK && record.line == 0) return FT_OK;
-        s->seen++;
-        bool is_mine = s->args->line > 0 ? record.line == s->args->line : (s->seen - 1) % s->args->every == 0;
-        /* A damaged line before the one that is asked for is no business of ours. */
-        if (status != FT_OK && s->args->line > 0 && record.line == 0 && !ends_it(s, status)) continue;
-        if (status == FT_OK && is_mine) status = show_record(s, &record, &error);
-        if (status != FT_OK) {
-            s->bad++;
-            cli_fail(status, "%s", error.message);
-            if (ends_it(s, status)) return status;
-        }
-        if (s->args->line > 0 && record.line >= s->args->line) return FT_OK;
-        progress_show(s->seen, 0, s->args->path);
-    }
+static ft_status show_record(void *user, const char *path, const ft_program_log *log, const ft_program_record *record,
+                             ft_error *error) {
+    (void)path;
+    showing *s = user;
+    ft_status status = s->args->is_small ? ft_program_lower_small(s->program, log, s->args->seed + record->line, error)
+                                         : ft_program_lower(s->program, log, error);
+    return status == FT_OK ? write_program(s, record, error) : status;
 }
 
 static ft_status show(const arguments *args, FILE *stream) {
     showing s = {.args = args, .stream = stream};
+    program_walk w = {.visit = show_record,
+                      .user = &s,
+                      .every = args->every,
+                      .is_strict = args->is_strict,
+                      .is_quiet = args->is_quiet};
     ft_error error;
-    ft_status status = ft_program_log_open(args->path, &s.log, &error);
-    if (status == FT_OK) status = ft_program_new(&s.program, &error);
+    ft_status status = ft_program_new(&s.program, &error);
     if (status == FT_OK && args->what == SHOW_C) status = ft_program_proof_begin(stream, &s.proof, &error);
-    if (status != FT_OK) {
+    if (status != FT_OK)
         cli_fail(status, "%s", error.message);
-    } else {
-        progress_begin(0, args->is_quiet);
-        status = show_records(&s);
-        progress_hide();
-    }
+    else
+        status = program_walk_log(&w, args->log);
     ft_status end = ft_program_proof_end(s.proof, &error);
     if (status == FT_OK && end != FT_OK) status = cli_fail(end, "%s", error.message);
-    if (status == FT_OK && args->line > 0 && s.shown == 0)
-        status = cli_fail(FT_ERR_USAGE, "%s has no record on line %llu", args->path, (unsigned long long)args->line);
-    if (status == FT_OK && s.bad > 0) {
-        if (!args->is_quiet)
-            cli_note("%llu of %llu lines are no programs", (unsigned long long)s.bad, (unsigned long long)s.seen);
-        status = FT_ERR_PARTIAL;
-    }
     ft_program_free(s.program);
-    ft_program_log_close(s.log);
-    return status;
+    return status == FT_OK ? program_walk_end(&w) : status;
 }
 
 static ft_status predict(arguments *args, FILE *stream) {
     args->predict.logs = args->logs;
+    args->predict.every = args->every;
     args->predict.is_strict = args->is_strict;
     args->predict.is_quiet = args->is_quiet;
     args->predict.style = &args->output.style;
@@ -248,7 +202,7 @@ int cmd_program(int argc, char **argv) {
     const struct argp_child children[] = {{&output_argp, 0, NULL, 0}, {0}};
     const struct argp parser = {.options = option_list,
                                 .parser = parse_option,
-                                .args_doc = "show LOG[:LINE]\npredict LOG...",
+                                .args_doc = "show LOG[:LINE]\npredict LOG[:LINE]...",
                                 .doc = doc,
                                 .children = children};
     arguments args = {.output = output_options_default(), .every = 1, .seed = 1};
@@ -256,8 +210,7 @@ int cmd_program(int argc, char **argv) {
     if (args.logs == NULL) return (int)cli_fail(FT_ERR_NOMEM, "out of memory");
     output out;
     argp_parse(&parser, argc, argv, 0, NULL, &args);
-    ft_status status = is_predict(&args) ? FT_OK : find_line(&args);
-    if (status == FT_OK) status = output_open(&args.output, &out);
+    ft_status status = output_open(&args.output, &out);
     if (status == FT_OK) {
         status = is_predict(&args) ? predict(&args, out.stream) : show(&args, out.stream);
         if (status == FT_OK || status == FT_ERR_PARTIAL) {
@@ -266,7 +219,6 @@ int cmd_program(int argc, char **argv) {
         }
         output_discard(&out);
     }
-    free(args.path);
     free(args.logs);
     if (status == FT_ERR_CANCELLED) stop_finish();
     return (int)status;

@@ -8,8 +8,9 @@
 
 typedef struct program_predict_options {
     const char *predictor, *device;
-    char *const *logs;
+    char *const *logs; /* LOG or LOG:LINE */
     uint32_t log_count;
+    uint64_t every; /* of a log without a line: every N-th record */
     uint32_t top;   /* of each task; 0: all */
     bool is_ranked; /* by task, the fastest first; else as they stand in the logs */
     bool is_strict, is_quiet;

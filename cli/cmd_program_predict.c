@@ -6,6 +6,7 @@
 
 #include "cli.h"
 #include "cmd_program.h"
+#include "program_walk.h"
 
 typedef struct predicting {
     const program_predict_options *options;
@@ -15,7 +16,6 @@ typedef struct predicting {
     ft_program_forecast *items;
     char **tasks; /* of the items; each has its own */
     uint32_t count, capacity;
-    uint64_t seen, bad;
 } predicting;
 
 /* --- Asking -------------------------------------------------------------------------------------------------- */
@@ -67,8 +67,9 @@ static void name_line(const char *path, uint64_t line, ft_error *error) {
     snprintf(error->message, sizeof error->message, "%s:%llu: %.200s", path, (unsigned long long)line, what.message);
 }
 
-static ft_status predict_record(predicting *p, const char *path, const ft_program_log *log,
+static ft_status predict_record(void *user, const char *path, const ft_program_log *log,
                                 const ft_program_record *record, ft_error *error) {
+    predicting *p = user;
     char task[FT_PROGRAM_TASK];
     ft_graph *graph = NULL;
     ft_program_forecast item = {
@@ -80,37 +81,6 @@ static ft_status predict_record(predicting *p, const char *path, const ft_progra
     }
     ft_graph_free(graph);
     return status == FT_OK ? keep(p, &item, task, error) : status;
-}
-
-/* Errors of a line are told and counted; those of the file, of memory and of the whole question end it. */
-static bool ends_it(const predicting *p, ft_status status) {
-    return p->options->is_strict || status == FT_ERR_IO || status == FT_ERR_NOMEM || status == FT_ERR_USAGE;
-}
-
-static ft_status predict_log(predicting *p, const char *path) {
-    ft_program_log *log = NULL;
-    ft_program_record record = {0};
-    ft_error error;
-    ft_status status = ft_program_log_open(path, &log, &error);
-    if (status != FT_OK) return cli_fail(status, "%s", error.message);
-    while (status == FT_OK) {
-        if (stop_requested()) {
-            status = FT_ERR_CANCELLED;
-            break;
-        }
-        ft_status got = ft_program_log_next(log, &record, &error);
-        if (got == FT_OK && record.line == 0) break;
-        p->seen++;
-        if (got == FT_OK) got = predict_record(p, path, log, &record, &error);
-        if (got != FT_OK) {
-            p->bad++;
-            cli_fail(got, "%s", error.message);
-            if (ends_it(p, got)) status = got;
-        }
-        progress_show(p->seen, 0, path);
-    }
-    ft_program_log_close(log);
-    return status;
 }
 
 /* --- Ranks --------------------------------------------------------------------------------------------------- */
@@ -170,10 +140,14 @@ static ft_status open_predictor(predicting *p) {
 ft_status program_predict(const program_predict_options *options, FILE *stream) {
     predicting p = {.options = options};
     ft_error error;
+    program_walk w = {.visit = predict_record,
+                      .user = &p,
+                      .every = options->every,
+                      .is_strict = options->is_strict,
+                      .is_quiet = options->is_quiet};
     ft_status status = open_predictor(&p);
-    progress_begin(0, options->is_quiet);
-    for (uint32_t i = 0; i < options->log_count && status == FT_OK; i++) status = predict_log(&p, options->logs[i]);
-    progress_hide();
+    for (uint32_t i = 0; i < options->log_count && status == FT_OK; i++)
+        status = program_walk_log(&w, options->logs[i]);
     uint32_t made = p.count;
     if (status == FT_OK) status = rank(&p);
     if (status == FT_OK && made == 0) status = cli_fail(FT_ERR_FORMAT, "no program in the log can be predicted");
@@ -181,11 +155,7 @@ ft_status program_predict(const program_predict_options *options, FILE *stream) 
         status = ft_report_programs(stream, options->style, p.items, p.count, &error);
         if (status != FT_OK) cli_fail(status, "%s", error.message);
     }
-    if (status == FT_OK && p.bad > 0) {
-        if (!options->is_quiet)
-            cli_note("%llu of %llu lines are no programs", (unsigned long long)p.bad, (unsigned long long)p.seen);
-        status = FT_ERR_PARTIAL;
-    }
+    if (status == FT_OK) status = program_walk_end(&w);
     for (uint32_t i = 0; i < made; i++) free(p.tasks[i]);
     free(p.tasks);
     free(p.items);

@@ -1,0 +1,73 @@
+/* program_walk.c - see program_walk.h. */
+#include "program_walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+/* Cuts the line off; 0: what has no number behind its last colon is all of a log. */
+static ft_status cut_line(char *text, uint64_t *line) {
+    char *colon = strrchr(text, ':');
+    *line = 0;
+    if (colon == NULL || colon[1] == '\0' || strspn(colon + 1, "0123456789") != strlen(colon + 1)) return FT_OK;
+    *line = strtoull(colon + 1, NULL, 10);
+    if (*line == 0) return cli_fail(FT_ERR_USAGE, "'%s': lines count from 1", text);
+    *colon = '\0';
+    return FT_OK;
+}
+
+/* Errors of a line are told and counted; those of the file, of memory and of the whole question end it. */
+static bool ends_it(const program_walk *w, uint64_t line, ft_status status) {
+    return w->is_strict || line > 0 || status == FT_ERR_IO || status == FT_ERR_NOMEM || status == FT_ERR_USAGE;
+}
+
+/* *is_there: the line that was asked for is a record. */
+static ft_status walk(program_walk *w, const char *path, uint64_t line, ft_program_log *log, bool *is_there) {
+    ft_program_record record = {0};
+    ft_error error;
+    for (uint64_t number = 0;; number++) {
+        if (stop_requested()) return FT_ERR_CANCELLED;
+        ft_status status = ft_program_log_next(log, &record, &error);
+        if (status == FT_OK && record.line == 0) return FT_OK;
+        /* A damaged line before the one that is asked for is no business of ours. */
+        if (status != FT_OK && line > 0 && record.line == 0 && status != FT_ERR_IO && status != FT_ERR_NOMEM) continue;
+        w->seen++;
+        bool is_mine = line > 0 ? record.line == line : number % w->every == 0;
+        if (status == FT_OK && is_mine) status = w->visit(w->user, path, log, &record, &error);
+        if (status == FT_OK && is_mine) *is_there = true;
+        if (status != FT_OK) {
+            w->bad++;
+            cli_fail(status, "%s", error.message);
+            if (ends_it(w, line, status)) return status;
+        }
+        if (line > 0 && record.line >= line) return FT_OK;
+        progress_show(w->seen, 0, path);
+    }
+}
+
+ft_status program_walk_log(program_walk *w, char *path) {
+    uint64_t line;
+    ft_program_log *log = NULL;
+    ft_error error;
+    bool is_there = false;
+    ft_status status = cut_line(path, &line);
+    if (status == FT_OK && (status = ft_program_log_open(path, &log, &error)) != FT_OK)
+        cli_fail(status, "%s", error.message);
+    if (status == FT_OK) {
+        progress_begin(0, w->is_quiet);
+        status = walk(w, path, line, log, &is_there);
+        progress_hide();
+    }
+    if (status == FT_OK && line > 0 && !is_there)
+        status = cli_fail(FT_ERR_USAGE, "%s has no record on line %llu", path, (unsigned long long)line);
+    ft_program_log_close(log);
+    return status;
+}
+
+ft_status program_walk_end(const program_walk *w) {
+    if (w->bad == 0) return FT_OK;
+    if (!w->is_quiet)
+        cli_note("%llu of %llu lines are no programs", (unsigned long long)w->bad, (unsigned long long)w->seen);
+    return FT_ERR_PARTIAL;
+}
