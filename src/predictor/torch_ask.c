@@ -271,7 +271,7 @@ static bool is_borrowed_training(const model *m, const torch_question *q) {
 /* How unsure of what was measured: as one network is on architectures that it was not shown, and more where they
  * disagree. All networks together are off by less: by how much was chosen on the validation part of the predictor in
  * the box, whose networks were shown most of the relatives of any architecture; and for families, which have no
- * relatives, on folds 3 to 5 of processors by family. */
+ * relatives, on the folds of timm by family. */
 static double usual_width(const model *m, const torch_question *q, double apart) {
     static const double ALL_TOGETHER = 0.85, ALL_ON_FAMILIES = 0.9;
     double width = m->widths[q->match.column] * (m->config.families ? ALL_ON_FAMILIES : ALL_TOGETHER);
