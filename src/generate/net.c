@@ -8,7 +8,7 @@
 enum { STEM_WIDTH = 32, MOST_NODES = 4096 };
 
 static const char *const op_names[NET_OP_COUNT] = {
-#define NET_OP_NAME(name, text) [name] = text,
+#define NET_OP_NAME(name, text) [(name)] = (text),
     NET_OP_LIST(NET_OP_NAME)
 #undef NET_OP_NAME
 };

@@ -170,6 +170,7 @@ static ft_status evaluate_one(const ft_predictor *predictor, const ft_dataset *d
         status = fill(w, data, &made, error);
     }
     selection_free(&s);
+    w->selected = NULL;
     if (status == FT_OK)
         *evaluation = made;
     else

@@ -79,7 +79,7 @@ static void write_worst(json_writer *j, const ft_evaluation *e, uint32_t most, b
     if (worst == NULL) out->failed = true;
     jsonw_key(j, "worst");
     jsonw_open_array(j, JSON_BLOCK);
-    for (uint32_t i = 0; i < count; i++) write_case(j, &worst[i]);
+    for (uint32_t i = 0; worst != NULL && i < count; i++) write_case(j, &worst[i]);
     jsonw_close(j);
     free(worst);
 }

@@ -112,8 +112,10 @@ ft_status extrapolation_draw_features(const extrapolation *x, const char *title,
     canvas page;
     FT_TRY(canvas_open(path, width, foot + FOOT, &page, error));
     draw_head(x, &page, width, title);
-    for (uint32_t i = 0; i < CROWD_FEATURES; i++)
-        draw_cell(x, &page, i, MARGIN + CELL_WIDTH * (i % COLUMNS), MARGIN + HEAD + CELL_HEIGHT * (i / COLUMNS));
+    for (uint32_t i = 0; i < CROWD_FEATURES; i++) {
+        uint32_t row = i / COLUMNS, column = i % COLUMNS;
+        draw_cell(x, &page, i, MARGIN + CELL_WIDTH * column, MARGIN + HEAD + CELL_HEIGHT * row);
+    }
     ft_status status = draw_foot(x, &page, width, foot, error);
     if (status == FT_OK) return canvas_commit(&page, error);
     canvas_discard(&page);

@@ -34,7 +34,7 @@ static void spread_sizes(const view *v, const column *c) {
     if (!v->is_measured && extrapolation_is_known(x)) *v->known = x->known.features[CROWD_OPERATORS];
     if (!v->is_measured) return;
     const ft_record *records = x->trained != NULL ? ft_dataset_records(x->trained) : NULL;
-    for (uint32_t i = 0; i < x->known_row_count; i++)
+    for (uint32_t i = 0; records != NULL && i < x->known_row_count; i++)
         if (strcmp(records[x->known_rows[i].record].device, c->cases[0].device) == 0)
             spread_add(v->known, x->known_rows[i].label);
 }
@@ -42,10 +42,11 @@ static void spread_sizes(const view *v, const column *c) {
 /* Shares of models, on an axis that both distributions fit on. */
 static double fill_bars(const spread *s, const plot_axis *axis, chart_bar bars[BINS]) {
     double ratio = pow(axis->hi / axis->lo, 1.0 / BINS), from = axis->lo, highest = 0;
-    for (uint32_t i = 0; i < BINS; i++, from *= ratio) {
+    for (uint32_t i = 0; i < BINS; i++) {
         double share = s->count > 0 ? 100 * spread_share(s, from, from * ratio) : 0;
         bars[i] = (chart_bar){from, from * ratio, share};
         highest = fmax(highest, share);
+        from *= ratio;
     }
     return highest;
 }

@@ -193,13 +193,14 @@ ft_status journal_open(journal *j, const char *turn_name, const char *path, cons
     return status;
 }
 
+/* Empties it first, so that closing twice is fine. */
 void journal_close(journal *j) {
-    if (j->file != NULL) fclose(j->file);
-    free(j->entries);
-    j->entries = NULL;
-    json_decref(j->header);
-    json_decref(j->lines);
+    journal closed = *j;
     *j = (journal){0};
+    if (closed.file != NULL) fclose(closed.file);
+    free(closed.entries);
+    json_decref(closed.header);
+    json_decref(closed.lines);
 }
 
 /* Messages may quote anything. */

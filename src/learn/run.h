@@ -48,7 +48,7 @@ ft_status run_write(const run_folder *run, const char *name, const void *bytes, 
 void run_log(run_folder *run, json_t *line);
 ft_status run_check_log(const run_folder *run, ft_error *error);
 /* Removes the files of a run and its folder, when nothing else is in it. */
-void run_remove(const char *path);
+void run_remove(const char *folder);
 /* Everything is written: removes the checkpoint and gives the folder its name. */
 ft_status run_finish(run_folder *run, ft_error *error);
 

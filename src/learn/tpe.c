@@ -94,7 +94,7 @@ void tpe_suggest(const space *s, const double *const *seen, uint32_t count, uint
     mixture near = mixture_of(s, seen, good), far = mixture_of(s, seen + good, count - good + waiting);
     double best = -INFINITY;
     for (int c = 0; c < CANDIDATES; c++) {
-        double candidate[SPACE_MAX_KEYS];
+        double candidate[SPACE_MAX_KEYS] = {0};
         draw(&near, random, candidate);
         double gain = log_density(&near, candidate) - log_density(&far, candidate);
         if (!(gain > best)) continue;

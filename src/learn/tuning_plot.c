@@ -133,9 +133,10 @@ static void name_choices(const chart *panel, const ft_tune_key *key) {
 
 static void draw_key(const figure *f, uint32_t k) {
     const ft_tune_key *key = &f->tuning->keys[k];
+    uint32_t row = k / COLUMNS, column = k % COLUMNS;
     chart panel = {.page = f->page,
-                   .left = MARGIN + CHART_ROOM_LEFT + COLUMN * (k % COLUMNS),
-                   .top = MARGIN + HEAD + TOP_PANEL + ROW_GAP + (PANEL_HEIGHT + ROW_GAP) * (k / COLUMNS),
+                   .left = MARGIN + CHART_ROOM_LEFT + COLUMN * column,
+                   .top = MARGIN + HEAD + TOP_PANEL + ROW_GAP + (PANEL_HEIGHT + ROW_GAP) * row,
                    .width = PANEL_WIDTH,
                    .height = PANEL_HEIGHT,
                    .y = f->y,
@@ -193,6 +194,7 @@ static ft_status draw_figure(figure *f, const char *path, ft_error *error) {
     draw_course(f, inside);
     for (uint32_t k = 0; k < f->tuning->key_count; k++) draw_key(f, k);
     draw_legend(f, below, inside);
+    f->page = NULL;
     return canvas_commit(&page, error);
 }
 

@@ -199,7 +199,8 @@ static int64_t next_depth(const search *s, int64_t depth) {
  */
 static void survey(search *s) {
     double least = INFINITY;
-    for (int64_t h = 0; h <= s->most_h; h++) s->widest[0][h] = (int32_t)s->most_w;
+    s->widest[0][0] = (int32_t)s->most_w;
+    for (int64_t h = 1; h <= s->most_h; h++) s->widest[0][h] = (int32_t)s->most_w;
     const int32_t *above = s->widest[0];
     for (int64_t depth = s->least_d; depth <= s->most_d; depth = next_depth(s, depth + s->arch->ublock_d)) {
         layer l = layer_of(s, depth);

@@ -1,6 +1,7 @@
 /* lower.c - from the operators of a graph to passes, in the order of the graph. */
 #include "npu/lower.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,12 +95,16 @@ uint32_t npu_add_tensor(npu_lowering *l, npu_shape shape, int32_t bytes) {
             l->has_failed = true;
             return 0;
         }
-        if (net->tensor_count > 0) memcpy(tensors, net->tensors, net->tensor_count * sizeof *tensors);
-        if (net->tensor_count > 0) memcpy(maker, l->maker, net->tensor_count * sizeof *maker);
+        if (net->tensor_count > 0) {
+            assert(net->tensors != NULL && l->maker != NULL);
+            memcpy(tensors, net->tensors, net->tensor_count * sizeof *tensors);
+            memcpy(maker, l->maker, net->tensor_count * sizeof *maker);
+        }
         net->tensors = tensors;
         l->maker = maker;
         net->tensor_capacity = l->maker_capacity = larger;
     }
+    assert(net->tensors != NULL && l->maker != NULL);
     l->maker[net->tensor_count] = FT_NONE;
     net->tensors[net->tensor_count] = (npu_tensor){.shape = shape, .bytes = bytes, .is_linear = true};
     return net->tensor_count++;
@@ -247,6 +252,7 @@ static void lower_cpu(npu_lowering *l, const ft_op *op) {
         if (tensor == FT_NONE) continue;
         npu_view *v = view(l, tensor);
         if (l->has_failed) return;
+        assert(l->net->tensors != NULL); /* a view is of one of them */
         npu_tensor *t = &l->net->tensors[v->tensor];
         t->is_outside = !t->is_const;
         if (i < op->input_count) t->is_output = true;
@@ -274,6 +280,7 @@ static void mark_ends(npu_lowering *l) {
         uint32_t tensor = l->graph->outputs.items[i];
         npu_view *v = view(l, tensor);
         if (l->has_failed) return;
+        assert(l->net->tensors != NULL);
         l->net->tensors[v->tensor].is_outside = l->net->tensors[v->tensor].is_output = true;
     }
 }

@@ -183,7 +183,8 @@ static tensor *places(const pass *p) {
     const float *marks = p->batch->node_marks;
     if (p->t->mode != TAPE_TRAIN || p->n->options.encoding != DIGRAPH_LAPLACIAN)
         return tape_input(p->t, p->batch->nodes, width, marks);
-    float *turned = tape_alloc(p->t, (size_t)p->batch->nodes * width, sizeof *turned), signs[2 * DIGRAPH_MAX_VECTORS];
+    float *turned = tape_alloc(p->t, (size_t)p->batch->nodes * width, sizeof *turned);
+    float signs[2 * DIGRAPH_MAX_VECTORS] = {0};
     if (turned == NULL) return NULL;
     for (uint32_t i = 0; i < p->batch->samples; i++) {
         for (uint32_t k = 0; k < vectors; k++)

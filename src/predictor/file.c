@@ -46,7 +46,7 @@ static void header_text(const json_t *header, buf *text) {
 static ft_status check_block(const float *block, size_t count, ft_error *error) {
     size_t i = 0;
     if (loop_is_finite(count, block)) return FT_OK;
-    while (isfinite(block[i])) i++;
+    while (i < count && isfinite(block[i])) i++;
     return ft_fail(error, FT_ERR_DAMAGED, "number %zu of the model is not finite", i);
 }
 

@@ -32,16 +32,16 @@ void gbt_free(model *m);
  * two of its own, a line each. */
 #define GBT_FAMILY(id_, kind_, name_, schema_, text_)                                                                  \
     static ft_status id_##_fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {         \
-        return gbt_fit(&kind_, set, context, out, error);                                                              \
+        return gbt_fit(&(kind_), set, context, out, error);                                                            \
     }                                                                                                                  \
     static ft_status id_##_load(const json_t *params, const float *block, size_t count, const char *const *devices,    \
                                 uint32_t device_count, model **out, ft_error *error) {                                 \
         (void)devices;                                                                                                 \
-        return gbt_load(&kind_, params, block, count, device_count, out, error);                                       \
+        return gbt_load(&(kind_), params, block, count, device_count, out, error);                                     \
     }                                                                                                                  \
-    const family family_##id_ = {.name = name_,                                                                        \
-                                 .text = text_,                                                                        \
-                                 .schema = schema_,                                                                    \
+    const family family_##id_ = {.name = (name_),                                                                      \
+                                 .text = (text_),                                                                      \
+                                 .schema = (schema_),                                                                  \
                                  .settings = gbt_settings,                                                             \
                                  .setting_count = GBT_SETTINGS,                                                        \
                                  .fit = id_##_fit,                                                                     \

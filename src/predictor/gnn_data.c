@@ -179,7 +179,7 @@ static ft_status make_labels(gathering *g, ft_error *error) {
     size_t cells, bytes;
     if (!num_mul_size(data->graph_count, data->column_count, &cells) || !num_mul_size(cells, sizeof(double), &bytes))
         return ft_fail(error, FT_ERR_LIMIT, "too many models in too many ways");
-    data->labels = malloc(bytes);
+    data->labels = calloc(1, bytes);
     g->counts = calloc(cells, sizeof *g->counts);
     if (data->labels == NULL || g->counts == NULL) return FT_NOMEM(error);
     for (size_t i = 0; i < cells; i++) data->labels[i] = NAN;

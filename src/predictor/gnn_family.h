@@ -34,19 +34,19 @@ ft_status gnn_predict_all(const model *m, subject *s, double *values, ft_error *
  * of its own, a line each. */
 #define GNN_FAMILY(id_, kind_, name_, schema_, text_)                                                                  \
     static ft_status id_##_fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {         \
-        return gnn_fit(&kind_, set, context, out, error);                                                              \
+        return gnn_fit(&(kind_), set, context, out, error);                                                            \
     }                                                                                                                  \
     static ft_status id_##_load(const json_t *params, const float *block, size_t count, const char *const *devices,    \
                                 uint32_t device_count, model **out, ft_error *error) {                                 \
         (void)devices;                                                                                                 \
-        return gnn_load(&kind_, params, block, count, device_count, out, error);                                       \
+        return gnn_load(&(kind_), params, block, count, device_count, out, error);                                     \
     }                                                                                                                  \
     static uint32_t id_##_describe(ft_setting *settings, uint32_t room) {                                              \
-        return gnn_settings(&kind_, settings, room);                                                                   \
+        return gnn_settings(&(kind_), settings, room);                                                                 \
     }                                                                                                                  \
-    const family family_##id_ = {.name = name_,                                                                        \
-                                 .text = text_,                                                                        \
-                                 .schema = schema_,                                                                    \
+    const family family_##id_ = {.name = (name_),                                                                      \
+                                 .text = (text_),                                                                      \
+                                 .schema = (schema_),                                                                  \
                                  .learns_together = true,                                                              \
                                  .describe = id_##_describe,                                                           \
                                  .fit = id_##_fit,                                                                     \

@@ -201,7 +201,7 @@ static ft_status load_block(model *m, const float *block, size_t count, ft_error
         if (!isfinite(block[i])) return ft_fail(error, FT_ERR_DAMAGED, "float %zu is not a number", i);
     if (count < m->scaling.count)
         return ft_fail(error, FT_ERR_DAMAGED, "has %zu floats, but at least %zu are expected", count, m->scaling.count);
-    memcpy(m->scaling.floats, block, m->scaling.count * sizeof(float));
+    if (m->scaling.count > 0) memcpy(m->scaling.floats, block, m->scaling.count * sizeof(float));
     block += m->scaling.count;
     count -= m->scaling.count;
     for (uint32_t i = 0; i < (uint32_t)m->plan.shared.members; i++) FT_TRY(load_member(m, &block, &count, error));

@@ -45,7 +45,7 @@ static ft_status ask(const kernel_side_model *s, const kernel_row *rows, uint32_
     size_t cells = (size_t)count * s->device_count;
     *q = (question){.inputs = malloc(((size_t)count * KERNEL_FEATURES + 1) * sizeof(float)),
                     .amounts = malloc((cells * KERNEL_TERMS + 1) * sizeof(float)),
-                    .answers = calloc(cells * s->net_count, sizeof(double))};
+                    .answers = calloc(cells * s->net_count + 1, sizeof(double))};
     if (q->inputs == NULL || q->amounts == NULL || q->answers == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < count; i++) {
         kernel_scaling_apply(&s->scaling, &rows[i], q->inputs + (size_t)i * KERNEL_FEATURES);

@@ -138,7 +138,7 @@ static double narrowing(finding *f) {
         for (uint32_t i = 0; i < valid->count; i++)
             if (is_of_side(f, &valid->items[i]))
                 f->scores[one++] = fabs((double)f->said[(size_t)j * valid->count + i] - valid->items[i].log_us);
-    if (one / members < LEAST_ROWS) return 1;
+    if (members == 0 || one / members < LEAST_ROWS) return 1;
     double of_one = quantile(f->scores, one, LEVEL);
     for (uint32_t i = 0; i < valid->count; i++)
         if (is_of_side(f, &valid->items[i])) f->scores[all++] = error_of_all(f, i);

@@ -219,6 +219,7 @@ static ft_status infer_extents(prog *p, prog_stage *stage) {
 
 void bound_values(prog *p, const prog_stage *stage, const lin *leaves, lin *values) {
     lin iters[PROG_MAX_ITERS];
+    for (uint32_t i = 0; i < prog_axes(stage); i++) iters[i] = lin_number(0);
     for (uint32_t i = 0; i < stage->leaf_count; i++) iters[stage->leaves[i]] = leaves[i];
     for (uint32_t i = stage->relation_count; i > 0; i--) {
         const prog_relation *r = &stage->relations[i - 1];
