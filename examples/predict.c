@@ -15,7 +15,7 @@ static int by_time(const void *a, const void *b) {
 }
 
 static void print_sorted(const ft_forecasts *answers) {
-    ft_forecast sorted[MOST_DEVICES];
+    ft_forecast sorted[MOST_DEVICES] = {0};
     for (uint32_t i = 0; i < answers->count; i++) sorted[i] = answers->items[i];
     qsort(sorted, answers->count, sizeof *sorted, by_time);
     for (uint32_t i = 0; i < answers->count; i++)

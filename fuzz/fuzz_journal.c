@@ -8,7 +8,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     journal j;
     ft_error error;
     size_t whole;
-    if (journal_read(&j, "rung", (const char *)data, size, &whole, &error) != FT_OK) return 0;
+    if (journal_read(&j, "rung", (const char *)data, size, &whole, &error) != FT_OK) {
+        journal_close(&j);
+        return 0;
+    }
     if (whole > size || (whole > 0 && data[whole - 1] != '\n') || (j.count > 0 && j.header == NULL)) abort();
     for (uint32_t i = 0; i < j.count && i < 64; i++) {
         const journal_entry *found = journal_find(&j, j.entries[i].trial, j.entries[i].turn);

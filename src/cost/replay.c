@@ -31,8 +31,10 @@ static void record(void *user, const timeline_event *event) {
     if (r->count == r->capacity) {
         size_t larger = r->capacity == 0 ? 1024 : r->capacity * 2;
         timeline_event *events = realloc(r->events, larger * sizeof *events);
-        r->has_failed = events == NULL;
-        if (r->has_failed) return;
+        if (events == NULL) {
+            r->has_failed = true;
+            return;
+        }
         r->events = events;
         r->capacity = larger;
     }

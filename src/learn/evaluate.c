@@ -16,7 +16,7 @@ enum { PREDICTION_MEMORY = 1 << 28 };
 
 typedef struct work {
     const ft_evaluate_options *options;
-    const selection *selected;
+    selection selected;
     ft_case *cases;       /* one per row */
     uint32_t turn, turns; /* which of several metrics it is */
     arena *memory;
@@ -27,8 +27,8 @@ typedef struct work {
 
 /* What the predictor cannot tell is no failure: the case has no prediction, and `found` gets the reason. */
 static ft_status predict_row(const work *w, subject *s, uint32_t row, arena *memory, buf *found, ft_error *error) {
-    const ft_predictor *predictor = w->selected->predictor;
-    place where = selection_place(w->selected, &w->selected->rows[row]);
+    const ft_predictor *predictor = w->selected.predictor;
+    place where = selection_place(&w->selected, &w->selected.rows[row]);
     prediction p;
     ft_error reason = {.message = ""};
     ft_status status = predictor_predict(predictor, s, &where, false, memory, &p, &reason);
@@ -68,9 +68,9 @@ static ft_status gather_item(void *user, const scan_item *item, const buf *found
 
 static bool show_progress(void *user, double done_ratio, const char *what) {
     const work *w = user;
-    double count = w->selected->count;
+    double count = w->selected.count;
     return w->options->progress(w->options->user, (uint64_t)((w->turn + done_ratio) * count),
-                                w->turns * (uint64_t)w->selected->count, what);
+                                w->turns * (uint64_t)w->selected.count, what);
 }
 
 static ft_status predict_all(work *w, const ft_dataset *data, ft_error *error) {
@@ -78,7 +78,7 @@ static ft_status predict_all(work *w, const ft_dataset *data, ft_error *error) {
     pool *threads = NULL;
     scan *s = NULL;
     ft_status status = pool_new(w->options->threads, &threads, error);
-    if (status == FT_OK) status = scan_new(data, (fit_rows){w->selected->rows, w->selected->count}, &s, error);
+    if (status == FT_OK) status = scan_new(data, (fit_rows){w->selected.rows, w->selected.count}, &s, error);
     if (status == FT_OK)
         status = scan_run(s,
                           &(scan_job){.threads = threads,
@@ -131,10 +131,10 @@ static bool describe(arena *memory, const ft_dataset *data, const ft_evaluate_op
 
 /* Leaves out what the predictor could not tell. */
 static ft_status drop_refused(const work *w, ft_evaluation *e, ft_error *error) {
-    for (uint32_t i = 0; i < w->selected->count; i++)
+    for (uint32_t i = 0; i < w->selected.count; i++)
         if (!isnan(w->cases[i].predicted)) w->cases[e->case_count++] = w->cases[i];
     e->cases = w->cases;
-    e->refused = w->selected->count - e->case_count;
+    e->refused = w->selected.count - e->case_count;
     e->refusal = w->refusal;
     e->left_out += e->refused;
     if (e->case_count > 0) return FT_OK;
@@ -142,9 +142,9 @@ static ft_status drop_refused(const work *w, ft_evaluation *e, ft_error *error) 
 }
 
 static ft_status fill(work *w, const ft_dataset *data, ft_evaluation *e, ft_error *error) {
-    w->cases = ARENA_ARRAY(w->memory, ft_case, w->selected->count);
-    if (w->cases == NULL || !describe(w->memory, data, w->options, w->selected, e)) return FT_NOMEM(error);
-    begin_cases(w->selected, data, w->cases);
+    w->cases = ARENA_ARRAY(w->memory, ft_case, w->selected.count);
+    if (w->cases == NULL || !describe(w->memory, data, w->options, &w->selected, e)) return FT_NOMEM(error);
+    begin_cases(&w->selected, data, w->cases);
     FT_TRY(predict_all(w, data, error));
     FT_TRY(drop_refused(w, e, error));
     for (uint32_t i = 0; i < e->case_count; i++)
@@ -157,9 +157,7 @@ static ft_status fill(work *w, const ft_dataset *data, ft_evaluation *e, ft_erro
 
 static ft_status evaluate_one(const ft_predictor *predictor, const ft_dataset *data, work *w, ft_evaluation *evaluation,
                               ft_error *error) {
-    selection s = {0};
-    FT_TRY(selection_make(predictor, data, w->options, &s, error));
-    w->selected = &s;
+    FT_TRY(selection_make(predictor, data, w->options, &w->selected, error));
     w->memory = calloc(1, sizeof *w->memory); /* what the evaluation points into */
     ft_evaluation made = {.owner = w->memory};
     ft_status status = FT_OK;
@@ -169,8 +167,7 @@ static ft_status evaluate_one(const ft_predictor *predictor, const ft_dataset *d
         arena_init(w->memory, UINT64_MAX);
         status = fill(w, data, &made, error);
     }
-    selection_free(&s);
-    w->selected = NULL;
+    selection_free(&w->selected);
     if (status == FT_OK)
         *evaluation = made;
     else

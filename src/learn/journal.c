@@ -96,7 +96,6 @@ ft_status journal_read(journal *j, const char *turn_name, const char *text, size
         if (status != FT_OK) ft_fail_prefix(error, status, "line %u", number);
         *whole = (size_t)(end - text) + 1;
     }
-    journal_close(j);
     return status;
 }
 
@@ -193,14 +192,12 @@ ft_status journal_open(journal *j, const char *turn_name, const char *path, cons
     return status;
 }
 
-/* Empties it first, so that closing twice is fine. */
 void journal_close(journal *j) {
-    journal closed = *j;
+    if (j->file != NULL) fclose(j->file);
+    free(j->entries);
+    json_decref(j->header);
+    json_decref(j->lines);
     *j = (journal){0};
-    if (closed.file != NULL) fclose(closed.file);
-    free(closed.entries);
-    json_decref(closed.header);
-    json_decref(closed.lines);
 }
 
 /* Messages may quote anything. */

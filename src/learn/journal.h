@@ -33,7 +33,7 @@ typedef struct journal {
     FILE *file;
 } journal;
 
-/* Reads a journal from memory; *whole is where its last whole line ends. */
+/* Reads a journal from memory; *whole is where its last whole line ends. It has to be closed whatever comes back. */
 ft_status journal_read(journal *j, const char *turn_name, const char *text, size_t size, size_t *whole,
                        ft_error *error);
 

@@ -82,7 +82,9 @@ static ft_status make_space(tuner *t) {
                            ? space_add_text(&t->space, o->space, strlen(o->space), t->error)
                            : space_add_settings(&t->space, t->trials.settings, t->trials.setting_count, t->error);
     /* What is set for all trials is not searched, unless it is asked for by name. */
-    json_object_foreach(t->trials.base, name, value) space_remove(&t->space, name);
+    json_object_foreach(t->trials.base, name, value) {
+        space_remove(&t->space, name);
+    }
     for (uint32_t i = 0; i < o->range_count && status == FT_OK; i++)
         status = space_set(&t->space, o->ranges[i], t->error);
     if (status != FT_OK) return ft_fail_prefix(t->error, status, "the space");

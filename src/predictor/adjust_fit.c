@@ -47,7 +47,7 @@ double adjust_case_log(const adjustment *a, const adjust_case *c) {
     adjust_factors(a, factors);
     for (size_t i = 0; i < c->row_count; i++)
         sum += c->repeats[i] * adjust_row(a, factors, c->times + i * a->terms, c->scaled + i * a->features, times);
-    return log(sum);
+    return sum > 0 ? log(sum) : -INFINITY;
 }
 
 /* --- Gauss-Newton -------------------------------------------------------------------------------------------- */

@@ -53,7 +53,7 @@ static ft_status find_moments(tuning *u, ft_error *error) {
     uint32_t hidden = u->net->hidden;
     FT_TRY(tape_new(&u->net->values, (size_t)1 << 30, &t, error));
     tape_begin(t, TAPE_INFER, 0, 0);
-    tensor *x = kernel_net_hidden(u->net, t, u->shard.kernel_count, u->shard.inputs), *centered, *power;
+    tensor *x = kernel_net_hidden(u->net, t, u->shard.kernel_count, u->shard.inputs), *centered = NULL, *power = NULL;
     for (uint32_t k = 0; k < MOMENTS; k++) {
         const tensor *moment = next_moment(t, x, all_rows(u), k, &centered, &power);
         if (moment != NULL) memcpy(u->moments + (size_t)k * hidden, moment->data, hidden * sizeof(float));
@@ -64,7 +64,7 @@ static ft_status find_moments(tuning *u, ft_error *error) {
 }
 
 static tensor *discrepancy(const tuning *u, tape *t, tensor *hidden) {
-    tensor *sum = NULL, *centered, *power;
+    tensor *sum = NULL, *centered = NULL, *power = NULL;
     for (uint32_t k = 0; k < MOMENTS; k++) {
         tensor *moment = next_moment(t, hidden, all_rows(u), k, &centered, &power);
         loss_options off = {.kind = LOSS_MSE, .scale = (float)DISCREPANCY};

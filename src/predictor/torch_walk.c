@@ -87,7 +87,7 @@ static bool is_order(const int64_t *order, int32_t rank) {
 /* Whether a contiguous tensor whose dimensions were permuted can be given another shape without moving a byte, as
  * PyTorch's view() decides it: dimensions that are merged must lie one behind the other. */
 static bool can_view(const ft_tensor *from, const int64_t *order, const ft_tensor *to) {
-    int64_t strides[FT_MAX_RANK], dims[FT_MAX_RANK], steps[FT_MAX_RANK], step = 1;
+    int64_t strides[FT_MAX_RANK] = {0}, dims[FT_MAX_RANK], steps[FT_MAX_RANK], step = 1;
     for (int32_t i = from->rank - 1; i >= 0; i--) {
         strides[i] = step;
         step *= from->dims[i];

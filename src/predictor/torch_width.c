@@ -113,7 +113,7 @@ static double error_of_all(const finding *f, uint32_t label) {
     uint32_t members = f->m->config.members, valid = f->data->valid.count;
     double sum = 0;
     for (uint32_t j = 0; j < members; j++) sum += exp((double)f->said[(size_t)j * valid + label]) / members;
-    return fabs(log(sum) - f->data->valid.items[label].log_us);
+    return sum > 0 ? fabs(log(sum) - f->data->valid.items[label].log_us) : INFINITY;
 }
 
 /* Standard deviation of what the networks say of it. */

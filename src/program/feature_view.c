@@ -138,8 +138,8 @@ void view_walk_loops(store_view *x, double flops, float *work, float *bytes) {
         }
         note_touch(x, loop);
         flops *= (double)loop->extent;
-        work[l] = log2f((float)flops);
-        bytes[l] = log2f((float)sum);
+        work[l] = flops > 0 ? log2f((float)flops) : -INFINITY;
+        bytes[l] = sum > 0 ? log2f((float)sum) : -INFINITY;
     }
 }
 
