@@ -9,13 +9,23 @@
 
 enum { MOMENTS = 5 };
 
-/* All rows of x as one segment. */
-static segments whole(tape *t, const tensor *x) {
-    uint32_t *start = tape_alloc(t, 2, sizeof *start);
-    if (start == NULL) return (segments){0};
+moments nn_moments(tape *t, const tensor *x) {
+    uint32_t *start = t->has_failed ? NULL : tape_alloc(t, 2, sizeof *start);
+    if (start == NULL) return (moments){0};
     start[0] = 0;
     start[1] = x->rows;
-    return (segments){.count = 1, .start = start};
+    return (moments){.all = {.count = 1, .start = start}};
+}
+
+tensor *nn_next_moment(tape *t, tensor *x, moments *m) {
+    if (t->has_failed) return NULL;
+    if (m->centered == NULL) {
+        tensor *mean = nn_segment_mean(t, x, m->all);
+        m->power = m->centered = nn_add_row(t, x, nn_scale(t, mean, -1));
+        return mean;
+    }
+    m->power = nn_mul(t, m->power, m->centered);
+    return nn_segment_mean(t, m->power, m->all);
 }
 
 /* The length of x - y, both 1 x m; smooth where they are equal. */
@@ -26,28 +36,12 @@ static tensor *distance(tape *t, tensor *x, tensor *y) {
     return nn_activate(t, nn_scale(t, nn_activate(t, square, ACT_LOG), 0.5F), ACT_EXP);
 }
 
-typedef struct powers {
-    segments all;
-    tensor *centered, *power;
-} powers;
-
-/* The mean of the rows first, then their central moments from the second on. */
-static tensor *next_moment(tape *t, tensor *x, powers *p, uint32_t order) {
-    if (order == 1) {
-        tensor *mean = nn_segment_mean(t, x, p->all);
-        p->power = p->centered = nn_add_row(t, x, nn_scale(t, mean, -1));
-        return mean;
-    }
-    p->power = nn_mul(t, p->power, p->centered);
-    return nn_segment_mean(t, p->power, p->all);
-}
-
 tensor *nn_cmd(tape *t, tensor *x, tensor *y) {
     if (t->has_failed) return NULL;
-    powers of_x = {.all = whole(t, x)}, of_y = {.all = whole(t, y)};
+    moments of_x = nn_moments(t, x), of_y = nn_moments(t, y);
     tensor *sum = NULL;
     for (uint32_t order = 1; order <= MOMENTS && !t->has_failed; order++) {
-        tensor *one = distance(t, next_moment(t, x, &of_x, order), next_moment(t, y, &of_y, order));
+        tensor *one = distance(t, nn_next_moment(t, x, &of_x), nn_next_moment(t, y, &of_y));
         sum = sum != NULL ? nn_add(t, sum, one) : one;
     }
     return t->has_failed ? NULL : sum;

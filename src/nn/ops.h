@@ -124,6 +124,15 @@ tensor *nn_lstm_cell(tape *t, tensor *gates, tensor *cell, tensor **new_cell);
 
 /* --- How far rows are from those of another distribution (discrepancy.c) --------------------------------------- */
 
+/* Moments of all rows of a matrix, 1 x m each: their mean first, then the central ones from the second on.
+ * discrepancy.c */
+typedef struct moments {
+    segments all;
+    tensor *centered, *power; /* NULL before the first */
+} moments;
+moments nn_moments(tape *t, const tensor *x);
+tensor *nn_next_moment(tape *t, tensor *x, moments *m);
+
 /* Central moment discrepancy: the distances of the means and of the central moments from the second to the fifth, added
  * up. n x m, k x m -> 1 x 1 */
 tensor *nn_cmd(tape *t, tensor *x, tensor *y);

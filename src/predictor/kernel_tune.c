@@ -26,36 +26,19 @@ typedef struct tuning {
     uint32_t label_count;
     float *old;     /* values of the network before */
     float *moments; /* MOMENTS x hidden: of the hidden layers before */
-    uint32_t whole[2];
 } tuning;
 
 /* --- Central moments ----------------------------------------------------------------------------------------- */
-
-/* The moment of order k + 1 of the columns of x, around their mean from the second on; `at` goes from one to the next.
- */
-static tensor *next_moment(tape *t, tensor *x, segments all, uint32_t k, tensor **centered, tensor **power) {
-    if (k == 0) {
-        tensor *mean = nn_segment_mean(t, x, all);
-        *centered = nn_add_row(t, x, nn_scale(t, mean, -1));
-        *power = *centered;
-        return mean;
-    }
-    *power = nn_mul(t, *power, *centered);
-    return nn_segment_mean(t, *power, all);
-}
-
-static segments all_rows(const tuning *u) {
-    return (segments){.start = u->whole, .count = 1};
-}
 
 static ft_status find_moments(tuning *u, ft_error *error) {
     tape *t = NULL;
     uint32_t hidden = u->net->hidden;
     FT_TRY(tape_new(&u->net->values, (size_t)1 << 30, &t, error));
     tape_begin(t, TAPE_INFER, 0, 0);
-    tensor *x = kernel_net_hidden(u->net, t, u->shard.kernel_count, u->shard.inputs), *centered = NULL, *power = NULL;
+    tensor *x = kernel_net_hidden(u->net, t, u->shard.kernel_count, u->shard.inputs);
+    moments of_x = nn_moments(t, x);
     for (uint32_t k = 0; k < MOMENTS; k++) {
-        const tensor *moment = next_moment(t, x, all_rows(u), k, &centered, &power);
+        const tensor *moment = nn_next_moment(t, x, &of_x);
         if (moment != NULL) memcpy(u->moments + (size_t)k * hidden, moment->data, hidden * sizeof(float));
     }
     ft_status status = tape_status(t, error);
@@ -64,9 +47,10 @@ static ft_status find_moments(tuning *u, ft_error *error) {
 }
 
 static tensor *discrepancy(const tuning *u, tape *t, tensor *hidden) {
-    tensor *sum = NULL, *centered = NULL, *power = NULL;
+    tensor *sum = NULL;
+    moments of_hidden = nn_moments(t, hidden);
     for (uint32_t k = 0; k < MOMENTS; k++) {
-        tensor *moment = next_moment(t, hidden, all_rows(u), k, &centered, &power);
+        tensor *moment = nn_next_moment(t, hidden, &of_hidden);
         loss_options off = {.kind = LOSS_MSE, .scale = (float)DISCREPANCY};
         tensor *one = nn_loss(t, moment, u->moments + (size_t)k * u->net->hidden, &off);
         sum = sum != NULL ? nn_add(t, sum, one) : one;
@@ -167,7 +151,6 @@ static ft_status tune_side(const kernel_side *side, const model *m, kernel_side_
     has_memory = has_memory && kernel_shard_fill(&u.shard, side, u.inputs, &side->train, NULL, 0, side->train.count);
     for (uint32_t i = 0; i < side->train.count * side->device_count; i++)
         u.label_count += !isnan(side->train.labels[i]);
-    u.whole[1] = u.shard.kernel_count;
     ft_status status = has_memory ? FT_OK : FT_NOMEM(error);
     for (uint32_t j = 0; status == FT_OK && j < s->net_count; j++) {
         u.net = &s->nets[j];
