@@ -242,9 +242,9 @@ static bool take_cast(tir_reading *r) {
 
 static ft_status piece(tir_reading *r, tir_expr *e) {
     *e = (tir_expr){0};
-    tir_space(r);
+    do tir_space(r);
+    while (take_cast(r));
     if (r->at == r->end) return tir_fail(r, FT_ERR_DAMAGED, "an expression is missing");
-    if (take_cast(r)) return piece(r, e);
     if (*r->at == '-' || *r->at == '!') {
         bool is_minus = *r->at++ == '-';
         if (++r->depth > TIR_MAX_DEPTH) return tir_fail(r, FT_ERR_LIMIT, "an expression that is nested too deep");

@@ -192,6 +192,33 @@ static void test_errors(void **state) {
     ft_program_free(program);
 }
 
+/* Types in brackets may stand in a row as long as the text: they must not take the stack with them. */
+static void test_many_casts(void **state) {
+    (void)state;
+    enum { CASTS = 200000 };
+    static const char head[] = "main: PrimFunc([a]) attrs={} {\na[0] = ", cast[] = "(int32) ", tail[] = "1f }";
+    ft_program *program = NULL;
+    ft_program_features f;
+    ft_error error = {0};
+    size_t used, size = sizeof head - 1;
+    char *text = malloc(sizeof head + CASTS * sizeof cast + sizeof tail);
+    assert_non_null(text);
+    memcpy(text, head, sizeof head);
+    for (int i = 0; i < CASTS; i++, size += sizeof cast - 1) memcpy(text + size, cast, sizeof cast);
+    size_t without = size;
+    memcpy(text + size, tail, sizeof tail);
+    size += sizeof tail - 1;
+    assert_int_equal(ft_program_new(&program, &error), FT_OK);
+    if (ft_program_parse(program, text, size, &used, &error) != FT_OK) fail_msg("%s", error.message);
+    assert_int_equal(used, size);
+    assert_int_equal(ft_program_see(program, &f, &error), FT_OK);
+    assert_int_equal(f.leaf_count, 1);
+    assert_int_equal(ft_program_parse(program, text, without, &used, &error), FT_ERR_DAMAGED);
+    assert_string_equal(error.message, "line 2: an expression is missing");
+    ft_program_free(program);
+    free(text);
+}
+
 static void test_memory_runs_out(void **state) {
     (void)state;
     size_t size;
@@ -237,11 +264,9 @@ static void test_memory_of_logs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shown_again),
-        cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_logs),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_memory_runs_out),
+        cmocka_unit_test(test_shown_again),    cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_logs),           cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_many_casts),     cmocka_unit_test(test_memory_runs_out),
         cmocka_unit_test(test_memory_of_logs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
