@@ -6,14 +6,16 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/rng.h"
+#include "base/text.h"
 #include "nn/optim.h"
 #include "nn/parallel.h"
 #include "predictor/gnn.h"
 
-enum { MAX_SAMPLES = 256, PART_NODES = 768, MAX_PARTS = 64, WARM_UP = 5 };
+enum { MAX_SAMPLES = 256, PART_NODES = 768, MAX_PARTS = 64, WARM_UP = 5, MOST_COUNT = 1000000 };
 static const size_t MEMORY = (size_t)1 << 31;
 
 /* What is timed. */
@@ -30,6 +32,24 @@ typedef struct timed_kind {
 static void must(ft_status status, const ft_error *error) {
     if (status == FT_OK) return;
     fprintf(stderr, "bench: %s\n", error->message);
+    exit(1);
+}
+
+/* A number of threads, steps or columns from the command line. */
+static int count_of(const char *text) {
+    int64_t count = 0;
+    if (!text_int(text, strlen(text), &count) || count < 1 || count > MOST_COUNT) {
+        fprintf(stderr, "bench: '%s' is not a number from 1 to %d\n", text, MOST_COUNT);
+        exit(2);
+    }
+    return (int)count;
+}
+
+/* Where the times of all steps go. */
+static double *new_times(int steps) {
+    double *ms = calloc((size_t)steps, sizeof *ms);
+    if (ms != NULL) return ms;
+    fputs("bench: out of memory\n", stderr);
     exit(1);
 }
 
@@ -135,13 +155,13 @@ static void time_training(network *n, int threads, int steps) {
     optim *adam;
     optim_options options = optim_options_default(OPTIM_ADAM);
     gnn_batch all;
-    double *ms = calloc((size_t)steps, sizeof *ms), total;
+    double *ms = new_times(steps), total = 0;
     make_data(&d, n);
     join(&d, 0, n->kind->samples, &all);
     if (threads > 1) must(pool_new((uint32_t)threads, &workers, &error), &error);
     must(parallel_new(&n->values, 4, workers, MEMORY, &p, &error), &error);
     must(optim_new(&options, n->values.trained_count, NULL, 0, &adam, &error), &error);
-    for (int i = -WARM_UP; i < steps; i++) {
+    for (int64_t i = -WARM_UP; i < steps; i++) {
         double started = now_ms();
         must(parallel_train(p, d.part_count, part_loss, &d, (uint64_t)(i + WARM_UP), &total, &error), &error);
         optim_step(adam, n->values.values, parallel_gradient(p), 1e-3, workers);
@@ -158,7 +178,7 @@ static void time_asking(network *n, int steps) {
     ft_error error;
     gnn_batch one;
     tape *t;
-    double *ms = calloc((size_t)steps, sizeof *ms);
+    double *ms = new_times(steps);
     make_data(&d, n);
     join(&d, 0, 1, &one);
     if (n->kind->settle != NULL) must(n->kind->settle(n->net, &n->values, &error), &error);
@@ -197,6 +217,7 @@ static void dump(network *n, const char *path) {
     gnn_batch b;
     tape *t;
     gnn_widths w = n->plan.widths;
+    const float dropout = (float)n->plan.shared.dropout;
     FILE *f = fopen(path, "wb");
     if (f == NULL) abort();
     make_data(&d, n);
@@ -215,7 +236,7 @@ static void dump(network *n, const char *path) {
     put(f, "graph_values", b.samples, w.global_values, b.global_values);
     put(f, "graph_marks", b.samples, w.global_marks, b.global_marks);
     if (w.column_values > 0) put(f, "columns", b.columns, w.column_values, b.column_values);
-    put(f, "dropout", 1, 1, &(float){(float)n->plan.shared.dropout});
+    put(f, "dropout", 1, 1, &dropout);
     put(f, "said", b.samples, n->plan.outputs, said->data);
     for (uint32_t i = 0; i < n->values.count; i++) {
         const param *p = &n->values.items[i];

@@ -93,10 +93,11 @@ static void time_many(long rounds, const char *path, double *us) {
 /* Memory that is this process's own: what is mapped from files is not in it. */
 static double own_kb(void) {
     FILE *f = fopen("/proc/self/smaps_rollup", "r");
+    static const char key[] = "Private_Dirty:";
     char line[256];
-    double kb = 0, sum = 0;
+    double sum = 0;
     while (f != NULL && fgets(line, sizeof line, f) != NULL)
-        if (sscanf(line, "Private_Dirty: %lf kB", &kb) == 1) sum += kb;
+        if (strncmp(line, key, sizeof key - 1) == 0) sum += strtod(line + sizeof key - 1, NULL);
     if (f != NULL) fclose(f);
     return sum;
 }

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/lines.h"
+#include "base/text.h"
 #include "foretell/predictor.h"
 #include "foretell/program.h"
 #include "read/ansor.h"
@@ -110,9 +111,12 @@ static const char *name_of(const char *path) {
 }
 
 static ft_status bench_asking(int argc, char **argv, ft_error *error) {
+    double most = 0;
+    if (!text_double(argv[3], strlen(argv[3]), &most))
+        return ft_fail(error, FT_ERR_USAGE, "'%s' is not a number of programs", argv[3]);
     for (int i = 4; i < argc; i++) {
         double rate, sum = 0;
-        FT_TRY(run_asking(argv[2], argv[i], atof(argv[3]), &rate, &sum, error));
+        FT_TRY(run_asking(argv[2], argv[i], most, &rate, &sum, error));
         printf("%s predictions,%.0f,programs/s\n", name_of(argv[i]), rate);
         fprintf(stderr, "sum of the answers %.9g us\n", sum);
     }

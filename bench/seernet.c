@@ -49,7 +49,7 @@ static void time_model(const char *predictor_path, const char *path, int steps) 
     ft_graph *graph, *bound;
     ft_predictor *predictor;
     ft_answer answer;
-    double *ms = calloc((size_t)steps, sizeof *ms);
+    double *ms = new_times(steps);
     must(ft_predictor_open(predictor_path, &predictor, &error), &error);
     must(ft_graph_read(path, &graph, &error), &error);
     must(ft_graph_bind(graph, NULL, &bound, &error), &error);
@@ -71,14 +71,14 @@ int main(int argc, char **argv) {
     const char *what = argc > 2 ? argv[1] : "";
     int hidden_at = strcmp(what, "train") == 0 ? 4 : 3;
     network n;
-    if (strcmp(what, "ask") == 0 && argc > 4) return time_model(argv[2], argv[3], atoi(argv[4])), 0;
-    uint32_t hidden = argc > hidden_at ? (uint32_t)atoi(argv[hidden_at]) : 256;
+    if (strcmp(what, "ask") == 0 && argc > 4) return time_model(argv[2], argv[3], count_of(argv[4])), 0;
+    uint32_t hidden = argc > hidden_at ? (uint32_t)count_of(argv[hidden_at]) : 256;
     const gnn_plan plan = {.shared = {.hidden = hidden, .layers = 1}, .widths = seernet_widths(NULL), .outputs = 1};
     network_init(&n, &kind, &plan);
     if (strcmp(what, "train") == 0 && argc > 3)
-        time_training(&n, atoi(argv[2]), atoi(argv[3]));
+        time_training(&n, count_of(argv[2]), count_of(argv[3]));
     else if (strcmp(what, "infer") == 0)
-        time_asking(&n, atoi(argv[2]));
+        time_asking(&n, count_of(argv[2]));
     else if (strcmp(what, "dump") == 0)
         dump(&n, argv[2]);
     else

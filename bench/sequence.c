@@ -50,9 +50,9 @@ int main(int argc, char **argv) {
     sequence_defaults(&plan.shared, &own);
     network_init(&n, &kind, &plan);
     if (strcmp(what, "train") == 0 && argc > 3)
-        time_training(&n, atoi(argv[2]), atoi(argv[3]));
+        time_training(&n, count_of(argv[2]), count_of(argv[3]));
     else if (strcmp(what, "infer") == 0)
-        time_asking(&n, atoi(argv[2]));
+        time_asking(&n, count_of(argv[2]));
     else if (strcmp(what, "dump") == 0)
         dump(&n, argv[2]);
     else

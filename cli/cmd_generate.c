@@ -53,8 +53,10 @@ static double parse_noise(struct argp_state *state, const char *text) {
 }
 
 static void check(const arguments *args, struct argp_state *state) {
-    if (args->kind == NULL) argp_error(state, "what to generate? Give KIND");
-    if (strcmp(args->kind, "perfseer") != 0) argp_error(state, "'%s': the only kind is 'perfseer'", args->kind);
+    if (args->kind == NULL)
+        argp_error(state, "what to generate? Give KIND");
+    else if (strcmp(args->kind, "perfseer") != 0)
+        argp_error(state, "'%s': the only kind is 'perfseer'", args->kind);
     if (args->networks == 0) argp_error(state, "how many? Give the number of networks with -n N");
     if (args->folder == NULL && !args->has_stats)
         argp_error(state, "where to? Give the folder to make with --output DIR, or ask for --stats");

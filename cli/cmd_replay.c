@@ -82,7 +82,7 @@ static ft_status tell(run *r, bool has_several, const ft_replay_subject *subject
 }
 
 /* For each number of workers that was asked for. */
-static ft_status replay_flow(run *r, bool has_several, ft_replay_subject *subject, ft_error *error) {
+static ft_status replay_flow(run *r, bool has_several, const ft_replay_subject *subject, ft_error *error) {
     const arguments *args = r->args;
     ft_replay replays[REPLAYING_MOST_COUNTS];
     ft_replay_options options = args->how.options;
@@ -94,9 +94,10 @@ static ft_status replay_flow(run *r, bool has_several, ft_replay_subject *subjec
         options.workers = args->how.worker_counts > 0 ? (uint32_t)args->how.workers[i] : 1;
         status = ft_replay_run(subject->flow, &options, &replays[i], error);
     }
-    subject->replays = replays;
-    subject->count = count;
-    if (status == FT_OK) status = tell(r, has_several, subject, error);
+    ft_replay_subject told = *subject;
+    told.replays = replays;
+    told.count = count;
+    if (status == FT_OK) status = tell(r, has_several, &told, error);
     for (uint32_t i = 0; i < count; i++) ft_replay_free(&replays[i]);
     return status;
 }

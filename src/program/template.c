@@ -1,6 +1,7 @@
 /* template.c - see template.h: arguments to workloads, knobs to lengths, tables to steps. */
 #include "program/template.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +27,11 @@ static ft_status fail(const applying *a, ft_status status, const char *format, .
     va_end(args);
     return ft_fail(a->error, status, "template %s: %s", a->t->name, text);
 }
+
+/* As in base/error.h: a static analyser does not look into it, and has to be told that it never returns FT_OK. */
+#ifdef __clang_analyzer__
+#define fail(a, status, ...) ((void)(fail)((a), (status), __VA_ARGS__), (status))
+#endif
 
 /* --- Arguments ----------------------------------------------------------------------------------------------- */
 
@@ -67,7 +73,7 @@ static ft_status take_tensor(const applying *a, json_pull *pull, int number, uin
 
 /* Strides and dilations: the same both ways. */
 static ft_status take_pair(const applying *a, json_pull *pull, int number, const char *what, int64_t *value) {
-    int64_t numbers[4];
+    int64_t numbers[4] = {0};
     uint32_t count;
     if (!take_numbers(pull, numbers, &count) || count < 1 || count > 2) return wrong(a, number, what);
     if (count == 2 && numbers[0] != numbers[1])
@@ -102,7 +108,7 @@ static ft_status keep(const applying *a, const char *text, const char **kept) {
 
 static ft_status windows_key(const applying *a, json_pull *pull, bool *first, const tensor_shape *x,
                              const tensor_shape *w, char key[static 256]) {
-    int64_t stride, dilation, pads[4];
+    int64_t stride = 0, dilation = 0, pads[4] = {0};
     const int64_t *s = x->sizes, *f = w->sizes;
     bool is_conv = a->t->shape == TEMPLATE_CONV2D;
     if (!json_pull_more(pull, ']', first)) return wrong(a, 3, "there");
@@ -144,12 +150,13 @@ static ft_status check_rest(const applying *a, json_pull *pull, bool *first) {
 
 static ft_status product_key(const applying *a, json_pull *pull, bool *first, const tensor_shape *x,
                              const tensor_shape *y, char key[static 256]) {
-    uint32_t last = x->dims - 1;
+    bool is_batched = a->t->shape == TEMPLATE_BATCH_MATMUL;
+    uint32_t last = is_batched ? 2 : 1;
     const int64_t *s = x->sizes, *w = y->sizes;
-    if (w[last] != s[last] || (x->dims == 3 && w[0] != s[0]))
+    if (w[last] != s[last] || (is_batched && w[0] != s[0]))
         return fail(a, FT_ERR_UNSUPPORTED, "the shapes of its tensors do not go together");
     FT_TRY(check_rest(a, pull, first));
-    if (x->dims == 3)
+    if (is_batched)
         snprintf(key, 256, "[\"batch_matmul_nt_layer\",%lld,1,%lld,%lld,%lld]", (long long)s[0], (long long)s[1],
                  (long long)s[2], (long long)w[1]);
     else
@@ -161,7 +168,7 @@ static ft_status find_workload(applying *a) {
     static const uint32_t dims[] = {4, 4, 2, 3};
     json_pull pull;
     bool first = true;
-    tensor_shape x, w;
+    tensor_shape x = {0}, w = {0};
     char key[256];
     json_pull_init(&pull, a->tuned->arguments, strlen(a->tuned->arguments));
     if (json_pull_peek(&pull) != '[' || !json_pull_open(&pull, '[') || !json_pull_more(&pull, ']', &first))
@@ -253,12 +260,14 @@ static const ansor_step *split_by(const applying *a, const char *knob, uint32_t 
 
 static ft_status add_split(const applying *a, const template_step *row, ansor_step *step) {
     static const int64_t one[] = {1};
-    const int64_t *sizes;
+    const int64_t *sizes = NULL;
     uint32_t number;
     step->is_inner_to_outer = row->is_inner;
     if (row->knob == NULL) return add_list(a, step, one, 1);
     if (row->times > 0) {
-        int64_t length = split_by(a, row->knob, &number)->list[row->level] * row->times;
+        const ansor_step *followed = split_by(a, row->knob, &number);
+        assert(followed != NULL);
+        int64_t length = followed->list[row->level] * row->times;
         return add_list(a, step, &length, 1);
     }
     step->extent = size_of(&a->work, row->axis);
@@ -267,7 +276,7 @@ static ft_status add_split(const applying *a, const template_step *row, ansor_st
 }
 
 static ft_status add_pragma(const applying *a, const template_step *row, ansor_step *step) {
-    const int64_t *value;
+    const int64_t *value = NULL;
     char text[64];
     FT_TRY(find_knob(a, row->knob, 1, &value));
     snprintf(text, sizeof text, "%s$%lld", row->knob, (long long)value[0]);
@@ -278,7 +287,8 @@ static ft_status add_step(const applying *a, const template_step *row, ansor_ste
     int64_t list[TEMPLATE_LIST];
     uint32_t number;
     for (uint32_t i = 0; i < row->count; i++) list[i] = row->list[i];
-    *step = (ansor_step){.kind = row->kind, .stage = row->stage, .iter = row->iter, .text = row->text != NULL ? row->text : ""};
+    *step = (ansor_step){
+        .kind = row->kind, .stage = row->stage, .iter = row->iter, .text = row->text != NULL ? row->text : ""};
     switch (row->kind) {
     case ANSOR_SPLIT:
         return add_split(a, row, step);
@@ -307,17 +317,17 @@ static ft_status add_step(const applying *a, const template_step *row, ansor_ste
 
 static ft_status unknown(const autotvm_record *tuned, ft_error *error) {
     char known[256] = "";
-    for (uint32_t i = 0; i < schedule_template_count; i++) {
-        strcat(known, i == 0 ? "" : ", ");
-        strcat(known, schedule_templates[i].name);
-    }
+    size_t length = 0;
+    for (uint32_t i = 0; i < schedule_template_count && length < sizeof known; i++)
+        length += (size_t)snprintf(known + length, sizeof known - length, "%s%s", i == 0 ? "" : ", ",
+                                   schedule_templates[i].name);
     return ft_fail(error, FT_ERR_UNSUPPORTED, "template \"%.60s\" is not lowered; there are %s", tuned->workload,
                    known);
 }
 
 /* What both sides of a block call their number of threads must be one number: TVM does not build such a program. */
 static ft_status check_threads(const applying *a) {
-    const int64_t *x, *y;
+    const int64_t *x = NULL, *y = NULL;
     if (a->t->same[0] == NULL) return FT_OK;
     FT_TRY(find_knob(a, a->t->same[0], 4, &x));
     FT_TRY(find_knob(a, a->t->same[1], 4, &y));

@@ -9,35 +9,44 @@
 
 #define ITEMS(...) .list = {__VA_ARGS__}, .count = sizeof((uint8_t[]){__VA_ARGS__})
 #define CHW(at)                                                                                                        \
-    { .kind = ANSOR_CACHE_WRITE, .stage = at, .text = "local" }
+    { .kind = ANSOR_CACHE_WRITE, .stage = (at), .text = "local" }
 #define CHR(at, scope, reader)                                                                                         \
-    { .kind = ANSOR_CACHE_READ, .stage = at, .text = scope, ITEMS(reader) }
+    { .kind = ANSOR_CACHE_READ, .stage = (at), .text = (scope), ITEMS(reader) }
 #define CI(at)                                                                                                         \
-    { .kind = ANSOR_COMPUTE_INLINE, .stage = at }
+    { .kind = ANSOR_COMPUTE_INLINE, .stage = (at) }
 #define CA(at, target, where)                                                                                          \
-    { .kind = ANSOR_COMPUTE_AT, .stage = at, .other = target, .iter = where }
+    { .kind = ANSOR_COMPUTE_AT, .stage = (at), .other = (target), .iter = (where) }
 #define FU(at, ...)                                                                                                    \
-    { .kind = ANSOR_FUSE, .stage = at, ITEMS(__VA_ARGS__) }
+    { .kind = ANSOR_FUSE, .stage = (at), ITEMS(__VA_ARGS__) }
 #define RE(at, ...)                                                                                                    \
-    { .kind = ANSOR_REORDER, .stage = at, ITEMS(__VA_ARGS__) }
+    { .kind = ANSOR_REORDER, .stage = (at), ITEMS(__VA_ARGS__) }
 #define AN(at, where, note)                                                                                            \
-    { .kind = ANSOR_ANNOTATE, .stage = at, .iter = where, .other = note }
+    { .kind = ANSOR_ANNOTATE, .stage = (at), .iter = (where), .other = (note) }
 #define RF(at, where)                                                                                                  \
-    { .kind = ANSOR_RFACTOR, .stage = at, .iter = where, .other = 0 }
+    { .kind = ANSOR_RFACTOR, .stage = (at), .iter = (where), .other = 0 }
 /* Splits: by the lengths of a knob; into one part, to have a loop for a pragma. */
 #define SP(at, where, name, what, parts)                                                                               \
-    { .kind = ANSOR_SPLIT, .stage = at, .iter = where, .knob = name, .axis = what, .lengths = parts, .is_inner = true }
+    {                                                                                                                  \
+        .kind = ANSOR_SPLIT, .stage = (at), .iter = (where), .knob = (name), .axis = (what), .lengths = (parts),       \
+        .is_inner = true                                                                                               \
+    }
 #define ONE(at, where)                                                                                                 \
-    { .kind = ANSOR_SPLIT, .stage = at, .iter = where }
+    { .kind = ANSOR_SPLIT, .stage = (at), .iter = (where) }
 /* Splits into as many parts, or into parts as long, as a split by a knob has at a level: as there are threads. */
 #define PARTS(at, where, name, which)                                                                                  \
-    { .kind = ANSOR_FOLLOW_FUSED_SPLIT, .stage = at, .iter = where, .knob = name, .level = which }
+    { .kind = ANSOR_FOLLOW_FUSED_SPLIT, .stage = (at), .iter = (where), .knob = (name), .level = (which) }
 #define LENGTH(at, where, name, which)                                                                                 \
-    { .kind = ANSOR_FOLLOW_FUSED_SPLIT, .stage = at, .iter = where, .knob = name, .level = which, .is_inner = true }
+    {                                                                                                                  \
+        .kind = ANSOR_FOLLOW_FUSED_SPLIT, .stage = (at), .iter = (where), .knob = (name), .level = (which),            \
+        .is_inner = true                                                                                               \
+    }
 #define FOURFOLD(at, where, name, which)                                                                               \
-    { .kind = ANSOR_SPLIT, .stage = at, .iter = where, .knob = name, .level = which, .times = 4, .is_inner = true }
+    {                                                                                                                  \
+        .kind = ANSOR_SPLIT, .stage = (at), .iter = (where), .knob = (name), .level = (which), .times = 4,             \
+        .is_inner = true                                                                                               \
+    }
 #define PR(at, where)                                                                                                  \
-    { .kind = ANSOR_PRAGMA, .stage = at, .iter = where, .knob = "auto_unroll_max_step" }
+    { .kind = ANSOR_PRAGMA, .stage = (at), .iter = (where), .knob = "auto_unroll_max_step" }
 
 /* Four levels of f, y and x, with the batch in the blocks of f: kernel, blocks, virtual threads, threads, the rest. */
 #define TILE_IMAGE(at)                                                                                                 \
@@ -143,7 +152,7 @@ static const template_step batch_matmul[] = {
     FETCH_BATCH(4),
 };
 
-#define STEPS(table) .steps = table, .count = sizeof table / sizeof table[0]
+#define STEPS(table) .steps = (table), .count = sizeof(table) / sizeof((table)[0])
 
 const schedule_template schedule_templates[] = {
     {.name = "conv2d_nchw.cuda", .shape = TEMPLATE_CONV2D, STEPS(conv2d)},

@@ -26,7 +26,7 @@ static bool is_number(const tir_expr *e) {
 
 static ft_status combine_sums(tir_reading *r, char op, const tir_expr *a, const tir_expr *b, tir_expr *e) {
     lin_space *s = &r->p->space;
-    lin sum = lin_number(0);
+    lin sum;
     if (op == '+' || op == '-') {
         sum = lin_add(s, a->sum, b->sum, op == '+' ? 1 : -1);
     } else if (op == '*') {
@@ -146,7 +146,7 @@ static bool is_plain_call(const char *name) {
 }
 
 static ft_status call(tir_reading *r, const char *name, tir_expr *e) {
-    tir_expr list[8];
+    tir_expr list[8] = {0};
     uint32_t count;
     FT_TRY(arguments(r, list, 8, &count));
     if (strcmp(name, "ramp") == 0 && count == 3) return ramp(r, list, e);

@@ -56,8 +56,8 @@ bool tir_take(tir_reading *r, const char *word);           /* when it stands the
 bool tir_word(tir_reading *r, char name[static TIR_NAME]); /* a name with dots; false when there is none */
 ft_status tir_parse(tir_reading *r, tir_expr *e);
 /* Behind "[": the indices up to "]", into `index`. */
-ft_status tir_index(tir_reading *r, uint32_t stage, lin *index);
-ft_status tir_buffer(tir_reading *r, const char *name, uint32_t *stage);
+ft_status tir_index(tir_reading *r, uint32_t id, lin *index);
+ft_status tir_buffer(tir_reading *r, const char *name, uint32_t *id);
 /* Up to the end of the line, without spaces at either end. */
 const char *tir_rest_of_line(tir_reading *r, size_t *length);
 bool tir_has(const char *line, size_t length, const char *word);
