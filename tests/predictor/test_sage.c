@@ -53,8 +53,8 @@ static void every_setting(void **state) {
         "\"aggregator\": \"gcn\", \"direction\": \"predecessors\"",
         "\"aggregator\": \"max-pool\", \"inner\": 3, \"scaling\": \"conditional\"",
         "\"aggregator\": \"mean-pool\", \"direction\": \"both\"",
-        "\"aggregator\": \"lstm\", \"scaling\": \"plain\", \"readout\": \"sum\", \"target\": \"log\", \"loss\": "
-        "\"mae\"",
+        ("\"aggregator\": \"lstm\", \"scaling\": \"plain\", \"readout\": \"sum\", \"target\": \"log\", "
+         "\"loss\": \"mae\""),
         "\"readout\": \"parts\", \"target\": \"raw\", \"loss\": \"mape\"",
         "\"readout\": \"parts\", \"target\": \"log\", \"loss\": \"huber\"",
     };
