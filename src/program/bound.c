@@ -169,7 +169,7 @@ static int64_t part_extent(const prog_iter *part, int64_t factor, int64_t whole)
 
 static void split_extents(prog_stage *stage, const prog_relation *r) {
     prog_iter *whole = &stage->iters[r->whole], *outer = &stage->iters[r->outer], *inner = &stage->iters[r->inner];
-    int64_t rest = (whole->extent + r->factor - 1) / r->factor;
+    int64_t rest = (whole->extent - 1) / r->factor + 1;
     outer->extent = r->is_parts ? part_extent(outer, r->factor, whole->extent) : rest;
     inner->extent = r->is_parts ? rest : part_extent(inner, r->factor, whole->extent);
 }

@@ -164,21 +164,23 @@ static void reduced_values(prog *p, const prog_stage *stage, const lin *leaves, 
 }
 
 /* Extents of iterators, as the axes say: no stage is computed elsewhere yet. */
-static void known_extents(prog_stage *stage) {
+static ft_status known_extents(const stepping *s, prog_stage *stage) {
     for (uint32_t i = 0; i < stage->relation_count; i++) {
         const prog_relation *r = &stage->relations[i];
         prog_iter *whole = &stage->iters[r->whole], *outer = &stage->iters[r->outer], *inner = &stage->iters[r->inner];
         if (r->is_fuse) {
-            whole->extent = outer->extent * inner->extent;
+            if (__builtin_mul_overflow(outer->extent, inner->extent, &whole->extent))
+                return steps_fail(s, FT_ERR_LIMIT, "stage %s has too many turns", stage->name);
         } else {
             int64_t part = r->factor < whole->extent ? r->factor : whole->extent;
-            int64_t rest = (whole->extent + r->factor - 1) / r->factor;
+            int64_t rest = (whole->extent - 1) / r->factor + 1;
             outer->extent = r->is_parts ? part : rest;
             inner->extent = r->is_parts ? rest : part;
         }
     }
 }
 
+    return FT_OK;
 static ft_status check_rfactor(const stepping *s, const prog_stage *stage, uint32_t leaf) {
     if (stage->reducer == PROG_NO_REDUCER || !stage->iters[stage->leaves[leaf]].is_reduce)
         return steps_fail(s, FT_ERR_DAMAGED, "iterator %u of stage %s is not reduced", leaf, stage->name);
@@ -220,7 +222,7 @@ ft_status steps_rfactor(const stepping *s) {
     FT_TRY(steps_stage(s, s->step->stage, &stage));
     FT_TRY(steps_leaf(s, stage, s->step->iter, &leaf));
     FT_TRY(check_rfactor(s, stage, leaf));
-    known_extents(stage);
+    FT_TRY(known_extents(s, stage));
     uint32_t at = (uint32_t)s->step->factor_iter, reduced = 0, dims = stage->dims;
     int64_t factor = stage->iters[stage->leaves[leaf]].extent;
     /* The first half keeps the factor as an axis of its result. */

@@ -114,6 +114,24 @@ static void test_times(void **state) {
     (void)state;
     ft_program_log *log = NULL;
     ft_program_record record;
+/* A length that does not divide makes the loops longer; done again and again on three of them, fused at the end, that
+ * is more turns than a number can tell. */
+static void test_too_many_turns(void **state) {
+    (void)state;
+    static char text[16384];
+    int length = snprintf(text, sizeof text,
+                          "{\"i\":[[\"[\\\"matmul_layer\\\", 8, 1073741824, 4]\",\"cuda\"],[[],["
+                          "[\"SP\",2,2,1073741824,[1024,1024],1]");
+    for (int leaf = 2; leaf < 5; leaf++) {
+        for (int round = 0, turns = 1024; round < 16; round++, turns = 2 * turns - 2)
+            length += snprintf(text + length, sizeof text - (size_t)length,
+                               ",[\"SP\",2,%d,%d,[%d],1],[\"FU\",2,[%d,%d]]", leaf, turns, turns - 1, leaf, leaf + 1);
+    }
+    snprintf(text + length, sizeof text - (size_t)length,
+             ",[\"FU\",2,[2,3,4]],[\"RF\",2,2,2]]]],\"r\":[[0.001],0,1,1],\"v\":\"v0.6\"}\n");
+    expect_error(text, FT_ERR_LIMIT, ":1: step 98 (RF): stage compute has too many turns");
+}
+
     ft_error error = {0};
     write_log(RECORD_TIMES(MATMUL, "", "[0.5,1.5],0") "damaged\n" RECORD_TIMES(MATMUL, "", "[0],0") RECORD_TIMES(
         MATMUL, "", "[1e10],4") RECORD_TIMES(MATMUL, "", "[NaN],0") RECORD_TIMES(MATMUL, "", "[1e10],0"));
@@ -317,15 +335,11 @@ static void test_gpu(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_workloads),
-        cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_times),
-        cmocka_unit_test(test_matmul_features),
-        cmocka_unit_test(test_memory_runs_out),
-        cmocka_unit_test(test_same_again),
-        cmocka_unit_test(test_device),
-        cmocka_unit_test(test_gpu),
+        cmocka_unit_test(test_lines),           cmocka_unit_test(test_workloads),
+        cmocka_unit_test(test_steps),           cmocka_unit_test(test_too_many_turns),
+        cmocka_unit_test(test_times),           cmocka_unit_test(test_matmul_features),
+        cmocka_unit_test(test_memory_runs_out), cmocka_unit_test(test_same_again),
+        cmocka_unit_test(test_device),          cmocka_unit_test(test_gpu),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }
