@@ -219,7 +219,8 @@ static ft_status infer_extents(prog *p, prog_stage *stage) {
 
 void bound_values(prog *p, const prog_stage *stage, const lin *leaves, lin *values) {
     lin iters[PROG_MAX_ITERS];
-    for (uint32_t i = 0; i < prog_axes(stage); i++) iters[i] = lin_number(0);
+    uint32_t axes = prog_axes(stage);
+    for (uint32_t i = 0; i < axes; i++) iters[i] = lin_number(0);
     for (uint32_t i = 0; i < stage->leaf_count; i++) iters[stage->leaves[i]] = leaves[i];
     for (uint32_t i = stage->relation_count; i > 0; i--) {
         const prog_relation *r = &stage->relations[i - 1];
@@ -231,7 +232,7 @@ void bound_values(prog *p, const prog_stage *stage, const lin *leaves, lin *valu
             iters[r->whole] = lin_add(&p->space, iters[r->inner], iters[r->outer], stage->iters[r->inner].extent);
         }
     }
-    for (uint32_t i = 0; i < prog_axes(stage); i++)
+    for (uint32_t i = 0; i < axes; i++)
         values[i] = i < stage->dims ? lin_add(&p->space, stage->low[i], iters[i], 1) : iters[i];
 }
 

@@ -1,5 +1,6 @@
 #include "program/lin.h"
 
+#include <assert.h>
 #include <string.h>
 
 void lin_space_init(lin_space *s, arena *memory, lin_atom *atoms) {
@@ -92,10 +93,10 @@ lin lin_of(lin_space *s, uint32_t atom) {
     return make(s, 0, &(lin_term){.factor = 1, .atom = atom}, 1);
 }
 
-lin lin_add(lin_space *s, lin a, lin b, int64_t n) {
-    int64_t base = plus(s, a.base, times(s, b.base, n));
-    if (b.count == 0 || n == 0) return (lin){.base = base, .count = a.count, .terms = a.terms};
-    if (a.count == 0 && n == 1) return (lin){.base = base, .count = b.count, .terms = b.terms};
+lin lin_add(lin_space *s, lin a, lin b, int64_t factor) {
+    int64_t base = plus(s, a.base, times(s, b.base, factor));
+    if (b.count == 0 || factor == 0) return (lin){.base = base, .count = a.count, .terms = a.terms};
+    if (a.count == 0 && factor == 1) return (lin){.base = base, .count = b.count, .terms = b.terms};
     lin_term sum[2 * LIN_MAX_TERMS];
     uint32_t count = 0, i = 0, k = 0;
     while (i < a.count || k < b.count) {
@@ -103,7 +104,7 @@ lin lin_add(lin_space *s, lin a, lin b, int64_t n) {
         bool from_b = i == a.count || (k < b.count && b.terms[k].atom <= a.terms[i].atom);
         lin_term term = {.atom = from_a ? a.terms[i].atom : b.terms[k].atom};
         if (from_a) term.factor = a.terms[i++].factor;
-        if (from_b) term.factor = plus(s, term.factor, times(s, b.terms[k++].factor, n));
+        if (from_b) term.factor = plus(s, term.factor, times(s, b.terms[k++].factor, factor));
         if (term.factor != 0) sum[count++] = term;
     }
     if (count > LIN_MAX_TERMS) {
@@ -113,8 +114,8 @@ lin lin_add(lin_space *s, lin a, lin b, int64_t n) {
     return make(s, base, sum, count);
 }
 
-lin lin_scale(lin_space *s, lin a, int64_t n) {
-    return n == 1 ? a : lin_add(s, lin_number(0), a, n);
+lin lin_scale(lin_space *s, lin a, int64_t factor) {
+    return factor == 1 ? a : lin_add(s, lin_number(0), a, factor);
 }
 
 bool lin_same_terms(lin a, lin b, int64_t *difference) {
@@ -254,12 +255,14 @@ lin lin_divide(lin_space *s, lin a, int64_t divisor) {
     lin whole, rest;
     int64_t least, most;
     if (divisor == 1) return a;
+    if (divisor == 0) return lin_number(0); /* a product that did not fit, which the space remembers */
     part_by(s, a, divisor, &whole, &rest);
     lin_range(s, rest, &least, &most);
     if (least >= 0 && most < divisor) return whole;
     int64_t common = common_factor(rest, divisor);
     rest = shrink(s, rest, common);
     divisor /= common;
+    assert(divisor > 0);
     const lin_atom *q = only_quotient(s, rest);
     if (q != NULL && q->modulus == 0)
         return lin_add(s, whole, lin_divide(s, q->inner, times(s, q->divisor, divisor)), 1);

@@ -61,9 +61,9 @@ uint32_t lin_new_loop(lin_space *s, int64_t extent);
 
 lin lin_number(int64_t value);
 lin lin_of(lin_space *s, uint32_t atom);
-/* a + times * b */
-lin lin_add(lin_space *s, lin a, lin b, int64_t times);
-lin lin_scale(lin_space *s, lin a, int64_t times);
+/* a + factor * b */
+lin lin_add(lin_space *s, lin a, lin b, int64_t factor);
+lin lin_scale(lin_space *s, lin a, int64_t factor);
 /* Rounded down; by a number of 1 or more. */
 lin lin_divide(lin_space *s, lin a, int64_t divisor);
 lin lin_modulo(lin_space *s, lin a, int64_t modulus);
@@ -80,7 +80,7 @@ int64_t lin_value(const lin_space *s, lin a, const int64_t turns[static LIN_MAX_
 void lin_range(const lin_space *s, lin a, int64_t *least, int64_t *most);
 /* The same when only some loops run, and the others stand at 0. */
 void lin_range_of(const lin_space *s, lin a, lin_mask running, int64_t *least, int64_t *most);
-void lin_atom_range(const lin_space *s, uint32_t atom, lin_mask running, int64_t *least, int64_t *most);
+void lin_atom_range(const lin_space *s, uint32_t id, lin_mask running, int64_t *least, int64_t *most);
 
 static inline lin_mask lin_mask_or(lin_mask a, lin_mask b) {
     return (lin_mask){{a.bits[0] | b.bits[0], a.bits[1] | b.bits[1]}};

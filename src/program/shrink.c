@@ -131,7 +131,7 @@ ft_status shrink_record(const prog *p, workload *w, ansor_record *record, uint64
         is_done[axis] = true;
     }
     /* Axes that no step splits: of fused loops. */
-    for (uint32_t i = 0; i < prog_axes(result) && result != NULL; i++) {
+    for (uint32_t i = 0; result != NULL && i < prog_axes(result); i++) {
         int64_t *size =
             w->dims > 0 ? shape_of(w, result, i) : size_of(w, result->axis_names[i], &out_height, &out_width);
         if (is_done[i] || size == NULL || *size <= 4) continue;

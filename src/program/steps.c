@@ -14,7 +14,7 @@
 
 enum { MAX_FACTOR = 1 << 30 };
 
-ft_status steps_fail(const stepping *s, ft_status status, const char *format, ...) {
+ft_status(steps_fail)(const stepping *s, ft_status status, const char *format, ...) {
     char text[384];
     va_list args;
     va_start(args, format);
@@ -91,7 +91,7 @@ static ft_status split_in_two(const stepping *s, prog_stage *stage, uint16_t who
 
 static ft_status split(const stepping *s, const int64_t *lengths, uint32_t count, bool is_inner_to_outer,
                        int64_t told) {
-    prog_stage *stage;
+    prog_stage *stage = NULL;
     uint32_t leaf = 0;
     FT_TRY(steps_stage(s, s->step->stage, &stage));
     FT_TRY(steps_leaf(s, stage, s->step->iter, &leaf));
@@ -160,7 +160,7 @@ static ft_status follow_fused_split(const stepping *s) {
 /* --- Fusing and ordering ------------------------------------------------------------------------------------- */
 
 static ft_status fuse(const stepping *s) {
-    prog_stage *stage;
+    prog_stage *stage = NULL;
     FT_TRY(steps_stage(s, s->step->stage, &stage));
     if (s->step->count == 0) return steps_fail(s, FT_ERR_DAMAGED, "there is nothing to fuse");
     uint32_t first = 0;
@@ -196,12 +196,12 @@ static ft_status fuse(const stepping *s) {
 }
 
 static ft_status reorder(const stepping *s) {
-    prog_stage *stage;
+    prog_stage *stage = NULL;
     FT_TRY(steps_stage(s, s->step->stage, &stage));
     if (s->step->count != stage->leaf_count)
         return steps_fail(s, FT_ERR_DAMAGED, "the order has %u iterators, but stage %s has %u", s->step->count,
                           stage->name, stage->leaf_count);
-    uint16_t order[PROG_MAX_ITERS];
+    uint16_t order[PROG_MAX_ITERS] = {0};
     bool is_used[PROG_MAX_ITERS] = {false};
     for (uint32_t i = 0; i < s->step->count; i++) {
         uint32_t leaf = 0;
@@ -217,7 +217,7 @@ static ft_status reorder(const stepping *s) {
 /* --- Annotations --------------------------------------------------------------------------------------------- */
 
 static ft_status annotate(const stepping *s) {
-    prog_stage *stage;
+    prog_stage *stage = NULL;
     uint32_t leaf = 0;
     FT_TRY(steps_stage(s, s->step->stage, &stage));
     FT_TRY(steps_leaf(s, stage, s->step->iter, &leaf));
@@ -235,7 +235,7 @@ static ft_status annotate(const stepping *s) {
 
 static ft_status pragma(const stepping *s) {
     static const char unroll[] = "auto_unroll_max_step$";
-    prog_stage *stage;
+    prog_stage *stage = NULL;
     uint32_t leaf = 0;
     FT_TRY(steps_stage(s, s->step->stage, &stage));
     FT_TRY(steps_leaf(s, stage, s->step->iter, &leaf));
@@ -253,7 +253,7 @@ static ft_status pragma(const stepping *s) {
 /* --- Places -------------------------------------------------------------------------------------------------- */
 
 static ft_status compute_at(const stepping *s) {
-    prog_stage *stage, *target;
+    prog_stage *stage = NULL, *target = NULL;
     uint32_t leaf = 0;
     FT_TRY(steps_stage(s, s->step->stage, &stage));
     FT_TRY(steps_stage(s, s->step->target_stage, &target));
@@ -272,7 +272,7 @@ static ft_status compute_at(const stepping *s) {
 }
 
 static ft_status compute_root(const stepping *s) {
-    prog_stage *stage;
+    prog_stage *stage = NULL;
     FT_TRY(steps_stage(s, s->step->stage, &stage));
     if (stage->place == PROG_INLINED) return steps_fail(s, FT_ERR_UNSUPPORTED, "stage %s is inlined", stage->name);
     stage->place = PROG_AT_ROOT;
@@ -281,7 +281,7 @@ static ft_status compute_root(const stepping *s) {
 
 /* Rows of the tensor are moved apart so that threads meet fewer banks: the loops are the same. */
 static ft_status storage_align(const stepping *s) {
-    prog_stage *stage;
+    prog_stage *stage = NULL;
     uint32_t leaf = 0;
     FT_TRY(steps_stage(s, s->step->stage, &stage));
     return steps_leaf(s, stage, s->step->iter, &leaf);

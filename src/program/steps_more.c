@@ -49,7 +49,7 @@ static bool redirect(prog_value *load, void *user) {
 /* A copy of a tensor behind it, from which some of its readers read. */
 ft_status steps_cache_read(const stepping *s) {
     prog *p = s->p;
-    prog_scope scope;
+    prog_scope scope = PROG_NO_SCOPE;
     FT_TRY(scope_of(s, &scope));
     if (s->step->stage < 0 || s->step->stage >= p->stage_count)
         return steps_fail(s, FT_ERR_DAMAGED, "there is no stage %lld: there are %u", (long long)s->step->stage,
@@ -61,7 +61,7 @@ ft_status steps_cache_read(const stepping *s) {
     if (s->step->count == 0 || s->step->count > PROG_MAX_STAGES)
         return steps_fail(s, FT_ERR_DAMAGED, "it names %u readers", s->step->count);
     for (uint32_t i = 0; i < s->step->count; i++) {
-        prog_stage *reader;
+        prog_stage *reader = NULL;
         FT_TRY(steps_stage(s, s->step->list[i], &reader));
         if (s->step->list[i] <= s->step->stage)
             return steps_fail(s, FT_ERR_DAMAGED, "reader %lld does not come behind the stage",
@@ -87,8 +87,8 @@ ft_status steps_cache_read(const stepping *s) {
 /* The stage computes into a cache before it, and itself only copies. */
 ft_status steps_cache_write(const stepping *s) {
     prog *p = s->p;
-    prog_scope scope;
-    prog_stage *stage;
+    prog_scope scope = PROG_NO_SCOPE;
+    prog_stage *stage = NULL;
     FT_TRY(scope_of(s, &scope));
     FT_TRY(steps_stage(s, s->step->stage, &stage));
     if (stage->relation_count > 0 || stage->place != PROG_AT_ROOT)
@@ -127,7 +127,7 @@ static bool put_in(prog_value *load, void *user) {
 /* The stage vanishes into those that read it. Its number stays. */
 ft_status steps_inline(const stepping *s) {
     prog *p = s->p;
-    prog_stage *stage;
+    prog_stage *stage = NULL;
     FT_TRY(steps_stage(s, s->step->stage, &stage));
     if (stage->is_output) return steps_fail(s, FT_ERR_DAMAGED, "stage %s is the result: nothing reads it", stage->name);
     if (stage->reducer != PROG_NO_REDUCER)
@@ -150,6 +150,8 @@ ft_status steps_inline(const stepping *s) {
 /* What the reduced axes of a stage are in terms of those of the first half; pads when a factor does not divide. */
 static void reduced_values(prog *p, const prog_stage *stage, const lin *leaves, lin *values) {
     lin iters[PROG_MAX_ITERS];
+    uint32_t axes = prog_axes(stage);
+    for (uint32_t i = 0; i < axes; i++) iters[i] = lin_number(0);
     for (uint32_t i = 0; i < stage->leaf_count; i++) iters[stage->leaves[i]] = leaves[i];
     for (uint32_t i = stage->relation_count; i > 0; i--) {
         const prog_relation *r = &stage->relations[i - 1];
@@ -160,7 +162,7 @@ static void reduced_values(prog *p, const prog_stage *stage, const lin *leaves, 
             iters[r->whole] = lin_add(&p->space, iters[r->inner], iters[r->outer], stage->iters[r->inner].extent);
         }
     }
-    for (uint32_t i = 0; i < prog_axes(stage); i++) values[i] = iters[i];
+    for (uint32_t i = 0; i < axes; i++) values[i] = iters[i];
 }
 
 /* Extents of iterators, as the axes say: no stage is computed elsewhere yet. */
@@ -178,9 +180,9 @@ static ft_status known_extents(const stepping *s, prog_stage *stage) {
             inner->extent = r->is_parts ? rest : part;
         }
     }
+    return FT_OK;
 }
 
-    return FT_OK;
 static ft_status check_rfactor(const stepping *s, const prog_stage *stage, uint32_t leaf) {
     if (stage->reducer == PROG_NO_REDUCER || !stage->iters[stage->leaves[leaf]].is_reduce)
         return steps_fail(s, FT_ERR_DAMAGED, "iterator %u of stage %s is not reduced", leaf, stage->name);
@@ -217,7 +219,7 @@ static prog_value *guard_body(prog *p, const prog_stage *stage, const lin *value
 
 ft_status steps_rfactor(const stepping *s) {
     prog *p = s->p;
-    prog_stage *stage;
+    prog_stage *stage = NULL;
     uint32_t leaf = 0;
     FT_TRY(steps_stage(s, s->step->stage, &stage));
     FT_TRY(steps_leaf(s, stage, s->step->iter, &leaf));
@@ -255,7 +257,7 @@ ft_status steps_rfactor(const stepping *s) {
                                          : next++;
         leaves[i] = lin_of(&p->space, axis);
     }
-    lin values[PROG_MAX_AXES];
+    lin values[PROG_MAX_AXES] = {{0}};
     reduced_values(p, stage, leaves, values);
     half->body = guard_body(p, stage, values, prog_copy_value(p, stage->body, stage, values));
     /* The second half reduces what is left. */

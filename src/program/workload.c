@@ -1,6 +1,7 @@
 /* workload.c - keys of workloads: names and arguments. What they compute is in workload_build.c. */
 #include "program/workload.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -215,11 +216,11 @@ static ft_status unknown(const json_text *name, ft_error *error) {
     if (is_hash)
         return ft_fail(error, FT_ERR_UNSUPPORTED,
                        "the workload is the hash of a graph (%.32s), which the log does not have", name->text);
-    char known[400] = "";
-    for (int i = 0; i < DEFINITIONS; i++) {
-        strcat(known, i == 0 ? "" : ", ");
-        strcat(known, definitions[i].name);
-    }
+    char known[400];
+    size_t length = 0;
+    for (int i = 0; i < DEFINITIONS && length < sizeof known; i++)
+        length +=
+            (size_t)snprintf(known + length, sizeof known - length, "%s%s", i == 0 ? "" : ", ", definitions[i].name);
     return ft_fail(error, FT_ERR_UNSUPPORTED, "workload \"%.*s\" is not known; there are %s",
                    name->length < 60 ? (int)name->length : 60, name->text, known);
 }

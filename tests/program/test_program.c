@@ -66,6 +66,11 @@ static void test_workloads(void **state) {
     expect_error(
         RECORD("[\\\"0123456789abcdef0123456789abcdef\\\", 1]", ""), FT_ERR_UNSUPPORTED,
         ":1: the workload is the hash of a graph (0123456789abcdef0123456789abcdef), which the log does not have");
+    expect_error(
+        RECORD("[\\\"gemm\\\", 1]", ""), FT_ERR_UNSUPPORTED,
+        ":1: workload \"gemm\" is not known; there are matmul_layer, dense_layer, batch_matmul_layer, "
+        "batch_matmul_nt_layer, conv2d_layer, depthwise_conv2d_layer, pool_layer, reduction_layer, relu_layer, "
+        "tanh_layer, sigmoid_layer, add_layer, mul_layer, biasadd_layer, transpose_layer");
     expect_error(RECORD("[\\\"conv2d_layer\\\", 1, 1, 4, 4, 1, 7, 7, 1, \\\"VALID\\\"]", ""), FT_ERR_DAMAGED,
                  ":1: workload \"conv2d_layer\": the window is larger than the image");
     expect_error(RECORD("[\\\"matmul_layer\\\", 8, 16]", ""), FT_ERR_DAMAGED,
@@ -109,11 +114,6 @@ static void test_steps(void **state) {
                  ":1: step 0 (PR): pragma \"tensor_core$1\" is not known");
 }
 
-/* A log goes on behind a damaged line, and tells of times that are none. */
-static void test_times(void **state) {
-    (void)state;
-    ft_program_log *log = NULL;
-    ft_program_record record;
 /* A length that does not divide makes the loops longer; done again and again on three of them, fused at the end, that
  * is more turns than a number can tell. */
 static void test_too_many_turns(void **state) {
@@ -132,6 +132,11 @@ static void test_too_many_turns(void **state) {
     expect_error(text, FT_ERR_LIMIT, ":1: step 98 (RF): stage compute has too many turns");
 }
 
+/* A log goes on behind a damaged line, and tells of times that are none. */
+static void test_times(void **state) {
+    (void)state;
+    ft_program_log *log = NULL;
+    ft_program_record record;
     ft_error error = {0};
     write_log(RECORD_TIMES(MATMUL, "", "[0.5,1.5],0") "damaged\n" RECORD_TIMES(MATMUL, "", "[0],0") RECORD_TIMES(
         MATMUL, "", "[1e10],4") RECORD_TIMES(MATMUL, "", "[NaN],0") RECORD_TIMES(MATMUL, "", "[1e10],0"));
