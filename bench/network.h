@@ -246,4 +246,20 @@ static void dump(network *n, const char *path) {
     tape_free(t);
 }
 
+/* --- Commands ------------------------------------------------------------------------------------------------ */
+
+/* What a bench of one network can be told to do; returns the status to exit with. */
+static int network_run(network *n, int argc, char **argv, const char *usage) {
+    const char *what = argc > 2 ? argv[1] : "";
+    if (strcmp(what, "train") == 0 && argc > 3)
+        time_training(n, count_of(argv[2]), count_of(argv[3]));
+    else if (strcmp(what, "infer") == 0)
+        time_asking(n, count_of(argv[2]));
+    else if (strcmp(what, "dump") == 0)
+        dump(n, argv[2]);
+    else
+        return fputs(usage, stderr), 2;
+    return 0;
+}
+
 #endif

@@ -75,15 +75,6 @@ int main(int argc, char **argv) {
     uint32_t hidden = argc > hidden_at ? (uint32_t)count_of(argv[hidden_at]) : 256;
     const gnn_plan plan = {.shared = {.hidden = hidden, .layers = 1}, .widths = seernet_widths(NULL), .outputs = 1};
     network_init(&n, &kind, &plan);
-    if (strcmp(what, "train") == 0 && argc > 3)
-        time_training(&n, count_of(argv[2]), count_of(argv[3]));
-    else if (strcmp(what, "infer") == 0)
-        time_asking(&n, count_of(argv[2]));
-    else if (strcmp(what, "dump") == 0)
-        dump(&n, argv[2]);
-    else
-        return fputs("usage: seernet train THREADS STEPS | infer STEPS | ask PREDICTOR MODEL STEPS | dump FILE\n",
-                     stderr),
-               2;
-    return 0;
+    return network_run(&n, argc, argv,
+                       "usage: seernet train THREADS STEPS | infer STEPS | ask PREDICTOR MODEL STEPS | dump FILE\n");
 }

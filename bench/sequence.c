@@ -40,7 +40,6 @@ static const timed_kind kind = {.sample = "program",
                                 .column_values = sheets};
 
 int main(int argc, char **argv) {
-    const char *what = argc > 2 ? argv[1] : "";
     sequence_options own;
     gnn_plan plan = {.own = &own, .widths = widths, .outputs = DEVICES};
     network n;
@@ -49,13 +48,5 @@ int main(int argc, char **argv) {
     fill(&r, sizeof sheets / sizeof sheets[0], sheets);
     sequence_defaults(&plan.shared, &own);
     network_init(&n, &kind, &plan);
-    if (strcmp(what, "train") == 0 && argc > 3)
-        time_training(&n, count_of(argv[2]), count_of(argv[3]));
-    else if (strcmp(what, "infer") == 0)
-        time_asking(&n, count_of(argv[2]));
-    else if (strcmp(what, "dump") == 0)
-        dump(&n, argv[2]);
-    else
-        return fputs("usage: sequence train THREADS STEPS | infer STEPS | dump FILE\n", stderr), 2;
-    return 0;
+    return network_run(&n, argc, argv, "usage: sequence train THREADS STEPS | infer STEPS | dump FILE\n");
 }

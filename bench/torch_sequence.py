@@ -8,28 +8,13 @@ for each measurement: name, threads, rows, 0, median, 25 % and least millisecond
 import sys
 import time
 
-import numpy as np
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-threads = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-steps = int(sys.argv[3]) if len(sys.argv) > 3 else 20
-torch.set_num_threads(threads)
+from torch_twin import read, steps, threads
+
 HEADS = 4
-
-
-def read(path):
-    arrays = {}
-    with open(path, 'rb') as f:
-        while True:
-            line = f.readline()
-            if not line:
-                return arrays
-            name, rows, cols = line.decode().split()
-            rows, cols = int(rows), int(cols)
-            data = np.frombuffer(f.read(4 * rows * cols), dtype=np.float32).reshape(rows, cols)
-            arrays[name] = torch.from_numpy(data.copy())
 
 
 class Sequence(nn.Module):

@@ -22,7 +22,7 @@ take() { awk -F, -v name="$1" '$1 == name { print $5 }' "$work/out"; } # name of
 torch() {
     local threads=$1
     shift
-    OPENBLAS_NUM_THREADS=$threads OMP_NUM_THREADS=$threads $fast /usr/bin/python3 "$@" >"$work/out" 2>/dev/null
+    PYTHONDONTWRITEBYTECODE=1 OPENBLAS_NUM_THREADS=$threads OMP_NUM_THREADS=$threads $fast /usr/bin/python3 "$@" >"$work/out" 2>/dev/null
 }
 
 row() { # name, threads, ms, peer ms, peer, target
