@@ -75,18 +75,19 @@ static int is_predictor(const struct dirent *entry) {
  * *is_found: there is one at least. */
 static ft_status add_folder(ft_box *box, const char *outer, const char *inner, bool *is_found, ft_error *error) {
     struct dirent **names = NULL;
-    char folder[4096 + 16];
-    snprintf(folder, sizeof folder, "%s%s", outer, inner);
-    int count = scandir(folder, &names, is_predictor, alphasort);
-    ft_status status = FT_OK;
+    buf folder = {0};
+    buf_format(&folder, "%s%s", outer, inner);
+    int count = folder.failed ? -1 : scandir(folder.data, &names, is_predictor, alphasort);
+    ft_status status = folder.failed ? FT_NOMEM(error) : FT_OK;
     for (int i = 0; i < count; i++) {
         buf path = {0};
-        buf_format(&path, "%s/%s", folder, names[i]->d_name);
+        buf_format(&path, "%s/%s", folder.data, names[i]->d_name);
         if (status == FT_OK) status = path.failed ? FT_NOMEM(error) : add_file(box, path.data, error);
         buf_free(&path);
         free(names[i]);
     }
     free(names);
+    buf_free(&folder);
     *is_found = count > 0;
     return status;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/records.h"
 #include "predictor/baselines.h"
 #include "predictor/gnn_family.h"
 #include "predictor/gnn_model.h"
@@ -126,10 +127,6 @@ static ft_status view_of(const model *m, subject *s, const view **found, ft_erro
 
 /* --- Columns ------------------------------------------------------------------------------------------------- */
 
-static const char *mode_name(ft_mode mode) {
-    return mode == FT_TRAIN ? "train" : "infer";
-}
-
 /* On a device or (index FT_NONE) on any. */
 static bool is_of(const gnn_column *column, const place *where) {
     return (where->index == FT_NONE || column->device == where->index) && column->metric == where->output;
@@ -140,14 +137,14 @@ static ft_status fail_column(const model *m, const ft_query *query, const place 
     enum { SHOWN = 3 };
     uint32_t shown = 0;
     ft_fail(error, FT_ERR_UNSUPPORTED, "%s was not trained on mode '%s', type '%s', setting '%s' on this device",
-            m->kind->name, mode_name(query->mode), ft_dtype_name(query->dtype),
+            m->kind->name, record_mode_name(query->mode), ft_dtype_name(query->dtype),
             query->setting != NULL ? query->setting : "");
     for (uint32_t c = 0; error != NULL && c < m->column_count && shown < SHOWN; c++) {
         const gnn_column *column = &m->columns[c];
         size_t length = strlen(error->message);
         if (!is_of(column, where)) continue;
         snprintf(error->message + length, sizeof error->message - length, "%s %s %s%s%s",
-                 shown == 0 ? "; it was on" : ",", mode_name(column->mode), ft_dtype_name(column->dtype),
+                 shown == 0 ? "; it was on" : ",", record_mode_name(column->mode), ft_dtype_name(column->dtype),
                  column->setting[0] != '\0' ? " " : "", column->setting);
         shown++;
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "data/records.h"
 #include "predictor/gnn_family.h"
 
 /* --- Making -------------------------------------------------------------------------------------------------- */
@@ -88,8 +89,8 @@ static json_t *save_columns(const model *m) {
     for (uint32_t i = 0; list != NULL && i < m->column_count; i++) {
         const gnn_column *c = &m->columns[i];
         json_t *item = json_pack("{s:i, s:i, s:s, s:s, s:s, s:i}", "device", (int)c->device, "metric", (int)c->metric,
-                                 "mode", c->mode == FT_TRAIN ? "train" : "infer", "dtype", ft_dtype_name(c->dtype),
-                                 "setting", c->setting, "labels", (int)c->labels);
+                                 "mode", record_mode_name(c->mode), "dtype", ft_dtype_name(c->dtype), "setting",
+                                 c->setting, "labels", (int)c->labels);
         if (item != NULL) label_scale_save(&c->scale, item);
         if (item != NULL && m->plan.widths.column_values > 0)
             json_object_set_new(item, "values", save_values(c->values, m->plan.widths.column_values));
