@@ -160,21 +160,37 @@ static void test_times(void **state) {
 
 /* --- Features ------------------------------------------------------------------------------------------------ */
 
+/* A program of a log, counted from 1, and what is seen of it. */
+typedef struct seen {
+    ft_program_log *log;
+    ft_program *program;
+    ft_program_features f;
+} seen;
+
+static seen see_record(const char *log, uint32_t number) {
+    seen s = {0};
+    ft_program_record record;
+    ft_error error = {0};
+    assert_int_equal(ft_program_log_open(log, &s.log, &error), FT_OK);
+    assert_int_equal(ft_program_new(&s.program, &error), FT_OK);
+    for (uint32_t i = 0; i < number; i++) assert_int_equal(ft_program_log_next(s.log, &record, &error), FT_OK);
+    assert_int_equal(ft_program_lower(s.program, s.log, &error), FT_OK);
+    assert_int_equal(ft_program_see(s.program, &s.f, &error), FT_OK);
+    return s;
+}
+
+static void forget(const seen *s) {
+    ft_program_free(s->program);
+    ft_program_log_close(s->log);
+}
+
 /* C[8, 4] += A[8, 16] B[16, 4] with loops x, y, k and nothing else. */
 static void test_matmul_features(void **state) {
     (void)state;
-    ft_program_log *log = NULL;
-    ft_program *program = NULL;
-    ft_program_record record;
-    ft_program_features f;
-    ft_error error = {0};
     write_log(RECORD(MATMUL, ""));
-    assert_int_equal(ft_program_log_open(path, &log, &error), FT_OK);
-    assert_int_equal(ft_program_new(&program, &error), FT_OK);
-    assert_int_equal(ft_program_log_next(log, &record, &error), FT_OK);
-    assert_int_equal(ft_program_lower(program, log, &error), FT_OK);
-    assert_true(ft_program_flops(program) == 2 * 8 * 16 * 4);
-    assert_int_equal(ft_program_see(program, &f, &error), FT_OK);
+    const seen s = see_record(path, 1);
+    const ft_program_features f = s.f;
+    assert_true(ft_program_flops(s.program) == 2 * 8 * 16 * 4);
     /* root, x, y, init, k, update */
     static const int32_t tree[] = {0, 1, 2, 3, -1, 4, 5, -1, -1, -1, -1, -1};
     assert_int_equal(f.tree_length, sizeof tree / sizeof tree[0]);
@@ -204,8 +220,7 @@ static void test_matmul_features(void **state) {
     float position[FT_PROGRAM_FEATURES];
     ft_program_position(3, position);
     assert_true(fabs(position[0] - sin(3)) < 1e-6 && fabs(position[1] - cos(3 / pow(10000, 2.0 / 164))) < 1e-6);
-    ft_program_free(program);
-    ft_program_log_close(log);
+    forget(&s);
 }
 
 /* A T4 as CDMPP has it, and a device of which nothing is known. */
@@ -302,16 +317,8 @@ static int remove_file(void **state) {
 /* The first of the made-up schedules: blocks, 6 virtual threads, 3 threads; a convolution from shared memory. */
 static void test_gpu(void **state) {
     (void)state;
-    ft_program_log *log = NULL;
-    ft_program *program = NULL;
-    ft_program_record record;
-    ft_program_features f;
-    ft_error error = {0};
-    assert_int_equal(ft_program_log_open("tests/program/schedules.jsonl", &log, &error), FT_OK);
-    assert_int_equal(ft_program_new(&program, &error), FT_OK);
-    assert_int_equal(ft_program_log_next(log, &record, &error), FT_OK);
-    assert_int_equal(ft_program_lower(program, log, &error), FT_OK);
-    assert_int_equal(ft_program_see(program, &f, &error), FT_OK);
+    const seen s = see_record("tests/program/schedules.jsonl", 1);
+    const ft_program_features f = s.f;
     assert_int_equal(f.leaf_count, 5);
     /* Three threads fill three elements each: 48 bytes of one row, 16 apart, lie in two sectors. */
     expect_log(feature(&f, 1, "global.read.accesses"), 2 * 2 * 11 * 3 * 3);
@@ -334,8 +341,15 @@ static void test_gpu(void **state) {
     expect_log(feature(&f, 3, "local.read.kept"), 1944 / 54 * 9);
     assert_true(feature(&f, 3, "is_update") == 1 && feature(&f, 0, "is_start") == 1);
     assert_true(feature(&f, 3, "global.read.accesses") == 0);
-    ft_program_free(program);
-    ft_program_log_close(log);
+    forget(&s);
+}
+
+/* The fifth: three threads read shared memory 2 x 64 words apart, all from the same bank. */
+static void test_busy_banks(void **state) {
+    (void)state;
+    const seen s = see_record("tests/program/schedules.jsonl", 5);
+    expect_log(feature(&s.f, 3, "shared.read.repeats"), 3);
+    forget(&s);
 }
 
 int main(void) {
@@ -345,6 +359,7 @@ int main(void) {
         cmocka_unit_test(test_times),           cmocka_unit_test(test_matmul_features),
         cmocka_unit_test(test_memory_runs_out), cmocka_unit_test(test_same_again),
         cmocka_unit_test(test_device),          cmocka_unit_test(test_gpu),
+        cmocka_unit_test(test_busy_banks),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }
