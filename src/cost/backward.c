@@ -24,7 +24,7 @@ static uint64_t bytes_of(const work_env *env, const ft_op *op, const ft_tensor *
 
 static uint64_t output_elems(const work_env *env, const ft_op *op) {
     const ft_tensor *out = op_output(env->graph, op, 0);
-    return out == NULL ? 0 : num_mul_sat(ft_tensor_elems(env->graph, out), op->repeats);
+    return out == NULL ? 0 : num_mul_sat(tensor_elems(env->graph, out), op->repeats);
 }
 
 static uint64_t output_gradient_bytes(const work_env *env, const ft_op *op) {
@@ -92,7 +92,7 @@ static uint64_t data_flops(const work_env *env, const ft_op *op, const ft_work *
     case COST_ELEMENTWISE:
         if ((op->def->flags & saves) != 0) return num_add_sat(forward->flops, elems);
         /* An addition hands its gradient on; a broadcast operand gets the sum of it. */
-        return ft_tensor_elems(env->graph, input) < elems ? elems : 0;
+        return tensor_elems(env->graph, input) < elems ? elems : 0;
     default:
         return forward->flops;
     }

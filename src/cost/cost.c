@@ -21,6 +21,10 @@ ft_cost_options ft_cost_options_default(void) {
     return (ft_cost_options){.optimizer = FT_MOMENTUM, .has_inplace = true, .has_fused_attention = true};
 }
 
+const param_marks *params_of_cost(const ft_cost *cost) {
+    return &((const cost_state *)cost->owner)->params;
+}
+
 double ft_work_intensity(const ft_work *work) {
     double bytes = (double)work->read_bytes + (double)work->write_bytes;
     return bytes > 0 ? (double)work->flops / bytes : 0;
@@ -30,7 +34,7 @@ double ft_work_intensity(const ft_work *work) {
 
 /* Elements of a stored tensor. Weights packed several to a byte are as many as their operator says. */
 static uint64_t stored_elems(const ft_graph *graph, const ft_tensor *t, uint32_t home) {
-    uint64_t elems = ft_tensor_elems(graph, t);
+    uint64_t elems = tensor_elems(graph, t);
     if (home == FT_NONE || t->dtype != FT_UINT8 || strcmp(graph->ops[home].def->name, "MatMulNBits") != 0) return elems;
     int64_t k = op_attr_int(&graph->ops[home], "K", 0), n = op_attr_int(&graph->ops[home], "N", 0);
     return k > 0 && n > 0 && t->rank > 1 ? num_mul_sat((uint64_t)k, (uint64_t)n) : elems;
@@ -64,7 +68,7 @@ static uint64_t activations(const ft_graph *graph, const ft_op *op) {
     uint64_t elems = 0;
     for (uint32_t i = 0; !op->is_folded && i < op->output_count; i++) {
         const ft_tensor *out = op_output(graph, op, i);
-        if (out != NULL) elems = num_add_sat(elems, ft_tensor_elems(graph, out));
+        if (out != NULL) elems = num_add_sat(elems, tensor_elems(graph, out));
     }
     return elems;
 }

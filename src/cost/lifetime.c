@@ -107,7 +107,7 @@ static bool is_product(const ft_op *op) {
     case COST_EINSUM:
         return true;
     default:
-        return strcmp(op->def->name, "Mul") == 0 || strcmp(op->def->name, "Div") == 0;
+        return op_is(op, "Mul") || op_is(op, "Div");
     }
 }
 
@@ -142,7 +142,7 @@ static void find_saved(const ft_graph *graph, const param_marks *params, const p
             continue;
         }
         const ft_tensor *out = op_output(graph, op, 0);
-        uint64_t elems = out == NULL ? 0 : ft_tensor_elems(graph, out);
+        uint64_t elems = out == NULL ? 0 : tensor_elems(graph, out);
         if ((flags & OP_SAVES_INPUTS) != 0) save_inputs(graph, params, k, l);
         if ((flags & OP_SAVES_OUTPUT) != 0) save(l, op->outputs[0], k);
         if (out != NULL && found->is_score[op->outputs[0]]) continue; /* no masks of scores either */

@@ -29,7 +29,7 @@ static bool conv_macs(const ft_graph *graph, const ft_op *op, op_macs *macs) {
         num_mul_sat((uint64_t)((is_transposed ? g.cout : g.cin) / g.groups), (uint64_t)g.kernel_elems);
     macs->with_weights = num_mul_sat(positions, per_position);
     if (g.bias != NULL) macs->extra_flops = outputs;
-    if (strcmp(op->def->name, "DeformConv") == 0) {
+    if (op_is(op, "DeformConv")) {
         uint64_t samples =
             num_mul_sat(outputs / (uint64_t)g.cout, num_mul_sat((uint64_t)g.cin, (uint64_t)g.kernel_elems));
         macs->extra_flops = num_add_sat(macs->extra_flops, num_mul_sat(samples, SAMPLE_FLOPS));

@@ -15,6 +15,7 @@
 
 typedef struct timeline {
     const ft_graph *graph;
+    const ft_cost *cost; /* that knows the parameters; NULL: they are looked for */
     const ft_cost_options *options;
     arena memory;
     param_marks params;
@@ -275,7 +276,7 @@ static void add_residents(timeline *t) {
             tell(t, TIMELINE_TAKE, i, FT_NONE, bytes);
         }
         if (t->options->mode != FT_TRAIN || !tensor_has(&t->params, i, MARK_PARAM)) continue;
-        uint64_t elems = ft_tensor_elems(graph, tensor);
+        uint64_t elems = tensor_elems(graph, tensor);
         uint64_t state = work_optimizer_bytes(t->options, size_dtype(tensor, t->options), elems);
         grow(&t->now.optimizer_bytes, state);
         tell(t, TIMELINE_STATE, i, FT_NONE, state);
@@ -293,11 +294,12 @@ static uint64_t saved_bytes(const timeline *t) {
 }
 
 static ft_status walk(timeline *t, ft_error *error) {
-    if (!params_mark(t->graph, &t->memory, &t->params) ||
+    if (t->cost != NULL) t->params = *params_of_cost(t->cost);
+    if ((t->cost == NULL && !params_mark(t->graph, &t->memory, &t->params)) ||
         !lifetimes_find(t->graph, t->options, &t->params, &t->memory, &t->lives))
         return FT_NOMEM(error);
     t->is_taken = ARENA_ARRAY(&t->memory, bool, (size_t)t->graph->tensor_count + 1);
-    if (t->is_taken == NULL || !prepare_backward(t)) return FT_NOMEM(error);
+    if (t->is_taken == NULL || (t->options->mode == FT_TRAIN && !prepare_backward(t))) return FT_NOMEM(error);
     add_residents(t);
     if (t->graph->op_count == 0) look(t, FT_PHASE_FORWARD, FT_NONE, 0);
     walk_forward(t);
@@ -326,8 +328,8 @@ ft_status ft_memory_plan(const ft_graph *bound, const ft_cost_options *options, 
     return plan(bound, &t, memory, error);
 }
 
-ft_status timeline_walk(const ft_graph *bound, const ft_cost_options *options, const timeline_events *events,
-                        ft_memory *memory, ft_error *error) {
-    timeline t = {.graph = bound, .options = options, .events = *events};
+ft_status timeline_walk(const ft_graph *bound, const ft_cost *cost, const ft_cost_options *options,
+                        const timeline_events *events, ft_memory *memory, ft_error *error) {
+    timeline t = {.graph = bound, .cost = cost, .options = options, .events = *events};
     return plan(bound, &t, memory, error);
 }

@@ -50,18 +50,14 @@ static const ft_op *only_reader(const ft_graph *graph, const ft_op *op) {
     return out != NULL && out->use_count == 1 ? &graph->ops[out->uses[0]] : NULL;
 }
 
-static bool is_named(const ft_op *op, const char *name) {
-    return op->def->name[0] == name[0] && strcmp(op->def->name, name) == 0;
-}
-
 /* Scores may get a bias, a mask and a reshape between them before the softmax. */
 static bool leads_to_softmax(const ft_graph *graph, const ft_op *op) {
     enum { MAX_STEPS = 5 };
     for (int step = 0; step < MAX_STEPS; step++) {
         op = only_reader(graph, op);
         if (op == NULL) return false;
-        if (is_named(op, "Softmax")) return true;
-        if (!is_named(op, "Add") && (op->def->flags & OP_VIEW) == 0) return false;
+        if (op_is(op, "Softmax")) return true;
+        if (!op_is(op, "Add") && (op->def->flags & OP_VIEW) == 0) return false;
     }
     return false;
 }
@@ -123,7 +119,7 @@ static void collect_uses(const ft_graph *graph, param_marks *m, uint8_t *uses) {
     for (uint32_t k = graph->op_count; k-- > 0;) {
         const ft_op *op = &graph->ops[k];
         reading handed = op->is_folded ? handed_on(graph, op, m, uses) : (reading){0, k, k};
-        bool adds_to_scores = !op->is_folded && is_named(op, "Add") && leads_to_softmax(graph, op);
+        bool adds_to_scores = !op->is_folded && op_is(op, "Add") && leads_to_softmax(graph, op);
         for (uint32_t i = 0; i < op->input_count; i++) {
             uint32_t in = op->inputs[i];
             if (in == FT_NONE) continue;

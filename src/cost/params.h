@@ -5,6 +5,7 @@
 #define COST_PARAMS_H
 
 #include "base/arena.h"
+#include "foretell/cost.h"
 #include "graph/graph.h"
 #include "graph/opdef.h"
 
@@ -23,6 +24,8 @@ typedef struct param_marks {
 
 /* False when out of memory. */
 bool params_mark(const ft_graph *graph, arena *memory, param_marks *marks);
+/* Those that a cost was computed with, which owns them. */
+const param_marks *params_of_cost(const ft_cost *cost);
 
 static inline bool tensor_has(const param_marks *m, uint32_t tensor, uint8_t mark) {
     return tensor != FT_NONE && (m->marks[tensor] & mark) != 0;

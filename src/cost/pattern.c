@@ -64,7 +64,7 @@ static void find_joined(const ft_graph *graph, const param_marks *params, patter
 
 bool pattern_is_norm_scale(const ft_graph *graph, const ft_op *op, const param_marks *params) {
     enum { MAX_STEPS = 3 }; /* reshapes between the norm and its scale */
-    if (strcmp(op->def->name, "Mul") != 0 || op->input_count != 2) return false;
+    if (!op_is(op, "Mul") || op->input_count != 2) return false;
     bool is_first_stored = tensor_has(params, op->inputs[0], MARK_STATIC);
     if (is_first_stored == tensor_has(params, op->inputs[1], MARK_STATIC)) return false;
     const ft_tensor *t = op_input(graph, op, is_first_stored ? 1 : 0);
@@ -87,7 +87,7 @@ static bool turns_last_two(const int64_t *perm, int64_t count) {
 
 bool pattern_is_turned_operand(const ft_graph *graph, const ft_op *op) {
     const ft_tensor *out = op_output(graph, op, 0), *by_input = op_input(graph, op, 1);
-    if (strcmp(op->def->name, "Transpose") != 0 || out == NULL || out->is_output || out->use_count == 0) return false;
+    if (!op_is(op, "Transpose") || out == NULL || out->is_output || out->use_count == 0) return false;
     uint32_t count;
     const int64_t *perm = op_attr_ints(op, "perm", &count);
     int64_t length = count;
@@ -178,8 +178,7 @@ static void find_attention(const ft_graph *graph, const param_marks *params, pat
     for (uint32_t k = 0; k < graph->op_count; k++) {
         const ft_op *op = &graph->ops[k];
         uint32_t before[MAX_SCORE_STEPS], after[MAX_SCORE_STEPS];
-        if (op->is_folded || strcmp(op->def->name, "Softmax") != 0 || op->input_count == 0 || op->output_count == 0)
-            continue;
+        if (op->is_folded || !op_is(op, "Softmax") || op->input_count == 0 || op->output_count == 0) continue;
         uint32_t count_before = scores_before(graph, params, op, before);
         uint32_t count_after = count_before > 0 ? scores_after(graph, params, op, after) : 0;
         if (count_after == 0) continue;

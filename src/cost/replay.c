@@ -176,11 +176,12 @@ static ft_status play_recording(const recording *r, uint64_t limit, replay *out,
     return is_played ? FT_OK : FT_NOMEM(error);
 }
 
-ft_status replay_steps(const ft_graph *bound, const ft_cost_options *options, uint64_t limit, replay *out,
-                       ft_error *error) {
+ft_status replay_steps(const ft_graph *bound, const ft_cost *cost, const ft_cost_options *options, uint64_t limit,
+                       replay *out, ft_error *error) {
     recording r = {.graph = bound};
     replay made = {0};
-    ft_status status = timeline_walk(bound, options, &(timeline_events){.tell = record, .user = &r}, &made.plan, error);
+    const timeline_events events = {.tell = record, .user = &r};
+    ft_status status = timeline_walk(bound, cost, options, &events, &made.plan, error);
     if (status == FT_OK && r.has_failed) status = FT_NOMEM(error);
     if (status == FT_OK) status = play_recording(&r, limit, &made, error);
     free(r.events);

@@ -15,8 +15,9 @@ typedef struct replay {
     bool is_over;            /* more than the limit was needed */
 } replay;
 
-/* `limit`: bytes that the device has for it; near it, the allocator gives back what is free. */
-ft_status replay_steps(const ft_graph *bound, const ft_cost_options *options, uint64_t limit, replay *out,
-                       ft_error *error);
+/* `limit`: bytes that the device has for it; near it, the allocator gives back what is free. `cost`: as for
+ * timeline_walk. */
+ft_status replay_steps(const ft_graph *bound, const ft_cost *cost, const ft_cost_options *options, uint64_t limit,
+                       replay *out, ft_error *error);
 
 #endif

@@ -9,13 +9,13 @@
 
 static inline bool size_is_float(const ft_tensor *t) {
     return t->dtype == FT_DTYPE_UNKNOWN ||
-           (ft_dtype_is_float(t->dtype) && t->dtype != FT_COMPLEX64 && t->dtype != FT_COMPLEX128);
+           (dtype_facts_of(t->dtype).is_float && t->dtype != FT_COMPLEX64 && t->dtype != FT_COMPLEX128);
 }
 
 /* Integers that stand for floats in a quantised model. */
 static inline bool size_is_quantised(const ft_tensor *t) {
     return t->dtype == FT_INT8 || t->dtype == FT_UINT8 || t->dtype == FT_INT16 ||
-           (ft_dtype_bits(t->dtype) < 8 && !ft_dtype_is_float(t->dtype));
+           (dtype_facts_of(t->dtype).bits < 8 && !dtype_facts_of(t->dtype).is_float);
 }
 
 /* The type a tensor is held in: floats as the options say; a quantised model is trained in the floats it stands for. */
@@ -26,7 +26,7 @@ static inline ft_dtype size_dtype(const ft_tensor *t, const ft_cost_options *opt
 }
 
 static inline uint64_t size_of_tensor(const ft_graph *graph, const ft_tensor *t, const ft_cost_options *options) {
-    return dtype_bytes(size_dtype(t, options), ft_tensor_elems(graph, t));
+    return dtype_bytes(size_dtype(t, options), tensor_elems(graph, t));
 }
 
 /* Steering inputs (shapes, axes) are neither weights nor data. */
@@ -35,7 +35,7 @@ static inline bool input_is_steering(const ft_opdef *def, uint32_t i) {
 }
 
 static inline bool op_is_scaled(const ft_graph *graph, const ft_op *op) {
-    if (!ft_graph_is_scaled(graph)) return false;
+    if (!graph_is_scaled(graph)) return false;
     for (uint32_t i = 0; i < op->output_count; i++) {
         const ft_tensor *out = op_output(graph, op, i);
         if (out != NULL && out->is_batched) return true;

@@ -26,9 +26,10 @@ typedef struct timeline_events {
     void *user;
 } timeline_events;
 
-/* ft_memory_plan with events. Numbers of pieces are below 3 * tensors + operators of the graph. What is never given
- * back (inputs, outputs, gradients of parameters) ends with the step. */
-ft_status timeline_walk(const ft_graph *bound, const ft_cost_options *options, const timeline_events *events,
-                        ft_memory *memory, ft_error *error);
+/* ft_memory_plan with events. `cost`: of the same graph under any options, when there is one; what it knows of the
+ * parameters is then not looked for again. Numbers of pieces are below 3 * tensors + operators of the graph. What is
+ * never given back (inputs, outputs, gradients of parameters) ends with the step. */
+ft_status timeline_walk(const ft_graph *bound, const ft_cost *cost, const ft_cost_options *options,
+                        const timeline_events *events, ft_memory *memory, ft_error *error);
 
 #endif

@@ -86,7 +86,7 @@ static uint64_t resize_flops(const ft_graph *graph, const ft_op *op) {
 }
 
 static uint64_t elementwise_flops(const ft_graph *graph, const ft_op *op) {
-    if (strcmp(op->def->name, "Resize") == 0) return resize_flops(graph, op);
+    if (op_is(op, "Resize")) return resize_flops(graph, op);
     uint64_t flops = num_mul_sat(elems_of(op_output(graph, op, 0)), op->def->flops);
     /* Sum, Max and their kin take any number of operands. */
     bool is_chain = (op->def->flags & OP_COMMUTES) != 0 && (op->def->flags & OP_SAVES_MASK) == 0;
@@ -117,7 +117,7 @@ static uint64_t fft_flops(const ft_graph *graph, const ft_op *op) {
     const ft_tensor *x = op_input(graph, op, 0), *y = op_output(graph, op, 0);
     if (x == NULL || y == NULL || x->rank < 2 || y->rank < 1) return 0;
     uint64_t length = (uint64_t)x->dims[x->rank - 2], points = elems_of(y);
-    if (strcmp(op->def->name, "STFT") == 0) {
+    if (op_is(op, "STFT")) {
         const ft_tensor *window = op_input(graph, op, 2), *frame = op_input(graph, op, 3);
         if (window != NULL && window->rank == 1) length = (uint64_t)window->dims[0];
         if (frame != NULL && frame->value != NULL && frame->value->ints != NULL && frame->value->count == 1 &&

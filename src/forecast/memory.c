@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/error.h"
+#include "cost/timeline.h"
 #include "forecast/answer.h"
 
 enum { TIMELINE_PARTS = 5 };
@@ -34,7 +35,7 @@ static ft_status from_timeline(answer *a, ft_error *error) {
     if (m == NULL) {
         m = ARENA_ARRAY(&a->subject->memory, ft_memory, 1);
         if (m == NULL) return FT_NOMEM(error);
-        FT_TRY(ft_memory_plan(a->subject->bound, &options, m, NULL, NULL, error));
+        FT_TRY(timeline_walk(a->subject->bound, a->cost, &options, &(timeline_events){0}, m, error));
         subject_keep(a->subject, &key, m);
     }
     a->out->memory.value = (double)m->peak_bytes;

@@ -37,11 +37,10 @@ static void settle_bound(ft_forecast *out, const ft_part_time *parts, uint32_t c
 
 /* A GPU under PyTorch reaches a good part of its data sheet. A kernel that takes many times what that allows spends
  * its time before it runs. */
-static bool waits_for_processor(const ft_device *sheet, double time_us, double least_s) {
-    static const double MANY_TIMES = 5;
-    return strcmp(ft_device_kind(sheet), "gpu") == 0 && strncmp(ft_device_runtime(sheet), "torch", 5) == 0 &&
-           time_us * 1e-6 > MANY_TIMES * least_s;
+static bool can_wait_for_processor(const ft_device *sheet) {
+    return strcmp(ft_device_kind(sheet), "gpu") == 0 && strncmp(ft_device_runtime(sheet), "torch", 5) == 0;
 }
+static const double MANY_TIMES = 5;
 
 static ft_status add_bounds(answer *a, ft_error *error) {
     arena *memory = &a->study->memory;
@@ -63,10 +62,11 @@ static ft_status add_bounds(answer *a, ft_error *error) {
     ft_bound *bounds = ARENA_ARRAY(memory, ft_bound, (size_t)count + 1);
     if (bounds == NULL || !work_of_parts(a->subject->bound, a->cost, &options, parts, count, memory, &work))
         return FT_NOMEM(error);
+    const bool can_wait = can_wait_for_processor(a->sheet);
     for (uint32_t i = 0; i < count; i++) {
         double least_s;
         bounds[i] = work_bound(&work[i], &l, &least_s);
-        if (waits_for_processor(a->sheet, parts[i].value, least_s)) bounds[i] = FT_BOUND_LAUNCH;
+        if (can_wait && parts[i].value * 1e-6 > MANY_TIMES * least_s) bounds[i] = FT_BOUND_LAUNCH;
     }
     settle_bound(out, parts, count, bounds);
     if (parts == out->kernels) out->kernel_bounds = bounds;

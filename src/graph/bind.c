@@ -297,7 +297,7 @@ static bool is_taken(const ft_graph *g, uint32_t branch) {
 
 /* Where the ways of an If meet: only the one that is taken stays an input. */
 static ft_status take_way(ft_graph *g, ft_op *op, ft_error *error) {
-    if (strcmp(op->def->name, "IfMerge") != 0 || op->input_count != 2) return FT_OK;
+    if (!op_is(op, "IfMerge") || op->input_count != 2) return FT_OK;
     bool is_first = is_taken(g, (uint32_t)op_attr_int(op, "branch", 0));
     op->inputs = arena_copy(&g->memory, &op->inputs[is_first ? 0 : 1], sizeof *op->inputs);
     op->input_count = 1;

@@ -4,28 +4,24 @@
 #include "foretell/foretell.h"
 #include "graph/graph.h"
 
-static const struct {
-    const char *name;
-    unsigned bits;
-    bool is_float;
-} dtypes[] = {
-#define ROW(id, text, bits, is_float) [id] = {text, bits, is_float},
-    FT_DTYPE_LIST(ROW)
-#undef ROW
+static const char *const names[] = {
+#define NAME(id, text, bits, is_float) [id] = text,
+    FT_DTYPE_LIST(NAME)
+#undef NAME
 };
 
-enum { DTYPE_COUNT = sizeof dtypes / sizeof dtypes[0] };
+enum { DTYPE_COUNT = sizeof names / sizeof names[0] };
 
 const char *ft_dtype_name(ft_dtype dtype) {
-    return (unsigned)dtype < DTYPE_COUNT ? dtypes[dtype].name : "unknown";
+    return (unsigned)dtype < DTYPE_COUNT ? names[dtype] : "unknown";
 }
 
 unsigned ft_dtype_bits(ft_dtype dtype) {
-    return (unsigned)dtype < DTYPE_COUNT ? dtypes[dtype].bits : 32;
+    return dtype_facts_of(dtype).bits;
 }
 
 bool ft_dtype_is_float(ft_dtype dtype) {
-    return (unsigned)dtype < DTYPE_COUNT && dtypes[dtype].is_float;
+    return dtype_facts_of(dtype).is_float;
 }
 
 bool ft_dtype_parse(const char *text, ft_dtype *dtype) {
@@ -38,7 +34,7 @@ bool ft_dtype_parse(const char *text, ft_dtype *dtype) {
         {"i8", FT_INT8},      {"u8", FT_UINT8},      {"i4", FT_INT4},      {"u4", FT_UINT4},
     };
     for (unsigned i = 1; i < DTYPE_COUNT; i++) {
-        if (strcmp(text, dtypes[i].name) == 0) {
+        if (strcmp(text, names[i]) == 0) {
             *dtype = (ft_dtype)i;
             return true;
         }

@@ -56,6 +56,16 @@ bool fusion_name(fusion *f, const char *name, uint32_t *index) {
     return true;
 }
 
+/* Networks have many operators of few names: what was found for a name is kept, until another takes its place. Only
+ * texts that stay where they are can be told apart by their address. */
+enum { NAMES_KEPT = 32, NAMES_APART = 4 };
+
+typedef struct kept_name {
+    const char *text;
+    uint32_t name;
+    symbol name_symbol;
+} kept_name;
+
 /* An activation that the file fused into the operator shows in its name, but does not change what the rules see. */
 static const char *with_activation(const ft_op *op, const char *name, char buffer[2 * KERNEL_NAME_BYTES]) {
     const char *activation = op_attr_string(op, "activation", NULL);
@@ -68,20 +78,34 @@ static const char *with_activation(const ft_op *op, const char *name, char buffe
     return buffer;
 }
 
-static ft_status make_node(fusion *f, uint32_t index, ft_error *error) {
+static ft_status find_names(fusion *f, const ft_op *op, kept_name *kept, node *n, ft_error *error) {
+    char plain[KERNEL_NAME_BYTES], whole[2 * KERNEL_NAME_BYTES];
+    const char *name = kernel_name_of(f->graph, op, plain), *shown = with_activation(op, name, whole);
+    kept_name *place = &kept[(uintptr_t)name / NAMES_APART % NAMES_KEPT];
+    bool is_lasting = name != plain && shown == name;
+    if (!is_lasting || place->text != name) {
+        uint32_t known;
+        n->name_symbol = map_get(&f->rules->symbols, name, &known) ? (symbol)known : SYMBOL_NONE;
+        if (!fusion_name(f, shown, &n->name)) return FT_NOMEM(error);
+        if (is_lasting) *place = (kept_name){name, n->name, n->name_symbol};
+        return FT_OK;
+    }
+    n->name = place->name;
+    n->name_symbol = place->name_symbol;
+    return FT_OK;
+}
+
+static ft_status make_node(fusion *f, uint32_t index, kept_name *kept, ft_error *error) {
     const ft_op *op = &f->graph->ops[index];
     f->nodes[index].parent = f->nodes[index].root = index;
     if (op->is_folded) return FT_OK;
-    char plain[KERNEL_NAME_BYTES], whole[2 * KERNEL_NAME_BYTES];
-    const char *name = kernel_name_of(f->graph, op, plain);
     node *n = &f->nodes[index];
-    uint32_t known;
-    n->name_symbol = map_get(&f->rules->symbols, name, &known) ? (symbol)known : SYMBOL_NONE;
+    FT_TRY(find_names(f, op, kept, n, error));
     n->op_class = ft_opdef_class(op->def);
     n->is_free = node_in(n, f->rules->is_free);
     n->inputs = op->inputs;
     n->input_count = op->input_count;
-    return fusion_name(f, with_activation(op, name, whole), &n->name) ? FT_OK : FT_NOMEM(error);
+    return FT_OK;
 }
 
 /* The only node that reads what an operator makes, or FT_NONE when there are none or several, or the caller does. */
@@ -379,9 +403,10 @@ static ft_status fuse(const ft_graph *graph, const ft_rules *rules, arena *kept,
     u.groups = ARENA_ARRAY(scratch, group, graph->op_count);
     u.reader = ARENA_ARRAY(scratch, uint32_t, graph->op_count);
     if (u.f.nodes == NULL || u.groups == NULL || u.reader == NULL) return FT_NOMEM(error);
+    kept_name names[NAMES_KEPT] = {{0}};
     for (uint32_t op = 0; op < graph->op_count; op++) {
         u.groups[op].parent = FT_NONE;
-        FT_TRY(make_node(&u.f, op, error));
+        FT_TRY(make_node(&u.f, op, names, error));
     }
     FT_TRY(fusion_match_blocks(&u.f, error));
     for (uint32_t op = 0; op < graph->op_count; op++) visit(&u, op);

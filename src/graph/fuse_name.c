@@ -70,13 +70,17 @@ static const char *name_gather(const ft_graph *graph, const ft_op *op) {
     return index != NULL && index->rank == 0 && is_known(graph, index) ? "select" : "gather";
 }
 
+static bool is_same(const char *a, const char *b) {
+    return a[0] == b[0] && strcmp(a, b) == 0; /* most differ in their first letter */
+}
+
 const char *kernel_name_of(const ft_graph *graph, const ft_op *op, char buffer[KERNEL_NAME_BYTES]) {
     if (!ft_opdef_is_known(op->def)) return lower(op->type, buffer);
     const char *kernel = op->def->kernel;
     if (kernel == NULL) return lower(op->def->name, buffer);
-    if (strcmp(kernel, "conv") == 0) return name_conv(graph, op);
-    if (strcmp(kernel, "fc") == 0 || strcmp(kernel, "matmul") == 0) return name_product(graph, op);
-    if (strcmp(kernel, "mean") == 0) return name_mean(graph, op);
-    if (strcmp(kernel, "gather") == 0) return name_gather(graph, op);
+    if (is_same(kernel, "conv")) return name_conv(graph, op);
+    if (is_same(kernel, "fc") || is_same(kernel, "matmul")) return name_product(graph, op);
+    if (is_same(kernel, "mean")) return name_mean(graph, op);
+    if (is_same(kernel, "gather")) return name_gather(graph, op);
     return kernel;
 }

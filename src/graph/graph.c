@@ -487,16 +487,7 @@ int64_t ft_graph_exported_batch(const ft_graph *bound) {
 }
 
 bool ft_graph_is_scaled(const ft_graph *bound) {
-    return bound->batch != bound->exported_batch;
-}
-
-int64_t shape_elems(const int64_t *dims, int32_t rank) {
-    if (rank < 0) return 0;
-    int64_t elems = 1;
-    for (int32_t i = 0; i < rank; i++) {
-        if (dims[i] < 0 || !num_mul_i64(elems, dims[i], &elems)) return 0;
-    }
-    return elems <= FT_MAX_ELEMS ? elems : 0;
+    return graph_is_scaled(bound);
 }
 
 bool shape_is_known(const ft_tensor *tensor) {
@@ -530,21 +521,14 @@ const char *shape_text(const ft_graph *graph, const ft_tensor *tensor, char *tex
 }
 
 uint64_t ft_tensor_elems(const ft_graph *bound, const ft_tensor *tensor) {
-    uint64_t elems = (uint64_t)shape_elems(tensor->dims, tensor->rank);
-    if (!tensor->is_batched || !ft_graph_is_scaled(bound)) return elems;
-    return num_scale_sat(elems, (uint64_t)bound->batch, (uint64_t)bound->exported_batch);
-}
-
-uint64_t dtype_bytes(ft_dtype dtype, uint64_t elems) {
-    unsigned bits = ft_dtype_bits(dtype);
-    return bits % 8 == 0 ? num_mul_sat(elems, bits / 8) : num_div_up(num_mul_sat(elems, bits), 8);
+    return tensor_elems(bound, tensor);
 }
 
 uint64_t ft_tensor_bytes(const ft_graph *bound, const ft_tensor *tensor) {
-    return dtype_bytes(tensor->dtype, ft_tensor_elems(bound, tensor));
+    return dtype_bytes(tensor->dtype, tensor_elems(bound, tensor));
 }
 
-const ft_attr *ft_op_attr(const ft_op *op, const char *name) {
+static const ft_attr *find_attr(const ft_op *op, const char *name) {
     for (uint32_t i = 0; i < op->attr_count; i++) {
         const char *own = op->attrs[i].name; /* most differ in their first letter */
         if (own[0] == name[0] && strcmp(own, name) == 0) return &op->attrs[i];
@@ -552,23 +536,27 @@ const ft_attr *ft_op_attr(const ft_op *op, const char *name) {
     return NULL;
 }
 
+const ft_attr *ft_op_attr(const ft_op *op, const char *name) {
+    return find_attr(op, name);
+}
+
 int64_t op_attr_int(const ft_op *op, const char *name, int64_t fallback) {
-    const ft_attr *attr = ft_op_attr(op, name);
+    const ft_attr *attr = find_attr(op, name);
     return attr != NULL && attr->kind == FT_ATTR_INT ? attr->i : fallback;
 }
 
 double op_attr_float(const ft_op *op, const char *name, double fallback) {
-    const ft_attr *attr = ft_op_attr(op, name);
+    const ft_attr *attr = find_attr(op, name);
     return attr != NULL && attr->kind == FT_ATTR_FLOAT ? attr->f : fallback;
 }
 
 const char *op_attr_string(const ft_op *op, const char *name, const char *fallback) {
-    const ft_attr *attr = ft_op_attr(op, name);
+    const ft_attr *attr = find_attr(op, name);
     return attr != NULL && attr->kind == FT_ATTR_STRING ? attr->s : fallback;
 }
 
 const int64_t *op_attr_ints(const ft_op *op, const char *name, uint32_t *count) {
-    const ft_attr *attr = ft_op_attr(op, name);
+    const ft_attr *attr = find_attr(op, name);
     *count = 0;
     if (attr == NULL) return NULL;
     if (attr->kind == FT_ATTR_INT) {

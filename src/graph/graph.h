@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/num.h"
 #include "foretell/graph.h"
 
 enum { GRAPH_MAX_SYMBOLS = 1024 }; /* different names of dimensions in one graph */
@@ -109,15 +110,49 @@ ft_status graph_finish(ft_graph *graph, ft_error *error);
 /* --- Looking ------------------------------------------------------------------------------------------------- */
 
 /* Elements, or 0 when rank or a dimension is unknown, or when there are more than FT_MAX_ELEMS. A scalar has 1. */
-int64_t shape_elems(const int64_t *dims, int32_t rank);
+static inline int64_t shape_elems(const int64_t *dims, int32_t rank) {
+    if (rank < 0) return 0;
+    int64_t elems = 1;
+    for (int32_t i = 0; i < rank; i++) {
+        if (dims[i] < 0 || !num_mul_i64(elems, dims[i], &elems)) return 0;
+    }
+    return elems <= FT_MAX_ELEMS ? elems : 0;
+}
+/* As ft_tensor_elems and ft_graph_is_scaled, for those who ask of every tensor. */
+static inline bool graph_is_scaled(const ft_graph *bound) {
+    return bound->batch != bound->exported_batch;
+}
+static inline uint64_t tensor_elems(const ft_graph *bound, const ft_tensor *tensor) {
+    uint64_t elems = (uint64_t)shape_elems(tensor->dims, tensor->rank);
+    if (!tensor->is_batched || !graph_is_scaled(bound)) return elems;
+    return num_scale_sat(elems, (uint64_t)bound->batch, (uint64_t)bound->exported_batch);
+}
 /* Writes "1x3x224x224", "?" for an unknown rank, symbols by name. Returns `text`. */
 const char *shape_text(const ft_graph *graph, const ft_tensor *tensor, char *text, size_t size);
 bool shape_is_known(const ft_tensor *tensor);
 
 /* The type that ONNX has a number for (TensorProto.DataType): attributes such as Cast's "to" keep that number. */
 ft_dtype dtype_of_onnx(int64_t data_type);
+/* Bits and kinds of all types; ft_dtype_bits and ft_dtype_is_float, for those who ask of every tensor. */
+typedef struct dtype_facts {
+    uint8_t bits;
+    bool is_float;
+} dtype_facts;
+
+static inline dtype_facts dtype_facts_of(ft_dtype dtype) {
+    static const dtype_facts all[] = {
+#define DTYPE_FACTS(id, text, bits, is_float) [id] = {bits, is_float},
+        FT_DTYPE_LIST(DTYPE_FACTS)
+#undef DTYPE_FACTS
+    };
+    return (unsigned)dtype < sizeof all / sizeof all[0] ? all[dtype] : (dtype_facts){32, false};
+}
+
 /* Bytes that elements take side by side; types narrower than a byte share one. */
-uint64_t dtype_bytes(ft_dtype dtype, uint64_t elems);
+static inline uint64_t dtype_bytes(ft_dtype dtype, uint64_t elems) {
+    unsigned bits = dtype_facts_of(dtype).bits;
+    return bits % 8 == 0 ? num_mul_sat(elems, bits / 8) : num_div_up(num_mul_sat(elems, bits), 8);
+}
 
 static inline const ft_tensor *op_input(const ft_graph *graph, const ft_op *op, uint32_t i) {
     return i < op->input_count && op->inputs[i] != FT_NONE ? &graph->tensors[op->inputs[i]] : NULL;

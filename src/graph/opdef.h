@@ -11,6 +11,8 @@
 #ifndef GRAPH_OPDEF_H
 #define GRAPH_OPDEF_H
 
+#include <string.h>
+
 #include "foretell/graph.h"
 
 typedef struct infer infer; /* shape.h */
@@ -78,6 +80,11 @@ struct ft_opdef {
     uint8_t x, w;         /* data and weight inputs of convolutions and products; the defaults 0, 0 mean 0 and 1 */
     weight_layout layout; /* of convolution weights */
 };
+
+/* By its canonical name. Most names differ in their first letter. */
+static inline bool op_is(const ft_op *op, const char *name) {
+    return op->def->name[0] == name[0] && strcmp(op->def->name, name) == 0;
+}
 
 /* The entry for a spelling in a format, or NULL. */
 const ft_opdef *opdef_find(ft_format format, const char *text);

@@ -24,9 +24,10 @@ static bool is_steering(const ft_opdef *def, uint32_t input) {
 /* A known shape without empty dimensions, of at least `rank` dimensions. */
 static bool is_solid(const ft_tensor *t, int32_t rank) {
     if (t == NULL || t->rank < rank) return false;
+    int64_t elems = 1;
     for (int32_t i = 0; i < t->rank; i++)
-        if (t->dims[i] <= 0) return false;
-    return shape_elems(t->dims, t->rank) > 0;
+        if (t->dims[i] <= 0 || !num_mul_i64(elems, t->dims[i], &elems)) return false;
+    return elems <= FT_MAX_ELEMS;
 }
 
 /* The first input after data and weights that is neither a steering input nor of another width than the output.
@@ -128,28 +129,30 @@ static bool read_attributes(const ft_graph *graph, const ft_op *op, const ft_ten
            g->cout % g->groups == 0;
 }
 
-bool conv_geometry_of(const ft_graph *graph, const ft_op *op, conv_geometry *geometry) {
+bool conv_geometry_of(const ft_graph *graph, const ft_op *op, conv_geometry *g) {
     const ft_opdef *def = op->def;
     if (def->cost != COST_CONV && def->cost != COST_CONV_TRANSPOSE) return false;
-    conv_geometry g = {.x = op_input(graph, op, data_index(def)), .weight = op_input(graph, op, weight_index(def))};
+    memset(g, 0, sizeof *g);
+    g->x = op_input(graph, op, data_index(def));
+    g->weight = op_input(graph, op, weight_index(def));
     const ft_tensor *y = op_output(graph, op, 0);
-    if (g.x == NULL || !is_solid(g.x, 3)) return false;
-    g.spatial = g.x->rank - 2;
-    g.batch = g.x->dims[0];
-    g.cin = g.x->dims[channel_axis(graph, g.x->rank)];
-    read_map(graph, g.x, g.spatial, g.in);
-    if (g.weight != NULL) {
-        if (!is_solid(g.weight, 3) || g.weight->rank != g.x->rank || !read_weights(op, &g)) return false;
-    } else if (!read_attributes(graph, op, y, &g)) {
+    if (g->x == NULL || !is_solid(g->x, 3)) return false;
+    g->spatial = g->x->rank - 2;
+    g->batch = g->x->dims[0];
+    g->cin = g->x->dims[channel_axis(graph, g->x->rank)];
+    read_map(graph, g->x, g->spatial, g->in);
+    if (g->weight != NULL) {
+        if (!is_solid(g->weight, 3) || g->weight->rank != g->x->rank || !read_weights(op, g)) return false;
+    } else if (!read_attributes(graph, op, y, g)) {
         return false;
     }
-    if (is_solid(y, 3) && y->rank == g.x->rank) read_map(graph, y, g.spatial, g.out);
-    if (!read_sizes(op, "strides", g.spatial, 1, g.stride) || !read_sizes(op, "dilations", g.spatial, 1, g.dilation) ||
-        !multiply(g.kernel, g.spatial, &g.kernel_elems))
+    if (is_solid(y, 3) && y->rank == g->x->rank) read_map(graph, y, g->spatial, g->out);
+    if (!read_sizes(op, "strides", g->spatial, 1, g->stride) ||
+        !read_sizes(op, "dilations", g->spatial, 1, g->dilation) || !multiply(g->kernel, g->spatial, &g->kernel_elems))
         return false;
-    g.bias = find_bias(graph, op, g.cout);
-    g.is_depthwise = g.groups == g.cin && (g.groups > 1 || def->layout == WEIGHT_1HWO || def->layout == WEIGHT_HWIM);
-    *geometry = g;
+    g->bias = find_bias(graph, op, g->cout);
+    g->is_depthwise =
+        g->groups == g->cin && (g->groups > 1 || def->layout == WEIGHT_1HWO || def->layout == WEIGHT_HWIM);
     return true;
 }
 

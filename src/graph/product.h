@@ -19,7 +19,7 @@ typedef struct conv_geometry {
     const ft_tensor *x, *weight, *bias; /* bias NULL when there is none */
 } conv_geometry;
 
-/* False when the operator is no convolution, or its shapes are not known. */
+/* False when the operator is no convolution, or its shapes are not known; *geometry is then half filled. */
 bool conv_geometry_of(const ft_graph *graph, const ft_op *op, conv_geometry *geometry);
 
 typedef struct matmul_geometry {

@@ -6,9 +6,11 @@
 #include "npu/block.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { SPLIT_DEPTH = 16, MOST_W = 64, MOST_H = 32, MOST_D = 128, SUB_KERNEL = 8, RESERVED_BANKS = 2, BANK = 1024 };
 enum { DEPTH_UNIT = 8 }; /* all depths are multiples of it */
+enum { DEPTHS = MOST_D / DEPTH_UNIT + 1 };
 
 static int64_t min64(int64_t a, int64_t b) {
     return a < b ? a : b;
@@ -42,11 +44,30 @@ static bool prefers_part_kernel(const npu_pass *p, npu_shape ifm, int32_t bytes)
     return part > depth;
 }
 
-/* What a side of the output is cut into: inputs that a piece needs, pieces, and pieces without rounding up. */
+/* What a side of the output is cut into: outputs and inputs of a piece, pieces, and pieces without rounding up. */
 typedef struct side {
-    int64_t ifm;
+    int64_t ofm, ifm;
     double across, share;
+    double least_reads; /* columns that a block reads which is at most so wide */
 } side;
+
+/* Banks that are handed out together. Counts of them are small: a product and a shift divide them exactly. */
+typedef struct granule {
+    int32_t banks, inverse;
+} granule;
+enum { INVERSE_BITS = 16 };
+
+static granule granule_of(int32_t banks) {
+    return (granule){banks, (1 << INVERSE_BITS) / banks + 1};
+}
+
+/* The shared buffer, and what is to be in it. */
+typedef struct room {
+    int32_t banks;
+    granule maps, sums;
+    int32_t inputs; /* buffers of maps */
+    bool has_sums;
+} room;
 
 /* What stays the same during the search, and the best so far. */
 typedef struct search {
@@ -54,19 +75,21 @@ typedef struct search {
     const npu_pass *pass;
     npu_shape ofm, ifm;
     int32_t bytes;
-    bool is_elementwise, has_scalar, is_equal_depth, is_depthwise, is_flat;
-    int64_t ifm_depth, weight_area, repeats, ifm_elems, border_w, border_h;
+    room room;
+    bool is_elementwise, is_equal_depth, is_depthwise, is_flat;
+    int64_t ifm_depth, repeats, ifm_elems, border_w, border_h;
     int64_t most_h, most_w, least_d, most_d;
-    double ofm_elems, per_elem;
+    double ofm_elems, per_elem, kernel_elems;
     side widths[MOST_W + 2], heights[MOST_H + 2];
-    double least_share[MOST_W + 2]; /* the least columns that are read, by the most columns of a block */
-    int32_t widest[MOST_D / DEPTH_UNIT + 1][MOST_H + 2]; /* block that fits, by depth and height; 0: none */
+    int32_t widest[DEPTHS][MOST_H + 2]; /* block that fits, by depth and height; 0: none */
+    double least[DEPTHS][MOST_H + 2];   /* what it costs at least, by depth and height; [0]: at any height */
     double best_cost, best_coverage;
     npu_blocking *found;
 } search;
 
 static side side_of(int64_t size, int64_t block, int64_t ifm) {
-    return (side){ifm, (double)npu_div_up(size, block), (double)size / (double)block};
+    return (side){
+        .ofm = block, .ifm = ifm, .across = (double)npu_div_up(size, block), .share = (double)size / (double)block};
 }
 
 static int64_t columns_of(const search *s, int64_t w) {
@@ -84,10 +107,9 @@ static int64_t used_height(const search *s, int64_t h) {
 static void tabulate(search *s) {
     double least = INFINITY;
     for (int64_t w = s->arch->ublock_w; w <= s->most_w; w += s->arch->ublock_w) {
-        s->widths[w] = side_of(s->ofm.w, w, columns_of(s, w));
-        double share = (double)s->widths[w].ifm * s->widths[w].share;
-        if (share < least) least = share;
-        s->least_share[w] = least;
+        side *made = &s->widths[w];
+        *made = side_of(s->ofm.w, w, columns_of(s, w));
+        made->least_reads = least = fmin(least, (double)made->ifm * made->share);
     }
     for (int64_t h = s->arch->ublock_h; h <= s->most_h; h += s->arch->ublock_h)
         s->heights[h] = side_of(s->ofm.h, used_height(s, h), rows_of(s, h));
@@ -99,80 +121,76 @@ static void tabulate(search *s) {
 typedef struct layer {
     int64_t depth, ifm_depth;
     int64_t ifm_bytes, sum_bytes; /* that an element of the area takes */
-    double across, share;
+    double reads, kernels;        /* how often inputs are read; how many kernels are */
 } layer;
 
 static layer layer_of(const search *s, int64_t depth) {
-    side cut = side_of(s->ofm.c, depth, 0);
     int64_t ifm_depth = s->is_equal_depth ? depth : s->ifm_depth;
+    side cut = side_of(s->ofm.c, depth, 0);
     return (layer){.depth = depth,
                    .ifm_depth = ifm_depth,
                    .ifm_bytes = npu_round_up(ifm_depth * s->bytes, 8),
                    .sum_bytes = npu_round_up(depth, 8) * (s->found->has_sum40 ? 5 : 4),
-                   .across = cut.across,
-                   .share = cut.share};
+                   .reads = s->is_equal_depth ? 1 : cut.across,
+                   .kernels = s->is_depthwise ? 1 : (double)depth * cut.share};
+}
+
+/* Blocks of one depth and height. */
+typedef struct row {
+    int64_t inputs, held; /* of a column; in both buffers */
+    double across, share;
+    int64_t elems; /* of the output */
+} row;
+
+static inline row row_of(const search *s, const layer *l, int64_t h) {
+    const side *rows = &s->heights[h];
+    return (row){.inputs = rows->ifm * s->ifm.c * s->repeats,
+                 .held = rows->ifm * l->ifm_depth * 2,
+                 .across = rows->across,
+                 .share = rows->share,
+                 .elems = h * l->depth};
 }
 
 /* Banks for two buffers of so many bytes, in whole granules. */
-static int32_t banks_of(const npu_arch *a, int64_t bytes, int32_t granule) {
-    int64_t banks = npu_div_up(bytes, BANK) * 2;
-    if (banks > a->banks) return a->banks; /* as good as any number that is too large */
-    return ((int32_t)banks + granule - 1) / granule * granule;
+static inline int32_t banks_of(const room *all, int64_t bytes, granule g) {
+    uint64_t banks = ((uint64_t)bytes + BANK - 1) / BANK * 2;
+    if (banks > (uint64_t)all->banks) return all->banks; /* as good as any number that is too large */
+    return (((int32_t)banks + g.banks - 1) * g.inverse >> INVERSE_BITS) * g.banks;
 }
 
-static bool fits(const search *s, const layer *l, int64_t ifm_area, int64_t ofm_area) {
-    const npu_arch *a = s->arch;
-    int32_t room = a->banks - 2 * RESERVED_BANKS;
-    int32_t maps = banks_of(a, ifm_area * l->ifm_bytes, s->bytes == 4 ? a->granule_map32 : a->granule_map);
-    if (s->is_elementwise) return (s->has_scalar ? maps : 2 * maps) <= room;
-    if (maps > room) return false;
-    int32_t sums = banks_of(a, ofm_area * l->sum_bytes, s->found->has_sum40 ? a->granule_sum40 : a->granule_sum32);
-    return maps + sums <= room;
+static inline bool fits(const room *all, int64_t ifm_bytes, int64_t sum_bytes) {
+    int32_t left = all->banks - 2 * RESERVED_BANKS - all->inputs * banks_of(all, ifm_bytes, all->maps);
+    return left >= 0 && (!all->has_sums || banks_of(all, sum_bytes, all->sums) <= left);
 }
 
-static bool block_fits(const search *s, const layer *l, int64_t h, int64_t w) {
-    return fits(s, l, s->heights[h].ifm * s->widths[w].ifm, used_height(s, h) * w);
+/* Both buffers may hold all of the input. */
+static inline double with_held(const search *s, const row *r, const side *columns, double cost) {
+    return s->ifm_elems < r->held * columns->ifm ? cost / 2 : cost;
 }
 
-static bool holds_all(const search *s, const layer *l, int64_t h, int64_t w) {
-    return s->ifm_elems < s->heights[h].ifm * s->widths[w].ifm * l->ifm_depth * 2;
-}
-
-static double fetches(const search *s, const layer *l, int64_t h, int64_t w) {
-    const side *rows = &s->heights[h], *columns = &s->widths[w];
-    double weights = (double)(s->weight_area * s->ifm.c) * (rows->across * columns->across);
-    if (!s->is_depthwise) weights *= (double)l->depth * l->share;
-    double inputs = (double)(rows->ifm * columns->ifm * s->ifm.c * s->repeats) * (rows->share * columns->share);
-    if (!s->is_equal_depth) inputs *= l->across;
-    return inputs + weights;
-}
-
-static double cost_of(const search *s, const layer *l, int64_t h, int64_t w) {
-    double cost =
-        s->is_elementwise ? fmax(s->ofm_elems / (double)(h * w * l->depth), 1) : fetches(s, l, h, w) / s->ofm_elems;
-    return holds_all(s, l, h, w) ? cost / 2 : cost; /* both buffers hold all of the input */
+static inline double cost_of(const search *s, const layer *l, const row *r, int64_t w) {
+    const side *columns = &s->widths[w];
+    if (s->is_elementwise) {
+        double cost = s->ofm_elems / (double)(r->elems * w);
+        return with_held(s, r, columns, cost > 1 ? cost : 1);
+    }
+    double weights = s->kernel_elems * (r->across * columns->across) * l->kernels;
+    double inputs = (double)(r->inputs * columns->ifm) * (r->share * columns->share) * l->reads;
+    return with_held(s, r, columns, (inputs + weights) / s->ofm_elems);
 }
 
 /* No block of this height that is at most so wide costs less. */
-static double least_cost(const search *s, const layer *l, int64_t h, int64_t widest) {
+static inline double least_cost(const search *s, const layer *l, const row *r, int64_t widest) {
     const double rounding = 1 - 1e-9; /* of sums that are the same but for their order */
-    const side *rows = &s->heights[h];
-    double cost;
-    if (s->is_elementwise) {
-        cost = s->ofm_elems / (double)(h * widest * l->depth);
-        if (cost < 1) cost = 1;
-    } else {
-        double weights = (double)(s->weight_area * s->ifm.c) * rows->across * s->widths[widest].across;
-        if (!s->is_depthwise) weights *= (double)l->depth * l->share;
-        double inputs = (double)(rows->ifm * s->ifm.c * s->repeats) * rows->share * s->least_share[widest];
-        if (!s->is_equal_depth) inputs *= l->across;
-        cost = (inputs + weights) * s->per_elem;
-    }
-    return (holds_all(s, l, h, widest) ? cost / 2 : cost) * rounding;
+    const side *columns = &s->widths[widest];
+    if (s->is_elementwise) return cost_of(s, l, r, widest) * rounding;
+    double weights = s->kernel_elems * r->across * columns->across * l->kernels;
+    double inputs = (double)r->inputs * r->share * columns->least_reads * l->reads;
+    return with_held(s, r, columns, (inputs + weights) * s->per_elem) * rounding;
 }
 
-static void weigh(search *s, const layer *l, int64_t h, int64_t w) {
-    double cost = cost_of(s, l, h, w);
+static inline void weigh(search *s, const layer *l, const row *r, int64_t h, int64_t w) {
+    double cost = cost_of(s, l, r, w);
     if (cost > s->best_cost) return;
     npu_shape ifm = {1, s->heights[h].ifm, s->widths[w].ifm, l->ifm_depth};
     if (cost == s->best_cost) {
@@ -193,11 +211,13 @@ static int64_t next_depth(const search *s, int64_t depth) {
     return depth < s->ofm.c ? npu_round_up(depth, SPLIT_DEPTH) : depth;
 }
 
-/* Fills in the widest blocks that fit, by depth and height; what is deeper or higher is no wider. Most blocks are
- * hopeless once a good one is known, so the cost of the best of these is where the search begins, and what costs just
- * as much has still to be found. Only those that are no higher than wide count, as the search never passes them over.
- */
+/* Fills in the widest blocks that fit, by depth and height, and what the cheapest costs at least; what is deeper or
+ * higher is no wider. Most blocks are hopeless once a good one is known, so the cost of the best of these is where the
+ * search begins, and what costs just as much has still to be found. Only those that are no higher than wide count, as
+ * the search never passes them over. */
 static void survey(search *s) {
+    const int64_t step = s->arch->ublock_h, step_w = s->arch->ublock_w;
+    const room all = s->room;
     double least = INFINITY;
     s->widest[0][0] = (int32_t)s->most_w;
     for (int64_t h = 1; h <= s->most_h; h++) s->widest[0][h] = (int32_t)s->most_w;
@@ -205,13 +225,20 @@ static void survey(search *s) {
     for (int64_t depth = s->least_d; depth <= s->most_d; depth = next_depth(s, depth + s->arch->ublock_d)) {
         layer l = layer_of(s, depth);
         int32_t *widest = s->widest[depth / DEPTH_UNIT], w = above[0];
+        double *bounds = s->least[depth / DEPTH_UNIT];
         widest[0] = w;
-        for (int64_t h = s->arch->ublock_h; h <= s->most_h; h += s->arch->ublock_h) {
+        bounds[0] = INFINITY;
+        for (int64_t h = step; h <= s->most_h; h += step) {
             if (above[h] < w) w = above[h];
-            while (w > 0 && !block_fits(s, &l, h, w)) w -= s->arch->ublock_w;
+            int64_t ifm_bytes = s->heights[h].ifm * l.ifm_bytes, sum_bytes = s->heights[h].ofm * l.sum_bytes;
+            while (w > 0 && !fits(&all, ifm_bytes * s->widths[w].ifm, sum_bytes * w)) w -= (int32_t)step_w;
             widest[h] = w;
-            if (w < h || w == 0) continue;
-            double cost = cost_of(s, &l, h, w);
+            if (w == 0) continue;
+            row r = row_of(s, &l, h);
+            bounds[h] = least_cost(s, &l, &r, w);
+            if (!(bounds[h] >= bounds[0])) bounds[0] = bounds[h];
+            if (w < h || bounds[h] >= least) continue;
+            double cost = cost_of(s, &l, &r, w);
             if (cost < least) least = cost;
         }
         above = widest;
@@ -221,19 +248,22 @@ static void survey(search *s) {
 
 static void try_depth(search *s, int64_t depth) {
     const int64_t step = s->arch->ublock_w;
+    const double *bounds = s->least[depth / DEPTH_UNIT];
+    if (bounds[0] > s->best_cost) return;
     layer l = layer_of(s, depth);
-    int64_t too_wide[MOST_H + 1]; /* the first width that did not fit, by height */
-    for (int h = 0; h <= MOST_H; h++) too_wide[h] = INT64_MAX;
+    uint8_t too_wide[MOST_W + 2]; /* the first width that did not fit, by height */
+    memset(too_wide, UINT8_MAX, sizeof too_wide);
     for (int64_t h = s->arch->ublock_h; h <= s->most_h; h += s->arch->ublock_h) {
         int64_t widest = s->widest[depth / DEPTH_UNIT][h];
-        bool is_hopeless = widest == 0 || least_cost(s, &l, h, widest) > s->best_cost;
+        bool is_hopeless = widest == 0 || bounds[h] > s->best_cost;
+        row r = row_of(s, &l, h);
         for (int64_t w = is_hopeless ? widest + step : step; w <= s->most_w; w += step) {
-            if (w <= MOST_H && too_wide[w] <= h) continue; /* the compiler takes it that this does not fit either */
+            if (too_wide[w] <= h) continue; /* the compiler takes it that this does not fit either */
             if (w > widest) {
-                too_wide[h] = w;
+                too_wide[h] = (uint8_t)w;
                 break;
             }
-            weigh(s, &l, h, w);
+            weigh(s, &l, &r, h, w);
         }
     }
 }
@@ -249,7 +279,6 @@ static void begin(search *s, const npu_arch *arch, const npu_pass *p, const npu_
     s->ifm = ifm;
     s->bytes = e->ifm_bytes;
     s->is_elementwise = p->block == BLOCK_ELEMENTWISE;
-    s->has_scalar = e->has_scalar != 0;
     s->is_depthwise = p->block == BLOCK_DEPTHWISE;
     s->is_equal_depth = s->is_elementwise || s->is_depthwise || p->block == BLOCK_POOL;
     s->is_flat = ofm.h == 1 && p->kernel_h == 1 && arch->ublock_h == 2;
@@ -260,13 +289,18 @@ static void begin(search *s, const npu_arch *arch, const npu_pass *p, const npu_
     s->border_w = min64(kernel_w, SUB_KERNEL);
     s->border_h = min64(kernel_h, SUB_KERNEL);
     s->repeats = npu_div_up(kernel_w, SUB_KERNEL) * npu_div_up(kernel_h, SUB_KERNEL);
-    s->weight_area = is_conv ? kernel_w * kernel_h : 0;
+    s->kernel_elems = is_conv ? (double)(kernel_w * kernel_h * ifm.c) : 0;
     s->ifm_depth = s->bytes == 2 ? npu_round_up(min64(ifm.c, 16), 4)
                                  : npu_round_up(min64(ifm.c, found->is_part_kernel ? 16 : 32), 8);
     s->most_h = npu_round_up(min64(ofm.h, MOST_H), arch->ublock_h);
     s->most_w = npu_round_up(min64(ofm.w, MOST_W), arch->ublock_w);
     s->most_d = npu_round_up(min64(ofm.c, MOST_D), arch->ublock_d);
     s->least_d = next_depth(s, max64(arch->ublock_d, min64(s->most_d, SPLIT_DEPTH)));
+    s->room = (room){.banks = arch->banks,
+                     .maps = granule_of(s->bytes == 4 ? arch->granule_map32 : arch->granule_map),
+                     .sums = granule_of(found->has_sum40 ? arch->granule_sum40 : arch->granule_sum32),
+                     .inputs = s->is_elementwise && e->has_scalar == 0 ? 2 : 1,
+                     .has_sums = !s->is_elementwise};
     s->best_cost = s->best_coverage = INFINITY;
     s->found = found;
 }
@@ -289,5 +323,5 @@ bool npu_can_block(const npu_arch *arch, const npu_pass *p, const npu_extent *e)
     if (arch->ublock_h > s.most_h || arch->ublock_w > s.most_w || s.least_d > s.most_d) return false;
     layer l = layer_of(&s, s.least_d);
     int64_t h = arch->ublock_h, w = arch->ublock_w;
-    return fits(&s, &l, rows_of(&s, h) * columns_of(&s, w), used_height(&s, h) * w);
+    return fits(&s.room, rows_of(&s, h) * columns_of(&s, w) * l.ifm_bytes, used_height(&s, h) * w * l.sum_bytes);
 }

@@ -217,7 +217,7 @@ npu_activation npu_activation_of(const ft_op *op) {
 /* What is known before the run costs nothing, but for joins of quantised constants, which the compiler leaves. */
 static bool is_dead(const ft_graph *graph, const ft_op *op) {
     const ft_tensor *y = op_output(graph, op, 0);
-    bool is_join = strcmp(op->def->name, "Concat") == 0 && y != NULL && ft_dtype_bits(y->dtype) == 8;
+    bool is_join = op_is(op, "Concat") && y != NULL && ft_dtype_bits(y->dtype) == 8;
     return op->is_folded && !is_join;
 }
 

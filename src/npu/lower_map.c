@@ -5,10 +5,6 @@
 #include "graph/product.h"
 #include "npu/lower.h"
 
-static bool is_named(const ft_op *op, const char *name) {
-    return strcmp(op->def->name, name) == 0;
-}
-
 void npu_lower_pool(npu_lowering *l, const ft_op *op) {
     pool_geometry g;
     if (!pool_geometry_of(l->graph, op, &g)) return;
@@ -36,7 +32,7 @@ static void reduced_axes(const npu_lowering *l, const ft_op *op, bool is_reduced
     const ft_tensor *x = op_input(l->graph, op, 0), *axes = op_input(l->graph, op, 1);
     memset(is_reduced, 0, 4 * sizeof *is_reduced);
     if (x == NULL) return;
-    if (is_named(op, "GlobalAveragePool")) {
+    if (op_is(op, "GlobalAveragePool")) {
         is_reduced[1] = is_reduced[2] = true;
         return;
     }
@@ -142,9 +138,9 @@ void npu_lower_binary(npu_lowering *l, const ft_op *op) {
     npu_view a = npu_input_view(l, op, 0), b = npu_input_view(l, op, 1);
     uint32_t out = npu_output(l, op, 0);
     npu_shape ofm = npu_shape_of(l, op_output(l->graph, op, 0));
-    npu_math math = is_named(op, "Mul")                                                 ? MATH_MUL
-                    : is_named(op, "Min") || is_named(op, "Max") || is_named(op, "Abs") ? MATH_OTHER
-                                                                                        : MATH_ADD;
+    npu_math math = op_is(op, "Mul")                                           ? MATH_MUL
+                    : op_is(op, "Min") || op_is(op, "Max") || op_is(op, "Abs") ? MATH_OTHER
+                                                                               : MATH_ADD;
     npu_pass *p = npu_add_pass(l, BLOCK_ELEMENTWISE, math);
     if (l->has_failed) return;
     if (b.tensor == FT_NONE) {
@@ -175,7 +171,7 @@ static npu_pass *fusable(npu_lowering *l, const ft_op *op, npu_view in) {
 }
 
 static bool is_clamp(const ft_op *op) {
-    return is_named(op, "Relu") || is_named(op, "Relu6") || is_named(op, "ReluN1To1") || is_named(op, "Clip");
+    return op_is(op, "Relu") || op_is(op, "Relu6") || op_is(op, "ReluN1To1") || op_is(op, "Clip");
 }
 
 /* Sixteen bits have no table for a leaky slope. An input of another scale is no slope for the unit: both sides are
@@ -210,7 +206,7 @@ void npu_lower_activation(npu_lowering *l, const ft_op *op) {
     npu_pass *before = fusable(l, op, in);
     int32_t bytes = l->net->tensors[in.tensor].bytes;
     bool is_kept = l->is_float || op_attr_int(op, "keeps_scale", 0) != 0;
-    if (is_named(op, "LeakyRelu") && bytes == 2) {
+    if (op_is(op, "LeakyRelu") && bytes == 2) {
         lower_leaky16(l, in, npu_output(l, op, 0), is_kept);
         return;
     }

@@ -7,10 +7,6 @@
 
 enum { MOST_DIM = 65535 };
 
-static bool is_named(const ft_op *op, const char *name) {
-    return op->def->name[0] == name[0] && strcmp(op->def->name, name) == 0; /* most differ in their first letter */
-}
-
 static bool is_typed(const npu_lowering *l, const ft_op *op, const ft_tensor *t, bool allows_32) {
     if (l->is_float && ft_dtype_is_float(t->dtype)) return true;
     if (t->dtype == FT_INT8 || t->dtype == FT_UINT8 || t->dtype == FT_INT16) return true;
@@ -85,8 +81,7 @@ static bool supports_binary(const npu_lowering *l, const ft_op *op) {
 static bool supports_pad(const npu_lowering *l, const ft_op *op) {
     const ft_tensor *x = op_input(l->graph, op, 0), *y = op_output(l->graph, op, 0);
     npu_shape in = npu_shape_of(l, x), out = npu_shape_of(l, y);
-    if (is_named(op, "PadPairs") && (strcmp(op->type, "MIRROR_PAD") == 0 || strcmp(op->type, "PADV2") == 0))
-        return false;
+    if (op_is(op, "PadPairs") && (strcmp(op->type, "MIRROR_PAD") == 0 || strcmp(op->type, "PADV2") == 0)) return false;
     return (x->rank == 3 || x->rank == 4) && in.n == out.n && in.c == out.c;
 }
 
@@ -100,7 +95,7 @@ static bool supports_resize(const npu_lowering *l, const ft_op *op) {
     int64_t a = is_aligned ? out.h - 1 : out.h, b = is_aligned ? in.h - 1 : in.h;
     int64_t c = is_aligned ? out.w - 1 : out.w, d = is_aligned ? in.w - 1 : in.w;
     if (a % b != 0 || c % d != 0 || a / b != c / d) return false;
-    if (is_half && is_named(op, "ResizeBilinear")) return a / b == 2;
+    if (is_half && op_is(op, "ResizeBilinear")) return a / b == 2;
     return a / b == 2 || a / b == 4 || a / b == 8;
 }
 
@@ -108,12 +103,12 @@ static bool supports_mean(const npu_lowering *l, const ft_op *op) {
     const ft_tensor *x = op_input(l->graph, op, 0), *axes = op_input(l->graph, op, 1);
     uint32_t count = 0;
     if (x->rank > 4 || batch_of(l, x) != 1) return false;
-    if (is_named(op, "GlobalAveragePool")) return true;
+    if (op_is(op, "GlobalAveragePool")) return true;
     return op_attr_ints(op, "axes", &count) != NULL || (axes != NULL && axes->value != NULL);
 }
 
 static bool supports_slice(const npu_lowering *l, const ft_op *op) {
-    if (!is_named(op, "StridedSlice")) return true;
+    if (!op_is(op, "StridedSlice")) return true;
     const ft_tensor *strides = op_input(l->graph, op, 3);
     if (op_attr_int(op, "ellipsis_mask", 0) != 0) return false;
     if (strides == NULL || strides->value == NULL || strides->value->ints == NULL) return true;
@@ -142,26 +137,24 @@ static bool supports_kind(const npu_lowering *l, const ft_op *op) {
     if (op->def->op_class == FT_CLASS_VIEW) return supports_view(l, op);
     if (op->def->cost == COST_CONV || op->def->cost == COST_CONV_TRANSPOSE) return supports_conv(l, op);
     if (op->def->cost == COST_MATMUL) return supports_dense(l, op);
-    if (is_named(op, "MaxPool") || is_named(op, "AveragePool") || is_named(op, "GlobalMaxPool"))
-        return supports_pool(l, op);
-    if (is_named(op, "ReduceMean") || is_named(op, "GlobalAveragePool")) return supports_mean(l, op);
-    if (is_named(op, "PadPairs") || is_named(op, "Pad")) return supports_pad(l, op);
-    if (is_named(op, "ResizeBilinear") || is_named(op, "ResizeNearest")) return supports_resize(l, op);
-    if (is_named(op, "Transpose")) return supports_transpose(l, op);
-    if (is_named(op, "Softmax")) return x->rank <= 4 && x->dtype != FT_INT16;
-    if (is_named(op, "ArgMax")) return x->rank <= 4 && npu_shape_of(l, x).c <= 127 && y->rank == x->rank - 1;
-    if (is_named(op, "QuantizeLinear")) return l->is_float || (npu_bytes_of(l, x) <= 2 && !ft_dtype_is_float(x->dtype));
-    if (is_named(op, "DequantizeLinear") || is_named(op, "BatchNormalization")) return l->is_float;
+    if (op_is(op, "MaxPool") || op_is(op, "AveragePool") || op_is(op, "GlobalMaxPool")) return supports_pool(l, op);
+    if (op_is(op, "ReduceMean") || op_is(op, "GlobalAveragePool")) return supports_mean(l, op);
+    if (op_is(op, "PadPairs") || op_is(op, "Pad")) return supports_pad(l, op);
+    if (op_is(op, "ResizeBilinear") || op_is(op, "ResizeNearest")) return supports_resize(l, op);
+    if (op_is(op, "Transpose")) return supports_transpose(l, op);
+    if (op_is(op, "Softmax")) return x->rank <= 4 && x->dtype != FT_INT16;
+    if (op_is(op, "ArgMax")) return x->rank <= 4 && npu_shape_of(l, x).c <= 127 && y->rank == x->rank - 1;
+    if (op_is(op, "QuantizeLinear")) return l->is_float || (npu_bytes_of(l, x) <= 2 && !ft_dtype_is_float(x->dtype));
+    if (op_is(op, "DequantizeLinear") || op_is(op, "BatchNormalization")) return l->is_float;
     if (op->def->op_class == FT_CLASS_ELEMENTWISE && op->input_count >= 1 && op->def->flags & OP_COMMUTES)
         return supports_binary(l, op);
-    if (is_named(op, "StridedSlice") || is_named(op, "SliceBeginSize") || is_named(op, "Slice"))
-        return supports_slice(l, op);
+    if (op_is(op, "StridedSlice") || op_is(op, "SliceBeginSize") || op_is(op, "Slice")) return supports_slice(l, op);
     if (!l->is_float && op->def->op_class == FT_CLASS_ACTIVATION && npu_bytes_of(l, x) == 2)
-        return is_named(op, "LeakyRelu") || is_named(op, "Sigmoid") || is_named(op, "Tanh") || is_named(op, "Relu") ||
-               is_named(op, "Relu6");
-    if (!l->is_float && (is_named(op, "Elu") || is_named(op, "Gelu") || is_named(op, "Log") || is_named(op, "Sqrt") ||
-                         is_named(op, "Rsqrt") || is_named(op, "Abs")))
-        return is_named(op, "Abs");
+        return op_is(op, "LeakyRelu") || op_is(op, "Sigmoid") || op_is(op, "Tanh") || op_is(op, "Relu") ||
+               op_is(op, "Relu6");
+    if (!l->is_float && (op_is(op, "Elu") || op_is(op, "Gelu") || op_is(op, "Log") || op_is(op, "Sqrt") ||
+                         op_is(op, "Rsqrt") || op_is(op, "Abs")))
+        return op_is(op, "Abs");
     return true;
 }
 
@@ -171,7 +164,7 @@ static bool is_steering(const ft_op *op, uint32_t input) {
 }
 
 bool npu_supports(const npu_lowering *l, const ft_op *op) {
-    bool allows_32 = is_named(op, "Add") || is_named(op, "Sub") || is_named(op, "Mul");
+    bool allows_32 = op_is(op, "Add") || op_is(op, "Sub") || op_is(op, "Mul");
     bool is_product =
         op->def->cost == COST_CONV || op->def->cost == COST_CONV_TRANSPOSE || op->def->cost == COST_MATMUL;
     bool is_view = op->def->op_class == FT_CLASS_VIEW;
@@ -180,7 +173,7 @@ bool npu_supports(const npu_lowering *l, const ft_op *op) {
     for (uint32_t i = 0; i < op->input_count; i++) {
         const ft_tensor *t = op_input(l->graph, op, i);
         if (t == NULL || is_steering(op, i) || (is_product && i > 1) || (is_view && i > 0)) continue;
-        if (is_named(op, "UnidirectionalSequenceLSTM") && i > 0) continue;
+        if (op_is(op, "UnidirectionalSequenceLSTM") && i > 0) continue;
         if (npu_is_const(t) && t->rank <= 1 && t->dtype == FT_INT32 && i > 0 && !allows_32) continue;
         if (!is_typed(l, op, t, allows_32) || !has_sizes(l, t)) return false;
     }
@@ -188,7 +181,7 @@ bool npu_supports(const npu_lowering *l, const ft_op *op) {
         const ft_tensor *t = op_output(l->graph, op, i);
         if (t == NULL) continue;
         if (!has_sizes(l, t)) return false;
-        if (is_named(op, "ArgMax") ? t->dtype != FT_INT32 && t->dtype != FT_INT64 : !is_typed(l, op, t, allows_32))
+        if (op_is(op, "ArgMax") ? t->dtype != FT_INT32 && t->dtype != FT_INT64 : !is_typed(l, op, t, allows_32))
             return false;
     }
     return supports_kind(l, op);

@@ -177,7 +177,7 @@ static void look_inside(const ft_graph *graph, const ft_kernel *kernel, kernel_s
         const ft_op *op = &graph->ops[kernel->ops[i]];
         const ft_tensor *in = op_input(graph, op, 0), *out = op_output(graph, op, 0);
         if (in == NULL || out == NULL) continue;
-        double inputs = (double)ft_tensor_elems(graph, in), outputs = (double)ft_tensor_elems(graph, out);
+        double inputs = (double)tensor_elems(graph, in), outputs = (double)ft_tensor_elems(graph, out);
         pool_geometry pool;
         conv_geometry conv;
         if (pool_geometry_of(graph, op, &pool)) {
@@ -228,7 +228,7 @@ static void row_of(const ft_graph *graph, const ft_kernel *kernel, const ft_op_c
     double moved = (double)cost->forward.read_bytes + (double)cost->forward.write_bytes - weights;
     look_inside(graph, kernel, &shape);
     double inputs = data_inputs(graph, root);
-    double outputs = out != NULL ? (double)ft_tensor_elems(graph, out) : 0;
+    double outputs = out != NULL ? (double)tensor_elems(graph, out) : 0;
     if (moved < 4) moved = 4;
     double repeats = (double)root->repeats;
 

@@ -183,7 +183,7 @@ ft_status memory_row_make(subject *s, uint64_t limit, memory_row *row, ft_error 
     memory_row made = {0};
     ft_cost_options options = options_of(s);
     FT_TRY(subject_cost(s, &cost, error));
-    FT_TRY(replay_steps(s->bound, &options, limit, &made.replayed, error));
+    FT_TRY(replay_steps(s->bound, cost, &options, limit, &made.replayed, error));
     sizes z = sizes_of(s->bound);
     fill(s->bound, cost, &made.replayed, &z, made.items);
     made.coverage_ratio = cost->coverage_ops_ratio;

@@ -64,6 +64,28 @@ static void set_kinds(const ft_kernel *kernel, ft_op_class op_class, torch_kerne
     }
 }
 
+/* Models have many kernels of few types: what was found for a type is kept, until another takes its place. Types that
+ * are equal are the same text. */
+enum { TYPES_KEPT = 32, TYPES_APART = 8 };
+
+typedef struct kept_type {
+    const char *type;
+    ft_op_class op_class;
+    torch_kind kind;
+    uint32_t holds;
+} kept_type;
+
+static void find_kinds(const ft_kernel *kernel, ft_op_class op_class, kept_type *kept, torch_kernel *k) {
+    kept_type *place = &kept[(uintptr_t)kernel->type / TYPES_APART % TYPES_KEPT];
+    if (place->type != kernel->type || place->op_class != op_class) {
+        set_kinds(kernel, op_class, k);
+        *place = (kept_type){kernel->type, op_class, k->kind, k->holds};
+        return;
+    }
+    k->kind = place->kind;
+    k->holds = place->holds;
+}
+
 /* --- Shapes -------------------------------------------------------------------------------------------------- */
 
 static void shape_of_conv(const conv_geometry *g, torch_kernel *k) {
@@ -109,7 +131,7 @@ static void shape_of_product(const torch_walk *w, const ft_kernel *kernel, const
     if (k->groups < 1) k->groups = 1;
     const ft_tensor *out = op_output(w->graph, root, 0);
     if (k->kind == TORCH_ATTENTION && out != NULL) {
-        k->scores = (double)ft_tensor_elems(w->graph, out);
+        k->scores = (double)tensor_elems(w->graph, out);
         k->is_deep = out->rank > 4;
         if (has_mask(w, kernel)) k->holds |= 1U << TORCH_ELEMENTWISE;
     }
@@ -157,7 +179,7 @@ static double serial_maps(const torch_walk *w, const ft_op *root, const torch_ke
     /* One that reads what was tokens finds channels side by side, and has a kernel for that. */
     if (k->kind != TORCH_RESIZE || out == NULL || strcmp(mode, "nearest") == 0 || k->is_strided) return 0;
     double pixels = k->height * k->width;
-    return pixels > 0 ? (double)ft_tensor_elems(w->graph, out) / pixels : 0;
+    return pixels > 0 ? (double)tensor_elems(w->graph, out) / pixels : 0;
 }
 
 /* How long the longest norm or reduction in a kernel is. */
@@ -167,8 +189,8 @@ static void look_for_reductions(const torch_walk *w, const ft_kernel *kernel, to
         const ft_tensor *in = op_input(w->graph, op, 0), *out = op_output(w->graph, op, 0);
         if (in == NULL || out == NULL || in->rank < 1) continue;
         double length = 0;
-        if (op->def->op_class == FT_CLASS_REDUCE && ft_tensor_elems(w->graph, out) > 0)
-            length = (double)ft_tensor_elems(w->graph, in) / (double)ft_tensor_elems(w->graph, out);
+        if (op->def->op_class == FT_CLASS_REDUCE && tensor_elems(w->graph, out) > 0)
+            length = (double)tensor_elems(w->graph, in) / (double)ft_tensor_elems(w->graph, out);
         else if (op->def->op_class == FT_CLASS_NORM && strcmp(op->def->name, "BatchNormalization") != 0)
             length = strcmp(op->def->name, "InstanceNormalization") == 0 ? product_of(in->dims + 2, in->rank - 2)
                                                                          : (double)in->dims[in->rank - 1];
@@ -189,6 +211,7 @@ ft_status torch_kernels_of(subject *s, const ft_rules *rules, arena *memory, tor
     FT_TRY(subject_cost(s, &cost, error));
     FT_TRY(subject_kernels(s, rules, &kernels, error));
     torch_walk w;
+    kept_type kept[TYPES_KEPT] = {{0}};
     torch_kernel *made = ARENA_ARRAY(memory, torch_kernel, (size_t)kernels->count + 1);
     if (made == NULL) return FT_NOMEM(error);
     FT_TRY(torch_walk_begin(s->bound, kernels, memory, &w, error));
@@ -197,7 +220,7 @@ ft_status torch_kernels_of(subject *s, const ft_rules *rules, arena *memory, tor
         const ft_op *root = &s->bound->ops[kernel->root];
         ft_op_cost work = ft_cost_kernel(s->bound, cost, kernels, i);
         torch_kernel *k = &made[i];
-        set_kinds(kernel, root->def->op_class, k);
+        find_kinds(kernel, root->def->op_class, kept, k);
         if (!launches_anything(&w, kernel)) continue;
         shape_of_root(&w, kernel, k);
         look_for_reductions(&w, kernel, k);

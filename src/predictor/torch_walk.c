@@ -28,19 +28,18 @@ static cast_rule rule_of(const ft_op *op) {
     if (op->def->op_class == FT_CLASS_CONV || op->def->op_class == FT_CLASS_MATMUL ||
         op->def->op_class == FT_CLASS_ATTENTION || op->def->op_class == FT_CLASS_RECURRENT)
         return CAST_NARROW;
-    if (strcmp(op->def->name, "BatchNormalization") == 0) return CAST_FIRST;
+    if (op_is(op, "BatchNormalization")) return CAST_FIRST;
     if (op->def->op_class == FT_CLASS_NORM) return CAST_WIDE;
     for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++)
-        if (op->def->name[0] == wide[i][0] && strcmp(op->def->name, wide[i]) == 0) return CAST_WIDE;
-    return op->def->op_class == FT_CLASS_ELEMENTWISE || strcmp(op->def->name, "Concat") == 0 ? CAST_PROMOTE
-                                                                                             : CAST_FIRST;
+        if (op_is(op, wide[i])) return CAST_WIDE;
+    return op->def->op_class == FT_CLASS_ELEMENTWISE || op_is(op, "Concat") ? CAST_PROMOTE : CAST_FIRST;
 }
 
 /* Numbers of the program do not widen what they are joined with; parameters, which are float32, do. */
 static bool input_is_wide(const torch_walk *w, const ft_op *op, uint32_t i) {
     const ft_tensor *t = op_input(w->graph, op, i);
     if (t == NULL) return false;
-    if (t->role == FT_CONSTANT) return t->rank > 0 && ft_tensor_elems(w->graph, t) > 1;
+    if (t->role == FT_CONSTANT) return t->rank > 0 && tensor_elems(w->graph, t) > 1;
     return w->is_wide[op->inputs[i]];
 }
 
@@ -118,12 +117,12 @@ static void find_views(const torch_walk *w) {
     for (uint32_t i = 0; i < w->graph->op_count; i++) {
         const ft_op *op = &w->graph->ops[i];
         const ft_tensor *in = op_input(w->graph, op, 0), *out = op_output(w->graph, op, 0);
-        if (strcmp(op->def->name, "Reshape") != 0 || in == NULL || out == NULL || in->producer == FT_NONE) continue;
+        if (!op_is(op, "Reshape") || in == NULL || out == NULL || in->producer == FT_NONE) continue;
         const ft_op *turn = &w->graph->ops[in->producer];
         const ft_tensor *from = op_input(w->graph, turn, 0);
         uint32_t count;
         const int64_t *order = op_attr_ints(turn, "perm", &count);
-        if (strcmp(turn->def->name, "Transpose") != 0 || from == NULL || order == NULL || from->rank < 0 ||
+        if (!op_is(turn, "Transpose") || from == NULL || order == NULL || from->rank < 0 ||
             count != (uint32_t)from->rank || !shape_is_known(from) || !shape_is_known(out))
             continue;
         if (is_order(order, from->rank) && can_view(from, order, out)) w->is_view[i] = w->is_view[in->producer] = true;
@@ -140,7 +139,7 @@ static const ft_tensor *view_source(const torch_walk *w, const ft_tensor *t, boo
         const ft_op *op = &w->graph->ops[t->producer];
         const ft_tensor *from = op_input(w->graph, op, 0);
         if (from == NULL) break;
-        if (strcmp(op->def->name, "Transpose") == 0) *is_strided = true;
+        if (op_is(op, "Transpose")) *is_strided = true;
         t = from;
     }
     return t;
@@ -156,8 +155,8 @@ static void add_read(const torch_walk *w, uint32_t number, uint32_t tensor, torc
     const ft_tensor *source = view_source(w, t, &is_strided);
     if (source->producer != FT_NONE && w->kernels->kernel_of_op[source->producer] == number) return;
     if (source->producer != FT_NONE && w->graph->ops[source->producer].is_folded) return;
-    if (!ft_dtype_is_float(t->dtype) && t->dtype != FT_DTYPE_UNKNOWN) return;
-    double elems = smaller((double)ft_tensor_elems(w->graph, t), (double)ft_tensor_elems(w->graph, source));
+    if (!dtype_facts_of(t->dtype).is_float && t->dtype != FT_DTYPE_UNKNOWN) return;
+    double elems = smaller((double)tensor_elems(w->graph, t), (double)ft_tensor_elems(w->graph, source));
     if (source->role == FT_CONSTANT || !source->is_batched) { /* the same for any batch */
         k->weights += elems;
         return;
@@ -193,10 +192,10 @@ static void add_writes(const torch_walk *w, uint32_t number, const ft_op *op, to
         int steps = MAX_STEPS;
         if (t == NULL || !is_read_outside(w, number, t, &steps)) continue;
         if (!t->is_batched) {
-            k->weights += (double)ft_tensor_elems(w->graph, t);
+            k->weights += (double)tensor_elems(w->graph, t);
             continue;
         }
-        *(w->is_wide[op->outputs[i]] ? &k->write32 : &k->write16) += (double)ft_tensor_elems(w->graph, t);
+        *(w->is_wide[op->outputs[i]] ? &k->write32 : &k->write16) += (double)tensor_elems(w->graph, t);
     }
 }
 

@@ -78,8 +78,14 @@ static void events_add_up_to_the_plan(void **state) {
             assert_non_null(f.pieces);
             assert_int_equal(ft_memory_plan(bound, &options, &plan, NULL, NULL, &error), FT_OK);
             assert_int_equal(
-                timeline_walk(bound, &options, &(timeline_events){.tell = follow, .user = &f}, &walked, &error), FT_OK);
+                timeline_walk(bound, NULL, &options, &(timeline_events){.tell = follow, .user = &f}, &walked, &error),
+                FT_OK);
             assert_memory_equal(&plan, &walked, sizeof plan);
+            ft_cost cost; /* what is known of the parameters changes nothing */
+            assert_int_equal(ft_cost_compute(bound, &options, &cost, &error), FT_OK);
+            assert_int_equal(timeline_walk(bound, &cost, &options, &(timeline_events){0}, &walked, &error), FT_OK);
+            assert_memory_equal(&plan, &walked, sizeof plan);
+            ft_cost_free(&cost);
             if (plan.peak_phase != FT_PHASE_OPTIMIZER) assert_int_equal(f.most, plan.peak_bytes);
             free(f.pieces);
         }
@@ -100,7 +106,7 @@ static void more_is_held_than_is_alive(void **state) {
             ft_graph *model, *bound = bound_network(n, batch, &model);
             replay r;
             ft_error error;
-            assert_int_equal(replay_steps(bound, &options, no_limit, &r, &error), FT_OK);
+            assert_int_equal(replay_steps(bound, NULL, &options, no_limit, &r, &error), FT_OK);
             assert_true(r.reserved_bytes >= r.taken_bytes);
             assert_true(r.reserved_bytes % (2 << 20) == 0);
             assert_true(r.reserved_bytes >= before);
@@ -118,7 +124,7 @@ static void a_limit_that_is_too_small_is_told(void **state) {
     ft_graph *model, *bound = bound_network(3, 64, &model);
     replay r;
     ft_error error;
-    assert_int_equal(replay_steps(bound, &options, 1 << 20, &r, &error), FT_OK);
+    assert_int_equal(replay_steps(bound, NULL, &options, 1 << 20, &r, &error), FT_OK);
     assert_true(r.is_over);
     assert_true(r.reserved_bytes > 1 << 20);
     ft_graph_free(bound);
@@ -134,7 +140,7 @@ static void memory_runs_out(void **state) {
         replay r = {.taken_bytes = 1};
         ft_error error;
         failing_start(n);
-        ft_status status = replay_steps(bound, &options, no_limit, &r, &error);
+        ft_status status = replay_steps(bound, NULL, &options, no_limit, &r, &error);
         bool has_failed = failing_stop();
         if (!has_failed) break;
         assert_int_equal(status, FT_ERR_NOMEM);

@@ -25,7 +25,7 @@ static double rule(const ft_graph *bound, const char *device) {
     options.mode = FT_INFER;
     options.dtype = FT_FLOAT32;
     options.optimizer = FT_SGD;
-    assert_int_equal(replay_steps(bound, &options, UINT64_MAX, &r, &error), FT_OK);
+    assert_int_equal(replay_steps(bound, NULL, &options, UINT64_MAX, &r, &error), FT_OK);
     double base = (strcmp(device, "adreno-640") == 0 ? 500 : 800) * MIB + (double)r.reserved_bytes;
     return base * (ft_graph_op_count(bound) > 6 ? 1.1 : 1);
 }
