@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/product.h"
 #include "graph/shape.h"
 
 /* --- Parsing "name=1x3x224x224" ------------------------------------------------------------------------------ */
@@ -383,6 +384,7 @@ static ft_status try_bind(const ft_graph *graph, const ft_binding *binding, ft_g
     for (uint32_t i = 0; status == FT_OK && i < graph->symbol_count; i++) b.symbols[i] = -1;
     if (status == FT_OK) status = bind_inputs(&b, binding);
     if (status == FT_OK) status = walk(&b);
+    if (status == FT_OK && !conv_geometries_keep(g)) status = FT_NOMEM(error);
     if (status != FT_OK) {
         ft_graph_free(g);
         return status;

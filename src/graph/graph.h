@@ -63,6 +63,7 @@ struct ft_graph {
     /* Set by binding. */
     bool is_bound;
     int64_t batch, exported_batch;
+    const struct conv_geometry **convs; /* per operator, for graph/product.c, which alone looks at it */
 };
 
 /* --- Building ------------------------------------------------------------------------------------------------ */

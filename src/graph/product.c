@@ -129,9 +129,12 @@ static bool read_attributes(const ft_graph *graph, const ft_op *op, const ft_ten
            g->cout % g->groups == 0;
 }
 
-bool conv_geometry_of(const ft_graph *graph, const ft_op *op, conv_geometry *g) {
+static bool is_conv(const ft_op *op) {
+    return op->def->cost == COST_CONV || op->def->cost == COST_CONV_TRANSPOSE;
+}
+
+static bool find_geometry(const ft_graph *graph, const ft_op *op, conv_geometry *g) {
     const ft_opdef *def = op->def;
-    if (def->cost != COST_CONV && def->cost != COST_CONV_TRANSPOSE) return false;
     memset(g, 0, sizeof *g);
     g->x = op_input(graph, op, data_index(def));
     g->weight = op_input(graph, op, weight_index(def));
@@ -154,6 +157,29 @@ bool conv_geometry_of(const ft_graph *graph, const ft_op *op, conv_geometry *g) 
     g->is_depthwise =
         g->groups == g->cin && (g->groups > 1 || def->layout == WEIGHT_1HWO || def->layout == WEIGHT_HWIM);
     return true;
+}
+
+bool conv_geometries_keep(ft_graph *graph) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < graph->op_count; i++) count += is_conv(&graph->ops[i]);
+    const conv_geometry **convs = ARENA_ARRAY(&graph->memory, const conv_geometry *, (size_t)graph->op_count + 1);
+    conv_geometry *made = ARENA_ARRAY(&graph->memory, conv_geometry, (size_t)count + 1);
+    if (convs == NULL || made == NULL) return false;
+    for (uint32_t i = 0; i < graph->op_count; i++) {
+        if (!is_conv(&graph->ops[i])) continue;
+        if (find_geometry(graph, &graph->ops[i], made)) convs[i] = made;
+        made++;
+    }
+    graph->convs = convs;
+    return true;
+}
+
+bool conv_geometry_of(const ft_graph *graph, const ft_op *op, conv_geometry *geometry) {
+    if (!is_conv(op)) return false;
+    if (graph->convs == NULL) return find_geometry(graph, op, geometry);
+    const conv_geometry *kept = graph->convs[op - graph->ops];
+    if (kept != NULL) *geometry = *kept;
+    return kept != NULL;
 }
 
 /* --- Matrix products ----------------------------------------------------------------------------------------- */

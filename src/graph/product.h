@@ -19,6 +19,10 @@ typedef struct conv_geometry {
     const ft_tensor *x, *weight, *bias; /* bias NULL when there is none */
 } conv_geometry;
 
+/* Keeps the geometry of every convolution of a graph whose shapes are known by now: many will ask for it. False when
+ * out of memory. */
+bool conv_geometries_keep(ft_graph *graph);
+
 /* False when the operator is no convolution, or its shapes are not known; *geometry is then half filled. */
 bool conv_geometry_of(const ft_graph *graph, const ft_op *op, conv_geometry *geometry);
 

@@ -40,7 +40,8 @@ bool npu_plan_stripe(const npu_schedule *s, const npu_pass *p, int64_t height, n
         if (h < plan->stripe_input.h) plan->stripe_input.h = h;
         if (w < plan->stripe_input.w) plan->stripe_input.w = w;
     }
-    if (height >= p->ofm_shape.h) { /* less than the whole fits when that does */
+    bool is_known = s->like != NULL && height == p->ofm_shape.h; /* that it fits: there is a schedule already */
+    if (height >= p->ofm_shape.h && !is_known) {                 /* less than the whole fits when that does */
         npu_extent e = extent_of(s, p, plan);
         if (!npu_can_block(s->arch, p, &e)) return false;
     }

@@ -92,16 +92,11 @@ static void add_constants(const npu_net *net, npu_estimate *e) {
     e->constant_bytes += (double)net->constant_bytes;
 }
 
-ft_status npu_estimate_make(const npu_net *net, const npu_arch *arch, const npu_codes *codes, arena *memory,
-                            npu_estimate *estimate, ft_error *error) {
+static ft_status estimate_net(const npu_net *net, const npu_arch *arch, const npu_codes *codes,
+                              const npu_schedule *like, arena *memory, npu_estimate *estimate, ft_error *error) {
     npu_estimate e = {.passes = ARENA_ARRAY(memory, npu_cost, net->pass_count + 1)};
-    npu_net *own = arena_copy(memory, net, sizeof *net); /* how tensors are stored depends on the accelerator */
-    if (e.passes == NULL || own == NULL) return FT_NOMEM(error);
-    own->tensors = ARENA_ARRAY(memory, npu_tensor, net->tensor_count + 1);
-    if (own->tensors == NULL) return FT_NOMEM(error);
-    if (net->tensor_count > 0) memcpy(own->tensors, net->tensors, net->tensor_count * sizeof *net->tensors);
-    npu_choose_formats(own, arch->cores > 1);
-    FT_TRY(npu_schedule_make(own, arch, codes, memory, &e.schedule, error));
+    if (e.passes == NULL) return FT_NOMEM(error);
+    FT_TRY(npu_schedule_make(net, arch, codes, like, memory, &e.schedule, error));
     if (net->pass_count > 0) npu_costs(&e.schedule, 0, net->pass_count - 1, e.passes);
     for (uint32_t i = 0; i < net->pass_count; i++) {
         e.sum.engine += e.passes[i].engine;
@@ -114,4 +109,21 @@ ft_status npu_estimate_make(const npu_net *net, const npu_arch *arch, const npu_
     add_constants(net, &e);
     *estimate = e;
     return FT_OK;
+}
+
+ft_status npu_estimate_make(const npu_net *net, const npu_arch *arch, const npu_codes *codes, arena *memory,
+                            npu_estimate *estimate, ft_error *error) {
+    npu_net *own = arena_copy(memory, net, sizeof *net); /* how tensors are stored depends on the accelerator */
+    if (own == NULL) return FT_NOMEM(error);
+    own->tensors = ARENA_ARRAY(memory, npu_tensor, net->tensor_count + 1);
+    if (own->tensors == NULL) return FT_NOMEM(error);
+    if (net->tensor_count > 0) memcpy(own->tensors, net->tensors, net->tensor_count * sizeof *net->tensors);
+    npu_choose_formats(own, arch->cores > 1);
+    return estimate_net(own, arch, codes, NULL, memory, estimate, error);
+}
+
+ft_status npu_estimate_again(const npu_estimate *before, const npu_codes *codes, arena *memory, npu_estimate *estimate,
+                             ft_error *error) {
+    const npu_schedule *s = &before->schedule;
+    return estimate_net(s->net, s->arch, codes, s, memory, estimate, error);
 }

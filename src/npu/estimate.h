@@ -23,6 +23,9 @@ typedef struct npu_estimate {
 /* Everything lives in `memory`. */
 ft_status npu_estimate_make(const npu_net *net, const npu_arch *arch, const npu_codes *codes, arena *memory,
                             npu_estimate *estimate, ft_error *error);
+/* The same network on the same accelerator with other codes. */
+ft_status npu_estimate_again(const npu_estimate *before, const npu_codes *codes, arena *memory, npu_estimate *estimate,
+                             ft_error *error);
 /* What passes first..last take as they are scheduled. */
 void npu_costs(const npu_schedule *s, uint32_t first, uint32_t last, npu_cost *costs);
 

@@ -33,7 +33,17 @@ static ft_status buffer(npu_schedule *s, uint32_t first, uint32_t last, int64_t 
 }
 
 static void choose_blocks(npu_schedule *s, uint32_t first, uint32_t last) {
-    for (uint32_t i = first; i <= last; i++) npu_plan_blocks(s, &s->net->passes[i], &s->plans[i]);
+    for (uint32_t i = first; i <= last; i++) {
+        npu_plan *plan = &s->plans[i];
+        const npu_plan *like = s->like != NULL ? &s->like->plans[i] : NULL;
+        if (like == NULL || !npu_shape_equal(plan->stripe, like->stripe) ||
+            !npu_shape_equal(plan->stripe_input, like->stripe_input)) {
+            npu_plan_blocks(s, &s->net->passes[i], plan);
+            continue;
+        }
+        plan->blocking = like->blocking;
+        plan->cycles = like->cycles;
+    }
 }
 
 /* What is between the passes of a cascade is in fast memory. */
@@ -129,9 +139,9 @@ static ft_status start(npu_schedule *s, ft_error *error) {
     return FT_OK;
 }
 
-ft_status npu_schedule_make(const npu_net *net, const npu_arch *arch, const npu_codes *codes, arena *memory,
-                            npu_schedule *schedule, ft_error *error) {
-    npu_schedule s = {.net = net, .arch = arch, .codes = codes, .memory = memory};
+ft_status npu_schedule_make(const npu_net *net, const npu_arch *arch, const npu_codes *codes, const npu_schedule *like,
+                            arena *memory, npu_schedule *schedule, ft_error *error) {
+    npu_schedule s = {.net = net, .arch = arch, .codes = codes, .like = like, .memory = memory};
     int64_t *usage;
     uint32_t times;
     FT_TRY(start(&s, error));

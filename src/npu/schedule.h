@@ -26,6 +26,7 @@ typedef struct npu_schedule {
     const npu_net *net;
     const npu_arch *arch;
     const npu_codes *codes;
+    const struct npu_schedule *like; /* of the same network and accelerator with other codes; NULL: none */
     arena *memory;
     npu_plan *plans;     /* of each pass */
     double *code_bytes;  /* of the weights of each pass */
@@ -37,8 +38,9 @@ typedef struct npu_schedule {
     uint32_t times;
 } npu_schedule;
 
-ft_status npu_schedule_make(const npu_net *net, const npu_arch *arch, const npu_codes *codes, arena *memory,
-                            npu_schedule *schedule, ft_error *error);
+/* `like` may be NULL: it saves time. */
+ft_status npu_schedule_make(const npu_net *net, const npu_arch *arch, const npu_codes *codes, const npu_schedule *like,
+                            arena *memory, npu_schedule *schedule, ft_error *error);
 
 /* Cycles of the engine for the first `depth` channels of the output, with scales in fast memory. */
 int64_t npu_schedule_cycles(const npu_schedule *s, const npu_pass *p, const npu_blocking *blocking, int64_t depth);

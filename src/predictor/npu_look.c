@@ -56,30 +56,28 @@ static npu_numbers numbers_of(const npu_estimate *e) {
                          .elementwise_passes = e->elementwise_passes};
 }
 
-/* What is needed on the way is given back at once. */
-static ft_status estimate(const npu_net *net, const npu_arch *arch, const npu_codes *codes, npu_numbers *numbers,
-                          double *cycles, ft_error *error) {
-    arena scratch;
-    npu_estimate e;
-    arena_init(&scratch, FT_MAX_GRAPH_BYTES);
-    ft_status status = npu_estimate_make(net, arch, codes, &scratch, &e, error);
-    if (status == FT_OK) {
-        *numbers = numbers_of(&e);
-        for (uint32_t i = 0; cycles != NULL && i < net->pass_count; i++) cycles[i] = e.passes[i].total;
-    }
-    arena_free(&scratch);
-    return status;
+static ft_status estimate(const npu_net *net, const npu_arch *arch, const npu_codes *codes, arena *scratch,
+                          double *cycles, npu_look *made, ft_error *error) {
+    npu_codes larger = *codes;
+    npu_estimate usual, large;
+    for (int i = 0; i < CODE_PRICES; i++) larger.prices[i] *= 1.1;
+    FT_TRY(npu_estimate_make(net, arch, codes, scratch, &usual, error));
+    FT_TRY(npu_estimate_again(&usual, &larger, scratch, &large, error));
+    for (uint32_t i = 0; i < net->pass_count; i++) cycles[i] = usual.passes[i].total;
+    *made = (npu_look){.usual = numbers_of(&usual), .large = numbers_of(&large), .pass_cycles = cycles};
+    return FT_OK;
 }
 
+/* What is needed on the way is given back at once. */
 static ft_status look(subject *s, const npu_net *net, const npu_arch *arch, const npu_codes *codes, npu_look *made,
                       ft_error *error) {
-    npu_codes larger = *codes;
     double *cycles = ARENA_ARRAY(&subject_owner(s)->memory, double, net->pass_count + 1);
     if (cycles == NULL) return FT_NOMEM(error);
-    for (int i = 0; i < CODE_PRICES; i++) larger.prices[i] *= 1.1;
-    FT_TRY(estimate(net, arch, codes, &made->usual, cycles, error));
-    made->pass_cycles = cycles;
-    return estimate(net, arch, &larger, &made->large, NULL, error);
+    arena scratch;
+    arena_init(&scratch, FT_MAX_GRAPH_BYTES);
+    ft_status status = estimate(net, arch, codes, &scratch, cycles, made, error);
+    arena_free(&scratch);
+    return status;
 }
 
 ft_status npu_look_at(subject *s, const npu_arch *arch, const npu_codes *codes, const npu_look **found,

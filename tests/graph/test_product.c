@@ -89,6 +89,18 @@ static void grouped_conv_has_bias_strides_and_dilations(void **state) {
     assert_ptr_equal(g.bias, &graph->tensors[b]);
 }
 
+static void geometries_that_are_kept_are_the_same(void **state) {
+    (void)state;
+    uint32_t x = toy_input(graph, 2, 8, 32, 30), y = toy_value(graph, 2, 16, 32, 30);
+    add2(&conv_oihw, x, toy_weight(graph, 16, 8, 1, 1), y);
+    add2(&conv_oihw, y, toy_weight(graph, 4, 3, 1, 1), toy_value(graph, 2, 4, 32, 30)); /* does not fit */
+    conv_geometry before = conv_of(&graph->ops[0]), after;
+    assert_true(conv_geometries_keep(graph));
+    after = conv_of(&graph->ops[0]);
+    assert_memory_equal(&before, &after, sizeof before);
+    assert_false(conv_geometry_of(graph, &graph->ops[1], &after));
+}
+
 static void conv_before_its_output_is_known(void **state) {
     (void)state;
     uint32_t y = toy_value(graph, 1);
@@ -271,6 +283,7 @@ static void pools_have_windows(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         NCHW(grouped_conv_has_bias_strides_and_dilations),
+        NCHW(geometries_that_are_kept_are_the_same),
         NCHW(conv_before_its_output_is_known),
         NCHW(transposed_conv_keeps_groups),
         NCHW(quantised_conv_finds_its_operands),

@@ -100,6 +100,26 @@ static void weights_are_waited_for(void **state) {
     npu_model_free(&m);
 }
 
+/* What is known of the first estimate changes nothing of the second. */
+static void another_estimate_is_as_if_it_were_the_first(void **state) {
+    (void)state;
+    npu_model m = npu_model_read(&npu_mobilenet_head);
+    for (uint32_t i = 0; i < NPU_ARCHS; i++) {
+        npu_estimate usual, again, fresh;
+        npu_codes codes = npu_default_codes;
+        ft_error error;
+        for (int k = 0; k < CODE_PRICES; k++) codes.prices[k] *= 50;
+        assert_int_equal(npu_estimate_make(&m.net, &npu_archs[i], &npu_default_codes, &m.memory, &usual, &error),
+                         FT_OK);
+        assert_int_equal(npu_estimate_again(&usual, &codes, &m.memory, &again, &error), FT_OK);
+        assert_int_equal(npu_estimate_make(&m.net, &npu_archs[i], &codes, &m.memory, &fresh, &error), FT_OK);
+        assert_memory_equal(again.passes, fresh.passes, m.net.pass_count * sizeof *fresh.passes);
+        assert_true(again.weight_bytes == fresh.weight_bytes && again.weight_bytes > usual.weight_bytes);
+        assert_true(again.sram_bytes == fresh.sram_bytes && again.slices == fresh.slices);
+    }
+    npu_model_free(&m);
+}
+
 static void memory_may_run_out(void **state) {
     (void)state;
     ft_graph *graph = made_read(&npu_mobilenet_head), *bound;
@@ -113,6 +133,7 @@ static void memory_may_run_out(void **state) {
         failing_start(n);
         ft_status status = npu_lower(bound, &memory, &net, &error);
         if (status == FT_OK) status = npu_estimate_make(&net, &npu_archs[3], &npu_default_codes, &memory, &e, &error);
+        if (status == FT_OK) status = npu_estimate_again(&e, &npu_default_codes, &memory, &e, &error);
         bool has_failed = failing_stop();
         arena_free(&memory);
         if (!has_failed) break;
@@ -124,9 +145,13 @@ static void memory_may_run_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(convolutions_take_what_vela_says), cmocka_unit_test(softmax_takes_what_vela_says),
-        cmocka_unit_test(a_cache_is_never_overfilled),      cmocka_unit_test(two_cores_are_faster_than_one),
-        cmocka_unit_test(weights_are_waited_for),           cmocka_unit_test(memory_may_run_out),
+        cmocka_unit_test(convolutions_take_what_vela_says),
+        cmocka_unit_test(softmax_takes_what_vela_says),
+        cmocka_unit_test(a_cache_is_never_overfilled),
+        cmocka_unit_test(two_cores_are_faster_than_one),
+        cmocka_unit_test(weights_are_waited_for),
+        cmocka_unit_test(another_estimate_is_as_if_it_were_the_first),
+        cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests_name("npu/estimate", tests, NULL, NULL);
 }
