@@ -73,7 +73,7 @@ FT_API const ft_predictor *ft_predictor_find(const ft_predictor *predictor, cons
  */
 FT_API ft_status ft_predictor_bundle(const char *const *paths, uint32_t count, const char *path, ft_error *error);
 
-/* What it says, and what those after it in its file say. `bound` carries the batch. Any name of a device will do;
+/* What it says, and what those after it in its file can say. `bound` carries the batch. Any name of a device will do;
  * without one, a predictor of one device answers for that. A device that the predictor does not know (and whose data
  * sheet does not help it), or a mode that it was not trained on, is FT_ERR_UNSUPPORTED. The answer lives as long as the
  * predictor and the graph. */

@@ -28,9 +28,12 @@ typedef struct job {
     adapt_result *results; /* per device of the rows */
     model *tuned;          /* whose networks were trained further; NULL: the old model stays */
     ft_adaptation *out;
+    /* All that the old model tells, in its order; one of it is adapted, the others stay as they are. */
+    const ft_predictor **metrics;
+    uint32_t metric_count;
     /* Of the new predictor: the old devices, then the new ones. */
     const char **devices;
-    const adjustment **adjustments;
+    const adjustment **adjustments; /* metric by metric */
     uint32_t device_count, known_count;
     json_t *header; /* of the old one */
     json_t *calibration, *accuracy, *adapted;
@@ -46,9 +49,26 @@ static bool show_progress(void *user, double done_ratio, const char *what) {
 
 /* --- The new file -------------------------------------------------------------------------------------------- */
 
-static void keep_device(job *j, uint32_t old) {
-    j->devices[j->device_count] = ft_predictor_device(j->from, old);
-    j->adjustments[j->device_count++] = predictor_adjustment(j->from, old);
+/* What the header tells of a metric. */
+static const json_t *told_of(const job *j, uint32_t metric) {
+    return metric == 0 ? j->header : json_array_get(json_object_get(j->header, "also"), metric - 1);
+}
+
+/* The metrics of the model, each of which is a link of the chain. */
+static ft_status find_metrics(job *j, const ft_predictor *chain) {
+    size_t count = 1 + json_array_size(json_object_get(j->header, "also"));
+    j->metrics = ARENA_ARRAY(&j->owner->memory, const ft_predictor *, count);
+    if (j->metrics == NULL) return FT_NOMEM(j->error);
+    for (; chain != NULL; chain = ft_predictor_next(chain))
+        if (predictor_model(chain) == predictor_model(j->from) && predictor_output(chain) == j->metric_count)
+            j->metrics[j->metric_count++] = chain;
+    if (j->metric_count != count) return ft_fail(j->error, FT_ERR_USAGE, "the predictor must be the first of its file");
+    if (count > 1 && j->method >= ADAPT_TUNE_LAST)
+        return ft_fail(j->error, FT_ERR_USAGE,
+                       "the model tells %zu metrics, and its networks cannot be trained further for one of them; use "
+                       "refit",
+                       count);
+    return FT_OK;
 }
 
 static uint32_t find_device(const job *j, const char *name) {
@@ -57,42 +77,55 @@ static uint32_t find_device(const job *j, const char *name) {
     return i;
 }
 
-/* What was learned before stays for devices that nothing new is known of. Those that the model knows stand first, and
- * one that was trained further also knows those that were new to it. */
+static void add_device(job *j, const char *name) {
+    if (find_device(j, name) == j->device_count) j->devices[j->device_count++] = name;
+}
+
+/* By the name that the predictor has for it. */
+static const char *name_of(const job *j, uint32_t device) {
+    uint32_t known = predictor_device_index(j->from, j->rows.devices[device]);
+    return known != FT_NONE ? ft_predictor_device(j->from, known) : j->rows.devices[device];
+}
+
+/* Those that the model knows stand first, and one that was trained further also knows those that were new to it. */
 static ft_status join_devices(job *j) {
-    uint32_t old = ft_predictor_device_count(j->from), most = old + j->rows.device_count;
-    uint32_t first = predictor_known_count(j->from);
+    uint32_t known = predictor_known_count(j->from), most = j->rows.device_count;
+    for (uint32_t k = 0; k < j->metric_count; k++) most += ft_predictor_device_count(j->metrics[k]);
     j->devices = ARENA_ARRAY(&j->owner->memory, const char *, most);
-    j->adjustments = ARENA_ARRAY(&j->owner->memory, const adjustment *, most);
-    if (j->devices == NULL || j->adjustments == NULL) return FT_NOMEM(j->error);
-    for (uint32_t i = 0; i < first; i++) keep_device(j, i);
-    for (uint32_t d = 0; j->tuned != NULL && d < j->rows.device_count; d++) {
-        uint32_t known = predictor_device_index(j->from, j->rows.devices[d]);
-        if (known != FT_NONE && known < first) j->adjustments[known] = NULL;
-        if (known == FT_NONE || known >= first) j->devices[j->device_count++] = j->rows.devices[d];
-    }
+    if (j->devices == NULL) return FT_NOMEM(j->error);
+    for (uint32_t i = 0; i < known; i++) add_device(j, ft_predictor_device(j->from, i));
+    for (uint32_t d = 0; j->tuned != NULL && d < j->rows.device_count; d++) add_device(j, name_of(j, d));
     j->known_count = j->device_count;
-    for (uint32_t i = first; i < old; i++)
-        if (find_device(j, ft_predictor_device(j->from, i)) == j->device_count) keep_device(j, i);
-    for (uint32_t d = 0; j->tuned == NULL && d < j->rows.device_count; d++) {
-        uint32_t known = predictor_device_index(j->from, j->rows.devices[d]);
-        uint32_t at = known != FT_NONE ? known : j->device_count++;
-        if (known == FT_NONE) j->devices[at] = j->rows.devices[d];
-        j->adjustments[at] = j->results[d].adjusted;
+    for (uint32_t k = 0; k < j->metric_count; k++)
+        for (uint32_t i = known; i < ft_predictor_device_count(j->metrics[k]); i++)
+            add_device(j, ft_predictor_device(j->metrics[k], i));
+    for (uint32_t d = 0; j->tuned == NULL && d < j->rows.device_count; d++) add_device(j, name_of(j, d));
+    return FT_OK;
+}
+
+/* What was learned before stays for devices and metrics that nothing new is known of. */
+static ft_status join_adjustments(job *j) {
+    j->adjustments = ARENA_ARRAY(&j->owner->memory, const adjustment *, (size_t)j->metric_count * j->device_count);
+    if (j->adjustments == NULL) return FT_NOMEM(j->error);
+    for (uint32_t k = 0; k < j->metric_count; k++) {
+        const adjustment **of_metric = j->adjustments + (size_t)k * j->device_count;
+        for (uint32_t i = 0; i < ft_predictor_device_count(j->metrics[k]); i++)
+            of_metric[find_device(j, ft_predictor_device(j->metrics[k], i))] = predictor_adjustment(j->metrics[k], i);
     }
+    const adjustment **own = j->adjustments + (size_t)predictor_output(j->from) * j->device_count;
+    for (uint32_t d = 0; d < j->rows.device_count; d++)
+        own[find_device(j, name_of(j, d))] = j->tuned == NULL ? j->results[d].adjusted : NULL;
     return FT_OK;
 }
 
 static ft_status join_calibration(job *j) {
-    const json_t *old = json_object_get(j->header, "calibration");
+    const json_t *old = json_object_get(told_of(j, predictor_output(j->from)), "calibration");
     j->calibration = json_is_object(old) ? json_deep_copy(old) : json_object();
     if (j->calibration == NULL) return FT_NOMEM(j->error);
     for (uint32_t d = 0; d < j->rows.device_count; d++) {
         const ft_adapted_device *a = &j->results[d].about;
-        uint32_t known = predictor_device_index(j->from, a->device);
         json_t *one = json_pack("{s:f, s:I}", "q90", fmin(a->q90, 1e3), "n", (json_int_t)a->records);
-        const char *name = known != FT_NONE ? ft_predictor_device(j->from, known) : a->device;
-        if (one == NULL || json_object_set_new(j->calibration, name, one) != 0) return FT_NOMEM(j->error);
+        if (one == NULL || json_object_set_new(j->calibration, name_of(j, d), one) != 0) return FT_NOMEM(j->error);
     }
     return FT_OK;
 }
@@ -121,6 +154,20 @@ static json_t *list_methods(const job *j) {
     return list;
 }
 
+/* Scores of metrics that stay as they were. */
+static ft_status keep_accuracy(job *j) {
+    const json_t *old = json_object_get(j->header, "accuracy"), *item;
+    size_t i;
+    j->accuracy = json_array();
+    if (j->accuracy == NULL) return FT_NOMEM(j->error);
+    json_array_foreach(old, i, item) {
+        const char *metric = json_string_value(json_object_get(item, "metric"));
+        if (metric == NULL || strcmp(metric, ft_predictor_metric(j->from)) == 0 || j->metric_count == 1) continue;
+        if (json_array_append(j->accuracy, (json_t *)item) != 0) return FT_NOMEM(j->error);
+    }
+    return FT_OK;
+}
+
 static ft_status describe(job *j) {
     const char *text = ft_predictor_header(j->from);
     char from[HASH_TEXT];
@@ -129,17 +176,32 @@ static ft_status describe(job *j) {
     j->adapted = json_pack("{s:s, s:s, s:I, s:I, s:o, s:o}", "from", from, "dataset", ft_dataset_hash(j->data), "seed",
                            (json_int_t)j->options->seed, "measurements", (json_int_t)j->rows.learned_count, "methods",
                            methods, j->rows.units.are_tasks ? "tasks" : "graphs", learned);
-    j->accuracy = json_array();
-    return j->adapted != NULL && j->accuracy != NULL ? FT_OK : FT_NOMEM(j->error);
+    if (j->adapted == NULL) return FT_NOMEM(j->error);
+    if (j->metric_count > 1 &&
+        json_object_set_new(j->adapted, "metric", json_string(ft_predictor_metric(j->from))) != 0)
+        return FT_NOMEM(j->error);
+    return keep_accuracy(j);
+}
+
+static predictor_metric metric_of(const job *j, uint32_t k) {
+    const ft_predictor *p = j->metrics[k];
+    const json_t *told = told_of(j, k);
+    predictor_metric made = {.name = ft_predictor_metric(p)};
+    made.calibration = p == j->from ? j->calibration : json_object_get(told, "calibration");
+    for (uint32_t i = FT_INFER; json_array_size(json_object_get(told, "modes")) > 0 && i <= FT_TRAIN; i++)
+        if (predictor_knows_mode(p, (ft_mode)i)) made.modes |= 1U << i;
+    return made;
 }
 
 static ft_status encode(job *j) {
     const json_t *trained = json_object_get(j->header, "trained_on");
-    uint32_t modes = 0;
-    for (uint32_t i = FT_INFER; json_array_size(json_object_get(j->header, "modes")) > 0 && i <= FT_TRAIN; i++)
-        if (predictor_knows_mode(j->from, (ft_mode)i)) modes |= 1U << i;
+    predictor_metric *others = ARENA_ARRAY(&j->owner->memory, predictor_metric, j->metric_count);
+    if (others == NULL) return FT_NOMEM(j->error);
+    for (uint32_t k = 1; k < j->metric_count; k++) others[k - 1] = metric_of(j, k);
     const predictor_description about = {
-        .metric = {.name = ft_predictor_metric(j->from), .modes = modes, .calibration = j->calibration},
+        .metric = metric_of(j, 0),
+        .others = others,
+        .other_count = j->metric_count - 1,
         .devices = j->devices,
         .device_count = j->device_count,
         .dataset_hash = json_string_value(json_object_get(trained, "dataset")),
@@ -171,15 +233,22 @@ static bool pass_on(void *user, uint64_t done, uint64_t total, const char *what)
     return show_progress(r->job, r->from + (r->to - r->from) * ratio, what);
 }
 
+/* One that can tell nothing of what is held out, as of a setting that it never met, leaves *found empty. */
 static ft_status evaluate(job *j, const ft_predictor *predictor, double from, double to, ft_evaluation *found) {
     range r = {j, from, to};
+    ft_error reason = {.message = ""};
     const ft_evaluate_options options = {.metric = ft_predictor_metric(j->from),
                                          .split = &j->rows.held,
                                          .part = FT_PART_TEST,
                                          .threads = j->options->threads,
                                          .progress = pass_on,
                                          .user = &r};
-    return ft_evaluate(predictor, j->data, &options, found, j->error);
+    ft_status status = ft_evaluate(predictor, j->data, &options, found, &reason);
+    if (status == FT_OK) return FT_OK;
+    if (status != FT_ERR_UNSUPPORTED) return ft_fail(j->error, status, "%s", reason.message);
+    adapt_note(&j->owner->notes, "%s adapting, nothing of what is held out can be told: %s",
+               predictor == j->from ? "before" : "after", reason.message);
+    return FT_OK;
 }
 
 /* Whether the old predictor can be asked about anything that is held out. */
@@ -244,7 +313,7 @@ static ft_status fit(job *j) {
     return status;
 }
 
-static ft_status run(job *j, const char *path) {
+static ft_status run(job *j, const ft_predictor *chain, const char *path) {
     const char *text = ft_predictor_header(j->from);
     if (j->options->models == NULL && j->options->budget == 0)
         return ft_fail(j->error, FT_ERR_USAGE, "how many models to learn from? Give a budget, or a list of models");
@@ -252,9 +321,11 @@ static ft_status run(job *j, const char *path) {
     j->tuning.steps = j->options->steps;
     FT_TRY(adapt_distance_parse(j->options->discrepancy, &j->tuning.distance, j->error));
     FT_TRY(json_parse(text, strlen(text), &j->header, j->error));
+    FT_TRY(find_metrics(j, chain));
     FT_TRY(adapt_rows_make(j->from, j->data, j->options, &j->owner->memory, &j->owner->notes, &j->rows, j->error));
     FT_TRY(fit(j));
     FT_TRY(join_devices(j));
+    FT_TRY(join_adjustments(j));
     FT_TRY(join_calibration(j));
     FT_TRY(describe(j));
     FT_TRY(encode(j));
@@ -269,10 +340,6 @@ ft_status ft_adapt(const ft_predictor *from, const ft_dataset *data, const ft_ad
     const ft_predictor *chosen = options->metric != NULL ? ft_predictor_find(from, options->metric) : from;
     *adaptation = (ft_adaptation){0};
     if (chosen == NULL) return ft_fail(error, FT_ERR_UNSUPPORTED, "the predictor does not tell '%s'", options->metric);
-    if (predictor_output(chosen) > 0)
-        return ft_fail(error, FT_ERR_UNSUPPORTED,
-                       "'%s' comes from a model of several metrics, of which the first alone can be adapted",
-                       ft_predictor_metric(chosen));
     ft_adaptation made = {0};
     owner *o = calloc(1, sizeof *o);
     if (o == NULL) return FT_NOMEM(error);
@@ -280,7 +347,7 @@ ft_status ft_adapt(const ft_predictor *from, const ft_dataset *data, const ft_ad
     arena_init(&o->memory, UINT64_MAX);
     o->notes.memory = &o->memory;
     job j = {.from = chosen, .data = data, .options = options, .owner = o, .out = &made, .error = error};
-    ft_status status = run(&j, path);
+    ft_status status = run(&j, from, path);
     for (uint32_t d = 0; j.results != NULL && d < j.rows.device_count; d++) adjust_free(j.results[d].adjusted);
     if (j.tuned != NULL) predictor_family(chosen)->free(j.tuned);
     buf_free(&j.bytes);

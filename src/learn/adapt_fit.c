@@ -46,6 +46,9 @@ typedef struct job {
     fit_row *learned; /* of the rows those that are looked at */
     uint32_t learned_count;
     adapt_look *looks; /* by row that is looked at */
+    uint32_t refused;  /* measurements that cannot be told */
+    const char *refusal;
+    arena *memory;
     adapt_notes *notes;
     ft_error *error;
 } job;
@@ -54,15 +57,31 @@ static uint32_t unit_of(const job *j, const adapt_look *l) {
     return j->rows->units.of[l->row->graph];
 }
 
-static ft_status look_at(const job *j, adapt_look *l, subject *s, ft_error *error) {
+/* What a base cannot tell is no failure: `found` gets the reason. */
+static ft_status look_from(const job *j, adapt_look *l, uint32_t base, subject *s, buf *found, ft_error *error) {
+    const adapt_target *t = &j->targets[l->row->device];
+    const place where = {.index = t->bases[base],
+                         .sheet = t->sheet,
+                         .rules = t->has_rules[base] ? t->rules : NULL,
+                         .output = predictor_output(j->from)};
+    ft_error reason = {.message = ""};
+    ft_status status = adjust_look(predictor_family(j->from), predictor_model(j->from), s, &where, false, &l->memory,
+                                   &l->said[base], &l->made_of[base], &reason);
+    if (status == FT_OK) return FT_OK;
+    if (status != FT_ERR_UNSUPPORTED) return ft_fail(error, status, "%s", reason.message);
+    l->made_of[base] = (pieces){0};
+    l->said[base].value = NAN;
+    if (found->length == 0) buf_text(found, reason.message);
+    return FT_OK;
+}
+
+static ft_status look_at(const job *j, adapt_look *l, subject *s, buf *found, ft_error *error) {
     const adapt_target *t = &j->targets[l->row->device];
     l->made_of = ARENA_ARRAY(&l->memory, pieces, t->base_count);
     l->said = ARENA_ARRAY(&l->memory, prediction, t->base_count);
     if (l->made_of == NULL || l->said == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < t->base_count; i++) {
-        const place where = {.index = t->bases[i], .sheet = t->sheet, .rules = t->has_rules[i] ? t->rules : NULL};
-        FT_TRY(adjust_look(predictor_family(j->from), predictor_model(j->from), s, &where, false, &l->memory,
-                           &l->said[i], &l->made_of[i], error));
+        FT_TRY(look_from(j, l, i, s, found, error));
         /* What stays in the subject goes with it. */
         pieces *p = &l->made_of[i];
         if (p->row_of != NULL) p->row_of = arena_copy(&l->memory, p->row_of, p->count * sizeof *p->row_of);
@@ -73,20 +92,56 @@ static ft_status look_at(const job *j, adapt_look *l, subject *s, ft_error *erro
 
 static ft_status visit(void *user, const scan_item *item, subject *s, uint32_t worker, buf *found, ft_error *error) {
     (void)worker;
-    (void)found;
     const job *j = user;
-    for (uint32_t i = 0; i < item->row_count; i++) FT_TRY(look_at(j, &j->looks[item->rows[i]], s, error));
+    for (uint32_t i = 0; i < item->row_count; i++) FT_TRY(look_at(j, &j->looks[item->rows[i]], s, found, error));
     return FT_OK;
 }
 
-static ft_status look_at_all(const job *j, const fit_context *context) {
+/* In the order of the records: the same reason whatever the number of threads. */
+static ft_status gather(void *user, const scan_item *item, const buf *found, ft_error *error) {
+    job *j = user;
+    (void)item;
+    if (found->length == 0 || j->refusal != NULL) return FT_OK;
+    j->refusal = arena_string(j->memory, found->data, found->length);
+    return j->refusal != NULL ? FT_OK : FT_NOMEM(error);
+}
+
+static ft_status look_at_all(job *j, const fit_context *context) {
     const scan_job work = {.threads = context->threads,
                            .visit = visit,
-                           .user = (void *)j,
+                           .gather = gather,
+                           .user = j,
                            .context = context,
                            .to = 0.3,
                            .what = "looking at measured models"};
     return scan_once(j->rows->data, (fit_rows){j->learned, j->learned_count}, &work, j->error);
+}
+
+static uint32_t count_told(adapt_look **looks, uint32_t count, uint32_t base) {
+    uint32_t told = 0;
+    for (uint32_t i = 0; i < count; i++) told += !isnan(looks[i]->said[base].value);
+    return told;
+}
+
+/* Leaves out measurements, as of a setting that the model never met, of which the base that tells the most tells
+ * nothing; and bases that cannot tell all others. */
+static ft_status drop_refused(job *j, adapt_target *t, adapt_look **looks) {
+    uint32_t best = 0, most = 0, all = t->count;
+    for (uint32_t b = 0; b < t->base_count; b++) {
+        uint32_t told = count_told(looks, t->count, b);
+        if (told <= most) continue;
+        most = told;
+        best = b;
+    }
+    if (most == 0)
+        return ft_fail(j->error, FT_ERR_UNSUPPORTED, "'%s': none of its %u measurements can be told: %s", t->name,
+                       t->count, j->refusal != NULL ? j->refusal : "");
+    t->count = 0;
+    for (uint32_t i = 0; i < all; i++)
+        if (!isnan(looks[i]->said[best].value)) looks[t->count++] = looks[i];
+    for (uint32_t b = 0; b < t->base_count; b++) t->is_out[b] = count_told(looks, t->count, b) < t->count;
+    j->refused += all - t->count;
+    return FT_OK;
 }
 
 /* --- One device ---------------------------------------------------------------------------------------------- */
@@ -170,8 +225,10 @@ static ft_status make_folds(const job *j, adapt_target *t, adapt_look **looks, u
 }
 
 /* The median ratio before, from the first base. */
-static double median_ratio(adapt_look **looks, uint32_t count, double *room) {
-    for (uint32_t i = 0; i < count; i++) room[i] = looks[i]->row->label / looks[i]->said[0].value;
+static double median_ratio(const adapt_target *t, adapt_look **looks, double *room) {
+    uint32_t base = 0, count = t->count;
+    while (t->is_out[base]) base++;
+    for (uint32_t i = 0; i < count; i++) room[i] = looks[i]->row->label / looks[i]->said[base].value;
     return calibrate_quantile(room, count, 0.5 * count / (count + 1));
 }
 
@@ -184,7 +241,7 @@ static ft_status fit_target(const job *j, adapt_target *t, adapt_look **looks, a
                                       .is_new = t->is_new,
                                       .models = t->model_count,
                                       .records = t->count,
-                                      .scale = median_ratio(looks, t->count, room),
+                                      .scale = median_ratio(t, looks, room),
                                       .cv_scale = NAN,
                                       .cv = NAN};
     if (t->model_count < ADJUST_LEAST_REFIT && j->method != ADAPT_SCALE) {
@@ -194,6 +251,7 @@ static ft_status fit_target(const job *j, adapt_target *t, adapt_look **looks, a
         adapt_note(j->notes, "'%s': %u models are too few for more than its scale", t->name, t->model_count);
     }
     for (uint32_t b = 0; b < t->base_count; b++) {
+        if (t->is_out[b]) continue;
         adapt_trial one = {
             .rows = j->rows, .target = t, .base = b, .looks = looks, .count = t->count, .folds = folds, .fold = fold};
         ft_status status = adapt_trial_open(&one, j->error);
@@ -204,7 +262,7 @@ static ft_status fit_target(const job *j, adapt_target *t, adapt_look **looks, a
     return FT_OK;
 }
 
-static ft_status fit_targets(const job *j, const fit_context *context, arena *memory, adapt_result *results) {
+static ft_status fit_targets(job *j, const fit_context *context, arena *memory, adapt_result *results) {
     adapt_look **looks = ARENA_ARRAY(memory, adapt_look *, j->learned_count);
     if (looks == NULL) return FT_NOMEM(j->error);
     for (uint32_t d = 0; d < j->rows->device_count; d++) {
@@ -218,8 +276,12 @@ static ft_status fit_targets(const job *j, const fit_context *context, arena *me
         if (t->count == 0)
             return ft_fail(j->error, FT_ERR_USAGE, "'%s': none of the models to learn from was measured on it",
                            t->name);
+        FT_TRY(drop_refused(j, t, looks));
         FT_TRY(fit_target(j, t, looks, memory, &results[d]));
     }
+    if (j->refused > 0)
+        adapt_note(j->notes, "%u of %u measurements to learn from are left out: %s", j->refused, j->learned_count,
+                   j->refusal);
     return FT_OK;
 }
 
@@ -258,6 +320,7 @@ ft_status adapt_fit(const ft_predictor *from, const adapt_rows *rows, adapt_meth
     arena memory;
     arena_init(&memory, UINT64_MAX);
     job j = {.from = from, .rows = rows, .method = method, .seed = seed, .notes = notes, .error = error};
+    j.memory = &memory;
     ft_status status = run(&j, context, &memory, results);
     for (uint32_t d = 0; j.targets != NULL && d < rows->device_count; d++) adapt_target_free(&j.targets[d]);
     for (uint32_t i = 0; j.looks != NULL && i < j.learned_count; i++) arena_free(&j.looks[i].memory);

@@ -17,6 +17,7 @@ typedef struct adapt_target {
     uint32_t bases[ADAPT_MOST_BASES]; /* devices of the model; FT_NONE: the data sheet */
     ft_rules *rules;                  /* of a new device */
     bool has_rules[ADAPT_MOST_BASES]; /* which bases need them */
+    bool is_out[ADAPT_MOST_BASES];    /* which bases cannot tell what was measured */
     uint32_t count, model_count;      /* of its measured records, of their models */
 } adapt_target;
 

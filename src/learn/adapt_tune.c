@@ -60,6 +60,10 @@ static ft_status predict_item(void *user, const scan_item *item, subject *s, uin
         const place where = place_of(j, row->device);
         prediction p = {.spread = 1};
         status = j->family->predict(j->asked, s, &where, false, &memory, &p, error);
+        if (status == FT_ERR_UNSUPPORTED && j->is_before) { /* which is what it is to be trained for */
+            status = FT_OK;
+            p.value = NAN;
+        }
         if (status != FT_OK) break;
         if (j->is_before) {
             j->ratio[at] = row->label / p.value;
@@ -134,7 +138,7 @@ static int compare_scores(const void *a, const void *b) {
 
 static ft_status tell(const job *j, uint32_t device, const char *method, adapt_result *result) {
     adapt_score *scores = malloc(j->rows->learned_count * sizeof *scores);
-    uint32_t count = 0, models = 0, records = 0;
+    uint32_t count = 0, models = 0, records = 0, tried = 0;
     double sum = 0, weights = 0;
     if (scores == NULL) return FT_NOMEM(j->error);
     for (uint32_t i = 0; i < j->rows->learned_count; i++) {
@@ -144,20 +148,22 @@ static ft_status tell(const job *j, uint32_t device, const char *method, adapt_r
         while (k < i && (j->rows->learned[k].device != device || unit_of(j, k) != unit_of(j, i))) k++;
         models += k == i;
         records++;
-        if (j->fold[i] < j->folds_tried) scores[count++] = (adapt_score){.value = j->ratio[i], .weight = 1};
+        if (j->fold[i] >= j->folds_tried) continue;
+        tried++;
+        if (!isnan(j->ratio[i])) scores[count++] = (adapt_score){.value = j->ratio[i], .weight = 1};
     }
-    if (count == 0) {
+    if (tried == 0) {
         free(scores);
         return ft_fail(j->error, FT_ERR_USAGE, "'%s': too few models were measured to see what training is worth",
                        j->rows->devices[device]);
     }
-    qsort(scores, count, sizeof *scores, compare_scores);
+    if (count > 1) qsort(scores, count, sizeof *scores, compare_scores);
     result->about = (ft_adapted_device){.device = j->rows->devices[device],
                                         .method = method,
                                         .models = models,
                                         .is_new = j->device_of[device] >= j->known};
     result->about.records = records;
-    result->about.scale = scores[count / 2].value;
+    result->about.scale = count > 0 ? scores[count / 2].value : NAN;
     result->about.cv_scale = NAN;
     count = 0;
     for (uint32_t i = 0; i < j->rows->learned_count; i++) {

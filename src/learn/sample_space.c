@@ -155,6 +155,7 @@ static ft_status look(const job *j, subject *s, arena *memory, buf *found, ft_er
         place where = predictor_place(from, adjusted != NULL ? adjusted->base : device);
         pieces p = {0};
         prediction said;
+        where.output = predictor_output(from);
         where.rules = adjusted != NULL ? adjusted->rules : NULL;
         if (adjusted != NULL) where.sheet = predictor_place(from, device).sheet;
         FT_TRY(adjust_look(predictor_family(from), predictor_model(from), s, &where, false, memory, &said, &p, error));

@@ -116,13 +116,13 @@ static ft_status adjust_rows(const adjustment *a, const pieces *p, arena *memory
     return FT_OK;
 }
 
-ft_status adjust_predict(const adjustment *a, const family *f, const model *m, subject *s, const ft_device *sheet,
+ft_status adjust_predict(const adjustment *a, const family *f, const model *m, subject *s, const place *asked,
                          bool has_parts, arena *memory, prediction *out, ft_error *error) {
-    const place where = {.index = a->base, .sheet = sheet, .rules = a->rules};
+    const place where = {.index = a->base, .sheet = asked->sheet, .rules = a->rules, .output = asked->output};
     pieces p = {0};
     prediction made = {0};
     double *sums, value = 0;
-    if (a->base == FT_NONE && sheet == NULL)
+    if (a->base == FT_NONE && asked->sheet == NULL)
         return ft_fail(error, FT_ERR_UNSUPPORTED,
                        "the predictor reads the data sheet of this device, and there is none");
     FT_TRY(adjust_look(f, m, s, &where, has_parts, memory, &made, &p, error));

@@ -41,8 +41,8 @@ double adjust_row(const adjustment *a, const double *factors, const double *term
 /* What a model says, and what that is made of, for families that tell and for those that do not. */
 ft_status adjust_look(const family *f, const model *m, subject *s, const place *where, bool has_parts, arena *memory,
                       prediction *out, pieces *made_of, ft_error *error);
-/* The adjusted prediction. `sheet`: of the device that is asked about; may be NULL. */
-ft_status adjust_predict(const adjustment *a, const family *f, const model *m, subject *s, const ft_device *sheet,
+/* The adjusted prediction of a place; of that its data sheet, which may be NULL, and its output count. */
+ft_status adjust_predict(const adjustment *a, const family *f, const model *m, subject *s, const place *asked,
                          bool has_parts, arena *memory, prediction *out, ft_error *error);
 
 /* In the file: an object, and floats behind those of the model. NULL when out of memory. */

@@ -47,13 +47,23 @@ static json_t *make_schema(const predictor_description *d, const family *f) {
     return json_sprintf("%s%s", f->schema, d->adapted != NULL ? ADAPTED_SCHEMA : "");
 }
 
+/* The adjustment of a device; those of the first metric do not say of which they are. */
+static bool add_adjustment(const predictor_description *d, uint32_t metric, uint32_t device, json_t *list) {
+    const adjustment *a = d->adjustments[metric * d->device_count + device];
+    json_t *item = a != NULL ? adjust_save(a, d->devices[device]) : NULL;
+    if (a == NULL) return true;
+    bool is_complete =
+        metric == 0 ||
+        (item != NULL && json_object_set_new(item, "metric", json_string(d->others[metric - 1].name)) == 0);
+    return json_array_append_new(list, item) == 0 && is_complete;
+}
+
 /* What is told of adapting, with the adjustments. */
 static json_t *make_adapted(const predictor_description *d) {
     json_t *made = json_copy((json_t *)d->adapted), *list = json_array();
     bool is_complete = made != NULL && list != NULL;
-    for (uint32_t i = 0; is_complete && i < d->device_count; i++)
-        if (d->adjustments[i] != NULL)
-            is_complete = json_array_append_new(list, adjust_save(d->adjustments[i], d->devices[i])) == 0;
+    for (uint32_t i = 0; is_complete && i < (1 + d->other_count) * d->device_count; i++)
+        is_complete = add_adjustment(d, i / d->device_count, i % d->device_count, list);
     is_complete = is_complete && json_object_set_new(made, "known", json_integer(d->known_count)) == 0 &&
                   json_object_set(made, "adjustments", list) == 0;
     json_decref(list);
@@ -223,7 +233,7 @@ static ft_status take_metrics(const json_t *root, arena *memory, header *h, ft_e
         return h->metric_count == 0 ? ft_fail_prefix(error, status, "header: '%s'", key)
                                     : ft_fail_prefix(error, status, "header: 'also': %u: '%s'", h->metric_count, key);
     }
-    if (count > 1 && (!h->family->learns_together || json_object_get(root, "adapted") != NULL))
+    if (count > 1 && !h->family->learns_together)
         return ft_fail(error, FT_ERR_DAMAGED, "header: 'also': the model tells one metric");
     return FT_OK;
 }
@@ -235,8 +245,9 @@ static ft_status take_adapted(const json_t *value, header *h, ft_error *error) {
     const json_t *list = json_object_get(value, "adjustments");
     ft_status status = json_take_number(json_object_get(value, "known"), 1, h->device_count, &known, error);
     if (status != FT_OK) return ft_fail_prefix(error, status, "'known'");
-    if (!json_is_array(list) || json_array_size(list) > h->device_count)
-        return ft_fail(error, FT_ERR_DAMAGED, "'adjustments' must be a list of at most %u", h->device_count);
+    if (!json_is_array(list) || json_array_size(list) > (size_t)h->device_count * HEADER_MAX_METRICS)
+        return ft_fail(error, FT_ERR_DAMAGED, "'adjustments' must be a list of at most %u for each metric",
+                       h->device_count);
     h->known_count = (uint32_t)known;
     h->adjustments = list;
     return FT_OK;

@@ -19,10 +19,14 @@ struct ft_predictor {
     arena memory;
     predictor_file file; /* text and block; its JSON is freed once it is parsed */
     header about;
-    uint32_t output;    /* which of the metrics of `about`; when it is not the first, all pointers are borrowed */
-    ft_device **sheets; /* per device, where the family reads them; NULL: not in the box */
+    uint32_t output; /* which of the metrics of `about`; when it is not the first, all pointers are borrowed */
     model *model;
+    ft_device **sheets;       /* per device, where the family reads them; NULL: not in the box */
     adjustment **adjustments; /* per device, or NULL; NULL: it was not adapted */
+    /* Of the file, whose devices are those of all metrics. */
+    ft_device **file_sheets;
+    adjustment **file_adjustments; /* metric by metric, per device */
+    uint32_t file_devices;
 };
 
 /* --- Writing ------------------------------------------------------------------------------------------------- */
@@ -32,7 +36,8 @@ ft_status predictor_encode(const predictor_description *description, const famil
     json_t *params = NULL, *root = NULL;
     float_block block = {0};
     ft_status status = f->save(m, &params, &block, error);
-    for (uint32_t i = 0; status == FT_OK && description->adapted != NULL && i < description->device_count; i++)
+    uint32_t adjustments = (1 + description->other_count) * description->device_count;
+    for (uint32_t i = 0; status == FT_OK && description->adapted != NULL && i < adjustments; i++)
         if (description->adjustments[i] != NULL && !adjust_save_floats(description->adjustments[i], &block))
             status = FT_NOMEM(error);
     if (status == FT_OK) status = header_make(description, f, params, &root, error);
@@ -57,12 +62,18 @@ ft_status predictor_write(const char *path, const predictor_description *descrip
 /* Data sheets of the devices that are in the box. */
 static ft_status open_sheets(ft_predictor *p, ft_error *error) {
     const header *h = &p->about;
-    p->sheets = ARENA_ARRAY(&p->memory, ft_device *, h->device_count);
+    p->sheets = p->file_sheets = ARENA_ARRAY(&p->memory, ft_device *, h->device_count);
     if (p->sheets == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < h->device_count; i++) {
         if (ft_device_canonical(h->devices[i]) != NULL) FT_TRY(ft_device_open(h->devices[i], &p->sheets[i], error));
     }
     return FT_OK;
+}
+
+static uint32_t find_metric(const header *h, const char *name) {
+    uint32_t i = 0;
+    while (i < h->metric_count && strcmp(h->metrics[i].name, name) != 0) i++;
+    return i < h->metric_count ? i : FT_NONE;
 }
 
 static uint32_t find_device(const header *h, const char *name) {
@@ -76,11 +87,15 @@ static ft_status take_adjustment(ft_predictor *p, const json_t *item, const floa
                                  ft_error *error) {
     const header *h = &p->about;
     const char *name = json_string_value(json_object_get(item, "device"));
-    uint32_t device = name != NULL ? find_device(h, name) : FT_NONE;
-    if (device == FT_NONE || p->adjustments[device] != NULL)
+    const json_t *metric = json_object_get(item, "metric");
+    uint32_t device = name != NULL ? find_device(h, name) : FT_NONE, output = 0;
+    if (metric != NULL) output = json_is_string(metric) ? find_metric(h, json_string_value(metric)) : FT_NONE;
+    if (output == FT_NONE) return ft_fail(error, FT_ERR_DAMAGED, "is of a metric that the model does not tell");
+    adjustment **place = device != FT_NONE ? &p->file_adjustments[output * h->device_count + device] : NULL;
+    if (place == NULL || *place != NULL)
         return ft_fail(error, FT_ERR_DAMAGED, "has no device, one that is not in the list, or one twice");
-    FT_TRY(adjust_load(item, h->known_count, block, left, &p->adjustments[device], error));
-    if (p->adjustments[device]->base == FT_NONE && !h->family->takes_any_device && h->family->reads_sheets == NULL)
+    FT_TRY(adjust_load(item, h->known_count, block, left, place, error));
+    if ((*place)->base == FT_NONE && !h->family->takes_any_device && h->family->reads_sheets == NULL)
         return ft_fail(error, FT_ERR_DAMAGED, "'%s' has no base, and the family does not read data sheets", name);
     return FT_OK;
 }
@@ -92,8 +107,8 @@ static ft_status take_adjustments(ft_predictor *p, size_t *count, ft_error *erro
     const json_t *item;
     *count = p->file.count;
     if (h->adjustments == NULL) return FT_OK;
-    p->adjustments = ARENA_ARRAY(&p->memory, adjustment *, h->device_count);
-    if (p->adjustments == NULL) return FT_NOMEM(error);
+    p->file_adjustments = ARENA_ARRAY(&p->memory, adjustment *, (size_t)h->device_count * h->metric_count);
+    if (p->file_adjustments == NULL) return FT_NOMEM(error);
     json_array_foreach(h->adjustments, i, item) floats += adjust_float_count(item);
     if (floats > p->file.count) return ft_fail(error, FT_ERR_DAMAGED, "the block of floats is too short");
     *count -= floats;
@@ -102,9 +117,12 @@ static ft_status take_adjustments(ft_predictor *p, size_t *count, ft_error *erro
         ft_status status = take_adjustment(p, item, &block, &floats, error);
         if (status != FT_OK) return ft_fail_prefix(error, status, "adjustment %zu", i + 1);
     }
-    for (uint32_t d = h->known_count; d < h->device_count; d++)
-        if (p->adjustments[d] == NULL)
+    for (uint32_t d = h->known_count; d < h->device_count; d++) {
+        uint32_t output = 0;
+        while (output < h->metric_count && p->file_adjustments[output * h->device_count + d] == NULL) output++;
+        if (output == h->metric_count)
             return ft_fail(error, FT_ERR_DAMAGED, "'%s' is neither known nor adapted to", h->devices[d]);
+    }
     return FT_OK;
 }
 
@@ -112,6 +130,7 @@ static ft_status take_file(ft_predictor *p, const uint8_t *bytes, size_t size, f
     FT_TRY(predictor_file_decode(bytes, size, &p->file, error));
     FT_TRY(header_parse(p->file.root, &p->memory, &p->about, error));
     const header *h = &p->about;
+    p->file_devices = h->device_count;
     if (h->family->takes_any_device || h->family->reads_sheets != NULL) FT_TRY(open_sheets(p, error));
     size_t count;
     FT_TRY(take_adjustments(p, &count, error));
@@ -140,10 +159,36 @@ static ft_status check_metric(const ft_predictor *first, const ft_predictor *las
     return ft_fail(error, FT_ERR_DAMAGED, "has two predictors of '%s'", told(last)->name);
 }
 
+/* An adapted predictor tells a metric of devices that the model knows, and of those that this metric was adapted to. */
+static ft_status narrow_devices(const ft_predictor *owner, const header *all, ft_predictor *p, ft_error *error) {
+    header *h = &p->about;
+    adjustment **adjustments = owner->file_adjustments + (size_t)p->output * all->device_count;
+    h->devices = ARENA_ARRAY(&p->memory, const char *, all->device_count);
+    h->metrics = arena_copy(&p->memory, all->metrics, all->metric_count * sizeof *all->metrics);
+    double *q90 = ARENA_ARRAY(&p->memory, double, all->device_count);
+    p->adjustments = ARENA_ARRAY(&p->memory, adjustment *, all->device_count);
+    p->sheets = owner->file_sheets != NULL ? ARENA_ARRAY(&p->memory, ft_device *, all->device_count) : NULL;
+    if (h->devices == NULL || h->metrics == NULL || q90 == NULL || p->adjustments == NULL ||
+        (owner->file_sheets != NULL && p->sheets == NULL))
+        return FT_NOMEM(error);
+    h->device_count = 0;
+    for (uint32_t d = 0; d < all->device_count; d++) {
+        if (d >= all->known_count && adjustments[d] == NULL) continue;
+        uint32_t at = h->device_count++;
+        h->devices[at] = all->devices[d];
+        q90[at] = all->metrics[p->output].q90[d];
+        p->adjustments[at] = adjustments[d];
+        if (p->sheets != NULL) p->sheets[at] = owner->file_sheets[d];
+    }
+    h->metrics[p->output].q90 = q90;
+    return FT_OK;
+}
+
 /* Links for what the model of the last one tells besides; *last becomes the last of these. */
 static ft_status share_model(const ft_predictor *first, ft_predictor **last, ft_error *error) {
-    const ft_predictor *owner = *last;
-    for (uint32_t i = 1; i < owner->about.metric_count; i++) {
+    ft_predictor *owner = *last;
+    const header all = owner->about;
+    for (uint32_t i = 1; i < all.metric_count; i++) {
         ft_predictor *made;
         FT_TRY(link_new(&made, error));
         (*last)->next = made;
@@ -155,6 +200,8 @@ static ft_status share_model(const ft_predictor *first, ft_predictor **last, ft_
         made->model = owner->model;
         FT_TRY(check_metric(first, made, error));
     }
+    for (ft_predictor *p = owner; owner->file_adjustments != NULL && p != NULL; p = p->next)
+        FT_TRY(narrow_devices(owner, &all, p, error));
     return FT_OK;
 }
 
@@ -208,8 +255,9 @@ ft_status ft_predictor_open(const char *path, ft_predictor **predictor, ft_error
 
 static void free_owned(ft_predictor *p) {
     if (p->model != NULL) p->about.family->free(p->model);
-    for (uint32_t i = 0; p->adjustments != NULL && i < p->about.device_count; i++) adjust_free(p->adjustments[i]);
-    for (uint32_t i = 0; p->sheets != NULL && i < p->about.device_count; i++) ft_device_free(p->sheets[i]);
+    uint32_t adjustments = p->file_devices * p->about.metric_count;
+    for (uint32_t i = 0; p->file_adjustments != NULL && i < adjustments; i++) adjust_free(p->file_adjustments[i]);
+    for (uint32_t i = 0; p->file_sheets != NULL && i < p->file_devices; i++) ft_device_free(p->file_sheets[i]);
     predictor_file_free(&p->file);
 }
 
@@ -327,7 +375,7 @@ ft_status predictor_predict(const ft_predictor *predictor, subject *s, const pla
     place asked = *where;
     asked.output = predictor->output;
     if (adjusted != NULL)
-        FT_TRY(adjust_predict(adjusted, h->family, predictor->model, s, where->sheet, has_parts, memory, &made, error));
+        FT_TRY(adjust_predict(adjusted, h->family, predictor->model, s, &asked, has_parts, memory, &made, error));
     else
         FT_TRY(h->family->predict(predictor->model, s, &asked, has_parts, memory, &made, error));
     if (!isfinite(made.value) || made.value < 0 || !(made.spread >= 0))

@@ -20,7 +20,7 @@ typedef struct predictor_metric {
 /* What the header of a predictor file tells besides what the family keeps in it. Borrowed, and only read. */
 typedef struct predictor_description {
     predictor_metric metric;        /* the first that the model was fitted to */
-    const predictor_metric *others; /* that the same model tells, in its order; an adapted predictor has none */
+    const predictor_metric *others; /* that the same model tells, in its order */
     uint32_t other_count;
     const char *const *devices; /* as they were given to fit */
     uint32_t device_count;
@@ -30,7 +30,8 @@ typedef struct predictor_description {
     /* A list of objects, one per score: device, part, split, n, mape, ...; may be NULL. */
     const json_t *accuracy;
     /* Of an adapted predictor: what is told of that (an object, to which adjustments are added), how many of the
-     * devices the model knows by itself, and per device its adjustment or NULL. `adapted` NULL: none of it. */
+     * devices the model knows by itself, and metric by metric per device its adjustment or NULL. `adapted` NULL: none
+     * of it. */
     const json_t *adapted;
     uint32_t known_count;
     const adjustment *const *adjustments;

@@ -67,8 +67,12 @@ static ft_status fill(const ft_predictor *first, const ft_query *query, answer_o
     owner->estimates = ARENA_ARRAY(&owner->memory, ft_estimate, count);
     if (owner->estimates == NULL) return FT_NOMEM(error);
     answer->metrics = owner->estimates;
-    for (const ft_predictor *p = first; p != NULL; p = ft_predictor_next(p))
-        FT_TRY(add_estimate(p, query, owner, answer, error));
+    for (const ft_predictor *p = first; p != NULL; p = ft_predictor_next(p)) {
+        ft_error reason = {.message = ""};
+        ft_status status = add_estimate(p, query, owner, answer, &reason);
+        if (status == FT_ERR_UNSUPPORTED && p != first) continue; /* not all of a file need know the same devices */
+        if (status != FT_OK) return ft_fail(error, status, "%s", reason.message);
+    }
     return FT_OK;
 }
 

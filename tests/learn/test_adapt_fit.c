@@ -1,0 +1,242 @@
+/* Tests of adapting what a model tells of several metrics, and of measurements that it cannot tell, with a family that
+ * is made for it: a factor for each metric and device, times the operators of the graph. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "foretell/foretell.h"
+#include "learn/adapt_fit.h"
+#include "support/failing.h"
+#include "support/folder.h"
+#include "support/made_data.h"
+
+#include "support/factor_model.h"
+
+enum { METRICS = 2, DEVICES = 2, NETWORKS = 24 };
+
+static const char *const metric_names[METRICS] = {"time_us", "peak_bytes"};
+static const char *const devices[DEVICES] = {"adreno-640", "cortex-a76"};
+static const char unmet[] = "tiles=9";
+
+/* --- The family ---------------------------------------------------------------------------------------------- */
+
+/* Factors of a metric lie side by side, as if they were those of as many devices. */
+static ft_status load(const json_t *params, const float *block, size_t count, const char *const *names,
+                      uint32_t device_count, model **out, ft_error *error) {
+    return factor_load(params, block, count, names, METRICS * device_count, out, error);
+}
+
+static ft_status predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
+                         ft_error *error) {
+    place of_metric = *where;
+    if (s->query.setting != NULL && strcmp(s->query.setting, unmet) == 0)
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "made was not trained on '%s'", s->query.setting);
+    of_metric.index += where->output * DEVICES;
+    return factor_predict(m, s, &of_metric, has_parts, memory, out, error);
+}
+
+static const family family_made = {.name = "made",
+                                   .text = "for tests",
+                                   .schema = "made 1",
+                                   .learns_together = true,
+                                   .save = factor_save,
+                                   .load = load,
+                                   .predict = predict,
+                                   .free = factor_free};
+ONLY_FAMILY(family_made)
+
+static ft_predictor *open_made(void) {
+    model m = {.log_factor = {log(10), log(20), log(100), log(200)}, .device_count = METRICS * DEVICES};
+    const predictor_metric other = {.name = metric_names[1]};
+    const predictor_description about = {.metric.name = metric_names[0],
+                                         .others = &other,
+                                         .other_count = 1,
+                                         .devices = devices,
+                                         .device_count = DEVICES};
+    buf bytes = {0};
+    ft_predictor *made;
+    ft_error error;
+    if (predictor_encode(&about, &family_made, &m, &bytes, &error) != FT_OK ||
+        ft_predictor_open_memory(bytes.data, bytes.length, "made", &made, &error) != FT_OK)
+        fail_msg("%s", error.message);
+    buf_free(&bytes);
+    return made;
+}
+
+/* --- The data ------------------------------------------------------------------------------------------------ */
+
+/* Times are twice, bytes three times what the model says of the Adreno; every `unmet_each`-th is of a setting that it
+ * never met. */
+static ft_dataset *measured(const char *folder, const char *device, uint32_t unmet_each) {
+    builder *b;
+    ft_dataset *data;
+    ft_error error;
+    assert_int_equal(builder_new(folder, metric_names, METRICS, &b, &error), FT_OK);
+    for (uint32_t i = 0; i < NETWORKS; i++) {
+        ft_graph *graph = made_network(i);
+        double ops = ft_graph_op_count(graph), labels[METRICS] = {2 * 10 * ops, 3 * 100 * ops};
+        char name[] = {'a', 'a', '\0'};
+        name[1] = (char)(name[1] + (char)i);
+        ft_record record = {.name = name, .family = "one", .device = device, .part = "", .batch = 1};
+        record.dtype = FT_FLOAT32;
+        record.setting = unmet_each > 0 && i % unmet_each == 0 ? unmet : "";
+        record.metrics = labels;
+        builder_outcome outcome;
+        assert_int_equal(builder_add_graph(b, graph, &record.graph, &error), FT_OK);
+        assert_int_equal(builder_add_record(b, &record, &outcome, &error), FT_OK);
+        ft_graph_free(graph);
+    }
+    assert_int_equal(builder_finish(b, &error), FT_OK);
+    builder_free(b);
+    assert_int_equal(ft_dataset_open(folder, &data, &error), FT_OK);
+    return data;
+}
+
+static ft_adaptation adapt(const ft_predictor *from, const ft_dataset *data, const ft_adapt_options *options,
+                           const char *path) {
+    ft_adaptation a;
+    ft_error error;
+    if (ft_adapt(from, data, options, path, &a, &error) != FT_OK) fail_msg("%s", error.message);
+    return a;
+}
+
+static ft_predictor *open_file(const char *path) {
+    ft_predictor *p;
+    ft_error error;
+    if (ft_predictor_open(path, &p, &error) != FT_OK) fail_msg("%s", error.message);
+    return p;
+}
+
+/* What a metric is told to be, for one operator; NaN when it is not told. */
+static double asked(const ft_predictor *p, const char *metric, const char *device) {
+    ft_graph *graph = made_network(7), *bound;
+    ft_error error;
+    ft_answer answer;
+    const ft_predictor *link = ft_predictor_find(p, metric);
+    double value = NAN;
+    assert_non_null(link);
+    assert_int_equal(ft_graph_bind(graph, NULL, &bound, &error), FT_OK);
+    double ops = ft_graph_op_count(bound);
+    if (ft_predictor_answer(link, bound, &(ft_query){.device = device}, &answer, &error) == FT_OK) {
+        value = answer.metrics[0].value / ops;
+        ft_answer_free(&answer);
+    }
+    ft_graph_free(bound);
+    ft_graph_free(graph);
+    return value;
+}
+
+static void assert_near(double value, double expected) {
+    if (!(fabs(value / expected - 1) < 1e-3)) fail_msg("%g instead of %g", value, expected);
+}
+
+/* --- Tests --------------------------------------------------------------------------------------------------- */
+
+static void test_what_cannot_be_told_is_left_out(void **state) {
+    (void)state;
+    ft_predictor *from = open_made();
+    ft_dataset *data = measured("data", "adreno-640", 3);
+    ft_adaptation a = adapt(from, data, &(ft_adapt_options){.budget = 15, .threads = 2}, "a.ftm");
+    assert_int_equal(a.device_count, 1);
+    assert_true(a.devices[0].records < 15 && a.devices[0].records > 5);
+    assert_near(a.devices[0].scale, 2);
+    bool is_noted = false;
+    for (uint32_t i = 0; i < a.note_count; i++)
+        is_noted = is_noted || (strstr(a.notes[i], "of 15 measurements to learn from are left out: made was not "
+                                                   "trained on 'tiles=9'") != NULL);
+    assert_true(is_noted);
+    assert_int_equal(a.devices[0].records + a.after.case_count, NETWORKS - NETWORKS / 3);
+    assert_true(a.before.refused == a.after.refused && a.after.refused > 0);
+    assert_true(a.before.scores[0].mape > 45 && a.after.scores[0].mape < 0.1);
+    ft_adaptation_free(&a);
+    ft_dataset_free(data);
+    data = measured("none", "adreno-640", 1);
+    ft_error error;
+    assert_int_equal(ft_adapt(from, data, &(ft_adapt_options){.budget = 9}, "b.ftm", &a, &error), FT_ERR_UNSUPPORTED);
+    assert_non_null(
+        strstr(error.message, "'adreno-640': none of its 9 measurements can be told: made was not trained"));
+    ft_dataset_free(data);
+    ft_predictor_free(from);
+}
+
+static void test_one_metric_of_several(void **state) {
+    (void)state;
+    ft_predictor *from = open_made();
+    ft_dataset *data = measured("data", "adreno-640", 0), *other = measured("new", "myriad-vpu", 0);
+    ft_adaptation a =
+        adapt(from, data, &(ft_adapt_options){.budget = 9, .metric = "peak_bytes", .threads = 1}, "a.ftm");
+    assert_string_equal(a.after.metric, "peak_bytes");
+    assert_true(a.after.scores[0].mape < 0.1);
+    ft_adaptation_free(&a);
+    ft_predictor *first = open_file("a.ftm");
+    assert_near(asked(first, "peak_bytes", "adreno-640"), 300);
+    assert_near(asked(first, "peak_bytes", "cortex-a76"), 200);
+    assert_near(asked(first, "time_us", "adreno-640"), 10); /* as it was */
+    assert_non_null(strstr(ft_predictor_header(first), "\"adapted\""));
+
+    /* Then the other metric, to a device that is new to both: what was learned of the first stays. */
+    a = adapt(first, other, &(ft_adapt_options){.budget = 9, .threads = 1}, "b.ftm");
+    assert_true(a.devices[0].is_new);
+    ft_adaptation_free(&a);
+    ft_predictor *second = open_file("b.ftm");
+    assert_int_equal(ft_predictor_device_count(second), 3);
+    assert_int_equal(ft_predictor_device_count(ft_predictor_find(second, "peak_bytes")), 2);
+    assert_near(asked(second, "time_us", "myriad-vpu"), 20);
+    assert_near(asked(second, "time_us", "adreno-640"), 10);
+    assert_near(asked(second, "peak_bytes", "adreno-640"), 300);
+    assert_true(isnan(asked(second, "peak_bytes", "myriad-vpu")));
+
+    ft_error error;
+    ft_adapt_options options = {.budget = 9, .method = "tune-all"};
+    assert_int_equal(ft_adapt(from, data, &options, "c.ftm", &a, &error), FT_ERR_USAGE);
+    assert_non_null(strstr(error.message, "the model tells 2 metrics"));
+    options = (ft_adapt_options){.budget = 9};
+    assert_int_equal(ft_adapt(ft_predictor_next(from), data, &options, "c.ftm", &a, &error), FT_ERR_USAGE);
+    assert_non_null(strstr(error.message, "first of its file"));
+    ft_predictor_free(second);
+    ft_predictor_free(first);
+    ft_dataset_free(other);
+    ft_dataset_free(data);
+    ft_predictor_free(from);
+}
+
+static void test_memory_runs_out(void **state) {
+    (void)state;
+    ft_predictor *from = open_made();
+    ft_dataset *data = measured("data", "myriad-vpu", 3);
+    for (long n = 0;; n++) {
+        ft_adaptation a;
+        ft_error error;
+        failing_start(n);
+        ft_status status = ft_adapt(from, data, &(ft_adapt_options){.budget = 6, .metric = "peak_bytes", .threads = 1},
+                                    "a.ftm", &a, &error);
+        bool has_failed = failing_stop();
+        ft_adaptation_free(&a);
+        if (!has_failed) {
+            assert_int_equal(status, FT_OK);
+            break;
+        }
+        if (status != FT_OK) assert_int_equal(status, FT_ERR_NOMEM); /* notes may be left out */
+    }
+    ft_dataset_free(data);
+    ft_predictor_free(from);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, folder_enter, folder_leave)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_what_cannot_be_told_is_left_out),
+        TEST(test_one_metric_of_several),
+        TEST(test_memory_runs_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
