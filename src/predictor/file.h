@@ -18,7 +18,7 @@ enum {
 
 typedef struct predictor_file {
     char *text;         /* the header as it stands in the file, NUL-terminated */
-    json_t *root;       /* the same, parsed: an object */
+    json_t *root;       /* the same, parsed: an object; null stands for "accuracy", which only the text has */
     const float *block; /* in the bytes, where the machine can read them as they are */
     float *owned;       /* the block, where it cannot; else NULL */
     size_t count;

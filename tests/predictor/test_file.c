@@ -59,6 +59,30 @@ static void comes_back(void **state) {
     buf_free(&bytes);
 }
 
+/* Scores are not parsed, whatever is in them; what only looks like them is. */
+static void scores_are_left_to_the_text(void **state) {
+    (void)state;
+    static const char *const with[] = {"{\"a\": 1, \"accuracy\": [{\"device\": \"}],\\\"\", \"n\": [1, 2]}], \"b\": 2}",
+                                       "{\"a\": 1, \"b\": 2, \"accuracy\": {\"accuracy\": \"\\\\\"}}",
+                                       "{\"accuracy\" : \"long enough\", \"a\": 1, \"b\": 2}"};
+    static const char *const without[] = {"{\"a\": 1, \"b\": 2, \"in\": {\"accuracy\": [1, 2, 3]}}",
+                                          "{\"a\": 1, \"b\": 2, \"text\": \"accuracy\"}",
+                                          "{\"a\": 1, \"b\": 2, \"accuracy\": 7}"};
+    for (size_t i = 0; i < 6; i++) {
+        buf bytes = make(i < 3 ? with[i] : without[i - 3]);
+        predictor_file file = {0};
+        ft_error error;
+        assert_int_equal(predictor_file_decode(bytes.data, bytes.length, &file, &error), FT_OK);
+        assert_int_equal(json_integer_value(json_object_get(file.root, "a")), 1);
+        assert_int_equal(json_integer_value(json_object_get(file.root, "b")), 2);
+        assert_true(json_is_null(json_object_get(file.root, "accuracy")) == (i < 3));
+        assert_non_null(strstr(file.text, "accuracy"));
+        if (i == 3) assert_int_equal(json_array_size(json_object_get(json_object_get(file.root, "in"), "accuracy")), 3);
+        predictor_file_free(&file);
+        buf_free(&bytes);
+    }
+}
+
 /* The layout is a promise: docs/formats/predictor.md. */
 static void layout(void **state) {
     (void)state;
@@ -175,6 +199,7 @@ static void memory_runs_out(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(comes_back),
+        cmocka_unit_test(scores_are_left_to_the_text),
         cmocka_unit_test(layout),
         cmocka_unit_test(other_files),
         cmocka_unit_test(truncated_everywhere),
