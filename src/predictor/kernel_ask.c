@@ -1,7 +1,8 @@
 /* kernel_ask.c - asking a trained kernel-sum predictor.
  *
  * A model launches the same kernel many times, and devices of one runtime share its kernels and networks: each distinct
- * kernel of a subject is looked at once, for all devices of the runtime. */
+ * kernel of a subject is looked at once, for all devices of the runtime. Careful networks are asked only where a kernel
+ * is unlike those of training. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,9 @@
 enum { ROWS_AT_ONCE = 4096 };
 
 static const size_t TAPE_LIMIT = (size_t)1 << 30;
+
+/* Power of the share of near kernels by which close networks are trusted; chosen on families that were left out. */
+static const int COMPANY = 4;
 
 /* --- Networks ------------------------------------------------------------------------------------------------ */
 
@@ -40,18 +44,19 @@ static void question_free(question *q) {
     free(q->answers);
 }
 
-/* Asks every network about rows; answers[j] are those of network j: count x devices. */
-static ft_status ask(const kernel_side_model *s, const kernel_row *rows, uint32_t count, question *q, ft_error *error) {
+/* Asks the first networks about rows; answers[j] are those of network j: count x devices. */
+static ft_status ask(const kernel_side_model *s, uint32_t nets, const kernel_row *rows, uint32_t count, question *q,
+                     ft_error *error) {
     size_t cells = (size_t)count * s->device_count;
     *q = (question){.inputs = malloc(((size_t)count * KERNEL_FEATURES + 1) * sizeof(float)),
                     .amounts = malloc((cells * KERNEL_TERMS + 1) * sizeof(float)),
-                    .answers = calloc(cells * s->net_count + 1, sizeof(double))};
+                    .answers = calloc(cells * nets + 1, sizeof(double))};
     if (q->inputs == NULL || q->amounts == NULL || q->answers == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < count; i++) {
         kernel_scaling_apply(&s->scaling, &rows[i], q->inputs + (size_t)i * KERNEL_FEATURES);
         kernel_net_amounts(&rows[i], s->device_count, q->amounts + (size_t)i * s->device_count * KERNEL_TERMS);
     }
-    for (uint32_t j = 0; j < s->net_count; j++)
+    for (uint32_t j = 0; j < nets; j++)
         FT_TRY(ask_net(&s->nets[j], count, q->inputs, q->amounts, 1, q->answers + j * cells, error));
     return FT_OK;
 }
@@ -62,11 +67,11 @@ ft_status kernel_model_times(const kernel_side_model *s, const kernel_row *rows,
         uint32_t some = count - first < ROWS_AT_ONCE ? count - first : ROWS_AT_ONCE;
         size_t cells = (size_t)some * s->device_count;
         question q;
-        ft_status status = ask(s, rows + first, some, &q, error);
+        ft_status status = ask(s, s->close_count, rows + first, some, &q, error);
         for (size_t i = 0; status == FT_OK && i < cells; i++) {
             double sum = 0;
-            for (uint32_t j = 0; j < s->net_count; j++) sum += q.answers[j * cells + i];
-            times[(size_t)first * s->device_count + i] = sum / s->net_count;
+            for (uint32_t j = 0; j < s->close_count; j++) sum += q.answers[j * cells + i];
+            times[(size_t)first * s->device_count + i] = sum / s->close_count;
         }
         question_free(&q);
         FT_TRY(status);
@@ -82,7 +87,9 @@ typedef struct view {
     kernel_row *rows; /* distinct */
     uint32_t row_count;
     uint32_t *row_of; /* per kernel */
+    bool *is_near;    /* per row: like one of training */
     double *answers;  /* by network, row and device */
+    uint32_t nets;    /* that were asked: the close ones, or all */
 } view;
 
 /* Finds the distinct rows. */
@@ -100,6 +107,19 @@ static ft_status fold_rows(view *v, const kernel_row *rows, arena *memory, ft_er
     return status;
 }
 
+/* Without careful networks there is nobody else to ask: all kernels are taken for near. */
+static ft_status find_near(const kernel_side_model *side, view *v, arena *memory, ft_error *error) {
+    bool has_careful = side->net_count > side->close_count;
+    v->nets = side->close_count;
+    v->is_near = ARENA_ARRAY(memory, bool, (size_t)v->row_count + 1);
+    if (v->is_near == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < v->row_count; i++) {
+        v->is_near[i] = !has_careful || kernel_near_has(&side->near, &v->rows[i]);
+        if (!v->is_near[i]) v->nets = side->net_count;
+    }
+    return FT_OK;
+}
+
 static ft_status make_view(const kernel_side_model *side, subject *s, const ft_rules *rules, view *v, ft_error *error) {
     kernel_row *rows;
     uint32_t count;
@@ -108,8 +128,9 @@ static ft_status make_view(const kernel_side_model *side, subject *s, const ft_r
     FT_TRY(kernel_rows_seen(s, rules, side->has_array, &s->memory, &rows, &count, error));
     if (count == 0) return ft_fail(error, FT_ERR_GRAPH, "the model launches no kernel: there is nothing to predict");
     FT_TRY(fold_rows(v, rows, &s->memory, error));
-    ft_status status = ask(side, v->rows, v->row_count, &q, error);
-    size_t cells = (size_t)side->net_count * v->row_count * side->device_count;
+    FT_TRY(find_near(side, v, &s->memory, error));
+    ft_status status = ask(side, v->nets, v->rows, v->row_count, &q, error);
+    size_t cells = (size_t)v->nets * v->row_count * side->device_count;
     if (status == FT_OK) v->answers = arena_copy(&s->memory, q.answers, cells * sizeof *q.answers);
     question_free(&q);
     if (status == FT_OK && v->answers == NULL) status = FT_NOMEM(error);
@@ -130,33 +151,70 @@ static ft_status view_of(const kernel_side_model *side, subject *s, const ft_rul
     return FT_OK;
 }
 
-/* What the members say of one device: a time per kernel on average, and the sum by member. */
+/* What the networks say of one device: a time per kernel, and the sum by network. */
 typedef struct opinion {
     double *times;
-    double sums[KERNEL_MEMBERS_MAX];
+    double trust; /* in the close networks; the careful ones have the rest */
+    double sums[2 * KERNEL_MEMBERS_MAX];
 } opinion;
 
-static ft_status form_opinion(const kernel_side_model *side, const view *v, uint32_t column, arena *memory, opinion *o,
-                              ft_error *error) {
-    o->times = ARENA_ARRAY(memory, double, (size_t)v->kernels->count + 1);
-    if (o->times == NULL) return FT_NOMEM(error);
-    for (uint32_t j = 0; j < side->net_count; j++) {
+/* What some networks say of each kernel on average, and the sum of each network. */
+static ft_status average(const kernel_side_model *side, const view *v, uint32_t column, uint32_t first, uint32_t end,
+                         arena *memory, double **times, double *sums, ft_error *error) {
+    *times = ARENA_ARRAY(memory, double, (size_t)v->kernels->count + 1);
+    if (*times == NULL) return FT_NOMEM(error);
+    for (uint32_t j = first; j < end; j++) {
         const double *answers = v->answers + (size_t)j * v->row_count * side->device_count + column;
         for (uint32_t i = 0; i < v->kernels->count; i++) {
             double time = answers[(size_t)v->row_of[i] * side->device_count];
-            o->times[i] += time / side->net_count;
-            o->sums[j] += time;
+            (*times)[i] += time / (end - first);
+            sums[j] += time;
         }
     }
     return FT_OK;
 }
 
-/* Standard deviation of the logarithm of what the members say. */
-static double disagreement(const opinion *o, uint32_t members) {
-    double mean = 0, squares = 0;
-    for (uint32_t j = 0; j < members; j++) mean += log(o->sums[j]) / members;
-    for (uint32_t j = 0; j < members; j++) squares += (log(o->sums[j]) - mean) * (log(o->sums[j]) - mean);
-    return members > 1 ? sqrt(squares / (members - 1)) : 0;
+/* Close networks know what kernels take in the company they were seen in: they were fitted to sums, where one kernel's
+ * price may make up for another's. So one measure holds for all kernels of a model, the share of time from near ones.
+ * A far kernel counts by the higher of its two prices: neither is to be believed. */
+static double trust_in_close(const view *v, const double *close, const double *careful) {
+    double near = 0, far = 0;
+    for (uint32_t i = 0; i < v->kernels->count; i++) {
+        if (v->is_near[v->row_of[i]])
+            near += close[i];
+        else
+            far += fmax(close[i], careful[i]);
+    }
+    return pow(near / (near + far), COMPANY);
+}
+
+static ft_status form_opinion(const kernel_side_model *side, const view *v, uint32_t column, arena *memory, opinion *o,
+                              ft_error *error) {
+    double *careful;
+    *o = (opinion){.trust = 1};
+    FT_TRY(average(side, v, column, 0, side->close_count, memory, &o->times, o->sums, error));
+    if (v->nets == side->close_count) return FT_OK;
+    FT_TRY(average(side, v, column, side->close_count, v->nets, memory, &careful, o->sums, error));
+    o->trust = trust_in_close(v, o->times, careful);
+    for (uint32_t i = 0; i < v->kernels->count; i++) o->times[i] = o->trust * o->times[i] + (1 - o->trust) * careful[i];
+    return FT_OK;
+}
+
+/* Mean and standard deviation of the logarithms of sums. */
+static double deviation(const double *sums, uint32_t count, double *mean) {
+    double squares = 0;
+    *mean = 0;
+    for (uint32_t j = 0; j < count; j++) *mean += log(sums[j]) / count;
+    for (uint32_t j = 0; j < count; j++) squares += (log(sums[j]) - *mean) * (log(sums[j]) - *mean);
+    return count > 1 ? sqrt(squares / (count - 1)) : 0;
+}
+
+/* How far apart the networks are that count; as far as careful ones do, also how far they are from the close ones. */
+static double disagreement(const kernel_side_model *side, const view *v, const opinion *o) {
+    double close_mean, careful_mean, close = deviation(o->sums, side->close_count, &close_mean);
+    if (v->nets == side->close_count) return close;
+    double careful = deviation(o->sums + side->close_count, v->nets - side->close_count, &careful_mean);
+    return o->trust * close + (1 - o->trust) * (careful + fabs(careful_mean - close_mean));
 }
 
 static ft_status make_parts(const ft_kernels *kernels, const double *times, arena *memory, prediction *out,
@@ -172,13 +230,15 @@ static ft_status make_parts(const ft_kernels *kernels, const double *times, aren
     return FT_OK;
 }
 
-/* Applies the correction (*factor), and tells the sum and the share of it that is of known kernels. */
+/* Applies the correction (*factor), as far as the model is like those that it was learned from, and tells the sum and
+ * the share of it that is of known kernels. */
 static double correct(const kernel_side_model *side, const view *v, uint32_t column, opinion *o, double *factor,
                       double *known_ratio) {
     kernel_mix mix = {0};
     double value = 0, known = 0;
     for (uint32_t i = 0; i < v->kernels->count; i++) kernel_mix_add(&mix, &v->rows[v->row_of[i]], o->times[i]);
     *factor = kernel_correct(side->corrections[column], &mix);
+    if (o->trust < 1) *factor = pow(*factor, o->trust);
     for (uint32_t i = 0; i < v->kernels->count; i++) {
         o->times[i] *= *factor;
         value += o->times[i];
@@ -193,7 +253,7 @@ typedef struct finding {
     const kernel_side_model *side;
     uint32_t column;
     const view *view;
-    double factor;
+    double factor, trust;
 } finding;
 
 static ft_status predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, finding *f,
@@ -202,14 +262,15 @@ static ft_status predict(const model *m, subject *s, const place *where, bool ha
     uint32_t device = where->index;
     const ft_rules *own = runtimes_rules(&m->runtimes, device);
     *f = (finding){.side = &m->sides[m->runtimes.of_device[device]], .column = m->column[device]};
-    opinion o = {0};
+    opinion o;
     FT_TRY(view_of(f->side, s, where->rules != NULL ? where->rules : own, where->rules == NULL, &f->view, error));
     FT_TRY(form_opinion(f->side, f->view, f->column, memory, &o, error));
+    f->trust = o.trust;
     prediction made = {.source = FT_LEARNED};
     made.value = correct(f->side, f->view, f->column, &o, &f->factor, &made.coverage_ratio);
     if (!(made.value > 0 && isfinite(made.value)))
         return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
-    made.spread = LEAST_SPREAD + disagreement(&o, f->side->net_count) + UNKNOWN_SPREAD * (1 - made.coverage_ratio);
+    made.spread = LEAST_SPREAD + disagreement(f->side, f->view, &o) + UNKNOWN_SPREAD * (1 - made.coverage_ratio);
     if (has_parts) FT_TRY(make_parts(f->view->kernels, o.times, memory, &made, error));
     *out = made;
     return FT_OK;
@@ -244,9 +305,12 @@ static ft_status add_terms(const kernel_net *net, uint32_t count, const float *i
 }
 
 static ft_status terms_of(const finding *f, const float *inputs, const float *amounts, double *times, ft_error *error) {
-    for (uint32_t j = 0; j < f->side->net_count; j++)
-        FT_TRY(add_terms(&f->side->nets[j], f->view->row_count, inputs, amounts, f->column,
-                         f->factor / f->side->net_count, times, error));
+    uint32_t close = f->side->close_count;
+    for (uint32_t j = 0; j < f->view->nets; j++) {
+        double weight = j < close ? f->trust / close : (1 - f->trust) / (f->view->nets - close);
+        FT_TRY(add_terms(&f->side->nets[j], f->view->row_count, inputs, amounts, f->column, f->factor * weight, times,
+                         error));
+    }
     return FT_OK;
 }
 

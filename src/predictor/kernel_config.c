@@ -1,13 +1,15 @@
 /* kernel_config.c - the options of the kernel-sum predictor. */
+#include <math.h>
+
 #include "predictor/kernel_train.h"
 #include "predictor/settings.h"
 
-enum { HIDDEN, MEMBERS, STEPS, BATCH, ROUNDS, RATE, BOUND, PENALTY, DELTA, OPERATORS, ARRAY };
+enum { HIDDEN, MEMBERS, STEPS, BATCH, ROUNDS, RATE, BOUND, PENALTY, DELTA, OPERATORS, ARRAY, CAREFUL };
 
 #define WHOLE .kind = FT_SETTING_INT
 
 /* The two families differ in what is usual. */
-#define KERNEL_SETTINGS(hidden, members, steps, batch, rounds, penalty)                                                \
+#define KERNEL_SETTINGS(hidden, members, steps, batch, rounds, penalty, careful)                                       \
     {                                                                                                                  \
         [HIDDEN] = {"hidden",                                                                                          \
                     "units of each of the two hidden layers",                                                          \
@@ -61,11 +63,14 @@ enum { HIDDEN, MEMBERS, STEPS, BATCH, ROUNDS, RATE, BOUND, PENALTY, DELTA, OPERA
         [OPERATORS] = {"operators", "1: also learns from single operators that were measured", WHOLE, 1, 0, 1,         \
                        .off = "0"},                                                                                    \
         [ARRAY] = {"array", "1: knows arrays of multipliers, where the rules have them", WHOLE, 1, 0, 1, .off = "0"},  \
+        [CAREFUL] = {                                                                                                  \
+            "careful", "networks for kernels unlike those of training", WHOLE, careful, 0, KERNEL_MEMBERS_MAX,         \
+            .off = "0"},                                                                                               \
     }
 
 /* Chosen on validation parts of CG: docs/accuracy.md tells what was tried. */
-const ft_setting kernel_settings_near[KERNEL_SETTING_COUNT] = KERNEL_SETTINGS(64, 2, 3500, 400, 400, 1e-3);
-const ft_setting kernel_settings_wide[KERNEL_SETTING_COUNT] = KERNEL_SETTINGS(32, 3, 300, 200, 0, 3e-3);
+const ft_setting kernel_settings_near[KERNEL_SETTING_COUNT] = KERNEL_SETTINGS(64, 2, 3500, 400, 400, 1e-3, 3);
+const ft_setting kernel_settings_wide[KERNEL_SETTING_COUNT] = KERNEL_SETTINGS(32, 3, 300, 200, 0, 3e-3, 0);
 
 ft_status kernel_config_read(const json_t *object, const ft_setting *settings, kernel_config *config, ft_error *error) {
     double v[KERNEL_SETTING_COUNT];
@@ -80,13 +85,28 @@ ft_status kernel_config_read(const json_t *object, const ft_setting *settings, k
                               .penalty = v[PENALTY],
                               .delta = v[DELTA],
                               .has_operators = v[OPERATORS] != 0,
-                              .has_array = v[ARRAY] != 0};
+                              .has_array = v[ARRAY] != 0,
+                              .careful = (uint32_t)v[CAREFUL]};
     return FT_OK;
 }
 
+/* Files have only the configuration that these are made from: others would not fit the networks of old files. */
+enum { CAREFUL_HIDDEN = 32 };
+
+kernel_config kernel_config_careful(const kernel_config *config) {
+    kernel_config careful = *config;
+    uint32_t steps = (uint32_t)kernel_settings_wide[STEPS].usual, batch = (uint32_t)kernel_settings_wide[BATCH].usual;
+    careful.members = config->careful;
+    careful.hidden = config->hidden < CAREFUL_HIDDEN ? config->hidden : CAREFUL_HIDDEN;
+    careful.steps = config->steps < steps ? config->steps : steps;
+    careful.batch = config->batch < batch ? config->batch : batch;
+    careful.penalty = fmax(config->penalty, kernel_settings_wide[PENALTY].usual);
+    return careful;
+}
+
 json_t *kernel_config_write(const kernel_config *c) {
-    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:i, s:i}", "hidden", (int)c->hidden, "members",
-                     (int)c->members, "steps", (int)c->steps, "batch", (int)c->batch, "rounds", (int)c->rounds, "rate",
-                     c->rate, "bound", c->bound, "penalty", c->penalty, "delta", c->delta, "operators",
-                     (int)c->has_operators, "array", (int)c->has_array);
+    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:i, s:i, s:i}", "hidden", (int)c->hidden,
+                     "members", (int)c->members, "steps", (int)c->steps, "batch", (int)c->batch, "rounds",
+                     (int)c->rounds, "rate", c->rate, "bound", c->bound, "penalty", c->penalty, "delta", c->delta,
+                     "operators", (int)c->has_operators, "array", (int)c->has_array, "careful", (int)c->careful);
 }

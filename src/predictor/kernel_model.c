@@ -11,13 +11,17 @@ enum { SCALING_FLOATS = sizeof(kernel_scaling) / sizeof(float) };
 
 static ft_status add_nets(model *m, uint32_t side, uint64_t seed, ft_error *error) {
     kernel_side_model *s = &m->sides[side];
-    s->nets = calloc(m->config.members, sizeof *s->nets);
+    const kernel_config careful = kernel_config_careful(&m->config);
+    uint32_t count = m->config.members + careful.members;
+    s->nets = calloc(count, sizeof *s->nets);
     s->corrections = calloc(s->device_count + 1, sizeof(forest *));
     if (s->nets == NULL || s->corrections == NULL) return FT_NOMEM(error);
-    for (uint32_t i = 0; i < m->config.members; i++) {
+    s->close_count = m->config.members;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t hidden = i < s->close_count ? m->config.hidden : careful.hidden;
         /* Members differ by where they start and by their batches. */
         uint64_t own = seed == PARAMS_UNDRAWN ? seed : seed * 1000003 + side * 1009 + i;
-        FT_TRY(kernel_net_init(&s->nets[i], s->device_count, m->config.hidden, (float)m->config.bound, own, error));
+        FT_TRY(kernel_net_init(&s->nets[i], s->device_count, hidden, (float)m->config.bound, own, error));
         s->net_count++;
     }
     return FT_OK;
@@ -48,12 +52,14 @@ void kernel_model_free(model *m) {
     for (uint32_t i = 0; i < RUNTIMES_MAX; i++) {
         for (uint32_t j = 0; j < m->sides[i].net_count; j++) kernel_net_free(&m->sides[i].nets[j]);
         free(m->sides[i].nets);
+        kernel_near_free(&m->sides[i].near);
         for (uint32_t d = 0; m->sides[i].corrections != NULL && d < m->sides[i].device_count; d++)
             forest_free(m->sides[i].corrections[d]);
         free(m->sides[i].corrections);
     }
     runtimes_free(&m->runtimes);
     free(m->column);
+    free(m->block);
     free(m);
 }
 
@@ -76,6 +82,7 @@ ft_status kernel_model_save(const model *m, json_t **params, float_block *block,
         has_memory = has_memory && float_block_add(block, s->scaling.mean, SCALING_FLOATS);
         for (uint32_t j = 0; j < s->net_count; j++)
             has_memory = has_memory && float_block_add(block, s->nets[j].values.values, s->nets[j].values.total_count);
+        if (m->config.careful > 0) has_memory = has_memory && kernel_near_save(&s->near, block);
         for (uint32_t d = 0; d < s->device_count; d++) has_memory = has_memory && save_forest(s->corrections[d], block);
     }
     if (!has_memory) {
@@ -110,6 +117,7 @@ static ft_status load_sides(model *m, const float *block, size_t count, ft_error
         FT_TRY(take(&block, &count, s->scaling.mean, SCALING_FLOATS, error));
         for (uint32_t j = 0; j < s->net_count; j++)
             FT_TRY(take(&block, &count, s->nets[j].values.values, s->nets[j].values.total_count, error));
+        if (m->config.careful > 0) FT_TRY(kernel_near_map(&block, &count, &s->near, error));
         for (uint32_t d = 0; d < s->device_count; d++) FT_TRY(take_forest(&block, &count, &s->corrections[d], error));
     }
     if (count != 0) return ft_fail(error, FT_ERR_DAMAGED, "kernel-sum: the block of floats is too long");
@@ -124,10 +132,14 @@ ft_status kernel_model_load(const json_t *params, const float *block, size_t cou
     model *m = NULL;
     const json_t *options = json_object_get(params, "config");
     if (!json_is_object(options)) return ft_fail(error, FT_ERR_DAMAGED, "kernel-sum: params have no config");
-    if (kernel_config_read(options, kernel_settings_near, &config, error) != FT_OK)
+    /* What a file does not tell of is as it was before there was such a setting: without careful networks. */
+    if (kernel_config_read(options, kernel_settings_wide, &config, error) != FT_OK)
         return ft_fail_prefix(error, FT_ERR_DAMAGED, "kernel-sum");
     /* Before any memory is taken: what a file asks for must be in it. */
-    if ((double)config.members * config.hidden * config.hidden > (double)count)
+    const kernel_config careful = kernel_config_careful(&config);
+    if ((double)config.members * config.hidden * config.hidden +
+            (double)careful.members * careful.hidden * careful.hidden >
+        (double)count)
         return ft_fail(error, FT_ERR_DAMAGED, "kernel-sum: the block of floats is too short");
     FT_TRY(runtimes_load(json_object_get(params, "runtimes"), device_count, &r, error));
     ft_status status = kernel_model_new(&config, &r, PARAMS_UNDRAWN, &m, error);

@@ -1,9 +1,10 @@
 /* kernel_model.h - a trained kernel-sum predictor: for each runtime the scaling of features and the networks that are
- * averaged. */
+ * averaged: the close ones for kernels like those of training, the careful ones for others. */
 #ifndef PREDICTOR_KERNEL_MODEL_H
 #define PREDICTOR_KERNEL_MODEL_H
 
 #include "predictor/kernel_correct.h"
+#include "predictor/kernel_near.h"
 #include "predictor/kernel_net.h"
 #include "predictor/kernel_train.h"
 #include "predictor/runtimes.h"
@@ -12,8 +13,9 @@ typedef struct kernel_side_model {
     uint32_t device_count;
     bool has_array; /* kernel_rows_seen */
     kernel_scaling scaling;
-    kernel_net *nets; /* as many as there are members */
-    uint32_t net_count;
+    kernel_net *nets; /* the close ones, then the careful ones */
+    uint32_t net_count, close_count;
+    kernel_near near;     /* kernels that the close ones are asked about; without careful ones, nothing */
     forest **corrections; /* one per device, or NULL for none */
 } kernel_side_model;
 
@@ -23,13 +25,14 @@ struct model {
     runtimes runtimes;
     uint32_t *column; /* per device: its place among the devices of its runtime */
     kernel_side_model sides[RUNTIMES_MAX];
+    float *block; /* that trees and tables are in, where it is no file's but the model's own; or NULL */
 };
 
 /* Sides with scaling and networks of first values; all of `runtimes` moves in. */
 ft_status kernel_model_new(const kernel_config *config, runtimes *r, uint64_t seed, model **out, ft_error *error);
 void kernel_model_free(model *m);
 
-/* What each of these kernels takes on the devices of a side, by the average of its networks: count x devices. */
+/* What each of these kernels takes on the devices of a side, by the average of its close networks: count x devices. */
 ft_status kernel_model_times(const kernel_side_model *side, const kernel_row *rows, uint32_t count, double *times,
                              ft_error *error);
 

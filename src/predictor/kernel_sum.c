@@ -12,19 +12,33 @@
 #include "predictor/kernel_tune.h"
 #include "predictor/series.h"
 
-/* Networks are trained one after the other: unit u is member u % members of runtime u / members. */
+/* Networks are trained one after the other: first the close ones, runtime by runtime, then the careful ones. */
 typedef struct fitting {
     const fit_context *context;
     const kernel_data *data;
     model *m;
+    kernel_config careful;
     uint32_t unit;
     kernel_training *training; /* of the unit at hand */
 } fitting;
 
 /* --- Networks ------------------------------------------------------------------------------------------------ */
 
+/* Which network of which runtime a unit is. */
+typedef struct unit_place {
+    uint32_t side, member;
+} unit_place;
+
+static unit_place place_of(const fitting *f, uint32_t unit) {
+    uint32_t members = f->m->config.members, close = f->data->side_count * members;
+    if (unit < close) return (unit_place){unit / members, unit % members};
+    unit -= close;
+    return (unit_place){unit / f->careful.members, members + unit % f->careful.members};
+}
+
 static kernel_net *unit_net(const fitting *f, uint32_t unit) {
-    return &f->m->sides[unit / f->m->config.members].nets[unit % f->m->config.members];
+    unit_place at = place_of(f, unit);
+    return &f->m->sides[at.side].nets[at.member];
 }
 
 static params *values(void *user, uint32_t unit) {
@@ -33,9 +47,10 @@ static params *values(void *user, uint32_t unit) {
 
 static ft_status begin(void *user, uint32_t unit, uint64_t seed, descent **d, ft_error *error) {
     fitting *f = user;
-    uint32_t side = unit / f->m->config.members;
+    unit_place at = place_of(f, unit);
+    const kernel_config *config = at.member < f->m->config.members ? &f->m->config : &f->careful;
     f->unit = unit;
-    FT_TRY(kernel_training_new(&f->data->sides[side], &f->m->sides[side].scaling, &f->m->config, seed,
+    FT_TRY(kernel_training_new(&f->data->sides[at.side], &f->m->sides[at.side].scaling, config, seed,
                                f->context->threads, unit_net(f, unit), &f->training, error));
     *d = kernel_training_descent(f->training);
     return FT_OK;
@@ -51,9 +66,8 @@ static ft_status check(void *user, double *mape, ft_error *error) {
 
 static json_t *describe(void *user) {
     const fitting *f = user;
-    uint32_t members = f->m->config.members;
-    return json_pack("{s:s, s:i}", "runtime", ft_rules_name(f->m->runtimes.rules[f->unit / members]), "member",
-                     (int)(f->unit % members));
+    unit_place at = place_of(f, f->unit);
+    return json_pack("{s:s, s:i}", "runtime", ft_rules_name(f->m->runtimes.rules[at.side]), "member", (int)at.member);
 }
 
 static void end(void *user) {
@@ -64,7 +78,7 @@ static void end(void *user) {
 
 static ft_status train_networks(fitting *f, ft_error *error) {
     const series networks = {.context = f->context,
-                             .units = f->data->side_count * f->m->config.members,
+                             .units = f->data->side_count * (f->m->config.members + f->careful.members),
                              .user = f,
                              .values = values,
                              .begin = begin,
@@ -97,10 +111,14 @@ static ft_status fit_gathered(const fit_set *set, const fit_context *context, co
     (void)set;
     model *m;
     FT_TRY(kernel_model_new(config, r, context->seed, &m, error));
-    for (uint32_t i = 0; i < data->side_count; i++)
-        kernel_scaling_fit(kernel_table_rows(&data->sides[i].kernels), data->sides[i].trained, &m->sides[i].scaling);
-    fitting f = {.context = context, .data = data, .m = m};
-    ft_status status = train_networks(&f, error);
+    ft_status status = FT_OK;
+    for (uint32_t i = 0; status == FT_OK && i < data->side_count; i++) {
+        const kernel_row *rows = kernel_table_rows(&data->sides[i].kernels);
+        kernel_scaling_fit(rows, data->sides[i].trained, &m->sides[i].scaling);
+        if (config->careful > 0) status = kernel_near_fit(rows, data->sides[i].trained, &m->sides[i].near, error);
+    }
+    fitting f = {.context = context, .data = data, .m = m, .careful = kernel_config_careful(config)};
+    if (status == FT_OK) status = train_networks(&f, error);
     if (status == FT_OK) status = fit_corrections(&f, error);
     if (status != FT_OK)
         kernel_model_free(m);

@@ -169,7 +169,10 @@ static ft_status copy_model(const model *from, model **out, ft_error *error) {
     if (status == FT_OK)
         status = kernel_model_load(params, block.items, block.count, NULL, from->device_count, out, error);
     json_decref(params);
-    float_block_free(&block);
+    if (status == FT_OK)
+        (*out)->block = block.items; /* trees stay where they were read from */
+    else
+        float_block_free(&block);
     return status;
 }
 

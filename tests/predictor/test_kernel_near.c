@@ -1,0 +1,127 @@
+/* Kernels like those of training are told from others, in memory and from a file. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "foretell/status.h"
+#include "predictor/kernel_near.h"
+#include "support/failing.h"
+
+enum { MANY = 4000 };
+
+/* A convolution: base-2 logarithms of height, channels and window. */
+static kernel_row conv(float height, float channels, float window) {
+    return (kernel_row){.features = {[FEATURE_IN_HEIGHT] = height,
+                                     [FEATURE_IN_CHANNELS] = channels,
+                                     [FEATURE_OUT_CHANNELS] = channels,
+                                     [FEATURE_WINDOW] = window,
+                                     [FLAG_KIND] = 1,
+                                     [FLAG_GROUP] = 1}};
+}
+
+static void tells_like_from_unlike(void **state) {
+    (void)state;
+    kernel_row seen = conv(5.2F, 6.1F, 1.6F), row = conv(5.7F, 6.9F, 1.6F);
+    kernel_near near;
+    assert_int_equal(kernel_near_fit(&seen, 1, &near, NULL), FT_OK);
+    assert_true(kernel_near_has(&near, &seen));
+    row.features[FEATURE_MOVED] = 20; /* follows from the others */
+    assert_true(kernel_near_has(&near, &row));
+    row = conv(6.1F, 6.1F, 1.6F); /* twice as high */
+    assert_false(kernel_near_has(&near, &row));
+    row = conv(5.2F, 9.1F, 1.6F); /* eight times the channels */
+    assert_false(kernel_near_has(&near, &row));
+    row = conv(5.2F, 6.1F, 0); /* another window */
+    assert_false(kernel_near_has(&near, &row));
+    row = seen;
+    row.features[FLAG_FUSED] = 1; /* something fused to it */
+    assert_false(kernel_near_has(&near, &row));
+    kernel_near_free(&near);
+    assert_false(kernel_near_has(&near, &seen));
+}
+
+static kernel_row *many_rows(void) {
+    kernel_row *rows = calloc(MANY, sizeof *rows);
+    assert_non_null(rows);
+    for (uint32_t i = 0; i < MANY; i++) rows[i] = conv((float)(i % 16), (float)(i / 16 % 16), (float)(i / 256) / 4);
+    return rows;
+}
+
+static void files_have_the_same(void **state) {
+    (void)state;
+    kernel_row *rows = many_rows(), other = conv(40, 3, 3);
+    kernel_near near, opened;
+    float_block block = {0};
+    assert_int_equal(kernel_near_fit(rows, MANY, &near, NULL), FT_OK);
+    assert_true(near.slot_count >= 2 * MANY);
+    assert_true(kernel_near_save(&near, &block));
+    float one = 1;
+    assert_true(float_block_add(&block, &one, 1)); /* what follows it */
+    const float *at = block.items;
+    size_t left = block.count;
+    assert_int_equal(kernel_near_map(&at, &left, &opened, NULL), FT_OK);
+    assert_int_equal(left, 1);
+    assert_true(*at == 1);
+    for (uint32_t i = 0; i < MANY; i++) assert_true(kernel_near_has(&opened, &rows[i]));
+    assert_false(kernel_near_has(&opened, &other));
+    kernel_near_free(&opened);
+    kernel_near_free(&near);
+    float_block_free(&block);
+    free(rows);
+}
+
+static void refuse(float count, size_t given, const char *part) {
+    float floats[64] = {count};
+    const float *at = floats;
+    kernel_near near;
+    ft_error error;
+    assert_int_equal(kernel_near_map(&at, &given, &near, &error), FT_ERR_DAMAGED);
+    assert_non_null(strstr(error.message, part));
+    assert_true(at == floats);
+}
+
+static void refuses_damage(void **state) {
+    (void)state;
+    refuse(16, 0, "too short");
+    refuse(16, 16, "too short");
+    refuse(17, 64, "size");
+    refuse(0, 64, "size");
+    refuse(NAN, 64, "size");
+    refuse(1e30F, 64, "size");
+    /* A table without a free slot is searched only once around. */
+    float full[17] = {16};
+    for (int i = 1; i < 17; i++) full[i] = 0.5F;
+    const float *at = full;
+    size_t left = 17;
+    kernel_near near;
+    kernel_row row = conv(1, 1, 1);
+    assert_int_equal(kernel_near_map(&at, &left, &near, NULL), FT_OK);
+    assert_false(kernel_near_has(&near, &row));
+}
+
+static void runs_out_of_memory(void **state) {
+    (void)state;
+    kernel_row *rows = many_rows();
+    for (long n = 0;; n++) {
+        kernel_near near;
+        failing_start(n);
+        ft_status status = kernel_near_fit(rows, MANY, &near, NULL);
+        bool has_failed = failing_stop();
+        kernel_near_free(&near);
+        if (!has_failed) break;
+        assert_int_equal(status, FT_ERR_NOMEM);
+    }
+    free(rows);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tells_like_from_unlike), cmocka_unit_test(files_have_the_same),
+                                       cmocka_unit_test(refuses_damage), cmocka_unit_test(runs_out_of_memory)};
+    return cmocka_run_group_tests_name("predictor/kernel_near", tests, NULL, NULL);
+}
