@@ -151,6 +151,7 @@ WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc
 $(TESTS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call object,$(SUPPORT_SOURCES)) $(BUILD)/libforetell.a
 	@mkdir -p $(@D)
 	$(link) -lcmocka $(WRAP)
+$(BUILD)/tests/cli/test_options: $(call object,$(addprefix cli/,options.c cli.c progress.c stop.c))
 
 $(REPLAYS): $(BUILD)/fuzz/replay_%: $(BUILD)/obj/fuzz/fuzz_%.o $(BUILD)/obj/fuzz/replay.o $(BUILD)/libforetell.a
 	@mkdir -p $(@D)

@@ -7,6 +7,7 @@
 #include <argp.h>
 
 #include "foretell/foretell.h"
+#include "options.h"
 
 /* --- Sub-commands: what the process exits with ----------------------------------------------------------------- */
 
@@ -65,6 +66,7 @@ char *cli_read_file(const char *path);
 
 /* The options that every command has: --format, --output, --width, --color. `input` is an output_options. */
 extern const struct argp output_argp;
+extern const option_set output_set;
 
 typedef struct output_options {
     ft_style style;

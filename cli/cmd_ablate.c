@@ -4,24 +4,11 @@
 #include "cli.h"
 #include "trying.h"
 
-enum { OPTION_OFF = 256, OPTION_SEEDS, OPTION_PART, FACTORS_MAX = 64, SEEDS_MAX = 1000 };
-
 typedef struct arguments {
     trying trying;
     ft_ablate_options ablate;
-    const char *factors[FACTORS_MAX];
+    name_list factors;
 } arguments;
-
-static const struct argp_option option_list[] = {
-    {NULL, 0, NULL, 0, "What to leave out:", 10},
-    {"off", OPTION_OFF, "KEY=VALUE", 0,
-     "a setting with the value that leaves something out, as rounds=0; may be repeated (what the family names)", 0},
-    {"seeds", OPTION_SEEDS, "N", 0, "train each so often, with the seeds from --seed on, which move the split too (3)",
-     0},
-    {"part", OPTION_PART, "PART", 0, "that is scored: valid, or test for a report that nothing is chosen by (valid)",
-     0},
-    {0},
-};
 
 static const char doc[] =
     "Train a predictor with everything, then with one factor left out at a time, and tell the difference.\v"
@@ -35,29 +22,30 @@ static const char doc[] =
     "Exit status: 0 all went well; 2 wrong arguments, or a journal of another search; 3 cannot open, read or write; 5 "
     "damaged; 11 out of memory; 130 interrupted.";
 
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    arguments *args = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->trying;
-        return 0;
-    case OPTION_OFF:
-        if (strchr(text, '=') == NULL) argp_error(state, "--off %s: want KEY=VALUE", text);
-        if (args->ablate.factor_count == FACTORS_MAX) argp_error(state, "--off: at most %d of them", FACTORS_MAX);
-        args->factors[args->ablate.factor_count++] = text;
-        return 0;
-    case OPTION_SEEDS:
-        args->ablate.seeds = (uint32_t)cli_parse_count(state, "seeds", text, SEEDS_MAX);
-        return 0;
-    case OPTION_PART:
-        if (!ft_part_parse(text, &args->ablate.part) ||
-            (args->ablate.part != FT_PART_VALID && args->ablate.part != FT_PART_TEST))
-            argp_error(state, "--part %s: want valid or test", text);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+static void take_off(void *field, const char *text, const option_row *row, struct argp_state *state) {
+    if (strchr(text, '=') == NULL) argp_error(state, "--%s %s: want KEY=VALUE", row->name, text);
+    option_name(field, text, row, state);
 }
+
+static void take_part(void *field, const char *text, const option_row *row, struct argp_state *state) {
+    ft_part *part = field;
+    if (!ft_part_parse(text, part) || (*part != FT_PART_VALID && *part != FT_PART_TEST))
+        argp_error(state, "--%s %s: want valid or test", row->name, text);
+}
+
+static const option_row rows[] = {
+    {.help = "What to leave out:", .group = 10},
+    {"off", 0, "KEY=VALUE",
+     "a setting with the value that leaves something out, as rounds=0; may be repeated (what the family names)", 0,
+     TAKEN_BY(take_off, arguments, factors)},
+    {"seeds", 0, "N", "train each so often, with the seeds from --seed on, which move the split too (3)", 0,
+     COUNT(arguments, ablate.seeds, 1000)},
+    {"part", 0, "PART", "that is scored: valid, or test for a report that nothing is chosen by (valid)", 0,
+     TAKEN_BY(take_part, arguments, ablate.part)},
+    {0},
+};
+
+static const option_set options = {.rows = rows, .parts = {{&trying_set, offsetof(arguments, trying)}}, .doc = doc};
 
 static ft_status write_ablation(const void *user, const ft_style *style, FILE *stream, ft_error *error) {
     return ft_ablation_write(user, style, stream, error);
@@ -76,18 +64,16 @@ static ft_status ablate(arguments *args, const ft_dataset *data) {
 }
 
 int cmd_ablate(int argc, char **argv) {
-    static const struct argp_child children[] = {{&trying_argp, 0, NULL, 0}, {0}};
-    static const struct argp parser = {
-        .options = option_list, .parser = parse_option, .doc = doc, .children = children};
     arguments args = {.ablate = ft_ablate_options_default()};
     ft_dataset *data;
     trying_init(&args.trying);
-    args.ablate.factors = args.factors;
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    options_parse(&options, argc, argv, &args);
     stop_install();
     ft_status status = trying_open(&args.trying, &data);
     if (status == FT_OK) {
         args.ablate.trial = args.trying.trial;
+        args.ablate.factors = args.factors.items;
+        args.ablate.factor_count = args.factors.count;
         status = ablate(&args, data);
         ft_dataset_free(data);
     }

@@ -2,20 +2,9 @@
 #include "cli.h"
 #include "desk.h"
 
-enum {
-    OPTION_FROM = 256,
-    OPTION_POOL,
-    OPTION_METHOD,
-    OPTION_SPLIT,
-    OPTION_SEED,
-    OPTION_DEVICE,
-    OPTION_FAMILY,
-    OPTION_THREADS
-};
-
 typedef struct arguments {
     const char *from, *pool;
-    const char *devices[CLI_MOST_NAMES], *families[CLI_MOST_NAMES];
+    name_list devices, families;
     ft_sample_options options;
     output_options output;
     bool is_quiet;
@@ -23,22 +12,24 @@ typedef struct arguments {
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
-static const struct argp_option option_list[] = {
-    {"from", OPTION_FROM, "FILE", 0, "the predictor that is to be adapted", 1},
-    {"pool", OPTION_POOL, "DIR", 0, "a data set whose models are to choose from; nothing needs to be measured", 1},
-    {"count", 'k', "N", 0, "how many to choose", 1},
-    {"method", OPTION_METHOD, "NAME", 0, "variance, kmeans, cmd, uncertainty or random (variance)", 2},
-    {NULL, 0, NULL, 0, "Among which:", 10},
-    {"device", OPTION_DEVICE, "NAME", 0,
-     "look at what models take on this device; may be repeated (all that the predictor knows)", 0},
-    {"family", OPTION_FAMILY, "NAME", 0, "only models of this family; may be repeated", 0},
-    {"split", OPTION_SPLIT, "SPEC", 0,
+static const option_row rows[] = {
+    {"from", 0, "FILE", "the predictor that is to be adapted", 1, TEXT(arguments, from)},
+    {"pool", 0, "DIR", "a data set whose models are to choose from; nothing needs to be measured", 1,
+     TEXT(arguments, pool)},
+    {"count", 'k', "N", "how many to choose", 1, COUNT(arguments, options.count, 100000)},
+    {"method", 0, "NAME", "variance, kmeans, cmd, uncertainty or random (variance)", 2,
+     TEXT(arguments, options.method)},
+    {.help = "Among which:", .group = 10},
+    {"device", 0, "NAME", "look at what models take on this device; may be repeated (all that the predictor knows)", 0,
+     NAMES(arguments, devices)},
+    {"family", 0, "NAME", "only models of this family; may be repeated", 0, NAMES(arguments, families)},
+    {"split", 0, "SPEC",
      "only models that this split does not train on (the split that the predictor was trained with, when it was "
      "trained on this data set; else all)",
-     0},
-    {"seed", OPTION_SEED, "N", 0, "of kmeans and random (0)", 0},
-    {"threads", OPTION_THREADS, "N", 0, "one per core without it; the result does not depend on it", 40},
-    {"quiet", 'q', NULL, 0, "no progress line; errors are still told", 60},
+     0, TEXT(arguments, options.split)},
+    SEED_ROW(arguments, options.seed, "of kmeans and random (0)", 0),
+    THREADS_ROW(arguments, options.threads, 40),
+    {"quiet", 'q', NULL, "no progress line; errors are still told", 60, FLAG(arguments, is_quiet)},
     {0},
 };
 
@@ -60,63 +51,28 @@ static const char doc[] =
     "Exit status: 0 all went well; 2 wrong arguments, or a pool with too few models; 3 cannot open, read or write; 4 "
     "not a predictor or data set; 5 damaged; 11 out of memory; 130 interrupted.";
 
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    arguments *args = state->input;
-    ft_sample_options *o = &args->options;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->output;
-        return 0;
-    case OPTION_FROM:
-        args->from = text;
-        return 0;
-    case OPTION_POOL:
-        args->pool = text;
-        return 0;
-    case 'k':
-        o->count = (uint32_t)cli_parse_count(state, "count", text, 100000);
-        return 0;
-    case OPTION_METHOD:
-        o->method = text;
-        return 0;
-    case OPTION_DEVICE:
-        cli_add_name(state, "device", text, args->devices, &o->device_count);
-        return 0;
-    case OPTION_FAMILY:
-        cli_add_name(state, "family", text, args->families, &o->family_count);
-        return 0;
-    case OPTION_SPLIT:
-        o->split = text;
-        return 0;
-    case OPTION_SEED:
-        o->seed = cli_parse_number(state, "seed", text, 0, UINT32_MAX);
-        return 0;
-    case OPTION_THREADS:
-        o->threads = (uint32_t)cli_parse_count(state, "threads", text, 1024);
-        return 0;
-    case 'q':
-        args->is_quiet = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "'%s': give the predictor with --from and the models with --pool", text);
-        return 0;
-    case ARGP_KEY_END:
-        if (args->from == NULL) argp_error(state, "for which predictor? Give it with --from FILE");
-        if (args->pool == NULL) argp_error(state, "among which models? Give a data set with --pool DIR");
-        if (o->count == 0) argp_error(state, "how many? Say with -k N");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+static void check(void *input, struct argp_state *state) {
+    const arguments *args = input;
+    if (args->from == NULL) argp_error(state, "for which predictor? Give it with --from FILE");
+    if (args->pool == NULL) argp_error(state, "among which models? Give a data set with --pool DIR");
+    if (args->options.count == 0) argp_error(state, "how many? Say with -k N");
 }
+
+static const option_set options = {.rows = rows,
+                                   .check = check,
+                                   .parts = {{&output_set, offsetof(arguments, output)}},
+                                   .doc = doc,
+                                   .refusal = "give the predictor with --from and the models with --pool"};
 
 /* --- The whole ----------------------------------------------------------------------------------------------- */
 
 static ft_status sample(arguments *args, const ft_predictor *from, const ft_dataset *pool, output *out) {
     ft_sample made;
     ft_error error;
-    args->options.devices = args->devices;
-    args->options.families = args->families;
+    args->options.devices = args->devices.items;
+    args->options.device_count = args->devices.count;
+    args->options.families = args->families.items;
+    args->options.family_count = args->families.count;
     args->options.progress = progress_step;
     progress_begin(0, args->is_quiet);
     ft_status status = ft_sample_make(from, pool, &args->options, &made, &error);
@@ -138,10 +94,8 @@ static ft_status run(arguments *args) {
 }
 
 int cmd_sample(int argc, char **argv) {
-    const struct argp_child children[] = {{&output_argp, 0, NULL, 0}, {0}};
-    const struct argp parser = {.options = option_list, .parser = parse_option, .doc = doc, .children = children};
     arguments args = {.output = output_options_default()};
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    options_parse(&options, argc, argv, &args);
     stop_install();
     ft_status status = run(&args);
     if (status == FT_ERR_CANCELLED) stop_finish();

@@ -5,9 +5,6 @@
 #include "cli.h"
 #include "settings.h"
 
-enum { THREADS_MAX = 1024 };
-enum { OPTION_DATA = 256, OPTION_SPLIT, OPTION_SEED, OPTION_METRIC, OPTION_THREADS, OPTION_RESUME, OPTION_FORCE };
-
 typedef struct arguments {
     ft_train_options train;
     settings config;
@@ -15,28 +12,33 @@ typedef struct arguments {
     bool is_quiet;
 } arguments;
 
-static const struct argp_option option_list[] = {
-    {NULL, 0, NULL, 0, "What to learn from:", 1},
-    {"data", OPTION_DATA, "DIR", 0, "the data set (needed); 'foretell import' makes one", 0},
-    {"metric", OPTION_METRIC, "NAME[,NAME]", 0,
-     "what to predict: a column of the data set (time_us), or, for families of graph networks, several in one model",
-     0},
-    {"split", OPTION_SPLIT, "SPEC", 0,
+/* --- Options ------------------------------------------------------------------------------------------------- */
+
+static const option_row rows[] = {
+    {.help = "What to learn from:", .group = 1},
+    {"data", 0, "DIR", "the data set (needed); 'foretell import' makes one", 0, TEXT(arguments, data)},
+    {"metric", 0, "NAME[,NAME]",
+     "what to predict: a column of the data set (time_us), or, for families of graph networks, several in one model", 0,
+     TEXT(arguments, train.metric)},
+    {"split", 0, "SPEC",
      "random[:80/10/10], name[:80/10/10], family:NAME, network:NAME, device:NAME, order, fewshot:NAME:K, fold:KEY:K:I "
-     "or all "
-     "(random)",
-     0},
-    {"seed", OPTION_SEED, "N", 0, "of the split and of everything random in the fit (0)", 0},
-    {NULL, 0, NULL, 0, "What to make:", 10},
-    {"output", 'o', "RUN", 0, "the folder that gets predictor, scores, log and settings (needed)", 0},
-    {"family", 'f', "NAME", 0, "the kind of predictor; 'foretell families' lists them (the first of them)", 0},
-    {"config", 'c', "FILE|KEY=VALUE", 0, "settings of the family: a JSON file, and single ones; may be repeated", 0},
-    {NULL, 0, NULL, 0, "How to run:", 20},
-    {"threads", OPTION_THREADS, "N", 0, "one per core without it; the result does not depend on it", 0},
-    {"resume", OPTION_RESUME, NULL, 0, "go on with a run that was stopped; data and options must be the same", 0},
-    {"force", OPTION_FORCE, NULL, 0, "replace a run that is there, when the new one is complete", 0},
-    {"quiet", 'q', NULL, 0, "no progress line and no notes; errors are still told", 0},
-    {NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0},
+     "or all (random)",
+     0, TEXT(arguments, train.split)},
+    SEED_ROW(arguments, train.seed, "of the split and of everything random in the fit (0)", 0),
+    {.help = "What to make:", .group = 10},
+    {"output", 'o', "RUN", "the folder that gets predictor, scores, log and settings (needed)", 0,
+     TEXT(arguments, run)},
+    {"family", 'f', "NAME", "the kind of predictor; 'foretell families' lists them (the first of them)", 0,
+     TEXT(arguments, train.family)},
+    {"config", 'c', "FILE|KEY=VALUE", "settings of the family: a JSON file, and single ones; may be repeated", 0,
+     TAKEN_BY(settings_add, arguments, config)},
+    {.help = "How to run:", .group = 20},
+    THREADS_ROW(arguments, train.threads, 0),
+    {"resume", 0, NULL, "go on with a run that was stopped; data and options must be the same", 0,
+     FLAG(arguments, train.is_resumed)},
+    {"force", 0, NULL, "replace a run that is there, when the new one is complete", 0,
+     FLAG(arguments, train.is_forced)},
+    QUIET_ROW(arguments, is_quiet, 0),
     {0},
 };
 
@@ -55,66 +57,13 @@ static const char doc[] =
     "  foretell train --data cg.data -o deep --config settings.json --config depth=8\n"
     "  foretell train --data seer.data -o multi --family seernet-multi --metric time_us,peak_bytes,util_ratio\n";
 
-/* --- Options ------------------------------------------------------------------------------------------------- */
-
-static error_t parse_run(int key, char *text, struct argp_state *state) {
-    arguments *args = state->input;
-    switch (key) {
-    case OPTION_THREADS:
-        args->train.threads = (uint32_t)cli_parse_count(state, "threads", text, THREADS_MAX);
-        return 0;
-    case OPTION_RESUME:
-        args->train.is_resumed = true;
-        return 0;
-    case OPTION_FORCE:
-        args->train.is_forced = true;
-        return 0;
-    case 'q':
-        args->is_quiet = true;
-        return 0;
-    case 'h':
-        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "'%s': this command takes only options", text);
-        return 0;
-    case ARGP_KEY_END:
-        if (args->data == NULL) argp_error(state, "--data DIR is needed");
-        if (args->run == NULL) argp_error(state, "--output RUN is needed");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+static void check(void *input, struct argp_state *state) {
+    const arguments *args = input;
+    if (args->data == NULL) argp_error(state, "--data DIR is needed");
+    if (args->run == NULL) argp_error(state, "--output RUN is needed");
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    arguments *args = state->input;
-    switch (key) {
-    case OPTION_DATA:
-        args->data = text;
-        return 0;
-    case OPTION_METRIC:
-        args->train.metric = text;
-        return 0;
-    case OPTION_SPLIT:
-        args->train.split = text;
-        return 0;
-    case OPTION_SEED:
-        args->train.seed = cli_parse_number(state, "seed", text, 0, UINT32_MAX);
-        return 0;
-    case 'o':
-        args->run = text;
-        return 0;
-    case 'f':
-        args->train.family = text;
-        return 0;
-    case 'c':
-        settings_parse(&args->config, &args->train.setting_count, text, state);
-        return 0;
-    default:
-        return parse_run(key, text, state);
-    }
-}
+static const option_set options = {.rows = rows, .check = check, .doc = doc};
 
 /* --- Running ------------------------------------------------------------------------------------------------- */
 
@@ -174,6 +123,8 @@ static ft_status run_train(arguments *args) {
     ft_status status = settings_read(&args->config);
     if (status != FT_OK) return status;
     args->train.config = args->config.text;
+    args->train.settings = args->config.items;
+    args->train.setting_count = args->config.count;
     status = ft_dataset_open(args->data, &data, &error);
     if (status != FT_OK) {
         cli_fail(status, "%s", error.message);
@@ -186,11 +137,9 @@ static ft_status run_train(arguments *args) {
 }
 
 int cmd_train(int argc, char **argv) {
-    static const struct argp parser = {.options = option_list, .parser = parse_option, .doc = doc};
     arguments args = {.train = ft_train_options_default()};
-    args.train.settings = args.config.items;
     args.train.progress = progress_step;
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    options_parse(&options, argc, argv, &args);
     stop_install();
     ft_status status = run_train(&args);
     stop_finish();

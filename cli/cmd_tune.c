@@ -5,18 +5,7 @@
 #include "cli.h"
 #include "trying.h"
 
-enum {
-    OPTION_SPACE = 256,
-    OPTION_TRIALS,
-    OPTION_GENERATION,
-    OPTION_RUNGS,
-    OPTION_FACTOR,
-    OPTION_EFFORT,
-    OPTION_TOP,
-    OPTION_PLOT,
-    RANGES_MAX = 64,
-    TRIALS_MAX = 100000
-};
+enum { RANGES_MAX = 64, TRIALS_MAX = 100000 };
 
 typedef struct arguments {
     trying trying;
@@ -25,24 +14,6 @@ typedef struct arguments {
     const char *space_path, *plot;
     uint32_t top;
 } arguments;
-
-static const struct argp_option option_list[] = {
-    {NULL, 0, NULL, 0, "What to search:", 10},
-    {"space", OPTION_SPACE, "FILE|KEY=RANGE", 0,
-     "what is searched: a JSON file instead of what the family searches, and single settings, as "
-     "rate=log-real:1e-4..0.1, "
-     "hidden=int:16..128 or loss=mape,log; may be repeated",
-     0},
-    {"trials", OPTION_TRIALS, "N", 0, "configurations, the defaults among them (36)", 0},
-    {"generation", OPTION_GENERATION, "N", 0, "so many are chosen at a time (9)", 0},
-    {"rungs", OPTION_RUNGS, "N", 0, "of successive halving; 1: all trials get the full effort (3)", 0},
-    {"factor", OPTION_FACTOR, "N", 0, "one of so many goes on to the next rung, with as many times the effort (3)", 0},
-    {"effort", OPTION_EFFORT, "KEY", 0, "the setting that rungs change (the one that the family names, as steps)", 0},
-    {NULL, 0, NULL, 0, "What to show:", 15},
-    {"top", OPTION_TOP, "N", 0, "so many of the best trials are printed (10)", 0},
-    {"plot", OPTION_PLOT, "FILE", 0, "also draw the trials to FILE (.svg or .png); DIR/trials.svg has them anyway", 0},
-    {0},
-};
 
 static const char doc[] =
     "Search for the settings with which a family of predictors does best on the validation part of a split. The test "
@@ -63,50 +34,39 @@ static const char doc[] =
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
-static void parse_space(arguments *args, const char *text, struct argp_state *state) {
+static void take_space(void *input, const char *text, const option_row *row, struct argp_state *state) {
+    arguments *args = input;
     if (strchr(text, '=') == NULL) {
-        if (args->space_path != NULL) argp_error(state, "--space %s: only one file is possible", text);
+        if (args->space_path != NULL) argp_error(state, "--%s %s: only one file is possible", row->name, text);
         args->space_path = text;
         return;
     }
-    if (args->tune.range_count == RANGES_MAX) argp_error(state, "--space: at most %d settings", RANGES_MAX);
+    if (args->tune.range_count == RANGES_MAX) argp_error(state, "--%s: at most %d settings", row->name, RANGES_MAX);
     args->ranges[args->tune.range_count++] = text;
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    arguments *args = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->trying;
-        return 0;
-    case OPTION_SPACE:
-        parse_space(args, text, state);
-        return 0;
-    case OPTION_TRIALS:
-        args->tune.trials = (uint32_t)cli_parse_count(state, "trials", text, TRIALS_MAX);
-        return 0;
-    case OPTION_GENERATION:
-        args->tune.generation = (uint32_t)cli_parse_count(state, "generation", text, 4096);
-        return 0;
-    case OPTION_RUNGS:
-        args->tune.rungs = (uint32_t)cli_parse_count(state, "rungs", text, 8);
-        return 0;
-    case OPTION_FACTOR:
-        args->tune.factor = (uint32_t)cli_parse_number(state, "factor", text, 2, 64);
-        return 0;
-    case OPTION_EFFORT:
-        args->tune.effort = text;
-        return 0;
-    case OPTION_TOP:
-        args->top = (uint32_t)cli_parse_count(state, "top", text, TRIALS_MAX);
-        return 0;
-    case OPTION_PLOT:
-        args->plot = text;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const option_row rows[] = {
+    {.help = "What to search:", .group = 10},
+    {"space", 0, "FILE|KEY=RANGE",
+     "what is searched: a JSON file instead of what the family searches, and single settings, as "
+     "rate=log-real:1e-4..0.1, hidden=int:16..128 or loss=mape,log; may be repeated",
+     0, TAKEN_WHOLE_BY(take_space)},
+    {"trials", 0, "N", "configurations, the defaults among them (36)", 0, COUNT(arguments, tune.trials, TRIALS_MAX)},
+    {"generation", 0, "N", "so many are chosen at a time (9)", 0, COUNT(arguments, tune.generation, 4096)},
+    {"rungs", 0, "N", "of successive halving; 1: all trials get the full effort (3)", 0,
+     COUNT(arguments, tune.rungs, 8)},
+    {"factor", 0, "N", "one of so many goes on to the next rung, with as many times the effort (3)", 0,
+     NUMBER(arguments, tune.factor, 2, 64)},
+    {"effort", 0, "KEY", "the setting that rungs change (the one that the family names, as steps)", 0,
+     TEXT(arguments, tune.effort)},
+    {.help = "What to show:", .group = 15},
+    {"top", 0, "N", "so many of the best trials are printed (10)", 0, COUNT(arguments, top, TRIALS_MAX)},
+    {"plot", 0, "FILE", "also draw the trials to FILE (.svg or .png); DIR/trials.svg has them anyway", 0,
+     TEXT(arguments, plot)},
+    {0},
+};
+
+static const option_set options = {.rows = rows, .parts = {{&trying_set, offsetof(arguments, trying)}}, .doc = doc};
 
 /* --- Running ------------------------------------------------------------------------------------------------- */
 
@@ -167,13 +127,10 @@ static ft_status run_tune(arguments *args) {
 }
 
 int cmd_tune(int argc, char **argv) {
-    static const struct argp_child children[] = {{&trying_argp, 0, NULL, 0}, {0}};
-    static const struct argp parser = {
-        .options = option_list, .parser = parse_option, .doc = doc, .children = children};
     arguments args = {.tune = ft_tune_options_default(), .top = 10};
     trying_init(&args.trying);
     args.tune.ranges = args.ranges;
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    options_parse(&options, argc, argv, &args);
     stop_install();
     ft_status status = run_tune(&args);
     stop_finish();

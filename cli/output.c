@@ -73,6 +73,31 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
 
 const struct argp output_argp = {.options = option_list, .parser = parse_option};
 
+static void take_format(void *input, const char *text, const option_row *row, struct argp_state *state) {
+    (void)row;
+    parse_format(input, text, state);
+}
+
+static void take_color(void *field, const char *text, const option_row *row, struct argp_state *state) {
+    option_text(field, text, row, state);
+    if (strcmp(text, "auto") != 0 && strcmp(text, "always") != 0 && strcmp(text, "never") != 0)
+        argp_error(state, "--color %s: want auto, always or never", text);
+}
+
+static const option_row rows[] = {
+    {.help = "Output:", .group = 50},
+    {"format", 'f', "FORMAT", "table, json or csv (table)", 0, TAKEN_WHOLE_BY(take_format)},
+    {"output", 'o', "FILE", "write to FILE, which appears only when it is complete; - is standard output", 0,
+     TEXT(output_options, path)},
+    {"width", 'w', "COLUMNS", "width of tables (that of the terminal, or 80)", 0,
+     COUNT(output_options, width, WIDTH_MAX)},
+    {"color", 'c', "WHEN", "auto, always or never (auto: on a terminal, unless NO_COLOR is set)", 0,
+     TAKEN_BY(take_color, output_options, color)},
+    {0},
+};
+
+const option_set output_set = {.rows = rows};
+
 output_options output_options_default(void) {
     return (output_options){.style = ft_style_default(), .color = "auto"};
 }

@@ -6,14 +6,15 @@
 
 #include "cli.h"
 
-void settings_parse(settings *s, uint32_t *count, const char *text, struct argp_state *state) {
+void settings_add(void *field, const char *text, const option_row *row, struct argp_state *state) {
+    settings *s = field;
     if (strchr(text, '=') == NULL) {
-        if (s->path != NULL) argp_error(state, "--config %s: only one file of settings is possible", text);
+        if (s->path != NULL) argp_error(state, "--%s %s: only one file of settings is possible", row->name, text);
         s->path = text;
         return;
     }
-    if (*count == SETTINGS_MAX) argp_error(state, "--config: at most %d of them", SETTINGS_MAX);
-    s->items[(*count)++] = text;
+    if (s->count == SETTINGS_MAX) argp_error(state, "--%s: at most %d of them", row->name, SETTINGS_MAX);
+    s->items[s->count++] = text;
 }
 
 ft_status settings_read(settings *s) {

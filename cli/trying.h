@@ -2,8 +2,6 @@
 #ifndef CLI_TRYING_H
 #define CLI_TRYING_H
 
-#include <argp.h>
-
 #include "foretell/tune.h"
 #include "settings.h"
 
@@ -17,7 +15,7 @@ typedef struct trying {
 
 /* --data, --metric, --split, --seed, --family, --config, --objective, --workers, --threads, --time, --resume, --keep,
  * --output, --format, --quiet. `input` is a trying. */
-extern const struct argp trying_argp;
+extern const option_set trying_set;
 
 void trying_init(trying *t);
 /* Reads the file of settings and opens the data set. */

@@ -1,0 +1,117 @@
+/* options.c - from tables of options to argp, and from what argp finds to fields. */
+#include "options.h"
+
+#include <assert.h>
+
+#include "cli.h"
+
+enum { MOST_ROWS = 64 };
+
+/* Rows of a command and of its parts, beside each other for argp. */
+typedef struct parsing {
+    const option_set *set;
+    char *input;
+    struct argp_option list[MOST_ROWS + 2]; /* and -h, and the end */
+    const option_row *rows[MOST_ROWS];
+    char *inputs[MOST_ROWS];
+    uint32_t count;
+} parsing;
+
+/* --- Values -------------------------------------------------------------------------------------------------- */
+
+void option_text(void *field, const char *text, const option_row *row, struct argp_state *state) {
+    (void)row, (void)state;
+    *(const char **)field = text;
+}
+
+void option_flag(void *field, const char *text, const option_row *row, struct argp_state *state) {
+    (void)text, (void)row, (void)state;
+    *(bool *)field = true;
+}
+
+void option_u32(void *field, const char *text, const option_row *row, struct argp_state *state) {
+    *(uint32_t *)field = (uint32_t)cli_parse_number(state, row->name, text, row->least, row->most);
+}
+
+void option_u64(void *field, const char *text, const option_row *row, struct argp_state *state) {
+    *(uint64_t *)field = cli_parse_number(state, row->name, text, row->least, row->most);
+}
+
+void option_name(void *field, const char *text, const option_row *row, struct argp_state *state) {
+    name_list *names = field;
+    if (names->count == OPTION_MOST_NAMES) argp_error(state, "--%s: at most %d of them", row->name, OPTION_MOST_NAMES);
+    names->items[names->count++] = text;
+}
+
+void option_bytes(void *field, const char *text, const option_row *row, struct argp_state *state) {
+    *(double *)field = cli_parse_bytes(state, row->name, text);
+}
+
+/* --- Parsing ------------------------------------------------------------------------------------------------- */
+
+/* Options without a letter get numbers behind all letters. */
+static void add_rows(parsing *p, const option_row *row, char *input) {
+    for (; row != NULL && row->help != NULL; row++) {
+        assert(p->count < MOST_ROWS);
+        int key = row->name == NULL || row->letter != 0 ? row->letter : 256 + (int)p->count;
+        int flags = row->is_value_optional ? OPTION_ARG_OPTIONAL : 0;
+        p->list[p->count] = (struct argp_option){row->name, key, row->value, flags, row->help, row->group};
+        p->rows[p->count] = row;
+        p->inputs[p->count++] = input;
+    }
+}
+
+static void check(const parsing *p, struct argp_state *state) {
+    for (int i = OPTION_MOST_PARTS - 1; i >= 0; i--) {
+        const option_set *part = p->set->parts[i].set;
+        if (part != NULL && part->check != NULL) part->check(p->input + p->set->parts[i].at, state);
+    }
+    if (p->set->check != NULL) p->set->check(p->input, state);
+}
+
+static error_t take_argument(const parsing *p, char *text, struct argp_state *state) {
+    if (p->set->arguments != 0) return ARGP_ERR_UNKNOWN; /* argp then asks for all at once */
+    const char *refusal = p->set->refusal != NULL ? p->set->refusal : "this command takes only options";
+    if (p->set->argument != NULL)
+        p->set->argument(p->input, text, state);
+    else
+        argp_error(state, "'%s': %s", text, refusal);
+    return 0;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state) {
+    const parsing *p = state->input;
+    switch (key) {
+    case 'h':
+        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+        return 0;
+    case ARGP_KEY_ARG:
+        return take_argument(p, text, state);
+    case ARGP_KEY_ARGS:
+        *(argument_list *)(void *)(p->input + p->set->arguments) =
+            (argument_list){state->argv + state->next, (uint32_t)(state->argc - state->next)};
+        return 0;
+    case ARGP_KEY_END:
+        check(p, state);
+        return 0;
+    default:
+        for (uint32_t i = 0; i < p->count; i++) {
+            const option_row *row = p->rows[i];
+            if (row->name == NULL || p->list[i].key != key) continue;
+            row->take(p->inputs[i] + row->at, text, row, state);
+            return 0;
+        }
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+void options_parse(const option_set *set, int argc, char **argv, void *input) {
+    parsing p = {.set = set, .input = input};
+    add_rows(&p, set->rows, p.input);
+    for (int i = 0; i < OPTION_MOST_PARTS && set->parts[i].set != NULL; i++)
+        add_rows(&p, set->parts[i].set->rows, p.input + set->parts[i].at);
+    /* What most people try first; argp itself only knows -?. */
+    p.list[p.count] = (struct argp_option){.key = 'h', .flags = OPTION_HIDDEN};
+    const struct argp parser = {.options = p.list, .parser = parse, .args_doc = set->args_doc, .doc = set->doc};
+    argp_parse(&parser, argc, argv, 0, NULL, &p);
+}

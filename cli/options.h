@@ -1,0 +1,103 @@
+/* options.h - the options of a command as a table: each is said once, with what it is called, what it helps with and
+ * where its value goes. argp parses, and writes --help.
+ *
+ *     static const option_row rows[] = {
+ *         {.help = "How to run:", .group = 20},
+ *         {"count", 'k', "N", "how many to choose", 0, COUNT(arguments, count, 1000)},
+ *         {"quiet", 'q', NULL, "no progress line", 0, FLAG(arguments, is_quiet)},
+ *         {0},
+ *     };
+ *     static const option_set options = {.rows = rows, .doc = "Choose some.", .check = check};
+ *     options_parse(&options, argc, argv, &args);
+ */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct option_row option_row;
+
+/* Puts the text of an option where it belongs. Ends the program with argp_error when it is not what is wanted. */
+typedef void option_taker(void *field, const char *text, const option_row *row, struct argp_state *state);
+
+struct option_row {
+    const char *name;   /* NULL: a heading */
+    int letter;         /* 0: none */
+    const char *value;  /* what it is called; NULL: the option takes none */
+    const char *help;   /* or the text of a heading */
+    int group;          /* where it stands in --help; 0: where the row before does */
+    option_taker *take; /* with at: one of those below */
+    size_t at;          /* of the field that is taken to, in what is parsed into */
+    uint64_t least, most;
+    bool is_value_optional; /* then text may be NULL */
+};
+
+/* Names that an option gathers when it is repeated. */
+enum { OPTION_MOST_NAMES = 64 };
+typedef struct name_list {
+    const char *items[OPTION_MOST_NAMES];
+    uint32_t count;
+} name_list;
+
+option_taker option_text, option_flag, option_u32, option_u64, option_name, option_bytes;
+
+/* Where the value of a row goes: a field of a structure, which has to be of the right type. */
+#define OPTION_AT(type, field, kind) (offsetof(type, field) + 0 * sizeof(_Generic(((type *)0)->field, kind : 0)))
+#define TEXT(type, field)            .take = option_text, .at = OPTION_AT(type, field, const char *)
+#define FLAG(type, field)            .take = option_flag, .at = OPTION_AT(type, field, bool)
+#define NAMES(type, field)           .take = option_name, .at = OPTION_AT(type, field, name_list)
+#define BYTES(type, field)           .take = option_bytes, .at = OPTION_AT(type, field, double)
+/* A whole number in a range, and one of 1 or more. */
+#define NUMBER(type, field, from, to)                                                                                  \
+    .take = _Generic(((type *)0)->field, uint32_t                                                                      \
+                     : option_u32, uint64_t                                                                            \
+                     : option_u64, int64_t                                                                             \
+                     : option_u64),                                                                                    \
+    .at = offsetof(type, field), .least = (from), .most = (to)
+#define COUNT(type, field, to) NUMBER(type, field, 1, to)
+/* By a function of the command's own: to a field, or to the whole structure. */
+#define TAKEN_BY(function, type, field) .take = (function), .at = offsetof(type, field)
+#define TAKEN_WHOLE_BY(function)        .take = (function)
+
+/* Rows that many commands have. */
+#define SEED_ROW(type, field, text, group)                                                                             \
+    { "seed", 0, "N", text, group, NUMBER(type, field, 0, UINT32_MAX) }
+#define THREADS_ROW(type, field, group)                                                                                \
+    { "threads", 0, "N", "one per core without it; the result does not depend on it", group, COUNT(type, field, 1024) }
+#define QUIET_ROW(type, field, group)                                                                                  \
+    { "quiet", 'q', NULL, "no progress line and no notes; errors are still told", group, FLAG(type, field) }
+
+/* What stands on the command line beside options. */
+typedef struct argument_list {
+    char **items;
+    uint32_t count;
+} argument_list;
+
+enum { OPTION_MOST_PARTS = 4 };
+typedef struct option_set option_set;
+struct option_set {
+    const option_row *rows; /* ends with {0}; NULL: none of its own */
+    /* What has to hold once all is parsed; those of parts come first, the last of them first. May be NULL. */
+    void (*check)(void *input, struct argp_state *state);
+    /* Sets that are shared by commands, and where their input is in that of this one. */
+    struct {
+        const option_set *set;
+        size_t at;
+    } parts[OPTION_MOST_PARTS];
+
+    /* Of the set of a command, not of a part: */
+    const char *doc, *args_doc;
+    const char *refusal; /* of arguments beside options, for a command that takes none; NULL: the usual one */
+    /* For a command that takes some: one after the other, or all into an argument_list, which is not the first field.
+     */
+    void (*argument)(void *input, char *text, struct argp_state *state);
+    size_t arguments;
+};
+
+/* Parses into `input`. Ends the program after --help, or with a usage error. */
+void options_parse(const option_set *set, int argc, char **argv, void *input);
+
+#endif

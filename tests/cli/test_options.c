@@ -1,0 +1,200 @@
+/* Tables of options: each kind of row takes what it should, and refuses the rest with a message and exit 2. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../cli/options.h"
+
+typedef struct part {
+    const char *color;
+    bool is_wide;
+} part;
+
+typedef struct arguments {
+    const char *name;
+    bool is_quiet;
+    uint32_t count;
+    uint64_t seed;
+    int64_t batch;
+    double bytes;
+    name_list devices;
+    const char *own;
+    part part;
+    argument_list paths;
+} arguments;
+
+static void take_own(void *field, const char *text, const option_row *row, struct argp_state *state) {
+    if (text != NULL && strcmp(text, "good") != 0) argp_error(state, "--%s %s: want good", row->name, text);
+    *(const char **)field = text != NULL ? text : "none";
+}
+
+static const option_row rows[] = {
+    {.help = "All kinds:", .group = 1},
+    {"name", 0, "NAME", "a text", 0, TEXT(arguments, name)},
+    {"count", 'k', "N", "1 to 10", 0, COUNT(arguments, count, 10)},
+    SEED_ROW(arguments, seed, "of it all", 0),
+    {"batch", 0, "N", "2 to 64", 0, NUMBER(arguments, batch, 2, 64)},
+    {"bytes", 0, "BYTES", "as 64M", 0, BYTES(arguments, bytes)},
+    {"device", 'D', "NAME", "may be repeated", 0, NAMES(arguments, devices)},
+    {"own", 0, "WHAT", "good", 0, TAKEN_BY(take_own, arguments, own), .is_value_optional = true},
+    QUIET_ROW(arguments, is_quiet, 60),
+    {0},
+};
+
+static const option_row part_rows[] = {
+    {.help = "Of the part:", .group = 50},
+    {"color", 'c', "WHEN", "a text", 0, TEXT(part, color)},
+    {"wide", 0, NULL, "a flag", 0, FLAG(part, is_wide)},
+    {0},
+};
+
+static void check_part(void *input, struct argp_state *state) {
+    const part *p = input;
+    if (p->is_wide && p->color == NULL) argp_error(state, "--wide is for --color");
+}
+
+static void check(void *input, struct argp_state *state) {
+    const arguments *args = input;
+    if (args->name == NULL) argp_error(state, "--name is needed");
+}
+
+static const option_set part_set = {.rows = part_rows, .check = check_part};
+static const option_set whole = {.rows = rows,
+                                 .check = check,
+                                 .parts = {{&part_set, offsetof(arguments, part)}},
+                                 .doc = "Do it.",
+                                 .args_doc = "FILE...",
+                                 .arguments = offsetof(arguments, paths)};
+static const option_set bare = {.rows = rows, .refusal = "no files"};
+
+enum { MOST_WORDS = 80 };
+
+/* Splits "--a b" and parses it. The words stay: what was taken points to them. */
+static arguments parse(const option_set *set, const char *line) {
+    static char text[2048];
+    char *argv[MOST_WORDS + 1] = {"test"};
+    int argc = 1;
+    arguments args = {0};
+    snprintf(text, sizeof text, "%s", line);
+    for (char *word = strtok(text, " "); word != NULL && argc < MOST_WORDS; word = strtok(NULL, " "))
+        argv[argc++] = word;
+    options_parse(set, argc, argv, &args);
+    static char *kept[MOST_WORDS]; /* arguments point into argv */
+    for (uint32_t i = 0; i < args.paths.count; i++) kept[i] = args.paths.items[i];
+    args.paths.items = kept;
+    return args;
+}
+
+/* What a child says and exits with that parses the line. */
+static int run(const option_set *set, const char *line, char *said, size_t size) {
+    int pipes[2], status;
+    size_t used = 0;
+    assert_int_equal(pipe(pipes), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        dup2(pipes[1], STDOUT_FILENO);
+        dup2(pipes[1], STDERR_FILENO);
+        close(pipes[0]);
+        argp_err_exit_status = 2;
+        parse(set, line);
+        _exit(0);
+    }
+    close(pipes[1]);
+    for (ssize_t got; used + 1 < size && (got = read(pipes[0], said + used, size - 1 - used)) > 0;) used += (size_t)got;
+    said[used] = '\0';
+    close(pipes[0]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void refuses(const option_set *set, const char *line, const char *message) {
+    char said[4096];
+    assert_int_equal(run(set, line, said, sizeof said), 2);
+    if (strstr(said, message) == NULL) fail_msg("%s: %s, not %s", line, said, message);
+}
+
+static void test_fields_get_their_values(void **state) {
+    (void)state;
+    arguments args = parse(&whole, "--name n -k 10 --seed 0 --batch=64 --bytes 2K --own --device a -Db -q --wide -c x");
+    assert_string_equal(args.name, "n");
+    assert_int_equal(args.count, 10);
+    assert_int_equal(args.batch, 64);
+    assert_true(args.bytes == 2048);
+    assert_int_equal(args.devices.count, 2);
+    assert_string_equal(args.devices.items[1], "b");
+    assert_string_equal(args.own, "none");
+    assert_true(args.is_quiet);
+    assert_string_equal(args.part.color, "x");
+    assert_true(args.part.is_wide);
+    assert_int_equal(args.paths.count, 0);
+    args = parse(&whole, "--name n --own=good --seed 4294967295");
+    assert_string_equal(args.own, "good");
+    assert_int_equal(args.seed, UINT32_MAX);
+    assert_false(args.is_quiet);
+}
+
+static void test_arguments_are_those_beside_options(void **state) {
+    (void)state;
+    arguments args = parse(&whole, "a --name n b -q -- --c");
+    assert_int_equal(args.paths.count, 3);
+    assert_string_equal(args.paths.items[0], "a");
+    assert_string_equal(args.paths.items[2], "--c");
+}
+
+static void test_wrong_values_are_told(void **state) {
+    (void)state;
+    refuses(&whole, "--count 0", "--count 0: want a whole number from 1 to 10");
+    refuses(&whole, "-k 11", "--count 11: want a whole number from 1 to 10");
+    refuses(&whole, "--batch 1", "--batch 1: want a whole number from 2 to 64");
+    refuses(&whole, "--seed -1", "--seed -1: want a whole number from 0 to 4294967295");
+    refuses(&whole, "--bytes much", "--bytes much: want bytes");
+    refuses(&whole, "--own=bad", "--own bad: want good");
+    refuses(&whole, "--name", "requires an argument");
+    refuses(&whole, "--nothing", "unrecognized option");
+    refuses(&bare, "x", "'x': no files");
+}
+
+static void test_too_many_names_are_told(void **state) {
+    (void)state;
+    char line[1024] = "--name n";
+    for (int i = 0; i < OPTION_MOST_NAMES; i++) strcat(line, " -Da");
+    assert_int_equal(parse(&whole, line).devices.count, OPTION_MOST_NAMES);
+    refuses(&whole, strcat(line, " -Da"), "--device: at most 64 of them");
+}
+
+static void test_parts_are_checked_first(void **state) {
+    (void)state;
+    refuses(&whole, "", "--name is needed");
+    refuses(&whole, "--wide", "--wide is for --color");
+}
+
+static void test_help_tells_all_rows(void **state) {
+    (void)state;
+    char said[4096], short_form[4096];
+    assert_int_equal(run(&whole, "--help", said, sizeof said), 0);
+    assert_int_equal(run(&whole, "-h", short_form, sizeof short_form), 0);
+    assert_string_equal(said, short_form);
+    static const char *const told[] = {"FILE...\nDo it.", " All kinds:\n",     "-k, --count=N ", "--own[=WHAT]",
+                                       " Of the part:\n", "-c, --color=WHEN ", "-q, --quiet "};
+    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++)
+        if (strstr(said, told[i]) == NULL) fail_msg("--help lacks '%s': %s", told[i], said);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fields_get_their_values), cmocka_unit_test(test_arguments_are_those_beside_options),
+        cmocka_unit_test(test_wrong_values_are_told),   cmocka_unit_test(test_too_many_names_are_told),
+        cmocka_unit_test(test_parts_are_checked_first), cmocka_unit_test(test_help_tells_all_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
