@@ -14,6 +14,9 @@ enum {
     OPTION_METRIC,
     OPTION_SETTING,
     OPTION_MODE,
+    OPTION_NOISE,
+    OPTION_LEAST,
+    OPTION_MOST,
     THREADS_MAX = 1024
 };
 
@@ -35,6 +38,10 @@ static const struct argp_option option_list[] = {
     {"setting", OPTION_SETTING, "KEY=VALUE", 0,
      "only records whose setting has this, or all of several: KEY=VALUE;KEY=VALUE", 0},
     {"mode", OPTION_MODE, "MODE", 0, "only records of this mode: infer or train", 0},
+    {"max-noise", OPTION_NOISE, "R", 0,
+     "leave out records whose runs deviate by more than R of their mean, where the data set tells: 0.01", 0},
+    {"min-time", OPTION_LEAST, "US", 0, "leave out records that took less than so many microseconds", 0},
+    {"max-time", OPTION_MOST, "US", 0, "leave out records that took more", 0},
     {"threads", OPTION_THREADS, "N", 0, "one per core without it; the result does not depend on it", 40},
     {"quiet", 'q', NULL, 0, "no progress line and no notes; errors are still told", 60},
     {0},
@@ -75,6 +82,15 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         c->mode = strcmp(text, "train") == 0 ? FT_TRAIN : FT_INFER;
         if (c->mode == FT_INFER && strcmp(text, "infer") != 0)
             argp_error(state, "--mode %s: want infer or train", text);
+        return 0;
+    case OPTION_NOISE:
+        c->filter.max_noise = cli_parse_positive(state, "max-noise", text);
+        return 0;
+    case OPTION_LEAST:
+        c->filter.min_time_us = cli_parse_positive(state, "min-time", text);
+        return 0;
+    case OPTION_MOST:
+        c->filter.max_time_us = cli_parse_positive(state, "max-time", text);
         return 0;
     case OPTION_THREADS:
         c->threads = (uint32_t)cli_parse_count(state, "threads", text, THREADS_MAX);
@@ -156,6 +172,7 @@ ft_status choice_evaluate(const choice *c, const char *name, const ft_predictor 
                                          .setting = c->setting,
                                          .has_mode = c->has_mode,
                                          .mode = c->mode,
+                                         .filter = c->filter,
                                          .threads = c->threads,
                                          .progress = progress_step};
     warn_of_other_split(c, name, predictor, data, split);

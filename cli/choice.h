@@ -19,12 +19,14 @@ typedef struct choice {
     const char *setting; /* NULL: any */
     bool has_mode;
     ft_mode mode;
+    ft_time_filter filter;
     uint32_t threads;
     bool is_quiet;
 } choice;
 
-/* --data, --metric, --split, --seed, --part, --device, --family, --setting, --mode, --threads, --quiet. `input` is a
- * choice. */
+/* --data, --metric, --split, --seed, --part, --device, --family, --setting, --mode, --max-noise, --min-time,
+ * --max-time,
+ * --threads, --quiet. `input` is a choice. */
 extern const struct argp choice_argp;
 
 choice choice_default(void);

@@ -50,14 +50,6 @@ static const char doc[] =
     "Exit status: 0 all went well; 2 wrong arguments; 3 cannot open, read or write; 4 nothing in SOURCE can be "
     "imported; 5 damaged, or something was skipped with --strict; 11 out of memory; 130 interrupted.";
 
-static double parse_positive(struct argp_state *state, const char *name, const char *text) {
-    char *end;
-    double value = strtod(text, &end);
-    if (end == text || *end != '\0' || !(value > 0) || value > 1e18)
-        argp_error(state, "--%s: '%s' is no number above 0", name, text);
-    return value;
-}
-
 static error_t parse_option(int key, char *text, struct argp_state *state) {
     arguments *args = state->input;
     switch (key) {
@@ -71,13 +63,13 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
         args->is_strict = true;
         return 0;
     case OPTION_NOISE:
-        args->max_noise = parse_positive(state, "max-noise", text);
+        args->max_noise = cli_parse_positive(state, "max-noise", text);
         return 0;
     case OPTION_LEAST:
-        args->min_time_us = parse_positive(state, "min-time", text);
+        args->min_time_us = cli_parse_positive(state, "min-time", text);
         return 0;
     case OPTION_MOST:
-        args->max_time_us = parse_positive(state, "max-time", text);
+        args->max_time_us = cli_parse_positive(state, "max-time", text);
         return 0;
     case OPTION_NETWORKS:
         args->networks = text;

@@ -144,7 +144,7 @@ _foretell() {
         fi
         ;;
     train)
-        _foretell_words '--data --output --family --split --seed --metric --config --threads --resume --force --quiet --help'
+        _foretell_words '--data --output --family --split --max-noise --min-time --max-time --seed --metric --config --threads --resume --force --quiet --help'
         ;;
     tune | ablate)
         local trying='--data --metric --split --seed --family --config --objective --output --workers --threads --time --resume --keep --format --quiet --help'
@@ -170,10 +170,10 @@ _foretell() {
         if [[ $current != -* ]]; then
             _foretell_files
         elif [ "$command" = eval ]; then
-            _foretell_words "--predictor --data --metric --split --seed --part --device --family --setting --mode --worst --plot --plot-extrapolation --trained-on --threads \
+            _foretell_words "--predictor --data --metric --split --seed --part --device --family --setting --mode --max-noise --min-time --max-time --worst --plot --plot-extrapolation --trained-on --threads \
                 --quiet $shared"
         else
-            _foretell_words "--data --metric --split --seed --part --device --family --setting --mode --by-family --threads --quiet $shared"
+            _foretell_words "--data --metric --split --seed --part --device --family --setting --mode --max-noise --min-time --max-time --by-family --threads --quiet $shared"
         fi
         ;;
     adapt)

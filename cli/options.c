@@ -47,6 +47,10 @@ void option_bytes(void *field, const char *text, const option_row *row, struct a
     *(double *)field = cli_parse_bytes(state, row->name, text);
 }
 
+void option_positive(void *field, const char *text, const option_row *row, struct argp_state *state) {
+    *(double *)field = cli_parse_positive(state, row->name, text);
+}
+
 /* --- Parsing ------------------------------------------------------------------------------------------------- */
 
 /* Options without a letter get numbers behind all letters. */

@@ -42,7 +42,7 @@ typedef struct name_list {
     uint32_t count;
 } name_list;
 
-option_taker option_text, option_flag, option_u32, option_u64, option_name, option_bytes;
+option_taker option_text, option_flag, option_u32, option_u64, option_name, option_bytes, option_positive;
 
 /* Where the value of a row goes: a field of a structure, which has to be of the right type. */
 #define OPTION_AT(type, field, kind) (offsetof(type, field) + 0 * sizeof(_Generic(((type *)0)->field, kind : 0)))
@@ -50,6 +50,7 @@ option_taker option_text, option_flag, option_u32, option_u64, option_name, opti
 #define FLAG(type, field)            .take = option_flag, .at = OPTION_AT(type, field, bool)
 #define NAMES(type, field)           .take = option_name, .at = OPTION_AT(type, field, name_list)
 #define BYTES(type, field)           .take = option_bytes, .at = OPTION_AT(type, field, double)
+#define POSITIVE(type, field)        .take = option_positive, .at = OPTION_AT(type, field, double)
 /* A whole number in a range, and one of 1 or more. */
 #define NUMBER(type, field, from, to)                                                                                  \
     .take = _Generic(((type *)0)->field, uint32_t                                                                      \

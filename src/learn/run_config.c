@@ -6,6 +6,7 @@
 
 #include "base/json_writer.h"
 #include "foretell/foretell.h"
+#include "learn/filter.h"
 
 static uint32_t depth_of(const json_t *value) {
     uint32_t deepest = 0;
@@ -84,6 +85,17 @@ static void write_split(json_writer *w, const ft_split *split) {
     jsonw_close(w);
 }
 
+/* Runs without one have the same text as ever. */
+static void write_filter(json_writer *w, const ft_time_filter *filter) {
+    if (!filter_is_set(filter)) return;
+    jsonw_key(w, "filter");
+    jsonw_open_object(w, JSON_LINE);
+    if (filter->max_noise > 0) jsonw_pair_double(w, "max_noise", filter->max_noise);
+    if (filter->min_time_us > 0) jsonw_pair_double(w, "min_time_us", filter->min_time_us);
+    if (filter->max_time_us > 0) jsonw_pair_double(w, "max_time_us", filter->max_time_us);
+    jsonw_close(w);
+}
+
 static void write_data(json_writer *w, const ft_dataset *data) {
     jsonw_key(w, "data");
     jsonw_open_object(w, JSON_LINE);
@@ -130,6 +142,7 @@ ft_status config_write(const config_facts *facts, buf *text, ft_error *error) {
     jsonw_pair_uint(&w, "seed", facts->seed);
     write_data(&w, facts->rows->set.data);
     write_split(&w, facts->split);
+    write_filter(&w, facts->filter);
     write_rows(&w, facts->rows);
     jsonw_key(&w, "config");
     jsonw_json(&w, facts->config);

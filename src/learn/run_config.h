@@ -20,6 +20,7 @@ typedef struct config_facts {
     const family *family;
     const json_t *config;
     const ft_split *split;
+    const ft_time_filter *filter;
     const fitset *rows;
     uint64_t seed;
 } config_facts;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "data/names.h"
 #include "foretell/device.h"
+#include "learn/filter.h"
 #include "predictor/predictor.h"
 
 /* Why records fall away, to tell when none is left. */
@@ -101,7 +102,7 @@ static ft_status fail_empty(const ft_predictor *predictor, const ft_dataset *dat
                        options->split->spec);
     if (l->of_choice == 0)
         return ft_fail(error, FT_ERR_USAGE,
-                       "no record is of the devices, families, settings and mode that were asked for");
+                       "no record is of the devices, families, settings, mode and times that were asked for");
     if (l->of_device == 0) {
         ft_fail(error, FT_ERR_UNSUPPORTED,
                 "predictor and data set do not fit: none of %u records is of a device that the predictor knows: ",
@@ -133,11 +134,12 @@ static ft_status check_names(const ft_predictor *predictor, const ft_dataset *da
 }
 
 /* Whether a record can be predicted; counts what it falls away for. */
-static bool look_at(const ft_predictor *predictor, const ft_evaluate_options *options, const ft_record *record,
+static bool look_at(const ft_predictor *predictor, const ft_dataset *data, const ft_evaluate_options *options,
                     uint32_t index, double label, losses *l) {
+    const ft_record *record = &ft_dataset_records(data)[index];
     if (!is_in_part(options, index)) return false;
     l->in_part++;
-    if (!is_chosen(options, record)) return false;
+    if (!is_chosen(options, record) || filter_leaves_out(&options->filter, data, record)) return false;
     l->of_choice++;
     if (!predictor_knows_device(predictor, record->device)) return false;
     l->of_device++;
@@ -167,7 +169,7 @@ static ft_status choose(selection *s, const ft_dataset *data, const ft_evaluate_
     const ft_record *records = ft_dataset_records(data);
     for (uint32_t i = 0; i < ft_dataset_record_count(data); i++) {
         double label = records[i].metrics[column];
-        if (!look_at(s->predictor, options, &records[i], i, label, l)) continue;
+        if (!look_at(s->predictor, data, options, i, label, l)) continue;
         fit_row *row = &s->rows[s->count++];
         *row = (fit_row){.record = i, .graph = records[i].graph, .label = label};
         FT_TRY(find_device(s, records[i].device, &row->device, error));

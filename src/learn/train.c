@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "foretell/foretell.h"
+#include "learn/filter.h"
 #include "learn/result.h"
 #include "learn/run_config.h"
 
@@ -56,6 +57,7 @@ static ft_status prepare(job *j) {
     if (j->folder != NULL) FT_TRY(run_check(j->folder, &j->wish, j->error));
     FT_TRY(config_parse(o->config, o->settings, o->setting_count, &j->config, j->error));
     FT_TRY(ft_split_make(j->data, split, o->seed, &j->split, j->error));
+    filter_split(&o->filter, j->data, &j->split);
     if (j->family->metric != NULL && strcmp(metric, j->family->metric) != 0)
         return ft_fail(j->error, FT_ERR_USAGE, "the family '%s' learns %s and not %s: ask for that metric",
                        j->family->name, j->family->metric, metric);
@@ -66,8 +68,12 @@ static ft_status prepare(job *j) {
                        j->family->name, metric);
     FT_TRY(fitset_make(j->data, &j->split, metric, j->family->learns_from_operators, &j->rows, j->error));
     if (j->family->learns_few_numbers) fitset_calibrate_on_all(&j->rows);
-    const config_facts facts = {
-        .family = j->family, .config = j->config, .split = &j->split, .rows = &j->rows, .seed = o->seed};
+    const config_facts facts = {.family = j->family,
+                                .config = j->config,
+                                .split = &j->split,
+                                .filter = &o->filter,
+                                .rows = &j->rows,
+                                .seed = o->seed};
     return config_write(&facts, &j->config_text, j->error);
 }
 

@@ -1,0 +1,138 @@
+/* Tests of filters: what is too noisy, too short or too long is neither learned from nor tested on. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/builder.h"
+#include "foretell/foretell.h"
+#include "learn/filter.h"
+#include "support/folder.h"
+#include "support/made_data.h"
+#include "support/small_set.h"
+
+enum { NETWORKS = 40 };
+
+/* Network i takes 10 + i microseconds; every fourth has runs that are a tenth apart, the others one in a thousand. The
+ * last has no time. */
+static ft_dataset *measured(void) {
+    static const char *const metrics[] = {"time_us", "time_std_us", "peak_bytes"};
+    builder *b;
+    ft_dataset *data;
+    ft_error error;
+    assert_int_equal(builder_new("data", metrics, 3, &b, &error), FT_OK);
+    for (uint32_t i = 0; i < NETWORKS; i++) {
+        ft_graph *graph = made_network(i);
+        double time = i + 1 < NETWORKS ? 10 + i : NAN, values[] = {time, time * (i % 4 == 0 ? 0.1 : 0.001), 1000};
+        ft_record record = {
+            .name = "n", .family = "one", .device = "adreno-640", .setting = "", .part = "", .batch = 1};
+        record.dtype = FT_FLOAT32;
+        record.metrics = values;
+        builder_outcome outcome;
+        assert_int_equal(builder_add_graph(b, graph, &record.graph, &error), FT_OK);
+        assert_int_equal(builder_add_record(b, &record, &outcome, &error), FT_OK);
+        ft_graph_free(graph);
+    }
+    assert_int_equal(builder_finish(b, &error), FT_OK);
+    builder_free(b);
+    assert_int_equal(ft_dataset_open("data", &data, &error), FT_OK);
+    return data;
+}
+
+static uint32_t left_out(const ft_dataset *data, ft_time_filter filter) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < ft_dataset_record_count(data); i++)
+        count += filter_leaves_out(&filter, data, &ft_dataset_records(data)[i]);
+    return count;
+}
+
+static void records_are_told_apart(void **state) {
+    (void)state;
+    ft_dataset *data = measured();
+    assert_int_equal(left_out(data, (ft_time_filter){0}), 0);
+    assert_int_equal(left_out(data, (ft_time_filter){.max_noise = 0.01}), NETWORKS / 4);
+    assert_int_equal(left_out(data, (ft_time_filter){.min_time_us = 20}), 10);
+    assert_int_equal(left_out(data, (ft_time_filter){.max_time_us = 20}), NETWORKS - 1 - 11);
+    assert_int_equal(left_out(data, (ft_time_filter){.min_time_us = 20, .max_time_us = 30}), NETWORKS - 1 - 11);
+    assert_int_equal(left_out(data, (ft_time_filter){.max_noise = 1, .min_time_us = 1, .max_time_us = 99}), 0);
+    ft_dataset_free(data);
+}
+
+static void splits_lose_records(void **state) {
+    (void)state;
+    ft_dataset *data = measured();
+    ft_split split;
+    ft_error error;
+    assert_int_equal(ft_split_make(data, "random:50/25/25", 1, &split, &error), FT_OK);
+    char hash[sizeof split.hash];
+    memcpy(hash, split.hash, sizeof hash);
+    filter_split(&(ft_time_filter){.min_time_us = 20}, data, &split);
+    assert_string_equal(split.hash, hash);
+    uint32_t counts[4] = {0};
+    for (uint32_t i = 0; i < NETWORKS; i++) {
+        counts[split.parts[i]]++;
+        if (ft_dataset_records(data)[i].metrics[0] < 20) assert_int_equal(split.parts[i], FT_PART_UNUSED);
+    }
+    for (uint32_t i = 0; i < 4; i++) assert_int_equal(split.counts[i], counts[i]);
+    assert_int_equal(counts[FT_PART_UNUSED], 10);
+    ft_split_free(&split);
+    ft_dataset_free(data);
+}
+
+static uint32_t evaluated(const ft_predictor *p, const ft_dataset *data, ft_time_filter filter) {
+    ft_evaluation e;
+    ft_error error;
+    const ft_evaluate_options options = {.metric = "time_us", .filter = filter, .threads = 1};
+    if (ft_evaluate(p, data, &options, &e, &error) != FT_OK) fail_msg("%s", error.message);
+    uint32_t count = e.case_count;
+    ft_evaluation_free(&e);
+    return count;
+}
+
+static void runs_and_evaluations_are_filtered(void **state) {
+    (void)state;
+    ft_dataset *data = measured();
+    ft_train_options options = ft_train_options_default();
+    ft_evaluation tested;
+    ft_predictor *p;
+    ft_error error;
+    options.family = "flops";
+    options.split = "random:50/25/25";
+    options.filter = (ft_time_filter){.max_noise = 0.01, .max_time_us = 40};
+    options.threads = 1;
+    if (ft_train(data, "run", &options, &tested, &error) != FT_OK) fail_msg("%s", error.message);
+    for (uint32_t i = 0; i < tested.case_count; i++) assert_true(tested.cases[i].measured <= 40);
+    ft_evaluation_free(&tested);
+    char *config = read_text("run/config.json");
+    assert_non_null(strstr(config, "\"filter\": {\"max_noise\": 0.01, \"max_time_us\": 40"));
+    free(config);
+    options.filter = (ft_time_filter){0};
+    options.is_resumed = true; /* another filter is another run */
+    assert_int_not_equal(ft_train(data, "run", &options, &tested, &error), FT_OK);
+    assert_int_equal(ft_predictor_open("run/predictor.ftm", &p, &error), FT_OK);
+    assert_int_equal(evaluated(p, data, (ft_time_filter){0}), NETWORKS - 1);
+    assert_int_equal(evaluated(p, data, (ft_time_filter){.max_time_us = 20}), 11);
+    ft_evaluation none;
+    const ft_evaluate_options wrong = {.metric = "time_us", .filter = {.min_time_us = 1e6}};
+    assert_int_equal(ft_evaluate(p, data, &wrong, &none, &error), FT_ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "none of 1 records has the metric")); /* the one without a time */
+    ft_predictor_free(p);
+    ft_dataset_free(data);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, folder_enter, folder_leave)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(records_are_told_apart),
+        TEST(splits_lose_records),
+        TEST(runs_and_evaluations_are_filtered),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
