@@ -5,34 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_MODE = 512, OPTION_RUNTIME, OPTION_LAYOUT, OPTION_COMPILE, OPTION_OPTIMIZER, OPTION_SHAPE };
-enum { OPTION_SETTING = OPTION_SHAPE + 1 };
-
 /* --- Options ------------------------------------------------------------------------------------------------- */
-
-static const struct argp_option option_list[] = {
-    {NULL, 0, NULL, 0, "On what, and how:", 10},
-    {"device", 'D', "NAME,...", 0,
-     "devices that 'foretell devices' lists, by any of their names, or JSON files of your own; all: those that the "
-     "predictors were trained on (all)",
-     0},
-    {"batch", 'b', "N,...", 0,
-     "batch sizes: 8, or 1,8,32, or 1..256, which doubles (as exported; 1 where the file leaves it open)", 0},
-    {"mode", OPTION_MODE, "MODE", 0, "infer or train (infer)", 0},
-    {"dtype", 'd', "TYPE", 0, "float32, float16, bfloat16, int8, ... (what the device is usually run with)", 0},
-    {"runtime", OPTION_RUNTIME, "NAME", 0,
-     "torch-2.4.0 (a release of PyTorch), torch-eager, torch-compile, or the runtime of a device (that of the device)",
-     0},
-    {"layout", OPTION_LAYOUT, "LAYOUT", 0, "of images in memory: nchw or nhwc (the usual of the device)", 0},
-    {"compile", OPTION_COMPILE, "WHETHER", OPTION_ARG_OPTIONAL, "compiled by PyTorch: yes or no (no)", 0},
-    {"optimizer", OPTION_OPTIMIZER, "NAME", 0, "of training: sgd, momentum, adam or adamw (momentum)", 0},
-    {"setting", OPTION_SETTING, "KEY=VALUE", 0, "any other setting that a predictor knows, as amp=yes; may be repeated",
-     0},
-    {"shape", OPTION_SHAPE, "NAME=DIMS", 0,
-     "shape of an input (image=1x3x224x224) or value of a symbol (sequence=128); may be repeated", 0},
-    {"predictor", 'p', "FILE", 0, "a predictor of your own instead of those in the box; may be repeated", 0},
-    {0},
-};
 
 static void add_setting(asking *a, const char *pair, struct argp_state *state) {
     size_t key = strcspn(pair, "=");
@@ -54,7 +27,8 @@ static bool is_rules(const char *name) {
 }
 
 /* PyTorch has settings for what its runtimes differ in; of the others, a device has just one. */
-static void parse_runtime(asking *a, const char *text, struct argp_state *state) {
+static void take_runtime(void *input, const char *text, const option_row *row, struct argp_state *state) {
+    asking *a = input;
     if (strncmp(text, "torch-", 6) == 0 && isdigit((unsigned char)text[6])) {
         char *pair;
         if (asprintf(&pair, "torch=%s", text + 6) < 0) argp_error(state, "out of memory");
@@ -66,74 +40,80 @@ static void parse_runtime(asking *a, const char *text, struct argp_state *state)
     } else if (is_rules(text)) {
         a->runtime = text;
     } else {
-        argp_error(state, "--runtime %s: want torch-2.4.0 or the like, or a name that 'foretell runtimes' lists", text);
+        argp_error(state, "--%s %s: want torch-2.4.0 or the like, or a name that 'foretell runtimes' lists", row->name,
+                   text);
     }
 }
 
-static error_t parse_way(asking *a, int key, char *text, struct argp_state *state) {
-    switch (key) {
-    case OPTION_MODE:
-        if (strcmp(text, "infer") != 0 && strcmp(text, "train") != 0)
-            argp_error(state, "--mode %s: want infer or train", text);
-        a->mode = strcmp(text, "train") == 0 ? FT_TRAIN : FT_INFER;
-        return 0;
-    case 'd':
-        if (!ft_dtype_parse(text, &a->dtype) || a->dtype == FT_DTYPE_UNKNOWN)
-            argp_error(state, "--dtype %s: want float32, float16, bfloat16, int8 or the like", text);
-        return 0;
-    case OPTION_RUNTIME:
-        parse_runtime(a, text, state);
-        return 0;
-    case OPTION_LAYOUT:
-        if (strcmp(text, "nchw") != 0 && strcmp(text, "nhwc") != 0)
-            argp_error(state, "--layout %s: want nchw or nhwc", text);
-        add_setting(a, strcmp(text, "nchw") == 0 ? "layout=nchw" : "layout=nhwc", state);
-        return 0;
-    case OPTION_COMPILE:
-        if (text != NULL && strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
-            argp_error(state, "--compile=%s: want yes or no", text);
-        add_setting(a, text != NULL && strcmp(text, "no") == 0 ? "compile=no" : "compile=yes", state);
-        return 0;
-    case OPTION_OPTIMIZER:
-        if (!ft_optimizer_parse(text, &a->optimizer))
-            argp_error(state, "--optimizer %s: want sgd, momentum, adam or adamw", text);
-        a->has_optimizer = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+static void take_batches(void *input, const char *text, const option_row *row, struct argp_state *state) {
+    asking *a = input;
+    a->batch_count = cli_parse_sizes(state, row->name, text, a->batches, ASKING_MOST_BATCHES);
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    asking *a = state->input;
-    switch (key) {
-    case 'D':
-        a->device_names = text;
-        return 0;
-    case 'b':
-        a->batch_count = cli_parse_sizes(state, "batch", text, a->batches, ASKING_MOST_BATCHES);
-        return 0;
-    case OPTION_SHAPE:
-        shapes_parse(&a->shapes, text, state);
-        return 0;
-    case OPTION_SETTING:
-        add_setting(a, text, state);
-        return 0;
-    case 'p':
-        if (a->predictor_count == ASKING_MOST_FILES)
-            argp_error(state, "--predictor: at most %d of them", ASKING_MOST_FILES);
-        a->predictors[a->predictor_count++] = text;
-        return 0;
-    case ARGP_KEY_END:
-        if (a->has_optimizer && a->mode == FT_INFER)
-            argp_error(state, "--optimizer is for training: add --mode train, or leave it out");
-        return 0;
-    default:
-        return parse_way(a, key, text, state);
-    }
+static void take_dtype(void *field, const char *text, const option_row *row, struct argp_state *state) {
+    ft_dtype *dtype = field;
+    if (!ft_dtype_parse(text, dtype) || *dtype == FT_DTYPE_UNKNOWN)
+        argp_error(state, "--%s %s: want float32, float16, bfloat16, int8 or the like", row->name, text);
 }
 
-const struct argp asking_argp = {.options = option_list, .parser = parse_option};
+static void take_layout(void *input, const char *text, const option_row *row, struct argp_state *state) {
+    if (strcmp(text, "nchw") != 0 && strcmp(text, "nhwc") != 0)
+        argp_error(state, "--%s %s: want nchw or nhwc", row->name, text);
+    add_setting(input, strcmp(text, "nchw") == 0 ? "layout=nchw" : "layout=nhwc", state);
+}
+
+static void take_compile(void *input, const char *text, const option_row *row, struct argp_state *state) {
+    if (text != NULL && strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
+        argp_error(state, "--%s=%s: want yes or no", row->name, text);
+    add_setting(input, text != NULL && strcmp(text, "no") == 0 ? "compile=no" : "compile=yes", state);
+}
+
+static void take_optimizer(void *input, const char *text, const option_row *row, struct argp_state *state) {
+    asking *a = input;
+    option_optimizer(&a->optimizer, text, row, state);
+    a->has_optimizer = true;
+}
+
+static void take_setting(void *input, const char *text, const option_row *row, struct argp_state *state) {
+    (void)row;
+    add_setting(input, text, state);
+}
+
+static const option_row rows[] = {
+    {.help = "On what, and how:", .group = 10},
+    {"device", 'D', "NAME,...",
+     "devices that 'foretell devices' lists, by any of their names, or JSON files of your own; all: those that the "
+     "predictors were trained on (all)",
+     0, TEXT(asking, device_names)},
+    {"batch", 'b', "N,...",
+     "batch sizes: 8, or 1,8,32, or 1..256, which doubles (as exported; 1 where the file leaves it open)", 0,
+     TAKEN_WHOLE_BY(take_batches)},
+    {"mode", 0, "MODE", "infer or train (infer)", 0, TAKEN_BY(option_mode, asking, mode)},
+    {"dtype", 'd', "TYPE", "float32, float16, bfloat16, int8, ... (what the device is usually run with)", 0,
+     TAKEN_BY(take_dtype, asking, dtype)},
+    {"runtime", 0, "NAME",
+     "torch-2.4.0 (a release of PyTorch), torch-eager, torch-compile, or the runtime of a device (that of the device)",
+     0, TAKEN_WHOLE_BY(take_runtime)},
+    {"layout", 0, "LAYOUT", "of images in memory: nchw or nhwc (the usual of the device)", 0,
+     TAKEN_WHOLE_BY(take_layout)},
+    {"compile", 0, "WHETHER", "compiled by PyTorch: yes or no (no)", 0, TAKEN_WHOLE_BY(take_compile),
+     .is_value_optional = true},
+    {"optimizer", 0, "NAME", "of training: sgd, momentum, adam or adamw (momentum)", 0, TAKEN_WHOLE_BY(take_optimizer)},
+    {"setting", 0, "KEY=VALUE", "any other setting that a predictor knows, as amp=yes; may be repeated", 0,
+     TAKEN_WHOLE_BY(take_setting)},
+    SHAPE_ROW(asking, shapes),
+    {"predictor", 'p', "FILE", "a predictor of your own instead of those in the box; may be repeated", 0,
+     NAMES(asking, predictors)},
+    {0},
+};
+
+static void check(void *input, struct argp_state *state) {
+    const asking *a = input;
+    if (a->has_optimizer && a->mode == FT_INFER)
+        argp_error(state, "--optimizer is for training: add --mode train, or leave it out");
+}
+
+const option_set asking_set = {.rows = rows, .check = check};
 
 void asking_init(asking *a) {
     memset(a, 0, sizeof *a);
@@ -279,7 +259,7 @@ static char *join_settings(asking *a, bool has_torch) {
 
 ft_status asking_open(asking *a) {
     ft_error error;
-    if (ft_box_open(a->predictors, a->predictor_count, &a->box, &error) != FT_OK)
+    if (ft_box_open(a->predictors.items, a->predictors.count, &a->box, &error) != FT_OK)
         return cli_fail(error.status, "%s", error.message);
     ft_status status = find_devices(a);
     if (status == FT_OK) status = check_runtime(a);

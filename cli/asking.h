@@ -5,12 +5,11 @@
 
 #include "models.h"
 
-enum { ASKING_MOST_FILES = 64, ASKING_MOST_DEVICES = 256, ASKING_MOST_BATCHES = 64, ASKING_MOST_SETTINGS = 16 };
+enum { ASKING_MOST_DEVICES = 256, ASKING_MOST_BATCHES = 64, ASKING_MOST_SETTINGS = 16 };
 
 typedef struct asking {
     shape_list shapes;
-    const char *predictors[ASKING_MOST_FILES];
-    uint32_t predictor_count;
+    name_list predictors;
     const char *device_names; /* as given, separated by commas; NULL: all */
     int64_t batches[ASKING_MOST_BATCHES];
     uint32_t batch_count; /* 0: as exported */
@@ -36,7 +35,7 @@ typedef struct asking {
 } asking;
 
 /* The options; `input` is an asking. */
-extern const struct argp asking_argp;
+extern const option_set asking_set;
 void asking_init(asking *a);
 /* Opens predictors and devices, and puts the settings in order. Says what is wrong. */
 ft_status asking_open(asking *a);

@@ -4,106 +4,51 @@
 
 #include "cli.h"
 
-enum {
-    OPTION_SPLIT = 512,
-    OPTION_SEED,
-    OPTION_PART,
-    OPTION_DEVICE,
-    OPTION_FAMILY,
-    OPTION_THREADS,
-    OPTION_METRIC,
-    OPTION_SETTING,
-    OPTION_MODE,
-    OPTION_NOISE,
-    OPTION_LEAST,
-    OPTION_MOST,
-    THREADS_MAX = 1024
-};
-
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
-static const struct argp_option option_list[] = {
-    {NULL, 0, NULL, 0, "On which records:", 10},
-    {"data", 'd', "DIR", 0, "the data set", 0},
-    {"metric", OPTION_METRIC, "NAME", 0,
-     "what is looked at, of predictors that tell several metrics (eval: each of them; compare: the first)", 0},
-    {"split", OPTION_SPLIT, "SPEC", 0,
+static void take_seed(void *input, const char *text, const option_row *row, struct argp_state *state) {
+    choice *c = input;
+    c->seed = cli_parse_number(state, row->name, text, 0, UINT32_MAX);
+    c->has_seed = true;
+}
+
+static void take_part(void *input, const char *text, const option_row *row, struct argp_state *state) {
+    choice *c = input;
+    c->has_part = true;
+    if (!ft_part_parse(text, &c->part) || c->part == FT_PART_UNUSED)
+        argp_error(state, "--%s %s: want train, valid or test", row->name, text);
+}
+
+static void take_mode(void *input, const char *text, const option_row *row, struct argp_state *state) {
+    choice *c = input;
+    c->has_mode = true;
+    option_mode(&c->mode, text, row, state);
+}
+
+static const option_row rows[] = {
+    {.help = "On which records:", .group = 10},
+    {"data", 'd', "DIR", "the data set", 0, TEXT(choice, data)},
+    {"metric", 0, "NAME",
+     "what is looked at, of predictors that tell several metrics (eval: each of them; compare: the first)", 0,
+     TEXT(choice, metric)},
+    {"split", 0, "SPEC",
      "random, random:80/10/10, family:NAME, device:NAME, order, ... (the split that the predictor was trained with, "
      "when it was trained on this data set; else all records)",
-     0},
-    {"seed", OPTION_SEED, "N", 0, "of everything random: the split, the draws of compare (0)", 0},
-    {"part", OPTION_PART, "PART", 0, "of the split: train, valid or test (test)", 0},
-    {"device", OPTION_DEVICE, "NAME", 0, "only records of this device; may be repeated", 0},
-    {"family", OPTION_FAMILY, "NAME", 0, "only records of this family; may be repeated", 0},
-    {"setting", OPTION_SETTING, "KEY=VALUE", 0,
-     "only records whose setting has this, or all of several: KEY=VALUE;KEY=VALUE", 0},
-    {"mode", OPTION_MODE, "MODE", 0, "only records of this mode: infer or train", 0},
-    {"max-noise", OPTION_NOISE, "R", 0,
-     "leave out records whose runs deviate by more than R of their mean, where the data set tells: 0.01", 0},
-    {"min-time", OPTION_LEAST, "US", 0, "leave out records that took less than so many microseconds", 0},
-    {"max-time", OPTION_MOST, "US", 0, "leave out records that took more", 0},
-    {"threads", OPTION_THREADS, "N", 0, "one per core without it; the result does not depend on it", 40},
-    {"quiet", 'q', NULL, 0, "no progress line and no notes; errors are still told", 60},
+     0, TEXT(choice, split)},
+    {"seed", 0, "N", "of everything random: the split, the draws of compare (0)", 0, TAKEN_WHOLE_BY(take_seed)},
+    {"part", 0, "PART", "of the split: train, valid or test (test)", 0, TAKEN_WHOLE_BY(take_part)},
+    {"device", 0, "NAME", "only records of this device; may be repeated", 0, NAMES(choice, devices)},
+    {"family", 0, "NAME", "only records of this family; may be repeated", 0, NAMES(choice, families)},
+    {"setting", 0, "KEY=VALUE", "only records whose setting has this, or all of several: KEY=VALUE;KEY=VALUE", 0,
+     TEXT(choice, setting)},
+    {"mode", 0, "MODE", "only records of this mode: infer or train", 0, TAKEN_WHOLE_BY(take_mode)},
+    TIME_FILTER_ROWS(choice, filter),
+    THREADS_ROW(choice, threads, 40),
+    QUIET_ROW(choice, is_quiet, 60),
     {0},
 };
 
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    choice *c = state->input;
-    switch (key) {
-    case 'd':
-        c->data = text;
-        return 0;
-    case OPTION_METRIC:
-        c->metric = text;
-        return 0;
-    case OPTION_SPLIT:
-        c->split = text;
-        return 0;
-    case OPTION_SEED:
-        c->seed = cli_parse_number(state, "seed", text, 0, UINT32_MAX);
-        c->has_seed = true;
-        return 0;
-    case OPTION_PART:
-        c->has_part = true;
-        if (!ft_part_parse(text, &c->part) || c->part == FT_PART_UNUSED)
-            argp_error(state, "--part %s: want train, valid or test", text);
-        return 0;
-    case OPTION_DEVICE:
-        cli_add_name(state, "device", text, c->devices, &c->device_count);
-        return 0;
-    case OPTION_FAMILY:
-        cli_add_name(state, "family", text, c->families, &c->family_count);
-        return 0;
-    case OPTION_SETTING:
-        c->setting = text;
-        return 0;
-    case OPTION_MODE:
-        c->has_mode = true;
-        c->mode = strcmp(text, "train") == 0 ? FT_TRAIN : FT_INFER;
-        if (c->mode == FT_INFER && strcmp(text, "infer") != 0)
-            argp_error(state, "--mode %s: want infer or train", text);
-        return 0;
-    case OPTION_NOISE:
-        c->filter.max_noise = cli_parse_positive(state, "max-noise", text);
-        return 0;
-    case OPTION_LEAST:
-        c->filter.min_time_us = cli_parse_positive(state, "min-time", text);
-        return 0;
-    case OPTION_MOST:
-        c->filter.max_time_us = cli_parse_positive(state, "max-time", text);
-        return 0;
-    case OPTION_THREADS:
-        c->threads = (uint32_t)cli_parse_count(state, "threads", text, THREADS_MAX);
-        return 0;
-    case 'q':
-        c->is_quiet = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-const struct argp choice_argp = {.options = option_list, .parser = parse_option};
+const option_set choice_set = {.rows = rows};
 
 choice choice_default(void) {
     return (choice){.part = FT_PART_TEST};
@@ -165,10 +110,10 @@ ft_status choice_evaluate(const choice *c, const char *name, const ft_predictor 
     const ft_evaluate_options options = {.metric = c->metric,
                                          .split = split,
                                          .part = c->part,
-                                         .devices = c->devices,
-                                         .device_count = c->device_count,
-                                         .families = c->families,
-                                         .family_count = c->family_count,
+                                         .devices = c->devices.items,
+                                         .device_count = c->devices.count,
+                                         .families = c->families.items,
+                                         .family_count = c->families.count,
                                          .setting = c->setting,
                                          .has_mode = c->has_mode,
                                          .mode = c->mode,

@@ -2,8 +2,6 @@
 #ifndef CLI_CHOICE_H
 #define CLI_CHOICE_H
 
-#include <argp.h>
-
 #include "cli.h"
 #include "foretell/learn.h"
 
@@ -14,8 +12,7 @@ typedef struct choice {
     uint64_t seed;
     ft_part part;
     bool has_part, has_seed;
-    const char *devices[CLI_MOST_NAMES], *families[CLI_MOST_NAMES];
-    uint32_t device_count, family_count;
+    name_list devices, families;
     const char *setting; /* NULL: any */
     bool has_mode;
     ft_mode mode;
@@ -25,9 +22,8 @@ typedef struct choice {
 } choice;
 
 /* --data, --metric, --split, --seed, --part, --device, --family, --setting, --mode, --max-noise, --min-time,
- * --max-time,
- * --threads, --quiet. `input` is a choice. */
-extern const struct argp choice_argp;
+ * --max-time, --threads, --quiet. `input` is a choice. */
+extern const option_set choice_set;
 
 choice choice_default(void);
 

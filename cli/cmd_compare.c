@@ -5,20 +5,19 @@
 #include "choice.h"
 #include "cli.h"
 
-enum { OPTION_BY_FAMILY = 256, RIVALS_MAX = 64 };
+enum { RIVALS_MAX = 64 };
 
 typedef struct arguments {
     choice choice;
     output_options output;
     bool has_families;
-    char **paths;
-    uint32_t count;
+    argument_list rivals;
 } arguments;
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
-static const struct argp_option option_list[] = {
-    {"by-family", OPTION_BY_FAMILY, NULL, 0, "also each family of models", 20},
+static const option_row rows[] = {
+    {"by-family", 0, NULL, "also each family of models", 20, FLAG(arguments, has_families)},
     {0},
 };
 
@@ -37,36 +36,23 @@ static const char doc[] =
     "Exit status: 0 all went well; 2 wrong arguments; 3 cannot open, read or write; 4 not a predictor or data set; 5 "
     "damaged; 6 predictors and data set do not fit each other; 11 out of memory; 130 interrupted.";
 
-static void check_arguments(const arguments *args, struct argp_state *state) {
+static void check(void *input, struct argp_state *state) {
+    const arguments *args = input;
     const choice *c = &args->choice;
-    if (args->count == 0) argp_error(state, "what to compare? Give predictor files and --data, or folders of runs");
-    if (args->count > RIVALS_MAX) argp_error(state, "at most %d at a time", RIVALS_MAX);
-    if (c->data == NULL && (c->split != NULL || c->has_part || c->device_count > 0 || c->family_count > 0))
+    if (args->rivals.count == 0)
+        argp_error(state, "what to compare? Give predictor files and --data, or folders of runs");
+    if (args->rivals.count > RIVALS_MAX) argp_error(state, "at most %d at a time", RIVALS_MAX);
+    if (c->data == NULL && (c->split != NULL || c->has_part || c->devices.count > 0 || c->families.count > 0))
         argp_error(state, "on which data set? Give it with --data DIR");
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    arguments *args = state->input;
-    (void)text;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->choice;
-        state->child_inputs[1] = &args->output;
-        return 0;
-    case OPTION_BY_FAMILY:
-        args->has_families = true;
-        return 0;
-    case ARGP_KEY_ARGS:
-        args->paths = state->argv + state->next;
-        args->count = (uint32_t)(state->argc - state->next);
-        return 0;
-    case ARGP_KEY_END:
-        check_arguments(args, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const option_set options = {
+    .rows = rows,
+    .check = check,
+    .parts = {{&choice_set, offsetof(arguments, choice)}, {&output_set, offsetof(arguments, output)}},
+    .doc = doc,
+    .args_doc = "PREDICTOR... --data DIR\nRUN...",
+    .arguments = offsetof(arguments, rivals)};
 
 /* --- Predictors ---------------------------------------------------------------------------------------------- */
 
@@ -80,7 +66,7 @@ typedef struct contest {
 } contest;
 
 static ft_status evaluate_rival(contest *c, uint32_t index) {
-    const char *path = c->args->paths[index];
+    const char *path = c->args->rivals.items[index];
     ft_predictor *predictor = NULL;
     ft_error error;
     if (ft_predictor_open(path, &predictor, &error) != FT_OK) return cli_fail(error.status, "%s", error.message);
@@ -103,13 +89,13 @@ static ft_status compare_predictors(arguments *args, output *out) {
     c->args = args;
     ft_status status = ft_dataset_open(args->choice.data, &c->data, &error);
     if (status != FT_OK) cli_fail(status, "%s", error.message);
-    for (uint32_t i = 0; i < args->count && status == FT_OK; i++) status = evaluate_rival(c, i);
+    for (uint32_t i = 0; i < args->rivals.count && status == FT_OK; i++) status = evaluate_rival(c, i);
     if (status == FT_OK) {
-        status = ft_compare_write(c->rivals, args->count, args->has_families, args->choice.seed, &args->output.style,
-                                  out->stream, &error);
+        status = ft_compare_write(c->rivals, args->rivals.count, args->has_families, args->choice.seed,
+                                  &args->output.style, out->stream, &error);
         if (status != FT_OK) cli_fail(status, "%s", error.message);
     }
-    for (uint32_t i = 0; i < args->count; i++) ft_evaluation_free(&c->evaluations[i]);
+    for (uint32_t i = 0; i < args->rivals.count; i++) ft_evaluation_free(&c->evaluations[i]);
     ft_split_free(&c->split);
     ft_dataset_free(c->data);
     free(c);
@@ -120,25 +106,19 @@ static ft_status compare_predictors(arguments *args, output *out) {
 
 static ft_status compare_runs(const arguments *args, const output *out) {
     ft_error error;
-    for (uint32_t i = 0; i < args->count; i++)
-        if (walk_kind_of(args->paths[i], true) == WALK_FILE)
+    for (uint32_t i = 0; i < args->rivals.count; i++)
+        if (walk_kind_of(args->rivals.items[i], true) == WALK_FILE)
             return cli_fail(FT_ERR_USAGE, "%s is a file: to compare predictors, give a data set with --data DIR",
-                            args->paths[i]);
-    ft_status status = ft_compare_runs((const char *const *)args->paths, args->count, args->has_families,
+                            args->rivals.items[i]);
+    ft_status status = ft_compare_runs((const char *const *)args->rivals.items, args->rivals.count, args->has_families,
                                        &args->output.style, out->stream, &error);
     return status != FT_OK ? cli_fail(status, "%s", error.message) : FT_OK;
 }
 
 int cmd_compare(int argc, char **argv) {
-    const struct argp_child children[] = {{&choice_argp, 0, NULL, 0}, {&output_argp, 0, NULL, 0}, {0}};
-    const struct argp parser = {.options = option_list,
-                                .parser = parse_option,
-                                .args_doc = "PREDICTOR... --data DIR\nRUN...",
-                                .doc = doc,
-                                .children = children};
     arguments args = {.choice = choice_default(), .output = output_options_default()};
     output out;
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    options_parse(&options, argc, argv, &args);
     stop_install();
     ft_status status = output_open(&args.output, &out);
     if (status != FT_OK) return (int)status;

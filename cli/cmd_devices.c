@@ -5,16 +5,15 @@
 
 typedef struct arguments {
     output_options output;
-    const char *predictors[ASKING_MOST_FILES];
-    uint32_t predictor_count;
-    const char **names;
-    uint32_t name_count;
+    name_list predictors;
+    argument_list names;
 } arguments;
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
-static const struct argp_option devices_options[] = {
-    {"predictor", 'p', "FILE", 0, "a predictor of your own instead of those in the box; may be repeated", 0},
+static const option_row devices_rows[] = {
+    {"predictor", 'p', "FILE", "a predictor of your own instead of those in the box; may be repeated", 0,
+     NAMES(arguments, predictors)},
     {0},
 };
 
@@ -37,27 +36,16 @@ static const char predictors_doc[] =
     "  foretell predictors run/predictor.ftm\n"
     "  foretell predictors --format json";
 
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    arguments *args = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->output;
-        return 0;
-    case 'p':
-        if (args->predictor_count == ASKING_MOST_FILES)
-            argp_error(state, "--predictor: at most %d of them", ASKING_MOST_FILES);
-        args->predictors[args->predictor_count++] = text;
-        return 0;
-    case ARGP_KEY_ARGS:
-        args->names = (const char **)state->argv + state->next;
-        args->name_count = (uint32_t)(state->argc - state->next);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const option_set devices_set = {.rows = devices_rows,
+                                       .parts = {{&output_set, offsetof(arguments, output)}},
+                                       .doc = devices_doc,
+                                       .args_doc = "[NAME...]",
+                                       .arguments = offsetof(arguments, names)};
 
-static const struct argp_child children[] = {{&output_argp, 0, NULL, 0}, {0}};
+static const option_set predictors_set = {.parts = {{&output_set, offsetof(arguments, output)}},
+                                          .doc = predictors_doc,
+                                          .args_doc = "[FILE...]",
+                                          .arguments = offsetof(arguments, names)};
 
 /* --- Documents ----------------------------------------------------------------------------------------------- */
 
@@ -78,7 +66,8 @@ static int write_document(arguments *args, const ft_box *box, document_writer *w
 }
 
 static ft_status write_devices(FILE *stream, const arguments *args, const ft_box *box, ft_error *error) {
-    return ft_report_devices(stream, &args->output.style, box, args->names, args->name_count, error);
+    return ft_report_devices(stream, &args->output.style, box, (const char **)args->names.items, args->names.count,
+                             error);
 }
 
 static ft_status write_predictors(FILE *stream, const arguments *args, const ft_box *box, ft_error *error) {
@@ -87,18 +76,13 @@ static ft_status write_predictors(FILE *stream, const arguments *args, const ft_
 
 /* Data sheets can be told without predictors; files that were asked for have to be there. */
 int cmd_devices(int argc, char **argv) {
-    const struct argp parser = {.options = devices_options,
-                                .parser = parse_option,
-                                .args_doc = "[NAME...]",
-                                .doc = devices_doc,
-                                .children = children};
     arguments args = {.output = output_options_default()};
     ft_box *box = NULL;
     ft_error error;
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
-    ft_status status = ft_box_open(args.predictors, args.predictor_count, &box, &error);
+    options_parse(&devices_set, argc, argv, &args);
+    ft_status status = ft_box_open(args.predictors.items, args.predictors.count, &box, &error);
     if (status != FT_OK) cli_fail(status, "%s", error.message);
-    if (status != FT_OK && (status != FT_ERR_IO || args.predictor_count > 0)) return (int)status;
+    if (status != FT_OK && (status != FT_ERR_IO || args.predictors.count > 0)) return (int)status;
     int code = write_document(&args, box, write_devices);
     ft_box_free(box);
     return code;
@@ -106,14 +90,14 @@ int cmd_devices(int argc, char **argv) {
 
 /* All that ship: those of models, and behind them those of programs, which may be missing. */
 static ft_status open_shipped(ft_box **box, ft_error *error) {
-    const char *paths[2 * ASKING_MOST_FILES];
+    const char *paths[2 * OPTION_MOST_NAMES];
     uint32_t count = 0;
     ft_box *models = NULL, *programs = NULL;
     ft_status status = ft_box_open(NULL, 0, &models, error);
     if (status == FT_OK && ft_box_open_programs(NULL, 0, &programs, error) != FT_OK) programs = NULL;
-    for (uint32_t i = 0; models != NULL && i < ft_box_count(models) && count < ASKING_MOST_FILES; i++)
+    for (uint32_t i = 0; models != NULL && i < ft_box_count(models) && count < OPTION_MOST_NAMES; i++)
         paths[count++] = ft_box_path(models, i);
-    for (uint32_t i = 0; programs != NULL && i < ft_box_count(programs) && count < 2 * ASKING_MOST_FILES; i++)
+    for (uint32_t i = 0; programs != NULL && i < ft_box_count(programs) && count < 2 * OPTION_MOST_NAMES; i++)
         paths[count++] = ft_box_path(programs, i);
     if (status == FT_OK) status = ft_box_open(paths, count, box, error);
     ft_box_free(models);
@@ -122,14 +106,12 @@ static ft_status open_shipped(ft_box **box, ft_error *error) {
 }
 
 int cmd_predictors(int argc, char **argv) {
-    const struct argp parser = {
-        .parser = parse_option, .args_doc = "[FILE...]", .doc = predictors_doc, .children = children};
     arguments args = {.output = output_options_default()};
     ft_box *box = NULL;
     ft_error error;
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
-    if ((args.name_count > 0 ? ft_box_open(args.names, args.name_count, &box, &error) : open_shipped(&box, &error)) !=
-        FT_OK)
+    options_parse(&predictors_set, argc, argv, &args);
+    if ((args.names.count > 0 ? ft_box_open((const char **)args.names.items, args.names.count, &box, &error)
+                              : open_shipped(&box, &error)) != FT_OK)
         return (int)cli_fail(error.status, "%s", error.message);
     int code = write_document(&args, box, write_predictors);
     ft_box_free(box);

@@ -5,8 +5,6 @@
 #include "cli.h"
 #include "desk.h"
 
-enum { OPTION_WORST = 256, OPTION_PLOT, OPTION_EXTRAPOLATION, OPTION_TRAINED_ON, WORST_MAX = 100000 };
-
 typedef struct arguments {
     const char *predictor;
     choice choice;
@@ -19,17 +17,20 @@ typedef struct arguments {
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
-static const struct argp_option option_list[] = {
-    {"predictor", 'p', "FILE", 0, "the predictor", 1},
-    {"worst", OPTION_WORST, "N", 0, "list the N records of each device that are furthest off (5; 0: none)", 20},
-    {"plot", OPTION_PLOT, "FILE", 0,
+static const option_row rows[] = {
+    {"predictor", 'p', "FILE", "the predictor", 1, TEXT(arguments, predictor)},
+    {"worst", 0, "N", "list the N records of each device that are furthest off (5; 0: none)", 20,
+     NUMBER(arguments, worst, 0, 100000)},
+    {"plot", 0, "FILE",
      "draw predicted against measured, a histogram of errors and error against size, by device, to FILE.svg or "
      "FILE.png",
-     20},
-    {"plot-extrapolation", OPTION_EXTRAPOLATION, "DIR", 0,
-     "fill DIR with pictures and tables of how errors grow where models leave what the predictor was trained on", 20},
-    {"trained-on", OPTION_TRAINED_ON, "DIR", 0,
-     "for --plot-extrapolation: the data set that the predictor was trained on (--data, when it was that)", 20},
+     20, TAKEN_BY(option_plot, arguments, plot)},
+    {"plot-extrapolation", 0, "DIR",
+     "fill DIR with pictures and tables of how errors grow where models leave what the predictor was trained on", 20,
+     TEXT(arguments, extrapolation)},
+    {"trained-on", 0, "DIR",
+     "for --plot-extrapolation: the data set that the predictor was trained on (--data, when it was that)", 20,
+     TEXT(arguments, trained_on)},
     {0},
 };
 
@@ -51,49 +52,22 @@ static const char doc[] =
     "Exit status: 0 all went well; 2 wrong arguments; 3 cannot open, read or write; 4 not a predictor or data set; 5 "
     "damaged; 6 predictor and data set do not fit each other; 11 out of memory; 130 interrupted.";
 
-static bool is_plot(const char *path) {
-    const char *dot = strrchr(path, '.');
-    return dot != NULL && dot != path && (strcmp(dot, ".svg") == 0 || strcmp(dot, ".png") == 0);
+static void check(void *input, struct argp_state *state) {
+    const arguments *args = input;
+    if (args->predictor == NULL) argp_error(state, "which predictor? Give it with --predictor FILE");
+    if (args->choice.has_seed && args->choice.split == NULL)
+        argp_error(state, "--seed is that of a split: say which with --split");
+    if (args->choice.data == NULL) argp_error(state, "on which data set? Give it with --data DIR");
+    if (args->trained_on != NULL && args->extrapolation == NULL)
+        argp_error(state, "--trained-on is for --plot-extrapolation DIR");
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    arguments *args = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->choice;
-        state->child_inputs[1] = &args->output;
-        return 0;
-    case 'p':
-        args->predictor = text;
-        return 0;
-    case OPTION_WORST:
-        args->worst = (uint32_t)cli_parse_number(state, "worst", text, 0, WORST_MAX);
-        return 0;
-    case OPTION_PLOT:
-        args->plot = text;
-        if (!is_plot(text)) argp_error(state, "--plot %s: want a file that ends in .svg or .png", text);
-        return 0;
-    case OPTION_EXTRAPOLATION:
-        args->extrapolation = text;
-        return 0;
-    case OPTION_TRAINED_ON:
-        args->trained_on = text;
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "'%s': give the predictor with --predictor and the data set with --data", text);
-        return 0;
-    case ARGP_KEY_END:
-        if (args->predictor == NULL) argp_error(state, "which predictor? Give it with --predictor FILE");
-        if (args->choice.has_seed && args->choice.split == NULL)
-            argp_error(state, "--seed is that of a split: say which with --split");
-        if (args->choice.data == NULL) argp_error(state, "on which data set? Give it with --data DIR");
-        if (args->trained_on != NULL && args->extrapolation == NULL)
-            argp_error(state, "--trained-on is for --plot-extrapolation DIR");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const option_set options = {
+    .rows = rows,
+    .check = check,
+    .parts = {{&choice_set, offsetof(arguments, choice)}, {&output_set, offsetof(arguments, output)}},
+    .doc = doc,
+    .refusal = "give the predictor with --predictor and the data set with --data"};
 
 /* --- Extrapolation ------------------------------------------------------------------------------------------- */
 
@@ -175,10 +149,8 @@ static ft_status run(arguments *args) {
 }
 
 int cmd_eval(int argc, char **argv) {
-    const struct argp_child children[] = {{&choice_argp, 0, NULL, 0}, {&output_argp, 0, NULL, 0}, {0}};
-    const struct argp parser = {.options = option_list, .parser = parse_option, .doc = doc, .children = children};
     arguments args = {.choice = choice_default(), .output = output_options_default(), .worst = 5};
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    options_parse(&options, argc, argv, &args);
     stop_install();
     ft_status status = run(&args);
     if (status == FT_ERR_CANCELLED) stop_finish();

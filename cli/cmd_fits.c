@@ -5,7 +5,7 @@
 
 #include "asking.h"
 
-enum { OPTION_FREE = 256, OPTION_MOST, EXIT_FITS_NOT = 20, EXIT_UNCERTAIN = 21, MOST_BATCH = 65536 };
+enum { EXIT_FITS_NOT = 20, EXIT_UNCERTAIN = 21, MOST_BATCH = 65536 };
 
 typedef struct arguments {
     asking asking;
@@ -18,19 +18,13 @@ typedef struct arguments {
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
-#define FREE_OPTION                                                                                                    \
-    {                                                                                                                  \
-        "free", OPTION_FREE, "BYTES", 0,                                                                               \
-            "memory that is free, as 9.5GiB or 24GB (all that the device has by its data sheet)", 1                    \
-    }
-
-static const struct argp_option fits_options[] = {FREE_OPTION, {0}};
-
-static const struct argp_option max_batch_options[] = {
-    FREE_OPTION,
-    {"most", OPTION_MOST, "N", 0, "the largest batch to look at (65536)", 1},
+static const option_row max_batch_rows[] = {
+    {"most", 0, "N", "the largest batch to look at (65536)", 1, COUNT(arguments, most, FT_MAX_DIM)},
+    {"free", 0, "BYTES", "memory that is free, as 9.5GiB or 24GB (all that the device has by its data sheet)", 1,
+     BYTES(arguments, free_bytes)},
     {0},
 };
+static const option_row *const fits_rows = max_batch_rows + 1;
 
 #define STATUSES                                                                                                       \
     "2 wrong arguments, unknown device; 3 cannot open, read or write; 4 not a model; 5 damaged; 6 valid, but not "     \
@@ -59,37 +53,19 @@ static const char max_batch_doc[] =
     "\n"
     "Exit status: 0 a batch fits; 20 none does; 21 none surely does; " STATUSES;
 
-static void check_arguments(arguments *args, struct argp_state *state) {
+static void take_model(void *input, char *text, struct argp_state *state) {
+    arguments *args = input;
+    if (args->path != NULL) argp_error(state, "'%s': one model at a time", text);
+    args->path = text;
+}
+
+static void check(void *input, struct argp_state *state) {
+    const arguments *args = input;
     if (args->path == NULL) argp_error(state, "which model? Give a file");
     if (args->asking.device_names == NULL) argp_error(state, "on which device? Give it with --device NAME");
     if (args->is_max_batch && args->asking.batch_count > 0)
         argp_error(state, "--batch is what max-batch looks for; 'foretell fits' tells of a given one");
     if (args->asking.batch_count > 1) argp_error(state, "--batch: one at a time");
-}
-
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    arguments *args = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->asking;
-        state->child_inputs[1] = &args->output;
-        return 0;
-    case OPTION_FREE:
-        args->free_bytes = cli_parse_bytes(state, "free", text);
-        return 0;
-    case OPTION_MOST:
-        args->most = (int64_t)cli_parse_count(state, "most", text, (uint64_t)FT_MAX_DIM);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (args->path != NULL) argp_error(state, "'%s': one model at a time", text);
-        args->path = text;
-        return 0;
-    case ARGP_KEY_END:
-        check_arguments(args, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
 }
 
 /* --- Answering ----------------------------------------------------------------------------------------------- */
@@ -176,12 +152,13 @@ static int ask(arguments *args) {
 }
 
 static int run(int argc, char **argv, bool is_max_batch) {
-    static const struct argp_child children[] = {{&asking_argp, 0, NULL, 0}, {&output_argp, 0, NULL, 0}, {0}};
-    const struct argp parser = {.options = is_max_batch ? max_batch_options : fits_options,
-                                .parser = parse_option,
-                                .args_doc = "MODEL",
-                                .doc = is_max_batch ? max_batch_doc : fits_doc,
-                                .children = children};
+    const option_set options = {
+        .rows = is_max_batch ? max_batch_rows : fits_rows,
+        .check = check,
+        .parts = {{&asking_set, offsetof(arguments, asking)}, {&output_set, offsetof(arguments, output)}},
+        .doc = is_max_batch ? max_batch_doc : fits_doc,
+        .args_doc = "MODEL",
+        .argument = take_model};
     arguments *args = calloc(1, sizeof *args);
     if (args == NULL) return (int)cli_fail(FT_ERR_NOMEM, "out of memory");
     asking_init(&args->asking);
@@ -189,7 +166,7 @@ static int run(int argc, char **argv, bool is_max_batch) {
     args->free_bytes = NAN;
     args->most = MOST_BATCH;
     args->is_max_batch = is_max_batch;
-    argp_parse(&parser, argc, argv, 0, NULL, args);
+    options_parse(&options, argc, argv, args);
     int code = (int)asking_open(&args->asking);
     if (code == FT_OK) code = ask(args);
     asking_close(&args->asking);

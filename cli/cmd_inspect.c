@@ -3,46 +3,56 @@
 
 #include "models.h"
 
-enum { OPTION_BATCH = 256, OPTION_SHAPE, OPTION_DTYPE, OPTION_OPTIMIZER, OPTION_MIXED };
-enum { OPTION_NO_INPLACE = OPTION_MIXED + 1, OPTION_WORKSPACE, OPTION_FULL };
-
 typedef struct arguments {
     ft_inspect_options inspect;
     output_options output;
     shape_list shapes;
     const char *runtime;
-    char **paths;
-    size_t path_count;
-    bool is_full;
-    bool is_quiet;
+    argument_list paths;
+    bool is_full, has_no_inplace, is_quiet;
 } arguments;
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
-static const struct argp_option option_list[] = {
-    {NULL, 0, NULL, 0, "What to tell:", 1},
-    {"nodes", 'n', NULL, 0, "list the operators", 0},
-    {"kernels", 'k', "RUNTIME", 0,
+static void take_sort(void *field, const char *text, const option_row *row, struct argp_state *state) {
+    if (!ft_sort_parse(text, field))
+        argp_error(state, "--%s %s: want graph, macs, flops, params, bytes or count", row->name, text);
+}
+
+static void take_dtype(void *field, const char *text, const option_row *row, struct argp_state *state) {
+    ft_dtype *dtype = field;
+    if (!ft_dtype_parse(text, dtype) || !ft_dtype_is_float(*dtype))
+        argp_error(state, "--%s %s: want a floating-point type: float32, float16, bfloat16, float64, float8", row->name,
+                   text);
+}
+
+static const option_row rows[] = {
+    {.help = "What to tell:", .group = 1},
+    {"nodes", 'n', NULL, "list the operators", 0, FLAG(arguments, inspect.has_nodes)},
+    {"kernels", 'k', "RUNTIME",
      "list the kernels that RUNTIME fuses the operators into: a name that 'foretell runtimes' lists, or the path of a "
      "JSON file with rules",
-     0},
-    {"top", 't', "N", 0, "only the first N of each list", 0},
-    {"sort", 's', "KEY", 0,
+     0, TEXT(arguments, runtime)},
+    {"top", 't', "N", "only the first N of each list", 0, COUNT(arguments, inspect.top, FT_MAX_OPS)},
+    {"sort", 's', "KEY",
      "order of lists: graph, macs, flops, params, bytes or count (types by flops; operators and kernels as they run, "
      "or by flops with --top)",
-     0},
-    {"full", OPTION_FULL, NULL, 0, "the whole report of each model, also when there are several", 0},
-    {NULL, 0, NULL, 0, "For which setting:", 10},
-    {"batch", 'b', "N", 0, "batch size (as exported; 1 where the file leaves it open)", 0},
-    {"shape", OPTION_SHAPE, "NAME=DIMS", 0,
-     "shape of an input (image=1x3x224x224) or value of a symbol (sequence=128); may be repeated", 0},
-    {"dtype", 'd', "TYPE", 0, "hold floating-point tensors in TYPE: float32, float16, bfloat16, ... (as in the file)",
-     0},
-    {"optimizer", OPTION_OPTIMIZER, "NAME", 0, "of training: sgd, momentum, adam or adamw (momentum)", 0},
-    {"mixed", OPTION_MIXED, NULL, 0, "training with float32 master weights beside --dtype (float16)", 0},
-    {"no-inplace", OPTION_NO_INPLACE, NULL, 0, "no operator writes over its input", 0},
-    {"workspace", OPTION_WORKSPACE, "BYTES", 0, "the most scratch memory an operator may take, as 64M or 1G (none)", 0},
-    {"quiet", 'q', NULL, 0, "no progress line and no notes; errors are still told", 60},
+     0, TAKEN_BY(take_sort, arguments, inspect.sort)},
+    {"full", 0, NULL, "the whole report of each model, also when there are several", 0, FLAG(arguments, is_full)},
+    {.help = "For which setting:", .group = 10},
+    {"batch", 'b', "N", "batch size (as exported; 1 where the file leaves it open)", 0,
+     COUNT(arguments, inspect.binding.batch, FT_MAX_DIM)},
+    SHAPE_ROW(arguments, shapes),
+    {"dtype", 'd', "TYPE", "hold floating-point tensors in TYPE: float32, float16, bfloat16, ... (as in the file)", 0,
+     TAKEN_BY(take_dtype, arguments, inspect.cost.dtype)},
+    {"optimizer", 0, "NAME", "of training: sgd, momentum, adam or adamw (momentum)", 0,
+     TAKEN_BY(option_optimizer, arguments, inspect.cost.optimizer)},
+    {"mixed", 0, NULL, "training with float32 master weights beside --dtype (float16)", 0,
+     FLAG(arguments, inspect.cost.is_mixed)},
+    {"no-inplace", 0, NULL, "no operator writes over its input", 0, FLAG(arguments, has_no_inplace)},
+    {"workspace", 0, "BYTES", "the most scratch memory an operator may take, as 64M or 1G (none)", 0,
+     BYTES(arguments, inspect.cost.workspace_bytes)},
+    QUIET_ROW(arguments, is_quiet, 60),
     {0},
 };
 
@@ -65,83 +75,22 @@ static const char doc[] =
     "a symbolic dimension has no value; 10 refused, the file asks to run code; 11 out of memory; 13 some of several "
     "models failed; 130 interrupted.";
 
-static error_t parse_setting(int key, char *text, struct argp_state *state) {
-    arguments *args = state->input;
-    ft_cost_options *cost = &args->inspect.cost;
-    switch (key) {
-    case 'b':
-        args->inspect.binding.batch = (int64_t)cli_parse_count(state, "batch", text, (uint64_t)FT_MAX_DIM);
-        return 0;
-    case OPTION_SHAPE:
-        shapes_parse(&args->shapes, text, state);
-        return 0;
-    case 'd':
-        if (!ft_dtype_parse(text, &cost->dtype) || !ft_dtype_is_float(cost->dtype))
-            argp_error(state, "--dtype %s: want a floating-point type: float32, float16, bfloat16, float64, float8",
-                       text);
-        return 0;
-    case OPTION_OPTIMIZER:
-        if (!ft_optimizer_parse(text, &cost->optimizer))
-            argp_error(state, "--optimizer %s: want sgd, momentum, adam or adamw", text);
-        return 0;
-    case OPTION_MIXED:
-        cost->is_mixed = true;
-        return 0;
-    case OPTION_NO_INPLACE:
-        cost->has_inplace = false;
-        return 0;
-    case OPTION_WORKSPACE:
-        cost->workspace_bytes = (uint64_t)cli_parse_bytes(state, "workspace", text);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static void check_arguments(arguments *args, struct argp_state *state) {
-    if (args->path_count == 0) argp_error(state, "which model? Give a file or a folder");
+static void check(void *input, struct argp_state *state) {
+    arguments *args = input;
+    if (args->paths.count == 0) argp_error(state, "which model? Give a file or a folder");
     if (args->output.style.output == FT_CSV && args->inspect.has_nodes && args->runtime != NULL)
         argp_error(state, "a CSV holds one kind of row: ask for --nodes or for --kernels");
     if (args->inspect.cost.is_mixed && args->inspect.cost.dtype == FT_DTYPE_UNKNOWN)
         args->inspect.cost.dtype = FT_FLOAT16;
+    if (args->has_no_inplace) args->inspect.cost.has_inplace = false;
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    arguments *args = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->output;
-        return 0;
-    case 'n':
-        args->inspect.has_nodes = true;
-        return 0;
-    case 'k':
-        args->runtime = text;
-        return 0;
-    case 't':
-        args->inspect.top = (uint32_t)cli_parse_count(state, "top", text, FT_MAX_OPS);
-        return 0;
-    case 's':
-        if (!ft_sort_parse(text, &args->inspect.sort))
-            argp_error(state, "--sort %s: want graph, macs, flops, params, bytes or count", text);
-        return 0;
-    case OPTION_FULL:
-        args->is_full = true;
-        return 0;
-    case 'q':
-        args->is_quiet = true;
-        return 0;
-    case ARGP_KEY_ARGS:
-        args->paths = state->argv + state->next;
-        args->path_count = (size_t)(state->argc - state->next);
-        return 0;
-    case ARGP_KEY_END:
-        check_arguments(args, state);
-        return 0;
-    default:
-        return parse_setting(key, text, state);
-    }
-}
+static const option_set options = {.rows = rows,
+                                   .check = check,
+                                   .parts = {{&output_set, offsetof(arguments, output)}},
+                                   .doc = doc,
+                                   .args_doc = "MODEL...",
+                                   .arguments = offsetof(arguments, paths)};
 
 /* --- Models -------------------------------------------------------------------------------------------------- */
 
@@ -187,7 +136,7 @@ static ft_status run_inspect(arguments *args) {
         return cli_fail(error.status, "%s", error.message);
     args->inspect.rules = rules;
     models m = {.paths = args->paths,
-                .path_count = args->path_count,
+
                 .is_quiet = args->is_quiet,
                 .begin = begin_report,
                 .take = report_graph,
@@ -211,14 +160,11 @@ static ft_status run_inspect(arguments *args) {
 }
 
 int cmd_inspect(int argc, char **argv) {
-    static const struct argp_child children[] = {{&output_argp, 0, NULL, 0}, {0}};
-    static const struct argp parser = {
-        .options = option_list, .parser = parse_option, .args_doc = "MODEL...", .doc = doc, .children = children};
     arguments *args = calloc(1, sizeof *args);
     if (args == NULL) return (int)cli_fail(FT_ERR_NOMEM, "out of memory");
     args->inspect = ft_inspect_options_default();
     args->output = output_options_default();
-    argp_parse(&parser, argc, argv, 0, NULL, args);
+    options_parse(&options, argc, argv, args);
     stop_install();
     ft_status status = run_inspect(args);
     shapes_free(&args->shapes);

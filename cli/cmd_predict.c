@@ -4,29 +4,28 @@
 
 #include "asking.h"
 
-enum { OPTION_BY_LAYER = 256, OPTION_TRACE, OPTION_PLOT };
-
 typedef struct arguments {
     asking asking;
     output_options output;
     ft_forecast_style style;
     const char *trace, *plot;
-    char **paths;
-    size_t path_count;
+    argument_list paths;
     bool is_quiet;
 } arguments;
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
-static const struct argp_option option_list[] = {
-    {NULL, 0, NULL, 0, "What to tell:", 1},
-    {"by-layer", OPTION_BY_LAYER, NULL, 0, "the time of each kernel, with the operators it fuses", 0},
-    {"top", 't', "N", 0, "only the N longest kernels (with --by-layer)", 0},
-    {"trace", OPTION_TRACE, "FILE", 0,
-     "write a trace for ui.perfetto.dev or chrome://tracing: kernels and memory over time, of one device and batch", 0},
-    {"plot", OPTION_PLOT, "FILE", 0,
-     "draw time and memory over batch size and device, and where the time goes, to FILE.svg or FILE.png", 0},
-    {"quiet", 'q', NULL, 0, "no progress line and no notes; errors are still told", 60},
+static const option_row rows[] = {
+    {.help = "What to tell:", .group = 1},
+    {"by-layer", 0, NULL, "the time of each kernel, with the operators it fuses", 0, FLAG(arguments, style.has_layers)},
+    {"top", 't', "N", "only the N longest kernels (with --by-layer)", 0, COUNT(arguments, style.top, FT_MAX_OPS)},
+    {"trace", 0, "FILE",
+     "write a trace for ui.perfetto.dev or chrome://tracing: kernels and memory over time, of one device and batch", 0,
+     TEXT(arguments, trace)},
+    {"plot", 0, "FILE",
+     "draw time and memory over batch size and device, and where the time goes, to FILE.svg or FILE.png", 0,
+     TAKEN_BY(option_plot, arguments, plot)},
+    QUIET_ROW(arguments, is_quiet, 60),
     {0},
 };
 
@@ -54,55 +53,23 @@ static const char doc[] =
     "out "
     "of memory; 13 some of several models failed; 130 interrupted.";
 
-static bool ends_in(const char *path, const char *end) {
-    size_t length = strlen(path), size = strlen(end);
-    return length > size && strcmp(path + length - size, end) == 0;
-}
-
-static void check_arguments(arguments *args, struct argp_state *state) {
-    if (args->path_count == 0) argp_error(state, "which model? Give a file or a folder");
+static void check(void *input, struct argp_state *state) {
+    const arguments *args = input;
+    if (args->paths.count == 0) argp_error(state, "which model? Give a file or a folder");
     if (args->style.top > 0 && !args->style.has_layers) argp_error(state, "--top is for --by-layer");
-    if (args->plot != NULL && !ends_in(args->plot, ".svg") && !ends_in(args->plot, ".png"))
-        argp_error(state, "--plot %s: want a file that ends in .svg or .png", args->plot);
-    if ((args->plot != NULL || args->trace != NULL) && args->path_count > 1)
+    if ((args->plot != NULL || args->trace != NULL) && args->paths.count > 1)
         argp_error(state, "--%s shows one model: ask for one at a time", args->plot != NULL ? "plot" : "trace");
     if (args->trace != NULL && args->asking.batch_count > 1)
         argp_error(state, "--trace shows one batch: give one with --batch");
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    arguments *args = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->asking;
-        state->child_inputs[1] = &args->output;
-        return 0;
-    case OPTION_BY_LAYER:
-        args->style.has_layers = true;
-        return 0;
-    case 't':
-        args->style.top = (uint32_t)cli_parse_count(state, "top", text, FT_MAX_OPS);
-        return 0;
-    case OPTION_TRACE:
-        args->trace = text;
-        return 0;
-    case OPTION_PLOT:
-        args->plot = text;
-        return 0;
-    case 'q':
-        args->is_quiet = true;
-        return 0;
-    case ARGP_KEY_ARGS:
-        args->paths = state->argv + state->next;
-        args->path_count = (size_t)(state->argc - state->next);
-        return 0;
-    case ARGP_KEY_END:
-        check_arguments(args, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const option_set options = {
+    .rows = rows,
+    .check = check,
+    .parts = {{&asking_set, offsetof(arguments, asking)}, {&output_set, offsetof(arguments, output)}},
+    .doc = doc,
+    .args_doc = "MODEL...",
+    .arguments = offsetof(arguments, paths)};
 
 /* --- Models -------------------------------------------------------------------------------------------------- */
 
@@ -162,7 +129,7 @@ static void predict_all(run *r, models *m) {
 static ft_status run_models(run *r) {
     arguments *args = r->args;
     models m = {.paths = args->paths,
-                .path_count = args->path_count,
+
                 .is_quiet = args->is_quiet,
                 .begin = begin_run,
                 .take = predict_graph,
@@ -198,14 +165,11 @@ static ft_status run_predict(arguments *args) {
 }
 
 int cmd_predict(int argc, char **argv) {
-    static const struct argp_child children[] = {{&asking_argp, 0, NULL, 0}, {&output_argp, 0, NULL, 0}, {0}};
-    static const struct argp parser = {
-        .options = option_list, .parser = parse_option, .args_doc = "MODEL...", .doc = doc, .children = children};
     arguments *args = calloc(1, sizeof *args);
     if (args == NULL) return (int)cli_fail(FT_ERR_NOMEM, "out of memory");
     asking_init(&args->asking);
     args->output = output_options_default();
-    argp_parse(&parser, argc, argv, 0, NULL, args);
+    options_parse(&options, argc, argv, args);
     stop_install();
     ft_status status = run_predict(args);
     free(args);

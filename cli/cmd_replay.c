@@ -8,8 +8,7 @@ typedef struct arguments {
     asking asking;
     replaying how;
     output_options output;
-    char **paths;
-    size_t path_count;
+    argument_list paths;
 } arguments;
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
@@ -34,28 +33,20 @@ static const char doc[] =
     "valid, or kernels wait for each other; 9 a symbolic dimension has no value; 11 out of memory; 13 some of several "
     "models failed.";
 
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    arguments *args = state->input;
-    (void)text;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->how;
-        state->child_inputs[1] = &args->asking;
-        state->child_inputs[2] = &args->output;
-        return 0;
-    case ARGP_KEY_ARGS:
-        args->paths = state->argv + state->next;
-        args->path_count = (size_t)(state->argc - state->next);
-        return 0;
-    case ARGP_KEY_END:
-        if (args->path_count == 0) argp_error(state, "what is to be replayed? Give a model or a flow");
-        if ((args->how.plot != NULL || args->how.trace != NULL) && args->path_count > 1)
-            argp_error(state, "--%s shows one model: ask for one at a time", args->how.plot != NULL ? "plot" : "trace");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+static void check(void *input, struct argp_state *state) {
+    const arguments *args = input;
+    if (args->paths.count == 0) argp_error(state, "what is to be replayed? Give a model or a flow");
+    if ((args->how.plot != NULL || args->how.trace != NULL) && args->paths.count > 1)
+        argp_error(state, "--%s shows one model: ask for one at a time", args->how.plot != NULL ? "plot" : "trace");
 }
+
+static const option_set options = {.check = check,
+                                   .parts = {{&replaying_set, offsetof(arguments, how)},
+                                             {&asking_set, offsetof(arguments, asking)},
+                                             {&output_set, offsetof(arguments, output)}},
+                                   .doc = doc,
+                                   .args_doc = "GRAPH...",
+                                   .arguments = offsetof(arguments, paths)};
 
 /* --- Replaying ----------------------------------------------------------------------------------------------- */
 
@@ -169,12 +160,8 @@ static ft_status begin_run(models *m, ft_error *error) {
 
 static ft_status run_models(run *r) {
     arguments *args = r->args;
-    models m = {.paths = args->paths,
-                .path_count = args->path_count,
-                .is_quiet = args->how.is_quiet,
-                .begin = begin_run,
-                .take = replay_graph,
-                .user = r};
+    models m = {
+        .paths = args->paths, .is_quiet = args->how.is_quiet, .begin = begin_run, .take = replay_graph, .user = r};
     models_run(&m);
     if (stop_requested()) return FT_ERR_CANCELLED;
     models_say_what_was_left_out(&m);
@@ -257,9 +244,9 @@ static ft_status run_all(run *r) {
     ft_error error;
     ft_status status = open_times(r);
     if (status != FT_OK) return status;
-    if (args->path_count == 1 && walk_kind_of(args->paths[0], true) == WALK_FILE &&
-        is_flow(args->paths[0], &flow, &status, &error)) {
-        if (status == FT_OK) status = run_flow(r, args->paths[0], flow, &error);
+    if (args->paths.count == 1 && walk_kind_of(args->paths.items[0], true) == WALK_FILE &&
+        is_flow(args->paths.items[0], &flow, &status, &error)) {
+        if (status == FT_OK) status = run_flow(r, args->paths.items[0], flow, &error);
         if (status != FT_OK) cli_fail(status, "%s", error.message);
         ft_flow_free(flow);
         return status;
@@ -281,16 +268,12 @@ static ft_status run_replay(arguments *args) {
 }
 
 int cmd_replay(int argc, char **argv) {
-    static const struct argp_child children[] = {
-        {&replaying_argp, 0, NULL, 0}, {&asking_argp, 0, NULL, 0}, {&output_argp, 0, NULL, 0}, {0}};
-    static const struct argp parser = {
-        .parser = parse_option, .args_doc = "GRAPH...", .doc = doc, .children = children};
     arguments *args = calloc(1, sizeof *args);
     if (args == NULL) return (int)cli_fail(FT_ERR_NOMEM, "out of memory");
     asking_init(&args->asking);
     replaying_init(&args->how, &args->asking);
     args->output = output_options_default();
-    argp_parse(&parser, argc, argv, 0, NULL, args);
+    options_parse(&options, argc, argv, args);
     stop_install();
     ft_status status = run_replay(args);
     free(args);

@@ -24,12 +24,7 @@ static const option_row rows[] = {
      "random[:80/10/10], name[:80/10/10], family:NAME, network:NAME, device:NAME, order, fewshot:NAME:K, fold:KEY:K:I "
      "or all (random)",
      0, TEXT(arguments, train.split)},
-    {"max-noise", 0, "R",
-     "leave out records whose runs deviate by more than R of their mean, where the data set tells: 0.01", 0,
-     POSITIVE(arguments, train.filter.max_noise)},
-    {"min-time", 0, "US", "leave out records that took less than so many microseconds", 0,
-     POSITIVE(arguments, train.filter.min_time_us)},
-    {"max-time", 0, "US", "leave out records that took more", 0, POSITIVE(arguments, train.filter.max_time_us)},
+    TIME_FILTER_ROWS(arguments, train.filter),
     SEED_ROW(arguments, train.seed, "of the split and of everything random in the fit (0)", 0),
     {.help = "What to make:", .group = 10},
     {"output", 'o', "RUN", "the folder that gets predictor, scores, log and settings (needed)", 0,

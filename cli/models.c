@@ -120,14 +120,14 @@ static void take_path(models *m, const char *path, bool is_explicit, uint32_t de
 }
 
 void models_run(models *m) {
-    bool has_several = m->path_count > 1 || walk_kind_of(m->paths[0], true) == WALK_FOLDER;
+    bool has_several = m->paths.count > 1 || walk_kind_of(m->paths.items[0], true) == WALK_FOLDER;
     uint64_t total = 0;
     if (has_several) {
-        for (size_t i = 0; i < m->path_count; i++) total += walk_count(m->paths[i], true, 0);
+        for (size_t i = 0; i < m->paths.count; i++) total += walk_count(m->paths.items[i], true, 0);
         begin(m, true);
     }
     progress_begin(total > 0 ? total : 1, m->is_quiet);
-    for (size_t i = 0; i < m->path_count && !is_over(m); i++) take_path(m, m->paths[i], true, 0);
+    for (size_t i = 0; i < m->paths.count && !is_over(m); i++) take_path(m, m->paths.items[i], true, 0);
     progress_hide();
 }
 
@@ -142,6 +142,7 @@ ft_status models_result(const models *m) {
     if (m->fatal != FT_OK) return m->fatal;
     if (m->failed_count > 0) return m->failed_count + m->model_count > 1 ? FT_ERR_PARTIAL : m->first_failure;
     if (m->model_count == 0)
-        return cli_fail(FT_ERR_FORMAT, "%s: no model in it; 'foretell formats' lists what can be read", m->paths[0]);
+        return cli_fail(FT_ERR_FORMAT, "%s: no model in it; 'foretell formats' lists what can be read",
+                        m->paths.items[0]);
     return FT_OK;
 }

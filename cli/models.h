@@ -16,8 +16,7 @@ typedef ft_status model_taker(models *m, const char *path, const ft_graph *graph
 typedef ft_status model_beginner(models *m, ft_error *error);
 
 struct models {
-    char **paths;
-    size_t path_count;
+    argument_list paths;
     bool is_quiet;
     model_beginner *begin;
     model_taker *take;
@@ -50,7 +49,14 @@ typedef struct shape_list {
     bool is_used[SHAPES_MAX];
 } shape_list;
 
-void shapes_parse(shape_list *list, const char *text, struct argp_state *state);
+/* NAME=DIMS, to a shape_list. */
+option_taker shapes_add;
+#define SHAPE_ROW(type, field)                                                                                         \
+    {                                                                                                                  \
+        "shape", 0, "NAME=DIMS",                                                                                       \
+            "shape of an input (image=1x3x224x224) or value of a symbol (sequence=128); may be repeated", 0,           \
+            TAKEN_BY(shapes_add, type, field)                                                                          \
+    }
 /* The binding for a model. */
 ft_binding shapes_for(shape_list *list, const ft_graph *graph, bool has_several, int64_t batch);
 /* A name that nothing has is most likely misspelled: a message, and FT_ERR_USAGE. */

@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "cli.h"
 
@@ -47,8 +48,30 @@ void option_bytes(void *field, const char *text, const option_row *row, struct a
     *(double *)field = cli_parse_bytes(state, row->name, text);
 }
 
+void option_whole_bytes(void *field, const char *text, const option_row *row, struct argp_state *state) {
+    *(uint64_t *)field = (uint64_t)cli_parse_bytes(state, row->name, text);
+}
+
 void option_positive(void *field, const char *text, const option_row *row, struct argp_state *state) {
     *(double *)field = cli_parse_positive(state, row->name, text);
+}
+
+void option_mode(void *field, const char *text, const option_row *row, struct argp_state *state) {
+    if (strcmp(text, "infer") != 0 && strcmp(text, "train") != 0)
+        argp_error(state, "--%s %s: want infer or train", row->name, text);
+    *(ft_mode *)field = strcmp(text, "train") == 0 ? FT_TRAIN : FT_INFER;
+}
+
+void option_optimizer(void *field, const char *text, const option_row *row, struct argp_state *state) {
+    if (!ft_optimizer_parse(text, field))
+        argp_error(state, "--%s %s: want sgd, momentum, adam or adamw", row->name, text);
+}
+
+void option_plot(void *field, const char *text, const option_row *row, struct argp_state *state) {
+    const char *end = strlen(text) > 4 ? text + strlen(text) - 4 : "";
+    if (strcmp(end, ".svg") != 0 && strcmp(end, ".png") != 0)
+        argp_error(state, "--%s %s: want a file that ends in .svg or .png", row->name, text);
+    *(const char **)field = text;
 }
 
 /* --- Parsing ------------------------------------------------------------------------------------------------- */

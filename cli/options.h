@@ -42,15 +42,22 @@ typedef struct name_list {
     uint32_t count;
 } name_list;
 
-option_taker option_text, option_flag, option_u32, option_u64, option_name, option_bytes, option_positive;
+option_taker option_text, option_flag, option_u32, option_u64, option_name, option_bytes, option_whole_bytes,
+    option_positive;
+/* To an ft_mode; to an ft_optimizer; a file that ends in .svg or .png, to a text. */
+option_taker option_mode, option_optimizer, option_plot;
 
 /* Where the value of a row goes: a field of a structure, which has to be of the right type. */
 #define OPTION_AT(type, field, kind) (offsetof(type, field) + 0 * sizeof(_Generic(((type *)0)->field, kind : 0)))
 #define TEXT(type, field)            .take = option_text, .at = OPTION_AT(type, field, const char *)
 #define FLAG(type, field)            .take = option_flag, .at = OPTION_AT(type, field, bool)
 #define NAMES(type, field)           .take = option_name, .at = OPTION_AT(type, field, name_list)
-#define BYTES(type, field)           .take = option_bytes, .at = OPTION_AT(type, field, double)
-#define POSITIVE(type, field)        .take = option_positive, .at = OPTION_AT(type, field, double)
+#define BYTES(type, field)                                                                                             \
+    .take = _Generic(((type *)0)->field, double                                                                        \
+                     : option_bytes, uint64_t                                                                          \
+                     : option_whole_bytes),                                                                            \
+    .at = offsetof(type, field)
+#define POSITIVE(type, field) .take = option_positive, .at = OPTION_AT(type, field, double)
 /* A whole number in a range, and one of 1 or more. */
 #define NUMBER(type, field, from, to)                                                                                  \
     .take = _Generic(((type *)0)->field, uint32_t                                                                      \
@@ -70,6 +77,18 @@ option_taker option_text, option_flag, option_u32, option_u64, option_name, opti
     { "threads", 0, "N", "one per core without it; the result does not depend on it", group, COUNT(type, field, 1024) }
 #define QUIET_ROW(type, field, group)                                                                                  \
     { "quiet", 'q', NULL, "no progress line and no notes; errors are still told", group, FLAG(type, field) }
+
+/* Several rows, of an ft_time_filter. */
+#define TIME_FILTER_ROWS(type, field)                                                                                  \
+    {"max-noise", 0,                                                                                                   \
+     "R",         "leave out records whose runs deviate by more than R of their mean, where the data set tells: 0.01", \
+     0,           POSITIVE(type, field.max_noise)},                                                                    \
+        {"min-time", 0,                                                                                                \
+         "US",       "leave out records that took less than so many microseconds",                                     \
+         0,          POSITIVE(type, field.min_time_us)},                                                               \
+    {                                                                                                                  \
+        "max-time", 0, "US", "leave out records that took more", 0, POSITIVE(type, field.max_time_us)                  \
+    }
 
 /* What stands on the command line beside options. */
 typedef struct argument_list {

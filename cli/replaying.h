@@ -17,7 +17,7 @@ typedef struct replaying {
 } replaying;
 
 /* The options; `input` is a replaying. What does not go together is found when parsing ends. */
-extern const struct argp replaying_argp;
+extern const option_set replaying_set;
 void replaying_init(replaying *r, asking *a);
 
 #endif

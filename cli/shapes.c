@@ -4,14 +4,15 @@
 
 #include "models.h"
 
-void shapes_parse(shape_list *list, const char *text, struct argp_state *state) {
+void shapes_add(void *field, const char *text, const option_row *row, struct argp_state *state) {
+    shape_list *list = field;
     ft_error error;
     size_t size = strlen(text) + 1;
     char *name = malloc(size);
-    if (list->count == SHAPES_MAX) argp_error(state, "--shape: at most %d of them", SHAPES_MAX);
+    if (list->count == SHAPES_MAX) argp_error(state, "--%s: at most %d of them", row->name, SHAPES_MAX);
     if (name == NULL || ft_shape_binding_parse(text, name, size, &list->items[list->count], &error) != FT_OK) {
         free(name);
-        argp_error(state, "--shape %s", name == NULL ? "is too long" : error.message);
+        argp_error(state, "--%s %s", row->name, name == NULL ? "is too long" : error.message);
     }
     list->count++;
 }
