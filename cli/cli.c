@@ -42,14 +42,6 @@ uint64_t cli_parse_number(struct argp_state *state, const char *option, const ch
     return value;
 }
 
-double cli_parse_positive(struct argp_state *state, const char *option, const char *text) {
-    char *end;
-    double value = strtod(text, &end);
-    if (end == text || *end != '\0' || !(value > 0) || value > 1e18)
-        argp_error(state, "--%s: '%s' is no number above 0", option, text);
-    return value;
-}
-
 uint64_t cli_parse_count(struct argp_state *state, const char *option, const char *text, uint64_t max) {
     return cli_parse_number(state, option, text, 1, max);
 }

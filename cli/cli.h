@@ -42,8 +42,6 @@ ft_status cli_fail(ft_status status, const char *format, ...) FT_PRINTF(2, 3);
 void cli_note(const char *format, ...) FT_PRINTF(1, 2);
 
 /* A whole number in a range. Ends the program with a usage error when it is none. */
-/* Above 0. */
-double cli_parse_positive(struct argp_state *state, const char *option, const char *text);
 uint64_t cli_parse_number(struct argp_state *state, const char *option, const char *text, uint64_t min, uint64_t max);
 /* A number of 1 or more. Ends the program with a usage error when it is none. */
 uint64_t cli_parse_count(struct argp_state *state, const char *option, const char *text, uint64_t max);

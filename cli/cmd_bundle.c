@@ -2,13 +2,12 @@
 #include "cli.h"
 
 typedef struct arguments {
-    char **files;
-    uint32_t count;
     const char *output;
+    argument_list files;
 } arguments;
 
-static const struct argp_option option_list[] = {
-    {"output", 'o', "FILE", 0, "the new predictor file", 0},
+static const option_row rows[] = {
+    {"output", 'o', "FILE", "the new predictor file", 0, TEXT(arguments, output)},
     {0},
 };
 
@@ -24,31 +23,21 @@ static const char doc[] =
     "two "
     "of one metric; 6 made for another version of foretell; 11 out of memory.";
 
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    arguments *args = state->input;
-    switch (key) {
-    case 'o':
-        args->output = text;
-        return 0;
-    case ARGP_KEY_ARGS:
-        args->files = state->argv + state->next;
-        args->count = (uint32_t)(state->argc - state->next);
-        return 0;
-    case ARGP_KEY_END:
-        if (args->count == 0) argp_error(state, "which predictors? Give their files");
-        if (args->output == NULL) argp_error(state, "where to? Give the new file with --output FILE");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+static void check(void *input, struct argp_state *state) {
+    const arguments *args = input;
+    if (args->files.count == 0) argp_error(state, "which predictors? Give their files");
+    if (args->output == NULL) argp_error(state, "where to? Give the new file with --output FILE");
 }
 
+static const option_set options = {
+    .rows = rows, .check = check, .doc = doc, .args_doc = "FILE...", .arguments = offsetof(arguments, files)};
+
 int cmd_bundle(int argc, char **argv) {
-    const struct argp parser = {.options = option_list, .parser = parse_option, .args_doc = "FILE...", .doc = doc};
     arguments args = {0};
     ft_error error;
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
-    ft_status status = ft_predictor_bundle((const char *const *)args.files, args.count, args.output, &error);
+    options_parse(&options, argc, argv, &args);
+    ft_status status =
+        ft_predictor_bundle((const char *const *)args.files.items, args.files.count, args.output, &error);
     if (status != FT_OK) cli_fail(status, "%s", error.message);
     return (int)status;
 }

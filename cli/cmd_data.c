@@ -4,7 +4,7 @@
 
 #include "cli.h"
 
-enum { OPTION_DEVICE = 256, OPTION_FAMILY, OPTION_GRAPH, OPTION_LIMIT, DEFAULT_LIMIT = 20 };
+enum { DEFAULT_LIMIT = 20 };
 
 typedef struct arguments {
     output_options output;
@@ -24,14 +24,22 @@ typedef struct action {
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
-static const struct argp_option option_list[] = {
-    {NULL, 0, NULL, 0, "Which records (show, export):", 1},
-    {"device", OPTION_DEVICE, "NAME", 0, "of this device, by any of its names", 0},
-    {"family", OPTION_FAMILY, "NAME", 0, "of this family", 0},
-    {"graph", OPTION_GRAPH, "ID", 0, "of this graph: the beginning of its id; show then lists its operators", 0},
-    {"limit", OPTION_LIMIT, "N", 0, "only the first N (show as a table: 20; otherwise all); 0 is all", 0},
-    {"verbose", 'v', NULL, 0, "merge: name everything that is skipped, not only how much and why", 60},
-    {"quiet", 'q', NULL, 0, "no progress line and no notes; errors are still told", 60},
+/* A data set may have devices of its own. */
+static void take_device(void *field, const char *text, const option_row *row, struct argp_state *state) {
+    const char *canonical = ft_device_canonical(text);
+    option_text(field, canonical != NULL ? canonical : text, row, state);
+}
+
+static const option_row rows[] = {
+    {.help = "Which records (show, export):", .group = 1},
+    {"device", 0, "NAME", "of this device, by any of its names", 0, TAKEN_BY(take_device, arguments, filter.device)},
+    {"family", 0, "NAME", "of this family", 0, TEXT(arguments, filter.family)},
+    {"graph", 0, "ID", "of this graph: the beginning of its id; show then lists its operators", 0,
+     TEXT(arguments, filter.graph)},
+    {"limit", 0, "N", "only the first N (show as a table: 20; otherwise all); 0 is all", 0, TEXT(arguments, limit)},
+    {"verbose", 'v', NULL, "merge: name everything that is skipped, not only how much and why", 60,
+     FLAG(arguments, is_verbose)},
+    QUIET_ROW(arguments, is_quiet, 60),
     {0},
 };
 
@@ -59,14 +67,18 @@ static uint32_t parse_limit(struct argp_state *state, const char *text) {
     return strcmp(text, "0") == 0 ? 0 : (uint32_t)cli_parse_count(state, "limit", text, UINT32_MAX);
 }
 
-static void parse_device(arguments *args, const char *text) {
-    const char *canonical = ft_device_canonical(text);
-    args->filter.device = canonical != NULL ? canonical : text; /* a data set may have devices of its own */
-}
-
 static const action *find_action(const char *name);
 
-static void check_arguments(arguments *args, struct argp_state *state) {
+static void take_argument(void *input, char *text, struct argp_state *state) {
+    arguments *args = input;
+    if (state->arg_num == 0)
+        args->action = text;
+    else
+        args->folders[args->folder_count++] = text;
+}
+
+static void check(void *input, struct argp_state *state) {
+    arguments *args = input;
     const action *a = args->action != NULL ? find_action(args->action) : NULL;
     if (args->action == NULL) argp_error(state, "what to do? Give info, show, export, merge, check or rehash");
     if (a == NULL) {
@@ -78,43 +90,12 @@ static void check_arguments(arguments *args, struct argp_state *state) {
     if (args->limit != NULL) args->filter.limit = parse_limit(state, args->limit);
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    arguments *args = state->input;
-    switch (key) {
-    case OPTION_DEVICE:
-        parse_device(args, text);
-        return 0;
-    case OPTION_FAMILY:
-        args->filter.family = text;
-        return 0;
-    case OPTION_GRAPH:
-        args->filter.graph = text;
-        return 0;
-    case OPTION_LIMIT:
-        args->limit = text;
-        return 0;
-    case 'v':
-        args->is_verbose = true;
-        return 0;
-    case 'q':
-        args->is_quiet = true;
-        return 0;
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->output;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (state->arg_num == 0)
-            args->action = text;
-        else
-            args->folders[args->folder_count++] = text;
-        return 0;
-    case ARGP_KEY_END:
-        check_arguments(args, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const option_set options = {.rows = rows,
+                                   .check = check,
+                                   .parts = {{&output_set, offsetof(arguments, output)}},
+                                   .doc = doc,
+                                   .args_doc = "ACTION DIR...",
+                                   .argument = take_argument};
 
 /* --- Documents ----------------------------------------------------------------------------------------------- */
 
@@ -266,12 +247,9 @@ static const action *find_action(const char *name) {
 }
 
 int cmd_data(int argc, char **argv) {
-    const struct argp_child children[] = {{&output_argp, 0, NULL, 0}, {0}};
-    const struct argp parser = {
-        .options = option_list, .parser = parse_option, .args_doc = "ACTION DIR...", .doc = doc, .children = children};
     arguments args = {.output = output_options_default(), .folders = calloc((size_t)argc + 1, sizeof *args.folders)};
     if (args.folders == NULL) return (int)cli_fail(FT_ERR_NOMEM, "out of memory");
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    options_parse(&options, argc, argv, &args);
     stop_install();
     int status = find_action(args.action)->run(&args);
     free(args.folders);

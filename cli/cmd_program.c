@@ -6,8 +6,6 @@
 #include "cmd_program.h"
 #include "program_walk.h"
 
-enum { OPTION_FEATURES = 256, OPTION_EMIT_C, OPTION_SMALL, OPTION_EVERY, OPTION_SEED, OPTION_STRICT, OPTION_RANK };
-
 typedef enum what { SHOW_NEST, SHOW_FEATURES, SHOW_C } what;
 
 typedef struct arguments {
@@ -23,18 +21,32 @@ typedef struct arguments {
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
-static const struct argp_option option_list[] = {
-    {"features", OPTION_FEATURES, NULL, 0, "what a predictor sees: 195 numbers for each store, as CSV", 0},
-    {"emit-c", OPTION_EMIT_C, NULL, 0, "C that runs the loop nests and the same work as plain loops, and compares", 0},
-    {"small", OPTION_SMALL, NULL, 0, "the same schedules for problems so small that they can be run", 0},
-    {"every", OPTION_EVERY, "N", 0, "of a log without a line: every N-th record (1)", 0},
-    {"seed", OPTION_SEED, "N", 0, "of --small: which lengths stay (1)", 0},
-    {"predictor", 'p', "FILE", 0, "of predict: a predictor of programs (the one that ships)", 20},
-    {"device", 'D', "NAME", 0, "of predict: on which device (the only one that the predictor knows)", 20},
-    {"rank", OPTION_RANK, NULL, 0, "of predict: by task, the fastest first", 20},
-    {"top", 't', "N", 0, "of predict: only the N fastest of each task", 20},
-    {"strict", OPTION_STRICT, NULL, 0, "stop at the first line that is no program", 0},
-    {"quiet", 'q', NULL, 0, "no progress line and no notes; errors are still told", 60},
+static void take_features(void *field, const char *text, const option_row *row, struct argp_state *state) {
+    (void)text, (void)row, (void)state;
+    *(what *)field = SHOW_FEATURES;
+}
+
+static void take_c(void *field, const char *text, const option_row *row, struct argp_state *state) {
+    (void)text, (void)row, (void)state;
+    *(what *)field = SHOW_C;
+}
+
+static const option_row rows[] = {
+    {"features", 0, NULL, "what a predictor sees: 195 numbers for each store, as CSV", 0,
+     TAKEN_BY(take_features, arguments, what)},
+    {"emit-c", 0, NULL, "C that runs the loop nests and the same work as plain loops, and compares", 0,
+     TAKEN_BY(take_c, arguments, what)},
+    {"small", 0, NULL, "the same schedules for problems so small that they can be run", 0, FLAG(arguments, is_small)},
+    {"every", 0, "N", "of a log without a line: every N-th record (1)", 0, COUNT(arguments, every, UINT32_MAX)},
+    SEED_ROW(arguments, seed, "of --small: which lengths stay (1)", 0),
+    {"predictor", 'p', "FILE", "of predict: a predictor of programs (the one that ships)", 20,
+     TEXT(arguments, predict.predictor)},
+    {"device", 'D', "NAME", "of predict: on which device (the only one that the predictor knows)", 20,
+     TEXT(arguments, predict.device)},
+    {"rank", 0, NULL, "of predict: by task, the fastest first", 20, FLAG(arguments, predict.is_ranked)},
+    {"top", 't', "N", "of predict: only the N fastest of each task", 20, COUNT(arguments, predict.top, UINT32_MAX)},
+    {"strict", 0, NULL, "stop at the first line that is no program", 0, FLAG(arguments, is_strict)},
+    QUIET_ROW(arguments, is_quiet, 60),
     {0},
 };
 
@@ -66,7 +78,19 @@ static bool is_predict(const arguments *args) {
     return args->action != NULL && strcmp(args->action, "predict") == 0;
 }
 
-static void check_arguments(arguments *args, struct argp_state *state) {
+static void take_argument(void *input, char *text, struct argp_state *state) {
+    arguments *args = input;
+    if (state->arg_num == 0)
+        args->action = text;
+    else if (state->arg_num > 1 && !is_predict(args))
+        argp_error(state, "'%s': one log at a time", text);
+    else
+        args->logs[args->predict.log_count++] = text;
+    args->log = args->logs[0];
+}
+
+static void check(void *input, struct argp_state *state) {
+    const arguments *args = input;
     if (args->action == NULL)
         argp_error(state, "what to do? Give show or predict");
     else if (strcmp(args->action, "show") != 0 && !is_predict(args))
@@ -74,61 +98,12 @@ static void check_arguments(arguments *args, struct argp_state *state) {
     if (args->log == NULL) argp_error(state, "which log? Give LOG or LOG:LINE");
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    arguments *args = state->input;
-    switch (key) {
-    case OPTION_FEATURES:
-        args->what = SHOW_FEATURES;
-        return 0;
-    case OPTION_EMIT_C:
-        args->what = SHOW_C;
-        return 0;
-    case OPTION_SMALL:
-        args->is_small = true;
-        return 0;
-    case OPTION_EVERY:
-        args->every = cli_parse_count(state, "every", text, UINT32_MAX);
-        return 0;
-    case OPTION_SEED:
-        args->seed = cli_parse_number(state, "seed", text, 0, UINT32_MAX);
-        return 0;
-    case OPTION_STRICT:
-        args->is_strict = true;
-        return 0;
-    case OPTION_RANK:
-        args->predict.is_ranked = true;
-        return 0;
-    case 'p':
-        args->predict.predictor = text;
-        return 0;
-    case 'D':
-        args->predict.device = text;
-        return 0;
-    case 't':
-        args->predict.top = (uint32_t)cli_parse_count(state, "top", text, UINT32_MAX);
-        return 0;
-    case 'q':
-        args->is_quiet = true;
-        return 0;
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->output;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (state->arg_num == 0)
-            args->action = text;
-        else if (state->arg_num > 1 && !is_predict(args))
-            argp_error(state, "'%s': one log at a time", text);
-        else
-            args->logs[args->predict.log_count++] = text;
-        args->log = args->logs[0];
-        return 0;
-    case ARGP_KEY_END:
-        check_arguments(args, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const option_set options = {.rows = rows,
+                                   .check = check,
+                                   .parts = {{&output_set, offsetof(arguments, output)}},
+                                   .doc = doc,
+                                   .args_doc = "show LOG[:LINE]\npredict LOG[:LINE]...",
+                                   .argument = take_argument};
 
 /* --- Records ------------------------------------------------------------------------------------------------- */
 
@@ -199,17 +174,11 @@ static ft_status predict(arguments *args, FILE *stream) {
 }
 
 int cmd_program(int argc, char **argv) {
-    const struct argp_child children[] = {{&output_argp, 0, NULL, 0}, {0}};
-    const struct argp parser = {.options = option_list,
-                                .parser = parse_option,
-                                .args_doc = "show LOG[:LINE]\npredict LOG[:LINE]...",
-                                .doc = doc,
-                                .children = children};
     arguments args = {.output = output_options_default(), .every = 1, .seed = 1};
     args.logs = calloc((size_t)argc + 1, sizeof *args.logs);
     if (args.logs == NULL) return (int)cli_fail(FT_ERR_NOMEM, "out of memory");
     output out;
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    options_parse(&options, argc, argv, &args);
     ft_status status = output_open(&args.output, &out);
     if (status == FT_OK) {
         status = is_predict(&args) ? predict(&args, out.stream) : show(&args, out.stream);

@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -53,7 +54,11 @@ void option_whole_bytes(void *field, const char *text, const option_row *row, st
 }
 
 void option_positive(void *field, const char *text, const option_row *row, struct argp_state *state) {
-    *(double *)field = cli_parse_positive(state, row->name, text);
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(value > 0) || value > 1e18)
+        argp_error(state, "--%s: '%s' is no number above 0", row->name, text);
+    *(double *)field = value;
 }
 
 void option_mode(void *field, const char *text, const option_row *row, struct argp_state *state) {
@@ -65,6 +70,10 @@ void option_mode(void *field, const char *text, const option_row *row, struct ar
 void option_optimizer(void *field, const char *text, const option_row *row, struct argp_state *state) {
     if (!ft_optimizer_parse(text, field))
         argp_error(state, "--%s %s: want sgd, momentum, adam or adamw", row->name, text);
+}
+
+void option_format(void *field, const char *text, const option_row *row, struct argp_state *state) {
+    if (!ft_output_parse(text, field)) argp_error(state, "--%s %s: want table, json or csv", row->name, text);
 }
 
 void option_plot(void *field, const char *text, const option_row *row, struct argp_state *state) {

@@ -44,8 +44,8 @@ typedef struct name_list {
 
 option_taker option_text, option_flag, option_u32, option_u64, option_name, option_bytes, option_whole_bytes,
     option_positive;
-/* To an ft_mode; to an ft_optimizer; a file that ends in .svg or .png, to a text. */
-option_taker option_mode, option_optimizer, option_plot;
+/* To an ft_mode, an ft_optimizer, an ft_output; a file that ends in .svg or .png, to a text. */
+option_taker option_mode, option_optimizer, option_format, option_plot;
 
 /* Where the value of a row goes: a field of a structure, which has to be of the right type. */
 #define OPTION_AT(type, field, kind) (offsetof(type, field) + 0 * sizeof(_Generic(((type *)0)->field, kind : 0)))

@@ -18,10 +18,6 @@ static void take_time(void *field, const char *text, const option_row *row, stru
     *(double *)field = value * unit;
 }
 
-static void take_format(void *field, const char *text, const option_row *row, struct argp_state *state) {
-    if (!ft_output_parse(text, field)) argp_error(state, "--%s %s: want table, json or csv", row->name, text);
-}
-
 static const option_row rows[] = {
     {.help = "What to learn from:", .group = 1},
     {"data", 0, "DIR", "the data set (needed)", 0, TEXT(trying, data)},
@@ -48,7 +44,7 @@ static const option_row rows[] = {
      FLAG(trying, trial.is_resumed)},
     {"keep", 0, NULL, "keep the run folders of the trials, in DIR/trials", 0, FLAG(trying, trial.keeps_runs)},
     {"format", 0, "FORMAT", "of what is printed: table, json or csv (table)", 0,
-     TAKEN_BY(take_format, trying, style.output)},
+     TAKEN_BY(option_format, trying, style.output)},
     QUIET_ROW(trying, is_quiet, 0),
     {0},
 };
