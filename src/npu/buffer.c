@@ -10,11 +10,11 @@
 enum { SPLIT_DEPTH = 16 };
 
 int64_t npu_encoded_bytes(const npu_schedule *s, const npu_pass *p, int64_t from, int64_t to) {
-    int64_t depth = p->ofm_shape.c, bytes = 0, length = to - from;
+    int64_t depth = p->ofm_shape.c, bytes = 0, length = to - from, cores = s->arch->cores;
     if (depth <= 0 || length <= 0) return 0;
-    double per_channel = s->code_bytes[p - s->net->passes] / (double)depth;
-    for (int32_t core = 0; core < s->arch->cores && core < depth; core++) {
-        int64_t channels = (length + s->arch->cores - 1 - core) / s->arch->cores;
+    double per_channel = s->channel_bytes[p - s->net->passes];
+    for (int64_t core = 0; core < cores && core < depth; core++) {
+        int64_t channels = cores == 1 ? length : (length + cores - 1 - core) / cores;
         if (channels == 0) continue;
         bytes += npu_round_up(10 * channels, 16);
         bytes += npu_round_up((int64_t)ceil(per_channel * (double)channels), 16);
@@ -115,9 +115,9 @@ static void buffer_one(npu_schedule *s, uint32_t index, const npu_plan *before, 
     } else {
         plan->full_transfer = npu_transfer_cycles(s->arch, NPU_SLOW, NPU_SRAM, (double)full);
         int64_t whole_half = limit / 2;
-        double half = (double)whole_half, prefetched = fmin((double)full, half);
+        double half = (double)whole_half, prefetched = npu_min((double)full, half);
         if (limit < 0) half = prefetched = floor((double)limit / 2);
-        if (plan->full_transfer > slack) prefetched = fmin(slack / plan->full_transfer * (double)full, half);
+        if (plan->full_transfer > slack) prefetched = npu_min(slack / plan->full_transfer * (double)full, half);
         if (prefetched < (double)full) {
             find_cut(s, p, plan, prefetched / (double)full, limit, full, &c);
             plan->slack_cycles = (double)npu_schedule_cycles(s, p, &plan->blocking, c.last);

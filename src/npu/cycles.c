@@ -25,16 +25,17 @@ double npu_burst_bytes(const npu_arch *arch, bool is_read, npu_area area, bool i
     } else if (block.c <= 16 && elem_bytes == block.c) {
         length = bits * (double)block.c * (double)block.w;
     } else {
-        length = fmin(fmin(64 * 8, 16 * bits * arch->cores), (double)block.c * bits);
+        length = npu_min(npu_min(64 * 8, 16 * bits * arch->cores), (double)block.c * bits);
     }
     double most = memory_of(arch, area)->burst_bytes;
-    length = fmin(most, floor(length / 8));
+    length = npu_min(most, floor(length / 8));
     return bytes * (most / length);
 }
 
 double npu_transfer_cycles(const npu_arch *arch, npu_area from, npu_area to, double bytes) {
     const npu_memory *source = memory_of(arch, from), *target = memory_of(arch, to);
-    return fmax(floor(bytes / source->bytes_per_cycle) + source->read_latency, floor(bytes / target->bytes_per_cycle));
+    return npu_max(floor(bytes / source->bytes_per_cycle) + source->read_latency,
+                   floor(bytes / target->bytes_per_cycle));
 }
 
 /* For one block to come and to go. */
@@ -59,12 +60,12 @@ static npu_stage stage_of(const npu_query *q) {
 
 static double output_cycles_per_elem(const npu_arch *arch, const npu_query *q) {
     double cycles = arch->stage_cycles[stage_of(q)];
-    if (q->pass->activation == ACTIVATION_TABLE) cycles = fmax(cycles, arch->table_cycles);
-    if (q->pass->activation == ACTIVATION_CLAMP) cycles = fmax(cycles, arch->clamp_cycles);
+    if (q->pass->activation == ACTIVATION_TABLE) cycles = npu_max(cycles, arch->table_cycles);
+    if (q->pass->activation == ACTIVATION_CLAMP) cycles = npu_max(cycles, arch->clamp_cycles);
     if (q->pass->block != BLOCK_ELEMENTWISE) return cycles;
     double elems = (double)npu_elems(q->blocking->ofm);
     double command = (block_memory_cycles(arch, q) + cycles * elems) / 4;
-    return fmax(cycles, command / elems);
+    return npu_max(cycles, command / elems);
 }
 
 /* --- Convolutions and their like ----------------------------------------------------------------------------- */
@@ -92,10 +93,6 @@ static units units_of(const npu_arch *arch, const npu_query *q) {
     return u;
 }
 
-static double max2(double a, double b) {
-    return a > b ? a : b;
-}
-
 /* One piece of a kernel over one block. */
 static double piece_cycles(const npu_arch *arch, const npu_query *q, const units *u, int64_t elems) {
     const npu_pass *p = q->pass;
@@ -108,11 +105,11 @@ static double piece_cycles(const npu_arch *arch, const npu_query *q, const units
         break;
     case BLOCK_DEPTHWISE:
         steps = (double)npu_div_up(elems, 4);
-        cycles = max2(weights, per_unit * (q->ifm_bytes == 2 ? 2 : 1)) * steps * (double)u->z;
+        cycles = npu_max(weights, per_unit * (q->ifm_bytes == 2 ? 2 : 1)) * steps * (double)u->z;
         break;
     default:
         steps = (double)(is_part ? npu_div_up(elems, q->ifm_bytes == 2 ? 2 : 4) : elems);
-        cycles = max2(weights, per_unit) * steps * (double)u->z * (is_part ? (double)depth_units : 1);
+        cycles = npu_max(weights, per_unit) * steps * (double)u->z * (is_part ? (double)depth_units : 1);
         break;
     }
     double delay = q->blocking->has_sum40 && arch->macs == 128 ? 3 : 2, wait = 0;
@@ -142,10 +139,10 @@ static int64_t engine_cycles(const npu_arch *arch, const npu_query *q) {
                     (double)npu_div_up(q->ofm.w, u.ofm.w) * (double)npu_div_up(q->ofm.c, u.ofm.c);
     double output = ceil(output_cycles_per_elem(arch, q) * (double)npu_elems(u.ofm));
     if (p->bias_bytes > 0)
-        output = fmax(output, 10.0 * (double)u.ofm.c * memory_of(arch, q->const_area)->read_latency / 256);
+        output = npu_max(output, 10.0 * (double)u.ofm.c * memory_of(arch, q->const_area)->read_latency / 256);
     double command = (block_memory_cycles(arch, q) + output + engine) / 4;
-    engine = fmax(engine, command);
-    output = fmax(output, command);
+    engine = npu_max(engine, command);
+    output = npu_max(output, command);
     return (int64_t)(engine > output ? engine * blocks + output : output * blocks + engine);
 }
 

@@ -2,9 +2,20 @@
 #ifndef NPU_CYCLES_H
 #define NPU_CYCLES_H
 
+#include <math.h>
+
 #include "npu/block.h"
 
 /* A pass, or a part of it, with where its maps are. */
+/* As fmax and fmin, without a call. */
+static inline double npu_max(double a, double b) {
+    return a > b || isnan(b) ? a : b;
+}
+
+static inline double npu_min(double a, double b) {
+    return a < b || isnan(b) ? a : b;
+}
+
 typedef struct npu_query {
     const npu_pass *pass;
     const npu_blocking *blocking;

@@ -37,11 +37,11 @@ static double engine_cycles(const npu_schedule *s, const npu_query *q, const npu
     if (p->block == BLOCK_COPY && s->areas[p->ifm] != s->areas[p->ofm])
         moved += npu_transfer_cycles(s->arch, s->areas[p->ifm], s->areas[p->ofm],
                                      (double)npu_stored_bytes(&s->net->tensors[p->ifm]));
-    if (!p->has_weights || plan->buffer_count == 0) return own + fmax(moved - slack, 0);
+    if (!p->has_weights || plan->buffer_count == 0) return own + npu_max(moved - slack, 0);
     double first = npu_transfer_cycles(s->arch, NPU_SLOW, NPU_SRAM, (double)plan->first_encoded);
     double taken = plan->is_double
-                       ? fmax(plan->full_transfer - slack + plan->slack_cycles, own + fmax(first - slack, 0))
-                       : own + plan->full_transfer - fmin(first, slack);
+                       ? npu_max(plan->full_transfer - slack + plan->slack_cycles, own + npu_max(first - slack, 0))
+                       : own + plan->full_transfer - npu_min(first, slack);
     return taken + moved;
 }
 
@@ -73,7 +73,7 @@ void npu_costs(const npu_schedule *s, uint32_t first, uint32_t last, npu_cost *c
         c->engine = engine_cycles(s, &q, &s->plans[i], before);
         c->sram = bytes[NPU_SRAM] / s->arch->memories[NPU_SRAM].bytes_per_cycle;
         c->slow = bytes[NPU_SLOW] / s->arch->memories[NPU_SLOW].bytes_per_cycle;
-        c->total = fmax(c->engine, fmax(c->sram, c->slow));
+        c->total = npu_max(c->engine, npu_max(c->sram, c->slow));
     }
 }
 

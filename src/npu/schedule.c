@@ -126,13 +126,13 @@ static ft_status start(npu_schedule *s, ft_error *error) {
     s->plans = ARENA_ARRAY(s->memory, npu_plan, net->pass_count + 1);
     s->areas = ARENA_ARRAY(s->memory, npu_area, net->tensor_count + 1);
     s->is_fast = ARENA_ARRAY(s->memory, bool, net->tensor_count + 1);
-    s->code_bytes = ARENA_ARRAY(s->memory, double, net->pass_count + 1);
-    if (s->plans == NULL || s->areas == NULL || s->is_fast == NULL || s->code_bytes == NULL) return FT_NOMEM(error);
+    s->channel_bytes = ARENA_ARRAY(s->memory, double, net->pass_count + 1);
+    if (s->plans == NULL || s->areas == NULL || s->is_fast == NULL || s->channel_bytes == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < net->tensor_count; i++)
         s->areas[i] = s->arch->is_cached || net->tensors[i].is_const ? NPU_SLOW : NPU_SRAM;
     for (uint32_t i = 0; i < net->pass_count; i++) {
         const npu_pass *p = &net->passes[i];
-        s->code_bytes[i] = npu_code_bytes(s->codes, p);
+        s->channel_bytes[i] = p->ofm_shape.c > 0 ? npu_code_bytes(s->codes, p) / (double)p->ofm_shape.c : 0;
         if (!npu_plan_stripe(s, p, p->ofm_shape.h, &s->plans[i]))
             return ft_fail(error, FT_ERR_UNSUPPORTED, "operator %u: no block of it fits the accelerator", p->op);
     }

@@ -28,13 +28,13 @@ typedef struct npu_schedule {
     const npu_codes *codes;
     const struct npu_schedule *like; /* of the same network and accelerator with other codes; NULL: none */
     arena *memory;
-    npu_plan *plans;     /* of each pass */
-    double *code_bytes;  /* of the weights of each pass */
-    npu_area *areas;     /* where each tensor is */
-    bool *is_fast;       /* feature maps that were moved to fast memory */
-    int64_t peak_bytes;  /* of SRAM, over the whole network */
-    int64_t arena_bytes; /* of feature maps in slow memory */
-    int64_t *usage;      /* of SRAM over time */
+    npu_plan *plans;       /* of each pass */
+    double *channel_bytes; /* of the weights of each pass, for one channel of its output */
+    npu_area *areas;       /* where each tensor is */
+    bool *is_fast;         /* feature maps that were moved to fast memory */
+    int64_t peak_bytes;    /* of SRAM, over the whole network */
+    int64_t arena_bytes;   /* of feature maps in slow memory */
+    int64_t *usage;        /* of SRAM over time */
     uint32_t times;
 } npu_schedule;
 
