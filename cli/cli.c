@@ -42,16 +42,6 @@ uint64_t cli_parse_number(struct argp_state *state, const char *option, const ch
     return value;
 }
 
-uint64_t cli_parse_count(struct argp_state *state, const char *option, const char *text, uint64_t max) {
-    return cli_parse_number(state, option, text, 1, max);
-}
-
-void cli_add_name(struct argp_state *state, const char *option, const char *text,
-                  const char *names[static CLI_MOST_NAMES], uint32_t *count) {
-    if (*count == CLI_MOST_NAMES) argp_error(state, "--%s: at most %d of them", option, CLI_MOST_NAMES);
-    names[(*count)++] = text;
-}
-
 /* "", "B", "K", "KiB", "KB", ...: what one of it is in bytes, 0 when it is no unit. */
 static double unit_bytes(const char *unit) {
     static const char prefixes[] = "KMGT";

@@ -43,13 +43,6 @@ void cli_note(const char *format, ...) FT_PRINTF(1, 2);
 
 /* A whole number in a range. Ends the program with a usage error when it is none. */
 uint64_t cli_parse_number(struct argp_state *state, const char *option, const char *text, uint64_t min, uint64_t max);
-/* A number of 1 or more. Ends the program with a usage error when it is none. */
-uint64_t cli_parse_count(struct argp_state *state, const char *option, const char *text, uint64_t max);
-
-/* Adds the value of an option that may be repeated. Ends the program with a usage error when there are too many. */
-enum { CLI_MOST_NAMES = 64 };
-void cli_add_name(struct argp_state *state, const char *option, const char *text,
-                  const char *names[static CLI_MOST_NAMES], uint32_t *count);
 
 /* Sizes (batches.c): "8", "1,8,32", or "1..256", which doubles; each once. Returns how many. Ends the program with a
  * usage error when it is something else. */
@@ -65,7 +58,6 @@ char *cli_read_file(const char *path);
 /* --- How and where to write (output.c) ------------------------------------------------------------------------- */
 
 /* The options that every command has: --format, --output, --width, --color. `input` is an output_options. */
-extern const struct argp output_argp;
 extern const option_set output_set;
 
 typedef struct output_options {

@@ -2,24 +2,9 @@
 #include "cli.h"
 #include "desk.h"
 
-enum {
-    OPTION_FROM = 256,
-    OPTION_BUDGET,
-    OPTION_METHOD,
-    OPTION_DISCREPANCY,
-    OPTION_STEPS,
-    OPTION_MODELS,
-    OPTION_SPLIT,
-    OPTION_SEED,
-    OPTION_DEVICE,
-    OPTION_FAMILY,
-    OPTION_THREADS,
-    OPTION_METRIC
-};
-
 typedef struct arguments {
     const char *from, *data, *path;
-    const char *devices[CLI_MOST_NAMES], *families[CLI_MOST_NAMES];
+    name_list devices, families;
     ft_adapt_options options;
     output_options output;
     bool is_quiet;
@@ -27,32 +12,34 @@ typedef struct arguments {
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
-static const struct argp_option option_list[] = {
-    {"from", OPTION_FROM, "FILE", 0, "the predictor to start from", 1},
-    {"data", 'd', "DIR", 0, "the data set with the measurements", 1},
-    {"predictor", 'p', "FILE", 0, "where the adapted predictor goes", 1},
-    {"budget", OPTION_BUDGET, "K", 0,
-     "learn from K measured models and test on the others; with --models, from its first K", 2},
-    {"models", OPTION_MODELS, "LIST", 0,
-     "learn from the models of this list, as 'foretell sample' writes it (K models by --seed)", 2},
-    {"method", OPTION_METHOD, "NAME", 0,
+static const option_row rows[] = {
+    {"from", 0, "FILE", "the predictor to start from", 1, TEXT(arguments, from)},
+    {"data", 'd', "DIR", "the data set with the measurements", 1, TEXT(arguments, data)},
+    {"predictor", 'p', "FILE", "where the adapted predictor goes", 1, TEXT(arguments, path)},
+    {"budget", 0, "K", "learn from K measured models and test on the others; with --models, from its first K", 2,
+     COUNT(arguments, options.budget, 100000)},
+    {"models", 0, "LIST", "learn from the models of this list, as 'foretell sample' writes it (K models by --seed)", 2,
+     TEXT(arguments, options.models)},
+    {"method", 0, "NAME",
      "scale, refit, tune-last, tune-all, or auto: scale or refit, what is best in cross-validation over the K (auto)",
-     2},
-    {"discrepancy", OPTION_DISCREPANCY, "NAME", 0,
-     "of tune-last and tune-all: what holds old devices and new ones together: cmd, mmd or none (cmd)", 2},
-    {"steps", OPTION_STEPS, "N", 0, "of tune-last and tune-all (as many as the family usually takes)", 2},
-    {NULL, 0, NULL, 0, "On which records:", 10},
-    {"device", OPTION_DEVICE, "NAME", 0,
-     "adapt to this device; may be repeated (those that the predictor does not know, else all)", 0},
-    {"family", OPTION_FAMILY, "NAME", 0, "only models of this family; may be repeated", 0},
-    {"split", OPTION_SPLIT, "SPEC", 0,
+     2, TEXT(arguments, options.method)},
+    {"discrepancy", 0, "NAME",
+     "of tune-last and tune-all: what holds old devices and new ones together: cmd, mmd or none (cmd)", 2,
+     TEXT(arguments, options.discrepancy)},
+    {"steps", 0, "N", "of tune-last and tune-all (as many as the family usually takes)", 2,
+     COUNT(arguments, options.steps, 10000000)},
+    {.help = "On which records:", .group = 10},
+    {"device", 0, "NAME", "adapt to this device; may be repeated (those that the predictor does not know, else all)", 0,
+     NAMES(arguments, devices)},
+    {"family", 0, "NAME", "only models of this family; may be repeated", 0, NAMES(arguments, families)},
+    {"split", 0, "SPEC",
      "learn from and test on what this split does not train on (the split that the predictor was trained with, when it "
      "was trained on this data set; else all records)",
-     0},
-    {"metric", OPTION_METRIC, "NAME", 0, "for predictors that tell several metrics (the first)", 0},
-    {"seed", OPTION_SEED, "N", 0, "of everything random: which models, folds (0)", 0},
-    {"threads", OPTION_THREADS, "N", 0, "one per core without it; the result does not depend on it", 40},
-    {"quiet", 'q', NULL, 0, "no progress line and no notes; errors are still told", 60},
+     0, TEXT(arguments, options.split)},
+    {"metric", 0, "NAME", "for predictors that tell several metrics (the first)", 0, TEXT(arguments, options.metric)},
+    SEED_ROW(arguments, options.seed, "of everything random: which models, folds (0)", 0),
+    THREADS_ROW(arguments, options.threads, 40),
+    QUIET_ROW(arguments, is_quiet, 60),
     {0},
 };
 
@@ -70,7 +57,8 @@ static const char doc[] =
     "predictor or data set; 5 damaged; 6 predictor and data set do not fit each other; 11 out of memory; 130 "
     "interrupted.";
 
-static void check(const arguments *args, struct argp_state *state) {
+static void check(void *input, struct argp_state *state) {
+    const arguments *args = input;
     if (args->from == NULL) argp_error(state, "from which predictor? Give it with --from FILE");
     if (args->data == NULL) argp_error(state, "to which measurements? Give the data set with --data DIR");
     if (args->path == NULL) argp_error(state, "where to? Say with --predictor FILE");
@@ -78,76 +66,21 @@ static void check(const arguments *args, struct argp_state *state) {
         argp_error(state, "how many models to learn from? Give --budget K, or a list with --models LIST");
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    arguments *args = state->input;
-    ft_adapt_options *o = &args->options;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->output;
-        return 0;
-    case OPTION_FROM:
-        args->from = text;
-        return 0;
-    case 'd':
-        args->data = text;
-        return 0;
-    case 'p':
-        args->path = text;
-        return 0;
-    case OPTION_BUDGET:
-        o->budget = (uint32_t)cli_parse_count(state, "budget", text, 100000);
-        return 0;
-    case OPTION_MODELS:
-        o->models = text;
-        return 0;
-    case OPTION_METHOD:
-        o->method = text;
-        return 0;
-    case OPTION_DISCREPANCY:
-        o->discrepancy = text;
-        return 0;
-    case OPTION_STEPS:
-        o->steps = (uint32_t)cli_parse_count(state, "steps", text, 10000000);
-        return 0;
-    case OPTION_DEVICE:
-        cli_add_name(state, "device", text, args->devices, &o->device_count);
-        return 0;
-    case OPTION_FAMILY:
-        cli_add_name(state, "family", text, args->families, &o->family_count);
-        return 0;
-    case OPTION_SPLIT:
-        o->split = text;
-        return 0;
-    case OPTION_METRIC:
-        o->metric = text;
-        return 0;
-    case OPTION_SEED:
-        o->seed = cli_parse_number(state, "seed", text, 0, UINT32_MAX);
-        return 0;
-    case OPTION_THREADS:
-        o->threads = (uint32_t)cli_parse_count(state, "threads", text, 1024);
-        return 0;
-    case 'q':
-        args->is_quiet = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "'%s': give the predictor with --from and the data set with --data", text);
-        return 0;
-    case ARGP_KEY_END:
-        check(args, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const option_set options = {.rows = rows,
+                                   .check = check,
+                                   .parts = {{&output_set, offsetof(arguments, output)}},
+                                   .doc = doc,
+                                   .refusal = "give the predictor with --from and the data set with --data"};
 
 /* --- The whole ----------------------------------------------------------------------------------------------- */
 
 static ft_status adapt(arguments *args, const ft_predictor *from, const ft_dataset *data, output *out) {
     ft_adaptation adaptation;
     ft_error error;
-    args->options.devices = args->devices;
-    args->options.families = args->families;
+    args->options.devices = args->devices.items;
+    args->options.device_count = args->devices.count;
+    args->options.families = args->families.items;
+    args->options.family_count = args->families.count;
     args->options.progress = progress_step;
     progress_begin(0, args->is_quiet);
     ft_status status = ft_adapt(from, data, &args->options, args->path, &adaptation, &error);
@@ -169,10 +102,8 @@ static ft_status run(arguments *args) {
 }
 
 int cmd_adapt(int argc, char **argv) {
-    const struct argp_child children[] = {{&output_argp, 0, NULL, 0}, {0}};
-    const struct argp parser = {.options = option_list, .parser = parse_option, .doc = doc, .children = children};
     arguments args = {.output = output_options_default()};
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    options_parse(&options, argc, argv, &args);
     stop_install();
     ft_status status = run(&args);
     if (status == FT_ERR_CANCELLED) stop_finish();

@@ -64,7 +64,7 @@ static const char doc[] =
     "changed since it was made; 11 out of memory; 130 interrupted.";
 
 static uint32_t parse_limit(struct argp_state *state, const char *text) {
-    return strcmp(text, "0") == 0 ? 0 : (uint32_t)cli_parse_count(state, "limit", text, UINT32_MAX);
+    return strcmp(text, "0") == 0 ? 0 : (uint32_t)cli_parse_number(state, "limit", text, 1, UINT32_MAX);
 }
 
 static const action *find_action(const char *name);

@@ -18,70 +18,28 @@ enum { WIDTH_MIN = 20, WIDTH_MAX = 1000, WIDTH_DEFAULT = 80 };
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
-static const struct argp_option option_list[] = {
-    {NULL, 0, NULL, 0, "Output:", 50},
-    {"format", 'f', "FORMAT", 0, "table, json or csv (table)", 0},
-    {"output", 'o', "FILE", 0, "write to FILE, which appears only when it is complete; - is standard output", 0},
-    {"width", 'w', "COLUMNS", 0, "width of tables (that of the terminal, or 80)", 0},
-    {"color", 'c', "WHEN", 0, "auto, always or never (auto: on a terminal, unless NO_COLOR is set)", 0},
-    {NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0}, /* what most people try first; argp itself only knows -? */
-    {0},
-};
-
 static ft_format find_format(const char *name) {
     for (ft_format format = FT_FORMAT_ONNX; format <= FT_FORMAT_PERFSEER; format++)
         if (strcmp(name, ft_format_name(format)) == 0) return format;
     return FT_FORMAT_UNKNOWN;
 }
 
-static void parse_format(output_options *options, const char *text, struct argp_state *state) {
-    if (ft_output_parse(text, &options->style.output)) return;
-    if (options->model_format == NULL) {
-        argp_error(state, "--format %s: want table, json or csv", text);
-        return;
-    }
-    *options->model_format = find_format(text);
-    if (*options->model_format == FT_FORMAT_UNKNOWN)
-        argp_error(state, "--format %s: want table, json, csv, or one of the formats that 'foretell formats' lists",
-                   text);
-}
-
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    output_options *options = state->input;
-    switch (key) {
-    case 'h':
-        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-        return 0;
-    case 'f':
-        parse_format(options, text, state);
-        return 0;
-    case 'o':
-        options->path = text;
-        return 0;
-    case 'w':
-        options->width = (uint32_t)cli_parse_count(state, "width", text, WIDTH_MAX);
-        return 0;
-    case 'c':
-        options->color = text;
-        if (strcmp(text, "auto") != 0 && strcmp(text, "always") != 0 && strcmp(text, "never") != 0)
-            argp_error(state, "--color %s: want auto, always or never", text);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-const struct argp output_argp = {.options = option_list, .parser = parse_option};
-
 static void take_format(void *input, const char *text, const option_row *row, struct argp_state *state) {
-    (void)row;
-    parse_format(input, text, state);
+    output_options *options = input;
+    if (options->model_format == NULL) {
+        option_format(&options->style.output, text, row, state);
+    } else if (!ft_output_parse(text, &options->style.output)) {
+        *options->model_format = find_format(text);
+        if (*options->model_format == FT_FORMAT_UNKNOWN)
+            argp_error(state, "--%s %s: want table, json, csv, or one of the formats that 'foretell formats' lists",
+                       row->name, text);
+    }
 }
 
 static void take_color(void *field, const char *text, const option_row *row, struct argp_state *state) {
     option_text(field, text, row, state);
     if (strcmp(text, "auto") != 0 && strcmp(text, "always") != 0 && strcmp(text, "never") != 0)
-        argp_error(state, "--color %s: want auto, always or never", text);
+        argp_error(state, "--%s %s: want auto, always or never", row->name, text);
 }
 
 static const option_row rows[] = {

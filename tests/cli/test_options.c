@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../../cli/options.h"
+#include "foretell/foretell.h"
 
 typedef struct part {
     const char *color;
@@ -24,7 +25,12 @@ typedef struct arguments {
     uint32_t count;
     uint64_t seed;
     int64_t batch;
-    double bytes;
+    double bytes, ratio;
+    uint64_t whole_bytes;
+    ft_mode mode;
+    ft_optimizer optimizer;
+    ft_output format;
+    const char *plot;
     name_list devices;
     const char *own;
     part part;
@@ -43,6 +49,12 @@ static const option_row rows[] = {
     SEED_ROW(arguments, seed, "of it all", 0),
     {"batch", 0, "N", "2 to 64", 0, NUMBER(arguments, batch, 2, 64)},
     {"bytes", 0, "BYTES", "as 64M", 0, BYTES(arguments, bytes)},
+    {"whole", 0, "BYTES", "as 64M", 0, BYTES(arguments, whole_bytes)},
+    {"ratio", 0, "R", "above 0", 0, POSITIVE(arguments, ratio)},
+    {"mode", 0, "MODE", "infer or train", 0, TAKEN_BY(option_mode, arguments, mode)},
+    {"optimizer", 0, "NAME", "sgd or the like", 0, TAKEN_BY(option_optimizer, arguments, optimizer)},
+    {"format", 0, "FORMAT", "table, json or csv", 0, TAKEN_BY(option_format, arguments, format)},
+    {"plot", 0, "FILE", "a picture", 0, TAKEN_BY(option_plot, arguments, plot)},
     {"device", 'D', "NAME", "may be repeated", 0, NAMES(arguments, devices)},
     {"own", 0, "WHAT", "good", 0, TAKEN_BY(take_own, arguments, own), .is_value_optional = true},
     QUIET_ROW(arguments, is_quiet, 60),
@@ -143,6 +155,19 @@ static void test_fields_get_their_values(void **state) {
     assert_false(args.is_quiet);
 }
 
+static void test_words_become_values(void **state) {
+    (void)state;
+    arguments args =
+        parse(&whole, "--name n --whole 1K --ratio 0.5 --mode train --optimizer adam --format csv --plot a.png");
+    assert_int_equal(args.whole_bytes, 1024);
+    assert_true(args.ratio == 0.5);
+    assert_int_equal(args.mode, FT_TRAIN);
+    assert_int_equal(args.optimizer, FT_ADAM);
+    assert_int_equal(args.format, FT_CSV);
+    assert_string_equal(args.plot, "a.png");
+    assert_int_equal(parse(&whole, "--name n --mode train --mode infer").mode, FT_INFER);
+}
+
 static void test_arguments_are_those_beside_options(void **state) {
     (void)state;
     arguments args = parse(&whole, "a --name n b -q -- --c");
@@ -158,10 +183,32 @@ static void test_wrong_values_are_told(void **state) {
     refuses(&whole, "--batch 1", "--batch 1: want a whole number from 2 to 64");
     refuses(&whole, "--seed -1", "--seed -1: want a whole number from 0 to 4294967295");
     refuses(&whole, "--bytes much", "--bytes much: want bytes");
+    refuses(&whole, "--whole 1Q", "--whole 1Q: want bytes");
+    refuses(&whole, "--ratio 0", "--ratio: '0' is no number above 0");
+    refuses(&whole, "--ratio nan", "--ratio: 'nan' is no number above 0");
+    refuses(&whole, "--mode fly", "--mode fly: want infer or train");
+    refuses(&whole, "--optimizer none", "--optimizer none: want sgd, momentum, adam or adamw");
+    refuses(&whole, "--format xml", "--format xml: want table, json or csv");
+    refuses(&whole, "--plot a.jpg", "--plot a.jpg: want a file that ends in .svg or .png");
+    refuses(&whole, "--plot .svg", "--plot .svg: want a file that ends in .svg or .png");
     refuses(&whole, "--own=bad", "--own bad: want good");
     refuses(&whole, "--name", "requires an argument");
     refuses(&whole, "--nothing", "unrecognized option");
     refuses(&bare, "x", "'x': no files");
+    refuses(&part_set, "x", "'x': this command takes only options");
+}
+
+static void take_first(void *input, char *text, struct argp_state *state) {
+    arguments *args = input;
+    if (state->arg_num > 0) argp_error(state, "'%s': one at a time", text);
+    args->name = text;
+}
+
+static void test_arguments_come_one_by_one(void **state) {
+    (void)state;
+    static const option_set one = {.rows = rows, .argument = take_first};
+    assert_string_equal(parse(&one, "-q a").name, "a");
+    refuses(&one, "a -q b", "'b': one at a time");
 }
 
 static void test_too_many_names_are_told(void **state) {
@@ -192,9 +239,14 @@ static void test_help_tells_all_rows(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fields_get_their_values), cmocka_unit_test(test_arguments_are_those_beside_options),
-        cmocka_unit_test(test_wrong_values_are_told),   cmocka_unit_test(test_too_many_names_are_told),
-        cmocka_unit_test(test_parts_are_checked_first), cmocka_unit_test(test_help_tells_all_rows),
+        cmocka_unit_test(test_fields_get_their_values),
+        cmocka_unit_test(test_words_become_values),
+        cmocka_unit_test(test_arguments_are_those_beside_options),
+        cmocka_unit_test(test_wrong_values_are_told),
+        cmocka_unit_test(test_arguments_come_one_by_one),
+        cmocka_unit_test(test_too_many_names_are_told),
+        cmocka_unit_test(test_parts_are_checked_first),
+        cmocka_unit_test(test_help_tells_all_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
