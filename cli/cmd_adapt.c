@@ -74,7 +74,8 @@ static const option_set options = {.rows = rows,
 
 /* --- The whole ----------------------------------------------------------------------------------------------- */
 
-static ft_status adapt(arguments *args, const ft_predictor *from, const ft_dataset *data, output *out) {
+static ft_status adapt(void *user, desk *d) {
+    arguments *args = user;
     ft_adaptation adaptation;
     ft_error error;
     args->options.devices = args->devices.items;
@@ -83,29 +84,18 @@ static ft_status adapt(arguments *args, const ft_predictor *from, const ft_datas
     args->options.family_count = args->families.count;
     args->options.progress = progress_step;
     progress_begin(0, args->is_quiet);
-    ft_status status = ft_adapt(from, data, &args->options, args->path, &adaptation, &error);
+    ft_status status = ft_adapt(d->predictor, d->data, &args->options, args->path, &adaptation, &error);
     progress_hide();
     if (status == FT_ERR_CANCELLED) return status;
     if (status != FT_OK) return cli_fail(status, "%s", error.message);
-    status = ft_adaptation_write(&adaptation, args->path, &args->output.style, out->stream, &error);
+    status = ft_adaptation_write(&adaptation, args->path, &args->output.style, d->out.stream, &error);
     ft_adaptation_free(&adaptation);
     if (status != FT_OK) return cli_fail(status, "%s", error.message);
-    return output_commit(out);
-}
-
-static ft_status run(arguments *args) {
-    desk d;
-    ft_status status = desk_open(&d, args->from, args->data, &args->output);
-    if (status == FT_OK) status = adapt(args, d.predictor, d.data, &d.out);
-    desk_clear(&d);
-    return status;
+    return output_commit(&d->out);
 }
 
 int cmd_adapt(int argc, char **argv) {
     arguments args = {.output = output_options_default()};
     options_parse(&options, argc, argv, &args);
-    stop_install();
-    ft_status status = run(&args);
-    if (status == FT_ERR_CANCELLED) stop_finish();
-    return (int)status;
+    return desk_work(args.from, args.data, &args.output, adapt, &args);
 }

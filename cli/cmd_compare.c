@@ -1,6 +1,5 @@
 /* cmd_compare.c - `foretell compare`: predictors, or runs, side by side. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "choice.h"
 #include "cli.h"

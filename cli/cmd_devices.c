@@ -1,6 +1,4 @@
 /* cmd_devices.c - `foretell devices` and `foretell predictors`: what can be told of, and who tells it. */
-#include <stdlib.h>
-
 #include "asking.h"
 
 typedef struct arguments {

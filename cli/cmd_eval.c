@@ -1,6 +1,4 @@
 /* cmd_eval.c - `foretell eval`: how good a predictor is on measured models. */
-#include <string.h>
-
 #include "choice.h"
 #include "cli.h"
 #include "desk.h"
@@ -125,34 +123,25 @@ static ft_status write_evaluation(arguments *args, const ft_evaluation *evaluati
     return output_commit(out);
 }
 
-static ft_status evaluate(arguments *args, const ft_predictor *predictor, const ft_dataset *data, output *out) {
+static ft_status evaluate(void *user, desk *d) {
+    arguments *args = user;
     ft_split split = {0};
     ft_evaluation evaluation = {0};
     bool has_split;
-    ft_status status = choice_split(&args->choice, predictor, data, &split, &has_split);
+    ft_status status = choice_split(&args->choice, d->predictor, d->data, &split, &has_split);
     if (status == FT_OK)
-        status =
-            choice_evaluate(&args->choice, args->predictor, predictor, data, has_split ? &split : NULL, &evaluation);
-    if (status == FT_OK && args->extrapolation != NULL) status = plot_extrapolation(args, predictor, data, &evaluation);
-    if (status == FT_OK) status = write_evaluation(args, &evaluation, out);
+        status = choice_evaluate(&args->choice, args->predictor, d->predictor, d->data, has_split ? &split : NULL,
+                                 &evaluation);
+    if (status == FT_OK && args->extrapolation != NULL)
+        status = plot_extrapolation(args, d->predictor, d->data, &evaluation);
+    if (status == FT_OK) status = write_evaluation(args, &evaluation, &d->out);
     ft_evaluation_free(&evaluation);
     ft_split_free(&split);
-    return status;
-}
-
-static ft_status run(arguments *args) {
-    desk d;
-    ft_status status = desk_open(&d, args->predictor, args->choice.data, &args->output);
-    if (status == FT_OK) status = evaluate(args, d.predictor, d.data, &d.out);
-    desk_clear(&d);
     return status;
 }
 
 int cmd_eval(int argc, char **argv) {
     arguments args = {.choice = choice_default(), .output = output_options_default(), .worst = 5};
     options_parse(&options, argc, argv, &args);
-    stop_install();
-    ft_status status = run(&args);
-    if (status == FT_ERR_CANCELLED) stop_finish();
-    return (int)status;
+    return desk_work(args.predictor, args.choice.data, &args.output, evaluate, &args);
 }

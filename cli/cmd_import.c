@@ -1,7 +1,4 @@
 /* cmd_import.c - `foretell import`: measured models in somebody's form become a data set. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli.h"
 
 typedef struct arguments {

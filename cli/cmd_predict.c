@@ -1,6 +1,5 @@
 /* cmd_predict.c - `foretell predict`: what models will take on devices, as one document. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "asking.h"
 

@@ -66,7 +66,8 @@ static const option_set options = {.rows = rows,
 
 /* --- The whole ----------------------------------------------------------------------------------------------- */
 
-static ft_status sample(arguments *args, const ft_predictor *from, const ft_dataset *pool, output *out) {
+static ft_status sample(void *user, desk *d) {
+    arguments *args = user;
     ft_sample made;
     ft_error error;
     args->options.devices = args->devices.items;
@@ -75,29 +76,18 @@ static ft_status sample(arguments *args, const ft_predictor *from, const ft_data
     args->options.family_count = args->families.count;
     args->options.progress = progress_step;
     progress_begin(0, args->is_quiet);
-    ft_status status = ft_sample_make(from, pool, &args->options, &made, &error);
+    ft_status status = ft_sample_make(d->predictor, d->data, &args->options, &made, &error);
     progress_hide();
     if (status == FT_ERR_CANCELLED) return status;
     if (status != FT_OK) return cli_fail(status, "%s: %s", args->pool, error.message);
-    status = ft_sample_write(&made, &args->output.style, out->stream, &error);
+    status = ft_sample_write(&made, &args->output.style, d->out.stream, &error);
     ft_sample_free(&made);
     if (status != FT_OK) return cli_fail(status, "%s", error.message);
-    return output_commit(out);
-}
-
-static ft_status run(arguments *args) {
-    desk d;
-    ft_status status = desk_open(&d, args->from, args->pool, &args->output);
-    if (status == FT_OK) status = sample(args, d.predictor, d.data, &d.out);
-    desk_clear(&d);
-    return status;
+    return output_commit(&d->out);
 }
 
 int cmd_sample(int argc, char **argv) {
     arguments args = {.output = output_options_default()};
     options_parse(&options, argc, argv, &args);
-    stop_install();
-    ft_status status = run(&args);
-    if (status == FT_ERR_CANCELLED) stop_finish();
-    return (int)status;
+    return desk_work(args.from, args.pool, &args.output, sample, &args);
 }

@@ -10,9 +10,11 @@ typedef struct desk {
     output out;
 } desk;
 
-/* Opens all three, or says what is wrong. The desk is cleared in any case. */
-ft_status desk_open(desk *d, const char *predictor, const char *data, output_options *options);
-/* What was not committed is discarded. */
-void desk_clear(desk *d);
+/* Does the work of a command, tells people what goes wrong, and commits the output when nothing does. */
+typedef ft_status desk_worker(void *user, desk *d);
+
+/* Opens all three, or says what is wrong; works, and closes them. What was not committed is discarded. What the process
+ * exits with. */
+int desk_work(const char *predictor, const char *data, output_options *options, desk_worker *work, void *user);
 
 #endif

@@ -47,48 +47,42 @@ option_taker option_text, option_flag, option_u32, option_u64, option_name, opti
 /* To an ft_mode, an ft_optimizer, an ft_output; a file that ends in .svg or .png, to a text. */
 option_taker option_mode, option_optimizer, option_format, option_plot;
 
-/* Where the value of a row goes: a field of a structure, which has to be of the right type. */
-#define OPTION_AT(type, field, kind) (offsetof(type, field) + 0 * sizeof(_Generic(((type *)0)->field, kind : 0)))
-#define TEXT(type, field)            .take = option_text, .at = OPTION_AT(type, field, const char *)
-#define FLAG(type, field)            .take = option_flag, .at = OPTION_AT(type, field, bool)
-#define NAMES(type, field)           .take = option_name, .at = OPTION_AT(type, field, name_list)
-#define BYTES(type, field)                                                                                             \
-    .take = _Generic(((type *)0)->field, double                                                                        \
-                     : option_bytes, uint64_t                                                                          \
-                     : option_whole_bytes),                                                                            \
-    .at = offsetof(type, field)
+/* Where the value of a row goes: a field of a structure, which has to be of the right type. Types and fields cannot
+ * stand in parentheses. NOLINTBEGIN(bugprone-macro-parentheses) */
+/* clang-format off */
+#define OPTION_AT(type, field, kind) (offsetof(type, field) + 0 * sizeof(_Generic(((type *)0)->field, kind: 0)))
+#define TEXT(type, field) .take = option_text, .at = OPTION_AT(type, field, const char *)
+#define FLAG(type, field) .take = option_flag, .at = OPTION_AT(type, field, bool)
+#define NAMES(type, field) .take = option_name, .at = OPTION_AT(type, field, name_list)
 #define POSITIVE(type, field) .take = option_positive, .at = OPTION_AT(type, field, double)
+#define BYTES(type, field) \
+    .take = _Generic(((type *)0)->field, double: option_bytes, uint64_t: option_whole_bytes), .at = offsetof(type, field)
 /* A whole number in a range, and one of 1 or more. */
-#define NUMBER(type, field, from, to)                                                                                  \
-    .take = _Generic(((type *)0)->field, uint32_t                                                                      \
-                     : option_u32, uint64_t                                                                            \
-                     : option_u64, int64_t                                                                             \
-                     : option_u64),                                                                                    \
+#define NUMBER(type, field, from, to) \
+    .take = _Generic(((type *)0)->field, uint32_t: option_u32, uint64_t: option_u64, int64_t: option_u64), \
     .at = offsetof(type, field), .least = (from), .most = (to)
 #define COUNT(type, field, to) NUMBER(type, field, 1, to)
 /* By a function of the command's own: to a field, or to the whole structure. */
 #define TAKEN_BY(function, type, field) .take = (function), .at = offsetof(type, field)
-#define TAKEN_WHOLE_BY(function)        .take = (function)
+#define TAKEN_WHOLE_BY(function) .take = (function)
 
 /* Rows that many commands have. */
-#define SEED_ROW(type, field, text, group)                                                                             \
-    { "seed", 0, "N", text, group, NUMBER(type, field, 0, UINT32_MAX) }
-#define THREADS_ROW(type, field, group)                                                                                \
-    { "threads", 0, "N", "one per core without it; the result does not depend on it", group, COUNT(type, field, 1024) }
-#define QUIET_ROW(type, field, group)                                                                                  \
-    { "quiet", 'q', NULL, "no progress line and no notes; errors are still told", group, FLAG(type, field) }
-
-/* Several rows, of an ft_time_filter. */
-#define TIME_FILTER_ROWS(type, field)                                                                                  \
-    {"max-noise", 0,                                                                                                   \
-     "R",         "leave out records whose runs deviate by more than R of their mean, where the data set tells: 0.01", \
-     0,           POSITIVE(type, field.max_noise)},                                                                    \
-        {"min-time", 0,                                                                                                \
-         "US",       "leave out records that took less than so many microseconds",                                     \
-         0,          POSITIVE(type, field.min_time_us)},                                                               \
-    {                                                                                                                  \
-        "max-time", 0, "US", "leave out records that took more", 0, POSITIVE(type, field.max_time_us)                  \
-    }
+#define SEED_ROW(type, field, text, group) \
+    {"seed", 0, "N", text, group, NUMBER(type, field, 0, UINT32_MAX)}
+#define THREADS_ROW(type, field, group) \
+    {"threads", 0, "N", "one per core without it; the result does not depend on it", group, COUNT(type, field, 1024)}
+#define QUIET_ROW(type, field, group) \
+    {"quiet", 'q', NULL, "no progress line and no notes; errors are still told", group, FLAG(type, field)}
+/* Those of an ft_time_filter. */
+#define TIME_FILTER_ROWS(type, field) \
+    {"max-noise", 0, "R", \
+     "leave out records whose runs deviate by more than R of their mean, where the data set tells: 0.01", 0, \
+     POSITIVE(type, field.max_noise)}, \
+    {"min-time", 0, "US", "leave out records that took less than so many microseconds", 0, \
+     POSITIVE(type, field.min_time_us)}, \
+    {"max-time", 0, "US", "leave out records that took more", 0, POSITIVE(type, field.max_time_us)}
+/* clang-format on */
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* What stands on the command line beside options. */
 typedef struct argument_list {
@@ -111,8 +105,7 @@ struct option_set {
     /* Of the set of a command, not of a part: */
     const char *doc, *args_doc;
     const char *refusal; /* of arguments beside options, for a command that takes none; NULL: the usual one */
-    /* For a command that takes some: one after the other, or all into an argument_list, which is not the first field.
-     */
+    /* For a command that takes some: one by one, or all into an argument_list, which is not the first field. */
     void (*argument)(void *input, char *text, struct argp_state *state);
     size_t arguments;
 };
