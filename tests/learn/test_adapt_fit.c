@@ -62,7 +62,7 @@ static ft_predictor *open_made(void) {
                                          .devices = devices,
                                          .device_count = DEVICES};
     buf bytes = {0};
-    ft_predictor *made;
+    ft_predictor *made = NULL;
     ft_error error;
     if (predictor_encode(&about, &family_made, &m, &bytes, &error) != FT_OK ||
         ft_predictor_open_memory(bytes.data, bytes.length, "made", &made, &error) != FT_OK)
