@@ -222,7 +222,7 @@ static ft_status form_opinion(const model *m, const torch_view *view, const torc
     for (uint32_t i = 0; i < view->kernel_count; i++) launches[view->row_of[i]]++;
     for (uint32_t i = 0; i < view->row_count; i++) {
         float amounts[TORCH_TERMS];
-        torch_amounts(&view->rows[i], anchors, q->batch, 1, amounts);
+        torch_amounts(&view->rows[i], q->side, anchors, q->batch, 1, amounts);
         for (uint32_t j = 0; j < members; j++) {
             const float *ways = view->ways + ((size_t)j * view->row_count + i) * outputs;
             double time = torch_model_time(m, q->side, j, q->prices, ways, amounts);
@@ -268,13 +268,21 @@ static bool is_borrowed_training(const model *m, const torch_question *q) {
     return q->asked.mode == FT_TRAIN && m->columns[q->match.column].device != q->asked.device;
 }
 
+/* Processors were measured with single images: what more of them do to caches and memory is known from the sizes of
+ * other kernels at most. */
+static bool is_far_batch(const model *m, const torch_question *q) {
+    static const double MUCH_LARGER = 4;
+    return !q->sheet.is_gpu && q->batch >= MUCH_LARGER * m->columns[q->match.column].usual_batch;
+}
+
 /* How unsure of what was measured: as one network is on architectures that it was not shown, and more where they
  * disagree. All networks together are off by less: by how much was chosen on the validation part of the predictor in
- * the box, whose networks were shown most of the relatives of any architecture; and for families, which have no
- * relatives, on the folds of timm by family. */
+ * the box, whose networks were shown most of the relatives of any architecture; for processors, on the first two folds
+ * by name as well. Families have no relatives, and there are few of them: their margin was chosen on folds by family.
+ */
 static double usual_width(const model *m, const torch_question *q, double apart) {
-    static const double ALL_TOGETHER = 0.85, ALL_ON_FAMILIES = 0.9;
-    double width = m->widths[q->match.column] * (m->config.families ? ALL_ON_FAMILIES : ALL_TOGETHER);
+    static const double ALL_TOGETHER[TORCH_SIDES] = {[TORCH_GPU] = 0.85, [TORCH_CPU] = 0.95}, ALL_ON_FAMILIES = 1.05;
+    double width = m->widths[q->match.column] * (m->config.families ? ALL_ON_FAMILIES : ALL_TOGETHER[q->side]);
     double usual = m->usual_spread[q->side];
     return usual > 0 && apart > usual ? width * apart / usual : width;
 }
@@ -284,7 +292,7 @@ static double usual_width(const model *m, const torch_question *q, double apart)
 static double spread_of(const model *m, const torch_question *q, const opinion *o, double coverage, bool may_wait) {
     static const double LEAST = 0.02, UNKNOWN = 0.3, ASSUMED = 0.1, OTHER_DEVICE = 0.03, MAY_WAIT = 0.2, WORTH = 3;
     double apart = disagreement(o, m->config.members), more = UNKNOWN * (1 - coverage);
-    if (q->match.is_assumed || is_borrowed_training(m, q)) more += ASSUMED;
+    if (q->match.is_assumed || is_borrowed_training(m, q) || is_far_batch(m, q)) more += ASSUMED;
     if (m->columns[q->match.column].device != q->asked.device) more += OTHER_DEVICE;
     if (may_wait) more += MAY_WAIT;
     return m->widths != NULL ? usual_width(m, q, apart) + WORTH * more : LEAST + apart + more;
@@ -310,7 +318,7 @@ static ft_status predict(const model *m, subject *s, const place *where, bool ha
     if (!(value > 0 && isfinite(value)))
         return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
     prediction made = {.value = value, .coverage_ratio = known / value, .source = FT_LEARNED};
-    if (q.match.is_assumed || is_borrowed_training(m, &q)) made.source = FT_ASSUMED;
+    if (q.match.is_assumed || is_borrowed_training(m, &q) || is_far_batch(m, &q)) made.source = FT_ASSUMED;
     double launches = launch_us(m, &q) * view->kernel_count;
     if (launches > value) { /* the GPU waits: each kernel takes as long as it takes to launch it */
         for (uint32_t i = 0; i < view->row_count; i++) o.times[i] = launches / view->kernel_count;
@@ -353,7 +361,7 @@ static void put_terms(const model *m, const torch_view *view, const torch_questi
                       uint32_t row, double *terms) {
     uint32_t members = m->config.members, outputs = m->config.ways * TORCH_TERMS;
     float amounts[TORCH_TERMS], times[TORCH_TERMS];
-    torch_amounts(&view->rows[row], anchors, q->batch, 1, amounts);
+    torch_amounts(&view->rows[row], q->side, anchors, q->batch, 1, amounts);
     for (uint32_t j = 0; j < members; j++) {
         torch_model_terms(m, q->side, j, q->prices, view->ways + ((size_t)j * view->row_count + row) * outputs, amounts,
                           times);

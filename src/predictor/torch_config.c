@@ -2,7 +2,7 @@
 #include "predictor/settings.h"
 #include "predictor/torch_train.h"
 
-enum { HIDDEN, WAYS, MEMBERS, STEPS, BATCH, RATE, BOUND, PENALTY, PRIOR, OWN, DELTA, FAMILIES };
+enum { HIDDEN, WAYS, MEMBERS, STEPS, BATCH, RATE, BOUND, PENALTY, PRIOR, OWN, DELTA, NOISE, FAMILIES };
 
 #define WHOLE    .kind = FT_SETTING_INT
 #define SEARCHED .is_searched = true, .is_log = true
@@ -26,6 +26,7 @@ const ft_setting torch_settings[TORCH_SETTING_COUNT] = {
              .from = 0.03, .to = 3, .off = "0"},
     [DELTA] = {"delta", "where the loss turns from squares to absolute values", FT_SETTING_REAL, 0.1, 1e-4, 100,
                SEARCHED, .from = 0.02, .to = 0.5, .off = "100"},
+    [NOISE] = {"noise", "added to the sizes of kernels on processors, in deviations", FT_SETTING_REAL, 0, 0, 10},
     [FAMILIES] = {"families", "1: intervals for families that were never seen", WHOLE, 0, 0, 1},
 };
 
@@ -43,13 +44,14 @@ ft_status torch_config_read(const json_t *object, torch_config *config, ft_error
                              .prior = v[PRIOR],
                              .own = v[OWN],
                              .delta = v[DELTA],
+                             .noise = v[NOISE],
                              .families = v[FAMILIES] > 0};
     return FT_OK;
 }
 
 json_t *torch_config_write(const torch_config *c) {
-    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:i}", "hidden", (int)c->hidden, "ways",
-                     (int)c->ways, "members", (int)c->members, "steps", (int)c->steps, "batch", (int)c->batch, "rate",
-                     c->rate, "bound", c->bound, "penalty", c->penalty, "prior", c->prior, "own", c->own, "delta",
-                     c->delta, "families", (int)c->families);
+    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i}", "hidden", (int)c->hidden,
+                     "ways", (int)c->ways, "members", (int)c->members, "steps", (int)c->steps, "batch", (int)c->batch,
+                     "rate", c->rate, "bound", c->bound, "penalty", c->penalty, "prior", c->prior, "own", c->own,
+                     "delta", c->delta, "noise", c->noise, "families", (int)c->families);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "data/dataset.h"
 #include "data/devices.h"
 #include "predictor/scan.h"
@@ -78,6 +79,7 @@ static ft_status add_labels(gathering *g, fit_rows rows, torch_labels *labels, f
         label->program = find_program(g, &rows.items[i], &column);
         label->batch = (float)record->batch;
         label->log_us = (float)log(rows.items[i].label);
+        label->family = (uint32_t)hash_bytes(record->family, strlen(record->family)).low;
     }
     return FT_OK;
 }

@@ -31,6 +31,7 @@ typedef struct torch_label {
     uint32_t program, column;
     float batch;
     float log_us;
+    uint32_t family; /* a hash: the same for all architectures of one */
 } torch_label;
 
 typedef struct torch_labels {

@@ -198,6 +198,14 @@ static void look_for_reductions(const torch_walk *w, const ft_kernel *kernel, to
     }
 }
 
+/* A recurrent layer is a loop: each step of each direction waits for the one before. */
+static double steps_of(const torch_walk *w, const ft_op *root, const torch_kernel *k) {
+    const ft_tensor *in = op_input(w->graph, root, 0), *out = op_output(w->graph, root, 0);
+    if (k->kind != TORCH_RECURRENT || in == NULL || out == NULL || in->rank != 3 || out->rank != 4) return 1;
+    double steps = (double)in->dims[0] * (double)out->dims[1];
+    return steps > 1 ? steps : 1;
+}
+
 static bool launches_anything(const torch_walk *w, const ft_kernel *kernel) {
     for (uint32_t i = 0; i < kernel->op_count; i++)
         if (!torch_walk_is_free(w, kernel->ops[i])) return true;
@@ -227,7 +235,7 @@ ft_status torch_kernels_of(subject *s, const ft_rules *rules, arena *memory, tor
         torch_walk_add_bytes(&w, i, k);
         k->serial = serial_maps(&w, root, k);
         double repeats = (double)root->repeats;
-        k->launches = repeats;
+        k->launches = repeats * steps_of(&w, root, k);
         const ft_tensor *out = op_output(s->bound, root, 0);
         if (out != NULL && !out->is_batched) continue; /* work on weights is that of their bytes */
         k->macs = (double)work.forward.macs;

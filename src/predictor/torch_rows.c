@@ -18,6 +18,19 @@ static float padding(double channels, double lanes) {
     return channels >= 1 ? (float)log2(ceil(channels / lanes) * lanes / channels) : 0;
 }
 
+/* The largest power of two that divides a number of channels, as its logarithm. Rows of a matrix that lie a multiple of
+ * a page apart share the few lines of a processor's caches: 768 channels are multiplied faster than 1024. */
+static float evenness(double channels) {
+    static const uint32_t PAGE = 12;
+    uint64_t size = channels >= 1 && channels < 1e15 ? (uint64_t)channels : 1;
+    uint32_t power = 0;
+    while (power < PAGE && size % 2 == 0) {
+        size /= 2;
+        power++;
+    }
+    return (float)power;
+}
+
 static float share(double part, double whole) {
     return whole > 0 ? (float)(part / whole) : 0;
 }
@@ -79,6 +92,8 @@ static void set_sizes(const torch_kernel *k, double batch, torch_precision preci
     for (size_t i = 0; i < 4; i++) sizes[n++] = padding(k->columns, lanes[i]);
     sizes[n++] = fmod(k->in_channels, 8) != 0;
     sizes[n++] = fmod(k->out_channels, 8) != 0;
+    sizes[n++] = evenness(k->in_channels);
+    sizes[n++] = evenness(k->out_channels);
 }
 
 void torch_row_of(const torch_kernel *kernel, double batch, torch_precision precision, torch_row *row) {

@@ -9,7 +9,7 @@
 #include "predictor/torch_kernel.h"
 
 /* Changes whenever a term or feature changes its meaning: files made for other ones are refused. */
-#define TORCH_ROWS_SCHEMA "torch-rows-1"
+#define TORCH_ROWS_SCHEMA "torch-rows-2"
 
 /* name, grows with the batch, what it counts */
 #define TORCH_TERM_LIST(X)                                                                                             \
@@ -34,7 +34,11 @@ typedef enum torch_term {
 extern const bool torch_term_scales[TORCH_TERMS]; /* with the batch */
 
 enum {
-    TORCH_SIZES = 29, /* base-2 logarithms and shares; see row_of */
+    TORCH_SIZES = 31,        /* base-2 logarithms and shares; see set_sizes */
+    TORCH_SIZE_WRITTEN = 13, /* elements */
+    TORCH_SIZE_WIDE = 17,    /* share of what is moved that has 32 bits */
+    TORCH_SIZE_EVEN_IN = 29,
+    TORCH_SIZE_EVEN_OUT = 30,
     TORCH_FLAG_KIND = TORCH_SIZES,
     TORCH_FLAG_HOLDS = TORCH_FLAG_KIND + TORCH_KINDS,
     TORCH_FLAG_STRIDED = TORCH_FLAG_HOLDS + TORCH_KINDS,

@@ -14,11 +14,7 @@ bool torch_only_moves(torch_kind kind) {
            kind == TORCH_CAST;
 }
 
-void torch_amounts(const torch_row *row, const double anchors[static TORCH_TERMS], double batch, double times,
-                   float amounts[static TORCH_TERMS]) {
-    for (uint32_t i = 0; i < TORCH_TERMS; i++)
-        amounts[i] = (float)(row->terms[i] * anchors[i] * times * (torch_term_scales[i] ? batch : 1));
-}
+/* --- Filling ------------------------------------------------------------------------------------------------- */
 
 bool torch_shard_open(torch_shard *s, const torch_data *data) {
     *s = (torch_shard){0};
@@ -85,11 +81,23 @@ static void add_label(torch_shard *s, filling *f, uint32_t number) {
         f->kernels[f->pairs] = s->place[launch->row] - 1;
         f->columns[f->pairs] = label->column;
         f->groups[f->pairs] = data->column_count + data->groups[label->column];
-        torch_amounts(row, anchors, label->batch, launch->times, f->amounts + (size_t)f->pairs * TORCH_TERMS);
+        torch_amounts(row, torch_sheet_side(sheet), anchors, label->batch, launch->times,
+                      f->amounts + (size_t)f->pairs * TORCH_TERMS);
         f->weights[f->pairs] = has_prior && torch_only_moves(torch_row_kind(row));
         f->moving[f->pairs] = MOVING_LOG;
     }
     f->start[number + 1] = f->pairs;
+}
+
+/* As if sizes were a little other: four numbers from each draw, all equally likely. */
+static void add_noise(float *sizes, double deviation, rng *random) {
+    static const double SQRT12 = 3.4641016151377544;
+    float scale = (float)(deviation * SQRT12 / 65536);
+    uint64_t bits = 0;
+    for (uint32_t i = 0; i < TORCH_SIZES; i++, bits >>= 16) {
+        if (i % 4 == 0) bits = rng_next(random);
+        sizes[i] += scale * ((float)(bits & 0xffff) - 32767.5F);
+    }
 }
 
 bool torch_shard_fill(torch_shard *s, const torch_data *data, const float *inputs, const torch_label *labels,
@@ -107,6 +115,7 @@ bool torch_shard_fill(torch_shard *s, const torch_data *data, const float *input
         if (own != NULL)
             memcpy(own + (size_t)i * TORCH_FEATURES, inputs + (size_t)f.rows[i] * TORCH_FEATURES,
                    TORCH_FEATURES * sizeof(float));
+        if (own != NULL && s->noise > 0) add_noise(own + (size_t)i * TORCH_FEATURES, s->noise, &s->random);
         s->place[f.rows[i]] = 0;
     }
     s->label_count = count;

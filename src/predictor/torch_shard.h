@@ -2,6 +2,8 @@
 #ifndef PREDICTOR_TORCH_SHARD_H
 #define PREDICTOR_TORCH_SHARD_H
 
+#include "base/rng.h"
+#include "predictor/torch_amounts.h"
 #include "predictor/torch_data.h"
 #include "predictor/torch_net.h"
 
@@ -10,6 +12,8 @@ typedef struct torch_shard {
     torch_pairs pairs;
     segments by_label; /* the pairs of each label */
     const float *targets;
+    double noise;                               /* deviation of what is added to sizes; 0: they are as they are */
+    rng random;                                 /* that it is drawn from */
     const float *prior_weights, *prior_targets; /* per pair: of the price of a byte moved */
     const float *zeros;                         /* per pair and term */
     uint32_t *place;                            /* per kernel of the data: its row in the shard + 1, 0 = not in it */
@@ -28,9 +32,6 @@ bool torch_shard_fill(torch_shard *s, const torch_data *data, const float *input
 /* The logarithm of what each label takes: labels x 1. *bend, *logs may be NULL. */
 tensor *torch_shard_forward(const torch_shard *s, const torch_net *net, tape *t, tensor **bend, tensor **logs);
 
-/* Amounts of a row in a column, anchored: what it takes at the rates of the data sheet. */
-void torch_amounts(const torch_row *row, const double anchors[static TORCH_TERMS], double batch, double times,
-                   float amounts[static TORCH_TERMS]);
 /* Kernels that do nothing but move bytes: they reach most of the bandwidth, on any GPU. */
 bool torch_only_moves(torch_kind kind);
 

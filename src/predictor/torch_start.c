@@ -15,13 +15,14 @@ static const double USUAL[TORCH_TERMS] = {
 static void shares_of(const torch_data *data, const torch_label *label, double shares[static TORCH_TERMS]) {
     const torch_column *column = &data->columns[label->column];
     const torch_program *program = &data->programs[label->program];
+    const torch_sheet *sheet = &data->sheets[column->device];
     double anchors[TORCH_TERMS], time = exp((double)label->log_us);
-    torch_sheet_anchors(&data->sheets[column->device], column, anchors);
+    torch_sheet_anchors(sheet, column, anchors);
     for (uint32_t k = 0; k < TORCH_TERMS; k++) shares[k] = 0;
     for (uint32_t i = program->start; i < program->start + program->count; i++) {
         float amounts[TORCH_TERMS];
         const torch_row *row = &torch_data_rows(data)[data->launches[i].row];
-        torch_amounts(row, anchors, label->batch, data->launches[i].times, amounts);
+        torch_amounts(row, torch_sheet_side(sheet), anchors, label->batch, data->launches[i].times, amounts);
         for (uint32_t k = 0; k < TORCH_TERMS; k++) shares[k] += amounts[k] / time;
     }
 }

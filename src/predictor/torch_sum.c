@@ -99,6 +99,17 @@ static ft_status train_networks(fitting *f, ft_error *error) {
 
 /* --- Fitting ------------------------------------------------------------------------------------------------- */
 
+/* How even numbers of channels are matters to the caches of processors. On GPUs it says nothing that lanes do not say,
+ * so their networks are not shown it; and no power of two is unlike the others. */
+static void limit_evenness(torch_side side, torch_scaling *scaling) {
+    static const float NONE = 0, PAGE = 12;
+    for (uint32_t f = TORCH_SIZE_EVEN_IN; f <= TORCH_SIZE_EVEN_OUT; f++) {
+        if (side == TORCH_GPU) scaling->inverse[f] = 0;
+        scaling->least[f] = NONE;
+        scaling->most[f] = PAGE;
+    }
+}
+
 /* The kernels of each side have a scaling of their own. */
 static ft_status fit_scaling(const torch_data *data, model *m, ft_error *error) {
     bool *is_used = malloc(((size_t)data->kernels.count + 1) * sizeof *is_used);
@@ -111,6 +122,7 @@ static ft_status fit_scaling(const torch_data *data, model *m, ft_error *error) 
             for (uint32_t j = p->start; j < p->start + p->count; j++) is_used[data->launches[j].row] = true;
         }
         torch_scaling_fit(torch_data_rows(data), is_used, data->kernels.count, &m->scaling[side]);
+        limit_evenness((torch_side)side, &m->scaling[side]);
     }
     free(is_used);
     return FT_OK;

@@ -26,6 +26,8 @@ enum {
  * for relatives of what was measured, and bad for families that nobody has seen. Chosen on folds 3 to 5 of timm. */
 static const double MOST_MORE = 4, MOST_MORE_FAMILIES = 1.6;
 
+static const uint64_t NOISE_SEED = 0x6e6f697365; /* apart from what shuffles labels */
+
 struct torch_training {
     const torch_data *data;
     const torch_config *config;
@@ -187,6 +189,8 @@ ft_status torch_training_step(torch_training *t, double *loss, ft_error *error) 
     for (uint32_t i = 0; i < shards; i++) {
         uint32_t first = (uint32_t)((uint64_t)t->batch * i / shards),
                  end = (uint32_t)((uint64_t)t->batch * (i + 1) / shards);
+        t->shards[i].noise = t->side == TORCH_CPU ? t->config->noise : 0;
+        rng_init(&t->shards[i].random, t->descent.options.seed ^ NOISE_SEED, (uint64_t)t->descent.done * SHARDS + i);
         if (!torch_shard_fill(&t->shards[i], t->data, t->inputs, t->data->train.items, numbers + first, end - first))
             return FT_NOMEM(error);
     }

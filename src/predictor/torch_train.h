@@ -6,7 +6,7 @@
 #include "predictor/torch_data.h"
 #include "predictor/torch_net.h"
 
-enum { TORCH_MEMBERS_MAX = 16, TORCH_SETTING_COUNT = 12 };
+enum { TORCH_MEMBERS_MAX = 16, TORCH_SETTING_COUNT = 13 };
 
 typedef struct torch_config {
     uint32_t hidden;  /* units of each of the two hidden layers */
@@ -20,6 +20,7 @@ typedef struct torch_config {
     double prior;     /* weight of what is known of kernels that only move bytes */
     double own;       /* penalty on what a device has of its own beside its group */
     double delta;     /* where the loss of the log-ratio turns from squares to absolute values */
+    double noise;     /* deviation of what is added to the sizes of kernels, by how much they vary */
     bool families;    /* each network leaves out families of architectures, not single ones */
 } torch_config;
 

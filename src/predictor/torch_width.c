@@ -15,8 +15,9 @@ static const double LEAST_WIDTH = 0.01;
 static const double WIDTH_UNKNOWN = 0.5; /* where nothing was left out and there is no validation part */
 static const double LEAST_NARROWING = 0.7;
 enum {
-    LEAST_ROWS = 50, /* with fewer, the quantile of a column is mostly luck: it takes that of its side */
-    SHARES = 10,     /* of the architectures: a network leaves out one of them */
+    LEAST_ROWS = 50,    /* with fewer, the quantile of a column is mostly luck: it takes that of its side */
+    SHARES = 10,        /* of the architectures: a network leaves out one of them */
+    FAMILY_SHARES = 20, /* of the families, each of which is missed more */
 };
 
 /* --- Who leaves out what ------------------------------------------------------------------------------------- */
@@ -35,6 +36,7 @@ ft_status torch_leave_out(const fit_set *set, uint32_t members, bool by_family, 
     const ft_record *records = ft_dataset_records(set->data);
     *left_by = NULL;
     if (members < 2) return FT_OK;
+    uint32_t shares = by_family ? FAMILY_SHARES : SHARES;
     const char **keys = calloc((size_t)graphs + 1, sizeof *keys); /* of each graph: the first by the alphabet */
     uint8_t *left = calloc((size_t)graphs + 1, sizeof *left);
     for (uint32_t i = 0; keys != NULL && i < set->train.count; i++) {
@@ -46,7 +48,7 @@ ft_status torch_leave_out(const fit_set *set, uint32_t members, bool by_family, 
     for (uint32_t i = 0; keys != NULL && left != NULL && i < graphs; i++)
         if (keys[i] != NULL)
             left[i] = (uint8_t)(hash_bytes(keys[i], key_length(keys[i], by_family)).low %
-                                (members > SHARES ? members : SHARES));
+                                (members > shares ? members : shares));
     bool has_memory = keys != NULL && left != NULL;
     free(keys);
     if (!has_memory) {
@@ -58,6 +60,12 @@ ft_status torch_leave_out(const fit_set *set, uint32_t members, bool by_family, 
 }
 
 /* --- What networks say of what they have not seen ------------------------------------------------------------- */
+
+/* How wide the interval of a label has to be. */
+typedef struct needed {
+    double width, weight;
+    uint32_t family;
+} needed;
 
 typedef struct finding {
     const torch_data *data;
@@ -71,11 +79,21 @@ typedef struct finding {
     double *errors;  /* per training label: of the network that has not seen it; NaN: all have */
     float *said;     /* members x validation labels */
     double *scores;  /* to sort */
+    needed *needs;
     ft_error *error;
 } finding;
 
 static int compare(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static int compare_widths(const void *a, const void *b) {
+    return compare(&((const needed *)a)->width, &((const needed *)b)->width);
+}
+
+static int compare_families(const void *a, const void *b) {
+    uint32_t x = ((const needed *)a)->family, y = ((const needed *)b)->family;
     return (x > y) - (x < y);
 }
 
@@ -146,32 +164,70 @@ static double narrowing(finding *f) {
     return ratio >= LEAST_NARROWING ? fmin(ratio, 1) : LEAST_NARROWING; /* also when it is not a number */
 }
 
-/* Errors in a column, or in all of the side (FT_NONE). */
-static uint32_t gather(finding *f, uint32_t column) {
+static bool is_asked_for(const finding *f, const torch_label *label, uint32_t column) {
+    return is_of_side(f, label) && (column == FT_NONE || label->column == column);
+}
+
+/* What an interval has to be wide for a validation label, before it is widened for how much the networks disagree. */
+static double needed_width(const finding *f, uint32_t label) {
+    double usual = f->m->usual_spread[f->side], error = error_of_all(f, label);
+    return usual > 0 ? error / fmax(disagreement(f, label) / usual, 1) : error;
+}
+
+/* How wide an interval has to be for a label. */
+static needed need_of(const finding *f, const torch_label *label, double width) {
+    return (needed){.width = width, .weight = 1, .family = f->m->config.families ? label->family : 0};
+}
+
+/* How wide intervals have to be in a column, or on all of the side (FT_NONE): for what networks were not shown, `ratio`
+ * times their errors. The validation part counts where nothing was left out; and where whole families were, of which
+ * there are few. */
+static uint32_t gather(finding *f, uint32_t column, double ratio) {
     uint32_t count = 0;
-    const torch_labels *labels = f->left_by != NULL ? &f->data->train : &f->data->valid;
-    for (uint32_t i = 0; i < labels->count; i++) {
-        if (!is_of_side(f, &labels->items[i]) || (column != FT_NONE && labels->items[i].column != column)) continue;
-        if (f->left_by != NULL && isnan(f->errors[i])) continue;
-        f->scores[count++] = f->left_by != NULL ? f->errors[i] : error_of_all(f, i);
-    }
+    const torch_labels *train = &f->data->train, *valid = &f->data->valid;
+    for (uint32_t i = 0; f->left_by != NULL && i < train->count; i++)
+        if (is_asked_for(f, &train->items[i], column) && !isnan(f->errors[i]))
+            f->needs[count++] = need_of(f, &train->items[i], ratio * f->errors[i]);
+    for (uint32_t i = 0; (f->left_by == NULL || f->m->config.families) && i < valid->count; i++)
+        if (is_asked_for(f, &valid->items[i], column))
+            f->needs[count++] = need_of(f, &valid->items[i], needed_width(f, i));
     return count;
+}
+
+/* The width that is enough for most. Models of one family fail together: where families are what is new, each has the
+ * same weight, or one large family that was left out would decide how wide the intervals of all others are. */
+static double enough_for_most(finding *f, uint32_t count) {
+    double sum = 0, seen = 0;
+    if (f->m->config.families) {
+        qsort(f->needs, count, sizeof *f->needs, compare_families);
+        for (uint32_t first = 0, end = 0; first < count; first = end) {
+            while (end < count && f->needs[end].family == f->needs[first].family) end++;
+            for (uint32_t i = first; i < end; i++) f->needs[i].weight = 1.0 / (end - first);
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) sum += f->needs[i].weight;
+    qsort(f->needs, count, sizeof *f->needs, compare_widths);
+    double most = LEVEL * (sum + (f->m->config.families ? 0 : 1)) - 1e-9;
+    uint32_t i = 0;
+    for (seen = f->needs[0].weight; i + 1 < count && seen < most; seen += f->needs[++i].weight) {
+    }
+    return f->needs[i].width;
 }
 
 static void set_widths(finding *f) {
     double ratio = f->left_by != NULL ? narrowing(f) : 1;
-    uint32_t count = gather(f, FT_NONE);
-    double pooled = count > 0 ? ratio * quantile(f->scores, count, LEVEL) : WIDTH_UNKNOWN;
-    for (uint32_t c = 0; c < f->m->column_count; c++) {
-        if (torch_sheet_side(&f->data->sheets[f->data->columns[c].device]) != f->side) continue;
-        count = gather(f, c);
-        double width = count < LEAST_ROWS ? pooled : ratio * quantile(f->scores, count, LEVEL);
-        f->m->widths[c] = fmax(width, LEAST_WIDTH);
-    }
     uint32_t valid = 0;
     for (uint32_t i = 0; i < f->data->valid.count; i++)
         if (is_of_side(f, &f->data->valid.items[i])) f->scores[valid++] = disagreement(f, i);
     f->m->usual_spread[f->side] = valid < LEAST_ROWS ? 0 : quantile(f->scores, valid, LEVEL);
+    uint32_t count = gather(f, FT_NONE, ratio);
+    double pooled = count > 0 ? enough_for_most(f, count) : WIDTH_UNKNOWN;
+    for (uint32_t c = 0; c < f->m->column_count; c++) {
+        if (torch_sheet_side(&f->data->sheets[f->data->columns[c].device]) != f->side) continue;
+        count = gather(f, c, ratio);
+        double width = count < LEAST_ROWS ? pooled : enough_for_most(f, count);
+        f->m->widths[c] = fmax(width, LEAST_WIDTH);
+    }
 }
 
 static ft_status find_side(finding *f) {
@@ -193,9 +249,10 @@ ft_status torch_widths_find(const torch_data *data, const uint8_t *left_by, pool
     f.errors = malloc((train + 1) * sizeof *f.errors);
     f.said = malloc((said + 1) * sizeof *f.said);
     f.scores = malloc((train + said + 1) * sizeof *f.scores);
+    f.needs = malloc((train + data->valid.count + 1) * sizeof *f.needs);
     m->widths = calloc((size_t)m->column_count + 1, sizeof *m->widths);
     bool has_memory = f.inputs != NULL && f.order != NULL && f.logs != NULL && f.errors != NULL && f.said != NULL &&
-                      f.scores != NULL && m->widths != NULL;
+                      f.scores != NULL && f.needs != NULL && m->widths != NULL;
     ft_status status = has_memory ? FT_OK : FT_NOMEM(error);
     for (uint32_t side = 0; status == FT_OK && side < TORCH_SIDES; side++) {
         f.side = (torch_side)side;
@@ -207,5 +264,6 @@ ft_status torch_widths_find(const torch_data *data, const uint8_t *left_by, pool
     free(f.errors);
     free(f.said);
     free(f.scores);
+    free(f.needs);
     return status;
 }

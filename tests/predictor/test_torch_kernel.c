@@ -117,9 +117,54 @@ static void tokens_become_a_map_without_a_copy(void **state) {
     arena_free(&memory);
 }
 
+/* A recurrent layer of both directions over 7 steps. */
+static void recurrent_layers_are_loops(void **state) {
+    (void)state;
+    arena memory;
+    uint32_t count = 0;
+    arena_init(&memory, 1 << 20);
+    ft_graph *g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    uint32_t x = toy_input(g, 7, 1, 16), w = toy_weight(g, 2, 32, 16), r = toy_weight(g, 2, 32, 8);
+    toy_finish(g, toy_op(g, "LSTM", x, w, r, toy_value(g, 7, 2, 1, 8)), 1, 1);
+    const torch_kernel *k = kernels_of(g, "torch-compile", &memory, &count);
+    assert_int_equal(k[0].kind, TORCH_RECURRENT);
+    assert_true(k[0].launches == 14);
+    ft_graph_free(g);
+    arena_free(&memory);
+}
+
+static void rows_tell_how_even_channels_are(void **state) {
+    (void)state;
+    static const struct {
+        double channels;
+        float power;
+    } cases[] = {{0, 0}, {1, 0}, {768, 8}, {1024, 10}, {1153, 0}, {1 << 20, 12}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        torch_kernel kernel = {.kind = TORCH_LINEAR, .in_channels = cases[i].channels, .out_channels = 4};
+        torch_row row;
+        torch_row_of(&kernel, 1, (torch_precision){.bytes = 4}, &row);
+        assert_true(row.features[TORCH_SIZE_EVEN_IN] == cases[i].power);
+        assert_true(row.features[TORCH_SIZE_EVEN_OUT] == 2);
+    }
+}
+
+/* Where others look for them by number. */
+static void named_sizes_are_in_place(void **state) {
+    (void)state;
+    torch_kernel kernel = {.kind = TORCH_ELEMENTWISE, .read16 = 64, .write16 = 4096};
+    torch_row row;
+    torch_row_of(&kernel, 2, (torch_precision){.bytes = 4}, &row);
+    assert_true(row.features[TORCH_SIZE_WRITTEN] == 11 && row.features[TORCH_SIZE_WIDE] == 1);
+    torch_row_of(&kernel, 2, (torch_precision){.bytes = 2}, &row);
+    assert_true(row.features[TORCH_SIZE_WIDE] == 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(types_are_followed),
                                        cmocka_unit_test(rows_do_not_depend_on_the_batch),
-                                       cmocka_unit_test(tokens_become_a_map_without_a_copy)};
+                                       cmocka_unit_test(tokens_become_a_map_without_a_copy),
+                                       cmocka_unit_test(recurrent_layers_are_loops),
+                                       cmocka_unit_test(rows_tell_how_even_channels_are),
+                                       cmocka_unit_test(named_sizes_are_in_place)};
     return cmocka_run_group_tests_name("predictor/torch_kernel", tests, NULL, NULL);
 }

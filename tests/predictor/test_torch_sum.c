@@ -36,6 +36,17 @@ static void learns_from_sums(void **state) {
     fitted_free(&f);
 }
 
+/* Noise is drawn anew in each step, but is the same whoever draws it, and when a training goes on. */
+static void learns_with_noise(void **state) {
+    (void)state;
+    const char *config =
+        "{\"hidden\": 4, \"ways\": 2, \"members\": 2, \"steps\": 30, \"batch\": 16, \"noise\": 0.2, \"families\": 1}";
+    fitted f = fit_made("torch-sum", price, config);
+    fitted_check_threads(&f, config);
+    fitted_check_resume(&f, config, 12);
+    fitted_free(&f);
+}
+
 static void goes_on_where_it_stopped(void **state) {
     (void)state;
     const char *config = "{\"hidden\": 4, \"ways\": 2, \"members\": 2, \"steps\": 30, \"batch\": 16}";
@@ -159,14 +170,25 @@ static void says_what_is_assumed(void **state) {
     prediction plain = ask(&f, &known, NULL, 64, &parts), other = ask(&f, &known, "layout=nhwc", 64, &parts);
     assert_int_equal(other.source, FT_ASSUMED);
     assert_true(other.spread > plain.spread);
+    /* A processor at a batch that is much larger than those of the measurements. */
+    uint32_t usual = 0;
+    for (uint32_t c = 0; c < f.model->column_count; c++)
+        if (f.model->columns[c].device == 1) usual = f.model->columns[c].usual_batch;
+    place processor = {.index = 1};
+    plain = ask(&f, &processor, NULL, usual, &parts);
+    other = ask(&f, &processor, NULL, 4 * (int64_t)usual, &parts);
+    assert_int_equal(plain.source, FT_LEARNED);
+    assert_int_equal(other.source, FT_ASSUMED);
+    assert_true(other.spread > plain.spread + 0.2);
     fitted_free(&f);
 }
 
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {IN_FOLDER(learns_from_sums),         IN_FOLDER(goes_on_where_it_stopped),
-                                       IN_FOLDER(refuses_changed_models),   IN_FOLDER(every_allocation_may_fail),
-                                       IN_FOLDER(answers_from_data_sheets), IN_FOLDER(says_what_is_assumed)};
+    const struct CMUnitTest tests[] = {IN_FOLDER(learns_from_sums),          IN_FOLDER(learns_with_noise),
+                                       IN_FOLDER(goes_on_where_it_stopped),  IN_FOLDER(refuses_changed_models),
+                                       IN_FOLDER(every_allocation_may_fail), IN_FOLDER(answers_from_data_sheets),
+                                       IN_FOLDER(says_what_is_assumed)};
     return cmocka_run_group_tests_name("predictor/torch_sum", tests, NULL, NULL);
 }

@@ -75,6 +75,17 @@ static void wide_where_it_is_wrong(void **state) {
     fitted_free(&f);
 }
 
+/* Of few families, each network leaves out few; so the validation part counts as well. */
+static void families_are_few(void **state) {
+    (void)state;
+    fitted f = fit_made("torch-sum", noisy_price,
+                        "{\"hidden\": 8, \"ways\": 2, \"members\": 3, \"steps\": 200, \"batch\": 16, \"prior\": 0, "
+                        "\"families\": 1}");
+    for (uint32_t c = 0; c < f.model->column_count; c++)
+        assert_true(f.model->widths[c] > 0.1 && f.model->widths[c] < 2);
+    fitted_free(&f);
+}
+
 /* With one network there is only the validation part. */
 static void one_network(void **state) {
     (void)state;
@@ -119,8 +130,11 @@ static void changed_widths_are_refused(void **state) {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {IN_FOLDER(who_leaves_out_what), IN_FOLDER(narrow_where_it_is_right),
-                                       IN_FOLDER(wide_where_it_is_wrong), IN_FOLDER(one_network),
+    const struct CMUnitTest tests[] = {IN_FOLDER(who_leaves_out_what),
+                                       IN_FOLDER(narrow_where_it_is_right),
+                                       IN_FOLDER(wide_where_it_is_wrong),
+                                       IN_FOLDER(families_are_few),
+                                       IN_FOLDER(one_network),
                                        IN_FOLDER(changed_widths_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

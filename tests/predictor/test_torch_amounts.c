@@ -1,0 +1,69 @@
+/* Amounts of work at the rates of a data sheet; on processors by kind of kernel, and with pages that the system hands
+ * out. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "predictor/torch_amounts.h"
+
+static const double ANCHORS[TORCH_TERMS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+
+/* A kernel of a kind that writes so many float32 elements for an image, and reads as many. */
+static torch_row row_of(torch_kind kind, double written, double weights) {
+    torch_kernel kernel = {.kind = kind, .launches = 1, .read32 = written, .write32 = written, .weights = weights};
+    torch_row row;
+    torch_row_of(&kernel, 1, (torch_precision){.bytes = 4}, &row);
+    return row;
+}
+
+static double amount(const torch_row *row, torch_side side, double batch, torch_term term) {
+    float amounts[TORCH_TERMS];
+    torch_amounts(row, side, ANCHORS, batch, 1, amounts);
+    return amounts[term];
+}
+
+static void gpus_are_as_their_data_sheets_say(void **state) {
+    (void)state;
+    torch_row conv = row_of(TORCH_CONV, 1e8, 1e8), pad = row_of(TORCH_PAD, 1e8, 0);
+    assert_true(amount(&conv, TORCH_GPU, 2, TORCH_LAUNCHES) == amount(&pad, TORCH_GPU, 2, TORCH_LAUNCHES));
+    assert_true(amount(&conv, TORCH_GPU, 2, TORCH_MOVED) == amount(&pad, TORCH_GPU, 2, TORCH_MOVED));
+    assert_true(amount(&conv, TORCH_GPU, 2, TORCH_SERIAL) == 0);
+}
+
+static void kinds_differ_on_processors(void **state) {
+    (void)state;
+    torch_row conv = row_of(TORCH_CONV, 1000, 100), linear = row_of(TORCH_LINEAR, 1000, 100);
+    torch_row loop = row_of(TORCH_ELEMENTWISE, 1000, 100), pad = row_of(TORCH_PAD, 1000, 100);
+    double calls = amount(&conv, TORCH_CPU, 1, TORCH_LAUNCHES);
+    assert_true(amount(&linear, TORCH_CPU, 1, TORCH_LAUNCHES) < calls);
+    assert_true(amount(&loop, TORCH_CPU, 1, TORCH_LAUNCHES) < amount(&linear, TORCH_CPU, 1, TORCH_LAUNCHES));
+    assert_true(amount(&linear, TORCH_CPU, 1, TORCH_WEIGHTS) < amount(&conv, TORCH_CPU, 1, TORCH_WEIGHTS));
+    assert_true(amount(&pad, TORCH_CPU, 1, TORCH_MOVED) > amount(&loop, TORCH_CPU, 1, TORCH_MOVED));
+}
+
+/* Blocks of more than 32 MiB are new in every step: 8 Mi elements are just not. */
+static void large_blocks_are_new(void **state) {
+    (void)state;
+    const double most = 8 << 20;
+    torch_row small = row_of(TORCH_ELEMENTWISE, most, 0), large = row_of(TORCH_ELEMENTWISE, 2 * most, 0);
+    assert_true(amount(&small, TORCH_CPU, 1, TORCH_SERIAL) == 0);
+    double one = amount(&large, TORCH_CPU, 1, TORCH_SERIAL);
+    assert_true(fabs(one - 64 * 1024 * 1024 / 4096 * 0.25) < 0.01 * one);
+    /* Two images are one block. */
+    assert_true(fabs(amount(&small, TORCH_CPU, 2, TORCH_SERIAL) - one) < 0.01 * one);
+    /* Weights that are put into another order need a block as well; those of a linear layer stay as they are. */
+    torch_row conv = row_of(TORCH_CONV, 1, 2 * most), linear = row_of(TORCH_LINEAR, 1, 2 * most);
+    assert_true(amount(&conv, TORCH_CPU, 1, TORCH_SERIAL) > one);
+    assert_true(amount(&linear, TORCH_CPU, 1, TORCH_SERIAL) == 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(gpus_are_as_their_data_sheets_say),
+                                       cmocka_unit_test(kinds_differ_on_processors),
+                                       cmocka_unit_test(large_blocks_are_new)};
+    return cmocka_run_group_tests_name("predictor/torch_amounts", tests, NULL, NULL);
+}
