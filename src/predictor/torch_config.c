@@ -26,7 +26,8 @@ const ft_setting torch_settings[TORCH_SETTING_COUNT] = {
              .from = 0.03, .to = 3, .off = "0"},
     [DELTA] = {"delta", "where the loss turns from squares to absolute values", FT_SETTING_REAL, 0.1, 1e-4, 100,
                SEARCHED, .from = 0.02, .to = 0.5, .off = "100"},
-    [NOISE] = {"noise", "added to the sizes of kernels on processors, in deviations", FT_SETTING_REAL, 0, 0, 10},
+    [NOISE] = {"noise", "added to the sizes of kernels on processors, in deviations", .kind = FT_SETTING_REAL, 0, 0,
+               10},
     [FAMILIES] = {"families", "1: intervals for families that were never seen", WHOLE, 0, 0, 1},
 };
 
