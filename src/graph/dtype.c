@@ -5,7 +5,7 @@
 #include "graph/graph.h"
 
 static const char *const names[] = {
-#define NAME(id, text, bits, is_float) [id] = text,
+#define NAME(id, text, bits, is_float) [id] = (text),
     FT_DTYPE_LIST(NAME)
 #undef NAME
 };
