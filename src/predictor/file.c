@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/json_writer.h"
@@ -162,26 +163,27 @@ static bool find_value(const char *text, size_t size, const char *key, size_t *f
 }
 
 /* Most of a header are scores, which nobody needs who opens a predictor: its text has them for who asks. */
-static ft_status parse_without_scores(const predictor_file *file, size_t size, json_t **root, ft_error *error) {
+static ft_status parse_without_scores(const char *text, size_t size, json_t **root, ft_error *error) {
     size_t from = 0, to = 0;
-    if (!find_value(file->text, size, "accuracy", &from, &to) || to - from < 4)
-        return json_parse(file->text, size, root, error);
-    char *rest = malloc(size);
-    if (rest == NULL) return FT_NOMEM(error);
-    memcpy(rest, file->text, from);
-    memcpy(rest + from, "null", 4);
-    memcpy(rest + from + 4, file->text + to, size - to);
-    ft_status status = json_parse(rest, from + 4 + size - to, root, error);
-    free(rest);
+    if (!find_value(text, size, "accuracy", &from, &to) || to - from < 4) return json_parse(text, size, root, error);
+    buf rest = {0};
+    buf_add(&rest, text, from);
+    buf_text(&rest, "null");
+    buf_add(&rest, text + to, size - to);
+    ft_status status = rest.failed ? FT_NOMEM(error) : json_parse(rest.data, rest.length, root, error);
+    buf_free(&rest);
     return status;
 }
 
 static ft_status take_header(const uint8_t *bytes, size_t size, predictor_file *file, ft_error *error) {
-    file->text = malloc(size + 1);
-    if (file->text == NULL) return FT_NOMEM(error);
-    memcpy(file->text, bytes, size);
-    file->text[size] = '\0';
-    ft_status status = parse_without_scores(file, size, &file->root, error);
+    json_t *root = NULL;
+    char *text = malloc(size + 1);
+    if (text == NULL) return FT_NOMEM(error);
+    memcpy(text, bytes, size);
+    text[size] = '\0';
+    ft_status status = parse_without_scores(text, size, &root, error);
+    file->text = text;
+    file->root = root;
     if (status != FT_OK) return ft_fail_prefix(error, status, "header");
     if (!json_is_object(file->root))
         return ft_fail(error, FT_ERR_DAMAGED, "header: is %s, but an object is expected", json_kind(file->root));

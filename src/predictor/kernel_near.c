@@ -54,7 +54,9 @@ static ft_status rebuild(kernel_near *near, uint32_t slot_count, ft_error *error
     for (uint32_t i = 0; i < near->slot_count; i++)
         if (near->slots[i] != 0) slots[find(slots, slot_count, (uint32_t)near->slots[i])] = near->slots[i];
     free(near->own);
-    *near = (kernel_near){.slots = slots, .slot_count = slot_count, .own = slots};
+    near->own = slots;
+    near->slots = slots;
+    near->slot_count = slot_count;
     return FT_OK;
 }
 

@@ -60,7 +60,7 @@ static const double LARGE_BYTES = 32 << 20, PAGE_BYTES = 4096, PAGE_US = 0.25;
 /* What a kernel writes, of a batch. */
 static double written_bytes(const torch_row *row, double batch) {
     double bytes = 2 + 2 * row->features[TORCH_SIZE_WIDE];
-    return batch * bytes * exp2(row->features[TORCH_SIZE_WRITTEN]);
+    return batch * bytes * exp2((double)row->features[TORCH_SIZE_WRITTEN]);
 }
 
 static bool has_weights_reordered(torch_kind kind) {

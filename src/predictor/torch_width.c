@@ -197,7 +197,7 @@ static uint32_t gather(finding *f, uint32_t column, double ratio) {
 /* The width that is enough for most. Models of one family fail together: where families are what is new, each has the
  * same weight, or one large family that was left out would decide how wide the intervals of all others are. */
 static double enough_for_most(finding *f, uint32_t count) {
-    double sum = 0, seen = 0;
+    double sum = 0;
     if (f->m->config.families) {
         qsort(f->needs, count, sizeof *f->needs, compare_families);
         for (uint32_t first = 0, end = 0; first < count; first = end) {
@@ -208,10 +208,10 @@ static double enough_for_most(finding *f, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) sum += f->needs[i].weight;
     qsort(f->needs, count, sizeof *f->needs, compare_widths);
     double most = LEVEL * (sum + (f->m->config.families ? 0 : 1)) - 1e-9;
-    uint32_t i = 0;
-    for (seen = f->needs[0].weight; i + 1 < count && seen < most; seen += f->needs[++i].weight) {
-    }
-    return f->needs[i].width;
+    uint32_t last = 0;
+    double seen = f->needs[0].weight;
+    while (last + 1 < count && seen < most) seen += f->needs[++last].weight;
+    return f->needs[last].width;
 }
 
 static void set_widths(finding *f) {
