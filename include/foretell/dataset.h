@@ -55,11 +55,16 @@ typedef bool ft_progress(void *user, uint64_t done, uint64_t total, const char *
 /* What an import left out: `where` names the file and the line or model, `why` the reason. */
 typedef void ft_skip(void *user, const char *where, const char *why);
 
+/* Measurements that are left out on purpose; 0 leaves out none. Noise is the deviation of repeated runs over their
+ * mean, where that is known: to an import when the source tells it, later when the data set has time_std_us. */
+typedef struct ft_time_filter {
+    double max_noise;
+    double min_time_us, max_time_us;
+} ft_time_filter;
+
 typedef struct ft_import_options {
     bool is_strict; /* what would be skipped is an error */
-    /* Measurements that are left out on purpose; 0: none are. Noise is the deviation of repeated runs over their mean,
-     * where the source tells it. */
-    double max_noise, min_time_us, max_time_us;
+    ft_time_filter filter;
     const char *networks; /* "ansor": a table of tasks and their networks (docs/data.md); NULL: none */
     ft_progress *progress;
     ft_skip *skip;

@@ -12,13 +12,6 @@ FT_C_BEGIN
 
 /* --- Training ------------------------------------------------------------------------------------------------ */
 
-/* Records that are left out; 0 leaves out none. Noise is time_std_us / time_us, and known only where the data set has
- * both. Records without a time stay. */
-typedef struct ft_time_filter {
-    double max_noise;
-    double min_time_us, max_time_us;
-} ft_time_filter;
-
 typedef struct ft_train_options {
     const char *family;          /* NULL: the default, which is the first of ft_family_name() */
     const char *metric;          /* NULL: "time_us"; several are "time_us,peak_bytes": one model that tells them all, of
@@ -27,7 +20,7 @@ typedef struct ft_train_options {
     const char *config;          /* settings of the family, a JSON object; NULL: its defaults */
     const char *const *settings; /* single ones, "key=value", which win over `config`; a value is JSON or plain text */
     uint32_t setting_count;
-    ft_time_filter filter; /* neither learned from nor tested on */
+    ft_time_filter filter; /* neither learned from nor tested on; records without a time stay */
     uint64_t seed;
     uint32_t threads; /* 0: one per core; the result does not depend on it */
     bool is_resumed;  /* go on with a run that was stopped, from its last checkpoint */

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/records.h"
+#include "data/time_filter.h"
 
 static const importer *const importers[] = {&ansor_importer,    &cg_importer,    &npu_importer,
                                             &perfseer_importer, &table_importer, &timm_importer};
@@ -74,9 +75,7 @@ ft_status import_progress(import_job *job, uint64_t done, uint64_t total, const 
 }
 
 bool import_filters(import_job *job, double time_us, double noise) {
-    const ft_import_options *o = job->options;
-    bool is_out = (o->max_noise > 0 && noise > o->max_noise) || (o->min_time_us > 0 && time_us < o->min_time_us) ||
-                  (o->max_time_us > 0 && time_us > o->max_time_us);
+    bool is_out = time_filter_leaves_out(&job->options->filter, time_us, noise);
     job->result->filtered += is_out;
     return is_out;
 }

@@ -150,7 +150,8 @@ static void filters_leave_out(void **state) {
     (void)state;
     ft_error error;
     ft_import_result result;
-    ft_import_options options = {.is_strict = true, .max_noise = 0.1, .min_time_us = 20, .max_time_us = 1e6};
+    ft_import_options options = {.is_strict = true,
+                                 .filter = {.max_noise = 0.1, .min_time_us = 20, .max_time_us = 1e6}};
     put("v100.jsonl", TIMES("1", "0.001, 0.0011") TIMES("2", "0.001, 0.002") TIMES("3", "0.00001") TIMES("4", "2"));
     if (ft_import("ansor", "v100.jsonl", "set", &options, &result, &error) != FT_OK) fail_msg("%s", error.message);
     assert_true(result.records == 1 && result.filtered == 3 && result.skipped == 0);

@@ -76,28 +76,21 @@ static ft_predictor *open_made(void) {
 /* Times are twice, bytes three times what the model says of the Adreno; every `unmet_each`-th is of a setting that it
  * never met. */
 static ft_dataset *measured(const char *folder, const char *device, uint32_t unmet_each) {
-    builder *b;
-    ft_dataset *data;
-    ft_error error;
-    assert_int_equal(builder_new(folder, metric_names, METRICS, &b, &error), FT_OK);
+    builder *b = made_begin_of(folder, metric_names, METRICS);
     for (uint32_t i = 0; i < NETWORKS; i++) {
         ft_graph *graph = made_network(i);
         double ops = ft_graph_op_count(graph), labels[METRICS] = {2 * 10 * ops, 3 * 100 * ops};
         char name[] = {'a', 'a', '\0'};
         name[1] = (char)(name[1] + (char)i);
-        ft_record record = {.name = name, .family = "one", .device = device, .part = "", .batch = 1};
-        record.dtype = FT_FLOAT32;
-        record.setting = unmet_each > 0 && i % unmet_each == 0 ? unmet : "";
-        record.metrics = labels;
-        builder_outcome outcome;
-        assert_int_equal(builder_add_graph(b, graph, &record.graph, &error), FT_OK);
-        assert_int_equal(builder_add_record(b, &record, &outcome, &error), FT_OK);
+        made_add(b, &(made_record){.network = i,
+                                   .name = name,
+                                   .family = "one",
+                                   .device = device,
+                                   .setting = unmet_each > 0 && i % unmet_each == 0 ? unmet : NULL,
+                                   .metrics = labels});
         ft_graph_free(graph);
     }
-    assert_int_equal(builder_finish(b, &error), FT_OK);
-    builder_free(b);
-    assert_int_equal(ft_dataset_open(folder, &data, &error), FT_OK);
-    return data;
+    return made_end(b, folder);
 }
 
 static ft_adaptation adapt(const ft_predictor *from, const ft_dataset *data, const ft_adapt_options *options,

@@ -23,26 +23,13 @@ enum { NETWORKS = 40 };
  * last has no time. */
 static ft_dataset *measured(void) {
     static const char *const metrics[] = {"time_us", "time_std_us", "peak_bytes"};
-    builder *b;
-    ft_dataset *data;
-    ft_error error;
-    assert_int_equal(builder_new("data", metrics, 3, &b, &error), FT_OK);
+    builder *b = made_begin_of("data", metrics, 3);
     for (uint32_t i = 0; i < NETWORKS; i++) {
-        ft_graph *graph = made_network(i);
         double time = i + 1 < NETWORKS ? 10 + i : NAN, values[] = {time, time * (i % 4 == 0 ? 0.1 : 0.001), 1000};
-        ft_record record = {
-            .name = "n", .family = "one", .device = "adreno-640", .setting = "", .part = "", .batch = 1};
-        record.dtype = FT_FLOAT32;
-        record.metrics = values;
-        builder_outcome outcome;
-        assert_int_equal(builder_add_graph(b, graph, &record.graph, &error), FT_OK);
-        assert_int_equal(builder_add_record(b, &record, &outcome, &error), FT_OK);
-        ft_graph_free(graph);
+        made_add(b,
+                 &(made_record){.network = i, .name = "n", .family = "one", .device = "adreno-640", .metrics = values});
     }
-    assert_int_equal(builder_finish(b, &error), FT_OK);
-    builder_free(b);
-    assert_int_equal(ft_dataset_open("data", &data, &error), FT_OK);
-    return data;
+    return made_end(b, "data");
 }
 
 static uint32_t left_out(const ft_dataset *data, ft_time_filter filter) {

@@ -69,9 +69,9 @@ static made make(void) {
     made m = {0};
     builder *b = made_begin("data");
     for (uint32_t i = 0; i < NETWORKS; i++) {
-        made_add(b, &(made_record){i, "one", devices[0], "", "layout=nchw", NULL, 10 + i});
-        made_add(b, &(made_record){i, "one", devices[0], "", "layout=nhwc", NULL, 100 + i});
-        if (i % 2 == 0) made_add(b, &(made_record){i, "one", devices[1], "", NULL, NULL, 1000 + i});
+        made_add(b, &(made_record){i, "one", devices[0], "", "layout=nchw", NULL, 10 + i, NULL});
+        made_add(b, &(made_record){i, "one", devices[0], "", "layout=nhwc", NULL, 100 + i, NULL});
+        if (i % 2 == 0) made_add(b, &(made_record){i, "one", devices[1], "", NULL, NULL, 1000 + i, NULL});
     }
     m.data = made_end(b, "data");
     const ft_record *records = ft_dataset_records(m.data);

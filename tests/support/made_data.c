@@ -64,9 +64,13 @@ ft_graph *made_network(uint32_t number) {
 
 builder *made_begin(const char *folder) {
     static const char *const metrics[] = {"time_us"};
+    return made_begin_of(folder, metrics, 1);
+}
+
+builder *made_begin_of(const char *folder, const char *const *metrics, uint32_t count) {
     builder *b = NULL;
     ft_error error;
-    must(builder_new(folder, metrics, 1, &b, &error), &error);
+    must(builder_new(folder, metrics, count, &b, &error), &error);
     return b;
 }
 
@@ -88,7 +92,7 @@ void made_add(builder *b, const made_record *made) {
         .batch = 1,
         .dtype = FT_FLOAT32,
         .mode = FT_INFER,
-        .metrics = &made->time_us,
+        .metrics = made->metrics != NULL ? made->metrics : &made->time_us,
     };
     builder_outcome outcome;
     must(builder_add_record(b, &record, &outcome, &error), &error);

@@ -12,8 +12,9 @@ ft_graph *made_network(uint32_t number);
 /* What it takes to run a bound graph once. */
 ft_op_cost made_cost(const ft_graph *bound);
 
-/* A data set being made in `folder`, with the metric time_us. */
+/* A data set being made in `folder`, with the metric time_us, or with others. */
 builder *made_begin(const char *folder);
+builder *made_begin_of(const char *folder, const char *const *metrics, uint32_t count);
 /* Adds the record of a network; family, device and part as said, batch 1, inference, float32. */
 typedef struct made_record {
     uint32_t network;
@@ -21,6 +22,7 @@ typedef struct made_record {
     const char *setting; /* NULL: none */
     const char *name;    /* NULL: "net-NETWORK" */
     double time_us;
+    const double *metrics; /* NULL: time_us alone */
 } made_record;
 void made_add(builder *b, const made_record *record);
 ft_dataset *made_end(builder *b, const char *folder);
