@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/input.h"
+#include "support/folder.h"
 
 static const uint64_t plenty = UINT64_C(1) << 24;
 
@@ -151,28 +152,12 @@ static void test_bomb(void **state) {
 
 /* --- Files --------------------------------------------------------------------------------------------------- */
 
-static char folder[] = "/tmp/foretell-input-XXXXXX";
-
-static int make_folder(void **state) {
-    (void)state;
-    return mkdtemp(folder) != NULL ? 0 : -1;
-}
-
-static int remove_folder(void **state) {
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
-}
-
 static const char *write_file(const char *name, const void *bytes, size_t size) {
-    static char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "wb");
+    FILE *file = fopen(name, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, size, file), size);
     fclose(file);
-    return path;
+    return name;
 }
 
 static void test_files(void **state) {
@@ -202,7 +187,7 @@ static void test_what_cannot_be_opened(void **state) {
     ft_error error;
     assert_int_equal(input_open("/no/such/file", plenty, &in, &error), FT_ERR_IO);
     assert_string_equal(error.message, "/no/such/file: No such file or directory");
-    assert_int_equal(input_open(folder, plenty, &in, &error), FT_ERR_IO);
+    assert_int_equal(input_open(".", plenty, &in, &error), FT_ERR_IO);
     assert_non_null(strstr(error.message, "is a folder"));
     const char *path = write_file("empty", "", 0);
     assert_int_equal(input_open(path, plenty, &in, &error), FT_ERR_FORMAT);
@@ -229,5 +214,5 @@ int main(void) {
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_what_cannot_be_opened),
     };
-    return cmocka_run_group_tests_name("base/input", tests, make_folder, remove_folder);
+    return cmocka_run_group_tests_name("base/input", tests, folder_enter, folder_leave);
 }

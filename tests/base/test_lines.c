@@ -13,6 +13,7 @@
 #include <zlib.h>
 
 #include "base/lines.h"
+#include "support/folder.h"
 
 static void expect_lines(lines *l) {
     static const char *const expected[] = {"first", "", "third"};
@@ -36,12 +37,11 @@ static void expect_lines(lines *l) {
 static void test_lines(void **state) {
     (void)state;
     static const char text[] = "first\r\n\nthird";
-    char path[] = "/tmp/foretell-lines-XXXXXX";
+    const char *path = "lines.txt";
     lines l;
     ft_error error;
     assert_int_equal(lines_open_memory(text, strlen(text), "text", &l, &error), FT_OK);
     expect_lines(&l);
-    close(mkstemp(path));
     for (int packed = 0; packed < 2; packed++) {
         gzFile file = gzopen(path, packed ? "wb" : "wbT");
         assert_true(gzwrite(file, text, (unsigned)strlen(text)) > 0);
@@ -49,18 +49,16 @@ static void test_lines(void **state) {
         assert_int_equal(lines_open(path, &l, &error), FT_OK);
         expect_lines(&l);
     }
-    unlink(path);
 }
 
 /* A line that does not fit into the first buffer, between two that do. */
 static void test_long(void **state) {
     (void)state;
-    char path[] = "/tmp/foretell-lines-XXXXXX";
+    const char *path = "lines.txt";
     size_t size = 3 * 1024 * 1024, length;
     char *text = malloc(size);
     assert_non_null(text);
     memset(text, 'x', size);
-    close(mkstemp(path));
     FILE *file = fopen(path, "w");
     fputs("a\n", file);
     fwrite(text, 1, size, file);
@@ -77,7 +75,6 @@ static void test_long(void **state) {
     assert_int_equal(lines_next(&l, &line, &length, &error), FT_OK);
     assert_true(length == 1 && line[0] == 'b');
     lines_close(&l);
-    unlink(path);
 }
 
 static void test_errors(void **state) {
@@ -95,5 +92,5 @@ int main(void) {
         cmocka_unit_test(test_long),
         cmocka_unit_test(test_errors),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, folder_enter, folder_leave);
 }

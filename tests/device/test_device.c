@@ -15,6 +15,7 @@
 #include "device/device.h"
 #include "foretell/kernel.h"
 #include "support/failing.h"
+#include "support/folder.h"
 
 #define HEAD "{\"foretell_device\": 1, \"name\": \"mine\", \"kind\": \"cpu\", \"runtime\": \"tflite-cpu\""
 
@@ -129,15 +130,14 @@ static void opens_by_name_and_path(void **state) {
     assert_int_equal(ft_device_open("rtx4091", &device, &error), FT_ERR_USAGE);
     assert_non_null(strstr(error.message, "the nearest are rtx-4090, "));
     assert_int_equal(ft_device_open("nowhere/x.json", &device, &error), FT_ERR_IO);
-    char path[] = "/tmp/foretell-device-XXXXXX";
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    assert_int_equal(write(file, HEAD "}", strlen(HEAD "}")), (long)strlen(HEAD "}"));
-    close(file);
+    const char *path = "./mine.json";
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(HEAD "}", file);
+    fclose(file);
     assert_int_equal(ft_device_open(path, &device, &error), FT_OK);
     assert_string_equal(ft_device_name(device), "mine");
     ft_device_free(device);
-    unlink(path);
 }
 
 static void memory_runs_out(void **state) {
@@ -162,5 +162,5 @@ int main(void) {
         cmocka_unit_test(opens_by_name_and_path),
         cmocka_unit_test(memory_runs_out),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, folder_enter, folder_leave);
 }

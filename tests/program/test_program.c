@@ -15,9 +15,10 @@
 
 #include "foretell/program.h"
 #include "support/failing.h"
+#include "support/folder.h"
 #include "support/program_seen.h"
 
-static char path[] = "/tmp/foretell-program-XXXXXX";
+static const char path[] = "log.jsonl";
 
 static void write_log(const char *text) {
     FILE *file = fopen(path, "w");
@@ -303,17 +304,6 @@ static void test_same_again(void **state) {
     ft_program_log_close(log);
 }
 
-static int make_file(void **state) {
-    (void)state;
-    int file = mkstemp(path);
-    return file < 0 ? -1 : close(file);
-}
-
-static int remove_file(void **state) {
-    (void)state;
-    return unlink(path);
-}
-
 /* The first of the made-up schedules: blocks, 6 virtual threads, 3 threads; a convolution from shared memory. */
 static void test_gpu(void **state) {
     (void)state;
@@ -352,14 +342,21 @@ static void test_busy_banks(void **state) {
     forget(&s);
 }
 
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),           cmocka_unit_test(test_workloads),
-        cmocka_unit_test(test_steps),           cmocka_unit_test(test_too_many_turns),
-        cmocka_unit_test(test_times),           cmocka_unit_test(test_matmul_features),
-        cmocka_unit_test(test_memory_runs_out), cmocka_unit_test(test_same_again),
-        cmocka_unit_test(test_device),          cmocka_unit_test(test_gpu),
+        IN_FOLDER(test_lines),
+        IN_FOLDER(test_workloads),
+        IN_FOLDER(test_steps),
+        IN_FOLDER(test_too_many_turns),
+        IN_FOLDER(test_times),
+        IN_FOLDER(test_matmul_features),
+        cmocka_unit_test(test_memory_runs_out),
+        cmocka_unit_test(test_same_again),
+        cmocka_unit_test(test_device),
+        cmocka_unit_test(test_gpu),
         cmocka_unit_test(test_busy_banks),
     };
-    return cmocka_run_group_tests(tests, make_file, remove_file);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,7 @@
 
 #include "foretell/foretell.h"
 #include "read/cg.h"
+#include "support/folder.h"
 
 #define MODELS "family,index,name,num_nodes,num_edges,cpu_ms,gpu_ms\n"
 #define NODES  "op,in0,in1,in2,in3,in4,k_h,k_w,k_cin,k_cout,s_h,s_w,out0,out1,out2,out3,out4\n"
@@ -363,8 +364,9 @@ static void write_table(const char *folder, const char *name, const char *text, 
 
 static void test_files(void **state) {
     (void)state;
-    char folder[] = "/tmp/foretell-cg-XXXXXX", path[512];
-    assert_non_null(mkdtemp(folder));
+    const char *folder = "tables";
+    char path[512];
+    assert_int_equal(mkdir(folder, 0700), 0);
     assert_false(cg_matches_path(folder));
     write_table(folder, "models", MODELS "f,0,a,7,6,,\nf,1,b,7,6,,\n", false);
     write_table(folder, "nodes", NODES SMALL_NODES SMALL_NODES, true);
@@ -392,9 +394,6 @@ static void test_files(void **state) {
         assert_null(graph);
         ft_source_close(source);
     }
-    char command[512];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    assert_int_equal(system(command), 0);
 }
 
 static void test_absent_folder(void **state) {
@@ -502,7 +501,7 @@ int main(void) {
         cmocka_unit_test(test_wrong_headers),
         cmocka_unit_test(test_one_bad_model),
         cmocka_unit_test(test_tables_that_do_not_agree),
-        cmocka_unit_test(test_files),
+        cmocka_unit_test_setup_teardown(test_files, folder_enter, folder_leave),
         cmocka_unit_test(test_absent_folder),
         cmocka_unit_test(test_matches),
         cmocka_unit_test(test_sample),

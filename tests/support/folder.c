@@ -21,9 +21,13 @@ static const char *where(void) {
     return access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm/foretell-test-XXXXXX" : "/tmp/foretell-test-XXXXXX";
 }
 
+/* Where the test began: others of the same program may read files from there. */
+static char *before;
+
 int folder_enter(void **state) {
     char *folder = strdup(where());
-    if (folder == NULL || mkdtemp(folder) == NULL || chdir(folder) != 0) return -1;
+    before = getcwd(NULL, 0);
+    if (before == NULL || folder == NULL || mkdtemp(folder) == NULL || chdir(folder) != 0) return -1;
     *state = folder;
     return 0;
 }
@@ -31,7 +35,10 @@ int folder_enter(void **state) {
 int folder_leave(void **state) {
     outfolder rest = {.temporary = *state};
     outfolder_discard(&rest); /* frees the name as well */
-    return chdir("/");
+    int status = chdir(before);
+    free(before);
+    before = NULL;
+    return status;
 }
 
 int folder_count(const char *folder) {

@@ -2,7 +2,8 @@
 #ifndef TESTS_FOLDER_H
 #define TESTS_FOLDER_H
 
-/* Setup and teardown of cmocka: *state is the name of the folder, which is the working folder meanwhile. */
+/* Setup and teardown of cmocka: *state is the name of the folder, which is the working folder meanwhile. Of a test, or
+ * of a group of tests. */
 int folder_enter(void **state);
 int folder_leave(void **state);
 
