@@ -43,6 +43,7 @@ struct cg_set {
     uint32_t nodes_column, edges_column, name_column; /* FT_NONE when there is none */
     uint32_t family_column, index_column;
     uint64_t count;
+    uint64_t lost_line; /* of models.csv, which does not say how many rows are its model's; 0 as long as all do */
     bool is_over;
     arena memory; /* of the operator names */
     map types;
@@ -320,9 +321,8 @@ static ft_status read_edge(cg_set *set, uint32_t node_count, uint32_t *edge, boo
     return FT_OK;
 }
 
-/* A table that ends before its model does leaves nothing to go on with. */
-static ft_status end_early(cg_set *set, int table, uint64_t found, uint64_t expected, ft_error *error) {
-    set->is_over = true;
+/* The models after it will say the same: each is named, so that whoever counts them knows how many there were. */
+static ft_status end_early(const cg_set *set, int table, uint64_t found, uint64_t expected, ft_error *error) {
     return ft_fail(error, FT_ERR_DAMAGED, "%s: ends after %llu of the %llu rows that %s:%llu promises",
                    set->paths[table], (unsigned long long)found, (unsigned long long)expected, set->paths[MODELS],
                    (unsigned long long)set->rows[MODELS].line);
@@ -426,6 +426,7 @@ static ft_status read_counts(cg_set *set, const csv_field *fields, uint32_t foun
 /* All models are read: the other tables must be used up, too. */
 static ft_status finish(cg_set *set, ft_error *error) {
     set->is_over = true;
+    if (set->lost_line > 0) return FT_OK; /* whose rows are left over was never known */
     for (int table = NODES; table <= EDGES; table++) {
         uint64_t left = csv_skip(&set->rows[table], UINT64_MAX);
         if (left > 0)
@@ -435,31 +436,42 @@ static ft_status finish(cg_set *set, ft_error *error) {
     return FT_OK;
 }
 
-ft_status cg_next(cg_set *set, ft_graph **graph, ft_error *error) {
-    *graph = NULL;
-    if (set->is_over) return FT_OK;
-    csv_field fields[MAX_COLUMNS];
-    uint32_t found;
-    int64_t nodes, edges;
-    ft_status status = csv_row(&set->rows[MODELS], fields, MAX_COLUMNS, &found, error);
-    if (status == FT_OK && found == 0) return finish(set, error);
-    if (status == FT_OK) status = read_counts(set, fields, found, &nodes, &edges, error);
-    if (status != FT_OK) {
-        set->is_over = true; /* nobody knows where the next model's rows begin */
-        return status;
-    }
+/* The nodes and edges of a model, as a graph. */
+static ft_status read_model(cg_set *set, const csv_field *fields, uint32_t nodes, uint32_t edges, ft_graph **graph,
+                            ft_error *error) {
     char name[MAX_TEXT];
     model_name(set, fields, name, sizeof name);
     ft_error edge_error;
-    status = read_nodes(set, (uint32_t)nodes, error);
-    ft_status edge_status = read_edges(set, (uint32_t)edges, (uint32_t)nodes, &edge_error);
+    ft_status status = read_nodes(set, nodes, error);
+    ft_status edge_status = read_edges(set, edges, nodes, &edge_error);
     if (status == FT_OK && edge_status != FT_OK) {
         status = edge_status;
         if (error != NULL) *error = edge_error;
     }
     if (status == FT_OK) {
-        status = build(set, fields, (uint32_t)nodes, (uint32_t)edges, name, graph, error);
+        status = build(set, fields, nodes, edges, name, graph, error);
         if (status != FT_OK) ft_fail_prefix(error, status, "%s", set->paths[MODELS]);
     }
     return status != FT_OK ? ft_fail_prefix(error, status, "model '%s'", name) : FT_OK;
+}
+
+ft_status cg_next(cg_set *set, ft_graph **graph, ft_error *error) {
+    *graph = NULL;
+    if (set->is_over) return FT_OK;
+    const csv *rows = &set->rows[MODELS];
+    csv_field fields[MAX_COLUMNS];
+    uint32_t found;
+    int64_t nodes, edges;
+    ft_status status = csv_row(&set->rows[MODELS], fields, MAX_COLUMNS, &found, error);
+    if (status == FT_OK && found == 0) return finish(set, error);
+    if (set->lost_line > 0)
+        return ft_fail(
+            error, FT_ERR_DAMAGED,
+            "%s: line %llu: nobody knows where the rows of this model begin: line %llu does not say how many "
+            "are its own",
+            rows->name, (unsigned long long)rows->line, (unsigned long long)set->lost_line);
+    if (status == FT_OK) status = read_counts(set, fields, found, &nodes, &edges, error);
+    if (status == FT_OK) return read_model(set, fields, (uint32_t)nodes, (uint32_t)edges, graph, error);
+    set->lost_line = rows->line;
+    return status;
 }

@@ -351,6 +351,32 @@ static void test_tables_that_do_not_agree(void **state) {
     expect_end(set);
 }
 
+/* Whatever breaks off, each model that is lost is named once. */
+static void test_every_lost_model_is_named(void **state) {
+    (void)state;
+    cg_set *set = open_tables(MODELS "f,0,a,7,6,,\nf,1,b,9,6,,\nf,2,c,7,6,,\n", NODES SMALL_NODES SMALL_NODES,
+                              EDGES SMALL_EDGES SMALL_EDGES SMALL_EDGES);
+    ft_graph_free(next_graph(set));
+    expect_next_error(set, FT_ERR_DAMAGED,
+                      "model 'b': made/nodes.csv: ends after 7 of the 9 rows that made/models.csv:3 promises");
+    expect_next_error(set, FT_ERR_DAMAGED,
+                      "model 'c': made/nodes.csv: ends after 0 of the 7 rows that made/models.csv:4 promises");
+    expect_end(set);
+    set = open_tables(MODELS "f,0,a,-7,6,,\nf,1,b,7,6,,\nf,2,c,7\n", NODES SMALL_NODES SMALL_NODES,
+                      EDGES SMALL_EDGES SMALL_EDGES);
+    expect_next_error(set, FT_ERR_DAMAGED,
+                      "made/models.csv: line 2: num_nodes is '-7'; expected an integer from 1 to 2000000");
+    for (int line = 3; line <= 4; line++) {
+        char message[200];
+        snprintf(message, sizeof message,
+                 "made/models.csv: line %d: nobody knows where the rows of this model begin: line 2 does not say how "
+                 "many are its own",
+                 line);
+        expect_next_error(set, FT_ERR_DAMAGED, message);
+    }
+    expect_end(set);
+}
+
 /* --- Files --------------------------------------------------------------------------------------------------- */
 
 static void write_table(const char *folder, const char *name, const char *text, bool is_packed) {
@@ -501,6 +527,7 @@ int main(void) {
         cmocka_unit_test(test_wrong_headers),
         cmocka_unit_test(test_one_bad_model),
         cmocka_unit_test(test_tables_that_do_not_agree),
+        cmocka_unit_test(test_every_lost_model_is_named),
         cmocka_unit_test_setup_teardown(test_files, folder_enter, folder_leave),
         cmocka_unit_test(test_absent_folder),
         cmocka_unit_test(test_matches),
