@@ -14,6 +14,7 @@
 #include "data/networks.h"
 #include "foretell/device.h"
 #include "graph/program_graph.h"
+#include "program/program.h"
 #include "program/record.h"
 #include "program/text.h"
 
@@ -26,6 +27,7 @@ typedef struct ansor_import {
     builder *builder;
     ansor_record record;
     autotvm_record tuned;
+    ft_program *program; /* what the record at hand is lowered in */
     buf text;
     uint64_t lines_done;
     const char *path, *device; /* of the log at hand */
@@ -55,6 +57,18 @@ static ft_status add_program(ansor_import *a, const workload *w, const char *tas
     return import_record(a->job, a->builder, &record, where);
 }
 
+/* A program that cannot be lowered would stop whoever predicts it much later, without the line it came from. */
+static ft_status check_program(ansor_import *a, const char *where, bool *is_whole) {
+    char told[5000];
+    ft_error why;
+    ft_status status = program_lower_record(a->program, &a->record, &why);
+    *is_whole = status == FT_OK;
+    if (status == FT_OK) return FT_OK;
+    if (status == FT_ERR_NOMEM) return FT_NOMEM(a->job->error);
+    snprintf(told, sizeof told, "%s: %s", where, why.message);
+    return import_skip(a->job, told, "no loop nest can be made of its steps");
+}
+
 /* The deviation of the runs over their mean. */
 static double noise_of(const ansor_record *record, double mean) {
     double sum = 0;
@@ -68,7 +82,7 @@ static double noise_of(const ansor_record *record, double mean) {
 static ft_status add_line(ansor_import *a, const char *line, size_t length, uint64_t number) {
     char where[4200], task[PROGRAM_TASK_SIZE];
     ft_error why;
-    bool is_record = false;
+    bool is_record = false, is_whole = false;
     double seconds = 0;
     workload w;
     snprintf(where, sizeof where, "%s: line %llu", a->path, (unsigned long long)number);
@@ -79,6 +93,8 @@ static ft_status add_line(ansor_import *a, const char *line, size_t length, uint
     if (status == FT_OK) status = program_text(&a->record, &a->text, task, &w, &why);
     if (status == FT_ERR_NOMEM) return FT_NOMEM(a->job->error);
     if (status != FT_OK) return import_skip(a->job, where, why.message);
+    FT_TRY(check_program(a, where, &is_whole));
+    if (!is_whole) return FT_OK;
     return add_program(a, &w, task, seconds, where);
 }
 
@@ -159,11 +175,13 @@ static ft_status import_ansor(import_job *job) {
     if (a == NULL) return FT_NOMEM(job->error);
     a->job = job;
     ft_status status = builder_new(job->folder, metric_names, 1, &a->builder, job->error);
+    if (status == FT_OK) status = ft_program_new(&a->program, job->error);
     if (status == FT_OK && job->options->networks != NULL)
         status = networks_read(job->options->networks, &a->known, job->error);
     if (status == FT_OK) status = add_source(a);
     if (status == FT_OK) status = import_finish(job, a->builder);
     builder_free(a->builder);
+    ft_program_free(a->program);
     buf_free(&a->text);
     networks_free(&a->known);
     free(a);

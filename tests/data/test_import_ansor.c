@@ -130,6 +130,23 @@ static void bad_lines_are_told(void **state) {
     assert_non_null(strstr(heard.last, "1e+10 s"));
 }
 
+/* Steps that point nowhere are told here, with their line, and not to whoever predicts the program. */
+static void programs_without_a_nest_are_told(void **state) {
+    (void)state;
+#define STEPS(steps)                                                                                                   \
+    "{\"i\":[[\"[\\\"matmul_layer\\\", 8, 64, 32]\",\"cuda\"],[[]," steps "]],\"r\":[[1],0,1,1],\"v\":\"v0.6\"}\n"
+    ft_error error;
+    ft_import_result result;
+    told heard = {0};
+    ft_import_options options = {.skip = hear, .user = &heard};
+    put("v100.jsonl", STEPS("[]") STEPS("[[\"AN\", 99, 0, 0]]"));
+    assert_int_equal(import("v100.jsonl", true, NULL, &error), FT_ERR_DAMAGED);
+    if (ft_import("ansor", "v100.jsonl", "set", &options, &result, &error) != FT_OK) fail_msg("%s", error.message);
+    assert_true(result.records == 1 && result.skipped == 1);
+    assert_string_equal(heard.last, "v100.jsonl: line 2: step 0 (AN): there is no stage 99: there are 3: no loop nest "
+                                    "can be made of its steps");
+}
+
 static void devices_are_named_by_files(void **state) {
     (void)state;
     ft_error error;
@@ -262,6 +279,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(programs_are_kept_whole, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(paddings_are_spelled_one_way, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(bad_lines_are_told, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(programs_without_a_nest_are_told, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(devices_are_named_by_files, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(filters_leave_out, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(tasks_belong_to_networks, folder_enter, folder_leave),
