@@ -69,6 +69,13 @@ ft_status import_skip(import_job *job, const char *where, const char *why) {
     return FT_OK;
 }
 
+ft_status import_skip_short_row(import_job *job, const csv *rows, uint32_t found, uint32_t expected) {
+    char where[MAX_CELL];
+    snprintf(where, sizeof where, "%.400s: line %llu: has %u fields, but the header has %u", rows->name,
+             (unsigned long long)rows->line, found, expected);
+    return import_skip(job, where, "the row is not whole");
+}
+
 ft_status import_progress(import_job *job, uint64_t done, uint64_t total, const char *what) {
     if (job->options->progress == NULL || job->options->progress(job->options->user, done, total, what)) return FT_OK;
     return ft_fail(job->error, FT_ERR_CANCELLED, "the import was stopped; nothing was written");

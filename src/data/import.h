@@ -2,6 +2,7 @@
 #ifndef DATA_IMPORT_H
 #define DATA_IMPORT_H
 
+#include "base/csv.h"
 #include "data/builder.h"
 #include "foretell/dataset.h"
 
@@ -24,6 +25,8 @@ extern const importer ansor_importer, cg_importer, npu_importer, perfseer_import
 /* Tells what is left out, and why; an error when the import is strict. `why` is the same for all that are left out for
  * the same reason. */
 ft_status import_skip(import_job *job, const char *where, const char *why);
+/* The same for a row of a table that has fewer fields than its header. */
+ft_status import_skip_short_row(import_job *job, const csv *rows, uint32_t found, uint32_t expected);
 /* An error when the caller wants to stop. */
 ft_status import_progress(import_job *job, uint64_t done, uint64_t total, const char *what);
 /* Whether a measurement is to be left out by the filters of the import; counts it. */

@@ -104,37 +104,38 @@ static const csv_field *cell(const npu_import *t, int column) {
     return &t->cells[t->columns[column]];
 }
 
-static ft_status bad_cell(const npu_import *t, int column, const char *expected) {
-    char text[61];
-    return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line %" PRIu64 ": %s is '%s'; expected %s", t->path,
-                   t->rows.line, column_names[column], csv_unquote(cell(t, column), text, sizeof text), expected);
+/* Passes over the row at hand, which cannot be used for what is in one of its cells. */
+static ft_status skip_cell(const npu_import *t, int column, const char *why) {
+    char text[61], where[MAX_CELL];
+    snprintf(where, sizeof where, "%.400s: line %" PRIu64 ": %s is '%s'", t->path, t->rows.line, column_names[column],
+             csv_unquote(cell(t, column), text, sizeof text));
+    return import_skip(t->job, where, why);
 }
 
-static ft_status take_number(const npu_import *t, int column, double *value) {
-    const csv_field *field = cell(t, column);
-    if (text_double(field->text, field->length, value) && *value >= 0) return FT_OK;
-    return bad_cell(t, column, "a number, zero or above");
+/* The first number of a row that is none, or below zero; NPU_COLUMNS when all are as they should be. */
+static int find_bad_number(const npu_import *t, double values[static NPU_COLUMNS]) {
+    static const int numbers[] = {NPU_TIME, NPU_TOTAL_CYCLES,  NPU_CYCLES,         NPU_SRAM,
+                                  NPU_DRAM, NPU_ON_CHIP_FLASH, NPU_OFF_CHIP_FLASH, NPU_WEIGHTS};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        const csv_field *field = cell(t, numbers[i]);
+        double *value = &values[numbers[i]];
+        if (!text_double(field->text, field->length, value) || !(*value >= 0)) return numbers[i];
+    }
+    return NPU_COLUMNS;
 }
 
 /* Seconds, cycles, KiB and bytes of a row, in the units and the order of the metrics. */
-static ft_status take_metrics(const npu_import *t, double metrics[static METRIC_COUNT]) {
-    double off_chip, on_chip;
-    FT_TRY(take_number(t, NPU_TIME, &metrics[METRIC_TIME]));
-    FT_TRY(take_number(t, NPU_TOTAL_CYCLES, &metrics[METRIC_TOTAL_CYCLES]));
-    FT_TRY(take_number(t, NPU_CYCLES, &metrics[METRIC_NPU_CYCLES]));
-    FT_TRY(take_number(t, NPU_SRAM, &metrics[METRIC_SRAM]));
-    FT_TRY(take_number(t, NPU_DRAM, &metrics[METRIC_DRAM]));
-    FT_TRY(take_number(t, NPU_ON_CHIP_FLASH, &on_chip));
-    FT_TRY(take_number(t, NPU_OFF_CHIP_FLASH, &off_chip));
-    FT_TRY(take_number(t, NPU_WEIGHTS, &metrics[METRIC_WEIGHTS]));
-    metrics[METRIC_TIME] *= 1e6;
-    metrics[METRIC_SRAM] = round(metrics[METRIC_SRAM] * 1024);
-    metrics[METRIC_DRAM] = round(metrics[METRIC_DRAM] * 1024);
-    metrics[METRIC_FLASH] = round((on_chip + off_chip) * 1024);
+static void take_metrics(const double values[static NPU_COLUMNS], double metrics[static METRIC_COUNT]) {
+    metrics[METRIC_TIME] = values[NPU_TIME] * 1e6;
+    metrics[METRIC_TOTAL_CYCLES] = values[NPU_TOTAL_CYCLES];
+    metrics[METRIC_NPU_CYCLES] = values[NPU_CYCLES];
+    metrics[METRIC_SRAM] = round(values[NPU_SRAM] * 1024);
+    metrics[METRIC_DRAM] = round(values[NPU_DRAM] * 1024);
+    metrics[METRIC_FLASH] = round((values[NPU_ON_CHIP_FLASH] + values[NPU_OFF_CHIP_FLASH]) * 1024);
+    metrics[METRIC_WEIGHTS] = values[NPU_WEIGHTS];
     for (int i = 0; i < METRIC_COUNT; i++) {
         if (!(metrics[i] > 0)) metrics[i] = NAN;
     }
-    return FT_OK;
 }
 
 /* --- Networks ------------------------------------------------------------------------------------------------ */
@@ -226,15 +227,17 @@ static void find_family(const npu_import *t, char *family, size_t size) {
 
 static ft_status take_row(npu_import *t) {
     char where[MAX_CELL], file[MAX_CELL], config[MAX_CELL], family[MAX_CELL], name[MAX_KEY + MAX_CELL];
-    double metrics[METRIC_COUNT];
+    double values[NPU_COLUMNS], metrics[METRIC_COUNT];
     npu_model found;
     snprintf(where, sizeof where, "%.400s: line %" PRIu64, t->path, t->rows.line);
     csv_unquote(cell(t, NPU_FILE), file, sizeof file);
     if (file[0] == '\0' || file[0] == '.' || strchr(file, '/') != NULL)
-        return bad_cell(t, NPU_FILE, "the name of a file in the folder tflite");
+        return skip_cell(t, NPU_FILE, "not the name of a file in the folder tflite");
     const char *device = ft_device_canonical(csv_unquote(cell(t, NPU_CONFIG), config, sizeof config));
     if (device == NULL) return import_skip(t->job, where, "an accelerator that is not known");
-    FT_TRY(take_metrics(t, metrics));
+    int bad = find_bad_number(t, values);
+    if (bad != NPU_COLUMNS) return skip_cell(t, bad, "not a number, zero or above");
+    take_metrics(values, metrics);
     if (isnan(metrics[METRIC_TIME])) return import_skip(t->job, where, "it takes no time");
     FT_TRY(find_model(t, file, where, &found));
     if (found.graph == FT_NONE) return FT_OK;
@@ -261,10 +264,10 @@ static ft_status take_rows(npu_import *t) {
         uint32_t found;
         FT_TRY(csv_row(&t->rows, t->cells, t->column_count, &found, t->job->error));
         if (found == 0) return import_finish(t->job, t->builder);
-        if (found != t->column_count)
-            return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line %" PRIu64 ": has %u fields, but the header has %u",
-                           t->path, t->rows.line, found, t->column_count);
-        FT_TRY(take_row(t));
+        if (found == t->column_count)
+            FT_TRY(take_row(t));
+        else
+            FT_TRY(import_skip_short_row(t->job, &t->rows, found, t->column_count));
         FT_TRY(import_progress(t->job, done, total, "summary.csv"));
     }
 }

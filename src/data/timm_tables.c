@@ -282,20 +282,21 @@ static ft_status take_row(table *t, row_reader *read_row) {
     return add_row(t, &row);
 }
 
-/* Rows one after the other, with their words taken. */
-static ft_status next_row(table *t, bool *is_end) {
-    uint32_t found;
-    FT_TRY(csv_row(&t->text, t->cells, t->column_count, &found, t->job->error));
-    *is_end = found == 0;
-    if (found != 0 && found != t->column_count)
-        return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line %llu: has %u fields, but the header has %u", t->path,
-                       (unsigned long long)t->text.line, found, t->column_count);
-    return found != 0 ? take_words(t) : FT_OK;
+/* Rows one after the other, with their words taken. Those that are not whole are passed over, and told when asked to:
+ * a table is walked more than once. */
+static ft_status next_row(table *t, bool is_telling, bool *is_end) {
+    for (uint32_t found;;) {
+        FT_TRY(csv_row(&t->text, t->cells, t->column_count, &found, t->job->error));
+        *is_end = found == 0;
+        if (*is_end) return FT_OK;
+        if (found == t->column_count) return take_words(t);
+        if (is_telling) FT_TRY(import_skip_short_row(t->job, &t->text, found, t->column_count));
+    }
 }
 
 static ft_status take_rows(table *t, row_reader *read_row) {
     for (bool is_end = false;;) {
-        FT_TRY(next_row(t, &is_end));
+        FT_TRY(next_row(t, true, &is_end));
         if (is_end) return FT_OK;
         FT_TRY(take_row(t, read_row));
     }
@@ -304,7 +305,7 @@ static ft_status take_rows(table *t, row_reader *read_row) {
 static ft_status take_facts(table *t) {
     csv start = t->text;
     for (bool is_end = false;;) {
-        FT_TRY(next_row(t, &is_end));
+        FT_TRY(next_row(t, false, &is_end));
         if (is_end) break;
         FT_TRY(note_facts(t));
     }

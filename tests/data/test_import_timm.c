@@ -195,10 +195,11 @@ static void skips(void **state) {
                                          "resnet50@224.onnx,infer,rtx3090,amp,nchw,pt240,0,,1,1,1\n"
                                          "resnet50@224.onnx,infer,rtx3090,amp,nchw,pt240,0,m,64.0,1,64000\n"
                                          "resnet50@224.onnx,infer,rtx3090,amp,nchw,pt240,0,m,64,1,64000\n"
-                                         "resnet50@224.onnx,infer,rtx3090,amp,nchw,pt240,0,m,64,1,65000\n");
+                                         "resnet50@224.onnx,infer,rtx3090,amp,nchw,pt240,0,m,64,1,65000\n"
+                                         "short,row\n");
     ft_import_result result = expect_import();
     assert_int_equal(result.records, 1);
-    assert_int_equal(result.skipped, 15); /* the damaged graph is told by itself and by its row */
+    assert_int_equal(result.skipped, 16); /* the damaged graph is told by itself and by its row */
     static const char *const reasons[] = {"line 2: none: it has no graph",
                                           "line 3: m: its graph is not in",
                                           "line 4: m: its graph is not in",
@@ -212,7 +213,8 @@ static void skips(void **state) {
                                           "line 12: m: its time",
                                           "line 13: : it names no model",
                                           "line 15: the same measurement is there already\n",
-                                          "line 16: the same measurement is there already, with other values"};
+                                          "line 16: the same measurement is there already, with other values",
+                                          "line 17: has 2 fields, but the header has 11: the row is not whole"};
     for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) has_told(reasons[i]);
 }
 
@@ -223,8 +225,8 @@ static void errors(void **state) {
     refuses(FT_ERR_DAMAGED, "line 1: the column model is missing");
     write_text("in/benchmark.csv", "model,batch_size,graph,phase,device,precision\n");
     refuses(FT_ERR_DAMAGED, "line 1: the column layout is missing");
-    write_text("in/benchmark.csv", TIMES "short,row\n");
-    refuses(FT_ERR_DAMAGED, "line 2: has 2 fields");
+    write_text("in/benchmark.csv", TIMES "\"long row\n");
+    refuses(FT_ERR_DAMAGED, "line 2: a quote is never closed");
     write_text("in/benchmark.csv", TIMES);
     refuses(FT_ERR_FORMAT, "holds no measurement");
     assert_int_equal(system("rm -r in/graphs"), 0);
