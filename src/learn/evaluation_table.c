@@ -5,6 +5,7 @@
 
 #include "learn/evaluation.h"
 #include "learn/score_grid.h"
+#include "report/metric.h"
 #include "report/units.h"
 
 enum { INDENT = 2, FOOT = 2 };
@@ -132,9 +133,9 @@ static void write_tasks(sink *out, const ft_evaluation *e, const ft_style *style
                        .user = e,
                        .row_count = e->task_count},
                out);
-    buf_text(&out->text, "\n  Names that have several graphs, such as the programs of a task: median error; pairs\n"
-                         "  in order; how much slower than the best of all the best of the 1, 5 and 10 is that are\n"
-                         "  predicted to be fastest. All in percent.\n");
+    buf_text(&out->text, "\n  Names that have several graphs, such as the programs of a task: median error;\n"
+                         "  pairs in order; how much slower than the best of all the best of the 1, 5 and\n"
+                         "  10 is that are predicted to be fastest. All in percent.\n");
 }
 
 /* --- Worst cases --------------------------------------------------------------------------------------------- */
@@ -148,17 +149,15 @@ typedef struct worst_list {
 static void put_case(const void *user, uint32_t row, grid_cell *cells) {
     const worst_list *list = user;
     const ft_case *c = &list->cases[row];
-    char lo[GRID_CELL_SIZE], hi[GRID_CELL_SIZE], error[UNIT_TEXT_SIZE];
+    char error[UNIT_TEXT_SIZE];
     text_fit(c->device, UINT32_MAX, list->style, cells[0].text, sizeof cells[0].text);
     text_fit(c->name, UINT32_MAX, list->style, cells[1].text, sizeof cells[1].text);
     text_fit(c->family, UINT32_MAX, list->style, cells[2].text, sizeof cells[2].text);
-    metric_text(list->metric, c->measured, list->style, cells[3].text);
-    metric_text(list->metric, c->predicted, list->style, cells[4].text);
-    metric_text(list->metric, c->lo, list->style, lo);
-    metric_text(list->metric, c->hi, list->style, hi);
+    metric_words(list->metric, c->measured, cells[3].text);
+    metric_words(list->metric, c->predicted, cells[4].text);
     unit_fixed(100 * (c->predicted / c->measured - 1), 1, error);
     snprintf(cells[5].text, sizeof cells[5].text, "%s %%", error);
-    snprintf(cells[6].text, sizeof cells[6].text, "%.40s - %.40s", lo, hi);
+    metric_interval(list->metric, c->lo, c->hi, cells[6].text);
 }
 
 static void write_worst(sink *out, const ft_evaluation *e, uint32_t most, const ft_style *style) {

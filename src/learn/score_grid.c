@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "learn/metrics.h"
-#include "report/plot_axis.h"
-#include "report/units.h"
+#include "report/metric.h"
 
 enum { INDENT = 2, COLUMN_NAME = 0, COLUMN_COUNT = 1, COLUMN_FIRST_SCORE = 2 };
 
@@ -16,32 +15,13 @@ typedef struct view {
     uint32_t marked; /* bit i: some row is the best in score_fields[i] */
 } view;
 
-/* The signs that ASCII does not have. */
-static void to_ascii(char *text) {
-    static const struct { const char *sign, *plain; } pairs[] = {{"\xc2\xb5", "u"}, {"\xe2\x88\x92", "-"}};
-    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
-        char *found = strstr(text, pairs[i].sign);
-        if (found == NULL) continue;
-        size_t length = strlen(pairs[i].sign);
-        *found = pairs[i].plain[0];
-        memmove(found + 1, found + length, strlen(found + length) + 1);
-    }
-}
-
-void metric_text(const char *metric, double value, const ft_style *style, char text[static GRID_CELL_SIZE]) {
-    char label[AXIS_LABEL], number[AXIS_TICK_TEXT] = "-";
-    axis_unit unit = axis_unit_of(metric, label);
-    if (isfinite(value)) axis_text(value, unit, number);
-    if (!style->has_utf8) to_ascii(number);
-    snprintf(text, GRID_CELL_SIZE, "%s", number);
-}
-
 static void put_score(const view *v, const score_row *row, size_t field, char text[static GRID_CELL_SIZE]) {
     const score_field *f = &score_fields[field];
     double value = score_value(row->score, f);
     char number[UNIT_TEXT_SIZE];
     if (f->offset == offsetof(ft_score, rmse)) {
-        metric_text(row->score->metric, value, v->style, text);
+        metric_words(row->score->metric, value, number);
+        snprintf(text, GRID_CELL_SIZE, "%s", number[0] != '\0' ? number : "-");
     } else {
         unit_fixed(value, f->decimals, number);
         snprintf(text, GRID_CELL_SIZE, "%s", number);

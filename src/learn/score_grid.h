@@ -23,7 +23,4 @@ typedef struct score_grid {
 
 void score_grid_write(const score_grid *grid, const ft_style *style, sink *out);
 
-/* A value of a metric for people: "12.3 ms". */
-void metric_text(const char *metric, double value, const ft_style *style, char text[static GRID_CELL_SIZE]);
-
 #endif

@@ -85,10 +85,10 @@ static void test_table(void **state) {
                               "  Errors, shares, width of the interval and bias in percent.\n"
                               "\n"
                               "Furthest off\n"
-                              "  Device  Model  Family  Measured  Predicted    Error      90 % interval\n"
-                              "  ----------------------------------------------------------------------\n"
-                              "  cpu     v2     vgg        20 ms      24 ms   20.0 %  21.6 ms - 26.4 ms\n"
-                              "  gpu     v?     vgg       100 us      80 us  -20.0 %      72 us - 88 us\n");
+                              "  Device  Model  Family  Measured  Predicted    Error   90 % interval\n"
+                              "  -------------------------------------------------------------------\n"
+                              "  cpu     v2     vgg      20.0 ms    24.0 ms   20.0 %  21.6 - 26.4 ms\n"
+                              "  gpu     v?     vgg       100 us    80.0 us  -20.0 %  72.0 - 88.0 us\n");
     free(text);
     arena_free(&memory);
 }
