@@ -62,14 +62,21 @@ static ink color_of(uint32_t device) {
 
 /* --- Over batches -------------------------------------------------------------------------------------------- */
 
+/* Intervals are drawn while there are few devices; more of them would hide each other. */
+static bool has_bands(const figure *f) {
+    return f->device_count <= MOST_BANDS;
+}
+
+/* From the lowest to the highest thing that is drawn. */
 static void value_range(const figure *f, const quantity *q, double *lo, double *hi) {
     *lo = INFINITY;
     *hi = 0;
     for (uint32_t i = 0; i < f->answers->count; i++) {
         const ft_estimate *e = q->of(&f->answers->items[i]);
         if (!(e->value > 0)) continue;
-        *lo = fmin(*lo, e->value);
-        *hi = fmax(*hi, e->value);
+        bool is_band = has_bands(f) && e->lo > 0 && e->hi > 0;
+        *lo = fmin(*lo, is_band ? e->lo : e->value);
+        *hi = fmax(*hi, is_band ? e->hi : e->value);
     }
 }
 
@@ -117,8 +124,7 @@ static void draw_lines(const figure *f, canvas *page, double left, double top, c
     for (uint32_t d = 0; d < f->device_count; d++) {
         bool has_band;
         uint32_t count = points_of(f, q, d, &has_band);
-        if (has_band && f->device_count <= MOST_BANDS)
-            chart_band(&c, f->lower, f->upper, count, ink_faded(color_of(d), 0.16));
+        if (has_band && has_bands(f)) chart_band(&c, f->lower, f->upper, count, ink_faded(color_of(d), 0.16));
     }
     for (uint32_t d = 0; d < f->device_count; d++) {
         bool has_band;

@@ -128,8 +128,8 @@ void forecast_table_memory(sink *out, const ft_style *style, const ft_forecasts 
     collect_parts(&l);
     if (l.part_count == 0) return;
     for (uint32_t p = 0; p < l.part_count; p++)
-        columns[2 + p] = (grid_column){.title = l.parts[p], .is_right = true, .drop = (uint8_t)(p > 3 ? 2 : 0)};
-    columns[2 + l.part_count] = (grid_column){.title = "From", .drop = 1};
+        columns[2 + p] = (grid_column){.title = l.parts[p], .is_right = true, .drop = (uint8_t)(p > 3 ? 1 : 0)};
+    columns[2 + l.part_count] = (grid_column){.title = "From", .drop = 2};
     while (memory_row_at(&l, rows) != FT_NONE) rows++;
     heading(out, style, "Where the memory goes");
     grid_write(&(grid){.style = style,

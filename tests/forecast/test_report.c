@@ -245,6 +245,26 @@ static void test_table_fits(void **state) {
     }
 }
 
+/* The parts of a memory add up only when all are there: where from gives way before any of them. */
+static void test_table_keeps_the_parts(void **state) {
+    (void)state;
+    static const ft_part_time parts[] = {{"weights", NULL, 0, 51e6},    {"gradients", NULL, 0, 4.1e6},
+                                         {"optimizer", NULL, 0, 204e6}, {"activations", NULL, 0, 1.4e9},
+                                         {"allocator", NULL, 0, 557e6}, {"context", NULL, 0, 1.8e9}};
+    const ft_forecasts old = made.answers;
+    const ft_forecast first = made.items[0];
+    ft_forecast_style style = style_of(FT_TABLE);
+    style.style.width = 80;
+    made.items[0].memory_parts = parts;
+    made.items[0].memory_part_count = 6;
+    made.answers.count = 1;
+    char *text = made_report(&made, &style, 1);
+    assert_non_null(strstr(text, "  weights  gradients  optimizer  activations  allocator  context\n"));
+    free(text);
+    made.items[0] = first;
+    made.answers = old;
+}
+
 static void test_list(void **state) {
     (void)state;
     ft_forecast_style style = style_of(FT_TABLE);
@@ -329,6 +349,7 @@ int main(void) {
         cmocka_unit_test(test_csv_of_layers),
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_table_fits),
+        cmocka_unit_test(test_table_keeps_the_parts),
         cmocka_unit_test(test_list),
         cmocka_unit_test(test_nothing_is_written_of_no_models),
         cmocka_unit_test(test_out_of_memory),
