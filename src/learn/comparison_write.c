@@ -130,7 +130,7 @@ static void write_table(sink *out, const comparison *c, const ft_style *style) {
     buf_format(&out->text, "\n  %sErrors, shares, width of the interval and bias in percent.\n",
                marked != 0 ? "* the best. " : "");
     if (c->has_differences)
-        buf_text(&out->text, "  MAPE to first: the difference, and where it is with 95 % confidence (bootstrap).\n");
+        buf_text(&out->text, "  MAPE to first: the difference, and its 95 % confidence interval (bootstrap).\n");
 }
 
 /* --- JSON ---------------------------------------------------------------------------------------------------- */
