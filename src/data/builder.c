@@ -158,10 +158,6 @@ ft_status builder_add_record(builder *b, const ft_record *record, builder_outcom
     return b->text.length >= FLUSH_BYTES || b->text.failed ? flush_rows(b, error) : FT_OK;
 }
 
-uint64_t builder_record_count(const builder *b) {
-    return b->made.record_count;
-}
-
 /* --- Devices ------------------------------------------------------------------------------------------------- */
 
 static ft_status copy_file(const char *from, const char *to, ft_error *error) {

@@ -33,7 +33,6 @@ ft_status builder_add_record(builder *b, const ft_record *record, builder_outcom
 ft_status builder_add_device(builder *b, const char *folder, const char *name, ft_error *error);
 
 uint32_t builder_graph_count(const builder *b);
-uint64_t builder_record_count(const builder *b);
 ft_status builder_finish(builder *b, ft_error *error);
 
 #endif

@@ -14,8 +14,8 @@
 #include "base/text.h"
 #include "data/devices.h"
 
-const char *const record_columns[KEY_COLUMNS] = {"graph", "name", "family",  "device", "batch",
-                                                 "dtype", "mode", "setting", "part",   "source"};
+static const char *const record_columns[KEY_COLUMNS] = {"graph", "name", "family",  "device", "batch",
+                                                        "dtype", "mode", "setting", "part",   "source"};
 
 static const char *const source_names[] = {"measured", "synthetic"};
 static const char *const mode_names[] = {[FT_INFER] = "infer", [FT_TRAIN] = "train"};

@@ -26,8 +26,6 @@ enum {
     MAX_CELL = 512, /* bytes of a text in a cell */
 };
 
-extern const char *const record_columns[KEY_COLUMNS];
-
 /* A name that ends in a unit: "time_us". */
 bool is_metric_name(const char *name);
 

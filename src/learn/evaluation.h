@@ -22,8 +22,6 @@ uint32_t evaluation_device_scores(const ft_score *scores, uint32_t count);
  * them. NULL when out of memory. */
 ft_case *evaluation_worst(const ft_evaluation *evaluation, uint32_t most, uint32_t *count);
 
-/* Keys and values of what was evaluated: metric, data set, split, part, counts. */
-void evaluation_json_subject(json_writer *j, const ft_evaluation *evaluation);
 /* Keys and values of a score, in an object that is open. */
 void evaluation_json_score(json_writer *j, const ft_score *score);
 /* The same as columns of CSV: the headings, and the cells of a row, without a line end. */

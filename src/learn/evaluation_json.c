@@ -9,7 +9,8 @@
 
 enum { SCHEMA_VERSION = 1 };
 
-void evaluation_json_subject(json_writer *j, const ft_evaluation *e) {
+/* Keys and values of what was evaluated: metric, data set, split, part, counts. */
+static void write_subject(json_writer *j, const ft_evaluation *e) {
     jsonw_pair_string(j, "metric", e->metric);
     jsonw_pair_string(j, "data_hash", e->data_hash);
     jsonw_key(j, "split");
@@ -87,7 +88,7 @@ static void write_worst(json_writer *j, const ft_evaluation *e, uint32_t most, b
 /* What is told of one metric, in an object that is open. */
 static void write_metric(json_writer *j, const ft_evaluation *e, uint32_t worst, buf *out) {
     jsonw_pair_string(j, "predictor_family", e->predictor_family);
-    evaluation_json_subject(j, e);
+    write_subject(j, e);
     jsonw_key(j, "results");
     jsonw_open_array(j, JSON_BLOCK);
     for (uint32_t i = 0; i < e->score_count; i++) {

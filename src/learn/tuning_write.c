@@ -10,17 +10,18 @@
 #include "learn/tuning.h"
 #include "report/grid.h"
 
-enum { SCHEMA_VERSION = 1, FIRST_COLUMNS = 3, SHOWN_DIGITS = 4 };
+enum { SCHEMA_VERSION = 1, FIRST_COLUMNS = 3, SHOWN_DIGITS = 4, VALUE_TEXT = 160 };
 
 /* --- Values -------------------------------------------------------------------------------------------------- */
 
-void tuning_value_text(const ft_tune_key *key, double value, int digits, char text[static TUNING_VALUE_TEXT]) {
+/* The value of a key as it is written in JSON; "" when it has none. Numbers with at most `digits` digits; 0: all. */
+static void value_text(const ft_tune_key *key, double value, int digits, char text[static VALUE_TEXT]) {
     text[0] = '\0';
     if (isnan(value)) return;
     if (key->choices != NULL)
-        snprintf(text, TUNING_VALUE_TEXT, "%s", key->choices[(uint32_t)value]);
+        snprintf(text, VALUE_TEXT, "%s", key->choices[(uint32_t)value]);
     else if (digits > 0)
-        snprintf(text, TUNING_VALUE_TEXT, "%.*g", digits, value);
+        snprintf(text, VALUE_TEXT, "%.*g", digits, value);
     else
         double_text(value, text);
 }
@@ -33,8 +34,9 @@ static bool is_better(const ft_tuning *t, const ft_trial *a, const ft_trial *b) 
     return t->is_higher_better ? a->objective > b->objective : a->objective < b->objective;
 }
 
-/* A search has hundreds of trials: insertion will do. */
-uint32_t *tuning_ranked(const ft_tuning *t) {
+/* Indices of the trials, from the best to the worst; those that climbed higher are better. The caller frees them; NULL
+ * when out of memory. A search has hundreds of trials: insertion will do. */
+static uint32_t *rank(const ft_tuning *t) {
     uint32_t *order = malloc((t->count + 1) * sizeof *order);
     for (uint32_t i = 0; order != NULL && i < t->count; i++) {
         uint32_t at = i;
@@ -57,8 +59,8 @@ static void csv_row_of(const ft_tuning *t, const ft_trial *trial, uint32_t rung,
     add_number(out, trial->scores[rung]);
     buf_format(out, ",%s,%s", isnan(trial->scores[rung]) ? "failed" : "complete", trial->index == 0 ? "yes" : "no");
     for (uint32_t k = 0; k < t->key_count; k++) {
-        char text[TUNING_VALUE_TEXT];
-        tuning_value_text(&t->keys[k], trial->values[k], 0, text);
+        char text[VALUE_TEXT];
+        value_text(&t->keys[k], trial->values[k], 0, text);
         buf_char(out, ',');
         csv_cell(out, text);
     }
@@ -145,8 +147,8 @@ static void table_row(const void *user, uint32_t row, grid_cell *cells) {
     else
         snprintf(cells[2].text, sizeof cells[2].text, "%.3f", trial->objective);
     for (uint32_t k = 0; k < t->tuning->key_count && k + FIRST_COLUMNS < GRID_COLUMNS; k++) {
-        char text[TUNING_VALUE_TEXT];
-        tuning_value_text(&t->tuning->keys[k], trial->values[k], SHOWN_DIGITS, text);
+        char text[VALUE_TEXT];
+        value_text(&t->tuning->keys[k], trial->values[k], SHOWN_DIGITS, text);
         snprintf(cells[k + FIRST_COLUMNS].text, sizeof cells[0].text, "%s", text);
     }
 }
@@ -206,7 +208,7 @@ static void write_table(sink *out, const ft_tuning *t, const uint32_t *order, ui
 
 ft_status ft_tuning_write(const ft_tuning *tuning, uint32_t top, const ft_style *style, FILE *stream, ft_error *error) {
     sink out = {.stream = stream};
-    uint32_t *order = tuning_ranked(tuning);
+    uint32_t *order = rank(tuning);
     if (order == NULL) return FT_NOMEM(error);
     switch (style->output) {
     case FT_TABLE:

@@ -11,7 +11,12 @@
 
 enum { MOST_STRIPE = 4096 }; /* rows; higher ones are not tried */
 
-npu_needs npu_needs_of(const npu_schedule *s, const npu_pass *p) {
+/* Where a map has to be in full. */
+typedef struct npu_needs {
+    bool full_ifm, full_ofm;
+} npu_needs;
+
+static npu_needs needs_of(const npu_schedule *s, const npu_pass *p) {
     const npu_tensor *ifm = &s->net->tensors[p->ifm], *ofm = &s->net->tensors[p->ofm];
     return (npu_needs){.full_ifm = ifm->is_outside || ifm->is_linear,
                        .full_ofm = ofm->is_outside || ofm->is_linear || p->is_slice_write || ofm->consumers > 1};
@@ -83,7 +88,7 @@ static int64_t full_bytes(npu_shape shape, const npu_tensor *t) {
 /* Of a pass that runs alone, if all its maps were in fast memory. */
 static int64_t bytes_alone(const npu_schedule *s, const npu_pass *p) {
     const npu_tensor *ifm = &s->net->tensors[p->ifm], *ofm = &s->net->tensors[p->ofm];
-    npu_needs needs = npu_needs_of(s, p);
+    npu_needs needs = needs_of(s, p);
     uint32_t input;
     int64_t in = needs.full_ifm ? full_bytes(p->ifm_shape, ifm) : map_bytes(p->ifm_shape, ifm->bytes);
     int64_t out = needs.full_ofm ? full_bytes(p->ofm_shape, ofm) : map_bytes(p->ofm_shape, ofm->bytes);
@@ -108,7 +113,7 @@ static bool follows(const npu_schedule *s, uint32_t producer, uint32_t last, con
     const npu_pass *p = &s->net->passes[producer], *next = p + 1;
     return next->ifm == p->ofm && s->net->tensors[p->ofm].consumers == 1 &&
            is_cascadable(s, next, &plans[producer + 1]) && npu_shape_equal(p->ofm_shape, next->ifm_shape) &&
-           !npu_needs_of(s, next).full_ifm && !npu_needs_of(s, p).full_ofm;
+           !needs_of(s, next).full_ifm && !needs_of(s, p).full_ofm;
 }
 
 /* Joins passes first..last; those that stay alone take their plan for whole maps. Tells how many cascades there are,

@@ -4,12 +4,6 @@
 
 #include "npu/schedule.h"
 
-/* Where a map has to be in full. */
-typedef struct npu_needs {
-    bool full_ifm, full_ofm;
-} npu_needs;
-
-npu_needs npu_needs_of(const npu_schedule *s, const npu_pass *p);
 /* The plan of a pass that makes its output in stripes of this height; all of it when it is as high as the output. False
  * when no block of it fits. Which block it is, and what that takes, is left for plans that are to run. */
 bool npu_plan_stripe(const npu_schedule *s, const npu_pass *p, int64_t height, npu_plan *plan);

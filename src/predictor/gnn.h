@@ -112,7 +112,7 @@ typedef struct gnn_kind {
     const char *name;
     const char *schema; /* names what it sees; changes when that changes its meaning */
     size_t own_size;    /* of its own options: a plain struct of doubles and uint32_t; 0: none */
-    /* Sets the defaults: the shared ones that differ from gnn_options_default, and its own. */
+    /* Sets the defaults: the shared ones that differ from those of gnn_options.c, and its own. */
     void (*defaults)(gnn_options *shared, void *own);
     /* Adds its own options to the list of settings; NULL: none. */
     void (*keys)(void *own, config_list *list);

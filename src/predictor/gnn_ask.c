@@ -239,14 +239,3 @@ ft_status gnn_look(const model *m, subject *s, const place *where, bool has_part
 bool gnn_reads_sheets(const model *m) {
     return m->plan.widths.column_values > 0;
 }
-
-uint32_t gnn_column_count(const model *m) {
-    return m->column_count;
-}
-
-ft_status gnn_predict_all(const model *m, subject *s, double *values, ft_error *error) {
-    const view *v = NULL;
-    FT_TRY(view_of(m, s, &v, error));
-    memcpy(values, v->values, m->column_count * sizeof *values);
-    return FT_OK;
-}

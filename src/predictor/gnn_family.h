@@ -26,9 +26,6 @@ ft_status gnn_look(const model *m, subject *s, const place *where, bool has_part
                    pieces *made_of, ft_error *error);
 /* Whether it also answers for devices that it was not trained on. */
 bool gnn_reads_sheets(const model *m);
-/* What the networks say of every column, in the units of the labels: `values` has one number for each. */
-uint32_t gnn_column_count(const model *m);
-ft_status gnn_predict_all(const model *m, subject *s, double *values, ft_error *error);
 
 /* Defines the family `family_NAME` of a kind. The functions of a family do not get the family, so each kind has three
  * of its own, a line each. */

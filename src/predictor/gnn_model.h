@@ -8,8 +8,6 @@ enum { GNN_MAX_HIDDEN = 1024, GNN_MAX_LAYERS = 32, GNN_MAX_MEMBERS = 16 };
 
 /* --- Settings (gnn_options.c) -------------------------------------------------------------------------------- */
 
-gnn_options gnn_options_default(void);
-/* Settings as a config says, and widths; `outputs` is the caller's to set. */
 /* The defaults of a kind; false when out of memory. And the list of its settings, which points into the plan. */
 bool gnn_plan_open(const gnn_kind *kind, gnn_plan *plan);
 void gnn_plan_list(const gnn_kind *kind, gnn_plan *plan, config_list *list);

@@ -9,7 +9,8 @@ static const char *const losses[] = {"mse", "mae", "huber", "relative", "log", "
 static const char *const schedules[] = {"constant", "step", "plateau", "cosine", "one-cycle", "cyclic"};
 static const char *const optimizers[] = {"sgd", "adam", "adamw"};
 
-gnn_options gnn_options_default(void) {
+/* Of all kinds; each sets those that are its own. */
+static gnn_options usual_options(void) {
     return (gnn_options){.hidden = 64,
                          .layers = 3,
                          .members = 1,
@@ -61,7 +62,7 @@ static ft_status check_shared(const gnn_options *o, ft_error *error) {
 }
 
 bool gnn_plan_open(const gnn_kind *kind, gnn_plan *plan) {
-    *plan = (gnn_plan){.shared = gnn_options_default(), .own = calloc(1, kind->own_size + 1)};
+    *plan = (gnn_plan){.shared = usual_options(), .own = calloc(1, kind->own_size + 1)};
     if (plan->own != NULL && kind->defaults != NULL) kind->defaults(&plan->shared, plan->own);
     return plan->own != NULL;
 }

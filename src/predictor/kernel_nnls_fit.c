@@ -177,7 +177,7 @@ static ft_status solve_device(const fitting *f, uint32_t device, double ridge, f
 }
 
 static ft_status find_prices(fitting *f, const fit_context *context, double ridge, ft_error *error) {
-    FT_TRY(runtimes_open_data(f->set->data, f->set->devices, f->set->device_count, &f->model->runtimes, error));
+    FT_TRY(runtimes_open(f->set->data, f->set->devices, f->set->device_count, &f->model->runtimes, error));
     f->kinds = ARENA_ARRAY(&f->memory, const char *, KINDS_MAX);
     if (f->kinds == NULL) return FT_NOMEM(error);
     FT_TRY(collect(f, context, error));

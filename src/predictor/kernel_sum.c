@@ -159,7 +159,7 @@ static ft_status fit(const fit_set *set, const fit_context *context, const ft_se
     FT_TRY(baseline_check(set, error));
     if (set->device_count > KERNEL_DEVICES_MAX)
         return ft_fail(error, FT_ERR_LIMIT, "kernel-sum knows at most %d devices at a time", KERNEL_DEVICES_MAX);
-    FT_TRY(runtimes_open_data(set->data, set->devices, set->device_count, &r, error));
+    FT_TRY(runtimes_open(set->data, set->devices, set->device_count, &r, error));
     ft_status status = gather(set, context, &config, &r, &data, error);
     if (status == FT_OK) {
         status = fit_gathered(set, context, &config, &r, &data, out, error);

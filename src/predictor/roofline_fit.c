@@ -219,7 +219,7 @@ static ft_status collect(fitting *f, const fit_context *context, ft_error *error
 }
 
 static ft_status find_constants(fitting *f, const fit_context *context, roofline_model *m, ft_error *error) {
-    FT_TRY(runtimes_open_data(f->set->data, f->set->devices, f->set->device_count, &m->runtimes, error));
+    FT_TRY(runtimes_open(f->set->data, f->set->devices, f->set->device_count, &m->runtimes, error));
     FT_TRY(collect(f, context, error));
     pool_run(context->threads, m->device_count, search_part, f);
     for (uint32_t i = 0; i < m->device_count; i++) {

@@ -67,8 +67,8 @@ static ft_status add_device(runtimes *r, const ft_dataset *data, const char *nam
     return status;
 }
 
-ft_status runtimes_open_data(const ft_dataset *data, const char *const *devices, uint32_t device_count, runtimes *r,
-                             ft_error *error) {
+ft_status runtimes_open(const ft_dataset *data, const char *const *devices, uint32_t device_count, runtimes *r,
+                        ft_error *error) {
     runtimes made;
     ft_status status = begin(device_count, &made, error);
     for (uint32_t i = 0; status == FT_OK && i < device_count; i++)
@@ -79,10 +79,6 @@ ft_status runtimes_open_data(const ft_dataset *data, const char *const *devices,
     }
     *r = made;
     return FT_OK;
-}
-
-ft_status runtimes_open(const char *const *devices, uint32_t device_count, runtimes *r, ft_error *error) {
-    return runtimes_open_data(NULL, devices, device_count, r, error);
 }
 
 void runtimes_free(runtimes *r) {

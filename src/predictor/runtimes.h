@@ -22,11 +22,10 @@ typedef struct runtimes {
     uint32_t device_count;
 } runtimes;
 
-/* The rules of devices in the box; one that is not there has those of RUNTIME_UNKNOWN. */
-ft_status runtimes_open(const char *const *devices, uint32_t device_count, runtimes *r, ft_error *error);
-/* The same for a data set, which may describe devices of its own. */
-ft_status runtimes_open_data(const ft_dataset *data, const char *const *devices, uint32_t device_count, runtimes *r,
-                             ft_error *error);
+/* The rules of devices that a data set describes or that are in the box; any other has those of RUNTIME_UNKNOWN. `data`
+ * may be NULL. */
+ft_status runtimes_open(const ft_dataset *data, const char *const *devices, uint32_t device_count, runtimes *r,
+                        ft_error *error);
 void runtimes_free(runtimes *r);
 const ft_rules *runtimes_rules(const runtimes *r, uint32_t device);
 

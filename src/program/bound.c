@@ -18,7 +18,15 @@ static int leaf_position(const prog_stage *stage, uint16_t iter) {
     return -1;
 }
 
-void bound_path_of(const prog *p, const prog_stage *stage, bound_path *path) {
+typedef struct bound_path {
+    uint32_t count;
+    struct {
+        uint16_t stage, iter;
+    } loops[LIN_MAX_LOOPS];
+} bound_path;
+
+/* The loops around a stage (not its own) that have a loop variable. */
+static void bound_path_of(const prog *p, const prog_stage *stage, bound_path *path) {
     path->count = 0;
     while (stage->place == PROG_AT) {
         const prog_stage *target = &p->stages[stage->at_stage];

@@ -9,16 +9,6 @@
 ft_status bound_infer(prog *p);
 
 /* A loop of a stage, and of those it is computed in, outermost last. */
-typedef struct bound_path {
-    uint32_t count;
-    struct {
-        uint16_t stage, iter;
-    } loops[LIN_MAX_LOOPS];
-} bound_path;
-
-/* The loops around a stage (not its own) that have a loop variable. */
-void bound_path_of(const prog *p, const prog_stage *stage, bound_path *path);
-
 /* Values of the axes when the leaves are `leaves` (one per leaf). */
 void bound_values(prog *p, const prog_stage *stage, const lin *leaves, lin *values);
 /* Which axes must be checked at run time, given their values; whether reduced ones too. */

@@ -151,7 +151,7 @@ void lin_range(const lin_space *s, lin a, int64_t *least, int64_t *most) {
         widen(a.terms[i].factor, 0, s->atoms[a.terms[i].atom].extent - 1, least, most);
 }
 
-void lin_atom_range(const lin_space *s, uint32_t id, lin_mask running, int64_t *least, int64_t *most) {
+static void atom_range(const lin_space *s, uint32_t id, lin_mask running, int64_t *least, int64_t *most) {
     const lin_atom *atom = &s->atoms[id];
     *least = 0;
     *most = 0;
@@ -191,7 +191,7 @@ void lin_range_of(const lin_space *s, lin a, lin_mask running, int64_t *least, i
     *least = *most = a.base;
     for (uint32_t i = 0; i < a.count; i++) {
         int64_t lo, hi;
-        lin_atom_range(s, a.terms[i].atom, running, &lo, &hi);
+        atom_range(s, a.terms[i].atom, running, &lo, &hi);
         widen(a.terms[i].factor, lo, hi, least, most);
     }
 }

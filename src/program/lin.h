@@ -80,7 +80,6 @@ int64_t lin_value(const lin_space *s, lin a, const int64_t turns[static LIN_MAX_
 void lin_range(const lin_space *s, lin a, int64_t *least, int64_t *most);
 /* The same when only some loops run, and the others stand at 0. */
 void lin_range_of(const lin_space *s, lin a, lin_mask running, int64_t *least, int64_t *most);
-void lin_atom_range(const lin_space *s, uint32_t id, lin_mask running, int64_t *least, int64_t *most);
 
 static inline lin_mask lin_mask_or(lin_mask a, lin_mask b) {
     return (lin_mask){{a.bits[0] | b.bits[0], a.bits[1] | b.bits[1]}};

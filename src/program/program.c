@@ -89,8 +89,9 @@ static ft_status no_record(ft_error *error) {
     return ft_fail(error, FT_ERR_USAGE, "the log has given no record yet, or is at its end");
 }
 
-ft_status program_parse_text(ft_program *program, const char *text, size_t size, uint64_t first_line, size_t *used,
-                             ft_error *error) {
+/* The first line of the text is called `first_line` in messages. */
+static ft_status parse_text(ft_program *program, const char *text, size_t size, uint64_t first_line, size_t *used,
+                            ft_error *error) {
     start(program, error);
     FT_TRY(tir_read(&program->p, program->nodes, text, size, first_line, &program->n, used));
     program->has_nest = program->is_printed = *used > 0;
@@ -100,7 +101,7 @@ ft_status program_parse_text(ft_program *program, const char *text, size_t size,
 /* The program of a log that holds printed ones. */
 static ft_status parse_whole(ft_program *program, const ft_program_log *log, ft_error *error) {
     size_t used;
-    return program_parse_text(program, log->printed.data, log->printed.length, log->printed_line, &used, error);
+    return parse_text(program, log->printed.data, log->printed.length, log->printed_line, &used, error);
 }
 
 ft_status ft_program_lower(ft_program *program, const ft_program_log *log, ft_error *error) {
@@ -136,7 +137,7 @@ ft_status ft_program_lower_small(ft_program *program, const ft_program_log *log,
 }
 
 ft_status ft_program_parse(ft_program *program, const char *text, size_t size, size_t *used, ft_error *error) {
-    return program_parse_text(program, text, size, 1, used, error);
+    return parse_text(program, text, size, 1, used, error);
 }
 
 double ft_program_flops(const ft_program *program) {

@@ -45,8 +45,5 @@ ft_status program_log_fail(const ft_program_log *log, ft_status status, ft_error
 
 /* Lowers a record. Messages have no file and line. */
 ft_status program_lower_record(ft_program *program, const ansor_record *record, ft_error *error);
-/* As ft_program_parse; the first line of the text is called `first_line` in messages. */
-ft_status program_parse_text(ft_program *program, const char *text, size_t size, uint64_t first_line, size_t *used,
-                             ft_error *error);
 
 #endif

@@ -9,9 +9,6 @@
 
 enum { PERFSEER_FIELDS = 7, PERFSEER_STAGES = 4, PERFSEER_STYLE_SIZE = 32 };
 
-/* The fields of a label, in the order of the file: name with unit */
-extern const char *const perfseer_field_names[PERFSEER_FIELDS];
-
 typedef struct perfseer_label {
     bool has_train, has_infer;
     double train[PERFSEER_FIELDS];

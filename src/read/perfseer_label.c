@@ -12,8 +12,8 @@
 
 enum { MAX_LABEL_BYTES = 64 * 1024, MAX_BATCH = 1 << 24 };
 
-/* Times are per sample. Usage is in MiB, utilisation in percent. */
-const char *const perfseer_field_names[PERFSEER_FIELDS] = {
+/* The fields of a label, in the order of the file. Times are per sample. Usage is in MiB, utilisation in percent. */
+static const char *const field_names[PERFSEER_FIELDS] = {
     "time_per_sample_ms", "sm_util_average_percent", "memory_util_average_percent",
     "memory_average_mib", "sm_util_peak_percent",    "memory_util_peak_percent",
     "memory_peak_mib",
@@ -147,8 +147,8 @@ static ft_status set_number(ft_graph *graph, const char *prefix, const char *nam
 
 static ft_status add_label(ft_graph *graph, const perfseer_label *label, ft_error *error) {
     for (int i = 0; i < PERFSEER_FIELDS; i++) {
-        if (label->has_train) FT_TRY(set_number(graph, "train_", perfseer_field_names[i], label->train[i], error));
-        if (label->has_infer) FT_TRY(set_number(graph, "infer_", perfseer_field_names[i], label->infer[i], error));
+        if (label->has_train) FT_TRY(set_number(graph, "train_", field_names[i], label->train[i], error));
+        if (label->has_infer) FT_TRY(set_number(graph, "infer_", field_names[i], label->infer[i], error));
     }
     return FT_OK;
 }

@@ -49,7 +49,7 @@ static void json_notes(json_writer *j, const ft_replay_subject *subject, const f
     jsonw_close(j);
 }
 
-void replay_json_subject(ft_replay_report *r, const ft_replay_subject *subject) {
+static void write_json(ft_replay_report *r, const ft_replay_subject *subject) {
     for (uint32_t i = 0; i < subject->count; i++) {
         const ft_replay *replay = &subject->replays[i];
         replay_row row;
@@ -156,7 +156,7 @@ static void csv_heading(ft_replay_report *r) {
     csv_end_line(out);
 }
 
-void replay_csv_subject(ft_replay_report *r, const ft_replay_subject *subject) {
+static void write_csv(ft_replay_report *r, const ft_replay_subject *subject) {
     buf *out = &r->out.text;
     if (r->replay_count == 0) csv_heading(r);
     for (uint32_t i = 0; i < subject->count; i++) {
@@ -194,10 +194,10 @@ ft_status ft_replay_report_add(ft_replay_report *report, const ft_replay_subject
         replay_table_subject(report, subject);
         break;
     case FT_JSON:
-        replay_json_subject(report, subject);
+        write_json(report, subject);
         break;
     case FT_CSV:
-        replay_csv_subject(report, subject);
+        write_csv(report, subject);
         break;
     }
     report->replay_count += subject->count;

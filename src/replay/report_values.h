@@ -63,7 +63,5 @@ struct ft_replay_report {
 };
 
 void replay_table_subject(ft_replay_report *r, const ft_replay_subject *subject);
-void replay_json_subject(ft_replay_report *r, const ft_replay_subject *subject);
-void replay_csv_subject(ft_replay_report *r, const ft_replay_subject *subject);
 
 #endif

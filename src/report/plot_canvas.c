@@ -20,10 +20,6 @@ static bool ends_in(const char *path, const char *end) {
     return length > end_length && strcmp(path + length - end_length, end) == 0;
 }
 
-bool canvas_knows(const char *path) {
-    return ends_in(path, ".svg") || ends_in(path, ".png");
-}
-
 static cairo_status_t write_bytes(void *user, const unsigned char *bytes, unsigned int count) {
     FILE *stream = user;
     return fwrite(bytes, 1, count, stream) == count ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
@@ -44,7 +40,7 @@ static void begin_page(canvas *c, double width, double height) {
 }
 
 ft_status canvas_open(const char *path, double width, double height, canvas *c, ft_error *error) {
-    if (!canvas_knows(path))
+    if (!ends_in(path, ".svg") && !ends_in(path, ".png"))
         return ft_fail(error, FT_ERR_USAGE, "%s: a plot is drawn to a file that ends in .svg or .png", path);
     if (!(width >= 1 && width <= CANVAS_MOST_POINTS && height >= 1 && height <= CANVAS_MOST_POINTS))
         return ft_fail(error, FT_ERR_LIMIT, "%s: a plot of %.0f x %.0f points is too large; show fewer devices", path,

@@ -24,8 +24,6 @@ ft_status canvas_open(const char *path, double width, double height, canvas *c, 
 /* Makes the file appear, or says why it does not. Frees the canvas in any case. */
 ft_status canvas_commit(canvas *c, ft_error *error);
 void canvas_discard(canvas *c);
-/* Whether a path ends in one of the two. */
-bool canvas_knows(const char *path);
 
 /* --- Colours: told apart by those who see red and green as one (Okabe and Ito) ----------------------------------- */
 

@@ -20,7 +20,7 @@ static void devices_share_rules(void **state) {
     (void)state;
     runtimes r, again;
     ft_error error;
-    assert_int_equal(runtimes_open(devices, 4, &r, &error), FT_OK);
+    assert_int_equal(runtimes_open(NULL, devices, 4, &r, &error), FT_OK);
     assert_int_equal(r.count, 3);
     assert_ptr_equal(runtimes_rules(&r, 0), runtimes_rules(&r, 2));
     assert_string_equal(ft_rules_name(runtimes_rules(&r, 0)), "tflite-gpu");
@@ -55,14 +55,14 @@ static void data_sets_have_devices(void **state) {
     runtimes r = {0};
     ft_error error;
     assert_int_equal(mkdir("d/devices", 0755), 0);
-    assert_int_equal(runtimes_open_data(data, devices, 4, &r, &error), FT_ERR_IO);
+    assert_int_equal(runtimes_open(data, devices, 4, &r, &error), FT_ERR_IO);
     write_device("d/devices/abacus.json", "openvino-vpu");
-    assert_int_equal(runtimes_open_data(data, devices, 4, &r, &error), FT_OK);
+    assert_int_equal(runtimes_open(data, devices, 4, &r, &error), FT_OK);
     assert_string_equal(ft_rules_name(runtimes_rules(&r, 1)), "openvino-vpu");
     assert_string_equal(ft_rules_name(runtimes_rules(&r, 2)), "tflite-gpu");
     runtimes_free(&r);
     write_device("d/devices/abacus.json", "./my.json");
-    assert_int_equal(runtimes_open_data(data, devices, 4, &r, &error), FT_ERR_UNSUPPORTED);
+    assert_int_equal(runtimes_open(data, devices, 4, &r, &error), FT_ERR_UNSUPPORTED);
     assert_non_null(strstr(error.message, "d/devices/abacus.json: the runtime './my.json' is not in the box"));
     ft_dataset_free(data);
 }
@@ -98,7 +98,7 @@ static void memory_runs_out(void **state) {
         runtimes r = {0}, again = {0};
         json_t *params = NULL;
         failing_start(n);
-        ft_status status = runtimes_open(devices, 2, &r, NULL);
+        ft_status status = runtimes_open(NULL, devices, 2, &r, NULL);
         if (status == FT_OK) status = runtimes_params(&r, &params, NULL);
         if (status == FT_OK) status = runtimes_from_params(params, 2, &again, NULL);
         bool has_failed = failing_stop();
