@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <dirent.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +20,11 @@
 #include "foretell/foretell.h"
 #include "graph/graph.h"
 #include "read/perfseer.h"
+#include "support/folder.h"
 
-static const char shipped[] = "tests/data/perfseer";
+#define SHIPPED "tests/data/perfseer"
+
+static char root[PATH_MAX]; /* of the tree: tests that write are in folders of their own */
 
 static void expect_shape(const ft_tensor *t, int32_t rank, int64_t a, int64_t b, int64_t c, int64_t d) {
     const int64_t dims[] = {a, b, c, d};
@@ -99,21 +103,7 @@ static int expect_folder(const char *folder) {
 
 static void test_shipped(void **state) {
     (void)state;
-    assert_int_equal(expect_folder(shipped), 4);
-}
-
-static char *new_folder(void) {
-    char *folder = strdup("/tmp/foretell-perfseer-XXXXXX");
-    assert_non_null(folder);
-    assert_non_null(mkdtemp(folder));
-    return folder;
-}
-
-static void remove_folder(char *folder) {
-    char command[256];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    assert_int_equal(system(command), 0);
-    free(folder);
+    assert_int_equal(expect_folder(SHIPPED), 4);
 }
 
 static void test_all_forms(void **state) {
@@ -122,11 +112,10 @@ static void test_all_forms(void **state) {
         print_message("# python3-networkx is not installed: only the shipped pickles are tested\n");
         skip();
     }
-    char *folder = new_folder(), command[256];
-    snprintf(command, sizeof command, "/usr/bin/python3 tests/read/make_pickles.py '%s'", folder);
+    char command[PATH_MAX + 64];
+    snprintf(command, sizeof command, "/usr/bin/python3 '%s/tests/read/make_pickles.py' .", root);
     assert_int_equal(system(command), 0);
-    assert_true(expect_folder(folder) >= 42); /* seven forms, six protocols; numpy's scalars when it is there */
-    remove_folder(folder);
+    assert_true(expect_folder(".") >= 42); /* seven forms, six protocols; numpy's scalars when it is there */
 }
 
 /* --- Small pickles by hand ----------------------------------------------------------------------------------- */
@@ -320,19 +309,18 @@ static void write_file(const char *path, const char *text) {
     fclose(out);
 }
 
-/* Reads FOLDER/cg/NAME.pkl with a label text at FOLDER/`place`/NAME.txt. */
+/* Reads cg/NAME.pkl with a label text at `place`/NAME.txt, and nothing else beside them. */
 static ft_status read_labelled(const char *place, const char *label, ft_graph **graph, ft_error *error) {
-    char *folder = new_folder(), path[1024], pickle[1024];
-    snprintf(path, sizeof path, "%s/cg", folder);
-    assert_int_equal(mkdir(path, 0777), 0);
-    snprintf(path, sizeof path, "%s/label", folder);
-    assert_int_equal(mkdir(path, 0777), 0);
-    snprintf(pickle, sizeof pickle, "%s/cg/%s.pkl", folder, model_name);
-    copy_file("tests/data/perfseer/plain_p4.pkl", pickle);
-    snprintf(path, sizeof path, "%s/%s/%s.txt", folder, place, model_name);
+    char from[PATH_MAX + 64], pickle[1024], path[1024];
+    snprintf(from, sizeof from, "%s/" SHIPPED "/plain_p4.pkl", root);
+    snprintf(pickle, sizeof pickle, "cg/%s.pkl", model_name);
+    snprintf(path, sizeof path, "%s/%s.txt", place, model_name);
+    mkdir("cg", 0777);
+    mkdir("label", 0777);
+    copy_file(from, pickle);
     write_file(path, label);
     ft_status status = ft_graph_read(pickle, graph, error);
-    remove_folder(folder);
+    assert_int_equal(unlink(path), 0);
     return status;
 }
 
@@ -371,7 +359,7 @@ static void test_bad_label_beside_the_file(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shipped),
-        cmocka_unit_test(test_all_forms),
+        cmocka_unit_test_setup_teardown(test_all_forms, folder_enter, folder_leave),
         cmocka_unit_test(test_bare_dict_of_dicts),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_values_that_hold_themselves),
@@ -380,8 +368,9 @@ int main(void) {
         cmocka_unit_test(test_label),
         cmocka_unit_test(test_bad_labels),
         cmocka_unit_test(test_names),
-        cmocka_unit_test(test_labels_beside_the_file),
-        cmocka_unit_test(test_bad_label_beside_the_file),
+        cmocka_unit_test_setup_teardown(test_labels_beside_the_file, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(test_bad_label_beside_the_file, folder_enter, folder_leave),
     };
+    if (getcwd(root, sizeof root) == NULL) return 1;
     return cmocka_run_group_tests_name("read/perfseer", tests, NULL, NULL);
 }

@@ -13,37 +13,23 @@
 #include <cmocka.h>
 
 #include "support/failing.h"
+#include "support/folder.h"
 #include "support/onnx_model.h"
 
-typedef struct fixture {
-    char folder[64];
-    onnx_model *model;
-} fixture;
+static onnx_model *model; /* y = Relu(x) */
 
 static int set_up(void **state) {
-    fixture *f = calloc(1, sizeof *f);
-    assert_non_null(f);
-    strcpy(f->folder, "/tmp/foretell-source-XXXXXX");
-    assert_non_null(mkdtemp(f->folder));
-    f->model = onnx_model_new();
-    onnx_input(f->model, f->model->graph, "x", ONNX_FLOAT, "2");
-    onnx_node(f->model, f->model->graph, "Relu", "x", "y");
-    onnx_output(f->model, f->model->graph, "y", ONNX_FLOAT, "2");
-    onnx_model_pack(f->model);
-    *state = f;
-    return 0;
+    model = onnx_model_new();
+    onnx_input(model, model->graph, "x", ONNX_FLOAT, "2");
+    onnx_node(model, model->graph, "Relu", "x", "y");
+    onnx_output(model, model->graph, "y", ONNX_FLOAT, "2");
+    onnx_model_pack(model);
+    return folder_enter(state);
 }
 
 static int tear_down(void **state) {
-    fixture *f = *state;
-    rmdir(f->folder);
-    onnx_model_free(f->model);
-    free(f);
-    return 0;
-}
-
-static const char *path_of(fixture *f, const char *name) {
-    return arena_format(&f->model->memory, "%s/%s", f->folder, name);
+    onnx_model_free(model);
+    return folder_leave(state);
 }
 
 static void write_file(const char *path, const void *bytes, size_t size) {
@@ -75,9 +61,9 @@ static void check_fails(const char *path, ft_status expected, const char *part) 
 }
 
 static void a_file_gives_its_graph_once(void **state) {
-    fixture *f = *state;
-    const char *path = path_of(f, "model.weights"); /* names do not matter */
-    write_file(path, f->model->bytes, f->model->size);
+    (void)state;
+    const char *path = "model.weights"; /* names do not matter */
+    write_file(path, model->bytes, model->size);
     ft_source *source = NULL;
     ft_graph *graph = NULL;
     ft_error error;
@@ -90,15 +76,14 @@ static void a_file_gives_its_graph_once(void **state) {
     assert_null(graph);
     ft_source_close(source);
     ft_source_close(NULL);
-    unlink(path);
 }
 
 static void a_graph_that_is_not_valid_ends_its_file(void **state) {
-    fixture *f = *state;
-    const char *path = path_of(f, "twice.onnx");
-    onnx_node(f->model, f->model->graph, "Tanh", "x", "y");
-    onnx_model_pack(f->model);
-    write_file(path, f->model->bytes, f->model->size);
+    (void)state;
+    const char *path = "twice.onnx";
+    onnx_node(model, model->graph, "Tanh", "x", "y");
+    onnx_model_pack(model);
+    write_file(path, model->bytes, model->size);
     ft_source *source = NULL;
     ft_graph *graph = NULL;
     ft_error error;
@@ -107,13 +92,12 @@ static void a_graph_that_is_not_valid_ends_its_file(void **state) {
     assert_int_equal(ft_source_next(source, &graph, &error), FT_OK);
     assert_null(graph);
     ft_source_close(source);
-    unlink(path);
 }
 
 static void packed_files_are_unpacked(void **state) {
-    fixture *f = *state;
-    const char *path = path_of(f, "model.onnx.gz");
-    size_t size = write_gzip(path, f->model->bytes, f->model->size, 1);
+    (void)state;
+    const char *path = "model.onnx.gz";
+    size_t size = write_gzip(path, model->bytes, model->size, 1);
     ft_graph *graph = NULL;
     ft_error error;
     assert_int_equal(ft_graph_read(path, &graph, &error), FT_OK);
@@ -121,12 +105,11 @@ static void packed_files_are_unpacked(void **state) {
     ft_graph_free(graph);
     assert_int_equal(truncate(path, (off_t)size - 9), 0);
     check_fails(path, FT_ERR_DAMAGED, "gzip");
-    unlink(path);
 }
 
 static void gzip_bombs_are_stopped(void **state) {
-    fixture *f = *state;
-    const char *path = path_of(f, "bomb.gz");
+    (void)state;
+    const char *path = "bomb.gz";
     enum { MEGA = 1 << 20 };
     char *zeros = calloc(1, MEGA);
     assert_non_null(zeros);
@@ -135,14 +118,13 @@ static void gzip_bombs_are_stopped(void **state) {
     assert_true(size < 128 * 1024);
     check_fails(path, FT_ERR_FORMAT, "not a model");
     free(zeros);
-    unlink(path);
 }
 
 static void what_is_no_model_is_told_apart(void **state) {
-    fixture *f = *state;
-    const char *path = path_of(f, "thing");
+    (void)state;
+    const char *path = "thing";
     check_fails(path, FT_ERR_IO, strerror(ENOENT));
-    check_fails(f->folder, FT_ERR_IO, "folder");
+    check_fails(".", FT_ERR_IO, "folder");
     check_fails("/dev/null", FT_ERR_IO, "not a regular file");
     write_file(path, "", 0);
     check_fails(path, FT_ERR_FORMAT, "empty");
@@ -156,26 +138,24 @@ static void what_is_no_model_is_told_apart(void **state) {
         assert_int_equal(chmod(path, 0), 0);
         check_fails(path, FT_ERR_IO, strerror(EACCES));
     }
-    unlink(path);
 }
 
 static void bytes_in_memory_are_read_alike(void **state) {
-    fixture *f = *state;
-    const char *path = path_of(f, "model.gz");
-    size_t size = write_gzip(path, f->model->bytes, f->model->size, 1);
+    (void)state;
+    const char *path = "model.gz";
+    size_t size = write_gzip(path, model->bytes, model->size, 1);
     uint8_t *packed = malloc(size);
     FILE *file = fopen(path, "rb");
     assert_non_null(packed);
     assert_non_null(file);
     assert_int_equal(fread(packed, 1, size, file), size);
     fclose(file);
-    unlink(path);
     ft_graph *graph = NULL;
     ft_error error;
     assert_int_equal(ft_graph_read_memory(packed, size, "buffer", &graph, &error), FT_OK);
     ft_graph_free(graph);
     graph = NULL;
-    assert_int_equal(ft_graph_read_memory(f->model->bytes, f->model->size, "buffer", &graph, NULL), FT_OK);
+    assert_int_equal(ft_graph_read_memory(model->bytes, model->size, "buffer", &graph, NULL), FT_OK);
     ft_graph_free(graph);
     graph = NULL;
     assert_int_equal(ft_graph_read_memory("nonsense", 8, "buffer", &graph, &error), FT_ERR_FORMAT);
@@ -206,8 +186,8 @@ static void fail_every_allocation(const char *path) {
 }
 
 static void lack_of_memory_is_an_error_like_others(void **state) {
-    fixture *f = *state;
-    onnx_model *m = f->model;
+    (void)state;
+    onnx_model *m = model;
     /* Enough of everything that the arenas need many chunks: names, weights, a function, a sub-graph. */
     Onnx__FunctionProto *function = onnx_function_add(m, "local", "F", "a", "r");
     onnx_function_node(m, function, "Relu", "a", "r");
@@ -227,13 +207,11 @@ static void lack_of_memory_is_an_error_like_others(void **state) {
     onnx_attr_graph(m, node, "else_branch", branch);
     onnx_raw(m, onnx_initializer(m, m->graph, "w", ONNX_INT64, "4096"), NULL, 4096 * 8);
     onnx_model_pack(m);
-    const char *plain = path_of(f, "plain.onnx"), *packed = path_of(f, "packed.onnx.gz");
+    const char *plain = "plain.onnx", *packed = "packed.onnx.gz";
     write_file(plain, m->bytes, m->size);
     write_gzip(packed, m->bytes, m->size, 1);
     fail_every_allocation(plain);
     fail_every_allocation(packed);
-    unlink(plain);
-    unlink(packed);
 }
 
 int main(void) {
