@@ -108,13 +108,8 @@ static ft_status fit_planned(const gnn_kind *kind, gnn_plan *plan, const fit_set
     if (status == FT_OK) status = gnn_model_draw(m, context->seed, error);
     if (status == FT_OK) status = gnn_scaling_fit(&m->scaling, &data, error);
     if (status == FT_OK) status = gnn_train(m, &data, NULL, context, error);
-    if (status == FT_OK) status = gnn_model_settle(m, error);
     gnn_data_free(&data);
-    if (status != FT_OK)
-        gnn_free(m);
-    else
-        *out = m;
-    return status;
+    return gnn_model_finish(m, status, out, error);
 }
 
 ft_status gnn_fit(const gnn_kind *kind, const fit_set *set, const fit_context *context, model **out, ft_error *error) {

@@ -55,12 +55,6 @@ ft_status gnn_model_draw(model *m, uint64_t seed, ft_error *error) {
     return FT_OK;
 }
 
-ft_status gnn_model_settle(model *m, ft_error *error) {
-    for (uint32_t i = 0; m->kind->settle != NULL && i < m->member_count; i++)
-        FT_TRY(m->kind->settle(m->members[i].net, &m->members[i].values, error));
-    return FT_OK;
-}
-
 void gnn_free(model *m) {
     if (m == NULL) return;
     for (uint32_t i = 0; i < m->member_count; i++) {
@@ -74,6 +68,21 @@ void gnn_free(model *m) {
     if (m->kind->close != NULL && m->eyes != NULL) m->kind->close(m->eyes);
     gnn_plan_free(&m->plan);
     free(m);
+}
+
+static ft_status settle(model *m, ft_error *error) {
+    for (uint32_t i = 0; m->kind->settle != NULL && i < m->member_count; i++)
+        FT_TRY(m->kind->settle(m->members[i].net, &m->members[i].values, error));
+    return FT_OK;
+}
+
+ft_status gnn_model_finish(model *m, ft_status status, model **out, ft_error *error) {
+    if (status == FT_OK) status = settle(m, error);
+    if (status == FT_OK)
+        *out = m;
+    else
+        gnn_free(m);
+    return status;
 }
 
 /* --- Saving -------------------------------------------------------------------------------------------------- */
@@ -228,11 +237,6 @@ ft_status gnn_load(const gnn_kind *kind, const json_t *params, const float *bloc
         gnn_plan_free(&plan);
     free(columns);
     if (status == FT_OK) status = load_block(m, block, count, error);
-    if (status == FT_OK) status = gnn_model_settle(m, error);
-    if (status == FT_OK) {
-        *out = m;
-        return FT_OK;
-    }
-    gnn_free(m);
-    return ft_fail_prefix(error, status, "%s", kind->name);
+    status = gnn_model_finish(m, status, out, error);
+    return status == FT_OK ? FT_OK : ft_fail_prefix(error, status, "%s", kind->name);
 }

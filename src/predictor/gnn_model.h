@@ -40,8 +40,9 @@ ft_status gnn_model_new(const gnn_kind *kind, gnn_plan *plan, const gnn_column *
                         uint32_t device_count, model **out, ft_error *error);
 /* Builds the networks. */
 ft_status gnn_model_draw(model *m, uint64_t seed, ft_error *error);
-/* Readies the networks for being asked, once their parameters have their last values. */
-ft_status gnn_model_settle(model *m, ft_error *error);
+/* The end of whatever gave the networks their parameters: they are readied for being asked and handed out, or freed
+ * when that, or what was before (`status`), failed. */
+ft_status gnn_model_finish(model *m, ft_status status, model **out, ft_error *error);
 
 /* Trains the networks from where they are (gnn_family.c). `domains` may be NULL. */
 ft_status gnn_train(model *m, const gnn_data *data, const gnn_domains *domains, const fit_context *context,

@@ -85,11 +85,6 @@ ft_status gnn_tune(const model *from, const fit_set *set, const tune_options *op
     FT_TRY(status);
     status = copy_model(from, &data, set->device_count, &m, error);
     if (status == FT_OK) status = train_further(m, from, &data, options, context, error);
-    if (status == FT_OK) status = gnn_model_settle(m, error);
     gnn_data_free(&data);
-    if (status != FT_OK)
-        gnn_free(m);
-    else
-        *out = m;
-    return status;
+    return gnn_model_finish(m, status, out, error);
 }
