@@ -25,7 +25,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static ft_program *program;
     ft_error error;
     bool is_record;
-    double seconds;
     if (program == NULL && ft_program_new(&program, &error) != FT_OK) abort();
     if (autotvm_read((const char *)data, size, tuned, &is_record, &error) == FT_OK && is_record) {
         for (uint32_t i = 0; i < tuned->knob_count; i++) {
@@ -33,7 +32,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             if (strlen(knob->name) >= AUTOTVM_MAX_TEXT || knob->count > AUTOTVM_MAX_NUMBERS) abort();
             if (knob->numbers + knob->count > tuned->numbers + AUTOTVM_MAX_NUMBERS) abort();
         }
-        autotvm_seconds(tuned, &seconds, &error);
         check_program(tuned, record, program);
     }
     return 0;

@@ -277,6 +277,9 @@ static const char *const failures[] = {"",
                                        "running took too long",
                                        "an unknown error"};
 
+/* What tuners write for a run that failed: 1e10 the auto-scheduler, 1e9 AutoTVM. */
+static const double NO_TIME = 1e9;
+
 ft_status ansor_seconds(const ansor_record *record, double *seconds, ft_error *error) {
     if (record->error_no != 0) {
         bool is_known = record->error_no > 0 && record->error_no < (int64_t)(sizeof failures / sizeof failures[0]);
@@ -287,7 +290,7 @@ ft_status ansor_seconds(const ansor_record *record, double *seconds, ft_error *e
     double sum = 0;
     for (uint32_t i = 0; i < record->cost_count; i++) {
         double cost = record->costs[i];
-        if (!isfinite(cost) || cost <= 0 || cost >= 1e10)
+        if (!isfinite(cost) || cost <= 0 || cost >= NO_TIME)
             return ft_fail(error, FT_ERR_DAMAGED, "its time is %g s, which is no time of a run", cost);
         sum += cost;
     }

@@ -1,6 +1,5 @@
 #include "read/autotvm.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -217,20 +216,5 @@ ft_status autotvm_read(const char *line, size_t length, autotvm_record *record, 
     if (!has[0] || !has[1])
         return ft_fail(error, FT_ERR_DAMAGED, "no record: the %s is missing", has[0] ? "result" : "input");
     *is_record = true;
-    return FT_OK;
-}
-
-ft_status autotvm_seconds(const autotvm_record *record, double *seconds, ft_error *error) {
-    if (record->error_no != 0)
-        return ft_fail(error, FT_ERR_DAMAGED, "it was not measured (error %lld)", (long long)record->error_no);
-    if (record->cost_count == 0) return ft_fail(error, FT_ERR_DAMAGED, "it was not measured: there is no time");
-    double sum = 0;
-    for (uint32_t i = 0; i < record->cost_count; i++) {
-        double cost = record->costs[i];
-        if (!isfinite(cost) || cost <= 0 || cost >= 1e9)
-            return ft_fail(error, FT_ERR_DAMAGED, "its time is %g s, which is no time of a run", cost);
-        sum += cost;
-    }
-    *seconds = sum / record->cost_count;
     return FT_OK;
 }

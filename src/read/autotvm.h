@@ -47,7 +47,5 @@ typedef struct autotvm_record {
 
 /* As ansor_read: one line; comments and empty lines are no records. */
 ft_status autotvm_read(const char *line, size_t length, autotvm_record *record, bool *is_record, ft_error *error);
-/* As ansor_seconds. */
-ft_status autotvm_seconds(const autotvm_record *record, double *seconds, ft_error *error);
 
 #endif

@@ -235,24 +235,29 @@ static void bad_networks(void **state) {
     assert_int_equal(ft_import("table", "v100.jsonl", "set", &options, NULL, &error), FT_ERR_USAGE);
 }
 
-/* Both kinds of logs, side by side. */
+#define TUNED(times)                                                                                                   \
+    "{\"input\": [\"cuda\", \"dense_small_batch.gpu\", [[\"TENSOR\", [1, 12], \"float32\"], [\"TENSOR\", [5, 12], "    \
+    "\"float32\"], null, \"float32\"], {}], \"config\": {\"index\": 1, \"entity\": [[\"tile_k\", \"sp\", [-1, 4]]]}, " \
+    "\"result\": " times ", \"version\": 0.2}\n"
+
+/* Both kinds of logs, side by side; and what AutoTVM writes for runs that failed. */
 static void templates_are_programs(void **state) {
     (void)state;
     ft_error error;
     ft_import_result result;
-    FILE *log = fopen("v100.jsonl", "w");
-    assert_non_null(log);
-    fputs(TIMES("1", "1"), log);
-    fputs(
-        "{\"input\": [\"cuda\", \"dense_small_batch.gpu\", [[\"TENSOR\", [1, 12], \"float32\"], [\"TENSOR\", [5, 12], "
-        "\"float32\"], null, \"float32\"], {}], \"config\": {\"index\": 1, \"entity\": [[\"tile_k\", \"sp\", [-1, "
-        "4]]]}, "
-        "\"result\": [[0.5], 0, 1, 1], \"version\": 0.2}\n",
-        log);
-    fclose(log);
+    told heard = {0};
+    ft_import_options options = {.skip = hear, .user = &heard};
+    put("v100.jsonl", TIMES("1", "1") TUNED("[[0.5], 0, 1, 1]"));
     if (ft_import("ansor", "v100.jsonl", "set", &(ft_import_options){.is_strict = true}, &result, &error) != FT_OK)
         fail_msg("%s", error.message);
     assert_int_equal(result.records, 2);
+    put("v100.jsonl", TIMES("1", "1") TUNED("[[1000000000.0], 0, 1, 1]"));
+    assert_int_equal(ft_import("ansor", "v100.jsonl", "late", &options, &result, &error), FT_OK);
+    assert_string_equal(heard.last, "v100.jsonl: line 2: its time is 1e+09 s, which is no time of a run");
+    put("v100.jsonl", TIMES("1", "1") TUNED("[[1000000000.0], 4, 1, 1]"));
+    assert_int_equal(ft_import("ansor", "v100.jsonl", "failed", &options, &result, &error), FT_OK);
+    assert_string_equal(heard.last, "v100.jsonl: line 2: it was not measured: it failed while it ran (error 4)");
+    assert_int_equal(result.records, 1);
 }
 
 static void memory_may_run_out(void **state) {
