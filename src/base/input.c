@@ -34,61 +34,81 @@ static size_t first_guess(const uint8_t *bytes, size_t size, uint64_t limit) {
     return (size_t)claimed;
 }
 
+/* A gzip file, member after member, into a block that grows. */
+typedef struct unpacking {
+    const char *name;
+    uint64_t limit;
+    z_stream stream;
+    size_t left; /* packed bytes behind those that the stream has */
+    uint8_t *out;
+    size_t capacity, length;
+} unpacking;
+
+/* Inflates as much as there is room for. When the block is full there is room for one byte elsewhere, which tells "just
+ * full" from "more to come": only then the block grows. */
+static ft_status inflate_some(unpacking *u, int *result, size_t *made, ft_error *error) {
+    z_stream *stream = &u->stream;
+    uint8_t spill[1] = {0};
+    bool is_full = u->length == u->capacity;
+    size_t room = is_full ? sizeof spill : u->capacity - u->length;
+    if (stream->avail_in == 0) {
+        stream->avail_in = u->left > UINT_MAX ? UINT_MAX : (uInt)u->left;
+        u->left -= stream->avail_in;
+    }
+    stream->next_out = is_full ? spill : u->out + u->length;
+    stream->avail_out = room > UINT_MAX ? UINT_MAX : (uInt)room;
+    uInt before = stream->avail_out;
+    *result = inflate(stream, Z_NO_FLUSH);
+    *made = before - stream->avail_out;
+    if (*made > 0 && is_full) {
+        if (!grow(&u->out, &u->capacity, u->limit))
+            return u->capacity >= u->limit ? ft_fail(error, FT_ERR_LIMIT, "%s: unpacks to more than %llu bytes",
+                                                     u->name, (unsigned long long)u->limit)
+                                           : FT_NOMEM(error);
+        u->out[u->length] = spill[0];
+    }
+    u->length += *made;
+    return FT_OK;
+}
+
+/* At the end of a member: nothing is left, or padding after the last one. */
+static bool was_last_member(const unpacking *u) {
+    return u->stream.avail_in > 0 ? *u->stream.next_in != 0x1f : u->left == 0;
+}
+
+static ft_status inflate_all(unpacking *u, ft_error *error) {
+    for (;;) {
+        int result;
+        size_t made;
+        FT_TRY(inflate_some(u, &result, &made, error));
+        if (result == Z_STREAM_END) {
+            if (was_last_member(u)) return FT_OK;
+            if (inflateReset(&u->stream) == Z_OK) continue;
+        }
+        if (result == Z_MEM_ERROR) return FT_NOMEM(error);
+        bool is_cut = made == 0 && u->stream.avail_in == 0 && u->left == 0;
+        if (result != Z_OK || is_cut)
+            return ft_fail(error, FT_ERR_DAMAGED, "%s: damaged or truncated gzip data after %llu bytes", u->name,
+                           (unsigned long long)u->length);
+    }
+}
+
 static ft_status gunzip(const uint8_t *bytes, size_t size, const char *name, uint64_t limit, input *in,
                         ft_error *error) {
-    z_stream stream = {.next_in = (Bytef *)(uintptr_t)bytes};
-    if (inflateInit2(&stream, 15 + 16) != Z_OK) return FT_NOMEM(error);
-    size_t capacity = first_guess(bytes, size, limit), length = 0, left = size;
-    uint8_t *out = capacity > 0 ? malloc(capacity) : NULL;
-    if (out == NULL) capacity = 0;
-    ft_status status = FT_OK;
-    for (;;) {
-        if (stream.avail_in == 0) {
-            stream.avail_in = left > UINT_MAX ? UINT_MAX : (uInt)left;
-            left -= stream.avail_in;
-        }
-        uint8_t spill[1] = {0}; /* tells "exactly full" from "more to come" without growing */
-        bool is_full = length == capacity;
-        size_t room = is_full ? sizeof spill : capacity - length;
-        stream.next_out = is_full ? spill : out + length;
-        stream.avail_out = room > UINT_MAX ? UINT_MAX : (uInt)room;
-        uInt before = stream.avail_out;
-        int result = inflate(&stream, Z_NO_FLUSH);
-        size_t made = before - stream.avail_out;
-        if (made > 0 && is_full) {
-            if (!grow(&out, &capacity, limit)) {
-                status = capacity >= limit ? ft_fail(error, FT_ERR_LIMIT, "%s: unpacks to more than %llu bytes", name,
-                                                     (unsigned long long)limit)
-                                           : FT_NOMEM(error);
-                break;
-            }
-            out[length] = spill[0];
-        }
-        length += made;
-        if (result == Z_STREAM_END) {
-            if (stream.avail_in == 0 && left == 0) break;
-            if (stream.avail_in > 0 && *stream.next_in != 0x1f) break; /* padding after the last member */
-            if (inflateReset(&stream) == Z_OK) continue;
-            result = Z_DATA_ERROR;
-        }
-        if (result == Z_MEM_ERROR) {
-            status = FT_NOMEM(error);
-            break;
-        }
-        if (result != Z_OK || (made == 0 && stream.avail_in == 0 && left == 0)) {
-            status = ft_fail(error, FT_ERR_DAMAGED, "%s: damaged or truncated gzip data after %llu bytes", name,
-                             (unsigned long long)length);
-            break;
-        }
-    }
-    inflateEnd(&stream);
+    unpacking u = {.name = name, .limit = limit, .stream = {.next_in = (Bytef *)(uintptr_t)bytes}, .left = size};
+    if (inflateInit2(&u.stream, 15 + 16) != Z_OK) return FT_NOMEM(error);
+    size_t guess = first_guess(bytes, size, limit);
+    u.out = guess > 0 ? malloc(guess) : NULL;
+    u.capacity = u.out != NULL ? guess : 0;
+    ft_status status = inflate_all(&u, error);
+    inflateEnd(&u.stream);
     if (status != FT_OK) {
-        free(out);
+        free(u.out);
         return status;
     }
-    in->unpacked = out;
-    in->bytes = out;
-    in->size = length;
+    in->unpacked = u.out;
+    in->bytes = u.out;
+    in->size = u.length;
     return FT_OK;
 }
 
