@@ -109,7 +109,8 @@ static void write_table(sink *out, const ft_ablation *a, const ft_style *style) 
                        .row_count = a->count},
                out);
     buf_format(&out->text,
-               "\n  Means over seeds; difference: to the same seed with everything, %s is worse; +-: one deviation.\n",
+               "\n  Means over seeds; +-: one deviation; difference: to the same seed with\n"
+               "  everything, %s is worse.\n",
                a->is_higher_better ? "less" : "more");
     for (uint32_t i = 0; i < a->count; i++)
         if (a->factors[i].error != NULL)
