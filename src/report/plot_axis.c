@@ -62,13 +62,24 @@ static bool has_prefixes(axis_unit unit) {
     return unit.symbol[0] != '\0' && strcmp(unit.symbol, "%") != 0;
 }
 
+/* Bytes go in steps of 1024 (KiB, MiB, GiB), as they do in tables. */
+static bool is_binary(axis_unit unit) {
+    return strcmp(unit.symbol, "B") == 0;
+}
+
+static double prefix_step(axis_unit unit) {
+    return is_binary(unit) ? 1024 : 1000;
+}
+
 void axis_text(double value, axis_unit unit, char text[static AXIS_TICK_TEXT]) {
-    static const char *const prefixes[] = {"p", "n", "\xc2\xb5", "m", "", "k", "M", "G", "T", "P"};
-    enum { PLAIN = 4, LAST = sizeof prefixes / sizeof prefixes[0] - 1 };
-    double scaled = value * unit.scale;
+    static const char *const decimal[] = {"p", "n", "\xc2\xb5", "m", "", "k", "M", "G", "T", "P"};
+    static const char *const binary[] = {"p", "n", "\xc2\xb5", "m", "", "Ki", "Mi", "Gi", "Ti", "Pi"};
+    enum { PLAIN = 4, LAST = sizeof decimal / sizeof decimal[0] - 1 };
+    const char *const *prefixes = is_binary(unit) ? binary : decimal;
+    double scaled = value * unit.scale, step = prefix_step(unit);
     int prefix = PLAIN;
     if (has_prefixes(unit) || fabs(scaled) >= 9999.5) {
-        for (; fabs(scaled) >= 999.5 && prefix < LAST; prefix++) scaled /= 1000;
+        for (; fabs(scaled) >= step - 0.5 && prefix < LAST; prefix++) scaled /= step;
         for (; has_prefixes(unit) && scaled != 0 && fabs(scaled) < 0.9995 && prefix > 0; prefix--) scaled *= 1000;
     }
     char number[AXIS_TICK_TEXT];
@@ -95,8 +106,18 @@ static double nice_step(double range, uint32_t about) {
     return power * (ratio < 1.42 ? 1 : ratio < 3.17 ? 2 : ratio < 7.08 ? 5 : 10);
 }
 
+/* What a tick label of this size counts in: 1, or of bytes the prefix that it will have. */
+static double counted_in(axis_unit unit, double size) {
+    double of = 1;
+    if (is_binary(unit))
+        for (; size >= of * 1024; of *= 1024) {
+        }
+    return of;
+}
+
 static void add_linear_ticks(plot_axis *axis, uint32_t about) {
-    double step = nice_step(axis->hi - axis->lo, about);
+    double of = counted_in(axis->unit, fmax(fabs(axis->lo), fabs(axis->hi)));
+    double step = nice_step((axis->hi - axis->lo) / of, about) * of;
     double slack = (axis->hi - axis->lo) * 1e-9;
     double first = ceil((axis->lo - slack) / step), last = floor((axis->hi + slack) / step);
     for (uint32_t i = 0; i < AXIS_MOST_TICKS && first + i <= last; i++) add_tick(axis, (first + i) * step);
@@ -113,10 +134,17 @@ static void repair_range(double *lo, double *hi) {
     *lo -= room;
 }
 
+/* The k-th of the ticks that are powers of ten, each with the prefix that it will have: 100 B, 1 KiB, 10 KiB. */
+static double power_at(axis_unit unit, int k) {
+    if (!is_binary(unit)) return pow(10, k);
+    double thousands = floor(k / 3.0);
+    return pow(1024, thousands) * pow(10, k - 3 * thousands);
+}
+
 /* Zero, or the first power of ten. */
 static void set_anchor(plot_axis *axis) {
     for (uint32_t i = 0; i < axis->tick_count; i++) {
-        double at = axis->ticks[i].at, power = at > 0 ? log10(at) : 0.5;
+        double at = axis->ticks[i].at, of = counted_in(axis->unit, at), power = at > 0 ? log10(at / of) : 0.5;
         bool is_anchor = axis->is_log ? fabs(power - round(power)) < 1e-9 : at == 0;
         if (!is_anchor) continue;
         axis->anchor = i;
@@ -142,11 +170,11 @@ void axis_counts(plot_axis *axis, double hi, uint32_t about) {
 /* Ticks at 10^k times each of `factors`, for every `stride`-th k; how many there are, added or only counted. */
 static uint32_t log_ticks(plot_axis *axis, const double *factors, uint32_t factor_count, int stride, bool is_dry) {
     uint32_t count = 0;
-    int first = (int)floor(log10(axis->lo)), last = (int)ceil(log10(axis->hi));
+    int first = (int)floor(log10(axis->lo)) - 1, last = (int)ceil(log10(axis->hi));
     for (int k = first; k <= last; k++) {
         if (((k % stride) + stride) % stride != 0) continue;
         for (uint32_t f = 0; f < factor_count; f++) {
-            double at = pow(10, k) * factors[f];
+            double at = power_at(axis->unit, k) * factors[f];
             if (at < axis->lo * (1 - 1e-9) || at > axis->hi * (1 + 1e-9)) continue;
             count++;
             if (!is_dry) add_tick(axis, at);

@@ -10,8 +10,8 @@
 
 enum { AXIS_MOST_TICKS = 16, AXIS_TICK_TEXT = 24 };
 
-/* What values are in: `value * scale` is in `symbol`, with a prefix that fits: 12 ms, 3.5 MB. No symbol: plain numbers.
- */
+/* What values are in: `value * scale` is in `symbol`, with a prefix that fits: 12 ms, 3.5 MiB. No symbol: plain
+ * numbers. */
 typedef struct axis_unit {
     const char *symbol;
     double scale;

@@ -61,7 +61,15 @@ static void test_log(void **state) {
     axis_log(&axis, 1, 5e6, 6, microseconds);
     assert_string_equal(labels(&axis), "1 \xc2\xb5s|10 \xc2\xb5s|100 \xc2\xb5s|1 ms|10 ms|100 ms|1 s");
     axis_log(&axis, 1, 1e12, 6, bytes);
-    assert_string_equal(labels(&axis), "1 B|100 B|10 kB|1 MB|100 MB|10 GB|1 TB");
+    assert_string_equal(labels(&axis), "1 B|100 B|10 KiB|1 MiB|100 MiB|10 GiB|1 TiB");
+    axis_log(&axis, 1.9e9, 42e9, 6, bytes);
+    assert_string_equal(labels(&axis), "2 GiB|5 GiB|10 GiB|20 GiB");
+    axis_log(&axis, 300e6, 5e9, 6, bytes);
+    assert_string_equal(labels(&axis), "500 MiB|1 GiB|2 GiB|5 GiB");
+    axis_log(&axis, 1.7e9, 3.3e9, 5, bytes);
+    assert_string_equal(labels(&axis), "1.6 GiB|1.8 GiB|2 GiB|2.2 GiB|2.4 GiB|2.6 GiB|2.8 GiB|3 GiB");
+    axis_linear(&axis, 0, 5e6, 5, bytes);
+    assert_string_equal(labels(&axis), "0 B|1 MiB|2 MiB|3 MiB|4 MiB");
     axis_log(&axis, 101, 139, 4, plain); /* too short for powers */
     assert_string_equal(labels(&axis), "100|110|120|130|140");
 }
@@ -115,7 +123,9 @@ static void test_texts(void **state) {
     check_text(-2.5, percent,
                "\xe2\x88\x92"
                "2.5 %");
-    check_text(2e15, bytes, "2 PB");
+    check_text(2e15, bytes, "1.78 PiB");
+    check_text(1023, bytes, "1023 B");
+    check_text(1024, bytes, "1 KiB");
     check_text(1234, plain, "1234");
     check_text(12345, plain, "12.3k");
 }
