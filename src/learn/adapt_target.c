@@ -36,10 +36,8 @@ static ft_status find_bases(const ft_predictor *from, adapt_target *t, ft_error 
         t->bases[t->base_count++] = own;
         return FT_OK;
     }
-    if (predictor_takes_any_device(from) && ft_device_canonical(t->name) != NULL) {
-        t->bases[t->base_count++] = FT_NONE;
-        return FT_OK;
-    }
+    /* A data sheet comes first, but a device that behaves like the new one may tell more of it than numbers do. */
+    if (predictor_takes_any_device(from) && ft_device_canonical(t->name) != NULL) t->bases[t->base_count++] = FT_NONE;
     if (f->rules != NULL) FT_TRY(ft_rules_open(t->runtime, &t->rules, error));
     for (uint32_t i = 0; i < known && t->base_count < ADAPT_MOST_BASES; i++) {
         const ft_rules *rules = f->rules != NULL ? f->rules(predictor_model(from), i) : NULL;
