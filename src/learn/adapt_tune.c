@@ -1,6 +1,5 @@
 /* adapt_tune.c - see adapt_tune.h. */
 #include "learn/adapt_tune.h"
-#include "learn/adapt_trial.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,6 +9,8 @@
 #include "base/rng.h"
 #include "data/dataset.h"
 #include "data/devices.h"
+#include "learn/adapt_trial.h"
+#include "learn/calibrate.h"
 #include "learn/trained.h"
 #include "predictor/scan.h"
 
@@ -131,53 +132,47 @@ static uint32_t unit_of(const job *j, uint32_t row) {
 
 /* --- What is told -------------------------------------------------------------------------------------------- */
 
-static int compare_scores(const void *a, const void *b) {
-    double x = ((const adapt_score *)a)->value, y = ((const adapt_score *)b)->value;
-    return (x > y) - (x < y);
+/* What was measured on a device. */
+static ft_status count_measured(const job *j, uint32_t device, arena *memory, ft_adapted_device *about) {
+    bool *is_counted = ARENA_ARRAY(memory, bool, (size_t)j->rows->units.count + 1);
+    if (is_counted == NULL) return FT_NOMEM(j->error);
+    memset(is_counted, 0, j->rows->units.count * sizeof *is_counted);
+    for (uint32_t i = 0; i < j->rows->learned_count; i++) {
+        if (j->rows->learned[i].device != device) continue;
+        about->records++;
+        about->models += !is_counted[unit_of(j, i)];
+        is_counted[unit_of(j, i)] = true;
+    }
+    return FT_OK;
 }
 
-static ft_status tell(const job *j, uint32_t device, const char *method, adapt_result *result) {
-    adapt_score *scores = malloc(j->rows->learned_count * sizeof *scores);
-    uint32_t count = 0, models = 0, records = 0, tried = 0;
-    double sum = 0, weights = 0;
-    if (scores == NULL) return FT_NOMEM(j->error);
-    for (uint32_t i = 0; i < j->rows->learned_count; i++) {
-        const fit_row *row = &j->rows->learned[i];
-        if (row->device != device) continue;
-        uint32_t k = 0;
-        while (k < i && (j->rows->learned[k].device != device || unit_of(j, k) != unit_of(j, i))) k++;
-        models += k == i;
-        records++;
-        if (j->fold[i] >= j->folds_tried) continue;
-        tried++;
-        if (!isnan(j->ratio[i])) scores[count++] = (adapt_score){.value = j->ratio[i], .weight = 1};
-    }
-    if (tried == 0) {
-        free(scores);
-        return ft_fail(j->error, FT_ERR_USAGE, "'%s': too few models were measured to see what training is worth",
-                       j->rows->devices[device]);
-    }
-    if (count > 1) qsort(scores, count, sizeof *scores, compare_scores);
-    result->about = (ft_adapted_device){.device = j->rows->devices[device],
-                                        .method = method,
-                                        .models = models,
-                                        .is_new = j->device_of[device] >= j->known};
-    result->about.records = records;
-    result->about.scale = count > 0 ? scores[count / 2].value : NAN;
-    result->about.cv_scale = NAN;
-    count = 0;
-    for (uint32_t i = 0; i < j->rows->learned_count; i++) {
+/* From the rows of a device that were left out in turn. */
+static ft_status tell(const job *j, uint32_t device, const char *method, arena *memory, adapt_result *result) {
+    uint32_t rows = j->rows->learned_count, tried = 0, told = 0;
+    adapt_score *scores = ARENA_ARRAY(memory, adapt_score, (size_t)rows + 1);
+    double *ratios = ARENA_ARRAY(memory, double, (size_t)rows + 1), sum = 0, weights = 0;
+    ft_adapted_device *about = &result->about;
+    if (scores == NULL || ratios == NULL) return FT_NOMEM(j->error);
+    for (uint32_t i = 0; i < rows; i++) {
         const fit_row *row = &j->rows->learned[i];
         if (row->device != device || j->fold[i] >= j->folds_tried) continue;
         double weight = adapt_weight(j->rows, row->graph);
-        scores[count++] = (adapt_score){.value = fabs(j->off[i]) / fmax(j->spread[i], 1e-6), .weight = weight};
+        scores[tried++] = (adapt_score){.value = fabs(j->off[i]) / fmax(j->spread[i], 1e-6), .weight = weight};
+        if (!isnan(j->ratio[i])) ratios[told++] = j->ratio[i];
         sum += weight * fabs(exp(-j->off[i]) - 1);
         weights += weight;
     }
-    result->about.cv = 100 * sum / weights;
-    result->about.q90 = fmax(adapt_quantile(scores, count), 1e-3);
-    free(scores);
-    return FT_OK;
+    if (tried == 0)
+        return ft_fail(j->error, FT_ERR_USAGE, "'%s': too few models were measured to see what training is worth",
+                       j->rows->devices[device]);
+    *about = (ft_adapted_device){.device = j->rows->devices[device],
+                                 .method = method,
+                                 .is_new = j->device_of[device] >= j->known,
+                                 .scale = told > 0 ? calibrate_quantile(ratios, told, 0.5 * told / (told + 1)) : NAN,
+                                 .cv_scale = NAN,
+                                 .cv = 100 * sum / weights,
+                                 .q90 = fmax(adapt_quantile(scores, tried), 1e-3)};
+    return count_measured(j, device, memory, about);
 }
 
 static ft_status check(const job *j) {
@@ -285,7 +280,7 @@ static ft_status run(job *j, arena *memory, adapt_method method, adapt_result *r
     lay_out(j);
     FT_TRY(cross_validate(j, number));
     for (uint32_t d = 0; d < j->rows->device_count; d++)
-        FT_TRY(tell(j, d, method == ADAPT_TUNE_LAST ? "tune-last" : "tune-all", &results[d]));
+        FT_TRY(tell(j, d, method == ADAPT_TUNE_LAST ? "tune-last" : "tune-all", memory, &results[d]));
     return tune(j, FT_NONE, number, tuned);
 }
 
