@@ -25,6 +25,7 @@ typedef enum ft_optimizer {
 #undef FT_OPTIMIZER_ENUM
 } ft_optimizer;
 
+/* As spelled above, and back; false when the text is none of them. */
 FT_API const char *ft_optimizer_name(ft_optimizer optimizer);
 FT_API bool ft_optimizer_parse(const char *text, ft_optimizer *optimizer);
 
@@ -73,6 +74,7 @@ typedef struct ft_cost {
     void *owner;
 } ft_cost;
 
+/* What a step of a bound graph costs. ft_cost_free gives its memory back, the graph is not needed for that. */
 FT_API ft_status ft_cost_compute(const ft_graph *bound, const ft_cost_options *options, ft_cost *cost, ft_error *error);
 FT_API void ft_cost_free(ft_cost *cost);
 
@@ -106,6 +108,7 @@ typedef struct ft_memory {
  * the step. The optimiser step comes last, with FT_NONE for its operator. */
 typedef void ft_memory_observer(void *user, ft_phase phase, uint32_t op, uint64_t live_bytes);
 
+/* Walks the timeline of a step of a bound graph. `observer` may be NULL; `user` is handed to it. */
 FT_API ft_status ft_memory_plan(const ft_graph *bound, const ft_cost_options *options, ft_memory *memory,
                                 ft_memory_observer *observer, void *user, ft_error *error);
 

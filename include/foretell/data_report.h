@@ -20,6 +20,7 @@ typedef struct ft_record_filter {
     uint32_t limit;
 } ft_record_filter;
 
+/* The records that the filter chooses, with their metrics. */
 FT_API ft_status ft_report_records(FILE *stream, const ft_style *style, const ft_dataset *data,
                                    const ft_record_filter *filter, ft_error *error);
 /* The same as CSV or JSON, with what each graph costs at the batch, type and mode of the record beside it. */

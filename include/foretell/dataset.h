@@ -29,6 +29,8 @@ typedef struct ft_record {
     const double *metrics; /* one per metric of the data set; NaN: not measured */
 } ft_record;
 
+/* Opens a folder that an import made. Its tables are checked against the hashes in dataset.json, its graphs only when
+ * they are read; it is mapped, and must stay there as long as it is open. Read-only: threads may share one. */
 FT_API ft_status ft_dataset_open(const char *folder, ft_dataset **data, ft_error *error);
 FT_API void ft_dataset_free(ft_dataset *data);
 FT_API uint32_t ft_dataset_graph_count(const ft_dataset *data);
@@ -99,6 +101,7 @@ FT_API ft_status ft_dataset_rehash(const char *folder, ft_error *error);
 /* Parts of a split. A graph never stands in two of them (but for "device:NAME:shared", which asks for it). */
 typedef enum ft_part { FT_PART_UNUSED, FT_PART_TRAIN, FT_PART_VALID, FT_PART_TEST } ft_part;
 
+/* "unused", "train", "valid", "test", and back; false when the text is none of them. */
 FT_API const char *ft_part_name(ft_part part);
 FT_API bool ft_part_parse(const char *text, ft_part *part);
 

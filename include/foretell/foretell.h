@@ -52,7 +52,7 @@ FT_C_BEGIN
 #define FT_VERSION_MINOR 1
 #define FT_VERSION_PATCH 0
 
-FT_API const char *ft_version_string(void);
+FT_API const char *ft_version_string(void); /* "0.1.0" */
 
 FT_C_END
 

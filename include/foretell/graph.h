@@ -64,6 +64,7 @@ typedef enum ft_dtype {
 #undef FT_DTYPE_ENUM
 } ft_dtype;
 
+/* As listed above: an unknown type counts as 32 bits. */
 FT_API const char *ft_dtype_name(ft_dtype dtype);
 FT_API unsigned ft_dtype_bits(ft_dtype dtype);
 FT_API bool ft_dtype_is_float(ft_dtype dtype);
@@ -158,10 +159,10 @@ typedef enum ft_layout { FT_NCHW, FT_NHWC } ft_layout;
 
 typedef struct ft_graph ft_graph;
 
-FT_API const char *ft_format_name(ft_format format);
+FT_API const char *ft_format_name(ft_format format); /* one word: "onnx" */
 FT_API const char *ft_format_text(ft_format format); /* one line for people */
 
-FT_API const char *ft_graph_name(const ft_graph *graph);
+FT_API const char *ft_graph_name(const ft_graph *graph); /* as the file says; may be "" */
 FT_API ft_format ft_graph_format(const ft_graph *graph);
 FT_API ft_layout ft_graph_layout(const ft_graph *graph);
 FT_API uint32_t ft_graph_op_count(const ft_graph *graph);
@@ -193,6 +194,7 @@ FT_API const ft_attr *ft_op_attr(const ft_op *op, const char *name);
  * most files hold just one. The format is found by content; .gz is unpacked on the way. */
 typedef struct ft_source ft_source;
 
+/* Reads nothing but what tells the format. FT_ERR_FORMAT when it is none that is known. */
 FT_API ft_status ft_source_open(const char *path, ft_source **source, ft_error *error);
 /* *graph = NULL at the end. A graph that is not valid is an error of its own: the next call goes on after it. */
 FT_API ft_status ft_source_next(ft_source *source, ft_graph **graph, ft_error *error);
@@ -263,6 +265,8 @@ typedef enum ft_op_class {
 #undef FT_OP_CLASS_ENUM
 } ft_op_class;
 
+/* The table has an entry for each operator that is known, by index from 0; one more stands for all others, which the
+ * index does not reach. */
 FT_API const char *ft_op_class_name(ft_op_class op_class);
 FT_API uint32_t ft_opdef_count(void);
 FT_API const ft_opdef *ft_opdef_at(uint32_t index);

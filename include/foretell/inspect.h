@@ -28,6 +28,7 @@ typedef enum ft_sort {
 #undef FT_SORT_ENUM
 } ft_sort;
 
+/* As spelled above, and back; false when the text is none of them. */
 FT_API const char *ft_sort_name(ft_sort sort);
 FT_API bool ft_sort_parse(const char *text, ft_sort *sort);
 
@@ -43,6 +44,7 @@ typedef enum ft_output {
 #undef FT_OUTPUT_ENUM
 } ft_output;
 
+/* As spelled above, and back; false when the text is none of them. */
 FT_API const char *ft_output_name(ft_output output);
 FT_API bool ft_output_parse(const char *text, ft_output *output);
 
@@ -68,6 +70,7 @@ typedef struct ft_inspect_options {
     ft_sort sort;
 } ft_inspect_options;
 
+/* The default style, costs and order; as exported, no list of operators or kernels. */
 FT_API ft_inspect_options ft_inspect_options_default(void);
 
 /* Several models make one document: begin, any number of models, end. What `options` points to must outlive the

@@ -30,6 +30,7 @@ typedef struct ft_train_options {
     void *user;
 } ft_train_options;
 
+/* The default family and its settings, "time_us", "random", seed 0, nothing filtered, a new run on all cores. */
 FT_API ft_train_options ft_train_options_default(void);
 
 typedef struct ft_evaluation ft_evaluation; /* below */

@@ -22,7 +22,7 @@ typedef struct ft_predictor ft_predictor;
 /* Where a number comes from. */
 typedef enum ft_source_kind { FT_MEASURED, FT_LEARNED, FT_ANALYTIC, FT_ASSUMED } ft_source_kind;
 
-FT_API const char *ft_source_kind_name(ft_source_kind kind);
+FT_API const char *ft_source_kind_name(ft_source_kind kind); /* "measured", "learned", "analytic", "assumed" */
 
 typedef struct ft_query {
     const char *device;
@@ -57,6 +57,8 @@ typedef struct ft_answer {
     void *owner;
 } ft_answer;
 
+/* Maps the file. FT_ERR_FORMAT when it is no predictor, FT_ERR_DAMAGED when its content is not what its checksum says,
+ * FT_ERR_UNSUPPORTED when it was made by a newer foretell or for other features. */
 FT_API ft_status ft_predictor_open(const char *path, ft_predictor **predictor, ft_error *error);
 /* The same from memory, which may be given back afterwards; `name` stands for the file in messages. */
 FT_API ft_status ft_predictor_open_memory(const void *bytes, size_t size, const char *name, ft_predictor **predictor,

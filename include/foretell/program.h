@@ -41,6 +41,7 @@ typedef struct ft_program_record {
     uint32_t step_count;
 } ft_program_record;
 
+/* Opens a log; which of the three it holds shows as it is read. Closing takes NULL. */
 FT_API ft_status ft_program_log_open(const char *path, ft_program_log **log, ft_error *error);
 FT_API void ft_program_log_close(ft_program_log *log);
 /* The next record; what it points to lives until the next call. A line that is no record is an error that names file
@@ -58,6 +59,7 @@ FT_API ft_status ft_program_graph(const ft_program_log *log, ft_graph **graph, c
 /* Holds one program at a time, in memory that is used again for the next. One per thread. */
 typedef struct ft_program ft_program;
 
+/* An empty one; ft_program_lower or ft_program_parse fills it. */
 FT_API ft_status ft_program_new(ft_program **program, ft_error *error);
 FT_API void ft_program_free(ft_program *program);
 /* Makes it the program of the record that the log gave last. */

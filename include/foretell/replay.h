@@ -33,6 +33,7 @@ typedef enum ft_replay_phase {
         FT_REPLAY_PHASES
 } ft_replay_phase;
 
+/* As spelled above, and back; false when the text is none of them. */
 FT_API const char *ft_replay_phase_name(ft_replay_phase phase);
 FT_API bool ft_replay_phase_parse(const char *text, ft_replay_phase *phase);
 
@@ -110,6 +111,7 @@ typedef enum ft_order {
 #undef FT_ORDER_ENUM
 } ft_order;
 
+/* As spelled above, and back; false when the text is none of them. */
 FT_API const char *ft_order_name(ft_order order);
 FT_API bool ft_order_parse(const char *text, ft_order *order);
 
@@ -198,6 +200,8 @@ typedef struct ft_replay_style {
     uint32_t top;     /* the longest kernels only; 0: all */
 } ft_replay_style;
 
+/* Several subjects make one document: begin, any number of them, end. The style is copied; the stream must outlive the
+ * report. */
 typedef struct ft_replay_report ft_replay_report;
 FT_API ft_status ft_replay_report_begin(FILE *stream, const ft_replay_style *style, ft_replay_report **report,
                                         ft_error *error);
@@ -207,7 +211,7 @@ FT_API ft_status ft_replay_report_end(ft_replay_report *report, ft_error *error)
 
 /* One replay for chrome://tracing and ui.perfetto.dev: a process a worker, a thread an engine. */
 FT_API ft_status ft_replay_trace(const char *path, const ft_replay_subject *subject, uint32_t index, ft_error *error);
-/* When the kernels of the first replay run, and, of several, how time and efficiency change with workers. The end of
+/* When the kernels of the last replay run, and, of several, how time and efficiency change with workers. The end of
  * the name says the format: .svg or .png. */
 FT_API ft_status ft_replay_plot(const char *path, const ft_replay_subject *subject, ft_error *error);
 

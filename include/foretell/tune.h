@@ -46,6 +46,7 @@ typedef struct ft_tune_options {
     const char *effort;  /* the setting that rungs change, as "steps"; NULL: the one that the family names */
 } ft_tune_options;
 
+/* 36 trials in generations of 9 on 3 rungs, a third of them goes on; "time_us", "random", "mape". */
 FT_API ft_tune_options ft_tune_options_default(void);
 
 /* A setting that is searched: a number, or one of several choices, which are named as they are written in JSON. */
@@ -106,6 +107,7 @@ typedef struct ft_ablate_options {
     ft_part part;               /* that is scored: FT_PART_VALID or FT_PART_TEST */
 } ft_ablate_options;
 
+/* 3 seeds, the validation part; "time_us", "random", "mape". */
 FT_API ft_ablate_options ft_ablate_options_default(void);
 
 /* Differences are to the same seed with everything in. Deviations are NaN for a single seed. */
