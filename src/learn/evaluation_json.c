@@ -85,18 +85,25 @@ static void write_worst(json_writer *j, const ft_evaluation *e, uint32_t most, b
     free(worst);
 }
 
-/* What is told of one metric, in an object that is open. */
-static void write_metric(json_writer *j, const ft_evaluation *e, uint32_t worst, buf *out) {
-    jsonw_pair_string(j, "predictor_family", e->predictor_family);
-    write_subject(j, e);
+/* The scores of metrics, from one to before another; NULL: to the last. */
+static void write_results(json_writer *j, const ft_evaluation *e, const ft_evaluation *end) {
     jsonw_key(j, "results");
     jsonw_open_array(j, JSON_BLOCK);
-    for (uint32_t i = 0; i < e->score_count; i++) {
-        jsonw_open_object(j, JSON_LINE);
-        evaluation_json_score(j, &e->scores[i]);
-        jsonw_close(j);
+    for (; e != end; e = e->next) {
+        for (uint32_t i = 0; i < e->score_count; i++) {
+            jsonw_open_object(j, JSON_LINE);
+            evaluation_json_score(j, &e->scores[i]);
+            jsonw_close(j);
+        }
     }
     jsonw_close(j);
+}
+
+/* What is told of one metric, in an object that is open. Results are those of the metrics up to `end`. */
+static void write_metric(json_writer *j, const ft_evaluation *e, const ft_evaluation *end, uint32_t worst, buf *out) {
+    jsonw_pair_string(j, "predictor_family", e->predictor_family);
+    write_subject(j, e);
+    write_results(j, e, end);
     write_tasks(j, e);
     write_worst(j, e, worst, out);
 }
@@ -107,13 +114,13 @@ void evaluation_json(sink *out, const ft_evaluation *e, const char *title, uint3
     jsonw_open_object(j, JSON_BLOCK);
     jsonw_pair_uint(j, "schema_version", SCHEMA_VERSION);
     jsonw_pair_string(j, "predictor", title);
-    write_metric(j, e, worst, &out->text);
+    write_metric(j, e, NULL, worst, &out->text); /* like the CSV: whoever looks for a metric finds it in one list */
     if (e->next != NULL) {
         jsonw_key(j, "also");
         jsonw_open_array(j, JSON_BLOCK);
         while ((e = e->next) != NULL) {
             jsonw_open_object(j, JSON_BLOCK);
-            write_metric(j, e, worst, &out->text);
+            write_metric(j, e, e->next, worst, &out->text);
             jsonw_close(j);
         }
         jsonw_close(j);

@@ -149,6 +149,10 @@ static void test_chain(void **state) {
     free(text);
     json_t *document = parse(write_document(&e, FT_JSON, 1));
     assert_true(schema_fits(document, *state, "a document of two metrics"));
+    const json_t *results = json_object_get(document, "results"),
+                 *last = json_array_get(results, 2 * e.score_count - 1);
+    assert_int_equal(json_array_size(results), 2 * e.score_count);
+    assert_non_null(last);
     const json_t *also = json_array_get(json_object_get(document, "also"), 0);
     assert_string_equal(json_string_value(json_object_get(also, "metric")), "util_ratio");
     assert_int_equal(json_integer_value(json_object_get(also, "refused")), 2);
