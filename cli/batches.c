@@ -46,7 +46,8 @@ uint32_t cli_parse_sizes(struct argp_state *state, const char *option, const cha
             last = parse_one(&at);
         }
         if (first < 1 || last < first || (*at != ',' && *at != '\0'))
-            argp_error(state, "--%s %s: want sizes of 1 or more, as 8, 1,8,32 or 1..256", option, text);
+            argp_error(state, "--%s %s: want sizes from 1 to %lld, as 8, 1,8,32 or 1..256", option, text,
+                       (long long)FT_MAX_DIM);
         if (!add_range(&list, first, last)) argp_error(state, "--%s %s: at most %u of them", option, text, most);
         if (*at == '\0') return list.count;
         at++;

@@ -12,7 +12,7 @@ typedef struct predicting {
     const program_predict_options *options;
     ft_box *box;
     const ft_predictor *predictor;
-    const char *device;
+    const char *device; /* that the log at hand is asked about */
     ft_program_forecast *items;
     char **tasks; /* of the items; each has its own */
     uint32_t count, capacity;
@@ -85,15 +85,20 @@ static ft_status predict_record(void *user, const char *path, const ft_program_l
 
 /* --- Ranks --------------------------------------------------------------------------------------------------- */
 
-static int by_task_and_time(const void *a, const void *b) {
+static int by_place_and_time(const void *a, const void *b) {
     const ft_program_forecast *x = *(const ft_program_forecast *const *)a, *y = *(const ft_program_forecast *const *)b;
     int order = strcmp(x->task, y->task);
+    if (order == 0) order = strcmp(x->device, y->device);
     if (order != 0) return order;
     if (x->time_us != y->time_us) return x->time_us < y->time_us ? -1 : 1;
     return (x > y) - (x < y);
 }
 
-/* Numbers the programs of each task; with --rank or --top they are also put into that order, and cut. */
+static bool is_same_place(const ft_program_forecast *a, const ft_program_forecast *b) {
+    return strcmp(a->task, b->task) == 0 && strcmp(a->device, b->device) == 0;
+}
+
+/* Numbers the programs of each task on a device; with --rank or --top they are also put into that order, and cut. */
 static ft_status rank(predicting *p) {
     const program_predict_options *o = p->options;
     ft_program_forecast **sorted = calloc((size_t)p->count + 1, sizeof *sorted);
@@ -105,9 +110,9 @@ static ft_status rank(predicting *p) {
     }
     uint32_t kept = 0;
     for (uint32_t i = 0; i < p->count; i++) sorted[i] = &p->items[i];
-    qsort(sorted, p->count, sizeof *sorted, by_task_and_time);
+    qsort(sorted, p->count, sizeof *sorted, by_place_and_time);
     for (uint32_t i = 0; i < p->count; i++) {
-        bool is_first = i == 0 || strcmp(sorted[i]->task, sorted[i - 1]->task) != 0;
+        bool is_first = i == 0 || !is_same_place(sorted[i], sorted[i - 1]);
         sorted[i]->rank = is_first ? 1 : sorted[i - 1]->rank + 1;
         if (o->top == 0 || sorted[i]->rank <= o->top) ordered[kept++] = *sorted[i];
     }
@@ -130,11 +135,31 @@ static ft_status open_predictor(predicting *p) {
     ft_status status = ft_box_open_programs(&o->predictor, o->predictor != NULL, &p->box, &error);
     if (status != FT_OK) return cli_fail(status, "%s", error.message);
     p->predictor = ft_box_predictor(p->box, 0);
+    return FT_OK;
+}
+
+/* The device that the name of a log says, as for `foretell import ansor`: v100.jsonl.gz. NULL when it says none. */
+static const char *device_of_name(const char *log) {
+    const char *slash = strrchr(log, '/'), *base = slash != NULL ? slash + 1 : log;
+    char name[64];
+    size_t length = strcspn(base, ".");
+    if (length >= sizeof name) return NULL;
+    snprintf(name, sizeof name, "%.*s", (int)length, base);
+    return ft_device_canonical(name);
+}
+
+static ft_status choose_device(predicting *p, const char *log) {
+    const program_predict_options *o = p->options;
     p->device = o->device;
     if (p->device == NULL && ft_predictor_device_count(p->predictor) == 1)
         p->device = ft_predictor_device(p->predictor, 0);
     if (p->device != NULL) return FT_OK;
-    return cli_fail(FT_ERR_USAGE, "%s knows several devices: which one? Give it with --device", ft_box_path(p->box, 0));
+    p->device = device_of_name(log);
+    if (p->device == NULL)
+        return cli_fail(FT_ERR_USAGE, "%s: on which device? Give it with --device, as %s", log,
+                        ft_predictor_device(p->predictor, 0));
+    if (!o->is_quiet) cli_note("%s: on %s, which its name says", log, p->device);
+    return FT_OK;
 }
 
 ft_status program_predict(const program_predict_options *options, FILE *stream) {
@@ -146,8 +171,10 @@ ft_status program_predict(const program_predict_options *options, FILE *stream) 
                       .is_strict = options->is_strict,
                       .is_quiet = options->is_quiet};
     ft_status status = open_predictor(&p);
-    for (uint32_t i = 0; i < options->log_count && status == FT_OK; i++)
-        status = program_walk_log(&w, options->logs[i]);
+    for (uint32_t i = 0; i < options->log_count && status == FT_OK; i++) {
+        status = choose_device(&p, options->logs[i]);
+        if (status == FT_OK) status = program_walk_log(&w, options->logs[i]);
+    }
     uint32_t made = p.count;
     if (status == FT_OK) status = rank(&p);
     if (status == FT_OK && made == 0) status = cli_fail(FT_ERR_FORMAT, "no program in the log can be predicted");
