@@ -4,6 +4,7 @@
  * are then added one after the other, in an order that does not depend on which was read first; so the data set does
  * not either. Folders that are named after the family of their models come before those that mix families, which hold
  * samples of the others. */
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -182,15 +183,9 @@ static ft_status add_table_folder(cg_import *c, uint32_t *capacity, const char *
 
 /* A folder that has some of the tables, but not all, is worth a word. */
 static bool has_some_table(const char *path) {
-    static const char *const files[] = {"models.csv",   "models.csv.gz", "nodes.csv",
-                                        "nodes.csv.gz", "edges.csv",     "edges.csv.gz"};
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        char *file = NULL;
-        struct stat info;
-        if (asprintf(&file, "%s/%s", path, files[i]) < 0) return false;
-        bool is_there = stat(file, &info) == 0;
-        free(file);
-        if (is_there) return true;
+    char file[PATH_MAX];
+    for (int table = 0; table < CG_TABLES; table++) {
+        if (cg_find_table(path, table, file, sizeof file)) return true;
     }
     return false;
 }
@@ -225,21 +220,16 @@ static ft_status find_folders(cg_import *c) {
 
 /* How many models there will be, as far as that is cheap to know. */
 static uint64_t count_models(const cg_folder *f) {
-    static const char *const files[] = {"models.csv", "models.csv.gz"};
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        char *path = NULL;
-        input in;
-        if (asprintf(&path, "%s/%s", f->path, files[i]) < 0) return 0;
-        ft_status status = input_open(path, FT_MAX_UNPACKED_BYTES, &in, NULL);
-        free(path);
-        if (status != FT_OK) continue;
-        csv rows;
-        csv_init(&rows, "", (const char *)in.bytes, in.size);
-        uint64_t count = csv_skip(&rows, UINT64_MAX);
-        input_close(&in);
-        return count > 0 ? count - 1 : 0;
-    }
-    return 0;
+    char path[PATH_MAX];
+    input in;
+    if (!cg_find_table(f->path, CG_MODELS, path, sizeof path) ||
+        input_open(path, FT_MAX_UNPACKED_BYTES, &in, NULL) != FT_OK)
+        return 0;
+    csv rows;
+    csv_init(&rows, "", (const char *)in.bytes, in.size);
+    uint64_t count = csv_skip(&rows, UINT64_MAX);
+    input_close(&in);
+    return count > 0 ? count - 1 : 0;
 }
 
 /* --- All of it ----------------------------------------------------------------------------------------------- */

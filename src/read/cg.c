@@ -2,14 +2,13 @@
  *
  * The three tables are walked side by side: a row of models.csv says how many of the next rows of the other two belong
  * to it. Only the rows of one model are held at a time, so memory is that of the unpacked tables and one graph. What
- * the nodes mean, and how their shapes are repaired, is in tfgraph.c. */
+ * the nodes mean, and how their shapes are repaired, is in tfgraph.c; cg_path.c finds the tables. */
 #include "read/cg.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/csv.h"
 #include "base/input.h"
@@ -17,10 +16,6 @@
 #include "read/tfgraph.h"
 
 enum {
-    TABLE_COUNT = 3,
-    MODELS = 0,
-    NODES = 1,
-    EDGES = 2,
     MAX_COLUMNS = 64,
     NODE_COLUMNS = 17,
     SHAPE_COLUMNS = 5,
@@ -28,16 +23,15 @@ enum {
     MAX_TYPES = 4096,
 };
 
-static const char *const table_names[TABLE_COUNT] = {"models", "nodes", "edges"};
 static const char *const node_columns[NODE_COLUMNS] = {"op",   "in0",  "in1",   "in2",    "in3", "in4",
                                                        "k_h",  "k_w",  "k_cin", "k_cout", "s_h", "s_w",
                                                        "out0", "out1", "out2",  "out3",   "out4"};
 static const char *const edge_columns[] = {"src", "dst"};
 
 struct cg_set {
-    input tables[TABLE_COUNT];
-    char *paths[TABLE_COUNT]; /* for messages */
-    csv rows[TABLE_COUNT];
+    input tables[CG_TABLES];
+    char *paths[CG_TABLES]; /* for messages */
+    csv rows[CG_TABLES];
     char columns[MAX_COLUMNS][MAX_TEXT]; /* of models.csv */
     uint32_t column_count;
     uint32_t nodes_column, edges_column, name_column; /* FT_NONE when there is none */
@@ -55,69 +49,6 @@ struct cg_set {
     size_t node_capacity, edge_capacity, source_capacity;
 };
 
-/* --- Finding the tables -------------------------------------------------------------------------------------- */
-
-static bool is_folder(const char *path) {
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-static bool is_file(const char *path) {
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
-}
-
-/* Writes the path of a table in a folder, plain or packed. False when there is none. */
-static bool find_table(const char *folder, int table, char *path, size_t size) {
-    const char *const endings[] = {".csv", ".csv.gz"};
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        int length = snprintf(path, size, "%s/%s%s", folder, table_names[table], endings[i]);
-        if (length > 0 && (size_t)length < size && is_file(path)) return true;
-    }
-    return false;
-}
-
-/* The folder that holds the tables: the path itself, or where the table lies that it names. */
-static bool find_folder(const char *path, char *folder, size_t size) {
-    size_t length = strlen(path);
-    if (length == 0 || length >= size) return false;
-    memcpy(folder, path, length + 1);
-    if (is_folder(path)) return true;
-    const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
-    bool is_table = false;
-    for (int table = 0; table < TABLE_COUNT; table++) {
-        size_t stem = strlen(table_names[table]);
-        const char *ending = base + stem;
-        if (strncmp(base, table_names[table], stem) != 0) continue;
-        is_table = is_table || strcmp(ending, ".csv") == 0 || strcmp(ending, ".csv.gz") == 0;
-    }
-    if (!is_table) return false;
-    if (slash == NULL)
-        memcpy(folder, ".", 2);
-    else
-        folder[slash == path ? 1 : slash - path] = '\0';
-    return true;
-}
-
-bool cg_matches_path(const char *path) {
-    char folder[PATH_MAX], table_path[PATH_MAX];
-    if (!find_folder(path, folder, sizeof folder)) return false;
-    for (int table = 0; table < TABLE_COUNT; table++) {
-        if (!find_table(folder, table, table_path, sizeof table_path)) return false;
-    }
-    return true;
-}
-
-bool cg_matches(const uint8_t *bytes, size_t size) {
-    const char *const headers[] = {"family,index,name,num_nodes,num_edges", "op,in0,in1,in2,in3,in4,k_h,k_w",
-                                   "src,dst\n", "src,dst\r\n"};
-    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
-        size_t length = strlen(headers[i]);
-        if (size >= length && memcmp(bytes, headers[i], length) == 0) return true;
-    }
-    return false;
-}
-
 /* --- Opening ------------------------------------------------------------------------------------------------- */
 
 static ft_status check_header(cg_set *set, int table, const char *const *columns, uint32_t count, ft_error *error) {
@@ -128,7 +59,7 @@ static ft_status check_header(cg_set *set, int table, const char *const *columns
     for (uint32_t i = 0; i < found && is_right; i++) is_right = csv_field_is(&fields[i], columns[i]);
     if (is_right) return FT_OK;
     return ft_fail(error, FT_ERR_FORMAT, "%s: line 1: expected the %u columns %s,%s,... of a CG %s table",
-                   set->paths[table], count, columns[0], columns[1], table_names[table]);
+                   set->paths[table], count, columns[0], columns[1], cg_table_names[table]);
 }
 
 static uint32_t find_column(const cg_set *set, const char *name) {
@@ -141,7 +72,7 @@ static uint32_t find_column(const cg_set *set, const char *name) {
 /* models.csv may have any columns beside the two counts: what is measured differs from data set to data set. */
 static ft_status read_models_header(cg_set *set, ft_error *error) {
     csv_field fields[MAX_COLUMNS];
-    FT_TRY(csv_row(&set->rows[MODELS], fields, MAX_COLUMNS, &set->column_count, error));
+    FT_TRY(csv_row(&set->rows[CG_MODELS], fields, MAX_COLUMNS, &set->column_count, error));
     for (uint32_t i = 0; i < set->column_count; i++) csv_unquote(&fields[i], set->columns[i], MAX_TEXT);
     set->nodes_column = find_column(set, "num_nodes");
     set->edges_column = find_column(set, "num_edges");
@@ -150,18 +81,18 @@ static ft_status read_models_header(cg_set *set, ft_error *error) {
     set->index_column = find_column(set, "index");
     if (set->nodes_column == FT_NONE || set->edges_column == FT_NONE)
         return ft_fail(error, FT_ERR_FORMAT, "%s: line 1: expected the columns num_nodes and num_edges of a CG table",
-                       set->paths[MODELS]);
-    csv rest = set->rows[MODELS];
+                       set->paths[CG_MODELS]);
+    csv rest = set->rows[CG_MODELS];
     set->count = csv_skip(&rest, UINT64_MAX);
     return FT_OK;
 }
 
 static ft_status read_headers(cg_set *set, ft_error *error) {
-    for (int table = 0; table < TABLE_COUNT; table++)
+    for (int table = 0; table < CG_TABLES; table++)
         csv_init(&set->rows[table], set->paths[table], (const char *)set->tables[table].bytes, set->tables[table].size);
     FT_TRY(read_models_header(set, error));
-    FT_TRY(check_header(set, NODES, node_columns, NODE_COLUMNS, error));
-    return check_header(set, EDGES, edge_columns, 2, error);
+    FT_TRY(check_header(set, CG_NODES, node_columns, NODE_COLUMNS, error));
+    return check_header(set, CG_EDGES, edge_columns, 2, error);
 }
 
 static cg_set *new_set(void) {
@@ -179,12 +110,12 @@ static cg_set *new_set(void) {
 
 static ft_status open_tables(cg_set *set, const char *path, ft_error *error) {
     char folder[PATH_MAX], table_path[PATH_MAX];
-    if (!find_folder(path, folder, sizeof folder))
+    if (!cg_find_folder(path, folder, sizeof folder))
         return ft_fail(error, FT_ERR_FORMAT, "%s: is neither a folder with CG tables nor one of them", path);
-    for (int table = 0; table < TABLE_COUNT; table++) {
-        if (!find_table(folder, table, table_path, sizeof table_path))
+    for (int table = 0; table < CG_TABLES; table++) {
+        if (!cg_find_table(folder, table, table_path, sizeof table_path))
             return ft_fail(error, FT_ERR_IO, "%s: has no %s.csv or %s.csv.gz, which a CG data set needs", folder,
-                           table_names[table], table_names[table]);
+                           cg_table_names[table], cg_table_names[table]);
         set->paths[table] = arena_string(&set->memory, table_path, strlen(table_path));
         if (set->paths[table] == NULL) return FT_NOMEM(error);
         FT_TRY(input_open(table_path, FT_MAX_UNPACKED_BYTES, &set->tables[table], error));
@@ -210,8 +141,8 @@ ft_status cg_open_memory(const char *models, size_t models_size, const char *nod
     cg_set *made = new_set();
     if (made == NULL) return FT_NOMEM(error);
     ft_status status = FT_OK;
-    for (int table = 0; table < TABLE_COUNT && status == FT_OK; table++) {
-        made->paths[table] = arena_format(&made->memory, "%s/%s.csv", name, table_names[table]);
+    for (int table = 0; table < CG_TABLES && status == FT_OK; table++) {
+        made->paths[table] = arena_format(&made->memory, "%s/%s.csv", name, cg_table_names[table]);
         status = made->paths[table] == NULL ? FT_NOMEM(error)
                                             : input_from_memory(texts[table], sizes[table], made->paths[table],
                                                                 FT_MAX_UNPACKED_BYTES, &made->tables[table], error);
@@ -230,7 +161,7 @@ uint64_t cg_count(const cg_set *set) {
 
 void cg_close(cg_set *set) {
     if (set == NULL) return;
-    for (int table = 0; table < TABLE_COUNT; table++) input_close(&set->tables[table]);
+    for (int table = 0; table < CG_TABLES; table++) input_close(&set->tables[table]);
     arena_free(&set->memory);
     free(set->nodes);
     free(set->edges);
@@ -258,8 +189,8 @@ static ft_status find_type(cg_set *set, const csv_field *field, tf_type *type, f
     if (!map_get(&set->types, name, &index)) {
         index = set->types.count;
         if (index >= MAX_TYPES)
-            return ft_fail(error, FT_ERR_LIMIT, "%s: line %llu: more than %d different operators", set->paths[NODES],
-                           (unsigned long long)set->rows[NODES].line, MAX_TYPES);
+            return ft_fail(error, FT_ERR_LIMIT, "%s: line %llu: more than %d different operators", set->paths[CG_NODES],
+                           (unsigned long long)set->rows[CG_NODES].line, MAX_TYPES);
         const char *copy = arena_string(&set->memory, name, strlen(name));
         if (copy == NULL || !map_set(&set->types, copy, index)) return FT_NOMEM(error);
         set->type_list[index] = tf_type_of(copy);
@@ -279,7 +210,7 @@ static tf_shape shape_of(const int64_t *columns) {
 }
 
 static ft_status read_node(cg_set *set, tf_node *node, bool *has_row, ft_error *error) {
-    csv *rows = &set->rows[NODES];
+    csv *rows = &set->rows[CG_NODES];
     csv_field fields[NODE_COLUMNS];
     int64_t values[NODE_COLUMNS] = {0};
     uint32_t found;
@@ -287,7 +218,7 @@ static ft_status read_node(cg_set *set, tf_node *node, bool *has_row, ft_error *
     *has_row = status != FT_OK || found > 0;
     if (status != FT_OK || found == 0) return status;
     if (found != NODE_COLUMNS)
-        return ft_fail(error, FT_ERR_DAMAGED, "%s: line %llu: has %u fields instead of %d", set->paths[NODES],
+        return ft_fail(error, FT_ERR_DAMAGED, "%s: line %llu: has %u fields instead of %d", set->paths[CG_NODES],
                        (unsigned long long)rows->line, found, NODE_COLUMNS);
     *node = (tf_node){0};
     FT_TRY(find_type(set, &fields[0], &node->type, error));
@@ -304,14 +235,14 @@ static ft_status read_node(cg_set *set, tf_node *node, bool *has_row, ft_error *
 }
 
 static ft_status read_edge(cg_set *set, uint32_t node_count, uint32_t *edge, bool *has_row, ft_error *error) {
-    csv *rows = &set->rows[EDGES];
+    csv *rows = &set->rows[CG_EDGES];
     csv_field fields[2];
     uint32_t found;
     ft_status status = csv_row(rows, fields, 2, &found, error);
     *has_row = status != FT_OK || found > 0;
     if (status != FT_OK || found == 0) return status;
     if (found != 2)
-        return ft_fail(error, FT_ERR_DAMAGED, "%s: line %llu: expected two node numbers, src,dst", set->paths[EDGES],
+        return ft_fail(error, FT_ERR_DAMAGED, "%s: line %llu: expected two node numbers, src,dst", set->paths[CG_EDGES],
                        (unsigned long long)rows->line);
     for (int end = 0; end < 2; end++) {
         int64_t value;
@@ -324,8 +255,8 @@ static ft_status read_edge(cg_set *set, uint32_t node_count, uint32_t *edge, boo
 /* The models after it will say the same: each is named, so that whoever counts them knows how many there were. */
 static ft_status end_early(const cg_set *set, int table, uint64_t found, uint64_t expected, ft_error *error) {
     return ft_fail(error, FT_ERR_DAMAGED, "%s: ends after %llu of the %llu rows that %s:%llu promises",
-                   set->paths[table], (unsigned long long)found, (unsigned long long)expected, set->paths[MODELS],
-                   (unsigned long long)set->rows[MODELS].line);
+                   set->paths[table], (unsigned long long)found, (unsigned long long)expected, set->paths[CG_MODELS],
+                   (unsigned long long)set->rows[CG_MODELS].line);
 }
 
 /* Both loops pass over the rest of the rows after an error, so that the next model finds its own. */
@@ -335,9 +266,9 @@ static ft_status read_nodes(cg_set *set, uint32_t count, ft_error *error) {
         ft_status status = make_room((void **)&set->nodes, i, &set->node_capacity, sizeof *set->nodes)
                                ? read_node(set, &set->nodes[i], &has_row, error)
                                : FT_NOMEM(error);
-        if (!has_row) return end_early(set, NODES, i, count, error);
+        if (!has_row) return end_early(set, CG_NODES, i, count, error);
         if (status == FT_OK) continue;
-        csv_skip(&set->rows[NODES], count - i - 1);
+        csv_skip(&set->rows[CG_NODES], count - i - 1);
         return status;
     }
     return FT_OK;
@@ -349,9 +280,9 @@ static ft_status read_edges(cg_set *set, uint32_t count, uint32_t node_count, ft
         ft_status status = make_room((void **)&set->edges, i, &set->edge_capacity, 2 * sizeof *set->edges)
                                ? read_edge(set, node_count, set->edges + 2 * (size_t)i, &has_row, error)
                                : FT_NOMEM(error);
-        if (!has_row) return end_early(set, EDGES, i, count, error);
+        if (!has_row) return end_early(set, CG_EDGES, i, count, error);
         if (status == FT_OK) continue;
-        csv_skip(&set->rows[EDGES], count - i - 1);
+        csv_skip(&set->rows[CG_EDGES], count - i - 1);
         return status;
     }
     return FT_OK;
@@ -386,7 +317,7 @@ static void model_name(const cg_set *set, const csv_field *fields, char *name, s
     if (name[0] != '\0') return;
     if (set->family_column != FT_NONE) csv_unquote(&fields[set->family_column], family, sizeof family);
     if (set->index_column != FT_NONE) csv_unquote(&fields[set->index_column], index, sizeof index);
-    if (index[0] == '\0') snprintf(index, sizeof index, "line %llu", (unsigned long long)set->rows[MODELS].line);
+    if (index[0] == '\0') snprintf(index, sizeof index, "line %llu", (unsigned long long)set->rows[CG_MODELS].line);
     snprintf(name, size, "%.120s%s%.120s", family, family[0] != '\0' ? "_" : "", index);
 }
 
@@ -415,7 +346,7 @@ static ft_status build(cg_set *set, const csv_field *fields, uint32_t node_count
 
 static ft_status read_counts(cg_set *set, const csv_field *fields, uint32_t found, int64_t *nodes, int64_t *edges,
                              ft_error *error) {
-    const csv *rows = &set->rows[MODELS];
+    const csv *rows = &set->rows[CG_MODELS];
     if (found != set->column_count)
         return ft_fail(error, FT_ERR_DAMAGED, "%s: line %llu: has %u fields, but the header has %u", rows->name,
                        (unsigned long long)rows->line, found, set->column_count);
@@ -427,11 +358,11 @@ static ft_status read_counts(cg_set *set, const csv_field *fields, uint32_t foun
 static ft_status finish(cg_set *set, ft_error *error) {
     set->is_over = true;
     if (set->lost_line > 0) return FT_OK; /* whose rows are left over was never known */
-    for (int table = NODES; table <= EDGES; table++) {
+    for (int table = CG_NODES; table <= CG_EDGES; table++) {
         uint64_t left = csv_skip(&set->rows[table], UINT64_MAX);
         if (left > 0)
             return ft_fail(error, FT_ERR_DAMAGED, "%s: has %llu rows more than the models in %s claim",
-                           set->paths[table], (unsigned long long)left, set->paths[MODELS]);
+                           set->paths[table], (unsigned long long)left, set->paths[CG_MODELS]);
     }
     return FT_OK;
 }
@@ -450,7 +381,7 @@ static ft_status read_model(cg_set *set, const csv_field *fields, uint32_t nodes
     }
     if (status == FT_OK) {
         status = build(set, fields, nodes, edges, name, graph, error);
-        if (status != FT_OK) ft_fail_prefix(error, status, "%s", set->paths[MODELS]);
+        if (status != FT_OK) ft_fail_prefix(error, status, "%s", set->paths[CG_MODELS]);
     }
     return status != FT_OK ? ft_fail_prefix(error, status, "model '%s'", name) : FT_OK;
 }
@@ -458,11 +389,11 @@ static ft_status read_model(cg_set *set, const csv_field *fields, uint32_t nodes
 ft_status cg_next(cg_set *set, ft_graph **graph, ft_error *error) {
     *graph = NULL;
     if (set->is_over) return FT_OK;
-    const csv *rows = &set->rows[MODELS];
+    const csv *rows = &set->rows[CG_MODELS];
     csv_field fields[MAX_COLUMNS];
     uint32_t found;
     int64_t nodes, edges;
-    ft_status status = csv_row(&set->rows[MODELS], fields, MAX_COLUMNS, &found, error);
+    ft_status status = csv_row(&set->rows[CG_MODELS], fields, MAX_COLUMNS, &found, error);
     if (status == FT_OK && found == 0) return finish(set, error);
     if (set->lost_line > 0)
         return ft_fail(

@@ -6,6 +6,13 @@
 
 typedef struct cg_set cg_set;
 
+enum { CG_MODELS, CG_NODES, CG_EDGES, CG_TABLES };
+extern const char *const cg_table_names[CG_TABLES];
+
+/* Writes the path of a table in a folder, plain or packed. False when there is none. */
+bool cg_find_table(const char *folder, int table, char *path, size_t size);
+/* The folder that holds the tables: the path itself, or where the table lies that it names. */
+bool cg_find_folder(const char *path, char *folder, size_t size);
 /* True for a folder that holds the three tables, and for the path of any of them. */
 bool cg_matches_path(const char *path);
 /* True for text that begins with the header of one of the three tables. */
