@@ -127,8 +127,9 @@ static ft_status take_setting(table *t, timm_row *row, bool is_amp, const char *
     if (strcmp(layout, "nchw") != 0 && strcmp(layout, "nhwc") != 0) *why = "its layout is neither nchw nor nhwc";
     if (!timm_version(t->words[AT_TORCH], version)) *why = "its version of PyTorch is not of the form pt240";
     if (*why != NULL) return FT_OK;
-    row->setting = arena_format(t->memory, "amp=%s;compile=%s;layout=%s%s%s", is_amp ? "yes" : "no",
-                                is_compiled ? "yes" : "no", layout, version[0] != '\0' ? ";torch=" : "", version);
+    /* A setting that says nothing would ask for the newest version. */
+    row->setting = arena_format(t->memory, "amp=%s;compile=%s;layout=%s;torch=%s", is_amp ? "yes" : "no",
+                                is_compiled ? "yes" : "no", layout, version[0] != '\0' ? version : "unknown");
     return row->setting != NULL ? FT_OK : FT_NOMEM(t->job->error);
 }
 

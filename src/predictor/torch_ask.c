@@ -275,15 +275,10 @@ static bool is_far_batch(const model *m, const torch_question *q) {
     return !q->sheet.is_gpu && q->batch >= MUCH_LARGER * m->columns[q->match.column].usual_batch;
 }
 
-/* How unsure of what was measured: as one network is on architectures that it was not shown, and more where they
- * disagree. All networks together are off by less: by how much was chosen on the validation part of the predictor in
- * the box, whose networks were shown most of the relatives of any architecture; for processors, on the first two folds
- * by name as well. Families have no relatives, and there are few of them: their margin was chosen on folds by family.
- */
+/* How unsure of what was measured: as the networks are on architectures that they were not shown, and more where they
+ * disagree. */
 static double usual_width(const model *m, const torch_question *q, double apart) {
-    static const double ALL_TOGETHER[TORCH_SIDES] = {[TORCH_GPU] = 0.85, [TORCH_CPU] = 0.95}, ALL_ON_FAMILIES = 1.05;
-    double width = m->widths[q->match.column] * (m->config.families ? ALL_ON_FAMILIES : ALL_TOGETHER[q->side]);
-    double usual = m->usual_spread[q->side];
+    double width = m->widths[q->match.column], usual = m->usual_spread[q->side];
     return usual > 0 && apart > usual ? width * apart / usual : width;
 }
 

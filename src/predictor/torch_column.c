@@ -22,8 +22,14 @@ static ft_status take_choice(const char *key, const char *value, size_t length, 
     return FT_OK;
 }
 
-/* "2.4.0" is 204; a patch does not matter. */
+/* "2.4.0" is 204; a patch does not matter. Measurements of which nobody knows the version are apart from all others:
+ * 0 would be open, and that is answered from the newest. */
 static ft_status take_version(const char *value, size_t length, int32_t *version, ft_error *error) {
+    static const int32_t UNKNOWN = 1;
+    if (is_word(value, length, "unknown")) {
+        *version = UNKNOWN;
+        return FT_OK;
+    }
     char text[32] = "";
     char *dot = text, *end = text;
     if (length < sizeof text) memcpy(text, value, length);

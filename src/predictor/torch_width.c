@@ -9,11 +9,10 @@
 #include "base/hash.h"
 #include "predictor/torch_asker.h"
 
-/* A little more than 0.9, as in calibration: too narrow is worse than too wide. */
-static const double LEVEL = 0.905;
+static const double LEVEL = 0.9, USUAL_LEVEL = 0.95; /* of errors; of how much networks disagree */
 static const double LEAST_WIDTH = 0.01;
 static const double WIDTH_UNKNOWN = 0.5; /* where nothing was left out and there is no validation part */
-static const double LEAST_NARROWING = 0.7;
+static const double LEAST_NARROWING = 0.5;
 enum {
     LEAST_ROWS = 50,    /* with fewer, the quantile of a column is mostly luck: it takes that of its side */
     SHARES = 10,        /* of the architectures: a network leaves out one of them */
@@ -148,22 +147,6 @@ static double disagreement(const finding *f, uint32_t label) {
 
 /* --- Widths -------------------------------------------------------------------------------------------------- */
 
-/* By how much the average of all networks is better than one of them. */
-static double narrowing(finding *f) {
-    const torch_labels *valid = &f->data->valid;
-    uint32_t members = f->m->config.members, one = 0, all = 0;
-    for (uint32_t j = 0; j < members; j++)
-        for (uint32_t i = 0; i < valid->count; i++)
-            if (is_of_side(f, &valid->items[i]))
-                f->scores[one++] = fabs((double)f->said[(size_t)j * valid->count + i] - valid->items[i].log_us);
-    if (members == 0 || one / members < LEAST_ROWS) return 1;
-    double of_one = quantile(f->scores, one, LEVEL);
-    for (uint32_t i = 0; i < valid->count; i++)
-        if (is_of_side(f, &valid->items[i])) f->scores[all++] = error_of_all(f, i);
-    double ratio = quantile(f->scores, all, LEVEL) / of_one;
-    return ratio >= LEAST_NARROWING ? fmin(ratio, 1) : LEAST_NARROWING; /* also when it is not a number */
-}
-
 static bool is_asked_for(const finding *f, const torch_label *label, uint32_t column) {
     return is_of_side(f, label) && (column == FT_NONE || label->column == column);
 }
@@ -172,6 +155,23 @@ static bool is_asked_for(const finding *f, const torch_label *label, uint32_t co
 static double needed_width(const finding *f, uint32_t label) {
     double usual = f->m->usual_spread[f->side], error = error_of_all(f, label);
     return usual > 0 ? error / fmax(disagreement(f, label) / usual, 1) : error;
+}
+
+/* By how much the average of all networks needs less than one of them, as it is better, and as intervals are widened
+ * where networks disagree. Means, as validation parts are small, and their quantiles luck. */
+static double narrowing(const finding *f) {
+    const torch_labels *valid = &f->data->valid;
+    uint32_t members = f->m->config.members, count = 0;
+    double one = 0, all = 0;
+    for (uint32_t i = 0; i < valid->count; i++) {
+        if (!is_of_side(f, &valid->items[i])) continue;
+        for (uint32_t j = 0; j < members; j++)
+            one += fabs((double)f->said[(size_t)j * valid->count + i] - valid->items[i].log_us) / members;
+        all += needed_width(f, i);
+        count++;
+    }
+    if (count < LEAST_ROWS) return 1;
+    return all >= LEAST_NARROWING * one ? fmin(all / one, 1) : LEAST_NARROWING; /* also when it is not a number */
 }
 
 /* How wide an interval has to be for a label. */
@@ -215,11 +215,11 @@ static double enough_for_most(finding *f, uint32_t count) {
 }
 
 static void set_widths(finding *f) {
-    double ratio = f->left_by != NULL ? narrowing(f) : 1;
     uint32_t valid = 0;
     for (uint32_t i = 0; i < f->data->valid.count; i++)
         if (is_of_side(f, &f->data->valid.items[i])) f->scores[valid++] = disagreement(f, i);
-    f->m->usual_spread[f->side] = valid < LEAST_ROWS ? 0 : quantile(f->scores, valid, LEVEL);
+    f->m->usual_spread[f->side] = valid < LEAST_ROWS ? 0 : quantile(f->scores, valid, USUAL_LEVEL);
+    double ratio = f->left_by != NULL ? narrowing(f) : 1;
     uint32_t count = gather(f, FT_NONE, ratio);
     double pooled = count > 0 ? enough_for_most(f, count) : WIDTH_UNKNOWN;
     for (uint32_t c = 0; c < f->m->column_count; c++) {

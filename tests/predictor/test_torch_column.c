@@ -56,13 +56,24 @@ static const torch_sheet sheets[] = {{true, 71e12, 71e12, 36e12, 36e12, 936e9},
                                      {true, 165e12, 165e12, 83e12, 83e12, 1008e9},
                                      {false, 3e12, 3e12, 3e12, 3e12, 94e9}};
 
-enum { OLD_GPU, OLD_GPU_NHWC, OLD_GPU_1, OLD_GPU_TRAIN, NEW_GPU, NEW_GPU_COMPILED, PROCESSOR, COLUMNS };
+enum {
+    OLD_GPU,
+    OLD_GPU_NHWC,
+    OLD_GPU_1,
+    OLD_GPU_UNKNOWN,
+    OLD_GPU_TRAIN,
+    NEW_GPU,
+    NEW_GPU_COMPILED,
+    PROCESSOR,
+    COLUMNS
+};
 
 static torch_match nearest(const torch_column *asked, const torch_sheet *sheet) {
     torch_column columns[COLUMNS];
     columns[OLD_GPU] = parsed("amp=yes;compile=no;layout=nchw;torch=2.4.0", FT_INFER, FT_FLOAT16, 0);
     columns[OLD_GPU_NHWC] = parsed("amp=yes;compile=no;layout=nhwc;torch=2.4.0", FT_INFER, FT_FLOAT16, 0);
     columns[OLD_GPU_1] = parsed("amp=yes;compile=no;layout=nchw;torch=1.13.0", FT_INFER, FT_FLOAT16, 0);
+    columns[OLD_GPU_UNKNOWN] = parsed("amp=yes;compile=no;layout=nchw;torch=unknown", FT_INFER, FT_FLOAT16, 0);
     columns[OLD_GPU_TRAIN] = parsed("amp=yes;compile=no;layout=nchw;torch=1.12.0", FT_TRAIN, FT_FLOAT16, 0);
     columns[NEW_GPU] = parsed("amp=yes;compile=no;layout=nchw;torch=2.9.1", FT_INFER, FT_FLOAT16, 1);
     columns[NEW_GPU_COMPILED] = parsed("amp=yes;compile=yes;layout=nchw;torch=2.9.1", FT_INFER, FT_FLOAT16, 1);
@@ -86,6 +97,7 @@ static void the_nearest_is_found(void **state) {
     expect("layout=nhwc", FT_INFER, FT_FLOAT16, 0, OLD_GPU_NHWC, false);
     expect("torch=1.13.0", FT_INFER, FT_FLOAT16, 0, OLD_GPU_1, false);
     expect("torch=1.9.0", FT_INFER, FT_FLOAT16, 0, OLD_GPU_1, false);
+    expect("torch=unknown", FT_INFER, FT_FLOAT16, 0, OLD_GPU_UNKNOWN, false);
     expect("", FT_TRAIN, FT_FLOAT16, 0, OLD_GPU_TRAIN, false);
     expect("", FT_TRAIN, FT_FLOAT16, 1, OLD_GPU_TRAIN, false);
     expect("compile=yes", FT_INFER, FT_FLOAT16, 1, NEW_GPU_COMPILED, false);
