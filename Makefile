@@ -81,7 +81,7 @@ help:
 #: make fuzz                  fuzz every reader for TIME=600 seconds each, or only TARGET=name
 #: make predictors            train the predictors that ship, from ../shared/data; can be stopped and started again
 #: make bench                 speed and memory, as tables and as bench/results/*.csv
-#: make install PREFIX=dir    command, libraries, headers, pkg-config file, man page; DESTDIR is honoured
+#: make install PREFIX=dir    command, libraries, headers, predictors, man page; DESTDIR is honoured
 #: make clean                 remove what was built
 #:
 #: Every target first installs the Debian packages it lacks (scripts/setup). Variables: BUILD, CC, CFLAGS, V=1.
