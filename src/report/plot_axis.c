@@ -108,11 +108,7 @@ static double nice_step(double range, uint32_t about) {
 
 /* What a tick label of this size counts in: 1, or of bytes the prefix that it will have. */
 static double counted_in(axis_unit unit, double size) {
-    double of = 1;
-    if (is_binary(unit))
-        for (; size >= of * 1024; of *= 1024) {
-        }
-    return of;
+    return is_binary(unit) && size >= 1024 ? pow(1024, floor(log2(size) / 10)) : 1;
 }
 
 static void add_linear_ticks(plot_axis *axis, uint32_t about) {
