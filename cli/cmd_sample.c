@@ -17,7 +17,7 @@ static const option_row rows[] = {
     {"pool", 0, "DIR", "a data set whose models are to choose from; nothing needs to be measured", 1,
      TEXT(arguments, pool)},
     {"count", 'k', "N", "how many to choose", 1, COUNT(arguments, options.count, 100000)},
-    {"method", 0, "NAME", "variance, strata, kmeans, cmd, uncertainty or random (variance)", 2,
+    {"method", 0, "NAME", "variance, kmeans, cmd, uncertainty or random (variance)", 2,
      TEXT(arguments, options.method)},
     {.help = "Among which:", .group = 10},
     {"device", 0, "NAME", "look at what models take on this device; may be repeated (all that the predictor knows)", 0,
@@ -37,10 +37,11 @@ static const char doc[] =
     "Tell which models to measure on a new device, or of a new family, so that 'foretell adapt' learns most from "
     "them.\v"
     "Models are looked at as the predictor sees them: of which kernels their time is made. variance chooses one after "
-    "the other what lowers the variance of all predictions most, strata one such model of each of N parts of the pool "
-    "by time; kmeans takes a model from each of N clusters; cmd makes the sample like the pool in its moments; "
-    "uncertainty takes the widest intervals. As CSV it is a list that a measuring script can follow, to which it may "
-    "add columns (device, time_us, ...) for 'foretell import table', and which 'foretell adapt' reads.\n"
+    "the other what lowers the variance of all predictions most; kmeans takes a model from each of N clusters; cmd "
+    "makes "
+    "the sample like the pool in its moments; uncertainty takes the widest intervals. As CSV it is a list that a "
+    "measuring script can follow, to which it may add columns (device, time_us, ...) for 'foretell import table', and "
+    "which 'foretell adapt' reads.\n"
     "\n"
     "Examples:\n"
     "  foretell sample --from phone.ftm --pool zoo -k 50\n"

@@ -24,7 +24,7 @@ _foretell_value() { # option, command
     sample:-k | sample:--count) return ;;
     adapt:--discrepancy) _foretell_words 'cmd mmd none' && return ;;
     adapt:--method) _foretell_words 'auto scale refit tune-last tune-all' && return ;;
-    sample:--method) _foretell_words 'variance strata kmeans cmd uncertainty random' && return ;;
+    sample:--method) _foretell_words 'variance kmeans cmd uncertainty random' && return ;;
     eval:--family | compare:--family | adapt:--family | sample:--family) return ;; # of models; train has families of predictors
     esac
     case $2:$1 in

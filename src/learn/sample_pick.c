@@ -26,9 +26,11 @@ static void add(sample_picks *p, uint32_t item, double value) {
 
 /* --- Variance: what teaches a ridge regression most about all points ------------------------------------------- */
 
+/* The variance of measurements, in the unit of the points: about 3 percent. */
+static const double NOISE = 1e-3;
+
 typedef struct covariance {
     uint32_t width;
-    double noise;            /* the variance of measurements, in the unit of the points */
     double *c;               /* of the weights, given what was picked */
     double *moment;          /* sum over points of x x' */
     double *product, *value; /* c * moment * c; room */
@@ -61,7 +63,7 @@ static double trace_product(const double *a, const double *b, uint32_t n) {
 /* What is known after x was measured. */
 static void condition(covariance *v, const double *x) {
     uint32_t n = v->width;
-    double total = v->noise;
+    double total = NOISE;
     for (uint32_t i = 0; i < n; i++) {
         v->value[i] = 0;
         for (uint32_t j = 0; j < n; j++) v->value[i] += v->c[(size_t)i * n + j] * x[j];
@@ -71,23 +73,15 @@ static void condition(covariance *v, const double *x) {
         for (uint32_t j = 0; j < n; j++) v->c[(size_t)i * n + j] -= v->value[i] * v->value[j] / total;
 }
 
-/* Whether it, or another of its stratum, was picked. */
-static bool is_spent(const sample_picks *p, const uint32_t *strata, uint32_t item) {
-    uint32_t i = 0;
-    if (strata == NULL) return is_picked(p, item);
-    while (i < p->count && strata[p->items[i]] != strata[item]) i++;
-    return i < p->count;
-}
-
 /* The value of a pick: by which share of what was left it lowers the variance of all points together. */
-static void pick_step(const sample_space *s, const uint32_t *strata, covariance *v, double *room, sample_picks *picks) {
+static void pick_step(const sample_space *s, covariance *v, double *room, sample_picks *picks) {
     uint32_t n = v->width, best = FT_NONE;
     double most = -1, before = trace_product(v->c, v->moment, n);
     multiply(v->c, v->moment, n, room);
     multiply(room, v->c, n, v->product);
     for (uint32_t i = 0; i < s->count; i++) {
-        double gain = quadratic(v->product, point(s, i), n) / (quadratic(v->c, point(s, i), n) + v->noise);
-        if (gain <= most || is_spent(picks, strata, i)) continue;
+        double gain = quadratic(v->product, point(s, i), n) / (quadratic(v->c, point(s, i), n) + NOISE);
+        if (gain <= most || is_picked(picks, i)) continue;
         most = gain;
         best = i;
     }
@@ -95,14 +89,14 @@ static void pick_step(const sample_space *s, const uint32_t *strata, covariance 
     add(picks, best, before > 0 ? 100 * most / before : 0);
 }
 
-/* `strata` per point: at most one of each is picked; NULL: any. */
-static ft_status lower_variance(const sample_space *s, uint32_t count, const uint32_t *strata, double noise,
-                                sample_picks *picks, ft_error *error) {
+static ft_status pick_variance(const sample_space *s, uint32_t count, uint64_t seed, sample_picks *picks,
+                               ft_error *error) {
+    (void)seed;
     uint32_t n = s->width;
     size_t cells = (size_t)n * n;
     double *room = calloc(4 * cells + n, sizeof *room);
     if (room == NULL) return FT_NOMEM(error);
-    covariance v = {.width = n, .noise = noise, .c = room, .moment = room + cells, .product = room + 2 * cells};
+    covariance v = {.width = n, .c = room, .moment = room + cells, .product = room + 2 * cells};
     v.value = room + 4 * cells;
     for (uint32_t i = 0; i < n; i++) v.c[(size_t)i * n + i] = 1;
     for (uint32_t p = 0; p < s->count; p++) {
@@ -110,45 +104,9 @@ static ft_status lower_variance(const sample_space *s, uint32_t count, const uin
         for (uint32_t i = 0; i < n; i++)
             for (uint32_t j = 0; x[i] != 0 && j < n; j++) v.moment[(size_t)i * n + j] += x[i] * x[j];
     }
-    while (picks->count < count) pick_step(s, strata, &v, room + 3 * cells, picks);
+    while (picks->count < count) pick_step(s, &v, room + 3 * cells, picks);
     free(room);
     return FT_OK;
-}
-
-/* About 3 percent: what is far out tells more than noise hides. */
-static ft_status pick_variance(const sample_space *s, uint32_t count, uint64_t seed, sample_picks *picks,
-                               ft_error *error) {
-    (void)seed;
-    return lower_variance(s, count, NULL, 1e-3, picks, error);
-}
-
-typedef struct timed {
-    double time;
-    uint32_t item;
-} timed;
-
-static int compare_times(const void *a, const void *b) {
-    const timed *x = a, *y = b;
-    return x->time != y->time ? (x->time > y->time) - (x->time < y->time) : (x->item > y->item) - (x->item < y->item);
-}
-
-/* Noise is not the same for all: what runs long is also slowed down, by heat or by others. Models of all times alike
- * show how much of that the pool has; what lowers the variance most is often small. 5 percent of noise. */
-static ft_status pick_strata(const sample_space *s, uint32_t count, uint64_t seed, sample_picks *picks,
-                             ft_error *error) {
-    (void)seed;
-    timed *order = malloc(s->count * sizeof *order);
-    uint32_t *strata = malloc(s->count * sizeof *strata);
-    ft_status status = order != NULL && strata != NULL ? FT_OK : FT_NOMEM(error);
-    if (status == FT_OK) {
-        for (uint32_t i = 0; i < s->count; i++) order[i] = (timed){point(s, i)[SAMPLE_TIME], i};
-        qsort(order, s->count, sizeof *order, compare_times);
-        for (uint32_t i = 0; i < s->count; i++) strata[order[i].item] = (uint32_t)((uint64_t)i * count / s->count);
-        status = lower_variance(s, count, strata, 3e-3, picks, error);
-    }
-    free(order);
-    free(strata);
-    return status;
 }
 
 /* --- k-means: a model near the center of each cluster, the largest first ---------------------------------------- */
@@ -329,8 +287,6 @@ static ft_status pick_random(const sample_space *s, uint32_t count, uint64_t see
 const sample_method sample_methods[] = {
     {"variance", "what lowers the variance of predictions over the whole pool most, one after the other; the default",
      "lowers the variance that is left by %.3g %%", pick_variance},
-    {"strata", "the same, but one model of each of as many parts of the pool, from the fastest to the slowest",
-     "lowers the variance that is left by %.3g %%", pick_strata},
     {"kmeans", "a model near the center of each cluster of k-means, as CDMPP has it",
      "stands for a cluster of %.0f models", pick_kmeans},
     {"cmd", "what brings the central moments of the sample nearest to those of the pool, one after the other",
@@ -347,5 +303,5 @@ ft_status sample_method_find(const char *name, const sample_method **method, ft_
         return FT_OK;
     }
     return ft_fail(error, FT_ERR_USAGE,
-                   "there is no method '%s'; there are variance, strata, kmeans, cmd, uncertainty and random", name);
+                   "there is no method '%s'; there are variance, kmeans, cmd, uncertainty and random", name);
 }

@@ -207,7 +207,7 @@ static ft_status gather(void *user, const scan_item *item, const buf *found, ft_
     uint32_t unit = j->unit_of[item->rows[0]];
     double *point = space->points + (size_t)unit * space->width, share = 1 / space->members[unit];
     point[0] = 1;
-    point[SAMPLE_TIME] += share * head.log_time;
+    point[1] += share * head.log_time;
     for (size_t k = 0; k < width; k++) {
         double mean;
         memcpy(&mean, at + k * sizeof mean, sizeof mean);
@@ -228,11 +228,11 @@ static void scale(const job *j) {
     const sample_space *space = j->space;
     uint32_t terms = j->shape.terms, sizes = j->shape.sizes;
     double mean_time = 0;
-    for (size_t i = 0; i < space->count; i++) mean_time += space->points[i * space->width + SAMPLE_TIME] / space->count;
+    for (size_t i = 0; i < space->count; i++) mean_time += space->points[i * space->width + 1] / space->count;
     for (size_t i = 0; i < space->count; i++) {
         double *point = space->points + i * space->width;
         point[0] = BIAS;
-        point[SAMPLE_TIME] = TIME * (point[SAMPLE_TIME] - mean_time);
+        point[1] = TIME * (point[1] - mean_time);
         for (uint32_t k = 0; k < terms; k++) point[2 + k] *= TERMS;
         for (uint32_t k = 0; k < j->shape.features; k++) {
             double *x = &point[2 + terms + k];

@@ -11,8 +11,6 @@
 #include "foretell/adapt.h"
 #include "predictor/predictor.h"
 
-enum { SAMPLE_TIME = 1 }; /* the column of a point that is the logarithm of its time */
-
 typedef struct sample_space {
     uint32_t count, width;
     double *points;    /* count x width, scaled so that a step of one in any direction matters about as much */

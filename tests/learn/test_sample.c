@@ -95,30 +95,6 @@ static void test_picks_are_spread(void **state) {
     for (uint32_t i = 0; i < 3; i++) assert_int_equal(items[i] % 7, 6);
 }
 
-/* However much the fastest tell, one of each fourth of the pool by time is picked. */
-static void test_strata_have_one_pick_each(void **state) {
-    (void)state;
-    enum { COUNT = 20, PICKS = 4, WIDTH = 3 };
-    double points[COUNT * WIDTH], unsure[COUNT] = {0}, members[COUNT], values[PICKS];
-    uint32_t records[COUNT] = {0}, items[PICKS];
-    for (uint32_t i = 0; i < COUNT; i++) {
-        double *x = points + (size_t)i * WIDTH;
-        x[0] = 1;
-        x[SAMPLE_TIME] = 0.01 * (7 * i % COUNT); /* each time once, in no order */
-        x[2] = 7 * i % COUNT < COUNT / PICKS ? 3.0 * (i % 2) - 1 : 0.001 * i;
-        members[i] = 1;
-    }
-    const sample_space space = {
-        .count = COUNT, .width = WIDTH, .points = points, .unsure = unsure, .records = records, .members = members};
-    sample_picks picks = {.items = items, .values = values};
-    const sample_method *method;
-    bool is_seen[PICKS] = {false};
-    assert_int_equal(sample_method_find("strata", &method, NULL), FT_OK);
-    assert_int_equal(method->pick(&space, PICKS, 0, &picks, NULL), FT_OK);
-    for (uint32_t i = 0; i < PICKS; i++) is_seen[7 * items[i] % COUNT / (COUNT / PICKS)] = true;
-    for (uint32_t i = 0; i < PICKS; i++) assert_true(is_seen[i]);
-}
-
 static void test_lists_lead_to_adapting(void **state) {
     (void)state;
     fitted f = fit_made("flops-mem", rule, NULL);
@@ -187,8 +163,8 @@ static void test_memory_runs_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_every_method),           TEST(test_picks_are_spread), TEST(test_strata_have_one_pick_each),
-        TEST(test_lists_lead_to_adapting), TEST(test_what_is_refused),  TEST(test_memory_runs_out),
+        TEST(test_every_method),    TEST(test_picks_are_spread), TEST(test_lists_lead_to_adapting),
+        TEST(test_what_is_refused), TEST(test_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
