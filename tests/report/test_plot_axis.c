@@ -98,6 +98,9 @@ static void test_ranges_without_extent(void **state) {
     assert_true(axis.lo > 0 && isfinite(axis.hi));
     axis_log(&axis, 1e-300, 1e300, 5, plain);
     assert_true(axis.tick_count <= AXIS_MOST_TICKS);
+    assert_true(axis.lo > 0 && isfinite(axis.hi));
+    axis_log(&axis, 1e250, 1e300, 5, plain);
+    assert_true(axis.lo > 0 && axis.hi > axis.lo && isfinite(axis.hi));
 }
 
 static void test_places(void **state) {
