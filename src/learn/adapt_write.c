@@ -88,10 +88,9 @@ static void write_table(sink *out, const ft_adaptation *a, const char *title, co
                        .user = &(table){a, style},
                        .row_count = a->device_count},
                out);
-    buf_text(&out->text,
-             "\n  CV: mean absolute error in cross-validation over the models learned from; Before, After: on "
-             "models held out;\n  all in percent, and so are shares within 10 %, coverage and width of "
-             "the 90 % interval.\n");
+    buf_text(&out->text, "\n  CV: mean absolute error in cross-validation over the models learned from;\n"
+                         "  Before, After: on models held out; all in percent, and so are shares\n"
+                         "  within 10 %, coverage and width of the 90 % interval.\n");
     for (uint32_t i = 0; i < a->note_count; i++) buf_format(&out->text, "  note: %s\n", a->notes[i]);
 }
 
