@@ -205,6 +205,8 @@ static ft_status run_search(tuner *t) {
 
 /* --- Results ------------------------------------------------------------------------------------------------- */
 
+enum { AS_WRITTEN = 15 }; /* digits: what somebody wrote as 0.99 is told as 0.99 */
+
 static const char *keep_text(arena *memory, char *text) {
     const char *kept = text != NULL ? arena_string(memory, text, strlen(text)) : NULL;
     free(text);
@@ -225,7 +227,8 @@ static ft_status tell_keys(const tuner *t, arena *memory, ft_tuning *out) {
                                 .choice_count = k->choice_count};
         if (keys[i].name == NULL || choices == NULL) return FT_NOMEM(t->error);
         for (uint32_t c = 0; c < k->choice_count; c++) {
-            choices[c] = keep_text(memory, json_dumps(k->choices[c], JSON_ENCODE_ANY | JSON_REAL_PRECISION(17)));
+            choices[c] =
+                keep_text(memory, json_dumps(k->choices[c], JSON_ENCODE_ANY | JSON_REAL_PRECISION(AS_WRITTEN)));
             if (choices[c] == NULL) return FT_NOMEM(t->error);
         }
     }
@@ -240,7 +243,8 @@ static ft_status tell_trial(const tuner *t, arena *memory, uint32_t index, ft_tr
     json_t *config = config_of(t, index, t->rungs - 1);
     *out = (ft_trial){.index = index, .rungs = trial->done, .scores = scores, .objective = NAN};
     out->values = arena_copy(memory, trial->values, (t->space.count + 1) * sizeof(double));
-    if (config != NULL) out->config = keep_text(memory, json_dumps(config, JSON_COMPACT | JSON_REAL_PRECISION(17)));
+    if (config != NULL)
+        out->config = keep_text(memory, json_dumps(config, JSON_COMPACT | JSON_REAL_PRECISION(AS_WRITTEN)));
     json_decref(config);
     if (scores == NULL || out->values == NULL || out->config == NULL) return FT_NOMEM(t->error);
     for (uint32_t rung = 0; rung < trial->done; rung++) {

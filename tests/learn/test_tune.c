@@ -86,6 +86,25 @@ static void finds_good_settings(void **state) {
     ft_dataset_free(data);
 }
 
+/* Numbers come back as they were written, and not as the nearest binary one in all its digits. */
+static void choices_are_told_as_written(void **state) {
+    (void)state;
+    ft_dataset *data = toy_data_open("data", NULL);
+    ft_tune_options options = usual();
+    ft_tuning t;
+    options.space = "{\"gain\": [0.01, 0.09]}";
+    options.trials = 4;
+    tune_well(data, "search", &options, &t);
+    assert_int_equal(t.keys[0].choice_count, 2);
+    assert_string_equal(t.keys[0].choices[1], "0.09");
+    char *table = read_text("search/trials.csv");
+    assert_non_null(strstr(table, ",0.09"));
+    assert_null(strstr(table, "0.0899"));
+    free(table);
+    ft_tuning_free(&t);
+    ft_dataset_free(data);
+}
+
 static void workers_do_not_matter(void **state) {
     (void)state;
     ft_dataset *data = toy_data_open("data", NULL);
@@ -324,6 +343,7 @@ static void memory_may_run_out(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(finds_good_settings, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(choices_are_told_as_written, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(workers_do_not_matter, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(stopped_and_resumed, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(nothing_is_trained_twice, folder_enter, folder_leave),
