@@ -138,23 +138,13 @@ static ft_status open_predictor(predicting *p) {
     return FT_OK;
 }
 
-/* The device that the name of a log says, as for `foretell import ansor`: v100.jsonl.gz. NULL when it says none. */
-static const char *device_of_name(const char *log) {
-    const char *slash = strrchr(log, '/'), *base = slash != NULL ? slash + 1 : log;
-    char name[64];
-    size_t length = strcspn(base, ".");
-    if (length >= sizeof name) return NULL;
-    snprintf(name, sizeof name, "%.*s", (int)length, base);
-    return ft_device_canonical(name);
-}
-
 static ft_status choose_device(predicting *p, const char *log) {
     const program_predict_options *o = p->options;
     p->device = o->device;
     if (p->device == NULL && ft_predictor_device_count(p->predictor) == 1)
         p->device = ft_predictor_device(p->predictor, 0);
     if (p->device != NULL) return FT_OK;
-    p->device = device_of_name(log);
+    p->device = ft_device_of_file(log);
     if (p->device == NULL)
         return cli_fail(FT_ERR_USAGE, "%s: on which device? Give it with --device, as %s", log,
                         ft_predictor_device(p->predictor, 0));

@@ -34,6 +34,8 @@ FT_API const char *ft_device_name_at(uint32_t index);
 FT_API const char *ft_device_text_at(uint32_t index);
 /* The name that a device in the box goes by, for any of its names; NULL when there is none. */
 FT_API const char *ft_device_canonical(const char *name);
+/* The same for a file that is named after its device, as a tuning log is: "logs/v100.jsonl.gz" is of the V100. */
+FT_API const char *ft_device_of_file(const char *path);
 
 FT_C_END
 

@@ -111,33 +111,28 @@ static ft_status add_lines(ansor_import *a, lines *l) {
 
 /* --- Files --------------------------------------------------------------------------------------------------- */
 
-/* Whether a name is that of a log, and of which device: everything before the first ending. */
-static bool is_log(const char *name, char device[static 64]) {
+static bool is_log(const char *name) {
     static const char *const endings[] = {".jsonl", ".jsonl.gz", ".json", ".json.gz", ".log", ".log.gz"};
     size_t length = strlen(name);
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        size_t stem = length > strlen(endings[i]) ? length - strlen(endings[i]) : 0;
-        if (stem == 0 || stem >= 64 || strcmp(name + stem, endings[i]) != 0) continue;
-        snprintf(device, 64, "%.*s", (int)stem, name);
-        return true;
+        size_t ending = strlen(endings[i]);
+        if (length > ending && strcmp(name + length - ending, endings[i]) == 0) return true;
     }
     return false;
 }
 
-static ft_status add_log(ansor_import *a, const char *path, const char *device_name) {
+static ft_status add_log(ansor_import *a, const char *path) {
     ft_error *error = a->job->error;
-    ft_device *device = NULL;
     lines l;
-    ft_status status = ft_device_open(device_name, &device, error);
-    if (status != FT_OK) return ft_fail_prefix(error, status, "%s: the name of a log is that of its device", path);
     a->path = path;
-    a->device = ft_device_name(device);
-    status = lines_open(path, &l, error);
-    if (status == FT_OK) {
-        status = add_lines(a, &l);
-        lines_close(&l);
-    }
-    ft_device_free(device);
+    a->device = ft_device_of_file(path);
+    if (a->device == NULL)
+        return ft_fail(error, FT_ERR_USAGE,
+                       "%s: which device is it of? Name it after one, as v100.jsonl; 'foretell devices' lists them",
+                       path);
+    FT_TRY(lines_open(path, &l, error));
+    ft_status status = add_lines(a, &l);
+    lines_close(&l);
     return status;
 }
 
@@ -146,13 +141,13 @@ static ft_status add_folder(ansor_import *a) {
     FT_TRY(name_list_read(a->job->source, &names, a->job->error));
     ft_status status = FT_OK;
     for (uint32_t i = 0; i < names.count && status == FT_OK; i++) {
-        char device[64], *path = NULL;
-        if (!is_log(names.names[i], device)) continue;
+        char *path = NULL;
+        if (!is_log(names.names[i])) continue;
         if (asprintf(&path, "%s/%s", a->job->source, names.names[i]) < 0) {
             status = FT_NOMEM(a->job->error);
             break;
         }
-        status = add_log(a, path, device);
+        status = add_log(a, path);
         free(path);
     }
     name_list_free(&names);
@@ -160,14 +155,13 @@ static ft_status add_folder(ansor_import *a) {
 }
 
 static ft_status add_source(ansor_import *a) {
-    const char *source = a->job->source, *slash = strrchr(source, '/');
+    const char *source = a->job->source;
     struct stat info;
-    char device[64];
     if (stat(source, &info) == 0 && S_ISDIR(info.st_mode)) return add_folder(a);
-    if (!is_log(slash != NULL ? slash + 1 : source, device))
+    if (!is_log(source))
         return ft_fail(a->job->error, FT_ERR_USAGE, "%s: a log is called DEVICE.jsonl, .json or .log, or that with .gz",
                        source);
-    return add_log(a, source, device);
+    return add_log(a, source);
 }
 
 static ft_status import_ansor(import_job *job) {

@@ -209,3 +209,17 @@ const char *ft_device_canonical(const char *name) {
     const embedded_file *file = embedded_find(device_builtin, device_builtin_count, name);
     return file != NULL ? file->name : NULL;
 }
+
+/* Names may have dots of their own, so the longest beginning of the file's name that is one counts. */
+const char *ft_device_of_file(const char *path) {
+    const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
+    char name[DEVICE_NAME_BYTES];
+    for (size_t length = strlen(base); length > 0; length--) {
+        if (base[length] != '.' || length >= sizeof name) continue;
+        memcpy(name, base, length);
+        name[length] = '\0';
+        const char *device = ft_device_canonical(name);
+        if (device != NULL) return device;
+    }
+    return NULL;
+}

@@ -151,8 +151,8 @@ static void devices_are_named_by_files(void **state) {
     (void)state;
     ft_error error;
     put("v10.jsonl", made_line(1, 1));
-    assert_int_not_equal(import("v10.jsonl", false, NULL, &error), FT_OK);
-    assert_non_null(strstr(error.message, "v10"));
+    assert_int_equal(import("v10.jsonl", false, NULL, &error), FT_ERR_USAGE);
+    assert_non_null(strstr(error.message, "v10.jsonl: which device is it of?"));
     put("v100.txt", made_line(1, 1));
     assert_int_equal(import("v100.txt", false, NULL, &error), FT_ERR_USAGE);
     assert_int_not_equal(import("none.jsonl", false, NULL, &error), FT_OK);

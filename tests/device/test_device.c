@@ -72,6 +72,21 @@ static void names_of_cg(void **state) {
     assert_null(ft_device_canonical("adreno640gpu_tflite21 adreno640gpu"));
 }
 
+static void files_named_after_devices(void **state) {
+    (void)state;
+    assert_string_equal(ft_device_of_file("v100.jsonl"), "v100-sxm2");
+    assert_string_equal(ft_device_of_file("logs.v1/k80.jsonl.gz"), "k80");
+    assert_string_equal(ft_device_of_file("/a/t4.first.log:12"), "t4");
+    assert_string_equal(ft_device_of_file("cortex-a76.json"), "cortex-a76");
+    assert_null(ft_device_of_file("k80"));
+    assert_null(ft_device_of_file("k80.d/schedules.jsonl"));
+    assert_null(ft_device_of_file("v10.jsonl"));
+    assert_null(ft_device_of_file(".k80.jsonl"));
+    assert_null(ft_device_of_file("logs/"));
+    assert_null(ft_device_of_file(""));
+    assert_null(ft_device_of_file("a-name-that-is-longer-than-any-device-of-the-box-would-ever-be-called.jsonl"));
+}
+
 static void figures(void **state) {
     (void)state;
     ft_device *device = NULL;
@@ -155,11 +170,8 @@ static void memory_runs_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_box_is_right),
-        cmocka_unit_test(names_of_cg),
-        cmocka_unit_test(figures),
-        cmocka_unit_test(wrong_files),
-        cmocka_unit_test(opens_by_name_and_path),
+        cmocka_unit_test(the_box_is_right), cmocka_unit_test(names_of_cg), cmocka_unit_test(files_named_after_devices),
+        cmocka_unit_test(figures),          cmocka_unit_test(wrong_files), cmocka_unit_test(opens_by_name_and_path),
         cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, folder_enter, folder_leave);
