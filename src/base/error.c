@@ -1,6 +1,8 @@
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,6 +39,12 @@ ft_status(ft_fail_prefix)(ft_error *error, ft_status status, const char *format,
     clean(error->message);
     error->status = status;
     return status;
+}
+
+ft_status(ft_fail_file)(ft_error *error, const char *path, const char *what, int code) {
+    bool is_full = code == ENOSPC || code == EDQUOT;
+    return ft_fail(error, FT_ERR_IO, "%s%s%s: %s%s", path != NULL ? path : "", path != NULL ? ": " : "", what,
+                   strerror(code != 0 ? code : EIO), is_full ? "; make room, or name another place" : "");
 }
 
 const char *ft_status_name(ft_status status) {

@@ -1,4 +1,4 @@
-/* error.h - the two macros with which every function of the library fails. */
+/* error.h - the functions and macros with which every function of the library fails. */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
@@ -11,10 +11,15 @@ ft_status ft_fail(ft_error *error, ft_status status, const char *format, ...) FT
 /* Puts "prefix: " before the message of a failure, and returns its status. */
 ft_status ft_fail_prefix(ft_error *error, ft_status status, const char *format, ...) FT_PRINTF(3, 4);
 
+/* The system refused something to a file: "path: what: why" with FT_ERR_IO. `code` is the errno of it; `path` is NULL
+ * where only the caller knows it. */
+ft_status ft_fail_file(ft_error *error, const char *path, const char *what, int code);
+
 /* A static analyser sees one file at a time and has to be told that a failure never returns FT_OK. */
 #ifdef __clang_analyzer__
-#define ft_fail(error, status, ...)        ((void)(ft_fail)((error), (status), __VA_ARGS__), (status))
-#define ft_fail_prefix(error, status, ...) ((void)(ft_fail_prefix)((error), (status), __VA_ARGS__), (status))
+#define ft_fail(error, status, ...)           ((void)(ft_fail)((error), (status), __VA_ARGS__), (status))
+#define ft_fail_prefix(error, status, ...)    ((void)(ft_fail_prefix)((error), (status), __VA_ARGS__), (status))
+#define ft_fail_file(error, path, what, code) ((void)(ft_fail_file)((error), (path), (what), (code)), FT_ERR_IO)
 #endif
 
 #define FT_TRY(call)                                                                                                   \

@@ -16,10 +16,6 @@
 
 enum { MOST_TRIES = 1000, OPEN_FOLDERS = 16 };
 
-static ft_status fail_errno(ft_error *error, const char *path, const char *what, int code) {
-    return ft_fail(error, FT_ERR_IO, "%s: %s: %s", path, what, strerror(code));
-}
-
 /* --- Paths --------------------------------------------------------------------------------------------------- */
 
 /* A link is followed, so that the file it names is replaced and not the link; slashes at the end go. */
@@ -74,7 +70,7 @@ static ft_status open_temporary(outfile *out, ft_error *error) {
         }
         free(out->temporary);
         out->temporary = NULL;
-        if (code != EEXIST) return fail_errno(error, out->path, "cannot write", code);
+        if (code != EEXIST) return ft_fail_file(error, out->path, "cannot write", code);
     }
     return ft_fail(error, FT_ERR_IO, "%s: too many files named %s.*.tmp stand beside it: remove them", out->path,
                    out->path);
@@ -85,14 +81,14 @@ static ft_status open_stream(outfile *out, ft_error *error) {
     if (stat(out->path, &info) != 0) return open_temporary(out, error);
     if (S_ISDIR(info.st_mode)) return ft_fail(error, FT_ERR_IO, "%s: is a folder; name a file", out->path);
     if (is_replaceable(&info)) {
-        if (access(out->path, W_OK) != 0) return fail_errno(error, out->path, "cannot write", errno);
+        if (access(out->path, W_OK) != 0) return ft_fail_file(error, out->path, "cannot write", errno);
         FT_TRY(open_temporary(out, error));
         /* Who may read the old one may read the new one. Where that cannot be set, the usual rights have to do. */
         if (fchmod(fileno(out->stream), info.st_mode & 07777) != 0) errno = 0;
         return FT_OK;
     }
     out->stream = fopen(out->path, "wb");
-    return out->stream != NULL ? FT_OK : fail_errno(error, out->path, "cannot write", errno);
+    return out->stream != NULL ? FT_OK : ft_fail_file(error, out->path, "cannot write", errno);
 }
 
 ft_status outfile_open(const char *path, outfile *out, ft_error *error) {
@@ -115,10 +111,11 @@ static ft_status finish(outfile *out, ft_error *error) {
     }
     out->stream = NULL;
     if (!is_written && code == 0) /* a write before this one failed */
-        return ft_fail(error, FT_ERR_IO, "%s: cannot write all of it; is there room on the disk?", out->path);
-    if (!is_written) return fail_errno(error, out->path, "cannot write", code);
+        return ft_fail(error, FT_ERR_IO, "%s: cannot write all of it; make room on the disk, or name another place",
+                       out->path);
+    if (!is_written) return ft_fail_file(error, out->path, "cannot write", code);
     if (!is_file) return FT_OK;
-    if (rename(out->temporary, out->path) != 0) return fail_errno(error, out->path, "cannot write", errno);
+    if (rename(out->temporary, out->path) != 0) return ft_fail_file(error, out->path, "cannot write", errno);
     free(out->temporary);
     out->temporary = NULL;
     sync_folder_of(out->path);
@@ -143,7 +140,7 @@ ft_status outfile_write(const char *path, const void *bytes, size_t size, ft_err
     outfile out;
     FT_TRY(outfile_open(path, &out, error));
     if (size == 0 || fwrite(bytes, 1, size, out.stream) == size) return outfile_commit(&out, error);
-    ft_status status = fail_errno(error, path, "cannot write", errno); /* later the stream knows no more why */
+    ft_status status = ft_fail_file(error, path, "cannot write", errno); /* later the stream knows no more why */
     outfile_discard(&out);
     return status;
 }
@@ -170,7 +167,7 @@ ft_status outfolder_open(const char *path, outfolder *out, ft_error *error) {
         int code = errno;
         free(out->temporary);
         out->temporary = NULL;
-        if (code != EEXIST) status = fail_errno(error, out->path, "cannot make the folder", code);
+        if (code != EEXIST) status = ft_fail_file(error, out->path, "cannot make the folder", code);
     }
     if (status == FT_OK)
         status = ft_fail(error, FT_ERR_IO, "%s: too many folders named %s.*.tmp stand beside it: remove them",
@@ -200,7 +197,7 @@ ft_status outfolder_commit(outfolder *out, ft_error *error) {
     } else if (errno == EEXIST || errno == ENOTEMPTY) {
         status = exists_already(out->path, error);
     } else {
-        status = fail_errno(error, out->path, "cannot make the folder", errno);
+        status = ft_fail_file(error, out->path, "cannot make the folder", errno);
     }
     outfolder_discard(out);
     return status;

@@ -116,7 +116,7 @@ static ft_status flush_rows(builder *b, ft_error *error) {
     if (b->text.failed) return FT_NOMEM(error);
     hasher_add(b->table_hash, b->text.data, b->text.length);
     if (fwrite(b->text.data, 1, b->text.length, b->table.stream) != b->text.length)
-        return ft_fail(error, FT_ERR_IO, "%s: cannot write: %s", b->table.path, strerror(errno));
+        return ft_fail_file(error, b->table.path, "cannot write", errno);
     b->made.records.bytes += b->text.length;
     b->text.length = 0;
     return FT_OK;
@@ -176,8 +176,7 @@ ft_status builder_add_device(builder *b, const char *folder, const char *name, f
     const char *to = device_path(b->folder.temporary, name, &b->memory);
     if (own == NULL || from == NULL || to == NULL) return FT_NOMEM(error);
     if (access(to, F_OK) == 0) return FT_OK;
-    if (mkdir(own, 0777) != 0 && errno != EEXIST)
-        return ft_fail(error, FT_ERR_IO, "%s: cannot make the folder: %s", own, strerror(errno));
+    if (mkdir(own, 0777) != 0 && errno != EEXIST) return ft_fail_file(error, own, "cannot make the folder", errno);
     return copy_file(from, to, error);
 }
 

@@ -146,8 +146,7 @@ ft_status graphwriter_add(graphwriter *w, hash128 id, const void *bytes, size_t 
     put_hash(entry + 8, id);
     buf_add(&w->index, entry, sizeof entry);
     if (w->index.failed) return FT_NOMEM(error);
-    if (fwrite(bytes, 1, size, w->out.stream) != size)
-        return ft_fail(error, FT_ERR_IO, "%s: cannot write: %s", w->out.path, strerror(errno));
+    if (fwrite(bytes, 1, size, w->out.stream) != size) return ft_fail_file(error, w->out.path, "cannot write", errno);
     w->position += size;
     w->count++;
     return FT_OK;
@@ -166,8 +165,7 @@ ft_status graphwriter_finish(graphwriter *w, hash128 *hash, uint64_t *size, ft_e
     put_hash(header + AT_INDEX_HASH, *hash);
     put(header + AT_HEADER_HASH, hash_bytes(header, AT_HEADER_HASH).low, 8);
     if (w->index.length > 0) fwrite(w->index.data, 1, w->index.length, w->out.stream);
-    if (fseek(w->out.stream, 0, SEEK_SET) != 0)
-        return ft_fail(error, FT_ERR_IO, "%s: cannot write: %s", w->out.path, strerror(errno));
+    if (fseek(w->out.stream, 0, SEEK_SET) != 0) return ft_fail_file(error, w->out.path, "cannot write", errno);
     fwrite(header, 1, sizeof header, w->out.stream);
     return outfile_commit(&w->out, error); /* asks the stream whether all of it went well */
 }

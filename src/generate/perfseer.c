@@ -90,14 +90,14 @@ static ft_status write_file(worker *w, const char *folder, const char *part, con
     buf_format(&w->path, "%s/%s/%s%s", folder, part, name, ending);
     if (w->path.failed) return FT_NOMEM(error);
     FILE *stream = fopen(w->path.data, "wb");
-    if (stream == NULL) return ft_fail(error, FT_ERR_IO, "%s: cannot write: %s", w->path.data, strerror(errno));
+    if (stream == NULL) return ft_fail_file(error, w->path.data, "cannot write", errno);
     bool is_written = fwrite(content->data, 1, content->length, stream) == content->length;
     int code = errno;
     if (fclose(stream) != 0 && is_written) {
         is_written = false;
         code = errno;
     }
-    return is_written ? FT_OK : ft_fail(error, FT_ERR_IO, "%s: cannot write: %s", w->path.data, strerror(code));
+    return is_written ? FT_OK : ft_fail_file(error, w->path.data, "cannot write", code);
 }
 
 static ft_status write_pair(const generator *g, worker *w, const net *n, const job *j, const label *l, int64_t batch,
@@ -250,7 +250,7 @@ static ft_status make_folder(const char *base, const char *name, ft_error *error
     if (length < 0 || (size_t)length >= sizeof path)
         return ft_fail(error, FT_ERR_IO, "%s: the name of the folder is too long", base);
     if (mkdir(path, 0777) == 0) return FT_OK;
-    return ft_fail(error, FT_ERR_IO, "%s: cannot make the folder: %s", path, strerror(errno));
+    return ft_fail_file(error, path, "cannot make the folder", errno);
 }
 
 static ft_status make_folders(const char *base, ft_error *error) {

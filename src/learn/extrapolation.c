@@ -133,7 +133,7 @@ static ft_status draw_both(const extrapolation *x, drawing *draw, const char *ti
 static ft_status fill_folder(const extrapolation *x, const char *title, const char *folder, ft_error *error) {
     if (strlen(folder) + 32 > MOST_PATH) return ft_fail(error, FT_ERR_USAGE, "%s: the name is too long", folder);
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return ft_fail(error, FT_ERR_IO, "%s: cannot make the folder: %s", folder, strerror(errno));
+        return ft_fail_file(error, folder, "cannot make the folder", errno);
     FT_TRY(draw_both(x, extrapolation_draw_operators, title, folder, "operators", error));
     FT_TRY(draw_both(x, extrapolation_draw_measured, title, folder, "measured", error));
     FT_TRY(draw_both(x, extrapolation_draw_features, title, folder, "features", error));

@@ -128,18 +128,14 @@ static ft_status compare_headers(const json_t *before, const json_t *now, ft_err
     return ft_fail(error, FT_ERR_USAGE, "is of another search: give another folder");
 }
 
-static ft_status fail_errno(const char *path, const char *what, ft_error *error) {
-    return ft_fail(error, FT_ERR_IO, "%s: %s: %s", path, what, strerror(errno));
-}
-
-static ft_status write_line(FILE *file, const json_t *line, ft_error *error) {
+static ft_status write_line(journal *j, const json_t *line, ft_error *error) {
     char *text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(17));
     if (text == NULL) return FT_NOMEM(error);
     errno = 0;
-    bool is_written = fprintf(file, "%s\n", text) > 0 && fflush(file) == 0 && fdatasync(fileno(file)) == 0;
+    bool is_written = fprintf(j->file, "%s\n", text) > 0 && fflush(j->file) == 0 && fdatasync(fileno(j->file)) == 0;
     free(text);
     if (is_written || errno == EINVAL || errno == EROFS) return FT_OK; /* a file that cannot be synced */
-    return ft_fail(error, FT_ERR_IO, "cannot write the journal: %s", strerror(errno));
+    return ft_fail_file(error, j->path, "cannot write", errno);
 }
 
 /* A file that was cut off before its first byte is a journal without lines. */
@@ -160,18 +156,19 @@ static ft_status take_old(journal *j, const char *turn_name, const char *path, c
     if (status == FT_OK && j->header != NULL) status = compare_headers(j->header, header, error);
     if (status != FT_OK) return ft_fail_prefix(error, status, "%s", path);
     j->file = fopen(path, "r+e");
-    if (j->file == NULL) return fail_errno(path, "cannot write", error);
+    if (j->file == NULL) return ft_fail_file(error, path, "cannot write", errno);
     if (flock(fileno(j->file), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         return ft_fail(error, FT_ERR_USAGE, "%s: another process is at work on this search", path);
-    if (ftruncate(fileno(j->file), (off_t)whole) != 0) return fail_errno(path, "cannot cut off half a line", error);
-    return fseek(j->file, 0, SEEK_END) == 0 ? FT_OK : fail_errno(path, "cannot write", error);
+    if (ftruncate(fileno(j->file), (off_t)whole) != 0)
+        return ft_fail_file(error, path, "cannot cut off half a line", errno);
+    return fseek(j->file, 0, SEEK_END) == 0 ? FT_OK : ft_fail_file(error, path, "cannot write", errno);
 }
 
 static ft_status begin_new(journal *j, const char *turn_name, const char *path, ft_error *error) {
     size_t whole;
     FT_TRY(journal_read(j, turn_name, "", 0, &whole, error));
     j->file = fopen(path, "wxe");
-    if (j->file == NULL) return fail_errno(path, "cannot write", error);
+    if (j->file == NULL) return ft_fail_file(error, path, "cannot write", errno);
     flock(fileno(j->file), LOCK_EX | LOCK_NB);
     return FT_OK;
 }
@@ -184,9 +181,10 @@ ft_status journal_open(journal *j, const char *turn_name, const char *path, cons
         return ft_fail(error, FT_ERR_USAGE, "%s: exists already: go on with it (--resume), or name another folder",
                        path);
     ft_status status = is_there ? take_old(j, turn_name, path, header, error) : begin_new(j, turn_name, path, error);
+    if (status == FT_OK && (j->path = strdup(path)) == NULL) status = FT_NOMEM(error);
     if (status == FT_OK && j->header == NULL) {
         j->header = json_incref((json_t *)(uintptr_t)header);
-        status = write_line(j->file, header, error);
+        status = write_line(j, header, error);
     }
     if (status != FT_OK) journal_close(j);
     return status;
@@ -194,6 +192,7 @@ ft_status journal_open(journal *j, const char *turn_name, const char *path, cons
 
 void journal_close(journal *j) {
     if (j->file != NULL) fclose(j->file);
+    free(j->path);
     free(j->entries);
     json_decref(j->header);
     json_decref(j->lines);
@@ -221,7 +220,7 @@ static json_t *entry_json(const journal *j, const journal_entry *e) {
 ft_status journal_add(journal *j, const journal_entry *entry, ft_error *error) {
     json_t *line = entry_json(j, entry);
     if (line == NULL) return FT_NOMEM(error);
-    ft_status status = write_line(j->file, line, error);
+    ft_status status = write_line(j, line, error);
     if (status != FT_OK) {
         json_decref(line);
         return status;

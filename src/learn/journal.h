@@ -31,6 +31,7 @@ typedef struct journal {
     journal_entry *entries;
     uint32_t count, capacity;
     FILE *file;
+    char *path; /* of the file, for messages */
 } journal;
 
 /* Reads a journal from memory; *whole is where its last whole line ends. It has to be closed whatever comes back. */

@@ -20,10 +20,6 @@
 static const char *const file_names[] = {"config.json", "log.jsonl", "checkpoint.bin", "predictor.ftm", "metrics.json"};
 enum { FILE_COUNT = sizeof file_names / sizeof file_names[0], MAX_CONFIG_BYTES = 16 << 20 };
 
-static ft_status fail_errno(ft_error *error, const char *path, const char *what, int code) {
-    return ft_fail(error, FT_ERR_IO, "%s: %s: %s", path, what, strerror(code));
-}
-
 static bool exists(const char *path) {
     struct stat info;
     return lstat(path, &info) == 0;
@@ -81,7 +77,7 @@ void run_remove(const char *folder) {
 /* Only what is a run and nothing else may be replaced. */
 static ft_status check_replaceable(const char *folder, ft_error *error) {
     DIR *entries = opendir(folder);
-    if (entries == NULL) return fail_errno(error, folder, "cannot replace what is there", errno);
+    if (entries == NULL) return ft_fail_file(error, folder, "cannot replace what is there", errno);
     ft_status status = FT_OK;
     bool has_config = false;
     for (struct dirent *entry = readdir(entries); entry != NULL && status == FT_OK; entry = readdir(entries)) {
@@ -217,7 +213,7 @@ static ft_status make_folder(run_folder *run, const buf *config, ft_error *error
 /* Gone with the process, however it ends. */
 static ft_status lock_folder(run_folder *run, ft_error *error) {
     run->lock = open(run->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (run->lock < 0) return fail_errno(error, run->place, "cannot open the folder", errno);
+    if (run->lock < 0) return ft_fail_file(error, run->place, "cannot open the folder", errno);
     if (flock(run->lock, LOCK_EX | LOCK_NB) == 0) return FT_OK;
     if (errno != EWOULDBLOCK) return FT_OK; /* a file system without locks has to do without */
     return ft_fail(error, FT_ERR_USAGE, "%s: another process is at work on this run", run->place);
@@ -236,7 +232,7 @@ static ft_status open_log(run_folder *run, ft_error *error) {
     char *path = run_file(run, "log.jsonl");
     if (path == NULL) return FT_NOMEM(error);
     run->log = fopen(path, "a+e");
-    ft_status status = run->log != NULL ? FT_OK : fail_errno(error, path, "cannot write", errno);
+    ft_status status = run->log != NULL ? FT_OK : ft_fail_file(error, path, "cannot write", errno);
     free(path);
     if (status == FT_OK) cut_half_line(run->log);
     return status;
@@ -309,7 +305,7 @@ void run_log(run_folder *run, json_t *line) {
 }
 
 ft_status run_check_log(const run_folder *run, ft_error *error) {
-    return run->log_code == 0 ? FT_OK : fail_errno(error, run->place, "cannot write log.jsonl", run->log_code);
+    return run->log_code == 0 ? FT_OK : ft_fail_file(error, run->place, "cannot write log.jsonl", run->log_code);
 }
 
 /* --- The end ------------------------------------------------------------------------------------------------- */
@@ -325,7 +321,7 @@ static ft_status take_name(const run_folder *run, ft_error *error) {
     if (asprintf(&old, "%s.old", run->path) < 0) return FT_NOMEM(error);
     ft_status status = FT_OK;
     if (rename(run->path, old) != 0 || rename(run->place, run->path) != 0)
-        status = fail_errno(error, run->path, "cannot replace it; the new run is complete and beside it", errno);
+        status = ft_fail_file(error, run->path, "cannot replace it; the new run is complete and beside it", errno);
     else
         run_remove(old);
     free(old);

@@ -83,7 +83,7 @@ static json_t *header_of(const trials *t, json_t *what) {
 static ft_status make_folder(const char *path, ft_error *error) {
     struct stat info;
     if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode))) return FT_OK;
-    return ft_fail(error, FT_ERR_IO, "%s: cannot make the folder: %s", path, strerror(errno));
+    return ft_fail_file(error, path, "cannot make the folder", errno);
 }
 
 static char *path_in(const trials *t, const char *name) {

@@ -1,6 +1,7 @@
 /* program.c - the public face: programs, and what is made of them. Logs are in log.c. */
 #include "program/program.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,7 +178,7 @@ void ft_program_position(uint32_t position, float out[FT_PROGRAM_FEATURES]) {
 static ft_status send(buf *text, FILE *stream, ft_status status, ft_error *error) {
     if (status == FT_OK && text->failed) status = FT_NOMEM(error);
     if (status == FT_OK && text->length > 0 && fwrite(text->data, 1, text->length, stream) != text->length)
-        status = ft_fail(error, FT_ERR_IO, "cannot write the program");
+        status = ft_fail_file(error, NULL, "cannot write the program", errno);
     buf_free(text);
     return status;
 }

@@ -75,7 +75,7 @@ ft_status canvas_commit(canvas *c, ft_error *error) {
     if (drawn == CAIRO_STATUS_NO_MEMORY)
         status = FT_NOMEM(error);
     else if (drawn == CAIRO_STATUS_WRITE_ERROR)
-        status = ft_fail(error, FT_ERR_IO, "%s: cannot write: %s", c->file.path, strerror(errno != 0 ? errno : EIO));
+        status = ft_fail_file(error, c->file.path, "cannot write", errno);
     else if (drawn != CAIRO_STATUS_SUCCESS)
         status = ft_fail(error, FT_ERR_INTERNAL, "%s: cannot draw: %s", c->file.path, cairo_status_to_string(drawn));
     if (status == FT_OK) status = outfile_commit(&c->file, error);

@@ -1,7 +1,6 @@
 #include "report/sink.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/error.h"
 
@@ -23,9 +22,7 @@ ft_status sink_flush(sink *s, ft_error *error) {
     pass_on(s);
     if (s->write_errno == 0 && fflush(s->stream) != 0) s->write_errno = errno;
     if (s->text.failed) return FT_NOMEM(error);
-    if (s->write_errno != 0)
-        return ft_fail(error, FT_ERR_IO, "cannot write the report: %s; is there room on the disk?",
-                       strerror(s->write_errno));
+    if (s->write_errno != 0) return ft_fail_file(error, NULL, "cannot write the report", s->write_errno);
     return FT_OK;
 }
 

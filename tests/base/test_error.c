@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -29,6 +30,22 @@ static void test_prefix(void **state) {
     ft_fail_prefix(&error, FT_ERR_LIMIT, "a");
     assert_string_equal(error.message, "a: model.csv: line 3");
     assert_int_equal(error.status, FT_ERR_LIMIT);
+}
+
+static void test_file(void **state) {
+    (void)state;
+    ft_error error;
+    assert_int_equal(ft_fail_file(&error, "a/b.csv", "cannot write", EACCES), FT_ERR_IO);
+    assert_int_equal(error.status, FT_ERR_IO);
+    assert_string_equal(error.message, "a/b.csv: cannot write: Permission denied");
+    ft_fail_file(&error, "b.csv", "cannot write", ENOSPC);
+    assert_string_equal(error.message,
+                        "b.csv: cannot write: No space left on device; make room, or name another place");
+    ft_fail_file(&error, "b.csv", "cannot write", 0); /* a system that does not say why */
+    assert_string_equal(error.message, "b.csv: cannot write: Input/output error");
+    ft_fail_file(&error, NULL, "cannot write it", EPIPE);
+    assert_string_equal(error.message, "cannot write it: Broken pipe");
+    assert_int_equal(ft_fail_file(NULL, "b.csv", "cannot write", EACCES), FT_ERR_IO);
 }
 
 /* Texts of any length fit, cut; control characters from a hostile file do not reach the terminal. */
@@ -68,9 +85,8 @@ static void test_names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fail),
-        cmocka_unit_test(test_prefix),
-        cmocka_unit_test(test_long_and_hostile),
+        cmocka_unit_test(test_fail),  cmocka_unit_test(test_prefix),
+        cmocka_unit_test(test_file),  cmocka_unit_test(test_long_and_hostile),
         cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests_name("base/error", tests, NULL, NULL);

@@ -7,8 +7,10 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/input.h"
@@ -83,6 +85,26 @@ static void others_are_refused(void **state) {
 }
 
 /* Cut at every byte: whole lines are there, half a line is gone, and it goes on. */
+/* A file that cannot grow further, as on a full disk. */
+static void full_disk_is_told_with_its_place(void **state) {
+    (void)state;
+    journal j;
+    ft_error error;
+    struct rlimit old, small;
+    json_t *config = json_pack("{}");
+    assert_int_equal(reopen(&j, "flops", false, &error), FT_OK);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    small = (struct rlimit){.rlim_cur = 1, .rlim_max = old.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    ft_status status = journal_add(&j, &(journal_entry){.config = config}, &error);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_int_equal(status, FT_ERR_IO);
+    assert_string_equal(error.message, "journal.jsonl: cannot write: File too large");
+    journal_close(&j);
+    json_decref(config);
+}
+
 static void cut_anywhere_it_goes_on(void **state) {
     (void)state;
     input in;
@@ -164,6 +186,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(comes_back, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(others_are_refused, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(full_disk_is_told_with_its_place, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(cut_anywhere_it_goes_on, folder_enter, folder_leave),
         cmocka_unit_test(damage_is_told),
         cmocka_unit_test_setup_teardown(memory_may_run_out, folder_enter, folder_leave)};
