@@ -83,6 +83,12 @@ ft_status output_open(output_options *options, output *out);
 ft_status output_commit(output *out);
 /* Leaves no trace. Does nothing after output_commit. */
 void output_discard(output *out);
+/* Says what went wrong while a document was made, and returns `status`. The library knows why a stream fails and not
+ * where it leads, so that is said here; other messages are about `about`, a path, and get it in front unless they begin
+ * with it. It may be NULL. */
+ft_status output_fail(const output *out, ft_status status, const char *about, const ft_error *error);
+/* The end of a document: makes it appear, or says what went wrong. */
+ft_status output_end(output *out, ft_status status, const ft_error *error);
 
 /* --- Interruption (stop.c) ------------------------------------------------------------------------------------- */
 

@@ -90,8 +90,7 @@ static ft_status adapt(void *user, desk *d) {
     if (status != FT_OK) return cli_fail(status, "%s", error.message);
     status = ft_adaptation_write(&adaptation, args->path, &args->output.style, d->out.stream, &error);
     ft_adaptation_free(&adaptation);
-    if (status != FT_OK) return cli_fail(status, "%s", error.message);
-    return output_commit(&d->out);
+    return output_end(&d->out, status, &error);
 }
 
 int cmd_adapt(int argc, char **argv) {

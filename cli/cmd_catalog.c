@@ -8,10 +8,5 @@ int catalog_command(int argc, char **argv, const char *doc, output_options *opti
     ft_status status = output_open(options, &out);
     if (status != FT_OK) return (int)status;
     status = write(out.stream, options, &error);
-    if (status != FT_OK)
-        cli_fail(status, "%s", error.message);
-    else
-        status = output_commit(&out);
-    output_discard(&out);
-    return (int)status;
+    return (int)output_end(&out, status, &error);
 }

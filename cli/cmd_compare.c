@@ -92,7 +92,7 @@ static ft_status compare_predictors(arguments *args, output *out) {
     if (status == FT_OK) {
         status = ft_compare_write(c->rivals, args->rivals.count, args->has_families, args->choice.seed,
                                   &args->output.style, out->stream, &error);
-        if (status != FT_OK) cli_fail(status, "%s", error.message);
+        if (status != FT_OK) output_fail(out, status, NULL, &error);
     }
     for (uint32_t i = 0; i < args->rivals.count; i++) ft_evaluation_free(&c->evaluations[i]);
     ft_split_free(&c->split);
@@ -111,7 +111,7 @@ static ft_status compare_runs(const arguments *args, const output *out) {
                             args->rivals.items[i]);
     ft_status status = ft_compare_runs((const char *const *)args->rivals.items, args->rivals.count, args->has_families,
                                        &args->output.style, out->stream, &error);
-    return status != FT_OK ? cli_fail(status, "%s", error.message) : FT_OK;
+    return status != FT_OK ? output_fail(out, status, NULL, &error) : FT_OK;
 }
 
 int cmd_compare(int argc, char **argv) {

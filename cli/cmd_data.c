@@ -114,7 +114,7 @@ static int write_document(arguments *args, document_writer *write) {
         if (status == FT_OK)
             status = output_commit(&out);
         else if (status != FT_ERR_CANCELLED)
-            cli_fail(status, "%s", error.message);
+            output_fail(&out, status, NULL, &error);
         output_discard(&out);
     }
     ft_dataset_free(data);

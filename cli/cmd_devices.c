@@ -55,12 +55,7 @@ static int write_document(arguments *args, const ft_box *box, document_writer *w
     ft_status status = output_open(&args->output, &out);
     if (status != FT_OK) return (int)status;
     status = write(out.stream, args, box, &error);
-    if (status != FT_OK)
-        cli_fail(status, "%s", error.message);
-    else
-        status = output_commit(&out);
-    output_discard(&out);
-    return (int)status;
+    return (int)output_end(&out, status, &error);
 }
 
 static ft_status write_devices(FILE *stream, const arguments *args, const ft_box *box, ft_error *error) {

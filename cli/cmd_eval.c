@@ -117,7 +117,7 @@ static ft_status write_evaluation(arguments *args, const ft_evaluation *evaluati
     ft_error error;
     ft_status status =
         ft_evaluation_write(evaluation, args->predictor, args->worst, &args->output.style, out->stream, &error);
-    if (status != FT_OK) return cli_fail(status, "%s", error.message);
+    if (status != FT_OK) return output_fail(out, status, NULL, &error);
     if (args->plot != NULL && ft_evaluation_plot(evaluation, args->predictor, args->plot, &error) != FT_OK)
         return cli_fail(error.status, "%s", error.message);
     return output_commit(out);

@@ -126,7 +126,7 @@ static int answer(question *q) {
     status = q->args->is_max_batch ? answer_max_batch(q, out.stream, &code, &error)
                                    : answer_fit(q, out.stream, &code, &error);
     if (status != FT_OK)
-        cli_fail(status, "%s: %s", q->args->path, error.message);
+        output_fail(&out, status, q->args->path, &error);
     else
         status = output_commit(&out);
     output_discard(&out);

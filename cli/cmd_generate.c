@@ -81,12 +81,7 @@ static int write_stats(arguments *args, const ft_generate_result *result) {
     ft_status status = output_open(&args->output, &out);
     if (status != FT_OK) return (int)status;
     status = ft_generate_write(result, &args->output.style, out.stream, &error);
-    if (status != FT_OK)
-        cli_fail(status, "%s", error.message);
-    else
-        status = output_commit(&out);
-    output_discard(&out);
-    return (int)status;
+    return (int)output_end(&out, status, &error);
 }
 
 int cmd_generate(int argc, char **argv) {

@@ -124,8 +124,7 @@ static void inspect_all(run *r, models *m) {
     if (m->fatal == FT_OK && r->report == NULL) m->fatal = begin_report(m, &error);
     ft_status status = ft_report_end(r->report, &error);
     if (m->fatal != FT_OK || status == FT_OK) return;
-    m->fatal = status;
-    cli_fail(status, "%s", error.message);
+    m->fatal = output_fail(&r->out, status, NULL, &error);
 }
 
 static ft_status run_inspect(arguments *args) {
@@ -136,7 +135,7 @@ static ft_status run_inspect(arguments *args) {
         return cli_fail(error.status, "%s", error.message);
     args->inspect.rules = rules;
     models m = {.paths = args->paths,
-
+                .out = &r.out,
                 .is_quiet = args->is_quiet,
                 .begin = begin_report,
                 .take = report_graph,

@@ -121,14 +121,13 @@ static void predict_all(run *r, models *m) {
     ft_error error;
     models_run(m);
     if (ft_forecast_report_end(r->report, &error) == FT_OK || m->fatal != FT_OK) return;
-    m->fatal = error.status;
-    cli_fail(error.status, "%s", error.message);
+    m->fatal = output_fail(&r->out, error.status, NULL, &error);
 }
 
 static ft_status run_models(run *r) {
     arguments *args = r->args;
     models m = {.paths = args->paths,
-
+                .out = &r->out,
                 .is_quiet = args->is_quiet,
                 .begin = begin_run,
                 .take = predict_graph,

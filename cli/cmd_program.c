@@ -145,33 +145,34 @@ static ft_status show_record(void *user, const char *path, const ft_program_log 
     return status == FT_OK ? write_program(s, record, error) : status;
 }
 
-static ft_status show(const arguments *args, FILE *stream) {
-    showing s = {.args = args, .stream = stream};
+static ft_status show(const arguments *args, const output *out) {
+    showing s = {.args = args, .stream = out->stream};
     program_walk w = {.visit = show_record,
                       .user = &s,
+                      .out = out,
                       .every = args->every,
                       .is_strict = args->is_strict,
                       .is_quiet = args->is_quiet};
     ft_error error;
     ft_status status = ft_program_new(&s.program, &error);
-    if (status == FT_OK && args->what == SHOW_C) status = ft_program_proof_begin(stream, &s.proof, &error);
+    if (status == FT_OK && args->what == SHOW_C) status = ft_program_proof_begin(s.stream, &s.proof, &error);
     if (status != FT_OK)
         cli_fail(status, "%s", error.message);
     else
         status = program_walk_log(&w, args->log);
     ft_status end = ft_program_proof_end(s.proof, &error);
-    if (status == FT_OK && end != FT_OK) status = cli_fail(end, "%s", error.message);
+    if (status == FT_OK && end != FT_OK) status = output_fail(out, end, NULL, &error);
     ft_program_free(s.program);
     return status == FT_OK ? program_walk_end(&w) : status;
 }
 
-static ft_status predict(arguments *args, FILE *stream) {
+static ft_status predict(arguments *args, const output *out) {
     args->predict.logs = args->logs;
     args->predict.every = args->every;
     args->predict.is_strict = args->is_strict;
     args->predict.is_quiet = args->is_quiet;
     args->predict.style = &args->output.style;
-    return program_predict(&args->predict, stream);
+    return program_predict(&args->predict, out);
 }
 
 int cmd_program(int argc, char **argv) {
@@ -182,7 +183,7 @@ int cmd_program(int argc, char **argv) {
     options_parse(&options, argc, argv, &args);
     ft_status status = output_open(&args.output, &out);
     if (status == FT_OK) {
-        status = is_predict(&args) ? predict(&args, out.stream) : show(&args, out.stream);
+        status = is_predict(&args) ? predict(&args, &out) : show(&args, &out);
         if (status == FT_OK || status == FT_ERR_PARTIAL) {
             ft_status written = output_commit(&out);
             if (written != FT_OK) status = written;

@@ -2,9 +2,7 @@
 #ifndef CLI_CMD_PROGRAM_H
 #define CLI_CMD_PROGRAM_H
 
-#include <stdio.h>
-
-#include "foretell/foretell.h"
+#include "cli.h"
 
 typedef struct program_predict_options {
     const char *predictor, *device;
@@ -18,6 +16,6 @@ typedef struct program_predict_options {
 } program_predict_options;
 
 /* Tells people itself what goes wrong. */
-ft_status program_predict(const program_predict_options *options, FILE *stream);
+ft_status program_predict(const program_predict_options *options, const output *out);
 
 #endif

@@ -152,11 +152,12 @@ static ft_status choose_device(predicting *p, const char *log) {
     return FT_OK;
 }
 
-ft_status program_predict(const program_predict_options *options, FILE *stream) {
+ft_status program_predict(const program_predict_options *options, const output *out) {
     predicting p = {.options = options};
     ft_error error;
     program_walk w = {.visit = predict_record,
                       .user = &p,
+                      .out = out,
                       .every = options->every,
                       .is_strict = options->is_strict,
                       .is_quiet = options->is_quiet};
@@ -169,8 +170,8 @@ ft_status program_predict(const program_predict_options *options, FILE *stream) 
     if (status == FT_OK) status = rank(&p);
     if (status == FT_OK && made == 0) status = cli_fail(FT_ERR_FORMAT, "no program in the log can be predicted");
     if (status == FT_OK) {
-        status = ft_report_programs(stream, options->style, p.items, p.count, &error);
-        if (status != FT_OK) cli_fail(status, "%s", error.message);
+        status = ft_report_programs(out->stream, options->style, p.items, p.count, &error);
+        if (status != FT_OK) output_fail(out, status, NULL, &error);
     }
     if (status == FT_OK) status = program_walk_end(&w);
     for (uint32_t i = 0; i < made; i++) free(p.tasks[i]);

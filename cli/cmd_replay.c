@@ -160,8 +160,12 @@ static ft_status begin_run(models *m, ft_error *error) {
 
 static ft_status run_models(run *r) {
     arguments *args = r->args;
-    models m = {
-        .paths = args->paths, .is_quiet = args->how.is_quiet, .begin = begin_run, .take = replay_graph, .user = r};
+    models m = {.paths = args->paths,
+                .out = &r->out,
+                .is_quiet = args->how.is_quiet,
+                .begin = begin_run,
+                .take = replay_graph,
+                .user = r};
     models_run(&m);
     if (stop_requested()) return FT_ERR_CANCELLED;
     models_say_what_was_left_out(&m);
@@ -230,7 +234,7 @@ static ft_status finish(run *r, ft_status status) {
     ft_error error;
     bool is_told = r->report != NULL;
     ft_status ended = ft_replay_report_end(r->report, &error);
-    if (ended != FT_OK && status == FT_OK) status = cli_fail(ended, "%s", error.message);
+    if (ended != FT_OK && status == FT_OK) status = output_fail(&r->out, ended, NULL, &error);
     if (is_told && ended == FT_OK && (status == FT_OK || status == FT_ERR_PARTIAL)) {
         ft_status written = output_commit(&r->out);
         if (written != FT_OK) status = written;
@@ -247,7 +251,7 @@ static ft_status run_all(run *r) {
     if (args->paths.count == 1 && walk_kind_of(args->paths.items[0], true) == WALK_FILE &&
         is_flow(args->paths.items[0], &flow, &status, &error)) {
         if (status == FT_OK) status = run_flow(r, args->paths.items[0], flow, &error);
-        if (status != FT_OK) cli_fail(status, "%s", error.message);
+        if (status != FT_OK) output_fail(&r->out, status, NULL, &error);
         ft_flow_free(flow);
         return status;
     }

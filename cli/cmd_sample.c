@@ -82,8 +82,7 @@ static ft_status sample(void *user, desk *d) {
     if (status != FT_OK) return cli_fail(status, "%s: %s", args->pool, error.message);
     status = ft_sample_write(&made, &args->output.style, d->out.stream, &error);
     ft_sample_free(&made);
-    if (status != FT_OK) return cli_fail(status, "%s", error.message);
-    return output_commit(&d->out);
+    return output_end(&d->out, status, &error);
 }
 
 int cmd_sample(int argc, char **argv) {

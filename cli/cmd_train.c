@@ -74,9 +74,8 @@ static ft_status write_scores(const char *title, const ft_evaluation *tested) {
     ft_error error;
     ft_status status = output_open(&options, &out);
     if (status != FT_OK) return status;
-    if (ft_evaluation_write(tested, title, 0, &options.style, out.stream, &error) != FT_OK)
-        return cli_fail(error.status, "%s", error.message);
-    return output_commit(&out);
+    status = ft_evaluation_write(tested, title, 0, &options.style, out.stream, &error);
+    return output_end(&out, status, &error);
 }
 
 /* A line for each device; metrics.json and 'foretell eval' have the families. */

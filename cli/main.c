@@ -1,4 +1,5 @@
 /* main.c - the command: finds the sub-command and hands over. */
+#include <errno.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +127,7 @@ int main(int argc, char **argv) {
     argp_program_version_hook = print_version;
     argp_err_exit_status = FT_ERR_USAGE;
     int status = dispatch(argc, argv);
-    if (fflush(stdout) != 0 && status == FT_OK) status = (int)cli_fail(FT_ERR_IO, "cannot write to standard output");
+    if (fflush(stdout) != 0 && status == FT_OK)
+        status = (int)cli_fail(FT_ERR_IO, "standard output: cannot write: %s", strerror(errno));
     return status;
 }

@@ -1,19 +1,13 @@
 #include "models.h"
 
-#include <string.h>
-
 static bool is_over(const models *m) {
     return m->fatal != FT_OK || stop_requested();
 }
 
-/* Messages of the library begin with the path when they come from a reader, not when they come from a later step. */
 static void count_failure(models *m, const char *path, const ft_error *error) {
     m->failed_count++;
     if (m->first_failure == FT_OK) m->first_failure = error->status;
-    if (strncmp(error->message, path, strlen(path)) == 0)
-        cli_fail(error->status, "%s", error->message);
-    else
-        cli_fail(error->status, "%s: %s", path, error->message);
+    output_fail(m->out, error->status, path, error);
 }
 
 static void begin(models *m, bool has_several) {

@@ -17,6 +17,7 @@ typedef ft_status model_beginner(models *m, ft_error *error);
 
 struct models {
     argument_list paths;
+    const output *out; /* where documents about them go */
     bool is_quiet;
     model_beginner *begin;
     model_taker *take;

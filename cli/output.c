@@ -178,6 +178,20 @@ ft_status output_commit(output *out) {
     return status;
 }
 
+ft_status output_fail(const output *out, ft_status status, const char *about, const ft_error *error) {
+    if (status == FT_ERR_IO && ferror(out->stream))
+        return cli_fail(status, "%s: %s", out->path != NULL ? out->path : "standard output", error->message);
+    if (about == NULL || strncmp(error->message, about, strlen(about)) == 0)
+        return cli_fail(status, "%s", error->message);
+    return cli_fail(status, "%s: %s", about, error->message);
+}
+
+ft_status output_end(output *out, ft_status status, const ft_error *error) {
+    status = status == FT_OK ? output_commit(out) : output_fail(out, status, NULL, error);
+    output_discard(out);
+    return status;
+}
+
 void output_discard(output *out) {
     if (out->stream != NULL && out->stream != stdout) fclose(out->stream);
     if (out->temporary != NULL) {

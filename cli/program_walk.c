@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
-
 /* Cuts the line off; 0: what has no number behind its last colon is all of a log. */
 static ft_status cut_line(char *text, uint64_t *line) {
     char *colon = strrchr(text, ':');
@@ -38,7 +36,7 @@ static ft_status walk(program_walk *w, const char *path, uint64_t line, ft_progr
         if (status == FT_OK && is_mine) *is_there = true;
         if (status != FT_OK) {
             w->bad++;
-            cli_fail(status, "%s", error.message);
+            output_fail(w->out, status, NULL, &error);
             if (ends_it(w, line, status)) return status;
         }
         if (line > 0 && record.line >= line) return FT_OK;

@@ -3,7 +3,7 @@
 #ifndef CLI_PROGRAM_WALK_H
 #define CLI_PROGRAM_WALK_H
 
-#include "foretell/foretell.h"
+#include "cli.h"
 
 typedef ft_status program_visit(void *user, const char *path, const ft_program_log *log,
                                 const ft_program_record *record, ft_error *error);
@@ -11,8 +11,9 @@ typedef ft_status program_visit(void *user, const char *path, const ft_program_l
 typedef struct program_walk {
     program_visit *visit;
     void *user;
-    uint64_t every; /* of a log without a line: every N-th record */
-    bool is_strict; /* the first line that is no program ends it */
+    const output *out; /* where visitors write */
+    uint64_t every;    /* of a log without a line: every N-th record */
+    bool is_strict;    /* the first line that is no program ends it */
     bool is_quiet;
     uint64_t seen, bad; /* lines so far */
 } program_walk;

@@ -86,6 +86,6 @@ ft_status trying_show(trying *t, trying_writer *write, const void *user) {
     options.style.output = t->style.output;
     ft_status status = output_open(&options, &out);
     if (status != FT_OK) return status;
-    if (write(user, &options.style, out.stream, &error) != FT_OK) return cli_fail(error.status, "%s", error.message);
-    return output_commit(&out);
+    status = write(user, &options.style, out.stream, &error);
+    return output_end(&out, status, &error);
 }
