@@ -1,11 +1,15 @@
-/* memory.c - the memory of a step: from a predictor, or the timeline of the graph alone. */
+/* memory.c - the memory of a step: from a predictor of it, from one that tells each memory of the device, or the
+ * timeline of the graph alone. */
 #include <math.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "cost/timeline.h"
 #include "forecast/answer.h"
 
-enum { TIMELINE_PARTS = 5 };
+enum { TIMELINE_PARTS = 5, DEVICE_MEMORIES = 3 };
+
+/* --- The timeline -------------------------------------------------------------------------------------------- */
 
 /* What is alive at the highest point. */
 static ft_status parts_of(answer *a, const ft_memory *m, ft_error *error) {
@@ -44,12 +48,51 @@ static ft_status from_timeline(answer *a, ft_error *error) {
     return parts_of(a, m, error);
 }
 
+/* --- The memories of the device ------------------------------------------------------------------------------ */
+
+/* An accelerator whose compiler plans every byte of its memories takes what it takes in each. Ends of intervals add up
+ * to an interval that is wide enough whatever errors have to do with each other. *is_told: there are such memories. */
+static ft_status from_memories(answer *a, bool *is_told, ft_error *error) {
+    static const struct {
+        const char *metric, *part;
+    } memories[DEVICE_MEMORIES] = {{"sram_bytes", "sram"}, {"dram_bytes", "dram"}, {"flash_bytes", "flash"}};
+    ft_forecast *out = a->out;
+    ft_estimate sum = {.metric = "peak_bytes"};
+    ft_part_time *parts = ARENA_ARRAY(&a->study->memory, ft_part_time, DEVICE_MEMORIES);
+    uint32_t count = 0;
+    if (parts == NULL) return FT_NOMEM(error);
+    for (uint32_t m = 0; m < DEVICE_MEMORIES; m++) {
+        for (uint32_t i = 0; i < out->other_count; i++) {
+            const ft_estimate *e = &out->others[i];
+            if (strcmp(e->metric, memories[m].metric) != 0) continue;
+            parts[count++] = (ft_part_time){.type = memories[m].part, .value = e->value};
+            sum.value += e->value;
+            sum.lo += e->lo;
+            sum.hi += e->hi;
+            if (e->source > sum.source) sum.source = e->source; /* as good as the worst of them */
+        }
+    }
+    *is_told = count > 0;
+    if (count == 0) return FT_OK;
+    out->memory = sum;
+    out->memory_by = out->time_by;
+    out->memory_parts = parts;
+    out->memory_part_count = count;
+    return FT_OK;
+}
+
+/* --- The whole ----------------------------------------------------------------------------------------------- */
+
 ft_status answer_memory(answer *a, ft_error *error) {
     ft_forecast *out = a->out;
     told t;
+    bool is_told = false;
     out->memory = (ft_estimate){.metric = "peak_bytes", .value = NAN, .lo = NAN, .hi = NAN, .source = FT_ASSUMED};
     FT_TRY(answer_ask(a, "peak_bytes", &t, error));
-    if (t.entry == NULL) return from_timeline(a, error);
+    if (t.entry == NULL) {
+        FT_TRY(from_memories(a, &is_told, error));
+        return is_told ? FT_OK : from_timeline(a, error);
+    }
     out->memory = predictor_estimate(t.predictor, t.where.index, &t.says);
     out->memory_by = t.entry->path;
     out->memory_parts = t.says.parts;

@@ -35,7 +35,7 @@ static ft_graph *make_model(void) {
 static int set_up(void **state) {
     if (folder_enter(state) != 0) return 1;
     flops_file_write("times.ftm", "time_us", 10, 0.5F);
-    flops_file_write("more.ftm", "sram_bytes", 100, 2);
+    flops_file_write("more.ftm", "cycles", 100, 2);
     const char *files[] = {"times.ftm", "more.ftm"}, *bundle[] = {"both.ftm"};
     if (ft_predictor_bundle(files, 2, "both.ftm", NULL) != FT_OK || ft_box_open(bundle, 1, &box, NULL) != FT_OK)
         return 1;
@@ -84,7 +84,7 @@ static void a_device_that_is_known(void **state) {
     assert_null(f->no_time);
     assert_non_null(f->no_util);
     assert_int_equal(f->other_count, 1);
-    assert_string_equal(f->others[0].metric, "sram_bytes");
+    assert_string_equal(f->others[0].metric, "cycles");
     assert_true(f->others[0].value == 100 + 2 * (4 * (2 * MACS + 8)));
     /* Nobody predicts memory: it is the timeline. */
     assert_string_equal(f->memory_by, "timeline");
@@ -113,6 +113,32 @@ static void utilisation_where_it_is_known(void **state) {
     assert_int_equal(f->other_count, 1);
     assert_string_equal(f->others[0].metric, "util_ratio");
     assert_true(f->others[0].value == 1 && f->others[0].hi == 1);
+    ft_forecasts_free(&answers);
+    ft_box_free(box);
+    box = usual;
+}
+
+/* A predictor that tells each memory of the device tells the memory: they add up, the ends of their intervals too. */
+static void memories_of_the_device_add_up(void **state) {
+    (void)state;
+    flops_file_write("flash.ftm", "flash_bytes", 1000, 1);
+    flops_file_write("sram.ftm", "sram_bytes", 100, 2);
+    const char *files[] = {"times.ftm", "flash.ftm", "sram.ftm"}, *bundle[] = {"planned.ftm"};
+    ft_box *usual = box;
+    assert_int_equal(ft_predictor_bundle(files, 3, "planned.ftm", NULL), FT_OK);
+    assert_int_equal(ft_box_open(bundle, 1, &box, NULL), FT_OK);
+    ft_forecasts answers = ask((ft_request){.device = "adreno-640"});
+    const ft_forecast *f = &answers.items[0];
+    double work = 2 * MACS + 8, expected = 1100 + 3 * work;
+    assert_true(f->memory.value == expected);
+    assert_true(fabs(f->memory.lo - expected / 2) < 1e-6 && fabs(f->memory.hi - 2 * expected) < 1e-6);
+    assert_string_equal(f->memory_by, "planned.ftm");
+    assert_int_equal(f->memory.source, FT_LEARNED);
+    assert_int_equal(f->memory_part_count, 2);
+    assert_string_equal(f->memory_parts[0].type, "sram");
+    assert_true(f->memory_parts[0].value == 100 + 2 * work);
+    assert_string_equal(f->memory_parts[1].type, "flash");
+    assert_int_equal(f->other_count, 2);
     ft_forecasts_free(&answers);
     ft_box_free(box);
     box = usual;
@@ -205,10 +231,15 @@ static void memory_runs_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_device_that_is_known),          cmocka_unit_test(utilisation_where_it_is_known),
-        cmocka_unit_test(a_device_of_the_predictor_alone), cmocka_unit_test(a_device_by_its_data_sheet),
-        cmocka_unit_test(a_mode_that_nobody_measured),     cmocka_unit_test(many_at_once),
-        cmocka_unit_test(what_cannot_be_answered),         cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(a_device_that_is_known),
+        cmocka_unit_test(utilisation_where_it_is_known),
+        cmocka_unit_test(memories_of_the_device_add_up),
+        cmocka_unit_test(a_device_of_the_predictor_alone),
+        cmocka_unit_test(a_device_by_its_data_sheet),
+        cmocka_unit_test(a_mode_that_nobody_measured),
+        cmocka_unit_test(many_at_once),
+        cmocka_unit_test(what_cannot_be_answered),
+        cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests_name("forecast/forecast", tests, set_up, tear_down);
 }
