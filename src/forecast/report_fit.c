@@ -8,7 +8,7 @@
 #include "report/grid.h"
 #include "report/metric.h"
 
-enum { INDENT = 2 };
+enum { INDENT = 2, LEAST_PATH = 16 };
 
 /* What is said, for both commands. NaN and NULL are what does not belong to one of them. */
 typedef struct fit_facts {
@@ -189,8 +189,10 @@ static void add_setting(buf *out, const forecast_row *row) {
 
 static void write_head(sink *out, const ft_style *style, const fit_facts *facts, const char *verdict) {
     char file[GRID_CELL_SIZE], device[GRID_CELL_SIZE];
-    text_fit_end(facts->forecast.file, 40, style, file, sizeof file);
     text_fit(facts->forecast.device, UINT32_MAX, style, device, sizeof device);
+    uint32_t others = text_columns(" on : ") + text_columns(device) + text_columns(verdict);
+    uint32_t room = style->width > others + LEAST_PATH ? style->width - others : LEAST_PATH;
+    text_fit_end(facts->forecast.file, room, style, file, sizeof file);
     buf_format(&out->text, "%s%s on %s: %s%s\n", tone_begin(style, TONE_TITLE), file, device, verdict,
                tone_end(style, TONE_TITLE));
 }

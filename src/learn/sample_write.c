@@ -30,10 +30,10 @@ static void put_model(const void *user, uint32_t row, grid_cell *cells) {
 static void write_table(sink *out, const ft_sample *s, const ft_style *style) {
     static const grid_column columns[] = {
         {.title = "", .is_right = true},
-        {.title = "Model", .is_flexible = true, .comfort = 18},
+        {.title = "Model", .is_flexible = true, .wraps = true, .comfort = 18},
         {.title = "Family", .is_flexible = true, .drop = 1},
         {.title = "Stands for", .is_right = true},
-        {.title = "Reason", .is_flexible = true, .comfort = 20},
+        {.title = "Reason", .is_flexible = true, .wraps = true, .comfort = 20},
     };
     char own[UNIT_TEXT_SIZE], chance[UNIT_TEXT_SIZE];
     unit_number(s->discrepancy, own);

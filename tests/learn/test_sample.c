@@ -121,6 +121,28 @@ static void test_lists_lead_to_adapting(void **state) {
     fitted_free(&f);
 }
 
+/* Names are what has to be measured, so they and the reasons go on in the next line instead of being cut. */
+static void test_narrow_tables_cut_nothing(void **state) {
+    (void)state;
+    ft_error error;
+    ft_style style = ft_style_default();
+    ft_sampled item = {.name = "conv2d_layer 128 1024 14 14 2048 1 1 2 0",
+                       .family = "conv2d_layer",
+                       .weight = 0.5,
+                       .reason = "lowers the variance that is left by 63.2 %"};
+    ft_sample s = {.method = "variance", .items = &item, .count = 1, .pool_count = 3};
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    style.width = 60;
+    assert_int_equal(ft_sample_write(&s, &style, stream, &error), FT_OK);
+    fclose(stream);
+    assert_non_null(strstr(text, " 1  conv2d_layer 128         50.0 %  lowers the variance\n"
+                                 "     1024 14 14 2048 1 1              that is left by 63.2 %\n"
+                                 "     2 0\n"));
+    free(text);
+}
+
 static void test_what_is_refused(void **state) {
     (void)state;
     const char *const absent[] = {"absent"};
@@ -163,8 +185,9 @@ static void test_memory_runs_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_every_method),    TEST(test_picks_are_spread), TEST(test_lists_lead_to_adapting),
-        TEST(test_what_is_refused), TEST(test_memory_runs_out),
+        TEST(test_every_method),           TEST(test_picks_are_spread),
+        TEST(test_lists_lead_to_adapting), TEST(test_narrow_tables_cut_nothing),
+        TEST(test_what_is_refused),        TEST(test_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
