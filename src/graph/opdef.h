@@ -81,6 +81,10 @@ struct ft_opdef {
     weight_layout layout; /* of convolution weights */
 };
 
+/* The table (ops.c). */
+extern const ft_opdef opdef_table[];
+extern const uint32_t opdef_table_count;
+
 /* By its canonical name. Most names differ in their first letter. */
 static inline bool op_is(const ft_op *op, const char *name) {
     return op->def->name[0] == name[0] && strcmp(op->def->name, name) == 0;

@@ -1,12 +1,9 @@
-/* ops.c - the operator table: one entry per operator, and how it is found by name.
+/* ops.c - the operator table: one entry per operator. opdef.c finds them by name.
  *
  * An entry says how each format spells the operator, what class it is of, which rules give its output shapes, its
  * value when all inputs are known, and its work, and what it means to memory. FLOP factors follow one convention:
  * add, multiply, divide, compare, square root count 1, transcendental functions 4, and what is made of them their sum
  * (docs/cost.md). Entries with several spellings separate them by spaces. */
-#include <pthread.h>
-#include <string.h>
-
 #include "graph/graph.h"
 #include "graph/rules.h"
 
@@ -31,10 +28,8 @@
 #define QUANT .op_class = FT_CLASS_QUANT
 #define SHAPE .op_class = FT_CLASS_SHAPE, .cost = COST_FREE, .flags = OP_NO_GRADIENT
 
-static const ft_opdef unknown = {.name = "Unknown", .cost = COST_UNKNOWN, .flops = 1};
-
 /* clang-format off */
-static const ft_opdef table[] = {
+const ft_opdef opdef_table[] = {
     /* --- Convolutions ---------------------------------------------------------------------------------------- */
     {.name = "Conv", .onnx = "Conv FusedConv NhwcFusedConv NhwcConv", .kernel = "conv", .op_class = FT_CLASS_CONV,
      .shape = shape_conv, .cost = COST_CONV, .flags = OP_SAVES_INPUTS},
@@ -583,102 +578,4 @@ static const ft_opdef table[] = {
 };
 /* clang-format on */
 
-enum { COUNT = sizeof table / sizeof table[0] };
-
-/* --- Finding an entry by name -------------------------------------------------------------------------------- */
-
-/* One hash table for each family of spellings, filled on first use and never changed after. */
-enum { ONNX, TFLITE, TF, FAMILIES, SLOTS = 1024 };
-
-typedef struct spelling {
-    const char *text; /* not terminated: points into an entry's list */
-    size_t length;
-    const ft_opdef *def;
-} spelling;
-
-static spelling slots[FAMILIES][SLOTS];
-static pthread_once_t slots_once = PTHREAD_ONCE_INIT;
-
-static uint32_t hash_text(const char *text, size_t length) {
-    uint32_t hash = 2166136261U;
-    for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)text[i]) * 16777619U;
-    return hash ^ hash >> 15;
-}
-
-static spelling *find_slot(int family, const char *text, size_t length) {
-    for (uint32_t i = hash_text(text, length) % SLOTS;; i = (i + 1) % SLOTS) {
-        spelling *slot = &slots[family][i];
-        if (slot->text == NULL || (slot->length == length && memcmp(slot->text, text, length) == 0)) return slot;
-    }
-}
-
-static void add_spellings(int family, const char *list, const ft_opdef *def) {
-    if (list == NULL) return;
-    while (*list != '\0') {
-        size_t length = strcspn(list, " ");
-        spelling *slot = find_slot(family, list, length);
-        if (slot->text == NULL) *slot = (spelling){list, length, def};
-        list += length;
-        while (*list == ' ') list++;
-    }
-}
-
-static void fill_slots(void) {
-    for (int i = 0; i < COUNT; i++) {
-        add_spellings(ONNX, table[i].onnx, &table[i]);
-        add_spellings(TFLITE, table[i].tflite, &table[i]);
-        add_spellings(TF, table[i].tf, &table[i]);
-    }
-}
-
-static int family_of(ft_format format) {
-    switch (format) {
-    case FT_FORMAT_TFLITE:
-        return TFLITE;
-    case FT_FORMAT_CG:
-    case FT_FORMAT_NNMETER:
-        return TF;
-    case FT_FORMAT_ONNX:
-    case FT_FORMAT_PERFSEER:
-    case FT_FORMAT_UNKNOWN:
-        break;
-    }
-    return ONNX;
-}
-
-const ft_opdef *opdef_find(ft_format format, const char *text) {
-    pthread_once(&slots_once, fill_slots);
-    return find_slot(family_of(format), text, strlen(text))->def;
-}
-
-/* --- Looking at the table ------------------------------------------------------------------------------------ */
-
-uint32_t ft_opdef_count(void) {
-    return COUNT;
-}
-
-const ft_opdef *ft_opdef_at(uint32_t index) {
-    return index < COUNT ? &table[index] : NULL;
-}
-
-const ft_opdef *ft_opdef_unknown(void) {
-    return &unknown;
-}
-
-bool ft_opdef_is_known(const ft_opdef *def) {
-    return def != &unknown;
-}
-
-const char *ft_opdef_name(const ft_opdef *def) {
-    return def->name;
-}
-
-ft_op_class ft_opdef_class(const ft_opdef *def) {
-    return def->op_class;
-}
-
-const char *ft_opdef_spellings(const ft_opdef *def, ft_format format) {
-    const char *const lists[FAMILIES] = {[ONNX] = def->onnx, [TFLITE] = def->tflite, [TF] = def->tf};
-    const char *list = lists[family_of(format)];
-    return list != NULL ? list : "";
-}
+const uint32_t opdef_table_count = sizeof opdef_table / sizeof opdef_table[0];

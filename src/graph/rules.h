@@ -1,7 +1,6 @@
 /* rules.h - the shape and fold rules that the operator table names. shape.h tells how a rule is written.
  *
- * shape_elementwise.c, shape_layers.c, shape_move.c, shape_select.c and shape_tflite.c hold the shape rules, fold.c
- * and fold_tflite.c the fold rules. */
+ * shape_*.c hold the shape rules, fold*.c the fold rules. */
 #ifndef GRAPH_RULES_H
 #define GRAPH_RULES_H
 
@@ -11,10 +10,13 @@
 shape_rule shape_same, shape_broadcast, shape_compare, shape_where, shape_cast, shape_quantize, shape_dequantize,
     shape_dynamic_quantize, shape_random_like, shape_dropout, shape_reduce, shape_arg_reduce, shape_bitcast;
 
+/* shape_windows.c */
+shape_rule shape_conv, shape_conv_transpose, shape_pool, shape_max_unpool, shape_global_pool;
+
 /* shape_layers.c */
-shape_rule shape_conv, shape_conv_transpose, shape_pool, shape_max_unpool, shape_global_pool, shape_matmul,
-    shape_fully_connected, shape_batch_norm, shape_layer_norm, shape_loss, shape_det, shape_recurrent, shape_attention,
-    shape_einsum, shape_resize, shape_roi_align, shape_grid_sample, shape_dft, shape_window, shape_stft;
+shape_rule shape_matmul, shape_fully_connected, shape_batch_norm, shape_layer_norm, shape_loss, shape_det,
+    shape_recurrent, shape_attention, shape_einsum, shape_resize, shape_roi_align, shape_grid_sample, shape_dft,
+    shape_window, shape_stft;
 
 /* shape_move.c */
 shape_rule shape_reshape, shape_flatten, shape_transpose, shape_squeeze, shape_unsqueeze, shape_concat, shape_split,
@@ -33,8 +35,11 @@ shape_rule shape_split_axis_first, shape_split_v, shape_slice_size, shape_stride
     shape_detections, shape_matrix_diag, shape_segment, shape_rfft2d, shape_like_second;
 
 /* fold.c */
-fold_rule fold_copy, fold_shape, fold_size, fold_gather, fold_concat, fold_slice, fold_split, fold_binary, fold_unary,
-    fold_where, fold_range, fold_fill, fold_expand, fold_reduce, fold_transpose, fold_cast;
+fold_rule fold_copy, fold_shape, fold_size, fold_gather, fold_concat, fold_slice, fold_split, fold_range, fold_fill,
+    fold_expand, fold_transpose, fold_cast;
+
+/* fold_math.c */
+fold_rule fold_binary, fold_unary, fold_where, fold_reduce;
 
 /* fold_tflite.c */
 fold_rule fold_split_axis_first, fold_split_v, fold_slice_size, fold_strided_slice, fold_unpack, fold_pack,

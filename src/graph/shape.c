@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 const ft_tensor *in_known(const infer *in, uint32_t i) {
     const ft_tensor *t = in_at(in, i);
@@ -42,6 +43,20 @@ ft_status out_set(infer *in, uint32_t i, ft_dtype dtype, const int64_t *dims, in
 
 ft_status out_like(infer *in, uint32_t i, const ft_tensor *like) {
     return out_set(in, i, like->dtype, like->dims, like->rank);
+}
+
+ft_status shape_misfit(const infer *in, const ft_tensor *x, const ft_tensor *weight) {
+    char a[128], b[128];
+    shape_text(in->graph, x, a, sizeof a);
+    if (weight == NULL) return shape_bad(in, "its window does not fit the input %s", a);
+    return shape_bad(in, "weights %s do not fit the input %s", shape_text(in->graph, weight, b, sizeof b), a);
+}
+
+ft_dtype shape_product_type(const infer *in, const ft_tensor *x) {
+    if (strstr(in->op->type, "Integer") != NULL && strstr(in->op->type, "Float") == NULL) return FT_INT32;
+    if (strcmp(in->op->type, "DynamicQuantizeMatMul") == 0 || strcmp(in->op->type, "MatMulIntegerToFloat") == 0)
+        return FT_FLOAT32;
+    return x->dtype;
 }
 
 bool axis_normal(int64_t axis, int32_t rank, int32_t *normal) {

@@ -31,6 +31,13 @@ ft_status out_like(infer *in, uint32_t i, const ft_tensor *like);
 /* "operator 'x' (Conv): ..." as FT_ERR_GRAPH. */
 ft_status shape_bad(const infer *in, const char *format, ...) FT_PRINTF(2, 3);
 
+/* The same for an input and weights, or a window without them (NULL), that do not go together. */
+ft_status shape_misfit(const infer *in, const ft_tensor *x, const ft_tensor *weight);
+
+/* What a product of an `x` comes out as: of integers it is accumulated in 32 bits; the quantised operators say in their
+ * zero point what comes out. */
+ft_dtype shape_product_type(const infer *in, const ft_tensor *x);
+
 /* Counts from the end when negative. False when it is out of range for `rank`. */
 bool axis_normal(int64_t axis, int32_t rank, int32_t *normal);
 

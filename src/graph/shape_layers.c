@@ -1,175 +1,8 @@
-/* shape_layers.c - convolutions, pools, products, norms, recurrent layers, attention, resampling. */
+/* shape_layers.c - products, norms, losses, recurrent layers, attention, resampling, signals. */
 #include <math.h>
 #include <string.h>
 
-#include "base/num.h"
-#include "graph/product.h"
 #include "graph/shape.h"
-
-/* --- Windows that slide over a map --------------------------------------------------------------------------- */
-
-typedef struct window {
-    int64_t in, kernel, stride, dilation;
-} window;
-
-/* Positions of window `i` along its axis; pads are [begins..., ends...]. False when it does not fit. */
-static bool window_count(const infer *in, const window *w, int32_t i, int32_t spatial, int64_t *count) {
-    const char *mode = op_attr_string(in->op, "auto_pad", "NOTSET");
-    int64_t extent, begin = 0, end = 0;
-    if (!num_mul_i64(w->kernel - 1, w->dilation, &extent)) return false;
-    extent += 1;
-    if (strncmp(mode, "SAME", 4) == 0) {
-        *count = (int64_t)num_div_up((uint64_t)w->in, (uint64_t)w->stride);
-        return true;
-    }
-    if (strcmp(mode, "VALID") != 0) {
-        uint32_t pads;
-        const int64_t *pad = op_attr_ints(in->op, "pads", &pads);
-        if (pads != 0 && pads != 2 * (uint32_t)spatial) return false;
-        if (pads != 0) begin = pad[i], end = pad[spatial + i];
-        if (begin < -FT_MAX_DIM || begin > FT_MAX_DIM || end < -FT_MAX_DIM || end > FT_MAX_DIM) return false;
-    }
-    int64_t room = w->in + begin + end - extent;
-    if (room < 0) return false;
-    *count = room / w->stride + 1;
-    if (op_attr_int(in->op, "ceil_mode", 0) != 0 && room % w->stride != 0) {
-        /* A window may hang over the end, but must begin before it. */
-        if (*count * w->stride < w->in + begin) *count += 1;
-    }
-    return true;
-}
-
-static int32_t channel_at(const infer *in, int32_t rank) {
-    return in->graph->layout == FT_NCHW ? 1 : rank - 1;
-}
-
-static int32_t map_at(const infer *in) {
-    return in->graph->layout == FT_NCHW ? 2 : 1;
-}
-
-static ft_status does_not_fit(const infer *in, const ft_tensor *x, const ft_tensor *weight) {
-    char a[128], b[128];
-    shape_text(in->graph, x, a, sizeof a);
-    if (weight == NULL) return shape_bad(in, "its window does not fit the input %s", a);
-    return shape_bad(in, "weights %s do not fit the input %s", shape_text(in->graph, weight, b, sizeof b), a);
-}
-
-/* A product of integers is accumulated in 32 bits; the quantised operators say in their zero point what comes out. */
-static ft_dtype product_type(const infer *in, const ft_tensor *x) {
-    if (strstr(in->op->type, "Integer") != NULL && strstr(in->op->type, "Float") == NULL) return FT_INT32;
-    if (strcmp(in->op->type, "DynamicQuantizeMatMul") == 0 || strcmp(in->op->type, "MatMulIntegerToFloat") == 0)
-        return FT_FLOAT32;
-    return x->dtype;
-}
-
-ft_status shape_conv(infer *in) {
-    const ft_opdef *def = in->op->def;
-    const ft_tensor *x = in_known(in, def->x), *weight = in_known(in, def->w != 0 ? def->w : 1);
-    conv_geometry g;
-    if (x == NULL || weight == NULL) return FT_OK;
-    if (!conv_geometry_of(in->graph, in->op, &g)) return does_not_fit(in, x, weight);
-    ft_tensor y = *x;
-    y.dims[channel_at(in, x->rank)] = g.cout;
-    for (int32_t i = 0; i < g.spatial; i++) {
-        window w = {g.in[i], g.kernel[i], g.stride[i], g.dilation[i]};
-        if (!window_count(in, &w, i, g.spatial, &y.dims[map_at(in) + i])) return does_not_fit(in, x, weight);
-    }
-    return out_set(in, 0, product_type(in, x), y.dims, y.rank);
-}
-
-/* One dimension of a transposed convolution. */
-static bool spread(const infer *in, const conv_geometry *g, int32_t i, int64_t *size) {
-    uint32_t pads, extras;
-    const int64_t *pad = op_attr_ints(in->op, "pads", &pads);
-    const int64_t *extra = op_attr_ints(in->op, "output_padding", &extras);
-    if (strncmp(op_attr_string(in->op, "auto_pad", "NOTSET"), "SAME", 4) == 0)
-        return num_mul_i64(g->in[i], g->stride[i], size);
-    int64_t extent;
-    if (!num_mul_i64(g->in[i] - 1, g->stride[i], size) || !num_mul_i64(g->kernel[i] - 1, g->dilation[i], &extent))
-        return false;
-    if (pads != 0 && pads != 2 * (uint32_t)g->spatial) return false;
-    int64_t begin = pads != 0 ? pad[i] : 0, end = pads != 0 ? pad[g->spatial + i] : 0;
-    int64_t tail = (uint32_t)i < extras ? extra[i] : 0;
-    return num_add_i64(*size, extent + 1, size) && num_add_i64(*size, tail, size) &&
-           !__builtin_sub_overflow(*size, begin, size) && !__builtin_sub_overflow(*size, end, size) && *size > 0;
-}
-
-/* TFLite hands the output's shape in as an input; ONNX may as an attribute. */
-ft_status shape_conv_transpose(infer *in) {
-    const ft_opdef *def = in->op->def;
-    const ft_tensor *x = in_known(in, def->x), *weight = in_known(in, def->w != 0 ? def->w : 1);
-    conv_geometry g;
-    const int64_t *shape;
-    int64_t count;
-    if (x == NULL || weight == NULL) return FT_OK;
-    if (def->x != 0 && in_ints(in, 0, &shape, &count) && count == x->rank)
-        return out_set(in, 0, x->dtype, shape, (int32_t)count);
-    if (!conv_geometry_of(in->graph, in->op, &g)) return does_not_fit(in, x, weight);
-    ft_tensor y = *x;
-    y.dims[channel_at(in, x->rank)] = g.cout;
-    uint32_t given;
-    const int64_t *sizes = op_attr_ints(in->op, "output_shape", &given);
-    for (int32_t i = 0; i < g.spatial; i++) {
-        int64_t *size = &y.dims[map_at(in) + i];
-        if (given >= (uint32_t)g.spatial)
-            *size = sizes[given - (uint32_t)g.spatial + (uint32_t)i];
-        else if (!spread(in, &g, i, size))
-            return does_not_fit(in, x, weight);
-    }
-    return out_set(in, 0, x->dtype, y.dims, y.rank);
-}
-
-ft_status shape_pool(infer *in) {
-    const ft_tensor *x = in_known(in, 0);
-    uint32_t kernels, strides, dilations;
-    const int64_t *kernel = op_attr_ints(in->op, "kernel_shape", &kernels);
-    const int64_t *stride = op_attr_ints(in->op, "strides", &strides);
-    const int64_t *dilation = op_attr_ints(in->op, "dilations", &dilations);
-    if (x == NULL) return FT_OK;
-    int32_t spatial = x->rank - 2;
-    if (spatial < 1 || kernels != (uint32_t)spatial || (strides != 0 && strides != kernels) ||
-        (dilations != 0 && dilations != kernels))
-        return shape_bad(in, "its window does not match an input of rank %d", x->rank);
-    ft_tensor y = *x;
-    for (int32_t i = 0; i < spatial; i++) {
-        window w = {x->dims[map_at(in) + i], kernel[i], strides != 0 ? stride[i] : 1, dilations != 0 ? dilation[i] : 1};
-        if (w.kernel < 1 || w.stride < 1 || w.dilation < 1 || w.kernel > FT_MAX_DIM || w.dilation > FT_MAX_DIM ||
-            !window_count(in, &w, i, spatial, &y.dims[map_at(in) + i]))
-            return does_not_fit(in, x, NULL);
-    }
-    FT_TRY(out_like(in, 0, &y));
-    return out_set(in, 1, FT_INT64, y.dims, y.rank);
-}
-
-ft_status shape_max_unpool(infer *in) {
-    const ft_tensor *x = in_known(in, 0);
-    const int64_t *shape;
-    int64_t count;
-    if (x != NULL && in_ints(in, 2, &shape, &count) && count == x->rank)
-        return out_set(in, 0, x->dtype, shape, x->rank);
-    uint32_t kernels, strides;
-    const int64_t *kernel = op_attr_ints(in->op, "kernel_shape", &kernels);
-    const int64_t *stride = op_attr_ints(in->op, "strides", &strides);
-    if (x == NULL || in_at(in, 2) != NULL || (int32_t)kernels != x->rank - 2) return FT_OK;
-    ft_tensor y = *x;
-    for (uint32_t i = 0; i < kernels; i++) {
-        int64_t step = i < strides ? stride[i] : 1, size;
-        if (!num_mul_i64(x->dims[2 + i] - 1, step, &size) || !num_add_i64(size, kernel[i], &y.dims[2 + i]))
-            return does_not_fit(in, x, NULL);
-    }
-    return out_like(in, 0, &y);
-}
-
-ft_status shape_global_pool(infer *in) {
-    const ft_tensor *x = in_known(in, 0);
-    if (x == NULL) return FT_OK;
-    ft_tensor y = *x;
-    bool is_last = op_attr_int(in->op, "channels_last", 0) != 0;
-    for (int32_t i = 1; i < x->rank; i++) {
-        if (i != (is_last ? x->rank - 1 : channel_at(in, x->rank))) y.dims[i] = 1;
-    }
-    return out_like(in, 0, &y);
-}
 
 /* --- Products ------------------------------------------------------------------------------------------------ */
 
@@ -189,7 +22,7 @@ ft_status shape_matmul(infer *in) {
         return out_like(in, 0, &y);
     }
     if (b == NULL) return FT_OK;
-    if (a->rank < 1 || b->rank < 1) return does_not_fit(in, a, b);
+    if (a->rank < 1 || b->rank < 1) return shape_misfit(in, a, b);
     ft_tensor left = *a, right = *b, y;
     bool drops_row = a->rank == 1, drops_column = b->rank == 1;
     if (drops_row) left = (ft_tensor){.rank = 2, .dims = {1, a->dims[0]}};
@@ -198,29 +31,29 @@ ft_status shape_matmul(infer *in) {
     int64_t k2 = right.dims[right.rank - 2], n = right.dims[right.rank - 1], swap;
     if (is_set(in->op, "transA", "adj_x", "transpose_a")) swap = m, m = k, k = swap;
     if (is_set(in->op, "transB", "adj_y", "transpose_b")) swap = k2, k2 = n, n = swap;
-    if (k != k2) return does_not_fit(in, a, b);
+    if (k != k2) return shape_misfit(in, a, b);
     left.rank -= 2;
     right.rank -= 2;
-    if (!broadcast_dims(&left, &right, y.dims, &y.rank)) return does_not_fit(in, a, b);
+    if (!broadcast_dims(&left, &right, y.dims, &y.rank)) return shape_misfit(in, a, b);
     if (y.rank + 2 > FT_MAX_RANK) return out_set(in, 0, a->dtype, y.dims, FT_MAX_RANK + 1);
     if (!drops_row) y.dims[y.rank++] = m;
     if (!drops_column) y.dims[y.rank++] = n;
-    return out_set(in, 0, product_type(in, a), y.dims, y.rank);
+    return out_set(in, 0, shape_product_type(in, a), y.dims, y.rank);
 }
 
 /* Weights are [out, in]. The input is flattened to rows unless the operator keeps its dimensions. */
 ft_status shape_fully_connected(infer *in) {
     const ft_tensor *x = in_known(in, 0), *weight = in_known(in, 1);
     if (x == NULL || weight == NULL) return FT_OK;
-    if (weight->rank != 2 || weight->dims[1] == 0) return does_not_fit(in, x, weight);
+    if (weight->rank != 2 || weight->dims[1] == 0) return shape_misfit(in, x, weight);
     int64_t elems = shape_elems(x->dims, x->rank), out = weight->dims[0], width = weight->dims[1];
-    if (elems % width != 0) return does_not_fit(in, x, weight);
+    if (elems % width != 0) return shape_misfit(in, x, weight);
     if (op_attr_int(in->op, "keep_num_dims", 0) == 0 || x->rank < 1) {
         int64_t dims[2] = {elems / width, out};
         return out_set(in, 0, x->dtype, dims, 2);
     }
     ft_tensor y = *x;
-    if (y.dims[y.rank - 1] != width) return does_not_fit(in, x, weight);
+    if (y.dims[y.rank - 1] != width) return shape_misfit(in, x, weight);
     y.dims[y.rank - 1] = out;
     return out_like(in, 0, &y);
 }
@@ -358,7 +191,7 @@ ft_status shape_det(infer *in) {
 ft_status shape_recurrent(infer *in) {
     const ft_tensor *x = in_known(in, 0), *r = in_known(in, 2);
     if (x == NULL || r == NULL) return FT_OK;
-    if (x->rank != 3 || r->rank != 3) return does_not_fit(in, x, r);
+    if (x->rank != 3 || r->rank != 3) return shape_misfit(in, x, r);
     bool is_batch_first = op_attr_int(in->op, "layout", 0) != 0;
     int64_t steps = x->dims[is_batch_first ? 1 : 0], batch = x->dims[is_batch_first ? 0 : 1];
     int64_t directions = r->dims[0], hidden = r->dims[2];
@@ -437,7 +270,7 @@ ft_status shape_roi_align(infer *in) {
 ft_status shape_grid_sample(infer *in) {
     const ft_tensor *x = in_known(in, 0), *grid = in_known(in, 1);
     if (x == NULL || grid == NULL) return FT_OK;
-    if (grid->rank != x->rank || x->rank < 3) return does_not_fit(in, x, grid);
+    if (grid->rank != x->rank || x->rank < 3) return shape_misfit(in, x, grid);
     ft_tensor y = *x;
     for (int32_t i = 2; i < x->rank; i++) y.dims[i] = grid->dims[i - 1];
     return out_like(in, 0, &y);

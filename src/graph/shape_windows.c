@@ -1,0 +1,154 @@
+/* shape_windows.c - windows that slide over a map: convolutions and pools. */
+#include <string.h>
+
+#include "base/num.h"
+#include "graph/product.h"
+#include "graph/shape.h"
+
+typedef struct window {
+    int64_t in, kernel, stride, dilation;
+} window;
+
+/* Positions of window `i` along its axis; pads are [begins..., ends...]. False when it does not fit. */
+static bool window_count(const infer *in, const window *w, int32_t i, int32_t spatial, int64_t *count) {
+    const char *mode = op_attr_string(in->op, "auto_pad", "NOTSET");
+    int64_t extent, begin = 0, end = 0;
+    if (!num_mul_i64(w->kernel - 1, w->dilation, &extent)) return false;
+    extent += 1;
+    if (strncmp(mode, "SAME", 4) == 0) {
+        *count = (int64_t)num_div_up((uint64_t)w->in, (uint64_t)w->stride);
+        return true;
+    }
+    if (strcmp(mode, "VALID") != 0) {
+        uint32_t pads;
+        const int64_t *pad = op_attr_ints(in->op, "pads", &pads);
+        if (pads != 0 && pads != 2 * (uint32_t)spatial) return false;
+        if (pads != 0) begin = pad[i], end = pad[spatial + i];
+        if (begin < -FT_MAX_DIM || begin > FT_MAX_DIM || end < -FT_MAX_DIM || end > FT_MAX_DIM) return false;
+    }
+    int64_t room = w->in + begin + end - extent;
+    if (room < 0) return false;
+    *count = room / w->stride + 1;
+    if (op_attr_int(in->op, "ceil_mode", 0) != 0 && room % w->stride != 0) {
+        /* A window may hang over the end, but must begin before it. */
+        if (*count * w->stride < w->in + begin) *count += 1;
+    }
+    return true;
+}
+
+static int32_t channel_at(const infer *in, int32_t rank) {
+    return in->graph->layout == FT_NCHW ? 1 : rank - 1;
+}
+
+static int32_t map_at(const infer *in) {
+    return in->graph->layout == FT_NCHW ? 2 : 1;
+}
+
+ft_status shape_conv(infer *in) {
+    const ft_opdef *def = in->op->def;
+    const ft_tensor *x = in_known(in, def->x), *weight = in_known(in, def->w != 0 ? def->w : 1);
+    conv_geometry g;
+    if (x == NULL || weight == NULL) return FT_OK;
+    if (!conv_geometry_of(in->graph, in->op, &g)) return shape_misfit(in, x, weight);
+    ft_tensor y = *x;
+    y.dims[channel_at(in, x->rank)] = g.cout;
+    for (int32_t i = 0; i < g.spatial; i++) {
+        window w = {g.in[i], g.kernel[i], g.stride[i], g.dilation[i]};
+        if (!window_count(in, &w, i, g.spatial, &y.dims[map_at(in) + i])) return shape_misfit(in, x, weight);
+    }
+    return out_set(in, 0, shape_product_type(in, x), y.dims, y.rank);
+}
+
+/* One dimension of a transposed convolution. */
+static bool spread(const infer *in, const conv_geometry *g, int32_t i, int64_t *size) {
+    uint32_t pads, extras;
+    const int64_t *pad = op_attr_ints(in->op, "pads", &pads);
+    const int64_t *extra = op_attr_ints(in->op, "output_padding", &extras);
+    if (strncmp(op_attr_string(in->op, "auto_pad", "NOTSET"), "SAME", 4) == 0)
+        return num_mul_i64(g->in[i], g->stride[i], size);
+    int64_t extent;
+    if (!num_mul_i64(g->in[i] - 1, g->stride[i], size) || !num_mul_i64(g->kernel[i] - 1, g->dilation[i], &extent))
+        return false;
+    if (pads != 0 && pads != 2 * (uint32_t)g->spatial) return false;
+    int64_t begin = pads != 0 ? pad[i] : 0, end = pads != 0 ? pad[g->spatial + i] : 0;
+    int64_t tail = (uint32_t)i < extras ? extra[i] : 0;
+    return num_add_i64(*size, extent + 1, size) && num_add_i64(*size, tail, size) &&
+           !__builtin_sub_overflow(*size, begin, size) && !__builtin_sub_overflow(*size, end, size) && *size > 0;
+}
+
+/* TFLite hands the output's shape in as an input; ONNX may as an attribute. */
+ft_status shape_conv_transpose(infer *in) {
+    const ft_opdef *def = in->op->def;
+    const ft_tensor *x = in_known(in, def->x), *weight = in_known(in, def->w != 0 ? def->w : 1);
+    conv_geometry g;
+    const int64_t *shape;
+    int64_t count;
+    if (x == NULL || weight == NULL) return FT_OK;
+    if (def->x != 0 && in_ints(in, 0, &shape, &count) && count == x->rank)
+        return out_set(in, 0, x->dtype, shape, (int32_t)count);
+    if (!conv_geometry_of(in->graph, in->op, &g)) return shape_misfit(in, x, weight);
+    ft_tensor y = *x;
+    y.dims[channel_at(in, x->rank)] = g.cout;
+    uint32_t given;
+    const int64_t *sizes = op_attr_ints(in->op, "output_shape", &given);
+    for (int32_t i = 0; i < g.spatial; i++) {
+        int64_t *size = &y.dims[map_at(in) + i];
+        if (given >= (uint32_t)g.spatial)
+            *size = sizes[given - (uint32_t)g.spatial + (uint32_t)i];
+        else if (!spread(in, &g, i, size))
+            return shape_misfit(in, x, weight);
+    }
+    return out_set(in, 0, x->dtype, y.dims, y.rank);
+}
+
+ft_status shape_pool(infer *in) {
+    const ft_tensor *x = in_known(in, 0);
+    uint32_t kernels, strides, dilations;
+    const int64_t *kernel = op_attr_ints(in->op, "kernel_shape", &kernels);
+    const int64_t *stride = op_attr_ints(in->op, "strides", &strides);
+    const int64_t *dilation = op_attr_ints(in->op, "dilations", &dilations);
+    if (x == NULL) return FT_OK;
+    int32_t spatial = x->rank - 2;
+    if (spatial < 1 || kernels != (uint32_t)spatial || (strides != 0 && strides != kernels) ||
+        (dilations != 0 && dilations != kernels))
+        return shape_bad(in, "its window does not match an input of rank %d", x->rank);
+    ft_tensor y = *x;
+    for (int32_t i = 0; i < spatial; i++) {
+        window w = {x->dims[map_at(in) + i], kernel[i], strides != 0 ? stride[i] : 1, dilations != 0 ? dilation[i] : 1};
+        if (w.kernel < 1 || w.stride < 1 || w.dilation < 1 || w.kernel > FT_MAX_DIM || w.dilation > FT_MAX_DIM ||
+            !window_count(in, &w, i, spatial, &y.dims[map_at(in) + i]))
+            return shape_misfit(in, x, NULL);
+    }
+    FT_TRY(out_like(in, 0, &y));
+    return out_set(in, 1, FT_INT64, y.dims, y.rank);
+}
+
+ft_status shape_max_unpool(infer *in) {
+    const ft_tensor *x = in_known(in, 0);
+    const int64_t *shape;
+    int64_t count;
+    if (x != NULL && in_ints(in, 2, &shape, &count) && count == x->rank)
+        return out_set(in, 0, x->dtype, shape, x->rank);
+    uint32_t kernels, strides;
+    const int64_t *kernel = op_attr_ints(in->op, "kernel_shape", &kernels);
+    const int64_t *stride = op_attr_ints(in->op, "strides", &strides);
+    if (x == NULL || in_at(in, 2) != NULL || (int32_t)kernels != x->rank - 2) return FT_OK;
+    ft_tensor y = *x;
+    for (uint32_t i = 0; i < kernels; i++) {
+        int64_t step = i < strides ? stride[i] : 1, size;
+        if (!num_mul_i64(x->dims[2 + i] - 1, step, &size) || !num_add_i64(size, kernel[i], &y.dims[2 + i]))
+            return shape_misfit(in, x, NULL);
+    }
+    return out_like(in, 0, &y);
+}
+
+ft_status shape_global_pool(infer *in) {
+    const ft_tensor *x = in_known(in, 0);
+    if (x == NULL) return FT_OK;
+    ft_tensor y = *x;
+    bool is_last = op_attr_int(in->op, "channels_last", 0) != 0;
+    for (int32_t i = 1; i < x->rank; i++) {
+        if (i != (is_last ? x->rank - 1 : channel_at(in, x->rank))) y.dims[i] = 1;
+    }
+    return out_like(in, 0, &y);
+}
