@@ -67,7 +67,7 @@ const pickle_value *pickle_get(const pickle_value *dict, const char *key);
 bool pickle_number(const pickle_value *value, double *number);
 bool pickle_is_string(const pickle_value *value, const char *text);
 
-/* --- Between pickle.c, pickle_value.c and pickle_global.c ----------------------------------------------------- */
+/* --- Between pickle_*.c ------------------------------------------------------------------------------------- */
 
 pickle_value *pickle_new(pickle *p, pickle_kind kind, ft_error *error); /* NULL when out of memory */
 ft_status pickle_append(pickle *p, pickle_value *list, pickle_value *item, ft_error *error);

@@ -1,0 +1,58 @@
+/* pickle_machine.h - the stack machine that pickles are programs for: its bytes, stack, marks and memo, and the opcodes
+ * that make values. pickle.c has the table of opcodes and runs it. */
+#ifndef READ_PICKLE_MACHINE_H
+#define READ_PICKLE_MACHINE_H
+
+#include "read/pickle.h"
+
+typedef struct pickle_machine {
+    pickle *out;
+    const uint8_t *bytes;
+    size_t size, at;
+    pickle_value **stack;
+    size_t depth, stack_capacity;
+    size_t *marks; /* depths of the stack */
+    size_t mark_count, mark_capacity;
+    pickle_value **memo; /* NULL: never set */
+    size_t memo_count, memo_capacity;
+    bool is_done;
+    ft_error *error;
+} pickle_machine;
+
+/* --- Bytes, stack, marks, memo (pickle_machine.c) -------------------------------------------------------------- */
+
+ft_status pickle_damaged(pickle_machine *m, const char *what);
+
+ft_status pickle_take(pickle_machine *m, size_t count, const uint8_t **bytes);
+/* A little-endian number of up to eight bytes. */
+ft_status pickle_take_number(pickle_machine *m, size_t count, uint64_t *number);
+ft_status pickle_take_line(pickle_machine *m, const char **line, size_t *length);
+
+/* Room for one more of `count` items. */
+bool pickle_make_room(void **items, size_t count, size_t *capacity, size_t size);
+/* A NULL is a value that found no memory. */
+ft_status pickle_push(pickle_machine *m, pickle_value *value);
+/* Where the values above the last mark begin; without a mark, all. */
+size_t pickle_floor(const pickle_machine *m);
+ft_status pickle_pop(pickle_machine *m, pickle_value **value);
+ft_status pickle_top(pickle_machine *m, pickle_value **value);
+/* Takes everything above the last mark off the stack: it stays readable until the next push. */
+ft_status pickle_pop_to_mark(pickle_machine *m, pickle_value ***items, size_t *count);
+ft_status pickle_memo_put(pickle_machine *m, uint64_t index);
+ft_status pickle_memo_get(pickle_machine *m, uint64_t index);
+
+/* --- Opcodes -------------------------------------------------------------------------------------------------- */
+
+/* What `arg` is, the table says: the width of a number, a kind, how many values. */
+typedef ft_status pickle_op(pickle_machine *m, size_t arg);
+
+/* pickle_scalar.c */
+pickle_op pickle_op_counted_string, pickle_op_long, pickle_op_text_int, pickle_op_text_float, pickle_op_binary_float,
+    pickle_op_text_unicode, pickle_op_text_string, pickle_op_small_int, pickle_op_bool;
+
+/* pickle_object.c */
+pickle_op pickle_op_empty, pickle_op_marked_list, pickle_op_short_tuple, pickle_op_marked_dict, pickle_op_append,
+    pickle_op_appends, pickle_op_set_item, pickle_op_set_items, pickle_op_class, pickle_op_stack_class, pickle_op_make,
+    pickle_op_named_instance, pickle_op_instance, pickle_op_build;
+
+#endif
