@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "forecast/report_rows.h"
 #include "report/grid.h"
+#include "report/labelled.h"
 #include "report/metric.h"
 
 enum { INDENT = 2, LEAST_PATH = 16 };
@@ -100,47 +101,6 @@ static void write_csv(sink *out, const field *fields, const fit_facts *facts) {
 
 /* --- For people ---------------------------------------------------------------------------------------------- */
 
-typedef struct text_line {
-    const char *label;
-    buf value;
-} text_line;
-
-typedef struct text_lines {
-    text_line items[12];
-    uint32_t count;
-    const ft_style *style;
-} text_lines;
-
-static buf *add_line(text_lines *l, const char *label) {
-    text_line *line = &l->items[l->count++];
-    line->label = label;
-    return &line->value;
-}
-
-static void put_line(const void *user, uint32_t row, grid_cell *cells) {
-    const text_lines *l = user;
-    const char *value = l->items[row].value.data;
-    text_fit(l->items[row].label, UINT32_MAX, l->style, cells[0].text, sizeof cells[0].text);
-    text_fit(value != NULL ? value : "", UINT32_MAX, l->style, cells[1].text, sizeof cells[1].text);
-}
-
-static void write_lines(sink *out, text_lines *l) {
-    static const grid_column columns[] = {{.title = ""}, {.title = "", .is_flexible = true, .wraps = true}};
-    grid_write(&(grid){.style = l->style,
-                       .columns = columns,
-                       .column_count = 2,
-                       .indent = INDENT,
-                       .row = put_line,
-                       .user = l,
-                       .row_count = l->count,
-                       .has_no_heading = true},
-               out);
-    for (uint32_t i = 0; i < l->count; i++) {
-        if (l->items[i].value.failed) out->text.failed = true;
-        buf_free(&l->items[i].value);
-    }
-}
-
 /* "9.5 GiB", also of a shortage. */
 static void add_bytes(buf *out, double bytes) {
     char words[UNIT_TEXT_SIZE];
@@ -148,8 +108,8 @@ static void add_bytes(buf *out, double bytes) {
     buf_format(out, "%s%s", bytes < 0 ? "-" : "", words);
 }
 
-static void add_need(text_lines *l, const forecast_row *row) {
-    buf *out = add_line(l, "Needs");
+static void add_need(labelled *l, const forecast_row *row) {
+    buf *out = labelled_add(l, "Needs");
     char interval[INTERVAL_TEXT_SIZE];
     add_bytes(out, row->peak_bytes);
     metric_interval("peak_bytes", row->peak_lo_bytes, row->peak_hi_bytes, interval);
@@ -160,15 +120,15 @@ static void add_need(text_lines *l, const forecast_row *row) {
     buf_format(out, " (%s)", row->memory_source != NULL ? row->memory_source : "not known");
 }
 
-static void add_free(text_lines *l, const fit_facts *facts) {
-    buf *out = add_line(l, "Free");
+static void add_free(labelled *l, const fit_facts *facts) {
+    buf *out = labelled_add(l, "Free");
     add_bytes(out, facts->free_bytes);
     if (strcmp(facts->free_from, "given") != 0)
         buf_text(out, ", all that the device has by its data sheet; --free says what really is");
 }
 
-static void add_margin(text_lines *l, const fit_facts *facts) {
-    buf *out = add_line(l, "Margin");
+static void add_margin(labelled *l, const fit_facts *facts) {
+    buf *out = labelled_add(l, "Margin");
     add_bytes(out, facts->margin_bytes);
     if (isnan(facts->margin_lo_bytes) || isnan(facts->margin_hi_bytes)) return;
     buf_text(out, ", from ");
@@ -177,8 +137,8 @@ static void add_margin(text_lines *l, const fit_facts *facts) {
     add_bytes(out, facts->margin_hi_bytes);
 }
 
-static void add_notes(text_lines *l, const ft_forecast *f) {
-    for (uint32_t i = 0; i < f->note_count && i < 4; i++) buf_text(add_line(l, i == 0 ? "Note" : ""), f->notes[i]);
+static void add_notes(labelled *l, const ft_forecast *f) {
+    for (uint32_t i = 0; i < f->note_count && i < 4; i++) buf_text(labelled_add(l, i == 0 ? "Note" : ""), f->notes[i]);
 }
 
 static void add_setting(buf *out, const forecast_row *row) {
@@ -198,27 +158,27 @@ static void write_head(sink *out, const ft_style *style, const fit_facts *facts,
 }
 
 static void fit_table(sink *out, const ft_style *style, const fit_facts *facts, const ft_forecast *f) {
-    text_lines l = {.style = style};
+    labelled l = {0};
     char verdict[96];
     snprintf(verdict, sizeof verdict, "%s",
              strcmp(facts->fits, "yes") == 0  ? "yes, it fits"
              : strcmp(facts->fits, "no") == 0 ? "no, it does not fit"
                                               : "uncertain, it may or may not fit");
     write_head(out, style, facts, verdict);
-    buf *setting = add_line(&l, "Batch");
+    buf *setting = labelled_add(&l, "Batch");
     buf_format(setting, "%llu, ", (unsigned long long)facts->forecast.batch);
     add_setting(setting, &facts->forecast);
     add_need(&l, &facts->forecast);
     add_free(&l, facts);
     add_margin(&l, facts);
     add_notes(&l, f);
-    write_lines(out, &l);
+    labelled_write(&l, style, INDENT, out);
 }
 
-static void add_speed(text_lines *l, const forecast_row *row) {
+static void add_speed(labelled *l, const forecast_row *row) {
     char time[UNIT_TEXT_SIZE], interval[INTERVAL_TEXT_SIZE], rate[UNIT_TEXT_SIZE];
     if (isnan(row->time_us)) return;
-    buf *out = add_line(l, "Time");
+    buf *out = labelled_add(l, "Time");
     metric_words("time_us", row->time_us, time);
     metric_interval("time_us", row->time_lo_us, row->time_hi_us, interval);
     metric_words("samples_per_s", row->samples_per_s, rate);
@@ -228,7 +188,7 @@ static void add_speed(text_lines *l, const forecast_row *row) {
 }
 
 static void batch_table(sink *out, const ft_style *style, const fit_facts *facts, const ft_forecast *f) {
-    text_lines l = {.style = style};
+    labelled l = {0};
     char verdict[96];
     unsigned long long sure = facts->sure_batch, possible = facts->possible_batch, most = facts->most_batch;
     if (sure == 0)
@@ -236,16 +196,16 @@ static void batch_table(sink *out, const ft_style *style, const fit_facts *facts
     else
         snprintf(verdict, sizeof verdict, "batch %llu%s", sure, sure == most ? " and maybe more" : "");
     write_head(out, style, facts, verdict);
-    add_setting(add_line(&l, "Setting"), &facts->forecast);
+    add_setting(labelled_add(&l, "Setting"), &facts->forecast);
     if (possible > sure)
-        buf_format(add_line(&l, "Maybe"), "up to %llu, which the interval does not rule out", possible);
-    if (sure == most) buf_format(add_line(&l, "Looked"), "up to %llu; --most looks further", most);
+        buf_format(labelled_add(&l, "Maybe"), "up to %llu, which the interval does not rule out", possible);
+    if (sure == most) buf_format(labelled_add(&l, "Looked"), "up to %llu; --most looks further", most);
     add_free(&l, facts);
-    buf_format(add_line(&l, "At batch"), "%llu", (unsigned long long)facts->forecast.batch);
+    buf_format(labelled_add(&l, "At batch"), "%llu", (unsigned long long)facts->forecast.batch);
     add_need(&l, &facts->forecast);
     add_speed(&l, &facts->forecast);
     add_notes(&l, f);
-    write_lines(out, &l);
+    labelled_write(&l, style, INDENT, out);
 }
 
 /* --- The whole ----------------------------------------------------------------------------------------------- */

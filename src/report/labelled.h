@@ -1,0 +1,24 @@
+/* labelled.h - what is told in lines of a label and a text: "Batch   64, training". */
+#ifndef REPORT_LABELLED_H
+#define REPORT_LABELLED_H
+
+#include "foretell/inspect.h"
+#include "report/sink.h"
+
+enum { LABELLED_MOST = 24 };
+
+/* Begins as {0}. */
+typedef struct labelled {
+    struct {
+        const char *label; /* "": the text goes on below the one before */
+        buf text;
+    } lines[LABELLED_MOST];
+    uint32_t count;
+} labelled;
+
+/* The text of a new line, to write to. */
+buf *labelled_add(labelled *l, const char *label);
+/* Texts that are too long go on in the next line. Nothing is left in it. */
+void labelled_write(labelled *l, const ft_style *style, uint32_t indent, sink *out);
+
+#endif

@@ -1,0 +1,33 @@
+/* table.h - between table.c, table_summary.c and table_lists.c. */
+#ifndef REPORT_TABLE_H
+#define REPORT_TABLE_H
+
+#include "report/grid.h"
+#include "report/write.h"
+
+enum { TABLE_INDENT = 2 };
+
+/* --- What a model is called (table.c) --------------------------------------------------------------------------- */
+
+/* The models of a data set share a file: their own names tell them apart. */
+bool table_has_many(const facts *f);
+void table_title(char *title, size_t size, const facts *f);
+
+/* --- Cells (table.c) -------------------------------------------------------------------------------------------- */
+
+void cell_text(grid_cell *cell, const char *text, const ft_style *style);
+void cell_count(grid_cell *cell, uint64_t value);
+void cell_bytes(grid_cell *cell, uint64_t value);
+void cell_share(grid_cell *cell, double ratio);
+void cell_shape(grid_cell *cell, const ft_tensor *tensor);
+
+/* --- Pieces ------------------------------------------------------------------------------------------------------ */
+
+/* What it is and what it costs, in lines (table_summary.c). */
+void table_summary(writer *w, const facts *f);
+/* By type, by operator and by kernel (table_lists.c). */
+void table_types(writer *w, const facts *f);
+void table_nodes(writer *w, const facts *f);
+void table_kernels(writer *w, const facts *f);
+
+#endif
