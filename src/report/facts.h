@@ -7,6 +7,7 @@
 #define REPORT_FACTS_H
 
 #include "base/arena.h"
+#include "base/num.h"
 #include "foretell/inspect.h"
 
 typedef struct summary_facts {
@@ -147,5 +148,18 @@ void facts_kernel(const facts *f, uint32_t place, kernel_facts *row);
 
 /* The name of an operator: its own, or that of its first output when the file gives it none. */
 const char *facts_op_name(const ft_graph *graph, const ft_op *op);
+
+/* Bytes read and written. */
+static inline uint64_t facts_moved(const ft_work *work) {
+    return num_add_sat(work->read_bytes, work->write_bytes);
+}
+
+/* --- Between inspect.c and inspect_lists.c ------------------------------------------------------------------------ */
+
+ft_status facts_order_nodes(facts *f, const ft_inspect_options *options, ft_error *error);
+ft_status facts_order_kernels(facts *f, const ft_inspect_options *options, ft_error *error);
+ft_status facts_sum_types(facts *f, const ft_inspect_options *options, ft_error *error);
+/* Of the types. Operators that nobody knows come first, then those that only lack a shape. */
+ft_status facts_list_estimates(facts *f, ft_error *error);
 
 #endif
