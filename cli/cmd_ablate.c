@@ -17,7 +17,8 @@ static const char doc[] =
     "\n"
     "Examples:\n"
     "  foretell ablate --data cg.data -o ablation\n"
-    "  foretell ablate --data cg.data -o ablation --config steps=500 --off rounds=0 --off members=1 --seeds 5\n"
+    "  foretell ablate --data cg.data -o ablation --config steps=500 \\\n"
+    "      --off rounds=0 --off members=1 --seeds 5\n"
     "\n"
     "Exit status: 0 all went well; 2 wrong arguments, or a journal of another search; 3 cannot open, read or write; 5 "
     "damaged; 11 out of memory; 130 interrupted.";

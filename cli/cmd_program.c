@@ -69,8 +69,10 @@ static const char doc[] =
     "  foretell program show v100.jsonl.gz:17 --features\n"
     "  foretell program show lowered.tir --features\n"
     "  foretell program predict new.jsonl --device v100 --rank --top 10\n"
-    "  foretell program predict new.jsonl --predictor run/predictor.ftm --device rtx-3090\n"
-    "  foretell program show v100.jsonl.gz --every 1000 --small --emit-c -o nests.c && cc -O1 nests.c -lm && ./a.out\n"
+    "  foretell program predict new.jsonl --predictor run/predictor.ftm \\\n"
+    "      --device rtx-3090\n"
+    "  foretell program show v100.jsonl.gz --every 1000 --small --emit-c \\\n"
+    "      -o nests.c && cc -O1 nests.c -lm && ./a.out\n"
     "\n"
     "Exit status: 0 all went well; 2 wrong arguments; 3 cannot open, read or write; 5 damaged; 6 valid, but not "
     "supported; 7 larger than a limit; 11 out of memory; 13 some lines were no programs; 130 interrupted.";

@@ -45,8 +45,10 @@ static const char doc[] =
     "\n"
     "Examples:\n"
     "  foretell sample --from phone.ftm --pool zoo -k 50\n"
-    "  foretell sample --from phone.ftm --pool zoo -k 50 --format csv --output list.csv\n"
-    "  foretell sample --from phone.ftm --pool zoo -k 20 --family vggs --method kmeans --seed 1\n"
+    "  foretell sample --from phone.ftm --pool zoo -k 50 --format csv \\\n"
+    "      --output list.csv\n"
+    "  foretell sample --from phone.ftm --pool zoo -k 20 --family vggs \\\n"
+    "      --method kmeans --seed 1\n"
     "\n"
     "Exit status: 0 all went well; 2 wrong arguments, or a pool with too few models; 3 cannot open, read or write; 4 "
     "not a predictor or data set; 5 damaged; 11 out of memory; 130 interrupted.";

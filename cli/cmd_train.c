@@ -55,8 +55,10 @@ static const char doc[] =
     "  foretell train --data cg.data -o run --resume\n"
     "  foretell train --data cg.data -o left-out --split family:resnet --seed 1\n"
     "  foretell train --data cg.data -o flops --family flops\n"
-    "  foretell train --data cg.data -o deep --config settings.json --config depth=8\n"
-    "  foretell train --data seer.data -o multi --family seernet-multi --metric time_us,peak_bytes,util_ratio\n";
+    "  foretell train --data cg.data -o deep --config settings.json \\\n"
+    "      --config depth=8\n"
+    "  foretell train --data seer.data -o multi --family seernet-multi \\\n"
+    "      --metric time_us,peak_bytes,util_ratio\n";
 
 static void check(void *input, struct argp_state *state) {
     const arguments *args = input;

@@ -26,8 +26,10 @@ static const char doc[] =
     "  foretell tune --data cg.data --family totals-gbt -o search --trials 27\n"
     "  foretell tune --data cg.data -o search --time 30m\n"
     "  foretell tune --data cg.data -o search --time 30m --resume\n"
-    "  foretell tune --data cg.data -o search --space rate=log-real:1e-3..0.05 --config members=1\n"
-    "  foretell train --data cg.data --family totals-gbt --config search/best.json -o run\n"
+    "  foretell tune --data cg.data -o search --space rate=log-real:1e-3..0.05 \\\n"
+    "      --config members=1\n"
+    "  foretell train --data cg.data -o run --family totals-gbt \\\n"
+    "      --config search/best.json\n"
     "\n"
     "Exit status: 0 all went well; 2 wrong arguments, or a journal of another search; 3 cannot open, read or write; 5 "
     "damaged; 11 out of memory; 130 interrupted.";

@@ -30,7 +30,7 @@ static const command commands[] = {
     {"sample", "which models to measure next", cmd_sample},
     {"compare", "predictors, or runs, side by side", cmd_compare},
     {"bundle", "several predictors in one file", cmd_bundle},
-    {"program", "loop nests of the records of a tuning log", cmd_program},
+    {"program", "tensor programs of tuning logs: their loops, and what they take", cmd_program},
     {"devices", "the devices, their data sheets, and who knows them", cmd_devices},
     {"predictors", "the predictors in the box, and how accurate they are", cmd_predictors},
     {"formats", "the formats of models that can be read", cmd_formats},
@@ -48,22 +48,22 @@ static void print_version(FILE *stream, struct argp_state *state) {
 
 static void print_help(FILE *stream) {
     fprintf(stream,
-            "foretell %s - tells how long a deep-learning model takes, and what it costs, before anyone runs it\n\n"
+            "foretell %s - tells how long a deep-learning model takes, and what it costs,\nbefore anyone runs it\n\n"
             "Usage: foretell COMMAND [OPTION...] [MODEL...]\n\nCommands:\n",
             ft_version_string());
     for (size_t i = 0; i < COMMAND_COUNT; i++) fprintf(stream, "  %-10s %s\n", commands[i].name, commands[i].text);
     fputs("  help       this text; 'foretell help COMMAND' for the options of a command\n"
           "\n"
           "Examples:\n"
-          "  foretell predict model.onnx                      time and memory on all devices\n"
+          "  foretell predict model.onnx                   time and memory on all devices\n"
           "  foretell predict model.onnx --device rtx-4090 --batch 1..256 --plot model.svg\n"
           "  foretell fits model.onnx --device rtx-3090 --mode train --batch 64\n"
-          "  foretell inspect model.onnx                      summary, memory, operators by type\n"
-          "  foretell inspect model.onnx --batch 32           the same for another batch size\n"
-          "  foretell inspect model.onnx --nodes --top 10     the ten most expensive operators\n"
+          "  foretell inspect model.onnx                   summary, memory, operators\n"
+          "  foretell inspect model.onnx --batch 32        the same for another batch size\n"
+          "  foretell inspect model.onnx --nodes --top 10  the ten most expensive operators\n"
           "  foretell inspect model.tflite --kernels tflite-cpu\n"
           "  foretell inspect models/ --format json --output models.json\n"
-          "  foretell train --data cg.data -o run             a predictor from measured data\n"
+          "  foretell train --data cg.data -o run          a predictor from measured data\n"
           "\n"
           "Exit status:\n",
           stream);

@@ -64,6 +64,21 @@ full_disk_of_file() {
         grep -q '^foretell: /dev/full: cannot write' message || { cat message; return 1; }
 }
 
+# --- Help ---
+
+# What argp wraps cannot be copied: examples go on after a backslash. Nothing is wider than a terminal.
+help_can_be_copied() {
+    local command bad
+    bad=$(for command in '' $("$foretell" --help | sed -n 's/^  \([a-z-]*\) .*/\1/p' | sed '/^foretell$/d; /^help$/d'); do
+        # shellcheck disable=SC2086 # no command is no word
+        "$foretell" $command --help | awk -v name="foretell $command" '
+            length($0) > 80 { print name ": is wide: " $0 }
+            is_example && !/^ / && $0 != "" { print name ": is wrapped: " $0 }
+            { is_example = $1 == "foretell" && /^  foretell/ || is_example && /^      / }'
+    done)
+    [ -z "$bad" ] || { echo "$bad"; return 1; }
+}
+
 # --- Signals ---
 
 # Starts a long run, ends it by a signal, and looks at what it leaves.
@@ -200,6 +215,7 @@ point "full disk, devices" full_disk devices
 point "full disk, ops" full_disk ops
 point "full disk, help" full_disk --help
 point "full disk, --output" full_disk_of_file
+point "help fits a terminal and its examples can be copied" help_can_be_copied
 point "SIGINT leaves nothing half written" interrupted INT 130
 point "SIGTERM leaves nothing half written" interrupted TERM 143
 point "SIGINT leaves a complete document on standard output" interrupted_stdout_is_whole
