@@ -10,10 +10,37 @@
 
 /* --- Storages ------------------------------------------------------------------------------------------------ */
 
-static bool is_view(const ft_graph *graph, const ft_op *op, const ft_cost_options *options) {
-    if (pattern_is_turned_operand(graph, op)) return true;
+/* A batched product wants its operands dense, and copies those that are parts of something else. Fused attention reads
+ * them as they are. */
+static bool is_copied(const ft_graph *graph, const patterns *found, uint32_t part) {
+    enum { MAX_STEPS = 3 }; /* views between the part and the product */
+    for (int step = 0; step < MAX_STEPS; step++) {
+        const ft_tensor *t = &graph->tensors[part];
+        if (t->use_count != 1) return false;
+        const ft_op *reader = &graph->ops[t->uses[0]];
+        if (reader->output_count == 0 || reader->outputs[0] == FT_NONE) return false;
+        if (reader->def->cost == COST_MATMUL)
+            return !found->is_score[reader->outputs[0]] && !(t->rank > 2 && found->is_score[reader->inputs[0]]);
+        if ((reader->def->flags & OP_VIEW) == 0 && !pattern_is_turned_operand(graph, reader)) return false;
+        part = reader->outputs[0];
+    }
+    return false;
+}
+
+/* Frameworks look at parts and repetitions in place. */
+static bool looks_at_input(const ft_graph *graph, const patterns *found, const ft_op *op, uint32_t out) {
+    if (op_is(op, "Split") || pattern_is_one_of(graph, op)) return !is_copied(graph, found, out);
+    return op_is(op, "Expand") || pattern_is_turned_operand(graph, op) || pattern_is_pool_pad(graph, op) ||
+           found->is_inner_scale[op - graph->ops];
+}
+
+/* The output has the storage of the first input. */
+static bool is_view(const ft_graph *graph, const ft_op *op, uint32_t output, const ft_cost_options *options,
+                    const patterns *found) {
+    if (op->input_count == 0 || op->inputs[0] == FT_NONE) return false;
+    if (looks_at_input(graph, found, op, op->outputs[output])) return true;
     bool is_awake = (op->def->flags & OP_TRAIN_ONLY) != 0 && options->mode == FT_TRAIN;
-    return (op->def->flags & (OP_VIEW | OP_TRAIN_ONLY)) != 0 && !is_awake && op->input_count > 0;
+    return output == 0 && (op->def->flags & (OP_VIEW | OP_TRAIN_ONLY)) != 0 && !is_awake;
 }
 
 static void find_storages(const ft_graph *graph, const ft_cost_options *options, const patterns *found, lifetimes *l) {
@@ -30,7 +57,7 @@ static void find_storages(const ft_graph *graph, const ft_cost_options *options,
         for (uint32_t i = 0; !op->is_folded && i < op->output_count; i++) {
             uint32_t out = op->outputs[i];
             if (out == FT_NONE || found->is_score[out]) continue;
-            if (i == 0 && is_view(graph, op, options) && op->inputs[0] != FT_NONE) {
+            if (is_view(graph, op, i, options, found)) {
                 l->storage[out] = l->storage[op->inputs[0]];
                 continue;
             }
@@ -127,12 +154,39 @@ static void save_inputs(const ft_graph *graph, const param_marks *params, uint32
     for (uint32_t i = 0; i < op->input_count; i++) wanted += wants_gradient(params, op, i);
     for (uint32_t i = 0; i < op->input_count; i++) {
         if (input_is_steering(op->def, i)) continue;
-        bool is_needed = !is_product(op) || wanted > (uint32_t)wants_gradient(params, op, i);
+        /* A convolution keeps both, also when its weights are not trained. */
+        bool is_needed =
+            !is_product(op) || op->def->cost == COST_CONV || wanted > (uint32_t)wants_gradient(params, op, i);
         if (is_needed) save(l, op->inputs[i], k);
     }
 }
 
-static void find_saved(const ft_graph *graph, const param_marks *params, const patterns *found, lifetimes *l) {
+/* A batched product repeats the operand that has fewer batches, and keeps the repetition. */
+static uint64_t repeated_bytes(const ft_graph *graph, const ft_cost_options *options, const ft_op *op) {
+    const ft_tensor *out = op_output(graph, op, 0);
+    if (op->def->cost != COST_MATMUL || op->input_count != 2 || out == NULL || out->rank < 4) return 0;
+    uint64_t batches = (uint64_t)shape_elems(out->dims, out->rank - 2), bytes = 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        const ft_tensor *in = op_input(graph, op, i);
+        if (in == NULL || in->rank < 3 || (uint64_t)shape_elems(in->dims, in->rank - 2) >= batches) continue;
+        uint64_t matrix = (uint64_t)shape_elems(in->dims + in->rank - 2, 2);
+        uint64_t elems = num_mul_sat(matrix, batches);
+        bytes = num_add_sat(bytes, dtype_bytes(size_dtype(in, options), op_scale(graph, op, elems)));
+    }
+    return bytes;
+}
+
+/* What is added to the scores of fused attention and depends on the data is kept beside queries, keys and values. */
+static void save_bias(const param_marks *params, const patterns *found, uint32_t k, const ft_op *op, lifetimes *l) {
+    for (uint32_t i = 0; i < op->input_count; i++) {
+        uint32_t in = op->inputs[i];
+        if (in == FT_NONE || found->is_score[in] || tensor_has(params, in, MARK_STATIC)) continue;
+        if (op_is(op, "Add")) save(l, in, k);
+    }
+}
+
+static void find_saved(const ft_graph *graph, const ft_cost_options *options, const param_marks *params,
+                       const patterns *found, lifetimes *l) {
     for (uint32_t k = 0; k < graph->op_count; k++) {
         const ft_op *op = &graph->ops[k];
         uint32_t flags = op->def->flags;
@@ -145,8 +199,13 @@ static void find_saved(const ft_graph *graph, const param_marks *params, const p
         uint64_t elems = out == NULL ? 0 : tensor_elems(graph, out);
         if ((flags & OP_SAVES_INPUTS) != 0) save_inputs(graph, params, k, l);
         if ((flags & OP_SAVES_OUTPUT) != 0) save(l, op->outputs[0], k);
-        if (out != NULL && found->is_score[op->outputs[0]]) continue; /* no masks of scores either */
+        if (out != NULL && found->is_score[op->outputs[0]]) { /* no masks of scores either */
+            save_bias(params, found, k, op, l);
+            continue;
+        }
         if ((flags & OP_SAVES_MASK) != 0) l->kept_bytes[k] = elems;
+        bool is_attended = op->inputs[0] != FT_NONE && found->is_score[op->inputs[0]];
+        if (!is_attended) l->kept_bytes[k] = num_add_sat(l->kept_bytes[k], repeated_bytes(graph, options, op));
         if ((flags & OP_SAVES_INDEX) != 0) l->kept_bytes[k] = num_add_sat(l->kept_bytes[k], num_mul_sat(elems, 8));
     }
 }
@@ -182,7 +241,7 @@ bool lifetimes_find(const ft_graph *graph, const ft_cost_options *options, const
     if (!patterns_find(graph, options, params, memory, &found)) return false;
     find_storages(graph, options, &found, l);
     if (!find_last_uses(graph, memory, l)) return false;
-    if (options->mode == FT_TRAIN) find_saved(graph, params, &found, l);
+    if (options->mode == FT_TRAIN) find_saved(graph, options, params, &found, l);
     list_deaths(graph, l);
     return true;
 }

@@ -1,15 +1,15 @@
-/* pattern.c - activations, norms and attention that an exporter has spelled out in several operators.
+/* pattern.c - activations and norms that an exporter has spelled out in several operators, and copies that are none.
  *
  * Activations: x * sigmoid(x), or GELU by erf, is one function to a framework, which keeps x alone. It is found by its
  * end: an elementwise operator that reads two tensors which were both made, elementwise, from one base.
  * Norms: a group norm is exported as a norm without scale and a product; the framework keeps the norm's input alone.
  * Transposes: a product reads its operand either way, so what turns it for the product alone is a view.
- * Attention: product, scale, softmax, product run as one kernel which never holds the scores. It does keep its output,
- * but in the layout that the next layer reads and keeps, so that counts there. */
+ * Attention has a file of its own (attention.c). */
 #include "cost/pattern.h"
 
 #include <string.h>
 
+#include "cost/attention.h"
 #include "cost/sizes.h"
 
 /* --- Activations --------------------------------------------------------------------------------------------- */
@@ -43,6 +43,23 @@ static bool reads_joined(const ft_graph *graph, const patterns *c, uint32_t tens
     return t->use_count > 0 && !t->is_output;
 }
 
+/* x * sigmoid(1.702 x) is no function of any framework, but a line of a program, which keeps what each step needs. */
+static bool is_quick_gelu(const ft_graph *graph, const ft_op *op) {
+    if (!op_is(op, "Mul") || op->input_count != 2) return false;
+    for (uint32_t i = 0; i < 2; i++) {
+        const ft_tensor *gate = op_input(graph, op, i);
+        const ft_op *sigmoid = gate != NULL && gate->producer != FT_NONE ? &graph->ops[gate->producer] : NULL;
+        if (sigmoid == NULL || !op_is(sigmoid, "Sigmoid")) continue;
+        const ft_tensor *scaled = op_input(graph, sigmoid, 0);
+        const ft_op *scale = scaled != NULL && scaled->producer != FT_NONE ? &graph->ops[scaled->producer] : NULL;
+        uint32_t x = op->inputs[1 - i];
+        if (scale != NULL && op_is(scale, "Mul") && scale->input_count == 2 &&
+            (scale->inputs[0] == x || scale->inputs[1] == x))
+            return true;
+    }
+    return false;
+}
+
 static void find_joined(const ft_graph *graph, const param_marks *params, patterns *c) {
     for (uint32_t t = 0; t < graph->tensor_count; t++) c->base[t] = t;
     for (uint32_t k = 0; k < graph->op_count; k++) {
@@ -51,6 +68,7 @@ static void find_joined(const ft_graph *graph, const param_marks *params, patter
         if (!is_pointwise(op) || op->outputs[0] == FT_NONE) continue;
         uint32_t base = common_base(op, params, c, &operands);
         if (base == FT_NONE) continue;
+        if (is_quick_gelu(graph, op)) continue;
         c->base[op->outputs[0]] = base;
         c->is_joined[k] = operands > 1;
     }
@@ -101,99 +119,34 @@ bool pattern_is_turned_operand(const ft_graph *graph, const ft_op *op) {
     return is_turned;
 }
 
-/* --- Attention ----------------------------------------------------------------------------------------------- */
+/* --- Pads and picks ------------------------------------------------------------------------------------------ */
 
-enum { MAX_SCORE_STEPS = 8 }; /* scale, bias, mask and reshapes before or after the softmax */
-
-static bool is_product_of_data(const ft_op *op, const param_marks *params) {
-    if (op->def->cost != COST_MATMUL && op->def->cost != COST_EINSUM) return false;
-    return op->input_count == 2 && !tensor_has(params, op->inputs[0], MARK_STATIC) &&
-           !tensor_has(params, op->inputs[1], MARK_STATIC);
-}
-
-static bool is_score_step(const ft_op *op) {
-    return (op->def->flags & (OP_VIEW | OP_TRAIN_ONLY)) != 0 ||
-           (op->def->op_class == FT_CLASS_ELEMENTWISE && op->output_count == 1);
-}
-
-static bool passes(const ft_tensor *t) {
-    return t->use_count == 1 && !t->is_output;
-}
-
-/* A bias that is trained, or may be: fused kernels make no gradient for it, and frameworks then take the long way. */
-static bool has_bias(const ft_graph *graph, const ft_op *op, const param_marks *params, uint32_t scores) {
-    for (uint32_t i = 0; i < op->input_count; i++) {
-        const ft_tensor *in = op_input(graph, op, i);
-        if (in == NULL || op->inputs[i] == scores || input_is_steering(op->def, i)) continue;
-        bool is_table = tensor_has(params, op->inputs[i], MARK_STATIC) && shape_elems(in->dims, in->rank) > 1;
-        if (is_table || tensor_has(params, op->inputs[i], MARK_GRADIENT)) return true;
-    }
-    return false;
-}
-
-/* The operand of a step that carries the scores: the one as large as the output. */
-static uint32_t score_operand(const ft_graph *graph, const ft_op *op) {
+/* Exporters pad in front of an average pool that counts its padding; frameworks pad inside of it. */
+bool pattern_is_pool_pad(const ft_graph *graph, const ft_op *op) {
     const ft_tensor *out = op_output(graph, op, 0);
-    for (uint32_t i = 0; out != NULL && i < op->input_count; i++) {
-        const ft_tensor *in = op_input(graph, op, i);
-        if (in == NULL || in->role != FT_ACTIVATION || in->producer == FT_NONE || input_is_steering(op->def, i))
-            continue;
-        if (shape_elems(in->dims, in->rank) == shape_elems(out->dims, out->rank)) return op->inputs[i];
+    if (!op_is(op, "Pad") || out == NULL || out->is_output || out->use_count == 0) return false;
+    for (uint32_t i = 0; i < out->use_count; i++) {
+        if (!op_is(&graph->ops[out->uses[i]], "AveragePool")) return false;
     }
-    return FT_NONE;
+    return true;
 }
 
-/* Collects the scores between the product that makes them and the softmax. 0 when the pattern does not hold. */
-static uint32_t scores_before(const ft_graph *graph, const param_marks *params, const ft_op *softmax,
-                              uint32_t *scores) {
-    uint32_t at = softmax->inputs[0];
-    for (uint32_t count = 0; at != FT_NONE && count < MAX_SCORE_STEPS;) {
-        const ft_tensor *t = &graph->tensors[at];
-        if (!passes(t) || t->producer == FT_NONE) return 0;
-        const ft_op *maker = &graph->ops[t->producer];
-        scores[count++] = at;
-        if (is_product_of_data(maker, params)) return count;
-        if (!is_score_step(maker)) return 0;
-        at = score_operand(graph, maker);
-        if (has_bias(graph, maker, params, at)) return 0;
-    }
-    return 0;
+bool pattern_is_one_of(const ft_graph *graph, const ft_op *op) {
+    const ft_tensor *index = op_input(graph, op, 1), *in = op_input(graph, op, 0);
+    return op_is(op, "Gather") && index != NULL && index->rank == 0 && in != NULL && in->role != FT_CONSTANT;
 }
 
-static uint32_t scores_after(const ft_graph *graph, const param_marks *params, const ft_op *softmax, uint32_t *scores) {
-    uint32_t at = softmax->outputs[0];
-    for (uint32_t count = 0; at != FT_NONE && count < MAX_SCORE_STEPS;) {
-        const ft_tensor *t = &graph->tensors[at];
-        if (!passes(t)) return 0;
-        const ft_op *reader = &graph->ops[t->uses[0]];
-        scores[count++] = at;
-        if (is_product_of_data(reader, params)) return count;
-        if (!is_score_step(reader) || reader->output_count == 0) return 0;
-        at = reader->outputs[0];
-    }
-    return 0;
-}
-
-static void find_attention(const ft_graph *graph, const param_marks *params, patterns *found) {
-    for (uint32_t k = 0; k < graph->op_count; k++) {
-        const ft_op *op = &graph->ops[k];
-        uint32_t before[MAX_SCORE_STEPS], after[MAX_SCORE_STEPS];
-        if (op->is_folded || !op_is(op, "Softmax") || op->input_count == 0 || op->output_count == 0) continue;
-        uint32_t count_before = scores_before(graph, params, op, before);
-        uint32_t count_after = count_before > 0 ? scores_after(graph, params, op, after) : 0;
-        if (count_after == 0) continue;
-        for (uint32_t i = 0; i < count_before; i++) found->is_score[before[i]] = true;
-        for (uint32_t i = 0; i < count_after; i++) found->is_score[after[i]] = true;
-    }
-}
+/* --- All of them --------------------------------------------------------------------------------------------- */
 
 bool patterns_find(const ft_graph *graph, const ft_cost_options *options, const param_marks *params, arena *memory,
                    patterns *found) {
     found->base = ARENA_ARRAY(memory, uint32_t, (size_t)graph->tensor_count + 1);
     found->is_score = ARENA_ARRAY(memory, bool, (size_t)graph->tensor_count + 1);
     found->is_joined = ARENA_ARRAY(memory, bool, (size_t)graph->op_count + 1);
-    if (found->base == NULL || found->is_score == NULL || found->is_joined == NULL) return false;
+    found->is_inner_scale = ARENA_ARRAY(memory, bool, (size_t)graph->op_count + 1);
+    if (found->base == NULL || found->is_score == NULL || found->is_joined == NULL || found->is_inner_scale == NULL)
+        return false;
     find_joined(graph, params, found);
-    if (options->has_fused_attention) find_attention(graph, params, found);
+    if (options->has_fused_attention) attention_find(graph, params, found);
     return true;
 }

@@ -1,7 +1,8 @@
 /* timm_memory.c - choosing the graph of a measurement that does not name it.
  *
  * What forward keeps grows by the same bytes with each image; for the right graph, our timeline says the same number.
- * Where no size comes near, timm's usual one is taken: the smallest from 224 on. */
+ * Where no size comes near, timm's usual one is taken, the smallest from 224 on, unless it is so far off that the
+ * folder cannot have the size that was trained. */
 #include "data/timm_memory.h"
 
 #include <math.h>
@@ -15,7 +16,8 @@
 enum { USUAL_SIZE = 224, PLAN_BATCH = 32 };
 
 static const double NEAR = 0.15; /* of a logarithm */
-static const double SAME = 0.01; /* relative */
+static const double FAR = 0.45;  /* of a logarithm: our account is never as wrong as 288 pixels are for 224 */
+static const double SAME = 1e-3; /* relative */
 static const double MIB = 1024 * 1024;
 
 void timm_facts_note(timm_facts *facts, double batch, double peak_mib, double forward_mib, bool is_suspect) {
@@ -95,20 +97,22 @@ static ft_status distance_of(const timm_facts *facts, const char *folder, const 
     return FT_OK;
 }
 
+/* NULL when the table tells that none is of the right size. */
 static ft_status choose(const timm_facts *facts, const char *folder, const candidate *list, uint32_t count,
                         const char **graph, ft_error *error) {
-    const candidate *usual = &list[0];
+    const candidate *usual = NULL;
     double nearest = NEAR;
     *graph = NULL;
     for (uint32_t i = 0; i < count; i++) {
-        double distance = INFINITY;
-        if (count > 1) FT_TRY(distance_of(facts, folder, list[i].file, &distance, error));
-        if (is_more_usual(&list[i], usual)) usual = &list[i];
+        double distance;
+        FT_TRY(distance_of(facts, folder, list[i].file, &distance, error));
+        bool is_possible = !(distance > FAR) || isinf(distance); /* infinite: nothing is told */
+        if (is_possible && (usual == NULL || is_more_usual(&list[i], usual))) usual = &list[i];
         if (distance >= nearest) continue;
         nearest = distance;
         *graph = list[i].file;
     }
-    if (*graph == NULL) *graph = usual->file;
+    if (*graph == NULL && usual != NULL) *graph = usual->file;
     return FT_OK;
 }
 
@@ -119,6 +123,7 @@ ft_status timm_facts_graph(timm_facts *facts, const char *model, const char *fol
         uint32_t count = find_candidates(model, graphs, list, sizeof list / sizeof list[0]);
         if (count > 0) FT_TRY(choose(facts, folder, list, count, &facts->graph, error));
         facts->is_chosen = true;
+        facts->has_other_sizes = count > 0 && facts->graph == NULL;
     }
     *graph = facts->graph;
     return FT_OK;

@@ -15,14 +15,15 @@ typedef struct timm_facts {
     double impossible[TIMM_MOST_IMPOSSIBLE]; /* peaks below what the tensors alone take */
     uint32_t impossible_count;
     bool is_chosen;
-    const char *graph; /* chosen: the file, or NULL when there is none */
+    const char *graph;    /* chosen: the file, or NULL when there is none */
+    bool has_other_sizes; /* chosen: there are files, but none of the right size */
 } timm_facts;
 
 /* Takes a row in; NaN is what it does not say. */
 void timm_facts_note(timm_facts *facts, double batch, double peak_mib, double forward_mib, bool is_suspect);
 
-/* False for a peak below what the tensors take, and for any that is the same: the training ended before its first step,
- * whatever the batch. */
+/* False for a peak below what the tensors take, and for the very same peak at another batch: the training ended before
+ * its first step, whatever the batch. */
 bool timm_facts_allow(const timm_facts *facts, double peak_mib);
 
 /* The graph of a model at the size of image that it was trained at; NULL when it has none. `folder` holds the files. */

@@ -208,7 +208,7 @@ static ft_status memory_row(table *t, timm_row *row, const char **why) {
     if (is_suspect(t))
         *why = "its memory is not to be trusted (suspect_oom)";
     else if (row->graph == NULL)
-        *why = "it has no graph";
+        *why = facts->has_other_sizes ? "its graph is there at other sizes of image alone" : "it has no graph";
     else if (row->device == NULL)
         *why = "nobody knows its device";
     else if (!measured(t->words[AT_PEAK], peak, &doubt))

@@ -296,7 +296,7 @@ const ft_setting memory_settings[MEMORY_SETTING_COUNT] = {
                    .is_searched = true, .from = 0.2, .to = 1},
     [CHILD] = {"min_child_weight", "records that a leaf has at least", FT_SETTING_REAL, 3, 0, 1e6, .is_searched = true,
                .is_log = true, .from = 0.5, .to = 32},
-    [CLIP] = {"clip", "where the labels of trees, logarithms of ratios, are cut", FT_SETTING_REAL, 0.2, 0.01, 10,
+    [CLIP] = {"clip", "where the labels of trees, logarithms of ratios, are cut", FT_SETTING_REAL, 0.1, 0.01, 10,
               .is_searched = true, .is_log = true, .from = 0.05, .to = 1, .off = "10"},
 };
 

@@ -8,7 +8,7 @@
 #include "cost/replay.h"
 #include "predictor/subject.h"
 
-#define MEMORY_SCHEMA "memory/1"
+#define MEMORY_SCHEMA "memory/2"
 
 enum {
     MEMORY_SIZES = 21,

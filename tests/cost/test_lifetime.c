@@ -125,6 +125,51 @@ static void masks_and_indexes_have_bytes_of_their_own(void **state) {
     assert_int_equal(lives.kept_bytes[2], 36);
 }
 
+static uint32_t split_in_two(uint32_t x, uint32_t *second) {
+    uint32_t outputs[] = {toy_value(graph, 4, 8), toy_value(graph, 4, 8)};
+    toy_op_full(graph, &(ft_op){.name = "split",
+                                .type = "Split",
+                                .inputs = (uint32_t[]){x},
+                                .input_count = 1,
+                                .outputs = outputs,
+                                .output_count = 2});
+    *second = outputs[1];
+    return outputs[0];
+}
+
+static void parts_and_repetitions_look_at_the_whole(void **state) {
+    (void)state;
+    uint32_t a = unary("Exp", toy_input(graph, 4, 16)), second, first = split_in_two(a, &second);
+    uint32_t wide = toy_op(graph, "Expand", first, FT_NONE, FT_NONE, toy_value(graph, 3, 4, 8));
+    toy_finish(graph, toy_op(graph, "Mul", wide, second, FT_NONE, toy_value(graph, 3, 4, 8)), 1, 1);
+    find();
+    assert_int_equal(lives.storage[first], a);
+    assert_int_equal(lives.storage[second], a);
+    assert_int_equal(lives.storage[wide], a);
+    assert_int_equal(lives.last_use[a], 3);
+}
+
+static void products_copy_the_parts_that_they_read(void **state) {
+    (void)state;
+    uint32_t a = unary("Exp", toy_input(graph, 4, 16)), second, first = split_in_two(a, &second);
+    uint32_t turned = toy_op(graph, "Transpose", second, FT_NONE, FT_NONE, toy_value(graph, 8, 4));
+    toy_finish(graph, toy_op(graph, "MatMul", first, turned, FT_NONE, toy_value(graph, 4, 4)), 1, 1);
+    find();
+    assert_int_equal(lives.storage[first], first);
+    assert_int_equal(lives.storage[turned], second);
+    assert_int_equal(lives.storage[second], second);
+}
+
+static void a_product_keeps_what_it_repeats(void **state) {
+    (void)state;
+    uint32_t x = toy_input(graph, 2, 3, 4, 8), shared = toy_input(graph, 2, 1, 8, 5);
+    uint32_t a = toy_op(graph, "Mul", shared, toy_weight(graph, 5), FT_NONE, toy_value(graph, 2, 1, 8, 5));
+    toy_finish(graph, toy_op(graph, "MatMul", x, a, FT_NONE, toy_value(graph, 2, 3, 4, 5)), 1, 1);
+    options.mode = FT_TRAIN;
+    find();
+    assert_int_equal(lives.kept_bytes[1], 2 * 3 * 8 * 5 * 4);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void) {
@@ -135,6 +180,9 @@ int main(void) {
         TEST(a_smaller_operand_is_not_overwritten),
         TEST(backward_keeps_operands_whose_partner_is_trained),
         TEST(masks_and_indexes_have_bytes_of_their_own),
+        TEST(parts_and_repetitions_look_at_the_whole),
+        TEST(products_copy_the_parts_that_they_read),
+        TEST(a_product_keeps_what_it_repeats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

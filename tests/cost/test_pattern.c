@@ -1,4 +1,4 @@
-/* What frameworks run as one: activations, norms and attention spelled out keep no more than the real thing. */
+/* What frameworks run as one: activations and norms spelled out keep no more than the real thing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -94,31 +94,6 @@ static void group_norm_keeps_its_input_alone(void **state) {
     assert_int_equal(plan().saved_bytes, 2 * BYTES);
 }
 
-/* Scores of 4 x 100 x 100 between queries, keys and values of 100 x 8 a head. `bias` is added when there is one. */
-static void attention(uint32_t bias) {
-    uint32_t x = toy_op(graph, "MatMul", toy_input(graph, 4, 100, 8), toy_weight(graph, 8, 8), FT_NONE,
-                        toy_value(graph, 4, 100, 8));
-    uint32_t t = toy_op(graph, "Transpose", x, FT_NONE, FT_NONE, toy_value(graph, 4, 8, 100));
-    uint32_t s = toy_op(graph, "MatMul", x, t, FT_NONE, toy_value(graph, 4, 100, 100));
-    s = toy_op(graph, "Mul", s, toy_weight(graph, 1), FT_NONE, toy_value(graph, 4, 100, 100));
-    if (bias != FT_NONE) s = toy_op(graph, "Add", s, bias, FT_NONE, toy_value(graph, 4, 100, 100));
-    s = toy_op(graph, "Softmax", s, FT_NONE, FT_NONE, toy_value(graph, 4, 100, 100));
-    toy_finish(graph, toy_op(graph, "MatMul", s, x, FT_NONE, toy_value(graph, 4, 100, 8)), 1, 1);
-}
-
-static void fused_attention_never_holds_its_scores(void **state) {
-    (void)state;
-    enum { SCORES = 4 * 100 * 100 * 4, HEADS = 4 * 100 * 8 * 4 };
-    attention(FT_NONE);
-    assert_int_equal(plan().saved_bytes, 2 * HEADS); /* queries that are also values, and keys */
-    options.has_fused_attention = false;
-    assert_int_equal(plan().saved_bytes, 2 * HEADS + SCORES); /* and the probabilities */
-    options.mode = FT_INFER;
-    assert_int_equal(plan().activation_bytes, SCORES + 3 * HEADS);
-    options.has_fused_attention = true;
-    assert_int_equal(plan().activation_bytes, 3 * HEADS);
-}
-
 static void a_transpose_for_a_product_is_a_view(void **state) {
     (void)state;
     uint32_t x = trained(toy_input(graph, 4, 16));
@@ -131,10 +106,24 @@ static void a_transpose_for_a_product_is_a_view(void **state) {
     assert_int_equal(plan().saved_bytes, 2 * BYTES); /* another permutation is a copy */
 }
 
-static void a_trained_bias_takes_the_long_way(void **state) {
+static void quick_gelu_is_a_line_of_a_program(void **state) {
     (void)state;
-    attention(toy_weight(graph, 4, 100, 100));
-    assert_true(plan().saved_bytes > 4 * 100 * 100 * 4);
+    uint32_t x = trained(toy_input(graph, 4, 16));
+    uint32_t gate = unary("Sigmoid", toy_op(graph, "Mul", x, toy_weight(graph, 1), FT_NONE, value()));
+    finish(toy_op(graph, "Mul", x, gate, FT_NONE, value()));
+    assert_int_equal(plan().saved_bytes, 3 * BYTES); /* x, the gate, and the next layer's input */
+}
+
+static void only_an_average_pool_pads_itself(void **state) {
+    (void)state;
+    uint32_t x = toy_input(graph, 1, 3, 8, 8), p = toy_value(graph, 1, 3, 10, 10);
+    toy_op(graph, "Pad", x, FT_NONE, FT_NONE, p);
+    toy_op(graph, "AveragePool", p, FT_NONE, FT_NONE, toy_value(graph, 1, 3, 8, 8));
+    uint32_t q = toy_op(graph, "Pad", x, FT_NONE, FT_NONE, toy_value(graph, 1, 3, 10, 10));
+    toy_finish(graph, toy_op(graph, "MaxPool", q, FT_NONE, FT_NONE, toy_value(graph, 1, 3, 8, 8)), 1, 1);
+    assert_true(pattern_is_pool_pad(graph, &graph->ops[0]));
+    assert_false(pattern_is_pool_pad(graph, &graph->ops[1]));
+    assert_false(pattern_is_pool_pad(graph, &graph->ops[2]));
 }
 
 #define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
@@ -146,9 +135,9 @@ int main(void) {
         TEST(products_of_different_things_keep_both),
         TEST(a_part_that_others_read_is_still_kept_by_them),
         TEST(group_norm_keeps_its_input_alone),
-        TEST(fused_attention_never_holds_its_scores),
         TEST(a_transpose_for_a_product_is_a_view),
-        TEST(a_trained_bias_takes_the_long_way),
+        TEST(quick_gelu_is_a_line_of_a_program),
+        TEST(only_an_average_pool_pads_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

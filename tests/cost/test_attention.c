@@ -1,0 +1,139 @@
+/* Which attention runs as one kernel, and what it keeps. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cost/attention.h"
+#include "support/toy.h"
+
+static ft_graph *graph;
+static ft_cost_options options;
+
+enum { SCORES = 4 * 100 * 100 * 4, HEADS = 4 * 100 * 8 * 4 };
+
+static int begin(void **state) {
+    (void)state;
+    graph = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    options = ft_cost_options_default();
+    options.mode = FT_TRAIN;
+    return 0;
+}
+
+static int end(void **state) {
+    (void)state;
+    ft_graph_free(graph);
+    return 0;
+}
+
+static ft_memory plan(void) {
+    ft_memory memory;
+    ft_error error;
+    assert_int_equal(ft_memory_plan(graph, &options, &memory, NULL, NULL, &error), FT_OK);
+    return memory;
+}
+
+static uint32_t scores(void) {
+    return toy_value(graph, 4, 100, 100);
+}
+
+/* Queries, keys and values of 100 x 8 in four heads, all of them the output of one layer. */
+static uint32_t heads(void) {
+    return toy_op(graph, "MatMul", toy_input(graph, 4, 100, 8), toy_weight(graph, 8, 8), FT_NONE,
+                  toy_value(graph, 4, 100, 8));
+}
+
+/* The scores, with queries that are scaled in front of the product when that is asked for. */
+static uint32_t product(uint32_t x, bool is_scaled) {
+    uint32_t t = toy_op(graph, "Transpose", x, FT_NONE, FT_NONE, toy_value(graph, 4, 8, 100)), q = x;
+    if (is_scaled) q = toy_op(graph, "Mul", x, toy_weight(graph, 1), FT_NONE, toy_value(graph, 4, 100, 8));
+    return toy_op(graph, "MatMul", q, t, FT_NONE, scores());
+}
+
+static uint32_t attend(uint32_t s, uint32_t x) {
+    s = toy_op(graph, "Softmax", s, FT_NONE, FT_NONE, scores());
+    return toy_op(graph, "MatMul", s, x, FT_NONE, toy_value(graph, 4, 100, 8));
+}
+
+static void a_fused_kernel_never_holds_its_scores(void **state) {
+    (void)state;
+    uint32_t x = heads();
+    toy_finish(graph, attend(product(x, true), x), 1, 1);
+    assert_int_equal(plan().saved_bytes, 2 * HEADS); /* queries that are also values, and keys */
+    options.has_fused_attention = false;
+    assert_int_equal(plan().saved_bytes, 3 * HEADS + SCORES); /* and scaled queries and probabilities */
+    options.mode = FT_INFER;
+    assert_int_equal(plan().activation_bytes, SCORES + 4 * HEADS); /* the input, queries, keys, values */
+    options.has_fused_attention = true;
+    assert_int_equal(plan().activation_bytes, 3 * HEADS);
+}
+
+static void scaled_scores_are_written_out(void **state) {
+    (void)state;
+    uint32_t x = heads();
+    uint32_t s = toy_op(graph, "Mul", product(x, false), toy_weight(graph, 1), FT_NONE, scores());
+    toy_finish(graph, attend(s, x), 1, 1);
+    assert_true(plan().saved_bytes >= SCORES);
+}
+
+static void a_table_of_biases_does_not_keep_it_from_fusing(void **state) {
+    (void)state;
+    uint32_t x = heads();
+    uint32_t s = toy_op(graph, "Add", product(x, true), toy_weight(graph, 4, 100, 100), FT_NONE, scores());
+    toy_finish(graph, attend(s, x), 1, 1);
+    assert_int_equal(plan().saved_bytes, 2 * HEADS);
+}
+
+static void a_bias_that_depends_on_the_data_is_kept(void **state) {
+    (void)state;
+    uint32_t x = heads(), bias = toy_op(graph, "Neg", product(x, false), FT_NONE, FT_NONE, scores());
+    uint32_t s = toy_op(graph, "Add", product(x, true), bias, FT_NONE, scores());
+    toy_finish(graph, attend(s, x), 1, 1);
+    assert_int_equal(plan().saved_bytes, 3 * HEADS + SCORES); /* and the keys that the bias is made of */
+}
+
+/* One layer masks its windows, the other does not: the program writes both out. */
+static void reshaped_scores_are_those_of_a_program(void **state) {
+    (void)state;
+    uint32_t x = heads();
+    uint32_t s = toy_op(graph, "Add", product(x, true), toy_weight(graph, 4, 100, 100), FT_NONE, scores());
+    uint32_t y = attend(s, x);
+    s = toy_op(graph, "Add", product(y, true), toy_weight(graph, 4, 100, 100), FT_NONE, scores());
+    s = toy_op(graph, "Reshape", s, toy_weight(graph, 4), FT_NONE, toy_value(graph, 2, 2, 100, 100));
+    s = toy_op(graph, "Add", s, toy_weight(graph, 2, 1, 100, 100), FT_NONE, toy_value(graph, 2, 2, 100, 100));
+    s = toy_op(graph, "Reshape", s, toy_weight(graph, 3), FT_NONE, scores());
+    toy_finish(graph, attend(s, y), 1, 1);
+    assert_true(plan().saved_bytes >= 2 * SCORES);
+}
+
+static void there_is_no_kernel_for_five_dimensions(void **state) {
+    (void)state;
+    uint32_t x = toy_op(graph, "MatMul", toy_input(graph, 2, 1, 2, 10, 8), toy_weight(graph, 8, 8), FT_NONE,
+                        toy_value(graph, 2, 1, 2, 10, 8));
+    uint32_t keys = toy_op(graph, "MatMul", x, toy_weight(graph, 8, 8), FT_NONE, toy_value(graph, 2, 1, 2, 8, 10));
+    uint32_t s = toy_op(graph, "MatMul", x, keys, FT_NONE, toy_value(graph, 2, 1, 2, 10, 10));
+    uint32_t p = toy_op(graph, "Softmax", s, FT_NONE, FT_NONE, toy_value(graph, 2, 1, 2, 10, 10));
+    toy_finish(graph, toy_op(graph, "MatMul", p, x, FT_NONE, toy_value(graph, 2, 1, 2, 10, 8)), 1, 1);
+    arena memory;
+    param_marks params;
+    patterns found;
+    arena_init(&memory, 1 << 20);
+    assert_true(params_mark(graph, &memory, &params));
+    assert_true(patterns_find(graph, &options, &params, &memory, &found));
+    assert_false(found.is_score[s]);
+    assert_false(found.is_score[p]);
+    arena_free(&memory);
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_fused_kernel_never_holds_its_scores),          TEST(scaled_scores_are_written_out),
+        TEST(a_table_of_biases_does_not_keep_it_from_fusing), TEST(a_bias_that_depends_on_the_data_is_kept),
+        TEST(reshaped_scores_are_those_of_a_program),         TEST(there_is_no_kernel_for_five_dimensions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
