@@ -14,7 +14,7 @@ static const double LEAST_WIDTH = 0.01;
 static const double WIDTH_UNKNOWN = 0.5; /* where nothing was left out and there is no validation part */
 static const double LEAST_NARROWING = 0.5;
 enum {
-    LEAST_ROWS = 50,    /* with fewer, the quantile of a column is mostly luck: it takes that of its side */
+    LEAST_ROWS = 50,    /* or families: with fewer, the quantile of a column is luck, and it takes that of its side */
     SHARES = 10,        /* of the architectures: a network leaves out one of them */
     FAMILY_SHARES = 20, /* of the families, each of which is missed more */
 };
@@ -194,17 +194,26 @@ static uint32_t gather(finding *f, uint32_t column, double ratio) {
     return count;
 }
 
-/* The width that is enough for most. Models of one family fail together: where families are what is new, each has the
- * same weight, or one large family that was left out would decide how wide the intervals of all others are. */
+/* Models of one family fail together: where families are what is new, each has the same weight, or one large family
+ * that was left out would decide how wide the intervals of all others are. Returns how many there are. */
+static uint32_t weigh_families(finding *f, uint32_t count) {
+    uint32_t families = 0;
+    qsort(f->needs, count, sizeof *f->needs, compare_families);
+    for (uint32_t first = 0, end = 0; first < count; first = end, families++) {
+        while (end < count && f->needs[end].family == f->needs[first].family) end++;
+        for (uint32_t i = first; i < end; i++) f->needs[i].weight = 1.0 / (end - first);
+    }
+    return families;
+}
+
+/* What is gathered that is independent of the rest: labels, or families of them. */
+static uint32_t independent(finding *f, uint32_t count) {
+    return f->m->config.families ? weigh_families(f, count) : count;
+}
+
+/* The width that is enough for most. */
 static double enough_for_most(finding *f, uint32_t count) {
     double sum = 0;
-    if (f->m->config.families) {
-        qsort(f->needs, count, sizeof *f->needs, compare_families);
-        for (uint32_t first = 0, end = 0; first < count; first = end) {
-            while (end < count && f->needs[end].family == f->needs[first].family) end++;
-            for (uint32_t i = first; i < end; i++) f->needs[i].weight = 1.0 / (end - first);
-        }
-    }
     for (uint32_t i = 0; i < count; i++) sum += f->needs[i].weight;
     qsort(f->needs, count, sizeof *f->needs, compare_widths);
     double most = LEVEL * (sum + (f->m->config.families ? 0 : 1)) - 1e-9;
@@ -221,11 +230,11 @@ static void set_widths(finding *f) {
     f->m->usual_spread[f->side] = valid < LEAST_ROWS ? 0 : quantile(f->scores, valid, USUAL_LEVEL);
     double ratio = f->left_by != NULL ? narrowing(f) : 1;
     uint32_t count = gather(f, FT_NONE, ratio);
-    double pooled = count > 0 ? enough_for_most(f, count) : WIDTH_UNKNOWN;
+    double pooled = independent(f, count) > 0 ? enough_for_most(f, count) : WIDTH_UNKNOWN;
     for (uint32_t c = 0; c < f->m->column_count; c++) {
         if (torch_sheet_side(&f->data->sheets[f->data->columns[c].device]) != f->side) continue;
         count = gather(f, c, ratio);
-        double width = count < LEAST_ROWS ? pooled : enough_for_most(f, count);
+        double width = independent(f, count) < LEAST_ROWS ? pooled : enough_for_most(f, count);
         f->m->widths[c] = fmax(width, LEAST_WIDTH);
     }
 }

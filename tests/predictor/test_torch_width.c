@@ -86,6 +86,37 @@ static void families_are_few(void **state) {
     fitted_free(&f);
 }
 
+enum { MANY_NETWORKS = 440 }; /* an eighth is for validation: enough labels for a quantile */
+
+/* Fits to two GPUs, to be freed. */
+static model *fit_gpus(const char *config) {
+    static const char *const gpus[] = {"adreno-640", "adreno-630"};
+    fit_set set;
+    model *m;
+    ft_error error;
+    json_t *settings = json_loads(config, 0, NULL);
+    ft_dataset *data = made_data("gpus", MANY_NETWORKS, gpus, 2, noisy_price);
+    fit_row *rows = fitted_rows(data, &set);
+    set.devices = gpus;
+    for (uint32_t i = 0; i < ft_dataset_record_count(data); i++)
+        rows[i].device = strcmp(ft_dataset_records(data)[rows[i].record].device, gpus[1]) == 0;
+    fit_context context = {.config = settings, .seed = 5};
+    if (family_find("torch-sum")->fit(&set, &context, &m, &error) != FT_OK) fail_msg("%s", error.message);
+    json_decref(settings);
+    free(rows);
+    ft_dataset_free(data);
+    assert_int_equal(m->column_count, 2);
+    return m;
+}
+
+/* Three families are too few for a width of a column, however many labels they have. */
+static void columns_of_few_families_share_a_width(void **state) {
+    (void)state;
+    model *m = fit_gpus("{\"hidden\": 8, \"ways\": 2, \"members\": 1, \"steps\": 20, \"batch\": 16, \"families\": 1}");
+    assert_true(m->widths[0] == m->widths[1]);
+    family_find("torch-sum")->free(m);
+}
+
 /* With one network there is only the validation part. */
 static void one_network(void **state) {
     (void)state;
@@ -134,6 +165,7 @@ int main(void) {
                                        IN_FOLDER(narrow_where_it_is_right),
                                        IN_FOLDER(wide_where_it_is_wrong),
                                        IN_FOLDER(families_are_few),
+                                       IN_FOLDER(columns_of_few_families_share_a_width),
                                        IN_FOLDER(one_network),
                                        IN_FOLDER(changed_widths_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
