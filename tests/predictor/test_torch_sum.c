@@ -119,7 +119,8 @@ static void every_allocation_may_fail(void **state) {
 /* --- Asking -------------------------------------------------------------------------------------------------- */
 
 /* What the first training record's graph takes, asked in some way. */
-static prediction ask(const fitted *f, const place *where, const char *setting, int64_t batch, double *parts) {
+static prediction ask_mode(const fitted *f, const place *where, const char *setting, ft_mode mode, int64_t batch,
+                           double *parts) {
     const ft_record *record = &ft_dataset_records(f->data)[0];
     ft_graph *model = NULL, *bound = NULL;
     ft_error error;
@@ -128,7 +129,7 @@ static prediction ask(const fitted *f, const place *where, const char *setting, 
     prediction said = {0};
     assert_int_equal(ft_dataset_graph(f->data, record->graph, &model, NULL), FT_OK);
     assert_int_equal(ft_graph_bind(model, &(ft_binding){.batch = batch}, &bound, NULL), FT_OK);
-    subject_init(&s, bound, &(ft_query){.setting = setting, .dtype = record->dtype});
+    subject_init(&s, bound, &(ft_query){.setting = setting, .mode = mode, .dtype = record->dtype});
     arena_init(&memory, 1 << 24);
     if (f->family->predict(predictor_model(f->opened), &s, where, true, &memory, &said, &error) != FT_OK)
         fail_msg("%s", error.message);
@@ -139,6 +140,25 @@ static prediction ask(const fitted *f, const place *where, const char *setting, 
     ft_graph_free(bound);
     ft_graph_free(model);
     return said;
+}
+
+static prediction ask(const fitted *f, const place *where, const char *setting, int64_t batch, double *parts) {
+    return ask_mode(f, where, setting, FT_INFER, batch, parts);
+}
+
+/* Nobody measured training: a step is forward and twice as much for backward. */
+static void training_takes_longer_than_inference(void **state) {
+    (void)state;
+    double parts;
+    fitted f = fit_made("torch-sum", price, "{\"hidden\": 4, \"members\": 1, \"steps\": 20}");
+    place where = {.index = 1}; /* the processor */
+    prediction infer = ask(&f, &where, "", 1, &parts);
+    prediction train = ask_mode(&f, &where, "", FT_TRAIN, 1, &parts);
+    assert_true(fabs(train.value / infer.value - 3) < 1e-6);
+    assert_true(fabs(parts / train.value - 1) < 1e-6);
+    assert_int_equal(train.source, FT_ASSUMED);
+    assert_true(train.spread > infer.spread);
+    fitted_free(&f);
 }
 
 static void answers_from_data_sheets(void **state) {
@@ -186,9 +206,10 @@ static void says_what_is_assumed(void **state) {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {IN_FOLDER(learns_from_sums),          IN_FOLDER(learns_with_noise),
-                                       IN_FOLDER(goes_on_where_it_stopped),  IN_FOLDER(refuses_changed_models),
-                                       IN_FOLDER(every_allocation_may_fail), IN_FOLDER(answers_from_data_sheets),
-                                       IN_FOLDER(says_what_is_assumed)};
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(learns_from_sums),          IN_FOLDER(learns_with_noise),
+        IN_FOLDER(goes_on_where_it_stopped),  IN_FOLDER(refuses_changed_models),
+        IN_FOLDER(every_allocation_may_fail), IN_FOLDER(training_takes_longer_than_inference),
+        IN_FOLDER(answers_from_data_sheets),  IN_FOLDER(says_what_is_assumed)};
     return cmocka_run_group_tests_name("predictor/torch_sum", tests, NULL, NULL);
 }
