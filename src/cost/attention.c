@@ -96,8 +96,8 @@ static bool look_after(const ft_graph *graph, const param_marks *params, const f
 }
 
 static bool look(const ft_graph *graph, const param_marks *params, const ft_op *op, chain *c) {
-    *c = (chain){0};
     if (op->is_folded || !op_is(op, "Softmax") || op->input_count == 0 || op->output_count == 0) return false;
+    *c = (chain){0};
     return look_before(graph, params, op, c) && look_after(graph, params, op, c);
 }
 
@@ -129,10 +129,12 @@ static void mark_scales(const ft_graph *graph, const param_marks *params, const 
 }
 
 void attention_find(const ft_graph *graph, const param_marks *params, patterns *found) {
-    bool is_own = works_on_scores(graph, params);
+    int is_own = -1; /* not looked for yet: most models have no bias */
     for (uint32_t k = 0; k < graph->op_count; k++) {
         chain c;
-        if (!look(graph, params, &graph->ops[k], &c) || c.is_scaled || (is_own && c.has_bias)) continue;
+        if (!look(graph, params, &graph->ops[k], &c) || c.is_scaled) continue;
+        if (c.has_bias && is_own < 0) is_own = works_on_scores(graph, params);
+        if (c.has_bias && is_own > 0) continue;
         const ft_op *product = maker_of(graph, c.before[c.before_count - 1]);
         const ft_tensor *scores = op_output(graph, product, 0);
         if (scores == NULL || scores->rank > MOST_DIMENSIONS) continue;

@@ -29,9 +29,10 @@ static bool is_copied(const ft_graph *graph, const patterns *found, uint32_t par
 
 /* Frameworks look at parts and repetitions in place. */
 static bool looks_at_input(const ft_graph *graph, const patterns *found, const ft_op *op, uint32_t out) {
+    if (found->is_inner_scale[op - graph->ops]) return true;
+    if (op->def->op_class != FT_CLASS_MOVE) return false; /* most are not: this is asked of every operator */
     if (op_is(op, "Split") || pattern_is_one_of(graph, op)) return !is_copied(graph, found, out);
-    return op_is(op, "Expand") || pattern_is_turned_operand(graph, op) || pattern_is_pool_pad(graph, op) ||
-           found->is_inner_scale[op - graph->ops];
+    return op_is(op, "Expand") || pattern_is_turned_operand(graph, op) || pattern_is_pool_pad(graph, op);
 }
 
 /* The output has the storage of the first input. */

@@ -68,7 +68,7 @@ static void find_joined(const ft_graph *graph, const param_marks *params, patter
         if (!is_pointwise(op) || op->outputs[0] == FT_NONE) continue;
         uint32_t base = common_base(op, params, c, &operands);
         if (base == FT_NONE) continue;
-        if (is_quick_gelu(graph, op)) continue;
+        if (operands > 1 && is_quick_gelu(graph, op)) continue;
         c->base[op->outputs[0]] = base;
         c->is_joined[k] = operands > 1;
     }
