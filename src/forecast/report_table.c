@@ -197,7 +197,7 @@ static void write_facts(sink *out, const ft_forecast_subject *subject, const mod
     buf_format(&out->text, "%*s%s parameters, %s MACs a sample", INDENT, "", params, macs);
     if (answers->count > 0) {
         const ft_request *request = &answers->items[0].request;
-        buf_text(&out->text, request->mode == FT_TRAIN ? "; a step of training with " : "; inference");
+        buf_text(&out->text, request->mode == FT_TRAIN ? "; training with " : "; inference");
         if (request->mode == FT_TRAIN) buf_text(&out->text, ft_optimizer_name(request->optimizer));
         if (has_one_type(answers)) buf_format(&out->text, ", %s", ft_dtype_name(request->dtype));
     }

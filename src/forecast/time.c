@@ -35,13 +35,6 @@ static void settle_bound(ft_forecast *out, const ft_part_time *parts, uint32_t c
     out->bound_ratio = total > 0 && out->bound != FT_BOUND_UNKNOWN ? sums[out->bound] / total : 0;
 }
 
-/* A GPU under PyTorch reaches a good part of its data sheet. A kernel that takes many times what that allows spends
- * its time before it runs. */
-static bool can_wait_for_processor(const ft_device *sheet) {
-    return strcmp(ft_device_kind(sheet), "gpu") == 0 && strncmp(ft_device_runtime(sheet), "torch", 5) == 0;
-}
-static const double MANY_TIMES = 5;
-
 static ft_status add_bounds(answer *a, ft_error *error) {
     arena *memory = &a->study->memory;
     ft_forecast *out = a->out;
@@ -62,11 +55,10 @@ static ft_status add_bounds(answer *a, ft_error *error) {
     ft_bound *bounds = ARENA_ARRAY(memory, ft_bound, (size_t)count + 1);
     if (bounds == NULL || !work_of_parts(a->subject->bound, a->cost, &options, parts, count, memory, &work))
         return FT_NOMEM(error);
-    const bool can_wait = can_wait_for_processor(a->sheet);
     for (uint32_t i = 0; i < count; i++) {
         double least_s;
         bounds[i] = work_bound(&work[i], &l, &least_s);
-        if (can_wait && parts[i].value * 1e-6 > MANY_TIMES * least_s) bounds[i] = FT_BOUND_LAUNCH;
+        if (work_waits(a->sheet, &parts[i], least_s)) bounds[i] = FT_BOUND_LAUNCH;
     }
     settle_bound(out, parts, count, bounds);
     if (parts == out->kernels) out->kernel_bounds = bounds;

@@ -27,6 +27,24 @@ static void bounds(void **state) {
     assert_string_equal(ft_bound_name(FT_BOUND_LAUNCH), "launch");
 }
 
+static void small_kernels_wait(void **state) {
+    (void)state;
+    ft_device *gpu = NULL, *phone = NULL;
+    ft_error error;
+    assert_int_equal(ft_device_open("rtx-4090", &gpu, &error), FT_OK);
+    assert_int_equal(ft_device_open("adreno-640", &phone, &error), FT_OK);
+    ft_part_time part = {.value = 30, .op_count = 1};
+    assert_true(work_waits(gpu, &part, 4e-6));
+    assert_false(work_waits(gpu, &part, 10e-6));  /* it is busy for a third of it */
+    assert_false(work_waits(phone, &part, 4e-6)); /* that its runtime launches all at once */
+    part.value = 1500;
+    assert_false(work_waits(gpu, &part, 200e-6)); /* no launch takes so long */
+    part.op_count = 20;
+    assert_true(work_waits(gpu, &part, 200e-6)); /* but twenty do */
+    ft_device_free(gpu);
+    ft_device_free(phone);
+}
+
 static void limits_by_type(void **state) {
     (void)state;
     ft_device *device = NULL;
@@ -74,6 +92,7 @@ static void bytes_cross_the_border(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds),
+        cmocka_unit_test(small_kernels_wait),
         cmocka_unit_test(limits_by_type),
         cmocka_unit_test(bytes_cross_the_border),
     };
