@@ -10,7 +10,7 @@
 #include "report/grid.h"
 #include "report/metric.h"
 
-enum { INDENT = 2, MOST_PARTS = 10, NAMES_SHOWN = 4, NOTES_SHOWN = 8 };
+enum { INDENT = 2, MOST_PARTS = 10, MOST_GROUPS = 4, NAMES_SHOWN = 4, NOTES_SHOWN = 8 };
 
 static void heading(sink *out, const ft_style *style, const char *text) {
     buf_format(&out->text, "\n%s%s%s\n", tone_begin(style, TONE_TITLE), text, tone_end(style, TONE_TITLE));
@@ -59,6 +59,7 @@ static void name_those(const ft_forecasts *answers, uint32_t first, is_same *sam
 
 /* --- Memory -------------------------------------------------------------------------------------------------- */
 
+/* Devices whose memories have nothing in common, an accelerator with SRAM and flash beside a GPU, have a list each. */
 typedef struct memory_list {
     const ft_forecasts *answers;
     const ft_style *style;
@@ -77,9 +78,21 @@ static bool same_memory(const ft_forecast *a, const ft_forecast *b, const void *
     return true;
 }
 
+static uint32_t find_part(const memory_list *l, const char *part) {
+    for (uint32_t p = 0; p < l->part_count; p++)
+        if (strcmp(l->parts[p], part) == 0) return p;
+    return FT_NONE;
+}
+
+static bool is_in_list(const memory_list *l, const ft_forecast *f) {
+    for (uint32_t i = 0; i < f->memory_part_count; i++)
+        if (find_part(l, f->memory_parts[i].type) != FT_NONE) return true;
+    return false;
+}
+
 static uint32_t memory_row_at(const memory_list *l, uint32_t row) {
     for (uint32_t i = 0; i < l->answers->count; i++) {
-        if (l->answers->items[i].memory_part_count == 0) continue;
+        if (!is_in_list(l, &l->answers->items[i])) continue;
         if (is_first_of_its_kind(l->answers, i, same_memory, NULL) && row-- == 0) return i;
     }
     return FT_NONE;
@@ -108,38 +121,56 @@ static void put_memory(const void *user, uint32_t row, grid_cell *cells) {
              f->memory_by != NULL ? ft_source_kind_name(f->memory.source) : "-");
 }
 
-static void collect_parts(memory_list *l) {
-    for (uint32_t i = 0; i < l->answers->count; i++) {
-        const ft_forecast *f = &l->answers->items[i];
-        for (uint32_t k = 0; k < f->memory_part_count; k++) {
-            uint32_t p = 0;
-            while (p < l->part_count && strcmp(l->parts[p], f->memory_parts[k].type) != 0) p++;
-            if (p == l->part_count && p < MOST_PARTS && f->memory_parts[k].value > 0)
-                l->parts[l->part_count++] = f->memory_parts[k].type;
-        }
+static void add_parts(memory_list *l, const ft_forecast *f) {
+    for (uint32_t i = 0; i < f->memory_part_count; i++) {
+        const ft_part_time *part = &f->memory_parts[i];
+        if (part->value > 0 && l->part_count < MOST_PARTS && find_part(l, part->type) == FT_NONE)
+            l->parts[l->part_count++] = part->type;
     }
 }
 
-void forecast_table_memory(sink *out, const ft_style *style, const ft_forecasts *answers) {
-    memory_list l = {.answers = answers, .style = style, .out = out};
+/* Returns how many lists there are. */
+static uint32_t group_parts(memory_list lists[MOST_GROUPS], const ft_forecasts *answers) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < answers->count; i++) {
+        uint32_t g = 0;
+        while (g < count && !is_in_list(&lists[g], &answers->items[i])) g++;
+        if (g == MOST_GROUPS) continue;
+        add_parts(&lists[g], &answers->items[i]);
+        if (g == count && lists[g].part_count > 0) count++;
+    }
+    return count;
+}
+
+static void write_memory(const memory_list *l) {
     grid_column columns[MOST_PARTS + 3] = {{.title = "On", .is_flexible = true, .wraps = true, .comfort = 20},
                                            {.title = "Batch", .is_right = true}};
     uint32_t rows = 0;
-    collect_parts(&l);
-    if (l.part_count == 0) return;
-    for (uint32_t p = 0; p < l.part_count; p++)
-        columns[2 + p] = (grid_column){.title = l.parts[p], .is_right = true, .drop = (uint8_t)(p > 3 ? 1 : 0)};
-    columns[2 + l.part_count] = (grid_column){.title = "From", .drop = 2};
-    while (memory_row_at(&l, rows) != FT_NONE) rows++;
-    heading(out, style, "Where the memory goes");
-    grid_write(&(grid){.style = style,
+    for (uint32_t p = 0; p < l->part_count; p++)
+        columns[2 + p] = (grid_column){.title = l->parts[p], .is_right = true, .drop = (uint8_t)(p > 3 ? 1 : 0)};
+    columns[2 + l->part_count] = (grid_column){.title = "From", .drop = 2};
+    while (memory_row_at(l, rows) != FT_NONE) rows++;
+    grid_write(&(grid){.style = l->style,
                        .columns = columns,
-                       .column_count = l.part_count + 3,
+                       .column_count = l->part_count + 3,
                        .indent = INDENT,
                        .row = put_memory,
-                       .user = &l,
+                       .user = l,
                        .row_count = rows},
-               out);
+               l->out);
+}
+
+void forecast_table_memory(sink *out, const ft_style *style, const ft_forecasts *answers) {
+    memory_list lists[MOST_GROUPS];
+    for (uint32_t g = 0; g < MOST_GROUPS; g++) lists[g] = (memory_list){.answers = answers, .style = style, .out = out};
+    uint32_t count = group_parts(lists, answers);
+    for (uint32_t g = 0; g < count; g++) {
+        if (g == 0)
+            heading(out, style, "Where the memory goes");
+        else
+            buf_char(&out->text, '\n');
+        write_memory(&lists[g]);
+    }
 }
 
 /* --- What else is told ---------------------------------------------------------------------------------------- */
@@ -234,32 +265,13 @@ static bool same_setting(const ft_forecast *a, const ft_forecast *b, const void 
     return same_lack(a->request.setting, b->request.setting);
 }
 
-static void put_note(const void *user, uint32_t row, grid_cell *cells) {
-    const buf *text = user;
-    (void)row;
-    snprintf(cells[0].text, sizeof cells[0].text, "%.*s", GRID_CELL_SIZE - 1, text->data != NULL ? text->data : "");
-}
-
-/* "! those: what: text", wrapped. */
+/* "those: what: text". */
 static void write_note(sink *out, const ft_style *style, buf *those, const char *what, const char *note) {
-    static const grid_column columns[] = {{.title = "", .is_flexible = true, .wraps = true}};
     buf text = {0};
-    char clean[GRID_CELL_SIZE];
     if (those->length > 0) buf_format(&text, "%s: ", those->data);
     buf_format(&text, "%s%s", what, note);
-    text_fit(text.data != NULL ? text.data : "", UINT32_MAX, style, clean, sizeof clean);
-    text.length = 0;
-    buf_text(&text, clean);
     if (text.failed || those->failed) out->text.failed = true;
-    grid_write(&(grid){.style = style,
-                       .columns = columns,
-                       .column_count = 1,
-                       .indent = INDENT,
-                       .row = put_note,
-                       .user = &text,
-                       .row_count = 1,
-                       .has_no_heading = true},
-               out);
+    text_paragraph(text.data != NULL ? text.data : "", INDENT, style, out);
     buf_free(&text);
     buf_free(those);
 }

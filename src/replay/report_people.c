@@ -197,37 +197,28 @@ static void write_head(sink *out, const view *v) {
     const ft_replay_subject *s = v->subject;
     const ft_replay_options *o = &v->last->options;
     char title[GRID_CELL_SIZE];
+    buf about = {0};
     text_fit(s->file, v->style->width, v->style, title, sizeof title);
-    buf_format(&out->text, "%s%s%s%s%s\n%*s%s", tone_begin(v->style, TONE_TITLE), title,
-               s->device != NULL ? " on " : "", s->device != NULL ? s->device : "", tone_end(v->style, TONE_TITLE),
-               INDENT, "", o->mode == FT_TRAIN ? "a step of training" : "inference");
-    if (s->batch > 0) buf_format(&out->text, ", batch %lld%s", (long long)s->batch, o->workers > 1 ? " a worker" : "");
-    buf_format(&out->text, "; engines %s", o->engines);
-    if (o->gaps != NULL) buf_format(&out->text, ", gaps %s us", o->gaps);
-    buf_format(&out->text, "; times from %s\n", s->times_from != NULL ? s->times_from : "the flow");
+    buf_format(&out->text, "%s%s%s%s%s\n", tone_begin(v->style, TONE_TITLE), title, s->device != NULL ? " on " : "",
+               s->device != NULL ? s->device : "", tone_end(v->style, TONE_TITLE));
+    buf_text(&about, o->mode == FT_TRAIN ? "a step of training" : "inference");
+    if (s->batch > 0) buf_format(&about, ", batch %lld%s", (long long)s->batch, o->workers > 1 ? " a worker" : "");
+    buf_format(&about, "; engines %s", o->engines);
+    if (o->gaps != NULL) buf_format(&about, ", gaps %s us", o->gaps);
+    buf_format(&about, "; times from %s", s->times_from != NULL ? s->times_from : "the flow");
+    if (about.failed) out->text.failed = true;
+    text_paragraph(about.data != NULL ? about.data : "", INDENT, v->style, out);
     buf_char(&out->text, '\n');
-}
-
-static void put_note(const void *user, uint32_t index, grid_cell *cells) {
-    const view *v = user;
-    text_fit(replay_note(v->subject, v->last, index), UINT32_MAX, v->style, cells[0].text, sizeof cells[0].text);
+    buf_free(&about);
 }
 
 static void write_notes(sink *out, const view *v) {
-    static const grid_column columns[] = {{.title = "", .is_flexible = true, .wraps = true}};
-    uint32_t count = 0;
-    while (count < MOST_NOTES && replay_note(v->subject, v->last, count) != NULL) count++;
-    if (count == 0) return;
-    buf_char(&out->text, '\n');
-    grid_write(&(grid){.style = v->style,
-                       .columns = columns,
-                       .column_count = 1,
-                       .indent = INDENT,
-                       .row = put_note,
-                       .user = v,
-                       .row_count = count,
-                       .has_no_heading = true},
-               out);
+    for (uint32_t i = 0; i < MOST_NOTES; i++) {
+        const char *note = replay_note(v->subject, v->last, i);
+        if (note == NULL) return;
+        if (i == 0) buf_char(&out->text, '\n');
+        text_paragraph(note, INDENT, v->style, out);
+    }
 }
 
 void replay_table_subject(ft_replay_report *r, const ft_replay_subject *subject) {

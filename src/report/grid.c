@@ -177,3 +177,15 @@ void grid_write(const grid *g, sink *out) {
     }
     free(cells);
 }
+
+void text_paragraph(const char *text, uint32_t indent, const ft_style *style, sink *out) {
+    enum { LEAST = 20 };
+    char clean[GRID_CELL_SIZE];
+    uint32_t room = style->width > indent + LEAST ? style->width - indent : LEAST;
+    text_fit(text, UINT32_MAX, style, clean, sizeof clean);
+    for (const char *rest = clean; *rest != '\0';) {
+        size_t length = text_wrap(rest, room);
+        buf_format(&out->text, "%*s%.*s\n", (int)indent, "", (int)length, rest);
+        rest += length + strspn(rest + length, " ");
+    }
+}

@@ -58,6 +58,8 @@ void text_fit_end(const char *text, uint32_t columns, const ft_style *style, cha
 size_t text_wrap(const char *text, uint32_t columns);
 /* Columns that a (clean) text takes on a terminal. */
 uint32_t text_columns(const char *text);
+/* A text of any origin in lines of its own, cut between words to the width of the style. */
+void text_paragraph(const char *text, uint32_t indent, const ft_style *style, sink *out);
 
 /* Emphasis, when the style has colours: "" otherwise. */
 typedef enum text_tone { TONE_PLAIN, TONE_TITLE, TONE_FAINT, TONE_WARNING } text_tone;

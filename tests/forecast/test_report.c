@@ -265,6 +265,25 @@ static void test_table_keeps_the_parts(void **state) {
     made.answers = old;
 }
 
+/* Memories that have no part in common do not share columns: none of either has to give way. */
+static void test_table_has_a_list_for_each_kind_of_memory(void **state) {
+    (void)state;
+    static const ft_part_time planned[] = {{"sram", NULL, 0, 1e6}, {"flash", NULL, 0, 2e6}};
+    const ft_forecast second = made.items[1];
+    ft_forecast_style style = style_of(FT_TABLE);
+    style.style.width = 80;
+    made.items[1].memory_parts = planned;
+    made.items[1].memory_part_count = 2;
+    char *text = made_report(&made, &style, 1), *first = strstr(text, "Where the memory goes"), *other;
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "Where the memory goes"));
+    assert_non_null(strstr(first, "  Batch  weights  activations  From\n"));
+    assert_non_null(other = strstr(first, "  Batch       sram    flash  From\n"));
+    assert_non_null(strstr(other, "  976.6 KiB  1.9 MiB  analytic\n"));
+    free(text);
+    made.items[1] = second;
+}
+
 static void test_list(void **state) {
     (void)state;
     ft_forecast_style style = style_of(FT_TABLE);
@@ -350,6 +369,7 @@ int main(void) {
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_table_fits),
         cmocka_unit_test(test_table_keeps_the_parts),
+        cmocka_unit_test(test_table_has_a_list_for_each_kind_of_memory),
         cmocka_unit_test(test_list),
         cmocka_unit_test(test_nothing_is_written_of_no_models),
         cmocka_unit_test(test_out_of_memory),

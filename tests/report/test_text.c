@@ -66,6 +66,18 @@ static void test_long_text_keeps_to_its_buffer(void **state) {
     assert_int_equal(text_columns(fitted), (sizeof fitted - 8) / 4);
 }
 
+static void test_paragraphs_are_cut_between_words(void **state) {
+    (void)state;
+    const ft_style narrow = {.width = 30};
+    sink out = {0};
+    text_paragraph("a line of words that goes on\tand\nsays more", 4, &narrow, &out);
+    assert_string_equal(out.text.data, "    a line of words that goes\n    on?and?says more\n");
+    out.text.length = 0;
+    text_paragraph("", 4, &narrow, &out);
+    assert_int_equal(out.text.length, 0);
+    sink_free(&out);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_fits_stays),
@@ -73,6 +85,7 @@ int main(void) {
         cmocka_unit_test(test_wide_characters_take_two_columns),
         cmocka_unit_test(test_hostile_names_are_cleaned),
         cmocka_unit_test(test_long_text_keeps_to_its_buffer),
+        cmocka_unit_test(test_paragraphs_are_cut_between_words),
     };
     return cmocka_run_group_tests_name("report/text", tests, NULL, NULL);
 }
