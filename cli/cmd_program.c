@@ -115,14 +115,22 @@ typedef struct showing {
     FILE *stream;
     ft_program *program;
     ft_program_proof *proof;
+    bool is_named; /* columns of features are */
 } showing;
+
+/* The names of the columns stand once, and only where there is a program. */
+static ft_status write_features(showing *s, const ft_program_record *record, ft_error *error) {
+    ft_status status = s->is_named ? FT_OK : ft_program_write_feature_names(s->stream, error);
+    s->is_named = true;
+    return status == FT_OK ? ft_program_write_features(s->program, record->line, s->stream, error) : status;
+}
 
 static ft_status write_program(showing *s, const ft_program_record *record, ft_error *error) {
     const arguments *args = s->args;
     char label[64];
     switch (args->what) {
     case SHOW_FEATURES:
-        return ft_program_write_features(s->program, s->stream, error);
+        return write_features(s, record, error);
     case SHOW_C:
         snprintf(label, sizeof label, "line %llu", (unsigned long long)record->line);
         return ft_program_proof_add(s->proof, s->program, label, error);

@@ -114,7 +114,10 @@ FT_API void ft_program_device(const ft_program_sheet *sheet, float out[FT_PROGRA
 /* As TVM prints programs, with the shapes of the tensors before it. */
 FT_API ft_status ft_program_write(ft_program *program, FILE *stream, ft_error *error);
 FT_API ft_status ft_program_write_json(ft_program *program, FILE *stream, ft_error *error);
-FT_API ft_status ft_program_write_features(ft_program *program, FILE *stream, ft_error *error); /* as CSV */
+/* As CSV, a row for each store, which begins with `line`, that of the record; the names of the columns stand once,
+ * before all programs. */
+FT_API ft_status ft_program_write_feature_names(FILE *stream, ft_error *error);
+FT_API ft_status ft_program_write_features(ft_program *program, uint64_t line, FILE *stream, ft_error *error);
 
 /* A C file that runs loop nests (threads as loops) and the same work as plain loops, and compares: its exit status is 0
  * when all results are equal and each stage computed as often as it should. */

@@ -199,21 +199,27 @@ static void write_numbers(buf *text, const float *numbers, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) buf_format(text, ",%.7g", (double)numbers[i]);
 }
 
-ft_status ft_program_write_features(ft_program *program, FILE *stream, ft_error *error) {
-    ft_program_features seen;
+ft_status ft_program_write_feature_names(FILE *stream, ft_error *error) {
     buf text = {0};
-    FT_TRY(ft_program_see(program, &seen, error));
-    buf_text(&text, "leaf,node");
+    buf_text(&text, "line,leaf,node");
     for (uint32_t i = 0; i < FT_PROGRAM_FEATURES + FT_PROGRAM_GPU; i++) {
         char name[32];
         buf_format(&text, ",%s", feature_name(i, name));
     }
+    buf_char(&text, '\n');
+    return send(&text, stream, FT_OK, error);
+}
+
+ft_status ft_program_write_features(ft_program *program, uint64_t line, FILE *stream, ft_error *error) {
+    ft_program_features seen;
+    buf text = {0};
+    FT_TRY(ft_program_see(program, &seen, error));
     for (uint32_t i = 0; i < seen.leaf_count; i++) {
-        buf_format(&text, "\n%u,%d", i, seen.node_ids[i]);
+        buf_format(&text, "%llu,%u,%d", (unsigned long long)line, i, seen.node_ids[i]);
         write_numbers(&text, seen.leaves + (size_t)i * FT_PROGRAM_FEATURES, FT_PROGRAM_FEATURES);
         write_numbers(&text, seen.gpu + (size_t)i * FT_PROGRAM_GPU, FT_PROGRAM_GPU);
+        buf_char(&text, '\n');
     }
-    buf_char(&text, '\n');
     return send(&text, stream, FT_OK, error);
 }
 
