@@ -46,6 +46,9 @@ static const option_row rows[] = {
      TEXT(arguments, predict.device)},
     {"rank", 0, NULL, "of predict: by task, the fastest first", 20, FLAG(arguments, predict.is_ranked)},
     {"top", 't', "N", "of predict: only the N fastest of each task", 20, COUNT(arguments, predict.top, UINT32_MAX)},
+    {"pick", 0, "N",
+     "of predict: at most N of each task to run next: the fastest, but none that is told within 2 % of one before it",
+     20, COUNT(arguments, predict.pick, UINT32_MAX)},
     {"strict", 0, NULL, "stop at the first line that is no program", 0, FLAG(arguments, is_strict)},
     QUIET_ROW(arguments, is_quiet, 60),
     {0},
@@ -69,6 +72,7 @@ static const char doc[] =
     "  foretell program show v100.jsonl.gz:17 --features\n"
     "  foretell program show lowered.tir --features\n"
     "  foretell program predict new.jsonl --device v100 --rank --top 10\n"
+    "  foretell program predict new.jsonl --device v100 --pick 5\n"
     "  foretell program predict new.jsonl --predictor run/predictor.ftm \\\n"
     "      --device rtx-3090\n"
     "  foretell program show v100.jsonl.gz --every 1000 --small --emit-c \\\n"
@@ -99,6 +103,7 @@ static void check(void *input, struct argp_state *state) {
     else if (strcmp(args->action, "show") != 0 && !is_predict(args))
         argp_error(state, "'%s' is no action: show and predict are", args->action);
     if (args->log == NULL) argp_error(state, "which log? Give LOG or LOG:LINE");
+    if (args->predict.top > 0 && args->predict.pick > 0) argp_error(state, "--top and --pick cannot both say how many");
 }
 
 static const option_set options = {.rows = rows,

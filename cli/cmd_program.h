@@ -10,6 +10,7 @@ typedef struct program_predict_options {
     uint32_t log_count;
     uint64_t every; /* of a log without a line: every N-th record */
     uint32_t top;   /* of each task; 0: all */
+    uint32_t pick;  /* of each task, apart from each other; 0: all */
     bool is_ranked; /* by task, the fastest first; else as they stand in the logs */
     bool is_strict, is_quiet;
     const ft_style *style;

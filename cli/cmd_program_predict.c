@@ -98,9 +98,22 @@ static bool is_same_place(const ft_program_forecast *a, const ft_program_forecas
     return strcmp(a->task, b->task) == 0 && strcmp(a->device, b->device) == 0;
 }
 
-/* Numbers the programs of each task on a device; with --rank or --top they are also put into that order, and cut. */
+/* What was kept of a task so far. */
+typedef struct picks {
+    uint32_t count;
+    double told_us; /* of the last */
+} picks;
+
+static bool is_kept(const program_predict_options *o, const ft_program_forecast *item, const picks *before) {
+    if (o->pick == 0) return o->top == 0 || item->rank <= o->top;
+    return before->count < o->pick && (before->count == 0 || ft_task_is_apart(before->told_us, item->time_us));
+}
+
+/* Numbers the programs of each task on a device; with --rank, --top or --pick they are also put into that order, and
+ * cut. */
 static ft_status rank(predicting *p) {
     const program_predict_options *o = p->options;
+    picks of_task = {0};
     ft_program_forecast **sorted = calloc((size_t)p->count + 1, sizeof *sorted);
     ft_program_forecast *ordered = calloc((size_t)p->count + 1, sizeof *ordered);
     if (sorted == NULL || ordered == NULL) {
@@ -114,10 +127,13 @@ static ft_status rank(predicting *p) {
     for (uint32_t i = 0; i < p->count; i++) {
         bool is_first = i == 0 || !is_same_place(sorted[i], sorted[i - 1]);
         sorted[i]->rank = is_first ? 1 : sorted[i - 1]->rank + 1;
-        if (o->top == 0 || sorted[i]->rank <= o->top) ordered[kept++] = *sorted[i];
+        if (is_first) of_task = (picks){0};
+        if (!is_kept(o, sorted[i], &of_task)) continue;
+        of_task = (picks){.count = of_task.count + 1, .told_us = sorted[i]->time_us};
+        ordered[kept++] = *sorted[i];
     }
     free(sorted);
-    if (o->is_ranked || o->top > 0) {
+    if (o->is_ranked || o->top > 0 || o->pick > 0) {
         free(p->items);
         p->items = ordered;
         p->count = kept;

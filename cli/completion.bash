@@ -62,7 +62,7 @@ _foretell_value() { # option, command
     --metric) _foretell_words 'time_us' ;;
     --objective) _foretell_words 'mape rmspe acc5 acc10 rmse spearman kendall' ;;
     --workers | --time | --trials | --generation | --rungs | --factor | --effort | --off | --seeds) ;;
-    -t | --top | -b | --batch | -w | --width | --shape | --workspace | --seed | --threads | --worst | --device | --setting | --graph | --limit | --networks | --noise | --budget | --steps) ;;
+    -t | --top | --pick | -b | --batch | -w | --width | --shape | --workspace | --seed | --threads | --worst | --device | --setting | --graph | --limit | --networks | --noise | --budget | --steps) ;;
     *) return 1 ;;
     esac
 }
@@ -156,7 +156,7 @@ _foretell() {
         ;;
     program)
         if [[ $current == -* ]]; then
-            _foretell_words "--features --emit-c --small --every --seed --predictor --device --rank --top --strict --quiet $shared"
+            _foretell_words "--features --emit-c --small --every --seed --predictor --device --rank --top --pick --strict --quiet $shared"
         elif [ "$COMP_CWORD" = 2 ]; then
             _foretell_words 'show predict'
         else

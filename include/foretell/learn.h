@@ -67,7 +67,12 @@ typedef struct ft_task_score {
     double order;                /* share of pairs that are predicted in the order in which they were measured */
     double lost1, lost5, lost10; /* how much slower than the best of the task the best of the 1, 5, 10 is that are
                                   * predicted to be fastest */
+    double apart5, apart10;      /* the same for 5 and 10 of which none is told nearly the time of one before it */
 } ft_task_score;
+
+/* Whether a program told `time_us` is worth a run after a faster one told `picked_us`: those that are told nearly the
+ * same time are mostly nearly the same program, and if one is slower than told, so is the other. */
+bool ft_task_is_apart(double picked_us, double time_us);
 
 /* One record with what was predicted for it. */
 typedef struct ft_case {

@@ -55,6 +55,8 @@ static void write_tasks(json_writer *j, const ft_evaluation *e) {
         jsonw_pair_double(j, "lost1", score->lost1);
         jsonw_pair_double(j, "lost5", score->lost5);
         jsonw_pair_double(j, "lost10", score->lost10);
+        jsonw_pair_double(j, "apart5", score->apart5);
+        jsonw_pair_double(j, "apart10", score->apart10);
         jsonw_close(j);
     }
     jsonw_close(j);

@@ -69,6 +69,8 @@ static void scores_by_hand(void **state) {
     near(scores[0].lost1, (100 + 20) / 2.0);
     near(scores[0].lost5, (100 + 0) / 2.0);
     near(scores[0].lost10, 0);
+    near(scores[0].apart5, 0); /* 52 is within 2 % of 51, so that the fifth is the best */
+    near(scores[0].apart10, 0);
     /* errors: 4.5, 0, 0, 0, 0.04, 0.15, 0.2, 1/6 */
     near(scores[0].median, 50 * (0.04 + 0.15));
     arena_free(&memory);
