@@ -25,7 +25,8 @@ typedef struct ft_box ft_box;
 
 /* Opens predictor files; with none given, those that ship with foretell: all *.ftm in the folder of the environment's
  * FORETELL_PREDICTORS, else in predictors/ or share/foretell/predictors beside the folder of the program (or one
- * above), else where foretell was installed. A box is read-only: any number of threads may share one. */
+ * above), else in share/foretell/predictors beside the folder of the library, else where foretell was installed. A box
+ * is read-only: any number of threads may share one. */
 FT_API ft_status ft_box_open(const char *const *files, uint32_t count, ft_box **box, ft_error *error);
 /* The same for predictors of tensor programs; those that ship are in the folder programs/ of the others'. */
 FT_API ft_status ft_box_open_programs(const char *const *files, uint32_t count, ft_box **box, ft_error *error);

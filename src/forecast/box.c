@@ -2,6 +2,7 @@
 #include "forecast/box.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,18 +93,49 @@ static ft_status add_folder(ft_box *box, const char *outer, const char *inner, b
     return status;
 }
 
+/* What is before the last slash of a path; "" when there is none. */
+static void cut_to_folder(char *path) {
+    char *slash = strrchr(path, '/');
+    *(slash != NULL ? slash : path) = '\0';
+}
+
 /* The folder of the program's own file; "" when it cannot be told. */
 static void program_folder(char *folder, size_t size) {
     ssize_t length = readlink("/proc/self/exe", folder, size - 1);
     folder[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(folder, '/');
-    if (slash != NULL) *slash = '\0';
+    cut_to_folder(folder);
+}
+
+/* The same of the library, which programs elsewhere have loaded from where it was installed. Inside of a program it is
+ * that program. */
+static void library_folder(char *folder, size_t size) {
+    static const char here;
+    Dl_info about;
+    bool is_found = dladdr(&here, &about) != 0 && about.dli_fname != NULL;
+    snprintf(folder, size, "%s", is_found ? about.dli_fname : "");
+    cut_to_folder(folder);
+}
+
+enum { PLACE_COUNT = 6, PLACE_BYTES = 4096 };
+
+/* Where those that ship may be, the likeliest first: the tree that foretell was built in, then where it is installed.
+ * Either is found from the program or from the library, wherever it was moved to. */
+static void list_places(char places[PLACE_COUNT][PLACE_BYTES]) {
+    char program[PLACE_BYTES - 64], library[PLACE_BYTES - 64];
+    program_folder(program, sizeof program);
+    library_folder(library, sizeof library);
+    snprintf(places[0], PLACE_BYTES, "%s/../predictors", program);
+    snprintf(places[1], PLACE_BYTES, "%s/../../predictors", program); /* of build/examples and build/bench */
+    snprintf(places[2], PLACE_BYTES, "%s/../share/foretell/predictors", program);
+    snprintf(places[3], PLACE_BYTES, "%s/../share/foretell/predictors", library);
+    snprintf(places[4], PLACE_BYTES, "%s/../../share/foretell/predictors", library); /* of lib/x86_64-linux-gnu */
+    snprintf(places[5], PLACE_BYTES, "%s", FORETELL_DATADIR "/predictors");
 }
 
 /* `inner`: "", or the folder of those that tell of programs. */
 static ft_status add_shipped(ft_box *box, const char *inner, ft_error *error) {
     const char *wanted = getenv("FORETELL_PREDICTORS");
-    char program[4096 - 64], beside[4096], above[4096], shared[4096];
+    char places[PLACE_COUNT][PLACE_BYTES];
     bool is_found = false;
     if (wanted != NULL && wanted[0] != '\0') {
         FT_TRY(add_folder(box, wanted, inner, &is_found, error));
@@ -111,12 +143,8 @@ static ft_status add_shipped(ft_box *box, const char *inner, ft_error *error) {
         return ft_fail(error, FT_ERR_IO, "%s%s: no predictors (*.ftm) in the folder that FORETELL_PREDICTORS names",
                        wanted, inner);
     }
-    program_folder(program, sizeof program);
-    snprintf(beside, sizeof beside, "%s/../predictors", program);
-    snprintf(above, sizeof above, "%s/../../predictors", program); /* of build/examples and build/bench */
-    snprintf(shared, sizeof shared, "%s/../share/foretell/predictors", program);
-    const char *const places[] = {beside, above, shared, FORETELL_DATADIR "/predictors"};
-    for (size_t i = 0; i < sizeof places / sizeof places[0] && !is_found; i++) {
+    list_places(places);
+    for (size_t i = 0; i < PLACE_COUNT && !is_found; i++) {
         char *real = realpath(places[i], NULL); /* names of files are shown: without detours */
         ft_status status = real != NULL ? add_folder(box, real, inner, &is_found, error) : FT_OK;
         free(real);
@@ -127,7 +155,7 @@ static ft_status add_shipped(ft_box *box, const char *inner, ft_error *error) {
         error, FT_ERR_IO,
         "the predictors that ship with foretell are neither at %s%s nor at %s%s; give one with --predictor, or "
         "their folder in FORETELL_PREDICTORS",
-        beside, inner, FORETELL_DATADIR "/predictors", inner);
+        places[0], inner, places[PLACE_COUNT - 1], inner);
 }
 
 /* An answer takes and gives back a few hundred kilobytes. glibc hands so much back to the system at once and gets it

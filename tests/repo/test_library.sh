@@ -73,6 +73,18 @@ use_installed() {
     LD_LIBRARY_PATH=$root/opt/foretell/lib "$work/example-installed" "$build/models/mobilenet_v2.onnx"
 }
 
+# A program of another folder has the predictors that were installed beside the library, wherever that is.
+installed_predictors_are_found() {
+    local root=$PWD/$work/root flags
+    flags=$(PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_PATH=$root/opt/foretell/lib/pkgconfig \
+        pkg-config --cflags --libs foretell) || return 1
+    mkdir -p "$work/far/away/bin"
+    # shellcheck disable=SC2086  # flags are words
+    $compile -std=c11 examples/predict.c -o "$work/far/away/bin/predict" $flags || return 1
+    LD_LIBRARY_PATH=$root/opt/foretell/lib "$work/far/away/bin/predict" "$build/models/mobilenet_v2.onnx" |
+        grep -E -- "${prints[predict]}"
+}
+
 uninstall_leaves_nothing() {
     make --no-print-directory PREFIX=/opt/foretell DESTDIR="$PWD/$work/root" uninstall
     local left
@@ -110,5 +122,6 @@ point "what the headers declare is exported" declared_is_exported
 point "what is exported is declared" exported_is_declared
 point "install" install_copy
 point "a program builds with pkg-config against the installed copy" use_installed
+point "it finds the predictors that were installed" installed_predictors_are_found
 point "uninstall leaves nothing" uninstall_leaves_nothing
 finish
