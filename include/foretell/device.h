@@ -12,8 +12,8 @@ FT_C_BEGIN
 
 typedef struct ft_device ft_device;
 
-/* `name`: a device in the box by its name or one of its other names ("adreno-640", "adreno640gpu_tflite21"), or a path
- * with a '/' or ".json". */
+/* `name`: a device in the box by its name or one of its other names ("adreno-640", "adreno640gpu_tflite21"), or as
+ * drivers spell it ("NVIDIA GeForce RTX 4090"), or a path with a '/' or ".json". */
 FT_API ft_status ft_device_open(const char *name, ft_device **device, ft_error *error);
 FT_API void ft_device_free(ft_device *device);
 FT_API const char *ft_device_name(const ft_device *device);
@@ -34,6 +34,9 @@ FT_API const char *ft_device_name_at(uint32_t index);
 FT_API const char *ft_device_text_at(uint32_t index);
 /* The name that a device in the box goes by, for any of its names; NULL when there is none. */
 FT_API const char *ft_device_canonical(const char *name);
+/* The same for a name as drivers and people spell it: "NVIDIA GeForce RTX 4090", "RTX 4090". A data set or a predictor
+ * may have a device of its own by such a name; who asks about one looks for that first. */
+FT_API const char *ft_device_spoken(const char *name);
 /* The same for a file that is named after its device, as a tuning log is: "logs/v100.jsonl.gz" is of the V100. */
 FT_API const char *ft_device_of_file(const char *path);
 

@@ -153,6 +153,8 @@ static ft_status open_file(const char *path, ft_device **device, ft_error *error
 
 ft_status ft_device_open(const char *name, ft_device **device, ft_error *error) {
     const embedded_file *file = embedded_find(device_builtin, device_builtin_count, name);
+    const char *spoken = file == NULL && !embedded_is_path(name) ? ft_device_spoken(name) : NULL;
+    if (spoken != NULL) file = embedded_find(device_builtin, device_builtin_count, spoken);
     if (file != NULL) {
         /* The ones in the box are right: when one cannot be parsed, memory was lacking. */
         ft_status status = device_parse(file->json, strlen(file->json), file->name, device, error);
