@@ -37,8 +37,7 @@ static ft_status find_device(study *s, const ft_request *asked, ft_request *sett
     return status != FT_OK ? status : ft_fail(error, FT_ERR_USAGE, "open the device file '%s' first", asked->device);
 }
 
-/* GPUs are measured under autocast to float16, accelerators of quantised networks with those. */
-static ft_dtype usual_dtype(const ft_device *sheet) {
+ft_dtype usual_dtype(const ft_device *sheet) {
     if (sheet == NULL) return FT_FLOAT32;
     const char *kind = ft_device_kind(sheet), *runtime = ft_device_runtime(sheet);
     if (strcmp(runtime, "vela") == 0) return FT_INT8;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cost/sizes.h"
 #include "forecast/answer.h"
 #include "forecast/work.h"
 
@@ -118,6 +119,38 @@ static ft_status time_from_sheet(answer *a, ft_error *error) {
         mode_text(out->request.mode), out->request.device);
 }
 
+/* --- Types that nobody measured ------------------------------------------------------------------------------ */
+
+/* A quantised model is worked on in the integers of its weights, whatever its floats are held in. */
+static ft_dtype worked_in(const answer *a) {
+    const ft_graph *graph = a->subject->bound;
+    uint64_t whole = 0, quantised = 0;
+    ft_dtype type = a->out->request.dtype;
+    if (a->out->request.mode == FT_TRAIN) return type;
+    for (uint32_t i = 0; i < a->cost->op_count; i++) {
+        const ft_op *op = &ft_graph_ops(graph)[i];
+        uint64_t macs = a->cost->ops[i].forward.macs;
+        if (macs == 0 || op->input_count < 2 || op->inputs[1] == FT_NONE) continue;
+        const ft_tensor *weights = &ft_graph_tensors(graph)[op->inputs[1]];
+        whole += macs;
+        if (!size_is_quantised(weights)) continue;
+        quantised += macs;
+        type = weights->dtype == FT_UINT8 ? FT_INT8 : weights->dtype;
+    }
+    return 2 * quantised > whole ? type : a->out->request.dtype;
+}
+
+/* A type that the predictor tells of by its bytes alone, and that nobody has compared with anything. */
+static bool is_new_type(const answer *a, const told *t) {
+    return t->where.index != FT_NONE && !predictor_knows_dtype(t->predictor, worked_in(a), usual_dtype(a->sheet));
+}
+
+static ft_estimate call_assumed(ft_estimate e) {
+    e.lo = e.hi = NAN;
+    e.source = FT_ASSUMED;
+    return e;
+}
+
 /* --- From a predictor ---------------------------------------------------------------------------------------- */
 
 /* A share is never more than all, whatever a network says. */
@@ -132,7 +165,7 @@ static ft_estimate within_reason(ft_estimate e) {
 }
 
 /* The other metrics of the predictor's file, but for memory. */
-static ft_status add_others(answer *a, const told *t, ft_error *error) {
+static ft_status add_others(answer *a, const told *t, bool is_doubted, ft_error *error) {
     ft_estimate *others = NULL;
     for (const ft_predictor *p = t->entry->predictor; p != NULL; p = ft_predictor_next(p)) {
         const char *metric = ft_predictor_metric(p);
@@ -146,22 +179,36 @@ static ft_status add_others(answer *a, const told *t, ft_error *error) {
         ft_status status = predictor_predict(p, a->subject, &where, false, &a->study->memory, &says, error);
         if (status == FT_ERR_UNSUPPORTED) continue; /* this metric was not measured so */
         FT_TRY(status);
-        if (a->out->other_count < 64)
-            others[a->out->other_count++] = within_reason(predictor_estimate(p, where.index, &says));
+        if (a->out->other_count == 64) continue;
+        ft_estimate told_so = within_reason(predictor_estimate(p, where.index, &says));
+        others[a->out->other_count++] = is_doubted ? call_assumed(told_so) : told_so;
     }
     a->out->others = others;
     return FT_OK;
 }
 
-static ft_status note_what_is_unsure(answer *a, const told *t, ft_error *error) {
-    if (t->where.index == FT_NONE)
-        FT_TRY(answer_note(a, error, "nobody measured %s: the time is inferred from its data sheet",
-                           a->out->request.device));
+/* In whatever mode. */
+static bool is_measured(const answer *a, const char *device) {
+    for (uint32_t i = 0; i < ft_box_device_count(a->study->box); i++)
+        if (strcmp(ft_box_device(a->study->box, i), device) == 0) return true;
+    return false;
+}
+
+static ft_status note_what_is_unsure(answer *a, const told *t, bool is_doubted, ft_error *error) {
+    const ft_request *request = &a->out->request;
+    bool is_new_device = t->where.index == FT_NONE, is_other_mode = is_new_device && is_measured(a, request->device);
+    if (is_new_device)
+        FT_TRY(answer_note(a, error, "nobody measured %s%s%s: the time is inferred from its data sheet",
+                           is_other_mode ? mode_text(request->mode) : "", is_other_mode ? " on " : "",
+                           request->device));
+    if (is_doubted)
+        FT_TRY(answer_note(a, error, "nobody measured %s on %s: the time is inferred from the size of its numbers",
+                           ft_dtype_name(worked_in(a)), request->device));
     if (t->says.source == FT_ASSUMED)
         FT_TRY(answer_note(a, error, "nothing like this setting was measured: part of the time is assumed"));
     if (t->says.coverage_ratio < LITTLE_KNOWN)
         FT_TRY(answer_note(a, error, "%.0f %% of the time is of kernels unlike those measured on %s",
-                           100 * (1 - t->says.coverage_ratio), a->out->request.device));
+                           100 * (1 - t->says.coverage_ratio), request->device));
     return FT_OK;
 }
 
@@ -173,13 +220,15 @@ ft_status answer_time(answer *a, ft_error *error) {
     if (t.entry == NULL) {
         FT_TRY(time_from_sheet(a, error));
     } else {
+        bool is_doubted = is_new_type(a, &t);
         out->time = predictor_estimate(t.predictor, t.where.index, &t.says);
+        if (is_doubted) out->time = call_assumed(out->time);
         out->time_by = t.entry->path;
-        out->coverage_ratio = t.says.coverage_ratio;
+        out->coverage_ratio = is_doubted ? 0 : t.says.coverage_ratio;
         out->kernels = t.says.parts;
         out->kernel_count = t.says.part_count;
-        FT_TRY(add_others(a, &t, error));
-        FT_TRY(note_what_is_unsure(a, &t, error));
+        FT_TRY(add_others(a, &t, is_doubted, error));
+        FT_TRY(note_what_is_unsure(a, &t, is_doubted, error));
     }
     return isnan(out->time.value) ? FT_OK : add_bounds(a, error);
 }

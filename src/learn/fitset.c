@@ -189,12 +189,20 @@ static ft_status find_modes(maker *m) {
     return FT_OK;
 }
 
+static uint32_t dtypes_of(const maker *m) {
+    const fit_rows *train = &m->out->set.train;
+    uint32_t dtypes = 0;
+    for (uint32_t i = 0; i < train->count; i++) dtypes |= 1U << m->records[train->items[i].record].dtype;
+    return dtypes;
+}
+
 static ft_status make(maker *m) {
     fitset *out = m->out;
     FT_TRY(check_labels(m));
     FT_TRY(find_devices(m));
     FT_TRY(take_rows(m, FT_PART_TRAIN, NULL, NULL, &out->set.train));
     FT_TRY(find_modes(m));
+    out->dtypes = dtypes_of(m);
     FT_TRY(take_valid(m));
     for (uint32_t i = 0; i < m->count; i++)
         out->test_count += is_in(m, i, FT_PART_TEST) && fitset_device(&out->set, m->records[i].device) != FT_NONE;

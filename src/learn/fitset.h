@@ -15,6 +15,7 @@ typedef struct fitset {
     uint32_t valid_count;  /* rows of both */
     uint32_t test_count;   /* rows of the test part, on devices that training knows */
     uint32_t modes;        /* bits 1 << ft_mode of the rows to learn the metric from */
+    uint32_t dtypes;       /* bits 1 << ft_dtype of the rows to learn from */
     uint32_t *other_modes; /* the same of each of set.others */
     arena memory;
 } fitset;

@@ -48,6 +48,7 @@ static ft_status encode(maker *m) {
                                          .other_count = metric_count(m) - 1,
                                          .devices = f->rows->set.devices,
                                          .device_count = f->rows->set.device_count,
+                                         .dtypes = f->rows->dtypes,
                                          .dataset_hash = ft_dataset_hash(f->rows->set.data),
                                          .split_spec = f->split->spec,
                                          .split_hash = f->split->hash,

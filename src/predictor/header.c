@@ -38,6 +38,17 @@ static json_t *make_modes(const predictor_metric *metric) {
     return list;
 }
 
+static json_t *make_dtypes(const predictor_description *d) {
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < 32; i++) {
+        if ((d->dtypes & 1U << i) != 0 && json_array_append_new(list, json_string(ft_dtype_name((ft_dtype)i))) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
 static json_t *make_training(const predictor_description *d) {
     return json_pack("{s:s?, s:s?, s:I, s:s?, s:I}", "dataset", d->dataset_hash, "split", d->split_spec, "seed",
                      (json_int_t)d->seed, "split_hash", d->split_hash, "records", (json_int_t)d->records);
@@ -103,6 +114,7 @@ ft_status header_make(const predictor_description *d, const family *f, const jso
                        set(made, "family", json_string(f->name)) && set(made, "schema", make_schema(d, f)) &&
                        set_metric(made, &d->metric) && set(made, "devices", make_devices(d)) &&
                        set(made, "trained_on", make_training(d)) && set(made, "params", json_incref((json_t *)params));
+    if (is_complete && d->dtypes != 0) is_complete = set(made, "dtypes", make_dtypes(d));
     if (is_complete && d->other_count > 0) is_complete = set(made, "also", make_others(d));
     if (is_complete && d->accuracy != NULL) is_complete = set(made, "accuracy", json_incref((json_t *)d->accuracy));
     if (is_complete && d->adapted != NULL) is_complete = set(made, "adapted", make_adapted(d));
@@ -190,6 +202,21 @@ static ft_status take_modes(const json_t *value, uint32_t *modes, ft_error *erro
     return FT_OK;
 }
 
+static ft_status take_dtypes(const json_t *value, uint32_t *dtypes, ft_error *error) {
+    if (value == NULL) return FT_OK;
+    if (!json_is_array(value)) return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a list is expected", json_kind(value));
+    size_t i;
+    const json_t *item;
+    json_array_foreach(value, i, item) {
+        const char *text;
+        ft_dtype dtype;
+        FT_TRY(json_take_string(item, &text, error));
+        if (!ft_dtype_parse(text, &dtype)) return ft_fail(error, FT_ERR_DAMAGED, "'%s' is no type", text);
+        *dtypes |= 1U << dtype;
+    }
+    return FT_OK;
+}
+
 static ft_status take_calibration(const json_t *value, const header *h, double *q90, ft_error *error) {
     for (uint32_t i = 0; i < h->device_count; i++) q90[i] = NAN;
     if (value == NULL) return FT_OK;
@@ -259,6 +286,7 @@ static ft_status take_key(const json_t *root, const char *key, arena *memory, he
     if (strcmp(key, "family") == 0) return take_family(value, h, error);
     if (strcmp(key, "schema") == 0) return take_schema(value, h, error);
     if (strcmp(key, "devices") == 0) return take_devices(value, memory, h, error);
+    if (strcmp(key, "dtypes") == 0) return take_dtypes(value, &h->dtypes, error);
     if (strcmp(key, "adapted") == 0) return value != NULL ? take_adapted(value, h, error) : FT_OK;
     if (!json_is_object(value))
         return ft_fail(error, FT_ERR_DAMAGED, "is %s, but an object is expected", json_kind(value));
@@ -268,7 +296,7 @@ static ft_status take_key(const json_t *root, const char *key, arena *memory, he
 
 ft_status header_parse(const json_t *root, arena *memory, header *h, ft_error *error) {
     /* Each needs only those before it. */
-    static const char *const keys[] = {"format", "family", "schema", "devices", "adapted", "params"};
+    static const char *const keys[] = {"format", "family", "schema", "devices", "dtypes", "adapted", "params"};
     header made = {0};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         ft_status status = take_key(root, keys[i], memory, &made, error);

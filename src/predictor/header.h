@@ -24,6 +24,7 @@ typedef struct header {
     uint32_t metric_count;
     const char **devices;
     uint32_t device_count;
+    uint32_t dtypes;           /* as in predictor_description */
     uint32_t known_count;      /* of the devices, the first: those that the model knows */
     const json_t *adjustments; /* a list, NULL: not adapted; of `root` */
     const json_t *params;

@@ -344,6 +344,12 @@ bool predictor_knows_mode(const ft_predictor *predictor, ft_mode mode) {
     return predictor->about.family->takes_any_mode || modes == 0 || (modes & 1U << mode) != 0;
 }
 
+bool predictor_knows_dtype(const ft_predictor *predictor, ft_dtype dtype, ft_dtype usual) {
+    const header *h = &predictor->about;
+    if (!h->family->sees_types_as_sizes) return true;
+    return h->dtypes != 0 ? (h->dtypes & 1U << dtype) != 0 : dtype == usual;
+}
+
 uint32_t predictor_device_index(const ft_predictor *predictor, const char *device) {
     uint32_t found = find_device(&predictor->about, device);
     const char *canonical = found == FT_NONE ? ft_device_canonical(device) : NULL;

@@ -24,6 +24,7 @@ typedef struct predictor_description {
     uint32_t other_count;
     const char *const *devices; /* as they were given to fit */
     uint32_t device_count;
+    uint32_t dtypes; /* bits 1 << ft_dtype: those that it was trained on; 0: it is not known */
     /* What it was trained on; texts may be NULL. */
     const char *dataset_hash, *split_spec, *split_hash;
     uint64_t seed, records;
@@ -62,6 +63,9 @@ bool predictor_takes_any_device(const ft_predictor *predictor);
 bool predictor_knows_device(const ft_predictor *predictor, const char *device);
 /* Whether it was trained on records of this mode. */
 bool predictor_knows_mode(const ft_predictor *predictor, ft_mode mode);
+/* The same for a type that the model is worked on in; a file that does not say was trained on `usual`. Families that
+ * tell types apart by themselves know all that they answer for. */
+bool predictor_knows_dtype(const ft_predictor *predictor, ft_dtype dtype, ft_dtype usual);
 /* The 0.9 quantile of |log(measured / value)| / spread; NaN when it is not known. FT_NONE: the widest of all. */
 double predictor_q90(const ft_predictor *predictor, uint32_t device);
 /* A device by its index. */

@@ -78,6 +78,7 @@ const family family_roofline = {
     .name = "roofline",
     .text = "each kernel as long as its arithmetic or its traffic, four constants per device",
     .schema = "roofline/1",
+    .sees_types_as_sizes = true,
     .settings = &roofline_setting,
     .setting_count = 1,
     .fit = roofline_fit,

@@ -99,6 +99,37 @@ static void a_device_that_is_known(void **state) {
     ft_forecasts_free(NULL);
 }
 
+/* A predictor that sees types by their sizes alone is not as sure of one that nobody measured. */
+static void a_type_that_nobody_measured(void **state) {
+    (void)state;
+    ft_forecasts answers = ask((ft_request){.device = "adreno-640", .dtype = FT_INT8});
+    const ft_forecast *f = &answers.items[0];
+    assert_true(f->time.value > 0 && isnan(f->time.lo) && isnan(f->time.hi));
+    assert_int_equal(f->time.source, FT_ASSUMED);
+    assert_true(f->coverage_ratio == 0);
+    assert_true(f->other_count == 1 && f->others[0].source == FT_ASSUMED && isnan(f->others[0].hi));
+    assert_true(has_note(f, "nobody measured int8 on adreno-640"));
+    ft_forecasts_free(&answers);
+    answers = ask((ft_request){.device = "adreno-640", .dtype = FT_FLOAT32});
+    assert_int_equal(answers.items[0].time.source, FT_LEARNED);
+    assert_int_equal(answers.items[0].note_count, 0);
+    ft_forecasts_free(&answers);
+}
+
+/* Whatever its floats are held in. */
+static void a_quantised_model(void **state) {
+    (void)state;
+    ft_graph *usual = model;
+    model = make_model();
+    for (uint32_t i = 0; i < ft_graph_tensor_count(model); i++) model->tensors[i].dtype = FT_UINT8;
+    ft_forecasts answers = ask((ft_request){.device = "adreno-640"});
+    assert_int_equal(answers.items[0].time.source, FT_ASSUMED);
+    assert_true(has_note(&answers.items[0], "nobody measured int8 on adreno-640"));
+    ft_forecasts_free(&answers);
+    ft_graph_free(model);
+    model = usual;
+}
+
 /* Told by a predictor of it in the same file; a share is never more than 1. */
 static void utilisation_where_it_is_known(void **state) {
     (void)state;
@@ -232,6 +263,8 @@ static void memory_runs_out(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_that_is_known),
+        cmocka_unit_test(a_type_that_nobody_measured),
+        cmocka_unit_test(a_quantised_model),
         cmocka_unit_test(utilisation_where_it_is_known),
         cmocka_unit_test(memories_of_the_device_add_up),
         cmocka_unit_test(a_device_of_the_predictor_alone),

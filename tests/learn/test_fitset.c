@@ -42,6 +42,7 @@ static void test_rows_by_part(void **state) {
     assert_int_equal(f.valid_count, 30);
     assert_int_equal(f.test_count, 28);
     assert_int_equal(f.modes, 1U << FT_INFER);
+    assert_int_equal(f.dtypes, 1U << FT_FLOAT32);
     for (uint32_t i = 0; i < f.set.train.count; i++) {
         const fit_row *row = &f.set.train.items[i];
         const ft_record *record = &ft_dataset_records(data)[row->record];

@@ -181,6 +181,8 @@ static void headers_that_do_not_fit(void **state) {
     refuses(HEAD ", \"devices\": [\"a\"]}", 2, FT_ERR_DAMAGED, "'params': is absent");
     refuses(HEAD TWO ", \"modes\": [\"dream\"]}", 4, FT_ERR_DAMAGED, "'dream' is no mode");
     refuses(HEAD TWO ", \"modes\": 1}", 4, FT_ERR_DAMAGED, "'modes': is a number");
+    refuses(HEAD TWO ", \"dtypes\": [\"float7\"]}", 4, FT_ERR_DAMAGED, "'float7' is no type");
+    refuses(HEAD TWO ", \"dtypes\": 1}", 4, FT_ERR_DAMAGED, "'dtypes': is a number");
     refuses(HEAD TWO ", \"calibration\": 1}", 4, FT_ERR_DAMAGED, "'calibration': is a number");
     refuses(HEAD TWO ", \"calibration\": {\"mine\": {}}}", 4, FT_ERR_DAMAGED, "'mine': 'q90': is absent");
     refuses(HEAD TWO ", \"calibration\": {\"mine\": {\"q90\": -1}}}", 4, FT_ERR_DAMAGED, "'q90': is -1");
@@ -200,6 +202,7 @@ static void writes_and_opens(void **state) {
         .metric = {.name = "time_us", .modes = 1U << FT_INFER, .calibration = calibration},
         .devices = devices,
         .device_count = 2,
+        .dtypes = 1U << FT_FLOAT16 | 1U << FT_INT8,
         .dataset_hash = "abc",
         .split_spec = "random",
         .seed = 7,
@@ -213,6 +216,10 @@ static void writes_and_opens(void **state) {
     if (ft_predictor_open(path, &again, &error) != FT_OK) fail_msg("%s", error.message);
     assert_true(isnan(predictor_q90(again, 0)));
     assert_true(predictor_q90(again, 1) == 0.125);
+    assert_true(predictor_knows_dtype(again, FT_INT8, FT_FLOAT32));
+    assert_false(predictor_knows_dtype(again, FT_FLOAT32, FT_FLOAT32));
+    assert_true(predictor_knows_dtype(p, FT_FLOAT32, FT_FLOAT32)); /* it does not say: the usual one */
+    assert_false(predictor_knows_dtype(p, FT_INT8, FT_FLOAT32));
     assert_non_null(strstr(ft_predictor_header(again), "\"mape\": 2.5"));
     assert_non_null(strstr(ft_predictor_header(again), "\"seed\": 7"));
     /* Written twice, the bytes are the same. */
