@@ -76,6 +76,7 @@ typedef struct ft_forecast {
     const char *no_util;      /* why there is no utilisation: nobody in the box measured it */
     const char *const *notes; /* what one should know: what was assumed, what is far from what was measured */
     uint32_t note_count;
+    uint32_t time_note_count; /* the first of them, which are of the time */
 } ft_forecast;
 
 typedef struct ft_forecasts {

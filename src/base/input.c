@@ -126,7 +126,7 @@ ft_status input_from_memory(const void *bytes, size_t size, const char *name, ui
 static ft_status map_file(int file, const char *path, input *in, ft_error *error) {
     struct stat info;
     if (fstat(file, &info) != 0) return ft_fail(error, FT_ERR_IO, "%s: %s", path, strerror(errno));
-    if (S_ISDIR(info.st_mode)) return ft_fail(error, FT_ERR_IO, "%s: is a folder, not a model file", path);
+    if (S_ISDIR(info.st_mode)) return ft_fail(error, FT_ERR_IO, "%s: is a folder, not a file", path);
     if (!S_ISREG(info.st_mode)) return ft_fail(error, FT_ERR_IO, "%s: is not a regular file", path);
     if (info.st_size == 0) return ft_fail(error, FT_ERR_FORMAT, "%s: is empty", path);
     in->mapping_size = (size_t)info.st_size;

@@ -82,6 +82,7 @@ static ft_status answer_request(study *s, const ft_request *asked, ft_forecast *
     answer a = {.study = s, .out = out};
     FT_TRY(settle(&a, asked, error));
     FT_TRY(answer_time(&a, error));
+    out->time_note_count = out->note_count;
     FT_TRY(answer_memory(&a, error));
     if (a.cost->estimated_ops > 0)
         FT_TRY(answer_note(&a, error, "%u of %u operators are not known: their cost is a guess from their bytes",

@@ -77,14 +77,19 @@ static void gather(const ft_forecast_subject *subject, double free_bytes, bool i
 
 /* --- For programs -------------------------------------------------------------------------------------------- */
 
+/* Where no time is told, notes of it are none. */
+static uint32_t first_note(const field *fields, const ft_forecast *f) {
+    return fields == batch_fields ? 0 : f->time_note_count;
+}
+
 static void write_json(sink *out, const field *fields, const fit_facts *facts, const ft_forecast *f) {
     json_writer j;
     jsonw_init(&j, &out->text);
     jsonw_open_object(&j, JSON_BLOCK);
-    for (; fields->key != NULL; fields++) field_json(fields, facts, NULL, &j);
+    for (const field *at = fields; at->key != NULL; at++) field_json(at, facts, NULL, &j);
     jsonw_key(&j, "notes");
     jsonw_open_array(&j, JSON_BLOCK);
-    for (uint32_t i = 0; i < f->note_count; i++) jsonw_string(&j, f->notes[i]);
+    for (uint32_t i = first_note(fields, f); i < f->note_count; i++) jsonw_string(&j, f->notes[i]);
     jsonw_close(&j);
     jsonw_close(&j);
     buf_char(&out->text, '\n');
@@ -137,8 +142,9 @@ static void add_margin(labelled *l, const fit_facts *facts) {
     add_bytes(out, facts->margin_hi_bytes);
 }
 
-static void add_notes(labelled *l, const ft_forecast *f) {
-    for (uint32_t i = 0; i < f->note_count && i < 4; i++) buf_text(labelled_add(l, i == 0 ? "Note" : ""), f->notes[i]);
+static void add_notes(labelled *l, const ft_forecast *f, uint32_t first) {
+    for (uint32_t i = first; i < f->note_count && i < first + 4; i++)
+        buf_text(labelled_add(l, i == first ? "Note" : ""), f->notes[i]);
 }
 
 static void add_setting(buf *out, const forecast_row *row) {
@@ -171,7 +177,7 @@ static void fit_table(sink *out, const ft_style *style, const fit_facts *facts, 
     add_need(&l, &facts->forecast);
     add_free(&l, facts);
     add_margin(&l, facts);
-    add_notes(&l, f);
+    add_notes(&l, f, first_note(fit_fields, f));
     labelled_write(&l, style, INDENT, out);
 }
 
@@ -204,7 +210,7 @@ static void batch_table(sink *out, const ft_style *style, const fit_facts *facts
     buf_format(labelled_add(&l, "At batch"), "%llu", (unsigned long long)facts->forecast.batch);
     add_need(&l, &facts->forecast);
     add_speed(&l, &facts->forecast);
-    add_notes(&l, f);
+    add_notes(&l, f, first_note(batch_fields, f));
     labelled_write(&l, style, INDENT, out);
 }
 

@@ -230,9 +230,29 @@ void forecast_table_others(sink *out, const ft_style *style, const ft_forecasts 
 
 /* --- Notes --------------------------------------------------------------------------------------------------- */
 
-static bool has_note(const ft_forecast *f, const char *note) {
+/* A note, and the forecast that has it. */
+typedef struct noted {
+    const ft_forecast *of;
+    const char *text;
+} noted;
+
+/* The name of the device in it; NULL when it is not named. */
+static const char *device_in(const noted *note) {
+    return strstr(note->text, note->of->request.device);
+}
+
+/* The same words, but for the device that each is of. */
+static bool is_same_note(const noted *a, const noted *b) {
+    const char *x = device_in(a), *y = device_in(b);
+    if (x == NULL || y == NULL) return x == y && strcmp(a->text, b->text) == 0;
+    size_t before = (size_t)(x - a->text);
+    return before == (size_t)(y - b->text) && strncmp(a->text, b->text, before) == 0 &&
+           strcmp(x + strlen(a->of->request.device), y + strlen(b->of->request.device)) == 0;
+}
+
+static bool has_note(const ft_forecast *f, const noted *note) {
     for (uint32_t i = 0; i < f->note_count; i++)
-        if (strcmp(f->notes[i], note) == 0) return true;
+        if (is_same_note(&(noted){f, f->notes[i]}, note)) return true;
     return false;
 }
 
@@ -274,6 +294,25 @@ static void write_note(sink *out, const ft_style *style, buf *those, const char 
     text_paragraph(text.data != NULL ? text.data : "", INDENT, style, out);
     buf_free(&text);
     buf_free(those);
+}
+
+/* With the names of all that have it: where it names its device itself, or before it, unless all have it. */
+static void write_shared_note(sink *out, const ft_style *style, const ft_forecasts *answers, uint32_t index,
+                              const noted *note) {
+    const char *device = device_in(note);
+    buf those = {0}, text = {0}, none = {0};
+    if (device != NULL || !is_shared(answers, index, false, both_have_note, note))
+        name_those(answers, index, both_have_note, note, &those);
+    if (device == NULL || those.failed) {
+        write_note(out, style, &those, "", note->text);
+        return;
+    }
+    buf_format(&text, "%.*s%s%s", (int)(device - note->text), note->text, those.data,
+               device + strlen(note->of->request.device));
+    if (text.failed) out->text.failed = true;
+    write_note(out, style, &none, "", text.data != NULL ? text.data : "");
+    buf_free(&those);
+    buf_free(&text);
 }
 
 typedef struct note_kind {
@@ -324,16 +363,13 @@ void forecast_table_notes(sink *out, const ft_style *style, const ft_forecasts *
     for (uint32_t i = 0; i < answers->count; i++) {
         const ft_forecast *f = &answers->items[i];
         for (uint32_t n = 0; n < f->note_count; n++) {
-            buf those = {0};
-            if (!is_first_of_its_kind(answers, i, both_have_note, f->notes[n])) continue;
+            const noted note = {f, f->notes[n]};
+            if (!is_first_of_its_kind(answers, i, both_have_note, &note)) continue;
             if (shown++ >= NOTES_SHOWN) {
                 left_out++;
                 continue;
             }
-            if (strstr(f->notes[n], f->request.device) == NULL && /* some say it themselves */
-                !is_shared(answers, i, false, both_have_note, f->notes[n]))
-                name_those(answers, i, both_have_note, f->notes[n], &those);
-            write_note(out, style, &those, "", f->notes[n]);
+            write_shared_note(out, style, answers, i, &note);
         }
     }
     if (left_out > 0) buf_format(&out->text, "%*sand %u more notes, which --format json has\n", INDENT, "", left_out);

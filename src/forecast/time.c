@@ -114,7 +114,7 @@ static ft_status time_from_sheet(answer *a, ft_error *error) {
                            a->refusal);
     return answer_note(
         a, error,
-        "no predictor has seen %s on %s: the time is what its data sheet allows at best, and real ones are "
+        "no predictor has seen %s on %s: the time is what the data sheet allows at best, and real ones are "
         "longer",
         mode_text(out->request.mode), out->request.device);
 }
@@ -198,11 +198,11 @@ static ft_status note_what_is_unsure(answer *a, const told *t, bool is_doubted, 
     const ft_request *request = &a->out->request;
     bool is_new_device = t->where.index == FT_NONE, is_other_mode = is_new_device && is_measured(a, request->device);
     if (is_new_device)
-        FT_TRY(answer_note(a, error, "nobody measured %s%s%s: the time is inferred from its data sheet",
+        FT_TRY(answer_note(a, error, "nobody measured %s%s%s: the time is inferred from the data sheet",
                            is_other_mode ? mode_text(request->mode) : "", is_other_mode ? " on " : "",
                            request->device));
     if (is_doubted)
-        FT_TRY(answer_note(a, error, "nobody measured %s on %s: the time is inferred from the size of its numbers",
+        FT_TRY(answer_note(a, error, "nobody measured %s on %s: the time is inferred from the size of numbers",
                            ft_dtype_name(worked_in(a)), request->device));
     if (t->says.source == FT_ASSUMED)
         FT_TRY(answer_note(a, error, "nothing like this setting was measured: part of the time is assumed"));

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/input.h"
 #include "base/outfile.h"
@@ -247,8 +249,22 @@ ft_status ft_predictor_open_memory(const void *bytes, size_t size, const char *n
     return open_bytes(&in, name, predictor, error);
 }
 
+/* A run is a folder, and what is wanted of it is one of its files. */
+static ft_status check_path(const char *path, ft_error *error) {
+    static const char inside[] = "/predictor.ftm";
+    struct stat info;
+    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) return FT_OK; /* opening says what else is wrong */
+    buf file = {0};
+    buf_format(&file, "%s%s", path, inside);
+    bool is_run = !file.failed && access(file.data, F_OK) == 0;
+    buf_free(&file);
+    if (!is_run) return ft_fail(error, FT_ERR_IO, "%s: is a folder, not a predictor file", path);
+    return ft_fail(error, FT_ERR_IO, "%s: is a run; its predictor is %s%s", path, path, inside);
+}
+
 ft_status ft_predictor_open(const char *path, ft_predictor **predictor, ft_error *error) {
     input in;
+    FT_TRY(check_path(path, error));
     FT_TRY(input_open(path, PREDICTOR_FILE_MAX_BYTES, &in, error));
     return open_bytes(&in, path, predictor, error);
 }

@@ -17,7 +17,8 @@ ft_status trace_commit(trace *t, ft_error *error) {
     jsonw_close(&t->json);
     jsonw_close(&t->json);
     buf_char(&t->out.text, '\n');
-    FT_TRY(sink_flush(&t->out, error));
+    ft_status status = sink_flush(&t->out, error);
+    if (status != FT_OK) return ft_fail_prefix(error, status, "%s", t->file.path);
     return outfile_commit(&t->file, error);
 }
 
