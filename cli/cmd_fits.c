@@ -28,11 +28,13 @@ static const option_row *const fits_rows = max_batch_rows + 1;
 
 #define STATUSES                                                                                                       \
     "2 wrong arguments, unknown device; 3 cannot open, read or write; 4 not a model; 5 damaged; 6 valid, but not "     \
-    "supported; 8 the graph is not valid; 9 a symbolic dimension has no value; 11 out of memory."
+    "supported; 7 larger than a documented limit; 8 the graph is not valid; 9 a symbolic dimension has no value; 10 "  \
+    "refused, the file asks to run code; 11 out of memory."
 
 static const char fits_doc[] =
     "Tell whether a step of a model fits into the memory of a device: yes, no, or uncertain, with the margin.\v"
-    "It is yes when the upper end of the 90 % interval fits, no when the lower end does not.\n"
+    "One device and one batch are asked about at a time. It is yes when the upper end of the 90 % interval fits, no "
+    "when the lower end does not.\n"
     "\n"
     "Examples:\n"
     "  foretell fits resnet50.onnx --device rtx-3090 --mode train --batch 64\n"
@@ -43,9 +45,9 @@ static const char fits_doc[] =
 
 static const char max_batch_doc[] =
     "Tell the largest batch of a model that fits into the memory of a device.\v"
-    "The batch that surely fits is the largest for which the upper end of the 90 % interval does; the one that may fit "
-    "is "
-    "the largest for which the lower end does.\n"
+    "One device is asked about at a time, and --batch is what is looked for. The batch that surely fits is the largest "
+    "for which the upper end of the 90 % interval does; the one that may fit is the largest for which the lower end "
+    "does.\n"
     "\n"
     "Examples:\n"
     "  foretell max-batch resnet50.onnx --device rtx-3090 --mode train\n"

@@ -78,7 +78,8 @@ static const char doc[] =
     "  foretell program show v100.jsonl.gz --every 1000 --small --emit-c \\\n"
     "      -o nests.c && cc -O1 nests.c -lm && ./a.out\n"
     "\n"
-    "Exit status: 0 all went well; 2 wrong arguments; 3 cannot open, read or write; 5 damaged; 6 valid, but not "
+    "Exit status: 0 all went well; 2 wrong arguments; 3 cannot open, read or write; 4 no program in the log, or not a "
+    "predictor; 5 damaged; 6 valid, but not "
     "supported; 7 larger than a limit; 11 out of memory; 13 some lines were no programs; 130 interrupted.";
 
 static bool is_predict(const arguments *args) {
@@ -178,6 +179,7 @@ static ft_status show(const arguments *args, const output *out) {
     ft_status end = ft_program_proof_end(s.proof, &error);
     if (status == FT_OK && end != FT_OK) status = output_fail(out, end, NULL, &error);
     ft_program_free(s.program);
+    if (status == FT_OK && w.seen == w.bad) status = cli_fail(FT_ERR_FORMAT, "%s: has no program", args->log);
     return status == FT_OK ? program_walk_end(&w) : status;
 }
 

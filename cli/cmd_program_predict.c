@@ -154,9 +154,47 @@ static ft_status open_predictor(predicting *p) {
     return FT_OK;
 }
 
+/* "gpu"; "" of a device that is not in the box. */
+static void kind_of(const char *device, char kind[static 16]) {
+    ft_device *sheet = NULL;
+    ft_error error;
+    bool is_open = ft_device_open(device, &sheet, &error) == FT_OK;
+    snprintf(kind, 16, "%s", is_open ? ft_device_kind(sheet) : "");
+    ft_device_free(sheet);
+}
+
+/* Programs for one kind of devices do not run on another, whatever a data sheet suggests. */
+static bool is_of_a_known_kind(const predicting *p) {
+    char asked[16], known[16];
+    kind_of(p->device, asked);
+    for (uint32_t i = 0; i < ft_predictor_device_count(p->predictor); i++) {
+        kind_of(ft_predictor_device(p->predictor, i), known);
+        if (strcmp(asked, known) == 0) return true;
+    }
+    return false;
+}
+
+/* That it cannot be told of a device is said once, and not for every line. */
+static ft_status check_device(const predicting *p) {
+    const char *first = ft_predictor_device(p->predictor, 0);
+    uint32_t others = ft_predictor_device_count(p->predictor) - 1;
+    if (ft_predictor_knows(p->predictor, p->device) && is_of_a_known_kind(p)) return FT_OK;
+    return cli_fail(FT_ERR_USAGE, "the predictor knows nothing of programs on '%s'; it was trained on %s%s", p->device,
+                    first, others > 0 ? " and others of its kind" : "");
+}
+
+/* As it is called everywhere else. */
+static const char *proper_name(const predicting *p, const char *device) {
+    for (uint32_t i = 0; device != NULL && i < ft_predictor_device_count(p->predictor); i++)
+        if (strcmp(ft_predictor_device(p->predictor, i), device) == 0) return device;
+    const char *name = device != NULL ? ft_device_canonical(device) : NULL;
+    if (device != NULL && name == NULL) name = ft_device_spoken(device);
+    return name != NULL ? name : device;
+}
+
 static ft_status choose_device(predicting *p, const char *log) {
     const program_predict_options *o = p->options;
-    p->device = o->device;
+    p->device = proper_name(p, o->device);
     if (p->device == NULL && ft_predictor_device_count(p->predictor) == 1)
         p->device = ft_predictor_device(p->predictor, 0);
     if (p->device != NULL) return FT_OK;
@@ -180,6 +218,7 @@ ft_status program_predict(const program_predict_options *options, const output *
     ft_status status = open_predictor(&p);
     for (uint32_t i = 0; i < options->log_count && status == FT_OK; i++) {
         status = choose_device(&p, options->logs[i]);
+        if (status == FT_OK) status = check_device(&p);
         if (status == FT_OK) status = program_walk_log(&w, options->logs[i]);
     }
     uint32_t made = p.count;

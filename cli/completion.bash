@@ -44,7 +44,7 @@ _foretell_value() { # option, command
         ;;
     -k | --kernels) _foretell_words "$(_foretell_names runtimes)"; [ "${#COMPREPLY[@]}" -gt 0 ] || _foretell_files ;;
     -s | --sort) _foretell_words 'graph macs flops params bytes count' ;;
-    -d | --dtype) _foretell_words 'float32 float16 bfloat16 float64 float8' ;;
+    -d | --dtype) _foretell_words 'float32 float16 bfloat16 float64 float8 int8' ;;
     --mode) _foretell_words 'infer train' ;;
     --layout) _foretell_words 'nchw nhwc' ;;
     --order) _foretell_words 'program critical ready' ;;

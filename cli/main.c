@@ -101,6 +101,7 @@ static int help(int argc, char **argv) {
         print_help(stdout);
         return FT_OK;
     }
+    if (strcmp(argv[2], "help") == 0 || strcmp(argv[2], "--help") == 0) return help(2, argv);
     const command *c = find_command(argv[2]);
     char option[] = "--help", *arguments[] = {argv[0], option, NULL};
     return c != NULL ? run_command(c, 2, arguments) : unknown_command(argv[2]);

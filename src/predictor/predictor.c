@@ -377,6 +377,10 @@ bool predictor_takes_any_device(const ft_predictor *predictor) {
     return f->takes_any_device || (f->reads_sheets != NULL && f->reads_sheets(predictor->model));
 }
 
+bool ft_predictor_knows(const ft_predictor *predictor, const char *device) {
+    return predictor_knows_device(predictor, device);
+}
+
 bool predictor_knows_device(const ft_predictor *predictor, const char *device) {
     return predictor_device_index(predictor, device) != FT_NONE ||
            (predictor_takes_any_device(predictor) && ft_device_canonical(device) != NULL);
