@@ -18,6 +18,8 @@ static const option_row rows[] = {
     {.help = "What to tell:", .group = 1},
     {"by-layer", 0, NULL, "the time of each kernel, with the operators it fuses", 0, FLAG(arguments, style.has_layers)},
     {"top", 't', "N", "only the N longest kernels (with --by-layer)", 0, COUNT(arguments, style.top, FT_MAX_OPS)},
+    {"samples", 0, "N", "also how long a run over N samples takes, as an epoch of training", 0,
+     COUNT(arguments, style.samples, INT64_MAX / 2)},
     {"trace", 0, "FILE",
      "write a trace for ui.perfetto.dev or chrome://tracing: kernels and memory over time, of one device and batch", 0,
      TEXT(arguments, trace)},
@@ -40,6 +42,8 @@ static const char doc[] =
     "  foretell predict resnet50.onnx\n"
     "  foretell predict resnet50.onnx --device rtx-4090,rtx-3090 --batch 1..256\n"
     "  foretell predict resnet50.onnx --device rtx-3090 --mode train --by-layer\n"
+    "  foretell predict resnet50.onnx --device a100 --mode train --batch 256 \\\n"
+    "      --samples 1281167\n"
     "  foretell predict bert.onnx --shape sequence=128 --device i9-10940x\n"
     "  foretell predict net.tflite --device adreno-640 --trace net.json\n"
     "  foretell predict models/ --batch 32 --format csv --output times.csv\n"

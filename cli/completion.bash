@@ -51,7 +51,7 @@ _foretell_value() { # option, command
     --backward) _foretell_words 'predictor work' ;;
     --engines) _foretell_words 'compute:1 compute:2 compute:1,copy:1' ;;
     --runtime) _foretell_words "$(_foretell_names runtimes)" ;;
-    --setting | --free | --most | --gap | --workers | --bandwidth | --latency | --bucket) ;;
+    --setting | --samples | --free | --most | --gap | --workers | --bandwidth | --latency | --bucket) ;;
     --optimizer) _foretell_words 'sgd momentum adam adamw' ;;
     --part) _foretell_words 'train valid test' ;;
     --mode) _foretell_words 'infer train' ;;
@@ -91,7 +91,7 @@ _foretell() {
         if [[ $current != -* ]]; then
             _foretell_files
         elif [ "$command" = predict ]; then
-            _foretell_words "$asking --by-layer --top --trace --plot --quiet $shared"
+            _foretell_words "$asking --by-layer --samples --top --trace --plot --quiet $shared"
         elif [ "$command" = replay ]; then
             _foretell_words "$asking --times --predict --backward --strict --engines --gap --order --workers --bandwidth --latency \
                 --bucket --no-overlap --by-kernel --top --trace --plot --quiet $shared"

@@ -16,6 +16,7 @@ typedef struct ft_forecast_style {
     bool has_layers; /* also the time of each kernel */
     bool is_list;    /* tables: a line a forecast, instead of all there is to say of a model */
     uint32_t top;    /* the longest kernels only; 0: all, as they run */
+    int64_t samples; /* also how long a run over so many takes; 0: not asked */
 } ft_forecast_style;
 
 /* A model and what was foretold of it. */

@@ -113,7 +113,7 @@ void forecast_csv_model(forecast_writer *w, const ft_forecast_subject *subject, 
     for (uint32_t i = 0; i < subject->answers->count; i++) {
         const ft_forecast *f = &subject->answers->items[i];
         forecast_row row;
-        forecast_row_fill(subject, facts, f, &row);
+        forecast_row_fill(subject, facts, f, w->style.samples, &row);
         if (w->style.has_layers) {
             write_layers(w, subject->model, f, &row);
             continue;

@@ -68,7 +68,7 @@ static void gather(const ft_forecast_subject *subject, double free_bytes, bool i
     const ft_forecast *f = &subject->answers->items[0];
     const model_facts none = {0};
     *facts = (fit_facts){.free_bytes = free_bytes, .free_from = is_whole ? "data sheet" : "given"};
-    forecast_row_fill(subject, &none, f, &facts->forecast);
+    forecast_row_fill(subject, &none, f, 0, &facts->forecast);
     facts->fits = ft_fit_name(ft_forecast_fit(f, free_bytes));
     facts->margin_bytes = round(free_bytes - f->memory.value);
     facts->margin_lo_bytes = round(free_bytes - f->memory.hi);

@@ -72,7 +72,7 @@ void forecast_json_model(forecast_writer *w, const ft_forecast_subject *subject,
         const ft_forecast *f = &subject->answers->items[i];
         forecast_row row;
         json_writer j;
-        forecast_row_fill(subject, facts, f, &row);
+        forecast_row_fill(subject, facts, f, w->style.samples, &row);
         buf_text(&w->out.text, w->forecast_count + i > 0 ? ",\n" : "[\n");
         jsonw_init(&j, &w->out.text);
         jsonw_open_object(&j, JSON_BLOCK);

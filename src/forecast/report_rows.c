@@ -42,6 +42,10 @@ const field forecast_fields[] = {
     FORECAST(util_reason, FIELD_TEXT),
     FORECAST(predictor, FIELD_TEXT),
     FORECAST(memory_predictor, FIELD_TEXT),
+    FORECAST(run_samples, FIELD_WHOLE),
+    FORECAST(run_s, FIELD_RATIO),
+    FORECAST(run_lo_s, FIELD_RATIO),
+    FORECAST(run_hi_s, FIELD_RATIO),
     {NULL, FIELD_TEXT, 0},
 };
 
@@ -102,6 +106,15 @@ static void fill_time(const ft_forecast *f, forecast_row *row) {
     row->predictor = has_time ? f->time_by : NULL;
 }
 
+/* Steps of a run are off by the same, not here too long and there too short: its interval is as wide as that of one. */
+static void fill_run(int64_t samples, forecast_row *row) {
+    double steps = samples > 0 ? ceil((double)samples / (double)row->batch) : NAN; /* the last may not be full */
+    row->run_samples = samples > 0 ? (double)samples : NAN;
+    row->run_s = steps * row->time_us * 1e-6;
+    row->run_lo_s = steps * row->time_lo_us * 1e-6;
+    row->run_hi_s = steps * row->time_hi_us * 1e-6;
+}
+
 /* What is told besides, by its name; NaN when nobody tells it. */
 static double other_value(const ft_forecast *f, const char *metric) {
     for (uint32_t i = 0; i < f->other_count; i++)
@@ -110,7 +123,7 @@ static double other_value(const ft_forecast *f, const char *metric) {
 }
 
 void forecast_row_fill(const ft_forecast_subject *subject, const model_facts *facts, const ft_forecast *forecast,
-                       forecast_row *row) {
+                       int64_t samples, forecast_row *row) {
     const ft_request *request = &forecast->request;
     bool has_memory = !isnan(forecast->memory.value);
     *row = (forecast_row){
@@ -133,6 +146,7 @@ void forecast_row_fill(const ft_forecast_subject *subject, const model_facts *fa
         .memory_predictor = has_memory ? forecast->memory_by : NULL,
     };
     fill_time(forecast, row);
+    fill_run(samples, row);
 }
 
 double memory_part_bytes(const ft_forecast *forecast, uint32_t index) {

@@ -26,6 +26,7 @@ typedef struct forecast_row {
     uint64_t batch;
     const char *mode, *dtype, *setting, *optimizer;
     double time_us, time_lo_us, time_hi_us, time_per_sample_us, samples_per_s;
+    double run_samples, run_s, run_lo_s, run_hi_s; /* of a run over so many samples; NaN: not asked */
     const char *source, *time_reason;
     double coverage_ratio;
     const char *bound;
@@ -39,8 +40,9 @@ typedef struct forecast_row {
 
 extern const field forecast_fields[];
 
+/* `samples`: of a run; 0: none was asked about. */
 void forecast_row_fill(const ft_forecast_subject *subject, const model_facts *facts, const ft_forecast *forecast,
-                       forecast_row *row);
+                       int64_t samples, forecast_row *row);
 
 /* One kernel of a forecast. */
 typedef struct layer_row {

@@ -16,6 +16,7 @@ typedef struct view {
     const ft_forecast_subject *subject;
     const model_facts *facts;
     const ft_style *style;
+    int64_t samples;
     const uint8_t *columns; /* which of those below, in their order */
 } view;
 
@@ -28,6 +29,8 @@ typedef enum column_id {
     COLUMN_BATCH,
     COLUMN_TIME,
     COLUMN_TIME_INTERVAL,
+    COLUMN_RUN,
+    COLUMN_RUN_INTERVAL,
     COLUMN_PER_SAMPLE,
     COLUMN_RATE,
     COLUMN_MEMORY,
@@ -45,6 +48,8 @@ static const grid_column all_columns[COLUMN_COUNT] = {
     [COLUMN_BATCH] = {.title = "Batch", .is_right = true},
     [COLUMN_TIME] = {.title = "Time", .is_right = true, .min_width = 7},
     [COLUMN_TIME_INTERVAL] = {.title = "90 % interval", .is_right = true, .min_width = 14, .drop = 1},
+    [COLUMN_RUN] = {.title = "Run", .is_right = true, .min_width = 7},
+    [COLUMN_RUN_INTERVAL] = {.title = "90 % interval", .is_right = true, .min_width = 15, .drop = 1},
     [COLUMN_PER_SAMPLE] = {.title = "A sample", .is_right = true, .min_width = 7, .drop = 8},
     [COLUMN_RATE] = {.title = "Per s", .is_right = true, .min_width = 6, .drop = 2},
     [COLUMN_MEMORY] = {.title = "Memory", .is_right = true, .min_width = 9},
@@ -112,6 +117,12 @@ static void put_column(const view *v, const forecast_row *row, column_id id, gri
     case COLUMN_TIME_INTERVAL:
         put_interval(cell, "time_us", row->time_lo_us, row->time_hi_us, v->style);
         break;
+    case COLUMN_RUN:
+        put_metric(cell, "run_us", row->run_s * 1e6, v->style);
+        break;
+    case COLUMN_RUN_INTERVAL:
+        put_interval(cell, "run_us", row->run_lo_s * 1e6, row->run_hi_s * 1e6, v->style);
+        break;
     case COLUMN_PER_SAMPLE:
         put_metric(cell, "time_us", row->time_per_sample_us, v->style);
         break;
@@ -141,7 +152,7 @@ static void put_column(const view *v, const forecast_row *row, column_id id, gri
 static void put_forecast(const void *user, uint32_t row, grid_cell *cells) {
     const view *v = user;
     forecast_row values;
-    forecast_row_fill(v->subject, v->facts, &v->subject->answers->items[row], &values);
+    forecast_row_fill(v->subject, v->facts, &v->subject->answers->items[row], v->samples, &values);
     for (uint32_t i = 0; v->columns[i] != COLUMN_COUNT; i++) put_column(v, &values, v->columns[i], &cells[i]);
 }
 
@@ -161,6 +172,7 @@ static void write_grid(forecast_writer *w, const ft_forecast_subject *subject, c
     for (uint32_t id = 0; id < COLUMN_COUNT; id++) {
         if (id == COLUMN_MODEL && !is_list) continue;
         if (id == COLUMN_TYPE && !is_list && has_one_type(subject->answers)) continue;
+        if ((id == COLUMN_RUN || id == COLUMN_RUN_INTERVAL) && w->style.samples == 0) continue;
         columns[count] = all_columns[id];
         if (is_list && id == COLUMN_MODEL) /* as wide as there is room, since the models to come are not known yet */
             columns[count].min_width = w->style.style.width;
@@ -168,7 +180,7 @@ static void write_grid(forecast_writer *w, const ft_forecast_subject *subject, c
         ids[count++] = (uint8_t)id;
     }
     ids[count] = COLUMN_COUNT;
-    const view v = {subject, facts, &w->style.style, ids};
+    const view v = {subject, facts, &w->style.style, w->style.samples, ids};
     grid_write(&(grid){.style = &w->style.style,
                        .columns = columns,
                        .column_count = count,

@@ -14,8 +14,8 @@ static void time_text(double us, char text[static UNIT_TEXT_SIZE]) {
     static const struct {
         double factor;
         const char *unit;
-    } units[] = {{1, "us"}, {1e-3, "ms"}, {1e-6, "s"}};
-    int i = us < 1000 ? 0 : us < 1e6 ? 1 : 2;
+    } units[] = {{1, "us"}, {1e-3, "ms"}, {1e-6, "s"}, {1e-6 / 60, "min"}, {1e-6 / 3600, "h"}};
+    int i = us < 1000 ? 0 : us < 1e6 ? 1 : us < 120e6 ? 2 : us < 7200e6 ? 3 : 4;
     char number[UNIT_TEXT_SIZE];
     unit_number(us * units[i].factor, number);
     snprintf(text, UNIT_TEXT_SIZE, "%.18s %s", number, units[i].unit);

@@ -80,6 +80,23 @@ static void test_json_values(void **state) {
     json_decref(document);
 }
 
+static void test_json_of_a_run(void **state) {
+    (void)state;
+    ft_forecast_style style = style_of(FT_JSON);
+    json_t *document = json_of(&style, 1);
+    is_null(json_array_get(document, 0), "run_samples");
+    is_null(json_array_get(document, 0), "run_s");
+    json_decref(document);
+    style.samples = 17; /* three steps of 8 */
+    document = json_of(&style, 1);
+    const json_t *first = json_array_get(document, 0), *second = json_array_get(document, 1);
+    assert_int_equal(number(first, "run_samples"), 17);
+    assert_float_equal(number(first, "run_s"), 3 * 96e-6, 1e-12);
+    assert_float_equal(number(first, "run_hi_s"), 3e-6 * number(first, "time_hi_us"), 1e-12);
+    is_null(second, "run_s");
+    json_decref(document);
+}
+
 static void test_json_of_what_is_not_known(void **state) {
     (void)state;
     ft_forecast_style style = style_of(FT_JSON);
@@ -361,6 +378,7 @@ static int tear_down(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_json_values),
+        cmocka_unit_test(test_json_of_a_run),
         cmocka_unit_test(test_json_of_what_is_not_known),
         cmocka_unit_test(test_layers_add_up),
         cmocka_unit_test(test_json_fits_schema),

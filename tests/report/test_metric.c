@@ -23,6 +23,12 @@ static void test_words(void **state) {
     assert_string_equal(text, "148 ms");
     metric_words("peak_bytes", 1536, text);
     assert_string_equal(text, "1.5 KiB");
+    metric_words("time_us", 119e6, text);
+    assert_string_equal(text, "119 s");
+    metric_words("time_us", 90 * 60e6, text);
+    assert_string_equal(text, "90.0 min");
+    metric_words("time_us", 36 * 3600e6, text);
+    assert_string_equal(text, "36.0 h");
     metric_words("samples_per_s", 12345, text);
     assert_string_equal(text, "12.3 K");
     metric_words("time_us", NAN, text);
