@@ -137,16 +137,20 @@ static bool is_in_box(const asking *a, const char *name) {
 static ft_status add_device(asking *a, const char *name) {
     ft_device *sheet = NULL;
     ft_error error;
-    const char *canonical = ft_device_canonical(name);
+    const char *canonical = ft_device_canonical(name), *file = asking_is_file(name) ? name : NULL;
     if (canonical != NULL) name = canonical;
-    if (asking_is_file(name) || (canonical == NULL && !is_in_box(a, name))) { /* opening says what is wrong */
+    if (file != NULL || (canonical == NULL && !is_in_box(a, name))) { /* opening says what is wrong */
         if (ft_device_open(name, &sheet, &error) != FT_OK) return cli_fail(error.status, "%s", error.message);
         name = ft_device_name(sheet);
     }
     for (uint32_t i = 0; i < a->device_count; i++) {
         if (strcmp(a->devices[i].name, name) != 0) continue;
+        ft_status status =
+            file == NULL
+                ? FT_OK
+                : cli_fail(FT_ERR_USAGE, "--device %s: there is another '%s': give each its own name", file, name);
         ft_device_free(sheet);
-        return FT_OK;
+        return status;
     }
     if (a->device_count == ASKING_MOST_DEVICES) {
         ft_device_free(sheet);

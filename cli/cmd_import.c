@@ -85,6 +85,7 @@ int cmd_import(int argc, char **argv) {
     ft_status status = ft_import(args.kind, args.source, args.folder, &args.options, &result, &error);
     progress_hide();
     if (status == FT_ERR_CANCELLED) stop_finish();
+    if (status == FT_ERR_FORMAT && !args.is_quiet) skip_summary(&args.skips, args.source); /* why nothing is left */
     if (status != FT_OK) return (int)cli_fail(status, "%s", error.message);
     say_result(&args, &result);
     return FT_OK;

@@ -124,7 +124,8 @@ static ft_status check_place(const run_folder *run, const run_wish *wish, ft_err
     if (is_there && !wish->is_resumed) {
         if (is_beside) return check_replaceable(run->place, error);
         return ft_fail(error, FT_ERR_USAGE,
-                       "%s: exists already: resume the run in it, force its replacement, or name another folder",
+                       "%s: exists already: go on with the run in it (--resume), replace it (--force), or name another "
+                       "folder",
                        run->path);
     }
     return FT_OK;
