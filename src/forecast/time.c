@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cost/sizes.h"
 #include "forecast/answer.h"
 #include "forecast/work.h"
@@ -194,6 +195,19 @@ static bool is_measured(const answer *a, const char *device) {
     return false;
 }
 
+/* A setting that nobody looks at is most often a slip of the pen: it must not look as if it had been heeded. */
+static ft_status note_ignored_settings(answer *a, const told *t, ft_error *error) {
+    const char *keys = predictor_family(t->predictor)->setting_keys, *setting = a->out->request.setting;
+    for (const char *at = setting; keys != NULL && *at != '\0';) {
+        size_t length = strcspn(at, ";"), key = strcspn(at, "=;");
+        if (!text_has_word(keys, at, key))
+            FT_TRY(answer_note(a, error, "the setting '%.*s' is not looked at: of settings, this predictor knows %s",
+                               (int)length, at, keys[0] != '\0' ? keys : "none"));
+        at += length + (at[length] == ';');
+    }
+    return FT_OK;
+}
+
 static ft_status note_what_is_unsure(answer *a, const told *t, bool is_doubted, ft_error *error) {
     const ft_request *request = &a->out->request;
     bool is_new_device = t->where.index == FT_NONE, is_other_mode = is_new_device && is_measured(a, request->device);
@@ -228,6 +242,7 @@ ft_status answer_time(answer *a, ft_error *error) {
         out->kernels = t.says.parts;
         out->kernel_count = t.says.part_count;
         FT_TRY(add_others(a, &t, is_doubted, error));
+        FT_TRY(note_ignored_settings(a, &t, error));
         FT_TRY(note_what_is_unsure(a, &t, is_doubted, error));
     }
     return isnan(out->time.value) ? FT_OK : add_bounds(a, error);

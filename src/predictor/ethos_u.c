@@ -200,6 +200,7 @@ const family family_ethos_u = {
     .text = "Arm Ethos-U as Vela compiles for it: computed pass by pass, with learned sizes of weights",
     .schema = "ethos-u 1",
     .sees_types_as_sizes = true,
+    .setting_keys = "",
     .learns_few_numbers = true,
     .settings = &ethos_setting,
     .setting_count = 1,

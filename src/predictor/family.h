@@ -118,8 +118,10 @@ typedef struct family {
     /* It knows what to make of single operators (records of part "support"); others are fed whole models alone. */
     bool learns_from_operators;
     bool takes_any_mode; /* also answers for a mode that it was not trained on, and says so by the source */
-    bool
-        sees_types_as_sizes; /* of a type that it was not trained on it tells what the bytes suggest, as sure as ever */
+    /* Of a type that it was not trained on it tells what the bytes suggest, as sure as ever. */
+    bool sees_types_as_sizes;
+    /* The keys of a record's setting that it looks at, with a space between. NULL: it goes by settings as a whole. */
+    const char *setting_keys;
     bool has_own_intervals;  /* its spread is half the 90 % interval already: calibration leaves it alone */
     bool learns_few_numbers; /* so few that rows it learned from are off by as much as new ones: they calibrate too */
     ft_status (*fit)(const fit_set *set, const fit_context *context, model **out, ft_error *error);

@@ -180,6 +180,7 @@ const family family_kernel_nnls = {
     .text = "a price per launch, FLOP, byte and parameter of each type of kernel, never negative",
     .schema = "kernel-nnls/1",
     .sees_types_as_sizes = true,
+    .setting_keys = "",
     .settings = &nnls_setting,
     .setting_count = 1,
     .fit = nnls_fit,

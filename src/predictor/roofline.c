@@ -79,6 +79,7 @@ const family family_roofline = {
     .text = "each kernel as long as its arithmetic or its traffic, four constants per device",
     .schema = "roofline/1",
     .sees_types_as_sizes = true,
+    .setting_keys = "",
     .settings = &roofline_setting,
     .setting_count = 1,
     .fit = roofline_fit,

@@ -197,6 +197,7 @@ const family family_torch_sum = {
     .schema = TORCH_ROWS_SCHEMA,
     .settings = torch_settings,
     .setting_count = TORCH_SETTING_COUNT,
+    .setting_keys = "amp compile layout torch",
     .takes_any_device = true,
     .has_own_intervals = true,
     .fit = fit,

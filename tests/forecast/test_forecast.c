@@ -81,6 +81,7 @@ static void a_device_that_is_known(void **state) {
     assert_true(f->time.value == expected);
     assert_true(fabs(f->time.hi - 2 * expected) < 1e-6 && fabs(f->time.lo - expected / 2) < 1e-6);
     assert_string_equal(f->time_by, "both.ftm");
+    assert_true(has_note(f, "the setting 'layout=nhwc' is not looked at"));
     assert_null(f->no_time);
     assert_non_null(f->no_util);
     assert_int_equal(f->other_count, 1);
