@@ -21,7 +21,8 @@ static const option_row rows[] = {
     {"models", 0, "LIST", "learn from the models of this list, as 'foretell sample' writes it (K models by --seed)", 2,
      TEXT(arguments, options.models)},
     {"method", 0, "NAME",
-     "scale, refit, tune-last, tune-all, or auto: scale or refit, what is best in cross-validation over the K (auto)",
+     "scale, refit, tune-last, tune-all, or auto: scale or refit, what is best in cross-validation over the K, or to "
+     "keep a known device as it is where neither is better (auto)",
      2, TEXT(arguments, options.method)},
     {"discrepancy", 0, "NAME",
      "of tune-last and tune-all: what holds old devices and new ones together: cmd, mmd or none (cmd)", 2,

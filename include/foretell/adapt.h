@@ -23,8 +23,8 @@ FT_C_BEGIN
 
 typedef struct ft_adapt_options {
     const char *metric; /* NULL: the first that the predictor tells */
-    const char
-        *method; /* "scale", "refit", "tune-last", "tune-all"; NULL or "auto": scale or refit, by cross-validation */
+    const char *method; /* "scale", "refit", "tune-last", "tune-all"; NULL or "auto": keep, scale or refit, by
+                           cross-validation */
     const char
         *discrepancy;   /* of tuning: "cmd" (NULL), "mmd" or "none": what holds old devices and new ones together */
     uint32_t steps;     /* of tuning; 0: as many as the family usually takes */
@@ -44,14 +44,16 @@ typedef struct ft_adapt_options {
 /* What was done for one device. Errors are in percent. */
 typedef struct ft_adapted_device {
     const char *device;
-    const char *base;    /* the known device that a new one is predicted from; NULL: itself, or its data sheet */
-    const char *method;  /* "scale", "refit" (from what the base says), "reprice" (from new prices of terms) */
-    bool is_new;         /* to the predictor */
-    uint32_t models;     /* that were learned from */
-    uint32_t records;    /* of theirs */
-    double scale;        /* the median of measured / predicted before */
-    double cv_scale, cv; /* mean absolute error in cross-validation over them: of scale alone, and of what was chosen */
-    double q90;          /* of the intervals, from the errors of cross-validation */
+    const char *base;   /* the known device that a new one is predicted from; NULL: itself, or its data sheet */
+    const char *method; /* "scale", "refit" (from what the base says), "reprice" (from new prices of terms), "keep" (the
+                         * device is known, and stays as it was), "tune-last", "tune-all" */
+    bool is_new;        /* to the predictor */
+    uint32_t models;    /* that were learned from */
+    uint32_t records;   /* of theirs */
+    double scale;       /* the median of measured / predicted before */
+    double cv_keep;     /* mean absolute error over them of the predictor as it was; NaN: the device was not known */
+    double cv_scale, cv; /* the same in cross-validation: of scale alone, and of what was chosen */
+    double q90; /* of the intervals, from the errors of cross-validation; of a device that is kept, as it was */
 } ft_adapted_device;
 
 /* Names are those of the data set and of the predictor, which have to outlive it. */

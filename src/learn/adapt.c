@@ -124,6 +124,7 @@ static ft_status join_calibration(job *j) {
     if (j->calibration == NULL) return FT_NOMEM(j->error);
     for (uint32_t d = 0; d < j->rows.device_count; d++) {
         const ft_adapted_device *a = &j->results[d].about;
+        if (j->results[d].adjusted == NULL && j->tuned == NULL) continue; /* intervals are kept, too */
         json_t *one = json_pack("{s:f, s:I}", "q90", fmin(a->q90, 1e3), "n", (json_int_t)a->records);
         if (one == NULL || json_object_set_new(j->calibration, name_of(j, d), one) != 0) return FT_NOMEM(j->error);
     }

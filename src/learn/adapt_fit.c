@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "learn/adapt_keep.h"
 #include "learn/adapt_trial.h"
 #include "learn/calibrate.h"
 #include "predictor/scan.h"
@@ -171,8 +172,8 @@ static bool is_better(const adapt_trial *t, adjust_kind kind, double mape, const
 
 /* Keeps what is better than all before. */
 static ft_status consider(const job *j, adapt_trial *t, adjust_kind kind, adapt_result *best, ft_error *error) {
-    double mape;
-    FT_TRY(adapt_trial_validate(t, kind, &mape, error));
+    FT_TRY(adapt_trial_validate(t, kind, error));
+    double mape = adapt_trial_mape(t), plain = adapt_trial_plain_mape(t);
     if (kind == ADJUST_SCALE && !(best->about.cv_scale <= mape)) best->about.cv_scale = mape;
     if (!is_better(t, kind, mape, best)) return FT_OK;
     FT_TRY(adapt_trial_quantile(t, &best->about.q90, error));
@@ -186,15 +187,37 @@ static ft_status consider(const job *j, adapt_trial *t, adjust_kind kind, adapt_
     adjust_free(best->adjusted);
     best->adjusted = copy;
     best->about.cv = mape;
+    best->plain_cv = plain;
     best->about.method = kind_names[kind];
     best->about.base = t->target->is_new && a->base != FT_NONE ? ft_predictor_device(j->from, a->base) : NULL;
+    return FT_OK;
+}
+
+/* A device that the predictor knows may stay as it is. One that it was adapted to before may not: it could have learned
+ * from the very models that would speak for it. Here each model counts once: what models stand for may leave it to a
+ * few of them. */
+static ft_status consider_keep(const job *j, adapt_trial *t, adapt_result *best, ft_error *error) {
+    uint32_t own = t->target->bases[t->base];
+    adapt_usual usual;
+    if (t->target->is_new || predictor_adjustment(j->from, own) != NULL) return FT_OK;
+    adapt_trial_keep(t);
+    best->about.cv_keep = adapt_trial_mape(t);
+    double plain = adapt_trial_plain_mape(t);
+    if (j->method != ADAPT_AUTO || best->plain_cv < plain) return FT_OK;
+    FT_TRY(adapt_usual_find(j->from, own, &usual, error));
+    if (!adapt_is_usual(&usual, plain, t->target->model_count)) return FT_OK;
+    adjust_free(best->adjusted);
+    best->adjusted = NULL;
+    best->about.method = "keep";
+    best->about.cv = best->about.cv_keep;
+    best->about.q90 = predictor_q90(j->from, own);
     return FT_OK;
 }
 
 static ft_status try_base(const job *j, adapt_trial *t, adapt_result *best, ft_error *error) {
     for (uint32_t kind = ADJUST_SCALE; kind <= ADJUST_REPRICE; kind++)
         if (may_try(j, t, (adjust_kind)kind)) FT_TRY(consider(j, t, (adjust_kind)kind, best, error));
-    return FT_OK;
+    return consider_keep(j, t, best, error);
 }
 
 /* Folds of whole models. */
@@ -242,6 +265,7 @@ static ft_status fit_target(const job *j, adapt_target *t, adapt_look **looks, a
                                       .models = t->model_count,
                                       .records = t->count,
                                       .scale = median_ratio(t, looks, room),
+                                      .cv_keep = NAN,
                                       .cv_scale = NAN,
                                       .cv = NAN};
     if (t->model_count < ADJUST_LEAST_REFIT && j->method != ADAPT_SCALE) {

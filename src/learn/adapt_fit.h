@@ -19,7 +19,8 @@ ft_status adapt_distance_parse(const char *text, tune_distance *distance, ft_err
 
 typedef struct adapt_result {
     ft_adapted_device about;
-    adjustment *adjusted; /* the caller's to free */
+    double plain_cv;      /* about.cv when each model counts once, whatever it stands for */
+    adjustment *adjusted; /* the caller's to free; NULL: the device is kept as it is */
 } adapt_result;
 
 /* One result per device of the rows, in their order. */

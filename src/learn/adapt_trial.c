@@ -49,20 +49,37 @@ static double weight_of(const adapt_trial *t, uint32_t i) {
     return adapt_weight(t->rows, t->looks[i]->row->graph);
 }
 
-/* Models count as much as they stand for: what tells most is often far out, where few models are. */
-ft_status adapt_trial_validate(adapt_trial *t, adjust_kind kind, double *mape, ft_error *error) {
-    double sum = 0, weights = 0;
+ft_status adapt_trial_validate(adapt_trial *t, adjust_kind kind, ft_error *error) {
     for (uint32_t fold = 0; fold < t->folds; fold++) {
         FT_TRY(adapt_trial_fit(t, kind, fold, error));
-        for (uint32_t i = 0; i < t->count; i++) {
-            if (t->fold[i] != fold) continue;
-            t->off[i] = t->cases[i].log_measured - adjust_case_log(t->adjusted, &t->cases[i]);
-            sum += weight_of(t, i) * fabs(exp(-t->off[i]) - 1);
-            weights += weight_of(t, i);
-        }
+        for (uint32_t i = 0; i < t->count; i++)
+            if (t->fold[i] == fold) t->off[i] = t->cases[i].log_measured - adjust_case_log(t->adjusted, &t->cases[i]);
     }
-    *mape = 100 * sum / weights;
     return FT_OK;
+}
+
+void adapt_trial_keep(adapt_trial *t) {
+    for (uint32_t i = 0; i < t->count; i++)
+        t->off[i] = t->cases[i].log_measured - log(t->looks[i]->said[t->base].value);
+}
+
+/* Models count as much as they stand for: what tells most is often far out, where few models are. */
+double adapt_trial_mape(const adapt_trial *t) {
+    double sum = 0, weights = 0;
+    for (uint32_t i = 0; i < t->count; i++) {
+        sum += weight_of(t, i) * fabs(exp(-t->off[i]) - 1);
+        weights += weight_of(t, i);
+    }
+    return 100 * sum / weights;
+}
+
+double adapt_trial_plain_mape(const adapt_trial *t) {
+    double sum = 0, weights = 0;
+    for (uint32_t i = 0; i < t->count; i++) {
+        sum += t->cases[i].weight * fabs(exp(-t->off[i]) - 1);
+        weights += t->cases[i].weight;
+    }
+    return 100 * sum / weights;
 }
 
 static int compare_scores(const void *a, const void *b) {

@@ -25,7 +25,7 @@ typedef struct adapt_trial {
     adjustment *adjusted;
     adjust_case *cases;
     const adjust_case **some; /* room for a part of them */
-    double *off;              /* per record: log(measured / predicted) in cross-validation */
+    double *off;              /* per record: log(measured / predicted), when it was not fitted to */
     arena memory;
 } adapt_trial;
 
@@ -34,9 +34,13 @@ ft_status adapt_trial_open(adapt_trial *t, ft_error *error);
 void adapt_trial_close(adapt_trial *t);
 /* Fits to all folds but one (FT_NONE: to all). */
 ft_status adapt_trial_fit(adapt_trial *t, adjust_kind kind, uint32_t left_out, ft_error *error);
-/* The mean absolute error in percent on folds that were left out. */
-ft_status adapt_trial_validate(adapt_trial *t, adjust_kind kind, double *mape, ft_error *error);
-/* After that: the quantile of how many spreads records were off, when they were not fitted to. */
+/* How far off records are in folds that were left out; and as the predictor says it now. */
+ft_status adapt_trial_validate(adapt_trial *t, adjust_kind kind, ft_error *error);
+void adapt_trial_keep(adapt_trial *t);
+/* After either: the mean absolute error in percent; the same when each model counts once, whatever it stands for. */
+double adapt_trial_mape(const adapt_trial *t);
+double adapt_trial_plain_mape(const adapt_trial *t);
+/* After validation: the quantile of how many spreads records were off, when they were not fitted to. */
 ft_status adapt_trial_quantile(const adapt_trial *t, double *q90, ft_error *error);
 
 /* How far off a model was, and how much it stands for. */

@@ -169,6 +169,7 @@ static ft_status tell(const job *j, uint32_t device, const char *method, arena *
                                  .method = method,
                                  .is_new = j->device_of[device] >= j->known,
                                  .scale = told > 0 ? calibrate_quantile(ratios, told, 0.5 * told / (told + 1)) : NAN,
+                                 .cv_keep = NAN,
                                  .cv_scale = NAN,
                                  .cv = 100 * sum / weights,
                                  .q90 = fmax(adapt_quantile(scores, tried), 1e-3)};

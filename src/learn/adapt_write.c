@@ -19,14 +19,15 @@ static const ft_score *score_of(const ft_evaluation *e, const char *device) {
 }
 
 /* What is told of a device in numbers, in one list for all documents. */
-enum { NUMBERS = 9 };
-static const char *const number_keys[NUMBERS] = {"scale",       "cv_mape_scale", "cv_mape",
-                                                 "mape_before", "mape_after",    "acc10_before",
-                                                 "acc10_after", "coverage90",    "width90"};
+enum { NUMBERS = 10 };
+static const char *const number_keys[NUMBERS] = {"scale",       "cv_mape_keep", "cv_mape_scale", "cv_mape",
+                                                 "mape_before", "mape_after",   "acc10_before",  "acc10_after",
+                                                 "coverage90",  "width90"};
 
 static void numbers_of(const ft_adaptation *a, const ft_adapted_device *d, double numbers[static NUMBERS]) {
     const ft_score *before = score_of(&a->before, d->device), *after = score_of(&a->after, d->device);
     const double all[NUMBERS] = {d->scale,
+                                 d->cv_keep,
                                  d->cv_scale,
                                  d->cv,
                                  before != NULL ? before->mape : NAN,
@@ -46,7 +47,7 @@ typedef struct table {
 } table;
 
 static void put_device(const void *user, uint32_t row, grid_cell *cells) {
-    static const uint32_t shown[] = {2, 3, 4, 5, 6, 7, 8};
+    static const uint32_t shown[] = {3, 4, 5, 6, 7, 8, 9};
     const table *t = user;
     const ft_adapted_device *d = &t->a->devices[row];
     double numbers[NUMBERS];
@@ -57,9 +58,15 @@ static void put_device(const void *user, uint32_t row, grid_cell *cells) {
     snprintf(cells[2].text, sizeof cells[2].text, "%u", d->models);
     for (uint32_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
         char text[UNIT_TEXT_SIZE];
-        unit_fixed(numbers[shown[i]], shown[i] < 5 ? 2 : 1, text);
+        unit_fixed(numbers[shown[i]], shown[i] < 6 ? 2 : 1, text);
         snprintf(cells[3 + i].text, sizeof cells[3 + i].text, "%s", text);
     }
+}
+
+static bool has_kept(const ft_adaptation *a) {
+    uint32_t i = 0;
+    while (i < a->device_count && strcmp(a->devices[i].method, "keep") != 0) i++;
+    return i < a->device_count;
 }
 
 static void write_table(sink *out, const ft_adaptation *a, const char *title, const ft_style *style) {
@@ -88,9 +95,13 @@ static void write_table(sink *out, const ft_adaptation *a, const char *title, co
                        .user = &(table){a, style},
                        .row_count = a->device_count},
                out);
-    buf_text(&out->text, "\n  CV: mean absolute error in cross-validation over the models learned from;\n"
-                         "  Before, After: on models held out; all in percent, and so are shares\n"
-                         "  within 10 %, coverage and width of the 90 % interval.\n");
+    buf_text(&out->text, "\n  In percent. CV: mean absolute error in cross-validation over the models learned\n"
+                         "  from; Before, After: the same on models held out; <=10 %, after: the share of\n"
+                         "  these within 10 %, before and after; Cover, Width: the share inside the 90 %\n"
+                         "  interval, and its width.\n");
+    if (has_kept(a))
+        buf_text(&out->text, "  keep: nothing was learned, as the predictor is as good as it is used to be, and no\n"
+                             "  other method is better in cross-validation; the device stays as it was.\n");
     for (uint32_t i = 0; i < a->note_count; i++) buf_format(&out->text, "  note: %s\n", a->notes[i]);
 }
 
