@@ -274,7 +274,9 @@ static ft_status add_accuracy(job *j, const ft_evaluation *found) {
 static ft_status score(job *j) {
     ft_predictor *made = NULL;
     if (j->rows.held_count == 0) {
-        adapt_note(&j->owner->notes, "nothing is left to test on: all measured models were learned from");
+        adapt_note(&j->owner->notes,
+                   "nothing is left to test on: all measured models were learned from. CV is what to expect; with a "
+                   "smaller budget the others are held out");
         return FT_OK;
     }
     if (has_before(j)) FT_TRY(evaluate(j, j->from, 0.7, 0.85, &j->out->before));

@@ -1,7 +1,7 @@
 /* adapt_keep.h - whether what was measured of a known device speaks for leaving the predictor as it is.
  *
- * A few measurements that a predictor was never shown can only teach it something where it is worse than it is used to
- * be. How good it is used to be is in its header: errors on the validation part, of models like those of training. */
+ * A few measurements can teach a predictor something where it is worse than usual; where it is not, they make it worse.
+ * What is usual is in its header: errors on the validation part, of models like those of training. */
 #ifndef LEARN_ADAPT_KEEP_H
 #define LEARN_ADAPT_KEEP_H
 

@@ -44,7 +44,10 @@ static void numbers_of(const ft_adaptation *a, const ft_adapted_device *d, doubl
 typedef struct table {
     const ft_adaptation *a;
     const ft_style *style;
+    uint32_t columns;
 } table;
+
+enum { COLUMNS = 10, COLUMNS_WITHOUT_TEST = 4 };
 
 static void put_device(const void *user, uint32_t row, grid_cell *cells) {
     static const uint32_t shown[] = {3, 4, 5, 6, 7, 8, 9};
@@ -56,7 +59,7 @@ static void put_device(const void *user, uint32_t row, grid_cell *cells) {
     snprintf(cells[1].text, sizeof cells[1].text, "%s%s%s", d->method, d->base != NULL ? " of " : "",
              d->base != NULL ? d->base : "");
     snprintf(cells[2].text, sizeof cells[2].text, "%u", d->models);
-    for (uint32_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
+    for (uint32_t i = 0; 3 + i < t->columns; i++) {
         char text[UNIT_TEXT_SIZE];
         unit_fixed(numbers[shown[i]], shown[i] < 6 ? 2 : 1, text);
         snprintf(cells[3 + i].text, sizeof cells[3 + i].text, "%s", text);
@@ -70,7 +73,7 @@ static bool has_kept(const ft_adaptation *a) {
 }
 
 static void write_table(sink *out, const ft_adaptation *a, const char *title, const ft_style *style) {
-    static const grid_column columns[] = {
+    static const grid_column columns[COLUMNS] = {
         {.title = "Device"},
         {.title = "Method", .is_flexible = true},
         {.title = "Models", .is_right = true},
@@ -82,6 +85,7 @@ static void write_table(sink *out, const ft_adaptation *a, const char *title, co
         {.title = "Cover", .is_right = true, .drop = 1},
         {.title = "Width", .is_right = true, .drop = 3},
     };
+    const table user = {a, style, a->after.case_count > 0 ? COLUMNS : COLUMNS_WITHOUT_TEST};
     char clean[GRID_CELL_SIZE];
     text_fit(title, UINT32_MAX, style, clean, sizeof clean);
     buf_format(&out->text, "%s%s%s\n", tone_begin(style, TONE_TITLE), clean, tone_end(style, TONE_TITLE));
@@ -89,19 +93,21 @@ static void write_table(sink *out, const ft_adaptation *a, const char *title, co
                a->model_count == 1 ? "" : "s", a->after.case_count);
     grid_write(&(grid){.style = style,
                        .columns = columns,
-                       .column_count = sizeof columns / sizeof columns[0],
+                       .column_count = user.columns,
                        .indent = INDENT,
                        .row = put_device,
-                       .user = &(table){a, style},
+                       .user = &user,
                        .row_count = a->device_count},
                out);
-    buf_text(&out->text, "\n  In percent. CV: mean absolute error in cross-validation over the models learned\n"
-                         "  from; Before, After: the same on models held out; <=10 %, after: the share of\n"
-                         "  these within 10 %, before and after; Cover, Width: the share inside the 90 %\n"
-                         "  interval, and its width.\n");
+    buf_text(&out->text, "\n  In percent. CV: mean absolute error in cross-validation over the models learned\n  from");
+    if (user.columns == COLUMNS)
+        buf_text(&out->text, "; Before, After: the same on models held out; <=10 %, after: the share of\n"
+                             "  these within 10 %, before and after; Cover, Width: the share inside the 90 %\n"
+                             "  interval, and its width");
+    buf_text(&out->text, ".\n");
     if (has_kept(a))
-        buf_text(&out->text, "  keep: nothing was learned, as the predictor is as good as it is used to be, and no\n"
-                             "  other method is better in cross-validation; the device stays as it was.\n");
+        buf_text(&out->text, "  keep: the predictor is as good as usual here, and no other method is better in\n"
+                             "  cross-validation; the device stays as it was.\n");
     for (uint32_t i = 0; i < a->note_count; i++) buf_format(&out->text, "  note: %s\n", a->notes[i]);
 }
 

@@ -47,7 +47,10 @@ static void write_table(sink *out, const ft_sample *s, const ft_style *style) {
                        .user = &(table){s, style},
                        .row_count = s->count},
                out);
-    buf_format(&out->text, "\n  Central moment discrepancy to the pool: %s; of as many at random: %s.\n", own, chance);
+    buf_format(&out->text,
+               "\n  Central moment discrepancy to the pool: %s; of as many at random: %s.\n"
+               "  The less, the more the sample is like the pool.\n",
+               own, chance);
 }
 
 static void write_json(sink *out, const ft_sample *s) {

@@ -254,6 +254,14 @@ static void test_nothing_left_to_test(void **state) {
     ft_adaptation a = adapt(&f, data, &(ft_adapt_options){.budget = NETWORKS, .threads = 1});
     assert_int_equal(a.after.case_count, 0);
     assert_non_null(strstr(a.notes[0], "nothing is left to test on"));
+    const ft_style style = ft_style_default();
+    ft_error error;
+    FILE *file = fopen("doc", "w");
+    assert_int_equal(ft_adaptation_write(&a, "a.ftm", &style, file, &error), FT_OK);
+    fclose(file);
+    char *text = read_text("doc");
+    assert_true(strstr(text, "CV") != NULL && strstr(text, "Before") == NULL); /* no columns of dashes */
+    free(text);
     ft_adaptation_free(&a);
     ft_dataset_free(data);
     fitted_free(&f);

@@ -100,7 +100,7 @@ static ft_estimate asked(const ft_predictor *p) {
 /* --- Tests --------------------------------------------------------------------------------------------------- */
 
 static void check_documents(const ft_adaptation *a) {
-    static const char *const parts[] = {"keep: nothing was learned", "\"method\": \"keep\"", ",keep,"};
+    static const char *const parts[] = {"keep: the predictor is as good as usual", "\"method\": \"keep\"", ",keep,"};
     for (uint32_t i = FT_TABLE; i <= FT_CSV; i++) {
         ft_style style = ft_style_default();
         ft_error error;
@@ -150,7 +150,7 @@ static void test_without_usual_errors_validation_decides(void **state) {
     ft_predictor_free(from);
 }
 
-/* Worse than it is used to be, better after a refit, adapted before, or new. */
+/* Worse than usual, better after a refit, adapted before, or new. */
 static void test_what_is_not_kept(void **state) {
     (void)state;
     ft_predictor *from = open_made(2), *again;
