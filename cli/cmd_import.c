@@ -70,6 +70,8 @@ static void say_result(const arguments *args, const ft_import_result *result) {
     if (args->is_quiet) return;
     cli_note("%s: %llu models, %llu distinct graphs, %llu records", args->folder, (unsigned long long)result->models,
              (unsigned long long)result->graphs, (unsigned long long)result->records);
+    if (result->is_pool)
+        cli_note("the table has no metric, so nothing was measured: a pool for 'foretell sample', not to learn from");
     if (result->filtered > 0) cli_note("%llu measurements were filtered out", (unsigned long long)result->filtered);
     skip_summary(&args->skips, args->source);
 }

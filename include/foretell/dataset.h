@@ -77,6 +77,7 @@ typedef struct ft_import_result {
     uint64_t models, graphs, records; /* read, distinct, written */
     uint64_t skipped;
     uint64_t filtered; /* by noise or time */
+    bool is_pool;      /* a "table" without metrics: models to choose from (sample.h), none of them measured */
 } ft_import_result;
 
 /* `kind`: "ansor", "cg", "npu", "perfseer", "table", "timm". The folder appears when it is complete; one that exists

@@ -100,10 +100,7 @@ static ft_status take_header(table_import *t) {
     if (t->columns[TABLE_MODEL] == FT_NONE || t->columns[TABLE_DEVICE] == FT_NONE)
         return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line 1: expected the columns model and device",
                        t->job->source);
-    if (t->metric_count == 0)
-        return ft_fail(t->job->error, FT_ERR_DAMAGED,
-                       "%s: line 1: no column holds a metric, whose name ends in its unit, like time_us",
-                       t->job->source);
+    t->job->result->is_pool = t->metric_count == 0;
     return FT_OK;
 }
 
@@ -260,7 +257,7 @@ static const char *name_of(const table_import *t) {
 
 static ft_status take_row(table_import *t) {
     char where[MAX_CELL];
-    double values[MAX_METRICS];
+    double values[MAX_METRICS] = {NAN};
     uint32_t count;
     bool has_bad;
     snprintf(where, sizeof where, "%s: line %llu", t->job->source, (unsigned long long)t->rows.line);
@@ -273,7 +270,8 @@ static ft_status take_row(table_import *t) {
     FT_TRY(take_words(t, &r));
     FT_TRY(take_device(t, &r));
     FT_TRY(take_metrics(t, where, values, &count, &has_bad));
-    if (count == 0) return has_bad ? FT_OK : import_skip(t->job, where, "nothing was measured");
+    if (count == 0 && !t->job->result->is_pool)
+        return has_bad ? FT_OK : import_skip(t->job, where, "nothing was measured");
     FT_TRY(find_model(t, where, &r.graph));
     return r.graph != FT_NONE ? import_record(t->job, t->builder, &r, where) : FT_OK;
 }
@@ -307,9 +305,10 @@ static ft_status run(table_import *t) {
     FT_TRY(input_open(t->job->source, FT_MAX_UNPACKED_BYTES, &t->in, t->job->error));
     csv_init(&t->rows, t->job->source, (const char *)t->in.bytes, t->in.size);
     FT_TRY(take_header(t));
-    const char *names[MAX_METRICS];
+    const char *names[MAX_METRICS] = {"time_us"}; /* of a pool, all of whose cells are empty */
+    uint32_t count = t->job->result->is_pool ? 1 : t->metric_count;
     for (uint32_t i = 0; i < t->metric_count; i++) names[i] = t->metrics[i].name;
-    FT_TRY(builder_new(t->job->folder, names, t->metric_count, &t->builder, t->job->error));
+    FT_TRY(builder_new(t->job->folder, names, count, &t->builder, t->job->error));
     FT_TRY(take_rows(t));
     return import_finish(t->job, t->builder);
 }
