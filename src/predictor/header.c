@@ -186,33 +186,30 @@ static ft_status take_devices(const json_t *value, arena *memory, header *h, ft_
 
 /* --- Metrics ------------------------------------------------------------------------------------------------- */
 
-static ft_status take_modes(const json_t *value, uint32_t *modes, ft_error *error) {
-    if (value == NULL) return FT_OK;
-    if (!json_is_array(value)) return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a list is expected", json_kind(value));
-    size_t i;
-    const json_t *item;
-    json_array_foreach(value, i, item) {
-        const char *text;
-        uint32_t mode = 0;
-        FT_TRY(json_take_string(item, &text, error));
-        while (mode < MODE_COUNT && strcmp(text, mode_names[mode]) != 0) mode++;
-        if (mode == MODE_COUNT) return ft_fail(error, FT_ERR_DAMAGED, "'%s' is no mode", text);
-        *modes |= 1U << mode;
-    }
-    return FT_OK;
+static uint32_t number_of_mode(const char *text) {
+    uint32_t mode = 0;
+    while (mode < MODE_COUNT && strcmp(text, mode_names[mode]) != 0) mode++;
+    return mode < MODE_COUNT ? mode : FT_NONE;
 }
 
-static ft_status take_dtypes(const json_t *value, uint32_t *dtypes, ft_error *error) {
+static uint32_t number_of_dtype(const char *text) {
+    ft_dtype dtype;
+    return ft_dtype_parse(text, &dtype) ? (uint32_t)dtype : FT_NONE;
+}
+
+/* A list of names, as the bits of their numbers; `number_of` knows the names (FT_NONE: not this one). */
+static ft_status take_names(const json_t *value, uint32_t (*number_of)(const char *), const char *what, uint32_t *bits,
+                            ft_error *error) {
     if (value == NULL) return FT_OK;
     if (!json_is_array(value)) return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a list is expected", json_kind(value));
     size_t i;
     const json_t *item;
     json_array_foreach(value, i, item) {
         const char *text;
-        ft_dtype dtype;
         FT_TRY(json_take_string(item, &text, error));
-        if (!ft_dtype_parse(text, &dtype)) return ft_fail(error, FT_ERR_DAMAGED, "'%s' is no type", text);
-        *dtypes |= 1U << dtype;
+        uint32_t number = number_of(text);
+        if (number == FT_NONE) return ft_fail(error, FT_ERR_DAMAGED, "'%s' is no %s", text, what);
+        *bits |= 1U << number;
     }
     return FT_OK;
 }
@@ -237,7 +234,7 @@ static ft_status take_metric(const json_t *object, arena *memory, const header *
     *key = "metric";
     FT_TRY(keep(json_object_get(object, *key), memory, &metric->name, error));
     *key = "modes";
-    FT_TRY(take_modes(json_object_get(object, *key), &metric->modes, error));
+    FT_TRY(take_names(json_object_get(object, *key), number_of_mode, "mode", &metric->modes, error));
     *key = "calibration";
     metric->q90 = ARENA_ARRAY(memory, double, h->device_count);
     if (metric->q90 == NULL) return FT_NOMEM(error);
@@ -286,7 +283,7 @@ static ft_status take_key(const json_t *root, const char *key, arena *memory, he
     if (strcmp(key, "family") == 0) return take_family(value, h, error);
     if (strcmp(key, "schema") == 0) return take_schema(value, h, error);
     if (strcmp(key, "devices") == 0) return take_devices(value, memory, h, error);
-    if (strcmp(key, "dtypes") == 0) return take_dtypes(value, &h->dtypes, error);
+    if (strcmp(key, "dtypes") == 0) return take_names(value, number_of_dtype, "type", &h->dtypes, error);
     if (strcmp(key, "adapted") == 0) return value != NULL ? take_adapted(value, h, error) : FT_OK;
     if (!json_is_object(value))
         return ft_fail(error, FT_ERR_DAMAGED, "is %s, but an object is expected", json_kind(value));
