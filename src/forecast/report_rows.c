@@ -106,7 +106,8 @@ static void fill_time(const ft_forecast *f, forecast_row *row) {
     row->predictor = has_time ? f->time_by : NULL;
 }
 
-/* Steps of a run are off by the same, not here too long and there too short: its interval is as wide as that of one. */
+/* Steps of a run are taken to be off by the same, not here too long and there too short, which nobody measured: then
+ * its interval is as wide as that of one. */
 static void fill_run(int64_t samples, forecast_row *row) {
     double steps = samples > 0 ? ceil((double)samples / (double)row->batch) : NAN; /* the last may not be full */
     row->run_samples = samples > 0 ? (double)samples : NAN;
