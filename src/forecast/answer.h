@@ -21,7 +21,7 @@ typedef struct answer {
 ft_status answer_note(answer *a, ft_error *error, const char *format, ...) FT_PRINTF(3, 4);
 
 /* What a device is measured with: GPUs under autocast to float16, accelerators of quantised networks with those. */
-ft_dtype usual_dtype(const ft_device *sheet);
+ft_dtype answer_usual_dtype(const ft_device *sheet);
 
 /* What a request asks of the arithmetic of costs. */
 ft_cost_options answer_cost_options(const answer *a);

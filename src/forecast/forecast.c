@@ -37,7 +37,7 @@ static ft_status find_device(study *s, const ft_request *asked, ft_request *sett
     return status != FT_OK ? status : ft_fail(error, FT_ERR_USAGE, "open the device file '%s' first", asked->device);
 }
 
-ft_dtype usual_dtype(const ft_device *sheet) {
+ft_dtype answer_usual_dtype(const ft_device *sheet) {
     if (sheet == NULL) return FT_FLOAT32;
     const char *kind = ft_device_kind(sheet), *runtime = ft_device_runtime(sheet);
     if (strcmp(runtime, "vela") == 0) return FT_INT8;
@@ -58,7 +58,7 @@ static ft_status settle(answer *a, const ft_request *asked, ft_error *error) {
     settled->sheet = a->sheet;
     FT_TRY(keep_text(a, &settled->device, error));
     FT_TRY(keep_text(a, &settled->setting, error));
-    if (asked->dtype == FT_DTYPE_UNKNOWN) settled->dtype = usual_dtype(a->sheet);
+    if (asked->dtype == FT_DTYPE_UNKNOWN) settled->dtype = answer_usual_dtype(a->sheet);
     FT_TRY(study_subject_of(a->study, settled, &a->subject, error));
     settled->batch = ft_graph_batch(a->subject->bound);
     return subject_cost(a->subject, &a->cost, error);

@@ -143,7 +143,8 @@ static ft_dtype worked_in(const answer *a) {
 
 /* A type that the predictor tells of by its bytes alone, and that nobody has compared with anything. */
 static bool is_new_type(const answer *a, const told *t) {
-    return t->where.index != FT_NONE && !predictor_knows_dtype(t->predictor, worked_in(a), usual_dtype(a->sheet));
+    return t->where.index != FT_NONE &&
+           !predictor_knows_dtype(t->predictor, worked_in(a), answer_usual_dtype(a->sheet));
 }
 
 static ft_estimate call_assumed(ft_estimate e) {

@@ -73,14 +73,7 @@ static ft_predictor *open_made(void) {
                                          .other_count = 1,
                                          .devices = devices,
                                          .device_count = DEVICES};
-    buf bytes = {0};
-    ft_predictor *made = NULL;
-    ft_error error;
-    if (predictor_encode(&about, &family_made, &m, &bytes, &error) != FT_OK ||
-        ft_predictor_open_memory(bytes.data, bytes.length, "made", &made, &error) != FT_OK)
-        fail_msg("%s", error.message);
-    buf_free(&bytes);
-    return made;
+    return factor_open(&about, &family_made, &m);
 }
 
 /* --- The data ------------------------------------------------------------------------------------------------ */

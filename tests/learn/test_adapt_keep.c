@@ -47,13 +47,7 @@ static ft_predictor *open_made(double mape) {
                                          .devices = devices,
                                          .device_count = DEVICES,
                                          .accuracy = isnan(mape) ? NULL : accuracy};
-    buf bytes = {0};
-    ft_predictor *made = NULL;
-    ft_error error;
-    if (predictor_encode(&about, &family_made, &m, &bytes, &error) != FT_OK ||
-        ft_predictor_open_memory(bytes.data, bytes.length, "made", &made, &error) != FT_OK)
-        fail_msg("%s", error.message);
-    buf_free(&bytes);
+    ft_predictor *made = factor_open(&about, &family_made, &m);
     json_decref(accuracy);
     json_decref(calibration);
     return made;

@@ -1,8 +1,15 @@
 /* factor_model.c - see factor_model.h. */
-#include "support/factor_model.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
 
 #include <math.h>
 #include <stdlib.h>
+
+#include "support/factor_model.h"
 
 ft_status factor_save(const model *m, json_t **params, float_block *block, ft_error *error) {
     for (uint32_t d = 0; d < m->device_count; d++) {
@@ -39,4 +46,15 @@ ft_status factor_predict(const model *m, subject *s, const place *where, bool ha
 
 void factor_free(model *m) {
     free(m);
+}
+
+ft_predictor *factor_open(const predictor_description *about, const family *f, const model *m) {
+    buf bytes = {0};
+    ft_predictor *opened = NULL;
+    ft_error error;
+    if (predictor_encode(about, f, m, &bytes, &error) != FT_OK ||
+        ft_predictor_open_memory(bytes.data, bytes.length, "made", &opened, &error) != FT_OK)
+        fail_msg("%s", error.message);
+    buf_free(&bytes);
+    return opened;
 }

@@ -4,6 +4,7 @@
 #define TESTS_FACTOR_MODEL_H
 
 #include "predictor/family.h"
+#include "predictor/predictor.h"
 
 enum { MAX_DEVICES = 4 };
 
@@ -18,6 +19,9 @@ ft_status factor_load(const json_t *params, const float *block, size_t count, co
 ft_status factor_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
                          ft_error *error);
 void factor_free(model *m);
+
+/* The model as a predictor that was opened from its bytes. */
+ft_predictor *factor_open(const predictor_description *about, const family *f, const model *m);
 
 /* Makes a family the only one there is: these stand in for those of families.c, which the linker then leaves out. */
 #define ONLY_FAMILY(only_)                                                                                             \
