@@ -8,6 +8,7 @@
 #include "graph/fuse.h"
 #include "graph/graph.h"
 #include "graph/product.h"
+#include "predictor/torch_scalar.h"
 #include "predictor/torch_walk.h"
 
 /* --- Kinds --------------------------------------------------------------------------------------------------- */
@@ -234,6 +235,7 @@ ft_status torch_kernels_of(subject *s, const ft_rules *rules, arena *memory, tor
         look_for_reductions(&w, kernel, k);
         torch_walk_add_bytes(&w, i, k);
         k->serial = serial_maps(&w, root, k);
+        k->scalar = torch_scalar_elems(s->bound, kernel, k);
         double repeats = (double)root->repeats;
         k->launches = repeats * steps_of(&w, root, k);
         const ft_tensor *out = op_output(s->bound, root, 0);
@@ -241,7 +243,8 @@ ft_status torch_kernels_of(subject *s, const ft_rules *rules, arena *memory, tor
         k->macs = (double)work.forward.macs;
         k->flops = (double)work.forward.flops - 2 * k->macs;
         if (k->flops < 0) k->flops = 0;
-        double *amounts[] = {&k->read16, &k->read32, &k->write16, &k->write32, &k->cast, &k->scores, &k->serial};
+        double *amounts[] = {&k->read16, &k->read32, &k->write16, &k->write32,
+                             &k->cast,   &k->scores, &k->serial,  &k->scalar};
         for (size_t j = 0; j < sizeof amounts / sizeof amounts[0]; j++) *amounts[j] *= repeats;
     }
     *items = made;

@@ -56,6 +56,8 @@ typedef struct torch_kernel {
     double write16, write32;
     double cast;                   /* elements that autocast casts for this kernel */
     double weights;                /* elements */
+    double made;                   /* elements of weights that are worked out anew in every step, besides */
+    double scalar;                 /* elements that processors take one by one: see torch_scalar.h */
     double scores;                 /* elements of attention's scores */
     double serial;                 /* maps that interpolation walks through one after the other */
     double depth, columns, groups; /* of the product: what is summed over, what comes out, of each group */

@@ -40,12 +40,21 @@ typedef struct traffic {
     double read, write, cast, weights;
 } traffic;
 
+/* All that was measured in float32 was on processors: what is known of them alone is told in that type alone. */
+static bool is_plain32(torch_precision precision) {
+    return !precision.is_mixed && precision.bytes == 4;
+}
+
+static double weights_of(const torch_kernel *k, torch_precision precision) {
+    return k->weights + (is_plain32(precision) ? k->made : 0);
+}
+
 static traffic traffic_of(const torch_kernel *k, double batch, torch_precision precision) {
     if (!precision.is_mixed) {
         double bytes = precision.bytes;
         return (traffic){.read = bytes * (k->read16 + k->read32) / batch,
                          .write = bytes * (k->write16 + k->write32) / batch,
-                         .weights = bytes * k->weights};
+                         .weights = bytes * weights_of(k, precision)};
     }
     /* What is cast is read in one type and written in the other; weights are cast once in every step. */
     return (traffic){.read = (2 * k->read16 + 4 * k->read32) / batch,
@@ -92,8 +101,9 @@ static void set_sizes(const torch_kernel *k, double batch, torch_precision preci
     for (size_t i = 0; i < 4; i++) sizes[n++] = padding(k->columns, lanes[i]);
     sizes[n++] = fmod(k->in_channels, 8) != 0;
     sizes[n++] = fmod(k->out_channels, 8) != 0;
-    sizes[n++] = evenness(k->in_channels);
-    sizes[n++] = evenness(k->out_channels);
+    bool has_channels = k->kind != TORCH_ATTENTION; /* its products have tokens for columns, and are made in tiles */
+    sizes[n++] = has_channels ? evenness(k->in_channels) : 0;
+    sizes[n++] = has_channels ? evenness(k->out_channels) : 0;
 }
 
 void torch_row_of(const torch_kernel *kernel, double batch, torch_precision precision, torch_row *row) {
@@ -101,6 +111,10 @@ void torch_row_of(const torch_kernel *kernel, double batch, torch_precision prec
     *row = (torch_row){0};
     set_terms(kernel, batch, &bytes, row->terms);
     set_sizes(kernel, batch, precision, &bytes, row->features);
+    if (is_plain32(precision)) {
+        row->made = (float)(precision.bytes * kernel->made);
+        row->scalar = (float)(kernel->scalar / batch);
+    }
     row->features[TORCH_FLAG_KIND + kernel->kind] = 1;
     for (uint32_t i = 0; i < TORCH_KINDS; i++)
         row->features[TORCH_FLAG_HOLDS + i] = i != kernel->kind && (kernel->holds >> i & 1U) != 0;

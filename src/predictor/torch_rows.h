@@ -9,7 +9,7 @@
 #include "predictor/torch_kernel.h"
 
 /* Changes whenever a term or feature changes its meaning: files made for other ones are refused. */
-#define TORCH_ROWS_SCHEMA "torch-rows-2"
+#define TORCH_ROWS_SCHEMA "torch-rows-3"
 
 /* name, grows with the batch, what it counts */
 #define TORCH_TERM_LIST(X)                                                                                             \
@@ -51,6 +51,7 @@ enum {
 typedef struct torch_row {
     float terms[TORCH_TERMS];
     float features[TORCH_FEATURES];
+    float made, scalar; /* in float32, for processors: bytes of weights, elements of an image */
 } torch_row;
 
 /* How numbers are held: autocast mixes 16 and 32 bits, else all have `bytes`. */

@@ -1,5 +1,5 @@
-/* Amounts of work at the rates of a data sheet; on processors by kind of kernel, and with pages that the system hands
- * out. */
+/* Amounts of work at the rates of a data sheet; on processors by kind of kernel, with pages that the system hands out,
+ * weights that are made in every step, and loops that are not vectorised. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,9 +61,33 @@ static void large_blocks_are_new(void **state) {
     assert_true(amount(&linear, TORCH_CPU, 1, TORCH_SERIAL) == 0);
 }
 
+static void weights_are_made_before_they_are_used(void **state) {
+    (void)state;
+    torch_kernel kernel = {.kind = TORCH_CONV, .weights = 1000};
+    torch_row plain, made;
+    torch_row_of(&kernel, 1, (torch_precision){.bytes = 4}, &plain);
+    kernel = (torch_kernel){.kind = TORCH_CONV, .made = 1000};
+    torch_row_of(&kernel, 1, (torch_precision){.bytes = 4}, &made);
+    double used = amount(&plain, TORCH_CPU, 1, TORCH_WEIGHTS);
+    assert_true(amount(&made, TORCH_CPU, 1, TORCH_WEIGHTS) == used + 3 * 4 * 1000);
+    assert_true(amount(&made, TORCH_GPU, 1, TORCH_WEIGHTS) == amount(&plain, TORCH_GPU, 1, TORCH_WEIGHTS));
+    torch_row_of(&kernel, 1, (torch_precision){.is_mixed = true}, &made); /* as GPUs were learned */
+    assert_true(made.made == 0 && made.terms[TORCH_WEIGHTS] == 0);
+}
+
+static void lone_elements_cost_cycles(void **state) {
+    (void)state;
+    torch_kernel kernel = {.kind = TORCH_GROUP_NORM, .scalar = 2000};
+    torch_row row;
+    torch_row_of(&kernel, 2, (torch_precision){.bytes = 4}, &row);
+    assert_true(fabs(amount(&row, TORCH_CPU, 4, TORCH_SERIAL) - 4 * 1000 * 0.009) < 1e-3);
+    assert_true(amount(&row, TORCH_GPU, 4, TORCH_SERIAL) == 0);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(gpus_are_as_their_data_sheets_say),
-                                       cmocka_unit_test(kinds_differ_on_processors),
-                                       cmocka_unit_test(large_blocks_are_new)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gpus_are_as_their_data_sheets_say), cmocka_unit_test(kinds_differ_on_processors),
+        cmocka_unit_test(large_blocks_are_new), cmocka_unit_test(weights_are_made_before_they_are_used),
+        cmocka_unit_test(lone_elements_cost_cycles)};
     return cmocka_run_group_tests_name("predictor/torch_amounts", tests, NULL, NULL);
 }

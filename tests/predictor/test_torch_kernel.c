@@ -145,7 +145,28 @@ static void rows_tell_how_even_channels_are(void **state) {
         torch_row_of(&kernel, 1, (torch_precision){.bytes = 4}, &row);
         assert_true(row.features[TORCH_SIZE_EVEN_IN] == cases[i].power);
         assert_true(row.features[TORCH_SIZE_EVEN_OUT] == 2);
+        kernel.kind = TORCH_ATTENTION; /* tokens are no channels */
+        torch_row_of(&kernel, 1, (torch_precision){.bytes = 4}, &row);
+        assert_true(row.features[TORCH_SIZE_EVEN_IN] == 0 && row.features[TORCH_SIZE_EVEN_OUT] == 0);
     }
+}
+
+/* Weights that a model works out of others: exporters fold that away, PyTorch does it in every step. */
+static void weights_that_are_made_are_told_apart(void **state) {
+    (void)state;
+    arena memory;
+    uint32_t count = 0;
+    arena_init(&memory, 1 << 20);
+    ft_graph *g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    uint32_t x = toy_input(g, 1, 8, 4, 4), w = toy_weight(g, 8, 8, 1, 1), gain = toy_weight(g, 8, 1, 1, 1);
+    uint32_t made = toy_op(g, "Mul", w, gain, FT_NONE, toy_value(g, 8, 8, 1, 1));
+    g->ops[g->op_count - 1].is_folded = true;
+    toy_finish(g, toy_op(g, "Conv", x, made, FT_NONE, toy_value(g, 1, 8, 4, 4)), 1, 1);
+    const torch_kernel *k = kernels_of(g, "torch-compile", &memory, &count);
+    assert_int_equal(count, 1);
+    assert_true(k[0].kind == TORCH_POINTWISE && k[0].made == 64 && k[0].weights == 0);
+    ft_graph_free(g);
+    arena_free(&memory);
 }
 
 /* Where others look for them by number. */
@@ -165,6 +186,7 @@ int main(void) {
                                        cmocka_unit_test(tokens_become_a_map_without_a_copy),
                                        cmocka_unit_test(recurrent_layers_are_loops),
                                        cmocka_unit_test(rows_tell_how_even_channels_are),
+                                       cmocka_unit_test(weights_that_are_made_are_told_apart),
                                        cmocka_unit_test(named_sizes_are_in_place)};
     return cmocka_run_group_tests_name("predictor/torch_kernel", tests, NULL, NULL);
 }
