@@ -92,13 +92,29 @@ static void find_launch(const nest *n, const nest_node *node, gpu_launch *launch
 typedef struct warp {
     uint32_t lanes;
     const nest_node *threads[3]; /* x, y, z; NULL: one turn */
-    lin_mask loops;              /* of these threads */
-    int64_t turns[LIN_MAX_LOOPS];
+    int64_t at[3][WARP];         /* where the lanes stand in these */
+    lin_turns turns;             /* the same for their loops */
 } warp;
+
+static void set_lanes(const store_view *x, warp *w) {
+    uint32_t left[WARP];
+    for (uint32_t lane = 0; lane < w->lanes; lane++) left[lane] = lane;
+    for (int axis = 0; axis < 3; axis++) {
+        const nest_node *loop = w->threads[axis];
+        if (loop == NULL) continue;
+        uint32_t length = loop->extent < WARP ? (uint32_t)loop->extent : WARP; /* lanes do not get further */
+        for (uint32_t lane = 0; lane < w->lanes; lane++) {
+            w->at[axis][lane] = left[lane] % length;
+            left[lane] /= length;
+        }
+        w->turns.of[x->space->atoms[loop->atom].loop] = w->at[axis];
+    }
+}
 
 static void find_warp(const store_view *x, warp *w) {
     double threads = 1;
-    memset(w, 0, sizeof *w);
+    memset(w->threads, 0, sizeof w->threads);
+    w->turns = (lin_turns){0};
     for (uint32_t l = 0; l < x->path_count; l++) {
         const nest_node *loop = x->path[l];
         int axis = loop->note == PROG_THREAD_X ? 0 : loop->note == PROG_THREAD_Y ? 1 : 2;
@@ -106,56 +122,31 @@ static void find_warp(const store_view *x, warp *w) {
         threads *= (double)loop->extent;
         if (!loop->has_atom || w->threads[axis] != NULL) continue;
         w->threads[axis] = loop;
-        lin_mask_add(&w->loops, x->space->atoms[loop->atom].loop);
+        lin_mask_add(&w->turns.running, x->space->atoms[loop->atom].loop);
     }
     w->lanes = threads < WARP ? (uint32_t)threads : WARP;
-}
-
-static void set_lane(const store_view *x, warp *w, uint32_t lane) {
-    int64_t left = lane;
-    for (int axis = 0; axis < 3; axis++) {
-        const nest_node *loop = w->threads[axis];
-        if (loop == NULL) continue;
-        w->turns[x->space->atoms[loop->atom].loop] = left % loop->extent;
-        left /= loop->extent;
-    }
+    w->turns.count = w->lanes;
+    set_lanes(x, w);
 }
 
 static bool is_buffer(const prog_stage *stage) {
     return stage->is_bound && stage->body != NULL && !stage->is_output;
 }
 
-/* An index with only those terms that differ between the lanes, and the others as a number. */
-static lin moving_part(const lin_space *space, lin index, const warp *w, lin_term terms[static LIN_MAX_TERMS]) {
-    lin moving = {.base = index.base, .terms = terms};
-    for (uint32_t i = 0; i < index.count; i++) {
-        const lin still = {.count = 1, .terms = &index.terms[i]};
-        if (moving.count < LIN_MAX_TERMS && lin_mask_meets(space->atoms[index.terms[i].atom].loops, w->loops))
-            terms[moving.count++] = index.terms[i];
-        else
-            moving.base += lin_value(space, still, w->turns);
-    }
-    return moving;
-}
-
 /* Where in its memory each lane's access is, in elements; what is below 0 or too large wraps around, and stays as far
- * from its neighbours as it is. A shared region does not move within a warp; local ones,
- * which do, are not asked for. */
-static void find_places(const store_view *x, const access *a, const lin *index, warp *w, uint64_t places[static WARP]) {
+ * from its neighbours as it is. A shared region does not move within a warp; local ones, which do, are not asked
+ * for. */
+static void find_places(const store_view *x, const access *a, const lin *index, const warp *w,
+                        uint64_t places[static WARP]) {
     const prog_stage *stage = a->buffer < PROG_MAX_STAGES ? &x->n->p->stages[a->buffer] : NULL;
     bool is_part = stage != NULL && is_buffer(stage);
-    lin_term terms[PROG_MAX_DIMS][LIN_MAX_TERMS];
-    lin moving[PROG_MAX_DIMS];
-    for (uint32_t d = 0; d < a->dims; d++) moving[d] = moving_part(x->space, index[d], w, terms[d]);
-    for (uint32_t lane = 0; lane < w->lanes; lane++) {
-        set_lane(x, w, lane);
-        places[lane] = 0;
-        for (uint32_t d = 0; d < a->dims; d++) {
-            uint64_t length = (uint64_t)(is_part ? stage->region[d] : a->shape[d]);
-            places[lane] = places[lane] * length + (uint64_t)lin_value(x->space, moving[d], w->turns);
-        }
+    int64_t values[WARP];
+    memset(places, 0, w->lanes * sizeof *places);
+    for (uint32_t d = 0; d < a->dims; d++) {
+        uint64_t length = (uint64_t)(is_part ? stage->region[d] : a->shape[d]);
+        lin_values(x->space, index[d], &w->turns, values);
+        for (uint32_t lane = 0; lane < w->lanes; lane++) places[lane] = places[lane] * length + (uint64_t)values[lane];
     }
-    set_lane(x, w, 0);
 }
 
 /* Neighbours are often alike: the last is looked at first. */
@@ -168,12 +159,13 @@ static uint32_t add_distinct(uint64_t *seen, uint32_t count, uint64_t value) {
 
 /* How many sectors of global memory a warp asks for at once. */
 static double count_sectors(const uint64_t *places, uint32_t lanes, uint32_t width) {
-    uint64_t seen[WARP * (MAX_WIDTH + 1)];
+    uint64_t seen[WARP * 2];
     uint32_t count = 0;
     for (uint32_t i = 0; i < lanes; i++) {
-        uint64_t first = places[i] * ELEMENT_BYTES, last = first + width * ELEMENT_BYTES - 1;
-        count = add_distinct(seen, count, first / SECTOR_BYTES);
-        count = add_distinct(seen, count, last / SECTOR_BYTES);
+        uint64_t byte = places[i] * ELEMENT_BYTES;
+        uint64_t first = byte / SECTOR_BYTES, last = (byte + width * ELEMENT_BYTES - 1) / SECTOR_BYTES;
+        count = add_distinct(seen, count, first);
+        if (last != first) count = add_distinct(seen, count, last);
     }
     return count;
 }
@@ -192,10 +184,10 @@ static double count_conflicts(const uint64_t *places, uint32_t lanes) {
     return most;
 }
 
-static double count_repeats(const store_view *x, const access *a, const lin *index, warp *w, prog_scope scope,
+static double count_repeats(const store_view *x, const access *a, const lin *index, const warp *w, prog_scope scope,
                             uint32_t width) {
     uint64_t places[WARP];
-    if (scope == PROG_LOCAL || !lin_mask_meets(a->loops, w->loops)) return 1;
+    if (scope == PROG_LOCAL || !lin_mask_meets(a->loops, w->turns.running)) return 1;
     find_places(x, a, index, w, places);
     return scope == PROG_GLOBAL ? count_sectors(places, w->lanes, width) : count_conflicts(places, w->lanes);
 }
@@ -223,7 +215,7 @@ static double count_kept(store_view *x, const nest_node *node, access *a, double
     return turns / inside * fmin(inside * a->set_count, a->touched);
 }
 
-static void add_use(store_view *x, const nest_node *node, access *a, warp *w, double turns, use_numbers *uses) {
+static void add_use(store_view *x, const nest_node *node, access *a, const warp *w, double turns, use_numbers *uses) {
     prog_scope scope = scope_of(x, a);
     bool is_vector = x->path_count > 0 && x->path[0]->note == PROG_VECTORIZE && view_stride(x, a, x->path[0]) == 1;
     uint32_t width = is_vector && x->path[0]->extent <= MAX_WIDTH ? (uint32_t)x->path[0]->extent : 1;

@@ -34,7 +34,9 @@ static int64_t mul_saturated(int64_t a, int64_t b) {
     return (a > 0) == (b > 0) ? INT64_MAX / 2 : INT64_MIN / 2;
 }
 
+/* Nearly all numbers are small, and processors divide those faster. */
 static int64_t divide_down(int64_t a, int64_t b) {
+    if ((((uint64_t)a | (uint64_t)b) >> 32) == 0) return (uint32_t)a / (uint32_t)b;
     return a / b - (a % b < 0);
 }
 
@@ -173,18 +175,37 @@ static void atom_range(const lin_space *s, uint32_t id, lin_mask running, int64_
     }
 }
 
-int64_t lin_value(const lin_space *s, lin a, const int64_t turns[static LIN_MAX_LOOPS]) {
-    int64_t value = a.base;
-    for (uint32_t i = 0; i < a.count; i++) {
-        const lin_atom *atom = &s->atoms[a.terms[i].atom];
-        int64_t is = atom->kind == LIN_LOOP ? turns[atom->loop] : 0;
-        if (atom->kind == LIN_QUOTIENT) {
-            is = divide_down(lin_value(s, atom->inner, turns), atom->divisor);
-            if (atom->modulus != 0) is -= divide_down(is, atom->modulus) * atom->modulus;
-        }
-        value = (int64_t)((uint64_t)value + (uint64_t)a.terms[i].factor * (uint64_t)is);
+static void values_of(const lin_space *s, lin a, const lin_turns *turns, uint32_t count, int64_t *values);
+
+static void atom_values(const lin_space *s, const lin_atom *atom, const lin_turns *turns, uint32_t count,
+                        int64_t *values) {
+    const int64_t *at = atom->kind == LIN_LOOP ? turns->of[atom->loop] : NULL;
+    if (atom->kind != LIN_QUOTIENT) {
+        for (uint32_t i = 0; i < count; i++) values[i] = at != NULL ? at[i] : 0;
+        return;
     }
-    return value;
+    values_of(s, atom->inner, turns, count, values);
+    for (uint32_t i = 0; i < count; i++) values[i] = divide_down(values[i], atom->divisor);
+    for (uint32_t i = 0; atom->modulus != 0 && i < count; i++)
+        values[i] -= divide_down(values[i], atom->modulus) * atom->modulus;
+}
+
+/* What stands still is worked out once. */
+static void values_of(const lin_space *s, lin a, const lin_turns *turns, uint32_t count, int64_t *values) {
+    int64_t is[LIN_MAX_TURNS];
+    for (uint32_t i = 0; i < count; i++) values[i] = a.base;
+    for (uint32_t k = 0; k < a.count; k++) {
+        const lin_atom *atom = &s->atoms[a.terms[k].atom];
+        uint64_t factor = (uint64_t)a.terms[k].factor;
+        bool is_moving = lin_mask_meets(atom->loops, turns->running);
+        atom_values(s, atom, turns, is_moving ? count : 1, is);
+        for (uint32_t i = 0; i < count; i++)
+            values[i] = (int64_t)((uint64_t)values[i] + factor * (uint64_t)is[is_moving ? i : 0]);
+    }
+}
+
+void lin_values(const lin_space *s, lin a, const lin_turns *turns, int64_t *values) {
+    values_of(s, a, turns, turns->count, values);
 }
 
 void lin_range_of(const lin_space *s, lin a, lin_mask running, int64_t *least, int64_t *most) {

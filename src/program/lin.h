@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 
-enum { LIN_MAX_ATOMS = 2048, LIN_MAX_LOOPS = 128, LIN_MAX_TERMS = 64 };
+enum { LIN_MAX_ATOMS = 2048, LIN_MAX_LOOPS = 128, LIN_MAX_TERMS = 64, LIN_MAX_TURNS = 64 };
 
 typedef struct lin_term {
     int64_t factor; /* never 0 */
@@ -74,8 +74,14 @@ bool lin_equal(lin a, lin b);
 /* True when they differ by a number only: a = b + *difference. */
 bool lin_same_terms(lin a, lin b, int64_t *difference);
 lin_mask lin_loops(const lin_space *s, lin a);
-/* What it is when each loop, by its number, is at a turn; numbers that are too large wrap around. */
-int64_t lin_value(const lin_space *s, lin a, const int64_t turns[static LIN_MAX_LOOPS]);
+/* Where loops stand, several times over. */
+typedef struct lin_turns {
+    uint32_t count;                   /* LIN_MAX_TURNS at most */
+    lin_mask running;                 /* the loops that are told of; the others stand at 0 */
+    const int64_t *of[LIN_MAX_LOOPS]; /* by the number of a loop, `count` turns of it; NULL: it stands at 0 */
+} lin_turns;
+/* What it is then, each time; numbers that are too large wrap around. */
+void lin_values(const lin_space *s, lin a, const lin_turns *turns, int64_t *values);
 /* What it can be when every variable takes every value. */
 void lin_range(const lin_space *s, lin a, int64_t *least, int64_t *most);
 /* The same when only some loops run, and the others stand at 0. */

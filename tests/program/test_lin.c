@@ -33,17 +33,30 @@ static bench *fresh(rng *random) {
     return b;
 }
 
-/* Every point of the loops; `expected` has one value per point. */
+/* Goes to the next point of the loops; false: that was the last. */
+static bool go_on(const bench *b, int64_t at[static LOOPS]) {
+    int i = 0;
+    while (i < LOOPS && ++at[i] == b->extents[i]) at[i++] = 0;
+    return i < LOOPS;
+}
+
+/* Every point of the loops, many at a time; `expected` has one value per point. */
 static void check_points(const bench *b, lin a, const int64_t *expected) {
-    int64_t at[LIN_MAX_LOOPS] = {0}, least, most;
+    int64_t at[LOOPS] = {0}, stood[LOOPS][LIN_MAX_TURNS], values[LIN_MAX_TURNS], least, most;
     lin_range(&b->space, a, &least, &most);
-    for (uint32_t point = 0;; point++) {
-        int64_t value = lin_value(&b->space, a, at);
-        assert_int_equal(value, expected[point]);
-        assert_true(value >= least && value <= most);
-        int i = 0;
-        while (i < LOOPS && ++at[i] == b->extents[i]) at[i++] = 0;
-        if (i == LOOPS) return;
+    for (bool is_more = true; is_more; expected += LIN_MAX_TURNS) {
+        lin_turns turns = {0};
+        for (int i = 0; i < LOOPS; i++) {
+            turns.of[b->space.atoms[b->loops[i]].loop] = stood[i];
+            lin_mask_add(&turns.running, b->space.atoms[b->loops[i]].loop);
+        }
+        for (; is_more && turns.count < LIN_MAX_TURNS; turns.count++, is_more = go_on(b, at))
+            for (int i = 0; i < LOOPS; i++) stood[i][turns.count] = at[i];
+        lin_values(&b->space, a, &turns, values);
+        for (uint32_t i = 0; i < turns.count; i++) {
+            assert_int_equal(values[i], expected[i]);
+            assert_true(values[i] >= least && values[i] <= most);
+        }
     }
 }
 
