@@ -53,6 +53,7 @@ ft_status ft_import(const char *kind, const char *source, const char *folder, co
         if (strcmp(importers[i]->name, kind) != 0) continue;
         if (job.options->networks != NULL && importers[i] != &ansor_importer)
             return ft_fail(error, FT_ERR_USAGE, "only tasks of 'ansor' belong to networks, not what is in '%s'", kind);
+        FT_TRY(time_filter_check(&job.options->filter, error));
         FT_TRY(importers[i]->run(&job));
         if (result != NULL) *result = made;
         return FT_OK;

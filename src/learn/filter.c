@@ -21,7 +21,8 @@ bool filter_leaves_out(const ft_time_filter *filter, const ft_dataset *data, con
     return time_filter_leaves_out(filter, time_us, apart / time_us);
 }
 
-void filter_split(const ft_time_filter *filter, const ft_dataset *data, ft_split *split) {
+ft_status filter_split(const ft_time_filter *filter, const ft_dataset *data, ft_split *split, ft_error *error) {
+    FT_TRY(time_filter_check(filter, error));
     const ft_record *records = ft_dataset_records(data);
     for (uint32_t i = 0; filter_is_set(filter) && i < ft_dataset_record_count(data); i++) {
         if (!filter_leaves_out(filter, data, &records[i])) continue;
@@ -29,4 +30,5 @@ void filter_split(const ft_time_filter *filter, const ft_dataset *data, ft_split
         split->counts[FT_PART_UNUSED]++;
         split->parts[i] = FT_PART_UNUSED;
     }
+    return FT_OK;
 }

@@ -6,7 +6,8 @@
 
 bool filter_is_set(const ft_time_filter *filter);
 bool filter_leaves_out(const ft_time_filter *filter, const ft_dataset *data, const ft_record *record);
-/* What is left out is in no part of the split any more. Its hash stays: it is that of the split as it was made. */
-void filter_split(const ft_time_filter *filter, const ft_dataset *data, ft_split *split);
+/* What is left out is in no part of the split any more. Its hash stays: it is that of the split as it was made. A
+ * filter that nothing can pass is FT_ERR_USAGE. */
+ft_status filter_split(const ft_time_filter *filter, const ft_dataset *data, ft_split *split, ft_error *error);
 
 #endif

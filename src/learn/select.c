@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "data/names.h"
+#include "data/time_filter.h"
 #include "foretell/device.h"
 #include "learn/filter.h"
 #include "predictor/predictor.h"
@@ -196,6 +197,7 @@ ft_status selection_make(const ft_predictor *predictor, const ft_dataset *data, 
     selection made = {0};
     FT_TRY(find_predictor(predictor, options->metric, &made.predictor, error));
     FT_TRY(check_names(made.predictor, data, options, error));
+    FT_TRY(time_filter_check(&options->filter, error));
     const char *metric = ft_predictor_metric(made.predictor);
     uint32_t column = ft_dataset_metric(data, metric);
     if (column == FT_NONE) return fail_metric(data, metric, error);

@@ -57,7 +57,7 @@ static ft_status prepare(job *j) {
     if (j->folder != NULL) FT_TRY(run_check(j->folder, &j->wish, j->error));
     FT_TRY(config_parse(o->config, o->settings, o->setting_count, &j->config, j->error));
     FT_TRY(ft_split_make(j->data, split, o->seed, &j->split, j->error));
-    filter_split(&o->filter, j->data, &j->split);
+    FT_TRY(filter_split(&o->filter, j->data, &j->split, j->error));
     if (j->family->metric != NULL && strcmp(metric, j->family->metric) != 0)
         return ft_fail(j->error, FT_ERR_USAGE, "the family '%s' learns %s and not %s: ask for that metric",
                        j->family->name, j->family->metric, metric);

@@ -59,7 +59,7 @@ static void splits_lose_records(void **state) {
     assert_int_equal(ft_split_make(data, "random:50/25/25", 1, &split, &error), FT_OK);
     char hash[sizeof split.hash];
     memcpy(hash, split.hash, sizeof hash);
-    filter_split(&(ft_time_filter){.min_time_us = 20}, data, &split);
+    assert_int_equal(filter_split(&(ft_time_filter){.min_time_us = 20}, data, &split, &error), FT_OK);
     assert_string_equal(split.hash, hash);
     uint32_t counts[4] = {0};
     for (uint32_t i = 0; i < NETWORKS; i++) {
@@ -109,6 +109,12 @@ static void runs_and_evaluations_are_filtered(void **state) {
     const ft_evaluate_options wrong = {.metric = "time_us", .filter = {.min_time_us = 1e6}};
     assert_int_equal(ft_evaluate(p, data, &wrong, &none, &error), FT_ERR_UNSUPPORTED);
     assert_non_null(strstr(error.message, "none of 1 records has the metric")); /* the one without a time */
+    const ft_evaluate_options empty = {.metric = "time_us", .filter = {.min_time_us = 20, .max_time_us = 10}};
+    assert_int_equal(ft_evaluate(p, data, &empty, &none, &error), FT_ERR_USAGE);
+    assert_non_null(strstr(error.message, "at least 20 and at most 10 microseconds"));
+    options.is_resumed = false;
+    options.filter = empty.filter;
+    assert_int_equal(ft_train(data, "other", &options, &tested, &error), FT_ERR_USAGE);
     ft_predictor_free(p);
     ft_dataset_free(data);
 }
