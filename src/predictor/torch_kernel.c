@@ -183,6 +183,16 @@ static double serial_maps(const torch_walk *w, const ft_op *root, const torch_ke
     return pixels > 0 ? (double)tensor_elems(w->graph, out) / pixels : 0;
 }
 
+/* Elements that share a mean. */
+static double norm_length(const ft_op *op, const ft_tensor *in) {
+    if (op_is(op, "InstanceNormalization")) return product_of(in->dims + 2, in->rank - 2);
+    if (op_is(op, "GroupNormalization")) {
+        int64_t groups = op_attr_int(op, "num_groups", 1);
+        return product_of(in->dims + 1, in->rank - 1) / (groups > 1 ? (double)groups : 1);
+    }
+    return (double)in->dims[in->rank - 1];
+}
+
 /* How long the longest norm or reduction in a kernel is. */
 static void look_for_reductions(const torch_walk *w, const ft_kernel *kernel, torch_kernel *k) {
     for (uint32_t i = 0; i < kernel->op_count; i++) {
@@ -192,9 +202,8 @@ static void look_for_reductions(const torch_walk *w, const ft_kernel *kernel, to
         double length = 0;
         if (op->def->op_class == FT_CLASS_REDUCE && tensor_elems(w->graph, out) > 0)
             length = (double)tensor_elems(w->graph, in) / (double)ft_tensor_elems(w->graph, out);
-        else if (op->def->op_class == FT_CLASS_NORM && strcmp(op->def->name, "BatchNormalization") != 0)
-            length = strcmp(op->def->name, "InstanceNormalization") == 0 ? product_of(in->dims + 2, in->rank - 2)
-                                                                         : (double)in->dims[in->rank - 1];
+        else if (op->def->op_class == FT_CLASS_NORM && !op_is(op, "BatchNormalization"))
+            length = norm_length(op, in);
         if (length > k->reduced) k->reduced = length;
     }
 }

@@ -11,12 +11,18 @@ typedef struct channel_groups {
     double count, channels;
 } channel_groups;
 
-/* Exporters spell a group norm as a reshape to (image, group, rest) and an instance norm of that. */
+/* A group norm has an operator of its own in new files; before, exporters spelled it as a reshape to (image, group,
+ * rest) and an instance norm of that. */
 static bool norm_groups(const ft_graph *graph, const ft_op *op, const ft_tensor *in, channel_groups *groups) {
-    if (!op_is(op, "InstanceNormalization") || in->rank != 3 || in->producer == FT_NONE) return false;
-    const ft_tensor *map = op_input(graph, &graph->ops[in->producer], 0);
-    if (map == NULL || map->rank != 4 || in->dims[1] < 1) return false;
-    groups->count = (double)in->dims[1];
+    const ft_tensor *map = NULL;
+    if (op_is(op, "GroupNormalization")) {
+        groups->count = (double)op_attr_int(op, "num_groups", 1);
+        map = in;
+    } else if (op_is(op, "InstanceNormalization") && in->rank == 3 && in->producer != FT_NONE) {
+        groups->count = (double)in->dims[1];
+        map = op_input(graph, &graph->ops[in->producer], 0);
+    }
+    if (map == NULL || map->rank != 4 || groups->count < 1) return false;
     groups->channels = (double)map->dims[1] / groups->count;
     return true;
 }

@@ -151,6 +151,25 @@ static void rows_tell_how_even_channels_are(void **state) {
     }
 }
 
+static void group_norms_are_as_long_as_a_group(void **state) {
+    (void)state;
+    for (int64_t groups = 0; groups <= 4; groups += 4) { /* 0: a damaged file, which is taken for one group */
+        arena memory;
+        uint32_t count = 0;
+        arena_init(&memory, 1 << 20);
+        ft_graph *g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+        uint32_t x = toy_input(g, 1, 8, 4, 4), gain = toy_weight(g, 8), shift = toy_weight(g, 8);
+        uint32_t y = toy_op(g, "GroupNormalization", x, gain, shift, toy_value(g, 1, 8, 4, 4));
+        ft_attr attr = toy_int(g, "num_groups", groups);
+        toy_attrs(g, &attr, 1);
+        toy_finish(g, y, 1, 1);
+        const torch_kernel *k = kernels_of(g, "torch-compile", &memory, &count);
+        assert_true(k[0].kind == TORCH_GROUP_NORM && k[0].reduced == (groups > 0 ? 2 * 4 * 4 : 8 * 4 * 4));
+        ft_graph_free(g);
+        arena_free(&memory);
+    }
+}
+
 /* Weights that a model works out of others: exporters fold that away, PyTorch does it in every step. */
 static void weights_that_are_made_are_told_apart(void **state) {
     (void)state;
@@ -186,6 +205,7 @@ int main(void) {
                                        cmocka_unit_test(tokens_become_a_map_without_a_copy),
                                        cmocka_unit_test(recurrent_layers_are_loops),
                                        cmocka_unit_test(rows_tell_how_even_channels_are),
+                                       cmocka_unit_test(group_norms_are_as_long_as_a_group),
                                        cmocka_unit_test(weights_that_are_made_are_told_apart),
                                        cmocka_unit_test(named_sizes_are_in_place)};
     return cmocka_run_group_tests_name("predictor/torch_kernel", tests, NULL, NULL);

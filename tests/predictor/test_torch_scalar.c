@@ -44,6 +44,18 @@ static void short_runs_are_taken_one_by_one(void **state) {
     assert_true(group_norm(64, 1, 56, 1) == 0);
 }
 
+static void group_norms_of_new_files_are_the_same(void **state) {
+    (void)state;
+    ft_graph *g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    uint32_t x = toy_input(g, 1, 64, 56, 56), gain = toy_weight(g, 64), shift = toy_weight(g, 64);
+    uint32_t y = toy_op(g, "GroupNormalization", x, gain, shift, toy_value(g, 1, 64, 56, 56));
+    ft_attr groups = toy_int(g, "num_groups", 32);
+    toy_attrs(g, &groups, 1);
+    toy_finish(g, y, 1, 1);
+    assert_true(elems_of(g, TORCH_GROUP_NORM, 0) == group_norm(64, 32, 56, 1));
+    ft_graph_free(g);
+}
+
 static void norms_that_are_written_out_count_too(void **state) {
     (void)state;
     ft_graph *g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
@@ -67,6 +79,7 @@ static void masks_of_windows_are_as_large_as_scores(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(short_runs_are_taken_one_by_one),
+                                       cmocka_unit_test(group_norms_of_new_files_are_the_same),
                                        cmocka_unit_test(norms_that_are_written_out_count_too),
                                        cmocka_unit_test(masks_of_windows_are_as_large_as_scores)};
     return cmocka_run_group_tests_name("predictor/torch_scalar", tests, NULL, NULL);
