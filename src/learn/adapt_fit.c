@@ -173,7 +173,8 @@ static bool is_better(const adapt_trial *t, adjust_kind kind, double mape, const
 /* Keeps what is better than all before. */
 static ft_status consider(const job *j, adapt_trial *t, adjust_kind kind, adapt_result *best, ft_error *error) {
     FT_TRY(adapt_trial_validate(t, kind, error));
-    double mape = adapt_trial_mape(t), plain = adapt_trial_plain_mape(t);
+    double mape = adapt_trial_mape(t);
+    adapt_errors plain = adapt_trial_plain(t);
     if (kind == ADJUST_SCALE && !(best->about.cv_scale <= mape)) best->about.cv_scale = mape;
     if (!is_better(t, kind, mape, best)) return FT_OK;
     FT_TRY(adapt_trial_quantile(t, &best->about.q90, error));
@@ -187,7 +188,7 @@ static ft_status consider(const job *j, adapt_trial *t, adjust_kind kind, adapt_
     adjust_free(best->adjusted);
     best->adjusted = copy;
     best->about.cv = mape;
-    best->plain_cv = plain;
+    best->plain = plain;
     best->about.method = kind_names[kind];
     best->about.base = t->target->is_new && a->base != FT_NONE ? ft_predictor_device(j->from, a->base) : NULL;
     return FT_OK;
@@ -195,17 +196,18 @@ static ft_status consider(const job *j, adapt_trial *t, adjust_kind kind, adapt_
 
 /* A device that the predictor knows may stay as it is. One that it was adapted to before may not: it could have learned
  * from the very models that would speak for it. Here each model counts once: what models stand for may leave it to a
- * few of them. */
+ * few of them. A predictor that is right about most models and far off some has something to learn: so it must not be
+ * worse in the mean, nor in squares. */
 static ft_status consider_keep(const job *j, adapt_trial *t, adapt_result *best, ft_error *error) {
     uint32_t own = t->target->bases[t->base];
     adapt_usual usual;
     if (t->target->is_new || predictor_adjustment(j->from, own) != NULL) return FT_OK;
     adapt_trial_keep(t);
     best->about.cv_keep = adapt_trial_mape(t);
-    double plain = adapt_trial_plain_mape(t);
-    if (j->method != ADAPT_AUTO || best->plain_cv < plain) return FT_OK;
+    adapt_errors plain = adapt_trial_plain(t);
+    if (j->method != ADAPT_AUTO || best->plain.mape < plain.mape || best->plain.rmspe < plain.rmspe) return FT_OK;
     FT_TRY(adapt_usual_find(j->from, own, &usual, error));
-    if (!adapt_is_usual(&usual, plain, t->target->model_count)) return FT_OK;
+    if (!adapt_is_usual(&usual, plain.mape, t->target->model_count)) return FT_OK;
     adjust_free(best->adjusted);
     best->adjusted = NULL;
     best->about.method = "keep";

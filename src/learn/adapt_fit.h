@@ -6,6 +6,7 @@
 #define LEARN_ADAPT_FIT_H
 
 #include "learn/adapt_rows.h"
+#include "learn/adapt_trial.h"
 #include "predictor/adjust_fit.h"
 
 /* The last two train networks further (adapt_tune.h). */
@@ -19,7 +20,7 @@ ft_status adapt_distance_parse(const char *text, tune_distance *distance, ft_err
 
 typedef struct adapt_result {
     ft_adapted_device about;
-    double plain_cv;      /* about.cv when each model counts once, whatever it stands for */
+    adapt_errors plain;   /* in cross-validation when each model counts once, whatever it stands for */
     adjustment *adjusted; /* the caller's to free; NULL: the device is kept as it is */
 } adapt_result;
 

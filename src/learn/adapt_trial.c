@@ -73,13 +73,15 @@ double adapt_trial_mape(const adapt_trial *t) {
     return 100 * sum / weights;
 }
 
-double adapt_trial_plain_mape(const adapt_trial *t) {
-    double sum = 0, weights = 0;
+adapt_errors adapt_trial_plain(const adapt_trial *t) {
+    double sum = 0, squares = 0, weights = 0;
     for (uint32_t i = 0; i < t->count; i++) {
-        sum += t->cases[i].weight * fabs(exp(-t->off[i]) - 1);
-        weights += t->cases[i].weight;
+        double weight = t->cases[i].weight, off = exp(-t->off[i]) - 1;
+        sum += weight * fabs(off);
+        squares += weight * off * off;
+        weights += weight;
     }
-    return 100 * sum / weights;
+    return (adapt_errors){100 * sum / weights, 100 * sqrt(squares / weights)};
 }
 
 static int compare_scores(const void *a, const void *b) {

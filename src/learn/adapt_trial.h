@@ -29,6 +29,11 @@ typedef struct adapt_trial {
     arena memory;
 } adapt_trial;
 
+/* In percent: what models are off by in the mean, and more so when some are far off. */
+typedef struct adapt_errors {
+    double mape, rmspe;
+} adapt_errors;
+
 /* What it is about is the caller's to set: all above `adjusted`. It is closed in any case. */
 ft_status adapt_trial_open(adapt_trial *t, ft_error *error);
 void adapt_trial_close(adapt_trial *t);
@@ -37,9 +42,10 @@ ft_status adapt_trial_fit(adapt_trial *t, adjust_kind kind, uint32_t left_out, f
 /* How far off records are in folds that were left out; and as the predictor says it now. */
 ft_status adapt_trial_validate(adapt_trial *t, adjust_kind kind, ft_error *error);
 void adapt_trial_keep(adapt_trial *t);
-/* After either: the mean absolute error in percent; the same when each model counts once, whatever it stands for. */
+/* After either: the mean absolute error in percent. */
 double adapt_trial_mape(const adapt_trial *t);
-double adapt_trial_plain_mape(const adapt_trial *t);
+/* The same, and the root of the mean square, when each model counts once, whatever it stands for. */
+adapt_errors adapt_trial_plain(const adapt_trial *t);
 /* After validation: the quantile of how many spreads records were off, when they were not fitted to. */
 ft_status adapt_trial_quantile(const adapt_trial *t, double *q90, ft_error *error);
 
