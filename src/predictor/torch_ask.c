@@ -293,7 +293,7 @@ static double usual_width(const model *m, const torch_question *q, double apart)
 /* How unsure: where members disagree, where kernels are new, where the answer is borrowed, and where the GPU may have
  * to wait. Files of an older foretell leave it to calibration what a spread is worth. */
 static double spread_of(const model *m, const torch_question *q, const opinion *o, double coverage, bool may_wait) {
-    static const double LEAST = 0.02, UNKNOWN = 0.3, ASSUMED = 0.1, OTHER_DEVICE = 0.03, MAY_WAIT = 0.2, WORTH = 3;
+    static const double LEAST = 0.02, UNKNOWN = 0.3, ASSUMED = 0.1, OTHER_DEVICE = 0.02, MAY_WAIT = 0.2, WORTH = 3;
     double apart = disagreement(o, m->config.members), more = UNKNOWN * (1 - coverage);
     if (q->match.is_assumed || is_borrowed_training(m, q) || is_far_batch(m, q)) more += ASSUMED;
     if (m->columns[q->match.column].device != q->asked.device) more += OTHER_DEVICE;
