@@ -21,8 +21,8 @@ static const option_row rows[] = {
      "what to predict: a column of the data set (time_us), or, for families of graph networks, several in one model", 0,
      TEXT(arguments, train.metric)},
     {"split", 0, "SPEC",
-     "random[:80/10/10], name[:80/10/10], family:NAME, network:NAME, device:NAME, order, fewshot:NAME:K, fold:KEY:K:I "
-     "or all (random)",
+     "random[:80/10/10], name[:80/10/10], family:NAME, network:NAME, device:NAME, order, fewshot:NAME:K, "
+     "fold:KEY:K:I, deal:KEY:K:I, or all (random)",
      0, TEXT(arguments, train.split)},
     TIME_FILTER_ROWS(arguments, train.filter),
     SEED_ROW(arguments, train.seed, "of the split and of everything random in the fit (0)", 0),

@@ -23,8 +23,8 @@ static const option_row rows[] = {
     {"data", 0, "DIR", "the data set (needed)", 0, TEXT(trying, data)},
     {"metric", 0, "NAME", "what to predict: a column of the data set (time_us)", 0, TEXT(trying, trial.metric)},
     {"split", 0, "SPEC",
-     "random[:80/10/10], name[:80/10/10], family:NAME, network:NAME, device:NAME, order, fewshot:NAME:K, fold:KEY:K:I "
-     "(random)",
+     "random[:80/10/10], name[:80/10/10], family:NAME, network:NAME, device:NAME, order, fewshot:NAME:K, "
+     "fold:KEY:K:I, deal:KEY:K:I (random)",
      0, TEXT(trying, trial.split)},
     SEED_ROW(trying, trial.seed, "of the split, of the training and of what is chosen at random (0)", 0),
     {.help = "What to train:", .group = 2},

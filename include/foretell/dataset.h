@@ -123,9 +123,10 @@ typedef struct ft_split {
  *   device:NAME:shared     all its records are tested; their graphs may be in training on other devices
  *   network:NAME           like family, for data imported with a table of networks: all tasks of NAME are tested
  *   fold:KEY:K:I           fold I of K is tested; KEY (name, letters, family or graph) says what stays together
+ *   deal:KEY:K:I           the same with folds of one size, as far as what stays together allows it
  *   order[:ood]            as the makers of the data published it (column `part`)
  *   all                    nine tenths train, a tenth is for validation, nothing is tested
- * The part of a graph depends on its content and the seed only. An empty training or test part (but for "all") is an
+ * The part of a graph depends on its content and the seed only (with "deal", on the groups of all). An empty training or test part (but for "all") is an
  * error. */
 FT_API ft_status ft_split_make(const ft_dataset *data, const char *spec, uint64_t seed, ft_split *split,
                                ft_error *error);

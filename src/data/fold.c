@@ -3,7 +3,10 @@
  * A key is the name of a model up to the first dot (timm writes what it was trained on behind it), the letters that it
  * begins with, a family or a graph.
  * A graph that two keys have joins them: it can be in one fold only. The fold of a group is drawn from the first of its
- * keys by the alphabet and the seed, so that neither the order of the records nor other groups matter. */
+ * keys by the alphabet and the seed, so that neither the order of the records nor other groups matter.
+ *
+ * Where few groups hold most of the graphs, folds that are drawn so differ much in size. Those that are dealt do not:
+ * groups take their places by size, so that here others do matter. */
 #include "data/fold.h"
 
 #include <stdlib.h>
@@ -22,7 +25,7 @@ enum { KEY_COUNT = sizeof key_names / sizeof key_names[0], MAX_FOLDS = 1000 };
 
 static const double valid_share = 0.1;
 
-ft_status fold_parse(const char *text, fold_spec *spec, ft_error *error) {
+ft_status fold_parse(const char *text, bool is_dealt, fold_spec *spec, ft_error *error) {
     const char *count = text != NULL ? strchr(text, ':') : NULL;
     const char *number = count != NULL ? strchr(count + 1, ':') : NULL;
     bool is_good = number != NULL && text_int(count + 1, (size_t)(number - count) - 1, &spec->count) &&
@@ -32,11 +35,12 @@ ft_status fold_parse(const char *text, fold_spec *spec, ft_error *error) {
         size_t length = strlen(key_names[i]);
         if (length != (size_t)(count - text) || memcmp(text, key_names[i], length) != 0) continue;
         spec->key = (fold_key)i;
+        spec->is_dealt = is_dealt;
         return FT_OK;
     }
     return ft_fail(error, FT_ERR_USAGE,
-                   "'fold:KEY:K:I' is expected: KEY is name, letters, family or graph, K from 2 to %d, I from 1 to K",
-                   MAX_FOLDS);
+                   "'%s:KEY:K:I' is expected: KEY is name, letters, family or graph, K from 2 to %d, I from 1 to K",
+                   is_dealt ? "deal" : "fold", MAX_FOLDS);
 }
 
 typedef struct groups {
@@ -48,6 +52,7 @@ typedef struct groups {
     uint32_t *parents; /* of each key: one that it is joined to, or itself */
     uint32_t count;
     uint32_t *graph_keys; /* a key of each graph, or FT_NONE */
+    uint32_t *folds;      /* of each key that speaks for a group, from 0; with folds only */
 } groups;
 
 /* Letters of English: what the locale of the program takes for one does not matter. */
@@ -136,10 +141,70 @@ static ft_part shared_part(double u, const double shares[2]) {
     return u < shares[0] ? FT_PART_TRAIN : u < shares[0] + shares[1] ? FT_PART_VALID : FT_PART_TEST;
 }
 
-static ft_part part_of(const char *key, const fold_spec *spec, uint64_t seed) {
-    if (spec->count == 0) return shared_part(uniform(draw(key, seed, 'k')), spec->shares);
-    if ((int64_t)(draw(key, seed, 'k') % (uint64_t)spec->count) == spec->number - 1) return FT_PART_TEST;
-    return uniform(draw(key, seed, 'v')) < valid_share ? FT_PART_VALID : FT_PART_TRAIN;
+/* --- Dealing groups out -------------------------------------------------------------------------------------- */
+
+typedef struct hand {
+    uint64_t drawn;
+    uint32_t key, graphs;
+} hand;
+
+/* The largest first; chance decides among those of a size. */
+static int compare_hands(const void *a, const void *b) {
+    const hand *x = a, *y = b;
+    if (x->graphs != y->graphs) return x->graphs < y->graphs ? 1 : -1;
+    return (x->drawn > y->drawn) - (x->drawn < y->drawn);
+}
+
+/* One of the folds that have room, by chance; where none has, the one that holds least. */
+static uint32_t fold_for(const hand *h, const uint32_t *held, uint32_t folds, uint32_t room) {
+    uint32_t open = 0, least = 0;
+    for (uint32_t f = 0; f < folds; f++) {
+        open += held[f] + h->graphs <= room;
+        if (held[f] < held[least]) least = f;
+    }
+    if (open == 0) return least;
+    uint32_t nth = (uint32_t)(h->drawn % open), f = 0;
+    while (held[f] + h->graphs > room || nth-- > 0) f++;
+    return f;
+}
+
+static ft_status deal(groups *g, const fold_spec *spec, uint64_t seed, ft_error *error) {
+    uint32_t folds = (uint32_t)spec->count, count = 0, total = 0;
+    uint32_t *graphs = ARENA_ARRAY(&g->memory, uint32_t, (size_t)g->count + 1);
+    uint32_t *held = ARENA_ARRAY(&g->memory, uint32_t, folds);
+    hand *hands = ARENA_ARRAY(&g->memory, hand, (size_t)g->count + 1);
+    if (graphs == NULL || held == NULL || hands == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < ft_dataset_graph_count(g->data); i++) {
+        if (g->graph_keys[i] == FT_NONE) continue;
+        graphs[root_of(g, g->graph_keys[i])]++;
+        total++;
+    }
+    for (uint32_t i = 0; i < g->count; i++)
+        if (graphs[i] > 0) hands[count++] = (hand){draw(g->keys[i], seed, 'd'), i, graphs[i]};
+    qsort(hands, count, sizeof *hands, compare_hands);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t fold = fold_for(&hands[i], held, folds, (total + folds - 1) / folds);
+        g->folds[hands[i].key] = fold;
+        held[fold] += hands[i].graphs;
+    }
+    return FT_OK;
+}
+
+/* --- Parts --------------------------------------------------------------------------------------------------- */
+
+static ft_status find_folds(groups *g, const fold_spec *spec, uint64_t seed, ft_error *error) {
+    g->folds = ARENA_ARRAY(&g->memory, uint32_t, (size_t)g->count + 1);
+    if (g->folds == NULL) return FT_NOMEM(error);
+    if (spec->is_dealt) return deal(g, spec, seed, error);
+    for (uint32_t i = 0; i < g->count; i++)
+        g->folds[i] = (uint32_t)(draw(g->keys[i], seed, 'k') % (uint64_t)spec->count);
+    return FT_OK;
+}
+
+static ft_part part_of(const groups *g, uint32_t key, const fold_spec *spec, uint64_t seed) {
+    if (spec->count == 0) return shared_part(uniform(draw(g->keys[key], seed, 'k')), spec->shares);
+    if (g->folds[key] == spec->number - 1) return FT_PART_TEST;
+    return uniform(draw(g->keys[key], seed, 'v')) < valid_share ? FT_PART_VALID : FT_PART_TRAIN;
 }
 
 ft_status fold_parts(const ft_dataset *data, const fold_spec *spec, uint64_t seed, uint8_t *parts, ft_error *error) {
@@ -147,9 +212,10 @@ ft_status fold_parts(const ft_dataset *data, const fold_spec *spec, uint64_t see
     arena_init(&g.memory, UINT64_MAX);
     map_init(&g.by_key, &g.memory);
     ft_status status = find_groups(&g, error);
+    if (status == FT_OK && spec->count > 0) status = find_folds(&g, spec, seed, error);
     for (uint32_t i = 0; status == FT_OK && i < ft_dataset_graph_count(data); i++) {
         bool has_key = g.graph_keys[i] != FT_NONE;
-        parts[i] = (uint8_t)(has_key ? part_of(g.keys[root_of(&g, g.graph_keys[i])], spec, seed) : FT_PART_UNUSED);
+        parts[i] = (uint8_t)(has_key ? part_of(&g, root_of(&g, g.graph_keys[i]), spec, seed) : FT_PART_UNUSED);
     }
     arena_free(&g.memory);
     return status;

@@ -9,11 +9,12 @@ typedef enum fold_key { FOLD_BY_NAME, FOLD_BY_LETTERS, FOLD_BY_FAMILY, FOLD_BY_G
 typedef struct fold_spec {
     fold_key key;
     int64_t count, number; /* fold `number`, from 1, of `count` is tested; */
+    bool is_dealt;         /* groups are dealt out so that all folds are as large */
     double shares[2];      /* or, when count is 0: the shares of train and valid, the rest is tested */
 } fold_spec;
 
-/* "name:5:2". */
-ft_status fold_parse(const char *text, fold_spec *spec, ft_error *error);
+/* What stands behind "fold:" or "deal:", as "name:5:2". */
+ft_status fold_parse(const char *text, bool is_dealt, fold_spec *spec, ft_error *error);
 
 /* An ft_part for each graph of the data set; that of a graph without records means nothing. */
 ft_status fold_parts(const ft_dataset *data, const fold_spec *spec, uint64_t seed, uint8_t *parts, ft_error *error);

@@ -49,6 +49,7 @@ typedef enum split_kind {
     BY_ORDER,
     BY_FEWSHOT,
     BY_FOLD,
+    BY_DEAL,
     BY_NAME,
     BY_NOTHING,
     KIND_COUNT
@@ -124,9 +125,10 @@ static ft_status parse_fewshot(const char *text, plan *p, ft_error *error) {
 }
 
 static ft_status parse_rest(const char *kind, size_t length, const char *rest, plan *p, ft_error *error) {
-    static const char *const kinds[] = {[BY_RANDOM] = "random", [BY_FAMILY] = "family", [BY_NETWORK] = "network",
-                                        [BY_DEVICE] = "device", [BY_ORDER] = "order",   [BY_FEWSHOT] = "fewshot",
-                                        [BY_FOLD] = "fold",     [BY_NAME] = "name",     [BY_NOTHING] = "all"};
+    static const char *const kinds[] = {
+        [BY_RANDOM] = "random", [BY_FAMILY] = "family",   [BY_NETWORK] = "network", [BY_DEVICE] = "device",
+        [BY_ORDER] = "order",   [BY_FEWSHOT] = "fewshot", [BY_FOLD] = "fold",       [BY_DEAL] = "deal",
+        [BY_NAME] = "name",     [BY_NOTHING] = "all"};
     uint32_t found = 0;
     while (found < KIND_COUNT && (strlen(kinds[found]) != length || memcmp(kinds[found], kind, length) != 0)) found++;
     p->kind = (split_kind)found;
@@ -144,7 +146,8 @@ static ft_status parse_rest(const char *kind, size_t length, const char *rest, p
     case BY_FEWSHOT:
         return parse_fewshot(rest, p, error);
     case BY_FOLD:
-        return fold_parse(rest, &p->fold, error);
+    case BY_DEAL:
+        return fold_parse(rest, found == BY_DEAL, &p->fold, error);
     case BY_NAME:
         return parse_by_name(rest, p, error);
     case BY_NOTHING:
@@ -152,7 +155,7 @@ static ft_status parse_rest(const char *kind, size_t length, const char *rest, p
     default:
         return ft_fail(error, FT_ERR_USAGE,
                        "there are random[:80/10/10], name[:80/10/10], family:NAME, network:NAME, device:NAME[:shared], "
-                       "order[:ood], fewshot:NAME:K, fold:KEY:K:I, all");
+                       "order[:ood], fewshot:NAME:K, fold:KEY:K:I, deal:KEY:K:I, all");
     }
 }
 
@@ -234,6 +237,7 @@ static ft_part part_of(const plan *p, const ft_record *r) {
     case BY_ORDER:
         return order_part(p, r);
     case BY_FOLD:
+    case BY_DEAL:
     case BY_NAME:
         return (ft_part)p->fold_parts[r->graph];
     case BY_NOTHING:
@@ -346,7 +350,8 @@ static ft_status fill(plan *p, ft_split *split, ft_error *error) {
     if (p->kind == BY_FAMILY || p->kind == BY_NETWORK || p->kind == BY_DEVICE || p->kind == BY_FEWSHOT)
         FT_TRY(mark(p, error));
     if (p->kind == BY_FEWSHOT) FT_TRY(mark_shots(p, error));
-    if (p->kind == BY_FOLD || p->kind == BY_NAME) FT_TRY(fold_parts(p->data, &p->fold, p->seed, p->fold_parts, error));
+    if (p->kind == BY_FOLD || p->kind == BY_DEAL || p->kind == BY_NAME)
+        FT_TRY(fold_parts(p->data, &p->fold, p->seed, p->fold_parts, error));
     const ft_record *records = ft_dataset_records(p->data);
     uint32_t count = ft_dataset_record_count(p->data);
     for (uint32_t i = 0; i < count; i++) split->parts[i] = (uint8_t)part_of(p, &records[i]);

@@ -322,6 +322,42 @@ static void by_fold_of_families(void **state) {
     ft_dataset_free(data);
 }
 
+/* Two families that hold most of the graphs are dealt to two folds, whatever the seed, and folds are of one size; what
+ * else is in them differs from seed to seed. */
+static void by_fold_that_is_dealt(void **state) {
+    (void)state;
+    static const uint32_t sizes[] = {40, 38, 9, 9, 9, 9, 9, 9, 9, 9};
+    enum { FAMILIES = sizeof sizes / sizeof sizes[0], FOLDS = 3, SEEDS = 8 };
+    builder *b = made_begin("d");
+    for (uint32_t f = 0, n = 0; f < FAMILIES; f++) {
+        char family[32];
+        snprintf(family, sizeof family, "family%u", f);
+        for (uint32_t i = 0; i < sizes[f]; i++, n++) {
+            made_record r = {.network = n, .family = family, .device = "adreno-640", .time_us = 1};
+            made_add(b, &r);
+        }
+    }
+    ft_dataset *data = made_end(b, "d");
+    const ft_record *records = ft_dataset_records(data);
+    uint32_t count = ft_dataset_record_count(data), same = 0;
+    uint32_t fold_of[SEEDS][FAMILIES];
+    for (uint32_t seed = 0; seed < SEEDS; seed++) {
+        for (uint32_t fold = 1; fold <= FOLDS; fold++) {
+            char spec[32];
+            snprintf(spec, sizeof spec, "deal:family:%d:%u", (int)FOLDS, fold);
+            ft_split split = split_of(data, spec, seed);
+            assert_in_range(split.counts[FT_PART_TEST], 45, 56);
+            for (uint32_t i = 0; i < count; i++)
+                if (split.parts[i] == FT_PART_TEST) fold_of[seed][records[i].family[6] - '0'] = fold;
+            ft_split_free(&split);
+        }
+        assert_int_not_equal(fold_of[seed][0], fold_of[seed][1]);
+        same += memcmp(fold_of[seed], fold_of[0], sizeof fold_of[0]) == 0;
+    }
+    assert_int_equal(same, 1);
+    ft_dataset_free(data);
+}
+
 static void all_of_it(void **state) {
     (void)state;
     ft_dataset *data = make("d", 0, 60, false);
@@ -365,6 +401,7 @@ static void wrong_specs(void **state) {
     refuses(data, "fold:name:1:1", "'fold:KEY:K:I' is expected");
     refuses(data, "fold:shoe:5:1", "'fold:KEY:K:I' is expected");
     refuses(data, "fold:name:5:1:2", "'fold:KEY:K:I' is expected");
+    refuses(data, "deal:name:5:6", "'deal:KEY:K:I' is expected");
     refuses(data, "all:of it", "nothing after it");
     char longest[400];
     memset(longest, 'x', sizeof longest);
@@ -424,6 +461,7 @@ int main(void) {
         IN_FOLDER(by_fold),
         IN_FOLDER(by_fold_of_letters),
         IN_FOLDER(by_fold_of_families),
+        IN_FOLDER(by_fold_that_is_dealt),
         IN_FOLDER(all_of_it),
         IN_FOLDER(wrong_specs),
         cmocka_unit_test(parts_have_names),
