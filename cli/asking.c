@@ -133,6 +133,30 @@ static bool is_in_box(const asking *a, const char *name) {
     return false;
 }
 
+static bool says_the_same(const ft_device *a, const ft_device *b) {
+    const char *key;
+    for (uint32_t i = 0; (key = ft_device_number_name(i)) != NULL; i++) {
+        double x = ft_device_number(a, key), y = ft_device_number(b, key);
+        if (x != y && !(isnan(x) && isnan(y))) return false;
+    }
+    return true;
+}
+
+/* What was measured on a device in the box would be told for another that has its name. */
+static ft_status check_name(const char *file, const ft_device *own) {
+    ft_device *boxed = NULL;
+    const char *name = ft_device_canonical(ft_device_name(own));
+    ft_error error;
+    if (name == NULL) return FT_OK;
+    if (ft_device_open(name, &boxed, &error) != FT_OK) return cli_fail(error.status, "%s", error.message);
+    bool is_same = says_the_same(own, boxed);
+    ft_device_free(boxed);
+    if (is_same) return FT_OK;
+    return cli_fail(FT_ERR_USAGE,
+                    "--device %s: '%s' is the name of another device, which is in the box: give yours its own", file,
+                    name);
+}
+
 /* Adds a device once, whatever names it was given by. */
 static ft_status add_device(asking *a, const char *name) {
     ft_device *sheet = NULL;
@@ -142,6 +166,11 @@ static ft_status add_device(asking *a, const char *name) {
     if (file != NULL || (canonical == NULL && !is_in_box(a, name))) { /* opening says what is wrong */
         if (ft_device_open(name, &sheet, &error) != FT_OK) return cli_fail(error.status, "%s", error.message);
         name = ft_device_name(sheet);
+        ft_status status = file != NULL ? check_name(file, sheet) : FT_OK;
+        if (status != FT_OK) {
+            ft_device_free(sheet);
+            return status;
+        }
     }
     for (uint32_t i = 0; i < a->device_count; i++) {
         if (strcmp(a->devices[i].name, name) != 0) continue;
