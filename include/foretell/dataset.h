@@ -126,8 +126,8 @@ typedef struct ft_split {
  *   deal:KEY:K:I           the same with folds of one size, as far as what stays together allows it
  *   order[:ood]            as the makers of the data published it (column `part`)
  *   all                    nine tenths train, a tenth is for validation, nothing is tested
- * The part of a graph depends on its content and the seed only (with "deal", on the groups of all). An empty training or test part (but for "all") is an
- * error. */
+ * The part of a graph depends on its content and the seed only (with "deal", on the groups of all). An empty training
+ * or test part (but for "all") is an error. */
 FT_API ft_status ft_split_make(const ft_dataset *data, const char *spec, uint64_t seed, ft_split *split,
                                ft_error *error);
 FT_API void ft_split_free(ft_split *split);
