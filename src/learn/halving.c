@@ -12,7 +12,7 @@ double halving_share(uint32_t rung, uint32_t rungs, uint32_t factor) {
 /* How many are better than one: smaller, or equal and earlier. */
 static uint32_t rank_of(const double *losses, uint32_t count, uint32_t one) {
     uint32_t better = 0;
-    for (uint32_t i = 0; i < count; i++) better += losses[i] < losses[one] || (losses[i] == losses[one] && i < one);
+    for (uint32_t i = 0; i < count; i++) better += losses[i] < losses[one] || (i < one && losses[i] == losses[one]);
     return better;
 }
 

@@ -167,6 +167,11 @@ static void shape_json(const ft_tensor *tensor, json_writer *w) {
     jsonw_close(w);
 }
 
+/* Where operators are told by their types, not by their numbers; what is no report of a graph has no such field. */
+static const ft_op *types_told(const field *f, const ft_graph *graph) {
+    return f->kind == FIELD_OP_TYPES && graph != NULL ? ft_graph_ops(graph) : NULL;
+}
+
 static void kernel_ops_json(const ft_kernel *kernel, const ft_op *types, json_writer *w) {
     jsonw_open_array(w, JSON_LINE);
     for (uint32_t i = 0; i < kernel->op_count; i++) {
@@ -225,7 +230,7 @@ void field_json(const field *f, const void *row, const ft_graph *graph, json_wri
     case FIELD_OPS:
     case FIELD_OP_TYPES: {
         VALUE(f, row, const ft_kernel *);
-        kernel_ops_json(value, f->kind == FIELD_OP_TYPES ? ft_graph_ops(graph) : NULL, w);
+        kernel_ops_json(value, types_told(f, graph), w);
         break;
     }
     }
@@ -305,7 +310,7 @@ void field_csv(const field *f, const void *row, const ft_graph *graph, buf *out)
     case FIELD_OPS:
     case FIELD_OP_TYPES: {
         VALUE(f, row, const ft_kernel *);
-        kernel_ops_csv(value, f->kind == FIELD_OP_TYPES ? ft_graph_ops(graph) : NULL, out);
+        kernel_ops_csv(value, types_told(f, graph), out);
         break;
     }
     }
