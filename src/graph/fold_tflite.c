@@ -80,7 +80,7 @@ ft_status fold_pack(infer *in) {
     }
     if (!fold_begin_count(in, 0, is_float, x->value->count * (int64_t)in->op->input_count, &r)) return FT_OK;
     int64_t inner = shape_elems(x->dims + axis, x->rank - axis);
-    for (int64_t i = 0; i < r.count; i++) {
+    for (int64_t i = 0; inner > 0 && i < r.count; i++) {
         int64_t piece = i / inner % in->op->input_count, outer = i / inner / in->op->input_count;
         fold_element(&r, i, in_at(in, (uint32_t)piece)->value, outer * inner + i % inner);
     }
