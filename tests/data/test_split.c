@@ -322,6 +322,17 @@ static void by_fold_of_families(void **state) {
     ft_dataset_free(data);
 }
 
+static void order_does_not_matter_to_who_deals(void **state) {
+    (void)state;
+    ft_dataset *data = make("a", 0, 90, false), *backwards = make("b", 0, 90, true);
+    ft_split x = split_of(data, "deal:name:4:2", 7), y = split_of(backwards, "deal:name:4:2", 7);
+    assert_string_equal(x.hash, y.hash);
+    ft_split_free(&x);
+    ft_split_free(&y);
+    ft_dataset_free(data);
+    ft_dataset_free(backwards);
+}
+
 /* Two families that hold most of the graphs are dealt to two folds, whatever the seed, and folds are of one size; what
  * else is in them differs from seed to seed. */
 static void by_fold_that_is_dealt(void **state) {
@@ -432,8 +443,8 @@ static void parts_have_names(void **state) {
 static void memory_runs_out(void **state) {
     (void)state;
     ft_dataset *data = make("d", 0, 12, false);
-    const char *const specs[] = {"fewshot:two:2", "fold:graph:2:1"};
-    for (size_t i = 0; i < 2; i++) {
+    const char *const specs[] = {"fewshot:two:2", "fold:graph:2:1", "deal:graph:2:1"};
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
         for (long n = 0;; n++) {
             ft_split split = {0};
             failing_start(n);
@@ -462,6 +473,7 @@ int main(void) {
         IN_FOLDER(by_fold_of_letters),
         IN_FOLDER(by_fold_of_families),
         IN_FOLDER(by_fold_that_is_dealt),
+        IN_FOLDER(order_does_not_matter_to_who_deals),
         IN_FOLDER(all_of_it),
         IN_FOLDER(wrong_specs),
         cmocka_unit_test(parts_have_names),
