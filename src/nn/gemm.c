@@ -1,14 +1,15 @@
-/* gemm.c - the packed product for narrow matrices (see gemm.h).
+/* gemm.c - the product for narrow matrices (see gemm.h).
  *
- * The result is made in tiles of 6 x 16 floats: twelve registers of AVX2 that stay put over a block of up to 256 terms
- * of the inner sum, fed by two loads of B and six broadcasts of A. B is packed once per block into panels of 16
- * columns, so that a panel lies densely in the first cache; A is read where it is. */
+ * The result is made in tiles (gemm_tile.h) over a block of up to 256 terms of the inner sum. Panels of 16 columns of B
+ * that do not lie well are packed once per block, so that they are dense in the first cache; A is read where it is. */
 #include "nn/gemm.h"
 
 #include <cblas.h>
 #include <string.h>
 
-enum { TILE_ROWS = 6, TILE_COLS = 16, BLOCK_K = 256, BLOCK_ROWS = 132, BLOCK_COLS = 256, FAR = 512, MAX_SPANS = 2 };
+#include "nn/gemm_tile.h"
+
+enum { BLOCK_K = 256, BLOCK_ROWS = 132, BLOCK_COLS = 256, FAR = 512 };
 
 /* --- CBLAS --------------------------------------------------------------------------------------------------- */
 
@@ -65,115 +66,40 @@ void gemm(const gemm_job *job, float *scratch) {
 }
 
 #else
-#include <immintrin.h>
 
 #define AVX2 __attribute__((target("avx2,fma")))
-#if defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 6")
-#endif
 
 /* --- Packing ------------------------------------------------------------------------------------------------- */
 
-/* B's rows k0.. and columns j0.. as panels [k][16]; columns past the last are zero. */
-static AVX2 void pack_b(const gemm_term *t, uint32_t k0, uint32_t depth, uint32_t j0, uint32_t cols, float *packed) {
-    for (uint32_t p = 0; p < cols; p += TILE_COLS, packed += (size_t)depth * TILE_COLS) {
+/* B's rows k0.. and up to 16 columns from j0 on as a panel [k][16]; columns past the last are zero. */
+static AVX2 void pack_panel(const gemm_term *t, uint32_t k0, uint32_t depth, uint32_t j0, uint32_t width,
+                            float *packed) {
+    size_t along = t->b_transposed ? 1 : t->b_stride, across = t->b_transposed ? t->b_stride : 1;
+    const float *from = t->b + k0 * along + j0 * across;
+    if (width == TILE_COLS && across == 1) {
+        for (uint32_t k = 0; k < depth; k++) memcpy(packed + k * TILE_COLS, from + k * along, TILE_COLS * sizeof *from);
+        return;
+    }
+    if (width < TILE_COLS) memset(packed, 0, (size_t)depth * TILE_COLS * sizeof *packed);
+    for (uint32_t k = 0; k < depth; k++)
+        for (uint32_t j = 0; j < width; j++) packed[k * TILE_COLS + j] = from[k * along + j * across];
+}
+
+/* Panels from column j0 on; where only the last does not lie well, because it is narrow, the others are left out. */
+static AVX2 void pack_b(const gemm_term *t, uint32_t k0, uint32_t depth, uint32_t j0, uint32_t cols, bool only_last,
+                        float *packed) {
+    uint32_t first = only_last ? cols / TILE_COLS * TILE_COLS : 0;
+    for (uint32_t p = first; p < cols; p += TILE_COLS) {
         uint32_t width = cols - p < TILE_COLS ? cols - p : TILE_COLS;
-        if (width < TILE_COLS) memset(packed, 0, (size_t)depth * TILE_COLS * sizeof *packed);
-        if (t->b_transposed) {
-            const float *from = t->b + (size_t)(j0 + p) * t->b_stride + k0;
-            for (uint32_t k = 0; k < depth; k++)
-                for (uint32_t j = 0; j < width; j++) packed[k * TILE_COLS + j] = from[j * t->b_stride + k];
-        } else {
-            const float *from = t->b + (size_t)k0 * t->b_stride + j0 + p;
-            for (uint32_t k = 0; k < depth; k++, from += t->b_stride)
-                memcpy(packed + k * TILE_COLS, from, width * sizeof *from);
-        }
+        pack_panel(t, k0, depth, j0 + p, width, packed + (size_t)p * depth);
     }
 }
 
-/* --- The tile ------------------------------------------------------------------------------------------------ */
-
-/* A stretch of the inner sum. */
-typedef struct span {
-    const float *a; /* element (i, k) at a[i * row_step + k * k_step] */
-    size_t row_step, k_step;
-    const float *b;         /* element (k, j) at b[k * b_step + j] */
-    size_t b_step, b_panel; /* b_panel: from one panel of 16 columns to the next */
-    uint32_t depth;
-} span;
-
-typedef struct tile {
-    span spans[MAX_SPANS];
-    uint32_t span_count;
-    float *c;
-    size_t c_stride;
-    const float *bias; /* with the last block of the sum; or NULL */
-    bool adds_to_c, has_relu;
-    uint32_t width; /* columns that exist, 1..16 */
-} tile;
-
-static inline AVX2 __attribute__((always_inline)) void finish_row(const tile *t, float *c, __m256 low, __m256 high) {
-    if (t->adds_to_c) {
-        low = _mm256_add_ps(low, _mm256_loadu_ps(c));
-        high = _mm256_add_ps(high, _mm256_loadu_ps(c + 8));
-    }
-    if (t->bias != NULL) {
-        low = _mm256_add_ps(low, _mm256_loadu_ps(t->bias));
-        high = _mm256_add_ps(high, _mm256_loadu_ps(t->bias + 8));
-    }
-    if (t->has_relu) {
-        low = _mm256_max_ps(low, _mm256_setzero_ps());
-        high = _mm256_max_ps(high, _mm256_setzero_ps());
-    }
-    _mm256_storeu_ps(c, low);
-    _mm256_storeu_ps(c + 8, high);
-}
-
-/* `rows` is a constant wherever this is called, so that all loops over rows unroll and `sum` lives in registers. */
-static inline AVX2 __attribute__((always_inline)) void do_tile(const tile *t, uint32_t rows) {
-    __m256 sum[TILE_ROWS][2];
-    UNROLL for (uint32_t i = 0; i < rows; i++) sum[i][0] = sum[i][1] = _mm256_setzero_ps();
-    for (const span *s = t->spans, *end = s + t->span_count; s < end; s++) {
-        const float *a = s->a, *b = s->b;
-        for (uint32_t k = s->depth; k > 0; k--, a += s->k_step, b += s->b_step) {
-            __m256 low = _mm256_loadu_ps(b), high = _mm256_loadu_ps(b + 8);
-            UNROLL for (uint32_t i = 0; i < rows; i++) {
-                __m256 x = _mm256_broadcast_ss(a + i * s->row_step);
-                sum[i][0] = _mm256_fmadd_ps(x, low, sum[i][0]);
-                sum[i][1] = _mm256_fmadd_ps(x, high, sum[i][1]);
-            }
-        }
-    }
-    UNROLL for (uint32_t i = 0; i < rows; i++) finish_row(t, t->c + i * t->c_stride, sum[i][0], sum[i][1]);
-}
-
-static AVX2 void any_tile(const tile *t, uint32_t rows) {
-    switch (rows) {
-    case 1:
-        do_tile(t, 1);
-        break;
-    case 2:
-        do_tile(t, 2);
-        break;
-    case 3:
-        do_tile(t, 3);
-        break;
-    case 4:
-        do_tile(t, 4);
-        break;
-    case 5:
-        do_tile(t, 5);
-        break;
-    default:
-        do_tile(t, 6);
-    }
-}
+/* --- Tiles at the edge --------------------------------------------------------------------------------------- */
 
 /* A tile at the right edge works on a copy that has all 16 columns. */
-static AVX2 void edge_tile(const tile *t, uint32_t rows) {
-    float c[TILE_ROWS * TILE_COLS] = {0}, bias[TILE_COLS] = {0};
+static AVX2 void edge_tile(const gemm_tiles *tiles, const tile *t, uint32_t rows) {
+    float c[TILE_ROWS_MAX * TILE_COLS] = {0}, bias[TILE_COLS] = {0};
     tile whole = *t;
     whole.c = c;
     whole.c_stride = TILE_COLS;
@@ -184,7 +110,7 @@ static AVX2 void edge_tile(const tile *t, uint32_t rows) {
     }
     if (t->adds_to_c)
         for (uint32_t i = 0; i < rows; i++) memcpy(c + i * TILE_COLS, t->c + i * t->c_stride, bytes);
-    any_tile(&whole, rows);
+    tiles->make(&whole, rows);
     for (uint32_t i = 0; i < rows; i++) memcpy(t->c + i * t->c_stride, c + i * TILE_COLS, bytes);
 }
 
@@ -198,7 +124,18 @@ typedef struct block {
     uint32_t span_count, depth;
     bool is_first, is_last; /* of the blocks that add up to the result */
     float *scratch;
+    const gemm_tiles *tiles;
 } block;
+
+/* From the first panel to another. */
+static inline void move_to_panel(span *s, uint32_t panel, bool is_narrow) {
+    if (is_narrow && s->narrow != NULL) {
+        s->b = s->narrow;
+        s->b_step = TILE_COLS;
+    } else {
+        s->b += panel * s->b_panel;
+    }
+}
 
 static AVX2 void do_rows(const block *s, uint32_t i0, uint32_t rows) {
     const gemm_job *j = s->job;
@@ -208,20 +145,20 @@ static AVX2 void do_rows(const block *s, uint32_t i0, uint32_t rows) {
     float *c = j->c + i0 * j->c_stride + s->j0;
     for (uint32_t p = 0; p < s->cols; p += TILE_COLS) {
         memcpy(t.spans, s->spans, sizeof t.spans);
+        t.width = s->cols - p < TILE_COLS ? s->cols - p : TILE_COLS;
         for (uint32_t k = 0; k < t.span_count; k++) {
             t.spans[k].a += i0 * t.spans[k].row_step;
-            t.spans[k].b += p / TILE_COLS * t.spans[k].b_panel;
+            move_to_panel(&t.spans[k], p / TILE_COLS, t.width < TILE_COLS);
         }
-        t.width = s->cols - p < TILE_COLS ? s->cols - p : TILE_COLS;
         t.bias = j->bias != NULL && s->is_last ? j->bias + s->j0 + p : NULL;
-        for (uint32_t i = 0; i < rows; i += TILE_ROWS) {
-            uint32_t height = rows - i < TILE_ROWS ? rows - i : TILE_ROWS;
+        for (uint32_t i = 0, height; i < rows; i += height) {
+            height = rows - i < s->tiles->rows ? rows - i : s->tiles->rows;
             t.c = c + i * j->c_stride + p;
             if (t.width < TILE_COLS)
-                edge_tile(&t, height);
+                edge_tile(s->tiles, &t, height);
             else
-                any_tile(&t, height);
-            for (uint32_t k = 0; k < t.span_count; k++) t.spans[k].a += TILE_ROWS * t.spans[k].row_step;
+                s->tiles->make(&t, height);
+            for (uint32_t k = 0; k < t.span_count; k++) t.spans[k].a += height * t.spans[k].row_step;
         }
     }
 }
@@ -234,22 +171,24 @@ static AVX2 void do_block(block *s) {
 }
 
 static AVX2 void add_span(block *s, const gemm_term *t, uint32_t k0, uint32_t depth) {
-    bool is_packed = t->b_transposed || s->cols % TILE_COLS != 0 || t->b_stride > FAR;
+    bool is_packed = t->b_transposed || t->b_stride > FAR, has_narrow = s->cols % TILE_COLS != 0;
     span *n = &s->spans[s->span_count++];
+    float *packed = s->scratch + (size_t)s->depth * BLOCK_COLS;
     n->row_step = t->a_transposed ? 1 : t->a_stride;
     n->k_step = t->a_transposed ? t->a_stride : 1;
     n->a = t->a + k0 * n->k_step;
     n->depth = depth;
     n->b_step = is_packed ? TILE_COLS : t->b_stride;
     n->b_panel = is_packed ? (size_t)depth * TILE_COLS : TILE_COLS;
-    n->b = is_packed ? s->scratch + (size_t)s->depth * BLOCK_COLS : t->b + k0 * t->b_stride + s->j0;
-    if (is_packed) pack_b(t, k0, depth, s->j0, s->cols, s->scratch + (size_t)s->depth * BLOCK_COLS);
+    n->b = is_packed ? packed : t->b + k0 * t->b_stride + s->j0;
+    n->narrow = has_narrow ? packed + (size_t)(s->cols / TILE_COLS) * TILE_COLS * depth : NULL;
+    if (is_packed || has_narrow) pack_b(t, k0, depth, s->j0, s->cols, !is_packed, packed);
     s->depth += depth;
 }
 
-static AVX2 void gemm_avx2(const gemm_job *j, float *scratch) {
+static AVX2 void gemm_tiled(const gemm_job *j, const gemm_tiles *tiles, float *scratch) {
     const gemm_term *last = &j->terms[j->term_count - 1];
-    block s = {.job = j, .scratch = scratch};
+    block s = {.job = j, .scratch = scratch, .tiles = tiles};
     for (s.j0 = 0; s.j0 < j->n; s.j0 += BLOCK_COLS) {
         s.cols = j->n - s.j0 < BLOCK_COLS ? j->n - s.j0 : BLOCK_COLS;
         s.is_first = true;
@@ -277,11 +216,21 @@ static bool is_ours(const gemm_job *j) {
     return true;
 }
 
-void gemm(const gemm_job *job, float *scratch) {
-    if (is_ours(job) && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        gemm_avx2(job, scratch);
+/* The largest that the processor can make, or NULL. */
+static const gemm_tiles *best_tiles(void) {
+    bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return __builtin_cpu_supports("avx512f") ? &gemm_avx512 : has_avx2 ? &gemm_avx2 : NULL;
+}
+
+void gemm_with(const gemm_tiles *tiles, const gemm_job *job, float *scratch) {
+    if (tiles != NULL && is_ours(job))
+        gemm_tiled(job, tiles, scratch);
     else
         gemm_blas(job);
+}
+
+void gemm(const gemm_job *job, float *scratch) {
+    gemm_with(best_tiles(), job, scratch);
 }
 
 #endif

@@ -1,7 +1,8 @@
 /* loops.h - the inner loops of the room: plain arrays of floats, no shapes, no memory.
  *
- * Built so that the compiler makes vector code of them (see Makefile), in a version for any processor and one for those
- * with AVX2. Both give the same bits: sums that are split over lanes are always split over LANES of them. */
+ * Built so that the compiler makes vector code of them (see Makefile), in versions for any processor, for those with
+ * AVX2 and for those with AVX-512. All give the same bits: sums that are split over lanes are always split over LANES
+ * of them. */
 #ifndef NN_LOOPS_H
 #define NN_LOOPS_H
 
@@ -9,11 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A function with this mark is compiled twice and chosen when the program is loaded. Sanitizers cannot run that early,
- * and clang names such functions in its own way. */
+/* A function with this mark is compiled three times, and one is chosen when the program is loaded. Sanitizers cannot
+ * run that early, and clang names such functions in its own way. */
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) &&              \
     !defined(__SANITIZE_THREAD__)
-#define VECTORS __attribute__((target_clones("avx2", "default")))
+#define VECTORS __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
 #else
 #define VECTORS
 #endif
