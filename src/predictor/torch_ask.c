@@ -8,103 +8,9 @@
 
 #include "base/error.h"
 #include "graph/graph.h"
-#include "nn/gemm.h"
-#include "nn/loops.h"
-#include "nn/smooth.h"
 #include "predictor/torch_model.h"
+#include "predictor/torch_pay.h"
 #include "predictor/torch_shard.h"
-
-/* --- The networks -------------------------------------------------------------------------------------------- */
-
-static void layer(const float *x, uint32_t rows, uint32_t in, uint32_t out, const float *w, const float *bias,
-                  float *scratch, float *y) {
-    gemm_term term = {.a = x, .b = w, .a_stride = in, .b_stride = out, .k = in};
-    gemm_job job = {.m = rows, .n = out, .terms = &term, .term_count = 1, .c = y, .c_stride = out, .bias = bias};
-    gemm(&job, scratch);
-}
-
-/* A flag that is not zero. */
-typedef struct set_flag {
-    uint32_t row, flag;
-} set_flag;
-
-static uint32_t find_flags(const float *inputs, uint32_t rows, set_flag *flags) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < rows; i++, inputs += TORCH_FEATURES)
-        for (uint32_t f = TORCH_SIZES; f < TORCH_FEATURES; f++)
-            if (inputs[f] != 0) flags[count++] = (set_flag){i, f};
-    return count;
-}
-
-/* Most inputs are flags, and most of those are zero: only what is there is added. */
-static void first_layer(const float *inputs, uint32_t rows, uint32_t hidden, const set_flag *flags, uint32_t flag_count,
-                        const torch_weights *w, float *scratch, float *y) {
-    gemm_term term = {.a = inputs, .b = w->first, .a_stride = TORCH_FEATURES, .b_stride = hidden, .k = TORCH_SIZES};
-    gemm_job job = {.m = rows, .n = hidden, .terms = &term, .term_count = 1, .c = y, .c_stride = hidden};
-    gemm(&job, scratch);
-    for (uint32_t i = 0; i < flag_count; i++)
-        loop_add_scaled(hidden, inputs[(size_t)flags[i].row * TORCH_FEATURES + flags[i].flag],
-                        w->first + (size_t)flags[i].flag * hidden, y + (size_t)flags[i].row * hidden);
-    for (uint32_t i = 0; i < rows; i++) loop_add_scaled(hidden, 1, w->first_bias, y + (size_t)i * hidden);
-}
-
-bool torch_model_ways(const model *m, torch_side side, const torch_row *rows, uint32_t count, float *ways) {
-    uint32_t hidden = m->config.hidden, outputs = m->config.ways * TORCH_TERMS;
-    size_t units = (size_t)count * hidden;
-    float *room = malloc(((size_t)count * TORCH_FEATURES + 2 * units + GEMM_SCRATCH + 1) * sizeof *room);
-    set_flag *flags = malloc(((size_t)count * TORCH_FLAGS + 1) * sizeof *flags);
-    if (room == NULL || flags == NULL) {
-        free(room);
-        free(flags);
-        return false;
-    }
-    float *inputs = room, *x = room + (size_t)count * TORCH_FEATURES, *y = x + units, *scratch = y + units;
-    for (uint32_t i = 0; i < count; i++)
-        torch_scaling_apply(&m->scaling[side], &rows[i], inputs + (size_t)i * TORCH_FEATURES);
-    uint32_t flag_count = find_flags(inputs, count, flags);
-    for (uint32_t j = 0; j < m->config.members; j++, ways += (size_t)count * outputs) {
-        const torch_weights *w = &m->members[side][j];
-        first_layer(inputs, count, hidden, flags, flag_count, w, scratch, x);
-        loop_silu(units, x);
-        layer(x, count, hidden, hidden, w->second, w->second_bias, scratch, y);
-        loop_silu(units, y);
-        layer(y, count, hidden, outputs, w->last, w->last_bias, scratch, ways);
-    }
-    free(room);
-    free(flags);
-    return true;
-}
-
-/* Of all terms at once: this is most of what a further device or batch costs. */
-VECTORS static void add_bends(const float *restrict ways, const float *restrict mix, float *restrict bend) {
-    for (uint32_t k = 0; k < TORCH_TERMS; k++) bend[k] += ways[k] * mix[k];
-}
-
-VECTORS static void pay(const float *restrict amounts, const float *restrict prices, const float *restrict bend,
-                        float bound, float *restrict times) {
-    for (uint32_t k = 0; k < TORCH_TERMS; k++) {
-        float tanh = 2 * smooth_sigmoid(2 * bend[k] / bound) - 1;
-        times[k] = amounts[k] * smooth_exp(prices[k] + bound * tanh);
-    }
-}
-
-void torch_model_terms(const model *m, torch_side side, uint32_t member, uint32_t column, const float *ways,
-                       const float amounts[static TORCH_TERMS], float times[static TORCH_TERMS]) {
-    const torch_weights *w = &m->members[side][member];
-    const float *mix = w->mix + (size_t)column * m->config.ways * TORCH_TERMS;
-    const float *prices = w->prices + (size_t)column * TORCH_TERMS;
-    float bend[TORCH_TERMS] = {0};
-    for (uint32_t i = 0; i < m->config.ways; i++) add_bends(ways + i * TORCH_TERMS, mix + i * TORCH_TERMS, bend);
-    pay(amounts, prices, bend, (float)m->config.bound, times);
-}
-
-double torch_model_time(const model *m, torch_side side, uint32_t member, uint32_t column, const float *ways,
-                        const float amounts[static TORCH_TERMS]) {
-    float times[TORCH_TERMS], sum = 0;
-    torch_model_terms(m, side, member, column, ways, amounts, times);
-    for (uint32_t k = 0; k < TORCH_TERMS; k++) sum += times[k];
-    return sum;
-}
 
 /* --- What a subject keeps ------------------------------------------------------------------------------------ */
 
@@ -219,23 +125,36 @@ typedef struct opinion {
     double sums[TORCH_MEMBERS_MAX];
 } opinion;
 
+static const float *ways_of(const model *m, const torch_view *view, uint32_t member) {
+    return view->ways + (size_t)member * view->row_count * m->config.ways * TORCH_TERMS;
+}
+
+static ft_status bill_of(const torch_view *view, const torch_question *q, arena *memory, torch_bill *bill,
+                         ft_error *error) {
+    double anchors[TORCH_TERMS];
+    torch_sheet_anchors(&q->sheet, &q->asked, anchors);
+    bool is_made = torch_bill_make(view->rows, view->row_count, q->side, anchors, q->batch, memory, bill);
+    return is_made ? FT_OK : FT_NOMEM(error);
+}
+
 static ft_status form_opinion(const model *m, const torch_view *view, const torch_question *q, arena *memory,
                               opinion *o, ft_error *error) {
-    uint32_t members = m->config.members, outputs = m->config.ways * TORCH_TERMS;
-    double anchors[TORCH_TERMS], ratio = mode_ratio(m, q);
-    torch_sheet_anchors(&q->sheet, &q->asked, anchors);
+    uint32_t members = m->config.members;
+    double ratio = mode_ratio(m, q);
+    torch_bill bill;
+    FT_TRY(bill_of(view, q, memory, &bill, error));
     uint32_t *launches = ARENA_ARRAY(memory, uint32_t, (size_t)view->row_count + 1);
     o->times = ARENA_ARRAY(memory, double, (size_t)view->row_count + 1);
     if (launches == NULL || o->times == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < view->kernel_count; i++) launches[view->row_of[i]]++;
-    for (uint32_t i = 0; i < view->row_count; i++) {
-        float amounts[TORCH_TERMS];
-        torch_amounts(&view->rows[i], q->side, anchors, q->batch, 1, amounts);
-        for (uint32_t j = 0; j < members; j++) {
-            const float *ways = view->ways + ((size_t)j * view->row_count + i) * outputs;
-            double time = ratio * torch_model_time(m, q->side, j, q->prices, ways, amounts);
-            o->times[i] += time / members;
-            o->sums[j] += time * launches[i];
+    for (uint32_t j = 0; j < members; j++) {
+        torch_bill_pay(&bill, m, q->side, j, q->prices, ways_of(m, view, j));
+        for (uint32_t i = 0; i < bill.count;) {
+            uint32_t row = bill.rows[i];
+            float sum = 0;
+            while (i < bill.count && bill.rows[i] == row) sum += bill.times[i++];
+            o->times[row] += ratio * sum / members;
+            o->sums[j] += ratio * sum * launches[row];
         }
     }
     return FT_OK;
@@ -359,33 +278,31 @@ static void put_features(const torch_row *row, const torch_column *asked, float 
     memcpy(features + TORCH_FEATURES, flags, sizeof flags);
 }
 
-/* What each term of a row takes, on average over the members. */
-static void put_terms(const model *m, const torch_view *view, const torch_question *q, const double *anchors,
-                      uint32_t row, double *terms) {
-    uint32_t members = m->config.members, outputs = m->config.ways * TORCH_TERMS;
-    float amounts[TORCH_TERMS], times[TORCH_TERMS];
-    torch_amounts(&view->rows[row], q->side, anchors, q->batch, 1, amounts);
-    for (uint32_t j = 0; j < members; j++) {
-        torch_model_terms(m, q->side, j, q->prices, view->ways + ((size_t)j * view->row_count + row) * outputs, amounts,
-                          times);
-        for (uint32_t k = 0; k < TORCH_TERMS; k++) terms[k] += times[k] / members;
+/* What each term of each row takes, on average over the members. */
+static ft_status find_terms(const model *m, const torch_view *view, const torch_question *q, arena *memory,
+                            double *terms, ft_error *error) {
+    torch_bill bill;
+    FT_TRY(bill_of(view, q, memory, &bill, error));
+    for (uint32_t j = 0; j < m->config.members; j++) {
+        torch_bill_pay(&bill, m, q->side, j, q->prices, ways_of(m, view, j));
+        for (uint32_t i = 0; i < bill.count; i++)
+            terms[(size_t)bill.rows[i] * TORCH_TERMS + bill.terms[i]] += (double)bill.times[i] / m->config.members;
     }
+    return FT_OK;
 }
 
 ft_status torch_model_look(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
                            prediction *out, pieces *made_of, ft_error *error) {
     torch_question q;
     const torch_view *view;
-    double anchors[TORCH_TERMS], sum = 0;
+    double sum = 0;
     FT_TRY(predict(m, s, where, has_parts, memory, &q, &view, out, error));
     double *times = ARENA_ARRAY(memory, double, (size_t)view->row_count *TORCH_TERMS);
     float *features = ARENA_ARRAY(memory, float, (size_t)view->row_count *LOOK_FEATURES);
     if (times == NULL || features == NULL) return FT_NOMEM(error);
-    torch_sheet_anchors(&q.sheet, &q.asked, anchors);
-    for (uint32_t i = 0; i < view->row_count; i++) {
-        put_terms(m, view, &q, anchors, i, times + (size_t)i * TORCH_TERMS);
+    FT_TRY(find_terms(m, view, &q, memory, times, error));
+    for (uint32_t i = 0; i < view->row_count; i++)
         put_features(&view->rows[i], &q.asked, features + (size_t)i * LOOK_FEATURES);
-    }
     for (uint32_t i = 0; i < view->kernel_count; i++)
         for (uint32_t k = 0; k < TORCH_TERMS; k++) sum += times[(size_t)view->row_of[i] * TORCH_TERMS + k];
     /* Where launching takes longer than the work, that is what is told. */

@@ -201,7 +201,7 @@ static void look_for_reductions(const torch_walk *w, const ft_kernel *kernel, to
         if (in == NULL || out == NULL || in->rank < 1) continue;
         double length = 0;
         if (op->def->op_class == FT_CLASS_REDUCE && tensor_elems(w->graph, out) > 0)
-            length = (double)tensor_elems(w->graph, in) / (double)ft_tensor_elems(w->graph, out);
+            length = (double)tensor_elems(w->graph, in) / (double)tensor_elems(w->graph, out);
         else if (op->def->op_class == FT_CLASS_NORM && !op_is(op, "BatchNormalization"))
             length = norm_length(op, in);
         if (length > k->reduced) k->reduced = length;

@@ -56,13 +56,6 @@ typedef struct torch_view {
 /* What rows bend, by each member of a side; `ways` has room for members x count x ways * terms. False when out of
  * memory. */
 bool torch_model_ways(const model *m, torch_side side, const torch_row *rows, uint32_t count, float *ways);
-/* What a row with these ways takes in a column, or in column_count + a group, by a member; amounts are anchored. */
-double torch_model_time(const model *m, torch_side side, uint32_t member, uint32_t column, const float *ways,
-                        const float amounts[static TORCH_TERMS]);
-
-/* The same by term. */
-void torch_model_terms(const model *m, torch_side side, uint32_t member, uint32_t column, const float *ways,
-                       const float amounts[static TORCH_TERMS], float times[static TORCH_TERMS]);
 
 ft_status torch_model_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
                               prediction *out, ft_error *error);
