@@ -19,19 +19,19 @@ static uint64_t elems_of(const ft_tensor *t) {
 enum { SAMPLE_FLOPS = 8 }; /* four taps of a bilinear sample, a multiply and an add each */
 
 static bool conv_macs(const ft_graph *graph, const ft_op *op, op_macs *macs) {
-    conv_geometry g;
+    const conv_geometry *g = conv_geometry_kept(graph, op);
     uint64_t outputs = elems_of(op_output(graph, op, 0));
-    if (!conv_geometry_of(graph, op, &g) || outputs == 0) return false;
+    if (g == NULL || outputs == 0) return false;
     bool is_transposed = op->def->cost == COST_CONV_TRANSPOSE;
     /* A transposed convolution spreads every input position; a plain one gathers for every output position. */
-    uint64_t positions = is_transposed ? elems_of(g.x) : outputs;
+    uint64_t positions = is_transposed ? elems_of(g->x) : outputs;
     uint64_t per_position =
-        num_mul_sat((uint64_t)((is_transposed ? g.cout : g.cin) / g.groups), (uint64_t)g.kernel_elems);
+        num_mul_sat((uint64_t)((is_transposed ? g->cout : g->cin) / g->groups), (uint64_t)g->kernel_elems);
     macs->with_weights = num_mul_sat(positions, per_position);
-    if (g.bias != NULL) macs->extra_flops = outputs;
+    if (g->bias != NULL) macs->extra_flops = outputs;
     if (op_is(op, "DeformConv")) {
         uint64_t samples =
-            num_mul_sat(outputs / (uint64_t)g.cout, num_mul_sat((uint64_t)g.cin, (uint64_t)g.kernel_elems));
+            num_mul_sat(outputs / (uint64_t)g->cout, num_mul_sat((uint64_t)g->cin, (uint64_t)g->kernel_elems));
         macs->extra_flops = num_add_sat(macs->extra_flops, num_mul_sat(samples, SAMPLE_FLOPS));
     }
     return true;

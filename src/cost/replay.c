@@ -53,15 +53,13 @@ typedef struct scratch {
 } scratch;
 
 static scratch scratch_of(const ft_graph *graph, uint32_t op) {
-    conv_geometry g;
-    scratch made = {0};
     const ft_op *o = &graph->ops[op];
-    if (!conv_geometry_of(graph, o, &g)) return made;
-    made.is_conv = true;
+    const conv_geometry *g = conv_geometry_kept(graph, o);
+    scratch made = {.is_conv = g != NULL};
     const ft_tensor *out = op_output(graph, o, 0);
-    if (out == NULL || g.groups > 1 || g.is_depthwise || g.kernel_elems == 1) return made;
-    uint64_t touched = num_add_sat(ft_tensor_bytes(graph, g.x), ft_tensor_bytes(graph, out));
-    if (g.weight != NULL) touched = num_add_sat(touched, ft_tensor_bytes(graph, g.weight));
+    if (g == NULL || out == NULL || g->groups > 1 || g->is_depthwise || g->kernel_elems == 1) return made;
+    uint64_t touched = num_add_sat(tensor_bytes(graph, g->x), tensor_bytes(graph, out));
+    if (g->weight != NULL) touched = num_add_sat(touched, tensor_bytes(graph, g->weight));
     made.bytes = num_mul_sat(touched, SCRATCH_TIMES);
     return made;
 }
@@ -148,7 +146,7 @@ static uint64_t scores_bytes(const recording *r) {
         const timeline_event *e = &r->events[i];
         if (e->kind != TIMELINE_TAKE || e->id >= graph->tensor_count) continue;
         uint32_t maker = graph->tensors[e->id].producer;
-        bool is_softmax = maker != FT_NONE && strcmp(ft_opdef_name(graph->ops[maker].def), "Softmax") == 0;
+        bool is_softmax = maker != FT_NONE && op_is(&graph->ops[maker], "Softmax");
         if (is_softmax) sum = num_add_sat(sum, e->bytes);
     }
     return sum;

@@ -173,18 +173,23 @@ static bool count_flops(const ft_graph *graph, const ft_op *op, ft_work *work) {
 
 /* An activation that TFLite fuses into another operator. */
 static uint64_t fused_flops(const ft_graph *graph, const ft_op *op) {
-    const char *name = op_attr_string(op, "activation", "NONE");
+    const char *name = op_attr_string(op, "activation", "");
     return name[0] == '\0' || strcmp(name, "NONE") == 0 ? 0 : elems_of(op_output(graph, op, 0));
+}
+
+/* What has elements has a shape; what has none may be empty. */
+static bool has_shape(const ft_graph *graph, const ft_tensor *t) {
+    return tensor_elems(graph, t) > 0 || shape_is_known(t);
 }
 
 static bool has_shapes(const ft_graph *graph, const ft_op *op) {
     for (uint32_t i = 0; i < op->output_count; i++) {
         const ft_tensor *out = op_output(graph, op, i);
-        if (out != NULL && !shape_is_known(out)) return false;
+        if (out != NULL && !has_shape(graph, out)) return false;
     }
     for (uint32_t i = 0; i < op->input_count; i++) {
         const ft_tensor *in = op_input(graph, op, i);
-        if (in != NULL && !input_is_steering(op->def, i) && !shape_is_known(in)) return false;
+        if (in != NULL && !input_is_steering(op->def, i) && !has_shape(graph, in)) return false;
     }
     return true;
 }

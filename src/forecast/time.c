@@ -57,10 +57,11 @@ static ft_status add_bounds(answer *a, ft_error *error) {
     ft_bound *bounds = ARENA_ARRAY(memory, ft_bound, (size_t)count + 1);
     if (bounds == NULL || !work_of_parts(a->subject->bound, a->cost, &options, parts, count, memory, &work))
         return FT_NOMEM(error);
+    bool can_wait = work_can_wait(a->sheet);
     for (uint32_t i = 0; i < count; i++) {
         double least_s;
         bounds[i] = work_bound(&work[i], &l, &least_s);
-        if (work_waits(a->sheet, &parts[i], least_s)) bounds[i] = FT_BOUND_LAUNCH;
+        if (can_wait && work_waits(&parts[i], least_s)) bounds[i] = FT_BOUND_LAUNCH;
     }
     settle_bound(out, parts, count, bounds);
     if (parts == out->kernels) out->kernel_bounds = bounds;

@@ -110,10 +110,13 @@ ft_bound work_bound(const part_work *work, const limits *l, double *least_s) {
     return compute >= traffic ? FT_BOUND_COMPUTE : FT_BOUND_MEMORY;
 }
 
+bool work_can_wait(const ft_device *sheet) {
+    return strcmp(ft_device_kind(sheet), "gpu") == 0 && strncmp(ft_device_runtime(sheet), "torch", 5) == 0;
+}
+
 /* A GPU under PyTorch reaches a good part of its data sheet. A kernel that takes many times what that allows spends its
  * time before it runs; unless it takes longer than any launch: then it is one that the GPU is bad at. */
-bool work_waits(const ft_device *sheet, const ft_part_time *part, double least_s) {
+bool work_waits(const ft_part_time *part, double least_s) {
     const double many_times = 5, longest_us = 250;
-    if (strcmp(ft_device_kind(sheet), "gpu") != 0 || strncmp(ft_device_runtime(sheet), "torch", 5) != 0) return false;
     return part->value * 1e-6 > many_times * least_s && part->value <= longest_us * part->op_count;
 }

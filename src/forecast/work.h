@@ -25,7 +25,9 @@ bool work_of_parts(const ft_graph *bound, const ft_cost *cost, const ft_cost_opt
 
 /* What bounds it, and, in `least_s`, how long it takes at least. */
 ft_bound work_bound(const part_work *work, const limits *l, double *least_s);
-/* Whether a part of a predicted time waits for the processor to launch it, whatever bounds it once it runs. */
-bool work_waits(const ft_device *sheet, const ft_part_time *part, double least_s);
+/* Whether parts of a predicted time may wait on a device for the processor to launch them, whatever bounds them once
+ * they run; and whether one does. */
+bool work_can_wait(const ft_device *sheet);
+bool work_waits(const ft_part_time *part, double least_s);
 
 #endif

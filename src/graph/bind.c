@@ -366,7 +366,8 @@ static ft_status copy_tables(const ft_graph *source, ft_graph **copy, ft_error *
     g->ops = arena_copy(&g->memory, source->ops, source->op_count * sizeof *source->ops);
     g->tensors = arena_copy(&g->memory, source->tensors, source->tensor_count * sizeof *source->tensors);
     g->loops = arena_copy(&g->memory, source->loops, source->loop_count * sizeof *source->loops);
-    g->is_bound = true;
+    g->elems = NULL; /* until all shapes are known */
+    g->convs = NULL;
     if (g->ops == NULL || g->tensors == NULL || g->loops == NULL) {
         ft_graph_free(g);
         return FT_NOMEM(error);
@@ -384,7 +385,6 @@ static ft_status try_bind(const ft_graph *graph, const ft_binding *binding, ft_g
     for (uint32_t i = 0; status == FT_OK && i < graph->symbol_count; i++) b.symbols[i] = -1;
     if (status == FT_OK) status = bind_inputs(&b, binding);
     if (status == FT_OK) status = walk(&b);
-    if (status == FT_OK && !conv_geometries_keep(g)) status = FT_NOMEM(error);
     if (status != FT_OK) {
         ft_graph_free(g);
         return status;
@@ -394,14 +394,36 @@ static ft_status try_bind(const ft_graph *graph, const ft_binding *binding, ft_g
     return FT_OK;
 }
 
-ft_status ft_graph_bind(const ft_graph *graph, const ft_binding *binding, ft_graph **bound, ft_error *error) {
-    if (graph->is_bound) return ft_fail(error, FT_ERR_USAGE, "the graph is bound already");
+bool graph_call_bound(ft_graph *graph, int64_t batch, int64_t exported_batch) {
+    graph->is_bound = true;
+    graph->batch = batch;
+    graph->exported_batch = exported_batch;
+    graph->elems = ARENA_ARRAY(&graph->memory, uint64_t, (size_t)graph->tensor_count + 1);
+    if (graph->elems == NULL) return false;
+    for (uint32_t i = 0; i < graph->tensor_count; i++) graph->elems[i] = ft_tensor_elems(graph, &graph->tensors[i]);
+    return conv_geometries_keep(graph);
+}
+
+/* The file may call its batch symbolic while a constant in it says otherwise: such a graph is bound at one, and scaled.
+ */
+static ft_status bind_or_scale(const ft_graph *graph, const ft_binding *binding, ft_graph **bound, ft_error *error) {
     ft_status status = try_bind(graph, binding, bound, error);
     if (status != FT_ERR_GRAPH || binding == NULL || binding->batch <= 1) return status;
-    /* The file calls its batch symbolic, but a constant in it says otherwise: bind at one, and scale. */
     ft_binding one = *binding;
     one.batch = 1;
     if (try_bind(graph, &one, bound, NULL) != FT_OK) return status;
     (*bound)->batch = binding->batch;
+    return FT_OK;
+}
+
+ft_status ft_graph_bind(const ft_graph *graph, const ft_binding *binding, ft_graph **bound, ft_error *error) {
+    ft_graph *g;
+    if (graph->is_bound) return ft_fail(error, FT_ERR_USAGE, "the graph is bound already");
+    FT_TRY(bind_or_scale(graph, binding, &g, error));
+    if (!graph_call_bound(g, g->batch, g->exported_batch)) {
+        ft_graph_free(g);
+        return FT_NOMEM(error);
+    }
+    *bound = g;
     return FT_OK;
 }

@@ -29,8 +29,8 @@ static bool is_known(const ft_graph *graph, const ft_tensor *t) {
 }
 
 static const char *name_conv(const ft_graph *graph, const ft_op *op) {
-    conv_geometry g;
-    return conv_geometry_of(graph, op, &g) && g.is_depthwise && g.groups > 1 ? "dwconv" : "conv";
+    const conv_geometry *g = conv_geometry_kept(graph, op);
+    return g != NULL && g->is_depthwise && g->groups > 1 ? "dwconv" : "conv";
 }
 
 /* A product whose weights the file leaves out (the CG tables) counts as one with constant weights. */

@@ -63,6 +63,7 @@ struct ft_graph {
     /* Set by binding. */
     bool is_bound;
     int64_t batch, exported_batch;
+    uint64_t *elems;                    /* per tensor, at the batch */
     const struct conv_geometry **convs; /* per operator, for graph/product.c, which alone looks at it */
 };
 
@@ -108,6 +109,10 @@ ft_status graph_attr_floats(ft_graph *graph, ft_attr *attr, const char *name, co
  * (stable: a sorted graph stays as it is), and fills producers and uses. */
 ft_status graph_finish(ft_graph *graph, ft_error *error);
 
+/* The last step of binding: from now on shapes are as they are, so what follows from them is kept for those who ask of
+ * every tensor and operator. False when out of memory. */
+bool graph_call_bound(ft_graph *graph, int64_t batch, int64_t exported_batch);
+
 /* --- Looking ------------------------------------------------------------------------------------------------- */
 
 /* Elements, or 0 when rank or a dimension is unknown, or when there are more than FT_MAX_ELEMS. A scalar has 1. */
@@ -123,10 +128,9 @@ static inline int64_t shape_elems(const int64_t *dims, int32_t rank) {
 static inline bool graph_is_scaled(const ft_graph *bound) {
     return bound->batch != bound->exported_batch;
 }
+/* The tensor is one of the graph's. */
 static inline uint64_t tensor_elems(const ft_graph *bound, const ft_tensor *tensor) {
-    uint64_t elems = (uint64_t)shape_elems(tensor->dims, tensor->rank);
-    if (!tensor->is_batched || !graph_is_scaled(bound)) return elems;
-    return num_scale_sat(elems, (uint64_t)bound->batch, (uint64_t)bound->exported_batch);
+    return bound->elems[tensor - bound->tensors];
 }
 /* Writes "1x3x224x224", "?" for an unknown rank, symbols by name. Returns `text`. */
 const char *shape_text(const ft_graph *graph, const ft_tensor *tensor, char *text, size_t size);
@@ -153,6 +157,10 @@ static inline dtype_facts dtype_facts_of(ft_dtype dtype) {
 static inline uint64_t dtype_bytes(ft_dtype dtype, uint64_t elems) {
     unsigned bits = dtype_facts_of(dtype).bits;
     return bits % 8 == 0 ? num_mul_sat(elems, bits / 8) : num_div_up(num_mul_sat(elems, bits), 8);
+}
+
+static inline uint64_t tensor_bytes(const ft_graph *bound, const ft_tensor *tensor) {
+    return dtype_bytes(tensor->dtype, tensor_elems(bound, tensor));
 }
 
 static inline const ft_tensor *op_input(const ft_graph *graph, const ft_op *op, uint32_t i) {

@@ -116,11 +116,13 @@ const char *shape_text(const ft_graph *graph, const ft_tensor *tensor, char *tex
 }
 
 uint64_t ft_tensor_elems(const ft_graph *bound, const ft_tensor *tensor) {
-    return tensor_elems(bound, tensor);
+    uint64_t elems = (uint64_t)shape_elems(tensor->dims, tensor->rank);
+    if (!tensor->is_batched || !graph_is_scaled(bound)) return elems;
+    return num_scale_sat(elems, (uint64_t)bound->batch, (uint64_t)bound->exported_batch);
 }
 
 uint64_t ft_tensor_bytes(const ft_graph *bound, const ft_tensor *tensor) {
-    return dtype_bytes(tensor->dtype, tensor_elems(bound, tensor));
+    return dtype_bytes(tensor->dtype, ft_tensor_elems(bound, tensor));
 }
 
 static const ft_attr *find_attr(const ft_op *op, const char *name) {

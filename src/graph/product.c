@@ -177,9 +177,13 @@ bool conv_geometries_keep(ft_graph *graph) {
 bool conv_geometry_of(const ft_graph *graph, const ft_op *op, conv_geometry *geometry) {
     if (!is_conv(op)) return false;
     if (graph->convs == NULL) return find_geometry(graph, op, geometry);
-    const conv_geometry *kept = graph->convs[op - graph->ops];
+    const conv_geometry *kept = conv_geometry_kept(graph, op);
     if (kept != NULL) *geometry = *kept;
     return kept != NULL;
+}
+
+const conv_geometry *conv_geometry_kept(const ft_graph *bound, const ft_op *op) {
+    return bound->convs[op - bound->ops];
 }
 
 /* --- Matrix products ----------------------------------------------------------------------------------------- */

@@ -147,11 +147,11 @@ static void map_of(const ft_graph *graph, const ft_tensor *t, double *height, do
 
 static void shape_of_root(const ft_graph *graph, const ft_op *root, const ft_tensor *in, const ft_tensor *out,
                           kernel_shape *shape) {
-    conv_geometry conv;
+    const conv_geometry *conv = conv_geometry_kept(graph, root);
     pool_geometry pool;
     matmul_geometry product;
-    if (conv_geometry_of(graph, root, &conv)) {
-        shape_of_conv(&conv, shape);
+    if (conv != NULL) {
+        shape_of_conv(conv, shape);
     } else if (matmul_geometry_of(graph, root, &product)) {
         shape->is_dense = true;
         shape->in_height = shape->out_height = (double)product.m;
@@ -177,17 +177,17 @@ static void look_inside(const ft_graph *graph, const ft_kernel *kernel, kernel_s
         const ft_op *op = &graph->ops[kernel->ops[i]];
         const ft_tensor *in = op_input(graph, op, 0), *out = op_output(graph, op, 0);
         if (in == NULL || out == NULL) continue;
-        double inputs = (double)tensor_elems(graph, in), outputs = (double)ft_tensor_elems(graph, out);
+        double inputs = (double)tensor_elems(graph, in), outputs = (double)tensor_elems(graph, out);
+        const conv_geometry *conv = conv_geometry_kept(graph, op);
         pool_geometry pool;
-        conv_geometry conv;
         if (pool_geometry_of(graph, op, &pool)) {
             shape->looked += outputs * (double)pool.kernel_elems;
             shape->chain += (double)pool.kernel_elems;
         } else if (op->def->op_class == FT_CLASS_REDUCE || op->def->op_class == FT_CLASS_POOL) {
             shape->looked += inputs;
             shape->chain += outputs > 0 ? inputs / outputs : 0;
-        } else if (conv_geometry_of(graph, op, &conv) && conv.out[0] == 1 && conv.groups == 1) {
-            shape->chain += (double)conv.kernel_elems * (double)conv.cin;
+        } else if (conv != NULL && conv->out[0] == 1 && conv->groups == 1) {
+            shape->chain += (double)conv->kernel_elems * (double)conv->cin;
         }
     }
 }

@@ -32,7 +32,7 @@ static void raise(double *most, double value) {
 }
 
 static double bytes_of(const ft_graph *graph, const ft_tensor *t) {
-    return t != NULL ? (double)ft_tensor_bytes(graph, t) : 0;
+    return t != NULL ? (double)tensor_bytes(graph, t) : 0;
 }
 
 static void see_conv(const ft_graph *graph, const conv_geometry *g, double made, sizes *z) {
@@ -68,7 +68,7 @@ static void see_product(const ft_graph *graph, const matmul_geometry *g, double 
 static void see_class(const ft_op *op, double made, sizes *z) {
     ft_op_class class_of = ft_opdef_class(op->def);
     z->norms += class_of == FT_CLASS_NORM;
-    if (strcmp(ft_opdef_name(op->def), "Softmax") == 0) {
+    if (op_is(op, "Softmax")) {
         z->by_class[SOFTMAX_CLASS] += made;
         return;
     }
@@ -78,7 +78,7 @@ static void see_class(const ft_op *op, double made, sizes *z) {
 }
 
 static void see_op(const ft_graph *graph, const ft_op *op, sizes *z) {
-    conv_geometry conv;
+    const conv_geometry *conv = conv_geometry_kept(graph, op);
     matmul_geometry product;
     double made = 0;
     for (uint32_t i = 0; i < op->output_count; i++) made += bytes_of(graph, op_output(graph, op, i));
@@ -88,8 +88,8 @@ static void see_op(const ft_graph *graph, const ft_op *op, sizes *z) {
         raise(&z->second, made < z->largest ? made : z->largest);
         raise(&z->largest, made);
     }
-    if (conv_geometry_of(graph, op, &conv))
-        see_conv(graph, &conv, made, z);
+    if (conv != NULL)
+        see_conv(graph, conv, made, z);
     else if (matmul_geometry_of(graph, op, &product))
         see_product(graph, &product, made, z);
 }

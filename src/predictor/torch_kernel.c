@@ -157,11 +157,11 @@ static void shape_of_map(const torch_walk *w, const ft_tensor *in, const ft_tens
 
 static void shape_of_root(const torch_walk *w, const ft_kernel *kernel, torch_kernel *k) {
     const ft_op *root = &w->graph->ops[kernel->root], *last = &w->graph->ops[kernel->ops[kernel->op_count - 1]];
-    conv_geometry conv;
+    const conv_geometry *conv = conv_geometry_kept(w->graph, root);
     matmul_geometry product;
     pool_geometry pool;
-    if (conv_geometry_of(w->graph, root, &conv)) {
-        shape_of_conv(&conv, k);
+    if (conv != NULL) {
+        shape_of_conv(conv, k);
     } else if (matmul_geometry_of(w->graph, root, &product)) {
         shape_of_product(w, kernel, &product, k);
     } else {

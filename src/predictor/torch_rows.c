@@ -13,9 +13,17 @@ static float log_of(double amount) {
     return amount > 1 ? (float)log2(amount) : 0;
 }
 
+/* Lanes are powers of two. Most channels fill them, and asking so takes less time than a logarithm. */
+static bool fills(double channels, double lanes) {
+    static const double LARGEST = 1e15;
+    double times = channels / lanes;
+    return times < LARGEST && times == (double)(int64_t)times;
+}
+
 /* How much of the work is padding when channels are taken so many at a time. */
 static float padding(double channels, double lanes) {
-    return channels >= 1 ? (float)log2(ceil(channels / lanes) * lanes / channels) : 0;
+    if (channels < 1 || fills(channels, lanes)) return 0;
+    return (float)log2(ceil(channels / lanes) * lanes / channels);
 }
 
 /* The largest power of two that divides a number of channels, as its logarithm. Rows of a matrix that lie a multiple of
@@ -86,10 +94,11 @@ static void set_sizes(const torch_kernel *k, double batch, torch_precision preci
                            k->in_channels, k->out_channels, k->window, k->stride, k->reduced};
     for (size_t i = 0; i < sizeof logs / sizeof logs[0]; i++) sizes[n++] = log_of(logs[i]);
     sizes[n++] = (float)k->inputs;
-    sizes[n++] = log_of(moved);
-    sizes[n++] = log_of(macs);
+    float log_moved = log_of(moved), log_macs = log_of(macs);
+    sizes[n++] = log_moved;
+    sizes[n++] = log_macs;
     sizes[n++] = log_of((k->write16 + k->write32) / batch);
-    sizes[n++] = log_of(macs) - log_of(moved);
+    sizes[n++] = log_macs - log_moved;
     sizes[n++] = log_of(k->weights);
     sizes[n++] = log_of(k->flops / batch);
     sizes[n++] = precision.is_mixed ? share(wide, wide + narrow) : precision.bytes == 4;
@@ -99,8 +108,8 @@ static void set_sizes(const torch_kernel *k, double batch, torch_precision preci
     static const double lanes[] = {8, 32, 64, 128};
     for (size_t i = 0; i < 3; i++) sizes[n++] = padding(group_channels, lanes[i]);
     for (size_t i = 0; i < 4; i++) sizes[n++] = padding(k->columns, lanes[i]);
-    sizes[n++] = fmod(k->in_channels, 8) != 0;
-    sizes[n++] = fmod(k->out_channels, 8) != 0;
+    sizes[n++] = !fills(k->in_channels, 8);
+    sizes[n++] = !fills(k->out_channels, 8);
     bool has_channels = k->kind != TORCH_ATTENTION; /* its products have tokens for columns, and are made in tiles */
     sizes[n++] = has_channels ? evenness(k->in_channels) : 0;
     sizes[n++] = has_channels ? evenness(k->out_channels) : 0;

@@ -23,13 +23,14 @@ bool torch_walk_is_free(const torch_walk *w, uint32_t op) {
 
 /* Autocast's lists for CUDA, by the operators that exporters make of their members. */
 static cast_rule rule_of(const ft_op *op) {
-    static const char *const wide[] = {"Pow", "Reciprocal", "Exp",      "Log",        "Rsqrt",    "ReduceSum",
-                                       "Tan", "ReduceL2",   "ReduceL1", "ReduceProd", "Softplus", "CumSum"};
+    static const char *const wide[] = {"Pow", "Reciprocal", "Exp",      "Log",        "Rsqrt", "ReduceSum",
+                                       "Tan", "ReduceL2",   "ReduceL1", "ReduceProd", "CumSum"};
     if (op->def->op_class == FT_CLASS_CONV || op->def->op_class == FT_CLASS_MATMUL ||
         op->def->op_class == FT_CLASS_ATTENTION || op->def->op_class == FT_CLASS_RECURRENT)
         return CAST_NARROW;
     if (op_is(op, "BatchNormalization")) return CAST_FIRST;
     if (op->def->op_class == FT_CLASS_NORM) return CAST_WIDE;
+    if (op->def->op_class == FT_CLASS_ACTIVATION) return op_is(op, "Softplus") ? CAST_WIDE : CAST_FIRST;
     for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++)
         if (op_is(op, wide[i])) return CAST_WIDE;
     return op->def->op_class == FT_CLASS_ELEMENTWISE || op_is(op, "Concat") ? CAST_PROMOTE : CAST_FIRST;

@@ -34,13 +34,14 @@ static void small_kernels_wait(void **state) {
     assert_int_equal(ft_device_open("rtx-4090", &gpu, &error), FT_OK);
     assert_int_equal(ft_device_open("adreno-640", &phone, &error), FT_OK);
     ft_part_time part = {.value = 30, .op_count = 1};
-    assert_true(work_waits(gpu, &part, 4e-6));
-    assert_false(work_waits(gpu, &part, 10e-6));  /* it is busy for a third of it */
-    assert_false(work_waits(phone, &part, 4e-6)); /* that its runtime launches all at once */
+    assert_true(work_waits(&part, 4e-6));
+    assert_false(work_waits(&part, 10e-6)); /* it is busy for a third of it */
+    assert_true(work_can_wait(gpu));
+    assert_false(work_can_wait(phone)); /* its runtime launches all at once */
     part.value = 1500;
-    assert_false(work_waits(gpu, &part, 200e-6)); /* no launch takes so long */
+    assert_false(work_waits(&part, 200e-6)); /* no launch takes so long */
     part.op_count = 20;
-    assert_true(work_waits(gpu, &part, 200e-6)); /* but twenty do */
+    assert_true(work_waits(&part, 200e-6)); /* but twenty do */
     ft_device_free(gpu);
     ft_device_free(phone);
 }
