@@ -87,17 +87,23 @@ typedef struct search {
     npu_blocking *found;
 } search;
 
+/* Blocks are small: what a share is more than whole, it is by far more than rounding. */
 static side side_of(int64_t size, int64_t block, int64_t ifm) {
-    return (side){
-        .ofm = block, .ifm = ifm, .across = (double)npu_div_up(size, block), .share = (double)size / (double)block};
+    double share = (double)size / (double)block, whole = (double)(int64_t)share;
+    return (side){.ofm = block, .ifm = ifm, .across = whole + (whole < share), .share = share};
+}
+
+/* Micro-blocks have powers of two. */
+static int64_t whole_ublocks(int64_t size, int32_t ublock) {
+    return (size + ublock - 1) & -(int64_t)ublock;
 }
 
 static int64_t columns_of(const search *s, int64_t w) {
-    return npu_round_up(needed(s->pass, w, s->pass->stride_x, s->border_w), s->arch->ublock_w);
+    return whole_ublocks(needed(s->pass, w, s->pass->stride_x, s->border_w), s->arch->ublock_w);
 }
 
 static int64_t rows_of(const search *s, int64_t h) {
-    return npu_round_up(needed(s->pass, h, s->pass->stride_y, s->border_h), s->arch->ublock_h);
+    return whole_ublocks(needed(s->pass, h, s->pass->stride_y, s->border_h), s->arch->ublock_h);
 }
 
 static int64_t used_height(const search *s, int64_t h) {
