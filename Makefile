@@ -80,7 +80,7 @@ help:
 #: make format                format the sources with clang-format
 #: make fuzz                  fuzz every reader for TIME=600 seconds each, or only TARGET=name
 #: make predictors            train the predictors that ship, from ../shared/data; can be stopped and started again
-#: make bench                 speed and memory, as tables and as bench/results/*.csv
+#: make bench                 speed and memory, as tables and as bench/results/*.csv; PARTS="predict nn" runs only some
 #: make install PREFIX=dir    command, libraries, headers, predictors, man page; DESTDIR is honoured
 #: make clean                 remove what was built
 #:
@@ -215,7 +215,7 @@ fuzzers: $(FUZZERS)
 # --- Benches and demo ------------------------------------------------------------------------------------------------
 
 bench: all $(BENCHES)
-	@BUILD=$(BUILD) bench/run
+	@BUILD=$(BUILD) bench/run $(PARTS)
 
 predictors: all
 	@BUILD=$(BUILD) scripts/predictors

@@ -1,13 +1,15 @@
 /* predict.c - speed of predicting.
  *
- *     predict one ROUNDS FILE DEVICE    a graph that is read already: microseconds of one answer for one device
- *     predict many ROUNDS FILE          answers a second over nine batch sizes and all devices of the box
- *     predict open ROUNDS               the box with all its predictors: microseconds to open it, and the memory it
- * takes predict process ROUNDS COMMAND... a whole process from its start to its end: milliseconds and resident memory
+ *     predict one ROUNDS FILE DEVICE      a graph that is read already: microseconds of one answer for one device
+ *     predict many ROUNDS FILE            answers a second over nine batch sizes and all devices of the box
+ *     predict open ROUNDS                 the box with all its predictors: microseconds to open it, and its memory
+ *     predict process ROUNDS COMMAND...   a whole process, start to end: milliseconds and resident memory
  *
- * Prints lines of CSV: case,value,unit, the median of the rounds. bench/run collects them. */
+ * Prints lines of CSV: case,value,unit. A value is the least of five medians of so many rounds, a tenth of a second
+ * apart: where processors are shared with others, these come and go. bench/run collects them. */
 #include <fcntl.h>
 #include <foretell/foretell.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BATCHES = 9, MOST_ROUNDS = 100000 };
+enum { BATCHES = 9, MOST_ROUNDS = 100000, TURNS = 5 };
 
 static double now_us(void) {
     struct timespec t;
@@ -39,55 +41,74 @@ static double median(double *values, long count) {
     return values[count / 2];
 }
 
+/* Times something once, in microseconds. */
+typedef double timed(void *user);
+
+static double quiet_us(timed *once, void *user, long rounds) {
+    const struct timespec pause = {.tv_nsec = 100000000};
+    double *us = calloc((size_t)rounds, sizeof *us), least = INFINITY;
+    if (us == NULL) fail("out of memory");
+    once(user); /* into the caches */
+    for (int turn = 0; turn < TURNS; turn++) {
+        if (turn > 0) nanosleep(&pause, NULL);
+        for (long i = 0; i < rounds; i++) us[i] = once(user);
+        least = fmin(least, median(us, rounds));
+    }
+    free(us);
+    return least;
+}
+
 /* --- The library --------------------------------------------------------------------------------------------- */
 
+/* What is asked, again and again. */
 typedef struct bench {
     ft_box *box;
     ft_graph *model;
+    ft_request *requests;
+    uint32_t count;
 } bench;
 
 static bench open_bench(const char *path) {
-    bench b;
+    bench b = {0};
     ft_error error;
     if (ft_box_open(NULL, 0, &b.box, &error) != FT_OK || ft_graph_read(path, &b.model, &error) != FT_OK)
         fail(error.message);
+    b.requests = calloc((size_t)ft_box_device_count(b.box) * BATCHES + 1, sizeof *b.requests);
+    if (b.requests == NULL) fail("out of memory");
     return b;
 }
 
-static double ask(const bench *b, const ft_request *requests, uint32_t count) {
+static void close_bench(bench *b) {
+    free(b->requests);
+    ft_graph_free(b->model);
+    ft_box_free(b->box);
+}
+
+static double ask(void *user) {
+    const bench *b = user;
     ft_forecasts answers;
     ft_error error;
     double started = now_us();
-    if (ft_forecast_make(b->box, b->model, NULL, requests, count, &answers, &error) != FT_OK) fail(error.message);
+    if (ft_forecast_make(b->box, b->model, NULL, b->requests, b->count, &answers, &error) != FT_OK) fail(error.message);
     ft_forecasts_free(&answers);
     return now_us() - started;
 }
 
-static void time_one(long rounds, const char *path, const char *device, double *us) {
+static void time_one(long rounds, const char *path, const char *device) {
     bench b = open_bench(path);
-    const ft_request request = {.device = device, .batch = 1};
-    ask(&b, &request, 1);
-    for (long i = 0; i < rounds; i++) us[i] = ask(&b, &request, 1);
-    printf("%s,%.1f,us\n", device, median(us, rounds));
-    ft_graph_free(b.model);
-    ft_box_free(b.box);
+    b.requests[b.count++] = (ft_request){.device = device, .batch = 1};
+    printf("%s,%.1f,us\n", device, quiet_us(ask, &b, rounds));
+    close_bench(&b);
 }
 
-static void time_many(long rounds, const char *path, double *us) {
+static void time_many(long rounds, const char *path) {
     bench b = open_bench(path);
-    uint32_t devices = ft_box_device_count(b.box), count = 0;
-    ft_request *requests = calloc((size_t)devices * BATCHES + 1, sizeof *requests);
-    if (requests == NULL) fail("out of memory");
     for (uint32_t i = 0; i < BATCHES; i++)
-        for (uint32_t d = 0; d < devices; d++)
-            requests[count++] = (ft_request){.device = ft_box_device(b.box, d), .batch = INT64_C(1) << i};
-    ask(&b, requests, count);
-    for (long i = 0; i < rounds; i++) us[i] = ask(&b, requests, count);
-    printf("answers,%u,\n", count);
-    printf("answers a second,%.0f,1/s\n", count / median(us, rounds) * 1e6);
-    free(requests);
-    ft_graph_free(b.model);
-    ft_box_free(b.box);
+        for (uint32_t d = 0; d < ft_box_device_count(b.box); d++)
+            b.requests[b.count++] = (ft_request){.device = ft_box_device(b.box, d), .batch = INT64_C(1) << i};
+    printf("answers,%u,\n", b.count);
+    printf("answers a second,%.0f,1/s\n", b.count / quiet_us(ask, &b, rounds) * 1e6);
+    close_bench(&b);
 }
 
 /* Memory that is this process's own: what is mapped from files is not in it. */
@@ -102,44 +123,50 @@ static double own_kb(void) {
     return sum;
 }
 
-static void time_open(long rounds, double *us) {
-    double before = own_kb();
-    for (long i = 0; i < rounds; i++) {
-        ft_box *box;
-        ft_error error;
-        double started = now_us();
-        if (ft_box_open(NULL, 0, &box, &error) != FT_OK) fail(error.message);
-        us[i] = now_us() - started;
-        if (i == 0) printf("box memory,%.0f,kB\n", own_kb() - before);
-        ft_box_free(box);
-    }
-    printf("box open,%.1f,us\n", median(us, rounds));
+static double open_once(void *user) {
+    ft_box *box;
+    ft_error error;
+    double *kb = user, before = *kb == 0 ? own_kb() : 0, started = now_us();
+    if (ft_box_open(NULL, 0, &box, &error) != FT_OK) fail(error.message);
+    double us = now_us() - started;
+    if (*kb == 0) *kb = own_kb() - before;
+    ft_box_free(box);
+    return us;
+}
+
+static void time_open(long rounds) {
+    double kb = 0, us = quiet_us(open_once, &kb, rounds);
+    printf("box memory,%.0f,kB\nbox open,%.1f,us\n", kb, us);
 }
 
 /* --- Whole processes ----------------------------------------------------------------------------------------- */
 
-static double run(char **command, double *peak_mb) {
+typedef struct process {
+    char **command;
+    double peak_mb;
+} process;
+
+static double run(void *user) {
+    process *p = user;
     double started = now_us();
     pid_t child = fork();
     if (child == 0) {
         int nowhere = open("/dev/null", O_WRONLY);
         if (nowhere < 0 || dup2(nowhere, STDOUT_FILENO) < 0) _exit(126);
-        execv(command[0], command);
+        execv(p->command[0], p->command);
         _exit(127);
     }
     struct rusage used;
     int status;
     if (child < 0 || wait4(child, &status, 0, &used) != child || status != 0) fail("the command failed");
-    *peak_mb = (double)used.ru_maxrss * 1024 / 1e6;
+    p->peak_mb = (double)used.ru_maxrss * 1024 / 1e6;
     return now_us() - started;
 }
 
-static void time_process(long rounds, char **command, double *us) {
-    double peak_mb = 0;
-    run(command, &peak_mb); /* into the page cache */
-    for (long i = 0; i < rounds; i++) us[i] = run(command, &peak_mb);
-    printf("process,%.2f,ms\n", median(us, rounds) / 1e3);
-    printf("memory,%.1f,MB\n", peak_mb);
+static void time_process(long rounds, char **command) {
+    process p = {.command = command};
+    printf("process,%.2f,ms\n", quiet_us(run, &p, rounds) / 1e3);
+    printf("memory,%.1f,MB\n", p.peak_mb);
 }
 
 int main(int argc, char **argv) {
@@ -149,18 +176,15 @@ int main(int argc, char **argv) {
               stderr);
         return 2;
     }
-    double *us = calloc((size_t)rounds, sizeof *us);
-    if (us == NULL) fail("out of memory");
     if (strcmp(argv[1], "one") == 0 && argc == 5)
-        time_one(rounds, argv[3], argv[4], us);
+        time_one(rounds, argv[3], argv[4]);
     else if (strcmp(argv[1], "many") == 0 && argc == 4)
-        time_many(rounds, argv[3], us);
+        time_many(rounds, argv[3]);
     else if (strcmp(argv[1], "open") == 0 && argc == 3)
-        time_open(rounds, us);
+        time_open(rounds);
     else if (strcmp(argv[1], "process") == 0 && argc > 3)
-        time_process(rounds, argv + 3, us);
+        time_process(rounds, argv + 3);
     else
         fail("what is to be timed?");
-    free(us);
     return 0;
 }
