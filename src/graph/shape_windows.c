@@ -9,27 +9,38 @@ typedef struct window {
     int64_t in, kernel, stride, dilation;
 } window;
 
-/* Positions of window `i` along its axis; pads are [begins..., ends...]. False when it does not fit. */
-static bool window_count(const infer *in, const window *w, int32_t i, int32_t spatial, int64_t *count) {
-    const char *mode = op_attr_string(in->op, "auto_pad", "NOTSET");
+/* What an operator says of the border of its map. */
+typedef struct border {
+    bool is_same, is_ceiled; /* as many windows as fit strides; the last one may hang over */
+    const int64_t *pads;     /* [begins..., ends...], or NULL */
+    uint32_t pad_count;
+} border;
+
+static border border_of(const infer *in) {
+    const char *mode = op_attr_string(in->op, "auto_pad", "");
+    border b = {.is_same = strncmp(mode, "SAME", 4) == 0, .is_ceiled = op_attr_int(in->op, "ceil_mode", 0) != 0};
+    if (strcmp(mode, "VALID") != 0) b.pads = op_attr_ints(in->op, "pads", &b.pad_count);
+    return b;
+}
+
+/* Positions of window `i` along its axis. False when it does not fit. */
+static bool window_count(const border *b, const window *w, int32_t i, int32_t spatial, int64_t *count) {
     int64_t extent, begin = 0, end = 0;
     if (!num_mul_i64(w->kernel - 1, w->dilation, &extent)) return false;
     extent += 1;
-    if (strncmp(mode, "SAME", 4) == 0) {
+    if (b->is_same) {
         *count = (int64_t)num_div_up((uint64_t)w->in, (uint64_t)w->stride);
         return true;
     }
-    if (strcmp(mode, "VALID") != 0) {
-        uint32_t pads;
-        const int64_t *pad = op_attr_ints(in->op, "pads", &pads);
-        if (pads != 0 && pads != 2 * (uint32_t)spatial) return false;
-        if (pads != 0) begin = pad[i], end = pad[spatial + i];
+    if (b->pad_count != 0) {
+        if (b->pad_count != 2 * (uint32_t)spatial) return false;
+        begin = b->pads[i], end = b->pads[spatial + i];
         if (begin < -FT_MAX_DIM || begin > FT_MAX_DIM || end < -FT_MAX_DIM || end > FT_MAX_DIM) return false;
     }
     int64_t room = w->in + begin + end - extent;
     if (room < 0) return false;
     *count = room / w->stride + 1;
-    if (op_attr_int(in->op, "ceil_mode", 0) != 0 && room % w->stride != 0) {
+    if (b->is_ceiled && room % w->stride != 0) {
         /* A window may hang over the end, but must begin before it. */
         if (*count * w->stride < w->in + begin) *count += 1;
     }
@@ -51,10 +62,11 @@ ft_status shape_conv(infer *in) {
     if (x == NULL || weight == NULL) return FT_OK;
     if (!conv_geometry_of(in->graph, in->op, &g)) return shape_misfit(in, x, weight);
     ft_tensor y = *x;
+    const border b = border_of(in);
     y.dims[channel_at(in, x->rank)] = g.cout;
     for (int32_t i = 0; i < g.spatial; i++) {
         window w = {g.in[i], g.kernel[i], g.stride[i], g.dilation[i]};
-        if (!window_count(in, &w, i, g.spatial, &y.dims[map_at(in) + i])) return shape_misfit(in, x, weight);
+        if (!window_count(&b, &w, i, g.spatial, &y.dims[map_at(in) + i])) return shape_misfit(in, x, weight);
     }
     return out_set(in, 0, shape_product_type(in, x), y.dims, y.rank);
 }
@@ -113,10 +125,11 @@ ft_status shape_pool(infer *in) {
         (dilations != 0 && dilations != kernels))
         return shape_bad(in, "its window does not match an input of rank %d", x->rank);
     ft_tensor y = *x;
+    const border b = border_of(in);
     for (int32_t i = 0; i < spatial; i++) {
         window w = {x->dims[map_at(in) + i], kernel[i], strides != 0 ? stride[i] : 1, dilations != 0 ? dilation[i] : 1};
         if (w.kernel < 1 || w.stride < 1 || w.dilation < 1 || w.kernel > FT_MAX_DIM || w.dilation > FT_MAX_DIM ||
-            !window_count(in, &w, i, spatial, &y.dims[map_at(in) + i]))
+            !window_count(&b, &w, i, spatial, &y.dims[map_at(in) + i]))
             return shape_misfit(in, x, NULL);
     }
     FT_TRY(out_like(in, 0, &y));

@@ -14,13 +14,12 @@ static bool is_typed(const npu_lowering *l, const ft_op *op, const ft_tensor *t,
     return allows_32 && t->dtype == FT_INT32;
 }
 
+/* Sizes that are known, and none of them too large. */
 static bool has_sizes(const npu_lowering *l, const ft_tensor *t) {
-    if (t->rank < 0 || t->rank > 5) return false;
-    for (int32_t i = 0; i < t->rank; i++) {
-        if (t->dims[i] <= 0 || t->dims[i] > MOST_DIM) return false;
-    }
-    (void)l;
-    return shape_elems(t->dims, t->rank) > 0;
+    if (t->rank > 5 || tensor_elems(l->graph, t) == 0) return false;
+    for (int32_t i = 0; i < t->rank; i++)
+        if (t->dims[i] > MOST_DIM) return false;
+    return true;
 }
 
 static int64_t batch_of(const npu_lowering *l, const ft_tensor *t) {
@@ -28,22 +27,22 @@ static int64_t batch_of(const npu_lowering *l, const ft_tensor *t) {
 }
 
 static bool supports_conv(const npu_lowering *l, const ft_op *op) {
-    conv_geometry g;
-    if (!conv_geometry_of(l->graph, op, &g) || g.spatial > 2 || batch_of(l, g.x) != 1) return false;
-    if (g.weight == NULL || !npu_is_const(g.weight) || g.x->rank > 4) return false;
-    if (!l->is_float && ft_dtype_bits(g.weight->dtype) != 8) return false;
-    if (!l->is_float && g.groups > 1 && !(g.is_depthwise && (g.cout == g.cin || g.cin == 1))) return false;
-    if (!l->is_float && g.is_depthwise && g.cout != g.cin && g.cin != 1) return false;
-    for (int32_t i = 0; i < g.spatial; i++) {
-        if (g.kernel[i] > 4096 || g.dilation[i] > 4096 || g.stride[i] > MOST_DIM) return false;
+    const conv_geometry *g = conv_geometry_kept(l->graph, op);
+    if (g == NULL || g->spatial > 2 || batch_of(l, g->x) != 1) return false;
+    if (g->weight == NULL || !npu_is_const(g->weight) || g->x->rank > 4) return false;
+    if (!l->is_float && ft_dtype_bits(g->weight->dtype) != 8) return false;
+    if (!l->is_float && g->groups > 1 && !(g->is_depthwise && (g->cout == g->cin || g->cin == 1))) return false;
+    if (!l->is_float && g->is_depthwise && g->cout != g->cin && g->cin != 1) return false;
+    for (int32_t i = 0; i < g->spatial; i++) {
+        if (g->kernel[i] > 4096 || g->dilation[i] > 4096 || g->stride[i] > MOST_DIM) return false;
     }
-    int64_t height = (g.kernel[0] - 1) * g.dilation[0] + 1, area = 1;
-    for (int32_t i = 0; i < g.spatial; i++) {
-        area *= (g.kernel[i] - 1) * g.dilation[i] + 1;
-        if (op->def->cost == COST_CONV && g.stride[i] > 3 && i == 0 && g.spatial > 1) return false;
+    int64_t height = (g->kernel[0] - 1) * g->dilation[0] + 1, area = 1;
+    for (int32_t i = 0; i < g->spatial; i++) {
+        area *= (g->kernel[i] - 1) * g->dilation[i] + 1;
+        if (op->def->cost == COST_CONV && g->stride[i] > 3 && i == 0 && g->spatial > 1) return false;
     }
     if (op->def->cost == COST_CONV_TRANSPOSE) {
-        if (g.stride[0] > 2 || g.stride[g.spatial - 1] > 2) return false;
+        if (g->stride[0] > 2 || g->stride[g->spatial - 1] > 2) return false;
     }
     return height <= 64 && area <= 4096;
 }
