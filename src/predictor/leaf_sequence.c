@@ -11,7 +11,7 @@
 #include "predictor/sequence_net.h"
 #include "program/feature.h"
 
-#define SCHEMA "program-leaves-2"
+#define SCHEMA "program-leaves-3"
 
 enum { WAVES = 8, LEAF_MARKS = 2 * WAVES, LEAF_VALUES = FT_PROGRAM_FEATURES + FT_PROGRAM_GPU };
 

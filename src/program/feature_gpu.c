@@ -4,6 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "program/feature_window.h"
+
+enum { WINDOWS = FEATURE_GPU_COUNT - FEATURE_WINDOW_COUNT };
 enum { WARP = 32, SECTOR_BYTES = 32, BANKS = 32, MAX_WIDTH = 4 };
 
 /* What is done with which memory: "read from local memory" has no warps to tell of. */
@@ -48,6 +51,19 @@ static const char *const names[FEATURE_GPU_COUNT] = {
     "shared.write.requests",
     "shared.write.kept",
     "shared.write.repeats",
+    "window4.loads",
+    "window16.loads",
+    "window64.loads",
+    "window256.loads",
+    "window1024.loads",
+    "window4.registers",
+    "window16.registers",
+    "window64.registers",
+    "window256.registers",
+    "window1024.registers",
+    "rounds",
+    "round_turns",
+    "global.unique",
 };
 
 const char *feature_gpu_name(uint32_t index) {
@@ -194,12 +210,6 @@ static double count_repeats(const store_view *x, const access *a, const lin *ind
 
 /* --- Uses ---------------------------------------------------------------------------------------------------- */
 
-static prog_scope scope_of(const store_view *x, const access *a) {
-    if (a->buffer >= PROG_MAX_STAGES) return PROG_LOCAL;
-    prog_scope scope = x->n->p->stages[a->buffer].scope;
-    return scope == PROG_NO_SCOPE ? PROG_GLOBAL : scope;
-}
-
 /* Accesses of all threads when each reads an element only once between the beginning and the end of the buffer. */
 static double count_kept(store_view *x, const nest_node *node, access *a, double turns) {
     lin_mask running = {{0, 0}};
@@ -216,7 +226,7 @@ static double count_kept(store_view *x, const nest_node *node, access *a, double
 }
 
 static void add_use(store_view *x, const nest_node *node, access *a, const warp *w, double turns, use_numbers *uses) {
-    prog_scope scope = scope_of(x, a);
+    prog_scope scope = view_scope(x, a);
     bool is_vector = x->path_count > 0 && x->path[0]->note == PROG_VECTORIZE && view_stride(x, a, x->path[0]) == 1;
     uint32_t width = is_vector && x->path[0]->extent <= MAX_WIDTH ? (uint32_t)x->path[0]->extent : 1;
     use_numbers sum = {.accesses = turns * a->set_count, .kept = count_kept(x, node, a, turns)};
@@ -273,6 +283,7 @@ void feature_gpu(store_view *x, const nest_node *node, gpu_launch *launch, float
     out[8] = slog(node->guard_count);
     out[9] = node->store == NEST_UPDATE || node->store == NEST_PART_UPDATE;
     out[10] = node->store == NEST_INIT || node->store == NEST_PART_INIT;
+    feature_window(x, node, out + WINDOWS);
     for (int use = 0; use < WRITE_LOCAL; use++) {
         float *four = out + 11 + 4 * use;
         four[0] = slog(uses[use].accesses);

@@ -8,7 +8,7 @@
 
 #include "program/feature_view.h"
 
-enum { FEATURE_GPU_COUNT = 31 };
+enum { FEATURE_GPU_COUNT = 44 };
 
 /* A launch: what all stores under the same outermost thread index share. */
 typedef struct gpu_launch {

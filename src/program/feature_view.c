@@ -91,6 +91,12 @@ void view_find_path(store_view *x, const nest_node *node) {
     }
 }
 
+prog_scope view_scope(const store_view *x, const access *a) {
+    if (a->buffer >= PROG_MAX_STAGES) return PROG_LOCAL;
+    prog_scope scope = x->n->p->stages[a->buffer].scope;
+    return scope == PROG_NO_SCOPE ? PROG_GLOBAL : scope;
+}
+
 /* --- Regions ------------------------------------------------------------------------------------------------- */
 
 void view_touch_region(const store_view *x, access *a, lin_mask running) {

@@ -52,6 +52,8 @@ typedef struct store_view {
 void view_find_path(store_view *x, const nest_node *node);
 /* The buffers that it reads and writes. */
 void view_find_accesses(store_view *x, const nest_node *node);
+/* Where the buffer lives; what one thread has of a reduction is local. */
+prog_scope view_scope(const store_view *x, const access *a);
 /* How many elements an access touches while some loops run and the others stand at 0: into `touched` and `region`. */
 void view_touch_region(const store_view *x, access *a, lin_mask running);
 /* Goes through the loops from the innermost out and notes what is touched under each; regions are those of the

@@ -329,6 +329,14 @@ static void test_gpu(void **state) {
     expect_log(feature(&f, 3, "shared.read.requests"), 2 * 1944 / 3);
     expect_log(feature(&f, 3, "shared.read.kept"), 1944 / 27 * (15 + 3));
     expect_log(feature(&f, 3, "local.read.kept"), 1944 / 54 * 9);
+    /* Six virtual threads read three images with two filters. All 2 x 27 turns of each read 5 x 4 elements of the
+     * images and 3 x 2 of the filters, and add to 9. */
+    assert_true(fabs(feature(&f, 3, "window4.loads") - log2((3 + 2) / 6.0)) < 1e-5);
+    assert_true(fabs(feature(&f, 3, "window1024.loads") - log2((3 * 20 + 2 * 6) / (6.0 * 54))) < 1e-5);
+    assert_true(fabs(feature(&f, 3, "window1024.registers") - log2(6 * 9)) < 1e-5);
+    expect_log(feature(&f, 3, "rounds"), 2);
+    expect_log(feature(&f, 3, "round_turns"), 27);
+    expect_log(feature(&f, 1, "global.unique"), 3 * 11 * 4);
     assert_true(feature(&f, 3, "is_update") == 1 && feature(&f, 0, "is_start") == 1);
     assert_true(feature(&f, 3, "global.read.accesses") == 0);
     forget(&s);
