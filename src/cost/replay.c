@@ -7,7 +7,6 @@
 #include "cost/replay.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/num.h"

@@ -3,14 +3,12 @@
  * What the networks make of a kernel's features does not depend on device, setting or batch, so it is worked out once
  * for a subject and kept there; every further question costs a few exponentials for each distinct kernel. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "graph/graph.h"
 #include "predictor/torch_model.h"
 #include "predictor/torch_pay.h"
-#include "predictor/torch_shard.h"
 
 /* --- What a subject keeps ------------------------------------------------------------------------------------ */
 

@@ -22,10 +22,6 @@
 
 /* --- The vector ---------------------------------------------------------------------------------------------- */
 
-static float slog(double value) {
-    return value == 0 ? 0 : value < 0 ? -log2f((float)(1 - value)) : log2f((float)(value + 1));
-}
-
 typedef struct buffer_numbers {
     double bytes, unique_bytes, lines, unique_lines, stride;
     reuse again;

@@ -70,10 +70,6 @@ const char *feature_gpu_name(uint32_t index) {
     return index < FEATURE_GPU_COUNT ? names[index] : "?";
 }
 
-static float slog(double value) {
-    return log2f((float)(1 + value));
-}
-
 /* --- The launch ---------------------------------------------------------------------------------------------- */
 
 static uint16_t root_of(const nest *n, const nest_node *node) {

@@ -3,6 +3,8 @@
 #ifndef PROGRAM_FEATURE_VIEW_H
 #define PROGRAM_FEATURE_VIEW_H
 
+#include <math.h>
+
 #include "program/nest.h"
 
 enum {
@@ -15,6 +17,11 @@ enum {
     ELEMENT_BYTES = 4,
     LINE_BYTES = 64
 };
+
+/* How amounts are told: as a logarithm that goes through 0. */
+static inline float slog(double value) {
+    return value == 0 ? 0 : value < 0 ? -log2f((float)(1 - value)) : log2f((float)(value + 1));
+}
 
 /* What the stores so far touch under a loop. */
 typedef struct touch {

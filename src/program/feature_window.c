@@ -4,10 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-static float slog(double value) {
-    return log2f((float)(1 + value));
-}
-
 /* --- Virtual threads ----------------------------------------------------------------------------------------- */
 
 static bool is_virtual(const nest_node *loop) {
