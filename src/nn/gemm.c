@@ -208,9 +208,10 @@ static bool is_narrow(const gemm_term *t) {
     return t->k > 0 && (t->a_transposed ? t->a_stride <= BLOCK_K : t->k <= 2 * BLOCK_K);
 }
 
-/* Products with a vector are bound by memory and gain nothing; empty ones are left to the simple code. */
+/* Of few columns a tile would be mostly empty; empty products are left to the simple code. Few rows are no reason to ask
+ * CBLAS: where it does not know the processor, it takes three times as long. */
 static bool is_ours(const gemm_job *j) {
-    if (j->m < 4 || j->n < 8 || j->term_count == 0) return false;
+    if (j->m == 0 || j->n < 8 || j->term_count == 0) return false;
     for (uint32_t i = 0; i < j->term_count; i++)
         if (!is_narrow(&j->terms[i])) return false;
     return true;
