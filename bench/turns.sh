@@ -11,6 +11,7 @@ fast=
 ! chrt -f 10 true 2>/dev/null || fast='chrt -f 10'
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+. bench/blas.sh
 has_torch=no
 ! /usr/bin/python3 -c 'import torch' 2>/dev/null || has_torch=yes
 
