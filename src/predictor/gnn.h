@@ -25,6 +25,7 @@ typedef struct gnn_widths {
     uint32_t node_values, node_marks;
     uint32_t edge_values;
     uint32_t global_values, global_marks;
+    uint32_t demand_marks; /* of global_marks, the last so many: only for what a device makes of them */
     /* Of what is known of the device of a column. With 0, a network has an output of its own for each column; else it
      * has one for all, which it tells for what it is told of a device, also of one that it has never met. */
     uint32_t column_values;

@@ -5,22 +5,32 @@
 #include <string.h>
 
 #include "predictor/gnn_family.h"
+#include "predictor/program_demand.h"
 #include "predictor/program_look.h"
 #include "predictor/program_shelf.h"
 #include "predictor/programs.h"
 #include "predictor/sequence_net.h"
 #include "program/feature.h"
 
-#define SCHEMA "program-leaves-3"
+#define SCHEMA "program-leaves-4"
 
 enum { WAVES = 8, LEAF_MARKS = 2 * WAVES, LEAF_VALUES = FT_PROGRAM_FEATURES + FT_PROGRAM_GPU };
 
+/* What two networks say, in the mean, orders programs better than what one says; more would make it too slow. */
+static void defaults(gnn_options *shared, void *own) {
+    sequence_defaults(shared, own);
+    shared->members = 2;
+    shared->delta = 0.01;
+}
+
 static gnn_widths widths(const void *own) {
-    return (gnn_widths){.column_values = sequence_column_values(own),
+    uint32_t sheet = sequence_column_values(own), demands = sheet > 0 ? PROGRAM_DEMANDS : 0;
+    return (gnn_widths){.column_values = sheet > 0 ? sheet + PROGRAM_LIMIT_VALUES : 0,
                         .node_values = LEAF_VALUES,
                         .node_marks = LEAF_MARKS,
                         .global_values = PROGRAM_SIZES,
-                        .global_marks = PROGRAM_FLAGS};
+                        .global_marks = PROGRAM_FLAGS + demands,
+                        .demand_marks = demands};
 }
 
 static ft_status open(const void *own, void **eyes, ft_error *error) {
@@ -45,13 +55,12 @@ static void see_places(const ft_program_features *seen, float *marks) {
     }
 }
 
-static ft_status see(ft_program *program, const program_view *view, arena *memory, gnn_sample *sample,
-                     ft_error *error) {
-    const gnn_widths w = widths(NULL);
+static ft_status see(const gnn_widths *w, ft_program *program, const program_view *view, arena *memory,
+                     gnn_sample *sample, ft_error *error) {
     ft_program_features seen;
     FT_TRY(program_lower_record(program, &view->record, error));
     FT_TRY(ft_program_see(program, &seen, error));
-    if (!gnn_sample_open(sample, &w, seen.leaf_count, 0, memory)) return FT_NOMEM(error);
+    if (!gnn_sample_open(sample, w, seen.leaf_count, 0, memory)) return FT_NOMEM(error);
     for (size_t i = 0; i < seen.leaf_count; i++) {
         float *values = sample->node_values + i * LEAF_VALUES;
         memcpy(values, seen.leaves + i * FT_PROGRAM_FEATURES, FT_PROGRAM_FEATURES * sizeof *values);
@@ -60,6 +69,7 @@ static ft_status see(ft_program *program, const program_view *view, arena *memor
     see_places(&seen, sample->node_marks);
     program_sizes(&view->work, sample->global_values);
     program_flags(&view->work, sample->global_marks);
+    if (w->demand_marks > 0) program_demand(&seen, sample->global_marks + PROGRAM_FLAGS);
     sample->known_ratio = 1;
     return FT_OK;
 }
@@ -69,20 +79,22 @@ static ft_status look(const void *own, const void *eyes, subject *s, arena *memo
     program_shelf *shelf = (program_shelf *)eyes; /* it locks itself */
     program_view *view;
     ft_program *program;
-    (void)own;
+    const gnn_widths w = widths(own);
     FT_TRY(program_view_of(s, memory, &view, error));
     FT_TRY(program_shelf_take(shelf, &program, error));
-    ft_status status = see(program, view, memory, sample, error);
+    ft_status status = see(&w, program, view, memory, sample, error);
     program_shelf_return(shelf, program);
     return status;
 }
 
 static const gnn_kind kind = {.name = "leaf-sequence",
                               .schema = SCHEMA,
+                              .defaults = defaults,
                               .widths = widths,
                               .open = open,
                               .close = close,
                               .look = look,
+                              .sheet = program_sheet_limits,
                               SEQUENCE_NET};
 
 GNN_FAMILY(leaf_sequence, kind, "leaf-sequence", SCHEMA,

@@ -6,7 +6,8 @@
 #include "base/error.h"
 
 static const double USUAL_PEAK = 10e12, USUAL_BANDWIDTH = 600e9, USUAL_CLOCK = 1.4e9, USUAL_UNITS = 60,
-                    USUAL_CACHE = 4 << 20, USUAL_MEMORY = 16.0 * (1 << 30);
+                    USUAL_CACHE = 4 << 20, USUAL_MEMORY = 16.0 * (1 << 30), USUAL_THREADS = 2048,
+                    USUAL_SHARED = 96 << 10, USUAL_REGISTERS = 65536, USUAL_WARP = 32;
 
 /* A factor of two is a step of a half: devices differ by 1 or so. */
 static float over(double value, double usual) {
@@ -29,4 +30,36 @@ ft_status program_sheet(const ft_device *device, float *values, ft_error *error)
     values[6] = over(peak / bandwidth, USUAL_PEAK / USUAL_BANDWIDTH);
     values[7] = over(peak / (units * clock), USUAL_PEAK / (USUAL_UNITS * USUAL_CLOCK));
     return FT_OK;
+}
+
+ft_status program_sheet_limits(const ft_device *device, float *values, ft_error *error) {
+    float *limits = values + PROGRAM_SHEET_VALUES;
+    FT_TRY(program_sheet(device, values, error));
+    limits[0] = over(ft_device_number(device, "unit_threads"), USUAL_THREADS);
+    limits[1] = over(ft_device_number(device, "unit_shared_bytes"), USUAL_SHARED);
+    limits[2] = over(ft_device_number(device, "unit_registers"), USUAL_REGISTERS);
+    limits[3] = over(ft_device_number(device, "warp_threads"), USUAL_WARP);
+    return FT_OK;
+}
+
+static double number(float value, double usual) {
+    return usual * exp2(2 * (double)value);
+}
+
+/* Of what is counted: logarithms are rounded. */
+static double count(float value, double usual) {
+    return fmax(1, round(number(value, usual)));
+}
+
+program_limits program_limits_of(const float *values) {
+    const float *limits = values + PROGRAM_SHEET_VALUES;
+    program_limits l = {.units = count(values[3], USUAL_UNITS),
+                        .clock_hz = number(values[2], USUAL_CLOCK),
+                        .bandwidth_bytes_per_s = number(values[1], USUAL_BANDWIDTH),
+                        .unit_threads = count(limits[0], USUAL_THREADS),
+                        .unit_shared_bytes = count(limits[1], USUAL_SHARED),
+                        .unit_registers = count(limits[2], USUAL_REGISTERS),
+                        .warp_threads = count(limits[3], USUAL_WARP)};
+    l.unit_lanes = number(values[0], USUAL_PEAK) / (2 * l.units * l.clock_hz);
+    return l;
 }

@@ -3,14 +3,16 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "predictor/gnn_model.h"
+#include "predictor/program_demand.h"
 #include "predictor/sequence_count.h"
 
 enum { HEAD_MAX = 8 };
 
-const char *const sequence_last[] = {"head", "sheet", "place", "out", NULL};
+const char *const sequence_last[] = {"head", "sheet", "place", "met", "direct", "out", NULL};
 static const char *const column_names[] = {"device", "shared"}, *const readout_names[] = {"pooled", "counted"};
 
 struct gnn_net {
@@ -19,6 +21,7 @@ struct gnn_net {
     param_id kinds;
     layer_linear values, marks, out;
     layer_linear sheet, place; /* of a device: seen, and as the head takes it */
+    layer_linear met, direct;  /* of what a device makes of a program: as the head takes it, and past the head */
     layer_encoder encoders[GNN_MAX_LAYERS];
     bool is_counted;
     sequence_count counted;
@@ -82,7 +85,7 @@ gnn_net *sequence_build(const gnn_plan *plan, params *p) {
     }
     n->is_counted = o->readout == SEQUENCE_COUNTED;
     if (n->is_counted) n->counted = sequence_count_add(p, width);
-    uint32_t seen = (n->is_counted ? 3 : 2) * width + w->global_values + w->global_marks;
+    uint32_t seen = (n->is_counted ? 3 : 2) * width + w->global_values + w->global_marks - w->demand_marks;
     for (uint32_t i = 0; i < n->head_layers; i++, seen = width) {
         snprintf(name, sizeof name, "head%u", i);
         n->head[i] = layer_linear_add(p, name, seen, width, true);
@@ -90,6 +93,10 @@ gnn_net *sequence_build(const gnn_plan *plan, params *p) {
     if (w->column_values > 0) {
         n->sheet = layer_linear_add(p, "sheet", w->column_values, width, true);
         n->place = layer_linear_add(p, "place", width, width, false);
+    }
+    if (w->demand_marks > 0) {
+        n->met = layer_linear_add(p, "met", PROGRAM_MET, width, false);
+        n->direct = layer_linear_add(p, "direct", PROGRAM_MET, 1, false);
     }
     n->out = layer_linear_add(p, "out", seen, w->column_values > 0 ? 1 : plan->outputs, true);
     return n;
@@ -104,6 +111,19 @@ static tensor *rows_of(const gnn_net *n, tape *t, const gnn_batch *b) {
     }
     if (w->kinds > 0) x = nn_add(t, x, nn_gather(t, tape_param(t, n->kinds), b->kinds, b->nodes));
     return x;
+}
+
+/* What each device makes of each program; NULL when out of memory. */
+static tensor *meet(const gnn_net *n, tape *t, const gnn_batch *b) {
+    const gnn_widths *w = &n->widths;
+    float *met = tape_alloc(t, (size_t)b->samples * b->columns * PROGRAM_MET, sizeof *met), *row = met;
+    if (met == NULL) return NULL;
+    for (uint32_t i = 0; i < b->samples; i++) {
+        const float *demand = b->global_marks + (size_t)(i + 1) * w->global_marks - w->demand_marks;
+        for (uint32_t c = 0; c < b->columns; c++, row += PROGRAM_MET)
+            program_meet(demand, b->column_values + (size_t)c * w->column_values, row);
+    }
+    return tape_input(t, b->samples * b->columns, PROGRAM_MET, met);
 }
 
 /* Each program with each device: what the first layer of the head makes of either is added, and the rest is as for one
@@ -121,10 +141,23 @@ static tensor *tell_places(const gnn_net *n, tape *t, const gnn_batch *b, tensor
     places = layer_linear_apply(t, &n->place, places, ACT_NONE);
     programs = layer_linear_apply(t, &n->head[0], programs, ACT_NONE);
     tensor *x = nn_add(t, nn_gather(t, programs, sample, pairs), nn_gather(t, places, column, pairs));
+    tensor *met = n->widths.demand_marks > 0 ? meet(n, t, b) : NULL;
+    if (met != NULL) x = nn_add(t, x, layer_linear_apply(t, &n->met, met, ACT_NONE));
     x = nn_activate(t, x, ACT_GELU);
     for (uint32_t i = 1; i < n->head_layers; i++) x = layer_linear_apply(t, &n->head[i], x, ACT_GELU);
     if (b->hidden != NULL) *b->hidden = x;
-    return layer_linear_apply(t, &n->out, x, ACT_NONE);
+    x = layer_linear_apply(t, &n->out, x, ACT_NONE);
+    return met != NULL ? nn_add(t, x, layer_linear_apply(t, &n->direct, met, ACT_NONE)) : x;
+}
+
+/* Marks without the demands behind them; NULL when out of memory. */
+static tensor *take_marks(tape *t, const gnn_batch *b, const gnn_widths *w) {
+    uint32_t width = w->global_marks - w->demand_marks;
+    if (w->demand_marks == 0) return tape_input(t, b->samples, width, b->global_marks);
+    float *marks = tape_alloc(t, (size_t)b->samples * width, sizeof *marks);
+    for (uint32_t i = 0; marks != NULL && i < b->samples; i++)
+        memcpy(marks + (size_t)i * width, b->global_marks + (size_t)i * w->global_marks, width * sizeof *marks);
+    return marks != NULL ? tape_input(t, b->samples, width, marks) : NULL;
 }
 
 tensor *sequence_forward(const gnn_net *n, tape *t, const gnn_batch *b) {
@@ -135,7 +168,7 @@ tensor *sequence_forward(const gnn_net *n, tape *t, const gnn_batch *b) {
     uint32_t parts = 2;
     if (n->is_counted) seen[parts++] = sequence_count_apply(t, &n->counted, x, b->nodes_of);
     if (w->global_values > 0) seen[parts++] = tape_input(t, b->samples, w->global_values, b->global_values);
-    if (w->global_marks > 0) seen[parts++] = tape_input(t, b->samples, w->global_marks, b->global_marks);
+    if (w->global_marks > w->demand_marks) seen[parts++] = take_marks(t, b, w);
     x = nn_concat(t, parts, seen);
     if (w->column_values > 0) return tell_places(n, t, b, x);
     for (uint32_t i = 0; i < n->head_layers; i++) x = layer_linear_apply(t, &n->head[i], x, ACT_GELU);

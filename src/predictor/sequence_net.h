@@ -1,6 +1,7 @@
 /* sequence_net.h - a network over the rows of a program, be they leaves of its loops or steps of its schedule: an
  * encoder in which all rows of a program look at each other, a mean and a maximum over them, and a head that also sees
- * what is known of the program as a whole. A kind of gnn.h whose graphs have no edges. */
+ * what is known of the program as a whole and, where widths have demand_marks, what the device makes of what the
+ * program asks for (program_demand.h). A kind of gnn.h whose graphs have no edges. */
 #ifndef PREDICTOR_SEQUENCE_NET_H
 #define PREDICTOR_SEQUENCE_NET_H
 
@@ -34,10 +35,10 @@ gnn_net *sequence_build(const gnn_plan *plan, params *p);
 extern const char *const sequence_last[]; /* the layers of the head */
 tensor *sequence_forward(const gnn_net *net, tape *t, const gnn_batch *batch);
 
-/* What kinds over rows share of a gnn_kind: all but its name, its schema and what it sees. */
+/* What kinds over rows share of a gnn_kind: all but its name, its schema, its defaults and what it sees
+ * of programs and devices. */
 #define SEQUENCE_NET                                                                                                   \
-    .own_size = sizeof(sequence_options), .defaults = sequence_defaults, .keys = sequence_keys,                        \
-    .check = sequence_check, .sheet = program_sheet, .build = sequence_build, .forward = sequence_forward,             \
-    .last = sequence_last, .has_hidden = true
+    .own_size = sizeof(sequence_options), .keys = sequence_keys, .check = sequence_check, .build = sequence_build,     \
+    .forward = sequence_forward, .last = sequence_last, .has_hidden = true
 
 #endif

@@ -78,7 +78,13 @@ static ft_status look(const void *own, const void *eyes, subject *s, arena *memo
     return FT_OK;
 }
 
-static const gnn_kind kind = {.name = "step-sequence", .schema = SCHEMA, .widths = widths, .look = look, SEQUENCE_NET};
+static const gnn_kind kind = {.name = "step-sequence",
+                              .schema = SCHEMA,
+                              .defaults = sequence_defaults,
+                              .widths = widths,
+                              .look = look,
+                              .sheet = program_sheet,
+                              SEQUENCE_NET};
 
 GNN_FAMILY(step_sequence, kind, "step-sequence", SCHEMA,
            "tensor programs: a transformer over the steps of a schedule, like TLP");

@@ -146,7 +146,8 @@ static int32_t unroll_of(const store_view *x, const nest_node *node) {
     return 0;
 }
 
-static void extract_store(store_view *x, const nest_node *node, gpu_launch *launch, float *out, float *gpu) {
+static void extract_store(store_view *x, const nest_node *node, const unroll_mark *marks, gpu_launch *launch,
+                          float *out, float *gpu) {
     view_find_path(x, node);
     view_find_accesses(x, node);
     feature_counts c = feature_count(x->n, node);
@@ -169,7 +170,7 @@ static void extract_store(store_view *x, const nest_node *node, gpu_launch *laun
     out[161] = slog(turns);
     out[162] = slog(x->path_count);
     out[163] = slog(unroll_of(x, node));
-    feature_gpu(x, node, launch, gpu);
+    feature_gpu(x, node, marks, launch, gpu);
 }
 
 /* --- The tree ------------------------------------------------------------------------------------------------ */
@@ -203,13 +204,16 @@ ft_status feature_extract(const nest *n, features *f) {
     f->node_ids = ARENA_ARRAY(memory, int32_t, f->leaf_count);
     f->tree = ARENA_ARRAY(memory, int32_t, 2 * (size_t)n->count);
     store_view x = {.n = n, .space = &n->p->space, .touches = ARENA_ARRAY(memory, touch, n->count)};
-    if (f->leaves == NULL || f->gpu == NULL || f->node_ids == NULL || f->tree == NULL || x.touches == NULL)
+    unroll_mark *marks = ARENA_ARRAY(memory, unroll_mark, n->count);
+    if (f->leaves == NULL || f->gpu == NULL || f->node_ids == NULL || f->tree == NULL || x.touches == NULL ||
+        marks == NULL)
         return FT_NOMEM(n->p->error);
+    unroll_find(n, marks);
     gpu_launch launch = {.root = NEST_NONE};
     uint32_t leaf = 0;
     for (uint32_t i = 0; i < n->count; i++) {
         if (n->nodes[i].kind != NEST_STORE) continue;
-        extract_store(&x, &n->nodes[i], &launch, f->leaves + (size_t)leaf * FEATURE_COUNT,
+        extract_store(&x, &n->nodes[i], marks, &launch, f->leaves + (size_t)leaf * FEATURE_COUNT,
                       f->gpu + (size_t)leaf * FEATURE_GPU_COUNT);
         f->node_ids[leaf++] = (int32_t)i;
     }

@@ -6,7 +6,7 @@
 
 #include "program/feature_window.h"
 
-enum { WINDOWS = FEATURE_GPU_COUNT - FEATURE_WINDOW_COUNT };
+enum { WINDOWS = 31, UNROLLED = WINDOWS + FEATURE_WINDOW_COUNT };
 enum { WARP = 32, SECTOR_BYTES = 32, BANKS = 32, MAX_WIDTH = 4 };
 
 /* What is done with which memory: "read from local memory" has no warps to tell of. */
@@ -64,6 +64,13 @@ static const char *const names[FEATURE_GPU_COUNT] = {
     "rounds",
     "round_turns",
     "global.unique",
+    "unrolled.loads",
+    "unrolled.registers",
+    "unrolled.turns",
+    "unrolled.left",
+    "unrolled.body",
+    "unrolled.code",
+    "unrolled.moving",
 };
 
 const char *feature_gpu_name(uint32_t index) {
@@ -252,7 +259,8 @@ static float unroll_room(const nest *n, const nest_node *node) {
     return -slog(turns);
 }
 
-void feature_gpu(store_view *x, const nest_node *node, gpu_launch *launch, float out[static FEATURE_GPU_COUNT]) {
+void feature_gpu(store_view *x, const nest_node *node, const unroll_mark *marks, gpu_launch *launch,
+                 float out[static FEATURE_GPU_COUNT]) {
     double blocks = 1, threads = 1, vthreads = 1, serial = 1;
     use_numbers uses[USES] = {{0}};
     warp w;
@@ -279,7 +287,8 @@ void feature_gpu(store_view *x, const nest_node *node, gpu_launch *launch, float
     out[8] = slog(node->guard_count);
     out[9] = node->store == NEST_UPDATE || node->store == NEST_PART_UPDATE;
     out[10] = node->store == NEST_INIT || node->store == NEST_PART_INIT;
-    feature_window(x, node, out + WINDOWS);
+    double written = feature_unroll(x, node, marks, out + UNROLLED);
+    feature_window(x, node, written, out + WINDOWS);
     for (int use = 0; use < WRITE_LOCAL; use++) {
         float *four = out + 11 + 4 * use;
         four[0] = slog(uses[use].accesses);

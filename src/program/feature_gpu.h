@@ -6,9 +6,9 @@
 #ifndef PROGRAM_FEATURE_GPU_H
 #define PROGRAM_FEATURE_GPU_H
 
-#include "program/feature_view.h"
+#include "program/feature_unroll.h"
 
-enum { FEATURE_GPU_COUNT = 44 };
+enum { FEATURE_GPU_COUNT = 51 };
 
 /* A launch: what all stores under the same outermost thread index share. */
 typedef struct gpu_launch {
@@ -17,7 +17,8 @@ typedef struct gpu_launch {
 } gpu_launch;
 
 /* Of a store whose path and accesses are found. `launch` remembers the last one, and begins with NEST_NONE. */
-void feature_gpu(store_view *x, const nest_node *node, gpu_launch *launch, float out[static FEATURE_GPU_COUNT]);
+void feature_gpu(store_view *x, const nest_node *node, const unroll_mark *marks, gpu_launch *launch,
+                 float out[static FEATURE_GPU_COUNT]);
 
 /* "threads", "shared.read.conflicts" */
 const char *feature_gpu_name(uint32_t index);

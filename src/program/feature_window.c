@@ -121,23 +121,28 @@ static bool loads_memory(const store_view *x) {
     return false;
 }
 
+/* Loads per turn, and registers. */
+static void tell_window(const window *w, float *loads, float *registers) {
+    *loads = (float)(w->loads > 0 ? log2(w->loads) - log2(w->turns) : 0);
+    *registers = (float)(w->registers > 0 ? log2(w->registers) : 0);
+}
+
 /* From the virtual threads to the loops, innermost first; sizes beyond all loops are told as the largest. */
-static void find_windows(store_view *x, float *out) {
+static void find_windows(store_view *x, double written_turns, float *out, float *written) {
     walk at;
     begin_walk(x, &at);
     window w = sum_window(x, &at);
     uint32_t next = fill((window){1, w.loads / w.turns, 1}, w, 0, out);
-    for (uint32_t l = 0; l < x->path_count && next < FEATURE_WINDOWS; l++) {
+    tell_window(&w, &written[0], &written[1]);
+    for (uint32_t l = 0; l < x->path_count && (next < FEATURE_WINDOWS || at.turns < written_turns); l++) {
         if (x->path[l]->kind != NEST_LOOP) continue;
         add_loop(x, &at, x->path[l]);
         window wider = sum_window(x, &at);
         next = fill(w, wider, next, out);
         w = wider;
+        if (w.turns <= written_turns) tell_window(&w, &written[0], &written[1]);
     }
-    for (; next < FEATURE_WINDOWS; next++) {
-        out[next] = (float)(w.loads > 0 ? log2(w.loads) - log2(w.turns) : 0);
-        out[FEATURE_WINDOWS + next] = (float)(w.registers > 0 ? log2(w.registers) : 0);
-    }
+    for (; next < FEATURE_WINDOWS; next++) tell_window(&w, &out[next], &out[FEATURE_WINDOWS + next]);
 }
 
 /* --- Rounds -------------------------------------------------------------------------------------------------- */
@@ -168,10 +173,11 @@ static float count_unique(store_view *x) {
     return slog(unique);
 }
 
-void feature_window(store_view *x, const nest_node *node, float out[static FEATURE_WINDOW_COUNT]) {
+void feature_window(store_view *x, const nest_node *node, double written_turns,
+                    float out[static FEATURE_WINDOW_COUNT]) {
     float *rest = out + 2 * FEATURE_WINDOWS;
-    memset(out, 0, 2 * FEATURE_WINDOWS * sizeof *out);
-    if (loads_memory(x)) find_windows(x, out);
+    memset(out, 0, FEATURE_WINDOW_COUNT * sizeof *out);
+    if (loads_memory(x)) find_windows(x, written_turns, out, rest + 3);
     find_rounds(x->n, node, &rest[0], &rest[1]);
     rest[2] = count_unique(x);
 }

@@ -53,7 +53,24 @@ static void test_thin_sheets(void **state) {
     assert_non_null(strstr(error.message, "'mine' has no peak_float32_flops or no bandwidth_bytes_per_s"));
 }
 
+static void test_limits(void **state) {
+    (void)state;
+    enum { ALL = PROGRAM_SHEET_VALUES + PROGRAM_LIMIT_VALUES };
+    float values[ALL];
+    ft_device *device = NULL;
+    ft_error error;
+    assert_int_equal(ft_device_open("mi50", &device, &error), FT_OK);
+    assert_int_equal(program_sheet_limits(device, values, &error), FT_OK);
+    program_limits l = program_limits_of(values);
+    assert_true(fabs(l.units - 60) < 1e-3 && fabs(l.clock_hz / 1725e6 - 1) < 1e-5);
+    assert_true(fabs(l.bandwidth_bytes_per_s / 1024e9 - 1) < 1e-5 && fabs(l.unit_lanes - 64.25) < 0.01);
+    assert_true(fabs(l.unit_threads - 2560) < 0.1 && fabs(l.unit_shared_bytes - 65536) < 1);
+    assert_true(fabs(l.unit_registers - 65536) < 1 && fabs(l.warp_threads - 64) < 1e-3);
+    ft_device_free(device);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_whole_sheets), cmocka_unit_test(test_thin_sheets)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_whole_sheets), cmocka_unit_test(test_thin_sheets),
+                                       cmocka_unit_test(test_limits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

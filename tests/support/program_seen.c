@@ -10,6 +10,23 @@
 
 #include <cmocka.h>
 
+seen see_record(const char *log, uint32_t number) {
+    seen s = {0};
+    ft_program_record record;
+    ft_error error = {0};
+    assert_int_equal(ft_program_log_open(log, &s.log, &error), FT_OK);
+    assert_int_equal(ft_program_new(&s.program, &error), FT_OK);
+    for (uint32_t i = 0; i < number; i++) assert_int_equal(ft_program_log_next(s.log, &record, &error), FT_OK);
+    assert_int_equal(ft_program_lower(s.program, s.log, &error), FT_OK);
+    assert_int_equal(ft_program_see(s.program, &s.f, &error), FT_OK);
+    return s;
+}
+
+void forget(const seen *s) {
+    ft_program_free(s->program);
+    ft_program_log_close(s->log);
+}
+
 float feature(const ft_program_features *f, uint32_t leaf, const char *name) {
     char text[32];
     for (uint32_t i = 0; i < FT_PROGRAM_FEATURES + FT_PROGRAM_GPU; i++) {

@@ -1,0 +1,216 @@
+/* program_demand.c - see program_demand.h. */
+#include "predictor/program_demand.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* --- What is asked for --------------------------------------------------------------------------------------- */
+
+enum { WARP = 32, SECTOR_BYTES = 32, ELEMENT_BYTES = 4 };
+
+/* Features by place: docs/programs.md lists the 164, feature_gpu.c names the others. */
+enum {
+    FLOAT_ADD = 1,
+    FLOAT_MUL,
+    FLOAT_DIV,
+    FLOAT_CMP,
+    FLOAT_MATH,
+    INT_ADD = 8,
+    INT_MUL,
+    INT_DIV,
+    INT_CMP,
+    LOGIC = 14,
+    SELECT,
+    TURNS = 161
+};
+enum {
+    BLOCKS,
+    THREADS,
+    WARP_FILL,
+    SHARED_BYTES = 4,
+    LOCAL_BYTES,
+    THREAD_TURNS,
+    IS_UPDATE = 9,
+    GLOBAL_READS = 11,
+    GLOBAL_READ_REQUESTS,
+    GLOBAL_READ_REPEATS = 14,
+    SHARED_READS,
+    SHARED_READ_REQUESTS,
+    SHARED_READ_REPEATS = 18,
+    GLOBAL_WRITES = 23,
+    GLOBAL_WRITE_REQUESTS,
+    SHARED_WRITES = 27,
+    SHARED_WRITE_REQUESTS,
+    WINDOWS = 31,
+    ROUNDS = 41,
+    GLOBAL_UNIQUE = 43
+};
+
+static double amount(float logarithm) {
+    return fmax(0, exp2((double)logarithm) - 1);
+}
+
+/* Loads per turn of a reduction whose thread keeps what as many turns load as it has sums: a compiler writes the loops
+ * over these out, whatever it does with the others. Two operands at most are loaded anew in each turn. */
+static double loads_per_turn(const float *gpu) {
+    enum { SIZES = 5 };
+    static const double MOST = 4;
+    double sums = log2(fmax(1, amount(gpu[LOCAL_BYTES]) / ELEMENT_BYTES)), before = 1, size = 0;
+    for (int i = 0; i < SIZES; i++) {
+        double next = gpu[WINDOWS + i];
+        if (sums <= size + 2) return fmin(MOST, exp2(before + (next - before) * (sums - size) / 2));
+        before = next;
+        size += 2;
+    }
+    return fmin(MOST, exp2(before));
+}
+
+/* Of what is cut to whole blocks, warps and bytes: logarithms are rounded. */
+static double whole(float logarithm) {
+    return round(amount(logarithm));
+}
+
+typedef struct sums {
+    double ops, commands, shared, sectors, bytes, rounds, thread;
+} sums;
+
+/* Operations on floats that a lane takes time for; the weights are those of usual compilers. */
+static double count_ops(const float *f) {
+    return fmax(amount(f[FLOAT_ADD]), amount(f[FLOAT_MUL])) + amount(f[FLOAT_CMP]) + 4 * amount(f[FLOAT_MATH]) +
+           8 * amount(f[FLOAT_DIV]);
+}
+
+static double count_index_ops(const float *f) {
+    return amount(f[INT_ADD]) + amount(f[INT_MUL]) + 3 * amount(f[INT_DIV]) + amount(f[INT_CMP]) + amount(f[LOGIC]) +
+           amount(f[SELECT]);
+}
+
+static void add_reduction(const float *f, const float *gpu, double fill, sums *s) {
+    double per_turn = loads_per_turn(gpu), loads = amount(f[TURNS]) * per_turn / fill;
+    if (amount(gpu[SHARED_READS]) > 0)
+        s->shared += loads * fmax(1, amount(gpu[SHARED_READ_REPEATS]));
+    else
+        s->sectors += loads / WARP * fmax(1, amount(gpu[GLOBAL_READ_REPEATS]));
+    s->commands += loads;
+    s->rounds = fmax(s->rounds, amount(gpu[ROUNDS]));
+    s->thread += amount(gpu[THREAD_TURNS]) * (1 + per_turn);
+}
+
+static void add_copy(const float *f, const float *gpu, double fill, sums *s) {
+    static const double COMMANDS_PER_TURN = 8;
+    s->shared += amount(gpu[SHARED_READ_REQUESTS]) * WARP;
+    s->sectors += amount(gpu[GLOBAL_READ_REQUESTS]);
+    s->commands += (amount(gpu[GLOBAL_READS]) + amount(gpu[SHARED_READS]) + count_index_ops(f)) / fill;
+    s->thread += amount(gpu[THREAD_TURNS]) * COMMANDS_PER_TURN;
+}
+
+static void add_store(const float *f, const float *gpu, sums *s) {
+    double fill = fmax(1.0 / WARP, gpu[WARP_FILL]), ops = count_ops(f) / fill;
+    if (gpu[IS_UPDATE] > 0)
+        add_reduction(f, gpu, fill, s);
+    else
+        add_copy(f, gpu, fill, s);
+    s->ops += ops;
+    s->shared += amount(gpu[SHARED_WRITE_REQUESTS]) * WARP;
+    s->sectors += amount(gpu[GLOBAL_WRITE_REQUESTS]);
+    s->commands += ops + amount(gpu[GLOBAL_WRITES]) + amount(gpu[SHARED_WRITES]);
+    if (gpu[GLOBAL_READS] > 0 || gpu[GLOBAL_WRITES] > 0) s->bytes += amount(gpu[GLOBAL_UNIQUE]) * ELEMENT_BYTES;
+}
+
+/* The store with most turns, a reduction before what fills memory for it. */
+static const float *find_largest(const ft_program_features *seen) {
+    const float *largest = seen->gpu;
+    double most = -1;
+    for (size_t i = 0; i < seen->leaf_count; i++) {
+        const float *gpu = seen->gpu + i * FT_PROGRAM_GPU;
+        double turns = gpu[BLOCKS] + gpu[THREADS] + gpu[THREAD_TURNS] + (gpu[IS_UPDATE] > 0 ? 3 : 0);
+        if (turns > most) {
+            most = turns;
+            largest = gpu;
+        }
+    }
+    return largest;
+}
+
+void program_demand(const ft_program_features *seen, float demand[static PROGRAM_DEMANDS]) {
+    sums s = {0};
+    memset(demand, 0, PROGRAM_DEMANDS * sizeof *demand);
+    if (seen->leaf_count == 0) return;
+    for (size_t i = 0; i < seen->leaf_count; i++)
+        add_store(seen->leaves + i * FT_PROGRAM_FEATURES, seen->gpu + i * FT_PROGRAM_GPU, &s);
+    const double all[] = {s.ops, s.commands, s.shared, s.sectors, s.bytes, s.rounds, s.thread};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) demand[i] = (float)log2(1 + all[i]);
+    const float *gpu = find_largest(seen);
+    demand[DEMAND_BLOCKS] = gpu[BLOCKS];
+    demand[DEMAND_THREADS] = gpu[THREADS];
+    demand[DEMAND_BLOCK_BYTES] = gpu[SHARED_BYTES];
+    demand[DEMAND_LOCAL_BYTES] = gpu[LOCAL_BYTES];
+}
+
+/* --- What a device makes of it ------------------------------------------------------------------------------- */
+
+/* How the blocks of a launch lie on the units of a device. */
+typedef struct filling {
+    double warps;    /* of a block */
+    double resident; /* blocks that a unit takes at once; 1/2 where not even one seems to fit */
+    double rounds;   /* of all units, until all blocks are done */
+    double share;    /* blocks per unit */
+    double active;   /* threads that a unit has at once */
+    double registers;
+} filling;
+
+static filling fill_units(const float *demand, const program_limits *l) {
+    static const double OTHER_REGISTERS = 24, MOST_REGISTERS = 255, MOST_BLOCKS = 32;
+    double blocks = fmax(1, whole(demand[DEMAND_BLOCKS])), threads = fmax(1, whole(demand[DEMAND_THREADS])),
+           shared = whole(demand[DEMAND_BLOCK_BYTES]);
+    filling f = {.warps = ceil(threads / l->warp_threads),
+                 .registers = OTHER_REGISTERS + whole(demand[DEMAND_LOCAL_BYTES]) / ELEMENT_BYTES,
+                 .share = blocks / l->units};
+    double lanes = f.warps * l->warp_threads;
+    f.resident = fmin(floor(l->unit_threads / lanes), MOST_BLOCKS);
+    f.resident = fmin(f.resident, floor(l->unit_registers / (fmin(f.registers, MOST_REGISTERS) * lanes)));
+    if (shared > 0) f.resident = fmin(f.resident, floor(l->unit_shared_bytes / shared));
+    f.resident = fmax(f.resident, 0.5);
+    f.rounds = blocks / (l->units * f.resident);
+    f.active = fmin(f.resident, ceil(f.share)) * lanes;
+    return f;
+}
+
+/* log2 of how much longer the last, incomplete round makes it; few blocks on a large device are no matter of rounds. */
+static float last_round(double rounds) {
+    return (float)fmin(4, log2(ceil(rounds) / rounds));
+}
+
+void program_meet(const float demand[static PROGRAM_DEMANDS], const float *sheet, float met[static PROGRAM_MET]) {
+    enum { PARTS = 6 };
+    static const double SHARED_LANES = 32, CACHE_OVER_MEMORY = 2.5, ROUND_CLOCKS = 700, COMMAND_CLOCKS = 5;
+    const program_limits l = program_limits_of(sheet);
+    const filling f = fill_units(demand, &l);
+    double clocks = l.units * l.clock_hz * f.share / ceil(f.share), sum = 0, longest = 0;
+    double thread = (1 + amount(demand[DEMAND_ROUNDS])) * ROUND_CLOCKS + amount(demand[DEMAND_THREAD]) * COMMAND_CLOCKS;
+    const double seconds[PARTS] = {amount(demand[DEMAND_OPS]) / (l.unit_lanes * clocks),
+                                   amount(demand[DEMAND_COMMANDS]) / (2 * l.unit_lanes * clocks),
+                                   amount(demand[DEMAND_SHARED]) / (SHARED_LANES * clocks),
+                                   amount(demand[DEMAND_SECTORS]) * SECTOR_BYTES /
+                                       (CACHE_OVER_MEMORY * l.bandwidth_bytes_per_s),
+                                   amount(demand[DEMAND_BYTES]) / l.bandwidth_bytes_per_s,
+                                   ceil(f.rounds) * thread / l.clock_hz};
+    for (int i = 0; i < PARTS; i++) {
+        sum += seconds[i];
+        longest = fmax(longest, seconds[i]);
+        met[10 + i] = (float)((log2(1 + 1e6 * seconds[i]) - 11) / 3);
+    }
+    met[0] = (float)log2(f.resident);
+    met[1] = (float)(f.active / l.unit_threads);
+    met[2] = (float)(log2(f.rounds) / 3);
+    met[3] = last_round(f.rounds);
+    met[4] = (float)(log2(f.share) / 3);
+    met[5] = last_round(f.share);
+    met[6] = (float)(log2(f.active / WARP) / 2);
+    met[7] = (float)(fmax(1, whole(demand[DEMAND_THREADS])) / (f.warps * l.warp_threads));
+    met[8] = (float)log2(fmax(1, f.registers / 255));
+    met[9] = (float)(whole(demand[DEMAND_BLOCK_BYTES]) / l.unit_shared_bytes);
+    met[16] = (float)((log2(1 + 1e6 * longest) - 12) / 3);
+    met[17] = (float)((log2(1 + 1e6 * sum) - 12) / 3);
+}
