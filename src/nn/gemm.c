@@ -208,10 +208,11 @@ static bool is_narrow(const gemm_term *t) {
     return t->k > 0 && (t->a_transposed ? t->a_stride <= BLOCK_K : t->k <= 2 * BLOCK_K);
 }
 
-/* Of few columns a tile would be mostly empty; empty products are left to the simple code. Few rows are no reason to ask
- * CBLAS: where it does not know the processor, it takes three times as long. */
+/* Products with a vector are bound by memory and gain nothing; of few columns a tile would be mostly empty; empty ones
+ * are left to the simple code. Two rows are reason enough not to ask CBLAS: where it does not know the processor, it
+ * takes three times as long. */
 static bool is_ours(const gemm_job *j) {
-    if (j->m == 0 || j->n < 8 || j->term_count == 0) return false;
+    if (j->m < 2 || j->n < 8 || j->term_count == 0) return false;
     for (uint32_t i = 0; i < j->term_count; i++)
         if (!is_narrow(&j->terms[i])) return false;
     return true;
