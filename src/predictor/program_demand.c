@@ -52,7 +52,7 @@ static double amount(float logarithm) {
 }
 
 /* Loads per turn of a reduction whose thread keeps what as many turns load as it has sums: a compiler writes the loops
- * over these out, whatever it does with the others. Two operands at most are loaded anew in each turn. */
+ * over these out, whatever it does with the others. A turn alone loads two operands. */
 static double loads_per_turn(const float *gpu) {
     enum { SIZES = 5 };
     static const double MOST = 4;
@@ -150,6 +150,8 @@ void program_demand(const ft_program_features *seen, float demand[static PROGRAM
 
 /* --- What a device makes of it ------------------------------------------------------------------------------- */
 
+static const double MOST_REGISTERS = 255; /* of a thread */
+
 /* How the blocks of a launch lie on the units of a device. */
 typedef struct filling {
     double warps;    /* of a block */
@@ -161,7 +163,7 @@ typedef struct filling {
 } filling;
 
 static filling fill_units(const float *demand, const program_limits *l) {
-    static const double OTHER_REGISTERS = 24, MOST_REGISTERS = 255, MOST_BLOCKS = 32;
+    static const double OTHER_REGISTERS = 24, MOST_BLOCKS = 32;
     double blocks = fmax(1, whole(demand[DEMAND_BLOCKS])), threads = fmax(1, whole(demand[DEMAND_THREADS])),
            shared = whole(demand[DEMAND_BLOCK_BYTES]);
     filling f = {.warps = ceil(threads / l->warp_threads),
@@ -209,7 +211,7 @@ void program_meet(const float demand[static PROGRAM_DEMANDS], const float *sheet
     met[5] = last_round(f.share);
     met[6] = (float)(log2(f.active / WARP) / 2);
     met[7] = (float)(fmax(1, whole(demand[DEMAND_THREADS])) / (f.warps * l.warp_threads));
-    met[8] = (float)log2(fmax(1, f.registers / 255));
+    met[8] = (float)log2(fmax(1, f.registers / MOST_REGISTERS));
     met[9] = (float)(whole(demand[DEMAND_BLOCK_BYTES]) / l.unit_shared_bytes);
     met[16] = (float)((log2(1 + 1e6 * longest) - 12) / 3);
     met[17] = (float)((log2(1 + 1e6 * sum) - 12) / 3);

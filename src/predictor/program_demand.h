@@ -29,7 +29,7 @@ void program_demand(const ft_program_features *seen, float demand[static PROGRAM
 
 /* What a device makes of that, as numbers about 1: how many blocks a unit takes, threads beside all that it could
  * have, rounds of blocks and how full the last one is; then the time for each part of the demand alone, the longest and
- * the sum. `sheet` has PROGRAM_SHEET_VALUES numbers and behind them PROGRAM_LIMITS. */
+ * the sum. `sheet` has PROGRAM_SHEET_VALUES numbers and behind them PROGRAM_LIMIT_VALUES. */
 enum { PROGRAM_MET = 18 };
 void program_meet(const float demand[static PROGRAM_DEMANDS], const float *sheet, float met[static PROGRAM_MET]);
 

@@ -81,7 +81,7 @@ double feature_unroll(const store_view *x, const nest_node *node, const unroll_m
         const nest_node *loop = x->path[l];
         const unroll_mark *mark = &marks[loop - x->n->nodes];
         double turns = (double)loop->extent;
-        bool is_copied = loop->kind == NEST_THREAD && loop->note == PROG_VTHREAD;
+        bool is_copied = view_is_virtual(loop);
         if (loop->kind != NEST_LOOP && !is_copied) continue;
         if (is_copied ? !own->has_loop : mark->is_written_out) {
             written *= turns;

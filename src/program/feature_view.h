@@ -55,6 +55,11 @@ typedef struct store_view {
     bool is_too_large;
 } store_view;
 
+/* A thread takes the turns of virtual ones one after the other. */
+static inline bool view_is_virtual(const nest_node *loop) {
+    return loop->kind == NEST_THREAD && loop->note == PROG_VTHREAD;
+}
+
 /* The loops around a store that are its own, innermost first. */
 void view_find_path(store_view *x, const nest_node *node);
 /* The buffers that it reads and writes. */

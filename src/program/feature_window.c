@@ -6,10 +6,6 @@
 
 /* --- Virtual threads ----------------------------------------------------------------------------------------- */
 
-static bool is_virtual(const nest_node *loop) {
-    return loop->kind == NEST_THREAD && loop->note == PROG_VTHREAD;
-}
-
 /* At how many places an access is while a loop runs. Ranges would not do: virtual threads are far apart. */
 static double count_places(const store_view *x, const access *a, const nest_node *loop) {
     uint32_t number = x->space->atoms[loop->atom].loop, turns = (uint32_t)loop->extent, count = 0;
@@ -35,7 +31,8 @@ static double count_virtual(const store_view *x, const access *a) {
     double places = 1;
     for (uint32_t l = 0; l < x->path_count; l++) {
         const nest_node *loop = x->path[l];
-        if (!is_virtual(loop) || !loop->has_atom || !lin_mask_has(a->loops, x->space->atoms[loop->atom].loop)) continue;
+        if (!view_is_virtual(loop) || !loop->has_atom || !lin_mask_has(a->loops, x->space->atoms[loop->atom].loop))
+            continue;
         places *= loop->extent > LIN_MAX_TURNS ? (double)loop->extent : count_places(x, a, loop);
     }
     return places;
@@ -77,7 +74,7 @@ static void begin_walk(store_view *x, walk *w) {
     w->running = (lin_mask){{0, 0}};
     w->turns = w->serial = 1;
     for (uint32_t l = 0; l < x->path_count; l++)
-        if (is_virtual(x->path[l])) w->turns *= (double)x->path[l]->extent;
+        if (view_is_virtual(x->path[l])) w->turns *= (double)x->path[l]->extent;
     for (uint32_t i = 0; i < x->access_count; i++) {
         w->places[i] = count_virtual(x, &x->accesses[i]);
         touch_one(x, w, i);
