@@ -90,6 +90,7 @@ typedef struct gnn_options {
     double patience;    /* looks without a better one after which it stops; 0: never */
     double keep_best;   /* 1: keeps what was best on the validation part, 0: what came last */
     double delta;       /* of the Huber loss */
+    double level;       /* share of what labels of one name are off together that training forgives (gnn_level.h) */
     double forget;      /* share of the nodes whose kind training hides, so that it knows what to make of new ones */
     uint32_t loss;      /* loss_kind */
     uint32_t target;    /* label_form */
@@ -105,6 +106,7 @@ typedef struct gnn_plan {
     void *own;
     gnn_widths widths;
     uint32_t outputs; /* columns of targets */
+    uint32_t names;   /* of training, whose levels are learned; 0: none are, as in a model that is read */
 } gnn_plan;
 
 typedef struct gnn_net gnn_net; /* each kind defines its own */

@@ -152,6 +152,23 @@ static ft_status find_samples(gathering *g, ft_error *error) {
     return FT_OK;
 }
 
+/* Graphs of one name belong together: programs of a task. */
+static ft_status find_names(gathering *g, ft_error *error) {
+    gnn_data *data = g->data;
+    row_table names = {.size = sizeof(hash128)};
+    ft_status status = FT_OK;
+    data->name_of = malloc(((size_t)data->graph_count + 1) * sizeof *data->name_of);
+    if (data->name_of == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; status == FT_OK && i < data->graph_count; i++) {
+        const char *name = ft_dataset_records(g->set->data)[g->firsts[i].record].name;
+        hash128 key = hash_bytes(name, strlen(name));
+        status = row_table_add(&names, &key, &data->name_of[i], error);
+    }
+    data->name_count = names.count;
+    row_table_free(&names);
+    return status;
+}
+
 /* --- Labels -------------------------------------------------------------------------------------------------- */
 
 /* What is measured several times in the same way is the mean of that. */
@@ -338,6 +355,7 @@ static ft_status gather_all(gathering *g, const fit_context *context, ft_error *
     FT_TRY(find_metrics(g, error));
     FT_TRY(find_columns(g, error));
     FT_TRY(find_samples(g, error));
+    FT_TRY(find_names(g, error));
     FT_TRY(make_labels(g, error));
     FT_TRY(scale_columns(g, error));
     return look_at_samples(g, context, error);
@@ -374,6 +392,7 @@ void gnn_data_free(gnn_data *data) {
     free(data->edge_row);
     free(data->graphs);
     free(data->globals);
+    free(data->name_of);
     free(data->labels);
     *data = (gnn_data){0};
 }

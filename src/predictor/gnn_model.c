@@ -38,6 +38,8 @@ static ft_status build_member(model *m, ft_error *error) {
     gnn_member *member = &m->members[m->member_count++];
     params_init(&member->values);
     member->net = m->kind->build(&m->plan, &member->values);
+    if (m->plan.names > 0)
+        member->levels = params_add_state(&member->values, m->plan.names, m->column_count, PARAM_ZEROS, "levels");
     return member->net != NULL ? FT_OK : FT_NOMEM(error);
 }
 
@@ -85,6 +87,10 @@ ft_status gnn_model_finish(model *m, ft_status status, model **out, ft_error *er
     return status;
 }
 
+size_t gnn_kept(const model *m, uint32_t member) {
+    return m->members[member].values.total_count - (size_t)m->plan.names * m->column_count;
+}
+
 /* --- Saving -------------------------------------------------------------------------------------------------- */
 
 static json_t *save_values(const float *values, uint32_t count) {
@@ -115,8 +121,7 @@ ft_status gnn_save(const model *m, json_t **params, float_block *block, ft_error
     if (object == NULL) return FT_NOMEM(error);
     bool has_memory = float_block_add(block, m->scaling.floats, m->scaling.count);
     for (uint32_t i = 0; i < m->member_count; i++)
-        has_memory =
-            has_memory && float_block_add(block, m->members[i].values.values, m->members[i].values.total_count);
+        has_memory = has_memory && float_block_add(block, m->members[i].values.values, gnn_kept(m, i));
     if (!has_memory) {
         json_decref(object);
         return FT_NOMEM(error);

@@ -36,6 +36,7 @@ static void add_shared(gnn_options *o, config_list *list) {
     config_add_number(list, "weight_decay", 0, 10, &o->weight_decay);
     config_add_number(list, "clip", 0, 1e6, &o->clip);
     config_add_number(list, "average", 0, 0.99999, &o->average);
+    config_add_number(list, "level", 0, 0.99, &o->level);
     config_add_number(list, "forget", 0, 0.5, &o->forget);
     config_add_whole(list, "check", 1, 1e6, &o->check);
     config_add_whole(list, "patience", 0, 1e6, &o->patience);

@@ -19,6 +19,7 @@ static const ft_setting hints[] = {
     {.name = "average",
      .text = "decay of the moving average of weights that is kept; 0: the last ones are",
      .off = "0"},
+    {.name = "level", .text = "share of what all labels of a name are off together that is forgiven", .off = "0"},
     {.name = "forget", .text = "share of the nodes whose kind training hides", .off = "0"},
     {.name = "check", .text = "steps between two looks at the validation part"},
     {.name = "patience", .text = "looks without a better one after which it stops; 0: never", .off = "0"},

@@ -11,12 +11,14 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "predictor/gnn_level.h"
 
 enum {
     PART_NODES = 768, /* of a part, about: what the network makes of them should stay in the cache */
     PARTS_MAX = 64,   /* of a step */
     SHARDS = 4
 };
+static const uint32_t ALL_TASKS = UINT32_MAX;
 
 static const uint64_t PART_LIMIT = (uint64_t)1 << 30; /* memory of one part */
 
@@ -44,54 +46,9 @@ struct gnn_training {
     uint32_t *task_of; /* per column: tasks are metrics in a mode */
     uint32_t task_count;
     gnn_domains domains;
+    gnn_levels levels;
     part parts[PARTS_MAX];
 };
-
-/* --- Inputs -------------------------------------------------------------------------------------------------- */
-
-static void scale_targets(gnn_inputs *in) {
-    const gnn_data *data = in->data;
-    for (size_t i = 0; i < (size_t)data->graph_count * data->column_count; i++) {
-        const gnn_column *column = &data->columns[i % data->column_count];
-        double label = data->labels[i];
-        in->targets[i] = isnan(label) ? NAN : (float)label_to_target(&column->scale, label);
-    }
-}
-
-ft_status gnn_inputs_make(gnn_inputs *in, const gnn_data *data, const gnn_scaling *scaling, ft_error *error) {
-    const gnn_widths *w = &data->widths;
-    size_t global = (size_t)w->global_values + w->global_marks;
-    *in = (gnn_inputs){.data = data,
-                       .kinds = malloc(((size_t)data->nodes.count + 1) * sizeof(uint32_t)),
-                       .nodes = malloc(((size_t)data->nodes.count * w->node_values + 1) * sizeof(float)),
-                       .edges = malloc(((size_t)data->edges.count * w->edge_values + 1) * sizeof(float)),
-                       .globals = malloc((data->graph_count * global + 1) * sizeof(float)),
-                       .targets = malloc(((size_t)data->graph_count * data->column_count + 1) * sizeof(float))};
-    if (in->kinds == NULL || in->nodes == NULL || in->edges == NULL || in->globals == NULL || in->targets == NULL) {
-        gnn_inputs_free(in);
-        return FT_NOMEM(error);
-    }
-    for (uint32_t i = 0; i < data->nodes.count; i++) {
-        in->kinds[i] = gnn_scale_kind(scaling, gnn_node_kind(data, i));
-        gnn_scale_nodes(scaling, gnn_node_values(data, i), 1, in->nodes + (size_t)i * w->node_values);
-    }
-    if (data->edges.count > 0)
-        gnn_scale_edges(scaling, (const float *)(const void *)data->edges.rows, data->edges.count, in->edges);
-    if (global > 0) memcpy(in->globals, data->globals, data->graph_count * global * sizeof(float));
-    for (size_t i = 0; global > 0 && i < data->graph_count; i++)
-        gnn_scale_globals(scaling, in->globals + i * global, 1, in->globals + i * global);
-    scale_targets(in);
-    return FT_OK;
-}
-
-void gnn_inputs_free(gnn_inputs *in) {
-    free(in->kinds);
-    free(in->nodes);
-    free(in->edges);
-    free(in->globals);
-    free(in->targets);
-    *in = (gnn_inputs){0};
-}
 
 /* --- Parts --------------------------------------------------------------------------------------------------- */
 
@@ -153,15 +110,21 @@ static void forget_kinds(part *p, double share, rng *random) {
         if (rng_uniform(random) < share) kinds[i] = 0;
 }
 
-/* What the network says of a part while it trains; NULL: the tape has failed. */
-static tensor *train_forward(gnn_training *t, tape *tp, uint32_t number) {
+/* What the network says of a part while it trains, of one task or (ALL_TASKS) of all; NULL: the tape has failed. */
+static tensor *train_forward(gnn_training *t, tape *tp, uint32_t number, uint32_t task) {
+    uint32_t columns = t->in->data->column_count;
     part *p = &t->parts[number];
     if (!fill_part(t->in, p)) {
         tp->has_failed = true;
         return NULL;
     }
+    for (size_t i = 0; task != ALL_TASKS && i < (size_t)p->count * columns; i++)
+        if (t->task_of[i % columns] != task) p->mask[i] = 0;
     forget_kinds(p, t->plan->shared.forget, &tp->random);
-    return t->kind->forward(t->net, tp, &p->batch);
+    tensor *said = t->kind->forward(t->net, tp, &p->batch);
+    if (t->levels.share > 0 && said != NULL)
+        gnn_levels_forgive(&t->levels, tp, t->in->data, p->graphs, p->count, p->mask, said, p->targets);
+    return said;
 }
 
 static tensor *loss_of(const gnn_training *t, tape *tp, tensor *said, const part *p) {
@@ -196,7 +159,7 @@ static tensor *part_loss(void *user, tape *tp, uint32_t number) {
     part *p = &t->parts[number];
     tensor *hidden = NULL;
     p->hidden = t->domains.distance != TUNE_NO_DISTANCE ? &hidden : NULL;
-    tensor *said = train_forward(t, tp, number);
+    tensor *said = train_forward(t, tp, number, ALL_TASKS);
     tensor *loss = said != NULL ? loss_of(t, tp, said, p) : NULL;
     return hidden != NULL ? add_distance(t, tp, loss, p, hidden) : loss;
 }
@@ -204,13 +167,8 @@ static tensor *part_loss(void *user, tape *tp, uint32_t number) {
 /* The loss of one task. */
 static tensor *task_loss(void *user, tape *tp, uint32_t number, uint32_t task) {
     gnn_training *t = user;
-    const gnn_data *data = t->in->data;
-    tensor *said = train_forward(t, tp, number);
-    const part *p = &t->parts[number];
-    if (said == NULL) return NULL;
-    for (size_t i = 0; i < (size_t)p->count * data->column_count; i++)
-        if (t->task_of[i % data->column_count] != task) p->mask[i] = 0;
-    return loss_of(t, tp, said, p);
+    tensor *said = train_forward(t, tp, number, task);
+    return said != NULL ? loss_of(t, tp, said, &t->parts[number]) : NULL;
 }
 
 /* --- Beginning and end --------------------------------------------------------------------------------------- */
@@ -257,8 +215,17 @@ static bool find_tasks(gnn_training *t) {
     return t->task_of != NULL;
 }
 
+static bool open_levels(gnn_training *t, param_id levels) {
+    const gnn_data *data = t->in->data;
+    t->levels = (gnn_levels){.share = t->plan->shared.level,
+                             .values = levels,
+                             .counts = calloc((size_t)data->name_count * data->column_count, sizeof(uint32_t))};
+    return t->levels.counts != NULL;
+}
+
 ft_status gnn_training_new(const gnn_inputs *in, const gnn_kind *kind, const gnn_plan *plan, const gnn_net *net,
-                           params *values, uint64_t seed, pool *threads, gnn_training **out, ft_error *error) {
+                           params *values, const param_id *levels, uint64_t seed, pool *threads, gnn_training **out,
+                           ft_error *error) {
     gnn_training *t = calloc(1, sizeof *t);
     if (t == NULL) return FT_NOMEM(error);
     *t = (gnn_training){.in = in, .kind = kind, .plan = plan, .net = net, .order_epoch = UINT32_MAX};
@@ -268,7 +235,9 @@ ft_status gnn_training_new(const gnn_inputs *in, const gnn_kind *kind, const gnn
     t->steps_per_epoch = graphs / t->batch;
     t->order = malloc(graphs * sizeof *t->order);
     t->sizes = malloc(t->batch * sizeof *t->sizes);
-    ft_status status = t->order != NULL && t->sizes != NULL && find_tasks(t) ? FT_OK : FT_NOMEM(error);
+    bool has_memory =
+        t->order != NULL && t->sizes != NULL && find_tasks(t) && (levels == NULL || open_levels(t, *levels));
+    ft_status status = has_memory ? FT_OK : FT_NOMEM(error);
     if (status == FT_OK) status = open_descent(t, values, seed, threads, error);
     if (status != FT_OK)
         gnn_training_free(t);
@@ -282,6 +251,7 @@ void gnn_training_free(gnn_training *t) {
     descent_close(&t->descent);
     for (uint32_t i = 0; i < PARTS_MAX; i++) arena_free(&t->parts[i].memory);
     free(t->task_of);
+    free(t->levels.counts);
     free(t->order);
     free(t->sizes);
     free(t);
@@ -340,6 +310,7 @@ ft_status gnn_training_step(gnn_training *t, double *loss, ft_error *error) {
     const uint32_t *graphs = step_graphs(t);
     uint32_t parts = cut_parts(t, graphs, t->batch), tasks = t->task_count;
     t->label_count = count_labels(t->in, graphs, t->batch);
+    if (t->levels.share > 0) gnn_levels_count(&t->levels, t->in->data, graphs, t->batch);
     if (t->kind->combine == NULL || tasks == 1) return descent_step(&t->descent, parts, part_loss, t, loss, error);
     return descent_step_tasks(&t->descent, parts, tasks, task_loss, t->kind->combine, t, loss, error);
 }

@@ -2,20 +2,9 @@
 #ifndef PREDICTOR_GNN_TRAIN_H
 #define PREDICTOR_GNN_TRAIN_H
 
-#include "predictor/gnn_scaling.h"
+#include "predictor/gnn_inputs.h"
 
 typedef struct gnn_training gnn_training;
-
-/* Inputs of all samples, scaled once for all networks of a model. */
-typedef struct gnn_inputs {
-    const gnn_data *data;
-    uint32_t *kinds; /* per distinct node */
-    float *nodes, *edges, *globals;
-    float *targets; /* per graph and column; NaN: not measured */
-} gnn_inputs;
-
-ft_status gnn_inputs_make(gnn_inputs *in, const gnn_data *data, const gnn_scaling *scaling, ft_error *error);
-void gnn_inputs_free(gnn_inputs *in);
 
 /* What keeps a network from telling old devices and new ones apart: a weight on how far what its last layer sees of
  * programs on new devices is from what it sees of those on old ones. */
@@ -26,9 +15,11 @@ typedef struct gnn_domains {
     const model *held;   /* whose first layers stay as they are; NULL: all are trained */
 } gnn_domains;
 
-/* `net` and `values` belong to the caller, who frees them after the training. */
+/* `net` and `values` belong to the caller, who frees them after the training. `levels` is the state of the network for
+ * what training forgives (gnn_level.h); NULL: nothing. */
 ft_status gnn_training_new(const gnn_inputs *in, const gnn_kind *kind, const gnn_plan *plan, const gnn_net *net,
-                           params *values, uint64_t seed, pool *threads, gnn_training **out, ft_error *error);
+                           params *values, const param_id *levels, uint64_t seed, pool *threads, gnn_training **out,
+                           ft_error *error);
 void gnn_training_free(gnn_training *t);
 /* From now on; for kinds that can tell what their last layer sees. */
 void gnn_training_set_domains(gnn_training *t, const gnn_domains *domains);

@@ -17,6 +17,7 @@ static const double RATE_SHARE = 0.3, LAST_RATE_SHARE = 1, DISTANCE_WEIGHT = 0.0
 
 static bool copy_plan(const gnn_kind *kind, const gnn_plan *from, gnn_plan *plan) {
     *plan = *from;
+    plan->names = 0;
     plan->own = malloc(kind->own_size + 1);
     if (plan->own != NULL) memcpy(plan->own, from->own, kind->own_size);
     return plan->own != NULL;
@@ -30,9 +31,9 @@ static ft_status copy_model(const model *from, const gnn_data *data, uint32_t de
     FT_TRY(gnn_model_new(from->kind, &plan, data->columns, data->column_count, devices, &m, error));
     ft_status status = gnn_model_draw(m, 0, error);
     for (uint32_t i = 0; status == FT_OK && i < m->member_count; i++) {
-        const params *values = &from->members[i].values;
-        if (m->members[i].values.total_count == values->total_count)
-            memcpy(m->members[i].values.values, values->values, values->total_count * sizeof(float));
+        size_t kept = gnn_kept(from, i);
+        if (m->members[i].values.total_count == kept)
+            memcpy(m->members[i].values.values, from->members[i].values.values, kept * sizeof(float));
         else
             status = ft_fail(error, FT_ERR_INTERNAL, "a network has another size than before");
     }

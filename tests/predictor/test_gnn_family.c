@@ -246,11 +246,114 @@ static void questions_find_their_column(void **state) {
     ft_dataset_free(d.data);
 }
 
+/* --- Levels -------------------------------------------------------------------------------------------------- */
+
+/* Six networks under two names. More work takes longer under each, but those with more work have the name that is the
+ * faster one. */
+static made make_names(void) {
+    made m = {0};
+    builder *b = made_begin("names");
+    double work[NETWORKS], middle = 0;
+    for (uint32_t i = 0; i < NETWORKS; i++) {
+        ft_graph *graph = made_network(i), *bound = NULL;
+        assert_int_equal(ft_graph_bind(graph, NULL, &bound, NULL), FT_OK);
+        work[i] = (double)made_cost(bound).forward.macs;
+        middle += log(work[i]) / NETWORKS;
+        ft_graph_free(bound);
+        ft_graph_free(graph);
+    }
+    for (uint32_t i = 0; i < NETWORKS; i++) {
+        bool is_large = log(work[i]) > middle;
+        made_add(b, &(made_record){i, "one", devices[0], "", NULL, is_large ? "large" : "small",
+                                   work[i] / (is_large ? 1000 : 1), NULL});
+    }
+    m.data = made_end(b, "names");
+    for (uint32_t i = 0; i < NETWORKS; i++)
+        m.rows[i] = (fit_row){i, ft_dataset_records(m.data)[i].graph, 0, ft_dataset_records(m.data)[i].metrics[0]};
+    m.set = (fit_set){.data = m.data, .metric = "time_us", .devices = devices, .device_count = 1};
+    m.set.train.count = NETWORKS;
+    return m;
+}
+
+typedef struct stopping {
+    uint32_t calls, stop_after;
+    void *kept;
+    size_t kept_size;
+} stopping;
+
+static bool go_on(void *user, double ratio, const char *what) {
+    stopping *s = user;
+    (void)ratio;
+    (void)what;
+    return s->stop_after == 0 || ++s->calls < s->stop_after;
+}
+
+static ft_status keep(void *user, const void *state, size_t size, ft_error *error) {
+    stopping *s = user;
+    (void)error;
+    free(s->kept);
+    s->kept = malloc(size);
+    memcpy(s->kept, state, size);
+    s->kept_size = size;
+    return FT_OK;
+}
+
+static const void *kept(void *user, size_t *size) {
+    stopping *s = user;
+    *size = s->kept_size;
+    return s->kept;
+}
+
+static ft_status fit_names(made *d, double level, stopping *s, model **m) {
+    json_t *config = json_pack("{s:i, s:i, s:f, s:f}", "steps", 400, "batch", 6, "rate", 0.05, "level", level);
+    fit_context context = {.config = config, .seed = 1, .user = s, .progress = go_on, .save = keep, .load = kept};
+    d->set.train.items = d->rows;
+    ft_status status = gnn_fit(&kind, &d->set, &context, m, NULL);
+    json_decref(config);
+    return status;
+}
+
+static size_t saved_floats(const model *m) {
+    float_block block = {0};
+    json_t *params = NULL;
+    assert_int_equal(gnn_save(m, &params, &block, NULL), FT_OK);
+    size_t count = block.count;
+    json_decref(params);
+    float_block_free(&block);
+    return count;
+}
+
+/* Without levels the network takes the names for an effect of work; with them it finds what work does. They are not
+ * kept, and a stop is made up for. */
+static void levels_are_forgiven(void **state) {
+    (void)state;
+    made d = make_names();
+    model *misled = NULL, *right = NULL, *again = NULL;
+    stopping never = {0}, once = {.stop_after = 150};
+    assert_int_equal(fit_names(&d, 0, &never, &misled), FT_OK);
+    free(never.kept);
+    never = (stopping){0};
+    assert_int_equal(fit_names(&d, 0.9, &never, &right), FT_OK);
+    assert_true(misled->members[0].values.values[0] < 0 && right->members[0].values.values[0] > 0);
+    assert_int_equal(saved_floats(misled), saved_floats(right));
+    assert_int_equal(fit_names(&d, 0.9, &once, &again), FT_ERR_CANCELLED);
+    once.stop_after = 0;
+    assert_int_equal(fit_names(&d, 0.9, &once, &again), FT_OK);
+    assert_memory_equal(right->members[0].values.values, again->members[0].values.values,
+                        right->members[0].values.total_count * sizeof(float));
+    free(never.kept);
+    free(once.kept);
+    gnn_free(misled);
+    gnn_free(right);
+    gnn_free(again);
+    ft_dataset_free(d.data);
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {IN_FOLDER(labels_stand_in_columns), IN_FOLDER(repeats_are_averaged),
+    const struct CMUnitTest tests[] = {IN_FOLDER(labels_stand_in_columns),     IN_FOLDER(repeats_are_averaged),
                                        IN_FOLDER(validation_makes_no_columns), IN_FOLDER(scaling_is_that_of_training),
-                                       IN_FOLDER(questions_find_their_column)};
+                                       IN_FOLDER(questions_find_their_column), IN_FOLDER(levels_are_forgiven)};
     return cmocka_run_group_tests_name("predictor/gnn_family", tests, NULL, NULL);
 }
