@@ -22,6 +22,7 @@ static const char *const numbers[] = {
     "unit_threads",
     "unit_shared_bytes",
     "unit_registers",
+    "thread_registers",
     "warp_threads",
     "peak_float32_flops",
     "peak_float16_flops",

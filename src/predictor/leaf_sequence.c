@@ -12,7 +12,7 @@
 #include "predictor/sequence_net.h"
 #include "program/feature.h"
 
-#define SCHEMA "program-leaves-4"
+#define SCHEMA "program-leaves-5"
 
 enum { WAVES = 8, LEAF_MARKS = 2 * WAVES, LEAF_VALUES = FT_PROGRAM_FEATURES + FT_PROGRAM_GPU };
 
@@ -21,6 +21,7 @@ static void defaults(gnn_options *shared, void *own) {
     sequence_defaults(shared, own);
     shared->members = 2;
     shared->delta = 0.01;
+    shared->level = 0.75;
 }
 
 static gnn_widths widths(const void *own) {

@@ -44,8 +44,11 @@ enum {
     SHARED_WRITE_REQUESTS,
     WINDOWS = 31,
     ROUNDS = 41,
-    GLOBAL_UNIQUE = 43
+    GLOBAL_UNIQUE = 43,
+    NEEDED = 51,
+    WAVE_SECTORS = 52
 };
+enum { WAVE_SIZES = PROGRAM_DEMANDS - DEMAND_WAVES };
 
 static double amount(float logarithm) {
     return fmax(0, exp2((double)logarithm) - 1);
@@ -73,6 +76,8 @@ static double whole(float logarithm) {
 
 typedef struct sums {
     double ops, commands, shared, sectors, bytes, rounds, thread;
+    double written, written_rest;
+    double waves[WAVE_SIZES];
 } sums;
 
 /* Operations on floats that a lane takes time for; the weights are those of usual compilers. */
@@ -106,6 +111,7 @@ static void add_copy(const float *f, const float *gpu, double fill, sums *s) {
 }
 
 static void add_store(const float *f, const float *gpu, sums *s) {
+    double *written = gpu[IS_UPDATE] > 0 ? &s->written : &s->written_rest;
     double fill = fmax(1.0 / WARP, gpu[WARP_FILL]), ops = count_ops(f) / fill;
     if (gpu[IS_UPDATE] > 0)
         add_reduction(f, gpu, fill, s);
@@ -116,6 +122,8 @@ static void add_store(const float *f, const float *gpu, sums *s) {
     s->sectors += amount(gpu[GLOBAL_WRITE_REQUESTS]);
     s->commands += ops + amount(gpu[GLOBAL_WRITES]) + amount(gpu[SHARED_WRITES]);
     if (gpu[GLOBAL_READS] > 0 || gpu[GLOBAL_WRITES] > 0) s->bytes += amount(gpu[GLOBAL_UNIQUE]) * ELEMENT_BYTES;
+    *written = fmax(*written, amount(gpu[NEEDED]));
+    for (int i = 0; i < WAVE_SIZES; i++) s->waves[i] += amount(gpu[WAVE_SECTORS + i]);
 }
 
 /* The store with most turns, a reduction before what fills memory for it. */
@@ -146,11 +154,12 @@ void program_demand(const ft_program_features *seen, float demand[static PROGRAM
     demand[DEMAND_THREADS] = gpu[THREADS];
     demand[DEMAND_BLOCK_BYTES] = gpu[SHARED_BYTES];
     demand[DEMAND_LOCAL_BYTES] = gpu[LOCAL_BYTES];
+    demand[DEMAND_WRITTEN] = (float)log2(1 + s.written);
+    demand[DEMAND_WRITTEN_REST] = (float)log2(1 + s.written_rest);
+    for (int i = 0; i < WAVE_SIZES; i++) demand[DEMAND_WAVES + i] = (float)log2(1 + s.waves[i]);
 }
 
 /* --- What a device makes of it ------------------------------------------------------------------------------- */
-
-static const double MOST_REGISTERS = 255; /* of a thread */
 
 /* How the blocks of a launch lie on the units of a device. */
 typedef struct filling {
@@ -171,7 +180,7 @@ static filling fill_units(const float *demand, const program_limits *l) {
                  .share = blocks / l->units};
     double lanes = f.warps * l->warp_threads;
     f.resident = fmin(floor(l->unit_threads / lanes), MOST_BLOCKS);
-    f.resident = fmin(f.resident, floor(l->unit_registers / (fmin(f.registers, MOST_REGISTERS) * lanes)));
+    f.resident = fmin(f.resident, floor(l->unit_registers / (fmin(f.registers, l->thread_registers) * lanes)));
     if (shared > 0) f.resident = fmin(f.resident, floor(l->unit_shared_bytes / shared));
     f.resident = fmax(f.resident, 0.5);
     f.rounds = blocks / (l->units * f.resident);
@@ -184,35 +193,73 @@ static float last_round(double rounds) {
     return (float)fmin(4, log2(ceil(rounds) / rounds));
 }
 
-void program_meet(const float demand[static PROGRAM_DEMANDS], const float *sheet, float met[static PROGRAM_MET]) {
-    enum { PARTS = 6 };
+static double ramp(double value, double from, double to) {
+    return fmin(1, fmax(0, (value - from) / (to - from)));
+}
+
+/* Whether sums are in memory, between 0 and 1: there are more than a thread has registers for them. */
+static double spill(const float *demand, const program_limits *l) {
+    static const double LEAST_REGISTERS = 16; /* for all but the sums, when a compiler has to save them */
+    double registers = LEAST_REGISTERS + whole(demand[DEMAND_LOCAL_BYTES]) / ELEMENT_BYTES;
+    return ramp(log2(registers / l->thread_registers), 0, 0.25);
+}
+
+/* The same, because loops that move them are too long to be written out. */
+static double stay(const float *demand) {
+    return ramp(fmax(demand[DEMAND_WRITTEN], demand[DEMAND_WRITTEN_REST]), 8, 9.5);
+}
+
+/* Sectors that come from memory when so many blocks share a cache. */
+static double wave_sectors(const float *demand, double blocks) {
+    double place = fmin(fmax(0, (log2(blocks) - 4) / 2), WAVE_SIZES - 1);
+    int below = (int)fmin(floor(place), WAVE_SIZES - 2);
+    const float *at = demand + DEMAND_WAVES + below;
+    return exp2(at[0] + (at[1] - at[0]) * (place - below)) - 1;
+}
+
+/* Seconds for each part of the demand, if there were no other. */
+static void find_times(const float *demand, const program_limits *l, const filling *f, double spilled, double staying,
+                       double seconds[static MET_LONGEST - MET_TIMES]) {
+    enum { SUM_BYTES = 2 * ELEMENT_BYTES };
     static const double SHARED_LANES = 32, CACHE_OVER_MEMORY = 2.5, ROUND_CLOCKS = 700, COMMAND_CLOCKS = 5;
+    double clocks = l->units * l->clock_hz * f->share / ceil(f->share), bandwidth = l->bandwidth_bytes_per_s;
+    double ops = amount(demand[DEMAND_OPS]), sums = ops * SUM_BYTES / bandwidth;
+    double thread = (1 + amount(demand[DEMAND_ROUNDS])) * ROUND_CLOCKS + amount(demand[DEMAND_THREAD]) * COMMAND_CLOCKS;
+    seconds[0] = ops / (l->unit_lanes * clocks);
+    seconds[1] = amount(demand[DEMAND_COMMANDS]) / (2 * l->unit_lanes * clocks);
+    seconds[2] = amount(demand[DEMAND_SHARED]) / (SHARED_LANES * clocks);
+    seconds[3] = amount(demand[DEMAND_SECTORS]) * SECTOR_BYTES / (CACHE_OVER_MEMORY * bandwidth);
+    seconds[4] = amount(demand[DEMAND_BYTES]) / bandwidth;
+    seconds[5] = ceil(f->rounds) * thread / l->clock_hz;
+    seconds[6] = wave_sectors(demand, l->units * f->resident) * SECTOR_BYTES / bandwidth;
+    seconds[7] = spilled * sums;
+    seconds[8] = staying * sums / 4; /* often not all of them */
+}
+
+void program_meet(const float demand[static PROGRAM_DEMANDS], const float *sheet, float met[static PROGRAM_MET]) {
     const program_limits l = program_limits_of(sheet);
     const filling f = fill_units(demand, &l);
-    double clocks = l.units * l.clock_hz * f.share / ceil(f.share), sum = 0, longest = 0;
-    double thread = (1 + amount(demand[DEMAND_ROUNDS])) * ROUND_CLOCKS + amount(demand[DEMAND_THREAD]) * COMMAND_CLOCKS;
-    const double seconds[PARTS] = {amount(demand[DEMAND_OPS]) / (l.unit_lanes * clocks),
-                                   amount(demand[DEMAND_COMMANDS]) / (2 * l.unit_lanes * clocks),
-                                   amount(demand[DEMAND_SHARED]) / (SHARED_LANES * clocks),
-                                   amount(demand[DEMAND_SECTORS]) * SECTOR_BYTES /
-                                       (CACHE_OVER_MEMORY * l.bandwidth_bytes_per_s),
-                                   amount(demand[DEMAND_BYTES]) / l.bandwidth_bytes_per_s,
-                                   ceil(f.rounds) * thread / l.clock_hz};
-    for (int i = 0; i < PARTS; i++) {
+    const double spilled = spill(demand, &l), staying = stay(demand);
+    double seconds[MET_LONGEST - MET_TIMES], sum = 0, longest = 0;
+    find_times(demand, &l, &f, spilled, staying, seconds);
+    for (int i = 0; i < MET_LONGEST - MET_TIMES; i++) {
         sum += seconds[i];
         longest = fmax(longest, seconds[i]);
-        met[10 + i] = (float)((log2(1 + 1e6 * seconds[i]) - 11) / 3);
+        met[MET_TIMES + i] = (float)((log2(1 + 1e6 * seconds[i]) - 11) / 3);
     }
-    met[0] = (float)log2(f.resident);
-    met[1] = (float)(f.active / l.unit_threads);
-    met[2] = (float)(log2(f.rounds) / 3);
-    met[3] = last_round(f.rounds);
-    met[4] = (float)(log2(f.share) / 3);
-    met[5] = last_round(f.share);
-    met[6] = (float)(log2(f.active / WARP) / 2);
-    met[7] = (float)(fmax(1, whole(demand[DEMAND_THREADS])) / (f.warps * l.warp_threads));
-    met[8] = (float)log2(fmax(1, f.registers / MOST_REGISTERS));
-    met[9] = (float)(whole(demand[DEMAND_BLOCK_BYTES]) / l.unit_shared_bytes);
-    met[16] = (float)((log2(1 + 1e6 * longest) - 12) / 3);
-    met[17] = (float)((log2(1 + 1e6 * sum) - 12) / 3);
+    met[MET_BLOCKS] = (float)log2(f.resident);
+    met[MET_THREADS] = (float)(f.active / l.unit_threads);
+    met[MET_ROUNDS] = (float)(log2(f.rounds) / 3);
+    met[MET_LAST_ROUND] = last_round(f.rounds);
+    met[MET_SHARE] = (float)(log2(f.share) / 3);
+    met[MET_LAST_SHARE] = last_round(f.share);
+    met[MET_WARPS] = (float)(log2(f.active / WARP) / 2);
+    met[MET_FILL] = (float)(fmax(1, whole(demand[DEMAND_THREADS])) / (f.warps * l.warp_threads));
+    met[MET_SPILLED] = (float)spilled;
+    met[MET_STAYING] = (float)staying;
+    met[MET_WRITTEN] = demand[DEMAND_WRITTEN] / 4;
+    met[MET_WRITTEN_REST] = demand[DEMAND_WRITTEN_REST] / 4;
+    met[MET_SHARED] = (float)(whole(demand[DEMAND_BLOCK_BYTES]) / l.unit_shared_bytes);
+    met[MET_LONGEST] = (float)((log2(1 + 1e6 * longest) - 12) / 3);
+    met[MET_SUM] = (float)((log2(1 + 1e6 * sum) - 12) / 3);
 }

@@ -19,18 +19,38 @@ enum {
     DEMAND_ROUNDS,   /* in which shared memory is filled anew */
     DEMAND_THREAD,   /* what one thread does, one after the other */
     DEMAND_BLOCKS,
-    DEMAND_THREADS,     /* of a block */
-    DEMAND_BLOCK_BYTES, /* of shared memory */
-    DEMAND_LOCAL_BYTES, /* of a thread */
-    PROGRAM_DEMANDS
+    DEMAND_THREADS,      /* of a block */
+    DEMAND_BLOCK_BYTES,  /* of shared memory */
+    DEMAND_LOCAL_BYTES,  /* of a thread */
+    DEMAND_WRITTEN,      /* stores of a reduction that a compiler has to write out, or its sums are in memory */
+    DEMAND_WRITTEN_REST, /* the same of what begins and ends it */
+    DEMAND_WAVES,        /* sectors that come from memory when 16, 64, 256 or 1024 blocks share a cache */
+    PROGRAM_DEMANDS = DEMAND_WAVES + 4
 };
 
 void program_demand(const ft_program_features *seen, float demand[static PROGRAM_DEMANDS]);
 
-/* What a device makes of that, as numbers about 1: how many blocks a unit takes, threads beside all that it could
- * have, rounds of blocks and how full the last one is; then the time for each part of the demand alone, the longest and
- * the sum. `sheet` has PROGRAM_SHEET_VALUES numbers and behind them PROGRAM_LIMIT_VALUES. */
-enum { PROGRAM_MET = 18 };
+/* What a device makes of that, as numbers about 1. Sums are what a reduction adds up in a thread. */
+enum {
+    MET_BLOCKS,     /* that a unit takes at once */
+    MET_THREADS,    /* beside all that it could have */
+    MET_ROUNDS,     /* of all units, until all blocks are done */
+    MET_LAST_ROUND, /* how much longer it makes that not all are full */
+    MET_SHARE,      /* blocks per unit */
+    MET_LAST_SHARE,
+    MET_WARPS,        /* that a unit has */
+    MET_FILL,         /* of warps, with threads */
+    MET_SPILLED,      /* sums that are in memory, because there are too many */
+    MET_STAYING,      /* or because loops that move them are too long to be written out */
+    MET_WRITTEN,      /* how long these would be */
+    MET_WRITTEN_REST, /* and those before and behind a reduction */
+    MET_SHARED,       /* memory of a block beside that of a unit */
+    MET_TIMES,        /* of each part of the demand alone */
+    MET_LONGEST = MET_TIMES + 9,
+    MET_SUM,
+    PROGRAM_MET
+};
+/* `sheet` has PROGRAM_SHEET_VALUES numbers and behind them PROGRAM_LIMIT_VALUES. */
 void program_meet(const float demand[static PROGRAM_DEMANDS], const float *sheet, float met[static PROGRAM_MET]);
 
 #endif

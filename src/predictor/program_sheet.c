@@ -7,7 +7,7 @@
 
 static const double USUAL_PEAK = 10e12, USUAL_BANDWIDTH = 600e9, USUAL_CLOCK = 1.4e9, USUAL_UNITS = 60,
                     USUAL_CACHE = 4 << 20, USUAL_MEMORY = 16.0 * (1 << 30), USUAL_THREADS = 2048,
-                    USUAL_SHARED = 96 << 10, USUAL_REGISTERS = 65536, USUAL_WARP = 32;
+                    USUAL_SHARED = 96 << 10, USUAL_REGISTERS = 65536, USUAL_WARP = 32, USUAL_THREAD_REGISTERS = 255;
 
 /* A factor of two is a step of a half: devices differ by 1 or so. */
 static float over(double value, double usual) {
@@ -39,6 +39,7 @@ ft_status program_sheet_limits(const ft_device *device, float *values, ft_error 
     limits[1] = over(ft_device_number(device, "unit_shared_bytes"), USUAL_SHARED);
     limits[2] = over(ft_device_number(device, "unit_registers"), USUAL_REGISTERS);
     limits[3] = over(ft_device_number(device, "warp_threads"), USUAL_WARP);
+    limits[4] = over(ft_device_number(device, "thread_registers"), USUAL_THREAD_REGISTERS);
     return FT_OK;
 }
 
@@ -59,7 +60,8 @@ program_limits program_limits_of(const float *values) {
                         .unit_threads = count(limits[0], USUAL_THREADS),
                         .unit_shared_bytes = count(limits[1], USUAL_SHARED),
                         .unit_registers = count(limits[2], USUAL_REGISTERS),
-                        .warp_threads = count(limits[3], USUAL_WARP)};
+                        .warp_threads = count(limits[3], USUAL_WARP),
+                        .thread_registers = count(limits[4], USUAL_THREAD_REGISTERS)};
     l.unit_lanes = number(values[0], USUAL_PEAK) / (2 * l.units * l.clock_hz);
     return l;
 }

@@ -5,7 +5,7 @@
 
 #include "foretell/device.h"
 
-enum { PROGRAM_SHEET_VALUES = 8, PROGRAM_LIMIT_VALUES = 4 };
+enum { PROGRAM_SHEET_VALUES = 8, PROGRAM_LIMIT_VALUES = 5 };
 
 /* What is not known is as of a usual GPU; without peak and bandwidth nothing can be said (FT_ERR_UNSUPPORTED). */
 ft_status program_sheet(const ft_device *device, float *values, ft_error *error);
@@ -16,7 +16,7 @@ ft_status program_sheet_limits(const ft_device *device, float *values, ft_error 
 typedef struct program_limits {
     double units, clock_hz, bandwidth_bytes_per_s;
     double unit_lanes; /* multiply-adds of a unit in a clock */
-    double unit_threads, unit_shared_bytes, unit_registers, warp_threads;
+    double unit_threads, unit_shared_bytes, unit_registers, warp_threads, thread_registers;
 } program_limits;
 
 program_limits program_limits_of(const float *values);

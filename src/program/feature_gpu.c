@@ -4,9 +4,16 @@
 #include <math.h>
 #include <string.h>
 
+#include "program/feature_merge.h"
+#include "program/feature_wave.h"
 #include "program/feature_window.h"
 
-enum { WINDOWS = 31, UNROLLED = WINDOWS + FEATURE_WINDOW_COUNT };
+enum {
+    WINDOWS = 31,
+    UNROLLED = WINDOWS + FEATURE_WINDOW_COUNT,
+    IN_WAVES = UNROLLED + FEATURE_UNROLL_COUNT,
+    MERGED = IN_WAVES + FEATURE_WAVES
+};
 enum { WARP = 32, SECTOR_BYTES = 32, BANKS = 32, MAX_WIDTH = 4 };
 
 /* What is done with which memory: "read from local memory" has no warps to tell of. */
@@ -71,6 +78,14 @@ static const char *const names[FEATURE_GPU_COUNT] = {
     "unrolled.body",
     "unrolled.code",
     "unrolled.moving",
+    "unrolled.needed",
+    "wave16.sectors",
+    "wave64.sectors",
+    "wave256.sectors",
+    "wave1024.sectors",
+    "merged.read.least",
+    "merged.read.most",
+    "merged.write",
 };
 
 const char *feature_gpu_name(uint32_t index) {
@@ -289,6 +304,8 @@ void feature_gpu(store_view *x, const nest_node *node, const unroll_mark *marks,
     out[10] = node->store == NEST_INIT || node->store == NEST_PART_INIT;
     double written = feature_unroll(x, node, marks, out + UNROLLED);
     feature_window(x, node, written, out + WINDOWS);
+    feature_wave(x, out + IN_WAVES);
+    feature_merge(x, node, marks, out + MERGED);
     for (int use = 0; use < WRITE_LOCAL; use++) {
         float *four = out + 11 + 4 * use;
         four[0] = slog(uses[use].accesses);

@@ -76,19 +76,23 @@ static bool moves_local(const store_view *x, const nest_node *loop) {
 double feature_unroll(const store_view *x, const nest_node *node, const unroll_mark *marks,
                       float out[static FEATURE_UNROLL_COUNT]) {
     const unroll_mark *own = &marks[node - x->n->nodes];
-    double written = 1, left = 1, moving = 1, body = 0;
+    double written = 1, left = 1, moving = 1, body = 0, so_far = own->copies, needed = 0;
     for (uint32_t l = 0; l < x->path_count; l++) {
         const nest_node *loop = x->path[l];
         const unroll_mark *mark = &marks[loop - x->n->nodes];
         double turns = (double)loop->extent;
         bool is_copied = view_is_virtual(loop);
         if (loop->kind != NEST_LOOP && !is_copied) continue;
+        if (!is_copied) so_far *= turns;
         if (is_copied ? !own->has_loop : mark->is_written_out) {
             written *= turns;
             continue;
         }
         left *= turns;
-        if (is_copied || moves_local(x, loop)) moving *= turns;
+        if (is_copied || moves_local(x, loop)) {
+            moving *= turns;
+            needed = fmax(needed, is_copied ? own->copies : so_far); /* copies stand inside of all loops */
+        }
         if (body == 0 && !is_copied) body = mark->steps;
     }
     double code = own->launch == NEST_NONE ? own->steps : marks[own->launch].steps;
@@ -97,5 +101,6 @@ double feature_unroll(const store_view *x, const nest_node *node, const unroll_m
     out[2] = slog(body > 0 ? body : code);
     out[3] = slog(code);
     out[4] = slog(moving - 1);
+    out[5] = slog(needed);
     return written;
 }

@@ -8,7 +8,7 @@
 
 #include "program/feature_view.h"
 
-enum { FEATURE_UNROLL_COUNT = 5 };
+enum { FEATURE_UNROLL_COUNT = 6 };
 
 /* What becomes of a node. */
 typedef struct unroll_mark {

@@ -58,16 +58,56 @@ static void test_blocks_on_units(void **state) {
     demand[DEMAND_BLOCKS] = log_of(600);
     demand[DEMAND_THREADS] = log_of(256);
     program_meet(demand, usual, met);
-    assert_true(fabs(met[0] - 3) < 1e-5 && fabs(met[1] - 1) < 1e-5); /* eight blocks fill a unit with threads */
-    assert_true(fabs(met[3] - log2(2 / (600.0 / 480))) < 1e-5);      /* 480 at once, and the rest */
-    assert_true(fabs(met[5]) < 1e-5 && fabs(met[7] - 1) < 1e-5);     /* ten for each unit */
+    assert_true(fabs(met[MET_BLOCKS] - 3) < 1e-5 &&
+                fabs(met[MET_THREADS] - 1) < 1e-5);                          /* eight blocks fill a unit with threads */
+    assert_true(fabs(met[MET_LAST_ROUND] - log2(2 / (600.0 / 480))) < 1e-5); /* 480 at once, and the rest */
+    assert_true(fabs(met[MET_LAST_SHARE]) < 1e-5 && fabs(met[MET_FILL] - 1) < 1e-5); /* ten for each unit */
     demand[DEMAND_BLOCK_BYTES] = log_of(40 << 10);
     program_meet(demand, usual, fewer);
-    assert_true(fabs(fewer[0] - 1) < 1e-5); /* two of 40 KB */
+    assert_true(fabs(fewer[MET_BLOCKS] - 1) < 1e-5); /* two of 40 KB */
     demand[DEMAND_LOCAL_BYTES] = log_of(4 * 488);
     program_meet(demand, usual, fewer);
-    assert_true(fabs(fewer[0]) < 1e-5); /* one, whose threads have no register left, */
-    assert_true(fabs(fewer[8] - log2(512.0 / 255)) < 1e-4);
+    assert_true(fabs(fewer[MET_BLOCKS]) < 1e-5); /* one, whose threads have no register left */
+}
+
+/* Sums stay in registers as long as there are some for everything else, and as long as loops can be written out. */
+static void test_sums_in_memory(void **state) {
+    (void)state;
+    float usual[PROGRAM_SHEET_VALUES + PROGRAM_LIMIT_VALUES] = {0}, demand[PROGRAM_DEMANDS] = {0}, met[PROGRAM_MET];
+    demand[DEMAND_BLOCKS] = log_of(60);
+    demand[DEMAND_THREADS] = log_of(64);
+    demand[DEMAND_OPS] = log_of(75e9);
+    demand[DEMAND_LOCAL_BYTES] = log_of(4 * 239);
+    program_meet(demand, usual, met);
+    assert_true(met[MET_SPILLED] == 0 && met[MET_STAYING] == 0);
+    demand[DEMAND_LOCAL_BYTES] = log_of(4 * 400);
+    program_meet(demand, usual, met);
+    assert_true(met[MET_SPILLED] == 1);
+    assert_true(fabs(met[MET_TIMES + 7] - (log2(1 + 1e6) - 11) / 3) < 1e-4); /* 75 G sums of 8 bytes, at 600 GB/s */
+    demand[DEMAND_LOCAL_BYTES] = log_of(4 * 48);
+    usual[PROGRAM_SHEET_VALUES + 4] = (float)(log2(64.0 / 255) / 2);
+    program_meet(demand, usual, met);
+    assert_true(met[MET_SPILLED] == 0);
+    demand[DEMAND_LOCAL_BYTES] = log_of(4 * 64);
+    program_meet(demand, usual, met);
+    assert_true(met[MET_SPILLED] == 1);
+    demand[DEMAND_WRITTEN_REST] = log_of(1024);
+    program_meet(demand, usual, met);
+    assert_true(met[MET_STAYING] == 1);
+}
+
+/* What comes from memory depends on how many blocks a device has under way: 60 here, so nearly the 64 of a wave. */
+static void test_waves(void **state) {
+    (void)state;
+    const float usual[PROGRAM_SHEET_VALUES + PROGRAM_LIMIT_VALUES] = {0};
+    float demand[PROGRAM_DEMANDS] = {0}, met[PROGRAM_MET];
+    demand[DEMAND_BLOCKS] = log_of(6000);
+    demand[DEMAND_THREADS] = log_of(1024);
+    demand[DEMAND_BLOCK_BYTES] = log_of(96 << 10);
+    for (int i = 0; i < 4; i++) demand[DEMAND_WAVES + i] = log_of(ldexp(1, 30 - 2 * i) * 600e9 / 32 / (1 << 30));
+    program_meet(demand, usual, met);
+    double us = exp2(11 + 3 * met[MET_TIMES + 6]) - 1;
+    assert_true(fabs(us - 1e6 * 16 / 60) < 1); /* a second with 16 blocks, and as much less as there are more */
 }
 
 /* A part that is larger takes longer, on a slower device too, and nothing is ever infinite. */
@@ -79,11 +119,11 @@ static void test_times(void **state) {
     demand[DEMAND_THREADS] = log_of(64);
     demand[DEMAND_BYTES] = log_of(600e6);
     program_meet(demand, usual, met);
-    assert_true(fabs(met[14] - (log2(1 + 1000) - 11) / 3) < 1e-4); /* 600 MB at 600 GB/s: 1000 us */
-    assert_true(met[16] >= met[14] - 1.0F / 3 - 1e-4F && met[17] >= met[16]);
+    assert_true(fabs(met[MET_TIMES + 4] - (log2(1 + 1000) - 11) / 3) < 1e-4); /* 600 MB at 600 GB/s: 1000 us */
+    assert_true(met[MET_LONGEST] >= met[MET_TIMES + 4] - 1.0F / 3 - 1e-4F && met[MET_SUM] >= met[MET_LONGEST]);
     usual[1] = -0.5F; /* half of the bandwidth */
     program_meet(demand, usual, more);
-    assert_true(fabs(more[14] - (log2(1 + 2000) - 11) / 3) < 1e-4);
+    assert_true(fabs(more[MET_TIMES + 4] - (log2(1 + 2000) - 11) / 3) < 1e-4);
     for (int i = 0; i < PROGRAM_DEMANDS; i++) demand[i] = 120;
     program_meet(demand, usual, more);
     for (int i = 0; i < PROGRAM_MET; i++) assert_true(isfinite(more[i]));
@@ -91,6 +131,7 @@ static void test_times(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums), cmocka_unit_test(test_blocks_on_units),
-                                       cmocka_unit_test(test_times)};
+                                       cmocka_unit_test(test_times), cmocka_unit_test(test_sums_in_memory),
+                                       cmocka_unit_test(test_waves)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,6 +66,7 @@ static void test_limits(void **state) {
     assert_true(fabs(l.bandwidth_bytes_per_s / 1024e9 - 1) < 1e-5 && fabs(l.unit_lanes - 64.25) < 0.01);
     assert_true(fabs(l.unit_threads - 2560) < 0.1 && fabs(l.unit_shared_bytes - 65536) < 1);
     assert_true(fabs(l.unit_registers - 65536) < 1 && fabs(l.warp_threads - 64) < 1e-3);
+    assert_true(fabs(l.thread_registers - 64) < 1e-3);
     ft_device_free(device);
 }
 

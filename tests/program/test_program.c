@@ -321,6 +321,10 @@ static void test_gpu(void **state) {
     expect_log(feature(&f, 3, "unrolled.body"), 54);
     expect_log(feature(&f, 3, "unrolled.code"), 54 + 11 + 2 + 54 + 6);
     expect_log(feature(&f, 3, "unrolled.moving"), 3 - 1);
+    /* For the sums to be in registers, all turns of all copies have to be written out; so has what stores them. */
+    expect_log(feature(&f, 3, "unrolled.needed"), 6 * 27);
+    expect_log(feature(&f, 4, "unrolled.needed"), 6 * 9);
+    assert_true(feature(&f, 0, "unrolled.needed") == 0);
     assert_true(fabs(feature(&f, 3, "unrolled.loads") - log2((3 * 9 + 2 * 3) / 54.0)) < 1e-5);
     assert_true(fabs(feature(&f, 3, "unrolled.registers") - log2(6 * 3)) < 1e-5);
     expect_log(feature(&f, 1, "unrolled.turns"), 11 * 3);
@@ -329,6 +333,29 @@ static void test_gpu(void **state) {
     expect_log(feature(&f, 4, "unrolled.left"), 9);
     expect_log(feature(&f, 4, "unrolled.moving"), 9 - 1);
     assert_true(feature(&f, 3, "global.read.accesses") == 0);
+    forget(&s);
+}
+
+/* The sixth: two columns of a window and two turns beside them are four elements side by side; of 18 weights two are at
+ * a time, as four would not come out even. What is stored is two in a row. */
+static void test_side_by_side(void **state) {
+    (void)state;
+    const seen s = see_record("tests/program/schedules.jsonl", 6);
+    assert_true(feature(&s.f, 3, "merged.read.most") == 2 && feature(&s.f, 3, "merged.read.least") == 1);
+    assert_true(feature(&s.f, 3, "merged.write") == 0 && feature(&s.f, 4, "merged.write") == 1);
+    forget(&s);
+}
+
+/* 42 blocks of a pool, each a row of 5 of the 7 x 5 of one of 6 images, whose windows are 3 rows high: 64 blocks at a
+ * time load each of the 378 elements once, one at a time would load 3 rows each. */
+static void test_waves(void **state) {
+    (void)state;
+    const seen s = see_record("tests/program/schedules.jsonl", 37);
+    expect_log(feature(&s.f, 0, "wave64.sectors"), 2 * 3 * 7 * 5 / 8.0);
+    expect_log(feature(&s.f, 0, "wave1024.sectors"), 2 * 3 * 7 * 5 / 8.0);
+    double all = exp2(feature(&s.f, 1, "wave64.sectors")) - 1, some = exp2(feature(&s.f, 1, "wave16.sectors")) - 1;
+    assert_true(fabs(all - (2 * 3 * 9 * 7 + 2 * 3 * 7 * 5) / 8.0) < 0.01);
+    assert_true(some > all && some < 42 * (3 * 7 + 5) / 8.0);
     forget(&s);
 }
 
@@ -355,6 +382,8 @@ int main(void) {
         cmocka_unit_test(test_device),
         cmocka_unit_test(test_gpu),
         cmocka_unit_test(test_busy_banks),
+        cmocka_unit_test(test_side_by_side),
+        cmocka_unit_test(test_waves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
