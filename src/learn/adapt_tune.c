@@ -33,7 +33,8 @@ typedef struct job {
     uint32_t *fold;               /* per row */
     uint32_t folds, folds_tried;  /* whole models each; how many are left out in turn */
     double *off, *spread, *ratio; /* per row: in cross-validation; measured / predicted before */
-    const model *asked;           /* in a scan */
+    double *ratios, *room; /* per device of the model, of the rows that are trained on; room for those of a device */
+    const model *asked;    /* in a scan */
     bool is_before;
     const uint32_t *number; /* of `some`, per row: its place among all */
     ft_error *error;
@@ -98,8 +99,18 @@ static ft_status predict(job *j, const model *m, uint32_t fold, uint32_t *number
 
 /* --- Tuning -------------------------------------------------------------------------------------------------- */
 
+/* What a device is off by in the middle, of rows that were chosen. */
+static double middle_ratio(const job *j, uint32_t device, uint32_t count, const uint32_t *number) {
+    uint32_t told = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (j->some[i].device == device && !isnan(j->ratio[number[i]])) j->room[told++] = j->ratio[number[i]];
+    return told > 0 ? calibrate_quantile(j->room, told, 0.5 * told / (told + 1)) : NAN;
+}
+
 static ft_status tune(job *j, uint32_t left_out, uint32_t *number, model **tuned) {
     uint32_t count = choose(j, left_out, false, number);
+    for (uint32_t d = 0; d < j->device_count; d++) j->ratios[d] = middle_ratio(j, d, count, number);
+    j->options.ratios = j->ratios;
     const fit_set set = {.data = j->rows->data,
                          .metric = ft_predictor_metric(j->from),
                          .devices = j->devices,
@@ -110,14 +121,14 @@ static ft_status tune(job *j, uint32_t left_out, uint32_t *number, model **tuned
 }
 
 static ft_status cross_validate(job *j, uint32_t *number) {
+    j->is_before = true;
+    for (uint32_t fold = 0; fold < j->folds; fold++) FT_TRY(predict(j, predictor_model(j->from), fold, number));
+    j->is_before = false;
     for (uint32_t fold = 0; fold < j->folds_tried; fold++) {
         model *m = NULL;
         if (j->context->progress != NULL &&
             !j->context->progress(j->context->user, 0.6 * fold / j->folds_tried, "training further"))
             return ft_fail(j->error, FT_ERR_CANCELLED, "stopped");
-        j->is_before = true;
-        FT_TRY(predict(j, predictor_model(j->from), fold, number));
-        j->is_before = false;
         FT_TRY(tune(j, fold, number, &m));
         ft_status status = predict(j, m, fold, number);
         j->family->free(m);
@@ -270,11 +281,13 @@ static ft_status run(job *j, arena *memory, adapt_method method, adapt_result *r
     j->all = ARENA_ARRAY(memory, fit_row, (size_t)rows + 1);
     j->some = ARENA_ARRAY(memory, fit_row, (size_t)rows + 1);
     j->fold = ARENA_ARRAY(memory, uint32_t, (size_t)rows + 1);
-    j->off = ARENA_ARRAY(memory, double, 3 * (size_t)rows + 1);
-    if (number == NULL || j->all == NULL || j->some == NULL || j->fold == NULL || j->off == NULL)
+    j->off = ARENA_ARRAY(memory, double, 4 * (size_t)rows + 1);
+    j->ratios = ARENA_ARRAY(memory, double, (size_t)j->known + j->rows->device_count + 1);
+    if (number == NULL || j->all == NULL || j->some == NULL || j->fold == NULL || j->off == NULL || j->ratios == NULL)
         return FT_NOMEM(j->error);
     j->spread = j->off + rows;
     j->ratio = j->spread + rows;
+    j->room = j->ratio + rows;
     FT_TRY(check(j));
     FT_TRY(find_devices(j, memory));
     if (predictor_takes_any_device(j->from)) FT_TRY(find_before(j, memory));

@@ -100,6 +100,9 @@ typedef struct tune_options {
     uint32_t steps; /* 0: as many as the family usually takes */
     tune_distance distance;
     fit_rows before; /* some of what it was trained on at first, so as not to forget it; may be empty */
+    /* By device of the set: measured over predicted, in the middle, before it is trained further; NaN: not known. NULL:
+     * of none. */
+    const double *ratios;
 } tune_options;
 
 typedef struct family {
