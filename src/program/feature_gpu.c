@@ -163,21 +163,16 @@ static void find_warp(const store_view *x, warp *w) {
     set_lanes(x, w);
 }
 
-static bool is_buffer(const prog_stage *stage) {
-    return stage->is_bound && stage->body != NULL && !stage->is_output;
-}
-
 /* Where in its memory each lane's access is, in elements; what is below 0 or too large wraps around, and stays as far
  * from its neighbours as it is. A shared region does not move within a warp; local ones, which do, are not asked
  * for. */
 static void find_places(const store_view *x, const access *a, const lin *index, const warp *w,
                         uint64_t places[static WARP]) {
-    const prog_stage *stage = a->buffer < PROG_MAX_STAGES ? &x->n->p->stages[a->buffer] : NULL;
-    bool is_part = stage != NULL && is_buffer(stage);
+    const int64_t *lengths = view_is_part(x, a) ? x->n->p->stages[a->buffer].region : a->shape;
     int64_t values[WARP];
     memset(places, 0, w->lanes * sizeof *places);
     for (uint32_t d = 0; d < a->dims; d++) {
-        uint64_t length = (uint64_t)(is_part ? stage->region[d] : a->shape[d]);
+        uint64_t length = (uint64_t)lengths[d];
         lin_values(x->space, index[d], &w->turns, values);
         for (uint32_t lane = 0; lane < w->lanes; lane++) places[lane] = places[lane] * length + (uint64_t)values[lane];
     }

@@ -27,8 +27,8 @@ static void add_term(place_sum *sum, uint32_t atom, uint64_t step) {
 
 /* Of loops outside of the life of a buffer nothing moves in it. */
 static void find_place(const store_view *x, const access *a, lin_mask moving, place_sum *sum) {
-    const prog_stage *stage = a->buffer < PROG_MAX_STAGES ? &x->n->p->stages[a->buffer] : NULL;
-    bool is_part = stage != NULL && stage->is_bound && stage->body != NULL && !stage->is_output;
+    bool is_part = view_is_part(x, a);
+    const int64_t *lengths = is_part ? x->n->p->stages[a->buffer].region : a->shape;
     uint64_t inner = 1;
     sum->count = 0;
     sum->base = 0;
@@ -40,7 +40,7 @@ static void find_place(const store_view *x, const access *a, lin_mask moving, pl
             if (is_part && !lin_mask_meets(x->space->atoms[term->atom].loops, moving)) continue;
             add_term(sum, term->atom, (uint64_t)term->factor * inner);
         }
-        inner *= (uint64_t)(is_part ? stage->region[d - 1] : a->shape[d - 1]);
+        inner *= (uint64_t)lengths[d - 1];
     }
 }
 

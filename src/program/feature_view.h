@@ -60,6 +60,13 @@ static inline bool view_is_virtual(const nest_node *loop) {
     return loop->kind == NEST_THREAD && loop->note == PROG_VTHREAD;
 }
 
+/* Whether a buffer is only as large as what is needed of it at a time. */
+static inline bool view_is_part(const store_view *x, const access *a) {
+    if (a->buffer >= PROG_MAX_STAGES) return false;
+    const prog_stage *stage = &x->n->p->stages[a->buffer];
+    return stage->is_bound && stage->body != NULL && !stage->is_output;
+}
+
 /* The loops around a store that are its own, innermost first. */
 void view_find_path(store_view *x, const nest_node *node);
 /* The buffers that it reads and writes. */
