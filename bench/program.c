@@ -66,38 +66,63 @@ static ft_status run_lowering(const char *path, bool has_features, double *rate,
     return status;
 }
 
-/* Asks about one record, as `foretell program predict` does. */
-static ft_status ask(const ft_predictor *predictor, const ft_program_log *log, double *sum, ft_error *error) {
-    char task[FT_PROGRAM_TASK];
-    ft_graph *graph = NULL, *bound = NULL;
-    ft_answer answer;
+enum { TOGETHER = 64 }; /* as `foretell program predict` asks */
+
+/* Programs that are asked about together. */
+typedef struct questions {
+    ft_graph *graphs[TOGETHER], *bound[TOGETHER];
+    uint32_t count;
+} questions;
+
+/* Asks them, and gives them back. */
+static ft_status ask(const ft_predictor *predictor, questions *q, double *sum, ft_error *error) {
+    ft_answer answers[TOGETHER];
+    ft_error errors[TOGETHER];
     ft_query query = {.device = ft_predictor_device(predictor, 0)};
-    ft_status status = ft_program_graph(log, &graph, task, error);
-    if (status == FT_OK) status = ft_graph_bind(graph, &(ft_binding){.batch = 1}, &bound, error);
-    if (status == FT_OK) status = ft_predictor_answer(predictor, bound, &query, &answer, error);
-    if (status == FT_OK) {
-        *sum += answer.metrics[0].value;
-        ft_answer_free(&answer);
+    ft_status status =
+        ft_predictor_answer_all(predictor, (const ft_graph *const *)q->bound, q->count, &query, answers, errors);
+    for (uint32_t i = 0; i < q->count; i++) {
+        if (errors[i].status != FT_OK) {
+            *error = errors[i];
+        } else {
+            *sum += answers[i].metrics[0].value;
+            ft_answer_free(&answers[i]);
+        }
+        ft_graph_free(q->bound[i]);
+        ft_graph_free(q->graphs[i]);
     }
-    ft_graph_free(bound);
-    ft_graph_free(graph);
+    q->count = 0;
     return status;
 }
 
+static ft_status add(questions *q, const ft_program_log *log, ft_error *error) {
+    char task[FT_PROGRAM_TASK];
+    uint32_t i = q->count;
+    FT_TRY(ft_program_graph(log, &q->graphs[i], task, error));
+    FT_TRY(ft_graph_bind(q->graphs[i], &(ft_binding){.batch = 1}, &q->bound[i], error));
+    q->count++;
+    return FT_OK;
+}
+
 /* Programs a second, from the line to the answer. `sum` is of the answers, so that two builds can be compared. */
-static ft_status run_asking(const char *predictor_path, const char *path, double most, double *rate, double *sum,
-                            ft_error *error) {
+static ft_status run_asking(const char *predictor_path, const char *path, uint32_t together, double most, double *rate,
+                            double *sum, ft_error *error) {
     ft_program_log *log = NULL;
     ft_predictor *predictor = NULL;
-    ft_program_record record;
+    ft_program_record record = {.line = 1};
+    questions waiting = {.count = 0};
     double count = 0;
     ft_status status = ft_predictor_open(predictor_path, &predictor, error);
     if (status == FT_OK) status = ft_program_log_open(path, &log, error);
     double started = seconds();
-    while (status == FT_OK && count < most && (status = ft_program_log_next(log, &record, error)) == FT_OK &&
-           record.line > 0) {
-        status = ask(predictor, log, sum, error);
-        count++;
+    while (status == FT_OK && count < most && record.line > 0) {
+        status = ft_program_log_next(log, &record, error);
+        if (status == FT_OK && record.line > 0) {
+            status = add(&waiting, log, error);
+            count++;
+        }
+        bool is_last = count >= most || record.line == 0;
+        if (status == FT_OK && (waiting.count == together || is_last)) status = ask(predictor, &waiting, sum, error);
     }
     *rate = count / (seconds() - started);
     ft_program_log_close(log);
@@ -115,10 +140,12 @@ static ft_status bench_asking(int argc, char **argv, ft_error *error) {
     if (!text_double(argv[3], strlen(argv[3]), &most))
         return ft_fail(error, FT_ERR_USAGE, "'%s' is not a number of programs", argv[3]);
     for (int i = 4; i < argc; i++) {
-        double rate, sum = 0;
-        FT_TRY(run_asking(argv[2], argv[i], most, &rate, &sum, error));
-        printf("%s predictions,%.0f,programs/s\n", name_of(argv[i]), rate);
-        fprintf(stderr, "sum of the answers %.9g us\n", sum);
+        double rate, alone, sum = 0, sum_alone = 0;
+        FT_TRY(run_asking(argv[2], argv[i], TOGETHER, most, &rate, &sum, error));
+        FT_TRY(run_asking(argv[2], argv[i], 1, most, &alone, &sum_alone, error));
+        printf("%s predictions,%.0f,programs/s\n%s predictions one by one,%.0f,programs/s\n", name_of(argv[i]), rate,
+               name_of(argv[i]), alone);
+        fprintf(stderr, "sums of the answers %.17g, %.17g us\n", sum, sum_alone);
     }
     return FT_OK;
 }

@@ -8,6 +8,12 @@
 #include "cmd_program.h"
 #include "program_walk.h"
 
+/* A program that is still to be asked about. */
+typedef struct pending {
+    ft_program_forecast item;
+    char task[FT_PROGRAM_TASK];
+} pending;
+
 typedef struct predicting {
     const program_predict_options *options;
     ft_box *box;
@@ -16,26 +22,12 @@ typedef struct predicting {
     ft_program_forecast *items;
     char **tasks; /* of the items; each has its own */
     uint32_t count, capacity;
+    pending waiting[PROGRAM_WALK_ASIDE];
+    ft_graph *graphs[PROGRAM_WALK_ASIDE], *bound[PROGRAM_WALK_ASIDE]; /* of those that are waiting */
+    uint32_t waiting_count;
 } predicting;
 
 /* --- Asking -------------------------------------------------------------------------------------------------- */
-
-static ft_status ask(predicting *p, const ft_graph *graph, ft_program_forecast *item, ft_error *error) {
-    ft_graph *bound = NULL;
-    ft_answer answer;
-    ft_query query = {.device = p->device};
-    ft_status status = ft_graph_bind(graph, &(ft_binding){.batch = 1}, &bound, error);
-    if (status == FT_OK) status = ft_predictor_answer(p->predictor, bound, &query, &answer, error);
-    if (status == FT_OK) {
-        const ft_estimate *time = &answer.metrics[0];
-        item->time_us = time->value;
-        item->time_lo_us = time->lo;
-        item->time_hi_us = time->hi;
-        ft_answer_free(&answer);
-    }
-    ft_graph_free(bound);
-    return status;
-}
 
 static ft_status keep(predicting *p, const ft_program_forecast *item, const char *task, ft_error *error) {
     if (p->count == p->capacity) {
@@ -67,20 +59,63 @@ static void name_line(const char *path, uint64_t line, ft_error *error) {
     snprintf(error->message, sizeof error->message, "%s:%llu: %.200s", path, (unsigned long long)line, what.message);
 }
 
+static ft_status take_answer(predicting *p, pending *about, ft_answer *answer, ft_error *error) {
+    const ft_estimate *time = &answer->metrics[0];
+    about->item.time_us = time->value;
+    about->item.time_lo_us = time->lo;
+    about->item.time_hi_us = time->hi;
+    ft_answer_free(answer);
+    return keep(p, &about->item, about->task, error);
+}
+
+static void forget_waiting(predicting *p) {
+    for (uint32_t i = 0; i < p->waiting_count; i++) {
+        ft_graph_free(p->bound[i]);
+        ft_graph_free(p->graphs[i]);
+    }
+    p->waiting_count = 0;
+}
+
+/* Asks about those that are waiting. */
+static ft_status ask_waiting(void *user, program_walk *w) {
+    predicting *p = user;
+    ft_answer answers[PROGRAM_WALK_ASIDE];
+    ft_error errors[PROGRAM_WALK_ASIDE];
+    ft_status status = FT_OK;
+    ft_predictor_answer_all(p->predictor, (const ft_graph *const *)p->bound, p->waiting_count,
+                            &(ft_query){.device = p->device}, answers, errors);
+    for (uint32_t i = 0; i < p->waiting_count; i++) {
+        pending *about = &p->waiting[i];
+        bool is_told = errors[i].status == FT_OK;
+        if (status == FT_OK && is_told)
+            errors[i].status = take_answer(p, about, &answers[i], &errors[i]);
+        else if (is_told)
+            ft_answer_free(&answers[i]);
+        else
+            name_line(about->item.file, about->item.line, &errors[i]);
+        if (status == FT_OK && errors[i].status != FT_OK) status = program_walk_fail(w, errors[i].status, &errors[i]);
+    }
+    forget_waiting(p);
+    return status;
+}
+
 static ft_status predict_record(void *user, const char *path, const ft_program_log *log,
                                 const ft_program_record *record, ft_error *error) {
     predicting *p = user;
-    char task[FT_PROGRAM_TASK];
+    pending *next = &p->waiting[p->waiting_count];
     ft_graph *graph = NULL;
-    ft_program_forecast item = {
+    next->item = (ft_program_forecast){
         .file = path, .line = record->line, .device = p->device, .measured_us = record->seconds * 1e6};
-    ft_status status = ft_program_graph(log, &graph, task, error);
+    ft_status status = ft_program_graph(log, &graph, next->task, error);
     if (status == FT_OK) {
-        status = ask(p, graph, &item, error);
+        status = ft_graph_bind(graph, &(ft_binding){.batch = 1}, &p->bound[p->waiting_count], error);
         if (status != FT_OK) name_line(path, record->line, error);
     }
-    ft_graph_free(graph);
-    return status == FT_OK ? keep(p, &item, task, error) : status;
+    if (status == FT_OK)
+        p->graphs[p->waiting_count++] = graph;
+    else
+        ft_graph_free(graph);
+    return status;
 }
 
 /* --- Ranks --------------------------------------------------------------------------------------------------- */
@@ -210,6 +245,7 @@ ft_status program_predict(const program_predict_options *options, const output *
     predicting p = {.options = options};
     ft_error error;
     program_walk w = {.visit = predict_record,
+                      .flush = ask_waiting,
                       .user = &p,
                       .out = out,
                       .every = options->every,
@@ -232,6 +268,7 @@ ft_status program_predict(const program_predict_options *options, const output *
     for (uint32_t i = 0; i < made; i++) free(p.tasks[i]);
     free(p.tasks);
     free(p.items);
+    forget_waiting(&p);
     ft_box_free(p.box);
     return status;
 }

@@ -97,20 +97,20 @@ static AVX2 void pack_b(const gemm_term *t, uint32_t k0, uint32_t depth, uint32_
 
 /* --- Tiles at the edge --------------------------------------------------------------------------------------- */
 
-/* A tile at the right edge works on a copy that has all 16 columns. */
-static AVX2 void edge_tile(const gemm_tiles *tiles, const tile *t, uint32_t rows) {
+/* A tile at the right edge, of which `width` columns exist, works on a copy that has all 16. */
+static AVX2 void edge_tile(const gemm_tiles *tiles, const tile *t, uint32_t rows, uint32_t width) {
     float c[TILE_ROWS_MAX * TILE_COLS] = {0}, bias[TILE_COLS] = {0};
     tile whole = *t;
     whole.c = c;
     whole.c_stride = TILE_COLS;
-    size_t bytes = t->width * sizeof(float);
+    size_t bytes = width * sizeof(float);
     if (t->bias != NULL) {
         memcpy(bias, t->bias, bytes);
         whole.bias = bias;
     }
     if (t->adds_to_c)
         for (uint32_t i = 0; i < rows; i++) memcpy(c + i * TILE_COLS, t->c + i * t->c_stride, bytes);
-    tiles->make(&whole, rows);
+    tiles->make(&whole, rows, 1);
     for (uint32_t i = 0; i < rows; i++) memcpy(t->c + i * t->c_stride, c + i * TILE_COLS, bytes);
 }
 
@@ -137,29 +137,40 @@ static inline void move_to_panel(span *s, uint32_t panel, bool is_narrow) {
     }
 }
 
+/* Some columns of some rows: tiles of equal height, or nearly, one below the other. */
+static AVX2 void do_column(const block *s, tile *t, uint32_t rows, uint32_t height, uint32_t width) {
+    for (uint32_t i = 0, some; i < rows; i += some) {
+        some = rows - i < height ? rows - i : height;
+        if (width < TILE_COLS)
+            edge_tile(s->tiles, t, some, width);
+        else
+            s->tiles->make(t, some, width / TILE_COLS);
+        for (uint32_t k = 0; k < t->span_count; k++) t->spans[k].a += some * t->spans[k].row_step;
+        t->c += some * s->job->c_stride;
+    }
+}
+
 static AVX2 void do_rows(const block *s, uint32_t i0, uint32_t rows) {
     const gemm_job *j = s->job;
+    const gemm_tiles *tiles = s->tiles;
     tile t = {.span_count = s->span_count, .c_stride = j->c_stride};
     t.adds_to_c = j->adds_to_c || !s->is_first;
     t.has_relu = j->has_relu && s->is_last;
-    float *c = j->c + i0 * j->c_stride + s->j0;
-    for (uint32_t p = 0; p < s->cols; p += TILE_COLS) {
+    uint32_t count = (rows + tiles->rows - 1) / tiles->rows, height = (rows + count - 1) / count;
+    uint32_t panels = tiles->panels;
+    while (panels * height > tiles->sums) panels /= 2;
+    for (uint32_t p = 0, width; p < s->cols; p += width) {
+        width = s->cols - p;
+        while (panels > 1 && panels * TILE_COLS > width) panels /= 2;
+        if (width > panels * TILE_COLS) width = panels * TILE_COLS;
         memcpy(t.spans, s->spans, sizeof t.spans);
-        t.width = s->cols - p < TILE_COLS ? s->cols - p : TILE_COLS;
         for (uint32_t k = 0; k < t.span_count; k++) {
             t.spans[k].a += i0 * t.spans[k].row_step;
-            move_to_panel(&t.spans[k], p / TILE_COLS, t.width < TILE_COLS);
+            move_to_panel(&t.spans[k], p / TILE_COLS, width < TILE_COLS);
         }
         t.bias = j->bias != NULL && s->is_last ? j->bias + s->j0 + p : NULL;
-        for (uint32_t i = 0, height; i < rows; i += height) {
-            height = rows - i < s->tiles->rows ? rows - i : s->tiles->rows;
-            t.c = c + i * j->c_stride + p;
-            if (t.width < TILE_COLS)
-                edge_tile(s->tiles, &t, height);
-            else
-                s->tiles->make(&t, height);
-            for (uint32_t k = 0; k < t.span_count; k++) t.spans[k].a += height * t.spans[k].row_step;
-        }
+        t.c = j->c + i0 * j->c_stride + s->j0 + p;
+        do_column(s, &t, rows, height, width);
     }
 }
 
@@ -208,11 +219,10 @@ static bool is_narrow(const gemm_term *t) {
     return t->k > 0 && (t->a_transposed ? t->a_stride <= BLOCK_K : t->k <= 2 * BLOCK_K);
 }
 
-/* Products with a vector are bound by memory and gain nothing; of few columns a tile would be mostly empty; empty ones
- * are left to the simple code. Two rows are reason enough not to ask CBLAS: where it does not know the processor, it
- * takes three times as long. */
+/* Empty products are left to the simple code. Single rows and columns gain nothing, but a row then gets the same bits
+ * alone and among others, which CBLAS does not promise. */
 static bool is_ours(const gemm_job *j) {
-    if (j->m < 2 || j->n < 8 || j->term_count == 0) return false;
+    if (j->m == 0 || j->n == 0 || j->term_count == 0) return false;
     for (uint32_t i = 0; i < j->term_count; i++)
         if (!is_narrow(&j->terms[i])) return false;
     return true;

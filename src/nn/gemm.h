@@ -3,8 +3,8 @@
  * Networks that predict costs are narrow: their products have 32 to 256 columns, where a general BLAS spends a third of
  * its time on packing and on passes over the result. On processors with AVX2 and FMA, or AVX-512, gemm.c does such
  * products itself, adds several of them into one result without storing it in between, and finishes with bias and relu
- * while the result is in registers. Everything else is CBLAS, with one thread: threads belong to the caller
- * (parallel.h). */
+ * while the result is in registers; a row gets the same bits alone and among others. Everything else is CBLAS, with one
+ * thread: threads belong to the caller (parallel.h). */
 #ifndef NN_GEMM_H
 #define NN_GEMM_H
 

@@ -1,14 +1,16 @@
 /* gemm_tile.h - pieces of a product that stay in registers, on x86-64.
  *
- * A tile has 16 columns and as many rows as there are registers for: six with AVX2, twelve with AVX-512. Its sums stay
- * put over the whole inner sum, fed by a load of B and a broadcast of A for each row. Each element is added up in one
- * and the same order whatever the tile, so that all processors give the same bits. */
+ * A tile is one or more panels of 16 columns wide and as many rows high as there are registers for: six with AVX2,
+ * twelve with AVX-512. Its sums stay put over the whole inner sum, fed by a load of B for each panel and a broadcast of A
+ * for each row. Few rows leave registers for more panels: their sums do not wait for each other, and B is read in longer
+ * stretches. Each element is added up in one and the same order whatever the tile, so that all processors, and any number
+ * of rows, give the same bits. */
 #ifndef NN_GEMM_TILE_H
 #define NN_GEMM_TILE_H
 
 #include "nn/gemm.h"
 
-enum { TILE_COLS = 16, TILE_ROWS_MAX = 12, MAX_SPANS = 2 };
+enum { TILE_COLS = 16, TILE_ROWS_MAX = 12, TILE_PANELS_MAX = 4, MAX_SPANS = 2 };
 
 /* A stretch of the inner sum. */
 typedef struct span {
@@ -27,13 +29,13 @@ typedef struct tile {
     size_t c_stride;
     const float *bias; /* with the last block of the sum; or NULL */
     bool adds_to_c, has_relu;
-    uint32_t width; /* columns that exist, 1..16 */
 } tile;
 
-/* How a processor makes them: at most `rows` at a time, all 16 columns. */
+/* How a processor makes them: at most `rows` at a time; of 1, 2 or 4 panels at most `panels`, and rows times panels at
+ * most `sums`. All 16 columns of each panel are there. */
 typedef struct gemm_tiles {
-    uint32_t rows;
-    void (*make)(const tile *t, uint32_t rows);
+    uint32_t rows, panels, sums;
+    void (*make)(const tile *t, uint32_t rows, uint32_t panels);
 } gemm_tiles;
 
 #if defined(__x86_64__)

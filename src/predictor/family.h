@@ -137,6 +137,9 @@ typedef struct family {
      * too, when they are in the box. Parts only when `has_parts`. */
     ft_status (*predict)(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
                          ft_error *error);
+    /* Works out for several subjects at once what predict needs of each on known devices, and keeps it with them. What
+     * cannot be worked out is left to predict, which tells why. May be NULL: predict does it all. */
+    ft_status (*foresee)(const model *m, subject *const *subjects, uint32_t count, ft_error *error);
     /* The same prediction, and what it is made of. May be NULL: then a prediction is one piece. */
     ft_status (*look)(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
                       pieces *made_of, ft_error *error);

@@ -1,128 +1,44 @@
 /* gnn_ask.c - asking a trained graph network. It says all columns at once, so what it said of a subject is kept for the
  * next device. */
 #include <math.h>
-#include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "data/records.h"
 #include "predictor/baselines.h"
 #include "predictor/gnn_family.h"
-#include "predictor/gnn_model.h"
+#include "predictor/gnn_view.h"
 
-static const size_t TAPE_LIMIT = (size_t)1 << 30;
-static const uint64_t LOOK_LIMIT = (uint64_t)1 << 30;
+/* --- Views --------------------------------------------------------------------------------------------------- */
 
-/* What the members say of a subject. */
-typedef struct view {
-    double *values; /* per column, of all members together */
-    double *away;   /* per column: how far the members are from each other, relative */
-    float *hidden;  /* per column what the last layer of the first member sees; NULL: it does not tell */
-    uint32_t hidden_width;
-    double known_ratio;
-} view;
-
-/* --- Networks ------------------------------------------------------------------------------------------------ */
-
-/* A tape for a question: the spare one, or, when another thread has that, a new one. */
-static ft_status take_tape(gnn_member *member, tape **t, ft_error *error) {
-    *t = atomic_exchange(&member->spare, NULL);
-    return *t != NULL ? FT_OK : tape_new(&member->values, TAPE_LIMIT, t, error);
-}
-
-static void give_tape(gnn_member *member, tape *t) {
-    tape_free(atomic_exchange(&member->spare, t));
-}
-
-/* Adds what one network says of columns to sums of values and of squares; of the first also what its last layer sees,
- * for those who ask what a prediction is made of. The view is in `room`. */
-static ft_status ask_member(const model *m, uint32_t number, const gnn_batch *batch, arena *room, view *v,
-                            ft_error *error) {
-    gnn_member *member = &m->members[number];
-    gnn_batch asking = *batch;
-    tensor *hidden = NULL;
-    tape *t = NULL;
-    if (number == 0 && m->kind->has_hidden) asking.hidden = &hidden;
-    FT_TRY(take_tape(member, &t, error));
-    tape_begin(t, TAPE_INFER, 0, 0);
-    const tensor *said = m->kind->forward(member->net, t, &asking);
-    ft_status status = tape_status(t, error);
-    for (uint32_t c = 0; status == FT_OK && c < batch->columns; c++) {
-        double value = said->data[c];
-        v->values[c] += value;
-        v->away[c] += value * value;
-    }
-    if (status == FT_OK && hidden != NULL) {
-        v->hidden = arena_copy(room, hidden->data, tensor_size(hidden) * sizeof(float));
-        v->hidden_width = hidden->cols;
-        if (v->hidden == NULL) status = FT_NOMEM(error);
-    }
-    give_tape(member, t);
-    return status;
-}
-
-/* Members are averaged before the transform is undone: logarithms of times, where it is one. */
-static ft_status ask(const model *m, const gnn_batch *batch, const gnn_column *columns, arena *room, view *v,
-                     ft_error *error) {
-    double members = m->member_count;
-    for (uint32_t i = 0; i < m->member_count; i++) FT_TRY(ask_member(m, i, batch, room, v, error));
-    for (uint32_t c = 0; c < batch->columns; c++) {
-        double mean = v->values[c] / members, variance = fmax(0, v->away[c] / members - mean * mean);
-        double deviation = sqrt(variance * members / fmax(1, members - 1));
-        v->values[c] = label_of_target(&columns[c].scale, mean);
-        v->away[c] = label_spread(&columns[c].scale, mean, deviation);
-    }
-    return FT_OK;
-}
-
-/* --- Subjects ------------------------------------------------------------------------------------------------ */
-
-static ft_status look(const model *m, subject *s, arena *memory, gnn_batch *batch, double *known, ft_error *error) {
-    gnn_sample sample = {0};
-    const gnn_sample *list[] = {&sample};
-    FT_TRY(m->kind->look(m->plan.own, m->eyes, s, memory, &sample, error));
-    if (sample.nodes == 0) return ft_fail(error, FT_ERR_GRAPH, "there is nothing in the model to predict from");
-    *known = gnn_scaling_knows(&m->scaling, &sample);
-    gnn_scale_sample(&m->scaling, &sample);
-    return gnn_batch_join(batch, &m->plan.widths, list, 1, memory) ? FT_OK : FT_NOMEM(error);
-}
-
-/* The view is in `room`, what it is worked out from in `memory`. */
-static ft_status look_and_ask(const model *m, subject *s, const gnn_column *columns, uint32_t count, arena *memory,
-                              arena *room, view *v, ft_error *error) {
-    gnn_batch batch;
-    FT_TRY(look(m, s, memory, &batch, &v->known_ratio, error));
-    batch.columns = count;
-    batch.column_values = gnn_column_values(columns, count, m->plan.widths.column_values, memory);
-    if (batch.column_values == NULL) return FT_NOMEM(error);
-    return ask(m, &batch, columns, room, v, error);
-}
-
-static ft_status view_new(const model *m, subject *s, const gnn_column *columns, uint32_t count, arena *room,
-                          view **made, ft_error *error) {
-    arena memory;
-    view *v = ARENA_NEW(room, view);
-    if (v == NULL) return FT_NOMEM(error);
-    v->values = ARENA_ARRAY(room, double, (size_t)count);
-    v->away = ARENA_ARRAY(room, double, (size_t)count);
-    if (v->values == NULL || v->away == NULL) return FT_NOMEM(error);
-    arena_init(&memory, LOOK_LIMIT);
-    ft_status status = look_and_ask(m, s, columns, count, &memory, room, v, error);
-    arena_free(&memory);
-    *made = v;
-    return status;
-}
-
-static ft_status view_of(const model *m, subject *s, const view **found, ft_error *error) {
-    view *v = subject_kept(s, m);
+static ft_status view_of(const model *m, subject *s, const gnn_view **found, ft_error *error) {
+    gnn_view *v = subject_kept(s, m);
     if (v == NULL) {
-        FT_TRY(view_new(m, s, m->columns, m->column_count, &s->memory, &v, error));
+        FT_TRY(gnn_view_make(m, s, m->columns, m->column_count, &s->memory, &v, error));
         subject_keep(s, m, v);
     }
     *found = v;
     return FT_OK;
+}
+
+ft_status gnn_foresee(const model *m, subject *const *subjects, uint32_t count, ft_error *error) {
+    arena memory;
+    arena_init(&memory, GNN_LOOK_LIMIT);
+    gnn_view **views = ARENA_ARRAY(&memory, gnn_view *, (size_t)count + 1);
+    subject **seen = ARENA_ARRAY(&memory, subject *, (size_t)count + 1);
+    uint32_t seen_count = 0;
+    ft_status status = views != NULL && seen != NULL ? FT_OK : FT_NOMEM(error);
+    for (uint32_t i = 0; i < count && status == FT_OK; i++) {
+        ft_error reason;
+        subject *s = subjects[i];
+        ft_status looked = gnn_view_look(m, s, m->column_count, &memory, &s->memory, &views[seen_count], &reason);
+        if (looked == FT_OK) seen[seen_count++] = s;
+    }
+    if (status == FT_OK) status = gnn_view_ask(m, views, seen_count, m->columns, m->column_count, &memory, error);
+    for (uint32_t i = 0; i < seen_count && status == FT_OK; i++) subject_keep(seen[i], m, views[i]);
+    arena_free(&memory);
+    return status;
 }
 
 /* --- Columns ------------------------------------------------------------------------------------------------- */
@@ -175,19 +91,19 @@ static ft_status find_column(const model *m, const ft_query *query, const place 
 
 /* What is said of a device that was not in training, from its data sheet: as a column of its own, like one that was. */
 static ft_status view_elsewhere(const model *m, subject *s, const gnn_column *like, const ft_device *sheet,
-                                arena *memory, const view **found, ft_error *error) {
+                                arena *memory, const gnn_view **found, ft_error *error) {
     gnn_column column = *like;
-    view *v = NULL;
+    gnn_view *v = NULL;
     if (!gnn_reads_sheets(m) || sheet == NULL)
         return ft_fail(error, FT_ERR_UNSUPPORTED, "%s was not trained on this device", m->kind->name);
     FT_TRY(m->kind->sheet(sheet, column.values, error));
-    FT_TRY(view_new(m, s, &column, 1, memory, &v, error));
+    FT_TRY(gnn_view_make(m, s, &column, 1, memory, &v, error));
     *found = v;
     return FT_OK;
 }
 
 /* What is said of a place: *column of *found. */
-static ft_status view_at(const model *m, subject *s, const place *where, arena *memory, const view **found,
+static ft_status view_at(const model *m, subject *s, const place *where, arena *memory, const gnn_view **found,
                          uint32_t *column, ft_error *error) {
     FT_TRY(find_column(m, &s->query, where, column, error));
     if (where->index != FT_NONE) return view_of(m, s, found, error);
@@ -196,7 +112,7 @@ static ft_status view_at(const model *m, subject *s, const place *where, arena *
     return FT_OK;
 }
 
-static ft_status tell(const view *v, uint32_t column, bool is_met, prediction *out, ft_error *error) {
+static ft_status tell(const gnn_view *v, uint32_t column, bool is_met, prediction *out, ft_error *error) {
     static const double LEAST_SPREAD = 0.01, UNKNOWN_SPREAD = 0.1, ELSEWHERE = 3;
     double value = v->values[column];
     if (!isfinite(value)) return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
@@ -211,7 +127,7 @@ static ft_status tell(const view *v, uint32_t column, bool is_met, prediction *o
 ft_status gnn_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
                       ft_error *error) {
     (void)has_parts;
-    const view *v = NULL;
+    const gnn_view *v = NULL;
     uint32_t column;
     FT_TRY(view_at(m, s, where, memory, &v, &column, error));
     return tell(v, column, where->index != FT_NONE, out, error);
@@ -220,11 +136,11 @@ ft_status gnn_predict(const model *m, subject *s, const place *where, bool has_p
 ft_status gnn_look(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
                    pieces *made_of, ft_error *error) {
     (void)has_parts;
-    const view *v = NULL;
+    const gnn_view *v = NULL;
     uint32_t column;
     FT_TRY(view_at(m, s, where, memory, &v, &column, error));
     FT_TRY(tell(v, column, where->index != FT_NONE, out, error));
-    uint32_t width = v->hidden != NULL ? v->hidden_width : 0;
+    uint32_t width = v->hidden_width;
     double *time = ARENA_NEW(memory, double);
     float *features = ARENA_ARRAY(memory, float, (size_t)width + 1);
     if (time == NULL || features == NULL) return FT_NOMEM(error);

@@ -21,7 +21,8 @@ void gnn_free(model *m);
 /* gnn_ask.c */
 ft_status gnn_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
                       ft_error *error);
-/* The same, and what it is made of: one piece, with the logarithm of its time and what the last layer sees. */
+ft_status gnn_foresee(const model *m, subject *const *subjects, uint32_t count, ft_error *error);
+/* As predict, and what it is made of: one piece, with the logarithm of its time and what the last layer sees. */
 ft_status gnn_look(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
                    pieces *made_of, ft_error *error);
 /* Whether it also answers for devices that it was not trained on. */
@@ -50,6 +51,7 @@ bool gnn_reads_sheets(const model *m);
                                  .save = gnn_save,                                                                     \
                                  .load = id_##_load,                                                                   \
                                  .predict = gnn_predict,                                                               \
+                                 .foresee = gnn_foresee,                                                               \
                                  .reads_sheets = gnn_reads_sheets,                                                     \
                                  .look = gnn_look,                                                                     \
                                  .tune = gnn_tune,                                                                     \

@@ -35,28 +35,34 @@ static ft_status see(ft_program *program, float *row, ft_error *error) {
 
 static ft_status look_at_nest(void *eyes, subject *s, arena *memory, float *row, double *coverage_ratio,
                               ft_error *error) {
-    ft_program *program;
+    program_desk *desk;
+    (void)memory;
     (void)coverage_ratio;
-    FT_TRY(program_shelf_take(eyes, &program, error));
-    ft_status status = program_nest_of(s, program, memory, error);
-    if (status == FT_OK) status = see(program, row, error);
-    program_shelf_return(eyes, program);
+    FT_TRY(program_shelf_take(eyes, &desk, error));
+    ft_status status = program_nest_of(s, &desk->view, desk->program, error);
+    if (status == FT_OK) status = see(desk->program, row, error);
+    program_shelf_return(eyes, desk);
     return status;
 }
 
-static ft_status look(void *eyes, subject *s, arena *memory, float *row, double *coverage_ratio, ft_error *error) {
-    program_view *view;
-    ft_program *program;
-    (void)coverage_ratio;
-    FT_TRY(program_view_of(s, memory, &view, error));
-    FT_TRY(program_shelf_take(eyes, &program, error));
-    ft_status status = program_lower_record(program, &view->record, error);
-    if (status == FT_OK) status = see(program, row, error);
-    program_shelf_return(eyes, program);
-    FT_TRY(status);
+static ft_status see_record(program_desk *desk, const subject *s, float *row, ft_error *error) {
+    const program_view *view = &desk->view;
+    FT_TRY(program_view_fill(s, &desk->view, error));
+    FT_TRY(program_lower_record(desk->program, &view->record, error));
+    FT_TRY(see(desk->program, row, error));
     program_sizes(&view->work, row + NEST_COLUMNS);
     program_flags(&view->work, row + NEST_COLUMNS + PROGRAM_SIZES);
     return FT_OK;
+}
+
+static ft_status look(void *eyes, subject *s, arena *memory, float *row, double *coverage_ratio, ft_error *error) {
+    program_desk *desk;
+    (void)memory;
+    (void)coverage_ratio;
+    FT_TRY(program_shelf_take(eyes, &desk, error));
+    ft_status status = see_record(desk, s, row, error);
+    program_shelf_return(eyes, desk);
+    return status;
 }
 
 static const gbt_rows nests = {.columns = NEST_COLUMNS, .open = open, .close = close, .look = look_at_nest};

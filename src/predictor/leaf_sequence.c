@@ -56,11 +56,13 @@ static void see_places(const ft_program_features *seen, float *marks) {
     }
 }
 
-static ft_status see(const gnn_widths *w, ft_program *program, const program_view *view, arena *memory,
-                     gnn_sample *sample, ft_error *error) {
+static ft_status see(const gnn_widths *w, program_desk *desk, const subject *s, arena *memory, gnn_sample *sample,
+                     ft_error *error) {
+    const program_view *view = &desk->view;
     ft_program_features seen;
-    FT_TRY(program_lower_record(program, &view->record, error));
-    FT_TRY(ft_program_see(program, &seen, error));
+    FT_TRY(program_view_fill(s, &desk->view, error));
+    FT_TRY(program_lower_record(desk->program, &view->record, error));
+    FT_TRY(ft_program_see(desk->program, &seen, error));
     if (!gnn_sample_open(sample, w, seen.leaf_count, 0, memory)) return FT_NOMEM(error);
     for (size_t i = 0; i < seen.leaf_count; i++) {
         float *values = sample->node_values + i * LEAF_VALUES;
@@ -78,13 +80,11 @@ static ft_status see(const gnn_widths *w, ft_program *program, const program_vie
 static ft_status look(const void *own, const void *eyes, subject *s, arena *memory, gnn_sample *sample,
                       ft_error *error) {
     program_shelf *shelf = (program_shelf *)eyes; /* it locks itself */
-    program_view *view;
-    ft_program *program;
+    program_desk *desk;
     const gnn_widths w = widths(own);
-    FT_TRY(program_view_of(s, memory, &view, error));
-    FT_TRY(program_shelf_take(shelf, &program, error));
-    ft_status status = see(&w, program, view, memory, sample, error);
-    program_shelf_return(shelf, program);
+    FT_TRY(program_shelf_take(shelf, &desk, error));
+    ft_status status = see(&w, desk, s, memory, sample, error);
+    program_shelf_return(shelf, desk);
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* predictor_answer.c - the public question: a bound graph and a query in, an estimate for each metric of the file out.
+/* predictor_answer.c - the public question: bound graphs and a query in, an estimate for each metric of the file out.
  */
 #include <stdlib.h>
 
@@ -76,19 +76,57 @@ static ft_status fill(const ft_predictor *first, const ft_query *query, answer_o
     return FT_OK;
 }
 
-ft_status ft_predictor_answer(const ft_predictor *predictor, const ft_graph *bound, const ft_query *query,
-                              ft_answer *answer, ft_error *error) {
+static ft_status begin(const ft_graph *bound, const ft_query *query, ft_answer *answer, ft_error *error) {
     answer_owner *owner = calloc(1, sizeof *owner);
+    *answer = (ft_answer){.owner = owner};
     if (owner == NULL) return FT_NOMEM(error);
     arena_init(&owner->memory, FT_MAX_GRAPH_BYTES);
     subject_init(&owner->subject, bound, query);
-    ft_answer made = {.owner = owner};
-    ft_status status = fill(predictor, query, owner, &made, error);
-    if (status == FT_OK)
-        *answer = made;
-    else
-        ft_answer_free(&made);
+    return FT_OK;
+}
+
+/* An answer that was begun is one, or none at all. */
+static ft_status finish(const ft_predictor *predictor, const ft_query *query, ft_answer *answer, ft_error *error) {
+    ft_status status = fill(predictor, query, answer->owner, answer, error);
+    if (status != FT_OK) ft_answer_free(answer);
     return status;
+}
+
+ft_status ft_predictor_answer(const ft_predictor *predictor, const ft_graph *bound, const ft_query *query,
+                              ft_answer *answer, ft_error *error) {
+    ft_answer made;
+    FT_TRY(begin(bound, query, &made, error));
+    FT_TRY(finish(predictor, query, &made, error));
+    *answer = made;
+    return FT_OK;
+}
+
+/* What all need on a device that is known is worked out for all of them. A failure is no loss: each is asked about
+ * afterwards anyway. */
+static void foresee(const ft_predictor *predictor, const ft_query *query, const ft_answer *answers, uint32_t count) {
+    subject **subjects = calloc((size_t)count + 1, sizeof *subjects);
+    uint32_t begun = 0;
+    for (uint32_t i = 0; subjects != NULL && i < count; i++)
+        if (answers[i].owner != NULL) subjects[begun++] = &((answer_owner *)answers[i].owner)->subject;
+    for (const ft_predictor *p = predictor; subjects != NULL && p != NULL; p = ft_predictor_next(p)) {
+        const family *f = predictor_family(p);
+        bool is_known = query->device == NULL || predictor_device_index(p, query->device) != FT_NONE;
+        ft_error ignored;
+        if (f->foresee != NULL && is_known) f->foresee(predictor_model(p), subjects, begun, &ignored);
+    }
+    free(subjects);
+}
+
+ft_status ft_predictor_answer_all(const ft_predictor *predictor, const ft_graph *const *bound, uint32_t count,
+                                  const ft_query *query, ft_answer *answers, ft_error *errors) {
+    ft_status first = FT_OK;
+    for (uint32_t i = 0; i < count; i++) errors[i].status = begin(bound[i], query, &answers[i], &errors[i]);
+    foresee(predictor, query, answers, count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (errors[i].status == FT_OK) errors[i].status = finish(predictor, query, &answers[i], &errors[i]);
+        if (first == FT_OK) first = errors[i].status;
+    }
+    return first;
 }
 
 void ft_answer_free(ft_answer *answer) {

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "graph/program_graph.h"
 
-ft_status program_view_of(const subject *s, arena *memory, program_view **view, ft_error *error) {
+ft_status program_view_fill(const subject *s, program_view *view, ft_error *error) {
     const char *text = program_graph_text(s->bound);
     bool is_record = false;
     if (text == NULL)
@@ -15,21 +15,21 @@ ft_status program_view_of(const subject *s, arena *memory, program_view **view, 
     if (text[0] != '{')
         return ft_fail(error, FT_ERR_UNSUPPORTED,
                        "was printed and does not tell its workload, which this predictor needs; nest-gbt does without");
-    program_view *made = ARENA_ARRAY(memory, program_view, 1);
-    if (made == NULL) return FT_NOMEM(error);
-    FT_TRY(ansor_read(text, strlen(text), &made->record, &is_record, error));
+    FT_TRY(ansor_read(text, strlen(text), &view->record, &is_record, error));
     if (!is_record) return ft_fail(error, FT_ERR_DAMAGED, "the program has no text");
-    FT_TRY(workload_parse(made->record.workload, made->record.fused, &made->work, error));
-    *view = made;
-    return FT_OK;
+    return workload_parse(view->record.workload, view->record.fused, &view->work, error);
 }
 
-ft_status program_nest_of(const subject *s, ft_program *program, arena *memory, ft_error *error) {
+ft_status program_view_of(const subject *s, arena *memory, program_view **view, ft_error *error) {
+    *view = ARENA_NEW(memory, program_view);
+    return *view != NULL ? program_view_fill(s, *view, error) : FT_NOMEM(error);
+}
+
+ft_status program_nest_of(const subject *s, program_view *view, ft_program *program, ft_error *error) {
     const char *text = program_graph_text(s->bound);
-    program_view *view;
     size_t used;
     if (text == NULL || text[0] == '{') {
-        FT_TRY(program_view_of(s, memory, &view, error));
+        FT_TRY(program_view_fill(s, view, error));
         return program_lower_record(program, &view->record, error);
     }
     FT_TRY(ft_program_parse(program, text, strlen(text), &used, error));

@@ -10,7 +10,7 @@ enum { PLACES = 64 }; /* more than that are freed when they come back */
 
 struct program_shelf {
     pthread_mutex_t lock;
-    ft_program *programs[PLACES];
+    program_desk *desks[PLACES];
     uint32_t count;
 };
 
@@ -22,25 +22,40 @@ ft_status program_shelf_new(program_shelf **shelf, ft_error *error) {
     return FT_OK;
 }
 
+static ft_status desk_new(program_desk **desk, ft_error *error) {
+    program_desk *made = calloc(1, sizeof *made);
+    ft_status status = made != NULL ? ft_program_new(&made->program, error) : FT_NOMEM(error);
+    if (status == FT_OK)
+        *desk = made;
+    else
+        free(made);
+    return status;
+}
+
+static void desk_free(program_desk *desk) {
+    ft_program_free(desk->program);
+    free(desk);
+}
+
 void program_shelf_free(program_shelf *shelf) {
     if (shelf == NULL) return;
-    for (uint32_t i = 0; i < shelf->count; i++) ft_program_free(shelf->programs[i]);
+    for (uint32_t i = 0; i < shelf->count; i++) desk_free(shelf->desks[i]);
     pthread_mutex_destroy(&shelf->lock);
     free(shelf);
 }
 
-ft_status program_shelf_take(program_shelf *shelf, ft_program **program, ft_error *error) {
-    *program = NULL;
+ft_status program_shelf_take(program_shelf *shelf, program_desk **desk, ft_error *error) {
+    *desk = NULL;
     pthread_mutex_lock(&shelf->lock);
-    if (shelf->count > 0) *program = shelf->programs[--shelf->count];
+    if (shelf->count > 0) *desk = shelf->desks[--shelf->count];
     pthread_mutex_unlock(&shelf->lock);
-    return *program != NULL ? FT_OK : ft_program_new(program, error);
+    return *desk != NULL ? FT_OK : desk_new(desk, error);
 }
 
-void program_shelf_return(program_shelf *shelf, ft_program *program) {
+void program_shelf_return(program_shelf *shelf, program_desk *desk) {
     pthread_mutex_lock(&shelf->lock);
     bool has_place = shelf->count < PLACES;
-    if (has_place) shelf->programs[shelf->count++] = program;
+    if (has_place) shelf->desks[shelf->count++] = desk;
     pthread_mutex_unlock(&shelf->lock);
-    if (!has_place) ft_program_free(program);
+    if (!has_place) desk_free(desk);
 }

@@ -17,9 +17,10 @@ static access *find_access(store_view *x, uint32_t buffer) {
     }
     access *a = &x->accesses[x->access_count++];
     a->buffer = buffer;
-    a->is_read = a->is_written = false;
+    a->is_read = a->is_written = a->has_region = false;
     a->set_count = 0;
     a->loops = (lin_mask){{0, 0}};
+    memset(a->dim_loops, 0, sizeof a->dim_loops);
     a->dims = 1;
     a->shape[0] = 1;
     if (buffer >= PROG_MAX_STAGES) return a;
@@ -39,7 +40,10 @@ static void add_access(store_view *x, uint32_t buffer, const lin *index, bool is
     if (was_written || a->set_count == MAX_INDEX_SETS) return;
     if (a->dims == 1 && a->shape[0] == 1 && index == NULL) index = zero_index;
     a->sets[a->set_count++] = index;
-    for (uint32_t i = 0; i < a->dims; i++) a->loops = lin_mask_or(a->loops, lin_loops(x->space, index[i]));
+    for (uint32_t i = 0; i < a->dims; i++) {
+        a->dim_loops[i] = lin_mask_or(a->dim_loops[i], lin_loops(x->space, index[i]));
+        a->loops = lin_mask_or(a->loops, a->dim_loops[i]);
+    }
 }
 
 static void add_loads(store_view *x, const prog_value *v) {
@@ -99,19 +103,27 @@ prog_scope view_scope(const store_view *x, const access *a) {
 
 /* --- Regions ------------------------------------------------------------------------------------------------- */
 
+static int64_t length_of(const store_view *x, const access *a, uint32_t dim, lin_mask running) {
+    int64_t least = INT64_MAX, most = INT64_MIN;
+    for (uint32_t i = 0; i < a->set_count; i++) {
+        int64_t lo, hi;
+        lin_range_of(x->space, a->sets[i][dim], running, &lo, &hi);
+        if (lo < least) least = lo;
+        if (hi > most) most = hi;
+    }
+    return most - least + 1;
+}
+
+/* Regions are asked for again and again, of nearly the same loops: what does not move with those that differ stays. */
 void view_touch_region(const store_view *x, access *a, lin_mask running) {
+    lin_mask changed = lin_mask_xor(running, a->running);
     a->touched = 1;
     for (uint32_t d = 0; d < a->dims; d++) {
-        int64_t least = INT64_MAX, most = INT64_MIN;
-        for (uint32_t i = 0; i < a->set_count; i++) {
-            int64_t lo, hi;
-            lin_range_of(x->space, a->sets[i][d], running, &lo, &hi);
-            if (lo < least) least = lo;
-            if (hi > most) most = hi;
-        }
-        a->region[d] = most - least + 1;
+        if (!a->has_region || lin_mask_meets(changed, a->dim_loops[d])) a->region[d] = length_of(x, a, d, running);
         a->touched *= (double)a->region[d];
     }
+    a->running = running;
+    a->has_region = true;
 }
 
 static void note_touch(store_view *x, const nest_node *loop) {

@@ -39,9 +39,11 @@ typedef struct access {
     const lin *sets[MAX_INDEX_SETS];
     uint32_t set_count;
     int64_t shape[PROG_MAX_DIMS];
-    lin_mask loops;
-    double touched; /* elements, at the loop at hand */
+    lin_mask loops, dim_loops[PROG_MAX_DIMS]; /* that it moves with */
+    double touched;                           /* elements, at the loop at hand */
     int64_t region[PROG_MAX_DIMS];
+    lin_mask running; /* loops that the region is of, once there is one */
+    bool has_region;
 } access;
 
 typedef struct store_view {

@@ -153,25 +153,19 @@ void lin_range(const lin_space *s, lin a, int64_t *least, int64_t *most) {
         widen(a.terms[i].factor, 0, s->atoms[a.terms[i].atom].extent - 1, least, most);
 }
 
-static void atom_range(const lin_space *s, uint32_t id, lin_mask running, int64_t *least, int64_t *most) {
-    const lin_atom *atom = &s->atoms[id];
-    *least = 0;
-    *most = 0;
-    if (atom->kind == LIN_LOOP) {
-        if (lin_mask_has(running, atom->loop)) *most = atom->extent - 1;
-    } else if (atom->kind == LIN_QUOTIENT) {
-        lin_range_of(s, atom->inner, running, least, most);
-        *least = divide_down(*least, atom->divisor);
-        *most = divide_down(*most, atom->divisor);
-        if (atom->modulus == 0) return;
-        if (divide_down(*least, atom->modulus) == divide_down(*most, atom->modulus)) {
-            int64_t whole = divide_down(*least, atom->modulus) * atom->modulus;
-            *least -= whole;
-            *most -= whole;
-        } else {
-            *least = 0;
-            *most = atom->modulus - 1;
-        }
+static void quotient_range(const lin_space *s, const lin_atom *atom, lin_mask running, int64_t *least, int64_t *most) {
+    lin_range_of(s, atom->inner, running, least, most);
+    bool is_one = *least == *most;
+    *least = divide_down(*least, atom->divisor);
+    *most = is_one ? *least : divide_down(*most, atom->divisor);
+    if (atom->modulus == 0) return;
+    int64_t turn = divide_down(*least, atom->modulus);
+    if (is_one || turn == divide_down(*most, atom->modulus)) {
+        *least -= turn * atom->modulus;
+        *most -= turn * atom->modulus;
+    } else {
+        *least = 0;
+        *most = atom->modulus - 1;
     }
 }
 
@@ -211,9 +205,13 @@ void lin_values(const lin_space *s, lin a, const lin_turns *turns, int64_t *valu
 void lin_range_of(const lin_space *s, lin a, lin_mask running, int64_t *least, int64_t *most) {
     *least = *most = a.base;
     for (uint32_t i = 0; i < a.count; i++) {
-        int64_t lo, hi;
-        atom_range(s, a.terms[i].atom, running, &lo, &hi);
-        widen(a.terms[i].factor, lo, hi, least, most);
+        const lin_atom *atom = &s->atoms[a.terms[i].atom];
+        int64_t lo = 0, hi = 0;
+        if (atom->kind == LIN_QUOTIENT)
+            quotient_range(s, atom, running, &lo, &hi);
+        else if (atom->kind == LIN_LOOP && lin_mask_has(running, atom->loop))
+            hi = atom->extent - 1;
+        if (lo != 0 || hi != 0) widen(a.terms[i].factor, lo, hi, least, most);
     }
 }
 

@@ -96,6 +96,10 @@ static inline bool lin_mask_has(lin_mask m, uint32_t loop) {
 static inline void lin_mask_add(lin_mask *m, uint32_t loop) {
     m->bits[loop / 64] |= UINT64_C(1) << (loop % 64);
 }
+static inline lin_mask lin_mask_xor(lin_mask a, lin_mask b) {
+    return (lin_mask){{a.bits[0] ^ b.bits[0], a.bits[1] ^ b.bits[1]}};
+}
+
 static inline bool lin_mask_meets(lin_mask a, lin_mask b) {
     return (a.bits[0] & b.bits[0]) != 0 || (a.bits[1] & b.bits[1]) != 0;
 }

@@ -148,10 +148,57 @@ static void data_sheets_stand_in_for_measurements(void **state) {
     ft_dataset_free(data);
 }
 
+/* --- Several at once ----------------------------------------------------------------------------------------- */
+
+/* What is said of a program does not depend on who else is asked about, and what is none spoils no other. */
+static void several_are_told_as_one_is(void **state) {
+    enum { ASKED = 40, MODEL = 17 };
+    (void)state;
+    ft_error error, errors[ASKED];
+    ft_dataset *data = NULL;
+    ft_graph *graphs[ASKED], *bound[ASKED];
+    ft_answer answers[ASKED];
+    made_logs("logs", PROGRAMS);
+    assert_int_equal(ft_import("ansor", "logs", "set", NULL, NULL, &error), FT_OK);
+    assert_int_equal(ft_dataset_open("set", &data, &error), FT_OK);
+    for (uint32_t i = 0; i < ASKED; i++) {
+        if (i == MODEL)
+            graphs[i] = made_network(1);
+        else
+            assert_int_equal(ft_dataset_graph(data, i, &graphs[i], &error), FT_OK);
+        assert_int_equal(ft_graph_bind(graphs[i], NULL, &bound[i], &error), FT_OK);
+    }
+    ft_predictor *predictor = train_sequence(data, "shared", "columns=shared");
+    static const char *const devices[] = {"v100", "mi50"}; /* one that it was trained on, and one that it was not */
+    for (int d = 0; d < 2; d++) {
+        ft_query query = {.device = devices[d]};
+        assert_int_equal(
+            ft_predictor_answer_all(predictor, (const ft_graph *const *)bound, ASKED, &query, answers, errors),
+            FT_ERR_UNSUPPORTED);
+        for (uint32_t i = 0; i < ASKED; i++) {
+            ft_estimate alone;
+            assert_int_equal(errors[i].status, i == MODEL ? FT_ERR_UNSUPPORTED : FT_OK);
+            assert_int_equal(ask(predictor, bound[i], devices[d], &alone), errors[i].status);
+            if (i == MODEL) continue;
+            assert_true(fabs(answers[i].metrics[0].value / alone.value - 1) < 1e-5); /* tests of gemm.c ask for bits */
+            assert_true(fabs(answers[i].metrics[0].hi / alone.hi - 1) < 1e-5);
+            ft_answer_free(&answers[i]);
+        }
+        assert_non_null(strstr(errors[MODEL].message, "for tensor programs"));
+    }
+    for (uint32_t i = 0; i < ASKED; i++) {
+        ft_graph_free(bound[i]);
+        ft_graph_free(graphs[i]);
+    }
+    ft_predictor_free(predictor);
+    ft_dataset_free(data);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(families_learn_tilings, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(data_sheets_stand_in_for_measurements, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(several_are_told_as_one_is, folder_enter, folder_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
