@@ -12,7 +12,7 @@
 #include "predictor/sequence_net.h"
 #include "program/feature.h"
 
-#define SCHEMA "program-leaves-5"
+#define SCHEMA "program-leaves-6"
 
 enum { WAVES = 8, LEAF_MARKS = 2 * WAVES, LEAF_VALUES = FT_PROGRAM_FEATURES + FT_PROGRAM_GPU };
 

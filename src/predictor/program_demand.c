@@ -219,7 +219,7 @@ static double wave_sectors(const float *demand, double blocks) {
 
 /* Seconds for each part of the demand, if there were no other. */
 static void find_times(const float *demand, const program_limits *l, const filling *f, double spilled, double staying,
-                       double seconds[static MET_LONGEST - MET_TIMES]) {
+                       double seconds[static MET_PARTS]) {
     enum { SUM_BYTES = 2 * ELEMENT_BYTES };
     static const double SHARED_LANES = 32, CACHE_OVER_MEMORY = 2.5, ROUND_CLOCKS = 700, COMMAND_CLOCKS = 5;
     double clocks = l->units * l->clock_hz * f->share / ceil(f->share), bandwidth = l->bandwidth_bytes_per_s;
@@ -236,16 +236,29 @@ static void find_times(const float *demand, const program_limits *l, const filli
     seconds[8] = staying * sums / 4; /* often not all of them */
 }
 
+/* If all units were always full: operations, and the bytes that have to come at all. */
+static double least_seconds(const float *demand, const program_limits *l) {
+    static const double LEAST = 1e-7;
+    double ops = amount(demand[DEMAND_OPS]) / (l->unit_lanes * l->units * l->clock_hz);
+    return fmax(LEAST, fmax(ops, amount(demand[DEMAND_BYTES]) / l->bandwidth_bytes_per_s));
+}
+
+static float over(double seconds, double least) {
+    static const double NOTHING = 1e-12, FARTHEST = 8;
+    return (float)fmin(FARTHEST, fmax(-FARTHEST, log2(fmax(seconds, NOTHING) / least)));
+}
+
 void program_meet(const float demand[static PROGRAM_DEMANDS], const float *sheet, float met[static PROGRAM_MET]) {
     const program_limits l = program_limits_of(sheet);
     const filling f = fill_units(demand, &l);
     const double spilled = spill(demand, &l), staying = stay(demand);
-    double seconds[MET_LONGEST - MET_TIMES], sum = 0, longest = 0;
+    double seconds[MET_PARTS], sum = 0, longest = 0, least = least_seconds(demand, &l);
     find_times(demand, &l, &f, spilled, staying, seconds);
-    for (int i = 0; i < MET_LONGEST - MET_TIMES; i++) {
+    for (int i = 0; i < MET_PARTS; i++) {
         sum += seconds[i];
         longest = fmax(longest, seconds[i]);
         met[MET_TIMES + i] = (float)((log2(1 + 1e6 * seconds[i]) - 11) / 3);
+        met[MET_OVER + i] = over(seconds[i], least);
     }
     met[MET_BLOCKS] = (float)log2(f.resident);
     met[MET_THREADS] = (float)(f.active / l.unit_threads);
@@ -262,4 +275,6 @@ void program_meet(const float demand[static PROGRAM_DEMANDS], const float *sheet
     met[MET_SHARED] = (float)(whole(demand[DEMAND_BLOCK_BYTES]) / l.unit_shared_bytes);
     met[MET_LONGEST] = (float)((log2(1 + 1e6 * longest) - 12) / 3);
     met[MET_SUM] = (float)((log2(1 + 1e6 * sum) - 12) / 3);
+    met[MET_OVER_LONGEST] = 2 * over(longest, least);
+    met[MET_OVER_SUM] = 2 * over(sum, least);
 }

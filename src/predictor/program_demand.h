@@ -32,7 +32,8 @@ void program_demand(const ft_program_features *seen, float demand[static PROGRAM
 
 /* What a device makes of that, as numbers about 1. Sums are what a reduction adds up in a thread. */
 enum {
-    MET_BLOCKS,     /* that a unit takes at once */
+    MET_PARTS = 9,  /* of the demand that take time */
+    MET_BLOCKS = 0, /* that a unit takes at once */
     MET_THREADS,    /* beside all that it could have */
     MET_ROUNDS,     /* of all units, until all blocks are done */
     MET_LAST_ROUND, /* how much longer it makes that not all are full */
@@ -46,8 +47,11 @@ enum {
     MET_WRITTEN_REST, /* and those before and behind a reduction */
     MET_SHARED,       /* memory of a block beside that of a unit */
     MET_TIMES,        /* of each part of the demand alone */
-    MET_LONGEST = MET_TIMES + 9,
+    MET_LONGEST = MET_TIMES + MET_PARTS,
     MET_SUM,
+    MET_OVER, /* the same, over the least that operations and memory allow: tasks of all sizes look alike */
+    MET_OVER_LONGEST = MET_OVER + MET_PARTS,
+    MET_OVER_SUM,
     PROGRAM_MET
 };
 /* `sheet` has PROGRAM_SHEET_VALUES numbers and behind them PROGRAM_LIMIT_VALUES. */

@@ -129,9 +129,29 @@ static void test_times(void **state) {
     for (int i = 0; i < PROGRAM_MET; i++) assert_true(isfinite(more[i]));
 }
 
+/* How far a program is from the least that its task allows does not depend on how large the task is. */
+static void test_over_the_least(void **state) {
+    (void)state;
+    float usual[PROGRAM_SHEET_VALUES + PROGRAM_LIMIT_VALUES] = {0}, demand[PROGRAM_DEMANDS] = {0}, met[PROGRAM_MET],
+                                       larger[PROGRAM_MET];
+    demand[DEMAND_BLOCKS] = log_of(60);
+    demand[DEMAND_THREADS] = log_of(64);
+    demand[DEMAND_BYTES] = log_of(600e6);
+    demand[DEMAND_SECTORS] = log_of(600e6 * 4 * 2.5 / 32); /* each of them four times, from a cache 2.5 times as fast */
+    program_meet(demand, usual, met);
+    assert_true(fabs(met[MET_OVER + 4]) < 1e-4 && fabs(met[MET_OVER + 3] - 2) < 1e-4);
+    assert_true(fabs(met[MET_OVER_LONGEST] - 4) < 1e-3 && met[MET_OVER_SUM] >= met[MET_OVER_LONGEST]);
+    assert_true(met[MET_OVER] == -8); /* there are no operations */
+    demand[DEMAND_BYTES] += 3;
+    demand[DEMAND_SECTORS] += 3;
+    program_meet(demand, usual, larger);
+    assert_true(larger[MET_LONGEST] > met[MET_LONGEST]);
+    assert_true(fabs(larger[MET_OVER + 3] - 2) < 1e-4 && fabs(larger[MET_OVER_LONGEST] - 4) < 1e-3);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums), cmocka_unit_test(test_blocks_on_units),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums),  cmocka_unit_test(test_blocks_on_units),
                                        cmocka_unit_test(test_times), cmocka_unit_test(test_sums_in_memory),
-                                       cmocka_unit_test(test_waves)};
+                                       cmocka_unit_test(test_waves), cmocka_unit_test(test_over_the_least)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
