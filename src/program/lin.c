@@ -153,7 +153,9 @@ void lin_range(const lin_space *s, lin a, int64_t *least, int64_t *most) {
         widen(a.terms[i].factor, 0, s->atoms[a.terms[i].atom].extent - 1, least, most);
 }
 
-static void quotient_range(const lin_space *s, const lin_atom *atom, lin_mask running, int64_t *least, int64_t *most) {
+/* Not inlined: most sums have no quotient, and should not pay for its frame. */
+static __attribute__((noinline)) void quotient_range(const lin_space *s, const lin_atom *atom, lin_mask running,
+                                                     int64_t *least, int64_t *most) {
     lin_range_of(s, atom->inner, running, least, most);
     bool is_one = *least == *most;
     *least = divide_down(*least, atom->divisor);
@@ -171,31 +173,36 @@ static void quotient_range(const lin_space *s, const lin_atom *atom, lin_mask ru
 
 static void values_of(const lin_space *s, lin a, const lin_turns *turns, uint32_t count, int64_t *values);
 
-static void atom_values(const lin_space *s, const lin_atom *atom, const lin_turns *turns, uint32_t count,
-                        int64_t *values) {
-    const int64_t *at = atom->kind == LIN_LOOP ? turns->of[atom->loop] : NULL;
-    if (atom->kind != LIN_QUOTIENT) {
-        for (uint32_t i = 0; i < count; i++) values[i] = at != NULL ? at[i] : 0;
-        return;
-    }
+static void quotient_values(const lin_space *s, const lin_atom *atom, const lin_turns *turns, uint32_t count,
+                            int64_t *values) {
     values_of(s, atom->inner, turns, count, values);
     for (uint32_t i = 0; i < count; i++) values[i] = divide_down(values[i], atom->divisor);
     for (uint32_t i = 0; atom->modulus != 0 && i < count; i++)
         values[i] -= divide_down(values[i], atom->modulus) * atom->modulus;
 }
 
-/* What stands still is worked out once. */
+/* What stands still is worked out once. Loops that stand still, and axes, are at 0. */
 static void values_of(const lin_space *s, lin a, const lin_turns *turns, uint32_t count, int64_t *values) {
     int64_t is[LIN_MAX_TURNS];
-    for (uint32_t i = 0; i < count; i++) values[i] = a.base;
+    uint64_t base = (uint64_t)a.base;
+    memset(values, 0, count * sizeof *values);
     for (uint32_t k = 0; k < a.count; k++) {
         const lin_atom *atom = &s->atoms[a.terms[k].atom];
-        uint64_t factor = (uint64_t)a.terms[k].factor;
-        bool is_moving = lin_mask_meets(atom->loops, turns->running);
-        atom_values(s, atom, turns, is_moving ? count : 1, is);
-        for (uint32_t i = 0; i < count; i++)
-            values[i] = (int64_t)((uint64_t)values[i] + factor * (uint64_t)is[is_moving ? i : 0]);
+        const uint64_t factor = (uint64_t)a.terms[k].factor;
+        const bool is_moving = lin_mask_meets(atom->loops, turns->running);
+        const int64_t *at = is;
+        if (atom->kind == LIN_QUOTIENT)
+            quotient_values(s, atom, turns, is_moving ? count : 1, is);
+        else if (is_moving)
+            at = turns->of[atom->loop];
+        else
+            continue;
+        if (!is_moving)
+            base += factor * (uint64_t)is[0];
+        else
+            for (uint32_t i = 0; i < count; i++) values[i] = (int64_t)((uint64_t)values[i] + factor * (uint64_t)at[i]);
     }
+    for (uint32_t i = 0; i < count; i++) values[i] = (int64_t)((uint64_t)values[i] + base);
 }
 
 void lin_values(const lin_space *s, lin a, const lin_turns *turns, int64_t *values) {
@@ -203,16 +210,18 @@ void lin_values(const lin_space *s, lin a, const lin_turns *turns, int64_t *valu
 }
 
 void lin_range_of(const lin_space *s, lin a, lin_mask running, int64_t *least, int64_t *most) {
-    *least = *most = a.base;
-    for (uint32_t i = 0; i < a.count; i++) {
-        const lin_atom *atom = &s->atoms[a.terms[i].atom];
+    int64_t from = a.base, to = a.base;
+    for (const lin_term *term = a.terms, *end = term + a.count; term < end; term++) {
+        const lin_atom *atom = &s->atoms[term->atom];
         int64_t lo = 0, hi = 0;
         if (atom->kind == LIN_QUOTIENT)
             quotient_range(s, atom, running, &lo, &hi);
         else if (atom->kind == LIN_LOOP && lin_mask_has(running, atom->loop))
             hi = atom->extent - 1;
-        if (lo != 0 || hi != 0) widen(a.terms[i].factor, lo, hi, least, most);
+        if (lo != 0 || hi != 0) widen(term->factor, lo, hi, &from, &to);
     }
+    *least = from;
+    *most = to;
 }
 
 /* --- Quotients ----------------------------------------------------------------------------------------------- */
