@@ -16,14 +16,27 @@
 /* In both versions `rows` and `panels` are constants wherever tile_of is called, so that all loops over them unroll and
  * `sum` lives in registers. */
 
-#define CASES(version, panels)                                                                                         \
-    CASE(version, 1, panels)                                                                                           \
-    CASE(version, 2, panels) CASE(version, 3, panels) CASE(version, 4, panels) CASE(version, 5, panels)                \
-        CASE(version, 6, panels)
 #define CASE(version, rows_, panels_)                                                                                  \
     case (rows_) + PANELS *(panels_):                                                                                  \
         tile_of_##version(t, rows_, panels_);                                                                          \
         break;
+#define CASES_TO_3(version, panels)                                                                                    \
+    CASE(version, 1, panels)                                                                                           \
+    CASE(version, 2, panels)                                                                                           \
+    CASE(version, 3, panels)
+#define CASES_TO_6(version, panels)                                                                                    \
+    CASES_TO_3(version, panels)                                                                                        \
+    CASE(version, 4, panels)                                                                                           \
+    CASE(version, 5, panels)                                                                                           \
+    CASE(version, 6, panels)
+#define CASES_TO_12(version, panels)                                                                                   \
+    CASES_TO_6(version, panels)                                                                                        \
+    CASE(version, 7, panels)                                                                                           \
+    CASE(version, 8, panels)                                                                                           \
+    CASE(version, 9, panels)                                                                                           \
+    CASE(version, 10, panels)                                                                                          \
+    CASE(version, 11, panels)                                                                                          \
+    CASE(version, 12, panels)
 
 enum { PANELS = 16 }; /* tells a pair of rows and panels by one number */
 
@@ -77,8 +90,8 @@ static AVX2 INLINE void tile_of_avx2(const tile *t, uint32_t rows, uint32_t pane
 
 static AVX2 void make_avx2(const tile *t, uint32_t rows, uint32_t panels) {
     switch (rows + PANELS * panels) {
-        CASES(avx2, 1)
-        CASE(avx2, 1, 2) CASE(avx2, 2, 2) CASE(avx2, 3, 2)
+        CASES_TO_6(avx2, 1)
+        CASES_TO_3(avx2, 2)
     }
 }
 
@@ -112,17 +125,11 @@ static AVX512 INLINE void tile_of_avx512(const tile *t, uint32_t rows, uint32_t 
         finish_avx512(t, t->c + i * t->c_stride + (size_t)p * TILE_COLS, panel_bias(t, p), sum[i][p]);
 }
 
-#define MORE_CASES(version, panels)                                                                                    \
-    CASES(version, panels)                                                                                             \
-    CASE(version, 7, panels)                                                                                           \
-    CASE(version, 8, panels) CASE(version, 9, panels) CASE(version, 10, panels) CASE(version, 11, panels)              \
-        CASE(version, 12, panels)
-
 static AVX512 void make_avx512(const tile *t, uint32_t rows, uint32_t panels) {
     switch (rows + PANELS * panels) {
-        MORE_CASES(avx512, 1)
-        MORE_CASES(avx512, 2)
-        CASES(avx512, 4)
+        CASES_TO_12(avx512, 1)
+        CASES_TO_12(avx512, 2)
+        CASES_TO_6(avx512, 4)
     }
 }
 

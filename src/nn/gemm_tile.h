@@ -1,10 +1,10 @@
 /* gemm_tile.h - pieces of a product that stay in registers, on x86-64.
  *
  * A tile is one or more panels of 16 columns wide and as many rows high as there are registers for: six with AVX2,
- * twelve with AVX-512. Its sums stay put over the whole inner sum, fed by a load of B for each panel and a broadcast of A
- * for each row. Few rows leave registers for more panels: their sums do not wait for each other, and B is read in longer
- * stretches. Each element is added up in one and the same order whatever the tile, so that all processors, and any number
- * of rows, give the same bits. */
+ * twelve with AVX-512. Its sums stay put over the whole inner sum, fed by a load of B for each panel and a broadcast of
+ * A for each row. Few rows leave registers for more panels: their sums do not wait for each other, and B is read in
+ * longer stretches. Each element is added up in one and the same order whatever the tile, so that all processors, and
+ * any number of rows, give the same bits. */
 #ifndef NN_GEMM_TILE_H
 #define NN_GEMM_TILE_H
 
