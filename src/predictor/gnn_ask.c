@@ -32,6 +32,7 @@ ft_status gnn_foresee(const model *m, subject *const *subjects, uint32_t count, 
     for (uint32_t i = 0; i < count && status == FT_OK; i++) {
         ft_error reason;
         subject *s = subjects[i];
+        if (subject_kept(s, m) != NULL) continue; /* a model of several metrics is asked for each of them */
         ft_status looked = gnn_view_look(m, s, m->column_count, &memory, &s->memory, &views[seen_count], &reason);
         if (looked == FT_OK) seen[seen_count++] = s;
     }

@@ -98,7 +98,10 @@ ft_status gnn_view_ask(const model *m, gnn_view *const *views, uint32_t count, c
     batch.column_values = gnn_column_values(columns, column_count, m->plan.widths.column_values, memory);
     if (batch.column_values == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < m->member_count; i++) FT_TRY(ask_member(m, i, &batch, views, error));
-    for (uint32_t i = 0; i < count; i++) average(m, columns, column_count, views[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        average(m, columns, column_count, views[i]);
+        views[i]->sample = (gnn_sample){0}; /* its memory goes before the view */
+    }
     return FT_OK;
 }
 

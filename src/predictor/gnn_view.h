@@ -8,7 +8,7 @@
 static const uint64_t GNN_LOOK_LIMIT = (uint64_t)1 << 30; /* memory for what views are worked out from */
 
 typedef struct gnn_view {
-    gnn_sample sample; /* what was seen of the subject; lives as long as what views are worked out from */
+    gnn_sample sample; /* what was seen of the subject, until networks have been asked */
     double known_ratio;
     double *values;        /* per column, of all members together */
     double *away;          /* per column: how far the members are from each other, relative */

@@ -246,6 +246,40 @@ static void questions_find_their_column(void **state) {
     ft_dataset_free(d.data);
 }
 
+/* What was worked out beforehand is what predict finds, and is worked out once, however often it is asked for. */
+static void subjects_are_foreseen_once(void **state) {
+    (void)state;
+    made d = make();
+    json_t *config = json_pack("{s:i, s:i}", "steps", 2, "batch", 4);
+    fit_context context = {.config = config, .seed = 1};
+    model *m = NULL;
+    scan_graph graph;
+    subject s, *subjects[] = {&s};
+    arena memory;
+    prediction said = {0};
+    ft_query query = {.setting = "layout=nchw", .mode = FT_INFER};
+    double alone;
+    ft_error error;
+    d.set.train.items = d.rows;
+    assert_int_equal(gnn_fit(&kind, &d.set, &context, &m, &error), FT_OK);
+    assert_int_equal(ask(m, &d, query.setting, query.mode, &alone, &error), FT_OK);
+    assert_int_equal(scan_graph_open(d.data, &ft_dataset_records(d.data)[0], &graph, NULL), FT_OK);
+    subject_init(&s, graph.bound, &query);
+    arena_init(&memory, 1 << 20);
+    assert_int_equal(gnn_foresee(m, subjects, 1, &error), FT_OK);
+    assert_non_null(subject_kept(&s, m));
+    assert_int_equal(gnn_foresee(m, subjects, 1, &error), FT_OK);
+    assert_int_equal(gnn_predict(m, &s, &(place){.index = 0}, false, &memory, &said, &error), FT_OK);
+    assert_int_equal(s.kept_count, 1);
+    assert_true(said.value == alone);
+    arena_free(&memory);
+    subject_free(&s);
+    scan_graph_free(&graph);
+    gnn_free(m);
+    json_decref(config);
+    ft_dataset_free(d.data);
+}
+
 /* --- Levels -------------------------------------------------------------------------------------------------- */
 
 /* Six networks under two names. More work takes longer under each, but those with more work have the name that is the
@@ -354,6 +388,7 @@ static void levels_are_forgiven(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {IN_FOLDER(labels_stand_in_columns),     IN_FOLDER(repeats_are_averaged),
                                        IN_FOLDER(validation_makes_no_columns), IN_FOLDER(scaling_is_that_of_training),
-                                       IN_FOLDER(questions_find_their_column), IN_FOLDER(levels_are_forgiven)};
+                                       IN_FOLDER(questions_find_their_column), IN_FOLDER(subjects_are_foreseen_once),
+                                       IN_FOLDER(levels_are_forgiven)};
     return cmocka_run_group_tests_name("predictor/gnn_family", tests, NULL, NULL);
 }
