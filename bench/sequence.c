@@ -10,13 +10,14 @@
 #include "network.h"
 #include "predictor/program_look.h"
 #include "predictor/program_sheet.h"
+#include "predictor/programs.h"
 #include "predictor/sequence_net.h"
 
 enum { DEVICES = 3 };
 
 /* As wide as what leaf-sequence sees: leaf_sequence.c. */
 static const gnn_widths widths = {.column_values = PROGRAM_SHEET_VALUES,
-                                  .node_values = FT_PROGRAM_FEATURES + FT_PROGRAM_GPU,
+                                  .node_values = LEAF_SEQUENCE_VALUES,
                                   .node_marks = 16,
                                   .global_values = PROGRAM_SIZES,
                                   .global_marks = PROGRAM_FLAGS};

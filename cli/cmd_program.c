@@ -32,7 +32,7 @@ static void take_c(void *field, const char *text, const option_row *row, struct 
 }
 
 static const option_row rows[] = {
-    {"features", 0, NULL, "what a predictor sees: 223 numbers for each store, as CSV", 0,
+    {"features", 0, NULL, "what a predictor sees: 229 numbers for each store, as CSV", 0,
      TAKEN_BY(take_features, arguments, what)},
     {"emit-c", 0, NULL, "C that runs the loop nests and the same work as plain loops, and compares", 0,
      TAKEN_BY(take_c, arguments, what)},

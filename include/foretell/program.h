@@ -76,7 +76,7 @@ FT_API double ft_program_flops(const ft_program *program);
 
 /* --- What a predictor sees ----------------------------------------------------------------------------------- */
 
-enum { FT_PROGRAM_FEATURES = 164, FT_PROGRAM_GPU = 59 };
+enum { FT_PROGRAM_FEATURES = 164, FT_PROGRAM_GPU = 65 };
 
 /* The compact tree of the nest, and a vector for each store (docs/programs.md lists what is in it). */
 typedef struct ft_program_features {

@@ -7,14 +7,77 @@
 #include "predictor/gnn_family.h"
 #include "predictor/program_demand.h"
 #include "predictor/program_look.h"
+#include "predictor/program_places.h"
 #include "predictor/program_shelf.h"
 #include "predictor/programs.h"
 #include "predictor/sequence_net.h"
 #include "program/feature.h"
 
-#define SCHEMA "program-leaves-6"
+#define SCHEMA "program-leaves-7"
 
-enum { WAVES = 8, LEAF_MARKS = 2 * WAVES, LEAF_VALUES = FT_PROGRAM_FEATURES + FT_PROGRAM_GPU };
+/* What is seen of a store: few numbers, each of which says something of any task. With all of them a network learns the
+ * tasks of its training by heart. Amounts are told per turn of the store, so that tasks of all sizes look alike. */
+typedef struct seen_number {
+    uint16_t feature;
+    bool is_amount;
+} seen_number;
+
+enum { GPU = FT_PROGRAM_FEATURES };
+static const seen_number seen_numbers[] = {
+    {LEAF_INT_ADD, true},
+    {LEAF_INT_MUL, true},
+    {LEAF_INT_DIV, true},
+    {LEAF_INT_CMP, true},
+    {LEAF_LOGIC, true},
+    {LEAF_SELECT, true},
+    {LEAF_VECTOR, false},
+    {LEAF_UNROLL, false},
+    {GPU + GPU_THREADS, false},
+    {GPU + GPU_WARP_FILL, false},
+    {GPU + GPU_VTHREADS, false},
+    {GPU + GPU_SHARED_BYTES, false},
+    {GPU + GPU_LOCAL_BYTES, false},
+    {GPU + GPU_THREAD_TURNS, false},
+    {GPU + GPU_UNROLL_ROOM, false},
+    {GPU + GPU_GUARDS, false},
+    {GPU + GPU_IS_UPDATE, false},
+    {GPU + GPU_IS_START, false},
+    {GPU + GPU_GLOBAL_READ_REQUESTS, true},
+    {GPU + GPU_GLOBAL_READ_KEPT, true},
+    {GPU + GPU_GLOBAL_READ_REPEATS, false},
+    {GPU + GPU_SHARED_READ_KEPT, true},
+    {GPU + GPU_SHARED_READ_REPEATS, false},
+    {GPU + GPU_GLOBAL_WRITE_REQUESTS, true},
+    {GPU + GPU_GLOBAL_WRITE_REPEATS, false},
+    {GPU + GPU_SHARED_WRITE_REQUESTS, true},
+    {GPU + GPU_SHARED_WRITE_REPEATS, false},
+    {GPU + GPU_ROUNDS, false},
+    {GPU + GPU_ROUND_TURNS, false},
+    {GPU + GPU_WRITTEN_LOADS, false},
+    {GPU + GPU_WRITTEN_REGISTERS, false},
+    {GPU + GPU_WRITTEN_TURNS, false},
+    {GPU + GPU_WRITTEN_LEFT, false},
+    {GPU + GPU_WRITTEN_BODY, false},
+    {GPU + GPU_WRITTEN_CODE, false},
+    {GPU + GPU_WRITTEN_MOVING, false},
+    {GPU + GPU_WRITTEN_NEEDED, false},
+    {GPU + GPU_WAVE_SECTORS, true},
+    {GPU + GPU_WAVE_SECTORS + 1, true},
+    {GPU + GPU_WAVE_SECTORS + 2, true},
+    {GPU + GPU_WAVE_SECTORS + 3, true},
+    {GPU + GPU_MERGED_LEAST, false},
+    {GPU + GPU_MERGED_MOST, false},
+    {GPU + GPU_MERGED_WRITE, false},
+    {GPU + GPU_WINDOW_CYCLES, false},
+    {GPU + GPU_WINDOW_CYCLES + 1, false},
+    {GPU + GPU_WINDOW_CYCLES + 2, false},
+    {GPU + GPU_WINDOW_CYCLES + 3, false},
+    {GPU + GPU_WINDOW_CYCLES + 4, false},
+    {GPU + GPU_WRITTEN_CYCLES, false},
+};
+
+enum { WAVES = 8, LEAF_MARKS = 2 * WAVES };
+_Static_assert(sizeof seen_numbers / sizeof seen_numbers[0] == LEAF_SEQUENCE_VALUES, "a number too many or too few");
 
 /* What two networks say, in the mean, orders programs better than what one says; more would make it too slow. */
 static void defaults(gnn_options *shared, void *own) {
@@ -27,7 +90,7 @@ static void defaults(gnn_options *shared, void *own) {
 static gnn_widths widths(const void *own) {
     uint32_t sheet = sequence_column_values(own), demands = sheet > 0 ? PROGRAM_DEMANDS : 0;
     return (gnn_widths){.column_values = sheet > 0 ? sheet + PROGRAM_LIMIT_VALUES : 0,
-                        .node_values = LEAF_VALUES,
+                        .node_values = LEAF_SEQUENCE_VALUES,
                         .node_marks = LEAF_MARKS,
                         .global_values = PROGRAM_SIZES,
                         .global_marks = PROGRAM_FLAGS + demands,
@@ -44,6 +107,17 @@ static ft_status open(const void *own, void **eyes, ft_error *error) {
 
 static void close(void *eyes) {
     program_shelf_free(eyes);
+}
+
+/* Logarithms: an amount per turn is a difference. None is as far below as anything gets. */
+static void see_store(const float *leaf, const float *gpu, float *values) {
+    static const float NONE = -12;
+    for (uint32_t i = 0; i < LEAF_SEQUENCE_VALUES; i++) {
+        uint32_t feature = seen_numbers[i].feature;
+        float value = feature < GPU ? leaf[feature] : gpu[feature - GPU];
+        if (seen_numbers[i].is_amount) value = value > 0 ? fmaxf(NONE, value - leaf[LEAF_TURNS]) : NONE;
+        values[i] = value;
+    }
 }
 
 /* Where each leaf stands in the tree, ends counted. */
@@ -64,11 +138,9 @@ static ft_status see(const gnn_widths *w, program_desk *desk, const subject *s, 
     FT_TRY(program_lower_record(desk->program, &view->record, error));
     FT_TRY(ft_program_see(desk->program, &seen, error));
     if (!gnn_sample_open(sample, w, seen.leaf_count, 0, memory)) return FT_NOMEM(error);
-    for (size_t i = 0; i < seen.leaf_count; i++) {
-        float *values = sample->node_values + i * LEAF_VALUES;
-        memcpy(values, seen.leaves + i * FT_PROGRAM_FEATURES, FT_PROGRAM_FEATURES * sizeof *values);
-        memcpy(values + FT_PROGRAM_FEATURES, seen.gpu + i * FT_PROGRAM_GPU, FT_PROGRAM_GPU * sizeof *values);
-    }
+    for (size_t i = 0; i < seen.leaf_count; i++)
+        see_store(seen.leaves + i * FT_PROGRAM_FEATURES, seen.gpu + i * FT_PROGRAM_GPU,
+                  sample->node_values + i * LEAF_SEQUENCE_VALUES);
     see_places(&seen, sample->node_marks);
     program_sizes(&view->work, sample->global_values);
     program_flags(&view->work, sample->global_marks);

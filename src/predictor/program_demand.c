@@ -5,68 +5,42 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "predictor/program_places.h"
+
 /* --- What is asked for --------------------------------------------------------------------------------------- */
 
 enum { WARP = 32, SECTOR_BYTES = 32, ELEMENT_BYTES = 4 };
 
-/* Features by place: docs/programs.md lists the 164, feature_gpu.c names the others. */
-enum {
-    FLOAT_ADD = 1,
-    FLOAT_MUL,
-    FLOAT_DIV,
-    FLOAT_CMP,
-    FLOAT_MATH,
-    INT_ADD = 8,
-    INT_MUL,
-    INT_DIV,
-    INT_CMP,
-    LOGIC = 14,
-    SELECT,
-    TURNS = 161
-};
-enum {
-    BLOCKS,
-    THREADS,
-    WARP_FILL,
-    SHARED_BYTES = 4,
-    LOCAL_BYTES,
-    THREAD_TURNS,
-    IS_UPDATE = 9,
-    GLOBAL_READS = 11,
-    GLOBAL_READ_REQUESTS,
-    GLOBAL_READ_REPEATS = 14,
-    SHARED_READS,
-    SHARED_READ_REQUESTS,
-    SHARED_READ_REPEATS = 18,
-    GLOBAL_WRITES = 23,
-    GLOBAL_WRITE_REQUESTS,
-    SHARED_WRITES = 27,
-    SHARED_WRITE_REQUESTS,
-    WINDOWS = 31,
-    ROUNDS = 41,
-    GLOBAL_UNIQUE = 43,
-    NEEDED = 51,
-    WAVE_SECTORS = 52
-};
 enum { WAVE_SIZES = PROGRAM_DEMANDS - DEMAND_WAVES };
 
 static double amount(float logarithm) {
     return fmax(0, exp2((double)logarithm) - 1);
 }
 
-/* Loads per turn of a reduction whose thread keeps what as many turns load as it has sums: a compiler writes the loops
- * over these out, whatever it does with the others. A turn alone loads two operands. */
-static double loads_per_turn(const float *gpu) {
+/* What a reduction needs per turn when its thread keeps what as many turns load as it has sums: a compiler writes the
+ * loops over these out, whatever it does with the others. `windows` are logarithms for 4, 16, ... turns, `alone` is
+ * that for a turn alone. */
+static double per_turn_of_sums(const float *gpu, const float *windows, double alone) {
     enum { SIZES = 5 };
-    static const double MOST = 4;
-    double sums = log2(fmax(1, amount(gpu[LOCAL_BYTES]) / ELEMENT_BYTES)), before = 1, size = 0;
+    double sums = log2(fmax(1, amount(gpu[GPU_LOCAL_BYTES]) / ELEMENT_BYTES)), before = alone, size = 0;
     for (int i = 0; i < SIZES; i++) {
-        double next = gpu[WINDOWS + i];
-        if (sums <= size + 2) return fmin(MOST, exp2(before + (next - before) * (sums - size) / 2));
-        before = next;
+        if (sums <= size + 2) return exp2(before + (windows[i] - before) * (sums - size) / 2);
+        before = windows[i];
         size += 2;
     }
-    return fmin(MOST, exp2(before));
+    return exp2(before);
+}
+
+/* A turn alone loads two operands. */
+static double loads_per_turn(const float *gpu) {
+    static const double MOST = 4;
+    return fmin(fmin(MOST, exp2(gpu[GPU_WRITTEN_LOADS])), per_turn_of_sums(gpu, gpu + GPU_WINDOW_LOADS, 1));
+}
+
+/* Of shared memory, for the loads of a warp. */
+static double cycles_per_turn(const float *f, const float *gpu) {
+    double alone = amount(gpu[GPU_SHARED_READ_REQUESTS]) * WARP / fmax(1, amount(f[LEAF_TURNS]));
+    return fmin(exp2(gpu[GPU_WRITTEN_CYCLES]), per_turn_of_sums(gpu, gpu + GPU_WINDOW_CYCLES, log2(fmax(1, alone))));
 }
 
 /* Of what is cut to whole blocks, warps and bytes: logarithms are rounded. */
@@ -82,48 +56,53 @@ typedef struct sums {
 
 /* Operations on floats that a lane takes time for; the weights are those of usual compilers. */
 static double count_ops(const float *f) {
-    return fmax(amount(f[FLOAT_ADD]), amount(f[FLOAT_MUL])) + amount(f[FLOAT_CMP]) + 4 * amount(f[FLOAT_MATH]) +
-           8 * amount(f[FLOAT_DIV]);
+    return fmax(amount(f[LEAF_FLOAT_ADD]), amount(f[LEAF_FLOAT_MUL])) + amount(f[LEAF_FLOAT_CMP]) +
+           4 * amount(f[LEAF_FLOAT_MATH]) + 8 * amount(f[LEAF_FLOAT_DIV]);
 }
 
 static double count_index_ops(const float *f) {
-    return amount(f[INT_ADD]) + amount(f[INT_MUL]) + 3 * amount(f[INT_DIV]) + amount(f[INT_CMP]) + amount(f[LOGIC]) +
-           amount(f[SELECT]);
+    return amount(f[LEAF_INT_ADD]) + amount(f[LEAF_INT_MUL]) + 3 * amount(f[LEAF_INT_DIV]) + amount(f[LEAF_INT_CMP]) +
+           amount(f[LEAF_LOGIC]) + amount(f[LEAF_SELECT]);
 }
 
 static void add_reduction(const float *f, const float *gpu, double fill, sums *s) {
-    double per_turn = loads_per_turn(gpu), loads = amount(f[TURNS]) * per_turn / fill;
-    if (amount(gpu[SHARED_READS]) > 0)
-        s->shared += loads * fmax(1, amount(gpu[SHARED_READ_REPEATS]));
+    double per_turn = loads_per_turn(gpu), loads = amount(f[LEAF_TURNS]) * per_turn / fill;
+    if (amount(gpu[GPU_SHARED_READS]) > 0)
+        s->shared += amount(f[LEAF_TURNS]) * cycles_per_turn(f, gpu) / fill;
     else
-        s->sectors += loads / WARP * fmax(1, amount(gpu[GLOBAL_READ_REPEATS]));
+        s->sectors += loads / WARP * fmax(1, amount(gpu[GPU_GLOBAL_READ_REPEATS]));
     s->commands += loads;
-    s->rounds = fmax(s->rounds, amount(gpu[ROUNDS]));
-    s->thread += amount(gpu[THREAD_TURNS]) * (1 + per_turn);
+    s->rounds = fmax(s->rounds, amount(gpu[GPU_ROUNDS]));
+    s->thread += amount(gpu[GPU_THREAD_TURNS]) * (1 + per_turn);
 }
 
+/* A vector is one command, with one index; turns that a guard keeps away need none. */
 static void add_copy(const float *f, const float *gpu, double fill, sums *s) {
-    static const double COMMANDS_PER_TURN = 8;
-    s->shared += amount(gpu[SHARED_READ_REQUESTS]) * WARP;
-    s->sectors += amount(gpu[GLOBAL_READ_REQUESTS]);
-    s->commands += (amount(gpu[GLOBAL_READS]) + amount(gpu[SHARED_READS]) + count_index_ops(f)) / fill;
-    s->thread += amount(gpu[THREAD_TURNS]) * COMMANDS_PER_TURN;
+    static const double COMMANDS_PER_TURN = 8, WIDEST = 4;
+    double width = fmin(WIDEST, fmax(1, amount(f[LEAF_VECTOR])));
+    double reads = amount(gpu[GPU_GLOBAL_READS]) + amount(gpu[GPU_SHARED_READS]),
+           active = reads > 0 ? fmin(1, reads / fmax(1, amount(f[LEAF_TURNS]))) : 1;
+    s->shared += amount(gpu[GPU_SHARED_READ_REQUESTS]) * WARP;
+    s->sectors += amount(gpu[GPU_GLOBAL_READ_REQUESTS]);
+    s->commands += (reads + active * count_index_ops(f)) / (fill * width);
+    s->thread += amount(gpu[GPU_THREAD_TURNS]) * COMMANDS_PER_TURN / width;
 }
 
 static void add_store(const float *f, const float *gpu, sums *s) {
-    double *written = gpu[IS_UPDATE] > 0 ? &s->written : &s->written_rest;
-    double fill = fmax(1.0 / WARP, gpu[WARP_FILL]), ops = count_ops(f) / fill;
-    if (gpu[IS_UPDATE] > 0)
+    double *written = gpu[GPU_IS_UPDATE] > 0 ? &s->written : &s->written_rest;
+    double fill = fmax(1.0 / WARP, gpu[GPU_WARP_FILL]), ops = count_ops(f) / fill;
+    if (gpu[GPU_IS_UPDATE] > 0)
         add_reduction(f, gpu, fill, s);
     else
         add_copy(f, gpu, fill, s);
     s->ops += ops;
-    s->shared += amount(gpu[SHARED_WRITE_REQUESTS]) * WARP;
-    s->sectors += amount(gpu[GLOBAL_WRITE_REQUESTS]);
-    s->commands += ops + amount(gpu[GLOBAL_WRITES]) + amount(gpu[SHARED_WRITES]);
-    if (gpu[GLOBAL_READS] > 0 || gpu[GLOBAL_WRITES] > 0) s->bytes += amount(gpu[GLOBAL_UNIQUE]) * ELEMENT_BYTES;
-    *written = fmax(*written, amount(gpu[NEEDED]));
-    for (int i = 0; i < WAVE_SIZES; i++) s->waves[i] += amount(gpu[WAVE_SECTORS + i]);
+    s->shared += amount(gpu[GPU_SHARED_WRITE_REQUESTS]) * WARP;
+    s->sectors += amount(gpu[GPU_GLOBAL_WRITE_REQUESTS]);
+    s->commands += ops + amount(gpu[GPU_GLOBAL_WRITES]) + amount(gpu[GPU_SHARED_WRITES]);
+    if (gpu[GPU_GLOBAL_READS] > 0 || gpu[GPU_GLOBAL_WRITES] > 0)
+        s->bytes += amount(gpu[GPU_GLOBAL_UNIQUE]) * ELEMENT_BYTES;
+    *written = fmax(*written, amount(gpu[GPU_WRITTEN_NEEDED]));
+    for (int i = 0; i < WAVE_SIZES; i++) s->waves[i] += amount(gpu[GPU_WAVE_SECTORS + i]);
 }
 
 /* The store with most turns, a reduction before what fills memory for it. */
@@ -132,7 +111,7 @@ static const float *find_largest(const ft_program_features *seen) {
     double most = -1;
     for (size_t i = 0; i < seen->leaf_count; i++) {
         const float *gpu = seen->gpu + i * FT_PROGRAM_GPU;
-        double turns = gpu[BLOCKS] + gpu[THREADS] + gpu[THREAD_TURNS] + (gpu[IS_UPDATE] > 0 ? 3 : 0);
+        double turns = gpu[GPU_BLOCKS] + gpu[GPU_THREADS] + gpu[GPU_THREAD_TURNS] + (gpu[GPU_IS_UPDATE] > 0 ? 3 : 0);
         if (turns > most) {
             most = turns;
             largest = gpu;
@@ -150,10 +129,10 @@ void program_demand(const ft_program_features *seen, float demand[static PROGRAM
     const double all[] = {s.ops, s.commands, s.shared, s.sectors, s.bytes, s.rounds, s.thread};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) demand[i] = (float)log2(1 + all[i]);
     const float *gpu = find_largest(seen);
-    demand[DEMAND_BLOCKS] = gpu[BLOCKS];
-    demand[DEMAND_THREADS] = gpu[THREADS];
-    demand[DEMAND_BLOCK_BYTES] = gpu[SHARED_BYTES];
-    demand[DEMAND_LOCAL_BYTES] = gpu[LOCAL_BYTES];
+    demand[DEMAND_BLOCKS] = gpu[GPU_BLOCKS];
+    demand[DEMAND_THREADS] = gpu[GPU_THREADS];
+    demand[DEMAND_BLOCK_BYTES] = gpu[GPU_SHARED_BYTES];
+    demand[DEMAND_LOCAL_BYTES] = gpu[GPU_LOCAL_BYTES];
     demand[DEMAND_WRITTEN] = (float)log2(1 + s.written);
     demand[DEMAND_WRITTEN_REST] = (float)log2(1 + s.written_rest);
     for (int i = 0; i < WAVE_SIZES; i++) demand[DEMAND_WAVES + i] = (float)log2(1 + s.waves[i]);
@@ -197,11 +176,14 @@ static double ramp(double value, double from, double to) {
     return fmin(1, fmax(0, (value - from) / (to - from)));
 }
 
-/* Whether sums are in memory, between 0 and 1: there are more than a thread has registers for them. */
-static double spill(const float *demand, const program_limits *l) {
+/* Whether sums are in memory, between 0 and 1: there are more than a thread has registers for them. All threads of a
+ * block share what a block may have, and compilers are told how many they are. */
+static double spill(const float *demand, const program_limits *l, const filling *f) {
     static const double LEAST_REGISTERS = 16; /* for all but the sums, when a compiler has to save them */
-    double registers = LEAST_REGISTERS + whole(demand[DEMAND_LOCAL_BYTES]) / ELEMENT_BYTES;
-    return ramp(log2(registers / l->thread_registers), 0, 0.25);
+    static const double BLOCK_REGISTERS = 65536;
+    double registers = LEAST_REGISTERS + whole(demand[DEMAND_LOCAL_BYTES]) / ELEMENT_BYTES,
+           most = fmin(l->thread_registers, BLOCK_REGISTERS / (f->warps * l->warp_threads));
+    return ramp(log2(registers / most), 0, 0.25);
 }
 
 /* The same, because loops that move them are too long to be written out. */
@@ -251,7 +233,7 @@ static float over(double seconds, double least) {
 void program_meet(const float demand[static PROGRAM_DEMANDS], const float *sheet, float met[static PROGRAM_MET]) {
     const program_limits l = program_limits_of(sheet);
     const filling f = fill_units(demand, &l);
-    const double spilled = spill(demand, &l), staying = stay(demand);
+    const double spilled = spill(demand, &l, &f), staying = stay(demand);
     double seconds[MET_PARTS], sum = 0, longest = 0, least = least_seconds(demand, &l);
     find_times(demand, &l, &f, spilled, staying, seconds);
     for (int i = 0; i < MET_PARTS; i++) {

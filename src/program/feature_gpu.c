@@ -12,7 +12,8 @@ enum {
     WINDOWS = 31,
     UNROLLED = WINDOWS + FEATURE_WINDOW_COUNT,
     IN_WAVES = UNROLLED + FEATURE_UNROLL_COUNT,
-    MERGED = IN_WAVES + FEATURE_WAVES
+    MERGED = IN_WAVES + FEATURE_WAVES,
+    CYCLES = MERGED + FEATURE_MERGES
 };
 enum { WARP = 32, SECTOR_BYTES = 32, BANKS = 32, MAX_WIDTH = 4 };
 
@@ -86,6 +87,12 @@ static const char *const names[FEATURE_GPU_COUNT] = {
     "merged.read.least",
     "merged.read.most",
     "merged.write",
+    "window4.cycles",
+    "window16.cycles",
+    "window64.cycles",
+    "window256.cycles",
+    "window1024.cycles",
+    "unrolled.cycles",
 };
 
 const char *feature_gpu_name(uint32_t index) {
@@ -166,16 +173,39 @@ static void find_warp(const store_view *x, warp *w) {
 /* Where in its memory each lane's access is, in elements; what is below 0 or too large wraps around, and stays as far
  * from its neighbours as it is. A shared region does not move within a warp; local ones, which do, are not asked
  * for. */
-static void find_places(const store_view *x, const access *a, const lin *index, const warp *w,
+static void find_places(const store_view *x, const access *a, const lin *index, const lin_turns *turns,
                         uint64_t places[static WARP]) {
     const int64_t *lengths = view_is_part(x, a) ? x->n->p->stages[a->buffer].region : a->shape;
     int64_t values[WARP];
-    memset(places, 0, w->lanes * sizeof *places);
+    memset(places, 0, turns->count * sizeof *places);
     for (uint32_t d = 0; d < a->dims; d++) {
         uint64_t length = (uint64_t)lengths[d];
-        lin_values(x->space, index[d], &w->turns, values);
-        for (uint32_t lane = 0; lane < w->lanes; lane++) places[lane] = places[lane] * length + (uint64_t)values[lane];
+        lin_values(x->space, index[d], turns, values);
+        for (uint32_t lane = 0; lane < turns->count; lane++)
+            places[lane] = places[lane] * length + (uint64_t)values[lane];
     }
+}
+
+/* Elements that each lane moves with one command, when the innermost loop is vectorised: all of it, when they lie side
+ * by side. `places` are those of its first turn. */
+static uint32_t vector_width(const store_view *x, const access *a, const lin *index, const warp *w,
+                             const uint64_t *places) {
+    const nest_node *loop = x->path_count > 0 ? x->path[0] : NULL;
+    if (loop == NULL || loop->note != PROG_VECTORIZE || loop->extent > MAX_WIDTH || !loop->has_atom) return 1;
+    uint32_t number = x->space->atoms[loop->atom].loop;
+    if (!lin_mask_has(a->loops, number)) return 1;
+    lin_turns turns = w->turns;
+    int64_t turn[WARP];
+    lin_mask_add(&turns.running, number);
+    turns.of[number] = turn;
+    for (uint32_t i = 1; i < loop->extent; i++) {
+        uint64_t next[WARP];
+        for (uint32_t lane = 0; lane < w->lanes; lane++) turn[lane] = i;
+        find_places(x, a, index, &turns, next);
+        for (uint32_t lane = 0; lane < w->lanes; lane++)
+            if (next[lane] != places[lane] + i) return 1;
+    }
+    return (uint32_t)loop->extent;
 }
 
 /* Neighbours are often alike: the last is looked at first. */
@@ -199,29 +229,55 @@ static double count_sectors(const uint64_t *places, uint32_t lanes, uint32_t wid
     return count;
 }
 
-/* How often the busiest bank of shared memory is asked for different words. */
-static double count_conflicts(const uint64_t *places, uint32_t lanes) {
+/* How often the busiest bank of shared memory is asked for different words, or, when each lane asks for several words
+ * side by side, the busiest group of as many banks. */
+static double count_conflicts(const uint64_t *places, uint32_t lanes, uint32_t width) {
     uint64_t seen[WARP];
     uint32_t count = 0, busy[BANKS] = {0}, most = 1;
     for (uint32_t i = 0; i < lanes; i++) {
         uint32_t before = count;
-        count = add_distinct(seen, count, places[i]);
+        uint64_t place = places[i] / width;
+        count = add_distinct(seen, count, place);
         if (count == before) continue;
-        uint32_t *bank = &busy[places[i] % BANKS];
+        uint32_t *bank = &busy[place % (BANKS / width)];
         if (++*bank > most) most = *bank;
     }
     return most;
 }
 
-static double count_repeats(const store_view *x, const access *a, const lin *index, const warp *w, prog_scope scope,
-                            uint32_t width) {
+/* How often a command of a warp is repeated, and in `*width` how many elements of each lane it moves. */
+static double count_repeats(const store_view *x, access *a, const lin *index, const warp *w, prog_scope scope,
+                            uint32_t *width) {
     uint64_t places[WARP];
-    if (scope == PROG_LOCAL || !lin_mask_meets(a->loops, w->turns.running)) return 1;
-    find_places(x, a, index, w, places);
-    return scope == PROG_GLOBAL ? count_sectors(places, w->lanes, width) : count_conflicts(places, w->lanes);
+    *width = 1;
+    if (scope == PROG_LOCAL) return 1;
+    if (!lin_mask_meets(a->loops, w->turns.running)) {
+        if (scope == PROG_SHARED) a->cycles += 1.0 / a->width / a->set_count;
+        return 1;
+    }
+    find_places(x, a, index, &w->turns, places);
+    *width = vector_width(x, a, index, w, places);
+    if (scope == PROG_GLOBAL) return count_sectors(places, w->lanes, *width);
+    a->cycles += count_conflicts(places, w->lanes, a->width) / a->width / a->set_count;
+    return count_conflicts(places, w->lanes, *width);
 }
 
 /* --- Uses ---------------------------------------------------------------------------------------------------- */
+
+/* Of all turns, those that do something: threads that fill a shared buffer together are often more than it has
+ * elements, and a guard keeps the others away. */
+static double active_share(const store_view *x, const nest_node *node) {
+    const prog_stage *stage = &x->n->p->stages[node->stage];
+    double turns = 1, elements = 1;
+    if (node->guard_count == 0 || stage->scope != PROG_SHARED || !stage->is_bound) return 1;
+    for (uint16_t at = node->parent; at != NEST_NONE; at = x->n->nodes[at].parent) {
+        const nest_node *above = &x->n->nodes[at];
+        if (above->kind == NEST_REALIZE && above->stage == node->stage) break;
+        if (above->kind == NEST_LOOP || above->kind == NEST_THREAD) turns *= (double)above->extent;
+    }
+    for (uint32_t d = 0; d < stage->dims; d++) elements *= (double)stage->region[d];
+    return fmin(1, elements / turns);
+}
 
 /* Accesses of all threads when each reads an element only once between the beginning and the end of the buffer. */
 static double count_kept(store_view *x, const nest_node *node, access *a, double turns) {
@@ -240,11 +296,11 @@ static double count_kept(store_view *x, const nest_node *node, access *a, double
 
 static void add_use(store_view *x, const nest_node *node, access *a, const warp *w, double turns, use_numbers *uses) {
     prog_scope scope = view_scope(x, a);
-    bool is_vector = x->path_count > 0 && x->path[0]->note == PROG_VECTORIZE && view_stride(x, a, x->path[0]) == 1;
-    uint32_t width = is_vector && x->path[0]->extent <= MAX_WIDTH ? (uint32_t)x->path[0]->extent : 1;
     use_numbers sum = {.accesses = turns * a->set_count, .kept = count_kept(x, node, a, turns)};
+    a->cycles = 0;
     for (uint32_t i = 0; i < a->set_count; i++) {
-        double repeats = count_repeats(x, a, a->sets[i], w, scope, width);
+        uint32_t width;
+        double repeats = count_repeats(x, a, a->sets[i], w, scope, &width);
         sum.requests += turns / w->lanes / width * repeats;
         sum.repeats = fmax(sum.repeats, repeats);
     }
@@ -271,11 +327,12 @@ static float unroll_room(const nest *n, const nest_node *node) {
 
 void feature_gpu(store_view *x, const nest_node *node, const unroll_mark *marks, gpu_launch *launch,
                  float out[static FEATURE_GPU_COUNT]) {
-    double blocks = 1, threads = 1, vthreads = 1, serial = 1;
+    double blocks = 1, threads = 1, vthreads = 1, serial = 1, active = active_share(x, node);
     use_numbers uses[USES] = {{0}};
     warp w;
     find_launch(x->n, node, launch);
     find_warp(x, &w);
+    feature_merge(x, node, marks, out + MERGED);
     for (uint32_t l = 0; l < x->path_count; l++) {
         const nest_node *loop = x->path[l];
         double *product = loop->kind != NEST_THREAD        ? &serial
@@ -285,7 +342,7 @@ void feature_gpu(store_view *x, const nest_node *node, const unroll_mark *marks,
         *product *= (double)loop->extent;
     }
     for (uint32_t i = 0; i < x->access_count; i++)
-        add_use(x, node, &x->accesses[i], &w, blocks * threads * vthreads * serial, uses);
+        add_use(x, node, &x->accesses[i], &w, active * blocks * threads * vthreads * serial, uses);
     out[0] = slog(blocks);
     out[1] = slog(threads);
     out[2] = (float)(threads / (ceil(threads / WARP) * WARP));
@@ -298,9 +355,8 @@ void feature_gpu(store_view *x, const nest_node *node, const unroll_mark *marks,
     out[9] = node->store == NEST_UPDATE || node->store == NEST_PART_UPDATE;
     out[10] = node->store == NEST_INIT || node->store == NEST_PART_INIT;
     double written = feature_unroll(x, node, marks, out + UNROLLED);
-    feature_window(x, node, written, out + WINDOWS);
+    feature_window(x, node, written, out + WINDOWS, out + CYCLES);
     feature_wave(x, out + IN_WAVES);
-    feature_merge(x, node, marks, out + MERGED);
     for (int use = 0; use < WRITE_LOCAL; use++) {
         float *four = out + 11 + 4 * use;
         four[0] = slog(uses[use].accesses);

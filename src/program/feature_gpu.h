@@ -8,7 +8,7 @@
 
 #include "program/feature_unroll.h"
 
-enum { FEATURE_GPU_COUNT = 59 };
+enum { FEATURE_GPU_COUNT = 65 };
 
 /* A launch: what all stores under the same outermost thread index share. */
 typedef struct gpu_launch {

@@ -73,8 +73,8 @@ static uint64_t find_run(const store_view *x, place_sum *sum, const uint32_t *wr
     return run;
 }
 
-static double merged_width(const store_view *x, const nest_node *node, const access *a, const uint32_t *written,
-                           uint32_t written_count) {
+static uint32_t merged_width(const store_view *x, const nest_node *node, const access *a, const uint32_t *written,
+                             uint32_t written_count) {
     place_sum sum;
     find_place(x, a, loops_inside(x, node, a->buffer), &sum);
     uint64_t run = find_run(x, &sum, written, written_count), width = MAX_WIDTH;
@@ -83,7 +83,7 @@ static double merged_width(const store_view *x, const nest_node *node, const acc
         for (uint32_t i = 0; i < sum.count && is_aligned; i++) is_aligned = sum.terms[i].step % width == 0;
         if (is_aligned) break;
     }
-    return (double)width;
+    return (uint32_t)width;
 }
 
 /* The innermost loops, from TVM's pass and of what compilers write out on their own. */
@@ -101,20 +101,20 @@ static uint32_t find_written(const store_view *x, const unroll_mark *marks, uint
     return count;
 }
 
-void feature_merge(const store_view *x, const nest_node *node, const unroll_mark *marks,
-                   float out[static FEATURE_MERGES]) {
+void feature_merge(store_view *x, const nest_node *node, const unroll_mark *marks, float out[static FEATURE_MERGES]) {
     uint32_t written[MAX_WRITTEN], count = find_written(x, marks, written);
     double least = MAX_WIDTH, most = 1, stored = 1;
     bool has_read = false;
-    for (uint32_t i = 0; i < x->access_count && count > 0; i++) {
-        const access *a = &x->accesses[i];
-        if (view_scope(x, a) == PROG_LOCAL) continue;
-        double width = merged_width(x, node, a, written, count);
-        if (a->is_written) stored = width;
+    for (uint32_t i = 0; i < x->access_count; i++) {
+        access *a = &x->accesses[i];
+        a->width = 1;
+        if (count == 0 || view_scope(x, a) == PROG_LOCAL) continue;
+        a->width = merged_width(x, node, a, written, count);
+        if (a->is_written) stored = a->width;
         if (!a->is_read) continue;
         has_read = true;
-        least = fmin(least, width);
-        most = fmax(most, width);
+        least = fmin(least, a->width);
+        most = fmax(most, a->width);
     }
     out[0] = (float)(has_read ? log2(least) : 0);
     out[1] = (float)log2(most);

@@ -6,9 +6,9 @@
 
 enum { FEATURE_MERGES = 3 };
 
-/* Of a store whose path and accesses are found, log2 of the elements that one command may move, 4 at most, in the turns
- * that are written out: of what it reads the least and the most, and of what it writes; outside of registers. */
-void feature_merge(const store_view *x, const nest_node *node, const unroll_mark *marks,
-                   float out[static FEATURE_MERGES]);
+/* Of a store whose path and accesses are found, the elements that one command may move, 4 at most, in the turns that
+ * are written out, outside of registers: into `width` of each access, and as log2 the least and the most of what it
+ * reads, and that of what it writes. */
+void feature_merge(store_view *x, const nest_node *node, const unroll_mark *marks, float out[static FEATURE_MERGES]);
 
 #endif

@@ -44,6 +44,8 @@ typedef struct access {
     int64_t region[PROG_MAX_DIMS];
     lin_mask running; /* loops that the region is of, once there is one */
     bool has_region;
+    uint32_t width; /* elements that one command may move (feature_merge.h) */
+    double cycles;  /* of shared memory, for an element that all lanes of a warp read; 0 elsewhere (feature_gpu.c) */
 } access;
 
 typedef struct store_view {

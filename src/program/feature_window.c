@@ -43,6 +43,7 @@ static double count_virtual(const store_view *x, const access *a) {
 /* What some turns of a thread touch. */
 typedef struct window {
     double turns, loads, registers;
+    double cycles; /* of shared memory, for the loads of a warp */
 } window;
 
 /* All accesses, at the loops that run. */
@@ -50,11 +51,16 @@ typedef struct walk {
     lin_mask running;
     double turns, serial; /* serial: without those of virtual threads */
     double places[MAX_ACCESSES], touched[MAX_ACCESSES];
+    double turns_of[MAX_ACCESSES][PROG_MAX_DIMS]; /* of the loops that move a dimension */
 } walk;
 
+/* No more elements than there are turns: every other one of a row is not the whole row. */
 static void touch_one(store_view *x, walk *w, uint32_t i) {
-    view_touch_region(x, &x->accesses[i], w->running);
-    w->touched[i] = x->accesses[i].touched;
+    access *a = &x->accesses[i];
+    view_touch_region(x, a, w->running);
+    w->touched[i] = 1;
+    for (uint32_t d = 0; d < a->dims; d++)
+        w->touched[i] *= fmin((double)a->region[d], w->turns_of[i][d] * a->set_count);
 }
 
 static window sum_window(const store_view *x, const walk *w) {
@@ -66,6 +72,7 @@ static window sum_window(const store_view *x, const walk *w) {
             sum.registers += touched;
         else if (a->is_read)
             sum.loads += touched;
+        if (a->is_read) sum.cycles += touched * a->cycles;
     }
     return sum;
 }
@@ -77,6 +84,7 @@ static void begin_walk(store_view *x, walk *w) {
         if (view_is_virtual(x->path[l])) w->turns *= (double)x->path[l]->extent;
     for (uint32_t i = 0; i < x->access_count; i++) {
         w->places[i] = count_virtual(x, &x->accesses[i]);
+        for (uint32_t d = 0; d < x->accesses[i].dims; d++) w->turns_of[i][d] = 1;
         touch_one(x, w, i);
     }
 }
@@ -87,8 +95,13 @@ static void add_loop(store_view *x, walk *w, const nest_node *loop) {
     if (!loop->has_atom) return;
     uint32_t number = x->space->atoms[loop->atom].loop;
     lin_mask_add(&w->running, number);
-    for (uint32_t i = 0; i < x->access_count; i++)
-        if (lin_mask_has(x->accesses[i].loops, number)) touch_one(x, w, i);
+    for (uint32_t i = 0; i < x->access_count; i++) {
+        const access *a = &x->accesses[i];
+        if (!lin_mask_has(a->loops, number)) continue;
+        for (uint32_t d = 0; d < a->dims; d++)
+            if (lin_mask_has(a->dim_loops[d], number)) w->turns_of[i][d] *= (double)loop->extent;
+        touch_one(x, w, i);
+    }
 }
 
 static int window_size(uint32_t number) {
@@ -99,13 +112,19 @@ static double between(double a, double b, double share) {
     return a > 0 && b > 0 ? log2(a) + (log2(b) - log2(a)) * share : 0;
 }
 
+/* Where windows are told, each at the place of its size; behind them the turns that are written out. */
+typedef struct window_rows {
+    float *loads, *registers, *cycles, *written_loads, *written_registers, *written_cycles;
+} window_rows;
+
 /* Fills the sizes that lie between two windows; returns the first that does not. */
-static uint32_t fill(window inner, window outer, uint32_t next, float *out) {
+static uint32_t fill(window inner, window outer, uint32_t next, const window_rows *out) {
     while (next < FEATURE_WINDOWS && outer.turns > inner.turns && ldexp(1, window_size(next)) <= outer.turns) {
         double size = window_size(next),
                share = fmax(0, (size - log2(inner.turns)) / (log2(outer.turns) - log2(inner.turns)));
-        out[next] = (float)(between(inner.loads, outer.loads, share) - (outer.loads > 0 ? size : 0));
-        out[FEATURE_WINDOWS + next] = (float)between(inner.registers, outer.registers, share);
+        out->loads[next] = (float)(between(inner.loads, outer.loads, share) - (outer.loads > 0 ? size : 0));
+        out->registers[next] = (float)between(inner.registers, outer.registers, share);
+        out->cycles[next] = (float)(between(inner.cycles, outer.cycles, share) - (outer.cycles > 0 ? size : 0));
         next++;
     }
     return next;
@@ -118,28 +137,34 @@ static bool loads_memory(const store_view *x) {
     return false;
 }
 
-/* Loads per turn, and registers. */
-static void tell_window(const window *w, float *loads, float *registers) {
+/* Loads per turn, registers, and cycles per turn. */
+static void tell_window(const window *w, float *loads, float *registers, float *cycles) {
     *loads = (float)(w->loads > 0 ? log2(w->loads) - log2(w->turns) : 0);
     *registers = (float)(w->registers > 0 ? log2(w->registers) : 0);
+    *cycles = (float)(w->cycles > 0 ? log2(w->cycles) - log2(w->turns) : 0);
+}
+
+static void tell_written(const window *w, const window_rows *out) {
+    tell_window(w, out->written_loads, out->written_registers, out->written_cycles);
 }
 
 /* From the virtual threads to the loops, innermost first; sizes beyond all loops are told as the largest. */
-static void find_windows(store_view *x, double written_turns, float *out, float *written) {
+static void find_windows(store_view *x, double written_turns, const window_rows *out) {
     walk at;
     begin_walk(x, &at);
     window w = sum_window(x, &at);
-    uint32_t next = fill((window){1, w.loads / w.turns, 1}, w, 0, out);
-    tell_window(&w, &written[0], &written[1]);
+    uint32_t next = fill((window){1, w.loads / w.turns, 1, w.cycles / w.turns}, w, 0, out);
+    tell_written(&w, out);
     for (uint32_t l = 0; l < x->path_count && (next < FEATURE_WINDOWS || at.turns < written_turns); l++) {
         if (x->path[l]->kind != NEST_LOOP) continue;
         add_loop(x, &at, x->path[l]);
         window wider = sum_window(x, &at);
         next = fill(w, wider, next, out);
         w = wider;
-        if (w.turns <= written_turns) tell_window(&w, &written[0], &written[1]);
+        if (w.turns <= written_turns) tell_written(&w, out);
     }
-    for (; next < FEATURE_WINDOWS; next++) tell_window(&w, &out[next], &out[FEATURE_WINDOWS + next]);
+    for (; next < FEATURE_WINDOWS; next++)
+        tell_window(&w, &out->loads[next], &out->registers[next], &out->cycles[next]);
 }
 
 /* --- Rounds -------------------------------------------------------------------------------------------------- */
@@ -170,11 +195,18 @@ static float count_unique(store_view *x) {
     return slog(unique);
 }
 
-void feature_window(store_view *x, const nest_node *node, double written_turns,
-                    float out[static FEATURE_WINDOW_COUNT]) {
+void feature_window(store_view *x, const nest_node *node, double written_turns, float out[static FEATURE_WINDOW_COUNT],
+                    float cycles[static FEATURE_WINDOW_CYCLES]) {
     float *rest = out + 2 * FEATURE_WINDOWS;
+    const window_rows rows = {.loads = out,
+                              .registers = out + FEATURE_WINDOWS,
+                              .cycles = cycles,
+                              .written_loads = rest + 3,
+                              .written_registers = rest + 4,
+                              .written_cycles = cycles + FEATURE_WINDOWS};
     memset(out, 0, FEATURE_WINDOW_COUNT * sizeof *out);
-    if (loads_memory(x)) find_windows(x, written_turns, out, rest + 3);
+    memset(cycles, 0, FEATURE_WINDOW_CYCLES * sizeof *cycles);
+    if (loads_memory(x)) find_windows(x, written_turns, &rows);
     find_rounds(x->n, node, &rest[0], &rest[1]);
     rest[2] = count_unique(x);
 }

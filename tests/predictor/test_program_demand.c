@@ -8,10 +8,46 @@
 #include <cmocka.h>
 
 #include "predictor/program_demand.h"
+#include "predictor/program_places.h"
 #include "support/program_seen.h"
 
 static double amount(const seen *s, uint32_t leaf, const char *name) {
     return exp2(feature(&s->f, leaf, name)) - 1;
+}
+
+/* Places are those of the numbers that they are named after. */
+static void test_places(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t place;
+        const char *name;
+    } known[] = {{LEAF_FLOAT_ADD, "float_addsub"},
+                 {LEAF_FLOAT_MATH, "float_mathfunc"},
+                 {LEAF_INT_CMP, "int_cmp"},
+                 {LEAF_LOGIC, "bool_op"},
+                 {LEAF_SELECT, "select_op"},
+                 {LEAF_VECTOR, "vec_len"},
+                 {LEAF_TURNS, "outer_prod"},
+                 {LEAF_UNROLL, "auto_unroll_max_step"},
+                 {FT_PROGRAM_FEATURES + GPU_BLOCKS, "blocks"},
+                 {FT_PROGRAM_FEATURES + GPU_IS_START, "is_start"},
+                 {FT_PROGRAM_FEATURES + GPU_GLOBAL_READS, "global.read.accesses"},
+                 {FT_PROGRAM_FEATURES + GPU_SHARED_READ_REPEATS, "shared.read.repeats"},
+                 {FT_PROGRAM_FEATURES + GPU_GLOBAL_WRITE_REQUESTS, "global.write.requests"},
+                 {FT_PROGRAM_FEATURES + GPU_GLOBAL_WRITE_REPEATS, "global.write.repeats"},
+                 {FT_PROGRAM_FEATURES + GPU_SHARED_WRITE_REQUESTS, "shared.write.requests"},
+                 {FT_PROGRAM_FEATURES + GPU_SHARED_WRITE_REPEATS, "shared.write.repeats"},
+                 {FT_PROGRAM_FEATURES + GPU_WINDOW_LOADS, "window4.loads"},
+                 {FT_PROGRAM_FEATURES + GPU_ROUND_TURNS, "round_turns"},
+                 {FT_PROGRAM_FEATURES + GPU_WRITTEN_LOADS, "unrolled.loads"},
+                 {FT_PROGRAM_FEATURES + GPU_WRITTEN_NEEDED, "unrolled.needed"},
+                 {FT_PROGRAM_FEATURES + GPU_WAVE_SECTORS, "wave16.sectors"},
+                 {FT_PROGRAM_FEATURES + GPU_MERGED_WRITE, "merged.write"},
+                 {FT_PROGRAM_FEATURES + GPU_WINDOW_CYCLES, "window4.cycles"},
+                 {FT_PROGRAM_FEATURES + GPU_WRITTEN_CYCLES, "unrolled.cycles"}};
+    char text[32];
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        assert_string_equal(ft_program_feature_name(known[i].place, text), known[i].name);
 }
 
 /* The first of the made-up schedules: 2 blocks of 3 threads, each 6 virtual ones; 1944 turns of a reduction that reads
@@ -50,6 +86,20 @@ static float log_of(double amount) {
     return (float)log2(1 + amount);
 }
 
+/* What the loads of a reduction take of shared memory: each operand as often as its banks are busy, none for the other.
+ * The fifth of the schedules reads images that three threads ask the same bank for, and filters. */
+static void test_shared(void **state) {
+    (void)state;
+    const seen s = see_record("tests/program/schedules.jsonl", 5);
+    float demand[PROGRAM_DEMANDS];
+    program_demand(&s.f, demand);
+    double turns = amount(&s, 3, "outer_prod"), fill = 3.0 / 32, shared = 0;
+    for (uint32_t i = 0; i < s.f.leaf_count; i++) shared += 32 * amount(&s, i, "shared.write.requests");
+    shared += turns / fill * fmin(exp2(feature(&s.f, 3, "unrolled.cycles")), exp2(feature(&s.f, 3, "window64.cycles")));
+    assert_true(fabs(exp2(demand[DEMAND_SHARED]) - 1 - shared) < 0.01 * shared);
+    forget(&s);
+}
+
 /* On the usual GPU: 60 units of 2048 threads with 96 KB of shared memory. */
 static void test_blocks_on_units(void **state) {
     (void)state;
@@ -84,6 +134,13 @@ static void test_sums_in_memory(void **state) {
     program_meet(demand, usual, met);
     assert_true(met[MET_SPILLED] == 1);
     assert_true(fabs(met[MET_TIMES + 7] - (log2(1 + 1e6) - 11) / 3) < 1e-4); /* 75 G sums of 8 bytes, at 600 GB/s */
+    demand[DEMAND_LOCAL_BYTES] = log_of(4 * 96);
+    program_meet(demand, usual, met);
+    assert_true(met[MET_SPILLED] == 0);
+    demand[DEMAND_THREADS] = log_of(1024); /* which leaves each of them 64 registers */
+    program_meet(demand, usual, met);
+    assert_true(met[MET_SPILLED] == 1);
+    demand[DEMAND_THREADS] = log_of(64);
     demand[DEMAND_LOCAL_BYTES] = log_of(4 * 48);
     usual[PROGRAM_SHEET_VALUES + 4] = (float)(log2(64.0 / 255) / 2);
     program_meet(demand, usual, met);
@@ -150,8 +207,9 @@ static void test_over_the_least(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums),  cmocka_unit_test(test_blocks_on_units),
-                                       cmocka_unit_test(test_times), cmocka_unit_test(test_sums_in_memory),
-                                       cmocka_unit_test(test_waves), cmocka_unit_test(test_over_the_least)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_places), cmocka_unit_test(test_sums),
+                                       cmocka_unit_test(test_shared), cmocka_unit_test(test_blocks_on_units),
+                                       cmocka_unit_test(test_times),  cmocka_unit_test(test_sums_in_memory),
+                                       cmocka_unit_test(test_waves),  cmocka_unit_test(test_over_the_least)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

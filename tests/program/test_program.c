@@ -336,6 +336,15 @@ static void test_gpu(void **state) {
     forget(&s);
 }
 
+/* The seventeenth: each of two virtual threads reads 9 channels of 3 filters; both read every other one of 3 columns,
+ * in 9 channels: two columns, not three. */
+static void test_every_other(void **state) {
+    (void)state;
+    const seen s = see_record("tests/program/schedules.jsonl", 17);
+    assert_true(fabs(feature(&s.f, 3, "window1024.loads") - log2((2 * 27 + 9 * 2) / (2 * 54.0))) < 1e-5);
+    forget(&s);
+}
+
 /* The sixth: two columns of a window and two turns beside them are four elements side by side; of 18 weights two are at
  * a time, as four would not come out even. What is stored is two in a row. */
 static void test_side_by_side(void **state) {
@@ -364,6 +373,21 @@ static void test_busy_banks(void **state) {
     (void)state;
     const seen s = see_record("tests/program/schedules.jsonl", 5);
     expect_log(feature(&s.f, 3, "shared.read.repeats"), 3);
+    /* A thread reads 384 elements of the images, four with a command, and 16 of the filters, two with a command, which
+     * all threads read at once. */
+    assert_true(fabs(feature(&s.f, 3, "window1024.cycles") - log2((384 * 3 / 4.0 + 16 / 2.0) / (6 * 128))) < 1e-5);
+    forget(&s);
+}
+
+/* The nineteenth: four threads take five turns for 36 elements, two with a command, which a guard keeps to that. What
+ * they read lies side by side though its indices are quotients and rests: one sector, and no bank is asked twice. */
+static void test_vectors(void **state) {
+    (void)state;
+    const seen s = see_record("tests/program/schedules.jsonl", 19);
+    expect_log(feature(&s.f, 2, "outer_prod"), 2 * 40);
+    expect_log(feature(&s.f, 2, "global.read.accesses"), 2 * 36);
+    expect_log(feature(&s.f, 2, "global.read.requests"), 2 * 36 / 8);
+    expect_log(feature(&s.f, 2, "shared.write.requests"), 2 * 36 / 8);
     forget(&s);
 }
 
@@ -382,6 +406,8 @@ int main(void) {
         cmocka_unit_test(test_device),
         cmocka_unit_test(test_gpu),
         cmocka_unit_test(test_busy_banks),
+        cmocka_unit_test(test_vectors),
+        cmocka_unit_test(test_every_other),
         cmocka_unit_test(test_side_by_side),
         cmocka_unit_test(test_waves),
     };

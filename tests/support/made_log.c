@@ -31,7 +31,7 @@ const char *made_line(uint32_t number, double seconds) {
 
 double made_seconds(uint32_t number, int device) {
     double size = size_of(number), waste = 1 + 4.0 / tile_of(number, 0) + 2.0 / tile_of(number, 1);
-    return (device == 0 ? 1e-9 : 5e-9) * size * size * waste;
+    return (device == 0 ? 1e-9 : 50e-9) * size * size * waste;
 }
 
 void made_logs(const char *folder, uint32_t programs) {

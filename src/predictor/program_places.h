@@ -1,0 +1,74 @@
+/* program_places.h - where the numbers stand that predictors look up among those of a store: docs/programs.md lists the
+ * 164, feature_gpu.c names the others. */
+#ifndef PREDICTOR_PROGRAM_PLACES_H
+#define PREDICTOR_PROGRAM_PLACES_H
+
+#include "foretell/program.h"
+
+/* Of the 164. */
+enum {
+    LEAF_FLOAT_ADD = 1,
+    LEAF_FLOAT_MUL,
+    LEAF_FLOAT_DIV,
+    LEAF_FLOAT_CMP,
+    LEAF_FLOAT_MATH,
+    LEAF_INT_ADD = 8,
+    LEAF_INT_MUL,
+    LEAF_INT_DIV,
+    LEAF_INT_CMP,
+    LEAF_LOGIC = 14,
+    LEAF_SELECT,
+    LEAF_VECTOR = 18,
+    LEAF_TURNS = 161,
+    LEAF_UNROLL = 163
+};
+
+/* Of how a GPU meets the store. */
+enum {
+    GPU_BLOCKS,
+    GPU_THREADS,
+    GPU_WARP_FILL,
+    GPU_VTHREADS,
+    GPU_SHARED_BYTES,
+    GPU_LOCAL_BYTES,
+    GPU_THREAD_TURNS,
+    GPU_UNROLL_ROOM,
+    GPU_GUARDS,
+    GPU_IS_UPDATE,
+    GPU_IS_START,
+    GPU_GLOBAL_READS,
+    GPU_GLOBAL_READ_REQUESTS,
+    GPU_GLOBAL_READ_KEPT,
+    GPU_GLOBAL_READ_REPEATS,
+    GPU_SHARED_READS,
+    GPU_SHARED_READ_REQUESTS,
+    GPU_SHARED_READ_KEPT,
+    GPU_SHARED_READ_REPEATS,
+    GPU_GLOBAL_WRITES = 23,
+    GPU_GLOBAL_WRITE_REQUESTS,
+    GPU_GLOBAL_WRITE_REPEATS = 26,
+    GPU_SHARED_WRITES,
+    GPU_SHARED_WRITE_REQUESTS,
+    GPU_SHARED_WRITE_REPEATS = 30,
+    GPU_WINDOW_LOADS, /* five */
+    GPU_ROUNDS = 41,
+    GPU_ROUND_TURNS,
+    GPU_GLOBAL_UNIQUE,
+    GPU_WRITTEN_LOADS,
+    GPU_WRITTEN_REGISTERS,
+    GPU_WRITTEN_TURNS,
+    GPU_WRITTEN_LEFT,
+    GPU_WRITTEN_BODY,
+    GPU_WRITTEN_CODE,
+    GPU_WRITTEN_MOVING,
+    GPU_WRITTEN_NEEDED,
+    GPU_WAVE_SECTORS, /* four */
+    GPU_MERGED_LEAST = 56,
+    GPU_MERGED_MOST,
+    GPU_MERGED_WRITE,
+    GPU_WINDOW_CYCLES, /* five */
+    GPU_WRITTEN_CYCLES = 64
+};
+_Static_assert(GPU_WRITTEN_CYCLES == FT_PROGRAM_GPU - 1, "places of numbers that are not there");
+
+#endif
