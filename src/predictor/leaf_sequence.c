@@ -15,8 +15,9 @@
 
 #define SCHEMA "program-leaves-7"
 
-/* What is seen of a store: few numbers, each of which says something of any task. With all of them a network learns the
- * tasks of its training by heart. Amounts are told per turn of the store, so that tasks of all sizes look alike. */
+/* What is seen of a store: few numbers, each of which says something of any task. All of them told neither known nor
+ * other tasks better, and took longer (docs/programs.md). Amounts are told per turn of the store, so that tasks of all
+ * sizes look alike. */
 typedef struct seen_number {
     uint16_t feature;
     bool is_amount;

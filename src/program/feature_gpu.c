@@ -258,8 +258,10 @@ static double count_repeats(const store_view *x, access *a, const lin *index, co
     find_places(x, a, index, &w->turns, places);
     *width = vector_width(x, a, index, w, places);
     if (scope == PROG_GLOBAL) return count_sectors(places, w->lanes, *width);
-    a->cycles += count_conflicts(places, w->lanes, a->width) / a->width / a->set_count;
-    return count_conflicts(places, w->lanes, *width);
+    double repeats = count_conflicts(places, w->lanes, *width),
+           merged = a->width == *width ? repeats : count_conflicts(places, w->lanes, a->width);
+    a->cycles += merged / a->width / a->set_count;
+    return repeats;
 }
 
 /* --- Uses ---------------------------------------------------------------------------------------------------- */
