@@ -16,7 +16,7 @@
 
 enum { MOST_PROGRAMS = 200000 };
 static const char *const part_names[MET_PARTS] = {"operations", "commands", "shared",  "sectors", "bytes",
-                                                  "thread",     "waves",    "spilled", "staying"};
+                                                  "thread",     "waves",    "spilled", "moves"};
 static float ratios[MET_PARTS][MOST_PROGRAMS];
 
 static int by_size(const void *a, const void *b) {

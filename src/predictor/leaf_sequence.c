@@ -13,7 +13,7 @@
 #include "predictor/sequence_net.h"
 #include "program/feature.h"
 
-#define SCHEMA "program-leaves-7"
+#define SCHEMA "program-leaves-8"
 
 /* What is seen of a store: few numbers, each of which says something of any task. All of them told neither known nor
  * other tasks better, and took longer (docs/programs.md). Amounts are told per turn of the store, so that tasks of all
@@ -61,7 +61,7 @@ static const seen_number seen_numbers[] = {
     {GPU + GPU_WRITTEN_BODY, false},
     {GPU + GPU_WRITTEN_CODE, false},
     {GPU + GPU_WRITTEN_MOVING, false},
-    {GPU + GPU_WRITTEN_NEEDED, false},
+    {GPU + GPU_WRITTEN_MOVES, false},
     {GPU + GPU_WAVE_SECTORS, true},
     {GPU + GPU_WAVE_SECTORS + 1, true},
     {GPU + GPU_WAVE_SECTORS + 2, true},
@@ -80,10 +80,10 @@ static const seen_number seen_numbers[] = {
 enum { WAVES = 8, LEAF_MARKS = 2 * WAVES };
 _Static_assert(sizeof seen_numbers / sizeof seen_numbers[0] == LEAF_SEQUENCE_VALUES, "a number too many or too few");
 
-/* What two networks say, in the mean, orders programs better than what one says; more would make it too slow. */
+/* What three networks say, in the mean, orders programs better than what one says; more would make it too slow. */
 static void defaults(gnn_options *shared, void *own) {
     sequence_defaults(shared, own);
-    shared->members = 2;
+    shared->members = 3;
     shared->delta = 0.01;
     shared->level = 0.75;
 }

@@ -50,7 +50,7 @@ static double whole(float logarithm) {
 
 typedef struct sums {
     double ops, commands, shared, sectors, bytes, rounds, thread;
-    double written, written_rest;
+    double moves;
     double waves[WAVE_SIZES];
 } sums;
 
@@ -76,6 +76,15 @@ static void add_reduction(const float *f, const float *gpu, double fill, sums *s
     s->thread += amount(gpu[GPU_THREAD_TURNS]) * (1 + per_turn);
 }
 
+/* What is the same in all rounds of a loop that is written out, a thread works out once; the rest is steps from one
+ * address to the next. */
+static double count_copy_index_ops(const float *f, const float *gpu) {
+    static const double STEPS_PER_TURN = 3;
+    double all = count_index_ops(f), rounds = fmax(1, amount(gpu[GPU_ROUNDS]));
+    bool is_written_out = amount(gpu[GPU_WRITTEN_LEFT]) < 1.5 * rounds;
+    return is_written_out ? fmin(all, all / rounds + STEPS_PER_TURN * amount(f[LEAF_TURNS])) : all;
+}
+
 /* A vector is one command, with one index; turns that a guard keeps away need none. */
 static void add_copy(const float *f, const float *gpu, double fill, sums *s) {
     static const double COMMANDS_PER_TURN = 8, WIDEST = 4;
@@ -84,12 +93,11 @@ static void add_copy(const float *f, const float *gpu, double fill, sums *s) {
            active = reads > 0 ? fmin(1, reads / fmax(1, amount(f[LEAF_TURNS]))) : 1;
     s->shared += amount(gpu[GPU_SHARED_READ_REQUESTS]) * WARP;
     s->sectors += amount(gpu[GPU_GLOBAL_READ_REQUESTS]);
-    s->commands += (reads + active * count_index_ops(f)) / (fill * width);
+    s->commands += (reads + active * count_copy_index_ops(f, gpu)) / (fill * width);
     s->thread += amount(gpu[GPU_THREAD_TURNS]) * COMMANDS_PER_TURN / width;
 }
 
 static void add_store(const float *f, const float *gpu, sums *s) {
-    double *written = gpu[GPU_IS_UPDATE] > 0 ? &s->written : &s->written_rest;
     double fill = fmax(1.0 / WARP, gpu[GPU_WARP_FILL]), ops = count_ops(f) / fill;
     if (gpu[GPU_IS_UPDATE] > 0)
         add_reduction(f, gpu, fill, s);
@@ -101,7 +109,7 @@ static void add_store(const float *f, const float *gpu, sums *s) {
     s->commands += ops + amount(gpu[GPU_GLOBAL_WRITES]) + amount(gpu[GPU_SHARED_WRITES]);
     if (gpu[GPU_GLOBAL_READS] > 0 || gpu[GPU_GLOBAL_WRITES] > 0)
         s->bytes += amount(gpu[GPU_GLOBAL_UNIQUE]) * ELEMENT_BYTES;
-    *written = fmax(*written, amount(gpu[GPU_WRITTEN_NEEDED]));
+    s->moves += amount(f[LEAF_TURNS]) * amount(gpu[GPU_WRITTEN_MOVES]) / GPU_MOVES_TURNS / fill;
     for (int i = 0; i < WAVE_SIZES; i++) s->waves[i] += amount(gpu[GPU_WAVE_SECTORS + i]);
 }
 
@@ -133,8 +141,7 @@ void program_demand(const ft_program_features *seen, float demand[static PROGRAM
     demand[DEMAND_THREADS] = gpu[GPU_THREADS];
     demand[DEMAND_BLOCK_BYTES] = gpu[GPU_SHARED_BYTES];
     demand[DEMAND_LOCAL_BYTES] = gpu[GPU_LOCAL_BYTES];
-    demand[DEMAND_WRITTEN] = (float)log2(1 + s.written);
-    demand[DEMAND_WRITTEN_REST] = (float)log2(1 + s.written_rest);
+    demand[DEMAND_MOVES] = (float)log2(1 + s.moves);
     for (int i = 0; i < WAVE_SIZES; i++) demand[DEMAND_WAVES + i] = (float)log2(1 + s.waves[i]);
 }
 
@@ -186,11 +193,6 @@ static double spill(const float *demand, const program_limits *l, const filling 
     return ramp(log2(registers / most), 0, 0.25);
 }
 
-/* The same, because loops that move them are too long to be written out. */
-static double stay(const float *demand) {
-    return ramp(fmax(demand[DEMAND_WRITTEN], demand[DEMAND_WRITTEN_REST]), 8, 9.5);
-}
-
 /* Sectors that come from memory when so many blocks share a cache. */
 static double wave_sectors(const float *demand, double blocks) {
     double place = fmin(fmax(0, (log2(blocks) - 4) / 2), WAVE_SIZES - 1);
@@ -199,13 +201,17 @@ static double wave_sectors(const float *demand, double blocks) {
     return exp2(at[0] + (at[1] - at[0]) * (place - below)) - 1;
 }
 
+static double moves_per_op(const float *demand) {
+    return amount(demand[DEMAND_MOVES]) / fmax(1, amount(demand[DEMAND_OPS]));
+}
+
 /* Seconds for each part of the demand, if there were no other. */
-static void find_times(const float *demand, const program_limits *l, const filling *f, double spilled, double staying,
+static void find_times(const float *demand, const program_limits *l, const filling *f, double spilled,
                        double seconds[static MET_PARTS]) {
     enum { SUM_BYTES = 2 * ELEMENT_BYTES };
     static const double SHARED_LANES = 32, CACHE_OVER_MEMORY = 2.5, ROUND_CLOCKS = 700, COMMAND_CLOCKS = 5;
     double clocks = l->units * l->clock_hz * f->share / ceil(f->share), bandwidth = l->bandwidth_bytes_per_s;
-    double ops = amount(demand[DEMAND_OPS]), sums = ops * SUM_BYTES / bandwidth;
+    double ops = amount(demand[DEMAND_OPS]), sum_seconds = SUM_BYTES / bandwidth;
     double thread = (1 + amount(demand[DEMAND_ROUNDS])) * ROUND_CLOCKS + amount(demand[DEMAND_THREAD]) * COMMAND_CLOCKS;
     seconds[0] = ops / (l->unit_lanes * clocks);
     seconds[1] = amount(demand[DEMAND_COMMANDS]) / (2 * l->unit_lanes * clocks);
@@ -214,8 +220,8 @@ static void find_times(const float *demand, const program_limits *l, const filli
     seconds[4] = amount(demand[DEMAND_BYTES]) / bandwidth;
     seconds[5] = ceil(f->rounds) * thread / l->clock_hz;
     seconds[6] = wave_sectors(demand, l->units * f->resident) * SECTOR_BYTES / bandwidth;
-    seconds[7] = spilled * sums;
-    seconds[8] = staying * sums / 4; /* often not all of them */
+    seconds[7] = spilled * ops * sum_seconds;
+    seconds[8] = amount(demand[DEMAND_MOVES]) * sum_seconds;
 }
 
 /* If all units were always full: operations, and the bytes that have to come at all. */
@@ -233,9 +239,9 @@ static float over(double seconds, double least) {
 void program_meet(const float demand[static PROGRAM_DEMANDS], const float *sheet, float met[static PROGRAM_MET]) {
     const program_limits l = program_limits_of(sheet);
     const filling f = fill_units(demand, &l);
-    const double spilled = spill(demand, &l, &f), staying = stay(demand);
+    const double spilled = spill(demand, &l, &f);
     double seconds[MET_PARTS], sum = 0, longest = 0, least = least_seconds(demand, &l);
-    find_times(demand, &l, &f, spilled, staying, seconds);
+    find_times(demand, &l, &f, spilled, seconds);
     for (int i = 0; i < MET_PARTS; i++) {
         sum += seconds[i];
         longest = fmax(longest, seconds[i]);
@@ -251,9 +257,7 @@ void program_meet(const float demand[static PROGRAM_DEMANDS], const float *sheet
     met[MET_WARPS] = (float)(log2(f.active / WARP) / 2);
     met[MET_FILL] = (float)(fmax(1, whole(demand[DEMAND_THREADS])) / (f.warps * l.warp_threads));
     met[MET_SPILLED] = (float)spilled;
-    met[MET_STAYING] = (float)staying;
-    met[MET_WRITTEN] = demand[DEMAND_WRITTEN] / 4;
-    met[MET_WRITTEN_REST] = demand[DEMAND_WRITTEN_REST] / 4;
+    met[MET_MOVES] = (float)(log2(1 + GPU_MOVES_TURNS * moves_per_op(demand)) / 4);
     met[MET_SHARED] = (float)(whole(demand[DEMAND_BLOCK_BYTES]) / l.unit_shared_bytes);
     met[MET_LONGEST] = (float)((log2(1 + 1e6 * longest) - 12) / 3);
     met[MET_SUM] = (float)((log2(1 + 1e6 * sum) - 12) / 3);

@@ -19,12 +19,11 @@ enum {
     DEMAND_ROUNDS,   /* in which shared memory is filled anew */
     DEMAND_THREAD,   /* what one thread does, one after the other */
     DEMAND_BLOCKS,
-    DEMAND_THREADS,      /* of a block */
-    DEMAND_BLOCK_BYTES,  /* of shared memory */
-    DEMAND_LOCAL_BYTES,  /* of a thread */
-    DEMAND_WRITTEN,      /* stores of a reduction that a compiler has to write out, or its sums are in memory */
-    DEMAND_WRITTEN_REST, /* the same of what begins and ends it */
-    DEMAND_WAVES,        /* sectors that come from memory when 16, 64, 256 or 1024 blocks share a cache */
+    DEMAND_THREADS,     /* of a block */
+    DEMAND_BLOCK_BYTES, /* of shared memory */
+    DEMAND_LOCAL_BYTES, /* of a thread */
+    DEMAND_MOVES,       /* of sums that loops keep from being in registers */
+    DEMAND_WAVES,       /* sectors that come from memory when 16, 64, 256 or 1024 blocks share a cache */
     PROGRAM_DEMANDS = DEMAND_WAVES + 4
 };
 
@@ -39,14 +38,12 @@ enum {
     MET_LAST_ROUND, /* how much longer it makes that not all are full */
     MET_SHARE,      /* blocks per unit */
     MET_LAST_SHARE,
-    MET_WARPS,        /* that a unit has */
-    MET_FILL,         /* of warps, with threads */
-    MET_SPILLED,      /* sums that are in memory, because there are too many */
-    MET_STAYING,      /* or because loops that move them are too long to be written out */
-    MET_WRITTEN,      /* how long these would be */
-    MET_WRITTEN_REST, /* and those before and behind a reduction */
-    MET_SHARED,       /* memory of a block beside that of a unit */
-    MET_TIMES,        /* of each part of the demand alone */
+    MET_WARPS,   /* that a unit has */
+    MET_FILL,    /* of warps, with threads */
+    MET_SPILLED, /* sums that are in memory, because there are too many */
+    MET_MOVES,   /* or because loops move them, beside operations */
+    MET_SHARED,  /* memory of a block beside that of a unit */
+    MET_TIMES,   /* of each part of the demand alone */
     MET_LONGEST = MET_TIMES + MET_PARTS,
     MET_SUM,
     MET_OVER, /* the same, over the least that operations and memory allow: tasks of all sizes look alike */

@@ -79,7 +79,7 @@ static const char *const names[FEATURE_GPU_COUNT] = {
     "unrolled.body",
     "unrolled.code",
     "unrolled.moving",
-    "unrolled.needed",
+    "unrolled.moves",
     "wave16.sectors",
     "wave64.sectors",
     "wave256.sectors",

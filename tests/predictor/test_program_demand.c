@@ -40,7 +40,7 @@ static void test_places(void **state) {
                  {FT_PROGRAM_FEATURES + GPU_WINDOW_LOADS, "window4.loads"},
                  {FT_PROGRAM_FEATURES + GPU_ROUND_TURNS, "round_turns"},
                  {FT_PROGRAM_FEATURES + GPU_WRITTEN_LOADS, "unrolled.loads"},
-                 {FT_PROGRAM_FEATURES + GPU_WRITTEN_NEEDED, "unrolled.needed"},
+                 {FT_PROGRAM_FEATURES + GPU_WRITTEN_MOVES, "unrolled.moves"},
                  {FT_PROGRAM_FEATURES + GPU_WAVE_SECTORS, "wave16.sectors"},
                  {FT_PROGRAM_FEATURES + GPU_MERGED_WRITE, "merged.write"},
                  {FT_PROGRAM_FEATURES + GPU_WINDOW_CYCLES, "window4.cycles"},
@@ -100,6 +100,24 @@ static void test_shared(void **state) {
     forget(&s);
 }
 
+/* A store that fills memory in 16 rounds, with two divisions for each of 1024 turns. Where its loop is written out, a
+ * thread divides once for all rounds. */
+static void test_copies(void **state) {
+    (void)state;
+    float leaf[FT_PROGRAM_FEATURES] = {0}, gpu[FT_PROGRAM_GPU] = {0}, demand[PROGRAM_DEMANDS];
+    const ft_program_features seen = {.leaf_count = 1, .leaves = leaf, .gpu = gpu};
+    leaf[LEAF_TURNS] = gpu[GPU_GLOBAL_READS] = log_of(1024);
+    leaf[LEAF_INT_DIV] = log_of(2 * 1024);
+    gpu[GPU_WARP_FILL] = 1;
+    gpu[GPU_ROUNDS] = log_of(16);
+    gpu[GPU_WRITTEN_LEFT] = log_of(16 * 4);
+    program_demand(&seen, demand);
+    assert_true(fabs(exp2(demand[DEMAND_COMMANDS]) - 1 - (1024 + 3 * 2 * 1024)) < 0.1);
+    gpu[GPU_WRITTEN_LEFT] = log_of(16);
+    program_demand(&seen, demand);
+    assert_true(fabs(exp2(demand[DEMAND_COMMANDS]) - 1 - (1024 + 3 * 2 * 1024 / 16 + 3 * 1024)) < 0.1);
+}
+
 /* On the usual GPU: 60 units of 2048 threads with 96 KB of shared memory. */
 static void test_blocks_on_units(void **state) {
     (void)state;
@@ -129,7 +147,7 @@ static void test_sums_in_memory(void **state) {
     demand[DEMAND_OPS] = log_of(75e9);
     demand[DEMAND_LOCAL_BYTES] = log_of(4 * 239);
     program_meet(demand, usual, met);
-    assert_true(met[MET_SPILLED] == 0 && met[MET_STAYING] == 0);
+    assert_true(met[MET_SPILLED] == 0 && met[MET_MOVES] == 0);
     demand[DEMAND_LOCAL_BYTES] = log_of(4 * 400);
     program_meet(demand, usual, met);
     assert_true(met[MET_SPILLED] == 1);
@@ -148,9 +166,10 @@ static void test_sums_in_memory(void **state) {
     demand[DEMAND_LOCAL_BYTES] = log_of(4 * 64);
     program_meet(demand, usual, met);
     assert_true(met[MET_SPILLED] == 1);
-    demand[DEMAND_WRITTEN_REST] = log_of(1024);
+    demand[DEMAND_MOVES] = log_of(75e9 / 16);
     program_meet(demand, usual, met);
-    assert_true(met[MET_STAYING] == 1);
+    assert_true(fabs(met[MET_MOVES] - log2(1 + 256 / 16) / 4) < 1e-5);
+    assert_true(fabs(met[MET_TIMES + 8] - (log2(1 + 1e6 / 16) - 11) / 3) < 1e-4);
 }
 
 /* What comes from memory depends on how many blocks a device has under way: 60 here, so nearly the 64 of a wave. */
@@ -207,9 +226,10 @@ static void test_over_the_least(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_places), cmocka_unit_test(test_sums),
-                                       cmocka_unit_test(test_shared), cmocka_unit_test(test_blocks_on_units),
-                                       cmocka_unit_test(test_times),  cmocka_unit_test(test_sums_in_memory),
-                                       cmocka_unit_test(test_waves),  cmocka_unit_test(test_over_the_least)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_places),          cmocka_unit_test(test_sums),
+                                       cmocka_unit_test(test_shared),          cmocka_unit_test(test_copies),
+                                       cmocka_unit_test(test_blocks_on_units), cmocka_unit_test(test_times),
+                                       cmocka_unit_test(test_sums_in_memory),  cmocka_unit_test(test_waves),
+                                       cmocka_unit_test(test_over_the_least)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
