@@ -34,13 +34,14 @@ static double per_turn_of_sums(const float *gpu, const float *windows, double al
 /* A turn alone loads two operands. */
 static double loads_per_turn(const float *gpu) {
     static const double MOST = 4;
-    return fmin(fmin(MOST, exp2(gpu[GPU_WRITTEN_LOADS])), per_turn_of_sums(gpu, gpu + GPU_WINDOW_LOADS, 1));
+    return fmin(fmin(MOST, exp2((double)gpu[GPU_WRITTEN_LOADS])), per_turn_of_sums(gpu, gpu + GPU_WINDOW_LOADS, 1));
 }
 
 /* Of shared memory, for the loads of a warp. */
 static double cycles_per_turn(const float *f, const float *gpu) {
     double alone = amount(gpu[GPU_SHARED_READ_REQUESTS]) * WARP / fmax(1, amount(f[LEAF_TURNS]));
-    return fmin(exp2(gpu[GPU_WRITTEN_CYCLES]), per_turn_of_sums(gpu, gpu + GPU_WINDOW_CYCLES, log2(fmax(1, alone))));
+    return fmin(exp2((double)gpu[GPU_WRITTEN_CYCLES]),
+                per_turn_of_sums(gpu, gpu + GPU_WINDOW_CYCLES, log2(fmax(1, alone))));
 }
 
 /* Of what is cut to whole blocks, warps and bytes: logarithms are rounded. */
