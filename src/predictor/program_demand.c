@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "predictor/program_places.h"
+#include "program/feature_gpu.h"
 
 /* --- What is asked for --------------------------------------------------------------------------------------- */
-
-enum { WARP = 32, SECTOR_BYTES = 32, ELEMENT_BYTES = 4 };
 
 enum { WAVE_SIZES = PROGRAM_DEMANDS - DEMAND_WAVES };
 
@@ -78,7 +77,7 @@ static void add_reduction(const float *f, const float *gpu, double fill, sums *s
 }
 
 /* What is the same in all rounds of a loop that is written out, a thread works out once; the rest is steps from one
- * address to the next. */
+ * address to the next. Turns that are left are as many as rounds then, but for what logarithms were rounded. */
 static double count_copy_index_ops(const float *f, const float *gpu) {
     static const double STEPS_PER_TURN = 3;
     double all = count_index_ops(f), rounds = fmax(1, amount(gpu[GPU_ROUNDS]));
@@ -110,7 +109,7 @@ static void add_store(const float *f, const float *gpu, sums *s) {
     s->commands += ops + amount(gpu[GPU_GLOBAL_WRITES]) + amount(gpu[GPU_SHARED_WRITES]);
     if (gpu[GPU_GLOBAL_READS] > 0 || gpu[GPU_GLOBAL_WRITES] > 0)
         s->bytes += amount(gpu[GPU_GLOBAL_UNIQUE]) * ELEMENT_BYTES;
-    s->moves += amount(f[LEAF_TURNS]) * amount(gpu[GPU_WRITTEN_MOVES]) / GPU_MOVES_TURNS / fill;
+    s->moves += amount(f[LEAF_TURNS]) * amount(gpu[GPU_WRITTEN_MOVES]) / UNROLL_MOVES_TURNS / fill;
     for (int i = 0; i < WAVE_SIZES; i++) s->waves[i] += amount(gpu[GPU_WAVE_SECTORS + i]);
 }
 
@@ -258,7 +257,7 @@ void program_meet(const float demand[static PROGRAM_DEMANDS], const float *sheet
     met[MET_WARPS] = (float)(log2(f.active / WARP) / 2);
     met[MET_FILL] = (float)(fmax(1, whole(demand[DEMAND_THREADS])) / (f.warps * l.warp_threads));
     met[MET_SPILLED] = (float)spilled;
-    met[MET_MOVES] = (float)(log2(1 + GPU_MOVES_TURNS * moves_per_op(demand)) / 4);
+    met[MET_MOVES] = (float)(log2(1 + UNROLL_MOVES_TURNS * moves_per_op(demand)) / 4);
     met[MET_SHARED] = (float)(whole(demand[DEMAND_BLOCK_BYTES]) / l.unit_shared_bytes);
     met[MET_LONGEST] = (float)((log2(1 + 1e6 * longest) - 12) / 3);
     met[MET_SUM] = (float)((log2(1 + 1e6 * sum) - 12) / 3);

@@ -61,15 +61,14 @@ enum {
     GPU_WRITTEN_BODY,
     GPU_WRITTEN_CODE,
     GPU_WRITTEN_MOVING,
-    GPU_WRITTEN_MOVES,
-    GPU_WAVE_SECTORS, /* four */
+    GPU_WRITTEN_MOVES, /* in UNROLL_MOVES_TURNS */
+    GPU_WAVE_SECTORS,  /* four */
     GPU_MERGED_LEAST = 56,
     GPU_MERGED_MOST,
     GPU_MERGED_WRITE,
     GPU_WINDOW_CYCLES, /* five */
     GPU_WRITTEN_CYCLES = 64
 };
-enum { GPU_MOVES_TURNS = 256 }; /* in which GPU_WRITTEN_MOVES are counted */
 _Static_assert(GPU_WRITTEN_CYCLES == FT_PROGRAM_GPU - 1, "places of numbers that are not there");
 
 #endif

@@ -15,7 +15,7 @@ enum {
     MERGED = IN_WAVES + FEATURE_WAVES,
     CYCLES = MERGED + FEATURE_MERGES
 };
-enum { WARP = 32, SECTOR_BYTES = 32, BANKS = 32, MAX_WIDTH = 4 };
+enum { BANKS = 32, MAX_WIDTH = 4 };
 
 /* What is done with which memory: "read from local memory" has no warps to tell of. */
 typedef enum gpu_use { READ_GLOBAL, READ_SHARED, READ_LOCAL, WRITE_GLOBAL, WRITE_SHARED, WRITE_LOCAL, USES } gpu_use;

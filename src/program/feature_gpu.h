@@ -9,6 +9,7 @@
 #include "program/feature_unroll.h"
 
 enum { FEATURE_GPU_COUNT = 65 };
+enum { WARP = 32, SECTOR_BYTES = 32 }; /* in which requests are counted, and what a cache holds of memory */
 
 /* A launch: what all stores under the same outermost thread index share. */
 typedef struct gpu_launch {
