@@ -65,6 +65,7 @@ typedef struct ft_task_score {
     uint32_t tasks, n;           /* n: their records */
     double median;               /* of the relative errors of these records */
     double order;                /* share of pairs that are predicted in the order in which they were measured */
+    double order_clear;          /* the same of pairs that were measured more than 5 % apart */
     double lost1, lost5, lost10; /* how much slower than the best of the task the best of the 1, 5, 10 is that are
                                   * predicted to be fastest */
     double apart5, apart10;      /* the same for 5 and 10 of which none is told nearly the time of one before it */

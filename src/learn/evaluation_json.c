@@ -52,6 +52,7 @@ static void write_tasks(json_writer *j, const ft_evaluation *e) {
         jsonw_pair_uint(j, "n", score->n);
         jsonw_pair_double(j, "median", score->median);
         jsonw_pair_double(j, "order", score->order);
+        jsonw_pair_double(j, "order_clear", score->order_clear);
         jsonw_pair_double(j, "lost1", score->lost1);
         jsonw_pair_double(j, "lost5", score->lost5);
         jsonw_pair_double(j, "lost10", score->lost10);

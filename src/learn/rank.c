@@ -148,3 +148,67 @@ ft_status rank_kendall(const double *x, const double *y, uint32_t count, double 
     free(list);
     return FT_OK;
 }
+
+/* --- Pairs that are apart: counted by a Fenwick tree ------------------------------------------------------------ */
+
+static int by_number(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* How many of the sorted values are below `value`. */
+static uint32_t place_of(double value, const double *sorted, uint32_t count) {
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (sorted[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void tree_add(uint32_t *tree, uint32_t count, uint32_t place) {
+    for (uint32_t i = place + 1; i <= count; i += i & -i) tree[i]++;
+}
+
+/* Those that were added at places below this one. */
+static uint32_t tree_below(const uint32_t *tree, uint32_t place) {
+    uint32_t sum = 0;
+    for (uint32_t i = place; i > 0; i -= i & -i) sum += tree[i];
+    return sum;
+}
+
+/* From the smallest x on, each is compared with all that are far enough below it, whose y are in the tree. */
+static double share_in_order(pair *list, double *sorted_y, uint32_t *tree, uint32_t count, double ratio) {
+    double pairs = 0, kept = 0;
+    for (uint32_t i = 0; i < count; i++) sorted_y[i] = list[i].y;
+    qsort(sorted_y, count, sizeof *sorted_y, by_number);
+    qsort(list, count, sizeof *list, by_x_then_y);
+    for (uint32_t i = 0, below = 0; i < count; i++) {
+        for (; list[below].x * ratio < list[i].x; below++)
+            tree_add(tree, count, place_of(list[below].y, sorted_y, count));
+        uint32_t place = place_of(list[i].y, sorted_y, count), less = tree_below(tree, place),
+                 equal = tree_below(tree, place + 1) - less;
+        pairs += below;
+        kept += less + 0.5 * equal;
+    }
+    return pairs > 0 ? kept / pairs : (double)NAN;
+}
+
+ft_status rank_pairs_apart(const double *x, const double *y, uint32_t count, double ratio, double *share,
+                           ft_error *error) {
+    pair *list = calloc((size_t)count + 1, sizeof *list);
+    double *sorted_y = calloc((size_t)count + 1, sizeof *sorted_y);
+    uint32_t *tree = calloc((size_t)count + 1, sizeof *tree);
+    bool has_memory = list != NULL && sorted_y != NULL && tree != NULL;
+    if (has_memory) {
+        for (uint32_t i = 0; i < count; i++) list[i] = (pair){x[i], y[i]};
+        *share = share_in_order(list, sorted_y, tree, count, ratio);
+    }
+    free(list);
+    free(sorted_y);
+    free(tree);
+    return has_memory ? FT_OK : FT_NOMEM(error);
+}

@@ -11,6 +11,8 @@
 
 /* From 1 to 5 % it makes little difference (docs/accuracy.md). */
 static const double APART = 0.02;
+/* What is measured further apart than this is worth to be told apart. */
+static const double CLEAR_RATIO = 1.05;
 
 /* --- Tasks --------------------------------------------------------------------------------------------------- */
 
@@ -67,19 +69,29 @@ static double lost_apart(const ft_case *ordered, uint32_t count, uint32_t wanted
     return 100 * (found / best - 1);
 }
 
+/* Tasks that have pairs to be ordered. */
+typedef struct ordered_tasks {
+    double all, clear;
+} ordered_tasks;
+
 /* Adds the task to the sums of its device; its cases are put into the order of predictions. */
-static ft_status add_task(ft_case *cases, uint32_t count, double *columns, ft_task_score *sums, double *ordered,
+static ft_status add_task(ft_case *cases, uint32_t count, double *columns, ft_task_score *sums, ordered_tasks *ordered,
                           ft_error *error) {
-    double tau = NAN, best = INFINITY;
+    double tau = NAN, clear = NAN, best = INFINITY;
     for (uint32_t i = 0; i < count; i++) {
         columns[i] = cases[i].measured;
         columns[count + i] = cases[i].predicted;
         best = fmin(best, cases[i].measured);
     }
     FT_TRY(rank_kendall(columns, columns + count, count, &tau, error));
+    FT_TRY(rank_pairs_apart(columns, columns + count, count, CLEAR_RATIO, &clear, error));
     if (!isnan(tau)) {
         sums->order += 50 * (1 + tau);
-        *ordered += 1;
+        ordered->all++;
+    }
+    if (!isnan(tau) && !isnan(clear)) { /* told all the same is no order either */
+        sums->order_clear += 100 * clear;
+        ordered->clear++;
     }
     qsort(cases, count, sizeof *cases, by_prediction);
     sums->lost1 += lost(cases, count, 1, best);
@@ -102,7 +114,7 @@ static int by_size(const void *a, const void *b) {
 /* `columns` has room for two numbers a case, `errors` for one. */
 static ft_status score_device(const ft_record *records, ft_case *cases, uint32_t count, double *columns, double *errors,
                               ft_task_score *score, ft_error *error) {
-    double ordered = 0;
+    ordered_tasks ordered = {0};
     *score = (ft_task_score){.device = cases[0].device};
     for (uint32_t i = 0, run; i < count; i += run) {
         run = cases_of_task(cases + i, count - i);
@@ -111,7 +123,8 @@ static ft_status score_device(const ft_record *records, ft_case *cases, uint32_t
         FT_TRY(add_task(cases + i, run, columns, score, &ordered, error));
     }
     if (score->tasks == 0) return FT_OK;
-    score->order /= ordered;
+    score->order /= ordered.all;
+    score->order_clear /= ordered.clear;
     score->lost1 /= score->tasks;
     score->lost5 /= score->tasks;
     score->lost10 /= score->tasks;

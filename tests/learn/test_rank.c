@@ -88,11 +88,51 @@ static void test_many(void **state) {
     free(y);
 }
 
-static ft_status both(const double *x, const double *y, uint32_t count) {
+static double pairs_apart(const double *x, const double *y, uint32_t count, double ratio) {
+    ft_error error;
+    double share = 2;
+    assert_int_equal(rank_pairs_apart(x, y, count, ratio, &share, &error), FT_OK);
+    return share;
+}
+
+static void test_pairs_apart(void **state) {
+    (void)state;
+    const double x[] = {102, 100, 300, 200}, y[] = {1, 2, 4, 4};
+    /* 100 and 102 are the wrong way round, 200 and 300 are told to be the same. */
+    assert_near(pairs_apart(x, y, 4, 1), 4.5 / 6, 1e-12);
+    assert_near(pairs_apart(x, y, 4, 1.05), 4.5 / 5, 1e-12);
+    assert_near(pairs_apart(x, y, 4, 1.6), 1, 1e-12);
+    assert_near(pairs_apart(x, y, 4, 2.95), 1, 1e-12); /* 100 and 300 alone */
+    assert_true(isnan(pairs_apart(x, y, 4, 3)));       /* exactly as far is not further */
+    assert_true(isnan(pairs_apart(x, y, 1, 1)) && isnan(pairs_apart(NULL, NULL, 0, 1)));
+}
+
+static void test_pairs_apart_as_counted(void **state) {
+    (void)state;
+    enum { COUNT = 300 };
+    static const double ratios[] = {1, 1.05, 1.5, 10};
+    double x[COUNT], y[COUNT];
+    for (uint32_t modulus = 5; modulus < 1000; modulus *= 4) {
+        make_series(COUNT, modulus, x, y);
+        for (size_t r = 0; r < sizeof ratios / sizeof ratios[0]; r++) {
+            double pairs = 0, kept = 0;
+            for (uint32_t i = 0; i < COUNT; i++)
+                for (uint32_t k = 0; k < COUNT; k++) {
+                    if (!(x[i] * ratios[r] < x[k])) continue;
+                    pairs++;
+                    kept += y[i] < y[k] ? 1 : y[i] == y[k] ? 0.5 : 0;
+                }
+            if (pairs > 0) assert_near(pairs_apart(x, y, COUNT, ratios[r]), kept / pairs, 1e-12);
+        }
+    }
+}
+
+static ft_status all_of_them(const double *x, const double *y, uint32_t count) {
     ft_error error;
     double found;
     ft_status status = rank_spearman(x, y, count, &found, &error);
-    return status != FT_OK ? status : rank_kendall(x, y, count, &found, &error);
+    if (status == FT_OK) status = rank_kendall(x, y, count, &found, &error);
+    return status != FT_OK ? status : rank_pairs_apart(x, y, count, 1, &found, &error);
 }
 
 static void test_no_memory(void **state) {
@@ -100,7 +140,7 @@ static void test_no_memory(void **state) {
     const double x[] = {3, 1, 2}, y[] = {1, 2, 3};
     for (long n = 0;; n++) {
         failing_start(n);
-        ft_status status = both(x, y, 3);
+        ft_status status = all_of_them(x, y, 3);
         if (!failing_stop()) break;
         assert_int_equal(status, FT_ERR_NOMEM);
         assert_true(n < 100);
@@ -109,8 +149,13 @@ static void test_no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_hand), cmocka_unit_test(test_no_order),  cmocka_unit_test(test_as_scipy),
-        cmocka_unit_test(test_many),    cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_no_order),
+        cmocka_unit_test(test_as_scipy),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_pairs_apart),
+        cmocka_unit_test(test_pairs_apart_as_counted),
     };
     return cmocka_run_group_tests_name("learn/rank", tests, NULL, NULL);
 }
