@@ -13,7 +13,7 @@
 #include "predictor/sequence_net.h"
 #include "program/feature.h"
 
-#define SCHEMA "program-leaves-8"
+#define SCHEMA "program-leaves-9"
 
 /* What is seen of a store: few numbers, each of which says something of any task. All of them told neither known nor
  * other tasks better, and took longer (docs/programs.md). Amounts are told per turn of the store, so that tasks of all

@@ -245,7 +245,7 @@ void program_meet(const float demand[static PROGRAM_DEMANDS], const float *sheet
     for (int i = 0; i < MET_PARTS; i++) {
         sum += seconds[i];
         longest = fmax(longest, seconds[i]);
-        met[MET_TIMES + i] = (float)((log2(1 + 1e6 * seconds[i]) - 11) / 3);
+        met[MET_TIMES + i] = (float)((log2(1 + 1e6 * seconds[i]) - 11) / MET_TIME_UNIT);
         met[MET_OVER + i] = over(seconds[i], least);
     }
     met[MET_BLOCKS] = (float)log2(f.resident);
@@ -259,8 +259,8 @@ void program_meet(const float demand[static PROGRAM_DEMANDS], const float *sheet
     met[MET_SPILLED] = (float)spilled;
     met[MET_MOVES] = (float)(log2(1 + UNROLL_MOVES_TURNS * moves_per_op(demand)) / 4);
     met[MET_SHARED] = (float)(whole(demand[DEMAND_BLOCK_BYTES]) / l.unit_shared_bytes);
-    met[MET_LONGEST] = (float)((log2(1 + 1e6 * longest) - 12) / 3);
-    met[MET_SUM] = (float)((log2(1 + 1e6 * sum) - 12) / 3);
+    met[MET_LONGEST] = (float)((log2(1 + 1e6 * longest) - 12) / MET_TIME_UNIT);
+    met[MET_SUM] = (float)((log2(1 + 1e6 * sum) - 12) / MET_TIME_UNIT);
     met[MET_OVER_LONGEST] = 2 * over(longest, least);
     met[MET_OVER_SUM] = 2 * over(sum, least);
 }

@@ -31,12 +31,13 @@ void program_demand(const ft_program_features *seen, float demand[static PROGRAM
 
 /* What a device makes of that, as numbers about 1. Sums are what a reduction adds up in a thread. */
 enum {
-    MET_PARTS = 9,  /* of the demand that take time */
-    MET_BLOCKS = 0, /* that a unit takes at once */
-    MET_THREADS,    /* beside all that it could have */
-    MET_ROUNDS,     /* of all units, until all blocks are done */
-    MET_LAST_ROUND, /* how much longer it makes that not all are full */
-    MET_SHARE,      /* blocks per unit */
+    MET_PARTS = 9,     /* of the demand that take time */
+    MET_TIME_UNIT = 3, /* of logarithms of times, to base 2 */
+    MET_BLOCKS = 0,    /* that a unit takes at once */
+    MET_THREADS,       /* beside all that it could have */
+    MET_ROUNDS,        /* of all units, until all blocks are done */
+    MET_LAST_ROUND,    /* how much longer it makes that not all are full */
+    MET_SHARE,         /* blocks per unit */
     MET_LAST_SHARE,
     MET_WARPS,   /* that a unit has */
     MET_FILL,    /* of warps, with threads */

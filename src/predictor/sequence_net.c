@@ -12,7 +12,7 @@
 
 enum { HEAD_MAX = 8 };
 
-const char *const sequence_last[] = {"head", "sheet", "place", "met", "direct", "out", NULL};
+const char *const sequence_last[] = {"head", "sheet", "place", "met", "out", "slope", NULL};
 static const char *const column_names[] = {"device", "shared"}, *const readout_names[] = {"pooled", "counted"};
 
 struct gnn_net {
@@ -21,7 +21,8 @@ struct gnn_net {
     param_id kinds;
     layer_linear values, marks, out;
     layer_linear sheet, place; /* of a device: seen, and as the head takes it */
-    layer_linear met, direct;  /* of what a device makes of a program: as the head takes it, and past the head */
+    layer_linear met;          /* what a device makes of a program, as the head takes it */
+    param_id slope;            /* of labels by the longest part of it */
     layer_encoder encoders[GNN_MAX_LAYERS];
     bool is_counted;
     sequence_count counted;
@@ -94,11 +95,13 @@ gnn_net *sequence_build(const gnn_plan *plan, params *p) {
         n->sheet = layer_linear_add(p, "sheet", w->column_values, width, true);
         n->place = layer_linear_add(p, "place", width, width, false);
     }
+    uint32_t outputs = w->column_values > 0 ? 1 : plan->outputs;
     if (w->demand_marks > 0) {
         n->met = layer_linear_add(p, "met", PROGRAM_MET, width, false);
-        n->direct = layer_linear_add(p, "direct", PROGRAM_MET, 1, false);
+        n->slope = params_add(p, 1, 1, PARAM_ONES, "slope");
+        outputs = MET_PARTS;
     }
-    n->out = layer_linear_add(p, "out", seen, w->column_values > 0 ? 1 : plan->outputs, true);
+    n->out = layer_linear_add(p, "out", seen, outputs, true);
     return n;
 }
 
@@ -126,6 +129,14 @@ static tensor *meet(const gnn_net *n, tape *t, const gnn_batch *b) {
     return tape_input(t, b->samples * b->columns, PROGRAM_MET, met);
 }
 
+/* A program takes as long as the longest of its parts, or somewhat longer where others do not hide behind it: times are
+ * added as squares are. How much longer each part takes than it would alone is what the network has to say. */
+static tensor *find_longest(const gnn_net *n, tape *t, tensor *met, tensor *said) {
+    static const float SQUARES = 2 * (float)MET_TIME_UNIT * 0.693147181f;
+    tensor *parts = nn_add(t, said, nn_columns(t, met, MET_TIMES, MET_PARTS));
+    return nn_mul_row(t, nn_smooth_max(t, parts, SQUARES), tape_param(t, n->slope));
+}
+
 /* Each program with each device: what the first layer of the head makes of either is added, and the rest is as for one
  * device. Rows are programs, and in them devices, so that the one column is what samples x columns would be. */
 static tensor *tell_places(const gnn_net *n, tape *t, const gnn_batch *b, tensor *programs) {
@@ -147,7 +158,7 @@ static tensor *tell_places(const gnn_net *n, tape *t, const gnn_batch *b, tensor
     for (uint32_t i = 1; i < n->head_layers; i++) x = layer_linear_apply(t, &n->head[i], x, ACT_GELU);
     if (b->hidden != NULL) *b->hidden = x;
     x = layer_linear_apply(t, &n->out, x, ACT_NONE);
-    return met != NULL ? nn_add(t, x, layer_linear_apply(t, &n->direct, met, ACT_NONE)) : x;
+    return met != NULL ? find_longest(n, t, met, x) : x;
 }
 
 /* Marks without the demands behind them; NULL when out of memory. */
