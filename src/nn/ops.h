@@ -105,8 +105,8 @@ tensor *nn_batch_norm(tape *t, tensor *x, tensor *gain, tensor *offset, tensor *
 tensor *nn_dropout(tape *t, tensor *x, float rate);
 void dropout_mask(rng *r, float rate, size_t count, float *mask); /* 0, or 1 / (1 - rate) */
 tensor *nn_softmax(tape *t, tensor *x);                           /* each row. softmax.c */
-/* The logarithm of the sum of exponentials of each row, to the power of `sharpness` and back: a little more than the
- * largest, the less so the sharper. -> n x 1. softmax.c */
+/* log(sum of exp(sharpness x)) / sharpness of each row: a little more than its largest, the less so the sharper.
+ * -> n x 1. softmax.c */
 tensor *nn_smooth_max(tape *t, tensor *x, float sharpness);
 
 /* Attention of each segment's rows to each other: softmax(q k' / sqrt(m / heads) + bias) v, heads beside each other in
