@@ -87,6 +87,7 @@ static ft_status train_further(model *m, const model *from, const gnn_data *data
     o->steps = options->steps > 0 ? options->steps : STEPS;
     o->rate *= options->is_last ? LAST_RATE_SHARE : RATE_SHARE;
     o->average = AVERAGE;
+    o->schedule = SCHEDULE_ONE_CYCLE; /* so few steps have to come to rest */
     o->patience = o->keep_best = 0;
     ft_status status = gnn_train(m, data, &domains, context, error);
     *o = from->plan.shared;
