@@ -1,5 +1,5 @@
 #!/bin/bash
-# scripts/setup on machines that lack something: a PATH of stubs stands for the machine, and an apt-get that writes
+# scripts/setup on machines that lack something: a PATH of fakes stands for the machine, and an apt-get that writes
 # down what it was asked for stands for Debian's.
 set -u
 . tests/repo/tap.sh
@@ -7,24 +7,24 @@ work=$PWD/${BUILD:-build}/setup-test
 rm -rf "$work"
 
 # A machine with a shell and no compiler tools: $work/NAME/bin is all that is in the PATH.
-machine() { # name, stubs that exit 0...
+machine() { # name, fakes that exit 0...
     bin=$work/$1/bin log=$work/$1/apt.log
     mkdir -p "$bin"
     : >"$log"
     shift
     local tool
     for tool in sh env id cat rm; do ln -s "$(command -v $tool)" "$bin/$tool"; done
-    for tool; do stub "$tool" 'exit 0'; done
+    for tool; do fake "$tool" 'exit 0'; done
 }
 
-stub() { # name, body
+fake() { # name, body
     printf '#!/bin/sh\n%s\n' "$2" >"$bin/$1"
     chmod +x "$bin/$1"
 }
 
 # Installing makes the commands that the packages are known for.
-apt_stub() {
-    stub apt-get "echo \"\$@\" >>'$log'
+fake_apt() {
+    fake apt-get "echo \"\$@\" >>'$log'
 for word; do
     case \$word in
     clang | clang-tidy | clang-format | cppcheck) printf '#!/bin/sh\n' >'$bin/'\$word; /bin/chmod +x '$bin/'\$word ;;
@@ -41,7 +41,7 @@ nothing_missing() { # no apt-get in the PATH at all: it must not be needed
 
 installs_what_is_missing() {
     machine partly clang clang-format cppcheck
-    apt_stub
+    fake_apt
     local said
     said=$(run_setup check 2>&1) || return 1
     echo "$said"
@@ -51,18 +51,18 @@ installs_what_is_missing() {
 
 uses_sudo() {
     machine user clang clang-tidy clang-format
-    apt_stub
+    fake_apt
     rm "$bin/id"
-    stub id 'echo 1000'
-    stub sudo "echo sudo >>'$log'; exec \"\$@\""
+    fake id 'echo 1000'
+    fake sudo "echo sudo >>'$log'; exec \"\$@\""
     run_setup check && cat "$log" && grep -q sudo "$log" && grep -q 'install cppcheck$' "$log"
 }
 
 refuses_without_rights() {
     machine nobody clang clang-tidy clang-format
-    apt_stub
+    fake_apt
     rm "$bin/id"
-    stub id 'echo 1000'
+    fake id 'echo 1000'
     local said
     said=$(run_setup check 2>&1) && return 1
     echo "$said"
@@ -79,7 +79,7 @@ names_packages_without_apt() {
 
 notices_a_failed_install() { # apt-get that succeeds and does nothing
     machine liar clang clang-tidy clang-format
-    stub apt-get 'exit 0'
+    fake apt-get 'exit 0'
     local said
     said=$(run_setup check 2>&1) && return 1
     [[ $said == *'still not usable: cppcheck'* ]]
@@ -87,7 +87,7 @@ notices_a_failed_install() { # apt-get that succeeds and does nothing
 
 lists_build_packages() {
     machine bare
-    stub apt-get "echo \"\$@\" >>'$log'; exit 100"
+    fake apt-get "echo \"\$@\" >>'$log'; exit 100"
     run_setup build
     cat "$log"
     local package
