@@ -16,8 +16,8 @@
 
 enum { STEPS = 1000 };
 
-/* Of the highest rate of the first training; and of a distance, beside losses of about a tenth. */
 static const double NEW_SHARE = 0.5; /* of where training led to, for a new device */
+/* Of the highest rate of the first training; and of a distance, beside losses of about a tenth. */
 static const double RATE_SHARE = 0.3, LAST_RATE_SHARE = 1, DISTANCE_WEIGHT = 0.01, AVERAGE = 0.99;
 
 static bool copy_plan(const gnn_kind *kind, const gnn_plan *from, gnn_plan *plan) {

@@ -80,8 +80,8 @@ static const seen_number seen_numbers[] = {
 enum { WAVES = 8, LEAF_MARKS = 2 * WAVES };
 _Static_assert(sizeof seen_numbers / sizeof seen_numbers[0] == LEAF_SEQUENCE_VALUES, "a number too many or too few");
 
-/* What three networks say, in the mean, orders programs better than what one says; more would make it too slow. */
-/* The rate does not fall, and what is kept is the mean of where it leads to: tasks that nothing was learned from are
+/* What three networks say, in the mean, orders programs better than what one says; more would make it too slow.
+ * The rate does not fall, and what is kept is the mean of where it leads to: tasks that nothing was learned from are
  * told better than where a falling rate comes to rest. */
 static void defaults(gnn_options *shared, void *own) {
     sequence_defaults(shared, own);
