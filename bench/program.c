@@ -61,7 +61,7 @@ static ft_status run_lowering(const char *path, bool has_features, double *rate,
     if (status == FT_OK) status = ft_program_new(&program, error);
     while (status == FT_OK && (status = ft_program_log_next(log, &record, error)) == FT_OK && record.line > 0) {
         status = ft_program_lower(program, log, error);
-        if (has_features && status == FT_OK) status = ft_program_see(program, &seen, error);
+        if (has_features && status == FT_OK) status = ft_program_extract_features(program, &seen, error);
         count++;
     }
     *rate = count / (seconds() - started);
@@ -98,7 +98,7 @@ static ft_status ask(const ft_predictor *predictor, questions *q, double *sum, f
 }
 
 static ft_status add(questions *q, const ft_program_log *log, ft_error *error) {
-    char task[FT_PROGRAM_TASK];
+    char task[FT_PROGRAM_TASK_SIZE];
     uint32_t i = q->count;
     FT_TRY(ft_program_graph(log, &q->graphs[i], task, error));
     FT_TRY(ft_graph_bind(q->graphs[i], &(ft_binding){.batch = 1}, &q->bound[i], error));

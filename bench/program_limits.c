@@ -40,7 +40,7 @@ static ft_status gather(const char *path, const float *sheet, uint32_t *count, f
         if (status != FT_OK || record.line == 0) break;
         if (isnan(record.seconds)) continue;
         status = ft_program_lower(program, log, error);
-        if (status == FT_OK) status = ft_program_see(program, &seen, error);
+        if (status == FT_OK) status = ft_program_extract_features(program, &seen, error);
         if (status != FT_OK) break;
         float demand[PROGRAM_DEMANDS], met[PROGRAM_MET];
         program_demand(&seen, demand);

@@ -14,7 +14,7 @@
 #include "foretell/replay.h"
 #include "replay/flow.h"
 
-enum { ENGINES = 3, LANES = 2, MOST_ROUNDS = 10000 };
+enum { ENGINES = 3, LANES = 2, MAX_ROUNDS = 10000 };
 
 static _Noreturn void stop(const char *text) {
     fprintf(stderr, "replay: %s\n", text);
@@ -42,9 +42,10 @@ static ft_flow *make_flow(uint32_t kernels) {
         uint32_t index;
         const ft_flow_kernel kernel = {
             .name = "kernel", .type = types[rng_below(&r, ENGINES)], .time_us = 1 + 99 * rng_uniform(&r)};
-        if (flow_add(flow, &kernel, &(flow_side){0}, &index, NULL) != FT_OK) stop("out of memory");
+        if (flow_add(flow, &kernel, &(flow_kernel_info){0}, &index, NULL) != FT_OK) stop("out of memory");
         for (uint32_t j = 0; j < 2 && i > 0; j++)
-            if (flow_join(flow, i - 1 - rng_below(&r, i < 20 ? i : 20), i, NULL) != FT_OK) stop("out of memory");
+            if (flow_add_dependency(flow, i - 1 - rng_below(&r, i < 20 ? i : 20), i, NULL) != FT_OK)
+                stop("out of memory");
     }
     if (flow_finish(flow, NULL) != FT_OK) stop("out of memory");
     return flow;
@@ -59,8 +60,8 @@ typedef struct plain {
 
 static double ready_at(const plain *p, const ft_flow_kernel *k) {
     double ready = 0;
-    for (uint32_t i = 0; i < k->need_count; i++) {
-        double end = p->end[k->needs[i]];
+    for (uint32_t i = 0; i < k->dependency_count; i++) {
+        double end = p->end[k->dependencies[i]];
         if (end < 0) return -1;
         if (end > ready) ready = end;
     }
@@ -109,7 +110,7 @@ static double play(const ft_flow *flow) {
 
 int main(int argc, char **argv) {
     long kernels = argc == 3 ? strtol(argv[1], NULL, 10) : 0, rounds = argc == 3 ? strtol(argv[2], NULL, 10) : 0;
-    if (kernels < 1 || kernels > 100000 || rounds < 1 || rounds > MOST_ROUNDS) stop("usage: replay KERNELS ROUNDS");
+    if (kernels < 1 || kernels > 100000 || rounds < 1 || rounds > MAX_ROUNDS) stop("usage: replay KERNELS ROUNDS");
     ft_flow *flow = make_flow((uint32_t)kernels);
     plain p = {.end = calloc((size_t)kernels, sizeof *p.end)};
     double *ours = calloc((size_t)rounds, sizeof *ours), *theirs = calloc((size_t)rounds, sizeof *theirs);

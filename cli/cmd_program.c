@@ -120,7 +120,7 @@ typedef struct showing {
     const arguments *args;
     FILE *stream;
     ft_program *program;
-    ft_program_proof *proof;
+    ft_program_c_file *proof;
     bool is_named; /* columns of features are */
 } showing;
 
@@ -139,12 +139,12 @@ static ft_status write_program(showing *s, const ft_program_record *record, ft_e
         return write_features(s, record, error);
     case SHOW_C:
         snprintf(label, sizeof label, "line %llu", (unsigned long long)record->line);
-        return ft_program_proof_add(s->proof, s->program, label, error);
+        return ft_program_c_file_add(s->proof, s->program, label, error);
     default:
         if (args->output.style.output == FT_JSON) return ft_program_write_json(s->program, s->stream, error);
         fprintf(s->stream, "// line %llu: %s%s, ", (unsigned long long)record->line, record->workload, record->fused);
-        if (record->why != NULL)
-            fprintf(s->stream, "%s\n", record->why);
+        if (record->time_missing_reason != NULL)
+            fprintf(s->stream, "%s\n", record->time_missing_reason);
         else
             fprintf(s->stream, "%.6g us, %.6g GFLOP/s\n", record->seconds * 1e6,
                     ft_program_flops(s->program) / record->seconds * 1e-9);
@@ -171,12 +171,12 @@ static ft_status show(const arguments *args, const output *out) {
                       .is_quiet = args->is_quiet};
     ft_error error;
     ft_status status = ft_program_new(&s.program, &error);
-    if (status == FT_OK && args->what == SHOW_C) status = ft_program_proof_begin(s.stream, &s.proof, &error);
+    if (status == FT_OK && args->what == SHOW_C) status = ft_program_c_file_begin(s.stream, &s.proof, &error);
     if (status != FT_OK)
         cli_fail(status, "%s", error.message);
     else
         status = program_walk_log(&w, args->log);
-    ft_status end = ft_program_proof_end(s.proof, &error);
+    ft_status end = ft_program_c_file_end(s.proof, &error);
     if (status == FT_OK && end != FT_OK) status = output_fail(out, end, NULL, &error);
     ft_program_free(s.program);
     if (status == FT_OK && w.seen == w.bad) status = cli_fail(FT_ERR_FORMAT, "%s: has no program", args->log);

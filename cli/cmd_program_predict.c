@@ -11,7 +11,7 @@
 /* A program that is still to be asked about. */
 typedef struct pending {
     ft_program_forecast item;
-    char task[FT_PROGRAM_TASK];
+    char task[FT_PROGRAM_TASK_SIZE];
 } pending;
 
 typedef struct predicting {

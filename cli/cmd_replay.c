@@ -114,7 +114,7 @@ static ft_status predicted_flow(run *r, const char *path, const ft_graph *graph,
     ft_status status = ft_forecast_make(a->box, graph, shapes, &request, 1, answers, error);
     if (status != FT_OK) return status;
     ft_forecast_subject subject = {path, graph, shapes, answers};
-    status = ft_flow_of_forecast(&subject, 0, flow, error);
+    status = ft_flow_from_forecast(&subject, 0, flow, error);
     if (status != FT_OK || !r->args->how.is_derived) return status;
     ft_binding binding = *shapes;
     binding.batch = answers->items[0].request.batch;
@@ -127,9 +127,9 @@ static ft_status tabled_flow(run *r, const ft_graph *graph, const ft_binding *sh
     ft_binding binding = *shapes;
     ft_cost_options options = cost_options(a);
     binding.batch = a->batch_count > 0 ? a->batches[0] : 0;
-    if (ft_times_have_operators(r->times)) return ft_flow_of_table(graph, &binding, r->times, &options, flow, error);
-    ft_status status = ft_flow_of_model(graph, &binding, r->rules, &options, flow, error);
-    return status == FT_OK ? ft_flow_take_times(*flow, r->times, r->args->how.is_strict, error) : status;
+    if (ft_times_have_operators(r->times)) return ft_flow_from_table(graph, &binding, r->times, &options, flow, error);
+    ft_status status = ft_flow_from_model(graph, &binding, r->rules, &options, flow, error);
+    return status == FT_OK ? ft_flow_set_times(*flow, r->times, r->args->how.is_strict, error) : status;
 }
 
 static ft_status replay_graph(models *m, const char *path, const ft_graph *graph, ft_error *error) {
@@ -193,7 +193,7 @@ static bool is_flow(const char *path, ft_flow **flow, ft_status *status, ft_erro
 static ft_status run_flow(run *r, const char *path, ft_flow *flow, ft_error *error) {
     ft_replay_subject subject = {.file = path, .flow = flow, .times_from = r->args->how.times};
     ft_status status = FT_OK;
-    if (r->times != NULL) status = ft_flow_take_times(flow, r->times, r->args->how.is_strict, error);
+    if (r->times != NULL) status = ft_flow_set_times(flow, r->times, r->args->how.is_strict, error);
     return status == FT_OK ? replay_flow(r, false, &subject, error) : status;
 }
 

@@ -31,8 +31,8 @@ static void take_workers(void *input, const char *text, const option_row *row, s
     replaying *args = input;
     args->worker_counts = cli_parse_sizes(state, row->name, text, args->workers, REPLAYING_MOST_COUNTS);
     for (uint32_t i = 0; i < args->worker_counts; i++)
-        if (args->workers[i] > FT_REPLAY_MOST_WORKERS)
-            argp_error(state, "--%s %s: at most %d", row->name, text, FT_REPLAY_MOST_WORKERS);
+        if (args->workers[i] > FT_REPLAY_MAX_WORKERS)
+            argp_error(state, "--%s %s: at most %d", row->name, text, FT_REPLAY_MAX_WORKERS);
 }
 
 static void take_bandwidth(void *field, const char *text, const option_row *row, struct argp_state *state) {
@@ -80,7 +80,7 @@ static const option_row rows[] = {
     {"latency", 0, "US", "of a message between neighbours (10)", 0, TAKEN_BY(take_us, replaying, options.latency_us)},
     {"bucket", 0, "BYTES", "gradients are exchanged in pieces of this size (25MiB)", 0,
      BYTES(replaying, options.bucket_bytes)},
-    {"no-overlap", 0, NULL, "exchange only when the way back is over", 0, FLAG(replaying, options.has_no_overlap)},
+    {"no-overlap", 0, NULL, "exchange only when the way back is over", 0, FLAG(replaying, options.is_exchange_last)},
     {.help = "What to tell:", .group = 4},
     {"by-kernel", 0, NULL, "when each kernel runs", 0, FLAG(replaying, style.has_kernels)},
     {"top", 't', "N", "only the N longest kernels", 0, COUNT(replaying, style.top, FT_MAX_OPS)},

@@ -24,7 +24,7 @@ static ft_status print_replays(const ft_box *box, const ft_graph *model, const c
     ft_forecasts answers = {0};
     ft_flow *flow = NULL;
     ft_status status = ft_forecast_make(box, model, NULL, &request, 1, &answers, error);
-    if (!status) status = ft_flow_of_forecast(&(ft_forecast_subject){"model", model, NULL, &answers}, 0, &flow, error);
+    if (!status) status = ft_flow_from_forecast(&(ft_forecast_subject){"model", model, NULL, &answers}, 0, &flow, error);
     for (size_t i = 0; !status && i < sizeof engines / sizeof engines[0]; i++)
         status = print_replay(flow, engines[i], error);
     ft_flow_free(flow);

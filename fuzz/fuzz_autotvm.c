@@ -11,7 +11,7 @@ static void check_program(const autotvm_record *tuned, ansor_record *record, ft_
     ft_program_features f;
     ft_error error;
     if (template_apply(tuned, record, &error) != FT_OK || program_lower_record(program, record, &error) != FT_OK ||
-        ft_program_see(program, &f, &error) != FT_OK)
+        ft_program_extract_features(program, &f, &error) != FT_OK)
         return;
     for (uint32_t i = 0; i < f.leaf_count * FT_PROGRAM_FEATURES; i++) {
         if (!isfinite(f.leaves[i])) abort();

@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         replay(flow, "x:1", FT_TRAIN);
     }
     if (ft_times_read_memory(data, size, "fuzz", false, &times, &error) == FT_OK && flow != NULL &&
-        ft_flow_take_times(flow, times, false, &error) == FT_OK)
+        ft_flow_set_times(flow, times, false, &error) == FT_OK)
         replay(flow, "x:1", FT_INFER);
     ft_times_free(times);
     ft_flow_free(flow);

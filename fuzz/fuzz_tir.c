@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (size_t used = 1; used > 0;) {
         if (ft_program_parse(program, (const char *)data, size, &used, &error) != FT_OK || used == 0) break;
         if (used > size) abort();
-        if (ft_program_see(program, &f, &error) == FT_OK) {
+        if (ft_program_extract_features(program, &f, &error) == FT_OK) {
             for (uint32_t i = 0; i < f.leaf_count * FT_PROGRAM_FEATURES; i++) {
                 if (!isfinite(f.leaves[i])) abort();
             }

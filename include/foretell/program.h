@@ -8,7 +8,7 @@
  *     if (!status) status = ft_program_new(&program, &error);
  *     while (!status && !(status = ft_program_log_next(log, &record, &error)) && record.line > 0) {
  *         status = ft_program_lower(program, log, &error);
- *         if (!status) status = ft_program_see(program, &seen, &error);
+ *         if (!status) status = ft_program_extract_features(program, &seen, &error);
  *     }
  *
  * A program is a workload (which tensors are computed from which) and the schedule steps of one record. Lowering makes
@@ -37,7 +37,7 @@ typedef struct ft_program_record {
     const char *fused;    /* epilogue: "", "_add", "_relu", "_add_relu" */
     const char *target;   /* as TVM writes it */
     double seconds;       /* mean of what was measured; NaN: the run failed or its time makes no sense */
-    const char *why;      /* there are no seconds; NULL when there are */
+    const char *time_missing_reason; /* NULL when there is a time */
     uint32_t step_count;
 } ft_program_record;
 
@@ -50,8 +50,8 @@ FT_API void ft_program_log_close(ft_program_log *log);
 FT_API ft_status ft_program_log_next(ft_program_log *log, ft_program_record *record, ft_error *error);
 
 /* The record that the log gave last as a model of one operator, about which predictors of programs can be asked
- * (ft_graph_bind, then ft_predictor_answer), and the name of its task, which takes FT_PROGRAM_TASK bytes. */
-enum { FT_PROGRAM_TASK = 400 };
+ * (ft_graph_bind, then ft_predictor_answer), and the name of its task, which takes FT_PROGRAM_TASK_SIZE bytes. */
+enum { FT_PROGRAM_TASK_SIZE = 400 };
 FT_API ft_status ft_program_graph(const ft_program_log *log, ft_graph **graph, char *task, ft_error *error);
 
 /* --- Programs ------------------------------------------------------------------------------------------------ */
@@ -76,24 +76,24 @@ FT_API double ft_program_flops(const ft_program *program);
 
 /* --- What a predictor sees ----------------------------------------------------------------------------------- */
 
-enum { FT_PROGRAM_FEATURES = 164, FT_PROGRAM_GPU = 65 };
+enum { FT_PROGRAM_FEATURES = 164, FT_PROGRAM_GPU_FEATURES = 65 };
 
 /* The compact tree of the nest, and a vector for each store (docs/programs.md lists what is in it). */
 typedef struct ft_program_features {
     uint32_t leaf_count;
     const float *leaves;     /* leaf_count x FT_PROGRAM_FEATURES */
-    const float *gpu;        /* leaf_count x FT_PROGRAM_GPU: how a GPU meets the store */
+    const float *gpu;        /* leaf_count x FT_PROGRAM_GPU_FEATURES: how a GPU meets the store */
     const int32_t *node_ids; /* of the leaves */
     const int32_t *tree;     /* nodes in pre-order, -1 where one ends */
     uint32_t tree_length;
 } ft_program_features;
 
 /* Lives until the program becomes another one. */
-FT_API ft_status ft_program_see(ft_program *program, ft_program_features *features, ft_error *error);
+FT_API ft_status ft_program_extract_features(ft_program *program, ft_program_features *features, ft_error *error);
 /* The name of a feature, those of `gpu` behind the others: "B0.bytes". `text` takes it. */
 FT_API const char *ft_program_feature_name(uint32_t index, char text[32]);
 /* What is added to the features of the leaf whose node is at `position` of the tree, ends counted. */
-FT_API void ft_program_position(uint32_t position, float out[FT_PROGRAM_FEATURES]);
+FT_API void ft_program_position_encoding(uint32_t position, float out[FT_PROGRAM_FEATURES]);
 
 /* What is known of a device; 0: nothing. */
 typedef struct ft_program_sheet {
@@ -105,9 +105,9 @@ typedef struct ft_program_sheet {
     double peak_float32_flops;
 } ft_program_sheet;
 
-enum { FT_PROGRAM_DEVICE = 8 };
+enum { FT_PROGRAM_DEVICE_FEATURES = 8 };
 /* The device as numbers beside those of its programs. */
-FT_API void ft_program_device(const ft_program_sheet *sheet, float out[FT_PROGRAM_DEVICE]);
+FT_API void ft_program_device_features(const ft_program_sheet *sheet, float out[FT_PROGRAM_DEVICE_FEATURES]);
 
 /* --- Showing ------------------------------------------------------------------------------------------------- */
 
@@ -121,12 +121,13 @@ FT_API ft_status ft_program_write_features(ft_program *program, uint64_t line, F
 
 /* A C file that runs loop nests (threads as loops) and the same work as plain loops, and compares: its exit status is 0
  * when all results are equal and each stage computed as often as it should. */
-typedef struct ft_program_proof ft_program_proof;
-FT_API ft_status ft_program_proof_begin(FILE *stream, ft_program_proof **proof, ft_error *error);
+typedef struct ft_program_c_file ft_program_c_file;
+FT_API ft_status ft_program_c_file_begin(FILE *stream, ft_program_c_file **proof, ft_error *error);
 /* `label` names the program in what the C file prints. */
-FT_API ft_status ft_program_proof_add(ft_program_proof *proof, ft_program *program, const char *label, ft_error *error);
+FT_API ft_status ft_program_c_file_add(ft_program_c_file *proof, ft_program *program, const char *label,
+                                       ft_error *error);
 /* Writes the rest, and frees it; NULL is fine. */
-FT_API ft_status ft_program_proof_end(ft_program_proof *proof, ft_error *error);
+FT_API ft_status ft_program_c_file_end(ft_program_c_file *proof, ft_error *error);
 
 FT_C_END
 

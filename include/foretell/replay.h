@@ -4,7 +4,7 @@
  *     ft_replay replay;
  *     ft_replay_options options = ft_replay_options_default();
  *     options.engines = "mme:conv,matmul,fc;tpc:*";
- *     ft_status status = ft_flow_of_forecast(&subject, 0, &flow, &error);       // kernels, times, who waits for whom
+ *     ft_status status = ft_flow_from_forecast(&subject, 0, &flow, &error);       // kernels, times, who waits for whom
  *     if (!status) status = ft_replay_run(flow, &options, &replay, &error);
  *     if (!status) printf("%.0f us, at least %.0f\n", replay.iteration_us, replay.critical_us);
  *     ft_replay_free(&replay);
@@ -40,11 +40,11 @@ FT_API bool ft_replay_phase_parse(const char *text, ft_replay_phase *phase);
 /* --- Flows: kernels, their times, and who waits for whom ---------------------------------------------------------- */
 
 typedef struct ft_flow_kernel {
-    const char *name;      /* of its first operator, or as the file says */
-    const char *type;      /* "conv-bn-relu": engines take kernels by it */
-    const char *engine;    /* the only engine that it may run on; NULL: by its type */
-    const uint32_t *needs; /* kernels that have to be over before it begins */
-    uint32_t need_count;
+    const char *name;             /* of its first operator, or as the file says */
+    const char *type;             /* "conv-bn-relu": engines take kernels by it */
+    const char *engine;           /* the only engine that it may run on; NULL: by its type */
+    const uint32_t *dependencies; /* kernels that have to be over before it begins */
+    uint32_t dependency_count;
     int32_t priority; /* the lowest goes first when several are ready */
     ft_replay_phase phase;
     double time_us;          /* NaN: nobody said; 0: takes no engine */
@@ -58,11 +58,11 @@ typedef struct ft_flow ft_flow;
 /* The kernels of a forecast with the times it tells; in training, a time is divided between forward, backward and the
  * optimiser by the work of each. What belongs to no kernel becomes a start (when it is called so) or is spread over
  * the kernels, so that they add up to the forecast. */
-FT_API ft_status ft_flow_of_forecast(const ft_forecast_subject *subject, uint32_t index, ft_flow **flow,
-                                     ft_error *error);
+FT_API ft_status ft_flow_from_forecast(const ft_forecast_subject *subject, uint32_t index, ft_flow **flow,
+                                       ft_error *error);
 /* The kernels of a model by the rules of a runtime, without times. */
-FT_API ft_status ft_flow_of_model(const ft_graph *model, const ft_binding *binding, const ft_rules *rules,
-                                  const ft_cost_options *options, ft_flow **flow, ft_error *error);
+FT_API ft_status ft_flow_from_model(const ft_graph *model, const ft_binding *binding, const ft_rules *rules,
+                                    const ft_cost_options *options, ft_flow **flow, ft_error *error);
 /* Gives a flow of a model that knows only the way forward (of a forecast of inference) a way back and an update, by the
  * work of each; `options` are those of training. */
 FT_API ft_status ft_flow_derive_training(ft_flow *flow, const ft_binding *binding, const ft_cost_options *options,
@@ -86,16 +86,16 @@ FT_API ft_status ft_times_read(const char *path, bool is_strict, ft_times **time
 FT_API ft_status ft_times_read_memory(const void *bytes, size_t size, const char *name, bool is_strict,
                                       ft_times **times, ft_error *error);
 FT_API void ft_times_free(ft_times *times);
-/* Whether it says which operators each kernel fuses: then ft_flow_of_table makes kernels of its rows. */
+/* Whether it says which operators each kernel fuses: then ft_flow_from_table makes kernels of its rows. */
 FT_API bool ft_times_have_operators(const ft_times *times);
 
 /* The kernels of a model as a table that has operators says them. */
-FT_API ft_status ft_flow_of_table(const ft_graph *model, const ft_binding *binding, const ft_times *times,
-                                  const ft_cost_options *options, ft_flow **flow, ft_error *error);
+FT_API ft_status ft_flow_from_table(const ft_graph *model, const ft_binding *binding, const ft_times *times,
+                                    const ft_cost_options *options, ft_flow **flow, ft_error *error);
 /* Gives the kernels of a flow the times of a table, by name: of the kernel, of its operators (their sum), or of its
  * type. Kernels that are not in it get the median of those that are, which is noted, or, when `is_strict`, are an error
  * that names them. Backward and update follow by the work of each. */
-FT_API ft_status ft_flow_take_times(ft_flow *flow, const ft_times *times, bool is_strict, ft_error *error);
+FT_API ft_status ft_flow_set_times(ft_flow *flow, const ft_times *times, bool is_strict, ft_error *error);
 
 /* --- Replaying -------------------------------------------------------------------------------------------------- */
 
@@ -115,7 +115,7 @@ typedef enum ft_order {
 FT_API const char *ft_order_name(ft_order order);
 FT_API bool ft_order_parse(const char *text, ft_order *order);
 
-enum { FT_REPLAY_MOST_ENGINES = 16, FT_REPLAY_MOST_LANES = 1024, FT_REPLAY_MOST_WORKERS = 4096 };
+enum { FT_REPLAY_MAX_ENGINES = 16, FT_REPLAY_MAX_LANES = 1024, FT_REPLAY_MAX_WORKERS = 4096 };
 
 typedef struct ft_replay_options {
     const char *engines; /* of a worker: "compute:1", "compute:2,copy:1", "mme:conv*,matmul;tpc:*" */
@@ -126,7 +126,7 @@ typedef struct ft_replay_options {
     double latency_us;     /* of one message between neighbours in the ring */
     double bytes_per_s;    /* that a worker can send while it receives as many */
     uint64_t bucket_bytes; /* gradients are exchanged in pieces of about this size */
-    bool has_no_overlap;   /* exchange only when the whole way back is over */
+    bool is_exchange_last; /* exchange only when the whole way back is over */
 } ft_replay_options;
 
 /* One engine, no gaps, order of the program, inference, one worker; 10 us, 12.5 GB/s (100 Gbit/s), 25 MiB. */

@@ -25,7 +25,7 @@ static void close(void *eyes) {
 /* What the stores are together. */
 static ft_status see(ft_program *program, float *row, ft_error *error) {
     ft_program_features seen;
-    FT_TRY(ft_program_see(program, &seen, error));
+    FT_TRY(ft_program_extract_features(program, &seen, error));
     memset(row, 0, NEST_COLUMNS * sizeof *row);
     for (uint32_t i = 0; i < seen.leaf_count; i++)
         for (uint32_t k = 0; k < FT_PROGRAM_FEATURES; k++) row[k] += seen.leaves[(size_t)i * FT_PROGRAM_FEATURES + k];

@@ -133,7 +133,7 @@ static void see_places(const ft_program_features *seen, float *marks) {
         while (at < seen->tree_length && seen->tree[at] != seen->node_ids[leaf]) at++;
         for (uint32_t i = 0; i < LEAF_MARKS; i++)
             marks[(size_t)leaf * LEAF_MARKS + i] =
-                feature_place(at, i / 2 * (FT_PROGRAM_FEATURES / WAVES / 2 * 2) + i % 2);
+                feature_position_value(at, i / 2 * (FT_PROGRAM_FEATURES / WAVES / 2 * 2) + i % 2);
     }
 }
 
@@ -143,10 +143,10 @@ static ft_status see(const gnn_widths *w, program_desk *desk, const subject *s, 
     ft_program_features seen;
     FT_TRY(program_view_fill(s, &desk->view, error));
     FT_TRY(program_lower_record(desk->program, &view->record, error));
-    FT_TRY(ft_program_see(desk->program, &seen, error));
+    FT_TRY(ft_program_extract_features(desk->program, &seen, error));
     if (!gnn_sample_open(sample, w, seen.leaf_count, 0, memory)) return FT_NOMEM(error);
     for (size_t i = 0; i < seen.leaf_count; i++)
-        see_store(seen.leaves + i * FT_PROGRAM_FEATURES, seen.gpu + i * FT_PROGRAM_GPU,
+        see_store(seen.leaves + i * FT_PROGRAM_FEATURES, seen.gpu + i * FT_PROGRAM_GPU_FEATURES,
                   sample->node_values + i * LEAF_SEQUENCE_VALUES);
     see_places(&seen, sample->node_marks);
     program_sizes(&view->work, sample->global_values);

@@ -118,7 +118,7 @@ static const float *find_largest(const ft_program_features *seen) {
     const float *largest = seen->gpu;
     double most = -1;
     for (size_t i = 0; i < seen->leaf_count; i++) {
-        const float *gpu = seen->gpu + i * FT_PROGRAM_GPU;
+        const float *gpu = seen->gpu + i * FT_PROGRAM_GPU_FEATURES;
         double turns = gpu[GPU_BLOCKS] + gpu[GPU_THREADS] + gpu[GPU_THREAD_TURNS] + (gpu[GPU_IS_UPDATE] > 0 ? 3 : 0);
         if (turns > most) {
             most = turns;
@@ -133,7 +133,7 @@ void program_demand(const ft_program_features *seen, float demand[static PROGRAM
     memset(demand, 0, PROGRAM_DEMANDS * sizeof *demand);
     if (seen->leaf_count == 0) return;
     for (size_t i = 0; i < seen->leaf_count; i++)
-        add_store(seen->leaves + i * FT_PROGRAM_FEATURES, seen->gpu + i * FT_PROGRAM_GPU, &s);
+        add_store(seen->leaves + i * FT_PROGRAM_FEATURES, seen->gpu + i * FT_PROGRAM_GPU_FEATURES, &s);
     const double all[] = {s.ops, s.commands, s.shared, s.sectors, s.bytes, s.rounds, s.thread};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) demand[i] = (float)log2(1 + all[i]);
     const float *gpu = find_largest(seen);

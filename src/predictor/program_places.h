@@ -69,6 +69,6 @@ enum {
     GPU_WINDOW_CYCLES, /* five */
     GPU_WRITTEN_CYCLES = 64
 };
-_Static_assert(GPU_WRITTEN_CYCLES == FT_PROGRAM_GPU - 1, "places of numbers that are not there");
+_Static_assert(GPU_WRITTEN_CYCLES == FT_PROGRAM_GPU_FEATURES - 1, "places of numbers that are not there");
 
 #endif

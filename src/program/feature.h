@@ -21,7 +21,7 @@ typedef struct features {
 ft_status feature_extract(const nest *n, features *f);
 
 /* Added to the numbers of the leaf at `position` in the tree (counted with the ends). */
-float feature_place(uint32_t position, uint32_t i); /* the i-th of them alone */
+float feature_position_value(uint32_t position, uint32_t i); /* the i-th of them alone */
 void feature_position(uint32_t position, float out[static FEATURE_COUNT]);
 
 /* A name for each of the 164, and behind them for those of feature_gpu.h: "float_mul", "B0.bytes", "threads". */

@@ -10,7 +10,7 @@ static float logarithm(double value, double most) {
     return value > 0 ? (float)(log2(value) / log2(most)) : 0;
 }
 
-void ft_program_device(const ft_program_sheet *sheet, float out[FT_PROGRAM_DEVICE]) {
+void ft_program_device_features(const ft_program_sheet *sheet, float out[FT_PROGRAM_DEVICE_FEATURES]) {
     const double kilo = 1024, mega = kilo * 1024, giga = mega * 1024;
     out[0] = 1;
     out[1] = (float)(sheet->clock_hz / 2e9);

@@ -8,13 +8,13 @@
 /* --- Positions and names ------------------------------------------------------------------------------------- */
 
 /* The exponent is 2i / 164 with i the dimension itself and not the pair, as CDMPP has it. */
-float feature_place(uint32_t position, uint32_t i) {
+float feature_position_value(uint32_t position, uint32_t i) {
     double angle = position / pow(10000, 2.0 * i / FEATURE_COUNT);
     return (float)(i % 2 == 0 ? sin(angle) : cos(angle));
 }
 
 void feature_position(uint32_t position, float out[static FEATURE_COUNT]) {
-    for (uint32_t i = 0; i < FEATURE_COUNT; i++) out[i] = feature_place(position, i);
+    for (uint32_t i = 0; i < FEATURE_COUNT; i++) out[i] = feature_position_value(position, i);
 }
 
 const char *feature_name(uint32_t index, char text[static 32]) {

@@ -85,7 +85,7 @@ static ft_status read_function(ft_program_log *log, const char *line, size_t len
                                   .fused = "",
                                   .target = "",
                                   .seconds = NAN,
-                                  .why = "it was printed, not measured"};
+                                  .time_missing_reason = "it was printed, not measured"};
     name_function(log, line, length);
     do {
         keep_line(log, line, length);
@@ -114,7 +114,7 @@ static void describe(ft_program_log *log, ft_program_record *record) {
     if (ansor_seconds(r, &record->seconds, &why) == FT_OK) return;
     record->seconds = NAN;
     snprintf(log->why, sizeof log->why, "%.*s", (int)sizeof log->why - 1, why.message);
-    record->why = log->why;
+    record->time_missing_reason = log->why;
 }
 
 /* In a file of printed programs lines between them say nothing, but for comments, which may declare buffers. */
@@ -144,7 +144,7 @@ ft_status ft_program_log_next(ft_program_log *log, ft_program_record *record, ft
 
 /* --- As models ----------------------------------------------------------------------------------------------- */
 
-static_assert((int)FT_PROGRAM_TASK == (int)PROGRAM_TASK_SIZE, "both are the length of a task's name");
+static_assert((int)FT_PROGRAM_TASK_SIZE == (int)PROGRAM_TASK_SIZE, "both are the length of a task's name");
 
 ft_status ft_program_graph(const ft_program_log *log, ft_graph **graph, char *task, ft_error *error) {
     buf text = {0};

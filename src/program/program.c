@@ -152,7 +152,7 @@ static ft_status check_nest(ft_program *program, ft_error *error) {
     return program->has_nest ? FT_OK : ft_fail(error, FT_ERR_USAGE, "the program has not been lowered");
 }
 
-ft_status ft_program_see(ft_program *program, ft_program_features *seen, ft_error *error) {
+ft_status ft_program_extract_features(ft_program *program, ft_program_features *seen, ft_error *error) {
     features f;
     FT_TRY(check_nest(program, error));
     FT_TRY(feature_extract(&program->n, &f));
@@ -169,7 +169,7 @@ const char *ft_program_feature_name(uint32_t index, char text[32]) {
     return feature_name(index, text);
 }
 
-void ft_program_position(uint32_t position, float out[FT_PROGRAM_FEATURES]) {
+void ft_program_position_encoding(uint32_t position, float out[FT_PROGRAM_FEATURES]) {
     feature_position(position, out);
 }
 
@@ -202,7 +202,7 @@ static void write_numbers(buf *text, const float *numbers, uint32_t count) {
 ft_status ft_program_write_feature_names(FILE *stream, ft_error *error) {
     buf text = {0};
     buf_text(&text, "line,leaf,node");
-    for (uint32_t i = 0; i < FT_PROGRAM_FEATURES + FT_PROGRAM_GPU; i++) {
+    for (uint32_t i = 0; i < FT_PROGRAM_FEATURES + FT_PROGRAM_GPU_FEATURES; i++) {
         char name[32];
         buf_format(&text, ",%s", feature_name(i, name));
     }
@@ -213,30 +213,30 @@ ft_status ft_program_write_feature_names(FILE *stream, ft_error *error) {
 ft_status ft_program_write_features(ft_program *program, uint64_t line, FILE *stream, ft_error *error) {
     ft_program_features seen;
     buf text = {0};
-    FT_TRY(ft_program_see(program, &seen, error));
+    FT_TRY(ft_program_extract_features(program, &seen, error));
     for (uint32_t i = 0; i < seen.leaf_count; i++) {
         buf_format(&text, "%llu,%u,%d", (unsigned long long)line, i, seen.node_ids[i]);
         write_numbers(&text, seen.leaves + (size_t)i * FT_PROGRAM_FEATURES, FT_PROGRAM_FEATURES);
-        write_numbers(&text, seen.gpu + (size_t)i * FT_PROGRAM_GPU, FT_PROGRAM_GPU);
+        write_numbers(&text, seen.gpu + (size_t)i * FT_PROGRAM_GPU_FEATURES, FT_PROGRAM_GPU_FEATURES);
         buf_char(&text, '\n');
     }
     return send(&text, stream, FT_OK, error);
 }
 
-struct ft_program_proof {
+struct ft_program_c_file {
     FILE *stream;
     buf text;
     show_c_file file;
 };
 
-static ft_status flush_proof(ft_program_proof *proof, ft_status status, ft_error *error) {
+static ft_status flush_proof(ft_program_c_file *proof, ft_status status, ft_error *error) {
     buf text = proof->text;
     proof->text = (buf){0};
     return send(&text, proof->stream, status, error);
 }
 
-ft_status ft_program_proof_begin(FILE *stream, ft_program_proof **proof, ft_error *error) {
-    ft_program_proof *made = calloc(1, sizeof *made);
+ft_status ft_program_c_file_begin(FILE *stream, ft_program_c_file **proof, ft_error *error) {
+    ft_program_c_file *made = calloc(1, sizeof *made);
     if (made == NULL) return FT_NOMEM(error);
     made->stream = stream;
     show_c_begin(&made->file, &made->text);
@@ -244,14 +244,14 @@ ft_status ft_program_proof_begin(FILE *stream, ft_program_proof **proof, ft_erro
     return FT_OK;
 }
 
-ft_status ft_program_proof_add(ft_program_proof *proof, ft_program *program, const char *label, ft_error *error) {
+ft_status ft_program_c_file_add(ft_program_c_file *proof, ft_program *program, const char *label, ft_error *error) {
     FT_TRY(check_nest(program, error));
     if (program->is_printed)
         return ft_fail(error, FT_ERR_UNSUPPORTED, "a printed program has no workload to compare with: no C is written");
     return flush_proof(proof, show_c_program(&proof->file, &program->n, &program->w, label), error);
 }
 
-ft_status ft_program_proof_end(ft_program_proof *proof, ft_error *error) {
+ft_status ft_program_c_file_end(ft_program_c_file *proof, ft_error *error) {
     if (proof == NULL) return FT_OK;
     ft_status status = flush_proof(proof, show_c_end(&proof->file, error), error);
     free(proof);

@@ -75,7 +75,7 @@ static bool is_number(const char *word, size_t length) {
 
 static ft_status set_lanes(spec_reader *r, engine *e, const char *word, size_t length) {
     int64_t lanes;
-    if (!text_int(word, length, &lanes) || lanes < 1 || lanes > FT_REPLAY_MOST_LANES)
+    if (!text_int(word, length, &lanes) || lanes < 1 || lanes > FT_REPLAY_MAX_LANES)
         return spec_fail(r, "lanes have to be from 1 to 1024, not", word, length);
     e->lanes = (uint32_t)lanes;
     return FT_OK;
@@ -95,8 +95,8 @@ static ft_status add_kind(spec_reader *r, engine *e, const char *word, size_t le
 static ft_status begin_engine(spec_reader *r, const char *name, size_t length, engine **begun) {
     engine_list *list = r->list;
     if (length == 0 || strcspn(name, "* ") < length) return spec_fail(r, "no name for an engine:", name, length);
-    if (list->count == FT_REPLAY_MOST_ENGINES)
-        return ft_fail(r->error, FT_ERR_USAGE, "engines '%s': more than %d", r->spec, FT_REPLAY_MOST_ENGINES);
+    if (list->count == FT_REPLAY_MAX_ENGINES)
+        return ft_fail(r->error, FT_ERR_USAGE, "engines '%s': more than %d", r->spec, FT_REPLAY_MAX_ENGINES);
     for (uint32_t i = 0; i < list->count; i++)
         if (strlen(list->items[i].name) == length && strncmp(list->items[i].name, name, length) == 0)
             return spec_fail(r, "two engines are called", name, length);

@@ -22,7 +22,7 @@ typedef struct engine {
 } engine;
 
 typedef struct engine_list {
-    engine items[FT_REPLAY_MOST_ENGINES];
+    engine items[FT_REPLAY_MAX_ENGINES];
     uint32_t count;
 } engine_list;
 

@@ -38,25 +38,25 @@ static void *longer(arena *memory, const void *list, uint32_t count, uint32_t *c
     return copy;
 }
 
-ft_status flow_add(ft_flow *flow, const ft_flow_kernel *kernel, const flow_side *side, uint32_t *index,
+ft_status flow_add(ft_flow *flow, const ft_flow_kernel *kernel, const flow_kernel_info *info, uint32_t *index,
                    ft_error *error) {
     if (flow->count == FT_MAX_OPS)
         return ft_fail(error, FT_ERR_LIMIT, "%s: more than %d kernels", flow->name, FT_MAX_OPS);
     if (flow->count == flow->capacity) {
         uint32_t room = flow->capacity;
         ft_flow_kernel *kernels = longer(&flow->memory, flow->kernels, flow->count, &room, sizeof *kernels);
-        flow_side *sides = longer(&flow->memory, flow->sides, flow->count, &flow->capacity, sizeof *sides);
-        if (kernels == NULL || sides == NULL) return FT_NOMEM(error);
+        flow_kernel_info *infos = longer(&flow->memory, flow->infos, flow->count, &flow->capacity, sizeof *infos);
+        if (kernels == NULL || infos == NULL) return FT_NOMEM(error);
         flow->kernels = kernels;
-        flow->sides = sides;
+        flow->infos = infos;
     }
     *index = flow->count++;
     flow->kernels[*index] = *kernel;
-    flow->sides[*index] = *side;
+    flow->infos[*index] = *info;
     return FT_OK;
 }
 
-ft_status flow_join(ft_flow *flow, uint32_t before, uint32_t after, ft_error *error) {
+ft_status flow_add_dependency(ft_flow *flow, uint32_t before, uint32_t after, ft_error *error) {
     if (flow->link_count == flow->link_capacity) {
         flow_link *links = longer(&flow->memory, flow->links, flow->link_count, &flow->link_capacity, sizeof *links);
         if (links == NULL) return FT_NOMEM(error);

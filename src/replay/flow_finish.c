@@ -25,14 +25,14 @@ static void tidy_links(ft_flow *flow) {
     flow->link_count = kept;
 }
 
-static ft_status set_needs(ft_flow *flow, ft_error *error) {
-    uint32_t *needs = ARENA_ARRAY(&flow->memory, uint32_t, (size_t)flow->link_count + 1);
-    if (needs == NULL) return FT_NOMEM(error);
-    for (uint32_t i = 0; i < flow->count; i++) flow->kernels[i].need_count = 0;
+static ft_status set_dependencies(ft_flow *flow, ft_error *error) {
+    uint32_t *dependencies = ARENA_ARRAY(&flow->memory, uint32_t, (size_t)flow->link_count + 1);
+    if (dependencies == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < flow->count; i++) flow->kernels[i].dependency_count = 0;
     for (uint32_t i = 0; i < flow->link_count; i++) {
         ft_flow_kernel *kernel = &flow->kernels[flow->links[i].after];
-        if (kernel->need_count++ == 0) kernel->needs = needs + i;
-        needs[i] = flow->links[i].before;
+        if (kernel->dependency_count++ == 0) kernel->dependencies = dependencies + i;
+        dependencies[i] = flow->links[i].before;
     }
     return FT_OK;
 }
@@ -41,25 +41,25 @@ static ft_status set_needs(ft_flow *flow, ft_error *error) {
 
 /* Kernels that are left over when all others have run all need one that is left over: walking back, we come round. */
 static ft_status name_cycle(const ft_flow *flow, const bool *is_done, uint32_t *step_of, ft_error *error) {
-    enum { MOST_NAMES = 6 };
+    enum { MAX_NAMES = 6 };
     uint32_t at = 0, step = 1;
     while (is_done[at]) at++;
     while (step_of[at] == 0) {
         step_of[at] = step++;
         uint32_t next = 0;
-        while (is_done[flow->kernels[at].needs[next]]) next++;
-        at = flow->kernels[at].needs[next];
+        while (is_done[flow->kernels[at].dependencies[next]]) next++;
+        at = flow->kernels[at].dependencies[next];
     }
     buf text = {0};
     uint32_t first = at, shown = 0;
     do { /* the same way again, from a kernel that is on the circle */
-        if (shown++ < MOST_NAMES) buf_format(&text, "%s%s", shown > 1 ? " needs " : "", flow->kernels[at].name);
+        if (shown++ < MAX_NAMES) buf_format(&text, "%s%s", shown > 1 ? " needs " : "", flow->kernels[at].name);
         uint32_t next = 0;
-        while (is_done[flow->kernels[at].needs[next]]) next++;
-        at = flow->kernels[at].needs[next];
+        while (is_done[flow->kernels[at].dependencies[next]]) next++;
+        at = flow->kernels[at].dependencies[next];
     } while (at != first);
-    buf_format(&text, " needs %s%s", shown > MOST_NAMES ? "... needs " : "", flow->kernels[first].name);
-    unsigned long long line = flow->sides[first].line;
+    buf_format(&text, " needs %s%s", shown > MAX_NAMES ? "... needs " : "", flow->kernels[first].name);
+    unsigned long long line = flow->infos[first].line;
     ft_status status = text.failed ? FT_NOMEM(error)
                        : line > 0 ? ft_fail(error, FT_ERR_GRAPH, "%s: line %llu: '%s' waits for itself: %s", flow->name,
                                             line, flow->kernels[first].name, text.data)
@@ -72,10 +72,10 @@ static ft_status name_cycle(const ft_flow *flow, const bool *is_done, uint32_t *
 /* --- Order ---------------------------------------------------------------------------------------------------- */
 
 typedef struct sorter {
-    uint32_t *left;      /* per kernel: needs that are not over */
-    uint32_t *first;     /* per kernel: its place in `followers` */
-    uint32_t *followers; /* who needs it */
-    uint32_t *place;     /* per kernel: where it goes */
+    uint32_t *left;       /* per kernel: needs that are not over */
+    uint32_t *first;      /* per kernel: its place in `successors` */
+    uint32_t *successors; /* who needs it */
+    uint32_t *place;      /* per kernel: where it goes */
     bool *is_done;
     heap ready;
 } sorter;
@@ -85,25 +85,25 @@ static bool sorter_init(sorter *s, ft_flow *flow) {
     size_t count = (size_t)flow->count + 2;
     s->left = ARENA_ARRAY(memory, uint32_t, count);
     s->first = ARENA_ARRAY(memory, uint32_t, count);
-    s->followers = ARENA_ARRAY(memory, uint32_t, (size_t)flow->link_count + 1);
+    s->successors = ARENA_ARRAY(memory, uint32_t, (size_t)flow->link_count + 1);
     s->place = ARENA_ARRAY(memory, uint32_t, count);
     s->is_done = ARENA_ARRAY(memory, bool, count);
     s->ready.items = ARENA_ARRAY(memory, heap_entry, count);
-    return s->left != NULL && s->first != NULL && s->followers != NULL && s->place != NULL && s->is_done != NULL &&
+    return s->left != NULL && s->first != NULL && s->successors != NULL && s->place != NULL && s->is_done != NULL &&
            s->ready.items != NULL;
 }
 
-static void list_followers(sorter *s, const ft_flow *flow) {
+static void list_successors(sorter *s, const ft_flow *flow) {
     for (uint32_t i = 0; i < flow->link_count; i++) s->first[flow->links[i].before + 2]++;
     for (uint32_t i = 2; i < flow->count + 2; i++) s->first[i] += s->first[i - 1];
     for (uint32_t i = 0; i < flow->link_count; i++)
-        s->followers[s->first[flow->links[i].before + 1]++] = flow->links[i].after;
+        s->successors[s->first[flow->links[i].before + 1]++] = flow->links[i].after;
 }
 
 static uint32_t place_kernels(sorter *s, const ft_flow *flow) {
     uint32_t placed = 0;
     for (uint32_t i = 0; i < flow->count; i++) {
-        s->left[i] = flow->kernels[i].need_count;
+        s->left[i] = flow->kernels[i].dependency_count;
         if (s->left[i] == 0) heap_push(&s->ready, (heap_entry){.id = i});
     }
     while (s->ready.count > 0) {
@@ -111,27 +111,27 @@ static uint32_t place_kernels(sorter *s, const ft_flow *flow) {
         s->place[kernel] = placed++;
         s->is_done[kernel] = true;
         for (uint32_t i = s->first[kernel]; i < s->first[kernel + 1]; i++)
-            if (--s->left[s->followers[i]] == 0) heap_push(&s->ready, (heap_entry){.id = s->followers[i]});
+            if (--s->left[s->successors[i]] == 0) heap_push(&s->ready, (heap_entry){.id = s->successors[i]});
     }
     return placed;
 }
 
 static ft_status move_kernels(ft_flow *flow, const uint32_t *place, ft_error *error) {
     ft_flow_kernel *kernels = ARENA_ARRAY(&flow->memory, ft_flow_kernel, (size_t)flow->count + 1);
-    flow_side *sides = ARENA_ARRAY(&flow->memory, flow_side, (size_t)flow->count + 1);
-    if (kernels == NULL || sides == NULL) return FT_NOMEM(error);
+    flow_kernel_info *infos = ARENA_ARRAY(&flow->memory, flow_kernel_info, (size_t)flow->count + 1);
+    if (kernels == NULL || infos == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < flow->count; i++) {
         kernels[place[i]] = flow->kernels[i];
-        sides[place[i]] = flow->sides[i];
+        infos[place[i]] = flow->infos[i];
     }
     flow->kernels = kernels;
-    flow->sides = sides;
+    flow->infos = infos;
     for (uint32_t i = 0; i < flow->link_count; i++) {
         flow->links[i].before = place[flow->links[i].before];
         flow->links[i].after = place[flow->links[i].after];
     }
     tidy_links(flow);
-    return set_needs(flow, error);
+    return set_dependencies(flow, error);
 }
 
 static bool is_in_order(const ft_flow *flow) {
@@ -142,11 +142,11 @@ static bool is_in_order(const ft_flow *flow) {
 
 ft_status flow_finish(ft_flow *flow, ft_error *error) {
     tidy_links(flow);
-    FT_TRY(set_needs(flow, error));
+    FT_TRY(set_dependencies(flow, error));
     if (is_in_order(flow)) return FT_OK;
     sorter s = {0};
     if (!sorter_init(&s, flow)) return FT_NOMEM(error);
-    list_followers(&s, flow);
+    list_successors(&s, flow);
     if (place_kernels(&s, flow) < flow->count) {
         memset(s.left, 0, flow->count * sizeof *s.left);
         return name_cycle(flow, s.is_done, s.left, error);

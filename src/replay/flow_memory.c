@@ -22,7 +22,7 @@ static void keep_step(void *user, ft_phase phase, uint32_t op, uint64_t live_byt
         .phase = phase_of(phase), .kernel = op != FT_NONE ? k->kernel_of[op] : FT_NONE, .live_bytes = live_bytes};
 }
 
-ft_status flow_keep_memory(ft_flow *flow, const flow_source *source, ft_error *error) {
+ft_status flow_add_memory_steps(ft_flow *flow, const flow_source *source, ft_error *error) {
     uint32_t ops = ft_graph_op_count(source->bound);
     uint32_t *kernel_of = ARENA_ARRAY(&flow->memory, uint32_t, (size_t)ops + 1);
     keeper k = {.flow = flow, .kernel_of = kernel_of, .most = 2 * ops + 2};
@@ -31,7 +31,7 @@ ft_status flow_keep_memory(ft_flow *flow, const flow_source *source, ft_error *e
     if (kernel_of == NULL || k.steps == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < ops; i++) kernel_of[i] = FT_NONE;
     for (uint32_t i = 0; i < flow->count; i++)
-        for (uint32_t j = 0; j < flow->sides[i].op_count; j++) kernel_of[flow->sides[i].ops[j]] = i;
+        for (uint32_t j = 0; j < flow->infos[i].op_count; j++) kernel_of[flow->infos[i].ops[j]] = i;
     FT_TRY(ft_memory_plan(source->bound, &source->options, &peak, keep_step, &k, error));
     flow->steps = k.steps;
     flow->step_count = k.count;

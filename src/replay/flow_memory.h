@@ -5,6 +5,6 @@
 #include "replay/flow_parts.h"
 
 /* Walks the timeline of tensors (cost.h) and keeps for each step the kernel that it belongs to. */
-ft_status flow_keep_memory(ft_flow *flow, const flow_source *source, ft_error *error);
+ft_status flow_add_memory_steps(ft_flow *flow, const flow_source *source, ft_error *error);
 
 #endif

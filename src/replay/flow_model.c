@@ -21,8 +21,8 @@ static double work_of(const flow_source *source, const ft_part_time *part) {
 }
 
 /* The kernels of a runtime; they share `total_us` by work, or have no times when it is NaN. */
-static ft_status flow_of_rules(const flow_source *source, const ft_rules *rules, double total_us, ft_flow **flow,
-                               ft_error *error) {
+static ft_status flow_from_rules(const flow_source *source, const ft_rules *rules, double total_us, ft_flow **flow,
+                                 ft_error *error) {
     ft_kernels kernels = {0};
     FT_TRY(ft_graph_fuse(source->bound, rules, &kernels, error));
     ft_part_time *parts = calloc((size_t)kernels.count + 1, sizeof *parts);
@@ -33,18 +33,18 @@ static ft_status flow_of_rules(const flow_source *source, const ft_rules *rules,
         for (uint32_t i = 0; i < kernels.count; i++) all += work_of(source, &parts[i]);
         for (uint32_t i = 0; !isnan(total_us) && i < kernels.count; i++)
             parts[i].value = total_us * (all > 0 ? work_of(source, &parts[i]) / all : 1.0 / kernels.count);
-        status = flow_of_parts(source, parts, kernels.count, flow, error);
+        status = flow_from_parts(source, parts, kernels.count, flow, error);
     }
     free(parts);
     ft_kernels_free(&kernels);
     return status;
 }
 
-ft_status ft_flow_of_model(const ft_graph *model, const ft_binding *binding, const ft_rules *rules,
-                           const ft_cost_options *options, ft_flow **flow, ft_error *error) {
+ft_status ft_flow_from_model(const ft_graph *model, const ft_binding *binding, const ft_rules *rules,
+                             const ft_cost_options *options, ft_flow **flow, ft_error *error) {
     flow_source source;
     FT_TRY(flow_source_open(ft_graph_name(model), model, binding, options, &source, error));
-    ft_status status = flow_of_rules(&source, rules, NAN, flow, error);
+    ft_status status = flow_from_rules(&source, rules, NAN, flow, error);
     flow_source_close(&source);
     return status;
 }
@@ -60,7 +60,7 @@ static ft_status share_out(const flow_source *source, const ft_forecast *f, ft_f
     const char *runtime = sheet != NULL ? ft_device_runtime(sheet) : "torch-eager";
     ft_status status = ft_rules_open(runtime, &rules, NULL);
     if (status != FT_OK) status = ft_rules_open(runtime = "torch-eager", &rules, error);
-    if (status == FT_OK) status = flow_of_rules(source, rules, f->time.value, flow, error);
+    if (status == FT_OK) status = flow_from_rules(source, rules, f->time.value, flow, error);
     if (status == FT_OK)
         status = flow_note(*flow, error,
                            "the predictor sees only the whole: its time is shared out among the kernels of %s by work",
@@ -75,7 +75,7 @@ static ft_status add_notes(ft_flow *flow, const ft_forecast *f, ft_error *error)
     return FT_OK;
 }
 
-ft_status ft_flow_of_forecast(const ft_forecast_subject *subject, uint32_t index, ft_flow **flow, ft_error *error) {
+ft_status ft_flow_from_forecast(const ft_forecast_subject *subject, uint32_t index, ft_flow **flow, ft_error *error) {
     const ft_forecast *f = &subject->answers->items[index];
     ft_binding binding = subject->shapes != NULL ? *subject->shapes : (ft_binding){0};
     const ft_cost_options options = forecast_cost_options(&f->request);
@@ -86,7 +86,7 @@ ft_status ft_flow_of_forecast(const ft_forecast_subject *subject, uint32_t index
                        f->no_time != NULL ? f->no_time : "nobody can tell");
     binding.batch = f->request.batch;
     FT_TRY(flow_source_open(subject->file, subject->model, &binding, &options, &source, error));
-    ft_status status = f->kernel_count > 0 ? flow_of_parts(&source, f->kernels, f->kernel_count, &made, error)
+    ft_status status = f->kernel_count > 0 ? flow_from_parts(&source, f->kernels, f->kernel_count, &made, error)
                                            : share_out(&source, f, &made, error);
     if (status == FT_OK) status = add_notes(made, f, error);
     flow_source_close(&source);
@@ -101,9 +101,9 @@ ft_status ft_flow_of_forecast(const ft_forecast_subject *subject, uint32_t index
 
 static void derive_kernel(const flow_source *source, ft_flow *flow, uint32_t index) {
     ft_flow_kernel *k = &flow->kernels[index];
-    const flow_side *side = &flow->sides[index];
-    if (side->op_count == 0) return;
-    work_share share = work_share_of(&source->cost, side->ops, side->op_count);
+    const flow_kernel_info *info = &flow->infos[index];
+    if (info->op_count == 0) return;
+    work_share share = work_share_of(&source->cost, info->ops, info->op_count);
     double forward = share.forward > 0 ? share.forward : 1;
     k->backward_us = k->time_us * share.backward / forward;
     k->update_us = k->time_us * share.update / forward;
@@ -116,7 +116,7 @@ ft_status ft_flow_derive_training(ft_flow *flow, const ft_binding *binding, cons
         return ft_fail(error, FT_ERR_UNSUPPORTED, "%s: the work of its kernels is not known", flow->name);
     FT_TRY(flow_source_open(flow->name, flow->model, binding, options, &source, error));
     for (uint32_t i = 0; i < flow->count; i++) derive_kernel(&source, flow, i);
-    ft_status status = flow_keep_memory(flow, &source, error);
+    ft_status status = flow_add_memory_steps(flow, &source, error);
     flow_source_close(&source);
     FT_TRY(status);
     return flow_note(flow, error, "the way back and the update are derived from the way forward by the work of each");

@@ -85,16 +85,16 @@ static ft_status add_part(linker *l, const ft_part_time *part, double factor, ft
                              .update_us = time * share.update,
                              .gradient_bytes = gradient_bytes(s, part)};
     double forward = share.forward > 0 ? share.forward : 1;
-    flow_side side = {.ops = arena_copy(memory, part->ops, part->op_count * sizeof *part->ops),
-                      .op_count = part->op_count,
-                      .backward_ratio = share.backward / forward,
-                      .update_ratio = share.update / forward};
-    if (kernel.name == NULL || kernel.type == NULL || side.ops == NULL) return FT_NOMEM(error);
-    FT_TRY(flow_add(l->flow, &kernel, &side, &index, error));
+    flow_kernel_info info = {.ops = arena_copy(memory, part->ops, part->op_count * sizeof *part->ops),
+                             .op_count = part->op_count,
+                             .backward_ratio = share.backward / forward,
+                             .update_ratio = share.update / forward};
+    if (kernel.name == NULL || kernel.type == NULL || info.ops == NULL) return FT_NOMEM(error);
+    FT_TRY(flow_add(l->flow, &kernel, &info, &index, error));
     l->place[index] = index + 1;
     for (uint32_t i = 0; i < part->op_count; i++) {
         uint32_t *owner = &l->kernel_of[part->ops[i]];
-        if (*owner != FT_NONE && *owner != index) FT_TRY(flow_join(l->flow, *owner, index, error));
+        if (*owner != FT_NONE && *owner != index) FT_TRY(flow_add_dependency(l->flow, *owner, index, error));
         *owner = index;
     }
     return FT_OK;
@@ -116,8 +116,8 @@ static ft_status add_view(linker *l, uint32_t op_index, ft_error *error) {
         if (maker != FT_NONE && l->place[maker] > place) place = l->place[maker];
     }
     if (place == 0 || op->is_folded) return FT_OK; /* it reads nothing that a kernel makes */
-    FT_TRY(
-        flow_add(l->flow, &(ft_flow_kernel){.name = "", .type = "view"}, &(flow_side){.is_free = true}, &index, error));
+    FT_TRY(flow_add(l->flow, &(ft_flow_kernel){.name = "", .type = "view"}, &(flow_kernel_info){.is_free = true},
+                    &index, error));
     l->place[index] = place;
     l->kernel_of[op_index] = index;
     return FT_OK;
@@ -130,10 +130,10 @@ static ft_status link_op(linker *l, uint32_t op_index, ft_error *error) {
     for (uint32_t i = 0; kernel != FT_NONE && i < op->input_count; i++) {
         uint32_t maker = maker_of(l, op, i);
         if (maker == FT_NONE || maker == kernel) continue;
-        if (l->flow->sides[kernel].is_free || l->place[maker] < l->place[kernel])
-            FT_TRY(flow_join(l->flow, maker, kernel, error));
+        if (l->flow->infos[kernel].is_free || l->place[maker] < l->place[kernel])
+            FT_TRY(flow_add_dependency(l->flow, maker, kernel, error));
         else if (l->place[maker] > l->place[kernel])
-            l->flow->lost_links++;
+            l->flow->dropped_links++;
     }
     return FT_OK;
 }
@@ -148,15 +148,15 @@ static ft_status link_all(linker *l, const ft_part_time *parts, uint32_t count, 
     for (uint32_t i = 0; i < ops; i++)
         if (l->kernel_of[i] == FT_NONE) FT_TRY(add_view(l, i, error));
     for (uint32_t i = 0; i < ops; i++) FT_TRY(link_op(l, i, error));
-    if (l->flow->lost_links > 0)
+    if (l->flow->dropped_links > 0)
         FT_TRY(flow_note(l->flow, error, "%u links between kernels go against the order of launches and are left out",
-                         l->flow->lost_links));
+                         l->flow->dropped_links));
     FT_TRY(flow_finish(l->flow, error));
-    return flow_keep_memory(l->flow, l->source, error);
+    return flow_add_memory_steps(l->flow, l->source, error);
 }
 
-ft_status flow_of_parts(const flow_source *source, const ft_part_time *parts, uint32_t count, ft_flow **flow,
-                        ft_error *error) {
+ft_status flow_from_parts(const flow_source *source, const ft_part_time *parts, uint32_t count, ft_flow **flow,
+                          ft_error *error) {
     linker l = {.source = source};
     size_t ops = ft_graph_op_count(source->bound);
     FT_TRY(flow_new(source->name, &l.flow, error));

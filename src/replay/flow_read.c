@@ -26,16 +26,16 @@ static ft_status add_node(ft_flow *flow, const executor_node *node, uint64_t lin
     ft_flow_kernel kernel = {.name = arena_string(&flow->memory, node->name, strlen(node->name)),
                              .time_us = is_free ? 0 : NAN,
                              .backward_us = is_free ? 0 : NAN};
-    flow_side side = {
-        .line = line, .other_name = function, .backward_ratio = FLOW_GUESSED_BACKWARD, .is_free = is_free};
+    flow_kernel_info info = {
+        .line = line, .other_name = function, .backward_ratio = FLOW_ASSUMED_BACKWARD_RATIO, .is_free = is_free};
     if (function == NULL || kernel.name == NULL) return FT_NOMEM(error);
     kernel.type = type_of(function);
-    return flow_add(flow, &kernel, &side, index, error);
+    return flow_add(flow, &kernel, &info, index, error);
 }
 
 static ft_status fill_from_nodes(ft_flow *flow, const executor_graph *graph, const uint64_t *lines, uint32_t *kernel_of,
                                  ft_error *error) {
-    flow->is_guessed = true;
+    flow->is_backward_assumed = true;
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const executor_node *node = &graph->nodes[i];
         kernel_of[i] = FT_NONE;
@@ -43,7 +43,7 @@ static ft_status fill_from_nodes(ft_flow *flow, const executor_graph *graph, con
         FT_TRY(add_node(flow, node, lines[i], &kernel_of[i], error));
         for (uint32_t j = 0; j < node->input_count; j++) {
             uint32_t before = kernel_of[node->inputs[j]];
-            if (before != FT_NONE) FT_TRY(flow_join(flow, before, kernel_of[i], error));
+            if (before != FT_NONE) FT_TRY(flow_add_dependency(flow, before, kernel_of[i], error));
         }
     }
     return flow->count > 0 ? flow_finish(flow, error)
@@ -52,8 +52,8 @@ static ft_status fill_from_nodes(ft_flow *flow, const executor_graph *graph, con
 
 enum { DEPTH_OF_NODES = 3 }; /* an object that holds a list of objects */
 
-static ft_status flow_of_nodes(const executor_graph *graph, const input *in, const char *name, ft_flow **flow,
-                               ft_error *error) {
+static ft_status flow_from_nodes(const executor_graph *graph, const input *in, const char *name, ft_flow **flow,
+                                 ft_error *error) {
     ft_flow *made;
     FT_TRY(flow_new(name, &made, error));
     uint64_t *lines = ARENA_ARRAY(&made->memory, uint64_t, (size_t)graph->node_count + 1);
@@ -88,7 +88,7 @@ static ft_status read_executor(const input *in, const char *name, ft_flow **flow
     if (status != FT_OK)
         name_place(in, name, graph.node_count, status, error);
     else
-        status = flow_of_nodes(&graph, in, name, flow, error);
+        status = flow_from_nodes(&graph, in, name, flow, error);
     executor_free(&graph);
     return status;
 }
@@ -101,7 +101,7 @@ static ft_status read_table(const input *in, const char *name, ft_flow **flow, f
     FT_TRY(ft_times_read_memory(in->bytes, in->size, name, false, &times, error));
     ft_status status =
         times->has_after
-            ? flow_of_rows(times, flow, error)
+            ? flow_from_rows(times, flow, error)
             : ft_fail(error, FT_ERR_USAGE, "%s: a table of times, but not a flow: it has no column 'after'", name);
     ft_times_free(times);
     return status;

@@ -77,23 +77,23 @@ static int by_last_op(const void *left, const void *right) {
 
 /* Rows are launched as they are listed; a table that lists them otherwise (the longest first) loses links that way, and
  * is put into the order of the model. */
-static ft_status flow_of_rows_with_operators(const flow_source *source, table_parts *p, ft_flow **flow,
-                                             ft_error *error) {
+static ft_status flow_from_rows_with_operators(const flow_source *source, table_parts *p, ft_flow **flow,
+                                               ft_error *error) {
     ft_flow *listed, *sorted;
-    FT_TRY(flow_of_parts(source, p->parts, p->times->count, &listed, error));
+    FT_TRY(flow_from_parts(source, p->parts, p->times->count, &listed, error));
     *flow = listed;
-    if (listed->lost_links == 0) return FT_OK;
+    if (listed->dropped_links == 0) return FT_OK;
     qsort(p->parts, p->times->count, sizeof *p->parts, by_last_op);
-    ft_status status = flow_of_parts(source, p->parts, p->times->count, &sorted, error);
-    bool is_better = status == FT_OK && sorted->lost_links < listed->lost_links;
+    ft_status status = flow_from_parts(source, p->parts, p->times->count, &sorted, error);
+    bool is_better = status == FT_OK && sorted->dropped_links < listed->dropped_links;
     *flow = status != FT_OK ? NULL : is_better ? sorted : listed;
     if (status == FT_OK) ft_flow_free(is_better ? listed : sorted);
     if (status != FT_OK) ft_flow_free(listed);
     return status;
 }
 
-ft_status ft_flow_of_table(const ft_graph *model, const ft_binding *binding, const ft_times *times,
-                           const ft_cost_options *options, ft_flow **flow, ft_error *error) {
+ft_status ft_flow_from_table(const ft_graph *model, const ft_binding *binding, const ft_times *times,
+                             const ft_cost_options *options, ft_flow **flow, ft_error *error) {
     flow_source source;
     arena memory;
     table_parts p = {.times = times, .model = model};
@@ -105,10 +105,10 @@ ft_status ft_flow_of_table(const ft_graph *model, const ft_binding *binding, con
     FT_TRY(flow_source_open(times->path, model, binding, &as_told, &source, error));
     arena_init(&memory, FT_MAX_GRAPH_BYTES);
     ft_status status = gather_parts(&p, &memory, error);
-    if (status == FT_OK) status = flow_of_rows_with_operators(&source, &p, &made, error);
+    if (status == FT_OK) status = flow_from_rows_with_operators(&source, &p, &made, error);
     arena_free(&memory);
     flow_source_close(&source);
-    if (status == FT_OK) status = flow_fill_gaps(made, times, times->is_strict, error);
+    if (status == FT_OK) status = flow_fill_missing_times(made, times, times->is_strict, error);
     if (status == FT_OK && as_told.mode != options->mode)
         status = ft_flow_derive_training(made, binding, options, error);
     if (status == FT_OK)
@@ -133,14 +133,14 @@ static ft_status add_row(ft_flow *flow, const times_row *row, ft_error *error) {
     if (row->engine != NULL) kernel.engine = arena_string(memory, row->engine, strlen(row->engine));
     if (kernel.name == NULL || kernel.type == NULL || (row->engine != NULL && kernel.engine == NULL))
         return FT_NOMEM(error);
-    flow_side side = {.line = row->line, .backward_ratio = FLOW_GUESSED_BACKWARD};
-    kernel.backward_us = kernel.time_us * side.backward_ratio;
-    return flow_add(flow, &kernel, &side, &index, error);
+    flow_kernel_info info = {.line = row->line, .backward_ratio = FLOW_ASSUMED_BACKWARD_RATIO};
+    kernel.backward_us = kernel.time_us * info.backward_ratio;
+    return flow_add(flow, &kernel, &info, &index, error);
 }
 
 static ft_status fill_from_rows(ft_flow *flow, const ft_times *times, ft_error *error) {
-    flow->is_whole = times->has_phases;
-    flow->is_guessed = true;
+    flow->has_own_backward = times->has_phases;
+    flow->is_backward_assumed = true;
     for (uint32_t i = 0; i < times->count; i++) {
         if (times->rows[i].name == NULL) return line_fail(times, &times->rows[i], error, "a row without a", "name");
         FT_TRY(add_row(flow, &times->rows[i], error));
@@ -151,17 +151,17 @@ static ft_status fill_from_rows(ft_flow *flow, const ft_times *times, ft_error *
             uint32_t before;
             if (!map_get(&times->by_name, row->after.items[j], &before))
                 return line_fail(times, row, error, "comes after a kernel that is not there:", row->after.items[j]);
-            FT_TRY(flow_join(flow, before, i, error));
+            FT_TRY(flow_add_dependency(flow, before, i, error));
         }
     }
     return flow_finish(flow, error);
 }
 
-ft_status flow_of_rows(const ft_times *times, ft_flow **flow, ft_error *error) {
+ft_status flow_from_rows(const ft_times *times, ft_flow **flow, ft_error *error) {
     ft_flow *made;
     FT_TRY(flow_new(times->path, &made, error));
     ft_status status = fill_from_rows(made, times, error);
-    if (status == FT_OK) status = flow_fill_gaps(made, times, false, error);
+    if (status == FT_OK) status = flow_fill_missing_times(made, times, false, error);
     if (status == FT_OK)
         *flow = made;
     else

@@ -7,12 +7,12 @@
 
 /* Where the work of a kernel is not known, its way back is taken to be twice as long: gradients of what it reads, and
  * of its weights. */
-#define FLOW_GUESSED_BACKWARD 2.0
+#define FLOW_ASSUMED_BACKWARD_RATIO 2.0
 
 /* A table with a column "after". */
-ft_status flow_of_rows(const ft_times *times, ft_flow **flow, ft_error *error);
+ft_status flow_from_rows(const ft_times *times, ft_flow **flow, ft_error *error);
 
 /* Kernels without a time get the median of the others, which is noted; or are an error, when `is_strict`. */
-ft_status flow_fill_gaps(ft_flow *flow, const ft_times *times, bool is_strict, ft_error *error);
+ft_status flow_fill_missing_times(ft_flow *flow, const ft_times *times, bool is_strict, ft_error *error);
 
 #endif

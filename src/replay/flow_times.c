@@ -17,8 +17,8 @@ typedef struct taker {
 static void set_time(ft_flow *flow, uint32_t kernel, double time_us) {
     ft_flow_kernel *k = &flow->kernels[kernel];
     k->time_us = time_us;
-    k->backward_us = time_us * flow->sides[kernel].backward_ratio;
-    k->update_us = time_us * flow->sides[kernel].update_ratio;
+    k->backward_us = time_us * flow->infos[kernel].backward_ratio;
+    k->update_us = time_us * flow->infos[kernel].update_ratio;
 }
 
 /* --- By name ---------------------------------------------------------------------------------------------------- */
@@ -32,11 +32,11 @@ static double time_of_name(taker *t, const char *name) {
 
 /* The sum of the operators that the table has. */
 static double time_of_ops(taker *t, uint32_t kernel) {
-    const flow_side *side = &t->flow->sides[kernel];
+    const flow_kernel_info *info = &t->flow->infos[kernel];
     const ft_graph *model = t->flow->model;
     double sum = NAN;
-    for (uint32_t i = 0; model != NULL && i < side->op_count; i++) {
-        double time = time_of_name(t, facts_op_name(model, &ft_graph_ops(model)[side->ops[i]]));
+    for (uint32_t i = 0; model != NULL && i < info->op_count; i++) {
+        double time = time_of_name(t, facts_op_name(model, &ft_graph_ops(model)[info->ops[i]]));
         if (!isnan(time)) sum = isnan(sum) ? time : sum + time;
     }
     return sum;
@@ -46,7 +46,7 @@ static double time_of(taker *t, uint32_t kernel) {
     const ft_flow_kernel *k = &t->flow->kernels[kernel];
     double time = time_of_ops(t, kernel);
     if (isnan(time)) time = time_of_name(t, k->name);
-    if (isnan(time)) time = time_of_name(t, t->flow->sides[kernel].other_name);
+    if (isnan(time)) time = time_of_name(t, t->flow->infos[kernel].other_name);
     return isnan(time) ? time_of_name(t, k->type) : time;
 }
 
@@ -64,7 +64,7 @@ static double median_of(const ft_flow *flow, bool *is_full) {
     *is_full = known == NULL;
     if (known == NULL) return NAN;
     for (uint32_t i = 0; i < flow->count; i++)
-        if (!flow->sides[i].is_free && !isnan(flow->kernels[i].time_us)) known[count++] = flow->kernels[i].time_us;
+        if (!flow->infos[i].is_free && !isnan(flow->kernels[i].time_us)) known[count++] = flow->kernels[i].time_us;
     qsort(known, count, sizeof *known, ascending);
     double median = count > 0 ? known[count / 2] : NAN;
     free(known);
@@ -73,13 +73,13 @@ static double median_of(const ft_flow *flow, bool *is_full) {
 
 /* "conv1, conv2 and 5 others" */
 static uint32_t name_missing(const ft_flow *flow, buf *text) {
-    enum { MOST_NAMES = 4 };
+    enum { MAX_NAMES = 4 };
     uint32_t missing = 0;
     for (uint32_t i = 0; i < flow->count; i++) {
         if (!isnan(flow->kernels[i].time_us)) continue;
-        if (missing++ < MOST_NAMES) buf_format(text, "%s%.60s", missing > 1 ? ", " : "", flow->kernels[i].name);
+        if (missing++ < MAX_NAMES) buf_format(text, "%s%.60s", missing > 1 ? ", " : "", flow->kernels[i].name);
     }
-    if (missing > MOST_NAMES) buf_format(text, " and %u others", missing - MOST_NAMES);
+    if (missing > MAX_NAMES) buf_format(text, " and %u others", missing - MAX_NAMES);
     return missing;
 }
 
@@ -98,7 +98,7 @@ static ft_status fill_missing(ft_flow *flow, const ft_times *times, uint32_t mis
                      missing, flow->count, names, median);
 }
 
-ft_status flow_fill_gaps(ft_flow *flow, const ft_times *times, bool is_strict, ft_error *error) {
+ft_status flow_fill_missing_times(ft_flow *flow, const ft_times *times, bool is_strict, ft_error *error) {
     buf names = {0};
     uint32_t missing = name_missing(flow, &names);
     ft_status status = names.failed ? FT_NOMEM(error) : FT_OK;
@@ -126,12 +126,12 @@ static ft_status note_unused(taker *t, ft_error *error) {
                      (unsigned long long)row->line);
 }
 
-ft_status ft_flow_take_times(ft_flow *flow, const ft_times *times, bool is_strict, ft_error *error) {
+ft_status ft_flow_set_times(ft_flow *flow, const ft_times *times, bool is_strict, ft_error *error) {
     taker t = {.flow = flow, .times = times, .is_used = calloc((size_t)times->count + 1, sizeof *t.is_used)};
     if (t.is_used == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < flow->count; i++)
-        if (!flow->sides[i].is_free) set_time(flow, i, time_of(&t, i));
-    ft_status status = flow_fill_gaps(flow, times, is_strict, error);
+        if (!flow->infos[i].is_free) set_time(flow, i, time_of(&t, i));
+    ft_status status = flow_fill_missing_times(flow, times, is_strict, error);
     if (status == FT_OK) status = note_unused(&t, error);
     free(t.is_used);
     return status;

@@ -68,11 +68,11 @@ static ft_status check_flow(const ft_flow *flow, ft_error *error) {
 }
 
 static ft_status check_options(const ft_flow *flow, const ft_replay_options *o, ft_error *error) {
-    if (o->workers < 1 || o->workers > FT_REPLAY_MOST_WORKERS)
-        return ft_fail(error, FT_ERR_USAGE, "workers: from 1 to %d", FT_REPLAY_MOST_WORKERS);
+    if (o->workers < 1 || o->workers > FT_REPLAY_MAX_WORKERS)
+        return ft_fail(error, FT_ERR_USAGE, "workers: from 1 to %d", FT_REPLAY_MAX_WORKERS);
     if (o->workers > 1 && o->mode != FT_TRAIN)
         return ft_fail(error, FT_ERR_USAGE, "several workers exchange gradients, which only training has");
-    if (o->workers > 1 && flow->is_whole)
+    if (o->workers > 1 && flow->has_own_backward)
         return ft_fail(error, FT_ERR_UNSUPPORTED,
                        "%s: has a way back of its own: several workers are for flows that are forward only",
                        flow->name);
@@ -83,8 +83,8 @@ static ft_status check_options(const ft_flow *flow, const ft_replay_options *o, 
 
 static ft_status play(run *r, ft_error *error) {
     FT_TRY(engines_parse(r->options->engines, r->options->gaps, r->memory, &r->engines, error));
-    FT_TRY(tasks_make(r->flow, &r->engines, r->options, r->memory, &r->tasks, error));
-    return schedule_make(&r->tasks, &r->engines, r->options->order, r->memory, &r->plan, error);
+    FT_TRY(tasks_build(r->flow, &r->engines, r->options, r->memory, &r->tasks, error));
+    return schedule_run(&r->tasks, &r->engines, r->options->order, r->memory, &r->plan, error);
 }
 
 /* The same without anybody to exchange gradients with. */
@@ -150,8 +150,8 @@ static ft_status mark_critical(const run *r, ft_replay *out, ft_error *error) {
             ((ft_replay_event *)out->events)[r->event_of[at]].is_critical = true;
             path[out->critical_count++] = r->event_of[at];
         }
-        for (uint32_t i = plan->first_follower[at]; i < plan->first_follower[at + 1]; i++)
-            if (next == FT_NONE || plan->tail_us[plan->followers[i]] > plan->tail_us[next]) next = plan->followers[i];
+        for (uint32_t i = plan->first_successor[at]; i < plan->first_successor[at + 1]; i++)
+            if (next == FT_NONE || plan->tail_us[plan->successors[i]] > plan->tail_us[next]) next = plan->successors[i];
         at = next;
     }
     out->critical = path;
@@ -193,7 +193,8 @@ static void sum_phases(const run *r, ft_replay *out) {
     }
     out->kernel_us =
         out->phase_us[FT_REPLAY_FORWARD] + out->phase_us[FT_REPLAY_BACKWARD] + out->phase_us[FT_REPLAY_UPDATE];
-    if (r->flow->is_whole) out->kernel_us += out->phase_us[FT_REPLAY_EXCHANGE]; /* it has an engine as others do */
+    if (r->flow->has_own_backward)
+        out->kernel_us += out->phase_us[FT_REPLAY_EXCHANGE]; /* it has an engine as others do */
     for (uint32_t i = 0; i < r->tasks.engines && i < out->engine_count; i++) out->gap_us += out->engines[i].gap_us;
     for (uint32_t i = 0; i < r->tasks.count; i++) out->gradient_bytes += r->tasks.items[i].bytes;
 }
@@ -206,7 +207,7 @@ static ft_status add_note(ft_replay *out, const char *note, ft_error *error) {
 
 static ft_status note_assumptions(const run *r, ft_replay *out, ft_error *error) {
     const ft_replay_options *o = r->options;
-    if (o->mode == FT_TRAIN && r->flow->is_guessed && !r->flow->is_whole)
+    if (o->mode == FT_TRAIN && r->flow->is_backward_assumed && !r->flow->has_own_backward)
         FT_TRY(add_note(out, "the work of the kernels is not known: the way back is taken to be twice as long", error));
     if (o->workers > 1 && out->gradient_bytes == 0)
         FT_TRY(add_note(out, "nobody told how large the gradients are: workers exchange nothing", error));
@@ -215,7 +216,7 @@ static ft_status note_assumptions(const run *r, ft_replay *out, ft_error *error)
                         arena_format(r->memory,
                                      "the network is assumed: a ring, %g us, %g GB/s each way, pieces of %.3g MiB%s",
                                      o->latency_us, o->bytes_per_s / 1e9, (double)o->bucket_bytes / (1 << 20),
-                                     o->has_no_overlap ? ", after the way back" : ", while the way back goes on"),
+                                     o->is_exchange_last ? ", after the way back" : ", while the way back goes on"),
                         error));
     return FT_OK;
 }

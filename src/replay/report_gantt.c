@@ -11,7 +11,7 @@
 #include "report/metric.h"
 #include "report/plot_chart.h"
 
-enum { MOST_ROWS = 40, KINDS = PALETTE_COUNT, MOST_POINTS = 64, OTHER_KIND = KINDS - 1 };
+enum { MAX_ROWS = 40, KINDS = PALETTE_COUNT, MAX_POINTS = 64, OTHER_KIND = KINDS - 1 };
 
 static const double MARGIN = 22, HEAD = 46, WIDTH = 760, LABEL = 110, ROW = 20, BAR = 14, AXIS = 26, LEGEND = 22;
 static const double GAP = 34, CHART = 200;
@@ -21,7 +21,7 @@ typedef struct figure {
     const ft_replay *replay; /* whose timeline it is */
     struct {
         uint32_t engine, lane;
-    } rows[MOST_ROWS];
+    } rows[MAX_ROWS];
     uint32_t row_count, row_total;
     bool has_phases;
     const char *kinds[KINDS]; /* what colours mean */
@@ -36,7 +36,7 @@ typedef struct figure {
 static void find_rows(figure *f) {
     for (uint32_t i = 0; i < f->replay->engine_count; i++) {
         for (uint32_t lane = 0; lane < f->replay->engines[i].lane_count; lane++) {
-            if (f->row_total++ >= MOST_ROWS) continue;
+            if (f->row_total++ >= MAX_ROWS) continue;
             f->rows[f->row_count].engine = i;
             f->rows[f->row_count++].lane = lane;
         }
@@ -157,9 +157,9 @@ static void draw_legend(figure *f, double top) {
 
 static void draw_curve(figure *f, double left, double top, bool is_efficiency) {
     const ft_replay_subject *s = f->subject;
-    plot_point points[MOST_POINTS], ideal[MOST_POINTS];
+    plot_point points[MAX_POINTS], ideal[MAX_POINTS];
     double last = 1, highest = 1;
-    uint32_t count = s->count < MOST_POINTS ? s->count : MOST_POINTS;
+    uint32_t count = s->count < MAX_POINTS ? s->count : MAX_POINTS;
     for (uint32_t i = 0; i < count; i++) {
         double workers = s->replays[i].options.workers, efficiency = s->replays[i].efficiency_ratio;
         points[i] = (plot_point){workers, is_efficiency ? efficiency : workers * efficiency};

@@ -9,7 +9,7 @@
 #include "report/grid.h"
 #include "report/metric.h"
 
-enum { INDENT = 2, PATH_SHOWN = 10, MOST_NOTES = 12 };
+enum { INDENT = 2, PATH_SHOWN = 10, MAX_NOTES = 12 };
 
 typedef struct view {
     const ft_replay_subject *subject;
@@ -125,11 +125,11 @@ static void write_engines(sink *out, const view *v) {
     };
     view shown = *v;
     ft_replay few = *v->last;
-    ft_replay_engine engines[FT_REPLAY_MOST_ENGINES + 1];
+    ft_replay_engine engines[FT_REPLAY_MAX_ENGINES + 1];
     few.engine_count = 0;
     for (uint32_t i = 0; i < v->last->engine_count; i++) {
         const ft_replay_engine *e = &v->last->engines[i];
-        if ((e->worker == 0 || e->worker == FT_NONE) && few.engine_count <= FT_REPLAY_MOST_ENGINES)
+        if ((e->worker == 0 || e->worker == FT_NONE) && few.engine_count <= FT_REPLAY_MAX_ENGINES)
             engines[few.engine_count++] = *e;
     }
     few.engines = engines;
@@ -213,7 +213,7 @@ static void write_head(sink *out, const view *v) {
 }
 
 static void write_notes(sink *out, const view *v) {
-    for (uint32_t i = 0; i < MOST_NOTES; i++) {
+    for (uint32_t i = 0; i < MAX_NOTES; i++) {
         const char *note = replay_note(v->subject, v->last, i);
         if (note == NULL) return;
         if (i == 0) buf_char(&out->text, '\n');

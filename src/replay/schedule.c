@@ -32,14 +32,14 @@ const engine *schedule_engine(const task_list *tasks, const engine_list *engines
 
 /* --- Room ----------------------------------------------------------------------------------------------------- */
 
-static void find_followers(clock_state *c) {
+static void find_successors(clock_state *c) {
     const task_list *l = c->tasks;
-    uint32_t *first = c->s->first_follower;
-    for (uint32_t i = 0; i < l->need_count; i++) first[l->needs[i]]++;
+    uint32_t *first = c->s->first_successor;
+    for (uint32_t i = 0; i < l->dependency_count; i++) first[l->dependencies[i]]++;
     for (uint32_t i = 1; i <= l->count; i++) first[i] += first[i - 1];
     for (uint32_t i = l->count; i-- > 0;)
-        for (uint32_t j = l->items[i].need_count; j-- > 0;)
-            c->s->followers[--first[l->needs[l->items[i].first_need + j]]] = i;
+        for (uint32_t j = l->items[i].dependency_count; j-- > 0;)
+            c->s->successors[--first[l->dependencies[l->items[i].first_dependency + j]]] = i;
 }
 
 static ft_status make_runners(clock_state *c, const engine_list *engines, arena *memory, ft_error *error) {
@@ -76,10 +76,10 @@ static ft_status make_room(clock_state *c, const engine_list *engines, arena *me
     s->started = ARENA_ARRAY(memory, uint32_t, count);
     c->left = ARENA_ARRAY(memory, uint32_t, count);
     c->stack = ARENA_ARRAY(memory, uint32_t, count);
-    s->first_follower = ARENA_ARRAY(memory, uint32_t, count + 1);
-    s->followers = ARENA_ARRAY(memory, uint32_t, (size_t)c->tasks->need_count + 1);
+    s->first_successor = ARENA_ARRAY(memory, uint32_t, count + 1);
+    s->successors = ARENA_ARRAY(memory, uint32_t, (size_t)c->tasks->dependency_count + 1);
     if (s->start_us == NULL || s->tail_us == NULL || s->lane == NULL || s->started == NULL || c->left == NULL ||
-        c->stack == NULL || s->first_follower == NULL || s->followers == NULL)
+        c->stack == NULL || s->first_successor == NULL || s->successors == NULL)
         return FT_NOMEM(error);
     return make_runners(c, engines, memory, error);
 }
@@ -90,8 +90,8 @@ static void find_tails(const clock_state *c) {
     schedule *s = c->s;
     for (uint32_t i = c->tasks->count; i-- > 0;) {
         double after = 0;
-        for (uint32_t j = s->first_follower[i]; j < s->first_follower[i + 1]; j++)
-            after = fmax(after, s->tail_us[s->followers[j]]);
+        for (uint32_t j = s->first_successor[i]; j < s->first_successor[i + 1]; j++)
+            after = fmax(after, s->tail_us[s->successors[j]]);
         s->tail_us[i] = c->tasks->items[i].time_us + after;
         s->critical_us = fmax(s->critical_us, s->tail_us[i]);
     }
@@ -130,8 +130,8 @@ static void settle(clock_state *c, uint32_t depth) {
     while (depth > 0) {
         uint32_t index = c->stack[--depth];
         c->done_count++;
-        for (uint32_t i = c->s->first_follower[index]; i < c->s->first_follower[index + 1]; i++)
-            if (--c->left[c->s->followers[i]] == 0) make_ready(c, c->s->followers[i], &depth);
+        for (uint32_t i = c->s->first_successor[index]; i < c->s->first_successor[index + 1]; i++)
+            if (--c->left[c->s->successors[i]] == 0) make_ready(c, c->s->successors[i], &depth);
     }
 }
 
@@ -176,9 +176,9 @@ static void take_event(clock_state *c, uint32_t id) {
 
 static void run_clock(clock_state *c) {
     uint32_t depth = 0;
-    for (uint32_t i = 0; i < c->tasks->count; i++) c->left[i] = c->tasks->items[i].need_count;
+    for (uint32_t i = 0; i < c->tasks->count; i++) c->left[i] = c->tasks->items[i].dependency_count;
     for (uint32_t i = 0; i < c->tasks->count; i++) {
-        if (c->tasks->items[i].need_count > 0) continue;
+        if (c->tasks->items[i].dependency_count > 0) continue;
         make_ready(c, i, &depth);
         settle(c, depth);
         depth = 0;
@@ -191,12 +191,12 @@ static void run_clock(clock_state *c) {
     }
 }
 
-ft_status schedule_make(const task_list *tasks, const engine_list *engines, ft_order order, arena *memory, schedule *s,
-                        ft_error *error) {
+ft_status schedule_run(const task_list *tasks, const engine_list *engines, ft_order order, arena *memory, schedule *s,
+                       ft_error *error) {
     clock_state c = {.tasks = tasks, .s = s, .order = order};
     *s = (schedule){0};
     FT_TRY(make_room(&c, engines, memory, error));
-    find_followers(&c);
+    find_successors(&c);
     find_tails(&c);
     run_clock(&c);
     if (c.done_count < tasks->count || !isfinite(s->end_us))

@@ -14,14 +14,15 @@ typedef struct schedule {
     double *tail_us;   /* per task: the longest way from its beginning to the end */
     uint32_t *started; /* tasks that take time, as they begin */
     uint32_t started_count;
-    double end_us;                        /* of the last */
-    double critical_us;                   /* the longest path */
-    uint32_t engine_count;                /* of all workers, and the network */
-    uint32_t *first_follower, *followers; /* who needs a task: from first_follower[task] to first_follower[task + 1] */
+    double end_us;         /* of the last */
+    double critical_us;    /* the longest path */
+    uint32_t engine_count; /* of all workers, and the network */
+    uint32_t *first_successor,
+        *successors; /* who needs a task: from first_successor[task] to first_successor[task + 1] */
 } schedule;
 
-ft_status schedule_make(const task_list *tasks, const engine_list *engines, ft_order order, arena *memory, schedule *s,
-                        ft_error *error);
+ft_status schedule_run(const task_list *tasks, const engine_list *engines, ft_order order, arena *memory, schedule *s,
+                       ft_error *error);
 
 /* The engine of a task's index: one of the list, or NULL for the network. */
 const engine *schedule_engine(const task_list *tasks, const engine_list *engines, uint32_t index);

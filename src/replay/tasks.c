@@ -11,8 +11,8 @@ typedef struct maker {
     const ft_replay_options *options;
     task_list *list;
     uint32_t *engine_of;          /* per kernel */
-    uint32_t *first_follower;     /* per kernel: in `followers` */
-    uint32_t *followers;          /* who needs it */
+    uint32_t *first_successor;    /* per kernel: in `successors` */
+    uint32_t *successors;         /* who needs it */
     uint32_t *forward, *backward; /* per kernel: its tasks of the worker at hand */
     uint32_t *gradients;          /* per worker and kernel: its task backward */
     uint32_t *ends;               /* per worker: what is over when its way back is */
@@ -26,9 +26,9 @@ double ring_time_us(uint64_t bytes, uint32_t workers, double latency_us, double 
 
 /* --- Room ----------------------------------------------------------------------------------------------------- */
 
-static uint32_t total_needs(const ft_flow *flow) {
+static uint32_t total_dependencies(const ft_flow *flow) {
     uint32_t sum = 0;
-    for (uint32_t i = 0; i < flow->count; i++) sum += flow->kernels[i].need_count;
+    for (uint32_t i = 0; i < flow->count; i++) sum += flow->kernels[i].dependency_count;
     return sum;
 }
 
@@ -36,30 +36,31 @@ static uint32_t total_needs(const ft_flow *flow) {
  * the loss, the end of the way back and an update; beside the workers there is at most one exchange a kernel. Of a
  * kernel's needs there are as many either way, and one more; an exchange and an update need at most one for each
  * kernel. */
-static bool count_room(const maker *m, bool has_backward, size_t *tasks, size_t *needs) {
-    size_t kernels = m->flow->count, links = total_needs(m->flow), workers = m->list->workers;
+static bool count_max(const maker *m, bool has_backward, size_t *tasks, size_t *dependencies) {
+    size_t kernels = m->flow->count, links = total_dependencies(m->flow), workers = m->list->workers;
     if (!has_backward)
-        return num_mul_size(workers, kernels + 1, tasks) && num_mul_size(workers, links + kernels, needs);
+        return num_mul_size(workers, kernels + 1, tasks) && num_mul_size(workers, links + kernels, dependencies);
     return num_mul_size(workers, 2 * kernels + 4, tasks) && num_add_size(*tasks, kernels, tasks) &&
-           num_mul_size(workers, 2 * links + 6 * kernels + 4, needs);
+           num_mul_size(workers, 2 * links + 6 * kernels + 4, dependencies);
 }
 
 static ft_status make_room(maker *m, bool has_backward, arena *memory, ft_error *error) {
-    size_t kernels = m->flow->count, workers = m->list->workers, tasks, needs, each;
-    if (!count_room(m, has_backward, &tasks, &needs) || !num_mul_size(workers, kernels + 1, &each) ||
-        tasks >= FT_NONE / 2 || needs >= FT_NONE)
+    size_t kernels = m->flow->count, workers = m->list->workers, tasks, dependencies, each;
+    if (!count_max(m, has_backward, &tasks, &dependencies) || !num_mul_size(workers, kernels + 1, &each) ||
+        tasks >= FT_NONE / 2 || dependencies >= FT_NONE)
         return ft_fail(error, FT_ERR_LIMIT, "%s: %zu kernels on %zu workers are too many to replay", m->flow->name,
                        kernels, workers);
     m->list->items = ARENA_ARRAY(memory, task, tasks);
-    m->list->needs = ARENA_ARRAY(memory, uint32_t, needs + 1);
+    m->list->dependencies = ARENA_ARRAY(memory, uint32_t, dependencies + 1);
     m->engine_of = ARENA_ARRAY(memory, uint32_t, kernels + 1);
-    m->first_follower = ARENA_ARRAY(memory, uint32_t, kernels + 2);
-    m->followers = ARENA_ARRAY(memory, uint32_t, (size_t)total_needs(m->flow) + 1);
+    m->first_successor = ARENA_ARRAY(memory, uint32_t, kernels + 2);
+    m->successors = ARENA_ARRAY(memory, uint32_t, (size_t)total_dependencies(m->flow) + 1);
     m->forward = ARENA_ARRAY(memory, uint32_t, kernels + 1);
     m->gradients = ARENA_ARRAY(memory, uint32_t, has_backward ? each : 1);
     m->ends = ARENA_ARRAY(memory, uint32_t, workers);
-    return m->list->items != NULL && m->list->needs != NULL && m->engine_of != NULL && m->first_follower != NULL &&
-                   m->followers != NULL && m->forward != NULL && m->gradients != NULL && m->ends != NULL
+    return m->list->items != NULL && m->list->dependencies != NULL && m->engine_of != NULL &&
+                   m->first_successor != NULL && m->successors != NULL && m->forward != NULL && m->gradients != NULL &&
+                   m->ends != NULL
                ? FT_OK
                : FT_NOMEM(error);
 }
@@ -103,14 +104,15 @@ static ft_status find_engines(maker *m, ft_error *error) {
     return FT_OK;
 }
 
-static void find_followers(maker *m) {
+static void find_successors(maker *m) {
     const ft_flow *flow = m->flow;
-    uint32_t *first = m->first_follower;
+    uint32_t *first = m->first_successor;
     for (uint32_t i = 0; i < flow->count; i++)
-        for (uint32_t j = 0; j < flow->kernels[i].need_count; j++) first[flow->kernels[i].needs[j]]++;
+        for (uint32_t j = 0; j < flow->kernels[i].dependency_count; j++) first[flow->kernels[i].dependencies[j]]++;
     for (uint32_t i = 1; i <= flow->count; i++) first[i] += first[i - 1];
-    for (uint32_t i = flow->count; i-- > 0;) /* from the end: followers come out ascending */
-        for (uint32_t j = flow->kernels[i].need_count; j-- > 0;) m->followers[--first[flow->kernels[i].needs[j]]] = i;
+    for (uint32_t i = flow->count; i-- > 0;) /* from the end: successors come out ascending */
+        for (uint32_t j = flow->kernels[i].dependency_count; j-- > 0;)
+            m->successors[--first[flow->kernels[i].dependencies[j]]] = i;
 }
 
 /* --- One worker ----------------------------------------------------------------------------------------------- */
@@ -119,15 +121,15 @@ static uint32_t add_task(maker *m, uint32_t worker, uint32_t engine, task t) {
     task_list *l = m->list;
     t.worker = worker;
     t.engine = worker * l->engines + (engine == FT_NONE ? 0 : engine);
-    t.first_need = l->need_count;
+    t.first_dependency = l->dependency_count;
     l->items[l->count] = t;
     return l->count++;
 }
 
 /* Needs are of the task that was added last. */
-static void add_need(maker *m, uint32_t task) {
-    m->list->needs[m->list->need_count++] = task;
-    m->list->items[m->list->count - 1].need_count++;
+static void add_dependency(maker *m, uint32_t task) {
+    m->list->dependencies[m->list->dependency_count++] = task;
+    m->list->items[m->list->count - 1].dependency_count++;
 }
 
 static void add_forward(maker *m, uint32_t worker) {
@@ -140,8 +142,8 @@ static void add_forward(maker *m, uint32_t worker) {
         m->forward[i] =
             add_task(m, worker, m->engine_of[i],
                      (task){.kernel = i, .phase = k->phase, .priority = k->priority, .time_us = k->time_us});
-        for (uint32_t j = 0; j < k->need_count; j++) add_need(m, m->forward[k->needs[j]]);
-        if (k->need_count == 0 && start != FT_NONE) add_need(m, start);
+        for (uint32_t j = 0; j < k->dependency_count; j++) add_dependency(m, m->forward[k->dependencies[j]]);
+        if (k->dependency_count == 0 && start != FT_NONE) add_dependency(m, start);
     }
 }
 
@@ -149,7 +151,7 @@ static void add_forward(maker *m, uint32_t worker) {
 static uint32_t add_loss(maker *m, uint32_t worker) {
     uint32_t loss = add_task(m, worker, 0, (task){.kernel = FT_NONE, .phase = FT_REPLAY_FORWARD});
     for (uint32_t i = 0; i < m->flow->count; i++)
-        if (m->first_follower[i] == m->first_follower[i + 1]) add_need(m, m->forward[i]);
+        if (m->first_successor[i] == m->first_successor[i + 1]) add_dependency(m, m->forward[i]);
     return loss;
 }
 
@@ -162,13 +164,13 @@ static void add_backward(maker *m, uint32_t worker) {
         m->backward[i] = add_task(
             m, worker, m->engine_of[i],
             (task){.kernel = i, .phase = FT_REPLAY_BACKWARD, .priority = k->priority, .time_us = k->backward_us});
-        for (uint32_t j = m->first_follower[i]; j < m->first_follower[i + 1]; j++)
-            add_need(m, m->backward[m->followers[j]]);
-        if (m->first_follower[i] == m->first_follower[i + 1]) add_need(m, loss);
+        for (uint32_t j = m->first_successor[i]; j < m->first_successor[i + 1]; j++)
+            add_dependency(m, m->backward[m->successors[j]]);
+        if (m->first_successor[i] == m->first_successor[i + 1]) add_dependency(m, loss);
     }
     m->ends[worker] = add_task(m, worker, 0, (task){.kernel = FT_NONE, .phase = FT_REPLAY_BACKWARD});
     for (uint32_t i = 0; i < flow->count; i++)
-        if (flow->kernels[i].need_count == 0) add_need(m, m->backward[i]);
+        if (flow->kernels[i].dependency_count == 0) add_dependency(m, m->backward[i]);
 }
 
 /* --- Between workers ------------------------------------------------------------------------------------------ */
@@ -181,12 +183,12 @@ static void add_bucket(maker *m, uint32_t last, uint32_t first, uint64_t bytes) 
     m->list->items[added].worker = FT_NONE;
     m->list->items[added].engine = o->workers * m->list->engines;
     for (uint32_t w = 0; w < o->workers; w++) {
-        if (o->has_no_overlap) {
-            add_need(m, m->ends[w]);
+        if (o->is_exchange_last) {
+            add_dependency(m, m->ends[w]);
             continue;
         }
         for (uint32_t i = last; i >= first && i != UINT32_MAX; i--)
-            if (m->flow->kernels[i].gradient_bytes > 0) add_need(m, m->gradients[(size_t)w * m->flow->count + i]);
+            if (m->flow->kernels[i].gradient_bytes > 0) add_dependency(m, m->gradients[(size_t)w * m->flow->count + i]);
     }
 }
 
@@ -213,19 +215,19 @@ static void add_updates(maker *m, uint32_t first_exchange, uint32_t exchange_end
     for (uint32_t i = 0; i < m->flow->count; i++) update_us += m->flow->kernels[i].update_us;
     for (uint32_t w = 0; w < m->list->workers; w++) {
         add_task(m, w, 0, (task){.kernel = FT_NONE, .phase = FT_REPLAY_UPDATE, .time_us = update_us});
-        add_need(m, m->ends[w]);
-        for (uint32_t i = first_exchange; i < exchange_end; i++) add_need(m, i);
+        add_dependency(m, m->ends[w]);
+        for (uint32_t i = first_exchange; i < exchange_end; i++) add_dependency(m, i);
     }
 }
 
-ft_status tasks_make(const ft_flow *flow, const engine_list *engines, const ft_replay_options *options, arena *memory,
-                     task_list *list, ft_error *error) {
+ft_status tasks_build(const ft_flow *flow, const engine_list *engines, const ft_replay_options *options, arena *memory,
+                      task_list *list, ft_error *error) {
     maker m = {.flow = flow, .engines = engines, .options = options, .list = list};
-    bool has_backward = options->mode == FT_TRAIN && !flow->is_whole;
+    bool has_backward = options->mode == FT_TRAIN && !flow->has_own_backward;
     *list = (task_list){.workers = options->workers, .engines = engines->count};
     FT_TRY(make_room(&m, has_backward, memory, error));
     FT_TRY(find_engines(&m, error));
-    if (has_backward) find_followers(&m);
+    if (has_backward) find_successors(&m);
     for (uint32_t w = 0; w < options->workers; w++) {
         add_forward(&m, w);
         if (has_backward) add_backward(&m, w);

@@ -10,7 +10,7 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 
-enum { MOST_FIELDS = 64 };
+enum { MAX_FIELDS = 64 };
 
 /* --- Columns --------------------------------------------------------------------------------------------------- */
 
@@ -74,7 +74,7 @@ static ft_status set_time(ft_times *t, const char *text, double scale, ft_error 
     t->has_time = true;
     if (text[0] == '\0') return FT_OK; /* not measured */
     bool is_number = text_double(text, strlen(text), &value);
-    if (is_number && fabs(value * scale) < TIMES_LONGEST_US) {
+    if (is_number && fabs(value * scale) < TIMES_MAX_US) {
         row->time_us = value * scale; /* its sign is for times_end, which knows all cells */
         return FT_OK;
     }
@@ -188,10 +188,10 @@ ft_status times_end(ft_times *t, ft_error *error) {
 /* --- CSV ------------------------------------------------------------------------------------------------------- */
 
 static ft_status read_heading(ft_times *t, csv *c, times_column *columns, uint32_t *count, ft_error *error) {
-    csv_field fields[MOST_FIELDS];
+    csv_field fields[MAX_FIELDS];
     char name[64];
     bool has_name = false;
-    FT_TRY(csv_row(c, fields, MOST_FIELDS, count, error));
+    FT_TRY(csv_row(c, fields, MAX_FIELDS, count, error));
     for (uint32_t i = 0; i < *count; i++) {
         columns[i] = times_column_of(csv_unquote(&fields[i], name, sizeof name));
         if (columns[i] == COLUMN_NAME) has_name = true;
@@ -219,8 +219,8 @@ static ft_status read_row(ft_times *t, const csv *c, const csv_field *fields, co
 }
 
 static ft_status read_csv(ft_times *t, const char *bytes, size_t size, ft_error *error) {
-    times_column columns[MOST_FIELDS];
-    csv_field fields[MOST_FIELDS];
+    times_column columns[MAX_FIELDS];
+    csv_field fields[MAX_FIELDS];
     uint32_t heading, count;
     csv c;
     buf text = {0};
@@ -228,7 +228,7 @@ static ft_status read_csv(ft_times *t, const char *bytes, size_t size, ft_error 
     FT_TRY(read_heading(t, &c, columns, &heading, error));
     ft_status status = FT_OK;
     while (status == FT_OK) {
-        status = csv_row(&c, fields, MOST_FIELDS, &count, error);
+        status = csv_row(&c, fields, MAX_FIELDS, &count, error);
         if (status != FT_OK || count == 0) break;
         if (count != heading)
             status = ft_fail(error, FT_ERR_DAMAGED, "%s: line %llu: %u fields, but the heading has %u", t->path,

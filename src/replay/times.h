@@ -9,7 +9,7 @@
 #include "foretell/replay.h"
 
 /* Longer than any step: years. */
-#define TIMES_LONGEST_US 1e15
+#define TIMES_MAX_US 1e15
 
 typedef struct text_list {
     const char **items;

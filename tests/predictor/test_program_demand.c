@@ -104,7 +104,7 @@ static void test_shared(void **state) {
  * thread divides once for all rounds. */
 static void test_copies(void **state) {
     (void)state;
-    float leaf[FT_PROGRAM_FEATURES] = {0}, gpu[FT_PROGRAM_GPU] = {0}, demand[PROGRAM_DEMANDS];
+    float leaf[FT_PROGRAM_FEATURES] = {0}, gpu[FT_PROGRAM_GPU_FEATURES] = {0}, demand[PROGRAM_DEMANDS];
     const ft_program_features seen = {.leaf_count = 1, .leaves = leaf, .gpu = gpu};
     leaf[LEAF_TURNS] = gpu[GPU_GLOBAL_READS] = log_of(1024);
     leaf[LEAF_INT_DIV] = log_of(2 * 1024);

@@ -143,7 +143,7 @@ static void test_times(void **state) {
         MATMUL, "", "[1e10],4") RECORD_TIMES(MATMUL, "", "[NaN],0") RECORD_TIMES(MATMUL, "", "[1e10],0"));
     assert_int_equal(ft_program_log_open(path, &log, &error), FT_OK);
     assert_int_equal(ft_program_log_next(log, &record, &error), FT_OK);
-    assert_true(record.seconds == 1 && record.why == NULL && record.line == 1);
+    assert_true(record.seconds == 1 && record.time_missing_reason == NULL && record.line == 1);
     assert_int_equal(ft_program_log_next(log, &record, &error), FT_ERR_DAMAGED);
     const char *const whys[] = {
         "its time is 0 s, which is no time of a run", "it was not measured: it failed while it ran (error 4)",
@@ -152,7 +152,7 @@ static void test_times(void **state) {
         assert_int_equal(ft_program_log_next(log, &record, &error), FT_OK);
         assert_int_equal(record.line, 3 + i);
         assert_true(isnan(record.seconds));
-        assert_string_equal(record.why, whys[i]);
+        assert_string_equal(record.time_missing_reason, whys[i]);
     }
     assert_int_equal(ft_program_log_next(log, &record, &error), FT_OK);
     assert_int_equal(record.line, 0);
@@ -195,7 +195,7 @@ static void test_matmul_features(void **state) {
     expect_log(feature(&f, 1, "B2.lines"), 512 / 16 * 4 / 64.0);
     assert_true(feature(&f, 1, "B2.stride") == 0 && feature(&f, 1, "B3.bytes") == 0);
     float position[FT_PROGRAM_FEATURES];
-    ft_program_position(3, position);
+    ft_program_position_encoding(3, position);
     assert_true(fabs(position[0] - sin(3)) < 1e-6 && fabs(position[1] - cos(3 / pow(10000, 2.0 / 164))) < 1e-6);
     forget(&s);
 }
@@ -203,7 +203,8 @@ static void test_matmul_features(void **state) {
 /* A T4 as CDMPP has it, and a device of which nothing is known. */
 static void test_device(void **state) {
     (void)state;
-    static const float expected[FT_PROGRAM_DEVICE] = {1, 0.795F, 0.667F, 0.750F, 0.333F, 0.750F, 0.757F, 0.678F};
+    static const float expected[FT_PROGRAM_DEVICE_FEATURES] = {1,      0.795F, 0.667F, 0.750F,
+                                                               0.333F, 0.750F, 0.757F, 0.678F};
     const ft_program_sheet t4 = {.clock_hz = 1590e6,
                                  .memory_bytes = 16.0 * (1 << 30),
                                  .shared_bytes = 64 * 1024,
@@ -211,11 +212,11 @@ static void test_device(void **state) {
                                  .l1_bytes = 64 * 1024,
                                  .bandwidth_bytes_per_s = 320e9,
                                  .peak_float32_flops = 8.141e12};
-    float row[FT_PROGRAM_DEVICE];
-    ft_program_device(&t4, row);
-    for (int i = 0; i < FT_PROGRAM_DEVICE; i++) assert_true(fabsf(row[i] - expected[i]) < 6e-4F);
-    ft_program_device(&(ft_program_sheet){0}, row);
-    for (int i = 1; i < FT_PROGRAM_DEVICE; i++) assert_true(row[i] == 0);
+    float row[FT_PROGRAM_DEVICE_FEATURES];
+    ft_program_device_features(&t4, row);
+    for (int i = 0; i < FT_PROGRAM_DEVICE_FEATURES; i++) assert_true(fabsf(row[i] - expected[i]) < 6e-4F);
+    ft_program_device_features(&(ft_program_sheet){0}, row);
+    for (int i = 1; i < FT_PROGRAM_DEVICE_FEATURES; i++) assert_true(row[i] == 0);
 }
 
 /* --- Memory -------------------------------------------------------------------------------------------------- */
@@ -231,7 +232,7 @@ static ft_status read_all(ft_error *error) {
     for (int i = 0; status == FT_OK && i < 2 && record.line > 0; i++) {
         status = ft_program_log_next(log, &record, error);
         if (status == FT_OK) status = ft_program_lower(program, log, error);
-        if (status == FT_OK) status = ft_program_see(program, &f, error);
+        if (status == FT_OK) status = ft_program_extract_features(program, &f, error);
         if (status == FT_OK && nowhere != NULL) status = ft_program_write(program, nowhere, error);
     }
     if (nowhere != NULL) fclose(nowhere);
@@ -266,10 +267,10 @@ static void test_same_again(void **state) {
         assert_int_equal(ft_program_log_next(log, &record, &error), FT_OK);
         if (record.line == 0) break;
         assert_int_equal(ft_program_lower(first, log, &error), FT_OK);
-        assert_int_equal(ft_program_see(first, &a, &error), FT_OK);
+        assert_int_equal(ft_program_extract_features(first, &a, &error), FT_OK);
         assert_int_equal(ft_program_new(&second, &error), FT_OK);
         assert_int_equal(ft_program_lower(second, log, &error), FT_OK);
-        assert_int_equal(ft_program_see(second, &b, &error), FT_OK);
+        assert_int_equal(ft_program_extract_features(second, &b, &error), FT_OK);
         assert_int_equal(a.leaf_count, b.leaf_count);
         assert_memory_equal(a.leaves, b.leaves, a.leaf_count * FT_PROGRAM_FEATURES * sizeof *a.leaves);
         for (uint32_t i = 0; i < a.leaf_count * FT_PROGRAM_FEATURES; i++) assert_true(isfinite(a.leaves[i]));

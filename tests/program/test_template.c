@@ -48,7 +48,7 @@ static void test_conv2d(void **state) {
     assert_true(seconds == 0.003);
     assert_int_equal(ft_program_new(&program, &error), FT_OK);
     if (program_lower_record(program, &record, &error) != FT_OK) fail_msg("%s", error.message);
-    assert_int_equal(ft_program_see(program, &f, &error), FT_OK);
+    assert_int_equal(ft_program_extract_features(program, &f, &error), FT_OK);
     assert_int_equal(f.leaf_count, 5); /* the first sum, both copies, the sum, the result */
     expect_log(feature(&f, 4, "blockIdx.z_len"), 2);
     expect_log(feature(&f, 4, "blockIdx.y_len"), 7);

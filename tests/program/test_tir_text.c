@@ -33,12 +33,12 @@ static void show_again(const char *path) {
         FILE *stream = open_memstream(&text, &size);
         assert_non_null(stream);
         assert_int_equal(ft_program_lower(program, log, &error), FT_OK);
-        assert_int_equal(ft_program_see(program, &f, &error), FT_OK);
+        assert_int_equal(ft_program_extract_features(program, &f, &error), FT_OK);
         assert_int_equal(ft_program_write(program, stream, &error), FT_OK);
         fclose(stream);
         if (ft_program_parse(printed, text, size, &used, &error) != FT_OK) fail_msg("%s\n%s", error.message, text);
         assert_true(used > 0 && size - used <= 1);
-        assert_int_equal(ft_program_see(printed, &g, &error), FT_OK);
+        assert_int_equal(ft_program_extract_features(printed, &g, &error), FT_OK);
         assert_int_equal(f.leaf_count, g.leaf_count);
         assert_int_equal(f.tree_length, g.tree_length);
         assert_memory_equal(f.tree, g.tree, f.tree_length * sizeof *f.tree);
@@ -77,7 +77,7 @@ static void test_forms(void **state) {
     assert_int_equal(ft_program_new(&program, &error), FT_OK);
     /* A processor: vectors are loops of 16 around both stores. */
     if (ft_program_parse(program, text, size, &used, &error) != FT_OK) fail_msg("%s", error.message);
-    assert_int_equal(ft_program_see(program, &f, &error), FT_OK);
+    assert_int_equal(ft_program_extract_features(program, &f, &error), FT_OK);
     assert_int_equal(f.leaf_count, 2);
     /* root, parallel, for, allocate, vector, store, vector, store */
     static const int32_t tree[] = {0, 1, 2, 3, 4, 5, -1, -1, 6, 7, -1, -1, -1, -1, -1, -1};
@@ -89,18 +89,18 @@ static void test_forms(void **state) {
     expect_log(feature(&f, 1, "parallel_prod"), 64);
     assert_true(feature(&f, 1, "is_gpu") == 0 && feature(&f, 1, "vec_type.mixed") == 1);
     assert_true(isnan(ft_program_flops(program)));
-    ft_program_proof *proof = NULL;
+    ft_program_c_file *proof = NULL;
     FILE *nowhere = fopen("/dev/null", "w");
     assert_non_null(nowhere);
     assert_int_equal(ft_program_write(program, nowhere, &error), FT_OK);
-    assert_int_equal(ft_program_proof_begin(nowhere, &proof, &error), FT_OK);
-    assert_int_equal(ft_program_proof_add(proof, program, "printed", &error), FT_ERR_UNSUPPORTED);
-    assert_int_equal(ft_program_proof_end(proof, &error), FT_OK);
+    assert_int_equal(ft_program_c_file_begin(nowhere, &proof, &error), FT_OK);
+    assert_int_equal(ft_program_c_file_add(proof, program, "printed", &error), FT_ERR_UNSUPPORTED);
+    assert_int_equal(ft_program_c_file_end(proof, &error), FT_OK);
     fclose(nowhere);
     /* A GPU. */
     size_t second;
     assert_int_equal(ft_program_parse(program, text + used, size - used, &second, &error), FT_OK);
-    assert_int_equal(ft_program_see(program, &f, &error), FT_OK);
+    assert_int_equal(ft_program_extract_features(program, &f, &error), FT_OK);
     assert_int_equal(f.leaf_count, 1);
     expect_log(feature(&f, 0, "blockIdx.x_len"), 2048);
     expect_log(feature(&f, 0, "threadIdx.x_len"), 1024);
@@ -137,19 +137,19 @@ static void test_logs(void **state) {
     assert_int_equal(ft_program_new(&program, &error), FT_OK);
     assert_int_equal(ft_program_new(&again, &error), FT_OK);
     for (uint32_t i = 0; i < 2; i++) {
-        char task[FT_PROGRAM_TASK];
+        char task[FT_PROGRAM_TASK_SIZE];
         ft_graph *graph = NULL;
         size_t size, used;
         assert_int_equal(ft_program_log_next(log, &record, &error), FT_OK);
         assert_string_equal(record.workload, names[i]);
         assert_int_equal(record.line, i == 0 ? 1 : 11);
-        assert_true(isnan(record.seconds) && record.why != NULL);
+        assert_true(isnan(record.seconds) && record.time_missing_reason != NULL);
         if (ft_program_lower(program, log, &error) != FT_OK) fail_msg("%s", error.message);
         assert_int_equal(ft_program_lower_small(again, log, 1, &error), FT_ERR_UNSUPPORTED);
-        assert_int_equal(ft_program_see(program, &f, &error), FT_OK);
+        assert_int_equal(ft_program_extract_features(program, &f, &error), FT_OK);
         char *text = shown(program, &size);
         assert_int_equal(ft_program_parse(again, text, size, &used, &error), FT_OK);
-        assert_int_equal(ft_program_see(again, &g, &error), FT_OK);
+        assert_int_equal(ft_program_extract_features(again, &g, &error), FT_OK);
         assert_int_equal(f.tree_length, g.tree_length);
         assert_memory_equal(f.tree, g.tree, f.tree_length * sizeof *f.tree);
         assert_memory_equal(f.leaves, g.leaves, f.leaf_count * FT_PROGRAM_FEATURES * sizeof *f.leaves);
@@ -211,7 +211,7 @@ static void test_many_casts(void **state) {
     assert_int_equal(ft_program_new(&program, &error), FT_OK);
     if (ft_program_parse(program, text, size, &used, &error) != FT_OK) fail_msg("%s", error.message);
     assert_int_equal(used, size);
-    assert_int_equal(ft_program_see(program, &f, &error), FT_OK);
+    assert_int_equal(ft_program_extract_features(program, &f, &error), FT_OK);
     assert_int_equal(f.leaf_count, 1);
     assert_int_equal(ft_program_parse(program, text, without, &used, &error), FT_ERR_DAMAGED);
     assert_string_equal(error.message, "line 2: an expression is missing");
@@ -240,7 +240,7 @@ static void test_memory_runs_out(void **state) {
 
 static ft_status read_log(ft_program_log **log, ft_graph **graph, ft_error *error) {
     ft_program_record record;
-    char task[FT_PROGRAM_TASK];
+    char task[FT_PROGRAM_TASK_SIZE];
     ft_status status = ft_program_log_open("tests/program/printed.txt", log, error);
     if (status == FT_OK) status = ft_program_log_next(*log, &record, error);
     return status == FT_OK ? ft_program_graph(*log, graph, task, error) : status;

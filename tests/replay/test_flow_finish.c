@@ -20,7 +20,7 @@ static void expect_order(const char *csv, const char *names) {
     assert_int_equal(count, strlen(names));
     for (uint32_t i = 0; i < count; i++) {
         assert_int_equal(kernels[i].name[0], names[i]);
-        for (uint32_t j = 0; j < kernels[i].need_count; j++) assert_true(kernels[i].needs[j] < i);
+        for (uint32_t j = 0; j < kernels[i].dependency_count; j++) assert_true(kernels[i].dependencies[j] < i);
     }
     ft_flow_free(flow);
 }
@@ -37,9 +37,9 @@ static void test_needs_are_told_once(void **state) {
     ft_flow *flow = made_flow("name,time_us,after\nc,1,b;a;b\nb,1,\na,1,\n");
     uint32_t count;
     const ft_flow_kernel *kernels = ft_flow_kernels(flow, &count);
-    assert_int_equal(kernels[2].need_count, 2);
-    assert_int_equal(kernels[2].needs[0], 0);
-    assert_int_equal(kernels[2].needs[1], 1);
+    assert_int_equal(kernels[2].dependency_count, 2);
+    assert_int_equal(kernels[2].dependencies[0], 0);
+    assert_int_equal(kernels[2].dependencies[1], 1);
     ft_flow_free(flow);
 }
 

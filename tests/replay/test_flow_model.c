@@ -19,7 +19,7 @@ static made_forecast made;
 static ft_flow *flow_of(uint32_t index) {
     ft_flow *flow = NULL;
     ft_error error;
-    if (ft_flow_of_forecast(&made.subject, index, &flow, &error) != FT_OK) fail_msg("%s", error.message);
+    if (ft_flow_from_forecast(&made.subject, index, &flow, &error) != FT_OK) fail_msg("%s", error.message);
     return flow;
 }
 
@@ -45,9 +45,9 @@ static void test_inference(void **state) {
     assert_float_equal(k[1].time_us, 57.6, 1e-9);
     assert_float_equal(k[0].backward_us, 0, 0);
     assert_string_equal(k[0].type, "conv-relu");
-    assert_int_equal(k[1].need_count, 1);
-    assert_int_equal(k[1].needs[0], 0);
-    assert_int_equal(k[2].needs[0], 1);
+    assert_int_equal(k[1].dependency_count, 1);
+    assert_int_equal(k[1].dependencies[0], 0);
+    assert_int_equal(k[2].dependencies[0], 1);
     assert_float_equal(iteration(flow, FT_INFER), 96, 1e-9);
     assert_string_equal(ft_flow_note(flow, 0), "-4 us that belong to no kernel are spread over the kernels");
     assert_string_equal(ft_flow_note(flow, 2), "another");
@@ -98,7 +98,7 @@ static void test_a_start_comes_first(void **state) {
     ft_forecast_subject subject = made.subject;
     ft_flow *flow;
     subject.answers = &answers;
-    assert_int_equal(ft_flow_of_forecast(&subject, 0, &flow, NULL), FT_OK);
+    assert_int_equal(ft_flow_from_forecast(&subject, 0, &flow, NULL), FT_OK);
     ft_replay_options options = ft_replay_options_default();
     ft_replay replay;
     assert_int_equal(ft_replay_run(flow, &options, &replay, NULL), FT_OK);
@@ -119,7 +119,7 @@ static void test_the_whole_is_shared_out(void **state) {
     ft_forecast_subject subject = made.subject;
     ft_flow *flow;
     subject.answers = &answers;
-    assert_int_equal(ft_flow_of_forecast(&subject, 0, &flow, NULL), FT_OK);
+    assert_int_equal(ft_flow_from_forecast(&subject, 0, &flow, NULL), FT_OK);
     assert_float_equal(iteration(flow, FT_INFER), 96, 1e-9);
     assert_non_null(strstr(ft_flow_note(flow, 0), "sees only the whole"));
     ft_flow_free(flow);
@@ -147,7 +147,7 @@ static void test_no_time(void **state) {
     (void)state;
     ft_flow *flow = NULL;
     ft_error error;
-    assert_int_equal(ft_flow_of_forecast(&made.subject, 1, &flow, &error), FT_ERR_UNSUPPORTED);
+    assert_int_equal(ft_flow_from_forecast(&made.subject, 1, &flow, &error), FT_ERR_UNSUPPORTED);
     assert_non_null(strstr(error.message, "its data sheet says too little"));
 }
 
@@ -168,8 +168,8 @@ static void test_times_of_operators(void **state) {
     const ft_cost_options options = ft_cost_options_default();
     ft_times *times = times_of("name,time_us\nconv,7\nrelu,2\n");
     assert_int_equal(ft_rules_open("torch-eager", &rules, NULL), FT_OK);
-    assert_int_equal(ft_flow_of_model(made.model, NULL, rules, &options, &flow, NULL), FT_OK);
-    assert_int_equal(ft_flow_take_times(flow, times, false, NULL), FT_OK);
+    assert_int_equal(ft_flow_from_model(made.model, NULL, rules, &options, &flow, NULL), FT_OK);
+    assert_int_equal(ft_flow_set_times(flow, times, false, NULL), FT_OK);
     uint32_t count;
     const ft_flow_kernel *k = ft_flow_kernels(flow, &count);
     assert_string_equal(k[0].type, "conv");
@@ -204,21 +204,21 @@ static void test_kernels_of_a_table(void **state) {
     snprintf(text, sizeof text, "kernel,operators,time_us\nfirst,\"%s+%s\",5\nsecond,\"%s\",1\n", quoted[0], quoted[1],
              quoted[4]);
     ft_times *times = times_of(text);
-    if (ft_flow_of_table(made.model, NULL, times, &options, &flow, &error) != FT_OK) fail_msg("%s", error.message);
+    if (ft_flow_from_table(made.model, NULL, times, &options, &flow, &error) != FT_OK) fail_msg("%s", error.message);
     assert_float_equal(iteration(flow, FT_INFER), 6, 1e-12);
     uint32_t count;
     const ft_flow_kernel *k = ft_flow_kernels(flow, &count);
     assert_int_equal(count, 4); /* with two operators that are in no kernel and hand on what they read */
     assert_string_equal(k[0].type, "first");
     assert_string_equal(k[3].type, "second");
-    assert_int_equal(k[3].needs[0], 2);
+    assert_int_equal(k[3].dependencies[0], 2);
     ft_flow_free(flow);
     ft_times_free(times);
     /* Listed the other way round, they are put into order. */
     snprintf(text, sizeof text, "kernel,operators,time_us\nsecond,\"%s\",1\nfirst,\"%s+%s\",5\n", quoted[4], quoted[0],
              quoted[1]);
     times = times_of(text);
-    assert_int_equal(ft_flow_of_table(made.model, NULL, times, &options, &flow, &error), FT_OK);
+    assert_int_equal(ft_flow_from_table(made.model, NULL, times, &options, &flow, &error), FT_OK);
     k = ft_flow_kernels(flow, &count);
     assert_string_equal(k[0].type, "first");
     assert_string_equal(k[3].type, "second");
@@ -226,7 +226,7 @@ static void test_kernels_of_a_table(void **state) {
     ft_flow_free(flow);
     ft_times_free(times);
     times = times_of("kernel,operators,time_us\nx,nowhere,1\n");
-    assert_int_equal(ft_flow_of_table(made.model, NULL, times, &options, &flow, &error), FT_ERR_GRAPH);
+    assert_int_equal(ft_flow_from_table(made.model, NULL, times, &options, &flow, &error), FT_ERR_GRAPH);
     assert_string_equal(error.message, "t.csv: line 2: the model has no operator 'nowhere'");
     ft_times_free(times);
 }
@@ -242,7 +242,7 @@ static void test_memory_runs_out(void **state) {
         for (long n = 0;; n++) {
             ft_flow *flow = NULL;
             failing_start(n);
-            ft_status status = ft_flow_of_forecast(&subject, 0, &flow, NULL);
+            ft_status status = ft_flow_from_forecast(&subject, 0, &flow, NULL);
             bool is_failed = failing_stop();
             ft_flow_free(flow);
             if (!is_failed) {

@@ -46,7 +46,7 @@ static void test_executor(void **state) {
     assert_true(isnan(kernels[0].time_us));
     assert_float_equal(kernels[1].time_us, 0, 0);
     assert_string_equal(kernels[2].name, "dense");
-    assert_int_equal(kernels[2].need_count, 2);
+    assert_int_equal(kernels[2].dependency_count, 2);
     ft_replay replay;
     ft_error error;
     ft_replay_options options = ft_replay_options_default();
@@ -59,7 +59,7 @@ static void test_times_by_name_and_function(void **state) {
     (void)state;
     ft_flow *flow = made_flow(executor);
     ft_times *times = times_of("name,time_us\ntvmgen_default_fused_nn_conv2d,40\ndense,2\nextra,1\n");
-    assert_int_equal(ft_flow_take_times(flow, times, true, NULL), FT_OK);
+    assert_int_equal(ft_flow_set_times(flow, times, true, NULL), FT_OK);
     assert_float_equal(kernels_of(flow)[0].time_us, 40, 0);
     assert_float_equal(kernels_of(flow)[0].backward_us, 80, 0);
     assert_float_equal(kernels_of(flow)[1].time_us, 0, 0);
@@ -74,16 +74,16 @@ static void test_missing_times_are_medians_and_told(void **state) {
     ft_flow *flow = made_flow(executor);
     ft_times *times = times_of("name,time_us\nconv,40\ndense,0\n");
     ft_error error;
-    assert_int_equal(ft_flow_take_times(flow, times, true, &error), FT_ERR_USAGE);
+    assert_int_equal(ft_flow_set_times(flow, times, true, &error), FT_ERR_USAGE);
     assert_string_equal(error.message, "times.csv: no time for 1 of 3 kernels: dense");
-    assert_int_equal(ft_flow_take_times(flow, times, false, &error), FT_OK);
+    assert_int_equal(ft_flow_set_times(flow, times, false, &error), FT_OK);
     assert_float_equal(kernels_of(flow)[2].time_us, 40, 0);
     assert_string_equal(ft_flow_note(flow, 0),
                         "no time for 1 of 3 kernels (dense): each is taken to be the median of the others, 40 us");
     assert_string_equal(ft_flow_note(flow, 1), "1 rows of times.csv have no usable time (line 3: '0')");
     ft_times_free(times);
     times = times_of("name,time_us\nother,40\n");
-    assert_int_equal(ft_flow_take_times(flow, times, false, &error), FT_ERR_USAGE); /* there is no median of nothing */
+    assert_int_equal(ft_flow_set_times(flow, times, false, &error), FT_ERR_USAGE); /* there is no median of nothing */
     ft_times_free(times);
     ft_flow_free(flow);
 }
@@ -124,7 +124,7 @@ static void test_memory_runs_out(void **state) {
     for (long n = 0;; n++) {
         ft_flow *flow = made_flow(executor);
         failing_start(n);
-        ft_status status = ft_flow_take_times(flow, times, false, NULL);
+        ft_status status = ft_flow_set_times(flow, times, false, NULL);
         bool is_failed = failing_stop();
         ft_flow_free(flow);
         if (!is_failed) break;

@@ -114,14 +114,14 @@ static void test_gaps_delay_the_next(void **state) {
 /* A chain of three; the way back is taken to be twice as long. Gradients of 8 MB at 1 GB/s. */
 static const char chain[] = "name,time_us,after,gradient_bytes\na,100,,8000000\nb,100,a,8000000\nc,100,b,8000000\n";
 
-static ft_replay train(const ft_flow *flow, uint32_t workers, uint64_t bucket, bool has_no_overlap) {
+static ft_replay train(const ft_flow *flow, uint32_t workers, uint64_t bucket, bool is_exchange_last) {
     ft_replay_options options = ft_replay_options_default();
     options.mode = FT_TRAIN;
     options.workers = workers;
     options.latency_us = 5;
     options.bytes_per_s = 80e9;
     options.bucket_bytes = bucket;
-    options.has_no_overlap = has_no_overlap;
+    options.is_exchange_last = is_exchange_last;
     return play(flow, &options);
 }
 
@@ -235,8 +235,8 @@ static void check_needs(const ft_flow *flow, const ft_replay *r) {
     uint32_t count;
     const ft_flow_kernel *kernels = ft_flow_kernels(flow, &count);
     for (uint32_t i = 0; i < count; i++)
-        for (uint32_t j = 0; j < kernels[i].need_count; j++) {
-            double begin = start_of(r, i, false), end = start_of(r, kernels[i].needs[j], true);
+        for (uint32_t j = 0; j < kernels[i].dependency_count; j++) {
+            double begin = start_of(r, i, false), end = start_of(r, kernels[i].dependencies[j], true);
             if (!isnan(begin) && !isnan(end)) assert_true(begin >= end - 1e-9);
         }
 }

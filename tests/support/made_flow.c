@@ -35,9 +35,9 @@ ft_flow *random_flow(uint64_t seed, uint32_t kernels, double links) {
                                        .backward_us = 2 * time,
                                        .update_us = time / 10,
                                        .gradient_bytes = is_view ? 0 : rng_below(&r, 1 << 20)};
-        assert_int_equal(flow_add(flow, &kernel, &(flow_side){.is_free = is_view}, &index, NULL), FT_OK);
+        assert_int_equal(flow_add(flow, &kernel, &(flow_kernel_info){.is_free = is_view}, &index, NULL), FT_OK);
         for (uint32_t j = i < 12 ? 0 : i - 12; j < i; j++)
-            if (rng_uniform(&r) < links) assert_int_equal(flow_join(flow, j, i, NULL), FT_OK);
+            if (rng_uniform(&r) < links) assert_int_equal(flow_add_dependency(flow, j, i, NULL), FT_OK);
     }
     assert_int_equal(flow_finish(flow, NULL), FT_OK);
     return flow;

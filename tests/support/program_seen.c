@@ -18,7 +18,7 @@ seen see_record(const char *log, uint32_t number) {
     assert_int_equal(ft_program_new(&s.program, &error), FT_OK);
     for (uint32_t i = 0; i < number; i++) assert_int_equal(ft_program_log_next(s.log, &record, &error), FT_OK);
     assert_int_equal(ft_program_lower(s.program, s.log, &error), FT_OK);
-    assert_int_equal(ft_program_see(s.program, &s.f, &error), FT_OK);
+    assert_int_equal(ft_program_extract_features(s.program, &s.f, &error), FT_OK);
     return s;
 }
 
@@ -29,10 +29,10 @@ void forget(const seen *s) {
 
 float feature(const ft_program_features *f, uint32_t leaf, const char *name) {
     char text[32];
-    for (uint32_t i = 0; i < FT_PROGRAM_FEATURES + FT_PROGRAM_GPU; i++) {
+    for (uint32_t i = 0; i < FT_PROGRAM_FEATURES + FT_PROGRAM_GPU_FEATURES; i++) {
         if (strcmp(ft_program_feature_name(i, text), name) != 0) continue;
         return i < FT_PROGRAM_FEATURES ? f->leaves[leaf * FT_PROGRAM_FEATURES + i]
-                                       : f->gpu[leaf * FT_PROGRAM_GPU + i - FT_PROGRAM_FEATURES];
+                                       : f->gpu[leaf * FT_PROGRAM_GPU_FEATURES + i - FT_PROGRAM_FEATURES];
     }
     fail_msg("no feature %s", name);
     return 0;
