@@ -32,7 +32,7 @@ struct builder {
     const char *metrics[MAX_METRICS]; /* in the arena */
 };
 
-/* --- Beginning ----------------------------------------------------------------------------------------------- */
+/* --- Beginning --------------------------------------------------------------------------------------------------- */
 
 static ft_status open_files(builder *b, const char *folder, ft_error *error) {
     FT_TRY(outfolder_open(folder, &b->folder, error));
@@ -86,7 +86,7 @@ void builder_free(builder *b) {
     free(b);
 }
 
-/* --- Graphs -------------------------------------------------------------------------------------------------- */
+/* --- Graphs ------------------------------------------------------------------------------------------------------ */
 
 ft_status builder_add_packed(builder *b, const void *bytes, size_t size, uint32_t *index, ft_error *error) {
     char text[HASH_TEXT];
@@ -110,7 +110,7 @@ uint32_t builder_graph_count(const builder *b) {
     return b->graphs.count;
 }
 
-/* --- Records ------------------------------------------------------------------------------------------------- */
+/* --- Records ----------------------------------------------------------------------------------------------------- */
 
 static ft_status flush_rows(builder *b, ft_error *error) {
     if (b->text.failed) return FT_NOMEM(error);
@@ -158,7 +158,7 @@ ft_status builder_add_record(builder *b, const ft_record *record, builder_outcom
     return b->text.length >= FLUSH_BYTES || b->text.failed ? flush_rows(b, error) : FT_OK;
 }
 
-/* --- Devices ------------------------------------------------------------------------------------------------- */
+/* --- Devices ----------------------------------------------------------------------------------------------------- */
 
 static ft_status copy_file(const char *from, const char *to, ft_error *error) {
     enum { MOST_BYTES = 1 << 20 };
@@ -180,7 +180,7 @@ ft_status builder_add_device(builder *b, const char *folder, const char *name, f
     return copy_file(from, to, error);
 }
 
-/* --- Finishing ----------------------------------------------------------------------------------------------- */
+/* --- Finishing --------------------------------------------------------------------------------------------------- */
 
 ft_status builder_finish(builder *b, ft_error *error) {
     hash128 hash;

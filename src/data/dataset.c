@@ -4,6 +4,7 @@
  * graphs.ftg. The graphs themselves are checked when they are unpacked, and all of them by ft_dataset_check. */
 #include "data/dataset.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,7 +19,7 @@ char *dataset_path(arena *memory, const char *folder, const char *file) {
     return arena_format(memory, "%s/%s", folder, file);
 }
 
-/* --- Opening ------------------------------------------------------------------------------------------------- */
+/* --- Opening ----------------------------------------------------------------------------------------------------- */
 
 /* "DIR: is no data set" helps more than that some file in it is missing. */
 static ft_status check_folder(const char *folder, ft_error *error) {
@@ -147,7 +148,7 @@ void ft_dataset_free(ft_dataset *data) {
     free(data);
 }
 
-/* --- Looking ------------------------------------------------------------------------------------------------- */
+/* --- Looking ----------------------------------------------------------------------------------------------------- */
 
 uint32_t ft_dataset_graph_count(const ft_dataset *data) {
     return data->graphs.count;
@@ -201,4 +202,84 @@ uint32_t ft_dataset_metric(const ft_dataset *data, const char *name) {
 
 const char *ft_dataset_hash(const ft_dataset *data) {
     return data->found.hash;
+}
+
+/* --- Checking and rehashing -------------------------------------------------------------------------------------- */
+
+enum { PROGRESS_STEP = 256 };
+
+static ft_status check_graphs(const ft_dataset *d, ft_progress *progress, void *user, ft_error *error) {
+    for (uint32_t i = 0; i < d->graphs.count; i++) {
+        ft_graph *graph;
+        FT_TRY(ft_dataset_graph(d, i, &graph, error));
+        ft_graph_free(graph);
+        if (progress == NULL || i % PROGRESS_STEP != 0) continue;
+        if (!progress(user, i, d->graphs.count, d->folder))
+            return ft_fail(error, FT_ERR_CANCELLED, "the check was stopped");
+    }
+    return FT_OK;
+}
+
+ft_status ft_dataset_check(const char *folder, ft_progress *progress, void *user, ft_error *error) {
+    ft_dataset *d;
+    FT_TRY(ft_dataset_open(folder, &d, error));
+    ft_status status = check_graphs(d, progress, user, error);
+    ft_dataset_free(d);
+    return status;
+}
+
+ft_status ft_dataset_rehash(const char *folder, ft_error *error) {
+    ft_dataset *d;
+    FT_TRY(dataset_open_files(folder, &d, error));
+    ft_status status = check_graphs(d, NULL, NULL, error);
+    const char *path = dataset_path(&d->memory, folder, MANIFEST_FILE);
+    if (status == FT_OK) status = path != NULL ? manifest_write(path, &d->found, error) : FT_NOMEM(error);
+    ft_dataset_free(d);
+    return status;
+}
+
+/* --- Unknown names ----------------------------------------------------------------------------------------------- */
+
+enum { MOST_NAMES = 64 };
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static const char *name_of(const ft_record *record, bool is_device) {
+    return is_device ? record->device : record->family;
+}
+
+/* Distinct ones, sorted. */
+static size_t find_names(const ft_dataset *data, bool is_device, const char *names[static MOST_NAMES]) {
+    const ft_record *records = ft_dataset_records(data);
+    size_t count = 0;
+    for (uint32_t i = 0; i < ft_dataset_record_count(data) && count < MOST_NAMES; i++) {
+        const char *name = name_of(&records[i], is_device);
+        size_t at = 0;
+        while (at < count && strcmp(names[at], name) != 0) at++;
+        if (at == count && name[0] != '\0') names[count++] = name;
+    }
+    if (count > 1) qsort(names, count, sizeof names[0], compare_names);
+    return count;
+}
+
+static ft_status no_name(const ft_dataset *data, bool is_device, const char *name, ft_error *error) {
+    const char *names[MOST_NAMES] = {NULL};
+    size_t count = find_names(data, is_device, names);
+    ft_fail(error, FT_ERR_USAGE, "the data set has no %s '%s'; it has%s", is_device ? "device" : "family", name,
+            count == 0 ? " none" : "");
+    for (size_t i = 0; error != NULL && i < count; i++) {
+        size_t length = strlen(error->message);
+        snprintf(error->message + length, sizeof error->message - length, "%s %s", i == 0 ? "" : ",", names[i]);
+    }
+    return FT_ERR_USAGE;
+}
+
+ft_status dataset_unknown_family(const ft_dataset *data, const char *family, ft_error *error) {
+    return no_name(data, false, family, error);
+}
+
+ft_status dataset_unknown_device(const ft_dataset *data, const char *device, ft_error *error) {
+    return no_name(data, true, device, error);
 }

@@ -26,4 +26,9 @@ ft_status dataset_graph_bytes(const ft_dataset *data, uint32_t index, const uint
 /* The path of a file in a folder, in `memory`. NULL when out of memory. */
 char *dataset_path(arena *memory, const char *folder, const char *file);
 
+/* Fails with FT_ERR_USAGE, and tells which families there are. */
+ft_status dataset_unknown_family(const ft_dataset *data, const char *family, ft_error *error);
+/* The same for devices. */
+ft_status dataset_unknown_device(const ft_dataset *data, const char *device, ft_error *error);
+
 #endif

@@ -141,7 +141,7 @@ static ft_part shared_part(double u, const double shares[2]) {
     return u < shares[0] ? FT_PART_TRAIN : u < shares[0] + shares[1] ? FT_PART_VALID : FT_PART_TEST;
 }
 
-/* --- Dealing groups out -------------------------------------------------------------------------------------- */
+/* --- Dealing groups out ------------------------------------------------------------------------------------------ */
 
 typedef struct hand {
     uint64_t drawn;
@@ -190,7 +190,7 @@ static ft_status deal(groups *g, const fold_spec *spec, uint64_t seed, ft_error 
     return FT_OK;
 }
 
-/* --- Parts --------------------------------------------------------------------------------------------------- */
+/* --- Parts ------------------------------------------------------------------------------------------------------- */
 
 static ft_status find_folds(groups *g, const fold_spec *spec, uint64_t seed, ft_error *error) {
     g->folds = ARENA_ARRAY(&g->memory, uint32_t, (size_t)g->count + 1);

@@ -44,7 +44,7 @@ static void put_hash(uint8_t *bytes, hash128 hash) {
     put(bytes + 8, hash.high, 8);
 }
 
-/* --- Reading ------------------------------------------------------------------------------------------------- */
+/* --- Reading ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t entry_offset(const graphfile *file, uint32_t index) {
     return get(file->index + (size_t)index * ENTRY_SIZE, 8);
@@ -129,7 +129,7 @@ bool graphfile_is_whole(const graphfile *file, uint32_t index) {
     return hash_is_equal(hash_bytes(bytes, size), graphfile_id(file, index));
 }
 
-/* --- Writing ------------------------------------------------------------------------------------------------- */
+/* --- Writing ----------------------------------------------------------------------------------------------------- */
 
 ft_status graphwriter_open(const char *path, graphwriter *w, ft_error *error) {
     static const uint8_t empty[HEADER_SIZE];

@@ -9,7 +9,7 @@
 #include "base/outfile.h"
 #include "graph/graph.h"
 
-/* --- Reading ------------------------------------------------------------------------------------------------- */
+/* --- Reading ----------------------------------------------------------------------------------------------------- */
 
 typedef struct graphfile {
     input in;
@@ -27,7 +27,7 @@ const uint8_t *graphfile_bytes(const graphfile *file, uint32_t index, size_t *si
 /* Whether a graph still has the content that its id was made from. */
 bool graphfile_is_whole(const graphfile *file, uint32_t index);
 
-/* --- Writing ------------------------------------------------------------------------------------------------- */
+/* --- Writing ----------------------------------------------------------------------------------------------------- */
 
 typedef struct graphwriter {
     outfile out;

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/records.h"
-#include "data/time_filter.h"
 
 static const importer *const importers[] = {&ansor_importer,    &cg_importer,    &npu_importer,
                                             &perfseer_importer, &table_importer, &timm_importer};
@@ -61,7 +60,7 @@ ft_status ft_import(const char *kind, const char *source, const char *folder, co
     return unknown_kind(kind, error);
 }
 
-/* --- For importers ------------------------------------------------------------------------------------------- */
+/* --- For importers ----------------------------------------------------------------------------------------------- */
 
 ft_status import_skip(import_job *job, const char *where, const char *why) {
     if (job->options->is_strict) return ft_fail(job->error, FT_ERR_DAMAGED, "%s: %s", where, why);
@@ -83,7 +82,7 @@ ft_status import_progress(import_job *job, uint64_t done, uint64_t total, const 
 }
 
 bool import_filters(import_job *job, double time_us, double noise) {
-    bool is_out = time_filter_leaves_out(&job->options->filter, time_us, noise);
+    bool is_out = time_filter_rejects(&job->options->filter, time_us, noise);
     job->result->filtered += is_out;
     return is_out;
 }
@@ -121,7 +120,7 @@ ft_status import_finish(import_job *job, builder *b) {
     return builder_finish(b, job->error);
 }
 
-/* --- Units --------------------------------------------------------------------------------------------------- */
+/* --- Units ------------------------------------------------------------------------------------------------------- */
 
 static const metric_unit units[] = {
     {"_ms", "_us", 3, 1},
@@ -160,7 +159,7 @@ bool metric_parse(const char *text, size_t length, const metric_unit *unit, doub
     return *value > 0 && isfinite(*value);
 }
 
-/* --- Folders ------------------------------------------------------------------------------------------------- */
+/* --- Folders ----------------------------------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);

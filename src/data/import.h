@@ -58,4 +58,20 @@ typedef struct name_list {
 ft_status name_list_read(const char *folder, name_list *list, ft_error *error);
 void name_list_free(name_list *list);
 
+/* --- model_files.c ----------------------------------------------------------------------------------------------- */
+
+typedef struct model_file {
+    const char *path;
+    uint32_t graph; /* made: its index in the data set, FT_NONE when it cannot be used, which was told */
+} model_file;
+
+/* A model that cannot be read or bound is skipped; counts those that can. */
+ft_status model_files_add(import_job *job, builder *b, model_file *files, uint32_t count);
+
+/* --- import_operators.c ------------------------------------------------------------------------------------------ */
+
+/* Adds a model of one operator for each that the files in `folder` measured, as family "nnmeter-operators". A folder
+ * without such files adds nothing. Records get `metric_count` metrics, of which `time` is in microseconds. */
+ft_status import_operators(import_job *job, builder *b, const char *folder, uint32_t time, uint32_t metric_count);
+
 #endif

@@ -34,7 +34,7 @@ typedef struct ansor_import {
     networks known;            /* where a table of them was given */
 } ansor_import;
 
-/* --- Lines --------------------------------------------------------------------------------------------------- */
+/* --- Lines ------------------------------------------------------------------------------------------------------- */
 
 static ft_status add_program(ansor_import *a, const workload *w, const char *task, double seconds, const char *where) {
     ft_error *error = a->job->error;
@@ -109,7 +109,7 @@ static ft_status add_lines(ansor_import *a, lines *l) {
     }
 }
 
-/* --- Files --------------------------------------------------------------------------------------------------- */
+/* --- Files ------------------------------------------------------------------------------------------------------- */
 
 static bool is_log(const char *name) {
     static const char *const endings[] = {".jsonl", ".jsonl.gz", ".json", ".json.gz", ".log", ".log.gz"};

@@ -19,7 +19,6 @@
 #include "base/pool.h"
 #include "data/cg_folder.h"
 #include "data/import.h"
-#include "data/import_operators.h"
 #include "read/cg.h"
 
 static const char *const metric_names[CG_METRICS] = {"time_us", "time_std_us"};
@@ -36,7 +35,7 @@ typedef struct cg_import {
     bool is_cancelled;
 } cg_import;
 
-/* --- One folder ---------------------------------------------------------------------------------------------- */
+/* --- One folder -------------------------------------------------------------------------------------------------- */
 
 /* Counts, and says whether to go on. The caller's function is never called twice at a time. */
 static bool report(cg_import *c, const cg_folder *f, uint64_t more) {
@@ -95,7 +94,7 @@ static ft_status read_all(cg_import *c) {
     return FT_OK;
 }
 
-/* --- Adding -------------------------------------------------------------------------------------------------- */
+/* --- Adding ------------------------------------------------------------------------------------------------------ */
 
 static ft_status add_labels(cg_import *c, builder *b, const cg_folder *f, const cg_model *m, uint32_t graph) {
     char where[640];
@@ -160,7 +159,7 @@ static ft_status add_all(cg_import *c, builder *b) {
     return import_finish(c->job, b);
 }
 
-/* --- Finding the folders ------------------------------------------------------------------------------------- */
+/* --- Finding the folders ----------------------------------------------------------------------------------------- */
 
 static const char *last_part(arena *memory, const char *path) {
     size_t length = strlen(path);
@@ -232,7 +231,7 @@ static uint64_t count_models(const cg_folder *f) {
     return count > 0 ? count - 1 : 0;
 }
 
-/* --- All of it ----------------------------------------------------------------------------------------------- */
+/* --- All of it --------------------------------------------------------------------------------------------------- */
 
 static ft_status run(cg_import *c) {
     builder *b;

@@ -86,7 +86,7 @@ typedef struct npu_import {
     buf models;  /* npu_model */
 } npu_import;
 
-/* --- The table ----------------------------------------------------------------------------------------------- */
+/* --- The table --------------------------------------------------------------------------------------------------- */
 
 static ft_status take_header(npu_import *t) {
     FT_TRY(csv_row(&t->rows, t->cells, MAX_SUMMARY_COLUMNS, &t->column_count, t->job->error));
@@ -138,7 +138,7 @@ static void take_metrics(const double values[static NPU_COLUMNS], double metrics
     }
 }
 
-/* --- Networks ------------------------------------------------------------------------------------------------ */
+/* --- Networks ---------------------------------------------------------------------------------------------------- */
 
 static int by_text(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -214,7 +214,7 @@ static ft_status find_model(npu_import *t, const char *file, const char *where, 
     return t->models.failed ? FT_NOMEM(t->job->error) : FT_OK;
 }
 
-/* --- Rows ---------------------------------------------------------------------------------------------------- */
+/* --- Rows -------------------------------------------------------------------------------------------------------- */
 
 /* Single operators are a family of their own; a network belongs to the collection that it comes from. */
 static void find_family(const npu_import *t, char *family, size_t size) {
@@ -272,7 +272,7 @@ static ft_status take_rows(npu_import *t) {
     }
 }
 
-/* --- All of it ----------------------------------------------------------------------------------------------- */
+/* --- All of it --------------------------------------------------------------------------------------------------- */
 
 static ft_status run(npu_import *t) {
     t->path = arena_format(&t->memory, "%s/summary.csv", t->job->source);

@@ -8,7 +8,7 @@
  * An operator that stands first in a rule saw that input; one that comes after pooling saw maps of half the size, one
  * after a concatenation twice the channels. Times of the same operator on the same input are averaged. Convolutions are
  * left out: their times contradict each other (on the CPU, a quarter of the work takes a thirtieth of the time). */
-#include "data/import_operators.h"
+#include "data/import.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@
 enum { HEIGHT = 28, CHANNELS = 16, VECTOR = 428, SQUEEZE = 4, MAX_NODES = 16, MAX_METRICS = 8 };
 static const uint64_t FILE_LIMIT = 16 << 20;
 
-/* --- What was measured --------------------------------------------------------------------------------------- */
+/* --- What was measured ------------------------------------------------------------------------------------------- */
 
 typedef struct rule_file {
     const char *name, *device;
@@ -50,7 +50,7 @@ typedef struct measured_op {
     int64_t height, channels;
 } measured_op;
 
-/* --- Drawing models ------------------------------------------------------------------------------------------ */
+/* --- Drawing models ---------------------------------------------------------------------------------------------- */
 
 struct drawing {
     tf_node nodes[MAX_NODES];
@@ -188,7 +188,7 @@ static ft_status draw_graph(const measured_op *op, ft_graph **graph, ft_error *e
     return status;
 }
 
-/* --- Reading times ------------------------------------------------------------------------------------------- */
+/* --- Reading times ----------------------------------------------------------------------------------------------- */
 
 /* "23.6 +- 2.0", under "relu", or under "relu_1" and "relu_2" where a rule is about two of a kind; NaN when absent. */
 static double time_of(const json_t *rule, const char *name, int place) {
@@ -223,7 +223,7 @@ static double mean_time(const json_t *rules, const measured_op *op) {
     return count > 0 && sum > 0 ? sum / count : NAN;
 }
 
-/* --- Adding -------------------------------------------------------------------------------------------------- */
+/* --- Adding ------------------------------------------------------------------------------------------------------ */
 
 typedef struct adding {
     import_job *job;

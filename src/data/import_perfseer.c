@@ -49,7 +49,7 @@ typedef struct perfseer_import {
     pool *threads;
 } perfseer_import;
 
-/* --- Finding the files --------------------------------------------------------------------------------------- */
+/* --- Finding the files ------------------------------------------------------------------------------------------- */
 
 static bool is_pickle(const char *name) {
     size_t length = strlen(name);
@@ -99,7 +99,7 @@ static ft_status walk(perfseer_import *p, const char *folder, int depth) {
     return status;
 }
 
-/* --- Reading one --------------------------------------------------------------------------------------------- */
+/* --- Reading one ------------------------------------------------------------------------------------------------- */
 
 /* The style that all four stages have, or "mixed". */
 static void find_family(const ft_graph *graph, pickled *f) {
@@ -156,7 +156,7 @@ static void read_part(void *user, uint32_t part, uint32_t worker) {
     p->batch[part].status = read_file(&p->batch[part], p->packers[worker]);
 }
 
-/* --- Adding -------------------------------------------------------------------------------------------------- */
+/* --- Adding ------------------------------------------------------------------------------------------------------ */
 
 static const char *file_name(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -236,7 +236,7 @@ static ft_status add_all(perfseer_import *p) {
     return import_finish(p->job, p->builder);
 }
 
-/* --- All of it ----------------------------------------------------------------------------------------------- */
+/* --- All of it --------------------------------------------------------------------------------------------------- */
 
 static ft_status make_workers(perfseer_import *p) {
     if (p->path_count > 1) FT_TRY(pool_new(0, &p->threads, p->job->error));

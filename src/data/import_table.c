@@ -58,7 +58,7 @@ typedef struct table_import {
     map models;                          /* from path and shape to the index of the graph, FT_NONE: cannot be read */
 } table_import;
 
-/* --- Columns ------------------------------------------------------------------------------------------------- */
+/* --- Columns ----------------------------------------------------------------------------------------------------- */
 
 /* What `foretell sample` says of the models that it lists, and measuring scripts keep. */
 static bool is_of_sample(const char *name) {
@@ -104,7 +104,7 @@ static ft_status take_header(table_import *t) {
     return FT_OK;
 }
 
-/* --- Models -------------------------------------------------------------------------------------------------- */
+/* --- Models ------------------------------------------------------------------------------------------------------ */
 
 /* Gives symbols their values, in a graph that nobody else has seen yet: "sequence=128;height=32". */
 static ft_status fix_symbols(ft_graph *graph, const char *shape, ft_error *error) {
@@ -185,7 +185,7 @@ static ft_status find_model(table_import *t, const char *where, uint32_t *index)
     return map_set(&t->models, key, *index) ? FT_OK : FT_NOMEM(t->job->error);
 }
 
-/* --- Rows ---------------------------------------------------------------------------------------------------- */
+/* --- Rows -------------------------------------------------------------------------------------------------------- */
 
 static ft_status bad_cell(const table_import *t, int column, const char *expected) {
     return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line %llu: %s is '%.60s'; expected %s", t->job->source,
@@ -291,7 +291,7 @@ static ft_status take_rows(table_import *t) {
     }
 }
 
-/* --- All of it ----------------------------------------------------------------------------------------------- */
+/* --- All of it --------------------------------------------------------------------------------------------------- */
 
 static const char *folder_of(arena *memory, const char *path) {
     const char *slash = strrchr(path, '/');

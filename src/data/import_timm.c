@@ -8,8 +8,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "data/import.h"
-#include "data/model_files.h"
-#include "data/timm_tables.h"
+#include "data/timm.h"
 
 typedef struct timm_import {
     import_job *job;

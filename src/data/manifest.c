@@ -19,7 +19,7 @@ void manifest_seal(manifest *m) {
     hash_text(hash_bytes(both, (size_t)length), m->hash);
 }
 
-/* --- Writing ------------------------------------------------------------------------------------------------- */
+/* --- Writing ----------------------------------------------------------------------------------------------------- */
 
 static void put_file(json_writer *w, const char *name, const manifest_file *file) {
     jsonw_key(w, name);
@@ -58,7 +58,7 @@ ft_status manifest_write(const char *path, const manifest *m, ft_error *error) {
     return status;
 }
 
-/* --- Reading ------------------------------------------------------------------------------------------------- */
+/* --- Reading ----------------------------------------------------------------------------------------------------- */
 
 static ft_status take_count(const json_t *object, const char *key, uint64_t *count, ft_error *error) {
     int64_t number;

@@ -1,6 +1,6 @@
 /* model_files.c - reading and packing are done on all threads, a few hundred files at a time; adding, which decides
  * about the numbers of graphs, is done by one, in order. */
-#include "data/model_files.h"
+#include "data/import.h"
 
 #include <stdlib.h>
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/pieces.h"
+#include "data/intern.h"
 #include "data/varint.h"
 #include "graph/naming.h"
 #include "graph/opdef.h"
@@ -23,8 +23,8 @@ struct packer {
     uint32_t next;                       /* the first tensor that the operators have not met yet */
     uint32_t symbols[GRAPH_MAX_SYMBOLS]; /* number of each symbol, FT_NONE = none yet */
     uint32_t symbol_count;
-    pieces strings, shapes, attributes, types;
-    buf symbol_names, tensors, ops, piece;
+    intern_table strings, shapes, attributes, types;
+    buf symbol_names, tensors, ops, entry;
 };
 
 packer *packer_new(void) {
@@ -35,14 +35,14 @@ void packer_free(packer *p) {
     if (p == NULL) return;
     free(p->numbers);
     free(p->order);
-    pieces_free(&p->strings);
-    pieces_free(&p->shapes);
-    pieces_free(&p->attributes);
-    pieces_free(&p->types);
+    intern_free(&p->strings);
+    intern_free(&p->shapes);
+    intern_free(&p->attributes);
+    intern_free(&p->types);
     buf_free(&p->symbol_names);
     buf_free(&p->tensors);
     buf_free(&p->ops);
-    buf_free(&p->piece);
+    buf_free(&p->entry);
     free(p);
 }
 
@@ -59,8 +59,8 @@ static bool clear(packer *p, const ft_graph *graph) {
     for (uint32_t i = 0; i < graph->tensor_count; i++) p->numbers[i] = FT_NONE;
     for (uint32_t i = 0; i < graph->symbol_count; i++) p->symbols[i] = FT_NONE;
     p->numbered = p->next = p->symbol_count = 0;
-    pieces *const tables[] = {&p->strings, &p->shapes, &p->attributes, &p->types};
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) pieces_clear(tables[i]);
+    intern_table *const tables[] = {&p->strings, &p->shapes, &p->attributes, &p->types};
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) intern_clear(tables[i]);
     buf *const buffers[] = {&p->symbol_names, &p->tensors, &p->ops};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++) {
         buffers[i]->length = 0;
@@ -69,7 +69,7 @@ static bool clear(packer *p, const ft_graph *graph) {
     return true;
 }
 
-/* --- Numbers of tensors -------------------------------------------------------------------------------------- */
+/* --- Numbers of tensors ------------------------------------------------------------------------------------------ */
 
 static void number_tensor(packer *p, uint32_t tensor) {
     if (tensor == FT_NONE || p->numbers[tensor] != FT_NONE) return;
@@ -104,24 +104,24 @@ static void put_tensor_number(const packer *p, buf *out, uint32_t tensor) {
     varint_put(out, tensor == FT_NONE ? 0 : (uint64_t)p->numbers[tensor] + 1);
 }
 
-/* --- Pieces -------------------------------------------------------------------------------------------------- */
+/* --- Pieces ------------------------------------------------------------------------------------------------------ */
 
-static buf *begin_piece(packer *p) {
-    p->piece.length = 0;
-    p->piece.failed = false;
-    return &p->piece;
+static buf *begin_entry(packer *p) {
+    p->entry.length = 0;
+    p->entry.failed = false;
+    return &p->entry;
 }
 
-static uint32_t end_piece(packer *p, pieces *table) {
-    if (p->piece.failed) table->failed = true;
-    return pieces_add(table, p->piece.data, p->piece.length);
+static uint32_t end_entry(packer *p, intern_table *table) {
+    if (p->entry.failed) table->failed = true;
+    return intern_add(table, p->entry.data, p->entry.length);
 }
 
 static uint32_t string_number(packer *p, const char *text) {
-    buf *piece = begin_piece(p);
-    varint_put(piece, strlen(text));
-    buf_text(piece, text);
-    return end_piece(p, &p->strings);
+    buf *entry = begin_entry(p);
+    varint_put(entry, strlen(text));
+    buf_text(entry, text);
+    return end_entry(p, &p->strings);
 }
 
 static uint64_t symbol_number(packer *p, int64_t dim) {
@@ -141,12 +141,13 @@ static uint64_t dim_code(packer *p, int64_t dim) {
 
 static uint32_t shape_number(packer *p, const ft_tensor *t) {
     uint64_t dims[FT_MAX_RANK];
-    for (int32_t i = 0; i < t->rank; i++) dims[i] = dim_code(p, t->dims[i]); /* symbols make pieces of their own */
-    buf *piece = begin_piece(p);
-    buf_char(piece, (char)t->dtype);
-    buf_char(piece, (char)(t->rank + 1));
-    for (int32_t i = 0; i < t->rank; i++) varint_put(piece, dims[i]);
-    return end_piece(p, &p->shapes);
+    for (int32_t i = 0; i < t->rank; i++)
+        dims[i] = dim_code(p, t->dims[i]); /* symbols make intern_table of their own */
+    buf *entry = begin_entry(p);
+    buf_char(entry, (char)t->dtype);
+    buf_char(entry, (char)(t->rank + 1));
+    for (int32_t i = 0; i < t->rank; i++) varint_put(entry, dims[i]);
+    return end_entry(p, &p->shapes);
 }
 
 static bool fits_float32(const double *values, uint64_t count) {
@@ -190,7 +191,7 @@ static void put_numbers(buf *out, const int64_t *ints, const double *floats, uin
         put_floats(out, floats, count, kind);
 }
 
-/* --- Tensors ------------------------------------------------------------------------------------------------- */
+/* --- Tensors ----------------------------------------------------------------------------------------------------- */
 
 static bool takes_weights(ft_op_class op_class) {
     return op_class == FT_CLASS_CONV || op_class == FT_CLASS_MATMUL || op_class == FT_CLASS_NORM ||
@@ -234,7 +235,7 @@ static void put_tensor(packer *p, uint32_t tensor) {
     if (has_value) put_numbers(out, t->value->ints, t->value->floats, (uint64_t)t->value->count);
 }
 
-/* --- Operators ----------------------------------------------------------------------------------------------- */
+/* --- Operators --------------------------------------------------------------------------------------------------- */
 
 static void put_attribute(packer *p, buf *out, const ft_attr *a) {
     varint_put(out, string_number(p, a->name));
@@ -281,7 +282,7 @@ static uint32_t attributes_number(packer *p, const ft_op *op) {
         if (!is_claim(a)) put_attribute(p, &list, a);
     }
     if (list.failed) p->attributes.failed = true;
-    uint32_t number = pieces_add(&p->attributes, list.data, list.length);
+    uint32_t number = intern_add(&p->attributes, list.data, list.length);
     buf_free(&list);
     return number;
 }
@@ -292,10 +293,10 @@ static uint32_t type_number(packer *p, const ft_op *op) {
     if (usual == NULL) usual = ft_opdef_unknown();
     uint32_t type = string_number(p, op->type), def = 0;
     if (op->def != usual) def = string_number(p, op->def->name) + 1;
-    buf *piece = begin_piece(p);
-    varint_put(piece, type);
-    varint_put(piece, def);
-    return end_piece(p, &p->types);
+    buf *entry = begin_entry(p);
+    varint_put(entry, type);
+    varint_put(entry, def);
+    return end_entry(p, &p->types);
 }
 
 static void put_op(packer *p, const ft_op *op) {
@@ -310,7 +311,7 @@ static void put_op(packer *p, const ft_op *op) {
     if (p->graph->branch_count > 1) varint_put(out, op->branch);
 }
 
-/* --- All of it ----------------------------------------------------------------------------------------------- */
+/* --- All of it --------------------------------------------------------------------------------------------------- */
 
 static void put_list(const packer *p, buf *out, const index_list *list) {
     varint_put(out, list->count);
@@ -335,14 +336,14 @@ static void put_loops(const packer *p, buf *out) {
     }
 }
 
-static void put_pieces(buf *out, const pieces *table) {
+static void put_table(buf *out, const intern_table *table) {
     varint_put(out, table->count);
     buf_add(out, table->bytes.data, table->bytes.length);
 }
 
 static bool has_failed(const packer *p) {
     return p->strings.failed || p->shapes.failed || p->attributes.failed || p->types.failed || p->symbol_names.failed ||
-           p->tensors.failed || p->ops.failed || p->piece.failed;
+           p->tensors.failed || p->ops.failed || p->entry.failed;
 }
 
 ft_status pack_graph(packer *p, const ft_graph *graph, buf *out, ft_error *error) {
@@ -357,17 +358,17 @@ ft_status pack_graph(packer *p, const ft_graph *graph, buf *out, ft_error *error
     size_t before = out->length;
     buf_char(out, (char)graph->format);
     buf_char(out, (char)graph->layout);
-    put_pieces(out, &p->strings);
+    put_table(out, &p->strings);
     varint_put(out, p->symbol_count);
     buf_add(out, p->symbol_names.data, p->symbol_names.length);
-    put_pieces(out, &p->shapes);
+    put_table(out, &p->shapes);
     varint_put(out, p->numbered);
     buf_add(out, p->tensors.data, p->tensors.length);
     put_list(p, out, &graph->inputs);
     put_list(p, out, &graph->outputs);
     put_loops(p, out);
-    put_pieces(out, &p->attributes);
-    put_pieces(out, &p->types);
+    put_table(out, &p->attributes);
+    put_table(out, &p->types);
     varint_put(out, graph->op_count);
     buf_add(out, p->ops.data, p->ops.length);
     if (!out->failed && !has_failed(p)) return FT_OK;

@@ -54,7 +54,7 @@ const char *record_key(const ft_record *r, char key[static HASH_TEXT]) {
     return hash_text(hash_bytes(bytes, used), key);
 }
 
-/* --- Cells --------------------------------------------------------------------------------------------------- */
+/* --- Cells ------------------------------------------------------------------------------------------------------- */
 
 typedef struct parser {
     const records_source *source;
@@ -156,7 +156,7 @@ static ft_status take_words(parser *p, const csv_field *cells, ft_record *r) {
     return csv_int(&p->rows, &cells[COLUMN_BATCH], "batch", 1, FT_MAX_DIM, &r->batch, p->error);
 }
 
-/* --- Rows ---------------------------------------------------------------------------------------------------- */
+/* --- Rows -------------------------------------------------------------------------------------------------------- */
 
 static ft_status check_unique(parser *p, const ft_record *r) {
     char text[HASH_TEXT];
@@ -248,7 +248,7 @@ ft_status records_parse(const records_source *source, arena *memory, records *ta
     return status;
 }
 
-/* --- Writing ------------------------------------------------------------------------------------------------- */
+/* --- Writing ----------------------------------------------------------------------------------------------------- */
 
 void records_put_header(buf *out, const char *const *metrics, uint32_t count) {
     for (uint32_t i = 0; i < KEY_COLUMNS; i++) {
@@ -284,4 +284,18 @@ void records_put_row(buf *out, const ft_record *r, const char *graph_id, uint32_
         buf_text(out, number);
     }
     buf_char(out, '\n');
+}
+
+/* --- Time filter ------------------------------------------------------------------------------------------------- */
+
+bool time_filter_rejects(const ft_time_filter *f, double time_us, double noise) {
+    return (f->max_noise > 0 && noise > f->max_noise) || (f->min_time_us > 0 && time_us < f->min_time_us) ||
+           (f->max_time_us > 0 && time_us > f->max_time_us);
+}
+
+ft_status time_filter_check(const ft_time_filter *f, ft_error *error) {
+    if (!(f->min_time_us > 0 && f->max_time_us > 0 && f->min_time_us > f->max_time_us)) return FT_OK;
+    return ft_fail(error, FT_ERR_USAGE,
+                   "nothing takes at least %g and at most %g microseconds: the least is above the most", f->min_time_us,
+                   f->max_time_us);
 }

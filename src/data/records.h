@@ -36,7 +36,7 @@ bool record_mode_parse(const char *text, ft_mode *mode);
  */
 const char *record_key(const ft_record *record, char key[static HASH_TEXT]);
 
-/* --- Reading ------------------------------------------------------------------------------------------------- */
+/* --- Reading ----------------------------------------------------------------------------------------------------- */
 
 typedef struct records {
     ft_record *rows;
@@ -56,9 +56,17 @@ typedef struct records_source {
 /* Everything made lives in `memory`. */
 ft_status records_parse(const records_source *source, arena *memory, records *table, ft_error *error);
 
-/* --- Writing ------------------------------------------------------------------------------------------------- */
+/* --- Writing ----------------------------------------------------------------------------------------------------- */
 
 void records_put_header(buf *out, const char *const *metrics, uint32_t count);
 void records_put_row(buf *out, const ft_record *record, const char *graph_id, uint32_t metric_count);
+
+/* --- Time filter ------------------------------------------------------------------------------------------------- */
+
+/* Import, training and evaluation share these two, so that one rule decides which measurements are too noisy, too
+ * short or too long. Noise is a ratio of the time. Unknown values (NaN) are never rejected. */
+bool time_filter_rejects(const ft_time_filter *filter, double time_us, double noise);
+/* FT_ERR_USAGE when the minimum exceeds the maximum. */
+ft_status time_filter_check(const ft_time_filter *filter, ft_error *error);
 
 #endif

@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "data/dataset.h"
 #include "data/fold.h"
-#include "data/names.h"
 #include "data/networks.h"
 #include "foretell/dataset.h"
 #include "foretell/device.h"
@@ -39,7 +39,7 @@ bool ft_part_parse(const char *text, ft_part *part) {
     return false;
 }
 
-/* --- What a spec says ---------------------------------------------------------------------------------------- */
+/* --- What a spec says -------------------------------------------------------------------------------------------- */
 
 typedef enum split_kind {
     BY_RANDOM,
@@ -169,7 +169,7 @@ static ft_status parse(const char *spec, plan *p, ft_error *error) {
     return status == FT_OK ? FT_OK : ft_fail_prefix(error, status, "split '%s'", spec);
 }
 
-/* --- Chance, by graph ---------------------------------------------------------------------------------------- */
+/* --- Chance, by graph -------------------------------------------------------------------------------------------- */
 
 /* What the graph draws: another number for each purpose, the same for all records of the graph. */
 static uint64_t draw(const plan *p, uint32_t graph, char purpose) {
@@ -188,7 +188,7 @@ static ft_part train_or_valid(const plan *p, uint32_t graph) {
     return uniform(p, graph, 'v') < valid_share ? FT_PART_VALID : FT_PART_TRAIN;
 }
 
-/* --- The part of a record ------------------------------------------------------------------------------------ */
+/* --- The part of a record ---------------------------------------------------------------------------------------- */
 
 static ft_part random_part(const plan *p, uint32_t graph) {
     double u = uniform(p, graph, 'r');
@@ -247,7 +247,7 @@ static ft_part part_of(const plan *p, const ft_record *r) {
     }
 }
 
-/* --- Names --------------------------------------------------------------------------------------------------- */
+/* --- Names ------------------------------------------------------------------------------------------------------- */
 
 static ft_status mark(plan *p, ft_error *error) {
     const ft_record *records = ft_dataset_records(p->data);
@@ -262,7 +262,8 @@ static ft_status mark(plan *p, ft_error *error) {
         return ft_fail(error, FT_ERR_USAGE,
                        "no task belongs to a network '%s'; logs do not tell: 'foretell import ansor --networks' does",
                        p->name);
-    return p->kind == BY_DEVICE ? names_no_device(p->data, p->name, error) : names_no_family(p->data, p->name, error);
+    return p->kind == BY_DEVICE ? dataset_unknown_device(p->data, p->name, error)
+                                : dataset_unknown_family(p->data, p->name, error);
 }
 
 typedef struct ticket {
@@ -292,7 +293,7 @@ static ft_status mark_shots(plan *p, ft_error *error) {
                    count, (long long)p->shots);
 }
 
-/* --- Putting it together ------------------------------------------------------------------------------------- */
+/* --- Putting it together ----------------------------------------------------------------------------------------- */
 
 /* One graph, one part: the last of them. */
 static ft_status keep_graphs_whole(const plan *p, uint8_t *parts, ft_error *error) {

@@ -3,14 +3,13 @@
  * What forward keeps grows by the same bytes with each image; for the right graph, our timeline says the same number.
  * Where no size comes near, timm's usual one is taken, the smallest from 224 on, unless it is so far off that the
  * folder cannot have the size that was trained. */
-#include "data/timm_memory.h"
+#include "data/timm.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "data/timm_name.h"
 #include "foretell/cost.h"
 
 enum { USUAL_SIZE = 224, PLAN_BATCH = 32 };
@@ -41,7 +40,7 @@ bool timm_facts_allow(const timm_facts *facts, double peak_mib) {
     return true;
 }
 
-/* --- The graph ----------------------------------------------------------------------------------------------- */
+/* --- The graph --------------------------------------------------------------------------------------------------- */
 
 typedef struct candidate {
     const char *file;

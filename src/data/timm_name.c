@@ -3,7 +3,7 @@
  * timm has a thousand names and no list of families that would hold for the next release, so the family is read off
  * the name: who trained a model and which attention was added come first and are passed over; well-known stems are
  * found inside the word; for all others the letters up to the first digit are the family. */
-#include "data/timm_name.h"
+#include "data/timm.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  *
  * Columns are found by their names. A row in whose words something is unknown (a device, a precision) is skipped, as
  * later files may well know more of them; a table without the columns that are needed is damaged. */
-#include "data/timm_tables.h"
+#include "data/timm.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,8 +17,6 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "data/records.h"
-#include "data/timm_memory.h"
-#include "data/timm_name.h"
 #include "foretell/device.h"
 
 const char *const timm_metrics[TIMM_METRICS] = {"time_us", "peak_bytes"};
@@ -71,7 +69,7 @@ typedef struct table {
 
 typedef ft_status row_reader(table *t, timm_row *row, const char **why);
 
-/* --- Words and numbers --------------------------------------------------------------------------------------- */
+/* --- Words and numbers ------------------------------------------------------------------------------------------- */
 
 /* A field's value as a number above zero, and by how much its last digit may be wrong, relative. */
 static bool measured(const char *text, double *value, double *doubt) {
@@ -118,7 +116,7 @@ static const char *find_graph(const table *t, const char *file) {
     return found != NULL ? *found : NULL;
 }
 
-/* --- Rows of times ------------------------------------------------------------------------------------------- */
+/* --- Rows of times ----------------------------------------------------------------------------------------------- */
 
 static ft_status take_setting(table *t, timm_row *row, bool is_amp, const char **why) {
     char version[TIMM_VERSION_BYTES];
@@ -152,7 +150,7 @@ static ft_status time_row(table *t, timm_row *row, const char **why) {
     return *why == NULL ? take_setting(t, row, is_amp, why) : FT_OK;
 }
 
-/* --- Rows of memory ------------------------------------------------------------------------------------------ */
+/* --- Rows of memory ---------------------------------------------------------------------------------------------- */
 
 static bool is_suspect(const table *t) {
     return strcmp(t->words[AT_SUSPECT], "1") == 0;
@@ -220,7 +218,7 @@ static ft_status memory_row(table *t, timm_row *row, const char **why) {
     return FT_OK;
 }
 
-/* --- Tables -------------------------------------------------------------------------------------------------- */
+/* --- Tables ------------------------------------------------------------------------------------------------------ */
 
 static ft_status take_header(table *t, const int *needed, uint32_t needed_count) {
     FT_TRY(csv_row(&t->text, t->cells, MAX_COLUMNS, &t->column_count, t->job->error));

@@ -19,7 +19,7 @@ uint32_t unpack_count(unpacker *u, size_t least) {
         &u->in, reader_left(&u->in) / least + 1 < UINT32_MAX ? reader_left(&u->in) / least + 1 : UINT32_MAX);
 }
 
-/* --- Pieces -------------------------------------------------------------------------------------------------- */
+/* --- Pieces ------------------------------------------------------------------------------------------------------ */
 
 static ft_status get_strings(unpacker *u) {
     u->string_count = unpack_count(u, 1);
@@ -87,7 +87,7 @@ static ft_status get_shapes(unpacker *u) {
     return FT_OK;
 }
 
-/* --- Numbers ------------------------------------------------------------------------------------------------- */
+/* --- Numbers ----------------------------------------------------------------------------------------------------- */
 
 static ft_status get_ints(unpacker *u, uint32_t count, const int64_t **ints) {
     int64_t *made = ARENA_ARRAY(u->memory, int64_t, count);
@@ -135,7 +135,7 @@ ft_status unpack_numbers(unpacker *u, uint32_t *count, const int64_t **ints, con
     return kind == NUMBER_INT ? get_ints(u, *count, ints) : get_floats(u, *count, kind == NUMBER_FLOAT64, floats);
 }
 
-/* --- Tensors ------------------------------------------------------------------------------------------------- */
+/* --- Tensors ----------------------------------------------------------------------------------------------------- */
 
 static ft_status get_value(unpacker *u, ft_tensor *t) {
     ft_value *value = ARENA_NEW(u->memory, ft_value);
@@ -234,7 +234,7 @@ static ft_status get_loops(unpacker *u) {
     return FT_OK;
 }
 
-/* --- All of it ----------------------------------------------------------------------------------------------- */
+/* --- All of it --------------------------------------------------------------------------------------------------- */
 
 static ft_status get_graph(unpacker *u) {
     FT_TRY(get_strings(u));

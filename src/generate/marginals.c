@@ -83,7 +83,7 @@ void marginals_finish(marginals *m, ft_marginal out[FT_MARGINALS]) {
     }
 }
 
-/* --- Documents ----------------------------------------------------------------------------------------------- */
+/* --- Documents --------------------------------------------------------------------------------------------------- */
 
 static double stat_of(const ft_marginal *m, size_t stat) {
     const double ours[STATS] = {m->mean, m->min, m->median, m->max};

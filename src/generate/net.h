@@ -7,6 +7,7 @@
 #define GENERATE_NET_H
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "foretell/status.h"
 #include "generate/arch.h"
 
@@ -59,5 +60,8 @@ int64_t net_in_elems(const net_node *n);
 int64_t net_out_elems(const net_node *n);
 int64_t net_weights(const net_node *n);
 int64_t net_flops(const net_node *n);
+
+/* Appends the file. The graph has an attribute 'synthetic', which says that its labels are computed. */
+ft_status net_pickle(const net *n, int64_t batch, arena *memory, buf *out, ft_error *error);
 
 #endif

@@ -1,7 +1,7 @@
 /* net_pickle.c - the members of a DiGraph, the features of its nodes.
  *
  * As in the published files, an edge has no attributes, and some numbers are strings. */
-#include "generate/net_pickle.h"
+#include "generate/net.h"
 
 #include <stdio.h>
 
@@ -19,7 +19,7 @@ typedef struct net_writer {
     uint32_t *users;      /* node and number of its input, NET_MAX_INPUTS * node + input */
 } net_writer;
 
-/* --- Features ------------------------------------------------------------------------------------------------ */
+/* --- Features ---------------------------------------------------------------------------------------------------- */
 
 static void put_int(pickle_writer *p, const char *key, int64_t value) {
     picklew_word(p, key);
@@ -107,7 +107,7 @@ static void put_node(net_writer *w, const net_node *n) {
     picklew_close(p);
 }
 
-/* --- Edges --------------------------------------------------------------------------------------------------- */
+/* --- Edges ------------------------------------------------------------------------------------------------------- */
 
 static ft_status find_users(net_writer *w, arena *memory, ft_error *error) {
     const net *n = w->net;
@@ -151,7 +151,7 @@ static void put_predecessors(net_writer *w, uint32_t node) {
     picklew_close(p);
 }
 
-/* --- All of it ----------------------------------------------------------------------------------------------- */
+/* --- All of it --------------------------------------------------------------------------------------------------- */
 
 static void put_marks(pickle_writer *p) {
     picklew_word(p, "graph");

@@ -21,7 +21,7 @@
 #include "foretell/generate.h"
 #include "generate/label.h"
 #include "generate/marginals.h"
-#include "generate/net_pickle.h"
+#include "generate/net.h"
 
 enum { NETWORKS_AT_A_TIME = 256, BATCHES = 9, MOST_TRIES = 1000 };
 enum { STREAMS = 1 + BATCHES }; /* of random numbers, for each network: its drawing, and the noise of each batch */
@@ -64,7 +64,7 @@ typedef struct generator {
     ft_error *error;
 } generator;
 
-/* --- Drawing ------------------------------------------------------------------------------------------------- */
+/* --- Drawing ----------------------------------------------------------------------------------------------------- */
 
 static ft_status draw_new(generator *g, job *j) {
     for (int i = 0; i < MOST_TRIES; i++) {
@@ -82,7 +82,7 @@ static ft_status draw_new(generator *g, job *j) {
     return ft_fail(g->error, FT_ERR_LIMIT, "found no network that is not there already; ask for fewer");
 }
 
-/* --- One network --------------------------------------------------------------------------------------------- */
+/* --- One network ------------------------------------------------------------------------------------------------- */
 
 static ft_status write_file(worker *w, const char *folder, const char *part, const char *name, const char *ending,
                             const buf *content, ft_error *error) {
@@ -177,7 +177,7 @@ static void do_part(void *user, uint32_t part, uint32_t worker_index) {
     arena_free(&memory);
 }
 
-/* --- All of them --------------------------------------------------------------------------------------------- */
+/* --- All of them ------------------------------------------------------------------------------------------------- */
 
 static ft_status take_results(generator *g, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
@@ -242,7 +242,7 @@ static ft_status run(const char *folder, uint32_t networks, const ft_generate_op
     return status;
 }
 
-/* --- The folder ---------------------------------------------------------------------------------------------- */
+/* --- The folder -------------------------------------------------------------------------------------------------- */
 
 static ft_status make_folder(const char *base, const char *name, ft_error *error) {
     char path[4096];

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "data/names.h"
+#include "data/dataset.h"
 #include "foretell/device.h"
 #include "learn/model_list.h"
 #include "learn/trained.h"
@@ -113,7 +113,7 @@ static ft_status find_devices(maker *m) {
     for (uint32_t i = 0; i < m->options->device_count; i++) {
         uint32_t r = 0;
         while (r < m->count && !(is_same_device(m->options->devices[i], m->records[r].device) && is_fit(m, r))) r++;
-        if (r == m->count) return names_no_device(m->data, m->options->devices[i], m->error);
+        if (r == m->count) return dataset_unknown_device(m->data, m->options->devices[i], m->error);
     }
     for (uint32_t i = 0; m->options->device_count == 0 && i < m->count; i++)
         if (is_fit(m, i) && predictor_device_index(m->from, m->records[i].device) == FT_NONE) has_new = true;
@@ -302,7 +302,7 @@ ft_status adapt_rows_make(const ft_predictor *from, const ft_dataset *data, cons
     for (uint32_t i = 0; i < options->family_count; i++) {
         uint32_t r = 0;
         while (r < m.count && strcmp(m.records[r].family, options->families[i]) != 0) r++;
-        if (r == m.count) return names_no_family(data, options->families[i], error);
+        if (r == m.count) return dataset_unknown_family(data, options->families[i], error);
     }
     FT_TRY(open_records_find(from, data, options->split, options->seed, memory, &m.open, error));
     FT_TRY(find_devices(&m));

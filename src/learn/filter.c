@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-#include "data/time_filter.h"
+#include "base/error.h"
+#include "data/records.h"
 
 bool filter_is_set(const ft_time_filter *filter) {
     return filter->max_noise > 0 || filter->min_time_us > 0 || filter->max_time_us > 0;
@@ -18,7 +19,7 @@ static double value_of(const ft_dataset *data, const ft_record *record, const ch
 bool filter_leaves_out(const ft_time_filter *filter, const ft_dataset *data, const ft_record *record) {
     if (!filter_is_set(filter)) return false;
     double time_us = value_of(data, record, "time_us"), apart = value_of(data, record, "time_std_us");
-    return time_filter_leaves_out(filter, time_us, apart / time_us);
+    return time_filter_rejects(filter, time_us, apart / time_us);
 }
 
 ft_status filter_split(const ft_time_filter *filter, const ft_dataset *data, ft_split *split, ft_error *error) {

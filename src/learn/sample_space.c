@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "data/names.h"
+#include "data/dataset.h"
 #include "learn/adapt_rows.h"
 #include "predictor/adjust.h"
 #include "predictor/scan.h"
@@ -66,7 +66,7 @@ static ft_status find_models(job *j, const ft_dataset *data, ft_error *error) {
     for (uint32_t i = 0; i < o->family_count; i++) {
         uint32_t r = 0;
         while (r < count && strcmp(records[r].family, o->families[i]) != 0) r++;
-        if (r == count) return names_no_family(data, o->families[i], error);
+        if (r == count) return dataset_unknown_family(data, o->families[i], error);
     }
     FT_TRY(open_records_find(j->predictor, data, o->split, o->seed, j->memory, &open, error));
     bool *is_seen = ARENA_ARRAY(j->memory, bool, graphs);

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "data/names.h"
-#include "data/time_filter.h"
+#include "data/dataset.h"
+#include "data/records.h"
 #include "foretell/device.h"
 #include "learn/filter.h"
 #include "predictor/predictor.h"
@@ -129,7 +129,7 @@ static ft_status check_names(const ft_predictor *predictor, const ft_dataset *da
     for (uint32_t i = 0; i < options->family_count; i++) {
         uint32_t record = 0, count = ft_dataset_record_count(data);
         while (record < count && strcmp(records[record].family, options->families[i]) != 0) record++;
-        if (record == count) return names_no_family(data, options->families[i], error);
+        if (record == count) return dataset_unknown_family(data, options->families[i], error);
     }
     return FT_OK;
 }

@@ -48,7 +48,7 @@ static ft_status damaged(reading *r) {
                    r->pull.why != NULL ? r->pull.why : "something is missing");
 }
 
-/* --- Pieces -------------------------------------------------------------------------------------------------- */
+/* --- Pieces ------------------------------------------------------------------------------------------------------ */
 
 static ft_status keep_text(reading *r, const char **text) {
     ansor_record *record = r->record;
@@ -94,7 +94,7 @@ static ft_status rest_of_list(reading *r, bool first) {
     return r->pull.why == NULL ? FT_OK : damaged(r);
 }
 
-/* --- Steps --------------------------------------------------------------------------------------------------- */
+/* --- Steps ------------------------------------------------------------------------------------------------------- */
 
 static bool kind_of(const json_text *tag, ansor_kind *kind) {
     for (ansor_kind k = 0; k < ANSOR_KINDS; k++) {
@@ -168,7 +168,7 @@ static ft_status read_state(reading *r) {
     return r->pull.why == NULL ? rest_of_list(r, first) : damaged(r);
 }
 
-/* --- The record ---------------------------------------------------------------------------------------------- */
+/* --- The record -------------------------------------------------------------------------------------------------- */
 
 static ft_status read_hardware(reading *r) {
     if (json_pull_peek(&r->pull) != '[') return json_pull_skip(&r->pull) ? FT_OK : damaged(r);
@@ -298,7 +298,7 @@ ft_status ansor_seconds(const ansor_record *record, double *seconds, ft_error *e
     return FT_OK;
 }
 
-/* --- Writing ------------------------------------------------------------------------------------------------- */
+/* --- Writing ----------------------------------------------------------------------------------------------------- */
 
 static void put_string(buf *out, const char *text) {
     buf_char(out, '"');

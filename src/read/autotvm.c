@@ -16,7 +16,7 @@ static ft_status damaged(reading *r) {
                    r->pull.why != NULL ? r->pull.why : "something is missing");
 }
 
-/* --- Pieces -------------------------------------------------------------------------------------------------- */
+/* --- Pieces ------------------------------------------------------------------------------------------------------ */
 
 static ft_status keep(reading *r, const char *bytes, size_t length, const char **text) {
     autotvm_record *record = r->record;
@@ -56,7 +56,7 @@ static ft_status rest_of_list(reading *r, bool first) {
     return r->pull.why == NULL ? FT_OK : damaged(r);
 }
 
-/* --- Knobs --------------------------------------------------------------------------------------------------- */
+/* --- Knobs ------------------------------------------------------------------------------------------------------- */
 
 static ft_status take_number(reading *r, int64_t number) {
     autotvm_record *record = r->record;
@@ -131,7 +131,7 @@ static ft_status read_config(reading *r) {
     return r->pull.why == NULL ? FT_OK : damaged(r);
 }
 
-/* --- The record ---------------------------------------------------------------------------------------------- */
+/* --- The record -------------------------------------------------------------------------------------------------- */
 
 /* Version 0.2: [target, template, arguments, {}]. Version 0.1: [target, template, arguments, {}, workload, config]. */
 static ft_status read_input(reading *r) {

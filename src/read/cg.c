@@ -49,7 +49,7 @@ struct cg_set {
     size_t node_capacity, edge_capacity, source_capacity;
 };
 
-/* --- Opening ------------------------------------------------------------------------------------------------- */
+/* --- Opening ----------------------------------------------------------------------------------------------------- */
 
 static ft_status check_header(cg_set *set, int table, const char *const *columns, uint32_t count, ft_error *error) {
     csv_field fields[MAX_COLUMNS];
@@ -169,7 +169,7 @@ void cg_close(cg_set *set) {
     free(set);
 }
 
-/* --- The rows of a model ------------------------------------------------------------------------------------- */
+/* --- The rows of a model ----------------------------------------------------------------------------------------- */
 
 static bool make_room(void **items, size_t count, size_t *capacity, size_t size) {
     if (count < *capacity) return true;
@@ -308,7 +308,7 @@ static ft_status connect(cg_set *set, uint32_t node_count, uint32_t edge_count, 
     return FT_OK;
 }
 
-/* --- A model ------------------------------------------------------------------------------------------------- */
+/* --- A model ----------------------------------------------------------------------------------------------------- */
 
 static void model_name(const cg_set *set, const csv_field *fields, char *name, size_t size) {
     char family[MAX_TEXT] = "", index[MAX_TEXT] = "";

@@ -24,7 +24,7 @@ bool executor_matches(const uint8_t *bytes, size_t size) {
            (has_key(bytes, size, "\"arg_nodes\"") || has_key(bytes, size, "\"heads\""));
 }
 
-/* --- Nodes --------------------------------------------------------------------------------------------------- */
+/* --- Nodes ------------------------------------------------------------------------------------------------------- */
 
 typedef struct decoding {
     executor_graph *graph;
@@ -122,7 +122,7 @@ static ft_status read_nodes(const decoding *d, const json_t *list) {
     return FT_OK;
 }
 
-/* --- Outputs ------------------------------------------------------------------------------------------------- */
+/* --- Outputs ----------------------------------------------------------------------------------------------------- */
 
 /* ["list_shape", [[1, 3], ...]], or the list itself. NULL when it is absent. */
 static const json_t *attr_list(const json_t *attrs, const char *key) {

@@ -14,7 +14,7 @@
 
 enum { MAX_TEXT_BYTES = 64 * 1024 * 1024, MAX_VALUES = 4 * 1000 * 1000 };
 
-/* --- A look at the text -------------------------------------------------------------------------------------- */
+/* --- A look at the text ------------------------------------------------------------------------------------------ */
 
 static bool is_space(uint8_t c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
@@ -80,7 +80,7 @@ static ft_status check_text(const uint8_t *bytes, size_t size, ft_error *error) 
     return FT_OK;
 }
 
-/* --- Nodes --------------------------------------------------------------------------------------------------- */
+/* --- Nodes ------------------------------------------------------------------------------------------------------- */
 
 typedef struct ir {
     arena memory; /* of the decoding */
@@ -246,7 +246,7 @@ static ft_status read_nodes(ir *in, json_t *root) {
     return FT_OK;
 }
 
-/* --- The file ------------------------------------------------------------------------------------------------ */
+/* --- The file ---------------------------------------------------------------------------------------------------- */
 
 /* "a/b/net.json.gz" is called "net". */
 static void graph_name(const char *path, char *name, size_t size) {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "read/onnx_build.h"
+#include "read/onnx.h"
 
 enum { GROWTH_BASE = 100000, GROWTH_FACTOR = 100 };
 
@@ -19,7 +19,7 @@ struct onnx_function {
     uint64_t node_count;
 };
 
-/* --- Finding ------------------------------------------------------------------------------------------------- */
+/* --- Finding ----------------------------------------------------------------------------------------------------- */
 
 /* Fields that an onnx.proto does not have come as unknown ones: these are newer than the oldest that is supported. */
 enum { NODE_OVERLOAD = 8, FUNCTION_DEFAULTS = 11, FUNCTION_OVERLOAD = 13 };
@@ -135,7 +135,7 @@ bool onnx_find_function(const onnx_builder *b, const Onnx__NodeProto *node, uint
     return key != NULL && map_get(&b->function_index, key, function);
 }
 
-/* --- Counting ------------------------------------------------------------------------------------------------ */
+/* --- Counting ---------------------------------------------------------------------------------------------------- */
 
 static ft_status count_function(onnx_builder *b, uint32_t index, unsigned depth, uint64_t *total) {
     onnx_function *f = &b->functions[index];
@@ -178,7 +178,7 @@ ft_status onnx_count_nodes(onnx_builder *b, Onnx__NodeProto **nodes, size_t coun
     return FT_OK;
 }
 
-/* --- Inlining ------------------------------------------------------------------------------------------------ */
+/* --- Inlining ---------------------------------------------------------------------------------------------------- */
 
 /* What the body sees as its attributes: those of the call, with references of the calling function replaced, and
  * behind them the defaults. The first of a name counts. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "graph/opdef.h"
-#include "read/onnx_build.h"
+#include "read/onnx.h"
 
 enum { MAX_JOINED = 16 * 1024 };
 
@@ -23,7 +23,7 @@ bool onnx_is_standard(const char *domain) {
     return domain == NULL || domain[0] == '\0' || strcmp(domain, "ai.onnx") == 0;
 }
 
-/* --- Attributes ---------------------------------------------------------------------------------------------- */
+/* --- Attributes -------------------------------------------------------------------------------------------------- */
 
 const Onnx__AttributeProto *onnx_resolve_attr(const onnx_frame *frame, const Onnx__AttributeProto *attr) {
     const char *ref = onnx_text(attr->ref_attr_name);
@@ -141,7 +141,7 @@ static ft_status add_attrs(onnx_builder *b, const onnx_frame *frame, const Onnx_
     return FT_OK;
 }
 
-/* --- Constants ----------------------------------------------------------------------------------------------- */
+/* --- Constants --------------------------------------------------------------------------------------------------- */
 
 /* A number or a list of numbers. *is_kept says whether there are few enough to keep them. */
 static void set_numbers(ft_tensor *t, ft_dtype dtype, size_t count, bool is_list, bool *is_kept) {
@@ -216,7 +216,7 @@ static ft_status add_constant_node(onnx_builder *b, const onnx_frame *frame, con
     return ft_fail(b->error, FT_ERR_DAMAGED, "damaged: Constant '%s' has no value", full);
 }
 
-/* --- Operators ----------------------------------------------------------------------------------------------- */
+/* --- Operators --------------------------------------------------------------------------------------------------- */
 
 /* An operator of a foreign domain is known by its name, or else spelled with its domain. */
 static ft_status set_type(onnx_builder *b, const Onnx__NodeProto *node, ft_op *op) {
@@ -268,7 +268,7 @@ ft_status onnx_add_nodes(onnx_builder *b, const onnx_frame *frame, Onnx__NodePro
     return FT_OK;
 }
 
-/* --- Graphs -------------------------------------------------------------------------------------------------- */
+/* --- Graphs ------------------------------------------------------------------------------------------------------ */
 
 static ft_status add_initializers(onnx_builder *b, const onnx_frame *frame, const Onnx__GraphProto *graph) {
     uint32_t tensor;

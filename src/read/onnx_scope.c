@@ -5,7 +5,7 @@
  * result of an If, a Loop or a call before it comes; the awaited tensor then gets its content by an Identity. */
 #include <string.h>
 
-#include "read/onnx_build.h"
+#include "read/onnx.h"
 
 void onnx_scope_open(onnx_scope *scope, onnx_scope *parent) {
     *scope = (onnx_scope){.parent = parent};

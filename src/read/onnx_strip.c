@@ -7,7 +7,7 @@
  * type it should have.
  *
  * A message is written in one go: its length is a varint of five bytes, filled in when the end is known. */
-#include "read/onnx_strip.h"
+#include "read/onnx.h"
 
 #include <stdlib.h>
 #include <string.h>

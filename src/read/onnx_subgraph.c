@@ -7,7 +7,7 @@
  * trip's number, LoopSlice takes the trip's part of a scanned tensor, LoopStack gathers what the trips give. */
 #include <string.h>
 
-#include "read/onnx_build.h"
+#include "read/onnx.h"
 
 /* A body on its way into the graph. */
 typedef struct body {
@@ -41,7 +41,7 @@ static ft_status find_body(onnx_builder *b, const onnx_frame *frame, const Onnx_
     return FT_OK;
 }
 
-/* --- Pieces of all of them ----------------------------------------------------------------------------------- */
+/* --- Pieces of all of them --------------------------------------------------------------------------------------- */
 
 static void open_body(onnx_builder *b, body *body, const onnx_frame *outer, uint32_t loop) {
     body->outer = outer;
@@ -121,7 +121,7 @@ static ft_status stack_result(onnx_builder *b, const body *body, size_t output, 
     return add_edge(b, body->outer, "LoopStack", name, from, to, axis, body->inner.loop);
 }
 
-/* --- If ------------------------------------------------------------------------------------------------------ */
+/* --- If ---------------------------------------------------------------------------------------------------------- */
 
 static ft_status misses_output(onnx_builder *b, const body *body) {
     if (body->node->n_output <= body->graph->n_output) return FT_OK;
@@ -200,7 +200,7 @@ static ft_status build_if(onnx_builder *b, body *body) {
     return FT_OK;
 }
 
-/* --- Loop ---------------------------------------------------------------------------------------------------- */
+/* --- Loop -------------------------------------------------------------------------------------------------------- */
 
 /* The condition that the body sees: what was given, or "true". */
 static ft_status pass_condition(onnx_builder *b, body *body) {
@@ -241,7 +241,7 @@ static ft_status build_loop(onnx_builder *b, body *body) {
     return FT_OK;
 }
 
-/* --- Scan ---------------------------------------------------------------------------------------------------- */
+/* --- Scan -------------------------------------------------------------------------------------------------------- */
 
 static int64_t axis_at(const Onnx__AttributeProto *axes, size_t i, int64_t fallback) {
     return axes != NULL && i < axes->n_ints ? axes->ints[i] : fallback;
@@ -284,7 +284,7 @@ static ft_status build_scan(onnx_builder *b, body *body) {
     return FT_OK;
 }
 
-/* --- SequenceMap --------------------------------------------------------------------------------------------- */
+/* --- SequenceMap ------------------------------------------------------------------------------------------------- */
 
 /* The length of a sequence is not known before the model runs: the body counts once. */
 static ft_status build_map(onnx_builder *b, body *body) {

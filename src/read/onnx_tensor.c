@@ -8,11 +8,10 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "read/onnx_build.h"
-#include "read/onnx_strip.h"
+#include "read/onnx.h"
 #include "read/wire.h"
 
-/* --- Types --------------------------------------------------------------------------------------------------- */
+/* --- Types ------------------------------------------------------------------------------------------------------- */
 
 /* Only inputs bring symbols in. Exporters invent a name for every dimension they do not know, and those of inner
  * tensors say nothing that shape inference does not find. */
@@ -92,7 +91,7 @@ ft_status onnx_set_type(onnx_builder *b, ft_tensor *t, const Onnx__ValueInfoProt
     return step == WIRE_END ? FT_OK : bad_type(b, t);
 }
 
-/* --- Values -------------------------------------------------------------------------------------------------- */
+/* --- Values ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t little_endian(const uint8_t *bytes, unsigned width) {
     uint64_t value = 0;
@@ -223,7 +222,7 @@ ft_status onnx_read_value(onnx_builder *b, const Onnx__TensorProto *p, const ft_
     return FT_OK;
 }
 
-/* --- Constants ----------------------------------------------------------------------------------------------- */
+/* --- Constants --------------------------------------------------------------------------------------------------- */
 
 static ft_status set_dims(onnx_builder *b, ft_tensor *t, const int64_t *dims, size_t count) {
     if (count > FT_MAX_RANK)

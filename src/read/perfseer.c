@@ -43,7 +43,7 @@ typedef struct builder {
     ft_error *error;
 } builder;
 
-/* --- Nodes and edges ----------------------------------------------------------------------------------------- */
+/* --- Nodes and edges --------------------------------------------------------------------------------------------- */
 
 /* Keys of nodes are compared as text; the kind comes first, as 1 and "1" are two nodes. Other kinds give "". */
 static const char *key_text(const pickle_value *key, char *text, size_t size) {
@@ -164,7 +164,7 @@ static ft_status read_structure(builder *b, const pickle_value *root) {
     return connect(b);
 }
 
-/* --- Features ------------------------------------------------------------------------------------------------ */
+/* --- Features ---------------------------------------------------------------------------------------------------- */
 
 /* A number of one of the three dicts of a node; 0 when it is absent or makes no sense as a size. */
 static int64_t size_of(const op_node *node, const char *group, const char *key) {
@@ -256,7 +256,7 @@ static ft_status attr_float(builder *b, const char *name, double value) {
     return graph_attr_float(b->graph, &b->attrs[b->attr_count++], name, value, b->error);
 }
 
-/* --- Operators ----------------------------------------------------------------------------------------------- */
+/* --- Operators --------------------------------------------------------------------------------------------------- */
 
 /* Channels as the producer makes them: those stored for a node with several inputs are a mean. */
 static int64_t input_channels(const builder *b, const op_node *node) {
@@ -356,7 +356,7 @@ static ft_status add_op(builder *b, const op_node *node) {
     return graph_add_op(b->graph, &spec, b->error);
 }
 
-/* --- The file ------------------------------------------------------------------------------------------------ */
+/* --- The file ---------------------------------------------------------------------------------------------------- */
 
 static ft_status add_totals(builder *b) {
     char text[40];

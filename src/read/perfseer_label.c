@@ -19,7 +19,7 @@ static const char *const field_names[PERFSEER_FIELDS] = {
     "memory_peak_mib",
 };
 
-/* --- Labels -------------------------------------------------------------------------------------------------- */
+/* --- Labels ------------------------------------------------------------------------------------------------------ */
 
 typedef struct scanner {
     const char *text, *next, *end;
@@ -103,7 +103,7 @@ ft_status perfseer_parse_label(const char *text, size_t size, perfseer_label *la
     return FT_OK;
 }
 
-/* --- File names ---------------------------------------------------------------------------------------------- */
+/* --- File names -------------------------------------------------------------------------------------------------- */
 
 static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -136,7 +136,7 @@ void perfseer_parse_name(const char *path, perfseer_name *name) {
     if (close != NULL) parse_styles(styles + 3, (size_t)(close - styles - 3), name);
 }
 
-/* --- Meta ---------------------------------------------------------------------------------------------------- */
+/* --- Meta -------------------------------------------------------------------------------------------------------- */
 
 static ft_status set_number(ft_graph *graph, const char *prefix, const char *name, double value, ft_error *error) {
     char key[64], text[40];

@@ -18,7 +18,7 @@ enum {
     NEWEST_PROTOCOL = 5,
 };
 
-/* --- The machine --------------------------------------------------------------------------------------------- */
+/* --- The machine ------------------------------------------------------------------------------------------------- */
 
 static ft_status op_protocol(pickle_machine *m, size_t unused) {
     (void)unused;
@@ -135,7 +135,7 @@ static ft_status op_buffer(pickle_machine *m, size_t unused) {
     return ft_fail(m->error, FT_ERR_UNSUPPORTED, "pickle, byte %zu: keeps its data in buffers outside the file", m->at);
 }
 
-/* --- The opcodes --------------------------------------------------------------------------------------------- */
+/* --- The opcodes ------------------------------------------------------------------------------------------------- */
 
 typedef struct opcode {
     pickle_op *run;

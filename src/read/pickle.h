@@ -66,24 +66,6 @@ const pickle_value *pickle_get(const pickle_value *dict, const char *key);
 /* The number a value stands for: ints, floats, bools and strings that are numbers. False for all else. */
 bool pickle_number(const pickle_value *value, double *number);
 bool pickle_is_string(const pickle_value *value, const char *text);
-
-/* --- Between pickle_*.c ------------------------------------------------------------------------------------- */
-
-pickle_value *pickle_new(pickle *p, pickle_kind kind, ft_error *error); /* NULL when out of memory */
-ft_status pickle_append(pickle *p, pickle_value *list, pickle_value *item, ft_error *error);
-ft_status pickle_set(pickle *p, pickle_value *dict, pickle_value *key, pickle_value *value, ft_error *error);
-
-/* Turns escapes into what they stand for: those of a Python string, or those of Unicode text, which is Latin-1 with \u
- * escapes and becomes UTF-8. `out` has room for twice `length`. Returns how many bytes were written. */
-size_t pickle_unescape(const char *text, size_t length, bool is_unicode, char *out);
-
-/* The class for a name, or a refusal. */
-ft_status pickle_find_class(pickle *p, const char *module, const char *name, pickle_value **made, ft_error *error);
-/* What calling `type` with `args` stands for. */
-ft_status pickle_make(pickle *p, const pickle_value *type, const pickle_value *args, pickle_value **made,
-                      ft_error *error);
-/* What BUILD does to an object. */
-ft_status pickle_build(pickle_value *object, const pickle_value *state, ft_error *error);
 /* Whether an object is a networkx graph. */
 bool pickle_is_graph(const pickle_value *object);
 

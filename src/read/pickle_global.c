@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "read/pickle.h"
+#include "read/pickle_machine.h"
 
 typedef enum pickle_class {
     CLASS_INERT, /* noted and left alone */
@@ -90,7 +90,7 @@ static const pickle_value *arg(const pickle_value *args, uint32_t i) {
     return i < args->count ? args->items[i] : NULL;
 }
 
-/* --- Containers ---------------------------------------------------------------------------------------------- */
+/* --- Containers -------------------------------------------------------------------------------------------------- */
 
 static bool is_pair(const pickle_value *value) {
     return value->kind == PICKLE_LIST && value->count == 2;
@@ -123,7 +123,7 @@ static ft_status make_list(pickle *p, const pickle_value *from, pickle_value **m
     return FT_OK;
 }
 
-/* --- Numbers and text ---------------------------------------------------------------------------------------- */
+/* --- Numbers and text -------------------------------------------------------------------------------------------- */
 
 /* Text whose characters are bytes (up to U+00FF), as UTF-8, back to those bytes. */
 static ft_status make_encoded(pickle *p, const pickle_value *args, pickle_value **made, ft_error *error) {
@@ -191,7 +191,7 @@ static ft_status make_numpy_scalar(pickle *p, const pickle_value *args, pickle_v
     return FT_OK;
 }
 
-/* --- Making -------------------------------------------------------------------------------------------------- */
+/* --- Making ------------------------------------------------------------------------------------------------------ */
 
 static ft_status make_object(pickle *p, const pickle_value *type, const pickle_value *args, pickle_value **made,
                              ft_error *error) {

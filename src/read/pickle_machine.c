@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Reading bytes ------------------------------------------------------------------------------------------- */
+/* --- Reading bytes ----------------------------------------------------------------------------------------------- */
 
 ft_status pickle_damaged(pickle_machine *m, const char *what) {
     return ft_fail(m->error, FT_ERR_DAMAGED, "pickle, byte %zu: %s", m->at, what);
@@ -34,7 +34,7 @@ ft_status pickle_take_line(pickle_machine *m, const char **line, size_t *length)
     return FT_OK;
 }
 
-/* --- Stack, marks, memo -------------------------------------------------------------------------------------- */
+/* --- Stack, marks, memo ------------------------------------------------------------------------------------------ */
 
 bool pickle_make_room(void **items, size_t count, size_t *capacity, size_t size) {
     if (count < *capacity) return true;

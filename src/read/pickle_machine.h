@@ -19,7 +19,25 @@ typedef struct pickle_machine {
     ft_error *error;
 } pickle_machine;
 
-/* --- Bytes, stack, marks, memo (pickle_machine.c) -------------------------------------------------------------- */
+/* --- Values (pickle_value.c, pickle_global.c) -------------------------------------------------------------------- */
+
+pickle_value *pickle_new(pickle *p, pickle_kind kind, ft_error *error); /* NULL when out of memory */
+ft_status pickle_append(pickle *p, pickle_value *list, pickle_value *item, ft_error *error);
+ft_status pickle_set(pickle *p, pickle_value *dict, pickle_value *key, pickle_value *value, ft_error *error);
+
+/* Turns escapes into what they stand for: those of a Python string, or those of Unicode text, which is Latin-1 with \u
+ * escapes and becomes UTF-8. `out` has room for twice `length`. Returns how many bytes were written. */
+size_t pickle_unescape(const char *text, size_t length, bool is_unicode, char *out);
+
+/* The class for a name, or a refusal. */
+ft_status pickle_find_class(pickle *p, const char *module, const char *name, pickle_value **made, ft_error *error);
+/* What calling `type` with `args` stands for. */
+ft_status pickle_make(pickle *p, const pickle_value *type, const pickle_value *args, pickle_value **made,
+                      ft_error *error);
+/* What BUILD does to an object. */
+ft_status pickle_build(pickle_value *object, const pickle_value *state, ft_error *error);
+
+/* --- Bytes, stack, marks, memo (pickle_machine.c) ---------------------------------------------------------------- */
 
 ft_status pickle_damaged(pickle_machine *m, const char *what);
 
@@ -41,7 +59,7 @@ ft_status pickle_pop_to_mark(pickle_machine *m, pickle_value ***items, size_t *c
 ft_status pickle_memo_put(pickle_machine *m, uint64_t index);
 ft_status pickle_memo_get(pickle_machine *m, uint64_t index);
 
-/* --- Opcodes -------------------------------------------------------------------------------------------------- */
+/* --- Opcodes ----------------------------------------------------------------------------------------------------- */
 
 /* What `arg` is, the table says: the width of a number, a kind, how many values. */
 typedef ft_status pickle_op(pickle_machine *m, size_t arg);

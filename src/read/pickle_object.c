@@ -1,7 +1,7 @@
 /* pickle_object.c - opcodes that make lists, dicts, classes and objects of what is on the stack. */
 #include "read/pickle_machine.h"
 
-/* --- Containers ---------------------------------------------------------------------------------------------- */
+/* --- Containers -------------------------------------------------------------------------------------------------- */
 
 ft_status pickle_op_empty(pickle_machine *m, size_t kind) {
     return pickle_push(m, pickle_new(m->out, (pickle_kind)kind, m->error));
@@ -88,7 +88,7 @@ ft_status pickle_op_set_items(pickle_machine *m, size_t unused) {
     return add_pairs(m, dict, items, count);
 }
 
-/* --- Classes and objects ------------------------------------------------------------------------------------- */
+/* --- Classes and objects ----------------------------------------------------------------------------------------- */
 
 static ft_status push_class(pickle_machine *m, const char *module, const char *name) {
     pickle_value *class;

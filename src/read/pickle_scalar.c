@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "read/pickle_machine.h"
 
-/* --- Scalars ------------------------------------------------------------------------------------------------- */
+/* --- Scalars ----------------------------------------------------------------------------------------------------- */
 
 static ft_status push_int(pickle_machine *m, pickle_kind kind, int64_t i) {
     pickle_value *value = pickle_new(m->out, kind, m->error);
@@ -104,7 +104,7 @@ ft_status pickle_op_bool(pickle_machine *m, size_t is_true) {
     return push_int(m, PICKLE_BOOL, is_true != 0);
 }
 
-/* --- Text with escapes, protocol 0 --------------------------------------------------------------------------- */
+/* --- Text with escapes, protocol 0 ------------------------------------------------------------------------------- */
 
 static ft_status push_unescaped(pickle_machine *m, const char *text, size_t length, bool is_unicode) {
     char *out = arena_alloc(&m->out->memory, 2 * length + 1);

@@ -2,12 +2,11 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "read/pickle.h"
+#include "read/pickle_machine.h"
 
 enum { MAX_LOOKED_AT = 64 };
 
-/* --- Containers and numbers
- * -------------------------------------------------------------------------------------------------- */
+/* --- Containers and numbers -------------------------------------------------------------------------------------- */
 
 pickle_value *pickle_new(pickle *p, pickle_kind kind, ft_error *error) {
     pickle_value *value = ARENA_NEW(&p->memory, pickle_value);
@@ -76,7 +75,7 @@ bool pickle_number(const pickle_value *value, double *number) {
     }
 }
 
-/* --- Text with escapes, protocol 0 --------------------------------------------------------------------------- */
+/* --- Text with escapes, protocol 0 ------------------------------------------------------------------------------- */
 
 static bool hex_value(const char *text, size_t digits, uint32_t *value) {
     *value = 0;
@@ -135,7 +134,7 @@ size_t pickle_unescape(const char *text, size_t length, bool is_unicode, char *o
     return made;
 }
 
-/* --- What a pickle looks like -------------------------------------------------------------------------------- */
+/* --- What a pickle looks like ------------------------------------------------------------------------------------ */
 
 /* A line of letters, digits, '_' and '.', as names of modules and classes are; returns what is behind it. */
 static const uint8_t *pass_name_line(const uint8_t *at, const uint8_t *end) {

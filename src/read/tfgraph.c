@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- What is known of the operators -------------------------------------------------------------------------- */
+/* --- What is known of the operators ------------------------------------------------------------------------------ */
 
 typedef struct spelling {
     const char *name;
@@ -70,7 +70,7 @@ tf_type tf_type_of(const char *name) {
     return type;
 }
 
-/* --- Building ------------------------------------------------------------------------------------------------ */
+/* --- Building ---------------------------------------------------------------------------------------------------- */
 
 enum { MAX_ATTRS = 8, MAX_WEIGHTS = 4, MAX_PARTS = 64, NAME_SIZE = 512 };
 
@@ -205,7 +205,7 @@ static ft_status add_weight(builder *b, uint32_t i, const char *suffix, const tf
     return FT_OK;
 }
 
-/* --- Inputs -------------------------------------------------------------------------------------------------- */
+/* --- Inputs ------------------------------------------------------------------------------------------------------ */
 
 /* The target shape, as a constant whose value is known. */
 static ft_status add_target_shape(builder *b, uint32_t i) {
@@ -297,7 +297,7 @@ static ft_status add_weights(builder *b, uint32_t i) {
     }
 }
 
-/* --- Attributes ---------------------------------------------------------------------------------------------- */
+/* --- Attributes -------------------------------------------------------------------------------------------------- */
 
 static ft_status attr_ints(builder *b, const char *name, const int64_t *values, size_t count) {
     return graph_attr_ints(b->graph, &b->attrs[b->attr_count++], name, values, count, b->error);
@@ -370,7 +370,7 @@ static ft_status add_attrs(builder *b, uint32_t i) {
     }
 }
 
-/* --- Putting it together ------------------------------------------------------------------------------------- */
+/* --- Putting it together ----------------------------------------------------------------------------------------- */
 
 static ft_status add_op(builder *b, uint32_t i) {
     const tf_node *node = &b->nodes[i];

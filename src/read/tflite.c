@@ -19,7 +19,7 @@ ft_status tflite_spend(tflite_model *model, uint64_t work) {
                    "the model unfolds to more than %" PRIu64 " operators, tensors and references", TFLITE_MAX_WORK);
 }
 
-/* --- Operators ----------------------------------------------------------------------------------------------- */
+/* --- Operators --------------------------------------------------------------------------------------------------- */
 
 static ft_status read_codes(tflite_model *model, const flat_table *root) {
     flat_vector codes = flat_tables(root, MODEL_CODES);
@@ -129,7 +129,7 @@ ft_status tflite_add_operators(tflite_model *model, tflite_frame *frame) {
     return FT_OK;
 }
 
-/* --- Sub-graphs ---------------------------------------------------------------------------------------------- */
+/* --- Sub-graphs -------------------------------------------------------------------------------------------------- */
 
 static ft_status mark_origin(tflite_model *model, tflite_frame *frame, const flat_vector *list, tflite_origin origin,
                              const char *what) {
@@ -188,7 +188,7 @@ static ft_status read_main(tflite_model *model) {
     return FT_OK;
 }
 
-/* --- The model ----------------------------------------------------------------------------------------------- */
+/* --- The model --------------------------------------------------------------------------------------------------- */
 
 static ft_status set_text(tflite_model *model, const char *key, const flat_table *table, uint32_t field) {
     size_t length;

@@ -11,7 +11,7 @@
 #include "graph/graph.h"
 #include "read/flatbuf.h"
 
-/* --- The schema ---------------------------------------------------------------------------------------------- */
+/* --- The schema -------------------------------------------------------------------------------------------------- */
 
 enum {
     MODEL_VERSION,
@@ -86,7 +86,7 @@ ft_dtype tflite_dtype(int64_t type);
 /* The number that ONNX gives the type, as attributes like "to" hold it. */
 int64_t tflite_dtype_as_onnx(int64_t type);
 
-/* --- The model being read ------------------------------------------------------------------------------------ */
+/* --- The model being read ---------------------------------------------------------------------------------------- */
 
 typedef struct tflite_code {
     int64_t builtin;

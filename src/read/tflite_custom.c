@@ -39,7 +39,7 @@ static ft_status add_entry(tflite_model *model, const flex_entry *entry, ft_attr
     return graph_attr_string(graph, attr, entry->key, text, model->error);
 }
 
-/* --- Attributes of TensorFlow's operators -------------------------------------------------------------------- */
+/* --- Attributes of TensorFlow's operators ------------------------------------------------------------------------ */
 
 /* Field numbers of TensorFlow's NodeDef, of an entry of its map of attributes, and of AttrValue. */
 enum {
@@ -104,7 +104,7 @@ static ft_status add_node_attrs(tflite_model *model, const char *node, size_t si
     return FT_OK;
 }
 
-/* --- All of them --------------------------------------------------------------------------------------------- */
+/* --- All of them ------------------------------------------------------------------------------------------------- */
 
 ft_status tflite_custom_options(tflite_model *model, const flat_table *op, ft_attr *attrs, uint32_t *count) {
     size_t size, node_size;

@@ -56,7 +56,7 @@ static ft_status enter(tflite_model *model, tflite_site *site, int64_t body_inde
     return FT_OK;
 }
 
-/* --- Counting ------------------------------------------------------------------------------------------------ */
+/* --- Counting ---------------------------------------------------------------------------------------------------- */
 
 /* The operator, of those added since `begin`, that makes a tensor; NULL when none does. */
 static const ft_op *maker(const ft_graph *graph, uint32_t begin, uint32_t tensor) {

@@ -272,7 +272,7 @@ static ft_status add_option(tflite_model *model, const flat_table *table, const 
     }
 }
 
-/* --- STABLEHLO_DOT_GENERAL ----------------------------------------------------------------------------------- */
+/* --- STABLEHLO_DOT_GENERAL --------------------------------------------------------------------------------------- */
 
 enum { MEMBER_DOT_GENERAL = 12, DOT_BATCH = 0, DOT_CONTRACT = 2 };
 
@@ -321,7 +321,7 @@ static ft_status add_equation(tflite_model *model, const flat_table *table, cons
     return graph_attr_string(model->graph, attr, "equation", text, model->error);
 }
 
-/* --- All of them --------------------------------------------------------------------------------------------- */
+/* --- All of them ------------------------------------------------------------------------------------------------- */
 
 ft_status tflite_options(tflite_model *model, const flat_table *op, const tflite_list *inputs, ft_attr *attrs,
                          uint32_t *count) {

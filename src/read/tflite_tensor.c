@@ -56,7 +56,7 @@ static ft_status find_payload(tflite_model *model, const flat_table *tensor, uin
     return FT_OK;
 }
 
-/* --- Small constants ----------------------------------------------------------------------------------------- */
+/* --- Small constants --------------------------------------------------------------------------------------------- */
 
 /* From float16, or (with 8 bits of exponent) bfloat16, by placing the bits in a float32. */
 static double load_half(const uint8_t *bytes, bool is_bfloat) {
@@ -147,7 +147,7 @@ static ft_status keep_value(tflite_model *model, ft_tensor *spec, const payload 
     return spec->value != NULL ? FT_OK : FT_NOMEM(model->error);
 }
 
-/* --- Tensors ------------------------------------------------------------------------------------------------- */
+/* --- Tensors ----------------------------------------------------------------------------------------------------- */
 
 /* The shape as the file states it. A dimension of -1 in it becomes a symbol for what is fed, and unknown for what is
  * made. An empty shape is a scalar only when the file says so or the tensor is not made by an operator, whose rule

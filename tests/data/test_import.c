@@ -96,7 +96,7 @@ static void test_metrics(void **state) {
     assert_false(metric_rename("_us", name, sizeof name, &unit));
 }
 
-/* --- CG ------------------------------------------------------------------------------------------------------ */
+/* --- CG ---------------------------------------------------------------------------------------------------------- */
 
 static void test_cg_folder(void **state) {
     (void)state;
@@ -252,7 +252,7 @@ static void test_cg_out_of_memory(void **state) {
     assert_int_equal(system("[ \"$(ls -A)\" = nets ]"), 0);
 }
 
-/* --- A table of the user's own ------------------------------------------------------------------------------- */
+/* --- A table of the user's own ----------------------------------------------------------------------------------- */
 
 static void write_onnx(const char *path, const char *shape) {
     onnx_model *m = onnx_model_new();
@@ -431,7 +431,7 @@ static void test_example_table(void **state) {
     assert_true(result.records >= 4);
 }
 
-/* --- PerfSeer ------------------------------------------------------------------------------------------------ */
+/* --- PerfSeer ---------------------------------------------------------------------------------------------------- */
 
 static void test_perfseer(void **state) {
     (void)state;
@@ -471,7 +471,7 @@ static void test_perfseer(void **state) {
     expect_failure("perfseer", "empty", false, FT_ERR_FORMAT, "has no pickled graphs");
 }
 
-/* --- Merging ------------------------------------------------------------------------------------------------- */
+/* --- Merging ----------------------------------------------------------------------------------------------------- */
 
 static void test_merge(void **state) {
     (void)state;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "data/import_operators.h"
+#include "data/import.h"
 #include "support/folder.h"
 
 static const char *const metrics[] = {"time_us"};

@@ -36,7 +36,7 @@ static ft_graph *unpack(const buf *bytes) {
     return graph;
 }
 
-/* --- The same costs and kernels ------------------------------------------------------------------------------ */
+/* --- The same costs and kernels ---------------------------------------------------------------------------------- */
 
 static void expect_same_cost(const ft_op_cost *x, const ft_op_cost *y) {
     assert_memory_equal(&x->forward, &y->forward, sizeof x->forward);
@@ -160,7 +160,7 @@ static void round_trip(const ft_graph *graph, bool is_thorough) {
     buf_free(&second);
 }
 
-/* --- Where graphs come from ---------------------------------------------------------------------------------- */
+/* --- Where graphs come from -------------------------------------------------------------------------------------- */
 
 /* All graphs of the files of a folder, but only every n-th file. Returns how many graphs there were. */
 static int round_trip_folder(const char *folder, int every, bool is_thorough) {
@@ -224,7 +224,7 @@ static void test_real_models(void **state) {
     ft_source_close(source);
 }
 
-/* --- The same bytes for the same network --------------------------------------------------------------------- */
+/* --- The same bytes for the same network ------------------------------------------------------------------------- */
 
 static ft_graph *build_onnx(const char *weights, const char *middle, float value) {
     onnx_model *m = onnx_model_new();
@@ -311,7 +311,7 @@ static void test_bound_graph_is_refused(void **state) {
     ft_graph_free(a);
 }
 
-/* --- Damage -------------------------------------------------------------------------------------------------- */
+/* --- Damage ------------------------------------------------------------------------------------------------------ */
 
 static void test_damage(void **state) {
     (void)state;

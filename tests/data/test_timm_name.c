@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "data/timm_name.h"
+#include "data/timm.h"
 
 static void families(void **state) {
     (void)state;

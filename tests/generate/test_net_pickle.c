@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "foretell/foretell.h"
-#include "generate/net_pickle.h"
+#include "generate/net.h"
 #include "graph/graph.h"
 #include "support/failing.h"
 #include "support/folder.h"

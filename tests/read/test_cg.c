@@ -92,7 +92,7 @@ static const ft_op *find_op(const ft_graph *graph, const char *name) {
     return NULL;
 }
 
-/* --- What is read -------------------------------------------------------------------------------------------- */
+/* --- What is read ------------------------------------------------------------------------------------------------ */
 
 static void test_small(void **state) {
     (void)state;
@@ -261,7 +261,7 @@ static void test_unknown_operators_and_order(void **state) {
     ft_graph_free(g);
 }
 
-/* --- What is wrong ------------------------------------------------------------------------------------------- */
+/* --- What is wrong ----------------------------------------------------------------------------------------------- */
 
 static void expect_open_error(const char *models, const char *nodes, const char *edges, const char *message) {
     cg_set *set = NULL;
@@ -377,7 +377,7 @@ static void test_every_lost_model_is_named(void **state) {
     expect_end(set);
 }
 
-/* --- Files --------------------------------------------------------------------------------------------------- */
+/* --- Files ------------------------------------------------------------------------------------------------------- */
 
 static void write_table(const char *folder, const char *name, const char *text, bool is_packed) {
     char path[512];
@@ -439,7 +439,7 @@ static void test_matches(void **state) {
     assert_false(cg_matches((const uint8_t *)"", 0));
 }
 
-/* --- The set itself ------------------------------------------------------------------------------------------ */
+/* --- The set itself ---------------------------------------------------------------------------------------------- */
 
 static bool has_set(void) {
     if (access("../shared/data/cg/sample/models.csv", R_OK) == 0) return true;

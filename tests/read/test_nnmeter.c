@@ -46,7 +46,7 @@ static void expect_shape(const ft_graph *graph, const ft_tensor *tensor, const c
     "\"" name "\": {\"inbounds\": [" in "], \"outbounds\": [], \"attr\": {\"type\": \"" type "\", " shapes             \
     ", \"attr\": {" options "}}}"
 
-/* --- TensorFlow names ---------------------------------------------------------------------------------------- */
+/* --- TensorFlow names -------------------------------------------------------------------------------------------- */
 
 static const char tensorflow[] = "{" NODE("in", "", "Placeholder", "\"output_shape\": [[1, 8, 8, 3]]", "") ", " NODE(
     "conv", "\"in\"", "Conv2D", "\"input_shape\": [[1, 8, 8, 3]], \"output_shape\": [[1, 4, 4, 6]]",
@@ -83,7 +83,7 @@ static void test_tensorflow(void **state) {
     ft_graph_free(g);
 }
 
-/* --- ONNX names ---------------------------------------------------------------------------------------------- */
+/* --- ONNX names -------------------------------------------------------------------------------------------------- */
 
 /* IR that nn-Meter makes from ONNX has no input node, no weight shapes, and sometimes no attr. */
 static const char onnx[] = "{" NODE(
@@ -163,7 +163,7 @@ static void test_onnx_names(void **state) {
     ft_graph_free(g);
 }
 
-/* --- What is wrong ------------------------------------------------------------------------------------------- */
+/* --- What is wrong ----------------------------------------------------------------------------------------------- */
 
 static void test_wrong_types(void **state) {
     (void)state;
@@ -246,7 +246,7 @@ static void test_matches(void **state) {
     assert_false(matches("{\"a\": {\"b\\"));
 }
 
-/* --- The real file ------------------------------------------------------------------------------------------- */
+/* --- The real file ----------------------------------------------------------------------------------------------- */
 
 static ft_graph *find_in_cg(const char *name) {
     cg_set *set = NULL;

@@ -246,7 +246,7 @@ static void keeps_metadata(void **state) {
     onnx_model_free(m);
 }
 
-/* --- What is wrong is said ----------------------------------------------------------------------------------- */
+/* --- What is wrong is said --------------------------------------------------------------------------------------- */
 
 static onnx_model *relu_model(void) {
     onnx_model *m = onnx_model_new();
@@ -318,7 +318,7 @@ static void refuses_wrong_graphs(void **state) {
     check_fails(m, FT_ERR_DAMAGED, "no graph");
 }
 
-/* --- Real files ---------------------------------------------------------------------------------------------- */
+/* --- Real files -------------------------------------------------------------------------------------------------- */
 
 static void reads_every_timm_graph(void **state) {
     (void)state;

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "read/onnx_strip.h"
+#include "read/onnx.h"
 #include "support/onnx_model.h"
 
 /* A model with a bit of everything, small enough to damage at every byte. */
@@ -116,7 +116,7 @@ static void payload_pages_are_never_touched(void **state) {
     onnx_model_free(m);
 }
 
-/* --- Hostile bytes ------------------------------------------------------------------------------------------- */
+/* --- Hostile bytes ----------------------------------------------------------------------------------------------- */
 
 static void put_varint(buf *b, uint64_t value) {
     for (; value >= 0x80; value >>= 7) buf_char(b, (char)(value | 0x80));
@@ -217,7 +217,7 @@ static void bad_packed_numbers_are_damage(void **state) {
     assert_int_equal(read_buf(&b, &error), FT_ERR_DAMAGED);
 }
 
-/* --- Finding the format -------------------------------------------------------------------------------------- */
+/* --- Finding the format ------------------------------------------------------------------------------------------ */
 
 static bool matches(const char *bytes, size_t size) {
     return onnx_matches((const uint8_t *)bytes, size);

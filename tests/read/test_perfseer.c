@@ -118,7 +118,7 @@ static void test_all_forms(void **state) {
     assert_true(expect_folder(".") >= 42); /* seven forms, six protocols; numpy's scalars when it is there */
 }
 
-/* --- Small pickles by hand ----------------------------------------------------------------------------------- */
+/* --- Small pickles by hand --------------------------------------------------------------------------------------- */
 
 static ft_status read_bytes(const char *text, size_t size, ft_graph **graph, ft_error *error) {
     uint8_t *copy = malloc(size);
@@ -216,7 +216,7 @@ static void test_odd_numbers(void **state) {
     }
 }
 
-/* --- Labels and names ---------------------------------------------------------------------------------------- */
+/* --- Labels and names -------------------------------------------------------------------------------------------- */
 
 static void test_label(void **state) {
     (void)state;

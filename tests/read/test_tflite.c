@@ -14,7 +14,7 @@
 #include "read/read.h"
 #include "support/tflite_model.h"
 
-/* --- Helpers ------------------------------------------------------------------------------------------------- */
+/* --- Helpers ----------------------------------------------------------------------------------------------------- */
 
 /* Numbers of the schema that the models below use. */
 enum { T_INT32 = 2, T_INT8 = 9 };
@@ -65,7 +65,7 @@ static const float one_half[1] = {0.5F};
               .fields = {{1, 4, 2, 0, NULL, 0}, {2, 4, 2, 0, NULL, 0}, {3, 1, 3, 0, NULL, 0}, {5, 4, 1, 0, NULL, 0}}}, \
              {.code = 1, MADE_IN(3, 4), MADE_OUT(5), .options = O_ADD})})
 
-/* --- What is in a model -------------------------------------------------------------------------------------- */
+/* --- What is in a model ------------------------------------------------------------------------------------------ */
 
 static void reads_a_model(void **state) {
     (void)state;
@@ -346,7 +346,7 @@ static void open_dimensions_become_symbols(void **state) {
     ft_graph_free(graph);
 }
 
-/* --- Buffers ------------------------------------------------------------------------------------------------- */
+/* --- Buffers ----------------------------------------------------------------------------------------------------- */
 
 static void shared_buffers_are_one_tensor(void **state) {
     (void)state;
@@ -393,7 +393,7 @@ static void buffers_outside_the_flatbuffer(void **state) {
     made_fails(&OUTSIDE_MODEL(UINT64_MAX), FT_ERR_DAMAGED, "goes past the end of the file");
 }
 
-/* --- Bad input ----------------------------------------------------------------------------------------------- */
+/* --- Bad input --------------------------------------------------------------------------------------------------- */
 
 static void wrong_references_are_named(void **state) {
     (void)state;
@@ -521,7 +521,7 @@ static void flipped_bytes_are_survived(void **state) {
     free(b.bytes);
 }
 
-/* --- Real models --------------------------------------------------------------------------------------------- */
+/* --- Real models ------------------------------------------------------------------------------------------------- */
 
 static bool same_shape(const ft_tensor *a, const ft_tensor *b) {
     return a->rank == b->rank && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof a->dims[0]) == 0;

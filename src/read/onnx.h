@@ -14,10 +14,14 @@
 #define READ_ONNX_BUILD_H
 
 #include "base/map.h"
+#include "foretell/status.h"
 #include "graph/graph.h"
 #include "onnx.pb-c.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-/* --- Names --------------------------------------------------------------------------------------------------- */
+/* --- Names ------------------------------------------------------------------------------------------------------- */
 
 typedef enum onnx_name_state {
     ONNX_TYPED,   /* only its type is known */
@@ -45,7 +49,7 @@ typedef struct onnx_scope {
 /* ONNX's richest operators have some twenty attributes; lists are searched from the front, so they stay short. */
 enum { ONNX_MAX_ATTRS = 256 };
 
-/* --- Where nodes are built ----------------------------------------------------------------------------------- */
+/* --- Where nodes are built --------------------------------------------------------------------------------------- */
 
 /* The attributes that a function was called with. */
 typedef struct onnx_call {
@@ -78,7 +82,7 @@ typedef struct onnx_builder {
     ft_error *error;
 } onnx_builder;
 
-/* --- onnx_scope.c -------------------------------------------------------------------------------------------- */
+/* --- onnx_scope.c ------------------------------------------------------------------------------------------------ */
 
 void onnx_scope_open(onnx_scope *scope, onnx_scope *parent);
 /* Hands names that are still awaited to the scope around, or fails when there is none. */
@@ -102,7 +106,7 @@ ft_status onnx_scope_make(onnx_builder *b, const onnx_frame *frame, const char *
 ft_status onnx_scope_export(onnx_builder *b, const onnx_frame *frame, const char *text, uint32_t tensor,
                             uint32_t first_new);
 
-/* --- onnx_tensor.c ------------------------------------------------------------------------------------------- */
+/* --- onnx_tensor.c ----------------------------------------------------------------------------------------------- */
 
 /* Fills dtype and shape. Symbols become new ones of the graph only when `may_name`. */
 ft_status onnx_set_type(onnx_builder *b, ft_tensor *tensor, const Onnx__ValueInfoProto *info, bool may_name);
@@ -111,7 +115,7 @@ ft_status onnx_add_sparse(onnx_builder *b, const char *name, const Onnx__SparseT
 /* The elements of a small tensor; *value = NULL when it is not small, not stored here, or of no numeric type. */
 ft_status onnx_read_value(onnx_builder *b, const Onnx__TensorProto *proto, const ft_value **value);
 
-/* --- onnx_node.c --------------------------------------------------------------------------------------------- */
+/* --- onnx_node.c ------------------------------------------------------------------------------------------------- */
 
 ft_status onnx_add_nodes(onnx_builder *b, const onnx_frame *frame, Onnx__NodeProto **nodes, size_t count);
 /* Types, constants and then nodes of a graph or sub-graph. */
@@ -126,17 +130,37 @@ const char *onnx_text(const char *text);
 /* "" and "ai.onnx" are the same domain. */
 bool onnx_is_standard(const char *domain);
 
-/* --- onnx_subgraph.c ----------------------------------------------------------------------------------------- */
+/* --- onnx_subgraph.c --------------------------------------------------------------------------------------------- */
 
 bool onnx_has_body(const Onnx__NodeProto *node); /* If, Loop, Scan, SequenceMap */
 ft_status onnx_add_body(onnx_builder *b, const onnx_frame *frame, const Onnx__NodeProto *node);
 
-/* --- onnx_function.c ----------------------------------------------------------------------------------------- */
+/* --- onnx_function.c --------------------------------------------------------------------------------------------- */
 
 ft_status onnx_index_functions(onnx_builder *b);
 bool onnx_find_function(const onnx_builder *b, const Onnx__NodeProto *node, uint32_t *function);
 ft_status onnx_add_call(onnx_builder *b, const onnx_frame *frame, const Onnx__NodeProto *node, uint32_t function);
 /* Nodes with all that they become when inlined; of an If, both branches. */
 ft_status onnx_count_nodes(onnx_builder *b, Onnx__NodeProto **nodes, size_t count, unsigned depth, uint64_t *total);
+
+/* --- onnx_strip.c and onnx.c ------------------------------------------------------------------------------------- */
+
+/* Elements of a constant that are kept: of the types that shapes and indices have, and of all others. */
+enum { ONNX_MAX_INDEX_ELEMS = 4096, ONNX_MAX_OTHER_ELEMS = 64 };
+
+enum { ONNX_LEFT_OUT = 1, ONNX_RAW = 2 };
+
+/* The type of a ValueInfoProto has this number in the copy (from the range that protobuf keeps for itself): most
+ * messages of a file are pieces of types, and onnx_tensor.c reads them faster than the generated decoder. */
+enum { ONNX_TYPE_FIELD = 19000 };
+
+/* Writes the copy into *stripped, which the caller frees. It holds only fields that the reader uses; the nesting of
+ * its messages is at most FT_MAX_DEPTH, and no singular message occurs twice. In each tensor of the copy, `segment`
+ * (which no writer of ONNX uses) tells of the payload: `begin` is its size in the file, `end` a sum of the flags
+ * below. */
+ft_status onnx_strip(const uint8_t *bytes, size_t size, uint8_t **stripped, size_t *stripped_size, ft_error *error);
+
+/* True when the bytes look like an ONNX model, whole or cut off. */
+bool onnx_matches(const uint8_t *bytes, size_t size);
 
 #endif

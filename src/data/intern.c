@@ -1,4 +1,4 @@
-#include "data/pieces.h"
+#include "data/intern.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 enum { FIRST_CAPACITY = 64 };
 
-static uint32_t *find_slot(const pieces *p, const void *bytes, size_t size) {
+static uint32_t *find_slot(const intern_table *p, const void *bytes, size_t size) {
     uint32_t mask = p->slot_count - 1, at = (uint32_t)hash_bytes(bytes, size).low & mask;
     for (;; at = (at + 1) & mask) {
         uint32_t number = p->slots[at];
@@ -17,7 +17,7 @@ static uint32_t *find_slot(const pieces *p, const void *bytes, size_t size) {
     }
 }
 
-static bool grow(pieces *p) {
+static bool grow(intern_table *p) {
     uint32_t capacity = p->capacity == 0 ? FIRST_CAPACITY : p->capacity * 2;
     if (capacity > UINT32_MAX / 8) return false;
     uint32_t *starts = realloc(p->starts, ((size_t)capacity + 1) * sizeof *starts);
@@ -33,7 +33,7 @@ static bool grow(pieces *p) {
     return true;
 }
 
-uint32_t pieces_add(pieces *p, const void *bytes, size_t size) {
+uint32_t intern_add(intern_table *p, const void *bytes, size_t size) {
     if (p->failed || (p->count == p->capacity && !grow(p)) || size > UINT32_MAX - p->bytes.length) {
         p->failed = true;
         return 0;
@@ -51,16 +51,16 @@ uint32_t pieces_add(pieces *p, const void *bytes, size_t size) {
     return p->count - 1;
 }
 
-void pieces_clear(pieces *p) {
+void intern_clear(intern_table *p) {
     if (p->slot_count > 0) memset(p->slots, 0, p->slot_count * sizeof *p->slots);
     p->count = 0;
     p->bytes.length = 0;
     p->bytes.failed = p->failed = false;
 }
 
-void pieces_free(pieces *p) {
+void intern_free(intern_table *p) {
     buf_free(&p->bytes);
     free(p->starts);
     free(p->slots);
-    *p = (pieces){0};
+    *p = (intern_table){0};
 }

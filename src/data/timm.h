@@ -1,0 +1,93 @@
+/* timm.h - import of timm result folders: model names, memory table, and the two CSV tables as rows. */
+#ifndef DATA_TIMM_H
+#define DATA_TIMM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "data/import.h"
+#include "foretell/graph.h"
+
+/* --- timm_name.c ------------------------------------------------------------------------------------------------- */
+
+enum { TIMM_FAMILY_BYTES = 64, TIMM_VERSION_BYTES = 16 };
+
+/* The family of architectures that a model belongs to, from its name alone, so that names nobody has seen yet find
+ * their place: "tf_efficientnetv2_s.in1k" is an "efficientnet". docs/data.md has the rule. */
+void timm_family(const char *model, char family[static TIMM_FAMILY_BYTES]);
+
+/* "amp" is float16 under autocast; false when the word is not known. */
+bool timm_precision(const char *word, ft_dtype *dtype, bool *is_amp);
+
+/* "pt240" is "2.4.0", "pt113" is "1.13.0", "" is ""; false when it is none. */
+bool timm_version(const char *word, char version[static TIMM_VERSION_BYTES]);
+
+/* Takes the name of a graph's file apart: "MODEL@224_c21841_reparam.onnx.gz". False when it is none. */
+typedef struct timm_graph_name {
+    size_t model; /* bytes of the model's name */
+    long size;    /* of the image */
+    bool is_other_head, is_reparam;
+} timm_graph_name;
+
+bool timm_graph_parse(const char *file, timm_graph_name *name);
+
+/* --- timm_memory.c ----------------------------------------------------------------------------------------------- */
+
+enum { TIMM_MOST_IMPOSSIBLE = 8 };
+
+typedef struct timm_facts {
+    double least_batch, least_forward; /* MiB of tensors after forward, at the smallest batch, and at the largest */
+    double most_batch, most_forward;
+    double impossible[TIMM_MOST_IMPOSSIBLE]; /* peaks below what the tensors alone take */
+    uint32_t impossible_count;
+    bool is_chosen;
+    const char *graph;    /* chosen: the file, or NULL when there is none */
+    bool has_other_sizes; /* chosen: there are files, but none of the right size */
+} timm_facts;
+
+/* Takes a row in; NaN is what it does not say. */
+void timm_facts_note(timm_facts *facts, double batch, double peak_mib, double forward_mib, bool is_suspect);
+
+/* False for a peak below what the tensors take, and for the very same peak at another batch: the training ended before
+ * its first step, whatever the batch. */
+bool timm_facts_allow(const timm_facts *facts, double peak_mib);
+
+/* The graph of a model at the size of image that it was trained at; NULL when it has none. `folder` holds the files. */
+ft_status timm_facts_graph(timm_facts *facts, const char *model, const char *folder, const name_list *graphs,
+                           const char **graph, ft_error *error);
+
+/* --- timm_tables.c ----------------------------------------------------------------------------------------------- */
+
+enum { TIMM_TIME, TIMM_PEAK, TIMM_METRICS };
+
+extern const char *const timm_metrics[TIMM_METRICS];
+
+typedef struct timm_row {
+    const char *table; /* path, for messages; borrowed */
+    uint64_t line;
+    const char *graph; /* name of a file in graphs/ */
+    const char *name, *family, *device, *setting;
+    int64_t batch;
+    ft_dtype dtype;
+    ft_mode mode;
+    double metrics[TIMM_METRICS];
+} timm_row;
+
+typedef struct timm_rows {
+    timm_row *items;
+    uint32_t count, capacity;
+    uint32_t table_count; /* how many tables there were */
+} timm_rows;
+
+/* Every row that can be used; what cannot is skipped and told. `graphs`: names of the files there are. Rows live in
+ * `memory`. */
+ft_status timm_tables_read(import_job *job, const name_list *graphs, arena *memory, timm_rows *rows);
+
+typedef enum timm_table { TIMM_BENCHMARK, TIMM_MEMORY, TIMM_TABLES } timm_table;
+
+/* The same for one table in memory, added to the rows there are; `path` stands for it in messages. */
+ft_status timm_table_parse(import_job *job, timm_table kind, const char *path, const char *text, size_t size,
+                           const name_list *graphs, arena *memory, timm_rows *rows);
+
+#endif
