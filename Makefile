@@ -30,7 +30,7 @@ ALL_CFLAGS = $(LANGUAGE) -Wall -Wextra -Wpedantic -Werror -fPIC -fvisibility=hid
 ALL_LDFLAGS = $(CFLAGS) $(SANITIZE_FLAGS) $(LDFLAGS)
 ALL_LDLIBS  = $(PKG_LIBS) -lm -lpthread -ldl $(LDLIBS)
 
-LIB_SOURCES     := $(sort $(wildcard src/*/*.c))
+LIB_SOURCES     := $(sort $(wildcard src/*/*.c src/*/*/*.c))
 CLI_SOURCES     := $(sort $(wildcard cli/*.c))
 TEST_SOURCES    := $(sort $(wildcard tests/*/test_*.c))
 TEST_SCRIPTS    := $(sort $(wildcard tests/*/test_*.sh))
@@ -41,7 +41,7 @@ BENCH_SOURCES   := $(sort $(wildcard bench/*.c))
 TOOL_SOURCES    := $(sort $(wildcard tools/*.c))
 ALL_SOURCES     := $(LIB_SOURCES) $(CLI_SOURCES) $(TEST_SOURCES) $(SUPPORT_SOURCES) $(FUZZ_SOURCES) \
                    $(wildcard fuzz/replay.c) $(EXAMPLE_SOURCES) $(BENCH_SOURCES) $(TOOL_SOURCES)
-HEADERS         := $(sort $(wildcard include/foretell/*.h src/*/*.h cli/*.h tests/*/*.h bench/*.h tools/*.h))
+HEADERS         := $(sort $(wildcard include/foretell/*.h src/*/*.h src/*/*/*.h cli/*.h tests/*/*.h bench/*.h tools/*.h))
 
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
@@ -50,7 +50,8 @@ RULE_FILES   := $(sort $(wildcard rules/*.json))
 DEVICE_FILES := $(sort $(wildcard devices/*.json))
 EMBEDDED     := $(BUILD)/gen/rules.o $(BUILD)/gen/device.o
 LIB_OBJECTS  := $(call object,$(LIB_SOURCES)) $(ONNX_OBJECT) $(EMBEDDED)
-TESTS        := $(TEST_SOURCES:%.c=$(BUILD)/%)
+TEST_ROOMS   := $(sort $(patsubst tests/%/,%,$(dir $(TEST_SOURCES))))
+TESTS        := $(TEST_ROOMS:%=$(BUILD)/tests/%)
 REPLAYS      := $(FUZZ_SOURCES:fuzz/fuzz_%.c=$(BUILD)/fuzz/replay_%)
 FUZZERS      := $(FUZZ_SOURCES:%.c=$(BUILD)/%)
 EXAMPLES     := $(EXAMPLE_SOURCES:%.c=$(BUILD)/%)
@@ -121,17 +122,17 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(BUILD)/gen/onnx.pb-c.h
 
 # The loops of nn/ (and those of one predictor) are to become vector code, which -O2 of gcc does only where it costs no byte; nor does it with square
 # roots that have to set errno, or with choices (x > 0 ? x : 0) that have to raise floating-point exceptions.
-$(call object,$(filter-out src/nn/boost% src/nn/trees%,$(wildcard src/nn/*.c)) src/predictor/torch_pay.c src/predictor/torch_net.c): \
-    EXTRA_CFLAGS = -O3 -fno-math-errno -fno-trapping-math
-$(BUILD)/obj/src/forecast/box.o: EXTRA_CFLAGS = '-DFORETELL_DATADIR="$(PREFIX)/share/foretell"'
-$(BUILD)/obj/tests/%.o: EXTRA_CFLAGS = -Itests
+$(call object,$(filter-out src/nn/boost% src/nn/trees%,$(wildcard src/nn/*.c)) src/predictor/torch/torch_pay.c src/predictor/torch/torch_net.c): \
+    private EXTRA_CFLAGS = -O3 -fno-math-errno -fno-trapping-math
+$(BUILD)/obj/src/forecast/box.o: private EXTRA_CFLAGS = '-DFORETELL_DATADIR="$(PREFIX)/share/foretell"'
+$(BUILD)/obj/tests/%.o: private EXTRA_CFLAGS = -Itests
 $(call object,$(TEST_SOURCES) $(SUPPORT_SOURCES)): | setup-test
-$(call object,$(CLI_SOURCES)): INCLUDES = -Iinclude
-$(call object,$(EXAMPLE_SOURCES)): INCLUDES = -Iinclude
+# The command and the examples see the public headers alone. `private`: prerequisites ($(BUILD)/flags) must not inherit it.
+$(call object,$(CLI_SOURCES) $(EXAMPLE_SOURCES)): private INCLUDES = -Iinclude
 
 # --- Linking ---------------------------------------------------------------------------------------------------------
 
-link = $(call brief,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o %.a,$^) $(ALL_LDLIBS)
+link = $(call brief,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(ALL_LDLIBS)
 
 $(BUILD)/libforetell.a: $(LIB_OBJECTS)
 	@rm -f $@
@@ -148,10 +149,25 @@ $(BUILD)/foretell: $(call object,$(CLI_SOURCES)) $(BUILD)/libforetell.a
 # Tests stand between the library and malloc, to let it fail (tests/support/failing.h).
 WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc
 
-$(TESTS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call object,$(SUPPORT_SOURCES)) $(BUILD)/libforetell.a
+# One program per room. `main` of each test file is renamed after the file (-Dmain=test_bind_main); the program's own main
+# (tests/support/room_main.c) runs them all, each in a process of its own, or those named on its command line.
+$(call object,$(TEST_SOURCES)): private EXTRA_CFLAGS = -Itests -Dmain=$(notdir $(basename $<))_main
+
+$(BUILD)/gen/tests_%.c: $(TEST_SOURCES) scripts/test-list | $(BUILD)/flags
+	$(call brief,GEN,$@)scripts/test-list $(filter tests/$*/%,$(TEST_SOURCES)) > $@
+
+$(BUILD)/gen/tests_%.o: $(BUILD)/gen/tests_%.c tests/support/room_main.h $(BUILD)/flags
+	$(call brief,CC,$<)$(CC) $(ALL_CFLAGS) -Itests -c $< -o $@
+
+define test_program
+$(BUILD)/tests/$(1): $(call object,$(filter tests/$(1)/%,$(TEST_SOURCES))) $(BUILD)/gen/tests_$(1).o
+endef
+$(foreach room,$(TEST_ROOMS),$(eval $(call test_program,$(room))))
+
+$(TESTS): $(call object,$(SUPPORT_SOURCES)) $(BUILD)/libforetell.a
 	@mkdir -p $(@D)
 	$(link) -lcmocka $(WRAP)
-$(BUILD)/tests/cli/test_options: $(call object,$(addprefix cli/,options.c cli.c progress.c stop.c))
+$(BUILD)/tests/cli: $(call object,$(addprefix cli/,options.c cli.c progress.c stop.c))
 
 $(REPLAYS): $(BUILD)/fuzz/replay_%: $(BUILD)/obj/fuzz/fuzz_%.o $(BUILD)/obj/fuzz/replay.o $(BUILD)/libforetell.a
 	@mkdir -p $(@D)

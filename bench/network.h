@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "nn/optim.h"
 #include "nn/parallel.h"
-#include "predictor/gnn.h"
+#include "predictor/gnn/gnn.h"
 
 enum { MAX_SAMPLES = 256, PART_NODES = 768, MAX_PARTS = 64, WARM_UP = 5, MOST_COUNT = 1000000 };
 static const size_t MEMORY = (size_t)1 << 31;

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "foretell/device.h"
 #include "foretell/program.h"
-#include "predictor/program_demand.h"
+#include "predictor/program/program_demand.h"
 
 enum { MOST_PROGRAMS = 200000 };
 static const char *const part_names[MET_PARTS] = {"operations", "commands", "shared",  "sectors", "bytes",

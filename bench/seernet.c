@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "network.h"
-#include "predictor/seernet.h"
+#include "predictor/peers/seernet.h"
 
 enum { NODES = 100 };
 

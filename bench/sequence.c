@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "network.h"
-#include "predictor/program_look.h"
-#include "predictor/program_sheet.h"
-#include "predictor/programs.h"
-#include "predictor/sequence_net.h"
+#include "predictor/program/program_look.h"
+#include "predictor/program/program_sheet.h"
+#include "predictor/program/programs.h"
+#include "predictor/program/sequence_net.h"
 
 enum { DEVICES = 3 };
 

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "nn/nnls.h"
-#include "predictor/torch_amounts.h"
+#include "predictor/torch/torch_amounts.h"
 
 /* Columns: of each kind its products, then launches, weights and moved bytes; then other arithmetic, and what stalls.
  */

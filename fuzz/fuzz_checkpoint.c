@@ -1,7 +1,7 @@
 /* fuzz_checkpoint.c - checkpoints of any bytes: refused, or the state they hold. */
 #include <stdlib.h>
 
-#include "learn/checkpoint.h"
+#include "learn/train/checkpoint.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -1,7 +1,7 @@
 /* fuzz_journal.c - journals of any bytes; what is read must be found again. */
 #include <stdlib.h>
 
-#include "learn/journal.h"
+#include "learn/search/journal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -1,7 +1,7 @@
 /* fuzz_model_list.c - lists of models of any bytes: refused, or with as many models as they say. */
 #include <stdlib.h>
 
-#include "learn/model_list.h"
+#include "learn/adapt/model_list.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

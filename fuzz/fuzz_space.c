@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "learn/tpe.h"
+#include "learn/search/tpe.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

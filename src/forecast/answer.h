@@ -3,7 +3,7 @@
 #define FORECAST_ANSWER_H
 
 #include "forecast/study.h"
-#include "predictor/predictor.h"
+#include "predictor/core/predictor.h"
 
 enum { ANSWER_MOST_NOTES = 8 };
 

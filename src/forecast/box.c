@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "predictor/predictor.h"
+#include "predictor/core/predictor.h"
 
 #ifndef FORETELL_DATADIR
 #define FORETELL_DATADIR "/usr/local/share/foretell"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "predictor/runtimes.h"
+#include "predictor/core/runtimes.h"
 
 struct study_graph {
     study_graph *next;

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "forecast/box.h"
-#include "predictor/subject.h"
+#include "predictor/core/subject.h"
 
 typedef struct study_graph study_graph;
 typedef struct study_subject study_subject;

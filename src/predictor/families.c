@@ -1,23 +1,25 @@
-/* families.c - the families of predictors there are. Nothing else knows; a new one is a line here. */
+/* families.c - the list of predictor families. A new family is one line here; nothing else names them. */
 #include <string.h>
 
-#include "predictor/baselines.h"
-#include "predictor/digraph.h"
-#include "predictor/ethos_u.h"
-#include "predictor/family.h"
-#include "predictor/kernel_sum.h"
-#include "predictor/memory_replay.h"
-#include "predictor/programs.h"
-#include "predictor/sage.h"
-#include "predictor/seernet.h"
-#include "predictor/torch_sum.h"
+#include "predictor/baseline/baselines.h"
+#include "predictor/core/family.h"
+#include "predictor/kernel/kernel_sum.h"
+#include "predictor/memory/memory_replay.h"
+#include "predictor/npu/ethos_u.h"
+#include "predictor/peers/digraph.h"
+#include "predictor/peers/sage.h"
+#include "predictor/peers/seernet.h"
+#include "predictor/program/programs.h"
+#include "predictor/torch/torch_sum.h"
 
-const family *const families[] = {
+static const family *const built_in[] = {
     &family_kernel_sum,    &family_kernel_sum_wide, &family_torch_sum, &family_ethos_u,  &family_kernel_nnls,
     &family_totals_gbt,    &family_roofline,        &family_flops_mem, &family_flops,    &family_memory_replay,
     &family_memory_plan,   &family_digraph,         &family_perfsage,  &family_seernet,  &family_seernet_multi,
     &family_leaf_sequence, &family_step_sequence,   &family_leaf_gbt,  &family_nest_gbt, &family_task_median};
-const uint32_t family_total = sizeof families / sizeof families[0];
+
+const family *const *families = built_in;
+uint32_t family_total = sizeof built_in / sizeof built_in[0];
 
 const family *family_find(const char *name) {
     for (uint32_t i = 0; i < family_total; i++) {

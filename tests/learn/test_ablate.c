@@ -111,6 +111,7 @@ static void wrong_wishes_leave_nothing(void **state) {
 }
 
 int main(void) {
+    use_only_family(&tunable);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(tells_what_is_lost, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(factors_of_ones_own, folder_enter, folder_leave),

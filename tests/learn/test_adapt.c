@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 
 #include "foretell/foretell.h"
-#include "learn/adapt_fit.h"
-#include "learn/adapt_trial.h"
+#include "learn/adapt/adapt_fit.h"
+#include "learn/adapt/adapt_trial.h"
 #include "support/failing.h"
 #include "support/fitted.h"
 #include "support/folder.h"

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "foretell/foretell.h"
-#include "learn/adapt_fit.h"
+#include "learn/adapt/adapt_fit.h"
 #include "support/failing.h"
 #include "support/folder.h"
 #include "support/made_data.h"
@@ -63,8 +63,6 @@ static const family family_made = {.name = "made",
                                    .predict = predict,
                                    .reads_sheets = reads_sheets,
                                    .free = factor_free};
-ONLY_FAMILY(family_made)
-
 static ft_predictor *open_made(void) {
     model m = {.log_factor = {log(10), log(20), log(100), log(200)}, .device_count = METRICS * DEVICES};
     const predictor_metric other = {.name = metric_names[1]};
@@ -250,6 +248,7 @@ static void test_memory_runs_out(void **state) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, folder_enter, folder_leave)
 
 int main(void) {
+    use_only_family(&family_made);
     const struct CMUnitTest tests[] = {
         TEST(test_what_cannot_be_told_is_left_out),
         TEST(test_one_metric_of_several),

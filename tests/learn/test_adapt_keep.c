@@ -14,7 +14,7 @@
 
 #include "base/rng.h"
 #include "foretell/foretell.h"
-#include "learn/adapt_keep.h"
+#include "learn/adapt/adapt_keep.h"
 #include "support/factor_model.h"
 #include "support/failing.h"
 #include "support/folder.h"
@@ -33,8 +33,6 @@ static const family family_made = {.name = "made",
                                    .load = factor_load,
                                    .predict = factor_predict,
                                    .free = factor_free};
-ONLY_FAMILY(family_made)
-
 /* One whose absolute errors on the Adreno are usually so large; NaN: its header does not tell. */
 static ft_predictor *open_made(double mape) {
     model m = {.log_factor = {log(10), log(20)}, .device_count = DEVICES};
@@ -214,6 +212,7 @@ static void test_what_is_far_off_some_is_not_kept(void **state) {
 }
 
 int main(void) {
+    use_only_family(&family_made);
     const struct CMUnitTest tests[] = {
         TEST(test_what_is_known_well_is_kept),
         TEST(test_without_usual_errors_validation_decides),

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "learn/adapt_trial.h"
+#include "learn/adapt/adapt_trial.h"
 
 enum { RECORDS = 4 };
 

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "learn/bootstrap.h"
+#include "learn/score/bootstrap.h"
 #include "support/failing.h"
 
 enum { COUNT = 400 };

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "learn/calibrate.h"
+#include "learn/score/calibrate.h"
 #include "support/failing.h"
 
 static void test_quantile_is_a_rank(void **state) {

@@ -15,7 +15,7 @@
 
 #include "base/input.h"
 #include "base/outfile.h"
-#include "learn/checkpoint.h"
+#include "learn/train/checkpoint.h"
 #include "support/failing.h"
 #include "support/folder.h"
 

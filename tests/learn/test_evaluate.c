@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "foretell/learn.h"
-#include "predictor/file.h"
-#include "predictor/predictor.h"
+#include "predictor/core/file.h"
+#include "predictor/core/predictor.h"
 #include "support/failing.h"
 #include "support/folder.h"
 #include "support/made_data.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "learn/evaluation.h"
+#include "learn/evaluate/evaluation.h"
 #include "support/failing.h"
 #include "support/schema.h"
 

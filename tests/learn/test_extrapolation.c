@@ -13,7 +13,7 @@
 
 #include "foretell/learn.h"
 #include "graph/graph.h"
-#include "learn/crowd.h"
+#include "learn/evaluate/crowd.h"
 #include "support/failing.h"
 #include "support/flops_file.h"
 #include "support/folder.h"

@@ -12,7 +12,7 @@
 
 #include "data/builder.h"
 #include "foretell/foretell.h"
-#include "learn/filter.h"
+#include "learn/score/filter.h"
 #include "support/folder.h"
 #include "support/made_data.h"
 #include "support/small_set.h"

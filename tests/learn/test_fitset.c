@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "learn/fitset.h"
+#include "learn/train/fitset.h"
 #include "support/failing.h"
 #include "support/folder.h"
 #include "support/toy_data.h"

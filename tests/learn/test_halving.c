@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "learn/halving.h"
+#include "learn/search/halving.h"
 
 static void shares_grow_to_one(void **state) {
     (void)state;

@@ -15,7 +15,7 @@
 
 #include "base/input.h"
 #include "base/outfile.h"
-#include "learn/journal.h"
+#include "learn/search/journal.h"
 #include "support/failing.h"
 #include "support/folder.h"
 

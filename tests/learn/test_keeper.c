@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "learn/keeper.h"
+#include "learn/train/keeper.h"
 #include "support/folder.h"
 
 typedef struct seen {

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "learn/metrics.h"
+#include "learn/score/metrics.h"
 #include "support/failing.h"
 
 /* cmocka compares floats; these are doubles. */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "learn/model_list.h"
+#include "learn/adapt/model_list.h"
 #include "support/failing.h"
 #include "support/folder.h"
 #include "support/small_set.h"

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "learn/objective.h"
+#include "learn/search/objective.h"
 
 static ft_status value_of(const char *text, const char *part, const char *score, double *value, ft_error *error) {
     json_t *metrics = NULL;

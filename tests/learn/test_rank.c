@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "learn/rank.h"
+#include "learn/score/rank.h"
 #include "support/failing.h"
 
 /* cmocka compares floats; these are doubles. */

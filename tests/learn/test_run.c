@@ -13,7 +13,7 @@
 
 #include "base/input.h"
 #include "base/outfile.h"
-#include "learn/run.h"
+#include "learn/train/run.h"
 #include "support/failing.h"
 #include "support/folder.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "learn/run_config.h"
+#include "learn/train/run_config.h"
 
 static void expect(const char *text, const char *const *settings, uint32_t count, const char *expected) {
     json_t *config = NULL;

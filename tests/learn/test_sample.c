@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "foretell/foretell.h"
-#include "learn/sample_pick.h"
+#include "learn/sample/sample_pick.h"
 #include "support/failing.h"
 #include "support/fitted.h"
 #include "support/folder.h"

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "learn/search.h"
+#include "learn/search/search.h"
 
 enum { TRIALS = 40, GENERATION = 9, ROOM = 4096 };
 

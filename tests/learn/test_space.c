@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "learn/space.h"
+#include "learn/search/space.h"
 #include "support/failing.h"
 
 static const char whole[] =

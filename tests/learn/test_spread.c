@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "learn/spread.h"
+#include "learn/evaluate/spread.h"
 
 static spread *spread_new(void) {
     spread *s = calloc(1, sizeof *s);

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "learn/evaluation.h"
+#include "learn/evaluate/evaluation.h"
 #include "support/failing.h"
 #include "support/folder.h"
 #include "support/made_data.h"

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "learn/tpe.h"
+#include "learn/search/tpe.h"
 
 enum { TRIALS = 40, SEEDS = 24 };
 

@@ -18,8 +18,8 @@
 #include "base/input.h"
 #include "base/outfile.h"
 #include "base/rng.h"
-#include "learn/train.h"
-#include "predictor/family.h"
+#include "learn/train/train.h"
+#include "predictor/core/family.h"
 #include "support/factor_model.h"
 #include "support/failing.h"
 #include "support/folder.h"
@@ -106,8 +106,6 @@ static family fake = {.name = "fake",
                       .load = factor_load,
                       .predict = factor_predict,
                       .free = factor_free};
-
-ONLY_FAMILY(fake)
 
 /* --- Helpers ------------------------------------------------------------------------------------------------- */
 
@@ -641,6 +639,7 @@ static void test_no_memory(void **state) {
 }
 
 int main(void) {
+    use_only_family(&fake);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_whole_run, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(test_every_line_of_the_log_is_json, folder_enter, folder_leave),

@@ -341,6 +341,7 @@ static void memory_may_run_out(void **state) {
 }
 
 int main(void) {
+    use_only_family(&tunable);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(finds_good_settings, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(choices_are_told_as_written, folder_enter, folder_leave),

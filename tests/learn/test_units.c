@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "foretell/foretell.h"
-#include "learn/units.h"
+#include "learn/adapt/units.h"
 #include "support/failing.h"
 #include "support/folder.h"
 #include "support/made_data.h"

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/settings.h"
+#include "predictor/core/settings.h"
 #include "support/factor_model.h"
 
 enum { GAIN, KIND, STEPS, EXTRA, SETTING_COUNT };
@@ -76,7 +76,5 @@ static const family tunable = {.name = "tunable",
                                .load = factor_load,
                                .predict = factor_predict,
                                .free = factor_free};
-
-ONLY_FAMILY(tunable)
 
 #endif

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "predictor/adjust_fit.h"
-#include "predictor/file.h"
-#include "predictor/predictor.h"
+#include "predictor/core/adjust_fit.h"
+#include "predictor/core/file.h"
+#include "predictor/core/predictor.h"
 
 enum { TERMS = 2, SIZES = 2, FEATURES = 4, ROWS = 3, CASES = 24 };
 

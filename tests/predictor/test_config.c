@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/config.h"
+#include "predictor/core/config.h"
 
 static ft_status take(const char *text, double *a, double *b, ft_error *error) {
     const config_key keys[] = {{"alpha", 0, 1, a}, {"beta", 1, 100, b}};

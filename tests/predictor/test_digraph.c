@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "predictor/digraph.h"
-#include "predictor/scan.h"
+#include "predictor/core/scan.h"
+#include "predictor/peers/digraph.h"
 #include "support/failing.h"
 #include "support/fitted.h"
 #include "support/folder.h"

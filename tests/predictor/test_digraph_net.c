@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/digraph.h"
+#include "predictor/peers/digraph.h"
 
 enum { MOST = 200, NAME = 64, NODES = 8, EDGES = 9, FIRST = 5 };
 

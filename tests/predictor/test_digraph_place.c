@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/digraph.h"
+#include "predictor/peers/digraph.h"
 
 enum { NODES = 5, VECTORS = 3 };
 

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "data/builder.h"
-#include "predictor/ethos_u.h"
-#include "predictor/predictor.h"
+#include "predictor/core/predictor.h"
+#include "predictor/npu/ethos_u.h"
 #include "support/folder.h"
 #include "support/npu_model.h"
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
-#include "predictor/file.h"
+#include "predictor/core/file.h"
 #include "support/failing.h"
 
 static const float numbers[] = {0, -1.5F, 3e38F, 1e-42F, 7};

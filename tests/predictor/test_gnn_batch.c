@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/gnn.h"
+#include "predictor/gnn/gnn.h"
 
 static const gnn_widths widths = {.kinds = 9, .node_values = 2, .node_marks = 1, .edge_values = 1, .global_values = 1};
 

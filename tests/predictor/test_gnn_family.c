@@ -9,11 +9,11 @@
 
 #include <cmocka.h>
 
-#include "predictor/gnn_data.h"
-#include "predictor/gnn_family.h"
-#include "predictor/gnn_model.h"
-#include "predictor/gnn_scaling.h"
-#include "predictor/scan.h"
+#include "predictor/core/scan.h"
+#include "predictor/gnn/gnn_data.h"
+#include "predictor/gnn/gnn_family.h"
+#include "predictor/gnn/gnn_model.h"
+#include "predictor/gnn/gnn_scaling.h"
 #include "support/folder.h"
 #include "support/made_data.h"
 

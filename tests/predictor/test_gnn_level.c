@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/gnn_level.h"
+#include "predictor/gnn/gnn_level.h"
 
 enum { GRAPHS = 4, COLUMNS = 2, NAMES = 2 };
 

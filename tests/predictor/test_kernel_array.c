@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/kernel_array.h"
+#include "predictor/core/kernel_array.h"
 
 static void full_arrays_take_one_step_for_256_products(void **state) {
     (void)state;

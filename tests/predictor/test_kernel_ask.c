@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "predictor/kernel_model.h"
-#include "predictor/scan.h"
+#include "predictor/core/scan.h"
+#include "predictor/kernel/kernel_model.h"
 #include "support/fitted.h"
 #include "support/folder.h"
 #include "support/toy.h"

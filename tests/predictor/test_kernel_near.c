@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "foretell/status.h"
-#include "predictor/kernel_near.h"
+#include "predictor/kernel/kernel_near.h"
 #include "support/failing.h"
 
 enum { MANY = 4000 };

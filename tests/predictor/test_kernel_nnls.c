@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/kernel_nnls.h"
+#include "predictor/baseline/kernel_nnls.h"
 #include "support/fitted.h"
 #include "support/folder.h"
 #include "support/toy.h"

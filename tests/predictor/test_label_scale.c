@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "predictor/label_scale.h"
+#include "predictor/gnn/label_scale.h"
 
 enum { COUNT = 2000 };
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "cost/replay.h"
-#include "predictor/scan.h"
+#include "predictor/core/scan.h"
 #include "support/fitted.h"
 #include "support/folder.h"
 

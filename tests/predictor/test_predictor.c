@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "predictor/file.h"
-#include "predictor/predictor.h"
+#include "predictor/core/file.h"
+#include "predictor/core/predictor.h"
 #include "support/failing.h"
 #include "support/folder.h"
 #include "support/toy.h"

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "predictor/program_demand.h"
-#include "predictor/program_places.h"
+#include "predictor/program/program_demand.h"
+#include "predictor/program/program_places.h"
 #include "support/program_seen.h"
 
 static double amount(const seen *s, uint32_t leaf, const char *name) {

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "device/device.h"
-#include "predictor/program_sheet.h"
+#include "predictor/program/program_sheet.h"
 
 #define SHEET(numbers)                                                                                                 \
     "{\"foretell_device\": 1, \"name\": \"mine\", \"kind\": \"gpu\", \"runtime\": \"torch-eager\"" numbers "}"

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/relative.h"
+#include "predictor/core/relative.h"
 
 static void add(relative *r, double a, double b, double label) {
     const relative_entry entries[] = {{0, a}, {1, b}};

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/roofline.h"
+#include "predictor/baseline/roofline.h"
 #include "support/fitted.h"
 #include "support/folder.h"
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/runtimes.h"
+#include "predictor/core/runtimes.h"
 #include "support/failing.h"
 #include "support/folder.h"
 #include "support/made_data.h"

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "predictor/sage.h"
-#include "predictor/scan.h"
+#include "predictor/core/scan.h"
+#include "predictor/peers/sage.h"
 #include "support/fitted.h"
 #include "support/folder.h"
 #include "support/toy.h"

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "predictor/sage_look.h"
+#include "predictor/peers/sage_look.h"
 #include "support/failing.h"
 #include "support/toy.h"
 

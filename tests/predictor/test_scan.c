@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "predictor/runtimes.h"
-#include "predictor/scan.h"
+#include "predictor/core/runtimes.h"
+#include "predictor/core/scan.h"
 #include "support/failing.h"
 #include "support/folder.h"
 #include "support/made_data.h"

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "predictor/gnn_family.h"
-#include "predictor/seernet.h"
+#include "predictor/gnn/gnn_family.h"
+#include "predictor/peers/seernet.h"
 #include "support/fitted.h"
 #include "support/folder.h"
 

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "predictor/seernet.h"
+#include "predictor/peers/seernet.h"
 #include "support/failing.h"
 #include "support/toy.h"
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/seernet.h"
+#include "predictor/peers/seernet.h"
 
 enum { HIDDEN = 5, SAMPLES = 3, OUTPUTS = 2 };
 

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "predictor/sequence_count.h"
+#include "predictor/program/sequence_count.h"
 
 enum { WIDTH = 3, ROWS = 2 + 1 + 2 + 17 };
 

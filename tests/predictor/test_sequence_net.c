@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/program_demand.h"
-#include "predictor/sequence_net.h"
+#include "predictor/program/program_demand.h"
+#include "predictor/program/sequence_net.h"
 
 enum { HIDDEN = 8, NODES = 3, NODE_VALUES = 4, SHEET = PROGRAM_SHEET_VALUES + PROGRAM_LIMIT_VALUES };
 

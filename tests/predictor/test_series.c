@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/series.h"
+#include "predictor/core/series.h"
 #include "support/line.h"
 
 enum { UNITS = 3, STEPS = 300, SKIPPED = 1 };

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "predictor/settings.h"
+#include "predictor/core/settings.h"
 
 static void check_number(const ft_setting *s) {
     assert_true(s->lo <= s->hi);

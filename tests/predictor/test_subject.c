@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/subject.h"
+#include "predictor/core/subject.h"
 #include "support/toy.h"
 
 static ft_graph *make_graph(void) {

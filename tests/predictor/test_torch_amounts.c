@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/torch_amounts.h"
+#include "predictor/torch/torch_amounts.h"
 
 static const double ANCHORS[TORCH_TERMS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 

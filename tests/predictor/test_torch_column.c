@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/torch_column.h"
+#include "predictor/torch/torch_column.h"
 
 static torch_column parsed(const char *setting, ft_mode mode, ft_dtype dtype, uint32_t device) {
     torch_column column;

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/torch_rows.h"
+#include "predictor/torch/torch_rows.h"
 #include "support/toy.h"
 
 /* The kernels of a graph, from an arena of the caller's; the graph is the caller's too. */

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "predictor/row_table.h"
-#include "predictor/torch_net.h"
+#include "predictor/core/row_table.h"
+#include "predictor/torch/torch_net.h"
 #include "support/gradient.h"
 
 enum { KERNELS = 3, PAIRS = 5, COLUMNS = 2, GROUPS = 2, HIDDEN = 3, WAYS = 2 };

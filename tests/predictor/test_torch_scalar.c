@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/torch_scalar.h"
+#include "predictor/torch/torch_scalar.h"
 #include "support/toy.h"
 
 /* All operators as one kernel. */

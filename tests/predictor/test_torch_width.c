@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/torch_width.h"
+#include "predictor/torch/torch_width.h"
 #include "support/fitted.h"
 #include "support/folder.h"
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/totals.h"
+#include "predictor/baseline/totals.h"
 #include "support/made_data.h"
 
 static void sums_agree(void **state) {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/totals.h"
+#include "predictor/baseline/totals.h"
 #include "support/fitted.h"
 #include "support/folder.h"
 

@@ -1,7 +1,6 @@
 #!/bin/bash
-# Rooms include only what the plan of the house allows: base < graph < read and cost < report < cli,
-# and beside report: device, nn, program (behind read), data < predictor < learn; the command and
-# the examples see only the public headers.
+# Rooms (folders of src/, and the sub-folders of predictor and learn) include only the headers that the table below allows.
+# A change of this table is a change of the architecture: ARCHITECTURE.md draws the same arrows.
 set -u
 . tests/repo/tap.sh
 
@@ -24,23 +23,74 @@ declare -A may=(
     [learn]='base graph cost device nn data predictor report'
 )
 
+# Sub-folder of a room -> sub-folders of the same room that it may include besides its own; '.' is the room's own folder.
+declare -A may_inside=(
+    [predictor/core]=''
+    [predictor/baseline]='core'
+    [predictor/kernel]='core'
+    [predictor/torch]='core'
+    [predictor/memory]='core'
+    [predictor/npu]='core'
+    [predictor/gnn]='core'
+    [predictor/peers]='core gnn'
+    [predictor/program]='core gnn baseline'
+    [predictor/.]='core baseline kernel torch memory npu gnn peers program'
+    [learn/score]=''
+    [learn/train]='score'
+    [learn/evaluate]='score'
+    [learn/search]='score train'
+    [learn/adapt]='score evaluate'
+    [learn/sample]='score adapt'
+)
+
+# Of the rooms with sub-folders, the sub-folders that other rooms may include.
+declare -A open_to_others=(
+    [predictor]='core'
+    [learn]=''
+)
+
 includes_of() { # file -> the first folder of each quoted include
     sed -n 's/^ *# *include *"\([^"]*\)".*/\1/p' "$1"
 }
 
-# Prints each include of a room's files that is not allowed, and fails when there is one.
-room_is_clean() {
-    local room=$1 allowed=" ${may[$1]} $1 foretell " file path bad=0
-    for file in src/"$room"/*.[ch]; do
+# Prints the include of `file` (in `room`, sub-folder `sub`) that is not allowed, and fails.
+include_is_allowed() { # file room sub path
+    local file=$1 room=$2 sub=$3 path=$4 target=${4%%/*} inside
+    case $path in
+    *.pb-c.h) [ "$room" = read ] || { echo "$file includes $path, which is for readers" && return 1; }; return 0 ;;
+    */*) ;;
+    *) [ -e "$(dirname "$file")/$path" ] || { echo "$file includes $path: write the room it is in" && return 1; }; return 0 ;;
+    esac
+    [[ " ${may[$room]} $room foretell " == *" $target "* ]] || { echo "$file includes $path" && return 1; }
+    [ -n "${open_to_others[$target]+divided}" ] || return 0
+    inside=${path#*/}
+    case $inside in */*) inside=${inside%%/*} ;; *) inside=. ;; esac
+    if [ "$target" = "$room" ]; then
+        [[ " ${may_inside[$room/$sub]} $sub " == *" $inside "* ]] ||
+            { echo "$file includes $path: $room/$sub may not include $room/$inside" && return 1; }
+    else
+        [[ " ${open_to_others[$target]} " == *" $inside "* ]] ||
+            { echo "$file includes $path: other rooms may include $target/{${open_to_others[$target]}} alone" && return 1; }
+    fi
+}
+
+# Checks every include of the files in src/ROOM (sub '.') or src/ROOM/SUB.
+room_is_clean() { # room sub
+    local room=$1 sub=$2 file path bad=0
+    for file in src/"$room/$sub"/*.[ch]; do
+        [ -e "$file" ] || continue
         while read -r path; do
-            case $path in
-            */*) [[ $allowed == *" ${path%%/*} "* ]] || { echo "$file includes $path" && bad=1; } ;;
-            *.pb-c.h) [ "$room" = read ] || { echo "$file includes $path, which is for readers" && bad=1; } ;;
-            *) [ -e "src/$room/$path" ] || { echo "$file includes $path: say which room it is in" && bad=1; } ;;
-            esac
+            include_is_allowed "$file" "$room" "$sub" "$path" || bad=1
         done < <(includes_of "$file")
     done
     return $bad
+}
+
+# About forty files are what a reader can survey.
+folder_is_small() { # folder
+    local count
+    count=$(find "$1" -maxdepth 1 -name '*.[ch]' | wc -l)
+    [ "$count" -le 75 ] || { echo "$1 has $count files" && return 1; }
 }
 
 only_public() { # folder
@@ -64,11 +114,22 @@ public_headers_stand_alone() {
 
 for folder in src/*/; do
     room=$(basename "$folder")
-    if [ -n "${may[$room]+known}" ]; then
-        point "src/$room includes only what it may" room_is_clean "$room"
-    else
+    if [ -z "${may[$room]+known}" ]; then
         point "src/$room is a room of the plan (tests/repo/test_rooms.sh)" false
+        continue
     fi
+    point "src/$room includes only what it may" room_is_clean "$room" .
+    point "src/$room is small enough to survey" folder_is_small "src/$room"
+    for sub in src/"$room"/*/; do
+        [ -e "$sub" ] || continue
+        sub=$(basename "$sub")
+        if [ -z "${may_inside[$room/$sub]+known}" ]; then
+            point "src/$room/$sub is a sub-folder of the plan (tests/repo/test_rooms.sh)" false
+        else
+            point "src/$room/$sub includes only what it may" room_is_clean "$room" "$sub"
+            point "src/$room/$sub is small enough to survey" folder_is_small "src/$room/$sub"
+        fi
+    done
 done
 point "cli includes only public headers" only_public cli
 point "examples include only public headers" only_public examples

@@ -58,3 +58,10 @@ ft_predictor *factor_open(const predictor_description *about, const family *f, c
     buf_free(&bytes);
     return opened;
 }
+
+void use_only_family(const family *only) {
+    static const family *list[1];
+    list[0] = only;
+    families = list;
+    family_total = 1;
+}

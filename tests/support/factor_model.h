@@ -3,8 +3,8 @@
 #ifndef TESTS_FACTOR_MODEL_H
 #define TESTS_FACTOR_MODEL_H
 
-#include "predictor/family.h"
-#include "predictor/predictor.h"
+#include "predictor/core/family.h"
+#include "predictor/core/predictor.h"
 
 enum { MAX_DEVICES = 4 };
 
@@ -23,21 +23,7 @@ void factor_free(model *m);
 /* The model as a predictor that was opened from its bytes. */
 ft_predictor *factor_open(const predictor_description *about, const family *f, const model *m);
 
-/* Makes a family the only one there is: these stand in for those of families.c, which the linker then leaves out. */
-#define ONLY_FAMILY(only_)                                                                                             \
-    const family *const families[] = {&only_};                                                                         \
-    const uint32_t family_total = 1;                                                                                   \
-    const family *family_find(const char *name) {                                                                      \
-        return strcmp(name, only_.name) == 0 ? &only_ : NULL;                                                          \
-    }                                                                                                                  \
-    uint32_t ft_family_count(void) {                                                                                   \
-        return 1;                                                                                                      \
-    }                                                                                                                  \
-    const char *ft_family_name(uint32_t index) {                                                                       \
-        return index == 0 ? only_.name : NULL;                                                                         \
-    }                                                                                                                  \
-    const char *ft_family_text(uint32_t index) {                                                                       \
-        return index == 0 ? only_.text : NULL;                                                                         \
-    }
+/* Makes `only`, which must outlive the tests, the only family of this process. */
+void use_only_family(const family *only);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/scan.h"
+#include "predictor/core/scan.h"
 #include "support/failing.h"
 
 const char *const fitted_devices[FITTED_DEVICES] = {"adreno-640", "cortex-a76"};

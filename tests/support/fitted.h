@@ -2,7 +2,7 @@
 #ifndef TESTS_FITTED_H
 #define TESTS_FITTED_H
 
-#include "predictor/predictor.h"
+#include "predictor/core/predictor.h"
 #include "support/made_data.h"
 
 typedef struct fitted {

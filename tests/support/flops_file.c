@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/outfile.h"
-#include "predictor/file.h"
+#include "predictor/core/file.h"
 
 void flops_file_write(const char *path, const char *metric, float start, float slope) {
     const float block[] = {start, slope, start, slope};

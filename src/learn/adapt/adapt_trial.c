@@ -1,0 +1,123 @@
+/* adapt_trial.c - see adapt_trial.h. */
+#include "learn/adapt/adapt_trial.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+
+static uint32_t unit_of(const adapt_trial *t, uint32_t i) {
+    return t->rows->units.of[t->looks[i]->row->graph];
+}
+
+ft_status adapt_trial_open(adapt_trial *t, ft_error *error) {
+    const pieces *first = &t->looks[0]->made_of[t->base];
+    arena_init(&t->memory, UINT64_MAX);
+    if (first->term_count > ADJUST_MAX_TERMS || first->feature_count > ADJUST_MAX_FEATURES)
+        return ft_fail(error, FT_ERR_INTERNAL, "a family has more terms or features than adapting can hold");
+    FT_TRY(adjust_new(t->target->bases[t->base], t->target->has_rules[t->base] ? t->target->runtime : NULL,
+                      first->term_count, first->size_count, first->feature_count, &t->adjusted, error));
+    pieces *all = ARENA_ARRAY(&t->memory, pieces, t->count);
+    t->cases = ARENA_ARRAY(&t->memory, adjust_case, t->count);
+    t->some = ARENA_ARRAY(&t->memory, const adjust_case *, t->count);
+    t->off = ARENA_ARRAY(&t->memory, double, t->count);
+    if (all == NULL || t->cases == NULL || t->some == NULL || t->off == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < t->count; i++) all[i] = t->looks[i]->made_of[t->base];
+    adjust_fit_scaling(t->adjusted, all, t->count);
+    for (uint32_t i = 0; i < t->count; i++) {
+        uint32_t times = 0;
+        for (uint32_t k = 0; k < t->count; k++) times += unit_of(t, k) == unit_of(t, i);
+        FT_TRY(adjust_case_make(t->adjusted, &all[i], t->looks[i]->row->label, &t->memory, &t->cases[i], error));
+        t->cases[i].weight = 1.0 / times;
+    }
+    return FT_OK;
+}
+
+void adapt_trial_close(adapt_trial *t) {
+    adjust_free(t->adjusted);
+    arena_free(&t->memory);
+}
+
+ft_status adapt_trial_fit(adapt_trial *t, adjust_kind kind, uint32_t left_out, ft_error *error) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < t->count; i++)
+        if (t->fold[i] != left_out) t->some[count++] = &t->cases[i];
+    return adjust_fit(t->adjusted, kind, t->some, count, NULL, error);
+}
+
+static double weight_of(const adapt_trial *t, uint32_t i) {
+    return adapt_weight(t->rows, t->looks[i]->row->graph);
+}
+
+ft_status adapt_trial_validate(adapt_trial *t, adjust_kind kind, ft_error *error) {
+    for (uint32_t fold = 0; fold < t->folds; fold++) {
+        FT_TRY(adapt_trial_fit(t, kind, fold, error));
+        for (uint32_t i = 0; i < t->count; i++)
+            if (t->fold[i] == fold) t->off[i] = t->cases[i].log_measured - adjust_case_log(t->adjusted, &t->cases[i]);
+    }
+    return FT_OK;
+}
+
+void adapt_trial_keep(adapt_trial *t) {
+    for (uint32_t i = 0; i < t->count; i++)
+        t->off[i] = t->cases[i].log_measured - log(t->looks[i]->said[t->base].value);
+}
+
+/* Models count as much as they stand for: what tells most is often far out, where few models are. */
+double adapt_trial_mape(const adapt_trial *t) {
+    double sum = 0, weights = 0;
+    for (uint32_t i = 0; i < t->count; i++) {
+        sum += weight_of(t, i) * fabs(exp(-t->off[i]) - 1);
+        weights += weight_of(t, i);
+    }
+    return 100 * sum / weights;
+}
+
+adapt_errors adapt_trial_plain(const adapt_trial *t) {
+    double sum = 0, squares = 0, weights = 0;
+    for (uint32_t i = 0; i < t->count; i++) {
+        double weight = t->cases[i].weight, off = exp(-t->off[i]) - 1;
+        sum += weight * fabs(off);
+        squares += weight * off * off;
+        weights += weight;
+    }
+    return (adapt_errors){100 * sum / weights, 100 * sqrt(squares / weights)};
+}
+
+static int compare_scores(const void *a, const void *b) {
+    double x = ((const adapt_score *)a)->value, y = ((const adapt_score *)b)->value;
+    return (x > y) - (x < y);
+}
+
+double adapt_quantile(adapt_score *scores, uint32_t count) {
+    static const double STUDENT[] = {0, 6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860}; /* 0.95, by freedom */
+    static const double LEVEL = 0.9;
+    enum { ENOUGH = 9 };
+    double total = 0, squares = 0, below = 0;
+    qsort(scores, count, sizeof *scores, compare_scores);
+    for (uint32_t i = 0; i < count; i++) {
+        total += scores[i].weight;
+        squares += scores[i].weight * scores[i].value * scores[i].value;
+    }
+    if (count < ENOUGH) {
+        double student = STUDENT[count > 1 ? count - 1 : 1] * sqrt((1 + 1.0 / count) * squares / total);
+        return fmax(scores[count - 1].value, student);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        below += scores[i].weight;
+        if (below >= LEVEL * total * (1 + 1.0 / count) - 1e-9) return scores[i].value;
+    }
+    return scores[count - 1].value;
+}
+
+ft_status adapt_trial_quantile(const adapt_trial *t, double *q90, ft_error *error) {
+    static const double LEAST = 1e-3;
+    adapt_score *scores = malloc(t->count * sizeof *scores);
+    if (scores == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < t->count; i++)
+        scores[i] = (adapt_score){.value = fabs(t->off[i]) / fmax(t->looks[i]->said[t->base].spread, 1e-6),
+                                  .weight = weight_of(t, i)};
+    *q90 = fmax(adapt_quantile(scores, t->count), LEAST);
+    free(scores);
+    return FT_OK;
+}

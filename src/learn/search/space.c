@@ -1,0 +1,139 @@
+/* space.c - points of a search space: drawing them, and what settings they stand for. space_parse.c reads spaces. */
+#include "learn/search/space.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+
+uint32_t space_find(const space *s, const char *name) {
+    for (uint32_t i = 0; i < s->count; i++)
+        if (strcmp(s->keys[i].name, name) == 0) return i;
+    return FT_NONE;
+}
+
+bool space_is_active(const space *s, uint32_t key, const double *values) {
+    const space_key *k = &s->keys[key];
+    if (k->when == FT_NONE) return true;
+    double chosen = values[k->when];
+    return !isnan(chosen) && (k->when_mask >> (uint32_t)chosen & 1) != 0;
+}
+
+/* --- Between 0 and 1 ----------------------------------------------------------------------------------------- */
+
+/* A whole number stands for everything that is rounded to it, so that the ends are as likely as the rest. */
+static void ends(const space_key *k, double *lo, double *hi) {
+    double half = k->kind == SPACE_INT ? 0.5 : 0;
+    *lo = k->is_log ? log(k->lo - (k->lo > half ? half : 0)) : k->lo - half;
+    *hi = k->is_log ? log(k->hi + half) : k->hi + half;
+}
+
+double space_to_unit(const space_key *k, double value) {
+    double lo, hi;
+    ends(k, &lo, &hi);
+    double at = k->is_log ? log(value) : value;
+    return hi > lo ? fmin(fmax((at - lo) / (hi - lo), 0), 1) : 0;
+}
+
+/* Four digits are more than any search can tell apart, and fewer are easier to read. */
+static double four_digits(double value) {
+    if (fabs(value) < 1e-200 || !isfinite(value)) return value;
+    double digits = 3 - floor(log10(fabs(value)));
+    double scale = pow(10, fabs(digits));
+    return digits >= 0 ? round(value * scale) / scale : round(value / scale) * scale;
+}
+
+double space_from_unit(const space_key *k, double unit) {
+    double lo, hi;
+    ends(k, &lo, &hi);
+    double at = lo + unit * (hi - lo), value = k->is_log ? exp(at) : at;
+    value = k->kind == SPACE_INT ? round(value) : four_digits(value);
+    return fmin(fmax(value, k->lo), k->hi);
+}
+
+double space_draw_key(const space_key *k, rng *random) {
+    return k->kind == SPACE_CHOICE ? rng_below(random, k->choice_count) : space_from_unit(k, rng_uniform(random));
+}
+
+void space_draw(const space *s, rng *random, double *values) {
+    for (uint32_t i = 0; i < s->count; i++)
+        values[i] = space_is_active(s, i, values) ? space_draw_key(&s->keys[i], random) : NAN;
+}
+
+/* The place of a word or a number among choices; NaN when it is none of them. */
+static double choice_of(const space_key *k, const ft_setting *setting) {
+    for (uint32_t i = 0; i < k->choice_count; i++) {
+        const json_t *choice = k->choices[i];
+        bool is_word = setting->kind == FT_SETTING_WORD && json_is_string(choice);
+        if (is_word && strcmp(json_string_value(choice), setting->words[(uint32_t)setting->usual]) == 0) return i;
+        if (setting->kind != FT_SETTING_WORD && json_is_number(choice) && json_number_value(choice) == setting->usual)
+            return i;
+    }
+    return NAN;
+}
+
+static double usual_of(const space_key *k, const ft_setting *setting) {
+    if (k->kind == SPACE_CHOICE) return choice_of(k, setting);
+    bool is_inside = setting->kind != FT_SETTING_WORD && setting->usual >= k->lo && setting->usual <= k->hi;
+    return is_inside ? setting->usual : NAN;
+}
+
+void space_usual(const space *s, const ft_setting *settings, uint32_t count, double *values) {
+    for (uint32_t i = 0; i < s->count; i++) {
+        values[i] = NAN;
+        for (uint32_t k = 0; k < count && space_is_active(s, i, values); k++)
+            if (strcmp(settings[k].name, s->keys[i].name) == 0) values[i] = usual_of(&s->keys[i], &settings[k]);
+    }
+}
+
+/* --- Settings ------------------------------------------------------------------------------------------------ */
+
+static json_t *value_json(const space_key *k, double value) {
+    if (k->kind == SPACE_CHOICE) return json_incref(k->choices[(uint32_t)value]);
+    return k->kind == SPACE_INT ? json_integer((json_int_t)value) : json_real(value);
+}
+
+json_t *space_config(const space *s, const double *values, const json_t *base) {
+    json_t *config = base != NULL ? json_copy((json_t *)(uintptr_t)base) : json_object();
+    for (uint32_t i = 0; config != NULL && i < s->count; i++) {
+        if (isnan(values[i])) continue;
+        if (json_object_set_new(config, s->keys[i].name, value_json(&s->keys[i], values[i])) == 0) continue;
+        json_decref(config);
+        config = NULL;
+    }
+    return config;
+}
+
+/* {"kind": ..., "lo": ..., ...}: everything that makes a difference. */
+static json_t *key_json(const space *s, const space_key *k) {
+    static const char *const kinds[] = {"int", "real", "choice"};
+    json_t *object = json_pack("{s:s}", "kind", kinds[k->kind]);
+    if (object == NULL) return NULL;
+    int failed = 0;
+    if (k->kind == SPACE_CHOICE) {
+        json_t *list = json_array();
+        for (uint32_t i = 0; i < k->choice_count; i++) failed |= json_array_append(list, k->choices[i]);
+        failed |= json_object_set_new(object, "choices", list);
+    } else {
+        failed |= json_object_set_new(object, "is_log", json_boolean(k->is_log));
+        failed |= json_object_set_new(object, "lo", json_real(k->lo));
+        failed |= json_object_set_new(object, "hi", json_real(k->hi));
+    }
+    if (k->when != FT_NONE) {
+        failed |= json_object_set_new(object, "when", json_string(s->keys[k->when].name));
+        failed |= json_object_set_new(object, "when_choices", json_integer((json_int_t)k->when_mask));
+    }
+    if (!failed) return object;
+    json_decref(object);
+    return NULL;
+}
+
+json_t *space_json(const space *s) {
+    json_t *object = json_object();
+    for (uint32_t i = 0; object != NULL && i < s->count; i++) {
+        if (json_object_set_new(object, s->keys[i].name, key_json(s, &s->keys[i])) == 0) continue;
+        json_decref(object);
+        object = NULL;
+    }
+    return object;
+}

@@ -1,0 +1,289 @@
+/* fitset.c - picking labelled rows by part, and dividing the validation part. */
+#include "learn/train/fitset.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/map.h"
+
+/* A row takes some tens of bytes: room for more records than a data set may have. */
+static const uint64_t MEMORY_LIMIT = (uint64_t)16 << 30;
+
+typedef struct maker {
+    const ft_dataset *data;
+    const ft_split *split;
+    uint32_t metrics[FITSET_MAX_METRICS]; /* of the data set: that of the set, then its others */
+    uint32_t metric_count;
+    bool with_operators;
+    const ft_record *records;
+    uint32_t count;
+    fitset *out;
+    ft_error *error;
+} maker;
+
+/* NaN: not measured. */
+static double label_of(const maker *m, uint32_t record, uint32_t metric) {
+    return m->records[record].metrics[m->metrics[metric]];
+}
+
+static bool is_labelled(const maker *m, uint32_t record) {
+    for (uint32_t k = 0; k < m->metric_count; k++)
+        if (!isnan(label_of(m, record, k))) return true;
+    return false;
+}
+
+static bool is_in(const maker *m, uint32_t record, ft_part part) {
+    if (m->split->parts[record] != part || !is_labelled(m, record)) return false;
+    return m->with_operators || strcmp(m->records[record].part, "support") != 0;
+}
+
+static ft_status check_label(const maker *m, uint32_t i, uint32_t metric) {
+    double label = label_of(m, i, metric);
+    if (m->split->parts[i] == FT_PART_UNUSED || isnan(label) || (isfinite(label) && label > 0)) return FT_OK;
+    return ft_fail(m->error, FT_ERR_DAMAGED,
+                   "record %u (line %u of records.csv; %s on %s): %s is %g, but must be positive: correct the "
+                   "table, or leave the cell empty",
+                   i + 1, i + 2, m->records[i].name, m->records[i].device,
+                   ft_dataset_metric_name(m->data, m->metrics[metric]), label);
+}
+
+static ft_status check_labels(const maker *m) {
+    for (uint32_t i = 0; i < m->count; i++)
+        for (uint32_t k = 0; k < m->metric_count; k++) FT_TRY(check_label(m, i, k));
+    return FT_OK;
+}
+
+/* --- Devices ------------------------------------------------------------------------------------------------- */
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+uint32_t fitset_device(const fit_set *set, const char *name) {
+    const char *const *found =
+        set->device_count == 0 ? NULL
+                               : bsearch(&name, set->devices, set->device_count, sizeof *set->devices, compare_names);
+    return found != NULL ? (uint32_t)(found - set->devices) : FT_NONE;
+}
+
+/* Those of the rows to learn from: of others nothing can be told. */
+static ft_status find_devices(maker *m) {
+    fitset *out = m->out;
+    map seen;
+    map_init(&seen, &out->memory);
+    for (uint32_t i = 0; i < m->count; i++) {
+        uint32_t known;
+        if (!is_in(m, i, FT_PART_TRAIN)) continue;
+        if (!map_add(&seen, m->records[i].device, 0, &known)) return FT_NOMEM(m->error);
+    }
+    const char **names = ARENA_ARRAY(&out->memory, const char *, seen.count);
+    if (names == NULL) return FT_NOMEM(m->error);
+    for (uint32_t i = 0; i < seen.capacity; i++)
+        if (seen.slots[i].key != NULL) names[out->set.device_count++] = seen.slots[i].key;
+    if (out->set.device_count > 1) qsort(names, out->set.device_count, sizeof *names, compare_names);
+    out->set.devices = names;
+    return FT_OK;
+}
+
+/* --- Two parts of validation --------------------------------------------------------------------------------- */
+
+typedef struct keyed_graph {
+    const char *family;
+    uint64_t key;
+    uint32_t graph;
+} keyed_graph;
+
+static int compare_keys(const void *a, const void *b) {
+    const keyed_graph *x = a, *y = b;
+    int order = strcmp(x->family, y->family);
+    if (order != 0) return order;
+    return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : (x->graph > y->graph) - (x->graph < y->graph);
+}
+
+/* Marks the graphs that calibration gets: two of three of each family, so that both parts are alike, in the order of a
+ * hash of their content, so that neither the order of the data nor the seed moves a graph from one to the other while
+ * the validation part stays as it is. */
+static ft_status divide(maker *m, bool *is_kept, uint32_t *total) {
+    uint32_t graph_count = ft_dataset_graph_count(m->data), found = 0;
+    arena *memory = &m->out->memory;
+    bool *is_seen = ARENA_ARRAY(memory, bool, graph_count);
+    keyed_graph *graphs = ARENA_ARRAY(memory, keyed_graph, graph_count);
+    if (is_seen == NULL || graphs == NULL) return FT_NOMEM(m->error);
+    for (uint32_t i = 0; i < m->count; i++) {
+        uint32_t graph = m->records[i].graph;
+        if (!is_in(m, i, FT_PART_VALID) || fitset_device(&m->out->set, m->records[i].device) == FT_NONE) continue;
+        if (is_seen[graph]) continue;
+        is_seen[graph] = true;
+        const char *id = ft_dataset_graph_id(m->data, graph);
+        graphs[found++] =
+            (keyed_graph){.family = m->records[i].family, .key = hash_bytes(id, strlen(id)).low, .graph = graph};
+    }
+    if (found > 1) qsort(graphs, found, sizeof *graphs, compare_keys);
+    *total = found;
+    for (uint32_t i = 0; i < found; i++) is_kept[graphs[i].graph] = i % 3 != 1;
+    return FT_OK;
+}
+
+/* --- Rows ---------------------------------------------------------------------------------------------------- */
+
+/* The rows of a part; those of graphs that are kept go to calibration instead. */
+static ft_status take_rows(maker *m, ft_part part, const bool *is_kept, uint8_t *kept_parts, fit_rows *rows) {
+    uint32_t room = 0, found = 0;
+    for (uint32_t i = 0; i < m->count; i++) room += is_in(m, i, part);
+    fit_row *items = ARENA_ARRAY(&m->out->memory, fit_row, room);
+    if (items == NULL) return FT_NOMEM(m->error);
+    for (uint32_t i = 0; i < m->count; i++) {
+        const ft_record *record = &m->records[i];
+        if (!is_in(m, i, part)) continue;
+        uint32_t device = fitset_device(&m->out->set, record->device);
+        if (device == FT_NONE) continue;
+        if (is_kept != NULL && is_kept[record->graph])
+            kept_parts[i] = FT_PART_TEST;
+        else
+            items[found++] =
+                (fit_row){.record = i, .graph = record->graph, .device = device, .label = label_of(m, i, 0)};
+    }
+    *rows = (fit_rows){.items = items, .count = found};
+    return FT_OK;
+}
+
+static ft_status take_valid(maker *m) {
+    fitset *out = m->out;
+    uint32_t total = 0;
+    bool *is_kept = ARENA_ARRAY(&out->memory, bool, ft_dataset_graph_count(m->data));
+    uint8_t *parts = ARENA_ARRAY(&out->memory, uint8_t, m->count);
+    if (is_kept == NULL || parts == NULL) return FT_NOMEM(m->error);
+    FT_TRY(divide(m, is_kept, &total));
+    if (total < 2)
+        return ft_fail(m->error, FT_ERR_USAGE,
+                       "split '%s' leaves %u graph%s with %s for validation, but two are needed: one to choose by and "
+                       "one to calibrate intervals on; use more data or another split",
+                       m->split->spec, total, total == 1 ? "" : "s", out->set.metric);
+    FT_TRY(take_rows(m, FT_PART_VALID, is_kept, parts, &out->set.valid));
+    out->valid_count = out->set.valid.count;
+    for (uint32_t i = 0; i < m->count; i++) out->calibration.counts[parts[i]]++;
+    out->valid_count += out->calibration.counts[FT_PART_TEST];
+    out->calibration.parts = parts;
+    return FT_OK;
+}
+
+/* The modes of a metric in which there is something to learn it from. */
+static uint32_t modes_of(const maker *m, uint32_t metric) {
+    const fit_rows *train = &m->out->set.train;
+    uint32_t modes = 0;
+    for (uint32_t i = 0; i < train->count; i++)
+        if (!isnan(label_of(m, train->items[i].record, metric))) modes |= 1U << m->records[train->items[i].record].mode;
+    return modes;
+}
+
+static ft_status find_modes(maker *m) {
+    const fit_set *set = &m->out->set;
+    m->out->modes = modes_of(m, 0);
+    for (uint32_t i = 0; i < set->other_count; i++) m->out->other_modes[i] = modes_of(m, i + 1);
+    for (uint32_t k = 0; k < m->metric_count; k++)
+        if ((k == 0 ? m->out->modes : m->out->other_modes[k - 1]) == 0)
+            return ft_fail(m->error, FT_ERR_USAGE, "split '%s' leaves no record with %s to learn from", m->split->spec,
+                           k == 0 ? set->metric : set->others[k - 1]);
+    return FT_OK;
+}
+
+static uint32_t dtypes_of(const maker *m) {
+    const fit_rows *train = &m->out->set.train;
+    uint32_t dtypes = 0;
+    for (uint32_t i = 0; i < train->count; i++) dtypes |= 1U << m->records[train->items[i].record].dtype;
+    return dtypes;
+}
+
+static ft_status make(maker *m) {
+    fitset *out = m->out;
+    FT_TRY(check_labels(m));
+    FT_TRY(find_devices(m));
+    FT_TRY(take_rows(m, FT_PART_TRAIN, NULL, NULL, &out->set.train));
+    FT_TRY(find_modes(m));
+    out->dtypes = dtypes_of(m);
+    FT_TRY(take_valid(m));
+    for (uint32_t i = 0; i < m->count; i++)
+        out->test_count += is_in(m, i, FT_PART_TEST) && fitset_device(&out->set, m->records[i].device) != FT_NONE;
+    return FT_OK;
+}
+
+/* "time_us, peak_bytes" */
+static void list_metrics(const ft_dataset *data, char *text, size_t size) {
+    size_t length = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < ft_dataset_metric_count(data) && length < size; i++)
+        length +=
+            (size_t)snprintf(text + length, size - length, "%s%s", i > 0 ? ", " : "", ft_dataset_metric_name(data, i));
+}
+
+static ft_status add_metric(maker *m, const char *name, const char **names) {
+    uint32_t found = ft_dataset_metric(m->data, name);
+    if (found == FT_NONE) {
+        char text[256];
+        list_metrics(m->data, text, sizeof text);
+        return ft_fail(m->error, FT_ERR_USAGE, "the data set has no metric '%s'; it has %s", name,
+                       text[0] != '\0' ? text : "none at all");
+    }
+    for (uint32_t i = 0; i < m->metric_count; i++)
+        if (m->metrics[i] == found) return ft_fail(m->error, FT_ERR_USAGE, "the metric '%s' is asked for twice", name);
+    if (m->metric_count == FITSET_MAX_METRICS)
+        return ft_fail(m->error, FT_ERR_LIMIT, "more than %d metrics", FITSET_MAX_METRICS);
+    names[m->metric_count] = name;
+    m->metrics[m->metric_count++] = found;
+    return FT_OK;
+}
+
+/* "time_us", or "time_us,peak_bytes". */
+static ft_status find_metrics(maker *m, const char *list) {
+    arena *memory = &m->out->memory;
+    const char **names = ARENA_ARRAY(memory, const char *, FITSET_MAX_METRICS);
+    m->out->other_modes = ARENA_ARRAY(memory, uint32_t, FITSET_MAX_METRICS);
+    if (names == NULL || m->out->other_modes == NULL) return FT_NOMEM(m->error);
+    for (bool is_last = false; !is_last; list++) {
+        size_t length = strcspn(list, ",");
+        const char *name = arena_string(memory, list, length);
+        if (name == NULL) return FT_NOMEM(m->error);
+        FT_TRY(add_metric(m, name, names));
+        list += length;
+        is_last = *list == '\0';
+    }
+    m->out->set.metric = names[0];
+    m->out->set.others = names + 1;
+    m->out->set.other_count = m->metric_count - 1;
+    return FT_OK;
+}
+
+ft_status fitset_make(const ft_dataset *data, const ft_split *split, const char *metric, bool with_operators,
+                      fitset *out, ft_error *error) {
+    maker m = {.data = data,
+               .split = split,
+               .with_operators = with_operators,
+               .records = ft_dataset_records(data),
+               .count = ft_dataset_record_count(data),
+               .out = out,
+               .error = error};
+    *out = (fitset){.set = {.data = data}};
+    arena_init(&out->memory, MEMORY_LIMIT);
+    ft_status status = find_metrics(&m, metric);
+    if (status == FT_OK) status = make(&m);
+    if (status != FT_OK) fitset_free(out);
+    return status;
+}
+
+void fitset_calibrate_on_all(fitset *f) {
+    const fit_rows *parts[] = {&f->set.train, &f->set.valid};
+    for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++) {
+        for (uint32_t i = 0; i < parts[p]->count; i++) {
+            uint8_t *part = &f->calibration.parts[parts[p]->items[i].record];
+            f->calibration.counts[*part]--;
+            f->calibration.counts[ *part = FT_PART_TEST]++;
+        }
+    }
+}
+
+void fitset_free(fitset *f) {
+    arena_free(&f->memory);
+    *f = (fitset){0};
+}

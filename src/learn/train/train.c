@@ -1,0 +1,200 @@
+/* train.c - a training run from beginning to end: check, fit, calibrate, score, write.
+ *
+ * It knows nothing of the families but their interface. Everything that can be wrong with what was asked for is found
+ * before the run folder is made, so that a mistake leaves nothing behind. */
+#include "learn/train/train.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "foretell/foretell.h"
+#include "learn/score/filter.h"
+#include "learn/train/result.h"
+#include "learn/train/run_config.h"
+
+static const double CHECKPOINT_INTERVAL_S = 5;
+
+ft_train_options ft_train_options_default(void) {
+    return (ft_train_options){.metric = "time_us", .split = "random"};
+}
+
+typedef struct job {
+    const ft_dataset *data;
+    const ft_train_options *options;
+    const char *folder;
+    run_wish wish;
+    double interval_s;
+    ft_error *error;
+    /* found on the way */
+    const family *family;
+    json_t *config;
+    ft_split split;
+    fitset rows;
+    buf config_text;
+    run_folder run;
+    keeper keeper;
+    pool *threads;
+} job;
+
+/* --- What is asked for --------------------------------------------------------------------------------------- */
+
+ft_status train_family(const char *name, const family **found, ft_error *error) {
+    *found = name != NULL ? family_find(name) : families[0];
+    if (*found != NULL) return FT_OK;
+    buf names = {0};
+    for (uint32_t i = 0; i < ft_family_count(); i++) buf_format(&names, "%s%s", i > 0 ? ", " : "", ft_family_name(i));
+    ft_fail(error, FT_ERR_USAGE, "there is no family '%s'; there are %s", name,
+            names.data != NULL ? names.data : "none");
+    buf_free(&names);
+    return FT_ERR_USAGE;
+}
+
+static ft_status prepare(job *j) {
+    const ft_train_options *o = j->options;
+    const char *metric = o->metric != NULL ? o->metric : "time_us", *split = o->split != NULL ? o->split : "random";
+    FT_TRY(train_family(o->family, &j->family, j->error));
+    if (j->folder != NULL) FT_TRY(run_check(j->folder, &j->wish, j->error));
+    FT_TRY(config_parse(o->config, o->settings, o->setting_count, &j->config, j->error));
+    FT_TRY(ft_split_make(j->data, split, o->seed, &j->split, j->error));
+    FT_TRY(filter_split(&o->filter, j->data, &j->split, j->error));
+    if (j->family->metric != NULL && strcmp(metric, j->family->metric) != 0)
+        return ft_fail(j->error, FT_ERR_USAGE, "the family '%s' learns %s and not %s: ask for that metric",
+                       j->family->name, j->family->metric, metric);
+    if (strchr(metric, ',') != NULL && !j->family->learns_together)
+        return ft_fail(j->error, FT_ERR_USAGE,
+                       "the family '%s' learns one metric at a time: train it once for each of %s, and put the files "
+                       "into one with 'foretell bundle'",
+                       j->family->name, metric);
+    FT_TRY(fitset_make(j->data, &j->split, metric, j->family->learns_from_operators, &j->rows, j->error));
+    if (j->family->learns_few_numbers) fitset_calibrate_on_all(&j->rows);
+    const config_facts facts = {.family = j->family,
+                                .config = j->config,
+                                .split = &j->split,
+                                .filter = &o->filter,
+                                .rows = &j->rows,
+                                .seed = o->seed};
+    return config_write(&facts, &j->config_text, j->error);
+}
+
+/* --- The run ------------------------------------------------------------------------------------------------- */
+
+static void log_start(job *j) {
+    run_log(&j->run,
+            json_pack("{s:s, s:s, s:b, s:I, s:I, s:I}", "event", "start", "version", ft_version_string(), "is_resumed",
+                      j->keeper.state != NULL, "threads", (json_int_t)pool_threads(j->threads), "train",
+                      (json_int_t)j->rows.set.train.count, "valid", (json_int_t)j->rows.set.valid.count));
+}
+
+static ft_status fit(job *j, model **fitted) {
+    fit_context context = {.config = j->config, .seed = j->options->seed, .threads = j->threads};
+    keeper_serve(&j->keeper, &context);
+    FT_TRY(j->family->fit(&j->rows.set, &context, fitted, j->error));
+    run_log(&j->run, json_pack("{s:s}", "event", "fitted"));
+    return FT_OK;
+}
+
+static ft_status write_result(job *j, const result *r) {
+    FT_TRY(run_write(&j->run, "predictor.ftm", r->predictor.data, r->predictor.length, j->error));
+    FT_TRY(run_check_log(&j->run, j->error));
+    return run_write(&j->run, "metrics.json", r->metrics.data, r->metrics.length, j->error);
+}
+
+static ft_status finish(job *j, const model *fitted, ft_evaluation *tested) {
+    const result_facts facts = {.family = j->family,
+                                .model = fitted,
+                                .rows = &j->rows,
+                                .split = &j->split,
+                                .seed = j->options->seed,
+                                .threads = j->options->threads,
+                                .is_untested = j->options->is_untested,
+                                .keeper = &j->keeper};
+    result r;
+    FT_TRY(result_make(&facts, &r, j->error));
+    run_log(&j->run, json_pack("{s:s}", "event", "complete"));
+    ft_status status = write_result(j, &r);
+    if (status == FT_OK) status = run_finish(&j->run, j->error);
+    if (status == FT_OK && tested != NULL) {
+        *tested = r.tested;
+        r.tested = (ft_evaluation){0};
+    }
+    result_free(&r);
+    return status;
+}
+
+static ft_status fit_and_finish(job *j, ft_evaluation *tested) {
+    model *fitted = NULL;
+    FT_TRY(keeper_open(&j->keeper, j->error));
+    FT_TRY(pool_new(j->options->threads, &j->threads, j->error));
+    log_start(j);
+    ft_status status = fit(j, &fitted);
+    if (status == FT_OK) status = finish(j, fitted, tested);
+    if (fitted != NULL) j->family->free(fitted);
+    return status;
+}
+
+/* The run was asked to stop: what the family saved last must be on the disk. */
+static ft_status keep_for_later(job *j) {
+    ft_error failure;
+    if (keeper_flush(&j->keeper, &failure) != FT_OK)
+        return ft_fail(j->error, failure.status, "stopped, and the checkpoint could not be written: %s",
+                       failure.message);
+    run_log(&j->run, json_pack("{s:s}", "event", "stopped"));
+    if (j->keeper.state == NULL)
+        return ft_fail(j->error, FT_ERR_CANCELLED, "%s: stopped before there was anything to go on from", j->folder);
+    return ft_fail(j->error, FT_ERR_CANCELLED, "%s: stopped; the same command with --resume goes on from here",
+                   j->folder);
+}
+
+static ft_status run(job *j, ft_evaluation *tested) {
+    FT_TRY(run_open(j->folder, &j->wish, &j->config_text, &j->run, j->error));
+    if (j->run.is_complete) return run_finish(&j->run, j->error); /* stopped between its last file and its end */
+    j->keeper = (keeper){.run = &j->run,
+                         .identity = hash_bytes(j->config_text.data, j->config_text.length),
+                         .interval_s = j->interval_s,
+                         .progress = j->options->progress,
+                         .user = j->options->user};
+    ft_status status = fit_and_finish(j, tested);
+    if (status == FT_ERR_CANCELLED) status = keep_for_later(j);
+    pool_free(j->threads);
+    keeper_free(&j->keeper);
+    return status;
+}
+
+static void forget(job *j) {
+    buf_free(&j->config_text);
+    fitset_free(&j->rows);
+    ft_split_free(&j->split);
+    json_decref(j->config);
+}
+
+ft_status train_run(const ft_dataset *data, const char *run_folder, const ft_train_options *options, double interval_s,
+                    ft_evaluation *tested, ft_error *error) {
+    job j = {.data = data,
+             .options = options,
+             .folder = run_folder,
+             .wish = {.is_resumed = options->is_resumed, .is_forced = options->is_forced},
+             .interval_s = interval_s,
+             .run = {.lock = -1},
+             .error = error};
+    if (tested != NULL) *tested = (ft_evaluation){0};
+    ft_status status = prepare(&j);
+    if (status == FT_OK) {
+        status = run(&j, tested);
+        run_close(&j.run);
+    }
+    forget(&j);
+    return status;
+}
+
+ft_status train_check(const ft_dataset *data, const ft_train_options *options, ft_error *error) {
+    job j = {.data = data, .options = options, .run = {.lock = -1}, .error = error};
+    ft_status status = prepare(&j);
+    forget(&j);
+    return status;
+}
+
+ft_status ft_train(const ft_dataset *data, const char *run_folder, const ft_train_options *options,
+                   ft_evaluation *tested, ft_error *error) {
+    return train_run(data, run_folder, options, CHECKPOINT_INTERVAL_S, tested, error);
+}

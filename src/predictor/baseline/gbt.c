@@ -1,0 +1,230 @@
+/* gbt.c - see gbt.h. */
+#include "predictor/baseline/gbt.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nn/boost.h"
+#include "predictor/baseline/gbt_table.h"
+#include "predictor/core/family_common.h"
+#include "predictor/core/settings.h"
+
+enum { KEEP_ROUNDS = 50 }; /* between two checkpoints */
+
+static const double READ = 0.3; /* of the time, when all models are read */
+
+typedef struct gbt_model {
+    const gbt_rows *kind;
+    void *eyes;
+    uint32_t device_count;
+    forest **forests;
+} gbt_model;
+
+static const gbt_model *of(const model *m) {
+    return (const gbt_model *)(const void *)m;
+}
+
+void gbt_free(model *m) {
+    if (m == NULL) return;
+    const gbt_model *g = of(m);
+    for (uint32_t i = 0; g->forests != NULL && i < g->device_count; i++) forest_free(g->forests[i]);
+    if (g->eyes != NULL) g->kind->close(g->eyes);
+    free(g->forests);
+    free(m);
+}
+
+static ft_status gbt_new(const gbt_rows *kind, uint32_t device_count, gbt_model **out, ft_error *error) {
+    gbt_model *m = calloc(1, sizeof *m);
+    if (m == NULL) return FT_NOMEM(error);
+    m->kind = kind;
+    m->device_count = device_count;
+    m->forests = calloc(device_count > 0 ? device_count : 1, sizeof(forest *));
+    ft_status status = m->forests != NULL ? FT_OK : FT_NOMEM(error);
+    if (status == FT_OK && kind->open != NULL) status = kind->open(&m->eyes, error);
+    if (status == FT_OK)
+        *out = m;
+    else
+        gbt_free((model *)(void *)m);
+    return status;
+}
+
+/* --- Fitting ------------------------------------------------------------------------------------------------- */
+
+enum { ROUNDS, DEPTH, ETA, SUBSAMPLE, PATIENCE, CHILD };
+
+const ft_setting gbt_settings[GBT_SETTINGS] = {
+    [ROUNDS] = {"rounds", "trees of each device at most", FT_SETTING_INT, 400, 1, 1e5, .off = NULL},
+    [DEPTH] = {"depth", "of a tree", FT_SETTING_INT, 7, 1, 30, .is_searched = true, .from = 3, .to = 12},
+    [ETA] = {"eta", "how much a tree corrects", FT_SETTING_REAL, 0.1, 1e-4, 1, .is_searched = true, .is_log = true,
+             .from = 0.02, .to = 0.4},
+    [SUBSAMPLE] = {"subsample", "share of the records that a tree sees", FT_SETTING_REAL, 0.8, 0.01, 1,
+                   .is_searched = true, .from = 0.4, .to = 1, .off = "1"},
+    [PATIENCE] = {"patience", "trees without a better score before it stops; 0: never", FT_SETTING_INT, 40, 0, 1e5,
+                  .off = "0"},
+    [CHILD] = {"min_child_weight", "records that a leaf has at least", FT_SETTING_REAL, 2, 0, 1e6, .is_searched = true,
+               .is_log = true, .from = 0.5, .to = 32},
+};
+
+static ft_status take_config(const json_t *config, boost_options *options, ft_error *error) {
+    double v[GBT_SETTINGS];
+    FT_TRY(settings_take(config, gbt_settings, GBT_SETTINGS, v, error));
+    options->rounds = (uint32_t)v[ROUNDS];
+    options->depth = (uint32_t)v[DEPTH];
+    options->eta = v[ETA];
+    options->subsample = v[SUBSAMPLE];
+    options->patience = (uint32_t)v[PATIENCE];
+    options->min_child_weight = v[CHILD];
+    return FT_OK;
+}
+
+/* The forest of one device on its way. */
+typedef struct growth {
+    const fit_context *context;
+    const gbt_model *m;
+    uint32_t device, rounds;
+    double from, to;
+    ft_status status; /* of keeping what is there */
+    ft_error problem; /* with it */
+} growth;
+
+/* Kept are the forests of the devices before, then the one that grows. */
+static ft_status keep(growth *g, const forest *so_far) {
+    float_block block = {0};
+    bool is_added = true;
+    if (g->context->save == NULL) return FT_OK;
+    for (uint32_t i = 0; i < g->device; i++) is_added = is_added && float_block_add_forest(&block, g->m->forests[i]);
+    is_added = is_added && float_block_add_forest(&block, so_far);
+    size_t size = block.count * sizeof(float);
+    ft_status status =
+        is_added ? g->context->save(g->context->user, block.items, size, &g->problem) : FT_NOMEM(&g->problem);
+    float_block_free(&block);
+    return status;
+}
+
+static bool tell(void *user, uint32_t round, double score, const forest *so_far) {
+    (void)score;
+    growth *g = user;
+    double ratio = g->from + (g->to - g->from) * round / g->rounds;
+    bool may_go_on = g->context->progress == NULL || g->context->progress(g->context->user, ratio, "growing trees");
+    if (!may_go_on || (round + 1) % KEEP_ROUNDS == 0) g->status = keep(g, so_far);
+    return may_go_on && g->status == FT_OK;
+}
+
+/* Brings back what was kept: forests of devices that are done, and *start, where the next one goes on (NULL when
+ * nothing was kept). */
+static ft_status restore(const fit_context *context, gbt_model *m, uint32_t *done, forest **start, ft_error *error) {
+    size_t size = 0;
+    const float *block = context->load != NULL ? context->load(context->user, &size) : NULL;
+    *start = NULL;
+    *done = 0;
+    if (block == NULL) return FT_OK;
+    size_t left = size / sizeof *block;
+    for (; left > 0 && *done < m->device_count; *done += 1)
+        FT_TRY(block_take_forest(&block, &left, m->kind->columns, &m->forests[*done], error));
+    if (left != 0 || *done == 0 || size % sizeof *block != 0)
+        return ft_fail(error, FT_ERR_DAMAGED, "the checkpoint is not of this training; start again without --resume");
+    *done -= 1;
+    *start = m->forests[*done];
+    m->forests[*done] = NULL;
+    return FT_OK;
+}
+
+static ft_status grow_device(const boost_options *options, const table *train, const table *valid, const forest *start,
+                             growth *g, ft_error *error) {
+    boost_rows rows = table_rows(train, g->device), check = table_rows(valid, g->device);
+    boost_options own = *options;
+    if (check.count == 0) own.patience = 0; /* nothing tells when to stop */
+    boost_hooks hooks = {.user = g, .progress = tell};
+    ft_status status =
+        boost_train(&rows, check.count > 0 ? &check : NULL, &own, &hooks, start, &g->m->forests[g->device], error);
+    if (g->status == FT_OK) return status;
+    if (error != NULL) *error = g->problem;
+    return g->status;
+}
+
+static ft_status grow(const fit_set *set, const fit_context *context, const table *train, const table *valid,
+                      gbt_model *m, ft_error *error) {
+    boost_options options = boost_options_default();
+    uint32_t done;
+    forest *start;
+    FT_TRY(take_config(context->config, &options, error));
+    options.seed = context->seed;
+    options.threads = context->threads != NULL ? pool_threads(context->threads) : 1;
+    FT_TRY(restore(context, m, &done, &start, error));
+    for (uint32_t i = done; i < set->device_count; i++) {
+        double share = (1 - READ) / set->device_count;
+        growth g = {context, m, i, options.rounds, READ + share * i, READ + share * (i + 1), FT_OK, {0}};
+        ft_status status = grow_device(&options, train, valid, start, &g, error);
+        forest_free(start);
+        start = NULL;
+        if (status != FT_OK) return ft_fail_prefix(error, status, "device '%s'", set->devices[i]);
+    }
+    return FT_OK;
+}
+
+ft_status gbt_fit(const gbt_rows *kind, const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+    boost_options options = boost_options_default();
+    FT_TRY(take_config(context->config, &options, error)); /* before anything that takes long */
+    FT_TRY(fit_set_check(set, error));
+    table train = {0}, valid = {0};
+    gbt_model *m;
+    FT_TRY(gbt_new(kind, set->device_count, &m, error));
+    ft_status status = table_open(kind, m->eyes, &set->train, set->device_count, &train, error);
+    if (status == FT_OK) status = table_open(kind, m->eyes, &set->valid, set->device_count, &valid, error);
+    if (status == FT_OK) status = table_fill(set, context, 0, 0.25, &train, error);
+    if (status == FT_OK) status = table_fill(set, context, 0.25, READ, &valid, error);
+    if (status == FT_OK) status = grow(set, context, &train, &valid, m, error);
+    table_free(&train);
+    table_free(&valid);
+    if (status != FT_OK) {
+        gbt_free((model *)(void *)m);
+        return status;
+    }
+    *out = (model *)(void *)m;
+    return FT_OK;
+}
+
+/* --- Saving, loading, predicting ----------------------------------------------------------------------------- */
+
+ft_status gbt_save(const model *m, json_t **params, float_block *block, ft_error *error) {
+    for (uint32_t i = 0; i < of(m)->device_count; i++)
+        if (!float_block_add_forest(block, of(m)->forests[i])) return FT_NOMEM(error);
+    *params = json_object();
+    return *params != NULL ? FT_OK : FT_NOMEM(error);
+}
+
+static ft_status load_forests(gbt_model *m, const float *block, size_t count, ft_error *error) {
+    for (uint32_t i = 0; i < m->device_count; i++)
+        FT_TRY(block_map_forest(&block, &count, m->kind->columns, &m->forests[i], error));
+    if (count != 0) return ft_fail(error, FT_ERR_DAMAGED, "has %zu numbers after its last tree", count);
+    return FT_OK;
+}
+
+ft_status gbt_load(const gbt_rows *kind, const json_t *params, const float *block, size_t count, uint32_t device_count,
+                   model **out, ft_error *error) {
+    FT_TRY(params_check_empty(params, error));
+    gbt_model *m;
+    FT_TRY(gbt_new(kind, device_count, &m, error));
+    ft_status status = load_forests(m, block, count, error);
+    if (status != FT_OK) {
+        gbt_free((model *)(void *)m);
+        return status;
+    }
+    *out = (model *)(void *)m;
+    return FT_OK;
+}
+
+ft_status gbt_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
+                      ft_error *error) {
+    const gbt_rows *kind = of(m)->kind;
+    float *row = ARENA_ARRAY(memory, float, kind->columns);
+    (void)has_parts; /* it sees only the whole */
+    if (row == NULL) return FT_NOMEM(error);
+    *out = (prediction){.spread = 1, .source = FT_LEARNED, .coverage_ratio = 1};
+    FT_TRY(kind->look(of(m)->eyes, s, memory, row, &out->coverage_ratio, error));
+    double margin = (double)forest_predict_row(of(m)->forests[where->index], row);
+    /* Bounds that no label comes near keep a file from elsewhere from saying infinity. */
+    out->value = exp(fmin(fmax(margin, -100), 100));
+    return FT_OK;
+}

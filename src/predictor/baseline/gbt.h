@@ -1,0 +1,53 @@
+/* gbt.h - families of boosted trees for the logarithm of the metric: given how a subject becomes a row of numbers, all
+ * the rest. One forest per device.
+ *
+ * Good on what is like that they were trained on, and blind outside of it: a tree says nothing larger than the largest
+ * label it has seen. */
+#ifndef PREDICTOR_GBT_H
+#define PREDICTOR_GBT_H
+
+#include "predictor/core/family.h"
+
+typedef struct gbt_rows {
+    uint32_t columns;
+    /* Makes what looking needs and is the same for all subjects; NULL: nothing. */
+    ft_status (*open)(void **eyes, ft_error *error);
+    void (*close)(void *eyes);
+    /* Fills a row; *coverage_ratio is 1 before. What it needs meanwhile is from the arena. Runs on any thread. */
+    ft_status (*look)(void *eyes, subject *s, arena *memory, float *row, double *coverage_ratio, ft_error *error);
+} gbt_rows;
+
+enum { GBT_SETTINGS = 6 };
+extern const ft_setting gbt_settings[GBT_SETTINGS];
+
+ft_status gbt_fit(const gbt_rows *kind, const fit_set *set, const fit_context *context, model **out, ft_error *error);
+ft_status gbt_save(const model *m, json_t **params, float_block *block, ft_error *error);
+ft_status gbt_load(const gbt_rows *kind, const json_t *params, const float *block, size_t count, uint32_t device_count,
+                   model **out, ft_error *error);
+ft_status gbt_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
+                      ft_error *error);
+void gbt_free(model *m);
+
+/* Defines the family `family_ID` of rows of a kind. The functions of a family do not get the family, so each kind has
+ * two of its own, a line each. */
+#define GBT_FAMILY(id_, kind_, name_, schema_, text_)                                                                  \
+    static ft_status id_##_fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {         \
+        return gbt_fit(&(kind_), set, context, out, error);                                                            \
+    }                                                                                                                  \
+    static ft_status id_##_load(const json_t *params, const float *block, size_t count, const char *const *devices,    \
+                                uint32_t device_count, model **out, ft_error *error) {                                 \
+        (void)devices;                                                                                                 \
+        return gbt_load(&(kind_), params, block, count, device_count, out, error);                                     \
+    }                                                                                                                  \
+    const family family_##id_ = {.name = (name_),                                                                      \
+                                 .text = (text_),                                                                      \
+                                 .schema = (schema_),                                                                  \
+                                 .settings = gbt_settings,                                                             \
+                                 .setting_count = GBT_SETTINGS,                                                        \
+                                 .fit = id_##_fit,                                                                     \
+                                 .save = gbt_save,                                                                     \
+                                 .load = id_##_load,                                                                   \
+                                 .predict = gbt_predict,                                                               \
+                                 .free = gbt_free}
+
+#endif

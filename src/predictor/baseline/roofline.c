@@ -1,0 +1,90 @@
+/* roofline.c - the family "roofline". roofline_fit.c finds the constants. */
+#include "predictor/baseline/roofline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const roofline_model *of(const model *m) {
+    return (const roofline_model *)(const void *)m;
+}
+
+roofline_model *roofline_new(uint32_t device_count) {
+    roofline_model *m = calloc(1, sizeof *m);
+    if (m == NULL) return NULL;
+    m->device_count = device_count;
+    m->constants = calloc((size_t)device_count * ROOF_CONSTANTS + 1, sizeof *m->constants);
+    if (m->constants != NULL) return m;
+    free(m);
+    return NULL;
+}
+
+void roofline_free(model *m) {
+    if (m == NULL) return;
+    roofline_model *r = (roofline_model *)(void *)m;
+    runtimes_free(&r->runtimes);
+    free(r->constants);
+    free(r);
+}
+
+static ft_status save(const model *m, json_t **params, float_block *block, ft_error *error) {
+    const roofline_model *r = of(m);
+    if (!float_block_add(block, r->constants, (size_t)r->device_count * ROOF_CONSTANTS)) return FT_NOMEM(error);
+    return runtimes_params(&r->runtimes, params, error);
+}
+
+static ft_status load(const json_t *params, const float *block, size_t count, const char *const *devices,
+                      uint32_t device_count, model **out, ft_error *error) {
+    (void)devices;
+    if (count != (size_t)device_count * ROOF_CONSTANTS)
+        return ft_fail(error, FT_ERR_DAMAGED, "has %zu numbers; %d for each of %u devices are needed", count,
+                       ROOF_CONSTANTS, device_count);
+    FT_TRY(block_check_nonnegative(block, count, error));
+    roofline_model *m = roofline_new(device_count);
+    if (m == NULL) return FT_NOMEM(error);
+    ft_status status = runtimes_from_params(params, device_count, &m->runtimes, error);
+    if (status != FT_OK) {
+        roofline_free((model *)(void *)m);
+        return status;
+    }
+    memcpy(m->constants, block, count * sizeof *block);
+    *out = (model *)(void *)m;
+    return FT_OK;
+}
+
+static ft_status predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
+                         ft_error *error) {
+    uint32_t device = where->index;
+    const roofline_model *r = of(m);
+    double constants[ROOF_CONSTANTS];
+    for (size_t i = 0; i < ROOF_CONSTANTS; i++)
+        constants[i] = (double)r->constants[(size_t)device * ROOF_CONSTANTS + i];
+    const ft_cost *cost;
+    const ft_kernels *kernels;
+    FT_TRY(subject_cost(s, &cost, error));
+    FT_TRY(subject_kernels(s, runtimes_rules(&r->runtimes, device), &kernels, error));
+    part_sum parts;
+    FT_TRY(part_sum_begin(&parts, kernels, has_parts, memory, error));
+    for (uint32_t i = 0; i < kernels->count; i++) {
+        ft_op_cost of_kernel = ft_cost_kernel(s->bound, cost, kernels, i);
+        total_work work = op_work_of(&of_kernel);
+        part_sum_add(&parts, i, roofline_kernel(constants, work.flops, work.bytes));
+    }
+    part_sum_end(&parts, constants[ROOF_START], out);
+    out->coverage_ratio = cost->coverage_ratio;
+    return FT_OK;
+}
+
+const family family_roofline = {
+    .name = "roofline",
+    .text = "each kernel as long as its arithmetic or its traffic, four constants per device",
+    .schema = "roofline/1",
+    .sees_types_as_sizes = true,
+    .setting_keys = "",
+    .settings = &roofline_setting,
+    .setting_count = 1,
+    .fit = roofline_fit,
+    .save = save,
+    .load = load,
+    .predict = predict,
+    .free = roofline_free,
+};

@@ -1,0 +1,22 @@
+/* totals.h - a whole graph as one row of numbers: how many operators of each kind, and what they do in all.
+ *
+ * For each kind of operator: count, FLOPs, bytes, parameters; for convolutions and depthwise ones count and FLOPs by
+ * size of the kernel; then sums over all. What a number stands for is fixed: a change needs another TOTALS_SCHEMA. */
+#ifndef PREDICTOR_TOTALS_H
+#define PREDICTOR_TOTALS_H
+
+#include "predictor/core/subject.h"
+
+#define TOTALS_SCHEMA "totals/1"
+
+enum {
+    TOTALS_KINDS = 27,
+    TOTALS_PER_KIND = 4,
+    TOTALS_SIZES = 5,
+    TOTALS_SUMS = 8,
+    TOTALS_COUNT = TOTALS_KINDS * TOTALS_PER_KIND + 2 * 2 * TOTALS_SIZES + TOTALS_SUMS,
+};
+
+ft_status totals_of(subject *s, float row[TOTALS_COUNT], ft_error *error);
+
+#endif

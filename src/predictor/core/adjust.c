@@ -1,0 +1,203 @@
+/* adjust.c - see adjust.h. */
+#include "predictor/core/adjust.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Sizes further out than this many deviations say no more than that they are far out; nothing changes by more than
+ * this power of e. */
+static const double FARTHEST_SIZE = 5, FARTHEST_LOG = 8;
+
+/* --- Making -------------------------------------------------------------------------------------------------- */
+
+void adjust_free(adjustment *a) {
+    if (a == NULL) return;
+    ft_rules_free(a->rules);
+    free(a->runtime);
+    free(a->mean);
+    free(a->inverse);
+    free(a->weights);
+    free(a);
+}
+
+/* A file must not make us open paths: only rules of the box have names. */
+static ft_status open_rules(adjustment *a, const char *runtime, ft_error *error) {
+    uint32_t i = 0;
+    if (runtime == NULL) return FT_OK;
+    while (i < ft_rules_count() && strcmp(ft_rules_name_at(i), runtime) != 0) i++;
+    if (i == ft_rules_count())
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "the runtime '%s' is not in the box ('foretell runtimes' lists them)",
+                       runtime);
+    a->runtime = strdup(runtime);
+    if (a->runtime == NULL) return FT_NOMEM(error);
+    return ft_rules_open(runtime, &a->rules, error);
+}
+
+ft_status adjust_new(uint32_t base, const char *runtime, uint32_t terms, uint32_t sizes, uint32_t features,
+                     adjustment **out, ft_error *error) {
+    adjustment *a = calloc(1, sizeof *a);
+    if (a == NULL) return FT_NOMEM(error);
+    *a = (adjustment){.base = base, .terms = terms, .sizes = sizes, .features = features};
+    a->mean = calloc((size_t)sizes + 1, sizeof *a->mean);
+    a->inverse = calloc((size_t)sizes + 1, sizeof *a->inverse);
+    a->weights = calloc(adjust_weight_count(a), sizeof *a->weights);
+    bool has_memory = a->mean != NULL && a->inverse != NULL && a->weights != NULL;
+    ft_status status = has_memory ? open_rules(a, runtime, error) : FT_NOMEM(error);
+    if (status != FT_OK)
+        adjust_free(a);
+    else
+        *out = a;
+    return status;
+}
+
+/* --- Using --------------------------------------------------------------------------------------------------- */
+
+void adjust_scale(const adjustment *a, const float *features, double *scaled) {
+    for (uint32_t i = 0; i < a->sizes; i++) {
+        double x = ((double)features[i] - a->mean[i]) * a->inverse[i];
+        scaled[i] = fmin(fmax(x, -FARTHEST_SIZE), FARTHEST_SIZE);
+    }
+    for (uint32_t i = a->sizes; i < a->features; i++) scaled[i] = features[i];
+}
+
+static double bounded_exp(double x) {
+    return exp(fmin(fmax(x, -FARTHEST_LOG), FARTHEST_LOG));
+}
+
+void adjust_factors(const adjustment *a, double factors[static ADJUST_MAX_TERMS]) {
+    for (uint32_t i = 0; i < a->terms; i++) factors[i] = bounded_exp(a->weights[1 + i]);
+}
+
+double adjust_row(const adjustment *a, const double *factors, const double *terms, const double *scaled,
+                  double *times) {
+    double shift = a->weights[0], sum = 0;
+    const float *weights = a->weights + 1 + a->terms;
+    for (uint32_t i = 0; i < a->features; i++) shift += weights[i] * scaled[i];
+    double factor = bounded_exp(shift);
+    for (uint32_t i = 0; i < a->terms; i++) {
+        times[i] = terms[i] * factors[i] * factor;
+        sum += times[i];
+    }
+    return sum;
+}
+
+ft_status adjust_look(const family *f, const model *m, subject *s, const place *where, bool has_parts, arena *memory,
+                      prediction *out, pieces *made_of, ft_error *error) {
+    *out = (prediction){.spread = 1, .source = FT_LEARNED};
+    if (f->look != NULL) return f->look(m, s, where, has_parts, memory, out, made_of, error);
+    FT_TRY(f->predict(m, s, where, has_parts, memory, out, error));
+    double *time = ARENA_NEW(memory, double);
+    float *feature = ARENA_NEW(memory, float);
+    if (time == NULL || feature == NULL) return FT_NOMEM(error);
+    *time = out->value;
+    *feature = (float)log2(fmax(out->value, 1e-9));
+    *made_of = (pieces){.count = 1, .row_count = 1, .term_count = 1, .times = time};
+    made_of->size_count = made_of->feature_count = 1;
+    made_of->features = feature;
+    return FT_OK;
+}
+
+/* What the rows take now. */
+static ft_status adjust_rows(const adjustment *a, const pieces *p, arena *memory, double **sums, ft_error *error) {
+    double scaled[ADJUST_MAX_FEATURES], times[ADJUST_MAX_TERMS], factors[ADJUST_MAX_TERMS];
+    if (p->term_count != a->terms || p->size_count != a->sizes || p->feature_count != a->features)
+        return ft_fail(error, FT_ERR_DAMAGED,
+                       "what was learned in adapting is of %u terms and %u features, but the "
+                       "model has %u and %u",
+                       a->terms, a->features, p->term_count, p->feature_count);
+    *sums = ARENA_ARRAY(memory, double, (size_t)p->row_count + 1);
+    if (*sums == NULL) return FT_NOMEM(error);
+    adjust_factors(a, factors);
+    for (uint32_t i = 0; i < p->row_count; i++) {
+        adjust_scale(a, p->features + (size_t)i * p->feature_count, scaled);
+        (*sums)[i] = adjust_row(a, factors, p->times + (size_t)i * p->term_count, scaled, times);
+    }
+    return FT_OK;
+}
+
+ft_status adjust_predict(const adjustment *a, const family *f, const model *m, subject *s, const place *asked,
+                         bool has_parts, arena *memory, prediction *out, ft_error *error) {
+    const place where = {.index = a->base, .sheet = asked->sheet, .rules = a->rules, .output = asked->output};
+    pieces p = {0};
+    prediction made = {0};
+    double *sums, value = 0;
+    if (a->base == FT_NONE && asked->sheet == NULL)
+        return ft_fail(error, FT_ERR_UNSUPPORTED,
+                       "the predictor reads the data sheet of this device, and there is none");
+    FT_TRY(adjust_look(f, m, s, &where, has_parts, memory, &made, &p, error));
+    FT_TRY(adjust_rows(a, &p, memory, &sums, error));
+    for (uint32_t i = 0; i < p.count; i++) value += sums[p.row_of != NULL ? p.row_of[i] : i];
+    if (!(value > 0 && isfinite(value)))
+        return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
+    bool is_by_piece = made.parts != NULL && made.part_count == p.count;
+    for (uint32_t i = 0; made.parts != NULL && i < made.part_count; i++)
+        made.parts[i].value =
+            is_by_piece ? sums[p.row_of != NULL ? p.row_of[i] : i] : made.parts[i].value * value / made.value;
+    made.value = value;
+    *out = made;
+    return FT_OK;
+}
+
+/* --- In the file --------------------------------------------------------------------------------------------- */
+
+json_t *adjust_save(const adjustment *a, const char *device) {
+    json_t *base = a->base != FT_NONE ? json_integer(a->base) : json_null();
+    return json_pack("{s:s, s:o, s:s?, s:i, s:i, s:i}", "device", device, "base", base, "runtime", a->runtime, "terms",
+                     (int)a->terms, "sizes", (int)a->sizes, "features", (int)a->features);
+}
+
+bool adjust_save_floats(const adjustment *a, float_block *block) {
+    return float_block_add(block, a->mean, a->sizes) && float_block_add(block, a->inverse, a->sizes) &&
+           float_block_add(block, a->weights, adjust_weight_count(a));
+}
+
+static ft_status take_count(const json_t *object, const char *key, uint32_t most, uint32_t *count, ft_error *error) {
+    double value;
+    ft_status status = json_take_number(json_object_get(object, key), 0, most, &value, error);
+    if (status != FT_OK) return ft_fail_prefix(error, status, "'%s'", key);
+    *count = (uint32_t)value;
+    return FT_OK;
+}
+
+size_t adjust_float_count(const json_t *object) {
+    uint32_t terms, sizes, features;
+    if (take_count(object, "terms", ADJUST_MAX_TERMS, &terms, NULL) != FT_OK ||
+        take_count(object, "features", ADJUST_MAX_FEATURES, &features, NULL) != FT_OK ||
+        take_count(object, "sizes", features, &sizes, NULL) != FT_OK)
+        return SIZE_MAX / 8192; /* files have fewer devices than that */
+    return 2 * (size_t)sizes + 1 + terms + features;
+}
+
+static ft_status take_floats(const float **block, size_t *left, float *to, size_t count, ft_error *error) {
+    if (count > *left) return ft_fail(error, FT_ERR_DAMAGED, "the block of floats is too short");
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite((*block)[i])) return ft_fail(error, FT_ERR_DAMAGED, "a weight is not a number");
+    if (count > 0) memcpy(to, *block, count * sizeof *to);
+    *block += count;
+    *left -= count;
+    return FT_OK;
+}
+
+ft_status adjust_load(const json_t *object, uint32_t known_devices, const float **block, size_t *left, adjustment **out,
+                      ft_error *error) {
+    uint32_t base = FT_NONE, terms, sizes, features;
+    const json_t *runtime = json_object_get(object, "runtime");
+    if (!json_is_object(object) || known_devices == 0)
+        return ft_fail(error, FT_ERR_DAMAGED, "is %s, but an object is expected", json_kind(object));
+    if (!json_is_null(json_object_get(object, "base")))
+        FT_TRY(take_count(object, "base", known_devices - 1, &base, error));
+    FT_TRY(take_count(object, "terms", ADJUST_MAX_TERMS, &terms, error));
+    FT_TRY(take_count(object, "features", ADJUST_MAX_FEATURES, &features, error));
+    FT_TRY(take_count(object, "sizes", features, &sizes, error));
+    adjustment *a;
+    FT_TRY(adjust_new(base, json_string_value(runtime), terms, sizes, features, &a, error));
+    ft_status status = take_floats(block, left, a->mean, sizes, error);
+    if (status == FT_OK) status = take_floats(block, left, a->inverse, sizes, error);
+    if (status == FT_OK) status = take_floats(block, left, a->weights, adjust_weight_count(a), error);
+    if (status != FT_OK)
+        adjust_free(a);
+    else
+        *out = a;
+    return status;
+}

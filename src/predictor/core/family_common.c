@@ -1,0 +1,66 @@
+/* family_common.c - helpers that several predictor families share. */
+#include "predictor/core/family_common.h"
+
+#include <math.h>
+
+total_work op_work_of(const ft_op_cost *cost) {
+    const ft_work *works[] = {&cost->forward, &cost->backward_data, &cost->backward_weights};
+    total_work sum = {0, 0};
+    for (size_t i = 0; i < 3; i++) {
+        sum.flops += (double)works[i]->flops;
+        sum.bytes += (double)works[i]->read_bytes + (double)works[i]->write_bytes;
+    }
+    return sum;
+}
+
+total_work total_work_of(const ft_cost *cost) {
+    total_work sum = op_work_of(&cost->total);
+    sum.flops += (double)cost->optimizer.flops;
+    sum.bytes += (double)cost->optimizer.read_bytes + (double)cost->optimizer.write_bytes;
+    return sum;
+}
+
+ft_status part_sum_begin(part_sum *parts, const ft_kernels *kernels, bool has_parts, arena *memory, ft_error *error) {
+    *parts = (part_sum){.kernels = kernels};
+    if (!has_parts) return FT_OK;
+    parts->items = ARENA_ARRAY(memory, ft_part_time, (size_t)kernels->count + 1);
+    return parts->items != NULL ? FT_OK : FT_NOMEM(error);
+}
+
+void part_sum_add(part_sum *parts, uint32_t kernel, double value) {
+    const ft_kernel *k = &parts->kernels->items[kernel];
+    parts->sum += value;
+    if (parts->items == NULL) return;
+    parts->items[kernel] = (ft_part_time){.type = k->type, .ops = k->ops, .op_count = k->op_count, .value = value};
+}
+
+void part_sum_end(part_sum *parts, double start, prediction *out) {
+    start = fmax(start, MIN_PREDICTED_VALUE);
+    *out = (prediction){.value = parts->sum + start, .spread = 1, .source = FT_LEARNED, .parts = parts->items};
+    if (parts->items == NULL) return;
+    parts->items[parts->kernels->count] = (ft_part_time){.type = "start", .value = start};
+    out->part_count = parts->kernels->count + 1;
+}
+
+ft_status fit_set_check(const fit_set *set, ft_error *error) {
+    for (uint32_t device = 0; device < set->device_count; device++) {
+        uint32_t i = 0;
+        while (i < set->train.count && set->train.items[i].device != device) i++;
+        if (i == set->train.count)
+            return ft_fail(error, FT_ERR_USAGE, "the training part has no record of the device '%s'",
+                           set->devices[device]);
+    }
+    return FT_OK;
+}
+
+ft_status params_check_empty(const json_t *params, ft_error *error) {
+    if (json_object_size(params) == 0) return FT_OK;
+    return ft_fail(error, FT_ERR_DAMAGED, "has parameters, but should have none");
+}
+
+ft_status block_check_nonnegative(const float *block, size_t count, ft_error *error) {
+    for (size_t i = 0; i < count; i++) {
+        if (!(block[i] >= 0)) return ft_fail(error, FT_ERR_DAMAGED, "number %zu is %g: negative", i, (double)block[i]);
+    }
+    return FT_OK;
+}

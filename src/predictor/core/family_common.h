@@ -1,0 +1,45 @@
+/* family_common.h - helpers that several predictor families share: total work, parts of a sum over kernels, checks of
+ * training sets and of parameters read from a file. */
+#ifndef PREDICTOR_CORE_FAMILY_COMMON_H
+#define PREDICTOR_CORE_FAMILY_COMMON_H
+
+#include "predictor/core/family.h"
+
+/* The smallest value that a baseline predicts, in the unit of the metric: intervals and relative errors need one that
+ * is not zero. */
+#define MIN_PREDICTED_VALUE 1e-6
+
+/* All of a subject's work together: forward, and in training backward and the optimiser. */
+typedef struct total_work {
+    double flops, bytes;
+} total_work;
+
+total_work total_work_of(const ft_cost *cost);
+/* Of one operator or kernel. */
+total_work op_work_of(const ft_op_cost *cost);
+
+/* --- Predictions that are sums over kernels ------------------------------------------------------------------ */
+
+typedef struct part_sum {
+    const ft_kernels *kernels;
+    ft_part_time *items; /* NULL when nobody asked */
+    double sum;
+} part_sum;
+
+/* Room for a part per kernel, and one for what belongs to none. */
+ft_status part_sum_begin(part_sum *parts, const ft_kernels *kernels, bool has_parts, arena *memory,
+                               ft_error *error);
+void part_sum_add(part_sum *parts, uint32_t kernel, double value);
+/* `start` belongs to no kernel. The prediction has spread 1. */
+void part_sum_end(part_sum *parts, double start, prediction *out);
+
+/* --- Checks -------------------------------------------------------------------------------------------------- */
+
+/* Every device must have something to learn from. */
+ft_status fit_set_check(const fit_set *set, ft_error *error);
+/* For families that keep everything in the block. */
+ft_status params_check_empty(const json_t *params, ft_error *error);
+/* For blocks of prices. */
+ft_status block_check_nonnegative(const float *block, size_t count, ft_error *error);
+
+#endif

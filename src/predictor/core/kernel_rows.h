@@ -1,0 +1,83 @@
+/* kernel_rows.h - what the kernel-sum predictor sees of a kernel: how much of each kind of work it does (terms), and
+ * what may decide how fast that work goes (features).
+ *
+ * The time of a kernel is the sum of its terms, each times a price; features bend the prices (kernel_net.h). Terms are
+ * amounts, so twice the work costs twice as much unless a feature says otherwise: that is what holds for models larger
+ * than any that was measured. A kernel is described by what it does and not by its name alone: kinds are grouped, so
+ * that a kind never seen in training borrows from its group. docs/kernel-sum.md lists and explains them all. */
+#ifndef PREDICTOR_KERNEL_ROWS_H
+#define PREDICTOR_KERNEL_ROWS_H
+
+#include "base/arena.h"
+#include "predictor/core/subject.h"
+
+/* Changes whenever a term or feature changes its meaning: files made for other ones are refused. */
+#define KERNEL_ROWS_SCHEMA "kernel-rows-2"
+
+/* name, what it counts */
+#define KERNEL_TERM_LIST(X)                                                                                            \
+    X(TERM_LAUNCH, "launches: one")                                                                                    \
+    X(TERM_PRODUCT, "multiply-accumulates of convolutions and matrix products")                                        \
+    X(TERM_DEPTHWISE, "multiply-accumulates of depthwise convolutions")                                                \
+    X(TERM_MOVED, "bytes of activations read and written")                                                             \
+    X(TERM_WEIGHTS, "bytes of weights of convolutions")                                                                \
+    X(TERM_DENSE, "bytes of weights of matrix products")                                                               \
+    X(TERM_UNFOLDED, "elements of the unfolded input of a convolution (im2col)")                                       \
+    X(TERM_WINDOW, "elements that pooling and reductions look at")                                                     \
+    X(TERM_CHAIN, "additions one after the other, where too few outputs keep a device from doing them side by side")   \
+    X(TERM_REREAD, "bytes of weights that an array of multipliers reads again, where an output does not stay on chip")
+
+typedef enum kernel_term {
+#define KERNEL_TERM_ENUM(name, text) name,
+    KERNEL_TERM_LIST(KERNEL_TERM_ENUM)
+#undef KERNEL_TERM_ENUM
+        KERNEL_TERMS
+} kernel_term;
+
+/* Sizes: base-2 logarithms of amounts, 0 for what a kernel does not have. */
+enum {
+    FEATURE_IN_HEIGHT,
+    FEATURE_OUT_HEIGHT,
+    FEATURE_IN_CHANNELS,
+    FEATURE_OUT_CHANNELS,
+    FEATURE_WINDOW, /* one side of a convolution's kernel or of a pooling window */
+    FEATURE_STRIDE,
+    FEATURE_MOVED,
+    FEATURE_PRODUCT, /* all multiply-accumulates */
+    FEATURE_WEIGHTS,
+    FEATURE_INTENSITY, /* multiply-accumulates per byte */
+    FEATURE_INPUTS,    /* tensors read, not as a logarithm */
+    FEATURE_LOG_INPUTS,
+    FEATURE_LOOKED, /* elements that pooling looks at, per output */
+    /* How much of the work is padding when channels are taken 4, 8, 16, 32 at a time. */
+    FEATURE_PAD_IN,
+    FEATURE_PAD_OUT = FEATURE_PAD_IN + 4,
+    KERNEL_SIZES = FEATURE_PAD_OUT + 4
+};
+
+/* Flags, 0 or 1: the kind of the root, the group of kinds, and what was fused to it. */
+enum {
+    FLAG_KIND = KERNEL_SIZES,
+    KERNEL_KINDS = 24,
+    FLAG_GROUP = FLAG_KIND + KERNEL_KINDS,
+    KERNEL_GROUPS = 8,
+    FLAG_FUSED = FLAG_GROUP + KERNEL_GROUPS,
+    KERNEL_FUSED = 6,
+    KERNEL_FEATURES = FLAG_FUSED + KERNEL_FUSED
+};
+
+/* Plain floats, so that equal kernels are equal bytes. */
+typedef struct kernel_row {
+    float terms[KERNEL_TERMS];
+    float features[KERNEL_FEATURES];
+} kernel_row;
+
+/* One row for each kernel, in the order of the kernels. Without `has_array`, convolutions are seen as those of cores
+ * even where the rules say that an array of multipliers runs them. */
+ft_status kernel_rows_seen(subject *s, const ft_rules *rules, bool has_array, arena *memory, kernel_row **rows,
+                           uint32_t *count, ft_error *error);
+/* As the rules say. */
+ft_status kernel_rows_of(subject *s, const ft_rules *rules, arena *memory, kernel_row **rows, uint32_t *count,
+                         ft_error *error);
+
+#endif

@@ -1,0 +1,63 @@
+/* scan.h - walks the graphs of labelled rows on all threads, and hands over what was found in one fixed order.
+ *
+ * Rows that were measured on the same graph with the same batch, type, mode and setting are one item: the graph is
+ * unpacked, bound, costed and fused once for all of them. `visit` is called for each item on any thread, and puts what
+ * it finds into a buffer of the item; `gather` is then called with these buffers on the caller's thread, in the order
+ * of the items, which is that of their first rows. So the result does not depend on the number of threads.
+ *
+ *     scan_job job = {.threads = context->threads, .visit = measure, .gather = add_row, .user = &me};
+ *     FT_TRY(scan_once(set->data, set->train, &job, error)); */
+#ifndef PREDICTOR_SCAN_H
+#define PREDICTOR_SCAN_H
+
+#include "base/buf.h"
+#include "predictor/core/family.h"
+
+typedef struct scan_item {
+    uint32_t index;       /* among the items */
+    const uint32_t *rows; /* of the fit_rows, ascending */
+    uint32_t row_count;
+} scan_item;
+
+typedef struct scan scan;
+
+ft_status scan_new(const ft_dataset *data, fit_rows rows, scan **s, ft_error *error);
+void scan_free(scan *s);
+uint32_t scan_count(const scan *s);
+const scan_item *scan_item_at(const scan *s, uint32_t index);
+
+/* On any thread; `worker` is below pool_threads(). Costs and kernels of the subject are computed as they are asked for.
+ */
+typedef ft_status scan_visit(void *user, const scan_item *item, subject *subject, uint32_t worker, buf *found,
+                             ft_error *error);
+/* On the caller's thread, in the order of the items. */
+typedef ft_status scan_gather(void *user, const scan_item *item, const buf *found, ft_error *error);
+
+typedef struct scan_job {
+    pool *threads; /* NULL: the caller's alone */
+    scan_visit *visit;
+    scan_gather *gather; /* may be NULL */
+    void *user;
+    /* To say how far it is: done_ratio goes from `from` to `to`. May be NULL. */
+    const fit_context *context;
+    double from, to;
+    const char *what;
+} scan_job;
+
+/* Stops at the first item, in their order, that fails; the message names its model. */
+ft_status scan_run(const scan *s, const scan_job *job, ft_error *error);
+
+/* One pass over rows that needs no scan before or after. */
+ft_status scan_once(const ft_dataset *data, fit_rows rows, const scan_job *job, ft_error *error);
+
+/* A graph of the data set, bound as a record says. What is bound borrows from the model. */
+typedef struct scan_graph {
+    ft_graph *model, *bound;
+} scan_graph;
+
+ft_status scan_graph_open(const ft_dataset *data, const ft_record *record, scan_graph *graph, ft_error *error);
+void scan_graph_free(scan_graph *graph);
+/* What a record asks for. */
+ft_query scan_query(const ft_record *record);
+
+#endif

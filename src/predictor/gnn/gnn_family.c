@@ -1,0 +1,126 @@
+/* gnn_family.c - fits graph networks of any kind: gnn_data.h gathers samples, gnn_scaling.h scales them, gnn_train.h
+ * trains a network, gnn_model.h is what is kept. */
+#include "predictor/gnn/gnn_family.h"
+
+#include <string.h>
+
+#include "predictor/core/family_common.h"
+#include "predictor/core/series.h"
+#include "predictor/gnn/gnn_model.h"
+#include "predictor/gnn/gnn_train.h"
+
+/* Members are trained one after the other. */
+typedef struct fitting {
+    const fit_context *context;
+    const gnn_inputs *in;
+    model *m;
+    const gnn_domains *domains;
+    uint32_t unit;
+    gnn_training *training; /* of the unit at hand */
+} fitting;
+
+static params *values(void *user, uint32_t unit) {
+    return &((fitting *)user)->m->members[unit].values;
+}
+
+static ft_status begin(void *user, uint32_t unit, uint64_t seed, descent **d, ft_error *error) {
+    fitting *f = user;
+    gnn_member *member = &f->m->members[unit];
+    f->unit = unit;
+    const param_id *levels = f->m->plan.names > 0 ? &member->levels : NULL;
+    FT_TRY(gnn_training_new(f->in, f->m->kind, &f->m->plan, member->net, &member->values, levels, seed,
+                            f->context->threads, &f->training, error));
+    if (f->domains != NULL) gnn_training_set_domains(f->training, f->domains);
+    *d = gnn_training_descent(f->training);
+    return FT_OK;
+}
+
+static bool is_last(const gnn_kind *kind, const char *name) {
+    for (uint32_t i = 0; kind->last[i] != NULL; i++)
+        if (strncmp(name, kind->last[i], strlen(kind->last[i])) == 0) return true;
+    return false;
+}
+
+/* All but the last layers get back what they had. */
+static void hold_first(const model *held, model *m, uint32_t member) {
+    params *now = &m->members[member].values;
+    for (uint32_t i = 0; i < now->count; i++) {
+        const param *p = &now->items[i];
+        if (!is_last(m->kind, p->name))
+            memcpy(now->values + p->offset, held->members[member].values.values + p->offset,
+                   (size_t)p->rows * p->cols * sizeof(float));
+    }
+}
+
+static ft_status step(void *user, double *loss, ft_error *error) {
+    fitting *f = user;
+    FT_TRY(gnn_training_step(f->training, loss, error));
+    if (f->domains != NULL && f->domains->held != NULL) hold_first(f->domains->held, f->m, f->unit);
+    return FT_OK;
+}
+
+static ft_status check(void *user, double *mape, ft_error *error) {
+    return gnn_training_check(((fitting *)user)->training, mape, error);
+}
+
+static json_t *describe(void *user) {
+    return json_pack("{s:i}", "member", (int)((fitting *)user)->unit);
+}
+
+static void end(void *user) {
+    fitting *f = user;
+    gnn_training_free(f->training);
+    f->training = NULL;
+}
+
+ft_status gnn_train(model *m, const gnn_data *data, const gnn_domains *domains, const fit_context *context,
+                    ft_error *error) {
+    gnn_inputs in;
+    FT_TRY(gnn_inputs_make(&in, data, &m->scaling, error));
+    fitting f = {.context = context, .in = &in, .m = m, .domains = domains};
+    const series networks = {.context = context,
+                             .units = m->member_count,
+                             .user = &f,
+                             .values = values,
+                             .begin = begin,
+                             .step = step,
+                             .check = check,
+                             .describe = describe,
+                             .end = end};
+    ft_status status = series_train(&networks, error);
+    gnn_inputs_free(&in);
+    return status;
+}
+
+/* Takes the plan over. */
+static ft_status fit_planned(const gnn_kind *kind, gnn_plan *plan, const fit_set *set, const fit_context *context,
+                             model **out, ft_error *error) {
+    gnn_data data;
+    model *m = NULL;
+    void *eyes = NULL;
+    ft_status status = kind->open != NULL ? kind->open(plan->own, &eyes, error) : FT_OK;
+    if (status == FT_OK) status = gnn_data_gather(set, context, kind, plan, eyes, (gnn_columns){0}, &data, error);
+    if (eyes != NULL) kind->close(eyes);
+    if (status != FT_OK) {
+        gnn_plan_free(plan);
+        return status;
+    }
+    plan->names = plan->shared.level > 0 ? data.name_count : 0;
+    status = gnn_model_new(kind, plan, data.columns, data.column_count, set->device_count, &m, error);
+    if (status == FT_OK) status = gnn_model_draw(m, context->seed, error);
+    if (status == FT_OK) status = gnn_scaling_fit(&m->scaling, &data, error);
+    if (status == FT_OK) status = gnn_train(m, &data, NULL, context, error);
+    gnn_data_free(&data);
+    return gnn_model_finish(m, status, out, error);
+}
+
+ft_status gnn_fit(const gnn_kind *kind, const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+    gnn_plan plan;
+    FT_TRY(gnn_plan_read(kind, context->config, &plan, error));
+    ft_status status = fit_set_check(set, error);
+    if (status != FT_OK) {
+        gnn_plan_free(&plan);
+        return status;
+    }
+    return fit_planned(kind, &plan, set, context, out, error);
+}

@@ -1,0 +1,60 @@
+/* gnn_family.h - what every family of graph networks does, given its kind: `fit` and `load` of a family are a line each
+ * around these, and the others are theirs as they are. */
+#ifndef PREDICTOR_GNN_FAMILY_H
+#define PREDICTOR_GNN_FAMILY_H
+
+#include "predictor/core/family.h"
+#include "predictor/gnn/gnn.h"
+
+/* gnn_family.c */
+ft_status gnn_fit(const gnn_kind *kind, const fit_set *set, const fit_context *context, model **out, ft_error *error);
+/* gnn_tune.c: NULL is no option; kinds that cannot be trained further refuse. */
+ft_status gnn_tune(const model *from, const fit_set *set, const tune_options *options, const fit_context *context,
+                   model **out, ft_error *error);
+/* gnn_settings.c: `describe` of a family, but for its kind. */
+uint32_t gnn_settings(const gnn_kind *kind, ft_setting *settings, uint32_t room);
+/* gnn_model.c */
+ft_status gnn_save(const model *m, json_t **params, float_block *block, ft_error *error);
+ft_status gnn_load(const gnn_kind *kind, const json_t *params, const float *block, size_t count, uint32_t device_count,
+                   model **out, ft_error *error);
+void gnn_free(model *m);
+/* gnn_ask.c */
+ft_status gnn_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
+                      ft_error *error);
+ft_status gnn_foresee(const model *m, subject *const *subjects, uint32_t count, ft_error *error);
+/* As predict, and what it is made of: one piece, with the logarithm of its time and what the last layer sees. */
+ft_status gnn_look(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
+                   pieces *made_of, ft_error *error);
+/* Whether it also answers for devices that it was not trained on. */
+bool gnn_reads_sheets(const model *m);
+
+/* Defines the family `family_NAME` of a kind. The functions of a family do not get the family, so each kind has three
+ * of its own, a line each. */
+#define GNN_FAMILY(id_, kind_, name_, schema_, text_)                                                                  \
+    static ft_status id_##_fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {         \
+        return gnn_fit(&(kind_), set, context, out, error);                                                            \
+    }                                                                                                                  \
+    static ft_status id_##_load(const json_t *params, const float *block, size_t count, const char *const *devices,    \
+                                uint32_t device_count, model **out, ft_error *error) {                                 \
+        (void)devices;                                                                                                 \
+        return gnn_load(&(kind_), params, block, count, device_count, out, error);                                     \
+    }                                                                                                                  \
+    static uint32_t id_##_describe(ft_setting *settings, uint32_t room) {                                              \
+        return gnn_settings(&(kind_), settings, room);                                                                 \
+    }                                                                                                                  \
+    const family family_##id_ = {.name = (name_),                                                                      \
+                                 .text = (text_),                                                                      \
+                                 .schema = (schema_),                                                                  \
+                                 .learns_together = true,                                                              \
+                                 .describe = id_##_describe,                                                           \
+                                 .fit = id_##_fit,                                                                     \
+                                 .save = gnn_save,                                                                     \
+                                 .load = id_##_load,                                                                   \
+                                 .predict = gnn_predict,                                                               \
+                                 .foresee = gnn_foresee,                                                               \
+                                 .reads_sheets = gnn_reads_sheets,                                                     \
+                                 .look = gnn_look,                                                                     \
+                                 .tune = gnn_tune,                                                                     \
+                                 .free = gnn_free}
+
+#endif

@@ -1,0 +1,54 @@
+/* gnn_model.h - a trained graph network of any kind: what is kept of it, and its settings. */
+#ifndef PREDICTOR_GNN_MODEL_H
+#define PREDICTOR_GNN_MODEL_H
+
+#include "predictor/gnn/gnn_train.h"
+
+enum { GNN_MAX_HIDDEN = 1024, GNN_MAX_LAYERS = 32, GNN_MAX_MEMBERS = 16 };
+
+/* --- Settings (gnn_options.c) -------------------------------------------------------------------------------- */
+
+/* The defaults of a kind; false when out of memory. And the list of its settings, which points into the plan. */
+bool gnn_plan_open(const gnn_kind *kind, gnn_plan *plan);
+void gnn_plan_list(const gnn_kind *kind, gnn_plan *plan, config_list *list);
+ft_status gnn_plan_read(const gnn_kind *kind, const json_t *config, gnn_plan *plan, ft_error *error);
+json_t *gnn_plan_write(const gnn_kind *kind, const gnn_plan *plan); /* NULL when out of memory */
+void gnn_plan_free(gnn_plan *plan);
+
+/* --- Models (gnn_model.c) ------------------------------------------------------------------------------------ */
+
+typedef struct gnn_member {
+    gnn_net *net;
+    params values;
+    param_id levels;       /* where plan.names is not 0: the last of the values, which are not kept */
+    _Atomic(tape *) spare; /* that the last question was answered on: the next one finds its memory in the cache */
+} gnn_member;
+
+struct model {
+    const gnn_kind *kind;
+    gnn_plan plan;
+    void *eyes;
+    uint32_t device_count;
+    gnn_column *columns;
+    uint32_t column_count;
+    gnn_scaling scaling;
+    gnn_member *members;
+    uint32_t member_count; /* that are built */
+};
+
+/* A model with these columns, whose networks are drawn from the seed. The plan is taken over, also in failure. */
+ft_status gnn_model_new(const gnn_kind *kind, gnn_plan *plan, const gnn_column *columns, uint32_t column_count,
+                        uint32_t device_count, model **out, ft_error *error);
+/* Builds the networks. */
+ft_status gnn_model_draw(model *m, uint64_t seed, ft_error *error);
+/* How many values of a network are kept, from the first on: all but levels. */
+size_t gnn_kept(const model *m, uint32_t member);
+/* The end of whatever gave the networks their parameters: they are readied for being asked and handed out, or freed
+ * when that, or what was before (`status`), failed. */
+ft_status gnn_model_finish(model *m, ft_status status, model **out, ft_error *error);
+
+/* Trains the networks from where they are (gnn_family.c). `domains` may be NULL. */
+ft_status gnn_train(model *m, const gnn_data *data, const gnn_domains *domains, const fit_context *context,
+                    ft_error *error);
+
+#endif

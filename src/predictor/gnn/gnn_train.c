@@ -1,0 +1,366 @@
+/* gnn_train.c - one graph network, trained in steps of whole graphs.
+ *
+ * The graphs of a step are cut into parts of some hundred nodes, which are joined into batches where they are computed.
+ * What is in which step and part depends on the seed and the graphs alone, so the result is the same for any number of
+ * threads. */
+#include "predictor/gnn/gnn_train.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "predictor/gnn/gnn_level.h"
+
+enum {
+    PART_NODES = 768, /* of a part, about: what the network makes of them should stay in the cache */
+    PARTS_MAX = 64,   /* of a step */
+    SHARDS = 4
+};
+static const uint32_t ALL_TASKS = UINT32_MAX;
+
+static const uint64_t PART_LIMIT = (uint64_t)1 << 30; /* memory of one part */
+
+/* A part of a step or of a check: some graphs, joined. */
+typedef struct part {
+    arena memory;
+    gnn_batch batch;
+    const uint32_t *graphs;
+    uint32_t count;
+    float *targets, *mask; /* count x columns */
+    tensor **hidden;       /* where the network leaves what its last layer sees; NULL: nowhere */
+} part;
+
+struct gnn_training {
+    const gnn_inputs *in;
+    const gnn_kind *kind;
+    const gnn_plan *plan;
+    const gnn_net *net;
+    descent descent;
+    uint32_t *order;
+    uint32_t order_epoch; /* that `order` is of; UINT32_MAX: none */
+    uint32_t batch, steps_per_epoch;
+    uint32_t *sizes; /* nodes of the graphs of a step */
+    uint32_t label_count;
+    uint32_t *task_of; /* per column: tasks are metrics in a mode */
+    uint32_t task_count;
+    gnn_domains domains;
+    gnn_levels levels;
+    part parts[PARTS_MAX];
+};
+
+/* --- Parts --------------------------------------------------------------------------------------------------- */
+
+/* The sample of a graph, scaled. */
+static bool make_sample(const gnn_inputs *in, uint32_t number, arena *memory, gnn_sample *s) {
+    const gnn_data *data = in->data;
+    const gnn_widths *w = &data->widths;
+    const gnn_graph *g = &data->graphs[number];
+    if (!gnn_sample_open(s, w, g->nodes, g->edges, memory)) return false;
+    for (size_t i = 0; i < g->nodes; i++) {
+        uint32_t row = data->node_row[g->first_node + i];
+        s->kinds[i] = in->kinds[row];
+        if (w->node_values > 0)
+            memcpy(s->node_values + i * w->node_values, in->nodes + (size_t)row * w->node_values,
+                   w->node_values * sizeof(float));
+        if (w->node_marks > 0)
+            memcpy(s->node_marks + i * w->node_marks,
+                   data->marks.rows + data->mark_row[g->first_node + i] * data->marks.size, data->marks.size);
+    }
+    if (g->edges > 0) {
+        memcpy(s->from, data->from + g->first_edge, g->edges * sizeof *s->from);
+        memcpy(s->to, data->to + g->first_edge, g->edges * sizeof *s->to);
+    }
+    for (size_t i = 0; w->edge_values > 0 && i < g->edges; i++)
+        memcpy(s->edge_values + i * w->edge_values,
+               in->edges + (size_t)data->edge_row[g->first_edge + i] * w->edge_values, w->edge_values * sizeof(float));
+    const float *global = in->globals + number * ((size_t)w->global_values + w->global_marks);
+    if (w->global_values > 0) memcpy(s->global_values, global, w->global_values * sizeof(float));
+    if (w->global_marks > 0) memcpy(s->global_marks, global + w->global_values, w->global_marks * sizeof(float));
+    return true;
+}
+
+static bool fill_part(const gnn_inputs *in, part *p) {
+    uint32_t columns = in->data->column_count;
+    arena_free(&p->memory);
+    arena_init(&p->memory, PART_LIMIT);
+    gnn_sample *samples = ARENA_ARRAY(&p->memory, gnn_sample, (size_t)p->count + 1);
+    const gnn_sample **list = ARENA_ARRAY(&p->memory, const gnn_sample *, (size_t)p->count + 1);
+    p->targets = ARENA_ARRAY(&p->memory, float, (size_t)p->count *columns + 1);
+    p->mask = ARENA_ARRAY(&p->memory, float, (size_t)p->count *columns + 1);
+    if (samples == NULL || list == NULL || p->targets == NULL || p->mask == NULL) return false;
+    for (uint32_t i = 0; i < p->count; i++) {
+        if (!make_sample(in, p->graphs[i], &p->memory, &samples[i])) return false;
+        list[i] = &samples[i];
+        memcpy(p->targets + (size_t)i * columns, in->targets + (size_t)p->graphs[i] * columns, columns * sizeof(float));
+    }
+    for (size_t i = 0; i < (size_t)p->count * columns; i++) p->mask[i] = !isnan(p->targets[i]);
+    if (!gnn_batch_join(&p->batch, &in->data->widths, list, p->count, &p->memory)) return false;
+    p->batch.columns = columns;
+    p->batch.hidden = p->hidden;
+    p->batch.column_values = gnn_column_values(in->data->columns, columns, in->data->widths.column_values, &p->memory);
+    return p->batch.column_values != NULL;
+}
+
+/* Hides the kinds of some nodes. */
+static void forget_kinds(part *p, double share, rng *random) {
+    uint32_t *kinds = (uint32_t *)(uintptr_t)p->batch.kinds; /* made by this file, in the arena of the part */
+    for (uint32_t i = 0; share > 0 && i < p->batch.nodes; i++)
+        if (rng_uniform(random) < share) kinds[i] = 0;
+}
+
+/* What the network says of a part while it trains, of one task or (ALL_TASKS) of all; NULL: the tape has failed. */
+static tensor *train_forward(gnn_training *t, tape *tp, uint32_t number, uint32_t task) {
+    uint32_t columns = t->in->data->column_count;
+    part *p = &t->parts[number];
+    if (!fill_part(t->in, p)) {
+        tp->has_failed = true;
+        return NULL;
+    }
+    for (size_t i = 0; task != ALL_TASKS && i < (size_t)p->count * columns; i++)
+        if (t->task_of[i % columns] != task) p->mask[i] = 0;
+    forget_kinds(p, t->plan->shared.forget, &tp->random);
+    tensor *said = t->kind->forward(t->net, tp, &p->batch);
+    if (t->levels.share > 0 && said != NULL)
+        gnn_levels_forgive(&t->levels, tp, t->in->data, p->graphs, p->count, p->mask, said, p->targets);
+    return said;
+}
+
+static tensor *loss_of(const gnn_training *t, tape *tp, tensor *said, const part *p) {
+    const gnn_options *o = &t->plan->shared;
+    loss_options options = {.kind = (loss_kind)o->loss, .delta = (float)o->delta, .mask = p->mask};
+    double divisor = t->label_count > 0 ? t->label_count : 1;
+    if (options.kind == LOSS_HUBER) divisor *= o->delta;
+    options.scale = (float)(1 / divisor);
+    return nn_loss(tp, said, p->targets, &options);
+}
+
+/* The rows of what is labelled on old devices, or on new ones. */
+static tensor *rows_of(const gnn_training *t, tape *tp, const part *p, tensor *hidden, bool is_new) {
+    uint32_t columns = t->in->data->column_count, count = 0;
+    uint32_t *rows = tape_alloc(tp, (size_t)p->count * columns + 1, sizeof *rows);
+    for (uint32_t i = 0; rows != NULL && i < p->count * columns; i++)
+        if (p->mask[i] > 0 && (i % columns >= t->domains.new_column) == is_new) rows[count++] = i;
+    return count > 1 ? nn_gather(tp, hidden, rows, count) : NULL;
+}
+
+/* How far new devices are from old ones, as a share of the step. */
+static tensor *add_distance(const gnn_training *t, tape *tp, tensor *loss, const part *p, tensor *hidden) {
+    tensor *old = rows_of(t, tp, p, hidden, false), *new = rows_of(t, tp, p, hidden, true);
+    if (loss == NULL || old == NULL || new == NULL) return loss;
+    tensor *off = t->domains.distance == TUNE_CMD ? nn_cmd(tp, old, new) : nn_mmd(tp, old, new);
+    float share = (float)(t->domains.weight * p->count / t->batch);
+    return nn_add(tp, loss, nn_scale(tp, off, share));
+}
+
+static tensor *part_loss(void *user, tape *tp, uint32_t number) {
+    gnn_training *t = user;
+    part *p = &t->parts[number];
+    tensor *hidden = NULL;
+    p->hidden = t->domains.distance != TUNE_NO_DISTANCE ? &hidden : NULL;
+    tensor *said = train_forward(t, tp, number, ALL_TASKS);
+    tensor *loss = said != NULL ? loss_of(t, tp, said, p) : NULL;
+    return hidden != NULL ? add_distance(t, tp, loss, p, hidden) : loss;
+}
+
+/* The loss of one task. */
+static tensor *task_loss(void *user, tape *tp, uint32_t number, uint32_t task) {
+    gnn_training *t = user;
+    tensor *said = train_forward(t, tp, number, task);
+    return said != NULL ? loss_of(t, tp, said, &t->parts[number]) : NULL;
+}
+
+/* --- Beginning and end --------------------------------------------------------------------------------------- */
+
+static ft_status open_descent(gnn_training *t, params *values, uint64_t seed, pool *threads, ft_error *error) {
+    const gnn_options *o = &t->plan->shared;
+    schedule_options schedule = schedule_options_default((schedule_kind)o->schedule);
+    optim_options optimizer = optim_options_default((optim_kind)o->optimizer);
+    optimizer.weight_decay = o->weight_decay;
+    if (schedule.kind == SCHEDULE_STEP) schedule.every = (uint64_t)fmax(1, o->steps / 10);
+    if (schedule.kind == SCHEDULE_STEP) schedule.factor = 0.6;
+    if (schedule.kind == SCHEDULE_CYCLIC) schedule.low_rate = o->rate / 100; /* as CDMPP has it */
+    if (schedule.kind == SCHEDULE_PLATEAU) {                                 /* as PerfSeer has it */
+        schedule.factor = 0.5;
+        schedule.patience = 5;
+        schedule.min_rate = 1e-6;
+    }
+    const descent_options down = {.rate = o->rate,
+                                  .steps = (uint32_t)o->steps,
+                                  .parts = SHARDS,
+                                  .seed = seed,
+                                  .threads = threads,
+                                  .schedule = &schedule,
+                                  .optimizer = &optimizer,
+                                  .clip = o->clip,
+                                  .average = o->average,
+                                  .check_steps = (uint32_t)o->check,
+                                  .keeps_best = o->keep_best > 0,
+                                  .patience = (uint32_t)o->patience};
+    return descent_open(&t->descent, values, &down, error);
+}
+
+static bool find_tasks(gnn_training *t) {
+    const gnn_data *data = t->in->data;
+    t->task_of = malloc(((size_t)data->column_count + 1) * sizeof *t->task_of);
+    for (uint32_t c = 0; t->task_of != NULL && c < data->column_count; c++) {
+        const gnn_column *column = &data->columns[c];
+        t->task_of[c] = t->task_count;
+        for (uint32_t b = 0; b < c && t->task_of[c] == t->task_count; b++)
+            if (data->columns[b].metric == column->metric && data->columns[b].mode == column->mode)
+                t->task_of[c] = t->task_of[b];
+        if (t->task_of[c] == t->task_count) t->task_count++;
+    }
+    return t->task_of != NULL;
+}
+
+static bool open_levels(gnn_training *t, param_id levels) {
+    const gnn_data *data = t->in->data;
+    t->levels = (gnn_levels){.share = t->plan->shared.level,
+                             .values = levels,
+                             .counts = calloc((size_t)data->name_count * data->column_count, sizeof(uint32_t))};
+    return t->levels.counts != NULL;
+}
+
+ft_status gnn_training_new(const gnn_inputs *in, const gnn_kind *kind, const gnn_plan *plan, const gnn_net *net,
+                           params *values, const param_id *levels, uint64_t seed, pool *threads, gnn_training **out,
+                           ft_error *error) {
+    gnn_training *t = calloc(1, sizeof *t);
+    if (t == NULL) return FT_NOMEM(error);
+    *t = (gnn_training){.in = in, .kind = kind, .plan = plan, .net = net, .order_epoch = UINT32_MAX};
+    uint32_t graphs = in->data->train_count, batch = (uint32_t)plan->shared.batch;
+    assert(graphs > 0);
+    t->batch = batch < graphs ? batch : graphs;
+    t->steps_per_epoch = graphs / t->batch;
+    t->order = malloc(graphs * sizeof *t->order);
+    t->sizes = malloc(t->batch * sizeof *t->sizes);
+    bool has_memory =
+        t->order != NULL && t->sizes != NULL && find_tasks(t) && (levels == NULL || open_levels(t, *levels));
+    ft_status status = has_memory ? FT_OK : FT_NOMEM(error);
+    if (status == FT_OK) status = open_descent(t, values, seed, threads, error);
+    if (status != FT_OK)
+        gnn_training_free(t);
+    else
+        *out = t;
+    return status;
+}
+
+void gnn_training_free(gnn_training *t) {
+    if (t == NULL) return;
+    descent_close(&t->descent);
+    for (uint32_t i = 0; i < PARTS_MAX; i++) arena_free(&t->parts[i].memory);
+    free(t->task_of);
+    free(t->levels.counts);
+    free(t->order);
+    free(t->sizes);
+    free(t);
+}
+
+void gnn_training_set_domains(gnn_training *t, const gnn_domains *domains) {
+    if (t->kind->has_hidden) t->domains = *domains;
+}
+
+descent *gnn_training_descent(gnn_training *t) {
+    return &t->descent;
+}
+
+/* --- Steps --------------------------------------------------------------------------------------------------- */
+
+/* Every epoch has an order of its own, which depends on the seed and the epoch alone. */
+static const uint32_t *step_graphs(gnn_training *t) {
+    uint32_t epoch = t->descent.done / t->steps_per_epoch;
+    if (epoch != t->order_epoch) {
+        rng random;
+        rng_init(&random, t->descent.options.seed, epoch);
+        for (uint32_t i = 0; i < t->in->data->train_count; i++) t->order[i] = i;
+        rng_shuffle(&random, t->order, t->in->data->train_count);
+        t->order_epoch = epoch;
+    }
+    return t->order + (size_t)(t->descent.done % t->steps_per_epoch) * t->batch;
+}
+
+static uint32_t count_labels(const gnn_inputs *in, const uint32_t *graphs, uint32_t count) {
+    uint32_t labels = 0, columns = in->data->column_count;
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t c = 0; c < columns; c++) labels += !isnan(in->targets[(size_t)graphs[i] * columns + c]);
+    return labels;
+}
+
+/* Cuts graphs into parts of about PART_NODES nodes; returns how many. */
+static uint32_t cut_parts(gnn_training *t, const uint32_t *graphs, uint32_t count) {
+    uint64_t nodes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        t->sizes[i] = t->in->data->graphs[graphs[i]].nodes;
+        nodes += t->sizes[i];
+    }
+    uint32_t parts = (uint32_t)((nodes + PART_NODES - 1) / PART_NODES), start[PARTS_MAX + 1], used = 0;
+    if (parts > PARTS_MAX) parts = PARTS_MAX;
+    if (parts > count) parts = count;
+    parallel_cut(t->sizes, count, parts, start);
+    for (uint32_t i = 0; i < parts; i++) {
+        if (start[i] == start[i + 1]) continue;
+        t->parts[used].graphs = graphs + start[i];
+        t->parts[used++].count = start[i + 1] - start[i];
+    }
+    return used;
+}
+
+ft_status gnn_training_step(gnn_training *t, double *loss, ft_error *error) {
+    const uint32_t *graphs = step_graphs(t);
+    uint32_t parts = cut_parts(t, graphs, t->batch), tasks = t->task_count;
+    t->label_count = count_labels(t->in, graphs, t->batch);
+    if (t->levels.share > 0) gnn_levels_count(&t->levels, t->in->data, graphs, t->batch);
+    if (t->kind->combine == NULL || tasks == 1) return descent_step(&t->descent, parts, part_loss, t, loss, error);
+    return descent_step_tasks(&t->descent, parts, tasks, task_loss, t->kind->combine, t, loss, error);
+}
+
+/* --- Checking ------------------------------------------------------------------------------------------------ */
+
+typedef struct check {
+    gnn_training *t;
+    double errors[PARTS_MAX];
+    uint32_t labelled[PARTS_MAX];
+} check;
+
+static void check_part(void *user, tape *tp, uint32_t number) {
+    check *c = user;
+    gnn_training *t = c->t;
+    part *p = &t->parts[number];
+    p->hidden = NULL;
+    if (!fill_part(t->in, p)) {
+        tp->has_failed = true;
+        return;
+    }
+    const tensor *said = t->kind->forward(t->net, tp, &p->batch);
+    if (said == NULL) return;
+    const gnn_data *data = t->in->data;
+    for (size_t i = 0; i < tensor_size(said); i++) {
+        const gnn_column *column = &data->columns[i % data->column_count];
+        double label =
+            data->labels[(size_t)p->graphs[i / data->column_count] * data->column_count + i % data->column_count];
+        if (isnan(label) || label == 0) continue;
+        double value = label_of_target(&column->scale, said->data[i]);
+        c->errors[number] += fmin(fabs(value / label - 1), 1e6); /* what diverges is not what is kept */
+        c->labelled[number]++;
+    }
+}
+
+ft_status gnn_training_check(gnn_training *t, double *mape, ft_error *error) {
+    const gnn_data *data = t->in->data;
+    uint32_t graphs[256], most = t->batch < 256 ? t->batch : 256, count = 0;
+    double sum = 0;
+    for (uint32_t first = data->train_count; first < data->graph_count; first += most) {
+        check c = {.t = t};
+        uint32_t some = data->graph_count - first < most ? data->graph_count - first : most;
+        for (uint32_t i = 0; i < some; i++) graphs[i] = first + i;
+        uint32_t parts = cut_parts(t, graphs, some);
+        FT_TRY(parallel_infer(t->descent.workers, parts, check_part, &c, error));
+        for (uint32_t i = 0; i < parts; i++) {
+            sum += c.errors[i];
+            count += c.labelled[i];
+        }
+    }
+    *mape = count > 0 ? 100 * sum / count : NAN;
+    return FT_OK;
+}

@@ -1,0 +1,110 @@
+/* kernel_net.c - see kernel_net.h. */
+#include "predictor/kernel/kernel_net.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* Inputs further out than this many deviations say no more than that they are far out. */
+static const float FARTHEST = 4;
+
+/* --- Features to inputs -------------------------------------------------------------------------------------- */
+
+void kernel_scaling_fit(const kernel_row *rows, uint32_t count, kernel_scaling *scaling) {
+    *scaling = (kernel_scaling){0};
+    for (uint32_t f = 0; f < KERNEL_FEATURES; f++) {
+        double sum = 0, squares = 0;
+        float least = INFINITY, most = -INFINITY;
+        for (uint32_t i = 0; i < count; i++) {
+            float value = rows[i].features[f];
+            sum += value;
+            least = fminf(least, value);
+            most = fmaxf(most, value);
+        }
+        double mean = count > 0 ? sum / count : 0;
+        for (uint32_t i = 0; i < count; i++) squares += (rows[i].features[f] - mean) * (rows[i].features[f] - mean);
+        double deviation = count > 0 ? sqrt(squares / count) : 0;
+        bool varies = deviation > 1e-6, is_flag = f >= KERNEL_SIZES;
+        scaling->mean[f] = is_flag ? 0 : (float)mean;
+        scaling->inverse[f] = !varies ? 0 : is_flag ? 1 : (float)(1 / deviation);
+        scaling->least[f] = least;
+        scaling->most[f] = most;
+    }
+}
+
+void kernel_scaling_apply(const kernel_scaling *scaling, const kernel_row *row, float *inputs) {
+    for (uint32_t f = 0; f < KERNEL_FEATURES; f++) {
+        float x = (row->features[f] - scaling->mean[f]) * scaling->inverse[f];
+        inputs[f] = fminf(fmaxf(x, -FARTHEST), FARTHEST);
+    }
+}
+
+bool kernel_scaling_knows(const kernel_scaling *scaling, const kernel_row *row) {
+    for (uint32_t f = 0; f < KERNEL_FEATURES; f++) {
+        float slack = f < KERNEL_SIZES ? 0.5F : 0;
+        float value = row->features[f];
+        if (!(value >= scaling->least[f] - slack && value <= scaling->most[f] + slack)) return false;
+    }
+    return true;
+}
+
+/* --- The network --------------------------------------------------------------------------------------------- */
+
+ft_status kernel_net_init(kernel_net *net, uint32_t devices, uint32_t hidden, float bound, uint64_t seed,
+                          ft_error *error) {
+    uint32_t prices = devices * KERNEL_TERMS;
+    *net = (kernel_net){.devices = devices, .hidden = hidden, .bound = bound};
+    params_init(&net->values);
+    net->first = layer_linear_add(&net->values, "first", KERNEL_FEATURES, hidden, true);
+    net->second = layer_linear_add(&net->values, "second", hidden, hidden, true);
+    net->last = layer_linear_add(&net->values, "last", hidden, prices, true);
+    net->prices = params_add(&net->values, 1, prices, PARAM_ZEROS, "prices");
+    net->summation = calloc((size_t)prices * devices, sizeof *net->summation);
+    ft_status status = net->summation != NULL ? params_finish(&net->values, seed, error) : FT_NOMEM(error);
+    if (status != FT_OK) {
+        kernel_net_free(net);
+        return status;
+    }
+    for (uint32_t i = 0; i < prices; i++) net->summation[(size_t)i * devices + i / KERNEL_TERMS] = 1;
+    /* Training starts from the prices alone, without any bend. */
+    memset(params_values(&net->values, net->last.weight), 0, (size_t)hidden * prices * sizeof(float));
+    memset(params_values(&net->values, net->last.bias), 0, prices * sizeof(float));
+    return FT_OK;
+}
+
+void kernel_net_free(kernel_net *net) {
+    params_free(&net->values);
+    free(net->summation);
+    net->summation = NULL;
+}
+
+tensor *kernel_net_hidden(const kernel_net *net, tape *t, uint32_t rows, const float *inputs) {
+    tensor *x = layer_linear_apply(t, &net->first, tape_input(t, rows, KERNEL_FEATURES, inputs), ACT_SILU);
+    return layer_linear_apply(t, &net->second, x, ACT_SILU);
+}
+
+tensor *kernel_net_pay(const kernel_net *net, tape *t, tensor *hidden, uint32_t rows, const float *amounts,
+                       tensor **bend) {
+    tensor *x = layer_linear_apply(t, &net->last, hidden, ACT_NONE);
+    x = nn_scale(t, nn_activate(t, nn_scale(t, x, 1 / net->bound), ACT_TANH), net->bound);
+    if (bend != NULL) *bend = x;
+    x = nn_activate(t, nn_add_row(t, x, tape_param(t, net->prices)), ACT_EXP);
+    return nn_mul(t, x, tape_input(t, rows, net->devices * KERNEL_TERMS, amounts));
+}
+
+tensor *kernel_net_terms(const kernel_net *net, tape *t, uint32_t rows, const float *inputs, const float *amounts,
+                         tensor **bend) {
+    return kernel_net_pay(net, t, kernel_net_hidden(net, t, rows, inputs), rows, amounts, bend);
+}
+
+tensor *kernel_net_times(const kernel_net *net, tape *t, uint32_t rows, const float *inputs, const float *amounts,
+                         tensor **bend) {
+    tensor *terms = kernel_net_terms(net, t, rows, inputs, amounts, bend);
+    return nn_matmul(t, terms, tape_input(t, net->devices * KERNEL_TERMS, net->devices, net->summation));
+}
+
+void kernel_net_amounts(const kernel_row *row, uint32_t devices, float *amounts) {
+    for (uint32_t d = 0; d < devices; d++) memcpy(amounts + (size_t)d * KERNEL_TERMS, row->terms, sizeof row->terms);
+}

@@ -1,0 +1,196 @@
+/* kernel_sum.c - the default family: the sum over kernels of positive terms, trained end to end on what whole models
+ * take. kernel_rows.h says what is seen of a kernel, kernel_net.h what a kernel takes, kernel_train.h how that is
+ * learned, kernel_model.h what is kept. */
+#include "predictor/kernel/kernel_sum.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/core/family_common.h"
+#include "predictor/core/series.h"
+#include "predictor/kernel/kernel_model.h"
+#include "predictor/kernel/kernel_tune.h"
+
+/* Networks are trained one after the other: first the close ones, runtime by runtime, then the careful ones. */
+typedef struct fitting {
+    const fit_context *context;
+    const kernel_data *data;
+    model *m;
+    kernel_config careful;
+    uint32_t unit;
+    kernel_training *training; /* of the unit at hand */
+} fitting;
+
+/* --- Networks ------------------------------------------------------------------------------------------------ */
+
+/* Which network of which runtime a unit is. */
+typedef struct unit_place {
+    uint32_t side, member;
+} unit_place;
+
+static unit_place place_of(const fitting *f, uint32_t unit) {
+    uint32_t members = f->m->config.members, close = f->data->side_count * members;
+    if (unit < close) return (unit_place){unit / members, unit % members};
+    unit -= close;
+    return (unit_place){unit / f->careful.members, members + unit % f->careful.members};
+}
+
+static kernel_net *unit_net(const fitting *f, uint32_t unit) {
+    unit_place at = place_of(f, unit);
+    return &f->m->sides[at.side].nets[at.member];
+}
+
+static params *values(void *user, uint32_t unit) {
+    return &unit_net(user, unit)->values;
+}
+
+static ft_status begin(void *user, uint32_t unit, uint64_t seed, descent **d, ft_error *error) {
+    fitting *f = user;
+    unit_place at = place_of(f, unit);
+    const kernel_config *config = at.member < f->m->config.members ? &f->m->config : &f->careful;
+    f->unit = unit;
+    FT_TRY(kernel_training_new(&f->data->sides[at.side], &f->m->sides[at.side].scaling, config, seed,
+                               f->context->threads, unit_net(f, unit), &f->training, error));
+    *d = kernel_training_descent(f->training);
+    return FT_OK;
+}
+
+static ft_status step(void *user, double *loss, ft_error *error) {
+    return kernel_training_step(((fitting *)user)->training, loss, error);
+}
+
+static ft_status check(void *user, double *mape, ft_error *error) {
+    return kernel_training_check(((fitting *)user)->training, mape, error);
+}
+
+static json_t *describe(void *user) {
+    const fitting *f = user;
+    unit_place at = place_of(f, f->unit);
+    return json_pack("{s:s, s:i}", "runtime", ft_rules_name(f->m->runtimes.rules[at.side]), "member", (int)at.member);
+}
+
+static void end(void *user) {
+    fitting *f = user;
+    kernel_training_free(f->training);
+    f->training = NULL;
+}
+
+static ft_status train_networks(fitting *f, ft_error *error) {
+    const series networks = {.context = f->context,
+                             .units = f->data->side_count * (f->m->config.members + f->careful.members),
+                             .user = f,
+                             .values = values,
+                             .begin = begin,
+                             .step = step,
+                             .check = check,
+                             .describe = describe,
+                             .end = end};
+    return series_train(&networks, error);
+}
+
+/* --- Fitting ------------------------------------------------------------------------------------------------- */
+
+/* What the networks leave unexplained, once they are trained. */
+static ft_status fit_corrections(const fitting *f, ft_error *error) {
+    for (uint32_t i = 0; f->m->config.rounds > 0 && i < f->data->side_count; i++) {
+        const kernel_side *side = &f->data->sides[i];
+        kernel_side_model *s = &f->m->sides[i];
+        double *times = malloc(((size_t)side->kernels.count * side->device_count + 1) * sizeof *times);
+        if (times == NULL) return FT_NOMEM(error);
+        ft_status status = kernel_model_times(s, kernel_table_rows(&side->kernels), side->kernels.count, times, error);
+        if (status == FT_OK) status = kernel_correct_fit(side, times, &f->m->config, f->context, s->corrections, error);
+        free(times);
+        FT_TRY(status);
+    }
+    return FT_OK;
+}
+
+static ft_status fit_gathered(const fit_set *set, const fit_context *context, const kernel_config *config, runtimes *r,
+                              const kernel_data *data, model **out, ft_error *error) {
+    (void)set;
+    model *m;
+    FT_TRY(kernel_model_new(config, r, context->seed, &m, error));
+    ft_status status = FT_OK;
+    for (uint32_t i = 0; status == FT_OK && i < data->side_count; i++) {
+        const kernel_row *rows = kernel_table_rows(&data->sides[i].kernels);
+        kernel_scaling_fit(rows, data->sides[i].trained, &m->sides[i].scaling);
+        if (config->careful > 0) status = kernel_near_fit(rows, data->sides[i].trained, &m->sides[i].near, error);
+    }
+    fitting f = {.context = context, .data = data, .m = m, .careful = kernel_config_careful(config)};
+    if (status == FT_OK) status = train_networks(&f, error);
+    if (status == FT_OK) status = fit_corrections(&f, error);
+    if (status != FT_OK)
+        kernel_model_free(m);
+    else
+        *out = m;
+    return status;
+}
+
+/* Rows of whole models; the caller frees them. */
+static ft_status leave_operators(const fit_set *set, fit_rows *rows, ft_error *error) {
+    const ft_record *records = ft_dataset_records(set->data);
+    fit_row *kept = malloc(((size_t)rows->count + 1) * sizeof *kept);
+    uint32_t count = 0;
+    if (kept == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < rows->count; i++)
+        if (strcmp(records[rows->items[i].record].part, "support") != 0) kept[count++] = rows->items[i];
+    *rows = (fit_rows){.items = kept, .count = count};
+    return FT_OK;
+}
+
+static ft_status gather(const fit_set *set, const fit_context *context, const kernel_config *config, const runtimes *r,
+                        kernel_data *data, ft_error *error) {
+    if (config->has_operators) return kernel_data_gather(set, context, r, config->has_array, data, error);
+    fit_set whole = *set;
+    FT_TRY(leave_operators(set, &whole.train, error));
+    ft_status status = fit_set_check(&whole, error);
+    if (status == FT_OK) status = kernel_data_gather(&whole, context, r, config->has_array, data, error);
+    free((fit_row *)whole.train.items);
+    return status;
+}
+
+static ft_status fit(const fit_set *set, const fit_context *context, const ft_setting *settings, model **out,
+                     ft_error *error) {
+    kernel_config config;
+    runtimes r = {0};
+    kernel_data data;
+    FT_TRY(kernel_config_read(context->config, settings, &config, error));
+    FT_TRY(fit_set_check(set, error));
+    if (set->device_count > KERNEL_DEVICES_MAX)
+        return ft_fail(error, FT_ERR_LIMIT, "kernel-sum knows at most %d devices at a time", KERNEL_DEVICES_MAX);
+    FT_TRY(runtimes_open(set->data, set->devices, set->device_count, &r, error));
+    ft_status status = gather(set, context, &config, &r, &data, error);
+    if (status == FT_OK) {
+        status = fit_gathered(set, context, &config, &r, &data, out, error);
+        kernel_data_free(&data);
+    }
+    runtimes_free(&r);
+    return status;
+}
+
+static ft_status fit_near(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+    return fit(set, context, kernel_settings_near, out, error);
+}
+
+static ft_status fit_wide(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+    return fit(set, context, kernel_settings_wide, out, error);
+}
+
+#define KERNEL_SUM                                                                                                     \
+    .schema = KERNEL_ROWS_SCHEMA, .setting_count = KERNEL_SETTING_COUNT, .learns_from_operators = true,                \
+    .sees_types_as_sizes = true, .setting_keys = "", .save = kernel_model_save, .load = kernel_model_load,             \
+    .predict = kernel_model_predict, .look = kernel_model_look, .rules = kernel_model_rules, .tune = kernel_tune,      \
+    .free = kernel_model_free
+
+const family family_kernel_sum = {.name = "kernel-sum",
+                                  .text = "the sum over fused kernels of learned prices for their work; the default",
+                                  .settings = kernel_settings_near,
+                                  .fit = fit_near,
+                                  KERNEL_SUM};
+
+const family family_kernel_sum_wide = {.name = "kernel-sum-wide",
+                                       .text = "the same, set for architectures unlike all that were measured",
+                                       .settings = kernel_settings_wide,
+                                       .fit = fit_wide,
+                                       KERNEL_SUM};

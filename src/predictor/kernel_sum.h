@@ -1,9 +1,0 @@
-/* kernel_sum.h - the default family, and its twin with other defaults. */
-#ifndef PREDICTOR_KERNEL_SUM_H
-#define PREDICTOR_KERNEL_SUM_H
-
-#include "predictor/family.h"
-
-extern const family family_kernel_sum, family_kernel_sum_wide;
-
-#endif

@@ -1,0 +1,233 @@
+/* memory_replay.c - the family "memory-replay": what a tool outside of the process sees of a step's memory.
+ *
+ * The step is played through the caching allocator (cost/replay.h), a context is added, and trees say by how much that
+ * is usually wrong for models of this kind. What was measured backs training in float32 on the devices of the data;
+ * everything else (inference, other types, other GPUs) is the replay with the context, and a wider interval. */
+#include "predictor/memory/memory_replay.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/core/family_common.h"
+#include "predictor/memory/memory_fit.h"
+
+#define MIB (1024.0 * 1024)
+
+/* Intervals of what no measurement backs are so many times as wide. */
+static const double OTHER_DEVICE = 1.5, OTHER_KIND = 2.5;
+/* Trees that were learned never say more. */
+static const double MOST_CORRECTION = 1, LEAST_SPREAD = -7, MOST_SPREAD = 2;
+
+static const memory_model *of(const model *m) {
+    return (const memory_model *)(const void *)m;
+}
+
+static void free_model(model *m) {
+    memory_model_free((memory_model *)(void *)m);
+}
+
+typedef ft_status fitter(const fit_set *set, const fit_context *context, memory_model *m, ft_error *error);
+
+static ft_status fit_by(fitter *how, const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+    memory_model *m = memory_model_new(set->device_count);
+    if (m == NULL) return FT_NOMEM(error);
+    ft_status status = how(set, context, m, error);
+    if (status != FT_OK) {
+        memory_model_free(m);
+        return status;
+    }
+    *out = (model *)(void *)m;
+    return FT_OK;
+}
+
+static ft_status fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+    return fit_by(memory_fit, set, context, out, error);
+}
+
+static ft_status fit_plan(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+    return fit_by(memory_fit_plan, set, context, out, error);
+}
+
+/* --- Saving and loading -------------------------------------------------------------------------------------- */
+
+static ft_status save(const model *m, json_t **params, float_block *block, ft_error *error) {
+    if (!float_block_add(block, of(m)->contexts, of(m)->device_count) || !float_block_add(block, &of(m)->widening, 1) ||
+        !float_block_add_forest(block, of(m)->correction) || !float_block_add_forest(block, of(m)->spread))
+        return FT_NOMEM(error);
+    *params = json_object();
+    return *params != NULL ? FT_OK : FT_NOMEM(error);
+}
+
+static ft_status take_block(const float *block, size_t count, memory_model *m, ft_error *error) {
+    size_t at = m->device_count;
+    if (count < at + 1) return ft_fail(error, FT_ERR_DAMAGED, "has fewer numbers than devices");
+    for (uint32_t i = 0; i < m->device_count; i++) {
+        if (!(block[i] >= 0 && block[i] <= 1e6F))
+            return ft_fail(error, FT_ERR_DAMAGED, "device %u: a context of %g MiB cannot be", i, (double)block[i]);
+        m->contexts[i] = block[i];
+    }
+    m->widening = block[at++];
+    if (!(m->widening > 0 && m->widening <= 1e6F))
+        return ft_fail(error, FT_ERR_DAMAGED, "spreads cannot be %g times as wide", (double)m->widening);
+    const float *trees = block + at;
+    size_t left = count - at;
+    FT_TRY(block_map_forest(&trees, &left, MEMORY_FEATURES, &m->correction, error));
+    FT_TRY(block_map_forest(&trees, &left, MEMORY_FEATURES, &m->spread, error));
+    if (left != 0) return ft_fail(error, FT_ERR_DAMAGED, "has %zu numbers after its last tree", left);
+    return FT_OK;
+}
+
+static ft_status load(const json_t *params, const float *block, size_t count, const char *const *devices,
+                      uint32_t device_count, model **out, ft_error *error) {
+    (void)devices;
+    FT_TRY(params_check_empty(params, error));
+    memory_model *m = memory_model_new(device_count);
+    if (m == NULL) return FT_NOMEM(error);
+    ft_status status = take_block(block, count, m, error);
+    if (status != FT_OK) {
+        memory_model_free(m);
+        return status;
+    }
+    *out = (model *)(void *)m;
+    return FT_OK;
+}
+
+/* --- Predicting ---------------------------------------------------------------------------------------------- */
+
+/* Of a device that nobody measured: what the others have. */
+static double context_of(const memory_model *m, uint32_t device) {
+    if (device != FT_NONE) return (double)m->contexts[device] * MIB;
+    double sum = 0;
+    for (uint32_t i = 0; i < m->device_count; i++) sum += (double)m->contexts[i] * MIB;
+    return m->device_count > 0 ? sum / m->device_count : 0;
+}
+
+/* The allocator is PyTorch's, on a GPU. */
+static ft_status check_place(const place *where, ft_error *error) {
+    if (where->index != FT_NONE || where->sheet == NULL) return FT_OK;
+    bool is_gpu = strcmp(ft_device_kind(where->sheet), "gpu") == 0;
+    if (is_gpu && strncmp(ft_device_runtime(where->sheet), "torch", 5) == 0) return FT_OK;
+    return ft_fail(error, FT_ERR_UNSUPPORTED, "the predictor tells the memory of GPUs under PyTorch, which '%s' is not",
+                   ft_device_name(where->sheet));
+}
+
+/* Rows of all devices are the same, but for one that is too small. */
+static ft_status row_of(subject *s, uint64_t limit, memory_row *row, ft_error *error) {
+    static const char key;
+    memory_row *kept = subject_kept(s, &key);
+    if (kept == NULL) {
+        kept = ARENA_NEW(&s->memory, memory_row);
+        if (kept == NULL) return FT_NOMEM(error);
+        FT_TRY(memory_row_make(s, memory_limit(NULL, 0), kept, error));
+        subject_keep(s, &key, kept);
+    }
+    if (kept->replayed.reserved_bytes > limit) return memory_row_make(s, limit, row, error);
+    *row = *kept;
+    return FT_OK;
+}
+
+static bool is_backed(const subject *s) {
+    bool is_plain = s->query.setting == NULL || strstr(s->query.setting, "compile=yes") == NULL;
+    return s->query.mode == FT_TRAIN && is_plain &&
+           (s->query.dtype == FT_FLOAT32 || s->query.dtype == FT_DTYPE_UNKNOWN);
+}
+
+/* They add up: what the timeline has alive at its highest point, the context, and what the allocator holds beside. */
+static ft_status tell_parts(const memory_row *row, double context, double value, arena *memory, prediction *out,
+                            ft_error *error) {
+    enum { WEIGHTS, GRADIENTS, OPTIMIZER, ACTIVATIONS, ALLOCATOR, CONTEXT, COUNT };
+    static const char *const names[COUNT] = {"weights",     "gradients", "optimizer",
+                                             "activations", "allocator", "context"};
+    const ft_memory *m = &row->replayed.plan;
+    double bytes[COUNT] = {[WEIGHTS] = (double)m->weight_bytes,
+                           [GRADIENTS] = (double)m->gradient_bytes,
+                           [OPTIMIZER] = (double)m->optimizer_bytes,
+                           [ACTIVATIONS] = (double)(m->activation_bytes + m->workspace_bytes),
+                           [CONTEXT] = context};
+    double left = value;
+    for (int i = 0; i < COUNT; i++) left -= bytes[i];
+    bytes[ALLOCATOR] = fmax(left, 0);
+    /* Trees may say less than timeline and context together: half of the context is in doubt first. */
+    static const int order[] = {ACTIVATIONS, OPTIMIZER, GRADIENTS, WEIGHTS, CONTEXT};
+    double doubt = fmin(context / 2, fmax(-left, 0));
+    bytes[CONTEXT] -= doubt;
+    left += doubt;
+    for (size_t i = 0; left < 0 && i < sizeof order / sizeof order[0]; i++) {
+        double taken = fmin(bytes[order[i]], -left);
+        bytes[order[i]] -= taken;
+        left += taken;
+    }
+    out->parts = ARENA_ARRAY(memory, ft_part_time, COUNT);
+    if (out->parts == NULL) return FT_NOMEM(error);
+    for (int i = 0; i < COUNT; i++) {
+        if (bytes[i] > 0) out->parts[out->part_count++] = (ft_part_time){.type = names[i], .value = bytes[i]};
+    }
+    return FT_OK;
+}
+
+static ft_status predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
+                         ft_error *error) {
+    memory_row row;
+    double context = context_of(of(m), where->index), correction = 0;
+    bool is_known = where->index != FT_NONE, has_label = is_backed(s);
+    FT_TRY(check_place(where, error));
+    FT_TRY(row_of(s, memory_limit(where->sheet, 0), &row, error));
+    if (s->query.mode == FT_TRAIN) correction = (double)forest_predict_row(of(m)->correction, row.items);
+    double spread = (double)forest_predict_row(of(m)->spread, row.items);
+    correction = fmin(fmax(correction, -MOST_CORRECTION), MOST_CORRECTION);
+    spread = exp(fmin(fmax(spread, LEAST_SPREAD), MOST_SPREAD)) * (double)of(m)->widening;
+    *out = (prediction){.value = ((double)row.replayed.reserved_bytes + context) * exp(correction),
+                        .spread = spread * (!has_label ? OTHER_KIND
+                                            : is_known ? 1
+                                                       : OTHER_DEVICE),
+                        .source = has_label && is_known ? FT_LEARNED : FT_ANALYTIC,
+                        .coverage_ratio = row.coverage_ratio};
+    return has_parts ? tell_parts(&row, context, out->value, memory, out, error) : FT_OK;
+}
+
+static ft_status predict_plan(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
+                              prediction *out, ft_error *error) {
+    memory_row row;
+    double context = context_of(of(m), where->index);
+    FT_TRY(check_place(where, error));
+    FT_TRY(row_of(s, memory_limit(NULL, 0), &row, error));
+    *out = (prediction){.value = (double)row.replayed.plan.peak_bytes + context,
+                        .spread = 1,
+                        .source = FT_ANALYTIC,
+                        .coverage_ratio = row.coverage_ratio};
+    return has_parts ? tell_parts(&row, context, out->value, memory, out, error) : FT_OK;
+}
+
+const family family_memory_plan = {
+    .name = "memory-plan",
+    .text = "memory by the timeline of the graph and a learned constant (metric peak_bytes)",
+    .schema = MEMORY_SCHEMA,
+    .metric = "peak_bytes",
+    .takes_any_device = true,
+    .takes_any_mode = true,
+    .settings = &memory_plan_setting,
+    .setting_count = 1,
+    .fit = fit_plan,
+    .save = save,
+    .load = load,
+    .predict = predict_plan,
+    .free = free_model,
+};
+
+const family family_memory_replay = {
+    .name = "memory-replay",
+    .text = "memory of a GPU: a step played through the allocator, corrected by trees (metric peak_bytes)",
+    .schema = MEMORY_SCHEMA,
+    .metric = "peak_bytes",
+    .takes_any_device = true,
+    .takes_any_mode = true,
+    .has_own_intervals = true,
+    .settings = memory_settings,
+    .setting_count = MEMORY_SETTING_COUNT,
+    .fit = fit,
+    .save = save,
+    .load = load,
+    .predict = predict,
+    .free = free_model,
+};

@@ -1,0 +1,212 @@
+#include "predictor/npu/ethos_u.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/core/family_common.h"
+
+static const char *const metric_names[] = {
+    [ETHOS_TIME] = "time_us",    [ETHOS_CYCLES] = "total_cycles", [ETHOS_ENGINE] = "npu_cycles",
+    [ETHOS_SRAM] = "sram_bytes", [ETHOS_DRAM] = "dram_bytes",     [ETHOS_FLASH] = "flash_bytes"};
+enum { METRICS = sizeof metric_names / sizeof metric_names[0] };
+
+static const ethos_model *of(const model *m) {
+    return (const ethos_model *)(const void *)m;
+}
+
+bool ethos_metric_find(const char *name, ethos_metric *metric) {
+    for (int i = 0; i < METRICS; i++) {
+        if (strcmp(metric_names[i], name) != 0) continue;
+        *metric = (ethos_metric)i;
+        return true;
+    }
+    return false;
+}
+
+ft_status ethos_take_devices(ethos_model *m, const char *const *devices, uint32_t count, ft_error *error) {
+    if (count > NPU_ARCHS)
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "%u devices; there are %d Ethos-U", count, NPU_ARCHS);
+    m->device_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        m->archs[i] = npu_arch_find(devices[i]);
+        if (m->archs[i] == NULL)
+            return ft_fail(error, FT_ERR_UNSUPPORTED, "'%s' is no Ethos-U, which is all that this family knows",
+                           devices[i]);
+    }
+    return FT_OK;
+}
+
+/* --- Saving and loading -------------------------------------------------------------------------------------- */
+
+static ft_status save(const model *m, json_t **params, float_block *block, ft_error *error) {
+    float codes[CODE_PRICES], stores[STORE_PRICES];
+    for (int i = 0; i < CODE_PRICES; i++) codes[i] = (float)of(m)->codes.prices[i];
+    bool is_added = float_block_add(block, codes, CODE_PRICES);
+    for (uint32_t d = 0; d < of(m)->device_count && is_added; d++) {
+        for (int i = 0; i < STORE_PRICES; i++) stores[i] = (float)of(m)->stores[d][i];
+        is_added = float_block_add(block, stores, STORE_PRICES);
+    }
+    if (!is_added) return FT_NOMEM(error);
+    *params = json_object();
+    if (*params != NULL && json_object_set_new(*params, "metric", json_string(metric_names[of(m)->metric])) == 0)
+        return FT_OK;
+    json_decref(*params);
+    return FT_NOMEM(error);
+}
+
+static ft_status take_metric(const json_t *params, ethos_metric *metric, ft_error *error) {
+    const char *name = json_string_value(json_object_get(params, "metric"));
+    if (name != NULL && ethos_metric_find(name, metric) && json_object_size(params) == 1) return FT_OK;
+    return ft_fail(error, FT_ERR_DAMAGED, "expected one parameter, a metric that 'ethos-u' knows");
+}
+
+static ft_status load(const json_t *params, const float *block, size_t count, const char *const *devices,
+                      uint32_t device_count, model **out, ft_error *error) {
+    ethos_model m = {0};
+    FT_TRY(take_metric(params, &m.metric, error));
+    FT_TRY(ethos_take_devices(&m, devices, device_count, error));
+    size_t expected = CODE_PRICES + (size_t)device_count * STORE_PRICES;
+    if (count != expected) return ft_fail(error, FT_ERR_DAMAGED, "has %zu prices; expected %zu", count, expected);
+    FT_TRY(block_check_nonnegative(block, count, error));
+    for (int i = 0; i < CODE_PRICES; i++) m.codes.prices[i] = (double)block[i];
+    for (uint32_t d = 0; d < device_count; d++) {
+        for (int i = 0; i < STORE_PRICES; i++)
+            m.stores[d][i] = (double)block[CODE_PRICES + d * STORE_PRICES + (uint32_t)i];
+    }
+    ethos_model *kept = malloc(sizeof *kept);
+    if (kept == NULL) return FT_NOMEM(error);
+    *kept = m;
+    *out = (model *)(void *)kept;
+    return FT_OK;
+}
+
+static void ethos_free(model *m) {
+    free(m);
+}
+
+/* --- Predicting ---------------------------------------------------------------------------------------------- */
+
+void ethos_store_amounts(const npu_net *net, const npu_numbers *n, double amounts[static STORE_PRICES]) {
+    amounts[0] = 1;
+    amounts[1] = net->pass_count;
+    amounts[2] = n->constant_bytes;
+    amounts[3] = (double)net->cpu_constant_bytes;
+    amounts[4] = n->scale_bytes;
+    amounts[5] = n->slices;
+    amounts[6] = n->elementwise_passes;
+}
+
+static double stored(const ethos_model *m, uint32_t device, const npu_net *net, const npu_numbers *n) {
+    double amounts[STORE_PRICES], bytes = n->weight_bytes;
+    ethos_store_amounts(net, n, amounts);
+    for (int i = 0; i < STORE_PRICES; i++) bytes += amounts[i] * m->stores[device][i];
+    return bytes;
+}
+
+static double value_of(const ethos_model *m, uint32_t device, const npu_net *net, const npu_numbers *n,
+                       double samples) {
+    enum { LEAST_BYTES = 16 }; /* what the compiler allocates at a time */
+    switch (m->metric) {
+    case ETHOS_TIME:
+        return n->total_cycles / m->archs[device]->clock_hz * 1e6 * samples;
+    case ETHOS_CYCLES:
+        return n->total_cycles * samples;
+    case ETHOS_ENGINE:
+        return n->npu_cycles * samples;
+    case ETHOS_SRAM:
+        return fmax(n->sram_bytes, LEAST_BYTES);
+    case ETHOS_DRAM:
+        return stored(m, device, net, n) + n->arena_bytes;
+    case ETHOS_FLASH:
+        break;
+    }
+    return stored(m, device, net, n);
+}
+
+/* How much the value moves with the bytes of the weights, which are not sure, and a little for all the rest. */
+static double spread_of(const ethos_model *m, double usual, double large, const npu_net *net) {
+    const double computed = 0.004, counted = 0.02, assumed = 0.1;
+    double least = m->metric == ETHOS_FLASH ? counted : computed;
+    return least + fabs(log(large / usual)) + (net->is_assumed ? assumed : 0);
+}
+
+/* A part for each operator that has passes; what was fused into them, or is a view, goes with it. */
+static ft_status make_parts(const ethos_model *m, uint32_t device, const subject *s, const npu_net *net,
+                            const npu_look *look, double samples, arena *memory, prediction *out, ft_error *error) {
+    uint32_t ops = ft_graph_op_count(s->bound);
+    uint32_t *part_of = ARENA_ARRAY(memory, uint32_t, (size_t)ops + 1);
+    ft_part_time *parts = ARENA_ARRAY(memory, ft_part_time, (size_t)net->pass_count + 1);
+    uint32_t *lists = ARENA_ARRAY(memory, uint32_t, (size_t)ops + 1);
+    uint32_t *next = ARENA_ARRAY(memory, uint32_t, (size_t)net->pass_count + 2); /* place in the lists, by part */
+    if (part_of == NULL || parts == NULL || lists == NULL || next == NULL) return FT_NOMEM(error);
+    double scale = (m->metric == ETHOS_TIME ? 1e6 / m->archs[device]->clock_hz : 1) * samples;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < net->pass_count; i++) {
+        uint32_t op = net->passes[i].op;
+        if (part_of[op] == 0) {
+            part_of[op] = ++count;
+            parts[count - 1].type = ft_graph_ops(s->bound)[op].type;
+        }
+        parts[part_of[op] - 1].value += look->pass_cycles[i] * scale;
+    }
+    for (uint32_t i = 0; i < ops; i++) { /* operators without passes of their own follow what they read */
+        const ft_op *op = &ft_graph_ops(s->bound)[i];
+        const ft_tensor *x =
+            op->input_count > 0 && op->inputs[0] != FT_NONE ? &ft_graph_tensors(s->bound)[op->inputs[0]] : NULL;
+        bool is_cpu = op->is_folded || x == NULL || x->producer == FT_NONE || !npu_runs(net, i);
+        if (part_of[i] == 0 && !is_cpu) part_of[i] = part_of[x->producer];
+    }
+    for (uint32_t i = 0; i < ops; i++) {
+        if (part_of[i] != 0) parts[part_of[i] - 1].op_count++;
+    }
+    for (uint32_t k = 0; k < count; k++) {
+        parts[k].ops = lists + next[k];
+        next[k + 1] = next[k] + parts[k].op_count;
+    }
+    for (uint32_t i = 0; i < ops; i++) {
+        if (part_of[i] != 0) lists[next[part_of[i] - 1]++] = i;
+    }
+    out->parts = parts;
+    out->part_count = count;
+    return FT_OK;
+}
+
+static ft_status predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
+                         ft_error *error) {
+    const ethos_model *e = of(m);
+    const npu_net *net;
+    const npu_look *look;
+    uint32_t device = where->index;
+    double samples = npu_samples(s->bound), coverage;
+    FT_TRY(npu_look_net(s, &net, error));
+    FT_TRY(npu_look_at(s, e->archs[device], &e->codes, &look, error));
+    FT_TRY(npu_look_coverage(s, &coverage, error));
+    double usual = value_of(e, device, net, &look->usual, samples);
+    double large = value_of(e, device, net, &look->large, samples);
+    if (!(usual > 0) || !isfinite(usual)) usual = MIN_PREDICTED_VALUE;
+    if (!(large > 0) || !isfinite(large)) large = usual;
+    *out = (prediction){.value = usual,
+                        .spread = spread_of(e, usual, large, net),
+                        .coverage_ratio = coverage,
+                        .source = net->is_assumed ? FT_ASSUMED : FT_ANALYTIC};
+    bool is_sum = e->metric == ETHOS_TIME || e->metric == ETHOS_CYCLES;
+    if (!has_parts || !is_sum) return FT_OK;
+    return make_parts(e, device, s, net, look, samples, memory, out, error);
+}
+
+const family family_ethos_u = {
+    .name = "ethos-u",
+    .text = "Arm Ethos-U as Vela compiles for it: computed pass by pass, with learned sizes of weights",
+    .schema = "ethos-u 1",
+    .sees_types_as_sizes = true,
+    .setting_keys = "",
+    .learns_few_numbers = true,
+    .settings = &ethos_setting,
+    .setting_count = 1,
+    .fit = ethos_fit,
+    .save = save,
+    .load = load,
+    .predict = predict,
+    .free = ethos_free,
+};

@@ -1,0 +1,294 @@
+/* ethos_u_fit.c - learns the prices of "ethos-u".
+ *
+ * Prices of weights come from the column weight_bytes, those of stored memory from the labels, both by least squares
+ * with prices that are not negative. Errors count relative to the label and by their size, not its square, so that a
+ * few networks with odd weights do not bend the rest; siblings, which share what is before the first dot of their
+ * names, count together as the root of their number. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "nn/nnls.h"
+#include "predictor/core/family_common.h"
+#include "predictor/core/scan.h"
+#include "predictor/core/settings.h"
+#include "predictor/npu/ethos_u.h"
+
+/* One equation: amounts * prices = target, of which `whole` is the size that errors are relative to. */
+enum { MOST_PRICES = CODE_PRICES };
+
+typedef struct equation {
+    double amounts[MOST_PRICES], target, whole, weight;
+} equation;
+
+typedef struct equations {
+    uint32_t count, prices;
+    buf items; /* equation */
+} equations;
+
+static equation *items_of(const equations *e) {
+    return (equation *)(void *)e->items.data;
+}
+
+/* --- Solving ------------------------------------------------------------------------------------------------- */
+
+static double error_of(const equation *q, const double *prices, uint32_t count) {
+    double sum = 0;
+    for (uint32_t i = 0; i < count; i++) sum += q->amounts[i] * prices[i];
+    return fabs(sum - q->target) / q->whole;
+}
+
+/* One round of least squares, with each equation weighed by the root of its last error. */
+static ft_status solve_once(const equations *e, const double *prior, double *prices, ft_error *error) {
+    const double small = 0.01, pull = 1e-4;
+    uint32_t n = e->prices;
+    double gram[MOST_PRICES * MOST_PRICES] = {0}, moment[MOST_PRICES] = {0}, ridge[MOST_PRICES];
+    for (uint32_t k = 0; k < e->count; k++) {
+        const equation *q = &items_of(e)[k];
+        double w = q->weight / fmax(error_of(q, prices, n), small) / (q->whole * q->whole);
+        for (uint32_t i = 0; i < n; i++) {
+            moment[i] += w * q->amounts[i] * q->target;
+            for (uint32_t j = 0; j < n; j++) gram[i * n + j] += w * q->amounts[i] * q->amounts[j];
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) ridge[i] = pull * gram[i * n + i] + 1e-12;
+    nnls_problem problem = {.count = n, .gram = gram, .moment = moment, .ridge = ridge, .prior = prior};
+    return nnls_solve(&problem, prices, error);
+}
+
+static ft_status solve(const equations *e, const double *prior, double *prices, ft_error *error) {
+    enum { ROUNDS = 25 };
+    memcpy(prices, prior, e->prices * sizeof *prices);
+    for (int i = 0; i < ROUNDS && e->count > 0; i++) FT_TRY(solve_once(e, prior, prices, error));
+    for (uint32_t i = 0; i < e->prices; i++) prices[i] = (double)(float)prices[i]; /* as a file keeps them */
+    return FT_OK;
+}
+
+/* --- Weights ------------------------------------------------------------------------------------------------- */
+
+typedef struct ethos_fitting {
+    const fit_set *set;
+    const fit_context *context;
+    ethos_model *model;
+    bool is_learned; /* else a weight is a byte, and nothing else is stored: what the accelerator does, alone */
+    arena memory;
+    map sizes;     /* from the name of a network to its place in size_list */
+    buf size_list; /* double: weight_bytes */
+    map seen;      /* names that have an equation */
+    map siblings;  /* from the beginning of a name to the number of networks that share it */
+    equations weights;
+    equations stores[NPU_ARCHS];
+} ethos_fitting;
+
+static char *beginning(arena *memory, const char *name) {
+    return arena_string(memory, name, strcspn(name, "."));
+}
+
+/* Weights of a network are much the same on all accelerators; those of the first count. */
+static ft_status find_sizes(ethos_fitting *f, ft_error *error) {
+    const ft_record *records = ft_dataset_records(f->set->data);
+    uint32_t metric = ft_dataset_metric(f->set->data, "weight_bytes"), number, found;
+    if (metric == FT_NONE) return FT_OK;
+    for (uint32_t i = 0; i < ft_dataset_record_count(f->set->data); i++) {
+        double bytes = records[i].metrics[metric];
+        if (!(bytes > 0) || !isfinite(bytes)) continue;
+        number = (uint32_t)(f->size_list.length / sizeof bytes);
+        if (!map_add(&f->sizes, records[i].name, number, &found)) return FT_NOMEM(error);
+        if (found == number) buf_add(&f->size_list, &bytes, sizeof bytes);
+        if (f->size_list.failed) return FT_NOMEM(error);
+    }
+    return FT_OK;
+}
+
+static ft_status count_siblings(ethos_fitting *f, ft_error *error) {
+    const ft_record *records = ft_dataset_records(f->set->data);
+    map names;
+    map_init(&names, &f->memory);
+    for (uint32_t i = 0; i < f->set->train.count; i++) {
+        const char *name = records[f->set->train.items[i].record].name;
+        uint32_t found, count = 0;
+        if (!map_add(&names, name, i, &found)) return FT_NOMEM(error);
+        if (found != i) continue;
+        char *key = beginning(&f->memory, name);
+        if (key == NULL) return FT_NOMEM(error);
+        map_get(&f->siblings, key, &count);
+        if (!map_set(&f->siblings, key, count + 1)) return FT_NOMEM(error);
+    }
+    return FT_OK;
+}
+
+static double weight_of(ethos_fitting *f, const char *name) {
+    uint32_t count = 1;
+    char *key = beginning(&f->memory, name);
+    if (key != NULL) map_get(&f->siblings, key, &count);
+    return 1 / sqrt(count > 0 ? (double)count : 1);
+}
+
+static ft_status add_equation(equations *e, const equation *q, ft_error *error) {
+    buf_add(&e->items, q, sizeof *q);
+    e->count++;
+    return e->items.failed ? FT_NOMEM(error) : FT_OK;
+}
+
+/* What a network has of everything that has a price; the last number is of bytes that are exact. */
+static ft_status visit_weights(void *user, const scan_item *item, subject *s, uint32_t worker, buf *found,
+                               ft_error *error) {
+    (void)user;
+    (void)item;
+    (void)worker;
+    const npu_net *net;
+    double all[CODE_PRICES + 1] = {0}, one[CODE_PRICES];
+    FT_TRY(npu_look_net(s, &net, error));
+    for (uint32_t i = 0; i < net->pass_count; i++) {
+        const npu_pass *p = &net->passes[i];
+        if (!p->has_weights || p->is_repeat) continue;
+        npu_code_amounts(p, one);
+        for (int k = 0; k < CODE_PRICES; k++) all[k] += one[k];
+        all[CODE_PRICES] += (double)npu_round_up(10 * p->ofm_shape.c, 16);
+    }
+    buf_add(found, all, sizeof all);
+    return found->failed ? FT_NOMEM(error) : FT_OK;
+}
+
+static ft_status gather_weights(void *user, const scan_item *item, const buf *found, ft_error *error) {
+    ethos_fitting *f = user;
+    double all[CODE_PRICES + 1];
+    memcpy(all, found->data, sizeof all);
+    for (uint32_t i = 0; i < item->row_count; i++) {
+        const char *name = ft_dataset_records(f->set->data)[f->set->train.items[item->rows[i]].record].name;
+        uint32_t size, seen;
+        if (!map_get(&f->sizes, name, &size) || map_get(&f->seen, name, &seen)) continue;
+        if (!map_set(&f->seen, name, 1)) return FT_NOMEM(error);
+        equation q = {.weight = weight_of(f, name)};
+        memcpy(&q.whole, f->size_list.data + size * sizeof q.whole, sizeof q.whole);
+        memcpy(q.amounts, all, CODE_PRICES * sizeof *all);
+        q.target = q.whole - all[CODE_PRICES];
+        FT_TRY(add_equation(&f->weights, &q, error));
+    }
+    return FT_OK;
+}
+
+/* --- Stored memory ------------------------------------------------------------------------------------------- */
+
+static bool is_stored(ethos_metric metric) {
+    return metric == ETHOS_DRAM || metric == ETHOS_FLASH;
+}
+
+typedef struct store_row {
+    uint32_t row;
+    double amounts[STORE_PRICES], known;
+} store_row;
+
+static ft_status visit_stores(void *user, const scan_item *item, subject *s, uint32_t worker, buf *found,
+                              ft_error *error) {
+    const ethos_fitting *f = user;
+    const npu_net *net;
+    (void)worker;
+    FT_TRY(npu_look_net(s, &net, error));
+    for (uint32_t i = 0; i < item->row_count; i++) {
+        const npu_look *look;
+        const fit_row *row = &f->set->train.items[item->rows[i]];
+        store_row made = {.row = item->rows[i]};
+        FT_TRY(npu_look_at(s, f->model->archs[row->device], &f->model->codes, &look, error));
+        ethos_store_amounts(net, &look->usual, made.amounts);
+        made.known = look->usual.weight_bytes + (f->model->metric == ETHOS_DRAM ? look->usual.arena_bytes : 0);
+        buf_add(found, &made, sizeof made);
+    }
+    return found->failed ? FT_NOMEM(error) : FT_OK;
+}
+
+/* The true size of the weights, where it is known, does not let their errors into the other prices. */
+static ft_status gather_stores(void *user, const scan_item *item, const buf *found, ft_error *error) {
+    ethos_fitting *f = user;
+    for (uint32_t i = 0; i < item->row_count; i++) {
+        store_row made;
+        memcpy(&made, found->data + i * sizeof made, sizeof made);
+        const fit_row *row = &f->set->train.items[made.row];
+        const char *name = ft_dataset_records(f->set->data)[row->record].name;
+        equation q = {.whole = row->label, .target = row->label - made.known, .weight = weight_of(f, name)};
+        memcpy(q.amounts, made.amounts, sizeof made.amounts);
+        FT_TRY(add_equation(&f->stores[row->device], &q, error));
+    }
+    return FT_OK;
+}
+
+/* --- All of it ----------------------------------------------------------------------------------------------- */
+
+static ft_status walk(ethos_fitting *f, scan_visit *visit, scan_gather *gather, double from, double to,
+                      ft_error *error) {
+    scan *s;
+    FT_TRY(scan_new(f->set->data, f->set->train, &s, error));
+    ft_status status = scan_run(s,
+                                &(scan_job){.threads = f->context->threads,
+                                            .visit = visit,
+                                            .gather = gather,
+                                            .user = f,
+                                            .context = f->context,
+                                            .from = from,
+                                            .to = to,
+                                            .what = "reading models"},
+                                error);
+    scan_free(s);
+    return status;
+}
+
+static ft_status fit(ethos_fitting *f, ft_error *error) {
+    static const double usual_store[STORE_PRICES] = {290, 25, 0.5, 0, 1.07, 41, 60};
+    static const double plain_store[STORE_PRICES] = {256, 0, 1, 1}; /* some commands, and constants as they are */
+    if (!f->is_learned) {
+        f->model->codes = npu_plain_codes;
+        for (uint32_t d = 0; d < f->model->device_count; d++)
+            memcpy(f->model->stores[d], plain_store, sizeof plain_store);
+        return FT_OK;
+    }
+    FT_TRY(find_sizes(f, error));
+    FT_TRY(count_siblings(f, error));
+    FT_TRY(walk(f, visit_weights, gather_weights, 0, 0.3, error));
+    FT_TRY(solve(&f->weights, npu_default_codes.prices, f->model->codes.prices, error));
+    if (!is_stored(f->model->metric)) return FT_OK;
+    FT_TRY(walk(f, visit_stores, gather_stores, 0.3, 1, error));
+    for (uint32_t d = 0; d < f->model->device_count; d++)
+        FT_TRY(solve(&f->stores[d], usual_store, f->model->stores[d], error));
+    return FT_OK;
+}
+
+const ft_setting ethos_setting = {
+    "learned", "1: learns what weights take; 0: a weight is a byte", FT_SETTING_INT, 1, 0, 1, .off = "0"};
+
+static ft_status prepare(const fit_set *set, const fit_context *context, ethos_model *m, bool *is_learned,
+                         ft_error *error) {
+    double learned;
+    FT_TRY(settings_take(context->config, &ethos_setting, 1, &learned, error));
+    *is_learned = learned != 0;
+    FT_TRY(fit_set_check(set, error));
+    if (!ethos_metric_find(set->metric, &m->metric))
+        return ft_fail(error, FT_ERR_UNSUPPORTED,
+                       "'%s' is nothing that 'ethos-u' tells; these are time_us, total_cycles, npu_cycles, sram_bytes, "
+                       "dram_bytes and flash_bytes",
+                       set->metric);
+    return ethos_take_devices(m, set->devices, set->device_count, error);
+}
+
+ft_status ethos_fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+    ethos_model *m = calloc(1, sizeof *m);
+    if (m == NULL) return FT_NOMEM(error);
+    ethos_fitting f = {.set = set, .context = context, .model = m, .weights.prices = CODE_PRICES};
+    for (int i = 0; i < NPU_ARCHS; i++) f.stores[i].prices = STORE_PRICES;
+    arena_init(&f.memory, UINT64_MAX);
+    map_init(&f.sizes, &f.memory);
+    map_init(&f.seen, &f.memory);
+    map_init(&f.siblings, &f.memory);
+    ft_status status = prepare(set, context, m, &f.is_learned, error);
+    if (status == FT_OK) status = fit(&f, error);
+    arena_free(&f.memory);
+    buf_free(&f.size_list);
+    buf_free(&f.weights.items);
+    for (int i = 0; i < NPU_ARCHS; i++) buf_free(&f.stores[i].items);
+    if (status != FT_OK) {
+        free(m);
+        return status;
+    }
+    *out = (model *)(void *)m;
+    return FT_OK;
+}

@@ -1,0 +1,143 @@
+/* digraph.h - the family "digraph": networks over directed graphs of kernels (GCN, GIN, GINE, GAT, GPS).
+ *
+ * digraph.c has its settings, digraph_look.c what it sees of a model, digraph_place.c where in the graph a node stands,
+ * digraph_flow.c along which edges it passes messages, digraph_conv.c what a layer does, digraph_net.c the whole
+ * network. docs/graph-networks.md explains it. */
+#ifndef PREDICTOR_DIGRAPH_H
+#define PREDICTOR_DIGRAPH_H
+
+#include "predictor/core/family.h"
+#include "predictor/gnn/gnn.h"
+
+extern const family family_digraph;
+
+typedef enum digraph_layer {
+    DIGRAPH_GCN,
+    DIGRAPH_GIN,
+    DIGRAPH_GINE, /* GIN with features of edges */
+    DIGRAPH_GAT,
+    DIGRAPH_GPS, /* GINE beside attention of all nodes to all */
+    DIGRAPH_LAYERS
+} digraph_layer;
+
+typedef enum digraph_direction {
+    DIGRAPH_UNDIRECTED, /* messages go both ways, through the same weights */
+    DIGRAPH_DIRECTED,   /* along the edges */
+    DIGRAPH_BIDIRECTED, /* both ways, each through weights of its own, averaged */
+    DIGRAPH_DIRECTIONS
+} digraph_direction;
+
+typedef enum digraph_readout {
+    DIGRAPH_SUM,     /* the sum of what is known of the nodes */
+    DIGRAPH_LOG_SUM, /* the logarithm of the sum of exponentials: sums of positive parts, seen as logarithms */
+    DIGRAPH_READOUTS
+} digraph_readout;
+
+/* What tells where in the graph a node stands: eigenvectors of a Laplacian. */
+typedef enum digraph_encoding {
+    DIGRAPH_NO_PLACE,
+    DIGRAPH_LAPLACIAN, /* of the graph without directions */
+    DIGRAPH_MAGNETIC,  /* Hermitian: directions are phases */
+    DIGRAPH_ENCODINGS
+} digraph_encoding;
+
+/* How a network gets them. */
+typedef enum digraph_form {
+    DIGRAPH_PLAIN,  /* as features of nodes */
+    DIGRAPH_STABLE, /* as features of pairs of nodes that do not depend on which eigenvectors a solver picks */
+    DIGRAPH_FORMS
+} digraph_form;
+
+enum { DIGRAPH_MAX_VECTORS = 32, DIGRAPH_MAX_HEADS = 16 };
+
+/* The settings of its own. */
+typedef struct digraph_options {
+    double head;    /* hidden layers behind the read-out */
+    double heads;   /* of attention */
+    double vectors; /* eigenvectors */
+    double charge;  /* of the magnetic Laplacian: an edge turns the phase by this part of a circle */
+    uint32_t layer, direction, readout, encoding, form;
+    uint32_t nodes; /* what a node is: a kernel by these rules (digraph_nodes) */
+} digraph_options;
+
+/* Eigenvectors that it sees; 0 without an encoding. */
+uint32_t digraph_vectors(const digraph_options *options);
+
+enum { DIGRAPH_RULES = 5 };
+extern const char *const digraph_nodes[DIGRAPH_RULES]; /* as settings call them */
+
+/* --- Looking (digraph_look.c) -------------------------------------------------------------------------------- */
+
+#define DIGRAPH_SCHEMA "digraph-1"
+
+gnn_widths digraph_widths(const void *own);
+ft_status digraph_open(const void *own, void **eyes, ft_error *error);
+void digraph_close(void *eyes);
+ft_status digraph_look(const void *own, const void *eyes, subject *s, arena *memory, gnn_sample *sample,
+                       ft_error *error);
+
+/* --- Places (digraph_place.c) -------------------------------------------------------------------------------- */
+
+/* The smallest eigenvalues of the graph's Laplacian to the marks of the sample, and their vectors to those of its
+ * nodes: real parts, then imaginary parts. A graph that has fewer gets zeros. */
+ft_status digraph_encode(const digraph_options *options, gnn_sample *sample, arena *memory, ft_error *error);
+
+/* --- Edges (digraph_flow.c) ---------------------------------------------------------------------------------- */
+
+/* Edges along which messages go, sorted by target. */
+typedef struct digraph_flow {
+    uint32_t count;
+    const uint32_t *from, *to;
+    const uint32_t *edge; /* the edge of the batch; FT_NONE: a loop from a node to itself */
+    segments into;        /* by target */
+    neighbours sources;   /* by target */
+} digraph_flow;
+
+typedef struct digraph_flows {
+    digraph_flow items[2];
+    uint32_t count;
+} digraph_flows;
+
+/* One flow, or two for DIGRAPH_BIDIRECTED; from the tape's memory. False: the tape has failed. */
+bool digraph_flows_of(tape *t, const gnn_batch *batch, digraph_direction direction, bool has_loops,
+                      digraph_flows *flows);
+
+/* --- Pairs (digraph_pair.c) ---------------------------------------------------------------------------------- */
+
+/* The stable form: the sum over eigenpairs of f(value) * vector(u) * conjugate of vector(v), f learned. */
+typedef struct digraph_pair {
+    layer_linear first, second; /* f */
+    uint32_t vectors;
+} digraph_pair;
+
+enum { DIGRAPH_PAIR = 8 }; /* columns of f; pairs have twice as many: real and imaginary parts */
+
+digraph_pair digraph_pair_add(params *p, uint32_t vectors);
+/* f of each graph's eigenvalues: (samples * vectors) x DIGRAPH_PAIR. */
+tensor *digraph_pair_weights(tape *t, const digraph_pair *d, const gnn_batch *batch);
+/* Rows for pairs (from, to) that stand together by sample, as `by_sample` says: count x 2 DIGRAPH_PAIR. */
+tensor *digraph_pair_rows(tape *t, const digraph_pair *d, tensor *weights, const gnn_batch *batch, const uint32_t *from,
+                          const uint32_t *to, segments by_sample);
+
+/* --- Layers (digraph_conv.c) --------------------------------------------------------------------------------- */
+
+typedef struct digraph_conv {
+    digraph_layer kind;
+    uint32_t heads;
+    layer_linear first, second;
+    layer_linear edges;     /* features of edges to messages (gine, gps) or scores (gat) */
+    layer_linear sent, got; /* gat: what a source and a target add to the score of an edge */
+    param_id own;           /* gin: how much more a node counts itself */
+} digraph_conv;
+
+/* `edges`: columns of the features of edges. */
+digraph_conv digraph_conv_add(params *p, const char *name, const digraph_options *options, uint32_t width,
+                              uint32_t edges);
+tensor *digraph_conv_apply(tape *t, const digraph_conv *c, tensor *x, const digraph_flow *flow, tensor *edges);
+
+/* --- Networks (digraph_net.c) -------------------------------------------------------------------------------- */
+
+gnn_net *digraph_build(const gnn_plan *plan, params *p);
+tensor *digraph_forward(const gnn_net *net, tape *t, const gnn_batch *batch);
+
+#endif

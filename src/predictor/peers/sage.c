@@ -1,0 +1,81 @@
+/* sage.c - PerfSAGE as a kind of graph network: its options and their defaults.
+ *
+ * After Chai and others, PerfSAGE (2023): docs/perfsage.md tells what is as published and what is not. */
+#include "predictor/peers/sage.h"
+
+#include "base/error.h"
+#include "predictor/gnn/gnn_family.h"
+#include "predictor/peers/sage_net.h"
+
+#define NAME_OF(name, text) text,
+static const char *const aggregator_names[] = {AGGREGATOR_LIST(NAME_OF)};
+static const char *const scaling_names[] = {SAGE_SCALING_LIST(NAME_OF)};
+#undef NAME_OF
+static const char *const direction_names[] = {"successors", "predecessors", "both"};
+static const char *const readout_names[] = {"sum", "parts"};
+
+enum { EMBEDDING_MAX = 1024, INNER_MAX = 8192 };
+
+static void set_defaults(gnn_options *shared, void *own) {
+    shared->hidden = 128;
+    shared->layers = 2;
+    shared->batch = 64;
+    shared->rate = 0.003;
+    shared->loss = LOSS_LOG;
+    shared->target = LABEL_RAW;
+    shared->forget = 0.02;
+    *(sage_options *)own = (sage_options){.aggregator = AGGREGATE_MEAN,
+                                          .direction = SAGE_SUCCESSORS,
+                                          .scaling = SAGE_LOG,
+                                          .readout = SAGE_PARTS,
+                                          .embedding = 32};
+}
+
+static void add_keys(void *own, config_list *list) {
+    sage_options *o = own;
+    config_add_choice(list, "aggregator", aggregator_names, 5, &o->aggregator);
+    config_add_choice(list, "direction", direction_names, 3, &o->direction);
+    config_add_choice(list, "scaling", scaling_names, 3, &o->scaling);
+    config_add_choice(list, "readout", readout_names, 2, &o->readout);
+    config_add_whole(list, "embedding", 1, EMBEDDING_MAX, &o->embedding);
+    config_add_whole(list, "inner", 0, INNER_MAX, &o->inner);
+    config_add_whole(list, "unit", 0, 1, &o->unit);
+}
+
+static ft_status check(const gnn_options *shared, const void *own, ft_error *error) {
+    const sage_options *o = own;
+    if (shared->loss == LOSS_LOG && o->readout != SAGE_PARTS)
+        return ft_fail(error, FT_ERR_USAGE, "config: loss=log needs values above zero: it goes with readout=parts");
+    if (shared->layers < 1 || shared->layers > SAGE_MAX_LAYERS)
+        return ft_fail(error, FT_ERR_USAGE, "config: 'layers' is %g, but perfsage has 1 to %d of them", shared->layers,
+                       SAGE_MAX_LAYERS);
+    if (o->direction == SAGE_BOTH && (uint32_t)shared->hidden % 2 != 0)
+        return ft_fail(error, FT_ERR_USAGE, "config: 'hidden' is odd, but direction=both halves it");
+    return FT_OK;
+}
+
+static gnn_widths widths(const void *own) {
+    return sage_widths((sage_scaling)((const sage_options *)own)->scaling);
+}
+
+static ft_status look(const void *own, const void *eyes, subject *s, arena *memory, gnn_sample *sample,
+                      ft_error *error) {
+    (void)eyes;
+    return sage_look_at(s->bound, (sage_scaling)((const sage_options *)own)->scaling, memory, sample, error);
+}
+
+static const gnn_kind kind = {
+    .name = "perfsage",
+    .schema = "perfsage/1",
+    .own_size = sizeof(sage_options),
+    .defaults = set_defaults,
+    .keys = add_keys,
+    .check = check,
+    .widths = widths,
+    .look = look,
+    .build = sage_build,
+    .forward = sage_forward,
+};
+
+GNN_FAMILY(perfsage, kind, "perfsage", "perfsage/1",
+           "PerfSAGE: GraphSAGE over operators and weights, summed over the nodes");

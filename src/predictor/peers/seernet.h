@@ -1,0 +1,40 @@
+/* seernet.h - the families "seernet" and "seernet-multi": the network of PerfSeer (docs/seernet.md).
+ *
+ * Operators are nodes, tensors are edges, and the graph as a whole has features of its own. One block lets edges hear
+ * nodes, nodes hear edges and a global node that all of them make up, and the graph hear the largest and the mean of
+ * its nodes. */
+#ifndef PREDICTOR_SEERNET_H
+#define PREDICTOR_SEERNET_H
+
+#include "predictor/core/family.h"
+#include "predictor/gnn/gnn.h"
+
+#define SEERNET_SCHEMA "seernet/1"
+
+/* Columns of what is seen. With the ten kinds of operators that the paper has, nodes have 30, edges 5, graphs 18. */
+enum {
+    SEERNET_ARGS = 13,                      /* kernel, stride, padding, ...: 0 where it does not apply */
+    SEERNET_NODE_VALUES = SEERNET_ARGS + 4, /* FLOPs, bytes, weights, intensity */
+    SEERNET_NODE_MARKS = 3,                 /* shares of FLOPs, bytes and weights in those of the graph */
+    SEERNET_EDGE_VALUES = 5,                /* bytes, batch, channels, height, width */
+    SEERNET_GRAPH_VALUES = 17,              /* of nodes, edges, FLOPs, bytes, weights; intensity; batch */
+    SEERNET_GRAPH_MARKS = 1,                /* density */
+    SEERNET_TYPES = 10,                     /* of the paper */
+    SEERNET_CLASSES = 16,                   /* of our table, for operators that are none of these */
+    SEERNET_KINDS = 1 + SEERNET_TYPES + SEERNET_CLASSES
+};
+
+/* seernet_look.c */
+gnn_widths seernet_widths(const void *own);
+ft_status seernet_look(const void *own, const void *eyes, subject *s, arena *memory, gnn_sample *sample,
+                       ft_error *error);
+
+/* seernet_net.c */
+gnn_net *seernet_build(const gnn_plan *plan, params *p);
+/* Multiplies what is the same for all graphs, once and for all. */
+ft_status seernet_settle(gnn_net *net, const params *values, ft_error *error);
+tensor *seernet_forward(const gnn_net *net, tape *t, const gnn_batch *batch);
+
+extern const family family_seernet, family_seernet_multi;
+
+#endif

@@ -1,0 +1,268 @@
+/* seernet_look.c - PerfSeer's features, from any graph.
+ *
+ * The paper has ten kinds of operators. Any other has the kind of its class in our table, and what nobody knows is kind
+ * 0: no operator is without one. FLOPs are those of cost/; bytes are those of inputs, outputs and weights, as the paper
+ * counts them ("memory access cost"); weights are elements. Amounts are logarithms of one more. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/graph.h"
+#include "graph/opdef.h"
+#include "graph/product.h"
+#include "predictor/peers/seernet.h"
+
+enum { AMOUNTS = 3 }; /* FLOPs, bytes, weights */
+
+typedef struct seen {
+    const ft_graph *graph;
+    const ft_cost *cost;
+    arena *memory;
+    uint32_t *node_of_op; /* or FT_NONE */
+    uint32_t *ops;        /* of nodes */
+    double *amounts[AMOUNTS];
+    double totals[AMOUNTS];
+    uint32_t nodes;
+} seen;
+
+gnn_widths seernet_widths(const void *own) {
+    (void)own;
+    return (gnn_widths){.kinds = SEERNET_KINDS,
+                        .node_values = SEERNET_NODE_VALUES,
+                        .node_marks = SEERNET_NODE_MARKS,
+                        .edge_values = SEERNET_EDGE_VALUES,
+                        .global_values = SEERNET_GRAPH_VALUES,
+                        .global_marks = SEERNET_GRAPH_MARKS};
+}
+
+/* --- Kinds --------------------------------------------------------------------------------------------------- */
+
+/* By what the fusion rules call them, so that all formats and spellings meet. */
+static const char *const words[SEERNET_TYPES] = {"conv", "relu", "bn", "concat",  "avgpool",
+                                                 "gap",  "",     "fc", "maxpool", "add"};
+enum { TYPE_FLATTEN = 6 };
+
+static uint32_t kind_of(const ft_opdef *def) {
+    if (!ft_opdef_is_known(def)) return 0;
+    if (strcmp(def->name, "Flatten") == 0) return 1 + TYPE_FLATTEN;
+    const char *word = def->kernel != NULL ? def->kernel : "";
+    if (strcmp(word, "dwconv") == 0) word = "conv";
+    for (uint32_t i = 0; word[0] != '\0' && i < SEERNET_TYPES; i++)
+        if (strcmp(word, words[i]) == 0) return 1 + i;
+    return (uint32_t)def->op_class < SEERNET_CLASSES ? 1 + SEERNET_TYPES + (uint32_t)def->op_class : 0;
+}
+
+/* --- Arguments ----------------------------------------------------------------------------------------------- */
+
+/* The paper has square kernels only: of others, the side of the square with the same area. */
+static float side_of(const int64_t *sizes, int32_t count) {
+    double product = 1;
+    for (int32_t i = 0; i < count; i++) product *= (double)sizes[i];
+    return count > 0 && product > 0 ? (float)pow(product, 1.0 / count) : 0;
+}
+
+static float mean_pad(const ft_op *op) {
+    uint32_t count;
+    double sum = 0;
+    const int64_t *pads = op_attr_ints(op, "pads", &count);
+    for (uint32_t i = 0; i < count; i++) sum += (double)pads[i];
+    return count > 0 ? (float)(sum / count) : 0;
+}
+
+static void see_args(const ft_graph *graph, const ft_op *op, float *args) {
+    conv_geometry conv;
+    matmul_geometry product;
+    pool_geometry pool;
+    if (op->def->op_class == FT_CLASS_CONV && conv_geometry_of(graph, op, &conv)) {
+        const float values[] = {side_of(conv.kernel, conv.spatial),
+                                side_of(conv.stride, conv.spatial),
+                                mean_pad(op),
+                                side_of(conv.dilation, conv.spatial),
+                                (float)conv.groups,
+                                conv.bias != NULL};
+        memcpy(args, values, sizeof values);
+    } else if (op->def->op_class == FT_CLASS_MATMUL && matmul_geometry_of(graph, op, &product)) {
+        args[6] = (float)product.k;
+        args[7] = (float)product.n;
+        args[8] = product.bias != NULL;
+    } else if (op->def->op_class == FT_CLASS_POOL && pool_geometry_of(graph, op, &pool)) {
+        bool is_global = op->def->kernel != NULL && strcmp(op->def->kernel, "gap") == 0;
+        args[9] = is_global ? 0 : side_of(pool.kernel, pool.spatial);
+        args[10] = is_global ? 0 : side_of(pool.stride, pool.spatial);
+        args[11] = mean_pad(op);
+        args[12] = (float)op_attr_int(op, "ceil_mode", 0);
+    }
+}
+
+/* --- Amounts ------------------------------------------------------------------------------------------------- */
+
+static bool is_steering(const ft_op *op, uint32_t input) {
+    return input < 32 && (op->def->steering >> input & 1) != 0;
+}
+
+static void see_amounts(seen *s, uint32_t node) {
+    const ft_op *op = &s->graph->ops[s->ops[node]];
+    double bytes = 0, weights = 0;
+    for (uint32_t i = 0; i < op->input_count; i++) {
+        const ft_tensor *t = op_input(s->graph, op, i);
+        if (t == NULL || is_steering(op, i)) continue;
+        bytes += (double)ft_tensor_bytes(s->graph, t);
+        if (t->role == FT_CONSTANT) weights += (double)ft_tensor_elems(s->graph, t);
+    }
+    for (uint32_t i = 0; i < op->output_count; i++) {
+        const ft_tensor *t = op_output(s->graph, op, i);
+        if (t != NULL) bytes += (double)ft_tensor_bytes(s->graph, t);
+    }
+    const double amounts[AMOUNTS] = {(double)s->cost->ops[s->ops[node]].forward.flops, bytes * (double)op->repeats,
+                                     weights};
+    for (int i = 0; i < AMOUNTS; i++) {
+        s->amounts[i][node] = amounts[i];
+        s->totals[i] += amounts[i];
+    }
+}
+
+static float log_of(double amount) {
+    return (float)log1p(amount);
+}
+
+static double ratio(double part, double whole) {
+    return whole > 0 ? part / whole : 0;
+}
+
+static void see_node(const seen *s, uint32_t node, gnn_sample *sample) {
+    const ft_op *op = &s->graph->ops[s->ops[node]];
+    float *values = sample->node_values + (size_t)node * SEERNET_NODE_VALUES;
+    float *marks = sample->node_marks + (size_t)node * SEERNET_NODE_MARKS;
+    sample->kinds[node] = kind_of(op->def);
+    see_args(s->graph, op, values);
+    for (int i = 0; i < AMOUNTS; i++) {
+        values[SEERNET_ARGS + i] = log_of(s->amounts[i][node]);
+        marks[i] = (float)ratio(s->amounts[i][node], s->totals[i]);
+    }
+    values[SEERNET_ARGS + AMOUNTS] = (float)ratio(s->amounts[0][node], s->amounts[1][node]);
+}
+
+static ft_status find_nodes(seen *s, ft_error *error) {
+    uint32_t count = s->graph->op_count;
+    s->node_of_op = ARENA_ARRAY(s->memory, uint32_t, (size_t)count + 1);
+    s->ops = ARENA_ARRAY(s->memory, uint32_t, (size_t)count + 1);
+    for (int i = 0; i < AMOUNTS; i++) s->amounts[i] = ARENA_ARRAY(s->memory, double, (size_t)count + 1);
+    if (s->node_of_op == NULL || s->ops == NULL || s->amounts[AMOUNTS - 1] == NULL || s->amounts[0] == NULL ||
+        s->amounts[1] == NULL)
+        return FT_NOMEM(error);
+    for (uint32_t i = 0; i < count; i++) {
+        s->node_of_op[i] = s->graph->ops[i].is_folded ? FT_NONE : s->nodes;
+        if (s->node_of_op[i] != FT_NONE) s->ops[s->nodes++] = i;
+    }
+    for (uint32_t i = 0; i < s->nodes; i++) see_amounts(s, i);
+    return FT_OK;
+}
+
+/* --- Edges --------------------------------------------------------------------------------------------------- */
+
+typedef struct edge {
+    uint32_t from, to, tensor;
+} edge;
+
+/* An operator that reads a tensor twice, or two tensors of another, hears that one once: the first tensor stands for
+ * both. Uses are ascending, and an operator has few outputs. */
+static bool is_repeated(const edge *edges, uint32_t first, uint32_t count, uint32_t to) {
+    for (uint32_t i = count; i > first; i--)
+        if (edges[i - 1].to == to) return true;
+    return false;
+}
+
+static ft_status find_edges(const seen *s, edge **found, uint32_t *count, ft_error *error) {
+    size_t most = 1;
+    for (uint32_t i = 0; i < s->graph->tensor_count; i++) most += s->graph->tensors[i].use_count;
+    edge *edges = ARENA_ARRAY(s->memory, edge, most);
+    uint32_t kept = 0;
+    if (edges == NULL) return FT_NOMEM(error);
+    for (uint32_t node = 0; node < s->nodes; node++) {
+        const ft_op *op = &s->graph->ops[s->ops[node]];
+        uint32_t first = kept;
+        for (uint32_t o = 0; o < op->output_count; o++) {
+            if (op->outputs[o] == FT_NONE) continue;
+            const ft_tensor *t = &s->graph->tensors[op->outputs[o]];
+            for (uint32_t k = 0; k < t->use_count; k++) {
+                uint32_t to = s->node_of_op[t->uses[k]];
+                bool is_new = to != FT_NONE && (k == 0 || t->uses[k] != t->uses[k - 1]) &&
+                              (o == 0 || !is_repeated(edges, first, kept, to));
+                if (is_new) edges[kept++] = (edge){node, to, op->outputs[o]};
+            }
+        }
+    }
+    *found = edges;
+    *count = kept;
+    return FT_OK;
+}
+
+/* Batch, channels, height, width; tensors without a map have 0 for it. */
+static void see_shape(const ft_graph *graph, const ft_tensor *t, float *values) {
+    double dims[4] = {t->is_batched ? (double)ft_graph_batch(graph) : 1, 0, 0, 0};
+    bool is_last = graph->layout == FT_NHWC;
+    if (t->rank == 4) {
+        dims[1] = (double)t->dims[is_last ? 3 : 1];
+        dims[2] = (double)t->dims[is_last ? 1 : 2];
+        dims[3] = (double)t->dims[is_last ? 2 : 3];
+    } else if (t->rank >= 2) { /* sequences: channels last */
+        dims[1] = (double)t->dims[t->rank - 1];
+        for (int32_t i = 1; i + 1 < t->rank; i++) dims[2] = fmax(dims[2], 1) * (double)t->dims[i];
+    }
+    for (int i = 0; i < 4; i++) values[i] = log_of(dims[i]);
+}
+
+/* --- Graphs -------------------------------------------------------------------------------------------------- */
+
+static int by_value(const void *left, const void *right) {
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* Sorts the amounts, which nobody needs in order any more. */
+static void see_amount_of_graph(double *amounts, uint32_t count, double total, float *values) {
+    qsort(amounts, count, sizeof *amounts, by_value);
+    values[0] = log_of(total);
+    values[1] = log_of(ratio(total, count));
+    values[2] = count > 0 ? log_of((amounts[count / 2] + amounts[(count - 1) / 2]) / 2) : 0;
+    values[3] = count > 0 ? log_of(amounts[count - 1]) : 0;
+}
+
+static void see_graph(seen *s, const edge *edges, gnn_sample *sample) {
+    float *values = sample->global_values;
+    double nodes = s->nodes, edge_bytes = 0;
+    for (uint32_t i = 0; i < sample->edges; i++)
+        edge_bytes += (double)ft_tensor_bytes(s->graph, &s->graph->tensors[edges[i].tensor]);
+    *values++ = (float)nodes;
+    *values++ = (float)sample->edges;
+    for (int i = 0; i < AMOUNTS; i++, values += 4) see_amount_of_graph(s->amounts[i], s->nodes, s->totals[i], values);
+    *values++ = log_of(ratio(edge_bytes, sample->edges));
+    *values++ = (float)ratio(s->totals[0], s->totals[1]);
+    *values = (float)ft_graph_batch(s->graph);
+    sample->global_marks[0] = (float)ratio(sample->edges, nodes * (nodes - 1));
+}
+
+ft_status seernet_look(const void *own, const void *eyes, subject *subject, arena *memory, gnn_sample *sample,
+                       ft_error *error) {
+    (void)eyes;
+    const gnn_widths widths = seernet_widths(own);
+    seen s = {.graph = subject->bound, .memory = memory};
+    edge *edges = NULL;
+    uint32_t edge_count = 0;
+    FT_TRY(subject_cost(subject, &s.cost, error));
+    FT_TRY(find_nodes(&s, error));
+    FT_TRY(find_edges(&s, &edges, &edge_count, error));
+    if (!gnn_sample_open(sample, &widths, s.nodes, edge_count, memory)) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < s.nodes; i++) see_node(&s, i, sample);
+    for (uint32_t i = 0; i < edge_count; i++) {
+        const ft_tensor *t = &s.graph->tensors[edges[i].tensor];
+        float *values = sample->edge_values + (size_t)i * SEERNET_EDGE_VALUES;
+        sample->from[i] = edges[i].from;
+        sample->to[i] = edges[i].to;
+        values[0] = log_of((double)ft_tensor_bytes(s.graph, t));
+        see_shape(s.graph, t, values + 1);
+    }
+    see_graph(&s, edges, sample);
+    return FT_OK;
+}

@@ -1,0 +1,74 @@
+/* leaf_gbt.c - the families "leaf-gbt": boosted trees on the features of a tensor program, summed over its stores, and
+ * the sizes of its workload, the peer that "leaf-sequence" has to beat; and "nest-gbt": the same without the workload,
+ * which a program that TVM printed does not tell. */
+#include <math.h>
+#include <string.h>
+
+#include "predictor/baseline/gbt.h"
+#include "predictor/program/program_look.h"
+#include "predictor/program/program_shelf.h"
+#include "predictor/program/programs.h"
+
+enum { NEST_COLUMNS = FT_PROGRAM_FEATURES + 1, LEAF_COLUMNS = NEST_COLUMNS + PROGRAM_SIZES + PROGRAM_FLAGS };
+
+static ft_status open(void **eyes, ft_error *error) {
+    program_shelf *shelf;
+    FT_TRY(program_shelf_new(&shelf, error));
+    *eyes = shelf;
+    return FT_OK;
+}
+
+static void close(void *eyes) {
+    program_shelf_free(eyes);
+}
+
+/* What the stores are together. */
+static ft_status see(ft_program *program, float *row, ft_error *error) {
+    ft_program_features seen;
+    FT_TRY(ft_program_extract_features(program, &seen, error));
+    memset(row, 0, NEST_COLUMNS * sizeof *row);
+    for (uint32_t i = 0; i < seen.leaf_count; i++)
+        for (uint32_t k = 0; k < FT_PROGRAM_FEATURES; k++) row[k] += seen.leaves[(size_t)i * FT_PROGRAM_FEATURES + k];
+    row[FT_PROGRAM_FEATURES] = (float)seen.leaf_count;
+    return FT_OK;
+}
+
+static ft_status look_at_nest(void *eyes, subject *s, arena *memory, float *row, double *coverage_ratio,
+                              ft_error *error) {
+    program_desk *desk;
+    (void)memory;
+    (void)coverage_ratio;
+    FT_TRY(program_shelf_take(eyes, &desk, error));
+    ft_status status = program_nest_of(s, &desk->view, desk->program, error);
+    if (status == FT_OK) status = see(desk->program, row, error);
+    program_shelf_return(eyes, desk);
+    return status;
+}
+
+static ft_status see_record(program_desk *desk, const subject *s, float *row, ft_error *error) {
+    const program_view *view = &desk->view;
+    FT_TRY(program_view_fill(s, &desk->view, error));
+    FT_TRY(program_lower_record(desk->program, &view->record, error));
+    FT_TRY(see(desk->program, row, error));
+    program_sizes(&view->work, row + NEST_COLUMNS);
+    program_flags(&view->work, row + NEST_COLUMNS + PROGRAM_SIZES);
+    return FT_OK;
+}
+
+static ft_status look(void *eyes, subject *s, arena *memory, float *row, double *coverage_ratio, ft_error *error) {
+    program_desk *desk;
+    (void)memory;
+    (void)coverage_ratio;
+    FT_TRY(program_shelf_take(eyes, &desk, error));
+    ft_status status = see_record(desk, s, row, error);
+    program_shelf_return(eyes, desk);
+    return status;
+}
+
+static const gbt_rows nests = {.columns = NEST_COLUMNS, .open = open, .close = close, .look = look_at_nest};
+static const gbt_rows leaves = {.columns = LEAF_COLUMNS, .open = open, .close = close, .look = look};
+
+GBT_FAMILY(leaf_gbt, leaves, "leaf-gbt", "program-leaf-sums-1",
+           "tensor programs: boosted trees on the features of a loop nest, summed over its stores");
+GBT_FAMILY(nest_gbt, nests, "nest-gbt", "program-nest-sums-1",
+           "tensor programs: the same without the workload, also for programs that TVM printed");

@@ -1,0 +1,181 @@
+/* leaf_sequence.c - the family "leaf-sequence": the time of a tensor program from the stores of its loop nest, each a
+ * vector of features with its place in the compact tree, seen by an encoder; in the manner of CDMPP. One network takes
+ * programs of any number of stores. */
+#include <math.h>
+#include <string.h>
+
+#include "predictor/gnn/gnn_family.h"
+#include "predictor/program/program_demand.h"
+#include "predictor/program/program_look.h"
+#include "predictor/program/program_places.h"
+#include "predictor/program/program_shelf.h"
+#include "predictor/program/programs.h"
+#include "predictor/program/sequence_net.h"
+#include "program/feature.h"
+
+#define SCHEMA "program-leaves-9"
+
+/* What is seen of a store: few numbers, each of which says something of any task. All of them told neither known nor
+ * other tasks better, and took longer (docs/programs.md). Amounts are told per turn of the store, so that tasks of all
+ * sizes look alike. */
+typedef struct seen_number {
+    uint16_t feature;
+    bool is_amount;
+} seen_number;
+
+enum { GPU = FT_PROGRAM_FEATURES };
+static const seen_number seen_numbers[] = {
+    {LEAF_INT_ADD, true},
+    {LEAF_INT_MUL, true},
+    {LEAF_INT_DIV, true},
+    {LEAF_INT_CMP, true},
+    {LEAF_LOGIC, true},
+    {LEAF_SELECT, true},
+    {LEAF_VECTOR, false},
+    {LEAF_UNROLL, false},
+    {GPU + GPU_THREADS, false},
+    {GPU + GPU_WARP_FILL, false},
+    {GPU + GPU_VTHREADS, false},
+    {GPU + GPU_SHARED_BYTES, false},
+    {GPU + GPU_LOCAL_BYTES, false},
+    {GPU + GPU_THREAD_TURNS, false},
+    {GPU + GPU_UNROLL_ROOM, false},
+    {GPU + GPU_GUARDS, false},
+    {GPU + GPU_IS_UPDATE, false},
+    {GPU + GPU_IS_START, false},
+    {GPU + GPU_GLOBAL_READ_REQUESTS, true},
+    {GPU + GPU_GLOBAL_READ_KEPT, true},
+    {GPU + GPU_GLOBAL_READ_REPEATS, false},
+    {GPU + GPU_SHARED_READ_KEPT, true},
+    {GPU + GPU_SHARED_READ_REPEATS, false},
+    {GPU + GPU_GLOBAL_WRITE_REQUESTS, true},
+    {GPU + GPU_GLOBAL_WRITE_REPEATS, false},
+    {GPU + GPU_SHARED_WRITE_REQUESTS, true},
+    {GPU + GPU_SHARED_WRITE_REPEATS, false},
+    {GPU + GPU_ROUNDS, false},
+    {GPU + GPU_ROUND_TURNS, false},
+    {GPU + GPU_WRITTEN_LOADS, false},
+    {GPU + GPU_WRITTEN_REGISTERS, false},
+    {GPU + GPU_WRITTEN_TURNS, false},
+    {GPU + GPU_WRITTEN_LEFT, false},
+    {GPU + GPU_WRITTEN_BODY, false},
+    {GPU + GPU_WRITTEN_CODE, false},
+    {GPU + GPU_WRITTEN_MOVING, false},
+    {GPU + GPU_WRITTEN_MOVES, false},
+    {GPU + GPU_WAVE_SECTORS, true},
+    {GPU + GPU_WAVE_SECTORS + 1, true},
+    {GPU + GPU_WAVE_SECTORS + 2, true},
+    {GPU + GPU_WAVE_SECTORS + 3, true},
+    {GPU + GPU_MERGED_LEAST, false},
+    {GPU + GPU_MERGED_MOST, false},
+    {GPU + GPU_MERGED_WRITE, false},
+    {GPU + GPU_WINDOW_CYCLES, false},
+    {GPU + GPU_WINDOW_CYCLES + 1, false},
+    {GPU + GPU_WINDOW_CYCLES + 2, false},
+    {GPU + GPU_WINDOW_CYCLES + 3, false},
+    {GPU + GPU_WINDOW_CYCLES + 4, false},
+    {GPU + GPU_WRITTEN_CYCLES, false},
+};
+
+enum { WAVES = 8, LEAF_MARKS = 2 * WAVES };
+_Static_assert(sizeof seen_numbers / sizeof seen_numbers[0] == LEAF_SEQUENCE_VALUES, "a number too many or too few");
+
+/* What three networks say, in the mean, orders programs better than what one says; more would make it too slow.
+ * The rate does not fall, and what is kept is the mean of where it leads to: tasks that nothing was learned from are
+ * told better than where a falling rate comes to rest. */
+static void defaults(gnn_options *shared, void *own) {
+    sequence_defaults(shared, own);
+    shared->members = 3;
+    shared->delta = 0.01;
+    shared->level = 0.75;
+    shared->schedule = SCHEDULE_CONSTANT;
+    shared->average = 0.9995;
+    shared->optimizer = OPTIM_ADAMW;
+    shared->weight_decay = 0.05;
+}
+
+static gnn_widths widths(const void *own) {
+    uint32_t sheet = sequence_column_values(own), demands = sheet > 0 ? PROGRAM_DEMANDS : 0;
+    return (gnn_widths){.column_values = sheet > 0 ? sheet + PROGRAM_LIMIT_VALUES : 0,
+                        .node_values = LEAF_SEQUENCE_VALUES,
+                        .node_marks = LEAF_MARKS,
+                        .global_values = PROGRAM_SIZES,
+                        .global_marks = PROGRAM_FLAGS + demands,
+                        .demand_marks = demands};
+}
+
+static ft_status open(const void *own, void **eyes, ft_error *error) {
+    program_shelf *shelf;
+    (void)own;
+    FT_TRY(program_shelf_new(&shelf, error));
+    *eyes = shelf;
+    return FT_OK;
+}
+
+static void close(void *eyes) {
+    program_shelf_free(eyes);
+}
+
+/* Logarithms: an amount per turn is a difference. None is as far below as anything gets. */
+static void see_store(const float *leaf, const float *gpu, float *values) {
+    static const float NONE = -12;
+    for (uint32_t i = 0; i < LEAF_SEQUENCE_VALUES; i++) {
+        uint32_t feature = seen_numbers[i].feature;
+        float value = feature < GPU ? leaf[feature] : gpu[feature - GPU];
+        if (seen_numbers[i].is_amount) value = value > 0 ? fmaxf(NONE, value - leaf[LEAF_TURNS]) : NONE;
+        values[i] = value;
+    }
+}
+
+/* Where each leaf stands in the tree, ends counted. */
+static void see_places(const ft_program_features *seen, float *marks) {
+    for (uint32_t leaf = 0, at = 0; leaf < seen->leaf_count; leaf++) {
+        while (at < seen->tree_length && seen->tree[at] != seen->node_ids[leaf]) at++;
+        for (uint32_t i = 0; i < LEAF_MARKS; i++)
+            marks[(size_t)leaf * LEAF_MARKS + i] =
+                feature_position_value(at, i / 2 * (FT_PROGRAM_FEATURES / WAVES / 2 * 2) + i % 2);
+    }
+}
+
+static ft_status see(const gnn_widths *w, program_desk *desk, const subject *s, arena *memory, gnn_sample *sample,
+                     ft_error *error) {
+    const program_view *view = &desk->view;
+    ft_program_features seen;
+    FT_TRY(program_view_fill(s, &desk->view, error));
+    FT_TRY(program_lower_record(desk->program, &view->record, error));
+    FT_TRY(ft_program_extract_features(desk->program, &seen, error));
+    if (!gnn_sample_open(sample, w, seen.leaf_count, 0, memory)) return FT_NOMEM(error);
+    for (size_t i = 0; i < seen.leaf_count; i++)
+        see_store(seen.leaves + i * FT_PROGRAM_FEATURES, seen.gpu + i * FT_PROGRAM_GPU_FEATURES,
+                  sample->node_values + i * LEAF_SEQUENCE_VALUES);
+    see_places(&seen, sample->node_marks);
+    program_sizes(&view->work, sample->global_values);
+    program_flags(&view->work, sample->global_marks);
+    if (w->demand_marks > 0) program_demand(&seen, sample->global_marks + PROGRAM_FLAGS);
+    sample->known_ratio = 1;
+    return FT_OK;
+}
+
+static ft_status look(const void *own, const void *eyes, subject *s, arena *memory, gnn_sample *sample,
+                      ft_error *error) {
+    program_shelf *shelf = (program_shelf *)eyes; /* it locks itself */
+    program_desk *desk;
+    const gnn_widths w = widths(own);
+    FT_TRY(program_shelf_take(shelf, &desk, error));
+    ft_status status = see(&w, desk, s, memory, sample, error);
+    program_shelf_return(shelf, desk);
+    return status;
+}
+
+static const gnn_kind kind = {.name = "leaf-sequence",
+                              .schema = SCHEMA,
+                              .defaults = defaults,
+                              .widths = widths,
+                              .open = open,
+                              .close = close,
+                              .look = look,
+                              .sheet = program_sheet_limits,
+                              SEQUENCE_NET};
+
+GNN_FAMILY(leaf_sequence, kind, "leaf-sequence", SCHEMA,
+           "tensor programs: a transformer over the stores of a loop nest, like CDMPP");

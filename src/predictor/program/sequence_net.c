@@ -1,0 +1,187 @@
+/* sequence_net.c - see sequence_net.h. */
+#include "predictor/program/sequence_net.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "predictor/gnn/gnn_model.h"
+#include "predictor/program/program_demand.h"
+#include "predictor/program/sequence_count.h"
+
+enum { HEAD_MAX = 8 };
+
+const char *const sequence_last[] = {"head", "sheet", "place", "met", "out", "slope", NULL};
+static const char *const column_names[] = {"device", "shared"}, *const readout_names[] = {"pooled", "counted"};
+
+struct gnn_net {
+    uint32_t layers, head_layers;
+    gnn_widths widths;
+    param_id kinds;
+    layer_linear values, marks, out;
+    layer_linear sheet, place; /* of a device: seen, and as the head takes it */
+    layer_linear met;          /* what a device makes of a program, as the head takes it */
+    param_id slope;            /* of labels by the longest part of it */
+    layer_encoder encoders[GNN_MAX_LAYERS];
+    bool is_counted;
+    sequence_count counted;
+    layer_linear head[HEAD_MAX];
+};
+
+void sequence_defaults(gnn_options *shared, void *own) {
+    sequence_options *o = own;
+    shared->hidden = 96;
+    shared->layers = 2;
+    shared->steps = 8000;
+    shared->batch = 256;
+    shared->average = 0.999;
+    shared->dropout = 0.1;
+    shared->rate = 0.002;
+    *o = (sequence_options){.heads = 4, .inner = 2, .head = 2, .columns = SEQUENCE_SHARED};
+}
+
+void sequence_keys(void *own, config_list *list) {
+    sequence_options *o = own;
+    config_add_whole(list, "heads", 1, 64, &o->heads);
+    config_add_whole(list, "inner", 1, 16, &o->inner);
+    config_add_whole(list, "head", 0, HEAD_MAX, &o->head);
+    config_add_choice(list, "columns", column_names, 2, &o->columns);
+    config_add_choice(list, "readout", readout_names, 2, &o->readout);
+}
+
+uint32_t sequence_column_values(const void *own) {
+    const sequence_options *o = own;
+    return o != NULL && o->columns == SEQUENCE_SHARED ? PROGRAM_SHEET_VALUES : 0;
+}
+
+ft_status sequence_check(const gnn_options *shared, const void *own, ft_error *error) {
+    const sequence_options *o = own;
+    if (o->columns == SEQUENCE_SHARED && o->head < 1)
+        return ft_fail(error, FT_ERR_USAGE, "config: columns=shared needs a head of at least one layer");
+    if ((uint32_t)shared->hidden % (uint32_t)o->heads == 0) return FT_OK;
+    return ft_fail(error, FT_ERR_USAGE, "config: hidden=%.0f cannot be shared by heads=%.0f", shared->hidden, o->heads);
+}
+
+gnn_net *sequence_build(const gnn_plan *plan, params *p) {
+    const sequence_options *o = plan->own;
+    const gnn_widths *w = &plan->widths;
+    uint32_t width = (uint32_t)plan->shared.hidden;
+    encoder_options encoder = {.width = width,
+                               .heads = (uint32_t)o->heads,
+                               .inner = width * (uint32_t)o->inner,
+                               .dropout = (float)plan->shared.dropout,
+                               .act = ACT_GELU,
+                               .is_norm_first = true};
+    gnn_net *n = calloc(1, sizeof *n);
+    char name[64];
+    if (n == NULL) return NULL;
+    *n = (gnn_net){.layers = (uint32_t)plan->shared.layers, .head_layers = (uint32_t)o->head, .widths = *w};
+    if (w->kinds > 0) n->kinds = params_add(p, w->kinds, width, PARAM_NORMAL, "kinds");
+    n->values = layer_linear_add(p, "values", w->node_values, width, true);
+    if (w->node_marks > 0) n->marks = layer_linear_add(p, "marks", w->node_marks, width, false);
+    for (uint32_t i = 0; i < n->layers; i++) {
+        snprintf(name, sizeof name, "encoder%u", i);
+        n->encoders[i] = layer_encoder_add(p, name, &encoder);
+    }
+    n->is_counted = o->readout == SEQUENCE_COUNTED;
+    if (n->is_counted) n->counted = sequence_count_add(p, width);
+    uint32_t seen = (n->is_counted ? 3 : 2) * width + w->global_values + w->global_marks - w->demand_marks;
+    for (uint32_t i = 0; i < n->head_layers; i++, seen = width) {
+        snprintf(name, sizeof name, "head%u", i);
+        n->head[i] = layer_linear_add(p, name, seen, width, true);
+    }
+    if (w->column_values > 0) {
+        n->sheet = layer_linear_add(p, "sheet", w->column_values, width, true);
+        n->place = layer_linear_add(p, "place", width, width, false);
+    }
+    uint32_t outputs = w->column_values > 0 ? 1 : plan->outputs;
+    if (w->demand_marks > 0) {
+        n->met = layer_linear_add(p, "met", PROGRAM_MET, width, false);
+        n->slope = params_add(p, 1, 1, PARAM_ONES, "slope");
+        outputs = MET_PARTS;
+    }
+    n->out = layer_linear_add(p, "out", seen, outputs, true);
+    return n;
+}
+
+static tensor *rows_of(const gnn_net *n, tape *t, const gnn_batch *b) {
+    const gnn_widths *w = &n->widths;
+    tensor *x = layer_linear_apply(t, &n->values, tape_input(t, b->nodes, w->node_values, b->node_values), ACT_NONE);
+    if (w->node_marks > 0) {
+        tensor *marks = tape_input(t, b->nodes, w->node_marks, b->node_marks);
+        x = nn_add(t, x, layer_linear_apply(t, &n->marks, marks, ACT_NONE));
+    }
+    if (w->kinds > 0) x = nn_add(t, x, nn_gather(t, tape_param(t, n->kinds), b->kinds, b->nodes));
+    return x;
+}
+
+/* What each device makes of each program; NULL when out of memory. */
+static tensor *meet(const gnn_net *n, tape *t, const gnn_batch *b) {
+    const gnn_widths *w = &n->widths;
+    float *met = tape_alloc(t, (size_t)b->samples * b->columns * PROGRAM_MET, sizeof *met), *row = met;
+    if (met == NULL) return NULL;
+    for (uint32_t i = 0; i < b->samples; i++) {
+        const float *demand = b->global_marks + (size_t)(i + 1) * w->global_marks - w->demand_marks;
+        for (uint32_t c = 0; c < b->columns; c++, row += PROGRAM_MET)
+            program_meet(demand, b->column_values + (size_t)c * w->column_values, row);
+    }
+    return tape_input(t, b->samples * b->columns, PROGRAM_MET, met);
+}
+
+/* A program takes as long as the longest of its parts, or somewhat longer where others do not hide behind it: times are
+ * added as squares are. How much longer each part takes than it would alone is what the network has to say. */
+static tensor *find_longest(const gnn_net *n, tape *t, tensor *met, tensor *said) {
+    static const float SQUARES = 2 * (float)MET_TIME_UNIT * 0.693147181f;
+    tensor *parts = nn_add(t, said, nn_columns(t, met, MET_TIMES, MET_PARTS));
+    return nn_mul_row(t, nn_smooth_max(t, parts, SQUARES), tape_param(t, n->slope));
+}
+
+/* Each program with each device: what the first layer of the head makes of either is added, and the rest is as for one
+ * device. Rows are programs, and in them devices, so that the one column is what samples x columns would be. */
+static tensor *tell_places(const gnn_net *n, tape *t, const gnn_batch *b, tensor *programs) {
+    uint32_t pairs = b->samples * b->columns;
+    uint32_t *sample = tape_alloc(t, pairs, sizeof *sample), *column = tape_alloc(t, pairs, sizeof *column);
+    if (sample == NULL || column == NULL) return NULL;
+    for (uint32_t i = 0; i < pairs; i++) {
+        sample[i] = i / b->columns;
+        column[i] = i % b->columns;
+    }
+    tensor *sheets = tape_input(t, b->columns, n->widths.column_values, b->column_values);
+    tensor *places = layer_linear_apply(t, &n->sheet, sheets, ACT_GELU);
+    places = layer_linear_apply(t, &n->place, places, ACT_NONE);
+    programs = layer_linear_apply(t, &n->head[0], programs, ACT_NONE);
+    tensor *x = nn_add(t, nn_gather(t, programs, sample, pairs), nn_gather(t, places, column, pairs));
+    tensor *met = n->widths.demand_marks > 0 ? meet(n, t, b) : NULL;
+    if (met != NULL) x = nn_add(t, x, layer_linear_apply(t, &n->met, met, ACT_NONE));
+    x = nn_activate(t, x, ACT_GELU);
+    for (uint32_t i = 1; i < n->head_layers; i++) x = layer_linear_apply(t, &n->head[i], x, ACT_GELU);
+    if (b->hidden != NULL) *b->hidden = x;
+    x = layer_linear_apply(t, &n->out, x, ACT_NONE);
+    return met != NULL ? find_longest(n, t, met, x) : x;
+}
+
+/* Marks without the demands behind them; NULL when out of memory. */
+static tensor *take_marks(tape *t, const gnn_batch *b, const gnn_widths *w) {
+    uint32_t width = w->global_marks - w->demand_marks;
+    if (w->demand_marks == 0) return tape_input(t, b->samples, width, b->global_marks);
+    float *marks = tape_alloc(t, (size_t)b->samples * width, sizeof *marks);
+    for (uint32_t i = 0; marks != NULL && i < b->samples; i++)
+        memcpy(marks + (size_t)i * width, b->global_marks + (size_t)i * w->global_marks, width * sizeof *marks);
+    return marks != NULL ? tape_input(t, b->samples, width, marks) : NULL;
+}
+
+tensor *sequence_forward(const gnn_net *n, tape *t, const gnn_batch *b) {
+    const gnn_widths *w = &n->widths;
+    tensor *x = rows_of(n, t, b);
+    for (uint32_t i = 0; i < n->layers; i++) x = layer_encoder_apply(t, &n->encoders[i], x, b->nodes_of, NULL);
+    tensor *seen[5] = {nn_segment_mean(t, x, b->nodes_of), nn_segment_max(t, x, b->nodes_of)};
+    uint32_t parts = 2;
+    if (n->is_counted) seen[parts++] = sequence_count_apply(t, &n->counted, x, b->nodes_of);
+    if (w->global_values > 0) seen[parts++] = tape_input(t, b->samples, w->global_values, b->global_values);
+    if (w->global_marks > w->demand_marks) seen[parts++] = take_marks(t, b, w);
+    x = nn_concat(t, parts, seen);
+    if (w->column_values > 0) return tell_places(n, t, b, x);
+    for (uint32_t i = 0; i < n->head_layers; i++) x = layer_linear_apply(t, &n->head[i], x, ACT_GELU);
+    return layer_linear_apply(t, &n->out, x, ACT_NONE);
+}

@@ -1,0 +1,201 @@
+/* task_median.c - the family "task-median": every program of a task takes what half of them took less than. It ignores
+ * the schedule, so that whoever does not beat it has learned nothing; of tasks that it has not met it knows no more
+ * than the median over all. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/core/family_common.h"
+#include "predictor/core/scan.h"
+#include "predictor/program/program_look.h"
+#include "predictor/program/programs.h"
+
+/* params: {"tasks": {TASK: [median by device, null where the device has no program of it]}, "all": [...]} */
+struct model {
+    json_t *params;
+};
+
+enum { MAX_TASK = 512 };
+
+static ft_status task_of(subject *s, arena *memory, char task[static MAX_TASK], ft_error *error) {
+    program_view *view;
+    FT_TRY(program_view_of(s, memory, &view, error));
+    int length = snprintf(task, MAX_TASK, "%s%s", view->record.workload, view->record.fused);
+    if (length > 0 && length < MAX_TASK) return FT_OK;
+    return ft_fail(error, FT_ERR_LIMIT, "the key of its workload is too long");
+}
+
+/* --- Fitting ------------------------------------------------------------------------------------------------- */
+
+typedef struct gathering {
+    const fit_set *set;
+    json_t *tasks; /* of arrays of numbers, by device */
+} gathering;
+
+static ft_status visit(void *user, const scan_item *item, subject *s, uint32_t worker, buf *found, ft_error *error) {
+    char task[MAX_TASK];
+    (void)user;
+    (void)item;
+    (void)worker;
+    FT_TRY(task_of(s, &s->memory, task, error));
+    buf_text(found, task);
+    return FT_OK;
+}
+
+/* The numbers of a task on a device, to add to. */
+static json_t *numbers_of(json_t *tasks, const char *task, uint32_t device, uint32_t device_count) {
+    json_t *lists = json_object_get(tasks, task);
+    if (lists == NULL) {
+        lists = json_array();
+        for (uint32_t i = 0; i < device_count; i++) json_array_append_new(lists, json_array());
+        if (json_object_set_new(tasks, task, lists) != 0) return NULL;
+    }
+    return json_array_get(lists, device);
+}
+
+static ft_status gather(void *user, const scan_item *item, const buf *found, ft_error *error) {
+    gathering *g = user;
+    for (uint32_t i = 0; i < item->row_count; i++) {
+        const fit_row *row = &g->set->train.items[item->rows[i]];
+        json_t *own = numbers_of(g->tasks, found->data, row->device, g->set->device_count);
+        json_t *all = numbers_of(g->tasks, "", row->device, g->set->device_count);
+        if (json_array_append_new(own, json_real(row->label)) != 0 ||
+            json_array_append_new(all, json_real(row->label)) != 0)
+            return FT_NOMEM(error);
+    }
+    return FT_OK;
+}
+
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* A new number, or null of an empty list; NULL when out of memory. */
+static json_t *median_of(const json_t *numbers) {
+    size_t count = json_array_size(numbers);
+    if (count == 0) return json_null();
+    double *values = calloc(count, sizeof *values);
+    if (values == NULL) return NULL;
+    for (size_t i = 0; i < count; i++) values[i] = json_real_value(json_array_get(numbers, i));
+    qsort(values, count, sizeof *values, by_size);
+    double median = (values[(count - 1) / 2] + values[count / 2]) / 2;
+    free(values);
+    return json_real(median);
+}
+
+static ft_status take_medians(json_t *tasks, ft_error *error) {
+    const char *task;
+    json_t *lists;
+    json_object_foreach(tasks, task, lists) {
+        for (size_t i = 0; i < json_array_size(lists); i++) {
+            if (json_array_set_new(lists, i, median_of(json_array_get(lists, i))) != 0) return FT_NOMEM(error);
+        }
+    }
+    return FT_OK;
+}
+
+static void free_model(model *m) {
+    if (m == NULL) return;
+    json_decref(m->params);
+    free(m);
+}
+
+static ft_status fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+    FT_TRY(fit_set_check(set, error));
+    model *m = calloc(1, sizeof *m);
+    json_t *tasks = json_object();
+    if (m != NULL) m->params = json_pack("{s:o}", "tasks", tasks);
+    if (m == NULL || m->params == NULL) {
+        free_model(m);
+        return FT_NOMEM(error);
+    }
+    gathering g = {.set = set, .tasks = tasks};
+    scan_job job = {.threads = context->threads,
+                    .visit = visit,
+                    .gather = gather,
+                    .user = &g,
+                    .context = context,
+                    .to = 1,
+                    .what = "reading programs"};
+    ft_status status = scan_once(set->data, set->train, &job, error);
+    if (status == FT_OK) status = take_medians(tasks, error);
+    if (status == FT_OK)
+        *out = m;
+    else
+        free_model(m);
+    return status;
+}
+
+/* --- Saving, loading, predicting ----------------------------------------------------------------------------- */
+
+static ft_status save(const model *m, json_t **params, float_block *block, ft_error *error) {
+    (void)block;
+    *params = json_deep_copy(m->params);
+    return *params != NULL ? FT_OK : FT_NOMEM(error);
+}
+
+static bool is_good_task(const json_t *medians, uint32_t device_count) {
+    if (!json_is_array(medians) || json_array_size(medians) != device_count) return false;
+    for (uint32_t i = 0; i < device_count; i++) {
+        const json_t *median = json_array_get(medians, i);
+        double value = json_is_number(median) ? json_number_value(median) : 1;
+        if (!(json_is_null(median) || json_is_number(median)) || !(value > 0) || !isfinite(value)) return false;
+    }
+    return true;
+}
+
+static ft_status load(const json_t *params, const float *block, size_t count, const char *const *devices,
+                      uint32_t device_count, model **out, ft_error *error) {
+    const char *task;
+    json_t *medians, *tasks = json_object_get(params, "tasks");
+    (void)block;
+    (void)devices;
+    if (count != 0) return ft_fail(error, FT_ERR_DAMAGED, "has %zu numbers where none are expected", count);
+    if (!json_is_object(tasks) || json_object_get(tasks, "") == NULL)
+        return ft_fail(error, FT_ERR_DAMAGED, "has no tasks");
+    json_object_foreach(tasks, task, medians) {
+        if (!is_good_task(medians, device_count))
+            return ft_fail(error, FT_ERR_DAMAGED, "task '%.80s' has no median for each of %u devices", task,
+                           device_count);
+    }
+    model *m = calloc(1, sizeof *m);
+    if (m == NULL) return FT_NOMEM(error);
+    m->params = json_deep_copy(params);
+    if (m->params == NULL) {
+        free_model(m);
+        return FT_NOMEM(error);
+    }
+    *out = m;
+    return FT_OK;
+}
+
+static ft_status predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
+                         ft_error *error) {
+    char task[MAX_TASK];
+    (void)has_parts;
+    FT_TRY(task_of(s, memory, task, error));
+    const json_t *tasks = json_object_get(m->params, "tasks");
+    const json_t *own = json_array_get(json_object_get(tasks, task), where->index);
+    const json_t *all = json_array_get(json_object_get(tasks, ""), where->index);
+    bool is_known = json_is_number(own);
+    if (!is_known && !json_is_number(all))
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "no program of this device was in training");
+    *out = (prediction){.value = json_number_value(is_known ? own : all),
+                        .spread = is_known ? 1 : 10,
+                        .coverage_ratio = is_known,
+                        .source = FT_LEARNED};
+    return FT_OK;
+}
+
+const family family_task_median = {
+    .name = "task-median",
+    .text = "tensor programs: the median of the task, whatever the schedule; for comparison",
+    .schema = "program-tasks-1",
+    .fit = fit,
+    .save = save,
+    .load = load,
+    .predict = predict,
+    .free = free_model,
+};

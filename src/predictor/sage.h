@@ -1,9 +1,0 @@
-/* sage.h - the family "perfsage" (docs/perfsage.md). */
-#ifndef PREDICTOR_SAGE_H
-#define PREDICTOR_SAGE_H
-
-#include "predictor/family.h"
-
-extern const family family_perfsage;
-
-#endif

@@ -1,0 +1,264 @@
+/* torch_column.c - see torch_column.h. */
+#include "predictor/torch/torch_column.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* --- Settings ------------------------------------------------------------------------------------------------ */
+
+static bool is_word(const char *text, size_t length, const char *word) {
+    return strlen(word) == length && memcmp(text, word, length) == 0;
+}
+
+static ft_status take_choice(const char *key, const char *value, size_t length, const char *no, const char *yes,
+                             torch_choice *choice, ft_error *error) {
+    if (!is_word(value, length, no) && !is_word(value, length, yes))
+        return ft_fail(error, FT_ERR_USAGE, "the setting '%s' is '%.*s', but '%s' or '%s' is expected", key,
+                       (int)(length < 40 ? length : 40), value, no, yes);
+    *choice = is_word(value, length, yes) ? TORCH_YES : TORCH_NO;
+    return FT_OK;
+}
+
+/* "2.4.0" is 204; a patch does not matter. Measurements of which nobody knows the version are apart from all others:
+ * 0 would be open, and that is answered from the newest. */
+static ft_status take_version(const char *value, size_t length, int32_t *version, ft_error *error) {
+    static const int32_t UNKNOWN = 1;
+    if (is_word(value, length, "unknown")) {
+        *version = UNKNOWN;
+        return FT_OK;
+    }
+    char text[32] = "";
+    char *dot = text, *end = text;
+    if (length < sizeof text) memcpy(text, value, length);
+    long major = strtol(text, &dot, 10), minor = *dot == '.' ? strtol(dot + 1, &end, 10) : -1;
+    if (dot == text || end <= dot + 1 || major < 0 || major > 99 || minor < 0 || minor > 99)
+        return ft_fail(error, FT_ERR_USAGE, "the setting 'torch' is '%.20s', but a version such as 2.4.0 is expected",
+                       text);
+    *version = (int32_t)(major * 100 + minor);
+    return FT_OK;
+}
+
+static ft_status take_pair(const char *pair, size_t length, torch_column *c, ft_error *error) {
+    const char *equals = memchr(pair, '=', length);
+    if (equals == NULL) return FT_OK;
+    size_t key = (size_t)(equals - pair), rest = length - key - 1;
+    const char *value = equals + 1;
+    if (is_word(pair, key, "amp")) return take_choice("amp", value, rest, "no", "yes", &c->is_mixed, error);
+    if (is_word(pair, key, "compile")) return take_choice("compile", value, rest, "no", "yes", &c->is_compiled, error);
+    if (is_word(pair, key, "layout")) return take_choice("layout", value, rest, "nchw", "nhwc", &c->is_nhwc, error);
+    if (is_word(pair, key, "torch")) return take_version(value, rest, &c->version, error);
+    return FT_OK;
+}
+
+ft_status torch_column_parse(const char *setting, ft_mode mode, ft_dtype dtype, torch_column *column, ft_error *error) {
+    torch_column made = {.device = FT_NONE, .mode = mode, .dtype = dtype};
+    for (const char *at = setting != NULL ? setting : ""; *at != '\0';) {
+        size_t length = strcspn(at, ";");
+        FT_TRY(take_pair(at, length, &made, error));
+        at += length + (at[length] == ';');
+    }
+    *column = made;
+    return FT_OK;
+}
+
+bool torch_column_equal(const torch_column *a, const torch_column *b) {
+    return a->device == b->device && a->mode == b->mode && a->dtype == b->dtype && a->is_mixed == b->is_mixed &&
+           a->is_compiled == b->is_compiled && a->is_nhwc == b->is_nhwc && a->version == b->version;
+}
+
+bool torch_column_is_akin(const torch_column *a, const torch_column *b) {
+    return a->mode == b->mode && a->dtype == b->dtype && a->is_mixed == b->is_mixed &&
+           a->is_compiled == b->is_compiled && a->is_nhwc == b->is_nhwc && (a->version >= 200) == (b->version >= 200);
+}
+
+uint32_t torch_column_groups(const torch_column *columns, uint32_t count, uint32_t *groups) {
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t j = 0;
+        while (j < i && !torch_column_is_akin(&columns[i], &columns[j])) j++;
+        groups[i] = j < i ? groups[j] : found++;
+    }
+    return found;
+}
+
+torch_precision torch_column_precision(const torch_column *c) {
+    bool is_narrow = c->dtype == FT_FLOAT16 || c->dtype == FT_BFLOAT16;
+    return (torch_precision){.is_mixed = is_narrow && c->is_mixed != TORCH_NO, .bytes = is_narrow ? 2 : 4};
+}
+
+/* --- Data sheets --------------------------------------------------------------------------------------------- */
+
+/* What a GPU keeps up of its data sheet, from the rest of the data sheet.
+ *
+ * Clock: one that may draw little power for its units and its boost clock does not keep that clock, as power grows with
+ * more than the square of it; 1.4 W for each unit and GHz are enough (RTX 4090 and 5090). Products: a watt pays for
+ * about 0.8 TFLOP/s of 16-bit products, whatever the units could do. Bandwidth: a unit asks for no more than about 12
+ * bytes a cycle in usual kernels, so that few units with much bandwidth do not reach it. */
+static void keep_up(const ft_device *device, torch_sheet *s) {
+    static const double ENOUGH_W = 1.4, EXPONENT = 0.4, FLOPS_PER_W = 0.8e12, BYTES_PER_CYCLE = 12;
+    double units = ft_device_number(device, "units"), clock = ft_device_number(device, "clock_hz"),
+           power = ft_device_number(device, "power_w");
+    double share = power / (units * clock * 1e-9 * ENOUGH_W), kept = share < 1 ? pow(share, EXPONENT) : 1;
+    s->peak32 *= kept;
+    s->peak19 = fmin(s->peak19 * kept, FLOPS_PER_W / 2 * power); /* fmin passes over what is not known */
+    s->peak16 = fmin(s->peak16 * kept, FLOPS_PER_W * power);
+    s->peak16b = fmin(s->peak16b * kept, FLOPS_PER_W * power);
+    double asked = BYTES_PER_CYCLE * units * clock * kept;
+    if (asked > 0) s->bandwidth = 1 / (1 / s->bandwidth + 1 / asked);
+}
+
+ft_status torch_sheet_read(const ft_device *device, torch_sheet *sheet, ft_error *error) {
+    torch_sheet made = {.is_gpu = strcmp(ft_device_kind(device), "gpu") == 0};
+    made.peak32 = ft_device_number(device, "peak_float32_flops");
+    made.bandwidth = ft_device_number(device, "bandwidth_bytes_per_s");
+    if (strcmp(ft_device_kind(device), "npu") == 0)
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "'%s' is an NPU, which does not run PyTorch", ft_device_name(device));
+    if (isnan(made.peak32) || isnan(made.bandwidth))
+        return ft_fail(error, FT_ERR_UNSUPPORTED,
+                       "'%s' was not measured, and its file lacks peak_float32_flops or bandwidth_bytes_per_s",
+                       ft_device_name(device));
+    /* What is not told is what the next wider type does. */
+    made.peak19 = ft_device_number(device, "peak_tensorfloat32_flops");
+    if (isnan(made.peak19)) made.peak19 = made.peak32;
+    made.peak16 = ft_device_number(device, "peak_float16_flops");
+    if (isnan(made.peak16)) made.peak16 = made.peak19;
+    made.peak16b = ft_device_number(device, "peak_bfloat16_flops");
+    if (isnan(made.peak16b)) made.peak16b = made.peak19;
+    if (made.is_gpu) keep_up(device, &made);
+    *sheet = made;
+    return FT_OK;
+}
+
+void torch_sheet_anchors(const torch_sheet *sheet, const torch_column *column, double anchors[static TORCH_TERMS]) {
+    static const double LAUNCH_US = 4, SERIAL_US = 0.3, SELDOM_US = 1e-3;
+    double products = column->dtype == FT_FLOAT16    ? sheet->peak16
+                      : column->dtype == FT_BFLOAT16 ? sheet->peak16b
+                                                     : sheet->peak19;
+    double byte = 1e6 / sheet->bandwidth;
+    anchors[TORCH_LAUNCHES] = LAUNCH_US;
+    anchors[TORCH_PRODUCTS] = anchors[TORCH_ATTENDED] = 2e6 / products;
+    anchors[TORCH_VECTOR_PRODUCTS] = 2e6 / sheet->peak32;
+    anchors[TORCH_SCORES] = 4 * byte;
+    anchors[TORCH_MOVED] = anchors[TORCH_CASTS] = anchors[TORCH_WEIGHTS] = byte;
+    anchors[TORCH_FLOPS] = 1e6 / sheet->peak32;
+    /* The chain of loads of one pixel of one map; a compiler makes it parallel. */
+    anchors[TORCH_SERIAL] = sheet->is_gpu && column->is_compiled != TORCH_YES ? SERIAL_US : SELDOM_US;
+}
+
+/* --- The nearest column -------------------------------------------------------------------------------------- */
+
+/* How much is wrong with an answer from a column that differs: the worst first. */
+static const double FAR_KIND = 1e6, FAR_MODE = 1e4, FAR_DEVICE = 1e3, FAR_DTYPE = 300, FAR_COMPILE = 200,
+                    FAR_LAYOUT = 100, FAR_MIXED = 50, FAR_MAJOR = 20, FAR_SHEET = 1, FAR_MINOR = 0.1;
+
+static double sheet_distance(const torch_sheet *a, const torch_sheet *b) {
+    return fabs(log(a->peak16 / b->peak16)) + fabs(log(a->peak32 / b->peak32)) + fabs(log(a->bandwidth / b->bandwidth));
+}
+
+/* An open choice is no, as PyTorch has it; but a device may have been measured with yes alone. */
+static double choice_distance(torch_choice known, torch_choice asked, double far, bool *is_assumed) {
+    static const double OPEN = 0.2;
+    bool is_yes = known == TORCH_YES;
+    if (asked == TORCH_OPEN) return is_yes ? OPEN * far : 0;
+    if (is_yes == (asked == TORCH_YES)) return 0;
+    *is_assumed = true;
+    return far;
+}
+
+static double type_distance(const torch_column *known, const torch_column *asked, bool *is_assumed) {
+    bool is_narrow = asked->dtype == FT_FLOAT16 || asked->dtype == FT_BFLOAT16, was_narrow = known->dtype != FT_FLOAT32;
+    if (asked->dtype == FT_DTYPE_UNKNOWN || known->dtype == asked->dtype) return 0;
+    if (is_narrow && was_narrow) return FAR_DTYPE / 100;
+    *is_assumed = true;
+    return FAR_DTYPE;
+}
+
+/* The newest when it is not told. */
+static double version_distance(int32_t known, int32_t asked, bool *is_assumed) {
+    int32_t wanted = asked > 0 ? asked : 9999;
+    if (asked > 0 && known / 100 != asked / 100) {
+        *is_assumed = true;
+        return FAR_MAJOR + FAR_MINOR * abs(known - wanted);
+    }
+    return FAR_MINOR * abs(known - wanted);
+}
+
+static double distance(const torch_column *known, const torch_sheet *known_sheet, const torch_column *asked,
+                       const torch_sheet *sheet, bool *is_assumed) {
+    double sum = 0;
+    if (known_sheet->is_gpu != sheet->is_gpu) sum += FAR_KIND;
+    if (known->mode != asked->mode) sum += FAR_MODE;
+    if (sum > 0) *is_assumed = true;
+    if (known->device != asked->device) sum += FAR_DEVICE + FAR_SHEET * sheet_distance(known_sheet, sheet);
+    sum += type_distance(known, asked, is_assumed);
+    sum += choice_distance(known->is_compiled, asked->is_compiled, FAR_COMPILE, is_assumed);
+    sum += choice_distance(known->is_nhwc, asked->is_nhwc, FAR_LAYOUT, is_assumed);
+    bool is_amp_assumed = false; /* plain 16 bits after autocast: rows tell the difference */
+    torch_choice mixed = asked->is_mixed != TORCH_OPEN || asked->dtype == FT_FLOAT32 ? asked->is_mixed : TORCH_YES;
+    sum += choice_distance(known->is_mixed, mixed, FAR_MIXED, &is_amp_assumed);
+    return sum + version_distance(known->version, asked->version, is_assumed);
+}
+
+torch_match torch_column_nearest(const torch_column *columns, const torch_sheet *sheets, uint32_t count,
+                                 const torch_column *asked, const torch_sheet *sheet) {
+    torch_match best = {.column = FT_NONE, .distance = INFINITY};
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_assumed = false;
+        double far = distance(&columns[i], &sheets[columns[i].device], asked, sheet, &is_assumed);
+        if (far >= best.distance) continue;
+        best = (torch_match){.column = i, .distance = far, .is_assumed = is_assumed};
+    }
+    return best;
+}
+
+/* --- In the file --------------------------------------------------------------------------------------------- */
+
+json_t *torch_column_save(const torch_column *c) {
+    return json_pack("[i, i, i, i, i, i, i, i]", (int)c->device, (int)c->mode, (int)c->dtype, (int)c->is_mixed,
+                     (int)c->is_compiled, (int)c->is_nhwc, (int)c->version, (int)c->usual_batch);
+}
+
+ft_status torch_column_load(const json_t *list, uint32_t device_count, torch_column *c, ft_error *error) {
+    const double most[] = {
+        (double)device_count - 1, FT_TRAIN, FT_BFLOAT16, TORCH_YES, TORCH_YES, TORCH_YES, 9999, 1 << 24};
+    enum { FIELDS = sizeof most / sizeof most[0] };
+    double values[FIELDS];
+    if (!json_is_array(list) || json_array_size(list) != FIELDS)
+        return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: a column is no list of %d numbers", FIELDS);
+    for (size_t i = 0; i < FIELDS; i++) {
+        const json_t *item = json_array_get(list, i);
+        values[i] = json_is_integer(item) ? (double)json_integer_value(item) : -1;
+        if (!(values[i] >= 0 && values[i] <= most[i]))
+            return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: number %zu of a column is out of bounds", i + 1);
+    }
+    *c = (torch_column){.device = (uint32_t)values[0],
+                        .mode = (ft_mode)values[1],
+                        .dtype = (ft_dtype)values[2],
+                        .is_mixed = (torch_choice)values[3],
+                        .is_compiled = (torch_choice)values[4],
+                        .is_nhwc = (torch_choice)values[5],
+                        .version = (int32_t)values[6],
+                        .usual_batch = (uint32_t)values[7]};
+    return FT_OK;
+}
+
+json_t *torch_sheet_save(const torch_sheet *s) {
+    return json_pack("[b, f, f, f, f, f]", s->is_gpu, s->peak16, s->peak16b, s->peak19, s->peak32, s->bandwidth);
+}
+
+ft_status torch_sheet_load(const json_t *list, torch_sheet *sheet, ft_error *error) {
+    double *const values[] = {&sheet->peak16, &sheet->peak16b, &sheet->peak19, &sheet->peak32, &sheet->bandwidth};
+    enum { FIELDS = sizeof values / sizeof values[0] };
+    if (!json_is_array(list) || json_array_size(list) != FIELDS + 1 || !json_is_boolean(json_array_get(list, 0)))
+        return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: what a data sheet says is no list of %d", FIELDS + 1);
+    sheet->is_gpu = json_is_true(json_array_get(list, 0));
+    for (size_t i = 0; i < FIELDS; i++) {
+        *values[i] = json_number_value(json_array_get(list, i + 1));
+        if (!(*values[i] >= 1 && *values[i] <= 1e30))
+            return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: a rate of a data sheet is out of bounds");
+    }
+    return FT_OK;
+}

@@ -1,0 +1,58 @@
+/* torch_config.c - the options of the torch-sum predictor. */
+#include "predictor/core/settings.h"
+#include "predictor/torch/torch_train.h"
+
+enum { HIDDEN, WAYS, MEMBERS, STEPS, BATCH, RATE, BOUND, PENALTY, PRIOR, OWN, DELTA, NOISE, FAMILIES };
+
+#define WHOLE    .kind = FT_SETTING_INT
+#define SEARCHED .is_searched = true, .is_log = true
+
+/* Chosen on folds of timm by name and by family. */
+const ft_setting torch_settings[TORCH_SETTING_COUNT] = {
+    [HIDDEN] = {"hidden", "units of each of the two hidden layers", WHOLE, 64, 1, TORCH_NET_MAX_HIDDEN, SEARCHED,
+                .from = 16, .to = 128},
+    [WAYS] = {"ways", "in which prices bend", WHOLE, 5, 1, TORCH_NET_MAX_WAYS, SEARCHED, .from = 2, .to = 8},
+    [MEMBERS] = {"members", "networks that are averaged", WHOLE, 3, 1, TORCH_MEMBERS_MAX, .off = "1"},
+    [STEPS] = {"steps", "of each network with whole batches", WHOLE, 3000, 1, 1e7, .is_effort = true},
+    [BATCH] = {"batch", "labels in a step at most", WHOLE, 256, 1, 1e5, SEARCHED, .from = 64, .to = 512},
+    [RATE] = {"rate", "highest learning rate", FT_SETTING_REAL, 0.005, 1e-9, 10, SEARCHED, .from = 0.001, .to = 0.02},
+    [BOUND] = {"bound", "a price changes by a factor of at most exp(bound)", FT_SETTING_REAL, 3, 1e-3, 20, SEARCHED,
+               .from = 1, .to = 6},
+    [PENALTY] = {"penalty", "on squared changes of prices", FT_SETTING_REAL, 0.01, 0, 1e6, SEARCHED, .from = 1e-4,
+                 .to = 0.1, .off = "0"},
+    [PRIOR] = {"prior", "weight of what is known of kernels that only move bytes", FT_SETTING_REAL, 0.1, 0, 1e6,
+               SEARCHED, .from = 0.01, .to = 1, .off = "0"},
+    [OWN] = {"own", "penalty on what a device has of its own beside its group", FT_SETTING_REAL, 0.3, 0, 1e6, SEARCHED,
+             .from = 0.03, .to = 3, .off = "0"},
+    [DELTA] = {"delta", "where the loss turns from squares to absolute values", FT_SETTING_REAL, 0.1, 1e-4, 100,
+               SEARCHED, .from = 0.02, .to = 0.5, .off = "100"},
+    [NOISE] = {"noise", "added to the sizes of kernels on processors, in deviations", .kind = FT_SETTING_REAL, 0, 0,
+               10},
+    [FAMILIES] = {"families", "1: intervals for families that were never seen", WHOLE, 0, 0, 1},
+};
+
+ft_status torch_config_read(const json_t *object, torch_config *config, ft_error *error) {
+    double v[TORCH_SETTING_COUNT];
+    FT_TRY(settings_take(object, torch_settings, TORCH_SETTING_COUNT, v, error));
+    *config = (torch_config){.hidden = (uint32_t)v[HIDDEN],
+                             .ways = (uint32_t)v[WAYS],
+                             .members = (uint32_t)v[MEMBERS],
+                             .steps = (uint32_t)v[STEPS],
+                             .batch = (uint32_t)v[BATCH],
+                             .rate = v[RATE],
+                             .bound = v[BOUND],
+                             .penalty = v[PENALTY],
+                             .prior = v[PRIOR],
+                             .own = v[OWN],
+                             .delta = v[DELTA],
+                             .noise = v[NOISE],
+                             .families = v[FAMILIES] > 0};
+    return FT_OK;
+}
+
+json_t *torch_config_write(const torch_config *c) {
+    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i}", "hidden", (int)c->hidden,
+                     "ways", (int)c->ways, "members", (int)c->members, "steps", (int)c->steps, "batch", (int)c->batch,
+                     "rate", c->rate, "bound", c->bound, "penalty", c->penalty, "prior", c->prior, "own", c->own,
+                     "delta", c->delta, "noise", c->noise, "families", (int)c->families);
+}

@@ -1,0 +1,78 @@
+/* torch_data.h - a fit set as kernels under PyTorch: distinct kernels, programs that launch them, columns, and what
+ * programs took in columns. */
+#ifndef PREDICTOR_TORCH_DATA_H
+#define PREDICTOR_TORCH_DATA_H
+
+#include "predictor/core/family.h"
+#include "predictor/core/row_table.h"
+#include "predictor/torch/torch_column.h"
+
+/* What is launched for a graph depends on whether it is compiled, and bytes on the precision; the batch multiplies. */
+typedef struct torch_program {
+    uint32_t graph; /* of the data set */
+    bool is_compiled;
+    torch_precision precision;
+    uint32_t start, count; /* of the launches */
+} torch_program;
+
+/* Programs that one graph may have, and the number of each. */
+enum { TORCH_PROGRAM_CODES = 6 };
+
+static inline uint32_t torch_program_code(bool is_compiled, torch_precision precision) {
+    return (is_compiled ? 3U : 0U) + (precision.is_mixed ? 0 : precision.bytes == 2 ? 1 : 2);
+}
+
+typedef struct torch_launch {
+    uint32_t row;
+    float times; /* how often */
+} torch_launch;
+
+typedef struct torch_label {
+    uint32_t program, column;
+    float batch;
+    float log_us;
+    uint32_t family; /* a hash: the same for all architectures of one */
+} torch_label;
+
+typedef struct torch_labels {
+    torch_label *items; /* in the order of their records */
+    uint32_t count;
+} torch_labels;
+
+typedef struct torch_data {
+    row_table kernels; /* of torch_row */
+    torch_program *programs;
+    uint32_t program_count;
+    torch_launch *launches;
+    uint32_t launch_count, launch_capacity;
+    torch_column columns[TORCH_COLUMNS_MAX];
+    uint32_t column_count;
+    uint32_t groups[TORCH_COLUMNS_MAX]; /* per column */
+    uint32_t group_count;
+    torch_sheet *sheets; /* per device of the set */
+    torch_labels train, valid;
+    arena memory;
+} torch_data;
+
+static inline const torch_row *torch_data_rows(const torch_data *data) {
+    return (const torch_row *)(const void *)data->kernels.rows;
+}
+
+static inline torch_side torch_label_side(const torch_data *data, const torch_label *label) {
+    return torch_sheet_side(&data->sheets[data->columns[label->column].device]);
+}
+
+/* The rules of PyTorch: eager and compiled. */
+typedef struct torch_rules {
+    ft_rules *eager, *compiled;
+} torch_rules;
+
+ft_status torch_rules_open(torch_rules *rules, ft_error *error);
+void torch_rules_free(torch_rules *rules);
+
+/* Unpacks, binds and fuses every graph of the set: what takes long before training begins. */
+ft_status torch_data_gather(const fit_set *set, const fit_context *context, const torch_rules *rules, torch_data *data,
+                            ft_error *error);
+void torch_data_free(torch_data *data);
+
+#endif

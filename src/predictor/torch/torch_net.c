@@ -1,0 +1,198 @@
+/* torch_net.c - see torch_net.h. */
+#include "predictor/torch/torch_net.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "nn/loops.h"
+
+/* Inputs further out than this many deviations say no more than that they are far out. */
+static const float FARTHEST = 4;
+
+/* --- Features to inputs -------------------------------------------------------------------------------------- */
+
+void torch_scaling_fit(const torch_row *rows, const bool *is_used, uint32_t count, torch_scaling *scaling) {
+    uint32_t used = 0;
+    *scaling = (torch_scaling){0};
+    for (uint32_t i = 0; i < count; i++) used += is_used[i];
+    for (uint32_t f = 0; f < TORCH_FEATURES; f++) {
+        double sum = 0, squares = 0;
+        float least = INFINITY, most = -INFINITY;
+        for (uint32_t i = 0; i < count; i++) {
+            if (!is_used[i]) continue;
+            sum += rows[i].features[f];
+            least = fminf(least, rows[i].features[f]);
+            most = fmaxf(most, rows[i].features[f]);
+        }
+        double mean = used > 0 ? sum / used : 0;
+        for (uint32_t i = 0; i < count; i++)
+            if (is_used[i]) squares += (rows[i].features[f] - mean) * (rows[i].features[f] - mean);
+        double deviation = used > 0 ? sqrt(squares / used) : 0;
+        bool varies = deviation > 1e-6, is_flag = f >= TORCH_SIZES;
+        scaling->mean[f] = is_flag ? 0 : (float)mean;
+        scaling->inverse[f] = !varies ? 0 : is_flag ? 1 : (float)(1 / deviation);
+        scaling->least[f] = used > 0 ? least : 0;
+        scaling->most[f] = used > 0 ? most : 0;
+    }
+}
+
+/* Comparisons and not fminf(), which the compiler would have to call for each feature. */
+VECTORS void torch_scaling_apply(const torch_scaling *scaling, const torch_row *row,
+                                 float inputs[static TORCH_FEATURES]) {
+    for (uint32_t f = 0; f < TORCH_FEATURES; f++) {
+        float x = (row->features[f] - scaling->mean[f]) * scaling->inverse[f];
+        x = x > -FARTHEST ? x : -FARTHEST; /* also what is not a number */
+        inputs[f] = x < FARTHEST ? x : FARTHEST;
+    }
+}
+
+/* How many of some features are where those of the training part were. */
+VECTORS static uint32_t count_known(const float *restrict values, const float *restrict least,
+                                    const float *restrict most, float slack, uint32_t count) {
+    uint32_t known = 0;
+    for (uint32_t f = 0; f < count; f++) known += (values[f] >= least[f] - slack) & (values[f] <= most[f] + slack);
+    return known;
+}
+
+bool torch_scaling_knows(const torch_scaling *scaling, const torch_row *row) {
+    static const float SLACK = 0.5F;
+    const float *flags = row->features + TORCH_SIZES;
+    return count_known(row->features, scaling->least, scaling->most, SLACK, TORCH_SIZES) == TORCH_SIZES &&
+           count_known(flags, scaling->least + TORCH_SIZES, scaling->most + TORCH_SIZES, 0, TORCH_FLAGS) == TORCH_FLAGS;
+}
+
+/* --- The network --------------------------------------------------------------------------------------------- */
+
+/* The first way is the same for all groups to begin with, the others differ; columns have nothing of their own. */
+static void start_mix(torch_net *net) {
+    static const float SMALL = 0.5F;
+    float *mix = params_values(&net->values, net->mix);
+    uint32_t outputs = net->ways * TORCH_TERMS;
+    memset(mix, 0, (size_t)net->columns * outputs * sizeof *mix);
+    mix += (size_t)net->columns * outputs;
+    for (uint32_t g = 0; g < net->groups; g++) {
+        for (uint32_t i = 0; i < outputs; i++, mix++) *mix = i < TORCH_TERMS ? 1 : *mix * SMALL;
+    }
+}
+
+/* Rows that pairs have of a table of columns and groups: their own and the group's together. */
+static tensor *rows_of(tape *t, param_id table, const torch_pairs *pairs) {
+    tensor *own = nn_gather(t, tape_param(t, table), pairs->columns, pairs->count);
+    return nn_add(t, own, nn_gather(t, tape_param(t, table), pairs->groups, pairs->count));
+}
+
+tensor *torch_net_own(const torch_net *net, tape *t, const float *zeros, float scale) {
+    loss_options options = {.kind = LOSS_MSE, .scale = scale};
+    tensor *prices = nn_rows(t, tape_param(t, net->prices), 0, net->columns);
+    tensor *mix = nn_rows(t, tape_param(t, net->mix), 0, net->columns);
+    return nn_add(t, nn_loss(t, prices, zeros, &options), nn_loss(t, mix, zeros, &options));
+}
+
+ft_status torch_net_init(torch_net *net, uint32_t columns, uint32_t groups, uint32_t hidden, uint32_t ways, float bound,
+                         uint64_t seed, ft_error *error) {
+    uint32_t outputs = ways * TORCH_TERMS;
+    *net = (torch_net){.columns = columns, .groups = groups, .hidden = hidden, .ways = ways, .bound = bound};
+    params_init(&net->values);
+    net->first = layer_linear_add(&net->values, "first", TORCH_FEATURES, hidden, true);
+    net->second = layer_linear_add(&net->values, "second", hidden, hidden, true);
+    net->last = layer_linear_add(&net->values, "last", hidden, outputs, true);
+    net->prices = params_add(&net->values, columns + groups, TORCH_TERMS, PARAM_ZEROS, "prices");
+    net->mix = params_add(&net->values, columns + groups, outputs, PARAM_NORMAL, "mix");
+    ft_status status = params_finish(&net->values, seed, error);
+    if (status != FT_OK) {
+        torch_net_free(net);
+        return status;
+    }
+    /* Training starts from the prices alone, without any bend. */
+    memset(params_values(&net->values, net->last.weight), 0, (size_t)hidden * outputs * sizeof(float));
+    memset(params_values(&net->values, net->last.bias), 0, outputs * sizeof(float));
+    start_mix(net);
+    return FT_OK;
+}
+
+void torch_net_free(torch_net *net) {
+    params_free(&net->values);
+}
+
+/* --- Mixing -------------------------------------------------------------------------------------------------- */
+
+/* out[p, term] = sum over ways of ways[kernel of p] * (mix[column of p] + mix[group of p]). As one operation, what it
+ * reads stays in the cache: the rows of all pairs would be a hundred times as much. */
+typedef struct mix_node {
+    tape_node node;
+    const torch_pairs *pairs;
+    uint32_t ways;
+} mix_node;
+
+/* What one pair gives back to its kernel, its column and its group. */
+VECTORS static void give_back(uint32_t width, const float *restrict out, const float *restrict x,
+                              const float *restrict own, const float *restrict shared, float *restrict to_x,
+                              float *restrict to_own, float *restrict to_shared) {
+    for (uint32_t w = 0; w < width; w += TORCH_TERMS) {
+        for (uint32_t k = 0; k < TORCH_TERMS; k++) {
+            float by_mix = out[k] * x[w + k];
+            to_x[w + k] += out[k] * (own[w + k] + shared[w + k]);
+            to_own[w + k] += by_mix;
+            to_shared[w + k] += by_mix;
+        }
+    }
+}
+
+VECTORS static void mix_pair(uint32_t width, const float *restrict x, const float *restrict own,
+                             const float *restrict shared, float *restrict out) {
+    float sum[TORCH_TERMS] = {0};
+    for (uint32_t w = 0; w < width; w += TORCH_TERMS)
+        for (uint32_t k = 0; k < TORCH_TERMS; k++) sum[k] += x[w + k] * (own[w + k] + shared[w + k]);
+    memcpy(out, sum, sizeof sum);
+}
+
+static void mix_backward(tape *t, tape_node *n) {
+    const mix_node *m = (const mix_node *)n;
+    const torch_pairs *pairs = m->pairs;
+    uint32_t width = m->ways * TORCH_TERMS;
+    float *kernels = tape_grad(t, n->in[0]), *table = tape_grad(t, n->in[1]);
+    if (kernels == NULL || table == NULL) return;
+    for (uint32_t p = 0; p < pairs->count; p++) {
+        const float *out = n->out->grad + (size_t)p * TORCH_TERMS;
+        const float *x = n->in[0]->data + (size_t)pairs->kernels[p] * width;
+        const float *own = n->in[1]->data + (size_t)pairs->columns[p] * width;
+        const float *shared = n->in[1]->data + (size_t)pairs->groups[p] * width;
+        give_back(width, out, x, own, shared, kernels + (size_t)pairs->kernels[p] * width,
+                  table + (size_t)pairs->columns[p] * width, table + (size_t)pairs->groups[p] * width);
+    }
+}
+
+static tensor *mix_ways(const torch_net *net, tape *t, tensor *x, tensor *table, const torch_pairs *pairs) {
+    if (x == NULL || table == NULL) return NULL;
+    uint32_t width = net->ways * TORCH_TERMS;
+    tensor *out = tape_tensor(t, pairs->count, TORCH_TERMS, x->needs_grad || table->needs_grad);
+    if (out == NULL) return NULL;
+    for (uint32_t p = 0; p < pairs->count; p++) {
+        const float *from = x->data + (size_t)pairs->kernels[p] * width;
+        const float *own = table->data + (size_t)pairs->columns[p] * width;
+        const float *shared = table->data + (size_t)pairs->groups[p] * width;
+        mix_pair(width, from, own, shared, out->data + (size_t)p * TORCH_TERMS);
+    }
+    mix_node *note = tape_note(t, out, mix_backward, sizeof *note);
+    if (note == NULL) return t->has_failed ? NULL : out;
+    note->node.in[0] = x;
+    note->node.in[1] = table;
+    note->pairs = pairs;
+    note->ways = net->ways;
+    return out;
+}
+
+tensor *torch_net_times(const torch_net *net, tape *t, const torch_pairs *pairs, tensor **bend, tensor **logs) {
+    tensor *x = tape_input(t, pairs->kernel_count, TORCH_FEATURES, pairs->inputs);
+    x = layer_linear_apply(t, &net->first, x, ACT_SILU);
+    x = layer_linear_apply(t, &net->second, x, ACT_SILU);
+    x = layer_linear_apply(t, &net->last, x, ACT_NONE);
+    x = mix_ways(net, t, x, tape_param(t, net->mix), pairs);
+    x = nn_scale(t, nn_activate(t, nn_scale(t, x, 1 / net->bound), ACT_TANH), net->bound);
+    if (bend != NULL) *bend = x;
+    x = nn_add(t, x, rows_of(t, net->prices, pairs));
+    if (logs != NULL) *logs = x;
+    return nn_mul(t, nn_activate(t, x, ACT_EXP), tape_input(t, pairs->count, TORCH_TERMS, pairs->amounts));
+}

@@ -1,0 +1,208 @@
+/* torch_sum.c - fits the family "torch-sum": torch_kernel.h says what PyTorch launches, torch_rows.h what is seen of a
+ * kernel, torch_column.h in what settings, torch_net.h what a kernel takes, torch_train.h how that is learned,
+ * torch_model.h what is kept and how it is asked. */
+#include "predictor/torch/torch_sum.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/core/family_common.h"
+#include "predictor/core/series.h"
+#include "predictor/torch/torch_width.h"
+
+/* Networks are trained one after the other: unit u is member u % members of side u / members. */
+typedef struct fitting {
+    const fit_context *context;
+    const torch_data *data;
+    model *m;
+    uint8_t *left_by; /* per graph: the member that is trained without it; NULL: none */
+    bool *is_out;     /* per graph, of the unit at hand; NULL: none */
+    uint32_t graph_count;
+    uint32_t unit;
+    torch_training *training; /* of the unit at hand */
+} fitting;
+
+/* --- Networks ------------------------------------------------------------------------------------------------ */
+
+static params *values(void *user, uint32_t unit) {
+    return &((fitting *)user)->m->nets[unit].values;
+}
+
+static bool has_labels(const torch_data *data, torch_side side) {
+    uint32_t i = 0;
+    while (i < data->train.count && torch_label_side(data, &data->train.items[i]) != side) i++;
+    return i < data->train.count;
+}
+
+static ft_status begin(void *user, uint32_t unit, uint64_t seed, descent **d, ft_error *error) {
+    fitting *f = user;
+    torch_side side = (torch_side)(unit / f->m->config.members);
+    f->unit = unit;
+    *d = NULL;
+    if (!has_labels(f->data, side)) return FT_OK;
+    for (uint32_t i = 0; f->left_by != NULL && i < f->graph_count; i++)
+        f->is_out[i] = f->left_by[i] == unit % f->m->config.members;
+    FT_TRY(torch_training_new(f->data, &f->m->scaling[side], &f->m->config, side, f->is_out, seed, f->context->threads,
+                              &f->m->nets[unit], &f->training, error));
+    *d = torch_training_descent(f->training);
+    return FT_OK;
+}
+
+static ft_status step(void *user, double *loss, ft_error *error) {
+    return torch_training_step(((fitting *)user)->training, loss, error);
+}
+
+/* Mean absolute error in percent on the validation labels; NaN when there are none. */
+static ft_status check(void *user, double *mape, ft_error *error) {
+    const fitting *f = user;
+    const torch_labels *valid = &f->data->valid;
+    float *logs = malloc(((size_t)valid->count + 1) * sizeof *logs);
+    if (logs == NULL) return FT_NOMEM(error);
+    ft_status status = torch_training_ask(f->training, valid->items, valid->count, logs, error);
+    double sum = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; status == FT_OK && i < valid->count; i++) {
+        if (torch_label_side(f->data, &valid->items[i]) != f->unit / f->m->config.members) continue;
+        sum += fabs(exp((double)logs[i] - valid->items[i].log_us) - 1);
+        count++;
+    }
+    *mape = count > 0 ? 100 * sum / count : NAN;
+    free(logs);
+    return status;
+}
+
+static json_t *describe(void *user) {
+    const fitting *f = user;
+    uint32_t members = f->m->config.members;
+    return json_pack("{s:i, s:i}", "side", (int)(f->unit / members), "member", (int)(f->unit % members));
+}
+
+static void end(void *user) {
+    fitting *f = user;
+    torch_training_free(f->training);
+    f->training = NULL;
+}
+
+static ft_status train_networks(fitting *f, ft_error *error) {
+    const series networks = {.context = f->context,
+                             .units = TORCH_SIDES * f->m->config.members,
+                             .user = f,
+                             .values = values,
+                             .begin = begin,
+                             .step = step,
+                             .check = check,
+                             .describe = describe,
+                             .end = end};
+    return series_train(&networks, error);
+}
+
+/* --- Fitting ------------------------------------------------------------------------------------------------- */
+
+/* How even numbers of channels are matters to the caches of processors. On GPUs it says nothing that lanes do not say,
+ * so their networks are not shown it; and no power of two is unlike the others. */
+static void limit_evenness(torch_side side, torch_scaling *scaling) {
+    static const float NONE = 0, PAGE = 12;
+    for (uint32_t f = TORCH_SIZE_EVEN_IN; f <= TORCH_SIZE_EVEN_OUT; f++) {
+        if (side == TORCH_GPU) scaling->inverse[f] = 0;
+        scaling->least[f] = NONE;
+        scaling->most[f] = PAGE;
+    }
+}
+
+/* The kernels of each side have a scaling of their own. */
+static ft_status fit_scaling(const torch_data *data, model *m, ft_error *error) {
+    bool *is_used = malloc(((size_t)data->kernels.count + 1) * sizeof *is_used);
+    if (is_used == NULL) return FT_NOMEM(error);
+    for (uint32_t side = 0; side < TORCH_SIDES; side++) {
+        memset(is_used, 0, data->kernels.count * sizeof *is_used);
+        for (uint32_t i = 0; i < data->train.count; i++) {
+            const torch_program *p = &data->programs[data->train.items[i].program];
+            if (torch_label_side(data, &data->train.items[i]) != side) continue;
+            for (uint32_t j = p->start; j < p->start + p->count; j++) is_used[data->launches[j].row] = true;
+        }
+        torch_scaling_fit(torch_data_rows(data), is_used, data->kernels.count, &m->scaling[side]);
+        limit_evenness((torch_side)side, &m->scaling[side]);
+    }
+    free(is_used);
+    return FT_OK;
+}
+
+/* Whether every network has something to learn from on the sides that were measured. */
+static bool leaves_enough(const fitting *f) {
+    for (uint32_t unit = 0; unit < TORCH_SIDES * f->m->config.members; unit++) {
+        uint32_t side = unit / f->m->config.members, member = unit % f->m->config.members, i = 0;
+        const torch_labels *train = &f->data->train;
+        while (i < train->count && (torch_label_side(f->data, &train->items[i]) != side ||
+                                    f->left_by[f->data->programs[train->items[i].program].graph] == member))
+            i++;
+        if (i == train->count && has_labels(f->data, (torch_side)side)) return false;
+    }
+    return true;
+}
+
+/* With few architectures, all networks see all of them. */
+static ft_status leave_out(const fit_set *set, fitting *f, ft_error *error) {
+    uint32_t members = f->m->config.members;
+    FT_TRY(torch_leave_out(set, members, f->m->config.families, &f->left_by, error));
+    if (f->left_by == NULL) return FT_OK;
+    if (!leaves_enough(f)) {
+        free(f->left_by);
+        f->left_by = NULL;
+        return FT_OK;
+    }
+    f->is_out = calloc((size_t)f->graph_count + 1, sizeof *f->is_out);
+    return f->is_out != NULL ? FT_OK : FT_NOMEM(error);
+}
+
+static ft_status fit_gathered(const fit_set *set, const fit_context *context, const torch_config *config,
+                              const torch_data *data, model **out, ft_error *error) {
+    model *m;
+    FT_TRY(torch_model_new(config, data, set->device_count, context->seed, &m, error));
+    fitting f = {.context = context, .data = data, .m = m, .graph_count = ft_dataset_graph_count(set->data)};
+    ft_status status = fit_scaling(data, m, error);
+    if (status == FT_OK) status = leave_out(set, &f, error);
+    if (status == FT_OK) status = train_networks(&f, error);
+    if (status == FT_OK) status = torch_widths_find(data, f.left_by, context->threads, m, error);
+    free(f.left_by);
+    free(f.is_out);
+    if (status != FT_OK) {
+        torch_model_free(m);
+        return status;
+    }
+    torch_model_finish(m);
+    *out = m;
+    return FT_OK;
+}
+
+static ft_status fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+    torch_config config;
+    torch_rules rules;
+    torch_data data;
+    FT_TRY(torch_config_read(context->config, &config, error));
+    FT_TRY(fit_set_check(set, error));
+    FT_TRY(torch_rules_open(&rules, error));
+    ft_status status = torch_data_gather(set, context, &rules, &data, error);
+    if (status == FT_OK) {
+        status = fit_gathered(set, context, &config, &data, out, error);
+        torch_data_free(&data);
+    }
+    torch_rules_free(&rules);
+    return status;
+}
+
+const family family_torch_sum = {
+    .name = "torch-sum",
+    .text = "the sum over the kernels of PyTorch of learned shares of the data sheet's rates, for any GPU",
+    .schema = TORCH_ROWS_SCHEMA,
+    .settings = torch_settings,
+    .setting_count = TORCH_SETTING_COUNT,
+    .setting_keys = "amp compile layout torch",
+    .takes_any_device = true,
+    .has_own_intervals = true,
+    .fit = fit,
+    .save = torch_model_save,
+    .load = torch_model_load,
+    .predict = torch_model_predict,
+    .look = torch_model_look,
+    .free = torch_model_free};
