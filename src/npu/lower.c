@@ -5,60 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "graph/opdef.h"
 #include "npu/blockings.h"
 
 enum { MAX_PASSES = 16384 }; /* networks have a few hundred */
-
-struct npu_rule {
-    const char *names; /* of operators, separated by spaces */
-    void (*lower)(npu_lowering *l, const ft_op *op);
-};
-
-static const npu_rule rules[] = {
-    {"Conv Conv2D Conv2DHWIO DepthwiseConv2D DepthwiseConv2DHWIM QLinearConv ConvInteger TransposeConv ConvTranspose",
-     npu_lower_conv},
-    {"FullyConnected Gemm MatMul MatMulFC QLinearMatMul MatMulInteger QGemm", npu_lower_dense},
-    {"MaxPool AveragePool GlobalMaxPool", npu_lower_pool},
-    {"ReduceMean GlobalAveragePool", npu_lower_mean},
-    {"Add Sub Mul Min Max BiasAdd Sum Abs", npu_lower_binary},
-    {"Relu Relu6 ReluN1To1 Clip Sigmoid Tanh HardSwish HardSigmoid LeakyRelu Elu Gelu Silu Mish Exp Log Rsqrt Sqrt "
-     "Selu "
-     "Softplus Erf",
-     npu_lower_activation},
-    {"Concat Pack", npu_lower_concat},
-    {"Split SplitV SliceBeginSize StridedSlice Slice Unpack SplitAxisFirst", npu_lower_slices},
-    {"PadPairs Pad", npu_lower_pad},
-    {"ResizeBilinear ResizeNearest", npu_lower_resize},
-    {"QuantizeLinear Transpose", npu_lower_copy},
-    {"Reshape Flatten Squeeze Unsqueeze Identity Dropout DequantizeLinear BatchNormalization", npu_lower_reshape},
-    {"Softmax", npu_lower_softmax},
-    {"ArgMax", npu_lower_argmax},
-    {"UnidirectionalSequenceLSTM", npu_lower_lstm},
-};
-
-static const npu_rule *rule_of(const ft_opdef *def) {
-    size_t length = strlen(def->name);
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        if (text_has_word(rules[i].names, def->name, length)) return &rules[i];
-    }
-    return NULL;
-}
-
-/* Networks have many operators of few kinds: what was found for a kind is kept, until another takes its place. */
-enum { RULES_KEPT = 16 };
-
-typedef struct kept_rule {
-    const ft_opdef *def;
-    const npu_rule *rule;
-} kept_rule;
-
-static const npu_rule *find_rule(const ft_opdef *def, kept_rule kept[static RULES_KEPT]) {
-    kept_rule *place = &kept[(uintptr_t)def / sizeof *def % RULES_KEPT];
-    if (place->def != def) *place = (kept_rule){def, rule_of(def)};
-    return place->rule;
-}
 
 /* --- Tensors ------------------------------------------------------------------------------------------------- */
 
@@ -212,12 +162,16 @@ npu_activation npu_activation_of(const ft_op *op) {
     return name[0] != '\0' ? ACTIVATION_TABLE : ACTIVATION_NONE;
 }
 
+bool npu_has_same_padding(const ft_op *op) {
+    return strcmp(op_attr_string(op, "auto_pad", "VALID"), "SAME_UPPER") == 0;
+}
+
 /* --- The network --------------------------------------------------------------------------------------------- */
 
 /* What is known before the run costs nothing, but for joins of quantised constants, which the compiler leaves. */
-static bool is_dead(const ft_graph *graph, const ft_op *op) {
+static bool is_dead(const ft_graph *graph, const ft_op *op, const npu_rule *rule) {
     const ft_tensor *y = op_output(graph, op, 0);
-    bool is_join = op_is(op, "Concat") && y != NULL && ft_dtype_bits(y->dtype) == 8;
+    bool is_join = rule != NULL && rule->id == NPU_OP_CONCAT && y != NULL && ft_dtype_bits(y->dtype) == 8;
     return op->is_folded && !is_join;
 }
 
@@ -313,14 +267,15 @@ static void count_readers(npu_lowering *l) {
 
 static ft_status lower_all(npu_lowering *l, ft_error *error) {
     const ft_graph *graph = l->graph;
-    kept_rule kept[RULES_KEPT] = {{NULL, NULL}};
+    npu_rule_cache cache = {{NULL}, {NULL}};
     for (uint32_t i = 0; i < graph->op_count; i++) {
         const ft_op *op = &graph->ops[i];
-        l->rules[i] = is_dead(graph, op) ? NULL : find_rule(op->def, kept);
-        l->is_npu[i] = l->rules[i] != NULL && npu_supports(l, op);
+        l->rules[i] = npu_rule_find(op->def, &cache);
+        l->is_npu[i] = l->rules[i] != NULL && !is_dead(graph, op, l->rules[i]) && npu_supports(l, op, l->rules[i]);
     }
     for (l->op = 0; l->op < graph->op_count && !l->has_failed; l->op++) {
-        if (!is_dead(graph, &graph->ops[l->op])) lower_op(l, &graph->ops[l->op]);
+        const ft_op *op = &graph->ops[l->op];
+        if (!is_dead(graph, op, l->rules[l->op])) lower_op(l, op);
     }
     mark_ends(l);
     if (l->is_too_long) return ft_fail(error, FT_ERR_LIMIT, "more than %d passes of an accelerator", MAX_PASSES);

@@ -2,8 +2,11 @@
 #ifndef NPU_LOWER_H
 #define NPU_LOWER_H
 
+#include <assert.h>
+
 #include "graph/graph.h"
 #include "npu/net.h"
+#include "npu/rules.h"
 
 /* What a tensor of the graph is to the passes that read it: a tensor, or a slice of one. */
 typedef struct npu_view {
@@ -13,9 +16,7 @@ typedef struct npu_view {
     npu_shape whole; /* of what it is a slice of */
 } npu_view;
 
-typedef struct npu_rule npu_rule;
-
-typedef struct npu_lowering {
+struct npu_lowering {
     npu_net *net;
     const ft_graph *graph;
     npu_view *views; /* of each tensor of the graph */
@@ -29,10 +30,31 @@ typedef struct npu_lowering {
     bool has_failed;        /* out of memory, or */
     bool is_too_long;       /* more passes than anybody has */
     npu_pass spare;         /* to write into when there is no memory at all */
-} npu_lowering;
+};
 
-/* Whether the accelerator runs an operator; also sets what it is taken for. */
-bool npu_supports(const npu_lowering *l, const ft_op *op);
+/* The id of an operator that has a rule. */
+static inline npu_op_id npu_op_id_of(const npu_lowering *l, const ft_op *op) {
+    const npu_rule *rule = l->rules[op - l->graph->ops];
+    assert(rule != NULL);
+    return rule->id;
+}
+
+/* Whether the accelerator runs an operator (support.c): its types and sizes, then the constraint of its rule. */
+bool npu_supports(const npu_lowering *l, const ft_op *op, const npu_rule *rule);
+bool npu_check_conv(const npu_lowering *l, const ft_op *op);
+bool npu_check_dense(const npu_lowering *l, const ft_op *op);
+bool npu_check_pool(const npu_lowering *l, const ft_op *op);
+bool npu_check_mean(const npu_lowering *l, const ft_op *op);
+bool npu_check_binary(const npu_lowering *l, const ft_op *op);
+bool npu_check_strides(const npu_lowering *l, const ft_op *op);
+bool npu_check_pad(const npu_lowering *l, const ft_op *op);
+bool npu_check_resize(const npu_lowering *l, const ft_op *op);
+bool npu_check_transpose(const npu_lowering *l, const ft_op *op);
+bool npu_check_quantize(const npu_lowering *l, const ft_op *op);
+bool npu_check_reshape(const npu_lowering *l, const ft_op *op);
+bool npu_check_softmax(const npu_lowering *l, const ft_op *op);
+bool npu_check_argmax(const npu_lowering *l, const ft_op *op);
+bool npu_check_none(const npu_lowering *l, const ft_op *op);
 
 npu_shape npu_shape_of(const npu_lowering *l, const ft_tensor *t);
 int32_t npu_bytes_of(const npu_lowering *l, const ft_tensor *t);
@@ -54,6 +76,7 @@ npu_view npu_view_of(const npu_lowering *l, uint32_t tensor);
 void npu_alias(npu_lowering *l, uint32_t graph_tensor, npu_view view);
 
 npu_activation npu_activation_of(const ft_op *op);
+bool npu_has_same_padding(const ft_op *op); /* TensorFlow's padding "SAME" */
 
 /* Each kind of operator (lower_conv.c, lower_map.c, lower_step.c). */
 void npu_lower_conv(npu_lowering *l, const ft_op *op);

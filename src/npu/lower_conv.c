@@ -49,7 +49,7 @@ static int64_t total_padding(int64_t size, int64_t stride, int64_t kernel) {
 /* The first convolution of a network reads few channels: columns that a stride skips together become channels. */
 static void fold_stride(npu_pass *p, const ft_op *op) {
     int64_t factor = p->stride_x, width = p->ifm_shape.w, kernel = p->kernel_w;
-    bool is_same = strcmp(op_attr_string(op, "auto_pad", "VALID"), "SAME_UPPER") == 0;
+    bool is_same = npu_has_same_padding(op);
     if (factor <= 1 || p->dilation_x > 1 || width % factor != 0) return;
     if (p->ifm_shape.c * factor > 8 && factor <= 3) return;
     int64_t added = 0, padding = total_padding(width, factor, kernel);

@@ -10,7 +10,8 @@ void npu_lower_pool(npu_lowering *l, const ft_op *op) {
     if (!pool_geometry_of(l->graph, op, &g)) return;
     npu_view in = npu_input_view(l, op, 0);
     uint32_t out = npu_output(l, op, 0);
-    bool is_max = strstr(op->def->name, "Max") != NULL;
+    npu_op_id id = npu_op_id_of(l, op);
+    bool is_max = id == NPU_OP_MAX_POOL || id == NPU_OP_GLOBAL_MAX_POOL;
     npu_pass *p = npu_add_pass(l, BLOCK_POOL, is_max ? MATH_MAX_POOL : MATH_OTHER);
     npu_reads(p, in);
     npu_writes(l, p, out, npu_shape_of(l, op_output(l->graph, op, 0)));
@@ -32,7 +33,7 @@ static void reduced_axes(const npu_lowering *l, const ft_op *op, bool is_reduced
     const ft_tensor *x = op_input(l->graph, op, 0), *axes = op_input(l->graph, op, 1);
     memset(is_reduced, 0, 4 * sizeof *is_reduced);
     if (x == NULL) return;
-    if (op_is(op, "GlobalAveragePool")) {
+    if (npu_op_id_of(l, op) == NPU_OP_GLOBAL_AVERAGE_POOL) {
         is_reduced[1] = is_reduced[2] = true;
         return;
     }
@@ -134,14 +135,24 @@ static bool swaps(const npu_lowering *l, npu_view a, npu_view b, npu_shape ofm) 
            !is_smaller(b.shape, ofm);
 }
 
+static npu_math math_of(npu_op_id id) {
+    switch (id) {
+    case NPU_OP_MUL:
+        return MATH_MUL;
+    case NPU_OP_MIN:
+    case NPU_OP_MAX:
+    case NPU_OP_ABS:
+        return MATH_OTHER;
+    default:
+        return MATH_ADD;
+    }
+}
+
 void npu_lower_binary(npu_lowering *l, const ft_op *op) {
     npu_view a = npu_input_view(l, op, 0), b = npu_input_view(l, op, 1);
     uint32_t out = npu_output(l, op, 0);
     npu_shape ofm = npu_shape_of(l, op_output(l->graph, op, 0));
-    npu_math math = op_is(op, "Mul")                                           ? MATH_MUL
-                    : op_is(op, "Min") || op_is(op, "Max") || op_is(op, "Abs") ? MATH_OTHER
-                                                                               : MATH_ADD;
-    npu_pass *p = npu_add_pass(l, BLOCK_ELEMENTWISE, math);
+    npu_pass *p = npu_add_pass(l, BLOCK_ELEMENTWISE, math_of(npu_op_id_of(l, op)));
     if (l->has_failed) return;
     if (b.tensor == FT_NONE) {
         npu_reads(p, a);
@@ -168,10 +179,6 @@ static npu_pass *fusable(npu_lowering *l, const ft_op *op, npu_view in) {
     if (p->block == BLOCK_COPY || p->activation != ACTIVATION_NONE || p->is_slice_write || p->op != x->producer)
         return NULL;
     return p;
-}
-
-static bool is_clamp(const ft_op *op) {
-    return op_is(op, "Relu") || op_is(op, "Relu6") || op_is(op, "ReluN1To1") || op_is(op, "Clip");
 }
 
 /* Sixteen bits have no table for a leaky slope. An input of another scale is no slope for the unit: both sides are
@@ -203,27 +210,29 @@ static void lower_leaky16(npu_lowering *l, npu_view in, uint32_t out, bool is_ke
 void npu_lower_activation(npu_lowering *l, const ft_op *op) {
     npu_view in = npu_input_view(l, op, 0);
     if (l->has_failed) return;
+    const npu_rule *rule = l->rules[l->op];
+    bool is_clamp = rule->flags & NPU_CLAMP;
     npu_pass *before = fusable(l, op, in);
     int32_t bytes = l->net->tensors[in.tensor].bytes;
     bool is_kept = l->is_float || op_attr_int(op, "keeps_scale", 0) != 0;
-    if (op_is(op, "LeakyRelu") && bytes == 2) {
+    if (rule->id == NPU_OP_LEAKY_RELU && bytes == 2) {
         lower_leaky16(l, in, npu_output(l, op, 0), is_kept);
         return;
     }
-    if (is_clamp(op) && !is_kept) before = NULL;
+    if (is_clamp && !is_kept) before = NULL;
     if (before != NULL) {
-        before->activation = is_clamp(op) ? ACTIVATION_CLAMP : ACTIVATION_TABLE;
-        before->has_table = !is_clamp(op) && bytes == 1;
+        before->activation = is_clamp ? ACTIVATION_CLAMP : ACTIVATION_TABLE;
+        before->has_table = !is_clamp && bytes == 1;
         before->table_bytes = 256;
         npu_alias(l, op->outputs[0], in);
         return;
     }
     uint32_t out = npu_output(l, op, 0);
-    if (is_clamp(op) || bytes == 2) {
+    if (is_clamp || bytes == 2) {
         npu_pass *p = npu_add_pass(l, BLOCK_POOL, MATH_OTHER);
         npu_reads(p, in);
         npu_writes(l, p, out, in.shape);
-        p->activation = is_clamp(op) ? ACTIVATION_CLAMP : ACTIVATION_TABLE;
+        p->activation = is_clamp ? ACTIVATION_CLAMP : ACTIVATION_TABLE;
         return;
     }
     uint32_t zero = npu_add_scalar(l, bytes, true);

@@ -14,7 +14,7 @@ static npu_pass *copy(npu_lowering *l, npu_view in, uint32_t out, npu_shape ofm,
 }
 
 void npu_lower_copy(npu_lowering *l, const ft_op *op) {
-    if (l->is_float && op_is(op, "QuantizeLinear")) {
+    if (l->is_float && npu_op_id_of(l, op) == NPU_OP_QUANTIZE_LINEAR) {
         npu_lower_reshape(l, op);
         return;
     }
@@ -22,7 +22,7 @@ void npu_lower_copy(npu_lowering *l, const ft_op *op) {
     uint32_t out = npu_output(l, op, 0);
     npu_shape shape = npu_shape_of(l, op_output(l->graph, op, 0));
     npu_pass *p = copy(l, in, out, shape, shape);
-    if (op_is(op, "Transpose")) { /* rows and columns change places as they are written */
+    if (npu_op_id_of(l, op) == NPU_OP_TRANSPOSE) { /* rows and columns change places as they are written */
         p->is_slice_write = true;
         p->ofm_shape = p->write = in.shape;
     }
@@ -73,7 +73,7 @@ void npu_lower_concat(npu_lowering *l, const ft_op *op) {
         npu_view in = npu_input_view(l, op, i);
         if (in.tensor == FT_NONE || l->has_failed) continue;
         npu_shape part = ofm;
-        *place(&part, at) = op_is(op, "Pack") ? 1 : *place(&in.shape, at);
+        *place(&part, at) = npu_op_id_of(l, op) == NPU_OP_PACK ? 1 : *place(&in.shape, at);
         in.shape = part;
         npu_pass *p = copy(l, in, out, ofm, part);
         p->is_slice_write = true;
@@ -87,11 +87,12 @@ static bool reads_slices(const npu_lowering *l, const ft_tensor *y) {
     if (y->use_count != 1 || y->is_output || !l->is_npu[y->uses[0]]) return false;
     const ft_op *reader = &l->graph->ops[y->uses[0]];
     ft_op_class class = reader->def->op_class;
-    return class != FT_CLASS_VIEW && !op_is(reader, "ReduceMean") && !op_is(reader, "Softmax");
+    npu_op_id id = npu_op_id_of(l, reader);
+    return class != FT_CLASS_VIEW && id != NPU_OP_REDUCE_MEAN && id != NPU_OP_SOFTMAX;
 }
 
 static bool is_on_brick(const npu_lowering *l, const ft_op *op, uint32_t output) {
-    const ft_tensor *x = op_input(l->graph, op, op_is(op, "SplitAxisFirst") ? 1 : 0);
+    const ft_tensor *x = op_input(l->graph, op, npu_op_id_of(l, op) == NPU_OP_SPLIT_AXIS_FIRST ? 1 : 0);
     npu_shape whole = npu_shape_of(l, x);
     int64_t offset = 0;
     for (uint32_t i = 0; i < output; i++) {
@@ -102,10 +103,10 @@ static bool is_on_brick(const npu_lowering *l, const ft_op *op, uint32_t output)
 }
 
 /* A dimension that is dropped moves nothing when those in front of it are one. */
-static bool keeps_place(const ft_op *op, const ft_tensor *y) {
+static bool keeps_place(npu_op_id id, const ft_op *op, const ft_tensor *y) {
     int64_t mask = op_attr_int(op, "shrink_axis_mask", 0), axis = 0;
     if (op_attr_int(op, "new_axis_mask", 0) != 0) return false;
-    if (op_is(op, "Unpack"))
+    if (id == NPU_OP_UNPACK)
         axis = op_attr_int(op, "axis", 0);
     else if (mask == 0)
         return true;
@@ -132,7 +133,7 @@ void npu_lower_slices(npu_lowering *l, const ft_op *op) {
                           .is_slice = true,
                           .whole = in.is_slice ? in.whole : in.shape};
         if (!is_on_brick(l, op, i)) l->net->tensors[in.tensor].is_kept = true;
-        if (keeps_place(op, y) && reads_slices(l, y)) {
+        if (keeps_place(npu_op_id_of(l, op), op, y) && reads_slices(l, y)) {
             npu_alias(l, op->outputs[i], slice);
             continue;
         }
@@ -154,7 +155,7 @@ static bool paddings(const npu_lowering *l, const ft_op *op, int64_t pads[4]) {
     npu_shape in = npu_shape_of(l, x), out = npu_shape_of(l, y);
     pads[0] = (out.h - in.h) / 2;
     pads[1] = (out.w - in.w) / 2;
-    if (list != NULL && list->value != NULL && list->value->ints != NULL && op_is(op, "PadPairs") &&
+    if (list != NULL && list->value != NULL && list->value->ints != NULL && npu_op_id_of(l, op) == NPU_OP_PAD_PAIRS &&
         list->value->count >= 6) {
         int64_t first = list->value->count - 6; /* H, W and C are the last three pairs */
         pads[0] = list->value->ints[first];
@@ -246,7 +247,7 @@ void npu_lower_resize(npu_lowering *l, const ft_op *op) {
         npu_writes(l, p, out, ofm);
         return;
     }
-    bool is_bilinear = op_is(op, "ResizeBilinear");
+    bool is_bilinear = npu_op_id_of(l, op) == NPU_OP_RESIZE_BILINEAR;
     if (is_bilinear && op_attr_int(op, "half_pixel_centers", 0) != 0) {
         resize_smoothly(l, in, out, ofm);
         return;

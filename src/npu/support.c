@@ -7,10 +7,9 @@
 
 enum { MOST_DIM = 65535 };
 
-static bool is_typed(const npu_lowering *l, const ft_op *op, const ft_tensor *t, bool allows_32) {
+static bool is_typed(const npu_lowering *l, const ft_tensor *t, bool allows_32) {
     if (l->is_float && ft_dtype_is_float(t->dtype)) return true;
     if (t->dtype == FT_INT8 || t->dtype == FT_UINT8 || t->dtype == FT_INT16) return true;
-    (void)op;
     return allows_32 && t->dtype == FT_INT32;
 }
 
@@ -26,7 +25,7 @@ static int64_t batch_of(const npu_lowering *l, const ft_tensor *t) {
     return t->rank >= 4 ? npu_shape_of(l, t).n : 1;
 }
 
-static bool supports_conv(const npu_lowering *l, const ft_op *op) {
+bool npu_check_conv(const npu_lowering *l, const ft_op *op) {
     const conv_geometry *g = conv_geometry_kept(l->graph, op);
     if (g == NULL || g->spatial > 2 || batch_of(l, g->x) != 1) return false;
     if (g->weight == NULL || !npu_is_const(g->weight) || g->x->rank > 4) return false;
@@ -47,14 +46,14 @@ static bool supports_conv(const npu_lowering *l, const ft_op *op) {
     return height <= 64 && area <= 4096;
 }
 
-static bool supports_dense(const npu_lowering *l, const ft_op *op) {
+bool npu_check_dense(const npu_lowering *l, const ft_op *op) {
     matmul_geometry g;
     if (!matmul_geometry_of(l->graph, op, &g) || g.b == NULL || !npu_is_const(g.b)) return false;
     if (!l->is_float && ft_dtype_bits(g.b->dtype) != 8) return false;
     return g.k <= 65535 && g.n <= 65535 && g.m * g.batch <= 65535;
 }
 
-static bool supports_pool(const npu_lowering *l, const ft_op *op) {
+bool npu_check_pool(const npu_lowering *l, const ft_op *op) {
     pool_geometry g;
     const ft_tensor *x = op_input(l->graph, op, 0);
     if (!pool_geometry_of(l->graph, op, &g) || g.spatial > 2 || batch_of(l, x) != 1) return false;
@@ -63,13 +62,14 @@ static bool supports_pool(const npu_lowering *l, const ft_op *op) {
     for (int32_t i = 0; i < g.spatial; i++) {
         if (g.stride[i] > 3 && !is_whole) return false;
     }
-    bool is_max = strstr(op->def->name, "Max") != NULL;
-    bool is_same = strcmp(op_attr_string(op, "auto_pad", "VALID"), "SAME_UPPER") == 0;
-    if (is_same && !is_max && !is_whole && (g.kernel[0] > 8 || g.kernel[g.spatial - 1] > 8)) return false;
+    npu_op_id id = npu_op_id_of(l, op);
+    bool is_max = id == NPU_OP_MAX_POOL || id == NPU_OP_GLOBAL_MAX_POOL;
+    if (npu_has_same_padding(op) && !is_max && !is_whole && (g.kernel[0] > 8 || g.kernel[g.spatial - 1] > 8))
+        return false;
     return g.kernel[0] <= 256 && g.kernel_elems <= 256 * 256;
 }
 
-static bool supports_binary(const npu_lowering *l, const ft_op *op) {
+bool npu_check_binary(const npu_lowering *l, const ft_op *op) {
     for (uint32_t i = 0; i < op->input_count; i++) {
         const ft_tensor *t = op_input(l->graph, op, i);
         if (t == NULL || (t->rank > 2 && npu_shape_of(l, t).n != 1) || t->rank > 4) return false;
@@ -77,14 +77,16 @@ static bool supports_binary(const npu_lowering *l, const ft_op *op) {
     return op->input_count <= 2;
 }
 
-static bool supports_pad(const npu_lowering *l, const ft_op *op) {
+bool npu_check_pad(const npu_lowering *l, const ft_op *op) {
     const ft_tensor *x = op_input(l->graph, op, 0), *y = op_output(l->graph, op, 0);
     npu_shape in = npu_shape_of(l, x), out = npu_shape_of(l, y);
-    if (op_is(op, "PadPairs") && (strcmp(op->type, "MIRROR_PAD") == 0 || strcmp(op->type, "PADV2") == 0)) return false;
+    if (npu_op_id_of(l, op) == NPU_OP_PAD_PAIRS &&
+        (strcmp(op->type, "MIRROR_PAD") == 0 || strcmp(op->type, "PADV2") == 0))
+        return false;
     return (x->rank == 3 || x->rank == 4) && in.n == out.n && in.c == out.c;
 }
 
-static bool supports_resize(const npu_lowering *l, const ft_op *op) {
+bool npu_check_resize(const npu_lowering *l, const ft_op *op) {
     const ft_tensor *x = op_input(l->graph, op, 0), *y = op_output(l->graph, op, 0);
     npu_shape in = npu_shape_of(l, x), out = npu_shape_of(l, y);
     bool is_aligned = op_attr_int(op, "align_corners", 0) != 0, is_half = op_attr_int(op, "half_pixel_centers", 0) != 0;
@@ -94,20 +96,19 @@ static bool supports_resize(const npu_lowering *l, const ft_op *op) {
     int64_t a = is_aligned ? out.h - 1 : out.h, b = is_aligned ? in.h - 1 : in.h;
     int64_t c = is_aligned ? out.w - 1 : out.w, d = is_aligned ? in.w - 1 : in.w;
     if (a % b != 0 || c % d != 0 || a / b != c / d) return false;
-    if (is_half && op_is(op, "ResizeBilinear")) return a / b == 2;
+    if (is_half && npu_op_id_of(l, op) == NPU_OP_RESIZE_BILINEAR) return a / b == 2;
     return a / b == 2 || a / b == 4 || a / b == 8;
 }
 
-static bool supports_mean(const npu_lowering *l, const ft_op *op) {
+bool npu_check_mean(const npu_lowering *l, const ft_op *op) {
     const ft_tensor *x = op_input(l->graph, op, 0), *axes = op_input(l->graph, op, 1);
     uint32_t count = 0;
     if (x->rank > 4 || batch_of(l, x) != 1) return false;
-    if (op_is(op, "GlobalAveragePool")) return true;
+    if (npu_op_id_of(l, op) == NPU_OP_GLOBAL_AVERAGE_POOL) return true;
     return op_attr_ints(op, "axes", &count) != NULL || (axes != NULL && axes->value != NULL);
 }
 
-static bool supports_slice(const npu_lowering *l, const ft_op *op) {
-    if (!op_is(op, "StridedSlice")) return true;
+bool npu_check_strides(const npu_lowering *l, const ft_op *op) {
     const ft_tensor *strides = op_input(l->graph, op, 3);
     if (op_attr_int(op, "ellipsis_mask", 0) != 0) return false;
     if (strides == NULL || strides->value == NULL || strides->value->ints == NULL) return true;
@@ -118,7 +119,7 @@ static bool supports_slice(const npu_lowering *l, const ft_op *op) {
 }
 
 /* Only two sides change places, in maps whose other sides are one. */
-static bool supports_transpose(const npu_lowering *l, const ft_op *op) {
+bool npu_check_transpose(const npu_lowering *l, const ft_op *op) {
     const ft_tensor *x = op_input(l->graph, op, 0);
     npu_shape s = npu_shape_of(l, x);
     (void)op;
@@ -126,34 +127,29 @@ static bool supports_transpose(const npu_lowering *l, const ft_op *op) {
 }
 
 /* A shape that operators compute is not known to the compiler, even when it could be. */
-static bool supports_view(const npu_lowering *l, const ft_op *op) {
+bool npu_check_reshape(const npu_lowering *l, const ft_op *op) {
     const ft_tensor *shape = op_input(l->graph, op, 1);
     return l->is_float || shape == NULL || shape->role == FT_CONSTANT;
 }
 
-static bool supports_kind(const npu_lowering *l, const ft_op *op) {
+bool npu_check_softmax(const npu_lowering *l, const ft_op *op) {
+    const ft_tensor *x = op_input(l->graph, op, 0);
+    return x->rank <= 4 && x->dtype != FT_INT16;
+}
+
+bool npu_check_argmax(const npu_lowering *l, const ft_op *op) {
     const ft_tensor *x = op_input(l->graph, op, 0), *y = op_output(l->graph, op, 0);
-    if (op->def->op_class == FT_CLASS_VIEW) return supports_view(l, op);
-    if (op->def->cost == COST_CONV || op->def->cost == COST_CONV_TRANSPOSE) return supports_conv(l, op);
-    if (op->def->cost == COST_MATMUL) return supports_dense(l, op);
-    if (op_is(op, "MaxPool") || op_is(op, "AveragePool") || op_is(op, "GlobalMaxPool")) return supports_pool(l, op);
-    if (op_is(op, "ReduceMean") || op_is(op, "GlobalAveragePool")) return supports_mean(l, op);
-    if (op_is(op, "PadPairs") || op_is(op, "Pad")) return supports_pad(l, op);
-    if (op_is(op, "ResizeBilinear") || op_is(op, "ResizeNearest")) return supports_resize(l, op);
-    if (op_is(op, "Transpose")) return supports_transpose(l, op);
-    if (op_is(op, "Softmax")) return x->rank <= 4 && x->dtype != FT_INT16;
-    if (op_is(op, "ArgMax")) return x->rank <= 4 && npu_shape_of(l, x).c <= 127 && y->rank == x->rank - 1;
-    if (op_is(op, "QuantizeLinear")) return l->is_float || (npu_bytes_of(l, x) <= 2 && !ft_dtype_is_float(x->dtype));
-    if (op_is(op, "DequantizeLinear") || op_is(op, "BatchNormalization")) return l->is_float;
-    if (op->def->op_class == FT_CLASS_ELEMENTWISE && op->input_count >= 1 && op->def->flags & OP_COMMUTES)
-        return supports_binary(l, op);
-    if (op_is(op, "StridedSlice") || op_is(op, "SliceBeginSize") || op_is(op, "Slice")) return supports_slice(l, op);
-    if (!l->is_float && op->def->op_class == FT_CLASS_ACTIVATION && npu_bytes_of(l, x) == 2)
-        return op_is(op, "LeakyRelu") || op_is(op, "Sigmoid") || op_is(op, "Tanh") || op_is(op, "Relu") ||
-               op_is(op, "Relu6");
-    if (!l->is_float && (op_is(op, "Elu") || op_is(op, "Gelu") || op_is(op, "Log") || op_is(op, "Sqrt") ||
-                         op_is(op, "Rsqrt") || op_is(op, "Abs")))
-        return op_is(op, "Abs");
+    return x->rank <= 4 && npu_shape_of(l, x).c <= 127 && y->rank == x->rank - 1;
+}
+
+bool npu_check_quantize(const npu_lowering *l, const ft_op *op) {
+    const ft_tensor *x = op_input(l->graph, op, 0);
+    return l->is_float || (npu_bytes_of(l, x) <= 2 && !ft_dtype_is_float(x->dtype));
+}
+
+bool npu_check_none(const npu_lowering *l, const ft_op *op) {
+    (void)l;
+    (void)op;
     return true;
 }
 
@@ -162,26 +158,26 @@ static bool is_steering(const ft_op *op, uint32_t input) {
     return input < 32 && (op->def->steering >> input & 1) != 0;
 }
 
-bool npu_supports(const npu_lowering *l, const ft_op *op) {
-    bool allows_32 = op_is(op, "Add") || op_is(op, "Sub") || op_is(op, "Mul");
-    bool is_product =
-        op->def->cost == COST_CONV || op->def->cost == COST_CONV_TRANSPOSE || op->def->cost == COST_MATMUL;
-    bool is_view = op->def->op_class == FT_CLASS_VIEW;
+static bool is_output_typed(const npu_lowering *l, const npu_rule *rule, const ft_tensor *t) {
+    if (rule->flags & NPU_INDEX_OUT) return t->dtype == FT_INT32 || t->dtype == FT_INT64;
+    return is_typed(l, t, rule->flags & NPU_INT32);
+}
+
+bool npu_supports(const npu_lowering *l, const ft_op *op, const npu_rule *rule) {
+    bool allows_32 = rule->flags & NPU_INT32;
     if (op->loop != 0 || op->input_count == 0 || op->output_count == 0) return false;
-    if (op->input_count > 0 && op_input(l->graph, op, op->def->x) == NULL) return false;
-    for (uint32_t i = 0; i < op->input_count; i++) {
+    if (op_input(l->graph, op, op->def->x) == NULL) return false;
+    for (uint32_t i = 0; i < op->input_count && i < rule->typed_inputs; i++) {
         const ft_tensor *t = op_input(l->graph, op, i);
-        if (t == NULL || is_steering(op, i) || (is_product && i > 1) || (is_view && i > 0)) continue;
-        if (op_is(op, "UnidirectionalSequenceLSTM") && i > 0) continue;
+        if (t == NULL || is_steering(op, i)) continue;
         if (npu_is_const(t) && t->rank <= 1 && t->dtype == FT_INT32 && i > 0 && !allows_32) continue;
-        if (!is_typed(l, op, t, allows_32) || !has_sizes(l, t)) return false;
+        if (!is_typed(l, t, allows_32) || !has_sizes(l, t)) return false;
     }
     for (uint32_t i = 0; i < op->output_count; i++) {
         const ft_tensor *t = op_output(l->graph, op, i);
-        if (t == NULL) continue;
-        if (!has_sizes(l, t)) return false;
-        if (op_is(op, "ArgMax") ? t->dtype != FT_INT32 && t->dtype != FT_INT64 : !is_typed(l, op, t, allows_32))
-            return false;
+        if (t != NULL && (!has_sizes(l, t) || !is_output_typed(l, rule, t))) return false;
     }
-    return supports_kind(l, op);
+    if (!l->is_float && rule->flags & NPU_FLOAT_ONLY) return false;
+    if (!l->is_float && rule->flags & NPU_NO_INT16 && npu_bytes_of(l, op_input(l->graph, op, 0)) == 2) return false;
+    return rule->check(l, op);
 }
