@@ -12,14 +12,16 @@ PREFIX   ?= /usr/local
 TIME     ?= 600
 MAKEFLAGS += --no-builtin-rules
 
-PACKAGES   := libprotobuf-c jansson zlib libxxhash openblas cairo
+# Packages that are linked, and those of which only headers are: the library loads them when it needs them (base/library.h).
+PACKAGES   := libprotobuf-c jansson zlib libxxhash
+LOADED     := openblas cairo
 ONNX_PROTO ?= /usr/include/onnx/onnx.proto
 VERSION    := $(shell sed -n 's/^.define FT_VERSION_M[AI][JN]OR *//p; s/^.define FT_VERSION_PATCH *//p' \
                 include/foretell/foretell.h | paste -sd.)
 SONAME     := libforetell.so.$(firstword $(subst ., ,$(VERSION)))
 
 # pkg-config is asked when the first command runs, which is after setup has made sure that there is something to ask.
-PKG_CFLAGS = $(eval PKG_CFLAGS := $$(shell pkg-config --cflags $(PACKAGES)))$(PKG_CFLAGS)
+PKG_CFLAGS = $(eval PKG_CFLAGS := $$(shell pkg-config --cflags $(PACKAGES) $(LOADED)))$(PKG_CFLAGS)
 PKG_LIBS   = $(eval PKG_LIBS := $$(shell pkg-config --libs $(PACKAGES)))$(PKG_LIBS)
 
 SANITIZE_FLAGS = $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
@@ -168,6 +170,8 @@ $(TESTS): $(call object,$(SUPPORT_SOURCES)) $(BUILD)/libforetell.a
 	@mkdir -p $(@D)
 	$(link) -lcmocka $(WRAP)
 $(BUILD)/tests/cli: $(call object,$(addprefix cli/,options.c cli.c progress.c stop.c))
+# Tests read the pixels of a page.
+$(BUILD)/tests/report: private LDLIBS += -lcairo
 
 $(REPLAYS): $(BUILD)/fuzz/replay_%: $(BUILD)/obj/fuzz/fuzz_%.o $(BUILD)/obj/fuzz/replay.o $(BUILD)/libforetell.a
 	@mkdir -p $(@D)

@@ -245,19 +245,21 @@ static void draw_head(const figure *f, canvas *page) {
     canvas_text_fit(page, MARGIN, MARGIN + 29, 2 * PANEL + GAP, text, &small);
 }
 
-/* How high the legend is has to be known before there is a page: it is measured on one that goes nowhere. */
-static double measure_legend(const figure *f, legend_entry *entries) {
-    canvas page = {.surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, 1)};
-    page.cairo = cairo_create(page.surface);
-    double height = legend(f, &page, 0, false, entries);
-    cairo_destroy(page.cairo);
-    cairo_surface_destroy(page.surface);
-    return height;
+/* The height of the legend has to be known before the page is opened: it is measured on an image. */
+static ft_status measure_legend(const figure *f, legend_entry *entries, double *height, ft_error *error) {
+    canvas page;
+    FT_TRY(canvas_open_image(1, 1, &page, error));
+    *height = legend(f, &page, 0, false, entries);
+    canvas_discard(&page);
+    return FT_OK;
 }
 
-static double upper_height(const figure *f, legend_entry *entries) {
-    if (!f->has_batches) return plot_rows_height(f->answers->count, true);
-    return PANEL_HEIGHT + CHART_ROOM_BELOW + LEGEND_GAP + measure_legend(f, entries);
+static ft_status upper_height(const figure *f, legend_entry *entries, double *height, ft_error *error) {
+    double measured = 0;
+    if (f->has_batches) FT_TRY(measure_legend(f, entries, &measured, error));
+    *height = f->has_batches ? PANEL_HEIGHT + CHART_ROOM_BELOW + LEGEND_GAP + measured
+                             : plot_rows_height(f->answers->count, true);
+    return FT_OK;
 }
 
 static uint32_t kind_count(const ft_forecast *f, plot_row *rows) {
@@ -267,9 +269,10 @@ static uint32_t kind_count(const ft_forecast *f, plot_row *rows) {
 static ft_status draw(const figure *f, const char *path, plot_row *rows, legend_entry *entries, ft_error *error) {
     uint32_t kinds = kind_count(f->first, rows), kernels = f->first != NULL ? f->first->kernel_count : 0;
     uint32_t most = kinds > kernels || kernels > MOST_ROWS ? MOST_ROWS : kernels;
-    double width = 2 * MARGIN + 2 * PANEL + GAP, top = MARGIN + HEAD, upper = upper_height(f, entries);
+    double width = 2 * MARGIN + 2 * PANEL + GAP, top = MARGIN + HEAD, upper;
     double lower = f->first != NULL ? GAP + plot_rows_height(most, false) : 0;
     canvas page;
+    FT_TRY(upper_height(f, entries, &upper, error));
     FT_TRY(canvas_open(path, width, top + upper + lower + MARGIN, &page, error));
     draw_head(f, &page);
     for (uint32_t i = 0; i < 2; i++) {

@@ -1,4 +1,5 @@
-/* cholesky.h - systems of equations with a symmetric positive definite matrix. */
+/* cholesky.h - systems of equations with a symmetric positive definite matrix. The caller has made sure that blas_load
+ * (blas.h) succeeds. */
 #ifndef NN_CHOLESKY_H
 #define NN_CHOLESKY_H
 

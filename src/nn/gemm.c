@@ -4,29 +4,25 @@
  * that do not lie well are packed once per block, so that they are dense in the first cache; A is read where it is. */
 #include "nn/gemm.h"
 
-#include <cblas.h>
 #include <string.h>
 
+#include "nn/blas.h"
 #include "nn/gemm_tile.h"
 
 enum { BLOCK_K = 256, BLOCK_ROWS = 132, BLOCK_COLS = 256, FAR = 512 };
 
 /* --- CBLAS --------------------------------------------------------------------------------------------------- */
 
-void gemm_use_one_thread(void) {
-    openblas_set_num_threads(1);
-}
-
-static void blas_term(const gemm_job *j, const gemm_term *t, float beta) {
+static void blas_term(const blas *b, const gemm_job *j, const gemm_term *t, float beta) {
     if (j->m == 1 && !t->a_transposed) {
         CBLAS_TRANSPOSE turned = t->b_transposed ? CblasNoTrans : CblasTrans;
         int rows = (int)(t->b_transposed ? j->n : t->k), cols = (int)(t->b_transposed ? t->k : j->n);
-        cblas_sgemv(CblasRowMajor, turned, rows, cols, 1, t->b, (int)t->b_stride, t->a, 1, beta, j->c, 1);
+        b->sgemv(CblasRowMajor, turned, rows, cols, 1, t->b, (int)t->b_stride, t->a, 1, beta, j->c, 1);
         return;
     }
-    cblas_sgemm(CblasRowMajor, t->a_transposed ? CblasTrans : CblasNoTrans, t->b_transposed ? CblasTrans : CblasNoTrans,
-                (int)j->m, (int)j->n, (int)t->k, 1, t->a, (int)t->a_stride, t->b, (int)t->b_stride, beta, j->c,
-                (int)j->c_stride);
+    b->sgemm(CblasRowMajor, t->a_transposed ? CblasTrans : CblasNoTrans, t->b_transposed ? CblasTrans : CblasNoTrans,
+             (int)j->m, (int)j->n, (int)t->k, 1, t->a, (int)t->a_stride, t->b, (int)t->b_stride, beta, j->c,
+             (int)j->c_stride);
 }
 
 /* Rows as they are before the first term. */
@@ -46,23 +42,50 @@ static void apply_relu(const gemm_job *j) {
     }
 }
 
-void gemm_blas(const gemm_job *j) {
+/* The same, in plain C. */
+static void plain_term(const gemm_job *j, const gemm_term *t, float beta) {
+    size_t row_step = t->a_transposed ? 1 : t->a_stride, a_step = t->a_transposed ? t->a_stride : 1;
+    size_t b_step = t->b_transposed ? 1 : t->b_stride, col_step = t->b_transposed ? t->b_stride : 1;
+    for (uint32_t i = 0; i < j->m; i++) {
+        float *row = j->c + i * j->c_stride;
+        for (uint32_t n = 0; n < j->n; n++) {
+            float sum = beta != 0 ? row[n] : 0;
+            for (uint32_t k = 0; k < t->k; k++)
+                sum += t->a[i * row_step + k * a_step] * t->b[k * b_step + n * col_step];
+            row[n] = sum;
+        }
+    }
+}
+
+void gemm_blas(const blas *b, const gemm_job *j) {
     if (j->m == 0 || j->n == 0) return;
     bool is_started = j->adds_to_c && j->bias == NULL;
     if (j->bias != NULL || j->term_count == 0 || j->terms[0].k == 0) {
         start(j);
         is_started = true;
     }
-    for (uint32_t i = 0; i < j->term_count; i++)
-        if (j->terms[i].k > 0) blas_term(j, &j->terms[i], i > 0 || is_started ? 1 : 0);
+    for (uint32_t i = 0; i < j->term_count; i++) {
+        float beta = i > 0 || is_started ? 1 : 0;
+        if (j->terms[i].k == 0) continue;
+        if (b != NULL)
+            blas_term(b, j, &j->terms[i], beta);
+        else
+            plain_term(j, &j->terms[i], beta);
+    }
     if (j->has_relu) apply_relu(j);
+}
+
+static void with_blas(const gemm_job *job) {
+    const blas *b = blas_begin();
+    gemm_blas(b, job);
+    if (b != NULL) blas_end();
 }
 
 #if !defined(__x86_64__)
 
 void gemm(const gemm_job *job, float *scratch) {
     (void)scratch;
-    gemm_blas(job);
+    with_blas(job);
 }
 
 #else
@@ -238,7 +261,7 @@ void gemm_with(const gemm_tiles *tiles, const gemm_job *job, float *scratch) {
     if (tiles != NULL && is_ours(job))
         gemm_tiled(job, tiles, scratch);
     else
-        gemm_blas(job);
+        with_blas(job);
 }
 
 void gemm(const gemm_job *job, float *scratch) {

@@ -4,13 +4,15 @@
  * its time on packing and on passes over the result. On processors with AVX2 and FMA, or AVX-512, gemm.c does such
  * products itself, adds several of them into one result without storing it in between, and finishes with bias and relu
  * while the result is in registers; a row gets the same bits alone and among others. Everything else is CBLAS, with one
- * thread: threads belong to the caller (parallel.h). */
+ * thread: threads belong to the caller (parallel.h). Where OpenBLAS is not installed, plain loops stand in for it. */
 #ifndef NN_GEMM_H
 #define NN_GEMM_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "nn/blas.h"
 
 /* One product A B; A is m x k and B is k x n after transposing. Strides are floats from one stored row to the next. */
 typedef struct gemm_term {
@@ -37,10 +39,7 @@ enum { GEMM_SCRATCH = 256 * 256 };
 
 void gemm(const gemm_job *job, float *scratch);
 
-/* Tells CBLAS to start no threads of its own: they would fight with the caller's. For the whole process. */
-void gemm_use_one_thread(void);
-
-/* For tests: the same through CBLAS only. */
-void gemm_blas(const gemm_job *job);
+/* For tests: the same through CBLAS only, or in plain loops when `functions` is NULL. */
+void gemm_blas(const blas *functions, const gemm_job *job);
 
 #endif

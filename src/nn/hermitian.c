@@ -4,13 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "nn/gemm.h"
-
-/* LAPACK, as Fortran sees it; OpenBLAS has no header for it. A complex number is two floats. */
-void cheevr_(const char *jobz, const char *range, const char *uplo, const int *n, float *a, const int *lda,
-             const float *vl, const float *vu, const int *il, const int *iu, const float *abstol, int *m, float *w,
-             float *z, const int *ldz, int *isuppz, float *work, const int *lwork, float *rwork, const int *lrwork,
-             int *iwork, const int *liwork, int *info);
+#include "nn/blas.h"
 
 enum { MAX_SIZE = 1 << 12 }; /* some seconds */
 
@@ -22,7 +16,7 @@ ft_status hermitian_smallest(float *matrix, uint32_t n, uint32_t count, float *v
                              ft_error *error) {
     assert(count > 0 && count <= n);
     if (n > MAX_SIZE) return ft_fail(error, FT_ERR_LIMIT, "a graph of %u nodes is too large for eigenvalues", n);
-    gemm_use_one_thread(); /* threads of its own would fight with the caller's, and add in another order */
+    FT_TRY(blas_load(error));
     const int size = (int)n, first = 1, last = (int)count;
     const float none = 0;
     /* Workspaces as LAPACK asks for at least. */
@@ -33,9 +27,11 @@ ft_status hermitian_smallest(float *matrix, uint32_t n, uint32_t count, float *v
     ft_status status =
         work != NULL && real != NULL && all != NULL && whole != NULL && support != NULL ? FT_OK : FT_NOMEM(error);
     int found = 0, info = 0;
-    if (status == FT_OK)
-        cheevr_("V", "I", "L", &size, matrix, &size, &none, &none, &first, &last, &none, &found, all, vectors, &size,
-                support, work, &work_size, real, &real_size, whole, &int_size, &info);
+    if (status == FT_OK) {
+        blas_begin()->cheevr("V", "I", "L", &size, matrix, &size, &none, &none, &first, &last, &none, &found, all,
+                             vectors, &size, support, work, &work_size, real, &real_size, whole, &int_size, &info);
+        blas_end();
+    }
     if (status == FT_OK && (info != 0 || found != last)) status = no_eigenvalues(error);
     for (uint32_t i = 0; status == FT_OK && i < count; i++) values[i] = all[i];
     free(work);

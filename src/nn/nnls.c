@@ -8,14 +8,13 @@
  * Variables are scaled so that the matrix has ones on its diagonal. JITTER on top of them makes it definite. */
 #include "nn/nnls.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "nn/blas.h"
 #include "nn/cholesky.h"
-#include "nn/gemm.h"
 
 #define JITTER    1e-11
 #define TOLERANCE 1e-10 /* of bounds and gradients, relative to the largest there is */
@@ -25,6 +24,7 @@ enum { SWEEPS = 30, PATIENCE = 6, MAX_STEPS = 2000 };
 typedef enum side { FREE, AT_LOWER, AT_UPPER } side;
 
 typedef struct solver {
+    const blas *blas;
     uint32_t count;
     double *memory;
     double *matrix; /* scaled, as are all the next */
@@ -112,7 +112,7 @@ static void begin_scaled(solver *s, const nnls_problem *p) {
 
 static void find_gradient(solver *s) {
     memcpy(s->gradient, s->target, s->count * sizeof *s->target);
-    cblas_dsymv(CblasRowMajor, CblasLower, (int)s->count, 1, s->matrix, (int)s->count, s->x, 1, -1, s->gradient, 1);
+    s->blas->dsymv(CblasRowMajor, CblasLower, (int)s->count, 1, s->matrix, (int)s->count, s->x, 1, -1, s->gradient, 1);
 }
 
 static void sweep(solver *s) {
@@ -121,7 +121,7 @@ static void sweep(solver *s) {
         double moved = clamped(s, i, s->x[i] - s->gradient[i] / row[i]), by = moved - s->x[i];
         if (by == 0) continue;
         s->x[i] = moved;
-        cblas_daxpy((int)s->count, by, row, 1, s->gradient, 1);
+        s->blas->daxpy((int)s->count, by, row, 1, s->gradient, 1);
     }
 }
 
@@ -216,7 +216,6 @@ static double unscaled(const solver *s, const nnls_problem *p, uint32_t i) {
 
 static ft_status solve(solver *s, const nnls_problem *p, double *x, ft_error *error) {
     FT_TRY(begin_memory(s, error));
-    gemm_use_one_thread(); /* sums in one order */
     begin_scaled(s, p);
     descend(s, SWEEPS);
     find_sides(s);
@@ -231,7 +230,10 @@ static ft_status solve(solver *s, const nnls_problem *p, double *x, ft_error *er
 ft_status nnls_solve(const nnls_problem *problem, double *x, ft_error *error) {
     solver s = {.count = problem->count};
     FT_TRY(check(problem, error));
+    FT_TRY(blas_load(error));
+    s.blas = blas_begin();
     ft_status status = solve(&s, problem, x, error);
+    blas_end();
     free(s.memory);
     free(s.free_ones);
     free(s.sides);

@@ -11,7 +11,6 @@
 
 ft_status tape_new(const params *parameters, size_t memory_limit, tape **result, ft_error *error) {
     assert(parameters->values != NULL);
-    gemm_use_one_thread();
     tape *t = calloc(1, sizeof *t);
     if (t == NULL) return FT_NOMEM(error);
     t->parameters = parameters;

@@ -85,8 +85,8 @@ static double x_of(const figure *f, double us) {
 
 static void draw_box(figure *f, double left, double top, double right, double height, ink color) {
     canvas_ink(&f->page, color);
-    cairo_rectangle(f->page.cairo, left, top, right - left, height);
-    cairo_fill(f->page.cairo);
+    canvas_rectangle(&f->page, left, top, right - left, height);
+    canvas_fill(&f->page);
 }
 
 /* Neighbours that are too thin to be told apart become one bar: the file stays small. */

@@ -2,16 +2,82 @@
 
 #include <cairo-svg.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/json_writer.h"
+#include "base/library.h"
 
 static const double PNG_SCALE = 2;
 
 const ink INK_TEXT = {0.13, 0.15, 0.18, 1}, INK_FAINT = {0.42, 0.45, 0.50, 1}, INK_GRID = {0.91, 0.92, 0.94, 1},
           INK_LINE = {0.62, 0.65, 0.70, 1};
+
+/* --- cairo --------------------------------------------------------------------------------------------------- */
+
+#define CAIRO_FUNCTIONS(F)                                                                                             \
+    F(arc)                                                                                                             \
+    F(clip)                                                                                                            \
+    F(close_path)                                                                                                      \
+    F(create)                                                                                                          \
+    F(destroy)                                                                                                         \
+    F(fill)                                                                                                            \
+    F(fill_preserve)                                                                                                   \
+    F(image_surface_create)                                                                                            \
+    F(line_to)                                                                                                         \
+    F(move_to)                                                                                                         \
+    F(new_path)                                                                                                        \
+    F(paint)                                                                                                           \
+    F(rectangle)                                                                                                       \
+    F(restore)                                                                                                         \
+    F(rotate)                                                                                                          \
+    F(save)                                                                                                            \
+    F(scale)                                                                                                           \
+    F(select_font_face)                                                                                                \
+    F(set_dash)                                                                                                        \
+    F(set_font_size)                                                                                                   \
+    F(set_line_cap)                                                                                                    \
+    F(set_line_join)                                                                                                   \
+    F(set_line_width)                                                                                                  \
+    F(set_source_rgb)                                                                                                  \
+    F(set_source_rgba)                                                                                                 \
+    F(show_text)                                                                                                       \
+    F(status)                                                                                                          \
+    F(status_to_string)                                                                                                \
+    F(stroke)                                                                                                          \
+    F(surface_destroy)                                                                                                 \
+    F(surface_finish)                                                                                                  \
+    F(surface_status)                                                                                                  \
+    F(surface_write_to_png_stream)                                                                                     \
+    F(svg_surface_create_for_stream)                                                                                   \
+    F(text_extents)                                                                                                    \
+    F(translate)
+
+/* cairo brings 18 libraries along, X11 among them: it is loaded for the first page. */
+static struct {
+#define POINTER(name) __typeof__(&cairo_##name) name;
+    CAIRO_FUNCTIONS(POINTER)
+#undef POINTER
+} cairo;
+static pthread_once_t load_once = PTHREAD_ONCE_INIT;
+static ft_status load_status;
+static ft_error load_error;
+
+static void load(void) {
+#define ENTRY(name) {"cairo_" #name, &cairo.name},
+    static const library_function functions[] = {CAIRO_FUNCTIONS(ENTRY)};
+#undef ENTRY
+    load_status = library_load("libcairo.so.2", functions, sizeof functions / sizeof functions[0], &load_error);
+}
+
+static ft_status load_cairo(ft_error *error) {
+    pthread_once(&load_once, load);
+    if (load_status == FT_OK) return FT_OK;
+    return ft_fail(error, load_status, "plots need cairo: install the Debian package libcairo2 (%s)",
+                   load_error.message);
+}
 
 /* --- The file ------------------------------------------------------------------------------------------------ */
 
@@ -28,15 +94,15 @@ static cairo_status_t write_bytes(void *user, const unsigned char *bytes, unsign
 static void begin_page(canvas *c, double width, double height) {
     if (c->is_png) {
         c->surface =
-            cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)(width * PNG_SCALE), (int)(height * PNG_SCALE));
-        c->cairo = cairo_create(c->surface);
-        cairo_scale(c->cairo, PNG_SCALE, PNG_SCALE);
+            cairo.image_surface_create(CAIRO_FORMAT_RGB24, (int)(width * PNG_SCALE), (int)(height * PNG_SCALE));
+        c->cairo = cairo.create(c->surface);
+        cairo.scale(c->cairo, PNG_SCALE, PNG_SCALE);
     } else {
-        c->surface = cairo_svg_surface_create_for_stream(write_bytes, c->file.stream, width, height);
-        c->cairo = cairo_create(c->surface);
+        c->surface = cairo.svg_surface_create_for_stream(write_bytes, c->file.stream, width, height);
+        c->cairo = cairo.create(c->surface);
     }
-    cairo_set_source_rgb(c->cairo, 1, 1, 1);
-    cairo_paint(c->cairo);
+    cairo.set_source_rgb(c->cairo, 1, 1, 1);
+    cairo.paint(c->cairo);
 }
 
 ft_status canvas_open(const char *path, double width, double height, canvas *c, ft_error *error) {
@@ -45,6 +111,7 @@ ft_status canvas_open(const char *path, double width, double height, canvas *c, 
     if (!(width >= 1 && width <= CANVAS_MOST_POINTS && height >= 1 && height <= CANVAS_MOST_POINTS))
         return ft_fail(error, FT_ERR_LIMIT, "%s: a plot of %.0f x %.0f points is too large; show fewer devices", path,
                        width, height);
+    FT_TRY(load_cairo(error));
     canvas made = {.is_png = ends_in(path, ".png")};
     FT_TRY(outfile_open(path, &made.file, error));
     begin_page(&made, width, height);
@@ -52,20 +119,27 @@ ft_status canvas_open(const char *path, double width, double height, canvas *c, 
     return FT_OK;
 }
 
+ft_status canvas_open_image(int width, int height, canvas *c, ft_error *error) {
+    FT_TRY(load_cairo(error));
+    cairo_surface_t *surface = cairo.image_surface_create(CAIRO_FORMAT_RGB24, width, height);
+    *c = (canvas){.surface = surface, .cairo = cairo.create(surface)};
+    return FT_OK;
+}
+
 static void free_page(canvas *c) {
-    if (c->cairo != NULL) cairo_destroy(c->cairo);
-    if (c->surface != NULL) cairo_surface_destroy(c->surface);
+    if (c->cairo != NULL) cairo.destroy(c->cairo);
+    if (c->surface != NULL) cairo.surface_destroy(c->surface);
     c->cairo = NULL;
     c->surface = NULL;
 }
 
 /* SVG goes to the stream when the surface is finished, PNG when it is asked to. */
 static cairo_status_t finish_page(canvas *c) {
-    cairo_status_t status = cairo_status(c->cairo);
+    cairo_status_t status = cairo.status(c->cairo);
     if (status == CAIRO_STATUS_SUCCESS && c->is_png)
-        status = cairo_surface_write_to_png_stream(c->surface, write_bytes, c->file.stream);
-    cairo_surface_finish(c->surface);
-    return status != CAIRO_STATUS_SUCCESS ? status : cairo_surface_status(c->surface);
+        status = cairo.surface_write_to_png_stream(c->surface, write_bytes, c->file.stream);
+    cairo.surface_finish(c->surface);
+    return status != CAIRO_STATUS_SUCCESS ? status : cairo.surface_status(c->surface);
 }
 
 ft_status canvas_commit(canvas *c, ft_error *error) {
@@ -77,7 +151,7 @@ ft_status canvas_commit(canvas *c, ft_error *error) {
     else if (drawn == CAIRO_STATUS_WRITE_ERROR)
         status = ft_fail_file(error, c->file.path, "cannot write", errno);
     else if (drawn != CAIRO_STATUS_SUCCESS)
-        status = ft_fail(error, FT_ERR_INTERNAL, "%s: cannot draw: %s", c->file.path, cairo_status_to_string(drawn));
+        status = ft_fail(error, FT_ERR_INTERNAL, "%s: cannot draw: %s", c->file.path, cairo.status_to_string(drawn));
     if (status == FT_OK) status = outfile_commit(&c->file, error);
     canvas_discard(c);
     return status;
@@ -111,7 +185,66 @@ ink ink_faded(ink color, double alpha) {
 }
 
 void canvas_ink(canvas *c, ink color) {
-    cairo_set_source_rgba(c->cairo, color.red, color.green, color.blue, color.alpha);
+    cairo.set_source_rgba(c->cairo, color.red, color.green, color.blue, color.alpha);
+}
+
+/* --- Paths --------------------------------------------------------------------------------------------------- */
+
+void canvas_save(canvas *c) {
+    cairo.save(c->cairo);
+}
+
+void canvas_restore(canvas *c) {
+    cairo.restore(c->cairo);
+}
+
+void canvas_move_to(canvas *c, double x, double y) {
+    cairo.move_to(c->cairo, x, y);
+}
+
+void canvas_line_to(canvas *c, double x, double y) {
+    cairo.line_to(c->cairo, x, y);
+}
+
+void canvas_close_path(canvas *c) {
+    cairo.close_path(c->cairo);
+}
+
+void canvas_rectangle(canvas *c, double x, double y, double width, double height) {
+    cairo.rectangle(c->cairo, x, y, width, height);
+}
+
+void canvas_circle(canvas *c, double x, double y, double radius) {
+    cairo.arc(c->cairo, x, y, radius, 0, 6.2831853);
+}
+
+void canvas_fill(canvas *c) {
+    cairo.fill(c->cairo);
+}
+
+void canvas_fill_and_keep_path(canvas *c) {
+    cairo.fill_preserve(c->cairo);
+}
+
+void canvas_stroke(canvas *c, double width) {
+    cairo.set_line_width(c->cairo, width);
+    cairo.stroke(c->cairo);
+}
+
+void canvas_clip(canvas *c) {
+    cairo.clip(c->cairo);
+}
+
+void canvas_line_caps(canvas *c, line_caps caps) {
+    cairo.set_line_cap(c->cairo, caps == CAPS_ROUND ? CAIRO_LINE_CAP_ROUND : CAIRO_LINE_CAP_BUTT);
+}
+
+void canvas_round_joins(canvas *c) {
+    cairo.set_line_join(c->cairo, CAIRO_LINE_JOIN_ROUND);
+}
+
+void canvas_dashes(canvas *c, double dash, double gap) {
+    cairo.set_dash(c->cairo, (const double[]){dash, gap}, 2, 0);
 }
 
 /* --- Text ---------------------------------------------------------------------------------------------------- */
@@ -135,9 +268,9 @@ static void clean_text(const char *text, char *clean, size_t size) {
 }
 
 static void set_font(canvas *c, const text_style *style) {
-    cairo_select_font_face(c->cairo, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
+    cairo.select_font_face(c->cairo, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
                            style->is_bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
-    cairo_set_font_size(c->cairo, style->size);
+    cairo.set_font_size(c->cairo, style->size);
     canvas_ink(c, style->color);
 }
 
@@ -146,7 +279,7 @@ double canvas_text_width(canvas *c, const char *text, const text_style *style) {
     cairo_text_extents_t extents;
     clean_text(text, clean, sizeof clean);
     set_font(c, style);
-    cairo_text_extents(c->cairo, clean, &extents);
+    cairo.text_extents(c->cairo, clean, &extents);
     return extents.x_advance;
 }
 
@@ -155,16 +288,16 @@ static void show_text(canvas *c, const char *text, const text_style *style) {
     double width = style->anchor == ANCHOR_START ? 0 : canvas_text_width(c, text, style);
     clean_text(text, clean, sizeof clean);
     set_font(c, style);
-    cairo_move_to(c->cairo, style->anchor == ANCHOR_MIDDLE ? -width / 2 : -width, 0);
-    cairo_show_text(c->cairo, clean);
-    cairo_new_path(c->cairo);
+    cairo.move_to(c->cairo, style->anchor == ANCHOR_MIDDLE ? -width / 2 : -width, 0);
+    cairo.show_text(c->cairo, clean);
+    cairo.new_path(c->cairo);
 }
 
 void canvas_text(canvas *c, double x, double y, const char *text, const text_style *style) {
-    cairo_save(c->cairo);
-    cairo_translate(c->cairo, x, y);
+    cairo.save(c->cairo);
+    cairo.translate(c->cairo, x, y);
     show_text(c, text, style);
-    cairo_restore(c->cairo);
+    cairo.restore(c->cairo);
 }
 
 void canvas_text_fit(canvas *c, double x, double y, double width, const char *text, const text_style *style) {
@@ -179,9 +312,9 @@ void canvas_text_fit(canvas *c, double x, double y, double width, const char *te
 }
 
 void canvas_text_upwards(canvas *c, double x, double y, const char *text, const text_style *style) {
-    cairo_save(c->cairo);
-    cairo_translate(c->cairo, x, y);
-    cairo_rotate(c->cairo, -1.5707963267948966);
+    cairo.save(c->cairo);
+    cairo.translate(c->cairo, x, y);
+    cairo.rotate(c->cairo, -1.5707963267948966);
     show_text(c, text, style);
-    cairo_restore(c->cairo);
+    cairo.restore(c->cairo);
 }

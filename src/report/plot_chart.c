@@ -13,26 +13,24 @@ plot_point chart_at(const chart *c, plot_point p) {
 
 static void stroke(const chart *c, ink color, double width) {
     canvas_ink(c->page, color);
-    cairo_set_line_width(c->page->cairo, width);
-    cairo_stroke(c->page->cairo);
+    canvas_stroke(c->page, width);
 }
 
 static void draw_grid(const chart *c) {
-    cairo_t *cr = c->page->cairo;
     for (uint32_t i = 0; i < c->x.tick_count; i++) {
         double x = c->left + c->width * axis_place(&c->x, c->x.ticks[i].at);
-        cairo_move_to(cr, x, c->top);
-        cairo_line_to(cr, x, c->top + c->height);
+        canvas_move_to(c->page, x, c->top);
+        canvas_line_to(c->page, x, c->top + c->height);
     }
     for (uint32_t i = 0; i < c->y.tick_count; i++) {
         double y = c->top + c->height * (1 - axis_place(&c->y, c->y.ticks[i].at));
-        cairo_move_to(cr, c->left, y);
-        cairo_line_to(cr, c->left + c->width, y);
+        canvas_move_to(c->page, c->left, y);
+        canvas_line_to(c->page, c->left + c->width, y);
     }
     stroke(c, INK_GRID, 0.8);
-    cairo_move_to(cr, c->left, c->top);
-    cairo_line_to(cr, c->left, c->top + c->height);
-    cairo_line_to(cr, c->left + c->width, c->top + c->height);
+    canvas_move_to(c->page, c->left, c->top);
+    canvas_line_to(c->page, c->left, c->top + c->height);
+    canvas_line_to(c->page, c->left + c->width, c->top + c->height);
     stroke(c, INK_LINE, 0.8);
 }
 
@@ -84,42 +82,39 @@ void chart_frame(const chart *c) {
 /* --- Lines and bars ------------------------------------------------------------------------------------------ */
 
 static void begin_inside(const chart *c) {
-    cairo_save(c->page->cairo);
-    cairo_rectangle(c->page->cairo, c->left, c->top, c->width, c->height);
-    cairo_clip(c->page->cairo);
+    canvas_save(c->page);
+    canvas_rectangle(c->page, c->left, c->top, c->width, c->height);
+    canvas_clip(c->page);
 }
 
 static void end_inside(const chart *c) {
-    cairo_restore(c->page->cairo);
+    canvas_restore(c->page);
 }
 
 void chart_line(const chart *c, const plot_point *points, uint32_t count, const line_style *style) {
-    static const double dashes[] = {4, 3};
-    cairo_t *cr = c->page->cairo;
     begin_inside(c);
     for (uint32_t i = 0; i < count; i++) {
         plot_point at = chart_at(c, points[i]);
-        cairo_line_to(cr, at.x, at.y);
+        canvas_line_to(c->page, at.x, at.y);
     }
-    cairo_set_line_join(cr, CAIRO_LINE_JOIN_ROUND);
-    if (style->is_dashed) cairo_set_dash(cr, dashes, 2, 0);
+    canvas_round_joins(c->page);
+    if (style->is_dashed) canvas_dashes(c->page, 4, 3);
     stroke(c, style->color, style->width);
     end_inside(c);
 }
 
 void chart_band(const chart *c, const plot_point *lower, const plot_point *upper, uint32_t count, ink color) {
-    cairo_t *cr = c->page->cairo;
     begin_inside(c);
     for (uint32_t i = 0; i < count; i++) {
         plot_point at = chart_at(c, lower[i]);
-        cairo_line_to(cr, at.x, at.y);
+        canvas_line_to(c->page, at.x, at.y);
     }
     for (uint32_t i = count; i-- > 0;) {
         plot_point at = chart_at(c, upper[i]);
-        cairo_line_to(cr, at.x, at.y);
+        canvas_line_to(c->page, at.x, at.y);
     }
     canvas_ink(c->page, color);
-    cairo_fill(cr);
+    canvas_fill(c->page);
     end_inside(c);
 }
 
@@ -132,17 +127,16 @@ void chart_upright(const chart *c, double x, const line_style *style) {
 }
 
 void chart_bars(const chart *c, const chart_bar *bars, uint32_t count, ink color) {
-    cairo_t *cr = c->page->cairo;
     begin_inside(c);
     for (uint32_t i = 0; i < count; i++) {
         if (!(bars[i].height > 0)) continue;
         plot_point from = chart_at(c, (plot_point){bars[i].from, bars[i].height});
         plot_point to = chart_at(c, (plot_point){bars[i].to, c->y.lo});
         double gap = to.x - from.x > 3 ? 0.5 : 0;
-        cairo_rectangle(cr, from.x + gap / 2, from.y, to.x - from.x - gap, to.y - from.y);
+        canvas_rectangle(c->page, from.x + gap / 2, from.y, to.x - from.x - gap, to.y - from.y);
     }
     canvas_ink(c->page, color);
-    cairo_fill(cr);
+    canvas_fill(c->page);
     end_inside(c);
 }
 
@@ -162,21 +156,21 @@ mark_style mark_style_at(uint32_t index, double size) {
 }
 
 /* Adds a mark to the path. Dots are lines of no length with round ends: the shortest that an SVG can say. */
-static void add_mark(cairo_t *cr, const mark_style *style, plot_point at) {
+static void add_mark(canvas *page, const mark_style *style, plot_point at) {
     double half = style->size / 2;
     switch (style->shape) {
     case SHAPE_DOT:
-        cairo_move_to(cr, at.x, at.y);
-        cairo_line_to(cr, at.x, at.y);
+        canvas_move_to(page, at.x, at.y);
+        canvas_line_to(page, at.x, at.y);
         break;
     case SHAPE_SQUARE:
-        cairo_rectangle(cr, at.x - half * 0.85, at.y - half * 0.85, half * 1.7, half * 1.7);
+        canvas_rectangle(page, at.x - half * 0.85, at.y - half * 0.85, half * 1.7, half * 1.7);
         break;
     default:
-        cairo_move_to(cr, at.x, at.y - half * 1.15);
-        cairo_line_to(cr, at.x + half * 1.1, at.y + half * 0.8);
-        cairo_line_to(cr, at.x - half * 1.1, at.y + half * 0.8);
-        cairo_close_path(cr);
+        canvas_move_to(page, at.x, at.y - half * 1.15);
+        canvas_line_to(page, at.x + half * 1.1, at.y + half * 0.8);
+        canvas_line_to(page, at.x - half * 1.1, at.y + half * 0.8);
+        canvas_close_path(page);
         break;
     }
 }
@@ -184,11 +178,10 @@ static void add_mark(cairo_t *cr, const mark_style *style, plot_point at) {
 static void paint_marks(canvas *page, const mark_style *style) {
     canvas_ink(page, style->color);
     if (style->shape == SHAPE_DOT) {
-        cairo_set_line_cap(page->cairo, CAIRO_LINE_CAP_ROUND);
-        cairo_set_line_width(page->cairo, style->size);
-        cairo_stroke(page->cairo);
+        canvas_line_caps(page, CAPS_ROUND);
+        canvas_stroke(page, style->size);
     } else {
-        cairo_fill(page->cairo);
+        canvas_fill(page);
     }
 }
 
@@ -205,7 +198,7 @@ static void draw_layer(const chart *c, const mark_series *series, uint32_t layer
         if (!isfinite(at.x) || !isfinite(at.y)) continue;
         at.x = within(at.x, c->left, c->left + c->width);
         at.y = within(at.y, c->top, c->top + c->height);
-        add_mark(c->page->cairo, &series->style, at);
+        add_mark(c->page, &series->style, at);
     }
     paint_marks(c->page, &series->style);
 }
@@ -231,7 +224,7 @@ double legend_draw(canvas *page, double left, double top, double width, const le
         mark_style mark = entries[i].style;
         mark.color.alpha = 1;
         mark.size = 7;
-        add_mark(page->cairo, &mark, (plot_point){x + 4, y});
+        add_mark(page, &mark, (plot_point){x + 4, y});
         paint_marks(page, &mark);
         canvas_text(page, x + mark_room, y + TITLE_SIZE * 0.36, entries[i].text, &style);
     }

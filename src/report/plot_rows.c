@@ -41,7 +41,6 @@ static void draw_label(const plot_rows *list, const chart *c, uint32_t row) {
 
 void plot_rows_bars(const plot_rows *list) {
     chart c = middle_of(list);
-    cairo_t *cr = list->page->cairo;
     double longest = 0;
     for (uint32_t i = 0; i < list->count; i++) longest = fmax(longest, list->rows[i].value);
     draw_title(list);
@@ -50,8 +49,8 @@ void plot_rows_bars(const plot_rows *list) {
         double length = longest > 0 && row->value > 0 ? c.width * row->value / longest : 0, y = row_middle(&c, i);
         draw_label(list, &c, i);
         canvas_ink(list->page, row->color);
-        cairo_rectangle(cr, c.left, y - BAR / 2, fmax(length, 0.8), BAR);
-        cairo_fill(cr);
+        canvas_rectangle(list->page, c.left, y - BAR / 2, fmax(length, 0.8), BAR);
+        canvas_fill(list->page);
         canvas_text(list->page, c.left + length + 6, y + VALUE.size * 0.36, row->text, &VALUE);
     }
 }
@@ -66,17 +65,15 @@ static double highest_of(const plot_row *row) {
 
 static void draw_mark(const plot_rows *list, const chart *c, uint32_t i) {
     const plot_row *row = &list->rows[i];
-    cairo_t *cr = list->page->cairo;
     double y = row_middle(c, i), x = c->left + c->width * axis_place(&c->x, row->value);
     canvas_ink(list->page, row->color);
     if (row->lo > 0 && row->hi > 0) {
-        cairo_move_to(cr, c->left + c->width * axis_place(&c->x, row->lo), y);
-        cairo_line_to(cr, c->left + c->width * axis_place(&c->x, row->hi), y);
-        cairo_set_line_width(cr, 2);
-        cairo_stroke(cr);
+        canvas_move_to(list->page, c->left + c->width * axis_place(&c->x, row->lo), y);
+        canvas_line_to(list->page, c->left + c->width * axis_place(&c->x, row->hi), y);
+        canvas_stroke(list->page, 2);
     }
-    cairo_arc(cr, x, y, 3.6, 0, 6.2831853);
-    cairo_fill(cr);
+    canvas_circle(list->page, x, y, 3.6);
+    canvas_fill(list->page);
 }
 
 void plot_rows_marks(const plot_rows *list) {

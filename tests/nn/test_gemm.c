@@ -85,7 +85,11 @@ static void check(uint32_t m, uint32_t n, uint32_t k, int kind) {
     compare(&j);
     compare_tiles(&j);
     begin(&j);
-    gemm_blas(&j);
+    gemm_blas(blas_begin(), &j);
+    blas_end();
+    compare(&j);
+    begin(&j);
+    gemm_blas(NULL, &j);
     compare(&j);
 }
 

@@ -25,8 +25,8 @@ static void assert_only(const char *name) {
 
 static void draw(canvas *c) {
     canvas_ink(c, palette_at(1));
-    cairo_rectangle(c->cairo, 10, 10, 30, 20);
-    cairo_fill(c->cairo);
+    canvas_rectangle(c, 10, 10, 30, 20);
+    canvas_fill(c);
     canvas_text(c, 5, 45, "a \xff b\n\xc3\xa4", &(text_style){.size = 9, .color = INK_TEXT});
 }
 

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <cairo.h>
 #include <math.h>
 #include <string.h>
 
@@ -13,8 +14,7 @@
 
 enum { WIDTH = 400, ROWS = 3 };
 
-static cairo_surface_t *surface;
-static canvas page;
+static canvas page; /* its pixels are read through cairo itself */
 
 static void clear(void) {
     cairo_set_source_rgb(page.cairo, 1, 1, 1);
@@ -23,9 +23,9 @@ static void clear(void) {
 
 /* Points of a colour in the line of pixels that goes through a row: how many, and the middle of them. */
 static uint32_t count_of(ink color, double y, double *middle) {
-    cairo_surface_flush(surface);
-    const unsigned char *pixels = cairo_image_surface_get_data(surface);
-    int stride = cairo_image_surface_get_stride(surface);
+    cairo_surface_flush(page.surface);
+    const unsigned char *pixels = cairo_image_surface_get_data(page.surface);
+    int stride = cairo_image_surface_get_stride(page.surface);
     uint32_t wanted = (uint32_t)lround(color.red * 255) << 16 | (uint32_t)lround(color.green * 255) << 8 |
                       (uint32_t)lround(color.blue * 255);
     uint32_t count = 0;
@@ -99,15 +99,12 @@ static void test_odd_rows(void **state) {
 
 static int set_up(void **state) {
     (void)state;
-    surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, WIDTH, 200);
-    page = (canvas){.surface = surface, .cairo = cairo_create(surface)};
-    return 0;
+    return canvas_open_image(WIDTH, 200, &page, NULL);
 }
 
 static int tear_down(void **state) {
     (void)state;
-    cairo_destroy(page.cairo);
-    cairo_surface_destroy(surface);
+    canvas_discard(&page);
     return 0;
 }
 

@@ -237,23 +237,23 @@ static uint32_t count_devices(const figure *f) {
     return devices;
 }
 
-/* How high the legend is has to be known before there is a page: it is measured on one that goes nowhere. */
-static double measure_legend(const figure *f, double width) {
-    canvas page = {.surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, 1)};
-    page.cairo = cairo_create(page.surface);
-    double height = legend(f, &page, 0, width, false);
-    cairo_destroy(page.cairo);
-    cairo_surface_destroy(page.surface);
-    return height;
+/* The height of the legend has to be known before the page is opened: it is measured on an image. */
+static ft_status measure_legend(const figure *f, double width, double *height, ft_error *error) {
+    canvas page;
+    FT_TRY(canvas_open_image(1, 1, &page, error));
+    *height = legend(f, &page, 0, width, false);
+    canvas_discard(&page);
+    return FT_OK;
 }
 
 ft_status figure_draw(const figure *f, const char *title, double column_height, figure_column *draw, const char *path,
                       ft_error *error) {
     double width = fmax(2 * MARGIN + COLUMN * count_devices(f), NARROWEST);
     double top = MARGIN + HEAD, legend_top = top + COLUMN_HEAD + column_height + CHART_ROOM_BELOW + LEGEND_GAP;
-    double height = legend_top + measure_legend(f, width) + MARGIN;
+    double legend_height;
     canvas page;
-    FT_TRY(canvas_open(path, width, height, &page, error));
+    FT_TRY(measure_legend(f, width, &legend_height, error));
+    FT_TRY(canvas_open(path, width, legend_top + legend_height + MARGIN, &page, error));
     draw_head(f, &page, width, title);
     uint32_t count = f->evaluation->case_count, run;
     double left = MARGIN;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nn/blas.h"
 #include "nn/cholesky.h"
 #include "nn/nnls.h"
 
@@ -283,6 +284,7 @@ ft_status adjust_fit(adjustment *a, adjust_kind kind, const adjust_case *const *
     double unused;
     uint32_t n = (uint32_t)adjust_weight_count(a);
     if (count == 0) return ft_fail(error, FT_ERR_USAGE, "there is no measurement to adapt to");
+    FT_TRY(blas_load(error));
     fitting f = {.a = a, .cases = cases, .count = count, .weights = n, .settings = cases[0]->setting_count};
     f.center = calloc(n, sizeof *f.center);
     f.jacobian = malloc((size_t)count * n * sizeof *f.jacobian);
