@@ -73,7 +73,7 @@ static inline ft_status downstream(const ft_graph *graph, ft_error *error) {
 /* The body of a reader's fuzz target. The reader is called directly, so that bytes which do not look like its format
  * reach it too. */
 static inline int downstream_of(const reader *r, const char *path, const uint8_t *data, size_t size) {
-    const read_origin origin = {.path = path, .has_neighbours = false};
+    const read_origin origin = {.path = path, .is_on_disk = false};
     ft_graph *graph = NULL;
     ft_error error;
     r->matches(data, size);

@@ -21,7 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         ft_program_features f;
         buf shown = {0};
         if (ansor_read(line, length, record, &is_record, &error) != FT_OK || !is_record) continue;
-        if (program_lower_record(program, record, &error) != FT_OK || ft_program_extract_features(program, &f, &error) != FT_OK)
+        if (program_lower_record(program, record, &error) != FT_OK ||
+            ft_program_extract_features(program, &f, &error) != FT_OK)
             continue;
         for (uint32_t i = 0; i < f.leaf_count * FT_PROGRAM_FEATURES; i++) {
             if (!isfinite(f.leaves[i])) abort();

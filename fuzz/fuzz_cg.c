@@ -20,15 +20,14 @@ static const char *cut(const char **text, size_t *left, size_t *size) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    const char *text = (const char *)data, *tables[3];
-    size_t sizes[3];
+    const char *text = (const char *)data;
+    cg_texts tables;
     cg_set *set;
     ft_error error;
-    for (int i = 0; i < 3; i++) tables[i] = cut(&text, &size, &sizes[i]);
-    cg_matches((const uint8_t *)tables[0], sizes[0]);
-    if (cg_open_memory(tables[0], sizes[0], tables[1], sizes[1], tables[2], sizes[2], "fuzz", &set, &error) != FT_OK)
-        return 0;
-    /* A set never gives more answers than it has rows, and one for its end. */
+    for (int i = 0; i < 3; i++) tables.texts[i] = cut(&text, &size, &tables.sizes[i]);
+    cg_matches((const uint8_t *)tables.texts[0], tables.sizes[0]);
+    if (cg_open_memory(&tables, "fuzz", &set, &error) != FT_OK) return 0;
+    /* cg_next returns at most one graph per row, and then the end. */
     for (uint64_t i = 0; i <= cg_count(set) + 1; i++) {
         ft_graph *graph = NULL;
         ft_status status = cg_next(set, &graph, &error);

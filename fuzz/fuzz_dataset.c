@@ -62,7 +62,7 @@ static void try_file(const uint8_t *data, size_t size) {
         for (uint32_t i = 0; i < file.count && i < 16; i++) {
             size_t length;
             const uint8_t *graph = graphfile_bytes(&file, i, &length);
-            graphfile_is_whole(&file, i);
+            graphfile_is_intact(&file, i);
             try_graph(graph, length);
         }
     }

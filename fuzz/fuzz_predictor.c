@@ -42,7 +42,7 @@ static void seal(uint8_t *bytes, size_t size) {
     }
 }
 
-static void ask(const ft_predictor *predictor, const ft_graph *graph) {
+static void predict(const ft_predictor *predictor, const ft_graph *graph) {
     for (uint32_t i = 0; i < ft_predictor_device_count(predictor) && i < 4; i++) {
         ft_query query = {.device = ft_predictor_device(predictor, i)};
         ft_answer answer = {0};
@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size >= 48) seal(bytes, size);
     ft_predictor *predictor = NULL;
     ft_error error;
-    if (ft_predictor_open_memory(bytes, size, "fuzz", &predictor, &error) == FT_OK) ask(predictor, graph);
+    if (ft_predictor_open_memory(bytes, size, "fuzz", &predictor, &error) == FT_OK) predict(predictor, graph);
     ft_predictor_free(predictor);
     free(bytes);
     return 0;

@@ -16,7 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const name_list graphs = {.names = names, .count = 3};
     timm_rows rows = {0};
     timm_table kind = data[0] % 2 == 0 ? TIMM_BENCHMARK : TIMM_MEMORY;
-    timm_table_parse(&job, kind, "fuzz.csv", (const char *)data + 1, size - 1, &graphs, &memory, &rows);
+    timm_table_text source = {kind, "fuzz.csv", (const char *)data + 1, size - 1};
+    timm_table_parse(&job, &source, &graphs, &memory, &rows);
     arena_free(&memory);
     return 0;
 }

@@ -5,17 +5,20 @@ enum { FLOAT = 1, INT64 = 7 }; /* element types of onnx.proto */
 
 /* --- Layers ------------------------------------------------------------------------------------------------------ */
 
+typedef struct conv_shape {
+    int cin, cout, kernel, stride, groups;
+} conv_shape;
+
 /* A convolution with square kernel, "same" padding for odd kernels, and no bias. */
-static const char *conv(builder *b, const char *x, const char *name, int cin, int cout, int kernel, int stride,
-                        int groups) {
-    const char *w = weight(b, format(b, "%s.weight", name), 4, cout, cin / groups, kernel, kernel);
+static const char *conv(builder *b, const char *x, const char *name, conv_shape c) {
+    const char *w = weight(b, format(b, "%s.weight", name), 4, c.cout, c.cin / c.groups, c.kernel, c.kernel);
     const char *y = op(b, "Conv", x, w, NULL);
-    int pad = kernel / 2;
-    set_ints(b, "kernel_shape", 2, kernel, kernel);
-    set_ints(b, "strides", 2, stride, stride);
+    int pad = c.kernel / 2;
+    set_ints(b, "kernel_shape", 2, c.kernel, c.kernel);
+    set_ints(b, "strides", 2, c.stride, c.stride);
     set_ints(b, "pads", 4, pad, pad, pad, pad);
     set_ints(b, "dilations", 2, 1, 1);
-    set_int(b, "group", groups);
+    set_int(b, "group", c.groups);
     return y;
 }
 
@@ -39,10 +42,9 @@ static const char *batch_norm(builder *b, const char *x, const char *name, int c
     return y;
 }
 
-static const char *conv_bn(builder *b, const char *x, const char *name, int cin, int cout, int kernel, int stride,
-                           int groups) {
-    const char *y = conv(b, x, format(b, "%s.conv", name), cin, cout, kernel, stride, groups);
-    return batch_norm(b, y, format(b, "%s.bn", name), cout);
+static const char *conv_bn(builder *b, const char *x, const char *name, conv_shape c) {
+    const char *y = conv(b, x, format(b, "%s.conv", name), c);
+    return batch_norm(b, y, format(b, "%s.bn", name), c.cout);
 }
 
 static const char *relu(builder *b, const char *x) {
@@ -79,17 +81,18 @@ static const char *image(builder *b, int size) {
 
 static const char *bottleneck(builder *b, const char *x, const char *name, int cin, int width, int stride) {
     int cout = 4 * width;
-    const char *y = relu(b, conv_bn(b, x, format(b, "%s.1", name), cin, width, 1, 1, 1));
-    y = relu(b, conv_bn(b, y, format(b, "%s.2", name), width, width, 3, stride, 1));
-    y = conv_bn(b, y, format(b, "%s.3", name), width, cout, 1, 1, 1);
-    const char *shortcut = cin == cout ? x : conv_bn(b, x, format(b, "%s.down", name), cin, cout, 1, stride, 1);
+    const char *y = relu(b, conv_bn(b, x, format(b, "%s.1", name), (conv_shape){cin, width, 1, 1, 1}));
+    y = relu(b, conv_bn(b, y, format(b, "%s.2", name), (conv_shape){width, width, 3, stride, 1}));
+    y = conv_bn(b, y, format(b, "%s.3", name), (conv_shape){width, cout, 1, 1, 1});
+    const char *shortcut =
+        cin == cout ? x : conv_bn(b, x, format(b, "%s.down", name), (conv_shape){cin, cout, 1, stride, 1});
     return relu(b, op(b, "Add", y, shortcut, NULL));
 }
 
 void resnet50(builder *b) {
     static const int depths[] = {3, 4, 6, 3};
     int base = (int)(64 * builder_options(b)->width + 0.5);
-    const char *x = relu(b, conv_bn(b, image(b, 224), "stem", 3, base, 7, 2, 1));
+    const char *x = relu(b, conv_bn(b, image(b, 224), "stem", (conv_shape){3, base, 7, 2, 1}));
     x = op(b, "MaxPool", x, NULL);
     set_ints(b, "kernel_shape", 2, 3, 3);
     set_ints(b, "strides", 2, 2, 2);
@@ -111,9 +114,9 @@ static const char *inverted_residual(builder *b, const char *x, const char *name
                                      int expansion) {
     int hidden = cin * expansion;
     const char *y = x;
-    if (expansion != 1) y = relu6(b, conv_bn(b, y, format(b, "%s.expand", name), cin, hidden, 1, 1, 1));
-    y = relu6(b, conv_bn(b, y, format(b, "%s.depthwise", name), hidden, hidden, 3, stride, hidden));
-    y = conv_bn(b, y, format(b, "%s.project", name), hidden, cout, 1, 1, 1);
+    if (expansion != 1) y = relu6(b, conv_bn(b, y, format(b, "%s.expand", name), (conv_shape){cin, hidden, 1, 1, 1}));
+    y = relu6(b, conv_bn(b, y, format(b, "%s.depthwise", name), (conv_shape){hidden, hidden, 3, stride, hidden}));
+    y = conv_bn(b, y, format(b, "%s.project", name), (conv_shape){hidden, cout, 1, 1, 1});
     return stride == 1 && cin == cout ? op(b, "Add", x, y, NULL) : y;
 }
 
@@ -122,7 +125,7 @@ void mobilenet_v2(builder *b) {
         int expansion, channels, count, stride;
     } stages[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
                   {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
-    const char *x = relu6(b, conv_bn(b, image(b, 224), "stem", 3, 32, 3, 2, 1));
+    const char *x = relu6(b, conv_bn(b, image(b, 224), "stem", (conv_shape){3, 32, 3, 2, 1}));
     int channels = 32;
     for (int s = 0; s < (int)(sizeof stages / sizeof *stages); s++) {
         for (int i = 0; i < stages[s].count; i++) {
@@ -131,7 +134,7 @@ void mobilenet_v2(builder *b) {
             channels = stages[s].channels;
         }
     }
-    classify(b, relu6(b, conv_bn(b, x, "last", channels, 1280, 1, 1, 1)), 1280);
+    classify(b, relu6(b, conv_bn(b, x, "last", (conv_shape){channels, 1280, 1, 1, 1})), 1280);
 }
 
 /* --- Detector ---------------------------------------------------------------------------------------------------- */
@@ -139,7 +142,7 @@ void mobilenet_v2(builder *b) {
 enum { DETECTOR_SIZE = 320, CLASSES = 80, FIELDS = 5 + CLASSES }; /* box, objectness, classes */
 
 static const char *conv_silu(builder *b, const char *x, const char *name, int cin, int cout, int kernel, int stride) {
-    return silu(b, conv_bn(b, x, name, cin, cout, kernel, stride, 1));
+    return silu(b, conv_bn(b, x, name, (conv_shape){cin, cout, kernel, stride, 1}));
 }
 
 static const char *stage(builder *b, const char *x, const char *name, int cin, int cout) {
@@ -200,8 +203,8 @@ void detector(builder *b) {
 /* --- Small ones that make a point -------------------------------------------------------------------------------- */
 
 static const char *small_features(builder *b, const char *x) {
-    x = relu(b, conv_bn(b, x, "conv1", 3, 32, 3, 2, 1));
-    return relu(b, conv_bn(b, x, "conv2", 32, 64, 3, 2, 1));
+    x = relu(b, conv_bn(b, x, "conv1", (conv_shape){3, 32, 3, 2, 1}));
+    return relu(b, conv_bn(b, x, "conv2", (conv_shape){32, 64, 3, 2, 1}));
 }
 
 /* Exporters that trace a run write the batch they saw into Reshape: another batch can then not be inferred. */

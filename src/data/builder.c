@@ -123,7 +123,7 @@ static ft_status flush_rows(builder *b, ft_error *error) {
 }
 
 /* Whether a record like this one is there, and with which values. */
-static ft_status look_up(builder *b, const ft_record *r, builder_outcome *outcome, ft_error *error) {
+static ft_status find_duplicate(builder *b, const ft_record *r, builder_outcome *outcome, ft_error *error) {
     char text[HASH_TEXT];
     hash128 before, values = hash_bytes(r->metrics, b->metric_count * sizeof *r->metrics);
     uint32_t number = (uint32_t)b->made.record_count, found;
@@ -151,7 +151,7 @@ ft_status builder_add_record(builder *b, const ft_record *record, builder_outcom
         return ft_fail(error, FT_ERR_INTERNAL, "a record of a graph that is not there");
     if (b->made.record_count >= FT_NONE - 1)
         return ft_fail(error, FT_ERR_LIMIT, "a data set holds at most %u records", FT_NONE - 1);
-    FT_TRY(look_up(b, record, outcome, error));
+    FT_TRY(find_duplicate(b, record, outcome, error));
     if (*outcome != RECORD_ADDED) return FT_OK;
     records_put_row(&b->text, record, b->id_list.data + (size_t)record->graph * HASH_TEXT, b->metric_count);
     b->made.record_count++;
@@ -161,9 +161,9 @@ ft_status builder_add_record(builder *b, const ft_record *record, builder_outcom
 /* --- Devices ----------------------------------------------------------------------------------------------------- */
 
 static ft_status copy_file(const char *from, const char *to, ft_error *error) {
-    enum { MOST_BYTES = 1 << 20 };
+    enum { MAX_BYTES = 1 << 20 };
     input in;
-    FT_TRY(input_open(from, MOST_BYTES, &in, error));
+    FT_TRY(input_open(from, MAX_BYTES, &in, error));
     ft_status status = outfile_write(to, in.bytes, in.size, error);
     input_close(&in);
     return status;

@@ -9,7 +9,7 @@
 #include "data/import.h"
 #include "foretell/device.h"
 
-bool cg_grow(arena *memory, void **items, uint32_t count, uint32_t *capacity, size_t size) {
+bool cg_reserve(arena *memory, void **items, uint32_t count, uint32_t *capacity, size_t size) {
     if (count < *capacity) return true;
     uint32_t larger = *capacity == 0 ? 64 : *capacity * 2;
     void *moved = arena_array(memory, larger, size);
@@ -21,7 +21,7 @@ bool cg_grow(arena *memory, void **items, uint32_t count, uint32_t *capacity, si
 }
 
 static ft_status add_skip(cg_folder *f, const char *where, const char *why) {
-    if (!cg_grow(&f->memory, (void **)&f->skips, f->skip_count, &f->skip_capacity, sizeof *f->skips))
+    if (!cg_reserve(&f->memory, (void **)&f->skips, f->skip_count, &f->skip_capacity, sizeof *f->skips))
         return FT_NOMEM(&f->error);
     cg_skip made = {arena_string(&f->memory, where, strlen(where)), arena_string(&f->memory, why, strlen(why))};
     if (made.where == NULL || made.why == NULL) return FT_NOMEM(&f->error);
@@ -78,7 +78,7 @@ static ft_status read_label(cg_folder *f, cg_model *m, const char *column, const
     const char *canonical = ft_device_canonical(device);
     if (canonical == NULL) return skip_unknown_device(f, column);
     cg_label *l = label_of(m, canonical);
-    metric_rename("time_ms", name, sizeof name, &unit);
+    metric_canonical_name("time_ms", name, sizeof name, &unit);
     if (l == NULL) return ft_fail(&f->error, FT_ERR_LIMIT, "%s: more than %d devices", f->path, CG_MAX_DEVICES);
     if (metric_parse(text, strlen(text), unit, &us)) {
         l->metrics[metric] = us;
@@ -108,7 +108,7 @@ static const char *copy_meta(cg_folder *f, const ft_graph *graph, const char *ke
 }
 
 static ft_status add_model(cg_folder *f, packer *p, const ft_graph *graph) {
-    if (!cg_grow(&f->memory, (void **)&f->models, f->model_count, &f->model_capacity, sizeof *f->models))
+    if (!cg_reserve(&f->memory, (void **)&f->models, f->model_count, &f->model_capacity, sizeof *f->models))
         return FT_NOMEM(&f->error);
     cg_model m = {.offset = f->packed.length,
                   .name = copy_meta(f, graph, "name", ft_graph_name(graph)),

@@ -45,6 +45,6 @@ typedef struct cg_folder {
 ft_status cg_folder_next(cg_folder *f, ft_source *source, packer *p, bool *is_over);
 
 /* Room for one more item in an array that an arena holds; the old array stays there. */
-bool cg_grow(arena *memory, void **items, uint32_t count, uint32_t *capacity, size_t size);
+bool cg_reserve(arena *memory, void **items, uint32_t count, uint32_t *capacity, size_t size);
 
 #endif

@@ -157,7 +157,7 @@ uint32_t ft_dataset_graph_count(const ft_dataset *data) {
 ft_status dataset_graph_bytes(const ft_dataset *data, uint32_t index, const uint8_t **bytes, size_t *size,
                               ft_error *error) {
     *bytes = graphfile_bytes(&data->graphs, index, size);
-    if (graphfile_is_whole(&data->graphs, index)) return FT_OK;
+    if (graphfile_is_intact(&data->graphs, index)) return FT_OK;
     return ft_fail(error, FT_ERR_DAMAGED, "%s/%s: graph %s (number %u) is damaged: import it again", data->folder,
                    GRAPHS_FILE, data->ids[index], index);
 }
@@ -240,7 +240,7 @@ ft_status ft_dataset_rehash(const char *folder, ft_error *error) {
 
 /* --- Unknown names ----------------------------------------------------------------------------------------------- */
 
-enum { MOST_NAMES = 64 };
+enum { MAX_NAMES = 64 };
 
 static int compare_names(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -251,10 +251,10 @@ static const char *name_of(const ft_record *record, bool is_device) {
 }
 
 /* Distinct ones, sorted. */
-static size_t find_names(const ft_dataset *data, bool is_device, const char *names[static MOST_NAMES]) {
+static size_t find_names(const ft_dataset *data, bool is_device, const char *names[static MAX_NAMES]) {
     const ft_record *records = ft_dataset_records(data);
     size_t count = 0;
-    for (uint32_t i = 0; i < ft_dataset_record_count(data) && count < MOST_NAMES; i++) {
+    for (uint32_t i = 0; i < ft_dataset_record_count(data) && count < MAX_NAMES; i++) {
         const char *name = name_of(&records[i], is_device);
         size_t at = 0;
         while (at < count && strcmp(names[at], name) != 0) at++;
@@ -264,8 +264,8 @@ static size_t find_names(const ft_dataset *data, bool is_device, const char *nam
     return count;
 }
 
-static ft_status no_name(const ft_dataset *data, bool is_device, const char *name, ft_error *error) {
-    const char *names[MOST_NAMES] = {NULL};
+static ft_status unknown_name(const ft_dataset *data, bool is_device, const char *name, ft_error *error) {
+    const char *names[MAX_NAMES] = {NULL};
     size_t count = find_names(data, is_device, names);
     ft_fail(error, FT_ERR_USAGE, "the data set has no %s '%s'; it has%s", is_device ? "device" : "family", name,
             count == 0 ? " none" : "");
@@ -277,9 +277,9 @@ static ft_status no_name(const ft_dataset *data, bool is_device, const char *nam
 }
 
 ft_status dataset_unknown_family(const ft_dataset *data, const char *family, ft_error *error) {
-    return no_name(data, false, family, error);
+    return unknown_name(data, false, family, error);
 }
 
 ft_status dataset_unknown_device(const ft_dataset *data, const char *device, ft_error *error) {
-    return no_name(data, true, device, error);
+    return unknown_name(data, true, device, error);
 }

@@ -28,7 +28,7 @@ static void list_devices(char *text, size_t size) {
     }
 }
 
-static ft_status check_own(const char *path, const char *name, ft_error *error) {
+static ft_status check_name(const char *path, const char *name, ft_error *error) {
     ft_device *device;
     FT_TRY(ft_device_open(path, &device, error));
     ft_status status = FT_OK;
@@ -54,7 +54,7 @@ ft_status device_resolve(const char *folder, const char *name, arena *memory, co
                        "unknown device '%.60s'; known are %s; describe another one in %s/NAME.json beside the table",
                        name, list, DEVICES_FOLDER);
     }
-    FT_TRY(check_own(path, name, error));
+    FT_TRY(check_name(path, name, error));
     *canonical = arena_string(memory, name, strlen(name));
     return *canonical != NULL ? FT_OK : FT_NOMEM(error);
 }

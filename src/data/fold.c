@@ -23,7 +23,7 @@ static const char *const key_names[] = {
 
 enum { KEY_COUNT = sizeof key_names / sizeof key_names[0], MAX_FOLDS = 1000 };
 
-static const double valid_share = 0.1;
+static const double VALID_SHARE = 0.1;
 
 ft_status fold_parse(const char *text, bool is_dealt, fold_spec *spec, ft_error *error) {
     const char *count = text != NULL ? strchr(text, ':') : NULL;
@@ -56,7 +56,7 @@ typedef struct groups {
 } groups;
 
 /* Letters of English: what the locale of the program takes for one does not matter. */
-static size_t letters_of(const char *name) {
+static size_t leading_letters(const char *name) {
     size_t length = 0;
     while ((name[length] >= 'a' && name[length] <= 'z') || (name[length] >= 'A' && name[length] <= 'Z')) length++;
     return length;
@@ -64,7 +64,7 @@ static size_t letters_of(const char *name) {
 
 static size_t key_length(fold_key key, const char *text) {
     if (key != FOLD_BY_NAME && key != FOLD_BY_LETTERS) return strlen(text);
-    size_t letters = key == FOLD_BY_LETTERS ? letters_of(text) : 0;
+    size_t letters = key == FOLD_BY_LETTERS ? leading_letters(text) : 0;
     return letters > 0 ? letters : strcspn(text, ".");
 }
 
@@ -76,7 +76,7 @@ static const char *key_of(groups *g, const ft_record *r) {
     return text[length] == '\0' ? text : arena_string(&g->memory, text, length);
 }
 
-static uint32_t root_of(groups *g, uint32_t key) {
+static uint32_t find_root(groups *g, uint32_t key) {
     while (g->parents[key] != key) {
         g->parents[key] = g->parents[g->parents[key]];
         key = g->parents[key];
@@ -85,9 +85,9 @@ static uint32_t root_of(groups *g, uint32_t key) {
 }
 
 /* The key that comes first by the alphabet speaks for all. */
-static void join(groups *g, uint32_t a, uint32_t b) {
-    a = root_of(g, a);
-    b = root_of(g, b);
+static void unite(groups *g, uint32_t a, uint32_t b) {
+    a = find_root(g, a);
+    b = find_root(g, b);
     if (a == b) return;
     bool is_a_first = strcmp(g->keys[a], g->keys[b]) < 0;
     g->parents[is_a_first ? b : a] = is_a_first ? a : b;
@@ -105,7 +105,7 @@ static bool add_record(groups *g, const ft_record *r) {
     if (g->graph_keys[r->graph] == FT_NONE)
         g->graph_keys[r->graph] = at;
     else
-        join(g, g->graph_keys[r->graph], at);
+        unite(g, g->graph_keys[r->graph], at);
     return true;
 }
 
@@ -143,26 +143,26 @@ static ft_part shared_part(double u, const double shares[2]) {
 
 /* --- Dealing groups out ------------------------------------------------------------------------------------------ */
 
-typedef struct hand {
+typedef struct sized_group {
     uint64_t drawn;
     uint32_t key, graphs;
-} hand;
+} sized_group;
 
 /* The largest first; chance decides among those of a size. */
-static int compare_hands(const void *a, const void *b) {
-    const hand *x = a, *y = b;
+static int compare_groups(const void *a, const void *b) {
+    const sized_group *x = a, *y = b;
     if (x->graphs != y->graphs) return x->graphs < y->graphs ? 1 : -1;
     return (x->drawn > y->drawn) - (x->drawn < y->drawn);
 }
 
 /* One of the folds that have room, by chance; where none has, the one that holds least. */
-static uint32_t fold_for(const hand *h, const uint32_t *held, uint32_t folds, uint32_t room) {
-    uint32_t open = 0, least = 0;
+static uint32_t choose_fold(const sized_group *h, const uint32_t *held, uint32_t folds, uint32_t room) {
+    uint32_t open = 0, min = 0;
     for (uint32_t f = 0; f < folds; f++) {
         open += held[f] + h->graphs <= room;
-        if (held[f] < held[least]) least = f;
+        if (held[f] < held[min]) min = f;
     }
-    if (open == 0) return least;
+    if (open == 0) return min;
     uint32_t nth = (uint32_t)(h->drawn % open), f = 0;
     while (held[f] + h->graphs > room || nth-- > 0) f++;
     return f;
@@ -172,20 +172,20 @@ static ft_status deal(groups *g, const fold_spec *spec, uint64_t seed, ft_error 
     uint32_t folds = (uint32_t)spec->count, count = 0, total = 0;
     uint32_t *graphs = ARENA_ARRAY(&g->memory, uint32_t, (size_t)g->count + 1);
     uint32_t *held = ARENA_ARRAY(&g->memory, uint32_t, folds);
-    hand *hands = ARENA_ARRAY(&g->memory, hand, (size_t)g->count + 1);
-    if (graphs == NULL || held == NULL || hands == NULL) return FT_NOMEM(error);
+    sized_group *sized = ARENA_ARRAY(&g->memory, sized_group, (size_t)g->count + 1);
+    if (graphs == NULL || held == NULL || sized == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < ft_dataset_graph_count(g->data); i++) {
         if (g->graph_keys[i] == FT_NONE) continue;
-        graphs[root_of(g, g->graph_keys[i])]++;
+        graphs[find_root(g, g->graph_keys[i])]++;
         total++;
     }
     for (uint32_t i = 0; i < g->count; i++)
-        if (graphs[i] > 0) hands[count++] = (hand){draw(g->keys[i], seed, 'd'), i, graphs[i]};
-    qsort(hands, count, sizeof *hands, compare_hands);
+        if (graphs[i] > 0) sized[count++] = (sized_group){draw(g->keys[i], seed, 'd'), i, graphs[i]};
+    qsort(sized, count, sizeof *sized, compare_groups);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t fold = fold_for(&hands[i], held, folds, (total + folds - 1) / folds);
-        g->folds[hands[i].key] = fold;
-        held[fold] += hands[i].graphs;
+        uint32_t fold = choose_fold(&sized[i], held, folds, (total + folds - 1) / folds);
+        g->folds[sized[i].key] = fold;
+        held[fold] += sized[i].graphs;
     }
     return FT_OK;
 }
@@ -204,7 +204,7 @@ static ft_status find_folds(groups *g, const fold_spec *spec, uint64_t seed, ft_
 static ft_part part_of(const groups *g, uint32_t key, const fold_spec *spec, uint64_t seed) {
     if (spec->count == 0) return shared_part(uniform(draw(g->keys[key], seed, 'k')), spec->shares);
     if (g->folds[key] == spec->number - 1) return FT_PART_TEST;
-    return uniform(draw(g->keys[key], seed, 'v')) < valid_share ? FT_PART_VALID : FT_PART_TRAIN;
+    return uniform(draw(g->keys[key], seed, 'v')) < VALID_SHARE ? FT_PART_VALID : FT_PART_TRAIN;
 }
 
 ft_status fold_parts(const ft_dataset *data, const fold_spec *spec, uint64_t seed, uint8_t *parts, ft_error *error) {
@@ -215,7 +215,7 @@ ft_status fold_parts(const ft_dataset *data, const fold_spec *spec, uint64_t see
     if (status == FT_OK && spec->count > 0) status = find_folds(&g, spec, seed, error);
     for (uint32_t i = 0; status == FT_OK && i < ft_dataset_graph_count(data); i++) {
         bool has_key = g.graph_keys[i] != FT_NONE;
-        parts[i] = (uint8_t)(has_key ? part_of(&g, root_of(&g, g.graph_keys[i]), spec, seed) : FT_PART_UNUSED);
+        parts[i] = (uint8_t)(has_key ? part_of(&g, find_root(&g, g.graph_keys[i]), spec, seed) : FT_PART_UNUSED);
     }
     arena_free(&g.memory);
     return status;

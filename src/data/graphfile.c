@@ -1,7 +1,7 @@
 /* graphfile.c - the container of packed graphs.
  *
  * Header and index have hashes of their own, so that opening notices damage to them at once; each graph is known by the
- * hash of its bytes, which is looked at when it is read (graphfile_is_whole). All numbers are little-endian. */
+ * hash of its bytes, which is looked at when it is read (graphfile_is_intact). All numbers are little-endian. */
 #include "data/graphfile.h"
 
 #include <errno.h>
@@ -123,7 +123,7 @@ const uint8_t *graphfile_bytes(const graphfile *file, uint32_t index, size_t *si
     return file->in.bytes + start;
 }
 
-bool graphfile_is_whole(const graphfile *file, uint32_t index) {
+bool graphfile_is_intact(const graphfile *file, uint32_t index) {
     size_t size;
     const uint8_t *bytes = graphfile_bytes(file, index, &size);
     return hash_is_equal(hash_bytes(bytes, size), graphfile_id(file, index));

@@ -25,7 +25,7 @@ void graphfile_close(graphfile *file);
 hash128 graphfile_id(const graphfile *file, uint32_t index);
 const uint8_t *graphfile_bytes(const graphfile *file, uint32_t index, size_t *size);
 /* Whether a graph still has the content that its id was made from. */
-bool graphfile_is_whole(const graphfile *file, uint32_t index);
+bool graphfile_is_intact(const graphfile *file, uint32_t index);
 
 /* --- Writing ----------------------------------------------------------------------------------------------------- */
 

@@ -81,23 +81,23 @@ ft_status import_progress(import_job *job, uint64_t done, uint64_t total, const 
     return ft_fail(job->error, FT_ERR_CANCELLED, "the import was stopped; nothing was written");
 }
 
-bool import_filters(import_job *job, double time_us, double noise) {
+bool import_filter_rejects(import_job *job, double time_us, double noise) {
     bool is_out = time_filter_rejects(&job->options->filter, time_us, noise);
     job->result->filtered += is_out;
     return is_out;
 }
 
 /* By what the table of records has: times, and how far runs were apart. */
-static bool filters_record(import_job *job, const builder *b, const ft_record *record) {
+static bool filter_rejects(import_job *job, const builder *b, const ft_record *record) {
     uint32_t time = builder_metric(b, "time_us"), apart = builder_metric(b, "time_std_us");
     if (time == FT_NONE || isnan(record->metrics[time])) return false;
     double noise = apart == FT_NONE ? 0 : record->metrics[apart] / record->metrics[time];
-    return import_filters(job, record->metrics[time], noise);
+    return import_filter_rejects(job, record->metrics[time], noise);
 }
 
 ft_status import_record(import_job *job, builder *b, const ft_record *record, const char *where) {
     builder_outcome outcome;
-    if (filters_record(job, b, record)) return FT_OK;
+    if (filter_rejects(job, b, record)) return FT_OK;
     FT_TRY(builder_add_record(b, record, &outcome, job->error));
     switch (outcome) {
     case RECORD_ADDED:
@@ -133,7 +133,7 @@ static const metric_unit units[] = {
 };
 static const metric_unit as_it_is = {"", "", 0, 1};
 
-bool metric_rename(const char *column, char *name, size_t size, const metric_unit **unit) {
+bool metric_canonical_name(const char *column, char *name, size_t size, const metric_unit **unit) {
     size_t length = strlen(column), stem = length;
     *unit = &as_it_is;
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {

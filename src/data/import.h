@@ -30,7 +30,7 @@ ft_status import_skip_short_row(import_job *job, const csv *rows, uint32_t found
 /* An error when the caller wants to stop. */
 ft_status import_progress(import_job *job, uint64_t done, uint64_t total, const char *what);
 /* Whether a measurement is to be left out by the filters of the import; counts it. */
-bool import_filters(import_job *job, double time_us, double noise);
+bool import_filter_rejects(import_job *job, double time_us, double noise);
 /* Adds a record that the filters let through, and counts it; a measurement that is there already is skipped. */
 ft_status import_record(import_job *job, builder *b, const ft_record *record, const char *where);
 /* Counts, and lets the folder appear. A data set without a record is an error. */
@@ -44,7 +44,7 @@ typedef struct metric_unit {
     double factor;
 } metric_unit;
 
-bool metric_rename(const char *column, char *name, size_t size, const metric_unit **unit);
+bool metric_canonical_name(const char *column, char *name, size_t size, const metric_unit **unit);
 /* The number in the kept unit, decimal shifts done in the text, where nothing is rounded. False when it is not a number
  * above zero. */
 bool metric_parse(const char *text, size_t length, const metric_unit *unit, double *value);

@@ -88,8 +88,8 @@ static ft_status add_line(ansor_import *a, const char *line, size_t length, uint
     snprintf(where, sizeof where, "%s: line %llu", a->path, (unsigned long long)number);
     ft_status status = program_record_read(line, length, &a->record, &a->tuned, &is_record, &why);
     if (status == FT_OK && !is_record) return FT_OK;
-    if (status == FT_OK) status = ansor_seconds(&a->record, &seconds, &why);
-    if (status == FT_OK && import_filters(a->job, seconds * 1e6, noise_of(&a->record, seconds))) return FT_OK;
+    if (status == FT_OK) status = ansor_mean_seconds(&a->record, &seconds, &why);
+    if (status == FT_OK && import_filter_rejects(a->job, seconds * 1e6, noise_of(&a->record, seconds))) return FT_OK;
     if (status == FT_OK) status = program_text(&a->record, &a->text, task, &w, &why);
     if (status == FT_ERR_NOMEM) return FT_NOMEM(a->job->error);
     if (status != FT_OK) return import_skip(a->job, where, why.message);

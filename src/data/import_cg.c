@@ -38,7 +38,7 @@ typedef struct cg_import {
 /* --- One folder -------------------------------------------------------------------------------------------------- */
 
 /* Counts, and says whether to go on. The caller's function is never called twice at a time. */
-static bool report(cg_import *c, const cg_folder *f, uint64_t more) {
+static bool report_progress(cg_import *c, const cg_folder *f, uint64_t more) {
     pthread_mutex_lock(&c->lock);
     c->done += more;
     ft_error ignored;
@@ -58,7 +58,7 @@ static ft_status read_models(cg_import *c, cg_folder *f, ft_source *source, pack
         read += !is_over;
         if (c->job->options->is_strict && f->skip_count > 0) return FT_OK; /* adding it will tell */
         if (read % PROGRESS_STEP != 0 && !is_over) continue;
-        if (!report(c, f, is_over ? read % PROGRESS_STEP : PROGRESS_STEP))
+        if (!report_progress(c, f, is_over ? read % PROGRESS_STEP : PROGRESS_STEP))
             return ft_fail(&f->error, FT_ERR_CANCELLED, "the import was stopped; nothing was written");
     }
     return FT_OK;
@@ -170,7 +170,7 @@ static const char *last_part(arena *memory, const char *path) {
 }
 
 static ft_status add_table_folder(cg_import *c, uint32_t *capacity, const char *path) {
-    if (!cg_grow(&c->memory, (void **)&c->folders, c->folder_count, capacity, sizeof *c->folders))
+    if (!cg_reserve(&c->memory, (void **)&c->folders, c->folder_count, capacity, sizeof *c->folders))
         return FT_NOMEM(c->job->error);
     cg_folder *f = &c->folders[c->folder_count];
     *f = (cg_folder){.path = path, .name = last_part(&c->memory, path)};

@@ -88,7 +88,7 @@ typedef struct npu_import {
 
 /* --- The table --------------------------------------------------------------------------------------------------- */
 
-static ft_status take_header(npu_import *t) {
+static ft_status read_header(npu_import *t) {
     FT_TRY(csv_row(&t->rows, t->cells, MAX_SUMMARY_COLUMNS, &t->column_count, t->job->error));
     for (uint32_t i = 0; i < NPU_COLUMNS; i++) {
         uint32_t at = 0;
@@ -125,7 +125,7 @@ static int find_bad_number(const npu_import *t, double values[static NPU_COLUMNS
 }
 
 /* Seconds, cycles, KiB and bytes of a row, in the units and the order of the metrics. */
-static void take_metrics(const double values[static NPU_COLUMNS], double metrics[static METRIC_COUNT]) {
+static void convert_metrics(const double values[static NPU_COLUMNS], double metrics[static METRIC_COUNT]) {
     metrics[METRIC_TIME] = values[NPU_TIME] * 1e6;
     metrics[METRIC_TOTAL_CYCLES] = values[NPU_TOTAL_CYCLES];
     metrics[METRIC_NPU_CYCLES] = values[NPU_CYCLES];
@@ -225,7 +225,7 @@ static void find_family(const npu_import *t, char *family, size_t size) {
     snprintf(family, size, "%s", csv_field_is(cell(t, NPU_OPS), "1") ? "operator" : collection);
 }
 
-static ft_status take_row(npu_import *t) {
+static ft_status read_row(npu_import *t) {
     char where[MAX_CELL], file[MAX_CELL], config[MAX_CELL], family[MAX_CELL], name[MAX_KEY + MAX_CELL];
     double values[NPU_COLUMNS], metrics[METRIC_COUNT];
     npu_model found;
@@ -237,7 +237,7 @@ static ft_status take_row(npu_import *t) {
     if (device == NULL) return import_skip(t->job, where, "an accelerator that is not known");
     int bad = find_bad_number(t, values);
     if (bad != NPU_COLUMNS) return skip_cell(t, bad, "not a number, zero or above");
-    take_metrics(values, metrics);
+    convert_metrics(values, metrics);
     if (isnan(metrics[METRIC_TIME])) return import_skip(t->job, where, "it takes no time");
     FT_TRY(find_model(t, file, where, &found));
     if (found.graph == FT_NONE) return FT_OK;
@@ -257,7 +257,7 @@ static ft_status take_row(npu_import *t) {
     return import_record(t->job, t->builder, &record, where);
 }
 
-static ft_status take_rows(npu_import *t) {
+static ft_status read_rows(npu_import *t) {
     csv rest = t->rows;
     uint64_t total = csv_skip(&rest, UINT64_MAX);
     for (uint64_t done = 1;; done++) {
@@ -265,7 +265,7 @@ static ft_status take_rows(npu_import *t) {
         FT_TRY(csv_row(&t->rows, t->cells, t->column_count, &found, t->job->error));
         if (found == 0) return import_finish(t->job, t->builder);
         if (found == t->column_count)
-            FT_TRY(take_row(t));
+            FT_TRY(read_row(t));
         else
             FT_TRY(import_skip_short_row(t->job, &t->rows, found, t->column_count));
         FT_TRY(import_progress(t->job, done, total, "summary.csv"));
@@ -279,9 +279,9 @@ static ft_status run(npu_import *t) {
     if (t->path == NULL) return FT_NOMEM(t->job->error);
     FT_TRY(input_open(t->path, FT_MAX_UNPACKED_BYTES, &t->in, t->job->error));
     csv_init(&t->rows, t->path, (const char *)t->in.bytes, t->in.size);
-    FT_TRY(take_header(t));
+    FT_TRY(read_header(t));
     FT_TRY(builder_new(t->job->folder, metric_names, METRIC_COUNT, &t->builder, t->job->error));
-    return take_rows(t);
+    return read_rows(t);
 }
 
 static ft_status import_npu(import_job *job) {

@@ -40,19 +40,19 @@ static const rule_file files[] = {
     {"fusion_rules_vpu.json", "myriad-vpu", 1000},
 };
 
-typedef struct drawing drawing;
-typedef void draw_rule(drawing *d);
+typedef struct op_model op_model;
+typedef void build_rule(op_model *d);
 
 typedef struct measured_op {
     const char *name;   /* in the rules */
     const char *before; /* what stood before it, NULL: nothing */
-    draw_rule *draw;
+    build_rule *build;
     int64_t height, channels;
 } measured_op;
 
 /* --- Drawing models ---------------------------------------------------------------------------------------------- */
 
-struct drawing {
+struct op_model {
     tf_node nodes[MAX_NODES];
     uint32_t inputs[MAX_NODES][2];
     uint32_t count;
@@ -64,7 +64,7 @@ static tf_shape map_shape(int64_t height, int64_t channels) {
 }
 
 /* Adds a node with an output; inputs are nodes, or -1. Returns its number. */
-static int add_node(drawing *d, const char *type, int first, int second, tf_shape out) {
+static int add_node(op_model *d, const char *type, int first, int second, tf_shape out) {
     tf_node *node = &d->nodes[d->count];
     uint32_t *inputs = d->inputs[d->count];
     *node = (tf_node){.type = tf_type_of(type), .inputs = inputs, .in = out, .out = out};
@@ -76,15 +76,15 @@ static int add_node(drawing *d, const char *type, int first, int second, tf_shap
     return (int)d->count++;
 }
 
-static int add_map(drawing *d) {
+static int add_map(op_model *d) {
     return add_node(d, "Placeholder", -1, -1, map_shape(d->height, d->channels));
 }
 
-static int add_constant(drawing *d) {
+static int add_constant(op_model *d) {
     return add_node(d, "Const", -1, -1, (tf_shape){0});
 }
 
-static int add_window(drawing *d, const char *type, int input, int64_t side, int64_t stride, int64_t channels) {
+static int add_window(op_model *d, const char *type, int input, int64_t side, int64_t stride, int64_t channels) {
     const tf_shape *in = &d->nodes[input].out;
     int node = add_node(d, type, input, -1, map_shape((in->dims[1] + stride - 1) / stride, channels));
     tf_node *made = &d->nodes[node];
@@ -96,52 +96,52 @@ static int add_window(drawing *d, const char *type, int input, int64_t side, int
     return node;
 }
 
-static void draw_relu(drawing *d) {
+static void build_relu(op_model *d) {
     add_node(d, "Relu", add_map(d), -1, map_shape(d->height, d->channels));
 }
 
-static void draw_add(drawing *d) {
+static void build_add(op_model *d) {
     int first = add_map(d), second = add_map(d);
     add_node(d, "Add", first, second, map_shape(d->height, d->channels));
 }
 
-static void draw_concat(drawing *d) {
+static void build_concat(op_model *d) {
     int first = add_map(d), second = add_map(d);
     add_node(d, "ConcatV2", first, second, map_shape(d->height, 2 * d->channels));
 }
 
-static void draw_pooling(drawing *d) {
+static void build_pooling(op_model *d) {
     add_window(d, "AvgPool", add_map(d), 3, 2, d->channels);
 }
 
-static void draw_depthwise(drawing *d) {
+static void build_depthwise(op_model *d) {
     add_window(d, "DepthwiseConv2dNative", add_map(d), 3, 1, d->channels);
 }
 
-static void draw_reshape(drawing *d) {
+static void build_reshape(op_model *d) {
     tf_shape turned = {.rank = 4, .dims = {1, d->height, d->channels, d->height}};
     add_node(d, "Reshape", add_map(d), -1, turned);
 }
 
-static void draw_dense(drawing *d) {
+static void build_dense(op_model *d) {
     tf_shape vector = {.rank = 2, .dims = {1, VECTOR}};
     add_node(d, "MatMul", add_node(d, "Placeholder", -1, -1, vector), -1, vector);
 }
 
 /* Hard swish or its gate: relu6(x + 3) / 6. */
-static int add_gate(drawing *d, int x) {
+static int add_gate(op_model *d, int x) {
     tf_shape shape = d->nodes[x].out;
     int shifted = add_node(d, "Add", x, add_constant(d), shape);
     int clipped = add_node(d, "Relu6", shifted, -1, shape);
     return add_node(d, "Mul", clipped, add_constant(d), shape);
 }
 
-static void draw_hswish(drawing *d) {
+static void build_hswish(op_model *d) {
     int x = add_map(d);
     add_node(d, "Mul", x, add_gate(d, x), d->nodes[x].out);
 }
 
-static void draw_squeeze_excite(drawing *d) {
+static void build_squeeze_excite(op_model *d) {
     int x = add_map(d), mean = add_node(d, "AvgPool", x, -1, map_shape(1, d->channels));
     d->nodes[mean].kernel[0] = d->nodes[mean].kernel[1] = d->height;
     d->nodes[mean].strides[0] = d->nodes[mean].strides[1] = 1;
@@ -154,30 +154,30 @@ static void draw_squeeze_excite(drawing *d) {
 }
 
 static const measured_op ops[] = {
-    {"relu", NULL, draw_relu, HEIGHT, CHANNELS},
-    {"add", NULL, draw_add, HEIGHT, CHANNELS},
-    {"concat", NULL, draw_concat, HEIGHT, CHANNELS},
-    {"pooling", NULL, draw_pooling, HEIGHT, CHANNELS},
-    {"dwconv", NULL, draw_depthwise, HEIGHT, CHANNELS},
-    {"dense", NULL, draw_dense, 1, VECTOR},
-    {"reshape", NULL, draw_reshape, HEIGHT, CHANNELS},
-    {"hswish", "conv", draw_hswish, HEIGHT, CHANNELS},
-    {"se", "conv", draw_squeeze_excite, HEIGHT, CHANNELS},
-    {"relu", "pooling", draw_relu, HEIGHT / 2, CHANNELS},
-    {"add", "pooling", draw_add, HEIGHT / 2, CHANNELS},
-    {"dwconv", "pooling", draw_depthwise, HEIGHT / 2, CHANNELS},
-    {"pooling", "pooling", draw_pooling, HEIGHT / 2, CHANNELS},
-    {"relu", "concat", draw_relu, HEIGHT, 2 * CHANNELS},
-    {"add", "concat", draw_add, HEIGHT, 2 * CHANNELS},
-    {"dwconv", "concat", draw_depthwise, HEIGHT, 2 * CHANNELS},
-    {"pooling", "concat", draw_pooling, HEIGHT, 2 * CHANNELS},
+    {"relu", NULL, build_relu, HEIGHT, CHANNELS},
+    {"add", NULL, build_add, HEIGHT, CHANNELS},
+    {"concat", NULL, build_concat, HEIGHT, CHANNELS},
+    {"pooling", NULL, build_pooling, HEIGHT, CHANNELS},
+    {"dwconv", NULL, build_depthwise, HEIGHT, CHANNELS},
+    {"dense", NULL, build_dense, 1, VECTOR},
+    {"reshape", NULL, build_reshape, HEIGHT, CHANNELS},
+    {"hswish", "conv", build_hswish, HEIGHT, CHANNELS},
+    {"se", "conv", build_squeeze_excite, HEIGHT, CHANNELS},
+    {"relu", "pooling", build_relu, HEIGHT / 2, CHANNELS},
+    {"add", "pooling", build_add, HEIGHT / 2, CHANNELS},
+    {"dwconv", "pooling", build_depthwise, HEIGHT / 2, CHANNELS},
+    {"pooling", "pooling", build_pooling, HEIGHT / 2, CHANNELS},
+    {"relu", "concat", build_relu, HEIGHT, 2 * CHANNELS},
+    {"add", "concat", build_add, HEIGHT, 2 * CHANNELS},
+    {"dwconv", "concat", build_depthwise, HEIGHT, 2 * CHANNELS},
+    {"pooling", "concat", build_pooling, HEIGHT, 2 * CHANNELS},
 };
 
 enum { OP_COUNT = sizeof ops / sizeof ops[0] };
 
-static ft_status draw_graph(const measured_op *op, ft_graph **graph, ft_error *error) {
-    drawing d = {.height = op->height, .channels = op->channels};
-    op->draw(&d);
+static ft_status build_graph(const measured_op *op, ft_graph **graph, ft_error *error) {
+    op_model d = {.height = op->height, .channels = op->channels};
+    op->build(&d);
     ft_graph *made;
     FT_TRY(graph_new(FT_FORMAT_CG, FT_NHWC, op->name, &made, error));
     ft_status status = tf_build(d.nodes, d.count, made, error);
@@ -235,7 +235,7 @@ static ft_status add_op(const adding *a, const rule_file *file, const measured_o
     ft_graph *graph;
     uint32_t index;
     char name[128], where[256];
-    FT_TRY(draw_graph(op, &graph, a->job->error));
+    FT_TRY(build_graph(op, &graph, a->job->error));
     ft_status status = builder_add_graph(a->b, graph, &index, a->job->error);
     ft_graph_free(graph);
     FT_TRY(status);

@@ -71,7 +71,7 @@ static ft_status add_path(perfseer_import *p, char *path) {
 
 static ft_status walk(perfseer_import *p, const char *folder, int depth);
 
-static ft_status look_at(perfseer_import *p, char *path, const char *name, int depth, bool *is_kept) {
+static ft_status visit_entry(perfseer_import *p, char *path, const char *name, int depth, bool *is_kept) {
     struct stat info;
     *is_kept = false;
     if (lstat(path, &info) != 0) return FT_OK;
@@ -92,7 +92,7 @@ static ft_status walk(perfseer_import *p, const char *folder, int depth) {
         if (asprintf(&path, "%s/%s", folder, names.names[i]) < 0)
             status = FT_NOMEM(p->job->error);
         else
-            status = look_at(p, path, names.names[i], depth, &is_kept);
+            status = visit_entry(p, path, names.names[i], depth, &is_kept);
         if (!is_kept) free(path);
     }
     name_list_free(&names);

@@ -61,14 +61,14 @@ typedef struct table_import {
 /* --- Columns ----------------------------------------------------------------------------------------------------- */
 
 /* What `foretell sample` says of the models that it lists, and measuring scripts keep. */
-static bool is_of_sample(const char *name) {
+static bool is_sample_column(const char *name) {
     return strcmp(name, "graph") == 0 || strcmp(name, "weight") == 0 || strcmp(name, "reason") == 0;
 }
 
-static ft_status take_column(table_import *t, uint32_t index, const csv_field *cell) {
+static ft_status read_column(table_import *t, uint32_t index, const csv_field *cell) {
     char name[MAX_CELL];
     csv_unquote(cell, name, sizeof name);
-    if (is_of_sample(name)) return FT_OK;
+    if (is_sample_column(name)) return FT_OK;
     for (uint32_t i = 0; i < TABLE_COLUMNS; i++) {
         if (strcmp(name, column_names[i]) != 0) continue;
         if (t->columns[i] != FT_NONE)
@@ -78,7 +78,7 @@ static ft_status take_column(table_import *t, uint32_t index, const csv_field *c
         return FT_OK;
     }
     metric_column made = {.column = index};
-    if (!metric_rename(name, made.name, sizeof made.name, &made.unit))
+    if (!metric_canonical_name(name, made.name, sizeof made.name, &made.unit))
         return ft_fail(t->job->error, FT_ERR_DAMAGED,
                        "%s: line 1: column '%.60s' is neither one of model, device, batch, dtype, mode, name, family, "
                        "setting, part, source, shape nor a metric whose name ends in its unit, like time_us",
@@ -93,10 +93,10 @@ static ft_status take_column(table_import *t, uint32_t index, const csv_field *c
     return FT_OK;
 }
 
-static ft_status take_header(table_import *t) {
+static ft_status read_header(table_import *t) {
     FT_TRY(csv_row(&t->rows, t->cells, MAX_TABLE_COLUMNS, &t->column_count, t->job->error));
     for (uint32_t i = 0; i < TABLE_COLUMNS; i++) t->columns[i] = FT_NONE;
-    for (uint32_t i = 0; i < t->column_count; i++) FT_TRY(take_column(t, i, &t->cells[i]));
+    for (uint32_t i = 0; i < t->column_count; i++) FT_TRY(read_column(t, i, &t->cells[i]));
     if (t->columns[TABLE_MODEL] == FT_NONE || t->columns[TABLE_DEVICE] == FT_NONE)
         return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line 1: expected the columns model and device",
                        t->job->source);
@@ -192,7 +192,7 @@ static ft_status bad_cell(const table_import *t, int column, const char *expecte
                    (unsigned long long)t->rows.line, column_names[column], t->texts[column], expected);
 }
 
-static ft_status take_texts(table_import *t) {
+static ft_status read_texts(table_import *t) {
     for (uint32_t i = 0; i < TABLE_COLUMNS; i++) {
         t->texts[i][0] = '\0';
         if (t->columns[i] == FT_NONE) continue;
@@ -203,7 +203,7 @@ static ft_status take_texts(table_import *t) {
     return FT_OK;
 }
 
-static ft_status take_words(table_import *t, ft_record *r) {
+static ft_status read_keywords(table_import *t, ft_record *r) {
     const char *dtype = t->texts[TABLE_DTYPE], *mode = t->texts[TABLE_MODE], *source = t->texts[TABLE_SOURCE];
     r->batch = 1;
     r->dtype = FT_FLOAT32;
@@ -219,7 +219,7 @@ static ft_status take_words(table_import *t, ft_record *r) {
     return FT_OK;
 }
 
-static ft_status take_device(table_import *t, ft_record *r) {
+static ft_status read_device(table_import *t, ft_record *r) {
     ft_status status = device_resolve(t->folder, t->texts[TABLE_DEVICE], &t->memory, &r->device, t->job->error);
     if (status != FT_OK)
         return ft_fail_prefix(t->job->error, status, "%s: line %llu: device", t->job->source,
@@ -228,7 +228,7 @@ static ft_status take_device(table_import *t, ft_record *r) {
 }
 
 /* *count of them are good; *has_bad: some cannot be, and were told. */
-static ft_status take_metrics(table_import *t, const char *where, double *values, uint32_t *count, bool *has_bad) {
+static ft_status read_metrics(table_import *t, const char *where, double *values, uint32_t *count, bool *has_bad) {
     *count = 0;
     *has_bad = false;
     for (uint32_t i = 0; i < t->metric_count; i++) {
@@ -255,28 +255,28 @@ static const char *name_of(const table_import *t) {
     return slash != NULL ? slash + 1 : t->texts[TABLE_MODEL];
 }
 
-static ft_status take_row(table_import *t) {
+static ft_status read_row(table_import *t) {
     char where[MAX_CELL];
     double values[MAX_METRICS] = {NAN};
     uint32_t count;
     bool has_bad;
     snprintf(where, sizeof where, "%s: line %llu", t->job->source, (unsigned long long)t->rows.line);
-    FT_TRY(take_texts(t));
+    FT_TRY(read_texts(t));
     ft_record r = {.name = name_of(t),
                    .family = t->texts[TABLE_FAMILY],
                    .setting = t->texts[TABLE_SETTING],
                    .part = t->texts[TABLE_PART],
                    .metrics = values};
-    FT_TRY(take_words(t, &r));
-    FT_TRY(take_device(t, &r));
-    FT_TRY(take_metrics(t, where, values, &count, &has_bad));
+    FT_TRY(read_keywords(t, &r));
+    FT_TRY(read_device(t, &r));
+    FT_TRY(read_metrics(t, where, values, &count, &has_bad));
     if (count == 0 && !t->job->result->is_pool)
         return has_bad ? FT_OK : import_skip(t->job, where, "nothing was measured");
     FT_TRY(find_model(t, where, &r.graph));
     return r.graph != FT_NONE ? import_record(t->job, t->builder, &r, where) : FT_OK;
 }
 
-static ft_status take_rows(table_import *t) {
+static ft_status read_rows(table_import *t) {
     csv rest = t->rows;
     uint64_t total = csv_skip(&rest, UINT64_MAX), done = 0;
     for (;; done++) {
@@ -286,7 +286,7 @@ static ft_status take_rows(table_import *t) {
         if (found != t->column_count)
             return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line %llu: has %u fields, but the header has %u",
                            t->job->source, (unsigned long long)t->rows.line, found, t->column_count);
-        FT_TRY(take_row(t));
+        FT_TRY(read_row(t));
         FT_TRY(import_progress(t->job, done + 1, total, t->texts[TABLE_MODEL]));
     }
 }
@@ -304,12 +304,12 @@ static ft_status run(table_import *t) {
     if (t->folder == NULL) return FT_NOMEM(t->job->error);
     FT_TRY(input_open(t->job->source, FT_MAX_UNPACKED_BYTES, &t->in, t->job->error));
     csv_init(&t->rows, t->job->source, (const char *)t->in.bytes, t->in.size);
-    FT_TRY(take_header(t));
+    FT_TRY(read_header(t));
     const char *names[MAX_METRICS] = {"time_us"}; /* of a pool, all of whose cells are empty */
     uint32_t count = t->job->result->is_pool ? 1 : t->metric_count;
     for (uint32_t i = 0; i < t->metric_count; i++) names[i] = t->metrics[i].name;
     FT_TRY(builder_new(t->job->folder, names, count, &t->builder, t->job->error));
-    FT_TRY(take_rows(t));
+    FT_TRY(read_rows(t));
     return import_finish(t->job, t->builder);
 }
 

@@ -9,7 +9,7 @@
 #include "base/json_writer.h"
 #include "base/outfile.h"
 
-enum { VERSION = 1, MOST_BYTES = 64 * 1024 };
+enum { VERSION = 1, MAX_BYTES = 64 * 1024 };
 
 static const char format_name[] = "foretell data set";
 
@@ -60,7 +60,7 @@ ft_status manifest_write(const char *path, const manifest *m, ft_error *error) {
 
 /* --- Reading ----------------------------------------------------------------------------------------------------- */
 
-static ft_status take_count(const json_t *object, const char *key, uint64_t *count, ft_error *error) {
+static ft_status read_count(const json_t *object, const char *key, uint64_t *count, ft_error *error) {
     int64_t number;
     ft_status status = json_take_int(json_object_get(object, key), 0, INT64_MAX, &number, error);
     if (status != FT_OK) return ft_fail_prefix(error, status, "'%s'", key);
@@ -68,7 +68,7 @@ static ft_status take_count(const json_t *object, const char *key, uint64_t *cou
     return FT_OK;
 }
 
-static ft_status take_hash(const json_t *object, char hash[static HASH_TEXT], ft_error *error) {
+static ft_status read_hash(const json_t *object, char hash[static HASH_TEXT], ft_error *error) {
     const char *text;
     hash128 parsed;
     ft_status status = json_take_string(json_object_get(object, "hash"), &text, error);
@@ -79,37 +79,37 @@ static ft_status take_hash(const json_t *object, char hash[static HASH_TEXT], ft
     return FT_OK;
 }
 
-static ft_status take_file(const json_t *root, const char *name, manifest_file *file, ft_error *error) {
+static ft_status read_file(const json_t *root, const char *name, manifest_file *file, ft_error *error) {
     const json_t *object = json_object_get(json_object_get(root, "files"), name);
-    ft_status status = take_count(object, "bytes", &file->bytes, error);
-    if (status == FT_OK) status = take_hash(object, file->hash, error);
+    ft_status status = read_count(object, "bytes", &file->bytes, error);
+    if (status == FT_OK) status = read_hash(object, file->hash, error);
     return status == FT_OK ? FT_OK : ft_fail_prefix(error, status, "'%s'", name);
 }
 
-static ft_status take_all(const json_t *root, manifest *m, ft_error *error) {
+static ft_status read_all(const json_t *root, manifest *m, ft_error *error) {
     const char *format = json_string_value(json_object_get(root, "format"));
     if (format == NULL || strcmp(format, format_name) != 0)
         return ft_fail(error, FT_ERR_FORMAT, "does not describe a data set of foretell");
     uint64_t version;
-    FT_TRY(take_count(root, "version", &version, error));
+    FT_TRY(read_count(root, "version", &version, error));
     if (version != VERSION)
         return ft_fail(error, FT_ERR_UNSUPPORTED, "is of version %llu; this foretell reads version %d",
                        (unsigned long long)version, VERSION);
-    FT_TRY(take_count(root, "graphs", &m->graph_count, error));
-    FT_TRY(take_count(root, "records", &m->record_count, error));
-    FT_TRY(take_hash(root, m->hash, error));
-    FT_TRY(take_file(root, GRAPHS_FILE, &m->graphs, error));
-    return take_file(root, RECORDS_FILE, &m->records, error);
+    FT_TRY(read_count(root, "graphs", &m->graph_count, error));
+    FT_TRY(read_count(root, "records", &m->record_count, error));
+    FT_TRY(read_hash(root, m->hash, error));
+    FT_TRY(read_file(root, GRAPHS_FILE, &m->graphs, error));
+    return read_file(root, RECORDS_FILE, &m->records, error);
 }
 
 ft_status manifest_read(const char *path, manifest *m, ft_error *error) {
     input in;
     json_t *root = NULL;
     *m = (manifest){0};
-    FT_TRY(input_open(path, MOST_BYTES, &in, error));
-    ft_status status = in.size <= MOST_BYTES ? json_parse(in.bytes, in.size, &root, error)
-                                             : ft_fail(error, FT_ERR_LIMIT, "has more than %d bytes", MOST_BYTES);
-    if (status == FT_OK) status = take_all(root, m, error);
+    FT_TRY(input_open(path, MAX_BYTES, &in, error));
+    ft_status status = in.size <= MAX_BYTES ? json_parse(in.bytes, in.size, &root, error)
+                                            : ft_fail(error, FT_ERR_LIMIT, "has more than %d bytes", MAX_BYTES);
+    if (status == FT_OK) status = read_all(root, m, error);
     json_decref(root);
     input_close(&in);
     return status == FT_OK ? FT_OK : ft_fail_prefix(error, status, "%s", path);

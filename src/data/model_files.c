@@ -17,12 +17,12 @@ typedef struct reading {
     ft_error error;
 } reading;
 
-typedef struct reader_team {
+typedef struct reader_pool {
     pool *threads;
     packer **packers; /* one for each thread; NULL ends the list */
     reading *readings;
     const model_file *files; /* of the batch in work */
-} reader_team;
+} reader_pool;
 
 /* A graph that cannot be bound is of no use to anybody who opens the data set. */
 static ft_status check_binding(const ft_graph *graph, ft_error *error) {
@@ -42,10 +42,10 @@ static ft_status read_one(const char *path, packer *p, reading *r) {
 }
 
 static void read_part(void *user, uint32_t part, uint32_t worker) {
-    reader_team *team = user;
-    reading *r = &team->readings[part];
+    reader_pool *readers = user;
+    reading *r = &readers->readings[part];
     r->packed.length = 0;
-    r->status = read_one(team->files[part].path, team->packers[worker], r);
+    r->status = read_one(readers->files[part].path, readers->packers[worker], r);
 }
 
 static ft_status add_one(import_job *job, builder *b, const reading *r, model_file *file) {
@@ -56,42 +56,42 @@ static ft_status add_one(import_job *job, builder *b, const reading *r, model_fi
     return builder_add_packed(b, r->packed.data, r->packed.length, &file->graph, job->error);
 }
 
-static ft_status make_team(reader_team *team, uint32_t file_count, ft_error *error) {
-    if (file_count > 1) FT_TRY(pool_new(0, &team->threads, error));
-    uint32_t count = team->threads != NULL ? pool_threads(team->threads) : 1;
-    team->packers = calloc((size_t)count + 1, sizeof *team->packers);
-    team->readings = calloc(FILES_AT_A_TIME, sizeof *team->readings);
-    if (team->packers == NULL || team->readings == NULL) return FT_NOMEM(error);
+static ft_status make_readers(reader_pool *readers, uint32_t file_count, ft_error *error) {
+    if (file_count > 1) FT_TRY(pool_new(0, &readers->threads, error));
+    uint32_t count = readers->threads != NULL ? pool_threads(readers->threads) : 1;
+    readers->packers = calloc((size_t)count + 1, sizeof *readers->packers);
+    readers->readings = calloc(FILES_AT_A_TIME, sizeof *readers->readings);
+    if (readers->packers == NULL || readers->readings == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < count; i++) {
-        team->packers[i] = packer_new();
-        if (team->packers[i] == NULL) return FT_NOMEM(error);
+        readers->packers[i] = packer_new();
+        if (readers->packers[i] == NULL) return FT_NOMEM(error);
     }
     return FT_OK;
 }
 
-static void free_team(reader_team *team) {
-    pool_free(team->threads);
-    for (packer **each = team->packers; each != NULL && *each != NULL; each++) packer_free(*each);
-    for (uint32_t i = 0; team->readings != NULL && i < FILES_AT_A_TIME; i++) buf_free(&team->readings[i].packed);
-    free(team->packers);
-    free(team->readings);
+static void free_readers(reader_pool *readers) {
+    pool_free(readers->threads);
+    for (packer **each = readers->packers; each != NULL && *each != NULL; each++) packer_free(*each);
+    for (uint32_t i = 0; readers->readings != NULL && i < FILES_AT_A_TIME; i++) buf_free(&readers->readings[i].packed);
+    free(readers->packers);
+    free(readers->readings);
 }
 
-static ft_status add_all(import_job *job, builder *b, reader_team *team, model_file *files, uint32_t count) {
+static ft_status add_all(import_job *job, builder *b, reader_pool *readers, model_file *files, uint32_t count) {
     for (uint32_t start = 0; start < count; start += FILES_AT_A_TIME) {
         uint32_t some = count - start < FILES_AT_A_TIME ? count - start : FILES_AT_A_TIME;
-        team->files = files + start;
-        pool_run(team->threads, some, read_part, team);
-        for (uint32_t i = 0; i < some; i++) FT_TRY(add_one(job, b, &team->readings[i], &files[start + i]));
+        readers->files = files + start;
+        pool_run(readers->threads, some, read_part, readers);
+        for (uint32_t i = 0; i < some; i++) FT_TRY(add_one(job, b, &readers->readings[i], &files[start + i]));
         FT_TRY(import_progress(job, start + some, count, files[start + some - 1].path));
     }
     return FT_OK;
 }
 
 ft_status model_files_add(import_job *job, builder *b, model_file *files, uint32_t count) {
-    reader_team team = {0};
-    ft_status status = make_team(&team, count, job->error);
-    if (status == FT_OK) status = add_all(job, b, &team, files, count);
-    free_team(&team);
+    reader_pool readers = {0};
+    ft_status status = make_readers(&readers, count, job->error);
+    if (status == FT_OK) status = add_all(job, b, &readers, files, count);
+    free_readers(&readers);
     return status;
 }

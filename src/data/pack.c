@@ -13,7 +13,7 @@
 #include "graph/opdef.h"
 
 /* Longer constants of floats are weights; shorter ones may be scales of a Resize, or the numbers of a formula. */
-enum { MOST_FLOATS = 16 };
+enum { MAX_FLOATS = 16 };
 
 struct packer {
     const ft_graph *graph;
@@ -89,7 +89,7 @@ static void number_tensors(packer *p) {
 }
 
 /* Where operators meet a tensor: 0 none, 1 one that is new, else how far back it was new. */
-static void put_meeting(packer *p, buf *out, uint32_t tensor) {
+static void put_tensor_ref(packer *p, buf *out, uint32_t tensor) {
     if (tensor == FT_NONE) {
         varint_put(out, 0);
     } else if (p->numbers[tensor] == p->next) {
@@ -216,7 +216,7 @@ static bool keeps_value(const ft_graph *g, uint32_t tensor) {
     const ft_tensor *t = &g->tensors[tensor];
     if (t->value == NULL || is_weight(g, tensor)) return false;
     bool is_steering = t->dtype == FT_BOOL || (!ft_dtype_is_float(t->dtype) && ft_dtype_bits(t->dtype) >= 32);
-    return is_steering || t->value->count <= MOST_FLOATS;
+    return is_steering || t->value->count <= MAX_FLOATS;
 }
 
 static void put_tensor(packer *p, uint32_t tensor) {
@@ -260,16 +260,16 @@ static void put_attribute(packer *p, buf *out, const ft_attr *a) {
 }
 
 /* What a file claims that an operator costs (PerfSeer does) is as good as a name: nobody goes by it. */
-static bool is_claim(const ft_attr *a) {
+static bool is_stored_cost(const ft_attr *a) {
     return strncmp(a->name, "stored_", 7) == 0;
 }
 
 /* The attributes by name; of two with one name, the first stays first, as it is the one that counts. */
 static uint32_t attributes_number(packer *p, const ft_op *op) {
-    enum { MOST_SORTED = 64 };
-    uint32_t order[MOST_SORTED], count = op->attr_count;
-    uint32_t sorted = op->attr_count <= MOST_SORTED ? op->attr_count : 0; /* a longer list stays as it is */
-    for (uint32_t i = 0; i < op->attr_count; i++) count -= is_claim(&op->attrs[i]);
+    enum { MAX_SORTED = 64 };
+    uint32_t order[MAX_SORTED], count = op->attr_count;
+    uint32_t sorted = op->attr_count <= MAX_SORTED ? op->attr_count : 0; /* a longer list stays as it is */
+    for (uint32_t i = 0; i < op->attr_count; i++) count -= is_stored_cost(&op->attrs[i]);
     for (uint32_t i = 0; i < sorted; i++) {
         uint32_t k = i;
         for (; k > 0 && strcmp(op->attrs[order[k - 1]].name, op->attrs[i].name) > 0; k--) order[k] = order[k - 1];
@@ -279,7 +279,7 @@ static uint32_t attributes_number(packer *p, const ft_op *op) {
     varint_put(&list, count);
     for (uint32_t i = 0; i < op->attr_count; i++) {
         const ft_attr *a = &op->attrs[sorted > 0 ? order[i] : i];
-        if (!is_claim(a)) put_attribute(p, &list, a);
+        if (!is_stored_cost(a)) put_attribute(p, &list, a);
     }
     if (list.failed) p->attributes.failed = true;
     uint32_t number = intern_add(&p->attributes, list.data, list.length);
@@ -304,9 +304,9 @@ static void put_op(packer *p, const ft_op *op) {
     varint_put(out, type_number(p, op));
     varint_put(out, attributes_number(p, op));
     varint_put(out, op->input_count);
-    for (uint32_t i = 0; i < op->input_count; i++) put_meeting(p, out, op->inputs[i]);
+    for (uint32_t i = 0; i < op->input_count; i++) put_tensor_ref(p, out, op->inputs[i]);
     varint_put(out, op->output_count);
-    for (uint32_t i = 0; i < op->output_count; i++) put_meeting(p, out, op->outputs[i]);
+    for (uint32_t i = 0; i < op->output_count; i++) put_tensor_ref(p, out, op->outputs[i]);
     if (p->graph->loop_count > 1) varint_put(out, op->loop);
     if (p->graph->branch_count > 1) varint_put(out, op->branch);
 }

@@ -74,7 +74,7 @@ static ft_status bad_cell(const parser *p, const char *column, const csv_field *
                    (unsigned long long)p->rows.line, column, csv_unquote(cell, text, sizeof text), expected);
 }
 
-static bool make_room(arena *memory, void **items, uint32_t count, uint32_t *capacity, size_t size) {
+static bool reserve(arena *memory, void **items, uint32_t count, uint32_t *capacity, size_t size) {
     if (count < *capacity) return true;
     uint32_t larger = *capacity == 0 ? 256 : *capacity * 2;
     void *moved = larger > *capacity ? arena_array(memory, larger, size) : NULL;
@@ -86,13 +86,13 @@ static bool make_room(arena *memory, void **items, uint32_t count, uint32_t *cap
 }
 
 static bool add_text(parser *p, map *where, const char *key, const char *text) {
-    if (!make_room(&p->scratch, (void **)&p->text_list, p->text_count, &p->text_capacity, sizeof *p->text_list))
+    if (!reserve(&p->scratch, (void **)&p->text_list, p->text_count, &p->text_capacity, sizeof *p->text_list))
         return false;
     p->text_list[p->text_count] = text;
     return map_set(where, key, p->text_count++);
 }
 
-static ft_status take_text(parser *p, const csv_field *cell, const char *column, const char **text) {
+static ft_status read_text(parser *p, const csv_field *cell, const char *column, const char **text) {
     char plain[MAX_CELL];
     uint32_t number;
     if (cell->length >= MAX_CELL || memchr(cell->text, '\0', cell->length) != NULL)
@@ -107,10 +107,10 @@ static ft_status take_text(parser *p, const csv_field *cell, const char *column,
     return FT_OK;
 }
 
-static ft_status take_device(parser *p, const csv_field *cell, const char **device) {
+static ft_status read_device(parser *p, const csv_field *cell, const char **device) {
     const char *name = NULL;
     uint32_t number;
-    FT_TRY(take_text(p, cell, "device", &name));
+    FT_TRY(read_text(p, cell, "device", &name));
     if (!map_get(&p->devices, name, &number)) {
         const char *canonical;
         ft_status status = device_resolve(p->source->folder, name, p->memory, &canonical, p->error);
@@ -124,7 +124,7 @@ static ft_status take_device(parser *p, const csv_field *cell, const char **devi
     return FT_OK;
 }
 
-static ft_status take_graph(parser *p, const csv_field *cell, uint32_t *graph) {
+static ft_status read_graph(parser *p, const csv_field *cell, uint32_t *graph) {
     char id[HASH_TEXT];
     hash128 hash;
     if (!hash_parse(cell->text, cell->length, &hash))
@@ -134,7 +134,7 @@ static ft_status take_graph(parser *p, const csv_field *cell, uint32_t *graph) {
     return FT_OK;
 }
 
-static ft_status take_metric(const parser *p, const csv_field *cell, const char *column, double *value) {
+static ft_status read_metric(const parser *p, const csv_field *cell, const char *column, double *value) {
     *value = NAN;
     if (cell->length == 0) return FT_OK;
     if (!text_double(cell->text, cell->length, value) || *value <= 0)
@@ -142,7 +142,7 @@ static ft_status take_metric(const parser *p, const csv_field *cell, const char 
     return FT_OK;
 }
 
-static ft_status take_words(parser *p, const csv_field *cells, ft_record *r) {
+static ft_status read_keywords(parser *p, const csv_field *cells, ft_record *r) {
     char text[32];
     csv_unquote(&cells[COLUMN_DTYPE], text, sizeof text);
     if (!ft_dtype_parse(text, &r->dtype) || r->dtype == FT_DTYPE_UNKNOWN)
@@ -169,29 +169,28 @@ static ft_status check_unique(parser *p, const ft_record *r) {
                    p->source->name, line, found);
 }
 
-static ft_status take_row(parser *p, const csv_field *cells) {
+static ft_status read_row(parser *p, const csv_field *cells) {
     records *t = p->table;
-    if (!make_room(p->memory, (void **)&t->rows, t->count, &p->row_capacity, sizeof *t->rows))
-        return FT_NOMEM(p->error);
+    if (!reserve(p->memory, (void **)&t->rows, t->count, &p->row_capacity, sizeof *t->rows)) return FT_NOMEM(p->error);
     ft_record *r = &t->rows[t->count];
-    FT_TRY(take_graph(p, &cells[COLUMN_GRAPH], &r->graph));
-    FT_TRY(take_text(p, &cells[COLUMN_NAME], "name", &r->name));
-    FT_TRY(take_text(p, &cells[COLUMN_FAMILY], "family", &r->family));
-    FT_TRY(take_device(p, &cells[COLUMN_DEVICE], &r->device));
-    FT_TRY(take_text(p, &cells[COLUMN_SETTING], "setting", &r->setting));
-    FT_TRY(take_text(p, &cells[COLUMN_PART], "part", &r->part));
-    FT_TRY(take_words(p, cells, r));
+    FT_TRY(read_graph(p, &cells[COLUMN_GRAPH], &r->graph));
+    FT_TRY(read_text(p, &cells[COLUMN_NAME], "name", &r->name));
+    FT_TRY(read_text(p, &cells[COLUMN_FAMILY], "family", &r->family));
+    FT_TRY(read_device(p, &cells[COLUMN_DEVICE], &r->device));
+    FT_TRY(read_text(p, &cells[COLUMN_SETTING], "setting", &r->setting));
+    FT_TRY(read_text(p, &cells[COLUMN_PART], "part", &r->part));
+    FT_TRY(read_keywords(p, cells, r));
     double *metrics = ARENA_ARRAY(p->memory, double, t->metric_count);
     if (metrics == NULL) return FT_NOMEM(p->error);
     for (uint32_t i = 0; i < t->metric_count; i++)
-        FT_TRY(take_metric(p, &cells[KEY_COLUMNS + i], t->metrics[i], &metrics[i]));
+        FT_TRY(read_metric(p, &cells[KEY_COLUMNS + i], t->metrics[i], &metrics[i]));
     r->metrics = metrics;
     FT_TRY(check_unique(p, r));
     t->count++;
     return FT_OK;
 }
 
-static ft_status take_rows(parser *p) {
+static ft_status read_rows(parser *p) {
     csv_field cells[KEY_COLUMNS + MAX_METRICS];
     uint32_t columns = KEY_COLUMNS + p->table->metric_count, found;
     for (;;) {
@@ -200,16 +199,16 @@ static ft_status take_rows(parser *p) {
         if (found != columns)
             return ft_fail(p->error, FT_ERR_DAMAGED, "%s: line %llu: has %u fields, but the header has %u",
                            p->source->name, (unsigned long long)p->rows.line, found, columns);
-        FT_TRY(take_row(p, cells));
+        FT_TRY(read_row(p, cells));
     }
 }
 
-static ft_status take_metric_names(parser *p, const csv_field *cells, uint32_t count) {
+static ft_status read_metric_names(parser *p, const csv_field *cells, uint32_t count) {
     records *t = p->table;
     t->metrics = ARENA_ARRAY(p->memory, const char *, count);
     if (t->metrics == NULL) return FT_NOMEM(p->error);
     for (uint32_t i = 0; i < count; i++) {
-        FT_TRY(take_text(p, &cells[i], "a metric's name", &t->metrics[i]));
+        FT_TRY(read_text(p, &cells[i], "a metric's name", &t->metrics[i]));
         if (!is_metric_name(t->metrics[i]))
             return bad_cell(p, "a column", &cells[i], "a metric whose name ends in its unit, like time_us");
         for (uint32_t k = 0; k < i; k++) {
@@ -220,7 +219,7 @@ static ft_status take_metric_names(parser *p, const csv_field *cells, uint32_t c
     return FT_OK;
 }
 
-static ft_status take_header(parser *p) {
+static ft_status read_header(parser *p) {
     csv_field cells[KEY_COLUMNS + MAX_METRICS];
     uint32_t found;
     FT_TRY(csv_row(&p->rows, cells, KEY_COLUMNS + MAX_METRICS, &found, p->error));
@@ -231,7 +230,7 @@ static ft_status take_header(parser *p) {
                        "%s: line 1: expected the columns graph,name,family,device,batch,dtype,mode,setting,part,source "
                        "and then metrics",
                        p->source->name);
-    return take_metric_names(p, cells + KEY_COLUMNS, found - KEY_COLUMNS);
+    return read_metric_names(p, cells + KEY_COLUMNS, found - KEY_COLUMNS);
 }
 
 ft_status records_parse(const records_source *source, arena *memory, records *table, ft_error *error) {
@@ -242,8 +241,8 @@ ft_status records_parse(const records_source *source, arena *memory, records *ta
     map_init(&p.devices, &p.scratch);
     map_init(&p.keys, &p.scratch);
     csv_init(&p.rows, source->name, source->text, source->size);
-    ft_status status = take_header(&p);
-    if (status == FT_OK) status = take_rows(&p);
+    ft_status status = read_header(&p);
+    if (status == FT_OK) status = read_rows(&p);
     arena_free(&p.scratch);
     return status;
 }

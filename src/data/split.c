@@ -21,7 +21,7 @@
 enum { SPEC_BYTES = sizeof((ft_split *)NULL)->spec };
 
 /* Shares of graphs, where the spec does not say. */
-static const double valid_share = 0.1, device_test_share = 0.2;
+static const double VALID_SHARE = 0.1, DEVICE_TEST_SHARE = 0.2;
 
 static const char *const part_names[] = {"unused", "train", "valid", "test"};
 
@@ -63,8 +63,8 @@ typedef struct plan {
     char name[SPEC_BYTES]; /* of the family or device that is held out; "test" or "test_ood" with order */
     bool is_shared;        /* device: graphs may stand on both sides */
     int64_t shots;
-    bool *is_marked; /* per graph: has a record of what is held out */
-    bool *is_shot;   /* per graph: of the few that are learned from */
+    bool *is_marked;   /* per graph: has a record of what is held out */
+    bool *is_few_shot; /* per graph: of the few that are learned from */
     fold_spec fold;
     uint8_t *fold_parts; /* per graph */
 } plan;
@@ -185,7 +185,7 @@ static double uniform(const plan *p, uint32_t graph, char purpose) {
 }
 
 static ft_part train_or_valid(const plan *p, uint32_t graph) {
-    return uniform(p, graph, 'v') < valid_share ? FT_PART_VALID : FT_PART_TRAIN;
+    return uniform(p, graph, 'v') < VALID_SHARE ? FT_PART_VALID : FT_PART_TRAIN;
 }
 
 /* --- The part of a record ---------------------------------------------------------------------------------------- */
@@ -203,7 +203,7 @@ static bool is_held_out(const plan *p, const ft_record *r) {
 
 static ft_part family_part(const plan *p, const ft_record *r) {
     if (!p->is_marked[r->graph]) return train_or_valid(p, r->graph);
-    if (p->kind == BY_FEWSHOT && p->is_shot[r->graph]) return FT_PART_TRAIN;
+    if (p->kind == BY_FEWSHOT && p->is_few_shot[r->graph]) return FT_PART_TRAIN;
     return is_held_out(p, r) ? FT_PART_TEST : FT_PART_UNUSED;
 }
 
@@ -211,7 +211,7 @@ static ft_part family_part(const plan *p, const ft_record *r) {
 static ft_part device_part(const plan *p, const ft_record *r) {
     bool is_tested = is_held_out(p, r);
     if (p->is_shared) return is_tested ? FT_PART_TEST : train_or_valid(p, r->graph);
-    bool is_test_graph = p->is_marked[r->graph] && uniform(p, r->graph, 'd') < device_test_share;
+    bool is_test_graph = p->is_marked[r->graph] && uniform(p, r->graph, 'd') < DEVICE_TEST_SHARE;
     if (is_tested) return is_test_graph ? FT_PART_TEST : FT_PART_UNUSED;
     return is_test_graph ? FT_PART_UNUSED : train_or_valid(p, r->graph);
 }
@@ -249,7 +249,7 @@ static ft_part part_of(const plan *p, const ft_record *r) {
 
 /* --- Names ------------------------------------------------------------------------------------------------------- */
 
-static ft_status mark(plan *p, ft_error *error) {
+static ft_status mark_held_out(plan *p, ft_error *error) {
     const ft_record *records = ft_dataset_records(p->data);
     bool is_there = false;
     for (uint32_t i = 0; i < ft_dataset_record_count(p->data); i++) {
@@ -266,28 +266,28 @@ static ft_status mark(plan *p, ft_error *error) {
                                 : dataset_unknown_family(p->data, p->name, error);
 }
 
-typedef struct ticket {
+typedef struct ranked_graph {
     uint64_t number;
     uint32_t graph;
-} ticket;
+} ranked_graph;
 
-static int compare_tickets(const void *a, const void *b) {
-    const ticket *x = a, *y = b;
+static int compare_ranks(const void *a, const void *b) {
+    const ranked_graph *x = a, *y = b;
     return x->number != y->number ? (x->number < y->number ? -1 : 1) : (x->graph > y->graph) - (x->graph < y->graph);
 }
 
 /* The graphs with the smallest numbers are the few. */
-static ft_status mark_shots(plan *p, ft_error *error) {
+static ft_status choose_few_shot(plan *p, ft_error *error) {
     uint32_t graphs = ft_dataset_graph_count(p->data), count = 0;
-    ticket *tickets = calloc(graphs > 0 ? graphs : 1, sizeof *tickets);
-    if (tickets == NULL) return FT_NOMEM(error);
+    ranked_graph *ranked = calloc(graphs > 0 ? graphs : 1, sizeof *ranked);
+    if (ranked == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < graphs; i++) {
-        if (p->is_marked[i]) tickets[count++] = (ticket){draw(p, i, 'f'), i};
+        if (p->is_marked[i]) ranked[count++] = (ranked_graph){draw(p, i, 'f'), i};
     }
-    qsort(tickets, count, sizeof *tickets, compare_tickets);
+    qsort(ranked, count, sizeof *ranked, compare_ranks);
     bool is_enough = p->shots < (int64_t)count;
-    for (int64_t i = 0; is_enough && i < p->shots; i++) p->is_shot[tickets[i].graph] = true;
-    free(tickets);
+    for (int64_t i = 0; is_enough && i < p->shots; i++) p->is_few_shot[ranked[i].graph] = true;
+    free(ranked);
     if (is_enough) return FT_OK;
     return ft_fail(error, FT_ERR_USAGE, "'%s' has %u graphs: with %lld in training, none is left to test", p->name,
                    count, (long long)p->shots);
@@ -347,10 +347,10 @@ static ft_status check_parts(const plan *p, const ft_split *split, ft_error *err
                                        : "; another seed, other shares or more data are needed");
 }
 
-static ft_status fill(plan *p, ft_split *split, ft_error *error) {
+static ft_status assign_parts(plan *p, ft_split *split, ft_error *error) {
     if (p->kind == BY_FAMILY || p->kind == BY_NETWORK || p->kind == BY_DEVICE || p->kind == BY_FEWSHOT)
-        FT_TRY(mark(p, error));
-    if (p->kind == BY_FEWSHOT) FT_TRY(mark_shots(p, error));
+        FT_TRY(mark_held_out(p, error));
+    if (p->kind == BY_FEWSHOT) FT_TRY(choose_few_shot(p, error));
     if (p->kind == BY_FOLD || p->kind == BY_DEAL || p->kind == BY_NAME)
         FT_TRY(fold_parts(p->data, &p->fold, p->seed, p->fold_parts, error));
     const ft_record *records = ft_dataset_records(p->data);
@@ -370,12 +370,12 @@ ft_status ft_split_make(const ft_dataset *data, const char *spec, uint64_t seed,
     snprintf(made.spec, sizeof made.spec, "%s", spec);
     made.parts = calloc((size_t)records + 1, sizeof *made.parts);
     p.is_marked = calloc((size_t)graphs + 1, sizeof *p.is_marked);
-    p.is_shot = calloc((size_t)graphs + 1, sizeof *p.is_shot);
+    p.is_few_shot = calloc((size_t)graphs + 1, sizeof *p.is_few_shot);
     p.fold_parts = calloc((size_t)graphs + 1, sizeof *p.fold_parts);
-    bool has_memory = made.parts != NULL && p.is_marked != NULL && p.is_shot != NULL && p.fold_parts != NULL;
-    ft_status status = has_memory ? fill(&p, &made, error) : FT_NOMEM(error);
+    bool has_memory = made.parts != NULL && p.is_marked != NULL && p.is_few_shot != NULL && p.fold_parts != NULL;
+    ft_status status = has_memory ? assign_parts(&p, &made, error) : FT_NOMEM(error);
     free(p.is_marked);
-    free(p.is_shot);
+    free(p.is_few_shot);
     free(p.fold_parts);
     if (status != FT_OK) {
         ft_split_free(&made);

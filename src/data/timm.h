@@ -34,28 +34,28 @@ bool timm_graph_parse(const char *file, timm_graph_name *name);
 
 /* --- timm_memory.c ----------------------------------------------------------------------------------------------- */
 
-enum { TIMM_MOST_IMPOSSIBLE = 8 };
+enum { TIMM_MAX_IMPOSSIBLE = 8 };
 
-typedef struct timm_facts {
-    double least_batch, least_forward; /* MiB of tensors after forward, at the smallest batch, and at the largest */
-    double most_batch, most_forward;
-    double impossible[TIMM_MOST_IMPOSSIBLE]; /* peaks below what the tensors alone take */
+typedef struct timm_memory_facts {
+    double min_batch, min_forward; /* MiB of tensors after forward, at the smallest batch, and at the largest */
+    double max_batch, max_forward;
+    double impossible[TIMM_MAX_IMPOSSIBLE]; /* peaks below what the tensors alone take */
     uint32_t impossible_count;
     bool is_chosen;
     const char *graph;    /* chosen: the file, or NULL when there is none */
     bool has_other_sizes; /* chosen: there are files, but none of the right size */
-} timm_facts;
+} timm_memory_facts;
 
 /* Takes a row in; NaN is what it does not say. */
-void timm_facts_note(timm_facts *facts, double batch, double peak_mib, double forward_mib, bool is_suspect);
+void timm_memory_add_row(timm_memory_facts *facts, double batch, double peak_mib, double forward_mib, bool is_suspect);
 
 /* False for a peak below what the tensors take, and for the very same peak at another batch: the training ended before
  * its first step, whatever the batch. */
-bool timm_facts_allow(const timm_facts *facts, double peak_mib);
+bool timm_memory_is_plausible(const timm_memory_facts *facts, double peak_mib);
 
 /* The graph of a model at the size of image that it was trained at; NULL when it has none. `folder` holds the files. */
-ft_status timm_facts_graph(timm_facts *facts, const char *model, const char *folder, const name_list *graphs,
-                           const char **graph, ft_error *error);
+ft_status timm_memory_choose_graph(timm_memory_facts *facts, const char *model, const char *folder,
+                                   const name_list *graphs, const char **graph, ft_error *error);
 
 /* --- timm_tables.c ----------------------------------------------------------------------------------------------- */
 
@@ -86,8 +86,15 @@ ft_status timm_tables_read(import_job *job, const name_list *graphs, arena *memo
 
 typedef enum timm_table { TIMM_BENCHMARK, TIMM_MEMORY, TIMM_TABLES } timm_table;
 
-/* The same for one table in memory, added to the rows there are; `path` stands for it in messages. */
-ft_status timm_table_parse(import_job *job, timm_table kind, const char *path, const char *text, size_t size,
-                           const name_list *graphs, arena *memory, timm_rows *rows);
+typedef struct timm_table_text {
+    timm_table kind;
+    const char *path; /* for messages */
+    const char *text;
+    size_t size;
+} timm_table_text;
+
+/* Appends the rows of one table in memory to `rows`. */
+ft_status timm_table_parse(import_job *job, const timm_table_text *source, const name_list *graphs, arena *memory,
+                           timm_rows *rows);
 
 #endif

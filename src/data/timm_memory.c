@@ -14,28 +14,28 @@
 
 enum { USUAL_SIZE = 224, PLAN_BATCH = 32 };
 
-static const double NEAR = 0.15; /* of a logarithm */
-static const double FAR = 0.45;  /* of a logarithm: our account is never as wrong as 288 pixels are for 224 */
-static const double SAME = 1e-3; /* relative */
+static const double MATCH_LOG = 0.15;  /* of a logarithm */
+static const double REJECT_LOG = 0.45; /* of a logarithm: our account is never as wrong as 288 pixels are for 224 */
+static const double SAME_PEAK_RATIO = 1e-3; /* relative */
 static const double MIB = 1024 * 1024;
 
-void timm_facts_note(timm_facts *facts, double batch, double peak_mib, double forward_mib, bool is_suspect) {
+void timm_memory_add_row(timm_memory_facts *facts, double batch, double peak_mib, double forward_mib, bool is_suspect) {
     if (!(forward_mib > 0) || !isfinite(forward_mib)) return;
-    if (facts->least_batch == 0 || batch < facts->least_batch) {
-        facts->least_batch = batch;
-        facts->least_forward = forward_mib;
+    if (facts->min_batch == 0 || batch < facts->min_batch) {
+        facts->min_batch = batch;
+        facts->min_forward = forward_mib;
     }
-    if (batch > facts->most_batch) {
-        facts->most_batch = batch;
-        facts->most_forward = forward_mib;
+    if (batch > facts->max_batch) {
+        facts->max_batch = batch;
+        facts->max_forward = forward_mib;
     }
-    if (is_suspect || !(peak_mib < forward_mib) || facts->impossible_count == TIMM_MOST_IMPOSSIBLE) return;
+    if (is_suspect || !(peak_mib < forward_mib) || facts->impossible_count == TIMM_MAX_IMPOSSIBLE) return;
     facts->impossible[facts->impossible_count++] = peak_mib;
 }
 
-bool timm_facts_allow(const timm_facts *facts, double peak_mib) {
+bool timm_memory_is_plausible(const timm_memory_facts *facts, double peak_mib) {
     for (uint32_t i = 0; i < facts->impossible_count; i++) {
-        if (fabs(peak_mib / facts->impossible[i] - 1) < SAME) return false;
+        if (fabs(peak_mib / facts->impossible[i] - 1) < SAME_PEAK_RATIO) return false;
     }
     return true;
 }
@@ -48,7 +48,7 @@ typedef struct candidate {
 } candidate;
 
 /* timm's own head goes before others. */
-static uint32_t find_candidates(const char *model, const name_list *graphs, candidate *found, uint32_t most) {
+static uint32_t find_candidates(const char *model, const name_list *graphs, candidate *found, uint32_t max) {
     uint32_t count = 0;
     bool has_plain = false;
     for (uint32_t i = 0; i < graphs->count; i++) {
@@ -58,7 +58,7 @@ static uint32_t find_candidates(const char *model, const name_list *graphs, cand
         if (has_plain && c.name.is_other_head) continue;
         if (!has_plain && !c.name.is_other_head) count = 0;
         has_plain = has_plain || !c.name.is_other_head;
-        if (count < most) found[count++] = c;
+        if (count < max) found[count++] = c;
     }
     return count;
 }
@@ -69,7 +69,7 @@ static bool is_more_usual(const candidate *a, const candidate *b) {
 }
 
 /* Bytes that training keeps of each image; NaN when the graph cannot be used, which is told when it is added. */
-static ft_status kept_of(const char *folder, const char *file, double *bytes, ft_error *error) {
+static ft_status bytes_per_image(const char *folder, const char *file, double *bytes, ft_error *error) {
     char path[4096];
     ft_graph *graph = NULL, *bound = NULL;
     ft_memory memory;
@@ -88,24 +88,24 @@ static ft_status kept_of(const char *folder, const char *file, double *bytes, ft
 }
 
 /* How far a graph is from what was kept of each image, by a logarithm. */
-static ft_status distance_of(const timm_facts *facts, const char *folder, const char *file, double *distance,
+static ft_status distance_of(const timm_memory_facts *facts, const char *folder, const char *file, double *distance,
                              ft_error *error) {
-    double kept, told = (facts->most_forward - facts->least_forward) / (facts->most_batch - facts->least_batch) * MIB;
-    FT_TRY(kept_of(folder, file, &kept, error));
+    double kept, told = (facts->max_forward - facts->min_forward) / (facts->max_batch - facts->min_batch) * MIB;
+    FT_TRY(bytes_per_image(folder, file, &kept, error));
     *distance = kept > 0 && told > 0 && isfinite(told) ? fabs(log(kept / told)) : INFINITY;
     return FT_OK;
 }
 
 /* NULL when the table tells that none is of the right size. */
-static ft_status choose(const timm_facts *facts, const char *folder, const candidate *list, uint32_t count,
+static ft_status choose(const timm_memory_facts *facts, const char *folder, const candidate *list, uint32_t count,
                         const char **graph, ft_error *error) {
     const candidate *usual = NULL;
-    double nearest = NEAR;
+    double nearest = MATCH_LOG;
     *graph = NULL;
     for (uint32_t i = 0; i < count; i++) {
         double distance;
         FT_TRY(distance_of(facts, folder, list[i].file, &distance, error));
-        bool is_possible = !(distance > FAR) || isinf(distance); /* infinite: nothing is told */
+        bool is_possible = !(distance > REJECT_LOG) || isinf(distance); /* infinite: nothing is told */
         if (is_possible && (usual == NULL || is_more_usual(&list[i], usual))) usual = &list[i];
         if (distance >= nearest) continue;
         nearest = distance;
@@ -115,8 +115,8 @@ static ft_status choose(const timm_facts *facts, const char *folder, const candi
     return FT_OK;
 }
 
-ft_status timm_facts_graph(timm_facts *facts, const char *model, const char *folder, const name_list *graphs,
-                           const char **graph, ft_error *error) {
+ft_status timm_memory_choose_graph(timm_memory_facts *facts, const char *model, const char *folder,
+                                   const name_list *graphs, const char **graph, ft_error *error) {
     candidate list[32];
     if (!facts->is_chosen) {
         uint32_t count = find_candidates(model, graphs, list, sizeof list / sizeof list[0]);

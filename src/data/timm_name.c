@@ -12,8 +12,8 @@
 #include "base/text.h"
 
 /* Words before the architecture: who trained it, or what was put into it. */
-static const char *const passed_over[] = {"adv",    "bat",    "dm", "eca", "ens",  "gc",   "gluon", "ig", "jx",
-                                          "lambda", "legacy", "nf", "ssl", "swsl", "test", "tf",    "tv", "wide"};
+static const char *const ignored_prefixes[] = {"adv",    "bat",    "dm", "eca", "ens",  "gc",   "gluon", "ig", "jx",
+                                               "lambda", "legacy", "nf", "ssl", "swsl", "test", "tf",    "tv", "wide"};
 
 /* The first word holds it: that is the family. The order matters. */
 static const char *const stems[] = {"resnext", "resnet", "botnet",  "halonet",  "darknet",   "densenet", "efficientnet",
@@ -39,19 +39,20 @@ static const struct {
 
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])
 
-static const char *pass_prefixes(const char *name) {
+static const char *skip_prefixes(const char *name) {
     for (bool is_passed = true; is_passed;) {
         is_passed = false;
-        for (size_t i = 0; i < COUNT(passed_over) && !is_passed; i++) {
-            size_t length = strlen(passed_over[i]);
-            is_passed = strncmp(name, passed_over[i], length) == 0 && name[length] == '_' && name[length + 1] != '\0';
+        for (size_t i = 0; i < COUNT(ignored_prefixes) && !is_passed; i++) {
+            size_t length = strlen(ignored_prefixes[i]);
+            is_passed =
+                strncmp(name, ignored_prefixes[i], length) == 0 && name[length] == '_' && name[length + 1] != '\0';
             if (is_passed) name += length + 1;
         }
     }
     return name;
 }
 
-static void letters_of(const char *name, char family[static TIMM_FAMILY_BYTES]) {
+static void family_from_letters(const char *name, char family[static TIMM_FAMILY_BYTES]) {
     size_t length = strcspn(name, "0123456789_.-@");
     if (length > 1 && name[length - 1] == 'v' && isdigit((unsigned char)name[length])) length--; /* "swinv2" */
     if (length == 0) length = strcspn(name, "_.");
@@ -61,7 +62,7 @@ static void letters_of(const char *name, char family[static TIMM_FAMILY_BYTES]) 
 }
 
 void timm_family(const char *model, char family[static TIMM_FAMILY_BYTES]) {
-    const char *name = pass_prefixes(model);
+    const char *name = skip_prefixes(model);
     for (size_t i = 0; i < COUNT(exceptions); i++) {
         if (strncmp(name, exceptions[i].begins, strlen(exceptions[i].begins)) != 0) continue;
         snprintf(family, TIMM_FAMILY_BYTES, "%s", exceptions[i].family);
@@ -75,7 +76,7 @@ void timm_family(const char *model, char family[static TIMM_FAMILY_BYTES]) {
         snprintf(family, TIMM_FAMILY_BYTES, "%s", stems[i]);
         return;
     }
-    letters_of(name, family);
+    family_from_letters(name, family);
 }
 
 bool timm_precision(const char *word, ft_dtype *dtype, bool *is_amp) {

@@ -60,10 +60,10 @@ typedef struct table {
     uint32_t column_count;
     uint32_t columns[COLUMN_COUNT]; /* FT_NONE: absent */
     csv_field cells[MAX_COLUMNS];
-    char words[COLUMN_COUNT][MAX_CELL]; /* of the row in work */
+    char texts[COLUMN_COUNT][MAX_CELL]; /* of the row in work */
     const char *graph_folder;
     map models; /* to places in `facts` */
-    timm_facts **facts;
+    timm_memory_facts **facts;
     uint32_t fact_count, fact_capacity;
 } table;
 
@@ -72,36 +72,36 @@ typedef ft_status row_reader(table *t, timm_row *row, const char **why);
 /* --- Words and numbers ------------------------------------------------------------------------------------------- */
 
 /* A field's value as a number above zero, and by how much its last digit may be wrong, relative. */
-static bool measured(const char *text, double *value, double *doubt) {
+static bool parse_rounded(const char *text, double *value, double *rounding) {
     if (!text_double(text, strlen(text), value) || !(*value > 0) || !isfinite(*value)) return false;
     const char *dot = strchr(text, '.');
-    *doubt = 0.5 * pow(10, dot != NULL ? -(double)strspn(dot + 1, "0123456789") : 0) / *value;
+    *rounding = 0.5 * pow(10, dot != NULL ? -(double)strspn(dot + 1, "0123456789") : 0) / *value;
     return true;
 }
 
 /* The table has the time of a step and the rate of samples, both rounded: whichever has more digits. */
 static bool step_time(const table *t, int64_t batch, double *time_us) {
     double step, rate, step_doubt, rate_doubt;
-    bool has_step = measured(t->words[AT_STEP], &step, &step_doubt);
-    bool has_rate = measured(t->words[AT_RATE], &rate, &rate_doubt);
+    bool has_step = parse_rounded(t->texts[AT_STEP], &step, &step_doubt);
+    bool has_rate = parse_rounded(t->texts[AT_RATE], &rate, &rate_doubt);
     if (!has_step && !has_rate) return false;
     *time_us = !has_rate || (has_step && step_doubt <= rate_doubt) ? step * 1e3 : (double)batch * 1e6 / rate;
     return *time_us > 0 && isfinite(*time_us);
 }
 
-static bool take_batch(const table *t, int64_t *batch) {
+static bool read_batch(const table *t, int64_t *batch) {
     double number; /* "64" and "64.0" */
-    const char *word = t->words[AT_BATCH];
+    const char *word = t->texts[AT_BATCH];
     if (!text_double(word, strlen(word), &number) || number < 1 || number > 1 << 24 || number != floor(number))
         return false;
     *batch = (int64_t)number;
     return true;
 }
 
-static ft_status take_name(table *t, timm_row *row) {
+static ft_status read_name(table *t, timm_row *row) {
     char family[TIMM_FAMILY_BYTES];
-    timm_family(t->words[AT_MODEL], family);
-    row->name = arena_string(t->memory, t->words[AT_MODEL], strlen(t->words[AT_MODEL]));
+    timm_family(t->texts[AT_MODEL], family);
+    row->name = arena_string(t->memory, t->texts[AT_MODEL], strlen(t->texts[AT_MODEL]));
     row->family = arena_string(t->memory, family, strlen(family));
     return row->name != NULL && row->family != NULL ? FT_OK : FT_NOMEM(t->job->error);
 }
@@ -118,12 +118,12 @@ static const char *find_graph(const table *t, const char *file) {
 
 /* --- Rows of times ----------------------------------------------------------------------------------------------- */
 
-static ft_status take_setting(table *t, timm_row *row, bool is_amp, const char **why) {
+static ft_status read_setting(table *t, timm_row *row, bool is_amp, const char **why) {
     char version[TIMM_VERSION_BYTES];
-    const char *layout = t->words[AT_LAYOUT], *compile = t->words[AT_COMPILE];
+    const char *layout = t->texts[AT_LAYOUT], *compile = t->texts[AT_COMPILE];
     bool is_compiled = strcmp(compile, "1") == 0 || strcmp(compile, "True") == 0;
     if (strcmp(layout, "nchw") != 0 && strcmp(layout, "nhwc") != 0) *why = "its layout is neither nchw nor nhwc";
-    if (!timm_version(t->words[AT_TORCH], version)) *why = "its version of PyTorch is not of the form pt240";
+    if (!timm_version(t->texts[AT_TORCH], version)) *why = "its version of PyTorch is not of the form pt240";
     if (*why != NULL) return FT_OK;
     /* A setting that says nothing would ask for the newest version. */
     row->setting = arena_format(t->memory, "amp=%s;compile=%s;layout=%s;torch=%s", is_amp ? "yes" : "no",
@@ -131,34 +131,34 @@ static ft_status take_setting(table *t, timm_row *row, bool is_amp, const char *
     return row->setting != NULL ? FT_OK : FT_NOMEM(t->job->error);
 }
 
-static ft_status time_row(table *t, timm_row *row, const char **why) {
+static ft_status parse_time_row(table *t, timm_row *row, const char **why) {
     bool is_amp = false;
-    row->device = ft_device_canonical(t->words[AT_DEVICE]);
-    row->graph = find_graph(t, t->words[AT_GRAPH]);
-    if (t->words[AT_GRAPH][0] == '\0')
+    row->device = ft_device_canonical(t->texts[AT_DEVICE]);
+    row->graph = find_graph(t, t->texts[AT_GRAPH]);
+    if (t->texts[AT_GRAPH][0] == '\0')
         *why = "it has no graph";
     else if (row->graph == NULL)
         *why = "its graph is not in the folder graphs";
     else if (row->device == NULL)
         *why = "nobody knows its device";
-    else if (!timm_precision(t->words[AT_PRECISION], &row->dtype, &is_amp))
+    else if (!timm_precision(t->texts[AT_PRECISION], &row->dtype, &is_amp))
         *why = "its precision is not known";
-    else if (!record_mode_parse(t->words[AT_PHASE], &row->mode))
+    else if (!record_mode_parse(t->texts[AT_PHASE], &row->mode))
         *why = "its phase is neither infer nor train";
     else if (!step_time(t, row->batch, &row->metrics[TIMM_TIME]))
         *why = "its time is not a number above zero";
-    return *why == NULL ? take_setting(t, row, is_amp, why) : FT_OK;
+    return *why == NULL ? read_setting(t, row, is_amp, why) : FT_OK;
 }
 
 /* --- Rows of memory ---------------------------------------------------------------------------------------------- */
 
 static bool is_suspect(const table *t) {
-    return strcmp(t->words[AT_SUSPECT], "1") == 0;
+    return strcmp(t->texts[AT_SUSPECT], "1") == 0;
 }
 
 /* What the rows of the model in work say together. */
-static ft_status facts_of(table *t, timm_facts **facts) {
-    const char *model = t->words[AT_MODEL];
+static ft_status find_facts(table *t, timm_memory_facts **facts) {
+    const char *model = t->texts[AT_MODEL];
     uint32_t at;
     if (map_get(&t->models, model, &at)) {
         *facts = t->facts[at];
@@ -166,14 +166,14 @@ static ft_status facts_of(table *t, timm_facts **facts) {
     }
     if (t->fact_count == t->fact_capacity) {
         uint32_t larger = t->fact_capacity == 0 ? 256 : t->fact_capacity * 2;
-        timm_facts **list = ARENA_ARRAY(t->memory, timm_facts *, larger);
+        timm_memory_facts **list = ARENA_ARRAY(t->memory, timm_memory_facts *, larger);
         if (list == NULL) return FT_NOMEM(t->job->error);
         if (t->fact_count > 0) memcpy(list, t->facts, t->fact_count * sizeof *list);
         t->facts = list;
         t->fact_capacity = larger;
     }
     const char *name = arena_string(t->memory, model, strlen(model));
-    *facts = ARENA_NEW(t->memory, timm_facts);
+    *facts = ARENA_NEW(t->memory, timm_memory_facts);
     if (name == NULL || *facts == NULL || !map_set(&t->models, name, t->fact_count)) return FT_NOMEM(t->job->error);
     t->facts[t->fact_count++] = *facts;
     return FT_OK;
@@ -181,37 +181,37 @@ static ft_status facts_of(table *t, timm_facts **facts) {
 
 /* The first pass over the table of memory: nothing is skipped yet. */
 static ft_status note_facts(table *t) {
-    timm_facts *facts;
+    timm_memory_facts *facts;
     double numbers[3];
     const int columns[] = {AT_BATCH, AT_PEAK, AT_FORWARD};
     for (int i = 0; i < 3; i++) {
-        const char *word = t->words[columns[i]];
+        const char *word = t->texts[columns[i]];
         if (!text_double(word, strlen(word), &numbers[i])) numbers[i] = NAN;
     }
-    if (t->words[AT_MODEL][0] == '\0' || !(numbers[0] >= 1)) return FT_OK;
-    FT_TRY(facts_of(t, &facts));
-    timm_facts_note(facts, numbers[0], numbers[1], numbers[2], is_suspect(t));
+    if (t->texts[AT_MODEL][0] == '\0' || !(numbers[0] >= 1)) return FT_OK;
+    FT_TRY(find_facts(t, &facts));
+    timm_memory_add_row(facts, numbers[0], numbers[1], numbers[2], is_suspect(t));
     return FT_OK;
 }
 
-static ft_status memory_row(table *t, timm_row *row, const char **why) {
-    double doubt, *peak = &row->metrics[TIMM_PEAK];
+static ft_status parse_memory_row(table *t, timm_row *row, const char **why) {
+    double rounding, *peak = &row->metrics[TIMM_PEAK];
     row->device = ft_device_canonical("a100-40gb");
     row->setting = "amp=no;compile=no;layout=nchw;optimizer=momentum"; /* the last is what fits */
     row->dtype = FT_FLOAT32;
     row->mode = FT_TRAIN;
-    timm_facts *facts;
-    FT_TRY(facts_of(t, &facts));
-    FT_TRY(timm_facts_graph(facts, t->words[AT_MODEL], t->graph_folder, t->graphs, &row->graph, t->job->error));
+    timm_memory_facts *facts;
+    FT_TRY(find_facts(t, &facts));
+    FT_TRY(timm_memory_choose_graph(facts, t->texts[AT_MODEL], t->graph_folder, t->graphs, &row->graph, t->job->error));
     if (is_suspect(t))
         *why = "its memory is not to be trusted (suspect_oom)";
     else if (row->graph == NULL)
         *why = facts->has_other_sizes ? "its graph is there at other sizes of image alone" : "it has no graph";
     else if (row->device == NULL)
         *why = "nobody knows its device";
-    else if (!measured(t->words[AT_PEAK], peak, &doubt))
+    else if (!parse_rounded(t->texts[AT_PEAK], peak, &rounding))
         *why = "its memory is not a number above zero";
-    else if (!timm_facts_allow(facts, *peak))
+    else if (!timm_memory_is_plausible(facts, *peak))
         *why = "its memory is less than its tensors take";
     else
         *peak = round(*peak * 1024 * 1024);
@@ -220,7 +220,7 @@ static ft_status memory_row(table *t, timm_row *row, const char **why) {
 
 /* --- Tables ------------------------------------------------------------------------------------------------------ */
 
-static ft_status take_header(table *t, const int *needed, uint32_t needed_count) {
+static ft_status read_header(table *t, const int *needed, uint32_t needed_count) {
     FT_TRY(csv_row(&t->text, t->cells, MAX_COLUMNS, &t->column_count, t->job->error));
     for (uint32_t i = 0; i < COLUMN_COUNT; i++) {
         t->columns[i] = FT_NONE;
@@ -236,12 +236,12 @@ static ft_status take_header(table *t, const int *needed, uint32_t needed_count)
     return FT_OK;
 }
 
-static ft_status take_words(table *t) {
+static ft_status read_cells(table *t) {
     for (uint32_t i = 0; i < COLUMN_COUNT; i++) {
-        t->words[i][0] = '\0';
+        t->texts[i][0] = '\0';
         if (t->columns[i] == FT_NONE) continue;
         const csv_field *cell = &t->cells[t->columns[i]];
-        csv_unquote(cell, t->words[i], MAX_CELL);
+        csv_unquote(cell, t->texts[i], MAX_CELL);
         if (cell->length >= MAX_CELL || memchr(cell->text, '\0', cell->length) != NULL)
             return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line %llu: %s is no text of less than %d bytes", t->path,
                            (unsigned long long)t->text.line, column_names[i], MAX_CELL);
@@ -263,45 +263,45 @@ static ft_status add_row(table *t, const timm_row *row) {
     return FT_OK;
 }
 
-static ft_status take_row(table *t, row_reader *read_row) {
+static ft_status read_row(table *t, row_reader *parse_row) {
     timm_row row = {.table = t->path, .line = t->text.line, .metrics = {NAN, NAN}};
     const char *why = NULL;
-    if (t->words[AT_MODEL][0] == '\0')
+    if (t->texts[AT_MODEL][0] == '\0')
         why = "it names no model";
-    else if (!take_batch(t, &row.batch))
+    else if (!read_batch(t, &row.batch))
         why = "its batch is not a whole number above zero";
     else
-        FT_TRY(read_row(t, &row, &why));
+        FT_TRY(parse_row(t, &row, &why));
     if (why != NULL) {
         char where[4096 + MAX_CELL];
-        snprintf(where, sizeof where, "%s: line %llu: %s", t->path, (unsigned long long)row.line, t->words[AT_MODEL]);
+        snprintf(where, sizeof where, "%s: line %llu: %s", t->path, (unsigned long long)row.line, t->texts[AT_MODEL]);
         return import_skip(t->job, where, why);
     }
-    FT_TRY(take_name(t, &row));
+    FT_TRY(read_name(t, &row));
     return add_row(t, &row);
 }
 
 /* Rows one after the other, with their words taken. Those that are not whole are passed over, and told when asked to:
  * a table is walked more than once. */
-static ft_status next_row(table *t, bool is_telling, bool *is_end) {
+static ft_status next_row(table *t, bool reports_skips, bool *is_end) {
     for (uint32_t found;;) {
         FT_TRY(csv_row(&t->text, t->cells, t->column_count, &found, t->job->error));
         *is_end = found == 0;
         if (*is_end) return FT_OK;
-        if (found == t->column_count) return take_words(t);
-        if (is_telling) FT_TRY(import_skip_short_row(t->job, &t->text, found, t->column_count));
+        if (found == t->column_count) return read_cells(t);
+        if (reports_skips) FT_TRY(import_skip_short_row(t->job, &t->text, found, t->column_count));
     }
 }
 
-static ft_status take_rows(table *t, row_reader *read_row) {
+static ft_status read_rows(table *t, row_reader *parse_row) {
     for (bool is_end = false;;) {
         FT_TRY(next_row(t, true, &is_end));
         if (is_end) return FT_OK;
-        FT_TRY(take_row(t, read_row));
+        FT_TRY(read_row(t, parse_row));
     }
 }
 
-static ft_status take_facts(table *t) {
+static ft_status read_facts(table *t) {
     csv start = t->text;
     for (bool is_end = false;;) {
         FT_TRY(next_row(t, false, &is_end));
@@ -317,27 +317,28 @@ static const struct {
     const char *file;
     int needed[COLUMN_COUNT];
     uint32_t needed_count;
-    row_reader *read_row;
+    row_reader *parse_row;
 } tables[TIMM_TABLES] = {
     [TIMM_BENCHMARK] = {"benchmark.csv",
                         {AT_MODEL, AT_BATCH, AT_GRAPH, AT_PHASE, AT_DEVICE, AT_PRECISION, AT_LAYOUT},
                         7,
-                        time_row},
-    [TIMM_MEMORY] = {"train_memory_a100.csv", {AT_MODEL, AT_BATCH, AT_PEAK}, 3, memory_row},
+                        parse_time_row},
+    [TIMM_MEMORY] = {"train_memory_a100.csv", {AT_MODEL, AT_BATCH, AT_PEAK}, 3, parse_memory_row},
 };
 
-ft_status timm_table_parse(import_job *job, timm_table kind, const char *path, const char *text, size_t size,
-                           const name_list *graphs, arena *memory, timm_rows *rows) {
+ft_status timm_table_parse(import_job *job, const timm_table_text *source, const name_list *graphs, arena *memory,
+                           timm_rows *rows) {
+    timm_table kind = source->kind;
     table *t = calloc(1, sizeof *t);
     if (t == NULL) return FT_NOMEM(job->error);
-    *t = (table){.job = job, .graphs = graphs, .memory = memory, .rows = rows, .path = path};
+    *t = (table){.job = job, .graphs = graphs, .memory = memory, .rows = rows, .path = source->path};
     t->graph_folder = arena_format(memory, "%s/graphs", job->source);
     map_init(&t->models, memory);
-    csv_init(&t->text, path, text, size);
+    csv_init(&t->text, source->path, source->text, source->size);
     ft_status status =
-        t->graph_folder != NULL ? take_header(t, tables[kind].needed, tables[kind].needed_count) : FT_NOMEM(job->error);
-    if (status == FT_OK && kind == TIMM_MEMORY) status = take_facts(t);
-    if (status == FT_OK) status = take_rows(t, tables[kind].read_row);
+        t->graph_folder != NULL ? read_header(t, tables[kind].needed, tables[kind].needed_count) : FT_NOMEM(job->error);
+    if (status == FT_OK && kind == TIMM_MEMORY) status = read_facts(t);
+    if (status == FT_OK) status = read_rows(t, tables[kind].parse_row);
     free(t);
     rows->table_count++;
     return status;
@@ -363,8 +364,8 @@ ft_status timm_tables_read(import_job *job, const name_list *graphs, arena *memo
         FT_TRY(find_table(job, tables[i].file, memory, &path));
         if (path == NULL) continue;
         FT_TRY(input_open(path, FT_MAX_UNPACKED_BYTES, &in, job->error));
-        ft_status status =
-            timm_table_parse(job, (timm_table)i, path, (const char *)in.bytes, in.size, graphs, memory, rows);
+        timm_table_text source = {(timm_table)i, path, (const char *)in.bytes, in.size};
+        ft_status status = timm_table_parse(job, &source, graphs, memory, rows);
         input_close(&in);
         FT_TRY(status);
     }

@@ -14,9 +14,9 @@ ft_status unpack_damaged(const unpacker *u, const char *what) {
     return ft_fail(u->error, FT_ERR_DAMAGED, "packed graph: %s", what);
 }
 
-uint32_t unpack_count(unpacker *u, size_t least) {
-    return (uint32_t)varint_get_below(
-        &u->in, reader_left(&u->in) / least + 1 < UINT32_MAX ? reader_left(&u->in) / least + 1 : UINT32_MAX);
+uint32_t unpack_count(unpacker *u, size_t min) {
+    return (uint32_t)varint_get_below(&u->in, reader_left(&u->in) / min + 1 < UINT32_MAX ? reader_left(&u->in) / min + 1
+                                                                                         : UINT32_MAX);
 }
 
 /* --- Pieces ------------------------------------------------------------------------------------------------------ */

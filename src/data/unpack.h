@@ -45,7 +45,7 @@ ft_status unpack_damaged(const unpacker *u, const char *what);
     } while (0)
 
 /* A count of things that each take at least `least` bytes. */
-uint32_t unpack_count(unpacker *u, size_t least);
+uint32_t unpack_count(unpacker *u, size_t min);
 const char *unpack_string(unpacker *u); /* "" after a failure */
 /* Either `ints` or `floats` is set. */
 ft_status unpack_numbers(unpacker *u, uint32_t *count, const int64_t **ints, const double **floats);

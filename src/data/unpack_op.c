@@ -71,7 +71,7 @@ static ft_status get_types(unpacker *u) {
 }
 
 /* The tensors an operator reads or makes, as pack.c's put_meeting wrote them. */
-static ft_status get_meetings(unpacker *u, uint32_t *next, uint32_t *count, const uint32_t **tensors) {
+static ft_status get_tensor_refs(unpacker *u, uint32_t *next, uint32_t *count, const uint32_t **tensors) {
     *count = unpack_count(u, 1);
     uint32_t *list = ARENA_ARRAY(u->memory, uint32_t, *count);
     if (list == NULL) return FT_NOMEM(u->error);
@@ -112,8 +112,8 @@ static ft_status get_op(unpacker *u, uint32_t *next, uint32_t number, ft_op *op)
     op->attrs = u->attributes[list].items;
     op->attr_count = u->attributes[list].count;
     op->repeats = 1;
-    FT_TRY(get_meetings(u, next, &op->input_count, &op->inputs));
-    FT_TRY(get_meetings(u, next, &op->output_count, &op->outputs));
+    FT_TRY(get_tensor_refs(u, next, &op->input_count, &op->inputs));
+    FT_TRY(get_tensor_refs(u, next, &op->output_count, &op->outputs));
     if (g->loop_count > 1) op->loop = (uint32_t)varint_get_below(&u->in, g->loop_count);
     if (g->branch_count > 1) op->branch = (uint32_t)varint_get_below(&u->in, g->branch_count);
     return FT_OK;

@@ -25,9 +25,9 @@ static int draw_groups(rng *random, int bottleneck) {
     return group_width > 0 && bottleneck % group_width == 0 ? bottleneck / group_width : 1;
 }
 
-static void draw_stage(rng *random, int most_blocks, double width, arch_stage *s) {
+static void draw_stage(rng *random, int max_blocks, double width, arch_stage *s) {
     *s = (arch_stage){.style = (arch_style)rng_below(random, STYLE_COUNT),
-                      .depth = 1 + (int)rng_below(random, (uint32_t)most_blocks),
+                      .depth = 1 + (int)rng_below(random, (uint32_t)max_blocks),
                       .width = round_width(width),
                       .groups = 1,
                       .narrowing = 1,
@@ -43,9 +43,9 @@ static void draw_stage(rng *random, int most_blocks, double width, arch_stage *s
  * tail of large networks. Every network has a size of its own by which its stages are deeper or not. */
 void arch_draw(rng *random, arch *drawn) {
     double width = 22 * exp2(2.75 * rng_uniform(random)), growth = 1.55 + rng_uniform(random);
-    int most = 3 + (int)rng_below(random, 10);
+    int max = 3 + (int)rng_below(random, 10);
     for (int i = 0; i < ARCH_STAGES; i++) {
-        draw_stage(random, i == 2 ? 2 * most : most, width, &drawn->stages[i]);
+        draw_stage(random, i == 2 ? 2 * max : max, width, &drawn->stages[i]);
         width *= growth * (0.8 + 0.4 * rng_uniform(random));
     }
 }

@@ -8,61 +8,61 @@
 
 /* What no data sheet tells, chosen so that times, memory and utilisation come out near the published ones
  * (docs/generate.md has them side by side). */
-static const double dense_share = 0.7;        /* of the peak, in dense convolutions and matrix products */
-static const double bandwidth_share = 0.65;   /* of the bandwidth, in all kernels */
-static const double full_group = 32;          /* channels of a group from which on grouped convolutions are as good */
-static const double kernel_s = 4e-6;          /* that any kernel takes on the device */
-static const double start_s = 32e-6;          /* that the host takes to start an operator */
-static const double train_start_s = 105e-6;   /* the same with its backward pass and its part of the step */
-static const double copy_bytes_per_s = 2.5e9; /* of a batch of images from the host, while training */
-static const double context_mib = 1400;       /* that a process holds before there is a model */
-static const double train_mib = 90;           /* and more of it when it trains */
-static const double reserve_mib = 300;        /* that the device keeps for itself */
-static const double most_util = 0.99;
+static const double DENSE_FRACTION = 0.7;      /* of the peak, in dense convolutions and matrix products */
+static const double BANDWIDTH_FRACTION = 0.65; /* of the bandwidth, in all kernels */
+static const double FULL_GROUP = 32;           /* channels of a group from which on grouped convolutions are as good */
+static const double KERNEL_SECONDS = 4e-6;     /* that any kernel takes on the device */
+static const double START_SECONDS = 32e-6;     /* that the host takes to start an operator */
+static const double TRAIN_START_SECONDS = 105e-6;  /* the same with its backward pass and its part of the step */
+static const double COPY_BYTES_PER_SECOND = 2.5e9; /* of a batch of images from the host, while training */
+static const double CONTEXT_MIB = 1400;            /* that a process holds before there is a model */
+static const double TRAIN_MIB = 90;                /* and more of it when it trains */
+static const double RESERVE_MIB = 300;             /* that the device keeps for itself */
+static const double MAX_UTIL = 0.99;
 
-static const double mib = 1024.0 * 1024.0;
+static const double MIB = 1024.0 * 1024.0;
 
-typedef struct roof {
+typedef struct roofline {
     double flops_per_s, bytes_per_s;
-} roof;
+} roofline;
 
-static double work_s(const roof *r, const ft_work *work, double share) {
+static double work_seconds(const roofline *r, const ft_work *work, double share) {
     if (work->flops == 0 && work->read_bytes + work->write_bytes == 0) return 0;
     double arithmetic = (double)work->flops / (r->flops_per_s * share);
-    double traffic = (double)(work->read_bytes + work->write_bytes) / (r->bytes_per_s * bandwidth_share);
-    return fmax(arithmetic, traffic) + kernel_s;
+    double traffic = (double)(work->read_bytes + work->write_bytes) / (r->bytes_per_s * BANDWIDTH_FRACTION);
+    return fmax(arithmetic, traffic) + KERNEL_SECONDS;
 }
 
 /* The share of the peak that an operator reaches: convolutions with narrow groups leave most of a tile empty. */
-static double share_of(const ft_graph *bound, const ft_op *op) {
+static double peak_fraction(const ft_graph *bound, const ft_op *op) {
     const ft_attr *group = ft_op_attr(op, "group");
-    if (group == NULL || group->i <= 1 || op->input_count < 2) return dense_share;
+    if (group == NULL || group->i <= 1 || op->input_count < 2) return DENSE_FRACTION;
     const ft_tensor *weight = &ft_graph_tensors(bound)[op->inputs[1]];
-    double channels = weight->rank >= 2 ? (double)weight->dims[1] : full_group;
-    return dense_share * fmin(1, sqrt(channels / full_group));
+    double channels = weight->rank >= 2 ? (double)weight->dims[1] : FULL_GROUP;
+    return DENSE_FRACTION * fmin(1, sqrt(channels / FULL_GROUP));
 }
 
 typedef struct span {
     double device_s, host_s, bytes;
 } span;
 
-static double moved(const ft_work *work) {
+static double moved_bytes(const ft_work *work) {
     return (double)work->read_bytes + (double)work->write_bytes;
 }
 
-static span add_up(const ft_graph *bound, const roof *r, const ft_cost *cost, bool is_train) {
+static span sum_operators(const ft_graph *bound, const roofline *r, const ft_cost *cost, bool is_train) {
     span s = {0};
     const ft_op *ops = ft_graph_ops(bound);
     for (uint32_t i = 0; i < cost->op_count; i++) {
         const ft_op_cost *c = &cost->ops[i];
-        double share = share_of(bound, &ops[i]);
-        s.device_s += work_s(r, &c->forward, share) + work_s(r, &c->backward_data, share) +
-                      work_s(r, &c->backward_weights, share);
-        s.bytes += moved(&c->forward) + moved(&c->backward_data) + moved(&c->backward_weights);
-        s.host_s += is_train ? train_start_s : start_s;
+        double share = peak_fraction(bound, &ops[i]);
+        s.device_s += work_seconds(r, &c->forward, share) + work_seconds(r, &c->backward_data, share) +
+                      work_seconds(r, &c->backward_weights, share);
+        s.bytes += moved_bytes(&c->forward) + moved_bytes(&c->backward_data) + moved_bytes(&c->backward_weights);
+        s.host_s += is_train ? TRAIN_START_SECONDS : START_SECONDS;
     }
-    s.device_s += work_s(r, &cost->optimizer, dense_share);
-    s.bytes += moved(&cost->optimizer);
+    s.device_s += work_seconds(r, &cost->optimizer, DENSE_FRACTION);
+    s.bytes += moved_bytes(&cost->optimizer);
     return s;
 }
 
@@ -73,50 +73,50 @@ static double input_bytes(const ft_graph *bound) {
     return sum;
 }
 
-static ft_status compute_mode(const ft_graph *bound, const roof *r, ft_mode mode, label *l, ft_error *error) {
+static ft_status compute_mode(const ft_graph *bound, const roofline *r, ft_mode mode, label *l, ft_error *error) {
     ft_cost_options options = ft_cost_options_default();
     options.mode = mode;
     options.has_inplace = false; /* as models are written that others are compared with */
     ft_cost cost;
     ft_memory memory;
     FT_TRY(ft_cost_compute(bound, &options, &cost, error));
-    span s = add_up(bound, r, &cost, mode == FT_TRAIN);
+    span s = sum_operators(bound, r, &cost, mode == FT_TRAIN);
     ft_cost_free(&cost);
     FT_TRY(ft_memory_plan(bound, &options, &memory, NULL, NULL, error));
-    double copy_s = mode == FT_TRAIN ? input_bytes(bound) / copy_bytes_per_s : 0;
+    double copy_s = mode == FT_TRAIN ? input_bytes(bound) / COPY_BYTES_PER_SECOND : 0;
     double time_s = fmax(s.device_s, s.host_s) + copy_s;
-    double floor_mib = context_mib + (mode == FT_TRAIN ? train_mib : 0);
+    double floor_mib = CONTEXT_MIB + (mode == FT_TRAIN ? TRAIN_MIB : 0);
     l->modes[mode] = (label_mode){.time_ms = time_s * 1e3,
-                                  .sm_util_percent = 100 * fmin(most_util, s.device_s / time_s),
-                                  .memory_util_percent = 100 * fmin(most_util, s.bytes / (r->bytes_per_s * time_s)),
-                                  .memory_mib = floor_mib + (double)memory.peak_bytes / mib};
+                                  .sm_util_percent = 100 * fmin(MAX_UTIL, s.device_s / time_s),
+                                  .memory_util_percent = 100 * fmin(MAX_UTIL, s.bytes / (r->bytes_per_s * time_s)),
+                                  .memory_mib = floor_mib + (double)memory.peak_bytes / MIB};
     return FT_OK;
 }
 
 ft_status label_compute(const ft_graph *bound, const ft_device *device, label *made, ft_error *error) {
-    roof r = {.flops_per_s = ft_device_number(device, "peak_float32_flops"),
-              .bytes_per_s = ft_device_number(device, "bandwidth_bytes_per_s")};
+    roofline r = {.flops_per_s = ft_device_number(device, "peak_float32_flops"),
+                  .bytes_per_s = ft_device_number(device, "bandwidth_bytes_per_s")};
     label l = {0};
     FT_TRY(compute_mode(bound, &r, FT_INFER, &l, error));
     FT_TRY(compute_mode(bound, &r, FT_TRAIN, &l, error));
-    double most_mib = ft_device_number(device, "memory_bytes") / mib - reserve_mib;
-    l.fits = l.modes[FT_TRAIN].memory_mib <= most_mib;
+    double max_mib = ft_device_number(device, "memory_bytes") / MIB - RESERVE_MIB;
+    l.fits = l.modes[FT_TRAIN].memory_mib <= max_mib;
     *made = l;
     return FT_OK;
 }
 
 /* The draws are cut at three deviations, so that no label is absurd. */
-static double draw(double ratio, rng *random) {
+static double draw_factor(double ratio, rng *random) {
     return 1 + ratio * fmax(-3, fmin(3, rng_normal(random)));
 }
 
-void label_disturb(label *l, double ratio, rng *random) {
+void label_add_noise(label *l, double ratio, rng *random) {
     for (int mode = FT_INFER; mode <= FT_TRAIN; mode++) {
         label_mode *m = &l->modes[mode];
-        m->time_ms *= draw(ratio, random);
-        m->sm_util_percent = fmin(100 * most_util, m->sm_util_percent * draw(ratio, random));
-        m->memory_util_percent = fmin(100 * most_util, m->memory_util_percent * draw(ratio, random));
-        m->memory_mib *= draw(ratio / 10, random);
+        m->time_ms *= draw_factor(ratio, random);
+        m->sm_util_percent = fmin(100 * MAX_UTIL, m->sm_util_percent * draw_factor(ratio, random));
+        m->memory_util_percent = fmin(100 * MAX_UTIL, m->memory_util_percent * draw_factor(ratio, random));
+        m->memory_mib *= draw_factor(ratio / 10, random);
     }
 }
 

@@ -27,7 +27,7 @@ typedef struct label {
 ft_status label_compute(const ft_graph *bound, const ft_device *device, label *made, ft_error *error);
 
 /* Times and utilisation change by about `ratio`, memory by a tenth of it. */
-void label_disturb(label *l, double ratio, rng *random);
+void label_add_noise(label *l, double ratio, rng *random);
 
 /* Appends the text of a label file. */
 void label_text(const label *l, int64_t batch, buf *out);

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-enum { STEM_WIDTH = 32, MOST_NODES = 4096 };
+enum { STEM_WIDTH = 32, MAX_NODES = 4096 };
 
 static const char *const op_names[NET_OP_COUNT] = {
 #define NET_OP_NAME(name, text) [(name)] = (text),
@@ -31,7 +31,7 @@ static uint32_t add_node(net *n, net_node node) {
 }
 
 /* A node with one input and an output like it. */
-static net_node after(const net *n, net_op op, uint32_t from) {
+static net_node node_after(const net *n, net_op op, uint32_t from) {
     const net_node *f = from == image ? NULL : &n->nodes[from];
     int64_t channels = f != NULL ? f->channels : 3, side = f != NULL ? f->side : NET_IMAGE;
     net_node node = {.op = op, .in_channels = channels, .in_side = side, .channels = channels, .side = side};
@@ -40,7 +40,7 @@ static net_node after(const net *n, net_op op, uint32_t from) {
 }
 
 static uint32_t add_plain(net *n, net_op op, uint32_t from) {
-    return add_node(n, after(n, op, from));
+    return add_node(n, node_after(n, op, from));
 }
 
 static int64_t side_after(int64_t side, int kernel, int stride, int padding) {
@@ -48,7 +48,7 @@ static int64_t side_after(int64_t side, int kernel, int stride, int padding) {
 }
 
 static uint32_t add_pool(net *n, net_op op, uint32_t from, int kernel, int stride, int padding) {
-    net_node node = after(n, op, from);
+    net_node node = node_after(n, op, from);
     node.kernel = kernel;
     node.stride = stride;
     node.padding = padding;
@@ -58,7 +58,7 @@ static uint32_t add_pool(net *n, net_op op, uint32_t from, int kernel, int strid
 
 /* Padded so that the map keeps its size, or halves. */
 static uint32_t add_conv(net *n, uint32_t from, int64_t channels, int kernel, int stride, int groups) {
-    net_node node = after(n, NET_CONV, from);
+    net_node node = node_after(n, NET_CONV, from);
     node.kernel = kernel;
     node.stride = stride;
     node.padding = kernel / 2;
@@ -74,7 +74,7 @@ static uint32_t add_conv_relu(net *n, uint32_t from, int64_t channels, int kerne
 }
 
 static uint32_t add_join(net *n, net_op op, const uint32_t *from, uint32_t count) {
-    net_node node = after(n, op, from[0]);
+    net_node node = node_after(n, op, from[0]);
     node.in_channels = node.input_count = 0;
     for (uint32_t i = 0; i < count; i++) {
         node.inputs[node.input_count++] = from[i];
@@ -159,25 +159,25 @@ static uint32_t add_stage(net *n, uint32_t at, const arch_stage *s) {
 }
 
 static void add_head(net *n, uint32_t at) {
-    net_node node = after(n, NET_GLOBAL, at);
+    net_node node = node_after(n, NET_GLOBAL, at);
     node.side = 1;
     at = add_node(n, node);
-    node = after(n, NET_FLATTEN, at);
+    node = node_after(n, NET_FLATTEN, at);
     node.side = 0;
     at = add_node(n, node);
-    node = after(n, NET_GEMM, at);
+    node = node_after(n, NET_GEMM, at);
     node.channels = NET_CLASSES;
     add_node(n, node);
 }
 
 ft_status net_build(const arch *a, bool is_unfolded, arena *memory, net *made, ft_error *error) {
-    net n = {.capacity = MOST_NODES, .is_unfolded = is_unfolded};
+    net n = {.capacity = MAX_NODES, .is_unfolded = is_unfolded};
     n.nodes = ARENA_ARRAY(memory, net_node, n.capacity);
     if (n.nodes == NULL) return FT_NOMEM(error);
     uint32_t at = add_conv_relu(&n, image, STEM_WIDTH, 3, 2, 1);
     for (int i = 0; i < ARCH_STAGES; i++) at = add_stage(&n, at, &a->stages[i]);
     add_head(&n, at);
-    if (n.has_failed) return ft_fail(error, FT_ERR_LIMIT, "a network has more than %d operators", MOST_NODES);
+    if (n.has_failed) return ft_fail(error, FT_ERR_LIMIT, "a network has more than %d operators", MAX_NODES);
     *made = n;
     return FT_OK;
 }

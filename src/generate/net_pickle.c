@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "generate/pickle_writer.h"
 
-static const int64_t elem_bytes = 4;
+static const int64_t ELEM_BYTES = 4;
 
 typedef struct net_writer {
     pickle_writer pickle;
@@ -22,23 +22,23 @@ typedef struct net_writer {
 /* --- Features ---------------------------------------------------------------------------------------------------- */
 
 static void put_int(pickle_writer *p, const char *key, int64_t value) {
-    picklew_word(p, key);
-    picklew_int(p, value);
+    pickle_put_interned(p, key);
+    pickle_put_int(p, value);
 }
 
 /* A number that the data set has as a string. */
 static void put_digits(pickle_writer *p, const char *key, int64_t value) {
     char text[24];
     snprintf(text, sizeof text, "%lld", (long long)value);
-    picklew_word(p, key);
-    picklew_text(p, text);
+    pickle_put_interned(p, key);
+    pickle_put_string(p, text);
 }
 
 static void put_args(pickle_writer *p, const net_node *n) {
     bool is_conv = n->op == NET_CONV, is_gemm = n->op == NET_GEMM, is_pool = n->op == NET_MAX || n->op == NET_AVERAGE;
-    picklew_word(p, "args");
-    picklew_dict(p);
-    picklew_open(p);
+    pickle_put_interned(p, "args");
+    pickle_put_dict(p);
+    pickle_put_items_begin(p);
     put_int(p, "conv_kernel_size", is_conv ? n->kernel : 0);
     put_int(p, "conv_stride", is_conv ? n->stride : 0);
     put_int(p, "conv_padding", is_conv ? n->padding : 0);
@@ -52,59 +52,59 @@ static void put_args(pickle_writer *p, const net_node *n) {
     put_int(p, "pool_stride", is_pool ? n->stride : 0);
     put_int(p, "pool_padding", is_pool ? n->padding : 0);
     put_int(p, "pool_ceil_mode", 0);
-    picklew_close(p);
+    pickle_put_items_end(p);
 }
 
 static int64_t bytes_of(const net_node *n, int64_t batch) {
-    return elem_bytes * (batch * (net_in_elems(n) + net_out_elems(n)) + net_weights(n));
+    return ELEM_BYTES * (batch * (net_in_elems(n) + net_out_elems(n)) + net_weights(n));
 }
 
 /* Of several inputs, the mean of their channels is told, as a float. */
 static void put_channels(pickle_writer *p, const net_node *n) {
-    picklew_word(p, "input_channels");
+    pickle_put_interned(p, "input_channels");
     if (n->input_count > 1)
-        picklew_float(p, (double)n->in_channels / n->input_count);
+        pickle_put_float(p, (double)n->in_channels / n->input_count);
     else
-        picklew_int(p, n->in_channels);
+        pickle_put_int(p, n->in_channels);
 }
 
 static void put_memory(pickle_writer *p, const net_node *n, int64_t batch) {
     int64_t in = batch * net_in_elems(n), weights = net_weights(n);
-    picklew_word(p, "memory_info");
-    picklew_dict(p);
-    picklew_open(p);
+    pickle_put_interned(p, "memory_info");
+    pickle_put_dict(p);
+    pickle_put_items_begin(p);
     put_digits(p, "bytes", bytes_of(n, batch));
     put_digits(p, "weight_size", weights);
     put_digits(p, "batch_size", batch);
     put_int(p, "input_size_with_weight", in + weights);
-    put_int(p, "input_size", elem_bytes * in);
+    put_int(p, "input_size", ELEM_BYTES * in);
     put_channels(p, n);
     put_int(p, "input_w", n->in_side);
     put_int(p, "input_h", n->in_side);
-    put_int(p, "output_size", elem_bytes * batch * net_out_elems(n));
+    put_int(p, "output_size", ELEM_BYTES * batch * net_out_elems(n));
     put_int(p, "output_channels", n->channels);
     put_int(p, "output_w", n->side);
     put_int(p, "output_h", n->side);
-    picklew_close(p);
+    pickle_put_items_end(p);
 }
 
 static void put_node(net_writer *w, const net_node *n) {
     pickle_writer *p = &w->pickle;
     int64_t flops = w->batch * net_flops(n);
-    picklew_dict(p);
-    picklew_open(p);
-    picklew_word(p, "feature");
-    picklew_dict(p);
-    picklew_open(p);
-    picklew_word(p, "type");
-    picklew_word(p, net_op_name(n->op));
+    pickle_put_dict(p);
+    pickle_put_items_begin(p);
+    pickle_put_interned(p, "feature");
+    pickle_put_dict(p);
+    pickle_put_items_begin(p);
+    pickle_put_interned(p, "type");
+    pickle_put_interned(p, net_op_name(n->op));
     put_args(p, n);
     put_memory(p, n, w->batch);
     put_int(p, "flops", flops);
-    picklew_word(p, "arith_intensity");
-    picklew_float(p, (double)flops / (double)bytes_of(n, w->batch));
-    picklew_close(p);
-    picklew_close(p);
+    pickle_put_interned(p, "arith_intensity");
+    pickle_put_float(p, (double)flops / (double)bytes_of(n, w->batch));
+    pickle_put_items_end(p);
+    pickle_put_items_end(p);
 }
 
 /* --- Edges ------------------------------------------------------------------------------------------------------- */
@@ -127,77 +127,77 @@ static ft_status find_users(net_writer *w, arena *memory, ft_error *error) {
 
 static void put_successors(net_writer *w, uint32_t node) {
     pickle_writer *p = &w->pickle;
-    picklew_int(p, node);
-    picklew_dict(p);
-    picklew_open(p);
+    pickle_put_int(p, node);
+    pickle_put_dict(p);
+    pickle_put_items_begin(p);
     for (uint32_t u = w->first_user[node]; u < w->first_user[node + 1]; u++) {
-        picklew_int(p, w->users[u] / NET_MAX_INPUTS);
-        w->edge_memos[w->users[u]] = picklew_dict(p);
+        pickle_put_int(p, w->users[u] / NET_MAX_INPUTS);
+        w->edge_memos[w->users[u]] = pickle_put_dict(p);
     }
-    picklew_close(p);
+    pickle_put_items_end(p);
 }
 
 /* Both directions of an edge have the same dict, as networkx has it. */
 static void put_predecessors(net_writer *w, uint32_t node) {
     pickle_writer *p = &w->pickle;
     const net_node *n = &w->net->nodes[node];
-    picklew_int(p, node);
-    picklew_dict(p);
-    picklew_open(p);
+    pickle_put_int(p, node);
+    pickle_put_dict(p);
+    pickle_put_items_begin(p);
     for (uint32_t k = 0; k < n->input_count; k++) {
-        picklew_int(p, n->inputs[k]);
-        picklew_again(p, w->edge_memos[node * NET_MAX_INPUTS + k]);
+        pickle_put_int(p, n->inputs[k]);
+        pickle_put_memo(p, w->edge_memos[node * NET_MAX_INPUTS + k]);
     }
-    picklew_close(p);
+    pickle_put_items_end(p);
 }
 
 /* --- All of it --------------------------------------------------------------------------------------------------- */
 
 static void put_marks(pickle_writer *p) {
-    picklew_word(p, "graph");
-    picklew_dict(p);
-    picklew_open(p);
-    picklew_word(p, "synthetic");
-    picklew_text(p, "foretell generate: labels are computed, not measured");
-    picklew_close(p);
+    pickle_put_interned(p, "graph");
+    pickle_put_dict(p);
+    pickle_put_items_begin(p);
+    pickle_put_interned(p, "synthetic");
+    pickle_put_string(p, "foretell generate: labels are computed, not measured");
+    pickle_put_items_end(p);
 }
 
 static void put_members(net_writer *w) {
     pickle_writer *p = &w->pickle;
     uint32_t count = w->net->count;
     put_marks(p);
-    picklew_word(p, "_node");
-    picklew_dict(p);
-    picklew_open(p);
+    pickle_put_interned(p, "_node");
+    pickle_put_dict(p);
+    pickle_put_items_begin(p);
     for (uint32_t i = 0; i < count; i++) {
-        picklew_int(p, i);
+        pickle_put_int(p, i);
         put_node(w, &w->net->nodes[i]);
     }
-    picklew_close(p);
-    picklew_word(p, "_adj");
-    uint32_t adjacency = picklew_dict(p);
-    picklew_open(p);
+    pickle_put_items_end(p);
+    pickle_put_interned(p, "_adj");
+    uint32_t adjacency = pickle_put_dict(p);
+    pickle_put_items_begin(p);
     for (uint32_t i = 0; i < count; i++) put_successors(w, i);
-    picklew_close(p);
-    picklew_word(p, "_succ");
-    picklew_again(p, adjacency);
-    picklew_word(p, "_pred");
-    picklew_dict(p);
-    picklew_open(p);
+    pickle_put_items_end(p);
+    pickle_put_interned(p, "_succ");
+    pickle_put_memo(p, adjacency);
+    pickle_put_interned(p, "_pred");
+    pickle_put_dict(p);
+    pickle_put_items_begin(p);
     for (uint32_t i = 0; i < count; i++) put_predecessors(w, i);
-    picklew_close(p);
+    pickle_put_items_end(p);
 }
 
 ft_status net_pickle(const net *n, int64_t batch, arena *memory, buf *out, ft_error *error) {
     net_writer w = {.net = n, .batch = batch};
     FT_TRY(find_users(&w, memory, error));
-    picklew_begin(&w.pickle, out);
-    picklew_object(&w.pickle, "networkx.classes.digraph", "DiGraph");
-    picklew_dict(&w.pickle);
-    picklew_open(&w.pickle);
+    pickle_writer_begin(&w.pickle, out);
+    pickle_put_object(&w.pickle, "networkx.classes.digraph", "DiGraph");
+    pickle_put_dict(&w.pickle);
+    pickle_put_items_begin(&w.pickle);
     put_members(&w);
-    picklew_close(&w.pickle);
-    picklew_build(&w.pickle);
-    picklew_end(&w.pickle);
+    pickle_put_items_end(&w.pickle);
+    pickle_put_build(&w.pickle);
+    pickle_writer_end(&w.pickle);
     return out->failed ? FT_NOMEM(error) : FT_OK;
 }

@@ -23,7 +23,7 @@
 #include "generate/marginals.h"
 #include "generate/net.h"
 
-enum { NETWORKS_AT_A_TIME = 256, BATCHES = 9, MOST_TRIES = 1000 };
+enum { NETWORKS_AT_A_TIME = 256, BATCHES = 9, MAX_TRIES = 1000 };
 enum { STREAMS = 1 + BATCHES }; /* of random numbers, for each network: its drawing, and the noise of each batch */
 
 static const char graph_folder[] = "dataset/cg/cg", label_folder[] = "dataset/label/label";
@@ -66,8 +66,8 @@ typedef struct generator {
 
 /* --- Drawing ----------------------------------------------------------------------------------------------------- */
 
-static ft_status draw_new(generator *g, job *j) {
-    for (int i = 0; i < MOST_TRIES; i++) {
+static ft_status draw_distinct(generator *g, job *j) {
+    for (int i = 0; i < MAX_TRIES; i++) {
         rng random;
         char name[ARCH_NAME_SIZE];
         *j = (job){.stream = g->next_stream++};
@@ -100,19 +100,30 @@ static ft_status write_file(worker *w, const char *folder, const char *part, con
     return is_written ? FT_OK : ft_fail_file(error, w->path.data, "cannot write", code);
 }
 
-static ft_status write_pair(const generator *g, worker *w, const net *n, const job *j, const label *l, int64_t batch,
-                            arena *memory, ft_error *error) {
+/* A network in work: its description as exported and as run, and the memory of its worker. */
+typedef struct network {
+    const generator *generator;
+    worker *worker;
+    job *job;
+    const net *exported;
+    const ft_graph *graph; /* as a framework runs it, not bound */
+    arena *memory;
+} network;
+
+static ft_status write_pair(const network *in, const label *l, int64_t batch, ft_error *error) {
+    const generator *g = in->generator;
+    worker *w = in->worker;
     char name[ARCH_NAME_SIZE];
-    arch_name(&j->arch, batch, name);
+    arch_name(&in->job->arch, batch, name);
     w->pickle.length = w->text.length = 0;
-    FT_TRY(net_pickle(n, batch, memory, &w->pickle, error));
+    FT_TRY(net_pickle(in->exported, batch, in->memory, &w->pickle, error));
     label_text(l, batch, &w->text);
     if (w->text.failed) return FT_NOMEM(error);
     FT_TRY(write_file(w, g->folder, graph_folder, name, ".pkl", &w->pickle, error));
     return write_file(w, g->folder, label_folder, name, ".txt", &w->text, error);
 }
 
-static marginal_row row_of(const net *n, const label *l, int64_t batch) {
+static marginal_row marginals_of(const net *n, const label *l, int64_t batch) {
     marginal_row row = {0};
     for (uint32_t i = 0; i < n->count; i++) {
         const net_node *node = &n->nodes[i];
@@ -130,22 +141,23 @@ static marginal_row row_of(const net *n, const label *l, int64_t batch) {
     return row;
 }
 
-static ft_status do_batch(const generator *g, worker *w, job *j, const net *n, const ft_graph *graph, int batch_index,
-                          arena *memory, ft_error *error) {
+static ft_status generate_batch(const network *in, int batch_index, ft_error *error) {
+    const generator *g = in->generator;
+    job *j = in->job;
     int64_t batch = INT64_C(1) << batch_index;
     ft_graph *bound;
     label l;
-    FT_TRY(ft_graph_bind(graph, &(ft_binding){.batch = batch}, &bound, error));
+    FT_TRY(ft_graph_bind(in->graph, &(ft_binding){.batch = batch}, &bound, error));
     ft_status status = label_compute(bound, g->device, &l, error);
     ft_graph_free(bound);
     if (status != FT_OK || !l.fits) return status;
     if (g->options->noise_ratio > 0) {
         rng random;
         rng_init(&random, g->options->seed, STREAMS * j->stream + 1 + (uint64_t)batch_index);
-        label_disturb(&l, g->options->noise_ratio, &random);
+        label_add_noise(&l, g->options->noise_ratio, &random);
     }
-    j->rows[j->row_count++] = row_of(n, &l, batch);
-    return g->folder != NULL ? write_pair(g, w, n, j, &l, batch, memory, error) : FT_OK;
+    j->rows[j->row_count++] = marginals_of(in->exported, &l, batch);
+    return g->folder != NULL ? write_pair(in, &l, batch, error) : FT_OK;
 }
 
 /* The network as a framework runs it, which is what its labels are about. */
@@ -157,29 +169,30 @@ static ft_status read_back(worker *w, const arch *a, arena *memory, ft_graph **g
     return ft_graph_read_memory(w->pickle.data, w->pickle.length, "bs1.pkl", graph, error);
 }
 
-static ft_status do_network(const generator *g, worker *w, job *j, arena *memory, ft_error *error) {
+static ft_status generate_network(const generator *g, worker *w, job *j, arena *memory, ft_error *error) {
     net n;
     ft_graph *graph;
     FT_TRY(net_build(&j->arch, false, memory, &n, error));
     FT_TRY(read_back(w, &j->arch, memory, &graph, error));
+    const network in = {g, w, j, &n, graph, memory};
     ft_status status = FT_OK;
-    for (int i = 0; i < BATCHES && status == FT_OK; i++) status = do_batch(g, w, j, &n, graph, i, memory, error);
+    for (int i = 0; i < BATCHES && status == FT_OK; i++) status = generate_batch(&in, i, error);
     ft_graph_free(graph);
     return status;
 }
 
-static void do_part(void *user, uint32_t part, uint32_t worker_index) {
+static void run_job(void *user, uint32_t part, uint32_t worker_index) {
     generator *g = user;
     job *j = &g->jobs[part];
     arena memory;
     arena_init(&memory, FT_MAX_GRAPH_BYTES);
-    j->status = do_network(g, &g->workers[worker_index], j, &memory, &j->error);
+    j->status = generate_network(g, &g->workers[worker_index], j, &memory, &j->error);
     arena_free(&memory);
 }
 
 /* --- All of them ------------------------------------------------------------------------------------------------- */
 
-static ft_status take_results(generator *g, uint32_t count) {
+static ft_status collect_results(generator *g, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         const job *j = &g->jobs[i];
         if (j->status != FT_OK) return ft_fail(g->error, j->status, "%s", j->error.message);
@@ -195,9 +208,9 @@ static ft_status take_results(generator *g, uint32_t count) {
 static ft_status generate_all(generator *g, uint32_t networks) {
     for (uint32_t done = 0; done < networks;) {
         uint32_t count = networks - done < NETWORKS_AT_A_TIME ? networks - done : NETWORKS_AT_A_TIME;
-        for (uint32_t i = 0; i < count; i++) FT_TRY(draw_new(g, &g->jobs[i]));
-        pool_run(g->threads, count, do_part, g);
-        FT_TRY(take_results(g, count));
+        for (uint32_t i = 0; i < count; i++) FT_TRY(draw_distinct(g, &g->jobs[i]));
+        pool_run(g->threads, count, run_job, g);
+        FT_TRY(collect_results(g, count));
         done += count;
         if (g->options->progress != NULL && !g->options->progress(g->options->user, done, networks, "networks"))
             return ft_fail(g->error, FT_ERR_CANCELLED, "interrupted; nothing was written");

@@ -16,43 +16,43 @@ static uint32_t memoize(pickle_writer *w) {
     return w->memo_count++;
 }
 
-void picklew_begin(pickle_writer *w, buf *out) {
+void pickle_writer_begin(pickle_writer *w, buf *out) {
     *w = (pickle_writer){.out = out};
     buf_add(out, "\x80\x04", 2);
 }
 
-void picklew_end(pickle_writer *w) {
+void pickle_writer_end(pickle_writer *w) {
     buf_char(w->out, '.');
 }
 
-void picklew_object(pickle_writer *w, const char *module, const char *name) {
-    picklew_text(w, module);
-    picklew_text(w, name);
+void pickle_put_object(pickle_writer *w, const char *module, const char *name) {
+    pickle_put_string(w, module);
+    pickle_put_string(w, name);
     buf_add(w->out, "\x93)\x81", 3); /* the class by its name; (); an object */
 }
 
-void picklew_build(pickle_writer *w) {
+void pickle_put_build(pickle_writer *w) {
     buf_char(w->out, 'b');
 }
 
-uint32_t picklew_dict(pickle_writer *w) {
+uint32_t pickle_put_dict(pickle_writer *w) {
     buf_char(w->out, '}');
     return memoize(w);
 }
 
-void picklew_open(pickle_writer *w) {
+void pickle_put_items_begin(pickle_writer *w) {
     buf_char(w->out, '(');
 }
 
-void picklew_close(pickle_writer *w) {
+void pickle_put_items_end(pickle_writer *w) {
     buf_char(w->out, 'u');
 }
 
-void picklew_again(pickle_writer *w, uint32_t memo) {
+void pickle_put_memo(pickle_writer *w, uint32_t memo) {
     put_op(w, memo < 256 ? 'h' : 'j', memo, memo < 256 ? 1 : 4);
 }
 
-void picklew_text(pickle_writer *w, const char *text) {
+void pickle_put_string(pickle_writer *w, const char *text) {
     size_t length = strlen(text);
     assert(length < 256);
     put_op(w, '\x8c', length, 1);
@@ -60,7 +60,7 @@ void picklew_text(pickle_writer *w, const char *text) {
 }
 
 /* Words come in the same order again and again: the one behind the last is tried first. */
-static bool find_word(pickle_writer *w, const char *literal) {
+static bool find_interned(pickle_writer *w, const char *literal) {
     for (uint32_t i = 0; i < w->word_count; i++) {
         uint32_t at = (w->last_word + 1 + i) % w->word_count;
         if (w->words[at] != literal) continue;
@@ -70,12 +70,12 @@ static bool find_word(pickle_writer *w, const char *literal) {
     return false;
 }
 
-void picklew_word(pickle_writer *w, const char *literal) {
-    if (find_word(w, literal)) {
-        picklew_again(w, w->word_memo[w->last_word]);
+void pickle_put_interned(pickle_writer *w, const char *literal) {
+    if (find_interned(w, literal)) {
+        pickle_put_memo(w, w->word_memo[w->last_word]);
         return;
     }
-    picklew_text(w, literal);
+    pickle_put_string(w, literal);
     uint32_t memo = memoize(w);
     if (w->word_count == PICKLE_WORDS) return;
     w->last_word = w->word_count;
@@ -84,7 +84,7 @@ void picklew_word(pickle_writer *w, const char *literal) {
 }
 
 /* One byte, two, four with a sign, or eight. */
-void picklew_int(pickle_writer *w, int64_t value) {
+void pickle_put_int(pickle_writer *w, int64_t value) {
     if (value >= 0 && value < 256) {
         put_op(w, 'K', (uint64_t)value, 1);
     } else if (value >= 0 && value < 65536) {
@@ -97,7 +97,7 @@ void picklew_int(pickle_writer *w, int64_t value) {
     }
 }
 
-void picklew_float(pickle_writer *w, double value) {
+void pickle_put_float(pickle_writer *w, double value) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     put_op(w, 'G', __builtin_bswap64(bits), 8); /* the most significant byte comes first */

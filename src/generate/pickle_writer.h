@@ -19,24 +19,25 @@ typedef struct pickle_writer {
     uint32_t word_count, last_word;
 } pickle_writer;
 
-void picklew_begin(pickle_writer *w, buf *out);
-void picklew_end(pickle_writer *w);
+void pickle_writer_begin(pickle_writer *w, buf *out);
+void pickle_writer_end(pickle_writer *w);
 
-/* A new object of MODULE.NAME, without calling its constructor. Its members come next, as a dict; then picklew_build.
+/* A new object of MODULE.NAME, without calling its constructor. Its members come next, as a dict; then
+ * pickle_put_build.
  */
-void picklew_object(pickle_writer *w, const char *module, const char *name);
-void picklew_build(pickle_writer *w);
+void pickle_put_object(pickle_writer *w, const char *module, const char *name);
+void pickle_put_build(pickle_writer *w);
 
-/* An empty dict; returns the number by which picklew_again() names it. Items follow between open and close, key and
+/* An empty dict; returns the number by which pickle_put_memo() names it. Items follow between open and close, key and
  * value in turn. */
-uint32_t picklew_dict(pickle_writer *w);
-void picklew_open(pickle_writer *w);
-void picklew_close(pickle_writer *w);
-void picklew_again(pickle_writer *w, uint32_t memo);
+uint32_t pickle_put_dict(pickle_writer *w);
+void pickle_put_items_begin(pickle_writer *w);
+void pickle_put_items_end(pickle_writer *w);
+void pickle_put_memo(pickle_writer *w, uint32_t memo);
 
-void picklew_word(pickle_writer *w, const char *literal); /* a string that comes often */
-void picklew_text(pickle_writer *w, const char *text);    /* at most 255 bytes */
-void picklew_int(pickle_writer *w, int64_t value);
-void picklew_float(pickle_writer *w, double value);
+void pickle_put_interned(pickle_writer *w, const char *literal); /* a string that comes often */
+void pickle_put_string(pickle_writer *w, const char *text);      /* at most 255 bytes */
+void pickle_put_int(pickle_writer *w, int64_t value);
+void pickle_put_float(pickle_writer *w, double value);
 
 #endif

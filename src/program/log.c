@@ -111,7 +111,7 @@ static void describe(ft_program_log *log, ft_program_record *record) {
                                   .target = r->target,
                                   .seconds = NAN,
                                   .step_count = r->step_count};
-    if (ansor_seconds(r, &record->seconds, &why) == FT_OK) return;
+    if (ansor_mean_seconds(r, &record->seconds, &why) == FT_OK) return;
     record->seconds = NAN;
     snprintf(log->why, sizeof log->why, "%.*s", (int)sizeof log->why - 1, why.message);
     record->time_missing_reason = log->why;

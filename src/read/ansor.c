@@ -1,6 +1,6 @@
 /* ansor.c - reads records of TVM's auto-scheduler with the pull parser: hundreds of megabytes of them a few seconds.
  *
- * The arguments of a step are positional; `forms` says for each tag what they are. */
+ * The arguments of a step are positional; `argument_forms` says for each tag what they are. */
 #include "read/ansor.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ const char *ansor_step_tag(ansor_kind kind) {
 }
 
 /* What follows the tag: s stage, i iterator, a and b the numbers of the unions, d the direction, l a list, t a text. */
-static const char *const forms[ANSOR_KINDS] = {
+static const char *const argument_forms[ANSOR_KINDS] = {
     [ANSOR_SPLIT] = "siald",
     [ANSOR_REORDER] = "sl",
     [ANSOR_FUSE] = "sl",
@@ -87,7 +87,7 @@ static ft_status keep_list(reading *r, const int64_t **list, uint32_t *count) {
 }
 
 /* Passes what is left of a list, and its end. */
-static ft_status rest_of_list(reading *r, bool first) {
+static ft_status skip_list_rest(reading *r, bool first) {
     while (json_pull_more(&r->pull, ']', &first)) {
         if (!json_pull_skip(&r->pull)) return damaged(r);
     }
@@ -96,7 +96,7 @@ static ft_status rest_of_list(reading *r, bool first) {
 
 /* --- Steps ------------------------------------------------------------------------------------------------------- */
 
-static bool kind_of(const json_text *tag, ansor_kind *kind) {
+static bool find_kind(const json_text *tag, ansor_kind *kind) {
     for (ansor_kind k = 0; k < ANSOR_KINDS; k++) {
         if (json_text_is(tag, tags[k])) {
             *kind = k;
@@ -140,16 +140,16 @@ static ft_status read_step(reading *r, ansor_step *step, uint32_t number) {
     if (!json_pull_open(&r->pull, '[') || !json_pull_more(&r->pull, ']', &first) || !json_pull_string(&r->pull, &tag))
         return damaged(r);
     *step = (ansor_step){.text = ""};
-    if (!kind_of(&tag, &step->kind))
+    if (!find_kind(&tag, &step->kind))
         return ft_fail(r->error, FT_ERR_UNSUPPORTED, "step %u: \"%.*s\" is no known kind of step", number,
                        tag.length < 20 ? (int)tag.length : 20, tag.text);
-    for (const char *form = forms[step->kind]; *form != '\0'; form++) {
+    for (const char *form = argument_forms[step->kind]; *form != '\0'; form++) {
         if (!json_pull_more(&r->pull, ']', &first))
             return ft_fail(r->error, FT_ERR_DAMAGED, "step %u: %s has %d arguments, but this one has fewer", number,
-                           tags[step->kind], (int)strlen(forms[step->kind]));
+                           tags[step->kind], (int)strlen(argument_forms[step->kind]));
         FT_TRY(read_argument(r, *form, step));
     }
-    return rest_of_list(r, first);
+    return skip_list_rest(r, first);
 }
 
 /* [stages, steps]; the stages are left empty by TVM. */
@@ -165,7 +165,7 @@ static ft_status read_state(reading *r) {
         FT_TRY(read_step(r, &record->steps[record->step_count], record->step_count));
         record->step_count++;
     }
-    return r->pull.why == NULL ? rest_of_list(r, first) : damaged(r);
+    return r->pull.why == NULL ? skip_list_rest(r, first) : damaged(r);
 }
 
 /* --- The record -------------------------------------------------------------------------------------------------- */
@@ -178,7 +178,7 @@ static ft_status read_hardware(reading *r) {
         if (!json_pull_int(&r->pull, &r->record->hardware[i])) return damaged(r);
         r->record->has_hardware = i == ANSOR_HARDWARE - 1;
     }
-    return r->record->has_hardware ? rest_of_list(r, first) : r->pull.why == NULL ? FT_OK : damaged(r);
+    return r->record->has_hardware ? skip_list_rest(r, first) : r->pull.why == NULL ? FT_OK : damaged(r);
 }
 
 /* [workload, target, hardware, ...]; older logs stop after the target. */
@@ -190,7 +190,7 @@ static ft_status read_task(reading *r) {
     FT_TRY(keep_text(r, &r->record->target));
     if (!json_pull_more(&r->pull, ']', &first)) return r->pull.why == NULL ? FT_OK : damaged(r);
     FT_TRY(read_hardware(r));
-    return rest_of_list(r, first);
+    return skip_list_rest(r, first);
 }
 
 static ft_status read_input(reading *r) {
@@ -199,7 +199,7 @@ static ft_status read_input(reading *r) {
     FT_TRY(read_task(r));
     if (!json_pull_more(&r->pull, ']', &first)) return damaged(r);
     FT_TRY(read_state(r));
-    return rest_of_list(r, first);
+    return skip_list_rest(r, first);
 }
 
 /* [[seconds...], error, seconds of the whole measuring, time stamp] */
@@ -220,7 +220,7 @@ static ft_status read_result(reading *r) {
     if (!json_pull_more(&r->pull, ']', &first)) return r->pull.why == NULL ? FT_OK : damaged(r);
     if (!json_pull_double(&r->pull, &stamp)) return damaged(r);
     if (stamp > 0 && stamp < 1e15) record->timestamp = (int64_t)stamp;
-    return rest_of_list(r, first);
+    return skip_list_rest(r, first);
 }
 
 static ft_status read_member(reading *r, const json_text *key, bool has[3]) {
@@ -267,30 +267,31 @@ ft_status ansor_read(const char *line, size_t length, ansor_record *record, bool
     return FT_OK;
 }
 
-static const char *const failures[] = {"",
-                                       "the schedule could not be instantiated",
-                                       "it did not compile for the host",
-                                       "it did not compile for the device",
-                                       "it failed while it ran",
-                                       "it gave a wrong answer",
-                                       "building took too long",
-                                       "running took too long",
-                                       "an unknown error"};
+static const char *const error_names[] = {"",
+                                          "the schedule could not be instantiated",
+                                          "it did not compile for the host",
+                                          "it did not compile for the device",
+                                          "it failed while it ran",
+                                          "it gave a wrong answer",
+                                          "building took too long",
+                                          "running took too long",
+                                          "an unknown error"};
 
 /* What tuners write for a run that failed: 1e10 the auto-scheduler, 1e9 AutoTVM. */
-static const double NO_TIME = 1e9;
+static const double FAILED_RUN_SECONDS = 1e9;
 
-ft_status ansor_seconds(const ansor_record *record, double *seconds, ft_error *error) {
+ft_status ansor_mean_seconds(const ansor_record *record, double *seconds, ft_error *error) {
     if (record->error_no != 0) {
-        bool is_known = record->error_no > 0 && record->error_no < (int64_t)(sizeof failures / sizeof failures[0]);
+        bool is_known =
+            record->error_no > 0 && record->error_no < (int64_t)(sizeof error_names / sizeof error_names[0]);
         return ft_fail(error, FT_ERR_DAMAGED, "it was not measured: %s (error %lld)",
-                       failures[is_known ? record->error_no : 8], (long long)record->error_no);
+                       error_names[is_known ? record->error_no : 8], (long long)record->error_no);
     }
     if (record->cost_count == 0) return ft_fail(error, FT_ERR_DAMAGED, "it was not measured: there is no time");
     double sum = 0;
     for (uint32_t i = 0; i < record->cost_count; i++) {
         double cost = record->costs[i];
-        if (!isfinite(cost) || cost <= 0 || cost >= NO_TIME)
+        if (!isfinite(cost) || cost <= 0 || cost >= FAILED_RUN_SECONDS)
             return ft_fail(error, FT_ERR_DAMAGED, "its time is %g s, which is no time of a run", cost);
         sum += cost;
     }
@@ -352,7 +353,7 @@ void ansor_write_program(const ansor_record *record, const char *workload, buf *
         buf_text(out, i > 0 ? ",[\"" : "[\"");
         buf_text(out, tags[step->kind]);
         buf_char(out, '"');
-        for (const char *form = forms[step->kind]; *form != '\0'; form++) {
+        for (const char *form = argument_forms[step->kind]; *form != '\0'; form++) {
             buf_char(out, ',');
             put_argument(out, *form, step);
         }

@@ -99,6 +99,6 @@ void ansor_write_program(const ansor_record *record, const char *workload, buf *
 
 /* The mean of the measured seconds. Fails when the run failed, and when a time is 0, negative, 1e10 (which stands for a
  * failure) or no number. */
-ft_status ansor_seconds(const ansor_record *record, double *seconds, ft_error *error);
+ft_status ansor_mean_seconds(const ansor_record *record, double *seconds, ft_error *error);
 
 #endif

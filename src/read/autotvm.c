@@ -18,7 +18,7 @@ static ft_status damaged(reading *r) {
 
 /* --- Pieces ------------------------------------------------------------------------------------------------------ */
 
-static ft_status keep(reading *r, const char *bytes, size_t length, const char **text) {
+static ft_status keep_bytes(reading *r, const char *bytes, size_t length, const char **text) {
     autotvm_record *record = r->record;
     if (length >= AUTOTVM_MAX_TEXT - record->text_length)
         return ft_fail(r->error, FT_ERR_LIMIT, "the strings of the record have more than %d bytes", AUTOTVM_MAX_TEXT);
@@ -33,7 +33,7 @@ static ft_status keep(reading *r, const char *bytes, size_t length, const char *
 static ft_status keep_string(reading *r, const char **text) {
     json_text raw;
     if (!json_pull_string(&r->pull, &raw)) return damaged(r);
-    FT_TRY(keep(r, raw.text, raw.length, text));
+    FT_TRY(keep_bytes(r, raw.text, raw.length, text));
     if (!raw.has_escapes) return FT_OK;
     char *out = r->record->text + (*text - r->record->text);
     return json_text_decode(&raw, out, raw.length + 1) != SIZE_MAX
@@ -46,10 +46,10 @@ static ft_status keep_value(reading *r, const char **text) {
     json_pull_peek(&r->pull);
     const char *from = r->pull.at;
     if (!json_pull_skip(&r->pull)) return damaged(r);
-    return keep(r, from, (size_t)(r->pull.at - from), text);
+    return keep_bytes(r, from, (size_t)(r->pull.at - from), text);
 }
 
-static ft_status rest_of_list(reading *r, bool first) {
+static ft_status skip_list_rest(reading *r, bool first) {
     while (json_pull_more(&r->pull, ']', &first)) {
         if (!json_pull_skip(&r->pull)) return damaged(r);
     }
@@ -58,7 +58,7 @@ static ft_status rest_of_list(reading *r, bool first) {
 
 /* --- Knobs ------------------------------------------------------------------------------------------------------- */
 
-static ft_status take_number(reading *r, int64_t number) {
+static ft_status keep_number(reading *r, int64_t number) {
     autotvm_record *record = r->record;
     if (record->number_count == AUTOTVM_MAX_NUMBERS)
         return ft_fail(r->error, FT_ERR_LIMIT, "the knobs have more than %d numbers", AUTOTVM_MAX_NUMBERS);
@@ -67,7 +67,7 @@ static ft_status take_number(reading *r, int64_t number) {
 }
 
 /* A list of whole numbers, or a whole number, is kept as such; anything else as the text it is. */
-static ft_status knob_value(reading *r, autotvm_knob *knob) {
+static ft_status read_knob_value(reading *r, autotvm_knob *knob) {
     autotvm_record *record = r->record;
     json_pull before = r->pull;
     uint32_t numbers = record->number_count;
@@ -77,7 +77,7 @@ static ft_status knob_value(reading *r, autotvm_knob *knob) {
     if (is_list) json_pull_open(&r->pull, '[');
     while (!is_list || json_pull_more(&r->pull, ']', &first)) {
         if (json_pull_peek(&r->pull) != '0' || !json_pull_int(&r->pull, &number)) break;
-        FT_TRY(take_number(r, number));
+        FT_TRY(keep_number(r, number));
         if (!is_list) break;
     }
     bool is_numbers = r->pull.why == NULL && (is_list ? r->pull.at[-1] == ']' : record->number_count > numbers);
@@ -106,8 +106,8 @@ static ft_status read_knob(reading *r) {
     for (int i = 0; i < 3; i++) {
         if (json_text_is(&kind, kinds[i])) knob->kind = (autotvm_knob_kind)i;
     }
-    FT_TRY(knob_value(r, knob));
-    return rest_of_list(r, first);
+    FT_TRY(read_knob_value(r, knob));
+    return skip_list_rest(r, first);
 }
 
 /* Version 0.1 has the knobs as a list "e", version 0.2 as "entity". */
@@ -170,7 +170,7 @@ static ft_status read_result(reading *r) {
         return damaged(r);
     }
     if (!json_pull_more(&r->pull, ']', &first) || !json_pull_int(&r->pull, &record->error_no)) return damaged(r);
-    return rest_of_list(r, first);
+    return skip_list_rest(r, first);
 }
 
 static ft_status read_member(reading *r, const json_text *key, bool has[2]) {

@@ -37,7 +37,7 @@ struct cg_set {
     uint32_t nodes_column, edges_column, name_column; /* FT_NONE when there is none */
     uint32_t family_column, index_column;
     uint64_t count;
-    uint64_t lost_line; /* of models.csv, which does not say how many rows are its model's; 0 as long as all do */
+    uint64_t uncounted_line; /* of models.csv, which does not say how many rows are its model's; 0 as long as all do */
     bool is_over;
     arena memory; /* of the operator names */
     map types;
@@ -134,18 +134,16 @@ ft_status cg_open(const char *path, cg_set **set, ft_error *error) {
     return status;
 }
 
-ft_status cg_open_memory(const char *models, size_t models_size, const char *nodes, size_t nodes_size,
-                         const char *edges, size_t edges_size, const char *name, cg_set **set, ft_error *error) {
-    const char *const texts[] = {models, nodes, edges};
-    const size_t sizes[] = {models_size, nodes_size, edges_size};
+ft_status cg_open_memory(const cg_texts *tables, const char *name, cg_set **set, ft_error *error) {
     cg_set *made = new_set();
     if (made == NULL) return FT_NOMEM(error);
     ft_status status = FT_OK;
     for (int table = 0; table < CG_TABLES && status == FT_OK; table++) {
         made->paths[table] = arena_format(&made->memory, "%s/%s.csv", name, cg_table_names[table]);
-        status = made->paths[table] == NULL ? FT_NOMEM(error)
-                                            : input_from_memory(texts[table], sizes[table], made->paths[table],
-                                                                FT_MAX_UNPACKED_BYTES, &made->tables[table], error);
+        status = made->paths[table] == NULL
+                     ? FT_NOMEM(error)
+                     : input_from_memory(tables->texts[table], tables->sizes[table], made->paths[table],
+                                         FT_MAX_UNPACKED_BYTES, &made->tables[table], error);
     }
     if (status == FT_OK) status = read_headers(made, error);
     if (status == FT_OK)
@@ -171,7 +169,7 @@ void cg_close(cg_set *set) {
 
 /* --- The rows of a model ----------------------------------------------------------------------------------------- */
 
-static bool make_room(void **items, size_t count, size_t *capacity, size_t size) {
+static bool reserve(void **items, size_t count, size_t *capacity, size_t size) {
     if (count < *capacity) return true;
     size_t larger = *capacity == 0 ? 256 : *capacity * 2;
     void *moved = larger > SIZE_MAX / size ? NULL : realloc(*items, larger * size);
@@ -253,7 +251,7 @@ static ft_status read_edge(cg_set *set, uint32_t node_count, uint32_t *edge, boo
 }
 
 /* The models after it will say the same: each is named, so that whoever counts them knows how many there were. */
-static ft_status end_early(const cg_set *set, int table, uint64_t found, uint64_t expected, ft_error *error) {
+static ft_status truncated_table(const cg_set *set, int table, uint64_t found, uint64_t expected, ft_error *error) {
     return ft_fail(error, FT_ERR_DAMAGED, "%s: ends after %llu of the %llu rows that %s:%llu promises",
                    set->paths[table], (unsigned long long)found, (unsigned long long)expected, set->paths[CG_MODELS],
                    (unsigned long long)set->rows[CG_MODELS].line);
@@ -263,10 +261,10 @@ static ft_status end_early(const cg_set *set, int table, uint64_t found, uint64_
 static ft_status read_nodes(cg_set *set, uint32_t count, ft_error *error) {
     for (uint32_t i = 0; i < count; i++) {
         bool has_row = true;
-        ft_status status = make_room((void **)&set->nodes, i, &set->node_capacity, sizeof *set->nodes)
+        ft_status status = reserve((void **)&set->nodes, i, &set->node_capacity, sizeof *set->nodes)
                                ? read_node(set, &set->nodes[i], &has_row, error)
                                : FT_NOMEM(error);
-        if (!has_row) return end_early(set, CG_NODES, i, count, error);
+        if (!has_row) return truncated_table(set, CG_NODES, i, count, error);
         if (status == FT_OK) continue;
         csv_skip(&set->rows[CG_NODES], count - i - 1);
         return status;
@@ -277,10 +275,10 @@ static ft_status read_nodes(cg_set *set, uint32_t count, ft_error *error) {
 static ft_status read_edges(cg_set *set, uint32_t count, uint32_t node_count, ft_error *error) {
     for (uint32_t i = 0; i < count; i++) {
         bool has_row = true;
-        ft_status status = make_room((void **)&set->edges, i, &set->edge_capacity, 2 * sizeof *set->edges)
+        ft_status status = reserve((void **)&set->edges, i, &set->edge_capacity, 2 * sizeof *set->edges)
                                ? read_edge(set, node_count, set->edges + 2 * (size_t)i, &has_row, error)
                                : FT_NOMEM(error);
-        if (!has_row) return end_early(set, CG_EDGES, i, count, error);
+        if (!has_row) return truncated_table(set, CG_EDGES, i, count, error);
         if (status == FT_OK) continue;
         csv_skip(&set->rows[CG_EDGES], count - i - 1);
         return status;
@@ -291,7 +289,7 @@ static ft_status read_edges(cg_set *set, uint32_t count, uint32_t node_count, ft
 /* Gives every node its piece of one list of sources, in the order of the edges. */
 static ft_status connect(cg_set *set, uint32_t node_count, uint32_t edge_count, ft_error *error) {
     while (set->source_capacity < edge_count) {
-        if (!make_room((void **)&set->sources, set->source_capacity, &set->source_capacity, sizeof *set->sources))
+        if (!reserve((void **)&set->sources, set->source_capacity, &set->source_capacity, sizeof *set->sources))
             return FT_NOMEM(error);
     }
     for (uint32_t i = 0; i < edge_count; i++) set->nodes[set->edges[2 * (size_t)i + 1]].input_count++;
@@ -330,8 +328,8 @@ static ft_status set_meta(const cg_set *set, const csv_field *fields, ft_graph *
     return FT_OK;
 }
 
-static ft_status build(cg_set *set, const csv_field *fields, uint32_t node_count, uint32_t edge_count, const char *name,
-                       ft_graph **graph, ft_error *error) {
+static ft_status build_graph(cg_set *set, const csv_field *fields, uint32_t node_count, uint32_t edge_count,
+                             const char *name, ft_graph **graph, ft_error *error) {
     FT_TRY(connect(set, node_count, edge_count, error));
     ft_graph *made;
     FT_TRY(graph_new(FT_FORMAT_CG, FT_NHWC, name, &made, error));
@@ -357,7 +355,7 @@ static ft_status read_counts(cg_set *set, const csv_field *fields, uint32_t foun
 /* All models are read: the other tables must be used up, too. */
 static ft_status finish(cg_set *set, ft_error *error) {
     set->is_over = true;
-    if (set->lost_line > 0) return FT_OK; /* whose rows are left over was never known */
+    if (set->uncounted_line > 0) return FT_OK; /* whose rows are left over was never known */
     for (int table = CG_NODES; table <= CG_EDGES; table++) {
         uint64_t left = csv_skip(&set->rows[table], UINT64_MAX);
         if (left > 0)
@@ -380,7 +378,7 @@ static ft_status read_model(cg_set *set, const csv_field *fields, uint32_t nodes
         if (error != NULL) *error = edge_error;
     }
     if (status == FT_OK) {
-        status = build(set, fields, nodes, edges, name, graph, error);
+        status = build_graph(set, fields, nodes, edges, name, graph, error);
         if (status != FT_OK) ft_fail_prefix(error, status, "%s", set->paths[CG_MODELS]);
     }
     return status != FT_OK ? ft_fail_prefix(error, status, "model '%s'", name) : FT_OK;
@@ -395,14 +393,14 @@ ft_status cg_next(cg_set *set, ft_graph **graph, ft_error *error) {
     int64_t nodes, edges;
     ft_status status = csv_row(&set->rows[CG_MODELS], fields, MAX_COLUMNS, &found, error);
     if (status == FT_OK && found == 0) return finish(set, error);
-    if (set->lost_line > 0)
+    if (set->uncounted_line > 0)
         return ft_fail(
             error, FT_ERR_DAMAGED,
             "%s: line %llu: nobody knows where the rows of this model begin: line %llu does not say how many "
             "are its own",
-            rows->name, (unsigned long long)rows->line, (unsigned long long)set->lost_line);
+            rows->name, (unsigned long long)rows->line, (unsigned long long)set->uncounted_line);
     if (status == FT_OK) status = read_counts(set, fields, found, &nodes, &edges, error);
     if (status == FT_OK) return read_model(set, fields, (uint32_t)nodes, (uint32_t)edges, graph, error);
-    set->lost_line = rows->line;
+    set->uncounted_line = rows->line;
     return status;
 }

@@ -19,9 +19,14 @@ bool cg_matches_path(const char *path);
 bool cg_matches(const uint8_t *bytes, size_t size);
 
 ft_status cg_open(const char *path, cg_set **set, ft_error *error);
-/* The same on three tables in memory (for tests and fuzzing), which must outlive the set. */
-ft_status cg_open_memory(const char *models, size_t models_size, const char *nodes, size_t nodes_size,
-                         const char *edges, size_t edges_size, const char *name, cg_set **set, ft_error *error);
+/* The three tables as text in memory, in the order of cg_table_names. */
+typedef struct cg_texts {
+    const char *texts[CG_TABLES];
+    size_t sizes[CG_TABLES];
+} cg_texts;
+
+/* cg_open on tables in memory (for tests and fuzzing), which must outlive the set; `name` stands for the folder. */
+ft_status cg_open_memory(const cg_texts *tables, const char *name, cg_set **set, ft_error *error);
 uint64_t cg_count(const cg_set *set);
 /* *graph = NULL at the end. After an error in one graph, the next call goes on with the next graph. */
 ft_status cg_next(cg_set *set, ft_graph **graph, ft_error *error);

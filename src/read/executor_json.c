@@ -39,7 +39,7 @@ static ft_status copy_string(const decoding *d, const json_t *value, const char 
 }
 
 /* A number that TVM writes as a string: "num_outputs": "1". */
-static ft_status take_count(const decoding *d, const json_t *attrs, const char *key, uint32_t *count) {
+static ft_status read_count(const decoding *d, const json_t *attrs, const char *key, uint32_t *count) {
     const json_t *value = json_object_get(attrs, key);
     int64_t number = 1;
     if (json_is_string(value)) {
@@ -93,7 +93,7 @@ static ft_status read_node(const decoding *d, const json_t *from, uint32_t id, e
     if (attrs == NULL) attrs = json_object_get(from, "attr");
     status = copy_string(d, json_object_get(attrs, "func_name"), &node->func_name);
     if (status != FT_OK) return ft_fail_prefix(d->error, status, "\"func_name\"");
-    status = take_count(d, attrs, "num_outputs", &node->output_count);
+    status = read_count(d, attrs, "num_outputs", &node->output_count);
     return status == FT_OK ? FT_OK : ft_fail_prefix(d->error, status, "\"num_outputs\"");
 }
 

@@ -84,7 +84,7 @@ static bool has_bytes(flatbuf *file, size_t at, uint64_t count, const char *what
 }
 
 /* Where the u32 offset at `at` leads; 0 when it leads out of the file. */
-static size_t follow(flatbuf *file, size_t at) {
+static size_t follow_offset(flatbuf *file, size_t at) {
     if (!has_bytes(file, at, 4, "an offset outside the file")) return 0;
     uint64_t target = (uint64_t)at + load(file->bytes + at, 4);
     if (target > at && target < file->size) return (size_t)target;
@@ -111,7 +111,7 @@ static flat_table open_table(flatbuf *file, size_t at) {
 }
 
 flat_table flat_root(flatbuf *file) {
-    return open_table(file, follow(file, 0));
+    return open_table(file, follow_offset(file, 0));
 }
 
 /* Where a field of `width` bytes stands; 0 when it is absent or outside the file. */
@@ -139,13 +139,13 @@ double flat_float(const flat_table *table, uint32_t field, flat_kind kind, doubl
 
 flat_table flat_child(const flat_table *table, uint32_t field) {
     size_t at = find_field(table, field, 4);
-    return open_table(table->file, at != 0 ? follow(table->file, at) : 0);
+    return open_table(table->file, at != 0 ? follow_offset(table->file, at) : 0);
 }
 
 static flat_vector open_vector(const flat_table *table, uint32_t field, uint32_t width) {
     flat_vector vector = {.file = table->file, .width = width};
     size_t at = find_field(table, field, 4);
-    if (at != 0) at = follow(table->file, at);
+    if (at != 0) at = follow_offset(table->file, at);
     if (at == 0 || !has_bytes(table->file, at, 4, "a vector outside the file")) return vector;
     uint64_t count = load(table->file->bytes + at, 4);
     if (!has_bytes(table->file, at + 4, count * width, "a vector that goes past the end of the file")) return vector;
@@ -183,5 +183,5 @@ double flat_float_at(const flat_vector *vector, uint32_t index, flat_kind kind) 
 flat_table flat_table_at(const flat_vector *vector, uint32_t index) {
     if (index >= vector->count) return (flat_table){.file = vector->file};
     assert(vector->width == 4);
-    return open_table(vector->file, follow(vector->file, vector->at + (size_t)index * 4));
+    return open_table(vector->file, follow_offset(vector->file, vector->at + (size_t)index * 4));
 }

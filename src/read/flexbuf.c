@@ -33,7 +33,7 @@ static bool load(const flex_map *b, size_t at, uint8_t width, uint64_t *number) 
 }
 
 /* Where the offset at `at` leads. */
-static bool follow(const flex_map *b, size_t at, uint8_t width, size_t *target) {
+static bool follow_offset(const flex_map *b, size_t at, uint8_t width, size_t *target) {
     uint64_t distance;
     if (!load(b, at, width, &distance) || distance == 0 || distance > at) return false;
     *target = at - (size_t)distance;
@@ -51,7 +51,7 @@ static bool open_root(const uint8_t *bytes, size_t size, int expected, flex_map 
     uint8_t root_width = bytes[size - 1], type = bytes[size - 2], width = (uint8_t)(1 << (type & 3));
     uint64_t count;
     if (type >> 2 != expected || !is_width(root_width) || root_width > size - 2) return false;
-    if (!follow(map, size - 2 - root_width, root_width, &map->values) || map->values < width) return false;
+    if (!follow_offset(map, size - 2 - root_width, root_width, &map->values) || map->values < width) return false;
     /* Every element has its width and a type byte. */
     if (!load(map, map->values - width, width, &count) || count > (size - map->values) / (width + 1U)) return false;
     map->count = (uint32_t)count;
@@ -64,7 +64,7 @@ bool flex_root_map(const uint8_t *bytes, size_t size, flex_map *map) {
     if (!open_root(bytes, size, TYPE_MAP, map)) return false;
     uint8_t width = map->value_width;
     if (map->values < 3 * (size_t)width || !load(map, map->values - 2 * (size_t)width, width, &key_width)) return false;
-    if (!is_width(key_width) || !follow(map, map->values - 3 * (size_t)width, width, &map->keys)) return false;
+    if (!is_width(key_width) || !follow_offset(map, map->values - 3 * (size_t)width, width, &map->keys)) return false;
     map->key_width = (uint8_t)key_width;
     return map->count <= (size - map->keys) / key_width;
 }
@@ -93,7 +93,7 @@ static bool read_value(const flex_map *map, size_t at, uint8_t width, uint8_t pa
     uint64_t number;
     bool is_indirect = type == TYPE_STRING || (type >= TYPE_INDIRECT_INT && type <= TYPE_INDIRECT_FLOAT);
     if (is_indirect) {
-        if (!follow(map, at, width, &at)) return false;
+        if (!follow_offset(map, at, width, &at)) return false;
         width = (uint8_t)(1 << (packed & 3));
     }
     if (type == TYPE_STRING) return read_string(map, at, width, entry);
@@ -131,7 +131,7 @@ static bool read_element(const flex_map *map, uint32_t index, flex_entry *entry)
 bool flex_map_entry(const flex_map *map, uint32_t index, flex_entry *entry) {
     size_t key;
     if (index >= map->count) return false;
-    if (!follow(map, map->keys + (size_t)index * map->key_width, map->key_width, &key)) return false;
+    if (!follow_offset(map, map->keys + (size_t)index * map->key_width, map->key_width, &key)) return false;
     *entry = (flex_entry){.key = (const char *)map->bytes + key};
     return memchr(entry->key, '\0', map->size - key) != NULL && read_element(map, index, entry);
 }

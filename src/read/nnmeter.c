@@ -26,7 +26,7 @@ static size_t string_end(const uint8_t *bytes, size_t size, size_t at) {
     return at < size ? at : size;
 }
 
-static size_t pass_space(const uint8_t *bytes, size_t size, size_t at) {
+static size_t skip_space(const uint8_t *bytes, size_t size, size_t at) {
     while (at < size && is_space(bytes[at])) at++;
     return at;
 }
@@ -41,7 +41,7 @@ static bool is_node_key(const uint8_t *key, size_t length) {
 
 /* An object whose first value is an object with one of the keys of a node. */
 static bool matches(const uint8_t *bytes, size_t size) {
-    size_t at = pass_space(bytes, size, 0), depth = 0;
+    size_t at = skip_space(bytes, size, 0), depth = 0;
     if (at == size || bytes[at] != '{') return false;
     for (; at < size; at++) {
         if (bytes[at] == '{' || bytes[at] == '[') {
@@ -49,7 +49,7 @@ static bool matches(const uint8_t *bytes, size_t size) {
         } else if (bytes[at] == '}' || bytes[at] == ']') {
             if (--depth < 2) return false;
         } else if (bytes[at] == '"') {
-            size_t end = string_end(bytes, size, at + 1), next = pass_space(bytes, size, end + (end < size));
+            size_t end = string_end(bytes, size, at + 1), next = skip_space(bytes, size, end + (end < size));
             bool is_key = next < size && bytes[next] == ':';
             if (depth == 2 && is_key && is_node_key(bytes + at + 1, end - at - 1)) return true;
             at = end;
@@ -96,12 +96,12 @@ static ft_status wrong_type(const ir *in, const char *node, const char *key, con
 
 /* A list of whole numbers, of which at most `most` are kept. *count says how many there are; 0 when it is absent. */
 static ft_status read_ints(const ir *in, const char *node, const json_t *from, const char *key, int64_t *ints,
-                           size_t most, size_t *count) {
+                           size_t max, size_t *count) {
     const json_t *list = json_object_get(from, key);
     *count = json_array_size(list);
     if (list == NULL) return FT_OK;
     if (!json_is_array(list)) return wrong_type(in, node, key, "a list of integers");
-    for (size_t i = 0; i < *count && i < most; i++) {
+    for (size_t i = 0; i < *count && i < max; i++) {
         const json_t *item = json_array_get(list, i);
         if (!json_is_integer(item)) return wrong_type(in, node, key, "a list of integers");
         ints[i] = json_integer_value(item);

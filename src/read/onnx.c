@@ -17,7 +17,7 @@
  * still matches, so that the error says "truncated" and not "unknown format". Other protobuf files fail at the top
  * level: TensorFlow's begin with bytes in field 1, a TensorProto has a number in field 2. */
 
-enum { FIELDS_TO_LOOK_AT = 8, MAX_IR_VERSION = 1000, MAX_NAME_BYTES = 1024 };
+enum { MAX_FIELDS_CHECKED = 8, MAX_IR_VERSION = 1000, MAX_NAME_BYTES = 1024 };
 
 static bool is_text(const wire_field *field) {
     if (field->size > MAX_NAME_BYTES) return false;
@@ -33,15 +33,15 @@ static bool is_graph_field(const wire_field *field) {
     return field->type == WIRE_BYTES && field->number < 32 && (numbers >> field->number & 1);
 }
 
-/* Looks at the first fields of a graph; what lies behind `end` was cut off when `is_cut`. */
-static bool begins_like_graph(const uint8_t *at, const uint8_t *end, bool is_cut) {
-    for (int i = 0; i < FIELDS_TO_LOOK_AT; i++) {
+/* Looks at the first fields of a graph; what lies behind `end` was cut off when `is_truncated`. */
+static bool begins_like_graph(const uint8_t *at, const uint8_t *end, bool is_truncated) {
+    for (int i = 0; i < MAX_FIELDS_CHECKED; i++) {
         wire_field field;
         wire_step step = wire_next(&at, end, &field);
         if (step == WIRE_END) return true;
-        if (step == WIRE_NONSENSE) return false;
+        if (step == WIRE_INVALID) return false;
         if (field.number != 0 && !is_graph_field(&field)) return false;
-        if (step == WIRE_CUT) return is_cut;
+        if (step == WIRE_TRUNCATED) return is_truncated;
     }
     return true;
 }
@@ -72,26 +72,26 @@ bool onnx_matches(const uint8_t *bytes, size_t size) {
     for (;;) {
         wire_field field;
         wire_step step = wire_next(&at, end, &field);
-        if (step == WIRE_END || (step == WIRE_CUT && field.number == 0)) break;
-        if (step == WIRE_NONSENSE || !is_model_field(&field)) return false;
-        bool is_cut = step == WIRE_CUT;
-        if (is_cut) {
+        if (step == WIRE_END || (step == WIRE_TRUNCATED && field.number == 0)) break;
+        if (step == WIRE_INVALID || !is_model_field(&field)) return false;
+        bool is_truncated = step == WIRE_TRUNCATED;
+        if (is_truncated) {
             field.data = at; /* all that is left */
             field.size = (size_t)(end - at);
         }
         if (field.number == 1) {
-            if (!is_cut && (field.varint < 1 || field.varint > MAX_IR_VERSION)) return false;
+            if (!is_truncated && (field.varint < 1 || field.varint > MAX_IR_VERSION)) return false;
             has_version = true;
         } else if (field.number >= 2 && field.number <= 4) {
             if (!is_text(&field)) return false;
             has_more = true;
         } else if (field.number == 7) {
-            if (!begins_like_graph(field.data, field.data + field.size, is_cut)) return false;
+            if (!begins_like_graph(field.data, field.data + field.size, is_truncated)) return false;
             has_graph = has_graph || field.size > 0;
         } else if (field.number == 8) {
             has_more = true;
         }
-        if (is_cut) break;
+        if (is_truncated) break;
     }
     return has_graph || (has_version && has_more);
 }
@@ -172,7 +172,7 @@ static ft_status add_outputs(onnx_builder *b, const onnx_frame *frame) {
         if (tensor == FT_NONE) return ft_fail(b->error, FT_ERR_GRAPH, "graph output %zu has no name", i);
         FT_TRY(graph_add_output(b->graph, tensor, b->error));
     }
-    return onnx_scope_settle(b, frame);
+    return onnx_scope_resolve(b, frame);
 }
 
 static ft_status build(onnx_builder *b) {

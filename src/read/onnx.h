@@ -26,8 +26,8 @@
 typedef enum onnx_name_state {
     ONNX_TYPED,   /* only its type is known */
     ONNX_ABSENT,  /* an input of a function that the call left out */
-    ONNX_AWAITED, /* read before anything made it: files need not be sorted */
-    ONNX_MADE,
+    ONNX_PENDING, /* read before anything made it: files need not be sorted */
+    ONNX_DEFINED,
 } onnx_name_state;
 
 typedef struct onnx_name {
@@ -86,7 +86,7 @@ typedef struct onnx_builder {
 
 void onnx_scope_open(onnx_scope *scope, onnx_scope *parent);
 /* Hands names that are still awaited to the scope around, or fails when there is none. */
-ft_status onnx_scope_settle(onnx_builder *b, const onnx_frame *frame);
+ft_status onnx_scope_resolve(onnx_builder *b, const onnx_frame *frame);
 void onnx_scope_close(onnx_scope *scope);
 
 /* Makes room at once for as many names as are expected. */
@@ -101,7 +101,7 @@ ft_status onnx_scope_bind(onnx_builder *b, const onnx_frame *frame, const char *
 /* The tensor that a node reads by this name; "" and absent names give FT_NONE. */
 ft_status onnx_scope_read(onnx_builder *b, const onnx_frame *frame, const char *text, uint32_t *tensor);
 /* A new tensor that a node makes by this name; "" gives FT_NONE. */
-ft_status onnx_scope_make(onnx_builder *b, const onnx_frame *frame, const char *text, uint32_t *tensor);
+ft_status onnx_scope_define(onnx_builder *b, const onnx_frame *frame, const char *text, uint32_t *tensor);
 /* The result of something inlined gets its outer name. Tensors from `first_new` on were made by what was inlined. */
 ft_status onnx_scope_export(onnx_builder *b, const onnx_frame *frame, const char *text, uint32_t tensor,
                             uint32_t first_new);
@@ -148,7 +148,7 @@ ft_status onnx_count_nodes(onnx_builder *b, Onnx__NodeProto **nodes, size_t coun
 /* Elements of a constant that are kept: of the types that shapes and indices have, and of all others. */
 enum { ONNX_MAX_INDEX_ELEMS = 4096, ONNX_MAX_OTHER_ELEMS = 64 };
 
-enum { ONNX_LEFT_OUT = 1, ONNX_RAW = 2 };
+enum { ONNX_OMITTED = 1, ONNX_RAW = 2 };
 
 /* The type of a ValueInfoProto has this number in the copy (from the range that protobuf keeps for itself): most
  * messages of a file are pieces of types, and onnx_tensor.c reads them faster than the generated decoder. */

@@ -25,7 +25,7 @@ struct onnx_function {
 enum { NODE_OVERLOAD = 8, FUNCTION_DEFAULTS = 11, FUNCTION_OVERLOAD = 13 };
 
 /* The bytes of an unknown field behind their length, a varint. */
-static const uint8_t *content_of(const ProtobufCMessageUnknownField *field, size_t *size) {
+static const uint8_t *field_content(const ProtobufCMessageUnknownField *field, size_t *size) {
     size_t skip = 0;
     while (skip < field->len && skip < 10 && field->data[skip++] >= 0x80) continue;
     *size = field->len - skip;
@@ -33,7 +33,7 @@ static const uint8_t *content_of(const ProtobufCMessageUnknownField *field, size
 }
 
 /* "" when there is none, NULL when out of memory. */
-static const char *overload_of(arena *memory, const ProtobufCMessage *message, unsigned number) {
+static const char *find_overload(arena *memory, const ProtobufCMessage *message, unsigned number) {
     const ProtobufCFieldDescriptor *known = protobuf_c_message_descriptor_get_field(message->descriptor, number);
     if (known != NULL) {
         const char *text;
@@ -43,27 +43,27 @@ static const char *overload_of(arena *memory, const ProtobufCMessage *message, u
     for (unsigned i = 0; i < message->n_unknown_fields; i++) {
         if (message->unknown_fields[i].tag != number) continue;
         size_t size;
-        const uint8_t *bytes = content_of(&message->unknown_fields[i], &size);
+        const uint8_t *bytes = field_content(&message->unknown_fields[i], &size);
         return arena_string(memory, (const char *)bytes, size);
     }
     return "";
 }
 
 /* What a function is known by, in `few` when it fits there. NULL when out of memory. */
-static const char *key_of(char *few, size_t few_size, arena *memory, const char *domain, const char *name,
-                          const char *overload) {
+static const char *function_key(char *small, size_t small_size, arena *memory, const char *domain, const char *name,
+                                const char *overload) {
     if (overload == NULL) return NULL;
     if (onnx_is_standard(domain)) domain = "";
     if (domain[0] == '\0' && overload[0] == '\0') return name;
-    int length = snprintf(few, few_size, "%s::%s:%s", domain, name, overload);
-    if (length >= 0 && (size_t)length < few_size) return few;
+    int length = snprintf(small, small_size, "%s::%s:%s", domain, name, overload);
+    if (length >= 0 && (size_t)length < small_size) return small;
     return arena_format(memory, "%s::%s:%s", domain, name, overload);
 }
 
 static ft_status read_default(onnx_builder *b, onnx_call *defaults, const ProtobufCMessageUnknownField *field) {
     if (field->tag != FUNCTION_DEFAULTS) return FT_OK;
     size_t size;
-    const uint8_t *bytes = content_of(field, &size);
+    const uint8_t *bytes = field_content(field, &size);
     const Onnx__AttributeProto *attr = onnx__attribute_proto__unpack(b->allocator, size, bytes);
     if (attr == NULL) return ft_fail(b->error, FT_ERR_DAMAGED, "damaged: a default attribute of a function");
     defaults->given[defaults->count] = attr;
@@ -99,16 +99,16 @@ static ft_status read_defaults(onnx_builder *b, const Onnx__FunctionProto *proto
 }
 
 /* Calls may make a model some hundred times as long as its file, but not a few kilobytes into a gigabyte. */
-static uint64_t most_nodes(const Onnx__ModelProto *model) {
+static uint64_t max_nodes(const Onnx__ModelProto *model) {
     uint64_t nodes = model->graph->n_node;
     for (size_t i = 0; i < model->n_functions; i++) nodes += model->functions[i]->n_node;
-    uint64_t most = GROWTH_BASE + GROWTH_FACTOR * nodes;
-    return model->n_functions == 0 || most > FT_MAX_OPS ? FT_MAX_OPS : most;
+    uint64_t max = GROWTH_BASE + GROWTH_FACTOR * nodes;
+    return model->n_functions == 0 || max > FT_MAX_OPS ? FT_MAX_OPS : max;
 }
 
 ft_status onnx_index_functions(onnx_builder *b) {
     map_init(&b->function_index, b->scratch);
-    b->node_limit = most_nodes(b->model);
+    b->node_limit = max_nodes(b->model);
     size_t count = b->model->n_functions;
     if (count == 0) return FT_OK;
     if (count > FT_MAX_OPS) return ft_fail(b->error, FT_ERR_LIMIT, "more than %d functions", FT_MAX_OPS);
@@ -116,8 +116,8 @@ ft_status onnx_index_functions(onnx_builder *b) {
     if (b->functions == NULL) return FT_NOMEM(b->error);
     for (uint32_t i = 0; i < count; i++) {
         const Onnx__FunctionProto *proto = b->model->functions[i];
-        const char *overload = overload_of(b->scratch, &proto->base, FUNCTION_OVERLOAD);
-        const char *key = key_of(NULL, 0, b->scratch, proto->domain, onnx_text(proto->name), overload);
+        const char *overload = find_overload(b->scratch, &proto->base, FUNCTION_OVERLOAD);
+        const char *key = function_key(NULL, 0, b->scratch, proto->domain, onnx_text(proto->name), overload);
         uint32_t found;
         b->functions[i].proto = proto;
         FT_TRY(read_defaults(b, proto, &b->functions[i].defaults));
@@ -129,9 +129,9 @@ ft_status onnx_index_functions(onnx_builder *b) {
 
 bool onnx_find_function(const onnx_builder *b, const Onnx__NodeProto *node, uint32_t *function) {
     if (b->functions == NULL) return false;
-    char few[256];
-    const char *overload = overload_of(b->scratch, &node->base, NODE_OVERLOAD);
-    const char *key = key_of(few, sizeof few, b->scratch, node->domain, onnx_text(node->op_type), overload);
+    char small[256];
+    const char *overload = find_overload(b->scratch, &node->base, NODE_OVERLOAD);
+    const char *key = function_key(small, sizeof small, b->scratch, node->domain, onnx_text(node->op_type), overload);
     return key != NULL && map_get(&b->function_index, key, function);
 }
 
@@ -184,9 +184,9 @@ ft_status onnx_count_nodes(onnx_builder *b, Onnx__NodeProto **nodes, size_t coun
  * behind them the defaults. The first of a name counts. */
 static ft_status collect_attrs(onnx_builder *b, const onnx_frame *outer, const Onnx__NodeProto *node,
                                const onnx_call *defaults, arena *memory, onnx_call *call) {
-    size_t most = node->n_attribute + defaults->count;
-    call->given = ARENA_ARRAY(memory, const Onnx__AttributeProto *, most);
-    call->names = ARENA_ARRAY(memory, const char *, most);
+    size_t max = node->n_attribute + defaults->count;
+    call->given = ARENA_ARRAY(memory, const Onnx__AttributeProto *, max);
+    call->names = ARENA_ARRAY(memory, const char *, max);
     if (call->given == NULL || call->names == NULL) return FT_NOMEM(b->error);
     for (size_t i = 0; i < node->n_attribute; i++) {
         const Onnx__AttributeProto *attr = onnx_resolve_attr(outer, node->attribute[i]);
@@ -218,7 +218,7 @@ static ft_status fill_body(onnx_builder *b, const onnx_frame *outer, const onnx_
         FT_TRY(onnx_scope_read(b, inner, proto->output[i], &result));
         FT_TRY(onnx_scope_export(b, outer, node->output[i], result, first_new));
     }
-    return onnx_scope_settle(b, inner);
+    return onnx_scope_resolve(b, inner);
 }
 
 ft_status onnx_add_call(onnx_builder *b, const onnx_frame *frame, const Onnx__NodeProto *node, uint32_t function) {

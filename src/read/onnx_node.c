@@ -126,12 +126,12 @@ static ft_status add_attr(onnx_builder *b, ft_attr *to, uint32_t *count, const c
 
 static ft_status add_attrs(onnx_builder *b, const onnx_frame *frame, const Onnx__NodeProto *node, ft_op *op) {
     if (node->n_attribute == 0) return FT_OK;
-    size_t most = node->n_attribute;
+    size_t max = node->n_attribute;
     for (size_t i = 0; i < node->n_attribute; i++) {
         const Onnx__AttributeProto *attr = onnx_resolve_attr(frame, node->attribute[i]);
-        most += attr != NULL && attr->t != NULL; /* which becomes two */
+        max += attr != NULL && attr->t != NULL; /* which becomes two */
     }
-    ft_attr *attrs = ARENA_ARRAY(&b->graph->memory, ft_attr, most);
+    ft_attr *attrs = ARENA_ARRAY(&b->graph->memory, ft_attr, max);
     if (attrs == NULL) return FT_NOMEM(b->error);
     op->attrs = attrs;
     for (size_t i = 0; i < node->n_attribute; i++) {
@@ -143,7 +143,7 @@ static ft_status add_attrs(onnx_builder *b, const onnx_frame *frame, const Onnx_
 
 /* --- Constants --------------------------------------------------------------------------------------------------- */
 
-/* A number or a list of numbers. *is_kept says whether there are few enough to keep them. */
+/* A number or a list of numbers. *is_kept says whether there are small enough to keep them. */
 static void set_numbers(ft_tensor *t, ft_dtype dtype, size_t count, bool is_list, bool *is_kept) {
     t->dtype = dtype;
     t->rank = is_list ? 1 : 0;
@@ -233,13 +233,13 @@ static ft_status add_op(onnx_builder *b, const onnx_frame *frame, const Onnx__No
     op.input_count = (uint32_t)node->n_input;
     op.output_count = (uint32_t)node->n_output;
     FT_TRY(set_type(b, node, &op));
-    uint32_t few[32], *list = few;
+    uint32_t small[32], *list = small;
     size_t count = node->n_input + node->n_output;
-    if (count > sizeof few / sizeof few[0]) list = ARENA_ARRAY(&frame->scope->memory, uint32_t, count);
+    if (count > sizeof small / sizeof small[0]) list = ARENA_ARRAY(&frame->scope->memory, uint32_t, count);
     if (op.name == NULL || list == NULL) return FT_NOMEM(b->error);
     for (size_t i = 0; i < node->n_input; i++) FT_TRY(onnx_scope_read(b, frame, node->input[i], &list[i]));
     for (size_t i = 0; i < node->n_output; i++)
-        FT_TRY(onnx_scope_make(b, frame, node->output[i], &list[node->n_input + i]));
+        FT_TRY(onnx_scope_define(b, frame, node->output[i], &list[node->n_input + i]));
     op.inputs = list;
     op.outputs = list + node->n_input;
     FT_TRY(add_attrs(b, frame, node, &op));

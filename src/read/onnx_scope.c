@@ -57,15 +57,15 @@ ft_status onnx_scope_types(onnx_builder *b, onnx_scope *scope, Onnx__ValueInfoPr
 
 bool onnx_scope_has(const onnx_scope *scope, const char *name) {
     const onnx_name *found = find(scope, name);
-    return found != NULL && found->state == ONNX_MADE;
+    return found != NULL && found->state == ONNX_DEFINED;
 }
 
-static ft_status made_twice(onnx_builder *b, const char *name) {
+static ft_status defined_twice(onnx_builder *b, const char *name) {
     return ft_fail(b->error, FT_ERR_GRAPH, "the name '%s' is given to two tensors of one graph", name);
 }
 
 /* An awaited tensor is there already; another that takes its name hands its content over. */
-static ft_status feed_awaited(onnx_builder *b, const onnx_frame *frame, const char *name, uint32_t from, uint32_t to) {
+static ft_status feed_pending(onnx_builder *b, const onnx_frame *frame, const char *name, uint32_t from, uint32_t to) {
     ft_op op = {.name = name,
                 .type = "Identity",
                 .inputs = &from,
@@ -80,12 +80,12 @@ static ft_status feed_awaited(onnx_builder *b, const onnx_frame *frame, const ch
 ft_status onnx_scope_bind(onnx_builder *b, const onnx_frame *frame, const char *text, uint32_t tensor) {
     onnx_name *name = find_or_add(frame->scope, text);
     if (name == NULL) return FT_NOMEM(b->error);
-    if (name->state == ONNX_AWAITED && tensor != FT_NONE) {
-        name->state = ONNX_MADE;
-        return feed_awaited(b, frame, text, tensor, name->tensor);
+    if (name->state == ONNX_PENDING && tensor != FT_NONE) {
+        name->state = ONNX_DEFINED;
+        return feed_pending(b, frame, text, tensor, name->tensor);
     }
-    if (name->state != ONNX_TYPED) return made_twice(b, text);
-    name->state = tensor == FT_NONE ? ONNX_ABSENT : ONNX_MADE;
+    if (name->state != ONNX_TYPED) return defined_twice(b, text);
+    name->state = tensor == FT_NONE ? ONNX_ABSENT : ONNX_DEFINED;
     name->tensor = tensor;
     return FT_OK;
 }
@@ -117,21 +117,21 @@ ft_status onnx_scope_read(onnx_builder *b, const onnx_frame *frame, const char *
     onnx_name *name = find_or_add(frame->scope, text);
     if (name == NULL) return FT_NOMEM(b->error);
     FT_TRY(add_tensor(b, frame, name, &name->tensor));
-    name->state = ONNX_AWAITED;
+    name->state = ONNX_PENDING;
     *tensor = name->tensor;
     return FT_OK;
 }
 
-ft_status onnx_scope_make(onnx_builder *b, const onnx_frame *frame, const char *text, uint32_t *tensor) {
+ft_status onnx_scope_define(onnx_builder *b, const onnx_frame *frame, const char *text, uint32_t *tensor) {
     *tensor = FT_NONE;
     if (text[0] == '\0') return FT_OK;
     onnx_name *name = find_or_add(frame->scope, text);
     if (name == NULL) return FT_NOMEM(b->error);
     if (name->state == ONNX_TYPED)
         FT_TRY(add_tensor(b, frame, name, &name->tensor));
-    else if (name->state != ONNX_AWAITED)
-        return made_twice(b, text);
-    name->state = ONNX_MADE;
+    else if (name->state != ONNX_PENDING)
+        return defined_twice(b, text);
+    name->state = ONNX_DEFINED;
     *tensor = name->tensor;
     return FT_OK;
 }
@@ -149,18 +149,18 @@ ft_status onnx_scope_export(onnx_builder *b, const onnx_frame *frame, const char
     return t->rank < 0 && name->info != NULL ? onnx_set_type(b, t, name->info, false) : FT_OK;
 }
 
-ft_status onnx_scope_settle(onnx_builder *b, const onnx_frame *frame) {
+ft_status onnx_scope_resolve(onnx_builder *b, const onnx_frame *frame) {
     onnx_scope *around = frame->scope->parent;
     for (uint32_t i = 0; i < frame->scope->count; i++) {
         const onnx_name *name = &frame->scope->names[i];
-        if (name->state != ONNX_AWAITED) continue;
+        if (name->state != ONNX_PENDING) continue;
         if (around == NULL)
             return ft_fail(b->error, FT_ERR_GRAPH,
                            "tensor '%s' is read, but no operator makes it and no file stores it", name->text);
         onnx_name *outer = find_or_add(around, name->text);
         if (outer == NULL) return FT_NOMEM(b->error);
         outer->tensor = name->tensor;
-        outer->state = ONNX_AWAITED;
+        outer->state = ONNX_PENDING;
     }
     return FT_OK;
 }

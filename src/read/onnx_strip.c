@@ -153,7 +153,7 @@ typedef struct payload {
     uint64_t bytes;
     uint64_t kept_bytes;
     uint64_t data_type;
-    unsigned flags; /* ONNX_LEFT_OUT, ONNX_RAW */
+    unsigned flags; /* ONNX_OMITTED, ONNX_RAW */
 } payload;
 
 static ft_status damaged(strip *s, message m, const wire_field *field, const char *what) {
@@ -161,7 +161,7 @@ static ft_status damaged(strip *s, message m, const wire_field *field, const cha
                    (size_t)(field->start - s->file));
 }
 
-static ft_status make_room(strip *s, size_t more) {
+static ft_status reserve(strip *s, size_t more) {
     if (s->capacity - s->length >= more) return FT_OK;
     if (more > s->limit - s->length)
         return ft_fail(s->error, FT_ERR_LIMIT, "the model without its weights takes more than %zu bytes", s->limit);
@@ -177,7 +177,7 @@ static ft_status make_room(strip *s, size_t more) {
 static ft_status put(strip *s, const uint8_t *from, const uint8_t *to) {
     size_t size = (size_t)(to - from);
     if (size == 0) return FT_OK;
-    FT_TRY(make_room(s, size));
+    FT_TRY(reserve(s, size));
     memcpy(s->out + s->length, from, size);
     s->length += size;
     return FT_OK;
@@ -191,17 +191,17 @@ static void put_varint(strip *s, uint64_t value) {
 /* Whether this piece of payload is kept; a type that was not told yet may be one of the longer ones. */
 static bool keeps_payload(payload *p, const wire_field *field) {
     bool is_index = p->data_type == 0 || p->data_type == 6 || p->data_type == 7 || p->data_type == 12 ||
-                    p->data_type == 13;                                               /* int32, int64, uint32, uint64 */
-    uint64_t most = is_index ? ONNX_MAX_INDEX_ELEMS * 10 : ONNX_MAX_OTHER_ELEMS * 10; /* a varint's longest */
+                    p->data_type == 13;                                              /* int32, int64, uint32, uint64 */
+    uint64_t max = is_index ? ONNX_MAX_INDEX_ELEMS * 10 : ONNX_MAX_OTHER_ELEMS * 10; /* a varint's longest */
     p->bytes += field->size;
-    if (field->size > most || p->kept_bytes + field->size > most) p->flags |= ONNX_LEFT_OUT;
-    if (p->flags & ONNX_LEFT_OUT) return false;
+    if (field->size > max || p->kept_bytes + field->size > max) p->flags |= ONNX_OMITTED;
+    if (p->flags & ONNX_OMITTED) return false;
     p->kept_bytes += field->size;
     return true;
 }
 
 static ft_status put_segment(strip *s, const payload *p) {
-    FT_TRY(make_room(s, SEGMENT_BYTES));
+    FT_TRY(reserve(s, SEGMENT_BYTES));
     size_t start = s->length;
     s->out[s->length++] = 3 << 3 | WIRE_BYTES;
     s->out[s->length++] = 0;
@@ -216,7 +216,7 @@ static ft_status put_segment(strip *s, const payload *p) {
 static ft_status strip_message(strip *s, message m, const uint8_t *at, const uint8_t *end, unsigned depth);
 
 static ft_status strip_child(strip *s, const wire_field *field, message child, unsigned depth) {
-    FT_TRY(make_room(s, 5 + LENGTH_BYTES));
+    FT_TRY(reserve(s, 5 + LENGTH_BYTES));
     put_varint(s, (uint64_t)field->number << 3 | WIRE_BYTES);
     size_t length_at = s->length;
     s->length += LENGTH_BYTES;
@@ -228,7 +228,7 @@ static ft_status strip_child(strip *s, const wire_field *field, message child, u
 }
 
 static ft_status put_type(strip *s, const wire_field *field) {
-    FT_TRY(make_room(s, 16));
+    FT_TRY(reserve(s, 16));
     put_varint(s, (uint64_t)ONNX_TYPE_FIELD << 3 | WIRE_BYTES);
     put_varint(s, field->size);
     return put(s, field->data, field->data + field->size);
@@ -242,7 +242,7 @@ static ft_status rewrite_field(strip *s, message m, rule r, const wire_field *fi
         return put_type(s, field);
     case TEXT_PAYLOAD:
         p->bytes += field->size;
-        p->flags |= ONNX_LEFT_OUT;
+        p->flags |= ONNX_OMITTED;
         return FT_OK;
     case CHILD:
         if (*seen >> field->number & 1) return damaged(s, m, field, "a field that may occur once occurs again");
@@ -291,8 +291,8 @@ static ft_status strip_message(strip *s, message m, const uint8_t *at, const uin
         wire_field field;
         wire_step step = wire_next(&at, end, &field);
         if (step == WIRE_END) break;
-        if (step == WIRE_CUT) return damaged(s, m, &field, "a field goes on behind the end");
-        if (step == WIRE_NONSENSE) return damaged(s, m, &field, "no field begins like this");
+        if (step == WIRE_TRUNCATED) return damaged(s, m, &field, "a field goes on behind the end");
+        if (step == WIRE_INVALID) return damaged(s, m, &field, "no field begins like this");
         rule r = field.number < FIELD_COUNT ? rules[m][field.number] : (rule){DROP, 0};
         if (!(wire_types[r.action] >> field.type & 1)) return damaged(s, m, &field, "a field of the wrong type");
         if (keeps((action)r.action, &field, &p)) continue;

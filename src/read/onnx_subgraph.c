@@ -1,7 +1,7 @@
 /* onnx_subgraph.c - bodies of If, Loop, Scan and SequenceMap become part of the graph.
  *
  * If: a constant condition takes its branch; otherwise both are inlined and meet in IfMerge, and binding takes the one
- * whose condition folds to true, or else the one with more nodes, so that the cost is that of the longer way. Loop,
+ * whose condition folds to true, or else the one with more nodes, so that the cost is that of the longer side. Loop,
  * Scan, SequenceMap: the body stands once, inside a loop whose trip count binding finds. What the body carries from
  * trip to trip is wired to its first value. Three operators of foretell's own stand at the edges: LoopIndex makes the
  * trip's number, LoopSlice takes the trip's part of a scanned tensor, LoopStack gathers what the trips give. */
@@ -26,7 +26,7 @@ bool onnx_has_body(const Onnx__NodeProto *node) {
            strcmp(node->op_type, "Scan") == 0 || strcmp(node->op_type, "SequenceMap") == 0;
 }
 
-static ft_status misfit(onnx_builder *b, const Onnx__NodeProto *node, const char *what) {
+static ft_status invalid_node(onnx_builder *b, const Onnx__NodeProto *node, const char *what) {
     return ft_fail(b->error, FT_ERR_GRAPH, "operator '%s' (%s): %s", onnx_node_name(node), node->op_type, what);
 }
 
@@ -61,25 +61,31 @@ static ft_status fill_body(onnx_builder *b, body *body) {
     if (body->results == NULL) return FT_NOMEM(b->error);
     for (size_t i = 0; i < graph->n_output; i++)
         FT_TRY(onnx_scope_read(b, &body->inner, onnx_text(graph->output[i]->name), &body->results[i]));
-    return onnx_scope_settle(b, &body->inner);
+    return onnx_scope_resolve(b, &body->inner);
 }
 
 static ft_status export_result(onnx_builder *b, const body *body, size_t output, size_t result) {
     return onnx_scope_export(b, body->outer, body->node->output[output], body->results[result], body->first_new);
 }
 
-/* Adds LoopIndex, LoopSlice or LoopStack. */
-static ft_status add_edge(onnx_builder *b, const onnx_frame *frame, const char *type, const char *name, uint32_t from,
-                          uint32_t to, int64_t axis, uint32_t loop) {
+/* A LoopIndex, LoopSlice or LoopStack operator: reads `from` (FT_NONE: nothing), computes `to`. */
+typedef struct boundary_op {
+    const char *type, *name;
+    uint32_t from, to;
+    int64_t axis;
+    uint32_t loop; /* whose edge it stands at */
+} boundary_op;
+
+static ft_status add_boundary_op(onnx_builder *b, const onnx_frame *frame, const boundary_op *spec) {
     ft_attr *attrs = ARENA_ARRAY(&b->graph->memory, ft_attr, 2);
     if (attrs == NULL) return FT_NOMEM(b->error);
-    FT_TRY(graph_attr_int(b->graph, &attrs[0], "axis", axis, b->error));
-    FT_TRY(graph_attr_int(b->graph, &attrs[1], "body", loop, b->error));
-    ft_op op = {.name = onnx_full_name(frame, name),
-                .type = type,
-                .inputs = &from,
-                .outputs = &to,
-                .input_count = from != FT_NONE,
+    FT_TRY(graph_attr_int(b->graph, &attrs[0], "axis", spec->axis, b->error));
+    FT_TRY(graph_attr_int(b->graph, &attrs[1], "body", spec->loop, b->error));
+    ft_op op = {.name = onnx_full_name(frame, spec->name),
+                .type = spec->type,
+                .inputs = &spec->from,
+                .outputs = &spec->to,
+                .input_count = spec->from != FT_NONE,
                 .output_count = 1,
                 .attr_count = 2,
                 .attrs = attrs,
@@ -93,21 +99,21 @@ static ft_status make_input(onnx_builder *b, body *body, size_t input, const cha
     const Onnx__ValueInfoProto *info = body->graph->input[input];
     const char *name = onnx_text(info->name);
     uint32_t tensor;
-    if (name[0] == '\0') return misfit(b, body->node, "an input of its body has no name");
+    if (name[0] == '\0') return invalid_node(b, body->node, "an input of its body has no name");
     FT_TRY(onnx_scope_types(b, &body->scope, &body->graph->input[input], 1));
-    FT_TRY(onnx_scope_make(b, &body->inner, name, &tensor));
+    FT_TRY(onnx_scope_define(b, &body->inner, name, &tensor));
     if (from == FT_NONE) {
         b->graph->tensors[tensor].dtype = FT_INT64;
         b->graph->tensors[tensor].rank = 0;
     }
-    return add_edge(b, &body->inner, type, name, from, tensor, axis, body->inner.loop);
+    return add_boundary_op(b, &body->inner, &(boundary_op){type, name, from, tensor, axis, body->inner.loop});
 }
 
 /* An input of the body that is a tensor from outside. */
 static ft_status pass_input(onnx_builder *b, body *body, size_t input, const char *actual) {
     uint32_t tensor;
     FT_TRY(onnx_scope_read(b, body->outer, actual, &tensor));
-    if (tensor == FT_NONE) return misfit(b, body->node, "a value that its body carries has no beginning");
+    if (tensor == FT_NONE) return invalid_node(b, body->node, "a value that its body carries has no beginning");
     return onnx_scope_bind(b, &body->inner, onnx_text(body->graph->input[input]->name), tensor);
 }
 
@@ -115,49 +121,51 @@ static ft_status stack_result(onnx_builder *b, const body *body, size_t output, 
     const char *name = body->node->output[output];
     uint32_t from = body->results[result], to;
     if (name[0] == '\0') return FT_OK;
-    if (from == FT_NONE) return misfit(b, body->node, "an output of its body has no value");
-    FT_TRY(onnx_scope_make(b, body->outer, name, &to));
+    if (from == FT_NONE) return invalid_node(b, body->node, "an output of its body has no value");
+    FT_TRY(onnx_scope_define(b, body->outer, name, &to));
     if (b->graph->tensors[to].dtype == FT_DTYPE_UNKNOWN) b->graph->tensors[to].dtype = b->graph->tensors[from].dtype;
-    return add_edge(b, body->outer, "LoopStack", name, from, to, axis, body->inner.loop);
+    return add_boundary_op(b, body->outer, &(boundary_op){"LoopStack", name, from, to, axis, body->inner.loop});
 }
 
 /* --- If ---------------------------------------------------------------------------------------------------------- */
 
-static ft_status misses_output(onnx_builder *b, const body *body) {
+static ft_status check_output_count(onnx_builder *b, const body *body) {
     if (body->node->n_output <= body->graph->n_output) return FT_OK;
-    return misfit(b, body->node, "has more outputs than its branch");
+    return invalid_node(b, body->node, "has more outputs than its branch");
 }
 
 /* One of two ways, in a branch of its own. Its results outlive its scope: they are in the memory of `body`. */
-static ft_status build_way(onnx_builder *b, body *body, const Onnx__GraphProto *graph, const graph_branch *branch,
-                           uint32_t *index, uint32_t **results) {
-    struct body way = {.node = body->node, .graph = graph};
-    open_body(b, &way, body->outer, body->outer->loop);
+static ft_status build_branch(onnx_builder *b, body *body, const Onnx__GraphProto *graph, const graph_branch *branch,
+                              uint32_t *index, uint32_t **results) {
+    struct body side = {.node = body->node, .graph = graph};
+    open_body(b, &side, body->outer, body->outer->loop);
     ft_status status = graph_add_branch(b->graph, branch, index, b->error);
-    way.inner.branch = *index;
-    if (status == FT_OK) status = misses_output(b, &way);
-    if (status == FT_OK) status = fill_body(b, &way);
+    side.inner.branch = *index;
+    if (status == FT_OK) status = check_output_count(b, &side);
+    if (status == FT_OK) status = fill_body(b, &side);
     if (status == FT_OK) {
-        *results = arena_copy(&body->scope.memory, way.results, graph->n_output * sizeof *way.results);
+        *results = arena_copy(&body->scope.memory, side.results, graph->n_output * sizeof *side.results);
         if (*results == NULL) status = FT_NOMEM(b->error);
     }
-    onnx_scope_close(&way.scope);
+    onnx_scope_close(&side.scope);
     return status;
 }
 
-/* An output of the If, made from that of either way. */
-static ft_status merge_ways(onnx_builder *b, const body *body, size_t output, const uint32_t ways[2], uint32_t branch) {
+/* An output of the If, made from that of either side. */
+static ft_status merge_branches(onnx_builder *b, const body *body, size_t output, const uint32_t values[2],
+                                uint32_t branch) {
     const char *name = body->node->output[output];
     uint32_t to;
     if (name[0] == '\0') return FT_OK;
-    if (ways[0] == FT_NONE || ways[1] == FT_NONE) return misfit(b, body->node, "an output of a branch has no value");
-    FT_TRY(onnx_scope_make(b, body->outer, name, &to));
+    if (values[0] == FT_NONE || values[1] == FT_NONE)
+        return invalid_node(b, body->node, "an output of a branch has no value");
+    FT_TRY(onnx_scope_define(b, body->outer, name, &to));
     ft_attr *attr = ARENA_NEW(&b->graph->memory, ft_attr);
     if (attr == NULL) return FT_NOMEM(b->error);
     FT_TRY(graph_attr_int(b->graph, attr, "branch", branch, b->error));
     ft_op op = {.name = onnx_full_name(body->outer, name),
                 .type = "IfMerge",
-                .inputs = ways,
+                .inputs = values,
                 .outputs = &to,
                 .input_count = 2,
                 .output_count = 1,
@@ -168,33 +176,35 @@ static ft_status merge_ways(onnx_builder *b, const body *body, size_t output, co
     return op.name != NULL ? graph_add_op(b->graph, &op, b->error) : FT_NOMEM(b->error);
 }
 
-static ft_status build_both(onnx_builder *b, body *body, const Onnx__GraphProto *const ways[2], uint32_t condition) {
+static ft_status build_both_branches(onnx_builder *b, body *body, const Onnx__GraphProto *const branches[2],
+                                     uint32_t condition) {
     uint64_t counts[2];
-    uint32_t *results[2], branches[2];
+    uint32_t *results[2], indices[2];
     for (int i = 0; i < 2; i++)
-        FT_TRY(onnx_count_nodes(b, ways[i]->node, ways[i]->n_node, body->outer->depth, &counts[i]));
+        FT_TRY(onnx_count_nodes(b, branches[i]->node, branches[i]->n_node, body->outer->depth, &counts[i]));
     for (int i = 0; i < 2; i++) {
         bool is_longer = i == 0 ? counts[0] >= counts[1] : counts[1] > counts[0];
         graph_branch branch = {body->outer->branch, condition, .is_then = i == 0, .is_default = is_longer};
-        FT_TRY(build_way(b, body, ways[i], &branch, &branches[i], &results[i]));
+        FT_TRY(build_branch(b, body, branches[i], &branch, &indices[i], &results[i]));
     }
     for (size_t i = 0; i < body->node->n_output; i++)
-        FT_TRY(merge_ways(b, body, i, (uint32_t[]){results[0][i], results[1][i]}, branches[0]));
+        FT_TRY(merge_branches(b, body, i, (uint32_t[]){results[0][i], results[1][i]}, indices[0]));
     return FT_OK;
 }
 
 static ft_status build_if(onnx_builder *b, body *body) {
     const Onnx__NodeProto *node = body->node;
-    const Onnx__GraphProto *ways[2];
+    const Onnx__GraphProto *branches[2];
     uint32_t condition;
-    FT_TRY(find_body(b, body->outer, node, "then_branch", &ways[0]));
-    FT_TRY(find_body(b, body->outer, node, "else_branch", &ways[1]));
+    FT_TRY(find_body(b, body->outer, node, "then_branch", &branches[0]));
+    FT_TRY(find_body(b, body->outer, node, "else_branch", &branches[1]));
     FT_TRY(onnx_scope_read(b, body->outer, node->n_input > 0 ? node->input[0] : "", &condition));
-    if (condition == FT_NONE) return misfit(b, node, "has no condition");
+    if (condition == FT_NONE) return invalid_node(b, node, "has no condition");
     const ft_value *value = b->graph->tensors[condition].value;
-    if (value == NULL || value->count != 1 || value->ints == NULL) return build_both(b, body, ways, condition);
-    body->graph = ways[value->ints[0] != 0 ? 0 : 1];
-    FT_TRY(misses_output(b, body));
+    if (value == NULL || value->count != 1 || value->ints == NULL)
+        return build_both_branches(b, body, branches, condition);
+    body->graph = branches[value->ints[0] != 0 ? 0 : 1];
+    FT_TRY(check_output_count(b, body));
     FT_TRY(fill_body(b, body));
     for (size_t i = 0; i < node->n_output; i++) FT_TRY(export_result(b, body, i, i));
     return FT_OK;
@@ -226,7 +236,7 @@ static ft_status build_loop(onnx_builder *b, body *body) {
     size_t carried = node->n_input > 2 ? node->n_input - 2 : 0;
     if (body->graph->n_input != carried + 2 || body->graph->n_output < carried + 1 ||
         node->n_output > body->graph->n_output - 1)
-        return misfit(b, node, "its inputs and outputs do not fit those of its body");
+        return invalid_node(b, node, "its inputs and outputs do not fit those of its body");
     uint32_t loop;
     graph_loop spec = {.parent = body->outer->loop, .trip_tensor = FT_NONE, .scan_tensor = FT_NONE, .trips = 1};
     if (node->n_input > 0) FT_TRY(onnx_scope_read(b, body->outer, node->input[0], &spec.trip_tensor));
@@ -258,23 +268,23 @@ static ft_status build_scan(onnx_builder *b, body *body) {
     const Onnx__GraphProto *graph = body->graph;
     if (node->n_input < first || graph->n_input != node->n_input - first || scanned < 1 ||
         (uint64_t)scanned > graph->n_input || node->n_output > graph->n_output)
-        return misfit(b, node, "its inputs and outputs do not fit those of its body");
+        return invalid_node(b, node, "its inputs and outputs do not fit those of its body");
     size_t carried = graph->n_input - (size_t)scanned;
-    if (graph->n_output < carried) return misfit(b, node, "its body gives back less than it carries");
+    if (graph->n_output < carried) return invalid_node(b, node, "its body gives back less than it carries");
     const Onnx__AttributeProto *in_axes = onnx_find_attr(body->outer, node, "scan_input_axes");
     const Onnx__AttributeProto *out_axes = onnx_find_attr(body->outer, node, "scan_output_axes");
     int64_t axis = axis_at(in_axes, 0, is_old);
     graph_loop spec = {.parent = body->outer->loop, .trip_tensor = FT_NONE, .trips = 1};
-    if (axis < -FT_MAX_RANK || axis >= FT_MAX_RANK) return misfit(b, node, "a scan axis is out of range");
+    if (axis < -FT_MAX_RANK || axis >= FT_MAX_RANK) return invalid_node(b, node, "a scan axis is out of range");
     spec.scan_axis = (int32_t)axis;
     FT_TRY(onnx_scope_read(b, body->outer, node->input[first + carried], &spec.scan_tensor));
-    if (spec.scan_tensor == FT_NONE) return misfit(b, node, "a scanned input is missing");
+    if (spec.scan_tensor == FT_NONE) return invalid_node(b, node, "a scanned input is missing");
     FT_TRY(graph_add_loop(b->graph, &spec, &body->inner.loop, b->error));
     for (size_t i = 0; i < carried; i++) FT_TRY(pass_input(b, body, i, node->input[first + i]));
     for (size_t i = carried; i < graph->n_input; i++) {
         uint32_t from;
         FT_TRY(onnx_scope_read(b, body->outer, node->input[first + i], &from));
-        if (from == FT_NONE) return misfit(b, node, "a scanned input is missing");
+        if (from == FT_NONE) return invalid_node(b, node, "a scanned input is missing");
         FT_TRY(make_input(b, body, i, "LoopSlice", from, axis_at(in_axes, i - carried, is_old)));
     }
     FT_TRY(fill_body(b, body));
@@ -291,13 +301,13 @@ static ft_status build_map(onnx_builder *b, body *body) {
     const Onnx__NodeProto *node = body->node;
     FT_TRY(find_body(b, body->outer, node, "body", &body->graph));
     if (body->graph->n_input != node->n_input || node->n_output > body->graph->n_output)
-        return misfit(b, node, "its inputs and outputs do not fit those of its body");
+        return invalid_node(b, node, "its inputs and outputs do not fit those of its body");
     graph_loop spec = {.parent = body->outer->loop, .trip_tensor = FT_NONE, .scan_tensor = FT_NONE, .trips = 1};
     FT_TRY(graph_add_loop(b->graph, &spec, &body->inner.loop, b->error));
     for (size_t i = 0; i < node->n_input; i++) {
         uint32_t from;
         FT_TRY(onnx_scope_read(b, body->outer, node->input[i], &from));
-        if (from == FT_NONE) return misfit(b, node, "an input is missing");
+        if (from == FT_NONE) return invalid_node(b, node, "an input is missing");
         bool is_tensor = b->graph->tensors[from].rank >= 0; /* the same one for every element */
         FT_TRY(is_tensor ? pass_input(b, body, i, node->input[i]) : make_input(b, body, i, "LoopSlice", from, 0));
     }

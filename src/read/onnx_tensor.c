@@ -181,7 +181,7 @@ static bool is_kept_type(ft_dtype dtype) {
     }
 }
 
-static int64_t most_elems(ft_dtype dtype) {
+static int64_t max_elems(ft_dtype dtype) {
     bool is_index = dtype == FT_INT32 || dtype == FT_INT64 || dtype == FT_UINT32 || dtype == FT_UINT64;
     return is_index ? ONNX_MAX_INDEX_ELEMS : ONNX_MAX_OTHER_ELEMS;
 }
@@ -204,8 +204,8 @@ ft_status onnx_read_value(onnx_builder *b, const Onnx__TensorProto *p, const ft_
     ft_dtype dtype = dtype_of_onnx(p->data_type);
     int64_t count = count_elems(p), *ints;
     double *floats;
-    bool is_here = count == 0 || (has_payload(p) && !(p->segment->end & ONNX_LEFT_OUT));
-    if (!is_here || !is_kept_type(dtype) || count < 0 || count > most_elems(dtype)) return FT_OK;
+    bool is_here = count == 0 || (has_payload(p) && !(p->segment->end & ONNX_OMITTED));
+    if (!is_here || !is_kept_type(dtype) || count < 0 || count > max_elems(dtype)) return FT_OK;
     bool is_float = ft_dtype_is_float(dtype);
     const ft_value *v =
         is_float ? graph_value_floats(b->graph, count, &floats) : graph_value_ints(b->graph, count, &ints);

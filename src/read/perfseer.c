@@ -123,22 +123,22 @@ static void store_edge(op_node *from, op_node *to, uint32_t from_index) {
 }
 
 static ft_status connect(builder *b) {
-    uint32_t most = 0;
+    uint32_t max = 0;
     FT_TRY(visit_edges(b, count_edge));
     for (uint32_t i = 0; i < b->count; i++) {
         op_node *node = &b->nodes[i];
-        if (node->input_count > most) most = node->input_count;
+        if (node->input_count > max) max = node->input_count;
         node->inputs = ARENA_ARRAY(&b->memory, uint32_t, node->input_count);
         if (node->inputs == NULL) return FT_NOMEM(b->error);
         node->input_count = 0;
     }
-    b->inputs = ARENA_ARRAY(&b->memory, uint32_t, (size_t)most + MAX_WEIGHTS + 1);
+    b->inputs = ARENA_ARRAY(&b->memory, uint32_t, (size_t)max + MAX_WEIGHTS + 1);
     if (b->inputs == NULL) return FT_NOMEM(b->error);
     return visit_edges(b, store_edge);
 }
 
 /* The members of a networkx graph, under the names of any of its versions. */
-static const pickle_value *member(const pickle_value *state, const char *newer, const char *older) {
+static const pickle_value *find_member(const pickle_value *state, const char *newer, const char *older) {
     const pickle_value *found = pickle_get(state, newer);
     if (found == NULL) found = pickle_get(state, older);
     return found != NULL && found->kind == PICKLE_DICT ? found : NULL;
@@ -154,8 +154,8 @@ static bool is_dict_of_dicts(const pickle_value *value) {
 
 static ft_status read_structure(builder *b, const pickle_value *root) {
     const pickle_value *state = pickle_is_graph(root) ? root->object->state : root;
-    const pickle_value *nodes = member(state, "_node", "node"), *adjacency = member(state, "_succ", "succ");
-    if (adjacency == NULL) adjacency = member(state, "_adj", "adj");
+    const pickle_value *nodes = find_member(state, "_node", "node"), *adjacency = find_member(state, "_succ", "succ");
+    if (adjacency == NULL) adjacency = find_member(state, "_adj", "adj");
     if (nodes == NULL && adjacency == NULL && is_dict_of_dicts(root)) nodes = adjacency = root;
     if (nodes == NULL || adjacency == NULL)
         return ft_fail(b->error, FT_ERR_FORMAT, "is a pickle, but neither a networkx graph nor a dict of dicts");
@@ -182,7 +182,7 @@ static int64_t memory_info(const op_node *node, const char *key) {
     return size_of(node, "memory_info", key);
 }
 
-static double stored(const op_node *node, const char *group, const char *key) {
+static double stored_number(const op_node *node, const char *group, const char *key) {
     const pickle_value *dict = group != NULL ? pickle_get(node->feature, group) : node->feature;
     double number;
     return pickle_number(pickle_get(dict, key), &number) && isfinite(number) ? number : 0;
@@ -235,10 +235,10 @@ static ft_status add_weight(builder *b, const op_node *node, const char *suffix,
 }
 
 /* The stored weight size knows better than the argument, when it is one of the two possible ones. */
-static bool has_bias(const op_node *node, int64_t weights, int64_t width, int64_t said) {
+static bool has_bias(const op_node *node, int64_t weights, int64_t width, int64_t declared) {
     int64_t size = memory_info(node, "weight_size");
     if (size == weights) return false;
-    return size == weights + width || said != 0;
+    return size == weights + width || declared != 0;
 }
 
 static ft_status attr_int(builder *b, const char *name, int64_t value) {
@@ -246,9 +246,9 @@ static ft_status attr_int(builder *b, const char *name, int64_t value) {
 }
 
 /* The same number for height and width (`count` 2) or for all four sides (4); left out when it is below `least`. */
-static ft_status attr_square(builder *b, const char *name, int64_t value, size_t count, int64_t least) {
+static ft_status attr_square(builder *b, const char *name, int64_t value, size_t count, int64_t min) {
     int64_t values[4] = {value, value, value, value};
-    if (value < least) return FT_OK;
+    if (value < min) return FT_OK;
     return graph_attr_ints(b->graph, &b->attrs[b->attr_count++], name, values, count, b->error);
 }
 
@@ -325,13 +325,13 @@ static const operator_rule rules[] = {
 
 /* What the file says of the operator's cost, for comparison with what is counted here. */
 static ft_status add_stored(builder *b, const op_node *node) {
-    double flops = stored(node, NULL, "flops"), bytes = stored(node, "memory_info", "bytes");
+    double flops = stored_number(node, NULL, "flops"), bytes = stored_number(node, "memory_info", "bytes");
     b->stored_flops += flops;
     b->stored_bytes += bytes;
     FT_TRY(attr_float(b, "stored_flops", flops));
     FT_TRY(attr_float(b, "stored_bytes", bytes));
-    FT_TRY(attr_float(b, "stored_weights", stored(node, "memory_info", "weight_size")));
-    return attr_float(b, "stored_intensity", stored(node, NULL, "arith_intensity"));
+    FT_TRY(attr_float(b, "stored_weights", stored_number(node, "memory_info", "weight_size")));
+    return attr_float(b, "stored_intensity", stored_number(node, NULL, "arith_intensity"));
 }
 
 static ft_status add_op(builder *b, const op_node *node) {
@@ -367,9 +367,9 @@ static ft_status add_totals(builder *b) {
 }
 
 /* Who makes data up says so in an attribute of the whole graph (docs/generate.md). */
-static ft_status add_mark(builder *b, const pickle_value *root) {
+static ft_status add_synthetic_mark(builder *b, const pickle_value *root) {
     const pickle_value *state = pickle_is_graph(root) ? root->object->state : root;
-    const pickle_value *attrs = member(state, "graph", "graph");
+    const pickle_value *attrs = find_member(state, "graph", "graph");
     const pickle_value *mark = attrs != NULL ? pickle_get(attrs, "synthetic") : NULL;
     if (mark == NULL) return FT_OK;
     return graph_set_meta(b->graph, "synthetic", mark->kind == PICKLE_STRING ? mark->s : "yes", b->error);
@@ -381,7 +381,7 @@ static ft_status build(builder *b, const pickle_value *root) {
     for (uint32_t i = 0; i < b->count; i++) FT_TRY(add_output(b, &b->nodes[i]));
     for (uint32_t i = 0; i < b->count; i++) FT_TRY(add_op(b, &b->nodes[i]));
     FT_TRY(add_totals(b));
-    FT_TRY(add_mark(b, root));
+    FT_TRY(add_synthetic_mark(b, root));
     return graph_finish(b->graph, b->error);
 }
 

@@ -30,20 +30,20 @@ static ft_status unexpected(const scanner *s, const char *expected) {
     return ft_fail(s->error, FT_ERR_DAMAGED, "label, byte %zu: expected %s", (size_t)(s->next - s->text), expected);
 }
 
-static void pass_space(scanner *s) {
+static void skip_space(scanner *s) {
     while (s->next < s->end && strchr(" \t\r\n", *s->next) != NULL && *s->next != '\0') s->next++;
 }
 
-static bool pass_char(scanner *s, char c) {
-    pass_space(s);
+static bool skip_char(scanner *s, char c) {
+    skip_space(s);
     if (s->next == s->end || *s->next != c) return false;
     s->next++;
     return true;
 }
 
 /* A string in single or double quotes, without escapes: neither keys nor numbers need any. */
-static ft_status take_string(scanner *s, const char **text, size_t *length) {
-    pass_space(s);
+static ft_status read_string(scanner *s, const char **text, size_t *length) {
+    skip_space(s);
     if (s->next == s->end || (*s->next != '\'' && *s->next != '"')) return unexpected(s, "a string in quotes");
     const char *start = s->next + 1, *close = memchr(start, *s->next, (size_t)(s->end - start));
     if (close == NULL) return unexpected(s, "a string with a closing quote");
@@ -70,9 +70,9 @@ static ft_status parse_fields(const scanner *s, const char *text, size_t length,
 static ft_status parse_entry(scanner *s, perfseer_label *label) {
     const char *key = NULL, *value = NULL;
     size_t key_length = 0, length = 0;
-    FT_TRY(take_string(s, &key, &key_length));
-    if (!pass_char(s, ':')) return unexpected(s, "':' after a key");
-    FT_TRY(take_string(s, &value, &length));
+    FT_TRY(read_string(s, &key, &key_length));
+    if (!skip_char(s, ':')) return unexpected(s, "':' after a key");
+    FT_TRY(read_string(s, &value, &length));
     bool is_train = key_length == 5 && memcmp(key, "train", 5) == 0;
     bool is_infer = key_length == 5 && memcmp(key, "infer", 5) == 0;
     if (is_train) {
@@ -89,14 +89,14 @@ ft_status perfseer_parse_label(const char *text, size_t size, perfseer_label *la
     perfseer_label made = {0};
     if (size > MAX_LABEL_BYTES)
         return ft_fail(error, FT_ERR_LIMIT, "the label has more than %d bytes", MAX_LABEL_BYTES);
-    if (!pass_char(&s, '{')) return unexpected(&s, "'{'");
+    if (!skip_char(&s, '{')) return unexpected(&s, "'{'");
     do {
-        pass_space(&s);
+        skip_space(&s);
         if (s.next < s.end && *s.next == '}') break; /* a comma may stand before it */
         FT_TRY(parse_entry(&s, &made));
-    } while (pass_char(&s, ','));
-    if (!pass_char(&s, '}')) return unexpected(&s, "',' or '}'");
-    pass_space(&s);
+    } while (skip_char(&s, ','));
+    if (!skip_char(&s, '}')) return unexpected(&s, "',' or '}'");
+    skip_space(&s);
     if (s.next != s.end) return unexpected(&s, "nothing after the closing brace");
     if (!made.has_train && !made.has_infer) return unexpected(&s, "a 'train' or an 'infer' entry");
     *label = made;
@@ -115,13 +115,13 @@ static void parse_styles(const char *list, size_t length, perfseer_name *name) {
     for (uint32_t i = 0; i < PERFSEER_STAGES; i++) {
         const char *text = NULL;
         size_t size = 0;
-        if (take_string(&s, &text, &size) != FT_OK || size >= PERFSEER_STYLE_SIZE) return;
+        if (read_string(&s, &text, &size) != FT_OK || size >= PERFSEER_STYLE_SIZE) return;
         memcpy(name->styles[i], text, size);
         name->styles[i][size] = '\0';
         bool is_last = i == PERFSEER_STAGES - 1;
-        if (!is_last && !pass_char(&s, ',')) return;
+        if (!is_last && !skip_char(&s, ',')) return;
     }
-    pass_space(&s);
+    skip_space(&s);
     if (s.next == s.end) name->style_count = PERFSEER_STAGES;
 }
 
@@ -203,5 +203,5 @@ ft_status perfseer_add_meta(ft_graph *graph, const read_origin *origin, const pe
                  name->styles[3]);
         FT_TRY(graph_set_meta(graph, "stage_styles", styles, error));
     }
-    return origin->has_neighbours ? find_label(graph, origin->path, error) : FT_OK;
+    return origin->is_on_disk ? find_label(graph, origin->path, error) : FT_OK;
 }

@@ -23,7 +23,7 @@ enum {
 static ft_status op_protocol(pickle_machine *m, size_t unused) {
     (void)unused;
     uint64_t version;
-    FT_TRY(pickle_take_number(m, 1, &version));
+    FT_TRY(pickle_read_number(m, 1, &version));
     if (version <= NEWEST_PROTOCOL) return FT_OK;
     return ft_fail(m->error, FT_ERR_UNSUPPORTED, "pickle protocol %u; 0 to %d are supported", (unsigned)version,
                    NEWEST_PROTOCOL);
@@ -32,13 +32,13 @@ static ft_status op_protocol(pickle_machine *m, size_t unused) {
 static ft_status op_frame(pickle_machine *m, size_t unused) {
     (void)unused;
     uint64_t length = 0;
-    FT_TRY(pickle_take_number(m, 8, &length));
+    FT_TRY(pickle_read_number(m, 8, &length));
     return length <= m->size - m->at ? FT_OK : pickle_damaged(m, "a frame is longer than the file, which is truncated");
 }
 
 static ft_status op_mark(pickle_machine *m, size_t unused) {
     (void)unused;
-    if (!pickle_make_room((void **)&m->marks, m->mark_count, &m->mark_capacity, sizeof *m->marks))
+    if (!pickle_reserve((void **)&m->marks, m->mark_count, &m->mark_capacity, sizeof *m->marks))
         return FT_NOMEM(m->error);
     m->marks[m->mark_count++] = m->depth;
     return FT_OK;
@@ -47,7 +47,7 @@ static ft_status op_mark(pickle_machine *m, size_t unused) {
 static ft_status op_pop(pickle_machine *m, size_t unused) {
     (void)unused;
     pickle_value *value;
-    if (m->depth > pickle_floor(m)) return pickle_pop(m, &value);
+    if (m->depth > pickle_mark_depth(m)) return pickle_pop(m, &value);
     if (m->mark_count == 0) return pickle_damaged(m, "takes a value from an empty stack");
     m->mark_count--; /* the mark itself is on top */
     return FT_OK;
@@ -67,11 +67,11 @@ static ft_status op_duplicate(pickle_machine *m, size_t unused) {
     return pickle_push(m, value);
 }
 
-static ft_status take_memo_line(pickle_machine *m, uint64_t *index) {
+static ft_status read_memo_line(pickle_machine *m, uint64_t *index) {
     const char *line = NULL;
     size_t length = 0;
     int64_t value;
-    FT_TRY(pickle_take_line(m, &line, &length));
+    FT_TRY(pickle_read_line(m, &line, &length));
     if (!text_int(line, length, &value) || value < 0) return pickle_damaged(m, "the number of a memo is none");
     *index = (uint64_t)value;
     return FT_OK;
@@ -80,26 +80,26 @@ static ft_status take_memo_line(pickle_machine *m, uint64_t *index) {
 static ft_status op_text_put(pickle_machine *m, size_t unused) {
     (void)unused;
     uint64_t index = 0;
-    FT_TRY(take_memo_line(m, &index));
+    FT_TRY(read_memo_line(m, &index));
     return pickle_memo_put(m, index);
 }
 
 static ft_status op_text_get(pickle_machine *m, size_t unused) {
     (void)unused;
     uint64_t index = 0;
-    FT_TRY(take_memo_line(m, &index));
+    FT_TRY(read_memo_line(m, &index));
     return pickle_memo_get(m, index);
 }
 
 static ft_status op_binary_put(pickle_machine *m, size_t width) {
     uint64_t index = 0;
-    FT_TRY(pickle_take_number(m, width, &index));
+    FT_TRY(pickle_read_number(m, width, &index));
     return pickle_memo_put(m, index);
 }
 
 static ft_status op_binary_get(pickle_machine *m, size_t width) {
     uint64_t index = 0;
-    FT_TRY(pickle_take_number(m, width, &index));
+    FT_TRY(pickle_read_number(m, width, &index));
     return pickle_memo_get(m, index);
 }
 
@@ -199,9 +199,9 @@ static const opcode opcodes[256] = {
     ['j'] = {op_binary_get, 4},              /* LONG_BINGET */
     ['c'] = {pickle_op_class, 0},            /* GLOBAL */
     [0x93] = {pickle_op_stack_class, 0},     /* STACK_GLOBAL */
-    ['R'] = {pickle_op_make, 0},             /* REDUCE */
-    [0x81] = {pickle_op_make, 0},            /* NEWOBJ */
-    [0x92] = {pickle_op_make, 1},            /* NEWOBJ_EX */
+    ['R'] = {pickle_op_reduce, 0},           /* REDUCE */
+    [0x81] = {pickle_op_reduce, 0},          /* NEWOBJ */
+    [0x92] = {pickle_op_reduce, 1},          /* NEWOBJ_EX */
     ['i'] = {pickle_op_named_instance, 0},   /* INST */
     ['o'] = {pickle_op_instance, 0},         /* OBJ */
     ['b'] = {pickle_op_build, 0},            /* BUILD */
@@ -234,7 +234,7 @@ ft_status pickle_decode(const uint8_t *bytes, size_t size, pickle *made, ft_erro
     uint64_t limit = BASE_BYTES + (uint64_t)size * BYTES_PER_BYTE;
     arena_init(&made->memory, limit < FT_MAX_GRAPH_BYTES ? limit : FT_MAX_GRAPH_BYTES);
     pickle_machine m = {.out = made, .bytes = bytes, .size = size, .error = error};
-    bool has_stack = pickle_make_room((void **)&m.stack, 0, &m.stack_capacity, sizeof *m.stack);
+    bool has_stack = pickle_reserve((void **)&m.stack, 0, &m.stack_capacity, sizeof *m.stack);
     ft_status status = has_stack ? run(&m) : FT_NOMEM(error);
     free(m.stack);
     free(m.marks);

@@ -9,7 +9,7 @@
 #include "read/pickle_machine.h"
 
 typedef enum pickle_class {
-    CLASS_INERT, /* noted and left alone */
+    CLASS_OPAQUE, /* noted and left alone */
     CLASS_GRAPH,
     CLASS_DICT,          /* also OrderedDict */
     CLASS_DEFAULTDICT,   /* the first argument is the factory */
@@ -21,20 +21,20 @@ typedef enum pickle_class {
     CLASS_ENCODE,        /* _codecs.encode(text, "latin1"): how protocols 0 to 2 write bytes */
 } pickle_class;
 
-typedef struct known {
+typedef struct allowed_class {
     const char *module, *name; /* name NULL: every name of that module */
     pickle_class id;
-} known;
+} allowed_class;
 
-static const known list[] = {
+static const allowed_class allowed[] = {
     {"networkx.classes.digraph", "DiGraph", CLASS_GRAPH},
     {"networkx.classes.graph", "Graph", CLASS_GRAPH},
     {"networkx.classes.multidigraph", "MultiDiGraph", CLASS_GRAPH},
     {"networkx.classes.multigraph", "MultiGraph", CLASS_GRAPH},
     {"networkx.classes.ordered", "OrderedDiGraph", CLASS_GRAPH},
     {"networkx.classes.ordered", "OrderedGraph", CLASS_GRAPH},
-    {"networkx.classes.coreviews", NULL, CLASS_INERT},
-    {"networkx.classes.reportviews", NULL, CLASS_INERT},
+    {"networkx.classes.coreviews", NULL, CLASS_OPAQUE},
+    {"networkx.classes.reportviews", NULL, CLASS_OPAQUE},
     {"collections", "OrderedDict", CLASS_DICT},
     {"collections", "defaultdict", CLASS_DEFAULTDICT},
     {"builtins", "dict", CLASS_DICT},
@@ -46,34 +46,34 @@ static const known list[] = {
     {"builtins", "float", CLASS_SCALAR},
     {"builtins", "str", CLASS_SCALAR},
     {"builtins", "bool", CLASS_SCALAR},
-    {"builtins", "object", CLASS_INERT},
+    {"builtins", "object", CLASS_OPAQUE},
     {"copyreg", "_reconstructor", CLASS_RECONSTRUCTOR},
     {"copyreg", "__newobj__", CLASS_NEWOBJ},
     {"_codecs", "encode", CLASS_ENCODE},
     {"numpy.core.multiarray", "scalar", CLASS_NUMPY_SCALAR},
     {"numpy._core.multiarray", "scalar", CLASS_NUMPY_SCALAR},
-    {"numpy.core.multiarray", "_reconstruct", CLASS_INERT},
-    {"numpy._core.multiarray", "_reconstruct", CLASS_INERT},
-    {"numpy.core.numeric", "_frombuffer", CLASS_INERT},
-    {"numpy._core.numeric", "_frombuffer", CLASS_INERT},
-    {"numpy", "ndarray", CLASS_INERT},
-    {"numpy", "dtype", CLASS_INERT},
+    {"numpy.core.multiarray", "_reconstruct", CLASS_OPAQUE},
+    {"numpy._core.multiarray", "_reconstruct", CLASS_OPAQUE},
+    {"numpy.core.numeric", "_frombuffer", CLASS_OPAQUE},
+    {"numpy._core.numeric", "_frombuffer", CLASS_OPAQUE},
+    {"numpy", "ndarray", CLASS_OPAQUE},
+    {"numpy", "dtype", CLASS_OPAQUE},
 };
 
 /* Python 2 had other names for two modules. */
-static const char *modern(const char *module) {
+static const char *python3_module(const char *module) {
     if (strcmp(module, "__builtin__") == 0) return "builtins";
     return strcmp(module, "copy_reg") == 0 ? "copyreg" : module;
 }
 
 ft_status pickle_find_class(pickle *p, const char *module, const char *name, pickle_value **made, ft_error *error) {
-    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
-        if (strcmp(list[i].module, modern(module)) != 0) continue;
-        if (list[i].name != NULL && strcmp(list[i].name, name) != 0) continue;
+    for (size_t i = 0; i < sizeof allowed / sizeof allowed[0]; i++) {
+        if (strcmp(allowed[i].module, python3_module(module)) != 0) continue;
+        if (allowed[i].name != NULL && strcmp(allowed[i].name, name) != 0) continue;
         pickle_value *class = pickle_new(p, PICKLE_CLASS, error);
         if (class == NULL) return FT_ERR_NOMEM;
-        class->s = arena_format(&p->memory, "%s.%s", modern(module), name);
-        class->class_id = list[i].id;
+        class->s = arena_format(&p->memory, "%s.%s", python3_module(module), name);
+        class->class_id = allowed[i].id;
         *made = class;
         return class->s != NULL ? FT_OK : FT_NOMEM(error);
     }
@@ -221,8 +221,8 @@ static ft_status make_wrapped(pickle *p, const pickle_value *args, pickle_value 
     }
 }
 
-ft_status pickle_make(pickle *p, const pickle_value *type, const pickle_value *args, pickle_value **made,
-                      ft_error *error) {
+ft_status pickle_instantiate(pickle *p, const pickle_value *type, const pickle_value *args, pickle_value **made,
+                             ft_error *error) {
     if (type->kind != PICKLE_CLASS) return ft_fail(error, FT_ERR_DAMAGED, "something that is no class is called");
     if (args->kind != PICKLE_LIST) return ft_fail(error, FT_ERR_DAMAGED, "the arguments of a call are no tuple");
     switch ((pickle_class)type->class_id) {
@@ -245,7 +245,7 @@ ft_status pickle_make(pickle *p, const pickle_value *type, const pickle_value *a
     case CLASS_RECONSTRUCTOR:
     case CLASS_NEWOBJ:
         return make_wrapped(p, args, made, error);
-    case CLASS_INERT:
+    case CLASS_OPAQUE:
     case CLASS_GRAPH:
         break;
     }

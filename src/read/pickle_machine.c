@@ -10,22 +10,22 @@ ft_status pickle_damaged(pickle_machine *m, const char *what) {
     return ft_fail(m->error, FT_ERR_DAMAGED, "pickle, byte %zu: %s", m->at, what);
 }
 
-ft_status pickle_take(pickle_machine *m, size_t count, const uint8_t **bytes) {
+ft_status pickle_read_bytes(pickle_machine *m, size_t count, const uint8_t **bytes) {
     if (m->size - m->at < count) return pickle_damaged(m, "ends in the middle of a value; the file is truncated");
     *bytes = m->bytes + m->at;
     m->at += count;
     return FT_OK;
 }
 
-ft_status pickle_take_number(pickle_machine *m, size_t count, uint64_t *number) {
+ft_status pickle_read_number(pickle_machine *m, size_t count, uint64_t *number) {
     const uint8_t *bytes = NULL;
-    FT_TRY(pickle_take(m, count, &bytes));
+    FT_TRY(pickle_read_bytes(m, count, &bytes));
     *number = 0;
     for (size_t i = 0; i < count; i++) *number |= (uint64_t)bytes[i] << 8 * i;
     return FT_OK;
 }
 
-ft_status pickle_take_line(pickle_machine *m, const char **line, size_t *length) {
+ft_status pickle_read_line(pickle_machine *m, const char **line, size_t *length) {
     const uint8_t *start = m->bytes + m->at, *end = memchr(start, '\n', m->size - m->at);
     if (end == NULL) return pickle_damaged(m, "a line has no end; the file is truncated");
     *line = (const char *)start;
@@ -36,7 +36,7 @@ ft_status pickle_take_line(pickle_machine *m, const char **line, size_t *length)
 
 /* --- Stack, marks, memo ------------------------------------------------------------------------------------------ */
 
-bool pickle_make_room(void **items, size_t count, size_t *capacity, size_t size) {
+bool pickle_reserve(void **items, size_t count, size_t *capacity, size_t size) {
     if (count < *capacity) return true;
     size_t larger = *capacity == 0 ? 256 : *capacity * 2;
     void *moved = realloc(*items, larger * size);
@@ -47,24 +47,24 @@ bool pickle_make_room(void **items, size_t count, size_t *capacity, size_t size)
 }
 
 ft_status pickle_push(pickle_machine *m, pickle_value *value) {
-    if (value == NULL || !pickle_make_room((void **)&m->stack, m->depth, &m->stack_capacity, sizeof *m->stack))
+    if (value == NULL || !pickle_reserve((void **)&m->stack, m->depth, &m->stack_capacity, sizeof *m->stack))
         return FT_NOMEM(m->error);
     m->stack[m->depth++] = value;
     return FT_OK;
 }
 
-size_t pickle_floor(const pickle_machine *m) {
+size_t pickle_mark_depth(const pickle_machine *m) {
     return m->mark_count > 0 ? m->marks[m->mark_count - 1] : 0;
 }
 
 ft_status pickle_pop(pickle_machine *m, pickle_value **value) {
-    if (m->depth <= pickle_floor(m)) return pickle_damaged(m, "takes a value from an empty stack");
+    if (m->depth <= pickle_mark_depth(m)) return pickle_damaged(m, "takes a value from an empty stack");
     *value = m->stack[--m->depth];
     return FT_OK;
 }
 
 ft_status pickle_top(pickle_machine *m, pickle_value **value) {
-    if (m->depth <= pickle_floor(m)) return pickle_damaged(m, "looks at an empty stack");
+    if (m->depth <= pickle_mark_depth(m)) return pickle_damaged(m, "looks at an empty stack");
     *value = m->stack[m->depth - 1];
     return FT_OK;
 }
@@ -85,7 +85,7 @@ ft_status pickle_memo_put(pickle_machine *m, uint64_t index) {
     if (index >= m->size) return pickle_damaged(m, "the number of a memo is larger than the file could fill");
     while (m->memo_capacity <= index) {
         size_t before = m->memo_capacity;
-        if (!pickle_make_room((void **)&m->memo, before, &m->memo_capacity, sizeof(pickle_value *)))
+        if (!pickle_reserve((void **)&m->memo, before, &m->memo_capacity, sizeof(pickle_value *)))
             return FT_NOMEM(m->error);
         memset(m->memo + before, 0, (m->memo_capacity - before) * sizeof(pickle_value *));
     }

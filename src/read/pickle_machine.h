@@ -32,8 +32,8 @@ size_t pickle_unescape(const char *text, size_t length, bool is_unicode, char *o
 /* The class for a name, or a refusal. */
 ft_status pickle_find_class(pickle *p, const char *module, const char *name, pickle_value **made, ft_error *error);
 /* What calling `type` with `args` stands for. */
-ft_status pickle_make(pickle *p, const pickle_value *type, const pickle_value *args, pickle_value **made,
-                      ft_error *error);
+ft_status pickle_instantiate(pickle *p, const pickle_value *type, const pickle_value *args, pickle_value **made,
+                             ft_error *error);
 /* What BUILD does to an object. */
 ft_status pickle_build(pickle_value *object, const pickle_value *state, ft_error *error);
 
@@ -41,17 +41,17 @@ ft_status pickle_build(pickle_value *object, const pickle_value *state, ft_error
 
 ft_status pickle_damaged(pickle_machine *m, const char *what);
 
-ft_status pickle_take(pickle_machine *m, size_t count, const uint8_t **bytes);
+ft_status pickle_read_bytes(pickle_machine *m, size_t count, const uint8_t **bytes);
 /* A little-endian number of up to eight bytes. */
-ft_status pickle_take_number(pickle_machine *m, size_t count, uint64_t *number);
-ft_status pickle_take_line(pickle_machine *m, const char **line, size_t *length);
+ft_status pickle_read_number(pickle_machine *m, size_t count, uint64_t *number);
+ft_status pickle_read_line(pickle_machine *m, const char **line, size_t *length);
 
 /* Room for one more of `count` items. */
-bool pickle_make_room(void **items, size_t count, size_t *capacity, size_t size);
+bool pickle_reserve(void **items, size_t count, size_t *capacity, size_t size);
 /* A NULL is a value that found no memory. */
 ft_status pickle_push(pickle_machine *m, pickle_value *value);
 /* Where the values above the last mark begin; without a mark, all. */
-size_t pickle_floor(const pickle_machine *m);
+size_t pickle_mark_depth(const pickle_machine *m);
 ft_status pickle_pop(pickle_machine *m, pickle_value **value);
 ft_status pickle_top(pickle_machine *m, pickle_value **value);
 /* Takes everything above the last mark off the stack: it stays readable until the next push. */
@@ -70,7 +70,7 @@ pickle_op pickle_op_counted_string, pickle_op_long, pickle_op_text_int, pickle_o
 
 /* pickle_object.c */
 pickle_op pickle_op_empty, pickle_op_marked_list, pickle_op_short_tuple, pickle_op_marked_dict, pickle_op_append,
-    pickle_op_appends, pickle_op_set_item, pickle_op_set_items, pickle_op_class, pickle_op_stack_class, pickle_op_make,
-    pickle_op_named_instance, pickle_op_instance, pickle_op_build;
+    pickle_op_appends, pickle_op_set_item, pickle_op_set_items, pickle_op_class, pickle_op_stack_class,
+    pickle_op_reduce, pickle_op_named_instance, pickle_op_instance, pickle_op_build;
 
 #endif

@@ -1,4 +1,4 @@
-/* pickle_object.c - opcodes that make lists, dicts, classes and objects of what is on the stack. */
+/* pickle_object.c - opcodes that push_instance lists, dicts, classes and objects of what is on the stack. */
 #include "read/pickle_machine.h"
 
 /* --- Containers -------------------------------------------------------------------------------------------------- */
@@ -25,7 +25,8 @@ ft_status pickle_op_marked_list(pickle_machine *m, size_t unused) {
 }
 
 ft_status pickle_op_short_tuple(pickle_machine *m, size_t count) {
-    if (m->depth - pickle_floor(m) < count) return pickle_damaged(m, "makes a tuple of more values than there are");
+    if (m->depth - pickle_mark_depth(m) < count)
+        return pickle_damaged(m, "makes a tuple of more values than there are");
     m->depth -= count;
     return push_list(m, m->stack + m->depth, count);
 }
@@ -102,7 +103,7 @@ ft_status pickle_op_class(pickle_machine *m, size_t unused) {
     char *lines[2];
     for (int i = 0; i < 2; i++) {
         size_t length;
-        FT_TRY(pickle_take_line(m, &text[i], &length));
+        FT_TRY(pickle_read_line(m, &text[i], &length));
         lines[i] = arena_string(&m->out->memory, text[i], length);
         if (lines[i] == NULL) return FT_NOMEM(m->error);
     }
@@ -118,19 +119,19 @@ ft_status pickle_op_stack_class(pickle_machine *m, size_t unused) {
     return push_class(m, module->s, name->s);
 }
 
-static ft_status make(pickle_machine *m, const pickle_value *class, const pickle_value *args) {
+static ft_status push_instance(pickle_machine *m, const pickle_value *class, const pickle_value *args) {
     pickle_value *made;
-    FT_TRY(pickle_make(m->out, class, args, &made, m->error));
+    FT_TRY(pickle_instantiate(m->out, class, args, &made, m->error));
     return pickle_push(m, made);
 }
 
 /* REDUCE, NEWOBJ and NEWOBJ_EX: class, arguments and, for the last, keyword arguments. */
-ft_status pickle_op_make(pickle_machine *m, size_t has_keywords) {
+ft_status pickle_op_reduce(pickle_machine *m, size_t has_keywords) {
     pickle_value *keywords, *args, *class;
     if (has_keywords) FT_TRY(pickle_pop(m, &keywords));
     FT_TRY(pickle_pop(m, &args));
     FT_TRY(pickle_pop(m, &class));
-    return make(m, class, args);
+    return push_instance(m, class, args);
 }
 
 /* Makes an object of a class and the `count` values at `items`, which were just taken off the stack. */
@@ -138,7 +139,7 @@ static ft_status make_instance(pickle_machine *m, const pickle_value *class, pic
     pickle_value *args;
     FT_TRY(push_list(m, items, count));
     FT_TRY(pickle_pop(m, &args));
-    return make(m, class, args);
+    return push_instance(m, class, args);
 }
 
 /* INST names the class in the text; OBJ has it as the first value above the mark. */

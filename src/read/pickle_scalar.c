@@ -32,8 +32,8 @@ static ft_status push_string(pickle_machine *m, const char *text, uint64_t lengt
 ft_status pickle_op_counted_string(pickle_machine *m, size_t width) {
     uint64_t length = 0;
     const uint8_t *bytes = NULL;
-    FT_TRY(pickle_take_number(m, width, &length));
-    FT_TRY(pickle_take(m, length > SIZE_MAX ? SIZE_MAX : (size_t)length, &bytes));
+    FT_TRY(pickle_read_number(m, width, &length));
+    FT_TRY(pickle_read_bytes(m, length > SIZE_MAX ? SIZE_MAX : (size_t)length, &bytes));
     return push_string(m, (const char *)bytes, length);
 }
 
@@ -41,8 +41,8 @@ ft_status pickle_op_counted_string(pickle_machine *m, size_t width) {
 ft_status pickle_op_long(pickle_machine *m, size_t width) {
     uint64_t length = 0;
     const uint8_t *bytes = NULL;
-    FT_TRY(pickle_take_number(m, width, &length));
-    FT_TRY(pickle_take(m, (size_t)length, &bytes));
+    FT_TRY(pickle_read_number(m, width, &length));
+    FT_TRY(pickle_read_bytes(m, (size_t)length, &bytes));
     bool is_negative = length > 0 && bytes[length - 1] >> 7 != 0;
     if (length <= 8) {
         uint64_t bits = is_negative ? UINT64_MAX : 0;
@@ -61,7 +61,7 @@ ft_status pickle_op_text_int(pickle_machine *m, size_t unused) {
     size_t length = 0;
     int64_t value;
     double large;
-    FT_TRY(pickle_take_line(m, &line, &length));
+    FT_TRY(pickle_read_line(m, &line, &length));
     if (length == 2 && line[0] == '0' && (line[1] == '0' || line[1] == '1'))
         return push_int(m, PICKLE_BOOL, line[1] == '1');
     if (length > 1 && line[length - 1] == 'L') length--;
@@ -75,7 +75,7 @@ ft_status pickle_op_text_float(pickle_machine *m, size_t unused) {
     const char *line = NULL;
     size_t length = 0;
     double value;
-    FT_TRY(pickle_take_line(m, &line, &length));
+    FT_TRY(pickle_read_line(m, &line, &length));
     if (text_double(line, length, &value)) return push_float(m, value);
     if (length == 3 && memcmp(line, "nan", 3) == 0) return push_float(m, NAN);
     if (length == 3 && memcmp(line, "inf", 3) == 0) return push_float(m, INFINITY);
@@ -86,7 +86,7 @@ ft_status pickle_op_text_float(pickle_machine *m, size_t unused) {
 ft_status pickle_op_binary_float(pickle_machine *m, size_t unused) {
     (void)unused;
     const uint8_t *bytes = NULL;
-    FT_TRY(pickle_take(m, 8, &bytes));
+    FT_TRY(pickle_read_bytes(m, 8, &bytes));
     uint64_t bits = 0;
     double value;
     for (int i = 0; i < 8; i++) bits = bits << 8 | bytes[i];
@@ -96,7 +96,7 @@ ft_status pickle_op_binary_float(pickle_machine *m, size_t unused) {
 
 ft_status pickle_op_small_int(pickle_machine *m, size_t width) {
     uint64_t number;
-    FT_TRY(pickle_take_number(m, width, &number));
+    FT_TRY(pickle_read_number(m, width, &number));
     return push_int(m, PICKLE_INT, width == 4 ? (int32_t)(uint32_t)number : (int64_t)number);
 }
 
@@ -119,7 +119,7 @@ ft_status pickle_op_text_unicode(pickle_machine *m, size_t unused) {
     (void)unused;
     const char *line = NULL;
     size_t length = 0;
-    FT_TRY(pickle_take_line(m, &line, &length));
+    FT_TRY(pickle_read_line(m, &line, &length));
     return push_unescaped(m, line, length, true);
 }
 
@@ -127,7 +127,7 @@ ft_status pickle_op_text_string(pickle_machine *m, size_t unused) {
     (void)unused;
     const char *line = NULL;
     size_t length = 0;
-    FT_TRY(pickle_take_line(m, &line, &length));
+    FT_TRY(pickle_read_line(m, &line, &length));
     if (length > 0 && line[length - 1] == '\r') length--;
     bool is_quoted = length >= 2 && (line[0] == '\'' || line[0] == '"') && line[length - 1] == line[0];
     if (!is_quoted) return pickle_damaged(m, "a string has no quotes around it");

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "read/pickle_machine.h"
 
-enum { MAX_LOOKED_AT = 64 };
+enum { MAX_ENTRIES_SEARCHED = 64 };
 
 /* --- Containers and numbers -------------------------------------------------------------------------------------- */
 
@@ -51,7 +51,7 @@ bool pickle_is_string(const pickle_value *value, const char *text) {
 
 const pickle_value *pickle_get(const pickle_value *dict, const char *key) {
     if (dict == NULL || dict->kind != PICKLE_DICT) return NULL;
-    uint32_t last = dict->count > MAX_LOOKED_AT ? dict->count - MAX_LOOKED_AT : 0;
+    uint32_t last = dict->count > MAX_ENTRIES_SEARCHED ? dict->count - MAX_ENTRIES_SEARCHED : 0;
     for (uint32_t i = dict->count; i > last; i--) {
         if (pickle_is_string(dict->items[2 * (i - 1)], key)) return dict->items[2 * (i - 1) + 1];
     }
@@ -137,7 +137,7 @@ size_t pickle_unescape(const char *text, size_t length, bool is_unicode, char *o
 /* --- What a pickle looks like ------------------------------------------------------------------------------------ */
 
 /* A line of letters, digits, '_' and '.', as names of modules and classes are; returns what is behind it. */
-static const uint8_t *pass_name_line(const uint8_t *at, const uint8_t *end) {
+static const uint8_t *skip_name_line(const uint8_t *at, const uint8_t *end) {
     const uint8_t *start = at;
     for (; at < end; at++) {
         uint8_t c = *at, lower = c | 0x20;
@@ -151,8 +151,8 @@ bool pickle_matches(const uint8_t *bytes, size_t size) {
     if (size < 2) return false;
     if (bytes[0] == 0x80) return bytes[1] >= 2 && bytes[1] <= 31; /* a later protocol is a pickle, too */
     if (bytes[0] == 'c') {
-        const uint8_t *line = pass_name_line(bytes + 1, bytes + size);
-        return line != NULL && pass_name_line(line, bytes + size) != NULL;
+        const uint8_t *line = skip_name_line(bytes + 1, bytes + size);
+        return line != NULL && skip_name_line(line, bytes + size) != NULL;
     }
     if (bytes[size - 1] != '.') return false;
     return (bytes[0] == '(' && strchr("dlict(IKUXSV", bytes[1]) != NULL && bytes[1] != '\0') ||

@@ -7,8 +7,8 @@
 
 /* Where the bytes come from. */
 typedef struct read_origin {
-    const char *path;    /* for messages, and for files beside it */
-    bool has_neighbours; /* false for bytes in memory: do not look for files beside it */
+    const char *path; /* for messages, and for files beside it */
+    bool is_on_disk;  /* false for bytes in memory: do not look for files beside it */
 } read_origin;
 
 typedef struct reader {

@@ -20,13 +20,13 @@ struct ft_source {
 };
 
 /* Files that are often mistaken for models, and what to do with them. */
-typedef struct stranger {
+typedef struct foreign_format {
     const char *magic;
     size_t size;
     const char *advice;
-} stranger;
+} foreign_format;
 
-static const stranger strangers[] = {
+static const foreign_format foreign_formats[] = {
     {"PK\x03\x04", 4, "it is a zip file, perhaps a PyTorch checkpoint: export the model to ONNX"},
     {"\x89HDF\r\n\x1a\n", 8, "it is an HDF5 file, perhaps a Keras model: convert it to ONNX or TFLite"},
     {"GGUF", 4, "it is a GGUF file: take the model's ONNX or TFLite form"},
@@ -38,8 +38,8 @@ static const stranger strangers[] = {
 };
 
 static ft_status unknown_format(const uint8_t *bytes, size_t size, const char *name, ft_error *error) {
-    for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++) {
-        const stranger *s = &strangers[i];
+    for (size_t i = 0; i < sizeof foreign_formats / sizeof foreign_formats[0]; i++) {
+        const foreign_format *s = &foreign_formats[i];
         if (size >= s->size && memcmp(bytes, s->magic, s->size) == 0)
             return ft_fail(error, FT_ERR_FORMAT, "%s: not a model in any known format; %s", name, s->advice);
     }
@@ -87,7 +87,7 @@ ft_status ft_source_next(ft_source *source, ft_graph **graph, ft_error *error) {
         return FT_OK;
     }
     source->is_read = true;
-    read_origin origin = {.path = source->path, .has_neighbours = true};
+    read_origin origin = {.path = source->path, .is_on_disk = true};
     return source->reader->read(source->bytes.bytes, source->bytes.size, &origin, graph, error);
 }
 
@@ -120,7 +120,7 @@ ft_status ft_graph_read_memory(const void *bytes, size_t size, const char *name,
     const reader *reader;
     FT_TRY(input_from_memory(bytes, size, name, FT_MAX_UNPACKED_BYTES, &in, error));
     ft_status status = find_reader(&in, name, &reader, error);
-    read_origin origin = {.path = name, .has_neighbours = false};
+    read_origin origin = {.path = name, .is_on_disk = false};
     if (status == FT_OK) status = reader->read(in.bytes, in.size, &origin, graph, error);
     input_close(&in);
     return status;

@@ -122,11 +122,11 @@ static void find_constants(builder *b) {
     }
 }
 
-static ft_status count_readers(builder *b, uint32_t *most_inputs) {
-    *most_inputs = 0;
+static ft_status count_readers(builder *b, uint32_t *max_inputs) {
+    *max_inputs = 0;
     for (uint32_t i = 0; i < b->count; i++) {
         const tf_node *node = &b->nodes[i];
-        if (node->input_count > *most_inputs) *most_inputs = node->input_count;
+        if (node->input_count > *max_inputs) *max_inputs = node->input_count;
         for (uint32_t k = 0; k < node->input_count; k++) {
             if (node->inputs[k] >= b->count)
                 return ft_fail(b->error, FT_ERR_GRAPH, "node '%s' is fed by node %u, but there are only %u",
@@ -399,10 +399,10 @@ static ft_status add_op(builder *b, uint32_t i) {
 
 ft_status tf_build(tf_node *nodes, uint32_t count, ft_graph *graph, ft_error *error) {
     builder b = {.graph = graph, .nodes = nodes, .count = count, .error = error};
-    uint32_t most_inputs;
-    FT_TRY(count_readers(&b, &most_inputs));
+    uint32_t max_inputs;
+    FT_TRY(count_readers(&b, &max_inputs));
     b.slots = ARENA_ARRAY(&graph->memory, slot, count);
-    b.inputs = ARENA_ARRAY(&graph->memory, uint32_t, (size_t)most_inputs + MAX_WEIGHTS + 1);
+    b.inputs = ARENA_ARRAY(&graph->memory, uint32_t, (size_t)max_inputs + MAX_WEIGHTS + 1);
     if (b.slots == NULL || b.inputs == NULL) return FT_NOMEM(error);
     find_constants(&b);
     tf_repair(nodes, count);

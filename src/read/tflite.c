@@ -12,7 +12,7 @@
 #include "graph/opdef.h"
 #include "read/read.h"
 
-ft_status tflite_spend(tflite_model *model, uint64_t work) {
+ft_status tflite_add_work(tflite_model *model, uint64_t work) {
     model->work += work + 1;
     if (model->work <= TFLITE_MAX_WORK) return FT_OK;
     return ft_fail(model->error, FT_ERR_LIMIT,
@@ -23,7 +23,7 @@ ft_status tflite_spend(tflite_model *model, uint64_t work) {
 
 static ft_status read_codes(tflite_model *model, const flat_table *root) {
     flat_vector codes = flat_tables(root, MODEL_CODES);
-    FT_TRY(tflite_spend(model, codes.count));
+    FT_TRY(tflite_add_work(model, codes.count));
     model->code_count = codes.count;
     model->codes = ARENA_ARRAY(&model->scratch, tflite_code, codes.count);
     if (model->codes == NULL) return FT_NOMEM(model->error);
@@ -36,7 +36,7 @@ static ft_status read_codes(tflite_model *model, const flat_table *root) {
         if (builtin < old) builtin = old;
         const char *type = tflite_builtin_name(builtin);
         if (builtin == BUILTIN_CUSTOM && custom != NULL && length > 0) {
-            FT_TRY(tflite_spend(model, length / 16));
+            FT_TRY(tflite_add_work(model, length / 16));
             type = arena_string(&model->scratch, custom, length < 256 ? length : 256);
         } else if (type == NULL) {
             type = arena_format(&model->scratch, "BUILTIN_%" PRId64, builtin);
@@ -63,8 +63,8 @@ static const ft_opdef *find_flex(const char *type) {
     }
 }
 
-ft_status tflite_map(tflite_model *model, tflite_frame *frame, const flat_vector *vector, tflite_list *list) {
-    FT_TRY(tflite_spend(model, vector->count));
+ft_status tflite_map_tensors(tflite_model *model, tflite_frame *frame, const flat_vector *vector, tflite_list *list) {
+    FT_TRY(tflite_add_work(model, vector->count));
     list->count = vector->count;
     list->items = ARENA_ARRAY(&model->scratch, uint32_t, vector->count);
     if (list->items == NULL) return FT_NOMEM(model->error);
@@ -77,8 +77,8 @@ static ft_status add_plain(tflite_model *model, tflite_frame *frame, const tflit
     ft_attr attrs[TFLITE_MAX_ATTRS];
     tflite_list inputs, outputs;
     ft_op spec = {.type = op->code->type, .loop = frame->loop};
-    FT_TRY(tflite_map(model, frame, &op->inputs, &inputs));
-    FT_TRY(tflite_map(model, frame, &op->outputs, &outputs));
+    FT_TRY(tflite_map_tensors(model, frame, &op->inputs, &inputs));
+    FT_TRY(tflite_map_tensors(model, frame, &op->outputs, &outputs));
     bool is_custom = op->code->builtin == BUILTIN_CUSTOM;
     if (is_custom)
         FT_TRY(tflite_custom_options(model, &op->table, attrs, &spec.attr_count));
@@ -121,8 +121,8 @@ ft_status tflite_add_operators(tflite_model *model, tflite_frame *frame) {
         ft_status status = flat_check(&model->file, model->error);
         if (status == FT_OK) status = add_operator(model, frame, &op);
         if (status == FT_OK) continue;
-        if (model->is_placed) return status;
-        model->is_placed = true;
+        if (model->has_location) return status;
+        model->has_location = true;
         return ft_fail_prefix(model->error, status, "sub-graph %u, operator %u (%s)", frame->index, i,
                               op.code != NULL ? op.code->type : "?");
     }
@@ -133,10 +133,10 @@ ft_status tflite_add_operators(tflite_model *model, tflite_frame *frame) {
 
 static ft_status mark_origin(tflite_model *model, tflite_frame *frame, const flat_vector *list, tflite_origin origin,
                              const char *what) {
-    FT_TRY(tflite_spend(model, list->count));
+    FT_TRY(tflite_add_work(model, list->count));
     for (uint32_t i = 0; i < list->count; i++) {
         int64_t index = flat_int_at(list, i, FLAT_I32);
-        if (index == -1 && origin == TFLITE_MADE) continue;
+        if (index == -1 && origin == TFLITE_COMPUTED) continue;
         if (index < 0 || index >= frame->tensors.count)
             return ft_fail(model->error, FT_ERR_DAMAGED, "sub-graph %u: %s names tensor %lld, and there are %u",
                            frame->index, what, (long long)index, frame->tensors.count);
@@ -154,7 +154,7 @@ ft_status tflite_frame_open(tflite_model *model, int64_t index, tflite_frame *fr
     frame->inputs = flat_numbers(&table, SUBGRAPH_INPUTS, FLAT_I32);
     frame->outputs = flat_numbers(&table, SUBGRAPH_OUTPUTS, FLAT_I32);
     FT_TRY(flat_check(&model->file, model->error));
-    FT_TRY(tflite_spend(model, (uint64_t)frame->tensors.count + frame->operators.count));
+    FT_TRY(tflite_add_work(model, (uint64_t)frame->tensors.count + frame->operators.count));
     frame->map = ARENA_ARRAY(&model->scratch, uint32_t, frame->tensors.count);
     frame->origin = ARENA_ARRAY(&model->scratch, uint8_t, frame->tensors.count);
     if (frame->map == NULL || frame->origin == NULL) return FT_NOMEM(model->error);
@@ -162,7 +162,7 @@ ft_status tflite_frame_open(tflite_model *model, int64_t index, tflite_frame *fr
     for (uint32_t i = 0; i < frame->operators.count; i++) {
         flat_table op = flat_table_at(&frame->operators, i);
         flat_vector outputs = flat_numbers(&op, OPERATOR_OUTPUTS, FLAT_I32);
-        FT_TRY(mark_origin(model, frame, &outputs, TFLITE_MADE, "an operator's output"));
+        FT_TRY(mark_origin(model, frame, &outputs, TFLITE_COMPUTED, "an operator's output"));
     }
     FT_TRY(mark_origin(model, frame, &frame->inputs, TFLITE_FED, "an input"));
     return flat_check(&model->file, model->error);
@@ -178,7 +178,7 @@ static ft_status read_main(tflite_model *model) {
     }
     model->is_open[0] = true;
     FT_TRY(tflite_add_operators(model, &main));
-    FT_TRY(tflite_spend(model, main.outputs.count));
+    FT_TRY(tflite_add_work(model, main.outputs.count));
     for (uint32_t i = 0; i < main.outputs.count; i++) {
         uint32_t tensor;
         FT_TRY(tflite_tensor(model, &main, flat_int_at(&main.outputs, i, FLAT_I32), &tensor));
@@ -229,7 +229,7 @@ static ft_status read_model(tflite_model *model) {
         return ft_fail(model->error, FT_ERR_UNSUPPORTED,
                        "schema version %lld; only version 3 is known: convert the model again", (long long)version);
     if (model->subgraphs.count == 0) return ft_fail(model->error, FT_ERR_DAMAGED, "the model has no sub-graph");
-    FT_TRY(tflite_spend(model, (uint64_t)model->subgraphs.count + model->buffers.count));
+    FT_TRY(tflite_add_work(model, (uint64_t)model->subgraphs.count + model->buffers.count));
     model->is_open = ARENA_ARRAY(&model->scratch, bool, model->subgraphs.count);
     model->is_used = ARENA_ARRAY(&model->scratch, bool, model->subgraphs.count);
     model->tensor_of_buffer = ARENA_ARRAY(&model->scratch, uint32_t, model->buffers.count);

@@ -113,8 +113,8 @@ typedef struct tflite_model {
     bool *is_open; /* per sub-graph: being unfolded, so that calling it again would never end */
     bool *is_used; /* per sub-graph: unfolded somewhere */
     uint32_t depth;
-    bool is_placed; /* the error names the operator already: callers need not add themselves */
-    uint64_t work;  /* what was done so far, against TFLITE_MAX_WORK */
+    bool has_location; /* the error names the operator already: callers need not add themselves */
+    uint64_t work;     /* what was done so far, against TFLITE_MAX_WORK */
     uint32_t stored_count, quantized_count, per_channel_count;
 } tflite_model;
 
@@ -122,10 +122,10 @@ typedef struct tflite_model {
  * or names that many offsets share, would otherwise let a small file ask for any amount of work. */
 #define TFLITE_MAX_WORK (UINT64_C(1) << 25)
 
-ft_status tflite_spend(tflite_model *model, uint64_t work);
+ft_status tflite_add_work(tflite_model *model, uint64_t work);
 
 /* Where a tensor comes from: the file (or nowhere), an operator, the caller. */
-typedef enum tflite_origin { TFLITE_STORED, TFLITE_MADE, TFLITE_FED } tflite_origin;
+typedef enum tflite_origin { TFLITE_STORED, TFLITE_COMPUTED, TFLITE_FED } tflite_origin;
 
 /* A sub-graph in the place where it is called. */
 typedef struct tflite_frame {
@@ -161,7 +161,7 @@ typedef struct tflite_list {
 } tflite_list;
 
 /* The tensors of the graph behind a list of tensors of the sub-graph. */
-ft_status tflite_map(tflite_model *model, tflite_frame *frame, const flat_vector *vector, tflite_list *list);
+ft_status tflite_map_tensors(tflite_model *model, tflite_frame *frame, const flat_vector *vector, tflite_list *list);
 
 /* A sub-graph about to be unfolded in the place of operator `op` of `frame`. */
 typedef struct tflite_site {
@@ -172,11 +172,11 @@ typedef struct tflite_site {
 } tflite_site;
 
 /* Adds the operators of sub-graph `index`; `results` becomes what it returns. */
-ft_status tflite_unfold(tflite_model *model, const tflite_site *site, int64_t index, tflite_list *results);
+ft_status tflite_inline(tflite_model *model, const tflite_site *site, int64_t index, tflite_list *results);
 /* Opens a sub-graph to be called, after checking that this can end. */
 ft_status tflite_callee(tflite_model *model, const tflite_site *site, int64_t index, tflite_frame *inner);
 /* The condition and the body of a loop. */
-ft_status tflite_unfold_loop(tflite_model *model, tflite_site *site, int64_t condition, int64_t body,
+ft_status tflite_inline_loop(tflite_model *model, tflite_site *site, int64_t condition, int64_t body,
                              tflite_list *results);
 
 /* Unfolds the sub-graphs that a control operator calls; *is_call says whether it was one. */

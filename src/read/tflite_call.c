@@ -24,11 +24,11 @@ ft_status tflite_callee(tflite_model *model, const tflite_site *site, int64_t in
     inner->prefix =
         arena_format(&model->scratch, "%s%s_%u/", site->frame->prefix, site->op->code->type, site->op->index);
     if (inner->prefix == NULL) return FT_NOMEM(model->error);
-    FT_TRY(tflite_spend(model, strlen(inner->prefix) / 4));
+    FT_TRY(tflite_add_work(model, strlen(inner->prefix) / 4));
     return tflite_frame_open(model, index, inner);
 }
 
-ft_status tflite_unfold(tflite_model *model, const tflite_site *site, int64_t index, tflite_list *results) {
+ft_status tflite_inline(tflite_model *model, const tflite_site *site, int64_t index, tflite_list *results) {
     tflite_frame inner;
     FT_TRY(tflite_callee(model, site, index, &inner));
     if (inner.inputs.count > site->given.count)
@@ -42,7 +42,7 @@ ft_status tflite_unfold(tflite_model *model, const tflite_site *site, int64_t in
     model->is_open[index] = false;
     model->depth--;
     FT_TRY(status);
-    return tflite_map(model, &inner, &inner.outputs, results);
+    return tflite_map_tensors(model, &inner, &inner.outputs, results);
 }
 
 /* What the sub-graph returned takes the place of the operator's outputs. */
@@ -69,7 +69,7 @@ static uint32_t operator_count(tflite_model *model, int64_t index) {
 }
 
 /* The first input is the condition; the others are for the branch. */
-static ft_status unfold_branch(tflite_model *model, tflite_site *site, const int64_t *branches, uint32_t count,
+static ft_status inline_branch(tflite_model *model, tflite_site *site, const int64_t *branches, uint32_t count,
                                tflite_list *results) {
     if (count == 0) return ft_fail(model->error, FT_ERR_GRAPH, "it has no branch");
     if (site->given.count == 0) return ft_fail(model->error, FT_ERR_GRAPH, "it has no condition");
@@ -79,37 +79,37 @@ static ft_status unfold_branch(tflite_model *model, tflite_site *site, const int
     }
     site->given.items++;
     site->given.count--;
-    return tflite_unfold(model, site, branches[best], results);
+    return tflite_inline(model, site, branches[best], results);
 }
 
-static ft_status unfold_case(tflite_model *model, tflite_site *site, const flat_table *options, tflite_list *results) {
+static ft_status inline_case(tflite_model *model, tflite_site *site, const flat_table *options, tflite_list *results) {
     flat_vector list = flat_numbers(options, 0, FLAT_I32);
     int64_t branches[FT_MAX_DEPTH];
     if (list.count > FT_MAX_DEPTH)
         return ft_fail(model->error, FT_ERR_LIMIT, "it has %u branches; at most %d are supported", list.count,
                        FT_MAX_DEPTH);
     for (uint32_t i = 0; i < list.count; i++) branches[i] = flat_int_at(&list, i, FLAT_I32);
-    return unfold_branch(model, site, branches, list.count, results);
+    return inline_branch(model, site, branches, list.count, results);
 }
 
-static ft_status unfold_called(tflite_model *model, tflite_site *site, tflite_list *results) {
+static ft_status inline_called(tflite_model *model, tflite_site *site, tflite_list *results) {
     flat_table options = flat_child(&site->op->table, OPERATOR_OPTIONS);
     flat_table options_2 = flat_child(&site->op->table, OPERATOR_OPTIONS_2);
     int64_t pair[] = {flat_int(&options, 0, FLAT_I32, 0), flat_int(&options, 1, FLAT_I32, 0)};
     int64_t pair_2[] = {flat_int(&options_2, 0, FLAT_I32, 0), flat_int(&options_2, 1, FLAT_I32, 0)};
     switch (site->op->code->builtin) {
     case BUILTIN_CALL:
-        return tflite_unfold(model, site, pair[0], results);
+        return tflite_inline(model, site, pair[0], results);
     case BUILTIN_STABLEHLO_COMPOSITE:
-        return tflite_unfold(model, site, pair_2[1], results);
+        return tflite_inline(model, site, pair_2[1], results);
     case BUILTIN_IF:
-        return unfold_branch(model, site, pair, 2, results);
+        return inline_branch(model, site, pair, 2, results);
     case BUILTIN_STABLEHLO_CASE:
-        return unfold_case(model, site, &options_2, results);
+        return inline_case(model, site, &options_2, results);
     case BUILTIN_WHILE:
-        return tflite_unfold_loop(model, site, pair[0], pair[1], results);
+        return tflite_inline_loop(model, site, pair[0], pair[1], results);
     default:
-        return tflite_unfold_loop(model, site, pair_2[0], pair_2[1], results);
+        return tflite_inline_loop(model, site, pair_2[0], pair_2[1], results);
     }
 }
 
@@ -131,7 +131,7 @@ ft_status tflite_call(tflite_model *model, tflite_frame *frame, const tflite_ope
     }
     tflite_site site = {.frame = frame, .op = op, .loop = frame->loop};
     tflite_list results;
-    FT_TRY(tflite_map(model, frame, &op->inputs, &site.given));
-    FT_TRY(unfold_called(model, &site, &results));
+    FT_TRY(tflite_map_tensors(model, frame, &op->inputs, &site.given));
+    FT_TRY(inline_called(model, &site, &results));
     return return_results(model, &site, &results);
 }

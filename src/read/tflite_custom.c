@@ -33,7 +33,7 @@ static ft_status add_entry(tflite_model *model, const flex_entry *entry, ft_attr
     ft_graph *graph = model->graph;
     if (entry->kind == FLEX_INT) return graph_attr_int(graph, attr, entry->key, entry->i, model->error);
     if (entry->kind == FLEX_FLOAT) return graph_attr_float(graph, attr, entry->key, entry->f, model->error);
-    FT_TRY(tflite_spend(model, entry->length / 16));
+    FT_TRY(tflite_add_work(model, entry->length / 16));
     const char *text = arena_string(&model->scratch, entry->s, entry->length);
     if (text == NULL) return FT_NOMEM(model->error);
     return graph_attr_string(graph, attr, entry->key, text, model->error);
@@ -95,7 +95,7 @@ static ft_status add_node_attrs(tflite_model *model, const char *node, size_t si
     while (*count < TFLITE_MAX_ATTRS && wire_next(&at, end, &field) == WIRE_FIELD) {
         flex_entry entry;
         char key[64];
-        FT_TRY(tflite_spend(model, 1));
+        FT_TRY(tflite_add_work(model, 1));
         if (field.number != NODE_ATTR || field.type != WIRE_BYTES) continue;
         if (!read_node_attr(&field, key, sizeof key, &entry)) continue;
         FT_TRY(add_entry(model, &entry, &attrs[*count]));
@@ -117,7 +117,7 @@ ft_status tflite_custom_options(tflite_model *model, const flat_table *op, ft_at
     if (node != NULL) return add_node_attrs(model, node, node_size, attrs, count);
     if (!flex_root_map(bytes, size, &map)) return FT_OK;
     for (uint32_t i = 0; i < map.count && *count < TFLITE_MAX_ATTRS; i++) {
-        FT_TRY(tflite_spend(model, 1));
+        FT_TRY(tflite_add_work(model, 1));
         if (!flex_map_entry(&map, i, &entry)) break;
         if (entry.kind == FLEX_OTHER || !is_name(entry.key)) continue;
         FT_TRY(add_entry(model, &entry, &attrs[*count]));

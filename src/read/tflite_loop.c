@@ -17,14 +17,15 @@ static bool is_unchanged(const tflite_frame *body, uint32_t i) {
 }
 
 /* A tensor inside the loop that takes a new value each time around; it looks as the body says. */
-static ft_status carry(tflite_model *model, const tflite_site *site, tflite_frame *body, uint32_t i, uint32_t *tensor) {
+static ft_status add_carry(tflite_model *model, const tflite_site *site, tflite_frame *body, uint32_t i,
+                           uint32_t *tensor) {
     int64_t index = flat_int_at(&body->inputs, i, FLAT_I32);
     uint32_t first = site->given.items[i], inside;
     /* The same input twice in the list would be a tensor made twice. */
     if (body->map[index] != TFLITE_UNMAPPED)
         return ft_fail(model->error, FT_ERR_GRAPH, "the loop's body lists tensor %lld twice among its inputs",
                        (long long)index);
-    body->origin[index] = TFLITE_MADE;
+    body->origin[index] = TFLITE_COMPUTED;
     FT_TRY(tflite_tensor(model, body, index, &inside));
     ft_op op = {.name = model->graph->tensors[inside].name,
                 .type = "LOOP_CARRY",
@@ -38,7 +39,7 @@ static ft_status carry(tflite_model *model, const tflite_site *site, tflite_fram
 }
 
 /* Replaces the variables that change by tensors inside the loop. */
-static ft_status enter(tflite_model *model, tflite_site *site, int64_t body_index) {
+static ft_status enter_loop(tflite_model *model, tflite_site *site, int64_t body_index) {
     tflite_frame body;
     FT_TRY(tflite_callee(model, site, body_index, &body));
     if (body.inputs.count != site->given.count || body.outputs.count != site->given.count)
@@ -50,7 +51,7 @@ static ft_status enter(tflite_model *model, tflite_site *site, int64_t body_inde
     for (uint32_t i = 0; i < inside.count; i++) {
         inside.items[i] = site->given.items[i];
         if (site->given.items[i] != FT_NONE && !is_unchanged(&body, i))
-            FT_TRY(carry(model, site, &body, i, &inside.items[i]));
+            FT_TRY(add_carry(model, site, &body, i, &inside.items[i]));
     }
     site->given = inside;
     return FT_OK;
@@ -59,7 +60,7 @@ static ft_status enter(tflite_model *model, tflite_site *site, int64_t body_inde
 /* --- Counting ---------------------------------------------------------------------------------------------------- */
 
 /* The operator, of those added since `begin`, that makes a tensor; NULL when none does. */
-static const ft_op *maker(const ft_graph *graph, uint32_t begin, uint32_t tensor) {
+static const ft_op *find_producer(const ft_graph *graph, uint32_t begin, uint32_t tensor) {
     for (uint32_t i = graph->op_count; i > begin; i--) {
         const ft_op *op = &graph->ops[i - 1];
         if (op->output_count > 0 && op->outputs[0] == tensor) return op;
@@ -83,16 +84,16 @@ static bool is_stored(const ft_graph *graph, uint32_t tensor, int64_t value) {
 /* The limit of a counting loop whose condition is `tensor`, or FT_NONE. */
 static uint32_t limit_of(const ft_graph *graph, uint32_t begin, uint32_t tensor, const tflite_list *variables,
                          const tflite_list *results) {
-    const ft_op *compare = maker(graph, begin, tensor);
+    const ft_op *compare = find_producer(graph, begin, tensor);
     bool is_less = is_op(compare, "LESS", 2);
     if (!is_less && !is_op(compare, "GREATER", 2)) return FT_NONE;
     uint32_t counter = compare->inputs[is_less ? 0 : 1], limit = compare->inputs[is_less ? 1 : 0];
-    const ft_op *entry = maker(graph, begin, counter);
+    const ft_op *entry = find_producer(graph, begin, counter);
     if (!is_op(entry, "LOOP_CARRY", 1) || !is_stored(graph, entry->inputs[0], 0)) return FT_NONE;
-    if (is_op(maker(graph, begin, limit), "LOOP_CARRY", 1)) return FT_NONE;
+    if (is_op(find_producer(graph, begin, limit), "LOOP_CARRY", 1)) return FT_NONE;
     for (uint32_t i = 0; i < variables->count; i++) {
         if (variables->items[i] != counter) continue;
-        const ft_op *step = maker(graph, begin, results->items[i]);
+        const ft_op *step = find_producer(graph, begin, results->items[i]);
         if (!is_op(step, "ADD", 2)) return FT_NONE;
         uint32_t other = step->inputs[0] == counter ? step->inputs[1] : step->inputs[0];
         bool adds_one = (step->inputs[0] == counter || step->inputs[1] == counter) && is_stored(graph, other, 1);
@@ -103,23 +104,23 @@ static uint32_t limit_of(const ft_graph *graph, uint32_t begin, uint32_t tensor,
 
 static uint32_t find_limit(const ft_graph *graph, uint32_t begin, uint32_t condition, const tflite_list *variables,
                            const tflite_list *results) {
-    const ft_op *both = maker(graph, begin, condition);
+    const ft_op *both = find_producer(graph, begin, condition);
     if (!is_op(both, "LOGICAL_AND", 2)) return limit_of(graph, begin, condition, variables, results);
     uint32_t limit = limit_of(graph, begin, both->inputs[0], variables, results);
     return limit != FT_NONE ? limit : limit_of(graph, begin, both->inputs[1], variables, results);
 }
 
-ft_status tflite_unfold_loop(tflite_model *model, tflite_site *site, int64_t condition, int64_t body,
+ft_status tflite_inline_loop(tflite_model *model, tflite_site *site, int64_t condition, int64_t body,
                              tflite_list *results) {
     graph_loop loop = {.parent = site->loop, .trip_tensor = FT_NONE, .scan_tensor = FT_NONE, .trips = 1};
     uint32_t begin = model->graph->op_count;
     tflite_list is_going_on;
     FT_TRY(graph_add_loop(model->graph, &loop, &site->loop, model->error));
-    FT_TRY(enter(model, site, body));
-    FT_TRY(tflite_unfold(model, site, condition, &is_going_on));
-    FT_TRY(tflite_unfold(model, site, body, results));
+    FT_TRY(enter_loop(model, site, body));
+    FT_TRY(tflite_inline(model, site, condition, &is_going_on));
+    FT_TRY(tflite_inline(model, site, body, results));
     /* Looking for makers walks the loop's operators, a few times per loop: nested loops pay for it as work. */
-    FT_TRY(tflite_spend(model, model->graph->op_count - begin));
+    FT_TRY(tflite_add_work(model, model->graph->op_count - begin));
     if (is_going_on.count == 1 && is_going_on.items[0] != FT_NONE)
         model->graph->loops[site->loop].trip_tensor =
             find_limit(model->graph, begin, is_going_on.items[0], &site->given, results);

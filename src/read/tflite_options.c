@@ -198,7 +198,7 @@ static const char *activation_name(int64_t activation) {
 static ft_status add_text(tflite_model *model, const flat_table *table, const option *o, ft_attr *attr) {
     size_t length;
     const char *text = flat_string(table, o->fields[0], &length);
-    FT_TRY(tflite_spend(model, length / 16));
+    FT_TRY(tflite_add_work(model, length / 16));
     const char *copy = arena_string(&model->scratch, text != NULL ? text : "", text != NULL ? length : 0);
     if (copy == NULL) return FT_NOMEM(model->error);
     return graph_attr_string(model->graph, attr, o->attr, copy, model->error);
@@ -210,7 +210,7 @@ static ft_status add_list(tflite_model *model, const flat_table *table, const op
     if (list.count > FT_FOLD_MAX_ELEMS)
         return ft_fail(model->error, FT_ERR_LIMIT, "option '%s' has %u elements; at most %d are supported", o->attr,
                        list.count, FT_FOLD_MAX_ELEMS);
-    FT_TRY(tflite_spend(model, list.count / 4));
+    FT_TRY(tflite_add_work(model, list.count / 4));
     if (kind == FLAT_F32) {
         double floats[FT_FOLD_MAX_ELEMS];
         for (uint32_t i = 0; i < list.count; i++) floats[i] = flat_float_at(&list, i, kind);
@@ -277,8 +277,8 @@ static ft_status add_option(tflite_model *model, const flat_table *table, const 
 enum { MEMBER_DOT_GENERAL = 12, DOT_BATCH = 0, DOT_CONTRACT = 2 };
 
 /* Gives each right dimension of a list the label of the left dimension it is paired with, and marks both. */
-static bool pair_up(const flat_table *table, uint32_t lhs_field, char *left, int32_t left_rank, char *right,
-                    int32_t right_rank, char *labels) {
+static bool label_pairs(const flat_table *table, uint32_t lhs_field, char *left, int32_t left_rank, char *right,
+                        int32_t right_rank, char *labels) {
     flat_vector a = flat_numbers(table, lhs_field, FLAT_I64), b = flat_numbers(table, lhs_field + 1, FLAT_I64);
     if (a.count != b.count || a.count > FT_MAX_RANK) return false;
     for (uint32_t i = 0; i < a.count; i++) {
@@ -297,8 +297,8 @@ static bool dot_equation(const flat_table *table, int32_t left_rank, int32_t rig
     char batch[FT_MAX_RANK + 1], summed[FT_MAX_RANK + 1], free[2 * FT_MAX_RANK + 1];
     if (left_rank < 0 || right_rank < 0) return false;
     left[left_rank] = right[right_rank] = '\0';
-    if (!pair_up(table, DOT_BATCH, left, left_rank, right, right_rank, batch)) return false;
-    if (!pair_up(table, DOT_CONTRACT, left, left_rank, right, right_rank, summed)) return false;
+    if (!label_pairs(table, DOT_BATCH, left, left_rank, right, right_rank, batch)) return false;
+    if (!label_pairs(table, DOT_CONTRACT, left, left_rank, right, right_rank, summed)) return false;
     size_t count = 0;
     for (const char *c = left; *c != '\0'; c++) {
         if (strchr(batch, *c) == NULL && strchr(summed, *c) == NULL) free[count++] = *c;

@@ -21,14 +21,14 @@ static flat_table quantization_of(const tflite_frame *frame, const flat_vector *
 
 /* A channel is dead when its weights reach less than a thousandth of what those of the widest do. */
 static ft_status add_weights(tflite_model *model, const flat_vector *scales, ft_attr *attrs, uint32_t *count) {
-    double most = 0, sum = 0;
+    double max = 0, sum = 0;
     uint32_t live = 0;
-    FT_TRY(tflite_spend(model, scales->count / 8));
-    for (uint32_t i = 0; i < scales->count; i++) most = fmax(most, flat_float_at(scales, i, FLAT_F32));
-    if (!(most > 0) || !isfinite(most)) return FT_OK;
+    FT_TRY(tflite_add_work(model, scales->count / 8));
+    for (uint32_t i = 0; i < scales->count; i++) max = fmax(max, flat_float_at(scales, i, FLAT_F32));
+    if (!(max > 0) || !isfinite(max)) return FT_OK;
     for (uint32_t i = 0; i < scales->count; i++) {
         double scale = flat_float_at(scales, i, FLAT_F32);
-        if (!(scale > most / 1000)) continue;
+        if (!(scale > max / 1000)) continue;
         live++;
         sum += log2(scale);
     }

@@ -130,7 +130,7 @@ static ft_status keep_value(tflite_model *model, ft_tensor *spec, const payload 
     if (!storage_of(spec->dtype, &kind) || (is_quantized && flat_width(kind) < 4)) return FT_OK;
     size_t width = flat_width(kind);
     if (count > 0 && (data->bytes == NULL || data->size != (uint64_t)count * width)) return FT_OK;
-    FT_TRY(tflite_spend(model, (uint64_t)count / 8));
+    FT_TRY(tflite_add_work(model, (uint64_t)count / 8));
     if (ft_dtype_is_float(spec->dtype)) {
         double *floats;
         spec->value = graph_value_floats(model->graph, count, &floats);
@@ -180,7 +180,7 @@ static ft_status read_name(tflite_model *model, const tflite_frame *frame, const
     if (text == NULL) length = 0;
     /* A NUL inside would cut the name; the rest of it says nothing then. */
     if (length > 0) length = strnlen(text, length);
-    FT_TRY(tflite_spend(model, (length + strlen(frame->prefix)) / 16));
+    FT_TRY(tflite_add_work(model, (length + strlen(frame->prefix)) / 16));
     *name = arena_format(&model->scratch, "%s%.*s", frame->prefix, (int)(length < 65536 ? length : 65536),
                          text != NULL ? text : "");
     return *name != NULL ? FT_OK : FT_NOMEM(model->error);
@@ -258,7 +258,7 @@ ft_status tflite_tensor(tflite_model *model, tflite_frame *frame, int64_t index,
                        frame->tensors.count);
     uint32_t *mapped = &frame->map[index];
     if (*mapped == TFLITE_UNMAPPED) {
-        FT_TRY(tflite_spend(model, 1));
+        FT_TRY(tflite_add_work(model, 1));
         ft_status status = add_tensor(model, frame, (uint32_t)index, mapped);
         if (status != FT_OK) return ft_fail_prefix(model->error, status, "tensor %lld", (long long)index);
     }

@@ -75,14 +75,14 @@ static bool window_fits(const tf_node *node, const tf_shape *in, tf_padding padd
 }
 
 /* The latest padding that a pool left no doubt about. */
-typedef struct pool_memory {
+typedef struct pool_padding {
     const ft_opdef *def;
     tf_padding padding;
-} pool_memory;
+} pool_padding;
 
 enum { POOL_TYPES = 4 };
 
-static pool_memory *remember(pool_memory *pools, const tf_node *node) {
+static pool_padding *find_pool(pool_padding *pools, const tf_node *node) {
     for (int i = 0; i < POOL_TYPES - 1; i++) {
         if (pools[i].def == NULL) pools[i].def = node->type.def;
         if (pools[i].def == node->type.def) return &pools[i];
@@ -90,10 +90,10 @@ static pool_memory *remember(pool_memory *pools, const tf_node *node) {
     return &pools[POOL_TYPES - 1];
 }
 
-static void repair_window(const tf_node *nodes, tf_node *node, pool_memory *pools) {
+static void repair_window(const tf_node *nodes, tf_node *node, pool_padding *pools) {
     const tf_shape *in = input_shape(nodes, node, 0);
     bool is_pool = node->type.kind == TF_POOL;
-    pool_memory *memory = is_pool ? remember(pools, node) : NULL;
+    pool_padding *memory = is_pool ? find_pool(pools, node) : NULL;
     if (in->rank != MAP_RANK) return;
     if (node->out.rank == MAP_RANK) {
         bool is_same = window_fits(node, in, TF_PAD_SAME), is_valid = window_fits(node, in, TF_PAD_VALID);
@@ -127,7 +127,7 @@ static void complete_kernel(const tf_node *nodes, tf_node *node) {
 }
 
 void tf_repair(tf_node *nodes, uint32_t count) {
-    pool_memory pools[POOL_TYPES] = {{0}};
+    pool_padding pools[POOL_TYPES] = {{0}};
     for (uint32_t i = 0; i < count; i++) {
         tf_node *node = &nodes[i];
         switch (node->type.kind) {

@@ -11,10 +11,10 @@
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 
 typedef enum wire_step {
-    WIRE_FIELD,   /* the next field is in *field */
-    WIRE_END,     /* the message ended where it should */
-    WIRE_CUT,     /* the field's number and type are there, but it goes on behind the end */
-    WIRE_NONSENSE /* no field can begin like this */
+    WIRE_FIELD,     /* the next field is in *field */
+    WIRE_END,       /* the message ended where it should */
+    WIRE_TRUNCATED, /* the field's number and type are there, but it goes on behind the end */
+    WIRE_INVALID    /* no field can begin like this */
 } wire_step;
 
 typedef struct wire_field {
@@ -30,7 +30,7 @@ typedef struct wire_field {
 static inline wire_step wire_varint(const uint8_t **at, const uint8_t *end, uint64_t *value) {
     uint64_t sum = 0;
     for (unsigned shift = 0; shift < 70; shift += 7) {
-        if (*at == end) return WIRE_CUT;
+        if (*at == end) return WIRE_TRUNCATED;
         uint8_t byte = *(*at)++;
         sum |= (uint64_t)(byte & 0x7f) << shift;
         if (byte < 0x80) {
@@ -38,7 +38,7 @@ static inline wire_step wire_varint(const uint8_t **at, const uint8_t *end, uint
             return WIRE_FIELD;
         }
     }
-    return WIRE_NONSENSE;
+    return WIRE_INVALID;
 }
 
 /* The field at *at, which moves behind it. Groups, which ONNX does not use, are nonsense. */
@@ -48,7 +48,7 @@ static inline wire_step wire_next(const uint8_t **at, const uint8_t *end, wire_f
     uint64_t tag, size;
     wire_step step = wire_varint(at, end, &tag);
     if (step != WIRE_FIELD) return step;
-    if (tag < 8 || tag > UINT32_MAX) return WIRE_NONSENSE;
+    if (tag < 8 || tag > UINT32_MAX) return WIRE_INVALID;
     field->number = (uint32_t)tag >> 3;
     field->type = (uint32_t)tag & 7;
     field->data = *at;
@@ -69,9 +69,9 @@ static inline wire_step wire_next(const uint8_t **at, const uint8_t *end, wire_f
         field->data = *at;
         break;
     default:
-        return WIRE_NONSENSE;
+        return WIRE_INVALID;
     }
-    if (size > (size_t)(end - *at)) return WIRE_CUT;
+    if (size > (size_t)(end - *at)) return WIRE_TRUNCATED;
     field->size = (size_t)size;
     *at += size;
     return WIRE_FIELD;

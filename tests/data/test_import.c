@@ -78,22 +78,22 @@ static void test_metrics(void **state) {
     const metric_unit *unit;
     char name[64];
     double value;
-    assert_true(metric_rename("time_ms", name, sizeof name, &unit));
+    assert_true(metric_canonical_name("time_ms", name, sizeof name, &unit));
     assert_string_equal(name, "time_us");
     assert_true(metric_parse("148.164", 7, unit, &value) && value == 148164);
     assert_true(metric_parse("1.5e-3", 6, unit, &value) && value == 1.5);
     assert_false(metric_parse("-1", 2, unit, &value));
     assert_false(metric_parse("", 0, unit, &value));
     assert_false(metric_parse("nan", 3, unit, &value));
-    assert_true(metric_rename("peak_mib", name, sizeof name, &unit));
+    assert_true(metric_canonical_name("peak_mib", name, sizeof name, &unit));
     assert_string_equal(name, "peak_bytes");
     assert_true(metric_parse("1.5", 3, unit, &value) && value == 1.5 * 1024 * 1024);
-    assert_true(metric_rename("util_percent", name, sizeof name, &unit));
+    assert_true(metric_canonical_name("util_percent", name, sizeof name, &unit));
     assert_true(metric_parse("97", 2, unit, &value) && value == 0.97);
-    assert_true(metric_rename("energy_mj", name, sizeof name, &unit)); /* a unit of its own stays */
+    assert_true(metric_canonical_name("energy_mj", name, sizeof name, &unit)); /* a unit of its own stays */
     assert_string_equal(name, "energy_mj");
-    assert_false(metric_rename("notes", name, sizeof name, &unit));
-    assert_false(metric_rename("_us", name, sizeof name, &unit));
+    assert_false(metric_canonical_name("notes", name, sizeof name, &unit));
+    assert_false(metric_canonical_name("_us", name, sizeof name, &unit));
 }
 
 /* --- CG ---------------------------------------------------------------------------------------------------------- */

@@ -51,9 +51,9 @@ static void test_noise(void **state) {
     rng_init(&a, 1, 1);
     rng_init(&b, 1, 1);
     rng_init(&c, 2, 1);
-    label_disturb(&first, 0.02, &a);
-    label_disturb(&second, 0.02, &b);
-    label_disturb(&other, 0.02, &c);
+    label_add_noise(&first, 0.02, &a);
+    label_add_noise(&second, 0.02, &b);
+    label_add_noise(&other, 0.02, &c);
     assert_memory_equal(&first.modes, &second.modes, sizeof first.modes);
     assert_true(first.modes[0].time_ms != other.modes[0].time_ms);
     assert_true(fabs(first.modes[0].time_ms / exact.modes[0].time_ms - 1) <= 0.06);

@@ -19,17 +19,17 @@ static void test_values(void **state) {
     buf out = {0};
     pickle p;
     ft_error error;
-    picklew_begin(&w, &out);
-    picklew_dict(&w);
-    picklew_open(&w);
+    pickle_writer_begin(&w, &out);
+    pickle_put_dict(&w);
+    pickle_put_items_begin(&w);
     for (size_t i = 0; i < COUNT; i++) {
-        picklew_int(&w, (int64_t)i);
-        picklew_int(&w, ints[i]);
+        pickle_put_int(&w, (int64_t)i);
+        pickle_put_int(&w, ints[i]);
     }
-    picklew_text(&w, "float");
-    picklew_float(&w, -1.25e-300);
-    picklew_close(&w);
-    picklew_end(&w);
+    pickle_put_string(&w, "float");
+    pickle_put_float(&w, -1.25e-300);
+    pickle_put_items_end(&w);
+    pickle_writer_end(&w);
     assert_int_equal(pickle_decode((const uint8_t *)out.data, out.length, &p, &error), FT_OK);
     assert_int_equal(p.root->count, COUNT + 1);
     for (size_t i = 0; i < COUNT; i++) {
@@ -51,21 +51,21 @@ static void test_memory(void **state) {
     pickle p;
     ft_error error;
     uint32_t last = 0;
-    picklew_begin(&w, &out);
-    picklew_dict(&w);
-    picklew_open(&w);
+    pickle_writer_begin(&w, &out);
+    pickle_put_dict(&w);
+    pickle_put_items_begin(&w);
     for (int64_t i = 0; i < 300; i++) {
-        picklew_int(&w, i);
-        last = picklew_dict(&w);
+        pickle_put_int(&w, i);
+        last = pickle_put_dict(&w);
     }
-    picklew_word(&w, other);
-    picklew_again(&w, last);
-    picklew_word(&w, word);
-    picklew_word(&w, word);
-    picklew_int(&w, 500);
-    picklew_word(&w, other);
-    picklew_close(&w);
-    picklew_end(&w);
+    pickle_put_interned(&w, other);
+    pickle_put_memo(&w, last);
+    pickle_put_interned(&w, word);
+    pickle_put_interned(&w, word);
+    pickle_put_int(&w, 500);
+    pickle_put_interned(&w, other);
+    pickle_put_items_end(&w);
+    pickle_writer_end(&w);
     assert_int_equal(pickle_decode((const uint8_t *)out.data, out.length, &p, &error), FT_OK);
     assert_ptr_equal(pickle_get(p.root, other), p.root->items[2 * 299 + 1]);
     assert_string_equal(pickle_get(p.root, word)->s, word);

@@ -44,7 +44,7 @@ static void test_conv2d(void **state) {
         fail_msg("%s", error.message);
     assert_string_equal(record.workload, "[\"conv2d_layer\",1,8,14,14,16,3,3,1,1]");
     assert_string_equal(record.target, "cuda");
-    assert_int_equal(ansor_seconds(&record, &seconds, &error), FT_OK);
+    assert_int_equal(ansor_mean_seconds(&record, &seconds, &error), FT_OK);
     assert_true(seconds == 0.003);
     assert_int_equal(ft_program_new(&program, &error), FT_OK);
     if (program_lower_record(program, &record, &error) != FT_OK) fail_msg("%s", error.message);

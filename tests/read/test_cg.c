@@ -35,9 +35,8 @@
 static cg_set *open_tables(const char *models, const char *nodes, const char *edges) {
     cg_set *set = NULL;
     ft_error error = {0};
-    if (cg_open_memory(models, strlen(models), nodes, strlen(nodes), edges, strlen(edges), "made", &set, &error) !=
-        FT_OK)
-        fail_msg("%s", error.message);
+    const cg_texts tables = {{models, nodes, edges}, {strlen(models), strlen(nodes), strlen(edges)}};
+    if (cg_open_memory(&tables, "made", &set, &error) != FT_OK) fail_msg("%s", error.message);
     return set;
 }
 
@@ -266,9 +265,8 @@ static void test_unknown_operators_and_order(void **state) {
 static void expect_open_error(const char *models, const char *nodes, const char *edges, const char *message) {
     cg_set *set = NULL;
     ft_error error;
-    assert_int_not_equal(
-        cg_open_memory(models, strlen(models), nodes, strlen(nodes), edges, strlen(edges), "made", &set, &error),
-        FT_OK);
+    const cg_texts tables = {{models, nodes, edges}, {strlen(models), strlen(nodes), strlen(edges)}};
+    assert_int_not_equal(cg_open_memory(&tables, "made", &set, &error), FT_OK);
     assert_string_equal(error.message, message);
     assert_null(set);
 }

@@ -54,8 +54,9 @@ static ft_status read_tables(const buf *bytes, ft_error *error) {
     const char *edges = nodes != NULL ? strstr(nodes + 1, "---\n") : NULL;
     if (edges == NULL) return FT_ERR_USAGE;
     cg_set *set;
-    ft_status status = cg_open_memory(models, (size_t)(nodes - models), nodes + 4, (size_t)(edges - nodes - 4),
-                                      edges + 4, strlen(edges + 4), "corpus", &set, error);
+    const cg_texts tables = {{models, nodes + 4, edges + 4},
+                             {(size_t)(nodes - models), (size_t)(edges - nodes - 4), strlen(edges + 4)}};
+    ft_status status = cg_open_memory(&tables, "corpus", &set, error);
     if (status != FT_OK) return status;
     for (ft_graph *graph;; ft_graph_free(graph)) {
         status = cg_next(set, &graph, error);
