@@ -62,7 +62,7 @@ static double quiet_us(timed *once, void *user, long rounds) {
 
 /* What is asked, again and again. */
 typedef struct bench {
-    ft_box *box;
+    ft_predictor_set *box;
     ft_graph *model;
     ft_request *requests;
     uint32_t count;
@@ -71,9 +71,9 @@ typedef struct bench {
 static bench open_bench(const char *path) {
     bench b = {0};
     ft_error error;
-    if (ft_box_open(NULL, 0, &b.box, &error) != FT_OK || ft_graph_read(path, &b.model, &error) != FT_OK)
+    if (ft_predictor_set_open(NULL, 0, &b.box, &error) != FT_OK || ft_graph_read(path, &b.model, &error) != FT_OK)
         fail(error.message);
-    b.requests = calloc((size_t)ft_box_device_count(b.box) * BATCHES + 1, sizeof *b.requests);
+    b.requests = calloc((size_t)ft_predictor_set_device_count(b.box) * BATCHES + 1, sizeof *b.requests);
     if (b.requests == NULL) fail("out of memory");
     return b;
 }
@@ -81,16 +81,16 @@ static bench open_bench(const char *path) {
 static void close_bench(bench *b) {
     free(b->requests);
     ft_graph_free(b->model);
-    ft_box_free(b->box);
+    ft_predictor_set_free(b->box);
 }
 
 static double ask(void *user) {
     const bench *b = user;
-    ft_forecasts answers;
+    ft_results answers;
     ft_error error;
     double started = now_us();
-    if (ft_forecast_make(b->box, b->model, NULL, b->requests, b->count, &answers, &error) != FT_OK) fail(error.message);
-    ft_forecasts_free(&answers);
+    if (ft_predict(b->box, b->model, NULL, b->requests, b->count, &answers, &error) != FT_OK) fail(error.message);
+    ft_results_free(&answers);
     return now_us() - started;
 }
 
@@ -104,8 +104,8 @@ static void time_one(long rounds, const char *path, const char *device) {
 static void time_many(long rounds, const char *path) {
     bench b = open_bench(path);
     for (uint32_t i = 0; i < BATCHES; i++)
-        for (uint32_t d = 0; d < ft_box_device_count(b.box); d++)
-            b.requests[b.count++] = (ft_request){.device = ft_box_device(b.box, d), .batch = INT64_C(1) << i};
+        for (uint32_t d = 0; d < ft_predictor_set_device_count(b.box); d++)
+            b.requests[b.count++] = (ft_request){.device = ft_predictor_set_device(b.box, d), .batch = INT64_C(1) << i};
     printf("answers,%u,\n", b.count);
     printf("answers a second,%.0f,1/s\n", b.count / quiet_us(ask, &b, rounds) * 1e6);
     close_bench(&b);
@@ -124,13 +124,13 @@ static double own_kb(void) {
 }
 
 static double open_once(void *user) {
-    ft_box *box;
+    ft_predictor_set *box;
     ft_error error;
     double *kb = user, before = *kb == 0 ? own_kb() : 0, started = now_us();
-    if (ft_box_open(NULL, 0, &box, &error) != FT_OK) fail(error.message);
+    if (ft_predictor_set_open(NULL, 0, &box, &error) != FT_OK) fail(error.message);
     double us = now_us() - started;
     if (*kb == 0) *kb = own_kb() - before;
-    ft_box_free(box);
+    ft_predictor_set_free(box);
     return us;
 }
 

@@ -78,17 +78,17 @@ typedef struct questions {
 
 /* Asks them, and gives them back. */
 static ft_status ask(const ft_predictor *predictor, questions *q, double *sum, ft_error *error) {
-    ft_answer answers[TOGETHER];
+    ft_prediction answers[TOGETHER];
     ft_error errors[TOGETHER];
-    ft_query query = {.device = ft_predictor_device(predictor, 0)};
+    ft_request query = {.device = ft_predictor_device(predictor, 0)};
     ft_status status =
-        ft_predictor_answer_all(predictor, (const ft_graph *const *)q->bound, q->count, &query, answers, errors);
+        ft_predictor_predict_many(predictor, (const ft_graph *const *)q->bound, q->count, &query, answers, errors);
     for (uint32_t i = 0; i < q->count; i++) {
         if (errors[i].status != FT_OK) {
             *error = errors[i];
         } else {
             *sum += answers[i].metrics[0].value;
-            ft_answer_free(&answers[i]);
+            ft_prediction_free(&answers[i]);
         }
         ft_graph_free(q->bound[i]);
         ft_graph_free(q->graphs[i]);

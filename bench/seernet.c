@@ -48,18 +48,18 @@ static void time_model(const char *predictor_path, const char *path, int steps) 
     ft_error error;
     ft_graph *graph, *bound;
     ft_predictor *predictor;
-    ft_answer answer;
+    ft_prediction answer;
     double *ms = new_times(steps);
     must(ft_predictor_open(predictor_path, &predictor, &error), &error);
     must(ft_graph_read(path, &graph, &error), &error);
     must(ft_graph_bind(graph, NULL, &bound, &error), &error);
     gnn_batch size = {.nodes = ft_graph_op_count(bound), .edges = ft_graph_tensor_count(bound)};
-    ft_query query = {.device = ft_predictor_device(predictor, 0), .mode = FT_INFER};
+    ft_request query = {.device = ft_predictor_device(predictor, 0), .mode = FT_INFER};
     for (int i = -WARM_UP; i < steps; i++) {
         double started = now_ms();
-        must(ft_predictor_answer(predictor, bound, &query, &answer, &error), &error);
+        must(ft_predictor_predict(predictor, bound, &query, &answer, &error), &error);
         if (i >= 0) ms[i] = now_ms() - started;
-        ft_answer_free(&answer);
+        ft_prediction_free(&answer);
     }
     say("features and network of 1 graph", 1, &size, ms, steps);
     ft_graph_free(bound);

@@ -86,21 +86,21 @@ static void add_row(const torch_row *row, double amounts[static COLUMNS]) {
 static void add_graph(const ft_dataset *data, uint32_t index, const ft_rules *rules, double amounts[static COLUMNS]) {
     ft_error error;
     ft_graph *graph, *bound;
-    subject s;
+    model_view s;
     arena memory;
     torch_kernel *kernels;
     uint32_t count;
     check(ft_dataset_graph(data, index, &graph, &error), "graph", &error);
     check(ft_graph_bind(graph, &(ft_binding){.batch = 1}, &bound, &error), "graph", &error);
     arena_init(&memory, UINT64_MAX);
-    subject_init(&s, bound, &(ft_query){.mode = FT_INFER});
+    model_view_init(&s, bound, &(ft_request){.mode = FT_INFER});
     check(torch_kernels_of(&s, rules, &memory, &kernels, &count, &error), "kernels", &error);
     for (uint32_t i = 0; i < count; i++) {
         torch_row row;
         torch_row_of(&kernels[i], 1, (torch_precision){.bytes = 4}, &row);
         add_row(&row, amounts);
     }
-    subject_free(&s);
+    model_view_free(&s);
     arena_free(&memory);
     ft_graph_free(bound);
     ft_graph_free(graph);

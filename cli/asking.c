@@ -128,8 +128,8 @@ bool asking_is_file(const char *device) {
 }
 
 static bool is_in_box(const asking *a, const char *name) {
-    for (uint32_t i = 0; i < ft_box_device_count(a->box); i++)
-        if (strcmp(ft_box_device(a->box, i), name) == 0) return true;
+    for (uint32_t i = 0; i < ft_predictor_set_device_count(a->box); i++)
+        if (strcmp(ft_predictor_set_device(a->box, i), name) == 0) return true;
     return false;
 }
 
@@ -191,8 +191,8 @@ static ft_status add_device(asking *a, const char *name) {
 }
 
 static ft_status add_all(asking *a) {
-    for (uint32_t i = 0; i < ft_box_device_count(a->box); i++) {
-        ft_status status = add_device(a, ft_box_device(a->box, i));
+    for (uint32_t i = 0; i < ft_predictor_set_device_count(a->box); i++) {
+        ft_status status = add_device(a, ft_predictor_set_device(a->box, i));
         if (status != FT_OK) return status;
     }
     return FT_OK;
@@ -292,7 +292,7 @@ static char *join_settings(asking *a, bool has_torch) {
 
 ft_status asking_open(asking *a) {
     ft_error error;
-    if (ft_box_open(a->predictors.items, a->predictors.count, &a->box, &error) != FT_OK)
+    if (ft_predictor_set_open(a->predictors.items, a->predictors.count, &a->box, &error) != FT_OK)
         return cli_fail(error.status, "%s", error.message);
     ft_status status = find_devices(a);
     if (status == FT_OK) status = check_runtime(a);
@@ -305,7 +305,7 @@ ft_status asking_open(asking *a) {
 
 void asking_close(asking *a) {
     for (uint32_t i = 0; i < a->device_count; i++) ft_device_free(a->devices[i].sheet);
-    ft_box_free(a->box);
+    ft_predictor_set_free(a->box);
     free(a->names);
     free(a->setting);
     free(a->other_setting);

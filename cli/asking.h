@@ -22,7 +22,7 @@ typedef struct asking {
     uint32_t setting_count;
 
     /* Once open: */
-    ft_box *box;
+    ft_predictor_set *box;
     char *names; /* what the names of the devices point into */
     struct {
         const char *name;

@@ -15,7 +15,7 @@ static void take_seed(void *input, const char *text, const option_row *row, stru
 static void take_part(void *input, const char *text, const option_row *row, struct argp_state *state) {
     choice *c = input;
     c->has_part = true;
-    if (!ft_part_parse(text, &c->part) || c->part == FT_PART_UNUSED)
+    if (!ft_split_part_parse(text, &c->part) || c->part == FT_PART_UNUSED)
         argp_error(state, "--%s %s: want train, valid or test", row->name, text);
 }
 
@@ -67,7 +67,7 @@ static void leave_split(const choice *c, ft_split *split, bool *is_found) {
     if (!c->is_quiet)
         cli_note("the predictor learned from this data set and kept no %s part: all records are evaluated, and new "
                  "models may be predicted less well",
-                 ft_part_name(c->part));
+                 ft_split_part_name(c->part));
     ft_split_free(split);
     *is_found = false;
 }
@@ -82,7 +82,7 @@ ft_status choice_split(const choice *c, const ft_predictor *predictor, const ft_
     if (c->split == NULL && *is_found && !c->has_part && split->counts[c->part] == 0) leave_split(c, split, is_found);
     if (c->has_part && !*is_found)
         return cli_fail(FT_ERR_USAGE, "--part %s: the predictor was not trained on this data set; say of which --split",
-                        ft_part_name(c->part));
+                        ft_split_part_name(c->part));
     return FT_OK;
 }
 

@@ -10,7 +10,7 @@ typedef struct choice {
     const char *metric; /* NULL: all that the predictor tells */
     const char *split;  /* NULL: the one that the predictor was trained with, or all records */
     uint64_t seed;
-    ft_part part;
+    ft_split_part part;
     bool has_part, has_seed;
     name_list devices, families;
     const char *setting; /* NULL: any */

@@ -29,8 +29,8 @@ static void take_off(void *field, const char *text, const option_row *row, struc
 }
 
 static void take_part(void *field, const char *text, const option_row *row, struct argp_state *state) {
-    ft_part *part = field;
-    if (!ft_part_parse(text, part) || (*part != FT_PART_VALID && *part != FT_PART_TEST))
+    ft_split_part *part = field;
+    if (!ft_split_part_parse(text, part) || (*part != FT_PART_VALID && *part != FT_PART_TEST))
         argp_error(state, "--%s %s: want valid or test", row->name, text);
 }
 

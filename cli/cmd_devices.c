@@ -47,9 +47,9 @@ static const option_set predictors_set = {.parts = {{&output_set, offsetof(argum
 
 /* --- Documents ----------------------------------------------------------------------------------------------- */
 
-typedef ft_status document_writer(FILE *stream, const arguments *args, const ft_box *box, ft_error *error);
+typedef ft_status document_writer(FILE *stream, const arguments *args, const ft_predictor_set *box, ft_error *error);
 
-static int write_document(arguments *args, const ft_box *box, document_writer *write) {
+static int write_document(arguments *args, const ft_predictor_set *box, document_writer *write) {
     output out;
     ft_error error;
     ft_status status = output_open(&args->output, &out);
@@ -58,55 +58,55 @@ static int write_document(arguments *args, const ft_box *box, document_writer *w
     return (int)output_end(&out, status, &error);
 }
 
-static ft_status write_devices(FILE *stream, const arguments *args, const ft_box *box, ft_error *error) {
+static ft_status write_devices(FILE *stream, const arguments *args, const ft_predictor_set *box, ft_error *error) {
     return ft_report_devices(stream, &args->output.style, box, (const char **)args->names.items, args->names.count,
                              error);
 }
 
-static ft_status write_predictors(FILE *stream, const arguments *args, const ft_box *box, ft_error *error) {
+static ft_status write_predictors(FILE *stream, const arguments *args, const ft_predictor_set *box, ft_error *error) {
     return ft_report_predictors(stream, &args->output.style, box, error);
 }
 
 /* Data sheets can be told without predictors; files that were asked for have to be there. */
 int cmd_devices(int argc, char **argv) {
     arguments args = {.output = output_options_default()};
-    ft_box *box = NULL;
+    ft_predictor_set *box = NULL;
     ft_error error;
     options_parse(&devices_set, argc, argv, &args);
-    ft_status status = ft_box_open(args.predictors.items, args.predictors.count, &box, &error);
+    ft_status status = ft_predictor_set_open(args.predictors.items, args.predictors.count, &box, &error);
     if (status != FT_OK) cli_fail(status, "%s", error.message);
     if (status != FT_OK && (status != FT_ERR_IO || args.predictors.count > 0)) return (int)status;
     int code = write_document(&args, box, write_devices);
-    ft_box_free(box);
+    ft_predictor_set_free(box);
     return code;
 }
 
 /* All that ship: those of models, and behind them those of programs, which may be missing. */
-static ft_status open_shipped(ft_box **box, ft_error *error) {
+static ft_status open_shipped(ft_predictor_set **box, ft_error *error) {
     const char *paths[2 * OPTION_MOST_NAMES];
     uint32_t count = 0;
-    ft_box *models = NULL, *programs = NULL;
-    ft_status status = ft_box_open(NULL, 0, &models, error);
-    if (status == FT_OK && ft_box_open_programs(NULL, 0, &programs, error) != FT_OK) programs = NULL;
-    for (uint32_t i = 0; models != NULL && i < ft_box_count(models) && count < OPTION_MOST_NAMES; i++)
-        paths[count++] = ft_box_path(models, i);
-    for (uint32_t i = 0; programs != NULL && i < ft_box_count(programs) && count < 2 * OPTION_MOST_NAMES; i++)
-        paths[count++] = ft_box_path(programs, i);
-    if (status == FT_OK) status = ft_box_open(paths, count, box, error);
-    ft_box_free(models);
-    ft_box_free(programs);
+    ft_predictor_set *models = NULL, *programs = NULL;
+    ft_status status = ft_predictor_set_open(NULL, 0, &models, error);
+    if (status == FT_OK && ft_predictor_set_open_programs(NULL, 0, &programs, error) != FT_OK) programs = NULL;
+    for (uint32_t i = 0; models != NULL && i < ft_predictor_set_count(models) && count < OPTION_MOST_NAMES; i++)
+        paths[count++] = ft_predictor_set_path(models, i);
+    for (uint32_t i = 0; programs != NULL && i < ft_predictor_set_count(programs) && count < 2 * OPTION_MOST_NAMES; i++)
+        paths[count++] = ft_predictor_set_path(programs, i);
+    if (status == FT_OK) status = ft_predictor_set_open(paths, count, box, error);
+    ft_predictor_set_free(models);
+    ft_predictor_set_free(programs);
     return status;
 }
 
 int cmd_predictors(int argc, char **argv) {
     arguments args = {.output = output_options_default()};
-    ft_box *box = NULL;
+    ft_predictor_set *box = NULL;
     ft_error error;
     options_parse(&predictors_set, argc, argv, &args);
-    if ((args.names.count > 0 ? ft_box_open((const char **)args.names.items, args.names.count, &box, &error)
+    if ((args.names.count > 0 ? ft_predictor_set_open((const char **)args.names.items, args.names.count, &box, &error)
                               : open_shipped(&box, &error)) != FT_OK)
         return (int)cli_fail(error.status, "%s", error.message);
     int code = write_document(&args, box, write_predictors);
-    ft_box_free(box);
+    ft_predictor_set_free(box);
     return code;
 }

@@ -88,33 +88,33 @@ typedef struct question {
 static ft_status answer_fit(const question *q, FILE *stream, int *code, ft_error *error) {
     asking *a = &q->args->asking;
     ft_request request = asking_request(a, 0, a->batch_count > 0 ? a->batches[0] : 0);
-    ft_forecasts answers = {0};
-    ft_status status = ft_forecast_make(a->box, q->model, &q->shapes, &request, 1, &answers, error);
+    ft_results answers = {0};
+    ft_status status = ft_predict(a->box, q->model, &q->shapes, &request, 1, &answers, error);
     if (status != FT_OK) return status;
-    *code = exit_of(ft_forecast_fit(&answers.items[0], q->free_bytes));
+    *code = exit_of(ft_result_fit(&answers.items[0], q->free_bytes));
     status = ft_report_fit(stream, &q->args->output.style,
-                           &(ft_forecast_subject){q->args->path, q->model, &q->shapes, &answers}, q->free_bytes,
+                           &(ft_model_results){q->args->path, q->model, &q->shapes, &answers}, q->free_bytes,
                            q->is_whole, error);
-    ft_forecasts_free(&answers);
+    ft_results_free(&answers);
     return status;
 }
 
 static ft_status answer_max_batch(const question *q, FILE *stream, int *code, ft_error *error) {
     asking *a = &q->args->asking;
     ft_request request = asking_request(a, 0, 1);
-    ft_largest_batch largest;
-    ft_forecasts answers = {0};
-    ft_status status = ft_forecast_largest_batch(a->box, q->model, &q->shapes, &request, q->free_bytes, q->args->most,
-                                                 &largest, error);
+    ft_max_batch_result largest;
+    ft_results answers = {0};
+    ft_status status =
+        ft_max_batch(a->box, q->model, &q->shapes, &request, q->free_bytes, q->args->most, &largest, error);
     if (status != FT_OK) return status;
     *code = exit_of(largest.sure > 0 ? FT_FITS : largest.possible > 0 ? FT_FIT_UNCERTAIN : FT_FITS_NOT);
     request.batch = largest.sure > 0 ? largest.sure : 1;
-    status = ft_forecast_make(a->box, q->model, &q->shapes, &request, 1, &answers, error);
+    status = ft_predict(a->box, q->model, &q->shapes, &request, 1, &answers, error);
     if (status == FT_OK)
-        status = ft_report_largest_batch(stream, &q->args->output.style,
-                                         &(ft_forecast_subject){q->args->path, q->model, &q->shapes, &answers},
-                                         &largest, q->free_bytes, q->is_whole, q->args->most, error);
-    ft_forecasts_free(&answers);
+        status = ft_report_max_batch(stream, &q->args->output.style,
+                                     &(ft_model_results){q->args->path, q->model, &q->shapes, &answers}, &largest,
+                                     q->free_bytes, q->is_whole, q->args->most, error);
+    ft_results_free(&answers);
     return status;
 }
 

@@ -6,7 +6,7 @@
 typedef struct arguments {
     asking asking;
     output_options output;
-    ft_forecast_style style;
+    ft_result_style style;
     const char *trace, *plot;
     argument_list paths;
     bool is_quiet;
@@ -81,7 +81,7 @@ typedef struct run {
     output out;
     ft_request *requests;
     uint32_t request_count;
-    ft_forecast_report *report; /* begun with the first answer: a run that fails writes nothing */
+    ft_result_report *report; /* begun with the first answer: a run that fails writes nothing */
 } run;
 
 static ft_status begin_run(models *m, ft_error *error) {
@@ -93,29 +93,28 @@ static ft_status begin_run(models *m, ft_error *error) {
 }
 
 /* Pictures come before the text: when one fails, nothing was said yet. */
-static ft_status tell(run *r, bool has_several, const ft_forecast_subject *subject, ft_error *error) {
+static ft_status tell(run *r, bool has_several, const ft_model_results *subject, ft_error *error) {
     const arguments *args = r->args;
     ft_status status = FT_OK;
-    if (args->trace != NULL) status = ft_forecast_trace(args->trace, subject, 0, error);
-    if (status == FT_OK && args->plot != NULL) status = ft_forecast_plot(args->plot, subject, error);
+    if (args->trace != NULL) status = ft_result_trace(args->trace, subject, 0, error);
+    if (status == FT_OK && args->plot != NULL) status = ft_result_plot(args->plot, subject, error);
     if (status == FT_OK && r->report == NULL) {
-        ft_forecast_style style = args->style;
+        ft_result_style style = args->style;
         style.style = args->output.style;
         style.is_list = has_several && !style.has_layers;
-        status = ft_forecast_report_begin(r->out.stream, &style, &r->report, error);
+        status = ft_result_report_begin(r->out.stream, &style, &r->report, error);
     }
-    return status == FT_OK ? ft_forecast_report_add(r->report, subject, error) : status;
+    return status == FT_OK ? ft_result_report_add(r->report, subject, error) : status;
 }
 
 static ft_status predict_graph(models *m, const char *path, const ft_graph *graph, ft_error *error) {
     run *r = m->user;
     asking *a = &r->args->asking;
     ft_binding shapes = shapes_for(&a->shapes, graph, m->has_several, 0);
-    ft_forecasts answers = {0};
-    ft_status status = ft_forecast_make(a->box, graph, &shapes, r->requests, r->request_count, &answers, error);
-    if (status == FT_OK)
-        status = tell(r, m->has_several, &(ft_forecast_subject){path, graph, &shapes, &answers}, error);
-    ft_forecasts_free(&answers);
+    ft_results answers = {0};
+    ft_status status = ft_predict(a->box, graph, &shapes, r->requests, r->request_count, &answers, error);
+    if (status == FT_OK) status = tell(r, m->has_several, &(ft_model_results){path, graph, &shapes, &answers}, error);
+    ft_results_free(&answers);
     return status;
 }
 
@@ -124,7 +123,7 @@ static ft_status predict_graph(models *m, const char *path, const ft_graph *grap
 static void predict_all(run *r, models *m) {
     ft_error error;
     models_run(m);
-    if (ft_forecast_report_end(r->report, &error) == FT_OK || m->fatal != FT_OK) return;
+    if (ft_result_report_end(r->report, &error) == FT_OK || m->fatal != FT_OK) return;
     m->fatal = output_fail(&r->out, error.status, NULL, &error);
 }
 

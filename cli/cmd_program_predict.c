@@ -10,16 +10,16 @@
 
 /* A program that is still to be asked about. */
 typedef struct pending {
-    ft_program_forecast item;
+    ft_program_result item;
     char task[FT_PROGRAM_TASK_SIZE];
 } pending;
 
 typedef struct predicting {
     const program_predict_options *options;
-    ft_box *box;
+    ft_predictor_set *box;
     const ft_predictor *predictor;
     const char *device; /* that the log at hand is asked about */
-    ft_program_forecast *items;
+    ft_program_result *items;
     char **tasks; /* of the items; each has its own */
     uint32_t count, capacity;
     pending waiting[PROGRAM_WALK_ASIDE];
@@ -29,10 +29,10 @@ typedef struct predicting {
 
 /* --- Asking -------------------------------------------------------------------------------------------------- */
 
-static ft_status keep(predicting *p, const ft_program_forecast *item, const char *task, ft_error *error) {
+static ft_status keep(predicting *p, const ft_program_result *item, const char *task, ft_error *error) {
     if (p->count == p->capacity) {
         uint32_t larger = p->capacity == 0 ? 1024 : p->capacity * 2;
-        ft_program_forecast *items = realloc(p->items, larger * sizeof *items);
+        ft_program_result *items = realloc(p->items, larger * sizeof *items);
         if (items != NULL) p->items = items;
         char **tasks = realloc(p->tasks, larger * sizeof *tasks);
         if (tasks != NULL) p->tasks = tasks;
@@ -59,12 +59,12 @@ static void name_line(const char *path, uint64_t line, ft_error *error) {
     snprintf(error->message, sizeof error->message, "%s:%llu: %.200s", path, (unsigned long long)line, what.message);
 }
 
-static ft_status take_answer(predicting *p, pending *about, ft_answer *answer, ft_error *error) {
-    const ft_estimate *time = &answer->metrics[0];
+static ft_status take_answer(predicting *p, pending *about, ft_prediction *answer, ft_error *error) {
+    const ft_metric_result *time = &answer->metrics[0];
     about->item.time_us = time->value;
     about->item.time_lo_us = time->lo;
     about->item.time_hi_us = time->hi;
-    ft_answer_free(answer);
+    ft_prediction_free(answer);
     return keep(p, &about->item, about->task, error);
 }
 
@@ -79,18 +79,18 @@ static void forget_waiting(predicting *p) {
 /* Asks about those that are waiting. */
 static ft_status ask_waiting(void *user, program_walk *w) {
     predicting *p = user;
-    ft_answer answers[PROGRAM_WALK_ASIDE];
+    ft_prediction answers[PROGRAM_WALK_ASIDE];
     ft_error errors[PROGRAM_WALK_ASIDE];
     ft_status status = FT_OK;
-    ft_predictor_answer_all(p->predictor, (const ft_graph *const *)p->bound, p->waiting_count,
-                            &(ft_query){.device = p->device}, answers, errors);
+    ft_predictor_predict_many(p->predictor, (const ft_graph *const *)p->bound, p->waiting_count,
+                              &(ft_request){.device = p->device}, answers, errors);
     for (uint32_t i = 0; i < p->waiting_count; i++) {
         pending *about = &p->waiting[i];
         bool is_told = errors[i].status == FT_OK;
         if (status == FT_OK && is_told)
             errors[i].status = take_answer(p, about, &answers[i], &errors[i]);
         else if (is_told)
-            ft_answer_free(&answers[i]);
+            ft_prediction_free(&answers[i]);
         else
             name_line(about->item.file, about->item.line, &errors[i]);
         if (status == FT_OK && errors[i].status != FT_OK) status = program_walk_fail(w, errors[i].status, &errors[i]);
@@ -104,7 +104,7 @@ static ft_status predict_record(void *user, const char *path, const ft_program_l
     predicting *p = user;
     pending *next = &p->waiting[p->waiting_count];
     ft_graph *graph = NULL;
-    next->item = (ft_program_forecast){
+    next->item = (ft_program_result){
         .file = path, .line = record->line, .device = p->device, .measured_us = record->seconds * 1e6};
     ft_status status = ft_program_graph(log, &graph, next->task, error);
     if (status == FT_OK) {
@@ -121,7 +121,7 @@ static ft_status predict_record(void *user, const char *path, const ft_program_l
 /* --- Ranks --------------------------------------------------------------------------------------------------- */
 
 static int by_place_and_time(const void *a, const void *b) {
-    const ft_program_forecast *x = *(const ft_program_forecast *const *)a, *y = *(const ft_program_forecast *const *)b;
+    const ft_program_result *x = *(const ft_program_result *const *)a, *y = *(const ft_program_result *const *)b;
     int order = strcmp(x->task, y->task);
     if (order == 0) order = strcmp(x->device, y->device);
     if (order != 0) return order;
@@ -129,7 +129,7 @@ static int by_place_and_time(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static bool is_same_place(const ft_program_forecast *a, const ft_program_forecast *b) {
+static bool is_same_place(const ft_program_result *a, const ft_program_result *b) {
     return strcmp(a->task, b->task) == 0 && strcmp(a->device, b->device) == 0;
 }
 
@@ -139,7 +139,7 @@ typedef struct picks {
     double told_us; /* of the last */
 } picks;
 
-static bool is_kept(const program_predict_options *o, const ft_program_forecast *item, const picks *before) {
+static bool is_kept(const program_predict_options *o, const ft_program_result *item, const picks *before) {
     if (o->pick == 0) return o->top == 0 || item->rank <= o->top;
     return before->count < o->pick && (before->count == 0 || ft_task_is_apart(before->told_us, item->time_us));
 }
@@ -149,8 +149,8 @@ static bool is_kept(const program_predict_options *o, const ft_program_forecast 
 static ft_status rank(predicting *p) {
     const program_predict_options *o = p->options;
     picks of_task = {0};
-    ft_program_forecast **sorted = calloc((size_t)p->count + 1, sizeof *sorted);
-    ft_program_forecast *ordered = calloc((size_t)p->count + 1, sizeof *ordered);
+    ft_program_result **sorted = calloc((size_t)p->count + 1, sizeof *sorted);
+    ft_program_result *ordered = calloc((size_t)p->count + 1, sizeof *ordered);
     if (sorted == NULL || ordered == NULL) {
         free(sorted);
         free(ordered);
@@ -183,9 +183,9 @@ static ft_status rank(predicting *p) {
 static ft_status open_predictor(predicting *p) {
     const program_predict_options *o = p->options;
     ft_error error;
-    ft_status status = ft_box_open_programs(&o->predictor, o->predictor != NULL, &p->box, &error);
+    ft_status status = ft_predictor_set_open_programs(&o->predictor, o->predictor != NULL, &p->box, &error);
     if (status != FT_OK) return cli_fail(status, "%s", error.message);
-    p->predictor = ft_box_predictor(p->box, 0);
+    p->predictor = ft_predictor_set_at(p->box, 0);
     return FT_OK;
 }
 
@@ -269,6 +269,6 @@ ft_status program_predict(const program_predict_options *options, const output *
     free(p.tasks);
     free(p.items);
     forget_waiting(&p);
-    ft_box_free(p.box);
+    ft_predictor_set_free(p.box);
     return status;
 }

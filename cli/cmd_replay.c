@@ -61,7 +61,7 @@ typedef struct run {
     ft_replay_report *report;
 } run;
 
-static ft_status tell(run *r, bool has_several, const ft_replay_subject *subject, ft_error *error) {
+static ft_status tell(run *r, bool has_several, const ft_model_replays *subject, ft_error *error) {
     const arguments *args = r->args;
     ft_status status = FT_OK;
     if (args->how.trace != NULL) status = ft_replay_trace(args->how.trace, subject, 0, error);
@@ -76,7 +76,7 @@ static ft_status tell(run *r, bool has_several, const ft_replay_subject *subject
 }
 
 /* For each number of workers that was asked for. */
-static ft_status replay_flow(run *r, bool has_several, const ft_replay_subject *subject, ft_error *error) {
+static ft_status replay_flow(run *r, bool has_several, const ft_model_replays *subject, ft_error *error) {
     const arguments *args = r->args;
     ft_replay replays[REPLAYING_MOST_COUNTS];
     ft_replay_options options = args->how.options;
@@ -88,7 +88,7 @@ static ft_status replay_flow(run *r, bool has_several, const ft_replay_subject *
         options.workers = args->how.worker_counts > 0 ? (uint32_t)args->how.workers[i] : 1;
         status = ft_replay_run(subject->flow, &options, &replays[i], error);
     }
-    ft_replay_subject told = *subject;
+    ft_model_replays told = *subject;
     told.replays = replays;
     told.count = count;
     if (status == FT_OK) status = tell(r, has_several, &told, error);
@@ -107,14 +107,14 @@ static ft_cost_options cost_options(const asking *a) {
 }
 
 static ft_status predicted_flow(run *r, const char *path, const ft_graph *graph, const ft_binding *shapes,
-                                ft_forecasts *answers, ft_flow **flow, ft_error *error) {
+                                ft_results *answers, ft_flow **flow, ft_error *error) {
     asking *a = &r->args->asking;
     ft_request request = asking_request(a, 0, a->batch_count > 0 ? a->batches[0] : 0);
     if (r->args->how.is_derived) request.mode = FT_INFER;
-    ft_status status = ft_forecast_make(a->box, graph, shapes, &request, 1, answers, error);
+    ft_status status = ft_predict(a->box, graph, shapes, &request, 1, answers, error);
     if (status != FT_OK) return status;
-    ft_forecast_subject subject = {path, graph, shapes, answers};
-    status = ft_flow_from_forecast(&subject, 0, flow, error);
+    ft_model_results subject = {path, graph, shapes, answers};
+    status = ft_flow_from_result(&subject, 0, flow, error);
     if (status != FT_OK || !r->args->how.is_derived) return status;
     ft_binding binding = *shapes;
     binding.batch = answers->items[0].request.batch;
@@ -136,11 +136,11 @@ static ft_status replay_graph(models *m, const char *path, const ft_graph *graph
     run *r = m->user;
     asking *a = &r->args->asking;
     ft_binding shapes = shapes_for(&a->shapes, graph, m->has_several, 0);
-    ft_forecasts answers = {0};
+    ft_results answers = {0};
     ft_flow *flow = NULL;
     ft_status status = r->times != NULL ? tabled_flow(r, graph, &shapes, &flow, error)
                                         : predicted_flow(r, path, graph, &shapes, &answers, &flow, error);
-    ft_replay_subject subject = {.file = path, .flow = flow, .times_from = r->args->how.times};
+    ft_model_replays subject = {.file = path, .flow = flow, .times_from = r->args->how.times};
     subject.batch = a->batch_count > 0 ? a->batches[0] : 0;
     if (status == FT_OK && r->times == NULL) {
         subject.device = answers.items[0].request.device;
@@ -149,7 +149,7 @@ static ft_status replay_graph(models *m, const char *path, const ft_graph *graph
     }
     if (status == FT_OK) status = replay_flow(r, m->has_several, &subject, error);
     ft_flow_free(flow);
-    ft_forecasts_free(&answers);
+    ft_results_free(&answers);
     return status;
 }
 
@@ -191,7 +191,7 @@ static bool is_flow(const char *path, ft_flow **flow, ft_status *status, ft_erro
 }
 
 static ft_status run_flow(run *r, const char *path, ft_flow *flow, ft_error *error) {
-    ft_replay_subject subject = {.file = path, .flow = flow, .times_from = r->args->how.times};
+    ft_model_replays subject = {.file = path, .flow = flow, .times_from = r->args->how.times};
     ft_status status = FT_OK;
     if (r->times != NULL) status = ft_flow_set_times(flow, r->times, r->args->how.is_strict, error);
     return status == FT_OK ? replay_flow(r, false, &subject, error) : status;

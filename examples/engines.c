@@ -18,17 +18,18 @@ static ft_status print_replay(const ft_flow *flow, const char *engines, ft_error
     return FT_OK;
 }
 
-static ft_status print_replays(const ft_box *box, const ft_graph *model, const char *device, ft_error *error) {
+static ft_status print_replays(const ft_predictor_set *box, const ft_graph *model, const char *device,
+                               ft_error *error) {
     static const char *const engines[] = {"compute:1", "compute:2", "compute:1,copy:1", "mme:conv,fc;tpc:*"};
     const ft_request request = {.device = device, .batch = 8};
-    ft_forecasts answers = {0};
+    ft_results answers = {0};
     ft_flow *flow = NULL;
-    ft_status status = ft_forecast_make(box, model, NULL, &request, 1, &answers, error);
-    if (!status) status = ft_flow_from_forecast(&(ft_forecast_subject){"model", model, NULL, &answers}, 0, &flow, error);
+    ft_status status = ft_predict(box, model, NULL, &request, 1, &answers, error);
+    if (!status) status = ft_flow_from_result(&(ft_model_results){"model", model, NULL, &answers}, 0, &flow, error);
     for (size_t i = 0; !status && i < sizeof engines / sizeof engines[0]; i++)
         status = print_replay(flow, engines[i], error);
     ft_flow_free(flow);
-    ft_forecasts_free(&answers);
+    ft_results_free(&answers);
     return status;
 }
 
@@ -38,13 +39,13 @@ int main(int argc, char **argv) {
         return FT_ERR_USAGE;
     }
     ft_error error;
-    ft_box *box = NULL;
+    ft_predictor_set *box = NULL;
     ft_graph *model = NULL;
-    ft_status status = ft_box_open(NULL, 0, &box, &error);
+    ft_status status = ft_predictor_set_open(NULL, 0, &box, &error);
     if (!status) status = ft_graph_read(argv[1], &model, &error);
     if (!status) status = print_replays(box, model, argc > 2 ? argv[2] : "rtx-4090", &error);
     if (status) fprintf(stderr, "engines: %s\n", error.message);
     ft_graph_free(model);
-    ft_box_free(box);
+    ft_predictor_set_free(box);
     return (int)status;
 }

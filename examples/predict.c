@@ -10,12 +10,12 @@
 enum { MOST_DEVICES = 64 };
 
 static int by_time(const void *a, const void *b) {
-    double x = ((const ft_forecast *)a)->time.value, y = ((const ft_forecast *)b)->time.value;
+    double x = ((const ft_result *)a)->time.value, y = ((const ft_result *)b)->time.value;
     return (x > y) - (x < y);
 }
 
-static void print_sorted(const ft_forecasts *answers) {
-    ft_forecast sorted[MOST_DEVICES] = {0};
+static void print_sorted(const ft_results *answers) {
+    ft_result sorted[MOST_DEVICES] = {0};
     for (uint32_t i = 0; i < answers->count; i++) sorted[i] = answers->items[i];
     qsort(sorted, answers->count, sizeof *sorted, by_time);
     for (uint32_t i = 0; i < answers->count; i++)
@@ -23,14 +23,16 @@ static void print_sorted(const ft_forecasts *answers) {
                sorted[i].memory.value / 1e6);
 }
 
-static ft_status predict(const ft_box *box, const ft_graph *model, int64_t batch, ft_error *error) {
+static ft_status predict(const ft_predictor_set *box, const ft_graph *model, int64_t batch, ft_error *error) {
     ft_request requests[MOST_DEVICES];
-    uint32_t count = ft_box_device_count(box) < MOST_DEVICES ? ft_box_device_count(box) : MOST_DEVICES;
-    for (uint32_t i = 0; i < count; i++) requests[i] = (ft_request){.device = ft_box_device(box, i), .batch = batch};
-    ft_forecasts answers = {0};
-    ft_status status = ft_forecast_make(box, model, NULL, requests, count, &answers, error);
+    uint32_t count =
+        ft_predictor_set_device_count(box) < MOST_DEVICES ? ft_predictor_set_device_count(box) : MOST_DEVICES;
+    for (uint32_t i = 0; i < count; i++)
+        requests[i] = (ft_request){.device = ft_predictor_set_device(box, i), .batch = batch};
+    ft_results answers = {0};
+    ft_status status = ft_predict(box, model, NULL, requests, count, &answers, error);
     if (!status) print_sorted(&answers);
-    ft_forecasts_free(&answers);
+    ft_results_free(&answers);
     return status;
 }
 
@@ -40,13 +42,13 @@ int main(int argc, char **argv) {
         return FT_ERR_USAGE;
     }
     ft_error error;
-    ft_box *box = NULL;
+    ft_predictor_set *box = NULL;
     ft_graph *model = NULL;
-    ft_status status = ft_box_open(NULL, 0, &box, &error);
+    ft_status status = ft_predictor_set_open(NULL, 0, &box, &error);
     if (!status) status = ft_graph_read(argv[1], &model, &error);
     if (!status) status = predict(box, model, argc > 2 ? strtoll(argv[2], NULL, 10) : 1, &error);
     if (status) fprintf(stderr, "%s\n", error.message);
     ft_graph_free(model);
-    ft_box_free(box);
+    ft_predictor_set_free(box);
     return (int)status;
 }

@@ -100,18 +100,18 @@ FT_API ft_status ft_dataset_rehash(const char *folder, ft_error *error);
 /* --- Splits -------------------------------------------------------------------------------------------------- */
 
 /* Parts of a split. A graph never stands in two of them (but for "device:NAME:shared", which asks for it). */
-typedef enum ft_part { FT_PART_UNUSED, FT_PART_TRAIN, FT_PART_VALID, FT_PART_TEST } ft_part;
+typedef enum ft_split_part { FT_PART_UNUSED, FT_PART_TRAIN, FT_PART_VALID, FT_PART_TEST } ft_split_part;
 
 /* "unused", "train", "valid", "test", and back; false when the text is none of them. */
-FT_API const char *ft_part_name(ft_part part);
-FT_API bool ft_part_parse(const char *text, ft_part *part);
+FT_API const char *ft_split_part_name(ft_split_part part);
+FT_API bool ft_split_part_parse(const char *text, ft_split_part *part);
 
 typedef struct ft_split {
     char spec[256];
     uint64_t seed;
     char hash[FT_HASH_TEXT]; /* of what is in which part */
     uint32_t counts[4];      /* records by part */
-    uint8_t *parts;          /* an ft_part for each record of the data set */
+    uint8_t *parts;          /* an ft_split_part for each record of the data set */
 } ft_split;
 
 /* How to split, as text (docs/splits.md):

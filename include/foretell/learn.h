@@ -89,7 +89,7 @@ typedef struct ft_evaluation {
     const char *data_hash;
     const char *split, *split_hash; /* NULL: all records */
     uint64_t seed;
-    ft_part part;
+    ft_split_part part;
     const ft_score *scores; /* by device: "all", "mean", then each family by name */
     uint32_t score_count;
     const ft_task_score *tasks; /* by device; none when all names are of single graphs */
@@ -107,7 +107,7 @@ typedef struct ft_evaluation {
 typedef struct ft_evaluate_options {
     const char *metric;    /* NULL: all that the predictor and those after it in its file tell and the data set has */
     const ft_split *split; /* NULL: all records */
-    ft_part part;          /* with a split: the part to look at */
+    ft_split_part part;    /* with a split: the part to look at */
     const char *const *devices;
     uint32_t device_count; /* 0: all that the predictor knows */
     const char *const *families;

@@ -1,9 +1,9 @@
 /* predictor.h - what a model will take on a device, from a predictor file.
  *
  *     ft_predictor *predictor;
- *     ft_answer answer;
+ *     ft_prediction answer;
  *     if (!ft_predictor_open("phone.ftm", &predictor, &error) &&
- *         !ft_predictor_answer(predictor, bound, &(ft_query){.device = "adreno-640"}, &answer, &error))
+ *         !ft_predictor_predict(predictor, bound, &(ft_request){.device = "adreno-640"}, &answer, &error))
  *         printf("%.0f us\n", answer.metrics[0].value);
  *
  * A predictor is read-only once it is opened: any number of threads may share one. docs/formats/predictor.md has the
@@ -20,42 +20,45 @@ FT_C_BEGIN
 typedef struct ft_predictor ft_predictor;
 
 /* Where a number comes from. */
-typedef enum ft_source_kind { FT_MEASURED, FT_LEARNED, FT_ANALYTIC, FT_ASSUMED } ft_source_kind;
+typedef enum ft_provenance { FT_MEASURED, FT_LEARNED, FT_ANALYTIC, FT_ASSUMED } ft_provenance;
 
-FT_API const char *ft_source_kind_name(ft_source_kind kind); /* "measured", "learned", "analytic", "assumed" */
+FT_API const char *ft_provenance_name(ft_provenance kind); /* "measured", "learned", "analytic", "assumed" */
 
-typedef struct ft_query {
-    const char *device;
-    const ft_device *sheet; /* of a device that is in no box; NULL: looked up by name where it is needed */
-    const char *setting;    /* NULL: none; as in ft_record */
-    ft_optimizer optimizer; /* of training */
-    ft_dtype dtype;         /* FT_DTYPE_UNKNOWN: as the file says */
+/* A request: what to predict for a model. */
+typedef struct ft_request {
+    const char *device;     /* any of its names */
+    const ft_device *sheet; /* the data sheet of a device that is not bundled; NULL: `device` is looked up */
+    int64_t batch;          /* 0: as exported; ignored where a bound graph is given, which has its batch */
     ft_mode mode;
-} ft_query;
+    ft_dtype dtype;         /* FT_DTYPE_UNKNOWN: the usual type of the device; the result has the type that was used */
+    ft_optimizer optimizer; /* of training */
+    const char *setting; /* "compile=yes;layout=nhwc", as in ft_record; missing keys have their defaults, unknown keys
+                          are ignored */
+} ft_request;
 
-typedef struct ft_estimate {
+typedef struct ft_metric_result {
     const char *metric; /* "time_us" */
     double value;
     double lo, hi; /* holds the measured value in 9 of 10 cases; NaN when that was never measured for the device */
-    ft_source_kind source;
-} ft_estimate;
+    ft_provenance source;
+} ft_metric_result;
 
 /* The share of one kernel in the first metric. They add up to its value. */
-typedef struct ft_part_time {
+typedef struct ft_part {
     const char *type;    /* as in ft_kernel */
     const uint32_t *ops; /* operators of the graph; none for what belongs to no kernel (start, correction) */
     uint32_t op_count;
     double value;
-} ft_part_time;
+} ft_part;
 
-typedef struct ft_answer {
-    const ft_estimate *metrics; /* one for each metric of the file */
+typedef struct ft_prediction {
+    const ft_metric_result *metrics; /* one for each metric of the file */
     uint32_t metric_count;
-    const ft_part_time *parts; /* NULL when the predictor sees only the whole */
+    const ft_part *parts; /* NULL when the predictor sees only the whole */
     uint32_t part_count;
     double coverage_ratio; /* share of the value that comes from kernels like those it was trained on */
     void *owner;
-} ft_answer;
+} ft_prediction;
 
 /* Maps the file. FT_ERR_FORMAT when it is no predictor, FT_ERR_DAMAGED when its content is not what its checksum says,
  * FT_ERR_UNSUPPORTED when it was made by a newer foretell or for other features. */
@@ -79,13 +82,13 @@ FT_API ft_status ft_predictor_bundle(const char *const *paths, uint32_t count, c
  * without one, a predictor of one device answers for that. A device that the predictor does not know (and whose data
  * sheet does not help it), or a mode that it was not trained on, is FT_ERR_UNSUPPORTED. The answer lives as long as the
  * predictor and the graph. */
-FT_API ft_status ft_predictor_answer(const ft_predictor *predictor, const ft_graph *bound, const ft_query *query,
-                                     ft_answer *answer, ft_error *error);
+FT_API ft_status ft_predictor_predict(const ft_predictor *predictor, const ft_graph *bound, const ft_request *query,
+                                      ft_prediction *answer, ft_error *error);
 /* The same answers about several graphs, in less time than one after the other takes. errors[i].status tells whether
  * there is one for bound[i], and its message why not; returned is the first that is not FT_OK. */
-FT_API ft_status ft_predictor_answer_all(const ft_predictor *predictor, const ft_graph *const *bound, uint32_t count,
-                                         const ft_query *query, ft_answer *answers, ft_error *errors);
-FT_API void ft_answer_free(ft_answer *answer);
+FT_API ft_status ft_predictor_predict_many(const ft_predictor *predictor, const ft_graph *const *bound, uint32_t count,
+                                           const ft_request *query, ft_prediction *answers, ft_error *errors);
+FT_API void ft_prediction_free(ft_prediction *answer);
 
 FT_API const char *ft_predictor_metric(const ft_predictor *predictor); /* "time_us" */
 FT_API const char *ft_predictor_family(const ft_predictor *predictor); /* "kernel-sum" */

@@ -50,7 +50,7 @@ FT_API void ft_program_log_close(ft_program_log *log);
 FT_API ft_status ft_program_log_next(ft_program_log *log, ft_program_record *record, ft_error *error);
 
 /* The record that the log gave last as a model of one operator, about which predictors of programs can be asked
- * (ft_graph_bind, then ft_predictor_answer), and the name of its task, which takes FT_PROGRAM_TASK_SIZE bytes. */
+ * (ft_graph_bind, then ft_predictor_predict), and the name of its task, which takes FT_PROGRAM_TASK_SIZE bytes. */
 enum { FT_PROGRAM_TASK_SIZE = 400 };
 FT_API ft_status ft_program_graph(const ft_program_log *log, ft_graph **graph, char *task, ft_error *error);
 

@@ -4,7 +4,7 @@
  *     ft_replay replay;
  *     ft_replay_options options = ft_replay_options_default();
  *     options.engines = "mme:conv,matmul,fc;tpc:*";
- *     ft_status status = ft_flow_from_forecast(&subject, 0, &flow, &error);       // kernels, times, who waits for whom
+ *     ft_status status = ft_flow_from_result(&subject, 0, &flow, &error);       // kernels, times, who waits for whom
  *     if (!status) status = ft_replay_run(flow, &options, &replay, &error);
  *     if (!status) printf("%.0f us, at least %.0f\n", replay.iteration_us, replay.critical_us);
  *     ft_replay_free(&replay);
@@ -58,8 +58,7 @@ typedef struct ft_flow ft_flow;
 /* The kernels of a forecast with the times it tells; in training, a time is divided between forward, backward and the
  * optimiser by the work of each. What belongs to no kernel becomes a start (when it is called so) or is spread over
  * the kernels, so that they add up to the forecast. */
-FT_API ft_status ft_flow_from_forecast(const ft_forecast_subject *subject, uint32_t index, ft_flow **flow,
-                                       ft_error *error);
+FT_API ft_status ft_flow_from_result(const ft_model_results *subject, uint32_t index, ft_flow **flow, ft_error *error);
 /* The kernels of a model by the rules of a runtime, without times. */
 FT_API ft_status ft_flow_from_model(const ft_graph *model, const ft_binding *binding, const ft_rules *rules,
                                     const ft_cost_options *options, ft_flow **flow, ft_error *error);
@@ -182,7 +181,7 @@ FT_API void ft_replay_free(ft_replay *replay);
 /* --- Reports ---------------------------------------------------------------------------------------------------- */
 
 /* A flow and its replays, which differ in workers. */
-typedef struct ft_replay_subject {
+typedef struct ft_model_replays {
     const char *file; /* what the report calls it */
     const ft_flow *flow;
     const char *device;     /* NULL: not known */
@@ -190,7 +189,7 @@ typedef struct ft_replay_subject {
     int64_t batch;          /* samples in a step of a worker; 0: not known */
     const ft_replay *replays;
     uint32_t count;
-} ft_replay_subject;
+} ft_model_replays;
 
 /* Details (engines, critical path, kernels) are those of the last replay in tables, of each in JSON and CSV. */
 typedef struct ft_replay_style {
@@ -205,15 +204,15 @@ typedef struct ft_replay_style {
 typedef struct ft_replay_report ft_replay_report;
 FT_API ft_status ft_replay_report_begin(FILE *stream, const ft_replay_style *style, ft_replay_report **report,
                                         ft_error *error);
-FT_API ft_status ft_replay_report_add(ft_replay_report *report, const ft_replay_subject *subject, ft_error *error);
+FT_API ft_status ft_replay_report_add(ft_replay_report *report, const ft_model_replays *subject, ft_error *error);
 /* Ends the document and frees the report, also after an error; NULL is fine. */
 FT_API ft_status ft_replay_report_end(ft_replay_report *report, ft_error *error);
 
 /* One replay for chrome://tracing and ui.perfetto.dev: a process a worker, a thread an engine. */
-FT_API ft_status ft_replay_trace(const char *path, const ft_replay_subject *subject, uint32_t index, ft_error *error);
+FT_API ft_status ft_replay_trace(const char *path, const ft_model_replays *subject, uint32_t index, ft_error *error);
 /* When the kernels of the last replay run, and, of several, how time and efficiency change with workers. The end of
  * the name says the format: .svg or .png. */
-FT_API ft_status ft_replay_plot(const char *path, const ft_replay_subject *subject, ft_error *error);
+FT_API ft_status ft_replay_plot(const char *path, const ft_model_replays *subject, ft_error *error);
 
 FT_C_END
 

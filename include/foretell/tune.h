@@ -104,7 +104,7 @@ typedef struct ft_ablate_options {
     const char *const *factors; /* "rounds=0": what is left out, one at a time */
     uint32_t factor_count;      /* 0: those that the family names */
     uint32_t seeds;             /* each is trained so often, from trial.seed on, which also moves the split */
-    ft_part part;               /* that is scored: FT_PART_VALID or FT_PART_TEST */
+    ft_split_part part;         /* that is scored: FT_PART_VALID or FT_PART_TEST */
 } ft_ablate_options;
 
 /* 3 seeds, the validation part; "time_us", "random", "mape". */
@@ -124,7 +124,7 @@ typedef struct ft_ablation {
     const char *family, *metric, *split, *objective;
     uint64_t seed;
     uint32_t seeds;
-    ft_part part;
+    ft_split_part part;
     bool is_higher_better;
     const ft_factor *factors;
     uint32_t count;

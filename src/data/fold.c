@@ -137,7 +137,7 @@ static double uniform(uint64_t drawn) {
     return (double)(drawn >> 11) * 0x1p-53;
 }
 
-static ft_part shared_part(double u, const double shares[2]) {
+static ft_split_part shared_part(double u, const double shares[2]) {
     return u < shares[0] ? FT_PART_TRAIN : u < shares[0] + shares[1] ? FT_PART_VALID : FT_PART_TEST;
 }
 
@@ -201,7 +201,7 @@ static ft_status find_folds(groups *g, const fold_spec *spec, uint64_t seed, ft_
     return FT_OK;
 }
 
-static ft_part part_of(const groups *g, uint32_t key, const fold_spec *spec, uint64_t seed) {
+static ft_split_part part_of(const groups *g, uint32_t key, const fold_spec *spec, uint64_t seed) {
     if (spec->count == 0) return shared_part(uniform(draw(g->keys[key], seed, 'k')), spec->shares);
     if (g->folds[key] == spec->number - 1) return FT_PART_TEST;
     return uniform(draw(g->keys[key], seed, 'v')) < VALID_SHARE ? FT_PART_VALID : FT_PART_TRAIN;

@@ -16,7 +16,7 @@ typedef struct fold_spec {
 /* What stands behind "fold:" or "deal:", as "name:5:2". */
 ft_status fold_parse(const char *text, bool is_dealt, fold_spec *spec, ft_error *error);
 
-/* An ft_part for each graph of the data set; that of a graph without records means nothing. */
+/* An ft_split_part for each graph of the data set; that of a graph without records means nothing. */
 ft_status fold_parts(const ft_dataset *data, const fold_spec *spec, uint64_t seed, uint8_t *parts, ft_error *error);
 
 #endif

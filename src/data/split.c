@@ -25,14 +25,14 @@ static const double VALID_SHARE = 0.1, DEVICE_TEST_SHARE = 0.2;
 
 static const char *const part_names[] = {"unused", "train", "valid", "test"};
 
-const char *ft_part_name(ft_part part) {
+const char *ft_split_part_name(ft_split_part part) {
     return (size_t)part < sizeof part_names / sizeof part_names[0] ? part_names[part] : "unknown";
 }
 
-bool ft_part_parse(const char *text, ft_part *part) {
+bool ft_split_part_parse(const char *text, ft_split_part *part) {
     for (size_t i = 0; i < sizeof part_names / sizeof part_names[0]; i++) {
         if (strcmp(text, part_names[i]) == 0) {
-            *part = (ft_part)i;
+            *part = (ft_split_part)i;
             return true;
         }
     }
@@ -184,13 +184,13 @@ static double uniform(const plan *p, uint32_t graph, char purpose) {
     return (double)(draw(p, graph, purpose) >> 11) * 0x1p-53;
 }
 
-static ft_part train_or_valid(const plan *p, uint32_t graph) {
+static ft_split_part train_or_valid(const plan *p, uint32_t graph) {
     return uniform(p, graph, 'v') < VALID_SHARE ? FT_PART_VALID : FT_PART_TRAIN;
 }
 
 /* --- The part of a record ---------------------------------------------------------------------------------------- */
 
-static ft_part random_part(const plan *p, uint32_t graph) {
+static ft_split_part random_part(const plan *p, uint32_t graph) {
     double u = uniform(p, graph, 'r');
     return u < p->shares[0] ? FT_PART_TRAIN : u < p->shares[0] + p->shares[1] ? FT_PART_VALID : FT_PART_TEST;
 }
@@ -201,14 +201,14 @@ static bool is_held_out(const plan *p, const ft_record *r) {
     return strcmp(p->kind == BY_DEVICE ? r->device : r->family, p->name) == 0;
 }
 
-static ft_part family_part(const plan *p, const ft_record *r) {
+static ft_split_part family_part(const plan *p, const ft_record *r) {
     if (!p->is_marked[r->graph]) return train_or_valid(p, r->graph);
     if (p->kind == BY_FEWSHOT && p->is_few_shot[r->graph]) return FT_PART_TRAIN;
     return is_held_out(p, r) ? FT_PART_TEST : FT_PART_UNUSED;
 }
 
 /* A graph that is tested on the device is not learned from on any other, unless it is asked for. */
-static ft_part device_part(const plan *p, const ft_record *r) {
+static ft_split_part device_part(const plan *p, const ft_record *r) {
     bool is_tested = is_held_out(p, r);
     if (p->is_shared) return is_tested ? FT_PART_TEST : train_or_valid(p, r->graph);
     bool is_test_graph = p->is_marked[r->graph] && uniform(p, r->graph, 'd') < DEVICE_TEST_SHARE;
@@ -216,18 +216,18 @@ static ft_part device_part(const plan *p, const ft_record *r) {
     return is_test_graph ? FT_PART_UNUSED : train_or_valid(p, r->graph);
 }
 
-static ft_part order_part(const plan *p, const ft_record *r) {
+static ft_split_part order_part(const plan *p, const ft_record *r) {
     if (strcmp(r->part, p->name) == 0) return FT_PART_TEST;
     if (strcmp(r->part, "train") == 0) return FT_PART_TRAIN;
     return strcmp(r->part, "valid") == 0 ? FT_PART_VALID : FT_PART_UNUSED;
 }
 
 /* What supports learning and is no model that anybody would ask about (single operators) is never tested. */
-static ft_part support_part(const plan *p, const ft_record *r) {
+static ft_split_part support_part(const plan *p, const ft_record *r) {
     return p->kind == BY_DEVICE && is_held_out(p, r) ? FT_PART_UNUSED : FT_PART_TRAIN;
 }
 
-static ft_part part_of(const plan *p, const ft_record *r) {
+static ft_split_part part_of(const plan *p, const ft_record *r) {
     if (strcmp(r->part, "support") == 0) return support_part(p, r);
     switch (p->kind) {
     case BY_RANDOM:
@@ -239,7 +239,7 @@ static ft_part part_of(const plan *p, const ft_record *r) {
     case BY_FOLD:
     case BY_DEAL:
     case BY_NAME:
-        return (ft_part)p->fold_parts[r->graph];
+        return (ft_split_part)p->fold_parts[r->graph];
     case BY_NOTHING:
         return train_or_valid(p, r->graph);
     default:

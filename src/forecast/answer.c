@@ -28,12 +28,12 @@ ft_cost_options answer_cost_options(const answer *a) {
     return options;
 }
 
-static ft_status ask(answer *a, const box_entry *entry, const ft_predictor *predictor, place where, told *t,
+static ft_status ask(answer *a, const box_entry *entry, const ft_predictor *predictor, target_device where, told *t,
                      ft_error *error) {
     ft_error refusal = {.message = ""};
-    prediction says;
-    ft_status status = predictor_predict(predictor, a->subject, &where, true, &a->study->memory, &says,
-                                         error != NULL ? error : &refusal);
+    model_output says;
+    ft_status status =
+        predictor_predict(predictor, a->view, &where, true, &a->study->memory, &says, error != NULL ? error : &refusal);
     if (status == FT_ERR_UNSUPPORTED) {
         const char *why = error != NULL ? error->message : refusal.message;
         a->refusal = arena_string(&a->study->memory, why, strlen(why));
@@ -45,7 +45,7 @@ static ft_status ask(answer *a, const box_entry *entry, const ft_predictor *pred
 }
 
 ft_status answer_ask(answer *a, const char *metric, told *t, ft_error *error) {
-    const ft_box *box = a->study->box;
+    const ft_predictor_set *box = a->study->box;
     const ft_request *request = &a->out->request;
     *t = (told){0};
     a->refusal = NULL;
@@ -54,7 +54,7 @@ ft_status answer_ask(answer *a, const char *metric, told *t, ft_error *error) {
         const box_entry *entry = &box->entries[by_sheet ? i - box->count : i];
         const ft_predictor *p = ft_predictor_find(entry->predictor, metric);
         if (p == NULL || !predictor_knows_mode(p, request->mode)) continue;
-        place where = predictor_place(p, predictor_device_index(p, request->device));
+        target_device where = predictor_place(p, predictor_device_index(p, request->device));
         if ((where.index == FT_NONE) != by_sheet) continue;
         if (by_sheet && (a->sheet == NULL || !predictor_takes_any_device(p))) continue;
         if (by_sheet) where.sheet = a->sheet;

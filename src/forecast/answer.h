@@ -10,9 +10,9 @@ enum { ANSWER_MOST_NOTES = 8 };
 typedef struct answer {
     study *study;
     const ft_device *sheet; /* NULL: only a predictor knows the device */
-    subject *subject;
+    model_view *view;
     const ft_cost *cost;
-    ft_forecast *out;
+    ft_result *out;
     const char *notes[ANSWER_MOST_NOTES];
     const char *refusal; /* what a predictor said that could not answer; NULL when none was asked */
 } answer;
@@ -30,8 +30,8 @@ ft_cost_options answer_cost_options(const answer *a);
 typedef struct told {
     const box_entry *entry; /* NULL: nobody can tell */
     const ft_predictor *predictor;
-    place where;
-    prediction says;
+    target_device where;
+    model_output says;
 } told;
 
 /* Asks the predictors of a metric: those that were trained on the device first, then those that read data sheets. */

@@ -18,7 +18,7 @@
 
 /* --- Opening ------------------------------------------------------------------------------------------------- */
 
-static ft_status add_file(ft_box *box, const char *path, ft_error *error) {
+static ft_status add_file(ft_predictor_set *box, const char *path, ft_error *error) {
     if (box->count == BOX_MOST_FILES)
         return ft_fail(error, FT_ERR_LIMIT, "more than %d predictor files", BOX_MOST_FILES);
     box_entry *entry = &box->entries[box->count];
@@ -28,14 +28,14 @@ static ft_status add_file(ft_box *box, const char *path, ft_error *error) {
     return ft_predictor_open(path, &entry->predictor, error);
 }
 
-static bool has_device(const ft_box *box, const char *name) {
+static bool has_device(const ft_predictor_set *box, const char *name) {
     for (uint32_t i = 0; i < box->device_count; i++)
         if (strcmp(box->devices[i], name) == 0) return true;
     return false;
 }
 
 /* Its data sheet is opened here, once, rather than for every question. */
-static ft_status add_device(ft_box *box, const char *name, ft_error *error) {
+static ft_status add_device(ft_predictor_set *box, const char *name, ft_error *error) {
     uint32_t index = box->device_count++;
     box->devices[index] = name;
     return ft_device_canonical(name) != NULL ? ft_device_open(name, &box->sheets[index], error) : FT_OK;
@@ -47,7 +47,7 @@ static const ft_predictor *timed(const box_entry *entry) {
 }
 
 /* Devices are those of which a time is told. */
-static ft_status list_devices(ft_box *box, ft_error *error) {
+static ft_status list_devices(ft_predictor_set *box, ft_error *error) {
     size_t most = 0;
     box->device_count = 0;
     for (uint32_t i = 0; i < box->count; i++)
@@ -74,7 +74,8 @@ static int is_predictor(const struct dirent *entry) {
 
 /* The files of a folder (and in it of another, unless that is "") by name, so that the same ones win everywhere.
  * *is_found: there is one at least. */
-static ft_status add_folder(ft_box *box, const char *outer, const char *inner, bool *is_found, ft_error *error) {
+static ft_status add_folder(ft_predictor_set *box, const char *outer, const char *inner, bool *is_found,
+                            ft_error *error) {
     struct dirent **names = NULL;
     buf folder = {0};
     buf_format(&folder, "%s%s", outer, inner);
@@ -133,7 +134,7 @@ static void list_places(char places[PLACE_COUNT][PLACE_BYTES]) {
 }
 
 /* `inner`: "", or the folder of those that tell of programs. */
-static ft_status add_shipped(ft_box *box, const char *inner, ft_error *error) {
+static ft_status add_shipped(ft_predictor_set *box, const char *inner, ft_error *error) {
     const char *wanted = getenv("FORETELL_PREDICTORS");
     char places[PLACE_COUNT][PLACE_BYTES];
     bool is_found = false;
@@ -168,8 +169,9 @@ static bool teach_malloc(void) {
     return has_memory;
 }
 
-static ft_status open_box(const char *const *files, uint32_t count, const char *inner, ft_box **box, ft_error *error) {
-    ft_box *made = calloc(1, sizeof *made);
+static ft_status open_box(const char *const *files, uint32_t count, const char *inner, ft_predictor_set **box,
+                          ft_error *error) {
+    ft_predictor_set *made = calloc(1, sizeof *made);
     if (made == NULL || !teach_malloc()) {
         free(made);
         return FT_NOMEM(error);
@@ -180,19 +182,20 @@ static ft_status open_box(const char *const *files, uint32_t count, const char *
     if (status == FT_OK)
         *box = made;
     else
-        ft_box_free(made);
+        ft_predictor_set_free(made);
     return status;
 }
 
-ft_status ft_box_open(const char *const *files, uint32_t count, ft_box **box, ft_error *error) {
+ft_status ft_predictor_set_open(const char *const *files, uint32_t count, ft_predictor_set **box, ft_error *error) {
     return open_box(files, count, "", box, error);
 }
 
-ft_status ft_box_open_programs(const char *const *files, uint32_t count, ft_box **box, ft_error *error) {
+ft_status ft_predictor_set_open_programs(const char *const *files, uint32_t count, ft_predictor_set **box,
+                                         ft_error *error) {
     return open_box(files, count, "/programs", box, error);
 }
 
-void ft_box_free(ft_box *box) {
+void ft_predictor_set_free(ft_predictor_set *box) {
     if (box == NULL) return;
     for (uint32_t i = 0; i < box->count; i++) {
         ft_predictor_free(box->entries[i].predictor);
@@ -206,22 +209,22 @@ void ft_box_free(ft_box *box) {
 
 /* --- Looking in ---------------------------------------------------------------------------------------------- */
 
-uint32_t ft_box_count(const ft_box *box) {
+uint32_t ft_predictor_set_count(const ft_predictor_set *box) {
     return box->count;
 }
 
-const ft_predictor *ft_box_predictor(const ft_box *box, uint32_t index) {
+const ft_predictor *ft_predictor_set_at(const ft_predictor_set *box, uint32_t index) {
     return index < box->count ? box->entries[index].predictor : NULL;
 }
 
-const char *ft_box_path(const ft_box *box, uint32_t index) {
+const char *ft_predictor_set_path(const ft_predictor_set *box, uint32_t index) {
     return index < box->count ? box->entries[index].path : NULL;
 }
 
-uint32_t ft_box_device_count(const ft_box *box) {
+uint32_t ft_predictor_set_device_count(const ft_predictor_set *box) {
     return box->device_count;
 }
 
-const char *ft_box_device(const ft_box *box, uint32_t index) {
+const char *ft_predictor_set_device(const ft_predictor_set *box, uint32_t index) {
     return index < box->device_count ? box->devices[index] : NULL;
 }

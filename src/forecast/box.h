@@ -11,7 +11,7 @@ typedef struct box_entry {
     ft_predictor *predictor; /* the first of its file */
 } box_entry;
 
-struct ft_box {
+struct ft_predictor_set {
     box_entry entries[BOX_MOST_FILES];
     uint32_t count;
     const char **devices;

@@ -12,8 +12,8 @@ const char *ft_fit_name(ft_fit fit) {
     return (size_t)fit < sizeof names / sizeof names[0] ? names[fit] : "unknown";
 }
 
-ft_fit ft_forecast_fit(const ft_forecast *forecast, double free_bytes) {
-    const ft_estimate *m = &forecast->memory;
+ft_fit ft_result_fit(const ft_result *forecast, double free_bytes) {
+    const ft_metric_result *m = &forecast->memory;
     double least = isfinite(m->lo) ? m->lo : m->value / UNMEASURED;
     double most = isfinite(m->hi) ? m->hi : m->value * UNMEASURED;
     if (most <= free_bytes) return FT_FITS;
@@ -21,7 +21,7 @@ ft_fit ft_forecast_fit(const ft_forecast *forecast, double free_bytes) {
 }
 
 typedef struct hunt {
-    const ft_box *box;
+    const ft_predictor_set *box;
     const ft_graph *model;
     const ft_binding *shapes;
     ft_request request;
@@ -29,11 +29,11 @@ typedef struct hunt {
 } hunt;
 
 static ft_status fit_at(hunt *h, int64_t batch, ft_fit *fit, ft_error *error) {
-    ft_forecasts answers;
+    ft_results answers;
     h->request.batch = batch;
-    FT_TRY(ft_forecast_make(h->box, h->model, h->shapes, &h->request, 1, &answers, error));
-    *fit = ft_forecast_fit(&answers.items[0], h->free_bytes);
-    ft_forecasts_free(&answers);
+    FT_TRY(ft_predict(h->box, h->model, h->shapes, &h->request, 1, &answers, error));
+    *fit = ft_result_fit(&answers.items[0], h->free_bytes);
+    ft_results_free(&answers);
     return FT_OK;
 }
 
@@ -62,12 +62,12 @@ static ft_status largest(hunt *h, int64_t most, bool may_be_uncertain, int64_t *
     return FT_OK;
 }
 
-ft_status ft_forecast_largest_batch(const ft_box *box, const ft_graph *model, const ft_binding *shapes,
-                                    const ft_request *request, double free_bytes, int64_t most, ft_largest_batch *found,
-                                    ft_error *error) {
+ft_status ft_max_batch(const ft_predictor_set *box, const ft_graph *model, const ft_binding *shapes,
+                       const ft_request *request, double free_bytes, int64_t most, ft_max_batch_result *found,
+                       ft_error *error) {
     if (most < 1) return ft_fail(error, FT_ERR_USAGE, "the largest batch to look at must be 1 or more");
     hunt h = {box, model, shapes, *request, free_bytes};
-    ft_largest_batch made;
+    ft_max_batch_result made;
     FT_TRY(largest(&h, most, false, &made.sure, error));
     FT_TRY(largest(&h, most, true, &made.possible, error));
     *found = made;

@@ -8,7 +8,7 @@
 
 /* --- Understanding a request --------------------------------------------------------------------------------- */
 
-static bool is_known_to_box(const ft_box *box, const char *device) {
+static bool is_known_to_box(const ft_predictor_set *box, const char *device) {
     for (uint32_t i = 0; i < box->count; i++)
         for (const ft_predictor *p = box->entries[i].predictor; p != NULL; p = ft_predictor_next(p))
             if (predictor_device_index(p, device) != FT_NONE) return true;
@@ -59,9 +59,9 @@ static ft_status settle(answer *a, const ft_request *asked, ft_error *error) {
     FT_TRY(keep_text(a, &settled->device, error));
     FT_TRY(keep_text(a, &settled->setting, error));
     if (asked->dtype == FT_DTYPE_UNKNOWN) settled->dtype = answer_usual_dtype(a->sheet);
-    FT_TRY(study_subject_of(a->study, settled, &a->subject, error));
-    settled->batch = ft_graph_batch(a->subject->bound);
-    return subject_cost(a->subject, &a->cost, error);
+    FT_TRY(study_subject_of(a->study, settled, &a->view, error));
+    settled->batch = ft_graph_batch(a->view->bound);
+    return model_view_cost(a->view, &a->cost, error);
 }
 
 /* --- Answering ----------------------------------------------------------------------------------------------- */
@@ -72,13 +72,13 @@ static ft_status keep_notes(answer *a, ft_error *error) {
     return a->out->notes != NULL ? FT_OK : FT_NOMEM(error);
 }
 
-static bool tells(const ft_forecast *f, const char *metric) {
+static bool tells(const ft_result *f, const char *metric) {
     for (uint32_t i = 0; i < f->other_count; i++)
         if (strcmp(f->others[i].metric, metric) == 0) return true;
     return false;
 }
 
-static ft_status answer_request(study *s, const ft_request *asked, ft_forecast *out, ft_error *error) {
+static ft_status answer_request(study *s, const ft_request *asked, ft_result *out, ft_error *error) {
     answer a = {.study = s, .out = out};
     FT_TRY(settle(&a, asked, error));
     FT_TRY(answer_time(&a, error));
@@ -91,34 +91,33 @@ static ft_status answer_request(study *s, const ft_request *asked, ft_forecast *
     return keep_notes(&a, error);
 }
 
-static ft_status answer_all(study *s, const ft_request *requests, uint32_t count, ft_forecast **items,
-                            ft_error *error) {
-    *items = ARENA_ARRAY(&s->memory, ft_forecast, (size_t)count + 1);
+static ft_status answer_all(study *s, const ft_request *requests, uint32_t count, ft_result **items, ft_error *error) {
+    *items = ARENA_ARRAY(&s->memory, ft_result, (size_t)count + 1);
     if (*items == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < count; i++) FT_TRY(answer_request(s, &requests[i], &(*items)[i], error));
     return FT_OK;
 }
 
-ft_status ft_forecast_make(const ft_box *box, const ft_graph *model, const ft_binding *shapes,
-                           const ft_request *requests, uint32_t count, ft_forecasts *answers, ft_error *error) {
+ft_status ft_predict(const ft_predictor_set *box, const ft_graph *model, const ft_binding *shapes,
+                     const ft_request *requests, uint32_t count, ft_results *answers, ft_error *error) {
     study *s = malloc(sizeof *s);
-    ft_forecast *items;
+    ft_result *items;
     if (s == NULL) return FT_NOMEM(error);
     study_init(s, box, model, shapes);
-    ft_forecasts made = {.count = count, .owner = s};
+    ft_results made = {.count = count, .owner = s};
     ft_status status = answer_all(s, requests, count, &items, error);
     if (status == FT_OK) {
         made.items = items;
         *answers = made;
     } else {
-        ft_forecasts_free(&made);
+        ft_results_free(&made);
     }
     return status;
 }
 
-void ft_forecasts_free(ft_forecasts *answers) {
+void ft_results_free(ft_results *answers) {
     if (answers == NULL) return;
     if (answers->owner != NULL) study_free(answers->owner);
     free(answers->owner);
-    *answers = (ft_forecasts){0};
+    *answers = (ft_results){0};
 }

@@ -21,11 +21,11 @@ static ft_status parts_of(answer *a, const ft_memory *m, ft_error *error) {
                                {"optimizer", m->optimizer_bytes},
                                {"activations", m->activation_bytes},
                                {"workspace", m->workspace_bytes}};
-    ft_part_time *parts = ARENA_ARRAY(&a->study->memory, ft_part_time, TIMELINE_PARTS);
+    ft_part *parts = ARENA_ARRAY(&a->study->memory, ft_part, TIMELINE_PARTS);
     if (parts == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < TIMELINE_PARTS; i++)
         if (found[i].bytes > 0)
-            parts[a->out->memory_part_count++] = (ft_part_time){.type = found[i].name, .value = (double)found[i].bytes};
+            parts[a->out->memory_part_count++] = (ft_part){.type = found[i].name, .value = (double)found[i].bytes};
     a->out->memory_parts = parts;
     return FT_OK;
 }
@@ -35,12 +35,12 @@ static ft_status from_timeline(answer *a, ft_error *error) {
     ft_cost_options options = answer_cost_options(a);
     options.is_mixed = request->mode == FT_TRAIN && ft_dtype_bits(request->dtype) == 16;
     static const char key;
-    ft_memory *m = subject_kept(a->subject, &key); /* the same for all devices */
+    ft_memory *m = model_view_kept(a->view, &key); /* the same for all devices */
     if (m == NULL) {
-        m = ARENA_ARRAY(&a->subject->memory, ft_memory, 1);
+        m = ARENA_ARRAY(&a->view->memory, ft_memory, 1);
         if (m == NULL) return FT_NOMEM(error);
-        FT_TRY(timeline_walk(a->subject->bound, a->cost, &options, &(timeline_events){0}, m, error));
-        subject_keep(a->subject, &key, m);
+        FT_TRY(timeline_walk(a->view->bound, a->cost, &options, &(timeline_events){0}, m, error));
+        model_view_keep(a->view, &key, m);
     }
     a->out->memory.value = (double)m->peak_bytes;
     a->out->memory.source = FT_ANALYTIC;
@@ -56,16 +56,16 @@ static ft_status from_memories(answer *a, bool *is_told, ft_error *error) {
     static const struct {
         const char *metric, *part;
     } memories[DEVICE_MEMORIES] = {{"sram_bytes", "sram"}, {"dram_bytes", "dram"}, {"flash_bytes", "flash"}};
-    ft_forecast *out = a->out;
-    ft_estimate sum = {.metric = "peak_bytes"};
-    ft_part_time *parts = ARENA_ARRAY(&a->study->memory, ft_part_time, DEVICE_MEMORIES);
+    ft_result *out = a->out;
+    ft_metric_result sum = {.metric = "peak_bytes"};
+    ft_part *parts = ARENA_ARRAY(&a->study->memory, ft_part, DEVICE_MEMORIES);
     uint32_t count = 0;
     if (parts == NULL) return FT_NOMEM(error);
     for (uint32_t m = 0; m < DEVICE_MEMORIES; m++) {
         for (uint32_t i = 0; i < out->other_count; i++) {
-            const ft_estimate *e = &out->others[i];
+            const ft_metric_result *e = &out->others[i];
             if (strcmp(e->metric, memories[m].metric) != 0) continue;
-            parts[count++] = (ft_part_time){.type = memories[m].part, .value = e->value};
+            parts[count++] = (ft_part){.type = memories[m].part, .value = e->value};
             sum.value += e->value;
             sum.lo += e->lo;
             sum.hi += e->hi;
@@ -84,10 +84,10 @@ static ft_status from_memories(answer *a, bool *is_told, ft_error *error) {
 /* --- The whole ----------------------------------------------------------------------------------------------- */
 
 ft_status answer_memory(answer *a, ft_error *error) {
-    ft_forecast *out = a->out;
+    ft_result *out = a->out;
     told t;
     bool is_told = false;
-    out->memory = (ft_estimate){.metric = "peak_bytes", .value = NAN, .lo = NAN, .hi = NAN, .source = FT_ASSUMED};
+    out->memory = (ft_metric_result){.metric = "peak_bytes", .value = NAN, .lo = NAN, .hi = NAN, .source = FT_ASSUMED};
     FT_TRY(answer_ask(a, "peak_bytes", &t, error));
     if (t.entry == NULL) {
         FT_TRY(from_memories(a, &is_told, error));

@@ -5,13 +5,13 @@
 #include "base/error.h"
 #include "forecast/report_write.h"
 
-struct ft_forecast_report {
+struct ft_result_report {
     forecast_writer writer;
 };
 
-ft_status ft_forecast_report_begin(FILE *stream, const ft_forecast_style *style, ft_forecast_report **report,
-                                   ft_error *error) {
-    ft_forecast_report *r = calloc(1, sizeof *r);
+ft_status ft_result_report_begin(FILE *stream, const ft_result_style *style, ft_result_report **report,
+                                 ft_error *error) {
+    ft_result_report *r = calloc(1, sizeof *r);
     if (r == NULL) return FT_NOMEM(error);
     r->writer.style = *style;
     r->writer.out.stream = stream;
@@ -19,27 +19,27 @@ ft_status ft_forecast_report_begin(FILE *stream, const ft_forecast_style *style,
     return FT_OK;
 }
 
-ft_status ft_forecast_report_add(ft_forecast_report *report, const ft_forecast_subject *subject, ft_error *error) {
+ft_status ft_result_report_add(ft_result_report *report, const ft_model_results *entry, ft_error *error) {
     forecast_writer *w = &report->writer;
     model_facts facts;
-    FT_TRY(model_facts_gather(subject, &facts, error));
+    FT_TRY(model_facts_gather(entry, &facts, error));
     switch (w->style.style.output) {
     case FT_TABLE:
-        forecast_table_model(w, subject, &facts);
+        forecast_table_model(w, entry, &facts);
         break;
     case FT_JSON:
-        forecast_json_model(w, subject, &facts);
+        forecast_json_model(w, entry, &facts);
         break;
     case FT_CSV:
-        forecast_csv_model(w, subject, &facts);
+        forecast_csv_model(w, entry, &facts);
         break;
     }
     w->model_count++;
-    w->forecast_count += subject->answers->count;
+    w->forecast_count += entry->answers->count;
     return sink_flush(&w->out, error);
 }
 
-ft_status ft_forecast_report_end(ft_forecast_report *report, ft_error *error) {
+ft_status ft_result_report_end(ft_result_report *report, ft_error *error) {
     if (report == NULL) return FT_OK;
     forecast_writer *w = &report->writer;
     if (w->style.style.output == FT_JSON && w->model_count > 0) forecast_json_end(w);

@@ -32,18 +32,18 @@ static void add_pair(buf *text, const char *name, double value) {
     buf_format(text, "%s%s=%s", text->length > 0 ? ";" : "", name, number);
 }
 
-static void add_memory(buf *out, const ft_forecast *f) {
+static void add_memory(buf *out, const ft_result *f) {
     buf text = {0};
     for (uint32_t i = 0; i < f->memory_part_count; i++)
         add_pair(&text, f->memory_parts[i].type, round(memory_part_bytes(f, i)));
     add_cell(out, &text);
 }
 
-static void add_others(buf *out, const ft_forecast *f) {
+static void add_others(buf *out, const ft_result *f) {
     buf text = {0};
     char name[METRIC_NAME_SIZE];
     for (uint32_t i = 0; i < f->other_count; i++) {
-        const ft_estimate *other = &f->others[i];
+        const ft_metric_result *other = &f->others[i];
         add_pair(&text, other->metric, other->value);
         add_pair(&text, metric_end_name(other->metric, "lo", name), other->lo);
         add_pair(&text, metric_end_name(other->metric, "hi", name), other->hi);
@@ -51,7 +51,7 @@ static void add_others(buf *out, const ft_forecast *f) {
     add_cell(out, &text);
 }
 
-static void add_notes(buf *out, const ft_forecast *f) {
+static void add_notes(buf *out, const ft_result *f) {
     buf text = {0};
     for (uint32_t i = 0; i < f->note_count; i++) buf_format(&text, "%s%s", i > 0 ? "; " : "", f->notes[i]);
     add_cell(out, &text);
@@ -75,7 +75,7 @@ static void add_operators(buf *out, const ft_graph *model, const ft_kernel *part
     add_cell(out, &text);
 }
 
-static void write_layers(forecast_writer *w, const ft_graph *model, const ft_forecast *f, const forecast_row *row) {
+static void write_layers(forecast_writer *w, const ft_graph *model, const ft_result *f, const forecast_row *row) {
     buf *out = &w->out.text;
     uint32_t count = 0;
     uint32_t *chosen = layers_chosen(f, w->style.top, &count);
@@ -107,18 +107,18 @@ static void write_heading(const forecast_writer *w, buf *out) {
     buf_text(out, "operators\n");
 }
 
-void forecast_csv_model(forecast_writer *w, const ft_forecast_subject *subject, const model_facts *facts) {
+void forecast_csv_model(forecast_writer *w, const ft_model_results *entry, const model_facts *facts) {
     buf *out = &w->out.text;
     if (w->model_count == 0) write_heading(w, out);
-    for (uint32_t i = 0; i < subject->answers->count; i++) {
-        const ft_forecast *f = &subject->answers->items[i];
+    for (uint32_t i = 0; i < entry->answers->count; i++) {
+        const ft_result *f = &entry->answers->items[i];
         forecast_row row;
-        forecast_row_fill(subject, facts, f, w->style.samples, &row);
+        forecast_row_fill(entry, facts, f, w->style.samples, &row);
         if (w->style.has_layers) {
-            write_layers(w, subject->model, f, &row);
+            write_layers(w, entry->model, f, &row);
             continue;
         }
-        add_values(out, forecast_fields, &row, subject->model);
+        add_values(out, forecast_fields, &row, entry->model);
         add_memory(out, f);
         buf_char(out, ',');
         add_others(out, f);

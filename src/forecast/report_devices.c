@@ -14,7 +14,7 @@
 enum { INDENT = 2 };
 
 typedef struct device_list {
-    const ft_box *box; /* may be NULL */
+    const ft_predictor_set *box; /* may be NULL */
     const ft_style *style;
     char **names;       /* owned */
     ft_device **sheets; /* owned; NULL: only a predictor knows the device */
@@ -40,9 +40,9 @@ static bool is_listed(const device_list *l, const char *name) {
     return false;
 }
 
-static bool is_in_box(const ft_box *box, const char *name) {
-    for (uint32_t i = 0; box != NULL && i < ft_box_device_count(box); i++)
-        if (strcmp(ft_box_device(box, i), name) == 0) return true;
+static bool is_in_box(const ft_predictor_set *box, const char *name) {
+    for (uint32_t i = 0; box != NULL && i < ft_predictor_set_device_count(box); i++)
+        if (strcmp(ft_predictor_set_device(box, i), name) == 0) return true;
     return false;
 }
 
@@ -67,13 +67,13 @@ static ft_status add_device(device_list *l, const char *name, ft_error *error) {
 }
 
 static ft_status add_devices(device_list *l, const char *const *names, uint32_t count, ft_error *error) {
-    uint32_t builtin = ft_device_count(), boxed = l->box != NULL ? ft_box_device_count(l->box) : 0;
+    uint32_t builtin = ft_device_count(), boxed = l->box != NULL ? ft_predictor_set_device_count(l->box) : 0;
     size_t most = (size_t)count + builtin + boxed + 1;
     l->names = calloc(most, sizeof *l->names);
     l->sheets = calloc(most, sizeof *l->sheets);
     if (l->names == NULL || l->sheets == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < count; i++) FT_TRY(add_device(l, names[i], error));
-    for (uint32_t i = 0; count == 0 && i < boxed; i++) FT_TRY(add_device(l, ft_box_device(l->box, i), error));
+    for (uint32_t i = 0; count == 0 && i < boxed; i++) FT_TRY(add_device(l, ft_predictor_set_device(l->box, i), error));
     for (uint32_t i = 0; count == 0 && i < builtin; i++) FT_TRY(add_device(l, ft_device_name_at(i), error));
     return FT_OK;
 }
@@ -91,8 +91,8 @@ static bool knows(const ft_predictor *predictor, const char *device) {
     return false;
 }
 
-static bool file_knows(const ft_box *box, uint32_t file, const char *device) {
-    for (const ft_predictor *p = ft_box_predictor(box, file); p != NULL; p = ft_predictor_next(p))
+static bool file_knows(const ft_predictor_set *box, uint32_t file, const char *device) {
+    for (const ft_predictor *p = ft_predictor_set_at(box, file); p != NULL; p = ft_predictor_next(p))
         if (knows(p, device)) return true;
     return false;
 }
@@ -114,9 +114,9 @@ static double number_of(const device_list *l, uint32_t i, const char *key) {
 }
 
 static void add_predictors(const device_list *l, uint32_t device, const char *joint, buf *text) {
-    for (uint32_t f = 0; l->box != NULL && f < ft_box_count(l->box); f++)
+    for (uint32_t f = 0; l->box != NULL && f < ft_predictor_set_count(l->box); f++)
         if (file_knows(l->box, f, l->names[device]))
-            buf_format(text, "%s%s", text->length > 0 ? joint : "", file_name(ft_box_path(l->box, f)));
+            buf_format(text, "%s%s", text->length > 0 ? joint : "", file_name(ft_predictor_set_path(l->box, f)));
 }
 
 /* --- For programs -------------------------------------------------------------------------------------------- */
@@ -136,8 +136,8 @@ static void write_json(const device_list *l, sink *out) {
         }
         jsonw_key(&j, "predictors");
         jsonw_open_array(&j, JSON_LINE);
-        for (uint32_t f = 0; l->box != NULL && f < ft_box_count(l->box); f++)
-            if (file_knows(l->box, f, l->names[i])) jsonw_string(&j, ft_box_path(l->box, f));
+        for (uint32_t f = 0; l->box != NULL && f < ft_predictor_set_count(l->box); f++)
+            if (file_knows(l->box, f, l->names[i])) jsonw_string(&j, ft_predictor_set_path(l->box, f));
         jsonw_close(&j);
         jsonw_key(&j, "numbers");
         jsonw_open_object(&j, JSON_BLOCK);
@@ -278,7 +278,7 @@ static void write_table(const device_list *l, sink *out) {
     for (uint32_t i = 0; i < l->count; i++) write_sheet(l, i, out);
 }
 
-ft_status ft_report_devices(FILE *stream, const ft_style *style, const ft_box *box, const char *const *names,
+ft_status ft_report_devices(FILE *stream, const ft_style *style, const ft_predictor_set *box, const char *const *names,
                             uint32_t count, ft_error *error) {
     sink out = {.stream = stream};
     device_list l = {.box = box, .style = style, .is_long = count > 0, .out = &out};

@@ -64,12 +64,12 @@ static const field batch_fields[] = {
     END,
 };
 
-static void gather(const ft_forecast_subject *subject, double free_bytes, bool is_whole, fit_facts *facts) {
-    const ft_forecast *f = &subject->answers->items[0];
+static void gather(const ft_model_results *entry, double free_bytes, bool is_whole, fit_facts *facts) {
+    const ft_result *f = &entry->answers->items[0];
     const model_facts none = {0};
     *facts = (fit_facts){.free_bytes = free_bytes, .free_from = is_whole ? "data sheet" : "given"};
-    forecast_row_fill(subject, &none, f, 0, &facts->forecast);
-    facts->fits = ft_fit_name(ft_forecast_fit(f, free_bytes));
+    forecast_row_fill(entry, &none, f, 0, &facts->forecast);
+    facts->fits = ft_fit_name(ft_result_fit(f, free_bytes));
     facts->margin_bytes = round(free_bytes - f->memory.value);
     facts->margin_lo_bytes = round(free_bytes - f->memory.hi);
     facts->margin_hi_bytes = round(free_bytes - f->memory.lo);
@@ -78,11 +78,11 @@ static void gather(const ft_forecast_subject *subject, double free_bytes, bool i
 /* --- For programs -------------------------------------------------------------------------------------------- */
 
 /* Where no time is told, notes of it are none. */
-static uint32_t first_note(const field *fields, const ft_forecast *f) {
+static uint32_t first_note(const field *fields, const ft_result *f) {
     return fields == batch_fields ? 0 : f->time_note_count;
 }
 
-static void write_json(sink *out, const field *fields, const fit_facts *facts, const ft_forecast *f) {
+static void write_json(sink *out, const field *fields, const fit_facts *facts, const ft_result *f) {
     json_writer j;
     jsonw_init(&j, &out->text);
     jsonw_open_object(&j, JSON_BLOCK);
@@ -142,7 +142,7 @@ static void add_margin(labelled *l, const fit_facts *facts) {
     add_bytes(out, facts->margin_hi_bytes);
 }
 
-static void add_notes(labelled *l, const ft_forecast *f, uint32_t first) {
+static void add_notes(labelled *l, const ft_result *f, uint32_t first) {
     for (uint32_t i = first; i < f->note_count && i < first + 4; i++)
         buf_text(labelled_add(l, i == first ? "Note" : ""), f->notes[i]);
 }
@@ -163,7 +163,7 @@ static void write_head(sink *out, const ft_style *style, const fit_facts *facts,
                tone_end(style, TONE_TITLE));
 }
 
-static void fit_table(sink *out, const ft_style *style, const fit_facts *facts, const ft_forecast *f) {
+static void fit_table(sink *out, const ft_style *style, const fit_facts *facts, const ft_result *f) {
     labelled l = {0};
     char verdict[96];
     snprintf(verdict, sizeof verdict, "%s",
@@ -193,7 +193,7 @@ static void add_speed(labelled *l, const forecast_row *row) {
     buf_format(out, ", %s samples/s", rate);
 }
 
-static void batch_table(sink *out, const ft_style *style, const fit_facts *facts, const ft_forecast *f) {
+static void batch_table(sink *out, const ft_style *style, const fit_facts *facts, const ft_result *f) {
     labelled l = {0};
     char verdict[96];
     unsigned long long sure = facts->sure_batch, possible = facts->possible_batch, most = facts->most_batch;
@@ -216,10 +216,10 @@ static void batch_table(sink *out, const ft_style *style, const fit_facts *facts
 
 /* --- The whole ----------------------------------------------------------------------------------------------- */
 
-typedef void table_writer(sink *out, const ft_style *style, const fit_facts *facts, const ft_forecast *f);
+typedef void table_writer(sink *out, const ft_style *style, const fit_facts *facts, const ft_result *f);
 
 static ft_status write_document(FILE *stream, const ft_style *style, const field *fields, const fit_facts *facts,
-                                const ft_forecast *f, table_writer *table, ft_error *error) {
+                                const ft_result *f, table_writer *table, ft_error *error) {
     sink out = {.stream = stream};
     switch (style->output) {
     case FT_TABLE:
@@ -237,20 +237,20 @@ static ft_status write_document(FILE *stream, const ft_style *style, const field
     return status;
 }
 
-ft_status ft_report_fit(FILE *stream, const ft_style *style, const ft_forecast_subject *subject, double free_bytes,
+ft_status ft_report_fit(FILE *stream, const ft_style *style, const ft_model_results *entry, double free_bytes,
                         bool is_whole, ft_error *error) {
     fit_facts facts;
-    gather(subject, free_bytes, is_whole, &facts);
-    return write_document(stream, style, fit_fields, &facts, &subject->answers->items[0], fit_table, error);
+    gather(entry, free_bytes, is_whole, &facts);
+    return write_document(stream, style, fit_fields, &facts, &entry->answers->items[0], fit_table, error);
 }
 
-ft_status ft_report_largest_batch(FILE *stream, const ft_style *style, const ft_forecast_subject *subject,
-                                  const ft_largest_batch *largest, double free_bytes, bool is_whole, int64_t most,
-                                  ft_error *error) {
+ft_status ft_report_max_batch(FILE *stream, const ft_style *style, const ft_model_results *entry,
+                              const ft_max_batch_result *largest, double free_bytes, bool is_whole, int64_t most,
+                              ft_error *error) {
     fit_facts facts;
-    gather(subject, free_bytes, is_whole, &facts);
+    gather(entry, free_bytes, is_whole, &facts);
     facts.sure_batch = (uint64_t)largest->sure;
     facts.possible_batch = (uint64_t)largest->possible;
     facts.most_batch = (uint64_t)most;
-    return write_document(stream, style, batch_fields, &facts, &subject->answers->items[0], batch_table, error);
+    return write_document(stream, style, batch_fields, &facts, &entry->answers->items[0], batch_table, error);
 }

@@ -4,7 +4,7 @@
 
 #include "forecast/report_write.h"
 
-static void write_memory(json_writer *j, const ft_forecast *f) {
+static void write_memory(json_writer *j, const ft_result *f) {
     static const field part = {"", FIELD_WHOLE, 0};
     jsonw_key(j, "memory");
     jsonw_open_object(j, JSON_LINE);
@@ -17,30 +17,30 @@ static void write_memory(json_writer *j, const ft_forecast *f) {
     jsonw_close(j);
 }
 
-static void write_others(json_writer *j, const ft_forecast *f) {
+static void write_others(json_writer *j, const ft_result *f) {
     jsonw_key(j, "others");
     jsonw_open_object(j, JSON_BLOCK);
     for (uint32_t i = 0; i < f->other_count; i++) {
-        const ft_estimate *other = &f->others[i];
+        const ft_metric_result *other = &f->others[i];
         jsonw_key(j, other->metric);
         jsonw_open_object(j, JSON_LINE);
         jsonw_pair_double(j, "value", other->value);
         jsonw_pair_double(j, "lo", other->lo);
         jsonw_pair_double(j, "hi", other->hi);
-        jsonw_pair_string(j, "source", ft_source_kind_name(other->source));
+        jsonw_pair_string(j, "source", ft_provenance_name(other->source));
         jsonw_close(j);
     }
     jsonw_close(j);
 }
 
-static void write_notes(json_writer *j, const ft_forecast *f) {
+static void write_notes(json_writer *j, const ft_result *f) {
     jsonw_key(j, "notes");
     jsonw_open_array(j, JSON_BLOCK);
     for (uint32_t i = 0; i < f->note_count; i++) jsonw_string(j, f->notes[i]);
     jsonw_close(j);
 }
 
-static void write_layer(json_writer *j, const ft_graph *model, const ft_forecast *f, uint32_t index) {
+static void write_layer(json_writer *j, const ft_graph *model, const ft_result *f, uint32_t index) {
     layer_row row;
     layer_row_fill(f, index, &row);
     jsonw_open_object(j, JSON_LINE);
@@ -53,7 +53,7 @@ static void write_layer(json_writer *j, const ft_graph *model, const ft_forecast
     jsonw_close(j);
 }
 
-static void write_layers(forecast_writer *w, json_writer *j, const ft_graph *model, const ft_forecast *f) {
+static void write_layers(forecast_writer *w, json_writer *j, const ft_graph *model, const ft_result *f) {
     uint32_t count = 0;
     uint32_t *chosen = layers_chosen(f, w->style.top, &count);
     if (chosen == NULL) w->out.text.failed = true;
@@ -67,20 +67,20 @@ static void write_layers(forecast_writer *w, json_writer *j, const ft_graph *mod
     free(chosen);
 }
 
-void forecast_json_model(forecast_writer *w, const ft_forecast_subject *subject, const model_facts *facts) {
-    for (uint32_t i = 0; i < subject->answers->count; i++) {
-        const ft_forecast *f = &subject->answers->items[i];
+void forecast_json_model(forecast_writer *w, const ft_model_results *entry, const model_facts *facts) {
+    for (uint32_t i = 0; i < entry->answers->count; i++) {
+        const ft_result *f = &entry->answers->items[i];
         forecast_row row;
         json_writer j;
-        forecast_row_fill(subject, facts, f, w->style.samples, &row);
+        forecast_row_fill(entry, facts, f, w->style.samples, &row);
         buf_text(&w->out.text, w->forecast_count + i > 0 ? ",\n" : "[\n");
         jsonw_init(&j, &w->out.text);
         jsonw_open_object(&j, JSON_BLOCK);
-        for (const field *key = forecast_fields; key->key != NULL; key++) field_json(key, &row, subject->model, &j);
+        for (const field *key = forecast_fields; key->key != NULL; key++) field_json(key, &row, entry->model, &j);
         write_memory(&j, f);
         write_others(&j, f);
         write_notes(&j, f);
-        if (w->style.has_layers) write_layers(w, &j, subject->model, f);
+        if (w->style.has_layers) write_layers(w, &j, entry->model, f);
         jsonw_close(&j);
     }
 }

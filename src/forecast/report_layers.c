@@ -9,7 +9,7 @@
 enum { INDENT = 2 };
 
 typedef struct layer_list {
-    const ft_forecast *forecast;
+    const ft_result *forecast;
     const ft_graph *model;
     const ft_style *style;
     const uint32_t *chosen;
@@ -29,7 +29,7 @@ static void put_time(const layer_list *l, double time, grid_cell *cells) {
 }
 
 /* "conv1, relu1" */
-static void put_operators(const layer_list *l, const ft_part_time *part, grid_cell *cell) {
+static void put_operators(const layer_list *l, const ft_part *part, grid_cell *cell) {
     char names[GRID_CELL_SIZE];
     size_t used = 0;
     names[0] = '\0';
@@ -42,7 +42,7 @@ static void put_operators(const layer_list *l, const ft_part_time *part, grid_ce
 }
 
 static void put_foot(const layer_list *l, uint32_t row, grid_cell *cells) {
-    const ft_forecast *f = l->forecast;
+    const ft_result *f = l->forecast;
     if (l->has_rest && row == l->count) {
         snprintf(cells[1].text, sizeof cells[1].text, "%u others", f->kernel_count - l->count);
         put_time(l, f->time.value - listed_time(l), cells);
@@ -67,15 +67,15 @@ static void put_layer(const void *user, uint32_t row, grid_cell *cells) {
     snprintf(cells[5].text, sizeof cells[5].text, "%s", values.bound != NULL ? values.bound : "-");
 }
 
-static void write_heading(sink *out, const ft_style *style, const ft_forecast *f) {
+static void write_heading(sink *out, const ft_style *style, const ft_result *f) {
     char device[GRID_CELL_SIZE];
     text_fit(f->request.device, UINT32_MAX, style, device, sizeof device);
     buf_format(&out->text, "\n%sWhere the time goes: %s, batch %lld%s\n", tone_begin(style, TONE_TITLE), device,
                (long long)f->request.batch, tone_end(style, TONE_TITLE));
 }
 
-void forecast_table_layers(sink *out, const ft_style *style, uint32_t top, const ft_forecast_subject *subject,
-                           const ft_forecast *forecast) {
+void forecast_table_layers(sink *out, const ft_style *style, uint32_t top, const ft_model_results *entry,
+                           const ft_result *forecast) {
     static const grid_column columns[] = {
         {.title = "#", .is_right = true, .drop = 2},
         {.title = "Kernel", .is_flexible = true, .comfort = 16},
@@ -91,7 +91,7 @@ void forecast_table_layers(sink *out, const ft_style *style, uint32_t top, const
                                              : "this predictor sees only the whole, not its kernels");
         return;
     }
-    layer_list l = {.forecast = forecast, .model = subject->model, .style = style};
+    layer_list l = {.forecast = forecast, .model = entry->model, .style = style};
     uint32_t *chosen = layers_chosen(forecast, top, &l.count);
     if (chosen == NULL) {
         out->text.failed = true;

@@ -17,28 +17,28 @@ static const double MARGIN = 22, HEAD = 46, PANEL = 330, PANEL_HEIGHT = 230, GAP
 /* --- What is drawn ------------------------------------------------------------------------------------------- */
 
 typedef struct figure {
-    const ft_forecast_subject *subject;
-    const ft_forecasts *answers;
+    const ft_model_results *entry;
+    const ft_results *answers;
     uint32_t *device_of;   /* per answer: the number of its device, in order of appearance */
     const char **devices;  /* their names */
     uint32_t device_count; /* with an answer that has something to draw */
     bool has_batches;      /* more than one */
     plot_point *points, *lower, *upper;
     plot_row *rows;
-    const ft_forecast *first; /* that has kernels; NULL: none */
+    const ft_result *first; /* that has kernels; NULL: none */
 } figure;
 
 /* The two quantities that get a panel. */
 typedef struct quantity {
     const char *metric, *title;
-    const ft_estimate *(*of)(const ft_forecast *);
+    const ft_metric_result *(*of)(const ft_result *);
 } quantity;
 
-static const ft_estimate *time_of(const ft_forecast *f) {
+static const ft_metric_result *time_of(const ft_result *f) {
     return &f->time;
 }
 
-static const ft_estimate *memory_of(const ft_forecast *f) {
+static const ft_metric_result *memory_of(const ft_result *f) {
     return &f->memory;
 }
 
@@ -46,7 +46,7 @@ static const quantity quantities[] = {{"time_us", "Time of a step", time_of}, {"
 
 static void find_devices(figure *f) {
     for (uint32_t i = 0; i < f->answers->count; i++) {
-        const ft_forecast *item = &f->answers->items[i];
+        const ft_result *item = &f->answers->items[i];
         uint32_t d = 0;
         while (d < f->device_count && strcmp(f->devices[d], item->request.device) != 0) d++;
         if (d == f->device_count) f->devices[f->device_count++] = item->request.device;
@@ -72,7 +72,7 @@ static void value_range(const figure *f, const quantity *q, double *lo, double *
     *lo = INFINITY;
     *hi = 0;
     for (uint32_t i = 0; i < f->answers->count; i++) {
-        const ft_estimate *e = q->of(&f->answers->items[i]);
+        const ft_metric_result *e = q->of(&f->answers->items[i]);
         if (!(e->value > 0)) continue;
         bool is_band = has_bands(f) && e->lo > 0 && e->hi > 0;
         *lo = fmin(*lo, is_band ? e->lo : e->value);
@@ -94,7 +94,7 @@ static uint32_t points_of(const figure *f, const quantity *q, uint32_t device, b
     uint32_t count = 0;
     *has_band = true;
     for (uint32_t i = 0; i < f->answers->count; i++) {
-        const ft_estimate *e = q->of(&f->answers->items[i]);
+        const ft_metric_result *e = q->of(&f->answers->items[i]);
         double batch = (double)f->answers->items[i].request.batch;
         if (f->device_of[i] != device || !(e->value > 0)) continue;
         if (!(e->lo > 0) || !(e->hi > 0)) *has_band = false;
@@ -145,8 +145,8 @@ static void draw_devices(const figure *f, canvas *page, double left, double top,
     char label[AXIS_LABEL];
     const axis_unit unit = axis_unit_of(q->metric, label);
     for (uint32_t i = 0; i < f->answers->count; i++) {
-        const ft_forecast *item = &f->answers->items[i];
-        const ft_estimate *e = q->of(item);
+        const ft_result *item = &f->answers->items[i];
+        const ft_metric_result *e = q->of(item);
         char words[AXIS_TICK_TEXT] = "not known";
         if (e->value > 0) axis_text(e->value, unit, words); /* in the units of the axis below */
         f->rows[i] = (plot_row){.label = item->request.device,
@@ -180,7 +180,7 @@ static int by_value(const void *left, const void *right) {
 }
 
 /* The kinds of kernels of a forecast by their time, the last of them "others" when they are many. */
-static uint32_t list_kinds(const ft_forecast *f, plot_row *rows) {
+static uint32_t list_kinds(const ft_result *f, plot_row *rows) {
     uint32_t count = 0;
     double rest = 0;
     for (uint32_t k = 0; k < f->kernel_count; k++) {
@@ -200,7 +200,7 @@ static uint32_t list_kinds(const ft_forecast *f, plot_row *rows) {
 }
 
 static ft_status draw_breakdown(const figure *f, canvas *page, double top, plot_row *rows, ft_error *error) {
-    const ft_forecast *first = f->first;
+    const ft_result *first = f->first;
     char title[160];
     snprintf(title, sizeof title, "%.60s, batch %lld: by kind of kernel", first->request.device,
              (long long)first->request.batch);
@@ -209,9 +209,9 @@ static ft_status draw_breakdown(const figure *f, canvas *page, double top, plot_
         .page = page, .left = MARGIN, .top = top, .width = PANEL, .title = title, .rows = rows, .count = count});
     uint32_t *chosen = layers_chosen(first, MOST_ROWS, &longest);
     if (chosen == NULL) return FT_NOMEM(error);
-    const ft_graph *model = f->subject->model;
+    const ft_graph *model = f->entry->model;
     for (uint32_t i = 0; i < longest; i++) {
-        const ft_part_time *part = &first->kernels[chosen[i]];
+        const ft_part *part = &first->kernels[chosen[i]];
         rows[i] = (plot_row){.color = palette_at(2)};
         rows[i].label = part->op_count > 0 ? facts_op_name(model, &ft_graph_ops(model)[part->ops[0]]) : part->type;
         put_share(&rows[i], part->value, first->time.value);
@@ -233,7 +233,7 @@ static void draw_head(const figure *f, canvas *page) {
     const ft_request *request = &f->answers->items[0].request;
     const text_style large = {.size = 15, .color = INK_TEXT, .is_bold = true}, small = {.size = 10, .color = INK_FAINT};
     char text[160];
-    canvas_text_fit(page, MARGIN, MARGIN + 12, 2 * PANEL + GAP, f->subject->file, &large);
+    canvas_text_fit(page, MARGIN, MARGIN + 12, 2 * PANEL + GAP, f->entry->file, &large);
     const char *way = request->mode == FT_TRAIN ? "a step of training with " : "inference";
     const char *optimizer = request->mode == FT_TRAIN ? ft_optimizer_name(request->optimizer) : "";
     if (!f->has_batches)
@@ -262,7 +262,7 @@ static ft_status upper_height(const figure *f, legend_entry *entries, double *he
     return FT_OK;
 }
 
-static uint32_t kind_count(const ft_forecast *f, plot_row *rows) {
+static uint32_t kind_count(const ft_result *f, plot_row *rows) {
     return f != NULL ? list_kinds(f, rows) : 0;
 }
 
@@ -289,8 +289,8 @@ static ft_status draw(const figure *f, const char *path, plot_row *rows, legend_
     return status;
 }
 
-ft_status ft_forecast_plot(const char *path, const ft_forecast_subject *subject, ft_error *error) {
-    figure f = {.subject = subject, .answers = subject->answers};
+ft_status ft_result_plot(const char *path, const ft_model_results *entry, ft_error *error) {
+    figure f = {.entry = entry, .answers = entry->answers};
     size_t count = f.answers->count, most = count;
     if (count == 0) return ft_fail(error, FT_ERR_USAGE, "%s: there is nothing to plot", path);
     f.device_of = calloc(count, sizeof *f.device_of);

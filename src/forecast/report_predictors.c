@@ -66,10 +66,11 @@ static ft_status walk_predictor(accuracy a, accuracy_taker *take, void *user, ft
     return FT_OK;
 }
 
-static ft_status walk_box(const ft_box *box, accuracy_taker *take, void *user, ft_error *error) {
-    for (uint32_t i = 0; i < ft_box_count(box); i++) {
-        accuracy a = {.path = ft_box_path(box, i), .bytes = size_of(ft_box_path(box, i))};
-        for (a.predictor = ft_box_predictor(box, i); a.predictor != NULL; a.predictor = ft_predictor_next(a.predictor))
+static ft_status walk_box(const ft_predictor_set *box, accuracy_taker *take, void *user, ft_error *error) {
+    for (uint32_t i = 0; i < ft_predictor_set_count(box); i++) {
+        accuracy a = {.path = ft_predictor_set_path(box, i), .bytes = size_of(ft_predictor_set_path(box, i))};
+        for (a.predictor = ft_predictor_set_at(box, i); a.predictor != NULL;
+             a.predictor = ft_predictor_next(a.predictor))
             FT_TRY(walk_predictor(a, take, user, error));
     }
     return FT_OK;
@@ -177,14 +178,14 @@ static void take_table(void *user, const accuracy *a) {
                t->out);
 }
 
-static ft_status write_table(const ft_box *box, const ft_style *style, sink *out, ft_error *error) {
+static ft_status write_table(const ft_predictor_set *box, const ft_style *style, sink *out, ft_error *error) {
     table t = {.out = out, .style = style};
     FT_TRY(walk_box(box, take_table, &t, error));
     buf_text(&out->text, "\nMean error and shares in percent, on records that were not trained on.\n");
     return FT_OK;
 }
 
-static ft_status write_json(const ft_box *box, sink *out, ft_error *error) {
+static ft_status write_json(const ft_predictor_set *box, sink *out, ft_error *error) {
     json_writer j;
     jsonw_init(&j, &out->text);
     jsonw_open_array(&j, JSON_BLOCK);
@@ -194,12 +195,12 @@ static ft_status write_json(const ft_box *box, sink *out, ft_error *error) {
     return FT_OK;
 }
 
-static ft_status write_csv(const ft_box *box, sink *out, ft_error *error) {
+static ft_status write_csv(const ft_predictor_set *box, sink *out, ft_error *error) {
     buf_text(&out->text, "file,bytes,family,metric,device,part,n,mape,acc10,coverage90\n");
     return walk_box(box, take_csv, &out->text, error);
 }
 
-ft_status ft_report_predictors(FILE *stream, const ft_style *style, const ft_box *box, ft_error *error) {
+ft_status ft_report_predictors(FILE *stream, const ft_style *style, const ft_predictor_set *box, ft_error *error) {
     sink out = {.stream = stream};
     ft_status status = style->output == FT_TABLE  ? write_table(box, style, &out, error)
                        : style->output == FT_JSON ? write_json(box, &out, error)

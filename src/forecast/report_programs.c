@@ -8,7 +8,7 @@
 #include "report/metric.h"
 
 #define FIELD(member, kind)                                                                                            \
-    { #member, kind, offsetof(ft_program_forecast, member) }
+    { #member, kind, offsetof(ft_program_result, member) }
 
 static const field fields[] = {
     FIELD(file, FIELD_TEXT),        FIELD(line, FIELD_COUNT),       FIELD(task, FIELD_TEXT),
@@ -17,7 +17,7 @@ static const field fields[] = {
     {NULL, FIELD_TEXT, 0},
 };
 
-static void write_json(sink *out, const ft_program_forecast *programs, uint32_t count) {
+static void write_json(sink *out, const ft_program_result *programs, uint32_t count) {
     json_writer j;
     jsonw_init(&j, &out->text);
     jsonw_open_array(&j, JSON_BLOCK);
@@ -31,7 +31,7 @@ static void write_json(sink *out, const ft_program_forecast *programs, uint32_t 
     buf_char(&out->text, '\n');
 }
 
-static void write_csv(sink *out, const ft_program_forecast *programs, uint32_t count) {
+static void write_csv(sink *out, const ft_program_result *programs, uint32_t count) {
     for (const field *f = fields; f->key != NULL; f++)
         buf_format(&out->text, "%s%s", f->key, f[1].key != NULL ? "," : "\n");
     for (uint32_t i = 0; i < count; i++) {
@@ -44,13 +44,13 @@ static void write_csv(sink *out, const ft_program_forecast *programs, uint32_t c
 }
 
 typedef struct listing {
-    const ft_program_forecast *programs;
+    const ft_program_result *programs;
     const ft_style *style;
 } listing;
 
 static void put_row(const void *user, uint32_t row, grid_cell *cells) {
     const listing *l = user;
-    const ft_program_forecast *p = &l->programs[row];
+    const ft_program_result *p = &l->programs[row];
     snprintf(cells[0].text, sizeof cells[0].text, "%llu", (unsigned long long)p->line);
     text_fit(p->task, UINT32_MAX, l->style, cells[1].text, sizeof cells[1].text);
     snprintf(cells[2].text, sizeof cells[2].text, "%llu", (unsigned long long)p->rank);
@@ -59,7 +59,7 @@ static void put_row(const void *user, uint32_t row, grid_cell *cells) {
     metric_words("time_us", p->measured_us, cells[5].text);
 }
 
-static void write_table(sink *out, const ft_program_forecast *programs, uint32_t count, const ft_style *style) {
+static void write_table(sink *out, const ft_program_result *programs, uint32_t count, const ft_style *style) {
     static const grid_column columns[] = {
         {.title = "Line", .is_right = true},
         {.title = "Task", .is_flexible = true, .comfort = 24},
@@ -77,7 +77,7 @@ static void write_table(sink *out, const ft_program_forecast *programs, uint32_t
                out);
 }
 
-ft_status ft_report_programs(FILE *stream, const ft_style *style, const ft_program_forecast *programs, uint32_t count,
+ft_status ft_report_programs(FILE *stream, const ft_style *style, const ft_program_result *programs, uint32_t count,
                              ft_error *error) {
     sink out = {.stream = stream};
     switch (style->output) {

@@ -70,13 +70,13 @@ ft_cost_options forecast_cost_options(const ft_request *request) {
     return options;
 }
 
-ft_status model_facts_gather(const ft_forecast_subject *subject, model_facts *facts, ft_error *error) {
-    ft_binding binding = subject->shapes != NULL ? *subject->shapes : (ft_binding){0};
+ft_status model_facts_gather(const ft_model_results *entry, model_facts *facts, ft_error *error) {
+    ft_binding binding = entry->shapes != NULL ? *entry->shapes : (ft_binding){0};
     const ft_cost_options options = ft_cost_options_default();
     ft_graph *bound;
     ft_cost cost;
-    binding.batch = subject->answers->count > 0 ? subject->answers->items[0].request.batch : 0;
-    FT_TRY(ft_graph_bind(subject->model, &binding, &bound, error));
+    binding.batch = entry->answers->count > 0 ? entry->answers->items[0].request.batch : 0;
+    FT_TRY(ft_graph_bind(entry->model, &binding, &bound, error));
     ft_status status = ft_cost_compute(bound, &options, &cost, error);
     if (status == FT_OK) {
         int64_t batch = ft_graph_batch(bound);
@@ -90,7 +90,7 @@ ft_status model_facts_gather(const ft_forecast_subject *subject, model_facts *fa
 
 /* --- Forecasts ----------------------------------------------------------------------------------------------- */
 
-static void fill_time(const ft_forecast *f, forecast_row *row) {
+static void fill_time(const ft_result *f, forecast_row *row) {
     bool has_time = !isnan(f->time.value);
     double batch = (double)f->request.batch;
     row->time_us = f->time.value;
@@ -98,7 +98,7 @@ static void fill_time(const ft_forecast *f, forecast_row *row) {
     row->time_hi_us = has_time ? f->time.hi : NAN;
     row->time_per_sample_us = f->time.value / batch;
     row->samples_per_s = f->time.value > 0 ? batch / f->time.value * 1e6 : NAN;
-    row->source = has_time ? ft_source_kind_name(f->time.source) : NULL;
+    row->source = has_time ? ft_provenance_name(f->time.source) : NULL;
     row->time_reason = has_time ? NULL : f->no_time;
     row->coverage_ratio = has_time ? f->coverage_ratio : NAN;
     row->bound = f->bound != FT_BOUND_UNKNOWN ? ft_bound_name(f->bound) : NULL;
@@ -117,19 +117,19 @@ static void fill_run(int64_t samples, forecast_row *row) {
 }
 
 /* What is told besides, by its name; NaN when nobody tells it. */
-static double other_value(const ft_forecast *f, const char *metric) {
+static double other_value(const ft_result *f, const char *metric) {
     for (uint32_t i = 0; i < f->other_count; i++)
         if (strcmp(f->others[i].metric, metric) == 0) return f->others[i].value;
     return NAN;
 }
 
-void forecast_row_fill(const ft_forecast_subject *subject, const model_facts *facts, const ft_forecast *forecast,
+void forecast_row_fill(const ft_model_results *entry, const model_facts *facts, const ft_result *forecast,
                        int64_t samples, forecast_row *row) {
     const ft_request *request = &forecast->request;
     bool has_memory = !isnan(forecast->memory.value);
     *row = (forecast_row){
-        .file = subject->file,
-        .name = ft_graph_name(subject->model),
+        .file = entry->file,
+        .name = ft_graph_name(entry->model),
         .params = facts->params,
         .macs_per_sample = facts->macs_per_sample,
         .device = request->device,
@@ -141,7 +141,7 @@ void forecast_row_fill(const ft_forecast_subject *subject, const model_facts *fa
         .peak_bytes = forecast->memory.value,
         .peak_lo_bytes = has_memory ? forecast->memory.lo : NAN,
         .peak_hi_bytes = has_memory ? forecast->memory.hi : NAN,
-        .memory_source = has_memory ? ft_source_kind_name(forecast->memory.source) : NULL,
+        .memory_source = has_memory ? ft_provenance_name(forecast->memory.source) : NULL,
         .util_ratio = other_value(forecast, "util_ratio"), /* where nobody tells it, the reason is beside it */
         .util_reason = forecast->no_util,
         .memory_predictor = has_memory ? forecast->memory_by : NULL,
@@ -150,8 +150,8 @@ void forecast_row_fill(const ft_forecast_subject *subject, const model_facts *fa
     fill_run(samples, row);
 }
 
-double memory_part_bytes(const ft_forecast *forecast, uint32_t index) {
-    const ft_part_time *parts = forecast->memory_parts;
+double memory_part_bytes(const ft_result *forecast, uint32_t index) {
+    const ft_part *parts = forecast->memory_parts;
     double sum = 0;
     for (uint32_t i = 0; i < forecast->memory_part_count; i++) {
         if (strcmp(parts[i].type, parts[index].type) != 0) continue;
@@ -176,8 +176,8 @@ const char *metric_end_name(const char *metric, const char *end, char name[stati
 
 /* --- Kernels ------------------------------------------------------------------------------------------------- */
 
-void layer_row_fill(const ft_forecast *forecast, uint32_t index, layer_row *row) {
-    const ft_part_time *part = &forecast->kernels[index];
+void layer_row_fill(const ft_result *forecast, uint32_t index, layer_row *row) {
+    const ft_part *part = &forecast->kernels[index];
     ft_bound bound = forecast->kernel_bounds != NULL ? forecast->kernel_bounds[index] : FT_BOUND_UNKNOWN;
     *row = (layer_row){
         .index = index,
@@ -191,13 +191,13 @@ void layer_row_fill(const ft_forecast *forecast, uint32_t index, layer_row *row)
 }
 
 static int by_length(const void *left, const void *right, void *user) {
-    const ft_part_time *kernels = user;
+    const ft_part *kernels = user;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     if (kernels[a].value != kernels[b].value) return kernels[a].value > kernels[b].value ? -1 : 1;
     return a < b ? -1 : 1;
 }
 
-uint32_t *layers_chosen(const ft_forecast *forecast, uint32_t top, uint32_t *count) {
+uint32_t *layers_chosen(const ft_result *forecast, uint32_t top, uint32_t *count) {
     uint32_t all = forecast->kernel_count;
     uint32_t *chosen = calloc((size_t)all + 1, sizeof *chosen);
     if (chosen == NULL) return NULL;

@@ -15,7 +15,7 @@ typedef struct model_facts {
     double macs_per_sample; /* forward */
 } model_facts;
 
-ft_status model_facts_gather(const ft_forecast_subject *subject, model_facts *facts, ft_error *error);
+ft_status model_facts_gather(const ft_model_results *entry, model_facts *facts, ft_error *error);
 
 /* One forecast. NaN and NULL are what is not known. */
 typedef struct forecast_row {
@@ -41,7 +41,7 @@ typedef struct forecast_row {
 extern const field forecast_fields[];
 
 /* `samples`: of a run; 0: none was asked about. */
-void forecast_row_fill(const ft_forecast_subject *subject, const model_facts *facts, const ft_forecast *forecast,
+void forecast_row_fill(const ft_model_results *entry, const model_facts *facts, const ft_result *forecast,
                        int64_t samples, forecast_row *row);
 
 /* One kernel of a forecast. */
@@ -56,14 +56,14 @@ typedef struct layer_row {
 
 extern const field layer_fields[]; /* without the names of the operators */
 
-void layer_row_fill(const ft_forecast *forecast, uint32_t index, layer_row *row);
+void layer_row_fill(const ft_result *forecast, uint32_t index, layer_row *row);
 
 /* The kernels that a report lists: all as they run, or the `top` longest, longest first. NULL when out of memory; the
  * caller frees it. */
-uint32_t *layers_chosen(const ft_forecast *forecast, uint32_t top, uint32_t *count);
+uint32_t *layers_chosen(const ft_result *forecast, uint32_t top, uint32_t *count);
 
 /* The value of a memory part, with all others of its name; NaN when an earlier one stands for it already. */
-double memory_part_bytes(const ft_forecast *forecast, uint32_t index);
+double memory_part_bytes(const ft_result *forecast, uint32_t index);
 
 /* "time_lo_us" of "time_us" and "lo". */
 enum { METRIC_NAME_SIZE = 64 };

@@ -13,7 +13,7 @@
 enum { INDENT = 2 };
 
 typedef struct view {
-    const ft_forecast_subject *subject;
+    const ft_model_results *entry;
     const model_facts *facts;
     const ft_style *style;
     int64_t samples;
@@ -88,18 +88,18 @@ static void put_share(grid_cell *cell, double ratio) {
 }
 
 /* The models of a data set share a file: their own names tell them apart. */
-static void put_title(char *title, size_t size, const ft_forecast_subject *subject) {
-    if (ft_graph_format(subject->model) == FT_FORMAT_CG)
-        snprintf(title, size, "%s: %s", subject->file, ft_graph_name(subject->model));
+static void put_title(char *title, size_t size, const ft_model_results *entry) {
+    if (ft_graph_format(entry->model) == FT_FORMAT_CG)
+        snprintf(title, size, "%s: %s", entry->file, ft_graph_name(entry->model));
     else
-        snprintf(title, size, "%s", subject->file);
+        snprintf(title, size, "%s", entry->file);
 }
 
 static void put_column(const view *v, const forecast_row *row, column_id id, grid_cell *cell) {
     char text[GRID_CELL_SIZE];
     switch (id) {
     case COLUMN_MODEL:
-        put_title(text, sizeof text, v->subject);
+        put_title(text, sizeof text, v->entry);
         put_text(cell, text, v->style);
         break;
     case COLUMN_DEVICE:
@@ -152,26 +152,26 @@ static void put_column(const view *v, const forecast_row *row, column_id id, gri
 static void put_forecast(const void *user, uint32_t row, grid_cell *cells) {
     const view *v = user;
     forecast_row values;
-    forecast_row_fill(v->subject, v->facts, &v->subject->answers->items[row], v->samples, &values);
+    forecast_row_fill(v->entry, v->facts, &v->entry->answers->items[row], v->samples, &values);
     for (uint32_t i = 0; v->columns[i] != COLUMN_COUNT; i++) put_column(v, &values, v->columns[i], &cells[i]);
 }
 
 /* --- The grid ------------------------------------------------------------------------------------------------ */
 
-static bool has_one_type(const ft_forecasts *answers) {
+static bool has_one_type(const ft_results *answers) {
     for (uint32_t i = 1; i < answers->count; i++)
         if (answers->items[i].request.dtype != answers->items[0].request.dtype) return false;
     return true;
 }
 
-static void write_grid(forecast_writer *w, const ft_forecast_subject *subject, const model_facts *facts) {
+static void write_grid(forecast_writer *w, const ft_model_results *entry, const model_facts *facts) {
     grid_column columns[COLUMN_COUNT];
     uint8_t ids[COLUMN_COUNT + 1];
     uint32_t count = 0;
     bool is_list = w->style.is_list;
     for (uint32_t id = 0; id < COLUMN_COUNT; id++) {
         if (id == COLUMN_MODEL && !is_list) continue;
-        if (id == COLUMN_TYPE && !is_list && has_one_type(subject->answers)) continue;
+        if (id == COLUMN_TYPE && !is_list && has_one_type(entry->answers)) continue;
         if ((id == COLUMN_RUN || id == COLUMN_RUN_INTERVAL) && w->style.samples == 0) continue;
         columns[count] = all_columns[id];
         if (is_list && id == COLUMN_MODEL) /* as wide as there is room, since the models to come are not known yet */
@@ -180,29 +180,29 @@ static void write_grid(forecast_writer *w, const ft_forecast_subject *subject, c
         ids[count++] = (uint8_t)id;
     }
     ids[count] = COLUMN_COUNT;
-    const view v = {subject, facts, &w->style.style, w->style.samples, ids};
+    const view v = {entry, facts, &w->style.style, w->style.samples, ids};
     grid_write(&(grid){.style = &w->style.style,
                        .columns = columns,
                        .column_count = count,
                        .indent = is_list ? 0 : INDENT,
                        .row = put_forecast,
                        .user = &v,
-                       .row_count = subject->answers->count,
+                       .row_count = entry->answers->count,
                        .has_no_heading = is_list && w->model_count > 0},
                &w->out);
 }
 
 /* --- Above it ------------------------------------------------------------------------------------------------ */
 
-static void write_heading(sink *out, const ft_style *style, const ft_forecast_subject *subject) {
+static void write_heading(sink *out, const ft_style *style, const ft_model_results *entry) {
     char whole[GRID_CELL_SIZE], title[GRID_CELL_SIZE];
-    put_title(whole, sizeof whole, subject);
+    put_title(whole, sizeof whole, entry);
     text_fit(whole, style->width, style, title, sizeof title);
     buf_format(&out->text, "%s%s%s\n", tone_begin(style, TONE_TITLE), title, tone_end(style, TONE_TITLE));
 }
 
-static void write_facts(sink *out, const ft_forecast_subject *subject, const model_facts *facts) {
-    const ft_forecasts *answers = subject->answers;
+static void write_facts(sink *out, const ft_model_results *entry, const model_facts *facts) {
+    const ft_results *answers = entry->answers;
     char params[UNIT_TEXT_SIZE], macs[UNIT_TEXT_SIZE];
     unit_count(facts->params, params);
     metric_words("macs", facts->macs_per_sample, macs);
@@ -216,20 +216,20 @@ static void write_facts(sink *out, const ft_forecast_subject *subject, const mod
     buf_text(&out->text, "\n\n");
 }
 
-void forecast_table_model(forecast_writer *w, const ft_forecast_subject *subject, const model_facts *facts) {
+void forecast_table_model(forecast_writer *w, const ft_model_results *entry, const model_facts *facts) {
     const ft_style *style = &w->style.style;
-    const ft_forecasts *answers = subject->answers;
+    const ft_results *answers = entry->answers;
     if (w->style.is_list) {
-        write_grid(w, subject, facts);
+        write_grid(w, entry, facts);
         return;
     }
     if (w->model_count > 0) buf_char(&w->out.text, '\n');
-    write_heading(&w->out, style, subject);
-    write_facts(&w->out, subject, facts);
-    write_grid(w, subject, facts);
+    write_heading(&w->out, style, entry);
+    write_facts(&w->out, entry, facts);
+    write_grid(w, entry, facts);
     forecast_table_memory(&w->out, style, answers);
     forecast_table_others(&w->out, style, answers);
     for (uint32_t i = 0; w->style.has_layers && i < answers->count; i++)
-        forecast_table_layers(&w->out, style, w->style.top, subject, &answers->items[i]);
+        forecast_table_layers(&w->out, style, w->style.top, entry, &answers->items[i]);
     forecast_table_notes(&w->out, style, answers);
 }

@@ -18,21 +18,21 @@ static void heading(sink *out, const ft_style *style, const char *text) {
 
 /* --- Which forecasts share something -------------------------------------------------------------------------- */
 
-typedef bool is_same(const ft_forecast *a, const ft_forecast *b, const void *user);
+typedef bool is_same(const ft_result *a, const ft_result *b, const void *user);
 
-static bool is_first_of_its_kind(const ft_forecasts *answers, uint32_t index, is_same *same, const void *user) {
+static bool is_first_of_its_kind(const ft_results *answers, uint32_t index, is_same *same, const void *user) {
     for (uint32_t i = 0; i < index; i++)
         if (same(&answers->items[i], &answers->items[index], user)) return false;
     return true;
 }
 
-static bool same_batch(const ft_forecast *a, const ft_forecast *b) {
+static bool same_batch(const ft_result *a, const ft_result *b) {
     return a->request.batch == b->request.batch;
 }
 
 /* Whether all forecasts, or all of its batch, are like this one. */
-static bool is_shared(const ft_forecasts *answers, uint32_t index, bool of_batch, is_same *same, const void *user) {
-    const ft_forecast *sample = &answers->items[index];
+static bool is_shared(const ft_results *answers, uint32_t index, bool of_batch, is_same *same, const void *user) {
+    const ft_result *sample = &answers->items[index];
     for (uint32_t i = 0; i < answers->count; i++)
         if ((!of_batch || same_batch(sample, &answers->items[i])) && !same(sample, &answers->items[i], user))
             return false;
@@ -40,8 +40,8 @@ static bool is_shared(const ft_forecasts *answers, uint32_t index, bool of_batch
 }
 
 /* "rtx-3090, rtx-4090 and 2 more": the devices that share something with the first of them. */
-static void name_those(const ft_forecasts *answers, uint32_t first, is_same *same, const void *user, buf *text) {
-    const ft_forecast *items = answers->items, *sample = &items[first];
+static void name_those(const ft_results *answers, uint32_t first, is_same *same, const void *user, buf *text) {
+    const ft_result *items = answers->items, *sample = &items[first];
     uint32_t shown = 0, devices = 0;
     for (uint32_t i = first; i < answers->count; i++) {
         if (!same(sample, &items[i], user)) continue;
@@ -61,14 +61,14 @@ static void name_those(const ft_forecasts *answers, uint32_t first, is_same *sam
 
 /* Devices whose memories have nothing in common, an accelerator with SRAM and flash beside a GPU, have a list each. */
 typedef struct memory_list {
-    const ft_forecasts *answers;
+    const ft_results *answers;
     const ft_style *style;
     const char *parts[MOST_PARTS];
     uint32_t part_count;
     sink *out; /* notes when memory runs out */
 } memory_list;
 
-static bool same_memory(const ft_forecast *a, const ft_forecast *b, const void *user) {
+static bool same_memory(const ft_result *a, const ft_result *b, const void *user) {
     (void)user;
     if (a->request.batch != b->request.batch || a->memory_part_count != b->memory_part_count) return false;
     for (uint32_t i = 0; i < a->memory_part_count; i++)
@@ -84,7 +84,7 @@ static uint32_t find_part(const memory_list *l, const char *part) {
     return FT_NONE;
 }
 
-static bool is_in_list(const memory_list *l, const ft_forecast *f) {
+static bool is_in_list(const memory_list *l, const ft_result *f) {
     for (uint32_t i = 0; i < f->memory_part_count; i++)
         if (find_part(l, f->memory_parts[i].type) != FT_NONE) return true;
     return false;
@@ -101,7 +101,7 @@ static uint32_t memory_row_at(const memory_list *l, uint32_t row) {
 static void put_memory(const void *user, uint32_t row, grid_cell *cells) {
     const memory_list *l = user;
     uint32_t index = memory_row_at(l, row);
-    const ft_forecast *f = &l->answers->items[index];
+    const ft_result *f = &l->answers->items[index];
     buf names = {0};
     if (!is_shared(l->answers, index, true, same_memory, NULL))
         name_those(l->answers, index, same_memory, NULL, &names);
@@ -118,19 +118,19 @@ static void put_memory(const void *user, uint32_t row, grid_cell *cells) {
         }
     }
     snprintf(cells[2 + l->part_count].text, sizeof cells[0].text, "%s",
-             f->memory_by != NULL ? ft_source_kind_name(f->memory.source) : "-");
+             f->memory_by != NULL ? ft_provenance_name(f->memory.source) : "-");
 }
 
-static void add_parts(memory_list *l, const ft_forecast *f) {
+static void add_parts(memory_list *l, const ft_result *f) {
     for (uint32_t i = 0; i < f->memory_part_count; i++) {
-        const ft_part_time *part = &f->memory_parts[i];
+        const ft_part *part = &f->memory_parts[i];
         if (part->value > 0 && l->part_count < MOST_PARTS && find_part(l, part->type) == FT_NONE)
             l->parts[l->part_count++] = part->type;
     }
 }
 
 /* Returns how many lists there are. */
-static uint32_t group_parts(memory_list lists[MOST_GROUPS], const ft_forecasts *answers) {
+static uint32_t group_parts(memory_list lists[MOST_GROUPS], const ft_results *answers) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < answers->count; i++) {
         uint32_t g = 0;
@@ -160,7 +160,7 @@ static void write_memory(const memory_list *l) {
                l->out);
 }
 
-void forecast_table_memory(sink *out, const ft_style *style, const ft_forecasts *answers) {
+void forecast_table_memory(sink *out, const ft_style *style, const ft_results *answers) {
     memory_list lists[MOST_GROUPS];
     for (uint32_t g = 0; g < MOST_GROUPS; g++) lists[g] = (memory_list){.answers = answers, .style = style, .out = out};
     uint32_t count = group_parts(lists, answers);
@@ -176,11 +176,11 @@ void forecast_table_memory(sink *out, const ft_style *style, const ft_forecasts 
 /* --- What else is told ---------------------------------------------------------------------------------------- */
 
 typedef struct other_list {
-    const ft_forecasts *answers;
+    const ft_results *answers;
     const ft_style *style;
 } other_list;
 
-static const ft_estimate *other_at(const ft_forecasts *answers, uint32_t row, const ft_forecast **forecast) {
+static const ft_metric_result *other_at(const ft_results *answers, uint32_t row, const ft_result **forecast) {
     for (uint32_t i = 0; i < answers->count; i++) {
         *forecast = &answers->items[i];
         if (row < (*forecast)->other_count) return &(*forecast)->others[row];
@@ -191,8 +191,8 @@ static const ft_estimate *other_at(const ft_forecasts *answers, uint32_t row, co
 
 static void put_other(const void *user, uint32_t row, grid_cell *cells) {
     const other_list *l = user;
-    const ft_forecast *f = NULL;
-    const ft_estimate *other = other_at(l->answers, row, &f);
+    const ft_result *f = NULL;
+    const ft_metric_result *other = other_at(l->answers, row, &f);
     if (other == NULL) return; /* there are as many rows as others */
     char interval[INTERVAL_TEXT_SIZE];
     text_fit(f->request.device, UINT32_MAX, l->style, cells[0].text, sizeof cells[0].text);
@@ -201,10 +201,10 @@ static void put_other(const void *user, uint32_t row, grid_cell *cells) {
     metric_words(other->metric, other->value, cells[3].text);
     metric_interval(other->metric, other->lo, other->hi, interval);
     snprintf(cells[4].text, sizeof cells[4].text, "%s", interval[0] != '\0' ? interval : "-");
-    snprintf(cells[5].text, sizeof cells[5].text, "%s", ft_source_kind_name(other->source));
+    snprintf(cells[5].text, sizeof cells[5].text, "%s", ft_provenance_name(other->source));
 }
 
-void forecast_table_others(sink *out, const ft_style *style, const ft_forecasts *answers) {
+void forecast_table_others(sink *out, const ft_style *style, const ft_results *answers) {
     static const grid_column columns[] = {
         {.title = "Device", .is_flexible = true, .comfort = 18},
         {.title = "Batch", .is_right = true},
@@ -232,7 +232,7 @@ void forecast_table_others(sink *out, const ft_style *style, const ft_forecasts 
 
 /* A note, and the forecast that has it. */
 typedef struct noted {
-    const ft_forecast *of;
+    const ft_result *of;
     const char *text;
 } noted;
 
@@ -250,13 +250,13 @@ static bool is_same_note(const noted *a, const noted *b) {
            strcmp(x + strlen(a->of->request.device), y + strlen(b->of->request.device)) == 0;
 }
 
-static bool has_note(const ft_forecast *f, const noted *note) {
+static bool has_note(const ft_result *f, const noted *note) {
     for (uint32_t i = 0; i < f->note_count; i++)
         if (is_same_note(&(noted){f, f->notes[i]}, note)) return true;
     return false;
 }
 
-static bool both_have_note(const ft_forecast *a, const ft_forecast *b, const void *user) {
+static bool both_have_note(const ft_result *a, const ft_result *b, const void *user) {
     return has_note(a, user) && has_note(b, user);
 }
 
@@ -264,23 +264,23 @@ static bool same_lack(const char *a, const char *b) {
     return a != NULL && b != NULL && strcmp(a, b) == 0;
 }
 
-static bool same_no_time(const ft_forecast *a, const ft_forecast *b, const void *user) {
+static bool same_no_time(const ft_result *a, const ft_result *b, const void *user) {
     (void)user;
     return same_lack(a->no_time, b->no_time);
 }
 
-static bool same_no_util(const ft_forecast *a, const ft_forecast *b, const void *user) {
+static bool same_no_util(const ft_result *a, const ft_result *b, const void *user) {
     (void)user;
     return same_lack(a->no_util, b->no_util);
 }
 
-static bool same_type(const ft_forecast *a, const ft_forecast *b, const void *user) {
+static bool same_type(const ft_result *a, const ft_result *b, const void *user) {
     (void)user;
     return a->request.dtype == b->request.dtype;
 }
 
 /* What the setting says, where it says something: predictors have their own usual ones. */
-static bool same_setting(const ft_forecast *a, const ft_forecast *b, const void *user) {
+static bool same_setting(const ft_result *a, const ft_result *b, const void *user) {
     (void)user;
     return same_lack(a->request.setting, b->request.setting);
 }
@@ -297,7 +297,7 @@ static void write_note(sink *out, const ft_style *style, buf *those, const char 
 }
 
 /* With the names of all that have it: where it names its device itself, or before it, unless all have it. */
-static void write_shared_note(sink *out, const ft_style *style, const ft_forecasts *answers, uint32_t index,
+static void write_shared_note(sink *out, const ft_style *style, const ft_results *answers, uint32_t index,
                               const noted *note) {
     const char *device = device_in(note);
     buf those = {0}, text = {0}, none = {0};
@@ -318,27 +318,27 @@ static void write_shared_note(sink *out, const ft_style *style, const ft_forecas
 typedef struct note_kind {
     const char *what;
     is_same *same;
-    const char *(*text)(const ft_forecast *);
+    const char *(*text)(const ft_result *);
     bool is_told_above; /* when all have the same */
 } note_kind;
 
-static const char *type_of(const ft_forecast *f) {
+static const char *type_of(const ft_result *f) {
     return ft_dtype_name(f->request.dtype);
 }
 
-static const char *no_time_of(const ft_forecast *f) {
+static const char *no_time_of(const ft_result *f) {
     return f->no_time;
 }
 
-static const char *no_util_of(const ft_forecast *f) {
+static const char *no_util_of(const ft_result *f) {
     return f->no_util;
 }
 
-static const char *setting_of(const ft_forecast *f) {
+static const char *setting_of(const ft_result *f) {
     return f->request.setting != NULL && f->request.setting[0] != '\0' ? f->request.setting : NULL;
 }
 
-static void write_kind(sink *out, const ft_style *style, const ft_forecasts *answers, const note_kind *kind) {
+static void write_kind(sink *out, const ft_style *style, const ft_results *answers, const note_kind *kind) {
     for (uint32_t i = 0; i < answers->count; i++) {
         const char *text = kind->text(&answers->items[i]);
         buf those = {0};
@@ -350,7 +350,7 @@ static void write_kind(sink *out, const ft_style *style, const ft_forecasts *ans
     }
 }
 
-void forecast_table_notes(sink *out, const ft_style *style, const ft_forecasts *answers) {
+void forecast_table_notes(sink *out, const ft_style *style, const ft_results *answers) {
     static const note_kind kinds[] = {
         {"", same_type, type_of, true},
         {"setting ", same_setting, setting_of, false},
@@ -361,7 +361,7 @@ void forecast_table_notes(sink *out, const ft_style *style, const ft_forecasts *
     buf_char(&out->text, '\n');
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) write_kind(out, style, answers, &kinds[k]);
     for (uint32_t i = 0; i < answers->count; i++) {
-        const ft_forecast *f = &answers->items[i];
+        const ft_result *f = &answers->items[i];
         for (uint32_t n = 0; n < f->note_count; n++) {
             const noted note = {f, f->notes[n]};
             if (!is_first_of_its_kind(answers, i, both_have_note, &note)) continue;

@@ -17,8 +17,8 @@ typedef struct span {
 } span;
 
 typedef struct tracer {
-    const ft_forecast_subject *subject;
-    const ft_forecast *forecast;
+    const ft_model_results *entry;
+    const ft_result *forecast;
     ft_graph *bound;
     ft_cost cost;
     ft_cost_options options;
@@ -36,7 +36,7 @@ static const trace_track TRACK = {1, 1};
 /* --- When things happen -------------------------------------------------------------------------------------- */
 
 /* The share of the way forward in a kernel of a training step; the optimiser's part goes with it. */
-static double forward_ratio(const tracer *t, const ft_part_time *part) {
+static double forward_ratio(const tracer *t, const ft_part *part) {
     work_share share = work_share_of(&t->cost, part->ops, part->op_count);
     double ways = share.forward + share.backward;
     return ways > 0 ? share.forward / ways : 1;
@@ -45,7 +45,7 @@ static double forward_ratio(const tracer *t, const ft_part_time *part) {
 /* Forward in order, back in reverse; what comes after the last kernel with operators (a correction, the optimiser)
  * stays at the end. A part below zero, which a correction may be, has no length. */
 static void place_kernels(tracer *t) {
-    const ft_forecast *f = t->forecast;
+    const ft_result *f = t->forecast;
     uint32_t last = f->kernel_count;
     double now = 0;
     while (last > 0 && f->kernels[last - 1].op_count == 0) last--;
@@ -72,7 +72,7 @@ static void place_operators(tracer *t) {
     uint32_t count = ft_graph_op_count(t->bound);
     for (uint32_t i = 0; i < count; i++) t->kernel_of[i] = FT_NONE;
     for (uint32_t k = 0; k < t->forecast->kernel_count; k++) {
-        const ft_part_time *part = &t->forecast->kernels[k];
+        const ft_part *part = &t->forecast->kernels[k];
         for (uint32_t i = 0; i < part->op_count; i++) {
             if (part->ops[i] >= count) continue;
             t->kernel_of[part->ops[i]] = k;
@@ -97,7 +97,7 @@ static double time_of(const tracer *t, ft_phase phase, uint32_t op) {
 static void write_labels(tracer *t) {
     const ft_request *request = &t->forecast->request;
     buf text = {0};
-    buf_format(&text, "%s on %s, batch %lld", t->subject->file, request->device, (long long)request->batch);
+    buf_format(&text, "%s on %s, batch %lld", t->entry->file, request->device, (long long)request->batch);
     trace_label(&t->out, "process_name", TRACK, text.data);
     trace_label(&t->out, "thread_name", TRACK, request->mode == FT_TRAIN ? "kernels of a training step" : "kernels");
     if (text.failed) t->out.out.text.failed = true;
@@ -106,7 +106,7 @@ static void write_labels(tracer *t) {
 
 static void write_kernel(tracer *t, uint32_t k, const char *way, double start_us, double length_us) {
     json_writer *j = &t->out.json;
-    const ft_graph *model = t->subject->model;
+    const ft_graph *model = t->entry->model;
     layer_row row;
     layer_row_fill(t->forecast, k, &row);
     trace_begin(&t->out, row.kernel, "X", TRACK, start_us);
@@ -142,7 +142,7 @@ static void write_memory(void *user, ft_phase phase, uint32_t op, uint64_t live_
 }
 
 static ft_status write_trace(tracer *t, ft_error *error) {
-    const ft_estimate *memory = &t->forecast->memory;
+    const ft_metric_result *memory = &t->forecast->memory;
     ft_memory plan;
     FT_TRY(ft_memory_plan(t->bound, &t->options, &plan, NULL, NULL, error));
     if (memory->value > (double)plan.peak_bytes && memory->value < 9e18)
@@ -155,10 +155,10 @@ static ft_status write_trace(tracer *t, ft_error *error) {
 /* --- The whole ----------------------------------------------------------------------------------------------- */
 
 static ft_status prepare(tracer *t, ft_error *error) {
-    ft_binding binding = t->subject->shapes != NULL ? *t->subject->shapes : (ft_binding){0};
+    ft_binding binding = t->entry->shapes != NULL ? *t->entry->shapes : (ft_binding){0};
     binding.batch = t->forecast->request.batch;
     t->options = forecast_cost_options(&t->forecast->request);
-    FT_TRY(ft_graph_bind(t->subject->model, &binding, &t->bound, error));
+    FT_TRY(ft_graph_bind(t->entry->model, &binding, &t->bound, error));
     FT_TRY(ft_cost_compute(t->bound, &t->options, &t->cost, error));
     size_t ops = ft_graph_op_count(t->bound);
     t->spans = calloc((size_t)t->forecast->kernel_count + 1, sizeof *t->spans);
@@ -170,8 +170,8 @@ static ft_status prepare(tracer *t, ft_error *error) {
     return FT_OK;
 }
 
-ft_status ft_forecast_trace(const char *path, const ft_forecast_subject *subject, uint32_t index, ft_error *error) {
-    tracer t = {.subject = subject, .forecast = &subject->answers->items[index]};
+ft_status ft_result_trace(const char *path, const ft_model_results *entry, uint32_t index, ft_error *error) {
+    tracer t = {.entry = entry, .forecast = &entry->answers->items[index]};
     if (t.forecast->kernel_count == 0)
         return ft_fail(error, FT_ERR_UNSUPPORTED, "%s: there is no time by kernel to draw on %s: %s", path,
                        t.forecast->request.device,

@@ -8,21 +8,21 @@
 /* The document so far. */
 typedef struct forecast_writer {
     sink out;
-    ft_forecast_style style;
+    ft_result_style style;
     uint64_t model_count, forecast_count; /* written so far */
 } forecast_writer;
 
 /* Writers note in `out` when memory runs out. */
-void forecast_json_model(forecast_writer *w, const ft_forecast_subject *subject, const model_facts *facts);
+void forecast_json_model(forecast_writer *w, const ft_model_results *entry, const model_facts *facts);
 void forecast_json_end(forecast_writer *w);
-void forecast_csv_model(forecast_writer *w, const ft_forecast_subject *subject, const model_facts *facts);
-void forecast_table_model(forecast_writer *w, const ft_forecast_subject *subject, const model_facts *facts);
+void forecast_csv_model(forecast_writer *w, const ft_model_results *entry, const model_facts *facts);
+void forecast_table_model(forecast_writer *w, const ft_model_results *entry, const model_facts *facts);
 
 /* Pieces of the table. */
-void forecast_table_layers(sink *out, const ft_style *style, uint32_t top, const ft_forecast_subject *subject,
-                           const ft_forecast *forecast);
-void forecast_table_notes(sink *out, const ft_style *style, const ft_forecasts *answers);
-void forecast_table_memory(sink *out, const ft_style *style, const ft_forecasts *answers);
-void forecast_table_others(sink *out, const ft_style *style, const ft_forecasts *answers);
+void forecast_table_layers(sink *out, const ft_style *style, uint32_t top, const ft_model_results *entry,
+                           const ft_result *forecast);
+void forecast_table_notes(sink *out, const ft_style *style, const ft_results *answers);
+void forecast_table_memory(sink *out, const ft_style *style, const ft_results *answers);
+void forecast_table_others(sink *out, const ft_style *style, const ft_results *answers);
 
 #endif

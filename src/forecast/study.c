@@ -13,7 +13,7 @@ struct study_graph {
 
 struct study_subject {
     study_subject *next;
-    subject subject;
+    model_view view;
 };
 
 struct study_sheet {
@@ -28,13 +28,13 @@ struct study_rules {
     ft_rules *rules;
 };
 
-void study_init(study *s, const ft_box *box, const ft_graph *model, const ft_binding *shapes) {
+void study_init(study *s, const ft_predictor_set *box, const ft_graph *model, const ft_binding *shapes) {
     *s = (study){.box = box, .model = model, .shapes = shapes};
     arena_init(&s->memory, FT_MAX_GRAPH_BYTES);
 }
 
 void study_free(study *s) {
-    for (study_subject *i = s->subjects; i != NULL; i = i->next) subject_free(&i->subject);
+    for (study_subject *i = s->subjects; i != NULL; i = i->next) model_view_free(&i->view);
     for (study_graph *i = s->graphs; i != NULL; i = i->next) ft_graph_free(i->bound);
     for (study_sheet *i = s->sheets; i != NULL; i = i->next) ft_device_free(i->device);
     for (study_rules *i = s->rules; i != NULL; i = i->next) ft_rules_free(i->rules);
@@ -108,7 +108,7 @@ static ft_status graph_of(study *s, int64_t batch, const ft_graph **bound, ft_er
     return FT_OK;
 }
 
-static bool is_same(const ft_query *a, const ft_query *b) {
+static bool is_same(const ft_request *a, const ft_request *b) {
     return a->dtype == b->dtype && a->mode == b->mode && a->optimizer == b->optimizer &&
            strcmp(a->setting, b->setting) == 0;
 }
@@ -130,32 +130,33 @@ static bool has_same_kernels(const ft_graph *a, const ft_graph *b) {
 
 /* What is the same for all batches is always worked out at the model's own batch, which the first subject of a study
  * has: an answer does not depend on what else was asked. */
-static ft_status add_subject(study *s, const ft_graph *bound, const ft_query *query, subject **added, ft_error *error) {
+static ft_status add_subject(study *s, const ft_graph *bound, const ft_request *query, model_view **added,
+                             ft_error *error) {
     study_subject *item = ARENA_ARRAY(&s->memory, study_subject, 1);
     if (item == NULL) return FT_NOMEM(error);
-    subject_init(&item->subject, bound, query);
-    if (s->first != NULL && has_same_kernels(s->first->bound, bound)) item->subject.twin = s->first;
+    model_view_init(&item->view, bound, query);
+    if (s->first != NULL && has_same_kernels(s->first->bound, bound)) item->view.twin = s->first;
     item->next = s->subjects;
     s->subjects = item;
-    *added = &item->subject;
+    *added = &item->view;
     return FT_OK;
 }
 
-static ft_status add_first(study *s, const ft_query *query, ft_error *error) {
+static ft_status add_first(study *s, const ft_request *query, ft_error *error) {
     const ft_graph *bound = NULL;
     FT_TRY(graph_of(s, 0, &bound, error));
     return add_subject(s, bound, query, &s->first, error);
 }
 
-ft_status study_subject_of(study *s, const ft_request *request, subject **found, ft_error *error) {
-    const ft_query query = {
+ft_status study_subject_of(study *s, const ft_request *request, model_view **found, ft_error *error) {
+    const ft_request query = {
         .setting = request->setting, .dtype = request->dtype, .mode = request->mode, .optimizer = request->optimizer};
     const ft_graph *bound = NULL;
     if (s->first == NULL) FT_TRY(add_first(s, &query, error));
     FT_TRY(graph_of(s, request->batch, &bound, error));
     study_subject *item = s->subjects;
-    while (item != NULL && (item->subject.bound != bound || !is_same(&item->subject.query, &query))) item = item->next;
+    while (item != NULL && (item->view.bound != bound || !is_same(&item->view.query, &query))) item = item->next;
     if (item == NULL) return add_subject(s, bound, &query, found, error);
-    *found = &item->subject;
+    *found = &item->view;
     return FT_OK;
 }

@@ -18,15 +18,15 @@ static const char *mode_text(ft_mode mode) {
 /* --- What bounds it ------------------------------------------------------------------------------------------ */
 
 /* The whole model as one part, for predictors that see only the whole. */
-static ft_part_time whole_of(const answer *a, uint32_t *ops) {
-    uint32_t count = ft_graph_op_count(a->subject->bound), taken = 0;
+static ft_part whole_of(const answer *a, uint32_t *ops) {
+    uint32_t count = ft_graph_op_count(a->view->bound), taken = 0;
     for (uint32_t i = 0; i < count; i++)
-        if (!ft_graph_ops(a->subject->bound)[i].is_folded) ops[taken++] = i;
-    return (ft_part_time){.type = "model", .ops = ops, .op_count = taken, .value = a->out->time.value};
+        if (!ft_graph_ops(a->view->bound)[i].is_folded) ops[taken++] = i;
+    return (ft_part){.type = "model", .ops = ops, .op_count = taken, .value = a->out->time.value};
 }
 
 /* Sums the time of parts by what bounds each; the largest share is what bounds the model. */
-static void settle_bound(ft_forecast *out, const ft_part_time *parts, uint32_t count, const ft_bound *bounds) {
+static void settle_bound(ft_result *out, const ft_part *parts, uint32_t count, const ft_bound *bounds) {
     double sums[4] = {0}, total = 0;
     for (uint32_t i = 0; i < count; i++) {
         sums[bounds[i]] += parts[i].value;
@@ -39,15 +39,15 @@ static void settle_bound(ft_forecast *out, const ft_part_time *parts, uint32_t c
 
 static ft_status add_bounds(answer *a, ft_error *error) {
     arena *memory = &a->study->memory;
-    ft_forecast *out = a->out;
+    ft_result *out = a->out;
     const limits l = limits_of(a->sheet, out->request.dtype);
     const ft_cost_options options = answer_cost_options(a);
-    ft_part_time whole;
-    const ft_part_time *parts = out->kernels;
+    ft_part whole;
+    const ft_part *parts = out->kernels;
     uint32_t count = out->kernel_count;
     if (!limits_are_known(&l)) return FT_OK;
     if (count == 0) {
-        uint32_t *ops = ARENA_ARRAY(memory, uint32_t, (size_t)ft_graph_op_count(a->subject->bound) + 1);
+        uint32_t *ops = ARENA_ARRAY(memory, uint32_t, (size_t)ft_graph_op_count(a->view->bound) + 1);
         if (ops == NULL) return FT_NOMEM(error);
         whole = whole_of(a, ops);
         parts = &whole;
@@ -55,7 +55,7 @@ static ft_status add_bounds(answer *a, ft_error *error) {
     }
     part_work *work;
     ft_bound *bounds = ARENA_ARRAY(memory, ft_bound, (size_t)count + 1);
-    if (bounds == NULL || !work_of_parts(a->subject->bound, a->cost, &options, parts, count, memory, &work))
+    if (bounds == NULL || !work_of_parts(a->view->bound, a->cost, &options, parts, count, memory, &work))
         return FT_NOMEM(error);
     bool can_wait = work_can_wait(a->sheet);
     for (uint32_t i = 0; i < count; i++) {
@@ -76,16 +76,15 @@ static ft_status roofline_parts(answer *a, const limits *l, ft_error *error) {
     const ft_rules *rules;
     const ft_kernels *kernels;
     FT_TRY(study_rules_of(a->study, ft_device_runtime(a->sheet), &rules, error));
-    FT_TRY(subject_kernels(a->subject, rules, &kernels, error));
-    ft_part_time *parts = ARENA_ARRAY(memory, ft_part_time, (size_t)kernels->count + 1);
+    FT_TRY(model_view_kernels(a->view, rules, &kernels, error));
+    ft_part *parts = ARENA_ARRAY(memory, ft_part, (size_t)kernels->count + 1);
     part_work *work;
     if (parts == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < kernels->count; i++) {
         const ft_kernel *k = &kernels->items[i];
-        parts[i] = (ft_part_time){.type = k->type, .ops = k->ops, .op_count = k->op_count};
+        parts[i] = (ft_part){.type = k->type, .ops = k->ops, .op_count = k->op_count};
     }
-    if (!work_of_parts(a->subject->bound, a->cost, &options, parts, kernels->count, memory, &work))
-        return FT_NOMEM(error);
+    if (!work_of_parts(a->view->bound, a->cost, &options, parts, kernels->count, memory, &work)) return FT_NOMEM(error);
     double total_us = 0;
     for (uint32_t i = 0; i < kernels->count; i++) {
         double least_s;
@@ -100,7 +99,7 @@ static ft_status roofline_parts(answer *a, const limits *l, ft_error *error) {
 }
 
 static ft_status time_from_sheet(answer *a, ft_error *error) {
-    ft_forecast *out = a->out;
+    ft_result *out = a->out;
     const limits l = limits_of(a->sheet, out->request.dtype);
     if (!limits_are_known(&l)) {
         out->no_time = a->refusal != NULL
@@ -125,7 +124,7 @@ static ft_status time_from_sheet(answer *a, ft_error *error) {
 
 /* A quantised model is worked on in the integers of its weights, whatever its floats are held in. */
 static ft_dtype worked_in(const answer *a) {
-    const ft_graph *graph = a->subject->bound;
+    const ft_graph *graph = a->view->bound;
     uint64_t whole = 0, quantised = 0;
     ft_dtype type = a->out->request.dtype;
     if (a->out->request.mode == FT_TRAIN) return type;
@@ -148,7 +147,7 @@ static bool is_new_type(const answer *a, const told *t) {
            !predictor_knows_dtype(t->predictor, worked_in(a), answer_usual_dtype(a->sheet));
 }
 
-static ft_estimate call_assumed(ft_estimate e) {
+static ft_metric_result call_assumed(ft_metric_result e) {
     e.lo = e.hi = NAN;
     e.source = FT_ASSUMED;
     return e;
@@ -157,7 +156,7 @@ static ft_estimate call_assumed(ft_estimate e) {
 /* --- From a predictor ---------------------------------------------------------------------------------------- */
 
 /* A share is never more than all, whatever a network says. */
-static ft_estimate within_reason(ft_estimate e) {
+static ft_metric_result within_reason(ft_metric_result e) {
     static const char share[] = "_ratio";
     size_t length = strlen(e.metric), end = sizeof share - 1;
     if (length < end || strcmp(e.metric + length - end, share) != 0) return e;
@@ -169,21 +168,21 @@ static ft_estimate within_reason(ft_estimate e) {
 
 /* The other metrics of the predictor's file, but for memory. */
 static ft_status add_others(answer *a, const told *t, bool is_doubted, ft_error *error) {
-    ft_estimate *others = NULL;
+    ft_metric_result *others = NULL;
     for (const ft_predictor *p = t->entry->predictor; p != NULL; p = ft_predictor_next(p)) {
         const char *metric = ft_predictor_metric(p);
-        place where = predictor_place(p, predictor_device_index(p, a->out->request.device));
+        target_device where = predictor_place(p, predictor_device_index(p, a->out->request.device));
         if (p == t->predictor || strcmp(metric, "peak_bytes") == 0 || where.index == FT_NONE ||
             !predictor_knows_mode(p, a->out->request.mode))
             continue;
-        if (others == NULL) others = ARENA_ARRAY(&a->study->memory, ft_estimate, 64);
+        if (others == NULL) others = ARENA_ARRAY(&a->study->memory, ft_metric_result, 64);
         if (others == NULL) return FT_NOMEM(error);
-        prediction says;
-        ft_status status = predictor_predict(p, a->subject, &where, false, &a->study->memory, &says, error);
+        model_output says;
+        ft_status status = predictor_predict(p, a->view, &where, false, &a->study->memory, &says, error);
         if (status == FT_ERR_UNSUPPORTED) continue; /* this metric was not measured so */
         FT_TRY(status);
         if (a->out->other_count == 64) continue;
-        ft_estimate told_so = within_reason(predictor_estimate(p, where.index, &says));
+        ft_metric_result told_so = within_reason(predictor_estimate(p, where.index, &says));
         others[a->out->other_count++] = is_doubted ? call_assumed(told_so) : told_so;
     }
     a->out->others = others;
@@ -192,8 +191,8 @@ static ft_status add_others(answer *a, const told *t, bool is_doubted, ft_error 
 
 /* In whatever mode. */
 static bool is_measured(const answer *a, const char *device) {
-    for (uint32_t i = 0; i < ft_box_device_count(a->study->box); i++)
-        if (strcmp(ft_box_device(a->study->box, i), device) == 0) return true;
+    for (uint32_t i = 0; i < ft_predictor_set_device_count(a->study->box); i++)
+        if (strcmp(ft_predictor_set_device(a->study->box, i), device) == 0) return true;
     return false;
 }
 
@@ -229,9 +228,9 @@ static ft_status note_what_is_unsure(answer *a, const told *t, bool is_doubted, 
 }
 
 ft_status answer_time(answer *a, ft_error *error) {
-    ft_forecast *out = a->out;
+    ft_result *out = a->out;
     told t;
-    out->time = (ft_estimate){.metric = "time_us", .value = NAN, .lo = NAN, .hi = NAN, .source = FT_ASSUMED};
+    out->time = (ft_metric_result){.metric = "time_us", .value = NAN, .lo = NAN, .hi = NAN, .source = FT_ASSUMED};
     FT_TRY(answer_ask(a, "time_us", &t, error));
     if (t.entry == NULL) {
         FT_TRY(time_from_sheet(a, error));

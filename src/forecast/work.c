@@ -73,8 +73,8 @@ static double bytes_out(const ft_graph *bound, const ft_op *op, const ft_cost_op
 /* A training step goes over every activation about three times: forward, and once for each gradient. */
 static const double TRAINING_TRAFFIC = 3;
 
-bool work_of_parts(const ft_graph *bound, const ft_cost *cost, const ft_cost_options *options,
-                   const ft_part_time *parts, uint32_t count, arena *memory, part_work **work) {
+bool work_of_parts(const ft_graph *bound, const ft_cost *cost, const ft_cost_options *options, const ft_part *parts,
+                   uint32_t count, arena *memory, part_work **work) {
     uint32_t op_count = ft_graph_op_count(bound);
     uint32_t *part_of = ARENA_ARRAY(memory, uint32_t, (size_t)op_count + 1);
     *work = ARENA_ARRAY(memory, part_work, (size_t)count + 1);
@@ -116,7 +116,7 @@ bool work_can_wait(const ft_device *sheet) {
 
 /* A GPU under PyTorch reaches a good part of its data sheet. A kernel that takes many times what that allows spends its
  * time before it runs; unless it takes longer than any launch: then it is one that the GPU is bad at. */
-bool work_waits(const ft_part_time *part, double least_s) {
+bool work_waits(const ft_part *part, double least_s) {
     const double many_times = 5, longest_us = 250;
     return part->value * 1e-6 > many_times * least_s && part->value <= longest_us * part->op_count;
 }

@@ -20,14 +20,14 @@ typedef struct part_work {
 } part_work;
 
 /* The work of parts that share no operator. False when out of memory. */
-bool work_of_parts(const ft_graph *bound, const ft_cost *cost, const ft_cost_options *options,
-                   const ft_part_time *parts, uint32_t count, arena *memory, part_work **work);
+bool work_of_parts(const ft_graph *bound, const ft_cost *cost, const ft_cost_options *options, const ft_part *parts,
+                   uint32_t count, arena *memory, part_work **work);
 
 /* What bounds it, and, in `least_s`, how long it takes at least. */
 ft_bound work_bound(const part_work *work, const limits *l, double *least_s);
 /* Whether parts of a predicted time may wait on a device for the processor to launch them, whatever bounds them once
  * they run; and whether one does. */
 bool work_can_wait(const ft_device *sheet);
-bool work_waits(const ft_part_time *part, double least_s);
+bool work_waits(const ft_part *part, double least_s);
 
 #endif

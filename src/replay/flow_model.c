@@ -7,16 +7,16 @@
 #include "forecast/report_rows.h"
 #include "replay/flow_memory.h"
 
-static void kernels_as_parts(const ft_kernels *kernels, ft_part_time *parts) {
+static void kernels_as_parts(const ft_kernels *kernels, ft_part *parts) {
     for (uint32_t i = 0; i < kernels->count; i++) {
         const ft_kernel *k = &kernels->items[i];
-        parts[i] = (ft_part_time){.type = k->type, .ops = k->ops, .op_count = k->op_count, .value = NAN};
+        parts[i] = (ft_part){.type = k->type, .ops = k->ops, .op_count = k->op_count, .value = NAN};
     }
 }
 
 /* --- Models ---------------------------------------------------------------------------------------------------- */
 
-static double work_of(const flow_source *source, const ft_part_time *part) {
+static double work_of(const flow_source *source, const ft_part *part) {
     return work_amount_of(&source->cost, part->ops, part->op_count);
 }
 
@@ -25,7 +25,7 @@ static ft_status flow_from_rules(const flow_source *source, const ft_rules *rule
                                  ft_error *error) {
     ft_kernels kernels = {0};
     FT_TRY(ft_graph_fuse(source->bound, rules, &kernels, error));
-    ft_part_time *parts = calloc((size_t)kernels.count + 1, sizeof *parts);
+    ft_part *parts = calloc((size_t)kernels.count + 1, sizeof *parts);
     ft_status status = parts != NULL ? FT_OK : FT_NOMEM(error);
     if (status == FT_OK) {
         double all = 0;
@@ -52,7 +52,7 @@ ft_status ft_flow_from_model(const ft_graph *model, const ft_binding *binding, c
 /* --- Forecasts ------------------------------------------------------------------------------------------------- */
 
 /* A predictor that sees only the whole: its time is shared out by work among the kernels of the device's runtime. */
-static ft_status share_out(const flow_source *source, const ft_forecast *f, ft_flow **flow, ft_error *error) {
+static ft_status share_out(const flow_source *source, const ft_result *f, ft_flow **flow, ft_error *error) {
     const ft_device *sheet = f->request.sheet;
     ft_device *opened = NULL;
     ft_rules *rules = NULL;
@@ -70,14 +70,14 @@ static ft_status share_out(const flow_source *source, const ft_forecast *f, ft_f
     return status;
 }
 
-static ft_status add_notes(ft_flow *flow, const ft_forecast *f, ft_error *error) {
+static ft_status add_notes(ft_flow *flow, const ft_result *f, ft_error *error) {
     for (uint32_t i = 0; i < f->note_count; i++) FT_TRY(flow_note(flow, error, "%s", f->notes[i]));
     return FT_OK;
 }
 
-ft_status ft_flow_from_forecast(const ft_forecast_subject *subject, uint32_t index, ft_flow **flow, ft_error *error) {
-    const ft_forecast *f = &subject->answers->items[index];
-    ft_binding binding = subject->shapes != NULL ? *subject->shapes : (ft_binding){0};
+ft_status ft_flow_from_result(const ft_model_results *entry, uint32_t index, ft_flow **flow, ft_error *error) {
+    const ft_result *f = &entry->answers->items[index];
+    ft_binding binding = entry->shapes != NULL ? *entry->shapes : (ft_binding){0};
     const ft_cost_options options = forecast_cost_options(&f->request);
     flow_source source;
     ft_flow *made = NULL;
@@ -85,7 +85,7 @@ ft_status ft_flow_from_forecast(const ft_forecast_subject *subject, uint32_t ind
         return ft_fail(error, FT_ERR_UNSUPPORTED, "there is no time to replay on %s: %s", f->request.device,
                        f->no_time != NULL ? f->no_time : "nobody can tell");
     binding.batch = f->request.batch;
-    FT_TRY(flow_source_open(subject->file, subject->model, &binding, &options, &source, error));
+    FT_TRY(flow_source_open(entry->file, entry->model, &binding, &options, &source, error));
     ft_status status = f->kernel_count > 0 ? flow_from_parts(&source, f->kernels, f->kernel_count, &made, error)
                                            : share_out(&source, f, &made, error);
     if (status == FT_OK) status = add_notes(made, f, error);

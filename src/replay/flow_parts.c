@@ -27,12 +27,11 @@ void flow_source_close(flow_source *source) {
 /* --- Times ----------------------------------------------------------------------------------------------------- */
 
 /* What the values of parts with operators are multiplied by, so that with the start they add up to all of them. */
-static ft_status settle_rest(ft_flow *flow, const ft_part_time *parts, uint32_t count, double *factor,
-                             ft_error *error) {
+static ft_status settle_rest(ft_flow *flow, const ft_part *parts, uint32_t count, double *factor, ft_error *error) {
     double kernels = 0, rest = 0;
     *factor = 1;
     for (uint32_t i = 0; i < count; i++) {
-        const ft_part_time *part = &parts[i];
+        const ft_part *part = &parts[i];
         if (isnan(part->value)) continue;
         if (part->op_count > 0 && part->value > 0)
             kernels += part->value;
@@ -58,7 +57,7 @@ typedef struct linker {
     uint32_t *place;     /* per kernel: when it is launched; one in no part comes with the latest that it reads */
 } linker;
 
-static uint64_t gradient_bytes(const flow_source *s, const ft_part_time *part) {
+static uint64_t gradient_bytes(const flow_source *s, const ft_part *part) {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < part->op_count; i++) {
         const ft_op_cost *cost = &s->cost.ops[part->ops[i]];
@@ -67,7 +66,7 @@ static uint64_t gradient_bytes(const flow_source *s, const ft_part_time *part) {
     return bytes;
 }
 
-static ft_status add_part(linker *l, const ft_part_time *part, double factor, ft_error *error) {
+static ft_status add_part(linker *l, const ft_part *part, double factor, ft_error *error) {
     const flow_source *s = l->source;
     arena *memory = &l->flow->memory;
     uint32_t count = ft_graph_op_count(s->bound), index;
@@ -138,7 +137,7 @@ static ft_status link_op(linker *l, uint32_t op_index, ft_error *error) {
     return FT_OK;
 }
 
-static ft_status link_all(linker *l, const ft_part_time *parts, uint32_t count, ft_error *error) {
+static ft_status link_all(linker *l, const ft_part *parts, uint32_t count, ft_error *error) {
     uint32_t ops = ft_graph_op_count(l->source->bound);
     double factor;
     for (uint32_t i = 0; i < ops; i++) l->kernel_of[i] = FT_NONE;
@@ -155,7 +154,7 @@ static ft_status link_all(linker *l, const ft_part_time *parts, uint32_t count, 
     return flow_add_memory_steps(l->flow, l->source, error);
 }
 
-ft_status flow_from_parts(const flow_source *source, const ft_part_time *parts, uint32_t count, ft_flow **flow,
+ft_status flow_from_parts(const flow_source *source, const ft_part *parts, uint32_t count, ft_flow **flow,
                           ft_error *error) {
     linker l = {.source = source};
     size_t ops = ft_graph_op_count(source->bound);

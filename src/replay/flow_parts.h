@@ -19,7 +19,7 @@ void flow_source_close(flow_source *source);
 
 /* Parts in the order in which they are launched. Their values are the times of a step, all phases together; NaN: not
  * known. Parts without operators are a start ("start", above zero) or are spread over the others. */
-ft_status flow_from_parts(const flow_source *source, const ft_part_time *parts, uint32_t count, ft_flow **flow,
+ft_status flow_from_parts(const flow_source *source, const ft_part *parts, uint32_t count, ft_flow **flow,
                           ft_error *error);
 
 #endif

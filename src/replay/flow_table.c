@@ -20,7 +20,7 @@ typedef struct table_parts {
     const ft_times *times;
     const ft_graph *model;
     map op_of; /* by name */
-    ft_part_time *parts;
+    ft_part *parts;
     uint32_t *ops;    /* of all parts */
     uint32_t *row_of; /* per operator: the row that has it, plus one */
     uint32_t op_count;
@@ -28,11 +28,11 @@ typedef struct table_parts {
 
 static ft_status take_operators(table_parts *p, uint32_t row_index, ft_error *error) {
     const times_row *row = &p->times->rows[row_index];
-    ft_part_time *part = &p->parts[row_index];
-    *part = (ft_part_time){.type = row->type != NULL ? row->type : "kernel",
-                           .ops = p->ops + p->op_count,
-                           .op_count = row->operators.count,
-                           .value = row->time_us};
+    ft_part *part = &p->parts[row_index];
+    *part = (ft_part){.type = row->type != NULL ? row->type : "kernel",
+                      .ops = p->ops + p->op_count,
+                      .op_count = row->operators.count,
+                      .value = row->time_us};
     for (uint32_t i = 0; i < row->operators.count; i++) {
         const char *name = row->operators.items[i];
         uint32_t op;
@@ -52,7 +52,7 @@ static ft_status take_operators(table_parts *p, uint32_t row_index, ft_error *er
 static ft_status gather_parts(table_parts *p, arena *memory, ft_error *error) {
     uint32_t count = ft_graph_op_count(p->model);
     map_init(&p->op_of, memory);
-    p->parts = ARENA_ARRAY(memory, ft_part_time, (size_t)p->times->count + 1);
+    p->parts = ARENA_ARRAY(memory, ft_part, (size_t)p->times->count + 1);
     p->ops = ARENA_ARRAY(memory, uint32_t, (size_t)count + 1);
     p->row_of = ARENA_ARRAY(memory, uint32_t, (size_t)count + 1);
     if (p->parts == NULL || p->ops == NULL || p->row_of == NULL || !map_reserve(&p->op_of, count))
@@ -63,7 +63,7 @@ static ft_status gather_parts(table_parts *p, arena *memory, ft_error *error) {
     return FT_OK;
 }
 
-static uint32_t last_op(const ft_part_time *part) {
+static uint32_t last_op(const ft_part *part) {
     uint32_t last = 0;
     for (uint32_t i = 0; i < part->op_count; i++)
         if (part->ops[i] > last) last = part->ops[i];

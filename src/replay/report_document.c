@@ -41,20 +41,20 @@ static void json_events(ft_replay_report *r, json_writer *j, const char *key, co
     free(chosen);
 }
 
-static void json_notes(json_writer *j, const ft_replay_subject *subject, const ft_replay *replay) {
+static void json_notes(json_writer *j, const ft_model_replays *entry, const ft_replay *replay) {
     const char *note;
     jsonw_key(j, "notes");
     jsonw_open_array(j, JSON_BLOCK);
-    for (uint32_t i = 0; (note = replay_note(subject, replay, i)) != NULL; i++) jsonw_string(j, note);
+    for (uint32_t i = 0; (note = replay_note(entry, replay, i)) != NULL; i++) jsonw_string(j, note);
     jsonw_close(j);
 }
 
-static void write_json(ft_replay_report *r, const ft_replay_subject *subject) {
-    for (uint32_t i = 0; i < subject->count; i++) {
-        const ft_replay *replay = &subject->replays[i];
+static void write_json(ft_replay_report *r, const ft_model_replays *entry) {
+    for (uint32_t i = 0; i < entry->count; i++) {
+        const ft_replay *replay = &entry->replays[i];
         replay_row row;
         json_writer j;
-        replay_row_fill(subject, replay, &row);
+        replay_row_fill(entry, replay, &row);
         buf_text(&r->out.text, r->replay_count + i > 0 ? ",\n" : "[\n");
         jsonw_init(&j, &r->out.text);
         jsonw_open_object(&j, JSON_BLOCK);
@@ -62,7 +62,7 @@ static void write_json(ft_replay_report *r, const ft_replay_subject *subject) {
         json_engines(&j, replay);
         json_events(r, &j, "critical_path", replay, true);
         if (r->style.has_kernels) json_events(r, &j, "kernels", replay, false);
-        json_notes(&j, subject, replay);
+        json_notes(&j, entry, replay);
         jsonw_close(&j);
     }
 }
@@ -118,10 +118,10 @@ static void csv_critical(ft_replay_report *r, const ft_replay *replay) {
     csv_cell_of(&r->out.text, &text);
 }
 
-static void csv_notes(buf *out, const ft_replay_subject *subject, const ft_replay *replay) {
+static void csv_notes(buf *out, const ft_model_replays *entry, const ft_replay *replay) {
     buf text = {0};
     const char *note;
-    for (uint32_t i = 0; (note = replay_note(subject, replay, i)) != NULL; i++)
+    for (uint32_t i = 0; (note = replay_note(entry, replay, i)) != NULL; i++)
         buf_format(&text, "%s%s", i > 0 ? "; " : "", note);
     csv_cell_of(out, &text);
 }
@@ -156,20 +156,20 @@ static void csv_heading(ft_replay_report *r) {
     csv_end_line(out);
 }
 
-static void write_csv(ft_replay_report *r, const ft_replay_subject *subject) {
+static void write_csv(ft_replay_report *r, const ft_model_replays *entry) {
     buf *out = &r->out.text;
     if (r->replay_count == 0) csv_heading(r);
-    for (uint32_t i = 0; i < subject->count; i++) {
+    for (uint32_t i = 0; i < entry->count; i++) {
         replay_row row;
-        replay_row_fill(subject, &subject->replays[i], &row);
+        replay_row_fill(entry, &entry->replays[i], &row);
         if (r->style.has_kernels) {
-            csv_events(r, &subject->replays[i], &row);
+            csv_events(r, &entry->replays[i], &row);
             continue;
         }
         csv_values(out, replay_fields, &row);
-        csv_engines(out, &subject->replays[i]);
-        csv_critical(r, &subject->replays[i]);
-        csv_notes(out, subject, &subject->replays[i]);
+        csv_engines(out, &entry->replays[i]);
+        csv_critical(r, &entry->replays[i]);
+        csv_notes(out, entry, &entry->replays[i]);
         csv_end_line(out);
         sink_relieve(&r->out);
     }
@@ -188,19 +188,19 @@ ft_status ft_replay_report_begin(FILE *stream, const ft_replay_style *style, ft_
     return FT_OK;
 }
 
-ft_status ft_replay_report_add(ft_replay_report *report, const ft_replay_subject *subject, ft_error *error) {
+ft_status ft_replay_report_add(ft_replay_report *report, const ft_model_replays *entry, ft_error *error) {
     switch (report->style.style.output) {
     case FT_TABLE:
-        replay_table_subject(report, subject);
+        replay_table_subject(report, entry);
         break;
     case FT_JSON:
-        write_json(report, subject);
+        write_json(report, entry);
         break;
     case FT_CSV:
-        write_csv(report, subject);
+        write_csv(report, entry);
         break;
     }
-    report->replay_count += subject->count;
+    report->replay_count += entry->count;
     return sink_flush(&report->out, error);
 }
 

@@ -17,7 +17,7 @@ static const double MARGIN = 22, HEAD = 46, WIDTH = 760, LABEL = 110, ROW = 20, 
 static const double GAP = 34, CHART = 200;
 
 typedef struct figure {
-    const ft_replay_subject *subject;
+    const ft_model_replays *entry;
     const ft_replay *replay; /* whose timeline it is */
     struct {
         uint32_t engine, lane;
@@ -156,7 +156,7 @@ static void draw_legend(figure *f, double top) {
 /* --- Workers ------------------------------------------------------------------------------------------------------ */
 
 static void draw_curve(figure *f, double left, double top, bool is_efficiency) {
-    const ft_replay_subject *s = f->subject;
+    const ft_model_replays *s = f->entry;
     plot_point points[MAX_POINTS], ideal[MAX_POINTS];
     double last = 1, highest = 1;
     uint32_t count = s->count < MAX_POINTS ? s->count : MAX_POINTS;
@@ -188,7 +188,7 @@ static void draw_curve(figure *f, double left, double top, bool is_efficiency) {
  */
 
 static void draw_head(figure *f) {
-    const ft_replay_subject *s = f->subject;
+    const ft_model_replays *s = f->entry;
     const ft_replay *r = f->replay;
     char title[160], text[320], time[UNIT_TEXT_SIZE], path[UNIT_TEXT_SIZE], more[64] = "";
     metric_words("time_us", r->iteration_us, time);
@@ -204,20 +204,20 @@ static void draw_head(figure *f) {
     canvas_text_fit(&f->page, MARGIN, MARGIN + 29, WIDTH, text, &(text_style){.size = 10, .color = INK_FAINT});
 }
 
-ft_status ft_replay_plot(const char *path, const ft_replay_subject *subject, ft_error *error) {
-    if (subject->count == 0) return ft_fail(error, FT_ERR_USAGE, "%s: there is nothing to plot", path);
-    figure f = {.subject = subject, .replay = &subject->replays[subject->count - 1]};
+ft_status ft_replay_plot(const char *path, const ft_model_replays *entry, ft_error *error) {
+    if (entry->count == 0) return ft_fail(error, FT_ERR_USAGE, "%s: there is nothing to plot", path);
+    figure f = {.entry = entry, .replay = &entry->replays[entry->count - 1]};
     char label[AXIS_LABEL];
     find_rows(&f);
     find_kinds(&f);
     axis_linear(&f.axis, 0, f.replay->iteration_us, 8, axis_unit_of("time_us", label));
     double top = MARGIN + HEAD, below = top + f.row_count * ROW + AXIS, curves = below + LEGEND + GAP;
-    double height = subject->count > 1 ? curves + CHART + CHART_ROOM_BELOW : below + LEGEND;
+    double height = entry->count > 1 ? curves + CHART + CHART_ROOM_BELOW : below + LEGEND;
     FT_TRY(canvas_open(path, WIDTH + 2 * MARGIN, height + MARGIN, &f.page, error));
     draw_head(&f);
     draw_timeline(&f, top);
     draw_legend(&f, below);
-    if (subject->count > 1) {
+    if (entry->count > 1) {
         draw_curve(&f, MARGIN, curves, false);
         draw_curve(&f, MARGIN + (WIDTH + GAP) / 2, curves, true);
     }

@@ -12,7 +12,7 @@
 enum { INDENT = 2, PATH_SHOWN = 10, MAX_NOTES = 12 };
 
 typedef struct view {
-    const ft_replay_subject *subject;
+    const ft_model_replays *entry;
     const ft_replay *last;
     const ft_style *style;
     const uint32_t *chosen; /* events */
@@ -57,7 +57,7 @@ static void put_worker(uint32_t worker, grid_cell *cell) {
 static void put_replay(const void *user, uint32_t index, grid_cell *cells) {
     const view *v = user;
     replay_row row;
-    replay_row_fill(v->subject, &v->subject->replays[index], &row);
+    replay_row_fill(v->entry, &v->entry->replays[index], &row);
     if (v->is_list) put_text(v, cells++, row.file);
     snprintf(cells++->text, GRID_CELL_SIZE, "%llu", (unsigned long long)row.workers);
     put_metric(v, cells++, "time_us", row.iteration_us);
@@ -95,7 +95,7 @@ static void write_replays(ft_replay_report *r, const view *v) {
                        .indent = v->is_list ? 0 : INDENT,
                        .row = put_replay,
                        .user = v,
-                       .row_count = v->subject->count,
+                       .row_count = v->entry->count,
                        .has_no_heading = v->is_list && r->replay_count > 0},
                &r->out);
 }
@@ -194,7 +194,7 @@ static void write_path(ft_replay_report *r, const view *v) {
 /* --- Around ----------------------------------------------------------------------------------------------------- */
 
 static void write_head(sink *out, const view *v) {
-    const ft_replay_subject *s = v->subject;
+    const ft_model_replays *s = v->entry;
     const ft_replay_options *o = &v->last->options;
     char title[GRID_CELL_SIZE];
     buf about = {0};
@@ -214,16 +214,16 @@ static void write_head(sink *out, const view *v) {
 
 static void write_notes(sink *out, const view *v) {
     for (uint32_t i = 0; i < MAX_NOTES; i++) {
-        const char *note = replay_note(v->subject, v->last, i);
+        const char *note = replay_note(v->entry, v->last, i);
         if (note == NULL) return;
         if (i == 0) buf_char(&out->text, '\n');
         text_paragraph(note, INDENT, v->style, out);
     }
 }
 
-void replay_table_subject(ft_replay_report *r, const ft_replay_subject *subject) {
-    view v = {.subject = subject,
-              .last = &subject->replays[subject->count - 1],
+void replay_table_subject(ft_replay_report *r, const ft_model_replays *entry) {
+    view v = {.entry = entry,
+              .last = &entry->replays[entry->count - 1],
               .style = &r->style.style,
               .is_list = r->style.is_list};
     v.has_workers = v.last->options.workers > 1;

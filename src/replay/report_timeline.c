@@ -17,7 +17,7 @@ static trace_track track_of(const ft_replay *replay, uint32_t engine, uint32_t l
     return (trace_track){e->worker != FT_NONE ? e->worker + 1 : replay->options.workers + 1, thread};
 }
 
-static void write_labels(trace *t, const ft_replay_subject *subject, const ft_replay *replay) {
+static void write_labels(trace *t, const ft_model_replays *entry, const ft_replay *replay) {
     for (uint32_t i = 0; i < replay->engine_count; i++) {
         const ft_replay_engine *e = &replay->engines[i];
         trace_track track = track_of(replay, i, 0);
@@ -27,8 +27,8 @@ static void write_labels(trace *t, const ft_replay_subject *subject, const ft_re
         else if (replay->options.workers > 1)
             buf_format(&text, "worker %u", e->worker);
         else
-            buf_format(&text, "%s%s%s", subject->file, subject->device != NULL ? " on " : "",
-                       subject->device != NULL ? subject->device : "");
+            buf_format(&text, "%s%s%s", entry->file, entry->device != NULL ? " on " : "",
+                       entry->device != NULL ? entry->device : "");
         if (track.thread == 1) trace_label(t, "process_name", track, text.data);
         for (uint32_t lane = 0; lane < e->lane_count; lane++) {
             text.length = 0;
@@ -87,13 +87,13 @@ static void write_memory(trace *t, const ft_flow *flow, const ft_replay *replay)
     free(starts);
 }
 
-ft_status ft_replay_trace(const char *path, const ft_replay_subject *subject, uint32_t index, ft_error *error) {
-    const ft_replay *replay = &subject->replays[index];
+ft_status ft_replay_trace(const char *path, const ft_model_replays *entry, uint32_t index, ft_error *error) {
+    const ft_replay *replay = &entry->replays[index];
     trace t = {0};
     FT_TRY(trace_open(path, &t, error));
-    write_labels(&t, subject, replay);
+    write_labels(&t, entry, replay);
     for (uint32_t i = 0; i < replay->event_count; i++) write_event(&t, replay, i);
-    write_memory(&t, subject->flow, replay);
+    write_memory(&t, entry->flow, replay);
     ft_status status = trace_commit(&t, error);
     trace_free(&t);
     return status;

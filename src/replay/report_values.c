@@ -59,19 +59,19 @@ static uint64_t count_kernels(const ft_flow *flow) {
     return busy;
 }
 
-void replay_row_fill(const ft_replay_subject *subject, const ft_replay *r, replay_row *row) {
+void replay_row_fill(const ft_model_replays *entry, const ft_replay *r, replay_row *row) {
     const ft_replay_options *o = &r->options;
     *row = (replay_row){
-        .file = subject->file,
-        .device = subject->device,
-        .batch = subject->batch > 0 ? (double)subject->batch : NAN,
+        .file = entry->file,
+        .device = entry->device,
+        .batch = entry->batch > 0 ? (double)entry->batch : NAN,
         .mode = o->mode == FT_TRAIN ? "train" : "infer",
-        .times_from = subject->times_from,
+        .times_from = entry->times_from,
         .engines_spec = o->engines,
         .gaps = o->gaps,
         .order = ft_order_name(o->order),
         .workers = o->workers,
-        .kernel_count = count_kernels(subject->flow),
+        .kernel_count = count_kernels(entry->flow),
         .iteration_us = r->iteration_us,
         .kernel_us = r->kernel_us,
         .critical_us = r->critical_us,
@@ -87,8 +87,8 @@ void replay_row_fill(const ft_replay_subject *subject, const ft_replay *r, repla
         .efficiency_ratio = r->efficiency_ratio,
         .gradient_bytes = r->gradient_bytes,
     };
-    if (subject->batch > 0 && r->iteration_us > 0)
-        row->samples_per_s = (double)subject->batch * o->workers / r->iteration_us * 1e6;
+    if (entry->batch > 0 && r->iteration_us > 0)
+        row->samples_per_s = (double)entry->batch * o->workers / r->iteration_us * 1e6;
 }
 
 void engine_row_fill(const ft_replay_engine *engine, engine_row *row) {
@@ -133,9 +133,9 @@ uint32_t *events_chosen(const ft_replay *replay, bool is_critical, uint32_t top,
     return chosen;
 }
 
-const char *replay_note(const ft_replay_subject *subject, const ft_replay *replay, uint32_t index) {
+const char *replay_note(const ft_model_replays *entry, const ft_replay *replay, uint32_t index) {
     uint32_t of_flow = 0;
-    while (ft_flow_note(subject->flow, of_flow) != NULL) of_flow++;
-    if (index < of_flow) return ft_flow_note(subject->flow, index);
+    while (ft_flow_note(entry->flow, of_flow) != NULL) of_flow++;
+    if (index < of_flow) return ft_flow_note(entry->flow, index);
     return index - of_flow < replay->note_count ? replay->notes[index - of_flow] : NULL;
 }

@@ -19,7 +19,7 @@ typedef struct replay_row {
 } replay_row;
 
 extern const field replay_fields[];
-void replay_row_fill(const ft_replay_subject *subject, const ft_replay *replay, replay_row *row);
+void replay_row_fill(const ft_model_replays *entry, const ft_replay *replay, replay_row *row);
 
 /* One engine of a replay. */
 typedef struct engine_row {
@@ -51,7 +51,7 @@ void event_row_fill(const ft_replay *replay, uint32_t index, event_row *row);
 uint32_t *events_chosen(const ft_replay *replay, bool is_critical, uint32_t top, uint32_t *count);
 
 /* What one should know of a replay: what the flow says, then what the replay does. NULL after the last. */
-const char *replay_note(const ft_replay_subject *subject, const ft_replay *replay, uint32_t index);
+const char *replay_note(const ft_model_replays *entry, const ft_replay *replay, uint32_t index);
 
 /* --- Renderings: each subject is a piece of a document that report.c frames ----------------------------------------
  */
@@ -62,6 +62,6 @@ struct ft_replay_report {
     uint64_t replay_count; /* written so far */
 };
 
-void replay_table_subject(ft_replay_report *r, const ft_replay_subject *subject);
+void replay_table_subject(ft_replay_report *r, const ft_model_replays *entry);
 
 #endif

@@ -177,7 +177,7 @@ static void filters_leave_out(void **state) {
     assert_non_null(strstr(error.message, "filtered out"));
 }
 
-static void check_part(const ft_dataset *data, const ft_split *split, const char *name, ft_part part) {
+static void check_part(const ft_dataset *data, const ft_split *split, const char *name, ft_split_part part) {
     const ft_record *records = ft_dataset_records(data);
     for (uint32_t i = 0; i < ft_dataset_record_count(data); i++) {
         if (strcmp(records[i].name, name) == 0) assert_int_equal(split->parts[i] == FT_PART_TEST, part == FT_PART_TEST);

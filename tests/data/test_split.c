@@ -60,13 +60,13 @@ static void check_whole(const ft_dataset *data, const ft_split *split) {
 }
 
 /* The part of a network on a device. */
-static ft_part part_of(const ft_dataset *data, const ft_split *split, uint32_t network, const char *device) {
+static ft_split_part part_of(const ft_dataset *data, const ft_split *split, uint32_t network, const char *device) {
     char name[32];
     snprintf(name, sizeof name, "net-%u", network);
     const ft_record *records = ft_dataset_records(data);
     for (uint32_t i = 0; i < ft_dataset_record_count(data); i++) {
         if (strcmp(records[i].name, name) == 0 && strcmp(records[i].device, device) == 0)
-            return (ft_part)split->parts[i];
+            return (ft_split_part)split->parts[i];
     }
     fail_msg("no %s on %s", name, device);
     return FT_PART_UNUSED;
@@ -169,11 +169,11 @@ static void by_order(void **state) {
     ft_dataset *data = make("d", 0, 60, false);
     ft_split split = split_of(data, "order", 0), ood = split_of(data, "order:ood", 0);
     check_whole(data, &split);
-    static const ft_part expected[] = {FT_PART_TRAIN,  FT_PART_VALID,  FT_PART_TEST,
-                                       FT_PART_UNUSED, FT_PART_UNUSED, FT_PART_UNUSED};
+    static const ft_split_part expected[] = {FT_PART_TRAIN,  FT_PART_VALID,  FT_PART_TEST,
+                                             FT_PART_UNUSED, FT_PART_UNUSED, FT_PART_UNUSED};
     for (uint32_t n = 0; n < 60; n++) {
         assert_int_equal(part_of(data, &split, n, "cortex-a76"), expected[n % 6]);
-        ft_part other = n % 6 == 2 ? FT_PART_UNUSED : n % 6 == 3 ? FT_PART_TEST : expected[n % 6];
+        ft_split_part other = n % 6 == 2 ? FT_PART_UNUSED : n % 6 == 3 ? FT_PART_TEST : expected[n % 6];
         assert_int_equal(part_of(data, &ood, n, "cortex-a76"), other);
     }
     ft_split_free(&split);
@@ -201,7 +201,7 @@ static void support_is_never_tested(void **state) {
         ft_split split = split_of(data, specs[i], 3);
         for (uint32_t n = 0; n < 20; n++) {
             assert_int_equal(part_of(data, &split, n, "adreno-640"), FT_PART_TRAIN);
-            ft_part held_out = i == 4 ? FT_PART_UNUSED : FT_PART_TRAIN;
+            ft_split_part held_out = i == 4 ? FT_PART_UNUSED : FT_PART_TRAIN;
             assert_int_equal(part_of(data, &split, n, "cortex-a76"), held_out);
         }
         ft_split_free(&split);
@@ -430,14 +430,14 @@ static void wrong_specs(void **state) {
 
 static void parts_have_names(void **state) {
     (void)state;
-    for (ft_part part = FT_PART_UNUSED; part <= FT_PART_TEST; part++) {
-        ft_part parsed = FT_PART_UNUSED;
-        assert_true(ft_part_parse(ft_part_name(part), &parsed));
+    for (ft_split_part part = FT_PART_UNUSED; part <= FT_PART_TEST; part++) {
+        ft_split_part parsed = FT_PART_UNUSED;
+        assert_true(ft_split_part_parse(ft_split_part_name(part), &parsed));
         assert_int_equal(parsed, part);
     }
-    ft_part none;
-    assert_false(ft_part_parse("tests", &none));
-    assert_false(ft_part_parse("", &none));
+    ft_split_part none;
+    assert_false(ft_split_part_parse("tests", &none));
+    assert_false(ft_split_part_parse("", &none));
 }
 
 static void memory_runs_out(void **state) {

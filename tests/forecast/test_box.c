@@ -27,46 +27,46 @@ static int make_files(void **state) {
 static void opens_what_is_given(void **state) {
     (void)state;
     const char *files[] = {second, first};
-    ft_box *box = NULL;
+    ft_predictor_set *box = NULL;
     ft_error error;
-    if (ft_box_open(files, 2, &box, &error) != FT_OK) fail_msg("%s", error.message);
-    assert_int_equal(ft_box_count(box), 2);
-    assert_string_equal(ft_box_path(box, 0), second);
-    assert_string_equal(ft_predictor_metric(ft_box_predictor(box, 1)), "time_us");
-    assert_null(ft_box_predictor(box, 2));
-    assert_null(ft_box_path(box, 2));
+    if (ft_predictor_set_open(files, 2, &box, &error) != FT_OK) fail_msg("%s", error.message);
+    assert_int_equal(ft_predictor_set_count(box), 2);
+    assert_string_equal(ft_predictor_set_path(box, 0), second);
+    assert_string_equal(ft_predictor_metric(ft_predictor_set_at(box, 1)), "time_us");
+    assert_null(ft_predictor_set_at(box, 2));
+    assert_null(ft_predictor_set_path(box, 2));
     /* Those of times, each once. */
-    assert_int_equal(ft_box_device_count(box), 2);
-    assert_string_equal(ft_box_device(box, 0), "adreno-640");
-    assert_string_equal(ft_box_device(box, 1), "mine");
-    assert_null(ft_box_device(box, 2));
-    ft_box_free(box);
-    ft_box_free(NULL);
+    assert_int_equal(ft_predictor_set_device_count(box), 2);
+    assert_string_equal(ft_predictor_set_device(box, 0), "adreno-640");
+    assert_string_equal(ft_predictor_set_device(box, 1), "mine");
+    assert_null(ft_predictor_set_device(box, 2));
+    ft_predictor_set_free(box);
+    ft_predictor_set_free(NULL);
 }
 
 static void finds_what_ships(void **state) {
     (void)state;
-    ft_box *box = NULL;
+    ft_predictor_set *box = NULL;
     ft_error error;
     setenv("FORETELL_PREDICTORS", ".", 1);
-    if (ft_box_open(NULL, 0, &box, &error) != FT_OK) fail_msg("%s", error.message);
-    assert_int_equal(ft_box_count(box), 2);
-    assert_string_equal(ft_box_path(box, 0), first);
-    ft_box_free(box);
+    if (ft_predictor_set_open(NULL, 0, &box, &error) != FT_OK) fail_msg("%s", error.message);
+    assert_int_equal(ft_predictor_set_count(box), 2);
+    assert_string_equal(ft_predictor_set_path(box, 0), first);
+    ft_predictor_set_free(box);
     box = NULL;
     /* Those of programs are in a folder of their own. */
-    assert_int_equal(ft_box_open_programs(NULL, 0, &box, &error), FT_ERR_IO);
+    assert_int_equal(ft_predictor_set_open_programs(NULL, 0, &box, &error), FT_ERR_IO);
     assert_non_null(strstr(error.message, "./programs: no predictors"));
     assert_int_equal(mkdir("programs", 0777), 0);
     assert_int_equal(rename(second, "programs/b.ftm"), 0);
-    if (ft_box_open_programs(NULL, 0, &box, &error) != FT_OK) fail_msg("%s", error.message);
-    assert_int_equal(ft_box_count(box), 1);
-    assert_string_equal(ft_box_path(box, 0), "./programs/b.ftm");
+    if (ft_predictor_set_open_programs(NULL, 0, &box, &error) != FT_OK) fail_msg("%s", error.message);
+    assert_int_equal(ft_predictor_set_count(box), 1);
+    assert_string_equal(ft_predictor_set_path(box, 0), "./programs/b.ftm");
     assert_int_equal(rename("programs/b.ftm", second), 0);
-    ft_box_free(box);
+    ft_predictor_set_free(box);
     box = NULL;
     setenv("FORETELL_PREDICTORS", "/nowhere", 1);
-    assert_int_equal(ft_box_open(NULL, 0, &box, &error), FT_ERR_IO);
+    assert_int_equal(ft_predictor_set_open(NULL, 0, &box, &error), FT_ERR_IO);
     assert_non_null(strstr(error.message, "/nowhere: no predictors"));
     assert_null(box);
     unsetenv("FORETELL_PREDICTORS");
@@ -79,12 +79,12 @@ static void refuses_what_is_none(void **state) {
     fputs("no predictor", file);
     fclose(file);
     const char *files[] = {first, "none.txt"};
-    ft_box *box = NULL;
+    ft_predictor_set *box = NULL;
     ft_error error;
-    assert_int_equal(ft_box_open(files, 2, &box, &error), FT_ERR_FORMAT);
+    assert_int_equal(ft_predictor_set_open(files, 2, &box, &error), FT_ERR_FORMAT);
     assert_non_null(strstr(error.message, "none.txt"));
     files[1] = "/nowhere/x.ftm";
-    assert_int_equal(ft_box_open(files, 2, &box, &error), FT_ERR_IO);
+    assert_int_equal(ft_predictor_set_open(files, 2, &box, &error), FT_ERR_IO);
     assert_null(box);
 }
 
@@ -92,11 +92,11 @@ static void memory_runs_out(void **state) {
     (void)state;
     const char *files[] = {first, second};
     for (long n = 0;; n++) {
-        ft_box *box = NULL;
+        ft_predictor_set *box = NULL;
         failing_start(n);
-        ft_status status = ft_box_open(files, 2, &box, NULL);
+        ft_status status = ft_predictor_set_open(files, 2, &box, NULL);
         bool has_failed = failing_stop();
-        ft_box_free(box);
+        ft_predictor_set_free(box);
         if (!has_failed) break;
         assert_true(status == FT_ERR_NOMEM || status == FT_ERR_DAMAGED); /* jansson takes a failure for a wrong token */
     }

@@ -17,15 +17,15 @@
 
 static void intervals_decide(void **state) {
     (void)state;
-    ft_forecast f = {.memory = {.value = 100, .lo = 80, .hi = 130}};
-    assert_int_equal(ft_forecast_fit(&f, 130), FT_FITS);
-    assert_int_equal(ft_forecast_fit(&f, 129), FT_FIT_UNCERTAIN);
-    assert_int_equal(ft_forecast_fit(&f, 80), FT_FIT_UNCERTAIN);
-    assert_int_equal(ft_forecast_fit(&f, 79), FT_FITS_NOT);
+    ft_result f = {.memory = {.value = 100, .lo = 80, .hi = 130}};
+    assert_int_equal(ft_result_fit(&f, 130), FT_FITS);
+    assert_int_equal(ft_result_fit(&f, 129), FT_FIT_UNCERTAIN);
+    assert_int_equal(ft_result_fit(&f, 80), FT_FIT_UNCERTAIN);
+    assert_int_equal(ft_result_fit(&f, 79), FT_FITS_NOT);
     f.memory.lo = f.memory.hi = NAN;
-    assert_int_equal(ft_forecast_fit(&f, 121), FT_FITS);
-    assert_int_equal(ft_forecast_fit(&f, 110), FT_FIT_UNCERTAIN);
-    assert_int_equal(ft_forecast_fit(&f, 82), FT_FITS_NOT);
+    assert_int_equal(ft_result_fit(&f, 121), FT_FITS);
+    assert_int_equal(ft_result_fit(&f, 110), FT_FIT_UNCERTAIN);
+    assert_int_equal(ft_result_fit(&f, 82), FT_FITS_NOT);
     assert_string_equal(ft_fit_name(FT_FIT_UNCERTAIN), "uncertain");
 }
 
@@ -34,25 +34,25 @@ static void the_largest_batch(void **state) {
     (void)state;
     flops_file_write("m.ftm", "peak_bytes", 1000, 1);
     const char *files[] = {"m.ftm"};
-    ft_box *box = NULL;
+    ft_predictor_set *box = NULL;
     ft_error error;
-    assert_int_equal(ft_box_open(files, 1, &box, &error), FT_OK);
+    assert_int_equal(ft_predictor_set_open(files, 1, &box, &error), FT_OK);
     ft_graph *model = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
     uint32_t x = toy_input(model, 1, 16), w = toy_weight(model, 16, 8);
     toy_finish(model, toy_op(model, "MatMul", x, w, FT_NONE, toy_value(model, 1, 8)), 1, 1);
     model->is_bound = false;
     const ft_request request = {.device = "adreno-640"};
-    ft_largest_batch found;
+    ft_max_batch_result found;
     for (double bytes = 500; bytes < 60000; bytes = floor(bytes * 1.37)) {
-        assert_int_equal(ft_forecast_largest_batch(box, model, NULL, &request, bytes, 40, &found, &error), FT_OK);
+        assert_int_equal(ft_max_batch(box, model, NULL, &request, bytes, 40, &found, &error), FT_OK);
         /* The interval is a factor of 2. */
         double sure = floor((bytes / 2 - 1000) / 256), possible = floor((bytes * 2 - 1000) / 256);
         assert_int_equal(found.sure, (int64_t)fmin(40, fmax(0, sure)));
         assert_int_equal(found.possible, (int64_t)fmin(40, fmax(0, possible)));
     }
-    assert_int_equal(ft_forecast_largest_batch(box, model, NULL, &request, 1e9, 0, &found, &error), FT_ERR_USAGE);
+    assert_int_equal(ft_max_batch(box, model, NULL, &request, 1e9, 0, &found, &error), FT_ERR_USAGE);
     ft_graph_free(model);
-    ft_box_free(box);
+    ft_predictor_set_free(box);
 }
 
 int main(void) {

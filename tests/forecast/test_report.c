@@ -20,14 +20,14 @@
 static made_forecast made;
 static json_t *schema;
 
-static ft_forecast_style style_of(ft_output output) {
-    ft_forecast_style style = {.style = ft_style_default()};
+static ft_result_style style_of(ft_output output) {
+    ft_result_style style = {.style = ft_style_default()};
     style.style.output = output;
     style.style.width = 200;
     return style;
 }
 
-static json_t *json_of(const ft_forecast_style *style, int count) {
+static json_t *json_of(const ft_result_style *style, int count) {
     json_error_t error;
     char *text = made_report(&made, style, count);
     json_t *document = json_loads(text, JSON_REJECT_DUPLICATES, &error);
@@ -56,7 +56,7 @@ static void is_null(const json_t *object, const char *key) {
 
 static void test_json_values(void **state) {
     (void)state;
-    ft_forecast_style style = style_of(FT_JSON);
+    ft_result_style style = style_of(FT_JSON);
     json_t *document = json_of(&style, 2), *first = json_array_get(document, 0);
     assert_int_equal(json_array_size(document), 2 * MADE_FORECASTS);
     assert_string_equal(text_at(first, "file"), "models/it's \"x\".onnx");
@@ -82,7 +82,7 @@ static void test_json_values(void **state) {
 
 static void test_json_of_a_run(void **state) {
     (void)state;
-    ft_forecast_style style = style_of(FT_JSON);
+    ft_result_style style = style_of(FT_JSON);
     json_t *document = json_of(&style, 1);
     is_null(json_array_get(document, 0), "run_samples");
     is_null(json_array_get(document, 0), "run_s");
@@ -99,7 +99,7 @@ static void test_json_of_a_run(void **state) {
 
 static void test_json_of_what_is_not_known(void **state) {
     (void)state;
-    ft_forecast_style style = style_of(FT_JSON);
+    ft_result_style style = style_of(FT_JSON);
     json_t *document = json_of(&style, 1), *second = json_array_get(document, 1);
     static const char *const absent[] = {"time_us",       "time_lo_us",     "time_hi_us", "time_per_sample_us",
                                          "samples_per_s", "coverage_ratio", "source",     "bound",
@@ -113,7 +113,7 @@ static void test_json_of_what_is_not_known(void **state) {
 
 static void test_layers_add_up(void **state) {
     (void)state;
-    ft_forecast_style style = style_of(FT_JSON);
+    ft_result_style style = style_of(FT_JSON);
     style.has_layers = true;
     json_t *document = json_of(&style, 1), *layers = json_object_get(json_array_get(document, 0), "layers"), *layer;
     double sum = 0;
@@ -139,7 +139,7 @@ static void test_layers_add_up(void **state) {
 
 static void test_json_fits_schema(void **state) {
     (void)state;
-    ft_forecast_style style = style_of(FT_JSON);
+    ft_result_style style = style_of(FT_JSON);
     style.has_layers = true;
     json_t *document = json_of(&style, 2), *first = json_array_get(document, 0);
     assert_true(schema_fits(document, schema, "the document"));
@@ -180,7 +180,7 @@ static uint32_t split_row(char *row, char **cells, uint32_t most) {
 /* Every number and text of the JSON is in the CSV, under the same name. */
 static void test_csv_has_the_same(void **state) {
     (void)state;
-    ft_forecast_style style = style_of(FT_CSV);
+    ft_result_style style = style_of(FT_CSV);
     char *text = made_report(&made, &style, 1), *rest = text, *names[64], *cells[64];
     uint32_t columns = split_row(strsep(&rest, "\n"), names, 64);
     style.style.output = FT_JSON;
@@ -208,7 +208,7 @@ static void test_csv_has_the_same(void **state) {
 
 static void test_csv_of_layers(void **state) {
     (void)state;
-    ft_forecast_style style = style_of(FT_CSV);
+    ft_result_style style = style_of(FT_CSV);
     style.has_layers = true;
     char *text = made_report(&made, &style, 1), *rest = text, *cells[16];
     assert_string_equal(strsep(&rest, "\n"), "file,device,batch,mode,dtype,setting,index,kernel,op_types,time_us,"
@@ -229,7 +229,7 @@ static void has(const char *text, const char *part) {
 
 static void test_table(void **state) {
     (void)state;
-    ft_forecast_style style = style_of(FT_TABLE);
+    ft_result_style style = style_of(FT_TABLE);
     style.has_layers = true;
     style.top = 1;
     char *text = made_report(&made, &style, 1);
@@ -253,7 +253,7 @@ static void test_table(void **state) {
 static void test_table_fits(void **state) {
     (void)state;
     for (uint32_t width = 80; width < 240; width += 13) {
-        ft_forecast_style style = style_of(FT_TABLE);
+        ft_result_style style = style_of(FT_TABLE);
         style.style.width = width;
         char *text = made_report(&made, &style, 1), *rest = text;
         for (char *line; (line = strsep(&rest, "\n")) != NULL;)
@@ -265,12 +265,12 @@ static void test_table_fits(void **state) {
 /* The parts of a memory add up only when all are there: where from gives way before any of them. */
 static void test_table_keeps_the_parts(void **state) {
     (void)state;
-    static const ft_part_time parts[] = {{"weights", NULL, 0, 51e6},    {"gradients", NULL, 0, 4.1e6},
-                                         {"optimizer", NULL, 0, 204e6}, {"activations", NULL, 0, 1.4e9},
-                                         {"allocator", NULL, 0, 557e6}, {"context", NULL, 0, 1.8e9}};
-    const ft_forecasts old = made.answers;
-    const ft_forecast first = made.items[0];
-    ft_forecast_style style = style_of(FT_TABLE);
+    static const ft_part parts[] = {{"weights", NULL, 0, 51e6},    {"gradients", NULL, 0, 4.1e6},
+                                    {"optimizer", NULL, 0, 204e6}, {"activations", NULL, 0, 1.4e9},
+                                    {"allocator", NULL, 0, 557e6}, {"context", NULL, 0, 1.8e9}};
+    const ft_results old = made.answers;
+    const ft_result first = made.items[0];
+    ft_result_style style = style_of(FT_TABLE);
     style.style.width = 80;
     made.items[0].memory_parts = parts;
     made.items[0].memory_part_count = 6;
@@ -285,9 +285,9 @@ static void test_table_keeps_the_parts(void **state) {
 /* Memories that have no part in common do not share columns: none of either has to give way. */
 static void test_table_has_a_list_for_each_kind_of_memory(void **state) {
     (void)state;
-    static const ft_part_time planned[] = {{"sram", NULL, 0, 1e6}, {"flash", NULL, 0, 2e6}};
-    const ft_forecast second = made.items[1];
-    ft_forecast_style style = style_of(FT_TABLE);
+    static const ft_part planned[] = {{"sram", NULL, 0, 1e6}, {"flash", NULL, 0, 2e6}};
+    const ft_result second = made.items[1];
+    ft_result_style style = style_of(FT_TABLE);
     style.style.width = 80;
     made.items[1].memory_parts = planned;
     made.items[1].memory_part_count = 2;
@@ -303,7 +303,7 @@ static void test_table_has_a_list_for_each_kind_of_memory(void **state) {
 
 static void test_list(void **state) {
     (void)state;
-    ft_forecast_style style = style_of(FT_TABLE);
+    ft_result_style style = style_of(FT_TABLE);
     style.is_list = true;
     char *text = made_report(&made, &style, 3), *rest = text;
     uint32_t lines = 0;
@@ -317,20 +317,20 @@ static void test_list(void **state) {
 static void test_nothing_is_written_of_no_models(void **state) {
     (void)state;
     for (ft_output output = FT_TABLE; output <= FT_CSV; output++) {
-        ft_forecast_style style = style_of(output);
+        ft_result_style style = style_of(output);
         char *text = made_report(&made, &style, 0);
         assert_string_equal(text, "");
         free(text);
     }
 }
 
-static ft_status report_to(FILE *stream, const ft_forecast_style *style) {
-    ft_forecast_report *report = NULL;
+static ft_status report_to(FILE *stream, const ft_result_style *style) {
+    ft_result_report *report = NULL;
     ft_error error;
-    ft_status status = ft_forecast_report_begin(stream, style, &report, &error);
+    ft_status status = ft_result_report_begin(stream, style, &report, &error);
     if (status != FT_OK) return status;
-    status = ft_forecast_report_add(report, &made.subject, &error);
-    ft_status end = ft_forecast_report_end(report, &error);
+    status = ft_result_report_add(report, &made.view, &error);
+    ft_status end = ft_result_report_end(report, &error);
     return status != FT_OK ? status : end;
 }
 
@@ -340,7 +340,7 @@ static void test_out_of_memory(void **state) {
     assert_non_null(stream);
     setvbuf(stream, NULL, _IONBF, 0);
     for (ft_output output = FT_TABLE; output <= FT_CSV; output++) {
-        ft_forecast_style style = style_of(output);
+        ft_result_style style = style_of(output);
         style.has_layers = true;
         for (long n = 0;; n++) {
             failing_start(n);
@@ -356,7 +356,7 @@ static void test_full_disk(void **state) {
     (void)state;
     FILE *stream = fopen("/dev/full", "w");
     if (stream == NULL) skip();
-    ft_forecast_style style = style_of(FT_JSON);
+    ft_result_style style = style_of(FT_JSON);
     assert_int_equal(report_to(stream, &style), FT_ERR_IO);
     fclose(stream);
 }

@@ -17,7 +17,7 @@
 #include "support/folder.h"
 #include "support/small_set.h"
 
-static ft_box *box;
+static ft_predictor_set *box;
 
 static ft_style style_of(ft_output output) {
     ft_style style = ft_style_default();
@@ -60,7 +60,7 @@ static void test_all_devices_once(void **state) {
             assert_string_not_equal(json_string_value(json_object_get(json_array_get(document, k), "name")), name);
     }
     const json_t *first = json_array_get(document, 0); /* what the predictors know comes first */
-    assert_string_equal(json_string_value(json_object_get(first, "name")), ft_box_device(box, 0));
+    assert_string_equal(json_string_value(json_object_get(first, "name")), ft_predictor_set_device(box, 0));
     assert_int_equal(json_array_size(json_object_get(first, "predictors")), 1);
     json_decref(document);
     has(devices_text(FT_CSV, NULL), "name,text,kind,runtime,predictors,threads,");
@@ -105,7 +105,7 @@ static void test_predictors(void **state) {
     has(predictors_text(FT_CSV), "file,bytes,family,metric,device,part,n,mape,acc10,coverage90\ntimes.ftm,");
     json_t *document = parsed(predictors_text(FT_JSON)), *row;
     size_t i;
-    assert_true(json_array_size(document) >= ft_box_device_count(box));
+    assert_true(json_array_size(document) >= ft_predictor_set_device_count(box));
     json_array_foreach(document, i, row) {
         assert_string_equal(json_string_value(json_object_get(row, "metric")), "time_us");
         assert_true(json_integer_value(json_object_get(row, "bytes")) > 100);
@@ -137,11 +137,11 @@ static int set_up(void **state) {
     if (folder_enter(state) != 0) return 1;
     flops_file_write("times.ftm", "time_us", 10, 0.5F);
     const char *files[] = {"times.ftm"};
-    return ft_box_open(files, 1, &box, NULL) != FT_OK;
+    return ft_predictor_set_open(files, 1, &box, NULL) != FT_OK;
 }
 
 static int tear_down(void **state) {
-    ft_box_free(box);
+    ft_predictor_set_free(box);
     return folder_leave(state);
 }
 

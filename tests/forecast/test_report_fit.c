@@ -30,19 +30,18 @@ static char *fit_text(ft_output output, double free_bytes, bool is_whole) {
     ft_error error;
     ft_style style = style_of(output);
     FILE *stream = open_memstream(&text, &size);
-    if (ft_report_fit(stream, &style, &made.subject, free_bytes, is_whole, &error) != FT_OK)
-        fail_msg("%s", error.message);
+    if (ft_report_fit(stream, &style, &made.view, free_bytes, is_whole, &error) != FT_OK) fail_msg("%s", error.message);
     fclose(stream);
     return text;
 }
 
-static char *batch_text(ft_output output, ft_largest_batch largest) {
+static char *batch_text(ft_output output, ft_max_batch_result largest) {
     char *text = NULL;
     size_t size;
     ft_error error;
     ft_style style = style_of(output);
     FILE *stream = open_memstream(&text, &size);
-    if (ft_report_largest_batch(stream, &style, &made.subject, &largest, 1e6, true, 64, &error) != FT_OK)
+    if (ft_report_max_batch(stream, &style, &made.view, &largest, 1e6, true, 64, &error) != FT_OK)
         fail_msg("%s", error.message);
     fclose(stream);
     return text;
@@ -61,11 +60,11 @@ static void test_verdicts(void **state) {
     has(fit_text(FT_TABLE, 7999, false), "no, it does not fit");
     has(fit_text(FT_TABLE, 7500, false), "-1000 B, from -1.5 KiB to -500 B");
     has(fit_text(FT_TABLE, 9000, true), "data sheet");
-    has(batch_text(FT_TABLE, (ft_largest_batch){.sure = 8, .possible = 12}), "rtx-4090: batch 8\n");
-    has(batch_text(FT_TABLE, (ft_largest_batch){.sure = 8, .possible = 12}), "up to 12");
-    has(batch_text(FT_TABLE, (ft_largest_batch){.sure = 64, .possible = 64}), "batch 64 and maybe more");
-    has(batch_text(FT_TABLE, (ft_largest_batch){0, 0}), "no batch fits");
-    has(batch_text(FT_TABLE, (ft_largest_batch){0, 3}), "no batch surely fits");
+    has(batch_text(FT_TABLE, (ft_max_batch_result){.sure = 8, .possible = 12}), "rtx-4090: batch 8\n");
+    has(batch_text(FT_TABLE, (ft_max_batch_result){.sure = 8, .possible = 12}), "up to 12");
+    has(batch_text(FT_TABLE, (ft_max_batch_result){.sure = 64, .possible = 64}), "batch 64 and maybe more");
+    has(batch_text(FT_TABLE, (ft_max_batch_result){0, 0}), "no batch fits");
+    has(batch_text(FT_TABLE, (ft_max_batch_result){0, 3}), "no batch surely fits");
 }
 
 static json_t *parsed(char *text) {
@@ -93,7 +92,7 @@ static void test_json(void **state) {
     assert_int_equal(json_integer_value(json_object_get(document, "margin_lo_bytes")), -1500);
     assert_int_equal(json_integer_value(json_object_get(document, "margin_hi_bytes")), -500);
     json_decref(document);
-    document = parsed(batch_text(FT_JSON, (ft_largest_batch){.sure = 8, .possible = 12}));
+    document = parsed(batch_text(FT_JSON, (ft_max_batch_result){.sure = 8, .possible = 12}));
     check_schema(document, "docs/schema/max_batch.schema.json");
     assert_int_equal(json_integer_value(json_object_get(document, "possible_batch")), 12);
     json_decref(document);
@@ -105,7 +104,7 @@ static void test_csv(void **state) {
     has(fit_text(FT_CSV, 9000, false),
         "\"models/it's \"\"x\"\".onnx\",rtx-4090,8,infer,float16,compile=no;layout=nchw,,"
         "9000,given,yes,500,0,1000,8500,8000,9000,learned,box/memory.ftm\n");
-    has(batch_text(FT_CSV, (ft_largest_batch){8, 12}), ",8,12,64,8,8500,");
+    has(batch_text(FT_CSV, (ft_max_batch_result){8, 12}), ",8,12,64,8,8500,");
 }
 
 static void test_out_of_memory(void **state) {
@@ -117,7 +116,7 @@ static void test_out_of_memory(void **state) {
         ft_style style = style_of(output);
         for (long n = 0;; n++) {
             failing_start(n);
-            ft_status status = ft_report_fit(stream, &style, &made.subject, 1e9, true, NULL);
+            ft_status status = ft_report_fit(stream, &style, &made.view, 1e9, true, NULL);
             if (!failing_stop()) break;
             assert_int_equal(status, FT_ERR_NOMEM);
         }

@@ -21,7 +21,7 @@ static made_forecast made;
 
 static size_t draw(const char *path, char *bytes, size_t size) {
     ft_error error;
-    if (ft_forecast_plot(path, &made.subject, &error) != FT_OK) fail_msg("%s", error.message);
+    if (ft_result_plot(path, &made.view, &error) != FT_OK) fail_msg("%s", error.message);
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
     size_t count = fread(bytes, 1, size, file);
@@ -47,8 +47,8 @@ static void test_same_bytes(void **state) {
 static void test_shows_what_it_is_given(void **state) {
     (void)state;
     size_t count = draw("a.png", first, MOST);
-    ft_forecast *f = &made.items[0];
-    const ft_forecast old = *f;
+    ft_result *f = &made.items[0];
+    const ft_result old = *f;
     f->time.value = 70;
     assert_false(draw("b.png", second, MOST) == count && memcmp(first, second, count) == 0);
     *f = old;
@@ -69,10 +69,10 @@ static void test_shows_what_it_is_given(void **state) {
 static void test_odd_forecasts(void **state) {
     (void)state;
     enum { MANY = 40 };
-    static ft_forecast many[MANY];
+    static ft_result many[MANY];
     static char names[MANY][16];
-    const ft_forecasts old = made.answers;
-    made.answers = (ft_forecasts){.items = &made.items[1], .count = 1};
+    const ft_results old = made.answers;
+    made.answers = (ft_results){.items = &made.items[1], .count = 1};
     assert_true(draw("none.png", first, MOST) > 1000);
     for (uint32_t i = 0; i < MANY; i++) {
         many[i] = made.items[i % 2];
@@ -80,21 +80,21 @@ static void test_odd_forecasts(void **state) {
         many[i].request.device = names[i];
         many[i].time.value = i % 2 == 0 ? exp(i * 2.0) : NAN;
     }
-    made.answers = (ft_forecasts){.items = many, .count = MANY};
+    made.answers = (ft_results){.items = many, .count = MANY};
     assert_true(draw("many.svg", first, MOST) > 10000);
-    made.answers = (ft_forecasts){.items = many, .count = 0};
-    assert_int_equal(ft_forecast_plot("zero.svg", &made.subject, NULL), FT_ERR_USAGE);
+    made.answers = (ft_results){.items = many, .count = 0};
+    assert_int_equal(ft_result_plot("zero.svg", &made.view, NULL), FT_ERR_USAGE);
     made.answers = old;
 }
 
 static void test_failures_leave_no_file(void **state) {
     (void)state;
     ft_error error;
-    assert_int_equal(ft_forecast_plot("plot.jpg", &made.subject, &error), FT_ERR_USAGE);
-    assert_int_equal(ft_forecast_plot("no/such/folder.svg", &made.subject, &error), FT_ERR_IO);
+    assert_int_equal(ft_result_plot("plot.jpg", &made.view, &error), FT_ERR_USAGE);
+    assert_int_equal(ft_result_plot("no/such/folder.svg", &made.view, &error), FT_ERR_IO);
     for (long n = 0; n < 24; n++) { /* cairo's own allocations are its own matter */
         failing_start(n);
-        ft_status status = ft_forecast_plot("failed.svg", &made.subject, &error);
+        ft_status status = ft_result_plot("failed.svg", &made.view, &error);
         bool has_failed = failing_stop();
         if (!has_failed) break;
         assert_true(status == FT_ERR_NOMEM || status == FT_OK);

@@ -21,7 +21,7 @@ static made_forecast made;
 static json_t *trace_of(uint32_t index) {
     ft_error error;
     json_error_t json_error;
-    if (ft_forecast_trace("trace.json", &made.subject, index, &error) != FT_OK) fail_msg("%s", error.message);
+    if (ft_result_trace("trace.json", &made.view, index, &error) != FT_OK) fail_msg("%s", error.message);
     json_t *document = json_load_file("trace.json", JSON_REJECT_DUPLICATES, &json_error);
     if (document == NULL) fail_msg("line %d: %s", json_error.line, json_error.text);
     return document;
@@ -128,13 +128,13 @@ static void test_memory(void **state) {
 static void test_failures_leave_no_file(void **state) {
     (void)state;
     ft_error error;
-    assert_int_equal(ft_forecast_trace("none.json", &made.subject, 1, &error), FT_ERR_UNSUPPORTED);
+    assert_int_equal(ft_result_trace("none.json", &made.view, 1, &error), FT_ERR_UNSUPPORTED);
     assert_non_null(strstr(error.message, "its data sheet says too little"));
     assert_int_not_equal(access("none.json", F_OK), 0);
-    assert_int_equal(ft_forecast_trace("no/such/folder.json", &made.subject, 0, &error), FT_ERR_IO);
+    assert_int_equal(ft_result_trace("no/such/folder.json", &made.view, 0, &error), FT_ERR_IO);
     for (long n = 0;; n++) {
         failing_start(n);
-        ft_status status = ft_forecast_trace("none.json", &made.subject, 2, &error);
+        ft_status status = ft_result_trace("none.json", &made.view, 2, &error);
         if (!failing_stop()) break;
         assert_int_equal(status, FT_ERR_NOMEM);
         assert_int_not_equal(access("none.json", F_OK), 0);

@@ -16,7 +16,7 @@ static const char *const files[] = {"predictors/phone.ftm", "predictors/torch.ft
 
 enum { MOST = 128 };
 
-static ft_box *box;
+static ft_predictor_set *box;
 static ft_graph *model;
 static ft_request requests[MOST];
 static uint32_t request_count;
@@ -66,7 +66,7 @@ static void make_requests(void) {
 static int set_up(void **state) {
     (void)state;
     ft_error error;
-    if (ft_box_open(files, sizeof files / sizeof files[0], &box, &error) != FT_OK) {
+    if (ft_predictor_set_open(files, sizeof files / sizeof files[0], &box, &error) != FT_OK) {
         fprintf(stderr, "%s\n", error.message);
         return 1;
     }
@@ -78,30 +78,30 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     (void)state;
     ft_graph_free(model);
-    ft_box_free(box);
+    ft_predictor_set_free(box);
     return 0;
 }
 
-static ft_forecasts ask(const ft_request *asked, uint32_t count) {
-    ft_forecasts answers = {0};
+static ft_results ask(const ft_request *asked, uint32_t count) {
+    ft_results answers = {0};
     ft_error error;
-    if (ft_forecast_make(box, model, NULL, asked, count, &answers, &error) != FT_OK) fail_msg("%s", error.message);
+    if (ft_predict(box, model, NULL, asked, count, &answers, &error) != FT_OK) fail_msg("%s", error.message);
     return answers;
 }
 
-static bool is_same_estimate(const ft_estimate *a, const ft_estimate *b) {
+static bool is_same_estimate(const ft_metric_result *a, const ft_metric_result *b) {
     return memcmp(&a->value, &b->value, sizeof a->value) == 0 && memcmp(&a->lo, &b->lo, sizeof a->lo) == 0 &&
            memcmp(&a->hi, &b->hi, sizeof a->hi) == 0 && a->source == b->source;
 }
 
-static bool is_same_parts(const ft_part_time *a, uint32_t a_count, const ft_part_time *b, uint32_t b_count) {
+static bool is_same_parts(const ft_part *a, uint32_t a_count, const ft_part *b, uint32_t b_count) {
     if (a_count != b_count) return false;
     for (uint32_t i = 0; i < a_count; i++)
         if (strcmp(a[i].type, b[i].type) != 0 || memcmp(&a[i].value, &b[i].value, sizeof a[i].value) != 0) return false;
     return true;
 }
 
-static void check_same(const ft_forecast *a, const ft_forecast *b) {
+static void check_same(const ft_result *a, const ft_result *b) {
     const char *what =
         !is_same_estimate(&a->time, &b->time)                                      ? "the time"
         : !is_same_estimate(&a->memory, &b->memory)                                ? "the memory"
@@ -118,15 +118,15 @@ static void check_same(const ft_forecast *a, const ft_forecast *b) {
 }
 
 static void check_all(const ft_request *asked) {
-    ft_forecasts together = ask(asked, request_count);
+    ft_results together = ask(asked, request_count);
     assert_int_equal(together.count, request_count);
     for (uint32_t i = 0; i < request_count; i++) {
-        ft_forecasts alone = ask(&asked[i], 1);
+        ft_results alone = ask(&asked[i], 1);
         assert_true(alone.items[0].time.value > 0);
         check_same(&alone.items[0], &together.items[i]);
-        ft_forecasts_free(&alone);
+        ft_results_free(&alone);
     }
-    ft_forecasts_free(&together);
+    ft_results_free(&together);
 }
 
 static void among_others(void **state) {

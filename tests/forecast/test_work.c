@@ -33,7 +33,7 @@ static void small_kernels_wait(void **state) {
     ft_error error;
     assert_int_equal(ft_device_open("rtx-4090", &gpu, &error), FT_OK);
     assert_int_equal(ft_device_open("adreno-640", &phone, &error), FT_OK);
-    ft_part_time part = {.value = 30, .op_count = 1};
+    ft_part part = {.value = 30, .op_count = 1};
     assert_true(work_waits(&part, 4e-6));
     assert_false(work_waits(&part, 10e-6)); /* it is busy for a third of it */
     assert_true(work_can_wait(gpu));
@@ -72,8 +72,8 @@ static void bytes_cross_the_border(void **state) {
     ft_error error;
     assert_int_equal(ft_cost_compute(graph, &options, &cost, &error), FT_OK);
     const uint32_t ops[] = {0, 1};
-    const ft_part_time apart[] = {{.ops = ops, .op_count = 1}, {.ops = ops + 1, .op_count = 1}},
-                       together = {.ops = ops, .op_count = 2};
+    const ft_part apart[] = {{.ops = ops, .op_count = 1}, {.ops = ops + 1, .op_count = 1}},
+                  together = {.ops = ops, .op_count = 2};
     arena memory;
     arena_init(&memory, 1 << 20);
     part_work *work;

@@ -41,13 +41,13 @@ static ft_status load(const json_t *params, const float *block, size_t count, co
     return factor_load(params, block, count, names, METRICS * device_count, out, error);
 }
 
-static ft_status predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
-                         ft_error *error) {
-    place of_metric = *where;
+static ft_status predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                         model_output *out, ft_error *error) {
+    target_device of_metric = *where;
     if (s->query.setting != NULL && strcmp(s->query.setting, unmet) == 0)
         return ft_fail(error, FT_ERR_UNSUPPORTED, "made was not trained on '%s'", s->query.setting);
     if (where->index == FT_NONE) {
-        *out = (prediction){.value = 100, .spread = 1};
+        *out = (model_output){.value = 100, .spread = 1};
         return FT_OK;
     }
     of_metric.index += where->output * DEVICES;
@@ -115,15 +115,15 @@ static ft_predictor *open_file(const char *path) {
 static double asked(const ft_predictor *p, const char *metric, const char *device) {
     ft_graph *graph = made_network(7), *bound;
     ft_error error;
-    ft_answer answer;
+    ft_prediction answer;
     const ft_predictor *link = ft_predictor_find(p, metric);
     double value = NAN;
     assert_non_null(link);
     assert_int_equal(ft_graph_bind(graph, NULL, &bound, &error), FT_OK);
     double ops = ft_graph_op_count(bound);
-    if (ft_predictor_answer(link, bound, &(ft_query){.device = device}, &answer, &error) == FT_OK) {
+    if (ft_predictor_predict(link, bound, &(ft_request){.device = device}, &answer, &error) == FT_OK) {
         value = answer.metrics[0].value / ops;
-        ft_answer_free(&answer);
+        ft_prediction_free(&answer);
     }
     ft_graph_free(bound);
     ft_graph_free(graph);

@@ -79,15 +79,15 @@ static ft_adaptation adapt(const ft_predictor *from, const ft_dataset *data, con
     return a;
 }
 
-static ft_estimate asked(const ft_predictor *p) {
+static ft_metric_result asked(const ft_predictor *p) {
     ft_graph *graph = made_network(7), *bound;
     ft_error error;
-    ft_answer answer;
+    ft_prediction answer;
     assert_int_equal(ft_graph_bind(graph, NULL, &bound, &error), FT_OK);
-    if (ft_predictor_answer(p, bound, &(ft_query){.device = devices[0]}, &answer, &error) != FT_OK)
+    if (ft_predictor_predict(p, bound, &(ft_request){.device = devices[0]}, &answer, &error) != FT_OK)
         fail_msg("%s", error.message);
-    ft_estimate found = answer.metrics[0];
-    ft_answer_free(&answer);
+    ft_metric_result found = answer.metrics[0];
+    ft_prediction_free(&answer);
     ft_graph_free(bound);
     ft_graph_free(graph);
     return found;
@@ -124,7 +124,7 @@ static void test_what_is_known_well_is_kept(void **state) {
     ft_adaptation_free(&a);
     if (ft_predictor_open("a.ftm", &made, &error) != FT_OK) fail_msg("%s", error.message);
     assert_non_null(strstr(ft_predictor_header(made), "\"method\": \"keep\""));
-    ft_estimate now = asked(made), before = asked(from);
+    ft_metric_result now = asked(made), before = asked(from);
     assert_true(now.value == before.value && now.lo == before.lo && now.hi == before.hi);
     ft_predictor_free(made);
     a = adapt(from, data, "refit"); /* who asks for it gets it */

@@ -22,7 +22,7 @@ typedef struct made {
     double times[ROWS * TERMS];
     float features[ROWS * FEATURES];
     uint32_t row_of[ROWS + 2];
-    pieces made_of;
+    explanation made_of;
 } made;
 
 static void make(rng *random, made *m) {
@@ -30,7 +30,7 @@ static void make(rng *random, made *m) {
     for (uint32_t i = 0; i < ROWS * FEATURES; i++)
         m->features[i] = i % FEATURES < SIZES ? (float)(8 + 3 * rng_normal(random)) : (float)rng_below(random, 2);
     for (uint32_t i = 0; i < ROWS + 2; i++) m->row_of[i] = i < ROWS ? i : rng_below(random, ROWS);
-    m->made_of = (pieces){.count = ROWS + 2, .row_of = m->row_of, .row_count = ROWS, .term_count = TERMS};
+    m->made_of = (explanation){.count = ROWS + 2, .row_of = m->row_of, .row_count = ROWS, .term_count = TERMS};
     m->made_of.times = m->times;
     m->made_of.size_count = SIZES;
     m->made_of.feature_count = FEATURES;
@@ -74,7 +74,7 @@ static void test_nothing_changes_without_weights(void **state) {
 
 static double fit_error(adjust_kind kind) {
     made *all = calloc(2 * CASES, sizeof *all);
-    pieces seen[CASES];
+    explanation seen[CASES];
     adjust_case cases[2 * CASES];
     const adjust_case *some[CASES];
     adjustment *a = new_one();

@@ -131,17 +131,17 @@ static void free_fit(made_fit *f) {
     ft_dataset_free(f->data);
 }
 
-static prediction ask(const model *m, const ft_graph *graph, uint32_t device, bool has_parts, arena *memory) {
+static model_output ask(const model *m, const ft_graph *graph, uint32_t device, bool has_parts, arena *memory) {
     ft_graph *bound;
-    subject s;
-    prediction p;
+    model_view s;
+    model_output p;
     ft_error error;
-    ft_query query = {.mode = FT_INFER};
+    ft_request query = {.mode = FT_INFER};
     assert_int_equal(ft_graph_bind(graph, NULL, &bound, &error), FT_OK);
-    subject_init(&s, bound, &query);
-    if (family_ethos_u.predict(m, &s, &(place){.index = device}, has_parts, memory, &p, &error) != FT_OK)
+    model_view_init(&s, bound, &query);
+    if (family_ethos_u.predict(m, &s, &(target_device){.index = device}, has_parts, memory, &p, &error) != FT_OK)
         fail_msg("%s", error.message);
-    subject_free(&s);
+    model_view_free(&s);
     ft_graph_free(bound);
     return p;
 }
@@ -152,7 +152,7 @@ static void check_metric(uint32_t metric) {
         arena memory;
         arena_init(&memory, UINT64_MAX);
         ft_graph *graph = network(i / 2);
-        prediction p = ask(f.model, graph, f.rows[i].device, metric == 0, &memory);
+        model_output p = ask(f.model, graph, f.rows[i].device, metric == 0, &memory);
         if (fabs(p.value / f.rows[i].label - 1) > 0.02) fail_msg("%u: %g is not %g", i, p.value, f.rows[i].label);
         assert_true(p.spread > 0 && p.coverage_ratio == 1 && p.source == FT_ANALYTIC);
         double sum = 0;
@@ -188,7 +188,7 @@ static void a_file_says_the_same(void **state) {
     for (uint32_t d = 0; d < DEVICES; d++) {
         arena memory;
         arena_init(&memory, UINT64_MAX);
-        prediction a = ask(f.model, graph, d, false, &memory), b = ask(loaded, graph, d, false, &memory);
+        model_output a = ask(f.model, graph, d, false, &memory), b = ask(loaded, graph, d, false, &memory);
         assert_true(a.value == b.value && a.spread == b.spread);
         arena_free(&memory);
     }

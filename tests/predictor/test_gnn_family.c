@@ -28,12 +28,12 @@ static gnn_widths widths(const void *own) {
     return (gnn_widths){.kinds = 3, .node_values = 1, .global_values = 1};
 }
 
-static ft_status look(const void *own, const void *eyes, subject *s, arena *memory, gnn_sample *sample,
+static ft_status look(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
                       ft_error *error) {
-    (void)eyes;
+    (void)extractor;
     const gnn_widths w = widths(own);
     const ft_cost *cost;
-    FT_TRY(subject_cost(s, &cost, error));
+    FT_TRY(model_view_cost(s, &cost, error));
     if (!gnn_sample_open(sample, &w, 1, 0, memory)) return FT_NOMEM(error);
     sample->kinds[0] = 1;
     sample->node_values[0] = (float)log((double)cost->total.forward.macs);
@@ -207,17 +207,17 @@ static void scaling_is_that_of_training(void **state) {
 static ft_status ask(const model *m, const made *d, const char *setting, ft_mode mode, double *value, ft_error *error) {
     const ft_record *record = &ft_dataset_records(d->data)[0];
     scan_graph graph;
-    subject s;
+    model_view s;
     arena memory;
-    prediction said = {0};
+    model_output said = {0};
     assert_int_equal(scan_graph_open(d->data, record, &graph, NULL), FT_OK);
-    ft_query query = {.setting = setting, .mode = mode};
-    subject_init(&s, graph.bound, &query);
+    ft_request query = {.setting = setting, .mode = mode};
+    model_view_init(&s, graph.bound, &query);
     arena_init(&memory, 1 << 20);
-    ft_status status = gnn_predict(m, &s, &(place){.index = 0}, false, &memory, &said, error);
+    ft_status status = gnn_predict(m, &s, &(target_device){.index = 0}, false, &memory, &said, error);
     *value = said.value;
     arena_free(&memory);
-    subject_free(&s);
+    model_view_free(&s);
     scan_graph_free(&graph);
     return status;
 }
@@ -254,26 +254,26 @@ static void subjects_are_foreseen_once(void **state) {
     fit_context context = {.config = config, .seed = 1};
     model *m = NULL;
     scan_graph graph;
-    subject s, *subjects[] = {&s};
+    model_view s, *subjects[] = {&s};
     arena memory;
-    prediction said = {0};
-    ft_query query = {.setting = "layout=nchw", .mode = FT_INFER};
+    model_output said = {0};
+    ft_request query = {.setting = "layout=nchw", .mode = FT_INFER};
     double alone;
     ft_error error;
     d.set.train.items = d.rows;
     assert_int_equal(gnn_fit(&kind, &d.set, &context, &m, &error), FT_OK);
     assert_int_equal(ask(m, &d, query.setting, query.mode, &alone, &error), FT_OK);
     assert_int_equal(scan_graph_open(d.data, &ft_dataset_records(d.data)[0], &graph, NULL), FT_OK);
-    subject_init(&s, graph.bound, &query);
+    model_view_init(&s, graph.bound, &query);
     arena_init(&memory, 1 << 20);
-    assert_int_equal(gnn_foresee(m, subjects, 1, &error), FT_OK);
-    assert_non_null(subject_kept(&s, m));
-    assert_int_equal(gnn_foresee(m, subjects, 1, &error), FT_OK);
-    assert_int_equal(gnn_predict(m, &s, &(place){.index = 0}, false, &memory, &said, &error), FT_OK);
+    assert_int_equal(gnn_precompute(m, subjects, 1, &error), FT_OK);
+    assert_non_null(model_view_kept(&s, m));
+    assert_int_equal(gnn_precompute(m, subjects, 1, &error), FT_OK);
+    assert_int_equal(gnn_predict(m, &s, &(target_device){.index = 0}, false, &memory, &said, &error), FT_OK);
     assert_int_equal(s.kept_count, 1);
     assert_true(said.value == alone);
     arena_free(&memory);
-    subject_free(&s);
+    model_view_free(&s);
     scan_graph_free(&graph);
     gnn_free(m);
     json_decref(config);

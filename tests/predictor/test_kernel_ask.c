@@ -32,14 +32,14 @@ static ft_graph *far_graph(void) {
     return graph;
 }
 
-static prediction ask(const model *m, const ft_graph *bound) {
-    subject s;
+static model_output ask(const model *m, const ft_graph *bound) {
+    model_view s;
     arena memory;
-    prediction made;
+    model_output made;
     ft_error error;
-    subject_init(&s, bound, &(ft_query){0});
+    model_view_init(&s, bound, &(ft_request){0});
     arena_init(&memory, 1 << 24);
-    if (kernel_model_predict(m, &s, &(place){.index = 0}, true, &memory, &made, &error) != FT_OK)
+    if (kernel_model_predict(m, &s, &(target_device){.index = 0}, true, &memory, &made, &error) != FT_OK)
         fail_msg("%s", error.message);
     double sum = 0;
     for (uint32_t i = 0; i < made.part_count; i++) {
@@ -49,7 +49,7 @@ static prediction ask(const model *m, const ft_graph *bound) {
     assert_true(fabs(sum / made.value - 1) < 1e-9);
     made.parts = NULL;
     arena_free(&memory);
-    subject_free(&s);
+    model_view_free(&s);
     return made;
 }
 
@@ -74,10 +74,10 @@ static void near_is_close_and_far_is_careful(void **state) {
     scan_graph known;
     assert_int_equal(scan_graph_open(f.data, &ft_dataset_records(f.data)[f.rows[0].record], &known, NULL), FT_OK);
     ft_graph *far = far_graph();
-    prediction known_first = ask(f.model, known.bound), far_first = ask(f.model, far);
+    model_output known_first = ask(f.model, known.bound), far_first = ask(f.model, far);
 
     double_prices(side, 2, 4);
-    prediction known_then = ask(f.model, known.bound), far_then = ask(f.model, far);
+    model_output known_then = ask(f.model, known.bound), far_then = ask(f.model, far);
     assert_true(known_then.value == known_first.value && known_then.spread == known_first.spread);
     assert_true(is_about(far_then.value, 2 * far_first.value)); /* no correction either: that is for known mixes */
 

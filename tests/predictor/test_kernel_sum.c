@@ -57,17 +57,17 @@ static void refuses_changed_models(void **state) {
 /* The row of the only kernel of a bound graph, which is freed. */
 static kernel_row only_row(ft_graph *bound, const char *runtime) {
     ft_rules *rules = NULL;
-    subject s;
+    model_view s;
     arena memory;
     kernel_row *rows = NULL, row;
     uint32_t count = 0;
     assert_int_equal(ft_rules_open(runtime, &rules, NULL), FT_OK);
-    subject_init(&s, bound, &(ft_query){0});
+    model_view_init(&s, bound, &(ft_request){0});
     arena_init(&memory, 1 << 20);
     assert_int_equal(kernel_rows_of(&s, rules, &memory, &rows, &count, NULL), FT_OK);
     assert_int_equal(count, 1);
     row = rows[0];
-    subject_free(&s);
+    model_view_free(&s);
     arena_free(&memory);
     ft_rules_free(rules);
     ft_graph_free(bound);

@@ -41,21 +41,22 @@ static void it_tells_what_it_learned(void **state) {
     fitted_free(&f);
 }
 
-static prediction ask(const fitted *f, const ft_query *query, const place *where, ft_status expected, arena *memory) {
+static model_output ask(const fitted *f, const ft_request *query, const target_device *where, ft_status expected,
+                        arena *memory) {
     scan_graph graph;
     ft_error error;
-    subject s;
-    prediction p = {0};
+    model_view s;
+    model_output p = {0};
     assert_int_equal(scan_graph_open(f->data, &ft_dataset_records(f->data)[0], &graph, &error), FT_OK);
-    subject_init(&s, graph.bound, query);
+    model_view_init(&s, graph.bound, query);
     assert_int_equal(f->family->predict(f->model, &s, where, true, memory, &p, &error), expected);
     if (expected != FT_OK) assert_non_null(strstr(error.message, "GPUs under PyTorch"));
-    subject_free(&s);
+    model_view_free(&s);
     scan_graph_free(&graph);
     return p;
 }
 
-static double part_of(const prediction *p, const char *type) {
+static double part_of(const model_output *p, const char *type) {
     for (uint32_t i = 0; i < p->part_count; i++)
         if (strcmp(p->parts[i].type, type) == 0) return p->parts[i].value;
     return 0;
@@ -70,17 +71,19 @@ static void it_says_what_is_not_measured(void **state) {
     ft_device *gpu, *phone;
     assert_int_equal(ft_device_open("rtx-3090", &gpu, &error), FT_OK);
     assert_int_equal(ft_device_open("cortex-a76", &phone, &error), FT_OK);
-    ft_query train = {.mode = FT_TRAIN, .dtype = FT_FLOAT32}, infer = {.mode = FT_INFER, .dtype = FT_FLOAT32};
-    ft_query half = {.mode = FT_TRAIN, .dtype = FT_FLOAT16};
-    ft_query compiled = {.mode = FT_TRAIN, .dtype = FT_FLOAT32, .setting = "amp=no;compile=yes"};
-    place known = {.index = 0}, other = {.index = FT_NONE, .sheet = gpu}, none = {.index = FT_NONE, .sheet = phone};
-    prediction measured = ask(&f, &train, &known, FT_OK, &memory), elsewhere = ask(&f, &train, &other, FT_OK, &memory);
+    ft_request train = {.mode = FT_TRAIN, .dtype = FT_FLOAT32}, infer = {.mode = FT_INFER, .dtype = FT_FLOAT32};
+    ft_request half = {.mode = FT_TRAIN, .dtype = FT_FLOAT16};
+    ft_request compiled = {.mode = FT_TRAIN, .dtype = FT_FLOAT32, .setting = "amp=no;compile=yes"};
+    target_device known = {.index = 0}, other = {.index = FT_NONE, .sheet = gpu},
+                  none = {.index = FT_NONE, .sheet = phone};
+    model_output measured = ask(&f, &train, &known, FT_OK, &memory),
+                 elsewhere = ask(&f, &train, &other, FT_OK, &memory);
     assert_int_equal(measured.source, FT_LEARNED);
     assert_int_equal(elsewhere.source, FT_ANALYTIC);
     assert_true(elsewhere.spread > measured.spread);
-    const ft_query *queries[] = {&infer, &half, &compiled};
+    const ft_request *queries[] = {&infer, &half, &compiled};
     for (int i = 0; i < 3; i++) {
-        prediction p = ask(&f, queries[i], &known, FT_OK, &memory);
+        model_output p = ask(&f, queries[i], &known, FT_OK, &memory);
         assert_int_equal(p.source, FT_ANALYTIC);
         assert_true(p.spread > measured.spread);
     }
@@ -100,13 +103,14 @@ static void the_optimizer_counts(void **state) {
     fitted f = fit_made("memory-replay", rule, CONFIG);
     arena memory;
     arena_init(&memory, 1 << 24);
-    place known = {.index = 0};
-    ft_query sgd = {.mode = FT_TRAIN, .dtype = FT_FLOAT32, .optimizer = FT_SGD}, adam = sgd, said = sgd, unknown = sgd;
+    target_device known = {.index = 0};
+    ft_request sgd = {.mode = FT_TRAIN, .dtype = FT_FLOAT32, .optimizer = FT_SGD}, adam = sgd, said = sgd,
+               unknown = sgd;
     adam.optimizer = FT_ADAM;
     said.setting = "amp=no;optimizer=adam;compile=no";
     unknown.setting = "optimizer=averyveryverylongname;optimizer";
-    prediction without = ask(&f, &sgd, &known, FT_OK, &memory), with = ask(&f, &adam, &known, FT_OK, &memory);
-    prediction also = ask(&f, &said, &known, FT_OK, &memory), same = ask(&f, &unknown, &known, FT_OK, &memory);
+    model_output without = ask(&f, &sgd, &known, FT_OK, &memory), with = ask(&f, &adam, &known, FT_OK, &memory);
+    model_output also = ask(&f, &said, &known, FT_OK, &memory), same = ask(&f, &unknown, &known, FT_OK, &memory);
     assert_true(part_of(&without, "optimizer") == 0 && part_of(&with, "optimizer") > 0);
     assert_true(part_of(&also, "optimizer") == part_of(&with, "optimizer"));
     assert_true(same.value == without.value);
@@ -123,9 +127,9 @@ static void the_plan_is_a_family_too(void **state) {
     fitted_check_refusals(&f);
     arena memory;
     arena_init(&memory, 1 << 24);
-    ft_query train = {.mode = FT_TRAIN, .dtype = FT_FLOAT32};
-    place known = {.index = 1};
-    prediction p = ask(&f, &train, &known, FT_OK, &memory);
+    ft_request train = {.mode = FT_TRAIN, .dtype = FT_FLOAT32};
+    target_device known = {.index = 1};
+    model_output p = ask(&f, &train, &known, FT_OK, &memory);
     assert_int_equal(p.source, FT_ANALYTIC);
     assert_true(part_of(&p, "allocator") == 0 && part_of(&p, "context") > 0);
     arena_free(&memory);

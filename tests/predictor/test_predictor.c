@@ -72,9 +72,9 @@ static void answers(void **state) {
     assert_non_null(strstr(ft_predictor_header(p), "calibration"));
     assert_string_equal(ft_predictor_metric(p), "time_us");
     ft_graph *graph = make_graph();
-    ft_answer answer;
+    ft_prediction answer;
     ft_error error;
-    assert_int_equal(ft_predictor_answer(p, graph, &(ft_query){.device = "adreno-640"}, &answer, &error), FT_OK);
+    assert_int_equal(ft_predictor_predict(p, graph, &(ft_request){.device = "adreno-640"}, &answer, &error), FT_OK);
     assert_int_equal(answer.metric_count, 1);
     assert_string_equal(answer.metrics[0].metric, "time_us");
     assert_true(answer.metrics[0].value == 10 + 0.5 * 256);
@@ -83,18 +83,18 @@ static void answers(void **state) {
     assert_int_equal(answer.metrics[0].source, FT_LEARNED);
     assert_true(answer.coverage_ratio == 1);
     assert_null(answer.parts);
-    ft_answer_free(&answer);
-    ft_answer_free(&answer);
-    ft_answer_free(NULL);
+    ft_prediction_free(&answer);
+    ft_prediction_free(&answer);
+    ft_prediction_free(NULL);
     /* Another name of the device; and one whose interval nobody knows. */
-    assert_int_equal(ft_predictor_answer(p, graph, &(ft_query){.device = "adreno640gpu_tflite21"}, &answer, &error),
+    assert_int_equal(ft_predictor_predict(p, graph, &(ft_request){.device = "adreno640gpu_tflite21"}, &answer, &error),
                      FT_OK);
     assert_true(answer.metrics[0].value == 138);
-    ft_answer_free(&answer);
-    assert_int_equal(ft_predictor_answer(p, graph, &(ft_query){.device = "mine", .mode = FT_TRAIN}, &answer, &error),
+    ft_prediction_free(&answer);
+    assert_int_equal(ft_predictor_predict(p, graph, &(ft_request){.device = "mine", .mode = FT_TRAIN}, &answer, &error),
                      FT_OK);
     assert_true(answer.metrics[0].value > 3 + 256 && isnan(answer.metrics[0].lo) && isnan(answer.metrics[0].hi));
-    ft_answer_free(&answer);
+    ft_prediction_free(&answer);
     ft_graph_free(graph);
     ft_predictor_free(p);
     ft_predictor_free(NULL);
@@ -104,15 +104,15 @@ static void questions_it_cannot_answer(void **state) {
     (void)state;
     ft_predictor *p = opened(HEAD TWO ", \"modes\": [\"infer\"]}");
     ft_graph *graph = make_graph();
-    ft_answer answer = {0};
+    ft_prediction answer = {0};
     ft_error error;
-    assert_int_equal(ft_predictor_answer(p, graph, &(ft_query){.device = "abacus"}, &answer, &error),
+    assert_int_equal(ft_predictor_predict(p, graph, &(ft_request){.device = "abacus"}, &answer, &error),
                      FT_ERR_UNSUPPORTED);
     assert_non_null(strstr(error.message, "does not know the device 'abacus'; it knows 2: 'adreno-640'"));
-    assert_int_equal(ft_predictor_answer(p, graph, &(ft_query){.device = "adreno-630"}, &answer, &error),
+    assert_int_equal(ft_predictor_predict(p, graph, &(ft_request){.device = "adreno-630"}, &answer, &error),
                      FT_ERR_UNSUPPORTED);
-    assert_int_equal(ft_predictor_answer(p, graph, &(ft_query){0}, &answer, &error), FT_ERR_USAGE);
-    assert_int_equal(ft_predictor_answer(p, graph, &(ft_query){.device = "mine", .mode = FT_TRAIN}, &answer, &error),
+    assert_int_equal(ft_predictor_predict(p, graph, &(ft_request){0}, &answer, &error), FT_ERR_USAGE);
+    assert_int_equal(ft_predictor_predict(p, graph, &(ft_request){.device = "mine", .mode = FT_TRAIN}, &answer, &error),
                      FT_ERR_UNSUPPORTED);
     assert_non_null(strstr(error.message, "inference only"));
     assert_null(answer.owner);
@@ -143,13 +143,13 @@ static void several_in_one_file(void **state) {
     assert_null(ft_predictor_next(ft_predictor_next(p)));
     assert_null(ft_predictor_find(p, "joules"));
     ft_graph *graph = make_graph();
-    ft_answer answer;
-    assert_int_equal(ft_predictor_answer(p, graph, &(ft_query){.device = "mine"}, &answer, &error), FT_OK);
+    ft_prediction answer;
+    assert_int_equal(ft_predictor_predict(p, graph, &(ft_request){.device = "mine"}, &answer, &error), FT_OK);
     assert_int_equal(answer.metric_count, 2);
     assert_string_equal(answer.metrics[0].metric, "time_us");
     assert_string_equal(answer.metrics[1].metric, "sram_bytes");
     assert_true(answer.metrics[0].value == answer.metrics[1].value);
-    ft_answer_free(&answer);
+    ft_prediction_free(&answer);
     ft_graph_free(graph);
     ft_predictor_free(p);
     p = NULL;
@@ -247,15 +247,15 @@ static void memory_runs_out(void **state) {
         .metric = {.name = "time_us", .modes = 3}, .devices = devices, .device_count = 2};
     for (long n = 0;; n++) {
         ft_predictor *p = NULL;
-        ft_answer answer = {0};
+        ft_prediction answer = {0};
         buf again = {0};
         failing_start(n);
         ft_status status = ft_predictor_open_memory(bytes.data, bytes.length, "my.ftm", &p, NULL);
-        if (status == FT_OK) status = ft_predictor_answer(p, graph, &(ft_query){.device = "mine"}, &answer, NULL);
+        if (status == FT_OK) status = ft_predictor_predict(p, graph, &(ft_request){.device = "mine"}, &answer, NULL);
         if (status == FT_OK)
             status = predictor_encode(&description, predictor_family(p), predictor_model(p), &again, NULL);
         bool has_failed = failing_stop();
-        ft_answer_free(&answer);
+        ft_prediction_free(&answer);
         ft_predictor_free(p);
         buf_free(&again);
         if (!has_failed) break;
@@ -275,7 +275,7 @@ static void families_are_listed(void **state) {
     assert_null(ft_family_name(ft_family_count()));
     assert_null(ft_family_text(ft_family_count()));
     assert_null(family_find("oracle"));
-    assert_string_equal(ft_source_kind_name(FT_ASSUMED), "assumed");
+    assert_string_equal(ft_provenance_name(FT_ASSUMED), "assumed");
 }
 
 int main(void) {

@@ -57,12 +57,12 @@ static void train(const ft_dataset *data, const trial *t, const char *run, doubl
 static void check_refusal(const char *path) {
     ft_error error;
     ft_predictor *predictor = NULL;
-    ft_answer answer;
+    ft_prediction answer;
     ft_graph *model = made_network(1), *bound = NULL;
     assert_int_equal(ft_predictor_open(path, &predictor, &error), FT_OK);
     assert_int_equal(ft_graph_bind(model, NULL, &bound, &error), FT_OK);
-    ft_query query = {.device = "k80"};
-    assert_int_equal(ft_predictor_answer(predictor, bound, &query, &answer, &error), FT_ERR_UNSUPPORTED);
+    ft_request query = {.device = "k80"};
+    assert_int_equal(ft_predictor_predict(predictor, bound, &query, &answer, &error), FT_ERR_UNSUPPORTED);
     assert_non_null(strstr(error.message, "for tensor programs"));
     ft_graph_free(bound);
     ft_graph_free(model);
@@ -92,14 +92,14 @@ static void families_learn_tilings(void **state) {
 
 /* --- A device that nobody has measured ----------------------------------------------------------------------- */
 
-static ft_status ask(const ft_predictor *predictor, const ft_graph *bound, const char *device, ft_estimate *says) {
+static ft_status ask(const ft_predictor *predictor, const ft_graph *bound, const char *device, ft_metric_result *says) {
     ft_error error;
-    ft_answer answer;
-    ft_query query = {.device = device};
-    ft_status status = ft_predictor_answer(predictor, bound, &query, &answer, &error);
+    ft_prediction answer;
+    ft_request query = {.device = device};
+    ft_status status = ft_predictor_predict(predictor, bound, &query, &answer, &error);
     if (status == FT_OK) {
         *says = answer.metrics[0];
-        ft_answer_free(&answer);
+        ft_prediction_free(&answer);
     }
     return status;
 }
@@ -124,7 +124,7 @@ static void data_sheets_stand_in_for_measurements(void **state) {
     ft_error error;
     ft_dataset *data = NULL;
     ft_graph *program = NULL, *bound = NULL;
-    ft_estimate known, other;
+    ft_metric_result known, other;
     made_logs("logs", PROGRAMS);
     assert_int_equal(ft_import("ansor", "logs", "set", NULL, NULL, &error), FT_OK);
     assert_int_equal(ft_dataset_open("set", &data, &error), FT_OK);
@@ -157,7 +157,7 @@ static void several_are_told_as_one_is(void **state) {
     ft_error error, errors[ASKED];
     ft_dataset *data = NULL;
     ft_graph *graphs[ASKED], *bound[ASKED];
-    ft_answer answers[ASKED];
+    ft_prediction answers[ASKED];
     made_logs("logs", PROGRAMS);
     assert_int_equal(ft_import("ansor", "logs", "set", NULL, NULL, &error), FT_OK);
     assert_int_equal(ft_dataset_open("set", &data, &error), FT_OK);
@@ -171,18 +171,18 @@ static void several_are_told_as_one_is(void **state) {
     ft_predictor *predictor = train_sequence(data, "shared", "columns=shared");
     static const char *const devices[] = {"v100", "mi50"}; /* one that it was trained on, and one that it was not */
     for (int d = 0; d < 2; d++) {
-        ft_query query = {.device = devices[d]};
+        ft_request query = {.device = devices[d]};
         assert_int_equal(
-            ft_predictor_answer_all(predictor, (const ft_graph *const *)bound, ASKED, &query, answers, errors),
+            ft_predictor_predict_many(predictor, (const ft_graph *const *)bound, ASKED, &query, answers, errors),
             FT_ERR_UNSUPPORTED);
         for (uint32_t i = 0; i < ASKED; i++) {
-            ft_estimate alone;
+            ft_metric_result alone;
             assert_int_equal(errors[i].status, i == MODEL ? FT_ERR_UNSUPPORTED : FT_OK);
             assert_int_equal(ask(predictor, bound[i], devices[d], &alone), errors[i].status);
             if (i == MODEL) continue;
             assert_true(fabs(answers[i].metrics[0].value / alone.value - 1) < 1e-5); /* tests of gemm.c ask for bits */
             assert_true(fabs(answers[i].metrics[0].hi / alone.hi - 1) < 1e-5);
-            ft_answer_free(&answers[i]);
+            ft_prediction_free(&answers[i]);
         }
         assert_non_null(strstr(errors[MODEL].message, "for tensor programs"));
     }

@@ -86,17 +86,17 @@ static double ask(const fitted *f, const char *type, double *coverage) {
     toy_op(g, "Relu", x, FT_NONE, FT_NONE, y);
     toy_op(g, type, y, FT_NONE, FT_NONE, z);
     toy_finish(g, z, 1, 1);
-    subject s;
+    model_view s;
     arena memory;
-    prediction p;
+    model_output p;
     ft_error error;
-    subject_init(&s, g, &(ft_query){0});
+    model_view_init(&s, g, &(ft_request){0});
     arena_init(&memory, 1 << 20);
-    if (f->family->predict(f->model, &s, &(place){0}, false, &memory, &p, &error) != FT_OK)
+    if (f->family->predict(f->model, &s, &(target_device){0}, false, &memory, &p, &error) != FT_OK)
         fail_msg("%s", error.message);
     *coverage = p.coverage_ratio;
     arena_free(&memory);
-    subject_free(&s);
+    model_view_free(&s);
     ft_graph_free(g);
     return p.value;
 }

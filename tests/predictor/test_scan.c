@@ -38,12 +38,12 @@ typedef struct looker {
     buf text;
 } looker;
 
-static ft_status visit(void *user, const scan_item *item, subject *s, uint32_t worker, buf *found, ft_error *error) {
+static ft_status visit(void *user, const scan_item *item, model_view *s, uint32_t worker, buf *found, ft_error *error) {
     (void)worker;
     const looker *l = user;
     if (item->index >= l->fails_at) return ft_fail(error, FT_ERR_UNSUPPORTED, "item %u is too much", item->index);
     const ft_cost *cost;
-    FT_TRY(subject_cost(s, &cost, error));
+    FT_TRY(model_view_cost(s, &cost, error));
     for (uint32_t i = 0; i < item->row_count; i++)
         buf_format(found, "%u:%u:%llu ", l->rows.items[item->rows[i]].record, l->rows.items[item->rows[i]].device,
                    (unsigned long long)cost->total.forward.macs);

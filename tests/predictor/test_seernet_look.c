@@ -33,11 +33,11 @@ static ft_graph *make(void) {
 
 static gnn_sample look(const ft_graph *g, arena *memory) {
     gnn_sample sample;
-    subject s;
+    model_view s;
     ft_error error;
-    subject_init(&s, g, &(ft_query){.mode = FT_INFER});
+    model_view_init(&s, g, &(ft_request){.mode = FT_INFER});
     assert_int_equal(seernet_look(NULL, NULL, &s, memory, &sample, &error), FT_OK);
-    subject_free(&s);
+    model_view_free(&s);
     return sample;
 }
 
@@ -125,14 +125,14 @@ static void test_memory(void **state) {
     for (long n = 0;; n++) {
         arena memory;
         gnn_sample sample;
-        subject s;
+        model_view s;
         ft_error error;
         arena_init(&memory, UINT64_MAX);
-        subject_init(&s, g, &(ft_query){.mode = FT_INFER});
+        model_view_init(&s, g, &(ft_request){.mode = FT_INFER});
         failing_start(n);
         ft_status status = seernet_look(NULL, NULL, &s, &memory, &sample, &error);
         bool has_failed = failing_stop();
-        subject_free(&s);
+        model_view_free(&s);
         arena_free(&memory);
         if (!has_failed) break;
         assert_int_equal(status, FT_ERR_NOMEM);

@@ -14,13 +14,13 @@
 /* The kernels of a graph, from an arena of the caller's; the graph is the caller's too. */
 static torch_kernel *kernels_of(const ft_graph *bound, const char *runtime, arena *memory, uint32_t *count) {
     ft_rules *rules = NULL;
-    subject s;
+    model_view s;
     torch_kernel *kernels = NULL;
     ft_error error;
     assert_int_equal(ft_rules_open(runtime, &rules, NULL), FT_OK);
-    subject_init(&s, bound, &(ft_query){0});
+    model_view_init(&s, bound, &(ft_request){0});
     if (torch_kernels_of(&s, rules, memory, &kernels, count, &error) != FT_OK) fail_msg("%s", error.message);
-    subject_free(&s);
+    model_view_free(&s);
     ft_rules_free(rules);
     return kernels;
 }

@@ -73,10 +73,10 @@ static ft_status do_all(const fit_set *set, const json_t *config, const ft_graph
     model *m = NULL, *loaded = NULL;
     json_t *params = NULL;
     float_block block = {0};
-    subject s;
+    model_view s;
     arena memory;
-    prediction said;
-    subject_init(&s, bound, &(ft_query){0});
+    model_output said;
+    model_view_init(&s, bound, &(ft_request){0});
     arena_init(&memory, 1 << 24);
     ft_status status = family_torch_sum.fit(set, &context, &m, NULL);
     if (status == FT_OK) status = family_torch_sum.save(m, &params, &block, NULL);
@@ -84,9 +84,9 @@ static ft_status do_all(const fit_set *set, const json_t *config, const ft_graph
         status =
             family_torch_sum.load(params, block.items, block.count, set->devices, set->device_count, &loaded, NULL);
     if (status == FT_OK)
-        status = family_torch_sum.predict(loaded, &s, &(place){.index = 0}, true, &memory, &said, NULL);
+        status = family_torch_sum.predict(loaded, &s, &(target_device){.index = 0}, true, &memory, &said, NULL);
     arena_free(&memory);
-    subject_free(&s);
+    model_view_free(&s);
     family_torch_sum.free(loaded);
     float_block_free(&block);
     json_decref(params);
@@ -119,30 +119,31 @@ static void every_allocation_may_fail(void **state) {
 /* --- Asking -------------------------------------------------------------------------------------------------- */
 
 /* What the first training record's graph takes, asked in some way. */
-static prediction ask_mode(const fitted *f, const place *where, const char *setting, ft_mode mode, int64_t batch,
-                           double *parts) {
+static model_output ask_mode(const fitted *f, const target_device *where, const char *setting, ft_mode mode,
+                             int64_t batch, double *parts) {
     const ft_record *record = &ft_dataset_records(f->data)[0];
     ft_graph *model = NULL, *bound = NULL;
     ft_error error;
-    subject s;
+    model_view s;
     arena memory;
-    prediction said = {0};
+    model_output said = {0};
     assert_int_equal(ft_dataset_graph(f->data, record->graph, &model, NULL), FT_OK);
     assert_int_equal(ft_graph_bind(model, &(ft_binding){.batch = batch}, &bound, NULL), FT_OK);
-    subject_init(&s, bound, &(ft_query){.setting = setting, .mode = mode, .dtype = record->dtype});
+    model_view_init(&s, bound, &(ft_request){.setting = setting, .mode = mode, .dtype = record->dtype});
     arena_init(&memory, 1 << 24);
     if (f->family->predict(predictor_model(f->opened), &s, where, true, &memory, &said, &error) != FT_OK)
         fail_msg("%s", error.message);
     *parts = 0;
     for (uint32_t i = 0; i < said.part_count; i++) *parts += said.parts[i].value;
     arena_free(&memory);
-    subject_free(&s);
+    model_view_free(&s);
     ft_graph_free(bound);
     ft_graph_free(model);
     return said;
 }
 
-static prediction ask(const fitted *f, const place *where, const char *setting, int64_t batch, double *parts) {
+static model_output ask(const fitted *f, const target_device *where, const char *setting, int64_t batch,
+                        double *parts) {
     return ask_mode(f, where, setting, FT_INFER, batch, parts);
 }
 
@@ -151,9 +152,9 @@ static void training_takes_longer_than_inference(void **state) {
     (void)state;
     double parts;
     fitted f = fit_made("torch-sum", price, "{\"hidden\": 4, \"members\": 1, \"steps\": 20}");
-    place where = {.index = 1}; /* the processor */
-    prediction infer = ask(&f, &where, "", 1, &parts);
-    prediction train = ask_mode(&f, &where, "", FT_TRAIN, 1, &parts);
+    target_device where = {.index = 1}; /* the processor */
+    model_output infer = ask(&f, &where, "", 1, &parts);
+    model_output train = ask_mode(&f, &where, "", FT_TRAIN, 1, &parts);
     assert_true(fabs(train.value / infer.value - 3) < 1e-6);
     assert_true(fabs(parts / train.value - 1) < 1e-6);
     assert_int_equal(train.source, FT_ASSUMED);
@@ -168,14 +169,15 @@ static void answers_from_data_sheets(void **state) {
     double parts;
     assert_int_equal(ft_device_open("rtx-3060", &slow, NULL), FT_OK);
     assert_int_equal(ft_device_open("rtx-4090", &fast, NULL), FT_OK);
-    place known = {.index = 0}, first = {.index = FT_NONE, .sheet = slow}, second = {.index = FT_NONE, .sheet = fast};
-    prediction here = ask(&f, &known, NULL, 64, &parts);
+    target_device known = {.index = 0}, first = {.index = FT_NONE, .sheet = slow},
+                  second = {.index = FT_NONE, .sheet = fast};
+    model_output here = ask(&f, &known, NULL, 64, &parts);
     assert_true(fabs(parts - here.value) <= 1e-6 * here.value);
     assert_int_equal(here.source, FT_LEARNED);
-    prediction there = ask(&f, &first, NULL, 64, &parts), faster = ask(&f, &second, NULL, 64, &parts);
+    model_output there = ask(&f, &first, NULL, 64, &parts), faster = ask(&f, &second, NULL, 64, &parts);
     assert_true(there.value < here.value && faster.value < there.value);
     assert_true(there.spread > here.spread);
-    prediction double_batch = ask(&f, &first, NULL, 128, &parts);
+    model_output double_batch = ask(&f, &first, NULL, 128, &parts);
     assert_true(double_batch.value > there.value && double_batch.value <= 2.001 * there.value);
     ft_device_free(slow);
     ft_device_free(fast);
@@ -185,16 +187,16 @@ static void answers_from_data_sheets(void **state) {
 static void says_what_is_assumed(void **state) {
     (void)state;
     fitted f = fit_made("torch-sum", price, QUICK);
-    place known = {.index = 0};
+    target_device known = {.index = 0};
     double parts;
-    prediction plain = ask(&f, &known, NULL, 64, &parts), other = ask(&f, &known, "layout=nhwc", 64, &parts);
+    model_output plain = ask(&f, &known, NULL, 64, &parts), other = ask(&f, &known, "layout=nhwc", 64, &parts);
     assert_int_equal(other.source, FT_ASSUMED);
     assert_true(other.spread > plain.spread);
     /* A processor at a batch that is much larger than those of the measurements. */
     uint32_t usual = 0;
     for (uint32_t c = 0; c < f.model->column_count; c++)
         if (f.model->columns[c].device == 1) usual = f.model->columns[c].usual_batch;
-    place processor = {.index = 1};
+    target_device processor = {.index = 1};
     plain = ask(&f, &processor, NULL, usual, &parts);
     other = ask(&f, &processor, NULL, 4 * (int64_t)usual, &parts);
     assert_int_equal(plain.source, FT_LEARNED);

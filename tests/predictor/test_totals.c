@@ -17,12 +17,12 @@ static void sums_agree(void **state) {
     for (uint32_t n = 0; n < 12; n++) {
         ft_graph *graph = made_network(n), *bound = NULL;
         assert_int_equal(ft_graph_bind(graph, &(ft_binding){.batch = 1}, &bound, NULL), FT_OK);
-        subject s;
-        subject_init(&s, bound, &(ft_query){0});
+        model_view s;
+        model_view_init(&s, bound, &(ft_request){0});
         float row[TOTALS_COUNT];
         const ft_cost *cost;
         assert_int_equal(totals_of(&s, row, NULL), FT_OK);
-        assert_int_equal(subject_cost(&s, &cost, NULL), FT_OK);
+        assert_int_equal(model_view_cost(&s, &cost, NULL), FT_OK);
         double count = 0, flops = 0, params = 0, conv = 0;
         for (size_t i = 0; i < TOTALS_KINDS; i++) {
             count += (double)row[i * TOTALS_PER_KIND];
@@ -37,7 +37,7 @@ static void sums_agree(void **state) {
         const float *sums = row + TOTALS_COUNT - TOTALS_SUMS;
         assert_true(sums[0] == (float)cost->total.forward.flops);
         assert_true(sums[7] == 1);
-        subject_free(&s);
+        model_view_free(&s);
         ft_graph_free(bound);
         ft_graph_free(graph);
     }

@@ -19,7 +19,7 @@ static made_forecast made;
 static ft_flow *flow_of(uint32_t index) {
     ft_flow *flow = NULL;
     ft_error error;
-    if (ft_flow_from_forecast(&made.subject, index, &flow, &error) != FT_OK) fail_msg("%s", error.message);
+    if (ft_flow_from_result(&made.view, index, &flow, &error) != FT_OK) fail_msg("%s", error.message);
     return flow;
 }
 
@@ -52,7 +52,7 @@ static void test_inference(void **state) {
     assert_string_equal(ft_flow_note(flow, 0), "-4 us that belong to no kernel are spread over the kernels");
     assert_string_equal(ft_flow_note(flow, 2), "another");
     assert_null(ft_flow_note(flow, 3));
-    assert_string_equal(ft_flow_name(flow), made.subject.file);
+    assert_string_equal(ft_flow_name(flow), made.view.file);
     ft_flow_free(flow);
 }
 
@@ -90,15 +90,15 @@ static void test_training_derived_from_inference(void **state) {
 static void test_a_start_comes_first(void **state) {
     (void)state;
     static const uint32_t ops[] = {0};
-    const ft_part_time parts[] = {{"conv", ops, 1, 10}, {"start", NULL, 0, 5}};
-    ft_forecast forecast = made.items[0];
+    const ft_part parts[] = {{"conv", ops, 1, 10}, {"start", NULL, 0, 5}};
+    ft_result forecast = made.items[0];
     forecast.kernels = parts;
     forecast.kernel_count = 2;
-    ft_forecasts answers = {.items = &forecast, .count = 1};
-    ft_forecast_subject subject = made.subject;
+    ft_results answers = {.items = &forecast, .count = 1};
+    ft_model_results view = made.view;
     ft_flow *flow;
-    subject.answers = &answers;
-    assert_int_equal(ft_flow_from_forecast(&subject, 0, &flow, NULL), FT_OK);
+    view.answers = &answers;
+    assert_int_equal(ft_flow_from_result(&view, 0, &flow, NULL), FT_OK);
     ft_replay_options options = ft_replay_options_default();
     ft_replay replay;
     assert_int_equal(ft_replay_run(flow, &options, &replay, NULL), FT_OK);
@@ -112,14 +112,14 @@ static void test_a_start_comes_first(void **state) {
 /* A predictor that sees only the whole still gives kernels, which say where they come from. */
 static void test_the_whole_is_shared_out(void **state) {
     (void)state;
-    ft_forecast forecast = made.items[0];
+    ft_result forecast = made.items[0];
     forecast.kernel_count = 0;
     forecast.note_count = 0;
-    ft_forecasts answers = {.items = &forecast, .count = 1};
-    ft_forecast_subject subject = made.subject;
+    ft_results answers = {.items = &forecast, .count = 1};
+    ft_model_results view = made.view;
     ft_flow *flow;
-    subject.answers = &answers;
-    assert_int_equal(ft_flow_from_forecast(&subject, 0, &flow, NULL), FT_OK);
+    view.answers = &answers;
+    assert_int_equal(ft_flow_from_result(&view, 0, &flow, NULL), FT_OK);
     assert_float_equal(iteration(flow, FT_INFER), 96, 1e-9);
     assert_non_null(strstr(ft_flow_note(flow, 0), "sees only the whole"));
     ft_flow_free(flow);
@@ -147,7 +147,7 @@ static void test_no_time(void **state) {
     (void)state;
     ft_flow *flow = NULL;
     ft_error error;
-    assert_int_equal(ft_flow_from_forecast(&made.subject, 1, &flow, &error), FT_ERR_UNSUPPORTED);
+    assert_int_equal(ft_flow_from_result(&made.view, 1, &flow, &error), FT_ERR_UNSUPPORTED);
     assert_non_null(strstr(error.message, "its data sheet says too little"));
 }
 
@@ -234,15 +234,15 @@ static void test_kernels_of_a_table(void **state) {
 static void test_memory_runs_out(void **state) {
     (void)state;
     for (uint32_t whole = 0; whole < 2; whole++) {
-        ft_forecast forecast = made.items[2];
+        ft_result forecast = made.items[2];
         if (whole == 1) forecast.kernel_count = 0;
-        ft_forecasts answers = {.items = &forecast, .count = 1};
-        ft_forecast_subject subject = made.subject;
-        subject.answers = &answers;
+        ft_results answers = {.items = &forecast, .count = 1};
+        ft_model_results view = made.view;
+        view.answers = &answers;
         for (long n = 0;; n++) {
             ft_flow *flow = NULL;
             failing_start(n);
-            ft_status status = ft_flow_from_forecast(&subject, 0, &flow, NULL);
+            ft_status status = ft_flow_from_result(&view, 0, &flow, NULL);
             bool is_failed = failing_stop();
             ft_flow_free(flow);
             if (!is_failed) {

@@ -20,7 +20,7 @@ static const char csv[] =
     "name,type,time_us,after,gradient_bytes\n\"a, \"\"b\"\"\",conv,10,,4096\nc,relu,20,\"a, \"\"b\"\"\",\n";
 static ft_flow *flow;
 static ft_replay replays[2];
-static ft_replay_subject subject;
+static ft_model_replays view;
 
 static int begin(void **state) {
     (void)state;
@@ -33,7 +33,7 @@ static int begin(void **state) {
         options.workers = i + 1;
         if (ft_replay_run(flow, &options, &replays[i], NULL) != FT_OK) return -1;
     }
-    subject = (ft_replay_subject){.file = "f.csv", .flow = flow, .batch = 4, .replays = replays, .count = 2};
+    view = (ft_model_replays){.file = "f.csv", .flow = flow, .batch = 4, .replays = replays, .count = 2};
     return 0;
 }
 
@@ -56,7 +56,7 @@ static char *report(ft_output output, bool has_kernels, uint32_t top, int count,
     style.style.output = output;
     style.is_list = count > 1;
     *status = ft_replay_report_begin(stream, &style, &r, &error);
-    for (int i = 0; i < count && *status == FT_OK; i++) *status = ft_replay_report_add(r, &subject, &error);
+    for (int i = 0; i < count && *status == FT_OK; i++) *status = ft_replay_report_add(r, &view, &error);
     ft_status ended = ft_replay_report_end(r, &error);
     if (*status == FT_OK) *status = ended;
     fclose(stream);
@@ -132,7 +132,7 @@ static void test_memory_runs_out(void **state) {
             style.style.output = outputs[i];
             failing_start(n);
             ft_status status = ft_replay_report_begin(stream, &style, &r, NULL);
-            if (status == FT_OK) status = ft_replay_report_add(r, &subject, NULL);
+            if (status == FT_OK) status = ft_replay_report_add(r, &view, NULL);
             bool is_failed = failing_stop();
             ft_replay_report_end(r, NULL);
             if (!is_failed) break;
@@ -150,7 +150,7 @@ static void test_full_disk(void **state) {
     FILE *stream = fopen("/dev/full", "w");
     if (stream == NULL) skip();
     assert_int_equal(ft_replay_report_begin(stream, &style, &r, &error), FT_OK);
-    assert_int_equal(ft_replay_report_add(r, &subject, &error), FT_ERR_IO);
+    assert_int_equal(ft_replay_report_add(r, &view, &error), FT_ERR_IO);
     ft_replay_report_end(r, &error);
     fclose(stream);
 }

@@ -16,7 +16,7 @@
 
 static ft_flow *flow;
 static ft_replay replays[2];
-static ft_replay_subject subject;
+static ft_model_replays view;
 
 static int begin(void **state) {
     if (folder_enter(state) != 0) return -1;
@@ -29,7 +29,7 @@ static int begin(void **state) {
         options.workers = 1 + 2 * i;
         if (ft_replay_run(flow, &options, &replays[i], NULL) != FT_OK) return -1;
     }
-    subject = (ft_replay_subject){.file = "f", .device = "d", .flow = flow, .replays = replays, .count = 2};
+    view = (ft_model_replays){.file = "f", .device = "d", .flow = flow, .replays = replays, .count = 2};
     return 0;
 }
 
@@ -51,7 +51,7 @@ static void test_trace(void **state) {
     size_t i, count = 0, labels = 0;
     const json_t *event;
     double busy = 0, expected = 0;
-    if (ft_replay_trace("t.json", &subject, 1, &error) != FT_OK) fail_msg("%s", error.message);
+    if (ft_replay_trace("t.json", &view, 1, &error) != FT_OK) fail_msg("%s", error.message);
     json_t *root = json_load_file("t.json", JSON_REJECT_DUPLICATES, &where);
     assert_non_null(root);
     json_array_foreach(json_object_get(root, "traceEvents"), i, event) {
@@ -74,8 +74,8 @@ static void test_trace(void **state) {
 static void test_plot(void **state) {
     (void)state;
     ft_error error;
-    if (ft_replay_plot("p.svg", &subject, &error) != FT_OK) fail_msg("%s", error.message);
-    if (ft_replay_plot("p.png", &subject, &error) != FT_OK) fail_msg("%s", error.message);
+    if (ft_replay_plot("p.svg", &view, &error) != FT_OK) fail_msg("%s", error.message);
+    if (ft_replay_plot("p.png", &view, &error) != FT_OK) fail_msg("%s", error.message);
     assert_int_equal(access("p.svg", R_OK), 0);
     assert_int_equal(access("p.png", R_OK), 0);
 }
@@ -83,12 +83,12 @@ static void test_plot(void **state) {
 static void test_places_that_are_none(void **state) {
     (void)state;
     ft_error error;
-    assert_int_equal(ft_replay_trace("nowhere/t.json", &subject, 0, &error), FT_ERR_IO);
-    assert_int_equal(ft_replay_plot("nowhere/p.svg", &subject, &error), FT_ERR_IO);
-    assert_int_equal(ft_replay_plot("p.jpg", &subject, &error), FT_ERR_USAGE);
-    subject.count = 0;
-    assert_int_equal(ft_replay_plot("q.svg", &subject, &error), FT_ERR_USAGE);
-    subject.count = 2;
+    assert_int_equal(ft_replay_trace("nowhere/t.json", &view, 0, &error), FT_ERR_IO);
+    assert_int_equal(ft_replay_plot("nowhere/p.svg", &view, &error), FT_ERR_IO);
+    assert_int_equal(ft_replay_plot("p.jpg", &view, &error), FT_ERR_USAGE);
+    view.count = 0;
+    assert_int_equal(ft_replay_plot("q.svg", &view, &error), FT_ERR_USAGE);
+    view.count = 2;
     assert_int_not_equal(access("q.svg", R_OK), 0);
 }
 

@@ -32,15 +32,15 @@ ft_status factor_load(const json_t *params, const float *block, size_t count, co
     return FT_OK;
 }
 
-ft_status factor_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
-                         ft_error *error) {
+ft_status factor_predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                         model_output *out, ft_error *error) {
     (void)has_parts;
     (void)memory;
     (void)error;
-    *out = (prediction){.value = exp(m->log_factor[where->index]) * ft_graph_op_count(s->bound),
-                        .spread = 0.5,
-                        .coverage_ratio = 1,
-                        .source = FT_LEARNED};
+    *out = (model_output){.value = exp(m->log_factor[where->index]) * ft_graph_op_count(s->bound),
+                          .spread = 0.5,
+                          .coverage_ratio = 1,
+                          .source = FT_LEARNED};
     return FT_OK;
 }
 

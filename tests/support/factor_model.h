@@ -16,8 +16,8 @@ struct model {
 ft_status factor_save(const model *m, json_t **params, float_block *block, ft_error *error);
 ft_status factor_load(const json_t *params, const float *block, size_t count, const char *const *devices,
                       uint32_t device_count, model **out, ft_error *error);
-ft_status factor_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
-                         ft_error *error);
+ft_status factor_predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                         model_output *out, ft_error *error);
 void factor_free(model *m);
 
 /* The model as a predictor that was opened from its bytes. */

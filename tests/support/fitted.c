@@ -93,7 +93,7 @@ void fitted_free(fitted *f) {
     ft_dataset_free(f->data);
 }
 
-static void check_parts(const prediction *p, const ft_graph *bound) {
+static void check_parts(const model_output *p, const ft_graph *bound) {
     double sum = 0;
     uint8_t *seen = calloc(ft_graph_op_count(bound), 1);
     assert_non_null(seen);
@@ -112,13 +112,13 @@ static void check_row(const fitted *f, const fit_row *row, double tolerance) {
     scan_graph graph;
     ft_error error;
     assert_int_equal(scan_graph_open(f->data, record, &graph, &error), FT_OK);
-    ft_query query = scan_query(record);
-    subject s;
-    subject_init(&s, graph.bound, &query);
+    ft_request query = scan_query(record);
+    model_view s;
+    model_view_init(&s, graph.bound, &query);
     arena memory;
     arena_init(&memory, 1 << 24);
-    place where = predictor_place(f->opened, row->device);
-    prediction whole, split, again;
+    target_device where = predictor_place(f->opened, row->device);
+    model_output whole, split, again;
     assert_int_equal(f->family->predict(f->model, &s, &where, false, &memory, &whole, &error), FT_OK);
     assert_int_equal(f->family->predict(f->model, &s, &where, true, &memory, &split, &error), FT_OK);
     assert_int_equal(predictor_predict(f->opened, &s, &where, true, &memory, &again, &error), FT_OK);
@@ -131,7 +131,7 @@ static void check_row(const fitted *f, const fit_row *row, double tolerance) {
     assert_true(whole.coverage_ratio >= 0 && whole.coverage_ratio <= 1);
     check_parts(&split, graph.bound);
     arena_free(&memory);
-    subject_free(&s);
+    model_view_free(&s);
     scan_graph_free(&graph);
 }
 

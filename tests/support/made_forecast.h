@@ -13,14 +13,14 @@ enum { MADE_FORECASTS = 3, MADE_KERNELS = 4 };
 
 typedef struct made_forecast {
     ft_graph *model;
-    ft_forecast items[MADE_FORECASTS];
-    ft_forecasts answers;
-    ft_forecast_subject subject;
+    ft_result items[MADE_FORECASTS];
+    ft_results answers;
+    ft_model_results view;
 } made_forecast;
 
 void made_forecast_init(made_forecast *made);
 void made_forecast_free(made_forecast *made);
 /* What a report over `count` times this subject says; the caller frees it. */
-char *made_report(const made_forecast *made, const ft_forecast_style *style, int count);
+char *made_report(const made_forecast *made, const ft_result_style *style, int count);
 
 #endif

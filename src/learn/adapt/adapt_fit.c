@@ -59,39 +59,39 @@ static uint32_t unit_of(const job *j, const adapt_look *l) {
 }
 
 /* What a base cannot tell is no failure: `found` gets the reason. */
-static ft_status look_from(const job *j, adapt_look *l, uint32_t base, subject *s, buf *found, ft_error *error) {
+static ft_status look_from(const job *j, adapt_look *l, uint32_t base, model_view *s, buf *found, ft_error *error) {
     const adapt_target *t = &j->targets[l->row->device];
-    const place where = {.index = t->bases[base],
-                         .sheet = t->sheet,
-                         .rules = t->has_rules[base] ? t->rules : NULL,
-                         .output = predictor_output(j->from)};
+    const target_device where = {.index = t->bases[base],
+                                 .sheet = t->sheet,
+                                 .rules = t->has_rules[base] ? t->rules : NULL,
+                                 .output = predictor_output(j->from)};
     ft_error reason = {.message = ""};
     ft_status status = adjust_look(predictor_family(j->from), predictor_model(j->from), s, &where, false, &l->memory,
                                    &l->said[base], &l->made_of[base], &reason);
     if (status == FT_OK) return FT_OK;
     if (status != FT_ERR_UNSUPPORTED) return ft_fail(error, status, "%s", reason.message);
-    l->made_of[base] = (pieces){0};
+    l->made_of[base] = (explanation){0};
     l->said[base].value = NAN;
     if (found->length == 0) buf_text(found, reason.message);
     return FT_OK;
 }
 
-static ft_status look_at(const job *j, adapt_look *l, subject *s, buf *found, ft_error *error) {
+static ft_status look_at(const job *j, adapt_look *l, model_view *s, buf *found, ft_error *error) {
     const adapt_target *t = &j->targets[l->row->device];
-    l->made_of = ARENA_ARRAY(&l->memory, pieces, t->base_count);
-    l->said = ARENA_ARRAY(&l->memory, prediction, t->base_count);
+    l->made_of = ARENA_ARRAY(&l->memory, explanation, t->base_count);
+    l->said = ARENA_ARRAY(&l->memory, model_output, t->base_count);
     if (l->made_of == NULL || l->said == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < t->base_count; i++) {
         FT_TRY(look_from(j, l, i, s, found, error));
         /* What stays in the subject goes with it. */
-        pieces *p = &l->made_of[i];
+        explanation *p = &l->made_of[i];
         if (p->row_of != NULL) p->row_of = arena_copy(&l->memory, p->row_of, p->count * sizeof *p->row_of);
         if (p->count > 0 && p->row_of == NULL && p->row_count != p->count) return FT_NOMEM(error);
     }
     return FT_OK;
 }
 
-static ft_status visit(void *user, const scan_item *item, subject *s, uint32_t worker, buf *found, ft_error *error) {
+static ft_status visit(void *user, const scan_item *item, model_view *s, uint32_t worker, buf *found, ft_error *error) {
     (void)worker;
     const job *j = user;
     for (uint32_t i = 0; i < item->row_count; i++) FT_TRY(look_at(j, &j->looks[item->rows[i]], s, found, error));

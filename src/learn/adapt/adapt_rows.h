@@ -47,7 +47,7 @@ ft_status adapt_rows_make(const ft_predictor *from, const ft_dataset *data, cons
 /* Which records a split leaves to choose from: those that nothing was trained on. NULL: all. From the arena. The split
  * is the one that is named, or else the one that the predictor was trained with on this very data set. */
 typedef struct open_records {
-    const uint8_t *parts; /* per record an ft_part; NULL: there is no split */
+    const uint8_t *parts; /* per record an ft_split_part; NULL: there is no split */
     char spec[256];
 } open_records;
 

@@ -11,13 +11,13 @@ static uint32_t unit_of(const adapt_trial *t, uint32_t i) {
 }
 
 ft_status adapt_trial_open(adapt_trial *t, ft_error *error) {
-    const pieces *first = &t->looks[0]->made_of[t->base];
+    const explanation *first = &t->looks[0]->made_of[t->base];
     arena_init(&t->memory, UINT64_MAX);
     if (first->term_count > ADJUST_MAX_TERMS || first->feature_count > ADJUST_MAX_FEATURES)
         return ft_fail(error, FT_ERR_INTERNAL, "a family has more terms or features than adapting can hold");
     FT_TRY(adjust_new(t->target->bases[t->base], t->target->has_rules[t->base] ? t->target->runtime : NULL,
                       first->term_count, first->size_count, first->feature_count, &t->adjusted, error));
-    pieces *all = ARENA_ARRAY(&t->memory, pieces, t->count);
+    explanation *all = ARENA_ARRAY(&t->memory, explanation, t->count);
     t->cases = ARENA_ARRAY(&t->memory, adjust_case, t->count);
     t->some = ARENA_ARRAY(&t->memory, const adjust_case *, t->count);
     t->off = ARENA_ARRAY(&t->memory, double, t->count);

@@ -10,8 +10,8 @@
 typedef struct adapt_look {
     const fit_row *row;
     arena memory;
-    pieces *made_of;
-    prediction *said; /* its value is NaN where the base cannot tell */
+    explanation *made_of;
+    model_output *said; /* its value is NaN where the base cannot tell */
 } adapt_look;
 
 /* The measured records of a device as one base sees them, and which fold each is in. */

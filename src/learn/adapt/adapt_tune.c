@@ -41,14 +41,14 @@ typedef struct job {
 } job;
 
 /* Where a row was measured: the tuned model knows all devices, the one before may need the data sheet. */
-static place place_of(const job *j, uint32_t device) {
+static target_device place_of(const job *j, uint32_t device) {
     if (device < j->known) return predictor_place(j->from, device);
-    return (place){.index = j->is_before ? FT_NONE : device, .sheet = j->sheets[device - j->known]};
+    return (target_device){.index = j->is_before ? FT_NONE : device, .sheet = j->sheets[device - j->known]};
 }
 
 /* --- Predicting ---------------------------------------------------------------------------------------------- */
 
-static ft_status predict_item(void *user, const scan_item *item, subject *s, uint32_t worker, buf *found,
+static ft_status predict_item(void *user, const scan_item *item, model_view *s, uint32_t worker, buf *found,
                               ft_error *error) {
     (void)worker;
     (void)found;
@@ -59,8 +59,8 @@ static ft_status predict_item(void *user, const scan_item *item, subject *s, uin
     for (uint32_t i = 0; status == FT_OK && i < item->row_count; i++) {
         const fit_row *row = &j->some[item->rows[i]];
         uint32_t at = j->number[item->rows[i]];
-        const place where = place_of(j, row->device);
-        prediction p = {.spread = 1};
+        const target_device where = place_of(j, row->device);
+        model_output p = {.spread = 1};
         status = j->family->predict(j->asked, s, &where, false, &memory, &p, error);
         if (status == FT_ERR_UNSUPPORTED && j->is_before) { /* which is what it is to be trained for */
             status = FT_OK;

@@ -221,15 +221,15 @@ ft_status ft_compare_write(const ft_rival *rivals, uint32_t count, bool has_fami
                            const ft_style *style, FILE *stream, ft_error *error) {
     FT_TRY(check_rivals(rivals, count, error));
     const ft_evaluation *first = rivals[0].evaluation;
-    char subject[SUBJECT_TEXT];
-    evaluation_part_text(first, subject);
+    char view[SUBJECT_TEXT];
+    evaluation_part_text(first, view);
     contest c = {.rivals = rivals, .rival_count = count, .has_families = has_families, .seed = seed};
     arena_init(&c.memory, UINT64_MAX);
-    c.made = (comparison){.subject = subject,
+    c.made = (comparison){.view = view,
                           .metric = first->metric,
                           .data_hash = first->data_hash,
                           .split = first->split,
-                          .part = first->split != NULL ? ft_part_name(first->part) : "all",
+                          .part = first->split != NULL ? ft_split_part_name(first->part) : "all",
                           .has_differences = count > 1};
     ft_status status = compare_all(&c, error);
     if (status == FT_OK) status = comparison_write(&c.made, style, stream, error);

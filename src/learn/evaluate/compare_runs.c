@@ -149,8 +149,8 @@ static ft_status compare(reader *r, const ft_style *style, FILE *stream, ft_erro
     for (uint32_t i = 0; i < r->count; i++) FT_TRY(take_run(r, i, error));
     if (r->made.count == 0) return ft_fail(error, FT_ERR_DAMAGED, "the runs tell nothing of all their records");
     r->made.metric = r->made.rows[0].score.metric;
-    r->made.subject = strcmp(r->part, "test") == 0 ? "test part, as the runs tell it"
-                                                   : "validation part, as the runs tell it: not all were tested";
+    r->made.view = strcmp(r->part, "test") == 0 ? "test part, as the runs tell it"
+                                                : "validation part, as the runs tell it: not all were tested";
     FT_TRY(sort_rows(r, error));
     comparison_mark(r->made.rows, r->made.count);
     return comparison_write(&r->made, style, stream, error);

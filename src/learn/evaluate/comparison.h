@@ -16,7 +16,7 @@ typedef struct comparison_row {
 
 /* Rows of one device and family follow each other, in the order of the rivals. */
 typedef struct comparison {
-    const char *subject; /* one line that tells what was evaluated */
+    const char *view; /* one line that tells what was evaluated */
     const char *metric;
     const char *data_hash, *split; /* NULL: not known, or none */
     const char *part;

@@ -117,7 +117,7 @@ static void write_group(sink *out, const comparison *c, shared_ends shared, cons
 static void write_table(sink *out, const comparison *c, const ft_style *style) {
     add_clean(out, style, c->metric);
     buf_text(&out->text, "; ");
-    add_clean(out, style, c->subject);
+    add_clean(out, style, c->view);
     buf_char(&out->text, '\n');
     shared_ends shared = find_shared(c);
     for (uint32_t i = 0, run; i < c->count; i += run) {

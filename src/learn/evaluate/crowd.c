@@ -76,13 +76,13 @@ static void find_operator(const ft_graph *g, const ft_op *op, const ft_op_cost *
 }
 
 /* The numbers, how many there are, and then the words, each with its end. */
-static ft_status visit(void *user, const scan_item *item, subject *s, uint32_t worker, buf *found, ft_error *error) {
+static ft_status visit(void *user, const scan_item *item, model_view *s, uint32_t worker, buf *found, ft_error *error) {
     (void)user;
     (void)item;
     (void)worker;
     const ft_graph *g = s->bound;
     const ft_cost *cost;
-    FT_TRY(subject_cost(s, &cost, error));
+    FT_TRY(model_view_cost(s, &cost, error));
     uint64_t operators = 0, count;
     buf_add(found, &operators, sizeof operators); /* room for the count */
     for (uint32_t i = 0; i < g->op_count; i++) {

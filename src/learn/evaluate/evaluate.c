@@ -26,10 +26,10 @@ typedef struct work {
 /* --- Predicting ---------------------------------------------------------------------------------------------- */
 
 /* What the predictor cannot tell is no failure: the case has no prediction, and `found` gets the reason. */
-static ft_status predict_row(const work *w, subject *s, uint32_t row, arena *memory, buf *found, ft_error *error) {
+static ft_status predict_row(const work *w, model_view *s, uint32_t row, arena *memory, buf *found, ft_error *error) {
     const ft_predictor *predictor = w->selected.predictor;
-    place where = selection_place(&w->selected, &w->selected.rows[row]);
-    prediction p;
+    target_device where = selection_place(&w->selected, &w->selected.rows[row]);
+    model_output p;
     ft_error reason = {.message = ""};
     ft_status status = predictor_predict(predictor, s, &where, false, memory, &p, &reason);
     if (status == FT_ERR_UNSUPPORTED) {
@@ -38,14 +38,14 @@ static ft_status predict_row(const work *w, subject *s, uint32_t row, arena *mem
         return FT_OK;
     }
     if (status != FT_OK) return ft_fail(error, status, "%s", reason.message);
-    ft_estimate estimate = predictor_estimate(predictor, where.index, &p);
+    ft_metric_result estimate = predictor_estimate(predictor, where.index, &p);
     w->cases[row].predicted = estimate.value;
     w->cases[row].lo = estimate.lo;
     w->cases[row].hi = estimate.hi;
     return FT_OK;
 }
 
-static ft_status predict_item(void *user, const scan_item *item, subject *s, uint32_t worker, buf *found,
+static ft_status predict_item(void *user, const scan_item *item, model_view *s, uint32_t worker, buf *found,
                               ft_error *error) {
     (void)worker;
     arena memory;

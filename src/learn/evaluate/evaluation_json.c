@@ -23,7 +23,7 @@ static void write_subject(json_writer *j, const ft_evaluation *e) {
         jsonw_pair_string(j, "hash", e->split_hash);
         jsonw_close(j);
     }
-    jsonw_pair_string(j, "part", e->split != NULL ? ft_part_name(e->part) : "all");
+    jsonw_pair_string(j, "part", e->split != NULL ? ft_split_part_name(e->part) : "all");
     jsonw_pair_uint(j, "records", e->case_count);
     jsonw_pair_uint(j, "synthetic", e->synthetic);
     jsonw_pair_uint(j, "left_out", e->left_out);

@@ -24,7 +24,7 @@ static void write_heading(sink *out, const ft_style *style, const char *text) {
 
 void evaluation_part_text(const ft_evaluation *e, char text[static SUBJECT_TEXT]) {
     if (e->split != NULL)
-        snprintf(text, SUBJECT_TEXT, "%s part of split %s, seed %llu", ft_part_name(e->part), e->split,
+        snprintf(text, SUBJECT_TEXT, "%s part of split %s, seed %llu", ft_split_part_name(e->part), e->split,
                  (unsigned long long)e->seed);
     else
         snprintf(text, SUBJECT_TEXT, "all records");

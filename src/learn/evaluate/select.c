@@ -99,7 +99,7 @@ static ft_status fail_empty(const ft_predictor *predictor, const ft_dataset *dat
                             const char *metric, const losses *l, ft_error *error) {
     if (ft_dataset_record_count(data) == 0) return ft_fail(error, FT_ERR_USAGE, "the data set has no records");
     if (l->in_part == 0)
-        return ft_fail(error, FT_ERR_USAGE, "the %s part of the split '%s' is empty", ft_part_name(options->part),
+        return ft_fail(error, FT_ERR_USAGE, "the %s part of the split '%s' is empty", ft_split_part_name(options->part),
                        options->split->spec);
     if (l->of_choice == 0)
         return ft_fail(error, FT_ERR_USAGE,
@@ -213,10 +213,10 @@ ft_status selection_make(const ft_predictor *predictor, const ft_dataset *data, 
     return status;
 }
 
-place selection_place(const selection *s, const fit_row *row) {
+target_device selection_place(const selection *s, const fit_row *row) {
     uint32_t known = ft_predictor_device_count(s->predictor);
     if (row->device < known) return predictor_place(s->predictor, row->device);
-    return (place){.index = FT_NONE, .sheet = s->others[row->device - known]};
+    return (target_device){.index = FT_NONE, .sheet = s->others[row->device - known]};
 }
 
 void selection_free(selection *s) {

@@ -20,7 +20,7 @@ typedef struct selection {
 ft_status selection_make(const ft_predictor *predictor, const ft_dataset *data, const ft_evaluate_options *options,
                          selection *s, ft_error *error);
 /* Where a row is to be predicted. */
-place selection_place(const selection *s, const fit_row *row);
+target_device selection_place(const selection *s, const fit_row *row);
 void selection_free(selection *s);
 
 #endif

@@ -80,7 +80,7 @@ static ft_status find_models(job *j, const ft_dataset *data, ft_error *error) {
             if (!is_listed(o->families, o->family_count, r->family)) continue;
             if (!predictor_knows_mode(j->predictor, r->mode)) continue;
             bool is_new = predictor_device_index(j->predictor, r->device) == FT_NONE;
-            ft_part part = open.parts != NULL ? (ft_part)open.parts[i] : FT_PART_TEST;
+            ft_split_part part = open.parts != NULL ? (ft_split_part)open.parts[i] : FT_PART_TEST;
             /* First what a split leaves unused on devices that the predictor does not know. */
             if (pass == 0 && !(part == FT_PART_UNUSED && is_new)) continue;
             if (pass == 1 && part != FT_PART_TEST) continue;
@@ -121,7 +121,7 @@ static ft_status join_units(job *j, const ft_dataset *data, ft_error *error) {
 /* --- What they are made of ----------------------------------------------------------------------------------- */
 
 /* Adds what a model is made of on one device: means weighted by time, and moments of sizes over rows. */
-static ft_status add_device(const pieces *p, double *means, double *moments, double weight, ft_error *error) {
+static ft_status add_device(const explanation *p, double *means, double *moments, double weight, ft_error *error) {
     double total = 0, *repeats = calloc((size_t)p->row_count + 1, sizeof *repeats);
     if (repeats == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < p->count; i++) repeats[p->row_of != NULL ? p->row_of[i] : i]++;
@@ -145,16 +145,16 @@ static ft_status add_device(const pieces *p, double *means, double *moments, dou
     return FT_OK;
 }
 
-static ft_status look(const job *j, subject *s, arena *memory, buf *found, ft_error *error) {
+static ft_status look(const job *j, model_view *s, arena *memory, buf *found, ft_error *error) {
     const ft_predictor *from = j->predictor;
     found_head head = {.unsure = -INFINITY};
     double *means = NULL, *moments = NULL;
     for (uint32_t d = 0; d < j->device_count; d++) {
         uint32_t device = j->devices[d];
         const adjustment *adjusted = predictor_adjustment(from, device);
-        place where = predictor_place(from, adjusted != NULL ? adjusted->base : device);
-        pieces p = {0};
-        prediction said;
+        target_device where = predictor_place(from, adjusted != NULL ? adjusted->base : device);
+        explanation p = {0};
+        model_output said;
         where.output = predictor_output(from);
         where.rules = adjusted != NULL ? adjusted->rules : NULL;
         if (adjusted != NULL) where.sheet = predictor_place(from, device).sheet;
@@ -179,7 +179,7 @@ static ft_status look(const job *j, subject *s, arena *memory, buf *found, ft_er
     return FT_OK;
 }
 
-static ft_status visit(void *user, const scan_item *item, subject *s, uint32_t worker, buf *found, ft_error *error) {
+static ft_status visit(void *user, const scan_item *item, model_view *s, uint32_t worker, buf *found, ft_error *error) {
     (void)item;
     (void)worker;
     arena memory;

@@ -59,7 +59,7 @@ static void write_json(sink *out, const ft_ablation *a) {
     jsonw_pair_string(j, "family", a->family);
     jsonw_pair_string(j, "metric", a->metric);
     jsonw_pair_string(j, "split", a->split);
-    jsonw_pair_string(j, "part", ft_part_name(a->part));
+    jsonw_pair_string(j, "part", ft_split_part_name(a->part));
     jsonw_pair_string(j, "objective", a->objective);
     jsonw_pair_uint(j, "seed", a->seed);
     jsonw_pair_uint(j, "seeds", a->seeds);

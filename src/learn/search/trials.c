@@ -40,7 +40,7 @@ static ft_status count_threads(trials *t, ft_error *error) {
 }
 
 ft_status trials_prepare(trials *t, const ft_dataset *data, const char *folder, const ft_trial_options *options,
-                         ft_part part, ft_error *error) {
+                         ft_split_part part, ft_error *error) {
     *t = (trials){.data = data, .folder = folder, .options = options, .part = part, .lock = PTHREAD_MUTEX_INITIALIZER};
     t->started_s = now_s();
     FT_TRY(train_family(options->family, &t->family, error));
@@ -70,7 +70,7 @@ static json_t *header_of(const trials *t, json_t *what) {
         json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:O}", "foretell_journal", JOURNAL_VERSION,
                   "version", ft_version_string(), "family", t->family->name, "schema", t->family->schema, "metric",
                   o->metric != NULL ? o->metric : "time_us", "split", o->split != NULL ? o->split : "random",
-                  "objective", t->objective->key, "part", ft_part_name(t->part), "data", ft_dataset_hash(t->data),
+                  "objective", t->objective->key, "part", ft_split_part_name(t->part), "data", ft_dataset_hash(t->data),
                   "seed", (json_int_t)o->seed, "config", t->base);
     if (header != NULL && (what == NULL || json_object_update(header, what) != 0)) {
         json_decref(header);
@@ -196,7 +196,7 @@ static ft_status train_and_score(station *s, const char *path, uint32_t threads,
     ft_status status = train_in(s, path, config, threads, error);
     free(config);
     FT_TRY(status);
-    return objective_of_run(path, ft_part_name(s->t->part), s->t->objective, &s->job->objective, error);
+    return objective_of_run(path, ft_split_part_name(s->t->part), s->t->objective, &s->job->objective, error);
 }
 
 /* Whether a failure is the training's own, or would hit every other as well. */

@@ -32,7 +32,7 @@ typedef struct trials {
     ft_setting settings[FT_MAX_SETTINGS]; /* that it declares */
     uint32_t setting_count;               /* 0: it does not tell */
     const score_field *objective;
-    ft_part part;
+    ft_split_part part;
     json_t *base; /* settings that all have */
     journal journal;
     uint32_t threads, workers;
@@ -51,7 +51,7 @@ typedef struct trials {
 
 /* Looks at the options; *error says what is wrong with them. `default_part` is what is scored. */
 ft_status trials_prepare(trials *t, const ft_dataset *data, const char *folder, const ft_trial_options *options,
-                         ft_part part, ft_error *error);
+                         ft_split_part part, ft_error *error);
 /* Whether the family takes these settings, as far as it tells. */
 ft_status trials_check_config(const trials *t, const json_t *config, ft_error *error);
 /* One of the family's settings; NULL when it has none of that name. */

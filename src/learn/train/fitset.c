@@ -34,7 +34,7 @@ static bool is_labelled(const maker *m, uint32_t record) {
     return false;
 }
 
-static bool is_in(const maker *m, uint32_t record, ft_part part) {
+static bool is_in(const maker *m, uint32_t record, ft_split_part part) {
     if (m->split->parts[record] != part || !is_labelled(m, record)) return false;
     return m->with_operators || strcmp(m->records[record].part, "support") != 0;
 }
@@ -129,7 +129,7 @@ static ft_status divide(maker *m, bool *is_kept, uint32_t *total) {
 /* --- Rows ---------------------------------------------------------------------------------------------------- */
 
 /* The rows of a part; those of graphs that are kept go to calibration instead. */
-static ft_status take_rows(maker *m, ft_part part, const bool *is_kept, uint8_t *kept_parts, fit_rows *rows) {
+static ft_status take_rows(maker *m, ft_split_part part, const bool *is_kept, uint8_t *kept_parts, fit_rows *rows) {
     uint32_t room = 0, found = 0;
     for (uint32_t i = 0; i < m->count; i++) room += is_in(m, i, part);
     fit_row *items = ARENA_ARRAY(&m->out->memory, fit_row, room);

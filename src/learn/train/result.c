@@ -60,7 +60,8 @@ static ft_status encode(maker *m) {
     return m->out->predictor.failed ? FT_NOMEM(m->error) : FT_OK;
 }
 
-static ft_status evaluate(maker *m, const ft_split *split, ft_part part, keeper_range range, ft_evaluation *found) {
+static ft_status evaluate(maker *m, const ft_split *split, ft_split_part part, keeper_range range,
+                          ft_evaluation *found) {
     const result_facts *f = m->facts;
     ft_predictor *predictor;
     range.keeper = f->keeper;
@@ -161,9 +162,9 @@ static json_t *score_json(const char *part, const ft_score *score) {
 }
 
 /* All scores go to metrics.json; those over all families also go into the header of the predictor. */
-static ft_status add_metric_scores(maker *m, ft_part part, const ft_evaluation *found) {
+static ft_status add_metric_scores(maker *m, ft_split_part part, const ft_evaluation *found) {
     for (uint32_t i = 0; i < found->score_count; i++) {
-        json_t *score = score_json(ft_part_name(part), &found->scores[i]);
+        json_t *score = score_json(ft_split_part_name(part), &found->scores[i]);
         if (score == NULL || json_array_append_new(m->scores, score) != 0) return FT_NOMEM(m->error);
         if (strcmp(found->scores[i].family, "all") != 0) continue;
         json_t *copy = json_copy(score);
@@ -173,7 +174,7 @@ static ft_status add_metric_scores(maker *m, ft_part part, const ft_evaluation *
     return FT_OK;
 }
 
-static ft_status add_scores(maker *m, ft_part part, const ft_evaluation *found) {
+static ft_status add_scores(maker *m, ft_split_part part, const ft_evaluation *found) {
     for (; found != NULL; found = found->next) FT_TRY(add_metric_scores(m, part, found));
     return FT_OK;
 }

@@ -16,7 +16,7 @@ static const double READ = 0.3; /* of the time, when all models are read */
 
 typedef struct gbt_model {
     const gbt_rows *kind;
-    void *eyes;
+    void *extractor;
     uint32_t device_count;
     forest **forests;
 } gbt_model;
@@ -29,7 +29,7 @@ void gbt_free(model *m) {
     if (m == NULL) return;
     const gbt_model *g = of(m);
     for (uint32_t i = 0; g->forests != NULL && i < g->device_count; i++) forest_free(g->forests[i]);
-    if (g->eyes != NULL) g->kind->close(g->eyes);
+    if (g->extractor != NULL) g->kind->close(g->extractor);
     free(g->forests);
     free(m);
 }
@@ -41,7 +41,7 @@ static ft_status gbt_new(const gbt_rows *kind, uint32_t device_count, gbt_model 
     m->device_count = device_count;
     m->forests = calloc(device_count > 0 ? device_count : 1, sizeof(forest *));
     ft_status status = m->forests != NULL ? FT_OK : FT_NOMEM(error);
-    if (status == FT_OK && kind->open != NULL) status = kind->open(&m->eyes, error);
+    if (status == FT_OK && kind->open != NULL) status = kind->open(&m->extractor, error);
     if (status == FT_OK)
         *out = m;
     else
@@ -170,8 +170,8 @@ ft_status gbt_fit(const gbt_rows *kind, const fit_set *set, const fit_context *c
     table train = {0}, valid = {0};
     gbt_model *m;
     FT_TRY(gbt_new(kind, set->device_count, &m, error));
-    ft_status status = table_open(kind, m->eyes, &set->train, set->device_count, &train, error);
-    if (status == FT_OK) status = table_open(kind, m->eyes, &set->valid, set->device_count, &valid, error);
+    ft_status status = table_open(kind, m->extractor, &set->train, set->device_count, &train, error);
+    if (status == FT_OK) status = table_open(kind, m->extractor, &set->valid, set->device_count, &valid, error);
     if (status == FT_OK) status = table_fill(set, context, 0, 0.25, &train, error);
     if (status == FT_OK) status = table_fill(set, context, 0.25, READ, &valid, error);
     if (status == FT_OK) status = grow(set, context, &train, &valid, m, error);
@@ -215,14 +215,14 @@ ft_status gbt_load(const gbt_rows *kind, const json_t *params, const float *bloc
     return FT_OK;
 }
 
-ft_status gbt_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
-                      ft_error *error) {
+ft_status gbt_predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                      model_output *out, ft_error *error) {
     const gbt_rows *kind = of(m)->kind;
     float *row = ARENA_ARRAY(memory, float, kind->columns);
     (void)has_parts; /* it sees only the whole */
     if (row == NULL) return FT_NOMEM(error);
-    *out = (prediction){.spread = 1, .source = FT_LEARNED, .coverage_ratio = 1};
-    FT_TRY(kind->look(of(m)->eyes, s, memory, row, &out->coverage_ratio, error));
+    *out = (model_output){.spread = 1, .source = FT_LEARNED, .coverage_ratio = 1};
+    FT_TRY(kind->look(of(m)->extractor, s, memory, row, &out->coverage_ratio, error));
     double margin = (double)forest_predict_row(of(m)->forests[where->index], row);
     /* Bounds that no label comes near keep a file from elsewhere from saying infinity. */
     out->value = exp(fmin(fmax(margin, -100), 100));

@@ -11,10 +11,11 @@
 typedef struct gbt_rows {
     uint32_t columns;
     /* Makes what looking needs and is the same for all subjects; NULL: nothing. */
-    ft_status (*open)(void **eyes, ft_error *error);
-    void (*close)(void *eyes);
+    ft_status (*open)(void **extractor, ft_error *error);
+    void (*close)(void *extractor);
     /* Fills a row; *coverage_ratio is 1 before. What it needs meanwhile is from the arena. Runs on any thread. */
-    ft_status (*look)(void *eyes, subject *s, arena *memory, float *row, double *coverage_ratio, ft_error *error);
+    ft_status (*look)(void *extractor, model_view *s, arena *memory, float *row, double *coverage_ratio,
+                      ft_error *error);
 } gbt_rows;
 
 enum { GBT_SETTINGS = 6 };
@@ -24,8 +25,8 @@ ft_status gbt_fit(const gbt_rows *kind, const fit_set *set, const fit_context *c
 ft_status gbt_save(const model *m, json_t **params, float_block *block, ft_error *error);
 ft_status gbt_load(const gbt_rows *kind, const json_t *params, const float *block, size_t count, uint32_t device_count,
                    model **out, ft_error *error);
-ft_status gbt_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
-                      ft_error *error);
+ft_status gbt_predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                      model_output *out, ft_error *error);
 void gbt_free(model *m);
 
 /* Defines the family `family_ID` of rows of a kind. The functions of a family do not get the family, so each kind has

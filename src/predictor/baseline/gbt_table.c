@@ -13,9 +13,9 @@ void table_free(table *t) {
     free(t->labels);
 }
 
-ft_status table_open(const gbt_rows *kind, void *eyes, const fit_rows *rows, uint32_t device_count, table *t,
+ft_status table_open(const gbt_rows *kind, void *extractor, const fit_rows *rows, uint32_t device_count, table *t,
                      ft_error *error) {
-    *t = (table){.kind = kind, .eyes = eyes, .rows = rows};
+    *t = (table){.kind = kind, .extractor = extractor, .rows = rows};
     t->first = calloc((size_t)device_count + 2, sizeof *t->first);
     t->place = calloc((size_t)rows->count + 1, sizeof *t->place);
     t->labels = calloc((size_t)rows->count + 1, sizeof *t->labels);
@@ -35,14 +35,14 @@ ft_status table_open(const gbt_rows *kind, void *eyes, const fit_rows *rows, uin
 }
 
 /* Each item writes only the rows that are its own. */
-static ft_status visit(void *user, const scan_item *item, subject *s, uint32_t worker, buf *found, ft_error *error) {
+static ft_status visit(void *user, const scan_item *item, model_view *s, uint32_t worker, buf *found, ft_error *error) {
     (void)worker;
     (void)found;
     const table *t = user;
     size_t columns = t->kind->columns;
     float *first = t->items + t->place[item->rows[0]] * columns;
     double coverage_ratio = 1;
-    FT_TRY(t->kind->look(t->eyes, s, &s->memory, first, &coverage_ratio, error));
+    FT_TRY(t->kind->look(t->extractor, s, &s->memory, first, &coverage_ratio, error));
     for (uint32_t i = 1; i < item->row_count; i++)
         memcpy(t->items + t->place[item->rows[i]] * columns, first, columns * sizeof *first);
     return FT_OK;

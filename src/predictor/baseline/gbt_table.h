@@ -7,7 +7,7 @@
 
 typedef struct table {
     const gbt_rows *kind;
-    void *eyes;
+    void *extractor;
     const fit_rows *rows;
     size_t *first; /* per device, and the end */
     size_t *place; /* per row of the part */
@@ -15,7 +15,7 @@ typedef struct table {
 } table;
 
 /* Lays the table out; table_free() frees it whatever this returns. */
-ft_status table_open(const gbt_rows *kind, void *eyes, const fit_rows *rows, uint32_t device_count, table *t,
+ft_status table_open(const gbt_rows *kind, void *extractor, const fit_rows *rows, uint32_t device_count, table *t,
                      ft_error *error);
 /* Reads the models. `from` and `to` are where that begins and ends in the progress of the fit. */
 ft_status table_fill(const fit_set *set, const fit_context *context, double from, double to, table *t, ft_error *error);

@@ -83,14 +83,14 @@ static const float *prices_of(const nnls_model *m, uint32_t device, const char *
     return *is_known ? weights + (size_t)index * KIND_FLOATS : all;
 }
 
-static ft_status predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
-                         ft_error *error) {
+static ft_status predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                         model_output *out, ft_error *error) {
     uint32_t device = where->index;
     const nnls_model *n = of(m);
     const ft_cost *cost;
     const ft_kernels *kernels;
-    FT_TRY(subject_cost(s, &cost, error));
-    FT_TRY(subject_kernels(s, runtimes_rules(&n->runtimes, device), &kernels, error));
+    FT_TRY(model_view_cost(s, &cost, error));
+    FT_TRY(model_view_kernels(s, runtimes_rules(&n->runtimes, device), &kernels, error));
     part_sum parts;
     FT_TRY(part_sum_begin(&parts, kernels, has_parts, memory, error));
     double known = 0, start = (double)n->weights[(device + 1) * nnls_stride(n) - 1];

@@ -58,15 +58,15 @@ static ft_status add_kinds(const ft_graph *bound, const ft_cost *cost, const ft_
     return FT_OK;
 }
 
-static ft_status visit(void *user, const scan_item *item, subject *s, uint32_t worker, buf *found, ft_error *error) {
+static ft_status visit(void *user, const scan_item *item, model_view *s, uint32_t worker, buf *found, ft_error *error) {
     (void)worker;
     const fitting *f = user;
     const ft_cost *cost;
-    FT_TRY(subject_cost(s, &cost, error));
+    FT_TRY(model_view_cost(s, &cost, error));
     for (uint32_t i = 0; i < item->row_count; i++) {
         uint32_t device = f->set->train.items[item->rows[i]].device;
         const ft_kernels *kernels;
-        FT_TRY(subject_kernels(s, runtimes_rules(&f->model->runtimes, device), &kernels, error));
+        FT_TRY(model_view_kernels(s, runtimes_rules(&f->model->runtimes, device), &kernels, error));
         FT_TRY(add_kinds(s->bound, cost, kernels, found, error));
     }
     return FT_OK;

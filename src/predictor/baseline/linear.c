@@ -79,19 +79,19 @@ static ft_status load_flops_mem(const json_t *params, const float *block, size_t
     return load(3, params, block, count, device_count, out, error);
 }
 
-static ft_status predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
-                         ft_error *error) {
+static ft_status predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                         model_output *out, ft_error *error) {
     uint32_t device = where->index;
     (void)has_parts; /* it sees only the whole */
     (void)memory;
     const linear_model *l = of(m);
     const float *weights = l->weights + (size_t)device * l->columns;
     const ft_cost *cost;
-    FT_TRY(subject_cost(s, &cost, error));
+    FT_TRY(model_view_cost(s, &cost, error));
     double row[LINEAR_MAX_COLUMNS], value = 0;
     linear_row(cost, row);
     for (uint32_t i = 0; i < l->columns && i < LINEAR_MAX_COLUMNS; i++) value += (double)weights[i] * row[i];
-    *out = (prediction){.value = fmax(value, MIN_PREDICTED_VALUE), .spread = 1, .source = FT_LEARNED};
+    *out = (model_output){.value = fmax(value, MIN_PREDICTED_VALUE), .spread = 1, .source = FT_LEARNED};
     out->coverage_ratio = cost->coverage_ratio;
     return FT_OK;
 }

@@ -14,12 +14,12 @@ typedef struct fitting {
     relative *equations; /* per device */
 } fitting;
 
-static ft_status visit(void *user, const scan_item *item, subject *s, uint32_t worker, buf *found, ft_error *error) {
+static ft_status visit(void *user, const scan_item *item, model_view *s, uint32_t worker, buf *found, ft_error *error) {
     (void)user;
     (void)item;
     (void)worker;
     const ft_cost *cost;
-    FT_TRY(subject_cost(s, &cost, error));
+    FT_TRY(model_view_cost(s, &cost, error));
     double row[LINEAR_MAX_COLUMNS];
     linear_row(cost, row);
     buf_add(found, row, sizeof row);

@@ -51,8 +51,8 @@ static ft_status load(const json_t *params, const float *block, size_t count, co
     return FT_OK;
 }
 
-static ft_status predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
-                         ft_error *error) {
+static ft_status predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                         model_output *out, ft_error *error) {
     uint32_t device = where->index;
     const roofline_model *r = of(m);
     double constants[ROOF_CONSTANTS];
@@ -60,8 +60,8 @@ static ft_status predict(const model *m, subject *s, const place *where, bool ha
         constants[i] = (double)r->constants[(size_t)device * ROOF_CONSTANTS + i];
     const ft_cost *cost;
     const ft_kernels *kernels;
-    FT_TRY(subject_cost(s, &cost, error));
-    FT_TRY(subject_kernels(s, runtimes_rules(&r->runtimes, device), &kernels, error));
+    FT_TRY(model_view_cost(s, &cost, error));
+    FT_TRY(model_view_kernels(s, runtimes_rules(&r->runtimes, device), &kernels, error));
     part_sum parts;
     FT_TRY(part_sum_begin(&parts, kernels, has_parts, memory, error));
     for (uint32_t i = 0; i < kernels->count; i++) {

@@ -55,15 +55,15 @@ static ft_status thin_out(const fit_set *set, uint32_t limit, fit_rows *rows, ft
 }
 
 /* The kernels of each row of the item: a count, then FLOPs and bytes of each. */
-static ft_status visit(void *user, const scan_item *item, subject *s, uint32_t worker, buf *found, ft_error *error) {
+static ft_status visit(void *user, const scan_item *item, model_view *s, uint32_t worker, buf *found, ft_error *error) {
     (void)worker;
     const fitting *f = user;
     const ft_cost *cost;
-    FT_TRY(subject_cost(s, &cost, error));
+    FT_TRY(model_view_cost(s, &cost, error));
     for (uint32_t i = 0; i < item->row_count; i++) {
         uint32_t device = f->rows.items[item->rows[i]].device;
         const ft_kernels *kernels;
-        FT_TRY(subject_kernels(s, runtimes_rules(&f->model->runtimes, device), &kernels, error));
+        FT_TRY(model_view_kernels(s, runtimes_rules(&f->model->runtimes, device), &kernels, error));
         buf_add(found, &kernels->count, sizeof kernels->count);
         for (uint32_t k = 0; k < kernels->count; k++) {
             ft_op_cost of_kernel = ft_cost_kernel(s->bound, cost, kernels, k);

@@ -67,9 +67,9 @@ static void add_sums(const ft_graph *graph, const ft_cost *cost, double *row) {
     sums[7] = (double)ft_graph_batch(graph);
 }
 
-ft_status totals_of(subject *s, float row[TOTALS_COUNT], ft_error *error) {
+ft_status totals_of(model_view *s, float row[TOTALS_COUNT], ft_error *error) {
     const ft_cost *cost;
-    FT_TRY(subject_cost(s, &cost, error));
+    FT_TRY(model_view_cost(s, &cost, error));
     const ft_op *ops = ft_graph_ops(s->bound);
     double sums[TOTALS_COUNT] = {0};
     for (uint32_t i = 0; i < cost->op_count; i++) {

@@ -5,7 +5,7 @@
 #ifndef PREDICTOR_TOTALS_H
 #define PREDICTOR_TOTALS_H
 
-#include "predictor/core/subject.h"
+#include "predictor/core/model_view.h"
 
 #define TOTALS_SCHEMA "totals/1"
 
@@ -17,6 +17,6 @@ enum {
     TOTALS_COUNT = TOTALS_KINDS * TOTALS_PER_KIND + 2 * 2 * TOTALS_SIZES + TOTALS_SUMS,
 };
 
-ft_status totals_of(subject *s, float row[TOTALS_COUNT], ft_error *error);
+ft_status totals_of(model_view *s, float row[TOTALS_COUNT], ft_error *error);
 
 #endif

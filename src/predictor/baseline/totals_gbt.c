@@ -3,8 +3,9 @@
 #include "predictor/baseline/gbt.h"
 #include "predictor/baseline/totals.h"
 
-static ft_status look(void *eyes, subject *s, arena *memory, float *row, double *coverage_ratio, ft_error *error) {
-    (void)eyes;
+static ft_status look(void *extractor, model_view *s, arena *memory, float *row, double *coverage_ratio,
+                      ft_error *error) {
+    (void)extractor;
     (void)memory;
     FT_TRY(totals_of(s, row, error));
     *coverage_ratio = s->cost.coverage_ratio;

@@ -82,24 +82,24 @@ double adjust_row(const adjustment *a, const double *factors, const double *term
     return sum;
 }
 
-ft_status adjust_look(const family *f, const model *m, subject *s, const place *where, bool has_parts, arena *memory,
-                      prediction *out, pieces *made_of, ft_error *error) {
-    *out = (prediction){.spread = 1, .source = FT_LEARNED};
-    if (f->look != NULL) return f->look(m, s, where, has_parts, memory, out, made_of, error);
+ft_status adjust_look(const family *f, const model *m, model_view *s, const target_device *where, bool has_parts,
+                      arena *memory, model_output *out, explanation *made_of, ft_error *error) {
+    *out = (model_output){.spread = 1, .source = FT_LEARNED};
+    if (f->explain != NULL) return f->explain(m, s, where, has_parts, memory, out, made_of, error);
     FT_TRY(f->predict(m, s, where, has_parts, memory, out, error));
     double *time = ARENA_NEW(memory, double);
     float *feature = ARENA_NEW(memory, float);
     if (time == NULL || feature == NULL) return FT_NOMEM(error);
     *time = out->value;
     *feature = (float)log2(fmax(out->value, 1e-9));
-    *made_of = (pieces){.count = 1, .row_count = 1, .term_count = 1, .times = time};
+    *made_of = (explanation){.count = 1, .row_count = 1, .term_count = 1, .times = time};
     made_of->size_count = made_of->feature_count = 1;
     made_of->features = feature;
     return FT_OK;
 }
 
 /* What the rows take now. */
-static ft_status adjust_rows(const adjustment *a, const pieces *p, arena *memory, double **sums, ft_error *error) {
+static ft_status adjust_rows(const adjustment *a, const explanation *p, arena *memory, double **sums, ft_error *error) {
     double scaled[ADJUST_MAX_FEATURES], times[ADJUST_MAX_TERMS], factors[ADJUST_MAX_TERMS];
     if (p->term_count != a->terms || p->size_count != a->sizes || p->feature_count != a->features)
         return ft_fail(error, FT_ERR_DAMAGED,
@@ -116,11 +116,12 @@ static ft_status adjust_rows(const adjustment *a, const pieces *p, arena *memory
     return FT_OK;
 }
 
-ft_status adjust_predict(const adjustment *a, const family *f, const model *m, subject *s, const place *asked,
-                         bool has_parts, arena *memory, prediction *out, ft_error *error) {
-    const place where = {.index = a->base, .sheet = asked->sheet, .rules = a->rules, .output = asked->output};
-    pieces p = {0};
-    prediction made = {0};
+ft_status adjust_predict(const adjustment *a, const family *f, const model *m, model_view *s,
+                         const target_device *asked, bool has_parts, arena *memory, model_output *out,
+                         ft_error *error) {
+    const target_device where = {.index = a->base, .sheet = asked->sheet, .rules = a->rules, .output = asked->output};
+    explanation p = {0};
+    model_output made = {0};
     double *sums, value = 0;
     if (a->base == FT_NONE && asked->sheet == NULL)
         return ft_fail(error, FT_ERR_UNSUPPORTED,

@@ -11,7 +11,7 @@
 
 /* --- Cases --------------------------------------------------------------------------------------------------- */
 
-void adjust_fit_scaling(adjustment *a, const pieces *made_of, uint32_t count) {
+void adjust_fit_scaling(adjustment *a, const explanation *made_of, uint32_t count) {
     for (uint32_t f = 0; f < a->sizes; f++) {
         double sum = 0, squares = 0, rows = 0;
         for (uint32_t i = 0; i < count; i++) {
@@ -28,8 +28,8 @@ void adjust_fit_scaling(adjustment *a, const pieces *made_of, uint32_t count) {
     }
 }
 
-ft_status adjust_case_make(const adjustment *a, const pieces *made_of, double measured, arena *memory, adjust_case *out,
-                           ft_error *error) {
+ft_status adjust_case_make(const adjustment *a, const explanation *made_of, double measured, arena *memory,
+                           adjust_case *out, ft_error *error) {
     size_t rows = made_of->row_count;
     *out = (adjust_case){.log_measured = log(measured), .weight = 1, .row_count = made_of->row_count};
     out->setting_count = made_of->setting_count;

@@ -22,10 +22,10 @@ typedef struct adjust_case {
 } adjust_case;
 
 /* How sizes are scaled: to mean 0 and deviation 1 over all rows of some predictions. */
-void adjust_fit_scaling(adjustment *a, const pieces *made_of, uint32_t count);
+void adjust_fit_scaling(adjustment *a, const explanation *made_of, uint32_t count);
 /* Copies into the arena; the adjustment has its scaling. */
-ft_status adjust_case_make(const adjustment *a, const pieces *made_of, double measured, arena *memory, adjust_case *out,
-                           ft_error *error);
+ft_status adjust_case_make(const adjustment *a, const explanation *made_of, double measured, arena *memory,
+                           adjust_case *out, ft_error *error);
 
 typedef enum adjust_kind {
     ADJUST_SCALE,  /* the bias alone, the median ratio; with settings, one for each of their flags, too */

@@ -13,7 +13,7 @@
 #include "foretell/device.h"
 #include "foretell/predictor.h"
 #include "predictor/core/block.h"
-#include "predictor/core/subject.h"
+#include "predictor/core/model_view.h"
 
 /* A model of any family; each defines its own struct. */
 typedef struct model model;
@@ -59,28 +59,28 @@ typedef struct fit_context {
 } fit_context;
 
 /* Where a prediction is for. */
-typedef struct place {
+typedef struct target_device {
     uint32_t index;         /* of the devices given to fit or load; FT_NONE: none of them */
     const ft_device *sheet; /* what is known of the device; NULL when that is nothing, or when nobody asks for it */
     /* Of a device that is predicted from a known one and has another runtime: its rules. NULL: those of the device. */
     const ft_rules *rules;
     uint32_t output; /* of models that tell several metrics: 0 the first that it was fitted to, then the others */
-} place;
+} target_device;
 
 /* What a model says of a subject on a device. */
-typedef struct prediction {
+typedef struct model_output {
     double value;
     double spread;         /* how unsure it is, relative: the interval is value * exp(+-q * spread) */
-    double coverage_ratio; /* as in ft_answer */
-    ft_source_kind source; /* of the value */
-    ft_part_time *parts;   /* from the arena, or NULL */
+    double coverage_ratio; /* as in ft_prediction */
+    ft_provenance source;  /* of the value */
+    ft_part *parts;        /* from the arena, or NULL */
     uint32_t part_count;
-} prediction;
+} model_output;
 
 /* What a prediction is made of, as adapting sees it (adjust.h): rows, each with the times of its terms, which add up to
  * the value when every row is taken as often as there are pieces of it, and with features that may decide by what the
  * times are off elsewhere. */
-typedef struct pieces {
+typedef struct explanation {
     uint32_t count;         /* in the order of the parts of the prediction */
     const uint32_t *row_of; /* per piece; NULL: piece i is row i */
     uint32_t row_count;
@@ -89,7 +89,7 @@ typedef struct pieces {
     uint32_t size_count, feature_count; /* features are sizes, of any scale, and after them flags, about 0 to 1 */
     uint32_t setting_count;             /* the last of the flags are of the whole question, the same for all rows */
     const float *features;              /* row_count x feature_count */
-} pieces;
+} explanation;
 
 /* How far what hidden layers say of two sets is told. */
 typedef enum tune_distance { TUNE_NO_DISTANCE, TUNE_CMD, TUNE_MMD, TUNE_DISTANCES } tune_distance;
@@ -135,14 +135,14 @@ typedef struct family {
                       uint32_t device_count, model **out, ft_error *error);
     /* A place has an index, or, where the family takes any device, a data sheet; there it has that for known devices
      * too, when they are in the box. Parts only when `has_parts`. */
-    ft_status (*predict)(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
-                         ft_error *error);
+    ft_status (*predict)(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                         model_output *out, ft_error *error);
     /* Works out for several subjects at once what predict needs of each on known devices, and keeps it with them. What
      * cannot be worked out is left to predict, which tells why. May be NULL: predict does it all. */
-    ft_status (*foresee)(const model *m, subject *const *subjects, uint32_t count, ft_error *error);
+    ft_status (*precompute)(const model *m, model_view *const *subjects, uint32_t count, ft_error *error);
     /* The same prediction, and what it is made of. May be NULL: then a prediction is one piece. */
-    ft_status (*look)(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
-                      pieces *made_of, ft_error *error);
+    ft_status (*explain)(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                         model_output *out, explanation *made_of, ft_error *error);
     /* A model whose networks were trained further on a few rows, all for learning; devices of the set are those of the
      * model, and, where it reads data sheets, new ones behind them. May be NULL. */
     ft_status (*tune)(const model *from, const fit_set *set, const tune_options *options, const fit_context *context,

@@ -23,7 +23,7 @@ total_work total_work_of(const ft_cost *cost) {
 ft_status part_sum_begin(part_sum *parts, const ft_kernels *kernels, bool has_parts, arena *memory, ft_error *error) {
     *parts = (part_sum){.kernels = kernels};
     if (!has_parts) return FT_OK;
-    parts->items = ARENA_ARRAY(memory, ft_part_time, (size_t)kernels->count + 1);
+    parts->items = ARENA_ARRAY(memory, ft_part, (size_t)kernels->count + 1);
     return parts->items != NULL ? FT_OK : FT_NOMEM(error);
 }
 
@@ -31,14 +31,14 @@ void part_sum_add(part_sum *parts, uint32_t kernel, double value) {
     const ft_kernel *k = &parts->kernels->items[kernel];
     parts->sum += value;
     if (parts->items == NULL) return;
-    parts->items[kernel] = (ft_part_time){.type = k->type, .ops = k->ops, .op_count = k->op_count, .value = value};
+    parts->items[kernel] = (ft_part){.type = k->type, .ops = k->ops, .op_count = k->op_count, .value = value};
 }
 
-void part_sum_end(part_sum *parts, double start, prediction *out) {
+void part_sum_end(part_sum *parts, double start, model_output *out) {
     start = fmax(start, MIN_PREDICTED_VALUE);
-    *out = (prediction){.value = parts->sum + start, .spread = 1, .source = FT_LEARNED, .parts = parts->items};
+    *out = (model_output){.value = parts->sum + start, .spread = 1, .source = FT_LEARNED, .parts = parts->items};
     if (parts->items == NULL) return;
-    parts->items[parts->kernels->count] = (ft_part_time){.type = "start", .value = start};
+    parts->items[parts->kernels->count] = (ft_part){.type = "start", .value = start};
     out->part_count = parts->kernels->count + 1;
 }
 

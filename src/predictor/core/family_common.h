@@ -22,16 +22,15 @@ total_work op_work_of(const ft_op_cost *cost);
 
 typedef struct part_sum {
     const ft_kernels *kernels;
-    ft_part_time *items; /* NULL when nobody asked */
+    ft_part *items; /* NULL when nobody asked */
     double sum;
 } part_sum;
 
 /* Room for a part per kernel, and one for what belongs to none. */
-ft_status part_sum_begin(part_sum *parts, const ft_kernels *kernels, bool has_parts, arena *memory,
-                               ft_error *error);
+ft_status part_sum_begin(part_sum *parts, const ft_kernels *kernels, bool has_parts, arena *memory, ft_error *error);
 void part_sum_add(part_sum *parts, uint32_t kernel, double value);
 /* `start` belongs to no kernel. The prediction has spread 1. */
-void part_sum_end(part_sum *parts, double start, prediction *out);
+void part_sum_end(part_sum *parts, double start, model_output *out);
 
 /* --- Checks -------------------------------------------------------------------------------------------------- */
 

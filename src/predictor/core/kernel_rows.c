@@ -262,17 +262,17 @@ static void row_of(const ft_graph *graph, const ft_kernel *kernel, const ft_op_c
     set_flags(kernel->type, root->def->op_class, f);
 }
 
-ft_status kernel_rows_of(subject *s, const ft_rules *rules, arena *memory, kernel_row **rows, uint32_t *count,
+ft_status kernel_rows_of(model_view *s, const ft_rules *rules, arena *memory, kernel_row **rows, uint32_t *count,
                          ft_error *error) {
     return kernel_rows_seen(s, rules, true, memory, rows, count, error);
 }
 
-ft_status kernel_rows_seen(subject *s, const ft_rules *rules, bool has_array, arena *memory, kernel_row **rows,
+ft_status kernel_rows_seen(model_view *s, const ft_rules *rules, bool has_array, arena *memory, kernel_row **rows,
                            uint32_t *count, ft_error *error) {
     const ft_cost *cost;
     const ft_kernels *kernels;
-    FT_TRY(subject_cost(s, &cost, error));
-    FT_TRY(subject_kernels(s, rules, &kernels, error));
+    FT_TRY(model_view_cost(s, &cost, error));
+    FT_TRY(model_view_kernels(s, rules, &kernels, error));
     kernel_row *made = ARENA_ARRAY(memory, kernel_row, kernels->count + 1);
     if (made == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < kernels->count; i++) {

@@ -9,7 +9,7 @@
 #define PREDICTOR_KERNEL_ROWS_H
 
 #include "base/arena.h"
-#include "predictor/core/subject.h"
+#include "predictor/core/model_view.h"
 
 /* Changes whenever a term or feature changes its meaning: files made for other ones are refused. */
 #define KERNEL_ROWS_SCHEMA "kernel-rows-2"
@@ -74,10 +74,10 @@ typedef struct kernel_row {
 
 /* One row for each kernel, in the order of the kernels. Without `has_array`, convolutions are seen as those of cores
  * even where the rules say that an array of multipliers runs them. */
-ft_status kernel_rows_seen(subject *s, const ft_rules *rules, bool has_array, arena *memory, kernel_row **rows,
+ft_status kernel_rows_seen(model_view *s, const ft_rules *rules, bool has_array, arena *memory, kernel_row **rows,
                            uint32_t *count, ft_error *error);
 /* As the rules say. */
-ft_status kernel_rows_of(subject *s, const ft_rules *rules, arena *memory, kernel_row **rows, uint32_t *count,
+ft_status kernel_rows_of(model_view *s, const ft_rules *rules, arena *memory, kernel_row **rows, uint32_t *count,
                          ft_error *error);
 
 #endif

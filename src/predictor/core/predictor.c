@@ -292,7 +292,7 @@ void ft_predictor_free(ft_predictor *predictor) {
 
 /* --- What is known of it ------------------------------------------------------------------------------------- */
 
-const char *ft_source_kind_name(ft_source_kind kind) {
+const char *ft_provenance_name(ft_provenance kind) {
     static const char *const names[] = {"measured", "learned", "analytic", "assumed"};
     return (size_t)kind < sizeof names / sizeof names[0] ? names[kind] : "unknown";
 }
@@ -388,17 +388,17 @@ bool predictor_knows_device(const ft_predictor *predictor, const char *device) {
 
 /* --- Asking -------------------------------------------------------------------------------------------------- */
 
-place predictor_place(const ft_predictor *predictor, uint32_t device) {
-    return (place){.index = device,
-                   .sheet = predictor->sheets != NULL && device != FT_NONE ? predictor->sheets[device] : NULL};
+target_device predictor_place(const ft_predictor *predictor, uint32_t device) {
+    return (target_device){.index = device,
+                           .sheet = predictor->sheets != NULL && device != FT_NONE ? predictor->sheets[device] : NULL};
 }
 
-ft_status predictor_predict(const ft_predictor *predictor, subject *s, const place *where, bool has_parts,
-                            arena *memory, prediction *out, ft_error *error) {
+ft_status predictor_predict(const ft_predictor *predictor, model_view *s, const target_device *where, bool has_parts,
+                            arena *memory, model_output *out, ft_error *error) {
     const header *h = &predictor->about;
-    prediction made = {.spread = 1, .source = FT_LEARNED};
+    model_output made = {.spread = 1, .source = FT_LEARNED};
     const adjustment *adjusted = predictor_adjustment(predictor, where->index);
-    place asked = *where;
+    target_device asked = *where;
     asked.output = predictor->output;
     if (adjusted != NULL)
         FT_TRY(adjust_predict(adjusted, h->family, predictor->model, s, &asked, has_parts, memory, &made, error));
@@ -411,9 +411,9 @@ ft_status predictor_predict(const ft_predictor *predictor, subject *s, const pla
     return FT_OK;
 }
 
-ft_estimate predictor_estimate(const ft_predictor *predictor, uint32_t device, const prediction *p) {
+ft_metric_result predictor_estimate(const ft_predictor *predictor, uint32_t device, const model_output *p) {
     double factor = exp(predictor_q90(predictor, device) * p->spread);
-    return (ft_estimate){
+    return (ft_metric_result){
         .metric = told(predictor)->name,
         .value = p->value,
         .lo = p->value / factor,

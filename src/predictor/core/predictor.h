@@ -69,11 +69,11 @@ bool predictor_knows_dtype(const ft_predictor *predictor, ft_dtype dtype, ft_dty
 /* The 0.9 quantile of |log(measured / value)| / spread; NaN when it is not known. FT_NONE: the widest of all. */
 double predictor_q90(const ft_predictor *predictor, uint32_t device);
 /* A device by its index. */
-place predictor_place(const ft_predictor *predictor, uint32_t device);
+target_device predictor_place(const ft_predictor *predictor, uint32_t device);
 /* What the model says, before an interval is made of it. */
-ft_status predictor_predict(const ft_predictor *predictor, subject *s, const place *where, bool has_parts,
-                            arena *memory, prediction *out, ft_error *error);
+ft_status predictor_predict(const ft_predictor *predictor, model_view *s, const target_device *where, bool has_parts,
+                            arena *memory, model_output *out, ft_error *error);
 /* The same as an estimate with its interval. */
-ft_estimate predictor_estimate(const ft_predictor *predictor, uint32_t device, const prediction *p);
+ft_metric_result predictor_estimate(const ft_predictor *predictor, uint32_t device, const model_output *p);
 
 #endif

@@ -9,9 +9,9 @@
 /* What an answer points into. */
 typedef struct answer_owner {
     arena memory;
-    subject subject;
+    model_view view;
     ft_device *sheet; /* of a device that was asked for by name only */
-    ft_estimate *estimates;
+    ft_metric_result *estimates;
 } answer_owner;
 
 static ft_status fail_device(const ft_predictor *predictor, const char *device, ft_error *error) {
@@ -21,16 +21,16 @@ static ft_status fail_device(const ft_predictor *predictor, const char *device, 
 }
 
 /* A device that is none of those it was trained on: its data sheet may do. */
-static ft_status find_sheet(const ft_predictor *predictor, const ft_query *query, answer_owner *owner, place *where,
-                            ft_error *error) {
+static ft_status find_sheet(const ft_predictor *predictor, const ft_request *query, answer_owner *owner,
+                            target_device *where, ft_error *error) {
     if (!predictor_takes_any_device(predictor)) return fail_device(predictor, query->device, error);
     if (query->sheet == NULL && owner->sheet == NULL) FT_TRY(ft_device_open(query->device, &owner->sheet, error));
     where->sheet = query->sheet != NULL ? query->sheet : owner->sheet;
     return FT_OK;
 }
 
-static ft_status find_place(const ft_predictor *predictor, const ft_query *query, answer_owner *owner, place *where,
-                            ft_error *error) {
+static ft_status find_place(const ft_predictor *predictor, const ft_request *query, answer_owner *owner,
+                            target_device *where, ft_error *error) {
     uint32_t count = ft_predictor_device_count(predictor);
     if (query->device == NULL && count > 1)
         return ft_fail(error, FT_ERR_USAGE, "the predictor knows %u devices ('%s', ...): say which", count,
@@ -45,13 +45,13 @@ static ft_status find_place(const ft_predictor *predictor, const ft_query *query
 }
 
 /* Adds what one predictor of a file says. */
-static ft_status add_estimate(const ft_predictor *predictor, const ft_query *query, answer_owner *owner,
-                              ft_answer *answer, ft_error *error) {
-    place where;
-    prediction p = {0};
+static ft_status add_estimate(const ft_predictor *predictor, const ft_request *query, answer_owner *owner,
+                              ft_prediction *answer, ft_error *error) {
+    target_device where;
+    model_output p = {0};
     bool is_first = answer->metric_count == 0;
     FT_TRY(find_place(predictor, query, owner, &where, error));
-    FT_TRY(predictor_predict(predictor, &owner->subject, &where, is_first, &owner->memory, &p, error));
+    FT_TRY(predictor_predict(predictor, &owner->view, &where, is_first, &owner->memory, &p, error));
     owner->estimates[answer->metric_count++] = predictor_estimate(predictor, where.index, &p);
     if (!is_first) return FT_OK;
     answer->parts = p.parts;
@@ -60,11 +60,11 @@ static ft_status add_estimate(const ft_predictor *predictor, const ft_query *que
     return FT_OK;
 }
 
-static ft_status fill(const ft_predictor *first, const ft_query *query, answer_owner *owner, ft_answer *answer,
+static ft_status fill(const ft_predictor *first, const ft_request *query, answer_owner *owner, ft_prediction *answer,
                       ft_error *error) {
     uint32_t count = 0;
     for (const ft_predictor *p = first; p != NULL; p = ft_predictor_next(p)) count++;
-    owner->estimates = ARENA_ARRAY(&owner->memory, ft_estimate, count);
+    owner->estimates = ARENA_ARRAY(&owner->memory, ft_metric_result, count);
     if (owner->estimates == NULL) return FT_NOMEM(error);
     answer->metrics = owner->estimates;
     for (const ft_predictor *p = first; p != NULL; p = ft_predictor_next(p)) {
@@ -76,25 +76,26 @@ static ft_status fill(const ft_predictor *first, const ft_query *query, answer_o
     return FT_OK;
 }
 
-static ft_status begin(const ft_graph *bound, const ft_query *query, ft_answer *answer, ft_error *error) {
+static ft_status begin(const ft_graph *bound, const ft_request *query, ft_prediction *answer, ft_error *error) {
     answer_owner *owner = calloc(1, sizeof *owner);
-    *answer = (ft_answer){.owner = owner};
+    *answer = (ft_prediction){.owner = owner};
     if (owner == NULL) return FT_NOMEM(error);
     arena_init(&owner->memory, FT_MAX_GRAPH_BYTES);
-    subject_init(&owner->subject, bound, query);
+    model_view_init(&owner->view, bound, query);
     return FT_OK;
 }
 
 /* An answer that was begun is one, or none at all. */
-static ft_status finish(const ft_predictor *predictor, const ft_query *query, ft_answer *answer, ft_error *error) {
+static ft_status finish(const ft_predictor *predictor, const ft_request *query, ft_prediction *answer,
+                        ft_error *error) {
     ft_status status = fill(predictor, query, answer->owner, answer, error);
-    if (status != FT_OK) ft_answer_free(answer);
+    if (status != FT_OK) ft_prediction_free(answer);
     return status;
 }
 
-ft_status ft_predictor_answer(const ft_predictor *predictor, const ft_graph *bound, const ft_query *query,
-                              ft_answer *answer, ft_error *error) {
-    ft_answer made;
+ft_status ft_predictor_predict(const ft_predictor *predictor, const ft_graph *bound, const ft_request *query,
+                               ft_prediction *answer, ft_error *error) {
+    ft_prediction made;
     FT_TRY(begin(bound, query, &made, error));
     FT_TRY(finish(predictor, query, &made, error));
     *answer = made;
@@ -103,25 +104,26 @@ ft_status ft_predictor_answer(const ft_predictor *predictor, const ft_graph *bou
 
 /* What all need on a device that is known is worked out for all of them. A failure is no loss: each is asked about
  * afterwards anyway. */
-static void foresee(const ft_predictor *predictor, const ft_query *query, const ft_answer *answers, uint32_t count) {
-    subject **subjects = calloc((size_t)count + 1, sizeof *subjects);
+static void precompute(const ft_predictor *predictor, const ft_request *query, const ft_prediction *answers,
+                       uint32_t count) {
+    model_view **subjects = calloc((size_t)count + 1, sizeof *subjects);
     uint32_t begun = 0;
     for (uint32_t i = 0; subjects != NULL && i < count; i++)
-        if (answers[i].owner != NULL) subjects[begun++] = &((answer_owner *)answers[i].owner)->subject;
+        if (answers[i].owner != NULL) subjects[begun++] = &((answer_owner *)answers[i].owner)->view;
     for (const ft_predictor *p = predictor; subjects != NULL && p != NULL; p = ft_predictor_next(p)) {
         const family *f = predictor_family(p);
         bool is_known = query->device == NULL || predictor_device_index(p, query->device) != FT_NONE;
         ft_error ignored;
-        if (f->foresee != NULL && is_known) f->foresee(predictor_model(p), subjects, begun, &ignored);
+        if (f->precompute != NULL && is_known) f->precompute(predictor_model(p), subjects, begun, &ignored);
     }
     free(subjects);
 }
 
-ft_status ft_predictor_answer_all(const ft_predictor *predictor, const ft_graph *const *bound, uint32_t count,
-                                  const ft_query *query, ft_answer *answers, ft_error *errors) {
+ft_status ft_predictor_predict_many(const ft_predictor *predictor, const ft_graph *const *bound, uint32_t count,
+                                    const ft_request *query, ft_prediction *answers, ft_error *errors) {
     ft_status first = FT_OK;
     for (uint32_t i = 0; i < count; i++) errors[i].status = begin(bound[i], query, &answers[i], &errors[i]);
-    foresee(predictor, query, answers, count);
+    precompute(predictor, query, answers, count);
     for (uint32_t i = 0; i < count; i++) {
         if (errors[i].status == FT_OK) errors[i].status = finish(predictor, query, &answers[i], &errors[i]);
         if (first == FT_OK) first = errors[i].status;
@@ -129,14 +131,14 @@ ft_status ft_predictor_answer_all(const ft_predictor *predictor, const ft_graph 
     return first;
 }
 
-void ft_answer_free(ft_answer *answer) {
+void ft_prediction_free(ft_prediction *answer) {
     if (answer == NULL) return;
     answer_owner *owner = answer->owner;
     if (owner != NULL) {
-        subject_free(&owner->subject);
+        model_view_free(&owner->view);
         ft_device_free(owner->sheet);
         arena_free(&owner->memory);
         free(owner);
     }
-    *answer = (ft_answer){0};
+    *answer = (ft_prediction){0};
 }

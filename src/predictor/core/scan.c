@@ -106,8 +106,8 @@ const scan_item *scan_item_at(const scan *s, uint32_t index) {
 
 /* --- Graphs -------------------------------------------------------------------------------------------------- */
 
-ft_query scan_query(const ft_record *record) {
-    return (ft_query){
+ft_request scan_query(const ft_record *record) {
+    return (ft_request){
         .device = record->device, .setting = record->setting, .dtype = record->dtype, .mode = record->mode};
 }
 
@@ -148,11 +148,11 @@ static ft_status visit_item(batch *b, uint32_t part, uint32_t worker, ft_error *
     scan_graph graph = {NULL, NULL};
     ft_status status = scan_graph_open(s->data, r, &graph, error);
     if (status == FT_OK) {
-        ft_query query = scan_query(r);
-        subject about;
-        subject_init(&about, graph.bound, &query);
+        ft_request query = scan_query(r);
+        model_view about;
+        model_view_init(&about, graph.bound, &query);
         status = b->job->visit(b->job->user, item, &about, worker, &b->found[part], error);
-        subject_free(&about);
+        model_view_free(&about);
     }
     if (status == FT_OK && b->found[part].failed) status = FT_NOMEM(error);
     scan_graph_free(&graph);

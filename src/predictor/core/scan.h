@@ -28,7 +28,7 @@ const scan_item *scan_item_at(const scan *s, uint32_t index);
 
 /* On any thread; `worker` is below pool_threads(). Costs and kernels of the subject are computed as they are asked for.
  */
-typedef ft_status scan_visit(void *user, const scan_item *item, subject *subject, uint32_t worker, buf *found,
+typedef ft_status scan_visit(void *user, const scan_item *item, model_view *view, uint32_t worker, buf *found,
                              ft_error *error);
 /* On the caller's thread, in the order of the items. */
 typedef ft_status scan_gather(void *user, const scan_item *item, const buf *found, ft_error *error);
@@ -58,6 +58,6 @@ typedef struct scan_graph {
 ft_status scan_graph_open(const ft_dataset *data, const ft_record *record, scan_graph *graph, ft_error *error);
 void scan_graph_free(scan_graph *graph);
 /* What a record asks for. */
-ft_query scan_query(const ft_record *record);
+ft_request scan_query(const ft_record *record);
 
 #endif

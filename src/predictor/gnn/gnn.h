@@ -11,7 +11,7 @@
 #include "nn/descent.h"
 #include "nn/layer.h"
 #include "predictor/core/config.h"
-#include "predictor/core/subject.h"
+#include "predictor/core/model_view.h"
 #include "predictor/gnn/label_scale.h"
 
 /* --- Samples ------------------------------------------------------------------------------------------------- */
@@ -124,10 +124,10 @@ typedef struct gnn_kind {
     /* How wide what it sees is with these options. */
     gnn_widths (*widths)(const void *own);
     /* Makes what looking needs and is the same for all subjects (fusion rules, say); NULL: nothing. Read-only then. */
-    ft_status (*open)(const void *own, void **eyes, ft_error *error);
-    void (*close)(void *eyes);
+    ft_status (*open)(const void *own, void **extractor, ft_error *error);
+    void (*close)(void *extractor);
     /* What is seen of a subject; all of the sample is from the arena. Runs on any thread. */
-    ft_status (*look)(const void *own, const void *eyes, subject *s, arena *memory, gnn_sample *sample,
+    ft_status (*look)(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
                       ft_error *error);
     /* What it is told of a device: widths.column_values numbers of about 1. NULL where that is 0. */
     ft_status (*sheet)(const ft_device *device, float *values, ft_error *error);

@@ -12,32 +12,32 @@
 
 /* --- Views --------------------------------------------------------------------------------------------------- */
 
-static ft_status view_of(const model *m, subject *s, const gnn_view **found, ft_error *error) {
-    gnn_view *v = subject_kept(s, m);
+static ft_status view_of(const model *m, model_view *s, const gnn_view **found, ft_error *error) {
+    gnn_view *v = model_view_kept(s, m);
     if (v == NULL) {
         FT_TRY(gnn_view_make(m, s, m->columns, m->column_count, &s->memory, &v, error));
-        subject_keep(s, m, v);
+        model_view_keep(s, m, v);
     }
     *found = v;
     return FT_OK;
 }
 
-ft_status gnn_foresee(const model *m, subject *const *subjects, uint32_t count, ft_error *error) {
+ft_status gnn_precompute(const model *m, model_view *const *subjects, uint32_t count, ft_error *error) {
     arena memory;
     arena_init(&memory, GNN_LOOK_LIMIT);
     gnn_view **views = ARENA_ARRAY(&memory, gnn_view *, (size_t)count + 1);
-    subject **seen = ARENA_ARRAY(&memory, subject *, (size_t)count + 1);
+    model_view **seen = ARENA_ARRAY(&memory, model_view *, (size_t)count + 1);
     uint32_t seen_count = 0;
     ft_status status = views != NULL && seen != NULL ? FT_OK : FT_NOMEM(error);
     for (uint32_t i = 0; i < count && status == FT_OK; i++) {
         ft_error reason;
-        subject *s = subjects[i];
-        if (subject_kept(s, m) != NULL) continue; /* a model of several metrics is asked for each of them */
+        model_view *s = subjects[i];
+        if (model_view_kept(s, m) != NULL) continue; /* a model of several metrics is asked for each of them */
         ft_status looked = gnn_view_look(m, s, m->column_count, &memory, &s->memory, &views[seen_count], &reason);
         if (looked == FT_OK) seen[seen_count++] = s;
     }
     if (status == FT_OK) status = gnn_view_ask(m, views, seen_count, m->columns, m->column_count, &memory, error);
-    for (uint32_t i = 0; i < seen_count && status == FT_OK; i++) subject_keep(seen[i], m, views[i]);
+    for (uint32_t i = 0; i < seen_count && status == FT_OK; i++) model_view_keep(seen[i], m, views[i]);
     arena_free(&memory);
     return status;
 }
@@ -45,12 +45,12 @@ ft_status gnn_foresee(const model *m, subject *const *subjects, uint32_t count, 
 /* --- Columns ------------------------------------------------------------------------------------------------- */
 
 /* On a device or (index FT_NONE) on any. */
-static bool is_of(const gnn_column *column, const place *where) {
+static bool is_of(const gnn_column *column, const target_device *where) {
     return (where->index == FT_NONE || column->device == where->index) && column->metric == where->output;
 }
 
 /* Tells some of what the metric was measured with on the device. */
-static ft_status fail_column(const model *m, const ft_query *query, const place *where, ft_error *error) {
+static ft_status fail_column(const model *m, const ft_request *query, const target_device *where, ft_error *error) {
     enum { SHOWN = 3 };
     uint32_t shown = 0;
     ft_fail(error, FT_ERR_UNSUPPORTED, "%s was not trained on mode '%s', type '%s', setting '%s' on this device",
@@ -70,7 +70,7 @@ static ft_status fail_column(const model *m, const ft_query *query, const place 
 
 /* The column that a question is about, on a device or (index FT_NONE) on any. What it leaves open (type, setting) is
  * that which was measured most; what it says must have been measured. */
-static ft_status find_column(const model *m, const ft_query *query, const place *where, uint32_t *found,
+static ft_status find_column(const model *m, const ft_request *query, const target_device *where, uint32_t *found,
                              ft_error *error) {
     const char *setting = query->setting != NULL ? query->setting : "";
     uint32_t best = FT_NONE;
@@ -91,7 +91,7 @@ static ft_status find_column(const model *m, const ft_query *query, const place 
 }
 
 /* What is said of a device that was not in training, from its data sheet: as a column of its own, like one that was. */
-static ft_status view_elsewhere(const model *m, subject *s, const gnn_column *like, const ft_device *sheet,
+static ft_status view_elsewhere(const model *m, model_view *s, const gnn_column *like, const ft_device *sheet,
                                 arena *memory, const gnn_view **found, ft_error *error) {
     gnn_column column = *like;
     gnn_view *v = NULL;
@@ -104,8 +104,8 @@ static ft_status view_elsewhere(const model *m, subject *s, const gnn_column *li
 }
 
 /* What is said of a place: *column of *found. */
-static ft_status view_at(const model *m, subject *s, const place *where, arena *memory, const gnn_view **found,
-                         uint32_t *column, ft_error *error) {
+static ft_status view_at(const model *m, model_view *s, const target_device *where, arena *memory,
+                         const gnn_view **found, uint32_t *column, ft_error *error) {
     FT_TRY(find_column(m, &s->query, where, column, error));
     if (where->index != FT_NONE) return view_of(m, s, found, error);
     FT_TRY(view_elsewhere(m, s, &m->columns[*column], where->sheet, memory, found, error));
@@ -113,20 +113,20 @@ static ft_status view_at(const model *m, subject *s, const place *where, arena *
     return FT_OK;
 }
 
-static ft_status tell(const gnn_view *v, uint32_t column, bool is_met, prediction *out, ft_error *error) {
+static ft_status tell(const gnn_view *v, uint32_t column, bool is_met, model_output *out, ft_error *error) {
     static const double LEAST_SPREAD = 0.01, UNKNOWN_SPREAD = 0.1, ELSEWHERE = 3;
     double value = v->values[column];
     if (!isfinite(value)) return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
     double spread = LEAST_SPREAD + v->away[column] + UNKNOWN_SPREAD * (1 - v->known_ratio);
-    *out = (prediction){.value = fmax(value, MIN_PREDICTED_VALUE),
-                        .spread = is_met ? spread : spread * ELSEWHERE,
-                        .coverage_ratio = v->known_ratio,
-                        .source = is_met ? FT_LEARNED : FT_ASSUMED};
+    *out = (model_output){.value = fmax(value, MIN_PREDICTED_VALUE),
+                          .spread = is_met ? spread : spread * ELSEWHERE,
+                          .coverage_ratio = v->known_ratio,
+                          .source = is_met ? FT_LEARNED : FT_ASSUMED};
     return FT_OK;
 }
 
-ft_status gnn_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
-                      ft_error *error) {
+ft_status gnn_predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                      model_output *out, ft_error *error) {
     (void)has_parts;
     const gnn_view *v = NULL;
     uint32_t column;
@@ -134,8 +134,8 @@ ft_status gnn_predict(const model *m, subject *s, const place *where, bool has_p
     return tell(v, column, where->index != FT_NONE, out, error);
 }
 
-ft_status gnn_look(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
-                   pieces *made_of, ft_error *error) {
+ft_status gnn_explain(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                      model_output *out, explanation *made_of, ft_error *error) {
     (void)has_parts;
     const gnn_view *v = NULL;
     uint32_t column;
@@ -148,7 +148,7 @@ ft_status gnn_look(const model *m, subject *s, const place *where, bool has_part
     *time = out->value;
     features[0] = (float)log2(fmax(out->value, MIN_PREDICTED_VALUE));
     if (width > 0) memcpy(features + 1, v->hidden + (size_t)column * width, width * sizeof *features);
-    *made_of = (pieces){.count = 1, .row_count = 1, .term_count = 1, .times = time, .features = features};
+    *made_of = (explanation){.count = 1, .row_count = 1, .term_count = 1, .times = time, .features = features};
     made_of->size_count = made_of->feature_count = width + 1;
     return FT_OK;
 }

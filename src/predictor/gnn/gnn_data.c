@@ -30,7 +30,7 @@ typedef struct gathering {
     const fit_set *set;
     const gnn_kind *kind;
     const gnn_plan *plan;
-    const void *eyes;
+    const void *extractor;
     gnn_data *data;
     row_table samples, columns;
     gnn_columns before;
@@ -268,7 +268,7 @@ static void write_sample(const gnn_sample *s, const gnn_widths *w, buf *found) {
         if (rest[i].bytes > 0) buf_add(found, rest[i].items, rest[i].bytes);
 }
 
-static ft_status visit(void *user, const scan_item *item, subject *subject, uint32_t worker, buf *found,
+static ft_status visit(void *user, const scan_item *item, model_view *view, uint32_t worker, buf *found,
                        ft_error *error) {
     (void)item;
     (void)worker;
@@ -276,7 +276,7 @@ static ft_status visit(void *user, const scan_item *item, subject *subject, uint
     gnn_sample sample = {0};
     arena memory;
     arena_init(&memory, LOOK_LIMIT);
-    ft_status status = g->kind->look(g->plan->own, g->eyes, subject, &memory, &sample, error);
+    ft_status status = g->kind->look(g->plan->own, g->extractor, view, &memory, &sample, error);
     if (status == FT_OK) write_sample(&sample, &g->plan->widths, found);
     arena_free(&memory);
     return status;
@@ -362,13 +362,13 @@ static ft_status gather_all(gathering *g, const fit_context *context, ft_error *
 }
 
 ft_status gnn_data_gather(const fit_set *set, const fit_context *context, const gnn_kind *kind, const gnn_plan *plan,
-                          const void *eyes, gnn_columns before, gnn_data *data, ft_error *error) {
+                          const void *extractor, gnn_columns before, gnn_data *data, ft_error *error) {
     const gnn_widths *w = &plan->widths;
     *data = (gnn_data){.widths = *w,
                        .nodes.size = (1 + w->node_values) * sizeof(float),
                        .marks.size = w->node_marks * sizeof(float),
                        .edges.size = w->edge_values * sizeof(float)};
-    gathering g = {.set = set, .kind = kind, .plan = plan, .eyes = eyes, .data = data, .before = before};
+    gathering g = {.set = set, .kind = kind, .plan = plan, .extractor = extractor, .data = data, .before = before};
     g.samples.size = sizeof(sample_key);
     g.columns.size = sizeof(column_key);
     ft_status status = gather_all(&g, context, error);

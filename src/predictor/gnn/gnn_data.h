@@ -53,7 +53,7 @@ typedef struct gnn_columns {
 } gnn_columns;
 
 ft_status gnn_data_gather(const fit_set *set, const fit_context *context, const gnn_kind *kind, const gnn_plan *plan,
-                          const void *eyes, gnn_columns before, gnn_data *data, ft_error *error);
+                          const void *extractor, gnn_columns before, gnn_data *data, ft_error *error);
 void gnn_data_free(gnn_data *data);
 
 /* Kind and values of a distinct node. */

@@ -97,10 +97,10 @@ static ft_status fit_planned(const gnn_kind *kind, gnn_plan *plan, const fit_set
                              model **out, ft_error *error) {
     gnn_data data;
     model *m = NULL;
-    void *eyes = NULL;
-    ft_status status = kind->open != NULL ? kind->open(plan->own, &eyes, error) : FT_OK;
-    if (status == FT_OK) status = gnn_data_gather(set, context, kind, plan, eyes, (gnn_columns){0}, &data, error);
-    if (eyes != NULL) kind->close(eyes);
+    void *extractor = NULL;
+    ft_status status = kind->open != NULL ? kind->open(plan->own, &extractor, error) : FT_OK;
+    if (status == FT_OK) status = gnn_data_gather(set, context, kind, plan, extractor, (gnn_columns){0}, &data, error);
+    if (extractor != NULL) kind->close(extractor);
     if (status != FT_OK) {
         gnn_plan_free(plan);
         return status;

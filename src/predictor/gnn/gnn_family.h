@@ -19,12 +19,12 @@ ft_status gnn_load(const gnn_kind *kind, const json_t *params, const float *bloc
                    model **out, ft_error *error);
 void gnn_free(model *m);
 /* gnn_ask.c */
-ft_status gnn_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
-                      ft_error *error);
-ft_status gnn_foresee(const model *m, subject *const *subjects, uint32_t count, ft_error *error);
+ft_status gnn_predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                      model_output *out, ft_error *error);
+ft_status gnn_precompute(const model *m, model_view *const *subjects, uint32_t count, ft_error *error);
 /* As predict, and what it is made of: one piece, with the logarithm of its time and what the last layer sees. */
-ft_status gnn_look(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
-                   pieces *made_of, ft_error *error);
+ft_status gnn_explain(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                      model_output *out, explanation *made_of, ft_error *error);
 /* Whether it also answers for devices that it was not trained on. */
 bool gnn_reads_sheets(const model *m);
 
@@ -51,9 +51,9 @@ bool gnn_reads_sheets(const model *m);
                                  .save = gnn_save,                                                                     \
                                  .load = id_##_load,                                                                   \
                                  .predict = gnn_predict,                                                               \
-                                 .foresee = gnn_foresee,                                                               \
+                                 .precompute = gnn_precompute,                                                         \
                                  .reads_sheets = gnn_reads_sheets,                                                     \
-                                 .look = gnn_look,                                                                     \
+                                 .explain = gnn_explain,                                                               \
                                  .tune = gnn_tune,                                                                     \
                                  .free = gnn_free}
 

@@ -26,7 +26,7 @@ ft_status gnn_model_new(const gnn_kind *kind, gnn_plan *plan, const gnn_column *
     ft_status status = m->columns != NULL && m->members != NULL ? FT_OK : FT_NOMEM(error);
     if (status == FT_OK) memcpy(m->columns, columns, column_count * sizeof *columns);
     if (status == FT_OK) status = gnn_scaling_open(&m->scaling, &m->plan.widths, error);
-    if (status == FT_OK && kind->open != NULL) status = kind->open(m->plan.own, &m->eyes, error);
+    if (status == FT_OK && kind->open != NULL) status = kind->open(m->plan.own, &m->extractor, error);
     if (status != FT_OK)
         gnn_free(m);
     else
@@ -67,7 +67,7 @@ void gnn_free(model *m) {
     free(m->members);
     free(m->columns);
     gnn_scaling_free(&m->scaling);
-    if (m->kind->close != NULL && m->eyes != NULL) m->kind->close(m->eyes);
+    if (m->kind->close != NULL && m->extractor != NULL) m->kind->close(m->extractor);
     gnn_plan_free(&m->plan);
     free(m);
 }

@@ -27,7 +27,7 @@ typedef struct gnn_member {
 struct model {
     const gnn_kind *kind;
     gnn_plan plan;
-    void *eyes;
+    void *extractor;
     uint32_t device_count;
     gnn_column *columns;
     uint32_t column_count;

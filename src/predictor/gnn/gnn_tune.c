@@ -105,7 +105,7 @@ ft_status gnn_tune(const model *from, const fit_set *set, const tune_options *op
         return ft_fail(error, FT_ERR_UNSUPPORTED, "%s cannot be trained further", from->kind->name);
     FT_TRY(join_rows(set, options->before, &rows, error));
     joined.train = (fit_rows){rows, set->train.count + options->before.count};
-    ft_status status = gnn_data_gather(&joined, context, from->kind, &from->plan, from->eyes,
+    ft_status status = gnn_data_gather(&joined, context, from->kind, &from->plan, from->extractor,
                                        (gnn_columns){from->columns, from->column_count}, &data, error);
     free(rows);
     FT_TRY(status);

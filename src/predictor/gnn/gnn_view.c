@@ -12,8 +12,8 @@ static const size_t TAPE_LIMIT = (size_t)1 << 30;
 
 /* --- Looking ------------------------------------------------------------------------------------------------- */
 
-ft_status gnn_view_look(const model *m, subject *s, uint32_t column_count, arena *memory, arena *room, gnn_view **view,
-                        ft_error *error) {
+ft_status gnn_view_look(const model *m, model_view *s, uint32_t column_count, arena *memory, arena *room,
+                        gnn_view **view, ft_error *error) {
     uint32_t width = m->kind->has_hidden ? (uint32_t)m->plan.shared.hidden : 0;
     gnn_view *v = ARENA_NEW(room, gnn_view);
     if (v == NULL) return FT_NOMEM(error);
@@ -21,7 +21,7 @@ ft_status gnn_view_look(const model *m, subject *s, uint32_t column_count, arena
     v->away = ARENA_ARRAY(room, double, (size_t)column_count);
     if (width > 0) v->hidden = ARENA_ARRAY(room, float, (size_t)column_count *width);
     if (v->values == NULL || v->away == NULL || (width > 0 && v->hidden == NULL)) return FT_NOMEM(error);
-    FT_TRY(m->kind->look(m->plan.own, m->eyes, s, memory, &v->sample, error));
+    FT_TRY(m->kind->look(m->plan.own, m->extractor, s, memory, &v->sample, error));
     if (v->sample.nodes == 0) return ft_fail(error, FT_ERR_GRAPH, "there is nothing in the model to predict from");
     v->known_ratio = gnn_scaling_knows(&m->scaling, &v->sample);
     gnn_scale_sample(&m->scaling, &v->sample);
@@ -105,7 +105,7 @@ ft_status gnn_view_ask(const model *m, gnn_view *const *views, uint32_t count, c
     return FT_OK;
 }
 
-ft_status gnn_view_make(const model *m, subject *s, const gnn_column *columns, uint32_t column_count, arena *room,
+ft_status gnn_view_make(const model *m, model_view *s, const gnn_column *columns, uint32_t column_count, arena *room,
                         gnn_view **view, ft_error *error) {
     arena memory;
     arena_init(&memory, GNN_LOOK_LIMIT);

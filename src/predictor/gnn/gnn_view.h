@@ -17,13 +17,13 @@ typedef struct gnn_view {
 } gnn_view;
 
 /* What is seen of a subject, before networks are asked. The view is in `room`, its sample in `memory`. */
-ft_status gnn_view_look(const model *m, subject *s, uint32_t column_count, arena *memory, arena *room, gnn_view **view,
-                        ft_error *error);
+ft_status gnn_view_look(const model *m, model_view *s, uint32_t column_count, arena *memory, arena *room,
+                        gnn_view **view, ft_error *error);
 /* Asks the networks about views that were looked at. */
 ft_status gnn_view_ask(const model *m, gnn_view *const *views, uint32_t count, const gnn_column *columns,
                        uint32_t column_count, arena *memory, ft_error *error);
 /* Both, for one subject. */
-ft_status gnn_view_make(const model *m, subject *s, const gnn_column *columns, uint32_t column_count, arena *room,
+ft_status gnn_view_make(const model *m, model_view *s, const gnn_column *columns, uint32_t column_count, arena *room,
                         gnn_view **view, ft_error *error);
 
 #endif

@@ -120,11 +120,12 @@ static ft_status find_near(const kernel_side_model *side, view *v, arena *memory
     return FT_OK;
 }
 
-static ft_status make_view(const kernel_side_model *side, subject *s, const ft_rules *rules, view *v, ft_error *error) {
+static ft_status make_view(const kernel_side_model *side, model_view *s, const ft_rules *rules, view *v,
+                           ft_error *error) {
     kernel_row *rows;
     uint32_t count;
     question q;
-    FT_TRY(subject_kernels(s, rules, &v->kernels, error));
+    FT_TRY(model_view_kernels(s, rules, &v->kernels, error));
     FT_TRY(kernel_rows_seen(s, rules, side->has_array, &s->memory, &rows, &count, error));
     if (count == 0) return ft_fail(error, FT_ERR_GRAPH, "the model launches no kernel: there is nothing to predict");
     FT_TRY(fold_rows(v, rows, &s->memory, error));
@@ -138,14 +139,14 @@ static ft_status make_view(const kernel_side_model *side, subject *s, const ft_r
 }
 
 /* Kernels of another runtime than the side's own are not kept: only adapted predictors ask for them. */
-static ft_status view_of(const kernel_side_model *side, subject *s, const ft_rules *rules, bool is_own,
+static ft_status view_of(const kernel_side_model *side, model_view *s, const ft_rules *rules, bool is_own,
                          const view **found, ft_error *error) {
-    view *v = is_own ? subject_kept(s, side) : NULL;
+    view *v = is_own ? model_view_kept(s, side) : NULL;
     if (v == NULL) {
         v = ARENA_ARRAY(&s->memory, view, 1);
         if (v == NULL) return FT_NOMEM(error);
         FT_TRY(make_view(side, s, rules, v, error));
-        if (is_own) subject_keep(s, side, v);
+        if (is_own) model_view_keep(s, side, v);
     }
     *found = v;
     return FT_OK;
@@ -217,14 +218,14 @@ static double disagreement(const kernel_side_model *side, const view *v, const o
     return o->trust * close + (1 - o->trust) * (careful + fabs(careful_mean - close_mean));
 }
 
-static ft_status make_parts(const ft_kernels *kernels, const double *times, arena *memory, prediction *out,
+static ft_status make_parts(const ft_kernels *kernels, const double *times, arena *memory, model_output *out,
                             ft_error *error) {
-    out->parts = ARENA_ARRAY(memory, ft_part_time, (size_t)kernels->count + 1);
+    out->parts = ARENA_ARRAY(memory, ft_part, (size_t)kernels->count + 1);
     if (out->parts == NULL) return FT_NOMEM(error);
     out->part_count = kernels->count;
     for (uint32_t i = 0; i < kernels->count; i++) {
         const ft_kernel *kernel = &kernels->items[i];
-        out->parts[i] = (ft_part_time){.type = kernel->type, .ops = kernel->ops, .op_count = kernel->op_count};
+        out->parts[i] = (ft_part){.type = kernel->type, .ops = kernel->ops, .op_count = kernel->op_count};
         out->parts[i].value = times[i];
     }
     return FT_OK;
@@ -256,8 +257,8 @@ typedef struct finding {
     double factor, trust;
 } finding;
 
-static ft_status predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, finding *f,
-                         prediction *out, ft_error *error) {
+static ft_status predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                         finding *f, model_output *out, ft_error *error) {
     static const double LEAST_SPREAD = 0.01, UNKNOWN_SPREAD = 0.1;
     uint32_t device = where->index;
     const ft_rules *own = runtimes_rules(&m->runtimes, device);
@@ -266,7 +267,7 @@ static ft_status predict(const model *m, subject *s, const place *where, bool ha
     FT_TRY(view_of(f->side, s, where->rules != NULL ? where->rules : own, where->rules == NULL, &f->view, error));
     FT_TRY(form_opinion(f->side, f->view, f->column, memory, &o, error));
     f->trust = o.trust;
-    prediction made = {.source = FT_LEARNED};
+    model_output made = {.source = FT_LEARNED};
     made.value = correct(f->side, f->view, f->column, &o, &f->factor, &made.coverage_ratio);
     if (!(made.value > 0 && isfinite(made.value)))
         return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
@@ -276,8 +277,8 @@ static ft_status predict(const model *m, subject *s, const place *where, bool ha
     return FT_OK;
 }
 
-ft_status kernel_model_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
-                               prediction *out, ft_error *error) {
+ft_status kernel_model_predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                               model_output *out, ft_error *error) {
     finding f;
     return predict(m, s, where, has_parts, memory, &f, out, error);
 }
@@ -314,8 +315,8 @@ static ft_status terms_of(const finding *f, const float *inputs, const float *am
     return FT_OK;
 }
 
-ft_status kernel_model_look(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
-                            prediction *out, pieces *made_of, ft_error *error) {
+ft_status kernel_model_explain(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                               model_output *out, explanation *made_of, ft_error *error) {
     finding f;
     FT_TRY(predict(m, s, where, has_parts, memory, &f, out, error));
     uint32_t count = f.view->row_count, devices = f.side->device_count;
@@ -331,7 +332,7 @@ ft_status kernel_model_look(const model *m, subject *s, const place *where, bool
         memcpy(features + (size_t)i * KERNEL_FEATURES, row->features, sizeof row->features);
     }
     FT_TRY(terms_of(&f, inputs, amounts, times, error));
-    *made_of = (pieces){.count = f.view->kernels->count, .row_of = f.view->row_of, .row_count = count};
+    *made_of = (explanation){.count = f.view->kernels->count, .row_of = f.view->row_of, .row_count = count};
     made_of->term_count = KERNEL_TERMS;
     made_of->times = times;
     made_of->size_count = KERNEL_SIZES;

@@ -30,7 +30,7 @@ static bool item_uses(const gathering *g, const scan_item *item, uint32_t side) 
     return false;
 }
 
-static ft_status visit(void *user, const scan_item *item, subject *subject, uint32_t worker, buf *found,
+static ft_status visit(void *user, const scan_item *item, model_view *view, uint32_t worker, buf *found,
                        ft_error *error) {
     (void)worker;
     const gathering *g = user;
@@ -41,7 +41,7 @@ static ft_status visit(void *user, const scan_item *item, subject *subject, uint
         if (!item_uses(g, item, side)) continue;
         kernel_row *rows;
         found_side head = {.side = side};
-        status = kernel_rows_seen(subject, g->runtimes->rules[side], g->has_array, &memory, &rows, &head.rows, error);
+        status = kernel_rows_seen(view, g->runtimes->rules[side], g->has_array, &memory, &rows, &head.rows, error);
         if (status != FT_OK) break;
         buf_add(found, &head, sizeof head);
         buf_add(found, rows, head.rows * sizeof *rows);

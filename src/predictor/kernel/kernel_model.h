@@ -39,11 +39,11 @@ ft_status kernel_model_times(const kernel_side_model *side, const kernel_row *ro
 ft_status kernel_model_save(const model *m, json_t **params, float_block *block, ft_error *error);
 ft_status kernel_model_load(const json_t *params, const float *block, size_t count, const char *const *devices,
                             uint32_t device_count, model **out, ft_error *error);
-ft_status kernel_model_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
-                               prediction *out, ft_error *error);
+ft_status kernel_model_predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                               model_output *out, ft_error *error);
 /* As in family.h: rows are distinct kernels, with their terms, sizes and flags. */
-ft_status kernel_model_look(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
-                            prediction *out, pieces *made_of, ft_error *error);
+ft_status kernel_model_explain(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                               model_output *out, explanation *made_of, ft_error *error);
 const ft_rules *kernel_model_rules(const model *m, uint32_t device);
 
 #endif

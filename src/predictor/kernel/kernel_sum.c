@@ -180,8 +180,8 @@ static ft_status fit_wide(const fit_set *set, const fit_context *context, model 
 #define KERNEL_SUM                                                                                                     \
     .schema = KERNEL_ROWS_SCHEMA, .setting_count = KERNEL_SETTING_COUNT, .learns_from_operators = true,                \
     .sees_types_as_sizes = true, .setting_keys = "", .save = kernel_model_save, .load = kernel_model_load,             \
-    .predict = kernel_model_predict, .look = kernel_model_look, .rules = kernel_model_rules, .tune = kernel_tune,      \
-    .free = kernel_model_free
+    .predict = kernel_model_predict, .explain = kernel_model_explain, .rules = kernel_model_rules,                     \
+    .tune = kernel_tune, .free = kernel_model_free
 
 const family family_kernel_sum = {.name = "kernel-sum",
                                   .text = "the sum over fused kernels of learned prices for their work; the default",

@@ -117,7 +117,7 @@ typedef struct reading {
     uint32_t first; /* of the part that is read */
 } reading;
 
-static ft_status visit(void *user, const scan_item *item, subject *subject, uint32_t worker, buf *found,
+static ft_status visit(void *user, const scan_item *item, model_view *view, uint32_t worker, buf *found,
                        ft_error *error) {
     (void)worker;
     (void)found;
@@ -128,7 +128,7 @@ static ft_status visit(void *user, const scan_item *item, subject *subject, uint
     for (uint32_t i = 0; i < item->row_count; i++) {
         uint32_t at = part->first + item->rows[i];
         uint64_t own = r->limits[r->items[at]->device];
-        if (own != limit) FT_TRY(memory_row_make(subject, own, &row, error));
+        if (own != limit) FT_TRY(memory_row_make(view, own, &row, error));
         limit = own;
         memcpy(r->features + (size_t)at * MEMORY_FEATURES, row.items, sizeof row.items);
         r->reserved[at] = (double)(r->is_plan ? row.replayed.plan.peak_bytes : row.replayed.reserved_bytes);

@@ -104,7 +104,7 @@ static double context_of(const memory_model *m, uint32_t device) {
 }
 
 /* The allocator is PyTorch's, on a GPU. */
-static ft_status check_place(const place *where, ft_error *error) {
+static ft_status check_place(const target_device *where, ft_error *error) {
     if (where->index != FT_NONE || where->sheet == NULL) return FT_OK;
     bool is_gpu = strcmp(ft_device_kind(where->sheet), "gpu") == 0;
     if (is_gpu && strncmp(ft_device_runtime(where->sheet), "torch", 5) == 0) return FT_OK;
@@ -113,28 +113,28 @@ static ft_status check_place(const place *where, ft_error *error) {
 }
 
 /* Rows of all devices are the same, but for one that is too small. */
-static ft_status row_of(subject *s, uint64_t limit, memory_row *row, ft_error *error) {
+static ft_status row_of(model_view *s, uint64_t limit, memory_row *row, ft_error *error) {
     static const char key;
-    memory_row *kept = subject_kept(s, &key);
+    memory_row *kept = model_view_kept(s, &key);
     if (kept == NULL) {
         kept = ARENA_NEW(&s->memory, memory_row);
         if (kept == NULL) return FT_NOMEM(error);
         FT_TRY(memory_row_make(s, memory_limit(NULL, 0), kept, error));
-        subject_keep(s, &key, kept);
+        model_view_keep(s, &key, kept);
     }
     if (kept->replayed.reserved_bytes > limit) return memory_row_make(s, limit, row, error);
     *row = *kept;
     return FT_OK;
 }
 
-static bool is_backed(const subject *s) {
+static bool is_backed(const model_view *s) {
     bool is_plain = s->query.setting == NULL || strstr(s->query.setting, "compile=yes") == NULL;
     return s->query.mode == FT_TRAIN && is_plain &&
            (s->query.dtype == FT_FLOAT32 || s->query.dtype == FT_DTYPE_UNKNOWN);
 }
 
 /* They add up: what the timeline has alive at its highest point, the context, and what the allocator holds beside. */
-static ft_status tell_parts(const memory_row *row, double context, double value, arena *memory, prediction *out,
+static ft_status tell_parts(const memory_row *row, double context, double value, arena *memory, model_output *out,
                             ft_error *error) {
     enum { WEIGHTS, GRADIENTS, OPTIMIZER, ACTIVATIONS, ALLOCATOR, CONTEXT, COUNT };
     static const char *const names[COUNT] = {"weights",     "gradients", "optimizer",
@@ -158,16 +158,16 @@ static ft_status tell_parts(const memory_row *row, double context, double value,
         bytes[order[i]] -= taken;
         left += taken;
     }
-    out->parts = ARENA_ARRAY(memory, ft_part_time, COUNT);
+    out->parts = ARENA_ARRAY(memory, ft_part, COUNT);
     if (out->parts == NULL) return FT_NOMEM(error);
     for (int i = 0; i < COUNT; i++) {
-        if (bytes[i] > 0) out->parts[out->part_count++] = (ft_part_time){.type = names[i], .value = bytes[i]};
+        if (bytes[i] > 0) out->parts[out->part_count++] = (ft_part){.type = names[i], .value = bytes[i]};
     }
     return FT_OK;
 }
 
-static ft_status predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
-                         ft_error *error) {
+static ft_status predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                         model_output *out, ft_error *error) {
     memory_row row;
     double context = context_of(of(m), where->index), correction = 0;
     bool is_known = where->index != FT_NONE, has_label = is_backed(s);
@@ -177,25 +177,25 @@ static ft_status predict(const model *m, subject *s, const place *where, bool ha
     double spread = (double)forest_predict_row(of(m)->spread, row.items);
     correction = fmin(fmax(correction, -MOST_CORRECTION), MOST_CORRECTION);
     spread = exp(fmin(fmax(spread, LEAST_SPREAD), MOST_SPREAD)) * (double)of(m)->widening;
-    *out = (prediction){.value = ((double)row.replayed.reserved_bytes + context) * exp(correction),
-                        .spread = spread * (!has_label ? OTHER_KIND
-                                            : is_known ? 1
-                                                       : OTHER_DEVICE),
-                        .source = has_label && is_known ? FT_LEARNED : FT_ANALYTIC,
-                        .coverage_ratio = row.coverage_ratio};
+    *out = (model_output){.value = ((double)row.replayed.reserved_bytes + context) * exp(correction),
+                          .spread = spread * (!has_label ? OTHER_KIND
+                                              : is_known ? 1
+                                                         : OTHER_DEVICE),
+                          .source = has_label && is_known ? FT_LEARNED : FT_ANALYTIC,
+                          .coverage_ratio = row.coverage_ratio};
     return has_parts ? tell_parts(&row, context, out->value, memory, out, error) : FT_OK;
 }
 
-static ft_status predict_plan(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
-                              prediction *out, ft_error *error) {
+static ft_status predict_plan(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                              model_output *out, ft_error *error) {
     memory_row row;
     double context = context_of(of(m), where->index);
     FT_TRY(check_place(where, error));
     FT_TRY(row_of(s, memory_limit(NULL, 0), &row, error));
-    *out = (prediction){.value = (double)row.replayed.plan.peak_bytes + context,
-                        .spread = 1,
-                        .source = FT_ANALYTIC,
-                        .coverage_ratio = row.coverage_ratio};
+    *out = (model_output){.value = (double)row.replayed.plan.peak_bytes + context,
+                          .spread = 1,
+                          .source = FT_ANALYTIC,
+                          .coverage_ratio = row.coverage_ratio};
     return has_parts ? tell_parts(&row, context, out->value, memory, out, error) : FT_OK;
 }
 

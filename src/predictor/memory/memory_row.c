@@ -168,7 +168,7 @@ static void take_optimizer(const char *setting, ft_optimizer *optimizer) {
 }
 
 /* Autocast keeps float32 weights and works in 16 bits. */
-static ft_cost_options options_of(const subject *s) {
+static ft_cost_options options_of(const model_view *s) {
     ft_cost_options options = ft_cost_options_default();
     options.mode = s->query.mode;
     options.dtype = s->query.dtype;
@@ -178,11 +178,11 @@ static ft_cost_options options_of(const subject *s) {
     return options;
 }
 
-ft_status memory_row_make(subject *s, uint64_t limit, memory_row *row, ft_error *error) {
+ft_status memory_row_make(model_view *s, uint64_t limit, memory_row *row, ft_error *error) {
     const ft_cost *cost;
     memory_row made = {0};
     ft_cost_options options = options_of(s);
-    FT_TRY(subject_cost(s, &cost, error));
+    FT_TRY(model_view_cost(s, &cost, error));
     FT_TRY(replay_steps(s->bound, cost, &options, limit, &made.replayed, error));
     sizes z = sizes_of(s->bound);
     fill(s->bound, cost, &made.replayed, &z, made.items);

@@ -6,7 +6,7 @@
 #define PREDICTOR_MEMORY_ROW_H
 
 #include "cost/replay.h"
-#include "predictor/core/subject.h"
+#include "predictor/core/model_view.h"
 
 #define MEMORY_SCHEMA "memory/2"
 
@@ -24,6 +24,6 @@ typedef struct memory_row {
 } memory_row;
 
 /* `limit`: bytes that the device has. "optimizer=NAME" in the setting goes before the optimiser of the query. */
-ft_status memory_row_make(subject *s, uint64_t limit, memory_row *row, ft_error *error);
+ft_status memory_row_make(model_view *s, uint64_t limit, memory_row *row, ft_error *error);
 
 #endif

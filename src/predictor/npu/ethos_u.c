@@ -132,11 +132,11 @@ static double spread_of(const ethos_model *m, double usual, double large, const 
 }
 
 /* A part for each operator that has passes; what was fused into them, or is a view, goes with it. */
-static ft_status make_parts(const ethos_model *m, uint32_t device, const subject *s, const npu_net *net,
-                            const npu_look *look, double samples, arena *memory, prediction *out, ft_error *error) {
+static ft_status make_parts(const ethos_model *m, uint32_t device, const model_view *s, const npu_net *net,
+                            const npu_look *look, double samples, arena *memory, model_output *out, ft_error *error) {
     uint32_t ops = ft_graph_op_count(s->bound);
     uint32_t *part_of = ARENA_ARRAY(memory, uint32_t, (size_t)ops + 1);
-    ft_part_time *parts = ARENA_ARRAY(memory, ft_part_time, (size_t)net->pass_count + 1);
+    ft_part *parts = ARENA_ARRAY(memory, ft_part, (size_t)net->pass_count + 1);
     uint32_t *lists = ARENA_ARRAY(memory, uint32_t, (size_t)ops + 1);
     uint32_t *next = ARENA_ARRAY(memory, uint32_t, (size_t)net->pass_count + 2); /* place in the lists, by part */
     if (part_of == NULL || parts == NULL || lists == NULL || next == NULL) return FT_NOMEM(error);
@@ -172,8 +172,8 @@ static ft_status make_parts(const ethos_model *m, uint32_t device, const subject
     return FT_OK;
 }
 
-static ft_status predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
-                         ft_error *error) {
+static ft_status predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                         model_output *out, ft_error *error) {
     const ethos_model *e = of(m);
     const npu_net *net;
     const npu_look *look;
@@ -186,10 +186,10 @@ static ft_status predict(const model *m, subject *s, const place *where, bool ha
     double large = value_of(e, device, net, &look->large, samples);
     if (!(usual > 0) || !isfinite(usual)) usual = MIN_PREDICTED_VALUE;
     if (!(large > 0) || !isfinite(large)) large = usual;
-    *out = (prediction){.value = usual,
-                        .spread = spread_of(e, usual, large, net),
-                        .coverage_ratio = coverage,
-                        .source = net->is_assumed ? FT_ASSUMED : FT_ANALYTIC};
+    *out = (model_output){.value = usual,
+                          .spread = spread_of(e, usual, large, net),
+                          .coverage_ratio = coverage,
+                          .source = net->is_assumed ? FT_ASSUMED : FT_ANALYTIC};
     bool is_sum = e->metric == ETHOS_TIME || e->metric == ETHOS_CYCLES;
     if (!has_parts || !is_sum) return FT_OK;
     return make_parts(e, device, s, net, look, samples, memory, out, error);

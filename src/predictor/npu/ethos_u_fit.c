@@ -132,7 +132,7 @@ static ft_status add_equation(equations *e, const equation *q, ft_error *error) 
 }
 
 /* What a network has of everything that has a price; the last number is of bytes that are exact. */
-static ft_status visit_weights(void *user, const scan_item *item, subject *s, uint32_t worker, buf *found,
+static ft_status visit_weights(void *user, const scan_item *item, model_view *s, uint32_t worker, buf *found,
                                ft_error *error) {
     (void)user;
     (void)item;
@@ -180,7 +180,7 @@ typedef struct store_row {
     double amounts[STORE_PRICES], known;
 } store_row;
 
-static ft_status visit_stores(void *user, const scan_item *item, subject *s, uint32_t worker, buf *found,
+static ft_status visit_stores(void *user, const scan_item *item, model_view *s, uint32_t worker, buf *found,
                               ft_error *error) {
     const ethos_fitting *f = user;
     const npu_net *net;

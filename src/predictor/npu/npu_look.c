@@ -22,20 +22,20 @@ typedef struct npu_memo {
 
 static const char memo_key; /* its address is the key */
 
-static ft_status memo_of(subject *s, npu_memo **memo, ft_error *error) {
-    subject *owner = subject_owner(s);
-    *memo = subject_kept(owner, &memo_key);
+static ft_status memo_of(model_view *s, npu_memo **memo, ft_error *error) {
+    model_view *owner = model_view_owner(s);
+    *memo = model_view_kept(owner, &memo_key);
     if (*memo != NULL) return FT_OK;
     npu_memo *made = ARENA_NEW(&owner->memory, npu_memo);
     if (made == NULL) return FT_NOMEM(error);
     FT_TRY(npu_lower(owner->bound, &owner->memory, &made->net, error));
     made->coverage = -1;
-    subject_keep(owner, &memo_key, made);
+    model_view_keep(owner, &memo_key, made);
     *memo = made;
     return FT_OK;
 }
 
-ft_status npu_look_net(subject *s, const npu_net **net, ft_error *error) {
+ft_status npu_look_net(model_view *s, const npu_net **net, ft_error *error) {
     npu_memo *memo;
     FT_TRY(memo_of(s, &memo, error));
     if (memo->net.pass_count == 0)
@@ -69,9 +69,9 @@ static ft_status estimate(const npu_net *net, const npu_arch *arch, const npu_co
 }
 
 /* What is needed on the way is given back at once. */
-static ft_status look(subject *s, const npu_net *net, const npu_arch *arch, const npu_codes *codes, npu_look *made,
+static ft_status look(model_view *s, const npu_net *net, const npu_arch *arch, const npu_codes *codes, npu_look *made,
                       ft_error *error) {
-    double *cycles = ARENA_ARRAY(&subject_owner(s)->memory, double, net->pass_count + 1);
+    double *cycles = ARENA_ARRAY(&model_view_owner(s)->memory, double, net->pass_count + 1);
     if (cycles == NULL) return FT_NOMEM(error);
     arena scratch;
     arena_init(&scratch, FT_MAX_GRAPH_BYTES);
@@ -80,7 +80,7 @@ static ft_status look(subject *s, const npu_net *net, const npu_arch *arch, cons
     return status;
 }
 
-ft_status npu_look_at(subject *s, const npu_arch *arch, const npu_codes *codes, const npu_look **found,
+ft_status npu_look_at(model_view *s, const npu_arch *arch, const npu_codes *codes, const npu_look **found,
                       ft_error *error) {
     npu_memo *memo;
     const npu_net *net = NULL;
@@ -103,12 +103,12 @@ ft_status npu_look_at(subject *s, const npu_arch *arch, const npu_codes *codes, 
     return FT_OK;
 }
 
-ft_status npu_look_coverage(subject *s, double *ratio, ft_error *error) {
+ft_status npu_look_coverage(model_view *s, double *ratio, ft_error *error) {
     npu_memo *memo;
     FT_TRY(memo_of(s, &memo, error));
     if (memo->coverage < 0) {
         const ft_cost *cost;
-        FT_TRY(subject_cost(s, &cost, error));
+        FT_TRY(model_view_cost(s, &cost, error));
         double all = 0, left = 0;
         for (uint32_t i = 0; i < cost->op_count; i++) {
             total_work work = op_work_of(&cost->ops[i]);

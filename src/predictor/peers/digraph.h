@@ -71,9 +71,9 @@ extern const char *const digraph_nodes[DIGRAPH_RULES]; /* as settings call them 
 #define DIGRAPH_SCHEMA "digraph-1"
 
 gnn_widths digraph_widths(const void *own);
-ft_status digraph_open(const void *own, void **eyes, ft_error *error);
-void digraph_close(void *eyes);
-ft_status digraph_look(const void *own, const void *eyes, subject *s, arena *memory, gnn_sample *sample,
+ft_status digraph_open(const void *own, void **extractor, ft_error *error);
+void digraph_close(void *extractor);
+ft_status digraph_look(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
                        ft_error *error);
 
 /* --- Places (digraph_place.c) -------------------------------------------------------------------------------- */

@@ -29,17 +29,17 @@ gnn_widths digraph_widths(const void *own) {
                         .global_marks = vectors};
 }
 
-ft_status digraph_open(const void *own, void **eyes, ft_error *error) {
+ft_status digraph_open(const void *own, void **extractor, ft_error *error) {
     const digraph_options *o = own;
     ft_rules *rules;
     /* PyTorch launches each operator on its own. */
     FT_TRY(ft_rules_open(o->nodes == 0 ? "torch-eager" : digraph_nodes[o->nodes], &rules, error));
-    *eyes = rules;
+    *extractor = rules;
     return FT_OK;
 }
 
-void digraph_close(void *eyes) {
-    ft_rules_free(eyes);
+void digraph_close(void *extractor) {
+    ft_rules_free(extractor);
 }
 
 static void see_node(const kernel_row *row, uint32_t *kind, float *values) {
@@ -96,15 +96,15 @@ static ft_status find_edges(const ft_graph *graph, const ft_kernels *kernels, ar
     return FT_OK;
 }
 
-ft_status digraph_look(const void *own, const void *eyes, subject *s, arena *memory, gnn_sample *sample,
+ft_status digraph_look(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
                        ft_error *error) {
     const gnn_widths widths = digraph_widths(own);
     const ft_kernels *kernels;
     kernel_row *rows;
     edge *edges = NULL;
     uint32_t nodes, edge_count = 0;
-    FT_TRY(subject_kernels(s, eyes, &kernels, error));
-    FT_TRY(kernel_rows_of(s, eyes, memory, &rows, &nodes, error));
+    FT_TRY(model_view_kernels(s, extractor, &kernels, error));
+    FT_TRY(kernel_rows_of(s, extractor, memory, &rows, &nodes, error));
     FT_TRY(find_edges(s->bound, kernels, memory, &edges, &edge_count, error));
     if (!gnn_sample_open(sample, &widths, nodes, edge_count, memory)) return FT_NOMEM(error);
     for (uint32_t i = 0; i < nodes; i++)

@@ -58,9 +58,9 @@ static gnn_widths widths(const void *own) {
     return sage_widths((sage_scaling)((const sage_options *)own)->scaling);
 }
 
-static ft_status look(const void *own, const void *eyes, subject *s, arena *memory, gnn_sample *sample,
+static ft_status look(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
                       ft_error *error) {
-    (void)eyes;
+    (void)extractor;
     return sage_look_at(s->bound, (sage_scaling)((const sage_options *)own)->scaling, memory, sample, error);
 }
 

@@ -243,14 +243,14 @@ static void see_graph(seen *s, const edge *edges, gnn_sample *sample) {
     sample->global_marks[0] = (float)ratio(sample->edges, nodes * (nodes - 1));
 }
 
-ft_status seernet_look(const void *own, const void *eyes, subject *subject, arena *memory, gnn_sample *sample,
+ft_status seernet_look(const void *own, const void *extractor, model_view *view, arena *memory, gnn_sample *sample,
                        ft_error *error) {
-    (void)eyes;
+    (void)extractor;
     const gnn_widths widths = seernet_widths(own);
-    seen s = {.graph = subject->bound, .memory = memory};
+    seen s = {.graph = view->bound, .memory = memory};
     edge *edges = NULL;
     uint32_t edge_count = 0;
-    FT_TRY(subject_cost(subject, &s.cost, error));
+    FT_TRY(model_view_cost(view, &s.cost, error));
     FT_TRY(find_nodes(&s, error));
     FT_TRY(find_edges(&s, &edges, &edge_count, error));
     if (!gnn_sample_open(sample, &widths, s.nodes, edge_count, memory)) return FT_NOMEM(error);

@@ -11,15 +11,15 @@
 
 enum { NEST_COLUMNS = FT_PROGRAM_FEATURES + 1, LEAF_COLUMNS = NEST_COLUMNS + PROGRAM_SIZES + PROGRAM_FLAGS };
 
-static ft_status open(void **eyes, ft_error *error) {
+static ft_status open(void **extractor, ft_error *error) {
     program_shelf *shelf;
     FT_TRY(program_shelf_new(&shelf, error));
-    *eyes = shelf;
+    *extractor = shelf;
     return FT_OK;
 }
 
-static void close(void *eyes) {
-    program_shelf_free(eyes);
+static void close(void *extractor) {
+    program_shelf_free(extractor);
 }
 
 /* What the stores are together. */
@@ -33,19 +33,19 @@ static ft_status see(ft_program *program, float *row, ft_error *error) {
     return FT_OK;
 }
 
-static ft_status look_at_nest(void *eyes, subject *s, arena *memory, float *row, double *coverage_ratio,
+static ft_status look_at_nest(void *extractor, model_view *s, arena *memory, float *row, double *coverage_ratio,
                               ft_error *error) {
     program_desk *desk;
     (void)memory;
     (void)coverage_ratio;
-    FT_TRY(program_shelf_take(eyes, &desk, error));
+    FT_TRY(program_shelf_take(extractor, &desk, error));
     ft_status status = program_nest_of(s, &desk->view, desk->program, error);
     if (status == FT_OK) status = see(desk->program, row, error);
-    program_shelf_return(eyes, desk);
+    program_shelf_return(extractor, desk);
     return status;
 }
 
-static ft_status see_record(program_desk *desk, const subject *s, float *row, ft_error *error) {
+static ft_status see_record(program_desk *desk, const model_view *s, float *row, ft_error *error) {
     const program_view *view = &desk->view;
     FT_TRY(program_view_fill(s, &desk->view, error));
     FT_TRY(program_lower_record(desk->program, &view->record, error));
@@ -55,13 +55,14 @@ static ft_status see_record(program_desk *desk, const subject *s, float *row, ft
     return FT_OK;
 }
 
-static ft_status look(void *eyes, subject *s, arena *memory, float *row, double *coverage_ratio, ft_error *error) {
+static ft_status look(void *extractor, model_view *s, arena *memory, float *row, double *coverage_ratio,
+                      ft_error *error) {
     program_desk *desk;
     (void)memory;
     (void)coverage_ratio;
-    FT_TRY(program_shelf_take(eyes, &desk, error));
+    FT_TRY(program_shelf_take(extractor, &desk, error));
     ft_status status = see_record(desk, s, row, error);
-    program_shelf_return(eyes, desk);
+    program_shelf_return(extractor, desk);
     return status;
 }
 

@@ -104,16 +104,16 @@ static gnn_widths widths(const void *own) {
                         .demand_marks = demands};
 }
 
-static ft_status open(const void *own, void **eyes, ft_error *error) {
+static ft_status open(const void *own, void **extractor, ft_error *error) {
     program_shelf *shelf;
     (void)own;
     FT_TRY(program_shelf_new(&shelf, error));
-    *eyes = shelf;
+    *extractor = shelf;
     return FT_OK;
 }
 
-static void close(void *eyes) {
-    program_shelf_free(eyes);
+static void close(void *extractor) {
+    program_shelf_free(extractor);
 }
 
 /* Logarithms: an amount per turn is a difference. None is as far below as anything gets. */
@@ -137,7 +137,7 @@ static void see_places(const ft_program_features *seen, float *marks) {
     }
 }
 
-static ft_status see(const gnn_widths *w, program_desk *desk, const subject *s, arena *memory, gnn_sample *sample,
+static ft_status see(const gnn_widths *w, program_desk *desk, const model_view *s, arena *memory, gnn_sample *sample,
                      ft_error *error) {
     const program_view *view = &desk->view;
     ft_program_features seen;
@@ -156,9 +156,9 @@ static ft_status see(const gnn_widths *w, program_desk *desk, const subject *s, 
     return FT_OK;
 }
 
-static ft_status look(const void *own, const void *eyes, subject *s, arena *memory, gnn_sample *sample,
+static ft_status look(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
                       ft_error *error) {
-    program_shelf *shelf = (program_shelf *)eyes; /* it locks itself */
+    program_shelf *shelf = (program_shelf *)extractor; /* it locks itself */
     program_desk *desk;
     const gnn_widths w = widths(own);
     FT_TRY(program_shelf_take(shelf, &desk, error));

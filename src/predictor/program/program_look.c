@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "graph/program_graph.h"
 
-ft_status program_view_fill(const subject *s, program_view *view, ft_error *error) {
+ft_status program_view_fill(const model_view *s, program_view *view, ft_error *error) {
     const char *text = program_graph_text(s->bound);
     bool is_record = false;
     if (text == NULL)
@@ -20,12 +20,12 @@ ft_status program_view_fill(const subject *s, program_view *view, ft_error *erro
     return workload_parse(view->record.workload, view->record.fused, &view->work, error);
 }
 
-ft_status program_view_of(const subject *s, arena *memory, program_view **view, ft_error *error) {
+ft_status program_view_of(const model_view *s, arena *memory, program_view **view, ft_error *error) {
     *view = ARENA_NEW(memory, program_view);
     return *view != NULL ? program_view_fill(s, *view, error) : FT_NOMEM(error);
 }
 
-ft_status program_nest_of(const subject *s, program_view *view, ft_program *program, ft_error *error) {
+ft_status program_nest_of(const model_view *s, program_view *view, ft_program *program, ft_error *error) {
     const char *text = program_graph_text(s->bound);
     size_t used;
     if (text == NULL || text[0] == '{') {

@@ -3,7 +3,7 @@
 #ifndef PREDICTOR_PROGRAM_LOOK_H
 #define PREDICTOR_PROGRAM_LOOK_H
 
-#include "predictor/core/subject.h"
+#include "predictor/core/model_view.h"
 #include "program/program.h"
 
 typedef struct program_view {
@@ -13,11 +13,11 @@ typedef struct program_view {
 
 /* FT_ERR_UNSUPPORTED when the subject is a model and no program. A view is large: who looks often has one to fill again
  * (program_shelf.h), others get theirs from the arena. */
-ft_status program_view_fill(const subject *s, program_view *view, ft_error *error);
-ft_status program_view_of(const subject *s, arena *memory, program_view **view, ft_error *error);
+ft_status program_view_fill(const model_view *s, program_view *view, ft_error *error);
+ft_status program_view_of(const model_view *s, arena *memory, program_view **view, ft_error *error);
 
 /* Makes `program` that of the subject, be it a record, which the view is filled with, or a text that TVM printed. */
-ft_status program_nest_of(const subject *s, program_view *view, ft_program *program, ft_error *error);
+ft_status program_nest_of(const model_view *s, program_view *view, ft_program *program, ft_error *error);
 
 /* The workload as logarithms of its sizes, and as flags. */
 enum { PROGRAM_SIZES = 18, PROGRAM_FLAGS = WORKLOAD_KINDS + 4 };

@@ -59,11 +59,11 @@ static void see_place(uint32_t place, float *marks) {
     }
 }
 
-static ft_status look(const void *own, const void *eyes, subject *s, arena *memory, gnn_sample *sample,
+static ft_status look(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
                       ft_error *error) {
     const gnn_widths w = widths(own);
     program_view *view;
-    (void)eyes;
+    (void)extractor;
     FT_TRY(program_view_of(s, memory, &view, error));
     const ansor_record *record = &view->record;
     if (!gnn_sample_open(sample, &w, record->step_count, 0, memory)) return FT_NOMEM(error);

@@ -18,7 +18,7 @@ struct model {
 
 enum { MAX_TASK = 512 };
 
-static ft_status task_of(subject *s, arena *memory, char task[static MAX_TASK], ft_error *error) {
+static ft_status task_of(model_view *s, arena *memory, char task[static MAX_TASK], ft_error *error) {
     program_view *view;
     FT_TRY(program_view_of(s, memory, &view, error));
     int length = snprintf(task, MAX_TASK, "%s%s", view->record.workload, view->record.fused);
@@ -33,7 +33,7 @@ typedef struct gathering {
     json_t *tasks; /* of arrays of numbers, by device */
 } gathering;
 
-static ft_status visit(void *user, const scan_item *item, subject *s, uint32_t worker, buf *found, ft_error *error) {
+static ft_status visit(void *user, const scan_item *item, model_view *s, uint32_t worker, buf *found, ft_error *error) {
     char task[MAX_TASK];
     (void)user;
     (void)item;
@@ -171,8 +171,8 @@ static ft_status load(const json_t *params, const float *block, size_t count, co
     return FT_OK;
 }
 
-static ft_status predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory, prediction *out,
-                         ft_error *error) {
+static ft_status predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                         model_output *out, ft_error *error) {
     char task[MAX_TASK];
     (void)has_parts;
     FT_TRY(task_of(s, memory, task, error));
@@ -182,10 +182,10 @@ static ft_status predict(const model *m, subject *s, const place *where, bool ha
     bool is_known = json_is_number(own);
     if (!is_known && !json_is_number(all))
         return ft_fail(error, FT_ERR_UNSUPPORTED, "no program of this device was in training");
-    *out = (prediction){.value = json_number_value(is_known ? own : all),
-                        .spread = is_known ? 1 : 10,
-                        .coverage_ratio = is_known,
-                        .source = FT_LEARNED};
+    *out = (model_output){.value = json_number_value(is_known ? own : all),
+                          .spread = is_known ? 1 : 10,
+                          .coverage_ratio = is_known,
+                          .source = FT_LEARNED};
     return FT_OK;
 }
 

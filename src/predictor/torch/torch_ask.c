@@ -35,7 +35,7 @@ static ft_status find_rows(const torch_kernel *kernels, uint32_t count, double b
     return status;
 }
 
-static ft_status make_view(const model *m, torch_side side, subject *s, const ft_rules *rules,
+static ft_status make_view(const model *m, torch_side side, model_view *s, const ft_rules *rules,
                            torch_precision precision, torch_view *view, ft_error *error) {
     torch_kernel *kernels;
     uint32_t count;
@@ -61,16 +61,16 @@ static ft_status make_view(const model *m, torch_side side, subject *s, const ft
     return status;
 }
 
-static ft_status view_of(const model *m, torch_side side, subject *s, bool is_compiled, torch_precision precision,
+static ft_status view_of(const model *m, torch_side side, model_view *s, bool is_compiled, torch_precision precision,
                          const torch_view **out, ft_error *error) {
     const void *key = key_of(m, side, is_compiled, precision);
-    subject *owner = subject_owner(s);
-    torch_view *view = subject_kept(owner, key);
+    model_view *owner = model_view_owner(s);
+    torch_view *view = model_view_kept(owner, key);
     if (view == NULL) {
         view = ARENA_NEW(&owner->memory, torch_view);
         if (view == NULL) return FT_NOMEM(error);
         FT_TRY(make_view(m, side, owner, is_compiled ? m->rules.compiled : m->rules.eager, precision, view, error));
-        subject_keep(owner, key, view);
+        model_view_keep(owner, key, view);
     }
     *out = view;
     return FT_OK;
@@ -88,7 +88,8 @@ typedef struct torch_question {
     double batch;
 } torch_question;
 
-static ft_status understand(const model *m, const subject *s, const place *where, torch_question *q, ft_error *error) {
+static ft_status understand(const model *m, const model_view *s, const target_device *where, torch_question *q,
+                            ft_error *error) {
     FT_TRY(torch_column_parse(s->query.setting, s->query.mode, s->query.dtype, &q->asked, error));
     q->asked.device = where->index;
     if (where->index != FT_NONE)
@@ -176,13 +177,13 @@ static double launch_us(const model *m, const torch_question *q) {
 }
 
 static ft_status make_parts(const ft_kernels *kernels, const torch_view *view, const double *times, arena *memory,
-                            prediction *out, ft_error *error) {
-    out->parts = ARENA_ARRAY(memory, ft_part_time, (size_t)kernels->count + 1);
+                            model_output *out, ft_error *error) {
+    out->parts = ARENA_ARRAY(memory, ft_part, (size_t)kernels->count + 1);
     if (out->parts == NULL) return FT_NOMEM(error);
     out->part_count = kernels->count;
     for (uint32_t i = 0; i < kernels->count; i++) {
         const ft_kernel *kernel = &kernels->items[i];
-        out->parts[i] = (ft_part_time){.type = kernel->type, .ops = kernel->ops, .op_count = kernel->op_count};
+        out->parts[i] = (ft_part){.type = kernel->type, .ops = kernel->ops, .op_count = kernel->op_count};
         out->parts[i].value = times[view->row_of[i]];
     }
     return FT_OK;
@@ -218,8 +219,8 @@ static double spread_of(const model *m, const torch_question *q, const opinion *
     return m->widths != NULL ? usual_width(m, q, apart) + WORTH * more : LEAST + apart + more;
 }
 
-static ft_status predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
-                         torch_question *question, const torch_view **seen, prediction *out, ft_error *error) {
+static ft_status predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                         torch_question *question, const torch_view **seen, model_output *out, ft_error *error) {
     torch_question q = {0};
     const torch_view *view = NULL;
     opinion o = {0};
@@ -237,7 +238,7 @@ static ft_status predict(const model *m, subject *s, const place *where, bool ha
     }
     if (!(value > 0 && isfinite(value)))
         return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
-    prediction made = {.value = value, .coverage_ratio = known / value, .source = FT_LEARNED};
+    model_output made = {.value = value, .coverage_ratio = known / value, .source = FT_LEARNED};
     if (q.match.is_assumed || is_borrowed_training(m, &q) || is_far_batch(m, &q)) made.source = FT_ASSUMED;
     double launches = launch_us(m, &q) * view->kernel_count;
     if (launches > value) { /* the GPU waits: each kernel takes as long as it takes to launch it */
@@ -249,15 +250,15 @@ static ft_status predict(const model *m, subject *s, const place *where, bool ha
     made.spread = spread_of(m, &q, &o, made.coverage_ratio, may_wait);
     if (has_parts) {
         const ft_kernels *kernels;
-        FT_TRY(subject_kernels(s, is_compiled ? m->rules.compiled : m->rules.eager, &kernels, error));
+        FT_TRY(model_view_kernels(s, is_compiled ? m->rules.compiled : m->rules.eager, &kernels, error));
         FT_TRY(make_parts(kernels, view, o.times, memory, &made, error));
     }
     *out = made;
     return FT_OK;
 }
 
-ft_status torch_model_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
-                              prediction *out, ft_error *error) {
+ft_status torch_model_predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                              model_output *out, ft_error *error) {
     torch_question q;
     const torch_view *view;
     return predict(m, s, where, has_parts, memory, &q, &view, out, error);
@@ -289,8 +290,8 @@ static ft_status find_terms(const model *m, const torch_view *view, const torch_
     return FT_OK;
 }
 
-ft_status torch_model_look(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
-                           prediction *out, pieces *made_of, ft_error *error) {
+ft_status torch_model_explain(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                              model_output *out, explanation *made_of, ft_error *error) {
     torch_question q;
     const torch_view *view;
     double sum = 0;
@@ -305,7 +306,7 @@ ft_status torch_model_look(const model *m, subject *s, const place *where, bool 
         for (uint32_t k = 0; k < TORCH_TERMS; k++) sum += times[(size_t)view->row_of[i] * TORCH_TERMS + k];
     /* Where launching takes longer than the work, that is what is told. */
     for (size_t i = 0; i < (size_t)view->row_count * TORCH_TERMS; i++) times[i] *= out->value / sum;
-    *made_of = (pieces){.count = view->kernel_count, .row_of = view->row_of, .row_count = view->row_count};
+    *made_of = (explanation){.count = view->kernel_count, .row_of = view->row_of, .row_count = view->row_count};
     made_of->term_count = TORCH_TERMS;
     made_of->times = times;
     made_of->size_count = TORCH_SIZES;

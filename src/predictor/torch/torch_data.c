@@ -86,7 +86,7 @@ static ft_status add_labels(gathering *g, fit_rows rows, torch_labels *labels, f
 
 /* --- Kernels ------------------------------------------------------------------------------------------------- */
 
-static ft_status visit(void *user, const scan_item *item, subject *subject, uint32_t worker, buf *found,
+static ft_status visit(void *user, const scan_item *item, model_view *view, uint32_t worker, buf *found,
                        ft_error *error) {
     (void)worker;
     const gathering *g = user;
@@ -95,9 +95,9 @@ static ft_status visit(void *user, const scan_item *item, subject *subject, uint
     uint32_t count;
     arena memory;
     arena_init(&memory, ROWS_LIMIT);
-    ft_status status = torch_kernels_of(subject, program->is_compiled ? g->rules->compiled : g->rules->eager, &memory,
+    ft_status status = torch_kernels_of(view, program->is_compiled ? g->rules->compiled : g->rules->eager, &memory,
                                         &kernels, &count, error);
-    double batch = (double)ft_graph_batch(subject->bound);
+    double batch = (double)ft_graph_batch(view->bound);
     for (uint32_t i = 0; status == FT_OK && i < count; i++) {
         torch_row row;
         torch_row_of(&kernels[i], batch, program->precision, &row);

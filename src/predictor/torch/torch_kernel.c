@@ -222,12 +222,12 @@ static bool launches_anything(const torch_walk *w, const ft_kernel *kernel) {
     return false;
 }
 
-ft_status torch_kernels_of(subject *s, const ft_rules *rules, arena *memory, torch_kernel **items, uint32_t *count,
+ft_status torch_kernels_of(model_view *s, const ft_rules *rules, arena *memory, torch_kernel **items, uint32_t *count,
                            ft_error *error) {
     const ft_cost *cost;
     const ft_kernels *kernels;
-    FT_TRY(subject_cost(s, &cost, error));
-    FT_TRY(subject_kernels(s, rules, &kernels, error));
+    FT_TRY(model_view_cost(s, &cost, error));
+    FT_TRY(model_view_kernels(s, rules, &kernels, error));
     torch_walk w;
     kept_type kept[TYPES_KEPT] = {{0}};
     torch_kernel *made = ARENA_ARRAY(memory, torch_kernel, (size_t)kernels->count + 1);

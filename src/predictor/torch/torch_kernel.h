@@ -8,7 +8,7 @@
 #define PREDICTOR_TORCH_KERNEL_H
 
 #include "base/arena.h"
-#include "predictor/core/subject.h"
+#include "predictor/core/model_view.h"
 
 /* name, words of the kernel vocabulary that mean it */
 #define TORCH_KIND_LIST(X)                                                                                             \
@@ -69,7 +69,7 @@ typedef struct torch_kernel {
 } torch_kernel;
 
 /* One for each kernel, in their order. */
-ft_status torch_kernels_of(subject *s, const ft_rules *rules, arena *memory, torch_kernel **items, uint32_t *count,
+ft_status torch_kernels_of(model_view *s, const ft_rules *rules, arena *memory, torch_kernel **items, uint32_t *count,
                            ft_error *error);
 
 #endif

@@ -57,10 +57,10 @@ typedef struct torch_view {
  * memory. */
 bool torch_model_ways(const model *m, torch_side side, const torch_row *rows, uint32_t count, float *ways);
 
-ft_status torch_model_predict(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
-                              prediction *out, ft_error *error);
+ft_status torch_model_predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                              model_output *out, ft_error *error);
 /* As in family.h: rows are distinct kernels, with their terms and features, and flags of the setting. */
-ft_status torch_model_look(const model *m, subject *s, const place *where, bool has_parts, arena *memory,
-                           prediction *out, pieces *made_of, ft_error *error);
+ft_status torch_model_explain(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
+                              model_output *out, explanation *made_of, ft_error *error);
 
 #endif

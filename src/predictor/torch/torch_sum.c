@@ -204,5 +204,5 @@ const family family_torch_sum = {
     .save = torch_model_save,
     .load = torch_model_load,
     .predict = torch_model_predict,
-    .look = torch_model_look,
+    .explain = torch_model_explain,
     .free = torch_model_free};

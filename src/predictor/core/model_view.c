@@ -1,38 +1,38 @@
-#include "predictor/core/subject.h"
+#include "predictor/core/model_view.h"
 
 #include "base/error.h"
 
-void subject_init(subject *s, const ft_graph *bound, const ft_query *query) {
-    *s = (subject){.bound = bound, .query = *query};
+void model_view_init(model_view *s, const ft_graph *bound, const ft_request *query) {
+    *s = (model_view){.bound = bound, .query = *query};
     s->query.device = NULL;
     s->query.sheet = NULL;
     arena_init(&s->memory, FT_MAX_GRAPH_BYTES);
 }
 
-void subject_free(subject *s) {
+void model_view_free(model_view *s) {
     ft_cost_free(&s->cost);
     for (uint32_t i = 0; i < s->runtime_count; i++) ft_kernels_free(&s->runtimes[i].kernels);
     arena_free(&s->memory);
-    *s = (subject){0};
+    *s = (model_view){0};
 }
 
-subject *subject_owner(subject *s) {
+model_view *model_view_owner(model_view *s) {
     return s->twin != NULL ? s->twin : s;
 }
 
-void *subject_kept(const subject *s, const void *key) {
+void *model_view_kept(const model_view *s, const void *key) {
     for (uint32_t i = 0; i < s->kept_count; i++)
         if (s->kept[i].key == key) return s->kept[i].data;
     return NULL;
 }
 
-void subject_keep(subject *s, const void *key, void *data) {
-    if (s->kept_count == SUBJECT_MAX_KEPT) return;
+void model_view_keep(model_view *s, const void *key, void *data) {
+    if (s->kept_count == MODEL_VIEW_MAX_KEPT) return;
     s->kept[s->kept_count].key = key;
     s->kept[s->kept_count++].data = data;
 }
 
-ft_status subject_cost(subject *s, const ft_cost **cost, ft_error *error) {
+ft_status model_view_cost(model_view *s, const ft_cost **cost, ft_error *error) {
     if (!s->has_cost) {
         ft_cost_options options = ft_cost_options_default();
         options.mode = s->query.mode;
@@ -45,13 +45,13 @@ ft_status subject_cost(subject *s, const ft_cost **cost, ft_error *error) {
     return FT_OK;
 }
 
-ft_status subject_kernels(subject *s, const ft_rules *rules, const ft_kernels **kernels, ft_error *error) {
-    if (s->twin != NULL) return subject_kernels(s->twin, rules, kernels, error);
+ft_status model_view_kernels(model_view *s, const ft_rules *rules, const ft_kernels **kernels, ft_error *error) {
+    if (s->twin != NULL) return model_view_kernels(s->twin, rules, kernels, error);
     uint32_t i = 0;
     while (i < s->runtime_count && s->runtimes[i].rules != rules) i++;
-    if (i == SUBJECT_MAX_RUNTIMES)
+    if (i == MODEL_VIEW_MAX_RUNTIMES)
         return ft_fail(error, FT_ERR_LIMIT, "one model is asked about for more than %d runtimes at a time",
-                       SUBJECT_MAX_RUNTIMES);
+                       MODEL_VIEW_MAX_RUNTIMES);
     if (i == s->runtime_count) {
         ft_kernels fused = {0};
         FT_TRY(ft_graph_fuse(s->bound, rules, &fused, error));

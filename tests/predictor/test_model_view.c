@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/core/subject.h"
+#include "predictor/core/model_view.h"
 #include "support/toy.h"
 
 static ft_graph *make_graph(void) {
@@ -25,25 +25,25 @@ static void computes_once(void **state) {
     ft_rules *eager = NULL, *cpu = NULL;
     assert_int_equal(ft_rules_open("torch-eager", &eager, &error), FT_OK);
     assert_int_equal(ft_rules_open("tflite-cpu", &cpu, &error), FT_OK);
-    subject s;
-    subject_init(&s, graph, &(ft_query){.device = "adreno-640", .mode = FT_TRAIN});
+    model_view s;
+    model_view_init(&s, graph, &(ft_request){.device = "adreno-640", .mode = FT_TRAIN});
     assert_null(s.query.device);
     const ft_cost *cost = NULL, *cost_again = NULL;
-    assert_int_equal(subject_cost(&s, &cost, &error), FT_OK);
-    assert_int_equal(subject_cost(&s, &cost_again, &error), FT_OK);
+    assert_int_equal(model_view_cost(&s, &cost, &error), FT_OK);
+    assert_int_equal(model_view_cost(&s, &cost_again, &error), FT_OK);
     assert_ptr_equal(cost, cost_again);
     assert_int_equal(cost->total.forward.macs, 128);
     assert_true(cost->total.backward_weights.flops > 0); /* the query's mode */
     const ft_kernels *two = NULL, *one = NULL, *again = NULL;
-    assert_int_equal(subject_kernels(&s, eager, &two, &error), FT_OK);
-    assert_int_equal(subject_kernels(&s, cpu, &one, &error), FT_OK);
-    assert_int_equal(subject_kernels(&s, eager, &again, &error), FT_OK);
+    assert_int_equal(model_view_kernels(&s, eager, &two, &error), FT_OK);
+    assert_int_equal(model_view_kernels(&s, cpu, &one, &error), FT_OK);
+    assert_int_equal(model_view_kernels(&s, eager, &again, &error), FT_OK);
     assert_ptr_equal(two, again);
     assert_int_equal(two->count, 2);
     assert_int_equal(one->count, 1);
     assert_int_equal(s.runtime_count, 2);
-    subject_free(&s);
-    subject_free(&s); /* twice does no harm */
+    model_view_free(&s);
+    model_view_free(&s); /* twice does no harm */
     ft_rules_free(eager);
     ft_rules_free(cpu);
     ft_graph_free(graph);
@@ -53,32 +53,32 @@ static void runtimes_are_limited(void **state) {
     (void)state;
     ft_graph *graph = make_graph();
     ft_error error;
-    ft_rules *rules[SUBJECT_MAX_RUNTIMES + 1] = {NULL};
+    ft_rules *rules[MODEL_VIEW_MAX_RUNTIMES + 1] = {NULL};
     const ft_kernels *kernels = NULL;
-    subject s;
-    subject_init(&s, graph, &(ft_query){0});
-    for (int i = 0; i <= SUBJECT_MAX_RUNTIMES; i++) {
+    model_view s;
+    model_view_init(&s, graph, &(ft_request){0});
+    for (int i = 0; i <= MODEL_VIEW_MAX_RUNTIMES; i++) {
         assert_int_equal(ft_rules_open("torch-eager", &rules[i], &error), FT_OK);
-        ft_status expected = i < SUBJECT_MAX_RUNTIMES ? FT_OK : FT_ERR_LIMIT;
-        assert_int_equal(subject_kernels(&s, rules[i], &kernels, &error), expected);
+        ft_status expected = i < MODEL_VIEW_MAX_RUNTIMES ? FT_OK : FT_ERR_LIMIT;
+        assert_int_equal(model_view_kernels(&s, rules[i], &kernels, &error), expected);
     }
-    subject_free(&s);
-    for (int i = 0; i <= SUBJECT_MAX_RUNTIMES; i++) ft_rules_free(rules[i]);
+    model_view_free(&s);
+    for (int i = 0; i <= MODEL_VIEW_MAX_RUNTIMES; i++) ft_rules_free(rules[i]);
     ft_graph_free(graph);
 }
 
 static void keeps_what_it_is_given(void **state) {
     (void)state;
     ft_graph *graph = make_graph();
-    char keys[SUBJECT_MAX_KEPT + 1];
-    subject s;
-    subject_init(&s, graph, &(ft_query){0});
-    assert_null(subject_kept(&s, &keys[0]));
-    for (int i = 0; i <= SUBJECT_MAX_KEPT; i++) subject_keep(&s, &keys[i], arena_alloc(&s.memory, 8));
-    assert_non_null(subject_kept(&s, &keys[SUBJECT_MAX_KEPT - 1]));
-    assert_ptr_not_equal(subject_kept(&s, &keys[0]), subject_kept(&s, &keys[1]));
-    assert_null(subject_kept(&s, &keys[SUBJECT_MAX_KEPT])); /* no room */
-    subject_free(&s);
+    char keys[MODEL_VIEW_MAX_KEPT + 1];
+    model_view s;
+    model_view_init(&s, graph, &(ft_request){0});
+    assert_null(model_view_kept(&s, &keys[0]));
+    for (int i = 0; i <= MODEL_VIEW_MAX_KEPT; i++) model_view_keep(&s, &keys[i], arena_alloc(&s.memory, 8));
+    assert_non_null(model_view_kept(&s, &keys[MODEL_VIEW_MAX_KEPT - 1]));
+    assert_ptr_not_equal(model_view_kept(&s, &keys[0]), model_view_kept(&s, &keys[1]));
+    assert_null(model_view_kept(&s, &keys[MODEL_VIEW_MAX_KEPT])); /* no room */
+    model_view_free(&s);
     ft_graph_free(graph);
 }
 
