@@ -123,16 +123,27 @@ static int dispatch(int argc, char **argv) {
     return unknown_command(argv[1]);
 }
 
-/* Settings of the whole process, which the library leaves to its callers. OpenBLAS would start a thread for each core
- * that is never used; libgomp, which comes with libxgboost, lets waiting threads spin, which costs many times the work
- * on a machine that does something else as well. Both read the environment when they are loaded. */
+/* --- Settings of the whole process, which the library leaves to its callers --------------------------------------- */
+
+/* OpenBLAS would start a thread for each core that is never used; libgomp, which comes with libxgboost, lets waiting
+ * threads spin, which costs many times the work on a machine that does something else as well. Both read the
+ * environment when they are loaded. */
 static void set_environment(void) {
     setenv("OPENBLAS_NUM_THREADS", "1", 0);
     setenv("OMP_WAIT_POLICY", "passive", 0);
 }
 
+/* A prediction allocates and frees a few hundred kilobytes. glibc returns blocks of that size to the system at once and
+ * gets them back page by page, until a larger one has been freed. */
+static void keep_freed_memory(void) {
+    enum { BLOCK = 4 << 20 };
+    void *volatile block = malloc(BLOCK);
+    free(block);
+}
+
 int main(int argc, char **argv) {
     set_environment();
+    keep_freed_memory();
     setlocale(LC_CTYPE, ""); /* for what a terminal can show; numbers stay those of the C locale */
     argp_program_version_hook = print_version;
     argp_err_exit_status = FT_ERR_USAGE;

@@ -159,23 +159,10 @@ static ft_status add_shipped(ft_predictor_set *box, const char *inner, ft_error 
         places[0], inner, places[PLACE_COUNT - 1], inner);
 }
 
-/* An answer takes and gives back a few hundred kilobytes. glibc hands so much back to the system at once and gets it
- * again page by page, which takes as long as the answer itself, until it has once seen a larger block come and go. */
-static bool teach_malloc(void) {
-    enum { BLOCK = 4 << 20 };
-    void *volatile block = malloc(BLOCK);
-    bool has_memory = block != NULL;
-    free(block);
-    return has_memory;
-}
-
 static ft_status open_box(const char *const *files, uint32_t count, const char *inner, ft_predictor_set **box,
                           ft_error *error) {
     ft_predictor_set *made = calloc(1, sizeof *made);
-    if (made == NULL || !teach_malloc()) {
-        free(made);
-        return FT_NOMEM(error);
-    }
+    if (made == NULL) return FT_NOMEM(error);
     ft_status status = count == 0 ? add_shipped(made, inner, error) : FT_OK;
     for (uint32_t i = 0; i < count && status == FT_OK; i++) status = add_file(made, files[i], error);
     if (status == FT_OK) status = list_devices(made, error);

@@ -6,7 +6,10 @@
  * single-threaded build (libopenblas0-serial) is preferred: it is loaded by its path, beside any OpenBLAS that the
  * process uses otherwise, and starts no threads. Without it the default libopenblas.so.0 is loaded, whose number of
  * threads belongs to the whole process: it is set to 1 between blas_begin and blas_end and then restored. Both give the
- * same bits. */
+ * same bits.
+ *
+ * The loader knows both builds by one name: a library that the process loads later and that needs libopenblas.so.0 gets
+ * the build that is loaded here. A host that wants threads for products of its own loads its OpenBLAS first. */
 #ifndef NN_BLAS_H
 #define NN_BLAS_H
 
