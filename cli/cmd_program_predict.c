@@ -223,7 +223,7 @@ static const char *proper_name(const predicting *p, const char *device) {
     for (uint32_t i = 0; device != NULL && i < ft_predictor_device_count(p->predictor); i++)
         if (strcmp(ft_predictor_device(p->predictor, i), device) == 0) return device;
     const char *name = device != NULL ? ft_device_canonical(device) : NULL;
-    if (device != NULL && name == NULL) name = ft_device_spoken(device);
+    if (device != NULL && name == NULL) name = ft_device_match(device);
     return name != NULL ? name : device;
 }
 

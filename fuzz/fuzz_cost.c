@@ -152,7 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     ft_graph *graph = make_graph(&r), *bound = NULL;
     if (graph == NULL) return 0;
     if ((form & 128) != 0) {
-        check(graph_call_bound(graph, 6, 4));
+        check(graph_mark_bound(graph, 6, 4));
     } else if (ft_graph_bind(graph, &(ft_binding){.batch = form & 3}, &bound, NULL) != FT_OK) {
         ft_graph_free(graph);
         return 0;

@@ -30,7 +30,7 @@ static ft_graph *make_graph(void) {
         made = out;
     }
     if (graph_add_output(graph, made, NULL) != FT_OK || graph_finish(graph, NULL) != FT_OK) abort();
-    if (!graph_call_bound(graph, 1, 1)) abort();
+    if (!graph_mark_bound(graph, 1, 1)) abort();
     return graph;
 }
 

@@ -35,7 +35,7 @@ static ft_graph *make_graph(void) {
         if (graph_add_op(graph, &op, NULL) != FT_OK) abort();
     }
     if (graph_add_output(graph, made[COUNT], NULL) != FT_OK || graph_finish(graph, NULL) != FT_OK) abort();
-    if (!graph_call_bound(graph, 1, 1)) abort();
+    if (!graph_mark_bound(graph, 1, 1)) abort();
     return graph;
 }
 

@@ -36,7 +36,7 @@ FT_API const char *ft_device_text_at(uint32_t index);
 FT_API const char *ft_device_canonical(const char *name);
 /* The same for a name as drivers and people spell it: "NVIDIA GeForce RTX 4090", "RTX 4090". A data set or a predictor
  * may have a device of its own by such a name; who asks about one looks for that first. */
-FT_API const char *ft_device_spoken(const char *name);
+FT_API const char *ft_device_match(const char *name);
 /* The same for a file that is named after its device, as a tuning log is: "logs/v100.jsonl.gz" is of the V100. */
 FT_API const char *ft_device_of_file(const char *path);
 

@@ -32,7 +32,7 @@ const char *json_kind(const json_t *value) {
     }
 }
 
-ft_status json_take_string(const json_t *value, const char **text, ft_error *error) {
+ft_status json_read_string(const json_t *value, const char **text, ft_error *error) {
     if (!json_is_string(value))
         return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a string is expected", json_kind(value));
     if (strlen(json_string_value(value)) != json_string_length(value))
@@ -41,7 +41,7 @@ ft_status json_take_string(const json_t *value, const char **text, ft_error *err
     return FT_OK;
 }
 
-ft_status json_take_number(const json_t *value, double lo, double hi, double *number, ft_error *error) {
+ft_status json_read_number(const json_t *value, double lo, double hi, double *number, ft_error *error) {
     if (!json_is_number(value))
         return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a number is expected", json_kind(value));
     double found = json_number_value(value);
@@ -51,7 +51,7 @@ ft_status json_take_number(const json_t *value, double lo, double hi, double *nu
     return FT_OK;
 }
 
-ft_status json_take_int(const json_t *value, int64_t lo, int64_t hi, int64_t *number, ft_error *error) {
+ft_status json_read_int(const json_t *value, int64_t lo, int64_t hi, int64_t *number, ft_error *error) {
     if (!json_is_integer(value))
         return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a whole number is expected", json_kind(value));
     int64_t found = json_integer_value(value);

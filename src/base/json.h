@@ -19,9 +19,9 @@ const char *json_kind(const json_t *value);
 
 /* A value that must be of one kind. The message of a failure goes on after the key: "is a list, but a string is
  * expected"; the caller puts the key before it. The string belongs to the value. */
-ft_status json_take_string(const json_t *value, const char **text, ft_error *error);
-ft_status json_take_number(const json_t *value, double lo, double hi, double *number, ft_error *error);
-ft_status json_take_int(const json_t *value, int64_t lo, int64_t hi, int64_t *number, ft_error *error);
+ft_status json_read_string(const json_t *value, const char **text, ft_error *error);
+ft_status json_read_number(const json_t *value, double lo, double hi, double *number, ft_error *error);
+ft_status json_read_int(const json_t *value, int64_t lo, int64_t hi, int64_t *number, ft_error *error);
 
 /* Writes a value that is held in memory; numbers as the shortest text that reads back the same. Objects and lists are
  * set on one line from the third level on. At most JSON_WRITER_DEPTH deep. */

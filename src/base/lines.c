@@ -43,9 +43,9 @@ static ft_status fill(lines *l, ft_error *error) {
     l->end -= l->begin;
     l->begin = 0;
     if (l->end == l->capacity) {
-        if (l->capacity >= LINES_LONGEST)
+        if (l->capacity >= LINES_MAX_BYTES)
             return ft_fail(error, FT_ERR_LIMIT, "%s:%llu: the line has more than %d bytes", l->path,
-                           (unsigned long long)l->number + 1, LINES_LONGEST);
+                           (unsigned long long)l->number + 1, LINES_MAX_BYTES);
         char *larger = realloc(l->buffer, l->capacity * 2);
         if (larger == NULL) return FT_NOMEM(error);
         l->buffer = larger;

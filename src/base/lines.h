@@ -9,7 +9,7 @@
 
 #include "foretell/status.h"
 
-enum { LINES_LONGEST = 16 * 1024 * 1024 };
+enum { LINES_MAX_BYTES = 16 * 1024 * 1024 };
 
 typedef struct lines {
     void *file; /* zlib's; NULL for a text in memory */

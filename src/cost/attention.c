@@ -1,18 +1,19 @@
-/* attention.c - attention that an exporter has spelled out, and which of it runs as one kernel.
+/* attention.c - attention that an exporter has decomposed into operators, where frameworks run one fused kernel.
  *
- * Product, scale, softmax, product run as one kernel which never holds the scores. It does keep its output, but in the
- * layout that the next layer reads and keeps, so that counts there. Whether a program calls that kernel shows in three
- * things: what it falls back to scales the queries before the product, while programs that write attention out scale
- * the scores; there is no kernel for more than four dimensions; and where scores take another shape on the way, as for
- * the masks of shifted windows, the program handles them itself, also in the layers that shift nothing. A bias is no
- * reason: kernels make a gradient for it. */
-#include "cost/attention.h"
+ * Product, scale, softmax, product run as one kernel which never stores the scores. It does keep its output, but in the
+ * layout that the next layer reads and keeps, so that counts there. Three properties of the graph show whether the
+ * exported program called the fused kernel: the export of the fused call scales the queries before the product, while
+ * programs that write attention out scale the scores; there is no fused kernel for more than four dimensions; and a
+ * program that reshapes the scores, as for the masks of shifted windows, computes attention itself, also in the layers
+ * without a shift. A bias does not prevent fusion: the kernels compute a gradient for it. */
+#include <assert.h>
 
+#include "cost/pattern.h"
 #include "cost/sizes.h"
 
 enum {
     MAX_SCORE_STEPS = 8, /* scale, bias, mask and reshapes before or after the softmax */
-    MOST_DIMENSIONS = 4  /* of a fused kernel: batch, heads, queries, channels */
+    MAX_DIMENSIONS = 4   /* of a fused kernel: batch, heads, queries, channels */
 };
 
 typedef struct chain {
@@ -28,11 +29,11 @@ static bool is_product_of_data(const ft_op *op, const param_marks *params) {
 }
 
 static bool is_score_step(const ft_graph *graph, const ft_op *op) {
-    return (op->def->flags & (OP_VIEW | OP_TRAIN_ONLY)) != 0 || pattern_is_turned_operand(graph, op) ||
+    return (op->def->flags & (OP_VIEW | OP_TRAIN_ONLY)) != 0 || pattern_is_transposed_operand(graph, op) ||
            (op->def->op_class == FT_CLASS_ELEMENTWISE && op->output_count == 1);
 }
 
-static bool passes(const ft_tensor *t) {
+static bool has_one_reader(const ft_tensor *t) {
     return t->use_count == 1 && !t->is_output;
 }
 
@@ -40,19 +41,19 @@ static bool passes(const ft_tensor *t) {
 static bool has_bias(const ft_graph *graph, const ft_op *op, const param_marks *params, uint32_t scores) {
     for (uint32_t i = 0; i < op->input_count; i++) {
         const ft_tensor *in = op_input(graph, op, i);
-        if (in == NULL || op->inputs[i] == scores || input_is_steering(op->def, i)) continue;
+        if (in == NULL || op->inputs[i] == scores || input_is_auxiliary(op->def, i)) continue;
         bool is_table = tensor_has(params, op->inputs[i], MARK_STATIC) && shape_elems(in->dims, in->rank) > 1;
         if (is_table || tensor_has(params, op->inputs[i], MARK_GRADIENT)) return true;
     }
     return false;
 }
 
-/* The operand of a step that carries the scores: the one as large as the output. */
+/* The operand of a step that holds the scores: the one as large as the output. */
 static uint32_t score_operand(const ft_graph *graph, const ft_op *op) {
     const ft_tensor *out = op_output(graph, op, 0);
     for (uint32_t i = 0; out != NULL && i < op->input_count; i++) {
         const ft_tensor *in = op_input(graph, op, i);
-        if (in == NULL || in->role != FT_ACTIVATION || in->producer == FT_NONE || input_is_steering(op->def, i))
+        if (in == NULL || in->role != FT_ACTIVATION || in->producer == FT_NONE || input_is_auxiliary(op->def, i))
             continue;
         if (shape_elems(in->dims, in->rank) == shape_elems(out->dims, out->rank)) return op->inputs[i];
     }
@@ -63,12 +64,12 @@ static bool is_scale(const ft_op *op) {
     return op_is(op, "Mul") || op_is(op, "Div");
 }
 
-/* Collects the scores between the product that makes them and the softmax; false when it is no attention. */
-static bool look_before(const ft_graph *graph, const param_marks *params, const ft_op *softmax, chain *c) {
+/* Collects the scores between the product that computes them and the softmax; false when it is not attention. */
+static bool trace_before(const ft_graph *graph, const param_marks *params, const ft_op *softmax, chain *c) {
     uint32_t at = softmax->inputs[0];
     while (at != FT_NONE && c->before_count < MAX_SCORE_STEPS) {
         const ft_tensor *t = &graph->tensors[at];
-        if (!passes(t) || t->producer == FT_NONE) return false;
+        if (!has_one_reader(t) || t->producer == FT_NONE) return false;
         const ft_op *maker = &graph->ops[t->producer];
         c->before[c->before_count++] = at;
         if (is_product_of_data(maker, params)) return true;
@@ -81,11 +82,11 @@ static bool look_before(const ft_graph *graph, const param_marks *params, const 
     return false;
 }
 
-static bool look_after(const ft_graph *graph, const param_marks *params, const ft_op *softmax, chain *c) {
+static bool trace_after(const ft_graph *graph, const param_marks *params, const ft_op *softmax, chain *c) {
     uint32_t at = softmax->outputs[0];
     while (at != FT_NONE && c->after_count < MAX_SCORE_STEPS) {
         const ft_tensor *t = &graph->tensors[at];
-        if (!passes(t)) return false;
+        if (!has_one_reader(t)) return false;
         const ft_op *reader = &graph->ops[t->uses[0]];
         c->after[c->after_count++] = at;
         if (is_product_of_data(reader, params)) return true;
@@ -95,17 +96,17 @@ static bool look_after(const ft_graph *graph, const param_marks *params, const f
     return false;
 }
 
-static bool look(const ft_graph *graph, const param_marks *params, const ft_op *op, chain *c) {
+static bool trace(const ft_graph *graph, const param_marks *params, const ft_op *op, chain *c) {
     if (op->is_folded || !op_is(op, "Softmax") || op->input_count == 0 || op->output_count == 0) return false;
     *c = (chain){0};
-    return look_before(graph, params, op, c) && look_after(graph, params, op, c);
+    return trace_before(graph, params, op, c) && trace_after(graph, params, op, c);
 }
 
-/* Some layer gives its scores another shape: the program works on them. */
-static bool works_on_scores(const ft_graph *graph, const param_marks *params) {
+/* True when a layer with a bias reshapes its scores. */
+static bool reshapes_scores(const ft_graph *graph, const param_marks *params) {
     for (uint32_t k = 0; k < graph->op_count; k++) {
         chain c;
-        if (look(graph, params, &graph->ops[k], &c) && c.has_bias && c.is_reshaped) return true;
+        if (trace(graph, params, &graph->ops[k], &c) && c.has_bias && c.is_reshaped) return true;
     }
     return false;
 }
@@ -115,7 +116,7 @@ static const ft_op *maker_of(const ft_graph *graph, uint32_t tensor) {
     return maker != FT_NONE ? &graph->ops[maker] : NULL;
 }
 
-/* Queries or keys that are scaled in front of the product: the kernel does it on the way. */
+/* Queries or keys that are scaled before the product: the fused kernel does it. */
 static void mark_scales(const ft_graph *graph, const param_marks *params, const ft_op *product, patterns *found) {
     for (uint32_t i = 0; i < product->input_count; i++) {
         const ft_op *maker = maker_of(graph, product->inputs[i]);
@@ -124,20 +125,21 @@ static void mark_scales(const ft_graph *graph, const param_marks *params, const 
         const ft_tensor *by = op_input(graph, maker, 1), *out = op_output(graph, maker, 0);
         bool is_number =
             by != NULL && tensor_has(params, maker->inputs[1], MARK_STATIC) && shape_elems(by->dims, by->rank) == 1;
-        if (is_number && out != NULL && passes(out)) found->is_inner_scale[maker - graph->ops] = true;
+        if (is_number && out != NULL && has_one_reader(out)) found->is_attention_scale[maker - graph->ops] = true;
     }
 }
 
 void attention_find(const ft_graph *graph, const param_marks *params, patterns *found) {
-    int is_own = -1; /* not looked for yet: most models have no bias */
+    int is_reshaped_anywhere = -1; /* -1: not computed yet; most models have no bias */
     for (uint32_t k = 0; k < graph->op_count; k++) {
         chain c;
-        if (!look(graph, params, &graph->ops[k], &c) || c.is_scaled) continue;
-        if (c.has_bias && is_own < 0) is_own = works_on_scores(graph, params);
-        if (c.has_bias && is_own > 0) continue;
+        if (!trace(graph, params, &graph->ops[k], &c) || c.is_scaled) continue;
+        if (c.has_bias && is_reshaped_anywhere < 0) is_reshaped_anywhere = reshapes_scores(graph, params);
+        if (c.has_bias && is_reshaped_anywhere > 0) continue;
+        assert(c.before_count > 0 && c.after_count > 0);
         const ft_op *product = maker_of(graph, c.before[c.before_count - 1]);
         const ft_tensor *scores = op_output(graph, product, 0);
-        if (scores == NULL || scores->rank > MOST_DIMENSIONS) continue;
+        if (scores == NULL || scores->rank > MAX_DIMENSIONS) continue;
         for (uint32_t i = 0; i < c.before_count; i++) found->is_score[c.before[i]] = true;
         for (uint32_t i = 0; i < c.after_count; i++) found->is_score[c.after[i]] = true;
         mark_scales(graph, params, product, found);

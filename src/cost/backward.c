@@ -1,16 +1,19 @@
-/* backward.c - what one operator does in the backward pass.
+/* backward.c - work of one operator in the backward pass.
  *
- * A product costs one more product for each operand that wants a gradient: the gradient of the output times the other
- * operand. Everything else costs about what its forward pass did. A gradient flows only into what depends on a
- * parameter (params.c), so the first convolution has no data gradient. Gradients of stored operands are the
- * parameters' share, all others the data's. Each gradient reads the gradient of the output and what it multiplies it
- * with, and writes itself. */
+ * A product costs one more product for each operand that needs a gradient: the gradient of the output times the other
+ * operand. Every other operator costs about as much as its forward pass. A gradient flows only into tensors that depend
+ * on a parameter (params.c), so the first convolution has no data gradient. Gradients of stored operands count as
+ * weight gradients, all others as data gradients. Each gradient reads the gradient of the output and the tensor it is
+ * multiplied with, and writes itself. */
 #include "cost/work.h"
+
+#include <assert.h>
 
 #include "cost/macs.h"
 
-static bool wants_gradient(const work_env *env, const ft_op *op, uint32_t i) {
-    return !input_is_steering(op->def, i) && tensor_has(env->params, op->inputs[i], MARK_GRADIENT);
+static bool needs_gradient(const work_env *env, const ft_op *op, uint32_t i) {
+    assert(i < op->input_count);
+    return !input_is_auxiliary(op->def, i) && tensor_has(env->params, op->inputs[i], MARK_GRADIENT);
 }
 
 static bool is_stored(const work_env *env, const ft_op *op, uint32_t i) {
@@ -38,7 +41,7 @@ static uint64_t output_gradient_bytes(const work_env *env, const ft_op *op) {
 static uint64_t input_bytes(const work_env *env, const ft_op *op) {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < op->input_count; i++)
-        if (!input_is_steering(op->def, i)) bytes = num_add_sat(bytes, bytes_of(env, op, op_input(env->graph, op, i)));
+        if (!input_is_auxiliary(op->def, i)) bytes = num_add_sat(bytes, bytes_of(env, op, op_input(env->graph, op, i)));
     return bytes;
 }
 
@@ -52,7 +55,7 @@ static uint64_t operand_macs(const work_env *env, const ft_op *op, uint32_t i, c
     case COST_EINSUM:
         return macs->with_weights;
     case COST_ATTENTION:
-        /* Each half of the scores' work comes back for both of its operands. */
+        /* Both products of the scores have two operands, each with a gradient. */
         if (is_stored(env, op, i)) return i == 1 ? macs->with_weights : 0;
         return i == 0 ? num_add_sat(macs->with_weights, num_mul_sat(macs->between_data, 2)) : 0;
     case COST_RECURRENT:
@@ -66,7 +69,7 @@ static void product_backward(const work_env *env, const ft_op *op, const op_macs
                              ft_work *weights) {
     uint64_t gradient = output_gradient_bytes(env, op), inputs = input_bytes(env, op);
     for (uint32_t i = 0; i < op->input_count; i++) {
-        if (!wants_gradient(env, op, i)) continue;
+        if (!needs_gradient(env, op, i)) continue;
         ft_work *share = is_stored(env, op, i) ? weights : data;
         uint64_t own = bytes_of(env, op, op_input(env->graph, op, i));
         uint64_t products = op_scale(env->graph, op, operand_macs(env, op, i, macs));
@@ -91,19 +94,19 @@ static uint64_t data_flops(const work_env *env, const ft_op *op, const ft_work *
         return 0;
     case COST_ELEMENTWISE:
         if ((op->def->flags & saves) != 0) return num_add_sat(forward->flops, elems);
-        /* An addition hands its gradient on; a broadcast operand gets the sum of it. */
+        /* An addition passes its gradient on unchanged; a broadcast operand gets the sum of it. */
         return tensor_elems(env->graph, input) < elems ? elems : 0;
     default:
         return forward->flops;
     }
 }
 
-/* Reads the gradient and what forward kept, writes the gradients of the data inputs. */
+/* Reads the gradient and the tensors saved by forward, writes the gradients of the data inputs. */
 static void plain_data(const work_env *env, const ft_op *op, const ft_work *forward, ft_work *data) {
     uint64_t elems = output_elems(env, op);
     uint32_t wanted = 0;
     for (uint32_t i = 0; i < op->input_count; i++) {
-        if (!wants_gradient(env, op, i) || is_stored(env, op, i)) continue;
+        if (!needs_gradient(env, op, i) || is_stored(env, op, i)) continue;
         const ft_tensor *input = op_input(env->graph, op, i);
         data->flops = num_add_sat(data->flops, data_flops(env, op, forward, input));
         data->write_bytes = num_add_sat(data->write_bytes, bytes_of(env, op, input));
@@ -119,15 +122,15 @@ static void plain_data(const work_env *env, const ft_op *op, const ft_work *forw
     if ((flags & OP_SAVES_INDEX) != 0) data->read_bytes = num_add_sat(data->read_bytes, num_mul_sat(elems, 8));
 }
 
-/* Scales, shifts, embeddings: sums of the gradient, or of its products with what forward kept. */
+/* Scales, shifts, embeddings: sums of the gradient, or of its products with saved tensors. */
 static void plain_weights(const work_env *env, const ft_op *op, bool has_data, ft_work *weights) {
     bool is_norm = op->def->op_class == FT_CLASS_NORM;
     uint64_t elems = output_elems(env, op), gradient = output_gradient_bytes(env, op);
     for (uint32_t i = 0; i < op->input_count; i++) {
-        if (!wants_gradient(env, op, i) || !is_stored(env, op, i)) continue;
+        if (!needs_gradient(env, op, i) || !is_stored(env, op, i)) continue;
         weights->flops = num_add_sat(weights->flops, num_mul_sat(elems, is_norm ? 2 : 1));
         weights->write_bytes = num_add_sat(weights->write_bytes, bytes_of(env, op, op_input(env->graph, op, i)));
-        /* A norm makes all its gradients in one pass over the data. */
+        /* A norm computes all its gradients in one pass over the data. */
         if (!is_norm || !has_data) weights->read_bytes = num_add_sat(weights->read_bytes, gradient);
     }
 }

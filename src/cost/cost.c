@@ -1,15 +1,16 @@
-/* cost.c - the public calls: the cost of every operator, the totals, and the cost of fused kernels.
+/* cost.c - the public calls: the cost of every operator, the totals, the cost of fused kernels, shares of the phases.
  *
- * The rules are elsewhere: macs.c and work.c (forward), backward.c, optimizer.c, params.c (what is a parameter) and
- * memory.c (the timeline). Here they are applied to a whole graph, in time linear in operators and tensors. */
+ * The rules are elsewhere: macs.c and work.c (forward), backward.c, optimizer.c, params.c (parameters) and memory.c
+ * (the timeline). Here they are applied to a whole graph, in time linear in operators and tensors. */
+#include "cost/cost.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cost/params.h"
 #include "cost/work.h"
 
-/* What an ft_cost owns. */
+/* Owned by an ft_cost. */
 typedef struct cost_state {
     arena memory;
     ft_cost_options options;
@@ -21,7 +22,7 @@ ft_cost_options ft_cost_options_default(void) {
     return (ft_cost_options){.optimizer = FT_MOMENTUM, .has_inplace = true, .has_fused_attention = true};
 }
 
-const param_marks *params_of_cost(const ft_cost *cost) {
+const param_marks *cost_params(const ft_cost *cost) {
     return &((const cost_state *)cost->owner)->params;
 }
 
@@ -32,11 +33,12 @@ double ft_work_intensity(const ft_work *work) {
 
 /* --- Parameters ---------------------------------------------------------------------------------------------- */
 
-/* Elements of a stored tensor. Weights packed several to a byte are as many as their operator says. */
-static uint64_t stored_elems(const ft_graph *graph, const ft_tensor *t, uint32_t home) {
+/* Elements of a stored tensor. For weights packed several to a byte, the attributes of their operator have the size. */
+static uint64_t stored_elems(const ft_graph *graph, const ft_tensor *t, uint32_t reader) {
     uint64_t elems = tensor_elems(graph, t);
-    if (home == FT_NONE || t->dtype != FT_UINT8 || strcmp(graph->ops[home].def->name, "MatMulNBits") != 0) return elems;
-    int64_t k = op_attr_int(&graph->ops[home], "K", 0), n = op_attr_int(&graph->ops[home], "N", 0);
+    if (reader == FT_NONE || t->dtype != FT_UINT8 || strcmp(graph->ops[reader].def->name, "MatMulNBits") != 0)
+        return elems;
+    int64_t k = op_attr_int(&graph->ops[reader], "K", 0), n = op_attr_int(&graph->ops[reader], "N", 0);
     return k > 0 && n > 0 && t->rank > 1 ? num_mul_sat((uint64_t)k, (uint64_t)n) : elems;
 }
 
@@ -46,16 +48,17 @@ static void count_stored(const ft_graph *graph, cost_state *state, ft_op_cost *o
         if (t->role != FT_CONSTANT) continue;
         cost->stored_bytes = num_add_sat(cost->stored_bytes, t->stored_bytes);
         if (!tensor_has(&state->params, i, MARK_PARAM | MARK_BUFFER)) continue;
-        uint32_t home = state->params.home[i] != FT_NONE ? state->params.home[i] : t->uses[0];
-        uint64_t elems = stored_elems(graph, t, home);
+        uint32_t reader = state->params.first_reader[i] != FT_NONE ? state->params.first_reader[i] : t->uses[0];
+        assert(reader < graph->op_count);
+        uint64_t elems = stored_elems(graph, t, reader);
         uint64_t bytes = size_of_tensor(graph, t, &state->options);
         cost->weight_bytes = num_add_sat(cost->weight_bytes, bytes);
         if (!tensor_has(&state->params, i, MARK_PARAM)) {
             cost->buffers = num_add_sat(cost->buffers, elems);
             continue;
         }
-        ops[home].params = num_add_sat(ops[home].params, elems);
-        ops[home].param_bytes = num_add_sat(ops[home].param_bytes, bytes);
+        ops[reader].params = num_add_sat(ops[reader].params, elems);
+        ops[reader].param_bytes = num_add_sat(ops[reader].param_bytes, bytes);
         if (state->options.mode != FT_TRAIN) continue;
         ft_work step = work_optimizer(&state->options, size_dtype(t, &state->options), elems);
         work_add(&cost->optimizer, &step);
@@ -64,7 +67,7 @@ static void count_stored(const ft_graph *graph, cost_state *state, ft_op_cost *o
 
 /* --- Operators ----------------------------------------------------------------------------------------------- */
 
-static uint64_t activations(const ft_graph *graph, const ft_op *op) {
+static uint64_t activation_elems(const ft_graph *graph, const ft_op *op) {
     uint64_t elems = 0;
     for (uint32_t i = 0; !op->is_folded && i < op->output_count; i++) {
         const ft_tensor *out = op_output(graph, op, i);
@@ -83,7 +86,7 @@ static void add_op(ft_op_cost *sum, const ft_op_cost *part) {
     sum->is_estimated = sum->is_estimated || part->is_estimated;
 }
 
-static double weight_of(const ft_work *work) {
+static double work_size(const ft_work *work) {
     return (double)work->flops + (double)work->read_bytes + (double)work->write_bytes;
 }
 
@@ -96,14 +99,14 @@ static void count_ops(const ft_graph *graph, cost_state *state, ft_op_cost *ops,
         c->forward = work_forward(&state->env, op, &c->is_estimated);
         if (state->options.mode == FT_TRAIN)
             work_backward(&state->env, op, &c->forward, &c->backward_data, &c->backward_weights);
-        c->activation_elems = activations(graph, op);
+        c->activation_elems = activation_elems(graph, op);
         if (c->forward.macs > 0)
             cost->conv_matmul_outputs = num_add_sat(cost->conv_matmul_outputs, c->activation_elems);
         add_op(&cost->total, c);
         running += !op->is_folded;
         cost->estimated_ops += c->is_estimated;
-        all += weight_of(&c->forward);
-        if (!c->is_estimated) known += weight_of(&c->forward);
+        all += work_size(&c->forward);
+        if (!c->is_estimated) known += work_size(&c->forward);
     }
     cost->coverage_ops_ratio = running > 0 ? 1.0 - (double)cost->estimated_ops / running : 1.0;
     cost->coverage_ratio = all > 0 ? known / all : cost->coverage_ops_ratio;
@@ -152,33 +155,33 @@ static bool is_inside(const ft_kernels *kernels, uint32_t kernel, uint32_t op) {
     return op != FT_NONE && kernels->kernel_of_op[op] == kernel;
 }
 
-/* Views, and what the rules of the runtime call free, hand on what they read. */
-static bool hands_on(const ft_graph *graph, const ft_kernels *kernels, uint32_t op) {
+/* Views, and operators that the fusion rules call free: their outputs alias their inputs. */
+static bool is_alias(const ft_graph *graph, const ft_kernels *kernels, uint32_t op) {
     return (graph->ops[op].def->flags & OP_VIEW) != 0 || (kernels->is_free != NULL && kernels->is_free[op]);
 }
 
-enum { MAX_STEPS = 256 }; /* views looked through for one tensor: no graph makes this slow */
+enum { MAX_STEPS = 256 }; /* views followed for one tensor, so that no graph makes this slow */
 
-/* Whether the kernel itself makes a tensor, looking through the views in it. */
+/* True when the kernel itself computes the tensor, followed through the views inside of the kernel. */
 static bool made_inside(const ft_graph *graph, const ft_kernels *kernels, uint32_t kernel, const ft_tensor *t) {
     for (int steps = 0; t != NULL && is_inside(kernels, kernel, t->producer); steps++) {
-        if (steps == MAX_STEPS || !hands_on(graph, kernels, t->producer)) return true;
+        if (steps == MAX_STEPS || !is_alias(graph, kernels, t->producer)) return true;
         t = op_input(graph, &graph->ops[t->producer], 0);
     }
     return false;
 }
 
-/* Whether nobody outside reads a tensor, also not through views. `steps` are what is left of MAX_STEPS. */
+/* True when all readers of a tensor, also through views, are in the kernel. `steps`: how many of MAX_STEPS are left. */
 static bool dies_inside(const ft_graph *graph, const ft_kernels *kernels, uint32_t kernel, const ft_tensor *t,
                         int *steps) {
     if (t->is_output) return false;
     for (uint32_t i = 0; i < t->use_count; i++) {
         uint32_t reader = t->uses[i];
         if (!is_inside(kernels, kernel, reader)) return false;
-        for (uint32_t k = 0; hands_on(graph, kernels, reader) && k < graph->ops[reader].output_count; k++) {
-            const ft_tensor *seen = op_output(graph, &graph->ops[reader], k);
-            if (seen == NULL) continue;
-            if (--*steps < 0 || !dies_inside(graph, kernels, kernel, seen, steps)) return false;
+        for (uint32_t k = 0; is_alias(graph, kernels, reader) && k < graph->ops[reader].output_count; k++) {
+            const ft_tensor *alias = op_output(graph, &graph->ops[reader], k);
+            if (alias == NULL) continue;
+            if (--*steps < 0 || !dies_inside(graph, kernels, kernel, alias, steps)) return false;
         }
     }
     return true;
@@ -188,7 +191,7 @@ static void subtract(uint64_t *bytes, uint64_t part) {
     *bytes -= part < *bytes ? part : *bytes;
 }
 
-/* Reads of what the kernel itself made, and writes that only it reads, stay in registers. */
+/* Subtracts reads of tensors that the kernel computes, and writes that only it reads: both stay in registers. */
 static void drop_inner_bytes(const work_env *env, const ft_op *op, const ft_kernels *kernels, uint32_t kernel,
                              ft_work *work) {
     if (work->read_bytes == 0 && work->write_bytes == 0) return; /* views, folded operators */
@@ -212,9 +215,34 @@ ft_op_cost ft_cost_kernel(const ft_graph *bound, const ft_cost *cost, const ft_k
     const ft_kernel *k = &kernels->items[kernel];
     for (uint32_t i = 0; i < k->op_count; i++) {
         ft_op_cost part = cost->ops[k->ops[i]];
-        if (hands_on(bound, kernels, k->ops[i])) part.forward.read_bytes = part.forward.write_bytes = 0;
+        if (is_alias(bound, kernels, k->ops[i])) part.forward.read_bytes = part.forward.write_bytes = 0;
         drop_inner_bytes(&state->env, &bound->ops[k->ops[i]], kernels, kernel, &part.forward);
         add_op(&sum, &part);
     }
     return sum;
+}
+
+/* --- Forward, backward and optimiser ------------------------------------------------------------------------- */
+
+static void add_passes(const ft_op_cost *op, double *forward, double *backward) {
+    *forward += work_size(&op->forward);
+    *backward += work_size(&op->backward_data) + work_size(&op->backward_weights);
+}
+
+double work_amount_of(const ft_cost *cost, const uint32_t *ops, uint32_t count) {
+    double forward = 0, backward = 0;
+    for (uint32_t i = 0; i < count; i++) add_passes(&cost->ops[ops[i]], &forward, &backward);
+    return forward + backward;
+}
+
+work_share work_share_of(const ft_cost *cost, const uint32_t *ops, uint32_t count) {
+    double forward = 0, backward = 0, params = 0, all_params = (double)cost->total.params;
+    for (uint32_t i = 0; i < count; i++) {
+        add_passes(&cost->ops[ops[i]], &forward, &backward);
+        params += (double)cost->ops[ops[i]].params;
+    }
+    double update = all_params > 0 ? work_size(&cost->optimizer) * params / all_params : 0;
+    double sum = forward + backward + update;
+    if (!(sum > 0)) return (work_share){.forward = 1};
+    return (work_share){forward / sum, backward / sum, update / sum};
 }

@@ -1,17 +1,18 @@
-/* lifetime.c - which tensors share memory and how long it lives.
+/* lifetime.c - storages of tensors and their lifetimes.
  *
- * Three passes, each linear: storages (views join what they look at), last uses, and what backward needs. Inside a
- * loop, whatever comes from outside is needed again in the next round, so it lives until the loop ends. */
+ * Three linear passes: storages (views share that of their input), last uses, and what backward needs. A tensor from
+ * outside of a loop is read again in every trip, so it lives until the loop ends. */
 #include "cost/lifetime.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "cost/pattern.h"
 
 /* --- Storages ------------------------------------------------------------------------------------------------ */
 
-/* A batched product wants its operands dense, and copies those that are parts of something else. Fused attention reads
- * them as they are. */
+/* A batched product needs dense operands, and copies those that are parts of another tensor. Fused attention does not.
+ */
 static bool is_copied(const ft_graph *graph, const patterns *found, uint32_t part) {
     enum { MAX_STEPS = 3 }; /* views between the part and the product */
     for (int step = 0; step < MAX_STEPS; step++) {
@@ -21,34 +22,34 @@ static bool is_copied(const ft_graph *graph, const patterns *found, uint32_t par
         if (reader->output_count == 0 || reader->outputs[0] == FT_NONE) return false;
         if (reader->def->cost == COST_MATMUL)
             return !found->is_score[reader->outputs[0]] && !(t->rank > 2 && found->is_score[reader->inputs[0]]);
-        if ((reader->def->flags & OP_VIEW) == 0 && !pattern_is_turned_operand(graph, reader)) return false;
+        if ((reader->def->flags & OP_VIEW) == 0 && !pattern_is_transposed_operand(graph, reader)) return false;
         part = reader->outputs[0];
     }
     return false;
 }
 
-/* Frameworks look at parts and repetitions in place. */
-static bool looks_at_input(const ft_graph *graph, const patterns *found, const ft_op *op, uint32_t out) {
-    if (found->is_inner_scale[op - graph->ops]) return true;
-    if (op->def->op_class != FT_CLASS_MOVE) return false; /* most are not: this is asked of every operator */
-    if (op_is(op, "Split") || pattern_is_one_of(graph, op)) return !is_copied(graph, found, out);
-    return op_is(op, "Expand") || pattern_is_turned_operand(graph, op) || pattern_is_pool_pad(graph, op);
+/* Frameworks represent parts and repetitions of a tensor as views. */
+static bool is_view_of_part(const ft_graph *graph, const patterns *found, const ft_op *op, uint32_t out) {
+    if (found->is_attention_scale[op - graph->ops]) return true;
+    if (op->def->op_class != FT_CLASS_MOVE) return false; /* the common case first: this runs for every operator */
+    if (op_is(op, "Split") || pattern_is_single_index(graph, op)) return !is_copied(graph, found, out);
+    return op_is(op, "Expand") || pattern_is_transposed_operand(graph, op) || pattern_is_pool_pad(graph, op);
 }
 
 /* The output has the storage of the first input. */
 static bool is_view(const ft_graph *graph, const ft_op *op, uint32_t output, const ft_cost_options *options,
                     const patterns *found) {
     if (op->input_count == 0 || op->inputs[0] == FT_NONE) return false;
-    if (looks_at_input(graph, found, op, op->outputs[output])) return true;
-    bool is_awake = (op->def->flags & OP_TRAIN_ONLY) != 0 && options->mode == FT_TRAIN;
-    return output == 0 && (op->def->flags & (OP_VIEW | OP_TRAIN_ONLY)) != 0 && !is_awake;
+    if (is_view_of_part(graph, found, op, op->outputs[output])) return true;
+    bool is_active = (op->def->flags & OP_TRAIN_ONLY) != 0 && options->mode == FT_TRAIN;
+    return output == 0 && (op->def->flags & (OP_VIEW | OP_TRAIN_ONLY)) != 0 && !is_active;
 }
 
 static void find_storages(const ft_graph *graph, const ft_cost_options *options, const patterns *found, lifetimes *l) {
     for (uint32_t t = 0; t < graph->tensor_count; t++) {
         const ft_tensor *tensor = &graph->tensors[t];
-        bool is_ours = tensor->role != FT_CONSTANT && tensor->producer == FT_NONE && tensor->use_count > 0;
-        l->storage[t] = is_ours || tensor->role == FT_INPUT ? t : FT_NONE; /* the rest is made below */
+        bool is_held = tensor->role != FT_CONSTANT && tensor->producer == FT_NONE && tensor->use_count > 0;
+        l->storage[t] = is_held || tensor->role == FT_INPUT ? t : FT_NONE; /* outputs of operators follow below */
         l->first_saver[t] = FT_NONE;
         l->last_use[t] = LIFETIME_WHOLE;
         l->bytes[t] = l->storage[t] == t ? size_of_tensor(graph, tensor, options) : 0;
@@ -59,6 +60,7 @@ static void find_storages(const ft_graph *graph, const ft_cost_options *options,
             uint32_t out = op->outputs[i];
             if (out == FT_NONE || found->is_score[out]) continue;
             if (is_view(graph, op, i, options, found)) {
+                assert(op->inputs[0] < graph->tensor_count);
                 l->storage[out] = l->storage[op->inputs[0]];
                 continue;
             }
@@ -90,7 +92,8 @@ static bool find_loop_ends(const ft_graph *graph, arena *memory, loop_ends *ends
     return true;
 }
 
-/* When a reader inside loops is done with what was made in loop `from`: leaves every loop that `from` is not in. */
+/* The last operator at which `reader` needs a tensor made in loop `from`: the end of every loop that `from` is not in.
+ */
 static uint32_t end_of_use(const ft_graph *graph, const loop_ends *ends, uint32_t reader, uint32_t from) {
     uint32_t at = graph->ops[reader].loop, end = reader;
     while (at != from) {
@@ -113,6 +116,7 @@ static bool find_last_uses(const ft_graph *graph, arena *memory, lifetimes *l) {
             uint32_t s = op->inputs[i] == FT_NONE ? FT_NONE : l->storage[op->inputs[i]];
             if (s == FT_NONE || l->last_use[s] == LIFETIME_WHOLE) continue;
             uint32_t maker = graph->tensors[s].producer;
+            assert(maker != FT_NONE); /* storages of inputs live for the whole step */
             uint32_t end = end_of_use(graph, &ends, k, graph->ops[maker].loop);
             if (end > l->last_use[s]) l->last_use[s] = end;
         }
@@ -124,9 +128,9 @@ static bool find_last_uses(const ft_graph *graph, arena *memory, lifetimes *l) {
     return true;
 }
 
-/* --- What backward needs ------------------------------------------------------------------------------------- */
+/* --- Tensors saved for backward ------------------------------------------------------------------------------ */
 
-/* The gradient of one operand of a product is made from the others alone. */
+/* The gradient of one operand of a product depends only on the others. */
 static bool is_product(const ft_op *op) {
     switch (op->def->cost) {
     case COST_CONV:
@@ -139,8 +143,8 @@ static bool is_product(const ft_op *op) {
     }
 }
 
-static bool wants_gradient(const param_marks *params, const ft_op *op, uint32_t i) {
-    return !input_is_steering(op->def, i) && tensor_has(params, op->inputs[i], MARK_GRADIENT);
+static bool needs_gradient(const param_marks *params, const ft_op *op, uint32_t i) {
+    return !input_is_auxiliary(op->def, i) && tensor_has(params, op->inputs[i], MARK_GRADIENT);
 }
 
 static void save(lifetimes *l, uint32_t tensor, uint32_t op) {
@@ -150,19 +154,19 @@ static void save(lifetimes *l, uint32_t tensor, uint32_t op) {
 
 static void save_inputs(const ft_graph *graph, const param_marks *params, uint32_t k, lifetimes *l) {
     const ft_op *op = &graph->ops[k];
-    uint32_t wanted = 0;
+    uint32_t needed = 0;
     if (pattern_is_norm_scale(graph, op, params)) return;
-    for (uint32_t i = 0; i < op->input_count; i++) wanted += wants_gradient(params, op, i);
+    for (uint32_t i = 0; i < op->input_count; i++) needed += needs_gradient(params, op, i);
     for (uint32_t i = 0; i < op->input_count; i++) {
-        if (input_is_steering(op->def, i)) continue;
-        /* A convolution keeps both, also when its weights are not trained. */
+        if (input_is_auxiliary(op->def, i)) continue;
+        /* A convolution saves both, also when its weights are not trained. */
         bool is_needed =
-            !is_product(op) || op->def->cost == COST_CONV || wanted > (uint32_t)wants_gradient(params, op, i);
+            !is_product(op) || op->def->cost == COST_CONV || needed > (uint32_t)needs_gradient(params, op, i);
         if (is_needed) save(l, op->inputs[i], k);
     }
 }
 
-/* A batched product repeats the operand that has fewer batches, and keeps the repetition. */
+/* A batched product expands the operand that has fewer batches, and keeps the expanded copy. */
 static uint64_t repeated_bytes(const ft_graph *graph, const ft_cost_options *options, const ft_op *op) {
     const ft_tensor *out = op_output(graph, op, 0);
     if (op->def->cost != COST_MATMUL || op->input_count != 2 || out == NULL || out->rank < 4) return 0;
@@ -177,7 +181,7 @@ static uint64_t repeated_bytes(const ft_graph *graph, const ft_cost_options *opt
     return bytes;
 }
 
-/* What is added to the scores of fused attention and depends on the data is kept beside queries, keys and values. */
+/* A bias of fused attention that depends on the data is saved along with queries, keys and values. */
 static void save_bias(const param_marks *params, const patterns *found, uint32_t k, const ft_op *op, lifetimes *l) {
     for (uint32_t i = 0; i < op->input_count; i++) {
         uint32_t in = op->inputs[i];
@@ -192,7 +196,7 @@ static void find_saved(const ft_graph *graph, const ft_cost_options *options, co
         const ft_op *op = &graph->ops[k];
         uint32_t flags = op->def->flags;
         if (op->is_folded || !params_op_has_gradient(params, op) || op->output_count == 0) continue;
-        if (found->is_joined[k]) {
+        if (found->is_fused[k]) {
             save(l, found->base[op->outputs[0]], k);
             continue;
         }
@@ -200,7 +204,7 @@ static void find_saved(const ft_graph *graph, const ft_cost_options *options, co
         uint64_t elems = out == NULL ? 0 : tensor_elems(graph, out);
         if ((flags & OP_SAVES_INPUTS) != 0) save_inputs(graph, params, k, l);
         if ((flags & OP_SAVES_OUTPUT) != 0) save(l, op->outputs[0], k);
-        if (out != NULL && found->is_score[op->outputs[0]]) { /* no masks of scores either */
+        if (out != NULL && found->is_score[op->outputs[0]]) { /* not stored, nor are masks of them */
             save_bias(params, found, k, op, l);
             continue;
         }
@@ -211,7 +215,7 @@ static void find_saved(const ft_graph *graph, const ft_cost_options *options, co
     }
 }
 
-/* --- All of it ----------------------------------------------------------------------------------------------- */
+/* --- Lifetimes ----------------------------------------------------------------------------------------------- */
 
 static void list_deaths(const ft_graph *graph, lifetimes *l) {
     for (uint32_t k = 0; k < graph->op_count; k++) l->dies_forward[k] = l->dies_backward[k] = FT_NONE;
@@ -253,7 +257,7 @@ uint32_t lifetimes_inplace(const ft_graph *graph, const ft_cost_options *options
     uint32_t out = op->outputs[0];
     if (out == FT_NONE || l->storage[out] != out) return FT_NONE;
     for (uint32_t i = 0; i < op->input_count; i++) {
-        if (op->inputs[i] == FT_NONE || input_is_steering(op->def, i)) continue;
+        if (op->inputs[i] == FT_NONE || input_is_auxiliary(op->def, i)) continue;
         uint32_t s = l->storage[op->inputs[i]];
         if (s != FT_NONE && l->last_use[s] == k && l->first_saver[s] == FT_NONE && l->bytes[s] == l->bytes[out])
             return s;

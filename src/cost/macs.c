@@ -1,14 +1,14 @@
 /* macs.c - multiply-accumulates: convolutions, matrix products, einsum, recurrent layers, attention.
  *
- * Each rule turns geometry into a count for one run at the exported batch; scaling to other batches and repeating in
- * loops is the caller's. A bias is not a MAC. Everything saturates. */
+ * Each rule computes a count for one run at the exported batch from the geometry of the operator; the caller scales it
+ * to other batches and loops. A bias is not a MAC. All counts saturate. */
 #include "cost/macs.h"
 
 #include <string.h>
 
 #include "base/num.h"
 #include "cost/sizes.h"
-#include "graph/product.h"
+#include "graph/geometry.h"
 
 static uint64_t elems_of(const ft_tensor *t) {
     return t == NULL ? 0 : (uint64_t)shape_elems(t->dims, t->rank);
@@ -19,7 +19,7 @@ static uint64_t elems_of(const ft_tensor *t) {
 enum { SAMPLE_FLOPS = 8 }; /* four taps of a bilinear sample, a multiply and an add each */
 
 static bool conv_macs(const ft_graph *graph, const ft_op *op, op_macs *macs) {
-    const conv_geometry *g = conv_geometry_kept(graph, op);
+    const conv_geometry *g = conv_geometry_cached(graph, op);
     uint64_t outputs = elems_of(op_output(graph, op, 0));
     if (g == NULL || outputs == 0) return false;
     bool is_transposed = op->def->cost == COST_CONV_TRANSPOSE;
@@ -133,7 +133,7 @@ static bool einsum_macs(const ft_graph *graph, const ft_op *op, op_macs *macs) {
 
 enum { GATE_FLOPS = 8 }; /* two bias adds and a sigmoid, per gate and unit */
 
-/* Every weight matrix meets every step of every sequence once, whatever the gates and directions. */
+/* Every weight matrix is multiplied once with every step of every sequence, for any number of gates and directions. */
 static bool recurrent_macs(const ft_graph *graph, const ft_op *op, op_macs *macs) {
     const ft_tensor *x = op_input(graph, op, op->def->x);
     if (x == NULL || !shape_is_known(x) || x->rank < 2 || x->dims[x->rank - 1] <= 0) return false;
@@ -152,8 +152,6 @@ static bool recurrent_macs(const ft_graph *graph, const ft_op *op, op_macs *macs
 }
 
 /* --- Attention ----------------------------------------------------------------------------------------------- */
-
-enum { SOFTMAX_FLOPS = 8 };
 
 typedef struct attention {
     uint64_t batch, queries, keys, heads;
@@ -182,7 +180,7 @@ static bool read_queries(const ft_graph *graph, const ft_op *op, const ft_tensor
     return q->rank >= 3 && q->rank <= 5;
 }
 
-/* Keys may be more than this run brings: a cache shows in the shape of the "present" output. */
+/* With a key-value cache there are more keys than in this run: the "present" output has the shape of the cache. */
 static void read_keys(const ft_graph *graph, const ft_op *op, attention *a) {
     const ft_tensor *k = op_input(graph, op, 1), *present = op_output(graph, op, 1), *y = op_output(graph, op, 0);
     if (k != NULL && shape_is_known(k) && k->rank >= 3)

@@ -1,4 +1,4 @@
-/* macs.h - the multiply-accumulates of one operator. */
+/* macs.h - multiply-accumulates of one operator. */
 #ifndef COST_MACS_H
 #define COST_MACS_H
 
@@ -9,10 +9,12 @@
 typedef struct op_macs {
     uint64_t with_weights; /* between data and the weight operand */
     uint64_t between_data; /* between two activations: the scores of attention */
-    uint64_t extra_flops;  /* bias, gates, softmax: whatever is not a MAC */
+    uint64_t extra_flops;  /* bias, gates, softmax: all that is not a MAC */
 } op_macs;
 
-/* False when the operator is no product, or its shapes do not tell. */
+enum { SOFTMAX_FLOPS = 8 }; /* per attention score, part of extra_flops */
+
+/* False when the operator is not a product, or its shapes are not known. */
 bool macs_of(const ft_graph *graph, const ft_op *op, op_macs *macs);
 
 #endif

@@ -1,49 +1,52 @@
-/* memory.c - memory over time: forward, backward, optimiser step, and the highest point of it all.
+/* memory.c - memory over time: forward, backward, optimiser step, and the peak.
  *
- * The timeline is walked once per pass; what is alive goes up when an operator makes its outputs and down after the
- * last reader, so nothing is ever summed over layers. Weights and optimiser state are there all the time, inputs and
- * outputs belong to the caller. In backward, the gradient of a storage appears with the last reader and goes with the
- * producer; an addition hands its gradient on without a copy; a second gradient for the same storage is made beside
- * the first and then added to it. Gradients of parameters appear with their last reader and stay. */
-#include "cost/timeline.h"
+ * The operators are visited once per pass; the live bytes grow when an operator allocates its outputs and shrink after
+ * the last reader, so nothing is ever summed over layers. Weights and optimiser state are there all the time, inputs
+ * and outputs belong to the caller. In backward, the gradient of a storage is allocated at its last reader and freed at
+ * its producer; an addition passes its gradient on without a copy; a second gradient of the same storage is computed
+ * into a temporary and then added to the first. Gradients of parameters are allocated at their last reader and stay. */
+#include "cost/memory.h"
 
+#include <assert.h>
+
+#include "cost/cost.h"
 #include "cost/lifetime.h"
 #include "cost/macs.h"
 #include "cost/work.h"
 #include "foretell/cost.h"
-#include "graph/product.h"
+#include "graph/geometry.h"
 
 typedef struct timeline {
     const ft_graph *graph;
-    const ft_cost *cost; /* that knows the parameters; NULL: they are looked for */
+    const ft_cost *cost; /* whose parameter marks are used; NULL: they are computed */
     const ft_cost_options *options;
     arena memory;
     param_marks params;
     lifetimes lives;
-    bool *is_taken; /* per storage: an operator writes its output in its place */
-    /* What is alive. */
+    bool *is_overwritten; /* per storage: an operator writes its output over it */
+    /* Live bytes. */
     ft_memory now;
-    uint64_t gradients; /* of activations */
-    uint64_t passing;   /* alive only during the current step */
+    uint64_t gradient_bytes;  /* of activations */
+    uint64_t temporary_bytes; /* alive only during the current operator */
     ft_memory peak;
     ft_memory_observer *observer;
     void *user;
     timeline_events events;
-    /* Gradients of storages: each names the buffer that holds it, by the storage that the buffer was made for. */
+    /* The gradient of a storage is held in a buffer, identified by the storage that the buffer was allocated for. */
     uint32_t *buffer;                   /* per storage, FT_NONE = no gradient yet */
     uint32_t *references;               /* per buffer */
-    uint32_t *first_param, *next_param; /* per operator: parameters that it is the last to read */
+    uint32_t *first_param, *next_param; /* per operator: list of the parameters that it is the last to read */
 } timeline;
 
-/* --- Telling what happens ------------------------------------------------------------------------------------ */
+/* --- Events -------------------------------------------------------------------------------------------------- */
 
-static void tell(const timeline *t, timeline_kind kind, uint32_t id, uint32_t from, uint64_t bytes) {
-    if (t->events.tell == NULL) return;
+static void emit(const timeline *t, timeline_kind kind, uint32_t id, uint32_t from, uint64_t bytes) {
+    if (t->events.on_event == NULL) return;
     timeline_event event = {.kind = kind, .id = id, .from = from, .bytes = bytes};
-    t->events.tell(t->events.user, &event);
+    t->events.on_event(t->events.user, &event);
 }
 
-/* Pieces of memory have numbers: storages, their gradients, what operators keep, gradients of parameters. */
+/* Pieces of memory have numbers: storages, their gradient_bytes, what operators keep, gradient_bytes of parameters. */
 static uint32_t gradient_id(const timeline *t, uint32_t s) {
     return t->graph->tensor_count + s;
 }
@@ -56,24 +59,24 @@ static uint32_t param_gradient_id(const timeline *t, uint32_t tensor) {
     return 2 * t->graph->tensor_count + t->graph->op_count + tensor;
 }
 
-static void tell_step(const timeline *t, ft_phase phase, uint32_t op) {
-    if (t->events.tell == NULL) return;
-    timeline_event event = {.kind = TIMELINE_STEP, .id = op, .phase = phase};
-    t->events.tell(t->events.user, &event);
+static void emit_op(const timeline *t, ft_phase phase, uint32_t op) {
+    if (t->events.on_event == NULL) return;
+    timeline_event event = {.kind = TIMELINE_OP, .id = op, .phase = phase};
+    t->events.on_event(t->events.user, &event);
 }
 
-/* --- The highest point --------------------------------------------------------------------------------------- */
+/* --- The peak ------------------------------------------------------------------------------------------------ */
 
-static void look(timeline *t, ft_phase phase, uint32_t op, uint64_t workspace) {
+static void update_peak(timeline *t, ft_phase phase, uint32_t op, uint64_t workspace) {
     ft_memory *now = &t->now;
     uint64_t parts[] = {now->gradient_bytes, now->optimizer_bytes, now->activation_bytes,
-                        t->gradients,        t->passing,           workspace};
+                        t->gradient_bytes,   t->temporary_bytes,   workspace};
     uint64_t total = now->weight_bytes;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) total = num_add_sat(total, parts[i]);
     if (t->observer != NULL) t->observer(t->user, phase, op, total);
     if (total <= t->peak.peak_bytes) return;
     t->peak = *now;
-    t->peak.activation_gradient_bytes = num_add_sat(t->gradients, t->passing);
+    t->peak.activation_gradient_bytes = num_add_sat(t->gradient_bytes, t->temporary_bytes);
     t->peak.activation_bytes = num_add_sat(now->activation_bytes, t->peak.activation_gradient_bytes);
     t->peak.workspace_bytes = workspace;
     t->peak.peak_bytes = total;
@@ -81,7 +84,7 @@ static void look(timeline *t, ft_phase phase, uint32_t op, uint64_t workspace) {
     t->peak.peak_phase = phase;
 }
 
-/* Sums of absurd sizes stop at the end of the range; what goes down again stops at zero. */
+/* Sums saturate, and so does what is subtracted again. */
 static void grow(uint64_t *sum, uint64_t bytes) {
     *sum = num_add_sat(*sum, bytes);
 }
@@ -101,7 +104,7 @@ static uint64_t workspace_of(const timeline *t, const ft_op *op) {
         elems = num_mul_sat((uint64_t)g.cin, (uint64_t)g.kernel_elems);
         for (int32_t i = 0; i < g.spatial; i++) elems = num_mul_sat(elems, (uint64_t)g.out[i]);
     } else if (op->def->cost == COST_ATTENTION && macs_of(t->graph, op, &macs)) {
-        elems = op_scale(t->graph, op, macs.extra_flops / 8) / op->repeats; /* 8 FLOPs a score, for the softmax */
+        elems = op_scale(t->graph, op, macs.extra_flops / SOFTMAX_FLOPS) / op->repeats; /* one element a score */
     }
     uint64_t bytes = dtype_bytes(size_dtype(out, t->options), elems);
     return bytes < limit ? bytes : limit;
@@ -111,9 +114,9 @@ static uint64_t workspace_of(const timeline *t, const ft_op *op) {
 
 static void free_dead(timeline *t, uint32_t first) {
     for (uint32_t s = first; s != FT_NONE; s = t->lives.next_dead[s]) {
-        if (!t->is_taken[s]) {
+        if (!t->is_overwritten[s]) {
             shrink(&t->now.activation_bytes, t->lives.bytes[s]);
-            tell(t, TIMELINE_GIVE, s, FT_NONE, t->lives.bytes[s]);
+            emit(t, TIMELINE_FREE, s, FT_NONE, t->lives.bytes[s]);
         }
     }
 }
@@ -123,24 +126,24 @@ static void walk_forward(timeline *t) {
     for (uint32_t k = 0; k < graph->op_count; k++) {
         const ft_op *op = &graph->ops[k];
         if (op->is_folded) continue;
-        uint32_t taken = lifetimes_inplace(graph, t->options, &t->lives, k);
+        uint32_t overwritten = lifetimes_inplace(graph, t->options, &t->lives, k);
         for (uint32_t i = 0; i < op->output_count; i++) {
             uint32_t out = op->outputs[i];
-            bool is_new = out != FT_NONE && t->lives.storage[out] == out && (i > 0 || taken == FT_NONE);
+            bool is_new = out != FT_NONE && t->lives.storage[out] == out && (i > 0 || overwritten == FT_NONE);
             if (!is_new) continue;
             grow(&t->now.activation_bytes, t->lives.bytes[out]);
-            tell(t, TIMELINE_TAKE, out, FT_NONE, t->lives.bytes[out]);
+            emit(t, TIMELINE_ALLOC, out, FT_NONE, t->lives.bytes[out]);
         }
-        if (taken != FT_NONE) {
-            t->is_taken[taken] = true;
-            tell(t, TIMELINE_PASS_ON, op->outputs[0], taken, t->lives.bytes[taken]);
+        if (overwritten != FT_NONE) {
+            t->is_overwritten[overwritten] = true;
+            emit(t, TIMELINE_INPLACE, op->outputs[0], overwritten, t->lives.bytes[overwritten]);
         }
         if (t->lives.kept_bytes[k] > 0) {
             grow(&t->now.activation_bytes, t->lives.kept_bytes[k]);
-            tell(t, TIMELINE_TAKE, kept_id(t, k), FT_NONE, t->lives.kept_bytes[k]);
+            emit(t, TIMELINE_ALLOC, kept_id(t, k), FT_NONE, t->lives.kept_bytes[k]);
         }
-        tell_step(t, FT_PHASE_FORWARD, k);
-        look(t, FT_PHASE_FORWARD, k, workspace_of(t, op));
+        emit_op(t, FT_PHASE_FORWARD, k);
+        update_peak(t, FT_PHASE_FORWARD, k, workspace_of(t, op));
         free_dead(t, t->lives.dies_forward[k]);
     }
 }
@@ -148,8 +151,8 @@ static void walk_forward(timeline *t) {
 /* --- Backward ------------------------------------------------------------------------------------------------ */
 
 static void make_gradient(timeline *t, uint32_t s) {
-    grow(&t->gradients, t->lives.bytes[s]);
-    tell(t, TIMELINE_TAKE, gradient_id(t, s), FT_NONE, t->lives.bytes[s]);
+    grow(&t->gradient_bytes, t->lives.bytes[s]);
+    emit(t, TIMELINE_ALLOC, gradient_id(t, s), FT_NONE, t->lives.bytes[s]);
     t->buffer[s] = s;
     t->references[s] = 1;
 }
@@ -157,29 +160,32 @@ static void make_gradient(timeline *t, uint32_t s) {
 static void drop_gradient(timeline *t, uint32_t s) {
     uint32_t b = t->buffer[s];
     t->buffer[s] = FT_NONE;
-    if (b == FT_NONE || --t->references[b] > 0) return;
-    shrink(&t->gradients, t->lives.bytes[b]);
-    tell(t, TIMELINE_GIVE, gradient_id(t, b), FT_NONE, t->lives.bytes[b]);
+    if (b == FT_NONE) return;
+    assert(t->references[b] > 0);
+    if (--t->references[b] > 0) return;
+    shrink(&t->gradient_bytes, t->lives.bytes[b]);
+    emit(t, TIMELINE_FREE, gradient_id(t, b), FT_NONE, t->lives.bytes[b]);
 }
 
 /* An addition of equal sizes: each operand's gradient is the output's. */
-static bool hands_on(const ft_op *op) {
+static bool passes_gradient(const ft_op *op) {
     uint32_t saves = OP_SAVES_INPUTS | OP_SAVES_OUTPUT | OP_SAVES_MASK | OP_SAVES_INDEX;
-    return (op->def->flags & OP_COMMUTES) != 0 && (op->def->flags & saves) == 0;
+    return (op->def->flags & OP_BROADCASTS) != 0 && (op->def->flags & saves) == 0;
 }
 
-static void reach_input(timeline *t, const ft_op *op, uint32_t s, uint32_t out) {
+static void add_gradient(timeline *t, const ft_op *op, uint32_t s, uint32_t out) {
     const uint64_t *bytes = t->lives.bytes;
-    bool is_same = hands_on(op) && bytes[s] == bytes[out];
+    bool is_same = passes_gradient(op) && bytes[s] == bytes[out];
     if (t->buffer[s] != FT_NONE) {
-        if (!is_same) { /* made beside the first, then added to it */
-            grow(&t->passing, bytes[s]);
-            tell(t, TIMELINE_PASS, FT_NONE, FT_NONE, bytes[s]);
+        if (!is_same) { /* computed into a temporary, then added to the first */
+            grow(&t->temporary_bytes, bytes[s]);
+            emit(t, TIMELINE_TEMPORARY, FT_NONE, FT_NONE, bytes[s]);
         }
         if (t->references[t->buffer[s]] == 1) return;
         drop_gradient(t, s);
         make_gradient(t, s);
     } else if (is_same) {
+        assert(t->buffer[out] != FT_NONE);
         t->buffer[s] = t->buffer[out];
         t->references[t->buffer[s]]++;
     } else {
@@ -187,7 +193,7 @@ static void reach_input(timeline *t, const ft_op *op, uint32_t s, uint32_t out) 
     }
 }
 
-/* The storage of an output that has a gradient, or FT_NONE when nothing comes back to this operator. */
+/* The storage of an output that has a gradient, or FT_NONE when no gradient reaches this operator. */
 static uint32_t output_with_gradient(const timeline *t, const ft_op *op) {
     for (uint32_t i = 0; i < op->output_count; i++) {
         uint32_t s = op->outputs[i] == FT_NONE ? FT_NONE : t->lives.storage[op->outputs[i]];
@@ -199,30 +205,30 @@ static uint32_t output_with_gradient(const timeline *t, const ft_op *op) {
 static void step_backward(timeline *t, uint32_t k) {
     const ft_op *op = &t->graph->ops[k];
     uint32_t out = output_with_gradient(t, op);
-    t->passing = 0;
+    t->temporary_bytes = 0;
     if (out != FT_NONE && params_op_has_gradient(&t->params, op)) {
         for (uint32_t i = 0; i < op->input_count; i++) {
             uint32_t in = op->inputs[i];
-            bool is_wanted = !input_is_steering(op->def, i) && tensor_has(&t->params, in, MARK_GRADIENT);
-            uint32_t s = is_wanted ? t->lives.storage[in] : FT_NONE;
-            if (s != FT_NONE && s != out) reach_input(t, op, s, out);
+            bool is_needed = !input_is_auxiliary(op->def, i) && tensor_has(&t->params, in, MARK_GRADIENT);
+            uint32_t s = is_needed ? t->lives.storage[in] : FT_NONE;
+            if (s != FT_NONE && s != out) add_gradient(t, op, s, out);
         }
     }
     for (uint32_t p = t->first_param[k]; p != FT_NONE; p = t->next_param[p]) {
         uint64_t bytes = size_of_tensor(t->graph, &t->graph->tensors[p], t->options);
         grow(&t->now.gradient_bytes, bytes);
-        tell(t, TIMELINE_TAKE, param_gradient_id(t, p), FT_NONE, bytes);
+        emit(t, TIMELINE_ALLOC, param_gradient_id(t, p), FT_NONE, bytes);
     }
-    tell_step(t, FT_PHASE_BACKWARD, k);
-    look(t, FT_PHASE_BACKWARD, k, workspace_of(t, op));
-    t->passing = 0;
+    emit_op(t, FT_PHASE_BACKWARD, k);
+    update_peak(t, FT_PHASE_BACKWARD, k, workspace_of(t, op));
+    t->temporary_bytes = 0;
     for (uint32_t i = 0; i < op->output_count; i++) {
         uint32_t o = op->outputs[i];
         if (o != FT_NONE && t->lives.storage[o] == o) drop_gradient(t, o);
     }
     if (t->lives.kept_bytes[k] > 0) {
         shrink(&t->now.activation_bytes, t->lives.kept_bytes[k]);
-        tell(t, TIMELINE_GIVE, kept_id(t, k), FT_NONE, t->lives.kept_bytes[k]);
+        emit(t, TIMELINE_FREE, kept_id(t, k), FT_NONE, t->lives.kept_bytes[k]);
     }
     free_dead(t, t->lives.dies_backward[k]);
 }
@@ -238,7 +244,7 @@ static bool prepare_backward(timeline *t) {
     for (uint32_t k = 0; k < graph->op_count; k++) t->first_param[k] = FT_NONE;
     for (uint32_t i = 0; i < graph->tensor_count; i++) {
         t->buffer[i] = FT_NONE;
-        uint32_t last = t->params.last[i];
+        uint32_t last = t->params.last_reader[i];
         if (!tensor_has(&t->params, i, MARK_PARAM) || last == FT_NONE) continue;
         t->next_param[i] = t->first_param[last];
         t->first_param[last] = i;
@@ -256,7 +262,7 @@ static void walk_backward(timeline *t) {
         if (!graph->ops[k].is_folded) step_backward(t, k);
 }
 
-/* --- All of it ----------------------------------------------------------------------------------------------- */
+/* --- The whole step ------------------------------------------------------------------------------------------ */
 
 static void add_residents(timeline *t) {
     const ft_graph *graph = t->graph;
@@ -264,22 +270,22 @@ static void add_residents(timeline *t) {
         const ft_tensor *tensor = &graph->tensors[i];
         bool is_stored = tensor_has(&t->params, i, MARK_PARAM | MARK_BUFFER);
         bool is_held = t->lives.storage[i] == i && tensor->producer == FT_NONE;
-        if (!is_stored && !is_held) continue; /* most are made on the way */
+        if (!is_stored && !is_held) continue; /* most are computed during the step */
         uint64_t bytes = size_of_tensor(graph, tensor, t->options);
         if (is_stored) {
             grow(&t->now.weight_bytes, bytes);
-            tell(t, TIMELINE_WEIGHT, i, FT_NONE, bytes);
+            emit(t, TIMELINE_WEIGHT, i, FT_NONE, bytes);
         }
         if (is_held) {
             grow(&t->now.input_bytes, bytes);
             grow(&t->now.activation_bytes, bytes);
-            tell(t, TIMELINE_TAKE, i, FT_NONE, bytes);
+            emit(t, TIMELINE_ALLOC, i, FT_NONE, bytes);
         }
         if (t->options->mode != FT_TRAIN || !tensor_has(&t->params, i, MARK_PARAM)) continue;
         uint64_t elems = tensor_elems(graph, tensor);
         uint64_t state = work_optimizer_bytes(t->options, size_dtype(tensor, t->options), elems);
         grow(&t->now.optimizer_bytes, state);
-        tell(t, TIMELINE_STATE, i, FT_NONE, state);
+        emit(t, TIMELINE_OPTIMIZER, i, FT_NONE, state);
     }
 }
 
@@ -294,18 +300,18 @@ static uint64_t saved_bytes(const timeline *t) {
 }
 
 static ft_status walk(timeline *t, ft_error *error) {
-    if (t->cost != NULL) t->params = *params_of_cost(t->cost);
+    if (t->cost != NULL) t->params = *cost_params(t->cost);
     if ((t->cost == NULL && !params_mark(t->graph, &t->memory, &t->params)) ||
         !lifetimes_find(t->graph, t->options, &t->params, &t->memory, &t->lives))
         return FT_NOMEM(error);
-    t->is_taken = ARENA_ARRAY(&t->memory, bool, (size_t)t->graph->tensor_count + 1);
-    if (t->is_taken == NULL || (t->options->mode == FT_TRAIN && !prepare_backward(t))) return FT_NOMEM(error);
+    t->is_overwritten = ARENA_ARRAY(&t->memory, bool, (size_t)t->graph->tensor_count + 1);
+    if (t->is_overwritten == NULL || (t->options->mode == FT_TRAIN && !prepare_backward(t))) return FT_NOMEM(error);
     add_residents(t);
-    if (t->graph->op_count == 0) look(t, FT_PHASE_FORWARD, FT_NONE, 0);
+    if (t->graph->op_count == 0) update_peak(t, FT_PHASE_FORWARD, FT_NONE, 0);
     walk_forward(t);
     if (t->options->mode != FT_TRAIN) return FT_OK;
     walk_backward(t);
-    look(t, FT_PHASE_OPTIMIZER, FT_NONE, 0);
+    update_peak(t, FT_PHASE_OPTIMIZER, FT_NONE, 0);
     t->peak.saved_bytes = saved_bytes(t);
     return FT_OK;
 }

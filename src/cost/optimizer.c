@@ -1,39 +1,39 @@
 /* optimizer.c - one optimiser step: FLOPs and bytes per parameter, and the state kept between steps.
  *
- * Every optimiser here is elementwise, so a step is its factor times the parameters. Mixed precision keeps float32
+ * Every optimiser here is elementwise, so a step costs a constant factor per parameter. Mixed precision keeps float32
  * master weights and moments: the step reads the gradient in the type of the activations, updates the master, and
- * writes the working copy anew. docs/cost.md lists where the factors come from. */
+ * writes the working copy. docs/cost.md derives the factors. */
 #include "cost/work.h"
 
 #include <string.h>
 
-typedef struct recipe {
+typedef struct step_factors {
     uint32_t flops;   /* per parameter */
     uint32_t moments; /* values kept per parameter */
-} recipe;
+} step_factors;
 
-static recipe recipe_of(ft_optimizer optimizer) {
+static step_factors factors_of(ft_optimizer optimizer) {
     switch (optimizer) {
     case FT_SGD:
-        return (recipe){2, 0}; /* p -= lr g */
+        return (step_factors){2, 0}; /* p -= lr g */
     case FT_MOMENTUM:
-        return (recipe){4, 1}; /* v = mu v + g; p -= lr v */
+        return (step_factors){4, 1}; /* v = mu v + g; p -= lr v */
     case FT_ADAM:
-        return (recipe){14, 2}; /* m: 3, v: 4, two bias corrections: 2, root, eps, divide, lr, subtract */
+        return (step_factors){14, 2}; /* m: 3, v: 4, two bias corrections: 2, root, eps, divide, lr, subtract */
     case FT_ADAMW:
-        return (recipe){16, 2}; /* the same, and p -= lr lambda p with lr lambda known */
+        return (step_factors){16, 2}; /* the same, and p -= lr lambda p with lr lambda known */
     }
-    return (recipe){0, 0};
+    return (step_factors){0, 0};
 }
 
 uint64_t work_optimizer_bytes(const ft_cost_options *options, ft_dtype dtype, uint64_t elems) {
-    uint64_t moments = num_mul_sat(elems, recipe_of(options->optimizer).moments);
+    uint64_t moments = num_mul_sat(elems, factors_of(options->optimizer).moments);
     if (!options->is_mixed) return dtype_bytes(dtype, moments);
     return dtype_bytes(FT_FLOAT32, num_add_sat(moments, elems));
 }
 
 ft_work work_optimizer(const ft_cost_options *options, ft_dtype dtype, uint64_t elems) {
-    recipe r = recipe_of(options->optimizer);
+    step_factors r = factors_of(options->optimizer);
     ft_dtype held = options->is_mixed ? FT_FLOAT32 : dtype;
     uint64_t state = dtype_bytes(held, num_mul_sat(elems, 1 + r.moments));               /* weights and moments */
     uint64_t small = dtype_bytes(dtype, elems);                                          /* gradient, or working copy */

@@ -1,26 +1,26 @@
-/* params.c - which stored tensors are parameters, which are buffers, which are neither.
+/* params.c - classification of stored tensors: parameters, buffers, or neither.
  *
- * No format says so. The idea: a stored tensor is what its readers take it for. Walking the operators backwards, each
- * reader says how it uses each input, and operators that only prepare stored data (Transpose, Reshape, Cast,
- * DequantizeLinear of a constant) hand on what their own readers said. Then:
+ * No format stores this, so it is inferred from the readers. The operators are visited backwards; each reader records
+ * how it uses each input, and folded operators that only prepare stored data (Transpose, Reshape, Cast,
+ * DequantizeLinear of a constant) pass the uses of their outputs on to their inputs. Then:
  *
  *   - floats, and the 8- and 16-bit integers of quantised models, are parameters wherever they are data: weights,
  *     biases, scales of norms, embeddings, tokens; 32-bit integers only as operands of products (biases);
- *   - one element that an elementwise operator reads is a constant of a formula, unless its name is that of a module's
- *     member ("act.scale"): then it is learned;
+ *   - a single element that an elementwise operator reads is a constant of a formula, unless its name is that of a
+ *     module's member ("act.scale"): then it is learned;
  *   - running statistics and initial states of recurrent layers are buffers;
- *   - what a convolution slides over is a buffer: a stored table of positions;
+ *   - a stored data input of a convolution is a buffer: a table of positions;
  *   - a table added to attention scores right before their softmax is a buffer: a mask, or a position bias that the
  *     exporter has expanded from far fewer parameters;
- *   - PyTorch's exporter names parameters after their module ("blocks.0.weight") and what code makes after the path of
- *     the operator ("/blocks/0/Constant_output_0"). A literal of the code is a buffer; what another operator made is
- *     one too, unless a product or norm reads it: then it is a weight that was folded through a transpose. */
+ *   - PyTorch's exporter names parameters after their module ("blocks.0.weight") and computed constants after the path
+ *     of the operator ("/blocks/0/Constant_output_0"). A literal is a buffer; the output of another operator is one
+ *     too, unless a product or norm reads it: then it is a weight that was folded through a transpose. */
 #include "cost/params.h"
 
 #include <string.h>
 
 #include "cost/sizes.h"
-#include "graph/naming.h"
+#include "graph/graph.h"
 
 /* How a tensor is read; several at once are possible. */
 enum {
@@ -50,7 +50,7 @@ static const ft_op *only_reader(const ft_graph *graph, const ft_op *op) {
     return out != NULL && out->use_count == 1 ? &graph->ops[out->uses[0]] : NULL;
 }
 
-/* Scores may get a bias, a mask and a reshape between them before the softmax. */
+/* Between the scores and their softmax there may be a bias, a mask and a reshape. */
 static bool leads_to_softmax(const ft_graph *graph, const ft_op *op) {
     enum { MAX_STEPS = 5 };
     for (int step = 0; step < MAX_STEPS; step++) {
@@ -62,7 +62,7 @@ static bool leads_to_softmax(const ft_graph *graph, const ft_op *op) {
     return false;
 }
 
-/* A bias of a linear layer may also stand before a softmax: scores have as many dimensions as two sequences need. */
+/* The bias of a linear layer may also precede a softmax, but scores have two dimensions larger than 1. */
 static bool is_table(const ft_tensor *t) {
     return t->rank >= 2 && t->dims[t->rank - 1] > 1 && t->dims[t->rank - 2] > 1;
 }
@@ -71,10 +71,10 @@ static bool is_table(const ft_tensor *t) {
 
 static uint8_t use_of_input(const ft_graph *graph, const ft_op *op, uint32_t i, bool is_score) {
     const ft_opdef *def = op->def;
-    if (input_is_steering(def, i)) return 0;
+    if (input_is_auxiliary(def, i)) return 0;
     if ((def->flags & OP_STATS) != 0 && i >= 3) return USE_BUFFER;
     if (def->cost == COST_RECURRENT && graph->format != FT_FORMAT_TFLITE && (i == 5 || i == 6)) return USE_BUFFER;
-    /* What a convolution slides over is data, even when it is a stored table of positions. */
+    /* The data input of a convolution may be a stored table of positions. */
     if (is_score || (def->op_class == FT_CLASS_CONV && i == def->x)) return USE_BUFFER;
     return is_weighted(def) ? USE_WEIGHT : USE_OPERAND;
 }
@@ -82,12 +82,12 @@ static uint8_t use_of_input(const ft_graph *graph, const ft_op *op, uint32_t i, 
 static void mark_static(const ft_graph *graph, uint8_t *marks) {
     for (uint32_t t = 0; t < graph->tensor_count; t++) {
         const ft_tensor *tensor = &graph->tensors[t];
-        bool is_made_before = tensor->producer != FT_NONE && graph->ops[tensor->producer].is_folded;
-        if (tensor->role == FT_CONSTANT || is_made_before) marks[t] = MARK_STATIC;
+        bool is_made_by_folded = tensor->producer != FT_NONE && graph->ops[tensor->producer].is_folded;
+        if (tensor->role == FT_CONSTANT || is_made_by_folded) marks[t] = MARK_STATIC;
     }
 }
 
-/* What the readers of one tensor have said so far. */
+/* How the readers visited so far use one tensor. */
 typedef struct reading {
     uint8_t uses;
     uint32_t first, last;
@@ -96,35 +96,36 @@ typedef struct reading {
 static void add_reading(param_marks *m, uint8_t *uses, uint32_t tensor, const reading *r) {
     uses[tensor] |= r->uses;
     if (r->first == FT_NONE) return;
-    if (m->home[tensor] == FT_NONE || r->first < m->home[tensor]) m->home[tensor] = r->first;
-    if (m->last[tensor] == FT_NONE || r->last > m->last[tensor]) m->last[tensor] = r->last;
+    if (m->first_reader[tensor] == FT_NONE || r->first < m->first_reader[tensor]) m->first_reader[tensor] = r->first;
+    if (m->last_reader[tensor] == FT_NONE || r->last > m->last_reader[tensor]) m->last_reader[tensor] = r->last;
 }
 
-/* An operator that only prepares stored data hands on what the readers of its outputs said. */
-static reading handed_on(const ft_graph *graph, const ft_op *op, const param_marks *m, const uint8_t *uses) {
+/* The uses of the outputs of a folded operator, which it passes on to its inputs. */
+static reading uses_of_outputs(const ft_graph *graph, const ft_op *op, const param_marks *m, const uint8_t *uses) {
     reading all = {0, FT_NONE, FT_NONE};
     for (uint32_t i = 0; i < op->output_count; i++) {
         uint32_t out = op->outputs[i];
         if (out == FT_NONE) continue;
-        /* What reaches an output without meeting an operator that runs (the anchors of a detector) is not trained. */
+        /* A constant that is an output of the graph (the anchors of a detector) is not trained. */
         all.uses |= graph->tensors[out].is_output ? uses[out] | USE_BUFFER : uses[out];
-        if (m->home[out] < all.first) all.first = m->home[out];
-        if (m->last[out] != FT_NONE && (all.last == FT_NONE || m->last[out] > all.last)) all.last = m->last[out];
+        if (m->first_reader[out] < all.first) all.first = m->first_reader[out];
+        if (m->last_reader[out] != FT_NONE && (all.last == FT_NONE || m->last_reader[out] > all.last))
+            all.last = m->last_reader[out];
     }
     return all;
 }
 
-/* Walks backwards: what is said of an operator's outputs is complete when its turn comes. */
+/* Backwards, so that the uses of an operator's outputs are complete when it is visited. */
 static void collect_uses(const ft_graph *graph, param_marks *m, uint8_t *uses) {
     for (uint32_t k = graph->op_count; k-- > 0;) {
         const ft_op *op = &graph->ops[k];
-        reading handed = op->is_folded ? handed_on(graph, op, m, uses) : (reading){0, k, k};
+        reading passed = op->is_folded ? uses_of_outputs(graph, op, m, uses) : (reading){0, k, k};
         bool adds_to_scores = !op->is_folded && op_is(op, "Add") && leads_to_softmax(graph, op);
         for (uint32_t i = 0; i < op->input_count; i++) {
             uint32_t in = op->inputs[i];
             if (in == FT_NONE) continue;
             bool is_score = adds_to_scores && is_table(&graph->tensors[in]);
-            reading r = handed;
+            reading r = passed;
             uint8_t use = use_of_input(graph, op, i, is_score);
             if (!op->is_folded || use == 0 || use == USE_BUFFER) r.uses = use;
             add_reading(m, uses, in, &r);
@@ -132,7 +133,7 @@ static void collect_uses(const ft_graph *graph, param_marks *m, uint8_t *uses) {
     }
 }
 
-/* --- Verdicts ------------------------------------------------------------------------------------------------ */
+/* --- Classification ------------------------------------------------------------------------------------------ */
 
 static bool is_trainable(const ft_tensor *t, uint8_t uses) {
     if (t->dtype == FT_INT32) return (uses & USE_WEIGHT) != 0;
@@ -144,7 +145,7 @@ static bool is_computed(const ft_graph *graph, const ft_tensor *t, uint8_t uses)
     return kind == NAME_LITERAL || (kind == NAME_COMPUTED && (uses & USE_WEIGHT) == 0);
 }
 
-static uint8_t verdict(const ft_graph *graph, const ft_tensor *t, uint8_t uses) {
+static uint8_t classify(const ft_graph *graph, const ft_tensor *t, uint8_t uses) {
     if (t->role != FT_CONSTANT || uses == 0 || !is_trainable(t, uses)) return 0;
     int64_t elems = shape_elems(t->dims, t->rank);
     if (elems <= 0 || (elems == 1 && (uses & USE_WEIGHT) == 0 && tensor_name_kind(graph, t) != NAME_MEMBER)) return 0;
@@ -155,7 +156,7 @@ static uint8_t verdict(const ft_graph *graph, const ft_tensor *t, uint8_t uses) 
 bool params_op_has_gradient(const param_marks *marks, const ft_op *op) {
     if ((op->def->flags & OP_NO_GRADIENT) != 0) return false;
     for (uint32_t i = 0; i < op->input_count; i++)
-        if (!input_is_steering(op->def, i) && tensor_has(marks, op->inputs[i], MARK_GRADIENT)) return true;
+        if (!input_is_auxiliary(op->def, i) && tensor_has(marks, op->inputs[i], MARK_GRADIENT)) return true;
     return false;
 }
 
@@ -177,13 +178,13 @@ bool params_mark(const ft_graph *graph, arena *memory, param_marks *m) {
     uint32_t count = graph->tensor_count > 0 ? graph->tensor_count : 1;
     uint8_t *uses = ARENA_ARRAY(memory, uint8_t, count);
     m->marks = ARENA_ARRAY(memory, uint8_t, count);
-    m->home = ARENA_ARRAY(memory, uint32_t, count);
-    m->last = ARENA_ARRAY(memory, uint32_t, count);
-    if (uses == NULL || m->marks == NULL || m->home == NULL || m->last == NULL) return false;
-    for (uint32_t t = 0; t < count; t++) m->home[t] = m->last[t] = FT_NONE;
+    m->first_reader = ARENA_ARRAY(memory, uint32_t, count);
+    m->last_reader = ARENA_ARRAY(memory, uint32_t, count);
+    if (uses == NULL || m->marks == NULL || m->first_reader == NULL || m->last_reader == NULL) return false;
+    for (uint32_t t = 0; t < count; t++) m->first_reader[t] = m->last_reader[t] = FT_NONE;
     mark_static(graph, m->marks);
     collect_uses(graph, m, uses);
-    for (uint32_t t = 0; t < graph->tensor_count; t++) m->marks[t] |= verdict(graph, &graph->tensors[t], uses[t]);
+    for (uint32_t t = 0; t < graph->tensor_count; t++) m->marks[t] |= classify(graph, &graph->tensors[t], uses[t]);
     mark_gradients(graph, m);
     return true;
 }

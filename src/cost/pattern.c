@@ -1,15 +1,14 @@
-/* pattern.c - activations and norms that an exporter has spelled out in several operators, and copies that are none.
+/* pattern.c - activations and norms that an exporter has decomposed into operators, and copies that frameworks avoid.
  *
- * Activations: x * sigmoid(x), or GELU by erf, is one function to a framework, which keeps x alone. It is found by its
- * end: an elementwise operator that reads two tensors which were both made, elementwise, from one base.
- * Norms: a group norm is exported as a norm without scale and a product; the framework keeps the norm's input alone.
- * Transposes: a product reads its operand either way, so what turns it for the product alone is a view.
- * Attention has a file of its own (attention.c). */
+ * Activations: x * sigmoid(x), or GELU by erf, is one function to a framework, which keeps only x. It is found by its
+ * end: an elementwise operator that reads two tensors which are both elementwise functions of one base.
+ * Norms: a group norm is exported as a norm without scale and a product; the framework keeps only the norm's input.
+ * Transposes: a product accepts either layout, so a transpose that only products read is a view.
+ * attention.c finds attention. */
 #include "cost/pattern.h"
 
 #include <string.h>
 
-#include "cost/attention.h"
 #include "cost/sizes.h"
 
 /* --- Activations --------------------------------------------------------------------------------------------- */
@@ -19,7 +18,7 @@ static bool is_pointwise(const ft_op *op) {
     return has_class && op->def->cost == COST_ELEMENTWISE && op->output_count == 1 && !op->is_folded;
 }
 
-/* The common base of all operands that are not stored; FT_NONE when there is none. *operands: how many differ. */
+/* The common base of all operands that are not stored; FT_NONE when there is none. *operands: how many are distinct. */
 static uint32_t common_base(const ft_op *op, const param_marks *params, const patterns *c, uint32_t *operands) {
     uint32_t base = FT_NONE, before = FT_NONE;
     *operands = 0;
@@ -34,16 +33,16 @@ static uint32_t common_base(const ft_op *op, const param_marks *params, const pa
     return base;
 }
 
-static bool reads_joined(const ft_graph *graph, const patterns *c, uint32_t tensor) {
+static bool is_read_by_fused(const ft_graph *graph, const patterns *c, uint32_t tensor) {
     const ft_tensor *t = &graph->tensors[tensor];
     for (uint32_t i = 0; i < t->use_count; i++) {
         uint32_t reader = t->uses[i];
-        if (!c->is_joined[reader] || c->base[graph->ops[reader].outputs[0]] != c->base[tensor]) return false;
+        if (!c->is_fused[reader] || c->base[graph->ops[reader].outputs[0]] != c->base[tensor]) return false;
     }
     return t->use_count > 0 && !t->is_output;
 }
 
-/* x * sigmoid(1.702 x) is no function of any framework, but a line of a program, which keeps what each step needs. */
+/* x * sigmoid(1.702 x) is not a function of any framework: the program computes it, and keeps what each step needs. */
 static bool is_quick_gelu(const ft_graph *graph, const ft_op *op) {
     if (!op_is(op, "Mul") || op->input_count != 2) return false;
     for (uint32_t i = 0; i < 2; i++) {
@@ -60,7 +59,7 @@ static bool is_quick_gelu(const ft_graph *graph, const ft_op *op) {
     return false;
 }
 
-static void find_joined(const ft_graph *graph, const param_marks *params, patterns *c) {
+static void find_fused(const ft_graph *graph, const param_marks *params, patterns *c) {
     for (uint32_t t = 0; t < graph->tensor_count; t++) c->base[t] = t;
     for (uint32_t k = 0; k < graph->op_count; k++) {
         const ft_op *op = &graph->ops[k];
@@ -70,11 +69,11 @@ static void find_joined(const ft_graph *graph, const param_marks *params, patter
         if (base == FT_NONE) continue;
         if (operands > 1 && is_quick_gelu(graph, op)) continue;
         c->base[op->outputs[0]] = base;
-        c->is_joined[k] = operands > 1;
+        c->is_fused[k] = operands > 1;
     }
     for (uint32_t k = graph->op_count; k-- > 0;) {
         uint32_t out = graph->ops[k].output_count > 0 ? graph->ops[k].outputs[0] : FT_NONE;
-        if (out != FT_NONE && c->base[out] != out && reads_joined(graph, c, out)) c->is_joined[k] = true;
+        if (out != FT_NONE && c->base[out] != out && is_read_by_fused(graph, c, out)) c->is_fused[k] = true;
     }
 }
 
@@ -97,13 +96,13 @@ bool pattern_is_norm_scale(const ft_graph *graph, const ft_op *op, const param_m
 
 /* --- Transposes ---------------------------------------------------------------------------------------------- */
 
-static bool turns_last_two(const int64_t *perm, int64_t count) {
+static bool swaps_last_two(const int64_t *perm, int64_t count) {
     for (int64_t i = 0; i < count - 2; i++)
         if (perm[i] != i) return false;
     return count >= 2 && perm[count - 2] == count - 1 && perm[count - 1] == count - 2;
 }
 
-bool pattern_is_turned_operand(const ft_graph *graph, const ft_op *op) {
+bool pattern_is_transposed_operand(const ft_graph *graph, const ft_op *op) {
     const ft_tensor *out = op_output(graph, op, 0), *by_input = op_input(graph, op, 1);
     if (!op_is(op, "Transpose") || out == NULL || out->is_output || out->use_count == 0) return false;
     uint32_t count;
@@ -113,15 +112,15 @@ bool pattern_is_turned_operand(const ft_graph *graph, const ft_op *op) {
         perm = by_input->value->ints;
         length = by_input->value->count;
     }
-    bool is_turned = perm != NULL ? turns_last_two(perm, length) : out->rank == 2;
-    for (uint32_t i = 0; is_turned && i < out->use_count; i++)
-        is_turned = graph->ops[out->uses[i]].def->cost == COST_MATMUL;
-    return is_turned;
+    bool is_swapped = perm != NULL ? swaps_last_two(perm, length) : out->rank == 2;
+    for (uint32_t i = 0; is_swapped && i < out->use_count; i++)
+        is_swapped = graph->ops[out->uses[i]].def->cost == COST_MATMUL;
+    return is_swapped;
 }
 
-/* --- Pads and picks ------------------------------------------------------------------------------------------ */
+/* --- Pads and single indices --------------------------------------------------------------------------------- */
 
-/* Exporters pad in front of an average pool that counts its padding; frameworks pad inside of it. */
+/* Exporters write the padding that an average pool counts as a separate pad; frameworks pad inside of the pool. */
 bool pattern_is_pool_pad(const ft_graph *graph, const ft_op *op) {
     const ft_tensor *out = op_output(graph, op, 0);
     if (!op_is(op, "Pad") || out == NULL || out->is_output || out->use_count == 0) return false;
@@ -131,7 +130,7 @@ bool pattern_is_pool_pad(const ft_graph *graph, const ft_op *op) {
     return true;
 }
 
-bool pattern_is_one_of(const ft_graph *graph, const ft_op *op) {
+bool pattern_is_single_index(const ft_graph *graph, const ft_op *op) {
     const ft_tensor *index = op_input(graph, op, 1), *in = op_input(graph, op, 0);
     return op_is(op, "Gather") && index != NULL && index->rank == 0 && in != NULL && in->role != FT_CONSTANT;
 }
@@ -142,11 +141,11 @@ bool patterns_find(const ft_graph *graph, const ft_cost_options *options, const 
                    patterns *found) {
     found->base = ARENA_ARRAY(memory, uint32_t, (size_t)graph->tensor_count + 1);
     found->is_score = ARENA_ARRAY(memory, bool, (size_t)graph->tensor_count + 1);
-    found->is_joined = ARENA_ARRAY(memory, bool, (size_t)graph->op_count + 1);
-    found->is_inner_scale = ARENA_ARRAY(memory, bool, (size_t)graph->op_count + 1);
-    if (found->base == NULL || found->is_score == NULL || found->is_joined == NULL || found->is_inner_scale == NULL)
+    found->is_fused = ARENA_ARRAY(memory, bool, (size_t)graph->op_count + 1);
+    found->is_attention_scale = ARENA_ARRAY(memory, bool, (size_t)graph->op_count + 1);
+    if (found->base == NULL || found->is_score == NULL || found->is_fused == NULL || found->is_attention_scale == NULL)
         return false;
-    find_joined(graph, params, found);
+    find_fused(graph, params, found);
     if (options->has_fused_attention) attention_find(graph, params, found);
     return true;
 }

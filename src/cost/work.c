@@ -1,13 +1,13 @@
-/* work.c - what one operator does in the forward pass: FLOPs by the kind its table entry names, and bytes.
+/* work.c - work of one operator in the forward pass: FLOPs by the cost kind of its table entry, and bytes.
  *
- * Counts are for the bound batch and for all runs of the loops around the operator. MACs come from macs.c. An
- * operator that nobody knows, or whose shapes are missing, is costed by its bytes and says so. */
+ * Counts are for the bound batch and for all trips of the loops around the operator. MACs come from macs.c. An unknown
+ * operator, or one without shapes, is costed from its bytes and marked as estimated. */
 #include "cost/work.h"
 
 #include <string.h>
 
 #include "cost/macs.h"
-#include "graph/product.h"
+#include "graph/geometry.h"
 
 static uint64_t elems_of(const ft_tensor *t) {
     return t == NULL ? 0 : (uint64_t)shape_elems(t->dims, t->rank);
@@ -19,7 +19,7 @@ static uint64_t log2_up(uint64_t n) {
     return bits > 0 ? bits : 1;
 }
 
-/* Stamps tell repeats apart in one pass, however many inputs an operator has. */
+/* A stamp per tensor (the last operator that read it) finds repeated inputs in one pass. */
 static void find_repeats(const ft_graph *graph, uint32_t *stamps, bool *is_repeat) {
     for (uint32_t k = 0; k < graph->op_count; k++) {
         const ft_op *op = &graph->ops[k];
@@ -59,7 +59,7 @@ static uint64_t all_output_bytes(const work_env *env, const ft_op *op) {
 
 uint64_t work_input_bytes(const work_env *env, const ft_op *op, uint32_t i) {
     const ft_tensor *t = op_input(env->graph, op, i);
-    if (t == NULL || input_is_steering(op->def, i)) return 0;
+    if (t == NULL || input_is_auxiliary(op->def, i)) return 0;
     uint64_t bytes = size_of_tensor(env->graph, t, env->options);
     if (op->def->cost != COST_SLICE || i != op->def->x) return bytes;
     uint64_t written = all_output_bytes(env, op); /* a slice reads only what it writes */
@@ -88,8 +88,8 @@ static uint64_t resize_flops(const ft_graph *graph, const ft_op *op) {
 static uint64_t elementwise_flops(const ft_graph *graph, const ft_op *op) {
     if (op_is(op, "Resize")) return resize_flops(graph, op);
     uint64_t flops = num_mul_sat(elems_of(op_output(graph, op, 0)), op->def->flops);
-    /* Sum, Max and their kin take any number of operands. */
-    bool is_chain = (op->def->flags & OP_COMMUTES) != 0 && (op->def->flags & OP_SAVES_MASK) == 0;
+    /* Sum, Max and the like accept any number of operands. */
+    bool is_chain = (op->def->flags & OP_BROADCASTS) != 0 && (op->def->flags & OP_SAVES_MASK) == 0;
     if (is_chain && op->input_count > 2) flops = num_mul_sat(flops, op->input_count - 1);
     return flops;
 }
@@ -132,7 +132,7 @@ static uint64_t fft_flops(const ft_graph *graph, const ft_op *op) {
     return num_mul_sat(points, num_mul_sat(log2_up(length), op->def->flops));
 }
 
-/* False when the shapes do not tell. MACs and FLOPs of one run. */
+/* MACs and FLOPs of one run. False when the operator is unknown or a shape it depends on is. */
 static bool count_flops(const ft_graph *graph, const ft_op *op, ft_work *work) {
     const ft_opdef *def = op->def;
     op_macs macs;
@@ -177,7 +177,7 @@ static uint64_t fused_flops(const ft_graph *graph, const ft_op *op) {
     return name[0] == '\0' || strcmp(name, "NONE") == 0 ? 0 : elems_of(op_output(graph, op, 0));
 }
 
-/* What has elements has a shape; what has none may be empty. */
+/* A tensor without elements may still have a shape: an empty one. */
 static bool has_shape(const ft_graph *graph, const ft_tensor *t) {
     return tensor_elems(graph, t) > 0 || shape_is_known(t);
 }
@@ -189,7 +189,7 @@ static bool has_shapes(const ft_graph *graph, const ft_op *op) {
     }
     for (uint32_t i = 0; i < op->input_count; i++) {
         const ft_tensor *in = op_input(graph, op, i);
-        if (in != NULL && !input_is_steering(op->def, i) && !has_shape(graph, in)) return false;
+        if (in != NULL && !input_is_auxiliary(op->def, i) && !has_shape(graph, in)) return false;
     }
     return true;
 }
@@ -204,10 +204,10 @@ ft_work work_forward(const work_env *env, const ft_op *op, bool *is_estimated) {
     const ft_graph *graph = env->graph;
     ft_work work = {0};
     *is_estimated = false;
-    bool is_asleep = (op->def->flags & OP_TRAIN_ONLY) != 0 && env->options->mode == FT_INFER;
-    bool is_awake = (op->def->flags & OP_TRAIN_ONLY) != 0 && !is_asleep;
-    if (op->is_folded || is_asleep || (op->def->cost == COST_FREE && !is_awake)) return work;
-    if (is_awake) {
+    bool is_disabled = (op->def->flags & OP_TRAIN_ONLY) != 0 && env->options->mode == FT_INFER;
+    bool is_dropout = (op->def->flags & OP_TRAIN_ONLY) != 0 && !is_disabled;
+    if (op->is_folded || is_disabled || (op->def->cost == COST_FREE && !is_dropout)) return work;
+    if (is_dropout) {
         work.flops = num_mul_sat(elems_of(op_output(graph, op, 0)), 2); /* a random bit and a product */
     } else if (!has_shapes(graph, op) || !count_flops(graph, op, &work)) {
         *is_estimated = true;

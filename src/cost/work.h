@@ -2,6 +2,8 @@
 #ifndef COST_WORK_H
 #define COST_WORK_H
 
+#include <assert.h>
+
 #include "cost/params.h"
 #include "cost/sizes.h"
 #include "foretell/cost.h"
@@ -10,7 +12,7 @@ typedef struct work_env {
     const ft_graph *graph;
     const ft_cost_options *options;
     const param_marks *params;
-    const uint32_t *first_input; /* per operator: where its inputs begin in is_repeat */
+    const uint32_t *first_input; /* per operator: index of its first input in is_repeat */
     const bool *is_repeat;       /* per input of each operator: an earlier input is the same tensor */
 } work_env;
 
@@ -18,7 +20,7 @@ typedef struct work_env {
 bool work_prepare(const ft_graph *graph, const ft_cost_options *options, const param_marks *params, arena *memory,
                   work_env *env);
 
-/* Of one operator at the bound batch, over all its runs. *is_estimated: nobody knows the operator, or its shapes. */
+/* Work of one operator at the bound batch, over all its runs. *is_estimated: the operator or its shapes are unknown. */
 ft_work work_forward(const work_env *env, const ft_op *op, bool *is_estimated);
 
 /* Gradients of its data inputs, and of its parameters. Zero where no gradient flows. */
@@ -30,11 +32,12 @@ uint64_t work_output_bytes(const work_env *env, const ft_op *op, uint32_t i);
 
 /* One optimiser step over `elems` parameters held in `dtype`. */
 ft_work work_optimizer(const ft_cost_options *options, ft_dtype dtype, uint64_t elems);
-/* What the optimiser keeps beside the weights for `elems` parameters: moments and master weights. */
+/* Optimiser state of `elems` parameters: moments and master weights. */
 uint64_t work_optimizer_bytes(const ft_cost_options *options, ft_dtype dtype, uint64_t elems);
 
-/* Input `i` is the same tensor as an input before it, so that its bytes are counted already. */
+/* Input `i` is the same tensor as an earlier input, so its bytes are already counted. */
 static inline bool work_is_repeat(const work_env *env, const ft_op *op, uint32_t i) {
+    assert(op >= env->graph->ops && op < env->graph->ops + env->graph->op_count && i < op->input_count);
     return env->is_repeat[env->first_input[op - env->graph->ops] + i];
 }
 

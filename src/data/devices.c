@@ -46,7 +46,7 @@ ft_status device_resolve(const char *folder, const char *name, arena *memory, co
     }
     const char *path = folder != NULL ? device_path(folder, name, memory) : NULL;
     if (path == NULL || access(path, F_OK) != 0) {
-        *canonical = ft_device_spoken(name);
+        *canonical = ft_device_match(name);
         if (*canonical != NULL) return FT_OK;
         char list[256];
         list_devices(list, sizeof list);

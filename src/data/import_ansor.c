@@ -13,7 +13,7 @@
 #include "data/import.h"
 #include "data/networks.h"
 #include "foretell/device.h"
-#include "graph/program_graph.h"
+#include "graph/graph.h"
 #include "program/program.h"
 #include "program/record.h"
 #include "program/text.h"
@@ -49,7 +49,7 @@ static ft_status add_program(ansor_import *a, const workload *w, const char *tas
                         .dtype = FT_FLOAT32,
                         .mode = FT_INFER,
                         .metrics = &time_us};
-    FT_TRY(program_graph_new(a->text.data, &graph, error));
+    FT_TRY(graph_new_program(a->text.data, &graph, error));
     ft_status status = builder_add_graph(a->builder, graph, &record.graph, error);
     ft_graph_free(graph);
     FT_TRY(status);

@@ -62,7 +62,7 @@ ft_status manifest_write(const char *path, const manifest *m, ft_error *error) {
 
 static ft_status read_count(const json_t *object, const char *key, uint64_t *count, ft_error *error) {
     int64_t number;
-    ft_status status = json_take_int(json_object_get(object, key), 0, INT64_MAX, &number, error);
+    ft_status status = json_read_int(json_object_get(object, key), 0, INT64_MAX, &number, error);
     if (status != FT_OK) return ft_fail_prefix(error, status, "'%s'", key);
     *count = (uint64_t)number;
     return FT_OK;
@@ -71,7 +71,7 @@ static ft_status read_count(const json_t *object, const char *key, uint64_t *cou
 static ft_status read_hash(const json_t *object, char hash[static HASH_TEXT], ft_error *error) {
     const char *text;
     hash128 parsed;
-    ft_status status = json_take_string(json_object_get(object, "hash"), &text, error);
+    ft_status status = json_read_string(json_object_get(object, "hash"), &text, error);
     if (status != FT_OK) return ft_fail_prefix(error, status, "'hash'");
     if (!hash_parse(text, strlen(text), &parsed))
         return ft_fail(error, FT_ERR_DAMAGED, "'hash' is '%.40s', but 32 hexadecimal digits are expected", text);

@@ -9,7 +9,7 @@
 
 #include "data/intern.h"
 #include "data/varint.h"
-#include "graph/naming.h"
+#include "graph/graph.h"
 #include "graph/opdef.h"
 
 /* Longer constants of floats are weights; shorter ones may be scales of a Resize, or the numbers of a formula. */
@@ -205,7 +205,7 @@ static bool is_weight(const ft_graph *g, uint32_t tensor) {
         const ft_op *op = &g->ops[t->uses[u]];
         if (!takes_weights(op->def->op_class) || op->def->fold != NULL) return false;
         for (uint32_t i = 0; i < op->input_count && i < 32; i++) {
-            if (op->inputs[i] == tensor && (op->def->steering >> i & 1) != 0) return false;
+            if (op->inputs[i] == tensor && (op->def->aux_inputs >> i & 1) != 0) return false;
         }
     }
     return t->use_count > 0;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/naming.h"
+#include "graph/graph.h"
 
 ft_status unpack_damaged(const unpacker *u, const char *what) {
     return ft_fail(u->error, FT_ERR_DAMAGED, "packed graph: %s", what);

@@ -5,6 +5,7 @@
  * out of its file, and is NaN here. */
 #include "device/device.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,7 @@ struct ft_device {
 
 static ft_status take_text(const json_t *value, char *text, size_t size, ft_error *error) {
     const char *found;
-    FT_TRY(json_take_string(value, &found, error));
+    FT_TRY(json_read_string(value, &found, error));
     size_t length = strlen(found);
     if (length == 0 || length >= size)
         return ft_fail(error, FT_ERR_DAMAGED, "has %zu characters; 1 to %zu are possible", length, size - 1);
@@ -82,7 +83,7 @@ static ft_status check_list(const json_t *value, bool is_names, ft_error *error)
     json_array_foreach(value, i, item) {
         char name[DEVICE_NAME_BYTES];
         const char *text;
-        ft_status status = is_names ? take_name(item, name, error) : json_take_string(item, &text, error);
+        ft_status status = is_names ? take_name(item, name, error) : json_read_string(item, &text, error);
         if (status != FT_OK) return ft_fail_prefix(error, status, "item %zu", i + 1);
     }
     return FT_OK;
@@ -106,7 +107,7 @@ static ft_status take_key(ft_device *device, const char *key, const json_t *valu
     if (strcmp(key, "runtime") == 0) return take_text(value, device->runtime, sizeof device->runtime, error);
     if (strcmp(key, "sources") == 0) return check_list(value, false, error);
     for (size_t i = 0; i < NUMBER_COUNT; i++) {
-        if (strcmp(key, numbers[i]) == 0) return json_take_number(value, 1e-12, 1e30, &device->values[i], error);
+        if (strcmp(key, numbers[i]) == 0) return json_read_number(value, 1e-12, 1e30, &device->values[i], error);
     }
     return ft_fail(error, FT_ERR_DAMAGED, "is not known; docs/devices.md lists the keys");
 }
@@ -158,7 +159,7 @@ static ft_status open_file(const char *path, ft_device **device, ft_error *error
 
 ft_status ft_device_open(const char *name, ft_device **device, ft_error *error) {
     const embedded_file *file = embedded_find(device_builtin, device_builtin_count, name);
-    const char *spoken = file == NULL && !embedded_is_path(name) ? ft_device_spoken(name) : NULL;
+    const char *spoken = file == NULL && !embedded_is_path(name) ? ft_device_match(name) : NULL;
     if (spoken != NULL) file = embedded_find(device_builtin, device_builtin_count, spoken);
     if (file != NULL) {
         /* The ones in the box are right: when one cannot be parsed, memory was lacking. */
@@ -227,6 +228,56 @@ const char *ft_device_of_file(const char *path) {
         name[length] = '\0';
         const char *device = ft_device_canonical(name);
         if (device != NULL) return device;
+    }
+    return NULL;
+}
+
+/* --- Names as drivers and people spell them -------------------------------------------------------------------- */
+
+static bool says_who_made_it(const char *word, size_t length) {
+    static const char *const words[] = {"nvidia", "geforce", "tesla", "amd", "radeon", "instinct", "intel",
+                                        "core",   "r",       "tm",    "cpu", "arm",    "qualcomm"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strlen(words[i]) == length && strncmp(words[i], word, length) == 0) return true;
+    return false;
+}
+
+/* The words that count, joined, in small letters; "" when there are none or too many. What a processor says behind an @
+ * is its clock. */
+static void simplify(const char *name, size_t length, char simple[static DEVICE_NAME_BYTES]) {
+    size_t kept = 0, word = 0;
+    simple[0] = '\0';
+    for (size_t i = 0; i <= length; i++) {
+        bool is_end = i == length || name[i] == '@';
+        if (!is_end && isalnum((unsigned char)name[i])) {
+            if (kept == DEVICE_NAME_BYTES - 1) return;
+            simple[kept++] = (char)tolower((unsigned char)name[i]);
+            continue;
+        }
+        if (says_who_made_it(simple + word, kept - word)) kept = word;
+        word = kept;
+        if (is_end) break;
+    }
+    simple[kept] = '\0';
+}
+
+static bool is_spoken(const char *simple, const char *name, size_t length) {
+    char other[DEVICE_NAME_BYTES];
+    simplify(name, length, other);
+    return strcmp(simple, other) == 0;
+}
+
+const char *ft_device_match(const char *name) {
+    char simple[DEVICE_NAME_BYTES];
+    simplify(name, strlen(name), simple);
+    for (uint32_t i = 0; i < device_builtin_count && simple[0] != '\0'; i++) {
+        const embedded_file *file = &device_builtin[i];
+        if (is_spoken(simple, file->name, strlen(file->name))) return file->name;
+        for (const char *word = file->other_names; *word != '\0';) {
+            size_t length = strcspn(word, " ");
+            if (is_spoken(simple, word, length)) return file->name;
+            word += length + strspn(word + length, " ");
+        }
     }
     return NULL;
 }

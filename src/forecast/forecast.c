@@ -29,7 +29,7 @@ static ft_status find_device(study *s, const ft_request *asked, ft_request *sett
         return FT_OK;
     }
     if (is_known_to_box(s->box, asked->device)) return FT_OK;
-    settled->device = ft_device_spoken(asked->device);
+    settled->device = ft_device_match(asked->device);
     if (settled->device != NULL) return study_sheet_of(s, settled->device, sheet, error);
     ft_device *none = NULL; /* says which devices there are */
     ft_status status = ft_device_open(asked->device, &none, error);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cost/timeline.h"
+#include "cost/memory.h"
 #include "forecast/answer.h"
 
 enum { TIMELINE_PARTS = 5, DEVICE_MEMORIES = 3 };

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "cost/share.h"
+#include "cost/cost.h"
 #include "forecast/report_write.h"
 #include "report/trace.h"
 

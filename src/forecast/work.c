@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cost/cost.h"
 #include "cost/sizes.h"
 
 /* --- Limits -------------------------------------------------------------------------------------------------- */
@@ -70,9 +71,6 @@ static double bytes_out(const ft_graph *bound, const ft_op *op, const ft_cost_op
     return bytes;
 }
 
-/* A training step goes over every activation about three times: forward, and once for each gradient. */
-static const double TRAINING_TRAFFIC = 3;
-
 bool work_of_parts(const ft_graph *bound, const ft_cost *cost, const ft_cost_options *options, const ft_part *parts,
                    uint32_t count, arena *memory, part_work **work) {
     uint32_t op_count = ft_graph_op_count(bound);
@@ -85,7 +83,7 @@ bool work_of_parts(const ft_graph *bound, const ft_cost *cost, const ft_cost_opt
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t j = 0; j < parts[i].op_count; j++) {
             const ft_op *op = &ft_graph_ops(bound)[parts[i].ops[j]];
-            double repeats = (double)op->repeats * (options->mode == FT_TRAIN ? TRAINING_TRAFFIC : 1);
+            double repeats = (double)op->repeats * (options->mode == FT_TRAIN ? COST_TRAINING_FORWARDS : 1);
             (*work)[i].flops += flops_of(&cost->ops[parts[i].ops[j]], options->mode);
             (*work)[i].bytes +=
                 repeats * (bytes_in(bound, op, options, part_of, i) + bytes_out(bound, op, options, part_of, i));

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/product.h"
+#include "graph/geometry.h"
 #include "graph/shape.h"
 
 /* --- Parsing "name=1x3x224x224" ------------------------------------------------------------------------------ */
@@ -267,7 +267,7 @@ static bool is_foldable(const infer *in) {
     if (rule == NULL || in->op->input_count == 0) return false;
     if (rule == fold_shape || rule == fold_size || rule == fold_rank) return true;
     for (uint32_t i = 0; i < in->op->input_count; i++) {
-        const ft_tensor *t = in_at(in, i);
+        const ft_tensor *t = input_at(in, i);
         if (t == NULL ? i == 0 : t->value == NULL || t->value->count != shape_elems(t->dims, t->rank)) return false;
     }
     return true;
@@ -316,8 +316,8 @@ static bool has_batch(const ft_graph *g, const ft_op *op) {
     if (op->is_folded) return false;
     for (uint32_t i = 0; i < op->input_count; i++) {
         const ft_tensor *t = op_input(g, op, i);
-        bool is_steering = i < 32 && (op->def->steering >> i & 1) != 0;
-        if (t != NULL && t->is_batched && !is_steering) return true;
+        bool is_auxiliary = i < 32 && (op->def->aux_inputs >> i & 1) != 0;
+        if (t != NULL && t->is_batched && !is_auxiliary) return true;
     }
     return false;
 }
@@ -394,14 +394,14 @@ static ft_status try_bind(const ft_graph *graph, const ft_binding *binding, ft_g
     return FT_OK;
 }
 
-bool graph_call_bound(ft_graph *graph, int64_t batch, int64_t exported_batch) {
+bool graph_mark_bound(ft_graph *graph, int64_t batch, int64_t exported_batch) {
     graph->is_bound = true;
     graph->batch = batch;
     graph->exported_batch = exported_batch;
     graph->elems = ARENA_ARRAY(&graph->memory, uint64_t, (size_t)graph->tensor_count + 1);
     if (graph->elems == NULL) return false;
     for (uint32_t i = 0; i < graph->tensor_count; i++) graph->elems[i] = ft_tensor_elems(graph, &graph->tensors[i]);
-    return conv_geometries_keep(graph);
+    return conv_geometries_cache(graph);
 }
 
 /* The file may call its batch symbolic while a constant in it says otherwise: such a graph is bound at one, and scaled.
@@ -420,7 +420,7 @@ ft_status ft_graph_bind(const ft_graph *graph, const ft_binding *binding, ft_gra
     ft_graph *g;
     if (graph->is_bound) return ft_fail(error, FT_ERR_USAGE, "the graph is bound already");
     FT_TRY(bind_or_scale(graph, binding, &g, error));
-    if (!graph_call_bound(g, g->batch, g->exported_batch)) {
+    if (!graph_mark_bound(g, g->batch, g->exported_batch)) {
         ft_graph_free(g);
         return FT_NOMEM(error);
     }

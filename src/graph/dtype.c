@@ -17,11 +17,11 @@ const char *ft_dtype_name(ft_dtype dtype) {
 }
 
 unsigned ft_dtype_bits(ft_dtype dtype) {
-    return dtype_facts_of(dtype).bits;
+    return dtype_info_of(dtype).bits;
 }
 
 bool ft_dtype_is_float(ft_dtype dtype) {
-    return dtype_facts_of(dtype).is_float;
+    return dtype_info_of(dtype).is_float;
 }
 
 bool ft_dtype_parse(const char *text, ft_dtype *dtype) {

@@ -7,8 +7,7 @@
 #include <assert.h>
 
 #include "base/num.h"
-#include "graph/fold.h"
-#include "graph/slice.h"
+#include "graph/shape.h"
 
 /* --- Reading and writing elements ---------------------------------------------------------------------------- */
 
@@ -28,8 +27,8 @@ bool fold_begin_count(infer *in, uint32_t i, bool is_float, int64_t count, fold_
     return y != NULL && shape_is_known(y) && shape_elems(y->dims, y->rank) == count && fold_begin(in, i, is_float, r);
 }
 
-void fold_box(infer *in, uint32_t i, const ft_tensor *x, const int64_t *begin, const int64_t *stride,
-              const int64_t *count) {
+void fold_strided(infer *in, uint32_t i, const ft_tensor *x, const int64_t *begin, const int64_t *stride,
+                  const int64_t *count) {
     fold_result r;
     for (int32_t k = 0; k < x->rank; k++) {
         int64_t last = count[k] > 0 ? begin[k] + (count[k] - 1) * stride[k] : begin[k];
@@ -50,7 +49,7 @@ void fold_box(infer *in, uint32_t i, const ft_tensor *x, const int64_t *begin, c
     }
 }
 
-void fold_forget(infer *in, uint32_t i) {
+void fold_discard(infer *in, uint32_t i) {
     in->graph->tensors[in->op->outputs[i]].value = NULL;
 }
 
@@ -65,7 +64,7 @@ int64_t fold_int(double number) {
     return number < 9.2e18 ? (int64_t)number : INT64_MAX;
 }
 
-int64_t fold_repeated(const ft_tensor *t, const int64_t *dims, int32_t rank, int64_t flat) {
+int64_t fold_broadcast_index(const ft_tensor *t, const int64_t *dims, int32_t rank, int64_t flat) {
     int64_t index = 0, stride = 1;
     for (int32_t i = 1; i <= rank; i++) {
         int64_t at = flat % dims[rank - i];
@@ -81,11 +80,11 @@ int64_t fold_repeated(const ft_tensor *t, const int64_t *dims, int32_t rank, int
 /* --- Copies -------------------------------------------------------------------------------------------------- */
 
 ft_status fold_copy(infer *in) {
-    const ft_value *x = in_at(in, 0)->value;
+    const ft_value *x = input_at(in, 0)->value;
     fold_result r;
     if (!fold_begin(in, 0, x->floats != NULL, &r)) return FT_OK;
     if (r.count != x->count) {
-        fold_forget(in, 0);
+        fold_discard(in, 0);
         return FT_OK;
     }
     for (int64_t i = 0; i < r.count; i++) fold_element(&r, i, x, i);
@@ -93,7 +92,7 @@ ft_status fold_copy(infer *in) {
 }
 
 ft_status fold_cast(infer *in) {
-    const ft_value *x = in_at(in, 0)->value;
+    const ft_value *x = input_at(in, 0)->value;
     const ft_tensor *y = op_output(in->graph, in->op, 0);
     fold_result r;
     if (y == NULL || y->dtype == FT_STRING || !fold_begin(in, 0, ft_dtype_is_float(y->dtype), &r)) return FT_OK;
@@ -109,15 +108,15 @@ ft_status fold_cast(infer *in) {
 }
 
 ft_status fold_expand(infer *in) {
-    const ft_tensor *x = in_at(in, 0), *y = op_output(in->graph, in->op, 0);
+    const ft_tensor *x = input_at(in, 0), *y = op_output(in->graph, in->op, 0);
     fold_result r;
     if (!fold_begin(in, 0, x->value->floats != NULL, &r)) return FT_OK;
-    for (int64_t i = 0; i < r.count; i++) fold_element(&r, i, x->value, fold_repeated(x, y->dims, y->rank, i));
+    for (int64_t i = 0; i < r.count; i++) fold_element(&r, i, x->value, fold_broadcast_index(x, y->dims, y->rank, i));
     return FT_OK;
 }
 
 ft_status fold_transpose(infer *in) {
-    const ft_tensor *x = in_at(in, 0), *y = op_output(in->graph, in->op, 0);
+    const ft_tensor *x = input_at(in, 0), *y = op_output(in->graph, in->op, 0);
     const int64_t *perm;
     int64_t count, stride[FT_MAX_RANK];
     fold_result r;
@@ -128,7 +127,7 @@ ft_status fold_transpose(infer *in) {
         int64_t flat = i, from = 0;
         for (int32_t k = y->rank - 1; k >= 0; k--) {
             int32_t axis = x->rank - 1 - k;
-            if (has_perm) axis_normal(perm[k], x->rank, &axis);
+            if (has_perm) axis_normalize(perm[k], x->rank, &axis);
             from += flat % y->dims[k] * stride[axis];
             flat /= y->dims[k];
         }
@@ -150,17 +149,17 @@ ft_status fold_concat(infer *in) {
     const ft_tensor *y = op_output(in->graph, in->op, 0);
     int32_t axis;
     fold_result r;
-    if (y == NULL || !axis_normal(op_attr_int(in->op, "axis", 0), y->rank, &axis)) return FT_OK;
-    bool is_float = in_at(in, 0)->value->floats != NULL;
+    if (y == NULL || !axis_normalize(op_attr_int(in->op, "axis", 0), y->rank, &axis)) return FT_OK;
+    bool is_float = input_at(in, 0)->value->floats != NULL;
     for (uint32_t i = 0; i < in->op->input_count; i++) {
-        const ft_tensor *x = in_at(in, i);
+        const ft_tensor *x = input_at(in, i);
         if (x == NULL || (x->value->floats != NULL) != is_float) return FT_OK;
     }
     if (!fold_begin(in, 0, is_float, &r)) return FT_OK;
     along whole = split_at(y, axis);
     int64_t offset = 0;
     for (uint32_t i = 0; i < in->op->input_count; i++) {
-        const ft_tensor *x = in_at(in, i);
+        const ft_tensor *x = input_at(in, i);
         along part = split_at(x, axis);
         for (int64_t o = 0; o < part.outer; o++) {
             for (int64_t k = 0; k < part.length * part.inner; k++)
@@ -173,9 +172,9 @@ ft_status fold_concat(infer *in) {
 }
 
 ft_status fold_split(infer *in) {
-    const ft_tensor *x = in_at(in, 0);
+    const ft_tensor *x = input_at(in, 0);
     int32_t axis;
-    if (!axis_normal(op_attr_int(in->op, "axis", 0), x->rank, &axis)) return FT_OK;
+    if (!axis_normalize(op_attr_int(in->op, "axis", 0), x->rank, &axis)) return FT_OK;
     along whole = split_at(x, axis);
     int64_t offset = 0;
     for (uint32_t i = 0; i < in->op->output_count; i++) {
@@ -193,11 +192,11 @@ ft_status fold_split(infer *in) {
 }
 
 ft_status fold_gather(infer *in) {
-    const ft_tensor *x = in_at(in, 0), *indices = in_at(in, 1);
+    const ft_tensor *x = input_at(in, 0), *indices = input_at(in, 1);
     int32_t axis;
     fold_result r;
     if (indices == NULL || indices->value->ints == NULL ||
-        !axis_normal(op_attr_int(in->op, "axis", 0), x->rank, &axis) ||
+        !axis_normalize(op_attr_int(in->op, "axis", 0), x->rank, &axis) ||
         !fold_begin(in, 0, x->value->floats != NULL, &r))
         return FT_OK;
     along whole = split_at(x, axis);
@@ -207,9 +206,9 @@ ft_status fold_gather(infer *in) {
         int64_t at = indices->value->ints[pick];
         if (at < 0) at += whole.length;
         if (at < 0 || at >= whole.length) {
-            fold_forget(in, 0);
-            return shape_bad(in, "index %lld is out of range for %lld", (long long)indices->value->ints[pick],
-                             (long long)whole.length);
+            fold_discard(in, 0);
+            return shape_fail(in, "index %lld is out of range for %lld", (long long)indices->value->ints[pick],
+                              (long long)whole.length);
         }
         fold_element(&r, i, x->value, (outer * whole.length + at) * whole.inner + inner);
     }
@@ -218,14 +217,14 @@ ft_status fold_gather(infer *in) {
 
 ft_status fold_slice(infer *in) {
     strided_slice s;
-    if (axis_slice_of(in, &s) && s.fault == NULL) fold_box(in, 0, in_at(in, 0), s.begin, s.stride, s.count);
+    if (axis_slice_of(in, &s) && s.fault == NULL) fold_strided(in, 0, input_at(in, 0), s.begin, s.stride, s.count);
     return FT_OK;
 }
 
 /* --- Shapes as values ---------------------------------------------------------------------------------------- */
 
 ft_status fold_shape(infer *in) {
-    const ft_tensor *x = in_known(in, 0);
+    const ft_tensor *x = input_known(in, 0);
     fold_result r;
     if (x == NULL || !fold_begin(in, 0, false, &r)) return FT_OK;
     int64_t start = op_attr_int(in->op, "start", 0);
@@ -236,7 +235,7 @@ ft_status fold_shape(infer *in) {
 }
 
 ft_status fold_size(infer *in) {
-    const ft_tensor *x = in_known(in, 0);
+    const ft_tensor *x = input_known(in, 0);
     fold_result r;
     if (x == NULL || !fold_begin(in, 0, false, &r)) return FT_OK;
     r.ints[0] = shape_elems(x->dims, x->rank);
@@ -244,8 +243,8 @@ ft_status fold_size(infer *in) {
 }
 
 ft_status fold_range(infer *in) {
-    if (in_at(in, 1) == NULL || in_at(in, 2) == NULL) return FT_OK;
-    const ft_value *start = in_at(in, 0)->value, *step = in_at(in, 2)->value;
+    if (input_at(in, 1) == NULL || input_at(in, 2) == NULL) return FT_OK;
+    const ft_value *start = input_at(in, 0)->value, *step = input_at(in, 2)->value;
     bool is_float = start->floats != NULL || step->floats != NULL;
     fold_result r;
     if (!fold_begin(in, 0, is_float, &r)) return FT_OK;

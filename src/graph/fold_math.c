@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/fold.h"
+#include "graph/shape.h"
 
 /* --- Two operands -------------------------------------------------------------------------------------------- */
 
@@ -145,16 +145,16 @@ ft_status fold_binary(infer *in) {
     for (size_t i = 0; i < sizeof binaries / sizeof binaries[0]; i++) {
         if (strcmp(binaries[i].name, in->op->def->name) == 0) b = &binaries[i];
     }
-    const ft_tensor *x = in_at(in, 0), *y = in_at(in, 1), *z = op_output(in->graph, in->op, 0);
+    const ft_tensor *x = input_at(in, 0), *y = input_at(in, 1), *z = op_output(in->graph, in->op, 0);
     if (b == NULL || in->op->input_count != 2 || y == NULL) return FT_OK;
     bool is_float = x->value->floats != NULL || y->value->floats != NULL;
     fold_result r;
     if ((is_float && b->floats == NULL) || !fold_begin(in, 0, is_float && !b->is_truth, &r)) return FT_OK;
     for (int64_t i = 0; i < r.count; i++) {
-        int64_t at = fold_repeated(x, z->dims, z->rank, i), bt = fold_repeated(y, z->dims, z->rank, i);
+        int64_t at = fold_broadcast_index(x, z->dims, z->rank, i), bt = fold_broadcast_index(y, z->dims, z->rank, i);
         if (!is_float) {
             if (!b->ints(x->value->ints[at], y->value->ints[bt], &r.ints[i])) {
-                fold_forget(in, 0);
+                fold_discard(in, 0);
                 return FT_OK;
             }
             continue;
@@ -200,7 +200,7 @@ ft_status fold_unary(infer *in) {
         {"Square", square_f}, {"Relu", relu_f}, {"Not", not_f}, {"Sin", sin},     {"Cos", cos},
         {"Tanh", tanh},       {"Erf", erf},
     };
-    const ft_value *x = in_at(in, 0)->value;
+    const ft_value *x = input_at(in, 0)->value;
     for (size_t i = 0; i < sizeof unaries / sizeof unaries[0]; i++) {
         if (strcmp(unaries[i].name, in->op->def->name) != 0) continue;
         fold_result r;
@@ -220,22 +220,23 @@ ft_status fold_unary(infer *in) {
 /* --- More ---------------------------------------------------------------------------------------------------- */
 
 ft_status fold_where(infer *in) {
-    const ft_tensor *c = in_at(in, 0), *x = in_at(in, 1), *y = in_at(in, 2), *z = op_output(in->graph, in->op, 0);
+    const ft_tensor *c = input_at(in, 0), *x = input_at(in, 1), *y = input_at(in, 2),
+                    *z = op_output(in->graph, in->op, 0);
     fold_result r;
     if (x == NULL || y == NULL || (x->value->floats != NULL) != (y->value->floats != NULL) ||
         !fold_begin(in, 0, x->value->floats != NULL, &r))
         return FT_OK;
     for (int64_t i = 0; i < r.count; i++) {
-        bool is_first = fold_number(c->value, fold_repeated(c, z->dims, z->rank, i)) != 0;
+        bool is_first = fold_number(c->value, fold_broadcast_index(c, z->dims, z->rank, i)) != 0;
         const ft_tensor *from = is_first ? x : y;
-        fold_element(&r, i, from->value, fold_repeated(from, z->dims, z->rank, i));
+        fold_element(&r, i, from->value, fold_broadcast_index(from, z->dims, z->rank, i));
     }
     return FT_OK;
 }
 
 /* Reductions of everything to one element: products and sums of dimensions. */
 ft_status fold_reduce(infer *in) {
-    const ft_value *x = in_at(in, 0)->value;
+    const ft_value *x = input_at(in, 0)->value;
     const ft_tensor *y = op_output(in->graph, in->op, 0);
     const char *name = in->op->def->name;
     fold_result r;

@@ -2,23 +2,22 @@
  *
  * Converted models compute shapes with them (SHAPE -> STRIDED_SLICE -> PACK -> RESHAPE), so they must fold. The rules
  * run after those of shape_tflite.c, when all inputs have values (fold.h). */
-#include "graph/fold.h"
-#include "graph/slice.h"
+#include "graph/shape.h"
 
 ft_status fold_strided_slice(infer *in) {
-    const ft_tensor *x = in_at(in, 0);
+    const ft_tensor *x = input_at(in, 0);
     strided_slice s;
-    if (strided_slice_of(in, &s) && s.fault == NULL) fold_box(in, 0, x, s.begin, s.stride, s.count);
+    if (strided_slice_of(in, &s) && s.fault == NULL) fold_strided(in, 0, x, s.begin, s.stride, s.count);
     return FT_OK;
 }
 
 ft_status fold_slice_size(infer *in) {
-    const ft_tensor *x = in_at(in, 0), *y = op_output(in->graph, in->op, 0);
+    const ft_tensor *x = input_at(in, 0), *y = op_output(in->graph, in->op, 0);
     static const int64_t ones[FT_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1};
     const int64_t *begin;
     int64_t count;
-    if (y == NULL || y->rank != x->rank || !in_ints(in, 1, &begin, &count) || count != x->rank) return FT_OK;
-    fold_box(in, 0, x, begin, ones, y->dims);
+    if (y == NULL || y->rank != x->rank || !input_ints(in, 1, &begin, &count) || count != x->rank) return FT_OK;
+    fold_strided(in, 0, x, begin, ones, y->dims);
     return FT_OK;
 }
 
@@ -30,7 +29,7 @@ static void fold_part(infer *in, uint32_t i, const ft_tensor *x, int32_t axis, i
         count[k] = k == axis ? length : x->dims[k];
     }
     begin[axis] = start;
-    fold_box(in, i, x, begin, stride, count);
+    fold_strided(in, i, x, begin, stride, count);
 }
 
 /* The parts of SPLIT and SPLIT_V follow each other along the axis; the shape rule has checked that they fit. */
@@ -38,7 +37,8 @@ static ft_status fold_parts(infer *in, const ft_tensor *x, uint32_t axis_input) 
     const int64_t *number;
     int64_t count, start = 0;
     int32_t axis;
-    if (!in_ints(in, axis_input, &number, &count) || count < 1 || !axis_normal(number[0], x->rank, &axis)) return FT_OK;
+    if (!input_ints(in, axis_input, &number, &count) || count < 1 || !axis_normalize(number[0], x->rank, &axis))
+        return FT_OK;
     for (uint32_t i = 0; i < in->op->output_count; i++) {
         const ft_tensor *y = op_output(in->graph, in->op, i);
         if (y == NULL || y->rank != x->rank) return FT_OK;
@@ -49,17 +49,17 @@ static ft_status fold_parts(infer *in, const ft_tensor *x, uint32_t axis_input) 
 }
 
 ft_status fold_split_axis_first(infer *in) {
-    return in_at(in, 1) != NULL ? fold_parts(in, in_at(in, 1), 0) : FT_OK;
+    return input_at(in, 1) != NULL ? fold_parts(in, input_at(in, 1), 0) : FT_OK;
 }
 
 ft_status fold_split_v(infer *in) {
-    return fold_parts(in, in_at(in, 0), 2);
+    return fold_parts(in, input_at(in, 0), 2);
 }
 
 ft_status fold_unpack(infer *in) {
-    const ft_tensor *x = in_at(in, 0);
+    const ft_tensor *x = input_at(in, 0);
     int32_t axis;
-    if (ft_op_attr(in->op, "axis") == NULL || !axis_normal(op_attr_int(in->op, "axis", 0), x->rank, &axis))
+    if (ft_op_attr(in->op, "axis") == NULL || !axis_normalize(op_attr_int(in->op, "axis", 0), x->rank, &axis))
         return FT_OK;
     for (uint32_t i = 0; i < in->op->output_count; i++) fold_part(in, i, x, axis, i, 1);
     return FT_OK;
@@ -67,14 +67,14 @@ ft_status fold_unpack(infer *in) {
 
 /* As [outer, inputs, inner]: `inner` elements of each input in turn. */
 ft_status fold_pack(infer *in) {
-    const ft_tensor *x = in_at(in, 0);
+    const ft_tensor *x = input_at(in, 0);
     int32_t axis;
     fold_result r;
-    if (ft_op_attr(in->op, "axis") == NULL || !axis_normal(op_attr_int(in->op, "axis", 0), x->rank + 1, &axis))
+    if (ft_op_attr(in->op, "axis") == NULL || !axis_normalize(op_attr_int(in->op, "axis", 0), x->rank + 1, &axis))
         return FT_OK;
     bool is_float = x->value->floats != NULL;
     for (uint32_t i = 0; i < in->op->input_count; i++) {
-        const ft_tensor *piece = in_at(in, i);
+        const ft_tensor *piece = input_at(in, i);
         if (piece == NULL || piece->value->count != x->value->count || (piece->value->floats != NULL) != is_float)
             return FT_OK;
     }
@@ -82,7 +82,7 @@ ft_status fold_pack(infer *in) {
     int64_t inner = shape_elems(x->dims + axis, x->rank - axis);
     for (int64_t i = 0; inner > 0 && i < r.count; i++) {
         int64_t piece = i / inner % in->op->input_count, outer = i / inner / in->op->input_count;
-        fold_element(&r, i, in_at(in, (uint32_t)piece)->value, outer * inner + i % inner);
+        fold_element(&r, i, input_at(in, (uint32_t)piece)->value, outer * inner + i % inner);
     }
     return FT_OK;
 }
@@ -94,7 +94,7 @@ ft_status fold_gather_batch(infer *in) {
 
 /* FILL(shape, value). */
 ft_status fold_fill_value(infer *in) {
-    const ft_tensor *value = in_at(in, 1);
+    const ft_tensor *value = input_at(in, 1);
     fold_result r;
     if (value == NULL || value->value->count < 1 || !fold_begin(in, 0, value->value->floats != NULL, &r)) return FT_OK;
     for (int64_t i = 0; i < r.count; i++) fold_element(&r, i, value->value, 0);
@@ -103,7 +103,7 @@ ft_status fold_fill_value(infer *in) {
 
 /* The number of dimensions; the elements need not be known. */
 ft_status fold_rank(infer *in) {
-    const ft_tensor *x = in_at(in, 0);
+    const ft_tensor *x = input_at(in, 0);
     fold_result r;
     if (x == NULL || x->rank < 0 || !fold_begin_count(in, 0, false, 1, &r)) return FT_OK;
     r.ints[0] = x->rank;
@@ -115,7 +115,8 @@ ft_status fold_broadcast_args(infer *in) {
     const int64_t *a, *b;
     int64_t a_count, b_count;
     fold_result r;
-    if (!in_ints(in, 0, &a, &a_count) || !in_ints(in, 1, &b, &b_count) || !fold_begin(in, 0, false, &r)) return FT_OK;
+    if (!input_ints(in, 0, &a, &a_count) || !input_ints(in, 1, &b, &b_count) || !fold_begin(in, 0, false, &r))
+        return FT_OK;
     for (int64_t i = 1; i <= r.count; i++) {
         int64_t left = i <= a_count ? a[a_count - i] : 1, right = i <= b_count ? b[b_count - i] : 1;
         r.ints[r.count - i] = left == 1 ? right : left;

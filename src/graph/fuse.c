@@ -335,7 +335,7 @@ static const char *type_of(fuser *u, const ft_kernel *kernel) {
     for (uint32_t i = 0; i < kernel->op_count && has_room; i++) {
         const node *n = &f->nodes[kernel->ops[i]];
         if (n->parent == kernel->ops[i] && !n->is_free)
-            has_room = add_type_name(&t, f->names[n->name], n->name, f->rules->has_set_names);
+            has_room = add_type_name(&t, f->names[n->name], n->name, f->rules->lists_names_once);
     }
     if (t.count == 0) return f->names[f->nodes[kernel->root].name];
     if (t.count == 1 && has_room) return f->names[t.used[0]];

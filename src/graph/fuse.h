@@ -79,8 +79,8 @@ struct ft_rules {
     const char *text;
     map symbols;
     uint32_t symbol_count;
-    bool grows_trees;   /* nodes join the latest of their producers, also when others read it; else chains */
-    bool has_set_names; /* a kernel's type lists each name once */
+    bool grows_trees;      /* nodes join the latest of their producers, also when others read it; else chains */
+    bool lists_names_once; /* a kernel's type lists each name once */
     bool has_array; /* an array of multipliers runs the convolutions: nothing for fusion, but for who prices kernels */
     bool *is_free;  /* per symbol */
     bool *is_reduction; /* per symbol */

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "graph/fuse.h"
+#include "graph/geometry.h"
 #include "graph/opdef.h"
-#include "graph/product.h"
 
 static const char *lower(const char *text, char buffer[KERNEL_NAME_BYTES]) {
     size_t i = 0;
@@ -29,7 +29,7 @@ static bool is_known(const ft_graph *graph, const ft_tensor *t) {
 }
 
 static const char *name_conv(const ft_graph *graph, const ft_op *op) {
-    const conv_geometry *g = conv_geometry_kept(graph, op);
+    const conv_geometry *g = conv_geometry_cached(graph, op);
     return g != NULL && g->is_depthwise && g->groups > 1 ? "dwconv" : "conv";
 }
 

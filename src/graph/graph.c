@@ -250,3 +250,38 @@ ft_status graph_attr_floats(ft_graph *graph, ft_attr *attr, const char *name, co
     FT_TRY(new_attr(graph, attr, name, FT_ATTR_FLOATS, error));
     return attr_list(graph, attr, values, count, (const void **)&attr->floats, error);
 }
+
+/* --- Tensor programs as graphs ------------------------------------------------------------------------------- */
+
+static const char PROGRAM_TYPE[] = "TensorProgram", PROGRAM_TEXT[] = "text";
+
+static ft_status fill_program(ft_graph *graph, const char *text, ft_error *error) {
+    ft_tensor result = {.name = "result", .dtype = FT_FLOAT32, .role = FT_ACTIVATION, .rank = -1};
+    ft_attr *attr = ARENA_ARRAY(&graph->memory, ft_attr, 1);
+    uint32_t output;
+    if (attr == NULL) return FT_NOMEM(error);
+    FT_TRY(graph_attr_string(graph, attr, PROGRAM_TEXT, text, error));
+    FT_TRY(graph_add_tensor(graph, &result, &output, error));
+    ft_op op = {
+        .name = "", .type = PROGRAM_TYPE, .outputs = &output, .output_count = 1, .attrs = attr, .attr_count = 1};
+    FT_TRY(graph_add_op(graph, &op, error));
+    FT_TRY(graph_add_output(graph, output, error));
+    return graph_finish(graph, error);
+}
+
+ft_status graph_new_program(const char *text, ft_graph **graph, ft_error *error) {
+    ft_graph *made = NULL;
+    FT_TRY(graph_new(FT_FORMAT_UNKNOWN, FT_NCHW, "program", &made, error));
+    ft_status status = fill_program(made, text, error);
+    if (status != FT_OK) {
+        ft_graph_free(made);
+        return status;
+    }
+    *graph = made;
+    return FT_OK;
+}
+
+const char *graph_program_text(const ft_graph *graph) {
+    if (graph->op_count != 1 || strcmp(graph->ops[0].type, PROGRAM_TYPE) != 0) return NULL;
+    return op_attr_string(&graph->ops[0], PROGRAM_TEXT, NULL);
+}

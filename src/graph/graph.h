@@ -64,7 +64,7 @@ struct ft_graph {
     bool is_bound;
     int64_t batch, exported_batch;
     uint64_t *elems;                    /* per tensor, at the batch */
-    const struct conv_geometry **convs; /* per operator, for graph/product.c, which alone looks at it */
+    const struct conv_geometry **convs; /* per operator; private to graph/geometry.c */
 };
 
 /* --- Building ------------------------------------------------------------------------------------------------ */
@@ -111,7 +111,7 @@ ft_status graph_finish(ft_graph *graph, ft_error *error);
 
 /* The last step of binding: from now on shapes are as they are, so what follows from them is kept for those who ask of
  * every tensor and operator. False when out of memory. */
-bool graph_call_bound(ft_graph *graph, int64_t batch, int64_t exported_batch);
+bool graph_mark_bound(ft_graph *graph, int64_t batch, int64_t exported_batch);
 
 /* --- Looking ------------------------------------------------------------------------------------------------- */
 
@@ -139,23 +139,23 @@ bool shape_is_known(const ft_tensor *tensor);
 /* The type that ONNX has a number for (TensorProto.DataType): attributes such as Cast's "to" keep that number. */
 ft_dtype dtype_of_onnx(int64_t data_type);
 /* Bits and kinds of all types; ft_dtype_bits and ft_dtype_is_float, for those who ask of every tensor. */
-typedef struct dtype_facts {
+typedef struct dtype_info {
     uint8_t bits;
     bool is_float;
-} dtype_facts;
+} dtype_info;
 
-static inline dtype_facts dtype_facts_of(ft_dtype dtype) {
-    static const dtype_facts all[] = {
+static inline dtype_info dtype_info_of(ft_dtype dtype) {
+    static const dtype_info all[] = {
 #define DTYPE_FACTS(id, text, bits, is_float) [id] = {bits, is_float},
         FT_DTYPE_LIST(DTYPE_FACTS)
 #undef DTYPE_FACTS
     };
-    return (unsigned)dtype < sizeof all / sizeof all[0] ? all[dtype] : (dtype_facts){32, false};
+    return (unsigned)dtype < sizeof all / sizeof all[0] ? all[dtype] : (dtype_info){32, false};
 }
 
 /* Bytes that elements take side by side; types narrower than a byte share one. */
 static inline uint64_t dtype_bytes(ft_dtype dtype, uint64_t elems) {
-    unsigned bits = dtype_facts_of(dtype).bits;
+    unsigned bits = dtype_info_of(dtype).bits;
     return bits % 8 == 0 ? num_mul_sat(elems, bits / 8) : num_div_up(num_mul_sat(elems, bits), 8);
 }
 
@@ -177,5 +177,30 @@ double op_attr_float(const ft_op *op, const char *name, double fallback);
 const char *op_attr_string(const ft_op *op, const char *name, const char *fallback);
 /* NULL and *count = 0 when absent. An int counts as a list of one. */
 const int64_t *op_attr_ints(const ft_op *op, const char *name, uint32_t *count);
+
+/* --- Names of stored tensors --------------------------------------------------------------------------------- */
+
+/* Names are for people, with one exception: ONNX exporters name the parameters of a module after the module and the
+ * constants they computed after an operator, and no other field of the file tells the two apart. Code that drops names
+ * (data sets do) stores this kind instead. */
+typedef enum name_kind {
+    NAME_PLAIN,
+    NAME_MEMBER,   /* "stages.0.act.scale": a member of a PyTorch module */
+    NAME_COMPUTED, /* "/attn/Transpose_output_0": computed by the exporter */
+    NAME_LITERAL,  /* "/attn/Constant_output_0": a literal of the program */
+} name_kind;
+
+name_kind tensor_name_kind(const ft_graph *graph, const ft_tensor *tensor);
+/* A name that has this kind. */
+const char *name_kind_example(name_kind kind);
+
+/* --- Tensor programs as graphs ------------------------------------------------------------------------------- */
+
+/* A tensor program is a graph of one operator without inputs, whose attribute holds the text of the program. Data sets,
+ * splits and predictors so handle programs like models; code that supports programs reads the text, all other code
+ * treats the operator as unknown. */
+ft_status graph_new_program(const char *text, ft_graph **graph, ft_error *error);
+/* The text of the program, or NULL when the graph is not a program. */
+const char *graph_program_text(const ft_graph *graph);
 
 #endif

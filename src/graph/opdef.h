@@ -30,7 +30,7 @@ typedef enum cost_kind {
     COST_POOL,        /* `flops` per output element and kernel element */
     COST_CONV,
     COST_CONV_TRANSPOSE,
-    COST_MATMUL, /* also Gemm and fully connected: described by graph/product.h */
+    COST_MATMUL, /* also Gemm and fully connected: described by graph/geometry.h */
     COST_EINSUM,
     COST_RECURRENT, /* `flops` gates: 1 RNN, 3 GRU, 4 LSTM */
     COST_ATTENTION,
@@ -46,7 +46,7 @@ enum {
     OP_SAVES_OUTPUT = 1 << 3, /* backward needs the first output */
     OP_SAVES_MASK = 1 << 4,   /* backward needs a byte per output element */
     OP_SAVES_INDEX = 1 << 5,  /* backward needs an 8-byte index per output element */
-    OP_COMMUTES = 1 << 6,     /* broadcasts its inputs against each other */
+    OP_BROADCASTS = 1 << 6,   /* broadcasts its inputs against each other */
     OP_NO_GRADIENT = 1 << 7,  /* nothing flows back through it: comparisons, rounding, argmax */
     OP_TRAIN_ONLY = 1 << 8,   /* does nothing at inference: Dropout */
     OP_RANDOM = 1 << 10,      /* never the same twice, so never known before the run */
@@ -76,7 +76,7 @@ struct ft_opdef {
     cost_kind cost;
     uint16_t flops; /* the factor of the cost kind */
     uint16_t flags;
-    uint32_t steering;    /* bit i: input i steers (a shape, axes, a slice's ends) and is no weight and no data */
+    uint32_t aux_inputs;  /* bit i: input i is auxiliary (a shape, axes, slice bounds): neither weight nor data */
     uint8_t x, w;         /* data and weight inputs of convolutions and products; the defaults 0, 0 mean 0 and 1 */
     weight_layout layout; /* of convolution weights */
 };

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-const ft_tensor *in_known(const infer *in, uint32_t i) {
-    const ft_tensor *t = in_at(in, i);
+const ft_tensor *input_known(const infer *in, uint32_t i) {
+    const ft_tensor *t = input_at(in, i);
     return t != NULL && shape_is_known(t) ? t : NULL;
 }
 
-ft_status shape_bad(const infer *in, const char *format, ...) {
+ft_status shape_fail(const infer *in, const char *format, ...) {
     char text[256];
     va_list args;
     va_start(args, format);
@@ -20,7 +20,7 @@ ft_status shape_bad(const infer *in, const char *format, ...) {
     return ft_fail(in->error, FT_ERR_GRAPH, "operator '%s' (%s): %s", in->op->name, in->op->type, text);
 }
 
-ft_status out_set(infer *in, uint32_t i, ft_dtype dtype, const int64_t *dims, int32_t rank) {
+ft_status shape_set(infer *in, uint32_t i, ft_dtype dtype, const int64_t *dims, int32_t rank) {
     if (i >= in->op->output_count || in->op->outputs[i] == FT_NONE) return FT_OK;
     ft_tensor *t = &in->graph->tensors[in->op->outputs[i]];
     if (t->dtype == FT_DTYPE_UNKNOWN) t->dtype = dtype;
@@ -30,7 +30,7 @@ ft_status out_set(infer *in, uint32_t i, ft_dtype dtype, const int64_t *dims, in
                        in->op->type, rank, FT_MAX_RANK);
     bool is_empty = false;
     for (int32_t k = 0; k < rank; k++) {
-        if (dims[k] < 0) return shape_bad(in, "dimension %d of output %u would be %lld", k, i, (long long)dims[k]);
+        if (dims[k] < 0) return shape_fail(in, "dimension %d of output %u would be %lld", k, i, (long long)dims[k]);
         if (dims[k] == 0) is_empty = true;
         t->dims[k] = dims[k];
     }
@@ -41,15 +41,15 @@ ft_status out_set(infer *in, uint32_t i, ft_dtype dtype, const int64_t *dims, in
     return FT_OK;
 }
 
-ft_status out_like(infer *in, uint32_t i, const ft_tensor *like) {
-    return out_set(in, i, like->dtype, like->dims, like->rank);
+ft_status shape_set_like(infer *in, uint32_t i, const ft_tensor *like) {
+    return shape_set(in, i, like->dtype, like->dims, like->rank);
 }
 
-ft_status shape_misfit(const infer *in, const ft_tensor *x, const ft_tensor *weight) {
+ft_status shape_fail_mismatch(const infer *in, const ft_tensor *x, const ft_tensor *weight) {
     char a[128], b[128];
     shape_text(in->graph, x, a, sizeof a);
-    if (weight == NULL) return shape_bad(in, "its window does not fit the input %s", a);
-    return shape_bad(in, "weights %s do not fit the input %s", shape_text(in->graph, weight, b, sizeof b), a);
+    if (weight == NULL) return shape_fail(in, "its window does not fit the input %s", a);
+    return shape_fail(in, "weights %s do not fit the input %s", shape_text(in->graph, weight, b, sizeof b), a);
 }
 
 ft_dtype shape_product_type(const infer *in, const ft_tensor *x) {
@@ -59,30 +59,30 @@ ft_dtype shape_product_type(const infer *in, const ft_tensor *x) {
     return x->dtype;
 }
 
-bool axis_normal(int64_t axis, int32_t rank, int32_t *normal) {
+bool axis_normalize(int64_t axis, int32_t rank, int32_t *normal) {
     if (axis < -(int64_t)rank || axis >= rank) return false;
     *normal = (int32_t)(axis < 0 ? axis + rank : axis);
     return true;
 }
 
-bool in_ints(const infer *in, uint32_t i, const int64_t **ints, int64_t *count) {
-    const ft_tensor *t = in_at(in, i);
+bool input_ints(const infer *in, uint32_t i, const int64_t **ints, int64_t *count) {
+    const ft_tensor *t = input_at(in, i);
     if (t == NULL || t->value == NULL || t->value->ints == NULL) return false;
     *ints = t->value->ints;
     *count = t->value->count;
     return true;
 }
 
-bool in_number(const infer *in, uint32_t i, double *number) {
-    const ft_tensor *t = in_at(in, i);
+bool input_number(const infer *in, uint32_t i, double *number) {
+    const ft_tensor *t = input_at(in, i);
     if (t == NULL || t->value == NULL || t->value->count < 1) return false;
     *number = t->value->ints != NULL ? (double)t->value->ints[0] : t->value->floats[0];
     return true;
 }
 
-bool in_size(const infer *in, uint32_t i, int64_t *size) {
+bool input_size(const infer *in, uint32_t i, int64_t *size) {
     double number;
-    if (!in_number(in, i, &number) || !(number >= -(double)FT_MAX_DIM && number <= (double)FT_MAX_DIM)) return false;
+    if (!input_number(in, i, &number) || !(number >= -(double)FT_MAX_DIM && number <= (double)FT_MAX_DIM)) return false;
     *size = (int64_t)number;
     return true;
 }
@@ -91,7 +91,7 @@ bool ints_of(const infer *in, const char *name, uint32_t i, const int64_t **ints
     uint32_t length;
     *ints = op_attr_ints(in->op, name, &length);
     *count = length;
-    return *ints != NULL || in_ints(in, i, ints, count);
+    return *ints != NULL || input_ints(in, i, ints, count);
 }
 
 bool axes_of(const infer *in, uint32_t i, int32_t rank, bool is_axis[FT_MAX_RANK], bool *has_axes) {
@@ -99,10 +99,10 @@ bool axes_of(const infer *in, uint32_t i, int32_t rank, bool is_axis[FT_MAX_RANK
     int64_t count;
     for (int32_t k = 0; k < FT_MAX_RANK; k++) is_axis[k] = false;
     *has_axes = false;
-    if (!ints_of(in, "axes", i, &axes, &count)) return in_at(in, i) == NULL;
+    if (!ints_of(in, "axes", i, &axes, &count)) return input_at(in, i) == NULL;
     for (int64_t k = 0; k < count; k++) {
         int32_t axis;
-        if (!axis_normal(axes[k], rank, &axis)) return false;
+        if (!axis_normalize(axes[k], rank, &axis)) return false;
         is_axis[axis] = true;
         *has_axes = true;
     }
@@ -132,7 +132,7 @@ uint64_t loop_trips(const ft_graph *graph, uint32_t loop) {
     if (l->scan_tensor != FT_NONE) {
         const ft_tensor *t = &graph->tensors[l->scan_tensor];
         int32_t axis;
-        if (shape_is_known(t) && axis_normal(l->scan_axis, t->rank, &axis) && t->dims[axis] > 0 &&
+        if (shape_is_known(t) && axis_normalize(l->scan_axis, t->rank, &axis) && t->dims[axis] > 0 &&
             (uint64_t)t->dims[axis] < most)
             return (uint64_t)t->dims[axis];
     }

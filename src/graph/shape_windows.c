@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "graph/product.h"
+#include "graph/geometry.h"
 #include "graph/shape.h"
 
 typedef struct window {
@@ -57,18 +57,18 @@ static int32_t map_at(const infer *in) {
 
 ft_status shape_conv(infer *in) {
     const ft_opdef *def = in->op->def;
-    const ft_tensor *x = in_known(in, def->x), *weight = in_known(in, def->w != 0 ? def->w : 1);
+    const ft_tensor *x = input_known(in, def->x), *weight = input_known(in, def->w != 0 ? def->w : 1);
     conv_geometry g;
     if (x == NULL || weight == NULL) return FT_OK;
-    if (!conv_geometry_of(in->graph, in->op, &g)) return shape_misfit(in, x, weight);
+    if (!conv_geometry_of(in->graph, in->op, &g)) return shape_fail_mismatch(in, x, weight);
     ft_tensor y = *x;
     const border b = border_of(in);
     y.dims[channel_at(in, x->rank)] = g.cout;
     for (int32_t i = 0; i < g.spatial; i++) {
         window w = {g.in[i], g.kernel[i], g.stride[i], g.dilation[i]};
-        if (!window_count(&b, &w, i, g.spatial, &y.dims[map_at(in) + i])) return shape_misfit(in, x, weight);
+        if (!window_count(&b, &w, i, g.spatial, &y.dims[map_at(in) + i])) return shape_fail_mismatch(in, x, weight);
     }
-    return out_set(in, 0, shape_product_type(in, x), y.dims, y.rank);
+    return shape_set(in, 0, shape_product_type(in, x), y.dims, y.rank);
 }
 
 /* One dimension of a transposed convolution. */
@@ -91,14 +91,14 @@ static bool spread(const infer *in, const conv_geometry *g, int32_t i, int64_t *
 /* TFLite hands the output's shape in as an input; ONNX may as an attribute. */
 ft_status shape_conv_transpose(infer *in) {
     const ft_opdef *def = in->op->def;
-    const ft_tensor *x = in_known(in, def->x), *weight = in_known(in, def->w != 0 ? def->w : 1);
+    const ft_tensor *x = input_known(in, def->x), *weight = input_known(in, def->w != 0 ? def->w : 1);
     conv_geometry g;
     const int64_t *shape;
     int64_t count;
     if (x == NULL || weight == NULL) return FT_OK;
-    if (def->x != 0 && in_ints(in, 0, &shape, &count) && count == x->rank)
-        return out_set(in, 0, x->dtype, shape, (int32_t)count);
-    if (!conv_geometry_of(in->graph, in->op, &g)) return shape_misfit(in, x, weight);
+    if (def->x != 0 && input_ints(in, 0, &shape, &count) && count == x->rank)
+        return shape_set(in, 0, x->dtype, shape, (int32_t)count);
+    if (!conv_geometry_of(in->graph, in->op, &g)) return shape_fail_mismatch(in, x, weight);
     ft_tensor y = *x;
     y.dims[channel_at(in, x->rank)] = g.cout;
     uint32_t given;
@@ -108,13 +108,13 @@ ft_status shape_conv_transpose(infer *in) {
         if (given >= (uint32_t)g.spatial)
             *size = sizes[given - (uint32_t)g.spatial + (uint32_t)i];
         else if (!spread(in, &g, i, size))
-            return shape_misfit(in, x, weight);
+            return shape_fail_mismatch(in, x, weight);
     }
-    return out_set(in, 0, x->dtype, y.dims, y.rank);
+    return shape_set(in, 0, x->dtype, y.dims, y.rank);
 }
 
 ft_status shape_pool(infer *in) {
-    const ft_tensor *x = in_known(in, 0);
+    const ft_tensor *x = input_known(in, 0);
     uint32_t kernels, strides, dilations;
     const int64_t *kernel = op_attr_ints(in->op, "kernel_shape", &kernels);
     const int64_t *stride = op_attr_ints(in->op, "strides", &strides);
@@ -123,45 +123,45 @@ ft_status shape_pool(infer *in) {
     int32_t spatial = x->rank - 2;
     if (spatial < 1 || kernels != (uint32_t)spatial || (strides != 0 && strides != kernels) ||
         (dilations != 0 && dilations != kernels))
-        return shape_bad(in, "its window does not match an input of rank %d", x->rank);
+        return shape_fail(in, "its window does not match an input of rank %d", x->rank);
     ft_tensor y = *x;
     const border b = border_of(in);
     for (int32_t i = 0; i < spatial; i++) {
         window w = {x->dims[map_at(in) + i], kernel[i], strides != 0 ? stride[i] : 1, dilations != 0 ? dilation[i] : 1};
         if (w.kernel < 1 || w.stride < 1 || w.dilation < 1 || w.kernel > FT_MAX_DIM || w.dilation > FT_MAX_DIM ||
             !window_count(&b, &w, i, spatial, &y.dims[map_at(in) + i]))
-            return shape_misfit(in, x, NULL);
+            return shape_fail_mismatch(in, x, NULL);
     }
-    FT_TRY(out_like(in, 0, &y));
-    return out_set(in, 1, FT_INT64, y.dims, y.rank);
+    FT_TRY(shape_set_like(in, 0, &y));
+    return shape_set(in, 1, FT_INT64, y.dims, y.rank);
 }
 
 ft_status shape_max_unpool(infer *in) {
-    const ft_tensor *x = in_known(in, 0);
+    const ft_tensor *x = input_known(in, 0);
     const int64_t *shape;
     int64_t count;
-    if (x != NULL && in_ints(in, 2, &shape, &count) && count == x->rank)
-        return out_set(in, 0, x->dtype, shape, x->rank);
+    if (x != NULL && input_ints(in, 2, &shape, &count) && count == x->rank)
+        return shape_set(in, 0, x->dtype, shape, x->rank);
     uint32_t kernels, strides;
     const int64_t *kernel = op_attr_ints(in->op, "kernel_shape", &kernels);
     const int64_t *stride = op_attr_ints(in->op, "strides", &strides);
-    if (x == NULL || in_at(in, 2) != NULL || (int32_t)kernels != x->rank - 2) return FT_OK;
+    if (x == NULL || input_at(in, 2) != NULL || (int32_t)kernels != x->rank - 2) return FT_OK;
     ft_tensor y = *x;
     for (uint32_t i = 0; i < kernels; i++) {
         int64_t step = i < strides ? stride[i] : 1, size;
         if (!num_mul_i64(x->dims[2 + i] - 1, step, &size) || !num_add_i64(size, kernel[i], &y.dims[2 + i]))
-            return shape_misfit(in, x, NULL);
+            return shape_fail_mismatch(in, x, NULL);
     }
-    return out_like(in, 0, &y);
+    return shape_set_like(in, 0, &y);
 }
 
 ft_status shape_global_pool(infer *in) {
-    const ft_tensor *x = in_known(in, 0);
+    const ft_tensor *x = input_known(in, 0);
     if (x == NULL) return FT_OK;
     ft_tensor y = *x;
     bool is_last = op_attr_int(in->op, "channels_last", 0) != 0;
     for (int32_t i = 1; i < x->rank; i++) {
         if (i != (is_last ? x->rank - 1 : channel_at(in, x->rank))) y.dims[i] = 1;
     }
-    return out_like(in, 0, &y);
+    return shape_set_like(in, 0, &y);
 }

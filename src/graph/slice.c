@@ -3,7 +3,7 @@
  * Bit i of a mask speaks of entry i of the operands: begin and end masks ignore the entry's begin or end, the ellipsis
  * stands for all dimensions that no other entry speaks of, a new axis puts a dimension of 1 in, and a shrunk axis
  * takes one element and drops the dimension. */
-#include "graph/slice.h"
+#include "graph/shape.h"
 
 #include "base/num.h"
 
@@ -26,8 +26,8 @@ static bool read_spec(const infer *in, slice_spec *s) {
                       .new_axis_mask = op_attr_int(in->op, "new_axis_mask", 0),
                       .shrink_mask = op_attr_int(in->op, "shrink_axis_mask", 0),
                       .is_offset = op_attr_int(in->op, "offset", 0) != 0};
-    return in_ints(in, 1, &s->begin, &s->entries) && in_ints(in, 2, &s->end, &ends) &&
-           in_ints(in, 3, &s->stride, &strides) && ends == s->entries && strides == s->entries;
+    return input_ints(in, 1, &s->begin, &s->entries) && input_ints(in, 2, &s->end, &ends) &&
+           input_ints(in, 3, &s->stride, &strides) && ends == s->entries && strides == s->entries;
 }
 
 /* A begin or end as a place in 0..dim (or -1..dim-1 when going backwards). */
@@ -78,7 +78,7 @@ static void take_whole(const ft_tensor *x, int32_t axis, strided_slice *slice) {
 }
 
 bool strided_slice_of(const infer *in, strided_slice *slice) {
-    const ft_tensor *x = in_known(in, 0);
+    const ft_tensor *x = input_known(in, 0);
     slice_spec s;
     *slice = (strided_slice){.rank = 0};
     if (x == NULL || !read_spec(in, &s)) return false;
@@ -107,14 +107,14 @@ bool strided_slice_of(const infer *in, strided_slice *slice) {
 }
 
 bool axis_slice_of(const infer *in, strided_slice *slice) {
-    const ft_tensor *x = in_known(in, 0);
+    const ft_tensor *x = input_known(in, 0);
     const int64_t *starts, *ends, *axes = NULL, *steps = NULL;
     int64_t count, end_count, axis_count, step_count;
     *slice = (strided_slice){.rank = 0};
     if (x == NULL || !ints_of(in, "starts", 1, &starts, &count) || !ints_of(in, "ends", 2, &ends, &end_count))
         return false;
-    if (!ints_of(in, "axes", 3, &axes, &axis_count)) axis_count = in_at(in, 3) == NULL ? count : -1;
-    if (!in_ints(in, 4, &steps, &step_count)) step_count = in_at(in, 4) == NULL ? count : -1;
+    if (!ints_of(in, "axes", 3, &axes, &axis_count)) axis_count = input_at(in, 3) == NULL ? count : -1;
+    if (!input_ints(in, 4, &steps, &step_count)) step_count = input_at(in, 4) == NULL ? count : -1;
     if (axis_count < 0 || step_count < 0) return false;
     if (end_count != count || axis_count != count || step_count != count) {
         slice->fault = "its starts, ends, axes and steps differ in number";
@@ -124,7 +124,7 @@ bool axis_slice_of(const infer *in, strided_slice *slice) {
     for (int64_t i = 0; i < count && slice->fault == NULL; i++) {
         int32_t axis;
         int64_t step = steps != NULL ? steps[i] : 1;
-        if (!axis_normal(axes != NULL ? axes[i] : i, x->rank, &axis)) {
+        if (!axis_normalize(axes != NULL ? axes[i] : i, x->rank, &axis)) {
             slice->fault = "an axis is out of range";
         } else if (step == 0) {
             slice->fault = "a step is zero";

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/geometry.h"
 #include "graph/opdef.h"
-#include "graph/product.h"
 #include "npu/lower.h"
 
 static void set_weights(npu_lowering *l, const ft_op *op, npu_pass *p, npu_coding coding, int64_t elems,

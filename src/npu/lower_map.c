@@ -1,8 +1,8 @@
 /* lower_map.c - pools, elementwise operators and activations. */
 #include <string.h>
 
+#include "graph/geometry.h"
 #include "graph/opdef.h"
-#include "graph/product.h"
 #include "npu/lower.h"
 
 void npu_lower_pool(npu_lowering *l, const ft_op *op) {

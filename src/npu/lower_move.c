@@ -1,8 +1,8 @@
 /* lower_move.c - operators that only move data: most of them are pools of one element that copy. */
 #include <string.h>
 
+#include "graph/geometry.h"
 #include "graph/opdef.h"
-#include "graph/product.h"
 #include "npu/lower.h"
 
 static npu_pass *copy(npu_lowering *l, npu_view in, uint32_t out, npu_shape ofm, npu_shape write) {

@@ -1,8 +1,8 @@
 /* support.c - which operators the accelerator runs. The others are left to the CPU, and cost it nothing. */
 #include <string.h>
 
+#include "graph/geometry.h"
 #include "graph/opdef.h"
-#include "graph/product.h"
 #include "npu/lower.h"
 
 enum { MOST_DIM = 65535 };
@@ -26,7 +26,7 @@ static int64_t batch_of(const npu_lowering *l, const ft_tensor *t) {
 }
 
 bool npu_check_conv(const npu_lowering *l, const ft_op *op) {
-    const conv_geometry *g = conv_geometry_kept(l->graph, op);
+    const conv_geometry *g = conv_geometry_cached(l->graph, op);
     if (g == NULL || g->spatial > 2 || batch_of(l, g->x) != 1) return false;
     if (g->weight == NULL || !npu_is_const(g->weight) || g->x->rank > 4) return false;
     if (!l->is_float && ft_dtype_bits(g->weight->dtype) != 8) return false;
@@ -154,8 +154,8 @@ bool npu_check_none(const npu_lowering *l, const ft_op *op) {
 }
 
 /* Inputs that steer (shapes, axes, paddings) may be of any type. */
-static bool is_steering(const ft_op *op, uint32_t input) {
-    return input < 32 && (op->def->steering >> input & 1) != 0;
+static bool is_auxiliary(const ft_op *op, uint32_t input) {
+    return input < 32 && (op->def->aux_inputs >> input & 1) != 0;
 }
 
 static bool is_output_typed(const npu_lowering *l, const npu_rule *rule, const ft_tensor *t) {
@@ -169,7 +169,7 @@ bool npu_supports(const npu_lowering *l, const ft_op *op, const npu_rule *rule) 
     if (op_input(l->graph, op, op->def->x) == NULL) return false;
     for (uint32_t i = 0; i < op->input_count && i < rule->typed_inputs; i++) {
         const ft_tensor *t = op_input(l->graph, op, i);
-        if (t == NULL || is_steering(op, i)) continue;
+        if (t == NULL || is_auxiliary(op, i)) continue;
         if (npu_is_const(t) && t->rank <= 1 && t->dtype == FT_INT32 && i > 0 && !allows_32) continue;
         if (!is_typed(l, t, allows_32) || !has_sizes(l, t)) return false;
     }

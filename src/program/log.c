@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "graph/program_graph.h"
+#include "graph/graph.h"
 #include "program/program.h"
 #include "program/record.h"
 #include "program/text.h"
@@ -152,10 +152,10 @@ ft_status ft_program_graph(const ft_program_log *log, ft_graph **graph, char *ta
     if (!log->has_record) return ft_fail(error, FT_ERR_USAGE, "the log has given no record");
     if (log->is_printed) {
         snprintf(task, PROGRAM_TASK_SIZE, "%s", log->name);
-        return program_graph_new(log->printed.data, graph, error);
+        return graph_new_program(log->printed.data, graph, error);
     }
     ft_status status = program_text(&log->record, &text, task, &w, error);
-    if (status == FT_OK) status = program_graph_new(text.data, graph, error);
+    if (status == FT_OK) status = graph_new_program(text.data, graph, error);
     buf_free(&text);
     if (status == FT_OK || status == FT_ERR_NOMEM) return status;
     return ft_fail_prefix(error, status, "%s: line %llu", log->text.path, (unsigned long long)log->text.number);

@@ -33,7 +33,7 @@ typedef struct decoding {
 
 static ft_status copy_string(const decoding *d, const json_t *value, const char **copy) {
     const char *text;
-    FT_TRY(json_take_string(value, &text, d->error));
+    FT_TRY(json_read_string(value, &text, d->error));
     *copy = arena_string(&d->graph->memory, text, strlen(text));
     return *copy ? FT_OK : FT_NOMEM(d->error);
 }
@@ -48,7 +48,7 @@ static ft_status read_count(const decoding *d, const json_t *attrs, const char *
             return ft_fail(d->error, FT_ERR_DAMAGED, "is \"%s\", but a count from 1 to %d is expected",
                            json_string_value(value), EXECUTOR_MAX_NODES);
     } else if (value != NULL) {
-        FT_TRY(json_take_int(value, 1, EXECUTOR_MAX_NODES, &number, d->error));
+        FT_TRY(json_read_int(value, 1, EXECUTOR_MAX_NODES, &number, d->error));
     }
     *count = (uint32_t)number;
     return FT_OK;
@@ -65,7 +65,7 @@ static ft_status read_inputs(const decoding *d, const json_t *list, uint32_t id,
         const json_t *entry = json_array_get(list, i);
         if (json_is_array(entry)) entry = json_array_get(entry, 0);
         int64_t from;
-        FT_TRY(json_take_int(entry, 0, EXECUTOR_MAX_NODES, &from, d->error));
+        FT_TRY(json_read_int(entry, 0, EXECUTOR_MAX_NODES, &from, d->error));
         if (from >= id)
             return ft_fail(d->error, FT_ERR_GRAPH, "it reads node %lld, which does not come before it: a cycle",
                            (long long)from);
@@ -80,7 +80,7 @@ static ft_status read_node(const decoding *d, const json_t *from, uint32_t id, e
     if (!json_is_object(from))
         return ft_fail(d->error, FT_ERR_DAMAGED, "it is %s, but an object is expected", json_kind(from));
     const char *op;
-    if (json_take_string(json_object_get(from, "op"), &op, d->error) != FT_OK)
+    if (json_read_string(json_object_get(from, "op"), &op, d->error) != FT_OK)
         return ft_fail_prefix(d->error, FT_ERR_DAMAGED, "\"op\"");
     ft_status status = copy_string(d, json_object_get(from, "name"), &node->name);
     if (status != FT_OK) return ft_fail_prefix(d->error, status, "\"name\"");
@@ -136,7 +136,7 @@ static ft_status read_shape(const decoding *d, const json_t *list, executor_outp
     if (!json_is_array(list) || dims > EXECUTOR_MAX_DIMS)
         return ft_fail(d->error, FT_ERR_DAMAGED, "it is no list of up to %d numbers", EXECUTOR_MAX_DIMS);
     for (size_t i = 0; i < dims; i++)
-        FT_TRY(json_take_int(json_array_get(list, i), -1, INT64_MAX, &output->shape[i], d->error));
+        FT_TRY(json_read_int(json_array_get(list, i), -1, INT64_MAX, &output->shape[i], d->error));
     output->dims = (uint32_t)dims;
     return FT_OK;
 }
@@ -152,7 +152,7 @@ static ft_status read_output(const decoding *d, const json_t *const lists[3], ui
     if (status != FT_OK) return ft_fail_prefix(d->error, status, "\"shape\" %u", row);
     if (dtype != NULL) status = copy_string(d, dtype, &output->dtype);
     if (status != FT_OK) return ft_fail_prefix(d->error, status, "\"dltype\" %u", row);
-    if (storage != NULL) status = json_take_int(storage, -1, INT32_MAX, &output->storage_id, d->error);
+    if (storage != NULL) status = json_read_int(storage, -1, INT32_MAX, &output->storage_id, d->error);
     return status == FT_OK ? FT_OK : ft_fail_prefix(d->error, status, "\"storage_id\" %u", row);
 }
 
@@ -175,7 +175,7 @@ static ft_status read_heads(const decoding *d, const json_t *list) {
         const json_t *entry = json_array_get(list, i);
         if (json_is_array(entry)) entry = json_array_get(entry, 0);
         int64_t id;
-        ft_status status = json_take_int(entry, 0, (int64_t)g->node_count - 1, &id, d->error);
+        ft_status status = json_read_int(entry, 0, (int64_t)g->node_count - 1, &id, d->error);
         if (status != FT_OK) return ft_fail_prefix(d->error, status, "\"heads\" %zu", i);
         g->heads[i] = (uint32_t)id;
     }

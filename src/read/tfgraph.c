@@ -140,7 +140,7 @@ static ft_status count_readers(builder *b, uint32_t *max_inputs) {
     return FT_OK;
 }
 
-/* The first input that is no constant; steering constants stand before it (Split) or behind it. */
+/* The first input that is no constant; auxiliary constants precede it (Split) or follow it. */
 static uint32_t data_input(const builder *b, const tf_node *node) {
     for (uint32_t k = 0; k < node->input_count; k++) {
         if (!b->slots[node->inputs[k]].is_constant) return node->inputs[k];

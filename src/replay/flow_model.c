@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "cost/share.h"
+#include "cost/cost.h"
 #include "forecast/report_rows.h"
 #include "replay/flow_memory.h"
 

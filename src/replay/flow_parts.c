@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cost/share.h"
+#include "cost/cost.h"
 #include "replay/flow_memory.h"
 #include "report/facts.h"
 

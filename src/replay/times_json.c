@@ -44,7 +44,7 @@ static ft_status take_list(ft_times *t, times_column column, const json_t *value
     if (list.items == NULL) return FT_NOMEM(error);
     json_array_foreach(value, i, item) {
         const char *text;
-        if (json_take_string(item, &text, error) != FT_OK)
+        if (json_read_string(item, &text, error) != FT_OK)
             return ft_fail_prefix(error, FT_ERR_DAMAGED, "%s: row %u", t->path, t->count + 1);
         list.items[list.count] = arena_string(&t->memory, text, strlen(text));
         if (list.items[list.count++] == NULL) return FT_NOMEM(error);

@@ -49,19 +49,19 @@ static void takes_values(void **state) {
     const char *const kinds[] = {"a string", "a number", "a number", "a boolean", "an object", "null", "a list"};
     for (size_t i = 0; i < 7; i++) assert_string_equal(json_kind(json_array_get(root, i)), kinds[i]);
     assert_string_equal(json_kind(NULL), "absent");
-    assert_int_equal(json_take_string(json_array_get(root, 0), &taken, &error), FT_OK);
+    assert_int_equal(json_read_string(json_array_get(root, 0), &taken, &error), FT_OK);
     assert_string_equal(taken, "a");
-    assert_int_equal(json_take_string(json_array_get(root, 1), &taken, &error), FT_ERR_DAMAGED);
+    assert_int_equal(json_read_string(json_array_get(root, 1), &taken, &error), FT_ERR_DAMAGED);
     assert_string_equal(error.message, "is a number, but a string is expected");
-    assert_int_equal(json_take_number(json_array_get(root, 2), 0, 3, &number, &error), FT_OK);
+    assert_int_equal(json_read_number(json_array_get(root, 2), 0, 3, &number, &error), FT_OK);
     assert_true(number == 2.5);
-    assert_int_equal(json_take_number(json_array_get(root, 1), 0, 3, &number, &error), FT_ERR_DAMAGED);
+    assert_int_equal(json_read_number(json_array_get(root, 1), 0, 3, &number, &error), FT_ERR_DAMAGED);
     assert_string_equal(error.message, "is 7, but must be from 0 to 3");
-    assert_int_equal(json_take_int(json_array_get(root, 1), 7, 7, &whole, &error), FT_OK);
+    assert_int_equal(json_read_int(json_array_get(root, 1), 7, 7, &whole, &error), FT_OK);
     assert_int_equal(whole, 7);
-    assert_int_equal(json_take_int(json_array_get(root, 1), 8, 9, &whole, &error), FT_ERR_DAMAGED);
-    assert_int_equal(json_take_int(json_array_get(root, 2), 0, 9, &whole, &error), FT_ERR_DAMAGED);
-    assert_int_equal(json_take_int(NULL, 0, 9, &whole, &error), FT_ERR_DAMAGED);
+    assert_int_equal(json_read_int(json_array_get(root, 1), 8, 9, &whole, &error), FT_ERR_DAMAGED);
+    assert_int_equal(json_read_int(json_array_get(root, 2), 0, 9, &whole, &error), FT_ERR_DAMAGED);
+    assert_int_equal(json_read_int(NULL, 0, 9, &whole, &error), FT_ERR_DAMAGED);
     assert_string_equal(error.message, "is absent, but a whole number is expected");
     json_decref(root);
 }

@@ -27,38 +27,38 @@ static int end(void **state) {
 }
 
 static void take(uint32_t piece, uint64_t bytes) {
-    assert_true(allocator_take(a, piece, bytes));
+    assert_true(allocator_allocate(a, piece, bytes));
 }
 
 static void segments_have_three_sizes(void **state) {
     (void)state;
     take(0, 0);
-    assert_int_equal(allocator_reserved(a), 0);
+    assert_int_equal(allocator_peak_reserved(a), 0);
     take(1, 1);
-    assert_int_equal(allocator_taken(a), 512);
-    assert_int_equal(allocator_reserved(a), 2 * MIB);
+    assert_int_equal(allocator_peak_allocated(a), 512);
+    assert_int_equal(allocator_peak_reserved(a), 2 * MIB);
     take(2, MIB); /* still fits the small segment */
-    assert_int_equal(allocator_reserved(a), 2 * MIB);
+    assert_int_equal(allocator_peak_reserved(a), 2 * MIB);
     take(3, MIB + 1);
-    assert_int_equal(allocator_reserved(a), 22 * MIB);
+    assert_int_equal(allocator_peak_reserved(a), 22 * MIB);
     take(4, 9 * MIB); /* beside it */
-    assert_int_equal(allocator_reserved(a), 22 * MIB);
+    assert_int_equal(allocator_peak_reserved(a), 22 * MIB);
     take(5, 10 * MIB); /* from 10 MiB on, a segment of its own */
-    assert_int_equal(allocator_reserved(a), 32 * MIB);
+    assert_int_equal(allocator_peak_reserved(a), 32 * MIB);
     take(6, 11 * MIB);
-    assert_int_equal(allocator_reserved(a), 44 * MIB);
+    assert_int_equal(allocator_peak_reserved(a), 44 * MIB);
 }
 
 static void what_is_free_is_used_again(void **state) {
     (void)state;
     take(1, 30 * MIB);
     take(2, 20 * MIB);
-    allocator_give(a, 1);
-    allocator_give(a, 2);
+    allocator_deallocate(a, 1);
+    allocator_deallocate(a, 2);
     take(3, 18 * MIB); /* the smallest that holds it: that of 20 */
     take(4, 25 * MIB);
-    assert_int_equal(allocator_reserved(a), 50 * MIB);
-    allocator_give(a, 7); /* nobody has it */
+    assert_int_equal(allocator_peak_reserved(a), 50 * MIB);
+    allocator_deallocate(a, 7); /* nobody has it */
 }
 
 /* Two segments do not make a larger one; two blocks of one segment do. */
@@ -66,105 +66,105 @@ static void segments_are_not_joined(void **state) {
     (void)state;
     take(1, 12 * MIB);
     take(2, 12 * MIB);
-    allocator_give(a, 1);
-    allocator_give(a, 2);
+    allocator_deallocate(a, 1);
+    allocator_deallocate(a, 2);
     take(3, 24 * MIB);
-    assert_int_equal(allocator_reserved(a), 48 * MIB);
-    allocator_give(a, 3);
+    assert_int_equal(allocator_peak_reserved(a), 48 * MIB);
+    allocator_deallocate(a, 3);
     take(4, 10 * MIB);
     take(5, 10 * MIB);
     take(6, 8 * MIB); /* these three leave no other block of 20 */
-    allocator_give(a, 4);
-    allocator_give(a, 6);
-    allocator_give(a, 5);
+    allocator_deallocate(a, 4);
+    allocator_deallocate(a, 6);
+    allocator_deallocate(a, 5);
     take(7, 24 * MIB);
-    assert_int_equal(allocator_reserved(a), 48 * MIB);
+    assert_int_equal(allocator_peak_reserved(a), 48 * MIB);
 }
 
 /* A rest of up to 1 MiB stays with a large piece. */
 static void small_rests_are_not_split_off(void **state) {
     (void)state;
     take(1, 12 * MIB);
-    allocator_give(a, 1);
+    allocator_deallocate(a, 1);
     take(2, 11 * MIB);
-    assert_int_equal(allocator_taken(a), 12 * MIB);
-    allocator_give(a, 2);
+    assert_int_equal(allocator_peak_allocated(a), 12 * MIB);
+    allocator_deallocate(a, 2);
     take(3, 8 * MIB);
     take(4, 4 * MIB);
-    assert_int_equal(allocator_reserved(a), 12 * MIB);
+    assert_int_equal(allocator_peak_reserved(a), 12 * MIB);
 }
 
 static void a_piece_goes_by_another_number(void **state) {
     (void)state;
     take(1, 12 * MIB);
-    allocator_pass_on(a, 2, 1);
-    allocator_give(a, 1);
+    allocator_rename(a, 2, 1);
+    allocator_deallocate(a, 1);
     take(3, 12 * MIB);
-    assert_int_equal(allocator_reserved(a), 24 * MIB);
-    allocator_give(a, 2);
+    assert_int_equal(allocator_peak_reserved(a), 24 * MIB);
+    allocator_deallocate(a, 2);
     take(4, 12 * MIB);
-    assert_int_equal(allocator_reserved(a), 24 * MIB);
+    assert_int_equal(allocator_peak_reserved(a), 24 * MIB);
 }
 
 static void near_the_limit_free_segments_go(void **state) {
     (void)state;
     take(1, 600 * MIB);
-    allocator_give(a, 1);
+    allocator_deallocate(a, 1);
     take(2, 100 * KIB);
     take(3, 700 * MIB);
-    assert_false(allocator_is_over(a));
-    assert_int_equal(allocator_reserved(a), 702 * MIB); /* the first 600 were given back */
+    assert_false(allocator_is_exhausted(a));
+    assert_int_equal(allocator_peak_reserved(a), 702 * MIB); /* the first 600 were given back */
     take(4, 400 * MIB);
-    assert_true(allocator_is_over(a));
-    allocator_give(a, 4);
-    allocator_release(a);
+    assert_true(allocator_is_exhausted(a));
+    allocator_deallocate(a, 4);
+    allocator_empty_cache(a);
     take(5, 10 * MIB);
-    assert_int_equal(allocator_reserved(a), 1102 * MIB); /* the most there ever was */
+    assert_int_equal(allocator_peak_reserved(a), 1102 * MIB); /* the most there ever was */
 }
 
 /* What is borrowed is seen, and leaves no trace. */
 static void what_is_borrowed_is_given_back(void **state) {
     (void)state;
-    assert_true(allocator_borrow(a, 0));
-    assert_int_equal(allocator_reserved(a), 0);
+    assert_true(allocator_allocate_scratch(a, 0));
+    assert_int_equal(allocator_peak_reserved(a), 0);
     take(1, 12 * MIB);
-    assert_true(allocator_borrow(a, 30 * MIB));
-    assert_int_equal(allocator_taken(a), 42 * MIB);
-    assert_int_equal(allocator_reserved(a), 42 * MIB);
+    assert_true(allocator_allocate_scratch(a, 30 * MIB));
+    assert_int_equal(allocator_peak_allocated(a), 42 * MIB);
+    assert_int_equal(allocator_peak_reserved(a), 42 * MIB);
     take(2, 10 * MIB);
     take(3, 20 * MIB); /* both are where it was */
-    assert_int_equal(allocator_reserved(a), 42 * MIB);
-    allocator_give(a, 3);
-    assert_true(allocator_borrow(a, 19 * MIB + 512 * KIB)); /* a rest of up to 1 MiB stays with it */
-    assert_int_equal(allocator_taken(a), 42 * MIB);
+    assert_int_equal(allocator_peak_reserved(a), 42 * MIB);
+    allocator_deallocate(a, 3);
+    assert_true(allocator_allocate_scratch(a, 19 * MIB + 512 * KIB)); /* a rest of up to 1 MiB stays with it */
+    assert_int_equal(allocator_peak_allocated(a), 42 * MIB);
 }
 
 /* A step that asks the driver for nothing and keeps nothing is settled. */
 static void steps_settle(void **state) {
     (void)state;
     take(40, 3 * MIB);
-    assert_false(allocator_is_settled(a));
+    assert_false(allocator_is_stable(a));
     for (int step = 0; step < 3; step++) {
         for (uint32_t i = 0; i < 8; i++) take(i, (i + 1) * 3 * MIB);
-        allocator_give_below(a, 8);
-        assert_int_equal(allocator_is_settled(a), step > 0);
+        allocator_deallocate_below(a, 8);
+        assert_int_equal(allocator_is_stable(a), step > 0);
     }
     take(8, 1 * MIB);
-    allocator_give_below(a, 8);
-    assert_false(allocator_is_settled(a)); /* a segment came */
+    allocator_deallocate_below(a, 8);
+    assert_false(allocator_is_stable(a)); /* a segment came */
     take(9, 2 * MIB);
-    assert_false(allocator_is_settled(a)); /* more is taken */
-    allocator_give_below(a, 41);
-    allocator_release(a);
-    assert_false(allocator_is_settled(a));
-    assert_true(allocator_is_settled(a));
+    assert_false(allocator_is_stable(a)); /* more is taken */
+    allocator_deallocate_below(a, 41);
+    allocator_empty_cache(a);
+    assert_false(allocator_is_stable(a));
+    assert_true(allocator_is_stable(a));
 }
 
 /* Absurd sizes end nowhere near the end of the range. */
 static void absurd_sizes_are_cut(void **state) {
     (void)state;
     for (uint32_t i = 0; i < 64; i++) take(i, UINT64_MAX);
-    assert_true(allocator_reserved(a) >= (uint64_t)1 << 50);
+    assert_true(allocator_peak_reserved(a) >= (uint64_t)1 << 50);
 }
 
 static void memory_runs_out(void **state) {
@@ -173,9 +173,9 @@ static void memory_runs_out(void **state) {
         failing_start(n);
         allocator *own = allocator_new(700, UINT64_MAX);
         bool is_good = own != NULL;
-        for (uint32_t i = 0; i < 600 && is_good; i++) is_good = allocator_take(own, i, (i + 1) * 300 * KIB);
-        for (uint32_t i = 0; i < 600 && is_good; i += 2) allocator_give(own, i);
-        if (is_good) is_good = allocator_take(own, 600, 1);
+        for (uint32_t i = 0; i < 600 && is_good; i++) is_good = allocator_allocate(own, i, (i + 1) * 300 * KIB);
+        for (uint32_t i = 0; i < 600 && is_good; i += 2) allocator_deallocate(own, i);
+        if (is_good) is_good = allocator_allocate(own, 600, 1);
         bool has_failed = failing_stop();
         allocator_free(own);
         assert_int_equal(is_good, !has_failed);
@@ -274,19 +274,19 @@ static void random_orders_go_by_the_rules(void **state) {
         uint64_t bytes = (uint64_t)1 << (8 + random / 64 % 18); /* few sizes, so that many are alike */
         bytes += random / 1024 % 3 * bytes / 4;
         if (is_taken[piece]) {
-            allocator_give(own, piece);
+            allocator_deallocate(own, piece);
             plain_give(&p, (int)piece);
         } else {
-            assert_true(allocator_take(own, piece, bytes));
+            assert_true(allocator_allocate(own, piece, bytes));
             plain_take(&p, (int)piece, bytes);
         }
         is_taken[piece] = !is_taken[piece];
         if (random / 16 % 500 == 0) {
-            allocator_release(own);
+            allocator_empty_cache(own);
             plain_release(&p);
         }
-        assert_int_equal(allocator_reserved(own), p.reserved_peak);
-        assert_int_equal(allocator_taken(own), p.taken_peak);
+        assert_int_equal(allocator_peak_reserved(own), p.reserved_peak);
+        assert_int_equal(allocator_peak_allocated(own), p.taken_peak);
     }
     assert_true(p.segments > 10);
     allocator_free(own);

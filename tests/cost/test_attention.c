@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "cost/attention.h"
+#include "cost/pattern.h"
 #include "support/toy.h"
 
 static ft_graph *graph;

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "cost/cost.h"
 #include "foretell/foretell.h"
 #include "support/toy.h"
 
@@ -290,6 +291,41 @@ static void real_models_scale_with_the_batch(void **state) {
     check_scaling("../shared/data/npu/tflite/*.tflite.gz");
 }
 
+/* --- Shares of forward, backward and optimiser ------------------------------------------------------------------ */
+
+static const ft_op_cost step_ops[] = {
+    {.forward = {.flops = 60, .read_bytes = 30, .write_bytes = 10},
+     .backward_data = {.flops = 60, .read_bytes = 30, .write_bytes = 10},
+     .backward_weights = {.flops = 50, .read_bytes = 30, .write_bytes = 20},
+     .params = 30},
+    {.forward = {.flops = 5, .read_bytes = 5}, .params = 10},
+    {.params = 0},
+};
+
+static void shares_of_a_step_add_up(void **state) {
+    (void)state;
+    const uint32_t first[] = {0}, second[] = {1}, third[] = {2};
+    const ft_cost step = {
+        .ops = step_ops, .op_count = 3, .total = {.params = 40}, .optimizer = {.flops = 300, .read_bytes = 100}};
+    work_share share = work_share_of(&step, first, 1);
+    assert_float_equal(share.forward, 100.0 / 600, 1e-12);
+    assert_float_equal(share.backward, 200.0 / 600, 1e-12);
+    assert_float_equal(share.update, 300.0 / 600, 1e-12); /* 30 of 40 parameters, of 400 */
+    share = work_share_of(&step, second, 1);
+    assert_float_equal(share.forward, 10.0 / 110, 1e-12);
+    assert_float_equal(share.backward, 0, 0);
+    assert_float_equal(work_share_of(&step, third, 1).forward, 1, 0);
+    assert_float_equal(work_share_of(&step, NULL, 0).forward, 1, 0);
+    assert_float_equal(work_amount_of(&step, first, 1), 300, 1e-12);
+}
+
+static void inference_is_all_forward(void **state) {
+    (void)state;
+    const uint32_t second[] = {1};
+    const ft_cost step = {.ops = step_ops, .op_count = 3, .total = {.params = 40}};
+    assert_float_equal(work_share_of(&step, second, 1).forward, 1, 0);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void) {
@@ -305,6 +341,8 @@ int main(void) {
         TEST(intensity_is_flops_per_byte),
         TEST(an_unbound_graph_is_refused),
         TEST(freeing_twice_is_fine),
+        TEST(shares_of_a_step_add_up),
+        TEST(inference_is_all_forward),
         TEST(real_models_have_their_published_counts),
         TEST(real_models_scale_with_the_batch),
     };

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "cost/macs.h"
-#include "graph/product.h"
+#include "graph/geometry.h"
 #include "support/toy.h"
 
 static ft_graph *graph;
@@ -26,14 +26,14 @@ static int end(void **state) {
 
 static op_macs last(void) {
     op_macs macs;
-    assert_true(conv_geometries_keep(graph));
+    assert_true(conv_geometries_cache(graph));
     assert_true(macs_of(graph, &graph->ops[graph->op_count - 1], &macs));
     return macs;
 }
 
 static bool last_is_unknown(void) {
     op_macs macs;
-    return conv_geometries_keep(graph) && !macs_of(graph, &graph->ops[graph->op_count - 1], &macs);
+    return conv_geometries_cache(graph) && !macs_of(graph, &graph->ops[graph->op_count - 1], &macs);
 }
 
 static void convolutions(void **state) {

@@ -103,7 +103,7 @@ static void optimizers_hold_their_state(void **state) {
 static void another_batch_scales_activations_alone(void **state) {
     (void)state;
     two_layers();
-    assert_true(graph_call_bound(graph, 10, graph->exported_batch));
+    assert_true(graph_mark_bound(graph, 10, graph->exported_batch));
     ft_memory m = plan();
     assert_int_equal(m.weight_bytes, 22000);
     assert_int_equal(m.activation_bytes, 6400);

@@ -99,7 +99,7 @@ static void weights_reach_their_reader_through_folded_operators(void **state) {
     graph->ops[0].is_folded = true;
     mark(y);
     assert_param(w);
-    assert_int_equal(marks.home[w], 1);
+    assert_int_equal(marks.first_reader[w], 1);
     assert_true(tensor_has(&marks, t, MARK_STATIC));
     assert_true(tensor_has(&marks, t, MARK_GRADIENT));
 }

@@ -89,7 +89,7 @@ static void gather_reads_only_its_rows(void **state) {
     check(known_work(0), 0, 0, 16 * 64 * 4 + 16 * 8, 16 * 64 * 4);
 }
 
-static void steering_inputs_do_not_move(void **state) {
+static void auxiliary_inputs_move_no_bytes(void **state) {
     (void)state;
     uint32_t starts = toy_tensor(graph, FT_CONSTANT, FT_INT64, 2, TOY_END);
     uint32_t y = toy_op(graph, "Slice", toy_input(graph, 100, 100), starts, starts, toy_value(graph, 10, 100));
@@ -198,7 +198,7 @@ int main(void) {
         TEST(a_tensor_read_twice_counts_once),
         TEST(views_and_sleeping_dropout_are_free),
         TEST(gather_reads_only_its_rows),
-        TEST(steering_inputs_do_not_move),
+        TEST(auxiliary_inputs_move_no_bytes),
         TEST(pools_reductions_and_activations),
         TEST(sums_of_many_operands),
         TEST(resize_by_mode),

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 
 #include "foretell/foretell.h"
-#include "graph/program_graph.h"
+#include "graph/graph.h"
 #include "read/ansor.h"
 #include "support/failing.h"
 #include "support/folder.h"
@@ -65,7 +65,7 @@ static void programs_are_kept_whole(void **state) {
     assert_int_equal(import("logs", true, NULL, &error), FT_OK);
     assert_int_equal(ft_dataset_open("set", &data, &error), FT_OK);
     assert_int_equal(ft_dataset_graph(data, 0, &graph, &error), FT_OK);
-    const char *line = made_line(0, 1), *text = program_graph_text(graph);
+    const char *line = made_line(0, 1), *text = graph_program_text(graph);
     assert_int_equal(ansor_read(line, strlen(line), first, &is_record, &error), FT_OK);
     assert_int_equal(ansor_read(text, strlen(text), kept, &is_record, &error), FT_OK);
     assert_true(is_record);

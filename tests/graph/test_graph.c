@@ -1,4 +1,4 @@
-/* test_graph.c - building and validating graphs. */
+/* Building and validating graphs, and tensor programs as graphs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +9,8 @@
 #include <cmocka.h>
 
 #include "graph/graph.h"
+#include "support/failing.h"
+#include "support/toy.h"
 
 static ft_graph *new_graph(void) {
     ft_graph *g = NULL;
@@ -180,10 +182,10 @@ static void an_unknown_operator_has_an_entry(void **state) {
     ft_graph *g = new_graph();
     ft_error error;
     uint32_t x = add_tensor(g, "x", FT_INPUT);
-    ft_op op = {.name = "op", .type = "NobodyKnowsMe", .inputs = &x, .input_count = 1};
+    ft_op op = {.name = "op", .type = "UnknownOperator", .inputs = &x, .input_count = 1};
     assert_int_equal(graph_add_op(g, &op, &error), FT_OK);
     assert_false(ft_opdef_is_known(g->ops[0].def));
-    assert_string_equal(g->ops[0].type, "NobodyKnowsMe");
+    assert_string_equal(g->ops[0].type, "UnknownOperator");
     ft_graph_free(g);
 }
 
@@ -209,6 +211,41 @@ static void attributes_are_found_by_name_and_kind(void **state) {
     ft_graph_free(g);
 }
 
+/* --- Tensor programs as graphs --------------------------------------------------------------------------------- */
+
+static void a_program_keeps_its_text(void **state) {
+    (void)state;
+    ft_graph *graph = NULL, *bound = NULL;
+    assert_int_equal(graph_new_program("for i in 3", &graph, NULL), FT_OK);
+    assert_string_equal(graph_program_text(graph), "for i in 3");
+    assert_int_equal(ft_graph_bind(graph, &(ft_binding){.batch = 1}, &bound, NULL), FT_OK);
+    assert_string_equal(graph_program_text(bound), "for i in 3");
+    ft_graph_free(bound);
+    ft_graph_free(graph);
+}
+
+static void models_are_not_programs(void **state) {
+    (void)state;
+    ft_graph *graph = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
+    uint32_t x = toy_input(graph, 1, 4, 8, 8);
+    toy_finish(graph, toy_op(graph, "Relu", x, FT_NONE, FT_NONE, toy_value(graph, 1, 4, 8, 8)), 1, 1);
+    assert_null(graph_program_text(graph));
+    ft_graph_free(graph);
+}
+
+static void out_of_memory_is_an_error_for_programs(void **state) {
+    (void)state;
+    for (long n = 0;; n++) {
+        ft_graph *graph = NULL;
+        failing_start(n);
+        ft_status status = graph_new_program("text", &graph, NULL);
+        bool has_failed = failing_stop();
+        assert_int_equal(status, has_failed ? FT_ERR_NOMEM : FT_OK);
+        ft_graph_free(graph);
+        if (!has_failed) break;
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operators_are_sorted),
@@ -222,6 +259,9 @@ int main(void) {
         cmocka_unit_test(symbols_are_shared_by_name),
         cmocka_unit_test(an_unknown_operator_has_an_entry),
         cmocka_unit_test(attributes_are_found_by_name_and_kind),
+        cmocka_unit_test(a_program_keeps_its_text),
+        cmocka_unit_test(models_are_not_programs),
+        cmocka_unit_test(out_of_memory_is_an_error_for_programs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

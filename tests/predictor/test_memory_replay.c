@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "cost/replay.h"
+#include "cost/allocator.h"
 #include "predictor/core/scan.h"
 #include "support/fitted.h"
 #include "support/folder.h"
@@ -20,12 +20,12 @@
 /* A context of 500 or 800 MiB, and a tenth more for models with many channels. */
 static double rule(const ft_graph *bound, const char *device) {
     ft_cost_options options = ft_cost_options_default();
-    replay r;
+    allocator_replay r;
     ft_error error;
     options.mode = FT_INFER;
     options.dtype = FT_FLOAT32;
     options.optimizer = FT_SGD;
-    assert_int_equal(replay_steps(bound, NULL, &options, UINT64_MAX, &r, &error), FT_OK);
+    assert_int_equal(allocator_replay_steps(bound, NULL, &options, UINT64_MAX, &r, &error), FT_OK);
     double base = (strcmp(device, "adreno-640") == 0 ? 500 : 800) * MIB + (double)r.reserved_bytes;
     return base * (ft_graph_op_count(bound) > 6 ? 1.1 : 1);
 }

@@ -74,5 +74,5 @@ void toy_finish(ft_graph *graph, uint32_t output, int64_t batch, int64_t exporte
     ft_error error;
     must(graph_add_output(graph, output, &error), &error);
     must(graph_finish(graph, &error), &error);
-    if (!graph_call_bound(graph, batch, exported)) abort();
+    if (!graph_mark_bound(graph, batch, exported)) abort();
 }

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/map.h"
-#include "graph/program_graph.h"
+#include "graph/graph.h"
 
 /* A data set of logs has nothing but programs. */
 static ft_status look_at_first(const ft_dataset *data, bool *is_program, ft_error *error) {
@@ -11,7 +11,7 @@ static ft_status look_at_first(const ft_dataset *data, bool *is_program, ft_erro
     *is_program = false;
     if (ft_dataset_graph_count(data) == 0) return FT_OK;
     FT_TRY(ft_dataset_graph(data, 0, &graph, error));
-    *is_program = program_graph_text(graph) != NULL;
+    *is_program = graph_program_text(graph) != NULL;
     ft_graph_free(graph);
     return FT_OK;
 }

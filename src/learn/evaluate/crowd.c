@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "graph/fuse.h"
+#include "graph/geometry.h"
 #include "graph/graph.h"
-#include "graph/product.h"
 
 static const uint64_t MEMORY_LIMIT = (uint64_t)1 << 26; /* of the words: a hostile data set may have any number */
 

@@ -17,7 +17,7 @@
 
 static ft_status take_count(const json_t *object, const char *key, uint32_t *value, ft_error *error) {
     int64_t number;
-    if (json_take_int(json_object_get(object, key), 0, UINT32_MAX, &number, error) != FT_OK)
+    if (json_read_int(json_object_get(object, key), 0, UINT32_MAX, &number, error) != FT_OK)
         return ft_fail_prefix(error, FT_ERR_DAMAGED, "'%s'", key);
     *value = (uint32_t)number;
     return FT_OK;
@@ -65,7 +65,7 @@ static ft_status keep_line(journal *j, json_t *line, ft_error *error) {
 static ft_status take_header(journal *j, json_t *line, ft_error *error) {
     j->header = line;
     int64_t version;
-    if (json_take_int(json_object_get(line, "foretell_journal"), 1, INT32_MAX, &version, error) != FT_OK)
+    if (json_read_int(json_object_get(line, "foretell_journal"), 1, INT32_MAX, &version, error) != FT_OK)
         return ft_fail(error, FT_ERR_DAMAGED, "is no journal of a search");
     if (version == JOURNAL_VERSION) return FT_OK;
     return ft_fail(error, FT_ERR_UNSUPPORTED, "is a journal of version %d; this foretell knows %d", (int)version,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/product.h"
+#include "graph/geometry.h"
 
 static const nnls_model *of(const model *m) {
     return (const nnls_model *)(const void *)m;
@@ -141,7 +141,7 @@ static ft_status load_kinds(nnls_model *m, const json_t *list, ft_error *error) 
         return ft_fail(error, FT_ERR_DAMAGED, "'kinds': must be a list of at most %d names", KINDS_MAX);
     const char *kinds[KINDS_MAX];
     for (size_t i = 0; i < count; i++) {
-        ft_status status = json_take_string(json_array_get(list, i), &kinds[i], error);
+        ft_status status = json_read_string(json_array_get(list, i), &kinds[i], error);
         if (status != FT_OK) return ft_fail_prefix(error, status, "'kinds': item %zu", i + 1);
     }
     return nnls_set_kinds(m, kinds, (uint32_t)count, error);

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "graph/fuse.h"
-#include "graph/product.h"
+#include "graph/geometry.h"
 #include "predictor/core/family_common.h"
 
 /* Kinds by what the fusion rules call an operator; what has no name here goes by its class. The first two have sizes.

@@ -155,7 +155,7 @@ bool adjust_save_floats(const adjustment *a, float_block *block) {
 
 static ft_status take_count(const json_t *object, const char *key, uint32_t most, uint32_t *count, ft_error *error) {
     double value;
-    ft_status status = json_take_number(json_object_get(object, key), 0, most, &value, error);
+    ft_status status = json_read_number(json_object_get(object, key), 0, most, &value, error);
     if (status != FT_OK) return ft_fail_prefix(error, status, "'%s'", key);
     *count = (uint32_t)value;
     return FT_OK;

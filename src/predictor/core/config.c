@@ -25,7 +25,7 @@ static ft_status fail_unknown(const char *name, const config_list *list, ft_erro
 
 static ft_status take_choice(const json_t *value, const config_choice *choice, ft_error *error) {
     const char *text;
-    FT_TRY(json_take_string(value, &text, error));
+    FT_TRY(json_read_string(value, &text, error));
     for (uint32_t i = 0; i < choice->count; i++) {
         if (strcmp(choice->names[i], text) != 0) continue;
         *choice->value = i;
@@ -38,7 +38,7 @@ static ft_status take_choice(const json_t *value, const config_choice *choice, f
 
 static ft_status take_number(const json_t *value, const config_key *key, bool is_whole, ft_error *error) {
     double number;
-    FT_TRY(json_take_number(value, key->lo, key->hi, &number, error));
+    FT_TRY(json_read_number(value, key->lo, key->hi, &number, error));
     if (is_whole && number != floor(number))
         return ft_fail(error, FT_ERR_USAGE, "is %g, but a whole number is expected", number);
     *key->value = number;

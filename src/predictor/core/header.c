@@ -130,21 +130,21 @@ ft_status header_make(const predictor_description *d, const family *f, const jso
 
 static ft_status keep(const json_t *value, arena *memory, const char **text, ft_error *error) {
     const char *found;
-    FT_TRY(json_take_string(value, &found, error));
+    FT_TRY(json_read_string(value, &found, error));
     *text = arena_string(memory, found, strlen(found));
     return *text != NULL ? FT_OK : FT_NOMEM(error);
 }
 
 static ft_status take_format(const json_t *value, ft_error *error) {
     const char *text;
-    FT_TRY(json_take_string(value, &text, error));
+    FT_TRY(json_read_string(value, &text, error));
     if (strcmp(text, FORMAT_NAME) == 0) return FT_OK;
     return ft_fail(error, FT_ERR_FORMAT, "is '%s', but '%s' is expected", text, FORMAT_NAME);
 }
 
 static ft_status take_family(const json_t *value, header *h, ft_error *error) {
     const char *text;
-    FT_TRY(json_take_string(value, &text, error));
+    FT_TRY(json_read_string(value, &text, error));
     h->family = family_find(text);
     if (h->family != NULL) return FT_OK;
     ft_fail(error, FT_ERR_UNSUPPORTED, "is '%s', which this foretell does not have; it has", text);
@@ -158,7 +158,7 @@ static ft_status take_family(const json_t *value, header *h, ft_error *error) {
 
 static ft_status take_schema(const json_t *value, const header *h, ft_error *error) {
     const char *text;
-    FT_TRY(json_take_string(value, &text, error));
+    FT_TRY(json_read_string(value, &text, error));
     size_t length = strlen(h->family->schema);
     bool is_same = strncmp(text, h->family->schema, length) == 0;
     if (is_same && (text[length] == '\0' || strcmp(text + length, ADAPTED_SCHEMA) == 0)) return FT_OK;
@@ -206,7 +206,7 @@ static ft_status take_names(const json_t *value, uint32_t (*number_of)(const cha
     const json_t *item;
     json_array_foreach(value, i, item) {
         const char *text;
-        FT_TRY(json_take_string(item, &text, error));
+        FT_TRY(json_read_string(item, &text, error));
         uint32_t number = number_of(text);
         if (number == FT_NONE) return ft_fail(error, FT_ERR_DAMAGED, "'%s' is no %s", text, what);
         *bits |= 1U << number;
@@ -222,7 +222,7 @@ static ft_status take_calibration(const json_t *value, const header *h, double *
     for (uint32_t i = 0; i < h->device_count; i++) {
         const json_t *item = json_object_get(value, h->devices[i]);
         if (item == NULL) continue;
-        ft_status status = json_take_number(json_object_get(item, "q90"), 0, 1e3, &q90[i], error);
+        ft_status status = json_read_number(json_object_get(item, "q90"), 0, 1e3, &q90[i], error);
         if (status != FT_OK) return ft_fail_prefix(error, status, "'%s': 'q90'", h->devices[i]);
     }
     return FT_OK;
@@ -267,7 +267,7 @@ static ft_status take_metrics(const json_t *root, arena *memory, header *h, ft_e
 static ft_status take_adapted(const json_t *value, header *h, ft_error *error) {
     double known;
     const json_t *list = json_object_get(value, "adjustments");
-    ft_status status = json_take_number(json_object_get(value, "known"), 1, h->device_count, &known, error);
+    ft_status status = json_read_number(json_object_get(value, "known"), 1, h->device_count, &known, error);
     if (status != FT_OK) return ft_fail_prefix(error, status, "'known'");
     if (!json_is_array(list) || json_array_size(list) > (size_t)h->device_count * HEADER_MAX_METRICS)
         return ft_fail(error, FT_ERR_DAMAGED, "'adjustments' must be a list of at most %u for each metric",

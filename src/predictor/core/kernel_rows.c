@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "graph/fuse.h"
+#include "graph/geometry.h"
 #include "graph/graph.h"
-#include "graph/product.h"
 #include "predictor/core/kernel_array.h"
 
 /* --- Kinds --------------------------------------------------------------------------------------------------- */
@@ -147,7 +147,7 @@ static void map_of(const ft_graph *graph, const ft_tensor *t, double *height, do
 
 static void shape_of_root(const ft_graph *graph, const ft_op *root, const ft_tensor *in, const ft_tensor *out,
                           kernel_shape *shape) {
-    const conv_geometry *conv = conv_geometry_kept(graph, root);
+    const conv_geometry *conv = conv_geometry_cached(graph, root);
     pool_geometry pool;
     matmul_geometry product;
     if (conv != NULL) {
@@ -178,7 +178,7 @@ static void look_inside(const ft_graph *graph, const ft_kernel *kernel, kernel_s
         const ft_tensor *in = op_input(graph, op, 0), *out = op_output(graph, op, 0);
         if (in == NULL || out == NULL) continue;
         double inputs = (double)tensor_elems(graph, in), outputs = (double)tensor_elems(graph, out);
-        const conv_geometry *conv = conv_geometry_kept(graph, op);
+        const conv_geometry *conv = conv_geometry_cached(graph, op);
         pool_geometry pool;
         if (pool_geometry_of(graph, op, &pool)) {
             shape->looked += outputs * (double)pool.kernel_elems;

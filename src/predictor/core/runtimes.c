@@ -108,7 +108,7 @@ json_t *runtimes_save(const runtimes *r) {
 /* A file may name the rules in the box only: one from elsewhere must not make us open paths. */
 static ft_status load_one(runtimes *r, const json_t *value, uint32_t *index, ft_error *error) {
     const char *name;
-    FT_TRY(json_take_string(value, &name, error));
+    FT_TRY(json_read_string(value, &name, error));
     if (!is_in_the_box(name))
         return ft_fail(error, FT_ERR_UNSUPPORTED, "has the runtime '%s', whose rules this foretell does not have",
                        name);

@@ -134,14 +134,14 @@ ft_status gnn_save(const model *m, json_t **params, float_block *block, ft_error
 
 static ft_status take_index(const json_t *object, const char *key, int64_t limit, uint32_t *value, ft_error *error) {
     int64_t number;
-    if (json_take_int(json_object_get(object, key), 0, limit - 1, &number, error) != FT_OK)
+    if (json_read_int(json_object_get(object, key), 0, limit - 1, &number, error) != FT_OK)
         return ft_fail_prefix(error, FT_ERR_DAMAGED, "columns: '%s'", key);
     *value = (uint32_t)number;
     return FT_OK;
 }
 
 static ft_status take_text(const json_t *object, const char *key, const char **text, ft_error *error) {
-    if (json_take_string(json_object_get(object, key), text, error) != FT_OK)
+    if (json_read_string(json_object_get(object, key), text, error) != FT_OK)
         return ft_fail_prefix(error, FT_ERR_DAMAGED, "columns: '%s'", key);
     return FT_OK;
 }
@@ -152,7 +152,7 @@ static ft_status load_values(const json_t *list, uint32_t count, float *values, 
                        json_array_size(list), count);
     for (uint32_t i = 0; i < count; i++) {
         double value;
-        if (json_take_number(json_array_get(list, i), -1e6, 1e6, &value, error) != FT_OK)
+        if (json_read_number(json_array_get(list, i), -1e6, 1e6, &value, error) != FT_OK)
             return ft_fail_prefix(error, FT_ERR_DAMAGED, "columns: 'values'");
         values[i] = (float)value;
     }

@@ -201,7 +201,7 @@ static ft_status load_knots(const json_t *list, label_scale *s, ft_error *error)
                        LABEL_KNOTS);
     find_places(s);
     for (uint32_t i = 0; i < LABEL_KNOTS; i++) {
-        if (json_take_number(json_array_get(list, i), -1e3, 1e3, &s->knots[i], error) != FT_OK)
+        if (json_read_number(json_array_get(list, i), -1e3, 1e3, &s->knots[i], error) != FT_OK)
             return ft_fail_prefix(error, FT_ERR_DAMAGED, "columns: 'knots'");
         if (i > 0 && !(s->knots[i] > s->knots[i - 1]))
             return ft_fail(error, FT_ERR_DAMAGED, "columns: knots do not rise");
@@ -211,11 +211,11 @@ static ft_status load_knots(const json_t *list, label_scale *s, ft_error *error)
 
 ft_status label_scale_load(const json_t *object, label_form form, label_scale *s, ft_error *error) {
     *s = (label_scale){.form = form};
-    if (json_take_number(json_object_get(object, "shift"), -1e30, 1e30, &s->shift, error) != FT_OK ||
-        json_take_number(json_object_get(object, "scale"), 1e-30, 1e30, &s->scale, error) != FT_OK)
+    if (json_read_number(json_object_get(object, "shift"), -1e30, 1e30, &s->shift, error) != FT_OK ||
+        json_read_number(json_object_get(object, "scale"), 1e-30, 1e30, &s->scale, error) != FT_OK)
         return ft_fail_prefix(error, FT_ERR_DAMAGED, "columns: 'shift' or 'scale'");
     if (form == LABEL_BOX_COX &&
-        json_take_number(json_object_get(object, "power"), -LARGEST_POWER, LARGEST_POWER, &s->power, error) != FT_OK)
+        json_read_number(json_object_get(object, "power"), -LARGEST_POWER, LARGEST_POWER, &s->power, error) != FT_OK)
         return ft_fail_prefix(error, FT_ERR_DAMAGED, "columns: 'power'");
     return form == LABEL_QUANTILE ? load_knots(json_object_get(object, "knots"), s, error) : FT_OK;
 }

@@ -1,8 +1,8 @@
 /* memory_replay.c - the family "memory-replay": what a tool outside of the process sees of a step's memory.
  *
- * The step is played through the caching allocator (cost/replay.h), a context is added, and trees say by how much that
- * is usually wrong for models of this kind. What was measured backs training in float32 on the devices of the data;
- * everything else (inference, other types, other GPUs) is the replay with the context, and a wider interval. */
+ * The step is played through the caching allocator (cost/allocator.h), a context is added, and trees say by how much
+ * that is usually wrong for models of this kind. What was measured backs training in float32 on the devices of the
+ * data; everything else (inference, other types, other GPUs) is the replay with the context, and a wider interval. */
 #include "predictor/memory/memory_replay.h"
 
 #include <math.h>

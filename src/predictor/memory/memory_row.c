@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "graph/graph.h"
-#include "graph/product.h"
+#include "graph/geometry.h"
 
 /* What a process takes before its first tensor, about. */
 #define USUAL_CONTEXT (1750.0 * 1024 * 1024)
@@ -78,7 +78,7 @@ static void see_class(const ft_op *op, double made, sizes *z) {
 }
 
 static void see_op(const ft_graph *graph, const ft_op *op, sizes *z) {
-    const conv_geometry *conv = conv_geometry_kept(graph, op);
+    const conv_geometry *conv = conv_geometry_cached(graph, op);
     matmul_geometry product;
     double made = 0;
     for (uint32_t i = 0; i < op->output_count; i++) made += bytes_of(graph, op_output(graph, op, i));
@@ -112,11 +112,11 @@ static float log_of(double value) {
     return (float)log(fmax(value, 1));
 }
 
-static void fill(const ft_graph *graph, const ft_cost *cost, const replay *r, const sizes *z, float *items) {
+static void fill(const ft_graph *graph, const ft_cost *cost, const allocator_replay *r, const sizes *z, float *items) {
     const ft_memory *m = &r->plan;
     double scale = (double)r->reserved_bytes + USUAL_CONTEXT, made = fmax(z->made, 1), mib = 1024 * 1024;
     const double shares[MEMORY_SIZES] = {(double)r->reserved_bytes,
-                                         (double)r->taken_bytes,
+                                         (double)r->allocated_bytes,
                                          (double)r->scores_bytes,
                                          (double)m->peak_bytes,
                                          (double)m->weight_bytes,
@@ -183,7 +183,7 @@ ft_status memory_row_make(model_view *s, uint64_t limit, memory_row *row, ft_err
     memory_row made = {0};
     ft_cost_options options = options_of(s);
     FT_TRY(model_view_cost(s, &cost, error));
-    FT_TRY(replay_steps(s->bound, cost, &options, limit, &made.replayed, error));
+    FT_TRY(allocator_replay_steps(s->bound, cost, &options, limit, &made.replayed, error));
     sizes z = sizes_of(s->bound);
     fill(s->bound, cost, &made.replayed, &z, made.items);
     made.coverage_ratio = cost->coverage_ops_ratio;

@@ -1,11 +1,11 @@
 /* memory_row.h - what a step does to the memory of a device, as one row of numbers.
  *
- * Sizes are shares of what the replay says (replay.h) and a usual context together, so that trees learn by how much
+ * Sizes are shares of what the replay says (cost/allocator.h) and a usual context together, so that trees learn by how much
  * that is wrong, and not how large models are. A change of what a number stands for needs another MEMORY_SCHEMA. */
 #ifndef PREDICTOR_MEMORY_ROW_H
 #define PREDICTOR_MEMORY_ROW_H
 
-#include "cost/replay.h"
+#include "cost/allocator.h"
 #include "predictor/core/model_view.h"
 
 #define MEMORY_SCHEMA "memory/2"
@@ -18,7 +18,7 @@ enum {
 };
 
 typedef struct memory_row {
-    replay replayed;
+    allocator_replay replayed;
     double coverage_ratio; /* of the operators */
     float items[MEMORY_FEATURES];
 } memory_row;

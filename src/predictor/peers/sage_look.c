@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "graph/fuse.h"
+#include "graph/geometry.h"
 #include "graph/graph.h"
-#include "graph/product.h"
 
 /* --- Columns ------------------------------------------------------------------------------------------------- */
 

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "graph/geometry.h"
 #include "graph/graph.h"
 #include "graph/opdef.h"
-#include "graph/product.h"
 #include "predictor/peers/seernet.h"
 
 enum { AMOUNTS = 3 }; /* FLOPs, bytes, weights */
@@ -97,8 +97,8 @@ static void see_args(const ft_graph *graph, const ft_op *op, float *args) {
 
 /* --- Amounts ------------------------------------------------------------------------------------------------- */
 
-static bool is_steering(const ft_op *op, uint32_t input) {
-    return input < 32 && (op->def->steering >> input & 1) != 0;
+static bool is_auxiliary(const ft_op *op, uint32_t input) {
+    return input < 32 && (op->def->aux_inputs >> input & 1) != 0;
 }
 
 static void see_amounts(seen *s, uint32_t node) {
@@ -106,7 +106,7 @@ static void see_amounts(seen *s, uint32_t node) {
     double bytes = 0, weights = 0;
     for (uint32_t i = 0; i < op->input_count; i++) {
         const ft_tensor *t = op_input(s->graph, op, i);
-        if (t == NULL || is_steering(op, i)) continue;
+        if (t == NULL || is_auxiliary(op, i)) continue;
         bytes += (double)ft_tensor_bytes(s->graph, t);
         if (t->role == FT_CONSTANT) weights += (double)ft_tensor_elems(s->graph, t);
     }

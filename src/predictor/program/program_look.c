@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "graph/program_graph.h"
+#include "graph/graph.h"
 
 ft_status program_view_fill(const model_view *s, program_view *view, ft_error *error) {
-    const char *text = program_graph_text(s->bound);
+    const char *text = graph_program_text(s->bound);
     bool is_record = false;
     if (text == NULL)
         return ft_fail(error, FT_ERR_UNSUPPORTED, "is a model; this predictor is for tensor programs of tuning logs");
@@ -26,7 +26,7 @@ ft_status program_view_of(const model_view *s, arena *memory, program_view **vie
 }
 
 ft_status program_nest_of(const model_view *s, program_view *view, ft_program *program, ft_error *error) {
-    const char *text = program_graph_text(s->bound);
+    const char *text = graph_program_text(s->bound);
     size_t used;
     if (text == NULL || text[0] == '{') {
         FT_TRY(program_view_fill(s, view, error));

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "graph/fuse.h"
+#include "graph/geometry.h"
 #include "graph/graph.h"
-#include "graph/product.h"
 #include "predictor/torch/torch_scalar.h"
 #include "predictor/torch/torch_walk.h"
 
@@ -157,7 +157,7 @@ static void shape_of_map(const torch_walk *w, const ft_tensor *in, const ft_tens
 
 static void shape_of_root(const torch_walk *w, const ft_kernel *kernel, torch_kernel *k) {
     const ft_op *root = &w->graph->ops[kernel->root], *last = &w->graph->ops[kernel->ops[kernel->op_count - 1]];
-    const conv_geometry *conv = conv_geometry_kept(w->graph, root);
+    const conv_geometry *conv = conv_geometry_cached(w->graph, root);
     matmul_geometry product;
     pool_geometry pool;
     if (conv != NULL) {

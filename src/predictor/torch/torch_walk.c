@@ -155,7 +155,7 @@ static void add_read(const torch_walk *w, uint32_t number, uint32_t tensor, torc
     bool is_strided = false;
     const ft_tensor *source = view_source(w, t, &is_strided);
     if (source->producer != FT_NONE && w->kernels->kernel_of_op[source->producer] == number) return;
-    if (!dtype_facts_of(t->dtype).is_float && t->dtype != FT_DTYPE_UNKNOWN) return;
+    if (!dtype_info_of(t->dtype).is_float && t->dtype != FT_DTYPE_UNKNOWN) return;
     double elems = smaller((double)tensor_elems(w->graph, t), (double)tensor_elems(w->graph, source));
     if (source->producer != FT_NONE && w->graph->ops[source->producer].is_folded) {
         k->made += elems;

@@ -3,7 +3,7 @@
  * Sizes come from the tensors; what a file leaves out (some formats have no weight tensors) comes from attributes and
  * from the output's shape. Every size handed out is positive, except `out` of an operator whose output is not known
  * yet. How much work follows from a geometry is the business of cost/. */
-#include "graph/product.h"
+#include "graph/geometry.h"
 
 #include <string.h>
 
@@ -17,8 +17,8 @@ static uint32_t weight_index(const ft_opdef *def) {
     return def->x == 0 && def->w == 0 ? 1 : def->w;
 }
 
-static bool is_steering(const ft_opdef *def, uint32_t input) {
-    return input < 32 && (def->steering >> input & 1) != 0;
+static bool is_auxiliary(const ft_opdef *def, uint32_t input) {
+    return input < 32 && (def->aux_inputs >> input & 1) != 0;
 }
 
 /* A known shape without empty dimensions, of at least `rank` dimensions. */
@@ -36,7 +36,7 @@ static const ft_tensor *find_bias(const ft_graph *graph, const ft_op *op, int64_
     uint32_t x = data_index(op->def), w = weight_index(op->def);
     for (uint32_t i = (x > w ? x : w) + 1; i < op->input_count; i++) {
         const ft_tensor *t = op_input(graph, op, i);
-        if (is_steering(op->def, i) || !is_solid(t, 0)) continue;
+        if (is_auxiliary(op->def, i) || !is_solid(t, 0)) continue;
         if (t->rank == 0 || t->dims[t->rank - 1] == width || t->dims[t->rank - 1] == 1) return t;
     }
     return NULL;
@@ -159,7 +159,7 @@ static bool find_geometry(const ft_graph *graph, const ft_op *op, conv_geometry 
     return true;
 }
 
-bool conv_geometries_keep(ft_graph *graph) {
+bool conv_geometries_cache(ft_graph *graph) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < graph->op_count; i++) count += is_conv(&graph->ops[i]);
     const conv_geometry **convs = ARENA_ARRAY(&graph->memory, const conv_geometry *, (size_t)graph->op_count + 1);
@@ -177,12 +177,12 @@ bool conv_geometries_keep(ft_graph *graph) {
 bool conv_geometry_of(const ft_graph *graph, const ft_op *op, conv_geometry *geometry) {
     if (!is_conv(op)) return false;
     if (graph->convs == NULL) return find_geometry(graph, op, geometry);
-    const conv_geometry *kept = conv_geometry_kept(graph, op);
+    const conv_geometry *kept = conv_geometry_cached(graph, op);
     if (kept != NULL) *geometry = *kept;
     return kept != NULL;
 }
 
-const conv_geometry *conv_geometry_kept(const ft_graph *bound, const ft_op *op) {
+const conv_geometry *conv_geometry_cached(const ft_graph *bound, const ft_op *op) {
     return bound->convs[op - bound->ops];
 }
 

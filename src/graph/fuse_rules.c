@@ -60,13 +60,13 @@ ft_status rules_symbol(ft_rules *rules, const char *name, symbol *result, ft_err
 
 static ft_status take_symbol(ft_rules *rules, const json_t *value, symbol *result, ft_error *error) {
     const char *text;
-    FT_TRY(json_take_string(value, &text, error));
+    FT_TRY(json_read_string(value, &text, error));
     return rules_symbol(rules, text, result, error);
 }
 
 static ft_status keep_string(ft_rules *rules, const json_t *value, const char **kept, ft_error *error) {
     const char *text;
-    FT_TRY(json_take_string(value, &text, error));
+    FT_TRY(json_read_string(value, &text, error));
     *kept = arena_string(&rules->memory, text, strlen(text));
     return *kept != NULL ? FT_OK : FT_NOMEM(error);
 }
@@ -75,7 +75,7 @@ static ft_status keep_string(ft_rules *rules, const json_t *value, const char **
 static ft_status take_choice(const json_t *value, const char *first, const char *second, bool *is_second,
                              ft_error *error) {
     const char *text;
-    FT_TRY(json_take_string(value, &text, error));
+    FT_TRY(json_read_string(value, &text, error));
     *is_second = strcmp(text, second) == 0;
     if (*is_second || strcmp(text, first) == 0) return FT_OK;
     return ft_fail(error, FT_ERR_DAMAGED, "is '%s', but '%s' or '%s' is expected", text, first, second);
@@ -134,7 +134,7 @@ static ft_status take_patterns(ft_rules *rules, const json_t *value, block *b, f
     if (patterns == NULL) return FT_NOMEM(error);
     for (size_t i = 0; i < count; i++) {
         const char *text;
-        FT_TRY(json_take_string(json_is_array(value) ? json_array_get(value, i) : value, &text, error));
+        FT_TRY(json_read_string(json_is_array(value) ? json_array_get(value, i) : value, &text, error));
         FT_TRY(pattern_parse(rules, text, &patterns[i], error));
     }
     b->patterns = patterns;
@@ -151,7 +151,7 @@ static ft_status take_block_name(ft_rules *rules, const json_t *value, block *b,
 static ft_status take_block_class(const json_t *value, block *b, ft_error *error) {
     const char *text;
     symbol c;
-    FT_TRY(json_take_string(value, &text, error));
+    FT_TRY(json_read_string(value, &text, error));
     if (!find_class(text, &c)) return ft_fail(error, FT_ERR_DAMAGED, "'%s' is no class of operators", text);
     b->op_class = (ft_op_class)c;
     return FT_OK;
@@ -211,7 +211,7 @@ static ft_status take_key(ft_rules *rules, const char *key, const json_t *value,
     if (strcmp(key, "free") == 0) return take_list(rules, value, rules->is_free, error);
     if (strcmp(key, "blocks") == 0) return take_blocks(rules, value, error);
     if (strcmp(key, "grow") == 0) return take_choice(value, "chains", "trees", &rules->grows_trees, error);
-    if (strcmp(key, "types") == 0) return take_choice(value, "sequence", "set", &rules->has_set_names, error);
+    if (strcmp(key, "types") == 0) return take_choice(value, "sequence", "set", &rules->lists_names_once, error);
     if (strcmp(key, "convolutions") == 0) return take_choice(value, "cores", "array", &rules->has_array, error);
     if (strcmp(key, "pairs") == 0) return take_pairs(rules, value, error);
     if (strcmp(key, "reductions") == 0) return take_list(rules, value, rules->is_reduction, error);

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "cost/replay.h"
-#include "cost/timeline.h"
+#include "cost/allocator.h"
+#include "cost/memory.h"
 #include "support/failing.h"
 #include "support/made_data.h"
 
@@ -37,26 +37,26 @@ static void follow(void *user, const timeline_event *e) {
     case TIMELINE_WEIGHT:
         f->alive += e->bytes;
         break;
-    case TIMELINE_STATE:
+    case TIMELINE_OPTIMIZER:
         f->state += e->bytes;
         break;
-    case TIMELINE_TAKE:
+    case TIMELINE_ALLOC:
         assert_int_equal(f->pieces[e->id], 0);
         f->pieces[e->id] = e->bytes;
         f->alive += e->bytes;
         break;
-    case TIMELINE_PASS_ON:
+    case TIMELINE_INPLACE:
         f->pieces[e->id] = f->pieces[e->from];
         f->pieces[e->from] = 0;
         break;
-    case TIMELINE_PASS:
+    case TIMELINE_TEMPORARY:
         f->passing += e->bytes;
         break;
-    case TIMELINE_STEP:
+    case TIMELINE_OP:
         if (f->alive + f->state + f->passing > f->most) f->most = f->alive + f->state + f->passing;
         f->passing = 0;
         break;
-    case TIMELINE_GIVE:
+    case TIMELINE_FREE:
         assert_int_equal(f->pieces[e->id], e->bytes);
         f->alive -= e->bytes;
         f->pieces[e->id] = 0;
@@ -77,9 +77,9 @@ static void events_add_up_to_the_plan(void **state) {
             follower f = {.pieces = calloc(pieces, sizeof(uint64_t))};
             assert_non_null(f.pieces);
             assert_int_equal(ft_memory_plan(bound, &options, &plan, NULL, NULL, &error), FT_OK);
-            assert_int_equal(
-                timeline_walk(bound, NULL, &options, &(timeline_events){.tell = follow, .user = &f}, &walked, &error),
-                FT_OK);
+            assert_int_equal(timeline_walk(bound, NULL, &options, &(timeline_events){.on_event = follow, .user = &f},
+                                           &walked, &error),
+                             FT_OK);
             assert_memory_equal(&plan, &walked, sizeof plan);
             ft_cost cost; /* what is known of the parameters changes nothing */
             assert_int_equal(ft_cost_compute(bound, &options, &cost, &error), FT_OK);
@@ -104,10 +104,10 @@ static void more_is_held_than_is_alive(void **state) {
         uint64_t before = 0;
         for (int64_t batch = 1; batch <= 64; batch *= 8) {
             ft_graph *model, *bound = bound_network(n, batch, &model);
-            replay r;
+            allocator_replay r;
             ft_error error;
-            assert_int_equal(replay_steps(bound, NULL, &options, no_limit, &r, &error), FT_OK);
-            assert_true(r.reserved_bytes >= r.taken_bytes);
+            assert_int_equal(allocator_replay_steps(bound, NULL, &options, no_limit, &r, &error), FT_OK);
+            assert_true(r.reserved_bytes >= r.allocated_bytes);
             assert_true(r.reserved_bytes % (2 << 20) == 0);
             assert_true(r.reserved_bytes >= before);
             assert_false(r.is_over);
@@ -122,9 +122,9 @@ static void a_limit_that_is_too_small_is_told(void **state) {
     (void)state;
     ft_cost_options options = ft_cost_options_default();
     ft_graph *model, *bound = bound_network(3, 64, &model);
-    replay r;
+    allocator_replay r;
     ft_error error;
-    assert_int_equal(replay_steps(bound, NULL, &options, 1 << 20, &r, &error), FT_OK);
+    assert_int_equal(allocator_replay_steps(bound, NULL, &options, 1 << 20, &r, &error), FT_OK);
     assert_true(r.is_over);
     assert_true(r.reserved_bytes > 1 << 20);
     ft_graph_free(bound);
@@ -137,14 +137,14 @@ static void memory_runs_out(void **state) {
     options.mode = FT_TRAIN;
     ft_graph *model, *bound = bound_network(5, 2, &model);
     for (long n = 0;; n++) {
-        replay r = {.taken_bytes = 1};
+        allocator_replay r = {.allocated_bytes = 1};
         ft_error error;
         failing_start(n);
-        ft_status status = replay_steps(bound, NULL, &options, no_limit, &r, &error);
+        ft_status status = allocator_replay_steps(bound, NULL, &options, no_limit, &r, &error);
         bool has_failed = failing_stop();
         if (!has_failed) break;
         assert_int_equal(status, FT_ERR_NOMEM);
-        assert_int_equal(r.taken_bytes, 1);
+        assert_int_equal(r.allocated_bytes, 1);
     }
     ft_graph_free(bound);
     ft_graph_free(model);
@@ -157,5 +157,5 @@ int main(void) {
         cmocka_unit_test(a_limit_that_is_too_small_is_told),
         cmocka_unit_test(memory_runs_out),
     };
-    return cmocka_run_group_tests_name("cost/replay", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("cost/allocator_replay", tests, NULL, NULL);
 }

@@ -21,12 +21,12 @@ typedef struct conv_geometry {
 
 /* Keeps the geometry of every convolution of a graph whose shapes are known by now: many will ask for it. False when
  * out of memory. */
-bool conv_geometries_keep(ft_graph *graph);
+bool conv_geometries_cache(ft_graph *graph);
 
 /* False when the operator is no convolution, or its shapes are not known; *geometry is then half filled. */
 bool conv_geometry_of(const ft_graph *graph, const ft_op *op, conv_geometry *geometry);
 /* The same of a bound graph, where it is kept, for those who ask of every operator; or NULL. */
-const conv_geometry *conv_geometry_kept(const ft_graph *bound, const ft_op *op);
+const conv_geometry *conv_geometry_cached(const ft_graph *bound, const ft_op *op);
 
 typedef struct matmul_geometry {
     uint64_t batch;   /* products of the leading dimensions of the output */

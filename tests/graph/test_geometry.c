@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "graph/product.h"
+#include "graph/geometry.h"
 #include "support/toy.h"
 
 /* Entries of our own: the geometry must follow the entry, whatever the table says. */
@@ -18,13 +18,13 @@ static const ft_opdef conv_hwio = {.name = "Conv", .cost = COST_CONV, .layout = 
 static const ft_opdef conv_hwim = {.name = "DepthwiseConv", .cost = COST_CONV, .layout = WEIGHT_HWIM};
 static const ft_opdef conv_dhwio = {.name = "Conv3D", .cost = COST_CONV, .layout = WEIGHT_DHWIO};
 static const ft_opdef tflite_transpose = {
-    .name = "TransposeConv", .cost = COST_CONV_TRANSPOSE, .layout = WEIGHT_OHWI, .x = 2, .w = 1, .steering = 1};
+    .name = "TransposeConv", .cost = COST_CONV_TRANSPOSE, .layout = WEIGHT_OHWI, .x = 2, .w = 1, .aux_inputs = 1};
 static const ft_opdef qlinear_conv = {
-    .name = "QLinearConv", .cost = COST_CONV, .layout = WEIGHT_OIHW, .x = 0, .w = 3, .steering = 0xf6};
+    .name = "QLinearConv", .cost = COST_CONV, .layout = WEIGHT_OIHW, .x = 0, .w = 3, .aux_inputs = 0xf6};
 static const ft_opdef matmul = {.name = "MatMul", .cost = COST_MATMUL};
 static const ft_opdef gemm = {.name = "Gemm", .cost = COST_MATMUL};
 static const ft_opdef dense = {.name = "FullyConnected", .cost = COST_MATMUL};
-static const ft_opdef packed = {.name = "MatMulNBits", .cost = COST_MATMUL, .steering = 0xfffc};
+static const ft_opdef packed = {.name = "MatMulNBits", .cost = COST_MATMUL, .aux_inputs = 0xfffc};
 static const ft_opdef pool = {.name = "MaxPool", .cost = COST_POOL};
 
 static ft_graph *graph;
@@ -95,7 +95,7 @@ static void geometries_that_are_kept_are_the_same(void **state) {
     add2(&conv_oihw, x, toy_weight(graph, 16, 8, 1, 1), y);
     add2(&conv_oihw, y, toy_weight(graph, 4, 3, 1, 1), toy_value(graph, 2, 4, 32, 30)); /* does not fit */
     conv_geometry before = conv_of(&graph->ops[0]), after;
-    assert_true(conv_geometries_keep(graph));
+    assert_true(conv_geometries_cache(graph));
     after = conv_of(&graph->ops[0]);
     assert_memory_equal(&before, &after, sizeof before);
     assert_false(conv_geometry_of(graph, &graph->ops[1], &after));
