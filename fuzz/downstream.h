@@ -49,7 +49,7 @@ static inline ft_status downstream_npu(const ft_graph *bound, ft_error *error) {
     arena_init(&memory, FT_MAX_GRAPH_BYTES);
     ft_status status = npu_lower(bound, &memory, &net, error);
     for (int i = 0; i < NPU_ARCHS && status == FT_OK; i++) {
-        status = npu_estimate_make(&net, &npu_archs[i], &npu_default_codes, &memory, &estimate, error);
+        status = npu_estimate_make(&net, &npu_archs[i], &npu_default_compression, &memory, &estimate, error);
         if (status == FT_OK && !(estimate.sum.total >= 0 && estimate.sram_bytes >= 0)) abort();
     }
     arena_free(&memory);

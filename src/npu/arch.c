@@ -1,3 +1,4 @@
+/* arch.c - numbers of the four accelerators, as in Vela 3.10. */
 #include "npu/arch.h"
 
 #include <stddef.h>
@@ -9,8 +10,8 @@
 #define U65_MEMORY                                                                                                     \
     .memories = {[NPU_SRAM] = {16, 32, 32, 32}, [NPU_SLOW] = {12, 128, 500, 250}}, .fast_bytes = 384 * 1024,           \
     .clock_hz = 1e9, .is_cached = true, .has_dram = true
-#define BANKS_24 .banks = 24, .granule_map = 4, .granule_map32 = 8, .granule_sum32 = 8, .granule_sum40 = 12
-#define BANKS_48 .banks = 48, .granule_map = 8, .granule_map32 = 16, .granule_sum32 = 16, .granule_sum40 = 20
+#define BANKS_24 .banks = 24, .granule_ifm = 4, .granule_ifm32 = 8, .granule_acc32 = 8, .granule_acc40 = 12
+#define BANKS_48 .banks = 48, .granule_ifm = 8, .granule_ifm32 = 16, .granule_acc32 = 16, .granule_acc40 = 20
 
 #define STAGE_128 .stage_cycles = {0.75, 1.25, 0.75, 0.75, 1.0, 1.5, 0.25, 0.5}, .table_cycles = 1, .clamp_cycles = 0.5
 #define STAGE_256                                                                                                      \

@@ -1,8 +1,8 @@
-/* arch.h - the accelerators that are known: their units, their shared buffer, their memories.
+/* arch.h - the supported accelerators: MAC array, shared buffer, memories.
  *
  * Numbers are those of Vela 3.10 with its default system configuration and memory mode. On an Ethos-U55 all feature
- * maps are in SRAM and weights in flash; on an Ethos-U65 both are in DRAM, and a small SRAM is a cache that the
- * compiler fills. */
+ * maps are in SRAM and weights in flash; on an Ethos-U65 both are in DRAM, and a small SRAM is a cache managed by the
+ * compiler. */
 #ifndef NPU_ARCH_H
 #define NPU_ARCH_H
 
@@ -16,7 +16,7 @@ typedef struct npu_memory {
     int32_t burst_bytes, read_latency, write_latency;
 } npu_memory;
 
-/* What the output stage takes per element, by kind of operation. */
+/* Kinds of operation that the output stage processes at different rates. */
 typedef enum npu_stage {
     STAGE_UNARY_32,
     STAGE_BINARY_32,
@@ -30,24 +30,25 @@ typedef enum npu_stage {
 } npu_stage;
 
 typedef struct npu_arch {
-    const char *name; /* of the device */
+    const char *name; /* device name */
     double clock_hz;
-    int32_t macs, cores; /* multiply-accumulates a cycle of one core */
+    int32_t macs, cores; /* macs: multiply-accumulates per cycle and core */
+    /* Micro-block: output elements that the MAC array computes at a time. Powers of two. */
     int32_t ublock_w, ublock_h, ublock_d;
-    int32_t banks; /* of the shared buffer, 1 KiB each */
-    int32_t granule_map, granule_map32, granule_sum32, granule_sum40;
-    double stage_cycles[STAGE_KINDS];
-    double table_cycles, clamp_cycles; /* per element, of an activation by table and of a clamp */
+    int32_t banks; /* of the shared buffer, 1 KiB each; allocated in granules: */
+    int32_t granule_ifm, granule_ifm32, granule_acc32, granule_acc40;
+    double stage_cycles[STAGE_KINDS];  /* per element in the output stage */
+    double table_cycles, clamp_cycles; /* per element: lookup-table and clamp activations */
     npu_memory memories[NPU_AREAS];
-    bool is_cached;     /* feature maps are in slow memory, and SRAM is a cache of them */
+    bool is_cached;     /* feature maps are in slow memory, and SRAM caches them */
     bool has_dram;      /* slow memory is DRAM, else flash */
-    int64_t fast_bytes; /* of SRAM that the compiler may use */
+    int64_t fast_bytes; /* SRAM that the compiler may use */
 } npu_arch;
 
 enum { NPU_ARCHS = 4 };
 extern const npu_arch npu_archs[NPU_ARCHS];
 
-/* NULL when the device is no accelerator that is known. */
+/* NULL when the device is not a supported accelerator. */
 const npu_arch *npu_arch_find(const char *device);
 
 #endif

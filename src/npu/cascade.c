@@ -1,28 +1,28 @@
-/* cascade.c - cascades, and how high their stripes are.
+/* cascade.c - cascades: passes that run in stripes one behind the other, with rolling buffers in between instead of
+ * whole feature maps.
  *
- * It begins with the lowest stripes that each next pass can work with, and joins passes whose maps do not fit the fast
- * memory for as long as the buffers between them do. Then the stripes of each cascade grow for as long as it stays
- * one and fits. */
-#include "npu/cascade.h"
-
+ * The search begins with the lowest stripes that each next pass can use, and joins passes whose maps do not fit fast
+ * memory as long as the rolling buffers do. Then the stripes of each cascade grow as long as it stays in one piece and
+ * fits. */
+#include <assert.h>
 #include <string.h>
 
-#include "npu/blockings.h"
+#include "npu/schedule.h"
 
-enum { MOST_STRIPE = 4096 }; /* rows; higher ones are not tried */
+enum { MAX_STRIPE = 4096 }; /* rows; higher stripes are not tried */
 
-/* Where a map has to be in full. */
+/* Maps of a pass that must be stored whole, not in a rolling buffer. */
 typedef struct npu_needs {
     bool full_ifm, full_ofm;
 } npu_needs;
 
-static npu_needs needs_of(const npu_schedule *s, const npu_pass *p) {
+static npu_needs find_needs(const npu_schedule *s, const npu_pass *p) {
     const npu_tensor *ifm = &s->net->tensors[p->ifm], *ofm = &s->net->tensors[p->ofm];
-    return (npu_needs){.full_ifm = ifm->is_outside || ifm->is_linear,
-                       .full_ofm = ofm->is_outside || ofm->is_linear || p->is_slice_write || ofm->consumers > 1};
+    return (npu_needs){.full_ifm = ifm->is_external || ifm->is_linear,
+                       .full_ofm = ofm->is_external || ofm->is_linear || p->is_slice_write || ofm->consumers > 1};
 }
 
-static npu_extent extent_of(const npu_schedule *s, const npu_pass *p, const npu_plan *plan) {
+static npu_extent find_extent(const npu_schedule *s, const npu_pass *p, const npu_plan *plan) {
     const npu_tensor *ifm = &s->net->tensors[p->ifm];
     npu_extent e = {.ofm = plan->stripe, .ifm = plan->stripe_input, .ifm_bytes = ifm->bytes};
     if (p->ifm2 == FT_NONE) return e;
@@ -37,6 +37,7 @@ static npu_extent extent_of(const npu_schedule *s, const npu_pass *p, const npu_
 }
 
 bool npu_plan_stripe(const npu_schedule *s, const npu_pass *p, int64_t height, npu_plan *plan) {
+    assert(height > 0);
     *plan = (npu_plan){.stripe = p->ofm_shape, .stripe_input = p->ifm_shape, .slices = 1};
     plan->stripe.h = height;
     if (height != p->ofm_shape.h) {
@@ -45,19 +46,19 @@ bool npu_plan_stripe(const npu_schedule *s, const npu_pass *p, int64_t height, n
         if (h < plan->stripe_input.h) plan->stripe_input.h = h;
         if (w < plan->stripe_input.w) plan->stripe_input.w = w;
     }
-    bool is_known = s->like != NULL && height == p->ofm_shape.h; /* that it fits: there is a schedule already */
-    if (height >= p->ofm_shape.h && !is_known) {                 /* less than the whole fits when that does */
-        npu_extent e = extent_of(s, p, plan);
-        if (!npu_can_block(s->arch, p, &e)) return false;
+    bool fits_already = s->previous != NULL && height == p->ofm_shape.h; /* the previous schedule has it */
+    if (height >= p->ofm_shape.h && !fits_already) {                     /* stripes fit when the whole map does */
+        npu_extent e = find_extent(s, p, plan);
+        if (!npu_block_fits(s->arch, p, &e)) return false;
     }
     if (p->has_weights) plan->encoded = plan->first_encoded = npu_encoded_bytes(s, p, 0, p->ofm_shape.c);
     return true;
 }
 
 void npu_plan_blocks(const npu_schedule *s, const npu_pass *p, npu_plan *plan) {
-    npu_extent e = extent_of(s, p, plan);
-    npu_blockings_find(s->net->blockings, s->arch, p, &e, &plan->blocking);
-    plan->cycles = npu_schedule_cycles(s, p, &plan->blocking, p->ofm_shape.c);
+    npu_extent e = find_extent(s, p, plan);
+    npu_block_cache_find(s->net->block_cache, s->arch, p, &e, &plan->config);
+    plan->cycles = npu_schedule_cycles(s, p, &plan->config, p->ofm_shape.c);
 }
 
 /* --- Joining ------------------------------------------------------------------------------------------------- */
@@ -85,18 +86,18 @@ static int64_t full_bytes(npu_shape shape, const npu_tensor *t) {
     return npu_round_up(npu_elems(shape) * t->bytes, 16);
 }
 
-/* Of a pass that runs alone, if all its maps were in fast memory. */
+/* Fast memory of a pass outside of a cascade, with all its maps in it. */
 static int64_t bytes_alone(const npu_schedule *s, const npu_pass *p) {
     const npu_tensor *ifm = &s->net->tensors[p->ifm], *ofm = &s->net->tensors[p->ofm];
-    npu_needs needs = needs_of(s, p);
+    npu_needs needs = find_needs(s, p);
     uint32_t input;
     int64_t in = needs.full_ifm ? full_bytes(p->ifm_shape, ifm) : map_bytes(p->ifm_shape, ifm->bytes);
     int64_t out = needs.full_ofm ? full_bytes(p->ofm_shape, ofm) : map_bytes(p->ofm_shape, ofm->bytes);
-    if (npu_overwrites(s, p, NPU_SRAM, true, &input)) out = 0;
+    if (npu_can_overwrite_input(s, p, NPU_SRAM, true, &input)) out = 0;
     return in + out;
 }
 
-/* Height and bytes of the buffer between a pass and the next. */
+/* Height and bytes of the rolling buffer between a pass and the next. */
 static int64_t rolling_bytes(const npu_schedule *s, uint32_t producer, const npu_plan *plans, int64_t *height) {
     const npu_plan *made = &plans[producer], *read = &plans[producer + 1];
     int64_t w = made->stripe.w > read->stripe_input.w ? made->stripe.w : read->stripe_input.w;
@@ -108,26 +109,26 @@ static int64_t buffer_bytes(const npu_plan *plan) {
     return plan->buffer_count == 0 ? 0 : plan->buffers[0] + (plan->buffer_count > 1 ? plan->buffers[1] : 0);
 }
 
-static bool follows(const npu_schedule *s, uint32_t producer, uint32_t last, const npu_plan *plans) {
+static bool can_join_next(const npu_schedule *s, uint32_t producer, uint32_t last, const npu_plan *plans) {
     if (producer == last) return false;
     const npu_pass *p = &s->net->passes[producer], *next = p + 1;
     return next->ifm == p->ofm && s->net->tensors[p->ofm].consumers == 1 &&
            is_cascadable(s, next, &plans[producer + 1]) && npu_shape_equal(p->ofm_shape, next->ifm_shape) &&
-           !needs_of(s, next).full_ifm && !needs_of(s, p).full_ofm;
+           !find_needs(s, next).full_ifm && !find_needs(s, p).full_ofm;
 }
 
-/* Joins passes first..last; those that stay alone take their plan for whole maps. Tells how many cascades there are,
- * and the most bytes that one takes. */
-static uint32_t join(npu_schedule *s, uint32_t first, uint32_t last, npu_plan *plans, int64_t *most_bytes) {
+/* Joins passes first..last into cascades; the others get a plan for whole maps. Returns the number of cascades, and the
+ * fast memory of the largest. */
+static uint32_t join_passes(npu_schedule *s, uint32_t first, uint32_t last, npu_plan *plans, int64_t *max_bytes) {
     int64_t limit = s->arch->fast_bytes, height;
     uint32_t cascades = 0, end;
-    *most_bytes = 0;
+    *max_bytes = 0;
     for (uint32_t i = first; i <= last; i = end + 1) {
         end = i;
         int64_t best_bytes = 0;
         if (is_cascadable(s, &s->net->passes[i], &plans[i])) {
             int64_t bytes = buffer_bytes(&plans[i]);
-            for (uint32_t at = i; follows(s, at, last, plans); at++) {
+            for (uint32_t at = i; can_join_next(s, at, last, plans); at++) {
                 bytes += rolling_bytes(s, at, plans, &height) + buffer_bytes(&plans[at + 1]);
                 if (bytes_alone(s, &s->net->passes[at + 1]) < limit || bytes > limit) break;
                 end = at + 1;
@@ -138,11 +139,11 @@ static uint32_t join(npu_schedule *s, uint32_t first, uint32_t last, npu_plan *p
             npu_plan_stripe(s, &s->net->passes[i], s->net->passes[i].ofm_shape.h, &plans[i]);
             int64_t alone = full_bytes(s->net->passes[i].ifm_shape, &s->net->tensors[s->net->passes[i].ifm]) +
                             full_bytes(s->net->passes[i].ofm_shape, &s->net->tensors[s->net->passes[i].ofm]);
-            if (alone > *most_bytes) *most_bytes = alone;
+            if (alone > *max_bytes) *max_bytes = alone;
             continue;
         }
         cascades++;
-        if (best_bytes > *most_bytes) *most_bytes = best_bytes;
+        if (best_bytes > *max_bytes) *max_bytes = best_bytes;
         plans[i].rolling_h = 0;
         for (uint32_t at = i; at <= end; at++) plans[at].cascade = end + 1;
         for (uint32_t at = i; at < end; at++) {
@@ -155,17 +156,17 @@ static uint32_t join(npu_schedule *s, uint32_t first, uint32_t last, npu_plan *p
 
 /* --- Higher stripes ------------------------------------------------------------------------------------------ */
 
-static bool has_nearest(const npu_schedule *s, uint32_t first, uint32_t last) {
+static bool has_nearest_upscale(const npu_schedule *s, uint32_t first, uint32_t last) {
     for (uint32_t i = first; i <= last; i++) {
         if (s->net->passes[i].upscale == UPSCALE_NEAREST) return true;
     }
     return false;
 }
 
-/* Plans for stripes of the last pass that are `height` high, with weights buffered as in `like`. */
-static bool stripe_all(const npu_schedule *s, uint32_t first, uint32_t last, int64_t height, const npu_plan *like,
-                       npu_plan *plans) {
-    bool is_even = has_nearest(s, first, last);
+/* Plans with stripes of `height` rows in the last pass, and weights buffered as in `like`. */
+static bool plan_stripes(const npu_schedule *s, uint32_t first, uint32_t last, int64_t height, const npu_plan *like,
+                         npu_plan *plans) {
+    bool is_even = has_nearest_upscale(s, first, last);
     for (uint32_t i = last + 1; i-- > first;) {
         const npu_pass *p = &s->net->passes[i];
         if (!npu_plan_stripe(s, p, height, &plans[i])) return false;
@@ -179,9 +180,9 @@ static bool stripe_all(const npu_schedule *s, uint32_t first, uint32_t last, int
     return true;
 }
 
-/* Makes the stripes of one cascade as high as they may be; each try is made in place. */
-static ft_status grow(npu_schedule *s, uint32_t first, uint32_t last, const int64_t *usage, uint32_t times,
-                      ft_error *error) {
+/* Makes the stripes of one cascade as high as they can be; each trial is made in place. */
+static ft_status grow_stripes(npu_schedule *s, uint32_t first, uint32_t last, const int64_t *usage, uint32_t times,
+                              ft_error *error) {
     npu_plan *plans = s->plans + first;
     size_t bytes = (last - first + 1) * sizeof *plans;
     npu_plan *best = arena_copy(s->memory, plans, bytes);
@@ -190,14 +191,14 @@ static ft_status grow(npu_schedule *s, uint32_t first, uint32_t last, const int6
     npu_buffer_weights(s, first, last, s->arch->fast_bytes, own, times);
     npu_plan *buffered = arena_copy(s->memory, plans, bytes);
     if (buffered == NULL) return FT_NOMEM(error);
-    int64_t least = best[last - first].stripe.h + 1, most = s->net->passes[last].ofm_shape.h / 2;
-    uint32_t most_cascades = 0;
-    for (int64_t h = least; h <= most && h < MOST_STRIPE; h++) {
+    int64_t lowest = best[last - first].stripe.h + 1, highest = s->net->passes[last].ofm_shape.h / 2;
+    uint32_t max_cascades = 0;
+    for (int64_t h = lowest; h <= highest && h < MAX_STRIPE; h++) {
         int64_t fast_bytes;
-        if (!stripe_all(s, first, last, h, buffered, s->plans)) break;
-        uint32_t cascades = join(s, first, last, s->plans, &fast_bytes);
-        if (h == least) most_cascades = cascades;
-        if (fast_bytes > s->arch->fast_bytes || cascades > most_cascades) break;
+        if (!plan_stripes(s, first, last, h, buffered, s->plans)) break;
+        uint32_t cascades = join_passes(s, first, last, s->plans, &fast_bytes);
+        if (h == lowest) max_cascades = cascades;
+        if (fast_bytes > s->arch->fast_bytes || cascades > max_cascades) break;
         memcpy(best, plans, bytes);
         if (cascades == 0) break;
     }
@@ -205,17 +206,18 @@ static ft_status grow(npu_schedule *s, uint32_t first, uint32_t last, const int6
     return FT_OK;
 }
 
-ft_status npu_cascade(npu_schedule *s, uint32_t first, uint32_t last, ft_error *error) {
+ft_status npu_plan_cascades(npu_schedule *s, uint32_t first, uint32_t last, ft_error *error) {
+    assert(first <= last && last < s->net->pass_count);
     int64_t height = 1, bytes;
     for (uint32_t i = last + 1; i-- > first;) {
         const npu_pass *p = &s->net->passes[i];
         if (!npu_plan_stripe(s, p, height, &s->plans[i])) npu_plan_stripe(s, p, p->ofm_shape.h, &s->plans[i]);
         height = p->stride_y;
     }
-    if (join(s, first, last, s->plans, &bytes) == 0) return FT_OK;
-    npu_ranges ranges;
-    FT_TRY(npu_ranges_make(s, s->net->passes[first].segment, NPU_SRAM, &ranges, error));
-    int64_t *usage = npu_ranges_usage(s, &ranges);
+    if (join_passes(s, first, last, s->plans, &bytes) == 0) return FT_OK;
+    npu_live_ranges ranges;
+    FT_TRY(npu_live_ranges_find(s, s->net->passes[first].segment, NPU_SRAM, &ranges, error));
+    int64_t *usage = npu_live_ranges_usage(s, &ranges);
     if (usage == NULL) return FT_NOMEM(error);
     for (uint32_t i = first; i <= last;) {
         uint32_t end = s->plans[i].cascade;
@@ -223,7 +225,7 @@ ft_status npu_cascade(npu_schedule *s, uint32_t first, uint32_t last, ft_error *
             i++;
             continue;
         }
-        FT_TRY(grow(s, i, end - 1, usage, ranges.times, error));
+        FT_TRY(grow_stripes(s, i, end - 1, usage, ranges.times, error));
         i = end;
     }
     return FT_OK;

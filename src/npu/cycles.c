@@ -1,85 +1,90 @@
-/* cycles.c - the estimate of one pass.
+/* cycles.c - the performance model of one pass.
  *
- * The engine works on a block while the block before it leaves through the output stage, so a pass takes the slower of
- * the two for each block, and once the other. Neither is faster than the commands, which need the data of a block to
- * come and go. Elementwise passes have only the output stage. */
+ * The MAC engine works on a block while the output stage writes the block before it, so a pass takes the slower of the
+ * two for each block, plus the other one once. Neither is faster than the command stream, which waits for the data of a
+ * block to be read and written. Elementwise passes have only the output stage. */
 #include "npu/cycles.h"
 
+#include <assert.h>
 #include <math.h>
 
 static const npu_memory *memory_of(const npu_arch *arch, npu_area area) {
     return &arch->memories[area];
 }
 
-double npu_burst_bytes(const npu_arch *arch, bool is_read, npu_area area, bool is_linear, int32_t elem_bytes,
-                       npu_shape block, npu_shape shape, double bytes) {
-    double bits = 8.0 * elem_bytes, length;
-    if (!is_linear) {
-        if (bits * 16 * (double)shape.w / 8 == (double)block.c)
+double npu_burst_bytes(const npu_arch *arch, const npu_map_access *access, double bytes) {
+    const npu_shape block = access->block;
+    assert(access->area < NPU_AREAS && access->elem_bytes > 0);
+    double bits = 8.0 * access->elem_bytes, length;
+    if (!access->is_linear) {
+        if (bits * 16 * (double)access->shape.w / 8 == (double)block.c)
             length = bits * (double)block.c * (double)block.w;
         else
-            length = 16 * bits * (double)block.w * (is_read ? 1 : arch->cores);
-    } else if (is_read) {
-        bool is_whole = elem_bytes == block.c;
+            length = 16 * bits * (double)block.w * (access->is_read ? 1 : arch->cores);
+    } else if (access->is_read) {
+        bool is_whole = access->elem_bytes == block.c;
         length = bits * (double)block.c * (is_whole ? (double)block.w : 1);
-    } else if (block.c <= 16 && elem_bytes == block.c) {
+    } else if (block.c <= 16 && access->elem_bytes == block.c) {
         length = bits * (double)block.c * (double)block.w;
     } else {
         length = npu_min(npu_min(64 * 8, 16 * bits * arch->cores), (double)block.c * bits);
     }
-    double most = memory_of(arch, area)->burst_bytes;
-    length = npu_min(most, floor(length / 8));
-    return bytes * (most / length);
+    double burst = memory_of(arch, access->area)->burst_bytes;
+    length = npu_min(burst, floor(length / 8));
+    return bytes * (burst / length);
 }
 
 double npu_transfer_cycles(const npu_arch *arch, npu_area from, npu_area to, double bytes) {
+    assert(bytes >= 0 && from < NPU_AREAS && to < NPU_AREAS);
     const npu_memory *source = memory_of(arch, from), *target = memory_of(arch, to);
     return npu_max(floor(bytes / source->bytes_per_cycle) + source->read_latency,
                    floor(bytes / target->bytes_per_cycle));
 }
 
-/* For one block to come and to go. */
-static double block_memory_cycles(const npu_arch *arch, const npu_query *q) {
+/* Memory cycles to read and write one block. */
+static double block_memory_cycles(const npu_arch *arch, const npu_pass_query *q) {
     const npu_memory *in = memory_of(arch, q->ifm_area), *out = memory_of(arch, q->ofm_area);
-    double ifm = (double)npu_elems(npu_shape_min(q->ifm, q->blocking->ifm));
-    double ofm = (double)npu_elems(npu_shape_min(q->ofm, q->blocking->ofm));
-    double come = npu_burst_bytes(arch, true, q->ifm_area, q->ifm_linear, q->ifm_bytes, q->blocking->ifm, q->ifm, ifm);
-    double go = npu_burst_bytes(arch, false, q->ofm_area, q->ofm_linear, q->ofm_bytes, q->blocking->ofm, q->ofm, ofm);
-    return in->read_latency + come / in->bytes_per_cycle + out->write_latency + go / out->bytes_per_cycle;
+    double ifm = (double)npu_elems(npu_shape_min(q->ifm, q->config->ifm));
+    double ofm = (double)npu_elems(npu_shape_min(q->ofm, q->config->ofm));
+    npu_map_access load = npu_ifm_access(q), store = npu_ofm_access(q);
+    double loaded = npu_burst_bytes(arch, &load, ifm), stored = npu_burst_bytes(arch, &store, ofm);
+    return in->read_latency + loaded / in->bytes_per_cycle + out->write_latency + stored / out->bytes_per_cycle;
 }
 
-static npu_stage stage_of(const npu_query *q) {
+static npu_stage stage_of(const npu_pass_query *q) {
     const npu_pass *p = q->pass;
     bool is_elementwise = p->block == BLOCK_ELEMENTWISE;
-    if (is_elementwise && q->ifm_bytes == 4) return p->is_unary ? STAGE_BINARY_32 : STAGE_UNARY_32; /* as Vela has it */
+    if (is_elementwise && q->ifm_bytes == 4)
+        return p->is_unary ? STAGE_BINARY_32 : STAGE_UNARY_32; /* swapped in Vela as well */
     if (p->math == MATH_MUL && q->ofm_bytes == 4) return STAGE_MUL_TO_32;
-    if (p->math == MATH_MUL || (!is_elementwise && q->blocking->has_sum40)) return STAGE_MUL;
+    if (p->math == MATH_MUL || (!is_elementwise && q->config->has_acc40)) return STAGE_MUL;
     if (p->math == MATH_ADD) return STAGE_ADD;
     return p->math == MATH_MAX_POOL ? STAGE_MAX : STAGE_OTHER;
 }
 
-static double output_cycles_per_elem(const npu_arch *arch, const npu_query *q) {
+static double output_cycles_per_elem(const npu_arch *arch, const npu_pass_query *q) {
     double cycles = arch->stage_cycles[stage_of(q)];
     if (q->pass->activation == ACTIVATION_TABLE) cycles = npu_max(cycles, arch->table_cycles);
     if (q->pass->activation == ACTIVATION_CLAMP) cycles = npu_max(cycles, arch->clamp_cycles);
     if (q->pass->block != BLOCK_ELEMENTWISE) return cycles;
-    double elems = (double)npu_elems(q->blocking->ofm);
+    double elems = (double)npu_elems(q->config->ofm);
     double command = (block_memory_cycles(arch, q) + cycles * elems) / 4;
     return npu_max(cycles, command / elems);
 }
 
-/* --- Convolutions and their like ----------------------------------------------------------------------------- */
+/* --- Convolutions, pooling, reductions -----------------------------------------------------------------------------
+ */
 
-/* A block in units of what the engine makes at a time. */
+/* A block in micro-blocks. */
 typedef struct units {
     int64_t x, y, z;
     npu_shape ifm, ofm;
     int32_t depth;
 } units;
 
-static units units_of(const npu_arch *arch, const npu_query *q) {
+static units units_of(const npu_arch *arch, const npu_pass_query *q) {
     const npu_pass *p = q->pass;
-    units u = {.ifm = npu_shape_min(q->ifm, q->blocking->ifm), .ofm = npu_shape_min(q->ofm, q->blocking->ofm)};
+    units u = {.ifm = npu_shape_min(q->ifm, q->config->ifm), .ofm = npu_shape_min(q->ofm, q->config->ofm)};
     int64_t unit_w = arch->ublock_w, unit_h = arch->ublock_h;
     bool has_rows = p->block == BLOCK_CONV || p->block == BLOCK_DEPTHWISE || p->block == BLOCK_VECTOR;
     if (arch->ublock_h == 2 && has_rows && q->ofm.h == 1 && q->ofm.w % 2 == 0 && p->kernel_h == 1) {
@@ -93,11 +98,11 @@ static units units_of(const npu_arch *arch, const npu_query *q) {
     return u;
 }
 
-/* One piece of a kernel over one block. */
-static double piece_cycles(const npu_arch *arch, const npu_query *q, const units *u, int64_t elems) {
+/* One sub-kernel over one block. */
+static double sub_kernel_cycles(const npu_arch *arch, const npu_pass_query *q, const units *u, int64_t elems) {
     const npu_pass *p = q->pass;
     double per_unit = 4.0 * (double)(u->x * u->y), weights = 4.0 * arch->ublock_d, cycles, steps = 1;
-    bool is_part = p->block == BLOCK_CONV && q->blocking->is_part_kernel;
+    bool is_part = p->block == BLOCK_CONV && q->config->is_part_kernel;
     int64_t depth_units = npu_div_up(u->ifm.c, 8);
     switch (p->block) {
     case BLOCK_POOL:
@@ -112,7 +117,7 @@ static double piece_cycles(const npu_arch *arch, const npu_query *q, const units
         cycles = npu_max(weights, per_unit) * steps * (double)u->z * (is_part ? (double)depth_units : 1);
         break;
     }
-    double delay = q->blocking->has_sum40 && arch->macs == 128 ? 3 : 2, wait = 0;
+    double delay = q->config->has_acc40 && arch->macs == 128 ? 3 : 2, wait = 0;
     if (u->x == 1 && u->y == 1) {
         if (u->z == 1)
             wait = delay * steps;
@@ -122,7 +127,7 @@ static double piece_cycles(const npu_arch *arch, const npu_query *q, const units
     return cycles + wait * (is_part ? (double)depth_units : 1);
 }
 
-static int64_t engine_cycles(const npu_arch *arch, const npu_query *q) {
+static int64_t engine_cycles(const npu_arch *arch, const npu_pass_query *q) {
     const npu_pass *p = q->pass;
     units u = units_of(arch, q);
     int64_t limit = p->block == BLOCK_VECTOR ? 1 : 8;
@@ -130,7 +135,7 @@ static int64_t engine_cycles(const npu_arch *arch, const npu_query *q) {
     for (int64_t y = 0; y < p->kernel_h; y += limit) {
         int64_t h = p->kernel_h - y < limit ? p->kernel_h - y : limit;
         for (int64_t x = 0; x < p->kernel_w; x += limit)
-            engine += piece_cycles(arch, q, &u, h * (p->kernel_w - x < limit ? p->kernel_w - x : limit));
+            engine += sub_kernel_cycles(arch, q, &u, h * (p->kernel_w - x < limit ? p->kernel_w - x : limit));
     }
     if (p->block == BLOCK_CONV || p->block == BLOCK_VECTOR || p->block == BLOCK_REDUCE)
         engine *= (double)npu_div_up(q->ifm.c, u.ifm.c);
@@ -146,20 +151,22 @@ static int64_t engine_cycles(const npu_arch *arch, const npu_query *q) {
     return (int64_t)(engine > output ? engine * blocks + output : output * blocks + engine);
 }
 
-/* --- Both ---------------------------------------------------------------------------------------------------- */
+/* --- All block types
+ * ---------------------------------------------------------------------------------------------------- */
 
 static npu_shape round_depth(npu_shape s, bool is_linear) {
     if (!is_linear) s.c = npu_round_up(s.c, 16);
     return s;
 }
 
-int64_t npu_engine_cycles(const npu_arch *arch, const npu_query *q) {
+int64_t npu_engine_cycles(const npu_arch *arch, const npu_pass_query *q) {
+    assert(q->pass != NULL && q->config != NULL);
     if (q->pass->block == BLOCK_COPY) return 0;
     if (q->pass->block != BLOCK_ELEMENTWISE) return engine_cycles(arch, q);
     return (int64_t)ceil(output_cycles_per_elem(arch, q) * (double)npu_elems(round_depth(q->ofm, q->ofm_linear)));
 }
 
-static void elementwise_reads(const npu_query *q, npu_access *a) {
+static void elementwise_reads(const npu_pass_query *q, npu_access *a) {
     double whole = (double)npu_elems(round_depth(q->ofm, q->ifm_linear));
     bool has_second = !q->pass->is_unary;
     if (npu_elems(q->ifm) == 1) {
@@ -175,9 +182,9 @@ static void elementwise_reads(const npu_query *q, npu_access *a) {
         a->ifm2 = (double)npu_elems(round_depth(q->ifm2, q->ifm_linear));
 }
 
-static void kernel_reads(const npu_query *q, npu_access *a) {
+static void kernel_reads(const npu_pass_query *q, npu_access *a) {
     const npu_pass *p = q->pass;
-    npu_shape ifm = npu_shape_min(q->ifm, q->blocking->ifm), ofm = npu_shape_min(q->ofm, q->blocking->ofm);
+    npu_shape ifm = npu_shape_min(q->ifm, q->config->ifm), ofm = npu_shape_min(q->ofm, q->config->ofm);
     bool is_flat = p->block == BLOCK_DEPTHWISE || p->block == BLOCK_POOL;
     int64_t limit = p->block == BLOCK_VECTOR ? 1 : 8;
     double pieces = (double)(npu_div_up(p->kernel_w, limit) * npu_div_up(p->kernel_h, limit));
@@ -190,7 +197,7 @@ static void kernel_reads(const npu_query *q, npu_access *a) {
     a->scales = (double)q->ofm.c;
 }
 
-npu_access npu_accesses(const npu_query *q) {
+npu_access npu_count_accesses(const npu_pass_query *q) {
     npu_access a = {0};
     if (q->pass->block == BLOCK_COPY) return a;
     if (q->pass->block == BLOCK_ELEMENTWISE)

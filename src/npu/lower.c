@@ -1,4 +1,4 @@
-/* lower.c - from the operators of a graph to passes, in the order of the graph. */
+/* lower.c - lowers the operators of a graph to passes, in the order of the graph. */
 #include "npu/lower.h"
 
 #include <assert.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "graph/opdef.h"
-#include "npu/blockings.h"
+#include "npu/block.h"
 
 enum { MAX_PASSES = 16384 }; /* networks have a few hundred */
 
@@ -24,7 +24,7 @@ int32_t npu_bytes_of(const npu_lowering *l, const ft_tensor *t) {
 
 npu_shape npu_shape_of(const npu_lowering *l, const ft_tensor *t) {
     int64_t d[4] = {1, 1, 1, 1}, dims[FT_MAX_RANK];
-    int32_t rank = t->rank > 0 && shape_elems(t->dims, t->rank) > 0 ? t->rank : 0; /* what has no size is one */
+    int32_t rank = t->rank > 0 && shape_elems(t->dims, t->rank) > 0 ? t->rank : 0; /* an unknown size counts as 1 */
     for (int32_t i = 0; i < rank; i++) dims[i] = t->dims[i] > 0 ? t->dims[i] : 1;
     if (l->batch > 1 && t->is_batched && rank > 0 && dims[0] % l->batch == 0) dims[0] /= l->batch;
     if (l->graph->layout == FT_NCHW && rank == 4) return (npu_shape){dims[0], dims[2], dims[3], dims[1]};
@@ -40,22 +40,22 @@ uint32_t npu_add_tensor(npu_lowering *l, npu_shape shape, int32_t bytes) {
     if (net->tensor_count + 1 >= net->tensor_capacity) {
         uint32_t larger = net->tensor_capacity * 2 + 64;
         npu_tensor *tensors = ARENA_ARRAY(net->memory, npu_tensor, larger);
-        uint32_t *maker = ARENA_ARRAY(net->memory, uint32_t, larger);
-        if (tensors == NULL || maker == NULL) {
+        uint32_t *producer = ARENA_ARRAY(net->memory, uint32_t, larger);
+        if (tensors == NULL || producer == NULL) {
             l->has_failed = true;
             return 0;
         }
         if (net->tensor_count > 0) {
-            assert(net->tensors != NULL && l->maker != NULL);
+            assert(net->tensors != NULL && l->producer != NULL);
             memcpy(tensors, net->tensors, net->tensor_count * sizeof *tensors);
-            memcpy(maker, l->maker, net->tensor_count * sizeof *maker);
+            memcpy(producer, l->producer, net->tensor_count * sizeof *producer);
         }
         net->tensors = tensors;
-        l->maker = maker;
-        net->tensor_capacity = l->maker_capacity = larger;
+        l->producer = producer;
+        net->tensor_capacity = l->producer_capacity = larger;
     }
-    assert(net->tensors != NULL && l->maker != NULL);
-    l->maker[net->tensor_count] = FT_NONE;
+    assert(net->tensors != NULL && l->producer != NULL);
+    l->producer[net->tensor_count] = FT_NONE;
     net->tensors[net->tensor_count] = (npu_tensor){.shape = shape, .bytes = bytes, .is_linear = true};
     return net->tensor_count++;
 }
@@ -69,10 +69,11 @@ uint32_t npu_add_scalar(npu_lowering *l, int32_t bytes, bool is_shapeless) {
 }
 
 npu_view npu_view_of(const npu_lowering *l, uint32_t tensor) {
+    assert(tensor < l->net->tensor_count);
     return (npu_view){.tensor = tensor, .shape = l->net->tensors[tensor].shape};
 }
 
-/* The view of a tensor of the graph, which is made when it is asked for first. */
+/* The view of a tensor of the graph, added on first use. */
 static npu_view *view(npu_lowering *l, uint32_t graph_tensor) {
     npu_view *v = &l->views[graph_tensor];
     if (v->tensor != FT_NONE) return v;
@@ -83,7 +84,7 @@ static npu_view *view(npu_lowering *l, uint32_t graph_tensor) {
     npu_tensor *made = &l->net->tensors[v->tensor];
     made->is_const = npu_is_const(t);
     made->is_scalar = t->rank == 0;
-    made->is_outside = !made->is_const && t->producer == FT_NONE;
+    made->is_external = !made->is_const && t->producer == FT_NONE;
     l->net->tensor_of[graph_tensor] = v->tensor;
     return v;
 }
@@ -94,17 +95,19 @@ npu_view npu_input_view(npu_lowering *l, const ft_op *op, uint32_t i) {
 }
 
 uint32_t npu_output(npu_lowering *l, const ft_op *op, uint32_t i) {
+    assert(i < op->output_count);
     return view(l, op->outputs[i])->tensor;
 }
 
-void npu_alias(npu_lowering *l, uint32_t graph_tensor, npu_view v) {
+void npu_alias_tensor(npu_lowering *l, uint32_t graph_tensor, npu_view v) {
+    assert(graph_tensor < l->graph->tensor_count);
     l->views[graph_tensor] = v;
     l->net->tensor_of[graph_tensor] = v.tensor;
 }
 
 /* --- Passes -------------------------------------------------------------------------------------------------- */
 
-npu_pass *npu_add_pass(npu_lowering *l, npu_block block, npu_math math) {
+npu_pass *npu_add_pass(npu_lowering *l, npu_block_type block, npu_math math) {
     npu_net *net = l->net;
     if (net->pass_count == net->pass_capacity) {
         uint32_t larger = net->pass_capacity * 2 + 64;
@@ -113,13 +116,14 @@ npu_pass *npu_add_pass(npu_lowering *l, npu_block block, npu_math math) {
             l->is_too_long = larger > 2 * MAX_PASSES;
             l->has_failed = true;
             if (net->pass_capacity == 0) return &l->spare;
-            net->pass_count--; /* the last one is written over: nobody will look */
+            net->pass_count--; /* overwrites the last pass: the lowering has failed */
         } else {
             if (net->pass_count > 0) memcpy(passes, net->passes, net->pass_count * sizeof *passes);
             net->passes = passes;
             net->pass_capacity = larger;
         }
     }
+    assert(net->pass_count < net->pass_capacity);
     npu_pass *p = &net->passes[net->pass_count++];
     *p = (npu_pass){.op = l->op,
                     .block = block,
@@ -135,14 +139,14 @@ npu_pass *npu_add_pass(npu_lowering *l, npu_block block, npu_math math) {
     return p;
 }
 
-void npu_reads(npu_pass *p, npu_view v) {
+void npu_set_ifm(npu_pass *p, npu_view v) {
     p->ifm = v.tensor;
     p->ifm_shape = v.is_slice ? v.whole : v.shape;
     p->read = v.shape;
     if (v.is_slice) p->has_read_offset = true;
 }
 
-void npu_reads2(npu_pass *p, npu_view v) {
+void npu_set_ifm2(npu_pass *p, npu_view v) {
     p->ifm2 = v.tensor;
     p->ifm2_shape = v.is_slice ? v.whole : v.shape;
     p->read2 = v.shape;
@@ -150,10 +154,10 @@ void npu_reads2(npu_pass *p, npu_view v) {
     if (v.is_slice) p->has_read_offset = true;
 }
 
-void npu_writes(npu_lowering *l, npu_pass *p, uint32_t tensor, npu_shape shape) {
+void npu_set_ofm(npu_lowering *l, npu_pass *p, uint32_t tensor, npu_shape shape) {
     p->ofm = tensor;
     p->ofm_shape = p->write = shape;
-    if (!l->has_failed && p != &l->spare) l->maker[tensor] = (uint32_t)(p - l->net->passes);
+    if (!l->has_failed && p != &l->spare) l->producer[tensor] = (uint32_t)(p - l->net->passes);
 }
 
 npu_activation npu_activation_of(const ft_op *op) {
@@ -168,14 +172,14 @@ bool npu_has_same_padding(const ft_op *op) {
 
 /* --- The network --------------------------------------------------------------------------------------------- */
 
-/* What is known before the run costs nothing, but for joins of quantised constants, which the compiler leaves. */
-static bool is_dead(const ft_graph *graph, const ft_op *op, const npu_rule *rule) {
+/* Constant-folded operators cost nothing, except concatenations of quantised constants, which Vela does not fold. */
+static bool is_removed(const ft_graph *graph, const ft_op *op, const npu_rule *rule) {
     const ft_tensor *y = op_output(graph, op, 0);
-    bool is_join = rule != NULL && rule->id == NPU_OP_CONCAT && y != NULL && ft_dtype_bits(y->dtype) == 8;
-    return op->is_folded && !is_join;
+    bool is_constant_join = rule != NULL && rule->id == NPU_OP_CONCAT && y != NULL && ft_dtype_bits(y->dtype) == 8;
+    return op->is_folded && !is_constant_join;
 }
 
-static bool looks_quantised(const ft_graph *graph) {
+static bool is_quantised(const ft_graph *graph) {
     for (uint32_t i = 0; i < graph->tensor_count; i++) {
         const ft_tensor *t = &graph->tensors[i];
         if (t->role == FT_CONSTANT || t->producer == FT_NONE) continue;
@@ -206,9 +210,9 @@ static void lower_cpu(npu_lowering *l, const ft_op *op) {
         if (tensor == FT_NONE) continue;
         npu_view *v = view(l, tensor);
         if (l->has_failed) return;
-        assert(l->net->tensors != NULL); /* a view is of one of them */
+        assert(l->net->tensors != NULL); /* a view refers to one of them */
         npu_tensor *t = &l->net->tensors[v->tensor];
-        t->is_outside = !t->is_const;
+        t->is_external = !t->is_const;
         if (i < op->input_count) t->is_output = true;
         const ft_tensor *stored = &l->graph->tensors[tensor];
         if (t->is_const)
@@ -223,23 +227,24 @@ static void lower_op(npu_lowering *l, const ft_op *op) {
         lower_cpu(l, op);
         return;
     }
+    assert(l->rules[l->op] != NULL);
     l->rules[l->op]->lower(l, op);
     for (uint32_t i = before; i < l->net->pass_count && !l->has_failed; i++) {
         if (!add_step(l, (npu_step){.index = i})) l->has_failed = true;
     }
 }
 
-static void mark_ends(npu_lowering *l) {
+static void mark_outputs(npu_lowering *l) {
     for (uint32_t i = 0; i < l->graph->outputs.count && !l->has_failed; i++) {
         uint32_t tensor = l->graph->outputs.items[i];
         npu_view *v = view(l, tensor);
         if (l->has_failed) return;
         assert(l->net->tensors != NULL);
-        l->net->tensors[v->tensor].is_outside = l->net->tensors[v->tensor].is_output = true;
+        l->net->tensors[v->tensor].is_external = l->net->tensors[v->tensor].is_output = true;
     }
 }
 
-static void count_readers(npu_lowering *l) {
+static void count_uses(npu_lowering *l) {
     npu_net *net = l->net;
     for (uint32_t i = 0; i < net->pass_count; i++) {
         const npu_pass *p = &net->passes[i];
@@ -271,27 +276,28 @@ static ft_status lower_all(npu_lowering *l, ft_error *error) {
     for (uint32_t i = 0; i < graph->op_count; i++) {
         const ft_op *op = &graph->ops[i];
         l->rules[i] = npu_rule_find(op->def, &cache);
-        l->is_npu[i] = l->rules[i] != NULL && !is_dead(graph, op, l->rules[i]) && npu_supports(l, op, l->rules[i]);
+        l->is_npu[i] = l->rules[i] != NULL && !is_removed(graph, op, l->rules[i]) && npu_supports(l, op, l->rules[i]);
     }
     for (l->op = 0; l->op < graph->op_count && !l->has_failed; l->op++) {
         const ft_op *op = &graph->ops[l->op];
-        if (!is_dead(graph, op, l->rules[l->op])) lower_op(l, op);
+        if (!is_removed(graph, op, l->rules[l->op])) lower_op(l, op);
     }
-    mark_ends(l);
-    if (l->is_too_long) return ft_fail(error, FT_ERR_LIMIT, "more than %d passes of an accelerator", MAX_PASSES);
+    mark_outputs(l);
+    if (l->is_too_long)
+        return ft_fail(error, FT_ERR_LIMIT, "the model needs more than %d passes on the accelerator", MAX_PASSES);
     if (l->has_failed) return FT_NOMEM(error);
-    count_readers(l);
-    return npu_order(l, error);
+    count_uses(l);
+    return npu_order_passes(l, error);
 }
 
-double npu_samples(const ft_graph *bound) {
+double npu_runs_per_batch(const ft_graph *bound) {
     if (bound->batch <= 0 || bound->exported_batch <= 0) return 1;
     return (double)bound->batch / (ft_graph_is_scaled(bound) ? (double)bound->exported_batch : 1);
 }
 
 ft_status npu_lower(const ft_graph *bound, arena *memory, npu_net *net, ft_error *error) {
     npu_net made = {.graph = bound, .memory = memory};
-    npu_lowering l = {.net = &made, .graph = bound, .is_float = !looks_quantised(bound)};
+    npu_lowering l = {.net = &made, .graph = bound, .is_float = !is_quantised(bound)};
     made.is_assumed = l.is_float;
     l.batch = ft_graph_is_scaled(bound) ? 1 : bound->batch;
     l.views = ARENA_ARRAY(memory, npu_view, bound->tensor_count + 1);
@@ -305,8 +311,8 @@ ft_status npu_lower(const ft_graph *bound, arena *memory, npu_net *net, ft_error
     if (status == FT_OK) status = lower_all(&l, error);
     made.is_npu = l.is_npu;
     if (status == FT_OK) {
-        made.blockings = npu_blockings_new(memory, made.pass_count);
-        if (made.blockings == NULL) status = FT_NOMEM(error);
+        made.block_cache = npu_block_cache_new(memory, made.pass_count);
+        if (made.block_cache == NULL) status = FT_NOMEM(error);
     }
     if (status == FT_OK) *net = made;
     return status;

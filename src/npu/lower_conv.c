@@ -1,4 +1,5 @@
-/* lower_conv.c - convolutions and matrix products. */
+/* lower_conv.c - lowering of convolutions and matrix products. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 
 static void set_weights(npu_lowering *l, const ft_op *op, npu_pass *p, npu_coding coding, int64_t elems,
                         const ft_tensor *x) {
-    enum { USUAL_REACH = 2, STEPS_PER_OCTAVE = 4, CODE_BITS = 7 };
+    enum { DEFAULT_REACH = 2, STEPS_PER_OCTAVE = 4, CODE_BITS = 7 };
     int64_t scales = op_attr_int(op, "weight_scales", 0), depth = p->ofm_shape.c;
     double fan_in = depth > 0 && elems > depth ? (double)elems / (double)depth : 1;
     double level = (double)op_attr_int(op, "weight_scale_level", 0) / STEPS_PER_OCTAVE;
@@ -16,13 +17,14 @@ static void set_weights(npu_lowering *l, const ft_op *op, npu_pass *p, npu_codin
     p->coding = coding;
     p->weights = elems;
     p->bias_bytes = npu_bytes_of(l, x) == 2 ? 8 : 4;
-    p->has_own_scales = scales != 1;
-    p->reach = scales > 0 ? level + CODE_BITS + log2(fan_in) / 2 : USUAL_REACH;
+    p->is_per_channel = scales != 1;
+    p->reach = scales > 0 ? level + CODE_BITS + log2(fan_in) / 2 : DEFAULT_REACH;
     p->live = (double)op_attr_int(op, "weight_live_percent", 100) / 100;
 }
 
-/* A kernel that is spread by more than two is stored with the gaps. */
+/* The hardware dilates by at most two: kernels of a larger dilation are stored with zeros in between. */
 static void set_kernel(npu_pass *p, const conv_geometry *g) {
+    assert(g->spatial == 1 || g->spatial == 2); /* npu_check_conv */
     int32_t last = g->spatial - 1;
     int64_t kernel[2] = {g->spatial > 1 ? g->kernel[last - 1] : 1, g->kernel[last]};
     int64_t dilation[2] = {g->spatial > 1 ? g->dilation[last - 1] : 1, g->dilation[last]};
@@ -46,7 +48,7 @@ static int64_t total_padding(int64_t size, int64_t stride, int64_t kernel) {
     return padding > 0 ? padding : 0;
 }
 
-/* The first convolution of a network reads few channels: columns that a stride skips together become channels. */
+/* The first convolution of a network reads few channels: the columns of one stride are folded into channels. */
 static void fold_stride(npu_pass *p, const ft_op *op) {
     int64_t factor = p->stride_x, width = p->ifm_shape.w, kernel = p->kernel_w;
     bool is_same = npu_has_same_padding(op);
@@ -73,9 +75,9 @@ void npu_lower_conv(npu_lowering *l, const ft_op *op) {
     npu_view in = npu_input_view(l, op, op->def->x);
     uint32_t out = npu_output(l, op, 0);
     npu_pass *p = npu_add_pass(l, is_depthwise ? BLOCK_DEPTHWISE : BLOCK_CONV, MATH_OTHER);
-    npu_reads(p, in);
+    npu_set_ifm(p, in);
     if (g.groups > 1 && !is_depthwise) p->ifm_shape.c = p->read.c = g.cin / g.groups;
-    npu_writes(l, p, out, npu_shape_of(l, op_output(l->graph, op, 0)));
+    npu_set_ofm(l, p, out, npu_shape_of(l, op_output(l->graph, op, 0)));
     set_kernel(p, &g);
     set_weights(l, op, p, is_depthwise ? CODING_DEPTHWISE : CODING_CONV,
                 g.kernel_elems * (is_depthwise ? 1 : g.cin / g.groups) * g.cout, g.x);
@@ -101,6 +103,7 @@ void npu_lower_conv(npu_lowering *l, const ft_op *op) {
     }
 }
 
+/* Rows of a matrix product as height and width, as Vela chooses them. */
 static void spread_rows(int64_t rows, npu_shape *shape) {
     shape->n = 1;
     shape->h = rows == 4 || rows == 8 ? 2 : rows == 16 ? 4 : 1;
@@ -113,7 +116,7 @@ void npu_lower_dense(npu_lowering *l, const ft_op *op) {
     npu_view in = npu_input_view(l, op, op->def->x);
     uint32_t out = npu_output(l, op, 0);
     npu_pass *p = npu_add_pass(l, BLOCK_VECTOR, MATH_OTHER);
-    npu_reads(p, in);
+    npu_set_ifm(p, in);
     int64_t rows = npu_elems(in.shape) / (int64_t)g.k;
     npu_shape ifm = {1, 1, 1, (int64_t)g.k}, ofm = {1, 1, 1, (int64_t)g.n};
     if (rows > 1) {
@@ -122,7 +125,7 @@ void npu_lower_dense(npu_lowering *l, const ft_op *op) {
     }
     if (!in.is_slice) p->ifm_shape = ifm;
     p->read = ifm;
-    npu_writes(l, p, out, ofm);
+    npu_set_ofm(l, p, out, ofm);
     set_weights(l, op, p, CODING_VECTOR, (int64_t)(g.k * g.n), g.a);
     p->activation = npu_activation_of(op);
     p->has_table = p->activation == ACTIVATION_TABLE;

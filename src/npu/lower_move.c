@@ -1,4 +1,5 @@
-/* lower_move.c - operators that only move data: most of them are pools of one element that copy. */
+/* lower_move.c - lowering of operators that only move data: most become pools of one element, which copy. */
+#include <assert.h>
 #include <string.h>
 
 #include "graph/geometry.h"
@@ -7,8 +8,8 @@
 
 static npu_pass *copy(npu_lowering *l, npu_view in, uint32_t out, npu_shape ofm, npu_shape write) {
     npu_pass *p = npu_add_pass(l, BLOCK_POOL, MATH_OTHER);
-    npu_reads(p, in);
-    npu_writes(l, p, out, ofm);
+    npu_set_ifm(p, in);
+    npu_set_ofm(l, p, out, ofm);
     p->write = write;
     return p;
 }
@@ -22,13 +23,13 @@ void npu_lower_copy(npu_lowering *l, const ft_op *op) {
     uint32_t out = npu_output(l, op, 0);
     npu_shape shape = npu_shape_of(l, op_output(l->graph, op, 0));
     npu_pass *p = copy(l, in, out, shape, shape);
-    if (npu_op_id_of(l, op) == NPU_OP_TRANSPOSE) { /* rows and columns change places as they are written */
+    if (npu_op_id_of(l, op) == NPU_OP_TRANSPOSE) { /* rows and columns are swapped by the strides of the write */
         p->is_slice_write = true;
         p->ofm_shape = p->write = in.shape;
     }
 }
 
-/* A view costs nothing when nobody else needs the tensor as it was; else it is copied, if only in name. */
+/* A reshape is an alias when no other operator reads its input; else Vela copies the tensor. */
 void npu_lower_reshape(npu_lowering *l, const ft_op *op) {
     const ft_tensor *x = op_input(l->graph, op, 0);
     if (x == NULL) return;
@@ -36,30 +37,31 @@ void npu_lower_reshape(npu_lowering *l, const ft_op *op) {
     if (l->has_failed) return;
     npu_shape shape = npu_shape_of(l, op_output(l->graph, op, 0));
     const npu_tensor *t = &l->net->tensors[in.tensor];
-    bool is_own =
+    bool is_only_reader =
         x->use_count == 1 && !x->is_output && x->producer != FT_NONE && l->is_npu[x->producer] && !in.is_slice;
-    if (is_own || l->is_float || t->is_const) {
+    if (is_only_reader || l->is_float || t->is_const) {
         in.shape = shape;
-        npu_alias(l, op->outputs[0], in);
+        npu_alias_tensor(l, op->outputs[0], in);
         return;
     }
     uint32_t out = npu_output(l, op, 0);
     npu_pass *p = npu_add_pass(l, BLOCK_COPY, MATH_OTHER);
-    npu_reads(p, in);
-    npu_writes(l, p, out, shape);
+    npu_set_ifm(p, in);
+    npu_set_ofm(l, p, out, shape);
 }
 
-/* --- Joining and cutting ------------------------------------------------------------------------------------- */
+/* --- Concatenation and slices ------------------------------------------------------------------------------------- */
 
-/* Where an axis of a tensor is among N, H, W and C. */
-static int axis_place(const npu_lowering *l, int64_t axis, int32_t rank) {
+/* Index of an axis of a tensor among N, H, W and C. */
+static int axis_index(const npu_lowering *l, int64_t axis, int32_t rank) {
     if (axis < 0) axis += rank;
     if (l->graph->layout == FT_NCHW && rank == 4) return axis == 0 ? 0 : axis == 1 ? 3 : (int)axis - 1;
     int64_t at = axis + 4 - rank;
     return at < 0 ? 0 : at > 3 ? 3 : (int)at;
 }
 
-static int64_t *place(npu_shape *s, int at) {
+static int64_t *dim(npu_shape *s, int at) {
+    assert(at >= 0 && at < 4);
     return at == 0 ? &s->n : at == 1 ? &s->h : at == 2 ? &s->w : &s->c;
 }
 
@@ -67,23 +69,23 @@ void npu_lower_concat(npu_lowering *l, const ft_op *op) {
     const ft_tensor *y = op_output(l->graph, op, 0);
     uint32_t out = npu_output(l, op, 0);
     npu_shape ofm = npu_shape_of(l, y);
-    int at = axis_place(l, op_attr_int(op, "axis", 0), y->rank);
+    int at = axis_index(l, op_attr_int(op, "axis", 0), y->rank);
     int64_t offset = 0;
     for (uint32_t i = 0; i < op->input_count && !l->has_failed; i++) {
         npu_view in = npu_input_view(l, op, i);
         if (in.tensor == FT_NONE || l->has_failed) continue;
         npu_shape part = ofm;
-        *place(&part, at) = npu_op_id_of(l, op) == NPU_OP_PACK ? 1 : *place(&in.shape, at);
+        *dim(&part, at) = npu_op_id_of(l, op) == NPU_OP_PACK ? 1 : *dim(&in.shape, at);
         in.shape = part;
         npu_pass *p = copy(l, in, out, ofm, part);
         p->is_slice_write = true;
-        p->is_off_brick = at == 3 && offset % 16 != 0;
-        offset += *place(&part, at);
+        p->is_unaligned_write = at == 3 && offset % 16 != 0;
+        offset += *dim(&part, at);
     }
 }
 
-/* Whether the reader of a slice can read it out of the whole. */
-static bool reads_slices(const npu_lowering *l, const ft_tensor *y) {
+/* Whether the reader of a slice can read it from the whole tensor with an offset. */
+static bool can_read_slice(const npu_lowering *l, const ft_tensor *y) {
     if (y->use_count != 1 || y->is_output || !l->is_npu[y->uses[0]]) return false;
     const ft_op *reader = &l->graph->ops[y->uses[0]];
     ft_op_class class = reader->def->op_class;
@@ -91,7 +93,7 @@ static bool reads_slices(const npu_lowering *l, const ft_tensor *y) {
     return class != FT_CLASS_VIEW && id != NPU_OP_REDUCE_MEAN && id != NPU_OP_SOFTMAX;
 }
 
-static bool is_on_brick(const npu_lowering *l, const ft_op *op, uint32_t output) {
+static bool is_brick_aligned(const npu_lowering *l, const ft_op *op, uint32_t output) {
     const ft_tensor *x = op_input(l->graph, op, npu_op_id_of(l, op) == NPU_OP_SPLIT_AXIS_FIRST ? 1 : 0);
     npu_shape whole = npu_shape_of(l, x);
     int64_t offset = 0;
@@ -102,8 +104,8 @@ static bool is_on_brick(const npu_lowering *l, const ft_op *op, uint32_t output)
     return offset % 16 == 0;
 }
 
-/* A dimension that is dropped moves nothing when those in front of it are one. */
-static bool keeps_place(npu_op_id id, const ft_op *op, const ft_tensor *y) {
+/* Dropping a dimension moves no data when all dimensions in front of it are 1. */
+static bool keeps_layout(npu_op_id id, const ft_op *op, const ft_tensor *y) {
     int64_t mask = op_attr_int(op, "shrink_axis_mask", 0), axis = 0;
     if (op_attr_int(op, "new_axis_mask", 0) != 0) return false;
     if (id == NPU_OP_UNPACK)
@@ -132,9 +134,9 @@ void npu_lower_slices(npu_lowering *l, const ft_op *op) {
                           .shape = npu_shape_of(l, y),
                           .is_slice = true,
                           .whole = in.is_slice ? in.whole : in.shape};
-        if (!is_on_brick(l, op, i)) l->net->tensors[in.tensor].is_kept = true;
-        if (keeps_place(npu_op_id_of(l, op), op, y) && reads_slices(l, y)) {
-            npu_alias(l, op->outputs[i], slice);
+        if (!is_brick_aligned(l, op, i)) l->net->tensors[in.tensor].is_kept = true;
+        if (keeps_layout(npu_op_id_of(l, op), op, y) && can_read_slice(l, y)) {
+            npu_alias_tensor(l, op->outputs[i], slice);
             continue;
         }
         uint32_t out = npu_output(l, op, i);
@@ -144,13 +146,14 @@ void npu_lower_slices(npu_lowering *l, const ft_op *op) {
 
 /* --- Padding ------------------------------------------------------------------------------------------------- */
 
-static bool leads_well(int64_t pad, int64_t stride, int64_t kernel) {
-    int64_t most = kernel / 2;
-    return pad == most || most <= stride || pad % stride == 0;
+/* A constraint of Vela on the padding at the top and on the left. */
+static bool is_valid_leading_pad(int64_t pad, int64_t stride, int64_t kernel) {
+    int64_t half = kernel / 2;
+    return pad == half || half <= stride || pad % stride == 0;
 }
 
-/* Top, left, bottom, right. */
-static bool paddings(const npu_lowering *l, const ft_op *op, int64_t pads[4]) {
+/* pads: top, left, bottom, right. False when one is negative. */
+static bool find_pads(const npu_lowering *l, const ft_op *op, int64_t pads[4]) {
     const ft_tensor *x = op_input(l->graph, op, 0), *y = op_output(l->graph, op, 0), *list = op_input(l->graph, op, 1);
     npu_shape in = npu_shape_of(l, x), out = npu_shape_of(l, y);
     pads[0] = (out.h - in.h) / 2;
@@ -166,8 +169,8 @@ static bool paddings(const npu_lowering *l, const ft_op *op, int64_t pads[4]) {
     return pads[0] >= 0 && pads[1] >= 0 && pads[2] >= 0 && pads[3] >= 0;
 }
 
-/* A convolution without padding of its own does it in its stead. */
-static bool is_taken_over(const npu_lowering *l, const ft_op *op, const int64_t pads[4]) {
+/* Whether all readers are convolutions without padding of their own, which can apply it. */
+static bool is_absorbed(const npu_lowering *l, const ft_op *op, const int64_t pads[4]) {
     const ft_tensor *y = op_output(l->graph, op, 0);
     if (y->is_output || y->use_count == 0) return false;
     for (uint32_t i = 0; i < y->use_count; i++) {
@@ -178,7 +181,8 @@ static bool is_taken_over(const npu_lowering *l, const ft_op *op, const int64_t 
         if (strcmp(op_attr_string(reader, "auto_pad", "VALID"), "VALID") != 0 || g.spatial != 2) return false;
         int64_t kh = (g.kernel[0] - 1) * g.dilation[0] + 1, kw = (g.kernel[1] - 1) * g.dilation[1] + 1;
         if (pads[0] > kh / 2 || pads[2] > kh / 2 || pads[1] > kw / 2 || pads[3] > kw / 2) return false;
-        if (!leads_well(pads[0], g.stride[0], kh) || !leads_well(pads[1], g.stride[1], kw)) return false;
+        if (!is_valid_leading_pad(pads[0], g.stride[0], kh) || !is_valid_leading_pad(pads[1], g.stride[1], kw))
+            return false;
     }
     return true;
 }
@@ -194,9 +198,9 @@ void npu_lower_pad(npu_lowering *l, const ft_op *op) {
     int64_t pads[4];
     npu_view in = npu_input_view(l, op, 0);
     if (l->has_failed) return;
-    if (!paddings(l, op, pads)) pads[0] = pads[1] = pads[2] = pads[3] = 0;
-    if (is_taken_over(l, op, pads)) {
-        npu_alias(l, op->outputs[0], in);
+    if (!find_pads(l, op, pads)) pads[0] = pads[1] = pads[2] = pads[3] = 0;
+    if (is_absorbed(l, op, pads)) {
+        npu_alias_tensor(l, op->outputs[0], in);
         return;
     }
     uint32_t out = npu_output(l, op, 0);
@@ -211,13 +215,13 @@ void npu_lower_pad(npu_lowering *l, const ft_op *op) {
 
 /* --- Resizing ------------------------------------------------------------------------------------------------ */
 
-static void resize_smoothly(npu_lowering *l, npu_view in, uint32_t out, npu_shape ofm) {
+static void resize_half_pixel(npu_lowering *l, npu_view in, uint32_t out, npu_shape ofm) {
     uint32_t plain = npu_add_tensor(l, in.shape, l->net->tensors[in.tensor].bytes);
     copy(l, in, plain, in.shape, in.shape);
     for (int i = 0; i < 4 && !l->has_failed; i++) {
         npu_pass *p = npu_add_pass(l, BLOCK_DEPTHWISE, MATH_OTHER);
-        npu_reads(p, npu_view_of(l, plain));
-        npu_writes(l, p, out, ofm);
+        npu_set_ifm(p, npu_view_of(l, plain));
+        npu_set_ofm(l, p, out, ofm);
         p->write = in.shape;
         p->kernel_w = p->kernel_h = 2;
         p->has_weights = true;
@@ -234,7 +238,7 @@ void npu_lower_resize(npu_lowering *l, const ft_op *op) {
     if (l->has_failed) return;
     npu_shape ofm = npu_shape_of(l, op_output(l->graph, op, 0)), now = in.shape;
     if (npu_shape_equal(in.shape, ofm)) {
-        npu_alias(l, op->outputs[0], in);
+        npu_alias_tensor(l, op->outputs[0], in);
         return;
     }
     if (in.shape.h == 1 && in.shape.w == 1) {
@@ -242,14 +246,14 @@ void npu_lower_resize(npu_lowering *l, const ft_op *op) {
         npu_pass *p = npu_add_pass(l, BLOCK_ELEMENTWISE, MATH_ADD);
         if (l->has_failed) return;
         l->net->tensors[zeros].is_const = true;
-        npu_reads(p, npu_view_of(l, zeros));
-        npu_reads2(p, in);
-        npu_writes(l, p, out, ofm);
+        npu_set_ifm(p, npu_view_of(l, zeros));
+        npu_set_ifm2(p, in);
+        npu_set_ofm(l, p, out, ofm);
         return;
     }
     bool is_bilinear = npu_op_id_of(l, op) == NPU_OP_RESIZE_BILINEAR;
     if (is_bilinear && op_attr_int(op, "half_pixel_centers", 0) != 0) {
-        resize_smoothly(l, in, out, ofm);
+        resize_half_pixel(l, in, out, ofm);
         return;
     }
     bool is_aligned = op_attr_int(op, "align_corners", 0) != 0;
@@ -259,8 +263,8 @@ void npu_lower_resize(npu_lowering *l, const ft_op *op) {
         npu_shape next = {now.n, now.h * 2, now.w * 2, now.c};
         uint32_t made = is_last ? out : npu_add_tensor(l, next, l->net->tensors[in.tensor].bytes);
         npu_pass *p = npu_add_pass(l, BLOCK_POOL, MATH_OTHER);
-        npu_reads(p, in);
-        npu_writes(l, p, made, is_last ? ofm : next);
+        npu_set_ifm(p, in);
+        npu_set_ofm(l, p, made, is_last ? ofm : next);
         p->upscale = UPSCALE_NEAREST;
         if (is_last && is_bilinear) p->kernel_w = p->kernel_h = (int32_t)factor;
         in = npu_view_of(l, made);

@@ -1,7 +1,8 @@
-/* net.h - a network as the accelerator runs it: passes over feature maps, and the steps that are left to the CPU.
+/* net.h - a network as the accelerator runs it: passes over feature maps, and the operators that are left to the CPU.
  *
- * The compiler turns each operator into passes of a few kinds; an operator that it cannot turn into any runs on the
- * CPU. Both are steps, in the order in which they run. Everything lives in one arena. */
+ * As in Arm's compiler (Vela), each operator becomes passes of a few block types; an operator without a lowering runs
+ * on the CPU. Both are steps, in the order in which they run. Vela's names are used throughout: ifm and ofm are the
+ * input and output feature maps of a pass. Everything lives in one arena. */
 #ifndef NPU_NET_H
 #define NPU_NET_H
 
@@ -33,68 +34,69 @@ static inline int64_t npu_round_up(int64_t a, int64_t b) {
     return npu_div_up(a, b) * b;
 }
 
-/* Which engine does the work. */
-typedef enum npu_block {
+/* The hardware block that does the work of a pass. */
+typedef enum npu_block_type {
     BLOCK_CONV,
     BLOCK_DEPTHWISE,
-    BLOCK_VECTOR, /* a matrix product with a vector: fully connected */
+    BLOCK_VECTOR, /* matrix-vector product: fully connected */
     BLOCK_POOL,
-    BLOCK_REDUCE, /* sums over the depth */
+    BLOCK_REDUCE, /* sum over the channels */
     BLOCK_ELEMENTWISE,
-    BLOCK_COPY, /* moves a tensor when it is to be in another memory */
-} npu_block;
+    BLOCK_COPY, /* DMA to another memory */
+} npu_block_type;
 
 typedef enum npu_math { MATH_OTHER, MATH_ADD, MATH_MUL, MATH_MAX_POOL } npu_math;
 typedef enum npu_activation { ACTIVATION_NONE, ACTIVATION_CLAMP, ACTIVATION_TABLE } npu_activation;
 typedef enum npu_upscale { UPSCALE_NONE, UPSCALE_NEAREST, UPSCALE_ZEROS } npu_upscale;
 
-/* How well weights compress is not in the graph; they are told apart by where they stand. */
+/* Groups of weights with similar compression, by their operator: the values are not in the graph.
+ */
 typedef enum npu_coding { CODING_CONV, CODING_DEPTHWISE, CODING_VECTOR, CODING_UNIFORM, CODING_KINDS } npu_coding;
 
 typedef struct npu_tensor {
     npu_shape shape;
-    int32_t bytes; /* of an element */
+    int32_t bytes; /* per element */
     bool is_const, is_scalar;
-    bool is_outside;  /* made or read by the CPU or the caller: stored plainly, in full */
-    bool is_output;   /* of a run of passes: read by the CPU or the caller */
+    bool is_external; /* written or read by the CPU or the caller: stored as NHWC, in full */
+    bool is_output;   /* of a segment: read by the CPU or the caller */
     bool is_variable; /* lives as long as the network */
-    bool is_linear;   /* stored as NHWC, else in bricks of 16 channels */
+    bool is_linear;   /* stored as NHWC, else in bricks of 16 channels (NHCWB16) */
     bool is_kept;     /* must not be overwritten */
     uint32_t producers, consumers;
 } npu_tensor;
 
 typedef struct npu_pass {
-    uint32_t op; /* of the graph */
-    npu_block block;
+    uint32_t op; /* operator of the graph */
+    npu_block_type block;
     npu_math math;
     npu_activation activation;
     bool has_table;
     int32_t table_bytes;
     uint32_t ifm, ifm2, ofm; /* tensors; ifm2 may be FT_NONE */
     npu_shape ifm_shape, ifm2_shape, ofm_shape;
-    npu_shape read, read2, write; /* the part of them that it works on */
+    npu_shape read, read2, write; /* the part of each map that the pass reads or writes */
     int32_t kernel_w, kernel_h, stride_x, stride_y, dilation_x, dilation_y;
     npu_upscale upscale;
     bool is_unary;
     bool has_weights;
     npu_coding coding;
     int64_t weights;     /* elements */
-    bool has_own_scales; /* of its channels */
-    double reach;        /* of the weights, in octaves above the root of their fan-in */
-    double live;         /* share of channels that are not dead */
-    int32_t bias_bytes;  /* of an element; 0: none */
-    bool is_repeat;      /* an earlier pass brought the same weights: the steps of a recurrent layer */
+    bool is_per_channel; /* quantisation scales */
+    double reach;        /* log2 of the largest quantised weight relative to 1 / sqrt(fan-in) */
+    double live;         /* share of channels whose weights are not all zero */
+    int32_t bias_bytes;  /* per element; 0: no bias */
+    bool reuses_weights; /* the same weights as an earlier pass: later steps of a recurrent layer */
     bool is_tiled, has_read_offset, is_slice_write, is_transposed_conv;
-    bool is_off_brick; /* its place in the output does not begin a brick of channels */
-    uint32_t segment;  /* run of passes without a CPU step between them */
+    bool is_unaligned_write; /* its slice of the output does not begin on a brick of channels */
+    uint32_t segment;        /* consecutive passes without a CPU step in between */
 } npu_pass;
 
 typedef struct npu_step {
     bool is_cpu;
-    uint32_t index; /* of the pass, or of the operator */
+    uint32_t index; /* of the pass, or of the operator that runs on the CPU */
 } npu_step;
 
-typedef struct npu_blockings npu_blockings; /* blockings.h */
+typedef struct npu_block_cache npu_block_cache; /* block.h */
 
 typedef struct npu_net {
     arena *memory; /* borrowed */
@@ -104,23 +106,23 @@ typedef struct npu_net {
     uint32_t pass_count, pass_capacity;
     npu_step *steps;
     uint32_t step_count, step_capacity;
-    uint32_t *tensor_of; /* of each tensor of the graph, FT_NONE: none */
+    uint32_t *tensor_of; /* by tensor of the graph; FT_NONE: none */
     const ft_graph *graph;
     uint32_t cpu_ops;                           /* operators that run on the CPU */
-    const bool *is_npu;                         /* of each operator */
-    int64_t cpu_constant_bytes, constant_bytes; /* stored for the CPU; feature maps that are constants of passes */
-    npu_blockings *blockings;                   /* how its passes are cut, as far as it was asked; NULL: not kept */
-    bool is_assumed;                            /* the file is not quantised, and was taken as if it were */
+    const bool *is_npu;                         /* by operator */
+    int64_t cpu_constant_bytes, constant_bytes; /* constants of CPU operators; constant inputs of passes */
+    npu_block_cache *block_cache;               /* block configurations found so far; NULL: no cache */
+    bool is_assumed;                            /* the model is not quantised, and is lowered as if it were int8 */
 } npu_net;
 
-/* From a bound graph, which must outlive it. Everything is taken from `memory`. One net is for one thread at a time, as
- * estimates of it share what they find. */
+/* Lowers a bound graph, which must outlive the net. Everything is allocated from `memory`. A net is for one thread at a
+ * time, as its estimates share the block cache. */
 ft_status npu_lower(const ft_graph *bound, arena *memory, npu_net *net, ft_error *error);
-static inline bool npu_runs(const npu_net *net, uint32_t op) {
+static inline bool npu_is_supported(const npu_net *net, uint32_t op) {
     return net->is_npu[op];
 }
 
-/* How often the accelerator, which knows no batches, runs for one. */
-double npu_samples(const ft_graph *bound);
+/* Runs of the accelerator for one batch: it processes one sample at a time. */
+double npu_runs_per_batch(const ft_graph *bound);
 
 #endif

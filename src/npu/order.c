@@ -1,26 +1,26 @@
-/* order.c - in which order steps run, how tensors are stored.
+/* order.c - execution order of the steps, and storage formats of tensors.
  *
- * The compiler walks the network from its outputs backwards: what is read last is made as late as it may be, the first
- * input of a pass right before it. A run of passes without a CPU step in between is scheduled as one. */
-#include <stdlib.h>
+ * As Vela does, the network is walked from its outputs backwards: a tensor is computed as late as possible, the first
+ * input of a pass right before it. Consecutive passes without a CPU step in between form a segment. */
+#include <assert.h>
 #include <string.h>
 
 #include "npu/lower.h"
 
-/* Lists of steps by tensor: who makes it, and how many readers are still to come. */
-typedef struct walk {
+/* State of the walk: producers of each tensor, and readers that are not placed yet. */
+typedef struct order_walk {
     npu_lowering *l;
-    uint32_t *first, *end, *makers; /* of each tensor: its makers that are not placed, in the order of the graph */
-    uint32_t *left;                 /* readers of each tensor that were not met yet */
-    uint32_t *unmet;                /* outputs of each step whose readers were not all met yet */
-    uint32_t *stack, depth;         /* tensors whose makers are to be placed, the next one last */
+    uint32_t *first, *end, *producer_list; /* by tensor: producers not placed yet, in graph order */
+    uint32_t *readers;                     /* by tensor: readers not visited yet */
+    uint32_t *pending;                     /* by step: outputs that still have unvisited readers */
+    uint32_t *stack, depth;                /* tensors whose producers are placed next, the first one on top */
     npu_step *out;
     uint32_t placed;
-} walk;
+} order_walk;
 
-typedef void visit(walk *w, uint32_t step, uint32_t tensor);
+typedef void visit(order_walk *w, uint32_t step, uint32_t tensor);
 
-static void for_outputs(walk *w, uint32_t step, visit *each) {
+static void for_each_output(order_walk *w, uint32_t step, visit *each) {
     const npu_net *net = w->l->net;
     if (!net->steps[step].is_cpu) {
         each(w, step, net->passes[net->steps[step].index].ofm);
@@ -33,7 +33,7 @@ static void for_outputs(walk *w, uint32_t step, visit *each) {
     }
 }
 
-static void for_inputs(walk *w, uint32_t step, visit *each) {
+static void for_each_input(order_walk *w, uint32_t step, visit *each) {
     const npu_net *net = w->l->net;
     if (!net->steps[step].is_cpu) {
         const npu_pass *p = &net->passes[net->steps[step].index];
@@ -48,27 +48,27 @@ static void for_inputs(walk *w, uint32_t step, visit *each) {
     }
 }
 
-static void count_maker(walk *w, uint32_t step, uint32_t tensor) {
+static void count_producer(order_walk *w, uint32_t step, uint32_t tensor) {
     (void)step;
     w->first[tensor + 1]++;
 }
 
-static void add_maker(walk *w, uint32_t step, uint32_t tensor) {
-    w->makers[w->first[tensor]++] = step;
-    w->unmet[step]++;
+static void add_producer(order_walk *w, uint32_t step, uint32_t tensor) {
+    w->producer_list[w->first[tensor]++] = step;
+    w->pending[step]++;
 }
 
-static void count_reader(walk *w, uint32_t step, uint32_t tensor) {
+static void count_reader(order_walk *w, uint32_t step, uint32_t tensor) {
     (void)step;
-    w->left[tensor]++;
+    w->readers[tensor]++;
 }
 
-static void meet_input(walk *w, uint32_t step, uint32_t tensor) {
+static void visit_input(order_walk *w, uint32_t step, uint32_t tensor) {
     (void)step;
-    if (w->left[tensor] > 0 && --w->left[tensor] == 0) w->stack[w->depth++] = tensor;
+    if (w->readers[tensor] > 0 && --w->readers[tensor] == 0) w->stack[w->depth++] = tensor;
 }
 
-static void turn(uint32_t *items, uint32_t count) {
+static void reverse(uint32_t *items, uint32_t count) {
     for (uint32_t i = 0; i < count / 2; i++) {
         uint32_t other = items[i];
         items[i] = items[count - 1 - i];
@@ -76,9 +76,10 @@ static void turn(uint32_t *items, uint32_t count) {
     }
 }
 
-/* All readers of a tensor are placed: its makers may be, the last first. What the first input of one needs comes before
- * what the second does, and both before the next maker; each tensor is on the stack once. */
-static void meet(walk *w, uint32_t tensor) {
+/* All readers of a tensor are placed: its producers can be, the last one first. What the first input of a step needs is
+ * placed before what the second needs, and both before the next producer; each tensor is on the stack once. */
+static void place_producers(order_walk *w, uint32_t tensor) {
+    assert(w->depth == 0 && tensor < w->l->net->tensor_count);
     w->stack[w->depth++] = tensor;
     while (w->depth > 0) {
         tensor = w->stack[w->depth - 1];
@@ -86,38 +87,39 @@ static void meet(walk *w, uint32_t tensor) {
             w->depth--;
             continue;
         }
-        uint32_t step = w->makers[--w->end[tensor]], before = w->depth;
-        if (w->unmet[step] == 0 || --w->unmet[step] > 0 || w->placed == w->l->net->step_count) continue;
+        uint32_t step = w->producer_list[--w->end[tensor]], before = w->depth;
+        if (w->pending[step] == 0 || --w->pending[step] > 0 || w->placed == w->l->net->step_count) continue;
         w->out[w->placed++] = w->l->net->steps[step];
-        for_inputs(w, step, meet_input);
-        turn(w->stack + before, w->depth - before);
+        for_each_input(w, step, visit_input);
+        reverse(w->stack + before, w->depth - before);
     }
 }
 
-static bool prepare(walk *w) {
+static bool prepare(order_walk *w) {
     const npu_net *net = w->l->net;
     arena *memory = w->l->net->memory;
     w->first = ARENA_ARRAY(memory, uint32_t, net->tensor_count + 2);
     w->end = ARENA_ARRAY(memory, uint32_t, net->tensor_count + 2);
     w->stack = ARENA_ARRAY(memory, uint32_t, net->tensor_count + 2);
-    w->left = ARENA_ARRAY(memory, uint32_t, net->tensor_count + 1);
-    w->unmet = ARENA_ARRAY(memory, uint32_t, net->step_count + 1);
+    w->readers = ARENA_ARRAY(memory, uint32_t, net->tensor_count + 1);
+    w->pending = ARENA_ARRAY(memory, uint32_t, net->step_count + 1);
     w->out = ARENA_ARRAY(memory, npu_step, net->step_count + 1);
-    if (w->first == NULL || w->end == NULL || w->stack == NULL || w->left == NULL || w->unmet == NULL || w->out == NULL)
+    if (w->first == NULL || w->end == NULL || w->stack == NULL || w->readers == NULL || w->pending == NULL ||
+        w->out == NULL)
         return false;
-    for (uint32_t i = 0; i < net->step_count; i++) for_outputs(w, i, count_maker);
+    for (uint32_t i = 0; i < net->step_count; i++) for_each_output(w, i, count_producer);
     for (uint32_t i = 0; i < net->tensor_count; i++) w->first[i + 1] += w->first[i];
-    w->makers = ARENA_ARRAY(memory, uint32_t, w->first[net->tensor_count] + 1);
-    if (w->makers == NULL) return false;
-    for (uint32_t i = 0; i < net->step_count; i++) for_outputs(w, i, add_maker);
+    w->producer_list = ARENA_ARRAY(memory, uint32_t, w->first[net->tensor_count] + 1);
+    if (w->producer_list == NULL) return false;
+    for (uint32_t i = 0; i < net->step_count; i++) for_each_output(w, i, add_producer);
     memcpy(w->end, w->first, (net->tensor_count + 1) * sizeof *w->end);
     for (uint32_t i = net->tensor_count; i > 0; i--) w->first[i] = w->first[i - 1];
     w->first[0] = 0;
-    for (uint32_t i = 0; i < net->step_count; i++) for_inputs(w, i, count_reader);
+    for (uint32_t i = 0; i < net->step_count; i++) for_each_input(w, i, count_reader);
     return true;
 }
 
-/* Passes in the order of the steps, in segments. */
+/* Puts the passes into the order of the steps and numbers the segments. */
 static ft_status renumber(npu_lowering *l, ft_error *error) {
     npu_net *net = l->net;
     npu_pass *passes = ARENA_ARRAY(net->memory, npu_pass, net->pass_count + 1);
@@ -132,44 +134,46 @@ static ft_status renumber(npu_lowering *l, ft_error *error) {
         passes[count].segment = segment;
         net->steps[i].index = count++;
     }
+    assert(count <= net->pass_count);
     net->passes = passes;
     net->pass_count = count;
     return FT_OK;
 }
 
-/* A tensor that one segment makes and another reads is outside of both. */
-static ft_status mark_crossings(npu_lowering *l, ft_error *error) {
+/* A tensor written in one segment and read in another is external to both. */
+static ft_status mark_shared_tensors(npu_lowering *l, ft_error *error) {
     npu_net *net = l->net;
-    uint32_t *home = ARENA_ARRAY(net->memory, uint32_t, net->tensor_count + 1);
-    if (home == NULL) return FT_NOMEM(error);
-    for (uint32_t i = 0; i < net->tensor_count; i++) home[i] = FT_NONE;
-    for (uint32_t i = 0; i < net->pass_count; i++) home[net->passes[i].ofm] = net->passes[i].segment;
+    uint32_t *segment_of = ARENA_ARRAY(net->memory, uint32_t, net->tensor_count + 1);
+    if (segment_of == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < net->tensor_count; i++) segment_of[i] = FT_NONE;
+    for (uint32_t i = 0; i < net->pass_count; i++) segment_of[net->passes[i].ofm] = net->passes[i].segment;
     for (uint32_t i = 0; i < net->pass_count; i++) {
         const uint32_t ends[] = {net->passes[i].ifm, net->passes[i].ifm2};
         for (int k = 0; k < 2; k++) {
-            if (ends[k] == FT_NONE || home[ends[k]] == FT_NONE || home[ends[k]] == net->passes[i].segment) continue;
-            net->tensors[ends[k]].is_outside = net->tensors[ends[k]].is_output = true;
+            if (ends[k] == FT_NONE || segment_of[ends[k]] == FT_NONE || segment_of[ends[k]] == net->passes[i].segment)
+                continue;
+            net->tensors[ends[k]].is_external = net->tensors[ends[k]].is_output = true;
         }
     }
     return FT_OK;
 }
 
-ft_status npu_order(npu_lowering *l, ft_error *error) {
+ft_status npu_order_passes(npu_lowering *l, ft_error *error) {
     npu_net *net = l->net;
-    walk w = {.l = l};
+    order_walk w = {.l = l};
     if (!prepare(&w)) return FT_NOMEM(error);
     for (uint32_t i = l->graph->outputs.count; i-- > 0;) {
         uint32_t tensor = net->tensor_of[l->graph->outputs.items[i]];
-        if (tensor != FT_NONE && w.left[tensor] == 0) meet(&w, tensor);
+        if (tensor != FT_NONE && w.readers[tensor] == 0) place_producers(&w, tensor);
     }
-    for (uint32_t i = 0; i < net->tensor_count; i++) { /* what nobody reads */
-        if (w.left[i] == 0) meet(&w, i);
+    for (uint32_t i = 0; i < net->tensor_count; i++) { /* tensors without readers */
+        if (w.readers[i] == 0) place_producers(&w, i);
     }
     if (w.placed == net->step_count) {
         for (uint32_t i = 0; i < w.placed; i++) net->steps[i] = w.out[w.placed - 1 - i];
     }
     FT_TRY(renumber(l, error));
-    return mark_crossings(l, error);
+    return mark_shared_tensors(l, error);
 }
 
 /* --- Formats ------------------------------------------------------------------------------------------------- */
@@ -177,7 +181,7 @@ ft_status npu_order(npu_lowering *l, ft_error *error) {
 static void allow_bricks(npu_net *net, bool has_two_cores) {
     for (uint32_t i = 0; i < net->tensor_count; i++) {
         npu_tensor *t = &net->tensors[i];
-        t->is_linear = t->is_const || t->is_outside || t->producers == 0 || t->is_kept || t->is_variable;
+        t->is_linear = t->is_const || t->is_external || t->producers == 0 || t->is_kept || t->is_variable;
     }
     for (uint32_t i = 0; i < net->pass_count; i++) {
         const npu_pass *p = &net->passes[i];
@@ -187,14 +191,14 @@ static void allow_bricks(npu_net *net, bool has_two_cores) {
             net->tensors[p->ifm2].is_linear = true;
         if (!npu_shape_equal(ofm->shape, p->ofm_shape)) ofm->is_linear = true;
         if (p->block == BLOCK_COPY) ifm->is_linear = ofm->is_linear = true;
-        if (p->is_off_brick) ofm->is_linear = true;
+        if (p->is_unaligned_write) ofm->is_linear = true;
         if (p->is_tiled) ofm->is_linear = true;
         if (p->block == BLOCK_REDUCE && (ifm->bytes == 4 || has_two_cores)) ifm->is_linear = true;
     }
 }
 
-/* A pass element by element whose depth is no whole number of bricks stays plain when an input of its size is. */
-static void follow_inputs(npu_net *net) {
+/* An elementwise pass whose depth is not a multiple of 16 writes NHWC when an input of the same shape is NHWC. */
+static void match_input_formats(npu_net *net) {
     for (uint32_t i = 0; i < net->pass_count; i++) {
         const npu_pass *p = &net->passes[i];
         npu_tensor *ofm = &net->tensors[p->ofm];
@@ -212,5 +216,5 @@ static void follow_inputs(npu_net *net) {
 
 void npu_choose_formats(npu_net *net, bool has_two_cores) {
     allow_bricks(net, has_two_cores);
-    follow_inputs(net);
+    match_input_formats(net);
 }

@@ -113,7 +113,7 @@ typedef struct npu_rule {
     npu_op_id id;
     const char *name;                                      /* of the entry in the operator table */
     void (*lower)(npu_lowering *l, const ft_op *op);       /* adds the passes of an operator (lower_*.c) */
-    bool (*check)(const npu_lowering *l, const ft_op *op); /* shapes, strides, kernels (support.c) */
+    bool (*check)(const npu_lowering *l, const ft_op *op); /* shapes, strides, kernels (rules.c) */
     uint32_t typed_inputs;                                 /* leading inputs whose type and sizes are checked */
     uint32_t flags;
 } npu_rule;

@@ -1,32 +1,38 @@
+/* weights.c - the terms that the size of compressed weights is a sum of. */
 #include "npu/weights.h"
 
 #include <math.h>
 #include <string.h>
 
 enum {
-    OWN_LIVE,      /* channels with scales of their own: weights of live channels, */
-    OWN_LIVE_LIVE, /* those that also read live ones, */
-    OWN_NEAR,      /* the more the less far they reach, */
-    OWN_DEAD,      /* and weights of dead ones */
-    SHARED,        /* one scale for all: */
-    SHARED_NEAR,   /* the more the less far they reach */
-    SHARED_NEARER,
+    /* Scales per channel. */
+    OWN_LIVE,      /* weights of channels that are not all zero */
+    OWN_LIVE_LIVE, /* of these, weights that also read such channels */
+    OWN_NEAR,      /* weights of these channels times how narrow their range is */
+    OWN_DEAD,      /* weights of channels that are all zero */
+    /* One scale for all channels. */
+    SHARED,
+    SHARED_NEAR,   /* times how narrow the range is */
+    SHARED_NEARER, /* times its square */
     DEPTHWISE,
     DEPTHWISE_PADDING,
     CONV_PADDING,
     VECTOR,
     VECTOR_PADDING,
-    EACH,    /* per pass, */
-    ROOT,    /* and per root of its weights */
-    UNIFORM, /* weights that are all the same */
+    EACH,    /* 1 per pass */
+    ROOT,    /* square root of the number of weights */
+    UNIFORM, /* weights that are all equal */
+    TERMS
 };
 
-const npu_codes npu_default_codes = {
+_Static_assert((int)TERMS == (int)COMPRESSION_TERMS, "one term for each amount");
+
+const npu_compression npu_default_compression = {
     {0.064, 0.833, 0.044, 0, 0.354, 0.97, 0, 0.134, 0, 0.008, 0.07, 0.075, 2.2, 4.7, 0.248}};
 
-const npu_codes npu_plain_codes = {{[OWN_LIVE] = 1, [OWN_DEAD] = 1, [SHARED] = 1, [UNIFORM] = 1}};
+const npu_compression npu_no_compression = {{[OWN_LIVE] = 1, [OWN_DEAD] = 1, [SHARED] = 1, [UNIFORM] = 1}};
 
-/* Weights with the zeros that fill up the units of the engine. */
+/* Number of weights including the zeros that pad them to the units of the engine. */
 static double padded(const npu_pass *p) {
     int64_t kernel = (int64_t)p->kernel_w * p->kernel_h, in = p->ifm_shape.c, out = npu_round_up(p->ofm_shape.c, 8);
     if (p->block == BLOCK_DEPTHWISE) return (double)(npu_round_up(kernel, 4) * out);
@@ -36,8 +42,8 @@ static double padded(const npu_pass *p) {
                    : (double)(kernel * npu_round_up(in, 32) * out);
 }
 
-void npu_code_amounts(const npu_pass *p, double amounts[static CODE_PRICES]) {
-    memset(amounts, 0, CODE_PRICES * sizeof *amounts);
+void npu_compression_amounts(const npu_pass *p, double amounts[static COMPRESSION_TERMS]) {
+    memset(amounts, 0, COMPRESSION_TERMS * sizeof *amounts);
     if (!p->has_weights) return;
     double weights = (double)p->weights;
     amounts[EACH] = 1;
@@ -47,7 +53,7 @@ void npu_code_amounts(const npu_pass *p, double amounts[static CODE_PRICES]) {
     }
     double near = (8 - fmin(fmax(p->reach, -2), 8)) / 10, padding = fmax(padded(p) - weights, 0);
     amounts[ROOT] = sqrt(weights);
-    if (p->has_own_scales) {
+    if (p->is_per_channel) {
         amounts[OWN_LIVE] = weights * p->live;
         amounts[OWN_LIVE_LIVE] = weights * p->live * p->live;
         amounts[OWN_NEAR] = weights * p->live * near;
@@ -72,9 +78,9 @@ void npu_code_amounts(const npu_pass *p, double amounts[static CODE_PRICES]) {
     }
 }
 
-double npu_code_bytes(const npu_codes *codes, const npu_pass *p) {
-    double amounts[CODE_PRICES], bytes = 0;
-    npu_code_amounts(p, amounts);
-    for (int i = 0; i < CODE_PRICES; i++) bytes += amounts[i] * codes->prices[i];
+double npu_compressed_bytes(const npu_compression *compression, const npu_pass *p) {
+    double amounts[COMPRESSION_TERMS], bytes = 0;
+    npu_compression_amounts(p, amounts);
+    for (int i = 0; i < COMPRESSION_TERMS; i++) bytes += amounts[i] * compression->unit_bytes[i];
     return bytes;
 }

@@ -1,27 +1,27 @@
-/* weights.h - how many bytes weights take as the accelerator stores them.
+/* weights.h - bytes of weights as the accelerator stores them.
  *
- * Weights are compressed, and how far depends on their values, which a graph does not have. What it has are traces of
- * them: sizes, what is padded, whether channels have scales of their own, how far the weights reach for their fan-in,
- * how many channels are dead. The bytes are a sum of these, at prices that are learned. */
+ * Weights are stored compressed. The ratio depends on their values, which a graph does not have; it has statistics of
+ * them: sizes, padding, whether scales are per channel, their range relative to the fan-in, the share of channels that
+ * are all zero. The bytes are a sum of these amounts times learned bytes per unit. */
 #ifndef NPU_WEIGHTS_H
 #define NPU_WEIGHTS_H
 
 #include "npu/net.h"
 
-enum { CODE_PRICES = 15 };
+enum { COMPRESSION_TERMS = 15 };
 
-typedef struct npu_codes {
-    double prices[CODE_PRICES];
-} npu_codes;
+typedef struct npu_compression {
+    double unit_bytes[COMPRESSION_TERMS];
+} npu_compression;
 
-/* Prices that fit most networks, for when nothing was learned. */
-extern const npu_codes npu_default_codes;
-/* A byte for each weight. */
-extern const npu_codes npu_plain_codes;
+/* Values that fit most networks, used before training. */
+extern const npu_compression npu_default_compression;
+/* One byte per weight. */
+extern const npu_compression npu_no_compression;
 
-/* What the prices are for. Zero for a pass without weights. */
-void npu_code_amounts(const npu_pass *p, double amounts[static CODE_PRICES]);
-/* Of all weights of a pass, without scales and without padding. */
-double npu_code_bytes(const npu_codes *codes, const npu_pass *p);
+/* Amounts that unit_bytes are multiplied with; all zero for a pass without weights. */
+void npu_compression_amounts(const npu_pass *p, double amounts[static COMPRESSION_TERMS]);
+/* Bytes of all weights of a pass, without scales and alignment. */
+double npu_compressed_bytes(const npu_compression *compression, const npu_pass *p);
 
 #endif

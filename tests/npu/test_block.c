@@ -1,4 +1,4 @@
-/* The search passes over most blocks, and still finds what one over all of them does. */
+/* The search for a block configuration skips most blocks and still finds what an exhaustive search finds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,8 +15,8 @@ static int32_t draw(rng *r, int32_t least, int32_t most) {
 }
 
 static npu_pass draw_pass(rng *r) {
-    static const npu_block blocks[] = {BLOCK_CONV, BLOCK_CONV,   BLOCK_DEPTHWISE,  BLOCK_VECTOR,
-                                       BLOCK_POOL, BLOCK_REDUCE, BLOCK_ELEMENTWISE};
+    static const npu_block_type blocks[] = {BLOCK_CONV, BLOCK_CONV,   BLOCK_DEPTHWISE,  BLOCK_VECTOR,
+                                            BLOCK_POOL, BLOCK_REDUCE, BLOCK_ELEMENTWISE};
     npu_pass p = {.block = blocks[draw(r, 0, 6)], .kernel_w = 1, .kernel_h = 1};
     bool has_kernel = p.block == BLOCK_CONV || p.block == BLOCK_DEPTHWISE || p.block == BLOCK_POOL;
     if (has_kernel) {
@@ -45,8 +45,8 @@ static npu_extent draw_extent(rng *r, const npu_pass *p) {
     return e;
 }
 
-/* The hash is that of a search over all blocks. */
-static void many_shapes_are_cut_as_they_always_were(void **state) {
+/* The hash is that of an exhaustive search. */
+static void blocks_of_many_shapes_are_those_of_an_exhaustive_search(void **state) {
     (void)state;
     enum { SHAPES = 2000 };
     static int64_t found[SHAPES][8];
@@ -56,9 +56,9 @@ static void many_shapes_are_cut_as_they_always_were(void **state) {
         npu_pass p = draw_pass(&r);
         npu_extent e = draw_extent(&r, &p);
         const npu_arch *arch = &npu_archs[draw(&r, 0, 1)];
-        npu_blocking b;
-        bool is_found = npu_find_blocking(arch, &p, &e, &b);
-        assert_int_equal(npu_can_block(arch, &p, &e), is_found);
+        npu_block_config b;
+        bool is_found = npu_block_find(arch, &p, &e, &b);
+        assert_int_equal(npu_block_fits(arch, &p, &e), is_found);
         const int64_t row[] = {is_found, b.ofm.h, b.ofm.w, b.ofm.c, b.ifm.h, b.ifm.w, b.ifm.c, b.is_part_kernel};
         for (int k = 0; k < 8; k++) found[i][k] = row[k];
     }
@@ -66,7 +66,7 @@ static void many_shapes_are_cut_as_they_always_were(void **state) {
     assert_string_equal(hash_text(hash_bytes(found, sizeof found), text), "581fd85866328d00303a418064447f6d");
 }
 
-static void what_does_not_fit_is_not_cut(void **state) {
+static void no_block_is_found_when_none_fits(void **state) {
     (void)state;
     npu_pass p = {.block = BLOCK_CONV,
                   .kernel_w = 8,
@@ -76,17 +76,17 @@ static void what_does_not_fit_is_not_cut(void **state) {
                   .dilation_x = 1,
                   .dilation_y = 1};
     npu_extent e = {.ofm = {1, 10, 10, 16}, .ifm = {1, 1000, 1000, 64}, .ifm_bytes = 1};
-    npu_blocking b;
-    assert_true(npu_find_blocking(&npu_archs[0], &p, &e, &b)); /* one row, of two columns */
+    npu_block_config b;
+    assert_true(npu_block_find(&npu_archs[0], &p, &e, &b)); /* one row, of two columns */
     p.stride_x = 1000;
-    assert_false(npu_find_blocking(&npu_archs[0], &p, &e, &b));
-    assert_false(npu_can_block(&npu_archs[0], &p, &e));
+    assert_false(npu_block_find(&npu_archs[0], &p, &e, &b));
+    assert_false(npu_block_fits(&npu_archs[0], &p, &e));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_shapes_are_cut_as_they_always_were),
-        cmocka_unit_test(what_does_not_fit_is_not_cut),
+        cmocka_unit_test(blocks_of_many_shapes_are_those_of_an_exhaustive_search),
+        cmocka_unit_test(no_block_is_found_when_none_fits),
     };
     return cmocka_run_group_tests_name("npu/block", tests, NULL, NULL);
 }

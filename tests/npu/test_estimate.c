@@ -1,4 +1,4 @@
-/* Small networks take what Vela 3.10 says they do. */
+/* Costs of small networks are those that Vela 3.10 reports. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,10 +29,10 @@ static void check(npu_model *m, const char *device, const expected *rows, uint32
     assert_true(fabs(e.sum.total - total) < 1e-6);
 }
 
-static void convolutions_take_what_vela_says(void **state) {
+static void convolutions_cost_what_vela_reports(void **state) {
     (void)state;
     npu_model m = npu_model_read(&npu_mobilenet_head);
-    /* The last map is the output of this network and stored plainly, which it was not in the one with these numbers. */
+    /* The last map is the output of this network and stored as NHWC; in the network of these numbers it was not. */
     npu_estimate small = npu_model_estimate(&m, "ethos-u55-128"), large = npu_model_estimate(&m, "ethos-u55-256");
     static const expected on_128[] = {{151691, 177632}, {151040, 145040}, {161952, 65408}};
     static const expected on_256[] = {{87940, 177632}, {75776, 145040}, {76048, 57856}};
@@ -47,7 +47,7 @@ static void convolutions_take_what_vela_says(void **state) {
     npu_model_free(&m);
 }
 
-static void softmax_takes_what_vela_says(void **state) {
+static void softmax_costs_what_vela_reports(void **state) {
     (void)state;
     npu_model m = npu_model_read(&npu_softmax);
     static const expected rows[] = {{43, 12}, {1061, 10.5}, {7, 13},  {59, 13}, {18, 16}, {1, 8.5}, {1, 8.5}, {1, 16.5},
@@ -58,7 +58,7 @@ static void softmax_takes_what_vela_says(void **state) {
     npu_model_free(&m);
 }
 
-/* Maps that do not fit the cache become a cascade of stripes; nothing goes over what there is. */
+/* Maps that do not fit the cache become a cascade of stripes; SRAM usage stays within its size. */
 static void a_cache_is_never_overfilled(void **state) {
     (void)state;
     npu_model m = npu_model_read(&npu_mobilenet_head);
@@ -85,33 +85,33 @@ static void two_cores_are_faster_than_one(void **state) {
     npu_model_free(&m);
 }
 
-static void weights_are_waited_for(void **state) {
+static void weights_that_arrive_late_add_cycles(void **state) {
     (void)state;
     npu_model m = npu_model_read(&npu_mobilenet_head);
     npu_estimate usual = npu_model_estimate(&m, "ethos-u55-256"), heavy;
-    npu_codes codes = npu_default_codes;
+    npu_compression codes = npu_default_compression;
     ft_error error;
-    for (int i = 0; i < CODE_PRICES; i++) codes.prices[i] *= 1000;
+    for (int i = 0; i < COMPRESSION_TERMS; i++) codes.unit_bytes[i] *= 1000;
     assert_int_equal(npu_estimate_make(&m.net, npu_arch_find("ethos-u55-256"), &codes, &m.memory, &heavy, &error),
                      FT_OK);
     assert_true(heavy.sum.total > usual.sum.total);
     assert_true(heavy.weight_bytes > 100 * usual.weight_bytes);
-    assert_true(heavy.schedule.plans[3].slices > 1); /* fetched piece by piece */
+    assert_true(heavy.schedule.plans[3].slices > 1); /* fetched slice by slice */
     npu_model_free(&m);
 }
 
-/* What is known of the first estimate changes nothing of the second. */
-static void another_estimate_is_as_if_it_were_the_first(void **state) {
+/* Reusing parts of the first schedule changes nothing of the second. */
+static void an_updated_estimate_equals_a_new_one(void **state) {
     (void)state;
     npu_model m = npu_model_read(&npu_mobilenet_head);
     for (uint32_t i = 0; i < NPU_ARCHS; i++) {
         npu_estimate usual, again, fresh;
-        npu_codes codes = npu_default_codes;
+        npu_compression codes = npu_default_compression;
         ft_error error;
-        for (int k = 0; k < CODE_PRICES; k++) codes.prices[k] *= 50;
-        assert_int_equal(npu_estimate_make(&m.net, &npu_archs[i], &npu_default_codes, &m.memory, &usual, &error),
+        for (int k = 0; k < COMPRESSION_TERMS; k++) codes.unit_bytes[k] *= 50;
+        assert_int_equal(npu_estimate_make(&m.net, &npu_archs[i], &npu_default_compression, &m.memory, &usual, &error),
                          FT_OK);
-        assert_int_equal(npu_estimate_again(&usual, &codes, &m.memory, &again, &error), FT_OK);
+        assert_int_equal(npu_estimate_update(&usual, &codes, &m.memory, &again, &error), FT_OK);
         assert_int_equal(npu_estimate_make(&m.net, &npu_archs[i], &codes, &m.memory, &fresh, &error), FT_OK);
         assert_memory_equal(again.passes, fresh.passes, m.net.pass_count * sizeof *fresh.passes);
         assert_true(again.weight_bytes == fresh.weight_bytes && again.weight_bytes > usual.weight_bytes);
@@ -120,7 +120,7 @@ static void another_estimate_is_as_if_it_were_the_first(void **state) {
     npu_model_free(&m);
 }
 
-static void memory_may_run_out(void **state) {
+static void allocation_failures_are_reported(void **state) {
     (void)state;
     ft_graph *graph = made_read(&npu_mobilenet_head), *bound;
     ft_error error;
@@ -132,8 +132,9 @@ static void memory_may_run_out(void **state) {
         arena_init(&memory, UINT64_MAX);
         failing_start(n);
         ft_status status = npu_lower(bound, &memory, &net, &error);
-        if (status == FT_OK) status = npu_estimate_make(&net, &npu_archs[3], &npu_default_codes, &memory, &e, &error);
-        if (status == FT_OK) status = npu_estimate_again(&e, &npu_default_codes, &memory, &e, &error);
+        if (status == FT_OK)
+            status = npu_estimate_make(&net, &npu_archs[3], &npu_default_compression, &memory, &e, &error);
+        if (status == FT_OK) status = npu_estimate_update(&e, &npu_default_compression, &memory, &e, &error);
         bool has_failed = failing_stop();
         arena_free(&memory);
         if (!has_failed) break;
@@ -145,13 +146,10 @@ static void memory_may_run_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(convolutions_take_what_vela_says),
-        cmocka_unit_test(softmax_takes_what_vela_says),
-        cmocka_unit_test(a_cache_is_never_overfilled),
-        cmocka_unit_test(two_cores_are_faster_than_one),
-        cmocka_unit_test(weights_are_waited_for),
-        cmocka_unit_test(another_estimate_is_as_if_it_were_the_first),
-        cmocka_unit_test(memory_may_run_out),
+        cmocka_unit_test(convolutions_cost_what_vela_reports), cmocka_unit_test(softmax_costs_what_vela_reports),
+        cmocka_unit_test(a_cache_is_never_overfilled),         cmocka_unit_test(two_cores_are_faster_than_one),
+        cmocka_unit_test(weights_that_arrive_late_add_cycles), cmocka_unit_test(an_updated_estimate_equals_a_new_one),
+        cmocka_unit_test(allocation_failures_are_reported),
     };
     return cmocka_run_group_tests_name("npu/estimate", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What operators become: passes, views of other tensors, steps of the CPU; and in which order. */
+/* Lowering: operators become passes, aliases of tensors or CPU steps, in the order of Vela. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
         .name = letter, .type = T_INT8, .rank = 4, .dims = { __VA_ARGS__ }                                             \
     }
 
-static void activations_join_what_is_before(void **state) {
+static void activations_join_the_pass_before(void **state) {
     (void)state;
     const made_model model = {
         .version = 3,
@@ -28,7 +28,7 @@ static void activations_join_what_is_before(void **state) {
                       {.code = 1, MADE_IN(2), MADE_OUT(3)})}),
     };
     npu_model m = npu_model_read(&model);
-    assert_int_equal(m.net.pass_count, 2); /* the second has no room for another one */
+    assert_int_equal(m.net.pass_count, 2); /* a pass has one activation */
     assert_int_equal(m.net.passes[0].activation, ACTIVATION_TABLE);
     assert_true(m.net.passes[0].has_table);
     assert_int_equal(m.net.passes[1].math, MATH_ADD);
@@ -64,7 +64,7 @@ static void a_clamp_of_another_scale_stays_alone(void **state) {
     }
 }
 
-static void joins_are_copies_into_their_place(void **state) {
+static void concatenations_are_copies_into_the_output(void **state) {
     (void)state;
     const made_model model = {
         .version = 3,
@@ -89,7 +89,7 @@ static void joins_are_copies_into_their_place(void **state) {
     assert_int_equal(first->ofm, second->ofm);
     assert_int_equal(first->write.c, 24);
     assert_int_equal(first->ofm_shape.c, 48);
-    assert_true(!first->is_off_brick && second->is_off_brick); /* 24 channels are a brick and a half */
+    assert_true(!first->is_unaligned_write && second->is_unaligned_write); /* 24 channels are a brick and a half */
     npu_choose_formats(&m.net, false);
     assert_true(m.net.tensors[first->ofm].is_linear);
     assert_int_equal(m.net.tensors[first->ofm].producers, 2);
@@ -113,11 +113,11 @@ static void floats_are_left_to_the_cpu(void **state) {
     assert_false(m.net.is_assumed);
     assert_int_equal(m.net.step_count, 2);
     assert_true(m.net.steps[0].is_cpu);
-    assert_true(m.net.tensors[m.net.passes[0].ifm].is_outside);
+    assert_true(m.net.tensors[m.net.passes[0].ifm].is_external);
     npu_model_free(&m);
 }
 
-static void a_network_of_floats_is_taken_as_quantised(void **state) {
+static void a_float_network_is_lowered_as_quantised(void **state) {
     (void)state;
     const made_model model = {
         .version = 3,
@@ -134,8 +134,8 @@ static void a_network_of_floats_is_taken_as_quantised(void **state) {
     npu_model_free(&m);
 }
 
-/* A view is free when nobody else reads what it looks at, and a copy of the network's input, if only in name. */
-static void views_are_free_or_copies(void **state) {
+/* A reshape is free when no other operator reads its input; a reshape of the network's input is a copy. */
+static void reshapes_are_free_or_copies(void **state) {
     (void)state;
     static const int32_t shape[] = {1, 1024};
     const made_model model = {
@@ -162,7 +162,7 @@ static void views_are_free_or_copies(void **state) {
 }
 
 /* What the first input of the last pass needs runs right before it. */
-static void branches_run_as_late_as_they_may(void **state) {
+static void branches_run_as_late_as_possible(void **state) {
     (void)state;
     const made_model model = {
         .version = 3,
@@ -184,13 +184,13 @@ static void branches_run_as_late_as_they_may(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(activations_join_what_is_before),
+        cmocka_unit_test(activations_join_the_pass_before),
         cmocka_unit_test(a_clamp_of_another_scale_stays_alone),
-        cmocka_unit_test(joins_are_copies_into_their_place),
+        cmocka_unit_test(concatenations_are_copies_into_the_output),
         cmocka_unit_test(floats_are_left_to_the_cpu),
-        cmocka_unit_test(a_network_of_floats_is_taken_as_quantised),
-        cmocka_unit_test(views_are_free_or_copies),
-        cmocka_unit_test(branches_run_as_late_as_they_may),
+        cmocka_unit_test(a_float_network_is_lowered_as_quantised),
+        cmocka_unit_test(reshapes_are_free_or_copies),
+        cmocka_unit_test(branches_run_as_late_as_possible),
     };
     return cmocka_run_group_tests_name("npu/lower", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Bytes of weights follow their traces: dead channels cost little, weights that reach far compress well. */
+/* Compressed bytes follow the statistics of weights: all-zero channels cost little, a wide range compresses well. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,20 +17,20 @@ static npu_pass conv(void) {
                       .has_weights = true,
                       .coding = CODING_CONV,
                       .weights = 9 * 32 * 64,
-                      .has_own_scales = true,
+                      .is_per_channel = true,
                       .reach = 2,
                       .live = 1};
 }
 
 static double bytes(const npu_pass *p) {
-    return npu_code_bytes(&npu_default_codes, p);
+    return npu_compressed_bytes(&npu_default_compression, p);
 }
 
-static void prices_order_weights(void **state) {
+static void compressed_bytes_follow_the_statistics_of_weights(void **state) {
     (void)state;
     npu_pass usual = conv(), half_dead = conv(), shared = conv(), far = conv(), uniform = conv(), none = conv();
     half_dead.live = 0.5;
-    shared.has_own_scales = far.has_own_scales = false;
+    shared.is_per_channel = far.is_per_channel = false;
     far.reach = 7;
     uniform.coding = CODING_UNIFORM;
     none.has_weights = false;
@@ -41,14 +41,14 @@ static void prices_order_weights(void **state) {
     assert_true(bytes(&none) == 0);
 }
 
-static void zeros_that_fill_up_count(void **state) {
+static void padding_zeros_count(void **state) {
     (void)state;
     npu_pass whole = conv(), padded = conv();
-    double a[CODE_PRICES], b[CODE_PRICES], more = 0;
+    double a[COMPRESSION_TERMS], b[COMPRESSION_TERMS], more = 0;
     padded.ifm_shape.c = 33;
-    npu_code_amounts(&whole, a);
-    npu_code_amounts(&padded, b);
-    for (int i = 0; i < CODE_PRICES; i++) {
+    npu_compression_amounts(&whole, a);
+    npu_compression_amounts(&padded, b);
+    for (int i = 0; i < COMPRESSION_TERMS; i++) {
         assert_true(a[i] >= 0 && b[i] >= a[i]);
         more += b[i] - a[i];
     }
@@ -57,8 +57,8 @@ static void zeros_that_fill_up_count(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prices_order_weights),
-        cmocka_unit_test(zeros_that_fill_up_count),
+        cmocka_unit_test(compressed_bytes_follow_the_statistics_of_weights),
+        cmocka_unit_test(padding_zeros_count),
     };
     return cmocka_run_group_tests_name("npu/weights", tests, NULL, NULL);
 }

@@ -21,9 +21,9 @@ static const char *const devices[DEVICES] = {"ethos-u55-128", "ethos-u55-256"};
 static const char *const metrics[] = {"time_us", "weight_bytes", "flash_bytes"};
 
 /* Weights take half of what they usually do. */
-static npu_codes true_codes(void) {
-    npu_codes codes = npu_default_codes;
-    for (int i = 0; i < CODE_PRICES; i++) codes.prices[i] *= 0.5;
+static npu_compression true_codes(void) {
+    npu_compression codes = npu_default_compression;
+    for (int i = 0; i < COMPRESSION_TERMS; i++) codes.unit_bytes[i] *= 0.5;
     return codes;
 }
 
@@ -48,7 +48,7 @@ static ft_graph *network(uint32_t number) {
 }
 
 static npu_estimate truth(const ft_graph *graph, const char *device, arena *memory) {
-    static npu_codes codes;
+    static npu_compression codes;
     npu_net *net = ARENA_NEW(memory, npu_net);
     npu_estimate e;
     ft_graph *bound;

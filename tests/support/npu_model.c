@@ -54,7 +54,7 @@ npu_model npu_model_read(const made_model *model) {
 npu_estimate npu_model_estimate(npu_model *m, const char *device) {
     npu_estimate e;
     ft_error error;
-    if (npu_estimate_make(&m->net, npu_arch_find(device), &npu_default_codes, &m->memory, &e, &error) != FT_OK)
+    if (npu_estimate_make(&m->net, npu_arch_find(device), &npu_default_compression, &m->memory, &e, &error) != FT_OK)
         fail_msg("%s", error.message);
     return e;
 }

@@ -40,9 +40,9 @@ ft_status ethos_take_devices(ethos_model *m, const char *const *devices, uint32_
 /* --- Saving and loading -------------------------------------------------------------------------------------- */
 
 static ft_status save(const model *m, json_t **params, float_block *block, ft_error *error) {
-    float codes[CODE_PRICES], stores[STORE_PRICES];
-    for (int i = 0; i < CODE_PRICES; i++) codes[i] = (float)of(m)->codes.prices[i];
-    bool is_added = float_block_add(block, codes, CODE_PRICES);
+    float codes[COMPRESSION_TERMS], stores[STORE_PRICES];
+    for (int i = 0; i < COMPRESSION_TERMS; i++) codes[i] = (float)of(m)->codes.unit_bytes[i];
+    bool is_added = float_block_add(block, codes, COMPRESSION_TERMS);
     for (uint32_t d = 0; d < of(m)->device_count && is_added; d++) {
         for (int i = 0; i < STORE_PRICES; i++) stores[i] = (float)of(m)->stores[d][i];
         is_added = float_block_add(block, stores, STORE_PRICES);
@@ -66,13 +66,13 @@ static ft_status load(const json_t *params, const float *block, size_t count, co
     ethos_model m = {0};
     FT_TRY(take_metric(params, &m.metric, error));
     FT_TRY(ethos_take_devices(&m, devices, device_count, error));
-    size_t expected = CODE_PRICES + (size_t)device_count * STORE_PRICES;
+    size_t expected = COMPRESSION_TERMS + (size_t)device_count * STORE_PRICES;
     if (count != expected) return ft_fail(error, FT_ERR_DAMAGED, "has %zu prices; expected %zu", count, expected);
     FT_TRY(block_check_nonnegative(block, count, error));
-    for (int i = 0; i < CODE_PRICES; i++) m.codes.prices[i] = (double)block[i];
+    for (int i = 0; i < COMPRESSION_TERMS; i++) m.codes.unit_bytes[i] = (double)block[i];
     for (uint32_t d = 0; d < device_count; d++) {
         for (int i = 0; i < STORE_PRICES; i++)
-            m.stores[d][i] = (double)block[CODE_PRICES + d * STORE_PRICES + (uint32_t)i];
+            m.stores[d][i] = (double)block[COMPRESSION_TERMS + d * STORE_PRICES + (uint32_t)i];
     }
     ethos_model *kept = malloc(sizeof *kept);
     if (kept == NULL) return FT_NOMEM(error);
@@ -154,7 +154,7 @@ static ft_status make_parts(const ethos_model *m, uint32_t device, const model_v
         const ft_op *op = &ft_graph_ops(s->bound)[i];
         const ft_tensor *x =
             op->input_count > 0 && op->inputs[0] != FT_NONE ? &ft_graph_tensors(s->bound)[op->inputs[0]] : NULL;
-        bool is_cpu = op->is_folded || x == NULL || x->producer == FT_NONE || !npu_runs(net, i);
+        bool is_cpu = op->is_folded || x == NULL || x->producer == FT_NONE || !npu_is_supported(net, i);
         if (part_of[i] == 0 && !is_cpu) part_of[i] = part_of[x->producer];
     }
     for (uint32_t i = 0; i < ops; i++) {
@@ -178,7 +178,7 @@ static ft_status predict(const model *m, model_view *s, const target_device *whe
     const npu_net *net;
     const npu_look *look;
     uint32_t device = where->index;
-    double samples = npu_samples(s->bound), coverage;
+    double samples = npu_runs_per_batch(s->bound), coverage;
     FT_TRY(npu_look_net(s, &net, error));
     FT_TRY(npu_look_at(s, e->archs[device], &e->codes, &look, error));
     FT_TRY(npu_look_coverage(s, &coverage, error));

@@ -21,7 +21,7 @@ typedef struct ethos_model {
     ethos_metric metric;
     uint32_t device_count;
     const npu_arch *archs[NPU_ARCHS];
-    npu_codes codes;
+    npu_compression codes;
     double stores[NPU_ARCHS][STORE_PRICES];
 } ethos_model;
 

@@ -16,7 +16,7 @@
 #include "predictor/npu/ethos_u.h"
 
 /* One equation: amounts * prices = target, of which `whole` is the size that errors are relative to. */
-enum { MOST_PRICES = CODE_PRICES };
+enum { MOST_PRICES = COMPRESSION_TERMS };
 
 typedef struct equation {
     double amounts[MOST_PRICES], target, whole, weight;
@@ -138,14 +138,14 @@ static ft_status visit_weights(void *user, const scan_item *item, model_view *s,
     (void)item;
     (void)worker;
     const npu_net *net;
-    double all[CODE_PRICES + 1] = {0}, one[CODE_PRICES];
+    double all[COMPRESSION_TERMS + 1] = {0}, one[COMPRESSION_TERMS];
     FT_TRY(npu_look_net(s, &net, error));
     for (uint32_t i = 0; i < net->pass_count; i++) {
         const npu_pass *p = &net->passes[i];
-        if (!p->has_weights || p->is_repeat) continue;
-        npu_code_amounts(p, one);
-        for (int k = 0; k < CODE_PRICES; k++) all[k] += one[k];
-        all[CODE_PRICES] += (double)npu_round_up(10 * p->ofm_shape.c, 16);
+        if (!p->has_weights || p->reuses_weights) continue;
+        npu_compression_amounts(p, one);
+        for (int k = 0; k < COMPRESSION_TERMS; k++) all[k] += one[k];
+        all[COMPRESSION_TERMS] += (double)npu_round_up(10 * p->ofm_shape.c, 16);
     }
     buf_add(found, all, sizeof all);
     return found->failed ? FT_NOMEM(error) : FT_OK;
@@ -153,7 +153,7 @@ static ft_status visit_weights(void *user, const scan_item *item, model_view *s,
 
 static ft_status gather_weights(void *user, const scan_item *item, const buf *found, ft_error *error) {
     ethos_fitting *f = user;
-    double all[CODE_PRICES + 1];
+    double all[COMPRESSION_TERMS + 1];
     memcpy(all, found->data, sizeof all);
     for (uint32_t i = 0; i < item->row_count; i++) {
         const char *name = ft_dataset_records(f->set->data)[f->set->train.items[item->rows[i]].record].name;
@@ -162,8 +162,8 @@ static ft_status gather_weights(void *user, const scan_item *item, const buf *fo
         if (!map_set(&f->seen, name, 1)) return FT_NOMEM(error);
         equation q = {.weight = weight_of(f, name)};
         memcpy(&q.whole, f->size_list.data + size * sizeof q.whole, sizeof q.whole);
-        memcpy(q.amounts, all, CODE_PRICES * sizeof *all);
-        q.target = q.whole - all[CODE_PRICES];
+        memcpy(q.amounts, all, COMPRESSION_TERMS * sizeof *all);
+        q.target = q.whole - all[COMPRESSION_TERMS];
         FT_TRY(add_equation(&f->weights, &q, error));
     }
     return FT_OK;
@@ -237,7 +237,7 @@ static ft_status fit(ethos_fitting *f, ft_error *error) {
     static const double usual_store[STORE_PRICES] = {290, 25, 0.5, 0, 1.07, 41, 60};
     static const double plain_store[STORE_PRICES] = {256, 0, 1, 1}; /* some commands, and constants as they are */
     if (!f->is_learned) {
-        f->model->codes = npu_plain_codes;
+        f->model->codes = npu_no_compression;
         for (uint32_t d = 0; d < f->model->device_count; d++)
             memcpy(f->model->stores[d], plain_store, sizeof plain_store);
         return FT_OK;
@@ -245,7 +245,7 @@ static ft_status fit(ethos_fitting *f, ft_error *error) {
     FT_TRY(find_sizes(f, error));
     FT_TRY(count_siblings(f, error));
     FT_TRY(walk(f, visit_weights, gather_weights, 0, 0.3, error));
-    FT_TRY(solve(&f->weights, npu_default_codes.prices, f->model->codes.prices, error));
+    FT_TRY(solve(&f->weights, npu_default_compression.unit_bytes, f->model->codes.unit_bytes, error));
     if (!is_stored(f->model->metric)) return FT_OK;
     FT_TRY(walk(f, visit_stores, gather_stores, 0.3, 1, error));
     for (uint32_t d = 0; d < f->model->device_count; d++)
@@ -273,7 +273,7 @@ static ft_status prepare(const fit_set *set, const fit_context *context, ethos_m
 ft_status ethos_fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
     ethos_model *m = calloc(1, sizeof *m);
     if (m == NULL) return FT_NOMEM(error);
-    ethos_fitting f = {.set = set, .context = context, .model = m, .weights.prices = CODE_PRICES};
+    ethos_fitting f = {.set = set, .context = context, .model = m, .weights.prices = COMPRESSION_TERMS};
     for (int i = 0; i < NPU_ARCHS; i++) f.stores[i].prices = STORE_PRICES;
     arena_init(&f.memory, UINT64_MAX);
     map_init(&f.sizes, &f.memory);

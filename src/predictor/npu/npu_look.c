@@ -56,21 +56,21 @@ static npu_numbers numbers_of(const npu_estimate *e) {
                          .elementwise_passes = e->elementwise_passes};
 }
 
-static ft_status estimate(const npu_net *net, const npu_arch *arch, const npu_codes *codes, arena *scratch,
+static ft_status estimate(const npu_net *net, const npu_arch *arch, const npu_compression *codes, arena *scratch,
                           double *cycles, npu_look *made, ft_error *error) {
-    npu_codes larger = *codes;
+    npu_compression larger = *codes;
     npu_estimate usual, large;
-    for (int i = 0; i < CODE_PRICES; i++) larger.prices[i] *= 1.1;
+    for (int i = 0; i < COMPRESSION_TERMS; i++) larger.unit_bytes[i] *= 1.1;
     FT_TRY(npu_estimate_make(net, arch, codes, scratch, &usual, error));
-    FT_TRY(npu_estimate_again(&usual, &larger, scratch, &large, error));
+    FT_TRY(npu_estimate_update(&usual, &larger, scratch, &large, error));
     for (uint32_t i = 0; i < net->pass_count; i++) cycles[i] = usual.passes[i].total;
     *made = (npu_look){.usual = numbers_of(&usual), .large = numbers_of(&large), .pass_cycles = cycles};
     return FT_OK;
 }
 
 /* What is needed on the way is given back at once. */
-static ft_status look(model_view *s, const npu_net *net, const npu_arch *arch, const npu_codes *codes, npu_look *made,
-                      ft_error *error) {
+static ft_status look(model_view *s, const npu_net *net, const npu_arch *arch, const npu_compression *codes,
+                      npu_look *made, ft_error *error) {
     double *cycles = ARENA_ARRAY(&model_view_owner(s)->memory, double, net->pass_count + 1);
     if (cycles == NULL) return FT_NOMEM(error);
     arena scratch;
@@ -80,7 +80,7 @@ static ft_status look(model_view *s, const npu_net *net, const npu_arch *arch, c
     return status;
 }
 
-ft_status npu_look_at(model_view *s, const npu_arch *arch, const npu_codes *codes, const npu_look **found,
+ft_status npu_look_at(model_view *s, const npu_arch *arch, const npu_compression *codes, const npu_look **found,
                       ft_error *error) {
     npu_memo *memo;
     const npu_net *net = NULL;

@@ -20,7 +20,7 @@ typedef struct npu_look {
 
 /* The network of a subject; lives as long as that. FT_ERR_UNSUPPORTED when nothing of it runs on the accelerator. */
 ft_status npu_look_net(model_view *s, const npu_net **net, ft_error *error);
-ft_status npu_look_at(model_view *s, const npu_arch *arch, const npu_codes *codes, const npu_look **found,
+ft_status npu_look_at(model_view *s, const npu_arch *arch, const npu_compression *codes, const npu_look **found,
                       ft_error *error);
 /* The share of the work that runs on the accelerator. */
 ft_status npu_look_coverage(model_view *s, double *ratio, ft_error *error);

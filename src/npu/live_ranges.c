@@ -1,7 +1,8 @@
-/* ranges.c - from when to when each feature map and each buffer of weights takes memory.
+/* live_ranges.c - live ranges of feature maps and weight buffers: the times between which each occupies memory.
  *
- * Time goes on by two with each step, so that what is prefetched has a moment of its own between two passes. A pass
- * that works element by element writes over its input when nobody else reads that. */
+ * Time advances by two per step, so that prefetching has a time of its own between two passes. An elementwise pass
+ * overwrites its input when no other pass reads it. */
+#include <assert.h>
 #include <string.h>
 
 #include "npu/schedule.h"
@@ -16,7 +17,7 @@ static bool is_in(const npu_schedule *s, uint32_t tensor, npu_area area) {
     return tensor != FT_NONE && !s->net->tensors[tensor].is_const && s->areas[tensor] == area;
 }
 
-bool npu_overwrites(const npu_schedule *s, const npu_pass *p, npu_area area, bool is_any, uint32_t *input) {
+bool npu_can_overwrite_input(const npu_schedule *s, const npu_pass *p, npu_area area, bool is_any, uint32_t *input) {
     const npu_tensor *ofm = &s->net->tensors[p->ofm];
     if (p->block == BLOCK_COPY) {
         *input = p->ifm;
@@ -38,46 +39,51 @@ bool npu_overwrites(const npu_schedule *s, const npu_pass *p, npu_area area, boo
     return false;
 }
 
-/* --- Making them --------------------------------------------------------------------------------------------- */
+/* --- Marking --------------------------------------------------------------------------------------------- */
 
-static bool add_range(const npu_schedule *s, npu_ranges *r, const npu_range *range) {
+static bool add_range(const npu_schedule *s, npu_live_ranges *r, const npu_live_range *range) {
     if (r->count == r->capacity) {
         uint32_t larger = r->capacity == 0 ? 2 * s->net->pass_count + 8 : r->capacity * 2;
-        npu_range *items = ARENA_ARRAY(s->memory, npu_range, larger);
+        npu_live_range *items = ARENA_ARRAY(s->memory, npu_live_range, larger);
         if (items == NULL) return false;
         if (r->count > 0) memcpy(items, r->items, r->count * sizeof *items);
         r->items = items;
         r->capacity = larger;
     }
+    assert(range->bytes >= 0);
     r->items[r->count++] = *range;
     return true;
 }
 
-static npu_range *range_of(const npu_schedule *s, npu_ranges *r, uint32_t tensor) {
+static npu_live_range *range_of(const npu_schedule *s, npu_live_ranges *r, uint32_t tensor) {
+    assert(tensor < s->net->tensor_count);
     if (r->of[tensor] == FT_NONE) {
-        npu_range made = {.start = UINT32_MAX, .bytes = npu_stored_bytes(&s->net->tensors[tensor]), .tensor = tensor};
+        npu_live_range made = {
+            .start = UINT32_MAX, .bytes = npu_stored_bytes(&s->net->tensors[tensor]), .tensor = tensor};
         r->of[tensor] = r->count;
         if (!add_range(s, r, &made)) return NULL;
     }
     return &r->items[r->of[tensor]];
 }
 
-static void mark(npu_range *range, uint32_t time, uint32_t length) {
+static void mark(npu_live_range *range, uint32_t time, uint32_t length) {
     if (time < range->start) range->start = time;
     if (time + length > range->end) range->end = time + length;
 }
 
-static bool mark_tensor(const npu_schedule *s, npu_ranges *r, uint32_t tensor, npu_area area, uint32_t time) {
+static bool mark_tensor(const npu_schedule *s, npu_live_ranges *r, uint32_t tensor, npu_area area, uint32_t time) {
     if (!is_in(s, tensor, area)) return true;
-    npu_range *range = range_of(s, r, tensor);
+    npu_live_range *range = range_of(s, r, tensor);
     if (range == NULL) return false;
     mark(range, time, 1);
     return true;
 }
 
-static bool mark_buffers(const npu_schedule *s, npu_ranges *r, uint32_t pass, const npu_plan *plan, uint32_t time) {
+static bool mark_buffers(const npu_schedule *s, npu_live_ranges *r, uint32_t pass, const npu_plan *plan,
+                         uint32_t time) {
     for (uint32_t i = 0; i < plan->buffer_count; i++) {
-        npu_range range = {.start = time, .end = time + 1, .bytes = plan->buffers[i], .tensor = FT_NONE, .pass = pass};
+        npu_live_range range = {
+            .start = time, .end = time + 1, .bytes = plan->buffers[i], .tensor = FT_NONE, .pass = pass};
         if (i == 0 && plan->is_prefetched && time > 0) range.start--;
         if (plan->buffer_count > 1 && (plan->slices + 1) % 2 != i) range.end--;
         if (!add_range(s, r, &range)) return false;
@@ -85,19 +91,20 @@ static bool mark_buffers(const npu_schedule *s, npu_ranges *r, uint32_t pass, co
     return true;
 }
 
-static bool mark_pass(const npu_schedule *s, npu_ranges *r, uint32_t index, npu_area area, uint32_t *time) {
+static bool mark_pass(const npu_schedule *s, npu_live_ranges *r, uint32_t index, npu_area area, uint32_t *time) {
     const npu_pass *p = &s->net->passes[index];
     npu_plan *plan = &s->plans[index];
-    bool goes_on = plan->cascade != 0 && index > 0 && s->plans[index - 1].cascade == plan->cascade &&
-                   s->net->passes[index - 1].segment == p->segment;
-    uint32_t now = goes_on ? s->plans[index - 1].time : *time, input;
-    if (plan->cascade == 0 && npu_overwrites(s, p, area, false, &input) && r->of[p->ofm] == FT_NONE) {
+    bool continues = plan->cascade != 0 && index > 0 && s->plans[index - 1].cascade == plan->cascade &&
+                     s->net->passes[index - 1].segment == p->segment;
+    assert(plan->rolling_h == 0 || index > 0); /* a rolling buffer has a pass that fills it */
+    uint32_t now = continues ? s->plans[index - 1].time : *time, input;
+    if (plan->cascade == 0 && npu_can_overwrite_input(s, p, area, false, &input) && r->of[p->ofm] == FT_NONE) {
         if (range_of(s, r, input) == NULL) return false;
         r->of[p->ofm] = r->of[input];
     }
     plan->time = now;
     if (plan->rolling_h > 0 && area == NPU_SRAM) {
-        npu_range *range = range_of(s, r, p->ifm);
+        npu_live_range *range = range_of(s, r, p->ifm);
         if (range == NULL) return false;
         npu_shape made = s->net->passes[index - 1].ofm_shape;
         int64_t w = made.w > plan->stripe_input.w ? made.w : plan->stripe_input.w;
@@ -106,15 +113,16 @@ static bool mark_pass(const npu_schedule *s, npu_ranges *r, uint32_t index, npu_
     } else if (!(plan->rolling_h > 0) && !mark_tensor(s, r, p->ifm, area, now)) {
         return false;
     }
-    bool is_rolled = plan->cascade != 0 && plan->cascade != index + 1; /* its output is the next one's rolling buffer */
+    bool is_rolled =
+        plan->cascade != 0 && plan->cascade != index + 1; /* its output is the rolling buffer of the next pass */
     if (!mark_tensor(s, r, p->ifm2, area, now)) return false;
     if (!is_rolled && !mark_tensor(s, r, p->ofm, area, now)) return false;
     if (area == NPU_SRAM && !mark_buffers(s, r, index, plan, now)) return false;
-    if (!goes_on) *time += 2;
+    if (!continues) *time += 2;
     return true;
 }
 
-static bool mark_cpu(const npu_schedule *s, npu_ranges *r, const ft_op *op, npu_area area, uint32_t *time) {
+static bool mark_cpu(const npu_schedule *s, npu_live_ranges *r, const ft_op *op, npu_area area, uint32_t *time) {
     for (uint32_t i = 0; i < op->input_count; i++) {
         uint32_t tensor = op->inputs[i] != FT_NONE ? s->net->tensor_of[op->inputs[i]] : FT_NONE;
         if (!mark_tensor(s, r, tensor, area, *time)) return false;
@@ -127,15 +135,15 @@ static bool mark_cpu(const npu_schedule *s, npu_ranges *r, const ft_op *op, npu_
     return true;
 }
 
-/* What a run of passes takes from outside is there when it begins, what it leaves when it ends. */
-static bool mark_border(const npu_schedule *s, npu_ranges *r, uint32_t segment, npu_area area, uint32_t time,
+/* External inputs of a segment are live when it begins, its external outputs when it ends. */
+static bool mark_border(const npu_schedule *s, npu_live_ranges *r, uint32_t segment, npu_area area, uint32_t time,
                         bool is_end) {
     for (uint32_t i = 0; i < s->net->pass_count; i++) {
         const npu_pass *p = &s->net->passes[i];
         if (p->segment != segment) continue;
         const uint32_t ends[] = {p->ifm, p->ifm2, p->ofm};
         for (int k = is_end ? 2 : 0; k < (is_end ? 3 : 2); k++) {
-            if (ends[k] == FT_NONE || !s->net->tensors[ends[k]].is_outside) continue;
+            if (ends[k] == FT_NONE || !s->net->tensors[ends[k]].is_external) continue;
             if (is_end ? !s->net->tensors[ends[k]].is_output : s->net->tensors[ends[k]].producers > 0) continue;
             if (!mark_tensor(s, r, ends[k], area, time)) return false;
         }
@@ -143,7 +151,7 @@ static bool mark_border(const npu_schedule *s, npu_ranges *r, uint32_t segment, 
     return true;
 }
 
-static bool mark_inputs(const npu_schedule *s, npu_ranges *r, npu_area area, uint32_t *time) {
+static bool mark_inputs(const npu_schedule *s, npu_live_ranges *r, npu_area area, uint32_t *time) {
     const ft_graph *graph = s->net->graph;
     for (uint32_t i = 0; i < ft_graph_input_count(graph); i++) {
         if (!mark_tensor(s, r, s->net->tensor_of[ft_graph_inputs(graph)[i]], area, *time)) return false;
@@ -152,7 +160,7 @@ static bool mark_inputs(const npu_schedule *s, npu_ranges *r, npu_area area, uin
     return true;
 }
 
-static bool mark_end(const npu_schedule *s, npu_ranges *r, npu_area area, uint32_t time) {
+static bool mark_outputs(const npu_schedule *s, npu_live_ranges *r, npu_area area, uint32_t time) {
     const ft_graph *graph = s->net->graph;
     for (uint32_t i = 0; i < ft_graph_output_count(graph); i++) {
         if (!mark_tensor(s, r, s->net->tensor_of[ft_graph_outputs(graph)[i]], area, time)) return false;
@@ -164,7 +172,7 @@ static bool mark_end(const npu_schedule *s, npu_ranges *r, npu_area area, uint32
     return true;
 }
 
-static bool mark_all(npu_schedule *s, npu_ranges *r, uint32_t segment, npu_area area) {
+static bool mark_all(npu_schedule *s, npu_live_ranges *r, uint32_t segment, npu_area area) {
     uint32_t time = 0, before = FT_NONE;
     bool is_whole = segment == FT_NONE;
     if (is_whole && !mark_inputs(s, r, area, &time)) return false;
@@ -181,23 +189,24 @@ static bool mark_all(npu_schedule *s, npu_ranges *r, uint32_t segment, npu_area 
             return false;
     }
     if (before != FT_NONE && !mark_border(s, r, before, area, time, true)) return false;
-    if (is_whole && !mark_end(s, r, area, time)) return false;
+    if (is_whole && !mark_outputs(s, r, area, time)) return false;
     r->times = time + 3;
     return true;
 }
 
-ft_status npu_ranges_make(npu_schedule *s, uint32_t segment, npu_area area, npu_ranges *ranges, ft_error *error) {
-    *ranges = (npu_ranges){.of = ARENA_ARRAY(s->memory, uint32_t, s->net->tensor_count + 1)};
+ft_status npu_live_ranges_find(npu_schedule *s, uint32_t segment, npu_area area, npu_live_ranges *ranges,
+                               ft_error *error) {
+    *ranges = (npu_live_ranges){.of = ARENA_ARRAY(s->memory, uint32_t, s->net->tensor_count + 1)};
     if (ranges->of == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < s->net->tensor_count; i++) ranges->of[i] = FT_NONE;
     return mark_all(s, ranges, segment, area) ? FT_OK : FT_NOMEM(error);
 }
 
-int64_t *npu_ranges_usage(const npu_schedule *s, const npu_ranges *ranges) {
+int64_t *npu_live_ranges_usage(const npu_schedule *s, const npu_live_ranges *ranges) {
     int64_t *usage = ARENA_ARRAY(s->memory, int64_t, ranges->times + 1);
     if (usage == NULL) return NULL;
     for (uint32_t i = 0; i < ranges->count; i++) {
-        const npu_range *r = &ranges->items[i];
+        const npu_live_range *r = &ranges->items[i];
         for (uint32_t t = r->start; t <= r->end && t < ranges->times; t++) usage[t] += r->bytes;
     }
     return usage;
