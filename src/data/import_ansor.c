@@ -16,7 +16,6 @@
 #include "graph/graph.h"
 #include "program/program.h"
 #include "program/record.h"
-#include "program/text.h"
 
 enum { LINES_BETWEEN_LOOKS = 1024 };
 
@@ -80,7 +79,7 @@ static double noise_of(const ansor_record *record, double mean) {
 }
 
 static ft_status add_line(ansor_import *a, const char *line, size_t length, uint64_t number) {
-    char where[4200], task[PROGRAM_TASK_SIZE];
+    char where[4200], task[FT_PROGRAM_TASK_SIZE];
     ft_error why;
     bool is_record = false, is_whole = false;
     double seconds = 0;

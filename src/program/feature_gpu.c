@@ -1,12 +1,10 @@
-/* feature_gpu.c - see feature_gpu.h. */
+/* feature_gpu.c - GPU features: launch dimensions, requests of warps (sectors, bank conflicts), and those of the files
+ * in feature_gpu.h. */
 #include "program/feature_gpu.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
-
-#include "program/feature_merge.h"
-#include "program/feature_wave.h"
-#include "program/feature_window.h"
 
 enum {
     WINDOWS = 31,
@@ -16,16 +14,18 @@ enum {
     CYCLES = MERGED + FEATURE_MERGES
 };
 enum { BANKS = 32, MAX_WIDTH = 4 };
+static_assert(CYCLES + FEATURE_WINDOW_CYCLES == FEATURE_GPU_COUNT, "the groups of features fill the vector");
 
-/* What is done with which memory: "read from local memory" has no warps to tell of. */
+/* Writes to local memory come last: they have no features. */
 typedef enum gpu_use { READ_GLOBAL, READ_SHARED, READ_LOCAL, WRITE_GLOBAL, WRITE_SHARED, WRITE_LOCAL, USES } gpu_use;
 
-typedef struct use_numbers {
+typedef struct use_counts {
     double accesses; /* of all threads */
-    double requests; /* of warps, each as often as it is repeated: for another sector, or for a bank that was busy */
-    double kept;     /* accesses when a thread reads each element once while the buffer stands */
-    double repeats;  /* of the worst access */
-} use_numbers;
+    double requests; /* of warps, each counted as often as it is replayed: per sector of global memory, per bank
+                        conflict */
+    double distinct; /* accesses when a thread reads each element once during the lifetime of the buffer */
+    double repeats;  /* replays of the worst access */
+} use_counts;
 
 static const char *const names[FEATURE_GPU_COUNT] = {
     "blocks",
@@ -132,9 +132,9 @@ static void find_launch(const nest *n, const nest_node *node, gpu_launch *launch
 
 typedef struct warp {
     uint32_t lanes;
-    const nest_node *threads[3]; /* x, y, z; NULL: one turn */
-    int64_t at[3][WARP];         /* where the lanes stand in these */
-    lin_turns turns;             /* the same for their loops */
+    const nest_node *threads[3]; /* x, y, z; NULL: one trip */
+    int64_t at[3][WARP];         /* thread index of each lane */
+    lin_trips trips;             /* the same by loop */
 } warp;
 
 static void set_lanes(const store_view *x, warp *w) {
@@ -143,72 +143,74 @@ static void set_lanes(const store_view *x, warp *w) {
     for (int axis = 0; axis < 3; axis++) {
         const nest_node *loop = w->threads[axis];
         if (loop == NULL) continue;
-        uint32_t length = loop->extent < WARP ? (uint32_t)loop->extent : WARP; /* lanes do not get further */
+        uint32_t length = loop->extent < WARP ? (uint32_t)loop->extent : WARP; /* lanes of one warp never exceed it */
         for (uint32_t lane = 0; lane < w->lanes; lane++) {
             w->at[axis][lane] = left[lane] % length;
             left[lane] /= length;
         }
-        w->turns.of[x->space->atoms[loop->atom].loop] = w->at[axis];
+        w->trips.of[x->space->atoms[loop->atom].loop] = w->at[axis];
     }
 }
 
 static void find_warp(const store_view *x, warp *w) {
     double threads = 1;
     memset(w->threads, 0, sizeof w->threads);
-    w->turns = (lin_turns){0};
+    w->trips = (lin_trips){0};
     for (uint32_t l = 0; l < x->path_count; l++) {
         const nest_node *loop = x->path[l];
-        int axis = loop->note == PROG_THREAD_X ? 0 : loop->note == PROG_THREAD_Y ? 1 : 2;
-        if (loop->kind != NEST_THREAD || loop->note == PROG_VTHREAD || prog_note_is_block(loop->note)) continue;
+        int axis = loop->annotation == PROG_THREAD_X ? 0 : loop->annotation == PROG_THREAD_Y ? 1 : 2;
+        if (loop->kind != NEST_THREAD || loop->annotation == PROG_VTHREAD || prog_annotation_is_block(loop->annotation))
+            continue;
         threads *= (double)loop->extent;
         if (!loop->has_atom || w->threads[axis] != NULL) continue;
         w->threads[axis] = loop;
-        lin_mask_add(&w->turns.running, x->space->atoms[loop->atom].loop);
+        lin_mask_add(&w->trips.varying, x->space->atoms[loop->atom].loop);
     }
     w->lanes = threads < WARP ? (uint32_t)threads : WARP;
-    w->turns.count = w->lanes;
+    w->trips.count = w->lanes;
+    assert(w->lanes > 0 && w->lanes <= LIN_MAX_TRIPS);
     set_lanes(x, w);
 }
 
-/* Where in its memory each lane's access is, in elements; what is below 0 or too large wraps around, and stays as far
- * from its neighbours as it is. A shared region does not move within a warp; local ones, which do, are not asked
- * for. */
-static void find_places(const store_view *x, const access *a, const lin *index, const lin_turns *turns,
-                        uint64_t places[static WARP]) {
-    const int64_t *lengths = view_is_part(x, a) ? x->n->p->stages[a->buffer].region : a->shape;
+/* The address of each lane's access in its buffer, in elements. Values below 0 or too large wrap around, which keeps
+ * distances. The origin of a shared region is the same for all lanes of a warp; that of local ones is not, and they are
+ * never passed here. */
+static void find_addresses(const store_view *x, const access *a, const lin *index, const lin_trips *trips,
+                           uint64_t addresses[static WARP]) {
+    const int64_t *lengths = view_is_partial(x, a) ? x->n->p->stages[a->buffer].region : a->shape;
     int64_t values[WARP];
-    memset(places, 0, turns->count * sizeof *places);
+    memset(addresses, 0, trips->count * sizeof *addresses);
     for (uint32_t d = 0; d < a->dims; d++) {
         uint64_t length = (uint64_t)lengths[d];
-        lin_values(x->space, index[d], turns, values);
-        for (uint32_t lane = 0; lane < turns->count; lane++)
-            places[lane] = places[lane] * length + (uint64_t)values[lane];
+        lin_values(x->space, index[d], trips, values);
+        for (uint32_t lane = 0; lane < trips->count; lane++)
+            addresses[lane] = addresses[lane] * length + (uint64_t)values[lane];
     }
 }
 
-/* Elements that each lane moves with one command, when the innermost loop is vectorised: all of it, when they lie side
- * by side. `places` are those of its first turn. */
+/* Elements that each lane moves with one instruction: the extent of a vectorised innermost loop, when its elements are
+ * contiguous. `addresses` are those of its first trip. */
 static uint32_t vector_width(const store_view *x, const access *a, const lin *index, const warp *w,
-                             const uint64_t *places) {
+                             const uint64_t *addresses) {
     const nest_node *loop = x->path_count > 0 ? x->path[0] : NULL;
-    if (loop == NULL || loop->note != PROG_VECTORIZE || loop->extent > MAX_WIDTH || !loop->has_atom) return 1;
+    if (loop == NULL || loop->annotation != PROG_VECTORIZE || loop->extent > MAX_WIDTH || !loop->has_atom) return 1;
     uint32_t number = x->space->atoms[loop->atom].loop;
     if (!lin_mask_has(a->loops, number)) return 1;
-    lin_turns turns = w->turns;
-    int64_t turn[WARP];
-    lin_mask_add(&turns.running, number);
-    turns.of[number] = turn;
+    lin_trips trips = w->trips;
+    int64_t trip[WARP];
+    lin_mask_add(&trips.varying, number);
+    trips.of[number] = trip;
     for (uint32_t i = 1; i < loop->extent; i++) {
         uint64_t next[WARP];
-        for (uint32_t lane = 0; lane < w->lanes; lane++) turn[lane] = i;
-        find_places(x, a, index, &turns, next);
+        for (uint32_t lane = 0; lane < w->lanes; lane++) trip[lane] = i;
+        find_addresses(x, a, index, &trips, next);
         for (uint32_t lane = 0; lane < w->lanes; lane++)
-            if (next[lane] != places[lane] + i) return 1;
+            if (next[lane] != addresses[lane] + i) return 1;
     }
     return (uint32_t)loop->extent;
 }
 
-/* Neighbours are often alike: the last is looked at first. */
+/* Neighbouring lanes are often equal, so the search runs backwards. */
 static uint32_t add_distinct(uint64_t *seen, uint32_t count, uint64_t value) {
     for (uint32_t i = count; i > 0; i--)
         if (seen[i - 1] == value) return count;
@@ -216,12 +218,12 @@ static uint32_t add_distinct(uint64_t *seen, uint32_t count, uint64_t value) {
     return count + 1;
 }
 
-/* How many sectors of global memory a warp asks for at once. */
-static double count_sectors(const uint64_t *places, uint32_t lanes, uint32_t width) {
+/* Sectors of global memory in one request of a warp. */
+static double count_sectors(const uint64_t *addresses, uint32_t lanes, uint32_t width) {
     uint64_t seen[WARP * 2];
     uint32_t count = 0;
     for (uint32_t i = 0; i < lanes; i++) {
-        uint64_t byte = places[i] * ELEMENT_BYTES;
+        uint64_t byte = addresses[i] * ELEMENT_BYTES;
         uint64_t first = byte / SECTOR_BYTES, last = (byte + width * ELEMENT_BYTES - 1) / SECTOR_BYTES;
         count = add_distinct(seen, count, first);
         if (last != first) count = add_distinct(seen, count, last);
@@ -229,81 +231,83 @@ static double count_sectors(const uint64_t *places, uint32_t lanes, uint32_t wid
     return count;
 }
 
-/* How often the busiest bank of shared memory is asked for different words, or, when each lane asks for several words
- * side by side, the busiest group of as many banks; for three words, of ten groups, which is near enough. */
-static double count_conflicts(const uint64_t *places, uint32_t lanes, uint32_t width) {
+/* Bank conflicts: how many different words one request needs from the same bank of shared memory, or, when each lane
+ * reads several contiguous words, from the same group of banks. Three words count as ten groups of three banks, an
+ * approximation. */
+static double count_conflicts(const uint64_t *addresses, uint32_t lanes, uint32_t width) {
     uint64_t seen[WARP];
-    uint32_t count = 0, busy[BANKS] = {0}, most = 1;
+    uint32_t count = 0, busy[BANKS] = {0}, max = 1;
     for (uint32_t i = 0; i < lanes; i++) {
         uint32_t before = count;
-        uint64_t place = places[i] / width;
-        count = add_distinct(seen, count, place);
+        uint64_t address = addresses[i] / width;
+        count = add_distinct(seen, count, address);
         if (count == before) continue;
-        uint32_t *bank = &busy[place % (BANKS / width)];
-        if (++*bank > most) most = *bank;
+        uint32_t *bank = &busy[address % (BANKS / width)];
+        if (++*bank > max) max = *bank;
     }
-    return most;
+    return max;
 }
 
-/* How often a command of a warp is repeated, and in `*width` how many elements of each lane it moves. */
+/* How often a request of a warp is replayed, and in `*width` how many elements it moves per lane. */
 static double count_repeats(const store_view *x, access *a, const lin *index, const warp *w, prog_scope scope,
                             uint32_t *width) {
-    uint64_t places[WARP];
+    uint64_t addresses[WARP];
+    assert(a->width >= 1 && a->width <= MAX_WIDTH && a->set_count > 0);
     *width = 1;
     if (scope == PROG_LOCAL) return 1;
-    if (!lin_mask_meets(a->loops, w->turns.running)) {
+    if (!lin_mask_intersects(a->loops, w->trips.varying)) {
         if (scope == PROG_SHARED) a->cycles += 1.0 / a->width / a->set_count;
         return 1;
     }
-    find_places(x, a, index, &w->turns, places);
-    *width = vector_width(x, a, index, w, places);
-    if (scope == PROG_GLOBAL) return count_sectors(places, w->lanes, *width);
-    double repeats = count_conflicts(places, w->lanes, *width),
-           merged = a->width == *width ? repeats : count_conflicts(places, w->lanes, a->width);
+    find_addresses(x, a, index, &w->trips, addresses);
+    *width = vector_width(x, a, index, w, addresses);
+    if (scope == PROG_GLOBAL) return count_sectors(addresses, w->lanes, *width);
+    double repeats = count_conflicts(addresses, w->lanes, *width),
+           merged = a->width == *width ? repeats : count_conflicts(addresses, w->lanes, a->width);
     a->cycles += merged / a->width / a->set_count;
     return repeats;
 }
 
 /* --- Uses ---------------------------------------------------------------------------------------------------- */
 
-/* Of all turns, those that do something: threads that fill a shared buffer together are often more than it has
- * elements, and a guard keeps the others away. */
-static double active_share(const store_view *x, const nest_node *node) {
+/* The share of the trips that pass the guard: when more threads fill a shared buffer than it has elements, the rest is
+ * predicated off. */
+static double active_ratio(const store_view *x, const nest_node *node) {
     const prog_stage *stage = &x->n->p->stages[node->stage];
-    double turns = 1, elements = 1;
+    double trips = 1, elements = 1;
     if (node->guard_count == 0 || stage->scope != PROG_SHARED || !stage->is_bound) return 1;
     for (uint16_t at = node->parent; at != NEST_NONE; at = x->n->nodes[at].parent) {
         const nest_node *above = &x->n->nodes[at];
         if (above->kind == NEST_REALIZE && above->stage == node->stage) break;
-        if (above->kind == NEST_LOOP || above->kind == NEST_THREAD) turns *= (double)above->extent;
+        if (above->kind == NEST_LOOP || above->kind == NEST_THREAD) trips *= (double)above->extent;
     }
     for (uint32_t d = 0; d < stage->dims; d++) elements *= (double)stage->region[d];
-    return fmin(1, elements / turns);
+    return fmin(1, elements / trips);
 }
 
-/* Accesses of all threads when each reads an element only once between the beginning and the end of the buffer. */
-static double count_kept(store_view *x, const nest_node *node, access *a, double turns) {
-    lin_mask running = {{0, 0}};
+/* Accesses of all threads when each reads an element only once during the lifetime of the buffer. */
+static double count_distinct(store_view *x, const nest_node *node, access *a, double trips) {
+    lin_mask varying = {{0, 0}};
     double inside = 1;
     for (uint16_t at = node->parent; at != NEST_NONE; at = x->n->nodes[at].parent) {
         const nest_node *above = &x->n->nodes[at];
         if (above->kind == NEST_REALIZE && above->stage == a->buffer) break;
         if (above->kind != NEST_LOOP || !above->has_atom) continue;
         inside *= (double)above->extent;
-        lin_mask_add(&running, x->space->atoms[above->atom].loop);
+        lin_mask_add(&varying, x->space->atoms[above->atom].loop);
     }
-    view_touch_region(x, a, running);
-    return turns / inside * fmin(inside * a->set_count, a->touched);
+    view_set_region(x, a, varying);
+    return trips / inside * fmin(inside * a->set_count, a->touched);
 }
 
-static void add_use(store_view *x, const nest_node *node, access *a, const warp *w, double turns, use_numbers *uses) {
+static void add_use(store_view *x, const nest_node *node, access *a, const warp *w, double trips, use_counts *uses) {
     prog_scope scope = view_scope(x, a);
-    use_numbers sum = {.accesses = turns * a->set_count, .kept = count_kept(x, node, a, turns)};
+    use_counts sum = {.accesses = trips * a->set_count, .distinct = count_distinct(x, node, a, trips)};
     a->cycles = 0;
     for (uint32_t i = 0; i < a->set_count; i++) {
         uint32_t width;
         double repeats = count_repeats(x, a, a->sets[i], w, scope, &width);
-        sum.requests += turns / w->lanes / width * repeats;
+        sum.requests += trips / w->lanes / width * repeats;
         sum.repeats = fmax(sum.repeats, repeats);
     }
     for (int is_write = 0; is_write < 2; is_write++) {
@@ -311,36 +315,36 @@ static void add_use(store_view *x, const nest_node *node, access *a, const warp 
         gpu_use use = (gpu_use)((is_write ? WRITE_GLOBAL : READ_GLOBAL) + (scope - PROG_GLOBAL));
         uses[use].accesses += sum.accesses;
         uses[use].requests += sum.requests;
-        uses[use].kept += sum.kept;
+        uses[use].distinct += sum.distinct;
         uses[use].repeats = fmax(uses[use].repeats, sum.repeats);
     }
 }
 
-/* How much less a thread does than what the compiler was told to unroll at most: below 0, loops stay. */
+/* The unroll limit of the pragma against the trips below it, as a difference of logarithms: below 0, loops remain. */
 static float unroll_room(const nest *n, const nest_node *node) {
-    double turns = 1;
+    double trips = 1;
     for (uint16_t at = node->parent; at != NEST_NONE; at = n->nodes[at].parent) {
         const nest_node *above = &n->nodes[at];
-        if (above->kind == NEST_LOOP) turns *= (double)above->extent;
-        if (above->kind == NEST_PRAGMA && !above->is_explicit) return slog(above->unroll) - slog(turns);
+        if (above->kind == NEST_LOOP) trips *= (double)above->extent;
+        if (above->kind == NEST_PRAGMA && !above->is_explicit) return slog(above->unroll) - slog(trips);
     }
-    return -slog(turns);
+    return -slog(trips);
 }
 
-void feature_gpu(store_view *x, const nest_node *node, const unroll_mark *marks, gpu_launch *launch,
+void feature_gpu(store_view *x, const nest_node *node, const unroll_info *infos, gpu_launch *launch,
                  float out[static FEATURE_GPU_COUNT]) {
-    double blocks = 1, threads = 1, vthreads = 1, serial = 1, active = active_share(x, node);
-    use_numbers uses[USES] = {{0}};
+    double blocks = 1, threads = 1, vthreads = 1, serial = 1, active = active_ratio(x, node);
+    use_counts uses[USES] = {{0}};
     warp w;
     find_launch(x->n, node, launch);
     find_warp(x, &w);
-    feature_merge(x, node, marks, out + MERGED);
+    feature_merge(x, node, infos, out + MERGED);
     for (uint32_t l = 0; l < x->path_count; l++) {
         const nest_node *loop = x->path[l];
-        double *product = loop->kind != NEST_THREAD        ? &serial
-                          : loop->note == PROG_VTHREAD     ? &vthreads
-                          : prog_note_is_block(loop->note) ? &blocks
-                                                           : &threads;
+        double *product = loop->kind != NEST_THREAD                    ? &serial
+                          : loop->annotation == PROG_VTHREAD           ? &vthreads
+                          : prog_annotation_is_block(loop->annotation) ? &blocks
+                                                                       : &threads;
         *product *= (double)loop->extent;
     }
     for (uint32_t i = 0; i < x->access_count; i++)
@@ -356,14 +360,14 @@ void feature_gpu(store_view *x, const nest_node *node, const unroll_mark *marks,
     out[8] = slog(node->guard_count);
     out[9] = node->store == NEST_UPDATE || node->store == NEST_PART_UPDATE;
     out[10] = node->store == NEST_INIT || node->store == NEST_PART_INIT;
-    double written = feature_unroll(x, node, marks, out + UNROLLED);
-    feature_window(x, node, written, out + WINDOWS, out + CYCLES);
+    double unrolled = feature_unroll(x, node, infos, out + UNROLLED);
+    feature_window(x, node, unrolled, out + WINDOWS, out + CYCLES);
     feature_wave(x, out + IN_WAVES);
     for (int use = 0; use < WRITE_LOCAL; use++) {
         float *four = out + 11 + 4 * use;
         four[0] = slog(uses[use].accesses);
         four[1] = slog(uses[use].requests);
-        four[2] = slog(uses[use].kept);
+        four[2] = slog(uses[use].distinct);
         four[3] = slog(uses[use].repeats);
     }
 }

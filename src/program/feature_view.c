@@ -1,5 +1,7 @@
+/* feature_view.c - loops, accesses, regions, strides and reuse of a store. */
 #include "program/feature_view.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -31,7 +33,7 @@ static access *find_access(store_view *x, uint32_t buffer) {
     return a;
 }
 
-/* A buffer that is read and written is updated in place: both are at the same index. */
+/* A buffer that is both read and written is updated in place, at one index. */
 static void add_access(store_view *x, uint32_t buffer, const lin *index, bool is_written) {
     access *a = find_access(x, buffer);
     bool was_written = a->is_written;
@@ -68,25 +70,26 @@ void view_find_accesses(store_view *x, const nest_node *node) {
 
 /* --- Loops around a store ------------------------------------------------------------------------------------ */
 
-/* Threads that fill a buffer together are its own, not those of the loops that it is filled for: behind the life of a
- * buffer that threads share they stand for the same threads again, as does an index that was bound nearer already. */
+/* Threads that fill a buffer together have thread loops of their own. The thread loops outside the lifetime of a shared
+ * buffer stand for the same threads, as does a thread index that was already bound further inside: both are skipped. */
 static bool is_same_threads(const nest_node *loop, prog_scope outside, const bool *is_bound) {
     if (loop->kind != NEST_THREAD) return false;
-    if (loop->note != PROG_VTHREAD && is_bound[loop->note]) return true;
-    return outside == PROG_SHARED ? !prog_note_is_block(loop->note) : outside == PROG_GLOBAL;
+    if (loop->annotation != PROG_VTHREAD && is_bound[loop->annotation]) return true;
+    return outside == PROG_SHARED ? !prog_annotation_is_block(loop->annotation) : outside == PROG_GLOBAL;
 }
 
 void view_find_path(store_view *x, const nest_node *node) {
     const nest *n = x->n;
-    bool is_bound[PROG_NOTES] = {false};
-    prog_scope outside = PROG_NO_SCOPE; /* the scope of the buffer, once we are outside of its life */
+    bool is_bound[PROG_ANNOTATION_COUNT] = {false};
+    assert(node->kind == NEST_STORE);
+    prog_scope outside = PROG_NO_SCOPE; /* the scope of the buffer, outside its lifetime */
     x->path_count = 0;
     for (uint16_t at = node->parent; at != NEST_NONE; at = n->nodes[at].parent) {
         const nest_node *above = &n->nodes[at];
         if (above->kind == NEST_REALIZE && above->stage == node->stage) outside = n->p->stages[node->stage].scope;
         if (above->kind != NEST_LOOP && above->kind != NEST_THREAD) continue;
         if (is_same_threads(above, outside, is_bound)) continue;
-        if (above->kind == NEST_THREAD) is_bound[above->note] = true;
+        if (above->kind == NEST_THREAD) is_bound[above->annotation] = true;
         if (x->path_count == MAX_PATH) {
             x->is_too_large = true;
             return;
@@ -103,58 +106,57 @@ prog_scope view_scope(const store_view *x, const access *a) {
 
 /* --- Regions ------------------------------------------------------------------------------------------------- */
 
-static int64_t length_of(const store_view *x, const access *a, uint32_t dim, lin_mask running) {
-    int64_t least = INT64_MAX, most = INT64_MIN;
+static int64_t length_of(const store_view *x, const access *a, uint32_t dim, lin_mask varying) {
+    int64_t min = INT64_MAX, max = INT64_MIN;
+    assert(dim < a->dims && a->set_count > 0);
     for (uint32_t i = 0; i < a->set_count; i++) {
         int64_t lo, hi;
-        lin_range_of(x->space, a->sets[i][dim], running, &lo, &hi);
-        if (lo < least) least = lo;
-        if (hi > most) most = hi;
+        lin_range_varying(x->space, a->sets[i][dim], varying, &lo, &hi);
+        if (lo < min) min = lo;
+        if (hi > max) max = hi;
     }
-    return most - least + 1;
+    return max - min + 1;
 }
 
-/* Regions are asked for again and again, of nearly the same loops: what does not move with those that differ stays. */
-void view_touch_region(const store_view *x, access *a, lin_mask running) {
-    lin_mask changed = lin_mask_xor(running, a->running);
+/* Called repeatedly with nearly the same loops: only dimensions that depend on a changed loop are recomputed. */
+void view_set_region(const store_view *x, access *a, lin_mask varying) {
+    lin_mask changed = lin_mask_xor(varying, a->varying);
     a->touched = 1;
     for (uint32_t d = 0; d < a->dims; d++) {
-        if (!a->has_region || lin_mask_meets(changed, a->dim_loops[d])) a->region[d] = length_of(x, a, d, running);
+        if (!a->has_region || lin_mask_intersects(changed, a->dim_loops[d])) a->region[d] = length_of(x, a, d, varying);
         a->touched *= (double)a->region[d];
     }
-    a->running = running;
+    a->varying = varying;
     a->has_region = true;
 }
 
-static void note_touch(store_view *x, const nest_node *loop) {
-    touch *t = &x->touches[loop - x->n->nodes];
+static void add_footprint(store_view *x, const nest_node *loop) {
+    footprint *t = &x->footprints[loop - x->n->nodes];
     for (uint32_t i = 0; i < x->access_count; i++) {
         const access *a = &x->accesses[i];
         t->bytes += a->touched * ELEMENT_BYTES;
         t->element_bytes += ELEMENT_BYTES;
         float touched = (float)a->touched;
-        if (t->buffers[a->buffer].count == 0 || touched < t->buffers[a->buffer].least)
-            t->buffers[a->buffer].least = touched;
+        if (t->buffers[a->buffer].count == 0 || touched < t->buffers[a->buffer].min)
+            t->buffers[a->buffer].min = touched;
         t->buffers[a->buffer].count++;
     }
 }
 
-/* Walks from the innermost loop out; regions are those of the outermost at the end. Fills, per loop, log2 of the work
- * and of the bytes touched. */
 void view_walk_loops(store_view *x, double flops, float *work, float *bytes) {
-    lin_mask running = {{0, 0}};
-    for (uint32_t i = 0; i < x->access_count; i++) view_touch_region(x, &x->accesses[i], running);
+    lin_mask varying = {{0, 0}};
+    for (uint32_t i = 0; i < x->access_count; i++) view_set_region(x, &x->accesses[i], varying);
     for (uint32_t l = 0; l < x->path_count; l++) {
         const nest_node *loop = x->path[l];
         double sum = 0;
         uint32_t number = loop->has_atom ? x->space->atoms[loop->atom].loop : 0;
-        if (loop->has_atom) lin_mask_add(&running, number);
+        if (loop->has_atom) lin_mask_add(&varying, number);
         for (uint32_t i = 0; i < x->access_count; i++) {
             access *a = &x->accesses[i];
-            if (loop->has_atom && lin_mask_has(a->loops, number)) view_touch_region(x, a, running);
+            if (loop->has_atom && lin_mask_has(a->loops, number)) view_set_region(x, a, varying);
             sum += a->touched * ELEMENT_BYTES;
         }
-        note_touch(x, loop);
+        add_footprint(x, loop);
         flops *= (double)loop->extent;
         work[l] = flops > 0 ? log2f((float)flops) : -INFINITY;
         bytes[l] = sum > 0 ? log2f((float)sum) : -INFINITY;
@@ -163,7 +165,7 @@ void view_walk_loops(store_view *x, double flops, float *work, float *bytes) {
 
 /* --- Strides and reuse --------------------------------------------------------------------------------------- */
 
-/* By how much an index moves with a loop; 2 when that is not one number. 0: it does not. */
+/* The factor of a loop in an index; 2 when it is inside a quotient, 0 when the index does not depend on it. */
 static int64_t factor_of(const lin_space *space, lin a, uint32_t atom) {
     int64_t found = 0;
     uint32_t loop = space->atoms[atom].loop;
@@ -175,7 +177,7 @@ static int64_t factor_of(const lin_space *space, lin a, uint32_t atom) {
 }
 
 double view_stride(const store_view *x, const access *a, const nest_node *loop) {
-    double least = 0;
+    double min = 0;
     if (!loop->has_atom) return 0;
     for (uint32_t i = 0; i < a->set_count; i++) {
         double inner = 1;
@@ -183,31 +185,31 @@ double view_stride(const store_view *x, const access *a, const nest_node *loop) 
             int64_t factor = factor_of(x->space, a->sets[i][d - 1], loop->atom);
             if (factor != 0) {
                 double stride = (double)factor * inner;
-                if (least == 0 || stride < least) least = stride;
+                if (min == 0 || stride < min) min = stride;
                 break;
             }
             inner *= (double)a->shape[d - 1];
         }
     }
-    return least;
+    return min;
 }
 
 static bool moves(const store_view *x, const access *a, const nest_node *loop) {
     return loop->has_atom && lin_mask_has(a->loops, x->space->atoms[loop->atom].loop);
 }
 
-/* The nearest loop that touches the same again, or under which another store did. */
+/* Reuse by the innermost loop that does not move the access, or by another store under a common loop. */
 reuse view_find_reuse(const store_view *x, const access *a) {
     double iterations = 1, bytes = -1;
     for (uint32_t l = 0; l < x->path_count; l++) {
         const nest_node *loop = x->path[l];
-        const touch *t = &x->touches[loop - x->n->nodes];
+        const footprint *t = &x->footprints[loop - x->n->nodes];
         double extent = (double)loop->extent;
         if (!moves(x, a, loop)) return (reuse){REUSE_LOOP, iterations, bytes < 0 ? t->element_bytes : bytes, extent};
         iterations *= extent;
         bytes = t->bytes;
         if (t->buffers[a->buffer].count > 1)
-            return (reuse){REUSE_SERIAL, t->buffers[a->buffer].least / extent, t->bytes / extent,
+            return (reuse){REUSE_SERIAL, t->buffers[a->buffer].min / extent, t->bytes / extent,
                            t->buffers[a->buffer].count - 1};
     }
     return (reuse){.kind = REUSE_NONE};

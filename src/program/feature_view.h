@@ -1,5 +1,5 @@
-/* feature_view.h - a store as its features see it: the loops around it, what it touches under each of them, and when it
- * touches the same again. */
+/* feature_view.h - a store prepared for feature extraction: the loops around it, its accesses, the elements they touch
+ * under each loop, and reuse. */
 #ifndef PROGRAM_FEATURE_VIEW_H
 #define PROGRAM_FEATURE_VIEW_H
 
@@ -8,7 +8,7 @@
 #include "program/nest.h"
 
 enum {
-    TEMP_PART = PROG_MAX_STAGES, /* what one thread has of a reduction */
+    TEMP_PART = PROG_MAX_STAGES, /* partial result of one thread in a reduction over threads */
     TEMP_RESULT,
     BUFFERS,
     MAX_PATH = 96,
@@ -18,19 +18,19 @@ enum {
     LINE_BYTES = 64
 };
 
-/* How amounts are told: as a logarithm that goes through 0. */
+/* A logarithm through 0, as in TVM: log2(x + 1), and its mirror image below 0. */
 static inline float slog(double value) {
     return value == 0 ? 0 : value < 0 ? -log2f((float)(1 - value)) : log2f((float)(value + 1));
 }
 
-/* What the stores so far touch under a loop. */
-typedef struct touch {
+/* Elements that the stores so far touch under a loop. */
+typedef struct footprint {
     double bytes, element_bytes;
     struct {
-        float least;
+        float min;
         uint16_t count;
     } buffers[BUFFERS];
-} touch;
+} footprint;
 
 typedef struct access {
     uint32_t buffer;
@@ -39,19 +39,19 @@ typedef struct access {
     const lin *sets[MAX_INDEX_SETS];
     uint32_t set_count;
     int64_t shape[PROG_MAX_DIMS];
-    lin_mask loops, dim_loops[PROG_MAX_DIMS]; /* that it moves with */
-    double touched;                           /* elements, at the loop at hand */
+    lin_mask loops, dim_loops[PROG_MAX_DIMS]; /* that its index depends on */
+    double touched;                           /* elements of `region` */
     int64_t region[PROG_MAX_DIMS];
-    lin_mask running; /* loops that the region is of, once there is one */
+    lin_mask varying; /* loops that vary in `region`, when has_region */
     bool has_region;
-    uint32_t width; /* elements that one command may move (feature_merge.h) */
-    double cycles;  /* of shared memory, for an element that all lanes of a warp read; 0 elsewhere (feature_gpu.c) */
+    uint32_t width; /* elements that one instruction can move (feature_merge.c) */
+    double cycles;  /* of shared memory, when all lanes of a warp read an element; 0 elsewhere (feature_gpu.c) */
 } access;
 
 typedef struct store_view {
     const nest *n;
     const lin_space *space;
-    touch *touches;                  /* by node */
+    footprint *footprints;           /* by node */
     const nest_node *path[MAX_PATH]; /* innermost first */
     uint32_t path_count;
     access accesses[MAX_ACCESSES];
@@ -59,30 +59,31 @@ typedef struct store_view {
     bool is_too_large;
 } store_view;
 
-/* A thread takes the turns of virtual ones one after the other. */
+/* Virtual threads: one thread runs their trips one after the other. */
 static inline bool view_is_virtual(const nest_node *loop) {
-    return loop->kind == NEST_THREAD && loop->note == PROG_VTHREAD;
+    return loop->kind == NEST_THREAD && loop->annotation == PROG_VTHREAD;
 }
 
-/* Whether a buffer is only as large as what is needed of it at a time. */
-static inline bool view_is_part(const store_view *x, const access *a) {
+/* Whether a buffer is only as large as the region that is needed at a time. */
+static inline bool view_is_partial(const store_view *x, const access *a) {
     if (a->buffer >= PROG_MAX_STAGES) return false;
     const prog_stage *stage = &x->n->p->stages[a->buffer];
     return stage->is_bound && stage->body != NULL && !stage->is_output;
 }
 
-/* The loops around a store that are its own, innermost first. */
+/* Finds the loops that the store runs in, innermost first. */
 void view_find_path(store_view *x, const nest_node *node);
-/* The buffers that it reads and writes. */
+/* Finds the buffers that it reads and writes. */
 void view_find_accesses(store_view *x, const nest_node *node);
-/* Where the buffer lives; what one thread has of a reduction is local. */
+/* The memory scope of the buffer; partial results of a reduction over threads are local. */
 prog_scope view_scope(const store_view *x, const access *a);
-/* How many elements an access touches while some loops run and the others stand at 0: into `touched` and `region`. */
-void view_touch_region(const store_view *x, access *a, lin_mask running);
-/* Goes through the loops from the innermost out and notes what is touched under each; regions are those of the
- * outermost at the end. Fills, per loop, log2 of the work and of the bytes touched. */
+/* Sets `touched` and `region` to the elements that an access touches while the loops of `varying` vary and the others
+ * are at 0. */
+void view_set_region(const store_view *x, access *a, lin_mask varying);
+/* Walks the loops from the innermost outwards and adds the footprint of the store to each; at the end, regions are
+ * those of the outermost loop. Fills, per loop, log2 of the work and of the bytes touched. */
 void view_walk_loops(store_view *x, double flops, float *work, float *bytes);
-/* In elements, with one turn of a loop; 0: it does not move. */
+/* The stride of an access with a loop, in elements; 0: the access does not depend on it. */
 double view_stride(const store_view *x, const access *a, const nest_node *loop);
 
 typedef enum reuse_kind { REUSE_LOOP, REUSE_SERIAL, REUSE_NONE } reuse_kind;

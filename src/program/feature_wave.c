@@ -1,30 +1,32 @@
-/* feature_wave.c - see feature_wave.h. */
-#include "program/feature_wave.h"
+/* feature_wave.c - sectors of global memory that the blocks of one wave touch together. */
+#include <assert.h>
 
-enum { SECTOR_ELEMENTS = 8, AXES = 3, MAX_MOVES = 16 };
+#include "program/feature_gpu.h"
 
-/* Blocks that are under way together. */
+enum { SECTOR_ELEMENTS = 8, AXES = 3, MAX_BLOCK_TERMS = 16 };
+
+/* Blocks that run at the same time. */
 typedef struct wave {
-    const nest_node *loops[AXES]; /* x runs fastest; NULL: one turn */
-    double turns[AXES];           /* of each, neighbours */
+    const nest_node *loops[AXES]; /* x, y, z, with x fastest; NULL: one block */
+    double trips[AXES];           /* blocks of the wave along each axis */
     double count;
 } wave;
 
-/* What moves an index from block to block: a term of it, whose value grows by `step` from one block to the next. */
-typedef struct move {
+/* A term of an index that depends on a block index: its atom grows by `step` from one block to the next. */
+typedef struct block_term {
     uint32_t dim, axis;
     double step, extent, factor;
-} move;
+} block_term;
 
 static int axis_of(const nest_node *loop) {
-    return loop->note == PROG_BLOCK_X ? 0 : loop->note == PROG_BLOCK_Y ? 1 : 2;
+    return loop->annotation == PROG_BLOCK_X ? 0 : loop->annotation == PROG_BLOCK_Y ? 1 : 2;
 }
 
 static bool is_block(const nest_node *loop) {
-    return loop->kind == NEST_THREAD && prog_note_is_block(loop->note);
+    return loop->kind == NEST_THREAD && prog_annotation_is_block(loop->annotation);
 }
 
-/* Returns how many blocks there are; `inside` gets the loops of one. */
+/* Returns the number of blocks; `inside` gets the loops of one block. */
 static double find_blocks(const store_view *x, wave *w, lin_mask *inside) {
     double blocks = 1;
     *w = (wave){.count = 1};
@@ -42,15 +44,16 @@ static double find_blocks(const store_view *x, wave *w, lin_mask *inside) {
 }
 
 static void set_wave(wave *w, double count) {
+    assert(count >= 1);
     w->count = count;
     for (int axis = 0; axis < AXES; axis++) {
         double extent = w->loops[axis] != NULL ? (double)w->loops[axis]->extent : 1;
-        w->turns[axis] = fmin(extent, count);
-        count = ceil(count / w->turns[axis]);
+        w->trips[axis] = fmin(extent, count);
+        count = ceil(count / w->trips[axis]);
     }
 }
 
-/* How much a quotient grows when the block does by one. */
+/* The growth of an atom when the block index grows by one. */
 static double step_of(const lin_atom *atom, uint32_t block) {
     if (atom->kind != LIN_QUOTIENT) return 1;
     for (uint32_t i = 0; i < atom->inner.count; i++)
@@ -58,7 +61,8 @@ static double step_of(const lin_atom *atom, uint32_t block) {
     return 1 / (double)atom->divisor;
 }
 
-static uint32_t find_moves(const store_view *x, const access *a, const wave *w, move moves[static MAX_MOVES]) {
+static uint32_t find_block_terms(const store_view *x, const access *a, const wave *w,
+                                 block_term terms[static MAX_BLOCK_TERMS]) {
     uint32_t count = 0;
     for (uint32_t axis = 0; axis < AXES; axis++) {
         if (w->loops[axis] == NULL) continue;
@@ -66,30 +70,30 @@ static uint32_t find_moves(const store_view *x, const access *a, const wave *w, 
         if (!lin_mask_has(a->loops, number)) continue;
         for (uint32_t d = 0; d < a->dims; d++) {
             const lin *index = &a->sets[0][d];
-            for (uint32_t i = 0; i < index->count && count < MAX_MOVES; i++) {
+            for (uint32_t i = 0; i < index->count && count < MAX_BLOCK_TERMS; i++) {
                 const lin_atom *atom = &x->space->atoms[index->terms[i].atom];
                 if (!lin_mask_has(atom->loops, number)) continue;
-                moves[count++] = (move){.dim = d,
-                                        .axis = axis,
-                                        .step = step_of(atom, block),
-                                        .extent = (double)atom->extent,
-                                        .factor = fabs((double)index->terms[i].factor)};
+                terms[count++] = (block_term){.dim = d,
+                                              .axis = axis,
+                                              .step = step_of(atom, block),
+                                              .extent = (double)atom->extent,
+                                              .factor = fabs((double)index->terms[i].factor)};
             }
         }
     }
     return count;
 }
 
-/* Sectors that the blocks of a wave touch; `region` of the access is what one block does. Neighbours overlap where an
- * index moves by less than the region is long. */
-static double touch_wave(const access *a, const wave *w, const move *moves, uint32_t count) {
-    double lengths[PROG_MAX_DIMS], places = 1, rows = 1, run = 1;
-    bool is_whole = true; /* all dimensions behind this one */
+/* Sectors that the blocks of a wave touch; `region` of the access is that of one block. Blocks overlap where an index
+ * moves by less than the length of the region. */
+static double count_wave_sectors(const access *a, const wave *w, const block_term *terms, uint32_t count) {
+    double lengths[PROG_MAX_DIMS], tiles = 1, rows = 1, run = 1;
+    bool is_whole = true; /* all inner dimensions are touched as a whole */
     for (uint32_t d = 0; d < a->dims; d++) lengths[d] = (double)a->region[d];
     for (uint32_t i = 0; i < count; i++) {
-        const move *m = &moves[i];
-        double values = fmin(m->extent, fmax(1, ceil(w->turns[m->axis] * m->step)));
-        places *= fmax(1, values * fmin(1, m->factor / lengths[m->dim]));
+        const block_term *m = &terms[i];
+        double values = fmin(m->extent, fmax(1, ceil(w->trips[m->axis] * m->step)));
+        tiles *= fmax(1, values * fmin(1, m->factor / lengths[m->dim]));
         lengths[m->dim] += (values - 1) * fmin(lengths[m->dim], m->factor);
     }
     for (uint32_t d = a->dims; d > 0; d--) {
@@ -98,22 +102,22 @@ static double touch_wave(const access *a, const wave *w, const move *moves, uint
         is_whole = is_whole && length == (double)a->shape[d - 1];
     }
     double sectors = (run + (is_whole ? 0 : SECTOR_ELEMENTS - 1)) / SECTOR_ELEMENTS;
-    return rows * sectors * fmin(1, w->count / places);
+    return rows * sectors * fmin(1, w->count / tiles);
 }
 
 void feature_wave(store_view *x, float out[static FEATURE_WAVES]) {
     lin_mask inside;
     wave w;
-    move moves[MAX_MOVES];
+    block_term terms[MAX_BLOCK_TERMS];
     double blocks = find_blocks(x, &w, &inside), sums[FEATURE_WAVES] = {0};
     for (uint32_t i = 0; i < x->access_count && blocks > 1; i++) {
         access *a = &x->accesses[i];
         if (view_scope(x, a) != PROG_GLOBAL) continue;
-        uint32_t count = find_moves(x, a, &w, moves);
-        view_touch_region(x, a, inside);
+        uint32_t count = find_block_terms(x, a, &w, terms);
+        view_set_region(x, a, inside);
         for (int size = 0; size < FEATURE_WAVES; size++) {
             set_wave(&w, fmin(blocks, ldexp(1, 4 + 2 * size)));
-            sums[size] += touch_wave(a, &w, moves, count) * blocks / w.count;
+            sums[size] += count_wave_sectors(a, &w, terms, count) * blocks / w.count;
         }
     }
     for (int size = 0; size < FEATURE_WAVES; size++) out[size] = slog(sums[size]);

@@ -1,9 +1,10 @@
-/* lin.h - index arithmetic: sums of whole multiples of loop variables, of axes, and of quotients of such sums.
+/* lin.h - quasi-affine index expressions: sums of integer multiples of loop variables, axes, and quotients of such
+ * sums.
  *
- * All that schedules do to indices is outer * factor + inner (split) and its way back, x / n and x mod n (fuse); so a
- * sum of terms is a form in which equal expressions look equal, whose bounds can be read off, and in which what cancels
- * does. Variables run from 0 to extent - 1. Sums live in an arena; atoms are shared, each is there once. Running out of
- * memory or of numbers is remembered in the space and checked once per program. */
+ * Schedules change indices only by outer * factor + inner (split) and its inverse, x / n and x mod n (fuse). In a sum
+ * of terms equal expressions look equal, bounds can be read off, and inverse operations cancel. Variables run from 0 to
+ * extent - 1. Sums are allocated in an arena; atoms are unique. Running out of memory or overflowing is recorded in the
+ * space and checked once per program (prog_check). */
 #ifndef PROGRAM_LIN_H
 #define PROGRAM_LIN_H
 
@@ -12,7 +13,7 @@
 
 #include "base/arena.h"
 
-enum { LIN_MAX_ATOMS = 2048, LIN_MAX_LOOPS = 128, LIN_MAX_TERMS = 64, LIN_MAX_TURNS = 64 };
+enum { LIN_MAX_ATOMS = 2048, LIN_MAX_LOOPS = 128, LIN_MAX_TERMS = 64, LIN_MAX_TRIPS = 64 };
 
 typedef struct lin_term {
     int64_t factor; /* never 0 */
@@ -31,14 +32,14 @@ typedef struct lin_mask {
 } lin_mask;
 
 typedef enum lin_kind {
-    LIN_AXIS, /* of a stage: stands for what will be put in its place */
+    LIN_AXIS, /* axis of a stage: a placeholder that lin_substitute replaces */
     LIN_LOOP,
-    LIN_QUOTIENT /* inner / divisor, and of that the remainder by modulus unless that is 0 */
+    LIN_QUOTIENT /* inner / divisor, modulo `modulus` unless that is 0 */
 } lin_kind;
 
 typedef struct lin_atom {
     lin_kind kind;
-    bool has_axis; /* in it somewhere */
+    bool has_axis; /* an axis occurs in it */
     uint32_t loop; /* LIN_LOOP: its number */
     int64_t extent;
     lin_mask loops; /* that it depends on */
@@ -54,38 +55,38 @@ typedef struct lin_space {
     bool is_out_of_memory, is_too_large;
 } lin_space;
 
-/* The arena outlives the space; `atoms` may be from somewhere else and is used again by the next program. */
+/* The arena outlives the space; `atoms` is the caller's and can be reused by the next program. */
 void lin_space_init(lin_space *s, arena *memory, lin_atom *atoms);
 uint32_t lin_new_axis(lin_space *s, int64_t extent);
 uint32_t lin_new_loop(lin_space *s, int64_t extent);
 
-lin lin_number(int64_t value);
-lin lin_of(lin_space *s, uint32_t atom);
+lin lin_constant(int64_t value);
+lin lin_from_atom(lin_space *s, uint32_t atom);
 /* a + factor * b */
 lin lin_add(lin_space *s, lin a, lin b, int64_t factor);
 lin lin_scale(lin_space *s, lin a, int64_t factor);
-/* Rounded down; by a number of 1 or more. */
+/* Rounded down; the divisor is 1 or more. */
 lin lin_divide(lin_space *s, lin a, int64_t divisor);
 lin lin_modulo(lin_space *s, lin a, int64_t modulus);
-/* Puts values[i] in the place of axis first + i. */
-lin lin_replace(lin_space *s, lin a, uint32_t first, uint32_t count, const lin *values);
+/* Replaces axis first + i by values[i]. */
+lin lin_substitute(lin_space *s, lin a, uint32_t first, uint32_t count, const lin *values);
 
 bool lin_equal(lin a, lin b);
-/* True when they differ by a number only: a = b + *difference. */
+/* True when they differ by a constant: a = b + *difference. */
 bool lin_same_terms(lin a, lin b, int64_t *difference);
 lin_mask lin_loops(const lin_space *s, lin a);
-/* Where loops stand, several times over. */
-typedef struct lin_turns {
-    uint32_t count;                   /* LIN_MAX_TURNS at most */
-    lin_mask running;                 /* the loops that are told of; the others stand at 0 */
-    const int64_t *of[LIN_MAX_LOOPS]; /* by the number of a loop, `count` turns of it; NULL: it stands at 0 */
-} lin_turns;
-/* What it is then, each time; numbers that are too large wrap around. */
-void lin_values(const lin_space *s, lin a, const lin_turns *turns, int64_t *values);
-/* What it can be when every variable takes every value. */
-void lin_range(const lin_space *s, lin a, int64_t *least, int64_t *most);
-/* The same when only some loops run, and the others stand at 0. */
-void lin_range_of(const lin_space *s, lin a, lin_mask running, int64_t *least, int64_t *most);
+/* Values of loop variables for several evaluations at once. */
+typedef struct lin_trips {
+    uint32_t count;                   /* LIN_MAX_TRIPS at most */
+    lin_mask varying;                 /* loops with values; the others are at 0 */
+    const int64_t *of[LIN_MAX_LOOPS]; /* by loop number: `count` values; NULL: the loop is at 0 */
+} lin_trips;
+/* The value of the sum for each of them; overflow wraps around. */
+void lin_values(const lin_space *s, lin a, const lin_trips *trips, int64_t *values);
+/* The range over all values of all variables. */
+void lin_range(const lin_space *s, lin a, int64_t *min, int64_t *max);
+/* The range when only some loops vary, and the others are at 0. */
+void lin_range_varying(const lin_space *s, lin a, lin_mask varying, int64_t *min, int64_t *max);
 
 static inline lin_mask lin_mask_or(lin_mask a, lin_mask b) {
     return (lin_mask){{a.bits[0] | b.bits[0], a.bits[1] | b.bits[1]}};
@@ -100,10 +101,10 @@ static inline lin_mask lin_mask_xor(lin_mask a, lin_mask b) {
     return (lin_mask){{a.bits[0] ^ b.bits[0], a.bits[1] ^ b.bits[1]}};
 }
 
-static inline bool lin_mask_meets(lin_mask a, lin_mask b) {
+static inline bool lin_mask_intersects(lin_mask a, lin_mask b) {
     return (a.bits[0] & b.bits[0]) != 0 || (a.bits[1] & b.bits[1]) != 0;
 }
-static inline bool lin_mask_inside(lin_mask a, lin_mask b) {
+static inline bool lin_mask_is_subset(lin_mask a, lin_mask b) {
     return (a.bits[0] & ~b.bits[0]) == 0 && (a.bits[1] & ~b.bits[1]) == 0;
 }
 

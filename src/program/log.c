@@ -1,6 +1,5 @@
-/* log.c - files of programs, read one after the other: records of tuners, a line each, or programs that TVM printed,
- * each with the lines that declare its buffers before it. */
-#include <assert.h>
+/* log.c - reading files of programs: records of tuners, one per line, or programs that TVM printed, each with the
+ * comments that declare its buffers before it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +9,8 @@
 #include "graph/graph.h"
 #include "program/program.h"
 #include "program/record.h"
-#include "program/text.h"
 
-enum { PRINTED_LONGEST = 16 * 1024 * 1024 };
+enum { MAX_PRINTED_BYTES = 16 * 1024 * 1024 };
 
 ft_status ft_program_log_open(const char *path, ft_program_log **log, ft_error *error) {
     ft_program_log *made = calloc(1, sizeof *made);
@@ -47,7 +45,7 @@ ft_status program_log_fail(const ft_program_log *log, ft_status status, ft_error
     return ft_fail_prefix(error, status, "%s:%llu", log->text.path, (unsigned long long)log->text.number);
 }
 
-/* --- Programs that were printed ------------------------------------------------------------------------------ */
+/* --- Printed programs ---------------------------------------------------------------------------------------- */
 
 static void keep_line(ft_program_log *log, const char *line, size_t length) {
     if (log->printed.length == 0) log->printed_line = log->text.number;
@@ -76,7 +74,7 @@ static void name_function(ft_program_log *log, const char *line, size_t length) 
     if (size == 0) snprintf(log->name, sizeof log->name, "main");
 }
 
-/* From its first line to the bracket that closes it. What is cut off, the parser of the program finds. */
+/* Collects the text from the first line to the closing brace. A truncated text is reported by tir_read. */
 static ft_status read_function(ft_program_log *log, const char *line, size_t length, ft_program_record *record,
                                ft_error *error) {
     int64_t depth = 0;
@@ -85,14 +83,14 @@ static ft_status read_function(ft_program_log *log, const char *line, size_t len
                                   .fused = "",
                                   .target = "",
                                   .seconds = NAN,
-                                  .time_missing_reason = "it was printed, not measured"};
+                                  .time_missing_reason = "printed, not measured"};
     name_function(log, line, length);
     do {
         keep_line(log, line, length);
         depth += depth_of(line, length);
-        if (log->printed.length > PRINTED_LONGEST)
+        if (log->printed.length > MAX_PRINTED_BYTES)
             return ft_fail(error, FT_ERR_LIMIT, "%s:%llu: the program has more than %d bytes", log->text.path,
-                           (unsigned long long)record->line, PRINTED_LONGEST);
+                           (unsigned long long)record->line, MAX_PRINTED_BYTES);
         if (depth > 0) FT_TRY(next_line(log, &line, &length, error));
     } while (depth > 0 && line != NULL);
     if (log->printed.failed) return FT_NOMEM(error);
@@ -117,7 +115,7 @@ static void describe(ft_program_log *log, ft_program_record *record) {
     record->time_missing_reason = log->why;
 }
 
-/* In a file of printed programs lines between them say nothing, but for comments, which may declare buffers. */
+/* In a file of printed programs, the lines between them are ignored, except comments, which may declare buffers. */
 ft_status ft_program_log_next(ft_program_log *log, ft_program_record *record, ft_error *error) {
     *record = (ft_program_record){.seconds = NAN};
     log->has_record = log->is_printed = false;
@@ -142,16 +140,14 @@ ft_status ft_program_log_next(ft_program_log *log, ft_program_record *record, ft
     return FT_OK;
 }
 
-/* --- As models ----------------------------------------------------------------------------------------------- */
-
-static_assert((int)FT_PROGRAM_TASK_SIZE == (int)PROGRAM_TASK_SIZE, "both are the length of a task's name");
+/* --- Graphs -------------------------------------------------------------------------------------------------- */
 
 ft_status ft_program_graph(const ft_program_log *log, ft_graph **graph, char *task, ft_error *error) {
     buf text = {0};
     workload w;
-    if (!log->has_record) return ft_fail(error, FT_ERR_USAGE, "the log has given no record");
+    if (!log->has_record) return ft_fail(error, FT_ERR_USAGE, "no record was read yet, or the log is at its end");
     if (log->is_printed) {
-        snprintf(task, PROGRAM_TASK_SIZE, "%s", log->name);
+        snprintf(task, FT_PROGRAM_TASK_SIZE, "%s", log->name);
         return graph_new_program(log->printed.data, graph, error);
     }
     ft_status status = program_text(&log->record, &text, task, &w, error);

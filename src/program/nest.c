@@ -1,20 +1,23 @@
-/* nest.c - puts the loops of all stages into one tree, as TVM orders them.
+/* nest.c - building one tree from the loops of all stages, in TVM's order.
  *
- * A stage that is computed at a loop stands in that loop before the rest of its body, inside the life of its buffer.
- * A reduction sets its results to their first values after the loops that lie outside of all reduced ones. A reduced
- * loop that is bound to threads makes each thread reduce a part, then all threads together. */
+ * A stage that is computed at a loop comes before the rest of that loop's body, inside the lifetime of its buffer. A
+ * reduction initialises its result after the loops that are outside all reduced ones. A reduced loop that is bound to
+ * threads makes each thread reduce a part, then all threads combine their parts. */
 #include "program/nest.h"
 
-#include "base/error.h"
-#include "program/bound.h"
+#include <assert.h>
 
-typedef struct building {
+#include "base/error.h"
+#include "program/lower.h"
+
+typedef struct nest_builder {
     nest *n;
     prog *p;
-} building;
+} nest_builder;
 
-static uint16_t add_node(const building *b, uint16_t parent, nest_node node) {
+static uint16_t add_node(const nest_builder *b, uint16_t parent, nest_node node) {
     nest *n = b->n;
+    assert(parent < n->count);
     if (n->count == NEST_MAX_NODES) {
         b->p->space.is_too_large = true;
         return parent;
@@ -32,17 +35,18 @@ static uint16_t add_node(const building *b, uint16_t parent, nest_node node) {
     return id;
 }
 
-static uint16_t id_of(const building *b, const prog_stage *stage) {
+static uint16_t id_of(const nest_builder *b, const prog_stage *stage) {
     return (uint16_t)(stage - b->p->stages);
 }
 
 /* --- Loops --------------------------------------------------------------------------------------------------- */
 
-/* The nodes of one iterator; a serial loop with one turn has none. TVM drops pragmas of iterators that are threads. */
-static uint16_t add_loop(const building *b, uint16_t parent, const prog_stage *stage, uint32_t leaf, bool has_atom,
-                         uint32_t atom, bool is_again) {
+/* The nodes of one iterator; a serial loop with one trip has none. As in TVM, pragmas on thread iterators are
+ * dropped. */
+static uint16_t add_loop(const nest_builder *b, uint16_t parent, const prog_stage *stage, uint32_t leaf, bool has_atom,
+                         uint32_t atom, bool is_init) {
     const prog_iter *iter = &stage->iters[stage->leaves[leaf]];
-    bool is_thread = prog_note_is_thread(iter->note);
+    bool is_thread = prog_annotation_is_thread(iter->annotation);
     if (iter->unroll >= 0 && !is_thread) {
         nest_node pragma = {.kind = NEST_PRAGMA, .stage = id_of(b, stage), .unroll = iter->unroll};
         parent = add_node(b, parent, pragma);
@@ -53,23 +57,23 @@ static uint16_t add_loop(const building *b, uint16_t parent, const prog_stage *s
     return add_node(b, parent,
                     (nest_node){.kind = is_thread ? NEST_THREAD : NEST_LOOP,
                                 .stage = id_of(b, stage),
-                                .note = iter->note,
+                                .annotation = iter->annotation,
                                 .iter = stage->leaves[leaf],
                                 .has_atom = has_atom,
-                                .is_again = is_again,
+                                .is_init = is_init,
                                 .atom = atom,
                                 .extent = iter->extent});
 }
 
-static uint16_t add_own_loop(const building *b, uint16_t parent, const prog_stage *stage, uint32_t leaf) {
+static uint16_t add_own_loop(const nest_builder *b, uint16_t parent, const prog_stage *stage, uint32_t leaf) {
     const prog_iter *iter = &stage->iters[stage->leaves[leaf]];
     return add_loop(b, parent, stage, leaf, iter->has_loop, iter->atom, false);
 }
 
 /* --- Stores -------------------------------------------------------------------------------------------------- */
 
-static void add_store(const building *b, uint16_t parent, const prog_stage *stage, nest_store what, const lin *index,
-                      const prog_bound *guards, uint32_t guard_count) {
+static void add_store(const nest_builder *b, uint16_t parent, const prog_stage *stage, nest_store what,
+                      const lin *index, const prog_bound *guards, uint32_t guard_count) {
     add_node(b, parent,
              (nest_node){.kind = NEST_STORE,
                          .stage = id_of(b, stage),
@@ -80,8 +84,8 @@ static void add_store(const building *b, uint16_t parent, const prog_stage *stag
                          .guard_count = guard_count});
 }
 
-/* Loops of their own over what the reduction begins with: those of the stage from `first` on that are not reduced. */
-static void add_init(const building *b, uint16_t parent, const prog_stage *stage, uint32_t first) {
+/* Separate loops that initialise the reduction: those of the stage from `first` on that are not reduced. */
+static void add_init(const nest_builder *b, uint16_t parent, const prog_stage *stage, uint32_t first) {
     prog *p = b->p;
     lin leaves[PROG_MAX_ITERS];
     lin *values = ARENA_ARRAY(p->memory, lin, PROG_MAX_AXES);
@@ -92,14 +96,14 @@ static void add_init(const building *b, uint16_t parent, const prog_stage *stage
     }
     for (uint32_t i = 0; i < stage->leaf_count; i++) {
         const prog_iter *iter = &stage->iters[stage->leaves[i]];
-        leaves[i] = lin_number(0);
+        leaves[i] = lin_constant(0);
         if (iter->is_reduce) continue;
         uint32_t atom = iter->atom;
         if (i >= first) {
             if (iter->has_loop) atom = lin_new_loop(&p->space, iter->extent);
             parent = add_loop(b, parent, stage, i, iter->has_loop, atom, true);
         }
-        if (iter->has_loop) leaves[i] = lin_of(&p->space, atom);
+        if (iter->has_loop) leaves[i] = lin_from_atom(&p->space, atom);
     }
     bound_values(p, stage, leaves, values);
     uint32_t count = bound_guards(p, stage, values, false, guards);
@@ -108,15 +112,15 @@ static void add_init(const building *b, uint16_t parent, const prog_stage *stage
 
 /* --- Stages -------------------------------------------------------------------------------------------------- */
 
-static void add_stage(const building *b, uint16_t parent, const prog_stage *stage);
+static void add_stage(const nest_builder *b, uint16_t parent, const prog_stage *stage);
 
-/* Stages that are computed at this loop come first, each inside the buffers of those before it. */
-static uint16_t add_attached(const building *b, uint16_t parent, const prog_stage *stage, uint32_t leaf) {
+/* Stages that are computed at this loop come first, each inside the buffers of the ones before. */
+static uint16_t add_attached(const nest_builder *b, uint16_t parent, const prog_stage *stage, uint32_t leaf) {
     const prog *p = b->p;
     uint32_t id = id_of(b, stage);
     for (uint32_t i = 0; i < p->stage_count; i++) {
         const prog_stage *other = &p->stages[p->order[i]];
-        if (!other->is_bound || other->place != PROG_AT || other->at_stage != id ||
+        if (!other->is_bound || other->attach_type != PROG_AT || other->at_stage != id ||
             other->at_iter != stage->leaves[leaf])
             continue;
         parent = add_node(b, parent, (nest_node){.kind = NEST_REALIZE, .stage = id_of(b, other)});
@@ -128,19 +132,20 @@ static uint16_t add_attached(const building *b, uint16_t parent, const prog_stag
 static bool is_thread_reduction(const prog_stage *stage) {
     for (uint32_t i = 0; i < stage->leaf_count; i++) {
         const prog_iter *iter = &stage->iters[stage->leaves[i]];
-        if (iter->is_reduce && prog_note_is_thread(iter->note)) return true;
+        if (iter->is_reduce && prog_annotation_is_thread(iter->annotation)) return true;
     }
     return false;
 }
 
 /* Loops that are not reduced, then threads, then within each thread the rest of the reduced loops. */
-static void add_thread_reduction(const building *b, uint16_t parent, const prog_stage *stage) {
+static void add_thread_reduction(const nest_builder *b, uint16_t parent, const prog_stage *stage) {
     bool has_rest = false;
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t i = 0; i < stage->leaf_count; i++) {
             const prog_iter *iter = &stage->iters[stage->leaves[i]];
-            bool is_mine = pass == 0 ? !iter->is_reduce : iter->is_reduce && prog_note_is_thread(iter->note);
-            has_rest |= iter->is_reduce && !prog_note_is_thread(iter->note);
+            bool is_mine =
+                pass == 0 ? !iter->is_reduce : iter->is_reduce && prog_annotation_is_thread(iter->annotation);
+            has_rest |= iter->is_reduce && !prog_annotation_is_thread(iter->annotation);
             if (!is_mine) continue;
             parent = add_own_loop(b, parent, stage, i);
             parent = add_attached(b, parent, stage, i);
@@ -150,7 +155,7 @@ static void add_thread_reduction(const building *b, uint16_t parent, const prog_
     uint16_t inner = parent;
     for (uint32_t i = 0; i < stage->leaf_count && has_rest; i++) {
         const prog_iter *iter = &stage->iters[stage->leaves[i]];
-        if (!iter->is_reduce || prog_note_is_thread(iter->note)) continue;
+        if (!iter->is_reduce || prog_annotation_is_thread(iter->annotation)) continue;
         inner = add_own_loop(b, inner, stage, i);
         inner = add_attached(b, inner, stage, i);
     }
@@ -165,7 +170,8 @@ static void add_thread_reduction(const building *b, uint16_t parent, const prog_
               bound_guards(b->p, stage, stage->values, false, guards));
 }
 
-static void add_stage(const building *b, uint16_t parent, const prog_stage *stage) {
+static void add_stage(const nest_builder *b, uint16_t parent, const prog_stage *stage) {
+    assert(stage->is_bound);
     if (is_thread_reduction(stage)) {
         add_thread_reduction(b, parent, stage);
         return;
@@ -187,11 +193,11 @@ ft_status nest_build(prog *p, nest_node *nodes, nest *n) {
     *n = (nest){.p = p, .nodes = nodes, .count = 1};
     nodes[0] = (nest_node){
         .kind = NEST_ROOT, .parent = NEST_NONE, .first_child = NEST_NONE, .last_child = NEST_NONE, .next = NEST_NONE};
-    building b = {.n = n, .p = p};
+    nest_builder b = {.n = n, .p = p};
     uint16_t parent = 0;
     for (uint32_t i = 0; i < p->stage_count; i++) {
         const prog_stage *stage = &p->stages[p->order[i]];
-        if (!stage->is_bound || stage->place != PROG_AT_ROOT) continue;
+        if (!stage->is_bound || stage->attach_type != PROG_AT_ROOT) continue;
         if (!stage->is_output)
             parent = add_node(&b, parent, (nest_node){.kind = NEST_REALIZE, .stage = id_of(&b, stage)});
         add_stage(&b, parent, stage);

@@ -1,4 +1,4 @@
-/* program.c - the public face: programs, and what is made of them. Logs are in log.c. */
+/* program.c - the public functions of programs: lowering, features and output. Logs are in log.c. */
 #include "program/program.h"
 
 #include <errno.h>
@@ -9,10 +9,8 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "program/bound.h"
+#include "program/lower.h"
 #include "program/show.h"
-#include "program/shrink.h"
-#include "program/steps.h"
 #include "program/tir_text.h"
 
 enum { PROGRAM_BYTES = 64 * 1024 * 1024 };
@@ -43,7 +41,7 @@ void ft_program_free(ft_program *program) {
     free(program);
 }
 
-/* Records of one task follow each other: its key is read once. */
+/* Records of one task follow each other, so the last key is cached. */
 static ft_status find_workload(ft_program *program, const ansor_record *record, ft_error *error) {
     char key[sizeof program->key];
     int length = snprintf(key, sizeof key, "%s %s", record->fused, record->workload);
@@ -57,8 +55,8 @@ static ft_status find_workload(ft_program *program, const ansor_record *record, 
     return FT_OK;
 }
 
-/* Forgets the program before. */
-static void start(ft_program *program, ft_error *error) {
+/* Drops the previous program. */
+static void reset_program(ft_program *program, ft_error *error) {
     prog *p = &program->p;
     program->has_nest = program->is_printed = false;
     arena_reset(&program->memory);
@@ -67,7 +65,7 @@ static void start(ft_program *program, ft_error *error) {
 }
 
 static ft_status schedule(ft_program *program, const ansor_record *record, ft_error *error) {
-    start(program, error);
+    reset_program(program, error);
     FT_TRY(workload_build(&program->w, &program->p));
     return steps_apply(&program->p, record->steps, record->step_count);
 }
@@ -87,19 +85,19 @@ ft_status program_lower_record(ft_program *program, const ansor_record *record, 
 }
 
 static ft_status no_record(ft_error *error) {
-    return ft_fail(error, FT_ERR_USAGE, "the log has given no record yet, or is at its end");
+    return ft_fail(error, FT_ERR_USAGE, "no record was read yet, or the log is at its end");
 }
 
-/* The first line of the text is called `first_line` in messages. */
+/* Messages count lines from `first_line`. */
 static ft_status parse_text(ft_program *program, const char *text, size_t size, uint64_t first_line, size_t *used,
                             ft_error *error) {
-    start(program, error);
+    reset_program(program, error);
     FT_TRY(tir_read(&program->p, program->nodes, text, size, first_line, &program->n, used));
     program->has_nest = program->is_printed = *used > 0;
     return FT_OK;
 }
 
-/* The program of a log that holds printed ones. */
+/* Parses the last printed program of a log. */
 static ft_status parse_whole(ft_program *program, const ft_program_log *log, ft_error *error) {
     size_t used;
     return parse_text(program, log->printed.data, log->printed.length, log->printed_line, &used, error);
@@ -131,9 +129,9 @@ static ft_status lower_small(ft_program *program, const ft_program_log *log, uin
 
 ft_status ft_program_lower_small(ft_program *program, const ft_program_log *log, uint64_t seed, ft_error *error) {
     if (!log->has_record) return no_record(error);
-    ft_status status = log->is_printed
-                           ? ft_fail(error, FT_ERR_UNSUPPORTED, "a printed program has no workload to be made smaller")
-                           : lower_small(program, log, seed, error);
+    ft_status status =
+        log->is_printed ? ft_fail(error, FT_ERR_UNSUPPORTED, "a printed program has no workload and cannot be shrunk")
+                        : lower_small(program, log, seed, error);
     return program_log_fail(log, status, error);
 }
 
@@ -145,23 +143,24 @@ double ft_program_flops(const ft_program *program) {
     return program->has_nest && !program->is_printed ? workload_flops(&program->w) : NAN;
 }
 
-/* --- What a predictor sees ----------------------------------------------------------------------------------- */
+/* --- Features ------------------------------------------------------------------------------------------------ */
 
 static ft_status check_nest(ft_program *program, ft_error *error) {
     program->p.error = error;
-    return program->has_nest ? FT_OK : ft_fail(error, FT_ERR_USAGE, "the program has not been lowered");
+    return program->has_nest ? FT_OK
+                             : ft_fail(error, FT_ERR_USAGE, "the program is empty: it was neither lowered nor parsed");
 }
 
-ft_status ft_program_extract_features(ft_program *program, ft_program_features *seen, ft_error *error) {
+ft_status ft_program_extract_features(ft_program *program, ft_program_features *extracted, ft_error *error) {
     features f;
     FT_TRY(check_nest(program, error));
     FT_TRY(feature_extract(&program->n, &f));
-    *seen = (ft_program_features){.leaf_count = f.leaf_count,
-                                  .leaves = f.leaves,
-                                  .gpu = f.gpu,
-                                  .node_ids = f.node_ids,
-                                  .tree = f.tree,
-                                  .tree_length = f.tree_length};
+    *extracted = (ft_program_features){.leaf_count = f.leaf_count,
+                                       .leaves = f.leaves,
+                                       .gpu = f.gpu,
+                                       .node_ids = f.node_ids,
+                                       .tree = f.tree,
+                                       .tree_length = f.tree_length};
     return FT_OK;
 }
 
@@ -173,9 +172,9 @@ void ft_program_position_encoding(uint32_t position, float out[FT_PROGRAM_FEATUR
     feature_position(position, out);
 }
 
-/* --- Showing ------------------------------------------------------------------------------------------------- */
+/* --- Output -------------------------------------------------------------------------------------------------- */
 
-static ft_status send(buf *text, FILE *stream, ft_status status, ft_error *error) {
+static ft_status write_out(buf *text, FILE *stream, ft_status status, ft_error *error) {
     if (status == FT_OK && text->failed) status = FT_NOMEM(error);
     if (status == FT_OK && text->length > 0 && fwrite(text->data, 1, text->length, stream) != text->length)
         status = ft_fail_file(error, NULL, "cannot write the program", errno);
@@ -186,13 +185,13 @@ static ft_status send(buf *text, FILE *stream, ft_status status, ft_error *error
 ft_status ft_program_write(ft_program *program, FILE *stream, ft_error *error) {
     buf text = {0};
     FT_TRY(check_nest(program, error));
-    return send(&text, stream, show_tir(&program->n, &text), error);
+    return write_out(&text, stream, show_tir(&program->n, &text), error);
 }
 
 ft_status ft_program_write_json(ft_program *program, FILE *stream, ft_error *error) {
     buf text = {0};
     FT_TRY(check_nest(program, error));
-    return send(&text, stream, show_json(&program->n, &text), error);
+    return write_out(&text, stream, show_json(&program->n, &text), error);
 }
 
 static void write_numbers(buf *text, const float *numbers, uint32_t count) {
@@ -207,53 +206,54 @@ ft_status ft_program_write_feature_names(FILE *stream, ft_error *error) {
         buf_format(&text, ",%s", feature_name(i, name));
     }
     buf_char(&text, '\n');
-    return send(&text, stream, FT_OK, error);
+    return write_out(&text, stream, FT_OK, error);
 }
 
 ft_status ft_program_write_features(ft_program *program, uint64_t line, FILE *stream, ft_error *error) {
-    ft_program_features seen;
+    ft_program_features extracted;
     buf text = {0};
-    FT_TRY(ft_program_extract_features(program, &seen, error));
-    for (uint32_t i = 0; i < seen.leaf_count; i++) {
-        buf_format(&text, "%llu,%u,%d", (unsigned long long)line, i, seen.node_ids[i]);
-        write_numbers(&text, seen.leaves + (size_t)i * FT_PROGRAM_FEATURES, FT_PROGRAM_FEATURES);
-        write_numbers(&text, seen.gpu + (size_t)i * FT_PROGRAM_GPU_FEATURES, FT_PROGRAM_GPU_FEATURES);
+    FT_TRY(ft_program_extract_features(program, &extracted, error));
+    for (uint32_t i = 0; i < extracted.leaf_count; i++) {
+        buf_format(&text, "%llu,%u,%d", (unsigned long long)line, i, extracted.node_ids[i]);
+        write_numbers(&text, extracted.leaves + (size_t)i * FT_PROGRAM_FEATURES, FT_PROGRAM_FEATURES);
+        write_numbers(&text, extracted.gpu + (size_t)i * FT_PROGRAM_GPU_FEATURES, FT_PROGRAM_GPU_FEATURES);
         buf_char(&text, '\n');
     }
-    return send(&text, stream, FT_OK, error);
+    return write_out(&text, stream, FT_OK, error);
 }
 
 struct ft_program_c_file {
     FILE *stream;
     buf text;
-    show_c_file file;
+    show_c_file checks;
 };
 
-static ft_status flush_proof(ft_program_c_file *proof, ft_status status, ft_error *error) {
-    buf text = proof->text;
-    proof->text = (buf){0};
-    return send(&text, proof->stream, status, error);
+static ft_status flush_c_file(ft_program_c_file *file, ft_status status, ft_error *error) {
+    buf text = file->text;
+    file->text = (buf){0};
+    return write_out(&text, file->stream, status, error);
 }
 
-ft_status ft_program_c_file_begin(FILE *stream, ft_program_c_file **proof, ft_error *error) {
+ft_status ft_program_c_file_begin(FILE *stream, ft_program_c_file **file, ft_error *error) {
     ft_program_c_file *made = calloc(1, sizeof *made);
     if (made == NULL) return FT_NOMEM(error);
     made->stream = stream;
-    show_c_begin(&made->file, &made->text);
-    *proof = made;
+    show_c_begin(&made->checks, &made->text);
+    *file = made;
     return FT_OK;
 }
 
-ft_status ft_program_c_file_add(ft_program_c_file *proof, ft_program *program, const char *label, ft_error *error) {
+ft_status ft_program_c_file_add(ft_program_c_file *file, ft_program *program, const char *label, ft_error *error) {
     FT_TRY(check_nest(program, error));
     if (program->is_printed)
-        return ft_fail(error, FT_ERR_UNSUPPORTED, "a printed program has no workload to compare with: no C is written");
-    return flush_proof(proof, show_c_program(&proof->file, &program->n, &program->w, label), error);
+        return ft_fail(error, FT_ERR_UNSUPPORTED,
+                       "a printed program has no workload to compare with, so no C is written");
+    return flush_c_file(file, show_c_program(&file->checks, &program->n, &program->w, label), error);
 }
 
-ft_status ft_program_c_file_end(ft_program_c_file *proof, ft_error *error) {
-    if (proof == NULL) return FT_OK;
-    ft_status status = flush_proof(proof, show_c_end(&proof->file, error), error);
-    free(proof);
+ft_status ft_program_c_file_end(ft_program_c_file *file, ft_error *error) {
+    if (file == NULL) return FT_OK;
+    ft_status status = flush_c_file(file, show_c_end(&file->checks, error), error);
+    free(file);
     return status;
 }

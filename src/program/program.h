@@ -1,4 +1,4 @@
-/* program.h - what is behind ft_program and ft_program_log, for the other rooms. */
+/* program.h - the structures behind ft_program and ft_program_log, for other rooms. */
 #ifndef PROGRAM_PROGRAM_H
 #define PROGRAM_PROGRAM_H
 
@@ -14,15 +14,15 @@
 struct ft_program_log {
     lines text;
     ansor_record record;
-    autotvm_record tuned; /* that the record was made from, if it was */
+    autotvm_record tuned; /* the record of AutoTVM that `record` was made from */
     bool has_record, is_over;
     char why[256];
     /* programs that TVM printed */
-    buf printed;           /* of the last one, or comments so far */
-    uint64_t printed_line; /* where it begins */
-    char name[200];        /* of its function */
-    bool is_printed;       /* the last one was */
-    bool has_text;         /* the file has such programs */
+    buf printed;           /* text of the last one, or comments so far */
+    uint64_t printed_line; /* its first line */
+    char name[200];        /* of the last function */
+    bool is_printed;       /* the last record was a printed program */
+    bool has_text;         /* the file holds printed programs */
 };
 
 struct ft_program {
@@ -31,16 +31,16 @@ struct ft_program {
     workload w;
     nest n;
     bool has_nest;
-    bool is_printed; /* read from a text: no workload, no iterators */
-    char key[512];   /* of the workload that `cached` is of */
+    bool is_printed; /* read from printed text: no workload, no iterators */
+    char key[512];   /* of the workload in `cached` */
     workload cached;
-    /* tables that every program fills anew */
+    /* tables that are reused from program to program */
     lin_atom *atoms;
     prog_stage *stages;
     nest_node *nodes;
 };
 
-/* Puts file and line before a message about the record that the log gave last. */
+/* Prefixes a message about the last record with file and line. */
 ft_status program_log_fail(const ft_program_log *log, ft_status status, ft_error *error);
 
 /* Lowers a record. Messages have no file and line. */

@@ -1,18 +1,18 @@
-/* show_c.c - the nest as plain C. Every thread index is a loop, so what threads fill together each of them fills anew:
- * slow, and right without any barrier. */
+/* show_c.c - the nest as plain C. Every thread index becomes a loop, so each thread fills a shared buffer completely:
+ * slow, but correct without barriers. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "program/names.h"
 #include "program/show.h"
 
-typedef struct emitting {
+typedef struct c_writer {
     const nest *n;
     const prog *p;
     buf *out;
     uint32_t reduce_threads; /* open loops over threads that reduce together */
-} emitting;
+} c_writer;
 
 /* --- Values -------------------------------------------------------------------------------------------------- */
 
@@ -20,8 +20,8 @@ static bool has_buffer(const prog_stage *stage) {
     return stage->body != NULL && !stage->is_output;
 }
 
-/* Inside a buffer, indices count from where its region begins. */
-static void write_element(const emitting *e, uint32_t id, const lin *index) {
+/* Indices into a buffer are relative to the start of its region. */
+static void write_element(const c_writer *e, uint32_t id, const lin *index) {
     const prog_stage *stage = &e->p->stages[id];
     lin_space *space = (lin_space *)&e->p->space;
     if (has_buffer(stage))
@@ -40,15 +40,15 @@ static void write_element(const emitting *e, uint32_t id, const lin *index) {
     buf_char(e->out, ']');
 }
 
-/* ((i0 * n1 + i1) * n2 + i2) needs its opening brackets first. */
-static void write_at(const emitting *e, uint32_t id, const lin *index) {
+/* ((i0 * n1 + i1) * n2 + i2): the opening parentheses come first. */
+static void write_at(const c_writer *e, uint32_t id, const lin *index) {
     const prog_stage *stage = &e->p->stages[id];
     buf text = {0};
-    emitting inner = *e;
+    c_writer inner = *e;
     inner.out = &text;
     write_element(&inner, id, index);
     char *bracket = text.data != NULL ? strchr(text.data, '[') : NULL;
-    /* The name of a tensor "t[3]" has a bracket of its own. */
+    /* The name of a tensor, "t[3]", has a bracket itself. */
     if (bracket != NULL && !has_buffer(stage)) bracket = strchr(bracket + 1, '[');
     if (text.failed || bracket == NULL) {
         e->out->failed = true;
@@ -60,7 +60,7 @@ static void write_at(const emitting *e, uint32_t id, const lin *index) {
     buf_free(&text);
 }
 
-static void write_bounds(const emitting *e, const prog_bound *bounds, uint32_t count) {
+static void write_bounds(const c_writer *e, const prog_bound *bounds, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         buf_text(e->out, i > 0 ? " && (" : "(");
         names_lin(e->out, &e->p->space, NULL, bounds[i].index, true);
@@ -70,7 +70,7 @@ static void write_bounds(const emitting *e, const prog_bound *bounds, uint32_t c
     }
 }
 
-static void write_value(const emitting *e, const prog_value *v) {
+static void write_value(const c_writer *e, const prog_value *v) {
     static const char *const signs[] = {[PROG_ADD] = "+", [PROG_MUL] = "*", [PROG_DIV] = "/"};
     if (v->op == PROG_NUMBER) {
         buf_format(e->out, "(float)%.9g", v->number);
@@ -103,17 +103,17 @@ static void write_value(const emitting *e, const prog_value *v) {
 
 /* --- Stores -------------------------------------------------------------------------------------------------- */
 
-static void write_target(const emitting *e, const nest_node *node) {
+static void write_target(const c_writer *e, const nest_node *node) {
     if (node->store == NEST_PART_INIT || node->store == NEST_PART_UPDATE)
         buf_text(e->out, "part");
     else
         write_at(e, node->stage, node->index);
 }
 
-static void write_store(const emitting *e, const nest_node *node, uint32_t depth) {
+static void write_store(const c_writer *e, const nest_node *node, uint32_t depth) {
     const prog_stage *stage = &e->p->stages[node->stage];
     bool is_update = node->store == NEST_UPDATE || node->store == NEST_PART_UPDATE;
-    const char *first = stage->reducer == PROG_LARGEST ? "(float)-3.402823466e38" : "0";
+    const char *first = stage->reducer == PROG_REDUCE_MAX ? "(float)-3.402823466e38" : "0";
     names_indent(e->out, depth);
     if (node->guard_count > 0) {
         buf_text(e->out, "if (");
@@ -128,9 +128,9 @@ static void write_store(const emitting *e, const nest_node *node, uint32_t depth
     } else if (node->store == NEST_PART_RESULT) {
         buf_text(e->out, "all");
     } else if (is_update) {
-        buf_text(e->out, stage->reducer == PROG_SUM ? "(" : "larger(");
+        buf_text(e->out, stage->reducer == PROG_REDUCE_SUM ? "(" : "larger(");
         write_target(e, node);
-        buf_text(e->out, stage->reducer == PROG_SUM ? " + " : ", ");
+        buf_text(e->out, stage->reducer == PROG_REDUCE_SUM ? " + " : ", ");
         write_value(e, node->value);
         buf_char(e->out, ')');
     } else {
@@ -143,9 +143,9 @@ static void write_store(const emitting *e, const nest_node *node, uint32_t depth
 
 /* --- Nodes --------------------------------------------------------------------------------------------------- */
 
-static void write_children(emitting *e, const nest_node *node, uint32_t depth);
+static void write_children(c_writer *e, const nest_node *node, uint32_t depth);
 
-static void write_realize(emitting *e, const nest_node *node, uint32_t depth) {
+static void write_realize(c_writer *e, const nest_node *node, uint32_t depth) {
     const prog_stage *stage = &e->p->stages[node->stage];
     int64_t size = 1;
     for (uint32_t i = 0; i < stage->dims; i++) size *= stage->region[i];
@@ -159,7 +159,7 @@ static void write_realize(emitting *e, const nest_node *node, uint32_t depth) {
     buf_text(e->out, "}\n");
 }
 
-static void write_node(emitting *e, uint16_t id, uint32_t depth) {
+static void write_node(c_writer *e, uint16_t id, uint32_t depth) {
     const nest_node *node = &e->n->nodes[id];
     const prog_stage *stage = &e->p->stages[node->stage];
     if (node->kind == NEST_STORE) {
@@ -176,26 +176,28 @@ static void write_node(emitting *e, uint16_t id, uint32_t depth) {
         return;
     }
     if (node->kind == NEST_REDUCE) {
-        buf_text(e->out, stage->reducer == PROG_SUM ? "all += part;\n" : "all = larger(all, part);\n");
+        buf_text(e->out, stage->reducer == PROG_REDUCE_SUM ? "all += part;\n" : "all = larger(all, part);\n");
         return;
     }
-    /* The outermost of the threads that reduce together begins what they add up. */
+    /* The outermost of the threads that reduce together declares the result that they combine. */
     bool is_together = node->kind == NEST_THREAD && stage->iters[node->iter].is_reduce;
     if (is_together && e->reduce_threads++ == 0)
-        buf_format(e->out, "{ float all = %s, part;\n", stage->reducer == PROG_SUM ? "0" : "(float)-3.402823466e38");
+        buf_format(e->out, "{ float all = %s, part;\n",
+                   stage->reducer == PROG_REDUCE_SUM ? "0" : "(float)-3.402823466e38");
     if (node->has_atom)
         buf_format(e->out, "for (long v%u = 0; v%u < %lld; v%u++) { /* %s */\n", e->p->space.atoms[node->atom].loop,
                    e->p->space.atoms[node->atom].loop, (long long)node->extent, e->p->space.atoms[node->atom].loop,
-                   prog_note_name(node->note));
+                   prog_annotation_name(node->annotation));
     else
-        buf_format(e->out, "{ /* %s */\n", prog_note_name(node->note));
+        buf_format(e->out, "{ /* %s */\n", prog_annotation_name(node->annotation));
     write_children(e, node, depth + 1);
     names_indent(e->out, depth);
     buf_text(e->out, "}\n");
+    assert(!is_together || e->reduce_threads > 0);
     if (is_together && --e->reduce_threads == 0) buf_text(e->out, "}\n");
 }
 
-static void write_children(emitting *e, const nest_node *node, uint32_t depth) {
+static void write_children(c_writer *e, const nest_node *node, uint32_t depth) {
     for (uint16_t child = node->first_child; child != NEST_NONE; child = e->n->nodes[child].next)
         write_node(e, child, depth);
 }
@@ -248,8 +250,8 @@ void show_c_begin(show_c_file *file, buf *out) {
     buf_text(out, head);
 }
 
-/* How often a stage must compute: results and reductions exactly as often as their definition says. What is filled by
- * all threads of a block each of them fills here, so nothing is said of it (-1). */
+/* How often a stage must compute: outputs and reductions exactly as often as their definition requires. Shared buffers
+ * are filled once per thread here, so they are not checked (-1). */
 static double expected_count(const prog_stage *stage) {
     double count = 1;
     if (stage->body == NULL || !stage->is_bound || (stage->reducer == PROG_NO_REDUCER && !stage->is_output)) return -1;
@@ -274,7 +276,7 @@ static void write_call(show_c_file *file, const prog *p, const char *label) {
 }
 
 ft_status show_c_program(show_c_file *file, const nest *n, const workload *w, const char *label) {
-    emitting e = {.n = n, .p = n->p, .out = file->out};
+    c_writer e = {.n = n, .p = n->p, .out = file->out};
     buf_format(file->out, "static void nest_%u(float **t) {\n", file->count);
     write_children(&e, &n->nodes[0], 1);
     buf_format(file->out, "}\nstatic void naive_%u(float **t) {\n", file->count);

@@ -1,18 +1,19 @@
-/* show_json.c - the nest as JSON: nested objects, each with its kind and what belongs to it.
+/* show_json.c - the nest as JSON: nested objects, each with its kind and the fields of that kind.
  *
- * Nests are deeper than the writer of documents goes, so this one writes its own brackets; every string is a name that
- * was made here or a loop or tensor of a definition, without anything to escape. */
+ * Nests are deeper than jsonw allows, so brackets are written here; the strings are names of loops and tensors, which
+ * need no escaping. */
+#include <assert.h>
+
 #include "base/error.h"
-#include "program/names.h"
 #include "program/show.h"
 
-typedef struct writing {
+typedef struct json_nest_writer {
     const nest *n;
     nest_names names;
     buf *out;
-} writing;
+} json_nest_writer;
 
-static void write_sums(const writing *w, const char *key, const lin *sums, uint32_t count) {
+static void write_sums(const json_nest_writer *w, const char *key, const lin *sums, uint32_t count) {
     buf_format(w->out, ", \"%s\": [", key);
     for (uint32_t i = 0; i < count; i++) {
         buf_text(w->out, i > 0 ? ", \"" : "\"");
@@ -22,13 +23,13 @@ static void write_sums(const writing *w, const char *key, const lin *sums, uint3
     buf_char(w->out, ']');
 }
 
-static void write_sizes(const writing *w, const char *key, const int64_t *sizes, uint32_t count) {
+static void write_sizes(const json_nest_writer *w, const char *key, const int64_t *sizes, uint32_t count) {
     buf_format(w->out, ", \"%s\": [", key);
     for (uint32_t i = 0; i < count; i++) buf_format(w->out, "%s%lld", i > 0 ? ", " : "", (long long)sizes[i]);
     buf_char(w->out, ']');
 }
 
-static void write_loads(const writing *w, const prog_value *v, bool *is_first) {
+static void write_loads(const json_nest_writer *w, const prog_value *v, bool *is_first) {
     if (v == NULL) return;
     if (v->op == PROG_LOAD) {
         buf_format(w->out, "%s{\"tensor\": \"%s\"", *is_first ? "" : ", ", w->n->p->stages[v->stage].name);
@@ -40,9 +41,10 @@ static void write_loads(const writing *w, const prog_value *v, bool *is_first) {
     write_loads(w, v->b, is_first);
 }
 
-static void write_store(const writing *w, const nest_node *node) {
+static void write_store(const json_nest_writer *w, const nest_node *node) {
     static const char *const kinds[] = {"plain", "init", "update", "part_init", "part_update", "part_result"};
     const prog_stage *stage = &w->n->p->stages[node->stage];
+    assert(node->store < sizeof kinds / sizeof kinds[0]);
     buf_format(w->out, ", \"store\": \"%s\", \"tensor\": \"%s\"", kinds[node->store], stage->name);
     if (node->index != NULL) write_sums(w, "index", node->index, stage->dims);
     if (node->guard_count > 0) {
@@ -61,7 +63,7 @@ static void write_store(const writing *w, const nest_node *node) {
     buf_char(w->out, ']');
 }
 
-static void write_node(const writing *w, uint16_t id, uint32_t depth) {
+static void write_node(const json_nest_writer *w, uint16_t id, uint32_t depth) {
     static const char *const kinds[] = {"root", "thread", "pragma", "loop", "realize", "reduce", "store"};
     const nest_node *node = &w->n->nodes[id];
     const prog_stage *stage = &w->n->p->stages[node->stage];
@@ -69,7 +71,7 @@ static void write_node(const writing *w, uint16_t id, uint32_t depth) {
     buf_format(w->out, "{\"id\": %u, \"kind\": \"%s\"", id, kinds[node->kind]);
     if (node->kind == NEST_THREAD || node->kind == NEST_LOOP)
         buf_format(w->out, ", \"name\": \"%s\", \"extent\": %lld, \"annotation\": \"%s\"", w->names.nodes[id],
-                   (long long)node->extent, prog_note_name(node->note));
+                   (long long)node->extent, prog_annotation_name(node->annotation));
     if (node->kind == NEST_PRAGMA)
         buf_format(w->out, ", \"name\": \"%s\", \"value\": %d",
                    node->is_explicit ? "unroll_explicit" : "auto_unroll_max_step",
@@ -91,7 +93,7 @@ static void write_node(const writing *w, uint16_t id, uint32_t depth) {
 }
 
 ft_status show_json(const nest *n, buf *out) {
-    writing w = {.n = n, .out = out};
+    json_nest_writer w = {.n = n, .out = out};
     FT_TRY(names_make(n, &w.names));
     write_node(&w, 0, 0);
     buf_char(out, '\n');

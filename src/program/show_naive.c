@@ -1,15 +1,15 @@
-/* show_naive.c - workloads as the plain loops that anyone would write, to compare nests with. t[0], t[1], ... are the
- * tensors of the stages of the definition, in its order. */
+/* show_naive.c - workloads as straightforward loops, the reference that nests are compared with. t[0], t[1], ... are
+ * the tensors of the stages of the definition, in its order. */
 #include "program/show.h"
 
 #define L(x) ((long long)(x))
 
 static void write_windows(const workload *w, buf *out) {
     bool is_conv = w->kind == WORKLOAD_CONV2D, is_pool = w->kind == WORKLOAD_POOL;
-    bool has_pad = w->pad_top + w->pad_bottom + w->pad_left + w->pad_right > 0;
+    bool has_padding = w->pad_top + w->pad_bottom + w->pad_left + w->pad_right > 0;
     long long maps = L(is_conv ? w->out_channels : w->channels);
     const char *first = is_pool && !w->is_average ? "-3.402823466e38f" : "0";
-    buf_format(out, "  float *out = t[%d]; long at = 0;\n", is_pool ? 1 + has_pad + w->is_average : 3);
+    buf_format(out, "  float *out = t[%d]; long at = 0;\n", is_pool ? 1 + has_padding + w->is_average : 3);
     buf_format(out, "  for (long n = 0; n < %lld; n++) for (long f = 0; f < %lld; f++)\n", L(w->batch), maps);
     buf_format(out, "  for (long y = 0; y < %lld; y++) for (long x = 0; x < %lld; x++) {\n    float s = %s;\n",
                L(workload_out_height(w)), L(workload_out_width(w)), first);
@@ -47,7 +47,7 @@ static void write_product(const workload *w, buf *out) {
     buf_text(out, "    out[at++] = s;\n  }\n");
 }
 
-/* Goes over the input once and adds each value where it belongs. */
+/* Walks the input once and adds each value to its result. */
 static void write_reduction(const workload *w, buf *out) {
     long long size = 1, in_stride = 1, out_stride = 1, kept = 1;
     for (uint32_t i = 0; i < w->dims; i++) {
@@ -102,10 +102,10 @@ static void write_elementwise(const workload *w, buf *out) {
     }
 }
 
-/* What the result is made of, and with how many values per channel and channels: for the bias. */
+/* Size and channels of the result, elements per channel (for the bias), and the number of stages. */
 static void result_shape(const workload *w, long long *size, long long *channels, long long *inner, int *stages) {
     *inner = 1;
-    bool has_pad = w->pad_top + w->pad_bottom + w->pad_left + w->pad_right > 0;
+    bool has_padding = w->pad_top + w->pad_bottom + w->pad_left + w->pad_right > 0;
     switch (w->kind) {
     case WORKLOAD_MATMUL:
     case WORKLOAD_BATCH_MATMUL:
@@ -119,7 +119,7 @@ static void result_shape(const workload *w, long long *size, long long *channels
         *channels = w->kind == WORKLOAD_CONV2D ? w->out_channels : w->channels;
         *inner = workload_out_height(w) * workload_out_width(w);
         *size = w->batch * *channels * *inner;
-        *stages = w->kind == WORKLOAD_POOL ? 2 + has_pad + w->is_average : 4;
+        *stages = w->kind == WORKLOAD_POOL ? 2 + has_padding + w->is_average : 4;
         break;
     default: {
         int64_t dims = 0, shape[PROG_MAX_DIMS] = {1};

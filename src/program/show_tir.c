@@ -1,19 +1,19 @@
-/* show_tir.c - the nest as TVM prints programs: for (i, 0, n) { ... }, attributes as comments that hold to the end of
- * their block. Attributes that something follows which they do not hold for get a block of their own. */
+/* show_tir.c - the nest in TVM's printed form: for (i, 0, n) { ... }, with attributes as comments that apply to the
+ * rest of their block. An attribute gets a block of its own when it does not apply to all that follows. */
+#include <assert.h>
 #include <math.h>
 
 #include "base/error.h"
 #include "base/json_writer.h"
-#include "program/names.h"
 #include "program/show.h"
 
-typedef struct showing {
+typedef struct tir_writer {
     const nest *n;
     nest_names names;
     buf *out;
-} showing;
+} tir_writer;
 
-static void write_index(const showing *s, uint32_t stage, const lin *index, uint32_t dims) {
+static void write_index(const tir_writer *s, uint32_t stage, const lin *index, uint32_t dims) {
     names_buffer(s->out, s->n->p, stage, false);
     buf_char(s->out, '[');
     for (uint32_t i = 0; i < dims; i++) {
@@ -24,8 +24,8 @@ static void write_index(const showing *s, uint32_t stage, const lin *index, uint
     buf_char(s->out, ']');
 }
 
-/* Each bound is two comparisons, as TVM has them, joined by &&. */
-static void write_bounds(const showing *s, const prog_bound *bounds, uint32_t count, bool is_two_sided) {
+/* Each bound is two comparisons joined by &&, as in TVM. */
+static void write_bounds(const tir_writer *s, const prog_bound *bounds, uint32_t count, bool is_two_sided) {
     for (uint32_t i = 0; i + 1 < count; i++) buf_char(s->out, '(');
     for (uint32_t i = 0; i < count; i++) {
         if (i > 0) buf_text(s->out, " && ");
@@ -48,7 +48,7 @@ static void write_number(buf *out, double number) {
     buf_format(out, "%sf", text);
 }
 
-static void write_value(const showing *s, const prog_value *v) {
+static void write_value(const tir_writer *s, const prog_value *v) {
     static const char *const signs[] = {[PROG_ADD] = "+", [PROG_MUL] = "*", [PROG_DIV] = "/", [PROG_SUB] = "-"};
     switch (v->op) {
     case PROG_NUMBER:
@@ -94,19 +94,19 @@ static void write_value(const showing *s, const prog_value *v) {
 
 /* --- Stores -------------------------------------------------------------------------------------------------- */
 
-static void write_combination(const showing *s, const prog_stage *stage, const nest_node *node) {
+static void write_combination(const tir_writer *s, const prog_stage *stage, const nest_node *node) {
     bool is_part = node->store == NEST_PART_UPDATE;
-    buf_text(s->out, stage->reducer == PROG_SUM ? "(" : "max(");
+    buf_text(s->out, stage->reducer == PROG_REDUCE_SUM ? "(" : "max(");
     if (is_part)
         buf_text(s->out, "normal_reduce_temp0[0]");
     else
         write_index(s, node->stage, node->index, stage->dims);
-    buf_text(s->out, stage->reducer == PROG_SUM ? " + " : ", ");
+    buf_text(s->out, stage->reducer == PROG_REDUCE_SUM ? " + " : ", ");
     write_value(s, node->value);
     buf_char(s->out, ')');
 }
 
-static void write_store(const showing *s, const nest_node *node, uint32_t depth) {
+static void write_store(const tir_writer *s, const nest_node *node, uint32_t depth) {
     const prog_stage *stage = &s->n->p->stages[node->stage];
     names_indent(s->out, depth);
     if (node->guard_count > 0) {
@@ -123,7 +123,7 @@ static void write_store(const showing *s, const nest_node *node, uint32_t depth)
     if (node->store == NEST_PLAIN)
         write_value(s, node->value);
     else if (node->store == NEST_INIT || node->store == NEST_PART_INIT)
-        write_number(s->out, stage->reducer == PROG_SUM ? 0 : -3.402823466e38);
+        write_number(s->out, stage->reducer == PROG_REDUCE_SUM ? 0 : -3.402823466e38);
     else if (node->store == NEST_PART_RESULT)
         buf_text(s->out, "reduce_temp0[0]");
     else
@@ -136,10 +136,10 @@ static void write_store(const showing *s, const nest_node *node, uint32_t depth)
 
 /* --- Nodes --------------------------------------------------------------------------------------------------- */
 
-static void write_children(const showing *s, const nest_node *node, uint32_t depth);
+static void write_children(const tir_writer *s, const nest_node *node, uint32_t depth);
 
-/* A line that holds for what follows in the block; in braces when something follows that it does not hold for. */
-static void write_attribute(const showing *s, const nest_node *node, uint32_t depth) {
+/* An attribute line; in braces when it does not apply to all that follows in the block. */
+static void write_attribute(const tir_writer *s, const nest_node *node, uint32_t depth) {
     bool has_block = node->next != NEST_NONE;
     if (has_block) buf_text(s->out, " {");
     buf_char(s->out, '\n');
@@ -149,7 +149,7 @@ static void write_attribute(const showing *s, const nest_node *node, uint32_t de
     buf_text(s->out, "}\n");
 }
 
-static void write_node(const showing *s, uint16_t id, uint32_t depth) {
+static void write_node(const tir_writer *s, uint16_t id, uint32_t depth) {
     static const char *const words[] = {[PROG_SERIAL] = "for",
                                         [PROG_UNROLL] = "unrolled",
                                         [PROG_VECTORIZE] = "vectorized",
@@ -163,8 +163,9 @@ static void write_node(const showing *s, uint16_t id, uint32_t depth) {
     names_indent(s->out, depth);
     switch (node->kind) {
     case NEST_THREAD:
-        buf_format(s->out, "// attr [iter_var(%s, , %s)] %s = %lld", s->names.nodes[id], prog_note_name(node->note),
-                   node->note == PROG_VTHREAD ? "virtual_thread" : "thread_extent", (long long)node->extent);
+        buf_format(s->out, "// attr [iter_var(%s, , %s)] %s = %lld", s->names.nodes[id],
+                   prog_annotation_name(node->annotation),
+                   node->annotation == PROG_VTHREAD ? "virtual_thread" : "thread_extent", (long long)node->extent);
         write_attribute(s, node, depth);
         break;
     case NEST_PRAGMA:
@@ -187,14 +188,16 @@ static void write_node(const showing *s, uint16_t id, uint32_t depth) {
         break;
     }
     default:
-        buf_format(s->out, "%s (%s, 0, %lld) {\n", words[node->note], s->names.nodes[id], (long long)node->extent);
+        assert(node->kind == NEST_LOOP && node->annotation <= PROG_PARALLEL);
+        buf_format(s->out, "%s (%s, 0, %lld) {\n", words[node->annotation], s->names.nodes[id],
+                   (long long)node->extent);
         write_children(s, node, depth + 1);
         names_indent(s->out, depth);
         buf_text(s->out, "}\n");
     }
 }
 
-static void write_children(const showing *s, const nest_node *node, uint32_t depth) {
+static void write_children(const tir_writer *s, const nest_node *node, uint32_t depth) {
     for (uint16_t child = node->first_child; child != NEST_NONE; child = s->n->nodes[child].next)
         write_node(s, child, depth);
 }
@@ -207,12 +210,12 @@ static bool is_realized(const nest *n, uint32_t stage) {
 }
 
 ft_status show_tir(const nest *n, buf *out) {
-    showing s = {.n = n, .out = out};
+    tir_writer s = {.n = n, .out = out};
     const prog *p = n->p;
     FT_TRY(names_make(n, &s.names));
     for (uint32_t i = 0; i < p->stage_count; i++) {
         const prog_stage *stage = &p->stages[p->order[i]];
-        if (stage->place == PROG_INLINED) continue;
+        if (stage->attach_type == PROG_INLINED) continue;
         buf_format(out, "// buffer %s: float32[", stage->name);
         for (uint32_t k = 0; k < stage->dims; k++)
             buf_format(out, "%s%lld", k > 0 ? ", " : "", (long long)stage->extents[k]);

@@ -1,21 +1,22 @@
-#include "program/shrink.h"
+/* shrink.c - shrinking a record to a problem that can be run. */
+#include "program/lower.h"
 
 #include <string.h>
 
 #include "base/error.h"
 #include "base/rng.h"
 
-enum { MOST_PLAIN = 2000, MOST_REDUCED = 48 };
+enum { MAX_PLAIN = 2000, MAX_REDUCED = 48 };
 
-typedef struct shrinking {
+typedef struct shrinker {
     rng random;
     int64_t plain, reduced; /* products so far */
-} shrinking;
+} shrinker;
 
-/* 1, or 2 for what is even and 3 for what is odd, as long as there is room. */
-static int64_t smaller(shrinking *s, int64_t value, bool is_reduced) {
+/* 1, or 2 for even and 3 for odd values, as long as the product stays small. */
+static int64_t smaller(shrinker *s, int64_t value, bool is_reduced) {
     int64_t *product = is_reduced ? &s->reduced : &s->plain, small = value % 2 == 0 ? 2 : 3;
-    if (value <= 1 || *product * small > (is_reduced ? MOST_REDUCED : MOST_PLAIN) || rng_below(&s->random, 8) == 0)
+    if (value <= 1 || *product * small > (is_reduced ? MAX_REDUCED : MAX_PLAIN) || rng_below(&s->random, 8) == 0)
         return 1;
     *product *= small;
     return small;
@@ -31,7 +32,7 @@ static bool has_word(const char *words, const char *word) {
     return false;
 }
 
-/* Where the size of an axis is kept; images are told by how many windows there are. */
+/* The field that holds the size of an axis; of images, the number of windows. */
 static int64_t *size_of(workload *w, const char *name, int64_t *out_height, int64_t *out_width) {
     const struct {
         const char *names;
@@ -54,7 +55,7 @@ static int64_t *size_of(workload *w, const char *name, int64_t *out_height, int6
     return NULL;
 }
 
-/* The size in the shape of the n-th axis that is reduced, or that is not. */
+/* The size in the shape that belongs to an axis of the stage. */
 static int64_t *shape_of(workload *w, const prog_stage *stage, uint32_t axis) {
     if (w->kind != WORKLOAD_REDUCTION)
         return axis < w->dims ? &w->shape[w->kind == WORKLOAD_TRANSPOSE ? w->dims - 1 - axis : axis] : NULL;
@@ -69,7 +70,7 @@ static int64_t *shape_of(workload *w, const prog_stage *stage, uint32_t axis) {
 
 /* --- Lengths ------------------------------------------------------------------------------------------------- */
 
-/* The first relation of the split that a step asked for; NULL when it is no axis that was split. */
+/* The first relation of a split step; NULL when the step split nothing. */
 static const prog_relation *split_of(const prog *p, uint32_t step, const prog_stage **stage) {
     for (uint32_t i = 0; i < p->stage_count; i++) {
         for (uint32_t k = 0; k < p->stages[i].relation_count; k++) {
@@ -82,8 +83,8 @@ static const prog_relation *split_of(const prog *p, uint32_t step, const prog_st
     return NULL;
 }
 
-/* The new size of an axis from its new lengths. One length that did not divide does not divide now either. */
-static int64_t new_size(shrinking *s, int64_t old, const int64_t *before, const int64_t *after, uint32_t count,
+/* The new size of an axis from its new lengths. A length that did not divide the axis still does not. */
+static int64_t new_size(shrinker *s, int64_t old, const int64_t *before, const int64_t *after, uint32_t count,
                         bool is_reduced) {
     int64_t old_product = 1, product = 1;
     for (uint32_t i = 0; i < count; i++) {
@@ -97,12 +98,12 @@ static int64_t new_size(shrinking *s, int64_t old, const int64_t *before, const 
 static ft_status check(const workload *w, ft_error *error) {
     bool is_good = w->height > 0 && w->width > 0 && w->stride > 0;
     if (w->kind == WORKLOAD_CONV2D || w->kind == WORKLOAD_DEPTHWISE || w->kind == WORKLOAD_POOL)
-        return is_good ? FT_OK : ft_fail(error, FT_ERR_UNSUPPORTED, "it has no smaller twin");
+        return is_good ? FT_OK : ft_fail(error, FT_ERR_UNSUPPORTED, "its workload cannot be shrunk");
     return FT_OK;
 }
 
 ft_status shrink_record(const prog *p, workload *w, ansor_record *record, uint64_t seed) {
-    shrinking s = {.plain = 1, .reduced = 1};
+    shrinker s = {.plain = 1, .reduced = 1};
     rng_init(&s.random, seed, 0);
     bool is_same = w->pad_top == w->kernel_height / 2 && w->pad_left == w->kernel_width / 2;
     bool has_windows = w->stride > 0, is_done[PROG_MAX_AXES] = {false};
@@ -120,7 +121,7 @@ ft_status shrink_record(const prog *p, workload *w, ansor_record *record, uint64
         bool is_reduced = axis >= 0 && axis >= (int)stage->dims;
         int64_t before[16], *lengths = record->numbers + (step->list - record->numbers);
         memcpy(before, lengths, step->count * sizeof before[0]);
-        shrinking spare = {.random = s.random, .plain = 1, .reduced = 1};
+        shrinker spare = {.random = s.random, .plain = 1, .reduced = 1};
         for (uint32_t k = 0; k < step->count; k++) lengths[k] = smaller(axis >= 0 ? &s : &spare, before[k], is_reduced);
         step->extent = 0;
         if (axis < 0) continue;
@@ -130,7 +131,7 @@ ft_status shrink_record(const prog *p, workload *w, ansor_record *record, uint64
         *size = new_size(&s, *size, before, lengths, step->count, is_reduced);
         is_done[axis] = true;
     }
-    /* Axes that no step splits: of fused loops. */
+    /* Axes that no step splits, because their loops were fused. */
     for (uint32_t i = 0; result != NULL && i < prog_axes(result); i++) {
         int64_t *size =
             w->dims > 0 ? shape_of(w, result, i) : size_of(w, result->axis_names[i], &out_height, &out_width);

@@ -1,24 +1,28 @@
+/* stage.c - building stages and values. */
 #include "program/stage.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/error.h"
 
-const char *prog_note_name(prog_note note) {
-    static const char *const names[PROG_NOTES] = {"for",         "unroll",     "vectorize",   "parallel",
-                                                  "vthread",     "blockIdx.x", "threadIdx.x", "blockIdx.y",
-                                                  "threadIdx.y", "blockIdx.z", "threadIdx.z", "tensorize"};
-    return note < PROG_NOTES ? names[note] : "?";
+const char *prog_annotation_name(prog_annotation annotation) {
+    static const char *const names[PROG_ANNOTATION_COUNT] = {"for",         "unroll",     "vectorize",   "parallel",
+                                                             "vthread",     "blockIdx.x", "threadIdx.x", "blockIdx.y",
+                                                             "threadIdx.y", "blockIdx.z", "threadIdx.z", "tensorize"};
+    return annotation < PROG_ANNOTATION_COUNT ? names[annotation] : "?";
 }
 
 const char *prog_scope_name(prog_scope scope) {
     static const char *const names[] = {"", "global", "shared", "local"};
+    assert(scope < sizeof names / sizeof names[0]);
     return names[scope];
 }
 
 /* --- Stages -------------------------------------------------------------------------------------------------- */
 
 prog_stage *prog_new_stage(prog *p, uint32_t order) {
+    assert(order <= p->stage_count);
     if (p->stage_count == PROG_MAX_STAGES) {
         p->space.is_too_large = true;
         return NULL;
@@ -26,20 +30,21 @@ prog_stage *prog_new_stage(prog *p, uint32_t order) {
     memmove(p->order + order + 1, p->order + order, (p->stage_count - order) * sizeof p->order[0]);
     p->order[order] = p->stage_count;
     prog_stage *stage = &p->stages[p->stage_count++];
-    /* The tables are filled as they are used: zeroing them all would take longer than the rest. */
+    /* The large tables are not cleared: that would take longer than all the rest. */
     stage->dims = stage->reduced = stage->iter_count = stage->leaf_count = stage->relation_count = 0;
     stage->guard_count = 0;
     stage->reducer = PROG_NO_REDUCER;
     stage->body = NULL;
     stage->is_output = stage->is_bound = false;
     stage->scope = PROG_NO_SCOPE;
-    stage->place = PROG_AT_ROOT;
+    stage->attach_type = PROG_AT_ROOT;
     stage->at_stage = PROG_NO_STAGE;
     stage->name[0] = '\0';
     return stage;
 }
 
 void prog_reset_iters(prog_stage *stage) {
+    assert(stage->dims <= PROG_MAX_DIMS && prog_axes(stage) <= PROG_MAX_AXES);
     stage->relation_count = 0;
     stage->iter_count = stage->leaf_count = prog_axes(stage);
     for (uint32_t i = 0; i < stage->iter_count; i++) {
@@ -52,7 +57,7 @@ void prog_reset_iters(prog_stage *stage) {
     }
 }
 
-void prog_start_stage(prog *p, prog_stage *stage) {
+void prog_init_axes(prog *p, prog_stage *stage) {
     stage->first_axis = p->space.count;
     for (uint32_t i = 0; i < prog_axes(stage); i++) lin_new_axis(&p->space, stage->extents[i]);
     prog_reset_iters(stage);
@@ -93,7 +98,7 @@ prog_value *prog_number(prog *p, double number) {
     return value;
 }
 
-prog_value *prog_pair(prog *p, prog_op op, prog_value *a, prog_value *b) {
+prog_value *prog_binary(prog *p, prog_op op, prog_value *a, prog_value *b) {
     prog_value *value = new_value(p, op);
     if (value == NULL) return NULL;
     value->a = a;
@@ -102,6 +107,7 @@ prog_value *prog_pair(prog *p, prog_op op, prog_value *a, prog_value *b) {
 }
 
 prog_value *prog_load(prog *p, uint32_t stage, const lin *index, uint32_t dims) {
+    assert(stage < p->stage_count && dims <= PROG_MAX_DIMS);
     prog_value *value = new_value(p, PROG_LOAD);
     if (value == NULL) return NULL;
     value->stage = stage;
@@ -114,7 +120,7 @@ prog_value *prog_load(prog *p, uint32_t stage, const lin *index, uint32_t dims) 
 
 prog_value *prog_load_same(prog *p, uint32_t stage, const prog_stage *reader) {
     lin index[PROG_MAX_DIMS];
-    for (uint32_t i = 0; i < reader->dims; i++) index[i] = lin_of(&p->space, reader->first_axis + i);
+    for (uint32_t i = 0; i < reader->dims; i++) index[i] = lin_from_atom(&p->space, reader->first_axis + i);
     return prog_load(p, stage, index, reader->dims);
 }
 
@@ -127,13 +133,13 @@ prog_value *prog_copy_value(prog *p, const prog_value *value, const prog_stage *
         copy->index = ARENA_ARRAY(p->memory, lin, value->dims);
         if (copy->index == NULL) p->space.is_out_of_memory = true;
         for (uint32_t i = 0; i < value->dims && copy->index != NULL; i++)
-            copy->index[i] = lin_replace(&p->space, value->index[i], from->first_axis, axes, values);
+            copy->index[i] = lin_substitute(&p->space, value->index[i], from->first_axis, axes, values);
     }
     if (value->bound_count > 0) {
         copy->bounds = arena_copy(p->memory, value->bounds, value->bound_count * sizeof *value->bounds);
         if (copy->bounds == NULL) p->space.is_out_of_memory = true;
         for (uint32_t i = 0; i < value->bound_count && copy->bounds != NULL; i++)
-            copy->bounds[i].index = lin_replace(&p->space, value->bounds[i].index, from->first_axis, axes, values);
+            copy->bounds[i].index = lin_substitute(&p->space, value->bounds[i].index, from->first_axis, axes, values);
     }
     if (value->a != NULL) copy->a = prog_copy_value(p, value->a, from, values);
     if (value->b != NULL) copy->b = prog_copy_value(p, value->b, from, values);

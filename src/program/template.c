@@ -1,4 +1,5 @@
-/* template.c - see template.h: arguments to workloads, knobs to lengths, tables to steps. */
+/* template.c - records of AutoTVM as programs: arguments become a workload, knobs become lengths, tables become
+ * steps. */
 #include "program/template.h"
 
 #include <assert.h>
@@ -10,16 +11,16 @@
 #include "base/json_pull.h"
 #include "program/workload.h"
 
-typedef struct applying {
+typedef struct template_context {
     const schedule_template *t;
     const autotvm_record *tuned;
     ansor_record *record;
     workload work;
     ft_error *error;
-} applying;
+} template_context;
 
-static ft_status fail(const applying *a, ft_status status, const char *format, ...) FT_PRINTF(3, 4);
-static ft_status fail(const applying *a, ft_status status, const char *format, ...) {
+static ft_status fail(const template_context *a, ft_status status, const char *format, ...) FT_PRINTF(3, 4);
+static ft_status fail(const template_context *a, ft_status status, const char *format, ...) {
     char text[256];
     va_list args;
     va_start(args, format);
@@ -28,7 +29,7 @@ static ft_status fail(const applying *a, ft_status status, const char *format, .
     return ft_fail(a->error, status, "template %s: %s", a->t->name, text);
 }
 
-/* As in base/error.h: a static analyser does not look into it, and has to be told that it never returns FT_OK. */
+/* As in base/error.h: tells a static analyser that a failure never returns FT_OK. */
 #ifdef __clang_analyzer__
 #define fail(a, status, ...) ((void)(fail)((a), (status), __VA_ARGS__), (status))
 #endif
@@ -40,11 +41,11 @@ typedef struct tensor_shape {
     uint32_t dims;
 } tensor_shape;
 
-static ft_status wrong(const applying *a, int number, const char *expected) {
+static ft_status wrong(const template_context *a, int number, const char *expected) {
     return fail(a, FT_ERR_DAMAGED, "argument %d is not %s", number, expected);
 }
 
-/* A list of up to four whole numbers, or one of them. */
+/* A list of up to four integers, or a single one. */
 static bool take_numbers(json_pull *pull, int64_t *numbers, uint32_t *count) {
     bool first = true;
     *count = 0;
@@ -57,7 +58,8 @@ static bool take_numbers(json_pull *pull, int64_t *numbers, uint32_t *count) {
 }
 
 /* ["TENSOR", [1, 64, 56, 56], "float32"] */
-static ft_status take_tensor(const applying *a, json_pull *pull, int number, uint32_t dims, tensor_shape *shape) {
+static ft_status take_tensor(const template_context *a, json_pull *pull, int number, uint32_t dims,
+                             tensor_shape *shape) {
     json_text word;
     bool first = true;
     if (json_pull_peek(pull) != '[' || !json_pull_open(pull, '[') || !json_pull_more(pull, ']', &first) ||
@@ -66,25 +68,25 @@ static ft_status take_tensor(const applying *a, json_pull *pull, int number, uin
         !json_pull_more(pull, ']', &first) || json_pull_peek(pull) != '"' || !json_pull_string(pull, &word))
         return fail(a, FT_ERR_DAMAGED, "argument %d is not a tensor of %u dimensions", number, dims);
     if (!json_text_is(&word, "float32"))
-        return fail(a, FT_ERR_UNSUPPORTED, "argument %d is of type %.*s; it is lowered for float32", number,
+        return fail(a, FT_ERR_UNSUPPORTED, "argument %d is of type %.*s; only float32 is supported", number,
                     word.length < 20 ? (int)word.length : 20, word.text);
     return json_pull_more(pull, ']', &first) || pull->why != NULL ? wrong(a, number, "a tensor") : FT_OK;
 }
 
-/* Strides and dilations: the same both ways. */
-static ft_status take_pair(const applying *a, json_pull *pull, int number, const char *what, int64_t *value) {
+/* Strides and dilations, equal in both directions. */
+static ft_status take_pair(const template_context *a, json_pull *pull, int number, const char *what, int64_t *value) {
     int64_t numbers[4] = {0};
     uint32_t count;
     if (!take_numbers(pull, numbers, &count) || count < 1 || count > 2) return wrong(a, number, what);
     if (count == 2 && numbers[0] != numbers[1])
-        return fail(a, FT_ERR_UNSUPPORTED, "%s is %lld by %lld; it is lowered when both are equal", what,
+        return fail(a, FT_ERR_UNSUPPORTED, "%s is %lld by %lld; only equal values are supported", what,
                     (long long)numbers[0], (long long)numbers[1]);
     *value = numbers[0];
     return FT_OK;
 }
 
 /* One number, (top and bottom, left and right), or top, left, bottom, right. */
-static ft_status take_padding(const applying *a, json_pull *pull, int number, int64_t pads[static 4]) {
+static ft_status take_padding(const template_context *a, json_pull *pull, int number, int64_t pads[static 4]) {
     uint32_t count;
     if (!take_numbers(pull, pads, &count) || count == 0 || count == 3) return wrong(a, number, "a padding");
     if (count == 1) pads[1] = pads[0];
@@ -95,18 +97,18 @@ static ft_status take_padding(const applying *a, json_pull *pull, int number, in
     return FT_OK;
 }
 
-/* Keeps a text in the record. */
-static ft_status keep(const applying *a, const char *text, const char **kept) {
+/* Copies a text into the record. */
+static ft_status keep(const template_context *a, const char *text, const char **kept) {
     ansor_record *record = a->record;
     size_t length = strlen(text);
     if (length >= ANSOR_MAX_TEXT - record->text_length)
-        return fail(a, FT_ERR_LIMIT, "its texts have more than %d bytes", ANSOR_MAX_TEXT);
+        return fail(a, FT_ERR_LIMIT, "its strings have more than %d bytes", ANSOR_MAX_TEXT);
     *kept = memcpy(record->text + record->text_length, text, length + 1);
     record->text_length += length + 1;
     return FT_OK;
 }
 
-static ft_status windows_key(const applying *a, json_pull *pull, bool *first, const tensor_shape *x,
+static ft_status windows_key(const template_context *a, json_pull *pull, bool *first, const tensor_shape *x,
                              const tensor_shape *w, char key[static 256]) {
     int64_t stride = 0, dilation = 0, pads[4] = {0};
     const int64_t *s = x->sizes, *f = w->sizes;
@@ -117,12 +119,12 @@ static ft_status windows_key(const applying *a, json_pull *pull, bool *first, co
     FT_TRY(take_padding(a, pull, 4, pads));
     if (!json_pull_more(pull, ']', first)) return wrong(a, 5, "there");
     FT_TRY(take_pair(a, pull, 5, "the dilation", &dilation));
-    if (dilation != 1) return fail(a, FT_ERR_UNSUPPORTED, "a dilation of %lld is not lowered", (long long)dilation);
+    if (dilation != 1) return fail(a, FT_ERR_UNSUPPORTED, "a dilation of %lld is not supported", (long long)dilation);
     if (is_conv && f[1] != s[1])
-        return fail(a, FT_ERR_UNSUPPORTED, "filters of %lld channels over %lld are not lowered", (long long)f[1],
+        return fail(a, FT_ERR_UNSUPPORTED, "filters of %lld channels over %lld are not supported", (long long)f[1],
                     (long long)s[1]);
     if (!is_conv && (f[0] != s[1] || f[1] != 1))
-        return fail(a, FT_ERR_UNSUPPORTED, "it is lowered with one filter a channel");
+        return fail(a, FT_ERR_UNSUPPORTED, "only one filter per channel is supported");
     int length = snprintf(key, 256, "[\"%s\",%lld,%lld,%lld,%lld,", is_conv ? "conv2d_layer" : "depthwise_conv2d_layer",
                           (long long)s[0], (long long)s[1], (long long)s[2], (long long)s[3]);
     if (is_conv) length += snprintf(key + length, 256 - (size_t)length, "%lld,", (long long)f[0]);
@@ -134,27 +136,27 @@ static ft_status windows_key(const applying *a, json_pull *pull, bool *first, co
     return FT_OK;
 }
 
-/* What follows the tensors of a product: an epilogue is not lowered, and of two ways to store the second factor one is.
- */
-static ft_status check_rest(const applying *a, json_pull *pull, bool *first) {
+/* The arguments after the tensors of a product: epilogues are not supported, and the second factor must be
+ * transposed. */
+static ft_status check_rest(const template_context *a, json_pull *pull, bool *first) {
     bool is_batched = a->t->shape == TEMPLATE_BATCH_MATMUL;
     for (int number = 3; json_pull_more(pull, ']', first); number++) {
         char next = json_pull_peek(pull);
-        if (!is_batched && number == 3 && next != 'n') return fail(a, FT_ERR_UNSUPPORTED, "a bias is not lowered");
+        if (!is_batched && number == 3 && next != 'n') return fail(a, FT_ERR_UNSUPPORTED, "a bias is not supported");
         if (is_batched && ((number == 5 && next == 't') || (number == 6 && next == 'f')))
-            return fail(a, FT_ERR_UNSUPPORTED, "it is lowered with the second factor transposed, and only that");
+            return fail(a, FT_ERR_UNSUPPORTED, "only a transposed second factor is supported");
         if (!json_pull_skip(pull)) return wrong(a, number, "JSON");
     }
-    return pull->why == NULL ? FT_OK : fail(a, FT_ERR_DAMAGED, "its arguments are no list");
+    return pull->why == NULL ? FT_OK : fail(a, FT_ERR_DAMAGED, "its arguments are not a list");
 }
 
-static ft_status product_key(const applying *a, json_pull *pull, bool *first, const tensor_shape *x,
+static ft_status product_key(const template_context *a, json_pull *pull, bool *first, const tensor_shape *x,
                              const tensor_shape *y, char key[static 256]) {
     bool is_batched = a->t->shape == TEMPLATE_BATCH_MATMUL;
     uint32_t last = is_batched ? 2 : 1;
     const int64_t *s = x->sizes, *w = y->sizes;
     if (w[last] != s[last] || (is_batched && w[0] != s[0]))
-        return fail(a, FT_ERR_UNSUPPORTED, "the shapes of its tensors do not go together");
+        return fail(a, FT_ERR_UNSUPPORTED, "the shapes of its tensors do not match");
     FT_TRY(check_rest(a, pull, first));
     if (is_batched)
         snprintf(key, 256, "[\"batch_matmul_nt_layer\",%lld,1,%lld,%lld,%lld]", (long long)s[0], (long long)s[1],
@@ -164,7 +166,7 @@ static ft_status product_key(const applying *a, json_pull *pull, bool *first, co
     return FT_OK;
 }
 
-static ft_status find_workload(applying *a) {
+static ft_status find_workload(template_context *a) {
     static const uint32_t dims[] = {4, 4, 2, 3};
     json_pull pull;
     bool first = true;
@@ -172,7 +174,7 @@ static ft_status find_workload(applying *a) {
     char key[256];
     json_pull_init(&pull, a->tuned->arguments, strlen(a->tuned->arguments));
     if (json_pull_peek(&pull) != '[' || !json_pull_open(&pull, '[') || !json_pull_more(&pull, ']', &first))
-        return fail(a, FT_ERR_DAMAGED, "its arguments are no list");
+        return fail(a, FT_ERR_DAMAGED, "its arguments are not a list");
     FT_TRY(take_tensor(a, &pull, 1, dims[a->t->shape], &x));
     if (!json_pull_more(&pull, ']', &first)) return wrong(a, 2, "there");
     FT_TRY(take_tensor(a, &pull, 2, dims[a->t->shape], &w));
@@ -207,7 +209,7 @@ static int64_t size_of(const workload *w, char axis) {
 
 /* --- Knobs --------------------------------------------------------------------------------------------------- */
 
-static ft_status find_knob(const applying *a, const char *name, uint32_t count, const int64_t **numbers) {
+static ft_status find_knob(const template_context *a, const char *name, uint32_t count, const int64_t **numbers) {
     for (uint32_t i = 0; i < a->tuned->knob_count; i++) {
         const autotvm_knob *knob = &a->tuned->knobs[i];
         if (strcmp(knob->name, name) != 0) continue;
@@ -219,8 +221,9 @@ static ft_status find_knob(const applying *a, const char *name, uint32_t count, 
     return fail(a, FT_ERR_DAMAGED, "knob %s is missing", name);
 }
 
-/* Sizes of a split, outermost first, which may be -1 for "the rest": they make up the axis. */
-static ft_status find_split(const applying *a, const template_step *row, int64_t extent, const int64_t **sizes) {
+/* Sizes of a split, outermost first, -1 for "the rest": their product is the axis. */
+static ft_status find_split(const template_context *a, const template_step *row, int64_t extent,
+                            const int64_t **sizes) {
     int64_t product = 1;
     FT_TRY(find_knob(a, row->knob, row->lengths + 1u, sizes));
     for (uint32_t i = 1; i <= row->lengths; i++) {
@@ -232,13 +235,13 @@ static ft_status find_split(const applying *a, const template_step *row, int64_t
     int64_t outer = (*sizes)[0];
     bool fits = product <= extent && extent % product == 0 && (outer == -1 || outer == extent / product);
     return fits ? FT_OK
-                : fail(a, FT_ERR_DAMAGED, "the sizes of knob %s do not make up the %lld turns of its axis", row->knob,
-                       (long long)extent);
+                : fail(a, FT_ERR_DAMAGED, "the product of the sizes of knob %s is not the extent %lld of its axis",
+                       row->knob, (long long)extent);
 }
 
 /* --- Steps --------------------------------------------------------------------------------------------------- */
 
-static ft_status add_list(const applying *a, ansor_step *step, const int64_t *list, uint32_t count) {
+static ft_status add_list(const template_context *a, ansor_step *step, const int64_t *list, uint32_t count) {
     ansor_record *record = a->record;
     if (count > ANSOR_MAX_NUMBERS - record->number_count)
         return fail(a, FT_ERR_LIMIT, "its steps have more than %d numbers", ANSOR_MAX_NUMBERS);
@@ -249,16 +252,16 @@ static ft_status add_list(const applying *a, ansor_step *step, const int64_t *li
 }
 
 /* The step that split by a knob. */
-static const ansor_step *split_by(const applying *a, const char *knob, uint32_t *number) {
+static const ansor_step *split_by(const template_context *a, const char *knob, uint32_t *number) {
     for (*number = 0; *number < a->record->step_count; ++*number) {
         const template_step *row = &a->t->steps[*number];
         if (row->kind == ANSOR_SPLIT && row->lengths > 0 && strcmp(row->knob, knob) == 0)
             return &a->record->steps[*number];
     }
-    return NULL; /* no table has such a row */
+    return NULL; /* not reached: every followed knob has a split */
 }
 
-static ft_status add_split(const applying *a, const template_step *row, ansor_step *step) {
+static ft_status add_split(const template_context *a, const template_step *row, ansor_step *step) {
     static const int64_t one[] = {1};
     const int64_t *sizes = NULL;
     uint32_t number;
@@ -275,7 +278,7 @@ static ft_status add_split(const applying *a, const template_step *row, ansor_st
     return add_list(a, step, sizes + 1, row->lengths);
 }
 
-static ft_status add_pragma(const applying *a, const template_step *row, ansor_step *step) {
+static ft_status add_pragma(const template_context *a, const template_step *row, ansor_step *step) {
     const int64_t *value = NULL;
     char text[64];
     FT_TRY(find_knob(a, row->knob, 1, &value));
@@ -283,9 +286,11 @@ static ft_status add_pragma(const applying *a, const template_step *row, ansor_s
     return keep(a, text, &step->text);
 }
 
-static ft_status add_step(const applying *a, const template_step *row, ansor_step *step) {
+static ft_status add_step(const template_context *a, const template_step *row, ansor_step *step) {
+    const ansor_step *followed;
     int64_t list[TEMPLATE_LIST];
     uint32_t number;
+    assert(row->count <= TEMPLATE_LIST);
     for (uint32_t i = 0; i < row->count; i++) list[i] = row->list[i];
     *step = (ansor_step){
         .kind = row->kind, .stage = row->stage, .iter = row->iter, .text = row->text != NULL ? row->text : ""};
@@ -293,7 +298,8 @@ static ft_status add_step(const applying *a, const template_step *row, ansor_ste
     case ANSOR_SPLIT:
         return add_split(a, row, step);
     case ANSOR_FOLLOW_FUSED_SPLIT:
-        split_by(a, row->knob, &number);
+        followed = split_by(a, row->knob, &number);
+        assert(followed != NULL);
         step->level = row->level;
         step->is_inner_to_outer = row->is_inner;
         return add_list(a, step, &(int64_t){number}, 1);
@@ -313,7 +319,7 @@ static ft_status add_step(const applying *a, const template_step *row, ansor_ste
     }
 }
 
-/* --- The whole ----------------------------------------------------------------------------------------------- */
+/* --- Records ------------------------------------------------------------------------------------------------- */
 
 static ft_status unknown(const autotvm_record *tuned, ft_error *error) {
     char known[256] = "";
@@ -321,23 +327,22 @@ static ft_status unknown(const autotvm_record *tuned, ft_error *error) {
     for (uint32_t i = 0; i < schedule_template_count && length < sizeof known; i++)
         length += (size_t)snprintf(known + length, sizeof known - length, "%s%s", i == 0 ? "" : ", ",
                                    schedule_templates[i].name);
-    return ft_fail(error, FT_ERR_UNSUPPORTED, "template \"%.60s\" is not lowered; there are %s", tuned->workload,
-                   known);
+    return ft_fail(error, FT_ERR_UNSUPPORTED, "unknown template \"%.60s\"; supported are %s", tuned->workload, known);
 }
 
-/* What both sides of a block call their number of threads must be one number: TVM does not build such a program. */
-static ft_status check_threads(const applying *a) {
+/* Both knobs give the number of threads of one block and must agree: TVM does not build such a program. */
+static ft_status check_threads(const template_context *a) {
     const int64_t *x = NULL, *y = NULL;
     if (a->t->same[0] == NULL) return FT_OK;
     FT_TRY(find_knob(a, a->t->same[0], 4, &x));
     FT_TRY(find_knob(a, a->t->same[1], 4, &y));
     if (x[a->t->level] == y[a->t->level]) return FT_OK;
-    return fail(a, FT_ERR_UNSUPPORTED, "knobs %s and %s ask for %lld and %lld threads, which must be the same",
-                a->t->same[0], a->t->same[1], (long long)x[a->t->level], (long long)y[a->t->level]);
+    return fail(a, FT_ERR_UNSUPPORTED, "knobs %s and %s set %lld and %lld threads, which must be equal", a->t->same[0],
+                a->t->same[1], (long long)x[a->t->level], (long long)y[a->t->level]);
 }
 
 ft_status template_apply(const autotvm_record *tuned, ansor_record *record, ft_error *error) {
-    applying a = {.tuned = tuned, .record = record, .error = error};
+    template_context a = {.tuned = tuned, .record = record, .error = error};
     for (uint32_t i = 0; i < schedule_template_count; i++) {
         if (strcmp(schedule_templates[i].name, tuned->workload) == 0) a.t = &schedule_templates[i];
     }

@@ -1,33 +1,33 @@
-/* template.h - records of AutoTVM as programs: templates whose schedule is known become the steps that a record of the
- * auto-scheduler has.
+/* template.h - records of AutoTVM as programs: templates with a known schedule become the steps of an auto-scheduler
+ * record.
  *
- * A template computes one workload and is always scheduled the same way; knobs say how long the parts of its loops are.
- * So each is a table of steps in which lengths are names of knobs (template_steps.c), and what comes out is lowered,
- * shown, stored and predicted like any other record. */
+ * A template computes one workload with a fixed schedule; knobs set the lengths of its loops. So each template is a
+ * table of steps in which lengths are names of knobs (template_steps.c), and its records are lowered, printed, stored
+ * and predicted like any other. */
 #ifndef PROGRAM_TEMPLATE_H
 #define PROGRAM_TEMPLATE_H
 
 #include "read/ansor.h"
 #include "read/autotvm.h"
 
-/* Makes `record` the program of `tuned`. Unknown templates, types other than float32, knobs that are missing or do not
- * fit the workload are errors that name them. `record` points into itself and into static text alone. */
+/* Fills `record` with the program of `tuned`. Unknown templates, types other than float32, and knobs that are missing
+ * or do not fit the workload are errors that name them. `record` points only into itself and into static text. */
 ft_status template_apply(const autotvm_record *tuned, ansor_record *record, ft_error *error);
 
 /* --- For template_steps.c ------------------------------------------------------------------------------------ */
 
 enum { TEMPLATE_LIST = 14 };
 
-/* A step. What the fields mean is as in ansor_step; `knob` names the lengths of a split, or the split that is followed,
- * `axis` the size of the workload that is split: one of NFYXCHWMK. */
+/* A step, with fields as in ansor_step; `knob` names the lengths of a split, or the split that is followed, `axis` the
+ * size of the workload that is split: one of NFYXCHWMK. */
 typedef struct template_step {
     ansor_kind kind;
     uint8_t stage, iter, other; /* other: the target of CA, the annotation of AN, the axis of RF */
     uint8_t level;              /* of the split that is followed */
-    uint8_t times;              /* the length that is followed, so many times; 0: once, in a step that follows */
+    uint8_t times;              /* factor for the followed length; 0: once, in a step that follows */
     bool is_inner;
     char axis;
-    uint8_t lengths; /* that the knob has, the outermost part not counted; 0: one part */
+    uint8_t lengths; /* lengths of the knob, without the outermost; 0: one part */
     const char *knob, *text;
     uint8_t list[TEMPLATE_LIST];
     uint8_t count;
@@ -42,9 +42,9 @@ typedef enum template_shape {
 
 typedef struct schedule_template {
     const char *name;
-    template_shape shape; /* what its arguments are */
-    /* Knobs of which the length at `level` must be the same, because both are numbers of threads of one block; or NULL.
-     */
+    template_shape shape; /* meaning of its arguments */
+    /* Two knobs whose lengths at `level` must be equal, because both are the number of threads of one block; or
+     * NULL. */
     const char *same[2];
     uint8_t level;
     const template_step *steps;

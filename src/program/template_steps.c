@@ -1,9 +1,9 @@
-/* template_steps.c - the schedules of AutoTVM's templates, as TVM's operator library has them.
+/* template_steps.c - schedules of AutoTVM's templates, as in TVM's operator library.
  *
- * Stages are numbered as they stand when the step is taken: a cache before a stage takes its number, one behind it the
- * next. Rows are in the order of the schedule, but for two things that make no difference to its loops: caches of
- * writes come first, and a stage is inlined after its cache was made. Double buffering of dense_large_batch is left
- * out: it is no loop. */
+ * Stages are numbered as they are when the step is applied: a cache before a stage gets its number, one after it the
+ * next. Rows are in the order of the schedule, with two exceptions that do not change its loops: write caches come
+ * first, and a stage is inlined after its cache is made. Double buffering of dense_large_batch is omitted: it is no
+ * loop. */
 #include "program/stage.h"
 #include "program/template.h"
 
@@ -20,11 +20,11 @@
     { .kind = ANSOR_FUSE, .stage = (at), ITEMS(__VA_ARGS__) }
 #define RE(at, ...)                                                                                                    \
     { .kind = ANSOR_REORDER, .stage = (at), ITEMS(__VA_ARGS__) }
-#define AN(at, where, note)                                                                                            \
-    { .kind = ANSOR_ANNOTATE, .stage = (at), .iter = (where), .other = (note) }
+#define AN(at, where, annotation)                                                                                      \
+    { .kind = ANSOR_ANNOTATE, .stage = (at), .iter = (where), .other = (annotation) }
 #define RF(at, where)                                                                                                  \
     { .kind = ANSOR_RFACTOR, .stage = (at), .iter = (where), .other = 0 }
-/* Splits: by the lengths of a knob; into one part, to have a loop for a pragma. */
+/* SP splits by the lengths of a knob; ONE into one part, to have a loop for a pragma. */
 #define SP(at, where, name, what, parts)                                                                               \
     {                                                                                                                  \
         .kind = ANSOR_SPLIT, .stage = (at), .iter = (where), .knob = (name), .axis = (what), .lengths = (parts),       \
@@ -32,7 +32,8 @@
     }
 #define ONE(at, where)                                                                                                 \
     { .kind = ANSOR_SPLIT, .stage = (at), .iter = (where) }
-/* Splits into as many parts, or into parts as long, as a split by a knob has at a level: as there are threads. */
+/* PARTS splits into as many parts, LENGTH into parts as long, as a split by a knob has at a level: the number of
+ * threads. */
 #define PARTS(at, where, name, which)                                                                                  \
     { .kind = ANSOR_FOLLOW_FUSED_SPLIT, .stage = (at), .iter = (where), .knob = (name), .level = (which) }
 #define LENGTH(at, where, name, which)                                                                                 \
@@ -48,22 +49,23 @@
 #define PR(at, where)                                                                                                  \
     { .kind = ANSOR_PRAGMA, .stage = (at), .iter = (where), .knob = "auto_unroll_max_step" }
 
-/* Four levels of f, y and x, with the batch in the blocks of f: kernel, blocks, virtual threads, threads, the rest. */
+/* Tiles f, y and x at four levels (blocks, virtual threads, threads, serial), with the batch in the blocks of f. */
 #define TILE_IMAGE(at)                                                                                                 \
     ONE(at, 0), SP(at, 2, "tile_f", 'F', 3), SP(at, 6, "tile_y", 'Y', 3), SP(at, 10, "tile_x", 'X', 3), FU(at, 1, 2),  \
         RE(at, 0, 1, 5, 9, 2, 6, 10, 3, 7, 11, 4, 8, 12), AN(at, 1, PROG_BLOCK_Z), AN(at, 2, PROG_BLOCK_Y),            \
         AN(at, 3, PROG_BLOCK_X), AN(at, 4, PROG_VTHREAD), AN(at, 5, PROG_VTHREAD), AN(at, 6, PROG_VTHREAD),            \
         AN(at, 7, PROG_THREAD_Z), AN(at, 8, PROG_THREAD_Y), AN(at, 9, PROG_THREAD_X)
 
-/* All threads of a block fill shared memory: a run of neighbours each, or every so many-th. */
+/* All threads of a block fill shared memory: each a contiguous run (RUNS), or elements one thread count apart
+ * (TRIPS). */
 #define FETCH_RUNS(at)                                                                                                 \
     FU(at, 0, 1, 2, 3), PARTS(at, 0, "tile_f", 1), PARTS(at, 1, "tile_y", 1), PARTS(at, 2, "tile_x", 1),               \
         AN(at, 0, PROG_THREAD_Z), AN(at, 1, PROG_THREAD_Y), AN(at, 2, PROG_THREAD_X)
-#define FETCH_TURNS(at)                                                                                                \
+#define FETCH_TRIPS(at)                                                                                                \
     FU(at, 0, 1, 2, 3), LENGTH(at, 0, "tile_x", 1), LENGTH(at, 0, "tile_y", 1), LENGTH(at, 0, "tile_f", 1),            \
         AN(at, 1, PROG_THREAD_Z), AN(at, 2, PROG_THREAD_Y), AN(at, 3, PROG_THREAD_X)
 
-/* Behind: data 0, pad 1, its copy 2, filters 3, their copy 4, sum 5, result 6. */
+/* Stages afterwards: data 0, pad 1, its copy 2, filters 3, their copy 4, sum 5, result 6. */
 static const template_step conv2d[] = {
     CHW(3),
     CHR(1, "shared", 3),
@@ -82,14 +84,15 @@ static const template_step conv2d[] = {
     PR(6, 0),
 };
 
-/* Behind: data 0, pad 1, its copies 2 (shared) and 3, filters 4, their copies 5 (shared) and 6, sum 7, result 8. */
+/* Stages afterwards: data 0, pad 1, its copies 2 (shared) and 3, filters 4, their copies 5 (shared) and 6, sum 7,
+ * result 8. */
 static const template_step depthwise[] = {
     CHW(3),      CHR(1, "shared", 3), CHR(3, "shared", 4), CHR(2, "local", 5), CHR(5, "local", 6),
     CI(1),       TILE_IMAGE(8),       CA(7, 8, 9),         CA(2, 8, 3),        CA(5, 8, 3),
-    CA(3, 8, 9), CA(6, 8, 9),         FETCH_TURNS(2),      FETCH_TURNS(5),     PR(8, 0),
+    CA(3, 8, 9), CA(6, 8, 9),         FETCH_TRIPS(2),      FETCH_TRIPS(5),     PR(8, 0),
 };
 
-/* Behind: A 0, its copies 1 (shared) and 2, B 3, its copies 4 (shared) and 5, sum 6, result 7. */
+/* Stages afterwards: A 0, its copies 1 (shared) and 2, B 3, its copies 4 (shared) and 5, sum 6, result 7. */
 #define CACHE_PRODUCT CHW(2), CHR(0, "shared", 2), CHR(1, "local", 3), CHR(3, "shared", 4), CHR(4, "local", 5)
 
 #define FETCH_ROWS(at, knob)                                                                                           \
@@ -119,7 +122,7 @@ static const template_step dense_large[] = {
     FETCH_ROWS(4, "tile_y"),
 };
 
-/* A block for each element: its threads sum up a part each, then all parts. */
+/* One block per element: each of its threads sums a part, then all parts are combined. */
 static const template_step dense_small[] = {
     SP(2, 2, "tile_k", 'K', 1), RF(2, 3),    AN(3, 0, PROG_BLOCK_Y), AN(3, 1, PROG_BLOCK_X),
     AN(3, 2, PROG_THREAD_X),    CA(2, 3, 2),

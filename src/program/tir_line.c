@@ -1,5 +1,6 @@
-/* tir_line.c - what the words and single lines of printed programs say: names, buffers and their shapes, threads,
- * pragmas, and the nodes that they become. Blocks are in tir_text.c. */
+/* tir_line.c - words and single lines of printed programs: names, buffers and their shapes, threads, pragmas, and the
+ * nodes they become. Blocks are in tir_text.c. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,17 +9,17 @@
 
 /* --- Words --------------------------------------------------------------------------------------------------- */
 
-ft_status tir_fail(tir_reading *r, ft_status status, const char *what) {
+ft_status tir_fail(tir_parser *r, ft_status status, const char *what) {
     uint64_t line = r->first_line;
     for (const char *c = r->start; c < r->at && c < r->end; c++) line += *c == '\n';
     return ft_fail(r->p->error, status, "line %llu: %s", (unsigned long long)line, what);
 }
 
-void tir_space(tir_reading *r) {
+void tir_space(tir_parser *r) {
     while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r')) r->at++;
 }
 
-bool tir_take(tir_reading *r, const char *word) {
+bool tir_accept(tir_parser *r, const char *word) {
     tir_space(r);
     size_t length = strlen(word);
     if ((size_t)(r->end - r->at) < length || memcmp(r->at, word, length) != 0) return false;
@@ -31,7 +32,7 @@ static bool is_name(char c) {
            c == '@';
 }
 
-bool tir_word(tir_reading *r, char name[static TIR_NAME]) {
+bool tir_accept_word(tir_parser *r, char name[static TIR_NAME]) {
     tir_space(r);
     size_t length = 0;
     while (r->at + length < r->end && is_name(r->at[length])) length++;
@@ -42,8 +43,7 @@ bool tir_word(tir_reading *r, char name[static TIR_NAME]) {
     return true;
 }
 
-/* Up to the end of the line, without spaces at either end. */
-const char *tir_rest_of_line(tir_reading *r, size_t *length) {
+const char *tir_rest_of_line(tir_parser *r, size_t *length) {
     while (r->at < r->end && *r->at == ' ') r->at++;
     const char *from = r->at, *end = from;
     while (end < r->end && *end != '\n') end++;
@@ -55,7 +55,7 @@ const char *tir_rest_of_line(tir_reading *r, size_t *length) {
 
 /* --- Buffers ------------------------------------------------------------------------------------------------- */
 
-ft_status tir_buffer(tir_reading *r, const char *name, uint32_t *id) {
+ft_status tir_buffer(tir_parser *r, const char *name, uint32_t *id) {
     prog *p = r->p;
     for (uint32_t i = 0; i < p->stage_count; i++) {
         if (strcmp(p->stages[i].name, name) == 0) {
@@ -74,32 +74,35 @@ ft_status tir_buffer(tir_reading *r, const char *name, uint32_t *id) {
     return FT_OK;
 }
 
-/* A tensor whose size was not told is as large as what is touched of it. */
-ft_status tir_index(tir_reading *r, uint32_t id, lin *index) {
+/* A tensor without a declared size is as large as the indices used. */
+ft_status tir_index(tir_parser *r, uint32_t id, lin *index) {
     prog_stage *stage = &r->p->stages[id];
     uint32_t count = 0;
     do {
         tir_expr e;
         if (count == PROG_MAX_DIMS) return tir_fail(r, FT_ERR_LIMIT, "more than 8 indices");
         FT_TRY(tir_parse(r, &e));
-        if (!e.is_sum) return tir_fail(r, FT_ERR_UNSUPPORTED, "an index that is no whole number");
+        if (!e.is_sum) return tir_fail(r, FT_ERR_UNSUPPORTED, "an index that is not an integer");
         index[count++] = e.sum;
-    } while (tir_take(r, ","));
-    if (!tir_take(r, "]")) return tir_fail(r, FT_ERR_DAMAGED, "']' is missing");
+    } while (tir_accept(r, ","));
+    if (!tir_accept(r, "]")) return tir_fail(r, FT_ERR_DAMAGED, "']' is missing");
     if (!r->has_shape[id] && stage->dims == 1 && stage->extents[0] == 1) stage->dims = count;
     for (uint32_t i = stage->dims == count && !r->has_shape[id] ? 0 : count; i < count; i++) {
-        int64_t least, most;
-        lin_range(&r->p->space, index[i], &least, &most);
+        int64_t min, max;
+        lin_range(&r->p->space, index[i], &min, &max);
         if (i >= PROG_MAX_DIMS) break;
-        if (stage->extents[i] < most + 1 || stage->extents[i] < 1) stage->extents[i] = most + 1;
+        if (stage->extents[i] < max + 1 || stage->extents[i] < 1) stage->extents[i] = max + 1;
     }
-    return stage->dims == count ? FT_OK : tir_fail(r, FT_ERR_DAMAGED, "another number of indices than the tensor has");
+    return stage->dims == count
+               ? FT_OK
+               : tir_fail(r, FT_ERR_DAMAGED, "the number of indices differs from the dimensions of the tensor");
 }
 
 /* --- Nodes --------------------------------------------------------------------------------------------------- */
 
-ft_status tir_add_node(tir_reading *r, uint16_t parent, nest_node node, uint16_t *id) {
+ft_status tir_add_node(tir_parser *r, uint16_t parent, nest_node node, uint16_t *id) {
     nest *n = r->n;
+    assert(parent < n->count);
     if (n->count == NEST_MAX_NODES) return tir_fail(r, FT_ERR_LIMIT, "the program has too many loops and stores");
     *id = (uint16_t)n->count++;
     node.parent = parent;
@@ -114,25 +117,26 @@ ft_status tir_add_node(tir_reading *r, uint16_t parent, nest_node node, uint16_t
     return FT_OK;
 }
 
-ft_status tir_add_name(tir_reading *r, const char *name, lin value) {
+ft_status tir_add_name(tir_parser *r, const char *name, lin value) {
     if (r->name_count == TIR_MAX_NAMES) return tir_fail(r, FT_ERR_LIMIT, "too many variables");
     snprintf(r->names[r->name_count].name, TIR_NAME, "%s", name);
     r->names[r->name_count++].value = value;
     return FT_OK;
 }
 
-/* A loop node with its variable: value from `low` on. */
-ft_status tir_add_loop(tir_reading *r, uint16_t parent, nest_kind kind, prog_note note, const char *name, int64_t low,
-                       int64_t extent, uint16_t *id) {
+ft_status tir_add_loop(tir_parser *r, uint16_t parent, const tir_loop *loop, uint16_t *id) {
+    const char *name = loop->name;
+    const int64_t extent = loop->extent;
+    assert(loop->kind == NEST_LOOP || loop->kind == NEST_THREAD);
     if (extent < 1 || extent > INT64_C(1) << 40)
         return tir_fail(r, FT_ERR_DAMAGED, "a loop whose length is not from 1 to 2^40");
-    nest_node node = {.kind = kind, .note = note, .extent = extent, .has_atom = extent > 1};
+    nest_node node = {.kind = loop->kind, .annotation = loop->annotation, .extent = extent, .has_atom = extent > 1};
     node.name = arena_copy(r->p->memory, name, strlen(name) + 1);
     if (node.name == NULL) return FT_NOMEM(r->p->error);
-    lin value = lin_number(low);
+    lin value = lin_constant(loop->low);
     if (node.has_atom) {
         node.atom = lin_new_loop(&r->p->space, extent);
-        value = lin_add(&r->p->space, value, lin_of(&r->p->space, node.atom), 1);
+        value = lin_add(&r->p->space, value, lin_from_atom(&r->p->space, node.atom), 1);
     }
     FT_TRY(prog_check(r->p));
     FT_TRY(tir_add_node(r, parent, node, id));
@@ -145,7 +149,7 @@ bool tir_has(const char *line, size_t length, const char *word) {
     return memmem(line, length, word, strlen(word)) != NULL;
 }
 
-/* The number behind the last '='. */
+/* The number after the last '='. */
 static int64_t number_of(const char *line, size_t length) {
     const char *equals = memrchr(line, '=', length), *end = line + length;
     int64_t number = 0;
@@ -168,26 +172,25 @@ static void variable_of(const char *line, size_t length, char name[static TIR_NA
     name[size] = '\0';
 }
 
-static bool thread_of(const char *line, size_t length, prog_note *note) {
-    for (prog_note n = PROG_BLOCK_X; n <= PROG_THREAD_Z; n++) {
-        if (!tir_has(line, length, prog_note_name(n))) continue;
-        *note = n;
+static bool thread_of(const char *line, size_t length, prog_annotation *annotation) {
+    for (prog_annotation n = PROG_BLOCK_X; n <= PROG_THREAD_Z; n++) {
+        if (!tir_has(line, length, prog_annotation_name(n))) continue;
+        *annotation = n;
         return true;
     }
     return false;
 }
 
-/* What an attribute holds for: *into is where statements go from here on, when it has no block of its own. */
-ft_status tir_attribute(tir_reading *r, uint16_t *into, const char *line, size_t length) {
+ft_status tir_attribute(tir_parser *r, uint16_t *into, const char *line, size_t length) {
     char name[TIR_NAME];
-    prog_note note;
+    prog_annotation annotation;
     int64_t number = number_of(line, length);
     variable_of(line, length, name);
     if (tir_has(line, length, "virtual_thread"))
-        return tir_add_loop(r, *into, NEST_THREAD, PROG_VTHREAD, name, 0, number, into);
+        return tir_add_loop(r, *into, &(tir_loop){NEST_THREAD, PROG_VTHREAD, name, 0, number}, into);
     if (tir_has(line, length, "thread_extent")) {
-        if (!thread_of(line, length, &note)) return tir_fail(r, FT_ERR_UNSUPPORTED, "a thread that is not known");
-        return tir_add_loop(r, *into, NEST_THREAD, note, name, 0, number, into);
+        if (!thread_of(line, length, &annotation)) return tir_fail(r, FT_ERR_UNSUPPORTED, "an unknown thread index");
+        return tir_add_loop(r, *into, &(tir_loop){NEST_THREAD, annotation, name, 0, number}, into);
     }
     if (tir_has(line, length, "pragma_auto_unroll_max_step"))
         return tir_add_node(
@@ -199,7 +202,7 @@ ft_status tir_attribute(tir_reading *r, uint16_t *into, const char *line, size_t
     return FT_OK;
 }
 
-/* Behind the size: names have "shared" and "local" in them too. */
+/* Only the text after the size counts: names contain "shared" and "local" too. */
 static prog_scope scope_of(const char *line, size_t length) {
     const char *from = memrchr(line, ']', length), *end = line + length;
     if (from == NULL) from = line;
@@ -208,12 +211,12 @@ static prog_scope scope_of(const char *line, size_t length) {
 }
 
 /* "data_vec[float32 * 589824], storage_scope = global" */
-ft_status tir_allocate(tir_reading *r, uint16_t *into, const char *line, size_t length) {
-    tir_reading inner = *r;
+ft_status tir_allocate(tir_parser *r, uint16_t *into, const char *line, size_t length) {
+    tir_parser inner = *r;
     char name[TIR_NAME];
     uint32_t stage = 0;
     inner.at = line;
-    if (!tir_word(&inner, name)) return tir_fail(r, FT_ERR_DAMAGED, "a buffer without a name");
+    if (!tir_accept_word(&inner, name)) return tir_fail(r, FT_ERR_DAMAGED, "a buffer without a name");
     FT_TRY(tir_buffer(r, name, &stage));
     prog_stage *buffer = &r->p->stages[stage];
     const char *star = memchr(line, '*', length);
@@ -230,16 +233,16 @@ ft_status tir_allocate(tir_reading *r, uint16_t *into, const char *line, size_t 
     buffer->scope = scope_of(line, length);
     for (uint32_t i = 0; i < PROG_MAX_DIMS; i++) {
         buffer->region[i] = i == 0 ? size : 1;
-        buffer->low[i] = lin_number(0);
+        buffer->low[i] = lin_constant(0);
     }
     return tir_add_node(r, *into, (nest_node){.kind = NEST_REALIZE, .stage = (uint16_t)stage}, into);
 }
 
 /* "// buffer data: float32[128, 64]" */
-ft_status tir_declare(tir_reading *r) {
+ft_status tir_declare(tir_parser *r) {
     char name[TIR_NAME], type[TIR_NAME];
     uint32_t stage = 0;
-    if (!tir_word(r, name) || !tir_take(r, ":") || !tir_word(r, type) || !tir_take(r, "["))
+    if (!tir_accept_word(r, name) || !tir_accept(r, ":") || !tir_accept_word(r, type) || !tir_accept(r, "["))
         return tir_fail(r, FT_ERR_DAMAGED, "a buffer without name, type and shape");
     FT_TRY(tir_buffer(r, name, &stage));
     prog_stage *buffer = &r->p->stages[stage];
@@ -248,9 +251,9 @@ ft_status tir_declare(tir_reading *r) {
         tir_expr e;
         FT_TRY(tir_parse(r, &e));
         if (!e.is_sum || e.sum.count > 0 || e.sum.base < 1 || buffer->dims == PROG_MAX_DIMS)
-            return tir_fail(r, FT_ERR_DAMAGED, "a shape that is not of up to 8 sizes");
+            return tir_fail(r, FT_ERR_DAMAGED, "a shape that is not 1 to 8 sizes");
         buffer->extents[buffer->dims++] = e.sum.base;
-    } while (tir_take(r, ","));
+    } while (tir_accept(r, ","));
     r->has_shape[stage] = true;
-    return tir_take(r, "]") ? FT_OK : tir_fail(r, FT_ERR_DAMAGED, "']' is missing");
+    return tir_accept(r, "]") ? FT_OK : tir_fail(r, FT_ERR_DAMAGED, "']' is missing");
 }

@@ -1,6 +1,7 @@
-/* workload.c - keys of workloads: names and arguments. What they compute is in workload_build.c. */
+/* workload.c - parsing the keys of workloads: names and arguments. Their stages are in workload_build.c. */
 #include "program/workload.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,8 +10,8 @@
 
 enum { MAX_SIZE = 1 << 30 };
 
-/* What the arguments are: numbers b m k n (products), N C H W O (images and filters), h w (windows), s stride, p
- * padding, t the kind of pooling, L a list, A an axis or a list of axes, K a boolean; '*' all numbers that follow are a
+/* Letters for the arguments: sizes b m k n (products), C H W O (images and filters), h w (windows), s stride, p
+ * padding, t the kind of pooling, L a list, A an axis or a list of axes, K a boolean; '*': all following numbers are a
  * shape. */
 typedef struct definition {
     workload_kind kind;
@@ -39,37 +40,39 @@ static const definition definitions[] = {
 enum { DEFINITIONS = sizeof definitions / sizeof definitions[0] };
 
 int64_t workload_out_height(const workload *w) {
+    assert(w->stride > 0);
     return (w->height + w->pad_top + w->pad_bottom - w->kernel_height) / w->stride + 1;
 }
 
 int64_t workload_out_width(const workload *w) {
+    assert(w->stride > 0);
     return (w->width + w->pad_left + w->pad_right - w->kernel_width) / w->stride + 1;
 }
 
 /* --- Arguments ----------------------------------------------------------------------------------------------- */
 
-typedef struct parsing {
+typedef struct key_parser {
     json_pull pull;
     workload *w;
     const char *name;
     uint32_t number; /* of the argument, from 1 */
     ft_error *error;
-} parsing;
+} key_parser;
 
-static ft_status wrong(parsing *r, const char *expected) {
+static ft_status wrong(key_parser *r, const char *expected) {
     return ft_fail(r->error, FT_ERR_DAMAGED, "argument %u of workload \"%s\" is not %s", r->number, r->name, expected);
 }
 
-static ft_status take_size(parsing *r, int64_t least, int64_t *size) {
+static ft_status take_size(key_parser *r, int64_t min, int64_t *size) {
     int64_t found;
-    if (json_pull_peek(&r->pull) != '0' || !json_pull_int(&r->pull, &found) || found < least || found > MAX_SIZE)
-        return wrong(r, least > 0 ? "a size from 1 to 2^30" : "a number from 0 to 2^30");
+    if (json_pull_peek(&r->pull) != '0' || !json_pull_int(&r->pull, &found) || found < min || found > MAX_SIZE)
+        return wrong(r, min > 0 ? "a size from 1 to 2^30" : "a number from 0 to 2^30");
     *size = found;
     return FT_OK;
 }
 
 /* Top, left, bottom, right. */
-static ft_status take_four_paddings(parsing *r) {
+static ft_status take_four_paddings(key_parser *r) {
     workload *w = r->w;
     int64_t *const pads[] = {&w->pad_top, &w->pad_left, &w->pad_bottom, &w->pad_right};
     bool first = true;
@@ -82,9 +85,9 @@ static ft_status take_four_paddings(parsing *r) {
     return r->pull.why == NULL && count == 4 ? FT_OK : wrong(r, "a list of four paddings");
 }
 
-/* As TensorFlow and TVM do: windows stay inside ("VALID"), or begin as often as the stride fits ("SAME"), with the
- * larger half before; or so many on each side. Logs of one device write names, of another numbers. */
-static ft_status take_padding(parsing *r) {
+/* As in TensorFlow and TVM: windows stay inside ("VALID"), or there is one per stride ("SAME"), with the larger half of
+ * the padding before; or a number for each side. Logs of one device have names, of another numbers. */
+static ft_status take_padding(key_parser *r) {
     workload *w = r->w;
     if (json_pull_peek(&r->pull) == '"') {
         json_text name;
@@ -103,7 +106,7 @@ static ft_status take_padding(parsing *r) {
     return FT_OK;
 }
 
-static ft_status take_shape(parsing *r) {
+static ft_status take_shape(key_parser *r) {
     workload *w = r->w;
     bool first = true;
     if (json_pull_peek(&r->pull) != '[' || !json_pull_open(&r->pull, '[')) return wrong(r, "a list");
@@ -114,7 +117,7 @@ static ft_status take_shape(parsing *r) {
     return r->pull.why == NULL && w->dims > 0 ? FT_OK : wrong(r, "a list of sizes");
 }
 
-static ft_status take_axis(parsing *r) {
+static ft_status take_axis(key_parser *r) {
     int64_t axis;
     if (json_pull_peek(&r->pull) != '0' || !json_pull_int(&r->pull, &axis)) return wrong(r, "an axis");
     if (axis < 0) axis += r->w->dims;
@@ -123,7 +126,7 @@ static ft_status take_axis(parsing *r) {
     return FT_OK;
 }
 
-static ft_status take_axes(parsing *r) {
+static ft_status take_axes(key_parser *r) {
     if (json_pull_peek(&r->pull) != '[') return take_axis(r);
     bool first = true;
     json_pull_open(&r->pull, '[');
@@ -131,14 +134,14 @@ static ft_status take_axes(parsing *r) {
     return r->pull.why == NULL ? FT_OK : wrong(r, "a list of axes");
 }
 
-static ft_status take_pool(parsing *r) {
+static ft_status take_pool(key_parser *r) {
     json_text name;
     if (json_pull_peek(&r->pull) != '"' || !json_pull_string(&r->pull, &name)) return wrong(r, "\"avg\" or \"max\"");
     r->w->is_average = json_text_is(&name, "avg");
     return r->w->is_average || json_text_is(&name, "max") ? FT_OK : wrong(r, "\"avg\" or \"max\"");
 }
 
-static ft_status take_boolean(parsing *r) {
+static ft_status take_boolean(key_parser *r) {
     char next = json_pull_peek(&r->pull);
     int64_t number = 0;
     if (next == '0') {
@@ -150,7 +153,7 @@ static ft_status take_boolean(parsing *r) {
     return FT_OK;
 }
 
-static ft_status take_argument(parsing *r, char what) {
+static ft_status take_argument(key_parser *r, char what) {
     workload *w = r->w;
     switch (what) {
     case 'b':
@@ -188,8 +191,8 @@ static ft_status take_argument(parsing *r, char what) {
     }
 }
 
-static ft_status take_arguments(parsing *r, const char *arguments) {
-    bool first = false; /* the name has come */
+static ft_status take_arguments(key_parser *r, const char *arguments) {
+    bool first = false; /* the name was read */
     if (arguments[0] == '*') {
         while (json_pull_more(&r->pull, ']', &first)) {
             r->number++;
@@ -204,24 +207,25 @@ static ft_status take_arguments(parsing *r, const char *arguments) {
         FT_TRY(take_argument(r, *what));
     }
     r->number++;
-    return !json_pull_more(&r->pull, ']', &first) && r->pull.why == NULL ? FT_OK
-                                                                         : wrong(r, "known: there are too many");
+    return !json_pull_more(&r->pull, ']', &first) && r->pull.why == NULL
+               ? FT_OK
+               : wrong(r, "known: there are too many arguments");
 }
 
-/* --- The whole ----------------------------------------------------------------------------------------------- */
+/* --- Keys ---------------------------------------------------------------------------------------------------- */
 
 static ft_status unknown(const json_text *name, ft_error *error) {
     bool is_hash = name->length == 32;
     for (size_t i = 0; i < name->length; i++) is_hash &= strchr("0123456789abcdef", name->text[i]) != NULL;
     if (is_hash)
         return ft_fail(error, FT_ERR_UNSUPPORTED,
-                       "the workload is the hash of a graph (%.32s), which the log does not have", name->text);
+                       "the workload is the hash of a graph (%.32s), which the log does not contain", name->text);
     char known[400];
     size_t length = 0;
     for (int i = 0; i < DEFINITIONS && length < sizeof known; i++)
         length +=
             (size_t)snprintf(known + length, sizeof known - length, "%s%s", i == 0 ? "" : ", ", definitions[i].name);
-    return ft_fail(error, FT_ERR_UNSUPPORTED, "workload \"%.*s\" is not known; there are %s",
+    return ft_fail(error, FT_ERR_UNSUPPORTED, "unknown workload \"%.*s\"; supported are %s",
                    name->length < 60 ? (int)name->length : 60, name->text, known);
 }
 
@@ -231,18 +235,18 @@ static ft_status check_sizes(const workload *w, ft_error *error) {
                           w->width + w->pad_left + w->pad_right < w->kernel_width))
         return ft_fail(error, FT_ERR_DAMAGED, "workload \"%s\": the window is larger than the image", name);
     if (w->kind == WORKLOAD_BIAS && w->dims != 2)
-        return ft_fail(error, FT_ERR_UNSUPPORTED, "workload \"%s\" has %u dimensions; it is known with 2", name,
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "workload \"%s\" has %u dimensions; only 2 are supported", name,
                        w->dims);
     if (w->kind == WORKLOAD_REDUCTION) {
         uint32_t reduced = 0;
         for (uint32_t i = 0; i < w->dims; i++) reduced += w->is_reduced[i];
         if (reduced == 0) return ft_fail(error, FT_ERR_DAMAGED, "workload \"%s\" reduces no axis", name);
     }
-    double most = 1;
-    for (uint32_t i = 0; i < w->dims; i++) most *= (double)w->shape[i];
+    double max = 1;
+    for (uint32_t i = 0; i < w->dims; i++) max *= (double)w->shape[i];
     double image = (double)w->batch * (double)(w->height + w->pad_top + w->pad_bottom) *
                    (double)(w->width + w->pad_left + w->pad_right);
-    double sizes[] = {most,
+    double sizes[] = {max,
                       (double)w->m * (double)w->n,
                       (double)w->m * (double)w->k * (w->batch > 0 ? (double)w->batch * (double)w->channels : 1),
                       (double)w->n * (double)w->k * (w->batch > 0 ? (double)w->batch * (double)w->channels : 1),
@@ -260,12 +264,12 @@ static ft_status check_sizes(const workload *w, ft_error *error) {
 
 ft_status workload_parse(const char *key, const char *fused, workload *w, ft_error *error) {
     *w = (workload){0};
-    parsing r = {.w = w, .error = error};
+    key_parser r = {.w = w, .error = error};
     json_text name;
     bool first = true;
     json_pull_init(&r.pull, key, strlen(key));
     if (!json_pull_open(&r.pull, '[') || !json_pull_more(&r.pull, ']', &first) || !json_pull_string(&r.pull, &name))
-        return ft_fail(error, FT_ERR_DAMAGED, "the workload \"%.60s\" is no list that begins with a name", key);
+        return ft_fail(error, FT_ERR_DAMAGED, "the workload \"%.60s\" is not a list that begins with a name", key);
     const definition *d = definitions;
     while (d < definitions + DEFINITIONS && !json_text_is(&name, d->name)) d++;
     if (d == definitions + DEFINITIONS) return unknown(&name, error);
@@ -278,7 +282,7 @@ ft_status workload_parse(const char *key, const char *fused, workload *w, ft_err
     const char *rest = fused + (w->has_add ? 4 : 0);
     w->has_relu = strcmp(rest, "_relu") == 0;
     if (!w->has_relu && rest[0] != '\0')
-        return ft_fail(error, FT_ERR_UNSUPPORTED,
-                       "the epilogue \"%.40s\" is not known; there are _add, _relu and _add_relu", fused);
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "unknown epilogue \"%.40s\"; supported are _add, _relu and _add_relu",
+                       fused);
     return check_sizes(w, error);
 }

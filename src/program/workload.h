@@ -1,7 +1,7 @@
-/* workload.h - from the key of a workload to the stages that compute it, before any schedule.
+/* workload.h - workloads: parsing their keys, and building the stages that compute them, before any schedule.
  *
  * A key names a function and its arguments: ["conv2d_layer", 1, 64, 56, 56, 64, 3, 3, 1, "SAME"]. The definitions are
- * those that were tuned: TVM's operator library, stage for stage, as steps count them. */
+ * those that were tuned: TVM's operator library, stage for stage, as steps number them. */
 #ifndef PROGRAM_WORKLOAD_H
 #define PROGRAM_WORKLOAD_H
 
@@ -26,7 +26,7 @@ typedef enum workload_kind {
     WORKLOAD_KINDS
 } workload_kind;
 
-/* The arguments, by what they are. Of those a workload does not have, the fields are 0. */
+/* The arguments by meaning; 0 for those that a workload does not have. */
 typedef struct workload {
     workload_kind kind;
     const char *name;       /* static: "matmul_layer" */
@@ -42,16 +42,16 @@ typedef struct workload {
     int64_t pad_top, pad_left, pad_bottom, pad_right;
 } workload;
 
-/* Unknown names, wrong arguments and sizes that make no sense are errors. */
+/* Unknown names, wrong arguments and impossible sizes are errors. */
 ft_status workload_parse(const char *key, const char *fused, workload *w, ft_error *error);
-/* Of windows: how many there are. */
+/* The number of windows in each direction. */
 int64_t workload_out_height(const workload *w);
 int64_t workload_out_width(const workload *w);
 
-/* Puts the stages of the workload into an empty program. */
+/* Adds the stages of the workload to an empty program. */
 ft_status workload_build(const workload *w, prog *p);
 
-/* Multiplications, additions, comparisons and divisions of floats that the definition asks for. */
+/* Floating-point multiplications, additions, comparisons and divisions of the definition. */
 double workload_flops(const workload *w);
 
 #endif

@@ -1,14 +1,15 @@
-/* workload_build.c - the definitions: which stages a workload has and what each computes.
+/* workload_build.c - definitions of the workloads: the stages of each, and what each stage computes.
  *
- * They follow TVM's operator library: a convolution always has a stage that pads, even by nothing; a pooling only when
- * it pads; an average is a sum and a division. Inputs come where TVM's walk over the graph finds them, because steps
- * number the stages in that order. */
+ * They follow TVM's operator library: a convolution always has a padding stage, even for no padding; pooling only when
+ * it pads; an average is a sum and a division. Inputs are numbered where TVM's walk over the graph finds them, because
+ * steps number the stages in that order. */
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/error.h"
 #include "program/workload.h"
 
-/* --- Tools --------------------------------------------------------------------------------------------------- */
+/* --- Stages -------------------------------------------------------------------------------------------------- */
 
 typedef struct axis {
     const char *name;
@@ -21,6 +22,7 @@ static uint32_t id_of(const prog *p, const prog_stage *stage) {
 
 static prog_stage *add_stage(prog *p, const char *name, uint32_t dims, uint32_t reduced, const axis *axes) {
     prog_stage *stage = prog_new_stage(p, p->stage_count);
+    assert(dims + reduced <= PROG_MAX_AXES);
     if (stage == NULL) return NULL;
     snprintf(stage->name, sizeof stage->name, "%s", name);
     stage->dims = dims;
@@ -29,7 +31,7 @@ static prog_stage *add_stage(prog *p, const char *name, uint32_t dims, uint32_t 
         stage->extents[i] = axes[i].extent;
         stage->axis_names[i] = axes[i].name;
     }
-    prog_start_stage(p, stage);
+    prog_init_axes(p, stage);
     return stage;
 }
 
@@ -43,7 +45,7 @@ static prog_stage *add_plain(prog *p, const char *name, uint32_t dims, const int
 }
 
 static lin axis_of(prog *p, const prog_stage *stage, uint32_t number) {
-    return lin_of(&p->space, stage->first_axis + number);
+    return lin_from_atom(&p->space, stage->first_axis + number);
 }
 
 static prog_value *load(prog *p, const prog_stage *from, const lin *index) {
@@ -56,7 +58,7 @@ static bool has_padding(const workload *w) {
     return w->pad_top + w->pad_bottom + w->pad_left + w->pad_right > 0;
 }
 
-/* The image with its border, which holds `outside`. */
+/* The image with a border of `outside`. */
 static prog_stage *add_pad(prog *p, const workload *w, const char *name, const prog_stage *image, double outside) {
     const axis axes[] = {{"i0", w->batch},
                          {"i1", w->channels},
@@ -66,11 +68,11 @@ static prog_stage *add_pad(prog *p, const workload *w, const char *name, const p
     if (pad == NULL || image == NULL) return NULL;
     lin index[4];
     for (uint32_t i = 0; i < 4; i++) index[i] = axis_of(p, pad, i);
-    index[2] = lin_add(&p->space, index[2], lin_number(-w->pad_top), 1);
-    index[3] = lin_add(&p->space, index[3], lin_number(-w->pad_left), 1);
+    index[2] = lin_add(&p->space, index[2], lin_constant(-w->pad_top), 1);
+    index[3] = lin_add(&p->space, index[3], lin_constant(-w->pad_left), 1);
     pad->body = load(p, image, index);
     if (!has_padding(w)) return pad;
-    prog_value *choice = prog_pair(p, PROG_IF, pad->body, prog_number(p, outside));
+    prog_value *choice = prog_binary(p, PROG_IF, pad->body, prog_number(p, outside));
     prog_bound *bounds = ARENA_ARRAY(p->memory, prog_bound, 2);
     if (choice == NULL || bounds == NULL) {
         p->space.is_out_of_memory = true;
@@ -84,7 +86,7 @@ static prog_stage *add_pad(prog *p, const workload *w, const char *name, const p
     return pad;
 }
 
-/* Where window (y, x) has its element (ry, rx). */
+/* The index of element (ry, rx) of window (y, x). */
 static void window_index(prog *p, const workload *w, const prog_stage *out, uint32_t first_reduced, lin index[2]) {
     for (uint32_t i = 0; i < 2; i++)
         index[i] = lin_add(&p->space, axis_of(p, out, first_reduced + i), axis_of(p, out, 2 + i), w->stride);
@@ -104,8 +106,8 @@ static const prog_stage *build_conv2d(prog *p, const workload *w) {
     lin at[4] = {axis_of(p, conv, 0), axis_of(p, conv, 4)};
     window_index(p, w, conv, 5, at + 2);
     lin weight[4] = {axis_of(p, conv, 1), axis_of(p, conv, 4), axis_of(p, conv, 5), axis_of(p, conv, 6)};
-    conv->reducer = PROG_SUM;
-    conv->body = prog_pair(p, PROG_MUL, load(p, pad, at), load(p, filter, weight));
+    conv->reducer = PROG_REDUCE_SUM;
+    conv->body = prog_binary(p, PROG_MUL, load(p, pad, at), load(p, filter, weight));
     return conv;
 }
 
@@ -122,13 +124,13 @@ static const prog_stage *build_depthwise(prog *p, const workload *w) {
     if (pad == NULL || filter == NULL || conv == NULL) return NULL;
     lin at[4] = {axis_of(p, conv, 0), axis_of(p, conv, 1)};
     window_index(p, w, conv, 4, at + 2);
-    lin weight[4] = {axis_of(p, conv, 1), lin_number(0), axis_of(p, conv, 4), axis_of(p, conv, 5)};
-    conv->reducer = PROG_SUM;
-    conv->body = prog_pair(p, PROG_MUL, load(p, pad, at), load(p, filter, weight));
+    lin weight[4] = {axis_of(p, conv, 1), lin_constant(0), axis_of(p, conv, 4), axis_of(p, conv, 5)};
+    conv->reducer = PROG_REDUCE_SUM;
+    conv->body = prog_binary(p, PROG_MUL, load(p, pad, at), load(p, filter, weight));
     return conv;
 }
 
-/* Averages count the border, as TVM does unless told otherwise. */
+/* Averages include the border, TVM's default. */
 static const prog_stage *build_pool(prog *p, const workload *w) {
     const int64_t image_shape[] = {w->batch, w->channels, w->height, w->width};
     const prog_stage *image = add_plain(p, "data", 4, image_shape);
@@ -143,13 +145,13 @@ static const prog_stage *build_pool(prog *p, const workload *w) {
     if (image == NULL || pool == NULL) return NULL;
     lin at[4] = {axis_of(p, pool, 0), axis_of(p, pool, 1)};
     window_index(p, w, pool, 4, at + 2);
-    pool->reducer = w->is_average ? PROG_SUM : PROG_LARGEST;
+    pool->reducer = w->is_average ? PROG_REDUCE_SUM : PROG_REDUCE_MAX;
     pool->body = load(p, image, at);
     if (!w->is_average) return pool;
     prog_stage *average = add_stage(p, "pool_avg", 4, 0, axes);
     if (average == NULL) return NULL;
-    average->body = prog_pair(p, PROG_DIV, prog_load_same(p, id_of(p, pool), average),
-                              prog_number(p, (double)(w->kernel_height * w->kernel_width)));
+    average->body = prog_binary(p, PROG_DIV, prog_load_same(p, id_of(p, pool), average),
+                                prog_number(p, (double)(w->kernel_height * w->kernel_width)));
     return average;
 }
 
@@ -163,9 +165,9 @@ static const prog_stage *build_matmul(prog *p, const workload *w) {
     prog_stage *product = add_stage(p, is_nt ? "T_dense" : "compute", 2, 1, axes);
     if (a == NULL || b == NULL || product == NULL) return NULL;
     lin x = axis_of(p, product, 0), y = axis_of(p, product, 1), k = axis_of(p, product, 2);
-    product->reducer = PROG_SUM;
+    product->reducer = PROG_REDUCE_SUM;
     product->body =
-        prog_pair(p, PROG_MUL, load(p, a, (lin[]){x, k}), load(p, b, is_nt ? (lin[]){y, k} : (lin[]){k, y}));
+        prog_binary(p, PROG_MUL, load(p, a, (lin[]){x, k}), load(p, b, is_nt ? (lin[]){y, k} : (lin[]){k, y}));
     return product;
 }
 
@@ -178,13 +180,13 @@ static const prog_stage *build_batch_matmul(prog *p, const workload *w) {
     prog_stage *product = add_stage(p, is_nt ? "T_batch_matmul_NT" : "T_batch_matmul_NN", 3, 1, axes);
     if (a == NULL || b == NULL || product == NULL) return NULL;
     lin n = axis_of(p, product, 0), i = axis_of(p, product, 1), j = axis_of(p, product, 2), k = axis_of(p, product, 3);
-    product->reducer = PROG_SUM;
+    product->reducer = PROG_REDUCE_SUM;
     product->body =
-        prog_pair(p, PROG_MUL, load(p, a, (lin[]){n, i, k}), load(p, b, is_nt ? (lin[]){n, j, k} : (lin[]){n, k, j}));
+        prog_binary(p, PROG_MUL, load(p, a, (lin[]){n, i, k}), load(p, b, is_nt ? (lin[]){n, j, k} : (lin[]){n, k, j}));
     return product;
 }
 
-/* --- One value at a time ------------------------------------------------------------------------------------- */
+/* --- Elementwise, reduction, transpose ----------------------------------------------------------------------- */
 
 static const prog_stage *build_reduction(prog *p, const workload *w) {
     static const char *const reduced_names[PROG_MAX_DIMS] = {"k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7"};
@@ -207,7 +209,7 @@ static const prog_stage *build_reduction(prog *p, const workload *w) {
         at[i] = axis_of(p, sum, w->is_reduced[i] ? next++ : plain);
         plain += !w->is_reduced[i] || w->keeps_dims;
     }
-    sum->reducer = PROG_SUM;
+    sum->reducer = PROG_REDUCE_SUM;
     sum->body = load(p, data, at);
     return sum;
 }
@@ -224,11 +226,11 @@ static const prog_stage *build_elementwise(prog *p, const workload *w) {
     for (uint32_t i = 0; i < w->dims; i++) index[i] = axis_of(p, out, i);
     if (has_two) second = load(p, b, index + is_bias);
     if (w->kind == WORKLOAD_RELU)
-        out->body = prog_pair(p, PROG_MAX, first, prog_number(p, 0));
+        out->body = prog_binary(p, PROG_MAX, first, prog_number(p, 0));
     else if (w->kind == WORKLOAD_TANH || w->kind == WORKLOAD_SIGMOID)
-        out->body = prog_pair(p, w->kind == WORKLOAD_TANH ? PROG_TANH : PROG_SIGMOID, first, NULL);
+        out->body = prog_binary(p, w->kind == WORKLOAD_TANH ? PROG_TANH : PROG_SIGMOID, first, NULL);
     else
-        out->body = prog_pair(p, w->kind == WORKLOAD_MUL ? PROG_MUL : PROG_ADD, first, second);
+        out->body = prog_binary(p, w->kind == WORKLOAD_MUL ? PROG_MUL : PROG_ADD, first, second);
     return out;
 }
 
@@ -244,7 +246,7 @@ static const prog_stage *build_transpose(prog *p, const workload *w) {
     return out;
 }
 
-/* --- The whole ----------------------------------------------------------------------------------------------- */
+/* --- Workloads ----------------------------------------------------------------------------------------------- */
 
 typedef const prog_stage *builder(prog *p, const workload *w);
 
@@ -267,15 +269,15 @@ static const prog_stage *add_bias(prog *p, const prog_stage *before) {
     prog_stage *sum = add_plain(p, "T_add", before->dims, before->extents);
     if (bias == NULL || sum == NULL) return NULL;
     lin index[PROG_MAX_DIMS];
-    for (uint32_t i = 0; i < before->dims; i++) index[i] = i == channel ? axis_of(p, sum, i) : lin_number(0);
-    sum->body = prog_pair(p, PROG_ADD, prog_load_same(p, id_of(p, before), sum), load(p, bias, index));
+    for (uint32_t i = 0; i < before->dims; i++) index[i] = i == channel ? axis_of(p, sum, i) : lin_constant(0);
+    sum->body = prog_binary(p, PROG_ADD, prog_load_same(p, id_of(p, before), sum), load(p, bias, index));
     return sum;
 }
 
 static const prog_stage *add_relu(prog *p, const prog_stage *before) {
     prog_stage *relu = add_plain(p, "T_relu", before->dims, before->extents);
     if (relu == NULL) return NULL;
-    relu->body = prog_pair(p, PROG_MAX, prog_load_same(p, id_of(p, before), relu), prog_number(p, 0));
+    relu->body = prog_binary(p, PROG_MAX, prog_load_same(p, id_of(p, before), relu), prog_number(p, 0));
     return relu;
 }
 

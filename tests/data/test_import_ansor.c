@@ -143,8 +143,9 @@ static void programs_without_a_nest_are_told(void **state) {
     assert_int_equal(import("v100.jsonl", true, NULL, &error), FT_ERR_DAMAGED);
     if (ft_import("ansor", "v100.jsonl", "set", &options, &result, &error) != FT_OK) fail_msg("%s", error.message);
     assert_true(result.records == 1 && result.skipped == 1);
-    assert_string_equal(heard.last, "v100.jsonl: line 2: step 0 (AN): there is no stage 99: there are 3: no loop nest "
-                                    "can be made of its steps");
+    assert_string_equal(heard.last,
+                        "v100.jsonl: line 2: step 0 (AN): there is no stage 99; the program has 3 stages: no loop nest "
+                        "can be made of its steps");
 }
 
 static void devices_are_named_by_files(void **state) {

@@ -66,10 +66,10 @@ static void test_workloads(void **state) {
     (void)state;
     expect_error(
         RECORD("[\\\"0123456789abcdef0123456789abcdef\\\", 1]", ""), FT_ERR_UNSUPPORTED,
-        ":1: the workload is the hash of a graph (0123456789abcdef0123456789abcdef), which the log does not have");
+        ":1: the workload is the hash of a graph (0123456789abcdef0123456789abcdef), which the log does not contain");
     expect_error(
         RECORD("[\\\"gemm\\\", 1]", ""), FT_ERR_UNSUPPORTED,
-        ":1: workload \"gemm\" is not known; there are matmul_layer, dense_layer, batch_matmul_layer, "
+        ":1: unknown workload \"gemm\"; supported are matmul_layer, dense_layer, batch_matmul_layer, "
         "batch_matmul_nt_layer, conv2d_layer, depthwise_conv2d_layer, pool_layer, reduction_layer, relu_layer, "
         "tanh_layer, sigmoid_layer, add_layer, mul_layer, biasadd_layer, transpose_layer");
     expect_error(RECORD("[\\\"conv2d_layer\\\", 1, 1, 4, 4, 1, 7, 7, 1, \\\"VALID\\\"]", ""), FT_ERR_DAMAGED,
@@ -85,34 +85,34 @@ static void test_workloads(void **state) {
 static void test_steps(void **state) {
     (void)state;
     expect_error(RECORD(MATMUL, "[\"SP\",7,0,8,[2],1]"), FT_ERR_DAMAGED,
-                 ":1: step 0 (SP): there is no stage 7: there are 3");
+                 ":1: step 0 (SP): there is no stage 7; the program has 3 stages");
     expect_error(RECORD(MATMUL, "[\"SP\",0,0,8,[2],1]"), FT_ERR_DAMAGED,
                  ":1: step 0 (SP): stage 0 (A) is an input and has no loops");
     expect_error(RECORD(MATMUL, "[\"SP\",2,3,8,[2],1]"), FT_ERR_DAMAGED,
-                 ":1: step 0 (SP): stage compute has no iterator 3: it has 3");
+                 ":1: step 0 (SP): stage compute has no iterator 3; it has 3");
     expect_error(RECORD(MATMUL, "[\"SP\",2,0,8,[2,0],1]"), FT_ERR_DAMAGED,
-                 ":1: step 0 (SP): a length is 0, but must be from 1 to 2^30");
-    expect_error(RECORD(MATMUL, "[\"SP\",2,0,8,[2,3],1]"), FT_ERR_DAMAGED,
-                 ":1: step 0 (SP): the lengths, together 6, do not divide the 8 turns of axis x of stage compute");
+                 ":1: step 0 (SP): length 0 is not from 1 to 2^30");
+    expect_error(
+        RECORD(MATMUL, "[\"SP\",2,0,8,[2,3],1]"), FT_ERR_DAMAGED,
+        ":1: step 0 (SP): the product of the lengths, 6, does not divide the extent 8 of axis x of stage compute");
     expect_error(RECORD(MATMUL, "[\"SP\",2,0,9,[3],1]"), FT_ERR_DAMAGED,
-                 ":1: step 0 (SP): axis x of stage compute is told to have 9 turns, but it has 8");
+                 ":1: step 0 (SP): the extent of axis x of stage compute is given as 9, but is 8");
     expect_error(RECORD(MATMUL, "[\"FU\",2,[1,2]]"), FT_ERR_DAMAGED,
-                 ":1: step 0 (FU): a reduced iterator cannot be fused with one that is not");
-    expect_error(RECORD(MATMUL, "[\"FU\",2,[0,2]]"), FT_ERR_DAMAGED,
-                 ":1: step 0 (FU): the iterators do not follow each other");
+                 ":1: step 0 (FU): a reduced iterator cannot be fused with one that is not reduced");
+    expect_error(RECORD(MATMUL, "[\"FU\",2,[0,2]]"), FT_ERR_DAMAGED, ":1: step 0 (FU): the iterators are not adjacent");
     expect_error(RECORD(MATMUL, "[\"RE\",2,[0,0,1]]"), FT_ERR_DAMAGED,
                  ":1: step 0 (RE): iterator 0 is in the order twice");
     expect_error(RECORD(MATMUL, "[\"FSP\",2,0,5,2]"), FT_ERR_DAMAGED,
-                 ":1: step 0 (FSP): it follows step 5, which is no split before it");
-    expect_error(RECORD(MATMUL, "[\"AN\",2,0,77]"), FT_ERR_DAMAGED, ":1: step 0 (AN): annotation 77 is not known");
+                 ":1: step 0 (FSP): step 5, which it follows, is not an earlier split");
+    expect_error(RECORD(MATMUL, "[\"AN\",2,0,77]"), FT_ERR_DAMAGED, ":1: step 0 (AN): unknown annotation 77");
     expect_error(RECORD(MATMUL, "[\"CI\",2]"), FT_ERR_DAMAGED,
-                 ":1: step 0 (CI): stage compute is the result: nothing reads it");
+                 ":1: step 0 (CI): stage compute is the output and cannot be inlined");
     expect_error(RECORD(MATMUL, "[\"CHR\",0,\"texture\",[2]]"), FT_ERR_UNSUPPORTED,
-                 ":1: step 0 (CHR): scope \"texture\" is not known");
+                 ":1: step 0 (CHR): unknown scope \"texture\"");
     expect_error(RECORD(MATMUL, "[\"CA\",2,2,0]"), FT_ERR_DAMAGED,
-                 ":1: step 0 (CA): stage compute is the result and is computed by itself");
+                 ":1: step 0 (CA): stage compute is the output and cannot be computed at another stage");
     expect_error(RECORD(MATMUL, "[\"PR\",2,0,\"tensor_core$1\"]"), FT_ERR_UNSUPPORTED,
-                 ":1: step 0 (PR): pragma \"tensor_core$1\" is not known");
+                 ":1: step 0 (PR): unknown pragma \"tensor_core$1\"");
 }
 
 /* A length that does not divide makes the loops longer; done again and again on three of them, fused at the end, that
@@ -124,13 +124,13 @@ static void test_too_many_turns(void **state) {
                           "{\"i\":[[\"[\\\"matmul_layer\\\", 8, 1073741824, 4]\",\"cuda\"],[[],["
                           "[\"SP\",2,2,1073741824,[1024,1024],1]");
     for (int leaf = 2; leaf < 5; leaf++) {
-        for (int round = 0, turns = 1024; round < 16; round++, turns = 2 * turns - 2)
+        for (int round = 0, trips = 1024; round < 16; round++, trips = 2 * trips - 2)
             length += snprintf(text + length, sizeof text - (size_t)length,
-                               ",[\"SP\",2,%d,%d,[%d],1],[\"FU\",2,[%d,%d]]", leaf, turns, turns - 1, leaf, leaf + 1);
+                               ",[\"SP\",2,%d,%d,[%d],1],[\"FU\",2,[%d,%d]]", leaf, trips, trips - 1, leaf, leaf + 1);
     }
     snprintf(text + length, sizeof text - (size_t)length,
              ",[\"FU\",2,[2,3,4]],[\"RF\",2,2,2]]]],\"r\":[[0.001],0,1,1],\"v\":\"v0.6\"}\n");
-    expect_error(text, FT_ERR_LIMIT, ":1: step 98 (RF): stage compute has too many turns");
+    expect_error(text, FT_ERR_LIMIT, ":1: step 98 (RF): stage compute has too many iterations");
 }
 
 /* A log goes on behind a damaged line, and tells of times that are none. */

@@ -171,13 +171,13 @@ static void test_errors(void **state) {
         const char *body, *message;
     } cases[] = {
         {"for (i, 0, 4) {\n", "line 3: the text ends inside a block"},
-        {"a[j] = 0f }", "line 2: a variable that no loop has"},
-        {"for (i, 0, n) {} }", "line 2: a variable that no loop has"},
+        {"a[j] = 0f }", "line 2: a variable of no enclosing loop"},
+        {"for (i, 0, n) {} }", "line 2: a variable of no enclosing loop"},
         {"for (i, 0, 4) { for (j, 0, 4) { a[(i*j)] = 0f } } }", "line 2: a product of two variables in an index"},
         {"a[0] = (1f + }", "line 2: an expression is missing"},
         {"a[0] = b[0 }", "line 2: ']' is missing"},
-        {"a[0, 0] = 1f a[0] = 1f }", "line 2: another number of indices than the tensor has"},
-        {"= 3 }", "line 2: no statement where one should be"},
+        {"a[0, 0] = 1f a[0] = 1f }", "line 2: the number of indices differs from the dimensions of the tensor"},
+        {"= 3 }", "line 2: a statement is missing"},
     };
     ft_program *program = NULL;
     ft_error error = {0};

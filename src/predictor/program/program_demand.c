@@ -109,7 +109,7 @@ static void add_store(const float *f, const float *gpu, sums *s) {
     s->commands += ops + amount(gpu[GPU_GLOBAL_WRITES]) + amount(gpu[GPU_SHARED_WRITES]);
     if (gpu[GPU_GLOBAL_READS] > 0 || gpu[GPU_GLOBAL_WRITES] > 0)
         s->bytes += amount(gpu[GPU_GLOBAL_UNIQUE]) * ELEMENT_BYTES;
-    s->moves += amount(f[LEAF_TURNS]) * amount(gpu[GPU_WRITTEN_MOVES]) / UNROLL_MOVES_TURNS / fill;
+    s->moves += amount(f[LEAF_TURNS]) * amount(gpu[GPU_WRITTEN_MOVES]) / UNROLL_SPILL_TRIPS / fill;
     for (int i = 0; i < WAVE_SIZES; i++) s->waves[i] += amount(gpu[GPU_WAVE_SECTORS + i]);
 }
 
@@ -257,7 +257,7 @@ void program_meet(const float demand[static PROGRAM_DEMANDS], const float *sheet
     met[MET_WARPS] = (float)(log2(f.active / WARP) / 2);
     met[MET_FILL] = (float)(fmax(1, whole(demand[DEMAND_THREADS])) / (f.warps * l.warp_threads));
     met[MET_SPILLED] = (float)spilled;
-    met[MET_MOVES] = (float)(log2(1 + UNROLL_MOVES_TURNS * moves_per_op(demand)) / 4);
+    met[MET_MOVES] = (float)(log2(1 + UNROLL_SPILL_TRIPS * moves_per_op(demand)) / 4);
     met[MET_SHARED] = (float)(whole(demand[DEMAND_BLOCK_BYTES]) / l.unit_shared_bytes);
     met[MET_LONGEST] = (float)((log2(1 + 1e6 * longest) - 12) / MET_TIME_UNIT);
     met[MET_SUM] = (float)((log2(1 + 1e6 * sum) - 12) / MET_TIME_UNIT);

@@ -1,5 +1,7 @@
-#include "program/names.h"
+/* show_names.c - names of loop variables and buffers, made only when a program is printed. */
+#include "program/show.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,10 +10,11 @@
 
 /* --- Iterators ----------------------------------------------------------------------------------------------- */
 
-/* Which part of the split of one step an iterator is, and of what. */
+/* The index of an iterator among the parts of its split, and in `head` the iterator that was split. */
 static uint32_t part_of(const prog_stage *stage, uint16_t iter, uint16_t *head) {
     const prog_relation *relations = stage->relations;
     int at = stage->iters[iter].made_by, first = at, last = at;
+    assert(at >= 0 && !relations[at].is_fuse); /* the iterator is part of a split */
     uint16_t step = relations[at].step;
     while (first > 0 && !relations[first - 1].is_fuse && relations[first - 1].step == step) first--;
     while (last + 1 < (int)stage->relation_count && !relations[last + 1].is_fuse && relations[last + 1].step == step)
@@ -49,14 +52,14 @@ static void name_node(const nest *n, nest_names *names, uint32_t id) {
     const nest_node *node = &n->nodes[id];
     char base[NAME_SIZE - 12];
     if (node->kind == NEST_THREAD) {
-        snprintf(base, sizeof base, "%s", prog_note_name(node->note));
+        snprintf(base, sizeof base, "%s", prog_annotation_name(node->annotation));
     } else if (node->name != NULL) {
         snprintf(base, sizeof base, "%.*s", (int)sizeof base - 1, node->name);
     } else {
         buf text = {0};
         iter_name(&n->p->stages[node->stage], node->iter, &text);
         bool is_long = text.length >= sizeof base || text.failed || text.data == NULL;
-        snprintf(base, sizeof base, "%s%s", is_long ? "fused" : text.data, node->is_again && !is_long ? ".init" : "");
+        snprintf(base, sizeof base, "%s%s", is_long ? "fused" : text.data, node->is_init && !is_long ? ".init" : "");
         buf_free(&text);
     }
     snprintf(names->nodes[id], NAME_SIZE, "%s", base);

@@ -1,13 +1,15 @@
-/* feature_name.c - what the numbers are called, and what tells where in the tree a leaf stands. */
+/* feature_encode.c - names of the features, the encoding of a leaf's position in the tree, and the features of a device
+ * (eight numbers around 1) for predictors that learn from several devices at once. */
 #include <math.h>
 #include <stdio.h>
 
+#include "foretell/program.h"
 #include "program/feature.h"
 #include "program/feature_gpu.h"
 
-/* --- Positions and names ------------------------------------------------------------------------------------- */
+/* --- Positions ----------------------------------------------------------------------------------------------- */
 
-/* The exponent is 2i / 164 with i the dimension itself and not the pair, as CDMPP has it. */
+/* The exponent is 2i / 164 with i the index itself and not that of the pair, as in CDMPP. */
 float feature_position_value(uint32_t position, uint32_t i) {
     double angle = position / pow(10000, 2.0 * i / FEATURE_COUNT);
     return (float)(i % 2 == 0 ? sin(angle) : cos(angle));
@@ -16,6 +18,8 @@ float feature_position_value(uint32_t position, uint32_t i) {
 void feature_position(uint32_t position, float out[static FEATURE_COUNT]) {
     for (uint32_t i = 0; i < FEATURE_COUNT; i++) out[i] = feature_position_value(position, i);
 }
+
+/* --- Names --------------------------------------------------------------------------------------------------- */
 
 const char *feature_name(uint32_t index, char text[static 32]) {
     static const char *const ops[] = {"mad", "addsub", "mul", "divmod", "cmp", "mathfunc", "otherfunc"};
@@ -70,4 +74,24 @@ const char *feature_name(uint32_t index, char text[static 32]) {
     else
         snprintf(text, 32, "%s", feature_gpu_name(index - FEATURE_COUNT));
     return text;
+}
+
+/* --- Devices ------------------------------------------------------------------------------------------------- */
+
+/* CDMPP truncates sizes to integers before it takes logarithms, so that 1.5 MB of cache count as 1; here they are not
+ * truncated. Unknown values are 0, where CDMPP has the logarithm of -1. */
+static float logarithm(double value, double max) {
+    return value > 0 ? (float)(log2(value) / log2(max)) : 0;
+}
+
+void ft_program_device_features(const ft_program_sheet *sheet, float out[FT_PROGRAM_DEVICE_FEATURES]) {
+    const double kilo = 1024, mega = kilo * 1024, giga = mega * 1024;
+    out[0] = 1;
+    out[1] = (float)(sheet->clock_hz / 2e9);
+    out[2] = logarithm(sheet->memory_bytes / giga, 64);
+    out[3] = logarithm(sheet->shared_bytes / kilo, 256);
+    out[4] = logarithm(sheet->l2_bytes / mega, 64);
+    out[5] = logarithm(sheet->l1_bytes / kilo, 256);
+    out[6] = logarithm(sheet->bandwidth_bytes_per_s * 1e-9, 2048);
+    out[7] = (float)(sheet->peak_float32_flops / 12e12);
 }

@@ -1,25 +1,25 @@
-/* steps_more.c - the steps that change which stages there are: caches, inlining, and splitting a reduction in two. */
+/* steps_stage.c - schedule steps that add or remove stages: caches, inlining, and rfactor. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "program/steps.h"
+#include "program/lower.h"
 
 static uint32_t id_of(const prog *p, const prog_stage *stage) {
     return (uint32_t)(stage - p->stages);
 }
 
-static ft_status scope_of(const stepping *s, prog_scope *scope) {
+static ft_status scope_of(const step_context *s, prog_scope *scope) {
     for (prog_scope i = PROG_GLOBAL; i <= PROG_LOCAL; i++) {
         if (strcmp(s->step->text, prog_scope_name(i)) == 0) {
             *scope = i;
             return FT_OK;
         }
     }
-    return steps_fail(s, FT_ERR_UNSUPPORTED, "scope \"%.20s\" is not known", s->step->text);
+    return steps_fail(s, FT_ERR_UNSUPPORTED, "unknown scope \"%.20s\"", s->step->text);
 }
 
-/* A stage like another one, named after it. */
+/* A copy of another stage, named after it. */
 static prog_stage *new_like(prog *p, uint32_t order, const prog_stage *model, const char *suffix) {
     prog_stage *stage = prog_new_stage(p, order);
     if (stage == NULL) return NULL;
@@ -46,31 +46,31 @@ static bool redirect(prog_value *load, void *user) {
     return true;
 }
 
-/* A copy of a tensor behind it, from which some of its readers read. */
-ft_status steps_cache_read(const stepping *s) {
+/* A copy of a tensor, which some of its readers read instead. */
+ft_status steps_cache_read(const step_context *s) {
     prog *p = s->p;
     prog_scope scope = PROG_NO_SCOPE;
     FT_TRY(scope_of(s, &scope));
     if (s->step->stage < 0 || s->step->stage >= p->stage_count)
-        return steps_fail(s, FT_ERR_DAMAGED, "there is no stage %lld: there are %u", (long long)s->step->stage,
-                          p->stage_count);
+        return steps_fail(s, FT_ERR_DAMAGED, "there is no stage %lld; the program has %u stages",
+                          (long long)s->step->stage, p->stage_count);
     uint32_t source = p->order[s->step->stage];
-    if (p->stages[source].place == PROG_INLINED)
+    if (p->stages[source].attach_type == PROG_INLINED)
         return steps_fail(s, FT_ERR_DAMAGED, "stage %s is inlined: there is nothing to copy", p->stages[source].name);
     uint32_t readers[PROG_MAX_STAGES];
     if (s->step->count == 0 || s->step->count > PROG_MAX_STAGES)
-        return steps_fail(s, FT_ERR_DAMAGED, "it names %u readers", s->step->count);
+        return steps_fail(s, FT_ERR_DAMAGED, "it has %u readers, not 1 to 24", s->step->count);
     for (uint32_t i = 0; i < s->step->count; i++) {
         prog_stage *reader = NULL;
         FT_TRY(steps_stage(s, s->step->list[i], &reader));
         if (s->step->list[i] <= s->step->stage)
-            return steps_fail(s, FT_ERR_DAMAGED, "reader %lld does not come behind the stage",
+            return steps_fail(s, FT_ERR_DAMAGED, "reader %lld does not come after the stage",
                               (long long)s->step->list[i]);
         readers[i] = id_of(p, reader);
     }
     prog_stage *cache = new_like(p, (uint32_t)s->step->stage + 1, &p->stages[source], s->step->text);
     if (cache == NULL) return prog_check(p);
-    prog_start_stage(p, cache);
+    prog_init_axes(p, cache);
     cache->scope = scope;
     cache->body = prog_load_same(p, source, cache);
     if (cache->body == NULL) return prog_check(p);
@@ -84,15 +84,15 @@ ft_status steps_cache_read(const stepping *s) {
     return FT_OK;
 }
 
-/* The stage computes into a cache before it, and itself only copies. */
-ft_status steps_cache_write(const stepping *s) {
+/* A new stage before this one computes the values, and this one only copies them. */
+ft_status steps_cache_write(const step_context *s) {
     prog *p = s->p;
     prog_scope scope = PROG_NO_SCOPE;
     prog_stage *stage = NULL;
     FT_TRY(scope_of(s, &scope));
     FT_TRY(steps_stage(s, s->step->stage, &stage));
-    if (stage->relation_count > 0 || stage->place != PROG_AT_ROOT)
-        return steps_fail(s, FT_ERR_UNSUPPORTED, "stage %s was changed before its cache", stage->name);
+    if (stage->relation_count > 0 || stage->attach_type != PROG_AT_ROOT)
+        return steps_fail(s, FT_ERR_UNSUPPORTED, "stage %s has schedule steps before its write cache", stage->name);
     prog_stage *cache = new_like(p, (uint32_t)s->step->stage, stage, s->step->text);
     if (cache == NULL) return prog_check(p);
     cache->reduced = stage->reduced;
@@ -103,7 +103,7 @@ ft_status steps_cache_write(const stepping *s) {
     prog_reset_iters(cache);
     stage->reduced = 0;
     stage->reducer = PROG_NO_REDUCER;
-    prog_start_stage(p, stage);
+    prog_init_axes(p, stage);
     stage->body = prog_load_same(p, id_of(p, cache), stage);
     return stage->body != NULL ? FT_OK : prog_check(p);
 }
@@ -124,34 +124,36 @@ static bool put_in(prog_value *load, void *user) {
     return true;
 }
 
-/* The stage vanishes into those that read it. Its number stays. */
-ft_status steps_inline(const stepping *s) {
+/* Replaces each load of the stage by its body. The stage keeps its number. */
+ft_status steps_inline(const step_context *s) {
     prog *p = s->p;
     prog_stage *stage = NULL;
     FT_TRY(steps_stage(s, s->step->stage, &stage));
-    if (stage->is_output) return steps_fail(s, FT_ERR_DAMAGED, "stage %s is the result: nothing reads it", stage->name);
+    if (stage->is_output)
+        return steps_fail(s, FT_ERR_DAMAGED, "stage %s is the output and cannot be inlined", stage->name);
     if (stage->reducer != PROG_NO_REDUCER)
-        return steps_fail(s, FT_ERR_DAMAGED, "stage %s reduces, and can not be inlined", stage->name);
-    if (stage->place == PROG_INLINED) return FT_OK;
+        return steps_fail(s, FT_ERR_DAMAGED, "stage %s is a reduction and cannot be inlined", stage->name);
+    if (stage->attach_type == PROG_INLINED) return FT_OK;
     for (uint32_t i = 0; i < p->stage_count; i++) {
-        if (p->stages[i].place == PROG_AT && p->stages[i].at_stage == id_of(p, stage))
-            return steps_fail(s, FT_ERR_DAMAGED, "stage %s is computed in it", p->stages[i].name);
+        if (p->stages[i].attach_type == PROG_AT && p->stages[i].at_stage == id_of(p, stage))
+            return steps_fail(s, FT_ERR_DAMAGED, "stage %s is computed at a loop of the inlined stage",
+                              p->stages[i].name);
     }
     inlining in = {.p = p, .stage = stage};
     for (uint32_t i = 0; i < p->stage_count; i++) {
         if (p->stages[i].body != NULL && &p->stages[i] != stage) prog_visit_loads(p->stages[i].body, put_in, &in);
     }
-    stage->place = PROG_INLINED;
+    stage->attach_type = PROG_INLINED;
     return prog_check(p);
 }
 
-/* --- A reduction in two -------------------------------------------------------------------------------------- */
+/* --- Rfactor ------------------------------------------------------------------------------------------------- */
 
-/* What the reduced axes of a stage are in terms of those of the first half; pads when a factor does not divide. */
+/* The reduced axes of a stage in terms of those of the first half; padded when a factor does not divide. */
 static void reduced_values(prog *p, const prog_stage *stage, const lin *leaves, lin *values) {
     lin iters[PROG_MAX_ITERS];
     uint32_t axes = prog_axes(stage);
-    for (uint32_t i = 0; i < axes; i++) iters[i] = lin_number(0);
+    for (uint32_t i = 0; i < axes; i++) iters[i] = lin_constant(0);
     for (uint32_t i = 0; i < stage->leaf_count; i++) iters[stage->leaves[i]] = leaves[i];
     for (uint32_t i = stage->relation_count; i > 0; i--) {
         const prog_relation *r = &stage->relations[i - 1];
@@ -165,14 +167,14 @@ static void reduced_values(prog *p, const prog_stage *stage, const lin *leaves, 
     for (uint32_t i = 0; i < axes; i++) values[i] = iters[i];
 }
 
-/* Extents of iterators, as the axes say: no stage is computed elsewhere yet. */
-static ft_status known_extents(const stepping *s, prog_stage *stage) {
+/* Extents of iterators from those of the axes: no stage is attached yet. */
+static ft_status known_extents(const step_context *s, prog_stage *stage) {
     for (uint32_t i = 0; i < stage->relation_count; i++) {
         const prog_relation *r = &stage->relations[i];
         prog_iter *whole = &stage->iters[r->whole], *outer = &stage->iters[r->outer], *inner = &stage->iters[r->inner];
         if (r->is_fuse) {
             if (__builtin_mul_overflow(outer->extent, inner->extent, &whole->extent))
-                return steps_fail(s, FT_ERR_LIMIT, "stage %s has too many turns", stage->name);
+                return steps_fail(s, FT_ERR_LIMIT, "stage %s has too many iterations", stage->name);
         } else {
             int64_t part = r->factor < whole->extent ? r->factor : whole->extent;
             int64_t rest = (whole->extent - 1) / r->factor + 1;
@@ -183,33 +185,34 @@ static ft_status known_extents(const stepping *s, prog_stage *stage) {
     return FT_OK;
 }
 
-static ft_status check_rfactor(const stepping *s, const prog_stage *stage, uint32_t leaf) {
+static ft_status check_rfactor(const step_context *s, const prog_stage *stage, uint32_t leaf) {
     if (stage->reducer == PROG_NO_REDUCER || !stage->iters[stage->leaves[leaf]].is_reduce)
         return steps_fail(s, FT_ERR_DAMAGED, "iterator %u of stage %s is not reduced", leaf, stage->name);
     if (s->step->factor_iter < 0 || s->step->factor_iter > stage->dims || stage->dims == PROG_MAX_DIMS)
-        return steps_fail(s, FT_ERR_DAMAGED, "stage %s can have no new axis %lld", stage->name,
+        return steps_fail(s, FT_ERR_DAMAGED, "stage %s cannot have a new axis %lld", stage->name,
                           (long long)s->step->factor_iter);
     for (uint32_t i = 0; i < stage->leaf_count; i++) {
         const prog_iter *iter = &stage->iters[stage->leaves[i]];
-        if (!iter->is_reduce && (iter->axis != (int16_t)i || iter->note != PROG_SERIAL))
-            return steps_fail(s, FT_ERR_UNSUPPORTED, "stage %s was changed before", stage->name);
+        if (!iter->is_reduce && (iter->axis != (int16_t)i || iter->annotation != PROG_SERIAL))
+            return steps_fail(s, FT_ERR_UNSUPPORTED, "stage %s has schedule steps before its rfactor", stage->name);
     }
-    return stage->place == PROG_AT_ROOT ? FT_OK
-                                        : steps_fail(s, FT_ERR_UNSUPPORTED, "stage %s was moved before", stage->name);
+    return stage->attach_type == PROG_AT_ROOT
+               ? FT_OK
+               : steps_fail(s, FT_ERR_UNSUPPORTED, "stage %s is computed at a loop before its rfactor", stage->name);
 }
 
-/* The values of axes that a factor that does not divide pushes over the end count for nothing. */
+/* Iterations beyond the end of an axis, from a factor that does not divide it, contribute nothing. */
 static prog_value *guard_body(prog *p, const prog_stage *stage, const lin *values, prog_value *body) {
     prog_bound bounds[PROG_MAX_AXES];
     uint32_t count = 0;
     for (uint32_t i = stage->dims; i < prog_axes(stage); i++) {
-        int64_t least, most;
-        lin_range(&p->space, values[i], &least, &most);
-        if (most >= stage->extents[i]) bounds[count++] = (prog_bound){.index = values[i], .high = stage->extents[i]};
+        int64_t min, max;
+        lin_range(&p->space, values[i], &min, &max);
+        if (max >= stage->extents[i]) bounds[count++] = (prog_bound){.index = values[i], .high = stage->extents[i]};
     }
     if (count == 0 || body == NULL) return body;
-    double nothing = stage->reducer == PROG_SUM ? 0 : -3.402823466e38;
-    prog_value *choice = prog_pair(p, PROG_IF, body, prog_number(p, nothing));
+    double nothing = stage->reducer == PROG_REDUCE_SUM ? 0 : -3.402823466e38;
+    prog_value *choice = prog_binary(p, PROG_IF, body, prog_number(p, nothing));
     if (choice == NULL) return NULL;
     choice->bounds = arena_copy(p->memory, bounds, count * sizeof bounds[0]);
     choice->bound_count = count;
@@ -217,7 +220,7 @@ static prog_value *guard_body(prog *p, const prog_stage *stage, const lin *value
     return choice;
 }
 
-ft_status steps_rfactor(const stepping *s) {
+ft_status steps_rfactor(const step_context *s) {
     prog *p = s->p;
     prog_stage *stage = NULL;
     uint32_t leaf = 0;
@@ -247,7 +250,7 @@ ft_status steps_rfactor(const stepping *s) {
     }
     half->reduced = reduced;
     half->reducer = reduced > 0 ? stage->reducer : PROG_NO_REDUCER;
-    prog_start_stage(p, half);
+    prog_init_axes(p, half);
     uint32_t next = half->first_axis + half->dims;
     for (uint32_t i = 0; i < stage->leaf_count; i++) {
         const prog_iter *iter = &stage->iters[stage->leaves[i]];
@@ -255,7 +258,7 @@ ft_status steps_rfactor(const stepping *s) {
         uint32_t axis = !iter->is_reduce ? half->first_axis + plain + (plain >= at)
                         : i == leaf      ? half->first_axis + at
                                          : next++;
-        leaves[i] = lin_of(&p->space, axis);
+        leaves[i] = lin_from_atom(&p->space, axis);
     }
     lin values[PROG_MAX_AXES] = {{0}};
     reduced_values(p, stage, leaves, values);
@@ -264,10 +267,10 @@ ft_status steps_rfactor(const stepping *s) {
     stage->reduced = 1;
     stage->extents[dims] = factor;
     stage->axis_names[dims] = "rf.v";
-    prog_start_stage(p, stage);
+    prog_init_axes(p, stage);
     lin index[PROG_MAX_DIMS];
     for (uint32_t i = 0; i <= dims; i++)
-        index[i] = lin_of(&p->space, stage->first_axis + (i == at ? dims : i - (i > at)));
+        index[i] = lin_from_atom(&p->space, stage->first_axis + (i == at ? dims : i - (i > at)));
     stage->body = prog_load(p, id_of(p, half), index, dims + 1);
     return prog_check(p);
 }
