@@ -128,7 +128,7 @@ static void make_data(data *d, const network *net) {
         nodes += sizes[i] = d->samples[i].nodes;
     }
     d->part_count = (nodes + PART_NODES - 1) / PART_NODES;
-    parallel_cut(sizes, net->kind->samples, d->part_count, start);
+    parallel_split(sizes, net->kind->samples, d->part_count, start);
     for (uint32_t i = 0; i < d->part_count; i++) {
         join(d, start[i], start[i + 1] - start[i], &d->parts[i].batch);
         size_t targets = (size_t)(start[i + 1] - start[i]) * net->plan.outputs;

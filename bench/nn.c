@@ -54,7 +54,7 @@ static tensor *forward(const network *n, tape *t, const graphs *g) {
     for (int i = 0; i < 3; i++) x = layer_sage_apply(t, &n->sage[i], x, edges, ACT_RELU);
     segments whole = {g->count, g->start};
     tensor *pooled[] = {nn_segment_sum(t, x, whole), nn_segment_mean(t, x, whole)};
-    return layer_linear_apply(t, &n->last, layer_linear_apply(t, &n->first, nn_concat(t, 2, pooled), ACT_RELU),
+    return layer_linear_apply(t, &n->last, layer_linear_apply(t, &n->first, nn_concat_columns(t, 2, pooled), ACT_RELU),
                               ACT_NONE);
 }
 
@@ -125,7 +125,7 @@ static void batch_init(batch *b, uint32_t nodes) {
     uint32_t sizes[GRAPHS], start[GRAPHS + 1];
     for (int i = 0; i < GRAPHS; i++) sizes[i] = (uint32_t)(nodes * (0.8 + 0.4 * rng_uniform(&r)));
     b->part_count = nodes * GRAPHS / PART_ROWS < GRAPHS ? nodes * GRAPHS / PART_ROWS : GRAPHS;
-    parallel_cut(sizes, GRAPHS, b->part_count, start);
+    parallel_split(sizes, GRAPHS, b->part_count, start);
     b->rows = b->edges = 0;
     for (uint32_t i = 0; i < b->part_count; i++) {
         make_graphs(&b->parts[i], &r, start[i + 1] - start[i], sizes + start[i]);

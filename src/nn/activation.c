@@ -4,32 +4,32 @@
 
 #include "nn/loops.h"
 #include "nn/ops.h"
-#include "nn/smooth.h"
+#include "nn/vmath.h"
 
 static inline float normal_share(float x) { /* of a normal distribution below x */
-    return 0.5f * (1.0f + smooth_erf(x * 0.70710678f));
+    return 0.5f * (1.0f + vmath_erf(x * 0.70710678f));
 }
 
 /* name, y of x, dy/dx of x and y */
 #define ACTIVATIONS(X)                                                                                                 \
     X(RELU, x > 0 ? x : 0, y > 0 ? 1.0f : 0.0f)                                                                        \
-    X(GELU, x *normal_share(x), normal_share(x) + x * 0.39894228f * smooth_exp(-0.5f * x * x))                         \
-    X(SILU, x *smooth_sigmoid(x), smooth_sigmoid(x) * (1.0f + x - y))                                                  \
-    X(SOFTPLUS, (x > 0 ? x : 0) + log1pf(smooth_exp(-smooth_abs(x))), smooth_sigmoid(x))                               \
-    X(TANH, smooth_tanh(x), 1.0f - y * y)                                                                              \
-    X(SIGMOID, smooth_sigmoid(x), y *(1.0f - y))                                                                       \
-    X(EXP, smooth_exp(x), y)                                                                                           \
+    X(GELU, x *normal_share(x), normal_share(x) + x * 0.39894228f * vmath_exp(-0.5f * x * x))                          \
+    X(SILU, x *vmath_sigmoid(x), vmath_sigmoid(x) * (1.0f + x - y))                                                    \
+    X(SOFTPLUS, (x > 0 ? x : 0) + log1pf(vmath_exp(-vmath_abs(x))), vmath_sigmoid(x))                                  \
+    X(TANH, vmath_tanh(x), 1.0f - y * y)                                                                               \
+    X(SIGMOID, vmath_sigmoid(x), y *(1.0f - y))                                                                        \
+    X(EXP, vmath_exp(x), y)                                                                                            \
     X(LOG, logf(x), 1.0f / x)
 
 #define LOOPS_OF(name, value, derivative)                                                                              \
-    VECTORS static void forward_##name(size_t n, const float *restrict xs, float *restrict ys) {                       \
+    SIMD_CLONES static void forward_##name(size_t n, const float *restrict xs, float *restrict ys) {                   \
         for (size_t i = 0; i < n; i++) {                                                                               \
             float x = xs[i];                                                                                           \
             ys[i] = value;                                                                                             \
         }                                                                                                              \
     }                                                                                                                  \
-    VECTORS static void backward_##name(size_t n, const float *restrict xs, const float *restrict ys,                  \
-                                        const float *restrict from, float *restrict to) {                              \
+    SIMD_CLONES static void backward_##name(size_t n, const float *restrict xs, const float *restrict ys,              \
+                                            const float *restrict from, float *restrict to) {                          \
         for (size_t i = 0; i < n; i++) {                                                                               \
             float x = xs[i], y = ys[i];                                                                                \
             (void)x;                                                                                                   \
@@ -67,7 +67,7 @@ tensor *nn_activate(tape *t, tensor *x, activation act) {
     tensor *out = tape_tensor(t, x->rows, x->cols, x->needs_grad);
     if (out == NULL) return NULL;
     forward[act](tensor_size(x), x->data, out->data);
-    activate_node *n = tape_note(t, out, activate_backward, sizeof *n);
+    activate_node *n = tape_record(t, out, activate_backward, sizeof *n);
     if (n == NULL) return out;
     n->node.in[0] = x;
     n->act = act;

@@ -195,7 +195,7 @@ tensor *nn_attention(tape *t, tensor *q, tensor *k, tensor *v, const attention_o
                       .mask = mask,
                       .head_bias = bias};
     for_heads(q, options, forward_head, &f);
-    attention_node *n = tape_note(t, out, attention_backward, sizeof *n);
+    attention_node *n = tape_record(t, out, attention_backward, sizeof *n);
     if (n == NULL) return out;
     n->node.in[0] = q;
     n->node.in[1] = k;

@@ -21,9 +21,9 @@ typedef struct batch_norm_node {
 /* --- Backward ------------------------------------------------------------------------------------------------ */
 
 /* to += factor gain (from - mean of from - unit * mean of from unit), column by column */
-VECTORS static void add_to_input(size_t cols, const float *restrict from, const float *restrict unit,
-                                 const float *restrict factor, const float *restrict mean, const float *restrict slope,
-                                 float *restrict to) {
+SIMD_CLONES static void add_to_input(size_t cols, const float *restrict from, const float *restrict unit,
+                                     const float *restrict factor, const float *restrict mean,
+                                     const float *restrict slope, float *restrict to) {
     for (size_t c = 0; c < cols; c++) to[c] += factor[c] * (from[c] - mean[c] - unit[c] * slope[c]);
 }
 
@@ -50,8 +50,8 @@ static void batch_norm_backward(tape *t, tape_node *node) {
 
 /* --- Forward ------------------------------------------------------------------------------------------------- */
 
-VECTORS static void add_squares(size_t cols, const float *restrict x, const float *restrict mean,
-                                float *restrict sums) {
+SIMD_CLONES static void add_squares(size_t cols, const float *restrict x, const float *restrict mean,
+                                    float *restrict sums) {
     for (size_t c = 0; c < cols; c++) sums[c] += (x[c] - mean[c]) * (x[c] - mean[c]);
 }
 
@@ -72,8 +72,8 @@ static void learn(tape *t, tensor *running, const float *measured, float scale, 
         grad[c] += t->state_share * momentum * (measured[c] * scale - running->data[c]);
 }
 
-VECTORS static void normalize(size_t cols, const float *restrict x, const float *restrict mean,
-                              const float *restrict factor, float *restrict unit) {
+SIMD_CLONES static void normalize(size_t cols, const float *restrict x, const float *restrict mean,
+                                  const float *restrict factor, float *restrict unit) {
     for (size_t c = 0; c < cols; c++) unit[c] = (x[c] - mean[c]) * factor[c];
 }
 
@@ -108,7 +108,7 @@ tensor *nn_batch_norm(tape *t, tensor *x, tensor *gain, tensor *offset, tensor *
     for (size_t c = 0; c < cols; c++) factor[c] = 1.0f / sqrtf(used_variance[c] + EPSILON);
     for (size_t i = 0; i < tensor_size(x); i += cols) normalize(cols, x->data + i, used_mean, factor, unit + i);
     finish(x, unit, gain, offset, out->data);
-    batch_norm_node *n = tape_note(t, out, batch_norm_backward, sizeof *n);
+    batch_norm_node *n = tape_record(t, out, batch_norm_backward, sizeof *n);
     if (n == NULL) return out;
     n->node.in[0] = x;
     n->node.in[1] = gain;

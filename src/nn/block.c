@@ -26,7 +26,7 @@ double block_clip(float *x, size_t count, double limit) {
     return norm;
 }
 
-VECTORS void block_average(float *restrict average, const float *restrict x, size_t count, double decay) {
+SIMD_CLONES void block_average(float *restrict average, const float *restrict x, size_t count, double decay) {
     float rest = (float)(1 - decay);
     for (size_t i = 0; i < count; i++) average[i] += rest * (x[i] - average[i]);
 }

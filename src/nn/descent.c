@@ -141,25 +141,25 @@ ft_status descent_step_tasks(descent *d, uint32_t parts, uint32_t tasks, descent
 
 /* --- What is kept -------------------------------------------------------------------------------------------- */
 
-bool descent_is_due(const descent *d) {
+bool descent_is_validation_due(const descent *d) {
     return d->done % d->options.check_steps == 0 || d->done == d->options.steps;
 }
 
-bool descent_is_over(const descent *d) {
-    return d->done >= d->options.steps || early_stop_is_over(&d->reports, d->options.patience);
+bool descent_is_done(const descent *d) {
+    return d->done >= d->options.steps || early_stop_is_done(&d->reports, d->options.patience);
 }
 
 static void copy(const descent *d, const float *from, float *to) {
     memcpy(to, from, d->values->total_count * sizeof(float));
 }
 
-void descent_show(descent *d) {
+void descent_use_average(descent *d) {
     if (d->average == NULL) return;
     copy(d, d->values->values, d->shown);
     copy(d, d->average, d->values->values);
 }
 
-void descent_hide(descent *d) {
+void descent_restore_values(descent *d) {
     if (d->average != NULL) copy(d, d->shown, d->values->values);
 }
 

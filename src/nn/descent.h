@@ -55,11 +55,11 @@ ft_status descent_step_tasks(descent *d, uint32_t parts, uint32_t tasks, descent
                              descent_combine *combine, void *user, double *total, ft_error *error);
 
 /* Whether the next step is one before which to look at the validation part: every check_steps, and the last. */
-bool descent_is_due(const descent *d);
-bool descent_is_over(const descent *d);
+bool descent_is_validation_due(const descent *d);
+bool descent_is_done(const descent *d);
 /* Puts the moving average in the place of the values for a look, and takes it away again. Nothing without one. */
-void descent_show(descent *d);
-void descent_hide(descent *d);
+void descent_use_average(descent *d);
+void descent_restore_values(descent *d);
 /* What a look found, the smaller the better; NaN: nothing. To be called between show and hide. */
 void descent_report(descent *d, double loss);
 /* Makes the values those that are kept: the best, or the average, or the last. */

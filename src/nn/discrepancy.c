@@ -97,7 +97,7 @@ tensor *nn_mmd(tape *t, tensor *x, tensor *y) {
     tensor *out = tape_tensor(t, 1, 1, x->needs_grad || y->needs_grad);
     if (out == NULL) return NULL;
     out->data[0] = (float)compare(x, y, 1, NULL, NULL);
-    tape_node *n = tape_note(t, out, mmd_backward, sizeof *n);
+    tape_node *n = tape_record(t, out, mmd_backward, sizeof *n);
     if (n == NULL) return out;
     n->in[0] = x;
     n->in[1] = y;

@@ -29,7 +29,7 @@ tensor *nn_dropout(tape *t, tensor *x, float rate) {
     if (out == NULL) return NULL;
     dropout_mask(&t->random, rate, tensor_size(x), mask->data);
     loop_product(tensor_size(x), x->data, mask->data, out->data);
-    tape_node *n = tape_note(t, out, dropout_backward, sizeof *n);
+    tape_node *n = tape_record(t, out, dropout_backward, sizeof *n);
     if (n == NULL) return out;
     n->in[0] = x;
     n->in[1] = mask;

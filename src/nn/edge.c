@@ -13,8 +13,8 @@ typedef struct edge_node {
     neighbours edges;
 } edge_node;
 
-VECTORS static void hear(neighbours e, size_t cols, const float *restrict from, const float *restrict to,
-                         const float *restrict own, float *restrict out) {
+SIMD_CLONES static void hear(neighbours e, size_t cols, const float *restrict from, const float *restrict to,
+                             const float *restrict own, float *restrict out) {
     for (uint32_t r = 0; r < e.rows; r++, to += cols, out += cols) {
         uint32_t first = e.start[r], last = e.start[r + 1];
         memset(out, 0, cols * sizeof *out);
@@ -31,8 +31,8 @@ VECTORS static void hear(neighbours e, size_t cols, const float *restrict from, 
 }
 
 /* The gradient of an edge, made of that of its row; it is that of all three. */
-VECTORS static void hear_back(size_t cols, float share, const float *restrict source, const float *restrict to,
-                              const float *restrict edge, const float *restrict out, float *restrict gradient) {
+SIMD_CLONES static void hear_back(size_t cols, float share, const float *restrict source, const float *restrict to,
+                                  const float *restrict edge, const float *restrict out, float *restrict gradient) {
     for (size_t c = 0; c < cols; c++) gradient[c] = source[c] + to[c] + edge[c] > 0 ? share * out[c] : 0;
 }
 
@@ -61,7 +61,7 @@ tensor *nn_edge_mean(tape *t, tensor *from, tensor *to, tensor *own, neighbours 
     tensor *out = tape_tensor(t, e.rows, to->cols, from->needs_grad || to->needs_grad || own->needs_grad);
     if (out == NULL) return NULL;
     hear(e, to->cols, from->data, to->data, own->data, out->data);
-    edge_node *n = tape_note(t, out, backward, sizeof *n);
+    edge_node *n = tape_record(t, out, backward, sizeof *n);
     if (n == NULL) return out;
     n->node.in[0] = from;
     n->node.in[1] = to;

@@ -15,7 +15,7 @@ static tensor *like(tape *t, const tensor *x, const tensor *y) {
 }
 
 static tensor *note(tape *t, tensor *out, tape_backward_rule *backward, tensor *x, tensor *y, float factor) {
-    pair_node *n = tape_note(t, out, backward, sizeof *n);
+    pair_node *n = tape_record(t, out, backward, sizeof *n);
     if (n == NULL) return out;
     n->node.in[0] = x;
     n->node.in[1] = y;

@@ -27,7 +27,7 @@ tensor *nn_mul_groups(tape *t, tensor *x, tensor *factors) {
     size_t width = x->cols / factors->cols;
     for (size_t i = 0; i < tensor_size(factors); i++)
         loop_scale(width, factors->data[i], x->data + i * width, out->data + i * width);
-    tape_node *n = tape_note(t, out, mul_groups_backward, sizeof *n);
+    tape_node *n = tape_record(t, out, mul_groups_backward, sizeof *n);
     if (n == NULL) return out;
     n->in[0] = x;
     n->in[1] = factors;
@@ -74,7 +74,7 @@ tensor *nn_segment_matmul(tape *t, tensor *x, tensor *w, segments s) {
         gemm_term term = {x->data + first * k, w->data + i * k * m, k, m, (uint32_t)k, false, false};
         add_product(t, term, s.start[i + 1] - s.start[i], (uint32_t)m, out->data + first * m);
     }
-    segment_matmul_node *n = tape_note(t, out, segment_matmul_backward, sizeof *n);
+    segment_matmul_node *n = tape_record(t, out, segment_matmul_backward, sizeof *n);
     if (n == NULL) return out;
     n->node.in[0] = x;
     n->node.in[1] = w;

@@ -56,5 +56,5 @@ tensor *layer_aggregate_apply(tape *t, const layer_aggregate *l, tensor *x, neig
     assert(t->has_failed || e.rows == x->rows);
     tensor *heard = nn_linear(t, hear(t, l, x, e), tape_param(t, l->heard), NULL, act);
     if (l->kind == AGGREGATE_GCN) return heard;
-    return nn_concat(t, 2, (tensor *[]){nn_linear(t, x, tape_param(t, l->own), NULL, act), heard});
+    return nn_concat_columns(t, 2, (tensor *[]){nn_linear(t, x, tape_param(t, l->own), NULL, act), heard});
 }

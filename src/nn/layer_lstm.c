@@ -72,9 +72,9 @@ static tensor *run(tape *t, const layer_lstm *l, tensor *x, sequences s) {
         hidden = nn_lstm_cell(t, gates, cell, &cell);
         uint32_t next = running_at(s, order, step + 1, running);
         if (next == running) continue;
-        last = nn_add(t, last, nn_scatter(t, nn_rows(t, hidden, next, running - next), order + next, s.count));
-        hidden = nn_rows(t, hidden, 0, next);
-        cell = nn_rows(t, cell, 0, next);
+        last = nn_add(t, last, nn_scatter(t, nn_slice_rows(t, hidden, next, running - next), order + next, s.count));
+        hidden = nn_slice_rows(t, hidden, 0, next);
+        cell = nn_slice_rows(t, cell, 0, next);
         running = next;
     }
     return last;

@@ -16,7 +16,7 @@ typedef struct linear_node {
 /* w += x' g */
 static void weight_gradient(tape *t, const tensor *x, tensor *w, const tensor *out) {
     bool adds;
-    float *grad = tape_grad_unset(t, w, &adds);
+    float *grad = tape_grad_uninit(t, w, &adds);
     if (grad == NULL) return;
     gemm_term term = {
         .a = x->data, .a_stride = x->cols, .a_transposed = true, .b = out->grad, .b_stride = out->cols, .k = x->rows};
@@ -28,7 +28,7 @@ static void weight_gradient(tape *t, const tensor *x, tensor *w, const tensor *o
 /* x += g w' */
 static void input_gradient(tape *t, tensor *x, const tensor *w, const tensor *out) {
     bool adds;
-    float *grad = tape_grad_unset(t, x, &adds);
+    float *grad = tape_grad_uninit(t, x, &adds);
     if (grad == NULL) return;
     gemm_term term = {
         .a = out->grad, .a_stride = out->cols, .b = w->data, .b_stride = w->cols, .b_transposed = true, .k = out->cols};
@@ -89,7 +89,7 @@ static tensor *product(tape *t, tensor *const in[5], bool has_relu) {
                     .bias = bias == NULL ? NULL : bias->data,
                     .has_relu = has_relu};
     gemm(&job, t->scratch);
-    linear_node *n = tape_note(t, out, linear_backward, sizeof *n);
+    linear_node *n = tape_record(t, out, linear_backward, sizeof *n);
     if (n == NULL) return out;
     for (int i = 0; i < 5; i++) n->node.in[i] = in[i];
     n->has_relu = has_relu;

@@ -3,17 +3,17 @@
 #include <math.h>
 #include <string.h>
 
-#include "nn/smooth.h"
+#include "nn/vmath.h"
 
-VECTORS void loop_fill(size_t n, float value, float *y) {
+SIMD_CLONES void loop_fill(size_t n, float value, float *y) {
     for (size_t i = 0; i < n; i++) y[i] = value;
 }
 
-VECTORS void loop_add(size_t n, const float *restrict x, float *restrict y) {
+SIMD_CLONES void loop_add(size_t n, const float *restrict x, float *restrict y) {
     for (size_t i = 0; i < n; i++) y[i] += x[i];
 }
 
-VECTORS bool loop_is_finite(size_t n, const float *x) {
+SIMD_CLONES bool loop_is_finite(size_t n, const float *x) {
     uint32_t wrong = 0;
     for (size_t i = 0; i < n; i++) {
         uint32_t bits;
@@ -23,27 +23,27 @@ VECTORS bool loop_is_finite(size_t n, const float *x) {
     return wrong == 0;
 }
 
-VECTORS void loop_add_scaled(size_t n, float a, const float *restrict x, float *restrict y) {
+SIMD_CLONES void loop_add_scaled(size_t n, float a, const float *restrict x, float *restrict y) {
     for (size_t i = 0; i < n; i++) y[i] += a * x[i];
 }
 
-VECTORS void loop_add_product(size_t n, const float *a, const float *b, float *restrict y) {
+SIMD_CLONES void loop_add_product(size_t n, const float *a, const float *b, float *restrict y) {
     for (size_t i = 0; i < n; i++) y[i] += a[i] * b[i];
 }
 
-VECTORS void loop_scale(size_t n, float a, const float *x, float *y) {
+SIMD_CLONES void loop_scale(size_t n, float a, const float *x, float *y) {
     for (size_t i = 0; i < n; i++) y[i] = a * x[i];
 }
 
-VECTORS void loop_sum_of(size_t n, const float *a, const float *b, float *restrict y) {
+SIMD_CLONES void loop_sum_of(size_t n, const float *a, const float *b, float *restrict y) {
     for (size_t i = 0; i < n; i++) y[i] = a[i] + b[i];
 }
 
-VECTORS void loop_difference(size_t n, const float *a, const float *b, float *restrict y) {
+SIMD_CLONES void loop_difference(size_t n, const float *a, const float *b, float *restrict y) {
     for (size_t i = 0; i < n; i++) y[i] = a[i] - b[i];
 }
 
-VECTORS void loop_product(size_t n, const float *a, const float *b, float *restrict y) {
+SIMD_CLONES void loop_product(size_t n, const float *a, const float *b, float *restrict y) {
     for (size_t i = 0; i < n; i++) y[i] = a[i] * b[i];
 }
 
@@ -52,11 +52,11 @@ static float add_lanes(const float *lane) {
     return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
 }
 
-VECTORS void loop_silu(size_t n, float *x) {
-    for (size_t i = 0; i < n; i++) x[i] *= smooth_sigmoid(x[i]);
+SIMD_CLONES void loop_silu(size_t n, float *x) {
+    for (size_t i = 0; i < n; i++) x[i] *= vmath_sigmoid(x[i]);
 }
 
-VECTORS float loop_sum(size_t n, const float *x) {
+SIMD_CLONES float loop_sum(size_t n, const float *x) {
     float lane[LANES] = {0};
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
@@ -65,7 +65,7 @@ VECTORS float loop_sum(size_t n, const float *x) {
     return add_lanes(lane);
 }
 
-VECTORS float loop_dot(size_t n, const float *x, const float *y) {
+SIMD_CLONES float loop_dot(size_t n, const float *x, const float *y) {
     float lane[LANES] = {0};
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
@@ -74,7 +74,7 @@ VECTORS float loop_dot(size_t n, const float *x, const float *y) {
     return add_lanes(lane);
 }
 
-VECTORS float loop_max(size_t n, const float *x) {
+SIMD_CLONES float loop_max(size_t n, const float *x) {
     float lane[LANES];
     for (size_t k = 0; k < LANES; k++) lane[k] = -INFINITY;
     size_t i = 0;
@@ -86,8 +86,8 @@ VECTORS float loop_max(size_t n, const float *x) {
     return most;
 }
 
-VECTORS static void exponentials(size_t n, float most, const float *x, float *y) {
-    for (size_t i = 0; i < n; i++) y[i] = smooth_exp(x[i] - most);
+SIMD_CLONES static void exponentials(size_t n, float most, const float *x, float *y) {
+    for (size_t i = 0; i < n; i++) y[i] = vmath_exp(x[i] - most);
 }
 
 void loop_softmax(size_t n, const float *x, float *y) {
@@ -100,7 +100,7 @@ void loop_softmax(size_t n, const float *x, float *y) {
     loop_scale(n, 1.0f / loop_sum(n, y), y, y);
 }
 
-VECTORS static void add_weighted_rest(size_t n, const float *y, const float *from, float mean, float *restrict to) {
+SIMD_CLONES static void add_weighted_rest(size_t n, const float *y, const float *from, float mean, float *restrict to) {
     for (size_t i = 0; i < n; i++) to[i] += y[i] * (from[i] - mean);
 }
 
@@ -108,17 +108,17 @@ void loop_softmax_backward(size_t n, const float *y, const float *from, float *t
     add_weighted_rest(n, y, from, loop_dot(n, y, from), to);
 }
 
-VECTORS void loop_add_column_sums(size_t rows, size_t cols, const float *restrict x, float *restrict sums) {
+SIMD_CLONES void loop_add_column_sums(size_t rows, size_t cols, const float *restrict x, float *restrict sums) {
     for (size_t r = 0; r < rows; r++, x += cols)
         for (size_t c = 0; c < cols; c++) sums[c] += x[c];
 }
 
-VECTORS void loop_relu_backward(size_t n, const float *restrict y, float *restrict gradient) {
+SIMD_CLONES void loop_relu_backward(size_t n, const float *restrict y, float *restrict gradient) {
     for (size_t i = 0; i < n; i++) gradient[i] = y[i] > 0 ? gradient[i] : 0;
 }
 
-VECTORS void loop_relu_backward_sums(size_t rows, size_t cols, const float *restrict y, float *restrict gradient,
-                                     float *restrict sums) {
+SIMD_CLONES void loop_relu_backward_sums(size_t rows, size_t cols, const float *restrict y, float *restrict gradient,
+                                         float *restrict sums) {
     for (size_t r = 0; r < rows; r++, y += cols, gradient += cols)
         for (size_t c = 0; c < cols; c++) {
             float given = gradient[c], kept = y[c] > 0 ? given : 0; /* as a value: clang makes a branch of the rest */

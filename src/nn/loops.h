@@ -14,9 +14,9 @@
  * run that early, and clang names such functions in its own way. */
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) &&              \
     !defined(__SANITIZE_THREAD__)
-#define VECTORS __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
+#define SIMD_CLONES __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
 #else
-#define VECTORS
+#define SIMD_CLONES
 #endif
 
 enum { LANES = 8 };

@@ -81,8 +81,8 @@ static double sum_squares(size_t n, const float *x, const float *target) {
     return sum;
 }
 
-VECTORS static void add_slopes(size_t n, double weight, const float *restrict x, const float *restrict target,
-                               float *restrict grad) {
+SIMD_CLONES static void add_slopes(size_t n, double weight, const float *restrict x, const float *restrict target,
+                                   float *restrict grad) {
     for (size_t i = 0; i < n; i++) grad[i] += (float)(weight * ((double)x[i] - target[i]));
 }
 
@@ -138,7 +138,7 @@ tensor *nn_loss(tape *t, tensor *prediction, const float *target, const loss_opt
         sum += options->weights == NULL ? row : options->weights[r] * row;
     }
     out->data[0] = (float)(sum * options->scale);
-    loss_node *n = tape_note(t, out, loss_backward, sizeof *n);
+    loss_node *n = tape_record(t, out, loss_backward, sizeof *n);
     if (n == NULL) return out;
     n->node.in[0] = x;
     n->target = target;

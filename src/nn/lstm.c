@@ -3,7 +3,7 @@
 
 #include "nn/loops.h"
 #include "nn/ops.h"
-#include "nn/smooth.h"
+#include "nn/vmath.h"
 
 typedef struct lstm_node {
     tape_node node; /* in: gates, cell; out: hidden, new cell */
@@ -12,26 +12,26 @@ typedef struct lstm_node {
 } lstm_node;
 
 /* Rows of gates lie as input, forget, candidate, output: h numbers each. */
-VECTORS static void step_forward(size_t h, const float *restrict gates, const float *restrict cell,
-                                 float *restrict active, float *restrict new_cell, float *restrict bent,
-                                 float *restrict hidden) {
+SIMD_CLONES static void step_forward(size_t h, const float *restrict gates, const float *restrict cell,
+                                     float *restrict active, float *restrict new_cell, float *restrict bent,
+                                     float *restrict hidden) {
     for (size_t i = 0; i < h; i++) {
-        float in = smooth_sigmoid(gates[i]), forget = smooth_sigmoid(gates[h + i]);
-        float candidate = smooth_tanh(gates[2 * h + i]), out = smooth_sigmoid(gates[3 * h + i]);
+        float in = vmath_sigmoid(gates[i]), forget = vmath_sigmoid(gates[h + i]);
+        float candidate = vmath_tanh(gates[2 * h + i]), out = vmath_sigmoid(gates[3 * h + i]);
         active[i] = in;
         active[h + i] = forget;
         active[2 * h + i] = candidate;
         active[3 * h + i] = out;
         new_cell[i] = forget * cell[i] + in * candidate;
-        bent[i] = smooth_tanh(new_cell[i]);
+        bent[i] = vmath_tanh(new_cell[i]);
         hidden[i] = out * bent[i];
     }
 }
 
 /* `from_cell` is the gradient of the new cell from elsewhere; it becomes all of it. */
-VECTORS static void step_backward(size_t h, const float *restrict active, const float *restrict cell,
-                                  const float *restrict bent, const float *restrict from_hidden,
-                                  float *restrict from_cell, float *restrict to_gates) {
+SIMD_CLONES static void step_backward(size_t h, const float *restrict active, const float *restrict cell,
+                                      const float *restrict bent, const float *restrict from_hidden,
+                                      float *restrict from_cell, float *restrict to_gates) {
     for (size_t i = 0; i < h; i++) {
         float in = active[i], forget = active[h + i], candidate = active[2 * h + i], out = active[3 * h + i];
         float d = from_cell[i] + from_hidden[i] * out * (1.0f - bent[i] * bent[i]);
@@ -75,7 +75,7 @@ tensor *nn_lstm_cell(tape *t, tensor *gates, tensor *cell, tensor **new_cell) {
         step_forward(h, gates->data + r * 4 * h, cell->data + r * h, active + r * 4 * h, next->data + r * h,
                      bent + r * h, hidden->data + r * h);
     *new_cell = next;
-    lstm_node *n = tape_note(t, hidden, lstm_backward, sizeof *n);
+    lstm_node *n = tape_record(t, hidden, lstm_backward, sizeof *n);
     if (n == NULL) return hidden;
     n->node.in[0] = gates;
     n->node.in[1] = cell;

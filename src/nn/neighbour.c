@@ -19,7 +19,7 @@ static const uint32_t NOBODY = UINT32_MAX;
 
 /* --- Sum and mean -------------------------------------------------------------------------------------------- */
 
-VECTORS static void add_up(neighbours e, size_t cols, bool is_mean, const float *restrict x, float *restrict out) {
+SIMD_CLONES static void add_up(neighbours e, size_t cols, bool is_mean, const float *restrict x, float *restrict out) {
     for (uint32_t r = 0; r < e.rows; r++, out += cols) {
         uint32_t first = e.start[r], last = e.start[r + 1];
         if (first == last) {
@@ -37,7 +37,8 @@ VECTORS static void add_up(neighbours e, size_t cols, bool is_mean, const float 
     }
 }
 
-VECTORS static void spread(neighbours e, size_t cols, bool is_mean, const float *restrict from, float *restrict to) {
+SIMD_CLONES static void spread(neighbours e, size_t cols, bool is_mean, const float *restrict from,
+                               float *restrict to) {
     for (uint32_t r = 0; r < e.rows; r++, from += cols) {
         uint32_t first = e.start[r], last = e.start[r + 1];
         float share = is_mean ? 1.0f / (float)(last - first) : 1.0f;
@@ -61,7 +62,7 @@ static void check(const tensor *x, neighbours e) {
 }
 
 static neighbour_node *note(tape *t, tensor *out, tape_backward_rule *backward, tensor *x, neighbours e) {
-    neighbour_node *n = tape_note(t, out, backward, sizeof *n);
+    neighbour_node *n = tape_record(t, out, backward, sizeof *n);
     if (n == NULL) return NULL;
     n->node.in[0] = x;
     n->edges = e;

@@ -13,21 +13,22 @@ typedef struct norm_node {
     float *factor;  /* 1 / deviation of each row */
 } norm_node;
 
-VECTORS static void normalize(size_t n, const float *restrict x, float mean, float factor, const float *restrict gain,
-                              const float *restrict offset, float *restrict unit, float *restrict y) {
+SIMD_CLONES static void normalize(size_t n, const float *restrict x, float mean, float factor,
+                                  const float *restrict gain, const float *restrict offset, float *restrict unit,
+                                  float *restrict y) {
     for (size_t i = 0; i < n; i++) {
         unit[i] = (x[i] - mean) * factor;
         y[i] = unit[i] * gain[i] + offset[i];
     }
 }
 
-VECTORS static void shifted(size_t n, const float *restrict x, float mean, float *restrict y) {
+SIMD_CLONES static void shifted(size_t n, const float *restrict x, float mean, float *restrict y) {
     for (size_t i = 0; i < n; i++) y[i] = x[i] - mean;
 }
 
 /* to += factor (d - mean of d - unit * mean of d unit), with d = from * gain */
-VECTORS static void add_to_input(size_t n, const float *restrict d, const float *restrict unit, float factor,
-                                 float mean, float slope, float *restrict to) {
+SIMD_CLONES static void add_to_input(size_t n, const float *restrict d, const float *restrict unit, float factor,
+                                     float mean, float slope, float *restrict to) {
     for (size_t i = 0; i < n; i++) to[i] += factor * (d[i] - mean - unit[i] * slope);
 }
 
@@ -63,7 +64,7 @@ tensor *nn_layer_norm(tape *t, tensor *x, tensor *gain, tensor *offset) {
         factor[r] = 1.0f / sqrtf(loop_dot(cols, unit + i, unit + i) / (float)cols + EPSILON);
         normalize(cols, x->data + i, mean, factor[r], gain->data, offset->data, unit + i, out->data + i);
     }
-    norm_node *n = tape_note(t, out, norm_backward, sizeof *n);
+    norm_node *n = tape_record(t, out, norm_backward, sizeof *n);
     if (n == NULL) return out;
     n->node.in[0] = x;
     n->node.in[1] = gain;

@@ -49,12 +49,12 @@ tensor *nn_sum(tape *t, tensor *x);
 tensor *nn_gather(tape *t, tensor *x, const uint32_t *index, uint32_t count);
 /* out[index[i]] += x[i], `rows` rows. */
 tensor *nn_scatter(tape *t, tensor *x, const uint32_t *index, uint32_t rows);
-tensor *nn_rows(tape *t, tensor *x, uint32_t first, uint32_t count);
-tensor *nn_columns(tape *t, tensor *x, uint32_t first, uint32_t count);
+tensor *nn_slice_rows(tape *t, tensor *x, uint32_t first, uint32_t count);
+tensor *nn_slice_columns(tape *t, tensor *x, uint32_t first, uint32_t count);
 /* [a|b|...]: the columns side by side, up to 8. */
-tensor *nn_concat(tape *t, uint32_t count, tensor *const *parts);
+tensor *nn_concat_columns(tape *t, uint32_t count, tensor *const *parts);
 /* The rows of x above those of y. */
-tensor *nn_stack(tape *t, tensor *x, tensor *y);
+tensor *nn_concat_rows(tape *t, tensor *x, tensor *y);
 
 /* --- Segments of rows, neighbours (segment.c, neighbour.c) ---------------------------------------------------- */
 
@@ -67,8 +67,8 @@ typedef struct segments {
 tensor *nn_segment_sum(tape *t, tensor *x, segments s); /* -> one row per segment; zeros for an empty one */
 tensor *nn_segment_mean(tape *t, tensor *x, segments s);
 tensor *nn_segment_max(tape *t, tensor *x, segments s);
-tensor *nn_segment_softmax(tape *t, tensor *x, segments s); /* over the rows of a segment, each column on its own */
-tensor *nn_segment_spread(tape *t, tensor *x, segments s);  /* one row per segment -> each row of the segment */
+tensor *nn_segment_softmax(tape *t, tensor *x, segments s);   /* over the rows of a segment, each column on its own */
+tensor *nn_segment_broadcast(tape *t, tensor *x, segments s); /* one row per segment -> each row of the segment */
 
 /* The neighbours of row i are index[start[i]] .. index[start[i+1]-1]: edges sorted by where they go to. */
 typedef struct neighbours {
@@ -97,7 +97,7 @@ tensor *nn_segment_matmul(tape *t, tensor *x, tensor *w, segments s);
 /* Each row to mean 0 and variance 1, then times gain plus offset (1 x m each). norm.c */
 tensor *nn_layer_norm(tape *t, tensor *x, tensor *gain, tensor *offset);
 /* Each row to length 1; one of (almost) length 0 stays. unit.c */
-tensor *nn_unit(tape *t, tensor *x);
+tensor *nn_l2_normalize(tape *t, tensor *x);
 /* Each column, over the rows of this tape while training, else with the running mean and variance (state, 1 x m).
  * gain and offset may both be NULL. batch_norm.c */
 tensor *nn_batch_norm(tape *t, tensor *x, tensor *gain, tensor *offset, tensor *mean, tensor *variance, float momentum);

@@ -135,20 +135,20 @@ typedef struct numbers {
     float keep;        /* what weight decay leaves of a parameter */
 } numbers;
 
-static VECTORS void step_plain(const numbers *k, size_t count, float *restrict x, const float *restrict g) {
+static SIMD_CLONES void step_plain(const numbers *k, size_t count, float *restrict x, const float *restrict g) {
     for (size_t i = 0; i < count; i++) x[i] -= k->rate * (g[i] + k->to_gradient * x[i]);
 }
 
-static VECTORS void step_momentum(const numbers *k, size_t count, float *restrict x, const float *restrict g,
-                                  float *restrict m) {
+static SIMD_CLONES void step_momentum(const numbers *k, size_t count, float *restrict x, const float *restrict g,
+                                      float *restrict m) {
     for (size_t i = 0; i < count; i++) {
         m[i] = k->momentum * m[i] + (g[i] + k->to_gradient * x[i]);
         x[i] -= k->rate * m[i];
     }
 }
 
-static VECTORS void step_nesterov(const numbers *k, size_t count, float *restrict x, const float *restrict g,
-                                  float *restrict m) {
+static SIMD_CLONES void step_nesterov(const numbers *k, size_t count, float *restrict x, const float *restrict g,
+                                      float *restrict m) {
     for (size_t i = 0; i < count; i++) {
         float gradient = g[i] + k->to_gradient * x[i];
         m[i] = k->momentum * m[i] + gradient;
@@ -156,8 +156,8 @@ static VECTORS void step_nesterov(const numbers *k, size_t count, float *restric
     }
 }
 
-static VECTORS void step_adam(const numbers *k, size_t count, float *restrict x, const float *restrict g,
-                              float *restrict m, float *restrict v) {
+static SIMD_CLONES void step_adam(const numbers *k, size_t count, float *restrict x, const float *restrict g,
+                                  float *restrict m, float *restrict v) {
     for (size_t i = 0; i < count; i++) {
         float gradient = g[i] + k->to_gradient * x[i];
         m[i] = k->beta1 * m[i] + k->rest1 * gradient;

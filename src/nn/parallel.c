@@ -159,7 +159,7 @@ ft_status parallel_infer(parallel *p, uint32_t parts, parallel_part *part, void 
 
 /* --- Cutting ------------------------------------------------------------------------------------------------- */
 
-void parallel_cut(const uint32_t *sizes, uint32_t count, uint32_t parts, uint32_t *start) {
+void parallel_split(const uint32_t *sizes, uint32_t count, uint32_t parts, uint32_t *start) {
     uint64_t total = 0, before = 0;
     for (uint32_t i = 0; i < count; i++) total += sizes[i];
     uint32_t item = 0;

@@ -38,6 +38,6 @@ ft_status parallel_infer(parallel *p, uint32_t parts, parallel_part *part, void 
 
 /* Cuts `count` items with sizes (nodes of a graph, say) into `parts` runs of about the same total: part i is the items
  * start[i] .. start[i+1]-1. `start` has parts + 1 entries. */
-void parallel_cut(const uint32_t *sizes, uint32_t count, uint32_t parts, uint32_t *start);
+void parallel_split(const uint32_t *sizes, uint32_t count, uint32_t parts, uint32_t *start);
 
 #endif

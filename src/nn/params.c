@@ -52,7 +52,7 @@ static param_id add(params *p, param item, const char *format, va_list args) {
     return p->count++;
 }
 
-param_id params_add(params *p, uint32_t rows, uint32_t cols, param_start start, const char *format, ...) {
+param_id params_add(params *p, uint32_t rows, uint32_t cols, param_init start, const char *format, ...) {
     va_list args;
     va_start(args, format);
     param_id id = add(p, (param){.rows = rows, .cols = cols, .start = start}, format, args);
@@ -60,7 +60,7 @@ param_id params_add(params *p, uint32_t rows, uint32_t cols, param_start start, 
     return id;
 }
 
-param_id params_add_state(params *p, uint32_t rows, uint32_t cols, param_start start, const char *format, ...) {
+param_id params_add_state(params *p, uint32_t rows, uint32_t cols, param_init start, const char *format, ...) {
     va_list args;
     va_start(args, format);
     param_id id = add(p, (param){.rows = rows, .cols = cols, .start = start, .is_state = true}, format, args);
@@ -102,7 +102,7 @@ static void draw(const param *item, float *values, uint64_t seed) {
     }
 }
 
-void params_draw(params *p, uint64_t seed) {
+void params_initialize(params *p, uint64_t seed) {
     for (uint32_t i = 0; i < p->count; i++) draw(&p->items[i], params_values(p, i), seed);
 }
 
@@ -113,8 +113,8 @@ ft_status params_finish(params *p, uint64_t seed, ft_error *error) {
     if (!lay_out(p, true, &p->total_count)) return FT_NOMEM(error);
     p->values = block_new(p->total_count);
     if (p->values == NULL) return FT_NOMEM(error);
-    if (seed != PARAMS_UNDRAWN)
-        params_draw(p, seed);
+    if (seed != PARAMS_ZEROED)
+        params_initialize(p, seed);
     else
         memset(p->values, 0, p->total_count * sizeof *p->values);
     return FT_OK;

@@ -17,19 +17,19 @@
 #include "base/arena.h"
 #include "foretell/status.h"
 
-typedef enum param_start {
+typedef enum param_init {
     PARAM_ZEROS,
     PARAM_ONES,
     PARAM_FAN_IN, /* uniform within 1 / sqrt(rows) */
     PARAM_XAVIER, /* uniform within sqrt(6 / (rows + cols)) */
     PARAM_NORMAL, /* deviation 1: embeddings */
-} param_start;
+} param_init;
 
 typedef struct param {
     const char *name;
     uint32_t rows, cols;
     size_t offset; /* into the block, once finished */
-    param_start start;
+    param_init start;
     bool is_state;
 } param;
 
@@ -48,17 +48,17 @@ void params_init(params *p);
 void params_free(params *p);
 
 /* Adds a matrix; the name is made as by printf and has to be new. Running out of memory shows in params_finish. */
-param_id params_add(params *p, uint32_t rows, uint32_t cols, param_start start, const char *format, ...)
+param_id params_add(params *p, uint32_t rows, uint32_t cols, param_init start, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-param_id params_add_state(params *p, uint32_t rows, uint32_t cols, param_start start, const char *format, ...)
+param_id params_add_state(params *p, uint32_t rows, uint32_t cols, param_init start, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* Lays the block out and fills it. Nothing can be added afterwards. Nothing is drawn with the seed PARAMS_UNDRAWN,
+/* Lays the block out and fills it. Nothing can be added afterwards. Nothing is drawn with the seed PARAMS_ZEROED,
  * which is for values that are read from a file: all are zero. */
-#define PARAMS_UNDRAWN UINT64_MAX
+#define PARAMS_ZEROED UINT64_MAX
 ft_status params_finish(params *p, uint64_t seed, ft_error *error);
 /* Fills it anew. */
-void params_draw(params *p, uint64_t seed);
+void params_initialize(params *p, uint64_t seed);
 
 /* NULL when there is none of this name. */
 const param *params_find(const params *p, const char *name);

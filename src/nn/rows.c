@@ -13,7 +13,7 @@ typedef struct index_node {
 
 static tensor *note(tape *t, tensor *out, tape_backward_rule *backward, tensor *x, const uint32_t *index,
                     uint32_t first) {
-    index_node *n = tape_note(t, out, backward, sizeof *n);
+    index_node *n = tape_record(t, out, backward, sizeof *n);
     if (n == NULL) return out;
     n->node.in[0] = x;
     n->index = index;
@@ -73,7 +73,7 @@ static void rows_backward(tape *t, tape_node *n) {
     if (grad != NULL) loop_add(tensor_size(n->out), n->out->grad, grad + first * n->out->cols);
 }
 
-tensor *nn_rows(tape *t, tensor *x, uint32_t first, uint32_t count) {
+tensor *nn_slice_rows(tape *t, tensor *x, uint32_t first, uint32_t count) {
     if (t->has_failed) return NULL;
     assert(first <= x->rows && count <= x->rows - first);
     tensor *out = tape_input(t, count, x->cols, x->data + (size_t)first * x->cols);
@@ -90,7 +90,7 @@ static void columns_backward(tape *t, tape_node *n) {
         loop_add(out->cols, out->grad + i * out->cols, grad + i * x->cols + first);
 }
 
-tensor *nn_columns(tape *t, tensor *x, uint32_t first, uint32_t count) {
+tensor *nn_slice_columns(tape *t, tensor *x, uint32_t first, uint32_t count) {
     if (t->has_failed) return NULL;
     assert(first <= x->cols && count <= x->cols - first);
     tensor *out = tape_tensor(t, x->rows, count, x->needs_grad);
@@ -122,7 +122,7 @@ static void concat_backward(tape *t, tape_node *n) {
     }
 }
 
-tensor *nn_concat(tape *t, uint32_t count, tensor *const *parts) {
+tensor *nn_concat_columns(tape *t, uint32_t count, tensor *const *parts) {
     if (t->has_failed) return NULL;
     assert(count > 0 && count <= MAX_PARTS);
     uint32_t cols = 0;
@@ -141,7 +141,7 @@ tensor *nn_concat(tape *t, uint32_t count, tensor *const *parts) {
             memcpy(out->data + i * cols + first, x->data + i * x->cols, x->cols * sizeof *x->data);
         first += x->cols;
     }
-    concat_node *n = tape_note(t, out, concat_backward, sizeof *n);
+    concat_node *n = tape_record(t, out, concat_backward, sizeof *n);
     if (n == NULL) return out;
     n->count = count;
     memcpy(n->parts, parts, count * sizeof *parts);
@@ -159,14 +159,14 @@ static void stack_backward(tape *t, tape_node *n) {
     }
 }
 
-tensor *nn_stack(tape *t, tensor *x, tensor *y) {
+tensor *nn_concat_rows(tape *t, tensor *x, tensor *y) {
     if (t->has_failed) return NULL;
     assert(x->cols == y->cols);
     tensor *out = tape_tensor(t, x->rows + y->rows, x->cols, x->needs_grad || y->needs_grad);
     if (out == NULL) return NULL;
     memcpy(out->data, x->data, tensor_size(x) * sizeof *x->data);
     memcpy(out->data + tensor_size(x), y->data, tensor_size(y) * sizeof *y->data);
-    tape_node *n = tape_note(t, out, stack_backward, sizeof *n);
+    tape_node *n = tape_record(t, out, stack_backward, sizeof *n);
     if (n == NULL) return out;
     n->in[0] = x;
     n->in[1] = y;

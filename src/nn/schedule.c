@@ -181,6 +181,6 @@ bool early_stop_report(early_stop *state, double loss, double min_delta) {
     return is_better;
 }
 
-bool early_stop_is_over(const early_stop *state, uint64_t patience) {
+bool early_stop_is_done(const early_stop *state, uint64_t patience) {
     return patience > 0 && state->rounds > state->best_round && state->rounds - state->best_round - 1 >= patience;
 }

@@ -70,6 +70,6 @@ early_stop early_stop_begin(void);
 /* True when this loss is better than all before by more than `min_delta`: the moment to keep the parameters. */
 bool early_stop_report(early_stop *state, double loss, double min_delta);
 /* Whether `patience` rounds have passed without one; patience 0 never stops. */
-bool early_stop_is_over(const early_stop *state, uint64_t patience);
+bool early_stop_is_done(const early_stop *state, uint64_t patience);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "nn/loops.h"
 #include "nn/ops.h"
-#include "nn/smooth.h"
+#include "nn/vmath.h"
 
 typedef struct segment_node {
     tape_node node;
@@ -21,7 +21,7 @@ static void check(const tensor *x, segments s) {
 }
 
 static segment_node *note(tape *t, tensor *out, tape_backward_rule *backward, tensor *x, segments s) {
-    segment_node *n = tape_note(t, out, backward, sizeof *n);
+    segment_node *n = tape_record(t, out, backward, sizeof *n);
     if (n == NULL) return NULL;
     n->node.in[0] = x;
     n->s = s;
@@ -81,7 +81,7 @@ static void spread_backward(tape *t, tape_node *node) {
     if (grad != NULL) add_up(((segment_node *)node)->s, node->out->cols, false, node->out->grad, grad);
 }
 
-tensor *nn_segment_spread(tape *t, tensor *x, segments s) {
+tensor *nn_segment_broadcast(tape *t, tensor *x, segments s) {
     if (t->has_failed) return NULL;
     assert(x->rows == s.count);
     tensor *out = tape_tensor(t, s.start[s.count], x->cols, x->needs_grad);
@@ -153,7 +153,7 @@ static void exponentials(const float *x, size_t rows, size_t cols, float *out, f
         if (x[i] > most[i % cols]) most[i % cols] = x[i];
     for (size_t r = 0; r < rows * cols; r += cols)
         for (size_t c = 0; c < cols; c++) {
-            out[r + c] = smooth_exp(x[r + c] - most[c]);
+            out[r + c] = vmath_exp(x[r + c] - most[c]);
             sums[c] += out[r + c];
         }
 }

@@ -110,7 +110,7 @@ tensor *tape_param(tape *t, param_id id) {
     return t->has_failed ? NULL : &t->param_tensors[id];
 }
 
-void *tape_note(tape *t, tensor *out, tape_backward_rule *backward, size_t size) {
+void *tape_record(tape *t, tensor *out, tape_backward_rule *backward, size_t size) {
     if (t->has_failed || !out->needs_grad) return NULL;
     tape_node *n = tape_alloc(t, 1, size);
     if (n == NULL) return NULL;
@@ -122,7 +122,7 @@ void *tape_note(tape *t, tensor *out, tape_backward_rule *backward, size_t size)
     return n;
 }
 
-float *tape_grad_unset(tape *t, tensor *x, bool *adds) {
+float *tape_grad_uninit(tape *t, tensor *x, bool *adds) {
     if (!x->needs_grad) return NULL;
     if (x->grad == NULL) x->grad = tape_alloc(t, tensor_size(x), sizeof *x->grad);
     if (x->grad == NULL) return NULL;
@@ -133,7 +133,7 @@ float *tape_grad_unset(tape *t, tensor *x, bool *adds) {
 
 float *tape_grad(tape *t, tensor *x) {
     bool adds = true;
-    float *grad = tape_grad_unset(t, x, &adds);
+    float *grad = tape_grad_uninit(t, x, &adds);
     if (!adds) memset(grad, 0, tensor_size(x) * sizeof *grad);
     return grad;
 }

@@ -41,7 +41,7 @@ typedef struct tape_node tape_node;
 /* Adds to the gradients of the inputs what the gradients of the outputs say. May overwrite the latter. */
 typedef void tape_backward_rule(tape *t, tape_node *n);
 
-/* What an operation notes; operations that need more have it behind (tape_note with a larger size). */
+/* What an operation notes; operations that need more have it behind (tape_record with a larger size). */
 struct tape_node {
     tape_backward_rule *backward;
     tape_node *before;
@@ -98,10 +98,10 @@ void *tape_alloc(tape *t, size_t count,
 tensor *tape_tensor(tape *t, uint32_t rows, uint32_t cols, bool needs_grad);
 /* Notes how to go back from `out`, when it needs that; `size` bytes from the struct's begin on are zeroed. NULL:
  * nothing has to be noted, or the tape has failed. */
-void *tape_note(tape *t, tensor *out, tape_backward_rule *backward, size_t size);
+void *tape_record(tape *t, tensor *out, tape_backward_rule *backward, size_t size);
 /* The gradient of x to add to; zeroed at first. NULL when nobody needs it. */
 float *tape_grad(tape *t, tensor *x);
 /* The same for who can also write instead of add: unset when *adds is false. */
-float *tape_grad_unset(tape *t, tensor *x, bool *adds);
+float *tape_grad_uninit(tape *t, tensor *x, bool *adds);
 
 #endif

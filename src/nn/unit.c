@@ -13,8 +13,8 @@ typedef struct unit_node {
 } unit_node;
 
 /* to += factor (from - y (y from)) */
-VECTORS static void add_across(size_t n, const float *restrict from, const float *restrict y, float factor, float slope,
-                               float *restrict to) {
+SIMD_CLONES static void add_across(size_t n, const float *restrict from, const float *restrict y, float factor,
+                                   float slope, float *restrict to) {
     for (size_t i = 0; i < n; i++) to[i] += factor * (from[i] - y[i] * slope);
 }
 
@@ -30,7 +30,7 @@ static void unit_backward(tape *t, tape_node *node) {
     }
 }
 
-tensor *nn_unit(tape *t, tensor *x) {
+tensor *nn_l2_normalize(tape *t, tensor *x) {
     if (t->has_failed) return NULL;
     size_t cols = x->cols;
     tensor *out = tape_tensor(t, x->rows, x->cols, x->needs_grad);
@@ -41,7 +41,7 @@ tensor *nn_unit(tape *t, tensor *x) {
         factor[r] = square > LEAST ? 1.0f / sqrtf(square) : -1.0f / sqrtf(LEAST);
         loop_scale(cols, fabsf(factor[r]), x->data + i, out->data + i);
     }
-    unit_node *n = tape_note(t, out, unit_backward, sizeof *n);
+    unit_node *n = tape_record(t, out, unit_backward, sizeof *n);
     if (n == NULL) return out;
     n->node.in[0] = x;
     n->factor = factor;

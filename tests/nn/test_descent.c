@@ -50,7 +50,7 @@ static void goes_down(void **state) {
     options.clip = 1;
     descent d;
     assert_int_equal(descent_open(&d, &p, &options, NULL), FT_OK);
-    while (!descent_is_over(&d)) step(&d);
+    while (!descent_is_done(&d)) step(&d);
     assert_int_equal(d.done, 100);
     for (int i = 0; i < 3; i++) assert_true(fabsf(p.values[i] - target[i]) < 0.1F);
     descent_close(&d);
@@ -68,9 +68,9 @@ static void keeps_the_best(void **state) {
     assert_int_equal(descent_open(&d, &p, &options, NULL), FT_OK);
     float best = 0;
     uint32_t looks = 0;
-    while (!descent_is_over(&d)) {
+    while (!descent_is_done(&d)) {
         step(&d);
-        if (!descent_is_due(&d)) continue;
+        if (!descent_is_validation_due(&d)) continue;
         descent_report(&d, looks == 2 ? 1 : 5); /* the third look is the best */
         if (looks++ == 2) best = p.values[0];
     }
@@ -92,9 +92,9 @@ static void averages(void **state) {
     assert_int_equal(descent_open(&d, &p, &options, NULL), FT_OK);
     for (int i = 0; i < 20; i++) step(&d);
     float last = p.values[0];
-    descent_show(&d);
+    descent_use_average(&d);
     float shown = p.values[0];
-    descent_hide(&d);
+    descent_restore_values(&d);
     assert_true(p.values[0] == last && shown != last && shown > 0 && shown < last);
     descent_finish(&d);
     assert_true(p.values[0] == shown);
@@ -191,15 +191,15 @@ static void goes_on(void **state) {
                 assert_non_null(kept);
                 descent_save(&d, kept);
                 descent_close(&d);
-                params_draw(&p, 9);
+                params_initialize(&p, 9);
                 assert_int_equal(descent_open(&d, &p, &options, NULL), FT_OK);
                 assert_int_equal(descent_load(&d, kept, i, NULL), FT_OK);
                 free(kept);
             }
             step(&d);
-            descent_show(&d);
+            descent_use_average(&d);
             descent_report(&d, i % 3 + 10.0 / (i + 1));
-            descent_hide(&d);
+            descent_restore_values(&d);
         }
         descent_finish(&d);
         if (stop == 0) memcpy(expected, p.values, sizeof expected);

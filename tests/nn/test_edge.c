@@ -24,7 +24,7 @@ static tensor *fused(tape *t, const void *user) {
 static tensor *spelled_out(tape *t, const void *user) {
     (void)user;
     const segments into = {4, starts};
-    tensor *sum = nn_add(t, nn_gather(t, tape_param(t, 0), from, 6), nn_segment_spread(t, tape_param(t, 1), into));
+    tensor *sum = nn_add(t, nn_gather(t, tape_param(t, 0), from, 6), nn_segment_broadcast(t, tape_param(t, 1), into));
     return nn_segment_mean(t, nn_activate(t, nn_add(t, sum, tape_param(t, 2)), ACT_RELU), into);
 }
 

@@ -16,7 +16,7 @@
 static tensor *both(tape *t, const void *user) {
     (void)user;
     tensor *cell, *hidden = nn_lstm_cell(t, tape_param(t, 0), tape_param(t, 1), &cell);
-    return nn_concat(t, 2, (tensor *[]){hidden, cell});
+    return nn_concat_columns(t, 2, (tensor *[]){hidden, cell});
 }
 
 static tensor *hidden_only(tape *t, const void *user) {

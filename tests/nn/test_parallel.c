@@ -147,17 +147,17 @@ static void test_cut(void **state) {
     (void)state;
     const uint32_t sizes[] = {10, 10, 10, 30, 5, 5, 0, 50};
     uint32_t start[9];
-    parallel_cut(sizes, 8, 3, start);
+    parallel_split(sizes, 8, 3, start);
     assert_int_equal(start[0], 0);
     assert_int_equal(start[1], 3);
     assert_int_equal(start[2], 7);
     assert_int_equal(start[3], 8);
-    parallel_cut(sizes, 8, 8, start);
+    parallel_split(sizes, 8, 8, start);
     for (int i = 0; i < 8; i++) assert_true(start[i] <= start[i + 1]);
     assert_int_equal(start[8], 8);
-    parallel_cut(sizes, 0, 2, start);
+    parallel_split(sizes, 0, 2, start);
     assert_int_equal(start[2], 0);
-    parallel_cut((const uint32_t[]){0, 0}, 2, 2, start);
+    parallel_split((const uint32_t[]){0, 0}, 2, 2, start);
     assert_int_equal(start[2], 2);
 }
 

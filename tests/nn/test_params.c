@@ -64,7 +64,7 @@ static void test_order_does_not_matter(void **state) {
     assert_int_equal(params_finish(&q, 7, NULL), FT_OK);
     assert_memory_equal(params_values(&p, a), params_values(&q, a2), 9 * sizeof(float));
     assert_memory_equal(params_values(&p, b), params_values(&q, b2), 4 * sizeof(float));
-    params_draw(&q, 8);
+    params_initialize(&q, 8);
     assert_memory_not_equal(params_values(&p, a), params_values(&q, a2), 9 * sizeof(float));
     params_free(&p);
     params_free(&q);
@@ -104,7 +104,7 @@ static void test_undrawn(void **state) {
     params p;
     params_init(&p);
     param_id n = params_add(&p, 5, 4, PARAM_NORMAL, "n"), gain = params_add(&p, 1, 3, PARAM_ONES, "gain");
-    assert_int_equal(params_finish(&p, PARAMS_UNDRAWN, NULL), FT_OK);
+    assert_int_equal(params_finish(&p, PARAMS_ZEROED, NULL), FT_OK);
     assert_int_equal(p.total_count, 23);
     for (int i = 0; i < 20; i++) assert_true(params_values(&p, n)[i] == 0);
     assert_true(params_values(&p, gain)[2] == 0);

@@ -185,7 +185,7 @@ static tensor *sage_forward(network *n, tape *t) {
     tensor *x = input(n, t);
     neighbours edges = {x->rows, n->edge_start, n->edge_from};
     for (int i = 0; i < 3; i++) x = layer_sage_apply(t, &n->sage[i], x, edges, ACT_RELU);
-    tensor *pooled = nn_concat(t, 2, (tensor *[]){nn_segment_sum(t, x, n->s), nn_segment_mean(t, x, n->s)});
+    tensor *pooled = nn_concat_columns(t, 2, (tensor *[]){nn_segment_sum(t, x, n->s), nn_segment_mean(t, x, n->s)});
     return layer_linear_apply(t, &n->last, layer_linear_apply(t, &n->first, pooled, ACT_RELU), ACT_NONE);
 }
 
@@ -260,7 +260,7 @@ static tensor *aggregate_forward(network *n, tape *t) {
     tensor *x = input(n, t), *parts[5];
     neighbours edges = {x->rows, n->edge_start, n->edge_from};
     for (int i = 0; i < 5; i++) parts[i] = layer_aggregate_apply(t, &n->aggregate[i], x, edges, ACT_RELU);
-    tensor *sums = nn_segment_sum(t, nn_unit(t, nn_concat(t, 5, parts)), n->s);
+    tensor *sums = nn_segment_sum(t, nn_l2_normalize(t, nn_concat_columns(t, 5, parts)), n->s);
     return layer_linear_apply(t, &n->last, sums, ACT_SOFTPLUS);
 }
 

@@ -25,19 +25,19 @@ static tensor *scatter(tape *t, const void *user) {
 static tensor *rows(tape *t, const void *user) {
     (void)user;
     tensor *x = tape_param(t, 0);
-    return nn_mul(t, nn_rows(t, x, 1, 3), nn_rows(t, x, 2, 3)); /* they overlap */
+    return nn_mul(t, nn_slice_rows(t, x, 1, 3), nn_slice_rows(t, x, 2, 3)); /* they overlap */
 }
 
 static tensor *columns(tape *t, const void *user) {
     (void)user;
     tensor *x = tape_param(t, 0);
-    return nn_mul(t, nn_columns(t, x, 0, 2), nn_columns(t, x, 1, 2));
+    return nn_mul(t, nn_slice_columns(t, x, 0, 2), nn_slice_columns(t, x, 1, 2));
 }
 
 static tensor *concat(tape *t, const void *user) {
     (void)user;
     tensor *x = tape_param(t, 0), *y = tape_param(t, 1);
-    return nn_concat(t, 3, (tensor *[]){x, y, x});
+    return nn_concat_columns(t, 3, (tensor *[]){x, y, x});
 }
 
 static void test_gather(void **state) {
@@ -73,7 +73,7 @@ static void test_parts(void **state) {
 
 static tensor *stack(tape *t, const void *user) {
     (void)user;
-    return nn_stack(t, tape_param(t, 0), nn_rows(t, tape_param(t, 0), 1, 2));
+    return nn_concat_rows(t, tape_param(t, 0), nn_slice_rows(t, tape_param(t, 0), 1, 2));
 }
 
 static void test_stack(void **state) {

@@ -172,16 +172,16 @@ static void test_early_stop(void **state) {
     static const double given[] = {5, 4, 4.5, 3.95, 3, 3.5, NAN, 3.2};
     static const bool better[] = {true, true, false, false, true, false, false, false};
     static const bool over[] = {false, false, false, false, false, false, false, true};
-    assert_false(early_stop_is_over(&s, 1));
+    assert_false(early_stop_is_done(&s, 1));
     for (size_t i = 0; i < 8; i++) {
         assert_int_equal(early_stop_report(&s, given[i], 0.1), better[i]);
-        assert_int_equal(early_stop_is_over(&s, 3), over[i]);
-        assert_false(early_stop_is_over(&s, 0));
+        assert_int_equal(early_stop_is_done(&s, 3), over[i]);
+        assert_false(early_stop_is_done(&s, 0));
     }
     assert_true(s.best == 3);
     assert_int_equal(s.best_round, 4);
     assert_int_equal(s.rounds, 8);
-    assert_true(early_stop_is_over(&s, 2));
+    assert_true(early_stop_is_done(&s, 2));
 }
 
 int main(void) {

@@ -32,7 +32,7 @@ static void test_gradients(void **state) {
     }
     params p;
     gradient_params(&p, 0, 1, (const uint32_t[][2]){{4, 11}});
-    gradient_check(&p, apply, &(operation){nn_segment_spread}, 1e-3);
+    gradient_check(&p, apply, &(operation){nn_segment_broadcast}, 1e-3);
 }
 
 static void test_values(void **state) {
@@ -68,7 +68,7 @@ static void test_memory(void **state) {
     }
     params p;
     gradient_params(&p, 0, 1, (const uint32_t[][2]){{4, 2}});
-    gradient_check_memory(&p, apply, &(operation){nn_segment_spread});
+    gradient_check_memory(&p, apply, &(operation){nn_segment_broadcast});
 }
 
 int main(void) {

@@ -91,7 +91,7 @@ static tensor *named(const made *m, const char *name) {
 /* x times all rows of an encoder but the last, which is the bias. */
 static tensor *encode(const made *m, const char *name, tensor *x) {
     tensor *w = named(m, name);
-    return nn_linear(m->t, x, nn_rows(m->t, w, 0, w->rows - 1), nn_rows(m->t, w, w->rows - 1, 1), ACT_NONE);
+    return nn_linear(m->t, x, nn_slice_rows(m->t, w, 0, w->rows - 1), nn_slice_rows(m->t, w, w->rows - 1, 1), ACT_NONE);
 }
 
 static tensor *layer(const made *m, const char *name, tensor *x, activation act) {
@@ -106,7 +106,7 @@ static tensor *mlp(const made *m, const char *name, uint32_t count, tensor *cons
     snprintf(in, sizeof in, "%s.in", name);
     snprintf(bias, sizeof bias, "%s.bias", name);
     snprintf(out, sizeof out, "%s.out", name);
-    tensor *hidden = nn_linear(m->t, nn_concat(m->t, count, inputs), named(m, in), named(m, bias), ACT_RELU);
+    tensor *hidden = nn_linear(m->t, nn_concat_columns(m->t, count, inputs), named(m, in), named(m, bias), ACT_RELU);
     return layer(m, out, hidden, ACT_NONE);
 }
 
@@ -126,9 +126,9 @@ static tensor *spelled_out(const made *m) {
                        tape_input(t, b->nodes, SEERNET_KINDS, flags)};
     tensor *graph[] = {tape_input(t, SAMPLES, SEERNET_GRAPH_VALUES, b->global_values),
                        tape_input(t, SAMPLES, SEERNET_GRAPH_MARKS, b->global_marks)};
-    tensor *v = encode(m, "node.encoder", nn_concat(t, 3, parts));
+    tensor *v = encode(m, "node.encoder", nn_concat_columns(t, 3, parts));
     tensor *e = encode(m, "edge.encoder", tape_input(t, b->edges, SEERNET_EDGE_VALUES, b->edge_values));
-    tensor *u = encode(m, "graph.encoder", nn_concat(t, 2, graph));
+    tensor *u = encode(m, "graph.encoder", nn_concat_columns(t, 2, graph));
     tensor *z = weigh(m, "score", v), *node_u = nn_gather(t, u, m->sample_of, b->nodes);
     tensor *said[] = {e, nn_gather(t, v, b->from, b->edges), nn_gather(t, v, b->to, b->edges),
                       nn_gather(t, node_u, b->to, b->edges)};
@@ -138,7 +138,7 @@ static tensor *spelled_out(const made *m) {
     z = nn_add(t, weigh(m, "score.after", v), z);
     z = layer(m, "global.2", layer(m, "global.1", layer(m, "global.0", z, ACT_RELU), ACT_RELU), ACT_NONE);
     tensor *both[] = {nn_segment_max(t, v, b->nodes_of), nn_segment_mean(t, v, b->nodes_of)};
-    tensor *joined = nn_linear(t, nn_concat(t, 2, both), named(m, "join"), named(m, "join.bias"), ACT_NONE);
+    tensor *joined = nn_linear(t, nn_concat_columns(t, 2, both), named(m, "join"), named(m, "join.bias"), ACT_NONE);
     tensor *all[] = {joined, z, u};
     u = nn_add(t, u, mlp(m, "graph", 3, all));
     return layer(m, "out", layer(m, "head", u, ACT_RELU), ACT_NONE);

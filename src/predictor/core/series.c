@@ -87,10 +87,10 @@ static ft_status open_checkpoint(progress *p, saved_state *saved, ft_error *erro
 static ft_status write_log(const progress *p, double loss, ft_error *error) {
     const series *s = p->s;
     double mape = NAN;
-    descent_show(p->descent);
+    descent_use_average(p->descent);
     ft_status status = s->check(s->user, &mape, error);
     if (status == FT_OK) descent_report(p->descent, mape);
-    descent_hide(p->descent);
+    descent_restore_values(p->descent);
     FT_TRY(status);
     if (s->context->log == NULL) return FT_OK;
     json_t *line = s->describe(s->user);
@@ -112,14 +112,14 @@ static bool may_go_on(const progress *p) {
 }
 
 static ft_status train_unit(const progress *p, ft_error *error) {
-    while (!descent_is_over(p->descent)) {
+    while (!descent_is_done(p->descent)) {
         double loss;
         if (!may_go_on(p)) {
             FT_TRY(save_checkpoint(p, error));
             return ft_fail(error, FT_ERR_CANCELLED, "stopped");
         }
         FT_TRY(p->s->step(p->s->user, &loss, error));
-        if (!descent_is_due(p->descent)) continue;
+        if (!descent_is_validation_due(p->descent)) continue;
         if (!isfinite(loss)) return ft_fail(error, FT_ERR_LIMIT, "training diverged: try a smaller rate");
         FT_TRY(write_log(p, loss, error));
         FT_TRY(save_checkpoint(p, error));

@@ -297,7 +297,7 @@ static uint32_t cut_parts(gnn_training *t, const uint32_t *graphs, uint32_t coun
     uint32_t parts = (uint32_t)((nodes + PART_NODES - 1) / PART_NODES), start[PARTS_MAX + 1], used = 0;
     if (parts > PARTS_MAX) parts = PARTS_MAX;
     if (parts > count) parts = count;
-    parallel_cut(t->sizes, count, parts, start);
+    parallel_split(t->sizes, count, parts, start);
     for (uint32_t i = 0; i < parts; i++) {
         if (start[i] == start[i + 1]) continue;
         t->parts[used].graphs = graphs + start[i];

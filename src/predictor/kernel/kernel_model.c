@@ -20,7 +20,7 @@ static ft_status add_nets(model *m, uint32_t side, uint64_t seed, ft_error *erro
     for (uint32_t i = 0; i < count; i++) {
         uint32_t hidden = i < s->close_count ? m->config.hidden : careful.hidden;
         /* Members differ by where they start and by their batches. */
-        uint64_t own = seed == PARAMS_UNDRAWN ? seed : seed * 1000003 + side * 1009 + i;
+        uint64_t own = seed == PARAMS_ZEROED ? seed : seed * 1000003 + side * 1009 + i;
         FT_TRY(kernel_net_init(&s->nets[i], s->device_count, hidden, (float)m->config.bound, own, error));
         s->net_count++;
     }
@@ -142,7 +142,7 @@ ft_status kernel_model_load(const json_t *params, const float *block, size_t cou
         (double)count)
         return ft_fail(error, FT_ERR_DAMAGED, "kernel-sum: the block of floats is too short");
     FT_TRY(runtimes_load(json_object_get(params, "runtimes"), device_count, &r, error));
-    ft_status status = kernel_model_new(&config, &r, PARAMS_UNDRAWN, &m, error);
+    ft_status status = kernel_model_new(&config, &r, PARAMS_ZEROED, &m, error);
     runtimes_free(&r);
     if (status == FT_OK) status = load_sides(m, block, count, error);
     if (status != FT_OK)

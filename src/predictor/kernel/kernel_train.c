@@ -45,7 +45,7 @@ static tensor *shard_loss(void *user, tape *tp, uint32_t number) {
         loss_options fit = {.kind = LOSS_HUBER, .delta = (float)t->config->delta};
         fit.weights = s->weights + (size_t)d * s->model_count;
         fit.scale = (float)(1 / (t->config->delta * t->label_count));
-        tensor *column = devices > 1 ? nn_columns(tp, logs, d, 1) : logs;
+        tensor *column = devices > 1 ? nn_slice_columns(tp, logs, d, 1) : logs;
         loss = nn_add(tp, loss, nn_loss(tp, column, s->targets + (size_t)d * s->model_count, &fit));
     }
     return loss;

@@ -92,7 +92,7 @@ static tensor *loss_of(void *user, tape *t, uint32_t part) {
         loss_options fit = {.kind = LOSS_HUBER, .delta = (float)u->config->delta};
         fit.weights = s->weights + (size_t)d * s->model_count;
         fit.scale = (float)(1 / (u->config->delta * u->label_count));
-        tensor *column = devices > 1 ? nn_columns(t, logs, d, 1) : logs;
+        tensor *column = devices > 1 ? nn_slice_columns(t, logs, d, 1) : logs;
         loss = nn_add(t, loss, nn_loss(t, column, s->targets + (size_t)d * s->model_count, &fit));
     }
     return loss;

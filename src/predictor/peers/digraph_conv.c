@@ -68,7 +68,7 @@ static tensor *leaky_relu(tape *t, tensor *x) {
 /* GAT: sources are weighed by scores of their edges, softmax over what comes in, by head. */
 static tensor *gat(tape *t, const digraph_conv *c, tensor *x, const digraph_flow *flow, tensor *edges) {
     tensor *sent = layer_linear_apply(t, &c->sent, x, ACT_NONE), *got = layer_linear_apply(t, &c->got, x, ACT_NONE);
-    tensor *scores = nn_add(t, nn_gather(t, sent, flow->from, flow->count), nn_segment_spread(t, got, flow->into));
+    tensor *scores = nn_add(t, nn_gather(t, sent, flow->from, flow->count), nn_segment_broadcast(t, got, flow->into));
     scores = nn_add(t, scores, layer_linear_apply(t, &c->edges, edges, ACT_NONE));
     tensor *weights = nn_segment_softmax(t, leaky_relu(t, scores), flow->into);
     tensor *values = nn_gather(t, layer_linear_apply(t, &c->first, x, ACT_NONE), flow->from, flow->count);

@@ -142,7 +142,7 @@ static tensor *edge_rows(const pass *p, const digraph_flow *flow, tensor *weight
     if (start == NULL) return NULL;
     tensor *parts[] = {own, digraph_pair_rows(p->t, &p->n->pair, weights, p->batch, flow->from, flow->to,
                                               (segments){p->batch->samples, start})};
-    return nn_concat(p->t, 2, parts);
+    return nn_concat_columns(p->t, 2, parts);
 }
 
 /* A bias for each pair of nodes of a graph and each head. */

@@ -37,5 +37,5 @@ tensor *digraph_pair_rows(tape *t, const digraph_pair *d, tensor *weights, const
                  re + i * d->vectors, im + i * d->vectors);
     tensor *parts[] = {nn_segment_matmul(t, tape_input(t, count, d->vectors, re), weights, by_sample),
                        nn_segment_matmul(t, tape_input(t, count, d->vectors, im), weights, by_sample)};
-    return nn_concat(t, 2, parts);
+    return nn_concat_columns(t, 2, parts);
 }

@@ -72,16 +72,16 @@ gnn_net *sage_build(const gnn_plan *plan, params *p) {
 
 static tensor *operators(const gnn_net *net, tape *t, const gnn_batch *b, tensor *marks) {
     tensor *own = nn_gather(t, tape_param(t, net->own), b->kinds, b->nodes);
-    tensor *classes = nn_columns(t, marks, net->class_column, SAGE_CLASSES);
+    tensor *classes = nn_slice_columns(t, marks, net->class_column, SAGE_CLASSES);
     return nn_add(t, own, nn_matmul(t, classes, tape_param(t, net->of_class)));
 }
 
 static tensor *nodes_of(const gnn_net *net, tape *t, const gnn_batch *b) {
     tensor *marks = tape_input(t, b->nodes, b->widths.node_marks, b->node_marks);
-    tensor *parts[3] = {operators(net, t, b, marks), nn_columns(t, marks, 0, net->class_column)};
-    if (b->widths.node_values == 0) return nn_concat(t, 2, parts);
+    tensor *parts[3] = {operators(net, t, b, marks), nn_slice_columns(t, marks, 0, net->class_column)};
+    if (b->widths.node_values == 0) return nn_concat_columns(t, 2, parts);
     parts[2] = tape_input(t, b->nodes, b->widths.node_values, b->node_values);
-    return nn_concat(t, 3, parts);
+    return nn_concat_columns(t, 3, parts);
 }
 
 static tensor *apply_layer(const gnn_net *net, tape *t, uint32_t layer, tensor *x, const gnn_batch *b) {
@@ -92,7 +92,7 @@ static tensor *apply_layer(const gnn_net *net, tape *t, uint32_t layer, tensor *
     if (hears_up(net)) up = layer_aggregate_apply(t, &net->up[layer], x, b->sources, act);
     if (!hears_up(net)) return down;
     if (!hears_down(net)) return up;
-    return nn_concat(t, 2, (tensor *[]){down, up});
+    return nn_concat_columns(t, 2, (tensor *[]){down, up});
 }
 
 /* The sum of the nodes' shares, whose logarithms `x` has: as it is, or its logarithm on the scale of the targets. */
@@ -107,7 +107,7 @@ static tensor *add_parts(const gnn_net *net, tape *t, tensor *x, const gnn_batch
 tensor *sage_forward(const gnn_net *net, tape *t, const gnn_batch *b) {
     tensor *x = nodes_of(net, t, b);
     for (uint32_t i = 0; i < net->layers; i++) x = apply_layer(net, t, i, x, b);
-    if (net->options.unit > 0) x = nn_unit(t, x);
+    if (net->options.unit > 0) x = nn_l2_normalize(t, x);
     if (net->options.readout == SAGE_PARTS) return add_parts(net, t, layer_linear_apply(t, &net->head, x, ACT_NONE), b);
     tensor *sum = nn_scale(t, nn_segment_sum(t, x, b->nodes_of), 1 / SLOTS);
     return layer_linear_apply(t, &net->head, sum, ACT_NONE);

@@ -140,7 +140,7 @@ typedef struct pass {
 
 /* The rows of the first matrix of an MLP that belong to one of its inputs. */
 static tensor *block(const pass *p, param_id id, uint32_t number) {
-    return nn_rows(p->t, tape_param(p->t, id), number * p->net->hidden, p->net->hidden);
+    return nn_slice_rows(p->t, tape_param(p->t, id), number * p->net->hidden, p->net->hidden);
 }
 
 static tensor *product(pass *p, fixed which);
@@ -150,7 +150,7 @@ static tensor *make_product(pass *p, fixed which) {
     const gnn_net *n = p->net;
     switch (which) {
     case FIXED_ENCODER:
-        return nn_stack(t, tape_param(t, n->node), tape_zeros(t, 1, n->hidden));
+        return nn_concat_rows(t, tape_param(t, n->node), tape_zeros(t, 1, n->hidden));
     case FIXED_SCORE:
         return nn_matmul(t, product(p, FIXED_ENCODER), tape_param(t, n->score));
     case FIXED_SOURCE:
@@ -158,8 +158,8 @@ static tensor *make_product(pass *p, fixed which) {
     case FIXED_TARGET:
         return nn_matmul(t, product(p, FIXED_ENCODER), block(p, n->edge_in, 2));
     case FIXED_OWN: /* a node that hears of no edge does not hear the bias either: its flag is the last column */
-        return nn_stack(t, nn_matmul(t, tape_param(t, n->node), block(p, n->node_in, 1)),
-                        nn_matmul(t, tape_param(t, n->edge_out.bias), block(p, n->node_in, 0)));
+        return nn_concat_rows(t, nn_matmul(t, tape_param(t, n->node), block(p, n->node_in, 1)),
+                              nn_matmul(t, tape_param(t, n->edge_out.bias), block(p, n->node_in, 0)));
     case FIXED_EDGE:
         return nn_matmul(t, tape_param(t, n->edge), block(p, n->edge_in, 0));
     default:
@@ -217,7 +217,7 @@ static tensor *hear_edges(pass *p) {
     tensor *graph = nn_linear(t, p->graph, block(p, p->net->edge_in, 3), tape_param(t, p->net->edge_bias), ACT_NONE);
     tensor *from = nn_matmul(t, p->nodes, product(p, FIXED_SOURCE));
     tensor *to = nn_matmul(t, p->nodes, product(p, FIXED_TARGET));
-    to = nn_add(t, to, nn_segment_spread(t, graph, b->nodes_of));
+    to = nn_add(t, to, nn_segment_broadcast(t, graph, b->nodes_of));
     return nn_edge_mean(t, from, to, nn_matmul(t, edges, product(p, FIXED_EDGE)), b->sources);
 }
 
@@ -234,7 +234,7 @@ static tensor *update_nodes(pass *p, tensor *heard) {
     tensor *sum = nn_linear2(t, heard, weight, p->nodes, product(p, FIXED_OWN), NULL, ACT_NONE);
     tensor *all = nn_linear2(t, p->global, block(p, n->node_in, 1), p->graph, block(p, n->node_in, 2),
                              tape_param(t, n->node_bias), ACT_NONE);
-    tensor *hidden = nn_activate(t, nn_add(t, sum, nn_segment_spread(t, all, p->batch->nodes_of)), ACT_RELU);
+    tensor *hidden = nn_activate(t, nn_add(t, sum, nn_segment_broadcast(t, all, p->batch->nodes_of)), ACT_RELU);
     return layer_linear_apply(t, &n->node_out, hidden, ACT_NONE);
 }
 

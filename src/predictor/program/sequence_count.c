@@ -31,7 +31,7 @@ static tensor *apply_length(tape *t, const layer_linear *layer, tensor *x, segme
         uint32_t *index = tape_alloc(t, count, sizeof *index);
         if (index == NULL) return NULL;
         for (uint32_t i = 0; i < count; i++) index[i] = s.start[of[i]] + row;
-        tensor *part = nn_matmul(t, nn_gather(t, x, index, count), nn_rows(t, weights, row * x->cols, x->cols));
+        tensor *part = nn_matmul(t, nn_gather(t, x, index, count), nn_slice_rows(t, weights, row * x->cols, x->cols));
         sum = sum == NULL ? part : nn_add(t, sum, part);
     }
     return nn_scatter(t, nn_add_row(t, sum, tape_param(t, layer->bias)), of, s.count);

@@ -133,7 +133,7 @@ static tensor *meet(const gnn_net *n, tape *t, const gnn_batch *b) {
  * added as squares are. How much longer each part takes than it would alone is what the network has to say. */
 static tensor *find_longest(const gnn_net *n, tape *t, tensor *met, tensor *said) {
     static const float SQUARES = 2 * (float)MET_TIME_UNIT * 0.693147181f;
-    tensor *parts = nn_add(t, said, nn_columns(t, met, MET_TIMES, MET_PARTS));
+    tensor *parts = nn_add(t, said, nn_slice_columns(t, met, MET_TIMES, MET_PARTS));
     return nn_mul_row(t, nn_smooth_max(t, parts, SQUARES), tape_param(t, n->slope));
 }
 
@@ -180,7 +180,7 @@ tensor *sequence_forward(const gnn_net *n, tape *t, const gnn_batch *b) {
     if (n->is_counted) seen[parts++] = sequence_count_apply(t, &n->counted, x, b->nodes_of);
     if (w->global_values > 0) seen[parts++] = tape_input(t, b->samples, w->global_values, b->global_values);
     if (w->global_marks > w->demand_marks) seen[parts++] = take_marks(t, b, w);
-    x = nn_concat(t, parts, seen);
+    x = nn_concat_columns(t, parts, seen);
     if (w->column_values > 0) return tell_places(n, t, b, x);
     for (uint32_t i = 0; i < n->head_layers; i++) x = layer_linear_apply(t, &n->head[i], x, ACT_GELU);
     return layer_linear_apply(t, &n->out, x, ACT_NONE);

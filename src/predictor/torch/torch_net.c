@@ -39,8 +39,8 @@ void torch_scaling_fit(const torch_row *rows, const bool *is_used, uint32_t coun
 }
 
 /* Comparisons and not fminf(), which the compiler would have to call for each feature. */
-VECTORS void torch_scaling_apply(const torch_scaling *scaling, const torch_row *row,
-                                 float inputs[static TORCH_FEATURES]) {
+SIMD_CLONES void torch_scaling_apply(const torch_scaling *scaling, const torch_row *row,
+                                     float inputs[static TORCH_FEATURES]) {
     for (uint32_t f = 0; f < TORCH_FEATURES; f++) {
         float x = (row->features[f] - scaling->mean[f]) * scaling->inverse[f];
         x = x > -FARTHEST ? x : -FARTHEST; /* also what is not a number */
@@ -49,8 +49,8 @@ VECTORS void torch_scaling_apply(const torch_scaling *scaling, const torch_row *
 }
 
 /* How many of some features are where those of the training part were. */
-VECTORS static uint32_t count_known(const float *restrict values, const float *restrict least,
-                                    const float *restrict most, float slack, uint32_t count) {
+SIMD_CLONES static uint32_t count_known(const float *restrict values, const float *restrict least,
+                                        const float *restrict most, float slack, uint32_t count) {
     uint32_t known = 0;
     for (uint32_t f = 0; f < count; f++) known += (values[f] >= least[f] - slack) & (values[f] <= most[f] + slack);
     return known;
@@ -85,8 +85,8 @@ static tensor *rows_of(tape *t, param_id table, const torch_pairs *pairs) {
 
 tensor *torch_net_own(const torch_net *net, tape *t, const float *zeros, float scale) {
     loss_options options = {.kind = LOSS_MSE, .scale = scale};
-    tensor *prices = nn_rows(t, tape_param(t, net->prices), 0, net->columns);
-    tensor *mix = nn_rows(t, tape_param(t, net->mix), 0, net->columns);
+    tensor *prices = nn_slice_rows(t, tape_param(t, net->prices), 0, net->columns);
+    tensor *mix = nn_slice_rows(t, tape_param(t, net->mix), 0, net->columns);
     return nn_add(t, nn_loss(t, prices, zeros, &options), nn_loss(t, mix, zeros, &options));
 }
 
@@ -127,9 +127,9 @@ typedef struct mix_node {
 } mix_node;
 
 /* What one pair gives back to its kernel, its column and its group. */
-VECTORS static void give_back(uint32_t width, const float *restrict out, const float *restrict x,
-                              const float *restrict own, const float *restrict shared, float *restrict to_x,
-                              float *restrict to_own, float *restrict to_shared) {
+SIMD_CLONES static void give_back(uint32_t width, const float *restrict out, const float *restrict x,
+                                  const float *restrict own, const float *restrict shared, float *restrict to_x,
+                                  float *restrict to_own, float *restrict to_shared) {
     for (uint32_t w = 0; w < width; w += TORCH_TERMS) {
         for (uint32_t k = 0; k < TORCH_TERMS; k++) {
             float by_mix = out[k] * x[w + k];
@@ -140,8 +140,8 @@ VECTORS static void give_back(uint32_t width, const float *restrict out, const f
     }
 }
 
-VECTORS static void mix_pair(uint32_t width, const float *restrict x, const float *restrict own,
-                             const float *restrict shared, float *restrict out) {
+SIMD_CLONES static void mix_pair(uint32_t width, const float *restrict x, const float *restrict own,
+                                 const float *restrict shared, float *restrict out) {
     float sum[TORCH_TERMS] = {0};
     for (uint32_t w = 0; w < width; w += TORCH_TERMS)
         for (uint32_t k = 0; k < TORCH_TERMS; k++) sum[k] += x[w + k] * (own[w + k] + shared[w + k]);
@@ -175,7 +175,7 @@ static tensor *mix_ways(const torch_net *net, tape *t, tensor *x, tensor *table,
         const float *shared = table->data + (size_t)pairs->groups[p] * width;
         mix_pair(width, from, own, shared, out->data + (size_t)p * TORCH_TERMS);
     }
-    mix_node *note = tape_note(t, out, mix_backward, sizeof *note);
+    mix_node *note = tape_record(t, out, mix_backward, sizeof *note);
     if (note == NULL) return t->has_failed ? NULL : out;
     note->node.in[0] = x;
     note->node.in[1] = table;

@@ -2,7 +2,7 @@
 #include "predictor/torch/torch_pay.h"
 
 #include "nn/loops.h"
-#include "nn/smooth.h"
+#include "nn/vmath.h"
 #include "predictor/torch/torch_amounts.h"
 
 bool torch_bill_make(const torch_row *rows, uint32_t row_count, torch_side side,
@@ -35,11 +35,11 @@ static float bend_of(const float *ways, const float *mix, uint32_t way_count) {
 }
 
 /* From bends to prices, and from there to times. */
-VECTORS static void pay(uint32_t count, const float *restrict amounts, const float *restrict prices, float bound,
-                        float *restrict times) {
+SIMD_CLONES static void pay(uint32_t count, const float *restrict amounts, const float *restrict prices, float bound,
+                            float *restrict times) {
     for (uint32_t i = 0; i < count; i++) {
-        float tanh = 2 * smooth_sigmoid(2 * times[i] / bound) - 1;
-        times[i] = amounts[i] * smooth_exp(prices[i] + bound * tanh);
+        float tanh = 2 * vmath_sigmoid(2 * times[i] / bound) - 1;
+        times[i] = amounts[i] * vmath_exp(prices[i] + bound * tanh);
     }
 }
 

@@ -62,7 +62,7 @@ static tensor *shard_loss(void *user, tape *tp, uint32_t number) {
     float own = (float)(c->own / (SHARDS * TORCH_TERMS * (double)t->net->columns));
     loss = nn_add(tp, loss, torch_net_own(t->net, tp, t->zeros, own));
     if (!(c->prior > 0)) return loss;
-    return nn_add(tp, loss, nn_loss(tp, nn_columns(tp, prices, TORCH_MOVED, 1), s->prior_targets, &prior));
+    return nn_add(tp, loss, nn_loss(tp, nn_slice_columns(tp, prices, TORCH_MOVED, 1), s->prior_targets, &prior));
 }
 
 /* --- Making -------------------------------------------------------------------------------------------------- */

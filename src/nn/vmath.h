@@ -1,14 +1,14 @@
 /* smooth.h - exp and its relatives in a form the compiler can make vector code of: no branches, no calls.
  *
  * Good to about two units in the last place of a float. They also give the same bits with every libm. */
-#ifndef NN_SMOOTH_H
-#define NN_SMOOTH_H
+#ifndef NN_VMATH_H
+#define NN_VMATH_H
 
 #include <stdint.h>
 #include <string.h>
 
 /* exp(x); 0 below -87.3, infinity above 88.8; NaN for NaN. Cephes' polynomial. */
-static inline float smooth_exp(float x) {
+static inline float vmath_exp(float x) {
     const float round = 12582912.0f; /* 1.5 * 2^23: adding it leaves the nearest integer in the last bits */
     float limited = x < 88.8f ? x : 88.8f;
     limited = limited > -87.3f ? limited : -87.3f;
@@ -31,30 +31,30 @@ static inline float smooth_exp(float x) {
     return x == x ? result : x;
 }
 
-static inline float smooth_abs(float x) {
+static inline float vmath_abs(float x) {
     return x < 0 ? -x : x;
 }
 
-static inline float smooth_sigmoid(float x) {
-    return 1.0f / (1.0f + smooth_exp(-x));
+static inline float vmath_sigmoid(float x) {
+    return 1.0f / (1.0f + vmath_exp(-x));
 }
 
-static inline float smooth_tanh(float x) {
-    float size = smooth_abs(x), e = smooth_exp(-2.0f * size), square = x * x;
+static inline float vmath_tanh(float x) {
+    float size = vmath_abs(x), e = vmath_exp(-2.0f * size), square = x * x;
     float large = (1.0f - e) / (1.0f + e);
     float small = x * (1.0f + square * (-1.0f / 3 + square * (2.0f / 15 - square * (17.0f / 315))));
     return size < 0.1f ? small : x < 0 ? -large : large;
 }
 
 /* The error function, by Abramowitz and Stegun 7.1.26: within 2e-7. */
-static inline float smooth_erf(float x) {
-    float size = smooth_abs(x), s = 1.0f / (1.0f + 0.3275911f * size);
+static inline float vmath_erf(float x) {
+    float size = vmath_abs(x), s = 1.0f / (1.0f + 0.3275911f * size);
     float p = 1.061405429f;
     p = p * s - 1.453152027f;
     p = p * s + 1.421413741f;
     p = p * s - 0.284496736f;
     p = p * s + 0.254829592f;
-    float y = 1.0f - p * s * smooth_exp(-size * size);
+    float y = 1.0f - p * s * vmath_exp(-size * size);
     return x < 0 ? -y : y;
 }
 
