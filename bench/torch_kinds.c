@@ -39,7 +39,7 @@ static const char *const kind_names[TORCH_KINDS] = {
 #undef KIND_NAME
 };
 
-static const double RIDGE = 1e-4, LEAST_SHARE = 0.003;
+static const double RIDGE = 1e-4, MIN_SHARE = 0.003;
 
 typedef struct sample {
     double amounts[COLUMNS], us;
@@ -229,7 +229,7 @@ static void tell_device(const char *title, const samples *all) {
     fit(all, map_each, COLUMNS, prior, each);
     for (uint32_t i = LAUNCHES * TORCH_KINDS; i < BLOCKS * TORCH_KINDS; i++) {
         double base = shared[TORCH_KINDS + i / TORCH_KINDS - LAUNCHES], of_time = share_of(all, i, each[i]);
-        if (!(of_time >= LEAST_SHARE) || !(base > 0)) continue;
+        if (!(of_time >= MIN_SHARE) || !(base > 0)) continue;
         printf("%s,%s,%s,%.2f,%.2f,%.2f,,\n", title, block_names[i / TORCH_KINDS], kind_names[i % TORCH_KINDS],
                100 * of_time, in_use(i / TORCH_KINDS, i % TORCH_KINDS), each[i] / base);
     }

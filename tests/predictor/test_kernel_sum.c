@@ -157,14 +157,14 @@ static void scaling_knows_what_it_saw(void **state) {
     assert_true(fabsf(inputs[FEATURE_MOVED] - 1) < 1e-6F && inputs[FLAG_KIND] == 1);
     assert_true(inputs[FLAG_KIND + 1] == 0);
     kernel_row other = rows[0];
-    assert_true(kernel_scaling_knows(&scaling, &other));
+    assert_true(kernel_scaling_covers(&scaling, &other));
     other.features[FEATURE_MOVED] = 9;
-    assert_false(kernel_scaling_knows(&scaling, &other));
+    assert_false(kernel_scaling_covers(&scaling, &other));
     kernel_scaling_apply(&scaling, &other, inputs);
     assert_true(inputs[FEATURE_MOVED] <= 4);
     other = rows[0];
     other.features[FLAG_KIND + 1] = 1; /* a kind that was not there says nothing, and is not known */
-    assert_false(kernel_scaling_knows(&scaling, &other));
+    assert_false(kernel_scaling_covers(&scaling, &other));
     kernel_scaling_apply(&scaling, &other, inputs);
     assert_true(inputs[FLAG_KIND + 1] == 0);
 }

@@ -12,9 +12,9 @@
 #include "predictor/torch/torch_net.h"
 #include "support/gradient.h"
 
-enum { KERNELS = 3, PAIRS = 5, COLUMNS = 2, GROUPS = 2, HIDDEN = 3, WAYS = 2 };
+enum { KERNELS = 3, PAIRS = 5, SETTINGS = 2, GROUPS = 2, HIDDEN = 3, BASIS = 2 };
 
-static const uint32_t kernels[PAIRS] = {0, 2, 1, 0, 2}, columns[PAIRS] = {0, 0, 1, 1, 0},
+static const uint32_t kernels[PAIRS] = {0, 2, 1, 0, 2}, settings[PAIRS] = {0, 0, 1, 1, 0},
                       groups[PAIRS] = {2, 2, 3, 3, 2};
 
 /* The shapes of the network's parameters, in their order. */
@@ -22,10 +22,10 @@ static const uint32_t shapes[][2] = {{TORCH_FEATURES, HIDDEN},
                                      {1, HIDDEN},
                                      {HIDDEN, HIDDEN},
                                      {1, HIDDEN},
-                                     {HIDDEN, WAYS *TORCH_TERMS},
-                                     {1, WAYS *TORCH_TERMS},
-                                     {COLUMNS + GROUPS, TORCH_TERMS},
-                                     {COLUMNS + GROUPS, WAYS *TORCH_TERMS}};
+                                     {HIDDEN, BASIS *TORCH_TERMS},
+                                     {1, BASIS *TORCH_TERMS},
+                                     {SETTINGS + GROUPS, TORCH_TERMS},
+                                     {SETTINGS + GROUPS, BASIS *TORCH_TERMS}};
 
 typedef struct example {
     torch_net net;
@@ -41,18 +41,18 @@ static tensor *times_of(tape *t, const void *user) {
 /* A network whose parameters stand in the order of `shapes`. */
 static void make_example(example *e) {
     *e = (example){.pairs = {.kernel_count = KERNELS, .count = PAIRS}};
-    e->net = (torch_net){.columns = COLUMNS, .groups = GROUPS, .hidden = HIDDEN, .ways = WAYS, .bound = 2};
+    e->net = (torch_net){.settings = SETTINGS, .groups = GROUPS, .hidden = HIDDEN, .basis = BASIS, .bound = 2};
     e->net.first = (layer_linear){.weight = 0, .bias = 1, .has_bias = true};
     e->net.second = (layer_linear){.weight = 2, .bias = 3, .has_bias = true};
     e->net.last = (layer_linear){.weight = 4, .bias = 5, .has_bias = true};
-    e->net.prices = 6;
+    e->net.unit_costs = 6;
     e->net.mix = 7;
     for (uint32_t i = 0; i < KERNELS * TORCH_FEATURES; i++) e->inputs[i] = 0.1F * (float)((int)(i * 7 % 11) - 5);
     for (uint32_t i = 0; i < PAIRS * TORCH_TERMS; i++) e->amounts[i] = 0.1F + 0.05F * (float)(i % 9);
     e->pairs.inputs = e->inputs;
     e->pairs.amounts = e->amounts;
     e->pairs.kernels = kernels;
-    e->pairs.columns = columns;
+    e->pairs.settings = settings;
     e->pairs.groups = groups;
 }
 
@@ -73,7 +73,7 @@ static void training_starts_without_bends(void **state) {
     tape *t = NULL;
     example e;
     make_example(&e);
-    assert_int_equal(torch_net_init(&net, COLUMNS, GROUPS, HIDDEN, WAYS, 2, 7, NULL), FT_OK);
+    assert_int_equal(torch_net_init(&net, SETTINGS, GROUPS, HIDDEN, BASIS, 2, 7, NULL), FT_OK);
     assert_int_equal(tape_new(&net.values, 1 << 24, &t, NULL), FT_OK);
     tape_begin(t, TAPE_INFER, 0, 0);
     const tensor *said = torch_net_times(&net, t, &e.pairs, NULL, NULL);
@@ -94,8 +94,8 @@ static void scaling_knows_what_it_saw(void **state) {
     torch_scaling_fit(rows, is_used, 3, &scaling);
     torch_scaling_apply(&scaling, &rows[1], inputs);
     assert_true(fabsf(inputs[MOVED] - 1) < 1e-6F && inputs[TORCH_FLAG_KIND] == 1);
-    assert_true(torch_scaling_knows(&scaling, &rows[0]) && torch_scaling_knows(&scaling, &rows[1]));
-    assert_false(torch_scaling_knows(&scaling, &rows[2]));
+    assert_true(torch_scaling_covers(&scaling, &rows[0]) && torch_scaling_covers(&scaling, &rows[1]));
+    assert_false(torch_scaling_covers(&scaling, &rows[2]));
     torch_scaling_apply(&scaling, &rows[2], inputs);
     assert_true(inputs[MOVED] <= 4 && inputs[TORCH_FLAG_KIND + 1] == 0);
     torch_scaling_fit(rows, (const bool[]){false, false, false}, 3, &scaling);

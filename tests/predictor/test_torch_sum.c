@@ -194,8 +194,8 @@ static void says_what_is_assumed(void **state) {
     assert_true(other.spread > plain.spread);
     /* A processor at a batch that is much larger than those of the measurements. */
     uint32_t usual = 0;
-    for (uint32_t c = 0; c < f.model->column_count; c++)
-        if (f.model->columns[c].device == 1) usual = f.model->columns[c].usual_batch;
+    for (uint32_t c = 0; c < f.model->setting_count; c++)
+        if (f.model->settings[c].device == 1) usual = f.model->settings[c].typical_batch;
     target_device processor = {.index = 1};
     plain = ask(&f, &processor, NULL, usual, &parts);
     other = ask(&f, &processor, NULL, 4 * (int64_t)usual, &parts);

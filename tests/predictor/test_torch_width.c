@@ -62,7 +62,7 @@ static void who_leaves_out_what(void **state) {
 static void narrow_where_it_is_right(void **state) {
     (void)state;
     fitted f = fit_made("torch-sum", price, QUICK);
-    for (uint32_t c = 0; c < f.model->column_count; c++)
+    for (uint32_t c = 0; c < f.model->setting_count; c++)
         assert_true(f.model->widths[c] > 0 && f.model->widths[c] < 0.2);
     fitted_free(&f);
 }
@@ -70,7 +70,7 @@ static void narrow_where_it_is_right(void **state) {
 static void wide_where_it_is_wrong(void **state) {
     (void)state;
     fitted f = fit_made("torch-sum", noisy_price, QUICK);
-    for (uint32_t c = 0; c < f.model->column_count; c++)
+    for (uint32_t c = 0; c < f.model->setting_count; c++)
         assert_true(f.model->widths[c] > 0.25 && f.model->widths[c] < 2);
     fitted_free(&f);
 }
@@ -81,7 +81,7 @@ static void families_are_few(void **state) {
     fitted f = fit_made("torch-sum", noisy_price,
                         "{\"hidden\": 8, \"ways\": 2, \"members\": 3, \"steps\": 200, \"batch\": 16, \"prior\": 0, "
                         "\"families\": 1}");
-    for (uint32_t c = 0; c < f.model->column_count; c++)
+    for (uint32_t c = 0; c < f.model->setting_count; c++)
         assert_true(f.model->widths[c] > 0.1 && f.model->widths[c] < 2);
     fitted_free(&f);
 }
@@ -105,7 +105,7 @@ static model *fit_gpus(const char *config) {
     json_decref(settings);
     free(rows);
     ft_dataset_free(data);
-    assert_int_equal(m->column_count, 2);
+    assert_int_equal(m->setting_count, 2);
     return m;
 }
 
@@ -122,8 +122,8 @@ static void one_network(void **state) {
     (void)state;
     fitted f = fit_made("torch-sum", noisy_price,
                         "{\"hidden\": 4, \"members\": 1, \"steps\": 100, \"batch\": 16, \"prior\": 0}");
-    for (uint32_t c = 0; c < f.model->column_count; c++) assert_true(f.model->widths[c] > 0.1);
-    assert_true(f.model->usual_spread[TORCH_GPU] == 0);
+    for (uint32_t c = 0; c < f.model->setting_count; c++) assert_true(f.model->widths[c] > 0.1);
+    assert_true(f.model->typical_spread[TORCH_GPU] == 0);
     fitted_free(&f);
 }
 
@@ -134,7 +134,7 @@ static void changed_widths_are_refused(void **state) {
     float_block block = {0};
     assert_int_equal(f.family->save(f.model, &params, &block, NULL), FT_OK);
     json_t *widths = json_object_get(params, "widths");
-    assert_int_equal(json_array_size(widths), f.model->column_count + TORCH_SIDES);
+    assert_int_equal(json_array_size(widths), f.model->setting_count + TORCH_SIDES);
     static const double wrong[] = {-1, 0, 1e9};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         json_array_set_new(widths, 0, json_real(wrong[i]));

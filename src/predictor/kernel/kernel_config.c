@@ -4,12 +4,12 @@
 #include "predictor/core/settings.h"
 #include "predictor/kernel/kernel_train.h"
 
-enum { HIDDEN, MEMBERS, STEPS, BATCH, ROUNDS, RATE, BOUND, PENALTY, DELTA, OPERATORS, ARRAY, CAREFUL };
+enum { HIDDEN, MEMBERS, STEPS, BATCH, ROUNDS, RATE, BOUND, PENALTY, DELTA, OPERATORS, ARRAY, ROBUST };
 
 #define WHOLE .kind = FT_SETTING_INT
 
 /* The two families differ in what is usual. */
-#define KERNEL_SETTINGS(hidden, members, steps, batch, rounds, penalty, careful)                                       \
+#define KERNEL_SETTINGS(hidden, members, steps, batch, rounds, penalty, robust)                                        \
     {                                                                                                                  \
         [HIDDEN] = {"hidden",                                                                                          \
                     "units of each of the two hidden layers",                                                          \
@@ -21,7 +21,7 @@ enum { HIDDEN, MEMBERS, STEPS, BATCH, ROUNDS, RATE, BOUND, PENALTY, DELTA, OPERA
                     .is_log = true,                                                                                    \
                     .from = 16,                                                                                        \
                     .to = 128},                                                                                        \
-        [MEMBERS] = {"members", "networks that are averaged", WHOLE, members, 1, KERNEL_MEMBERS_MAX, .off = "1"},      \
+        [MEMBERS] = {"members", "networks that are averaged", WHOLE, members, 1, KERNEL_MAX_MEMBERS, .off = "1"},      \
         [STEPS] = {"steps", "of each network", WHOLE, steps, 1, 1e7, .is_effort = true},                               \
         [BATCH] = {"batch", "models in a step",  WHOLE,          batch,       1,                                       \
                    1e5,     .is_searched = true, .is_log = true, .from = 100, .to = 800},                              \
@@ -63,13 +63,12 @@ enum { HIDDEN, MEMBERS, STEPS, BATCH, ROUNDS, RATE, BOUND, PENALTY, DELTA, OPERA
         [OPERATORS] = {"operators", "1: also learns from single operators that were measured", WHOLE, 1, 0, 1,         \
                        .off = "0"},                                                                                    \
         [ARRAY] = {"array", "1: knows arrays of multipliers, where the rules have them", WHOLE, 1, 0, 1, .off = "0"},  \
-        [CAREFUL] = {                                                                                                  \
-            "careful", "networks for kernels unlike those of training", WHOLE, careful, 0, KERNEL_MEMBERS_MAX,         \
-            .off = "0"},                                                                                               \
+        [ROBUST] = {"careful", "networks for kernels unlike those of training", WHOLE, robust, 0, KERNEL_MAX_MEMBERS,  \
+                    .off = "0"},                                                                                       \
     }
 
 /* Chosen on validation parts of CG: docs/accuracy.md tells what was tried. */
-const ft_setting kernel_settings_near[KERNEL_SETTING_COUNT] = KERNEL_SETTINGS(64, 2, 3500, 400, 400, 1e-3, 3);
+const ft_setting kernel_settings_default[KERNEL_SETTING_COUNT] = KERNEL_SETTINGS(64, 2, 3500, 400, 400, 1e-3, 3);
 const ft_setting kernel_settings_wide[KERNEL_SETTING_COUNT] = KERNEL_SETTINGS(32, 3, 300, 200, 0, 3e-3, 0);
 
 ft_status kernel_config_read(const json_t *object, const ft_setting *settings, kernel_config *config, ft_error *error) {
@@ -86,27 +85,27 @@ ft_status kernel_config_read(const json_t *object, const ft_setting *settings, k
                               .delta = v[DELTA],
                               .has_operators = v[OPERATORS] != 0,
                               .has_array = v[ARRAY] != 0,
-                              .careful = (uint32_t)v[CAREFUL]};
+                              .robust = (uint32_t)v[ROBUST]};
     return FT_OK;
 }
 
 /* Files have only the configuration that these are made from: others would not fit the networks of old files. */
-enum { CAREFUL_HIDDEN = 32 };
+enum { ROBUST_HIDDEN = 32 };
 
-kernel_config kernel_config_careful(const kernel_config *config) {
-    kernel_config careful = *config;
+kernel_config kernel_config_robust(const kernel_config *config) {
+    kernel_config robust = *config;
     uint32_t steps = (uint32_t)kernel_settings_wide[STEPS].usual, batch = (uint32_t)kernel_settings_wide[BATCH].usual;
-    careful.members = config->careful;
-    careful.hidden = config->hidden < CAREFUL_HIDDEN ? config->hidden : CAREFUL_HIDDEN;
-    careful.steps = config->steps < steps ? config->steps : steps;
-    careful.batch = config->batch < batch ? config->batch : batch;
-    careful.penalty = fmax(config->penalty, kernel_settings_wide[PENALTY].usual);
-    return careful;
+    robust.members = config->robust;
+    robust.hidden = config->hidden < ROBUST_HIDDEN ? config->hidden : ROBUST_HIDDEN;
+    robust.steps = config->steps < steps ? config->steps : steps;
+    robust.batch = config->batch < batch ? config->batch : batch;
+    robust.penalty = fmax(config->penalty, kernel_settings_wide[PENALTY].usual);
+    return robust;
 }
 
 json_t *kernel_config_write(const kernel_config *c) {
     return json_pack("{s:i, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:i, s:i, s:i}", "hidden", (int)c->hidden,
                      "members", (int)c->members, "steps", (int)c->steps, "batch", (int)c->batch, "rounds",
                      (int)c->rounds, "rate", c->rate, "bound", c->bound, "penalty", c->penalty, "delta", c->delta,
-                     "operators", (int)c->has_operators, "array", (int)c->has_array, "careful", (int)c->careful);
+                     "operators", (int)c->has_operators, "array", (int)c->has_array, "careful", (int)c->robust);
 }

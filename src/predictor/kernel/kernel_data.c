@@ -74,7 +74,7 @@ static ft_status gather(void *user, const scan_item *item, const buf *found, ft_
         at += sizeof head;
         kernel_side *side = &g->data->sides[head.side];
         kernel_models *models = g->is_training ? &side->train : &side->valid;
-        double labels[KERNEL_DEVICES_MAX];
+        double labels[KERNEL_MAX_DEVICES];
         label(g, item, head.side, labels);
         FT_TRY(kernel_models_open(models, labels, error));
         for (uint32_t i = 0; i < head.rows; i++, at += sizeof(kernel_row)) {
@@ -93,7 +93,7 @@ static ft_status gather(void *user, const scan_item *item, const buf *found, ft_
 
 /* A family of few models is looked at as often as this share of the average family at least: single operators that were
  * measured alone tell what no sum over a network can, and would drown among thousands of networks. */
-static const double LEAST_FAMILY = 0.3;
+static const double MIN_FAMILY_SHARE = 0.3;
 
 typedef struct family_count {
     map numbers; /* by name */
@@ -125,7 +125,7 @@ static void set_repeats(const gathering *g, const scan *s, const family_count *f
         const scan_item *item = scan_item_at(s, i);
         uint32_t number = 0;
         map_get(&f->numbers, family_of(g, item), &number);
-        double repeats = LEAST_FAMILY * average / f->models[number];
+        double repeats = MIN_FAMILY_SHARE * average / f->models[number];
         for (uint32_t side = 0; side < g->runtimes->count; side++) {
             if (!item_uses(g, item, side)) continue;
             g->data->sides[side].train.repeats[seen[side]++] = repeats > 1 ? (uint32_t)repeats : 1;

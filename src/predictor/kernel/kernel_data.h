@@ -7,7 +7,7 @@
 #include "predictor/core/runtimes.h"
 #include "predictor/kernel/kernel_table.h"
 
-enum { KERNEL_DEVICES_MAX = 64 }; /* that one predictor knows */
+enum { KERNEL_MAX_DEVICES = 64 }; /* that one predictor knows */
 
 /* One runtime. Kernels of the training part come first in the table: there are `trained` of them. */
 typedef struct kernel_side {

@@ -1,4 +1,4 @@
-/* kernel_model.c - making and keeping a trained kernel-sum predictor; kernel_ask.c asks it. */
+/* kernel_model.c - making and keeping a trained kernel-sum predictor; kernel_predict.c asks it. */
 #include "predictor/kernel/kernel_model.h"
 
 #include <math.h>
@@ -11,14 +11,14 @@ enum { SCALING_FLOATS = sizeof(kernel_scaling) / sizeof(float) };
 
 static ft_status add_nets(model *m, uint32_t side, uint64_t seed, ft_error *error) {
     kernel_side_model *s = &m->sides[side];
-    const kernel_config careful = kernel_config_careful(&m->config);
-    uint32_t count = m->config.members + careful.members;
+    const kernel_config robust = kernel_config_robust(&m->config);
+    uint32_t count = m->config.members + robust.members;
     s->nets = calloc(count, sizeof *s->nets);
     s->corrections = calloc(s->device_count + 1, sizeof(forest *));
     if (s->nets == NULL || s->corrections == NULL) return FT_NOMEM(error);
-    s->close_count = m->config.members;
+    s->specialist_count = m->config.members;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t hidden = i < s->close_count ? m->config.hidden : careful.hidden;
+        uint32_t hidden = i < s->specialist_count ? m->config.hidden : robust.hidden;
         /* Members differ by where they start and by their batches. */
         uint64_t own = seed == PARAMS_ZEROED ? seed : seed * 1000003 + side * 1009 + i;
         FT_TRY(kernel_net_init(&s->nets[i], s->device_count, hidden, (float)m->config.bound, own, error));
@@ -52,7 +52,7 @@ void kernel_model_free(model *m) {
     for (uint32_t i = 0; i < RUNTIMES_MAX; i++) {
         for (uint32_t j = 0; j < m->sides[i].net_count; j++) kernel_net_free(&m->sides[i].nets[j]);
         free(m->sides[i].nets);
-        kernel_near_free(&m->sides[i].near);
+        kernel_seen_free(&m->sides[i].seen);
         for (uint32_t d = 0; m->sides[i].corrections != NULL && d < m->sides[i].device_count; d++)
             forest_free(m->sides[i].corrections[d]);
         free(m->sides[i].corrections);
@@ -82,7 +82,7 @@ ft_status kernel_model_save(const model *m, json_t **params, float_block *block,
         has_memory = has_memory && float_block_add(block, s->scaling.mean, SCALING_FLOATS);
         for (uint32_t j = 0; j < s->net_count; j++)
             has_memory = has_memory && float_block_add(block, s->nets[j].values.values, s->nets[j].values.total_count);
-        if (m->config.careful > 0) has_memory = has_memory && kernel_near_save(&s->near, block);
+        if (m->config.robust > 0) has_memory = has_memory && kernel_seen_save(&s->seen, block);
         for (uint32_t d = 0; d < s->device_count; d++) has_memory = has_memory && save_forest(s->corrections[d], block);
     }
     if (!has_memory) {
@@ -117,7 +117,7 @@ static ft_status load_sides(model *m, const float *block, size_t count, ft_error
         FT_TRY(take(&block, &count, s->scaling.mean, SCALING_FLOATS, error));
         for (uint32_t j = 0; j < s->net_count; j++)
             FT_TRY(take(&block, &count, s->nets[j].values.values, s->nets[j].values.total_count, error));
-        if (m->config.careful > 0) FT_TRY(kernel_near_map(&block, &count, &s->near, error));
+        if (m->config.robust > 0) FT_TRY(kernel_seen_map(&block, &count, &s->seen, error));
         for (uint32_t d = 0; d < s->device_count; d++) FT_TRY(take_forest(&block, &count, &s->corrections[d], error));
     }
     if (count != 0) return ft_fail(error, FT_ERR_DAMAGED, "kernel-sum: the block of floats is too long");
@@ -136,9 +136,9 @@ ft_status kernel_model_load(const json_t *params, const float *block, size_t cou
     if (kernel_config_read(options, kernel_settings_wide, &config, error) != FT_OK)
         return ft_fail_prefix(error, FT_ERR_DAMAGED, "kernel-sum");
     /* Before any memory is taken: what a file asks for must be in it. */
-    const kernel_config careful = kernel_config_careful(&config);
+    const kernel_config robust = kernel_config_robust(&config);
     if ((double)config.members * config.hidden * config.hidden +
-            (double)careful.members * careful.hidden * careful.hidden >
+            (double)robust.members * robust.hidden * robust.hidden >
         (double)count)
         return ft_fail(error, FT_ERR_DAMAGED, "kernel-sum: the block of floats is too short");
     FT_TRY(runtimes_load(json_object_get(params, "runtimes"), device_count, &r, error));

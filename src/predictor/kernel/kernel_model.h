@@ -5,8 +5,8 @@
 
 #include "predictor/core/runtimes.h"
 #include "predictor/kernel/kernel_correct.h"
-#include "predictor/kernel/kernel_near.h"
 #include "predictor/kernel/kernel_net.h"
+#include "predictor/kernel/kernel_seen.h"
 #include "predictor/kernel/kernel_train.h"
 
 typedef struct kernel_side_model {
@@ -14,8 +14,8 @@ typedef struct kernel_side_model {
     bool has_array; /* kernel_rows_seen */
     kernel_scaling scaling;
     kernel_net *nets; /* the close ones, then the careful ones */
-    uint32_t net_count, close_count;
-    kernel_near near;     /* kernels that the close ones are asked about; without careful ones, nothing */
+    uint32_t net_count, specialist_count;
+    kernel_seen seen;     /* kernels that the close ones are asked about; without careful ones, nothing */
     forest **corrections; /* one per device, or NULL for none */
 } kernel_side_model;
 

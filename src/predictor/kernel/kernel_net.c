@@ -29,8 +29,8 @@ void kernel_scaling_fit(const kernel_row *rows, uint32_t count, kernel_scaling *
         bool varies = deviation > 1e-6, is_flag = f >= KERNEL_SIZES;
         scaling->mean[f] = is_flag ? 0 : (float)mean;
         scaling->inverse[f] = !varies ? 0 : is_flag ? 1 : (float)(1 / deviation);
-        scaling->least[f] = least;
-        scaling->most[f] = most;
+        scaling->min[f] = least;
+        scaling->max[f] = most;
     }
 }
 
@@ -41,11 +41,11 @@ void kernel_scaling_apply(const kernel_scaling *scaling, const kernel_row *row, 
     }
 }
 
-bool kernel_scaling_knows(const kernel_scaling *scaling, const kernel_row *row) {
+bool kernel_scaling_covers(const kernel_scaling *scaling, const kernel_row *row) {
     for (uint32_t f = 0; f < KERNEL_FEATURES; f++) {
         float slack = f < KERNEL_SIZES ? 0.5F : 0;
         float value = row->features[f];
-        if (!(value >= scaling->least[f] - slack && value <= scaling->most[f] + slack)) return false;
+        if (!(value >= scaling->min[f] - slack && value <= scaling->max[f] + slack)) return false;
     }
     return true;
 }
@@ -60,7 +60,7 @@ ft_status kernel_net_init(kernel_net *net, uint32_t devices, uint32_t hidden, fl
     net->first = layer_linear_add(&net->values, "first", KERNEL_FEATURES, hidden, true);
     net->second = layer_linear_add(&net->values, "second", hidden, hidden, true);
     net->last = layer_linear_add(&net->values, "last", hidden, prices, true);
-    net->prices = params_add(&net->values, 1, prices, PARAM_ZEROS, "prices");
+    net->unit_costs = params_add(&net->values, 1, prices, PARAM_ZEROS, "prices");
     net->summation = calloc((size_t)prices * devices, sizeof *net->summation);
     ft_status status = net->summation != NULL ? params_finish(&net->values, seed, error) : FT_NOMEM(error);
     if (status != FT_OK) {
@@ -85,23 +85,23 @@ tensor *kernel_net_hidden(const kernel_net *net, tape *t, uint32_t rows, const f
     return layer_linear_apply(t, &net->second, x, ACT_SILU);
 }
 
-tensor *kernel_net_pay(const kernel_net *net, tape *t, tensor *hidden, uint32_t rows, const float *amounts,
-                       tensor **bend) {
+tensor *kernel_net_term_times(const kernel_net *net, tape *t, tensor *hidden, uint32_t rows, const float *amounts,
+                              tensor **log_multipliers) {
     tensor *x = layer_linear_apply(t, &net->last, hidden, ACT_NONE);
     x = nn_scale(t, nn_activate(t, nn_scale(t, x, 1 / net->bound), ACT_TANH), net->bound);
-    if (bend != NULL) *bend = x;
-    x = nn_activate(t, nn_add_row(t, x, tape_param(t, net->prices)), ACT_EXP);
+    if (log_multipliers != NULL) *log_multipliers = x;
+    x = nn_activate(t, nn_add_row(t, x, tape_param(t, net->unit_costs)), ACT_EXP);
     return nn_mul(t, x, tape_input(t, rows, net->devices * KERNEL_TERMS, amounts));
 }
 
 tensor *kernel_net_terms(const kernel_net *net, tape *t, uint32_t rows, const float *inputs, const float *amounts,
-                         tensor **bend) {
-    return kernel_net_pay(net, t, kernel_net_hidden(net, t, rows, inputs), rows, amounts, bend);
+                         tensor **log_multipliers) {
+    return kernel_net_term_times(net, t, kernel_net_hidden(net, t, rows, inputs), rows, amounts, log_multipliers);
 }
 
 tensor *kernel_net_times(const kernel_net *net, tape *t, uint32_t rows, const float *inputs, const float *amounts,
-                         tensor **bend) {
-    tensor *terms = kernel_net_terms(net, t, rows, inputs, amounts, bend);
+                         tensor **log_multipliers) {
+    tensor *terms = kernel_net_terms(net, t, rows, inputs, amounts, log_multipliers);
     return nn_matmul(t, terms, tape_input(t, net->devices * KERNEL_TERMS, net->devices, net->summation));
 }
 

@@ -100,8 +100,8 @@ bool kernel_shard_fill(kernel_shard *s, const kernel_side *side, const float *in
     return true;
 }
 
-tensor *kernel_shard_forward(const kernel_shard *s, const kernel_net *net, tape *t, tensor **bend) {
-    tensor *times = kernel_net_times(net, t, s->kernel_count, s->inputs, s->amounts, bend);
+tensor *kernel_shard_forward(const kernel_shard *s, const kernel_net *net, tape *t, tensor **log_multipliers) {
+    tensor *times = kernel_net_times(net, t, s->kernel_count, s->inputs, s->amounts, log_multipliers);
     neighbours launches = {.rows = s->model_count, .start = s->start, .index = s->index};
     return nn_activate(t, nn_neighbour_sum(t, times, launches), ACT_LOG);
 }

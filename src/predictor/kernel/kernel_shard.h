@@ -26,6 +26,6 @@ bool kernel_shard_fill(kernel_shard *s, const kernel_side *side, const float *in
                        const uint32_t *numbers, uint32_t first, uint32_t count);
 
 /* The logarithm of what each model takes: models x devices. *bend may be NULL. */
-tensor *kernel_shard_forward(const kernel_shard *s, const kernel_net *net, tape *t, tensor **bend);
+tensor *kernel_shard_forward(const kernel_shard *s, const kernel_net *net, tape *t, tensor **log_multipliers);
 
 #endif

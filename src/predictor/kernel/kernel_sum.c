@@ -17,7 +17,7 @@ typedef struct fitting {
     const fit_context *context;
     const kernel_data *data;
     model *m;
-    kernel_config careful;
+    kernel_config robust;
     uint32_t unit;
     kernel_training *training; /* of the unit at hand */
 } fitting;
@@ -30,10 +30,10 @@ typedef struct unit_place {
 } unit_place;
 
 static unit_place place_of(const fitting *f, uint32_t unit) {
-    uint32_t members = f->m->config.members, close = f->data->side_count * members;
-    if (unit < close) return (unit_place){unit / members, unit % members};
-    unit -= close;
-    return (unit_place){unit / f->careful.members, members + unit % f->careful.members};
+    uint32_t members = f->m->config.members, specialist = f->data->side_count * members;
+    if (unit < specialist) return (unit_place){unit / members, unit % members};
+    unit -= specialist;
+    return (unit_place){unit / f->robust.members, members + unit % f->robust.members};
 }
 
 static kernel_net *unit_net(const fitting *f, uint32_t unit) {
@@ -48,7 +48,7 @@ static params *values(void *user, uint32_t unit) {
 static ft_status begin(void *user, uint32_t unit, uint64_t seed, descent **d, ft_error *error) {
     fitting *f = user;
     unit_place at = place_of(f, unit);
-    const kernel_config *config = at.member < f->m->config.members ? &f->m->config : &f->careful;
+    const kernel_config *config = at.member < f->m->config.members ? &f->m->config : &f->robust;
     f->unit = unit;
     FT_TRY(kernel_training_new(&f->data->sides[at.side], &f->m->sides[at.side].scaling, config, seed,
                                f->context->threads, unit_net(f, unit), &f->training, error));
@@ -78,7 +78,7 @@ static void end(void *user) {
 
 static ft_status train_networks(fitting *f, ft_error *error) {
     const series networks = {.context = f->context,
-                             .units = f->data->side_count * (f->m->config.members + f->careful.members),
+                             .units = f->data->side_count * (f->m->config.members + f->robust.members),
                              .user = f,
                              .values = values,
                              .begin = begin,
@@ -115,9 +115,9 @@ static ft_status fit_gathered(const fit_set *set, const fit_context *context, co
     for (uint32_t i = 0; status == FT_OK && i < data->side_count; i++) {
         const kernel_row *rows = kernel_table_rows(&data->sides[i].kernels);
         kernel_scaling_fit(rows, data->sides[i].trained, &m->sides[i].scaling);
-        if (config->careful > 0) status = kernel_near_fit(rows, data->sides[i].trained, &m->sides[i].near, error);
+        if (config->robust > 0) status = kernel_seen_fit(rows, data->sides[i].trained, &m->sides[i].seen, error);
     }
-    fitting f = {.context = context, .data = data, .m = m, .careful = kernel_config_careful(config)};
+    fitting f = {.context = context, .data = data, .m = m, .robust = kernel_config_robust(config)};
     if (status == FT_OK) status = train_networks(&f, error);
     if (status == FT_OK) status = fit_corrections(&f, error);
     if (status != FT_OK)
@@ -157,8 +157,8 @@ static ft_status fit(const fit_set *set, const fit_context *context, const ft_se
     kernel_data data;
     FT_TRY(kernel_config_read(context->config, settings, &config, error));
     FT_TRY(fit_set_check(set, error));
-    if (set->device_count > KERNEL_DEVICES_MAX)
-        return ft_fail(error, FT_ERR_LIMIT, "kernel-sum knows at most %d devices at a time", KERNEL_DEVICES_MAX);
+    if (set->device_count > KERNEL_MAX_DEVICES)
+        return ft_fail(error, FT_ERR_LIMIT, "kernel-sum knows at most %d devices at a time", KERNEL_MAX_DEVICES);
     FT_TRY(runtimes_open(set->data, set->devices, set->device_count, &r, error));
     ft_status status = gather(set, context, &config, &r, &data, error);
     if (status == FT_OK) {
@@ -169,8 +169,8 @@ static ft_status fit(const fit_set *set, const fit_context *context, const ft_se
     return status;
 }
 
-static ft_status fit_near(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
-    return fit(set, context, kernel_settings_near, out, error);
+static ft_status fit_default(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+    return fit(set, context, kernel_settings_default, out, error);
 }
 
 static ft_status fit_wide(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
@@ -185,8 +185,8 @@ static ft_status fit_wide(const fit_set *set, const fit_context *context, model 
 
 const family family_kernel_sum = {.name = "kernel-sum",
                                   .text = "the sum over fused kernels of learned prices for their work; the default",
-                                  .settings = kernel_settings_near,
-                                  .fit = fit_near,
+                                  .settings = kernel_settings_default,
+                                  .fit = fit_default,
                                   KERNEL_SUM};
 
 const family family_kernel_sum_wide = {.name = "kernel-sum-wide",

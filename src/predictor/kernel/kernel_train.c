@@ -37,10 +37,10 @@ static tensor *shard_loss(void *user, tape *tp, uint32_t number) {
     const kernel_training *t = user;
     const kernel_shard *s = &t->shards[number];
     uint32_t devices = t->side->device_count;
-    tensor *bend, *logs = kernel_shard_forward(s, t->net, tp, &bend);
+    tensor *log_multipliers, *logs = kernel_shard_forward(s, t->net, tp, &log_multipliers);
     double prices = (double)s->kernel_count * devices * KERNEL_TERMS;
     loss_options penalty = {.kind = LOSS_MSE, .scale = (float)(t->config->penalty / (prices * SHARDS))};
-    tensor *loss = nn_loss(tp, bend, s->zeros, &penalty);
+    tensor *loss = nn_loss(tp, log_multipliers, s->zeros, &penalty);
     for (uint32_t d = 0; d < devices; d++) {
         loss_options fit = {.kind = LOSS_HUBER, .delta = (float)t->config->delta};
         fit.weights = s->weights + (size_t)d * s->model_count;
@@ -76,8 +76,8 @@ ft_status kernel_training_new(const kernel_side *side, const kernel_scaling *sca
     for (uint32_t i = 0; status == FT_OK && i < kernels; i++)
         kernel_scaling_apply(scaling, &kernel_table_rows(&side->kernels)[i], t->inputs + (size_t)i * KERNEL_FEATURES);
     for (uint32_t d = 0; status == FT_OK && d < side->device_count; d++)
-        status =
-            kernel_start_prices(side, d, params_values(&net->values, net->prices) + (size_t)d * KERNEL_TERMS, error);
+        status = kernel_start_prices(side, d, params_values(&net->values, net->unit_costs) + (size_t)d * KERNEL_TERMS,
+                                     error);
     if (status == FT_OK) status = descent_open(&t->descent, &net->values, &down, error);
     if (status != FT_OK)
         kernel_training_free(t);

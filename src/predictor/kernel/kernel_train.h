@@ -6,7 +6,7 @@
 #include "predictor/kernel/kernel_data.h"
 #include "predictor/kernel/kernel_net.h"
 
-enum { KERNEL_MEMBERS_MAX = 16, KERNEL_SETTING_COUNT = 12 };
+enum { KERNEL_MAX_MEMBERS = 16, KERNEL_SETTING_COUNT = 12 };
 
 typedef struct kernel_config {
     uint32_t hidden;    /* units of each of the two hidden layers */
@@ -20,17 +20,17 @@ typedef struct kernel_config {
     double delta;       /* where the loss of the log-ratio turns from squares to absolute values */
     bool has_operators; /* learns from single operators too */
     bool has_array;     /* knows arrays of multipliers */
-    uint32_t careful; /* networks for kernels unlike those of training, of which each has the second set of defaults */
+    uint32_t robust; /* networks for kernels unlike those of training, of which each has the second set of defaults */
 } kernel_config;
 
 /* Two sets of defaults. The first is for models like those that were measured: it trains long. The second is for
  * architectures that nobody measured: less training of a smaller network, whose prices bend less, goes less astray. */
-extern const ft_setting kernel_settings_near[KERNEL_SETTING_COUNT], kernel_settings_wide[KERNEL_SETTING_COUNT];
+extern const ft_setting kernel_settings_default[KERNEL_SETTING_COUNT], kernel_settings_wide[KERNEL_SETTING_COUNT];
 
 /* Defaults, changed by the keys of an object; unknown keys and wrong values are refused. */
 ft_status kernel_config_read(const json_t *object, const ft_setting *settings, kernel_config *config, ft_error *error);
 /* How the careful networks of such a predictor are trained: as `members` of this. */
-kernel_config kernel_config_careful(const kernel_config *config);
+kernel_config kernel_config_robust(const kernel_config *config);
 json_t *kernel_config_write(const kernel_config *config); /* NULL when out of memory */
 
 /* A network on its way. */

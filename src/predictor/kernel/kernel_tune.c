@@ -65,7 +65,7 @@ static const float *old_of(const tuning *u, param_id id) {
 }
 
 static tensor *anchor(const tuning *u, tape *t) {
-    const param_id held[] = {u->net->last.weight, u->net->last.bias, u->net->prices};
+    const param_id held[] = {u->net->last.weight, u->net->last.bias, u->net->unit_costs};
     tensor *sum = NULL;
     for (size_t i = 0; i < sizeof held / sizeof held[0]; i++) {
         loss_options off = {.kind = LOSS_MSE, .scale = (float)ANCHOR};
@@ -81,7 +81,7 @@ static tensor *loss_of(void *user, tape *t, uint32_t part) {
     const kernel_shard *s = &u->shard;
     uint32_t devices = u->side->device_count;
     tensor *hidden = kernel_net_hidden(u->net, t, s->kernel_count, s->inputs);
-    tensor *terms = kernel_net_pay(u->net, t, hidden, s->kernel_count, s->amounts, NULL);
+    tensor *terms = kernel_net_term_times(u->net, t, hidden, s->kernel_count, s->amounts, NULL);
     tensor *times = nn_matmul(t, terms, tape_input(t, devices * KERNEL_TERMS, devices, u->net->summation));
     neighbours launches = {.rows = s->model_count, .start = s->start, .index = s->index};
     tensor *logs = nn_activate(t, nn_neighbour_sum(t, times, launches), ACT_LOG);

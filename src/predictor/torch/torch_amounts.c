@@ -10,44 +10,44 @@
  * most, fused loops next to nothing; the weights of convolutions are put into another order in every call; norms and
  * attention walk over their input several times, and loops with gaps (pads, concatenations, windows) are not
  * vectorised. Coarse, as learning starts from here, and leaves families that nobody has seen not far from here. */
-typedef struct kind_usual {
+typedef struct kind_factors {
     double launches, weights, moved;
-} kind_usual;
+} kind_factors;
 
-static kind_usual usual_of(torch_kind kind) {
+static kind_factors factors_of(torch_kind kind) {
     switch (kind) {
     case TORCH_CONV:
-        return (kind_usual){1, 1, 1};
+        return (kind_factors){1, 1, 1};
     case TORCH_POINTWISE:
-        return (kind_usual){0.9, 0.4, 1};
+        return (kind_factors){0.9, 0.4, 1};
     case TORCH_GROUPED:
-        return (kind_usual){1.3, 0.4, 1};
+        return (kind_factors){1.3, 0.4, 1};
     case TORCH_DEPTHWISE:
-        return (kind_usual){1, 0.4, 1};
+        return (kind_factors){1, 0.4, 1};
     case TORCH_LINEAR:
     case TORCH_MATMUL:
-        return (kind_usual){0.4, 0.25, 0.5};
+        return (kind_factors){0.4, 0.25, 0.5};
     case TORCH_ATTENTION:
-        return (kind_usual){0.6, 0.25, 4};
+        return (kind_factors){0.6, 0.25, 4};
     case TORCH_RECURRENT:
-        return (kind_usual){0.4, 0.25, 8};
+        return (kind_factors){0.4, 0.25, 8};
     case TORCH_LAYER_NORM:
     case TORCH_GROUP_NORM:
     case TORCH_SOFTMAX:
-        return (kind_usual){0.1, 0.25, 3};
+        return (kind_factors){0.1, 0.25, 3};
     case TORCH_CONCAT:
     case TORCH_PAD:
     case TORCH_MAX_POOL:
     case TORCH_REDUCTION:
-        return (kind_usual){0.1, 0.25, 4};
+        return (kind_factors){0.1, 0.25, 4};
     case TORCH_COPY:
     case TORCH_AVERAGE_POOL:
     case TORCH_OTHER:
-        return (kind_usual){0.1, 0.25, 2};
+        return (kind_factors){0.1, 0.25, 2};
     case TORCH_RESIZE:
-        return (kind_usual){0.1, 0.25, 8};
+        return (kind_factors){0.1, 0.25, 8};
     default:
-        return (kind_usual){0.1, 0.25, 1};
+        return (kind_factors){0.1, 0.25, 1};
     }
 }
 
@@ -97,7 +97,7 @@ void torch_amounts(const torch_row *row, torch_side side, const double anchors[s
         amounts[i] = (float)(row->terms[i] * anchors[i] * times * (torch_term_scales[i] ? batch : 1));
     if (side == TORCH_GPU) return;
     torch_kind kind = torch_row_kind(row);
-    kind_usual usual = usual_of(kind);
+    kind_factors usual = factors_of(kind);
     amounts[TORCH_LAUNCHES] *= (float)usual.launches;
     amounts[TORCH_WEIGHTS] *= (float)usual.weights;
     if (has_weights_reordered(kind))

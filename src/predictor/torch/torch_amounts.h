@@ -2,7 +2,7 @@
 #ifndef PREDICTOR_TORCH_AMOUNTS_H
 #define PREDICTOR_TORCH_AMOUNTS_H
 
-#include "predictor/torch/torch_column.h"
+#include "predictor/torch/torch_setting.h"
 
 /* Amounts of a row in a column, `times` times; on processors also by what is known of kinds of kernels and of memory.
  */

@@ -2,17 +2,17 @@
 #include "predictor/core/settings.h"
 #include "predictor/torch/torch_train.h"
 
-enum { HIDDEN, WAYS, MEMBERS, STEPS, BATCH, RATE, BOUND, PENALTY, PRIOR, OWN, DELTA, NOISE, FAMILIES };
+enum { HIDDEN, BASIS, MEMBERS, STEPS, BATCH, RATE, BOUND, PENALTY, PRIOR, OWN, DELTA, NOISE, FAMILIES };
 
 #define WHOLE    .kind = FT_SETTING_INT
 #define SEARCHED .is_searched = true, .is_log = true
 
 /* Chosen on folds of timm by name and by family. */
-const ft_setting torch_settings[TORCH_SETTING_COUNT] = {
+const ft_setting torch_config_settings[TORCH_CONFIG_SETTING_COUNT] = {
     [HIDDEN] = {"hidden", "units of each of the two hidden layers", WHOLE, 64, 1, TORCH_NET_MAX_HIDDEN, SEARCHED,
                 .from = 16, .to = 128},
-    [WAYS] = {"ways", "in which prices bend", WHOLE, 5, 1, TORCH_NET_MAX_WAYS, SEARCHED, .from = 2, .to = 8},
-    [MEMBERS] = {"members", "networks that are averaged", WHOLE, 3, 1, TORCH_MEMBERS_MAX, .off = "1"},
+    [BASIS] = {"ways", "in which prices bend", WHOLE, 5, 1, TORCH_NET_MAX_BASIS, SEARCHED, .from = 2, .to = 8},
+    [MEMBERS] = {"members", "networks that are averaged", WHOLE, 3, 1, TORCH_MAX_MEMBERS, .off = "1"},
     [STEPS] = {"steps", "of each network with whole batches", WHOLE, 3000, 1, 1e7, .is_effort = true},
     [BATCH] = {"batch", "labels in a step at most", WHOLE, 256, 1, 1e5, SEARCHED, .from = 64, .to = 512},
     [RATE] = {"rate", "highest learning rate", FT_SETTING_REAL, 0.005, 1e-9, 10, SEARCHED, .from = 0.001, .to = 0.02},
@@ -32,10 +32,10 @@ const ft_setting torch_settings[TORCH_SETTING_COUNT] = {
 };
 
 ft_status torch_config_read(const json_t *object, torch_config *config, ft_error *error) {
-    double v[TORCH_SETTING_COUNT];
-    FT_TRY(settings_take(object, torch_settings, TORCH_SETTING_COUNT, v, error));
+    double v[TORCH_CONFIG_SETTING_COUNT];
+    FT_TRY(settings_take(object, torch_config_settings, TORCH_CONFIG_SETTING_COUNT, v, error));
     *config = (torch_config){.hidden = (uint32_t)v[HIDDEN],
-                             .ways = (uint32_t)v[WAYS],
+                             .basis = (uint32_t)v[BASIS],
                              .members = (uint32_t)v[MEMBERS],
                              .steps = (uint32_t)v[STEPS],
                              .batch = (uint32_t)v[BATCH],
@@ -52,7 +52,7 @@ ft_status torch_config_read(const json_t *object, torch_config *config, ft_error
 
 json_t *torch_config_write(const torch_config *c) {
     return json_pack("{s:i, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i}", "hidden", (int)c->hidden,
-                     "ways", (int)c->ways, "members", (int)c->members, "steps", (int)c->steps, "batch", (int)c->batch,
+                     "ways", (int)c->basis, "members", (int)c->members, "steps", (int)c->steps, "batch", (int)c->batch,
                      "rate", c->rate, "bound", c->bound, "penalty", c->penalty, "prior", c->prior, "own", c->own,
                      "delta", c->delta, "noise", c->noise, "families", (int)c->families);
 }

@@ -42,19 +42,19 @@ typedef struct gathering {
     fit_row *firsts;      /* per program a row that has it */
 } gathering;
 
-static ft_status find_column(torch_data *data, const torch_column *column, uint32_t *number, ft_error *error) {
+static ft_status find_setting(torch_data *data, const torch_setting *setting, uint32_t *number, ft_error *error) {
     uint32_t i = 0;
-    while (i < data->column_count && !torch_column_equal(&data->columns[i], column)) i++;
-    if (i == TORCH_COLUMNS_MAX)
-        return ft_fail(error, FT_ERR_LIMIT, "more than %d different devices and settings", TORCH_COLUMNS_MAX);
-    if (i == data->column_count) data->columns[data->column_count++] = *column;
+    while (i < data->setting_count && !torch_setting_equal(&data->settings[i], setting)) i++;
+    if (i == TORCH_MAX_SETTINGS)
+        return ft_fail(error, FT_ERR_LIMIT, "more than %d different devices and settings", TORCH_MAX_SETTINGS);
+    if (i == data->setting_count) data->settings[data->setting_count++] = *setting;
     *number = i;
     return FT_OK;
 }
 
-static uint32_t find_program(gathering *g, const fit_row *row, const torch_column *column) {
-    torch_precision precision = torch_column_precision(column);
-    bool is_compiled = column->is_compiled == TORCH_YES;
+static uint32_t find_program(gathering *g, const fit_row *row, const torch_setting *setting) {
+    torch_precision precision = torch_setting_precision(setting);
+    bool is_compiled = setting->is_compiled == TORCH_YES;
     uint32_t *number =
         &g->program_of[(size_t)row->graph * TORCH_PROGRAM_CODES + torch_program_code(is_compiled, precision)];
     if (*number == 0) {
@@ -71,12 +71,12 @@ static ft_status add_labels(gathering *g, fit_rows rows, torch_labels *labels, f
     if (labels->items == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < rows.count; i++) {
         const ft_record *record = &ft_dataset_records(g->set->data)[rows.items[i].record];
-        torch_column column;
+        torch_setting setting;
         torch_label *label = &labels->items[labels->count++];
-        FT_TRY(torch_column_parse(record->setting, record->mode, record->dtype, &column, error));
-        column.device = rows.items[i].device;
-        FT_TRY(find_column(g->data, &column, &label->column, error));
-        label->program = find_program(g, &rows.items[i], &column);
+        FT_TRY(torch_setting_parse(record->setting, record->mode, record->dtype, &setting, error));
+        setting.device = rows.items[i].device;
+        FT_TRY(find_setting(g->data, &setting, &label->setting, error));
+        label->program = find_program(g, &rows.items[i], &setting);
         label->batch = (float)record->batch;
         label->log_us = (float)log(rows.items[i].label);
         label->family = (uint32_t)hash_bytes(record->family, strlen(record->family)).low;
@@ -166,15 +166,15 @@ static ft_status read_sheets(const fit_set *set, torch_data *data, ft_error *err
 
 /* The geometric mean of the batches of each column. */
 static void note_batches(torch_data *data) {
-    for (uint32_t c = 0; c < data->column_count; c++) {
+    for (uint32_t c = 0; c < data->setting_count; c++) {
         double logs = 0;
         uint32_t count = 0;
         for (uint32_t i = 0; i < data->train.count; i++) {
-            if (data->train.items[i].column != c) continue;
+            if (data->train.items[i].setting != c) continue;
             logs += log((double)data->train.items[i].batch);
             count++;
         }
-        data->columns[c].usual_batch = count > 0 ? (uint32_t)lround(exp(logs / count)) : 1;
+        data->settings[c].typical_batch = count > 0 ? (uint32_t)lround(exp(logs / count)) : 1;
     }
 }
 
@@ -188,14 +188,14 @@ static ft_status gather_all(gathering *g, const fit_context *context, ft_error *
     if (data->programs == NULL || g->firsts == NULL || g->program_of == NULL) return FT_NOMEM(error);
     FT_TRY(read_sheets(g->set, data, error));
     FT_TRY(add_labels(g, g->set->train, &data->train, error));
-    uint32_t columns = data->column_count;
+    uint32_t settings = data->setting_count;
     note_batches(data);
     FT_TRY(add_labels(g, g->set->valid, &data->valid, error));
-    data->group_count = torch_column_groups(data->columns, columns, data->groups);
-    data->column_count = columns; /* of what nobody can learn nothing is checked */
+    data->group_count = torch_setting_groups(data->settings, settings, data->groups);
+    data->setting_count = settings; /* of what nobody can learn nothing is checked */
     uint32_t kept = 0;
     for (uint32_t i = 0; i < data->valid.count; i++)
-        if (data->valid.items[i].column < columns) data->valid.items[kept++] = data->valid.items[i];
+        if (data->valid.items[i].setting < settings) data->valid.items[kept++] = data->valid.items[i];
     data->valid.count = kept;
     return gather_kernels(g, context, error);
 }

@@ -5,7 +5,7 @@
 
 #include "predictor/core/family.h"
 #include "predictor/core/row_table.h"
-#include "predictor/torch/torch_column.h"
+#include "predictor/torch/torch_setting.h"
 
 /* What is launched for a graph depends on whether it is compiled, and bytes on the precision; the batch multiplies. */
 typedef struct torch_program {
@@ -28,7 +28,7 @@ typedef struct torch_launch {
 } torch_launch;
 
 typedef struct torch_label {
-    uint32_t program, column;
+    uint32_t program, setting;
     float batch;
     float log_us;
     uint32_t family; /* a hash: the same for all architectures of one */
@@ -45,9 +45,9 @@ typedef struct torch_data {
     uint32_t program_count;
     torch_launch *launches;
     uint32_t launch_count, launch_capacity;
-    torch_column columns[TORCH_COLUMNS_MAX];
-    uint32_t column_count;
-    uint32_t groups[TORCH_COLUMNS_MAX]; /* per column */
+    torch_setting settings[TORCH_MAX_SETTINGS];
+    uint32_t setting_count;
+    uint32_t groups[TORCH_MAX_SETTINGS]; /* per column */
     uint32_t group_count;
     torch_sheet *sheets; /* per device of the set */
     torch_labels train, valid;
@@ -59,7 +59,7 @@ static inline const torch_row *torch_data_rows(const torch_data *data) {
 }
 
 static inline torch_side torch_label_side(const torch_data *data, const torch_label *label) {
-    return torch_sheet_side(&data->sheets[data->columns[label->column].device]);
+    return torch_sheet_side(&data->sheets[data->settings[label->setting].device]);
 }
 
 /* The rules of PyTorch: eager and compiled. */

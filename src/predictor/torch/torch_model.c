@@ -1,4 +1,4 @@
-/* torch_model.c - making and keeping a trained torch-sum predictor; torch_ask.c asks it. */
+/* torch_model.c - making and keeping a trained torch-sum predictor; torch_predict.c asks it. */
 #include "predictor/torch/torch_model.h"
 
 #include <math.h>
@@ -9,21 +9,21 @@
 
 enum { SCALING_FLOATS = sizeof(torch_scaling) / sizeof(float), MATRICES = 8 };
 
-static const double MOST_WIDTH = 50; /* of a logarithm: more than any time can be off by */
+static const double MAX_WIDTH = 50; /* of a logarithm: more than any time can be off by */
 
 /* --- Making -------------------------------------------------------------------------------------------------- */
 
-static ft_status model_begin(const torch_config *config, uint32_t devices, uint32_t columns, model **out,
+static ft_status model_begin(const torch_config *config, uint32_t devices, uint32_t settings, model **out,
                              ft_error *error) {
     model *m = calloc(1, sizeof *m);
     if (m == NULL) return FT_NOMEM(error);
     m->config = *config;
     m->device_count = devices;
-    m->column_count = columns;
-    m->columns = calloc((size_t)columns + 1, sizeof *m->columns);
-    m->groups = calloc((size_t)columns + 1, sizeof *m->groups);
+    m->setting_count = settings;
+    m->settings = calloc((size_t)settings + 1, sizeof *m->settings);
+    m->groups = calloc((size_t)settings + 1, sizeof *m->groups);
     m->sheets = calloc((size_t)devices + 1, sizeof *m->sheets);
-    ft_status status = m->columns != NULL && m->groups != NULL && m->sheets != NULL ? FT_OK : FT_NOMEM(error);
+    ft_status status = m->settings != NULL && m->groups != NULL && m->sheets != NULL ? FT_OK : FT_NOMEM(error);
     if (status == FT_OK) status = torch_rules_open(&m->rules, error);
     if (status != FT_OK)
         torch_model_free(m);
@@ -40,7 +40,7 @@ static void point_at_net(const torch_net *net, torch_weights *w) {
                          .second_bias = params_values(p, net->second.bias),
                          .last = params_values(p, net->last.weight),
                          .last_bias = params_values(p, net->last.bias),
-                         .prices = params_values(p, net->prices),
+                         .unit_costs = params_values(p, net->unit_costs),
                          .mix = params_values(p, net->mix)};
 }
 
@@ -49,7 +49,7 @@ static ft_status add_nets(model *m, uint64_t seed, ft_error *error) {
     m->nets = calloc((size_t)TORCH_SIDES * members, sizeof *m->nets);
     if (m->nets == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < TORCH_SIDES * members; i++) {
-        FT_TRY(torch_net_init(&m->nets[i], m->column_count, m->group_count, m->config.hidden, m->config.ways,
+        FT_TRY(torch_net_init(&m->nets[i], m->setting_count, m->group_count, m->config.hidden, m->config.basis,
                               (float)m->config.bound, seed * 1000003 + i, error));
         point_at_net(&m->nets[i], &m->members[i / members][i % members]);
     }
@@ -59,9 +59,9 @@ static ft_status add_nets(model *m, uint64_t seed, ft_error *error) {
 ft_status torch_model_new(const torch_config *config, const torch_data *data, uint32_t device_count, uint64_t seed,
                           model **out, ft_error *error) {
     model *m;
-    FT_TRY(model_begin(config, device_count, data->column_count, &m, error));
-    memcpy(m->columns, data->columns, data->column_count * sizeof *m->columns);
-    m->group_count = torch_column_groups(m->columns, m->column_count, m->groups);
+    FT_TRY(model_begin(config, device_count, data->setting_count, &m, error));
+    memcpy(m->settings, data->settings, data->setting_count * sizeof *m->settings);
+    m->group_count = torch_setting_groups(m->settings, m->setting_count, m->groups);
     memcpy(m->sheets, data->sheets, device_count * sizeof *m->sheets);
     ft_status status = add_nets(m, seed, error);
     if (status != FT_OK)
@@ -76,7 +76,7 @@ void torch_model_free(model *m) {
     for (uint32_t i = 0; m->nets != NULL && i < TORCH_SIDES * m->config.members; i++) torch_net_free(&m->nets[i]);
     free(m->nets);
     torch_rules_free(&m->rules);
-    free(m->columns);
+    free(m->settings);
     free(m->groups);
     free(m->sheets);
     free(m->widths);
@@ -87,17 +87,17 @@ void torch_model_free(model *m) {
 
 /* Sizes of the matrices, in their order. */
 static void matrix_sizes(const model *m, size_t sizes[static MATRICES]) {
-    size_t hidden = m->config.hidden, outputs = (size_t)m->config.ways * TORCH_TERMS,
-           columns = m->column_count + m->group_count;
-    const size_t all[MATRICES] = {TORCH_FEATURES * hidden, hidden,  hidden * hidden,       hidden,
-                                  hidden * outputs,        outputs, columns * TORCH_TERMS, columns * outputs};
+    size_t hidden = m->config.hidden, outputs = (size_t)m->config.basis * TORCH_TERMS,
+           settings = m->setting_count + m->group_count;
+    const size_t all[MATRICES] = {TORCH_FEATURES * hidden, hidden,  hidden * hidden,        hidden,
+                                  hidden * outputs,        outputs, settings * TORCH_TERMS, settings * outputs};
     memcpy(sizes, all, sizeof all);
 }
 
 /* The addresses of a network's pointers, in the order of the matrices. */
 static void matrix_list(torch_weights *w, const float **list[static MATRICES]) {
-    const float **all[MATRICES] = {&w->first, &w->first_bias, &w->second, &w->second_bias,
-                                   &w->last,  &w->last_bias,  &w->prices, &w->mix};
+    const float **all[MATRICES] = {&w->first, &w->first_bias, &w->second,     &w->second_bias,
+                                   &w->last,  &w->last_bias,  &w->unit_costs, &w->mix};
     memcpy(list, all, sizeof all);
 }
 
@@ -105,22 +105,22 @@ static void matrix_list(torch_weights *w, const float **list[static MATRICES]) {
  * together. */
 void torch_model_finish(model *m) {
     for (uint32_t i = 0; i < TORCH_SIDES * m->config.members; i++) {
-        float *tables[] = {params_values(&m->nets[i].values, m->nets[i].prices),
+        float *tables[] = {params_values(&m->nets[i].values, m->nets[i].unit_costs),
                            params_values(&m->nets[i].values, m->nets[i].mix)};
-        const size_t widths[] = {TORCH_TERMS, (size_t)m->config.ways * TORCH_TERMS};
+        const size_t widths[] = {TORCH_TERMS, (size_t)m->config.basis * TORCH_TERMS};
         for (uint32_t k = 0; k < 2; k++)
-            for (size_t j = 0; j < m->column_count * widths[k]; j++) {
-                size_t group = m->column_count + m->groups[j / widths[k]];
+            for (size_t j = 0; j < m->setting_count * widths[k]; j++) {
+                size_t group = m->setting_count + m->groups[j / widths[k]];
                 tables[k][j] += tables[k][group * widths[k] + j % widths[k]];
             }
     }
 }
 
-static json_t *save_list(const model *m, bool has_columns) {
+static json_t *save_list(const model *m, bool has_settings) {
     json_t *list = json_array();
-    uint32_t count = has_columns ? m->column_count : m->device_count;
+    uint32_t count = has_settings ? m->setting_count : m->device_count;
     for (uint32_t i = 0; list != NULL && i < count; i++) {
-        json_t *item = has_columns ? torch_column_save(&m->columns[i]) : torch_sheet_save(&m->sheets[i]);
+        json_t *item = has_settings ? torch_setting_save(&m->settings[i]) : torch_sheet_save(&m->sheets[i]);
         if (item != NULL && json_array_append_new(list, item) == 0) continue;
         json_decref(list);
         return NULL;
@@ -131,8 +131,8 @@ static json_t *save_list(const model *m, bool has_columns) {
 /* Widths of all columns, then what is usual on each side. */
 static json_t *save_widths(const model *m) {
     json_t *list = json_array();
-    for (uint32_t i = 0; list != NULL && i < m->column_count + TORCH_SIDES; i++) {
-        double value = i < m->column_count ? m->widths[i] : m->usual_spread[i - m->column_count];
+    for (uint32_t i = 0; list != NULL && i < m->setting_count + TORCH_SIDES; i++) {
+        double value = i < m->setting_count ? m->widths[i] : m->typical_spread[i - m->setting_count];
         if (json_array_append_new(list, json_real(value)) == 0) continue;
         json_decref(list);
         return NULL;
@@ -170,26 +170,26 @@ ft_status torch_model_save(const model *m, json_t **params, float_block *block, 
 static ft_status load_widths(const json_t *params, model *m, ft_error *error) {
     const json_t *list = json_object_get(params, "widths");
     if (list == NULL) return FT_OK;
-    if (json_array_size(list) != (size_t)m->column_count + TORCH_SIDES)
+    if (json_array_size(list) != (size_t)m->setting_count + TORCH_SIDES)
         return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: has widths of another number of columns");
-    m->widths = calloc((size_t)m->column_count + 1, sizeof *m->widths);
+    m->widths = calloc((size_t)m->setting_count + 1, sizeof *m->widths);
     if (m->widths == NULL) return FT_NOMEM(error);
-    for (uint32_t i = 0; i < m->column_count + TORCH_SIDES; i++) {
+    for (uint32_t i = 0; i < m->setting_count + TORCH_SIDES; i++) {
         const json_t *item = json_array_get(list, i);
         double value = json_number_value(item);
-        bool is_width = i < m->column_count;
-        if (!json_is_number(item) || !(is_width ? value > 0 : value >= 0) || value > MOST_WIDTH)
+        bool is_width = i < m->setting_count;
+        if (!json_is_number(item) || !(is_width ? value > 0 : value >= 0) || value > MAX_WIDTH)
             return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: width %u is not a positive number", i);
-        *(is_width ? &m->widths[i] : &m->usual_spread[i - m->column_count]) = value;
+        *(is_width ? &m->widths[i] : &m->typical_spread[i - m->setting_count]) = value;
     }
     return FT_OK;
 }
 
 static ft_status load_lists(const json_t *params, model *m, ft_error *error) {
-    const json_t *columns = json_object_get(params, "columns"), *sheets = json_object_get(params, "sheets");
-    for (uint32_t i = 0; i < m->column_count; i++)
-        FT_TRY(torch_column_load(json_array_get(columns, i), m->device_count, &m->columns[i], error));
-    m->group_count = torch_column_groups(m->columns, m->column_count, m->groups);
+    const json_t *settings = json_object_get(params, "columns"), *sheets = json_object_get(params, "sheets");
+    for (uint32_t i = 0; i < m->setting_count; i++)
+        FT_TRY(torch_setting_load(json_array_get(settings, i), m->device_count, &m->settings[i], error));
+    m->group_count = torch_setting_groups(m->settings, m->setting_count, m->groups);
     for (uint32_t i = 0; i < m->device_count; i++)
         FT_TRY(torch_sheet_load(json_array_get(sheets, i), &m->sheets[i], error));
     return load_widths(params, m, error);
@@ -222,16 +222,16 @@ ft_status torch_model_load(const json_t *params, const float *block, size_t coun
     (void)devices;
     torch_config config;
     model *m = NULL;
-    const json_t *options = json_object_get(params, "config"), *columns = json_object_get(params, "columns");
-    size_t column_count = json_array_size(columns);
+    const json_t *options = json_object_get(params, "config"), *settings = json_object_get(params, "columns");
+    size_t setting_count = json_array_size(settings);
     if (!json_is_object(options)) return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: params have no config");
     if (torch_config_read(options, &config, error) != FT_OK) return ft_fail_prefix(error, FT_ERR_DAMAGED, "torch-sum");
-    if (column_count < 1 || column_count > TORCH_COLUMNS_MAX)
-        return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: has %zu columns; 1 to %d are possible", column_count,
-                       TORCH_COLUMNS_MAX);
+    if (setting_count < 1 || setting_count > TORCH_MAX_SETTINGS)
+        return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: has %zu columns; 1 to %d are possible", setting_count,
+                       TORCH_MAX_SETTINGS);
     if (json_array_size(json_object_get(params, "sheets")) != device_count)
         return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: has data sheets of another number of devices");
-    FT_TRY(model_begin(&config, device_count, (uint32_t)column_count, &m, error));
+    FT_TRY(model_begin(&config, device_count, (uint32_t)setting_count, &m, error));
     ft_status status = load_lists(params, m, error);
     if (status == FT_OK) status = load_block(m, block, count, error);
     if (status != FT_OK)

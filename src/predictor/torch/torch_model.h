@@ -13,21 +13,21 @@ typedef struct torch_weights {
     const float *first, *first_bias;   /* features x hidden */
     const float *second, *second_bias; /* hidden x hidden */
     const float *last, *last_bias;     /* hidden x ways * terms */
-    const float *prices;               /* columns, then groups x terms; in a file those of columns are complete */
+    const float *unit_costs;           /* columns, then groups x terms; in a file those of columns are complete */
     const float *mix;                  /* the same x ways * terms */
 } torch_weights;
 
 struct model {
     torch_config config;
     torch_rules rules;
-    uint32_t device_count, column_count, group_count;
-    torch_column *columns;
+    uint32_t device_count, setting_count, group_count;
+    torch_setting *settings;
     uint32_t *groups;    /* per column */
     torch_sheet *sheets; /* per device */
     torch_scaling scaling[TORCH_SIDES];
-    double *widths;                   /* per column: half the 90 % interval; NULL in a file of an older foretell */
-    double usual_spread[TORCH_SIDES]; /* members hardly disagree more on usual models; 0: not known */
-    torch_weights members[TORCH_SIDES][TORCH_MEMBERS_MAX];
+    double *widths;                     /* per column: half the 90 % interval; NULL in a file of an older foretell */
+    double typical_spread[TORCH_SIDES]; /* members hardly disagree more on usual models; 0: not known */
+    torch_weights members[TORCH_SIDES][TORCH_MAX_MEMBERS];
     torch_net *nets; /* of a model that was trained here, side by side; NULL: the weights are those of a file */
     char keys[TORCH_SIDES][TORCH_PROGRAM_CODES]; /* their addresses are what a subject keeps rows by */
 };
@@ -50,12 +50,12 @@ typedef struct torch_view {
     const torch_row *rows;
     uint32_t row_count;
     const bool *is_known; /* per row: training saw its like */
-    const float *ways;    /* members x rows x ways * terms */
+    const float *basis;   /* members x rows x ways * terms */
 } torch_view;
 
 /* What rows bend, by each member of a side; `ways` has room for members x count x ways * terms. False when out of
  * memory. */
-bool torch_model_ways(const model *m, torch_side side, const torch_row *rows, uint32_t count, float *ways);
+bool torch_model_hidden(const model *m, torch_side side, const torch_row *rows, uint32_t count, float *basis);
 
 ft_status torch_model_predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
                               model_output *out, ft_error *error);

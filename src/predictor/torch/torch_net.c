@@ -33,8 +33,8 @@ void torch_scaling_fit(const torch_row *rows, const bool *is_used, uint32_t coun
         bool varies = deviation > 1e-6, is_flag = f >= TORCH_SIZES;
         scaling->mean[f] = is_flag ? 0 : (float)mean;
         scaling->inverse[f] = !varies ? 0 : is_flag ? 1 : (float)(1 / deviation);
-        scaling->least[f] = used > 0 ? least : 0;
-        scaling->most[f] = used > 0 ? most : 0;
+        scaling->min[f] = used > 0 ? least : 0;
+        scaling->max[f] = used > 0 ? most : 0;
     }
 }
 
@@ -56,11 +56,11 @@ SIMD_CLONES static uint32_t count_known(const float *restrict values, const floa
     return known;
 }
 
-bool torch_scaling_knows(const torch_scaling *scaling, const torch_row *row) {
+bool torch_scaling_covers(const torch_scaling *scaling, const torch_row *row) {
     static const float SLACK = 0.5F;
     const float *flags = row->features + TORCH_SIZES;
-    return count_known(row->features, scaling->least, scaling->most, SLACK, TORCH_SIZES) == TORCH_SIZES &&
-           count_known(flags, scaling->least + TORCH_SIZES, scaling->most + TORCH_SIZES, 0, TORCH_FLAGS) == TORCH_FLAGS;
+    return count_known(row->features, scaling->min, scaling->max, SLACK, TORCH_SIZES) == TORCH_SIZES &&
+           count_known(flags, scaling->min + TORCH_SIZES, scaling->max + TORCH_SIZES, 0, TORCH_FLAGS) == TORCH_FLAGS;
 }
 
 /* --- The network --------------------------------------------------------------------------------------------- */
@@ -69,9 +69,9 @@ bool torch_scaling_knows(const torch_scaling *scaling, const torch_row *row) {
 static void start_mix(torch_net *net) {
     static const float SMALL = 0.5F;
     float *mix = params_values(&net->values, net->mix);
-    uint32_t outputs = net->ways * TORCH_TERMS;
-    memset(mix, 0, (size_t)net->columns * outputs * sizeof *mix);
-    mix += (size_t)net->columns * outputs;
+    uint32_t outputs = net->basis * TORCH_TERMS;
+    memset(mix, 0, (size_t)net->settings * outputs * sizeof *mix);
+    mix += (size_t)net->settings * outputs;
     for (uint32_t g = 0; g < net->groups; g++) {
         for (uint32_t i = 0; i < outputs; i++, mix++) *mix = i < TORCH_TERMS ? 1 : *mix * SMALL;
     }
@@ -79,27 +79,27 @@ static void start_mix(torch_net *net) {
 
 /* Rows that pairs have of a table of columns and groups: their own and the group's together. */
 static tensor *rows_of(tape *t, param_id table, const torch_pairs *pairs) {
-    tensor *own = nn_gather(t, tape_param(t, table), pairs->columns, pairs->count);
+    tensor *own = nn_gather(t, tape_param(t, table), pairs->settings, pairs->count);
     return nn_add(t, own, nn_gather(t, tape_param(t, table), pairs->groups, pairs->count));
 }
 
 tensor *torch_net_own(const torch_net *net, tape *t, const float *zeros, float scale) {
     loss_options options = {.kind = LOSS_MSE, .scale = scale};
-    tensor *prices = nn_slice_rows(t, tape_param(t, net->prices), 0, net->columns);
-    tensor *mix = nn_slice_rows(t, tape_param(t, net->mix), 0, net->columns);
-    return nn_add(t, nn_loss(t, prices, zeros, &options), nn_loss(t, mix, zeros, &options));
+    tensor *unit_costs = nn_slice_rows(t, tape_param(t, net->unit_costs), 0, net->settings);
+    tensor *mix = nn_slice_rows(t, tape_param(t, net->mix), 0, net->settings);
+    return nn_add(t, nn_loss(t, unit_costs, zeros, &options), nn_loss(t, mix, zeros, &options));
 }
 
-ft_status torch_net_init(torch_net *net, uint32_t columns, uint32_t groups, uint32_t hidden, uint32_t ways, float bound,
-                         uint64_t seed, ft_error *error) {
-    uint32_t outputs = ways * TORCH_TERMS;
-    *net = (torch_net){.columns = columns, .groups = groups, .hidden = hidden, .ways = ways, .bound = bound};
+ft_status torch_net_init(torch_net *net, uint32_t settings, uint32_t groups, uint32_t hidden, uint32_t basis,
+                         float bound, uint64_t seed, ft_error *error) {
+    uint32_t outputs = basis * TORCH_TERMS;
+    *net = (torch_net){.settings = settings, .groups = groups, .hidden = hidden, .basis = basis, .bound = bound};
     params_init(&net->values);
     net->first = layer_linear_add(&net->values, "first", TORCH_FEATURES, hidden, true);
     net->second = layer_linear_add(&net->values, "second", hidden, hidden, true);
     net->last = layer_linear_add(&net->values, "last", hidden, outputs, true);
-    net->prices = params_add(&net->values, columns + groups, TORCH_TERMS, PARAM_ZEROS, "prices");
-    net->mix = params_add(&net->values, columns + groups, outputs, PARAM_NORMAL, "mix");
+    net->unit_costs = params_add(&net->values, settings + groups, TORCH_TERMS, PARAM_ZEROS, "prices");
+    net->mix = params_add(&net->values, settings + groups, outputs, PARAM_NORMAL, "mix");
     ft_status status = params_finish(&net->values, seed, error);
     if (status != FT_OK) {
         torch_net_free(net);
@@ -123,7 +123,7 @@ void torch_net_free(torch_net *net) {
 typedef struct mix_node {
     tape_node node;
     const torch_pairs *pairs;
-    uint32_t ways;
+    uint32_t basis;
 } mix_node;
 
 /* What one pair gives back to its kernel, its column and its group. */
@@ -151,27 +151,27 @@ SIMD_CLONES static void mix_pair(uint32_t width, const float *restrict x, const 
 static void mix_backward(tape *t, tape_node *n) {
     const mix_node *m = (const mix_node *)n;
     const torch_pairs *pairs = m->pairs;
-    uint32_t width = m->ways * TORCH_TERMS;
+    uint32_t width = m->basis * TORCH_TERMS;
     float *kernels = tape_grad(t, n->in[0]), *table = tape_grad(t, n->in[1]);
     if (kernels == NULL || table == NULL) return;
     for (uint32_t p = 0; p < pairs->count; p++) {
         const float *out = n->out->grad + (size_t)p * TORCH_TERMS;
         const float *x = n->in[0]->data + (size_t)pairs->kernels[p] * width;
-        const float *own = n->in[1]->data + (size_t)pairs->columns[p] * width;
+        const float *own = n->in[1]->data + (size_t)pairs->settings[p] * width;
         const float *shared = n->in[1]->data + (size_t)pairs->groups[p] * width;
         give_back(width, out, x, own, shared, kernels + (size_t)pairs->kernels[p] * width,
-                  table + (size_t)pairs->columns[p] * width, table + (size_t)pairs->groups[p] * width);
+                  table + (size_t)pairs->settings[p] * width, table + (size_t)pairs->groups[p] * width);
     }
 }
 
-static tensor *mix_ways(const torch_net *net, tape *t, tensor *x, tensor *table, const torch_pairs *pairs) {
+static tensor *mix_basis(const torch_net *net, tape *t, tensor *x, tensor *table, const torch_pairs *pairs) {
     if (x == NULL || table == NULL) return NULL;
-    uint32_t width = net->ways * TORCH_TERMS;
+    uint32_t width = net->basis * TORCH_TERMS;
     tensor *out = tape_tensor(t, pairs->count, TORCH_TERMS, x->needs_grad || table->needs_grad);
     if (out == NULL) return NULL;
     for (uint32_t p = 0; p < pairs->count; p++) {
         const float *from = x->data + (size_t)pairs->kernels[p] * width;
-        const float *own = table->data + (size_t)pairs->columns[p] * width;
+        const float *own = table->data + (size_t)pairs->settings[p] * width;
         const float *shared = table->data + (size_t)pairs->groups[p] * width;
         mix_pair(width, from, own, shared, out->data + (size_t)p * TORCH_TERMS);
     }
@@ -180,19 +180,20 @@ static tensor *mix_ways(const torch_net *net, tape *t, tensor *x, tensor *table,
     note->node.in[0] = x;
     note->node.in[1] = table;
     note->pairs = pairs;
-    note->ways = net->ways;
+    note->basis = net->basis;
     return out;
 }
 
-tensor *torch_net_times(const torch_net *net, tape *t, const torch_pairs *pairs, tensor **bend, tensor **logs) {
+tensor *torch_net_times(const torch_net *net, tape *t, const torch_pairs *pairs, tensor **log_multipliers,
+                        tensor **logs) {
     tensor *x = tape_input(t, pairs->kernel_count, TORCH_FEATURES, pairs->inputs);
     x = layer_linear_apply(t, &net->first, x, ACT_SILU);
     x = layer_linear_apply(t, &net->second, x, ACT_SILU);
     x = layer_linear_apply(t, &net->last, x, ACT_NONE);
-    x = mix_ways(net, t, x, tape_param(t, net->mix), pairs);
+    x = mix_basis(net, t, x, tape_param(t, net->mix), pairs);
     x = nn_scale(t, nn_activate(t, nn_scale(t, x, 1 / net->bound), ACT_TANH), net->bound);
-    if (bend != NULL) *bend = x;
-    x = nn_add(t, x, rows_of(t, net->prices, pairs));
+    if (log_multipliers != NULL) *log_multipliers = x;
+    x = nn_add(t, x, rows_of(t, net->unit_costs, pairs));
     if (logs != NULL) *logs = x;
     return nn_mul(t, nn_activate(t, x, ACT_EXP), tape_input(t, pairs->count, TORCH_TERMS, pairs->amounts));
 }

@@ -39,14 +39,14 @@ static bool reduction_groups(const ft_op *op, const ft_tensor *in, channel_group
  * are shorter than a vector are not vectorised. Each group goes to one core, unless the work is too little for
  * torch.compile to share it. */
 static double taken_for_groups(const ft_graph *graph, const ft_op *op) {
-    static const double LANES = 16, CORES = 14 /* of what was measured */, LEAST_SHARE = 4096;
+    static const double LANES = 16, CORES = 14 /* of what was measured */, MIN_SHARE = 4096;
     const ft_tensor *in = op_input(graph, op, 0);
     channel_groups groups = {0};
     if (in == NULL || !shape_is_known(in)) return 0;
     if (!norm_groups(graph, op, in, &groups) && !reduction_groups(op, in, &groups)) return 0;
     if (groups.count < 1 || groups.channels >= LANES) return 0;
     double elems = (double)tensor_elems(graph, in), batch = (double)ft_graph_batch(graph);
-    if (elems / batch < CORES * LEAST_SHARE) return elems;
+    if (elems / batch < CORES * MIN_SHARE) return elems;
     return elems / groups.count * ceil(groups.count / CORES);
 }
 

@@ -35,7 +35,7 @@ typedef struct filling {
     const torch_label *labels;
     const uint32_t *order;
     uint32_t count, pairs;
-    uint32_t *rows, *kernels, *columns, *groups, *start;
+    uint32_t *rows, *kernels, *settings, *groups, *start;
     float *amounts, *targets, *weights, *moving;
 } filling;
 
@@ -48,7 +48,7 @@ static bool make_room(torch_shard *s, filling *f) {
     arena *m = &s->memory;
     f->rows = ARENA_ARRAY(m, uint32_t, pairs);
     f->kernels = ARENA_ARRAY(m, uint32_t, pairs);
-    f->columns = ARENA_ARRAY(m, uint32_t, pairs);
+    f->settings = ARENA_ARRAY(m, uint32_t, pairs);
     f->groups = ARENA_ARRAY(m, uint32_t, pairs);
     f->start = ARENA_ARRAY(m, uint32_t, (size_t)f->count + 1);
     f->amounts = ARENA_ARRAY(m, float, pairs *TORCH_TERMS);
@@ -57,7 +57,7 @@ static bool make_room(torch_shard *s, filling *f) {
     f->moving = ARENA_ARRAY(m, float, pairs);
     float *zeros = ARENA_ARRAY(m, float, pairs *TORCH_TERMS);
     s->zeros = zeros;
-    return f->rows != NULL && f->kernels != NULL && f->columns != NULL && f->groups != NULL && f->start != NULL &&
+    return f->rows != NULL && f->kernels != NULL && f->settings != NULL && f->groups != NULL && f->start != NULL &&
            f->amounts != NULL && f->targets != NULL && f->weights != NULL && f->moving != NULL && zeros != NULL;
 }
 
@@ -65,11 +65,11 @@ static void add_label(torch_shard *s, filling *f, uint32_t number) {
     const torch_label *label = label_at(f, number);
     const torch_data *data = f->data;
     const torch_program *program = &data->programs[label->program];
-    const torch_column *column = &data->columns[label->column];
-    const torch_sheet *sheet = &data->sheets[column->device];
+    const torch_setting *setting = &data->settings[label->setting];
+    const torch_sheet *sheet = &data->sheets[setting->device];
     double anchors[TORCH_TERMS];
-    torch_sheet_anchors(sheet, column, anchors);
-    bool has_prior = sheet->is_gpu && column->mode == FT_INFER;
+    torch_sheet_anchors(sheet, setting, anchors);
+    bool has_prior = sheet->is_gpu && setting->mode == FT_INFER;
     f->targets[number] = label->log_us;
     for (uint32_t i = program->start; i < program->start + program->count; i++, f->pairs++) {
         const torch_launch *launch = &data->launches[i];
@@ -79,8 +79,8 @@ static void add_label(torch_shard *s, filling *f, uint32_t number) {
             s->place[launch->row] = s->pairs.kernel_count;
         }
         f->kernels[f->pairs] = s->place[launch->row] - 1;
-        f->columns[f->pairs] = label->column;
-        f->groups[f->pairs] = data->column_count + data->groups[label->column];
+        f->settings[f->pairs] = label->setting;
+        f->groups[f->pairs] = data->setting_count + data->groups[label->setting];
         torch_amounts(row, torch_sheet_side(sheet), anchors, label->batch, launch->times,
                       f->amounts + (size_t)f->pairs * TORCH_TERMS);
         f->weights[f->pairs] = has_prior && torch_only_moves(torch_row_kind(row));
@@ -122,7 +122,7 @@ bool torch_shard_fill(torch_shard *s, const torch_data *data, const float *input
     s->pairs.count = f.pairs;
     s->pairs.inputs = own;
     s->pairs.kernels = f.kernels;
-    s->pairs.columns = f.columns;
+    s->pairs.settings = f.settings;
     s->pairs.groups = f.groups;
     s->pairs.amounts = f.amounts;
     s->by_label = (segments){.count = count, .start = f.start};
@@ -132,8 +132,9 @@ bool torch_shard_fill(torch_shard *s, const torch_data *data, const float *input
     return own != NULL;
 }
 
-tensor *torch_shard_forward(const torch_shard *s, const torch_net *net, tape *t, tensor **bend, tensor **logs) {
-    tensor *times = torch_net_times(net, t, &s->pairs, bend, logs);
+tensor *torch_shard_forward(const torch_shard *s, const torch_net *net, tape *t, tensor **log_multipliers,
+                            tensor **logs) {
+    tensor *times = torch_net_times(net, t, &s->pairs, log_multipliers, logs);
     tensor *terms = nn_segment_sum(t, times, s->by_label);
     return nn_activate(t, nn_matmul(t, terms, tape_input(t, TORCH_TERMS, 1, ONES)), ACT_LOG);
 }

@@ -30,7 +30,8 @@ bool torch_shard_fill(torch_shard *s, const torch_data *data, const float *input
                       const uint32_t *order, uint32_t count);
 
 /* The logarithm of what each label takes: labels x 1. *bend, *logs may be NULL. */
-tensor *torch_shard_forward(const torch_shard *s, const torch_net *net, tape *t, tensor **bend, tensor **logs);
+tensor *torch_shard_forward(const torch_shard *s, const torch_net *net, tape *t, tensor **log_multipliers,
+                            tensor **logs);
 
 /* Kernels that do nothing but move bytes: they reach most of the bandwidth, on any GPU. */
 bool torch_only_moves(torch_kind kind);

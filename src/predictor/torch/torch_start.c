@@ -7,17 +7,17 @@
 #include "predictor/torch/torch_shard.h"
 
 /* How many times longer than the data sheet says a unit of each term usually takes. */
-static const double USUAL[TORCH_TERMS] = {
+static const double TYPICAL[TORCH_TERMS] = {
     [TORCH_LAUNCHES] = 1, [TORCH_PRODUCTS] = 2, [TORCH_VECTOR_PRODUCTS] = 4, [TORCH_ATTENDED] = 3, [TORCH_SCORES] = 0.1,
     [TORCH_MOVED] = 1.15, [TORCH_CASTS] = 1,    [TORCH_WEIGHTS] = 1,         [TORCH_FLOPS] = 1,    [TORCH_SERIAL] = 1};
 
 /* A label's terms as shares of it, at the rates of the data sheet. */
 static void shares_of(const torch_data *data, const torch_label *label, double shares[static TORCH_TERMS]) {
-    const torch_column *column = &data->columns[label->column];
+    const torch_setting *setting = &data->settings[label->setting];
     const torch_program *program = &data->programs[label->program];
-    const torch_sheet *sheet = &data->sheets[column->device];
+    const torch_sheet *sheet = &data->sheets[setting->device];
     double anchors[TORCH_TERMS], time = exp((double)label->log_us);
-    torch_sheet_anchors(sheet, column, anchors);
+    torch_sheet_anchors(sheet, setting, anchors);
     for (uint32_t k = 0; k < TORCH_TERMS; k++) shares[k] = 0;
     for (uint32_t i = program->start; i < program->start + program->count; i++) {
         float amounts[TORCH_TERMS];
@@ -27,15 +27,15 @@ static void shares_of(const torch_data *data, const torch_label *label, double s
     }
 }
 
-ft_status torch_start_prices(const torch_data *data, uint32_t group, const bool *is_out,
-                             float prices[static TORCH_TERMS], ft_error *error) {
+ft_status initial_unit_costs(const torch_data *data, uint32_t group, const bool *is_out,
+                             float unit_costs[static TORCH_TERMS], ft_error *error) {
     static const double PULL = 0.003, FARTHEST = 30;
     double gram[TORCH_TERMS * TORCH_TERMS] = {0}, moment[TORCH_TERMS] = {0}, ridge[TORCH_TERMS];
     double lower[TORCH_TERMS], upper[TORCH_TERMS], x[TORCH_TERMS];
     uint32_t count = 0;
     for (uint32_t i = 0; i < data->train.count; i++) {
         const torch_label *label = &data->train.items[i];
-        if (data->groups[label->column] != group || (is_out != NULL && is_out[data->programs[label->program].graph]))
+        if (data->groups[label->setting] != group || (is_out != NULL && is_out[data->programs[label->program].graph]))
             continue;
         double shares[TORCH_TERMS];
         shares_of(data, label, shares);
@@ -46,15 +46,15 @@ ft_status torch_start_prices(const torch_data *data, uint32_t group, const bool 
         count++;
     }
     for (uint32_t k = 0; k < TORCH_TERMS; k++) {
-        ridge[k] = PULL * (count + 1) / (USUAL[k] * USUAL[k]);
-        lower[k] = USUAL[k] / FARTHEST;
-        upper[k] = USUAL[k] * FARTHEST;
+        ridge[k] = PULL * (count + 1) / (TYPICAL[k] * TYPICAL[k]);
+        lower[k] = TYPICAL[k] / FARTHEST;
+        upper[k] = TYPICAL[k] * FARTHEST;
     }
     nnls_problem problem = {.count = TORCH_TERMS, .gram = gram, .moment = moment, .ridge = ridge};
-    problem.prior = USUAL;
+    problem.prior = TYPICAL;
     problem.lower = lower;
     problem.upper = upper;
     FT_TRY(nnls_solve(&problem, x, error));
-    for (uint32_t k = 0; k < TORCH_TERMS; k++) prices[k] = (float)log(x[k]);
+    for (uint32_t k = 0; k < TORCH_TERMS; k++) unit_costs[k] = (float)log(x[k]);
     return FT_OK;
 }

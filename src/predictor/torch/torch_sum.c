@@ -1,5 +1,5 @@
 /* torch_sum.c - fits the family "torch-sum": torch_kernel.h says what PyTorch launches, torch_rows.h what is seen of a
- * kernel, torch_column.h in what settings, torch_net.h what a kernel takes, torch_train.h how that is learned,
+ * kernel, torch_setting.h in what settings, torch_net.h what a kernel takes, torch_train.h how that is learned,
  * torch_model.h what is kept and how it is asked. */
 #include "predictor/torch/torch_sum.h"
 
@@ -59,7 +59,7 @@ static ft_status check(void *user, double *mape, ft_error *error) {
     const torch_labels *valid = &f->data->valid;
     float *logs = malloc(((size_t)valid->count + 1) * sizeof *logs);
     if (logs == NULL) return FT_NOMEM(error);
-    ft_status status = torch_training_ask(f->training, valid->items, valid->count, logs, error);
+    ft_status status = torch_training_infer(f->training, valid->items, valid->count, logs, error);
     double sum = 0;
     uint32_t count = 0;
     for (uint32_t i = 0; status == FT_OK && i < valid->count; i++) {
@@ -105,8 +105,8 @@ static void limit_evenness(torch_side side, torch_scaling *scaling) {
     static const float NONE = 0, PAGE = 12;
     for (uint32_t f = TORCH_SIZE_EVEN_IN; f <= TORCH_SIZE_EVEN_OUT; f++) {
         if (side == TORCH_GPU) scaling->inverse[f] = 0;
-        scaling->least[f] = NONE;
-        scaling->most[f] = PAGE;
+        scaling->min[f] = NONE;
+        scaling->max[f] = PAGE;
     }
 }
 
@@ -195,8 +195,8 @@ const family family_torch_sum = {
     .name = "torch-sum",
     .text = "the sum over the kernels of PyTorch of learned shares of the data sheet's rates, for any GPU",
     .schema = TORCH_ROWS_SCHEMA,
-    .settings = torch_settings,
-    .setting_count = TORCH_SETTING_COUNT,
+    .settings = torch_config_settings,
+    .setting_count = TORCH_CONFIG_SETTING_COUNT,
     .setting_keys = "amp compile layout torch",
     .takes_any_device = true,
     .has_own_intervals = true,

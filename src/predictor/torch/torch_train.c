@@ -14,17 +14,17 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "predictor/torch/torch_asker.h"
+#include "predictor/torch/torch_infer.h"
 #include "predictor/torch/torch_start.h"
 
 enum {
-    SHARDS = 4,       /* of a step, always: fewer share more kernels, more keep more threads busy */
-    LEAST_STEPS = 48, /* of an epoch */
+    SHARDS = 4,     /* of a step, always: fewer share more kernels, more keep more threads busy */
+    MIN_STEPS = 48, /* of an epoch */
 };
 
 /* Steps where batches are small, times those of the configuration. Late steps teach few labels by heart: that is good
  * for relatives of what was measured, and bad for families that nobody has seen. Chosen on folds 3 to 5 of timm. */
-static const double MOST_MORE = 4, MOST_MORE_FAMILIES = 1.6;
+static const double MAX_MORE = 4, MAX_MORE_FAMILIES = 1.6;
 
 static const uint64_t NOISE_SEED = 0x6e6f697365; /* apart from what shuffles labels */
 
@@ -44,7 +44,7 @@ struct torch_training {
     uint32_t order_epoch; /* that `order` is of; UINT32_MAX: none */
     uint32_t batch, steps_per_epoch;
     torch_shard shards[SHARDS];
-    torch_asker *asker;
+    torch_infer *asker;
 };
 
 /* --- The loss ------------------------------------------------------------------------------------------------ */
@@ -53,16 +53,16 @@ static tensor *shard_loss(void *user, tape *tp, uint32_t number) {
     const torch_training *t = user;
     const torch_shard *s = &t->shards[number];
     const torch_config *c = t->config;
-    tensor *bend, *prices, *logs = torch_shard_forward(s, t->net, tp, &bend, &prices);
+    tensor *log_multipliers, *unit_costs, *logs = torch_shard_forward(s, t->net, tp, &log_multipliers, &unit_costs);
     float pairs = (float)s->pairs.count * SHARDS;
     loss_options fit = {.kind = LOSS_HUBER, .delta = (float)c->delta, .scale = (float)(1 / (c->delta * t->batch))};
     loss_options penalty = {.kind = LOSS_MSE, .scale = (float)c->penalty / (pairs * TORCH_TERMS)};
     loss_options prior = {.kind = LOSS_MSE, .scale = (float)c->prior / pairs, .weights = s->prior_weights};
-    tensor *loss = nn_add(tp, nn_loss(tp, logs, s->targets, &fit), nn_loss(tp, bend, s->zeros, &penalty));
-    float own = (float)(c->own / (SHARDS * TORCH_TERMS * (double)t->net->columns));
+    tensor *loss = nn_add(tp, nn_loss(tp, logs, s->targets, &fit), nn_loss(tp, log_multipliers, s->zeros, &penalty));
+    float own = (float)(c->own / (SHARDS * TORCH_TERMS * (double)t->net->settings));
     loss = nn_add(tp, loss, torch_net_own(t->net, tp, t->zeros, own));
     if (!(c->prior > 0)) return loss;
-    return nn_add(tp, loss, nn_loss(tp, nn_slice_columns(tp, prices, TORCH_MOVED, 1), s->prior_targets, &prior));
+    return nn_add(tp, loss, nn_loss(tp, nn_slice_columns(tp, unit_costs, TORCH_MOVED, 1), s->prior_targets, &prior));
 }
 
 /* --- Making -------------------------------------------------------------------------------------------------- */
@@ -109,16 +109,16 @@ static ft_status prepare(torch_training *t, const torch_scaling *scaling, const 
     uint32_t kernels = data->kernels.count;
     bool has_memory = group_labels(t, is_out);
     t->inputs = malloc(((size_t)kernels * TORCH_FEATURES + 1) * sizeof(float));
-    t->zeros = calloc((size_t)t->net->columns * t->net->ways * TORCH_TERMS + 1, sizeof(float));
+    t->zeros = calloc((size_t)t->net->settings * t->net->basis * TORCH_TERMS + 1, sizeof(float));
     for (uint32_t i = 0; i < SHARDS; i++) has_memory = torch_shard_open(&t->shards[i], data) && has_memory;
     if (!has_memory || t->inputs == NULL || t->zeros == NULL) return FT_NOMEM(error);
     if (t->label_count == 0) return ft_fail(error, FT_ERR_USAGE, "there is nothing to learn from");
     /* An epoch has a number of steps, also where little was measured. */
-    t->batch = t->label_count / LEAST_STEPS + 1;
+    t->batch = t->label_count / MIN_STEPS + 1;
     if (t->batch > t->config->batch) t->batch = t->config->batch;
     t->steps_per_epoch = t->label_count / t->batch;
     /* Smaller batches tell less each, and cost less. */
-    double more = (double)t->config->batch / t->batch, most = t->config->families ? MOST_MORE_FAMILIES : MOST_MORE;
+    double more = (double)t->config->batch / t->batch, most = t->config->families ? MAX_MORE_FAMILIES : MAX_MORE;
     const descent_options down = {.rate = t->config->rate,
                                   .steps = (uint32_t)(t->config->steps * (more < most ? more : most)),
                                   .parts = SHARDS,
@@ -127,10 +127,11 @@ static ft_status prepare(torch_training *t, const torch_scaling *scaling, const 
     for (uint32_t i = 0; i < kernels; i++)
         torch_scaling_apply(scaling, &torch_data_rows(data)[i], t->inputs + (size_t)i * TORCH_FEATURES);
     for (uint32_t g = 0; g < data->group_count; g++) {
-        float *prices = params_values(&t->net->values, t->net->prices);
-        FT_TRY(torch_start_prices(data, g, is_out, prices + (size_t)(data->column_count + g) * TORCH_TERMS, error));
+        float *unit_costs = params_values(&t->net->values, t->net->unit_costs);
+        FT_TRY(
+            initial_unit_costs(data, g, is_out, unit_costs + (size_t)(data->setting_count + g) * TORCH_TERMS, error));
     }
-    FT_TRY(torch_asker_new(data, t->inputs, t->net, threads, &t->asker, error));
+    FT_TRY(torch_infer_new(data, t->inputs, t->net, threads, &t->asker, error));
     return descent_open(&t->descent, &t->net->values, &down, error);
 }
 
@@ -152,7 +153,7 @@ ft_status torch_training_new(const torch_data *data, const torch_scaling *scalin
 void torch_training_free(torch_training *t) {
     if (t == NULL) return;
     descent_close(&t->descent);
-    torch_asker_free(t->asker);
+    torch_infer_free(t->asker);
     for (uint32_t i = 0; i < SHARDS; i++) torch_shard_free(&t->shards[i]);
     free(t->inputs);
     free(t->zeros);
@@ -201,7 +202,7 @@ descent *torch_training_descent(torch_training *t) {
     return &t->descent;
 }
 
-ft_status torch_training_ask(torch_training *t, const torch_label *labels, uint32_t count, float *logs,
-                             ft_error *error) {
-    return torch_asker_ask(t->asker, labels, NULL, count, logs, error);
+ft_status torch_training_infer(torch_training *t, const torch_label *labels, uint32_t count, float *logs,
+                               ft_error *error) {
+    return torch_infer_labels(t->asker, labels, NULL, count, logs, error);
 }

@@ -6,11 +6,11 @@
 #include "predictor/torch/torch_data.h"
 #include "predictor/torch/torch_net.h"
 
-enum { TORCH_MEMBERS_MAX = 16, TORCH_SETTING_COUNT = 13 };
+enum { TORCH_MAX_MEMBERS = 16, TORCH_CONFIG_SETTING_COUNT = 13 };
 
 typedef struct torch_config {
     uint32_t hidden;  /* units of each of the two hidden layers */
-    uint32_t ways;    /* in which prices bend */
+    uint32_t basis;   /* in which prices bend */
     uint32_t members; /* networks that are averaged; where they disagree, the interval widens */
     uint32_t steps;   /* of each network with whole batches; up to four times as many with smaller ones */
     uint32_t batch;   /* labels in a step at most */
@@ -24,7 +24,7 @@ typedef struct torch_config {
     bool families;    /* each network leaves out families of architectures, not single ones */
 } torch_config;
 
-extern const ft_setting torch_settings[TORCH_SETTING_COUNT];
+extern const ft_setting torch_config_settings[TORCH_CONFIG_SETTING_COUNT];
 ft_status torch_config_read(const json_t *object, torch_config *config, ft_error *error);
 json_t *torch_config_write(const torch_config *config); /* NULL when out of memory */
 
@@ -40,7 +40,7 @@ void torch_training_free(torch_training *t);
 ft_status torch_training_step(torch_training *t, double *loss, ft_error *error);
 descent *torch_training_descent(torch_training *t);
 /* Logarithms of what labels take, by the network as it is. */
-ft_status torch_training_ask(torch_training *t, const torch_label *labels, uint32_t count, float *logs,
-                             ft_error *error);
+ft_status torch_training_infer(torch_training *t, const torch_label *labels, uint32_t count, float *logs,
+                               ft_error *error);
 
 #endif

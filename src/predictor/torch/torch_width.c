@@ -7,14 +7,14 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "predictor/torch/torch_asker.h"
+#include "predictor/torch/torch_infer.h"
 
-static const double LEVEL = 0.9, USUAL_LEVEL = 0.95; /* of errors; of how much networks disagree */
-static const double LEAST_WIDTH = 0.01;
+static const double LEVEL = 0.9, SPREAD_LEVEL = 0.95; /* of errors; of how much networks disagree */
+static const double MIN_WIDTH = 0.01;
 static const double WIDTH_UNKNOWN = 0.5; /* where nothing was left out and there is no validation part */
-static const double LEAST_NARROWING = 0.5;
+static const double MIN_NARROWING = 0.5;
 enum {
-    LEAST_ROWS = 50,    /* or families: with fewer, the quantile of a column is luck, and it takes that of its side */
+    MIN_ROWS = 50,      /* or families: with fewer, the quantile of a column is luck, and it takes that of its side */
     SHARES = 10,        /* of the architectures: a network leaves out one of them */
     FAMILY_SHARES = 20, /* of the families, each of which is missed more */
 };
@@ -109,19 +109,19 @@ static bool is_of_side(const finding *f, const torch_label *label) {
 static ft_status ask_member(finding *f, uint32_t member) {
     const torch_labels *train = &f->data->train, *valid = &f->data->valid;
     const torch_net *net = &f->m->nets[f->side * f->m->config.members + member];
-    torch_asker *asker;
-    FT_TRY(torch_asker_new(f->data, f->inputs, net, f->threads, &asker, f->error));
+    torch_infer *asker;
+    FT_TRY(torch_infer_new(f->data, f->inputs, net, f->threads, &asker, f->error));
     uint32_t count = 0;
     for (uint32_t i = 0; f->left_by != NULL && i < train->count; i++)
         if (is_of_side(f, &train->items[i]) && f->left_by[f->data->programs[train->items[i].program].graph] == member)
             f->order[count++] = i;
-    ft_status status = torch_asker_ask(asker, train->items, f->order, count, f->logs, f->error);
+    ft_status status = torch_infer_labels(asker, train->items, f->order, count, f->logs, f->error);
     for (uint32_t i = 0; status == FT_OK && i < count; i++)
         f->errors[f->order[i]] = fabs((double)f->logs[i] - train->items[f->order[i]].log_us);
     if (status == FT_OK)
-        status =
-            torch_asker_ask(asker, valid->items, NULL, valid->count, f->said + (size_t)member * valid->count, f->error);
-    torch_asker_free(asker);
+        status = torch_infer_labels(asker, valid->items, NULL, valid->count, f->said + (size_t)member * valid->count,
+                                    f->error);
+    torch_infer_free(asker);
     return status;
 }
 
@@ -147,13 +147,13 @@ static double disagreement(const finding *f, uint32_t label) {
 
 /* --- Widths -------------------------------------------------------------------------------------------------- */
 
-static bool is_asked_for(const finding *f, const torch_label *label, uint32_t column) {
-    return is_of_side(f, label) && (column == FT_NONE || label->column == column);
+static bool is_asked_for(const finding *f, const torch_label *label, uint32_t setting) {
+    return is_of_side(f, label) && (setting == FT_NONE || label->setting == setting);
 }
 
 /* What an interval has to be wide for a validation label, before it is widened for how much the networks disagree. */
 static double needed_width(const finding *f, uint32_t label) {
-    double usual = f->m->usual_spread[f->side], error = error_of_all(f, label);
+    double usual = f->m->typical_spread[f->side], error = error_of_all(f, label);
     return usual > 0 ? error / fmax(disagreement(f, label) / usual, 1) : error;
 }
 
@@ -170,8 +170,8 @@ static double narrowing(const finding *f) {
         all += needed_width(f, i);
         count++;
     }
-    if (count < LEAST_ROWS) return 1;
-    return all >= LEAST_NARROWING * one ? fmin(all / one, 1) : LEAST_NARROWING; /* also when it is not a number */
+    if (count < MIN_ROWS) return 1;
+    return all >= MIN_NARROWING * one ? fmin(all / one, 1) : MIN_NARROWING; /* also when it is not a number */
 }
 
 /* How wide an interval has to be for a label. */
@@ -182,14 +182,14 @@ static needed need_of(const finding *f, const torch_label *label, double width) 
 /* How wide intervals have to be in a column, or on all of the side (FT_NONE): for what networks were not shown, `ratio`
  * times their errors. The validation part counts where nothing was left out; and where whole families were, of which
  * there are few. */
-static uint32_t gather(finding *f, uint32_t column, double ratio) {
+static uint32_t gather(finding *f, uint32_t setting, double ratio) {
     uint32_t count = 0;
     const torch_labels *train = &f->data->train, *valid = &f->data->valid;
     for (uint32_t i = 0; f->left_by != NULL && i < train->count; i++)
-        if (is_asked_for(f, &train->items[i], column) && !isnan(f->errors[i]))
+        if (is_asked_for(f, &train->items[i], setting) && !isnan(f->errors[i]))
             f->needs[count++] = need_of(f, &train->items[i], ratio * f->errors[i]);
     for (uint32_t i = 0; (f->left_by == NULL || f->m->config.families) && i < valid->count; i++)
-        if (is_asked_for(f, &valid->items[i], column))
+        if (is_asked_for(f, &valid->items[i], setting))
             f->needs[count++] = need_of(f, &valid->items[i], needed_width(f, i));
     return count;
 }
@@ -227,15 +227,15 @@ static void set_widths(finding *f) {
     uint32_t valid = 0;
     for (uint32_t i = 0; i < f->data->valid.count; i++)
         if (is_of_side(f, &f->data->valid.items[i])) f->scores[valid++] = disagreement(f, i);
-    f->m->usual_spread[f->side] = valid < LEAST_ROWS ? 0 : quantile(f->scores, valid, USUAL_LEVEL);
+    f->m->typical_spread[f->side] = valid < MIN_ROWS ? 0 : quantile(f->scores, valid, SPREAD_LEVEL);
     double ratio = f->left_by != NULL ? narrowing(f) : 1;
     uint32_t count = gather(f, FT_NONE, ratio);
     double pooled = independent(f, count) > 0 ? enough_for_most(f, count) : WIDTH_UNKNOWN;
-    for (uint32_t c = 0; c < f->m->column_count; c++) {
-        if (torch_sheet_side(&f->data->sheets[f->data->columns[c].device]) != f->side) continue;
+    for (uint32_t c = 0; c < f->m->setting_count; c++) {
+        if (torch_sheet_side(&f->data->sheets[f->data->settings[c].device]) != f->side) continue;
         count = gather(f, c, ratio);
-        double width = independent(f, count) < LEAST_ROWS ? pooled : enough_for_most(f, count);
-        f->m->widths[c] = fmax(width, LEAST_WIDTH);
+        double width = independent(f, count) < MIN_ROWS ? pooled : enough_for_most(f, count);
+        f->m->widths[c] = fmax(width, MIN_WIDTH);
     }
 }
 
@@ -259,7 +259,7 @@ ft_status torch_widths_find(const torch_data *data, const uint8_t *left_by, pool
     f.said = malloc((said + 1) * sizeof *f.said);
     f.scores = malloc((train + said + 1) * sizeof *f.scores);
     f.needs = malloc((train + data->valid.count + 1) * sizeof *f.needs);
-    m->widths = calloc((size_t)m->column_count + 1, sizeof *m->widths);
+    m->widths = calloc((size_t)m->setting_count + 1, sizeof *m->widths);
     bool has_memory = f.inputs != NULL && f.order != NULL && f.logs != NULL && f.errors != NULL && f.said != NULL &&
                       f.scores != NULL && f.needs != NULL && m->widths != NULL;
     ft_status status = has_memory ? FT_OK : FT_NOMEM(error);

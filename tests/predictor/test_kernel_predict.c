@@ -56,7 +56,7 @@ static model_output ask(const model *m, const ft_graph *bound) {
 /* Makes some networks of a runtime take twice as much for everything. */
 static void double_prices(kernel_side_model *side, uint32_t first, uint32_t end) {
     for (uint32_t j = first; j < end; j++) {
-        float *prices = params_values(&side->nets[j].values, side->nets[j].prices);
+        float *prices = params_values(&side->nets[j].values, side->nets[j].unit_costs);
         for (uint32_t i = 0; i < side->device_count * KERNEL_TERMS; i++) prices[i] += logf(2);
     }
 }
@@ -69,7 +69,7 @@ static void near_is_close_and_far_is_careful(void **state) {
     (void)state;
     fitted f = fit_made("kernel-sum", price, QUICK);
     kernel_side_model *side = &f.model->sides[f.model->runtimes.of_device[0]];
-    assert_int_equal(side->close_count, 2);
+    assert_int_equal(side->specialist_count, 2);
     assert_int_equal(side->net_count, 4);
     scan_graph known;
     assert_int_equal(scan_graph_open(f.data, &ft_dataset_records(f.data)[f.rows[0].record], &known, NULL), FT_OK);
@@ -116,5 +116,5 @@ static void old_files_open(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {IN_FOLDER(near_is_close_and_far_is_careful), IN_FOLDER(old_files_open)};
-    return cmocka_run_group_tests_name("predictor/kernel_ask", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("predictor/kernel_predict", tests, NULL, NULL);
 }

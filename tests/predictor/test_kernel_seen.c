@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "foretell/status.h"
-#include "predictor/kernel/kernel_near.h"
+#include "predictor/kernel/kernel_seen.h"
 #include "support/failing.h"
 
 enum { MANY = 4000 };
@@ -27,23 +27,23 @@ static kernel_row conv(float height, float channels, float window) {
 
 static void tells_like_from_unlike(void **state) {
     (void)state;
-    kernel_row seen = conv(5.2F, 6.1F, 1.6F), row = conv(5.7F, 6.9F, 1.6F);
-    kernel_near near;
-    assert_int_equal(kernel_near_fit(&seen, 1, &near, NULL), FT_OK);
-    assert_true(kernel_near_has(&near, &seen));
+    kernel_row known = conv(5.2F, 6.1F, 1.6F), row = conv(5.7F, 6.9F, 1.6F);
+    kernel_seen seen;
+    assert_int_equal(kernel_seen_fit(&known, 1, &seen, NULL), FT_OK);
+    assert_true(kernel_seen_has(&seen, &known));
     row.features[FEATURE_MOVED] = 20; /* follows from the others */
-    assert_true(kernel_near_has(&near, &row));
+    assert_true(kernel_seen_has(&seen, &row));
     row = conv(6.1F, 6.1F, 1.6F); /* twice as high */
-    assert_false(kernel_near_has(&near, &row));
+    assert_false(kernel_seen_has(&seen, &row));
     row = conv(5.2F, 9.1F, 1.6F); /* eight times the channels */
-    assert_false(kernel_near_has(&near, &row));
+    assert_false(kernel_seen_has(&seen, &row));
     row = conv(5.2F, 6.1F, 0); /* another window */
-    assert_false(kernel_near_has(&near, &row));
-    row = seen;
+    assert_false(kernel_seen_has(&seen, &row));
+    row = known;
     row.features[FLAG_FUSED] = 1; /* something fused to it */
-    assert_false(kernel_near_has(&near, &row));
-    kernel_near_free(&near);
-    assert_false(kernel_near_has(&near, &seen));
+    assert_false(kernel_seen_has(&seen, &row));
+    kernel_seen_free(&seen);
+    assert_false(kernel_seen_has(&seen, &known));
 }
 
 static kernel_row *many_rows(void) {
@@ -56,22 +56,22 @@ static kernel_row *many_rows(void) {
 static void files_have_the_same(void **state) {
     (void)state;
     kernel_row *rows = many_rows(), other = conv(40, 3, 3);
-    kernel_near near, opened;
+    kernel_seen seen, opened;
     float_block block = {0};
-    assert_int_equal(kernel_near_fit(rows, MANY, &near, NULL), FT_OK);
-    assert_true(near.slot_count >= 2 * MANY);
-    assert_true(kernel_near_save(&near, &block));
+    assert_int_equal(kernel_seen_fit(rows, MANY, &seen, NULL), FT_OK);
+    assert_true(seen.slot_count >= 2 * MANY);
+    assert_true(kernel_seen_save(&seen, &block));
     float one = 1;
     assert_true(float_block_add(&block, &one, 1)); /* what follows it */
     const float *at = block.items;
     size_t left = block.count;
-    assert_int_equal(kernel_near_map(&at, &left, &opened, NULL), FT_OK);
+    assert_int_equal(kernel_seen_map(&at, &left, &opened, NULL), FT_OK);
     assert_int_equal(left, 1);
     assert_true(*at == 1);
-    for (uint32_t i = 0; i < MANY; i++) assert_true(kernel_near_has(&opened, &rows[i]));
-    assert_false(kernel_near_has(&opened, &other));
-    kernel_near_free(&opened);
-    kernel_near_free(&near);
+    for (uint32_t i = 0; i < MANY; i++) assert_true(kernel_seen_has(&opened, &rows[i]));
+    assert_false(kernel_seen_has(&opened, &other));
+    kernel_seen_free(&opened);
+    kernel_seen_free(&seen);
     float_block_free(&block);
     free(rows);
 }
@@ -79,9 +79,9 @@ static void files_have_the_same(void **state) {
 static void refuse(float count, size_t given, const char *part) {
     float floats[64] = {count};
     const float *at = floats;
-    kernel_near near;
+    kernel_seen seen;
     ft_error error;
-    assert_int_equal(kernel_near_map(&at, &given, &near, &error), FT_ERR_DAMAGED);
+    assert_int_equal(kernel_seen_map(&at, &given, &seen, &error), FT_ERR_DAMAGED);
     assert_non_null(strstr(error.message, part));
     assert_true(at == floats);
 }
@@ -99,21 +99,21 @@ static void refuses_damage(void **state) {
     for (int i = 1; i < 17; i++) full[i] = 0.5F;
     const float *at = full;
     size_t left = 17;
-    kernel_near near;
+    kernel_seen seen;
     kernel_row row = conv(1, 1, 1);
-    assert_int_equal(kernel_near_map(&at, &left, &near, NULL), FT_OK);
-    assert_false(kernel_near_has(&near, &row));
+    assert_int_equal(kernel_seen_map(&at, &left, &seen, NULL), FT_OK);
+    assert_false(kernel_seen_has(&seen, &row));
 }
 
 static void runs_out_of_memory(void **state) {
     (void)state;
     kernel_row *rows = many_rows();
     for (long n = 0;; n++) {
-        kernel_near near;
+        kernel_seen seen;
         failing_start(n);
-        ft_status status = kernel_near_fit(rows, MANY, &near, NULL);
+        ft_status status = kernel_seen_fit(rows, MANY, &seen, NULL);
         bool has_failed = failing_stop();
-        kernel_near_free(&near);
+        kernel_seen_free(&seen);
         if (!has_failed) break;
         assert_int_equal(status, FT_ERR_NOMEM);
     }
@@ -123,5 +123,5 @@ static void runs_out_of_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(tells_like_from_unlike), cmocka_unit_test(files_have_the_same),
                                        cmocka_unit_test(refuses_damage), cmocka_unit_test(runs_out_of_memory)};
-    return cmocka_run_group_tests_name("predictor/kernel_near", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("predictor/kernel_seen", tests, NULL, NULL);
 }

@@ -8,18 +8,18 @@
 
 #include <cmocka.h>
 
-#include "predictor/torch/torch_column.h"
+#include "predictor/torch/torch_setting.h"
 
-static torch_column parsed(const char *setting, ft_mode mode, ft_dtype dtype, uint32_t device) {
-    torch_column column;
-    assert_int_equal(torch_column_parse(setting, mode, dtype, &column, NULL), FT_OK);
-    column.device = device;
-    return column;
+static torch_setting parsed(const char *text, ft_mode mode, ft_dtype dtype, uint32_t device) {
+    torch_setting setting;
+    assert_int_equal(torch_setting_parse(text, mode, dtype, &setting, NULL), FT_OK);
+    setting.device = device;
+    return setting;
 }
 
 static void settings_are_read(void **state) {
     (void)state;
-    torch_column c = parsed("amp=yes;compile=no;layout=nhwc;torch=1.13.1;other=x", FT_TRAIN, FT_FLOAT16, 2);
+    torch_setting c = parsed("amp=yes;compile=no;layout=nhwc;torch=1.13.1;other=x", FT_TRAIN, FT_FLOAT16, 2);
     assert_int_equal(c.is_mixed, TORCH_YES);
     assert_int_equal(c.is_compiled, TORCH_NO);
     assert_int_equal(c.is_nhwc, TORCH_YES);
@@ -33,9 +33,9 @@ static void wrong_settings_are_refused(void **state) {
     (void)state;
     static const char *const wrong[] = {"layout=chwn", "compile=maybe", "amp=", "torch=new", "torch=2", "torch=-1.5"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        torch_column column;
+        torch_setting setting;
         ft_error error;
-        if (torch_column_parse(wrong[i], FT_INFER, FT_FLOAT32, &column, &error) != FT_ERR_USAGE)
+        if (torch_setting_parse(wrong[i], FT_INFER, FT_FLOAT32, &setting, &error) != FT_ERR_USAGE)
             fail_msg("%s is taken", wrong[i]);
         assert_non_null(strstr(error.message, "the setting"));
     }
@@ -43,12 +43,12 @@ static void wrong_settings_are_refused(void **state) {
 
 static void precision_follows_the_type(void **state) {
     (void)state;
-    torch_column c = parsed("amp=yes", FT_INFER, FT_FLOAT16, 0);
-    assert_true(torch_column_precision(&c).is_mixed);
+    torch_setting c = parsed("amp=yes", FT_INFER, FT_FLOAT16, 0);
+    assert_true(torch_setting_precision(&c).is_mixed);
     c = parsed("amp=no", FT_INFER, FT_BFLOAT16, 0);
-    assert_true(!torch_column_precision(&c).is_mixed && torch_column_precision(&c).bytes == 2);
+    assert_true(!torch_setting_precision(&c).is_mixed && torch_setting_precision(&c).bytes == 2);
     c = parsed("", FT_INFER, FT_FLOAT32, 0);
-    assert_true(!torch_column_precision(&c).is_mixed && torch_column_precision(&c).bytes == 4);
+    assert_true(!torch_setting_precision(&c).is_mixed && torch_setting_precision(&c).bytes == 4);
 }
 
 /* Two GPUs and a processor, as they were measured. */
@@ -65,29 +65,28 @@ enum {
     NEW_GPU,
     NEW_GPU_COMPILED,
     PROCESSOR,
-    COLUMNS
+    SETTINGS
 };
 
-static torch_match nearest(const torch_column *asked, const torch_sheet *sheet) {
-    torch_column columns[COLUMNS];
-    columns[OLD_GPU] = parsed("amp=yes;compile=no;layout=nchw;torch=2.4.0", FT_INFER, FT_FLOAT16, 0);
-    columns[OLD_GPU_NHWC] = parsed("amp=yes;compile=no;layout=nhwc;torch=2.4.0", FT_INFER, FT_FLOAT16, 0);
-    columns[OLD_GPU_1] = parsed("amp=yes;compile=no;layout=nchw;torch=1.13.0", FT_INFER, FT_FLOAT16, 0);
-    columns[OLD_GPU_UNKNOWN] = parsed("amp=yes;compile=no;layout=nchw;torch=unknown", FT_INFER, FT_FLOAT16, 0);
-    columns[OLD_GPU_TRAIN] = parsed("amp=yes;compile=no;layout=nchw;torch=1.12.0", FT_TRAIN, FT_FLOAT16, 0);
-    columns[NEW_GPU] = parsed("amp=yes;compile=no;layout=nchw;torch=2.9.1", FT_INFER, FT_FLOAT16, 1);
-    columns[NEW_GPU_COMPILED] = parsed("amp=yes;compile=yes;layout=nchw;torch=2.9.1", FT_INFER, FT_FLOAT16, 1);
-    columns[PROCESSOR] = parsed("amp=no;compile=yes;layout=nchw;torch=2.4.0", FT_INFER, FT_FLOAT32, 2);
-    return torch_column_nearest(columns, sheets, COLUMNS, asked, sheet);
+static torch_match nearest(const torch_setting *asked, const torch_sheet *sheet) {
+    torch_setting settings[SETTINGS];
+    settings[OLD_GPU] = parsed("amp=yes;compile=no;layout=nchw;torch=2.4.0", FT_INFER, FT_FLOAT16, 0);
+    settings[OLD_GPU_NHWC] = parsed("amp=yes;compile=no;layout=nhwc;torch=2.4.0", FT_INFER, FT_FLOAT16, 0);
+    settings[OLD_GPU_1] = parsed("amp=yes;compile=no;layout=nchw;torch=1.13.0", FT_INFER, FT_FLOAT16, 0);
+    settings[OLD_GPU_UNKNOWN] = parsed("amp=yes;compile=no;layout=nchw;torch=unknown", FT_INFER, FT_FLOAT16, 0);
+    settings[OLD_GPU_TRAIN] = parsed("amp=yes;compile=no;layout=nchw;torch=1.12.0", FT_TRAIN, FT_FLOAT16, 0);
+    settings[NEW_GPU] = parsed("amp=yes;compile=no;layout=nchw;torch=2.9.1", FT_INFER, FT_FLOAT16, 1);
+    settings[NEW_GPU_COMPILED] = parsed("amp=yes;compile=yes;layout=nchw;torch=2.9.1", FT_INFER, FT_FLOAT16, 1);
+    settings[PROCESSOR] = parsed("amp=no;compile=yes;layout=nchw;torch=2.4.0", FT_INFER, FT_FLOAT32, 2);
+    return torch_setting_nearest(settings, sheets, SETTINGS, asked, sheet);
 }
 
-static void expect(const char *setting, ft_mode mode, ft_dtype dtype, uint32_t device, uint32_t column,
-                   bool is_assumed) {
-    torch_column asked = parsed(setting, mode, dtype, device);
+static void expect(const char *text, ft_mode mode, ft_dtype dtype, uint32_t device, uint32_t setting, bool is_assumed) {
+    torch_setting asked = parsed(text, mode, dtype, device);
     torch_sheet between = {true, 209e12, 209e12, 105e12, 105e12, 1792e9};
     torch_match match = nearest(&asked, device != FT_NONE ? &sheets[device] : &between);
-    if (match.column != column || match.is_assumed != is_assumed)
-        fail_msg("'%s' of device %d finds column %u", setting, (int)device, match.column);
+    if (match.setting != setting || match.is_assumed != is_assumed)
+        fail_msg("'%s' of device %d finds setting %u", text, (int)device, match.setting);
 }
 
 static void the_nearest_is_found(void **state) {
@@ -110,12 +109,12 @@ static void the_nearest_is_found(void **state) {
 
 static void columns_come_back(void **state) {
     (void)state;
-    torch_column column = parsed("amp=yes;compile=no;layout=nhwc;torch=1.13.1", FT_TRAIN, FT_FLOAT16, 2), back;
+    torch_setting setting = parsed("amp=yes;compile=no;layout=nhwc;torch=1.13.1", FT_TRAIN, FT_FLOAT16, 2), back;
     torch_sheet sheet;
-    json_t *list = torch_column_save(&column);
-    assert_int_equal(torch_column_load(list, 3, &back, NULL), FT_OK);
-    assert_true(torch_column_equal(&column, &back));
-    assert_int_equal(torch_column_load(list, 2, &back, NULL), FT_ERR_DAMAGED);
+    json_t *list = torch_setting_save(&setting);
+    assert_int_equal(torch_setting_load(list, 3, &back, NULL), FT_OK);
+    assert_true(torch_setting_equal(&setting, &back));
+    assert_int_equal(torch_setting_load(list, 2, &back, NULL), FT_ERR_DAMAGED);
     json_decref(list);
     list = torch_sheet_save(&sheets[1]);
     assert_int_equal(torch_sheet_load(list, &sheet, NULL), FT_OK);
@@ -131,5 +130,5 @@ int main(void) {
         cmocka_unit_test(precision_follows_the_type), cmocka_unit_test(the_nearest_is_found),
         cmocka_unit_test(columns_come_back),
     };
-    return cmocka_run_group_tests_name("predictor/torch_column", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("predictor/torch_setting", tests, NULL, NULL);
 }

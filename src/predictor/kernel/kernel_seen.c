@@ -1,5 +1,5 @@
-/* kernel_near.c - see kernel_near.h. */
-#include "predictor/kernel/kernel_near.h"
+/* kernel_seen.c - see kernel_seen.h. */
+#include "predictor/kernel/kernel_seen.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 
-enum { HASH_BITS = 24, LEAST_SLOTS = 16, MOST_SLOTS = 1 << 22 };
+enum { HASH_BITS = 24, MIN_SLOTS = 16, MAX_SLOTS = 1 << 22 };
 
 /* --- Cells --------------------------------------------------------------------------------------------------- */
 
@@ -40,63 +40,63 @@ static uint32_t find(const float *slots, uint32_t slot_count, uint32_t cell) {
     return slot_count;
 }
 
-bool kernel_near_has(const kernel_near *near, const kernel_row *row) {
-    uint32_t at = find(near->slots, near->slot_count, cell_of(row));
-    return at < near->slot_count && near->slots[at] != 0;
+bool kernel_seen_has(const kernel_seen *seen, const kernel_row *row) {
+    uint32_t at = find(seen->slots, seen->slot_count, cell_of(row));
+    return at < seen->slot_count && seen->slots[at] != 0;
 }
 
 /* --- Making -------------------------------------------------------------------------------------------------- */
 
 /* A table of so many slots with all that is in the old one. */
-static ft_status rebuild(kernel_near *near, uint32_t slot_count, ft_error *error) {
+static ft_status rebuild(kernel_seen *seen, uint32_t slot_count, ft_error *error) {
     float *slots = calloc(slot_count, sizeof *slots);
     if (slots == NULL) return FT_NOMEM(error);
-    for (uint32_t i = 0; i < near->slot_count; i++)
-        if (near->slots[i] != 0) slots[find(slots, slot_count, (uint32_t)near->slots[i])] = near->slots[i];
-    free(near->own);
-    near->own = slots;
-    near->slots = slots;
-    near->slot_count = slot_count;
+    for (uint32_t i = 0; i < seen->slot_count; i++)
+        if (seen->slots[i] != 0) slots[find(slots, slot_count, (uint32_t)seen->slots[i])] = seen->slots[i];
+    free(seen->own);
+    seen->own = slots;
+    seen->slots = slots;
+    seen->slot_count = slot_count;
     return FT_OK;
 }
 
-ft_status kernel_near_fit(const kernel_row *rows, uint32_t count, kernel_near *near, ft_error *error) {
-    *near = (kernel_near){0};
+ft_status kernel_seen_fit(const kernel_row *rows, uint32_t count, kernel_seen *seen, ft_error *error) {
+    *seen = (kernel_seen){0};
     uint32_t used = 0;
-    ft_status status = rebuild(near, LEAST_SLOTS, error);
+    ft_status status = rebuild(seen, MIN_SLOTS, error);
     for (uint32_t i = 0; status == FT_OK && i < count; i++) {
-        uint32_t cell = cell_of(&rows[i]), at = find(near->own, near->slot_count, cell);
-        if (at == near->slot_count || near->own[at] != 0) continue;
-        near->own[at] = (float)cell;
+        uint32_t cell = cell_of(&rows[i]), at = find(seen->own, seen->slot_count, cell);
+        if (at == seen->slot_count || seen->own[at] != 0) continue;
+        seen->own[at] = (float)cell;
         /* Half of it stays free: what is not there is soon known not to be. */
-        if (++used * 2 > near->slot_count && near->slot_count < MOST_SLOTS)
-            status = rebuild(near, near->slot_count * 2, error);
+        if (++used * 2 > seen->slot_count && seen->slot_count < MAX_SLOTS)
+            status = rebuild(seen, seen->slot_count * 2, error);
     }
-    if (status != FT_OK) kernel_near_free(near);
+    if (status != FT_OK) kernel_seen_free(seen);
     return status;
 }
 
-void kernel_near_free(kernel_near *near) {
-    free(near->own);
-    *near = (kernel_near){0};
+void kernel_seen_free(kernel_seen *seen) {
+    free(seen->own);
+    *seen = (kernel_seen){0};
 }
 
 /* --- Keeping ------------------------------------------------------------------------------------------------- */
 
-bool kernel_near_save(const kernel_near *near, float_block *block) {
-    float slot_count = (float)near->slot_count;
-    return float_block_add(block, &slot_count, 1) && float_block_add(block, near->slots, near->slot_count);
+bool kernel_seen_save(const kernel_seen *seen, float_block *block) {
+    float slot_count = (float)seen->slot_count;
+    return float_block_add(block, &slot_count, 1) && float_block_add(block, seen->slots, seen->slot_count);
 }
 
-ft_status kernel_near_map(const float **block, size_t *left, kernel_near *near, ft_error *error) {
+ft_status kernel_seen_map(const float **block, size_t *left, kernel_seen *seen, ft_error *error) {
     if (*left < 1) return ft_fail(error, FT_ERR_DAMAGED, "kernel-sum: the block of floats is too short");
     float count = **block;
-    if (!(count >= LEAST_SLOTS && count <= MOST_SLOTS) || ((uint32_t)count & ((uint32_t)count - 1)) != 0)
+    if (!(count >= MIN_SLOTS && count <= MAX_SLOTS) || ((uint32_t)count & ((uint32_t)count - 1)) != 0)
         return ft_fail(error, FT_ERR_DAMAGED, "kernel-sum: a table of kernels has no size that it can have");
     if ((uint32_t)count > *left - 1)
         return ft_fail(error, FT_ERR_DAMAGED, "kernel-sum: the block of floats is too short");
-    *near = (kernel_near){.slots = *block + 1, .slot_count = (uint32_t)count};
-    *block += 1 + (size_t)near->slot_count;
-    *left -= 1 + (size_t)near->slot_count;
+    *seen = (kernel_seen){.slots = *block + 1, .slot_count = (uint32_t)count};
+    *block += 1 + (size_t)seen->slot_count;
+    *left -= 1 + (size_t)seen->slot_count;
     return FT_OK;
 }

@@ -1,5 +1,5 @@
-/* torch_asker.c - see torch_asker.h. */
-#include "predictor/torch/torch_asker.h"
+/* torch_infer.c - see torch_infer.h. */
+#include "predictor/torch/torch_infer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { PARTS = 4, PART = 256 }; /* at a time, and labels in each */
 
-struct torch_asker {
+struct torch_infer {
     const torch_data *data;
     const float *inputs;
     const torch_net *net;
@@ -17,23 +17,23 @@ struct torch_asker {
     torch_shard shards[PARTS];
 };
 
-ft_status torch_asker_new(const torch_data *data, const float *inputs, const torch_net *net, pool *threads,
-                          torch_asker **out, ft_error *error) {
-    torch_asker *a = calloc(1, sizeof *a);
+ft_status torch_infer_new(const torch_data *data, const float *inputs, const torch_net *net, pool *threads,
+                          torch_infer **out, ft_error *error) {
+    torch_infer *a = calloc(1, sizeof *a);
     if (a == NULL) return FT_NOMEM(error);
-    *a = (torch_asker){.data = data, .inputs = inputs, .net = net};
+    *a = (torch_infer){.data = data, .inputs = inputs, .net = net};
     bool has_memory = true;
     for (uint32_t i = 0; i < PARTS; i++) has_memory = torch_shard_open(&a->shards[i], data) && has_memory;
     ft_status status =
         has_memory ? parallel_new(&net->values, PARTS, threads, SIZE_MAX, &a->workers, error) : FT_NOMEM(error);
     if (status != FT_OK)
-        torch_asker_free(a);
+        torch_infer_free(a);
     else
         *out = a;
     return status;
 }
 
-void torch_asker_free(torch_asker *a) {
+void torch_infer_free(torch_infer *a) {
     if (a == NULL) return;
     parallel_free(a->workers);
     for (uint32_t i = 0; i < PARTS; i++) torch_shard_free(&a->shards[i]);
@@ -41,7 +41,7 @@ void torch_asker_free(torch_asker *a) {
 }
 
 typedef struct question {
-    const torch_asker *asker;
+    const torch_infer *asker;
     float *logs;
 } question;
 
@@ -55,7 +55,7 @@ static uint32_t smaller(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
-static ft_status ask_some(torch_asker *a, const torch_label *labels, const uint32_t *order, uint32_t count, float *logs,
+static ft_status ask_some(torch_infer *a, const torch_label *labels, const uint32_t *order, uint32_t count, float *logs,
                           ft_error *error) {
     uint32_t parts = (count + PART - 1) / PART;
     for (uint32_t i = 0; i < parts; i++) {
@@ -68,8 +68,8 @@ static ft_status ask_some(torch_asker *a, const torch_label *labels, const uint3
     return parallel_infer(a->workers, parts, answer_part, &q, error);
 }
 
-ft_status torch_asker_ask(torch_asker *a, const torch_label *labels, const uint32_t *order, uint32_t count, float *logs,
-                          ft_error *error) {
+ft_status torch_infer_labels(torch_infer *a, const torch_label *labels, const uint32_t *order, uint32_t count,
+                             float *logs, ft_error *error) {
     const uint32_t most = PARTS * PART;
     for (uint32_t first = 0; first < count; first += most)
         FT_TRY(ask_some(a, order != NULL ? labels : labels + first, order != NULL ? order + first : NULL,

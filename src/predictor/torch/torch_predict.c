@@ -1,4 +1,4 @@
-/* torch_ask.c - asking a trained torch-sum predictor.
+/* torch_predict.c - asking a trained torch-sum predictor.
  *
  * What the networks make of a kernel's features does not depend on device, setting or batch, so it is worked out once
  * for a subject and kept there; every further question costs a few exponentials for each distinct kernel. */
@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "graph/graph.h"
+#include "predictor/torch/torch_cost.h"
 #include "predictor/torch/torch_model.h"
-#include "predictor/torch/torch_pay.h"
 
 /* --- What a subject keeps ------------------------------------------------------------------------------------ */
 
@@ -46,16 +46,16 @@ static ft_status make_view(const model *m, torch_side side, model_view *s, const
     if (row_of == NULL) return FT_NOMEM(error);
     double batch = (double)ft_graph_batch(s->bound);
     ft_status status = find_rows(kernels, count, batch, precision, &s->memory, &table, row_of, error);
-    size_t each = (size_t)table.count * m->config.ways * TORCH_TERMS;
+    size_t each = (size_t)table.count * m->config.basis * TORCH_TERMS;
     torch_row *rows = arena_copy(&s->memory, table.rows, table.count * sizeof *rows);
-    float *ways = ARENA_ARRAY(&s->memory, float, each * m->config.members + 1);
+    float *basis = ARENA_ARRAY(&s->memory, float, each * m->config.members + 1);
     bool *is_known = ARENA_ARRAY(&s->memory, bool, (size_t)table.count + 1);
-    if (status == FT_OK && (rows == NULL || ways == NULL || is_known == NULL)) status = FT_NOMEM(error);
-    if (status == FT_OK && !torch_model_ways(m, side, rows, table.count, ways)) status = FT_NOMEM(error);
+    if (status == FT_OK && (rows == NULL || basis == NULL || is_known == NULL)) status = FT_NOMEM(error);
+    if (status == FT_OK && !torch_model_hidden(m, side, rows, table.count, basis)) status = FT_NOMEM(error);
     for (uint32_t i = 0; status == FT_OK && i < table.count; i++)
-        is_known[i] = torch_scaling_knows(&m->scaling[side], &rows[i]);
+        is_known[i] = torch_scaling_covers(&m->scaling[side], &rows[i]);
     *view = (torch_view){.kernel_count = count, .row_of = row_of, .rows = rows, .row_count = table.count};
-    view->ways = ways;
+    view->basis = basis;
     view->is_known = is_known;
     row_table_free(&table);
     return status;
@@ -79,30 +79,31 @@ static ft_status view_of(const model *m, torch_side side, model_view *s, bool is
 /* --- Predicting ---------------------------------------------------------------------------------------------- */
 
 /* What is asked, and from where it is answered. */
-typedef struct torch_question {
-    torch_column asked;
+typedef struct resolved_request {
+    torch_setting asked;
     torch_sheet sheet;
     torch_match match;
-    uint32_t prices; /* the row of them: of the column, or of its group for another device */
-    torch_side side; /* of the networks that answer: that of the column */
+    uint32_t unit_costs; /* the row of them: of the column, or of its group for another device */
+    torch_side side;     /* of the networks that answer: that of the column */
     double batch;
-} torch_question;
+} resolved_request;
 
-static ft_status understand(const model *m, const model_view *s, const target_device *where, torch_question *q,
-                            ft_error *error) {
-    FT_TRY(torch_column_parse(s->query.setting, s->query.mode, s->query.dtype, &q->asked, error));
+static ft_status resolve_request(const model *m, const model_view *s, const target_device *where, resolved_request *q,
+                                 ft_error *error) {
+    FT_TRY(torch_setting_parse(s->query.setting, s->query.mode, s->query.dtype, &q->asked, error));
     q->asked.device = where->index;
     if (where->index != FT_NONE)
         q->sheet = m->sheets[where->index];
     else
         FT_TRY(torch_sheet_read(where->sheet, &q->sheet, error));
-    q->match = torch_column_nearest(m->columns, m->sheets, m->column_count, &q->asked, &q->sheet);
-    if (q->match.column == FT_NONE) return ft_fail(error, FT_ERR_UNSUPPORTED, "the predictor knows no setting at all");
-    q->side = torch_sheet_side(&m->sheets[m->columns[q->match.column].device]);
-    q->prices = m->columns[q->match.column].device == q->asked.device ? q->match.column
-                                                                      : m->column_count + m->groups[q->match.column];
+    q->match = torch_setting_nearest(m->settings, m->sheets, m->setting_count, &q->asked, &q->sheet);
+    if (q->match.setting == FT_NONE) return ft_fail(error, FT_ERR_UNSUPPORTED, "the predictor knows no setting at all");
+    q->side = torch_sheet_side(&m->sheets[m->settings[q->match.setting].device]);
+    q->unit_costs = m->settings[q->match.setting].device == q->asked.device
+                        ? q->match.setting
+                        : m->setting_count + m->groups[q->match.setting];
     /* What was left open is as it was measured. */
-    const torch_column *known = &m->columns[q->match.column];
+    const torch_setting *known = &m->settings[q->match.setting];
     if (q->asked.dtype == FT_DTYPE_UNKNOWN) q->asked.dtype = known->dtype;
     if (q->asked.is_mixed == TORCH_OPEN) q->asked.is_mixed = known->is_mixed;
     if (q->asked.is_compiled == TORCH_OPEN) q->asked.is_compiled = known->is_compiled;
@@ -111,47 +112,47 @@ static ft_status understand(const model *m, const model_view *s, const target_de
 }
 
 /* Where the other mode was measured alone: backward takes about twice as long as forward. */
-static double mode_ratio(const model *m, const torch_question *q) {
+static double mode_ratio(const model *m, const resolved_request *q) {
     static const double TRAINING = 3;
-    ft_mode known = m->columns[q->match.column].mode;
+    ft_mode known = m->settings[q->match.setting].mode;
     if (known == q->asked.mode) return 1;
     return q->asked.mode == FT_TRAIN ? TRAINING : 1 / TRAINING;
 }
 
 /* What the members say: a time per distinct row on average, and the sum by member. */
-typedef struct opinion {
+typedef struct ensemble_result {
     double *times;
-    double sums[TORCH_MEMBERS_MAX];
-} opinion;
+    double sums[TORCH_MAX_MEMBERS];
+} ensemble_result;
 
 static const float *ways_of(const model *m, const torch_view *view, uint32_t member) {
-    return view->ways + (size_t)member * view->row_count * m->config.ways * TORCH_TERMS;
+    return view->basis + (size_t)member * view->row_count * m->config.basis * TORCH_TERMS;
 }
 
-static ft_status bill_of(const torch_view *view, const torch_question *q, arena *memory, torch_bill *bill,
-                         ft_error *error) {
+static ft_status terms_of(const torch_view *view, const resolved_request *q, arena *memory, torch_term_list *list,
+                          ft_error *error) {
     double anchors[TORCH_TERMS];
     torch_sheet_anchors(&q->sheet, &q->asked, anchors);
-    bool is_made = torch_bill_make(view->rows, view->row_count, q->side, anchors, q->batch, memory, bill);
+    bool is_made = torch_term_list_make(view->rows, view->row_count, q->side, anchors, q->batch, memory, list);
     return is_made ? FT_OK : FT_NOMEM(error);
 }
 
-static ft_status form_opinion(const model *m, const torch_view *view, const torch_question *q, arena *memory,
-                              opinion *o, ft_error *error) {
+static ft_status run_ensemble(const model *m, const torch_view *view, const resolved_request *q, arena *memory,
+                              ensemble_result *o, ft_error *error) {
     uint32_t members = m->config.members;
     double ratio = mode_ratio(m, q);
-    torch_bill bill;
-    FT_TRY(bill_of(view, q, memory, &bill, error));
+    torch_term_list list;
+    FT_TRY(terms_of(view, q, memory, &list, error));
     uint32_t *launches = ARENA_ARRAY(memory, uint32_t, (size_t)view->row_count + 1);
     o->times = ARENA_ARRAY(memory, double, (size_t)view->row_count + 1);
     if (launches == NULL || o->times == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < view->kernel_count; i++) launches[view->row_of[i]]++;
     for (uint32_t j = 0; j < members; j++) {
-        torch_bill_pay(&bill, m, q->side, j, q->prices, ways_of(m, view, j));
-        for (uint32_t i = 0; i < bill.count;) {
-            uint32_t row = bill.rows[i];
+        torch_term_list_cost(&list, m, q->side, j, q->unit_costs, ways_of(m, view, j));
+        for (uint32_t i = 0; i < list.count;) {
+            uint32_t row = list.rows[i];
             float sum = 0;
-            while (i < bill.count && bill.rows[i] == row) sum += bill.times[i++];
+            while (i < list.count && list.rows[i] == row) sum += list.times[i++];
             o->times[row] += ratio * sum / members;
             o->sums[j] += ratio * sum * launches[row];
         }
@@ -160,7 +161,7 @@ static ft_status form_opinion(const model *m, const torch_view *view, const torc
 }
 
 /* Standard deviation of the logarithm of what the members say. */
-static double disagreement(const opinion *o, uint32_t members) {
+static double disagreement(const ensemble_result *o, uint32_t members) {
     double mean = 0, squares = 0;
     for (uint32_t j = 0; j < members; j++) mean += log(o->sums[j]) / members;
     for (uint32_t j = 0; j < members; j++) squares += (log(o->sums[j]) - mean) * (log(o->sums[j]) - mean);
@@ -170,9 +171,9 @@ static double disagreement(const opinion *o, uint32_t members) {
 /* Before a GPU can run a kernel, the processor has to launch it. Where batches were measured it never waited for that,
  * but with much smaller ones it may. Nobody measured that here: these are what PyTorch takes for an operator on usual
  * processors, Python and autocast included, by the latencies that people report for single images. */
-static double launch_us(const model *m, const torch_question *q) {
+static double launch_us(const model *m, const resolved_request *q) {
     static const double EAGER_US = 30, COMPILED_US = 15, TRAINING = 3, MUCH_SMALLER = 4;
-    if (!q->sheet.is_gpu || q->batch * MUCH_SMALLER >= m->columns[q->match.column].usual_batch) return 0;
+    if (!q->sheet.is_gpu || q->batch * MUCH_SMALLER >= m->settings[q->match.setting].typical_batch) return 0;
     return (q->asked.is_compiled == TORCH_YES ? COMPILED_US : EAGER_US) * (q->asked.mode == FT_TRAIN ? TRAINING : 1);
 }
 
@@ -190,44 +191,45 @@ static ft_status make_parts(const ft_kernels *kernels, const torch_view *view, c
 }
 
 /* Training was measured on one GPU: nobody knows how others differ from it. */
-static bool is_borrowed_training(const model *m, const torch_question *q) {
-    return q->asked.mode == FT_TRAIN && m->columns[q->match.column].device != q->asked.device;
+static bool is_borrowed_training(const model *m, const resolved_request *q) {
+    return q->asked.mode == FT_TRAIN && m->settings[q->match.setting].device != q->asked.device;
 }
 
 /* Processors were measured with single images: what more of them do to caches and memory is known from the sizes of
  * other kernels at most. */
-static bool is_far_batch(const model *m, const torch_question *q) {
+static bool is_far_batch(const model *m, const resolved_request *q) {
     static const double MUCH_LARGER = 4;
-    return !q->sheet.is_gpu && q->batch >= MUCH_LARGER * m->columns[q->match.column].usual_batch;
+    return !q->sheet.is_gpu && q->batch >= MUCH_LARGER * m->settings[q->match.setting].typical_batch;
 }
 
 /* How unsure of what was measured: as the networks are on architectures that they were not shown, and more where they
  * disagree. */
-static double usual_width(const model *m, const torch_question *q, double apart) {
-    double width = m->widths[q->match.column], usual = m->usual_spread[q->side];
+static double typical_width(const model *m, const resolved_request *q, double apart) {
+    double width = m->widths[q->match.setting], usual = m->typical_spread[q->side];
     return usual > 0 && apart > usual ? width * apart / usual : width;
 }
 
 /* How unsure: where members disagree, where kernels are new, where the answer is borrowed, and where the GPU may have
  * to wait. Files of an older foretell leave it to calibration what a spread is worth. */
-static double spread_of(const model *m, const torch_question *q, const opinion *o, double coverage, bool may_wait) {
+static double spread_of(const model *m, const resolved_request *q, const ensemble_result *o, double coverage,
+                        bool may_wait) {
     static const double LEAST = 0.02, UNKNOWN = 0.3, ASSUMED = 0.1, OTHER_DEVICE = 0.02, MAY_WAIT = 0.2, WORTH = 3;
     double apart = disagreement(o, m->config.members), more = UNKNOWN * (1 - coverage);
     if (q->match.is_assumed || is_borrowed_training(m, q) || is_far_batch(m, q)) more += ASSUMED;
-    if (m->columns[q->match.column].device != q->asked.device) more += OTHER_DEVICE;
+    if (m->settings[q->match.setting].device != q->asked.device) more += OTHER_DEVICE;
     if (may_wait) more += MAY_WAIT;
-    return m->widths != NULL ? usual_width(m, q, apart) + WORTH * more : LEAST + apart + more;
+    return m->widths != NULL ? typical_width(m, q, apart) + WORTH * more : LEAST + apart + more;
 }
 
 static ft_status predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                         torch_question *question, const torch_view **seen, model_output *out, ft_error *error) {
-    torch_question q = {0};
+                         resolved_request *question, const torch_view **seen, model_output *out, ft_error *error) {
+    resolved_request q = {0};
     const torch_view *view = NULL;
-    opinion o = {0};
-    FT_TRY(understand(m, s, where, &q, error));
+    ensemble_result o = {0};
+    FT_TRY(resolve_request(m, s, where, &q, error));
     bool is_compiled = q.asked.is_compiled == TORCH_YES;
-    FT_TRY(view_of(m, q.side, s, is_compiled, torch_column_precision(&q.asked), &view, error));
-    FT_TRY(form_opinion(m, view, &q, memory, &o, error));
+    FT_TRY(view_of(m, q.side, s, is_compiled, torch_setting_precision(&q.asked), &view, error));
+    FT_TRY(run_ensemble(m, view, &q, memory, &o, error));
     *question = q;
     *seen = view;
     double value = 0, known = 0;
@@ -259,7 +261,7 @@ static ft_status predict(const model *m, model_view *s, const target_device *whe
 
 ft_status torch_model_predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
                               model_output *out, ft_error *error) {
-    torch_question q;
+    resolved_request q;
     const torch_view *view;
     return predict(m, s, where, has_parts, memory, &q, &view, out, error);
 }
@@ -269,7 +271,7 @@ ft_status torch_model_predict(const model *m, model_view *s, const target_device
 /* Columns of a new device differ in more than its scale: eager PyTorch may be off where a compiled model is not. */
 enum { SETTING_FLAGS = 5, LOOK_FEATURES = TORCH_FEATURES + SETTING_FLAGS };
 
-static void put_features(const torch_row *row, const torch_column *asked, float *features) {
+static void put_features(const torch_row *row, const torch_setting *asked, float *features) {
     const float flags[SETTING_FLAGS] = {asked->is_compiled == TORCH_YES, asked->is_nhwc == TORCH_YES,
                                         asked->is_mixed == TORCH_YES, asked->dtype == FT_FLOAT32,
                                         asked->mode == FT_TRAIN};
@@ -278,21 +280,21 @@ static void put_features(const torch_row *row, const torch_column *asked, float 
 }
 
 /* What each term of each row takes, on average over the members. */
-static ft_status find_terms(const model *m, const torch_view *view, const torch_question *q, arena *memory,
+static ft_status find_terms(const model *m, const torch_view *view, const resolved_request *q, arena *memory,
                             double *terms, ft_error *error) {
-    torch_bill bill;
-    FT_TRY(bill_of(view, q, memory, &bill, error));
+    torch_term_list list;
+    FT_TRY(terms_of(view, q, memory, &list, error));
     for (uint32_t j = 0; j < m->config.members; j++) {
-        torch_bill_pay(&bill, m, q->side, j, q->prices, ways_of(m, view, j));
-        for (uint32_t i = 0; i < bill.count; i++)
-            terms[(size_t)bill.rows[i] * TORCH_TERMS + bill.terms[i]] += (double)bill.times[i] / m->config.members;
+        torch_term_list_cost(&list, m, q->side, j, q->unit_costs, ways_of(m, view, j));
+        for (uint32_t i = 0; i < list.count; i++)
+            terms[(size_t)list.rows[i] * TORCH_TERMS + list.terms[i]] += (double)list.times[i] / m->config.members;
     }
     return FT_OK;
 }
 
 ft_status torch_model_explain(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
                               model_output *out, explanation *made_of, ft_error *error) {
-    torch_question q;
+    resolved_request q;
     const torch_view *view;
     double sum = 0;
     FT_TRY(predict(m, s, where, has_parts, memory, &q, &view, out, error));

@@ -1,5 +1,5 @@
-/* torch_column.c - see torch_column.h. */
-#include "predictor/torch/torch_column.h"
+/* torch_setting.c - see torch_setting.h. */
+#include "predictor/torch/torch_setting.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static ft_status take_version(const char *value, size_t length, int32_t *version
     return FT_OK;
 }
 
-static ft_status take_pair(const char *pair, size_t length, torch_column *c, ft_error *error) {
+static ft_status take_pair(const char *pair, size_t length, torch_setting *c, ft_error *error) {
     const char *equals = memchr(pair, '=', length);
     if (equals == NULL) return FT_OK;
     size_t key = (size_t)(equals - pair), rest = length - key - 1;
@@ -53,38 +53,38 @@ static ft_status take_pair(const char *pair, size_t length, torch_column *c, ft_
     return FT_OK;
 }
 
-ft_status torch_column_parse(const char *setting, ft_mode mode, ft_dtype dtype, torch_column *column, ft_error *error) {
-    torch_column made = {.device = FT_NONE, .mode = mode, .dtype = dtype};
-    for (const char *at = setting != NULL ? setting : ""; *at != '\0';) {
+ft_status torch_setting_parse(const char *text, ft_mode mode, ft_dtype dtype, torch_setting *setting, ft_error *error) {
+    torch_setting made = {.device = FT_NONE, .mode = mode, .dtype = dtype};
+    for (const char *at = text != NULL ? text : ""; *at != '\0';) {
         size_t length = strcspn(at, ";");
         FT_TRY(take_pair(at, length, &made, error));
         at += length + (at[length] == ';');
     }
-    *column = made;
+    *setting = made;
     return FT_OK;
 }
 
-bool torch_column_equal(const torch_column *a, const torch_column *b) {
+bool torch_setting_equal(const torch_setting *a, const torch_setting *b) {
     return a->device == b->device && a->mode == b->mode && a->dtype == b->dtype && a->is_mixed == b->is_mixed &&
            a->is_compiled == b->is_compiled && a->is_nhwc == b->is_nhwc && a->version == b->version;
 }
 
-bool torch_column_is_akin(const torch_column *a, const torch_column *b) {
+bool torch_setting_same_group(const torch_setting *a, const torch_setting *b) {
     return a->mode == b->mode && a->dtype == b->dtype && a->is_mixed == b->is_mixed &&
            a->is_compiled == b->is_compiled && a->is_nhwc == b->is_nhwc && (a->version >= 200) == (b->version >= 200);
 }
 
-uint32_t torch_column_groups(const torch_column *columns, uint32_t count, uint32_t *groups) {
+uint32_t torch_setting_groups(const torch_setting *settings, uint32_t count, uint32_t *groups) {
     uint32_t found = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t j = 0;
-        while (j < i && !torch_column_is_akin(&columns[i], &columns[j])) j++;
+        while (j < i && !torch_setting_same_group(&settings[i], &settings[j])) j++;
         groups[i] = j < i ? groups[j] : found++;
     }
     return found;
 }
 
-torch_precision torch_column_precision(const torch_column *c) {
+torch_precision torch_setting_precision(const torch_setting *c) {
     bool is_narrow = c->dtype == FT_FLOAT16 || c->dtype == FT_BFLOAT16;
     return (torch_precision){.is_mixed = is_narrow && c->is_mixed != TORCH_NO, .bytes = is_narrow ? 2 : 4};
 }
@@ -132,11 +132,11 @@ ft_status torch_sheet_read(const ft_device *device, torch_sheet *sheet, ft_error
     return FT_OK;
 }
 
-void torch_sheet_anchors(const torch_sheet *sheet, const torch_column *column, double anchors[static TORCH_TERMS]) {
+void torch_sheet_anchors(const torch_sheet *sheet, const torch_setting *setting, double anchors[static TORCH_TERMS]) {
     static const double LAUNCH_US = 4, SERIAL_US = 0.3, SELDOM_US = 1e-3;
-    double products = column->dtype == FT_FLOAT16    ? sheet->peak16
-                      : column->dtype == FT_BFLOAT16 ? sheet->peak16b
-                                                     : sheet->peak19;
+    double products = setting->dtype == FT_FLOAT16    ? sheet->peak16
+                      : setting->dtype == FT_BFLOAT16 ? sheet->peak16b
+                                                      : sheet->peak19;
     double byte = 1e6 / sheet->bandwidth;
     anchors[TORCH_LAUNCHES] = LAUNCH_US;
     anchors[TORCH_PRODUCTS] = anchors[TORCH_ATTENDED] = 2e6 / products;
@@ -145,7 +145,7 @@ void torch_sheet_anchors(const torch_sheet *sheet, const torch_column *column, d
     anchors[TORCH_MOVED] = anchors[TORCH_CASTS] = anchors[TORCH_WEIGHTS] = byte;
     anchors[TORCH_FLOPS] = 1e6 / sheet->peak32;
     /* The chain of loads of one pixel of one map; a compiler makes it parallel. */
-    anchors[TORCH_SERIAL] = sheet->is_gpu && column->is_compiled != TORCH_YES ? SERIAL_US : SELDOM_US;
+    anchors[TORCH_SERIAL] = sheet->is_gpu && setting->is_compiled != TORCH_YES ? SERIAL_US : SELDOM_US;
 }
 
 /* --- The nearest column -------------------------------------------------------------------------------------- */
@@ -168,7 +168,7 @@ static double choice_distance(torch_choice known, torch_choice asked, double far
     return far;
 }
 
-static double type_distance(const torch_column *known, const torch_column *asked, bool *is_assumed) {
+static double type_distance(const torch_setting *known, const torch_setting *asked, bool *is_assumed) {
     bool is_narrow = asked->dtype == FT_FLOAT16 || asked->dtype == FT_BFLOAT16, was_narrow = known->dtype != FT_FLOAT32;
     if (asked->dtype == FT_DTYPE_UNKNOWN || known->dtype == asked->dtype) return 0;
     if (is_narrow && was_narrow) return FAR_DTYPE / 100;
@@ -186,7 +186,7 @@ static double version_distance(int32_t known, int32_t asked, bool *is_assumed) {
     return FAR_MINOR * abs(known - wanted);
 }
 
-static double distance(const torch_column *known, const torch_sheet *known_sheet, const torch_column *asked,
+static double distance(const torch_setting *known, const torch_sheet *known_sheet, const torch_setting *asked,
                        const torch_sheet *sheet, bool *is_assumed) {
     double sum = 0;
     if (known_sheet->is_gpu != sheet->is_gpu) sum += FAR_KIND;
@@ -202,26 +202,26 @@ static double distance(const torch_column *known, const torch_sheet *known_sheet
     return sum + version_distance(known->version, asked->version, is_assumed);
 }
 
-torch_match torch_column_nearest(const torch_column *columns, const torch_sheet *sheets, uint32_t count,
-                                 const torch_column *asked, const torch_sheet *sheet) {
-    torch_match best = {.column = FT_NONE, .distance = INFINITY};
+torch_match torch_setting_nearest(const torch_setting *settings, const torch_sheet *sheets, uint32_t count,
+                                  const torch_setting *asked, const torch_sheet *sheet) {
+    torch_match best = {.setting = FT_NONE, .distance = INFINITY};
     for (uint32_t i = 0; i < count; i++) {
         bool is_assumed = false;
-        double far = distance(&columns[i], &sheets[columns[i].device], asked, sheet, &is_assumed);
+        double far = distance(&settings[i], &sheets[settings[i].device], asked, sheet, &is_assumed);
         if (far >= best.distance) continue;
-        best = (torch_match){.column = i, .distance = far, .is_assumed = is_assumed};
+        best = (torch_match){.setting = i, .distance = far, .is_assumed = is_assumed};
     }
     return best;
 }
 
 /* --- In the file --------------------------------------------------------------------------------------------- */
 
-json_t *torch_column_save(const torch_column *c) {
+json_t *torch_setting_save(const torch_setting *c) {
     return json_pack("[i, i, i, i, i, i, i, i]", (int)c->device, (int)c->mode, (int)c->dtype, (int)c->is_mixed,
-                     (int)c->is_compiled, (int)c->is_nhwc, (int)c->version, (int)c->usual_batch);
+                     (int)c->is_compiled, (int)c->is_nhwc, (int)c->version, (int)c->typical_batch);
 }
 
-ft_status torch_column_load(const json_t *list, uint32_t device_count, torch_column *c, ft_error *error) {
+ft_status torch_setting_load(const json_t *list, uint32_t device_count, torch_setting *c, ft_error *error) {
     const double most[] = {
         (double)device_count - 1, FT_TRAIN, FT_BFLOAT16, TORCH_YES, TORCH_YES, TORCH_YES, 9999, 1 << 24};
     enum { FIELDS = sizeof most / sizeof most[0] };
@@ -234,14 +234,14 @@ ft_status torch_column_load(const json_t *list, uint32_t device_count, torch_col
         if (!(values[i] >= 0 && values[i] <= most[i]))
             return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: number %zu of a column is out of bounds", i + 1);
     }
-    *c = (torch_column){.device = (uint32_t)values[0],
-                        .mode = (ft_mode)values[1],
-                        .dtype = (ft_dtype)values[2],
-                        .is_mixed = (torch_choice)values[3],
-                        .is_compiled = (torch_choice)values[4],
-                        .is_nhwc = (torch_choice)values[5],
-                        .version = (int32_t)values[6],
-                        .usual_batch = (uint32_t)values[7]};
+    *c = (torch_setting){.device = (uint32_t)values[0],
+                         .mode = (ft_mode)values[1],
+                         .dtype = (ft_dtype)values[2],
+                         .is_mixed = (torch_choice)values[3],
+                         .is_compiled = (torch_choice)values[4],
+                         .is_nhwc = (torch_choice)values[5],
+                         .version = (int32_t)values[6],
+                         .typical_batch = (uint32_t)values[7]};
     return FT_OK;
 }
 

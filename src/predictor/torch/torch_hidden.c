@@ -1,4 +1,4 @@
-/* torch_ways.c - what the networks of a torch-sum predictor make of features; see torch_model.h. */
+/* torch_hidden.c - what the networks of a torch-sum predictor make of features; see torch_model.h. */
 #include <stdlib.h>
 
 #include "nn/gemm.h"
@@ -37,8 +37,8 @@ static void first_layer(const float *inputs, uint32_t rows, uint32_t hidden, con
     for (uint32_t i = 0; i < rows; i++) loop_add_scaled(hidden, 1, w->first_bias, y + (size_t)i * hidden);
 }
 
-bool torch_model_ways(const model *m, torch_side side, const torch_row *rows, uint32_t count, float *ways) {
-    uint32_t hidden = m->config.hidden, outputs = m->config.ways * TORCH_TERMS;
+bool torch_model_hidden(const model *m, torch_side side, const torch_row *rows, uint32_t count, float *basis) {
+    uint32_t hidden = m->config.hidden, outputs = m->config.basis * TORCH_TERMS;
     size_t units = (size_t)count * hidden;
     float *room = malloc(((size_t)count * TORCH_FEATURES + 2 * units + GEMM_SCRATCH + 1) * sizeof *room);
     set_flag *flags = malloc(((size_t)count * TORCH_FLAGS + 1) * sizeof *flags);
@@ -51,13 +51,13 @@ bool torch_model_ways(const model *m, torch_side side, const torch_row *rows, ui
     for (uint32_t i = 0; i < count; i++)
         torch_scaling_apply(&m->scaling[side], &rows[i], inputs + (size_t)i * TORCH_FEATURES);
     uint32_t flag_count = find_flags(inputs, count, flags);
-    for (uint32_t j = 0; j < m->config.members; j++, ways += (size_t)count * outputs) {
+    for (uint32_t j = 0; j < m->config.members; j++, basis += (size_t)count * outputs) {
         const torch_weights *w = &m->members[side][j];
         first_layer(inputs, count, hidden, flags, flag_count, w, scratch, x);
         loop_silu(units, x);
         layer(x, count, hidden, hidden, w->second, w->second_bias, scratch, y);
         loop_silu(units, y);
-        layer(y, count, hidden, outputs, w->last, w->last_bias, scratch, ways);
+        layer(y, count, hidden, outputs, w->last, w->last_bias, scratch, basis);
     }
     free(room);
     free(flags);

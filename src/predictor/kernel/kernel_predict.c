@@ -1,4 +1,4 @@
-/* kernel_ask.c - asking a trained kernel-sum predictor.
+/* kernel_predict.c - asking a trained kernel-sum predictor.
  *
  * A model launches the same kernel many times, and devices of one runtime share its kernels and networks: each distinct
  * kernel of a subject is looked at once, for all devices of the runtime. Careful networks are asked only where a kernel
@@ -67,11 +67,11 @@ ft_status kernel_model_times(const kernel_side_model *s, const kernel_row *rows,
         uint32_t some = count - first < ROWS_AT_ONCE ? count - first : ROWS_AT_ONCE;
         size_t cells = (size_t)some * s->device_count;
         question q;
-        ft_status status = ask(s, s->close_count, rows + first, some, &q, error);
+        ft_status status = ask(s, s->specialist_count, rows + first, some, &q, error);
         for (size_t i = 0; status == FT_OK && i < cells; i++) {
             double sum = 0;
-            for (uint32_t j = 0; j < s->close_count; j++) sum += q.answers[j * cells + i];
-            times[(size_t)first * s->device_count + i] = sum / s->close_count;
+            for (uint32_t j = 0; j < s->specialist_count; j++) sum += q.answers[j * cells + i];
+            times[(size_t)first * s->device_count + i] = sum / s->specialist_count;
         }
         question_free(&q);
         FT_TRY(status);
@@ -87,7 +87,7 @@ typedef struct view {
     kernel_row *rows; /* distinct */
     uint32_t row_count;
     uint32_t *row_of; /* per kernel */
-    bool *is_near;    /* per row: like one of training */
+    bool *is_seen;    /* per row: like one of training */
     double *answers;  /* by network, row and device */
     uint32_t nets;    /* that were asked: the close ones, or all */
 } view;
@@ -108,14 +108,14 @@ static ft_status fold_rows(view *v, const kernel_row *rows, arena *memory, ft_er
 }
 
 /* Without careful networks there is nobody else to ask: all kernels are taken for near. */
-static ft_status find_near(const kernel_side_model *side, view *v, arena *memory, ft_error *error) {
-    bool has_careful = side->net_count > side->close_count;
-    v->nets = side->close_count;
-    v->is_near = ARENA_ARRAY(memory, bool, (size_t)v->row_count + 1);
-    if (v->is_near == NULL) return FT_NOMEM(error);
+static ft_status find_seen(const kernel_side_model *side, view *v, arena *memory, ft_error *error) {
+    bool has_robust = side->net_count > side->specialist_count;
+    v->nets = side->specialist_count;
+    v->is_seen = ARENA_ARRAY(memory, bool, (size_t)v->row_count + 1);
+    if (v->is_seen == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < v->row_count; i++) {
-        v->is_near[i] = !has_careful || kernel_near_has(&side->near, &v->rows[i]);
-        if (!v->is_near[i]) v->nets = side->net_count;
+        v->is_seen[i] = !has_robust || kernel_seen_has(&side->seen, &v->rows[i]);
+        if (!v->is_seen[i]) v->nets = side->net_count;
     }
     return FT_OK;
 }
@@ -129,7 +129,7 @@ static ft_status make_view(const kernel_side_model *side, model_view *s, const f
     FT_TRY(kernel_rows_seen(s, rules, side->has_array, &s->memory, &rows, &count, error));
     if (count == 0) return ft_fail(error, FT_ERR_GRAPH, "the model launches no kernel: there is nothing to predict");
     FT_TRY(fold_rows(v, rows, &s->memory, error));
-    FT_TRY(find_near(side, v, &s->memory, error));
+    FT_TRY(find_seen(side, v, &s->memory, error));
     ft_status status = ask(side, v->nets, v->rows, v->row_count, &q, error);
     size_t cells = (size_t)v->nets * v->row_count * side->device_count;
     if (status == FT_OK) v->answers = arena_copy(&s->memory, q.answers, cells * sizeof *q.answers);
@@ -153,11 +153,11 @@ static ft_status view_of(const kernel_side_model *side, model_view *s, const ft_
 }
 
 /* What the networks say of one device: a time per kernel, and the sum by network. */
-typedef struct opinion {
+typedef struct ensemble_result {
     double *times;
     double trust; /* in the close networks; the careful ones have the rest */
-    double sums[2 * KERNEL_MEMBERS_MAX];
-} opinion;
+    double sums[2 * KERNEL_MAX_MEMBERS];
+} ensemble_result;
 
 /* What some networks say of each kernel on average, and the sum of each network. */
 static ft_status average(const kernel_side_model *side, const view *v, uint32_t column, uint32_t first, uint32_t end,
@@ -178,26 +178,26 @@ static ft_status average(const kernel_side_model *side, const view *v, uint32_t 
 /* Close networks know what kernels take in the company they were seen in: they were fitted to sums, where one kernel's
  * price may make up for another's. So one measure holds for all kernels of a model, the share of time from near ones.
  * A far kernel counts by the higher of its two prices: neither is to be believed. */
-static double trust_in_close(const view *v, const double *close, const double *careful) {
+static double trust_in_close(const view *v, const double *specialist, const double *robust) {
     double near = 0, far = 0;
     for (uint32_t i = 0; i < v->kernels->count; i++) {
-        if (v->is_near[v->row_of[i]])
-            near += close[i];
+        if (v->is_seen[v->row_of[i]])
+            near += specialist[i];
         else
-            far += fmax(close[i], careful[i]);
+            far += fmax(specialist[i], robust[i]);
     }
     return pow(near / (near + far), COMPANY);
 }
 
-static ft_status form_opinion(const kernel_side_model *side, const view *v, uint32_t column, arena *memory, opinion *o,
-                              ft_error *error) {
-    double *careful;
-    *o = (opinion){.trust = 1};
-    FT_TRY(average(side, v, column, 0, side->close_count, memory, &o->times, o->sums, error));
-    if (v->nets == side->close_count) return FT_OK;
-    FT_TRY(average(side, v, column, side->close_count, v->nets, memory, &careful, o->sums, error));
-    o->trust = trust_in_close(v, o->times, careful);
-    for (uint32_t i = 0; i < v->kernels->count; i++) o->times[i] = o->trust * o->times[i] + (1 - o->trust) * careful[i];
+static ft_status run_ensemble(const kernel_side_model *side, const view *v, uint32_t column, arena *memory,
+                              ensemble_result *o, ft_error *error) {
+    double *robust;
+    *o = (ensemble_result){.trust = 1};
+    FT_TRY(average(side, v, column, 0, side->specialist_count, memory, &o->times, o->sums, error));
+    if (v->nets == side->specialist_count) return FT_OK;
+    FT_TRY(average(side, v, column, side->specialist_count, v->nets, memory, &robust, o->sums, error));
+    o->trust = trust_in_close(v, o->times, robust);
+    for (uint32_t i = 0; i < v->kernels->count; i++) o->times[i] = o->trust * o->times[i] + (1 - o->trust) * robust[i];
     return FT_OK;
 }
 
@@ -211,11 +211,11 @@ static double deviation(const double *sums, uint32_t count, double *mean) {
 }
 
 /* How far apart the networks are that count; as far as careful ones do, also how far they are from the close ones. */
-static double disagreement(const kernel_side_model *side, const view *v, const opinion *o) {
-    double close_mean, careful_mean, close = deviation(o->sums, side->close_count, &close_mean);
-    if (v->nets == side->close_count) return close;
-    double careful = deviation(o->sums + side->close_count, v->nets - side->close_count, &careful_mean);
-    return o->trust * close + (1 - o->trust) * (careful + fabs(careful_mean - close_mean));
+static double disagreement(const kernel_side_model *side, const view *v, const ensemble_result *o) {
+    double specialist_mean, robust_mean, specialist = deviation(o->sums, side->specialist_count, &specialist_mean);
+    if (v->nets == side->specialist_count) return specialist;
+    double robust = deviation(o->sums + side->specialist_count, v->nets - side->specialist_count, &robust_mean);
+    return o->trust * specialist + (1 - o->trust) * (robust + fabs(robust_mean - specialist_mean));
 }
 
 static ft_status make_parts(const ft_kernels *kernels, const double *times, arena *memory, model_output *out,
@@ -233,7 +233,7 @@ static ft_status make_parts(const ft_kernels *kernels, const double *times, aren
 
 /* Applies the correction (*factor), as far as the model is like those that it was learned from, and tells the sum and
  * the share of it that is of known kernels. */
-static double correct(const kernel_side_model *side, const view *v, uint32_t column, opinion *o, double *factor,
+static double correct(const kernel_side_model *side, const view *v, uint32_t column, ensemble_result *o, double *factor,
                       double *known_ratio) {
     kernel_mix mix = {0};
     double value = 0, known = 0;
@@ -243,7 +243,7 @@ static double correct(const kernel_side_model *side, const view *v, uint32_t col
     for (uint32_t i = 0; i < v->kernels->count; i++) {
         o->times[i] *= *factor;
         value += o->times[i];
-        if (kernel_scaling_knows(&side->scaling, &v->rows[v->row_of[i]])) known += o->times[i];
+        if (kernel_scaling_covers(&side->scaling, &v->rows[v->row_of[i]])) known += o->times[i];
     }
     *known_ratio = known / value;
     return value;
@@ -259,19 +259,19 @@ typedef struct finding {
 
 static ft_status predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
                          finding *f, model_output *out, ft_error *error) {
-    static const double LEAST_SPREAD = 0.01, UNKNOWN_SPREAD = 0.1;
+    static const double MIN_SPREAD = 0.01, UNKNOWN_SPREAD = 0.1;
     uint32_t device = where->index;
     const ft_rules *own = runtimes_rules(&m->runtimes, device);
     *f = (finding){.side = &m->sides[m->runtimes.of_device[device]], .column = m->column[device]};
-    opinion o;
+    ensemble_result o;
     FT_TRY(view_of(f->side, s, where->rules != NULL ? where->rules : own, where->rules == NULL, &f->view, error));
-    FT_TRY(form_opinion(f->side, f->view, f->column, memory, &o, error));
+    FT_TRY(run_ensemble(f->side, f->view, f->column, memory, &o, error));
     f->trust = o.trust;
     model_output made = {.source = FT_LEARNED};
     made.value = correct(f->side, f->view, f->column, &o, &f->factor, &made.coverage_ratio);
     if (!(made.value > 0 && isfinite(made.value)))
         return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
-    made.spread = LEAST_SPREAD + disagreement(f->side, f->view, &o) + UNKNOWN_SPREAD * (1 - made.coverage_ratio);
+    made.spread = MIN_SPREAD + disagreement(f->side, f->view, &o) + UNKNOWN_SPREAD * (1 - made.coverage_ratio);
     if (has_parts) FT_TRY(make_parts(f->view->kernels, o.times, memory, &made, error));
     *out = made;
     return FT_OK;
@@ -306,9 +306,9 @@ static ft_status add_terms(const kernel_net *net, uint32_t count, const float *i
 }
 
 static ft_status terms_of(const finding *f, const float *inputs, const float *amounts, double *times, ft_error *error) {
-    uint32_t close = f->side->close_count;
+    uint32_t specialist = f->side->specialist_count;
     for (uint32_t j = 0; j < f->view->nets; j++) {
-        double weight = j < close ? f->trust / close : (1 - f->trust) / (f->view->nets - close);
+        double weight = j < specialist ? f->trust / specialist : (1 - f->trust) / (f->view->nets - specialist);
         FT_TRY(add_terms(&f->side->nets[j], f->view->row_count, inputs, amounts, f->column, f->factor * weight, times,
                          error));
     }
