@@ -45,8 +45,8 @@ ft_status blas_load(ft_error *error);
 const blas *blas_begin(void);
 void blas_end(void);
 
-/* The parts of these, for tests: the first of some files that is an OpenBLAS; and the number of threads of one. */
-ft_status blas_open(const char *const *files, size_t count, blas *functions, ft_error *error);
+/* The parts of these, for tests: the first of some libraries that is an OpenBLAS; and the number of threads of one. */
+ft_status blas_open(const char *const *names, size_t count, blas *functions, ft_error *error);
 void blas_use_one_thread(const blas *functions);
 void blas_restore_threads(const blas *functions);
 

@@ -39,7 +39,7 @@ enum { GEMM_SCRATCH = 256 * 256 };
 
 void gemm(const gemm_job *job, float *scratch);
 
-/* For tests: the same through CBLAS only, or in plain loops when `functions` is NULL. */
-void gemm_blas(const blas *functions, const gemm_job *job);
+/* For tests: the same through CBLAS only, or in plain loops when `b` is NULL. */
+void gemm_blas(const blas *b, const gemm_job *job);
 
 #endif

@@ -57,7 +57,7 @@ const ink INK_TEXT = {0.13, 0.15, 0.18, 1}, INK_FAINT = {0.42, 0.45, 0.50, 1}, I
 
 /* cairo brings 18 libraries along, X11 among them: it is loaded for the first page. */
 static struct {
-#define POINTER(name) __typeof__(&cairo_##name) name;
+#define POINTER(name) __typeof__ (&cairo_##name)(name);
     CAIRO_FUNCTIONS(POINTER)
 #undef POINTER
 } cairo;
