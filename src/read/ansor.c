@@ -1,6 +1,6 @@
-/* ansor.c - reads records of TVM's auto-scheduler with the pull parser: hundreds of megabytes of them a few seconds.
+/* ansor.c - parser of TVM auto-scheduler records, built on the pull parser: logs have hundreds of megabytes.
  *
- * The arguments of a step are positional; `argument_forms` says for each tag what they are. */
+ * The arguments of a step are positional; `argument_forms` lists them for each tag. */
 #include "read/ansor.h"
 
 #include <math.h>
@@ -19,7 +19,8 @@ const char *ansor_step_tag(ansor_kind kind) {
     return kind < ANSOR_KINDS ? tags[kind] : "?";
 }
 
-/* What follows the tag: s stage, i iterator, a and b the numbers of the unions, d the direction, l a list, t a text. */
+/* Arguments after the tag: s stage, i iterator, a and b the numbers of the unions, d the direction, l a list, t a
+ * text. */
 static const char *const argument_forms[ANSOR_KINDS] = {
     [ANSOR_SPLIT] = "siald",
     [ANSOR_REORDER] = "sl",
@@ -44,11 +45,11 @@ typedef struct reading {
 } reading;
 
 static ft_status damaged(reading *r) {
-    return ft_fail(r->error, FT_ERR_DAMAGED, "no record: %s",
-                   r->pull.why != NULL ? r->pull.why : "something is missing");
+    return ft_fail(r->error, FT_ERR_DAMAGED, "invalid record: %s",
+                   r->pull.why != NULL ? r->pull.why : "a value is missing");
 }
 
-/* --- Pieces ------------------------------------------------------------------------------------------------------ */
+/* --- Values ------------------------------------------------------------------------------------------------------ */
 
 static ft_status keep_text(reading *r, const char **text) {
     ansor_record *record = r->record;
@@ -61,7 +62,7 @@ static ft_status keep_text(reading *r, const char **text) {
     size_t length = raw.length;
     if (raw.has_escapes) {
         length = json_text_decode(&raw, out, room);
-        if (length == SIZE_MAX) return ft_fail(r->error, FT_ERR_DAMAGED, "no record: an escape that is not JSON");
+        if (length == SIZE_MAX) return ft_fail(r->error, FT_ERR_DAMAGED, "invalid record: invalid JSON escape");
     } else {
         memcpy(out, raw.text, length);
         out[length] = '\0';
@@ -86,7 +87,7 @@ static ft_status keep_list(reading *r, const int64_t **list, uint32_t *count) {
     return r->pull.why == NULL ? FT_OK : damaged(r);
 }
 
-/* Passes what is left of a list, and its end. */
+/* Skips the remaining elements of a list and its closing bracket. */
 static ft_status skip_list_rest(reading *r, bool first) {
     while (json_pull_more(&r->pull, ']', &first)) {
         if (!json_pull_skip(&r->pull)) return damaged(r);
@@ -141,18 +142,18 @@ static ft_status read_step(reading *r, ansor_step *step, uint32_t number) {
         return damaged(r);
     *step = (ansor_step){.text = ""};
     if (!find_kind(&tag, &step->kind))
-        return ft_fail(r->error, FT_ERR_UNSUPPORTED, "step %u: \"%.*s\" is no known kind of step", number,
+        return ft_fail(r->error, FT_ERR_UNSUPPORTED, "step %u: unknown kind of step \"%.*s\"", number,
                        tag.length < 20 ? (int)tag.length : 20, tag.text);
     for (const char *form = argument_forms[step->kind]; *form != '\0'; form++) {
         if (!json_pull_more(&r->pull, ']', &first))
-            return ft_fail(r->error, FT_ERR_DAMAGED, "step %u: %s has %d arguments, but this one has fewer", number,
+            return ft_fail(r->error, FT_ERR_DAMAGED, "step %u: %s needs %d arguments; some are missing", number,
                            tags[step->kind], (int)strlen(argument_forms[step->kind]));
         FT_TRY(read_argument(r, *form, step));
     }
     return skip_list_rest(r, first);
 }
 
-/* [stages, steps]; the stages are left empty by TVM. */
+/* [stages, steps]; TVM leaves the stages empty. */
 static ft_status read_state(reading *r) {
     bool first = true, first_step = true;
     if (!json_pull_open(&r->pull, '[') || !json_pull_more(&r->pull, ']', &first) || !json_pull_skip(&r->pull) ||
@@ -202,7 +203,7 @@ static ft_status read_input(reading *r) {
     return skip_list_rest(r, first);
 }
 
-/* [[seconds...], error, seconds of the whole measuring, time stamp] */
+/* [[seconds...], error, seconds of the whole measurement, time stamp] */
 static ft_status read_result(reading *r) {
     ansor_record *record = r->record;
     bool first = true, first_cost = true;
@@ -258,10 +259,11 @@ ft_status ansor_read(const char *line, size_t length, ansor_record *record, bool
         FT_TRY(read_member(&r, &key, has));
     }
     if (r.pull.why != NULL || !json_pull_end(&r.pull)) return damaged(&r);
-    if (!has[0] || !has[1]) return ft_fail(error, FT_ERR_DAMAGED, "no record: \"%s\" is missing", has[0] ? "r" : "i");
-    /* v0.5 and v0.6 differ in fields behind those that are read here. */
+    if (!has[0] || !has[1])
+        return ft_fail(error, FT_ERR_DAMAGED, "invalid record: \"%s\" is missing", has[0] ? "r" : "i");
+    /* v0.5 and v0.6 differ only in fields after those that are read here. */
     if (strcmp(record->version, "v0.6") != 0 && strcmp(record->version, "v0.5") != 0)
-        return ft_fail(error, FT_ERR_UNSUPPORTED, "the record is of version \"%.20s\"; v0.5 and v0.6 are known",
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "record version \"%.20s\" is not supported; v0.5 and v0.6 are",
                        record->version);
     *is_record = true;
     return FT_OK;
@@ -269,30 +271,30 @@ ft_status ansor_read(const char *line, size_t length, ansor_record *record, bool
 
 static const char *const error_names[] = {"",
                                           "the schedule could not be instantiated",
-                                          "it did not compile for the host",
-                                          "it did not compile for the device",
-                                          "it failed while it ran",
-                                          "it gave a wrong answer",
-                                          "building took too long",
-                                          "running took too long",
-                                          "an unknown error"};
+                                          "compilation for the host failed",
+                                          "compilation for the device failed",
+                                          "the run failed",
+                                          "the result was wrong",
+                                          "the build timed out",
+                                          "the run timed out",
+                                          "unknown error"};
 
-/* What tuners write for a run that failed: 1e10 the auto-scheduler, 1e9 AutoTVM. */
+/* The time that tuners write for a failed run: 1e10 s in the auto-scheduler, 1e9 s in AutoTVM. */
 static const double FAILED_RUN_SECONDS = 1e9;
 
 ft_status ansor_mean_seconds(const ansor_record *record, double *seconds, ft_error *error) {
     if (record->error_no != 0) {
         bool is_known =
             record->error_no > 0 && record->error_no < (int64_t)(sizeof error_names / sizeof error_names[0]);
-        return ft_fail(error, FT_ERR_DAMAGED, "it was not measured: %s (error %lld)",
+        return ft_fail(error, FT_ERR_DAMAGED, "not measured: %s (error %lld)",
                        error_names[is_known ? record->error_no : 8], (long long)record->error_no);
     }
-    if (record->cost_count == 0) return ft_fail(error, FT_ERR_DAMAGED, "it was not measured: there is no time");
+    if (record->cost_count == 0) return ft_fail(error, FT_ERR_DAMAGED, "not measured: the record has no time");
     double sum = 0;
     for (uint32_t i = 0; i < record->cost_count; i++) {
         double cost = record->costs[i];
         if (!isfinite(cost) || cost <= 0 || cost >= FAILED_RUN_SECONDS)
-            return ft_fail(error, FT_ERR_DAMAGED, "its time is %g s, which is no time of a run", cost);
+            return ft_fail(error, FT_ERR_DAMAGED, "invalid time %g s", cost);
         sum += cost;
     }
     *seconds = sum / record->cost_count;

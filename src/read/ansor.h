@@ -1,7 +1,7 @@
-/* ansor.h - records of TVM's auto-scheduler (Ansor, TenSet): which workload, which schedule steps, how long it took.
+/* ansor.h - records of TVM's auto-scheduler (Ansor, TenSet): workload, schedule steps, measured times.
  *
- * One JSON text a line (docs/formats/ansor.md). A record is read into memory that is used again for the next one:
- * nothing is allocated. What the steps mean for loops is the business of program/. */
+ * One JSON text a line (docs/formats/ansor.md). A record is read into memory that is reused for the next one:
+ * nothing is allocated. src/program interprets the steps as loops. */
 #ifndef READ_ANSOR_H
 #define READ_ANSOR_H
 
@@ -45,13 +45,13 @@ typedef enum ansor_kind {
 
 const char *ansor_step_tag(ansor_kind kind);
 
-/* Numbers are as the log has them: nothing says that such a stage or iterator exists. */
+/* Numbers as in the log, unchecked: a stage or iterator with that number need not exist. */
 typedef struct ansor_step {
     ansor_kind kind;
     int64_t stage;
     int64_t iter; /* SP FSP FFSP AN PR SA RF; of the target stage: CA */
     union {
-        int64_t extent;       /* SP: of the iterator when it was tuned; 0: not told */
+        int64_t extent;       /* SP: of the iterator when it was tuned; 0: not recorded */
         int64_t annotation;   /* AN */
         int64_t source_step;  /* FSP */
         int64_t level;        /* FFSP */
@@ -82,23 +82,23 @@ typedef struct ansor_record {
     uint32_t cost_count;
     int64_t error_no;
     int64_t timestamp;
-    /* what lists and strings point into */
+    /* storage of the lists and strings */
     int64_t numbers[ANSOR_MAX_NUMBERS];
     uint32_t number_count;
     char text[ANSOR_MAX_TEXT];
     size_t text_length;
 } ansor_record;
 
-/* One line. Failures say what is wrong with it; the caller puts file and line before. A line that begins with '#' or is
- * empty is no record: *is_record is false then. */
+/* Parses one line. The error does not name the file and line; the caller prefixes them. For an empty line or a
+ * comment ('#'), *is_record is false. */
 ft_status ansor_read(const char *line, size_t length, ansor_record *record, bool *is_record, ft_error *error);
 
-/* Epilogue and steps of a record, with this spelling of its workload, as a line that ansor_read takes; without times,
- * target and hardware. */
+/* Writes epilogue and steps of a record, under this spelling of its workload, as a line that ansor_read accepts;
+ * without times, target and hardware. */
 void ansor_write_program(const ansor_record *record, const char *workload, buf *out);
 
-/* The mean of the measured seconds. Fails when the run failed, and when a time is 0, negative, 1e10 (which stands for a
- * failure) or no number. */
+/* The mean of the measured seconds. Fails when the run failed, and when a time is 0, negative, 1e9 or more (a failed
+ * run) or not a number. */
 ft_status ansor_mean_seconds(const ansor_record *record, double *seconds, ft_error *error);
 
 #endif

@@ -12,11 +12,11 @@ typedef struct reading {
 } reading;
 
 static ft_status damaged(reading *r) {
-    return ft_fail(r->error, FT_ERR_DAMAGED, "no record: %s",
-                   r->pull.why != NULL ? r->pull.why : "something is missing");
+    return ft_fail(r->error, FT_ERR_DAMAGED, "invalid record: %s",
+                   r->pull.why != NULL ? r->pull.why : "a value is missing");
 }
 
-/* --- Pieces ------------------------------------------------------------------------------------------------------ */
+/* --- Values ------------------------------------------------------------------------------------------------------ */
 
 static ft_status keep_bytes(reading *r, const char *bytes, size_t length, const char **text) {
     autotvm_record *record = r->record;
@@ -38,10 +38,10 @@ static ft_status keep_string(reading *r, const char **text) {
     char *out = r->record->text + (*text - r->record->text);
     return json_text_decode(&raw, out, raw.length + 1) != SIZE_MAX
                ? FT_OK
-               : ft_fail(r->error, FT_ERR_DAMAGED, "no record: an escape that is not JSON");
+               : ft_fail(r->error, FT_ERR_DAMAGED, "invalid record: invalid JSON escape");
 }
 
-/* Any value, as it stands. */
+/* Any JSON value, kept as its text. */
 static ft_status keep_value(reading *r, const char **text) {
     json_pull_peek(&r->pull);
     const char *from = r->pull.at;
@@ -66,7 +66,7 @@ static ft_status keep_number(reading *r, int64_t number) {
     return FT_OK;
 }
 
-/* A list of whole numbers, or a whole number, is kept as such; anything else as the text it is. */
+/* A list of integers, or one integer, is stored as numbers; anything else as its JSON text. */
 static ft_status read_knob_value(reading *r, autotvm_knob *knob) {
     autotvm_record *record = r->record;
     json_pull before = r->pull;
@@ -151,7 +151,7 @@ static ft_status read_input(reading *r) {
     return r->pull.why == NULL ? FT_OK : damaged(r);
 }
 
-/* [[seconds...], error, all, time]; a failed run has a text where the seconds should be. */
+/* [[seconds...], error, all, time]; a failed run has a text in place of the seconds. */
 static ft_status read_result(reading *r) {
     autotvm_record *record = r->record;
     bool first = true, first_cost = true;
@@ -190,7 +190,7 @@ static ft_status read_member(reading *r, const json_text *key, bool has[2]) {
     if (!json_text_is(key, "v") && !json_text_is(key, "version")) return json_pull_skip(&r->pull) ? FT_OK : damaged(r);
     if (json_pull_peek(&r->pull) != '0' || !json_pull_double(&r->pull, &version)) return damaged(r);
     if (version != 0.1 && version != 0.2)
-        return ft_fail(r->error, FT_ERR_UNSUPPORTED, "the record is of version %g; 0.1 and 0.2 are known", version);
+        return ft_fail(r->error, FT_ERR_UNSUPPORTED, "record version %g is not supported; 0.1 and 0.2 are", version);
     return FT_OK;
 }
 
@@ -214,7 +214,7 @@ ft_status autotvm_read(const char *line, size_t length, autotvm_record *record, 
     }
     if (r.pull.why != NULL || !json_pull_end(&r.pull)) return damaged(&r);
     if (!has[0] || !has[1])
-        return ft_fail(error, FT_ERR_DAMAGED, "no record: the %s is missing", has[0] ? "result" : "input");
+        return ft_fail(error, FT_ERR_DAMAGED, "invalid record: the %s is missing", has[0] ? "result" : "input");
     *is_record = true;
     return FT_OK;
 }

@@ -1,7 +1,7 @@
-/* autotvm.h - records of AutoTVM: which template with which arguments, the knobs that were chosen, how long it took.
+/* autotvm.h - records of AutoTVM: template and arguments, chosen knobs, measured times.
  *
- * One JSON text a line, in version 0.1 ({"i": [...], "r": [...]}) or 0.2 ({"input": [...], "config": {...}, "result":
- * [...]}). The log has no loops: those follow from the template (program/template.h). */
+ * One JSON text a line, in version 0.1 ({"i": [...], "r": [...]}) or 0.2 ({"input": [...], "config": {...},
+ * "result": [...]}). The log has no loops: program/template.h derives them from the template. */
 #ifndef READ_AUTOTVM_H
 #define READ_AUTOTVM_H
 
@@ -25,14 +25,14 @@ typedef struct autotvm_knob {
     autotvm_knob_kind kind;
     const int64_t *numbers; /* split, reorder; one for a number */
     uint32_t count;
-    const char *text; /* what is no list of whole numbers, as JSON; "" */
+    const char *text; /* JSON text of a value that is neither an integer nor a list of integers; "" */
 } autotvm_knob;
 
 typedef struct autotvm_record {
     const char *target;
     const char *workload;  /* the template: "conv2d_nchw.cuda" */
     const char *arguments; /* as JSON: [["TENSOR", [1, 3, 224, 224], "float32"], ...] */
-    int64_t index;         /* of the configuration; -1: not told */
+    int64_t index;         /* of the configuration; -1: not recorded */
     autotvm_knob knobs[AUTOTVM_MAX_KNOBS];
     uint32_t knob_count;
     double costs[AUTOTVM_MAX_COSTS]; /* seconds */
@@ -45,7 +45,7 @@ typedef struct autotvm_record {
     size_t text_length;
 } autotvm_record;
 
-/* As ansor_read: one line; comments and empty lines are no records. */
+/* Parses one line, like ansor_read: comments and empty lines are not records. */
 ft_status autotvm_read(const char *line, size_t length, autotvm_record *record, bool *is_record, ft_error *error);
 
 #endif

@@ -1,8 +1,8 @@
-/* cg.c - reads the CG tables: models.csv, nodes.csv and edges.csv, each possibly packed (docs/formats/cg.md).
+/* cg.c - reader of the CG tables: models.csv, nodes.csv and edges.csv, each possibly gzipped (docs/formats/cg.md).
  *
- * The three tables are walked side by side: a row of models.csv says how many of the next rows of the other two belong
- * to it. Only the rows of one model are held at a time, so memory is that of the unpacked tables and one graph. What
- * the nodes mean, and how their shapes are repaired, is in tfgraph.c; cg_path.c finds the tables. */
+ * The three tables are read in step: a row of models.csv states how many of the next rows of the other two belong to
+ * it. Only the rows of one model are held at a time, so memory is that of the unpacked tables and one graph.
+ * tfgraph.c interprets the nodes and repairs their shapes; cg_path.c finds the tables. */
 #include "read/cg.h"
 
 #include <limits.h>
@@ -37,15 +37,15 @@ struct cg_set {
     uint32_t nodes_column, edges_column, name_column; /* FT_NONE when there is none */
     uint32_t family_column, index_column;
     uint64_t count;
-    uint64_t uncounted_line; /* of models.csv, which does not say how many rows are its model's; 0 as long as all do */
+    uint64_t uncounted_line; /* first line of models.csv without valid row counts; 0: none so far */
     bool is_over;
     arena memory; /* of the operator names */
     map types;
     tf_type *type_list;
-    /* Of the model in work; they only grow. */
+    /* Of the current model; these arrays only grow. */
     tf_node *nodes;
     uint32_t *edges;   /* pairs */
-    uint32_t *sources; /* the same, sorted by where they lead */
+    uint32_t *sources; /* the source of each edge, sorted by destination */
     size_t node_capacity, edge_capacity, source_capacity;
 };
 
@@ -69,7 +69,7 @@ static uint32_t find_column(const cg_set *set, const char *name) {
     return FT_NONE;
 }
 
-/* models.csv may have any columns beside the two counts: what is measured differs from data set to data set. */
+/* models.csv may have any columns besides the two counts: data sets measure different things. */
 static ft_status read_models_header(cg_set *set, ft_error *error) {
     csv_field fields[MAX_COLUMNS];
     FT_TRY(csv_row(&set->rows[CG_MODELS], fields, MAX_COLUMNS, &set->column_count, error));
@@ -111,11 +111,11 @@ static cg_set *new_set(void) {
 static ft_status open_tables(cg_set *set, const char *path, ft_error *error) {
     char folder[PATH_MAX], table_path[PATH_MAX];
     if (!cg_find_folder(path, folder, sizeof folder))
-        return ft_fail(error, FT_ERR_FORMAT, "%s: is neither a folder with CG tables nor one of them", path);
+        return ft_fail(error, FT_ERR_FORMAT, "%s: neither a folder of CG tables nor one of these tables", path);
     for (int table = 0; table < CG_TABLES; table++) {
         if (!cg_find_table(folder, table, table_path, sizeof table_path))
-            return ft_fail(error, FT_ERR_IO, "%s: has no %s.csv or %s.csv.gz, which a CG data set needs", folder,
-                           cg_table_names[table], cg_table_names[table]);
+            return ft_fail(error, FT_ERR_IO, "%s: %s.csv or %s.csv.gz is missing", folder, cg_table_names[table],
+                           cg_table_names[table]);
         set->paths[table] = arena_string(&set->memory, table_path, strlen(table_path));
         if (set->paths[table] == NULL) return FT_NOMEM(error);
         FT_TRY(input_open(table_path, FT_MAX_UNPACKED_BYTES, &set->tables[table], error));
@@ -179,7 +179,7 @@ static bool reserve(void **items, size_t count, size_t *capacity, size_t size) {
     return true;
 }
 
-/* Operator names are looked up once for the whole set. */
+/* Each distinct operator name is looked up once for the whole set. */
 static ft_status find_type(cg_set *set, const csv_field *field, tf_type *type, ft_error *error) {
     char name[MAX_TEXT];
     uint32_t index;
@@ -197,7 +197,7 @@ static ft_status find_type(cg_set *set, const csv_field *field, tf_type *type, f
     return FT_OK;
 }
 
-/* Zero-padded at the end. A batch of -1 is "not fixed", which in this set means one image. */
+/* Zero-padded at the end. A batch of -1 is symbolic; in this data set it means one image. */
 static tf_shape shape_of(const int64_t *columns) {
     tf_shape shape = {.rank = SHAPE_COLUMNS};
     while (shape.rank > 0 && columns[shape.rank - 1] == 0) shape.rank--;
@@ -250,14 +250,14 @@ static ft_status read_edge(cg_set *set, uint32_t node_count, uint32_t *edge, boo
     return FT_OK;
 }
 
-/* The models after it will say the same: each is named, so that whoever counts them knows how many there were. */
+/* Every later model fails in the same way, so that callers that count skipped models get the right number. */
 static ft_status truncated_table(const cg_set *set, int table, uint64_t found, uint64_t expected, ft_error *error) {
-    return ft_fail(error, FT_ERR_DAMAGED, "%s: ends after %llu of the %llu rows that %s:%llu promises",
+    return ft_fail(error, FT_ERR_DAMAGED, "%s: truncated: has %llu of the %llu rows that %s:%llu announces",
                    set->paths[table], (unsigned long long)found, (unsigned long long)expected, set->paths[CG_MODELS],
                    (unsigned long long)set->rows[CG_MODELS].line);
 }
 
-/* Both loops pass over the rest of the rows after an error, so that the next model finds its own. */
+/* Both loops skip the remaining rows after an error, so that the next model starts at its own rows. */
 static ft_status read_nodes(cg_set *set, uint32_t count, ft_error *error) {
     for (uint32_t i = 0; i < count; i++) {
         bool has_row = true;
@@ -286,7 +286,7 @@ static ft_status read_edges(cg_set *set, uint32_t count, uint32_t node_count, ft
     return FT_OK;
 }
 
-/* Gives every node its piece of one list of sources, in the order of the edges. */
+/* Assigns every node its range of one list of sources, in the order of the edges. */
 static ft_status connect(cg_set *set, uint32_t node_count, uint32_t edge_count, ft_error *error) {
     while (set->source_capacity < edge_count) {
         if (!reserve((void **)&set->sources, set->source_capacity, &set->source_capacity, sizeof *set->sources))
@@ -352,20 +352,20 @@ static ft_status read_counts(cg_set *set, const csv_field *fields, uint32_t foun
     return csv_int(rows, &fields[set->edges_column], "num_edges", 0, 4 * (int64_t)FT_MAX_OPS, edges, error);
 }
 
-/* All models are read: the other tables must be used up, too. */
+/* After the last model the other tables must be used up, too. */
 static ft_status finish(cg_set *set, ft_error *error) {
     set->is_over = true;
-    if (set->uncounted_line > 0) return FT_OK; /* whose rows are left over was never known */
+    if (set->uncounted_line > 0) return FT_OK; /* leftover rows cannot be assigned to a model */
     for (int table = CG_NODES; table <= CG_EDGES; table++) {
         uint64_t left = csv_skip(&set->rows[table], UINT64_MAX);
         if (left > 0)
-            return ft_fail(error, FT_ERR_DAMAGED, "%s: has %llu rows more than the models in %s claim",
+            return ft_fail(error, FT_ERR_DAMAGED, "%s: has %llu rows more than the models in %s announce",
                            set->paths[table], (unsigned long long)left, set->paths[CG_MODELS]);
     }
     return FT_OK;
 }
 
-/* The nodes and edges of a model, as a graph. */
+/* Reads the nodes and edges of a model into a graph. */
 static ft_status read_model(cg_set *set, const csv_field *fields, uint32_t nodes, uint32_t edges, ft_graph **graph,
                             ft_error *error) {
     char name[MAX_TEXT];
@@ -394,11 +394,10 @@ ft_status cg_next(cg_set *set, ft_graph **graph, ft_error *error) {
     ft_status status = csv_row(&set->rows[CG_MODELS], fields, MAX_COLUMNS, &found, error);
     if (status == FT_OK && found == 0) return finish(set, error);
     if (set->uncounted_line > 0)
-        return ft_fail(
-            error, FT_ERR_DAMAGED,
-            "%s: line %llu: nobody knows where the rows of this model begin: line %llu does not say how many "
-            "are its own",
-            rows->name, (unsigned long long)rows->line, (unsigned long long)set->uncounted_line);
+        return ft_fail(error, FT_ERR_DAMAGED,
+                       "%s: line %llu: the first row of this model is unknown: line %llu has no valid num_nodes and "
+                       "num_edges",
+                       rows->name, (unsigned long long)rows->line, (unsigned long long)set->uncounted_line);
     if (status == FT_OK) status = read_counts(set, fields, found, &nodes, &edges, error);
     if (status == FT_OK) return read_model(set, fields, (uint32_t)nodes, (uint32_t)edges, graph, error);
     set->uncounted_line = rows->line;

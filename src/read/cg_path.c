@@ -1,4 +1,4 @@
-/* cg_path.c - where CG tables are, and what they look like: in one folder, each plain or packed. */
+/* cg_path.c - finding and recognising CG tables: three files in one folder, each plain or gzipped. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>

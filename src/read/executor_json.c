@@ -1,7 +1,7 @@
-/* executor_json.c - reads the JSON of TVM's graph executor (docs/formats/executor.md).
+/* executor_json.c - reader of the JSON of TVM's graph executor (docs/formats/executor.md).
  *
- * jansson parses the text; lists that TVM wraps as ["list_shape", [...]] are taken with and without the wrapping.
- * What is not needed for running the graph (hashes, layouts, device indices) is passed over. */
+ * jansson parses the text. Lists are accepted with and without TVM's wrapping, ["list_shape", [...]]. Fields that
+ * replay does not need (hashes, layouts, device indices) are ignored. */
 #include "read/executor_json.h"
 
 #include <string.h>
@@ -67,7 +67,7 @@ static ft_status read_inputs(const decoding *d, const json_t *list, uint32_t id,
         int64_t from;
         FT_TRY(json_read_int(entry, 0, EXECUTOR_MAX_NODES, &from, d->error));
         if (from >= id)
-            return ft_fail(d->error, FT_ERR_GRAPH, "it reads node %lld, which does not come before it: a cycle",
+            return ft_fail(d->error, FT_ERR_GRAPH, "reads node %lld, which does not precede it: a cycle",
                            (long long)from);
         inputs[i] = (uint32_t)from;
     }
@@ -78,7 +78,7 @@ static ft_status read_inputs(const decoding *d, const json_t *list, uint32_t id,
 
 static ft_status read_node(const decoding *d, const json_t *from, uint32_t id, executor_node *node) {
     if (!json_is_object(from))
-        return ft_fail(d->error, FT_ERR_DAMAGED, "it is %s, but an object is expected", json_kind(from));
+        return ft_fail(d->error, FT_ERR_DAMAGED, "is %s, but an object is expected", json_kind(from));
     const char *op;
     if (json_read_string(json_object_get(from, "op"), &op, d->error) != FT_OK)
         return ft_fail_prefix(d->error, FT_ERR_DAMAGED, "\"op\"");
@@ -88,7 +88,8 @@ static ft_status read_node(const decoding *d, const json_t *from, uint32_t id, e
     node->output_count = 1;
     if (strcmp(op, "null") == 0) return FT_OK;
     if (strcmp(op, "tvm_op") != 0)
-        return ft_fail(d->error, FT_ERR_UNSUPPORTED, "\"op\" is \"%s\"; \"tvm_op\" and \"null\" are known", op);
+        return ft_fail(d->error, FT_ERR_UNSUPPORTED, "\"op\" is \"%s\"; only \"tvm_op\" and \"null\" are supported",
+                       op);
     const json_t *attrs = json_object_get(from, "attrs");
     if (attrs == NULL) attrs = json_object_get(from, "attr");
     status = copy_string(d, json_object_get(attrs, "func_name"), &node->func_name);
@@ -102,20 +103,19 @@ static ft_status read_nodes(const decoding *d, const json_t *list) {
     if (!json_is_array(list))
         return ft_fail(d->error, FT_ERR_DAMAGED, "\"nodes\" is %s, but a list is expected", json_kind(list));
     size_t count = json_array_size(list);
-    if (count > EXECUTOR_MAX_NODES)
-        return ft_fail(d->error, FT_ERR_LIMIT, "there are more than %d nodes", EXECUTOR_MAX_NODES);
+    if (count > EXECUTOR_MAX_NODES) return ft_fail(d->error, FT_ERR_LIMIT, "more than %d nodes", EXECUTOR_MAX_NODES);
     g->nodes = ARENA_ARRAY(&g->memory, executor_node, count);
     if (g->nodes == NULL && count > 0) return FT_NOMEM(d->error);
     uint64_t outputs = 0;
     for (size_t i = 0; i < count; i++) {
         executor_node *node = &g->nodes[i];
         ft_status status = read_node(d, json_array_get(list, i), (uint32_t)i, node);
-        g->node_count = (uint32_t)i; /* that are good: the next is the one a failure is about */
+        g->node_count = (uint32_t)i; /* nodes read so far: the error is about the next one */
         if (status != FT_OK) return ft_fail_prefix(d->error, status, "node %zu", i);
         node->first_output = (uint32_t)outputs;
         outputs += node->output_count;
         if (outputs > EXECUTOR_MAX_NODES)
-            return ft_fail(d->error, FT_ERR_LIMIT, "there are more than %d outputs", EXECUTOR_MAX_NODES);
+            return ft_fail(d->error, FT_ERR_LIMIT, "more than %d outputs", EXECUTOR_MAX_NODES);
     }
     g->node_count = (uint32_t)count;
     g->output_count = (uint32_t)outputs;
@@ -134,14 +134,14 @@ static const json_t *attr_list(const json_t *attrs, const char *key) {
 static ft_status read_shape(const decoding *d, const json_t *list, executor_output *output) {
     size_t dims = json_array_size(list);
     if (!json_is_array(list) || dims > EXECUTOR_MAX_DIMS)
-        return ft_fail(d->error, FT_ERR_DAMAGED, "it is no list of up to %d numbers", EXECUTOR_MAX_DIMS);
+        return ft_fail(d->error, FT_ERR_DAMAGED, "expected a list of at most %d numbers", EXECUTOR_MAX_DIMS);
     for (size_t i = 0; i < dims; i++)
         FT_TRY(json_read_int(json_array_get(list, i), -1, INT64_MAX, &output->shape[i], d->error));
     output->dims = (uint32_t)dims;
     return FT_OK;
 }
 
-/* What the file says of an output; lists that are shorter than there are outputs say nothing of the rest. */
+/* Shape, dtype and storage of an output. Lists that are too short leave the remaining outputs unknown. */
 static ft_status read_output(const decoding *d, const json_t *const lists[3], uint32_t row) {
     executor_output *output = &d->graph->outputs[row];
     const json_t *shape = json_array_get(lists[0], row), *dtype = json_array_get(lists[1], row),

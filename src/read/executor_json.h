@@ -1,7 +1,7 @@
-/* executor_json.h - the graph that TVM's graph executor runs: kernels in order, and who reads whose output.
+/* executor_json.h - the graph that TVM's graph executor runs: kernels in order, and their dependencies.
  *
- * A file of this kind says which function each node calls and what it waits for, and nothing of what the functions do;
- * whoever knows how long the functions take can replay it. */
+ * The file names the function of each node and the nodes it depends on, but not what the functions compute; given
+ * their times, the graph can be replayed. */
 #ifndef READ_EXECUTOR_JSON_H
 #define READ_EXECUTOR_JSON_H
 
@@ -25,10 +25,10 @@ typedef struct executor_node {
 
 /* One output of a node, in the order of node_row_ptr. */
 typedef struct executor_output {
-    const char *dtype; /* "float32"; NULL when the file does not say */
+    const char *dtype; /* "float32"; NULL: not in the file */
     int64_t shape[EXECUTOR_MAX_DIMS];
     uint32_t dims;
-    int64_t storage_id; /* outputs with the same id share memory; -1 when the file does not say */
+    int64_t storage_id; /* outputs with the same id share memory; -1: not in the file */
 } executor_output;
 
 typedef struct executor_graph {
@@ -41,12 +41,12 @@ typedef struct executor_graph {
     uint32_t head_count;
 } executor_graph;
 
-/* Looks at the content only and never fails: an object that has "nodes" and "arg_nodes" or "heads". */
+/* Checks the content only and never fails: true for an object that has "nodes" and "arg_nodes" or "heads". */
 bool executor_matches(const uint8_t *bytes, size_t size);
 
-/* Takes the whole text. The message of a failure names the node; the caller puts the file before it. Nodes must come
- * after what they read, as TVM writes them: so there can be no cycle. Free with executor_free also after a failure;
- * node_count then says how many nodes were good before it. */
+/* Parses the whole text. An error names the node; the caller prefixes the file. Nodes must follow the nodes they
+ * read, as TVM writes them, which rules out cycles. Free with executor_free also after a failure; node_count is then
+ * the number of nodes read before it. */
 ft_status executor_read(const uint8_t *bytes, size_t size, executor_graph *graph, ft_error *error);
 void executor_free(executor_graph *graph);
 

@@ -1,11 +1,12 @@
 /* flatbuf.c - bounds-checked access to FlatBuffers.
  *
- * The format in short. All numbers are little-endian. The file opens with the offset (u32) of the root table. A table
- * opens with the distance (i32) back to its vtable; the vtable is a list of u16: its own size in bytes, the table's
- * size, then for each field the offset inside the table, 0 for an absent one. Strings, vectors and tables inside a
- * table are reached by a u32 offset that counts from where it stands. A vector is a u32 count and its elements.
+ * The format in short. All numbers are little-endian. The file begins with the offset (u32) of the root table. A
+ * table begins with the distance (i32) back to its vtable; the vtable is a list of u16: its own size in bytes, the
+ * table's size, then for each field its offset inside the table, 0 for an absent one. Strings, vectors and tables
+ * inside a table are referenced by a u32 offset relative to its own position. A vector is a u32 count and its
+ * elements.
  *
- * Offsets only go forward except for vtables, and no function here follows more than one, so nothing can loop. */
+ * Offsets only point forward except for vtables, and no function here follows more than one, so no access can loop. */
 #include "read/flatbuf.h"
 
 #include <assert.h>
@@ -66,8 +67,8 @@ void flat_open(flatbuf *file, const uint8_t *bytes, size_t size) {
 
 ft_status flat_check(const flatbuf *file, ft_error *error) {
     if (file->fault == NULL) return FT_OK;
-    return ft_fail(error, FT_ERR_DAMAGED, "%s at offset %zu of %zu bytes; the file is damaged or cut short",
-                   file->fault, file->fault_at, file->size);
+    return ft_fail(error, FT_ERR_DAMAGED, "%s at byte %zu of %zu: the file is damaged or truncated", file->fault,
+                   file->fault_at, file->size);
 }
 
 static void note_fault(flatbuf *file, const char *fault, size_t at) {
@@ -76,19 +77,19 @@ static void note_fault(flatbuf *file, const char *fault, size_t at) {
     file->fault_at = at;
 }
 
-/* Whether `count` bytes from `at` are in the file; a fault when they are not. */
+/* Whether `count` bytes from `at` are in the file; records a fault when they are not. */
 static bool has_bytes(flatbuf *file, size_t at, uint64_t count, const char *what) {
     if (at <= file->size && count <= file->size - at) return true;
     note_fault(file, what, at);
     return false;
 }
 
-/* Where the u32 offset at `at` leads; 0 when it leads out of the file. */
+/* The target of the u32 offset at `at`; 0 when it is outside the file. */
 static size_t follow_offset(flatbuf *file, size_t at) {
     if (!has_bytes(file, at, 4, "an offset outside the file")) return 0;
     uint64_t target = (uint64_t)at + load(file->bytes + at, 4);
     if (target > at && target < file->size) return (size_t)target;
-    note_fault(file, "an offset that leads nowhere", at);
+    note_fault(file, "an offset with a target outside the file", at);
     return 0;
 }
 
@@ -97,16 +98,16 @@ static flat_table open_table(flatbuf *file, size_t at) {
     if (at == 0 || !has_bytes(file, at, 4, "a table outside the file")) return none;
     int64_t vtable = (int64_t)at - flat_load_int(file->bytes + at, FLAT_I32);
     if (vtable < 0 || (uint64_t)vtable > file->size) {
-        note_fault(file, "a table whose field list is outside the file", at);
+        note_fault(file, "a table whose vtable is outside the file", at);
         return none;
     }
-    if (!has_bytes(file, (size_t)vtable, 4, "a field list outside the file")) return none;
+    if (!has_bytes(file, (size_t)vtable, 4, "a vtable outside the file")) return none;
     uint64_t size = load(file->bytes + vtable, 2);
     if (size < 4 || size % 2 != 0) {
-        note_fault(file, "a field list of an impossible size", (size_t)vtable);
+        note_fault(file, "a vtable of an invalid size", (size_t)vtable);
         return none;
     }
-    if (!has_bytes(file, (size_t)vtable, size, "a field list that goes past the end of the file")) return none;
+    if (!has_bytes(file, (size_t)vtable, size, "a vtable that runs past the end of the file")) return none;
     return (flat_table){.file = file, .at = at, .vtable = (size_t)vtable, .field_count = (uint32_t)(size - 4) / 2};
 }
 
@@ -114,7 +115,7 @@ flat_table flat_root(flatbuf *file) {
     return open_table(file, follow_offset(file, 0));
 }
 
-/* Where a field of `width` bytes stands; 0 when it is absent or outside the file. */
+/* The position of a field of `width` bytes; 0 when it is absent or outside the file. */
 static size_t find_field(const flat_table *table, uint32_t field, size_t width) {
     if (table->at == 0 || field >= table->field_count) return 0;
     uint64_t offset = load(table->file->bytes + table->vtable + 4 + 2 * (size_t)field, 2);
@@ -148,7 +149,7 @@ static flat_vector open_vector(const flat_table *table, uint32_t field, uint32_t
     if (at != 0) at = follow_offset(table->file, at);
     if (at == 0 || !has_bytes(table->file, at, 4, "a vector outside the file")) return vector;
     uint64_t count = load(table->file->bytes + at, 4);
-    if (!has_bytes(table->file, at + 4, count * width, "a vector that goes past the end of the file")) return vector;
+    if (!has_bytes(table->file, at + 4, count * width, "a vector that runs past the end of the file")) return vector;
     vector.at = at + 4;
     vector.count = (uint32_t)count;
     return vector;

@@ -1,9 +1,9 @@
 /* flatbuf.h - bounds-checked access to FlatBuffers: tables, vectors, strings, numbers.
  *
- * Nothing is verified ahead of time: every access checks the bytes it is about to read, so what nobody looks at (the
- * weights) is never touched. The first access that would leave the file is remembered in `fault`, and from then on
- * as before every failing access gives an absent table, an empty vector or the default. Readers are written as a
- * straight sequence and call flat_check() where they want to report, which must be before trusting what they read. */
+ * Nothing is verified ahead of time: every access checks the bytes it is about to read, so unused content (the
+ * weights) is never touched. The first access outside the file is recorded in `fault`; every failing access returns
+ * an absent table, an empty vector or the default. Readers are thus a plain sequence of accesses, and call
+ * flat_check() before they trust the values. */
 #ifndef READ_FLATBUF_H
 #define READ_FLATBUF_H
 
@@ -16,11 +16,11 @@
 typedef struct flatbuf {
     const uint8_t *bytes;
     size_t size;
-    const char *fault; /* what was wrong first, or NULL */
-    size_t fault_at;   /* and the offset of it */
+    const char *fault; /* the first fault, or NULL */
+    size_t fault_at;   /* its offset */
 } flatbuf;
 
-/* A table, or none (`at` is 0, which no table can be). */
+/* A table; absent when `at` is 0, which is never the position of a table. */
 typedef struct flat_table {
     flatbuf *file;
     size_t at;
@@ -60,7 +60,8 @@ static inline bool flat_is_table(const flat_table *table) {
     return table->at != 0;
 }
 
-/* Fields go by their number in the schema; an absent field gives the default, an absent table has no fields. */
+/* Fields are identified by their number in the schema; an absent field yields the default, an absent table has no
+ * fields. */
 bool flat_has(const flat_table *table, uint32_t field);
 int64_t flat_int(const flat_table *table, uint32_t field, flat_kind kind, int64_t fallback);
 double flat_float(const flat_table *table, uint32_t field, flat_kind kind, double fallback);
@@ -68,15 +69,16 @@ flat_table flat_child(const flat_table *table, uint32_t field);
 /* A vector of numbers of `kind`, and one of tables (or strings). */
 flat_vector flat_numbers(const flat_table *table, uint32_t field, flat_kind kind);
 flat_vector flat_tables(const flat_table *table, uint32_t field);
-/* Not NUL-terminated by promise: use the length. NULL when absent. */
+/* Not necessarily NUL-terminated: use the length. NULL when absent. */
 const char *flat_string(const flat_table *table, uint32_t field, size_t *length);
 
-/* Elements; an index past the end gives 0 or no table. `kind` must have the width the vector was opened with. */
+/* Elements; an index past the end yields 0 or an absent table. `kind` must have the width the vector was opened
+ * with. */
 int64_t flat_int_at(const flat_vector *vector, uint32_t index, flat_kind kind);
 double flat_float_at(const flat_vector *vector, uint32_t index, flat_kind kind);
 flat_table flat_table_at(const flat_vector *vector, uint32_t index);
 
-/* Numbers from bytes of any alignment, little-endian. Unsigned 64-bit values beyond INT64_MAX come out negative. */
+/* Numbers from bytes of any alignment, little-endian. Unsigned 64-bit values beyond INT64_MAX become negative. */
 int64_t flat_load_int(const uint8_t *bytes, flat_kind kind);
 double flat_load_float(const uint8_t *bytes, flat_kind kind);
 

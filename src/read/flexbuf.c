@@ -1,9 +1,9 @@
 /* flexbuf.c - bounds-checked access to FlexBuffers.
  *
  * The format in short. It is read from the end: the last byte is the width of the root value, the byte before it the
- * root's type (type << 2 | log2 of the width of what it leads to), and before that stands the root value. Offsets count
- * backwards from where they stand. A vector is its elements, its length in front of them, and behind them one type
- * byte each; a map is a vector whose length has in front of it the offset of the keys and their width. Keys are a
+ * root's type (type << 2 | log2 of the width of its target), and before that stands the root value. Offsets count
+ * backwards from their own position. A vector is its elements, preceded by its length and followed by one type byte
+ * per element; a map is a vector whose length is preceded by the offset of the keys and their width. Keys are a
  * vector of offsets to NUL-terminated names, without type bytes. */
 #include "read/flexbuf.h"
 
@@ -24,7 +24,7 @@ enum {
     TYPE_BOOL = 26
 };
 
-/* An unsigned number of 1, 2, 4 or 8 bytes; false when it is not inside. */
+/* An unsigned number of 1, 2, 4 or 8 bytes; false when it is out of bounds. */
 static bool load(const flex_map *b, size_t at, uint8_t width, uint64_t *number) {
     static const uint8_t kinds[] = {[1] = FLAT_U8, [2] = FLAT_U16, [4] = FLAT_U32, [8] = FLAT_U64};
     if (at > b->size || width > b->size - at) return false;
@@ -32,7 +32,7 @@ static bool load(const flex_map *b, size_t at, uint8_t width, uint64_t *number) 
     return true;
 }
 
-/* Where the offset at `at` leads. */
+/* The target of the offset at `at`. */
 static bool follow_offset(const flex_map *b, size_t at, uint8_t width, size_t *target) {
     uint64_t distance;
     if (!load(b, at, width, &distance) || distance == 0 || distance > at) return false;
@@ -44,7 +44,7 @@ static bool is_width(uint64_t width) {
     return width == 1 || width == 2 || width == 4 || width == 8;
 }
 
-/* Finds the elements of a map or vector at the root: where they stand, how many, how wide. */
+/* Finds the elements of a map or vector at the root: position, count and width. */
 static bool open_root(const uint8_t *bytes, size_t size, int expected, flex_map *map) {
     *map = (flex_map){.bytes = bytes, .size = size};
     if (size < 3) return false;
@@ -78,7 +78,7 @@ static int64_t load_signed(const uint8_t *bytes, uint8_t width) {
     return flat_load_int(bytes, (flat_kind)kinds[width]);
 }
 
-/* A string has its length, in `width` bytes, in front of it. */
+/* The length of a string, in `width` bytes, precedes it. */
 static bool read_string(const flex_map *map, size_t at, uint8_t width, flex_entry *entry) {
     uint64_t length;
     if (at < width || !load(map, at - width, width, &length) || length > map->size - at) return false;
@@ -122,7 +122,7 @@ static bool read_value(const flex_map *map, size_t at, uint8_t width, uint8_t pa
     }
 }
 
-/* The type byte of an element stands behind all of them. */
+/* The type bytes follow all elements. */
 static bool read_element(const flex_map *map, uint32_t index, flex_entry *entry) {
     uint8_t packed = map->bytes[map->values + (size_t)map->count * map->value_width + index];
     return read_value(map, map->values + (size_t)index * map->value_width, map->value_width, packed, entry);

@@ -1,9 +1,9 @@
-/* nnmeter.c - reads nn-Meter's IR: a JSON object from node names to {inbounds, outbounds, attr}
+/* nnmeter.c - reader of nn-Meter's IR: a JSON object from node names to {inbounds, outbounds, attr}
  * (docs/formats/nnmeter.md).
  *
- * jansson parses the text, after a look at it that bounds depth and number of values, as jansson itself would take
- * what it is given. What the nodes mean is in tfgraph.c. Keys that are not known are passed over; known keys of a wrong
- * type are errors. Weights are not in the file: inbounds that name no node are the variables that were left out. */
+ * A scan of the text bounds depth and number of values first, as jansson has no such limits; then jansson parses it.
+ * tfgraph.c interprets the nodes. Unknown keys are ignored; known keys of a wrong type are errors. Weights are not
+ * in the file: inbounds that name no node are omitted variables. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,13 +14,13 @@
 
 enum { MAX_TEXT_BYTES = 64 * 1024 * 1024, MAX_VALUES = 4 * 1000 * 1000 };
 
-/* --- A look at the text ------------------------------------------------------------------------------------------ */
+/* --- Scanning the text ------------------------------------------------------------------------------------------- */
 
 static bool is_space(uint8_t c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* `at` is behind the opening quote; returns the place of the closing one, or `size`. */
+/* `at` is after the opening quote; returns the position of the closing one, or `size`. */
 static size_t string_end(const uint8_t *bytes, size_t size, size_t at) {
     while (at < size && bytes[at] != '"') at += bytes[at] == '\\' ? 2 : 1;
     return at < size ? at : size;
@@ -54,7 +54,7 @@ static bool matches(const uint8_t *bytes, size_t size) {
             if (depth == 2 && is_key && is_node_key(bytes + at + 1, end - at - 1)) return true;
             at = end;
         } else if (depth == 1 && !is_space(bytes[at]) && bytes[at] != ':') {
-            return false; /* the first value is no object */
+            return false; /* the first value is not an object */
         }
     }
     return false;
@@ -83,7 +83,7 @@ static ft_status check_text(const uint8_t *bytes, size_t size, ft_error *error) 
 /* --- Nodes ------------------------------------------------------------------------------------------------------- */
 
 typedef struct ir {
-    arena memory; /* of the decoding */
+    arena memory; /* scratch memory while reading */
     map index;    /* from names to nodes */
     tf_node *nodes;
     uint32_t count;
@@ -94,7 +94,7 @@ static ft_status wrong_type(const ir *in, const char *node, const char *key, con
     return ft_fail(in->error, FT_ERR_DAMAGED, "node '%s': \"%s\" is not %s", node, key, expected);
 }
 
-/* A list of whole numbers, of which at most `most` are kept. *count says how many there are; 0 when it is absent. */
+/* A list of integers, of which at most `max` are stored. *count is their number; 0 when the key is absent. */
 static ft_status read_ints(const ir *in, const char *node, const json_t *from, const char *key, int64_t *ints,
                            size_t max, size_t *count) {
     const json_t *list = json_object_get(from, key);
@@ -118,13 +118,13 @@ static ft_status read_pair(const ir *in, const char *node, const json_t *from, c
     if (count != 2 && count != 4) return wrong_type(in, node, key, "a list of two or four integers");
     for (int i = 0; i < 2; i++) {
         int64_t value = ints[count == 4 ? i + 1 : i];
-        if (value < 0 || value > FT_MAX_DIM) return wrong_type(in, node, key, "a list of possible sizes");
+        if (value < 0 || value > FT_MAX_DIM) return wrong_type(in, node, key, "a list of valid sizes");
         pair[i] = value;
     }
     return FT_OK;
 }
 
-/* The first of a list of shapes. A batch that is not fixed counts as 1, any other open dimension as unknown. */
+/* The first of a list of shapes. A symbolic batch counts as 1, any other symbolic dimension as unknown. */
 static ft_status read_shape(const ir *in, const char *node, const json_t *attr, const char *key, tf_shape *shape) {
     const json_t *list = json_object_get(attr, key), *first = json_array_get(list, 0);
     shape->rank = -1;
@@ -142,7 +142,7 @@ static ft_status read_shape(const ir *in, const char *node, const json_t *attr, 
         bool is_open = json_is_null(dim) || json_integer_value(dim) == -1;
         shape->dims[i] = is_open ? (i == 0 ? 1 : FT_DIM_UNKNOWN) : json_integer_value(dim);
         if (shape->dims[i] < 0 && shape->dims[i] != FT_DIM_UNKNOWN)
-            return wrong_type(in, node, key, "a list of possible shapes");
+            return wrong_type(in, node, key, "a list of valid shapes");
     }
     for (size_t i = 0; i < rank; i++) {
         if (shape->dims[i] == FT_DIM_UNKNOWN) shape->rank = -1;
@@ -177,7 +177,7 @@ static ft_status read_options(const ir *in, const char *name, const json_t *opti
     int64_t weight[4] = {0};
     FT_TRY(read_ints(in, name, options, "weight_shape", weight, 4, &count));
     for (size_t i = 0; i < 4 && count == 4; i++) {
-        if (weight[i] < 0 || weight[i] > FT_MAX_DIM) return wrong_type(in, name, "weight_shape", "a possible shape");
+        if (weight[i] < 0 || weight[i] > FT_MAX_DIM) return wrong_type(in, name, "weight_shape", "a valid shape");
         node->kernel[i] = weight[i];
     }
     const json_t *group = json_object_get(options, "group");
@@ -187,7 +187,7 @@ static ft_status read_options(const ir *in, const char *name, const json_t *opti
     return FT_OK;
 }
 
-/* TensorFlow's files say dilations [1, 1] where the CG tables say nothing; both mean none. */
+/* TensorFlow's files write dilations [1, 1] where the CG tables write nothing; both mean no dilation. */
 static void drop_plain_dilations(tf_node *node) {
     if (node->dilations[0] == 1 && node->dilations[1] == 1) node->dilations[0] = node->dilations[1] = 0;
 }
@@ -248,7 +248,7 @@ static ft_status read_nodes(ir *in, json_t *root) {
 
 /* --- The file ---------------------------------------------------------------------------------------------------- */
 
-/* "a/b/net.json.gz" is called "net". */
+/* "a/b/net.json.gz" -> "net" */
 static void graph_name(const char *path, char *name, size_t size) {
     const char *slash = strrchr(path, '/');
     snprintf(name, size, "%s", slash != NULL ? slash + 1 : path);

@@ -1,7 +1,7 @@
-/* onnx_function.c - calls of a model's own functions are replaced by the functions' bodies.
+/* onnx_function.c - inlining of a model's local functions.
  *
- * Before a call is inlined its size is known: the nodes of each function, with all they call, are counted once. So a
- * file whose functions call each other twice, thirty levels deep, fails at once, and so does recursion. */
+ * The size of a call is known before it is inlined: the nodes of each function, with all it calls, are counted once.
+ * A file whose functions call each other twice, thirty levels deep, thus fails at once, and so does recursion. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,17 +14,17 @@ typedef enum count_state { NOT_COUNTED, COUNTING, COUNTED } count_state;
 
 struct onnx_function {
     const Onnx__FunctionProto *proto;
-    onnx_call defaults; /* attributes that a call may leave out */
+    onnx_call defaults; /* default values of attributes */
     count_state state;
     uint64_t node_count;
 };
 
-/* --- Finding ----------------------------------------------------------------------------------------------------- */
+/* --- Function index ---------------------------------------------------------------------------------------------- */
 
-/* Fields that an onnx.proto does not have come as unknown ones: these are newer than the oldest that is supported. */
+/* Fields newer than the oldest supported onnx.proto, which decodes them as unknown fields. */
 enum { NODE_OVERLOAD = 8, FUNCTION_DEFAULTS = 11, FUNCTION_OVERLOAD = 13 };
 
-/* The bytes of an unknown field behind their length, a varint. */
+/* The bytes of an unknown field after their length, a varint. */
 static const uint8_t *field_content(const ProtobufCMessageUnknownField *field, size_t *size) {
     size_t skip = 0;
     while (skip < field->len && skip < 10 && field->data[skip++] >= 0x80) continue;
@@ -49,7 +49,7 @@ static const char *find_overload(arena *memory, const ProtobufCMessage *message,
     return "";
 }
 
-/* What a function is known by, in `few` when it fits there. NULL when out of memory. */
+/* The key of a function, in `small` when it fits there. NULL when out of memory. */
 static const char *function_key(char *small, size_t small_size, arena *memory, const char *domain, const char *name,
                                 const char *overload) {
     if (overload == NULL) return NULL;
@@ -65,7 +65,7 @@ static ft_status read_default(onnx_builder *b, onnx_call *defaults, const Protob
     size_t size;
     const uint8_t *bytes = field_content(field, &size);
     const Onnx__AttributeProto *attr = onnx__attribute_proto__unpack(b->allocator, size, bytes);
-    if (attr == NULL) return ft_fail(b->error, FT_ERR_DAMAGED, "damaged: a default attribute of a function");
+    if (attr == NULL) return ft_fail(b->error, FT_ERR_DAMAGED, "damaged: invalid default attribute of a function");
     defaults->given[defaults->count] = attr;
     defaults->names[defaults->count++] = onnx_text(attr->name);
     return FT_OK;
@@ -98,7 +98,7 @@ static ft_status read_defaults(onnx_builder *b, const Onnx__FunctionProto *proto
     return FT_OK;
 }
 
-/* Calls may make a model some hundred times as long as its file, but not a few kilobytes into a gigabyte. */
+/* Inlining may make a model a hundred times as long as its file, but must not turn kilobytes into gigabytes. */
 static uint64_t max_nodes(const Onnx__ModelProto *model) {
     uint64_t nodes = model->graph->n_node;
     for (size_t i = 0; i < model->n_functions; i++) nodes += model->functions[i]->n_node;
@@ -122,7 +122,7 @@ ft_status onnx_index_functions(onnx_builder *b) {
         b->functions[i].proto = proto;
         FT_TRY(read_defaults(b, proto, &b->functions[i].defaults));
         if (key == NULL || !map_add(&b->function_index, key, i, &found)) return FT_NOMEM(b->error);
-        if (found != i) return ft_fail(b->error, FT_ERR_GRAPH, "two functions are called '%s'", key);
+        if (found != i) return ft_fail(b->error, FT_ERR_GRAPH, "two functions have the name '%s'", key);
     }
     return FT_OK;
 }
@@ -180,8 +180,8 @@ ft_status onnx_count_nodes(onnx_builder *b, Onnx__NodeProto **nodes, size_t coun
 
 /* --- Inlining ---------------------------------------------------------------------------------------------------- */
 
-/* What the body sees as its attributes: those of the call, with references of the calling function replaced, and
- * behind them the defaults. The first of a name counts. */
+/* The attributes visible in the body: those of the call, with references to the calling function resolved, then the
+ * defaults. The first of a name counts. */
 static ft_status collect_attrs(onnx_builder *b, const onnx_frame *outer, const Onnx__NodeProto *node,
                                const onnx_call *defaults, arena *memory, onnx_call *call) {
     size_t max = node->n_attribute + defaults->count;
@@ -192,7 +192,7 @@ static ft_status collect_attrs(onnx_builder *b, const onnx_frame *outer, const O
         const Onnx__AttributeProto *attr = onnx_resolve_attr(outer, node->attribute[i]);
         if (attr == NULL) continue;
         if (attr->g != NULL)
-            return ft_fail(b->error, FT_ERR_UNSUPPORTED, "node '%s' (%s) hands a sub-graph to a function",
+            return ft_fail(b->error, FT_ERR_UNSUPPORTED, "node '%s' (%s) passes a sub-graph to a function",
                            onnx_node_name(node), node->op_type);
         call->given[call->count] = attr;
         call->names[call->count++] = onnx_text(node->attribute[i]->name);

@@ -1,4 +1,4 @@
-/* onnx_node.c - nodes and their attributes become operators. */
+/* onnx_node.c - conversion of nodes and their attributes to operators. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,7 +68,8 @@ static ft_status add_floats(onnx_builder *b, ft_attr *to, const char *name, cons
     return graph_attr_floats(b->graph, to, name, values, count, b->error);
 }
 
-/* A tensor becomes a number, or a list of numbers, and its type beside it: "value" and "value_dtype". */
+/* A tensor attribute becomes a number or a list of numbers, and an attribute with its type: "value" and
+ * "value_dtype". */
 static ft_status add_tensor_attr(onnx_builder *b, ft_attr *to, uint32_t *count, const char *name,
                                  const Onnx__TensorProto *tensor) {
     const ft_value *value;
@@ -86,7 +87,7 @@ static ft_status add_tensor_attr(onnx_builder *b, ft_attr *to, uint32_t *count, 
     return graph_attr_int(b->graph, &to[(*count)++], type_name, dtype_of_onnx(tensor->data_type), b->error);
 }
 
-/* Files of the first years do not tell the type: the field that is there does. */
+/* Files before IR version 3 do not state the type: the field that is present implies it. */
 static Onnx__AttributeProto__AttributeType type_of(const Onnx__AttributeProto *a) {
     if (a->has_type && a->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED) return a->type;
     if (a->has_f) return ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT;
@@ -129,7 +130,7 @@ static ft_status add_attrs(onnx_builder *b, const onnx_frame *frame, const Onnx_
     size_t max = node->n_attribute;
     for (size_t i = 0; i < node->n_attribute; i++) {
         const Onnx__AttributeProto *attr = onnx_resolve_attr(frame, node->attribute[i]);
-        max += attr != NULL && attr->t != NULL; /* which becomes two */
+        max += attr != NULL && attr->t != NULL; /* becomes two attributes */
     }
     ft_attr *attrs = ARENA_ARRAY(&b->graph->memory, ft_attr, max);
     if (attrs == NULL) return FT_NOMEM(b->error);
@@ -143,7 +144,7 @@ static ft_status add_attrs(onnx_builder *b, const onnx_frame *frame, const Onnx_
 
 /* --- Constants --------------------------------------------------------------------------------------------------- */
 
-/* A number or a list of numbers. *is_kept says whether there are small enough to keep them. */
+/* A number or a list of numbers. *is_kept: few enough to keep their values. */
 static void set_numbers(ft_tensor *t, ft_dtype dtype, size_t count, bool is_list, bool *is_kept) {
     t->dtype = dtype;
     t->rank = is_list ? 1 : 0;
@@ -174,7 +175,7 @@ static ft_status float_constant(onnx_builder *b, ft_tensor *t, const float *valu
     return FT_OK;
 }
 
-/* The attribute of a Constant node that holds its value; the others have no business there. */
+/* The value of a Constant node, from the attribute that holds it; other attributes are an error. */
 static ft_status constant_tensor(onnx_builder *b, const char *name, const char *kind, const Onnx__AttributeProto *a,
                                  uint32_t *tensor) {
     if (a->t != NULL) return onnx_add_constant(b, name, a->t, tensor);
@@ -218,7 +219,7 @@ static ft_status add_constant_node(onnx_builder *b, const onnx_frame *frame, con
 
 /* --- Operators --------------------------------------------------------------------------------------------------- */
 
-/* An operator of a foreign domain is known by its name, or else spelled with its domain. */
+/* An operator of another domain is known by its name if the table has it, else its type is prefixed by its domain. */
 static ft_status set_type(onnx_builder *b, const Onnx__NodeProto *node, ft_op *op) {
     op->type = node->op_type;
     op->def = opdef_find(FT_FORMAT_ONNX, op->type);
@@ -286,7 +287,7 @@ static ft_status add_initializers(onnx_builder *b, const onnx_frame *frame, cons
     return FT_OK;
 }
 
-/* An input of the whole model; initialisers that are listed among the inputs stay constants. */
+/* Inputs of the model. Initialisers that are also listed as inputs stay constants. */
 static ft_status add_inputs(onnx_builder *b, const onnx_frame *frame, const Onnx__GraphProto *graph) {
     for (size_t i = 0; i < graph->n_input; i++) {
         const char *name = onnx_text(graph->input[i]->name);

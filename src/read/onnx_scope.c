@@ -1,8 +1,9 @@
-/* onnx_scope.c - names and what they stand for.
+/* onnx_scope.c - resolution of names to tensors.
  *
- * ONNX knows tensors by name, each made once in its scope; inner scopes see outer names. What was inlined is wired by
- * letting names stand for tensors, not by adding operators. The one exception: a file that is not sorted may read the
- * result of an If, a Loop or a call before it comes; the awaited tensor then gets its content by an Identity. */
+ * ONNX refers to tensors by name; each is defined once in its scope, and outer names are visible in inner scopes.
+ * Inlined bodies are connected by binding names to tensors, without extra operators. One exception: an unsorted file
+ * may read the result of an If, a Loop or a call before that node; the pending tensor is then defined by an
+ * Identity. */
 #include <string.h>
 
 #include "read/onnx.h"
@@ -37,7 +38,7 @@ ft_status onnx_scope_reserve(onnx_builder *b, onnx_scope *scope, size_t count) {
     return has_room ? FT_OK : FT_NOMEM(b->error);
 }
 
-/* The name in this scope, new if need be; NULL when out of memory. */
+/* The name in this scope, added if needed; NULL when out of memory. */
 static onnx_name *find_or_add(onnx_scope *scope, const char *text) {
     if (scope->count == scope->capacity && !resize(scope, scope->capacity == 0 ? 32 : scope->capacity * 2)) return NULL;
     uint32_t at;
@@ -61,10 +62,10 @@ bool onnx_scope_has(const onnx_scope *scope, const char *name) {
 }
 
 static ft_status defined_twice(onnx_builder *b, const char *name) {
-    return ft_fail(b->error, FT_ERR_GRAPH, "the name '%s' is given to two tensors of one graph", name);
+    return ft_fail(b->error, FT_ERR_GRAPH, "two tensors of one graph have the name '%s'", name);
 }
 
-/* An awaited tensor is there already; another that takes its name hands its content over. */
+/* A pending tensor exists already; the tensor that is bound to its name is copied to it. */
 static ft_status feed_pending(onnx_builder *b, const onnx_frame *frame, const char *name, uint32_t from, uint32_t to) {
     ft_op op = {.name = name,
                 .type = "Identity",
@@ -139,7 +140,7 @@ ft_status onnx_scope_define(onnx_builder *b, const onnx_frame *frame, const char
 ft_status onnx_scope_export(onnx_builder *b, const onnx_frame *frame, const char *text, uint32_t tensor,
                             uint32_t first_new) {
     if (text[0] == '\0') return FT_OK;
-    if (tensor == FT_NONE) return ft_fail(b->error, FT_ERR_GRAPH, "nothing gives tensor '%s' a value", text);
+    if (tensor == FT_NONE) return ft_fail(b->error, FT_ERR_GRAPH, "tensor '%s' is never defined", text);
     FT_TRY(onnx_scope_bind(b, frame, text, tensor));
     ft_tensor *t = &b->graph->tensors[tensor];
     if (tensor < first_new || t->role != FT_ACTIVATION) return FT_OK;
@@ -156,7 +157,8 @@ ft_status onnx_scope_resolve(onnx_builder *b, const onnx_frame *frame) {
         if (name->state != ONNX_PENDING) continue;
         if (around == NULL)
             return ft_fail(b->error, FT_ERR_GRAPH,
-                           "tensor '%s' is read, but no operator makes it and no file stores it", name->text);
+                           "tensor '%s' is read, but it is neither the output of an operator nor a constant",
+                           name->text);
         onnx_name *outer = find_or_add(around, name->text);
         if (outer == NULL) return FT_NOMEM(b->error);
         outer->tensor = name->tensor;

@@ -1,12 +1,11 @@
-/* onnx_strip.c - the pre-pass: an ONNX file goes in, a copy without its weights comes out.
+/* onnx_strip.c - pre-pass that copies an ONNX file without its weights.
  *
- * A table says for each field of each message what becomes of it: kept, walked into, counted and left out, or
- * dropped. Payloads are jumped over, so the time does not depend on the size of the weights and their pages are
- * never read. The walk is also the guard of the generated decoder, which recurses as deep as a file asks and merges
- * singular messages that occur twice: here the depth is limited, repetition is refused and every field has the wire
- * type it should have.
+ * A table lists for each field of each message whether it is kept, descended into, counted and omitted, or dropped.
+ * Payloads are skipped, so the time does not depend on the size of the weights and their pages are never read. The
+ * pass also protects the generated decoder, which recurses as deep as the file nests and merges repeated singular
+ * messages: here the depth is limited, repetition is rejected and every field must have its wire type.
  *
- * A message is written in one go: its length is a varint of five bytes, filled in when the end is known. */
+ * A message is written in one pass: its length is a varint of five bytes, filled in when the end is known. */
 #include "read/onnx.h"
 
 #include <stdlib.h>
@@ -37,7 +36,7 @@ static const char *const message_names[MESSAGE_COUNT] = {
 typedef enum action {
     DROP, /* also every field that is not in the table */
     INT,
-    DATA_TYPE, /* an INT that decides how much of the payload is kept */
+    DATA_TYPE, /* an INT that determines how much of the payload is kept */
     FLOAT,
     BYTES,
     SHORT_BYTES, /* dropped when long */
@@ -50,7 +49,7 @@ typedef enum action {
     INT_PAYLOAD,
     FLOAT_PAYLOAD,
     DOUBLE_PAYLOAD,
-    TEXT_PAYLOAD, /* strings are no use to anyone here: only counted */
+    TEXT_PAYLOAD, /* strings are never used: only counted */
     ACTION_COUNT,
 } action;
 
@@ -157,7 +156,7 @@ typedef struct payload {
 } payload;
 
 static ft_status damaged(strip *s, message m, const wire_field *field, const char *what) {
-    return ft_fail(s->error, FT_ERR_DAMAGED, "damaged: %s in a %s at byte %zu", what, message_names[m],
+    return ft_fail(s->error, FT_ERR_DAMAGED, "%s in the %s at byte %zu", what, message_names[m],
                    (size_t)(field->start - s->file));
 }
 
@@ -188,11 +187,11 @@ static void put_varint(strip *s, uint64_t value) {
     s->out[s->length++] = (uint8_t)value;
 }
 
-/* Whether this piece of payload is kept; a type that was not told yet may be one of the longer ones. */
+/* Whether this part of the payload is kept. A dtype that is not known yet may be one with the larger limit. */
 static bool keeps_payload(payload *p, const wire_field *field) {
     bool is_index = p->data_type == 0 || p->data_type == 6 || p->data_type == 7 || p->data_type == 12 ||
                     p->data_type == 13;                                              /* int32, int64, uint32, uint64 */
-    uint64_t max = is_index ? ONNX_MAX_INDEX_ELEMS * 10 : ONNX_MAX_OTHER_ELEMS * 10; /* a varint's longest */
+    uint64_t max = is_index ? ONNX_MAX_INDEX_ELEMS * 10 : ONNX_MAX_OTHER_ELEMS * 10; /* 10: the longest varint */
     p->bytes += field->size;
     if (field->size > max || p->kept_bytes + field->size > max) p->flags |= ONNX_OMITTED;
     if (p->flags & ONNX_OMITTED) return false;
@@ -234,7 +233,7 @@ static ft_status put_type(strip *s, const wire_field *field) {
     return put(s, field->data, field->data + field->size);
 }
 
-/* Deals with a field that does not go into the copy as it is. */
+/* Handles a field that is not copied as it is. */
 static ft_status rewrite_field(strip *s, message m, rule r, const wire_field *field, uint32_t *seen, payload *p,
                                unsigned depth) {
     switch ((action)r.action) {
@@ -245,7 +244,7 @@ static ft_status rewrite_field(strip *s, message m, rule r, const wire_field *fi
         p->flags |= ONNX_OMITTED;
         return FT_OK;
     case CHILD:
-        if (*seen >> field->number & 1) return damaged(s, m, field, "a field that may occur once occurs again");
+        if (*seen >> field->number & 1) return damaged(s, m, field, "damaged: repeated singular field");
         *seen |= UINT32_C(1) << field->number;
         return strip_child(s, field, (message)r.child, depth);
     case CHILDREN:
@@ -284,17 +283,20 @@ static ft_status strip_message(strip *s, message m, const uint8_t *at, const uin
     if (depth > FT_MAX_DEPTH)
         return ft_fail(s->error, FT_ERR_LIMIT, "messages are nested more than %d deep at byte %zu", FT_MAX_DEPTH,
                        (size_t)(at - s->file));
-    const uint8_t *run = at; /* kept fields that stand side by side are copied together */
+    const uint8_t *run = at; /* adjacent kept fields are copied together */
     uint32_t seen = 0;
     payload p = {0};
     for (;;) {
         wire_field field;
         wire_step step = wire_next(&at, end, &field);
         if (step == WIRE_END) break;
-        if (step == WIRE_TRUNCATED) return damaged(s, m, &field, "a field goes on behind the end");
-        if (step == WIRE_INVALID) return damaged(s, m, &field, "no field begins like this");
+        if (step == WIRE_TRUNCATED)
+            return ft_fail(s->error, FT_ERR_DAMAGED, "truncated: the field at byte %zu runs past the end of the %s",
+                           (size_t)(field.start - s->file), m == MODEL ? "file" : message_names[m]);
+        if (step == WIRE_INVALID) return damaged(s, m, &field, "damaged: invalid field");
         rule r = field.number < FIELD_COUNT ? rules[m][field.number] : (rule){DROP, 0};
-        if (!(wire_types[r.action] >> field.type & 1)) return damaged(s, m, &field, "a field of the wrong type");
+        if (!(wire_types[r.action] >> field.type & 1))
+            return damaged(s, m, &field, "damaged: field of the wrong wire type");
         if (keeps((action)r.action, &field, &p)) continue;
         FT_TRY(put(s, run, field.start));
         FT_TRY(rewrite_field(s, m, r, &field, &seen, &p, depth));

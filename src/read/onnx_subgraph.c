@@ -1,15 +1,15 @@
-/* onnx_subgraph.c - bodies of If, Loop, Scan and SequenceMap become part of the graph.
+/* onnx_subgraph.c - inlining of the bodies of If, Loop, Scan and SequenceMap.
  *
- * If: a constant condition takes its branch; otherwise both are inlined and meet in IfMerge, and binding takes the one
- * whose condition folds to true, or else the one with more nodes, so that the cost is that of the longer side. Loop,
- * Scan, SequenceMap: the body stands once, inside a loop whose trip count binding finds. What the body carries from
- * trip to trip is wired to its first value. Three operators of foretell's own stand at the edges: LoopIndex makes the
- * trip's number, LoopSlice takes the trip's part of a scanned tensor, LoopStack gathers what the trips give. */
+ * If: a constant condition selects its branch; otherwise both are inlined and joined by IfMerge, and binding selects
+ * the one whose condition folds to true, or else the one with more nodes, so that the cost is that of the longer
+ * branch. Loop, Scan, SequenceMap: the body appears once, inside a loop whose trip count binding infers. Carried
+ * values are connected to their first value. Three operators of foretell's own stand at the boundary: LoopIndex is
+ * the trip number, LoopSlice the trip's slice of a scanned tensor, LoopStack concatenates the results of the trips. */
 #include <string.h>
 
 #include "read/onnx.h"
 
-/* A body on its way into the graph. */
+/* A body while it is inlined. */
 typedef struct body {
     const Onnx__NodeProto *node;
     const Onnx__GraphProto *graph;
@@ -30,7 +30,7 @@ static ft_status invalid_node(onnx_builder *b, const Onnx__NodeProto *node, cons
     return ft_fail(b->error, FT_ERR_GRAPH, "operator '%s' (%s): %s", onnx_node_name(node), node->op_type, what);
 }
 
-/* A graph by attribute. One that a function would get from its caller is refused by onnx_function.c. */
+/* A sub-graph attribute. onnx_function.c rejects those passed by the caller of a function. */
 static ft_status find_body(onnx_builder *b, const onnx_frame *frame, const Onnx__NodeProto *node, const char *name,
                            const Onnx__GraphProto **graph) {
     const Onnx__AttributeProto *attr = onnx_find_attr(frame, node, name);
@@ -41,7 +41,7 @@ static ft_status find_body(onnx_builder *b, const onnx_frame *frame, const Onnx_
     return FT_OK;
 }
 
-/* --- Pieces of all of them --------------------------------------------------------------------------------------- */
+/* --- Shared by all ----------------------------------------------------------------------------------------------- */
 
 static void open_body(onnx_builder *b, body *body, const onnx_frame *outer, uint32_t loop) {
     body->outer = outer;
@@ -53,7 +53,7 @@ static void open_body(onnx_builder *b, body *body, const onnx_frame *outer, uint
     body->first_new = b->graph->tensor_count;
 }
 
-/* Builds the body, whose inputs are bound by now, and finds what its outputs are. */
+/* Adds the body, whose inputs are bound, and finds the tensors of its outputs. */
 static ft_status fill_body(onnx_builder *b, body *body) {
     const Onnx__GraphProto *graph = body->graph;
     FT_TRY(onnx_add_graph(b, &body->inner, graph));
@@ -94,7 +94,7 @@ static ft_status add_boundary_op(onnx_builder *b, const onnx_frame *frame, const
     return op.name != NULL ? graph_add_op(b->graph, &op, b->error) : FT_NOMEM(b->error);
 }
 
-/* An input of the body that an edge operator makes. */
+/* An input of the body that a boundary operator computes. */
 static ft_status make_input(onnx_builder *b, body *body, size_t input, const char *type, uint32_t from, int64_t axis) {
     const Onnx__ValueInfoProto *info = body->graph->input[input];
     const char *name = onnx_text(info->name);
@@ -113,7 +113,7 @@ static ft_status make_input(onnx_builder *b, body *body, size_t input, const cha
 static ft_status pass_input(onnx_builder *b, body *body, size_t input, const char *actual) {
     uint32_t tensor;
     FT_TRY(onnx_scope_read(b, body->outer, actual, &tensor));
-    if (tensor == FT_NONE) return invalid_node(b, body->node, "a value that its body carries has no beginning");
+    if (tensor == FT_NONE) return invalid_node(b, body->node, "a loop-carried value has no initial value");
     return onnx_scope_bind(b, &body->inner, onnx_text(body->graph->input[input]->name), tensor);
 }
 
@@ -134,7 +134,7 @@ static ft_status check_output_count(onnx_builder *b, const body *body) {
     return invalid_node(b, body->node, "has more outputs than its branch");
 }
 
-/* One of two ways, in a branch of its own. Its results outlive its scope: they are in the memory of `body`. */
+/* One branch of an If. Its results outlive its scope: they are in the memory of `body`. */
 static ft_status build_branch(onnx_builder *b, body *body, const Onnx__GraphProto *graph, const graph_branch *branch,
                               uint32_t *index, uint32_t **results) {
     struct body side = {.node = body->node, .graph = graph};
@@ -151,7 +151,7 @@ static ft_status build_branch(onnx_builder *b, body *body, const Onnx__GraphProt
     return status;
 }
 
-/* An output of the If, made from that of either side. */
+/* An output of the If, from the outputs of both branches. */
 static ft_status merge_branches(onnx_builder *b, const body *body, size_t output, const uint32_t values[2],
                                 uint32_t branch) {
     const char *name = body->node->output[output];
@@ -212,7 +212,7 @@ static ft_status build_if(onnx_builder *b, body *body) {
 
 /* --- Loop -------------------------------------------------------------------------------------------------------- */
 
-/* The condition that the body sees: what was given, or "true". */
+/* The condition inside the body: the given one, or "true". */
 static ft_status pass_condition(onnx_builder *b, body *body) {
     const Onnx__NodeProto *node = body->node;
     const char *name = onnx_text(body->graph->input[1]->name);
@@ -228,15 +228,15 @@ static ft_status pass_condition(onnx_builder *b, body *body) {
     return onnx_scope_bind(b, &body->inner, name, tensor);
 }
 
-/* Inputs: trip count, condition, carried...; of the body: trip's number, condition, carried...; outputs of the body:
- * condition, carried..., gathered...; outputs: carried..., gathered... */
+/* Inputs: trip count, condition, carried...; of the body: trip number, condition, carried...; outputs of the body:
+ * condition, carried..., stacked...; outputs: carried..., stacked... */
 static ft_status build_loop(onnx_builder *b, body *body) {
     const Onnx__NodeProto *node = body->node;
     FT_TRY(find_body(b, body->outer, node, "body", &body->graph));
     size_t carried = node->n_input > 2 ? node->n_input - 2 : 0;
     if (body->graph->n_input != carried + 2 || body->graph->n_output < carried + 1 ||
         node->n_output > body->graph->n_output - 1)
-        return invalid_node(b, node, "its inputs and outputs do not fit those of its body");
+        return invalid_node(b, node, "its inputs and outputs do not match those of its body");
     uint32_t loop;
     graph_loop spec = {.parent = body->outer->loop, .trip_tensor = FT_NONE, .scan_tensor = FT_NONE, .trips = 1};
     if (node->n_input > 0) FT_TRY(onnx_scope_read(b, body->outer, node->input[0], &spec.trip_tensor));
@@ -257,8 +257,8 @@ static int64_t axis_at(const Onnx__AttributeProto *axes, size_t i, int64_t fallb
     return axes != NULL && i < axes->n_ints ? axes->ints[i] : fallback;
 }
 
-/* Inputs: carried..., scanned...; outputs: carried..., gathered... In opset 8 the lengths of the sequences stand first
- * and every tensor has a batch in front. */
+/* Inputs: carried..., scanned...; outputs: carried..., stacked... In opset 8 the sequence lengths come first and
+ * every tensor has a leading batch dimension. */
 static ft_status build_scan(onnx_builder *b, body *body) {
     const Onnx__NodeProto *node = body->node;
     FT_TRY(find_body(b, body->outer, node, "body", &body->graph));
@@ -268,9 +268,9 @@ static ft_status build_scan(onnx_builder *b, body *body) {
     const Onnx__GraphProto *graph = body->graph;
     if (node->n_input < first || graph->n_input != node->n_input - first || scanned < 1 ||
         (uint64_t)scanned > graph->n_input || node->n_output > graph->n_output)
-        return invalid_node(b, node, "its inputs and outputs do not fit those of its body");
+        return invalid_node(b, node, "its inputs and outputs do not match those of its body");
     size_t carried = graph->n_input - (size_t)scanned;
-    if (graph->n_output < carried) return invalid_node(b, node, "its body gives back less than it carries");
+    if (graph->n_output < carried) return invalid_node(b, node, "its body returns fewer values than it carries");
     const Onnx__AttributeProto *in_axes = onnx_find_attr(body->outer, node, "scan_input_axes");
     const Onnx__AttributeProto *out_axes = onnx_find_attr(body->outer, node, "scan_output_axes");
     int64_t axis = axis_at(in_axes, 0, is_old);
@@ -296,19 +296,19 @@ static ft_status build_scan(onnx_builder *b, body *body) {
 
 /* --- SequenceMap ------------------------------------------------------------------------------------------------- */
 
-/* The length of a sequence is not known before the model runs: the body counts once. */
+/* The length of a sequence is unknown before the model runs: the body counts once. */
 static ft_status build_map(onnx_builder *b, body *body) {
     const Onnx__NodeProto *node = body->node;
     FT_TRY(find_body(b, body->outer, node, "body", &body->graph));
     if (body->graph->n_input != node->n_input || node->n_output > body->graph->n_output)
-        return invalid_node(b, node, "its inputs and outputs do not fit those of its body");
+        return invalid_node(b, node, "its inputs and outputs do not match those of its body");
     graph_loop spec = {.parent = body->outer->loop, .trip_tensor = FT_NONE, .scan_tensor = FT_NONE, .trips = 1};
     FT_TRY(graph_add_loop(b->graph, &spec, &body->inner.loop, b->error));
     for (size_t i = 0; i < node->n_input; i++) {
         uint32_t from;
         FT_TRY(onnx_scope_read(b, body->outer, node->input[i], &from));
         if (from == FT_NONE) return invalid_node(b, node, "an input is missing");
-        bool is_tensor = b->graph->tensors[from].rank >= 0; /* the same one for every element */
+        bool is_tensor = b->graph->tensors[from].rank >= 0; /* shared by all elements */
         FT_TRY(is_tensor ? pass_input(b, body, i, node->input[i]) : make_input(b, body, i, "LoopSlice", from, 0));
     }
     FT_TRY(fill_body(b, body));

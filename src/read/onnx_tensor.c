@@ -1,7 +1,7 @@
-/* onnx_tensor.c - types, constants and their values.
+/* onnx_tensor.c - tensor types, constants and their values.
  *
- * A constant is its shape, its type and the size of its payload; only small ones bring their elements along, for
- * folding. Data in other files is never opened: what the model says of its size is enough. */
+ * A constant is its shape, its type and the size of its payload; only small ones keep their elements, for constant
+ * folding. External data files are never opened: the model states their size. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 
 /* --- Types ------------------------------------------------------------------------------------------------------- */
 
-/* Only inputs bring symbols in. Exporters invent a name for every dimension they do not know, and those of inner
- * tensors say nothing that shape inference does not find. */
+/* Only inputs introduce symbols. Exporters invent a name for every unknown dimension, and those of inner tensors add
+ * nothing to shape inference. */
 static ft_status set_symbol(onnx_builder *b, const char *symbol, bool may_name, int64_t *dim) {
     uint32_t index;
     bool is_known = map_get(&b->symbols, symbol, &index);
@@ -26,10 +26,10 @@ static ft_status set_symbol(onnx_builder *b, const char *symbol, bool may_name, 
 }
 
 static ft_status bad_type(onnx_builder *b, const ft_tensor *t) {
-    return ft_fail(b->error, FT_ERR_DAMAGED, "damaged: the type of tensor '%s'", t->name);
+    return ft_fail(b->error, FT_ERR_DAMAGED, "damaged: invalid type of tensor '%s'", t->name);
 }
 
-/* A dimension is a number, a name, or neither. Some writers say -1 for "unknown". */
+/* A dimension is a number, a name, or neither. Some writers use -1 for "unknown". */
 static ft_status set_dim(onnx_builder *b, ft_tensor *t, const wire_field *dim, bool may_name) {
     if (t->rank >= FT_MAX_RANK)
         return ft_fail(b->error, FT_ERR_LIMIT, "tensor '%s' has more than %d dimensions", t->name, FT_MAX_RANK);
@@ -75,12 +75,12 @@ static ft_status set_tensor_type(onnx_builder *b, ft_tensor *t, const wire_field
     return step == WIRE_END ? FT_OK : bad_type(b, t);
 }
 
-/* Sequences, maps and optionals stay without rank: nothing is known of them before the model runs. */
+/* Sequences, maps and optionals have no rank: their content is unknown before the model runs. */
 ft_status onnx_set_type(onnx_builder *b, ft_tensor *t, const Onnx__ValueInfoProto *info, bool may_name) {
     if (info->base.n_unknown_fields == 0) return FT_OK;
     const ProtobufCMessageUnknownField *type = &info->base.unknown_fields[0];
     const uint8_t *at = type->data, *end = type->data + type->len;
-    uint64_t length; /* protobuf-c keeps it in front of the bytes */
+    uint64_t length; /* protobuf-c stores it before the bytes */
     wire_field field;
     wire_step step = wire_varint(&at, end, &length);
     while (step == WIRE_FIELD && (step = wire_next(&at, end, &field)) == WIRE_FIELD) {
@@ -139,8 +139,8 @@ static double to_float(uint64_t bits, ft_dtype dtype) {
     return value;
 }
 
-/* Element i as bits, from wherever the tensor keeps its elements. Types narrower than a byte share one, the first
- * element in its lowest bits, also when they are written as int32_data. */
+/* Element i as bits, from whichever field stores the elements. Types narrower than a byte are packed, the first
+ * element in the lowest bits, also in int32_data. */
 static bool element_bits(const Onnx__TensorProto *p, ft_dtype dtype, size_t i, uint64_t *bits) {
     unsigned width = ft_dtype_bits(dtype);
     size_t per_byte = width < 8 ? 8 / width : 1, at = i / per_byte, bytes = width < 8 ? 1 : width / 8;
@@ -190,7 +190,7 @@ static bool has_payload(const Onnx__TensorProto *p) {
     return p->segment != NULL && p->segment->begin > 0;
 }
 
-/* Elements by dims, or -1 when they cannot be those of a small constant. */
+/* The element count of the dims, or -1 when they are invalid or overflow. */
 static int64_t count_elems(const Onnx__TensorProto *p) {
     int64_t elems = 1;
     for (size_t i = 0; i < p->n_dims; i++) {
@@ -212,7 +212,7 @@ ft_status onnx_read_value(onnx_builder *b, const Onnx__TensorProto *p, const ft_
     if (v == NULL) return FT_NOMEM(b->error);
     for (size_t i = 0; i < (size_t)count; i++) {
         uint64_t bits;
-        if (!element_bits(p, dtype, i, &bits)) return FT_OK; /* fewer than there should be: no value */
+        if (!element_bits(p, dtype, i, &bits)) return FT_OK; /* too few elements: no value */
         if (is_float)
             floats[i] = to_float(bits, dtype);
         else
@@ -243,7 +243,7 @@ static uint64_t dense_bytes(const ft_tensor *t) {
     return num_div_up(num_mul_sat(elems, ft_dtype_bits(t->dtype)), 8);
 }
 
-/* The bytes that external_data says it has there, or what the shape takes. */
+/* The size that external_data states, or that of the shape. */
 static uint64_t external_bytes(const Onnx__TensorProto *p, const ft_tensor *t) {
     for (size_t i = 0; i < p->n_external_data; i++) {
         const char *value = onnx_text(p->external_data[i]->value);
@@ -262,7 +262,7 @@ static uint64_t stored_bytes(const Onnx__TensorProto *p, const ft_tensor *t) {
     return is_external ? external_bytes(p, t) : 0;
 }
 
-/* Raw bytes have one right length; a file whose tensors have another is damaged. */
+/* The size of raw data is implied by shape and type; any other size is damage. */
 static ft_status check_raw_size(onnx_builder *b, const Onnx__TensorProto *p, const ft_tensor *t) {
     bool is_raw = has_payload(p) && (p->segment->end & ONNX_RAW);
     if (!is_raw || t->dtype == FT_DTYPE_UNKNOWN || t->dtype == FT_STRING) return FT_OK;

@@ -1,8 +1,9 @@
-/* perfseer.c - reads a graph of the PerfSeer / GAPP data set: a pickled networkx DiGraph (docs/formats/perfseer.md).
+/* perfseer.c - reader of graphs of the PerfSeer / GAPP data set: a pickled networkx DiGraph
+ * (docs/formats/perfseer.md).
  *
- * A node has a 'feature': the ONNX operator, thirteen numbers on kernel and width, twelve on sizes in memory, and its
- * FLOPs. Shapes come from the sizes, weights from the arguments (and, where the two disagree about a bias, from the
- * stored weight size). What the file says an operator costs is kept in attributes that start with "stored_".
+ * A node has a 'feature': the ONNX operator, thirteen numbers on kernel and width, twelve on sizes in memory, and
+ * its FLOPs. Shapes come from the sizes, weights from the arguments (and, where the two disagree about a bias, from
+ * the stored weight size). Costs stored in the file become attributes that start with "stored_".
  *
  * Any number may be written as a string. Three forms are read: the graph object of networkx, the dict of its
  * members, and a plain dict of dicts, from nodes to their successors. */
@@ -16,11 +17,11 @@
 #include "graph/opdef.h"
 #include "read/pickle.h"
 
-/* Values may be shared, so that a small file can claim many nodes and edges: these bound the time it takes. */
+/* Values may be shared, so a small file can claim many nodes and edges: these limits bound the run time. */
 enum { MAX_NODES = 500000, MAX_EDGES = 2000000, MAX_WEIGHTS = 4, MAX_ATTRS = 12, NAME_SIZE = 256 };
 
 typedef struct op_node {
-    const pickle_value *feature; /* NULL: it has none */
+    const pickle_value *feature; /* NULL: none */
     const pickle_value *successors;
     const char *name, *type;
     uint32_t tensor;
@@ -29,14 +30,14 @@ typedef struct op_node {
 } op_node;
 
 typedef struct builder {
-    arena memory; /* of the building */
+    arena memory; /* scratch memory while building */
     ft_graph *graph;
     op_node *nodes;
     uint32_t count;
     map index; /* from the text of a key to its node */
     int64_t batch;
     double stored_flops, stored_bytes;
-    uint32_t *inputs; /* of the operator in work */
+    uint32_t *inputs; /* of the current operator */
     uint32_t input_count;
     ft_attr attrs[MAX_ATTRS];
     uint32_t attr_count;
@@ -45,7 +46,7 @@ typedef struct builder {
 
 /* --- Nodes and edges --------------------------------------------------------------------------------------------- */
 
-/* Keys of nodes are compared as text; the kind comes first, as 1 and "1" are two nodes. Other kinds give "". */
+/* Keys of nodes are compared as text, prefixed by their kind, as 1 and "1" are two nodes. Other kinds give "". */
 static const char *key_text(const pickle_value *key, char *text, size_t size) {
     text[0] = '\0';
     if (key->kind == PICKLE_BOOL || key->kind == PICKLE_INT) snprintf(text, size, "i%lld", (long long)key->i);
@@ -59,7 +60,8 @@ static ft_status add_node(builder *b, const pickle_value *key, const pickle_valu
     uint32_t unused;
     if (key_text(key, text, sizeof text)[0] == '\0')
         return ft_fail(b->error, FT_ERR_UNSUPPORTED, "the key of node %u is neither a number nor a string", b->count);
-    if (map_get(&b->index, text, &unused)) return ft_fail(b->error, FT_ERR_GRAPH, "there are two nodes '%s'", text + 1);
+    if (map_get(&b->index, text, &unused))
+        return ft_fail(b->error, FT_ERR_GRAPH, "two nodes have the key '%s'", text + 1);
     op_node *node = &b->nodes[b->count];
     node->feature = pickle_get(attrs, "feature");
     if (node->feature == NULL && pickle_get(attrs, "type") != NULL) node->feature = attrs;
@@ -84,15 +86,15 @@ static ft_status add_successors(builder *b, const pickle_value *adjacency) {
         char text[NAME_SIZE];
         uint32_t from;
         if (!map_get(&b->index, key_text(adjacency->items[2 * i], text, sizeof text), &from))
-            return ft_fail(b->error, FT_ERR_GRAPH, "edge list %u starts at something that is no node", i);
+            return ft_fail(b->error, FT_ERR_GRAPH, "edge list %u starts at an unknown node", i);
         b->nodes[from].successors = adjacency->items[2 * i + 1];
         if (b->nodes[from].successors->kind != PICKLE_DICT)
-            return ft_fail(b->error, FT_ERR_DAMAGED, "the successors of node '%s' are no dict", b->nodes[from].name);
+            return ft_fail(b->error, FT_ERR_DAMAGED, "the successors of node '%s' are not a dict", b->nodes[from].name);
     }
     return FT_OK;
 }
 
-/* Visits every edge; in a plain dict of dicts, 'feature' stands among the successors and is none. */
+/* Visits every edge. In a plain dict of dicts, 'feature' stands among the successors and is skipped. */
 static ft_status visit_edges(builder *b, void (*visit)(op_node *from, op_node *to, uint32_t from_index)) {
     uint64_t total = 0;
     for (uint32_t i = 0; i < b->count; i++) {
@@ -103,7 +105,7 @@ static ft_status visit_edges(builder *b, void (*visit)(op_node *from, op_node *t
             uint32_t index;
             if (strcmp(key_text(to->items[2 * k], text, sizeof text), "sfeature") == 0) continue;
             if (!map_get(&b->index, text, &index))
-                return ft_fail(b->error, FT_ERR_GRAPH, "edge %u of node '%s' leads to something that is no node", k,
+                return ft_fail(b->error, FT_ERR_GRAPH, "edge %u of node '%s' leads to an unknown node", k,
                                b->nodes[i].name);
             visit(&b->nodes[i], &b->nodes[index], i);
         }
@@ -158,7 +160,7 @@ static ft_status read_structure(builder *b, const pickle_value *root) {
     if (adjacency == NULL) adjacency = find_member(state, "_adj", "adj");
     if (nodes == NULL && adjacency == NULL && is_dict_of_dicts(root)) nodes = adjacency = root;
     if (nodes == NULL || adjacency == NULL)
-        return ft_fail(b->error, FT_ERR_FORMAT, "is a pickle, but neither a networkx graph nor a dict of dicts");
+        return ft_fail(b->error, FT_ERR_FORMAT, "a pickle that is neither a networkx graph nor a dict of dicts");
     FT_TRY(add_nodes(b, nodes));
     FT_TRY(add_successors(b, adjacency));
     return connect(b);
@@ -166,7 +168,7 @@ static ft_status read_structure(builder *b, const pickle_value *root) {
 
 /* --- Features ---------------------------------------------------------------------------------------------------- */
 
-/* A number of one of the three dicts of a node; 0 when it is absent or makes no sense as a size. */
+/* A number of one of the three dicts of a node; 0 when it is absent or invalid as a size. */
 static int64_t size_of(const op_node *node, const char *group, const char *key) {
     const pickle_value *dict = group != NULL ? pickle_get(node->feature, group) : node->feature;
     double number;
@@ -210,7 +212,7 @@ static ft_status add_output(builder *b, op_node *node) {
     return node->reader_count == 0 ? graph_add_output(b->graph, node->tensor, b->error) : FT_OK;
 }
 
-/* A node that nobody feeds reads the input of the model. */
+/* A node without producers reads the input of the model. */
 static ft_status add_input(builder *b, const op_node *node) {
     char name[NAME_SIZE];
     snprintf(name, sizeof name, "%.200s/input", node->name);
@@ -234,7 +236,7 @@ static ft_status add_weight(builder *b, const op_node *node, const char *suffix,
     return FT_OK;
 }
 
-/* The stored weight size knows better than the argument, when it is one of the two possible ones. */
+/* The stored weight size overrides the argument when it is one of the two possible ones. */
 static bool has_bias(const op_node *node, int64_t weights, int64_t width, int64_t declared) {
     int64_t size = memory_info(node, "weight_size");
     if (size == weights) return false;
@@ -245,7 +247,7 @@ static ft_status attr_int(builder *b, const char *name, int64_t value) {
     return graph_attr_int(b->graph, &b->attrs[b->attr_count++], name, value, b->error);
 }
 
-/* The same number for height and width (`count` 2) or for all four sides (4); left out when it is below `least`. */
+/* The same number for height and width (`count` 2) or for all four sides (4); omitted when it is below `min`. */
 static ft_status attr_square(builder *b, const char *name, int64_t value, size_t count, int64_t min) {
     int64_t values[4] = {value, value, value, value};
     if (value < min) return FT_OK;
@@ -258,7 +260,7 @@ static ft_status attr_float(builder *b, const char *name, double value) {
 
 /* --- Operators --------------------------------------------------------------------------------------------------- */
 
-/* Channels as the producer makes them: those stored for a node with several inputs are a mean. */
+/* Channels of the producer: those stored for a node with several inputs are a mean. */
 static int64_t input_channels(const builder *b, const op_node *node) {
     const ft_tensor *t = b->input_count > 0 ? &b->graph->tensors[b->inputs[0]] : NULL;
     return t != NULL && t->rank >= 2 ? t->dims[1] : memory_info(node, "input_channels");
@@ -323,7 +325,7 @@ static const operator_rule rules[] = {
     {"Flatten", add_axis},
 };
 
-/* What the file says of the operator's cost, for comparison with what is counted here. */
+/* Costs of the operator as stored in the file, for comparison with the computed ones. */
 static ft_status add_stored(builder *b, const op_node *node) {
     double flops = stored_number(node, NULL, "flops"), bytes = stored_number(node, "memory_info", "bytes");
     b->stored_flops += flops;
@@ -366,7 +368,7 @@ static ft_status add_totals(builder *b) {
     return graph_set_meta(b->graph, "stored_bytes", text, b->error);
 }
 
-/* Who makes data up says so in an attribute of the whole graph (docs/generate.md). */
+/* Synthetic data is marked by an attribute of the graph (docs/generate.md). */
 static ft_status add_synthetic_mark(builder *b, const pickle_value *root) {
     const pickle_value *state = pickle_is_graph(root) ? root->object->state : root;
     const pickle_value *attrs = find_member(state, "graph", "graph");
@@ -385,7 +387,7 @@ static ft_status build(builder *b, const pickle_value *root) {
     return graph_finish(b->graph, b->error);
 }
 
-/* "a/b/net.pkl.gz" is called "net". */
+/* "a/b/net.pkl.gz" -> "net" */
 static void graph_name(const char *path, char *name, size_t size) {
     const char *slash = strrchr(path, '/');
     snprintf(name, size, "%s", slash != NULL ? slash + 1 : path);

@@ -1,6 +1,6 @@
-/* perfseer.h - what a PerfSeer / GAPP data set keeps beside its pickled graphs: labels, and facts in file names.
+/* perfseer.h - labels and file names of a PerfSeer / GAPP data set.
  *
- * The graphs themselves are read by perfseer_reader (read.h, perfseer.c). */
+ * perfseer_reader (read.h, perfseer.c) reads the graphs themselves. */
 #ifndef READ_PERFSEER_H
 #define READ_PERFSEER_H
 
@@ -19,17 +19,17 @@ typedef struct perfseer_label {
 ft_status perfseer_parse_label(const char *text, size_t size, perfseer_label *label, ft_error *error);
 
 typedef struct perfseer_name {
-    int64_t batch;        /* 0: the name does not say */
-    uint32_t style_count; /* 0: likewise */
+    int64_t batch;        /* 0: not in the name */
+    uint32_t style_count; /* 0: not in the name */
     char styles[PERFSEER_STAGES][PERFSEER_STYLE_SIZE];
 } perfseer_name;
 
-/* Parses "bs128_..._s['mobilenet', 'vggnet', 'resnext', 'densenet']_bnum...", with or without folders before it. What
- * is not there, or not as expected, is left out: any name is allowed. */
+/* Parses "bs128_..._s['mobilenet', 'vggnet', 'resnext', 'densenet']_bnum...", with or without a path before it.
+ * Missing or malformed parts are omitted: any name is allowed. */
 void perfseer_parse_name(const char *path, perfseer_name *name);
 
-/* Adds what the file name says, and what the label beside the file says, to the graph's meta. A label is looked for as
- * STEM.txt beside STEM.pkl, and in the folders label/, ../label/ and ../../label/label/. */
+/* Adds the facts of the file name and of the label file to the graph's meta. The label file is STEM.txt beside
+ * STEM.pkl, or in the folders label/, ../label/ and ../../label/label/. */
 ft_status perfseer_add_meta(ft_graph *graph, const read_origin *origin, const perfseer_name *name, ft_error *error);
 
 #endif

@@ -1,6 +1,6 @@
-/* perfseer_label.c - labels and file names of the PerfSeer / GAPP data set (docs/formats/perfseer.md).
+/* perfseer_label.c - parser of labels and file names of the PerfSeer / GAPP data set (docs/formats/perfseer.md).
  *
- * A label is a Python dict literal that its own tools hand to eval(); this is a parser for just that form. */
+ * A label is a Python dict literal, which the data set's own tools pass to eval(); only that form is parsed here. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,11 +57,11 @@ static ft_status parse_fields(const scanner *s, const char *text, size_t length,
     const char *end = text + length;
     for (int i = 0; i < PERFSEER_FIELDS; i++) {
         const char *bar = memchr(text, '|', (size_t)(end - text)), *stop = bar != NULL ? bar : end;
-        if ((bar == NULL) != (i == PERFSEER_FIELDS - 1)) return unexpected(s, "seven numbers with '|' between them");
+        if ((bar == NULL) != (i == PERFSEER_FIELDS - 1)) return unexpected(s, "seven numbers separated by '|'");
         while (text < stop && *text == ' ') text++;
         size_t size = (size_t)(stop - text);
         while (size > 0 && text[size - 1] == ' ') size--;
-        if (!text_double(text, size, &fields[i])) return unexpected(s, "seven numbers with '|' between them");
+        if (!text_double(text, size, &fields[i])) return unexpected(s, "seven numbers separated by '|'");
         text = stop + (bar != NULL);
     }
     return FT_OK;
@@ -79,7 +79,7 @@ static ft_status parse_entry(scanner *s, perfseer_label *label) {
         label->has_train = true;
         return parse_fields(s, value, length, label->train);
     }
-    if (!is_infer) return unexpected(s, "the keys 'train' and 'infer' only");
+    if (!is_infer) return unexpected(s, "the key 'train' or 'infer'");
     label->has_infer = true;
     return parse_fields(s, value, length, label->infer);
 }
@@ -92,7 +92,7 @@ ft_status perfseer_parse_label(const char *text, size_t size, perfseer_label *la
     if (!skip_char(&s, '{')) return unexpected(&s, "'{'");
     do {
         skip_space(&s);
-        if (s.next < s.end && *s.next == '}') break; /* a comma may stand before it */
+        if (s.next < s.end && *s.next == '}') break; /* trailing comma */
         FT_TRY(parse_entry(&s, &made));
     } while (skip_char(&s, ','));
     if (!skip_char(&s, '}')) return unexpected(&s, "',' or '}'");
@@ -153,7 +153,7 @@ static ft_status add_label(ft_graph *graph, const perfseer_label *label, ft_erro
     return FT_OK;
 }
 
-/* A text beside the pickle need not be a label: one that does not open a dict is none. */
+/* A text file beside the pickle need not be a label: one that does not begin with '{' is ignored. */
 static ft_status read_label(ft_graph *graph, const char *path, ft_error *error) {
     input in;
     FT_TRY(input_open(path, MAX_LABEL_BYTES, &in, error));

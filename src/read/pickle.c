@@ -1,8 +1,7 @@
-/* pickle.c - runs pickles, protocols 0 to 5, without the calls.
+/* pickle.c - decoder of pickles, protocols 0 to 5: executes the opcodes without calling anything.
  *
  * Each opcode is a small function on the machine, found in a table. There is no recursion: nesting lives on the
- * machine's stack, which cannot hold more than one value per byte of input. Memory comes from one arena with a limit.
- */
+ * machine's stack, which holds at most one value per byte of input. Memory comes from one arena with a limit. */
 #include "read/pickle.h"
 
 #include <stdlib.h>
@@ -33,7 +32,7 @@ static ft_status op_frame(pickle_machine *m, size_t unused) {
     (void)unused;
     uint64_t length = 0;
     FT_TRY(pickle_read_number(m, 8, &length));
-    return length <= m->size - m->at ? FT_OK : pickle_damaged(m, "a frame is longer than the file, which is truncated");
+    return length <= m->size - m->at ? FT_OK : pickle_damaged(m, "truncated: a frame runs past the end of the file");
 }
 
 static ft_status op_mark(pickle_machine *m, size_t unused) {
@@ -48,7 +47,7 @@ static ft_status op_pop(pickle_machine *m, size_t unused) {
     (void)unused;
     pickle_value *value;
     if (m->depth > pickle_mark_depth(m)) return pickle_pop(m, &value);
-    if (m->mark_count == 0) return pickle_damaged(m, "takes a value from an empty stack");
+    if (m->mark_count == 0) return pickle_damaged(m, "pops an empty stack");
     m->mark_count--; /* the mark itself is on top */
     return FT_OK;
 }
@@ -72,7 +71,7 @@ static ft_status read_memo_line(pickle_machine *m, uint64_t *index) {
     size_t length = 0;
     int64_t value;
     FT_TRY(pickle_read_line(m, &line, &length));
-    if (!text_int(line, length, &value) || value < 0) return pickle_damaged(m, "the number of a memo is none");
+    if (!text_int(line, length, &value) || value < 0) return pickle_damaged(m, "an invalid memo index");
     *index = (uint64_t)value;
     return FT_OK;
 }
@@ -119,20 +118,22 @@ static ft_status op_stop(pickle_machine *m, size_t unused) {
 
 static ft_status op_refuse_id(pickle_machine *m, size_t unused) {
     (void)unused;
-    return ft_fail(m->error, FT_ERR_REFUSED,
-                   "pickle, byte %zu: asks its reader to fetch an object by a persistent id; nothing was run", m->at);
+    return ft_fail(
+        m->error, FT_ERR_REFUSED,
+        "pickle, byte %zu: refers to an external object by a persistent id, which is refused; nothing was run", m->at);
 }
 
 static ft_status op_refuse_extension(pickle_machine *m, size_t unused) {
     (void)unused;
-    return ft_fail(m->error, FT_ERR_REFUSED,
-                   "pickle, byte %zu: names a function by its number in Python's extension registry; nothing was run",
-                   m->at);
+    return ft_fail(
+        m->error, FT_ERR_REFUSED,
+        "pickle, byte %zu: refers to a function in Python's extension registry, which is refused; nothing was run",
+        m->at);
 }
 
 static ft_status op_buffer(pickle_machine *m, size_t unused) {
     (void)unused;
-    return ft_fail(m->error, FT_ERR_UNSUPPORTED, "pickle, byte %zu: keeps its data in buffers outside the file", m->at);
+    return ft_fail(m->error, FT_ERR_UNSUPPORTED, "pickle, byte %zu: its data is in buffers outside the file", m->at);
 }
 
 /* --- The opcodes ------------------------------------------------------------------------------------------------- */
@@ -216,7 +217,7 @@ static const opcode opcodes[256] = {
 
 static ft_status run(pickle_machine *m) {
     while (!m->is_done) {
-        if (m->at == m->size) return pickle_damaged(m, "ends without a STOP; the file is truncated");
+        if (m->at == m->size) return pickle_damaged(m, "truncated: the file ends without a STOP");
         uint8_t code = m->bytes[m->at++];
         const opcode *op = &opcodes[code];
         if (op->run == NULL)
@@ -230,7 +231,7 @@ ft_status pickle_decode(const uint8_t *bytes, size_t size, pickle *made, ft_erro
     if (size > MAX_PICKLE_BYTES)
         return ft_fail(error, FT_ERR_LIMIT, "the pickle has more than %d bytes", MAX_PICKLE_BYTES);
     *made = (pickle){0};
-    /* An honest pickle never takes so much more than its size; one that copies the same dict again and again does. */
+    /* Valid pickles need little more than their size; one that copies the same dict again and again needs much more. */
     uint64_t limit = BASE_BYTES + (uint64_t)size * BYTES_PER_BYTE;
     arena_init(&made->memory, limit < FT_MAX_GRAPH_BYTES ? limit : FT_MAX_GRAPH_BYTES);
     pickle_machine m = {.out = made, .bytes = bytes, .size = size, .error = error};

@@ -1,7 +1,7 @@
-/* pickle_global.c - the names a pickle may use, and what is made of them. Nothing here calls anything.
+/* pickle_global.c - the classes a pickle may name, and the values they become. No code is called.
  *
- * Graphs of networkx stay objects with a state. Containers become lists and dicts. Numpy scalars become numbers.
- * The rest (cached views, dtypes, arrays) are objects that nobody looks into. */
+ * networkx graphs stay objects with a state. Containers become lists and dicts, numpy scalars numbers. The rest
+ * (cached views, dtypes, arrays) become opaque objects. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "read/pickle_machine.h"
 
 typedef enum pickle_class {
-    CLASS_OPAQUE, /* noted and left alone */
+    CLASS_OPAQUE, /* kept as an opaque object */
     CLASS_GRAPH,
     CLASS_DICT,          /* also OrderedDict */
     CLASS_DEFAULTDICT,   /* the first argument is the factory */
@@ -22,7 +22,7 @@ typedef enum pickle_class {
 } pickle_class;
 
 typedef struct allowed_class {
-    const char *module, *name; /* name NULL: every name of that module */
+    const char *module, *name; /* name NULL: every name of the module */
     pickle_class id;
 } allowed_class;
 
@@ -78,7 +78,7 @@ ft_status pickle_find_class(pickle *p, const char *module, const char *name, pic
         return class->s != NULL ? FT_OK : FT_NOMEM(error);
     }
     return ft_fail(error, FT_ERR_REFUSED,
-                   "the pickle wants to use '%s.%s', which is none of the data types of a graph; nothing was run",
+                   "the pickle refers to '%s.%s', which is not a data type of a graph: refused; nothing was run",
                    module, name);
 }
 
@@ -102,12 +102,13 @@ static ft_status make_dict(pickle *p, const pickle_value *from, pickle_value **m
     if (dict == NULL) return FT_ERR_NOMEM;
     *made = dict;
     if (from != NULL && from->kind != PICKLE_DICT && from->kind != PICKLE_LIST)
-        return ft_fail(error, FT_ERR_DAMAGED, "a dict is made of something that is neither a dict nor a list");
+        return ft_fail(error, FT_ERR_DAMAGED, "a dict is constructed from neither a dict nor a list");
     for (uint32_t i = 0; from != NULL && i < from->count; i++) {
         assert(from->items != NULL);
         pickle_value *const *pair = from->kind == PICKLE_DICT ? from->items + 2 * i : NULL;
         if (pair == NULL && is_pair(from->items[i])) pair = from->items[i]->items;
-        if (pair == NULL) return ft_fail(error, FT_ERR_DAMAGED, "a dict is made of something that is no pair");
+        if (pair == NULL)
+            return ft_fail(error, FT_ERR_DAMAGED, "a dict is constructed from an element that is not a pair");
         FT_TRY(pickle_set(p, dict, pair[0], pair[1], error));
     }
     return FT_OK;
@@ -118,18 +119,18 @@ static ft_status make_list(pickle *p, const pickle_value *from, pickle_value **m
     if (copy == NULL) return FT_ERR_NOMEM;
     *made = copy;
     if (from != NULL && from->kind != PICKLE_LIST)
-        return ft_fail(error, FT_ERR_DAMAGED, "a list is made of something that is none");
+        return ft_fail(error, FT_ERR_DAMAGED, "a list is constructed from a value that is not a list");
     for (uint32_t i = 0; from != NULL && i < from->count; i++) FT_TRY(pickle_append(p, copy, from->items[i], error));
     return FT_OK;
 }
 
 /* --- Numbers and text -------------------------------------------------------------------------------------------- */
 
-/* Text whose characters are bytes (up to U+00FF), as UTF-8, back to those bytes. */
+/* Latin-1 text (characters up to U+00FF), as UTF-8, back to its bytes. */
 static ft_status make_encoded(pickle *p, const pickle_value *args, pickle_value **made, ft_error *error) {
     const pickle_value *text = arg(args, 0), *codec = arg(args, 1);
     if (text == NULL || text->kind != PICKLE_STRING || codec == NULL || !pickle_is_string(codec, "latin1"))
-        return ft_fail(error, FT_ERR_UNSUPPORTED, "_codecs.encode with other arguments than a text and 'latin1'");
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "_codecs.encode is supported only with a text and 'latin1'");
     pickle_value *bytes = pickle_new(p, PICKLE_STRING, error);
     char *out = arena_alloc(&p->memory, (size_t)text->count + 1);
     if (bytes == NULL || out == NULL) return FT_NOMEM(error);
@@ -165,7 +166,7 @@ static int64_t signed_value(uint64_t bits, uint32_t size) {
     return (int64_t)(bits << unused) >> unused;
 }
 
-/* numpy's scalar(dtype, bytes): the dtype says kind and byte order. */
+/* numpy's scalar(dtype, bytes): the dtype states kind and byte order. */
 static ft_status make_numpy_scalar(pickle *p, const pickle_value *args, pickle_value **made, ft_error *error) {
     const pickle_value *type = arg(args, 0), *bytes = arg(args, 1);
     const pickle_value *code = type != NULL && type->kind == PICKLE_OBJECT ? arg(type->object->args, 0) : NULL;
@@ -177,7 +178,7 @@ static ft_status make_numpy_scalar(pickle *p, const pickle_value *args, pickle_v
     bool is_float = kind == 'f' && (size == 2 || size == 4 || size == 8);
     bool is_int = strchr("iub", kind) != NULL && (size == 1 || size == 2 || size == 4 || size == 8);
     if (!is_float && !is_int)
-        return ft_fail(error, FT_ERR_UNSUPPORTED, "a numpy scalar of a type other than int, float and bool");
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "numpy scalars are supported only as int, float and bool");
     bool is_big = order != NULL && pickle_is_string(order, ">");
     uint64_t bits = 0;
     for (uint32_t i = 0; i < size; i++) bits |= (uint64_t)(unsigned char)bytes->s[i] << 8 * (is_big ? size - 1 - i : i);
@@ -204,12 +205,12 @@ static ft_status make_object(pickle *p, const pickle_value *type, const pickle_v
     return FT_OK;
 }
 
-/* copyreg's two helpers: the first argument is the class that is meant. The arguments for it do not matter: what
- * is kept of such objects comes with BUILD. Only one step, so that a class cannot be wrapped for ever. */
+/* copyreg's two helpers: the first argument is the class to instantiate. Its arguments are ignored, as the content
+ * of such objects comes with BUILD. One step only, so that a class cannot be wrapped for ever. */
 static ft_status make_wrapped(pickle *p, const pickle_value *args, pickle_value **made, ft_error *error) {
     const pickle_value *type = arg(args, 0);
     if (type == NULL || type->kind != PICKLE_CLASS)
-        return ft_fail(error, FT_ERR_DAMAGED, "an object is made of something that is no class");
+        return ft_fail(error, FT_ERR_DAMAGED, "an object is constructed from a value that is not a class");
     switch ((pickle_class)type->class_id) {
     case CLASS_DICT:
     case CLASS_DEFAULTDICT:
@@ -223,8 +224,8 @@ static ft_status make_wrapped(pickle *p, const pickle_value *args, pickle_value 
 
 ft_status pickle_instantiate(pickle *p, const pickle_value *type, const pickle_value *args, pickle_value **made,
                              ft_error *error) {
-    if (type->kind != PICKLE_CLASS) return ft_fail(error, FT_ERR_DAMAGED, "something that is no class is called");
-    if (args->kind != PICKLE_LIST) return ft_fail(error, FT_ERR_DAMAGED, "the arguments of a call are no tuple");
+    if (type->kind != PICKLE_CLASS) return ft_fail(error, FT_ERR_DAMAGED, "a value that is not a class is called");
+    if (args->kind != PICKLE_LIST) return ft_fail(error, FT_ERR_DAMAGED, "the arguments of a call are not a tuple");
     switch ((pickle_class)type->class_id) {
     case CLASS_DICT:
         return make_dict(p, arg(args, 0), made, error);
@@ -237,7 +238,7 @@ ft_status pickle_instantiate(pickle *p, const pickle_value *type, const pickle_v
             *made = args->items[0];
             return FT_OK;
         }
-        return ft_fail(error, FT_ERR_UNSUPPORTED, "'%s' with %u arguments", type->s, args->count);
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "'%s' is not supported with %u arguments", type->s, args->count);
     case CLASS_NUMPY_SCALAR:
         return make_numpy_scalar(p, args, made, error);
     case CLASS_ENCODE:
@@ -256,6 +257,6 @@ ft_status pickle_build(pickle_value *object, const pickle_value *state, ft_error
     if (object->kind == PICKLE_OBJECT)
         object->object->state = state;
     else if (object->kind != PICKLE_DICT && object->kind != PICKLE_LIST)
-        return ft_fail(error, FT_ERR_DAMAGED, "a state is given to something that is no object");
+        return ft_fail(error, FT_ERR_DAMAGED, "BUILD is applied to a value that is not an object");
     return FT_OK;
 }

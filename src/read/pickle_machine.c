@@ -1,4 +1,4 @@
-/* pickle_machine.c - how the machine of pickles reads its bytes and keeps its values. */
+/* pickle_machine.c - input bytes, stack, marks and memo of the pickle machine. */
 #include "read/pickle_machine.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ ft_status pickle_damaged(pickle_machine *m, const char *what) {
 }
 
 ft_status pickle_read_bytes(pickle_machine *m, size_t count, const uint8_t **bytes) {
-    if (m->size - m->at < count) return pickle_damaged(m, "ends in the middle of a value; the file is truncated");
+    if (m->size - m->at < count) return pickle_damaged(m, "truncated: the file ends inside a value");
     *bytes = m->bytes + m->at;
     m->at += count;
     return FT_OK;
@@ -27,7 +27,7 @@ ft_status pickle_read_number(pickle_machine *m, size_t count, uint64_t *number) 
 
 ft_status pickle_read_line(pickle_machine *m, const char **line, size_t *length) {
     const uint8_t *start = m->bytes + m->at, *end = memchr(start, '\n', m->size - m->at);
-    if (end == NULL) return pickle_damaged(m, "a line has no end; the file is truncated");
+    if (end == NULL) return pickle_damaged(m, "truncated: the file ends inside a line");
     *line = (const char *)start;
     *length = (size_t)(end - start);
     m->at += *length + 1;
@@ -58,19 +58,19 @@ size_t pickle_mark_depth(const pickle_machine *m) {
 }
 
 ft_status pickle_pop(pickle_machine *m, pickle_value **value) {
-    if (m->depth <= pickle_mark_depth(m)) return pickle_damaged(m, "takes a value from an empty stack");
+    if (m->depth <= pickle_mark_depth(m)) return pickle_damaged(m, "pops an empty stack");
     *value = m->stack[--m->depth];
     return FT_OK;
 }
 
 ft_status pickle_top(pickle_machine *m, pickle_value **value) {
-    if (m->depth <= pickle_mark_depth(m)) return pickle_damaged(m, "looks at an empty stack");
+    if (m->depth <= pickle_mark_depth(m)) return pickle_damaged(m, "reads an empty stack");
     *value = m->stack[m->depth - 1];
     return FT_OK;
 }
 
 ft_status pickle_pop_to_mark(pickle_machine *m, pickle_value ***items, size_t *count) {
-    if (m->mark_count == 0) return pickle_damaged(m, "there is no mark to go back to");
+    if (m->mark_count == 0) return pickle_damaged(m, "no mark on the stack");
     size_t start = m->marks[--m->mark_count];
     *items = m->stack + start;
     *count = m->depth - start;
@@ -81,8 +81,8 @@ ft_status pickle_pop_to_mark(pickle_machine *m, pickle_value ***items, size_t *c
 ft_status pickle_memo_put(pickle_machine *m, uint64_t index) {
     pickle_value *value = NULL;
     FT_TRY(pickle_top(m, &value));
-    /* Picklers number from 0 on, and each entry takes a byte at least. */
-    if (index >= m->size) return pickle_damaged(m, "the number of a memo is larger than the file could fill");
+    /* Picklers number memos from 0, and each entry takes at least one byte. */
+    if (index >= m->size) return pickle_damaged(m, "a memo index larger than the file");
     while (m->memo_capacity <= index) {
         size_t before = m->memo_capacity;
         if (!pickle_reserve((void **)&m->memo, before, &m->memo_capacity, sizeof(pickle_value *)))
@@ -95,7 +95,6 @@ ft_status pickle_memo_put(pickle_machine *m, uint64_t index) {
 }
 
 ft_status pickle_memo_get(pickle_machine *m, uint64_t index) {
-    if (index >= m->memo_count || m->memo[index] == NULL)
-        return pickle_damaged(m, "asks for a memo that was never set");
+    if (index >= m->memo_count || m->memo[index] == NULL) return pickle_damaged(m, "reads a memo that was never set");
     return pickle_push(m, m->memo[index]);
 }

@@ -1,4 +1,4 @@
-/* pickle_object.c - opcodes that push_instance lists, dicts, classes and objects of what is on the stack. */
+/* pickle_object.c - opcodes that create lists, dicts, classes and objects from the stack. */
 #include "read/pickle_machine.h"
 
 /* --- Containers -------------------------------------------------------------------------------------------------- */
@@ -26,7 +26,7 @@ ft_status pickle_op_marked_list(pickle_machine *m, size_t unused) {
 
 ft_status pickle_op_short_tuple(pickle_machine *m, size_t count) {
     if (m->depth - pickle_mark_depth(m) < count)
-        return pickle_damaged(m, "makes a tuple of more values than there are");
+        return pickle_damaged(m, "a tuple of more values than the stack holds");
     m->depth -= count;
     return push_list(m, m->stack + m->depth, count);
 }
@@ -34,13 +34,13 @@ ft_status pickle_op_short_tuple(pickle_machine *m, size_t count) {
 static ft_status add_items(pickle_machine *m, pickle_value **items, size_t count) {
     pickle_value *list;
     FT_TRY(pickle_top(m, &list));
-    if (list->kind != PICKLE_LIST) return pickle_damaged(m, "appends to something that is no list");
+    if (list->kind != PICKLE_LIST) return pickle_damaged(m, "appends to a value that is not a list");
     for (size_t i = 0; i < count; i++) FT_TRY(pickle_append(m->out, list, items[i], m->error));
     return FT_OK;
 }
 
 static ft_status add_pairs(pickle_machine *m, pickle_value *dict, pickle_value **items, size_t count) {
-    if (dict->kind != PICKLE_DICT) return pickle_damaged(m, "sets a key of something that is no dict");
+    if (dict->kind != PICKLE_DICT) return pickle_damaged(m, "sets a key of a value that is not a dict");
     if (count % 2 != 0) return pickle_damaged(m, "a key has no value");
     for (size_t i = 0; i < count; i += 2) FT_TRY(pickle_set(m->out, dict, items[i], items[i + 1], m->error));
     return FT_OK;
@@ -134,7 +134,7 @@ ft_status pickle_op_reduce(pickle_machine *m, size_t has_keywords) {
     return push_instance(m, class, args);
 }
 
-/* Makes an object of a class and the `count` values at `items`, which were just taken off the stack. */
+/* Creates an object of a class from the `count` values at `items`, which were just popped. */
 static ft_status make_instance(pickle_machine *m, const pickle_value *class, pickle_value **items, size_t count) {
     pickle_value *args;
     FT_TRY(push_list(m, items, count));
@@ -142,7 +142,7 @@ static ft_status make_instance(pickle_machine *m, const pickle_value *class, pic
     return push_instance(m, class, args);
 }
 
-/* INST names the class in the text; OBJ has it as the first value above the mark. */
+/* INST names the class as text; OBJ has it as the first value above the mark. */
 ft_status pickle_op_named_instance(pickle_machine *m, size_t unused) {
     (void)unused;
     pickle_value **items = NULL, *class = NULL;

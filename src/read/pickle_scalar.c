@@ -1,4 +1,4 @@
-/* pickle_scalar.c - opcodes that push a number or a text, in binary and, of old protocols, as lines. */
+/* pickle_scalar.c - opcodes that push a number or a text, binary or (in old protocols) as lines. */
 #include <math.h>
 #include <string.h>
 
@@ -24,11 +24,11 @@ static ft_status push_string(pickle_machine *m, const char *text, uint64_t lengt
     if (value == NULL) return FT_ERR_NOMEM;
     value->s = arena_string(&m->out->memory, text, (size_t)length);
     if (value->s == NULL) return FT_NOMEM(m->error);
-    value->count = (uint32_t)length; /* no file is larger than MAX_PICKLE_BYTES */
+    value->count = (uint32_t)length; /* at most MAX_PICKLE_BYTES */
     return pickle_push(m, value);
 }
 
-/* A string behind its length of `width` bytes. */
+/* A string preceded by its length in `width` bytes. */
 ft_status pickle_op_counted_string(pickle_machine *m, size_t width) {
     uint64_t length = 0;
     const uint8_t *bytes = NULL;
@@ -54,7 +54,7 @@ ft_status pickle_op_long(pickle_machine *m, size_t width) {
     return push_float(m, is_negative ? -(sum + 1) : sum);
 }
 
-/* "12", "12L", and 00 and 01 for the booleans of protocol 1. */
+/* "12", "12L", and 00 and 01, the booleans of protocol 1. */
 ft_status pickle_op_text_int(pickle_machine *m, size_t unused) {
     (void)unused;
     const char *line = NULL;
@@ -67,7 +67,7 @@ ft_status pickle_op_text_int(pickle_machine *m, size_t unused) {
     if (length > 1 && line[length - 1] == 'L') length--;
     if (text_int(line, length, &value)) return push_int(m, PICKLE_INT, value);
     if (text_double(line, length, &large)) return push_float(m, large);
-    return pickle_damaged(m, "a text that should be an integer is none");
+    return pickle_damaged(m, "an invalid integer");
 }
 
 ft_status pickle_op_text_float(pickle_machine *m, size_t unused) {
@@ -80,7 +80,7 @@ ft_status pickle_op_text_float(pickle_machine *m, size_t unused) {
     if (length == 3 && memcmp(line, "nan", 3) == 0) return push_float(m, NAN);
     if (length == 3 && memcmp(line, "inf", 3) == 0) return push_float(m, INFINITY);
     if (length == 4 && memcmp(line, "-inf", 4) == 0) return push_float(m, -INFINITY);
-    return pickle_damaged(m, "a text that should be a number is none");
+    return pickle_damaged(m, "an invalid number");
 }
 
 ft_status pickle_op_binary_float(pickle_machine *m, size_t unused) {
@@ -130,6 +130,6 @@ ft_status pickle_op_text_string(pickle_machine *m, size_t unused) {
     FT_TRY(pickle_read_line(m, &line, &length));
     if (length > 0 && line[length - 1] == '\r') length--;
     bool is_quoted = length >= 2 && (line[0] == '\'' || line[0] == '"') && line[length - 1] == line[0];
-    if (!is_quoted) return pickle_damaged(m, "a string has no quotes around it");
+    if (!is_quoted) return pickle_damaged(m, "a string without quotes");
     return push_unescaped(m, line + 1, length - 2, false);
 }

@@ -1,4 +1,4 @@
-/* pickle_value.c - the values a pickle is decoded to, text with escapes, and what a pickle looks like. */
+/* pickle_value.c - values of decoded pickles, escaped text, and recognition of pickles. */
 #include <string.h>
 
 #include "base/text.h"
@@ -17,7 +17,7 @@ pickle_value *pickle_new(pickle *p, pickle_kind kind, ft_error *error) {
     return value;
 }
 
-/* Room for `more` items behind the `used` ones. The old array stays in the arena. */
+/* Reserves space for `more` items after the `used` ones. The old array stays in the arena. */
 static bool grow_items(pickle *p, pickle_value *value, uint32_t used, uint32_t more) {
     if (value->capacity - used >= more) return true;
     if (value->capacity > UINT32_MAX / 2) return false;
@@ -100,7 +100,7 @@ static size_t put_utf8(char *out, uint32_t c) {
     return length;
 }
 
-/* One escape behind a backslash; *used says how many characters it took. No escape is longer as UTF-8 than as text. */
+/* Decodes one escape after a backslash; *used is its length. No escape is longer as UTF-8 than as text. */
 static size_t put_escape(char *out, const char *text, size_t left, bool is_unicode, size_t *used) {
     const char *const plain = "\\'\"ntr", *const meaning = "\\'\"\n\t\r";
     uint32_t value;
@@ -134,9 +134,9 @@ size_t pickle_unescape(const char *text, size_t length, bool is_unicode, char *o
     return made;
 }
 
-/* --- What a pickle looks like ------------------------------------------------------------------------------------ */
+/* --- Recognition ------------------------------------------------------------------------------------------------- */
 
-/* A line of letters, digits, '_' and '.', as names of modules and classes are; returns what is behind it. */
+/* A line of letters, digits, '_' and '.', as names of modules and classes are; returns the position after it. */
 static const uint8_t *skip_name_line(const uint8_t *at, const uint8_t *end) {
     const uint8_t *start = at;
     for (; at < end; at++) {
@@ -149,7 +149,7 @@ static const uint8_t *skip_name_line(const uint8_t *at, const uint8_t *end) {
 
 bool pickle_matches(const uint8_t *bytes, size_t size) {
     if (size < 2) return false;
-    if (bytes[0] == 0x80) return bytes[1] >= 2 && bytes[1] <= 31; /* a later protocol is a pickle, too */
+    if (bytes[0] == 0x80) return bytes[1] >= 2 && bytes[1] <= 31; /* also later protocols */
     if (bytes[0] == 'c') {
         const uint8_t *line = skip_name_line(bytes + 1, bytes + size);
         return line != NULL && skip_name_line(line, bytes + size) != NULL;

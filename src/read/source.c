@@ -1,25 +1,25 @@
-/* source.c - opens a path, finds its format by content, and gives its graphs one after the other.
+/* source.c - opens a path, detects its format by content, and returns its graphs one after the other.
  *
  * To add a format: write its reader (read.h) and add a row to `readers`. Most files hold one graph; the CG tables,
- * which are many graphs in three files, have a reader of their own kind (cg.h). */
+ * which are many graphs in three files, have an interface of their own (cg.h). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "read/cg.h"
 #include "read/read.h"
 
-/* Formats with a magic number first, ONNX, which has none, last. */
+/* Formats with a magic number come first; ONNX, which has none, last. */
 static const reader *const readers[] = {&tflite_reader, &perfseer_reader, &nnmeter_reader, &onnx_reader};
 
 struct ft_source {
     char *path;
-    cg_set *set; /* or, when it is NULL: */
+    cg_set *set; /* or, when NULL: */
     const reader *reader;
     input bytes;
     bool is_read;
 };
 
-/* Files that are often mistaken for models, and what to do with them. */
+/* Formats that are often mistaken for models, and the advice for each. */
 typedef struct foreign_format {
     const char *magic;
     size_t size;
@@ -29,12 +29,12 @@ typedef struct foreign_format {
 static const foreign_format foreign_formats[] = {
     {"PK\x03\x04", 4, "it is a zip file, perhaps a PyTorch checkpoint: export the model to ONNX"},
     {"\x89HDF\r\n\x1a\n", 8, "it is an HDF5 file, perhaps a Keras model: convert it to ONNX or TFLite"},
-    {"GGUF", 4, "it is a GGUF file: take the model's ONNX or TFLite form"},
-    {"\x28\xb5\x2f\xfd", 4, "it is packed with zstd: unpack it first"},
-    {"BZh", 3, "it is packed with bzip2: unpack it first"},
+    {"GGUF", 4, "it is a GGUF file: use an ONNX or TFLite export of the model"},
+    {"\x28\xb5\x2f\xfd", 4, "it is compressed with zstd: decompress it first"},
+    {"BZh", 3, "it is compressed with bzip2: decompress it first"},
     {"\xfd"
      "7zXZ",
-     5, "it is packed with xz: unpack it first"},
+     5, "it is compressed with xz: decompress it first"},
 };
 
 static ft_status unknown_format(const uint8_t *bytes, size_t size, const char *name, ft_error *error) {
@@ -45,8 +45,8 @@ static ft_status unknown_format(const uint8_t *bytes, size_t size, const char *n
     }
     if (cg_matches(bytes, size))
         return ft_fail(error, FT_ERR_FORMAT,
-                       "%s: one of the three tables of a CG data set; they must be called models.csv, nodes.csv and "
-                       "edges.csv (or .csv.gz) and lie in one folder",
+                       "%s: one of the three tables of a CG data set; they must be named models.csv, nodes.csv and "
+                       "edges.csv (or .csv.gz) and be in one folder",
                        name);
     return ft_fail(error, FT_ERR_FORMAT, "%s: not a model in any known format; 'foretell formats' lists them", name);
 }
@@ -110,7 +110,7 @@ ft_status ft_graph_read(const char *path, ft_graph **graph, ft_error *error) {
     ft_status status = ft_source_next(source, &first, error);
     ft_source_close(source);
     if (status != FT_OK) return status;
-    if (first == NULL) return ft_fail(error, FT_ERR_FORMAT, "%s: holds no model", path);
+    if (first == NULL) return ft_fail(error, FT_ERR_FORMAT, "%s: contains no model", path);
     *graph = first;
     return FT_OK;
 }

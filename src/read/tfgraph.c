@@ -1,21 +1,22 @@
-/* tfgraph.c - builds the graph of a list of TensorFlow nodes.
+/* tfgraph.c - builds a graph from a list of TensorFlow nodes.
  *
  * Every node becomes an operator with one output tensor (a Split: one for each part), except:
- *   - Placeholder is a graph input, and so is the input of a node that nobody feeds;
- *   - Const is a constant, and so is what constants alone are turned into (the StridedSlice and Pack that compute
- *     shapes): such nodes cost nothing and are left out, with the constants that only they read;
- *   - constants that steer (axes, permutations) become attributes, as ONNX writes them.
+ *   - Placeholder is a graph input, and so is the input of a node without producers;
+ *   - Const is a constant, and so are nodes with only constant inputs (the StridedSlice and Pack that compute
+ *     shapes): such nodes cost nothing and are omitted, with the constants that only they read;
+ *   - constant operands (axes, permutations) become attributes, as ONNX writes them.
  * Weights are constants with the shapes that the operators imply. */
 #include "read/tfgraph.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* --- What is known of the operators ------------------------------------------------------------------------------ */
+/* --- Operator table ---------------------------------------------------------------------------------------------- */
 
 typedef struct spelling {
     const char *name;
-    const char *table_name; /* TensorFlow's name of its table entry, when that is another; "": ONNX's of this name */
+    const char *table_name; /* TensorFlow's name of its table entry, if different; "": the entry of ONNX's operator of
+                               this name */
     tf_kind kind;
 } spelling;
 
@@ -35,7 +36,7 @@ static const spelling spellings[] = {
     {"MaxPool", NULL, TF_POOL},
     {"MatMul", NULL, TF_MATMUL},
     {"Transpose", NULL, TF_TRANSPOSE},
-    {"Split", "", TF_SPLIT}, /* ours has the axis as an attribute, as ONNX's */
+    {"Split", "", TF_SPLIT}, /* with the axis as an attribute, as in ONNX */
     {"Placeholder", NULL, TF_PLACEHOLDER},
     {"Mean", NULL, TF_MEAN},
     {"FusedBatchNormV2", NULL, TF_NORM},
@@ -43,7 +44,7 @@ static const spelling spellings[] = {
     {"AddV2", NULL, TF_ELEMENTWISE},
     {"Sub", NULL, TF_ELEMENTWISE},
     {"Sigmoid", NULL, TF_ELEMENTWISE},
-    /* ONNX's names, which IR files made from ONNX models have. */
+    /* ONNX's names, found in IR files made from ONNX models. */
     {"Conv", "Conv2D", TF_CONV},
     {"BatchNormalization", "FusedBatchNorm", TF_NORM},
     {"AveragePool", "AvgPool", TF_POOL},
@@ -74,11 +75,11 @@ tf_type tf_type_of(const char *name) {
 
 enum { MAX_ATTRS = 8, MAX_WEIGHTS = 4, MAX_PARTS = 64, NAME_SIZE = 512 };
 
-/* Where the output of a node is. */
+/* The output of a node. */
 typedef struct slot {
-    uint32_t tensor; /* the first one; FT_NONE as long as a constant is not needed */
-    uint32_t parts;  /* outputs, which stand one after the other */
-    uint32_t next;   /* part that the next reader gets: the files do not say which one it wants */
+    uint32_t tensor; /* the first one; FT_NONE for a constant without readers so far */
+    uint32_t parts;  /* number of outputs, which are consecutive */
+    uint32_t next;   /* part that the next reader gets: the files do not state which one it reads */
     bool is_constant;
 } slot;
 
@@ -87,11 +88,11 @@ typedef struct builder {
     tf_node *nodes;
     uint32_t count;
     slot *slots;
-    uint32_t *inputs; /* of the operator in work */
+    uint32_t *inputs; /* of the current operator */
     uint32_t input_count;
-    ft_attr attrs[MAX_ATTRS]; /* likewise */
+    ft_attr attrs[MAX_ATTRS]; /* of the current operator */
     uint32_t attr_count;
-    char name[NAME_SIZE]; /* of the node in work */
+    char name[NAME_SIZE]; /* of the current node */
     ft_error *error;
 } builder;
 
@@ -111,7 +112,7 @@ static ft_status add_tensor(builder *b, uint32_t node, const char *suffix, ft_ro
     return graph_add_tensor(b->graph, &spec, index, b->error);
 }
 
-/* Constants alone make constants. Nodes that stand before what feeds them are not looked at twice. */
+/* Nodes with only constant inputs are constants. A node before its producers is not revisited. */
 static void find_constants(builder *b) {
     for (uint32_t i = 0; i < b->count; i++) {
         const tf_node *node = &b->nodes[i];
@@ -129,18 +130,18 @@ static ft_status count_readers(builder *b, uint32_t *max_inputs) {
         if (node->input_count > *max_inputs) *max_inputs = node->input_count;
         for (uint32_t k = 0; k < node->input_count; k++) {
             if (node->inputs[k] >= b->count)
-                return ft_fail(b->error, FT_ERR_GRAPH, "node '%s' is fed by node %u, but there are only %u",
+                return ft_fail(b->error, FT_ERR_GRAPH, "node '%s' reads node %u, but there are only %u",
                                node_name(b, i), node->inputs[k], b->count);
             b->nodes[node->inputs[k]].reader_count++;
         }
         if (node->type.kind == TF_PLACEHOLDER && node->input_count > 0)
-            return ft_fail(b->error, FT_ERR_GRAPH, "node '%s' is an input of the graph, but other nodes feed it",
+            return ft_fail(b->error, FT_ERR_GRAPH, "node '%s' is a graph input, but has inputs itself",
                            node_name(b, i));
     }
     return FT_OK;
 }
 
-/* The first input that is no constant; auxiliary constants precede it (Split) or follow it. */
+/* The first input that is not constant; constant operands stand before it (Split) or after it. */
 static uint32_t data_input(const builder *b, const tf_node *node) {
     for (uint32_t k = 0; k < node->input_count; k++) {
         if (!b->slots[node->inputs[k]].is_constant) return node->inputs[k];
@@ -207,7 +208,7 @@ static ft_status add_weight(builder *b, uint32_t i, const char *suffix, const tf
 
 /* --- Inputs ------------------------------------------------------------------------------------------------------ */
 
-/* The target shape, as a constant whose value is known. */
+/* The target shape, as a constant with a known value. */
 static ft_status add_target_shape(builder *b, uint32_t i) {
     const tf_shape *out = &b->nodes[i].out;
     if (out->rank < 0) return FT_OK;
@@ -254,7 +255,7 @@ static ft_status add_inputs(builder *b, uint32_t i) {
     }
 }
 
-/* A node that nobody feeds reads a graph input, when the file says what shape that has. */
+/* A node without producers reads a graph input, if the file records its shape. */
 static ft_status add_missing_input(builder *b, uint32_t i) {
     const tf_node *node = &b->nodes[i];
     if (node->input_count > 0 || node->in.rank <= 0) return FT_OK;
@@ -264,7 +265,7 @@ static ft_status add_missing_input(builder *b, uint32_t i) {
     return graph_add_input(b->graph, tensor, b->error);
 }
 
-/* Weights that no node brings. */
+/* Weights that are not nodes of the file. */
 static ft_status add_weights(builder *b, uint32_t i) {
     const tf_node *node = &b->nodes[i];
     const tf_shape *in = data_shape(b, node), *out = &node->out;
@@ -317,7 +318,7 @@ static ft_status add_window_attrs(builder *b, const tf_node *node) {
     return graph_attr_string(b->graph, &b->attrs[b->attr_count++], "auto_pad", mode, b->error);
 }
 
-/* Each dimension of the output is the first one of the input with that size that is not taken yet. */
+/* Each dimension of the output is the first unused one of the input with that size. */
 static ft_status add_permutation(builder *b, const tf_node *node) {
     const tf_shape *in = data_shape(b, node), *out = &node->out;
     int64_t order[FT_MAX_RANK];
@@ -326,7 +327,7 @@ static ft_status add_permutation(builder *b, const tf_node *node) {
     for (int32_t i = 0; i < out->rank; i++) {
         int32_t from = 0;
         while (from < in->rank && (is_taken[from] || in->dims[from] != out->dims[i])) from++;
-        if (from == in->rank) return FT_OK; /* no permutation: the recorded shape stands alone */
+        if (from == in->rank) return FT_OK; /* not a permutation: the recorded shape is used as it is */
         is_taken[from] = true;
         order[i] = from;
     }
@@ -370,7 +371,7 @@ static ft_status add_attrs(builder *b, uint32_t i) {
     }
 }
 
-/* --- Putting it together ----------------------------------------------------------------------------------------- */
+/* --- Operators and the graph ------------------------------------------------------------------------------------- */
 
 static ft_status add_op(builder *b, uint32_t i) {
     const tf_node *node = &b->nodes[i];

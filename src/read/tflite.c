@@ -1,8 +1,7 @@
-/* tflite.c - reads TFLite models (FlatBuffers, schema version 3) into graphs.
+/* tflite.c - reader of TFLite models (FlatBuffers, schema version 3).
  *
- * The graph is the main sub-graph, number 0, with every sub-graph it calls unfolded into it. Operators have no names
- * in the format: each takes the name of its first output. What a tensor is, which sub-graphs are unfolded and what
- * options become is told in the files that tflite.h names. */
+ * The graph is the main sub-graph, number 0, with every sub-graph it calls inlined. Operators have no names in the
+ * format: each gets the name of its first output. tflite.h lists the files of the reader. */
 #include "read/tflite.h"
 
 #include <inttypes.h>
@@ -16,7 +15,8 @@ ft_status tflite_add_work(tflite_model *model, uint64_t work) {
     model->work += work + 1;
     if (model->work <= TFLITE_MAX_WORK) return FT_OK;
     return ft_fail(model->error, FT_ERR_LIMIT,
-                   "the model unfolds to more than %" PRIu64 " operators, tensors and references", TFLITE_MAX_WORK);
+                   "the model has more than %" PRIu64 " operators, tensors and references after inlining",
+                   TFLITE_MAX_WORK);
 }
 
 /* --- Operators --------------------------------------------------------------------------------------------------- */
@@ -47,9 +47,8 @@ static ft_status read_codes(tflite_model *model, const flat_table *root) {
     return flat_check(&model->file, model->error);
 }
 
-/* Custom operators named Flex* are TensorFlow's own, run as they are. Those classes are looked up whose rules take
- * TensorFlow's attributes under their own names; the others take their shapes from the file and their cost from their
- * bytes. */
+/* Custom operators named Flex* are TensorFlow's own operators. Only classes whose rules accept TensorFlow's
+ * attribute names are looked up; the others get their shapes from the file and their cost from their bytes. */
 static const ft_opdef *find_flex(const char *type) {
     const ft_opdef *def = strncmp(type, "Flex", 4) == 0 ? opdef_find(FT_FORMAT_NNMETER, type + 4) : NULL;
     if (def == NULL) return NULL;
@@ -103,8 +102,8 @@ static ft_status add_plain(tflite_model *model, tflite_frame *frame, const tflit
 static ft_status add_operator(tflite_model *model, tflite_frame *frame, tflite_operator *op) {
     int64_t code = flat_int(&op->table, OPERATOR_CODE, FLAT_U32, 0);
     if (code >= model->code_count)
-        return ft_fail(model->error, FT_ERR_DAMAGED, "it names operator code %lld, and there are %u", (long long)code,
-                       model->code_count);
+        return ft_fail(model->error, FT_ERR_DAMAGED, "refers to operator code %lld, but there are only %u",
+                       (long long)code, model->code_count);
     op->code = &model->codes[code];
     op->inputs = flat_numbers(&op->table, OPERATOR_INPUTS, FLAT_I32);
     op->outputs = flat_numbers(&op->table, OPERATOR_OUTPUTS, FLAT_I32);
@@ -138,8 +137,9 @@ static ft_status mark_origin(tflite_model *model, tflite_frame *frame, const fla
         int64_t index = flat_int_at(list, i, FLAT_I32);
         if (index == -1 && origin == TFLITE_COMPUTED) continue;
         if (index < 0 || index >= frame->tensors.count)
-            return ft_fail(model->error, FT_ERR_DAMAGED, "sub-graph %u: %s names tensor %lld, and there are %u",
-                           frame->index, what, (long long)index, frame->tensors.count);
+            return ft_fail(model->error, FT_ERR_DAMAGED,
+                           "sub-graph %u: %s refers to tensor %lld, but there are only %u", frame->index, what,
+                           (long long)index, frame->tensors.count);
         frame->origin[index] = (uint8_t)origin;
     }
     return FT_OK;
@@ -182,7 +182,7 @@ static ft_status read_main(tflite_model *model) {
     for (uint32_t i = 0; i < main.outputs.count; i++) {
         uint32_t tensor;
         FT_TRY(tflite_tensor(model, &main, flat_int_at(&main.outputs, i, FLAT_I32), &tensor));
-        if (tensor == FT_NONE) return ft_fail(model->error, FT_ERR_DAMAGED, "output %u of the model is left out", i);
+        if (tensor == FT_NONE) return ft_fail(model->error, FT_ERR_DAMAGED, "output %u of the model is missing", i);
         if (!model->graph->tensors[tensor].is_output) FT_TRY(graph_add_output(model->graph, tensor, model->error));
     }
     return FT_OK;
@@ -227,7 +227,8 @@ static ft_status read_model(tflite_model *model) {
     int64_t version = flat_int(&root, MODEL_VERSION, FLAT_U32, 0);
     if (version != 3)
         return ft_fail(model->error, FT_ERR_UNSUPPORTED,
-                       "schema version %lld; only version 3 is known: convert the model again", (long long)version);
+                       "schema version %lld is not supported, only version 3: convert the model again",
+                       (long long)version);
     if (model->subgraphs.count == 0) return ft_fail(model->error, FT_ERR_DAMAGED, "the model has no sub-graph");
     FT_TRY(tflite_add_work(model, (uint64_t)model->subgraphs.count + model->buffers.count));
     model->is_open = ARENA_ARRAY(&model->scratch, bool, model->subgraphs.count);

@@ -1,19 +1,19 @@
-/* tflite_call.c - operators that run other sub-graphs: those are unfolded in place.
+/* tflite_call.c - inlining of sub-graphs that operators call.
  *
- * The tensors a caller gives take the place of the sub-graph's inputs, and what the sub-graph returns takes the place
- * of the caller's outputs, so no operator is left for the call itself. Rules (docs/formats/tflite.md):
+ * The caller's tensors replace the inputs of the sub-graph, and its results replace the caller's outputs, so no
+ * operator remains for the call itself. Rules (docs/formats/tflite.md):
  *   CALL, STABLEHLO_COMPOSITE  the sub-graph;
  *   IF, STABLEHLO_CASE         the branch with the most operators, the first of equals;
  *   WHILE, STABLEHLO_WHILE     the condition and the body, in a loop (tflite_loop.c);
- *   CALL_ONCE                  nothing: it runs when the model is set up, not at each inference.
- * A sub-graph that calls itself is refused; so is nesting beyond FT_MAX_DEPTH. */
+ *   CALL_ONCE                  nothing: it runs at initialisation, not at each inference.
+ * Recursion and nesting beyond FT_MAX_DEPTH are errors. */
 #include "read/tflite.h"
 
 #include <string.h>
 
 ft_status tflite_callee(tflite_model *model, const tflite_site *site, int64_t index, tflite_frame *inner) {
     if (index < 0 || index >= model->subgraphs.count)
-        return ft_fail(model->error, FT_ERR_DAMAGED, "it calls sub-graph %lld, and there are %u", (long long)index,
+        return ft_fail(model->error, FT_ERR_DAMAGED, "calls sub-graph %lld, but there are only %u", (long long)index,
                        model->subgraphs.count);
     if (model->is_open[index])
         return ft_fail(model->error, FT_ERR_GRAPH, "sub-graph %lld calls itself, directly or through others",
@@ -32,8 +32,8 @@ ft_status tflite_inline(tflite_model *model, const tflite_site *site, int64_t in
     tflite_frame inner;
     FT_TRY(tflite_callee(model, site, index, &inner));
     if (inner.inputs.count > site->given.count)
-        return ft_fail(model->error, FT_ERR_GRAPH, "sub-graph %lld takes %u inputs, and %u are given", (long long)index,
-                       inner.inputs.count, site->given.count);
+        return ft_fail(model->error, FT_ERR_GRAPH, "sub-graph %lld has %u inputs, but the call passes %u",
+                       (long long)index, inner.inputs.count, site->given.count);
     for (uint32_t i = 0; i < inner.inputs.count; i++)
         inner.map[flat_int_at(&inner.inputs, i, FLAT_I32)] = site->given.items[i];
     model->is_open[index] = true;
@@ -45,17 +45,18 @@ ft_status tflite_inline(tflite_model *model, const tflite_site *site, int64_t in
     return tflite_map_tensors(model, &inner, &inner.outputs, results);
 }
 
-/* What the sub-graph returned takes the place of the operator's outputs. */
+/* Replaces the operator's outputs by the results of the sub-graph. */
 static ft_status return_results(tflite_model *model, const tflite_site *site, const tflite_list *results) {
     const flat_vector *outputs = &site->op->outputs;
     if (results->count < outputs->count)
-        return ft_fail(model->error, FT_ERR_GRAPH, "the sub-graph it calls returns %u tensors, and %u are asked for",
-                       results->count, outputs->count);
+        return ft_fail(model->error, FT_ERR_GRAPH,
+                       "the called sub-graph returns %u tensors, but the call has %u outputs", results->count,
+                       outputs->count);
     for (uint32_t i = 0; i < outputs->count; i++) {
         int64_t output = flat_int_at(outputs, i, FLAT_I32);
         if (output == -1) continue;
         if (site->frame->map[output] != TFLITE_UNMAPPED)
-            return ft_fail(model->error, FT_ERR_GRAPH, "tensor %lld is read before the sub-graph that makes it runs",
+            return ft_fail(model->error, FT_ERR_GRAPH, "tensor %lld is read before the sub-graph that computes it",
                            (long long)output);
         site->frame->map[output] = results->items[i];
     }
@@ -68,7 +69,7 @@ static uint32_t operator_count(tflite_model *model, int64_t index) {
     return flat_tables(&table, SUBGRAPH_OPERATORS).count;
 }
 
-/* The first input is the condition; the others are for the branch. */
+/* The first input is the condition; the others are arguments of the branch. */
 static ft_status inline_branch(tflite_model *model, tflite_site *site, const int64_t *branches, uint32_t count,
                                tflite_list *results) {
     if (count == 0) return ft_fail(model->error, FT_ERR_GRAPH, "it has no branch");

@@ -1,16 +1,16 @@
-/* tflite_custom.c - the options of TFLite's custom operators as attributes.
+/* tflite_custom.c - options of TFLite's custom operators as attributes.
  *
- * By convention they are a FlexBuffer with a map at its root. Its single values become attributes under their own
- * names, so that a rule of the operator table may use them. The Flex* operators, which are TensorFlow's own, have a
- * list of two strings instead: name and NodeDef, a protobuf message whose attributes are taken in the same way. Options
- * of another make (some operators store a plain C struct) are passed over. */
+ * By convention the options are a FlexBuffer with a map at its root. Its scalars become attributes under their own
+ * names, so that rules of the operator table may use them. The options of Flex* operators, which are TensorFlow's
+ * own, are a list of two strings: the name and a NodeDef, a protobuf message whose attributes are converted in the
+ * same way. Options in any other form (some operators store a plain C struct) are ignored. */
 #include <string.h>
 
 #include "read/flexbuf.h"
 #include "read/tflite.h"
 #include "read/wire.h"
 
-/* The bytes of the options: inside the operator, or behind the FlatBuffer in files over 2 GB. */
+/* The bytes of the options: inside the operator, or after the FlatBuffer in files over 2 GB. */
 static const uint8_t *find_bytes(const tflite_model *model, const flat_table *op, size_t *size) {
     uint64_t offset = (uint64_t)flat_int(op, OPERATOR_LARGE_CUSTOM_OFFSET, FLAT_U64, 0);
     uint64_t length = (uint64_t)flat_int(op, OPERATOR_LARGE_CUSTOM_SIZE, FLAT_U64, 0);
@@ -71,7 +71,8 @@ static void read_attr_value(const uint8_t *at, const uint8_t *end, flex_entry *e
     }
 }
 
-/* An entry of the map: its key goes to `key`, which has room for `room` bytes. False when there is none that fits. */
+/* An entry of the map; its key is copied to `key`, which has room for `room` bytes. False when there is none that
+ * fits. */
 static bool read_node_attr(const wire_field *message, char *key, size_t room, flex_entry *entry) {
     const uint8_t *at = message->data, *end = at + message->size;
     wire_field field;
@@ -104,7 +105,7 @@ static ft_status add_node_attrs(tflite_model *model, const char *node, size_t si
     return FT_OK;
 }
 
-/* --- All of them ------------------------------------------------------------------------------------------------- */
+/* --- Entry point ------------------------------------------------------------------------------------------------- */
 
 ft_status tflite_custom_options(tflite_model *model, const flat_table *op, ft_attr *attrs, uint32_t *count) {
     size_t size, node_size;

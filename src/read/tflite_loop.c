@@ -1,27 +1,27 @@
-/* tflite_loop.c - WHILE loops: the condition and the body stand once, inside a loop of the graph.
+/* tflite_loop.c - WHILE loops: the condition and the body appear once, inside a loop of the graph.
  *
- * A variable that the body hands on unchanged is the same tensor inside and outside. One that changes enters through
- * a LOOP_CARRY operator: without it, a first value that happens to be stored (a counter that starts at 0, a state of
- * zeros) would make everything computed from it look constant.
+ * A variable that the body returns unchanged is the same tensor inside and outside. One that changes enters through
+ * a LOOP_CARRY operator: otherwise a constant initial value (a counter that starts at 0, a state of zeros) would
+ * make everything computed from it look constant.
  *
- * The trip count is known when the loop counts, as converted recurrent layers do: the condition (or one side of an
+ * The trip count is known for counting loops, as converted recurrent layers are: the condition (or one side of an
  * AND in it) is "counter < limit", the counter starts at 0, the body adds 1, and the limit does not change. Binding
- * then takes the trips from the limit. Any other loop counts once. */
+ * then reads the trip count from the limit. Any other loop counts as one trip. */
 #include "read/tflite.h"
 
 #include <string.h>
 
-/* Whether the body returns variable `i` as it came. */
+/* Whether the body returns variable `i` unchanged. */
 static bool is_unchanged(const tflite_frame *body, uint32_t i) {
     return flat_int_at(&body->inputs, i, FLAT_I32) == flat_int_at(&body->outputs, i, FLAT_I32);
 }
 
-/* A tensor inside the loop that takes a new value each time around; it looks as the body says. */
+/* A loop-carried tensor, with the type that the body declares. */
 static ft_status add_carry(tflite_model *model, const tflite_site *site, tflite_frame *body, uint32_t i,
                            uint32_t *tensor) {
     int64_t index = flat_int_at(&body->inputs, i, FLAT_I32);
     uint32_t first = site->given.items[i], inside;
-    /* The same input twice in the list would be a tensor made twice. */
+    /* A repeated input would be a tensor defined twice. */
     if (body->map[index] != TFLITE_UNMAPPED)
         return ft_fail(model->error, FT_ERR_GRAPH, "the loop's body lists tensor %lld twice among its inputs",
                        (long long)index);
@@ -38,13 +38,14 @@ static ft_status add_carry(tflite_model *model, const tflite_site *site, tflite_
     return graph_add_op(model->graph, &op, model->error);
 }
 
-/* Replaces the variables that change by tensors inside the loop. */
+/* Replaces the variables that change by loop-carried tensors. */
 static ft_status enter_loop(tflite_model *model, tflite_site *site, int64_t body_index) {
     tflite_frame body;
     FT_TRY(tflite_callee(model, site, body_index, &body));
     if (body.inputs.count != site->given.count || body.outputs.count != site->given.count)
-        return ft_fail(model->error, FT_ERR_GRAPH, "the loop has %u variables, but its body takes %u and returns %u",
-                       site->given.count, body.inputs.count, body.outputs.count);
+        return ft_fail(model->error, FT_ERR_GRAPH,
+                       "the loop has %u variables, but its body has %u inputs and %u outputs", site->given.count,
+                       body.inputs.count, body.outputs.count);
     tflite_list inside = {.items = ARENA_ARRAY(&model->scratch, uint32_t, body.inputs.count),
                           .count = body.inputs.count};
     if (inside.items == NULL) return FT_NOMEM(model->error);
@@ -57,9 +58,9 @@ static ft_status enter_loop(tflite_model *model, tflite_site *site, int64_t body
     return FT_OK;
 }
 
-/* --- Counting ---------------------------------------------------------------------------------------------------- */
+/* --- Trip count -------------------------------------------------------------------------------------------------- */
 
-/* The operator, of those added since `begin`, that makes a tensor; NULL when none does. */
+/* The operator, of those added since `begin`, that computes a tensor; NULL when none does. */
 static const ft_op *find_producer(const ft_graph *graph, uint32_t begin, uint32_t tensor) {
     for (uint32_t i = graph->op_count; i > begin; i--) {
         const ft_op *op = &graph->ops[i - 1];
@@ -119,7 +120,7 @@ ft_status tflite_inline_loop(tflite_model *model, tflite_site *site, int64_t con
     FT_TRY(enter_loop(model, site, body));
     FT_TRY(tflite_inline(model, site, condition, &is_going_on));
     FT_TRY(tflite_inline(model, site, body, results));
-    /* Looking for makers walks the loop's operators, a few times per loop: nested loops pay for it as work. */
+    /* Searching for producers walks the loop's operators a few times per loop: nested loops count that as work. */
     FT_TRY(tflite_add_work(model, model->graph->op_count - begin));
     if (is_going_on.count == 1 && is_going_on.items[0] != FT_NONE)
         model->graph->loops[site->loop].trip_tensor =

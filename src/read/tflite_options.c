@@ -1,9 +1,9 @@
-/* tflite_options.c - the options of TFLite operators as attributes.
+/* tflite_options.c - options of builtin TFLite operators as attributes.
  *
- * An operator's options are a table of one of many types (a union). Each line below is one field of one of them: the
- * number of the union member, how to read the field, and the name of the attribute it becomes: ONNX's name when ONNX
- * has such an attribute, else the schema's. Members without fields, and fields that say nothing about the cost (fixed
- * point details, seeds), have no line. Fields of sub-graphs belong to tflite_call.c. */
+ * An operator's options are a table of one of many types (a union). Each row below is one field of one of them: the
+ * number of the union member, how to read the field, and the attribute it becomes: ONNX's name when ONNX has such an
+ * attribute, else the schema's. Members without fields, and fields without influence on the cost (fixed-point
+ * details, seeds), have no row. tflite_call.c reads the fields of sub-graphs. */
 #include "read/tflite.h"
 
 #include <stdio.h>
@@ -19,9 +19,9 @@ typedef enum option_kind {
     OPTION_INTS,       /* [int] */
     OPTION_LONGS,      /* [long] */
     OPTION_FLOATS,     /* [float] */
-    OPTION_SPATIAL,    /* two or three int fields, gathered as height, width or depth, height, width */
+    OPTION_SPATIAL,    /* two or three int fields, combined as height, width or depth, height, width */
     OPTION_PADDING,    /* SAME, VALID */
-    OPTION_ACTIVATION, /* left out when there is none */
+    OPTION_ACTIVATION, /* omitted when there is none */
     OPTION_DTYPE,
     OPTION_MIRROR,
 } option_kind;
@@ -29,7 +29,7 @@ typedef enum option_kind {
 typedef struct option {
     uint8_t member;
     uint8_t kind;
-    uint8_t fields[3]; /* one, or those of OPTION_SPATIAL; a field 0 ends them, as no such list begins the table */
+    uint8_t fields[3]; /* one, or those of OPTION_SPATIAL; a field 0 ends them, as no such list begins at field 0 */
     uint8_t fallback;  /* the schema's default */
     const char *attr;
 } option;
@@ -229,7 +229,7 @@ static ft_status add_spatial(tflite_model *model, const flat_table *table, const
     return graph_attr_ints(model->graph, attr, o->attr, sizes, count, model->error);
 }
 
-/* Writes *attr and counts it, or leaves both when the option says nothing. */
+/* Writes *attr and increments the count; leaves both when the option is absent. */
 static ft_status add_option(tflite_model *model, const flat_table *table, const option *o, ft_attr *attr,
                             uint32_t *count) {
     static const uint8_t kinds[] = {
@@ -276,7 +276,7 @@ static ft_status add_option(tflite_model *model, const flat_table *table, const 
 
 enum { MEMBER_DOT_GENERAL = 12, DOT_BATCH = 0, DOT_CONTRACT = 2 };
 
-/* Gives each right dimension of a list the label of the left dimension it is paired with, and marks both. */
+/* Gives each paired dimension of the right operand the label of its partner on the left, and marks both. */
 static bool label_pairs(const flat_table *table, uint32_t lhs_field, char *left, int32_t left_rank, char *right,
                         int32_t right_rank, char *labels) {
     flat_vector a = flat_numbers(table, lhs_field, FLAT_I64), b = flat_numbers(table, lhs_field + 1, FLAT_I64);
@@ -291,7 +291,7 @@ static bool label_pairs(const flat_table *table, uint32_t lhs_field, char *left,
     return true;
 }
 
-/* The product as an Einsum equation, "abc,adc->abd": batch dimensions, what is left of the left, of the right. */
+/* The product as an Einsum equation, "abc,adc->abd": batch dimensions, free dimensions of the left, of the right. */
 static bool dot_equation(const flat_table *table, int32_t left_rank, int32_t right_rank, char text[64]) {
     char left[FT_MAX_RANK + 1] = "abcdefgh", right[FT_MAX_RANK + 1] = "ijklmnop";
     char batch[FT_MAX_RANK + 1], summed[FT_MAX_RANK + 1], free[2 * FT_MAX_RANK + 1];
@@ -321,7 +321,7 @@ static ft_status add_equation(tflite_model *model, const flat_table *table, cons
     return graph_attr_string(model->graph, attr, "equation", text, model->error);
 }
 
-/* --- All of them ------------------------------------------------------------------------------------------------- */
+/* --- Entry point ------------------------------------------------------------------------------------------------- */
 
 ft_status tflite_options(tflite_model *model, const flat_table *op, const tflite_list *inputs, ft_attr *attrs,
                          uint32_t *count) {
@@ -336,7 +336,7 @@ ft_status tflite_options(tflite_model *model, const flat_table *op, const tflite
         table = flat_child(op, OPERATOR_OPTIONS_2);
         if (member == MEMBER_DOT_GENERAL) return add_equation(model, &table, inputs, attrs, count);
     }
-    /* A union member may be named and its table left out, which means all defaults. */
+    /* A union member may be present without a table, which means all defaults. */
     for (; list < end && list->member <= member; list++) {
         if (list->member == member) FT_TRY(add_option(model, &table, list, &attrs[*count], count));
     }

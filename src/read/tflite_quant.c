@@ -1,9 +1,9 @@
-/* tflite_quant.c - what quantisation tells of an operator beyond its types, as attributes.
+/* tflite_quant.c - attributes derived from quantisation.
  *
- * Scales are no costs by themselves. But an accelerator stores weights compressed, and how far they compress shows in
- * their scales: whether each channel has its own, how wide the weights reach for their fan-in, and how many channels
- * are dead. And an activation that keeps the scale of its input can be done on the way. The numbers are rounded, so
- * that networks that differ in nothing else stay alike. */
+ * Scales have no cost themselves. But an accelerator stores weights compressed, and their scales indicate the
+ * compression ratio: whether each channel has its own, how wide the weights are for their fan-in, and how many
+ * channels are dead. And an activation that keeps the scale of its input can be fused. The numbers are rounded, so
+ * that networks that differ in nothing else stay equal. */
 #include <math.h>
 
 #include "read/tflite.h"
@@ -19,7 +19,7 @@ static flat_table quantization_of(const tflite_frame *frame, const flat_vector *
     return flat_child(&tensor, TENSOR_QUANTIZATION);
 }
 
-/* A channel is dead when its weights reach less than a thousandth of what those of the widest do. */
+/* A channel is dead when its scale is below a thousandth of the largest one. */
 static ft_status add_weights(tflite_model *model, const flat_vector *scales, ft_attr *attrs, uint32_t *count) {
     double max = 0, sum = 0;
     uint32_t live = 0;

@@ -1,7 +1,8 @@
-/* tflite_schema.c - the numbers of the public TFLite schema (version 3, up to 3d): operators and element types. */
+/* tflite_schema.c - names and numbers of the public TFLite schema (version 3, up to 3d): operators and element
+ * types. */
 #include "read/tflite.h"
 
-/* In the order of their numbers, from 0 on without a gap. */
+/* In the order of their numbers, from 0 without gaps. */
 static const char *const builtins[] = {
     "ADD",
     "AVERAGE_POOL_2D",
@@ -219,7 +220,7 @@ const char *tflite_builtin_name(int64_t code) {
     return code >= 0 && code < (int64_t)(sizeof builtins / sizeof builtins[0]) ? builtins[code] : NULL;
 }
 
-/* In the order of their numbers. The second column is ONNX's number for the type, 0 where it has none. */
+/* In the order of their numbers. The second column is ONNX's number of the type, 0 where it has none. */
 static const struct {
     ft_dtype dtype;
     uint8_t onnx;

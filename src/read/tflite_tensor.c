@@ -1,9 +1,9 @@
-/* tflite_tensor.c - tensors of a TFLite model, and the buffers behind them.
+/* tflite_tensor.c - tensors of a TFLite model and their buffers.
  *
- * A tensor is added to the graph when an operator, an input or an output first names it. What an operator makes is an
- * activation; what has bytes in a buffer (inside the FlatBuffer, behind it in files over 2 GB, or in another file) is
- * a constant; the rest is state that lives from one run to the next, which to the graph is one more input. Payloads
- * are touched only when they are small enough to be worth folding. */
+ * A tensor is added to the graph at its first use by an operator, an input or an output. The output of an operator
+ * is an activation; a tensor with bytes in a buffer (inside the FlatBuffer, after it in files over 2 GB, or in
+ * another file) is a constant; the rest is state that persists between runs, which to the graph is one more input.
+ * Payloads are read only when they are small enough for constant folding. */
 #include "base/num.h"
 #include "read/tflite.h"
 
@@ -28,7 +28,7 @@ static uint64_t external_length(const tflite_model *model, uint32_t id) {
     return found != NULL ? found->length : 0;
 }
 
-/* The bytes behind a tensor. An offset above 1 is the form of large files: it counts from the start of the file. */
+/* The payload of a tensor. An offset above 1 is used by large files: it counts from the start of the file. */
 static ft_status find_payload(tflite_model *model, const flat_table *tensor, uint32_t buffer, payload *found) {
     *found = (payload){0};
     uint32_t external = (uint32_t)flat_int(tensor, TENSOR_EXTERNAL_BUFFER, FLAT_U32, 0);
@@ -38,16 +38,17 @@ static ft_status find_payload(tflite_model *model, const flat_table *tensor, uin
     }
     if (buffer == 0) return FT_OK;
     if (buffer >= model->buffers.count)
-        return ft_fail(model->error, FT_ERR_DAMAGED, "it names buffer %u, and there are %u", buffer,
+        return ft_fail(model->error, FT_ERR_DAMAGED, "refers to buffer %u, but there are only %u", buffer,
                        model->buffers.count);
     flat_table table = flat_table_at(&model->buffers, buffer);
     uint64_t offset = (uint64_t)flat_int(&table, BUFFER_OFFSET, FLAT_U64, 0);
     if (offset > 1) {
         uint64_t size = (uint64_t)flat_int(&table, BUFFER_SIZE, FLAT_U64, 0);
         if (offset > model->file.size || size > model->file.size - offset)
-            return ft_fail(model->error, FT_ERR_DAMAGED,
-                           "its buffer %u (offset %llu, %llu bytes) goes past the end of the file (%zu bytes)", buffer,
-                           (unsigned long long)offset, (unsigned long long)size, model->file.size);
+            return ft_fail(
+                model->error, FT_ERR_DAMAGED,
+                "truncated: its buffer %u (offset %llu, %llu bytes) runs past the end of the file (%zu bytes)", buffer,
+                (unsigned long long)offset, (unsigned long long)size, model->file.size);
         *found = (payload){.bytes = model->file.bytes + offset, .size = size};
         return FT_OK;
     }
@@ -76,7 +77,7 @@ static double load_half(const uint8_t *bytes, bool is_bfloat) {
     return (double)value;
 }
 
-/* How the elements of a type are stored; false for types that are not kept. */
+/* The storage of the elements of a type; false for types whose values are not kept. */
 static bool storage_of(ft_dtype dtype, flat_kind *kind) {
     switch (dtype) {
     case FT_FLOAT32:
@@ -119,8 +120,8 @@ static bool storage_of(ft_dtype dtype, flat_kind *kind) {
     }
 }
 
-/* Keeps the elements when there are few and their bytes are all there. Quantised bytes are codes, not values, so they
- * are left; int32 ones are kept, as old converters put a scale on shape operands too. */
+/* Keeps the elements when there are few and the payload is complete. Quantised bytes are codes, not values, so they
+ * are not kept, except int32, as old converters put a scale on shape operands too. */
 static ft_status keep_value(tflite_model *model, ft_tensor *spec, const payload *data, bool is_quantized) {
     flat_kind kind;
     bool has_zero = false;
@@ -149,13 +150,12 @@ static ft_status keep_value(tflite_model *model, ft_tensor *spec, const payload 
 
 /* --- Tensors ----------------------------------------------------------------------------------------------------- */
 
-/* The shape as the file states it. A dimension of -1 in it becomes a symbol for what is fed, and unknown for what is
- * made. An empty shape is a scalar only when the file says so or the tensor is not made by an operator, whose rule
- * knows better. */
+/* The shape in the file. A dimension of -1 becomes a symbol in a fed tensor, and unknown in a computed one. An empty
+ * shape of a computed tensor is a scalar only when the file marks it so; otherwise shape inference decides. */
 static ft_status read_shape(tflite_model *model, const flat_table *table, bool is_fed, ft_tensor *spec) {
     flat_vector shape = flat_numbers(table, TENSOR_SHAPE, FLAT_I32);
     if (shape.count > FT_MAX_RANK)
-        return ft_fail(model->error, FT_ERR_LIMIT, "it has %u dimensions; at most %d are supported", shape.count,
+        return ft_fail(model->error, FT_ERR_LIMIT, "has %u dimensions; at most %d are supported", shape.count,
                        FT_MAX_RANK);
     spec->rank = (int32_t)shape.count;
     if (shape.count == 0 && spec->role == FT_ACTIVATION && !is_fed && !flat_int(table, TENSOR_HAS_RANK, FLAT_BOOL, 0))
@@ -164,7 +164,7 @@ static ft_status read_shape(tflite_model *model, const flat_table *table, bool i
         spec->dims[i] = flat_int_at(&shape, i, FLAT_I32);
         if (spec->dims[i] >= 0) continue;
         if (spec->dims[i] != -1 || spec->role == FT_CONSTANT)
-            return ft_fail(model->error, FT_ERR_DAMAGED, "its dimension %u is %lld", i, (long long)spec->dims[i]);
+            return ft_fail(model->error, FT_ERR_DAMAGED, "dimension %u is %lld", i, (long long)spec->dims[i]);
         spec->dims[i] = FT_DIM_UNKNOWN;
         if (!is_fed) continue;
         const char *symbol = i == 0 ? "batch" : arena_format(&model->scratch, "%s_d%u", spec->name, i);
@@ -178,7 +178,7 @@ static ft_status read_name(tflite_model *model, const tflite_frame *frame, const
     size_t length;
     const char *text = flat_string(table, TENSOR_NAME, &length);
     if (text == NULL) length = 0;
-    /* A NUL inside would cut the name; the rest of it says nothing then. */
+    /* A name ends at its first NUL. */
     if (length > 0) length = strnlen(text, length);
     FT_TRY(tflite_add_work(model, (length + strlen(frame->prefix)) / 16));
     *name = arena_format(&model->scratch, "%s%.*s", frame->prefix, (int)(length < 65536 ? length : 65536),
@@ -201,8 +201,8 @@ static bool is_same_tensor(const ft_tensor *a, const ft_tensor *b) {
            memcmp(a->dims, b->dims, sizeof a->dims) == 0;
 }
 
-/* A constant: the tensor that already stands for the buffer, when it looks the same, or a new one. Bytes on disk
- * belong to the first tensor of a buffer. */
+/* A constant: the existing tensor of the buffer when it is equal, or a new one. The stored bytes belong to the first
+ * tensor of a buffer. */
 static ft_status add_constant(tflite_model *model, const flat_table *table, ft_tensor *spec, uint32_t buffer,
                               const payload *data, uint32_t *tensor) {
     uint32_t first = buffer > 0 && buffer < model->buffers.count ? model->tensor_of_buffer[buffer] : FT_NONE;
@@ -254,7 +254,7 @@ ft_status tflite_tensor(tflite_model *model, tflite_frame *frame, int64_t index,
         return FT_OK;
     }
     if (index < 0 || index >= frame->tensors.count)
-        return ft_fail(model->error, FT_ERR_DAMAGED, "it names tensor %lld, and there are %u", (long long)index,
+        return ft_fail(model->error, FT_ERR_DAMAGED, "refers to tensor %lld, but there are only %u", (long long)index,
                        frame->tensors.count);
     uint32_t *mapped = &frame->map[index];
     if (*mapped == TFLITE_UNMAPPED) {

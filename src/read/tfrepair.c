@@ -1,12 +1,12 @@
-/* tfrepair.c - shapes that the recorder got wrong.
+/* tfrepair.c - repair of wrongly recorded shapes.
  *
- * In every graph of the CG set (and in the IR files they come from) the node before the final Mean has its map
- * recorded as 1xC: the size of the map is lost. In squeeze-and-excite blocks the product with a scalar is recorded
- * with the shape of the map it will scale later. Both are found by one rule: elementwise operators make the broadcast
- * of their inputs, and a convolution, pool or concatenation of maps makes a map.
+ * In every graph of the CG set (and in the IR files they come from) the node before the final Mean has its feature
+ * map recorded as 1xC: its height and width are lost. In squeeze-and-excite blocks the product with a scalar is
+ * recorded with the shape of the map that it scales later. One rule finds both: elementwise operators compute the
+ * broadcast of their inputs, and a convolution, pool or concatenation of maps computes a map.
  *
  * Padding is not in the tables either. It is SAME when the recorded size fits that, else VALID. A pool whose size is
- * lost takes the padding of the last pool of its type before it that could only be one of the two; SAME without one. */
+ * lost takes the padding of the last unambiguous pool of its type before it; SAME without one. */
 #include "base/num.h"
 #include "read/tfgraph.h"
 
@@ -18,12 +18,12 @@ static bool shape_is_equal(const tf_shape *a, const tf_shape *b) {
     return a->rank == b->rank && (a->rank <= 0 || memcmp(a->dims, b->dims, (size_t)a->rank * sizeof a->dims[0]) == 0);
 }
 
-/* The shape of what input `i` of a node carries: the producer's, or what was recorded when nobody is named. */
+/* The shape of input `i` of a node: the producer's, or the recorded one when there is no producer. */
 static const tf_shape *input_shape(const tf_node *nodes, const tf_node *node, uint32_t i) {
     return i < node->input_count ? &nodes[node->inputs[i]].out : &node->in;
 }
 
-/* Broadcasts `b` into *a, aligned at the last dimension. False when they do not go together. */
+/* Broadcasts `b` into *a, aligned at the last dimension. False when they are incompatible. */
 static bool broadcast(tf_shape *a, const tf_shape *b) {
     if (a->rank < 0 || b->rank < 0) return false;
     const tf_shape *longer = a->rank >= b->rank ? a : b, *shorter = longer == a ? b : a;
@@ -58,7 +58,7 @@ static void repair_concat(const tf_node *nodes, tf_node *node) {
     node->out = made;
 }
 
-/* Height or width of what a window makes, 0 when it does not fit. */
+/* Output height or width of a window, 0 when it does not fit. */
 static int64_t window_size(const tf_node *node, const tf_shape *in, int axis, tf_padding padding) {
     int64_t size = in->dims[1 + axis], kernel = node->kernel[axis], stride = node->strides[axis];
     int64_t dilation = node->dilations[axis] > 0 ? node->dilations[axis] : 1;
@@ -74,7 +74,7 @@ static bool window_fits(const tf_node *node, const tf_shape *in, tf_padding padd
            window_size(node, in, 1, padding) == node->out.dims[2];
 }
 
-/* The latest padding that a pool left no doubt about. */
+/* The last unambiguous padding of each type of pool. */
 typedef struct pool_padding {
     const ft_opdef *def;
     tf_padding padding;
@@ -110,7 +110,7 @@ static void repair_window(const tf_node *nodes, tf_node *node, pool_padding *poo
     node->out = (tf_shape){.rank = MAP_RANK, .dims = {in->dims[0], height, width, channels}};
 }
 
-/* IR made from ONNX has no weight shape: channels come from the maps. */
+/* IR made from ONNX has no weight shape: channels are those of the maps. */
 static void complete_kernel(const tf_node *nodes, tf_node *node) {
     const tf_shape *in = input_shape(nodes, node, 0), *out = &node->out;
     if (node->kernel[3] > 0 || in->rank != MAP_RANK || out->rank != MAP_RANK) return;

@@ -1,7 +1,7 @@
 /* wire.h - one step through protobuf's wire format, with every length checked.
  *
- * Those who walk a message (onnx_match.c, onnx_strip.c, onnx_tensor.c, tflite_custom.c) look at it field by field and
- * jump over what they do not want, so that the pages which hold weights are never touched. */
+ * The users (onnx.c, onnx_strip.c, onnx_tensor.c, tflite_custom.c) read messages field by field and skip those they
+ * do not need, so that pages which hold weights are never touched. */
 #ifndef READ_WIRE_H
 #define READ_WIRE_H
 
@@ -12,21 +12,21 @@ enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 
 typedef enum wire_step {
     WIRE_FIELD,     /* the next field is in *field */
-    WIRE_END,       /* the message ended where it should */
-    WIRE_TRUNCATED, /* the field's number and type are there, but it goes on behind the end */
-    WIRE_INVALID    /* no field can begin like this */
+    WIRE_END,       /* end of the message */
+    WIRE_TRUNCATED, /* number and type of the field are there, but it runs past the end */
+    WIRE_INVALID    /* not a field */
 } wire_step;
 
 typedef struct wire_field {
     const uint8_t *start; /* of its tag */
-    const uint8_t *data;  /* of its value; for WIRE_BYTES, behind the length */
+    const uint8_t *data;  /* of its value; for WIRE_BYTES, after the length */
     size_t size;          /* of its value */
     uint64_t varint;      /* value of a WIRE_VARINT */
     uint32_t number;
     uint32_t type;
 } wire_field;
 
-/* Reads a varint at *at, of at most 10 bytes, and moves on. WIRE_FIELD when it is there. */
+/* Reads a varint of at most 10 bytes at *at, and advances. WIRE_FIELD on success. */
 static inline wire_step wire_varint(const uint8_t **at, const uint8_t *end, uint64_t *value) {
     uint64_t sum = 0;
     for (unsigned shift = 0; shift < 70; shift += 7) {
@@ -41,7 +41,7 @@ static inline wire_step wire_varint(const uint8_t **at, const uint8_t *end, uint
     return WIRE_INVALID;
 }
 
-/* The field at *at, which moves behind it. Groups, which ONNX does not use, are nonsense. */
+/* Reads the field at *at, and advances. Groups, which ONNX does not use, are invalid. */
 static inline wire_step wire_next(const uint8_t **at, const uint8_t *end, wire_field *field) {
     *field = (wire_field){.start = *at};
     if (*at == end) return WIRE_END;

@@ -52,14 +52,14 @@ static void expect_error(const char *text, ft_status expected, const char *messa
 
 static void test_lines(void **state) {
     (void)state;
-    expect_error("{]\n", FT_ERR_DAMAGED, ":1: no record: no string where one should be");
-    expect_error("# a comment\n\n[1]\n", FT_ERR_DAMAGED, ":3: no record: no object where one should be");
-    expect_error("{\"v\": \"v0.6\"}\n", FT_ERR_DAMAGED, ":1: no record: \"i\" is missing");
+    expect_error("{]\n", FT_ERR_DAMAGED, ":1: invalid record: no string where one should be");
+    expect_error("# a comment\n\n[1]\n", FT_ERR_DAMAGED, ":3: invalid record: no object where one should be");
+    expect_error("{\"v\": \"v0.6\"}\n", FT_ERR_DAMAGED, ":1: invalid record: \"i\" is missing");
     expect_error("{\"i\":[[\"[]\"],[[],[]]],\"r\":[[1],0],\"v\":\"v0.2\"}\n", FT_ERR_UNSUPPORTED,
-                 ":1: the record is of version \"v0.2\"; v0.5 and v0.6 are known");
-    expect_error(RECORD(MATMUL, "[\"XX\",1]"), FT_ERR_UNSUPPORTED, ":1: step 0: \"XX\" is no known kind of step");
+                 ":1: record version \"v0.2\" is not supported; v0.5 and v0.6 are");
+    expect_error(RECORD(MATMUL, "[\"XX\",1]"), FT_ERR_UNSUPPORTED, ":1: step 0: unknown kind of step \"XX\"");
     expect_error(RECORD(MATMUL, "[\"SP\",2,0]"), FT_ERR_DAMAGED,
-                 ":1: step 0: SP has 5 arguments, but this one has fewer");
+                 ":1: step 0: SP needs 5 arguments; some are missing");
 }
 
 static void test_workloads(void **state) {
@@ -146,8 +146,8 @@ static void test_times(void **state) {
     assert_true(record.seconds == 1 && record.time_missing_reason == NULL && record.line == 1);
     assert_int_equal(ft_program_log_next(log, &record, &error), FT_ERR_DAMAGED);
     const char *const whys[] = {
-        "its time is 0 s, which is no time of a run", "it was not measured: it failed while it ran (error 4)",
-        "its time is nan s, which is no time of a run", "its time is 1e+10 s, which is no time of a run"};
+        "invalid time 0 s", "not measured: the run failed (error 4)",
+        "invalid time nan s", "invalid time 1e+10 s"};
     for (uint64_t i = 0; i < 4; i++) {
         assert_int_equal(ft_program_log_next(log, &record, &error), FT_OK);
         assert_int_equal(record.line, 3 + i);

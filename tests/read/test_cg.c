@@ -323,8 +323,7 @@ static void test_one_bad_model(void **state) {
     expect_middle_error(TWO_NODES, "1,1\n", FT_ERR_GRAPH,
                         "model 'b': made/models.csv: the graph has a cycle through operator '1:Relu' (Relu)");
     expect_middle_error(TWO_NODES, "1,0\n", FT_ERR_GRAPH,
-                        "model 'b': made/models.csv: node '0:Placeholder' is an input of the graph, but other nodes "
-                        "feed it");
+                        "model 'b': made/models.csv: node '0:Placeholder' is a graph input, but has inputs itself");
     expect_middle_error(TWO_NODES, "0\n", FT_ERR_DAMAGED,
                         "model 'b': made/edges.csv: line 8: expected two node numbers, src,dst");
 }
@@ -333,15 +332,17 @@ static void test_tables_that_do_not_agree(void **state) {
     (void)state;
     cg_set *set = open_tables(MODELS "f,0,a,8,6,,\n", NODES SMALL_NODES, EDGES SMALL_EDGES);
     expect_next_error(set, FT_ERR_DAMAGED,
-                      "model 'a': made/nodes.csv: ends after 7 of the 8 rows that made/models.csv:2 promises");
+                      "model 'a': made/nodes.csv: truncated: has 7 of the 8 rows that made/models.csv:2 announces");
     expect_end(set);
     set = open_tables(MODELS "f,0,a,7,2000000,,\n", NODES SMALL_NODES, EDGES SMALL_EDGES);
-    expect_next_error(set, FT_ERR_DAMAGED,
-                      "model 'a': made/edges.csv: ends after 6 of the 2000000 rows that made/models.csv:2 promises");
+    expect_next_error(
+        set, FT_ERR_DAMAGED,
+        "model 'a': made/edges.csv: truncated: has 6 of the 2000000 rows that made/models.csv:2 announces");
     expect_end(set);
     set = open_tables(MODELS "f,0,a,7,5,,\n", NODES SMALL_NODES, EDGES SMALL_EDGES);
     ft_graph_free(next_graph(set));
-    expect_next_error(set, FT_ERR_DAMAGED, "made/edges.csv: has 1 rows more than the models in made/models.csv claim");
+    expect_next_error(set, FT_ERR_DAMAGED,
+                      "made/edges.csv: has 1 rows more than the models in made/models.csv announce");
     expect_end(set);
     set = open_tables(MODELS "f,0,a,99999999999,6,,\n", NODES SMALL_NODES, EDGES SMALL_EDGES);
     expect_next_error(set, FT_ERR_DAMAGED,
@@ -356,9 +357,9 @@ static void test_every_lost_model_is_named(void **state) {
                               EDGES SMALL_EDGES SMALL_EDGES SMALL_EDGES);
     ft_graph_free(next_graph(set));
     expect_next_error(set, FT_ERR_DAMAGED,
-                      "model 'b': made/nodes.csv: ends after 7 of the 9 rows that made/models.csv:3 promises");
+                      "model 'b': made/nodes.csv: truncated: has 7 of the 9 rows that made/models.csv:3 announces");
     expect_next_error(set, FT_ERR_DAMAGED,
-                      "model 'c': made/nodes.csv: ends after 0 of the 7 rows that made/models.csv:4 promises");
+                      "model 'c': made/nodes.csv: truncated: has 0 of the 7 rows that made/models.csv:4 announces");
     expect_end(set);
     set = open_tables(MODELS "f,0,a,-7,6,,\nf,1,b,7,6,,\nf,2,c,7\n", NODES SMALL_NODES SMALL_NODES,
                       EDGES SMALL_EDGES SMALL_EDGES);
@@ -367,8 +368,8 @@ static void test_every_lost_model_is_named(void **state) {
     for (int line = 3; line <= 4; line++) {
         char message[200];
         snprintf(message, sizeof message,
-                 "made/models.csv: line %d: nobody knows where the rows of this model begin: line 2 does not say how "
-                 "many are its own",
+                 "made/models.csv: line %d: the first row of this model is unknown: line 2 has no valid num_nodes "
+                 "and num_edges",
                  line);
         expect_next_error(set, FT_ERR_DAMAGED, message);
     }
@@ -426,7 +427,7 @@ static void test_absent_folder(void **state) {
     ft_error error;
     assert_int_equal(cg_open("tests/no-such-folder", &set, &error), FT_ERR_FORMAT);
     assert_int_equal(cg_open("tests", &set, &error), FT_ERR_IO);
-    assert_non_null(strstr(error.message, "tests: has no models.csv"));
+    assert_non_null(strstr(error.message, "tests: models.csv"));
 }
 
 static void test_matches(void **state) {

@@ -59,13 +59,13 @@ static void test_errors(void **state) {
     (void)state;
     expect_error("[]", FT_ERR_DAMAGED, "the text is a list, but an object is expected");
     expect_error("{}", FT_ERR_DAMAGED, "\"nodes\" is absent, but a list is expected");
-    expect_error("{\"nodes\": [3]}", FT_ERR_DAMAGED, "node 0: it is a number, but an object is expected");
+    expect_error("{\"nodes\": [3]}", FT_ERR_DAMAGED, "node 0: is a number, but an object is expected");
     expect_error("{\"nodes\": [{\"op\": \"null\"}]}", FT_ERR_DAMAGED,
                  "node 0: \"name\": is absent, but a string is expected");
     expect_error("{\"nodes\": [{\"op\": \"call\", \"name\": \"a\"}]}", FT_ERR_UNSUPPORTED,
-                 "node 0: \"op\" is \"call\"; \"tvm_op\" and \"null\" are known");
+                 "node 0: \"op\" is \"call\"; only \"tvm_op\" and \"null\" are supported");
     expect_error("{\"nodes\": [{\"op\": \"null\", \"name\": \"a\", \"inputs\": [[0, 0, 0]]}]}", FT_ERR_GRAPH,
-                 "node 0: it reads node 0, which does not come before it: a cycle");
+                 "node 0: reads node 0, which does not precede it: a cycle");
     expect_error("{\"nodes\": [{\"op\": \"tvm_op\", \"name\": \"a\", \"attrs\": {\"func_name\": \"f\", "
                  "\"num_outputs\": \"0\"}}]}",
                  FT_ERR_DAMAGED, "node 0: \"num_outputs\": is \"0\", but a count from 1 to 1000000 is expected");

@@ -149,7 +149,7 @@ static void huge_counts_are_faults(void **state) {
     assert_int_equal(flat_numbers(&root, 4, FLAT_I32).count, 0);
     ft_error error;
     assert_int_equal(flat_check(&file, &error), FT_ERR_DAMAGED);
-    assert_non_null(strstr(error.message, "a vector that goes past the end of the file at offset"));
+    assert_non_null(strstr(error.message, "a vector that runs past the end of the file at byte"));
     free(b.bytes);
 }
 

@@ -179,7 +179,7 @@ static void test_wrong_types(void **state) {
     expect_error("{\"a\": {\"attr\": {\"output_shape\": [[1, \"x\"]]}}}", FT_ERR_DAMAGED,
                  "some/net.json: node 'a': \"output_shape\" is not a list of shapes");
     expect_error("{\"a\": {\"attr\": {\"output_shape\": [[1, -7]]}}}", FT_ERR_DAMAGED,
-                 "some/net.json: node 'a': \"output_shape\" is not a list of possible shapes");
+                 "some/net.json: node 'a': \"output_shape\" is not a list of valid shapes");
     expect_error("{\"a\": {\"attr\": {\"output_shape\": [[1,1,1,1,1,1,1,1,1]]}}}", FT_ERR_LIMIT,
                  "some/net.json: node 'a': \"output_shape\" has 9 dimensions; at most 8 are supported");
     expect_error("{\"a\": {\"attr\": {\"attr\": {\"strides\": [1.5, 2]}}}}", FT_ERR_DAMAGED,

@@ -271,7 +271,7 @@ static void refuses_calls_that_do_not_fit(void **state) {
     onnx_function_add(m, "local", "F", "a", "a");
     onnx_function_add(m, "local", "F", "a", "a");
     call(m, "F", "x", "y");
-    check_fails(m, FT_ERR_GRAPH, "two functions are called 'local::F:'");
+    check_fails(m, FT_ERR_GRAPH, "two functions have the name 'local::F:'");
 
     m = new_model();
     onnx_function_node(m, onnx_function_add(m, "local", "F", "a b", "b"), "Relu", "a", "r");

@@ -306,7 +306,7 @@ static void refuses_bodies_that_do_not_fit(void **state) {
 
     m = model_with("Loop", "- - -", &node);
     onnx_attr_graph(m, node, "body", loop_body(m));
-    check_fails(m, FT_ERR_GRAPH, "no beginning");
+    check_fails(m, FT_ERR_GRAPH, "no initial value");
 
     m = model_with("Scan", "x", &node);
     onnx_attr_graph(m, node, "body", onnx_graph(m, "b"));

@@ -156,16 +156,16 @@ static void test_errors(void **state) {
     (void)state;
     expect_error("(dI0\n(dI1\n(dssI1\n(dI0\n(dss.", FT_ERR_GRAPH,
                  "hand.pkl: the graph has a cycle through operator '0:unknown' (unknown)");
-    expect_error("(dI0\n(dI7\n(dss.", FT_ERR_GRAPH,
-                 "hand.pkl: edge 0 of node '0:unknown' leads to something that is no node");
-    expect_error("(dI0\n(dsI0\n(ds.", FT_ERR_GRAPH, "hand.pkl: there are two nodes '0'");
+    expect_error("(dI0\n(dI7\n(dss.", FT_ERR_GRAPH, "hand.pkl: edge 0 of node '0:unknown' leads to an unknown node");
+    expect_error("(dI0\n(dsI0\n(ds.", FT_ERR_GRAPH, "hand.pkl: two nodes have the key '0'");
     expect_error("(dI0\nI1\ns.", FT_ERR_FORMAT,
-                 "hand.pkl: is a pickle, but neither a networkx graph nor a dict of dicts");
-    expect_error("(d.", FT_ERR_FORMAT, "hand.pkl: is a pickle, but neither a networkx graph nor a dict of dicts");
-    expect_error("(d(lI0\n(dss.", FT_ERR_DAMAGED, "hand.pkl: pickle, byte 10: sets a key of something that is no dict");
+                 "hand.pkl: a pickle that is neither a networkx graph nor a dict of dicts");
+    expect_error("(d.", FT_ERR_FORMAT, "hand.pkl: a pickle that is neither a networkx graph nor a dict of dicts");
+    expect_error("(d(lI0\n(dss.", FT_ERR_DAMAGED,
+                 "hand.pkl: pickle, byte 10: sets a key of a value that is not a dict");
     expect_error("cos\nsystem\n(S'touch /tmp/owned'\ntR.", FT_ERR_REFUSED,
-                 "hand.pkl: the pickle wants to use 'os.system', which is none of the data types of a graph; nothing "
-                 "was run");
+                 "hand.pkl: the pickle refers to 'os.system', which is not a data type of a graph: refused; "
+                 "nothing was run");
 }
 
 /* A dict that is its own successor list, under its own feature. */

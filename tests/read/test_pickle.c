@@ -217,11 +217,11 @@ static void test_numpy_scalars(void **state) {
     expect("c_codecs\nencode\n(V\xc5\x41\nVlatin1\ntR.", "'\xc5\x41'");
     expect("cnumpy.core.multiarray\nscalar\n(cnumpy\ndtype\n(U\x02"
            "U5tRU\x14\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0tR.",
-           "FT_ERR_UNSUPPORTED: a numpy scalar of a type other than int, float and bool");
+           "FT_ERR_UNSUPPORTED: numpy scalars are supported only as int, float and bool");
 }
 
 #define REFUSED(name)                                                                                                  \
-    "FT_ERR_REFUSED: the pickle wants to use '" name "', which is none of the data types of a graph; nothing was run"
+    "FT_ERR_REFUSED: the pickle refers to '" name "', which is not a data type of a graph: refused; nothing was run"
 
 static void test_refused(void **state) {
     (void)state;
@@ -237,13 +237,14 @@ static void test_refused(void **state) {
     expect("cnetworkx.classes.graphviews\nx\n.", REFUSED("networkx.classes.graphviews.x"));
     expect("ccopyreg\n__reduce_ex__\n.", REFUSED("copyreg.__reduce_ex__"));
     expect("cos\x07\nsystem\n.", REFUSED("os?.system")); /* control characters do not reach a terminal */
-    expect("Pabc\n.", "FT_ERR_REFUSED: pickle, byte 1: asks its reader to fetch an object by a persistent id; nothing "
-                      "was run");
-    expect("\x80\x02\x82\x01.", "FT_ERR_REFUSED: pickle, byte 3: names a function by its number in Python's extension "
-                                "registry; nothing was run");
+    expect("Pabc\n.",
+           "FT_ERR_REFUSED: pickle, byte 1: refers to an external object by a persistent id, which is refused; nothing "
+           "was run");
+    expect("\x80\x02\x82\x01.", "FT_ERR_REFUSED: pickle, byte 3: refers to a function in Python's extension registry, "
+                                "which is refused; nothing was run");
     expect("c_codecs\nencode\n(Vx\nVutf-7\ntR.",
-           "FT_ERR_UNSUPPORTED: _codecs.encode with other arguments than a text and 'latin1'");
-    expect("\x80\x05\x97.", "FT_ERR_UNSUPPORTED: pickle, byte 3: keeps its data in buffers outside the file");
+           "FT_ERR_UNSUPPORTED: _codecs.encode is supported only with a text and 'latin1'");
+    expect("\x80\x05\x97.", "FT_ERR_UNSUPPORTED: pickle, byte 3: its data is in buffers outside the file");
     expect("\x80\x06N.", "FT_ERR_UNSUPPORTED: pickle protocol 6; 0 to 5 are supported");
 }
 

@@ -157,7 +157,7 @@ static void test_edge_to_nowhere(void **state) {
     tf_node nodes[] = {node("Relu", SHAPE(1, 4), from, 1)};
     ft_error error;
     ft_graph_free(build(nodes, 1, FT_ERR_GRAPH, &error));
-    assert_string_equal(error.message, "node '0:Relu' is fed by node 5, but there are only 1");
+    assert_string_equal(error.message, "node '0:Relu' reads node 5, but there are only 1");
 }
 
 int main(void) {

@@ -389,8 +389,8 @@ static void buffers_outside_the_flatbuffer(void **state) {
     assert_int_equal(far->role, FT_CONSTANT);
     assert_int_equal(far->stored_bytes, 123456);
     ft_graph_free(graph);
-    made_fails(&OUTSIDE_MODEL(1000000), FT_ERR_DAMAGED, "tensor 0: its buffer 1 (offset");
-    made_fails(&OUTSIDE_MODEL(UINT64_MAX), FT_ERR_DAMAGED, "goes past the end of the file");
+    made_fails(&OUTSIDE_MODEL(1000000), FT_ERR_DAMAGED, "tensor 0: truncated: its buffer 1 (offset");
+    made_fails(&OUTSIDE_MODEL(UINT64_MAX), FT_ERR_DAMAGED, "runs past the end of the file");
 }
 
 /* --- Bad input --------------------------------------------------------------------------------------------------- */
@@ -407,22 +407,25 @@ static void wrong_references_are_named(void **state) {
         {{.code = 9, MADE_IN(0), MADE_OUT(1)},
          {two[0], two[1]},
          FT_ERR_DAMAGED,
-         "operator 0 (?): it names operator code 9"},
+         "operator 0 (?): refers to operator code 9"},
         {{.code = 0, MADE_IN(7), MADE_OUT(1)},
          {two[0], two[1]},
          FT_ERR_DAMAGED,
-         "(ADD): it names tensor 7, and there are 2"},
-        {{.code = 0, MADE_IN(-2), MADE_OUT(1)}, {two[0], two[1]}, FT_ERR_DAMAGED, "it names tensor -2"},
-        {{.code = 0, MADE_IN(0), MADE_OUT(5)}, {two[0], two[1]}, FT_ERR_DAMAGED, "an operator's output names tensor 5"},
+         "(ADD): refers to tensor 7, but there are only 2"},
+        {{.code = 0, MADE_IN(-2), MADE_OUT(1)}, {two[0], two[1]}, FT_ERR_DAMAGED, "refers to tensor -2"},
+        {{.code = 0, MADE_IN(0), MADE_OUT(5)},
+         {two[0], two[1]},
+         FT_ERR_DAMAGED,
+         "an operator's output refers to tensor 5"},
         {{.code = 0, MADE_IN(1), MADE_OUT(1)}, {two[0], two[1]}, FT_ERR_GRAPH, "cycle"},
         {{.code = 0, MADE_IN(0), MADE_OUT(1)},
          {two[0], {.name = "y", .rank = 9}},
          FT_ERR_LIMIT,
-         "tensor 1: it has 9 dimensions"},
+         "tensor 1: has 9 dimensions"},
         {{.code = 0, MADE_IN(0), MADE_OUT(1)},
          {two[0], {.name = "y", .rank = 1, .dims = {-5}}},
          FT_ERR_DAMAGED,
-         "its dimension 0 is -5"},
+         "dimension 0 is -5"},
         {{.code = 0, MADE_IN(0), MADE_OUT(0)}, {two[0], two[1]}, FT_ERR_GRAPH, "which is a graph input"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -446,7 +449,7 @@ static void wrong_references_are_named(void **state) {
 
 static void wrong_models_are_named(void **state) {
     (void)state;
-    made_fails(&(made_model){.version = 2}, FT_ERR_UNSUPPORTED, "schema version 2; only version 3 is known");
+    made_fails(&(made_model){.version = 2}, FT_ERR_UNSUPPORTED, "schema version 2 is not supported, only version 3");
     made_fails(&(made_model){.version = 3}, FT_ERR_DAMAGED, "the model has no sub-graph");
     made_fails(&(made_model){.version = 3,
                              MADE_CODES({.builtin = ADD}),
@@ -454,7 +457,7 @@ static void wrong_models_are_named(void **state) {
                              MADE_SUBGRAPHS({MADE_TENSORS({.name = "x", .rank = 1, .dims = {4}, .buffer = 8},
                                                           {.name = "y", .rank = 1, .dims = {4}}),
                                              MADE_OPS({.code = 0, MADE_IN(0), MADE_OUT(1)})})},
-               FT_ERR_DAMAGED, "tensor 0: it names buffer 8, and there are 1");
+               FT_ERR_DAMAGED, "tensor 0: refers to buffer 8, but there are only 1");
     made_fails(&(made_model){.version = 3,
                              MADE_CODES({.builtin = ADD}),
                              MADE_BUFFERS({NULL, 0, false, 0}),

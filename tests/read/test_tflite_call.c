@@ -198,10 +198,10 @@ static void endless_and_huge_calls_are_refused(void **state) {
     (void)state;
     check_tower(1, 0, FT_ERR_GRAPH, "sub-graph 0, operator 0 (CALL): sub-graph 0 calls itself");
     check_tower(3, 1, FT_ERR_GRAPH, "sub-graph 2, operator 0 (CALL): sub-graph 1 calls itself, directly or through");
-    check_tower(3, 99, FT_ERR_DAMAGED, "it calls sub-graph 99, and there are 3");
+    check_tower(3, 99, FT_ERR_DAMAGED, "calls sub-graph 99, but there are only 3");
     check_tower(100, 99, FT_ERR_LIMIT, "nested more than 64 deep");
     /* 2^40 calls, if somebody made them all. */
-    check_tower(41, -1, FT_ERR_LIMIT, "the model unfolds to more than");
+    check_tower(41, -1, FT_ERR_LIMIT, "the model has more than");
 }
 
 int main(void) {
