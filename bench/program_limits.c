@@ -15,9 +15,9 @@
 #include "predictor/program/program_demand.h"
 
 enum { MOST_PROGRAMS = 200000 };
-static const char *const part_names[MET_PARTS] = {"operations", "commands", "shared",  "sectors", "bytes",
+static const char *const part_names[RES_PARTS] = {"operations", "commands", "shared",  "sectors", "bytes",
                                                   "thread",     "waves",    "spilled", "moves"};
-static float ratios[MET_PARTS][MOST_PROGRAMS];
+static float ratios[RES_PARTS][MOST_PROGRAMS];
 
 static int by_size(const void *a, const void *b) {
     float x = *(const float *)a, y = *(const float *)b;
@@ -25,7 +25,7 @@ static int by_size(const void *a, const void *b) {
 }
 
 static double part_us(float time) {
-    return fmax(0, exp2(11 + 3 * (double)time) - 1); /* program_meet */
+    return fmax(0, exp2(11 + 3 * (double)time) - 1); /* program_device_times */
 }
 
 static ft_status gather(const char *path, const float *sheet, uint32_t *count, ft_error *error) {
@@ -42,11 +42,11 @@ static ft_status gather(const char *path, const float *sheet, uint32_t *count, f
         status = ft_program_lower(program, log, error);
         if (status == FT_OK) status = ft_program_extract_features(program, &seen, error);
         if (status != FT_OK) break;
-        float demand[PROGRAM_DEMANDS], met[PROGRAM_MET];
+        float demand[PROGRAM_DEMANDS], times[PROGRAM_DEVICE_TIMES];
         program_demand(&seen, demand);
-        program_meet(demand, sheet, met);
-        for (int i = 0; i < MET_PARTS; i++)
-            ratios[i][*count] = (float)(part_us(met[MET_TIMES + i]) / (1e6 * record.seconds));
+        program_device_times(demand, sheet, times);
+        for (int i = 0; i < RES_PARTS; i++)
+            ratios[i][*count] = (float)(part_us(times[RES_TIMES + i]) / (1e6 * record.seconds));
         *count += 1;
     }
     ft_program_free(program);
@@ -55,7 +55,7 @@ static ft_status gather(const char *path, const float *sheet, uint32_t *count, f
 }
 
 static void tell(const char *device, uint32_t count) {
-    for (int i = 0; i < MET_PARTS; i++) {
+    for (int i = 0; i < RES_PARTS; i++) {
         uint32_t over = 0, far_over = 0;
         for (uint32_t k = 0; k < count; k++) {
             over += ratios[i][k] > 1;

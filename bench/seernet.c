@@ -38,7 +38,7 @@ static void make_sample(rng *r, arena *memory, gnn_sample *s) {
 static const timed_kind kind = {.sample = "graph",
                                 .samples = 128,
                                 .build = seernet_build,
-                                .settle = seernet_settle,
+                                .finalize = seernet_finalize,
                                 .forward = seernet_forward,
                                 .make = make_sample};
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "network.h"
-#include "predictor/program/program_look.h"
+#include "predictor/program/program_features.h"
 #include "predictor/program/program_sheet.h"
 #include "predictor/program/programs.h"
 #include "predictor/program/sequence_net.h"

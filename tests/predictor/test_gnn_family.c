@@ -52,7 +52,7 @@ static tensor *forward(const gnn_net *net, tape *t, const gnn_batch *batch) {
 }
 
 static const gnn_kind kind = {
-    .name = "simple", .schema = "simple-1", .widths = widths, .look = look, .build = build, .forward = forward};
+    .name = "simple", .schema = "simple-1", .widths = widths, .extract = look, .build = build, .forward = forward};
 
 /* --- Data: two settings on one device, and another device ---------------------------------------------------- */
 
@@ -191,9 +191,9 @@ static void scaling_is_that_of_training(void **state) {
     uint32_t kinds[1] = {1};
     float global = 7, value = *gnn_node_values(&data, 0);
     gnn_sample sample = {.nodes = 1, .kinds = kinds, .node_values = &value, .global_values = &global, .known_ratio = 1};
-    assert_true(gnn_scaling_knows(&scaling, &sample) == 1);
+    assert_true(gnn_scaling_coverage(&scaling, &sample) == 1);
     value += 100;
-    assert_true(gnn_scaling_knows(&scaling, &sample) == 0);
+    assert_true(gnn_scaling_coverage(&scaling, &sample) == 0);
     gnn_scale_sample(&scaling, &sample);
     assert_true(value == 10 && global == 0); /* far out is far out, and what never changes says nothing */
     gnn_scaling_free(&scaling);
@@ -209,13 +209,13 @@ static ft_status ask(const model *m, const made *d, const char *setting, ft_mode
     scan_graph graph;
     model_view s;
     arena memory;
-    model_output said = {0};
+    model_output predicted = {0};
     assert_int_equal(scan_graph_open(d->data, record, &graph, NULL), FT_OK);
     ft_request query = {.setting = setting, .mode = mode};
     model_view_init(&s, graph.bound, &query);
     arena_init(&memory, 1 << 20);
-    ft_status status = gnn_predict(m, &s, &(target_device){.index = 0}, false, &memory, &said, error);
-    *value = said.value;
+    ft_status status = gnn_predict(m, &s, &(target_device){.index = 0}, false, &memory, &predicted, error);
+    *value = predicted.value;
     arena_free(&memory);
     model_view_free(&s);
     scan_graph_free(&graph);
@@ -256,7 +256,7 @@ static void subjects_are_foreseen_once(void **state) {
     scan_graph graph;
     model_view s, *subjects[] = {&s};
     arena memory;
-    model_output said = {0};
+    model_output predicted = {0};
     ft_request query = {.setting = "layout=nchw", .mode = FT_INFER};
     double alone;
     ft_error error;
@@ -269,9 +269,9 @@ static void subjects_are_foreseen_once(void **state) {
     assert_int_equal(gnn_precompute(m, subjects, 1, &error), FT_OK);
     assert_non_null(model_view_kept(&s, m));
     assert_int_equal(gnn_precompute(m, subjects, 1, &error), FT_OK);
-    assert_int_equal(gnn_predict(m, &s, &(target_device){.index = 0}, false, &memory, &said, &error), FT_OK);
+    assert_int_equal(gnn_predict(m, &s, &(target_device){.index = 0}, false, &memory, &predicted, &error), FT_OK);
     assert_int_equal(s.kept_count, 1);
-    assert_true(said.value == alone);
+    assert_true(predicted.value == alone);
     arena_free(&memory);
     model_view_free(&s);
     scan_graph_free(&graph);

@@ -112,8 +112,8 @@ static void test_files(void **state) {
                          form == LABEL_QUANTILE ? FT_ERR_DAMAGED : FT_OK);
         json_decref(object);
     }
-    assert_false(label_is_fit(LABEL_BOX_COX, 0) || label_is_fit(LABEL_LOG, -1) || label_is_fit(LABEL_RAW, NAN));
-    assert_true(label_is_fit(LABEL_RAW, 0) && label_is_fit(LABEL_QUANTILE, 1e-9));
+    assert_false(label_is_valid(LABEL_BOX_COX, 0) || label_is_valid(LABEL_LOG, -1) || label_is_valid(LABEL_RAW, NAN));
+    assert_true(label_is_valid(LABEL_RAW, 0) && label_is_valid(LABEL_QUANTILE, 1e-9));
 }
 
 int main(void) {

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "predictor/program/program_demand.h"
-#include "predictor/program/program_places.h"
+#include "predictor/program/program_feature_index.h"
 #include "support/program_seen.h"
 
 static double amount(const seen *s, uint32_t leaf, const char *name) {
@@ -27,7 +27,7 @@ static void test_places(void **state) {
                  {LEAF_LOGIC, "bool_op"},
                  {LEAF_SELECT, "select_op"},
                  {LEAF_VECTOR, "vec_len"},
-                 {LEAF_TURNS, "outer_prod"},
+                 {LEAF_TRIPS, "outer_prod"},
                  {LEAF_UNROLL, "auto_unroll_max_step"},
                  {FT_PROGRAM_FEATURES + GPU_BLOCKS, "blocks"},
                  {FT_PROGRAM_FEATURES + GPU_IS_START, "is_start"},
@@ -38,13 +38,13 @@ static void test_places(void **state) {
                  {FT_PROGRAM_FEATURES + GPU_SHARED_WRITE_REQUESTS, "shared.write.requests"},
                  {FT_PROGRAM_FEATURES + GPU_SHARED_WRITE_REPEATS, "shared.write.repeats"},
                  {FT_PROGRAM_FEATURES + GPU_WINDOW_LOADS, "window4.loads"},
-                 {FT_PROGRAM_FEATURES + GPU_ROUND_TURNS, "round_turns"},
-                 {FT_PROGRAM_FEATURES + GPU_WRITTEN_LOADS, "unrolled.loads"},
-                 {FT_PROGRAM_FEATURES + GPU_WRITTEN_MOVES, "unrolled.moves"},
+                 {FT_PROGRAM_FEATURES + GPU_ROUND_TRIPS, "round_turns"},
+                 {FT_PROGRAM_FEATURES + GPU_UNROLLED_LOADS, "unrolled.loads"},
+                 {FT_PROGRAM_FEATURES + GPU_UNROLLED_SPILLS, "unrolled.moves"},
                  {FT_PROGRAM_FEATURES + GPU_WAVE_SECTORS, "wave16.sectors"},
                  {FT_PROGRAM_FEATURES + GPU_MERGED_WRITE, "merged.write"},
                  {FT_PROGRAM_FEATURES + GPU_WINDOW_CYCLES, "window4.cycles"},
-                 {FT_PROGRAM_FEATURES + GPU_WRITTEN_CYCLES, "unrolled.cycles"}};
+                 {FT_PROGRAM_FEATURES + GPU_UNROLLED_CYCLES, "unrolled.cycles"}};
     char text[32];
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         assert_string_equal(ft_program_feature_name(known[i].place, text), known[i].name);
@@ -73,7 +73,7 @@ static void test_sums(void **state) {
     }
     assert_true(sectors > 0 && fabs(exp2(demand[DEMAND_SECTORS]) - 1 - sectors) < 0.01);
     assert_true(exp2(demand[DEMAND_SHARED]) - 1 > shared && exp2(demand[DEMAND_SHARED]) - 1 < 2 * 1944 / fill);
-    assert_true(demand[DEMAND_COMMANDS] > demand[DEMAND_OPS]);
+    assert_true(demand[DEMAND_INSTRUCTIONS] > demand[DEMAND_OPS]);
     /* Touched: 132 elements of the image, 24 of the filters, 324 of the result. */
     double unique = amount(&s, 1, "global.unique") + amount(&s, 2, "global.unique") + amount(&s, 4, "global.unique");
     assert_true(unique >= 132 + 24 + 324 - 0.1 && fabs(exp2(demand[DEMAND_BYTES]) - 1 - 4 * unique) < 0.1);
@@ -106,123 +106,124 @@ static void test_copies(void **state) {
     (void)state;
     float leaf[FT_PROGRAM_FEATURES] = {0}, gpu[FT_PROGRAM_GPU_FEATURES] = {0}, demand[PROGRAM_DEMANDS];
     const ft_program_features seen = {.leaf_count = 1, .leaves = leaf, .gpu = gpu};
-    leaf[LEAF_TURNS] = gpu[GPU_GLOBAL_READS] = log_of(1024);
+    leaf[LEAF_TRIPS] = gpu[GPU_GLOBAL_READS] = log_of(1024);
     leaf[LEAF_INT_DIV] = log_of(2 * 1024);
     gpu[GPU_WARP_FILL] = 1;
     gpu[GPU_ROUNDS] = log_of(16);
-    gpu[GPU_WRITTEN_LEFT] = log_of(16 * 4);
+    gpu[GPU_UNROLLED_LEFT] = log_of(16 * 4);
     program_demand(&seen, demand);
-    assert_true(fabs(exp2(demand[DEMAND_COMMANDS]) - 1 - (1024 + 3 * 2 * 1024)) < 0.1);
-    gpu[GPU_WRITTEN_LEFT] = log_of(16);
+    assert_true(fabs(exp2(demand[DEMAND_INSTRUCTIONS]) - 1 - (1024 + 3 * 2 * 1024)) < 0.1);
+    gpu[GPU_UNROLLED_LEFT] = log_of(16);
     program_demand(&seen, demand);
-    assert_true(fabs(exp2(demand[DEMAND_COMMANDS]) - 1 - (1024 + 3 * 2 * 1024 / 16 + 3 * 1024)) < 0.1);
+    assert_true(fabs(exp2(demand[DEMAND_INSTRUCTIONS]) - 1 - (1024 + 3 * 2 * 1024 / 16 + 3 * 1024)) < 0.1);
 }
 
 /* On the usual GPU: 60 units of 2048 threads with 96 KB of shared memory. */
 static void test_blocks_on_units(void **state) {
     (void)state;
     const float usual[PROGRAM_SHEET_VALUES + PROGRAM_LIMIT_VALUES] = {0};
-    float demand[PROGRAM_DEMANDS] = {0}, met[PROGRAM_MET], fewer[PROGRAM_MET];
+    float demand[PROGRAM_DEMANDS] = {0}, times[PROGRAM_DEVICE_TIMES], fewer[PROGRAM_DEVICE_TIMES];
     demand[DEMAND_BLOCKS] = log_of(600);
     demand[DEMAND_THREADS] = log_of(256);
-    program_meet(demand, usual, met);
-    assert_true(fabs(met[MET_BLOCKS] - 3) < 1e-5 &&
-                fabs(met[MET_THREADS] - 1) < 1e-5);                          /* eight blocks fill a unit with threads */
-    assert_true(fabs(met[MET_LAST_ROUND] - log2(2 / (600.0 / 480))) < 1e-5); /* 480 at once, and the rest */
-    assert_true(fabs(met[MET_LAST_SHARE]) < 1e-5 && fabs(met[MET_FILL] - 1) < 1e-5); /* ten for each unit */
+    program_device_times(demand, usual, times);
+    assert_true(fabs(times[RES_BLOCKS] - 3) < 1e-5 &&
+                fabs(times[RES_THREADS] - 1) < 1e-5); /* eight blocks fill a unit with threads */
+    assert_true(fabs(times[RES_LAST_ROUND] - log2(2 / (600.0 / 480))) < 1e-5); /* 480 at once, and the rest */
+    assert_true(fabs(times[RES_LAST_SHARE]) < 1e-5 && fabs(times[RES_WARP_FILL] - 1) < 1e-5); /* ten for each unit */
     demand[DEMAND_BLOCK_BYTES] = log_of(40 << 10);
-    program_meet(demand, usual, fewer);
-    assert_true(fabs(fewer[MET_BLOCKS] - 1) < 1e-5); /* two of 40 KB */
+    program_device_times(demand, usual, fewer);
+    assert_true(fabs(fewer[RES_BLOCKS] - 1) < 1e-5); /* two of 40 KB */
     demand[DEMAND_LOCAL_BYTES] = log_of(4 * 488);
-    program_meet(demand, usual, fewer);
-    assert_true(fabs(fewer[MET_BLOCKS]) < 1e-5); /* one, whose threads have no register left */
+    program_device_times(demand, usual, fewer);
+    assert_true(fabs(fewer[RES_BLOCKS]) < 1e-5); /* one, whose threads have no register left */
 }
 
 /* Sums stay in registers as long as there are some for everything else, and as long as loops can be written out. */
 static void test_sums_in_memory(void **state) {
     (void)state;
-    float usual[PROGRAM_SHEET_VALUES + PROGRAM_LIMIT_VALUES] = {0}, demand[PROGRAM_DEMANDS] = {0}, met[PROGRAM_MET];
+    float usual[PROGRAM_SHEET_VALUES + PROGRAM_LIMIT_VALUES] = {0}, demand[PROGRAM_DEMANDS] = {0},
+                                       times[PROGRAM_DEVICE_TIMES];
     demand[DEMAND_BLOCKS] = log_of(60);
     demand[DEMAND_THREADS] = log_of(64);
     demand[DEMAND_OPS] = log_of(75e9);
     demand[DEMAND_LOCAL_BYTES] = log_of(4 * 239);
-    program_meet(demand, usual, met);
-    assert_true(met[MET_SPILLED] == 0 && met[MET_MOVES] == 0);
+    program_device_times(demand, usual, times);
+    assert_true(times[RES_SPILLED] == 0 && times[RES_LOOP_SPILLS] == 0);
     demand[DEMAND_LOCAL_BYTES] = log_of(4 * 400);
-    program_meet(demand, usual, met);
-    assert_true(met[MET_SPILLED] == 1);
-    assert_true(fabs(met[MET_TIMES + 7] - (log2(1 + 1e6) - 11) / 3) < 1e-4); /* 75 G sums of 8 bytes, at 600 GB/s */
+    program_device_times(demand, usual, times);
+    assert_true(times[RES_SPILLED] == 1);
+    assert_true(fabs(times[RES_TIMES + 7] - (log2(1 + 1e6) - 11) / 3) < 1e-4); /* 75 G sums of 8 bytes, at 600 GB/s */
     demand[DEMAND_LOCAL_BYTES] = log_of(4 * 96);
-    program_meet(demand, usual, met);
-    assert_true(met[MET_SPILLED] == 0);
+    program_device_times(demand, usual, times);
+    assert_true(times[RES_SPILLED] == 0);
     demand[DEMAND_THREADS] = log_of(1024); /* which leaves each of them 64 registers */
-    program_meet(demand, usual, met);
-    assert_true(met[MET_SPILLED] == 1);
+    program_device_times(demand, usual, times);
+    assert_true(times[RES_SPILLED] == 1);
     demand[DEMAND_THREADS] = log_of(64);
     demand[DEMAND_LOCAL_BYTES] = log_of(4 * 48);
     usual[PROGRAM_SHEET_VALUES + 4] = (float)(log2(64.0 / 255) / 2);
-    program_meet(demand, usual, met);
-    assert_true(met[MET_SPILLED] == 0);
+    program_device_times(demand, usual, times);
+    assert_true(times[RES_SPILLED] == 0);
     demand[DEMAND_LOCAL_BYTES] = log_of(4 * 64);
-    program_meet(demand, usual, met);
-    assert_true(met[MET_SPILLED] == 1);
-    demand[DEMAND_MOVES] = log_of(75e9 / 16);
-    program_meet(demand, usual, met);
-    assert_true(fabs(met[MET_MOVES] - log2(1 + 256 / 16) / 4) < 1e-5);
-    assert_true(fabs(met[MET_TIMES + 8] - (log2(1 + 1e6 / 16) - 11) / 3) < 1e-4);
+    program_device_times(demand, usual, times);
+    assert_true(times[RES_SPILLED] == 1);
+    demand[DEMAND_LOOP_SPILLS] = log_of(75e9 / 16);
+    program_device_times(demand, usual, times);
+    assert_true(fabs(times[RES_LOOP_SPILLS] - log2(1 + 256 / 16) / 4) < 1e-5);
+    assert_true(fabs(times[RES_TIMES + 8] - (log2(1 + 1e6 / 16) - 11) / 3) < 1e-4);
 }
 
 /* What comes from memory depends on how many blocks a device has under way: 60 here, so nearly the 64 of a wave. */
 static void test_waves(void **state) {
     (void)state;
     const float usual[PROGRAM_SHEET_VALUES + PROGRAM_LIMIT_VALUES] = {0};
-    float demand[PROGRAM_DEMANDS] = {0}, met[PROGRAM_MET];
+    float demand[PROGRAM_DEMANDS] = {0}, times[PROGRAM_DEVICE_TIMES];
     demand[DEMAND_BLOCKS] = log_of(6000);
     demand[DEMAND_THREADS] = log_of(1024);
     demand[DEMAND_BLOCK_BYTES] = log_of(96 << 10);
     for (int i = 0; i < 4; i++) demand[DEMAND_WAVES + i] = log_of(ldexp(1, 30 - 2 * i) * 600e9 / 32 / (1 << 30));
-    program_meet(demand, usual, met);
-    double us = exp2(11 + 3 * met[MET_TIMES + 6]) - 1;
+    program_device_times(demand, usual, times);
+    double us = exp2(11 + 3 * times[RES_TIMES + 6]) - 1;
     assert_true(fabs(us - 1e6 * 16 / 60) < 1); /* a second with 16 blocks, and as much less as there are more */
 }
 
 /* A part that is larger takes longer, on a slower device too, and nothing is ever infinite. */
 static void test_times(void **state) {
     (void)state;
-    float usual[PROGRAM_SHEET_VALUES + PROGRAM_LIMIT_VALUES] = {0}, demand[PROGRAM_DEMANDS] = {0}, met[PROGRAM_MET],
-                                       more[PROGRAM_MET];
+    float usual[PROGRAM_SHEET_VALUES + PROGRAM_LIMIT_VALUES] = {0}, demand[PROGRAM_DEMANDS] = {0},
+                                       times[PROGRAM_DEVICE_TIMES], more[PROGRAM_DEVICE_TIMES];
     demand[DEMAND_BLOCKS] = log_of(60);
     demand[DEMAND_THREADS] = log_of(64);
     demand[DEMAND_BYTES] = log_of(600e6);
-    program_meet(demand, usual, met);
-    assert_true(fabs(met[MET_TIMES + 4] - (log2(1 + 1000) - 11) / 3) < 1e-4); /* 600 MB at 600 GB/s: 1000 us */
-    assert_true(met[MET_LONGEST] >= met[MET_TIMES + 4] - 1.0F / 3 - 1e-4F && met[MET_SUM] >= met[MET_LONGEST]);
+    program_device_times(demand, usual, times);
+    assert_true(fabs(times[RES_TIMES + 4] - (log2(1 + 1000) - 11) / 3) < 1e-4); /* 600 MB at 600 GB/s: 1000 us */
+    assert_true(times[RES_LONGEST] >= times[RES_TIMES + 4] - 1.0F / 3 - 1e-4F && times[RES_SUM] >= times[RES_LONGEST]);
     usual[1] = -0.5F; /* half of the bandwidth */
-    program_meet(demand, usual, more);
-    assert_true(fabs(more[MET_TIMES + 4] - (log2(1 + 2000) - 11) / 3) < 1e-4);
+    program_device_times(demand, usual, more);
+    assert_true(fabs(more[RES_TIMES + 4] - (log2(1 + 2000) - 11) / 3) < 1e-4);
     for (int i = 0; i < PROGRAM_DEMANDS; i++) demand[i] = 120;
-    program_meet(demand, usual, more);
-    for (int i = 0; i < PROGRAM_MET; i++) assert_true(isfinite(more[i]));
+    program_device_times(demand, usual, more);
+    for (int i = 0; i < PROGRAM_DEVICE_TIMES; i++) assert_true(isfinite(more[i]));
 }
 
 /* How far a program is from the least that its task allows does not depend on how large the task is. */
 static void test_over_the_least(void **state) {
     (void)state;
-    float usual[PROGRAM_SHEET_VALUES + PROGRAM_LIMIT_VALUES] = {0}, demand[PROGRAM_DEMANDS] = {0}, met[PROGRAM_MET],
-                                       larger[PROGRAM_MET];
+    float usual[PROGRAM_SHEET_VALUES + PROGRAM_LIMIT_VALUES] = {0}, demand[PROGRAM_DEMANDS] = {0},
+                                       times[PROGRAM_DEVICE_TIMES], larger[PROGRAM_DEVICE_TIMES];
     demand[DEMAND_BLOCKS] = log_of(60);
     demand[DEMAND_THREADS] = log_of(64);
     demand[DEMAND_BYTES] = log_of(600e6);
     demand[DEMAND_SECTORS] = log_of(600e6 * 4 * 2.5 / 32); /* each of them four times, from a cache 2.5 times as fast */
-    program_meet(demand, usual, met);
-    assert_true(fabs(met[MET_OVER + 4]) < 1e-4 && fabs(met[MET_OVER + 3] - 2) < 1e-4);
-    assert_true(fabs(met[MET_OVER_LONGEST] - 4) < 1e-3 && met[MET_OVER_SUM] >= met[MET_OVER_LONGEST]);
-    assert_true(met[MET_OVER] == -8); /* there are no operations */
+    program_device_times(demand, usual, times);
+    assert_true(fabs(times[RES_OVER + 4]) < 1e-4 && fabs(times[RES_OVER + 3] - 2) < 1e-4);
+    assert_true(fabs(times[RES_OVER_LONGEST] - 4) < 1e-3 && times[RES_OVER_SUM] >= times[RES_OVER_LONGEST]);
+    assert_true(times[RES_OVER] == -8); /* there are no operations */
     demand[DEMAND_BYTES] += 3;
     demand[DEMAND_SECTORS] += 3;
-    program_meet(demand, usual, larger);
-    assert_true(larger[MET_LONGEST] > met[MET_LONGEST]);
-    assert_true(fabs(larger[MET_OVER + 3] - 2) < 1e-4 && fabs(larger[MET_OVER_LONGEST] - 4) < 1e-3);
+    program_device_times(demand, usual, larger);
+    assert_true(larger[RES_LONGEST] > times[RES_LONGEST]);
+    assert_true(fabs(larger[RES_OVER + 3] - 2) < 1e-4 && fabs(larger[RES_OVER_LONGEST] - 4) < 1e-3);
 }
 
 int main(void) {

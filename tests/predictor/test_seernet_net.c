@@ -185,7 +185,7 @@ static void test_settled(void **state) {
     ft_error error;
     float before[SAMPLES * OUTPUTS], said[SAMPLES * OUTPUTS];
     for (int round = 0; round < 3; round++) {
-        if (round == 1) assert_int_equal(seernet_settle(m.net, &m.values, &error), FT_OK);
+        if (round == 1) assert_int_equal(seernet_finalize(m.net, &m.values, &error), FT_OK);
         tape_begin(m.t, round == 2 ? TAPE_TRAIN : TAPE_INFER, 0, 0);
         if (round == 2) m.values.values[0] += 1; /* of the encoder of nodes */
         const tensor *y = seernet_forward(m.net, m.t, &m.batch);

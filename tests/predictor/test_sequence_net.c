@@ -21,7 +21,7 @@ typedef struct made {
     gnn_net *net;
     tape *t;
     float node_values[NODES * NODE_VALUES], demand[PROGRAM_DEMANDS], sheets[2 * SHEET];
-    float met[2 * PROGRAM_MET];
+    float times[2 * PROGRAM_DEVICE_TIMES];
     gnn_batch batch; /* one program, on two devices */
 } made;
 
@@ -40,7 +40,7 @@ static void make(made *m) {
     for (int i = 0; i < PROGRAM_DEMANDS; i++) m->demand[i] = 10 + (float)(7 * i % 5);
     for (int i = 0; i < 2 * SHEET; i++) m->sheets[i] = (float)(0.2 * sin(3 * i));
     for (int c = 0; c < 2; c++)
-        program_meet(m->demand, m->sheets + (size_t)c * SHEET, m->met + (size_t)c * PROGRAM_MET);
+        program_device_times(m->demand, m->sheets + (size_t)c * SHEET, m->times + (size_t)c * PROGRAM_DEVICE_TIMES);
     m->batch = (gnn_batch){.widths = widths,
                            .samples = 1,
                            .nodes = NODES,
@@ -80,24 +80,24 @@ static const float *ask(const made *m) {
 /* The root of the sum of the squares of times, as the logarithm that times are told in. */
 static double longest(const float *times, const float *factors) {
     double sum = 0;
-    for (int i = 0; i < MET_PARTS; i++) sum += exp2(2 * MET_TIME_UNIT * ((double)times[i] + (double)factors[i]));
-    return log2(sqrt(sum)) / MET_TIME_UNIT;
+    for (int i = 0; i < RES_PARTS; i++) sum += exp2(2 * RES_TIME_UNIT * ((double)times[i] + (double)factors[i]));
+    return log2(sqrt(sum)) / RES_TIME_UNIT;
 }
 
 static void test_time_is_that_of_the_longest_part(void **state) {
     (void)state;
     made m;
     make(&m);
-    memset(find(&m, "out.weight", HIDDEN * MET_PARTS), 0, HIDDEN * MET_PARTS * sizeof(float));
-    float *factors = find(&m, "out.bias", MET_PARTS), *slope = find(&m, "slope", 1);
-    const float alone[MET_PARTS] = {0}, slower[MET_PARTS] = {0, 0, 5}, uneven[MET_PARTS] = {1, -1, 0.5f, 2, -2, 0, 1};
+    memset(find(&m, "out.weight", HIDDEN * RES_PARTS), 0, HIDDEN * RES_PARTS * sizeof(float));
+    float *factors = find(&m, "out.bias", RES_PARTS), *slope = find(&m, "slope", 1);
+    const float alone[RES_PARTS] = {0}, slower[RES_PARTS] = {0, 0, 5}, uneven[RES_PARTS] = {1, -1, 0.5f, 2, -2, 0, 1};
     const float *tried[] = {alone, slower, uneven};
     *slope = 1.5f;
     for (size_t k = 0; k < sizeof tried / sizeof tried[0]; k++) {
         memcpy(factors, tried[k], sizeof alone);
         const float *said = ask(&m);
         for (int c = 0; c < 2; c++) {
-            const float *times = m.met + (size_t)c * PROGRAM_MET + MET_TIMES;
+            const float *times = m.times + (size_t)c * PROGRAM_DEVICE_TIMES + RES_TIMES;
             assert_true(fabs((double)said[c] - 1.5 * longest(times, tried[k])) < 1e-4);
         }
     }

@@ -84,18 +84,18 @@ typedef struct gnn_options {
     double steps, batch; /* of each network; samples in a step */
     double rate;         /* the highest */
     double dropout, weight_decay;
-    double clip;        /* of the length of the gradient; 0: none */
-    double average;     /* decay of the moving average of parameters that is kept in the end; 0: the last ones are */
-    double check;       /* steps between two looks at the validation part */
-    double patience;    /* looks without a better one after which it stops; 0: never */
-    double keep_best;   /* 1: keeps what was best on the validation part, 0: what came last */
-    double delta;       /* of the Huber loss */
-    double level;       /* share of what labels of one name are off together that training forgives (gnn_level.h) */
-    double forget;      /* share of the nodes whose kind training hides, so that it knows what to make of new ones */
-    uint32_t loss;      /* loss_kind */
-    uint32_t target;    /* label_form */
-    uint32_t schedule;  /* schedule_kind */
-    uint32_t optimizer; /* optim_kind */
+    double clip;         /* of the length of the gradient; 0: none */
+    double average;      /* decay of the moving average of parameters that is kept in the end; 0: the last ones are */
+    double check;        /* steps between two looks at the validation part */
+    double patience;     /* looks without a better one after which it stops; 0: never */
+    double keep_best;    /* 1: keeps what was best on the validation part, 0: what came last */
+    double delta;        /* of the Huber loss */
+    double offset_share; /* share of what labels of one name are off together that training forgives (gnn_offset.h) */
+    double forget;       /* share of the nodes whose kind training hides, so that it knows what to make of new ones */
+    uint32_t loss;       /* loss_kind */
+    uint32_t target;     /* label_form */
+    uint32_t schedule;   /* schedule_kind */
+    uint32_t optimizer;  /* optim_kind */
 } gnn_options;
 
 /* --- Kinds --------------------------------------------------------------------------------------------------- */
@@ -106,7 +106,7 @@ typedef struct gnn_plan {
     void *own;
     gnn_widths widths;
     uint32_t outputs; /* columns of targets */
-    uint32_t names;   /* of training, whose levels are learned; 0: none are, as in a model that is read */
+    uint32_t groups;  /* of training, whose levels are learned; 0: none are, as in a model that is read */
 } gnn_plan;
 
 typedef struct gnn_net gnn_net; /* each kind defines its own */
@@ -127,8 +127,8 @@ typedef struct gnn_kind {
     ft_status (*open)(const void *own, void **extractor, ft_error *error);
     void (*close)(void *extractor);
     /* What is seen of a subject; all of the sample is from the arena. Runs on any thread. */
-    ft_status (*look)(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
-                      ft_error *error);
+    ft_status (*extract)(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
+                         ft_error *error);
     /* What it is told of a device: widths.column_values numbers of about 1. NULL where that is 0. */
     ft_status (*sheet)(const ft_device *device, float *values, ft_error *error);
     /* Registers the network's parameters; the caller finishes them. The net itself (layers, ids) is from calloc and
@@ -138,7 +138,7 @@ typedef struct gnn_kind {
     void (*start)(const gnn_net *net, params *p);
     /* Called when the parameters have their last values, before the network is asked: works out what is the same for
      * all graphs. While it learns, nothing of it may be used. NULL: nothing. */
-    ft_status (*settle)(gnn_net *net, const params *values, ft_error *error);
+    ft_status (*finalize)(gnn_net *net, const params *values, ft_error *error);
     /* samples x outputs (or x columns of the batch), in z-scores of the targets (label_scale.h). */
     tensor *(*forward)(const gnn_net *net, tape *t, const gnn_batch *batch);
     /* The names of the layers that `forward` leaves to the end, as they begin, ended by NULL: those that may be trained

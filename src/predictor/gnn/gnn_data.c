@@ -11,7 +11,7 @@
 #include "data/devices.h"
 #include "predictor/core/scan.h"
 
-static const uint64_t LOOK_LIMIT = (uint64_t)512 << 20; /* memory for what is seen of one model */
+static const uint64_t EXTRACT_MEMORY = (uint64_t)512 << 20; /* memory for what is seen of one model */
 
 /* --- Samples and columns ------------------------------------------------------------------------------------- */
 
@@ -95,7 +95,7 @@ static column_key key_of(const gathering *g, const fit_row *row, uint32_t metric
 static double label_of(const gathering *g, const fit_row *row, uint32_t metric) {
     double label =
         metric == 0 ? row->label : ft_dataset_records(g->set->data)[row->record].metrics[g->metric_index[metric]];
-    return label_is_fit((label_form)g->plan->shared.target, label) ? label : NAN;
+    return label_is_valid((label_form)g->plan->shared.target, label) ? label : NAN;
 }
 
 static ft_status take_columns(gathering *g, ft_error *error) {
@@ -153,18 +153,18 @@ static ft_status find_samples(gathering *g, ft_error *error) {
 }
 
 /* Graphs of one name belong together: programs of a task. */
-static ft_status find_names(gathering *g, ft_error *error) {
+static ft_status find_groups(gathering *g, ft_error *error) {
     gnn_data *data = g->data;
     row_table names = {.size = sizeof(hash128)};
     ft_status status = FT_OK;
-    data->name_of = malloc(((size_t)data->graph_count + 1) * sizeof *data->name_of);
-    if (data->name_of == NULL) return FT_NOMEM(error);
+    data->group_of = malloc(((size_t)data->graph_count + 1) * sizeof *data->group_of);
+    if (data->group_of == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; status == FT_OK && i < data->graph_count; i++) {
         const char *name = ft_dataset_records(g->set->data)[g->firsts[i].record].name;
         hash128 key = hash_bytes(name, strlen(name));
-        status = row_table_add(&names, &key, &data->name_of[i], error);
+        status = row_table_add(&names, &key, &data->group_of[i], error);
     }
-    data->name_count = names.count;
+    data->group_count = names.count;
     row_table_free(&names);
     return status;
 }
@@ -243,13 +243,13 @@ static ft_status scale_columns(const gathering *g, ft_error *error) {
 
 /* --- Looking ------------------------------------------------------------------------------------------------- */
 
-typedef struct seen_head {
+typedef struct sample_head {
     uint32_t nodes, edges;
     double known_ratio;
-} seen_head;
+} sample_head;
 
 static void write_sample(const gnn_sample *s, const gnn_widths *w, buf *found) {
-    seen_head head = {.nodes = s->nodes, .edges = s->edges, .known_ratio = s->known_ratio};
+    sample_head head = {.nodes = s->nodes, .edges = s->edges, .known_ratio = s->known_ratio};
     buf_add(found, &head, sizeof head);
     for (size_t i = 0; i < s->nodes; i++) {
         buf_add(found, &s->kinds[i], sizeof s->kinds[i]);
@@ -275,8 +275,8 @@ static ft_status visit(void *user, const scan_item *item, model_view *view, uint
     const gathering *g = user;
     gnn_sample sample = {0};
     arena memory;
-    arena_init(&memory, LOOK_LIMIT);
-    ft_status status = g->kind->look(g->plan->own, g->extractor, view, &memory, &sample, error);
+    arena_init(&memory, EXTRACT_MEMORY);
+    ft_status status = g->kind->extract(g->plan->own, g->extractor, view, &memory, &sample, error);
     if (status == FT_OK) write_sample(&sample, &g->plan->widths, found);
     arena_free(&memory);
     return status;
@@ -317,7 +317,7 @@ static ft_status gather(void *user, const scan_item *item, const buf *found, ft_
     const gathering *g = user;
     gnn_data *data = g->data;
     const char *at = found->data;
-    seen_head head;
+    sample_head head;
     memcpy(&head, at, sizeof head);
     at += sizeof head;
     if (head.nodes == 0) return ft_fail(error, FT_ERR_GRAPH, "there is nothing in the model to predict from");
@@ -333,7 +333,7 @@ static ft_status gather(void *user, const scan_item *item, const buf *found, ft_
     return FT_OK;
 }
 
-static ft_status look_at_samples(gathering *g, const fit_context *context, ft_error *error) {
+static ft_status extract_samples(gathering *g, const fit_context *context, ft_error *error) {
     gnn_data *data = g->data;
     size_t width = (size_t)data->widths.global_values + data->widths.global_marks;
     scan *s = NULL;
@@ -355,10 +355,10 @@ static ft_status gather_all(gathering *g, const fit_context *context, ft_error *
     FT_TRY(find_metrics(g, error));
     FT_TRY(find_columns(g, error));
     FT_TRY(find_samples(g, error));
-    FT_TRY(find_names(g, error));
+    FT_TRY(find_groups(g, error));
     FT_TRY(make_labels(g, error));
     FT_TRY(scale_columns(g, error));
-    return look_at_samples(g, context, error);
+    return extract_samples(g, context, error);
 }
 
 ft_status gnn_data_gather(const fit_set *set, const fit_context *context, const gnn_kind *kind, const gnn_plan *plan,
@@ -392,7 +392,7 @@ void gnn_data_free(gnn_data *data) {
     free(data->edge_row);
     free(data->graphs);
     free(data->globals);
-    free(data->name_of);
+    free(data->group_of);
     free(data->labels);
     *data = (gnn_data){0};
 }

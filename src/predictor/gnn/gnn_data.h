@@ -42,7 +42,7 @@ typedef struct gnn_data {
     gnn_graph *graphs;
     float *globals;                    /* per graph: values, then marks */
     uint32_t graph_count, train_count; /* the training part stands first, the others are for validation */
-    uint32_t *name_of, name_count;     /* per graph: under which name it was measured */
+    uint32_t *group_of, group_count;   /* per graph: under which name it was measured */
     double *labels;                    /* graph_count x column_count; NaN: not measured */
 } gnn_data;
 

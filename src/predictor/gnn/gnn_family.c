@@ -27,8 +27,8 @@ static ft_status begin(void *user, uint32_t unit, uint64_t seed, descent **d, ft
     fitting *f = user;
     gnn_member *member = &f->m->members[unit];
     f->unit = unit;
-    const param_id *levels = f->m->plan.names > 0 ? &member->levels : NULL;
-    FT_TRY(gnn_training_new(f->in, f->m->kind, &f->m->plan, member->net, &member->values, levels, seed,
+    const param_id *offsets = f->m->plan.groups > 0 ? &member->offsets : NULL;
+    FT_TRY(gnn_training_new(f->in, f->m->kind, &f->m->plan, member->net, &member->values, offsets, seed,
                             f->context->threads, &f->training, error));
     if (f->domains != NULL) gnn_training_set_domains(f->training, f->domains);
     *d = gnn_training_descent(f->training);
@@ -105,9 +105,9 @@ static ft_status fit_planned(const gnn_kind *kind, gnn_plan *plan, const fit_set
         gnn_plan_free(plan);
         return status;
     }
-    plan->names = plan->shared.level > 0 ? data.name_count : 0;
+    plan->groups = plan->shared.offset_share > 0 ? data.group_count : 0;
     status = gnn_model_new(kind, plan, data.columns, data.column_count, set->device_count, &m, error);
-    if (status == FT_OK) status = gnn_model_draw(m, context->seed, error);
+    if (status == FT_OK) status = gnn_model_init_networks(m, context->seed, error);
     if (status == FT_OK) status = gnn_scaling_fit(&m->scaling, &data, error);
     if (status == FT_OK) status = gnn_train(m, &data, NULL, context, error);
     gnn_data_free(&data);

@@ -18,7 +18,7 @@ ft_status gnn_save(const model *m, json_t **params, float_block *block, ft_error
 ft_status gnn_load(const gnn_kind *kind, const json_t *params, const float *block, size_t count, uint32_t device_count,
                    model **out, ft_error *error);
 void gnn_free(model *m);
-/* gnn_ask.c */
+/* gnn_predict.c */
 ft_status gnn_predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
                       model_output *out, ft_error *error);
 ft_status gnn_precompute(const model *m, model_view *const *subjects, uint32_t count, ft_error *error);

@@ -1,4 +1,4 @@
-/* gnn_model.c - making and keeping a trained graph network; gnn_ask.c asks it. */
+/* gnn_model.c - making and keeping a trained graph network; gnn_predict.c asks it. */
 #include "predictor/gnn/gnn_model.h"
 
 #include <math.h>
@@ -38,8 +38,8 @@ static ft_status build_member(model *m, ft_error *error) {
     gnn_member *member = &m->members[m->member_count++];
     params_init(&member->values);
     member->net = m->kind->build(&m->plan, &member->values);
-    if (m->plan.names > 0)
-        member->levels = params_add_state(&member->values, m->plan.names, m->column_count, PARAM_ZEROS, "levels");
+    if (m->plan.groups > 0)
+        member->offsets = params_add_state(&member->values, m->plan.groups, m->column_count, PARAM_ZEROS, "levels");
     return member->net != NULL ? FT_OK : FT_NOMEM(error);
 }
 
@@ -49,7 +49,7 @@ static ft_status finish_member(const model *m, gnn_member *member, uint64_t seed
     return FT_OK;
 }
 
-ft_status gnn_model_draw(model *m, uint64_t seed, ft_error *error) {
+ft_status gnn_model_init_networks(model *m, uint64_t seed, ft_error *error) {
     for (uint32_t i = 0; i < (uint32_t)m->plan.shared.members; i++) {
         FT_TRY(build_member(m, error));
         FT_TRY(finish_member(m, &m->members[i], seed * 1000003 + i, error)); /* members differ by where they start */
@@ -72,14 +72,14 @@ void gnn_free(model *m) {
     free(m);
 }
 
-static ft_status settle(model *m, ft_error *error) {
-    for (uint32_t i = 0; m->kind->settle != NULL && i < m->member_count; i++)
-        FT_TRY(m->kind->settle(m->members[i].net, &m->members[i].values, error));
+static ft_status finalize(model *m, ft_error *error) {
+    for (uint32_t i = 0; m->kind->finalize != NULL && i < m->member_count; i++)
+        FT_TRY(m->kind->finalize(m->members[i].net, &m->members[i].values, error));
     return FT_OK;
 }
 
 ft_status gnn_model_finish(model *m, ft_status status, model **out, ft_error *error) {
-    if (status == FT_OK) status = settle(m, error);
+    if (status == FT_OK) status = finalize(m, error);
     if (status == FT_OK)
         *out = m;
     else
@@ -87,8 +87,8 @@ ft_status gnn_model_finish(model *m, ft_status status, model **out, ft_error *er
     return status;
 }
 
-size_t gnn_kept(const model *m, uint32_t member) {
-    return m->members[member].values.total_count - (size_t)m->plan.names * m->column_count;
+size_t gnn_saved_count(const model *m, uint32_t member) {
+    return m->members[member].values.total_count - (size_t)m->plan.groups * m->column_count;
 }
 
 /* --- Saving -------------------------------------------------------------------------------------------------- */
@@ -121,7 +121,7 @@ ft_status gnn_save(const model *m, json_t **params, float_block *block, ft_error
     if (object == NULL) return FT_NOMEM(error);
     bool has_memory = float_block_add(block, m->scaling.floats, m->scaling.count);
     for (uint32_t i = 0; i < m->member_count; i++)
-        has_memory = has_memory && float_block_add(block, m->members[i].values.values, gnn_kept(m, i));
+        has_memory = has_memory && float_block_add(block, m->members[i].values.values, gnn_saved_count(m, i));
     if (!has_memory) {
         json_decref(object);
         return FT_NOMEM(error);

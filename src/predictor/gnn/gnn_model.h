@@ -20,7 +20,7 @@ void gnn_plan_free(gnn_plan *plan);
 typedef struct gnn_member {
     gnn_net *net;
     params values;
-    param_id levels;       /* where plan.names is not 0: the last of the values, which are not kept */
+    param_id offsets;      /* where plan.names is not 0: the last of the values, which are not kept */
     _Atomic(tape *) spare; /* that the last question was answered on: the next one finds its memory in the cache */
 } gnn_member;
 
@@ -40,9 +40,9 @@ struct model {
 ft_status gnn_model_new(const gnn_kind *kind, gnn_plan *plan, const gnn_column *columns, uint32_t column_count,
                         uint32_t device_count, model **out, ft_error *error);
 /* Builds the networks. */
-ft_status gnn_model_draw(model *m, uint64_t seed, ft_error *error);
+ft_status gnn_model_init_networks(model *m, uint64_t seed, ft_error *error);
 /* How many values of a network are kept, from the first on: all but levels. */
-size_t gnn_kept(const model *m, uint32_t member);
+size_t gnn_saved_count(const model *m, uint32_t member);
 /* The end of whatever gave the networks their parameters: they are readied for being asked and handed out, or freed
  * when that, or what was before (`status`), failed. */
 ft_status gnn_model_finish(model *m, ft_status status, model **out, ft_error *error);

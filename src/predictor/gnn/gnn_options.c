@@ -10,7 +10,7 @@ static const char *const schedules[] = {"constant", "step", "plateau", "cosine",
 static const char *const optimizers[] = {"sgd", "adam", "adamw"};
 
 /* Of all kinds; each sets those that are its own. */
-static gnn_options usual_options(void) {
+static gnn_options default_options(void) {
     return (gnn_options){.hidden = 64,
                          .layers = 3,
                          .members = 1,
@@ -36,7 +36,7 @@ static void add_shared(gnn_options *o, config_list *list) {
     config_add_number(list, "weight_decay", 0, 10, &o->weight_decay);
     config_add_number(list, "clip", 0, 1e6, &o->clip);
     config_add_number(list, "average", 0, 0.99999, &o->average);
-    config_add_number(list, "level", 0, 0.99, &o->level);
+    config_add_number(list, "level", 0, 0.99, &o->offset_share);
     config_add_number(list, "forget", 0, 0.5, &o->forget);
     config_add_whole(list, "check", 1, 1e6, &o->check);
     config_add_whole(list, "patience", 0, 1e6, &o->patience);
@@ -63,7 +63,7 @@ static ft_status check_shared(const gnn_options *o, ft_error *error) {
 }
 
 bool gnn_plan_open(const gnn_kind *kind, gnn_plan *plan) {
-    *plan = (gnn_plan){.shared = usual_options(), .own = calloc(1, kind->own_size + 1)};
+    *plan = (gnn_plan){.shared = default_options(), .own = calloc(1, kind->own_size + 1)};
     if (plan->own != NULL && kind->defaults != NULL) kind->defaults(&plan->shared, plan->own);
     return plan->own != NULL;
 }

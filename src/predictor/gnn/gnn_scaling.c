@@ -57,8 +57,8 @@ static void fit_group(group g, const float *rows, size_t stride, const uint32_t 
         }
         double mean = total > 0 ? sum / total : 0;
         for (uint32_t i = 0; i < count; i++) {
-            double away = rows[i * stride + c] - mean;
-            squares += times[i] * away * away;
+            double spread = rows[i * stride + c] - mean;
+            squares += times[i] * spread * spread;
         }
         double deviation = total > 0 ? sqrt(squares / total) : 0;
         g.mean[c] = (float)mean;
@@ -131,7 +131,7 @@ static bool is_within(group g, const float *row) {
     return true;
 }
 
-double gnn_scaling_knows(const gnn_scaling *s, const gnn_sample *sample) {
+double gnn_scaling_coverage(const gnn_scaling *s, const gnn_sample *sample) {
     group nodes = group_of(s, NODES);
     uint32_t known = 0;
     for (uint32_t i = 0; i < sample->nodes; i++)

@@ -26,7 +26,7 @@ void gnn_scale_globals(const gnn_scaling *s, const float *in, size_t rows, float
 uint32_t gnn_scale_kind(const gnn_scaling *s, uint32_t kind);
 
 /* The share of a sample's nodes that are like those of the training part. Before the sample is scaled. */
-double gnn_scaling_knows(const gnn_scaling *s, const gnn_sample *sample);
+double gnn_scaling_coverage(const gnn_scaling *s, const gnn_sample *sample);
 /* All of a sample in its place. */
 void gnn_scale_sample(const gnn_scaling *s, gnn_sample *sample);
 

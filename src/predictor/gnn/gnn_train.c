@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "predictor/gnn/gnn_level.h"
+#include "predictor/gnn/gnn_offset.h"
 
 enum {
     PART_NODES = 768, /* of a part, about: what the network makes of them should stay in the cache */
-    PARTS_MAX = 64,   /* of a step */
+    MAX_PARTS = 64,   /* of a step */
     SHARDS = 4
 };
 static const uint32_t ALL_TASKS = UINT32_MAX;
@@ -46,8 +46,8 @@ struct gnn_training {
     uint32_t *task_of; /* per column: tasks are metrics in a mode */
     uint32_t task_count;
     gnn_domains domains;
-    gnn_levels levels;
-    part parts[PARTS_MAX];
+    gnn_offsets offsets;
+    part parts[MAX_PARTS];
 };
 
 /* --- Parts --------------------------------------------------------------------------------------------------- */
@@ -121,19 +121,19 @@ static tensor *train_forward(gnn_training *t, tape *tp, uint32_t number, uint32_
     for (size_t i = 0; task != ALL_TASKS && i < (size_t)p->count * columns; i++)
         if (t->task_of[i % columns] != task) p->mask[i] = 0;
     forget_kinds(p, t->plan->shared.forget, &tp->random);
-    tensor *said = t->kind->forward(t->net, tp, &p->batch);
-    if (t->levels.share > 0 && said != NULL)
-        gnn_levels_forgive(&t->levels, tp, t->in->data, p->graphs, p->count, p->mask, said, p->targets);
-    return said;
+    tensor *predicted = t->kind->forward(t->net, tp, &p->batch);
+    if (t->offsets.share > 0 && predicted != NULL)
+        gnn_subtract_group_offset(&t->offsets, tp, t->in->data, p->graphs, p->count, p->mask, predicted, p->targets);
+    return predicted;
 }
 
-static tensor *loss_of(const gnn_training *t, tape *tp, tensor *said, const part *p) {
+static tensor *loss_of(const gnn_training *t, tape *tp, tensor *predicted, const part *p) {
     const gnn_options *o = &t->plan->shared;
     loss_options options = {.kind = (loss_kind)o->loss, .delta = (float)o->delta, .mask = p->mask};
     double divisor = t->label_count > 0 ? t->label_count : 1;
     if (options.kind == LOSS_HUBER) divisor *= o->delta;
     options.scale = (float)(1 / divisor);
-    return nn_loss(tp, said, p->targets, &options);
+    return nn_loss(tp, predicted, p->targets, &options);
 }
 
 /* The rows of what is labelled on old devices, or on new ones. */
@@ -159,16 +159,16 @@ static tensor *part_loss(void *user, tape *tp, uint32_t number) {
     part *p = &t->parts[number];
     tensor *hidden = NULL;
     p->hidden = t->domains.distance != TUNE_NO_DISTANCE ? &hidden : NULL;
-    tensor *said = train_forward(t, tp, number, ALL_TASKS);
-    tensor *loss = said != NULL ? loss_of(t, tp, said, p) : NULL;
+    tensor *predicted = train_forward(t, tp, number, ALL_TASKS);
+    tensor *loss = predicted != NULL ? loss_of(t, tp, predicted, p) : NULL;
     return hidden != NULL ? add_distance(t, tp, loss, p, hidden) : loss;
 }
 
 /* The loss of one task. */
 static tensor *task_loss(void *user, tape *tp, uint32_t number, uint32_t task) {
     gnn_training *t = user;
-    tensor *said = train_forward(t, tp, number, task);
-    return said != NULL ? loss_of(t, tp, said, &t->parts[number]) : NULL;
+    tensor *predicted = train_forward(t, tp, number, task);
+    return predicted != NULL ? loss_of(t, tp, predicted, &t->parts[number]) : NULL;
 }
 
 /* --- Beginning and end --------------------------------------------------------------------------------------- */
@@ -215,16 +215,16 @@ static bool find_tasks(gnn_training *t) {
     return t->task_of != NULL;
 }
 
-static bool open_levels(gnn_training *t, param_id levels) {
+static bool open_offsets(gnn_training *t, param_id offsets) {
     const gnn_data *data = t->in->data;
-    t->levels = (gnn_levels){.share = t->plan->shared.level,
-                             .values = levels,
-                             .counts = calloc((size_t)data->name_count * data->column_count, sizeof(uint32_t))};
-    return t->levels.counts != NULL;
+    t->offsets = (gnn_offsets){.share = t->plan->shared.offset_share,
+                               .values = offsets,
+                               .counts = calloc((size_t)data->group_count * data->column_count, sizeof(uint32_t))};
+    return t->offsets.counts != NULL;
 }
 
 ft_status gnn_training_new(const gnn_inputs *in, const gnn_kind *kind, const gnn_plan *plan, const gnn_net *net,
-                           params *values, const param_id *levels, uint64_t seed, pool *threads, gnn_training **out,
+                           params *values, const param_id *offsets, uint64_t seed, pool *threads, gnn_training **out,
                            ft_error *error) {
     gnn_training *t = calloc(1, sizeof *t);
     if (t == NULL) return FT_NOMEM(error);
@@ -236,7 +236,7 @@ ft_status gnn_training_new(const gnn_inputs *in, const gnn_kind *kind, const gnn
     t->order = malloc(graphs * sizeof *t->order);
     t->sizes = malloc(t->batch * sizeof *t->sizes);
     bool has_memory =
-        t->order != NULL && t->sizes != NULL && find_tasks(t) && (levels == NULL || open_levels(t, *levels));
+        t->order != NULL && t->sizes != NULL && find_tasks(t) && (offsets == NULL || open_offsets(t, *offsets));
     ft_status status = has_memory ? FT_OK : FT_NOMEM(error);
     if (status == FT_OK) status = open_descent(t, values, seed, threads, error);
     if (status != FT_OK)
@@ -249,9 +249,9 @@ ft_status gnn_training_new(const gnn_inputs *in, const gnn_kind *kind, const gnn
 void gnn_training_free(gnn_training *t) {
     if (t == NULL) return;
     descent_close(&t->descent);
-    for (uint32_t i = 0; i < PARTS_MAX; i++) arena_free(&t->parts[i].memory);
+    for (uint32_t i = 0; i < MAX_PARTS; i++) arena_free(&t->parts[i].memory);
     free(t->task_of);
-    free(t->levels.counts);
+    free(t->offsets.counts);
     free(t->order);
     free(t->sizes);
     free(t);
@@ -294,8 +294,8 @@ static uint32_t cut_parts(gnn_training *t, const uint32_t *graphs, uint32_t coun
         t->sizes[i] = t->in->data->graphs[graphs[i]].nodes;
         nodes += t->sizes[i];
     }
-    uint32_t parts = (uint32_t)((nodes + PART_NODES - 1) / PART_NODES), start[PARTS_MAX + 1], used = 0;
-    if (parts > PARTS_MAX) parts = PARTS_MAX;
+    uint32_t parts = (uint32_t)((nodes + PART_NODES - 1) / PART_NODES), start[MAX_PARTS + 1], used = 0;
+    if (parts > MAX_PARTS) parts = MAX_PARTS;
     if (parts > count) parts = count;
     parallel_split(t->sizes, count, parts, start);
     for (uint32_t i = 0; i < parts; i++) {
@@ -310,7 +310,7 @@ ft_status gnn_training_step(gnn_training *t, double *loss, ft_error *error) {
     const uint32_t *graphs = step_graphs(t);
     uint32_t parts = cut_parts(t, graphs, t->batch), tasks = t->task_count;
     t->label_count = count_labels(t->in, graphs, t->batch);
-    if (t->levels.share > 0) gnn_levels_count(&t->levels, t->in->data, graphs, t->batch);
+    if (t->offsets.share > 0) gnn_offsets_count(&t->offsets, t->in->data, graphs, t->batch);
     if (t->kind->combine == NULL || tasks == 1) return descent_step(&t->descent, parts, part_loss, t, loss, error);
     return descent_step_tasks(&t->descent, parts, tasks, task_loss, t->kind->combine, t, loss, error);
 }
@@ -319,8 +319,8 @@ ft_status gnn_training_step(gnn_training *t, double *loss, ft_error *error) {
 
 typedef struct check {
     gnn_training *t;
-    double errors[PARTS_MAX];
-    uint32_t labelled[PARTS_MAX];
+    double errors[MAX_PARTS];
+    uint32_t labelled[MAX_PARTS];
 } check;
 
 static void check_part(void *user, tape *tp, uint32_t number) {
@@ -332,15 +332,15 @@ static void check_part(void *user, tape *tp, uint32_t number) {
         tp->has_failed = true;
         return;
     }
-    const tensor *said = t->kind->forward(t->net, tp, &p->batch);
-    if (said == NULL) return;
+    const tensor *predicted = t->kind->forward(t->net, tp, &p->batch);
+    if (predicted == NULL) return;
     const gnn_data *data = t->in->data;
-    for (size_t i = 0; i < tensor_size(said); i++) {
+    for (size_t i = 0; i < tensor_size(predicted); i++) {
         const gnn_column *column = &data->columns[i % data->column_count];
         double label =
             data->labels[(size_t)p->graphs[i / data->column_count] * data->column_count + i % data->column_count];
         if (isnan(label) || label == 0) continue;
-        double value = label_of_target(&column->scale, said->data[i]);
+        double value = label_of_target(&column->scale, predicted->data[i]);
         c->errors[number] += fmin(fabs(value / label - 1), 1e6); /* what diverges is not what is kept */
         c->labelled[number]++;
     }

@@ -16,9 +16,9 @@ typedef struct gnn_domains {
 } gnn_domains;
 
 /* `net` and `values` belong to the caller, who frees them after the training. `levels` is the state of the network for
- * what training forgives (gnn_level.h); NULL: nothing. */
+ * what training forgives (gnn_offset.h); NULL: nothing. */
 ft_status gnn_training_new(const gnn_inputs *in, const gnn_kind *kind, const gnn_plan *plan, const gnn_net *net,
-                           params *values, const param_id *levels, uint64_t seed, pool *threads, gnn_training **out,
+                           params *values, const param_id *offsets, uint64_t seed, pool *threads, gnn_training **out,
                            ft_error *error);
 void gnn_training_free(gnn_training *t);
 /* From now on; for kinds that can tell what their last layer sees. */

@@ -22,7 +22,7 @@ static const double RATE_SHARE = 0.3, LAST_RATE_SHARE = 1, DISTANCE_WEIGHT = 0.0
 
 static bool copy_plan(const gnn_kind *kind, const gnn_plan *from, gnn_plan *plan) {
     *plan = *from;
-    plan->names = 0;
+    plan->groups = 0;
     plan->own = malloc(kind->own_size + 1);
     if (plan->own != NULL) memcpy(plan->own, from->own, kind->own_size);
     return plan->own != NULL;
@@ -34,9 +34,9 @@ static ft_status copy_model(const model *from, const gnn_data *data, uint32_t de
     model *m = NULL;
     if (!copy_plan(from->kind, &from->plan, &plan)) return FT_NOMEM(error);
     FT_TRY(gnn_model_new(from->kind, &plan, data->columns, data->column_count, devices, &m, error));
-    ft_status status = gnn_model_draw(m, 0, error);
+    ft_status status = gnn_model_init_networks(m, 0, error);
     for (uint32_t i = 0; status == FT_OK && i < m->member_count; i++) {
-        size_t kept = gnn_kept(from, i);
+        size_t kept = gnn_saved_count(from, i);
         if (m->members[i].values.total_count == kept)
             memcpy(m->members[i].values.values, from->members[i].values.values, kept * sizeof(float));
         else

@@ -11,7 +11,7 @@ const char *const label_form_names[LABEL_FORMS] = {"log", "log1p", "raw", "stand
 
 static const double LARGEST_POWER = 2, POWER_STEP = 1e-4;
 
-bool label_is_fit(label_form form, double label) {
+bool label_is_valid(label_form form, double label) {
     bool is_positive = form == LABEL_LOG || form == LABEL_BOX_COX || form == LABEL_QUANTILE;
     return isfinite(label) && (is_positive ? label > 0 : label >= 0);
 }

@@ -33,7 +33,7 @@ typedef struct label_scale {
 } label_scale;
 
 /* Whether a label can be learned in this form. */
-bool label_is_fit(label_form form, double label);
+bool label_is_valid(label_form form, double label);
 /* `labels` are such, at least one; they are sorted. */
 label_scale label_scale_fit(label_form form, double *labels, size_t count);
 double label_to_target(const label_scale *s, double label);

@@ -48,7 +48,7 @@ static void keys(void *own, config_list *list) {
 static ft_status check(const gnn_options *shared, const void *own, ft_error *error) {
     const digraph_options *o = own;
     bool has_heads = o->layer == DIGRAPH_GAT || o->layer == DIGRAPH_GPS;
-    bool is_stable = o->encoding != DIGRAPH_NO_PLACE && o->form == DIGRAPH_STABLE;
+    bool is_stable = o->encoding != DIGRAPH_NO_ENCODING && o->form == DIGRAPH_STABLE;
     if (has_heads && (uint32_t)shared->hidden % (uint32_t)o->heads != 0)
         return ft_fail(error, FT_ERR_USAGE, "config: %g columns cannot be shared by %g heads", shared->hidden,
                        o->heads);
@@ -70,7 +70,7 @@ static const gnn_kind kind = {.name = "digraph",
                               .widths = digraph_widths,
                               .open = digraph_open,
                               .close = digraph_close,
-                              .look = digraph_look,
+                              .extract = digraph_extract,
                               .build = digraph_build,
                               .forward = digraph_forward};
 

@@ -1,8 +1,8 @@
 /* digraph.h - the family "digraph": networks over directed graphs of kernels (GCN, GIN, GINE, GAT, GPS).
  *
- * digraph.c has its settings, digraph_look.c what it sees of a model, digraph_place.c where in the graph a node stands,
- * digraph_flow.c along which edges it passes messages, digraph_conv.c what a layer does, digraph_net.c the whole
- * network. docs/graph-networks.md explains it. */
+ * digraph.c has its settings, digraph_extract.c what it sees of a model, digraph_encoding.c where in the graph a node
+ * stands, digraph_flow.c along which edges it passes messages, digraph_conv.c what a layer does, digraph_net.c the
+ * whole network. docs/graph-networks.md explains it. */
 #ifndef PREDICTOR_DIGRAPH_H
 #define PREDICTOR_DIGRAPH_H
 
@@ -35,7 +35,7 @@ typedef enum digraph_readout {
 
 /* What tells where in the graph a node stands: eigenvectors of a Laplacian. */
 typedef enum digraph_encoding {
-    DIGRAPH_NO_PLACE,
+    DIGRAPH_NO_ENCODING,
     DIGRAPH_LAPLACIAN, /* of the graph without directions */
     DIGRAPH_MAGNETIC,  /* Hermitian: directions are phases */
     DIGRAPH_ENCODINGS
@@ -66,17 +66,17 @@ uint32_t digraph_vectors(const digraph_options *options);
 enum { DIGRAPH_RULES = 5 };
 extern const char *const digraph_nodes[DIGRAPH_RULES]; /* as settings call them */
 
-/* --- Looking (digraph_look.c) -------------------------------------------------------------------------------- */
+/* --- Looking (digraph_extract.c) -------------------------------------------------------------------------------- */
 
 #define DIGRAPH_SCHEMA "digraph-1"
 
 gnn_widths digraph_widths(const void *own);
 ft_status digraph_open(const void *own, void **extractor, ft_error *error);
 void digraph_close(void *extractor);
-ft_status digraph_look(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
-                       ft_error *error);
+ft_status digraph_extract(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
+                          ft_error *error);
 
-/* --- Places (digraph_place.c) -------------------------------------------------------------------------------- */
+/* --- Places (digraph_encoding.c) -------------------------------------------------------------------------------- */
 
 /* The smallest eigenvalues of the graph's Laplacian to the marks of the sample, and their vectors to those of its
  * nodes: real parts, then imaginary parts. A graph that has fewer gets zeros. */

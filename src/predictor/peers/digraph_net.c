@@ -20,7 +20,7 @@ struct gnn_net {
     float dropout;
     uint32_t layers, flows, head_layers;
     param_id kinds;
-    layer_linear values, place, read, out;
+    layer_linear values, position, read, out;
     layer_linear head[HEAD_MAX];
     digraph_pair pair;
     layer_linear pair_inner, pair_bias; /* gps: of pairs to a bias for each head */
@@ -33,11 +33,11 @@ struct gnn_net {
 static const float BOUND = 12;
 
 static bool is_plain(const digraph_options *o) {
-    return o->encoding != DIGRAPH_NO_PLACE && o->form == DIGRAPH_PLAIN;
+    return o->encoding != DIGRAPH_NO_ENCODING && o->form == DIGRAPH_PLAIN;
 }
 
 static bool is_stable(const digraph_options *o) {
-    return o->encoding != DIGRAPH_NO_PLACE && o->form == DIGRAPH_STABLE;
+    return o->encoding != DIGRAPH_NO_ENCODING && o->form == DIGRAPH_STABLE;
 }
 
 /* --- Building ------------------------------------------------------------------------------------------------ */
@@ -70,9 +70,9 @@ static void add_layers(gnn_net *n, const gnn_plan *plan, params *p, uint32_t wid
     }
 }
 
-static void add_places(gnn_net *n, params *p, uint32_t width) {
+static void add_encoding(gnn_net *n, params *p, uint32_t width) {
     uint32_t vectors = digraph_vectors(&n->options);
-    if (is_plain(&n->options)) n->place = layer_linear_add(p, "place", 2 * vectors, width, false);
+    if (is_plain(&n->options)) n->position = layer_linear_add(p, "place", 2 * vectors, width, false);
     if (!is_stable(&n->options)) return;
     n->pair = digraph_pair_add(p, vectors);
     if (n->options.layer != DIGRAPH_GPS) return;
@@ -91,7 +91,7 @@ gnn_net *digraph_build(const gnn_plan *plan, params *p) {
     n->head_layers = (uint32_t)o->head;
     n->kinds = params_add(p, plan->widths.kinds, width, PARAM_NORMAL, "kinds");
     n->values = layer_linear_add(p, "values", plan->widths.node_values, width, true);
-    add_places(n, p, width);
+    add_encoding(n, p, width);
     add_layers(n, plan, p, width);
     n->read = layer_linear_add(p, "read", width, width, true);
     for (uint32_t i = 0; i < n->head_layers; i++) {
@@ -178,7 +178,7 @@ static bool open_pass(pass *p) {
 }
 
 /* Eigenvectors of a real Laplacian have no sign of their own: training sees both. */
-static tensor *places(const pass *p) {
+static tensor *positions(const pass *p) {
     uint32_t width = p->batch->widths.node_marks, vectors = width / 2;
     const float *marks = p->batch->node_marks;
     if (p->t->mode != TAPE_TRAIN || p->n->options.encoding != DIGRAPH_LAPLACIAN)
@@ -241,7 +241,7 @@ tensor *digraph_forward(const gnn_net *n, tape *t, const gnn_batch *batch) {
     tensor *values = tape_input(t, batch->nodes, batch->widths.node_values, batch->node_values);
     tensor *x = layer_linear_apply(t, &n->values, values, ACT_NONE);
     x = nn_add(t, x, nn_gather(t, tape_param(t, n->kinds), batch->kinds, batch->nodes));
-    if (is_plain(&n->options)) x = nn_add(t, x, layer_linear_apply(t, &n->place, places(&p), ACT_NONE));
+    if (is_plain(&n->options)) x = nn_add(t, x, layer_linear_apply(t, &n->position, positions(&p), ACT_NONE));
     x = nn_activate(t, x, ACT_RELU);
     for (uint32_t i = 0; i < n->layers; i++) x = apply_layer(&p, i, x);
     x = read_out(n, t, x, batch);

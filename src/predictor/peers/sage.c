@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "predictor/gnn/gnn_family.h"
-#include "predictor/peers/sage_net.h"
 
 #define NAME_OF(name, text) text,
 static const char *const aggregator_names[] = {AGGREGATOR_LIST(NAME_OF)};
@@ -61,7 +60,7 @@ static gnn_widths widths(const void *own) {
 static ft_status look(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
                       ft_error *error) {
     (void)extractor;
-    return sage_look_at(s->bound, (sage_scaling)((const sage_options *)own)->scaling, memory, sample, error);
+    return sage_extract(s->bound, (sage_scaling)((const sage_options *)own)->scaling, memory, sample, error);
 }
 
 static const gnn_kind kind = {
@@ -72,7 +71,7 @@ static const gnn_kind kind = {
     .keys = add_keys,
     .check = check,
     .widths = widths,
-    .look = look,
+    .extract = look,
     .build = sage_build,
     .forward = sage_forward,
 };

@@ -3,7 +3,7 @@
  * What an operator is reaches the network as the sum of two rows: its own, and that of its class. The first is row 0
  * for operators that training never saw, and for some that it did (gnn.h); the second begins as zeros, so a class that
  * it never saw says nothing. So a new operator is what is known of its class, and never nothing. */
-#include "predictor/peers/sage_net.h"
+#include "predictor/peers/sage.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -27,7 +27,7 @@ static ft_status check(const gnn_options *shared, const void *own, ft_error *err
 
 #define SEERNET_KIND(kind_name)                                                                                        \
     .name = (kind_name), .schema = SEERNET_SCHEMA, .defaults = defaults, .check = check, .widths = seernet_widths,     \
-    .look = seernet_look, .build = seernet_build, .settle = seernet_settle, .forward = seernet_forward
+    .extract = seernet_extract, .build = seernet_build, .finalize = seernet_finalize, .forward = seernet_forward
 
 static const gnn_kind single = {SEERNET_KIND("seernet")};
 static const gnn_kind multi = {SEERNET_KIND("seernet-multi"), .combine = pcgrad};

@@ -24,15 +24,15 @@ enum {
     SEERNET_KINDS = 1 + SEERNET_TYPES + SEERNET_CLASSES
 };
 
-/* seernet_look.c */
+/* seernet_extract.c */
 gnn_widths seernet_widths(const void *own);
-ft_status seernet_look(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
-                       ft_error *error);
+ft_status seernet_extract(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
+                          ft_error *error);
 
 /* seernet_net.c */
 gnn_net *seernet_build(const gnn_plan *plan, params *p);
 /* Multiplies what is the same for all graphs, once and for all. */
-ft_status seernet_settle(gnn_net *net, const params *values, ft_error *error);
+ft_status seernet_finalize(gnn_net *net, const params *values, ft_error *error);
 tensor *seernet_forward(const gnn_net *net, tape *t, const gnn_batch *batch);
 
 extern const family family_seernet, family_seernet_multi;

@@ -14,7 +14,7 @@ enum { NODE_IN = SEERNET_NODE_VALUES + SEERNET_NODE_MARKS + SEERNET_KINDS + 1, E
 enum { GRAPH_IN = SEERNET_GRAPH_VALUES + SEERNET_GRAPH_MARKS + 1, GLOBAL_LAYERS = 3 };
 
 /* Products of matrices that are the same for all graphs. They are made anew in every pass while the network learns, and
- * once and for all when it has (seernet_settle). */
+ * once and for all when it has (seernet_finalize). */
 typedef enum fixed {
     FIXED_ENCODER, /* of nodes, and a row of zeros below it */
     FIXED_SCORE,   /* encoder and score */
@@ -38,7 +38,7 @@ struct gnn_net {
     layer_linear edge_out, node_out, graph_out;
     layer_linear global[GLOBAL_LAYERS];
     layer_linear head, out;
-    bool is_settled;
+    bool is_final;
     size_t fixed_start[FIXED_COUNT + 1];
     float fixed[];
 };
@@ -167,23 +167,23 @@ static tensor *make_product(pass *p, fixed which) {
     }
 }
 
-static bool is_settled(const pass *p) {
-    return p->net->is_settled && p->t->mode == TAPE_INFER;
+static bool is_final(const pass *p) {
+    return p->net->is_final && p->t->mode == TAPE_INFER;
 }
 
 static tensor *product(pass *p, fixed which) {
     uint32_t hidden = p->net->hidden;
-    if (is_settled(p))
+    if (is_final(p))
         return tape_input(p->t, fixed_rows(hidden, which), fixed_cols(hidden, which),
                           p->net->fixed + p->net->fixed_start[which]);
     if (p->fixed[which] == NULL) p->fixed[which] = make_product(p, which);
     return p->fixed[which];
 }
 
-ft_status seernet_settle(gnn_net *net, const params *values, ft_error *error) {
+ft_status seernet_finalize(gnn_net *net, const params *values, ft_error *error) {
     static const size_t MEMORY = (size_t)1 << 28;
     tape *t = NULL;
-    net->is_settled = false;
+    net->is_final = false;
     FT_TRY(tape_new(values, MEMORY, &t, error));
     tape_begin(t, TAPE_INFER, 0, 0);
     pass p = {.net = net, .t = t};
@@ -192,7 +192,7 @@ ft_status seernet_settle(gnn_net *net, const params *values, ft_error *error) {
         if (made != NULL) memcpy(net->fixed + net->fixed_start[i], made->data, tensor_size(made) * sizeof(float));
     }
     ft_status status = tape_status(t, error);
-    net->is_settled = status == FT_OK;
+    net->is_final = status == FT_OK;
     tape_free(t);
     return status;
 }
@@ -227,7 +227,7 @@ static tensor *update_nodes(pass *p, tensor *heard) {
     tape *t = p->t;
     const gnn_net *n = p->net;
     tensor *weight = block(p, n->node_in, 0);
-    if (is_settled(p) || p->batch->nodes > 2 * n->hidden)
+    if (is_final(p) || p->batch->nodes > 2 * n->hidden)
         weight = product(p, FIXED_HEARD);
     else
         heard = nn_matmul(t, heard, tape_param(t, n->edge_out.weight));

@@ -5,21 +5,21 @@
 #include <string.h>
 
 #include "predictor/baseline/gbt.h"
-#include "predictor/program/program_look.h"
-#include "predictor/program/program_shelf.h"
+#include "predictor/program/program_features.h"
+#include "predictor/program/program_pool.h"
 #include "predictor/program/programs.h"
 
 enum { NEST_COLUMNS = FT_PROGRAM_FEATURES + 1, LEAF_COLUMNS = NEST_COLUMNS + PROGRAM_SIZES + PROGRAM_FLAGS };
 
 static ft_status open(void **extractor, ft_error *error) {
-    program_shelf *shelf;
-    FT_TRY(program_shelf_new(&shelf, error));
-    *extractor = shelf;
+    program_pool *pool;
+    FT_TRY(program_pool_new(&pool, error));
+    *extractor = pool;
     return FT_OK;
 }
 
 static void close(void *extractor) {
-    program_shelf_free(extractor);
+    program_pool_free(extractor);
 }
 
 /* What the stores are together. */
@@ -35,21 +35,21 @@ static ft_status see(ft_program *program, float *row, ft_error *error) {
 
 static ft_status look_at_nest(void *extractor, model_view *s, arena *memory, float *row, double *coverage_ratio,
                               ft_error *error) {
-    program_desk *desk;
+    program_scratch *scratch;
     (void)memory;
     (void)coverage_ratio;
-    FT_TRY(program_shelf_take(extractor, &desk, error));
-    ft_status status = program_nest_of(s, &desk->view, desk->program, error);
-    if (status == FT_OK) status = see(desk->program, row, error);
-    program_shelf_return(extractor, desk);
+    FT_TRY(program_pool_take(extractor, &scratch, error));
+    ft_status status = program_read_nest(s, &scratch->view, scratch->program, error);
+    if (status == FT_OK) status = see(scratch->program, row, error);
+    program_pool_return(extractor, scratch);
     return status;
 }
 
-static ft_status see_record(program_desk *desk, const model_view *s, float *row, ft_error *error) {
-    const program_view *view = &desk->view;
-    FT_TRY(program_view_fill(s, &desk->view, error));
-    FT_TRY(program_lower_record(desk->program, &view->record, error));
-    FT_TRY(see(desk->program, row, error));
+static ft_status see_record(program_scratch *scratch, const model_view *s, float *row, ft_error *error) {
+    const program_source *view = &scratch->view;
+    FT_TRY(program_source_read(s, &scratch->view, error));
+    FT_TRY(program_lower_record(scratch->program, &view->record, error));
+    FT_TRY(see(scratch->program, row, error));
     program_sizes(&view->work, row + NEST_COLUMNS);
     program_flags(&view->work, row + NEST_COLUMNS + PROGRAM_SIZES);
     return FT_OK;
@@ -57,12 +57,12 @@ static ft_status see_record(program_desk *desk, const model_view *s, float *row,
 
 static ft_status look(void *extractor, model_view *s, arena *memory, float *row, double *coverage_ratio,
                       ft_error *error) {
-    program_desk *desk;
+    program_scratch *scratch;
     (void)memory;
     (void)coverage_ratio;
-    FT_TRY(program_shelf_take(extractor, &desk, error));
-    ft_status status = see_record(desk, s, row, error);
-    program_shelf_return(extractor, desk);
+    FT_TRY(program_pool_take(extractor, &scratch, error));
+    ft_status status = see_record(scratch, s, row, error);
+    program_pool_return(extractor, scratch);
     return status;
 }
 

@@ -6,9 +6,9 @@
 
 #include "predictor/gnn/gnn_family.h"
 #include "predictor/program/program_demand.h"
-#include "predictor/program/program_look.h"
-#include "predictor/program/program_places.h"
-#include "predictor/program/program_shelf.h"
+#include "predictor/program/program_feature_index.h"
+#include "predictor/program/program_features.h"
+#include "predictor/program/program_pool.h"
 #include "predictor/program/programs.h"
 #include "predictor/program/sequence_net.h"
 #include "program/feature.h"
@@ -38,7 +38,7 @@ static const seen_number seen_numbers[] = {
     {GPU + GPU_VTHREADS, false},
     {GPU + GPU_SHARED_BYTES, false},
     {GPU + GPU_LOCAL_BYTES, false},
-    {GPU + GPU_THREAD_TURNS, false},
+    {GPU + GPU_THREAD_TRIPS, false},
     {GPU + GPU_UNROLL_ROOM, false},
     {GPU + GPU_GUARDS, false},
     {GPU + GPU_IS_UPDATE, false},
@@ -53,28 +53,28 @@ static const seen_number seen_numbers[] = {
     {GPU + GPU_SHARED_WRITE_REQUESTS, true},
     {GPU + GPU_SHARED_WRITE_REPEATS, false},
     {GPU + GPU_ROUNDS, false},
-    {GPU + GPU_ROUND_TURNS, false},
-    {GPU + GPU_WRITTEN_LOADS, false},
-    {GPU + GPU_WRITTEN_REGISTERS, false},
-    {GPU + GPU_WRITTEN_TURNS, false},
-    {GPU + GPU_WRITTEN_LEFT, false},
-    {GPU + GPU_WRITTEN_BODY, false},
-    {GPU + GPU_WRITTEN_CODE, false},
-    {GPU + GPU_WRITTEN_MOVING, false},
-    {GPU + GPU_WRITTEN_MOVES, false},
+    {GPU + GPU_ROUND_TRIPS, false},
+    {GPU + GPU_UNROLLED_LOADS, false},
+    {GPU + GPU_UNROLLED_REGISTERS, false},
+    {GPU + GPU_UNROLLED_TRIPS, false},
+    {GPU + GPU_UNROLLED_LEFT, false},
+    {GPU + GPU_UNROLLED_BODY, false},
+    {GPU + GPU_UNROLLED_CODE, false},
+    {GPU + GPU_UNROLLED_SPILLING, false},
+    {GPU + GPU_UNROLLED_SPILLS, false},
     {GPU + GPU_WAVE_SECTORS, true},
     {GPU + GPU_WAVE_SECTORS + 1, true},
     {GPU + GPU_WAVE_SECTORS + 2, true},
     {GPU + GPU_WAVE_SECTORS + 3, true},
-    {GPU + GPU_MERGED_LEAST, false},
-    {GPU + GPU_MERGED_MOST, false},
+    {GPU + GPU_MERGED_MIN, false},
+    {GPU + GPU_MERGED_MAX, false},
     {GPU + GPU_MERGED_WRITE, false},
     {GPU + GPU_WINDOW_CYCLES, false},
     {GPU + GPU_WINDOW_CYCLES + 1, false},
     {GPU + GPU_WINDOW_CYCLES + 2, false},
     {GPU + GPU_WINDOW_CYCLES + 3, false},
     {GPU + GPU_WINDOW_CYCLES + 4, false},
-    {GPU + GPU_WRITTEN_CYCLES, false},
+    {GPU + GPU_UNROLLED_CYCLES, false},
 };
 
 enum { WAVES = 8, LEAF_MARKS = 2 * WAVES };
@@ -87,7 +87,7 @@ static void defaults(gnn_options *shared, void *own) {
     sequence_defaults(shared, own);
     shared->members = 3;
     shared->delta = 0.01;
-    shared->level = 0.75;
+    shared->offset_share = 0.75;
     shared->schedule = SCHEDULE_CONSTANT;
     shared->average = 0.9995;
     shared->optimizer = OPTIM_ADAMW;
@@ -105,15 +105,15 @@ static gnn_widths widths(const void *own) {
 }
 
 static ft_status open(const void *own, void **extractor, ft_error *error) {
-    program_shelf *shelf;
+    program_pool *pool;
     (void)own;
-    FT_TRY(program_shelf_new(&shelf, error));
-    *extractor = shelf;
+    FT_TRY(program_pool_new(&pool, error));
+    *extractor = pool;
     return FT_OK;
 }
 
 static void close(void *extractor) {
-    program_shelf_free(extractor);
+    program_pool_free(extractor);
 }
 
 /* Logarithms: an amount per turn is a difference. None is as far below as anything gets. */
@@ -122,7 +122,7 @@ static void see_store(const float *leaf, const float *gpu, float *values) {
     for (uint32_t i = 0; i < LEAF_SEQUENCE_VALUES; i++) {
         uint32_t feature = seen_numbers[i].feature;
         float value = feature < GPU ? leaf[feature] : gpu[feature - GPU];
-        if (seen_numbers[i].is_amount) value = value > 0 ? fmaxf(NONE, value - leaf[LEAF_TURNS]) : NONE;
+        if (seen_numbers[i].is_amount) value = value > 0 ? fmaxf(NONE, value - leaf[LEAF_TRIPS]) : NONE;
         values[i] = value;
     }
 }
@@ -137,13 +137,13 @@ static void see_places(const ft_program_features *seen, float *marks) {
     }
 }
 
-static ft_status see(const gnn_widths *w, program_desk *desk, const model_view *s, arena *memory, gnn_sample *sample,
-                     ft_error *error) {
-    const program_view *view = &desk->view;
+static ft_status see(const gnn_widths *w, program_scratch *scratch, const model_view *s, arena *memory,
+                     gnn_sample *sample, ft_error *error) {
+    const program_source *view = &scratch->view;
     ft_program_features seen;
-    FT_TRY(program_view_fill(s, &desk->view, error));
-    FT_TRY(program_lower_record(desk->program, &view->record, error));
-    FT_TRY(ft_program_extract_features(desk->program, &seen, error));
+    FT_TRY(program_source_read(s, &scratch->view, error));
+    FT_TRY(program_lower_record(scratch->program, &view->record, error));
+    FT_TRY(ft_program_extract_features(scratch->program, &seen, error));
     if (!gnn_sample_open(sample, w, seen.leaf_count, 0, memory)) return FT_NOMEM(error);
     for (size_t i = 0; i < seen.leaf_count; i++)
         see_store(seen.leaves + i * FT_PROGRAM_FEATURES, seen.gpu + i * FT_PROGRAM_GPU_FEATURES,
@@ -158,12 +158,12 @@ static ft_status see(const gnn_widths *w, program_desk *desk, const model_view *
 
 static ft_status look(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
                       ft_error *error) {
-    program_shelf *shelf = (program_shelf *)extractor; /* it locks itself */
-    program_desk *desk;
+    program_pool *pool = (program_pool *)extractor; /* it locks itself */
+    program_scratch *scratch;
     const gnn_widths w = widths(own);
-    FT_TRY(program_shelf_take(shelf, &desk, error));
-    ft_status status = see(&w, desk, s, memory, sample, error);
-    program_shelf_return(shelf, desk);
+    FT_TRY(program_pool_take(pool, &scratch, error));
+    ft_status status = see(&w, scratch, s, memory, sample, error);
+    program_pool_return(pool, scratch);
     return status;
 }
 
@@ -173,7 +173,7 @@ static const gnn_kind kind = {.name = "leaf-sequence",
                               .widths = widths,
                               .open = open,
                               .close = close,
-                              .look = look,
+                              .extract = look,
                               .sheet = program_sheet_limits,
                               SEQUENCE_NET};
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "predictor/program/program_places.h"
+#include "predictor/program/program_feature_index.h"
 #include "program/feature_gpu.h"
 
 /* --- What is asked for --------------------------------------------------------------------------------------- */
@@ -33,13 +33,13 @@ static double per_turn_of_sums(const float *gpu, const float *windows, double al
 /* A turn alone loads two operands. */
 static double loads_per_turn(const float *gpu) {
     static const double MOST = 4;
-    return fmin(fmin(MOST, exp2((double)gpu[GPU_WRITTEN_LOADS])), per_turn_of_sums(gpu, gpu + GPU_WINDOW_LOADS, 1));
+    return fmin(fmin(MOST, exp2((double)gpu[GPU_UNROLLED_LOADS])), per_turn_of_sums(gpu, gpu + GPU_WINDOW_LOADS, 1));
 }
 
 /* Of shared memory, for the loads of a warp. */
 static double cycles_per_turn(const float *f, const float *gpu) {
-    double alone = amount(gpu[GPU_SHARED_READ_REQUESTS]) * WARP / fmax(1, amount(f[LEAF_TURNS]));
-    return fmin(exp2((double)gpu[GPU_WRITTEN_CYCLES]),
+    double alone = amount(gpu[GPU_SHARED_READ_REQUESTS]) * WARP / fmax(1, amount(f[LEAF_TRIPS]));
+    return fmin(exp2((double)gpu[GPU_UNROLLED_CYCLES]),
                 per_turn_of_sums(gpu, gpu + GPU_WINDOW_CYCLES, log2(fmax(1, alone))));
 }
 
@@ -49,7 +49,7 @@ static double whole(float logarithm) {
 }
 
 typedef struct sums {
-    double ops, commands, shared, sectors, bytes, rounds, thread;
+    double ops, instructions, shared, sectors, bytes, rounds, thread;
     double moves;
     double waves[WAVE_SIZES];
 } sums;
@@ -66,14 +66,14 @@ static double count_index_ops(const float *f) {
 }
 
 static void add_reduction(const float *f, const float *gpu, double fill, sums *s) {
-    double per_turn = loads_per_turn(gpu), loads = amount(f[LEAF_TURNS]) * per_turn / fill;
+    double per_turn = loads_per_turn(gpu), loads = amount(f[LEAF_TRIPS]) * per_turn / fill;
     if (amount(gpu[GPU_SHARED_READS]) > 0)
-        s->shared += amount(f[LEAF_TURNS]) * cycles_per_turn(f, gpu) / fill;
+        s->shared += amount(f[LEAF_TRIPS]) * cycles_per_turn(f, gpu) / fill;
     else
         s->sectors += loads / WARP * fmax(1, amount(gpu[GPU_GLOBAL_READ_REPEATS]));
-    s->commands += loads;
+    s->instructions += loads;
     s->rounds = fmax(s->rounds, amount(gpu[GPU_ROUNDS]));
-    s->thread += amount(gpu[GPU_THREAD_TURNS]) * (1 + per_turn);
+    s->thread += amount(gpu[GPU_THREAD_TRIPS]) * (1 + per_turn);
 }
 
 /* What is the same in all rounds of a loop that is written out, a thread works out once; the rest is steps from one
@@ -81,8 +81,8 @@ static void add_reduction(const float *f, const float *gpu, double fill, sums *s
 static double count_copy_index_ops(const float *f, const float *gpu) {
     static const double STEPS_PER_TURN = 3;
     double all = count_index_ops(f), rounds = fmax(1, amount(gpu[GPU_ROUNDS]));
-    bool is_written_out = amount(gpu[GPU_WRITTEN_LEFT]) < 1.5 * rounds;
-    return is_written_out ? fmin(all, all / rounds + STEPS_PER_TURN * amount(f[LEAF_TURNS])) : all;
+    bool is_written_out = amount(gpu[GPU_UNROLLED_LEFT]) < 1.5 * rounds;
+    return is_written_out ? fmin(all, all / rounds + STEPS_PER_TURN * amount(f[LEAF_TRIPS])) : all;
 }
 
 /* A vector is one command, with one index; turns that a guard keeps away need none. */
@@ -90,11 +90,11 @@ static void add_copy(const float *f, const float *gpu, double fill, sums *s) {
     static const double COMMANDS_PER_TURN = 8, WIDEST = 4;
     double width = fmin(WIDEST, fmax(1, amount(f[LEAF_VECTOR])));
     double reads = amount(gpu[GPU_GLOBAL_READS]) + amount(gpu[GPU_SHARED_READS]),
-           active = reads > 0 ? fmin(1, reads / fmax(1, amount(f[LEAF_TURNS]))) : 1;
+           active = reads > 0 ? fmin(1, reads / fmax(1, amount(f[LEAF_TRIPS]))) : 1;
     s->shared += amount(gpu[GPU_SHARED_READ_REQUESTS]) * WARP;
     s->sectors += amount(gpu[GPU_GLOBAL_READ_REQUESTS]);
-    s->commands += (reads + active * count_copy_index_ops(f, gpu)) / (fill * width);
-    s->thread += amount(gpu[GPU_THREAD_TURNS]) * COMMANDS_PER_TURN / width;
+    s->instructions += (reads + active * count_copy_index_ops(f, gpu)) / (fill * width);
+    s->thread += amount(gpu[GPU_THREAD_TRIPS]) * COMMANDS_PER_TURN / width;
 }
 
 static void add_store(const float *f, const float *gpu, sums *s) {
@@ -106,10 +106,10 @@ static void add_store(const float *f, const float *gpu, sums *s) {
     s->ops += ops;
     s->shared += amount(gpu[GPU_SHARED_WRITE_REQUESTS]) * WARP;
     s->sectors += amount(gpu[GPU_GLOBAL_WRITE_REQUESTS]);
-    s->commands += ops + amount(gpu[GPU_GLOBAL_WRITES]) + amount(gpu[GPU_SHARED_WRITES]);
+    s->instructions += ops + amount(gpu[GPU_GLOBAL_WRITES]) + amount(gpu[GPU_SHARED_WRITES]);
     if (gpu[GPU_GLOBAL_READS] > 0 || gpu[GPU_GLOBAL_WRITES] > 0)
         s->bytes += amount(gpu[GPU_GLOBAL_UNIQUE]) * ELEMENT_BYTES;
-    s->moves += amount(f[LEAF_TURNS]) * amount(gpu[GPU_WRITTEN_MOVES]) / UNROLL_SPILL_TRIPS / fill;
+    s->moves += amount(f[LEAF_TRIPS]) * amount(gpu[GPU_UNROLLED_SPILLS]) / UNROLL_SPILL_TRIPS / fill;
     for (int i = 0; i < WAVE_SIZES; i++) s->waves[i] += amount(gpu[GPU_WAVE_SECTORS + i]);
 }
 
@@ -119,7 +119,7 @@ static const float *find_largest(const ft_program_features *seen) {
     double most = -1;
     for (size_t i = 0; i < seen->leaf_count; i++) {
         const float *gpu = seen->gpu + i * FT_PROGRAM_GPU_FEATURES;
-        double turns = gpu[GPU_BLOCKS] + gpu[GPU_THREADS] + gpu[GPU_THREAD_TURNS] + (gpu[GPU_IS_UPDATE] > 0 ? 3 : 0);
+        double turns = gpu[GPU_BLOCKS] + gpu[GPU_THREADS] + gpu[GPU_THREAD_TRIPS] + (gpu[GPU_IS_UPDATE] > 0 ? 3 : 0);
         if (turns > most) {
             most = turns;
             largest = gpu;
@@ -134,14 +134,14 @@ void program_demand(const ft_program_features *seen, float demand[static PROGRAM
     if (seen->leaf_count == 0) return;
     for (size_t i = 0; i < seen->leaf_count; i++)
         add_store(seen->leaves + i * FT_PROGRAM_FEATURES, seen->gpu + i * FT_PROGRAM_GPU_FEATURES, &s);
-    const double all[] = {s.ops, s.commands, s.shared, s.sectors, s.bytes, s.rounds, s.thread};
+    const double all[] = {s.ops, s.instructions, s.shared, s.sectors, s.bytes, s.rounds, s.thread};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) demand[i] = (float)log2(1 + all[i]);
     const float *gpu = find_largest(seen);
     demand[DEMAND_BLOCKS] = gpu[GPU_BLOCKS];
     demand[DEMAND_THREADS] = gpu[GPU_THREADS];
     demand[DEMAND_BLOCK_BYTES] = gpu[GPU_SHARED_BYTES];
     demand[DEMAND_LOCAL_BYTES] = gpu[GPU_LOCAL_BYTES];
-    demand[DEMAND_MOVES] = (float)log2(1 + s.moves);
+    demand[DEMAND_LOOP_SPILLS] = (float)log2(1 + s.moves);
     for (int i = 0; i < WAVE_SIZES; i++) demand[DEMAND_WAVES + i] = (float)log2(1 + s.waves[i]);
 }
 
@@ -158,14 +158,14 @@ typedef struct filling {
 } filling;
 
 static filling fill_units(const float *demand, const program_limits *l) {
-    static const double OTHER_REGISTERS = 24, MOST_BLOCKS = 32;
+    static const double OTHER_REGISTERS = 24, MAX_BLOCKS = 32;
     double blocks = fmax(1, whole(demand[DEMAND_BLOCKS])), threads = fmax(1, whole(demand[DEMAND_THREADS])),
            shared = whole(demand[DEMAND_BLOCK_BYTES]);
     filling f = {.warps = ceil(threads / l->warp_threads),
                  .registers = OTHER_REGISTERS + whole(demand[DEMAND_LOCAL_BYTES]) / ELEMENT_BYTES,
                  .share = blocks / l->units};
     double lanes = f.warps * l->warp_threads;
-    f.resident = fmin(floor(l->unit_threads / lanes), MOST_BLOCKS);
+    f.resident = fmin(floor(l->unit_threads / lanes), MAX_BLOCKS);
     f.resident = fmin(f.resident, floor(l->unit_registers / (fmin(f.registers, l->thread_registers) * lanes)));
     if (shared > 0) f.resident = fmin(f.resident, floor(l->unit_shared_bytes / shared));
     f.resident = fmax(f.resident, 0.5);
@@ -186,9 +186,9 @@ static double ramp(double value, double from, double to) {
 /* Whether sums are in memory, between 0 and 1: there are more than a thread has registers for them. All threads of a
  * block share what a block may have, and compilers are told how many they are. */
 static double spill(const float *demand, const program_limits *l, const filling *f) {
-    static const double LEAST_REGISTERS = 16; /* for all but the sums, when a compiler has to save them */
+    static const double MIN_REGISTERS = 16; /* for all but the sums, when a compiler has to save them */
     static const double BLOCK_REGISTERS = 65536;
-    double registers = LEAST_REGISTERS + whole(demand[DEMAND_LOCAL_BYTES]) / ELEMENT_BYTES,
+    double registers = MIN_REGISTERS + whole(demand[DEMAND_LOCAL_BYTES]) / ELEMENT_BYTES,
            most = fmin(l->thread_registers, BLOCK_REGISTERS / (f->warps * l->warp_threads));
     return ramp(log2(registers / most), 0, 0.25);
 }
@@ -202,26 +202,26 @@ static double wave_sectors(const float *demand, double blocks) {
 }
 
 static double moves_per_op(const float *demand) {
-    return amount(demand[DEMAND_MOVES]) / fmax(1, amount(demand[DEMAND_OPS]));
+    return amount(demand[DEMAND_LOOP_SPILLS]) / fmax(1, amount(demand[DEMAND_OPS]));
 }
 
 /* Seconds for each part of the demand, if there were no other. */
 static void find_times(const float *demand, const program_limits *l, const filling *f, double spilled,
-                       double seconds[static MET_PARTS]) {
+                       double seconds[static RES_PARTS]) {
     enum { SUM_BYTES = 2 * ELEMENT_BYTES };
     static const double SHARED_LANES = 32, CACHE_OVER_MEMORY = 2.5, ROUND_CLOCKS = 700, COMMAND_CLOCKS = 5;
     double clocks = l->units * l->clock_hz * f->share / ceil(f->share), bandwidth = l->bandwidth_bytes_per_s;
     double ops = amount(demand[DEMAND_OPS]), sum_seconds = SUM_BYTES / bandwidth;
     double thread = (1 + amount(demand[DEMAND_ROUNDS])) * ROUND_CLOCKS + amount(demand[DEMAND_THREAD]) * COMMAND_CLOCKS;
     seconds[0] = ops / (l->unit_lanes * clocks);
-    seconds[1] = amount(demand[DEMAND_COMMANDS]) / (2 * l->unit_lanes * clocks);
+    seconds[1] = amount(demand[DEMAND_INSTRUCTIONS]) / (2 * l->unit_lanes * clocks);
     seconds[2] = amount(demand[DEMAND_SHARED]) / (SHARED_LANES * clocks);
     seconds[3] = amount(demand[DEMAND_SECTORS]) * SECTOR_BYTES / (CACHE_OVER_MEMORY * bandwidth);
     seconds[4] = amount(demand[DEMAND_BYTES]) / bandwidth;
     seconds[5] = ceil(f->rounds) * thread / l->clock_hz;
     seconds[6] = wave_sectors(demand, l->units * f->resident) * SECTOR_BYTES / bandwidth;
     seconds[7] = spilled * ops * sum_seconds;
-    seconds[8] = amount(demand[DEMAND_MOVES]) * sum_seconds;
+    seconds[8] = amount(demand[DEMAND_LOOP_SPILLS]) * sum_seconds;
 }
 
 /* If all units were always full: operations, and the bytes that have to come at all. */
@@ -236,31 +236,32 @@ static float over(double seconds, double least) {
     return (float)fmin(FARTHEST, fmax(-FARTHEST, log2(fmax(seconds, NOTHING) / least)));
 }
 
-void program_meet(const float demand[static PROGRAM_DEMANDS], const float *sheet, float met[static PROGRAM_MET]) {
+void program_device_times(const float demand[static PROGRAM_DEMANDS], const float *sheet,
+                          float times[static PROGRAM_DEVICE_TIMES]) {
     const program_limits l = program_limits_of(sheet);
     const filling f = fill_units(demand, &l);
     const double spilled = spill(demand, &l, &f);
-    double seconds[MET_PARTS], sum = 0, longest = 0, least = least_seconds(demand, &l);
+    double seconds[RES_PARTS], sum = 0, longest = 0, least = least_seconds(demand, &l);
     find_times(demand, &l, &f, spilled, seconds);
-    for (int i = 0; i < MET_PARTS; i++) {
+    for (int i = 0; i < RES_PARTS; i++) {
         sum += seconds[i];
         longest = fmax(longest, seconds[i]);
-        met[MET_TIMES + i] = (float)((log2(1 + 1e6 * seconds[i]) - 11) / MET_TIME_UNIT);
-        met[MET_OVER + i] = over(seconds[i], least);
+        times[RES_TIMES + i] = (float)((log2(1 + 1e6 * seconds[i]) - 11) / RES_TIME_UNIT);
+        times[RES_OVER + i] = over(seconds[i], least);
     }
-    met[MET_BLOCKS] = (float)log2(f.resident);
-    met[MET_THREADS] = (float)(f.active / l.unit_threads);
-    met[MET_ROUNDS] = (float)(log2(f.rounds) / 3);
-    met[MET_LAST_ROUND] = last_round(f.rounds);
-    met[MET_SHARE] = (float)(log2(f.share) / 3);
-    met[MET_LAST_SHARE] = last_round(f.share);
-    met[MET_WARPS] = (float)(log2(f.active / WARP) / 2);
-    met[MET_FILL] = (float)(fmax(1, whole(demand[DEMAND_THREADS])) / (f.warps * l.warp_threads));
-    met[MET_SPILLED] = (float)spilled;
-    met[MET_MOVES] = (float)(log2(1 + UNROLL_SPILL_TRIPS * moves_per_op(demand)) / 4);
-    met[MET_SHARED] = (float)(whole(demand[DEMAND_BLOCK_BYTES]) / l.unit_shared_bytes);
-    met[MET_LONGEST] = (float)((log2(1 + 1e6 * longest) - 12) / MET_TIME_UNIT);
-    met[MET_SUM] = (float)((log2(1 + 1e6 * sum) - 12) / MET_TIME_UNIT);
-    met[MET_OVER_LONGEST] = 2 * over(longest, least);
-    met[MET_OVER_SUM] = 2 * over(sum, least);
+    times[RES_BLOCKS] = (float)log2(f.resident);
+    times[RES_THREADS] = (float)(f.active / l.unit_threads);
+    times[RES_ROUNDS] = (float)(log2(f.rounds) / 3);
+    times[RES_LAST_ROUND] = last_round(f.rounds);
+    times[RES_SHARE] = (float)(log2(f.share) / 3);
+    times[RES_LAST_SHARE] = last_round(f.share);
+    times[RES_WARPS] = (float)(log2(f.active / WARP) / 2);
+    times[RES_WARP_FILL] = (float)(fmax(1, whole(demand[DEMAND_THREADS])) / (f.warps * l.warp_threads));
+    times[RES_SPILLED] = (float)spilled;
+    times[RES_LOOP_SPILLS] = (float)(log2(1 + UNROLL_SPILL_TRIPS * moves_per_op(demand)) / 4);
+    times[RES_SHARED] = (float)(whole(demand[DEMAND_BLOCK_BYTES]) / l.unit_shared_bytes);
+    times[RES_LONGEST] = (float)((log2(1 + 1e6 * longest) - 12) / RES_TIME_UNIT);
+    times[RES_SUM] = (float)((log2(1 + 1e6 * sum) - 12) / RES_TIME_UNIT);
+    times[RES_OVER_LONGEST] = 2 * over(longest, least);
+    times[RES_OVER_SUM] = 2 * over(sum, least);
 }

@@ -11,18 +11,18 @@
 
 /* log2(1 + x) of sums over all stores, and of the launch of the largest. */
 enum {
-    DEMAND_OPS,      /* on floats, a multiplication with its addition as one; lanes without a thread count */
-    DEMAND_COMMANDS, /* operations, loads, stores, and the arithmetic of indices outside of reductions */
-    DEMAND_SHARED,   /* accesses to shared memory, as often as busy banks repeat them */
-    DEMAND_SECTORS,  /* of global memory, that warps ask for */
-    DEMAND_BYTES,    /* of global memory, that are touched at all */
-    DEMAND_ROUNDS,   /* in which shared memory is filled anew */
-    DEMAND_THREAD,   /* what one thread does, one after the other */
+    DEMAND_OPS,          /* on floats, a multiplication with its addition as one; lanes without a thread count */
+    DEMAND_INSTRUCTIONS, /* operations, loads, stores, and the arithmetic of indices outside of reductions */
+    DEMAND_SHARED,       /* accesses to shared memory, as often as busy banks repeat them */
+    DEMAND_SECTORS,      /* of global memory, that warps ask for */
+    DEMAND_BYTES,        /* of global memory, that are touched at all */
+    DEMAND_ROUNDS,       /* in which shared memory is filled anew */
+    DEMAND_THREAD,       /* what one thread does, one after the other */
     DEMAND_BLOCKS,
     DEMAND_THREADS,     /* of a block */
     DEMAND_BLOCK_BYTES, /* of shared memory */
     DEMAND_LOCAL_BYTES, /* of a thread */
-    DEMAND_MOVES,       /* of sums that loops keep from being in registers */
+    DEMAND_LOOP_SPILLS, /* of sums that loops keep from being in registers */
     DEMAND_WAVES,       /* sectors that come from memory when 16, 64, 256 or 1024 blocks share a cache */
     PROGRAM_DEMANDS = DEMAND_WAVES + 4
 };
@@ -31,28 +31,29 @@ void program_demand(const ft_program_features *seen, float demand[static PROGRAM
 
 /* What a device makes of that, as numbers about 1. Sums are what a reduction adds up in a thread. */
 enum {
-    MET_PARTS = 9,     /* of the demand that take time */
-    MET_TIME_UNIT = 3, /* of logarithms of times, to base 2 */
-    MET_BLOCKS = 0,    /* that a unit takes at once */
-    MET_THREADS,       /* beside all that it could have */
-    MET_ROUNDS,        /* of all units, until all blocks are done */
-    MET_LAST_ROUND,    /* how much longer it makes that not all are full */
-    MET_SHARE,         /* blocks per unit */
-    MET_LAST_SHARE,
-    MET_WARPS,   /* that a unit has */
-    MET_FILL,    /* of warps, with threads */
-    MET_SPILLED, /* sums that are in memory, because there are too many */
-    MET_MOVES,   /* or because loops move them, beside operations */
-    MET_SHARED,  /* memory of a block beside that of a unit */
-    MET_TIMES,   /* of each part of the demand alone */
-    MET_LONGEST = MET_TIMES + MET_PARTS,
-    MET_SUM,
-    MET_OVER, /* the same, over the least that operations and memory allow: tasks of all sizes look alike */
-    MET_OVER_LONGEST = MET_OVER + MET_PARTS,
-    MET_OVER_SUM,
-    PROGRAM_MET
+    RES_PARTS = 9,     /* of the demand that take time */
+    RES_TIME_UNIT = 3, /* of logarithms of times, to base 2 */
+    RES_BLOCKS = 0,    /* that a unit takes at once */
+    RES_THREADS,       /* beside all that it could have */
+    RES_ROUNDS,        /* of all units, until all blocks are done */
+    RES_LAST_ROUND,    /* how much longer it makes that not all are full */
+    RES_SHARE,         /* blocks per unit */
+    RES_LAST_SHARE,
+    RES_WARPS,       /* that a unit has */
+    RES_WARP_FILL,   /* of warps, with threads */
+    RES_SPILLED,     /* sums that are in memory, because there are too many */
+    RES_LOOP_SPILLS, /* or because loops move them, beside operations */
+    RES_SHARED,      /* memory of a block beside that of a unit */
+    RES_TIMES,       /* of each part of the demand alone */
+    RES_LONGEST = RES_TIMES + RES_PARTS,
+    RES_SUM,
+    RES_OVER, /* the same, over the least that operations and memory allow: tasks of all sizes look alike */
+    RES_OVER_LONGEST = RES_OVER + RES_PARTS,
+    RES_OVER_SUM,
+    PROGRAM_DEVICE_TIMES
 };
 /* `sheet` has PROGRAM_SHEET_VALUES numbers and behind them PROGRAM_LIMIT_VALUES. */
-void program_meet(const float demand[static PROGRAM_DEMANDS], const float *sheet, float met[static PROGRAM_MET]);
+void program_device_times(const float demand[static PROGRAM_DEMANDS], const float *sheet,
+                          float times[static PROGRAM_DEVICE_TIMES]);
 
 #endif

@@ -21,7 +21,7 @@ struct gnn_net {
     param_id kinds;
     layer_linear values, marks, out;
     layer_linear sheet, place; /* of a device: seen, and as the head takes it */
-    layer_linear met;          /* what a device makes of a program, as the head takes it */
+    layer_linear times;        /* what a device makes of a program, as the head takes it */
     param_id slope;            /* of labels by the longest part of it */
     layer_encoder encoders[GNN_MAX_LAYERS];
     bool is_counted;
@@ -97,9 +97,9 @@ gnn_net *sequence_build(const gnn_plan *plan, params *p) {
     }
     uint32_t outputs = w->column_values > 0 ? 1 : plan->outputs;
     if (w->demand_marks > 0) {
-        n->met = layer_linear_add(p, "met", PROGRAM_MET, width, false);
+        n->times = layer_linear_add(p, "met", PROGRAM_DEVICE_TIMES, width, false);
         n->slope = params_add(p, 1, 1, PARAM_ONES, "slope");
-        outputs = MET_PARTS;
+        outputs = RES_PARTS;
     }
     n->out = layer_linear_add(p, "out", seen, outputs, true);
     return n;
@@ -119,21 +119,21 @@ static tensor *rows_of(const gnn_net *n, tape *t, const gnn_batch *b) {
 /* What each device makes of each program; NULL when out of memory. */
 static tensor *meet(const gnn_net *n, tape *t, const gnn_batch *b) {
     const gnn_widths *w = &n->widths;
-    float *met = tape_alloc(t, (size_t)b->samples * b->columns * PROGRAM_MET, sizeof *met), *row = met;
-    if (met == NULL) return NULL;
+    float *times = tape_alloc(t, (size_t)b->samples * b->columns * PROGRAM_DEVICE_TIMES, sizeof *times), *row = times;
+    if (times == NULL) return NULL;
     for (uint32_t i = 0; i < b->samples; i++) {
         const float *demand = b->global_marks + (size_t)(i + 1) * w->global_marks - w->demand_marks;
-        for (uint32_t c = 0; c < b->columns; c++, row += PROGRAM_MET)
-            program_meet(demand, b->column_values + (size_t)c * w->column_values, row);
+        for (uint32_t c = 0; c < b->columns; c++, row += PROGRAM_DEVICE_TIMES)
+            program_device_times(demand, b->column_values + (size_t)c * w->column_values, row);
     }
-    return tape_input(t, b->samples * b->columns, PROGRAM_MET, met);
+    return tape_input(t, b->samples * b->columns, PROGRAM_DEVICE_TIMES, times);
 }
 
 /* A program takes as long as the longest of its parts, or somewhat longer where others do not hide behind it: times are
  * added as squares are. How much longer each part takes than it would alone is what the network has to say. */
-static tensor *find_longest(const gnn_net *n, tape *t, tensor *met, tensor *said) {
-    static const float SQUARES = 2 * (float)MET_TIME_UNIT * 0.693147181f;
-    tensor *parts = nn_add(t, said, nn_slice_columns(t, met, MET_TIMES, MET_PARTS));
+static tensor *find_longest(const gnn_net *n, tape *t, tensor *times, tensor *said) {
+    static const float SQUARES = 2 * (float)RES_TIME_UNIT * 0.693147181f;
+    tensor *parts = nn_add(t, said, nn_slice_columns(t, times, RES_TIMES, RES_PARTS));
     return nn_mul_row(t, nn_smooth_max(t, parts, SQUARES), tape_param(t, n->slope));
 }
 
@@ -152,13 +152,13 @@ static tensor *tell_places(const gnn_net *n, tape *t, const gnn_batch *b, tensor
     places = layer_linear_apply(t, &n->place, places, ACT_NONE);
     programs = layer_linear_apply(t, &n->head[0], programs, ACT_NONE);
     tensor *x = nn_add(t, nn_gather(t, programs, sample, pairs), nn_gather(t, places, column, pairs));
-    tensor *met = n->widths.demand_marks > 0 ? meet(n, t, b) : NULL;
-    if (met != NULL) x = nn_add(t, x, layer_linear_apply(t, &n->met, met, ACT_NONE));
+    tensor *times = n->widths.demand_marks > 0 ? meet(n, t, b) : NULL;
+    if (times != NULL) x = nn_add(t, x, layer_linear_apply(t, &n->times, times, ACT_NONE));
     x = nn_activate(t, x, ACT_GELU);
     for (uint32_t i = 1; i < n->head_layers; i++) x = layer_linear_apply(t, &n->head[i], x, ACT_GELU);
     if (b->hidden != NULL) *b->hidden = x;
     x = layer_linear_apply(t, &n->out, x, ACT_NONE);
-    return met != NULL ? find_longest(n, t, met, x) : x;
+    return times != NULL ? find_longest(n, t, times, x) : x;
 }
 
 /* Marks without the demands behind them; NULL when out of memory. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "predictor/gnn/gnn_family.h"
-#include "predictor/program/program_look.h"
+#include "predictor/program/program_features.h"
 #include "predictor/program/programs.h"
 #include "predictor/program/sequence_net.h"
 
@@ -62,9 +62,9 @@ static void see_place(uint32_t place, float *marks) {
 static ft_status look(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
                       ft_error *error) {
     const gnn_widths w = widths(own);
-    program_view *view;
+    program_source *view;
     (void)extractor;
-    FT_TRY(program_view_of(s, memory, &view, error));
+    FT_TRY(program_source_new(s, memory, &view, error));
     const ansor_record *record = &view->record;
     if (!gnn_sample_open(sample, &w, record->step_count, 0, memory)) return FT_NOMEM(error);
     for (uint32_t i = 0; i < record->step_count; i++) {
@@ -82,7 +82,7 @@ static const gnn_kind kind = {.name = "step-sequence",
                               .schema = SCHEMA,
                               .defaults = sequence_defaults,
                               .widths = widths,
-                              .look = look,
+                              .extract = look,
                               .sheet = program_sheet,
                               SEQUENCE_NET};
 

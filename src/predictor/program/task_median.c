@@ -8,7 +8,7 @@
 
 #include "predictor/core/family_common.h"
 #include "predictor/core/scan.h"
-#include "predictor/program/program_look.h"
+#include "predictor/program/program_features.h"
 #include "predictor/program/programs.h"
 
 /* params: {"tasks": {TASK: [median by device, null where the device has no program of it]}, "all": [...]} */
@@ -19,8 +19,8 @@ struct model {
 enum { MAX_TASK = 512 };
 
 static ft_status task_of(model_view *s, arena *memory, char task[static MAX_TASK], ft_error *error) {
-    program_view *view;
-    FT_TRY(program_view_of(s, memory, &view, error));
+    program_source *view;
+    FT_TRY(program_source_new(s, memory, &view, error));
     int length = snprintf(task, MAX_TASK, "%s%s", view->record.workload, view->record.fused);
     if (length > 0 && length < MAX_TASK) return FT_OK;
     return ft_fail(error, FT_ERR_LIMIT, "the key of its workload is too long");

@@ -1,5 +1,5 @@
-/* sage_look.c - nodes, edges and features of PerfSAGE, from a bound graph. */
-#include "predictor/peers/sage_look.h"
+/* sage_extract.c - nodes, edges and features of PerfSAGE, from a bound graph. */
+#include "predictor/peers/sage.h"
 
 #include <math.h>
 #include <string.h>
@@ -272,7 +272,7 @@ static double known_ratio(const looking *l) {
     return l->op_nodes > 0 ? (double)known / l->op_nodes : 1;
 }
 
-ft_status sage_look_at(const ft_graph *bound, sage_scaling scaling, arena *memory, gnn_sample *sample,
+ft_status sage_extract(const ft_graph *bound, sage_scaling scaling, arena *memory, gnn_sample *sample,
                        ft_error *error) {
     looking l = {.graph = bound, .scaling = scaling, .widths = sage_widths(scaling), .sample = sample};
     l.of_op = ARENA_ARRAY(memory, uint32_t, bound->op_count);

@@ -1,5 +1,5 @@
-/* gnn_view.c - see gnn_view.h. */
-#include "predictor/gnn/gnn_view.h"
+/* gnn_infer.c - see gnn_infer.h. */
+#include "predictor/gnn/gnn_infer.h"
 
 #include <assert.h>
 #include <math.h>
@@ -12,18 +12,18 @@ static const size_t TAPE_LIMIT = (size_t)1 << 30;
 
 /* --- Looking ------------------------------------------------------------------------------------------------- */
 
-ft_status gnn_view_look(const model *m, model_view *s, uint32_t column_count, arena *memory, arena *room,
-                        gnn_view **view, ft_error *error) {
+ft_status gnn_inference_prepare(const model *m, model_view *s, uint32_t column_count, arena *memory, arena *room,
+                                gnn_inference **view, ft_error *error) {
     uint32_t width = m->kind->has_hidden ? (uint32_t)m->plan.shared.hidden : 0;
-    gnn_view *v = ARENA_NEW(room, gnn_view);
+    gnn_inference *v = ARENA_NEW(room, gnn_inference);
     if (v == NULL) return FT_NOMEM(error);
     v->values = ARENA_ARRAY(room, double, (size_t)column_count);
-    v->away = ARENA_ARRAY(room, double, (size_t)column_count);
+    v->spread = ARENA_ARRAY(room, double, (size_t)column_count);
     if (width > 0) v->hidden = ARENA_ARRAY(room, float, (size_t)column_count *width);
-    if (v->values == NULL || v->away == NULL || (width > 0 && v->hidden == NULL)) return FT_NOMEM(error);
-    FT_TRY(m->kind->look(m->plan.own, m->extractor, s, memory, &v->sample, error));
+    if (v->values == NULL || v->spread == NULL || (width > 0 && v->hidden == NULL)) return FT_NOMEM(error);
+    FT_TRY(m->kind->extract(m->plan.own, m->extractor, s, memory, &v->sample, error));
     if (v->sample.nodes == 0) return ft_fail(error, FT_ERR_GRAPH, "there is nothing in the model to predict from");
-    v->known_ratio = gnn_scaling_knows(&m->scaling, &v->sample);
+    v->known_ratio = gnn_scaling_coverage(&m->scaling, &v->sample);
     gnn_scale_sample(&m->scaling, &v->sample);
     *view = v;
     return FT_OK;
@@ -43,11 +43,12 @@ static void give_tape(gnn_member *member, tape *t) {
 
 /* Adds what one network says of a view to its sums of values and of squares; `hidden`, which may be NULL, is what the
  * last layer sees. */
-static void add_said(gnn_view *v, const float *said, const float *hidden, uint32_t hidden_width, uint32_t columns) {
+static void add_predicted(gnn_inference *v, const float *predicted, const float *hidden, uint32_t hidden_width,
+                          uint32_t columns) {
     for (uint32_t c = 0; c < columns; c++) {
-        double value = said[c];
+        double value = predicted[c];
         v->values[c] += value;
-        v->away[c] += value * value;
+        v->spread[c] += value * value;
     }
     if (hidden == NULL) return;
     memcpy(v->hidden, hidden, (size_t)columns * hidden_width * sizeof *hidden);
@@ -55,7 +56,7 @@ static void add_said(gnn_view *v, const float *said, const float *hidden, uint32
 }
 
 /* Of the first network also what its last layer sees, for those who ask what a prediction is made of. */
-static ft_status ask_member(const model *m, uint32_t number, const gnn_batch *batch, gnn_view *const *views,
+static ft_status run_member(const model *m, uint32_t number, const gnn_batch *batch, gnn_inference *const *views,
                             ft_error *error) {
     gnn_member *member = &m->members[number];
     gnn_batch asking = *batch;
@@ -64,30 +65,30 @@ static ft_status ask_member(const model *m, uint32_t number, const gnn_batch *ba
     if (number == 0 && m->kind->has_hidden) asking.hidden = &hidden;
     FT_TRY(take_tape(member, &t, error));
     tape_begin(t, TAPE_INFER, 0, 0);
-    const tensor *said = m->kind->forward(member->net, t, &asking);
+    const tensor *predicted = m->kind->forward(member->net, t, &asking);
     ft_status status = tape_status(t, error);
     uint32_t columns = batch->columns, width = hidden != NULL ? hidden->cols : 0;
     assert(width <= m->plan.shared.hidden);
     for (size_t i = 0; status == FT_OK && i < batch->samples; i++)
-        add_said(views[i], said->data + i * columns, width > 0 ? hidden->data + i * columns * width : NULL, width,
-                 columns);
+        add_predicted(views[i], predicted->data + i * columns, width > 0 ? hidden->data + i * columns * width : NULL,
+                      width, columns);
     give_tape(member, t);
     return status;
 }
 
 /* Members are averaged before the transform is undone: logarithms of times, where it is one. */
-static void average(const model *m, const gnn_column *columns, uint32_t column_count, gnn_view *v) {
+static void average(const model *m, const gnn_column *columns, uint32_t column_count, gnn_inference *v) {
     double members = m->member_count;
     for (uint32_t c = 0; c < column_count; c++) {
-        double mean = v->values[c] / members, variance = fmax(0, v->away[c] / members - mean * mean);
+        double mean = v->values[c] / members, variance = fmax(0, v->spread[c] / members - mean * mean);
         double deviation = sqrt(variance * members / fmax(1, members - 1));
         v->values[c] = label_of_target(&columns[c].scale, mean);
-        v->away[c] = label_spread(&columns[c].scale, mean, deviation);
+        v->spread[c] = label_spread(&columns[c].scale, mean, deviation);
     }
 }
 
-ft_status gnn_view_ask(const model *m, gnn_view *const *views, uint32_t count, const gnn_column *columns,
-                       uint32_t column_count, arena *memory, ft_error *error) {
+ft_status gnn_inference_run(const model *m, gnn_inference *const *views, uint32_t count, const gnn_column *columns,
+                            uint32_t column_count, arena *memory, ft_error *error) {
     gnn_batch batch;
     if (count == 0) return FT_OK;
     const gnn_sample **samples = ARENA_ARRAY(memory, const gnn_sample *, count);
@@ -97,7 +98,7 @@ ft_status gnn_view_ask(const model *m, gnn_view *const *views, uint32_t count, c
     batch.columns = column_count;
     batch.column_values = gnn_column_values(columns, column_count, m->plan.widths.column_values, memory);
     if (batch.column_values == NULL) return FT_NOMEM(error);
-    for (uint32_t i = 0; i < m->member_count; i++) FT_TRY(ask_member(m, i, &batch, views, error));
+    for (uint32_t i = 0; i < m->member_count; i++) FT_TRY(run_member(m, i, &batch, views, error));
     for (uint32_t i = 0; i < count; i++) {
         average(m, columns, column_count, views[i]);
         views[i]->sample = (gnn_sample){0}; /* its memory goes before the view */
@@ -105,12 +106,12 @@ ft_status gnn_view_ask(const model *m, gnn_view *const *views, uint32_t count, c
     return FT_OK;
 }
 
-ft_status gnn_view_make(const model *m, model_view *s, const gnn_column *columns, uint32_t column_count, arena *room,
-                        gnn_view **view, ft_error *error) {
+ft_status gnn_inference_make(const model *m, model_view *s, const gnn_column *columns, uint32_t column_count,
+                             arena *room, gnn_inference **view, ft_error *error) {
     arena memory;
-    arena_init(&memory, GNN_LOOK_LIMIT);
-    ft_status status = gnn_view_look(m, s, column_count, &memory, room, view, error);
-    if (status == FT_OK) status = gnn_view_ask(m, view, 1, columns, column_count, &memory, error);
+    arena_init(&memory, GNN_EXTRACT_MEMORY);
+    ft_status status = gnn_inference_prepare(m, s, column_count, &memory, room, view, error);
+    if (status == FT_OK) status = gnn_inference_run(m, view, 1, columns, column_count, &memory, error);
     arena_free(&memory);
     return status;
 }

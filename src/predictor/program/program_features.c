@@ -1,5 +1,5 @@
-/* program_look.c - see program_look.h. */
-#include "predictor/program/program_look.h"
+/* program_features.c - see program_features.h. */
+#include "predictor/program/program_features.h"
 
 #include <math.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "graph/graph.h"
 
-ft_status program_view_fill(const model_view *s, program_view *view, ft_error *error) {
+ft_status program_source_read(const model_view *s, program_source *view, ft_error *error) {
     const char *text = graph_program_text(s->bound);
     bool is_record = false;
     if (text == NULL)
@@ -20,16 +20,16 @@ ft_status program_view_fill(const model_view *s, program_view *view, ft_error *e
     return workload_parse(view->record.workload, view->record.fused, &view->work, error);
 }
 
-ft_status program_view_of(const model_view *s, arena *memory, program_view **view, ft_error *error) {
-    *view = ARENA_NEW(memory, program_view);
-    return *view != NULL ? program_view_fill(s, *view, error) : FT_NOMEM(error);
+ft_status program_source_new(const model_view *s, arena *memory, program_source **view, ft_error *error) {
+    *view = ARENA_NEW(memory, program_source);
+    return *view != NULL ? program_source_read(s, *view, error) : FT_NOMEM(error);
 }
 
-ft_status program_nest_of(const model_view *s, program_view *view, ft_program *program, ft_error *error) {
+ft_status program_read_nest(const model_view *s, program_source *view, ft_program *program, ft_error *error) {
     const char *text = graph_program_text(s->bound);
     size_t used;
     if (text == NULL || text[0] == '{') {
-        FT_TRY(program_view_fill(s, view, error));
+        FT_TRY(program_source_read(s, view, error));
         return program_lower_record(program, &view->record, error);
     }
     FT_TRY(ft_program_parse(program, text, strlen(text), &used, error));

@@ -36,7 +36,7 @@ static gnn_sample look(const ft_graph *g, arena *memory) {
     model_view s;
     ft_error error;
     model_view_init(&s, g, &(ft_request){.mode = FT_INFER});
-    assert_int_equal(seernet_look(NULL, NULL, &s, memory, &sample, &error), FT_OK);
+    assert_int_equal(seernet_extract(NULL, NULL, &s, memory, &sample, &error), FT_OK);
     model_view_free(&s);
     return sample;
 }
@@ -130,7 +130,7 @@ static void test_memory(void **state) {
         arena_init(&memory, UINT64_MAX);
         model_view_init(&s, g, &(ft_request){.mode = FT_INFER});
         failing_start(n);
-        ft_status status = seernet_look(NULL, NULL, &s, &memory, &sample, &error);
+        ft_status status = seernet_extract(NULL, NULL, &s, &memory, &sample, &error);
         bool has_failed = failing_stop();
         model_view_free(&s);
         arena_free(&memory);
@@ -147,5 +147,5 @@ int main(void) {
         cmocka_unit_test(test_other_operators),
         cmocka_unit_test(test_memory),
     };
-    return cmocka_run_group_tests_name("predictor/seernet_look", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("predictor/seernet_extract", tests, NULL, NULL);
 }

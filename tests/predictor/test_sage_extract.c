@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "predictor/peers/sage_look.h"
+#include "predictor/peers/sage.h"
 #include "support/failing.h"
 #include "support/toy.h"
 
@@ -55,7 +55,7 @@ static void test_nodes_and_edges(void **state) {
     arena memory;
     gnn_sample s = {0};
     arena_init(&memory, LIMIT);
-    assert_int_equal(sage_look_at(g, SAGE_PLAIN, &memory, &s, NULL), FT_OK);
+    assert_int_equal(sage_extract(g, SAGE_PLAIN, &memory, &s, NULL), FT_OK);
     assert_int_equal(s.nodes, 4 + 3); /* operators; input, weights, bias */
     assert_int_equal(s.edges, 3 + 1 + 2 + 1);
     for (uint32_t i = 4; i < 7; i++) assert_true(has_edge(&s, i, 0));
@@ -78,7 +78,7 @@ static void test_shapes(void **state) {
         arena memory;
         gnn_sample s = {0};
         arena_init(&memory, LIMIT);
-        assert_int_equal(sage_look_at(g, SAGE_PLAIN, &memory, &s, NULL), FT_OK);
+        assert_int_equal(sage_extract(g, SAGE_PLAIN, &memory, &s, NULL), FT_OK);
         expect_shape(&s, 0, 4, 16, 8, 8);
         expect_shape(&s, 3, 1, 1, 28, 9); /* filled with ones from the left; the batch is its first own dimension */
         expect_shape(&s, 4, 4, 32, 16, 3);
@@ -95,7 +95,7 @@ static void test_options(void **state) {
     arena memory;
     gnn_sample s = {0};
     arena_init(&memory, LIMIT);
-    assert_int_equal(sage_look_at(g, SAGE_PLAIN, &memory, &s, NULL), FT_OK);
+    assert_int_equal(sage_extract(g, SAGE_PLAIN, &memory, &s, NULL), FT_OK);
     assert_true(s.node_values[FILTER_HEIGHT] == 5 && s.node_values[FILTER_HEIGHT + 1] == 3);
     assert_true(s.node_values[STRIDE_HEIGHT] == 2 && s.node_values[STRIDE_WIDTH] == 2);
     assert_true(s.node_values[PADDING] == 1);
@@ -115,9 +115,9 @@ static void test_scalings(void **state) {
     arena memory;
     gnn_sample plain = {0}, s = {0}, logs = {0};
     arena_init(&memory, LIMIT);
-    assert_int_equal(sage_look_at(g, SAGE_PLAIN, &memory, &plain, NULL), FT_OK);
-    assert_int_equal(sage_look_at(g, SAGE_LOG, &memory, &logs, NULL), FT_OK);
-    assert_int_equal(sage_look_at(g, SAGE_CONDITIONAL, &memory, &s, NULL), FT_OK);
+    assert_int_equal(sage_extract(g, SAGE_PLAIN, &memory, &plain, NULL), FT_OK);
+    assert_int_equal(sage_extract(g, SAGE_LOG, &memory, &logs, NULL), FT_OK);
+    assert_int_equal(sage_extract(g, SAGE_CONDITIONAL, &memory, &s, NULL), FT_OK);
     assert_int_equal(sage_widths(SAGE_CONDITIONAL).node_values, 0);
     for (uint32_t n = 0; n < s.nodes; n++) {
         const float *row = s.node_marks + (size_t)n * sage_widths(SAGE_CONDITIONAL).node_marks;
@@ -152,7 +152,7 @@ static void test_no_memory(void **state) {
         gnn_sample s = {0};
         arena_init(&memory, LIMIT);
         failing_start(n);
-        ft_status status = sage_look_at(g, SAGE_PLAIN, &memory, &s, NULL);
+        ft_status status = sage_extract(g, SAGE_PLAIN, &memory, &s, NULL);
         bool has_failed = failing_stop();
         arena_free(&memory);
         if (!has_failed) break;
@@ -166,5 +166,5 @@ int main(void) {
         cmocka_unit_test(test_nodes_and_edges), cmocka_unit_test(test_shapes), cmocka_unit_test(test_options),
         cmocka_unit_test(test_scalings),        cmocka_unit_test(test_words),  cmocka_unit_test(test_no_memory),
     };
-    return cmocka_run_group_tests_name("predictor/sage_look", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("predictor/sage_extract", tests, NULL, NULL);
 }

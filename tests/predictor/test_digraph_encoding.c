@@ -181,5 +181,5 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(eigenvectors_are_of_the_laplacian), cmocka_unit_test(small_graphs_have_zeros),
         cmocka_unit_test(pairs_do_not_mind_phases), cmocka_unit_test(flows_go_where_they_should)};
-    return cmocka_run_group_tests_name("predictor/digraph_place", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("predictor/digraph_encoding", tests, NULL, NULL);
 }

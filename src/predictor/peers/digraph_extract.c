@@ -1,4 +1,4 @@
-/* digraph_look.c - the graph of a model's kernels as a network sees it: sizes and amounts of work as logarithms. */
+/* digraph_extract.c - the graph of a model's kernels as a network sees it: sizes and amounts of work as logarithms. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ const char *const digraph_nodes[DIGRAPH_RULES] = {"operators", "tflite-cpu", "tf
 enum { FLAGS = KERNEL_GROUPS + KERNEL_FUSED, NODE_VALUES = KERNEL_SIZES + FLAGS + KERNEL_TERMS };
 
 uint32_t digraph_vectors(const digraph_options *options) {
-    return options->encoding == DIGRAPH_NO_PLACE ? 0 : (uint32_t)options->vectors;
+    return options->encoding == DIGRAPH_NO_ENCODING ? 0 : (uint32_t)options->vectors;
 }
 
 gnn_widths digraph_widths(const void *own) {
@@ -96,8 +96,8 @@ static ft_status find_edges(const ft_graph *graph, const ft_kernels *kernels, ar
     return FT_OK;
 }
 
-ft_status digraph_look(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
-                       ft_error *error) {
+ft_status digraph_extract(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
+                          ft_error *error) {
     const gnn_widths widths = digraph_widths(own);
     const ft_kernels *kernels;
     kernel_row *rows;

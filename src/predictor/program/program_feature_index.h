@@ -1,7 +1,7 @@
-/* program_places.h - where the numbers stand that predictors look up among those of a store: docs/programs.md lists the
- * 164, feature_gpu.c names the others. */
-#ifndef PREDICTOR_PROGRAM_PLACES_H
-#define PREDICTOR_PROGRAM_PLACES_H
+/* program_feature_index.h - where the numbers stand that predictors look up among those of a store: docs/programs.md
+ * lists the 164, feature_gpu.c names the others. */
+#ifndef PREDICTOR_PROGRAM_FEATURE_INDEX_H
+#define PREDICTOR_PROGRAM_FEATURE_INDEX_H
 
 #include "foretell/program.h"
 
@@ -19,7 +19,7 @@ enum {
     LEAF_LOGIC = 14,
     LEAF_SELECT,
     LEAF_VECTOR = 18,
-    LEAF_TURNS = 161,
+    LEAF_TRIPS = 161,
     LEAF_UNROLL = 163
 };
 
@@ -31,7 +31,7 @@ enum {
     GPU_VTHREADS,
     GPU_SHARED_BYTES,
     GPU_LOCAL_BYTES,
-    GPU_THREAD_TURNS,
+    GPU_THREAD_TRIPS,
     GPU_UNROLL_ROOM,
     GPU_GUARDS,
     GPU_IS_UPDATE,
@@ -52,23 +52,23 @@ enum {
     GPU_SHARED_WRITE_REPEATS = 30,
     GPU_WINDOW_LOADS, /* five */
     GPU_ROUNDS = 41,
-    GPU_ROUND_TURNS,
+    GPU_ROUND_TRIPS,
     GPU_GLOBAL_UNIQUE,
-    GPU_WRITTEN_LOADS,
-    GPU_WRITTEN_REGISTERS,
-    GPU_WRITTEN_TURNS,
-    GPU_WRITTEN_LEFT,
-    GPU_WRITTEN_BODY,
-    GPU_WRITTEN_CODE,
-    GPU_WRITTEN_MOVING,
-    GPU_WRITTEN_MOVES, /* in UNROLL_SPILL_TRIPS */
-    GPU_WAVE_SECTORS,  /* four */
-    GPU_MERGED_LEAST = 56,
-    GPU_MERGED_MOST,
+    GPU_UNROLLED_LOADS,
+    GPU_UNROLLED_REGISTERS,
+    GPU_UNROLLED_TRIPS,
+    GPU_UNROLLED_LEFT,
+    GPU_UNROLLED_BODY,
+    GPU_UNROLLED_CODE,
+    GPU_UNROLLED_SPILLING,
+    GPU_UNROLLED_SPILLS, /* in UNROLL_SPILL_TRIPS */
+    GPU_WAVE_SECTORS,    /* four */
+    GPU_MERGED_MIN = 56,
+    GPU_MERGED_MAX,
     GPU_MERGED_WRITE,
     GPU_WINDOW_CYCLES, /* five */
-    GPU_WRITTEN_CYCLES = 64
+    GPU_UNROLLED_CYCLES = 64
 };
-_Static_assert(GPU_WRITTEN_CYCLES == FT_PROGRAM_GPU_FEATURES - 1, "places of numbers that are not there");
+_Static_assert(GPU_UNROLLED_CYCLES == FT_PROGRAM_GPU_FEATURES - 1, "places of numbers that are not there");
 
 #endif

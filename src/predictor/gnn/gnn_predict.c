@@ -1,5 +1,5 @@
-/* gnn_ask.c - asking a trained graph network. It says all columns at once, so what it said of a subject is kept for the
- * next device. */
+/* gnn_predict.c - asking a trained graph network. It says all columns at once, so what it said of a subject is kept for
+ * the next device. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,14 +8,14 @@
 #include "data/records.h"
 #include "predictor/core/family_common.h"
 #include "predictor/gnn/gnn_family.h"
-#include "predictor/gnn/gnn_view.h"
+#include "predictor/gnn/gnn_infer.h"
 
 /* --- Views --------------------------------------------------------------------------------------------------- */
 
-static ft_status view_of(const model *m, model_view *s, const gnn_view **found, ft_error *error) {
-    gnn_view *v = model_view_kept(s, m);
+static ft_status view_of(const model *m, model_view *s, const gnn_inference **found, ft_error *error) {
+    gnn_inference *v = model_view_kept(s, m);
     if (v == NULL) {
-        FT_TRY(gnn_view_make(m, s, m->columns, m->column_count, &s->memory, &v, error));
+        FT_TRY(gnn_inference_make(m, s, m->columns, m->column_count, &s->memory, &v, error));
         model_view_keep(s, m, v);
     }
     *found = v;
@@ -24,8 +24,8 @@ static ft_status view_of(const model *m, model_view *s, const gnn_view **found, 
 
 ft_status gnn_precompute(const model *m, model_view *const *subjects, uint32_t count, ft_error *error) {
     arena memory;
-    arena_init(&memory, GNN_LOOK_LIMIT);
-    gnn_view **views = ARENA_ARRAY(&memory, gnn_view *, (size_t)count + 1);
+    arena_init(&memory, GNN_EXTRACT_MEMORY);
+    gnn_inference **views = ARENA_ARRAY(&memory, gnn_inference *, (size_t)count + 1);
     model_view **seen = ARENA_ARRAY(&memory, model_view *, (size_t)count + 1);
     uint32_t seen_count = 0;
     ft_status status = views != NULL && seen != NULL ? FT_OK : FT_NOMEM(error);
@@ -33,10 +33,11 @@ ft_status gnn_precompute(const model *m, model_view *const *subjects, uint32_t c
         ft_error reason;
         model_view *s = subjects[i];
         if (model_view_kept(s, m) != NULL) continue; /* a model of several metrics is asked for each of them */
-        ft_status looked = gnn_view_look(m, s, m->column_count, &memory, &s->memory, &views[seen_count], &reason);
+        ft_status looked =
+            gnn_inference_prepare(m, s, m->column_count, &memory, &s->memory, &views[seen_count], &reason);
         if (looked == FT_OK) seen[seen_count++] = s;
     }
-    if (status == FT_OK) status = gnn_view_ask(m, views, seen_count, m->columns, m->column_count, &memory, error);
+    if (status == FT_OK) status = gnn_inference_run(m, views, seen_count, m->columns, m->column_count, &memory, error);
     for (uint32_t i = 0; i < seen_count && status == FT_OK; i++) model_view_keep(seen[i], m, views[i]);
     arena_free(&memory);
     return status;
@@ -92,20 +93,20 @@ static ft_status find_column(const model *m, const ft_request *query, const targ
 
 /* What is said of a device that was not in training, from its data sheet: as a column of its own, like one that was. */
 static ft_status view_elsewhere(const model *m, model_view *s, const gnn_column *like, const ft_device *sheet,
-                                arena *memory, const gnn_view **found, ft_error *error) {
+                                arena *memory, const gnn_inference **found, ft_error *error) {
     gnn_column column = *like;
-    gnn_view *v = NULL;
+    gnn_inference *v = NULL;
     if (!gnn_reads_sheets(m) || sheet == NULL)
         return ft_fail(error, FT_ERR_UNSUPPORTED, "%s was not trained on this device", m->kind->name);
     FT_TRY(m->kind->sheet(sheet, column.values, error));
-    FT_TRY(gnn_view_make(m, s, &column, 1, memory, &v, error));
+    FT_TRY(gnn_inference_make(m, s, &column, 1, memory, &v, error));
     *found = v;
     return FT_OK;
 }
 
 /* What is said of a place: *column of *found. */
 static ft_status view_at(const model *m, model_view *s, const target_device *where, arena *memory,
-                         const gnn_view **found, uint32_t *column, ft_error *error) {
+                         const gnn_inference **found, uint32_t *column, ft_error *error) {
     FT_TRY(find_column(m, &s->query, where, column, error));
     if (where->index != FT_NONE) return view_of(m, s, found, error);
     FT_TRY(view_elsewhere(m, s, &m->columns[*column], where->sheet, memory, found, error));
@@ -113,11 +114,11 @@ static ft_status view_at(const model *m, model_view *s, const target_device *whe
     return FT_OK;
 }
 
-static ft_status tell(const gnn_view *v, uint32_t column, bool is_met, model_output *out, ft_error *error) {
-    static const double LEAST_SPREAD = 0.01, UNKNOWN_SPREAD = 0.1, ELSEWHERE = 3;
+static ft_status tell(const gnn_inference *v, uint32_t column, bool is_met, model_output *out, ft_error *error) {
+    static const double MIN_SPREAD = 0.01, UNKNOWN_SPREAD = 0.1, ELSEWHERE = 3;
     double value = v->values[column];
     if (!isfinite(value)) return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
-    double spread = LEAST_SPREAD + v->away[column] + UNKNOWN_SPREAD * (1 - v->known_ratio);
+    double spread = MIN_SPREAD + v->spread[column] + UNKNOWN_SPREAD * (1 - v->known_ratio);
     *out = (model_output){.value = fmax(value, MIN_PREDICTED_VALUE),
                           .spread = is_met ? spread : spread * ELSEWHERE,
                           .coverage_ratio = v->known_ratio,
@@ -128,7 +129,7 @@ static ft_status tell(const gnn_view *v, uint32_t column, bool is_met, model_out
 ft_status gnn_predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
                       model_output *out, ft_error *error) {
     (void)has_parts;
-    const gnn_view *v = NULL;
+    const gnn_inference *v = NULL;
     uint32_t column;
     FT_TRY(view_at(m, s, where, memory, &v, &column, error));
     return tell(v, column, where->index != FT_NONE, out, error);
@@ -137,7 +138,7 @@ ft_status gnn_predict(const model *m, model_view *s, const target_device *where,
 ft_status gnn_explain(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
                       model_output *out, explanation *made_of, ft_error *error) {
     (void)has_parts;
-    const gnn_view *v = NULL;
+    const gnn_inference *v = NULL;
     uint32_t column;
     FT_TRY(view_at(m, s, where, memory, &v, &column, error));
     FT_TRY(tell(v, column, where->index != FT_NONE, out, error));

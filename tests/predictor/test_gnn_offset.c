@@ -8,12 +8,12 @@
 
 #include <cmocka.h>
 
-#include "predictor/gnn/gnn_level.h"
+#include "predictor/gnn/gnn_offset.h"
 
-enum { GRAPHS = 4, COLUMNS = 2, NAMES = 2 };
+enum { GRAPHS = 4, COLUMNS = 2, GROUPS = 2 };
 
 /* Three graphs of a name and one of another; the second column has labels of two. */
-static uint32_t name_of[GRAPHS] = {0, 0, 0, 1};
+static uint32_t group_of[GRAPHS] = {0, 0, 0, 1};
 static double labels[GRAPHS * COLUMNS] = {1, NAN, 1, 1, 1, NAN, 1, 1};
 static const uint32_t graphs[GRAPHS] = {0, 1, 2, 3};
 static const float mask[GRAPHS * COLUMNS] = {1, 0, 1, 1, 1, 0, 1, 1};
@@ -21,18 +21,18 @@ static const float mask[GRAPHS * COLUMNS] = {1, 0, 1, 1, 1, 0, 1, 1};
 typedef struct scene {
     params values;
     gnn_data data;
-    gnn_levels levels;
-    uint32_t counts[NAMES * COLUMNS];
+    gnn_offsets offsets;
+    uint32_t counts[GROUPS * COLUMNS];
     tape *t;
 } scene;
 
 static void scene_open(scene *s, double share) {
-    *s = (scene){.data = {.column_count = COLUMNS, .name_of = name_of, .name_count = NAMES, .labels = labels}};
+    *s = (scene){.data = {.column_count = COLUMNS, .group_of = group_of, .group_count = GROUPS, .labels = labels}};
     params_init(&s->values);
     params_add(&s->values, 1, 1, PARAM_ZEROS, "weight");
-    s->levels = (gnn_levels){.share = share,
-                             .values = params_add_state(&s->values, NAMES, COLUMNS, PARAM_ZEROS, "levels"),
-                             .counts = s->counts};
+    s->offsets = (gnn_offsets){.share = share,
+                               .values = params_add_state(&s->values, GROUPS, COLUMNS, PARAM_ZEROS, "levels"),
+                               .counts = s->counts};
     assert_int_equal(params_finish(&s->values, 1, NULL), FT_OK);
     assert_int_equal(tape_new(&s->values, 1 << 20, &s->t, NULL), FT_OK);
 }
@@ -43,23 +43,23 @@ static void scene_close(scene *s) {
 }
 
 /* A step: what is learned is added as training adds it. */
-static void step(scene *s, const float *said, float *targets) {
-    float *levels = params_values(&s->values, s->levels.values);
+static void step(scene *s, const float *predicted, float *targets) {
+    float *offsets = params_values(&s->values, s->offsets.values);
     tape_begin(s->t, TAPE_TRAIN, 0, 0);
-    gnn_levels_count(&s->levels, &s->data, graphs, GRAPHS);
-    gnn_levels_forgive(&s->levels, s->t, &s->data, graphs, GRAPHS, mask, tape_input(s->t, GRAPHS, COLUMNS, said),
-                       targets);
-    const float *change = tape_gradient(s->t) + s->values.items[s->levels.values].offset;
-    for (int i = 0; i < NAMES * COLUMNS; i++) levels[i] += change[i];
+    gnn_offsets_count(&s->offsets, &s->data, graphs, GRAPHS);
+    gnn_subtract_group_offset(&s->offsets, s->t, &s->data, graphs, GRAPHS, mask,
+                              tape_input(s->t, GRAPHS, COLUMNS, predicted), targets);
+    const float *change = tape_gradient(s->t) + s->values.items[s->offsets.values].offset;
+    for (int i = 0; i < GROUPS * COLUMNS; i++) offsets[i] += change[i];
 }
 
 static void labels_are_counted(void **state) {
     (void)state;
     scene s;
     scene_open(&s, 0.5);
-    gnn_levels_count(&s.levels, &s.data, graphs, GRAPHS);
+    gnn_offsets_count(&s.offsets, &s.data, graphs, GRAPHS);
     const uint32_t expected[] = {3, 1, 1, 1};
-    for (int i = 0; i < NAMES * COLUMNS; i++) assert_int_equal(s.counts[i], expected[i]);
+    for (int i = 0; i < GROUPS * COLUMNS; i++) assert_int_equal(s.counts[i], expected[i]);
     scene_close(&s);
 }
 
@@ -67,20 +67,20 @@ static void labels_are_counted(void **state) {
  * share is forgiven in the end, and nothing of the second. */
 static void a_share_is_forgiven(void **state) {
     (void)state;
-    const float said[GRAPHS * COLUMNS] = {0};
+    const float predicted[GRAPHS * COLUMNS] = {0};
     for (double share = 0.5; share < 1; share += 0.25) {
         scene s;
         scene_open(&s, share);
         float targets[GRAPHS * COLUMNS];
         for (int n = 0; n < 400; n++) {
             for (int i = 0; i < GRAPHS * COLUMNS; i++) targets[i] = mask[i] > 0 && i < 3 * COLUMNS ? 0.1F : 0;
-            float first = targets[0] - params_values(&s.values, s.levels.values)[0];
-            step(&s, said, targets);
+            float first = targets[0] - params_values(&s.values, s.offsets.values)[0];
+            step(&s, predicted, targets);
             assert_true(fabsf(targets[0] - first) < 1e-6F); /* what is learned counts from the next step on */
         }
-        const float *levels = params_values(&s.values, s.levels.values);
-        assert_true(fabs(levels[0] - 0.1 * share) < 1e-4 && fabs(levels[1] - 0.1 * share) < 1e-4);
-        assert_true(levels[2] == 0 && levels[3] == 0);
+        const float *offsets = params_values(&s.values, s.offsets.values);
+        assert_true(fabs(offsets[0] - 0.1 * share) < 1e-4 && fabs(offsets[1] - 0.1 * share) < 1e-4);
+        assert_true(offsets[2] == 0 && offsets[3] == 0);
         assert_true(fabs(targets[0] - 0.1 * (1 - share)) < 1e-4 && targets[1] == 0 && targets[6] == 0);
         scene_close(&s);
     }
@@ -89,14 +89,14 @@ static void a_share_is_forgiven(void **state) {
 /* One that is very far off moves a level no more than one that is far off. */
 static void single_labels_do_not_decide(void **state) {
     (void)state;
-    const float said[GRAPHS * COLUMNS] = {0};
+    const float predicted[GRAPHS * COLUMNS] = {0};
     float moved[2];
     for (int i = 0; i < 2; i++) {
         scene s;
         scene_open(&s, 0.5);
         float targets[GRAPHS * COLUMNS] = {i == 0 ? 1 : 1000};
-        step(&s, said, targets);
-        moved[i] = params_values(&s.values, s.levels.values)[0];
+        step(&s, predicted, targets);
+        moved[i] = params_values(&s.values, s.offsets.values)[0];
         scene_close(&s);
     }
     assert_true(moved[0] > 0 && moved[0] == moved[1]);
@@ -105,5 +105,5 @@ static void single_labels_do_not_decide(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(labels_are_counted), cmocka_unit_test(a_share_is_forgiven),
                                        cmocka_unit_test(single_labels_do_not_decide)};
-    return cmocka_run_group_tests_name("predictor/gnn_level", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("predictor/gnn_offset", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* seernet_look.c - PerfSeer's features, from any graph.
+/* seernet_extract.c - PerfSeer's features, from any graph.
  *
  * The paper has ten kinds of operators. Any other has the kind of its class in our table, and what nobody knows is kind
  * 0: no operator is without one. FLOPs are those of cost/; bytes are those of inputs, outputs and weights, as the paper
@@ -243,8 +243,8 @@ static void see_graph(seen *s, const edge *edges, gnn_sample *sample) {
     sample->global_marks[0] = (float)ratio(sample->edges, nodes * (nodes - 1));
 }
 
-ft_status seernet_look(const void *own, const void *extractor, model_view *view, arena *memory, gnn_sample *sample,
-                       ft_error *error) {
+ft_status seernet_extract(const void *own, const void *extractor, model_view *view, arena *memory, gnn_sample *sample,
+                          ft_error *error) {
     (void)extractor;
     const gnn_widths widths = seernet_widths(own);
     seen s = {.graph = view->bound, .memory = memory};

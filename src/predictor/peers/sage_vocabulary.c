@@ -1,10 +1,10 @@
-/* sage_words.c - the vocabulary of PerfSAGE: which row of the embedding belongs to which operator.
+/* sage_vocabulary.c - the vocabulary of PerfSAGE: which row of the embedding belongs to which operator.
  *
  * Predictor files hold rows, not words: a word keeps its place for ever, and new ones go to the end. An operator that
  * is not here has row 0, that of the unknown. */
 #include <string.h>
 
-#include "predictor/peers/sage_look.h"
+#include "predictor/peers/sage.h"
 
 static const char *const words[] = {
     "",

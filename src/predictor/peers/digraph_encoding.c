@@ -1,4 +1,4 @@
-/* digraph_place.c - where in the graph a node stands: the smallest eigenpairs of the symmetric-normalised Laplacian.
+/* digraph_encoding.c - where in the graph a node stands: the smallest eigenpairs of the symmetric-normalised Laplacian.
  *
  * The magnetic Laplacian (Furutani et al. 2020, as the CG benchmark of directed graphs has it) is
  *     I - D^-1/2 H D^-1/2,   H(u, v) = A_s(u, v) exp(2 pi i charge (A(u, v) - A(v, u))),   A_s = (A + A') / 2,
