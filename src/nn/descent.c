@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "nn/block.h"
 #include "nn/loops.h"
 
 enum { CHECK_STEPS = 250 };

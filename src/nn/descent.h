@@ -71,4 +71,13 @@ void descent_save(const descent *d, float *state);
 /* Goes on after so many steps with the state that they had led to. */
 ft_status descent_load(descent *d, const float *state, uint32_t done, ft_error *error);
 
+/* --- Gradients of several tasks (pcgrad.c) ------------------------------------------------------------------- */
+
+enum { PCGRAD_MAX_TASKS = 64 };
+
+/* A descent_combine: PCGrad (Yu et al. 2020). From the gradient of each task, in random order, the component against
+ * the gradient of each other task is removed; the results are averaged. With more than PCGRAD_MAX_TASKS tasks, the
+ * mean. */
+void pcgrad(float *const *gradients, uint32_t tasks, size_t count, rng *random, float *result);
+
 #endif

@@ -1,3 +1,4 @@
+/* loops.c - inner loops, each written so that gcc vectorises it without changing the order of sums. */
 #include "nn/loops.h"
 
 #include <math.h>
@@ -14,13 +15,13 @@ SIMD_CLONES void loop_add(size_t n, const float *restrict x, float *restrict y) 
 }
 
 SIMD_CLONES bool loop_is_finite(size_t n, const float *x) {
-    uint32_t wrong = 0;
+    uint32_t bad = 0;
     for (size_t i = 0; i < n; i++) {
         uint32_t bits;
         memcpy(&bits, &x[i], sizeof bits);
-        wrong |= (bits & 0x7f800000) == 0x7f800000;
+        bad |= (bits & 0x7f800000) == 0x7f800000;
     }
-    return wrong == 0;
+    return bad == 0;
 }
 
 SIMD_CLONES void loop_add_scaled(size_t n, float a, const float *restrict x, float *restrict y) {
@@ -47,7 +48,7 @@ SIMD_CLONES void loop_product(size_t n, const float *a, const float *b, float *r
     for (size_t i = 0; i < n; i++) y[i] = a[i] * b[i];
 }
 
-/* Lanes are added up as a tree: the order does not depend on how wide the registers are. */
+/* Lanes are added as a tree: the order does not depend on the width of the registers. lane: (LANES) */
 static float add_lanes(const float *lane) {
     return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
 }
@@ -80,32 +81,32 @@ SIMD_CLONES float loop_max(size_t n, const float *x) {
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
         for (size_t k = 0; k < LANES; k++) lane[k] = x[i + k] > lane[k] ? x[i + k] : lane[k];
-    float most = -INFINITY;
-    for (; i < n; i++) most = x[i] > most ? x[i] : most;
-    for (size_t k = 0; k < LANES; k++) most = lane[k] > most ? lane[k] : most;
-    return most;
+    float largest = -INFINITY;
+    for (; i < n; i++) largest = x[i] > largest ? x[i] : largest;
+    for (size_t k = 0; k < LANES; k++) largest = lane[k] > largest ? lane[k] : largest;
+    return largest;
 }
 
-SIMD_CLONES static void exponentials(size_t n, float most, const float *x, float *y) {
-    for (size_t i = 0; i < n; i++) y[i] = vmath_exp(x[i] - most);
+SIMD_CLONES static void exponentials(size_t n, float largest, const float *x, float *y) {
+    for (size_t i = 0; i < n; i++) y[i] = vmath_exp(x[i] - largest);
 }
 
 void loop_softmax(size_t n, const float *x, float *y) {
-    float most = loop_max(n, x);
-    if (most == -INFINITY) {
+    float largest = loop_max(n, x);
+    if (largest == -INFINITY) {
         loop_fill(n, 0, y);
         return;
     }
-    exponentials(n, most, x, y);
+    exponentials(n, largest, x, y);
     loop_scale(n, 1.0f / loop_sum(n, y), y, y);
 }
 
-SIMD_CLONES static void add_weighted_rest(size_t n, const float *y, const float *from, float mean, float *restrict to) {
-    for (size_t i = 0; i < n; i++) to[i] += y[i] * (from[i] - mean);
+SIMD_CLONES static void add_softmax_dx(size_t n, const float *y, const float *dy, float mean, float *restrict dx) {
+    for (size_t i = 0; i < n; i++) dx[i] += y[i] * (dy[i] - mean);
 }
 
-void loop_softmax_backward(size_t n, const float *y, const float *from, float *to) {
-    add_weighted_rest(n, y, from, loop_dot(n, y, from), to);
+void loop_softmax_backward(size_t n, const float *y, const float *dy, float *dx) {
+    add_softmax_dx(n, y, dy, loop_dot(n, y, dy), dx);
 }
 
 SIMD_CLONES void loop_add_column_sums(size_t rows, size_t cols, const float *restrict x, float *restrict sums) {
@@ -121,7 +122,8 @@ SIMD_CLONES void loop_relu_backward_sums(size_t rows, size_t cols, const float *
                                          float *restrict sums) {
     for (size_t r = 0; r < rows; r++, y += cols, gradient += cols)
         for (size_t c = 0; c < cols; c++) {
-            float given = gradient[c], kept = y[c] > 0 ? given : 0; /* as a value: clang makes a branch of the rest */
+            float given = gradient[c],
+                  kept = y[c] > 0 ? given : 0; /* a value: clang would make a branch of it otherwise */
             gradient[c] = kept;
             sums[c] += kept;
         }

@@ -1,19 +1,19 @@
-/* ops.h - what can be done with tensors. tape.h tells how.
+/* ops.h - operations on tensors (tape.h), each with its shapes.
  *
- * Every operation is a forward function here and a backward rule beside it in the file that is named. Shapes are given
- * as rows x cols. Indices, segments and other plain arrays are the caller's and have to stay until the tape begins
- * again. */
+ * Each operation is a forward function here and a backward rule next to it in the file named in the section. A shape
+ * (N, C) is N rows of C columns; x: (N, K), w: (K, C) -> (N, C) lists the inputs and the result. Indices, segments and
+ * other plain arrays belong to the caller and must stay valid until the tape begins again. */
 #ifndef NN_OPS_H
 #define NN_OPS_H
 
 #include "nn/tape.h"
 
-/* --- Products (linear.c) -------------------------------------------------------------------------------------- */
+/* --- Products (linear.c) ------------------------------------------------------------------------------------- */
 
 typedef enum activation {
     ACT_NONE,
     ACT_RELU,
-    ACT_GELU, /* with the error function, not the approximation by tanh */
+    ACT_GELU, /* with the error function, not its tanh approximation */
     ACT_SILU,
     ACT_SOFTPLUS,
     ACT_TANH,
@@ -23,133 +23,148 @@ typedef enum activation {
     ACT_COUNT
 } activation;
 
-/* n x k, k x m -> n x m */
+/* x: (N, K), w: (K, C) -> (N, C) */
 tensor *nn_matmul(tape *t, tensor *x, tensor *w);
-/* act(x w + b): n x k, k x m, 1 x m or NULL -> n x m */
+/* act(x w + b). x: (N, K), w: (K, C), b: (1, C) or NULL -> (N, C) */
 tensor *nn_linear(tape *t, tensor *x, tensor *w, tensor *b, activation act);
-/* act(x w + y v + b): what [x|y] times [w;v] is, without making either */
+/* act(x w + y v + b): [x|y] [w;v] + b without the concatenations.
+ * x: (N, K), w: (K, C), y: (N, L), v: (L, C), b: (1, C) or NULL -> (N, C) */
 tensor *nn_linear2(tape *t, tensor *x, tensor *w, tensor *y, tensor *v, tensor *b, activation act);
 
-/* --- One element at a time (elementwise.c, activation.c) ------------------------------------------------------ */
+/* --- Elementwise (elementwise.c, activation.c) --------------------------------------------------------------- */
 
+/* x: (N, C), y: (N, C) -> (N, C) */
 tensor *nn_add(tape *t, tensor *x, tensor *y);
 tensor *nn_sub(tape *t, tensor *x, tensor *y);
 tensor *nn_mul(tape *t, tensor *x, tensor *y);
+/* x: (N, C) -> (N, C) */
 tensor *nn_scale(tape *t, tensor *x, float factor);
-tensor *nn_add_row(tape *t, tensor *x, tensor *row); /* row: 1 x m, for each row of x */
-tensor *nn_mul_row(tape *t, tensor *x, tensor *row);
-tensor *nn_mul_column(tape *t, tensor *x, tensor *column); /* column: n x 1, for each column of x */
 tensor *nn_activate(tape *t, tensor *x, activation act);
-/* Sum of everything: 1 x 1. */
+/* Broadcast of a row or a column. x: (N, C), row: (1, C), column: (N, 1) -> (N, C) */
+tensor *nn_add_row(tape *t, tensor *x, tensor *row);
+tensor *nn_mul_row(tape *t, tensor *x, tensor *row);
+tensor *nn_mul_column(tape *t, tensor *x, tensor *column);
+/* Sum of all elements. x: (N, C) -> (1, 1) */
 tensor *nn_sum(tape *t, tensor *x);
+/* While training, sets a random share `rate` of the elements to 0 and divides the others by 1 - rate.
+ * x: (N, C) -> (N, C) */
+tensor *nn_dropout(tape *t, tensor *x, float rate);
+/* mask: (count), 0 or 1 / (1 - rate) */
+void dropout_mask(rng *r, float rate, size_t count, float *mask);
+/* Softmax of each row. x: (N, C) -> (N, C) */
+tensor *nn_softmax(tape *t, tensor *x);
+/* log(sum of exp(sharpness x)) / sharpness of each row: a smooth upper bound of its maximum. x: (N, C) -> (N, 1) */
+tensor *nn_smooth_max(tape *t, tensor *x, float sharpness);
 
-/* --- Rows and columns (rows.c) -------------------------------------------------------------------------------- */
+/* --- Rows and columns (rows.c) ------------------------------------------------------------------------------- */
 
-/* out[i] = x[index[i]]. With a parameter for x this is an embedding. */
+/* out[i] = x[index[i]]; an embedding when x is a parameter. x: (N, C), index: (count) below N -> (count, C) */
 tensor *nn_gather(tape *t, tensor *x, const uint32_t *index, uint32_t count);
-/* out[index[i]] += x[i], `rows` rows. */
+/* out[index[i]] += x[i]. x: (N, C), index: (N) below rows -> (rows, C) */
 tensor *nn_scatter(tape *t, tensor *x, const uint32_t *index, uint32_t rows);
+/* x: (N, C) -> (count, C) and (N, count) */
 tensor *nn_slice_rows(tape *t, tensor *x, uint32_t first, uint32_t count);
 tensor *nn_slice_columns(tape *t, tensor *x, uint32_t first, uint32_t count);
-/* [a|b|...]: the columns side by side, up to 8. */
+/* Up to 8 parts side by side. parts[i]: (N, Ci) -> (N, sum of Ci) */
 tensor *nn_concat_columns(tape *t, uint32_t count, tensor *const *parts);
-/* The rows of x above those of y. */
+/* x: (N, C), y: (M, C) -> (N + M, C) */
 tensor *nn_concat_rows(tape *t, tensor *x, tensor *y);
 
-/* --- Segments of rows, neighbours (segment.c, neighbour.c) ---------------------------------------------------- */
+/* --- Segments of rows (segment.c) ---------------------------------------------------------------------------- */
 
-/* Segment i is the rows start[i] .. start[i+1]-1; start[0] is 0, and the last of count + 1 entries all rows. */
+/* S segments: segment i is the rows start[i] .. start[i+1]-1. start: (S + 1), from 0 to the number of rows. */
 typedef struct segments {
-    uint32_t count;
+    uint32_t count; /* S */
     const uint32_t *start;
 } segments;
 
-tensor *nn_segment_sum(tape *t, tensor *x, segments s); /* -> one row per segment; zeros for an empty one */
+/* One row per segment, zeros for an empty one. x: (N, C) -> (S, C) */
+tensor *nn_segment_sum(tape *t, tensor *x, segments s);
 tensor *nn_segment_mean(tape *t, tensor *x, segments s);
 tensor *nn_segment_max(tape *t, tensor *x, segments s);
-tensor *nn_segment_softmax(tape *t, tensor *x, segments s);   /* over the rows of a segment, each column on its own */
-tensor *nn_segment_broadcast(tape *t, tensor *x, segments s); /* one row per segment -> each row of the segment */
+/* Softmax over the rows of each segment, column by column. x: (N, C) -> (N, C) */
+tensor *nn_segment_softmax(tape *t, tensor *x, segments s);
+/* The row of a segment for each of its rows. x: (S, C) -> (N, C) */
+tensor *nn_segment_broadcast(tape *t, tensor *x, segments s);
 
-/* The neighbours of row i are index[start[i]] .. index[start[i+1]-1]: edges sorted by where they go to. */
+/* --- Neighbours (neighbour.c) -------------------------------------------------------------------------------- */
+
+/* Edges sorted by target: the neighbours of row i are index[start[i]] .. index[start[i+1]-1].
+ * start: (R + 1), index: (E) with E = start[R]. */
 typedef struct neighbours {
-    uint32_t rows;
+    uint32_t rows; /* R */
     const uint32_t *start, *index;
 } neighbours;
 
-tensor *nn_neighbour_sum(tape *t, tensor *x, neighbours e); /* -> one row per row of e; zeros without neighbours */
+/* One row per target, zeros without neighbours. x: (N, C) -> (R, C) */
+tensor *nn_neighbour_sum(tape *t, tensor *x, neighbours e);
 tensor *nn_neighbour_mean(tape *t, tensor *x, neighbours e);
 tensor *nn_neighbour_max(tape *t, tensor *x, neighbours e);
 
-/* The mean of relu(from[source] + to[row] + own[edge]) over the edges into a row: n x m, rows x m, edges x m -> rows x
- * m. edge.c */
+/* Mean of relu(from[source] + to[row] + own[edge]) over the edges of each row.
+ * from: (N, C), to: (R, C), own: (E, C) -> (R, C) */
 tensor *nn_edge_mean(tape *t, tensor *from, tensor *to, tensor *own, neighbours e);
 
-/* --- Groups of columns, products by segment (heads.c) --------------------------------------------------------- */
+/* --- Products by group and by segment (grouped.c) ------------------------------------------------------------ */
 
-/* Columns in as many groups as `factors` has columns; each group of a row times its factor: n x m, n x g -> n x m. */
+/* Columns in G groups of C / G; each group of a row times its factor. x: (N, C), factors: (N, G) -> (N, C) */
 tensor *nn_mul_groups(tape *t, tensor *x, tensor *factors);
-/* Each segment of rows times a matrix of its own, which stand below each other in w: n x k, (segments k) x m -> n x m.
- */
+/* Each segment of rows times a matrix of its own. x: (N, K), w: (S K, C), one K x C matrix below the other -> (N, C) */
 tensor *nn_segment_matmul(tape *t, tensor *x, tensor *w, segments s);
 
-/* --- Norms, dropout, softmax, attention, recurrence ----------------------------------------------------------- */
+/* --- Norms (norm.c) ------------------------------------------------------------------------------------------ */
 
-/* Each row to mean 0 and variance 1, then times gain plus offset (1 x m each). norm.c */
+/* Each row to mean 0 and variance 1, times gain plus offset. x: (N, C), gain: (1, C), offset: (1, C) -> (N, C) */
 tensor *nn_layer_norm(tape *t, tensor *x, tensor *gain, tensor *offset);
-/* Each row to length 1; one of (almost) length 0 stays. unit.c */
-tensor *nn_l2_normalize(tape *t, tensor *x);
-/* Each column, over the rows of this tape while training, else with the running mean and variance (state, 1 x m).
- * gain and offset may both be NULL. batch_norm.c */
+/* Each column to mean 0 and variance 1: over the rows of this tape while training, else with the running mean and
+ * variance (state). x: (N, C), gain and offset: (1, C) or both NULL, mean: (1, C), variance: (1, C) -> (N, C) */
 tensor *nn_batch_norm(tape *t, tensor *x, tensor *gain, tensor *offset, tensor *mean, tensor *variance, float momentum);
-/* Sets a share of the elements to 0 and the others to more, while training. dropout.c */
-tensor *nn_dropout(tape *t, tensor *x, float rate);
-void dropout_mask(rng *r, float rate, size_t count, float *mask); /* 0, or 1 / (1 - rate) */
-tensor *nn_softmax(tape *t, tensor *x);                           /* each row. softmax.c */
-/* log(sum of exp(sharpness x)) / sharpness of each row: a little more than its largest, the less so the sharper.
- * -> n x 1. softmax.c */
-tensor *nn_smooth_max(tape *t, tensor *x, float sharpness);
+/* Each row divided by its L2 norm; rows of (almost) norm 0 stay near 0. x: (N, C) -> (N, C) */
+tensor *nn_l2_normalize(tape *t, tensor *x);
 
-/* Attention of each segment's rows to each other: softmax(q k' / sqrt(m / heads) + bias) v, heads beside each other in
- * the columns. `bias`, or NULL, has a length x length matrix for each segment, one after the other; -INFINITY hides.
- * n x m, n x m, n x m -> n x m. attention.c */
+/* --- Attention, recurrence (attention.c, lstm.c) ------------------------------------------------------------- */
+
+/* Multi-head self-attention within each segment. With L rows in a segment and P the sum of all L^2: */
 typedef struct attention_options {
     segments s;
     uint32_t heads;
-    const float *bias;
-    tensor *head_bias; /* or NULL: learned, a row for each pair of rows of a segment in turn, a column for each head */
+    const float *bias; /* (P), or NULL: an L x L matrix for each segment, one after the other; -INFINITY masks */
+    tensor *head_bias; /* (P, heads), or NULL: learned, one row for each pair of rows of a segment */
     float dropout;
 } attention_options;
+/* softmax(q k' / sqrt(C / heads) + bias) v, heads beside each other in the columns.
+ * q: (N, C), k: (N, C), v: (N, C) -> (N, C) */
 tensor *nn_attention(tape *t, tensor *q, tensor *k, tensor *v, const attention_options *options);
 
-/* gates: n x 4h, before activation, in the order input, forget, cell, output; cell: n x h. Returns the new hidden
- * state, n x h, and the new cell. lstm.c */
+/* One step of an LSTM. gates: (N, 4 H) before activation, in the order input, forget, cell, output; cell: (N, H).
+ * Returns the new hidden state (N, H), and in *new_cell the new cell state (N, H). */
 tensor *nn_lstm_cell(tape *t, tensor *gates, tensor *cell, tensor **new_cell);
 
-/* --- How far rows are from those of another distribution (discrepancy.c) --------------------------------------- */
+/* --- Discrepancy of two distributions (discrepancy.c) -------------------------------------------------------- */
 
-/* Moments of all rows of a matrix, 1 x m each: their mean first, then the central ones from the second on.
- * discrepancy.c */
+/* Moments of the rows of x (N, C), each (1, C): the mean first, then the central moments from the second on. */
 typedef struct moments {
     segments all;
-    tensor *centered, *power; /* NULL before the first */
+    tensor *centered, *power; /* (N, C); NULL before the first moment */
 } moments;
 moments nn_moments(tape *t, const tensor *x);
 tensor *nn_next_moment(tape *t, tensor *x, moments *m);
 
-/* Central moment discrepancy: the distances of the means and of the central moments from the second to the fifth, added
- * up. n x m, k x m -> 1 x 1 */
+/* Central moment discrepancy: the sum of the distances of the means and of the central moments 2 to 5.
+ * x: (N, C), y: (M, C) -> (1, 1) */
 tensor *nn_cmd(tape *t, tensor *x, tensor *y);
-/* Maximum mean discrepancy, squared, with three Gaussian kernels. n x m, k x m -> 1 x 1 */
+/* Maximum mean discrepancy, squared, with three Gaussian kernels. x: (N, C), y: (M, C) -> (1, 1) */
 tensor *nn_mmd(tape *t, tensor *x, tensor *y);
 
-/* --- Losses (loss.c) ------------------------------------------------------------------------------------------ */
+/* --- Losses (loss.c) ----------------------------------------------------------------------------------------- */
 
+/* p: prediction, y: target */
 typedef enum loss_kind {
     LOSS_MSE,
     LOSS_MAE,
-    LOSS_HUBER,    /* of size `delta` */
+    LOSS_HUBER,    /* with threshold `delta` */
     LOSS_RELATIVE, /* ((p - y) / y)^2 */
-    LOSS_LOG,      /* (log p - log y)^2; p has to be positive */
+    LOSS_LOG,      /* (log p - log y)^2; p must be positive */
     LOSS_MAPE,     /* |p - y| / |y| */
     LOSS_HYBRID,   /* mse_weight MSE + mape_weight MAPE */
     LOSS_COUNT
@@ -158,14 +173,14 @@ typedef enum loss_kind {
 typedef struct loss_options {
     loss_kind kind;
     float delta;                   /* 0: 1 */
-    float mse_weight, mape_weight; /* both 0: 1000 and 1, as CDMPP has them */
-    const float *weights;          /* one per row, or NULL */
-    const float *mask;             /* one per element, or NULL: what an element counts; with 0 its target may be NaN */
+    float mse_weight, mape_weight; /* both 0: 1000 and 1, as in CDMPP */
+    const float *weights;          /* (N): of each row; NULL: 1 */
+    const float *mask;             /* (N, C): of each element; NULL: 1. Where it is 0, the target may be NaN. */
     float scale;                   /* of the sum. For a mean: 1 / sum of the weights, over the whole batch. */
 } loss_options;
 
-/* scale * sum over elements of weight * loss(prediction, target): n x m -> 1 x 1. Targets below 1e-6 count as 1e-6
- * where they divide. */
+/* scale * sum over elements of weight * mask * loss(prediction, target). Targets below 1e-6 count as 1e-6 where they
+ * divide. prediction: (N, C), target: (N, C) -> (1, 1) */
 tensor *nn_loss(tape *t, tensor *prediction, const float *target, const loss_options *options);
 
 #endif

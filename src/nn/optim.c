@@ -14,7 +14,7 @@ struct optim {
     optim_options options;
     size_t count;
     uint64_t steps;
-    float *first, *second; /* moments; SGD has no second, and no first without momentum */
+    float *first, *second; /* moments; SGD has no second, and no first plain_constants momentum */
     optim_range *decayed;
     uint32_t decayed_count;
 };
@@ -125,21 +125,21 @@ uint64_t optim_steps(const optim *o) {
 
 /* --- Steps --------------------------------------------------------------------------------------------------- */
 
-/* The numbers of one step, the same for all parameters of a range. */
-typedef struct numbers {
+/* The step_constants of one step, the same for all parameters of a range. */
+typedef struct step_constants {
     float rate; /* corrected for the bias of the first moment */
     float momentum;
     float beta1, rest1, beta2, rest2, epsilon;
     float root_scale;  /* corrects the root of the second moment */
     float to_gradient; /* weight decay */
     float keep;        /* what weight decay leaves of a parameter */
-} numbers;
+} step_constants;
 
-static SIMD_CLONES void step_plain(const numbers *k, size_t count, float *restrict x, const float *restrict g) {
+static SIMD_CLONES void step_plain(const step_constants *k, size_t count, float *restrict x, const float *restrict g) {
     for (size_t i = 0; i < count; i++) x[i] -= k->rate * (g[i] + k->to_gradient * x[i]);
 }
 
-static SIMD_CLONES void step_momentum(const numbers *k, size_t count, float *restrict x, const float *restrict g,
+static SIMD_CLONES void step_momentum(const step_constants *k, size_t count, float *restrict x, const float *restrict g,
                                       float *restrict m) {
     for (size_t i = 0; i < count; i++) {
         m[i] = k->momentum * m[i] + (g[i] + k->to_gradient * x[i]);
@@ -147,7 +147,7 @@ static SIMD_CLONES void step_momentum(const numbers *k, size_t count, float *res
     }
 }
 
-static SIMD_CLONES void step_nesterov(const numbers *k, size_t count, float *restrict x, const float *restrict g,
+static SIMD_CLONES void step_nesterov(const step_constants *k, size_t count, float *restrict x, const float *restrict g,
                                       float *restrict m) {
     for (size_t i = 0; i < count; i++) {
         float gradient = g[i] + k->to_gradient * x[i];
@@ -156,7 +156,7 @@ static SIMD_CLONES void step_nesterov(const numbers *k, size_t count, float *res
     }
 }
 
-static SIMD_CLONES void step_adam(const numbers *k, size_t count, float *restrict x, const float *restrict g,
+static SIMD_CLONES void step_adam(const step_constants *k, size_t count, float *restrict x, const float *restrict g,
                                   float *restrict m, float *restrict v) {
     for (size_t i = 0; i < count; i++) {
         float gradient = g[i] + k->to_gradient * x[i];
@@ -166,31 +166,31 @@ static SIMD_CLONES void step_adam(const numbers *k, size_t count, float *restric
     }
 }
 
-static numbers numbers_of(const optim *o, double rate, bool has_decay) {
+static step_constants make_constants(const optim *o, double rate, bool has_decay) {
     const optim_options *p = &o->options;
     bool is_adam = p->kind != OPTIM_SGD;
     double bias1 = 1 - pow(p->beta1, (double)o->steps), bias2 = 1 - pow(p->beta2, (double)o->steps);
     double decay = has_decay ? p->weight_decay : 0;
-    return (numbers){.rate = (float)(is_adam ? rate / bias1 : rate),
-                     .momentum = (float)p->momentum,
-                     .beta1 = (float)p->beta1,
-                     .rest1 = (float)(1 - p->beta1),
-                     .beta2 = (float)p->beta2,
-                     .rest2 = (float)(1 - p->beta2),
-                     .epsilon = (float)p->epsilon,
-                     .root_scale = (float)(1 / sqrt(bias2)),
-                     .to_gradient = p->kind == OPTIM_ADAMW ? 0 : (float)decay,
-                     .keep = p->kind == OPTIM_ADAMW ? (float)(1 - rate * decay) : 1};
+    return (step_constants){.rate = (float)(is_adam ? rate / bias1 : rate),
+                            .momentum = (float)p->momentum,
+                            .beta1 = (float)p->beta1,
+                            .rest1 = (float)(1 - p->beta1),
+                            .beta2 = (float)p->beta2,
+                            .rest2 = (float)(1 - p->beta2),
+                            .epsilon = (float)p->epsilon,
+                            .root_scale = (float)(1 / sqrt(bias2)),
+                            .to_gradient = p->kind == OPTIM_ADAMW ? 0 : (float)decay,
+                            .keep = p->kind == OPTIM_ADAMW ? (float)(1 - rate * decay) : 1};
 }
 
-typedef struct stepping {
+typedef struct step_call {
     const optim *o;
     float *values;
     const float *gradients;
-    numbers with_decay, without;
-} stepping;
+    step_constants decay_constants, plain_constants;
+} step_call;
 
-static void step_range(const stepping *s, const numbers *k, size_t begin, size_t end) {
+static void step_range(const step_call *s, const step_constants *k, size_t begin, size_t end) {
     const optim *o = s->o;
     float *x = s->values + begin;
     const float *g = s->gradients + begin;
@@ -205,35 +205,35 @@ static void step_range(const stepping *s, const numbers *k, size_t begin, size_t
         step_momentum(k, count, x, g, o->first + begin);
 }
 
-static size_t least(size_t a, size_t b) {
+static size_t min_size(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
 /* A piece, cut where ranges of decay begin and end. */
 static void step_piece(void *user, uint32_t part, uint32_t worker) {
-    const stepping *s = user;
+    const step_call *s = user;
     const optim *o = s->o;
-    size_t at = (size_t)part * PIECE, end = least(at + PIECE, o->count);
+    size_t at = (size_t)part * PIECE, end = min_size(at + PIECE, o->count);
     (void)worker;
     for (uint32_t i = 0; i < o->decayed_count && at < end; i++) {
         const optim_range *range = &o->decayed[i];
         if (range->end <= at) continue;
-        size_t begin = least(range->begin, end), stop = least(range->end, end);
-        if (begin > at) step_range(s, &s->without, at, begin);
+        size_t begin = min_size(range->begin, end), stop = min_size(range->end, end);
+        if (begin > at) step_range(s, &s->plain_constants, at, begin);
         at = at > begin ? at : begin;
-        if (stop > at) step_range(s, &s->with_decay, at, stop);
+        if (stop > at) step_range(s, &s->decay_constants, at, stop);
         at = at > stop ? at : stop;
     }
-    if (at < end) step_range(s, &s->without, at, end);
+    if (at < end) step_range(s, &s->plain_constants, at, end);
 }
 
 void optim_step(optim *o, float *values, const float *gradients, double rate, pool *threads) {
     o->steps++;
-    stepping s = {.o = o,
-                  .values = values,
-                  .gradients = gradients,
-                  .with_decay = numbers_of(o, rate, true),
-                  .without = numbers_of(o, rate, false)};
+    step_call s = {.o = o,
+                   .values = values,
+                   .gradients = gradients,
+                   .decay_constants = make_constants(o, rate, true),
+                   .plain_constants = make_constants(o, rate, false)};
     pool_run(threads, (uint32_t)num_div_up(o->count, PIECE), step_piece, &s);
 }
 

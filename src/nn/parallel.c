@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "nn/block.h"
 #include "nn/loops.h"
 
 enum { SLICE = 1 << 14 }; /* floats of the gradient that one part of the reduction adds up */

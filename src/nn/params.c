@@ -1,3 +1,4 @@
+/* params.c - parameters: registration, layout in one block, initial values; and blocks of floats. */
 #include "nn/params.h"
 
 #include <assert.h>
@@ -11,9 +12,9 @@
 #include "base/error.h"
 #include "base/num.h"
 #include "base/rng.h"
-#include "nn/block.h"
+#include "nn/loops.h"
 
-enum { NAME_BYTES = 128 };
+enum { NAME_BYTES = 128, PIECE = 1024, LINE = 64 };
 
 void params_init(params *p) {
     *p = (params){0};
@@ -52,23 +53,23 @@ static param_id add(params *p, param item, const char *format, va_list args) {
     return p->count++;
 }
 
-param_id params_add(params *p, uint32_t rows, uint32_t cols, param_init start, const char *format, ...) {
+param_id params_add(params *p, uint32_t rows, uint32_t cols, param_init init, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    param_id id = add(p, (param){.rows = rows, .cols = cols, .start = start}, format, args);
+    param_id id = add(p, (param){.rows = rows, .cols = cols, .init = init}, format, args);
     va_end(args);
     return id;
 }
 
-param_id params_add_state(params *p, uint32_t rows, uint32_t cols, param_init start, const char *format, ...) {
+param_id params_add_state(params *p, uint32_t rows, uint32_t cols, param_init init, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    param_id id = add(p, (param){.rows = rows, .cols = cols, .start = start, .is_state = true}, format, args);
+    param_id id = add(p, (param){.rows = rows, .cols = cols, .init = init, .is_state = true}, format, args);
     va_end(args);
     return id;
 }
 
-/* Gives trained matrices, or state, their places from *offset on. */
+/* Assigns offsets to the trained matrices, or to state, from *offset on. */
 static bool lay_out(params *p, bool is_state, size_t *offset) {
     for (uint32_t i = 0; i < p->count; i++) {
         param *item = &p->items[i];
@@ -80,16 +81,17 @@ static bool lay_out(params *p, bool is_state, size_t *offset) {
     return true;
 }
 
-static void draw(const param *item, float *values, uint64_t seed) {
+/* values: rows x cols of the item */
+static void initialize(const param *item, float *values, uint64_t seed) {
     size_t count = (size_t)item->rows * item->cols;
     rng r;
     rng_init(&r, seed, XXH3_64bits(item->name, strlen(item->name)));
-    double bound = item->start == PARAM_XAVIER ? sqrt(6.0 / ((double)item->rows + item->cols)) : sqrt(1.0 / item->rows);
+    double bound = item->init == PARAM_XAVIER ? sqrt(6.0 / ((double)item->rows + item->cols)) : sqrt(1.0 / item->rows);
     for (size_t i = 0; i < count; i++) {
-        switch (item->start) {
+        switch (item->init) {
         case PARAM_ZEROS:
         case PARAM_ONES:
-            values[i] = item->start == PARAM_ONES;
+            values[i] = item->init == PARAM_ONES;
             break;
         case PARAM_FAN_IN:
         case PARAM_XAVIER:
@@ -103,10 +105,11 @@ static void draw(const param *item, float *values, uint64_t seed) {
 }
 
 void params_initialize(params *p, uint64_t seed) {
-    for (uint32_t i = 0; i < p->count; i++) draw(&p->items[i], params_values(p, i), seed);
+    for (uint32_t i = 0; i < p->count; i++) initialize(&p->items[i], params_values(p, i), seed);
 }
 
 ft_status params_finish(params *p, uint64_t seed, ft_error *error) {
+    assert(p->values == NULL);
     if (p->has_failed) return FT_NOMEM(error);
     if (!lay_out(p, false, &p->total_count)) return FT_NOMEM(error);
     p->trained_count = p->total_count;
@@ -124,4 +127,29 @@ const param *params_find(const params *p, const char *name) {
     for (uint32_t i = 0; i < p->count; i++)
         if (strcmp(p->items[i].name, name) == 0) return &p->items[i];
     return NULL;
+}
+
+/* --- Blocks -------------------------------------------------------------------------------------------------- */
+
+float *block_new(size_t count) {
+    if (count > (SIZE_MAX - LINE) / sizeof(float)) return NULL;
+    size_t bytes = (count * sizeof(float) + LINE) / LINE * LINE;
+    return aligned_alloc(LINE, bytes);
+}
+
+double block_norm(const float *x, size_t count) {
+    double sum = 0;
+    for (size_t i = 0; i < count; i += PIECE) sum += loop_dot(count - i < PIECE ? count - i : PIECE, x + i, x + i);
+    return sqrt(sum);
+}
+
+double block_clip(float *x, size_t count, double limit) {
+    double norm = block_norm(x, count);
+    if (limit > 0 && norm > limit && isfinite(norm)) loop_scale(count, (float)(limit / norm), x, x);
+    return norm;
+}
+
+SIMD_CLONES void block_average(float *restrict average, const float *restrict x, size_t count, double decay) {
+    float rest = (float)(1 - decay);
+    for (size_t i = 0; i < count; i++) average[i] += rest * (x[i] - average[i]);
 }

@@ -1,10 +1,10 @@
 /* pcgrad.c - a projected gradient is a sum of the original ones with weights, and all that decides about the weights is
  * the products of the gradients with each other. So nothing as long as a gradient is copied: one pass finds the
  * products, one makes the result. */
-#include "nn/pcgrad.h"
-
+#include <assert.h>
 #include <string.h>
 
+#include "nn/descent.h"
 #include "nn/loops.h"
 
 enum { STRIDE = 4096 }; /* floats that are looked at before the next pair: they stay in the cache */

@@ -1,3 +1,4 @@
+/* tape.c - the tape: memory of a step, records of operations, backward pass. */
 #include "nn/tape.h"
 
 #include <assert.h>
@@ -6,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/num.h"
-#include "nn/block.h"
 #include "nn/gemm.h"
 
 ft_status tape_new(const params *parameters, size_t memory_limit, tape **result, ft_error *error) {
@@ -34,7 +34,7 @@ void tape_free(tape *t) {
     free(t);
 }
 
-static void forget(tape *t, uint64_t seed, uint64_t stream) {
+static void clear(tape *t, uint64_t seed, uint64_t stream) {
     workspace_reset(&t->memory);
     t->last = NULL;
     rng_init(&t->random, seed, stream);
@@ -42,7 +42,7 @@ static void forget(tape *t, uint64_t seed, uint64_t stream) {
 
 static void begin(tape *t, tape_mode mode, float *gradient, uint64_t seed, uint64_t stream) {
     const params *p = t->parameters;
-    forget(t, seed, stream);
+    clear(t, seed, stream);
     t->mode = mode;
     t->gradient = gradient;
     t->has_failed = mode == TAPE_TRAIN && gradient == NULL;
@@ -67,7 +67,7 @@ void tape_begin_into(tape *t, float *gradient, uint64_t seed, uint64_t stream) {
 }
 
 void tape_continue(tape *t, uint64_t seed, uint64_t stream) {
-    if (!t->has_failed) forget(t, seed, stream);
+    if (!t->has_failed) clear(t, seed, stream);
 }
 
 void *tape_alloc(tape *t, size_t count, size_t size) {
@@ -111,12 +111,13 @@ tensor *tape_param(tape *t, param_id id) {
 }
 
 void *tape_record(tape *t, tensor *out, tape_backward_rule *backward, size_t size) {
+    assert(size >= sizeof(tape_node));
     if (t->has_failed || !out->needs_grad) return NULL;
     tape_node *n = tape_alloc(t, 1, size);
     if (n == NULL) return NULL;
     memset(n, 0, size);
     n->backward = backward;
-    n->before = t->last;
+    n->previous = t->last;
     n->out = out;
     t->last = n;
     return n;
@@ -144,12 +145,12 @@ static bool has_grad(const tensor *x) {
 
 void tape_backward(tape *t, tensor *loss) {
     if (t->has_failed) return;
-    assert(t->mode == TAPE_TRAIN && tensor_size(loss) == 1);
+    assert(t->mode == TAPE_TRAIN && t->gradient != NULL && tensor_size(loss) == 1);
     if (loss->needs_grad) {
         float *one = tape_grad(t, loss);
         if (one != NULL) *one = 1;
     }
-    for (tape_node *n = t->last; n != NULL && !t->has_failed; n = n->before) {
+    for (tape_node *n = t->last; n != NULL && !t->has_failed; n = n->previous) {
         if (!has_grad(n->out) && !has_grad(n->second_out)) continue;
         if (tape_grad(t, n->out) == NULL) continue;
         n->backward(t, n);
@@ -159,6 +160,7 @@ void tape_backward(tape *t, tensor *loss) {
 
 ft_status tape_status(const tape *t, ft_error *error) {
     if (!t->has_failed) return FT_OK;
-    return ft_fail(error, FT_ERR_NOMEM, "out of memory for the network, or over its limit of %zu MB",
+    return ft_fail(error, FT_ERR_NOMEM,
+                   "out of memory: a step of the network needs more than is free, or more than its limit of %zu MB",
                    t->memory.limit >> 20);
 }

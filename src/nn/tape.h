@@ -1,9 +1,9 @@
-/* tape.h - tensors, and the record of what was done to them.
+/* tape.h - tensors and the tape of operations on them: reverse-mode automatic differentiation.
  *
- * A tensor is a matrix of floats, rows x cols, dense. Operations (ops.h) take tensors and a tape, and give a tensor
- * that lives until the tape begins again. While a tape trains, each operation also notes how to go back; tape_backward
- * walks the notes from the loss to the parameters. While it infers, nothing is noted, dropout is off, and batch norms
- * use their running statistics: the code of a network is the same for both.
+ * A tensor is a dense matrix of floats, rows x cols. Operations (ops.h) take tensors and a tape, and return a tensor
+ * that lives until the tape begins again. While a tape trains, each operation also records its backward rule;
+ * tape_backward runs the records from the loss to the parameters. During inference nothing is recorded, dropout is off,
+ * and batch norms use their running statistics: the code of a network is the same for both.
  *
  *     tape_begin(t, TAPE_TRAIN, seed, 0);
  *     tensor *x = tape_input(t, rows, cols, features);
@@ -11,8 +11,9 @@
  *     tape_backward(t, nn_loss(t, y, target, &options));     // gradients: tape_gradient(t)
  *     FT_TRY(tape_status(t, error));
  *
- * When memory runs out, operations return NULL and take NULL, and tape_status tells; nobody has to look before. Shapes
- * that do not fit are mistakes of the programmer (assert). One tape belongs to one thread; parameters may be shared. */
+ * When memory runs out, operations return NULL and accept NULL, and tape_status reports it; there is no need to check
+ * before. Shapes that do not match are programming errors (assert). A tape is used by one thread; parameters may be
+ * shared. */
 #ifndef NN_TAPE_H
 #define NN_TAPE_H
 
@@ -25,11 +26,11 @@
 #include "nn/workspace.h"
 
 typedef struct tensor {
-    float *data;
-    float *grad; /* NULL until somebody adds to it */
+    float *data; /* rows x cols */
+    float *grad; /* rows x cols; NULL until a backward rule adds to it */
     uint32_t rows, cols;
-    bool needs_grad; /* a parameter, or made from one, on a tape that trains */
-    bool has_grad;   /* grad holds something */
+    bool needs_grad; /* a parameter, or computed from one, on a tape that trains */
+    bool has_grad;   /* grad is initialised */
 } tensor;
 
 static inline size_t tensor_size(const tensor *x) {
@@ -38,13 +39,13 @@ static inline size_t tensor_size(const tensor *x) {
 
 typedef struct tape tape;
 typedef struct tape_node tape_node;
-/* Adds to the gradients of the inputs what the gradients of the outputs say. May overwrite the latter. */
+/* Adds to the gradients of the inputs, given those of the outputs, which it may overwrite. */
 typedef void tape_backward_rule(tape *t, tape_node *n);
 
-/* What an operation notes; operations that need more have it behind (tape_record with a larger size). */
+/* Record of an operation; those that need more data begin with it (tape_record with a larger size). */
 struct tape_node {
     tape_backward_rule *backward;
-    tape_node *before;
+    tape_node *previous;
     tensor *out, *second_out; /* the second may be NULL */
     tensor *in[5];
 };
@@ -54,54 +55,54 @@ typedef enum tape_mode { TAPE_INFER, TAPE_TRAIN } tape_mode;
 struct tape {
     const params *parameters;
     tensor *param_tensors; /* one for each parameter */
-    float *gradient;       /* as long as the block of parameters; NULL until the tape trains */
-    float *own_gradient;   /* the same, when the tape has allocated it */
+    float *gradient;       /* as long as the block of parameters; NULL during inference */
+    float *own_gradient;   /* allocated by the tape; NULL: the caller provides it */
     float *scratch;        /* for gemm */
     workspace memory;
     tape_node *last;
     tape_mode mode;
     bool has_failed;
-    float state_share; /* of this tape in what a step learns for state: 1 / tapes of the step */
-    rng random;        /* of dropout */
+    float state_share; /* of this tape in the change of state by a step: 1 / parts of the step */
+    rng random;        /* for dropout */
 };
 
-/* `memory_limit` in bytes bounds what one step may take. `parameters` have to be finished and outlive the tape. */
+/* `memory_limit`: bytes that one step may allocate. `parameters` must be finished and outlive the tape. */
 ft_status tape_new(const params *parameters, size_t memory_limit, tape **result, ft_error *error);
 void tape_free(tape *t);
 
-/* Forgets the last step. Seed and stream decide what dropout drops. */
+/* Clears the tape for a new step. Seed and stream determine dropout. */
 void tape_begin(tape *t, tape_mode mode, uint64_t seed, uint64_t stream);
-/* The same for training, with a gradient of the caller's, unset. */
+/* The same for training into the caller's gradient (total_count floats, uninitialised). */
 void tape_begin_into(tape *t, float *gradient, uint64_t seed, uint64_t stream);
-/* Forgets what was done but keeps the gradients of parameters: what follows adds to them. */
+/* Clears the tape but keeps the gradients of parameters: following backward passes add to them. */
 void tape_continue(tape *t, uint64_t seed, uint64_t stream);
 
-/* The caller's own numbers, not copied: they have to stay until the next tape_begin. */
+/* data: rows x cols, not copied; must stay valid until the next tape_begin. */
 tensor *tape_input(tape *t, uint32_t rows, uint32_t cols, const float *data);
 tensor *tape_zeros(tape *t, uint32_t rows, uint32_t cols);
 tensor *tape_param(tape *t, param_id id);
 
-/* Gradients of `loss` (1 x 1) by all parameters: tape_gradient, complete, zero where the loss does not depend on one.
- * For state they hold what to add to it. */
+/* Gradients of `loss` (1, 1) by all parameters, in tape_gradient; zero where the loss does not depend on one. The
+ * gradient of state is what to add to it. */
 void tape_backward(tape *t, tensor *loss);
 static inline const float *tape_gradient(const tape *t) {
     return t->gradient;
 }
 ft_status tape_status(const tape *t, ft_error *error);
 
-/* --- For operations ------------------------------------------------------------------------------------------- */
+/* --- For operations ------------------------------------------------------------------------------------------ */
 
-void *tape_alloc(tape *t, size_t count,
-                 size_t size); /* not zeroed; NULL, and the tape has failed, when out of memory */
-/* A new tensor with unset data; it needs a gradient when the tape trains and `needs_grad`. NULL: the tape has failed.
- */
+/* Uninitialised memory; NULL, and the tape has failed, when out of memory. */
+void *tape_alloc(tape *t, size_t count, size_t size);
+/* A new tensor with uninitialised data; it needs a gradient when the tape trains and `needs_grad`. NULL: the tape has
+ * failed. */
 tensor *tape_tensor(tape *t, uint32_t rows, uint32_t cols, bool needs_grad);
-/* Notes how to go back from `out`, when it needs that; `size` bytes from the struct's begin on are zeroed. NULL:
- * nothing has to be noted, or the tape has failed. */
+/* Records the backward rule of `out`, when it needs a gradient, in a node of `size` bytes, zeroed. NULL: no record is
+ * needed, or the tape has failed. */
 void *tape_record(tape *t, tensor *out, tape_backward_rule *backward, size_t size);
-/* The gradient of x to add to; zeroed at first. NULL when nobody needs it. */
+/* The gradient of x to add to, zeroed on first use; rows x cols. NULL when x needs none. */
 float *tape_grad(tape *t, tensor *x);
-/* The same for who can also write instead of add: unset when *adds is false. */
+/* The same for rules that can write instead of add: uninitialised when *adds is false. */
 float *tape_grad_uninit(tape *t, tensor *x, bool *adds);
 
 #endif

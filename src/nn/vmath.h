@@ -1,6 +1,6 @@
-/* smooth.h - exp and its relatives in a form the compiler can make vector code of: no branches, no calls.
+/* vmath.h - exp, tanh, sigmoid and erf without branches and calls, so that the compiler can vectorise loops over them.
  *
- * Good to about two units in the last place of a float. They also give the same bits with every libm. */
+ * Accurate to about two units in the last place of a float, and bit-identical with every libm. */
 #ifndef NN_VMATH_H
 #define NN_VMATH_H
 
@@ -23,7 +23,7 @@ static inline float vmath_exp(float x) {
     p = p * r * r + r + 1.0f;
     uint32_t bits;
     memcpy(&bits, &shifted, sizeof bits);
-    bits = (bits + 126) << 23; /* 2^(n-1): n may be 128, which has no float of its own */
+    bits = (bits + 126) << 23; /* 2^(n-1): 2^128 is not a float */
     float power;
     memcpy(&power, &bits, sizeof power);
     float result = p * power * 2.0f;

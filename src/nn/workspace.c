@@ -1,5 +1,7 @@
+/* workspace.c - chunks of memory, handed out from front to back. */
 #include "nn/workspace.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/num.h"
@@ -8,8 +10,8 @@ enum { LINE = 64, FIRST_CHUNK = 1 << 18 };
 
 struct workspace_chunk {
     workspace_chunk *next;
-    size_t size, used; /* of the bytes from `data` on */
-    char *data;        /* on a cache line */
+    size_t size, used; /* bytes from `data` on */
+    char *data;        /* aligned to a cache line */
 };
 
 void workspace_init(workspace *w, size_t limit) {
@@ -33,12 +35,12 @@ void workspace_reset(workspace *w) {
     if (w->chunks != NULL && w->chunks->next == NULL)
         w->chunks->used = 0;
     else
-        drop_chunks(w); /* `taken` remembers how large the one that follows has to be */
+        drop_chunks(w); /* `taken` keeps the size that the next chunk must have */
 }
 
 static workspace_chunk *add_chunk(workspace *w, size_t need) {
     size_t before = w->chunks == NULL ? 0 : w->taken;
-    size_t size = w->taken > FIRST_CHUNK ? w->taken : FIRST_CHUNK; /* as much again, or all of the last step */
+    size_t size = w->taken > FIRST_CHUNK ? w->taken : FIRST_CHUNK; /* doubles, or all of the last step */
     if (size < need) size = need;
     if (size > w->limit - before) size = need;
     if (size > w->limit - before || size > SIZE_MAX - sizeof(workspace_chunk) - LINE) return NULL;
@@ -57,6 +59,7 @@ void *workspace_alloc(workspace *w, size_t size) {
     workspace_chunk *chunk = w->chunks;
     if (chunk == NULL || chunk->size - chunk->used < size) chunk = add_chunk(w, size);
     if (chunk == NULL) return NULL;
+    assert(size <= chunk->size - chunk->used);
     char *block = chunk->data + chunk->used;
     chunk->used += size;
     return block;

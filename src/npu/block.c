@@ -214,7 +214,7 @@ static inline void try_block(search *s, const layer *l, const row *r, int64_t h,
     s->found->ofm = (npu_shape){1, h, w, l->depth};
 }
 
-/* --- All blocks --------------------------------------------------------------------------------------------- */
+/* --- All blocks ---------------------------------------------------------------------------------------------- */
 
 static int64_t next_depth(const search *s, int64_t depth) {
     return depth < s->ofm.c ? npu_round_up(depth, SPLIT_DEPTH) : depth;

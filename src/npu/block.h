@@ -25,7 +25,7 @@ bool npu_block_fits(const npu_arch *arch, const npu_pass *p, const npu_extent *e
 /* Columns and rows of the ifm that are needed for `ofm` outputs. */
 void npu_input_area(const npu_pass *p, npu_shape ofm, int64_t *w, int64_t *h);
 
-/* --- Cache (block_cache.c) ------------------------------------------------------------------------------------ */
+/* --- Cache (block_cache.c) ----------------------------------------------------------------------------------- */
 
 /* Networks repeat layers, stripes of many heights are tried, and each network is estimated more than once, so the same
  * search is repeated often. Its result depends on shapes, kernel and the shared buffer of the accelerator, which make

@@ -72,8 +72,7 @@ static double output_cycles_per_elem(const npu_arch *arch, const npu_pass_query 
     return npu_max(cycles, command / elems);
 }
 
-/* --- Convolutions, pooling, reductions -----------------------------------------------------------------------------
- */
+/* --- Convolutions, pooling, reductions ----------------------------------------------------------------------- */
 
 /* A block in micro-blocks. */
 typedef struct units {

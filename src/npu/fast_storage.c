@@ -88,7 +88,7 @@ static void select_group(selection *c, const uint32_t *items, uint32_t count) {
     }
 }
 
-/* --- All groups --------------------------------------------------------------------------------------------- */
+/* --- All groups ---------------------------------------------------------------------------------------------- */
 
 static void add_candidates(npu_schedule *s, uint32_t first, uint32_t last) {
     for (uint32_t i = first; i <= last; i++) {

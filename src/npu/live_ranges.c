@@ -39,7 +39,7 @@ bool npu_can_overwrite_input(const npu_schedule *s, const npu_pass *p, npu_area 
     return false;
 }
 
-/* --- Marking --------------------------------------------------------------------------------------------- */
+/* --- Marking ------------------------------------------------------------------------------------------------- */
 
 static bool add_range(const npu_schedule *s, npu_live_ranges *r, const npu_live_range *range) {
     if (r->count == r->capacity) {

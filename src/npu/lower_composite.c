@@ -90,7 +90,7 @@ void npu_lower_softmax(npu_lowering *l, const ft_op *op) {
     npu_set_ofm(l, p, out, s);
 }
 
-/* --- Argmax -------------------------------------------------------------------------------- */
+/* --- Argmax -------------------------------------------------------------------------------------------------- */
 
 /* Converts to a wider type: a depthwise convolution with a kernel of 1. */
 static void widen(npu_lowering *l, npu_view in, uint32_t out, npu_shape shape) {

@@ -50,7 +50,7 @@ void npu_lower_reshape(npu_lowering *l, const ft_op *op) {
     npu_set_ofm(l, p, out, shape);
 }
 
-/* --- Concatenation and slices ------------------------------------------------------------------------------------- */
+/* --- Concatenation and slices -------------------------------------------------------------------------------- */
 
 /* Index of an axis of a tensor among N, H, W and C. */
 static int axis_index(const npu_lowering *l, int64_t axis, int32_t rank) {

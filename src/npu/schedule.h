@@ -53,7 +53,7 @@ int64_t npu_encoded_bytes(const npu_schedule *s, const npu_pass *p, int64_t from
  * of fast memory by time without them. */
 void npu_buffer_weights(npu_schedule *s, uint32_t first, uint32_t last, int64_t limit, int64_t *usage, uint32_t times);
 
-/* --- Live ranges (live_ranges.c) ---------------------------------------------------------------------------------- */
+/* --- Live ranges (live_ranges.c) ----------------------------------------------------------------------------- */
 
 typedef struct npu_live_range {
     uint32_t start, end; /* inclusive */
@@ -79,7 +79,7 @@ int64_t npu_stored_bytes(const npu_tensor *t);
 /* Whether a pass may write its output over *input. `is_any`: whichever memory they are in. */
 bool npu_can_overwrite_input(const npu_schedule *s, const npu_pass *p, npu_area area, bool is_any, uint32_t *input);
 
-/* --- Cascades (cascade.c) --------------------------------------------------------------------------------------- */
+/* --- Cascades (cascade.c) ------------------------------------------------------------------------------------ */
 
 /* Plans a pass that computes its output in stripes of `height` rows; whole maps when that is the height of the output.
  * False when no block fits. The block configuration is left to npu_plan_blocks, for plans that are used. */
@@ -89,7 +89,7 @@ void npu_plan_blocks(const npu_schedule *s, const npu_pass *p, npu_plan *plan);
 /* Cascades of passes first..last, on an accelerator whose SRAM is a cache: fills s->plans. */
 ft_status npu_plan_cascades(npu_schedule *s, uint32_t first, uint32_t last, ft_error *error);
 
-/* --- Fast memory (fast_storage.c) ------------------------------------------------------------------------------- */
+/* --- Fast memory (fast_storage.c) ---------------------------------------------------------------------------- */
 
 /* Moves maps of passes first..last to fast memory: those that fit, and of competing ones those with the most accesses.
  * (*evicted)[i]: range i of `ranges` did not fit. */

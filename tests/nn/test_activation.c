@@ -1,4 +1,4 @@
-/* Tests of activations: values beside libm, gradients beside differences. */
+/* Tests of activations, softmax and the smooth maximum. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,8 +8,11 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "support/gradient.h"
+
+/* --- Activation ---------------------------------------------------------------------------------------------- */
 
 static tensor *activate(tape *t, const void *user) {
     return nn_activate(t, tape_param(t, 0), *(const activation *)user);
@@ -43,7 +46,7 @@ static const float points[] = {-1e30f, -100,     -88,    -80,     -20, -5,    -2
                                0.999f, 1.7f,     3,      8,       30,  80,    88.5f, 1e3f};
 enum { POINTS = sizeof points / sizeof points[0] };
 
-static void test_values(void **state) {
+static void activation_values_are_as_computed_by_hand(void **state) {
     (void)state;
     for (activation act = ACT_NONE; act < ACT_COUNT; act++) {
         params p;
@@ -78,7 +81,7 @@ static void test_not_a_number_stays(void **state) {
     }
 }
 
-static void test_gradients(void **state) {
+static void activation_gradients_match_finite_differences(void **state) {
     (void)state;
     for (activation act = ACT_RELU; act < ACT_COUNT; act++) {
         params p;
@@ -91,7 +94,7 @@ static void test_gradients(void **state) {
     }
 }
 
-static void test_memory(void **state) {
+static void activation_reports_failed_allocations(void **state) {
     (void)state;
     activation act = ACT_TANH;
     params p;
@@ -99,12 +102,83 @@ static void test_memory(void **state) {
     gradient_check_memory(&p, activate, &act);
 }
 
+/* --- Softmax ------------------------------------------------------------------------------------------------- */
+
+static tensor *softmax(tape *t, const void *user) {
+    (void)user;
+    return nn_softmax(t, tape_param(t, 0));
+}
+
+static void softmax_gradients_match_finite_differences(void **state) {
+    (void)state;
+    params p;
+    gradient_params(&p, 0, 1, (const uint32_t[][2]){{4, 11}});
+    gradient_check(&p, softmax, NULL, 1e-3);
+    gradient_params(&p, 0, 1, (const uint32_t[][2]){{4, 11}});
+    gradient_check_memory(&p, softmax, NULL);
+}
+
+static void softmax_values_are_as_computed_by_hand(void **state) {
+    (void)state;
+    params p;
+    gradient_params(&p, 0, 1, (const uint32_t[][2]){{3, 9}});
+    for (int i = 0; i < 9; i++) {
+        p.values[i] = 1000 + (float)i;            /* would overflow */
+        p.values[9 + i] = i == 4 ? 0 : -INFINITY; /* one is left */
+        p.values[18 + i] = -INFINITY;             /* none is */
+    }
+    float *y = gradient_forward(&p, TAPE_INFER, softmax, NULL);
+    double sum = 0;
+    for (int i = 0; i < 9; i++) sum += exp(i - 8);
+    for (int i = 0; i < 9; i++) {
+        assert_float_equal(y[i], exp(i - 8) / sum, 1e-6);
+        assert_true(y[9 + i] == (i == 4 ? 1 : 0));
+        assert_true(y[18 + i] == 0);
+    }
+    free(y);
+    params_free(&p);
+}
+
+static tensor *smooth_max(tape *t, const void *user) {
+    return nn_smooth_max(t, tape_param(t, 0), *(const float *)user);
+}
+
+static void test_smooth_max_gradients(void **state) {
+    (void)state;
+    static const float sharpness[] = {0.5f, 1, 4};
+    params p;
+    for (size_t i = 0; i < 3; i++) {
+        gradient_params(&p, 0, 1, (const uint32_t[][2]){{4, 9}});
+        gradient_check(&p, smooth_max, &sharpness[i], 1e-3);
+    }
+    gradient_params(&p, 0, 1, (const uint32_t[][2]){{4, 9}});
+    gradient_check_memory(&p, smooth_max, &sharpness[1]);
+}
+
+static void test_smooth_max_values(void **state) {
+    (void)state;
+    const float sharpness = 2;
+    params p;
+    gradient_params(&p, 0, 1, (const uint32_t[][2]){{3, 2}});
+    memcpy(p.values, (float[]){0, 0, 1000, -1000, 1, 2}, 6 * sizeof(float));
+    float *y = gradient_forward(&p, TAPE_INFER, smooth_max, &sharpness);
+    assert_float_equal(y[0], log(2) / 2, 1e-6); /* two equal ones */
+    assert_float_equal(y[1], 1000, 1e-6);       /* one alone */
+    assert_float_equal(y[2], log(exp(2) + exp(4)) / 2, 1e-6);
+    free(y);
+    params_free(&p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
+        cmocka_unit_test(activation_values_are_as_computed_by_hand),
         cmocka_unit_test(test_not_a_number_stays),
-        cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(activation_gradients_match_finite_differences),
+        cmocka_unit_test(activation_reports_failed_allocations),
+        cmocka_unit_test(softmax_gradients_match_finite_differences),
+        cmocka_unit_test(softmax_values_are_as_computed_by_hand),
+        cmocka_unit_test(test_smooth_max_gradients),
+        cmocka_unit_test(test_smooth_max_values),
     };
     return cmocka_run_group_tests_name("nn/activation", tests, NULL, NULL);
 }

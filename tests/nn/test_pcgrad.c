@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nn/pcgrad.h"
+#include "nn/descent.h"
 
 static void combine(uint32_t tasks, size_t count, const float *rows, uint64_t seed, float *result) {
     float *copy = malloc(tasks * count * sizeof *copy), *gradients[PCGRAD_MAX_TASKS + 1];

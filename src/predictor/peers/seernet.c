@@ -2,7 +2,7 @@
 #include "predictor/peers/seernet.h"
 
 #include "base/error.h"
-#include "nn/pcgrad.h"
+#include "nn/descent.h"
 #include "predictor/gnn/gnn_family.h"
 
 /* Adam from 0.001 on, halved where the validation part stops getting better; MSE on z-scores of logarithms. */

@@ -67,14 +67,14 @@ static void test_mean_and_gcn(void **state) {
         one_layer l;
         make(&l, (aggregator)kind);
         l.act = ACT_NONE;
-        const float *x = params_values(&l.p, l.x), *heard = params_values(&l.p, l.layer.heard);
+        const float *x = params_values(&l.p, l.x), *weight = params_values(&l.p, l.layer.neighbour);
         float *y = gradient_forward(&l.p, TAPE_INFER, run, &l);
         uint32_t cols = kind == AGGREGATE_GCN ? 2 * OUT : OUT, first = 2 * OUT - cols;
         for (uint32_t c = 0; c < cols; c++) {
             float sum = 0;
             for (uint32_t k = 0; k < IN; k++) {
                 float mean = kind == AGGREGATE_GCN ? (x[k] + x[2 * IN + k]) / 2 : x[k];
-                sum += mean * heard[k * cols + c];
+                sum += mean * weight[k * cols + c];
             }
             assert_float_equal(y[2 * 2 * OUT + first + c], sum, 1e-5);
         }
