@@ -1,7 +1,7 @@
 /* fuzz_flow.c - any bytes as a table of times and as a flow; what is read is replayed, and must keep to its bounds. */
 #include <stdlib.h>
 
-#include "replay/flow_read.h"
+#include "replay/flow.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,4 +1,5 @@
-#include "replay/engines.h"
+/* engines.c - parsing engine specifications, and choosing the engine of a kernel. */
+#include "replay/schedule.h"
 
 #include <ctype.h>
 #include <fnmatch.h>
@@ -8,15 +9,15 @@
 #include "base/error.h"
 #include "base/text.h"
 
-/* What runtimes call kernels that only move data. */
-static const char *const moving_kinds[] = {"copy",   "memcpy", "concat", "concatenate",  "split",       "slice",
-                                           "pad",    "gather", "tile",   "transpose",    "cast",        "reshape",
-                                           "resize", "stack",  "expand", "depthtospace", "spacetodepth"};
+/* Names that runtimes have for kernels that only move data. */
+static const char *const copy_kinds[] = {"copy",   "memcpy", "concat", "concatenate",  "split",       "slice",
+                                         "pad",    "gather", "tile",   "transpose",    "cast",        "reshape",
+                                         "resize", "stack",  "expand", "depthtospace", "spacetodepth"};
 
 /* --- Matching ------------------------------------------------------------------------------------------------- */
 
-/* The type itself, or a word of it, matches the kind. Types are short; longer ones are matched as a whole only. */
-static bool kind_takes(const char *kind, const char *type) {
+/* The type itself, or a word of it, matches the kind. Types of 256 characters or more are matched as a whole only. */
+static bool kind_matches(const char *kind, const char *type) {
     char words[256];
     size_t length = strlen(type);
     if (fnmatch(kind, type, FNM_CASEFOLD) == 0) return true;
@@ -31,26 +32,26 @@ static bool kind_takes(const char *kind, const char *type) {
     return false;
 }
 
-static bool engine_names(const engine *e, const char *type) {
+static bool engine_matches(const engine *e, const char *type) {
     for (uint32_t i = 0; i < e->kind_count; i++)
-        if (strcmp(e->kinds[i], "*") != 0 && kind_takes(e->kinds[i], type)) return true;
+        if (strcmp(e->kinds[i], "*") != 0 && kind_matches(e->kinds[i], type)) return true;
     return false;
 }
 
-static bool engine_takes_all(const engine *e) {
+static bool engine_runs_all(const engine *e) {
     for (uint32_t i = 0; i < e->kind_count; i++)
         if (strcmp(e->kinds[i], "*") == 0) return true;
     return e->kind_count == 0;
 }
 
-uint32_t engines_find(const engine_list *list, const char *wanted, const char *type) {
-    for (uint32_t i = 0; wanted != NULL && i < list->count; i++)
-        if (strcmp(list->items[i].name, wanted) == 0) return i;
-    if (wanted != NULL) return FT_NONE;
+uint32_t engines_find(const engine_list *list, const char *name_wanted, const char *type) {
+    for (uint32_t i = 0; name_wanted != NULL && i < list->count; i++)
+        if (strcmp(list->items[i].name, name_wanted) == 0) return i;
+    if (name_wanted != NULL) return FT_NONE;
     for (uint32_t i = 0; i < list->count; i++)
-        if (engine_names(&list->items[i], type)) return i;
+        if (engine_matches(&list->items[i], type)) return i;
     for (uint32_t i = 0; i < list->count; i++)
-        if (engine_takes_all(&list->items[i])) return i;
+        if (engine_runs_all(&list->items[i])) return i;
     return FT_NONE;
 }
 
@@ -76,7 +77,7 @@ static bool is_number(const char *word, size_t length) {
 static ft_status set_lanes(spec_reader *r, engine *e, const char *word, size_t length) {
     int64_t lanes;
     if (!text_int(word, length, &lanes) || lanes < 1 || lanes > FT_REPLAY_MAX_LANES)
-        return spec_fail(r, "lanes have to be from 1 to 1024, not", word, length);
+        return spec_fail(r, "lanes must be from 1 to 1024, not", word, length);
     e->lanes = (uint32_t)lanes;
     return FT_OK;
 }
@@ -94,7 +95,7 @@ static ft_status add_kind(spec_reader *r, engine *e, const char *word, size_t le
 
 static ft_status begin_engine(spec_reader *r, const char *name, size_t length, engine **begun) {
     engine_list *list = r->list;
-    if (length == 0 || strcspn(name, "* ") < length) return spec_fail(r, "no name for an engine:", name, length);
+    if (length == 0 || strcspn(name, "* ") < length) return spec_fail(r, "not a name of an engine:", name, length);
     if (list->count == FT_REPLAY_MAX_ENGINES)
         return ft_fail(r->error, FT_ERR_USAGE, "engines '%s': more than %d", r->spec, FT_REPLAY_MAX_ENGINES);
     for (uint32_t i = 0; i < list->count; i++)
@@ -108,7 +109,7 @@ static ft_status begin_engine(spec_reader *r, const char *name, size_t length, e
     return FT_OK;
 }
 
-/* "mme:2:conv" of "mme:2:conv,matmul;...": a name, and what stands behind its colons. */
+/* "mme:2:conv" of "mme:2:conv,matmul;...": a name, then lanes and the first kind. */
 static ft_status read_engine(spec_reader *r, const char *item, size_t length, engine **begun) {
     size_t name = strcspn(item, ":,;");
     FT_TRY(begin_engine(r, item, name, begun));
@@ -133,21 +134,21 @@ static ft_status read_spec(spec_reader *r) {
     }
 }
 
-/* A second engine that takes everything would never get anything. */
+/* A second engine that runs everything would never get a kernel. */
 static ft_status check_kinds(const spec_reader *r) {
     const engine *all = NULL;
     for (uint32_t i = 0; i < r->list->count; i++) {
         engine *e = &r->list->items[i];
         if (e->kind_count == 0 && strcmp(e->name, "copy") == 0 && r->list->count > 1) {
-            e->kinds = moving_kinds;
-            e->kind_count = sizeof moving_kinds / sizeof moving_kinds[0];
+            e->kinds = copy_kinds;
+            e->kind_count = sizeof copy_kinds / sizeof copy_kinds[0];
         }
-        if (!engine_takes_all(e)) continue;
+        if (!engine_runs_all(e)) continue;
         if (all != NULL)
             return ft_fail(
                 r->error, FT_ERR_USAGE,
-                "engines '%s': both '%s' and '%s' take everything; say what one of them takes, as %s:conv,fc", r->spec,
-                all->name, e->name, e->name);
+                "engines '%s': both '%s' and '%s' run everything; list the kinds of one of them, as %s:conv,fc",
+                r->spec, all->name, e->name, e->name);
         all = e;
     }
     return FT_OK;

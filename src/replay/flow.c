@@ -1,5 +1,7 @@
+/* flow.c - flows: adding kernels, dependencies and notes. */
 #include "replay/flow.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +9,7 @@
 
 #include "base/error.h"
 
-/* --- Putting together ---------------------------------------------------------------------------------------- */
+/* --- Building ------------------------------------------------------------------------------------------------ */
 
 ft_status flow_new(const char *name, ft_flow **flow, ft_error *error) {
     ft_flow *f = calloc(1, sizeof *f);
@@ -28,8 +30,9 @@ void ft_flow_free(ft_flow *flow) {
     free(flow);
 }
 
-/* A longer copy of a list in the arena; old ones add up to less than the last. NULL when out of memory. */
-static void *longer(arena *memory, const void *list, uint32_t count, uint32_t *capacity, size_t size) {
+/* A copy of a list with twice the capacity, in the arena; the old copies add up to less than the last. NULL when out of
+ * memory. */
+static void *grow(arena *memory, const void *list, uint32_t count, uint32_t *capacity, size_t size) {
     uint32_t room = *capacity > 0 ? 2 * *capacity : 64;
     void *copy = arena_array(memory, room, size);
     if (copy == NULL) return NULL;
@@ -44,12 +47,13 @@ ft_status flow_add(ft_flow *flow, const ft_flow_kernel *kernel, const flow_kerne
         return ft_fail(error, FT_ERR_LIMIT, "%s: more than %d kernels", flow->name, FT_MAX_OPS);
     if (flow->count == flow->capacity) {
         uint32_t room = flow->capacity;
-        ft_flow_kernel *kernels = longer(&flow->memory, flow->kernels, flow->count, &room, sizeof *kernels);
-        flow_kernel_info *infos = longer(&flow->memory, flow->infos, flow->count, &flow->capacity, sizeof *infos);
+        ft_flow_kernel *kernels = grow(&flow->memory, flow->kernels, flow->count, &room, sizeof *kernels);
+        flow_kernel_info *infos = grow(&flow->memory, flow->infos, flow->count, &flow->capacity, sizeof *infos);
         if (kernels == NULL || infos == NULL) return FT_NOMEM(error);
         flow->kernels = kernels;
         flow->infos = infos;
     }
+    assert(flow->count < flow->capacity);
     *index = flow->count++;
     flow->kernels[*index] = *kernel;
     flow->infos[*index] = *info;
@@ -57,8 +61,9 @@ ft_status flow_add(ft_flow *flow, const ft_flow_kernel *kernel, const flow_kerne
 }
 
 ft_status flow_add_dependency(ft_flow *flow, uint32_t before, uint32_t after, ft_error *error) {
+    assert(before < flow->count && after < flow->count);
     if (flow->link_count == flow->link_capacity) {
-        flow_link *links = longer(&flow->memory, flow->links, flow->link_count, &flow->link_capacity, sizeof *links);
+        flow_link *links = grow(&flow->memory, flow->links, flow->link_count, &flow->link_capacity, sizeof *links);
         if (links == NULL) return FT_NOMEM(error);
         flow->links = links;
     }
@@ -73,7 +78,7 @@ ft_status flow_note(ft_flow *flow, ft_error *error, const char *format, ...) {
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
     if (flow->note_count == flow->note_capacity) {
-        const char **notes = longer(&flow->memory, flow->notes, flow->note_count, &flow->note_capacity, sizeof *notes);
+        const char **notes = grow(&flow->memory, flow->notes, flow->note_count, &flow->note_capacity, sizeof *notes);
         if (notes == NULL) return FT_NOMEM(error);
         flow->notes = notes;
     }
@@ -83,7 +88,7 @@ ft_status flow_note(ft_flow *flow, ft_error *error, const char *format, ...) {
     return FT_OK;
 }
 
-/* --- Looking ------------------------------------------------------------------------------------------------- */
+/* --- Access -------------------------------------------------------------------------------------------------- */
 
 const char *ft_flow_name(const ft_flow *flow) {
     return flow->name;

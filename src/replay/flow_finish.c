@@ -1,4 +1,5 @@
-/* flow_finish.c - a flow gets its order: each kernel after all that it needs, otherwise as it was listed. */
+/* flow_finish.c - topological order of a flow: each kernel after its dependencies, otherwise as listed. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +8,7 @@
 #include "replay/flow.h"
 #include "replay/heap.h"
 
-/* --- Needs ---------------------------------------------------------------------------------------------------- */
+/* --- Dependencies --------------------------------------------------------------------------------------------- */
 
 static int by_ends(const void *left, const void *right) {
     const flow_link *a = left, *b = right;
@@ -15,8 +16,8 @@ static int by_ends(const void *left, const void *right) {
     return (a->before > b->before) - (a->before < b->before);
 }
 
-/* Sorts the links by who needs, and keeps one of each. */
-static void tidy_links(ft_flow *flow) {
+/* Sorts the links by successor and removes duplicates. */
+static void sort_links(ft_flow *flow) {
     uint32_t kept = 0;
     if (flow->link_count == 0) return;
     qsort(flow->links, flow->link_count, sizeof *flow->links, by_ends);
@@ -37,13 +38,14 @@ static ft_status set_dependencies(ft_flow *flow, ft_error *error) {
     return FT_OK;
 }
 
-/* --- What waits for itself ------------------------------------------------------------------------------------ */
+/* --- Cycles --------------------------------------------------------------------------------------------------- */
 
-/* Kernels that are left over when all others have run all need one that is left over: walking back, we come round. */
-static ft_status name_cycle(const ft_flow *flow, const bool *is_done, uint32_t *step_of, ft_error *error) {
+/* Each kernel that could not be ordered depends on another such kernel, so walking back along these ends in a cycle. */
+static ft_status report_cycle(const ft_flow *flow, const bool *is_done, uint32_t *step_of, ft_error *error) {
     enum { MAX_NAMES = 6 };
     uint32_t at = 0, step = 1;
     while (is_done[at]) at++;
+    assert(at < flow->count);
     while (step_of[at] == 0) {
         step_of[at] = step++;
         uint32_t next = 0;
@@ -52,7 +54,7 @@ static ft_status name_cycle(const ft_flow *flow, const bool *is_done, uint32_t *
     }
     buf text = {0};
     uint32_t first = at, shown = 0;
-    do { /* the same way again, from a kernel that is on the circle */
+    do { /* once around the cycle, collecting names */
         if (shown++ < MAX_NAMES) buf_format(&text, "%s%s", shown > 1 ? " needs " : "", flow->kernels[at].name);
         uint32_t next = 0;
         while (is_done[flow->kernels[at].dependencies[next]]) next++;
@@ -61,10 +63,10 @@ static ft_status name_cycle(const ft_flow *flow, const bool *is_done, uint32_t *
     buf_format(&text, " needs %s%s", shown > MAX_NAMES ? "... needs " : "", flow->kernels[first].name);
     unsigned long long line = flow->infos[first].line;
     ft_status status = text.failed ? FT_NOMEM(error)
-                       : line > 0 ? ft_fail(error, FT_ERR_GRAPH, "%s: line %llu: '%s' waits for itself: %s", flow->name,
-                                            line, flow->kernels[first].name, text.data)
-                                  : ft_fail(error, FT_ERR_GRAPH, "%s: '%s' waits for itself: %s", flow->name,
-                                            flow->kernels[first].name, text.data);
+                       : line > 0  ? ft_fail(error, FT_ERR_GRAPH, "%s: line %llu: '%s' depends on itself: %s",
+                                             flow->name, line, flow->kernels[first].name, text.data)
+                                   : ft_fail(error, FT_ERR_GRAPH, "%s: '%s' depends on itself: %s", flow->name,
+                                             flow->kernels[first].name, text.data);
     buf_free(&text);
     return status;
 }
@@ -72,10 +74,10 @@ static ft_status name_cycle(const ft_flow *flow, const bool *is_done, uint32_t *
 /* --- Order ---------------------------------------------------------------------------------------------------- */
 
 typedef struct sorter {
-    uint32_t *left;       /* per kernel: needs that are not over */
-    uint32_t *first;      /* per kernel: its place in `successors` */
-    uint32_t *successors; /* who needs it */
-    uint32_t *place;      /* per kernel: where it goes */
+    uint32_t *left;       /* per kernel: dependencies that are not ordered yet */
+    uint32_t *first;      /* per kernel: its first index in `successors` */
+    uint32_t *successors; /* kernels that depend on it */
+    uint32_t *place;      /* per kernel: its new index */
     bool *is_done;
     heap ready;
 } sorter;
@@ -100,7 +102,7 @@ static void list_successors(sorter *s, const ft_flow *flow) {
         s->successors[s->first[flow->links[i].before + 1]++] = flow->links[i].after;
 }
 
-static uint32_t place_kernels(sorter *s, const ft_flow *flow) {
+static uint32_t order_kernels(sorter *s, const ft_flow *flow) {
     uint32_t placed = 0;
     for (uint32_t i = 0; i < flow->count; i++) {
         s->left[i] = flow->kernels[i].dependency_count;
@@ -116,7 +118,7 @@ static uint32_t place_kernels(sorter *s, const ft_flow *flow) {
     return placed;
 }
 
-static ft_status move_kernels(ft_flow *flow, const uint32_t *place, ft_error *error) {
+static ft_status apply_order(ft_flow *flow, const uint32_t *place, ft_error *error) {
     ft_flow_kernel *kernels = ARENA_ARRAY(&flow->memory, ft_flow_kernel, (size_t)flow->count + 1);
     flow_kernel_info *infos = ARENA_ARRAY(&flow->memory, flow_kernel_info, (size_t)flow->count + 1);
     if (kernels == NULL || infos == NULL) return FT_NOMEM(error);
@@ -130,7 +132,7 @@ static ft_status move_kernels(ft_flow *flow, const uint32_t *place, ft_error *er
         flow->links[i].before = place[flow->links[i].before];
         flow->links[i].after = place[flow->links[i].after];
     }
-    tidy_links(flow);
+    sort_links(flow);
     return set_dependencies(flow, error);
 }
 
@@ -141,15 +143,17 @@ static bool is_in_order(const ft_flow *flow) {
 }
 
 ft_status flow_finish(ft_flow *flow, ft_error *error) {
-    tidy_links(flow);
+    sort_links(flow);
     FT_TRY(set_dependencies(flow, error));
     if (is_in_order(flow)) return FT_OK;
     sorter s = {0};
     if (!sorter_init(&s, flow)) return FT_NOMEM(error);
     list_successors(&s, flow);
-    if (place_kernels(&s, flow) < flow->count) {
+    if (order_kernels(&s, flow) < flow->count) {
         memset(s.left, 0, flow->count * sizeof *s.left);
-        return name_cycle(flow, s.is_done, s.left, error);
+        return report_cycle(flow, s.is_done, s.left, error);
     }
-    return move_kernels(flow, s.place, error);
+    FT_TRY(apply_order(flow, s.place, error));
+    assert(is_in_order(flow));
+    return FT_OK;
 }

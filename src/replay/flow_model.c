@@ -1,11 +1,11 @@
-/* flow_model.c - flows of forecasts and of models: which parts they are made of. */
+/* flow_model.c - flows of results and of models: the parts that become kernels. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "cost/cost.h"
 #include "forecast/report_rows.h"
-#include "replay/flow_memory.h"
+#include "replay/flow.h"
 
 static void kernels_as_parts(const ft_kernels *kernels, ft_part *parts) {
     for (uint32_t i = 0; i < kernels->count; i++) {
@@ -20,7 +20,7 @@ static double work_of(const flow_source *source, const ft_part *part) {
     return work_amount_of(&source->cost, part->ops, part->op_count);
 }
 
-/* The kernels of a runtime; they share `total_us` by work, or have no times when it is NaN. */
+/* The kernels of a runtime; `total_us` is divided among them by work, or they have no times when it is NaN. */
 static ft_status flow_from_rules(const flow_source *source, const ft_rules *rules, double total_us, ft_flow **flow,
                                  ft_error *error) {
     ft_kernels kernels = {0};
@@ -49,10 +49,10 @@ ft_status ft_flow_from_model(const ft_graph *model, const ft_binding *binding, c
     return status;
 }
 
-/* --- Forecasts ------------------------------------------------------------------------------------------------- */
+/* --- Results --------------------------------------------------------------------------------------------------- */
 
-/* A predictor that sees only the whole: its time is shared out by work among the kernels of the device's runtime. */
-static ft_status share_out(const flow_source *source, const ft_result *f, ft_flow **flow, ft_error *error) {
+/* For a predictor without kernels: divides its time by work among the kernels of the device's runtime. */
+static ft_status split_by_work(const flow_source *source, const ft_result *f, ft_flow **flow, ft_error *error) {
     const ft_device *sheet = f->request.sheet;
     ft_device *opened = NULL;
     ft_rules *rules = NULL;
@@ -63,7 +63,7 @@ static ft_status share_out(const flow_source *source, const ft_result *f, ft_flo
     if (status == FT_OK) status = flow_from_rules(source, rules, f->time.value, flow, error);
     if (status == FT_OK)
         status = flow_note(*flow, error,
-                           "the predictor sees only the whole: its time is shared out among the kernels of %s by work",
+                           "the predictor has no times of kernels: its time is divided among the kernels of %s by work",
                            runtime);
     ft_rules_free(rules);
     ft_device_free(opened);
@@ -82,12 +82,12 @@ ft_status ft_flow_from_result(const ft_model_results *entry, uint32_t index, ft_
     flow_source source;
     ft_flow *made = NULL;
     if (isnan(f->time.value))
-        return ft_fail(error, FT_ERR_UNSUPPORTED, "there is no time to replay on %s: %s", f->request.device,
-                       f->no_time != NULL ? f->no_time : "nobody can tell");
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "no time to replay on %s: %s", f->request.device,
+                       f->no_time != NULL ? f->no_time : "no predictor covers the request");
     binding.batch = f->request.batch;
     FT_TRY(flow_source_open(entry->file, entry->model, &binding, &options, &source, error));
     ft_status status = f->kernel_count > 0 ? flow_from_parts(&source, f->kernels, f->kernel_count, &made, error)
-                                           : share_out(&source, f, &made, error);
+                                           : split_by_work(&source, f, &made, error);
     if (status == FT_OK) status = add_notes(made, f, error);
     flow_source_close(&source);
     if (status == FT_OK)
@@ -119,5 +119,5 @@ ft_status ft_flow_derive_training(ft_flow *flow, const ft_binding *binding, cons
     ft_status status = flow_add_memory_steps(flow, &source, error);
     flow_source_close(&source);
     FT_TRY(status);
-    return flow_note(flow, error, "the way back and the update are derived from the way forward by the work of each");
+    return flow_note(flow, error, "backward pass and update are derived from the forward pass by the work of each");
 }

@@ -1,12 +1,14 @@
-#include "replay/flow_parts.h"
+/* flow_parts.c - flows of models: parts of a bound graph become kernels, which depend on the producers of their inputs.
+ */
+#include "replay/flow.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "cost/cost.h"
-#include "replay/flow_memory.h"
 #include "report/facts.h"
 
 ft_status flow_source_open(const char *name, const ft_graph *model, const ft_binding *binding,
@@ -26,8 +28,8 @@ void flow_source_close(flow_source *source) {
 
 /* --- Times ----------------------------------------------------------------------------------------------------- */
 
-/* What the values of parts with operators are multiplied by, so that with the start they add up to all of them. */
-static ft_status settle_rest(ft_flow *flow, const ft_part *parts, uint32_t count, double *factor, ft_error *error) {
+/* The factor for the values of parts with operators, so that with the start they add up to the sum of all parts. */
+static ft_status spread_rest(ft_flow *flow, const ft_part *parts, uint32_t count, double *factor, ft_error *error) {
     double kernels = 0, rest = 0;
     *factor = 1;
     for (uint32_t i = 0; i < count; i++) {
@@ -42,20 +44,58 @@ static ft_status settle_rest(ft_flow *flow, const ft_part *parts, uint32_t count
     }
     if (rest == 0) return FT_OK;
     if (!(kernels + rest > 0))
-        return ft_fail(error, FT_ERR_UNSUPPORTED, "%s: what belongs to no kernel is all of its time: nothing to replay",
-                       flow->name);
+        return ft_fail(error, FT_ERR_UNSUPPORTED,
+                       "%s: no part of the time belongs to a kernel, so there is nothing to replay", flow->name);
     *factor = (kernels + rest) / kernels;
     return flow_note(flow, error, "%+.3g us that belong to no kernel are spread over the kernels", rest);
 }
 
+/* --- Memory ----------------------------------------------------------------------------------------------------- */
+
+typedef struct step_collector {
+    const ft_flow *flow;
+    const uint32_t *kernel_of; /* per operator, or FT_NONE */
+    flow_step *steps;
+    uint32_t count, max;
+} step_collector;
+
+static ft_replay_phase phase_of(ft_phase phase) {
+    return phase == FT_PHASE_FORWARD    ? FT_REPLAY_FORWARD
+           : phase == FT_PHASE_BACKWARD ? FT_REPLAY_BACKWARD
+                                        : FT_REPLAY_UPDATE;
+}
+
+static void add_step(void *user, ft_phase phase, uint32_t op, uint64_t live_bytes) {
+    step_collector *k = user;
+    if (k->count == k->max) return;
+    k->steps[k->count++] = (flow_step){
+        .phase = phase_of(phase), .kernel = op != FT_NONE ? k->kernel_of[op] : FT_NONE, .live_bytes = live_bytes};
+}
+
+ft_status flow_add_memory_steps(ft_flow *flow, const flow_source *source, ft_error *error) {
+    uint32_t ops = ft_graph_op_count(source->bound);
+    uint32_t *kernel_of = ARENA_ARRAY(&flow->memory, uint32_t, (size_t)ops + 1);
+    step_collector k = {.flow = flow, .kernel_of = kernel_of, .max = 2 * ops + 2};
+    ft_memory peak;
+    k.steps = ARENA_ARRAY(&flow->memory, flow_step, k.max);
+    if (kernel_of == NULL || k.steps == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < ops; i++) kernel_of[i] = FT_NONE;
+    for (uint32_t i = 0; i < flow->count; i++)
+        for (uint32_t j = 0; j < flow->infos[i].op_count; j++) kernel_of[flow->infos[i].ops[j]] = i;
+    FT_TRY(ft_memory_plan(source->bound, &source->options, &peak, add_step, &k, error));
+    flow->steps = k.steps;
+    flow->step_count = k.count;
+    return FT_OK;
+}
+
 /* --- Kernels --------------------------------------------------------------------------------------------------- */
 
-typedef struct linker {
+typedef struct flow_linker {
     const flow_source *source;
     ft_flow *flow;
-    uint32_t *kernel_of; /* per operator: the last kernel that has it, or FT_NONE */
-    uint32_t *place;     /* per kernel: when it is launched; one in no part comes with the latest that it reads */
-} linker;
+    uint32_t *kernel_of; /* per operator: the last kernel with it, or FT_NONE */
+    uint32_t *place;     /* per kernel: its launch position; a view has that of the latest kernel it reads from */
+} flow_linker;
 
 static uint64_t gradient_bytes(const flow_source *s, const ft_part *part) {
     uint64_t bytes = 0;
@@ -66,13 +106,14 @@ static uint64_t gradient_bytes(const flow_source *s, const ft_part *part) {
     return bytes;
 }
 
-static ft_status add_part(linker *l, const ft_part *part, double factor, ft_error *error) {
+static ft_status add_part(flow_linker *l, const ft_part *part, double factor, ft_error *error) {
     const flow_source *s = l->source;
     arena *memory = &l->flow->memory;
     uint32_t count = ft_graph_op_count(s->bound), index;
     for (uint32_t i = 0; i < part->op_count; i++)
         if (part->ops[i] >= count)
-            return ft_fail(error, FT_ERR_INTERNAL, "%s: a kernel has an operator that is not there", s->name);
+            return ft_fail(error, FT_ERR_INTERNAL, "%s: a kernel has an operator that does not exist", s->name);
+    assert(part->op_count > 0);
     const char *name = facts_op_name(s->model, &ft_graph_ops(s->model)[part->ops[0]]);
     work_share share = work_share_of(&s->cost, part->ops, part->op_count);
     double time = fmax(0, part->value) * factor;
@@ -83,6 +124,7 @@ static ft_status add_part(linker *l, const ft_part *part, double factor, ft_erro
                              .backward_us = time * share.backward,
                              .update_us = time * share.update,
                              .gradient_bytes = gradient_bytes(s, part)};
+    assert(share.forward >= 0 && share.backward >= 0 && share.update >= 0);
     double forward = share.forward > 0 ? share.forward : 1;
     flow_kernel_info info = {.ops = arena_copy(memory, part->ops, part->op_count * sizeof *part->ops),
                              .op_count = part->op_count,
@@ -99,22 +141,22 @@ static ft_status add_part(linker *l, const ft_part *part, double factor, ft_erro
     return FT_OK;
 }
 
-/* The kernel that makes an input of an operator; FT_NONE when it is there from the beginning. */
-static uint32_t maker_of(const linker *l, const ft_op *op, uint32_t input) {
+/* The kernel that produces an input of an operator; FT_NONE for model inputs and weights. */
+static uint32_t producer_of(const flow_linker *l, const ft_op *op, uint32_t input) {
     if (op->inputs[input] == FT_NONE) return FT_NONE;
     uint32_t producer = ft_graph_tensors(l->source->bound)[op->inputs[input]].producer;
     return producer != FT_NONE ? l->kernel_of[producer] : FT_NONE;
 }
 
-/* An operator that is in no part hands on what it reads, in no time. */
-static ft_status add_view(linker *l, uint32_t op_index, ft_error *error) {
+/* An operator in no part is a view: it takes no time and passes on its dependencies. */
+static ft_status add_view(flow_linker *l, uint32_t op_index, ft_error *error) {
     const ft_op *op = &ft_graph_ops(l->source->bound)[op_index];
     uint32_t place = 0, index;
     for (uint32_t i = 0; i < op->input_count; i++) {
-        uint32_t maker = maker_of(l, op, i);
-        if (maker != FT_NONE && l->place[maker] > place) place = l->place[maker];
+        uint32_t producer = producer_of(l, op, i);
+        if (producer != FT_NONE && l->place[producer] > place) place = l->place[producer];
     }
-    if (place == 0 || op->is_folded) return FT_OK; /* it reads nothing that a kernel makes */
+    if (place == 0 || op->is_folded) return FT_OK; /* it reads no output of a kernel */
     FT_TRY(flow_add(l->flow, &(ft_flow_kernel){.name = "", .type = "view"}, &(flow_kernel_info){.is_free = true},
                     &index, error));
     l->place[index] = place;
@@ -122,33 +164,33 @@ static ft_status add_view(linker *l, uint32_t op_index, ft_error *error) {
     return FT_OK;
 }
 
-/* Parts only wait for parts that are launched before; a view stands right behind the part that it comes with. */
-static ft_status link_op(linker *l, uint32_t op_index, ft_error *error) {
+/* A part depends only on parts that are launched before it; a view comes right after the part that it reads from. */
+static ft_status link_op(flow_linker *l, uint32_t op_index, ft_error *error) {
     const ft_op *op = &ft_graph_ops(l->source->bound)[op_index];
     uint32_t kernel = l->kernel_of[op_index];
     for (uint32_t i = 0; kernel != FT_NONE && i < op->input_count; i++) {
-        uint32_t maker = maker_of(l, op, i);
-        if (maker == FT_NONE || maker == kernel) continue;
-        if (l->flow->infos[kernel].is_free || l->place[maker] < l->place[kernel])
-            FT_TRY(flow_add_dependency(l->flow, maker, kernel, error));
-        else if (l->place[maker] > l->place[kernel])
+        uint32_t producer = producer_of(l, op, i);
+        if (producer == FT_NONE || producer == kernel) continue;
+        if (l->flow->infos[kernel].is_free || l->place[producer] < l->place[kernel])
+            FT_TRY(flow_add_dependency(l->flow, producer, kernel, error));
+        else if (l->place[producer] > l->place[kernel])
             l->flow->dropped_links++;
     }
     return FT_OK;
 }
 
-static ft_status link_all(linker *l, const ft_part *parts, uint32_t count, ft_error *error) {
+static ft_status link_all(flow_linker *l, const ft_part *parts, uint32_t count, ft_error *error) {
     uint32_t ops = ft_graph_op_count(l->source->bound);
     double factor;
     for (uint32_t i = 0; i < ops; i++) l->kernel_of[i] = FT_NONE;
-    FT_TRY(settle_rest(l->flow, parts, count, &factor, error));
+    FT_TRY(spread_rest(l->flow, parts, count, &factor, error));
     for (uint32_t i = 0; i < count; i++)
         if (parts[i].op_count > 0) FT_TRY(add_part(l, &parts[i], factor, error));
     for (uint32_t i = 0; i < ops; i++)
         if (l->kernel_of[i] == FT_NONE) FT_TRY(add_view(l, i, error));
     for (uint32_t i = 0; i < ops; i++) FT_TRY(link_op(l, i, error));
     if (l->flow->dropped_links > 0)
-        FT_TRY(flow_note(l->flow, error, "%u links between kernels go against the order of launches and are left out",
+        FT_TRY(flow_note(l->flow, error, "%u dependencies contradict the launch order and are ignored",
                          l->flow->dropped_links));
     FT_TRY(flow_finish(l->flow, error));
     return flow_add_memory_steps(l->flow, l->source, error);
@@ -156,7 +198,7 @@ static ft_status link_all(linker *l, const ft_part *parts, uint32_t count, ft_er
 
 ft_status flow_from_parts(const flow_source *source, const ft_part *parts, uint32_t count, ft_flow **flow,
                           ft_error *error) {
-    linker l = {.source = source};
+    flow_linker l = {.source = source};
     size_t ops = ft_graph_op_count(source->bound);
     FT_TRY(flow_new(source->name, &l.flow, error));
     l.flow->model = source->model;

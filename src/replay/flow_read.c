@@ -1,4 +1,4 @@
-/* flow_read.c - files that are flows themselves: a table that says who comes after whom, or TVM's graph.json. */
+/* flow_read.c - reading flows from files: a table with a column "after", or TVM's graph.json. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,18 +6,19 @@
 #include "base/error.h"
 #include "base/input.h"
 #include "read/executor_json.h"
-#include "replay/flow_read.h"
+#include "replay/flow.h"
+#include "replay/times.h"
 
 /* --- TVM ---------------------------------------------------------------------------------------------------------- */
 
-static const char *without(const char *text, const char *prefix) {
+static const char *strip_prefix(const char *text, const char *prefix) {
     size_t length = strlen(prefix);
     return strncmp(text, prefix, length) == 0 && text[length] != '\0' ? text + length : text;
 }
 
 /* "tvmgen_default_fused_nn_conv2d_add_nn_relu" is of type "nn_conv2d_add_nn_relu". */
 static const char *type_of(const char *function) {
-    return without(without(function, "tvmgen_default_"), "fused_");
+    return strip_prefix(strip_prefix(function, "tvmgen_default_"), "fused_");
 }
 
 static ft_status add_node(ft_flow *flow, const executor_node *node, uint64_t line, uint32_t *index, ft_error *error) {
@@ -39,7 +40,7 @@ static ft_status fill_from_nodes(ft_flow *flow, const executor_graph *graph, con
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const executor_node *node = &graph->nodes[i];
         kernel_of[i] = FT_NONE;
-        if (node->func_name == NULL) continue; /* an input or weights: there from the beginning */
+        if (node->func_name == NULL) continue; /* an input or weights */
         FT_TRY(add_node(flow, node, lines[i], &kernel_of[i], error));
         for (uint32_t j = 0; j < node->input_count; j++) {
             uint32_t before = kernel_of[node->inputs[j]];
@@ -47,10 +48,10 @@ static ft_status fill_from_nodes(ft_flow *flow, const executor_graph *graph, con
         }
     }
     return flow->count > 0 ? flow_finish(flow, error)
-                           : ft_fail(error, FT_ERR_GRAPH, "%s: no node of it runs a function", flow->name);
+                           : ft_fail(error, FT_ERR_GRAPH, "%s: none of its nodes runs a function", flow->name);
 }
 
-enum { DEPTH_OF_NODES = 3 }; /* an object that holds a list of objects */
+enum { DEPTH_OF_NODES = 3 }; /* nodes are objects in a list in an object */
 
 static ft_status flow_from_nodes(const executor_graph *graph, const input *in, const char *name, ft_flow **flow,
                                  ft_error *error) {
@@ -70,8 +71,8 @@ static ft_status flow_from_nodes(const executor_graph *graph, const input *in, c
     return status;
 }
 
-/* Puts the file before a message, and the line of the node that it is about. */
-static void name_place(const input *in, const char *name, uint32_t node, ft_status status, ft_error *error) {
+/* Prefixes a message with the file, and the line of the node it is about. */
+static void prefix_location(const input *in, const char *name, uint32_t node, ft_status status, ft_error *error) {
     uint64_t *lines = status != FT_ERR_NOMEM ? calloc((size_t)node + 1, sizeof *lines) : NULL;
     uint32_t found = 0;
     if (lines != NULL) found = json_object_lines((const char *)in->bytes, in->size, DEPTH_OF_NODES, lines, node + 1);
@@ -86,15 +87,14 @@ static ft_status read_executor(const input *in, const char *name, ft_flow **flow
     executor_graph graph;
     ft_status status = executor_read(in->bytes, in->size, &graph, error);
     if (status != FT_OK)
-        name_place(in, name, graph.node_count, status, error);
+        prefix_location(in, name, graph.node_count, status, error);
     else
         status = flow_from_nodes(&graph, in, name, flow, error);
     executor_free(&graph);
     return status;
 }
 
-/* --- The whole -----------------------------------------------------------------------------------------------------
- */
+/* --- Files ------------------------------------------------------------------------------------------------------ */
 
 static ft_status read_table(const input *in, const char *name, ft_flow **flow, ft_error *error) {
     ft_times *times;

@@ -1,11 +1,11 @@
-/* flow_table.c - flows that a table says: kernels by the operators they fuse, or kernels by who comes after whom. */
+/* flow_table.c - flows of tables: kernels listed by the operators they fuse, or by the kernels they come after. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "replay/flow_parts.h"
-#include "replay/flow_table.h"
+#include "replay/flow.h"
+#include "replay/times.h"
 #include "report/facts.h"
 
 static ft_status line_fail(const ft_times *t, const times_row *row, ft_error *error, const char *what,
@@ -22,11 +22,11 @@ typedef struct table_parts {
     map op_of; /* by name */
     ft_part *parts;
     uint32_t *ops;    /* of all parts */
-    uint32_t *row_of; /* per operator: the row that has it, plus one */
+    uint32_t *row_of; /* per operator: its row plus one, or 0 */
     uint32_t op_count;
 } table_parts;
 
-static ft_status take_operators(table_parts *p, uint32_t row_index, ft_error *error) {
+static ft_status add_row_part(table_parts *p, uint32_t row_index, ft_error *error) {
     const times_row *row = &p->times->rows[row_index];
     ft_part *part = &p->parts[row_index];
     *part = (ft_part){.type = row->type != NULL ? row->type : "kernel",
@@ -39,7 +39,7 @@ static ft_status take_operators(table_parts *p, uint32_t row_index, ft_error *er
         if (!map_get(&p->op_of, name, &op)) return line_fail(p->times, row, error, "the model has no operator", name);
         if (p->row_of[op] != 0)
             return ft_fail(error, FT_ERR_GRAPH,
-                           "%s: line %llu: operator '%.80s' is in line %llu already; a table of one model, device and "
+                           "%s: line %llu: operator '%.80s' is already in line %llu; a table of one model, device and "
                            "batch is needed",
                            p->times->path, (unsigned long long)row->line, name,
                            (unsigned long long)p->times->rows[p->row_of[op] - 1].line);
@@ -59,7 +59,7 @@ static ft_status gather_parts(table_parts *p, arena *memory, ft_error *error) {
         return FT_NOMEM(error);
     for (uint32_t i = 0; i < count; i++)
         if (!map_set(&p->op_of, facts_op_name(p->model, &ft_graph_ops(p->model)[i]), i)) return FT_NOMEM(error);
-    for (uint32_t i = 0; i < p->times->count; i++) FT_TRY(take_operators(p, i, error));
+    for (uint32_t i = 0; i < p->times->count; i++) FT_TRY(add_row_part(p, i, error));
     return FT_OK;
 }
 
@@ -75,8 +75,8 @@ static int by_last_op(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-/* Rows are launched as they are listed; a table that lists them otherwise (the longest first) loses links that way, and
- * is put into the order of the model. */
+/* Rows are in launch order; a table in another order (the longest first) would lose dependencies, so the order of the
+ * model is tried as well. */
 static ft_status flow_from_rows_with_operators(const flow_source *source, table_parts *p, ft_flow **flow,
                                                ft_error *error) {
     ft_flow *listed, *sorted;
@@ -97,19 +97,20 @@ ft_status ft_flow_from_table(const ft_graph *model, const ft_binding *binding, c
     flow_source source;
     arena memory;
     table_parts p = {.times = times, .model = model};
-    ft_cost_options as_told = *options;
+    ft_cost_options table_options = *options;
     ft_flow *made = NULL;
     if (times->is_training && options->mode != FT_TRAIN)
-        return ft_fail(error, FT_ERR_USAGE, "%s: has times of training, but inference is to be replayed", times->path);
-    if (!times->is_training) as_told.mode = FT_INFER;
-    FT_TRY(flow_source_open(times->path, model, binding, &as_told, &source, error));
+        return ft_fail(error, FT_ERR_USAGE, "%s: has times of training, but the mode of the replay is inference",
+                       times->path);
+    if (!times->is_training) table_options.mode = FT_INFER;
+    FT_TRY(flow_source_open(times->path, model, binding, &table_options, &source, error));
     arena_init(&memory, FT_MAX_GRAPH_BYTES);
     ft_status status = gather_parts(&p, &memory, error);
     if (status == FT_OK) status = flow_from_rows_with_operators(&source, &p, &made, error);
     arena_free(&memory);
     flow_source_close(&source);
     if (status == FT_OK) status = flow_fill_missing_times(made, times, times->is_strict, error);
-    if (status == FT_OK && as_told.mode != options->mode)
+    if (status == FT_OK && table_options.mode != options->mode)
         status = ft_flow_derive_training(made, binding, options, error);
     if (status == FT_OK)
         *flow = made;
@@ -118,7 +119,7 @@ ft_status ft_flow_from_table(const ft_graph *model, const ft_binding *binding, c
     return status;
 }
 
-/* --- Kernels by who comes after whom ---------------------------------------------------------------------------- */
+/* --- Kernels of a column "after" -------------------------------------------------------------------------------- */
 
 static ft_status add_row(ft_flow *flow, const times_row *row, ft_error *error) {
     arena *memory = &flow->memory;
@@ -142,7 +143,7 @@ static ft_status fill_from_rows(ft_flow *flow, const ft_times *times, ft_error *
     flow->has_own_backward = times->has_phases;
     flow->is_backward_assumed = true;
     for (uint32_t i = 0; i < times->count; i++) {
-        if (times->rows[i].name == NULL) return line_fail(times, &times->rows[i], error, "a row without a", "name");
+        if (times->rows[i].name == NULL) return line_fail(times, &times->rows[i], error, "the row has no", "name");
         FT_TRY(add_row(flow, &times->rows[i], error));
     }
     for (uint32_t i = 0; i < times->count; i++) {
@@ -150,7 +151,7 @@ static ft_status fill_from_rows(ft_flow *flow, const ft_times *times, ft_error *
         for (uint32_t j = 0; j < row->after.count; j++) {
             uint32_t before;
             if (!map_get(&times->by_name, row->after.items[j], &before))
-                return line_fail(times, row, error, "comes after a kernel that is not there:", row->after.items[j]);
+                return line_fail(times, row, error, "comes after a kernel that does not exist:", row->after.items[j]);
             FT_TRY(flow_add_dependency(flow, before, i, error));
         }
     }

@@ -1,18 +1,19 @@
-/* flow_times.c - kernels of a flow get the times of a table, by name; those that are not in it, a median. */
+/* flow_times.c - setting the times of kernels from a table, by name; missing ones get the median. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "replay/flow_table.h"
+#include "replay/flow.h"
+#include "replay/times.h"
 #include "report/facts.h"
 
-typedef struct taker {
+typedef struct time_lookup {
     ft_flow *flow;
     const ft_times *times;
     bool *is_used; /* per row */
-} taker;
+} time_lookup;
 
 static void set_time(ft_flow *flow, uint32_t kernel, double time_us) {
     ft_flow_kernel *k = &flow->kernels[kernel];
@@ -23,15 +24,15 @@ static void set_time(ft_flow *flow, uint32_t kernel, double time_us) {
 
 /* --- By name ---------------------------------------------------------------------------------------------------- */
 
-static double time_of_name(taker *t, const char *name) {
+static double time_of_name(time_lookup *t, const char *name) {
     uint32_t row;
     if (name == NULL || name[0] == '\0' || !map_get(&t->times->by_name, name, &row)) return NAN;
     t->is_used[row] = true;
     return t->times->rows[row].time_us;
 }
 
-/* The sum of the operators that the table has. */
-static double time_of_ops(taker *t, uint32_t kernel) {
+/* The sum over the operators in the table. */
+static double time_of_ops(time_lookup *t, uint32_t kernel) {
     const flow_kernel_info *info = &t->flow->infos[kernel];
     const ft_graph *model = t->flow->model;
     double sum = NAN;
@@ -42,7 +43,7 @@ static double time_of_ops(taker *t, uint32_t kernel) {
     return sum;
 }
 
-static double time_of(taker *t, uint32_t kernel) {
+static double time_of(time_lookup *t, uint32_t kernel) {
     const ft_flow_kernel *k = &t->flow->kernels[kernel];
     double time = time_of_ops(t, kernel);
     if (isnan(time)) time = time_of_name(t, k->name);
@@ -50,14 +51,14 @@ static double time_of(taker *t, uint32_t kernel) {
     return isnan(time) ? time_of_name(t, k->type) : time;
 }
 
-/* --- What is missing -------------------------------------------------------------------------------------------- */
+/* --- Missing times ---------------------------------------------------------------------------------------------- */
 
 static int ascending(const void *left, const void *right) {
     double a = *(const double *)left, b = *(const double *)right;
     return (a > b) - (a < b);
 }
 
-/* NaN when no kernel has a time or memory runs out, which *is_full says. */
+/* NaN when no kernel has a time or, with *is_full set, when out of memory. */
 static double median_of(const ft_flow *flow, bool *is_full) {
     uint32_t count = 0;
     double *known = malloc(((size_t)flow->count + 1) * sizeof *known);
@@ -94,7 +95,7 @@ static ft_status fill_missing(ft_flow *flow, const ft_times *times, uint32_t mis
     for (uint32_t i = 0; i < flow->count; i++)
         if (isnan(flow->kernels[i].time_us)) set_time(flow, i, median);
     return flow_note(flow, error,
-                     "no time for %u of %u kernels (%s): each is taken to be the median of the others, %.4g us",
+                     "no time for %u of %u kernels (%s): each is assumed to take the median of the others, %.4g us",
                      missing, flow->count, names, median);
 }
 
@@ -110,9 +111,9 @@ ft_status flow_fill_missing_times(ft_flow *flow, const ft_times *times, bool is_
     return status;
 }
 
-/* --- The whole --------------------------------------------------------------------------------------------------- */
+/* --- Setting times ----------------------------------------------------------------------------------------------- */
 
-static ft_status note_unused(taker *t, ft_error *error) {
+static ft_status note_unused(time_lookup *t, ft_error *error) {
     uint32_t unused = 0, first = 0;
     for (uint32_t i = t->times->count; i-- > 0;) {
         if (t->is_used[i]) continue;
@@ -121,13 +122,13 @@ static ft_status note_unused(taker *t, ft_error *error) {
     }
     if (unused == 0) return FT_OK;
     const times_row *row = &t->times->rows[first];
-    return flow_note(t->flow, error, "%u of %u rows of %s name nothing here, first '%.60s' (line %llu)", unused,
+    return flow_note(t->flow, error, "%u of %u rows of %s match no kernel, first '%.60s' (line %llu)", unused,
                      t->times->count, t->times->path, row->name != NULL ? row->name : "",
                      (unsigned long long)row->line);
 }
 
 ft_status ft_flow_set_times(ft_flow *flow, const ft_times *times, bool is_strict, ft_error *error) {
-    taker t = {.flow = flow, .times = times, .is_used = calloc((size_t)times->count + 1, sizeof *t.is_used)};
+    time_lookup t = {.flow = flow, .times = times, .is_used = calloc((size_t)times->count + 1, sizeof *t.is_used)};
     if (t.is_used == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < flow->count; i++)
         if (!flow->infos[i].is_free) set_time(flow, i, time_of(&t, i));

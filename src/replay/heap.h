@@ -1,9 +1,10 @@
-/* heap.h - a binary heap of small entries, the least first: what is ready, what ends next.
+/* heap.h - a binary min-heap of small entries, for ready tasks and coming events.
  *
- * Entries of equal rank come out by number, so that nothing depends on the order in which they went in. */
+ * Entries of equal rank are ordered by id, so the result does not depend on the order of insertion. */
 #ifndef REPLAY_HEAP_H
 #define REPLAY_HEAP_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -13,7 +14,7 @@ typedef struct heap_entry {
     uint32_t id;    /* then this */
 } heap_entry;
 
-/* The memory is the caller's: room for all that will ever be in it at a time. */
+/* The caller provides `items`, with room for the largest number of entries at a time. */
 typedef struct heap {
     heap_entry *items;
     uint32_t count;
@@ -32,8 +33,8 @@ static inline void heap_push(heap *h, heap_entry entry) {
     h->items[at] = entry;
 }
 
-/* The heap must not be empty. */
 static inline heap_entry heap_pop(heap *h) {
+    assert(h->count > 0);
     heap_entry first = h->items[0], last = h->items[--h->count];
     uint32_t at = 0, down;
     while ((down = 2 * at + 1) < h->count) {

@@ -1,12 +1,11 @@
-/* report_document.c - a document about replays: begin, subject after subject, end; and the renderings for programs. */
+/* report_document.c - documents about replays (begin, entries, end), and their JSON and CSV. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "replay/report_values.h"
 
-/* --- JSON: an array with one object a replay (docs/schema/replay.schema.json) --------------------------------------
- */
+/* --- JSON: an array of one object per replay (docs/schema/replay.schema.json) ----------------------------------- */
 
 static void json_row(json_writer *j, const field *fields, const void *row) {
     jsonw_open_object(j, JSON_LINE);
@@ -27,7 +26,7 @@ static void json_engines(json_writer *j, const ft_replay *replay) {
 
 static void json_events(ft_replay_report *r, json_writer *j, const char *key, const ft_replay *replay,
                         bool is_critical) {
-    uint32_t count = 0, *chosen = events_chosen(replay, is_critical, r->style.top, &count);
+    uint32_t count = 0, *chosen = select_events(replay, is_critical, r->style.top, &count);
     if (chosen == NULL) r->out.text.failed = true;
     jsonw_key(j, key);
     jsonw_open_array(j, JSON_BLOCK);
@@ -67,8 +66,7 @@ static void write_json(ft_replay_report *r, const ft_model_replays *entry) {
     }
 }
 
-/* --- CSV: a row a replay, or a row an event ------------------------------------------------------------------------
- */
+/* --- CSV: one row per replay, or per event ---------------------------------------------------------------------- */
 
 static void csv_names(buf *out, const field *fields) {
     for (; fields->key != NULL; fields++) buf_format(out, "%s,", fields->key);
@@ -81,7 +79,7 @@ static void csv_values(buf *out, const field *fields, const void *row) {
     }
 }
 
-/* Cells end in a comma; the last one of a line in a line end. */
+/* Each cell ends in a comma, the last of a line in a newline. */
 static void csv_end_line(buf *out) {
     if (out->length > 0 && !out->failed) out->data[out->length - 1] = '\n';
 }
@@ -93,7 +91,7 @@ static void csv_cell_of(buf *out, buf *text) {
     buf_free(text);
 }
 
-/* "0:compute=0.93;network=0.2": how much of the time each is busy. */
+/* "0:compute=0.93;network=0.2": the share of time that each engine is busy. */
 static void csv_engines(buf *out, const ft_replay *replay) {
     buf text = {0};
     char number[DOUBLE_TEXT_SIZE];
@@ -107,10 +105,10 @@ static void csv_engines(buf *out, const ft_replay *replay) {
     csv_cell_of(out, &text);
 }
 
-/* The names of the kernels on the longest path. */
+/* The names of the kernels on the critical path. */
 static void csv_critical(ft_replay_report *r, const ft_replay *replay) {
     buf text = {0};
-    uint32_t count = 0, *chosen = events_chosen(replay, true, r->style.top, &count);
+    uint32_t count = 0, *chosen = select_events(replay, true, r->style.top, &count);
     if (chosen == NULL) text.failed = true;
     for (uint32_t i = 0; chosen != NULL && i < count; i++)
         buf_format(&text, "%s%s", i > 0 ? ";" : "", replay->events[chosen[i]].name);
@@ -126,14 +124,14 @@ static void csv_notes(buf *out, const ft_model_replays *entry, const ft_replay *
     csv_cell_of(out, &text);
 }
 
-/* Which replay an event is of. */
+/* The columns that identify the replay of an event. */
 static const field which_fields[] = {{"file", FIELD_TEXT, offsetof(replay_row, file)},
                                      {"device", FIELD_TEXT, offsetof(replay_row, device)},
                                      {"workers", FIELD_COUNT, offsetof(replay_row, workers)},
                                      {NULL, FIELD_TEXT, 0}};
 
 static void csv_events(ft_replay_report *r, const ft_replay *replay, const replay_row *which) {
-    uint32_t count = 0, *chosen = events_chosen(replay, false, r->style.top, &count);
+    uint32_t count = 0, *chosen = select_events(replay, false, r->style.top, &count);
     if (chosen == NULL) r->out.text.failed = true;
     for (uint32_t i = 0; chosen != NULL && i < count; i++) {
         event_row row;

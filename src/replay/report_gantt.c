@@ -1,7 +1,7 @@
-/* report_gantt.c - a replay as a picture: a row for each lane of an engine with a bar for each kernel, the critical
- * path underlined; and, of several replays, what more workers bring.
+/* report_gantt.c - plot of a replay: a row for each lane of an engine with a bar for each kernel, the critical path
+ * underlined; of several replays, also speed-up and efficiency over workers.
  *
- * Bars have the colour of their phase in training, of their kind of kernel otherwise. */
+ * Bars have the colour of their phase in training, else of the type of kernel. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,13 +18,13 @@ static const double GAP = 34, CHART = 200;
 
 typedef struct figure {
     const ft_model_replays *entry;
-    const ft_replay *replay; /* whose timeline it is */
+    const ft_replay *replay; /* shown as timeline */
     struct {
         uint32_t engine, lane;
     } rows[MAX_ROWS];
     uint32_t row_count, row_total;
     bool has_phases;
-    const char *kinds[KINDS]; /* what colours mean */
+    const char *kinds[KINDS]; /* one per colour */
     double kind_us[KINDS];
     uint32_t kind_count;
     canvas page;
@@ -43,7 +43,7 @@ static void find_rows(figure *f) {
     }
 }
 
-/* What a colour stands for: the phase, or the first word of the kernel's type ("conv" of conv-bn-relu). */
+/* The label of a colour: the phase, or the first word of the kernel's type ("conv" of conv-bn-relu). */
 static size_t kind_of(const figure *f, const ft_replay_event *e, const char **text) {
     *text = f->has_phases ? ft_replay_phase_name(e->phase) : e->type;
     size_t length = strcspn(*text, "-");
@@ -60,7 +60,7 @@ static uint32_t color_of(const figure *f, const ft_replay_event *e) {
     return OTHER_KIND;
 }
 
-/* Kinds get colours as they appear; when they are many, the rest shares one. */
+/* Colours are assigned in order of appearance; the rest shares the last one. */
 static void find_kinds(figure *f) {
     for (uint32_t i = 0; i < f->replay->event_count; i++)
         if (f->replay->events[i].phase != FT_REPLAY_FORWARD) f->has_phases = true;
@@ -89,7 +89,7 @@ static void draw_box(figure *f, double left, double top, double right, double he
     canvas_fill(&f->page);
 }
 
-/* Neighbours that are too thin to be told apart become one bar: the file stays small. */
+/* Adjacent bars too thin to be distinguished are merged, to keep the file small. */
 static void draw_row(figure *f, uint32_t row, double top, bool is_path) {
     static const double THIN = 0.4;
     double left = NAN, right = NAN;
@@ -107,7 +107,7 @@ static void draw_row(figure *f, uint32_t row, double top, bool is_path) {
         left = begin;
         right = end;
         color = own;
-        if (!is_path && end - begin > 3 * THIN) right = end - THIN; /* a line between neighbours */
+        if (!is_path && end - begin > 3 * THIN) right = end - THIN; /* a thin gap between adjacent bars */
     }
     if (!isnan(left)) draw_box(f, left, top, right, is_path ? 2 : BAR, is_path ? INK_TEXT : palette_at(color));
 }
@@ -176,7 +176,7 @@ static void draw_curve(figure *f, double left, double top, bool is_efficiency) {
     axis_linear(&c.x, 0, last, 6, (axis_unit){"", 1});
     axis_linear(&c.y, 0, highest * 1.02, 5, is_efficiency ? (axis_unit){"%", 100} : (axis_unit){"", 1});
     canvas_text(&f->page, left, top + 11,
-                is_efficiency ? "Efficiency: one worker's time by the time of all" : "Speed-up; dashed: ideal",
+                is_efficiency ? "Efficiency: time of one worker over time of all" : "Speed-up; dashed: ideal",
                 &(text_style){.size = 11.5, .color = INK_TEXT, .is_bold = true});
     chart_frame(&c);
     chart_line(&c, ideal, count, &(line_style){INK_FAINT, 1.2, true});

@@ -1,3 +1,4 @@
+/* report_values.c - the values of a report about a replay. */
 #include "replay/report_values.h"
 
 #include <math.h>
@@ -50,7 +51,7 @@ const field event_fields[] = {
     ROW_FIELD(event_row, is_critical, FIELD_FLAG), {NULL, FIELD_TEXT, 0},
 };
 
-/* Kernels that take time, once each, whatever the number of workers. */
+/* Kernels that take time, counted once for all workers. */
 static uint64_t count_kernels(const ft_flow *flow) {
     uint32_t count;
     uint64_t busy = 0;
@@ -123,7 +124,7 @@ static int by_length(const void *left, const void *right, void *user) {
     return (a > b) - (a < b);
 }
 
-uint32_t *events_chosen(const ft_replay *replay, bool is_critical, uint32_t top, uint32_t *count) {
+uint32_t *select_events(const ft_replay *replay, bool is_critical, uint32_t top, uint32_t *count) {
     uint32_t all = is_critical ? replay->critical_count : replay->event_count;
     uint32_t *chosen = calloc((size_t)all + 1, sizeof *chosen);
     if (chosen == NULL) return NULL;

@@ -1,5 +1,5 @@
-/* report_values.h - what reports say of a replay, in plain values: one place where they are worked out, so that tables,
- * JSON and CSV cannot disagree. The keys of JSON and CSV are here as well. */
+/* report_values.h - the values of a report about a replay, computed in one place so that tables, JSON and CSV agree,
+ * and the keys of JSON and CSV. */
 #ifndef REPLAY_REPORT_VALUES_H
 #define REPLAY_REPORT_VALUES_H
 
@@ -7,7 +7,7 @@
 #include "report/fields.h"
 #include "report/sink.h"
 
-/* One replay. NaN and NULL are what is not known. */
+/* One replay. NaN and NULL: not known. */
 typedef struct replay_row {
     const char *file, *device;
     double batch;
@@ -46,15 +46,14 @@ typedef struct event_row {
 extern const field event_fields[];
 void event_row_fill(const ft_replay *replay, uint32_t index, event_row *row);
 
-/* Events that a report lists: all as they begin, or the `top` longest, longest first; of the critical path or of the
- * whole. NULL when out of memory; the caller frees it. */
-uint32_t *events_chosen(const ft_replay *replay, bool is_critical, uint32_t top, uint32_t *count);
+/* Selects the events of a report: all by start, or the `top` longest, longest first; of the critical path or of all.
+ * NULL when out of memory; the caller frees it. */
+uint32_t *select_events(const ft_replay *replay, bool is_critical, uint32_t top, uint32_t *count);
 
-/* What one should know of a replay: what the flow says, then what the replay does. NULL after the last. */
+/* Notes about a replay: those of the flow, then its own. NULL after the last. */
 const char *replay_note(const ft_model_replays *entry, const ft_replay *replay, uint32_t index);
 
-/* --- Renderings: each subject is a piece of a document that report.c frames ----------------------------------------
- */
+/* --- Renderings ------------------------------------------------------------------------------------------------- */
 
 struct ft_replay_report {
     sink out;

@@ -1,30 +1,33 @@
-#include "replay/tasks.h"
+/* tasks.c - the tasks of a step: forward, backward, exchange and update on each worker. */
+#include "replay/schedule.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/num.h"
 
-typedef struct maker {
+typedef struct task_builder {
     const ft_flow *flow;
     const engine_list *engines;
     const ft_replay_options *options;
     task_list *list;
     uint32_t *engine_of;          /* per kernel */
     uint32_t *first_successor;    /* per kernel: in `successors` */
-    uint32_t *successors;         /* who needs it */
-    uint32_t *forward, *backward; /* per kernel: its tasks of the worker at hand */
-    uint32_t *gradients;          /* per worker and kernel: its task backward */
-    uint32_t *ends;               /* per worker: what is over when its way back is */
-} maker;
+    uint32_t *successors;         /* kernels that depend on it */
+    uint32_t *forward, *backward; /* per kernel: its tasks on the current worker */
+    uint32_t *gradients;          /* per worker and kernel: its backward task */
+    uint32_t *ends;               /* per worker: the end of its backward pass */
+} task_builder;
 
 double ring_time_us(uint64_t bytes, uint32_t workers, double latency_us, double bytes_per_s) {
     if (workers < 2) return 0;
     double steps = 2.0 * (workers - 1);
+    assert(bytes_per_s > 0 && latency_us >= 0);
     return steps * (latency_us + (double)bytes / workers / bytes_per_s * 1e6);
 }
 
-/* --- Room ----------------------------------------------------------------------------------------------------- */
+/* --- Memory --------------------------------------------------------------------------------------------------- */
 
 static uint32_t total_dependencies(const ft_flow *flow) {
     uint32_t sum = 0;
@@ -32,11 +35,10 @@ static uint32_t total_dependencies(const ft_flow *flow) {
     return sum;
 }
 
-/* How many tasks and needs there are at most. A worker has a start and each kernel; in training each kernel once more,
- * the loss, the end of the way back and an update; beside the workers there is at most one exchange a kernel. Of a
- * kernel's needs there are as many either way, and one more; an exchange and an update need at most one for each
- * kernel. */
-static bool count_max(const maker *m, bool has_backward, size_t *tasks, size_t *dependencies) {
+/* Upper bounds for tasks and dependencies. A worker has a start and each kernel; in training each kernel once more, the
+ * loss, the end of the backward pass and an update; besides, there is at most one exchange per kernel. A kernel has its
+ * dependencies in each direction, and one more; an exchange and an update have at most one for each kernel. */
+static bool count_max(const task_builder *m, bool has_backward, size_t *tasks, size_t *dependencies) {
     size_t kernels = m->flow->count, links = total_dependencies(m->flow), workers = m->list->workers;
     if (!has_backward)
         return num_mul_size(workers, kernels + 1, tasks) && num_mul_size(workers, links + kernels, dependencies);
@@ -44,7 +46,7 @@ static bool count_max(const maker *m, bool has_backward, size_t *tasks, size_t *
            num_mul_size(workers, 2 * links + 6 * kernels + 4, dependencies);
 }
 
-static ft_status make_room(maker *m, bool has_backward, arena *memory, ft_error *error) {
+static ft_status allocate(task_builder *m, bool has_backward, arena *memory, ft_error *error) {
     size_t kernels = m->flow->count, workers = m->list->workers, tasks, dependencies, each;
     if (!count_max(m, has_backward, &tasks, &dependencies) || !num_mul_size(workers, kernels + 1, &each) ||
         tasks >= FT_NONE / 2 || dependencies >= FT_NONE)
@@ -65,7 +67,7 @@ static ft_status make_room(maker *m, bool has_backward, arena *memory, ft_error 
                : FT_NOMEM(error);
 }
 
-/* Networks have few types of kernels: their engines are looked up once. */
+/* Models have few types of kernels, so their engines are cached. */
 typedef struct type_memo {
     struct {
         const char *type;
@@ -85,15 +87,15 @@ static uint32_t engine_of_type(const engine_list *engines, const char *type, typ
     return engine;
 }
 
-static ft_status no_engine(const maker *m, const ft_flow_kernel *k, ft_error *error) {
+static ft_status no_engine(const task_builder *m, const ft_flow_kernel *k, ft_error *error) {
     if (k->engine != NULL)
         return ft_fail(error, FT_ERR_USAGE, "%s: '%s' runs on engine '%s', which is not among '%s'", m->flow->name,
                        k->name, k->engine, m->options->engines);
-    return ft_fail(error, FT_ERR_USAGE, "%s: no engine of '%s' takes '%s' kernels; let one take the rest with NAME:*",
+    return ft_fail(error, FT_ERR_USAGE, "%s: no engine of '%s' runs '%s' kernels; let one run the rest with NAME:*",
                    m->flow->name, m->options->engines, k->type);
 }
 
-static ft_status find_engines(maker *m, ft_error *error) {
+static ft_status find_engines(task_builder *m, ft_error *error) {
     type_memo memo = {.count = 0};
     for (uint32_t i = 0; i < m->flow->count; i++) {
         const ft_flow_kernel *k = &m->flow->kernels[i];
@@ -104,35 +106,37 @@ static ft_status find_engines(maker *m, ft_error *error) {
     return FT_OK;
 }
 
-static void find_successors(maker *m) {
+static void find_successors(task_builder *m) {
     const ft_flow *flow = m->flow;
     uint32_t *first = m->first_successor;
     for (uint32_t i = 0; i < flow->count; i++)
         for (uint32_t j = 0; j < flow->kernels[i].dependency_count; j++) first[flow->kernels[i].dependencies[j]]++;
     for (uint32_t i = 1; i <= flow->count; i++) first[i] += first[i - 1];
-    for (uint32_t i = flow->count; i-- > 0;) /* from the end: successors come out ascending */
+    for (uint32_t i = flow->count; i-- > 0;) /* backwards, so that successors are ascending */
         for (uint32_t j = flow->kernels[i].dependency_count; j-- > 0;)
             m->successors[--first[flow->kernels[i].dependencies[j]]] = i;
 }
 
 /* --- One worker ----------------------------------------------------------------------------------------------- */
 
-static uint32_t add_task(maker *m, uint32_t worker, uint32_t engine, task t) {
+static uint32_t add_task(task_builder *m, uint32_t worker, uint32_t engine, task t) {
     task_list *l = m->list;
     t.worker = worker;
     t.engine = worker * l->engines + (engine == FT_NONE ? 0 : engine);
     t.first_dependency = l->dependency_count;
+    assert(t.time_us >= 0);
     l->items[l->count] = t;
     return l->count++;
 }
 
-/* Needs are of the task that was added last. */
-static void add_dependency(maker *m, uint32_t task) {
+/* Adds a dependency to the task that was added last. */
+static void add_dependency(task_builder *m, uint32_t task) {
+    assert(m->list->count > 0 && task < m->list->count - 1); /* only earlier tasks */
     m->list->dependencies[m->list->dependency_count++] = task;
     m->list->items[m->list->count - 1].dependency_count++;
 }
 
-static void add_forward(maker *m, uint32_t worker) {
+static void add_forward(task_builder *m, uint32_t worker) {
     const ft_flow *flow = m->flow;
     uint32_t start = FT_NONE;
     if (flow->start_us > 0)
@@ -147,15 +151,15 @@ static void add_forward(maker *m, uint32_t worker) {
     }
 }
 
-/* The loss waits for all that nobody needs, and every way back begins at it. */
-static uint32_t add_loss(maker *m, uint32_t worker) {
+/* The loss depends on all kernels without successors, and the backward pass starts at it. */
+static uint32_t add_loss(task_builder *m, uint32_t worker) {
     uint32_t loss = add_task(m, worker, 0, (task){.kernel = FT_NONE, .phase = FT_REPLAY_FORWARD});
     for (uint32_t i = 0; i < m->flow->count; i++)
         if (m->first_successor[i] == m->first_successor[i + 1]) add_dependency(m, m->forward[i]);
     return loss;
 }
 
-static void add_backward(maker *m, uint32_t worker) {
+static void add_backward(task_builder *m, uint32_t worker) {
     const ft_flow *flow = m->flow;
     uint32_t loss = add_loss(m, worker);
     m->backward = m->gradients + (size_t)worker * flow->count;
@@ -175,7 +179,7 @@ static void add_backward(maker *m, uint32_t worker) {
 
 /* --- Between workers ------------------------------------------------------------------------------------------ */
 
-static void add_bucket(maker *m, uint32_t last, uint32_t first, uint64_t bytes) {
+static void add_bucket(task_builder *m, uint32_t last, uint32_t first, uint64_t bytes) {
     const ft_replay_options *o = m->options;
     double time_us = ring_time_us(bytes, o->workers, o->latency_us, o->bytes_per_s);
     uint32_t added =
@@ -192,8 +196,9 @@ static void add_bucket(maker *m, uint32_t last, uint32_t first, uint64_t bytes) 
     }
 }
 
-/* Gradients come last kernel first; they are exchanged in pieces, as soon as one is full. Returns the first task. */
-static uint32_t add_exchanges(maker *m) {
+/* Gradients become ready from the last kernel to the first and are exchanged in buckets, each as soon as it is full.
+ * Returns the first task. */
+static uint32_t add_exchanges(task_builder *m) {
     uint32_t before = m->list->count, last = FT_NONE;
     uint64_t bytes = 0;
     for (uint32_t i = m->flow->count; i-- > 0;) {
@@ -210,7 +215,7 @@ static uint32_t add_exchanges(maker *m) {
     return before;
 }
 
-static void add_updates(maker *m, uint32_t first_exchange, uint32_t exchange_end) {
+static void add_updates(task_builder *m, uint32_t first_exchange, uint32_t exchange_end) {
     double update_us = 0;
     for (uint32_t i = 0; i < m->flow->count; i++) update_us += m->flow->kernels[i].update_us;
     for (uint32_t w = 0; w < m->list->workers; w++) {
@@ -222,10 +227,10 @@ static void add_updates(maker *m, uint32_t first_exchange, uint32_t exchange_end
 
 ft_status tasks_build(const ft_flow *flow, const engine_list *engines, const ft_replay_options *options, arena *memory,
                       task_list *list, ft_error *error) {
-    maker m = {.flow = flow, .engines = engines, .options = options, .list = list};
+    task_builder m = {.flow = flow, .engines = engines, .options = options, .list = list};
     bool has_backward = options->mode == FT_TRAIN && !flow->has_own_backward;
     *list = (task_list){.workers = options->workers, .engines = engines->count};
-    FT_TRY(make_room(&m, has_backward, memory, error));
+    FT_TRY(allocate(&m, has_backward, memory, error));
     FT_TRY(find_engines(&m, error));
     if (has_backward) find_successors(&m);
     for (uint32_t w = 0; w < options->workers; w++) {

@@ -1,5 +1,7 @@
+/* times.c - tables of times: columns, rows and CSV. */
 #include "replay/times.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +53,7 @@ ft_status times_begin(ft_times *t, uint64_t line, ft_error *error) {
     return FT_OK;
 }
 
-/* "a;b;c" in pieces. */
+/* Splits "a;b;c". */
 static ft_status split(ft_times *t, const char *text, char separator, text_list *list, ft_error *error) {
     size_t count = 1;
     char *copy = arena_string(&t->memory, text, strlen(text));
@@ -67,7 +69,7 @@ static ft_status split(ft_times *t, const char *text, char separator, text_list 
     return FT_OK;
 }
 
-/* A time that cannot be used is passed over and counted, unless we are to be strict; the kernel then has none. */
+/* An unusable time is counted and dropped, or, when strict, an error. */
 static ft_status set_time(ft_times *t, const char *text, double scale, ft_error *error) {
     times_row *row = &t->rows[t->count];
     double value;
@@ -75,7 +77,7 @@ static ft_status set_time(ft_times *t, const char *text, double scale, ft_error 
     if (text[0] == '\0') return FT_OK; /* not measured */
     bool is_number = text_double(text, strlen(text), &value);
     if (is_number && fabs(value * scale) < TIMES_MAX_US) {
-        row->time_us = value * scale; /* its sign is for times_end, which knows all cells */
+        row->time_us = value * scale; /* times_end checks its sign */
         return FT_OK;
     }
     if (t->is_strict) return row_fail(t, error, "a time must be a number of microseconds, not", text);
@@ -91,7 +93,7 @@ static ft_status set_number(ft_times *t, times_column column, const char *text, 
     if (!text_int(text, strlen(text), &value)) return row_fail(t, error, "want a whole number, not", text);
     if (column == COLUMN_PRIORITY) {
         if (value < -1000000 || value > 1000000)
-            return row_fail(t, error, "priorities go from -1000000 to 1000000; not", text);
+            return row_fail(t, error, "priorities are from -1000000 to 1000000, not", text);
         row->priority = (int32_t)value;
     } else {
         if (value < 0 || value > INT64_C(1) << 50) return row_fail(t, error, "want bytes, not", text);
@@ -108,6 +110,7 @@ static ft_status set_text(ft_times *t, const char *text, const char **place, ft_
 
 ft_status times_cell(ft_times *t, times_column column, const char *text, ft_error *error) {
     times_row *row = &t->rows[t->count];
+    assert(t->count < t->capacity); /* times_begin made the row */
     switch (column) {
     case COLUMN_NAME:
         return set_text(t, text, &row->name, error);
@@ -153,17 +156,17 @@ ft_status times_list(ft_times *t, times_column column, const text_list *list, ft
     return FT_OK;
 }
 
-/* A kernel takes time. Only what predict writes may be zero (a kernel that costs nothing there), or, without
- * operators, below. */
-static bool has_good_time(const ft_times *t, const times_row *row) {
+/* Times must be positive. Only tables of `predict` may have zero (a kernel that costs nothing), or, without operators,
+ * less. */
+static bool is_time_valid(const ft_times *t, const times_row *row) {
     if (!t->has_operators) return row->time_us > 0;
     return row->operators.count == 0 || row->time_us >= 0;
 }
 
-static ft_status refuse_time(ft_times *t, times_row *row, ft_error *error) {
+static ft_status reject_time(ft_times *t, times_row *row, ft_error *error) {
     char text[DOUBLE_TEXT_SIZE];
     double_text(row->time_us, text);
-    if (t->is_strict) return row_fail(t, error, "a kernel takes more than", text);
+    if (t->is_strict) return row_fail(t, error, "a time must be above zero, not", text);
     if (t->bad_count++ == 0)
         t->first_bad = arena_format(&t->memory, "line %llu: '%s'", (unsigned long long)row->line, text);
     row->time_us = NAN;
@@ -173,14 +176,15 @@ static ft_status refuse_time(ft_times *t, times_row *row, ft_error *error) {
 ft_status times_end(ft_times *t, ft_error *error) {
     times_row *row = &t->rows[t->count];
     uint32_t other;
-    if (row->name == NULL && !t->has_operators) return row_fail(t, error, "no name in the row of", "name");
-    if (!isnan(row->time_us) && !has_good_time(t, row)) FT_TRY(refuse_time(t, row, error));
+    if (row->name == NULL && !t->has_operators) return row_fail(t, error, "the row has no", "name");
+    if (!isnan(row->time_us) && !is_time_valid(t, row)) FT_TRY(reject_time(t, row, error));
     if (row->name != NULL) {
         if (!map_add(&t->by_name, row->name, t->count, &other)) return FT_NOMEM(error);
         if (other != t->count)
-            return ft_fail(error, FT_ERR_DAMAGED, "%s: line %llu: '%.80s' is there already, in line %llu", t->path,
+            return ft_fail(error, FT_ERR_DAMAGED, "%s: line %llu: '%.80s' is already in line %llu", t->path,
                            (unsigned long long)row->line, row->name, (unsigned long long)t->rows[other].line);
     }
+    assert(isnan(row->time_us) || fabs(row->time_us) < TIMES_MAX_US);
     t->count++;
     return FT_OK;
 }
@@ -240,7 +244,7 @@ static ft_status read_csv(ft_times *t, const char *bytes, size_t size, ft_error 
     return status;
 }
 
-/* --- The whole ------------------------------------------------------------------------------------------------- */
+/* --- Tables ---------------------------------------------------------------------------------------------------- */
 
 ft_status ft_times_read_memory(const void *bytes, size_t size, const char *name, bool is_strict, ft_times **times,
                                ft_error *error) {

@@ -1,6 +1,6 @@
-/* times.h - the inside of a table of times: rows of a CSV or JSON file, as they are, checked one by one.
+/* times.h - tables of times: rows of a CSV or JSON file, checked one by one.
  *
- * Both readers hand over cells as text, column by column; times.c knows what each column means. */
+ * Both readers pass cells as text, column by column; times.c interprets them. */
 #ifndef REPLAY_TIMES_H
 #define REPLAY_TIMES_H
 
@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "foretell/replay.h"
 
-/* Longer than any step: years. */
+/* An upper limit for plausible times: 30 years. */
 #define TIMES_MAX_US 1e15
 
 typedef struct text_list {
@@ -18,9 +18,9 @@ typedef struct text_list {
 
 typedef struct times_row {
     uint64_t line;
-    const char *name, *type, *engine; /* NULL: not said */
+    const char *name, *type, *engine; /* NULL: not given */
     text_list operators, after;
-    double time_us; /* NaN: none that can be used */
+    double time_us; /* NaN: none usable */
     ft_replay_phase phase;
     int32_t priority;
     uint64_t gradient_bytes;
@@ -46,7 +46,7 @@ struct ft_times {
     arena memory;
     const char *path;
     bool is_strict;
-    bool has_after, has_operators, has_phases, has_time; /* there is such a column */
+    bool has_after, has_operators, has_phases, has_time; /* the table has such a column */
     bool is_training; /* times are of whole steps of training, as predict writes them */
     times_row *rows;
     uint32_t count, capacity;
@@ -55,19 +55,19 @@ struct ft_times {
     const char *first_bad;
 };
 
-/* What a column is called; COLUMN_OTHER for those that we do not read. */
+/* The column of a name; COLUMN_OTHER for columns that are ignored. */
 times_column times_column_of(const char *name);
-/* A row: begin, cells, end. `line` says where it is. */
+/* A row: begin, cells, end. `line` is its line in the file. */
 ft_status times_begin(ft_times *t, uint64_t line, ft_error *error);
 ft_status times_cell(ft_times *t, times_column column, const char *text, ft_error *error);
-/* A list that the file has as a list. */
+/* A cell that is a list in the file. */
 ft_status times_list(ft_times *t, times_column column, const text_list *list, ft_error *error);
 ft_status times_end(ft_times *t, ft_error *error);
 
 ft_status times_read_json(ft_times *t, const char *bytes, size_t size, ft_error *error); /* times_json.c */
 
-/* The line on which each object begins that is so deep in a JSON text (1: the text itself); jansson does not tell.
- * Returns how many there are; stores at most `most`. */
-uint32_t json_object_lines(const char *bytes, size_t size, uint32_t depth, uint64_t *lines, uint32_t most);
+/* The lines on which the objects at a nesting depth of a JSON text begin (1: the text itself), which jansson does not
+ * report. Returns their number; stores at most `max`. */
+uint32_t json_object_lines(const char *bytes, size_t size, uint32_t depth, uint64_t *lines, uint32_t max);
 
 #endif

@@ -1,5 +1,5 @@
 /* times_json.c - tables of times as JSON: an object of names and times, a list of objects with the keys of the CSV, or
- * what `foretell predict --by-layer --format json` writes. */
+ * the output of `foretell predict --by-layer --format json`. */
 #include <string.h>
 
 #include "base/error.h"
@@ -7,7 +7,7 @@
 #include "base/num.h"
 #include "replay/times.h"
 
-uint32_t json_object_lines(const char *bytes, size_t size, uint32_t depth, uint64_t *lines, uint32_t most) {
+uint32_t json_object_lines(const char *bytes, size_t size, uint32_t depth, uint64_t *lines, uint32_t max) {
     uint32_t found = 0, now = 0;
     uint64_t line = 1;
     bool is_text = false;
@@ -21,13 +21,13 @@ uint32_t json_object_lines(const char *bytes, size_t size, uint32_t depth, uint6
         }
         if (c == '"') is_text = true;
         if (c == '{' || c == '[') now++;
-        if (c == '{' && now == depth && found++ < most) lines[found - 1] = line;
+        if (c == '{' && now == depth && found++ < max) lines[found - 1] = line;
         if ((c == '}' || c == ']') && now > 0) now--;
     }
     return found;
 }
 
-/* A number as a CSV would have it; "" for null. False when it is neither number nor text. */
+/* The value as CSV text; "" for null. False when it is neither number nor string. */
 static bool text_of(const json_t *value, char number[static DOUBLE_TEXT_SIZE], const char **text) {
     *text = number;
     number[0] = '\0';
@@ -37,7 +37,7 @@ static bool text_of(const json_t *value, char number[static DOUBLE_TEXT_SIZE], c
     return json_is_string(value) || json_is_number(value);
 }
 
-static ft_status take_list(ft_times *t, times_column column, const json_t *value, ft_error *error) {
+static ft_status read_list(ft_times *t, times_column column, const json_t *value, ft_error *error) {
     size_t count = json_array_size(value), i;
     text_list list = {.items = ARENA_ARRAY(&t->memory, const char *, count + 1)};
     const json_t *item;
@@ -52,7 +52,7 @@ static ft_status take_list(ft_times *t, times_column column, const json_t *value
     return times_list(t, column, &list, error);
 }
 
-static ft_status take_row(ft_times *t, const json_t *row, uint64_t line, ft_error *error) {
+static ft_status read_row(ft_times *t, const json_t *row, uint64_t line, ft_error *error) {
     const char *key, *text;
     json_t *value;
     char number[DOUBLE_TEXT_SIZE];
@@ -64,7 +64,7 @@ static ft_status take_row(ft_times *t, const json_t *row, uint64_t line, ft_erro
         times_column column = times_column_of(key);
         if (column == COLUMN_OTHER) continue;
         if (json_is_array(value))
-            FT_TRY(take_list(t, column, value, error));
+            FT_TRY(read_list(t, column, value, error));
         else if (text_of(value, number, &text))
             FT_TRY(times_cell(t, column, text, error));
         else
@@ -74,8 +74,8 @@ static ft_status take_row(ft_times *t, const json_t *row, uint64_t line, ft_erro
     return times_end(t, error);
 }
 
-/* Which columns there are has to be known before the first row is judged. */
-static void look_for_columns(ft_times *t, const json_t *rows) {
+/* The columns must be known before the first row is checked. */
+static void find_columns(ft_times *t, const json_t *rows) {
     const json_t *row;
     size_t i;
     json_array_foreach(rows, i, row) {
@@ -84,15 +84,15 @@ static void look_for_columns(ft_times *t, const json_t *rows) {
     }
 }
 
-static ft_status take_rows(ft_times *t, const json_t *rows, const uint64_t *lines, ft_error *error) {
+static ft_status read_rows(ft_times *t, const json_t *rows, const uint64_t *lines, ft_error *error) {
     const json_t *row;
     size_t i;
-    look_for_columns(t, rows);
-    json_array_foreach(rows, i, row) FT_TRY(take_row(t, row, lines != NULL ? lines[i] : i + 1, error));
+    find_columns(t, rows);
+    json_array_foreach(rows, i, row) FT_TRY(read_row(t, row, lines != NULL ? lines[i] : i + 1, error));
     return FT_OK;
 }
 
-static ft_status take_pairs(ft_times *t, const json_t *object, ft_error *error) {
+static ft_status read_pairs(ft_times *t, const json_t *object, ft_error *error) {
     const char *key, *text;
     json_t *value;
     char number[DOUBLE_TEXT_SIZE];
@@ -110,28 +110,28 @@ static ft_status take_pairs(ft_times *t, const json_t *object, ft_error *error) 
     return FT_OK;
 }
 
-static ft_status take_root(ft_times *t, const json_t *root, const char *bytes, size_t size, ft_error *error) {
-    if (json_is_object(root)) return take_pairs(t, root, error);
+static ft_status read_root(ft_times *t, const json_t *root, const char *bytes, size_t size, ft_error *error) {
+    if (json_is_object(root)) return read_pairs(t, root, error);
     size_t count = json_array_size(root);
     const json_t *layers = json_object_get(json_array_get(root, 0), "layers");
     if (layers != NULL && count > 1)
-        return ft_fail(error, FT_ERR_UNSUPPORTED, "%s: %zu forecasts: a table of one model, device and batch is needed",
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "%s: %zu results: a table of one model, device and batch is needed",
                        t->path, count);
     const char *mode = json_string_value(json_object_get(json_array_get(root, 0), "mode"));
     if (mode != NULL && strcmp(mode, "train") == 0) t->is_training = true;
-    if (layers != NULL) return take_rows(t, layers, NULL, error);
+    if (layers != NULL) return read_rows(t, layers, NULL, error);
     if (count > FT_MAX_OPS) return ft_fail(error, FT_ERR_LIMIT, "%s: more than %d rows", t->path, FT_MAX_OPS);
     uint64_t *lines = ARENA_ARRAY(&t->memory, uint64_t, count + 1);
     if (lines == NULL) return FT_NOMEM(error);
     json_object_lines(bytes, size, 2, lines, (uint32_t)count);
-    return take_rows(t, root, lines, error);
+    return read_rows(t, root, lines, error);
 }
 
 ft_status times_read_json(ft_times *t, const char *bytes, size_t size, ft_error *error) {
     json_t *root;
     ft_status status = json_parse(bytes, size, &root, error);
     if (status != FT_OK) return ft_fail_prefix(error, status, "%s", t->path);
-    status = take_root(t, root, bytes, size, error);
+    status = read_root(t, root, bytes, size, error);
     json_decref(root);
     return status;
 }

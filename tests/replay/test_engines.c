@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "replay/engines.h"
+#include "replay/schedule.h"
 
 static arena memory;
 static engine_list list;
@@ -95,16 +95,16 @@ static void refuse(const char *spec, const char *gaps, const char *word) {
 
 static void test_what_is_wrong(void **state) {
     (void)state;
-    refuse("", NULL, "no name");
-    refuse(":1", NULL, "no name");
+    refuse("", NULL, "not a name");
+    refuse(":1", NULL, "not a name");
     refuse("a:0", NULL, "from 1 to 1024");
     refuse("a:1025", NULL, "from 1 to 1024");
     refuse("a:99999999999999999999", NULL, "from 1 to 1024");
-    refuse("a:1;", NULL, "no name");
+    refuse("a:1;", NULL, "not a name");
     refuse("a:", NULL, "empty kind");
     refuse("a:conv,;b:*", NULL, "empty kind");
     refuse("a:1,a:2", NULL, "two engines");
-    refuse("a:1,b:1", NULL, "take everything");
+    refuse("a:1,b:1", NULL, "run everything");
     refuse("a;b;c;d;e;f;g;h;i;j;k;l;m;n;o;p;q", NULL, "more than 16");
     refuse("a:1", "x", "want microseconds");
     refuse("a:1", "-1", "want microseconds");

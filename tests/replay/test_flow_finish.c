@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "replay/flow_read.h"
+#include "replay/flow.h"
 #include "support/failing.h"
 #include "support/made_flow.h"
 
@@ -53,14 +53,14 @@ static void expect_cycle(const char *csv, const char *message) {
 
 static void test_cycles(void **state) {
     (void)state;
-    expect_cycle("name,time_us,after\na,1,a\n", "flow.csv: line 2: 'a' waits for itself: a needs a");
+    expect_cycle("name,time_us,after\na,1,a\n", "flow.csv: line 2: 'a' depends on itself: a needs a");
     expect_cycle("name,time_us,after\nx,1,\na,1,x;c\nb,1,a\nc,1,b\nz,1,c\n",
-                 "flow.csv: line 3: 'a' waits for itself: a needs c needs b needs a");
+                 "flow.csv: line 3: 'a' depends on itself: a needs c needs b needs a");
     /* The first that is left over is not on the circle itself. */
     expect_cycle("name,time_us,after\nz,1,a\na,1,b\nb,1,a\n",
-                 "flow.csv: line 3: 'a' waits for itself: a needs b needs a");
+                 "flow.csv: line 3: 'a' depends on itself: a needs b needs a");
     expect_cycle("name,time_us,after\na,1,h\nb,1,a\nc,1,b\nd,1,c\ne,1,d\nf,1,e\ng,1,f\nh,1,g\n",
-                 "flow.csv: line 2: 'a' waits for itself: a needs h needs g needs f needs e needs d needs ... needs a");
+                 "flow.csv: line 2: 'a' depends on itself: a needs h needs g needs f needs e needs d needs ... needs a");
 }
 
 static void test_memory_runs_out(void **state) {

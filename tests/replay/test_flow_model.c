@@ -109,7 +109,7 @@ static void test_a_start_comes_first(void **state) {
     ft_flow_free(flow);
 }
 
-/* A predictor that sees only the whole still gives kernels, which say where they come from. */
+/* A predictor that has no times of kernels still gives kernels, which say where they come from. */
 static void test_the_whole_is_shared_out(void **state) {
     (void)state;
     ft_result forecast = made.items[0];
@@ -121,7 +121,7 @@ static void test_the_whole_is_shared_out(void **state) {
     view.answers = &answers;
     assert_int_equal(ft_flow_from_result(&view, 0, &flow, NULL), FT_OK);
     assert_float_equal(iteration(flow, FT_INFER), 96, 1e-9);
-    assert_non_null(strstr(ft_flow_note(flow, 0), "sees only the whole"));
+    assert_non_null(strstr(ft_flow_note(flow, 0), "has no times of kernels"));
     ft_flow_free(flow);
 }
 
@@ -176,7 +176,7 @@ static void test_times_of_operators(void **state) {
     assert_float_equal(k[0].time_us, 7, 0); /* by its type */
     assert_float_equal(k[1].time_us, 2, 0);
     assert_float_equal(k[2].time_us, 7, 0); /* the median, upper of two */
-    assert_non_null(strstr(ft_flow_note(flow, 0), "taken to be the median"));
+    assert_non_null(strstr(ft_flow_note(flow, 0), "assumed to take the median"));
     ft_flow_free(flow);
     ft_times_free(times);
     ft_rules_free(rules);

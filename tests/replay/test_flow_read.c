@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "replay/flow_read.h"
+#include "replay/flow.h"
 #include "support/failing.h"
 #include "support/made_flow.h"
 
@@ -51,7 +51,7 @@ static void test_executor(void **state) {
     ft_error error;
     ft_replay_options options = ft_replay_options_default();
     assert_int_equal(ft_replay_run(flow, &options, &replay, &error), FT_ERR_USAGE); /* never zero in silence */
-    assert_non_null(strstr(error.message, "nobody told how long 'conv' takes"));
+    assert_non_null(strstr(error.message, "no time for 'conv'"));
     ft_flow_free(flow);
 }
 
@@ -64,7 +64,7 @@ static void test_times_by_name_and_function(void **state) {
     assert_float_equal(kernels_of(flow)[0].backward_us, 80, 0);
     assert_float_equal(kernels_of(flow)[1].time_us, 0, 0);
     assert_float_equal(kernels_of(flow)[2].time_us, 2, 0);
-    assert_string_equal(ft_flow_note(flow, 0), "1 of 3 rows of times.csv name nothing here, first 'extra' (line 4)");
+    assert_string_equal(ft_flow_note(flow, 0), "1 of 3 rows of times.csv match no kernel, first 'extra' (line 4)");
     ft_times_free(times);
     ft_flow_free(flow);
 }
@@ -79,7 +79,7 @@ static void test_missing_times_are_medians_and_told(void **state) {
     assert_int_equal(ft_flow_set_times(flow, times, false, &error), FT_OK);
     assert_float_equal(kernels_of(flow)[2].time_us, 40, 0);
     assert_string_equal(ft_flow_note(flow, 0),
-                        "no time for 1 of 3 kernels (dense): each is taken to be the median of the others, 40 us");
+                        "no time for 1 of 3 kernels (dense): each is assumed to take the median of the others, 40 us");
     assert_string_equal(ft_flow_note(flow, 1), "1 rows of times.csv have no usable time (line 3: '0')");
     ft_times_free(times);
     times = times_of("name,time_us\nother,40\n");
@@ -99,14 +99,14 @@ static void refuse(const char *text, ft_status status, const char *word) {
 static void test_what_is_wrong(void **state) {
     (void)state;
     refuse("name,time_us\na,1\n", FT_ERR_USAGE, "no column 'after'");
-    refuse("name,time_us,after\na,1,b\n", FT_ERR_GRAPH, "f: line 2: comes after a kernel that is not there: 'b'");
+    refuse("name,time_us,after\na,1,b\n", FT_ERR_GRAPH, "f: line 2: comes after a kernel that does not exist: 'b'");
     refuse("name,time_us,after\na,,\n", FT_ERR_USAGE, "no time for 1 of 1 kernels");
     refuse("kernel,operators,time_us,after\nx,a,1,\n", FT_ERR_GRAPH, "line 2");
     refuse("{\"nodes\": [\n{\"op\": \"null\", \"name\": \"x\", \"inputs\": []},\n{\"op\": \"tvm_op\", \"name\": \"a\", "
            "\"attrs\": {\"func_name\": \"f\"}, \"inputs\": [[1, 0, 0]]}], \"heads\": []}",
            FT_ERR_GRAPH, "f: line 3: node 1: it reads node 1");
     refuse("{\"nodes\": [{\"op\": \"null\", \"name\": \"x\", \"inputs\": []}], \"heads\": []}", FT_ERR_GRAPH,
-           "no node of it runs a function");
+           "none of its nodes runs a function");
 }
 
 static void test_memory_runs_out(void **state) {

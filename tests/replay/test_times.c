@@ -112,8 +112,8 @@ static void test_what_is_wrong(void **state) {
     refuse("name,flops\na,1\n", FT_ERR_FORMAT, "needs the columns");
     refuse("name,time_us\n", FT_ERR_DAMAGED, "without rows");
     refuse("name,time_us\na,1,2\n", FT_ERR_DAMAGED, "line 2: 3 fields");
-    refuse("name,time_us\na,1\n\na,2\n", FT_ERR_DAMAGED, "line 4: 'a' is there already, in line 2");
-    refuse("name,time_us\n,1\n", FT_ERR_DAMAGED, "line 2: no name");
+    refuse("name,time_us\na,1\n\na,2\n", FT_ERR_DAMAGED, "line 4: 'a' is already in line 2");
+    refuse("name,time_us\n,1\n", FT_ERR_DAMAGED, "line 2: the row has no 'name'");
     refuse("name,time_us,phase\na,1,sideways\n", FT_ERR_DAMAGED, "line 2: want forward");
     refuse("name,time_us,priority\na,1,high\n", FT_ERR_DAMAGED, "line 2: want a whole number");
     refuse("name,time_us,priority\na,1,9999999\n", FT_ERR_DAMAGED, "line 2: priorities");
@@ -124,9 +124,9 @@ static void test_what_is_wrong(void **state) {
     refuse("[{\"name\": \"a\", \"after\": [1]}]", FT_ERR_DAMAGED, "row 1");
     refuse("[{\"name\": \"a\",\n\"time_us\": }]", FT_ERR_DAMAGED, "line 2");
     refuse("{\"nodes\": []}", FT_ERR_FORMAT, "not a table of times");
-    refuse("[{\"layers\": []}, {\"layers\": []}]", FT_ERR_UNSUPPORTED, "2 forecasts");
+    refuse("[{\"layers\": []}, {\"layers\": []}]", FT_ERR_UNSUPPORTED, "2 results");
     refuse("[\n{\"name\": \"a\", \"time_us\": 1},\n{\"name\": \"a\", \"time_us\": 1}]", FT_ERR_DAMAGED,
-           "line 3: 'a' is there already, in line 2");
+           "line 3: 'a' is already in line 2");
 }
 
 static void test_lines_of_objects(void **state) {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "replay/flow_read.h"
+#include "replay/flow.h"
 
 ft_flow *made_flow(const char *csv) {
     ft_flow *flow = NULL;

@@ -1,5 +1,5 @@
-/* report_people.c - replays for people: what was played, a line for each number of workers, then the engines, the
- * critical path and, when asked for, the kernels of the last one. */
+/* report_table.c - replays as tables: a line for each number of workers, then the engines, the critical path and, on
+ * request, the kernels of the last replay. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,9 +76,9 @@ static void write_replays(ft_replay_report *r, const view *v) {
         {.title = "Model", .is_flexible = true, .keeps_end = true, .comfort = 14},
         {.title = "Workers", .is_right = true},
         {.title = "Iteration", .is_right = true},
-        {.title = "One by one", .is_right = true, .drop = 1},
+        {.title = "Serial", .is_right = true, .drop = 1},
         {.title = "Critical path", .is_right = true, .drop = 2},
-        {.title = "Gain", .is_right = true, .drop = 5},
+        {.title = "Speed-up", .is_right = true, .drop = 5},
         {.title = "Per s", .is_right = true, .drop = 4},
         {.title = "Exchange", .is_right = true, .drop = 3},
         {.title = "Exposed", .is_right = true},
@@ -88,7 +88,7 @@ static void write_replays(ft_replay_report *r, const view *v) {
     grid_column chosen[COUNT];
     uint32_t first = v->is_list ? 0 : 1, count = COUNT - first;
     memcpy(chosen, columns, sizeof chosen);
-    chosen[0].min_width = v->style->width; /* as wide as there is room: the models to come are not known yet */
+    chosen[0].min_width = v->style->width; /* as wide as possible: later models are not known yet */
     grid_write(&(grid){.style = v->style,
                        .columns = chosen + first,
                        .column_count = v->has_workers ? count : count - 3,
@@ -115,7 +115,7 @@ static void put_engine(const void *user, uint32_t index, grid_cell *cells) {
     put_metric(v, &cells[6], "time_us", row.gap_us);
 }
 
-/* Workers do the same: the first stands for all, and the network follows. */
+/* All workers are alike: shows the first, then the network. */
 static void write_engines(sink *out, const view *v) {
     static const grid_column columns[] = {
         {.title = "Worker", .is_right = true}, {.title = "Engine", .is_flexible = true},
@@ -169,7 +169,7 @@ static void put_event(const void *user, uint32_t index, grid_cell *cells) {
 
 static void write_events(ft_replay_report *r, const view *v, const char *title, bool is_critical, uint32_t top) {
     view listed = *v;
-    uint32_t count = 0, *chosen = events_chosen(v->last, is_critical, top, &count);
+    uint32_t count = 0, *chosen = select_events(v->last, is_critical, top, &count);
     if (chosen == NULL) {
         r->out.text.failed = true;
         return;
@@ -191,7 +191,7 @@ static void write_path(ft_replay_report *r, const view *v) {
     write_events(r, v, title, true, top);
 }
 
-/* --- Around ----------------------------------------------------------------------------------------------------- */
+/* --- Heading and notes ------------------------------------------------------------------------------------------ */
 
 static void write_head(sink *out, const view *v) {
     const ft_model_replays *s = v->entry;

@@ -1,4 +1,5 @@
-/* play.c - from a flow and options to a timeline, and what is told of it. */
+/* replay.c - running a replay: a flow and options in, the timeline and its sums out. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,7 @@ ft_replay_options ft_replay_options_default(void) {
         .engines = "compute:1", .workers = 1, .latency_us = 10, .bytes_per_s = 12.5e9, .bucket_bytes = 25 << 20};
 }
 
-/* --- One run --------------------------------------------------------------------------------------------------- */
+/* --- Running --------------------------------------------------------------------------------------------------- */
 
 typedef struct run {
     const ft_flow *flow;
@@ -62,39 +63,39 @@ static ft_status check_flow(const ft_flow *flow, ft_error *error) {
     for (uint32_t i = 0; i < flow->count; i++) {
         const ft_flow_kernel *k = &flow->kernels[i];
         if (!(k->time_us >= 0) || !(k->backward_us >= 0) || !(k->update_us >= 0))
-            return ft_fail(error, FT_ERR_USAGE, "%s: nobody told how long '%s' takes: give times", flow->name, k->name);
+            return ft_fail(error, FT_ERR_USAGE, "%s: no time for '%s': add a table of times", flow->name, k->name);
     }
     return FT_OK;
 }
 
 static ft_status check_options(const ft_flow *flow, const ft_replay_options *o, ft_error *error) {
     if (o->workers < 1 || o->workers > FT_REPLAY_MAX_WORKERS)
-        return ft_fail(error, FT_ERR_USAGE, "workers: from 1 to %d", FT_REPLAY_MAX_WORKERS);
+        return ft_fail(error, FT_ERR_USAGE, "the number of workers must be from 1 to %d", FT_REPLAY_MAX_WORKERS);
     if (o->workers > 1 && o->mode != FT_TRAIN)
-        return ft_fail(error, FT_ERR_USAGE, "several workers exchange gradients, which only training has");
+        return ft_fail(error, FT_ERR_USAGE, "several workers need training: inference has no gradients to exchange");
     if (o->workers > 1 && flow->has_own_backward)
         return ft_fail(error, FT_ERR_UNSUPPORTED,
-                       "%s: has a way back of its own: several workers are for flows that are forward only",
-                       flow->name);
+                       "%s: has its own backward pass, but only forward-only flows run on several workers", flow->name);
     if (!(o->latency_us >= 0 && o->latency_us <= 1e12) || !(o->bytes_per_s > 0))
-        return ft_fail(error, FT_ERR_USAGE, "a network has a latency of zero or more, and a bandwidth above zero");
+        return ft_fail(error, FT_ERR_USAGE,
+                       "the latency of the network must be zero or more, its bandwidth above zero");
     return FT_OK;
 }
 
-static ft_status play(run *r, ft_error *error) {
+static ft_status run_replay(run *r, ft_error *error) {
     FT_TRY(engines_parse(r->options->engines, r->options->gaps, r->memory, &r->engines, error));
     FT_TRY(tasks_build(r->flow, &r->engines, r->options, r->memory, &r->tasks, error));
     return schedule_run(&r->tasks, &r->engines, r->options->order, r->memory, &r->plan, error);
 }
 
-/* The same without anybody to exchange gradients with. */
-static ft_status play_alone(const run *r, double *end_us, ft_error *error) {
+/* The same step on one worker, without exchange. */
+static ft_status run_alone(const run *r, double *end_us, ft_error *error) {
     ft_replay_options options = *r->options;
     arena memory;
     options.workers = 1;
     arena_init(&memory, FT_MAX_GRAPH_BYTES);
     run alone = {.flow = r->flow, .options = &options, .memory = &memory};
-    ft_status status = play(&alone, error);
+    ft_status status = run_replay(&alone, error);
     *end_us = alone.plan.end_us;
     arena_free(&memory);
     return status;
@@ -137,7 +138,7 @@ static ft_status list_events(run *r, ft_replay *out, ft_error *error) {
     return FT_OK;
 }
 
-/* Along the tasks with the longest way to the end. */
+/* Follows the longest path from task to task. */
 static ft_status mark_critical(const run *r, ft_replay *out, ft_error *error) {
     const schedule *plan = &r->plan;
     uint32_t *path = ARENA_ARRAY(r->memory, uint32_t, (size_t)out->event_count + 1), at = FT_NONE;
@@ -154,6 +155,7 @@ static ft_status mark_critical(const run *r, ft_replay *out, ft_error *error) {
             if (next == FT_NONE || plan->tail_us[plan->successors[i]] > plan->tail_us[next]) next = plan->successors[i];
         at = next;
     }
+    assert(out->critical_count <= out->event_count);
     out->critical = path;
     return FT_OK;
 }
@@ -171,6 +173,7 @@ static ft_status sum_engines(const run *r, ft_replay *out, ft_error *error) {
                                         .lane_count = e != NULL ? e->lanes : 1};
     }
     for (uint32_t i = 0; i < out->event_count; i++) {
+        assert(out->events[i].engine < all);
         ft_replay_engine *e = &engines[out->events[i].engine];
         const engine *of = schedule_engine(&r->tasks, &r->engines, out->events[i].engine);
         e->event_count++;
@@ -181,26 +184,27 @@ static ft_status sum_engines(const run *r, ft_replay *out, ft_error *error) {
         if (out->iteration_us > 0)
             engines[i].use_ratio = engines[i].busy_us / out->iteration_us / engines[i].lane_count;
     out->engines = engines;
-    out->engine_count = engines[all - 1].event_count > 0 ? all : all - 1; /* a network that nobody uses is none */
+    out->engine_count = engines[all - 1].event_count > 0 ? all : all - 1; /* an unused network is omitted */
     return FT_OK;
 }
 
 static void sum_phases(const run *r, ft_replay *out) {
     for (uint32_t i = 0; i < out->event_count; i++) {
         const ft_replay_event *event = &out->events[i];
-        if (event->worker != 0 && event->worker != FT_NONE) continue; /* workers do the same */
+        if (event->worker != 0 && event->worker != FT_NONE) continue; /* all workers are alike */
         out->phase_us[event->phase] += event->time_us;
     }
     out->kernel_us =
         out->phase_us[FT_REPLAY_FORWARD] + out->phase_us[FT_REPLAY_BACKWARD] + out->phase_us[FT_REPLAY_UPDATE];
     if (r->flow->has_own_backward)
-        out->kernel_us += out->phase_us[FT_REPLAY_EXCHANGE]; /* it has an engine as others do */
+        out->kernel_us += out->phase_us[FT_REPLAY_EXCHANGE]; /* exchanges run on engines like kernels */
     for (uint32_t i = 0; i < r->tasks.engines && i < out->engine_count; i++) out->gap_us += out->engines[i].gap_us;
     for (uint32_t i = 0; i < r->tasks.count; i++) out->gradient_bytes += r->tasks.items[i].bytes;
 }
 
 static ft_status add_note(ft_replay *out, const char *note, ft_error *error) {
     if (note == NULL) return FT_NOMEM(error);
+    assert(out->note_count < sizeof out->notes / sizeof out->notes[0]);
     out->notes[out->note_count++] = note;
     return FT_OK;
 }
@@ -208,33 +212,34 @@ static ft_status add_note(ft_replay *out, const char *note, ft_error *error) {
 static ft_status note_assumptions(const run *r, ft_replay *out, ft_error *error) {
     const ft_replay_options *o = r->options;
     if (o->mode == FT_TRAIN && r->flow->is_backward_assumed && !r->flow->has_own_backward)
-        FT_TRY(add_note(out, "the work of the kernels is not known: the way back is taken to be twice as long", error));
+        FT_TRY(add_note(out, "the work of the kernels is not known: the backward pass is assumed to take twice as long",
+                        error));
     if (o->workers > 1 && out->gradient_bytes == 0)
-        FT_TRY(add_note(out, "nobody told how large the gradients are: workers exchange nothing", error));
+        FT_TRY(add_note(out, "the size of the gradients is not known: workers exchange nothing", error));
     if (o->workers > 1)
         FT_TRY(add_note(out,
                         arena_format(r->memory,
-                                     "the network is assumed: a ring, %g us, %g GB/s each way, pieces of %.3g MiB%s",
+                                     "the network is assumed: a ring, %g us, %g GB/s each way, buckets of %.3g MiB%s",
                                      o->latency_us, o->bytes_per_s / 1e9, (double)o->bucket_bytes / (1 << 20),
-                                     o->is_exchange_last ? ", after the way back" : ", while the way back goes on"),
+                                     o->is_exchange_last ? ", after the backward pass" : ", during the backward pass"),
                         error));
     return FT_OK;
 }
 
-static ft_status tell(run *r, ft_replay *out, ft_error *error) {
+static ft_status fill_result(run *r, ft_replay *out, ft_error *error) {
     out->iteration_us = out->alone_us = r->plan.end_us;
     out->critical_us = r->plan.critical_us;
     FT_TRY(list_events(r, out, error));
     FT_TRY(mark_critical(r, out, error));
     FT_TRY(sum_engines(r, out, error));
     sum_phases(r, out);
-    if (r->options->workers > 1) FT_TRY(play_alone(r, &out->alone_us, error));
+    if (r->options->workers > 1) FT_TRY(run_alone(r, &out->alone_us, error));
     out->exposed_us = fmax(0, out->iteration_us - out->alone_us);
     out->efficiency_ratio = out->iteration_us > 0 ? out->alone_us / out->iteration_us : 1;
     return note_assumptions(r, out, error);
 }
 
-/* The texts of the options live with the replay. */
+/* Copies the strings of the options. */
 static ft_status keep_options(const ft_replay_options *options, arena *memory, ft_replay *out, ft_error *error) {
     out->options = *options;
     out->options.engines = arena_string(memory, options->engines, strlen(options->engines));
@@ -253,8 +258,8 @@ ft_status ft_replay_run(const ft_flow *flow, const ft_replay_options *options, f
     out.owner = memory;
     run r = {.flow = flow, .options = &out.options, .memory = memory};
     ft_status status = keep_options(options, memory, &out, error);
-    if (status == FT_OK) status = play(&r, error);
-    if (status == FT_OK) status = tell(&r, &out, error);
+    if (status == FT_OK) status = run_replay(&r, error);
+    if (status == FT_OK) status = fill_result(&r, &out, error);
     if (status == FT_OK)
         *replay = out;
     else

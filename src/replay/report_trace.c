@@ -1,5 +1,5 @@
-/* report_timeline.c - a replay as a trace: a process a worker, a thread a lane of an engine, and the network; of
- * models also the memory of the first worker, as a counter. */
+/* report_trace.c - a replay as a trace: a process per worker, a thread per lane of an engine, and the network; for
+ * models also a counter with the memory of the first worker. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 #include "replay/report_values.h"
 #include "report/trace.h"
 
-/* Workers count from 1 in the trace; the network comes behind them. Lanes of an engine follow each other. */
+/* Process numbers: workers from 1, then the network. Lanes of an engine have consecutive threads. */
 static trace_track track_of(const ft_replay *replay, uint32_t engine, uint32_t lane) {
     const ft_replay_engine *e = &replay->engines[engine];
     uint32_t thread = 1 + lane;
@@ -58,7 +58,7 @@ static void write_event(trace *t, const ft_replay *replay, uint32_t index) {
 
 /* --- Memory ----------------------------------------------------------------------------------------------------- */
 
-/* Per phase and kernel, when it begins on the first worker; NaN: it takes no time. */
+/* Per phase and kernel, its start on the first worker; NaN: it takes no time. */
 static double *find_starts(const ft_flow *flow, const ft_replay *replay) {
     size_t count = (size_t)FT_REPLAY_PHASES * flow->count;
     double *starts = malloc((count + 1) * sizeof *starts);
@@ -70,8 +70,8 @@ static double *find_starts(const ft_flow *flow, const ft_replay *replay) {
     return starts;
 }
 
-/* The timeline of tensors walks the model as it is written; where kernels run side by side, it follows the later one.
- */
+/* The memory plan runs the operators in the order of the model; where kernels run in parallel, the counter follows the
+ * later one. */
 static void write_memory(trace *t, const ft_flow *flow, const ft_replay *replay) {
     double now = 0, *starts = find_starts(flow, replay);
     if (starts == NULL) t->out.text.failed = true;
