@@ -104,7 +104,7 @@ static void test_what_is_wrong(void **state) {
     refuse("kernel,operators,time_us,after\nx,a,1,\n", FT_ERR_GRAPH, "line 2");
     refuse("{\"nodes\": [\n{\"op\": \"null\", \"name\": \"x\", \"inputs\": []},\n{\"op\": \"tvm_op\", \"name\": \"a\", "
            "\"attrs\": {\"func_name\": \"f\"}, \"inputs\": [[1, 0, 0]]}], \"heads\": []}",
-           FT_ERR_GRAPH, "f: line 3: node 1: it reads node 1");
+           FT_ERR_GRAPH, "f: line 3: node 1: reads node 1");
     refuse("{\"nodes\": [{\"op\": \"null\", \"name\": \"x\", \"inputs\": []}], \"heads\": []}", FT_ERR_GRAPH,
            "none of its nodes runs a function");
 }
