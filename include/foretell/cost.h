@@ -1,4 +1,4 @@
-/* cost.h - exact arithmetic, no learning: work, parameters, bytes moved, and memory over time.
+/* cost.h - cost of a model by exact arithmetic, without learning: work, parameters, bytes moved, memory over time.
  *
  * MAC = one multiply and one add; FLOP = one floating-point (or integer) arithmetic operation, so a matrix product
  * counts 2 FLOPs per MAC. Counts saturate at UINT64_MAX instead of wrapping. docs/cost.md states every rule. */
@@ -25,18 +25,18 @@ typedef enum ft_optimizer {
 #undef FT_OPTIMIZER_ENUM
 } ft_optimizer;
 
-/* As spelled above, and back; false when the text is none of them. */
+/* The text above, and its inverse; false for any other text. */
 FT_API const char *ft_optimizer_name(ft_optimizer optimizer);
 FT_API bool ft_optimizer_parse(const char *text, ft_optimizer *optimizer);
 
 typedef struct ft_cost_options {
     ft_mode mode;
     ft_optimizer optimizer;
-    ft_dtype dtype;           /* floating-point tensors are held in this type; FT_DTYPE_UNKNOWN: as the file says */
+    ft_dtype dtype;           /* type of floating-point tensors; FT_DTYPE_UNKNOWN: as in the file */
     bool is_mixed;            /* training: dtype for activations, float32 master weights beside them */
-    bool has_inplace;         /* an activation may overwrite its input when nobody else reads it */
-    bool has_fused_attention; /* attention spelled out in a graph runs as one kernel, which never holds the scores */
-    uint64_t workspace_bytes; /* the most that an operator may take as scratch (im2col and the like), 0 = none */
+    bool has_inplace;         /* an activation may overwrite its input when it is the last reader */
+    bool has_fused_attention; /* attention decomposed in the graph runs as one kernel, which never stores the scores */
+    uint64_t workspace_bytes; /* limit for the scratch of an operator (im2col and the like), 0 = none */
 } ft_cost_options;
 
 /* Inference, momentum, types as in the file, in-place and fused attention on, no workspace. */
@@ -56,7 +56,7 @@ typedef struct ft_op_cost {
     uint64_t params;          /* trainable elements, each counted at the first operator that reads it */
     uint64_t param_bytes;
     uint64_t activation_elems; /* of its outputs */
-    bool is_estimated;         /* an operator nobody knows, or without shapes: cost from its bytes */
+    bool is_estimated;         /* operator or shapes unknown: the cost is estimated from its bytes */
 } ft_op_cost;
 
 typedef struct ft_cost {
@@ -74,11 +74,11 @@ typedef struct ft_cost {
     void *owner;
 } ft_cost;
 
-/* What a step of a bound graph costs. ft_cost_free gives its memory back, the graph is not needed for that. */
+/* The cost of one step of a bound graph. ft_cost_free releases it; the graph need not exist any more. */
 FT_API ft_status ft_cost_compute(const ft_graph *bound, const ft_cost_options *options, ft_cost *cost, ft_error *error);
 FT_API void ft_cost_free(ft_cost *cost);
 
-/* The cost of a fused kernel: the work of its operators, without the bytes that stay inside it. */
+/* The cost of a fused kernel: the work of its operators, without the bytes that stay inside of it. */
 FT_API ft_op_cost ft_cost_kernel(const ft_graph *bound, const ft_cost *cost, const ft_kernels *kernels,
                                  uint32_t kernel);
 
@@ -89,26 +89,26 @@ FT_API double ft_work_intensity(const ft_work *work);
 
 typedef enum ft_phase { FT_PHASE_FORWARD, FT_PHASE_BACKWARD, FT_PHASE_OPTIMIZER } ft_phase;
 
-/* The highest point of the timeline. weight + gradient + optimizer + activation + workspace bytes = peak_bytes. */
+/* The peak of the timeline. weight + gradient + optimizer + activation + workspace bytes = peak_bytes. */
 typedef struct ft_memory {
     uint64_t weight_bytes;              /* parameters and buffers */
     uint64_t gradient_bytes;            /* gradients of parameters that exist at the peak */
     uint64_t optimizer_bytes;           /* moments and master weights */
     uint64_t activation_bytes;          /* alive at the peak, with the two parts below */
-    uint64_t activation_gradient_bytes; /* part of activation_bytes: gradients on their way through the graph */
-    uint64_t input_bytes;               /* part of activation_bytes: the caller holds the inputs all the time */
-    uint64_t workspace_bytes;           /* alive at the peak */
-    uint64_t saved_bytes;               /* kept for backward when forward ends, without inputs; 0 for inference */
+    uint64_t activation_gradient_bytes; /* part of activation_bytes: gradients of activations */
+    uint64_t input_bytes;     /* part of activation_bytes: inputs, which the caller holds during the whole step */
+    uint64_t workspace_bytes; /* alive at the peak */
+    uint64_t saved_bytes;     /* kept for backward when forward ends, without inputs; 0 for inference */
     uint64_t peak_bytes;
-    uint32_t peak_op; /* operator at which it occurs; FT_NONE for an empty graph and in the optimiser step */
+    uint32_t peak_op; /* operator at the peak; FT_NONE for an empty graph and in the optimiser step */
     ft_phase peak_phase;
 } ft_memory;
 
-/* One step of the timeline, for those who want the curve: called in order of time with the most that was alive during
- * the step. The optimiser step comes last, with FT_NONE for its operator. */
+/* One operator of the timeline, to plot memory over time: called in order of time with the live bytes during the
+ * operator. The optimiser step comes last, with FT_NONE for its operator. */
 typedef void ft_memory_observer(void *user, ft_phase phase, uint32_t op, uint64_t live_bytes);
 
-/* Walks the timeline of a step of a bound graph. `observer` may be NULL; `user` is handed to it. */
+/* Computes the memory timeline of one step of a bound graph. `observer` may be NULL; `user` is passed to it. */
 FT_API ft_status ft_memory_plan(const ft_graph *bound, const ft_cost_options *options, ft_memory *memory,
                                 ft_memory_observer *observer, void *user, ft_error *error);
 

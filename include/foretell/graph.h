@@ -1,12 +1,11 @@
-/* graph.h - what a model is: operators, tensors, attributes, shapes.
+/* graph.h - models as graphs: operators, tensors, attributes, shapes; reading them from files and binding their sizes.
  *
- * A graph is read once (ft_source_open, ft_source_next or the one-shot ft_graph_read) and then bound, as often as
- * wanted, to batch sizes and input shapes (ft_graph_bind). Reading keeps what the file says; binding runs shape
+ * A graph is read once (ft_source_open, ft_source_next or the one-shot ft_graph_read) and then bound, any number of
+ * times, to batch sizes and input shapes (ft_graph_bind). Reading keeps the contents of the file; binding runs shape
  * inference and constant folding, so only a bound graph has sizes. Costs and kernels are computed on bound graphs.
  *
  * Ownership: everything reached from a graph lives as long as the graph. A bound graph borrows names, attributes and
- * constants from the graph it came from, which must outlive it. Graphs are read-only once made: any number of
- * threads may share one. */
+ * constants from its source graph, which must outlive it. Graphs are read-only: any number of threads may share one. */
 #ifndef FORETELL_GRAPH_H
 #define FORETELL_GRAPH_H
 
@@ -24,8 +23,8 @@ FT_C_BEGIN
 #define FT_MAX_ELEMS          (INT64_C(1) << 46)  /* elements of one tensor */
 #define FT_MAX_OPS            2000000             /* operators of a graph, with functions and sub-graphs inlined */
 #define FT_MAX_DEPTH          64                  /* nesting of messages, sub-graphs, functions, values */
-#define FT_MAX_GRAPH_BYTES    (UINT64_C(1) << 30) /* memory that one graph, or the decoding of one file, may take */
-#define FT_MAX_UNPACKED_BYTES (UINT64_C(1) << 30) /* what a .gz may unpack to */
+#define FT_MAX_GRAPH_BYTES    (UINT64_C(1) << 30) /* memory of one graph, or of decoding one file */
+#define FT_MAX_UNPACKED_BYTES (UINT64_C(1) << 30) /* unpacked size of a .gz */
 #define FT_FOLD_MAX_ELEMS     4096                /* elements of constants kept for folding */
 
 #define FT_NONE UINT32_MAX /* "no tensor" in an operator's inputs, "no operator" as a producer */
@@ -68,7 +67,7 @@ typedef enum ft_dtype {
 FT_API const char *ft_dtype_name(ft_dtype dtype);
 FT_API unsigned ft_dtype_bits(ft_dtype dtype);
 FT_API bool ft_dtype_is_float(ft_dtype dtype);
-/* Accepts the names above and the usual short ones (fp32, fp16, bf16, i8, ...). False when it is none of them. */
+/* Accepts the names above and the usual short ones (fp32, fp16, bf16, i8, ...). False for any other text. */
 FT_API bool ft_dtype_parse(const char *text, ft_dtype *dtype);
 
 /* --- Tensors, attributes, operators -------------------------------------------------------------------------- */
@@ -82,13 +81,13 @@ typedef struct ft_value {
 } ft_value;
 
 typedef enum ft_role {
-    FT_ACTIVATION, /* made by an operator */
-    FT_INPUT,      /* fed by the caller */
+    FT_ACTIVATION, /* computed by an operator */
+    FT_INPUT,      /* provided by the caller */
     FT_CONSTANT,   /* stored in the file: weights, shape operands */
 } ft_role;
 
-/* A dimension of a graph that is not bound yet may be negative: ft_dim_symbol() names it, FT_DIM_UNKNOWN has no name.
- */
+/* A dimension of a graph that is not bound may be negative: a symbol, whose name ft_dim_symbol() returns, or
+ * FT_DIM_UNKNOWN, which has no name. */
 #define FT_DIM_UNKNOWN INT64_MIN
 
 typedef struct ft_tensor {
@@ -97,13 +96,13 @@ typedef struct ft_tensor {
     ft_role role;
     int32_t rank; /* -1: unknown */
     int64_t dims[FT_MAX_RANK];
-    uint32_t producer; /* operator that makes it, or FT_NONE */
+    uint32_t producer; /* operator that computes it, or FT_NONE */
     uint32_t use_count;
     const uint32_t *uses;  /* operators that read it, ascending, one entry per reading input */
     bool is_output;        /* of the whole graph */
     bool is_batched;       /* grows with the batch (bound graphs) */
     bool is_sparse;        /* stored as values and indices */
-    uint64_t stored_bytes; /* of its payload in the file(s), 0 when there is none */
+    uint64_t stored_bytes; /* of its elements in the file(s), 0 when not stored */
     const ft_value *value; /* elements, when constant (stored or folded) and small; else NULL */
 } ft_tensor;
 
@@ -131,17 +130,17 @@ typedef struct ft_opdef ft_opdef; /* one entry of the operator table */
 typedef struct ft_op {
     const char *name;        /* never NULL, may be "" */
     const char *type;        /* as the file spells it */
-    const ft_opdef *def;     /* never NULL: an unknown operator has the entry ft_opdef_unknown() */
+    const ft_opdef *def;     /* never NULL: ft_opdef_unknown() for an unknown operator */
     const uint32_t *inputs;  /* tensors; FT_NONE for an omitted optional input */
-    const uint32_t *outputs; /* tensors; FT_NONE for an output nobody asked for */
+    const uint32_t *outputs; /* tensors; FT_NONE for an omitted optional output */
     uint32_t input_count;
     uint32_t output_count;
     uint32_t attr_count;
     const ft_attr *attrs;
-    uint32_t loop;    /* index of the loop it is in, 0 = none */
-    uint32_t branch;  /* index of the branch of an If it is in, 0 = none */
-    uint64_t repeats; /* how often it runs: 1, or the trip counts of its loops (bound graphs) */
-    bool is_folded; /* costs nothing: its outputs are known before the model runs, or its branch is not taken (bound) */
+    uint32_t loop;    /* index of the loop that contains it, 0 = none */
+    uint32_t branch;  /* index of the branch of an If that contains it, 0 = none */
+    uint64_t repeats; /* runs per inference: the product of the trip counts of its loops, else 1 (bound graphs) */
+    bool is_folded;   /* costs nothing: constant-folded, or in a branch that is not taken (bound graphs) */
 } ft_op;
 
 /* --- Graphs -------------------------------------------------------------------------------------------------- */
@@ -160,9 +159,9 @@ typedef enum ft_layout { FT_NCHW, FT_NHWC } ft_layout;
 typedef struct ft_graph ft_graph;
 
 FT_API const char *ft_format_name(ft_format format); /* one word: "onnx" */
-FT_API const char *ft_format_text(ft_format format); /* one line for people */
+FT_API const char *ft_format_text(ft_format format); /* one line of description */
 
-FT_API const char *ft_graph_name(const ft_graph *graph); /* as the file says; may be "" */
+FT_API const char *ft_graph_name(const ft_graph *graph); /* as in the file; may be "" */
 FT_API ft_format ft_graph_format(const ft_graph *graph);
 FT_API ft_layout ft_graph_layout(const ft_graph *graph);
 FT_API uint32_t ft_graph_op_count(const ft_graph *graph);
@@ -173,7 +172,7 @@ FT_API uint32_t ft_graph_input_count(const ft_graph *graph);
 FT_API const uint32_t *ft_graph_inputs(const ft_graph *graph);
 FT_API uint32_t ft_graph_output_count(const ft_graph *graph);
 FT_API const uint32_t *ft_graph_outputs(const ft_graph *graph);
-/* What the file says of itself, or its folder of it: "producer", "opset", labels of a data set. NULL when absent. */
+/* Metadata from the file or its data set: "producer", "opset", labels. NULL when absent. */
 FT_API const char *ft_graph_meta(const ft_graph *graph, const char *key);
 FT_API uint32_t ft_graph_meta_count(const ft_graph *graph);
 FT_API void ft_graph_meta_at(const ft_graph *graph, uint32_t index, const char **key, const char **value);
@@ -185,25 +184,25 @@ FT_API void ft_graph_free(ft_graph *graph); /* NULL is fine */
 FT_API uint64_t ft_tensor_elems(const ft_graph *bound, const ft_tensor *tensor);
 FT_API uint64_t ft_tensor_bytes(const ft_graph *bound, const ft_tensor *tensor);
 
-/* Looks an attribute up by name: NULL when absent. */
+/* An attribute by name; NULL when absent. */
 FT_API const ft_attr *ft_op_attr(const ft_op *op, const char *name);
 
 /* --- Reading ------------------------------------------------------------------------------------------------- */
 
-/* A source is a file, or a folder that holds one data set (the CG tables), and gives one graph after the other;
- * most files hold just one. The format is found by content; .gz is unpacked on the way. */
+/* A source is a file, or a folder with the tables of a CG data set, and returns its graphs one by one; most files hold
+ * one. The format is detected from the content, not from the name; .gz files are unpacked. */
 typedef struct ft_source ft_source;
 
-/* Reads nothing but what tells the format. FT_ERR_FORMAT when it is none that is known. */
+/* Reads only enough to detect the format. FT_ERR_FORMAT when it is not supported. */
 FT_API ft_status ft_source_open(const char *path, ft_source **source, ft_error *error);
-/* *graph = NULL at the end. A graph that is not valid is an error of its own: the next call goes on after it. */
+/* *graph = NULL at the end. After the error of an invalid graph, the next call continues with the graph after it. */
 FT_API ft_status ft_source_next(ft_source *source, ft_graph **graph, ft_error *error);
 FT_API uint64_t ft_source_count(const ft_source *source); /* graphs in it */
 FT_API void ft_source_close(ft_source *source);
 
 /* The first graph of a file. */
 FT_API ft_status ft_graph_read(const char *path, ft_graph **graph, ft_error *error);
-/* The same from memory; `name` stands for the file in messages. Weights outside the file are not looked for. */
+/* The same from memory; messages use `name` as the file name. Weights in external files are not read. */
 FT_API ft_status ft_graph_read_memory(const void *bytes, size_t size, const char *name, ft_graph **graph,
                                       ft_error *error);
 
@@ -217,7 +216,7 @@ typedef struct ft_shape_binding {
 } ft_shape_binding;
 
 typedef struct ft_binding {
-    int64_t batch; /* 0: as exported; a symbolic batch is then 1 */
+    int64_t batch; /* 0: the batch of the file, or 1 when it is symbolic */
     const ft_shape_binding *shapes;
     uint32_t shape_count;
 } ft_binding;
@@ -227,11 +226,11 @@ typedef struct ft_binding {
 FT_API ft_status ft_shape_binding_parse(const char *text, char *name, size_t size, ft_shape_binding *shape,
                                         ft_error *error);
 
-/* Gives every dimension a value: infers shapes, folds constants, and counts loops. `binding` may be NULL.
+/* Gives every dimension a value: infers shapes, folds constants, and computes trip counts. `binding` may be NULL.
  *
- * A batch that the file fixed (often baked into Reshape constants) is never re-inferred: shapes stay those of the
- * exported batch, and everything that depends on the input counts ft_graph_batch / ft_graph_exported_batch times,
- * while weights do not. ft_graph_is_scaled() says that this was done. */
+ * A batch that is fixed in the file (often a constant of a Reshape) is never re-inferred: shapes stay those of the
+ * exported batch, and the sizes and work of all that depends on the input are multiplied by
+ * ft_graph_batch / ft_graph_exported_batch, those of weights are not. ft_graph_is_scaled() is then true. */
 FT_API ft_status ft_graph_bind(const ft_graph *graph, const ft_binding *binding, ft_graph **bound, ft_error *error);
 FT_API bool ft_graph_is_bound(const ft_graph *graph);
 FT_API int64_t ft_graph_batch(const ft_graph *bound);
@@ -265,8 +264,8 @@ typedef enum ft_op_class {
 #undef FT_OP_CLASS_ENUM
 } ft_op_class;
 
-/* The table has an entry for each operator that is known, by index from 0; one more stands for all others, which the
- * index does not reach. */
+/* The table has an entry for each known operator, by index from 0. All other operators have the entry
+ * ft_opdef_unknown(), which has no index. */
 FT_API const char *ft_op_class_name(ft_op_class op_class);
 FT_API uint32_t ft_opdef_count(void);
 FT_API const ft_opdef *ft_opdef_at(uint32_t index);
@@ -274,8 +273,8 @@ FT_API const ft_opdef *ft_opdef_unknown(void);
 FT_API bool ft_opdef_is_known(const ft_opdef *def);
 FT_API const char *ft_opdef_name(const ft_opdef *def);
 FT_API ft_op_class ft_opdef_class(const ft_opdef *def);
-/* Names in a format, separated by spaces; "" when the format has no such operator. CG and nn-Meter IR share
- * TensorFlow's names, PerfSeer uses ONNX's. */
+/* Names of the operator in a format, separated by spaces; "" when the format does not have it. CG and nn-Meter IR use
+ * TensorFlow's names, PerfSeer those of ONNX. */
 FT_API const char *ft_opdef_spellings(const ft_opdef *def, ft_format format);
 
 FT_C_END

@@ -1,7 +1,7 @@
-/* status.h - how calls report success and failure.
+/* status.h - status codes and error messages.
  *
- * Every call that can fail returns an ft_status and, when given an ft_error, fills it with a text that says what went
- * wrong, where, and what to do. The values are pinned: they will not change between releases. */
+ * Every call that can fail returns an ft_status and, unless `error` is NULL, fills an ft_error with a message: the
+ * cause, the place, and the remedy. The values of the codes do not change between releases. */
 #ifndef FORETELL_STATUS_H
 #define FORETELL_STATUS_H
 
@@ -23,7 +23,7 @@
 
 FT_C_BEGIN
 
-/* name, pinned value (also the exit code of the command), what it means */
+/* name, value (also the exit code of the command), meaning */
 #define FT_STATUS_LIST(X)                                                                                              \
     X(FT_OK, 0, "ok")                                                                                                  \
     X(FT_ERR_INTERNAL, 1, "internal error")                                                                            \
@@ -51,7 +51,7 @@ typedef struct ft_error {
     char message[512]; /* one line, no newline at its end */
 } ft_error;
 
-/* "FT_ERR_IO", and "cannot open, read or write". Both are static; unknown values give "unknown status". */
+/* "FT_ERR_IO", and "cannot open, read or write". Both are static; "unknown status" for other values. */
 FT_API const char *ft_status_name(ft_status status);
 FT_API const char *ft_status_text(ft_status status);
 
