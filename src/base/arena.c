@@ -1,5 +1,7 @@
+/* arena.c - chunks that double in size, each with a header before its data. */
 #include "base/arena.h"
 
+#include <assert.h>
 #include <stdalign.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,11 +12,11 @@
 
 struct arena_chunk {
     arena_chunk *next;
-    size_t size; /* of the data behind the header */
+    size_t size; /* of the data after the header */
     size_t used;
 };
 
-enum { FIRST_CHUNK = 16 * 1024, LARGEST_CHUNK = 1024 * 1024, ALIGN = alignof(max_align_t) };
+enum { FIRST_CHUNK = 16 * 1024, MAX_CHUNK = 1024 * 1024, ALIGN = alignof(max_align_t) };
 #define HEADER ((sizeof(arena_chunk) + ALIGN - 1) / ALIGN * ALIGN)
 
 void arena_init(arena *a, uint64_t limit) {
@@ -46,10 +48,10 @@ void arena_reset(arena *a) {
     a->used = kept->size + HEADER;
 }
 
-/* Chunks double, so that small graphs stay small and large ones need few calls. */
+/* Chunks double, so that small graphs stay small and large ones need few allocations. */
 static arena_chunk *add_chunk(arena *a, size_t need) {
     size_t size = a->chunks == NULL ? FIRST_CHUNK : a->chunks->size * 2;
-    if (size > LARGEST_CHUNK) size = LARGEST_CHUNK;
+    if (size > MAX_CHUNK) size = MAX_CHUNK;
     if (size < need) size = need;
     if (size > SIZE_MAX - HEADER || a->used + size + HEADER > a->limit) {
         size = need;
@@ -59,8 +61,8 @@ static arena_chunk *add_chunk(arena *a, size_t need) {
     if (chunk == NULL) return NULL;
     *chunk = (arena_chunk){.size = size};
     a->used += size + HEADER;
-    /* A block that fills a chunk alone goes behind the current one, whose rest stays in use. */
-    if (a->chunks != NULL && need > LARGEST_CHUNK / 4 && size == need) {
+    /* A chunk for one large block goes after the current one, whose rest stays in use. */
+    if (a->chunks != NULL && need > MAX_CHUNK / 4 && size == need) {
         chunk->next = a->chunks->next;
         a->chunks->next = chunk;
     } else {
@@ -70,8 +72,8 @@ static arena_chunk *add_chunk(arena *a, size_t need) {
     return chunk;
 }
 
-/* As it comes. */
-static void *take(arena *a, size_t size) {
+/* Not zeroed. */
+static void *alloc_raw(arena *a, size_t size) {
     if (size > SIZE_MAX - ALIGN) return NULL;
     size = (size + ALIGN - 1) / ALIGN * ALIGN;
     arena_chunk *chunk = a->chunks;
@@ -79,14 +81,15 @@ static void *take(arena *a, size_t size) {
         chunk = add_chunk(a, size);
         if (chunk == NULL) return NULL;
     }
+    assert(chunk->used % ALIGN == 0 && chunk->size - chunk->used >= size);
     char *block = (char *)chunk + HEADER + chunk->used;
     chunk->used += size;
     return block;
 }
 
-/* Only what is taken is zeroed: the last chunk is often hardly used. */
+/* Zeroes only the block, not whole chunks: the last chunk is often almost unused. */
 void *arena_alloc(arena *a, size_t size) {
-    void *block = take(a, size);
+    void *block = alloc_raw(a, size);
     return block != NULL ? memset(block, 0, size) : NULL;
 }
 
@@ -97,14 +100,14 @@ void *arena_array(arena *a, size_t count, size_t size) {
 }
 
 void *arena_copy(arena *a, const void *bytes, size_t size) {
-    void *copy = take(a, size);
+    void *copy = alloc_raw(a, size);
     if (copy != NULL && size > 0) memcpy(copy, bytes, size);
     return copy;
 }
 
 char *arena_string(arena *a, const char *bytes, size_t length) {
     if (length == SIZE_MAX) return NULL;
-    char *copy = take(a, length + 1);
+    char *copy = alloc_raw(a, length + 1);
     if (copy == NULL) return NULL;
     if (length > 0) memcpy(copy, bytes, length);
     copy[length] = '\0';

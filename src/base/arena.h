@@ -1,8 +1,7 @@
-/* arena.h - memory that is taken piece by piece and given back at once.
+/* arena.h - arena allocator: many allocations, freed all at once.
  *
- * One arena owns a graph, a request or a training step. Blocks come zeroed and aligned for any type. The limit is
- * what keeps a hostile file from taking the machine's memory: past it, arena_alloc returns NULL as if there were none.
- */
+ * One arena owns a graph, a request or a training step. Blocks are zeroed and aligned for any type. The limit keeps a
+ * hostile file from exhausting memory: beyond it, arena_alloc returns NULL. */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 
@@ -13,13 +12,13 @@ typedef struct arena_chunk arena_chunk;
 
 typedef struct arena {
     arena_chunk *chunks; /* newest first */
-    uint64_t used;       /* bytes taken from the system */
+    uint64_t used;       /* bytes of all chunks */
     uint64_t limit;
 } arena;
 
 void arena_init(arena *a, uint64_t limit);
 void arena_free(arena *a);
-/* Gives back all blocks at once, but keeps the largest chunk: for work that is done over and over. */
+/* Frees all blocks but keeps the largest chunk, for work that is repeated. */
 void arena_reset(arena *a);
 
 void *arena_alloc(arena *a, size_t size); /* zeroed; NULL when out of memory or over the limit */

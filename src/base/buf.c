@@ -1,12 +1,14 @@
+/* buf.c - doubles its capacity; one byte is always kept for the terminator. */
 #include "base/buf.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static bool reserve(buf *b, size_t more) {
     if (b->failed) return false;
-    if (more < b->capacity - b->length) return true; /* one byte is kept for the terminator */
+    if (more < b->capacity - b->length) return true;
     size_t capacity = b->capacity < 128 ? 256 : b->capacity;
     while (capacity - b->length <= more) {
         if (capacity > SIZE_MAX / 2) {
@@ -29,6 +31,7 @@ void buf_add(buf *b, const void *bytes, size_t length) {
     if (!reserve(b, length)) return;
     if (length > 0) memcpy(b->data + b->length, bytes, length);
     b->length += length;
+    assert(b->length < b->capacity);
     b->data[b->length] = '\0';
 }
 

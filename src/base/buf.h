@@ -1,7 +1,6 @@
-/* buf.h - a byte buffer that grows: output being written, strings being put together.
+/* buf.h - a growing byte buffer, for output and for strings built from parts.
  *
- * Failure to grow is remembered (`failed`) instead of reported at each call, so that writers read as a sequence;
- * check it once at the end. */
+ * Running out of memory sets `failed` instead of being reported by each call; check it once at the end. */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
 
@@ -20,7 +19,7 @@ typedef struct buf {
 void buf_add(buf *b, const void *bytes, size_t length);
 void buf_text(buf *b, const char *text);
 void buf_char(buf *b, char c);
-void buf_int(buf *b, int64_t number); /* as %lld, and many times faster */
+void buf_int(buf *b, int64_t number); /* as %lld, but much faster */
 void buf_format(buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_free(buf *b);
 

@@ -1,7 +1,7 @@
-/* csv.h - rows and fields of a CSV text in memory, without copying it.
+/* csv.h - a CSV reader over text in memory that neither copies nor allocates, and a writer of cells.
  *
- * Fields point into the text. A quoted field loses its quotes; one that holds doubled quotes says so, and
- * csv_unquote() puts it right. Lines end in LF or CR LF; empty lines are skipped. Nothing is allocated. */
+ * Fields point into the text, without their enclosing quotes; csv_unquote() copies a field and undoes doubled quotes.
+ * Lines end in LF or CR LF; empty lines are skipped. */
 #ifndef BASE_CSV_H
 #define BASE_CSV_H
 
@@ -27,22 +27,23 @@ typedef struct csv_field {
 
 void csv_init(csv *c, const char *name, const char *text, size_t size);
 
-/* The next row; *count = 0 at the end of the text. A row with more than `most` fields, or a quote that is never closed,
- * is an error that names file and line; the next call goes on after it. */
-ft_status csv_row(csv *c, csv_field *fields, uint32_t most, uint32_t *count, ft_error *error);
+/* The next row; *count = 0 at the end of the text. A row with more than `max_count` fields, or an unclosed quote, is an
+ * error with file and line; the next call continues after it. */
+ft_status csv_row(csv *c, csv_field *fields, uint32_t max_count, uint32_t *count, ft_error *error);
 
-/* Passes over `rows` rows as cheaply as it can, and tells how many there were. */
+/* Skips up to `rows` rows, and returns how many there were. */
 uint64_t csv_skip(csv *c, uint64_t rows);
 
 bool csv_field_is(const csv_field *field, const char *text);
-/* Writes the field, NUL-terminated and with doubled quotes made single; cut when it is longer. Returns `out`. */
+/* Copies the field to `out`, NUL-terminated and with doubled quotes made single; truncates it to `size`. Returns `out`.
+ */
 const char *csv_unquote(const csv_field *field, char *out, size_t size);
 
-/* Fails with file, line and the column's name. */
-ft_status csv_int(const csv *c, const csv_field *field, const char *column, int64_t least, int64_t most, int64_t *value,
+/* An integer from `min` to `max`; the error has file, line and column. */
+ft_status csv_int(const csv *c, const csv_field *field, const char *column, int64_t min, int64_t max, int64_t *value,
                   ft_error *error);
 
-/* Writes a cell: quoted when it has to be. */
+/* Writes a cell, quoted when necessary. */
 void csv_cell(buf *out, const char *text);
 
 #endif

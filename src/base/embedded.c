@@ -1,3 +1,4 @@
+/* embedded.c - finds embedded files by name, and suggests similar names for an unknown one. */
 #include "base/embedded.h"
 
 #include <ctype.h>
@@ -22,11 +23,11 @@ const embedded_file *embedded_find(const embedded_file *files, uint32_t count, c
     return NULL;
 }
 
-/* --- The nearest names ---------------------------------------------------------------------------------------- */
+/* --- Similar names -------------------------------------------------------------------------------------------- */
 
-enum { MOST_NAMED = 8, NEAREST = 3, NAME_MAX_COMPARED = 63 };
+enum { MAX_LISTED = 8, MAX_SUGGESTED = 3, NAME_MAX_COMPARED = 63 };
 
-/* A name as people remember it: no capitals, nothing between the words. */
+/* Lower-case letters and digits only, so that case and separators do not matter. */
 static size_t simplify(const char *name, size_t length, char simple[static NAME_MAX_COMPARED]) {
     size_t kept = 0;
     for (size_t i = 0; i < length && kept < NAME_MAX_COMPARED; i++)
@@ -34,7 +35,7 @@ static size_t simplify(const char *name, size_t length, char simple[static NAME_
     return kept;
 }
 
-/* How many letters have to be put in, left out or changed (Levenshtein). */
+/* Levenshtein distance of two simplified names. */
 static size_t distance(const char *a, size_t a_length, const char *b, size_t b_length) {
     char x[NAME_MAX_COMPARED], y[NAME_MAX_COMPARED];
     size_t rows = simplify(a, a_length, x), columns = simplify(b, b_length, y), line[NAME_MAX_COMPARED + 1];
@@ -43,24 +44,24 @@ static size_t distance(const char *a, size_t a_length, const char *b, size_t b_l
         size_t diagonal = line[0];
         line[0] = r;
         for (size_t c = 1; c <= columns; c++) {
-            size_t change = diagonal + (x[r - 1] != y[c - 1]), put_in = line[c - 1] + 1, left_out = line[c] + 1;
+            size_t change = diagonal + (x[r - 1] != y[c - 1]), insert = line[c - 1] + 1, remove = line[c] + 1;
             diagonal = line[c];
-            line[c] = change < put_in ? change : put_in;
-            if (left_out < line[c]) line[c] = left_out;
+            line[c] = change < insert ? change : insert;
+            if (remove < line[c]) line[c] = remove;
         }
     }
     return line[columns];
 }
 
-/* To the nearest of all names of a file. */
+/* The smallest distance over all names of a file. */
 static size_t distance_to(const embedded_file *file, const char *name) {
-    size_t length = strlen(name), least = distance(name, length, file->name, strlen(file->name));
+    size_t length = strlen(name), min = distance(name, length, file->name, strlen(file->name));
     for (const char *word = file->other_names; *word != '\0';) {
         size_t word_length = strcspn(word, " "), found = distance(name, length, word, word_length);
-        if (word_length > 0 && found < least) least = found;
+        if (word_length > 0 && found < min) min = found;
         word += word_length + strspn(word + word_length, " ");
     }
-    return least;
+    return min;
 }
 
 static void add_name(ft_error *error, bool is_first, const char *name) {
@@ -68,23 +69,24 @@ static void add_name(ft_error *error, bool is_first, const char *name) {
     snprintf(error->message + length, sizeof error->message - length, "%s %s", is_first ? "" : ",", name);
 }
 
-/* The nearest first; equally near ones as they are listed. */
-static void add_nearest(const embedded_file *files, uint32_t count, const char *name, ft_error *error) {
-    size_t told = 0;
-    for (size_t d = 0; told < NEAREST && d <= NAME_MAX_COMPARED; d++) {
-        for (uint32_t i = 0; i < count && told < NEAREST; i++)
-            if (distance_to(&files[i], name) == d) add_name(error, told++ == 0, files[i].name);
+/* The most similar first; equally similar ones in the order of the table. */
+static void add_similar(const embedded_file *files, uint32_t count, const char *name, ft_error *error) {
+    size_t added = 0;
+    for (size_t d = 0; added < MAX_SUGGESTED && d <= NAME_MAX_COMPARED; d++) {
+        for (uint32_t i = 0; i < count && added < MAX_SUGGESTED; i++)
+            if (distance_to(&files[i], name) == d) add_name(error, added++ == 0, files[i].name);
     }
 }
 
 ft_status embedded_fail(const embedded_file *files, uint32_t count, const char *what, const char *command,
                         const char *name, ft_error *error) {
-    bool has_many = count > MOST_NAMED;
-    ft_fail(error, FT_ERR_USAGE, "there is no %s '%.64s'; %s", what, name, has_many ? "the nearest are" : "there are");
+    bool has_many = count > MAX_LISTED;
+    ft_fail(error, FT_ERR_USAGE, "there is no %s '%.64s'; %s", what, name,
+            has_many ? "similar names are" : "choose one of");
     if (error == NULL) return FT_ERR_USAGE;
     for (uint32_t i = 0; !has_many && i < count; i++) add_name(error, i == 0, files[i].name);
     if (!has_many) return FT_ERR_USAGE;
-    add_nearest(files, count, name, error);
+    add_similar(files, count, name, error);
     size_t length = strlen(error->message);
     snprintf(error->message + length, sizeof error->message - length, "; 'foretell %s' lists all %u", command, count);
     return FT_ERR_USAGE;

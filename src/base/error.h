@@ -1,21 +1,21 @@
-/* error.h - the functions and macros with which every function of the library fails. */
+/* error.h - functions and macros for reporting failures. */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
 #include "foretell/status.h"
 
-/* Fills `error` (which may be NULL) and returns `status`. A message longer than the buffer is cut; control
- * characters, which names from a hostile file may hold, become '?'. */
+/* Fills `error` (which may be NULL) and returns `status`. A message longer than the buffer is truncated; control
+ * characters, which names in a hostile file may contain, become '?'. */
 ft_status ft_fail(ft_error *error, ft_status status, const char *format, ...) FT_PRINTF(3, 4);
 
-/* Puts "prefix: " before the message of a failure, and returns its status. */
+/* Prepends "prefix: " to the message of a failure, and returns its status. */
 ft_status ft_fail_prefix(ft_error *error, ft_status status, const char *format, ...) FT_PRINTF(3, 4);
 
-/* The system refused something to a file: "path: what: why" with FT_ERR_IO. `code` is the errno of it; `path` is NULL
- * where only the caller knows it. */
+/* A failed system call on a file: "path: what: reason" with FT_ERR_IO. `code` is the errno; `path` NULL: the caller
+ * adds it with ft_fail_prefix. */
 ft_status ft_fail_file(ft_error *error, const char *path, const char *what, int code);
 
-/* A static analyser sees one file at a time and has to be told that a failure never returns FT_OK. */
+/* The static analyser reads one file at a time; these macros show it that a failure never returns FT_OK. */
 #ifdef __clang_analyzer__
 #define ft_fail(error, status, ...)           ((void)(ft_fail)((error), (status), __VA_ARGS__), (status))
 #define ft_fail_prefix(error, status, ...)    ((void)(ft_fail_prefix)((error), (status), __VA_ARGS__), (status))

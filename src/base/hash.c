@@ -1,9 +1,9 @@
-/* hash.c - XXH3 of 128 bits, by libxxhash. */
+/* hash.c - 128-bit XXH3 by libxxhash. */
 #include "base/hash.h"
 
 #include <xxhash.h>
 
-/* A hasher is the library's state under another name; nobody ever looks inside. */
+/* A hasher is an XXH3_state_t; the cast keeps xxhash.h out of the header. */
 static XXH3_state_t *state_of(hasher *h) {
     return (XXH3_state_t *)h;
 }

@@ -1,5 +1,4 @@
-/* hash.h - a 128-bit hash of content (XXH3): to find equal graphs and to notice that a file changed. Not for secrets.
- */
+/* hash.h - 128-bit content hash (XXH3), to find equal graphs and changed files. Not cryptographic. */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 
@@ -16,14 +15,14 @@ typedef struct hash128 {
 hash128 hash_bytes(const void *bytes, size_t size);
 /* 32 hexadecimal digits, most significant first. Returns `text`. */
 const char *hash_text(hash128 hash, char text[static HASH_TEXT]);
-/* The way back. False when it is anything but 32 hexadecimal digits, lower case. */
+/* The inverse. False when the text is not 32 lower-case hexadecimal digits. */
 bool hash_parse(const char *text, size_t length, hash128 *hash);
 
 static inline bool hash_is_equal(hash128 a, hash128 b) {
     return a.low == b.low && a.high == b.high;
 }
 
-/* For content that comes in pieces. */
+/* Incremental hashing. */
 typedef struct hasher hasher;
 hasher *hasher_new(void); /* NULL when out of memory */
 void hasher_add(hasher *h, const void *bytes, size_t size);

@@ -1,5 +1,7 @@
+/* input.c - maps files, and inflates gzip with a limit on the output. */
 #include "base/input.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,7 +14,7 @@
 
 #include "base/error.h"
 
-/* Grows by doubling; the size a gzip file claims for itself is only a hint, and no reason to allocate. */
+/* Grows by doubling: the size stored in a gzip file is not trusted. */
 static bool grow(uint8_t **bytes, size_t *capacity, uint64_t limit) {
     if (*capacity >= limit) return false;
     size_t larger = *capacity == 0 ? 64 * 1024 : *capacity * 2;
@@ -24,28 +26,28 @@ static bool grow(uint8_t **bytes, size_t *capacity, uint64_t limit) {
     return true;
 }
 
-/* The last four bytes of a gzip file hold its unpacked size: believed up to the ratio deflate can reach. */
+/* The last four bytes of a gzip file hold its unpacked size; trusted up to 64 times the packed size. */
 static size_t first_guess(const uint8_t *bytes, size_t size, uint64_t limit) {
     const uint8_t *end = bytes + size - 4;
     uint64_t claimed = end[0] | (uint64_t)end[1] << 8 | (uint64_t)end[2] << 16 | (uint64_t)end[3] << 24;
-    uint64_t most = (uint64_t)size * 64;
-    if (claimed > most) claimed = most;
+    uint64_t max = (uint64_t)size * 64;
+    if (claimed > max) claimed = max;
     if (claimed > limit) claimed = limit;
     return (size_t)claimed;
 }
 
-/* A gzip file, member after member, into a block that grows. */
+/* Unpacks all members of a gzip file into one growing buffer. */
 typedef struct unpacking {
     const char *name;
     uint64_t limit;
     z_stream stream;
-    size_t left; /* packed bytes behind those that the stream has */
+    size_t left; /* packed bytes not yet given to the stream */
     uint8_t *out;
     size_t capacity, length;
 } unpacking;
 
-/* Inflates as much as there is room for. When the block is full there is room for one byte elsewhere, which tells "just
- * full" from "more to come": only then the block grows. */
+/* Inflates until the buffer is full. With a full buffer, one byte goes into a spill buffer, which distinguishes
+ * "exactly full" from "more to come"; only in the latter case the buffer grows. */
 static ft_status inflate_some(unpacking *u, int *result, size_t *made, ft_error *error) {
     z_stream *stream = &u->stream;
     uint8_t spill[1] = {0};
@@ -60,6 +62,7 @@ static ft_status inflate_some(unpacking *u, int *result, size_t *made, ft_error 
     uInt before = stream->avail_out;
     *result = inflate(stream, Z_NO_FLUSH);
     *made = before - stream->avail_out;
+    assert(*made <= room);
     if (*made > 0 && is_full) {
         if (!grow(&u->out, &u->capacity, u->limit))
             return u->capacity >= u->limit ? ft_fail(error, FT_ERR_LIMIT, "%s: unpacks to more than %llu bytes",
@@ -71,7 +74,7 @@ static ft_status inflate_some(unpacking *u, int *result, size_t *made, ft_error 
     return FT_OK;
 }
 
-/* At the end of a member: nothing is left, or padding after the last one. */
+/* At the end of a member: no input is left, or only padding. */
 static bool was_last_member(const unpacking *u) {
     return u->stream.avail_in > 0 ? *u->stream.next_in != 0x1f : u->left == 0;
 }
@@ -146,7 +149,7 @@ ft_status input_open(const char *path, uint64_t limit, input *in, ft_error *erro
     close(file);
     if (status == FT_OK && is_gzip(in->bytes, in->size)) {
         status = gunzip(in->bytes, in->size, path, limit, in, error);
-        munmap(in->mapping, in->mapping_size); /* the packed bytes have served */
+        munmap(in->mapping, in->mapping_size);
         in->mapping = NULL;
     }
     if (status != FT_OK) input_close(in);

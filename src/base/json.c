@@ -1,3 +1,4 @@
+/* json.c - parsing with positions in messages, and typed access with ranges. */
 #include "base/json.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@ ft_status json_parse(const void *text, size_t size, json_t **root, ft_error *err
     json_error_t where;
     *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
     if (*root != NULL) return FT_OK;
-    /* jansson says nothing at all when it cannot even begin. */
+    /* jansson leaves the text empty when its first allocation fails. */
     if (json_error_code(&where) == json_error_out_of_memory || where.text[0] == '\0') return FT_NOMEM(error);
     return ft_fail(error, FT_ERR_DAMAGED, "line %d, column %d: %s", where.line, where.column, where.text);
 }
@@ -36,7 +37,7 @@ ft_status json_read_string(const json_t *value, const char **text, ft_error *err
     if (!json_is_string(value))
         return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a string is expected", json_kind(value));
     if (strlen(json_string_value(value)) != json_string_length(value))
-        return ft_fail(error, FT_ERR_DAMAGED, "has a NUL character in it");
+        return ft_fail(error, FT_ERR_DAMAGED, "contains a NUL character");
     *text = json_string_value(value);
     return FT_OK;
 }

@@ -1,5 +1,7 @@
+/* json_pull.c - a pull parser over text in memory; nothing is allocated. */
 #include "base/json_pull.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,34 +17,34 @@ static bool fail(json_pull *p, const char *why) {
     return false;
 }
 
-static void pass_space(json_pull *p) {
+static void skip_space(json_pull *p) {
     while (p->at < p->end && (*p->at == ' ' || *p->at == '\t' || *p->at == '\n' || *p->at == '\r')) p->at++;
 }
 
 char json_pull_peek(json_pull *p) {
-    pass_space(p);
+    skip_space(p);
     if (p->at == p->end) return 0;
     char c = *p->at;
     return (c >= '0' && c <= '9') || c == '-' || c == 'N' || c == 'I' ? '0' : c;
 }
 
 bool json_pull_open(json_pull *p, char bracket) {
-    pass_space(p);
+    skip_space(p);
     if (p->at == p->end || *p->at != bracket)
-        return fail(p, bracket == '[' ? "no list where one should be" : "no object where one should be");
+        return fail(p, bracket == '[' ? "a list is expected" : "an object is expected");
     p->at++;
     return true;
 }
 
 bool json_pull_more(json_pull *p, char closing, bool *first) {
-    pass_space(p);
+    skip_space(p);
     if (p->at == p->end) return fail(p, "the text ends inside a list or an object");
     if (*p->at == closing) {
         p->at++;
         return false;
     }
     if (!*first) {
-        if (*p->at != ',') return fail(p, "no comma between two items");
+        if (*p->at != ',') return fail(p, "a comma is expected between two items");
         p->at++;
     }
     *first = false;
@@ -50,12 +52,12 @@ bool json_pull_more(json_pull *p, char closing, bool *first) {
 }
 
 bool json_pull_string(json_pull *p, json_text *text) {
-    pass_space(p);
-    if (p->at == p->end || *p->at != '"') return fail(p, "no string where one should be");
+    skip_space(p);
+    if (p->at == p->end || *p->at != '"') return fail(p, "a string is expected");
     const char *begin = ++p->at;
     bool has_escapes = false;
     for (; p->at < p->end && *p->at != '"'; p->at++) {
-        if ((unsigned char)*p->at < 0x20) return fail(p, "a control character in a string");
+        if ((unsigned char)*p->at < 0x20) return fail(p, "a string contains a control character");
         if (*p->at != '\\') continue;
         has_escapes = true;
         if (++p->at == p->end) break;
@@ -68,14 +70,14 @@ bool json_pull_string(json_pull *p, json_text *text) {
 
 bool json_pull_key(json_pull *p, json_text *key) {
     if (!json_pull_string(p, key)) return false;
-    pass_space(p);
-    if (p->at == p->end || *p->at != ':') return fail(p, "no colon behind a key");
+    skip_space(p);
+    if (p->at == p->end || *p->at != ':') return fail(p, "a colon is expected after a key");
     p->at++;
     return true;
 }
 
 bool json_pull_int(json_pull *p, int64_t *value) {
-    pass_space(p);
+    skip_space(p);
     const char *begin = p->at;
     bool is_negative = p->at < p->end && *p->at == '-';
     p->at += is_negative;
@@ -84,7 +86,7 @@ bool json_pull_int(json_pull *p, int64_t *value) {
     for (; p->at < p->end && *p->at >= '0' && *p->at <= '9'; p->at++) {
         if (p->at - digits < 18) number = number * 10 + (*p->at - '0');
     }
-    if (p->at == digits) return fail(p, "no whole number where one should be");
+    if (p->at == digits) return fail(p, "a whole number is expected");
     if (p->at - digits > 18) return fail(p, "a whole number is too large");
     if (p->at < p->end && (*p->at == '.' || *p->at == 'e' || *p->at == 'E')) {
         p->at = begin;
@@ -94,7 +96,7 @@ bool json_pull_int(json_pull *p, int64_t *value) {
     return true;
 }
 
-static bool pass_word(json_pull *p, const char *word) {
+static bool skip_word(json_pull *p, const char *word) {
     size_t length = strlen(word);
     if ((size_t)(p->end - p->at) < length || memcmp(p->at, word, length) != 0) return false;
     p->at += length;
@@ -102,22 +104,21 @@ static bool pass_word(json_pull *p, const char *word) {
 }
 
 bool json_pull_double(json_pull *p, double *value) {
-    pass_space(p);
+    skip_space(p);
     const char *begin = p->at;
     *value = NAN;
-    if (pass_word(p, "NaN")) return true;
+    if (skip_word(p, "NaN")) return true;
     *value = INFINITY;
-    if (pass_word(p, "Infinity")) return true;
+    if (skip_word(p, "Infinity")) return true;
     *value = -INFINITY;
-    if (pass_word(p, "-Infinity")) return true;
+    if (skip_word(p, "-Infinity")) return true;
     while (p->at < p->end && (strchr("+-.eE", *p->at) != NULL || (*p->at >= '0' && *p->at <= '9')) && *p->at != '\0')
         p->at++;
-    if (p->at == begin || !text_double(begin, (size_t)(p->at - begin), value))
-        return fail(p, "no number where one should be");
+    if (p->at == begin || !text_double(begin, (size_t)(p->at - begin), value)) return fail(p, "a number is expected");
     return true;
 }
 
-/* A loop, not a recursion: depth costs no stack. */
+/* A loop instead of recursion, so that depth needs no stack. */
 bool json_pull_skip(json_pull *p) {
     char closing[JSON_PULL_DEPTH];
     bool first[JSON_PULL_DEPTH];
@@ -128,7 +129,7 @@ bool json_pull_skip(json_pull *p) {
         switch (json_pull_peek(p)) {
         case '[':
         case '{':
-            if (depth == JSON_PULL_DEPTH) return fail(p, "lists and objects are nested too deep");
+            if (depth == JSON_PULL_DEPTH) return fail(p, "lists and objects are nested too deeply");
             closing[depth] = *p->at == '[' ? ']' : '}';
             first[depth++] = true;
             p->at++;
@@ -137,19 +138,19 @@ bool json_pull_skip(json_pull *p) {
             if (!json_pull_string(p, &text)) return false;
             break;
         case 't':
-            if (!pass_word(p, "true")) return fail(p, "neither true nor anything else");
+            if (!skip_word(p, "true")) return fail(p, "a word that starts with t is not true");
             break;
         case 'f':
-            if (!pass_word(p, "false")) return fail(p, "neither false nor anything else");
+            if (!skip_word(p, "false")) return fail(p, "a word that starts with f is not false");
             break;
         case 'n':
-            if (!pass_word(p, "null")) return fail(p, "neither null nor anything else");
+            if (!skip_word(p, "null")) return fail(p, "a word that starts with n is not null");
             break;
         case '0':
             if (!json_pull_double(p, &number)) return false;
             break;
         default:
-            return fail(p, "no value where one should be");
+            return fail(p, "a value is expected");
         }
         while (depth > 0 && !json_pull_more(p, closing[depth - 1], &first[depth - 1])) {
             if (p->why != NULL) return false;
@@ -161,8 +162,8 @@ bool json_pull_skip(json_pull *p) {
 }
 
 bool json_pull_end(json_pull *p) {
-    pass_space(p);
-    return p->at == p->end || fail(p, "something follows the value");
+    skip_space(p);
+    return p->at == p->end || fail(p, "unexpected text after the value");
 }
 
 bool json_text_is(const json_text *t, const char *text) {
@@ -175,7 +176,7 @@ static int hex_digit(char c) {
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The four digits at `at`; -1 when they are none. */
+/* The value of four hexadecimal digits; -1 when they are not. */
 static long code_unit(const char *at, const char *end) {
     long code = 0;
     if (end - at < 4) return -1;
@@ -187,7 +188,7 @@ static long code_unit(const char *at, const char *end) {
     return code;
 }
 
-/* UTF-8 of a code below 0x10000; three bytes at most, and an escape takes six. */
+/* UTF-8 of a code below 0x10000: at most three bytes, fewer than the six of its escape. */
 static size_t put_code(long code, char *out) {
     if (code < 0x80) {
         out[0] = (char)code;
@@ -226,6 +227,7 @@ size_t json_text_decode(const json_text *t, char *out, size_t size) {
             from += 5;
         }
     }
+    assert((size_t)(to - out) <= t->length);
     *to = '\0';
     return (size_t)(to - out);
 }

@@ -1,8 +1,8 @@
-/* json_pull.h - JSON that is taken value by value, without building anything: for logs of millions of lines.
+/* json_pull.h - a JSON pull parser that builds no tree, for logs of millions of lines.
  *
- * The caller knows what should come and asks for it; what does not interest is skipped. Strings are given as they stand
- * in the text, with a note whether they hold escapes. All calls return false when the text does not have what was asked
- * for; `why` then says so, and nothing more may be asked. */
+ * The caller requests the value it expects next, or skips it. Strings point into the text, with a flag for escapes. All
+ * calls return false when the text does not have the requested value; `why` is then the reason, and no further calls
+ * are allowed. */
 #ifndef BASE_JSON_PULL_H
 #define BASE_JSON_PULL_H
 
@@ -14,7 +14,7 @@ enum { JSON_PULL_DEPTH = 64 };
 
 typedef struct json_pull {
     const char *start, *at, *end;
-    const char *why; /* static; NULL as long as all is well */
+    const char *why; /* static; NULL while there is no error */
 } json_pull;
 
 typedef struct json_text {
@@ -24,12 +24,12 @@ typedef struct json_text {
 } json_text;
 
 void json_pull_init(json_pull *p, const char *text, size_t size);
-/* What comes next: '{' '[' '"' '0' (a number) 't' 'f' 'n' or 0 at the end of the text. */
+/* The kind of the next value: '{' '[' '"' '0' (a number) 't' 'f' 'n' or 0 at the end of the text. */
 char json_pull_peek(json_pull *p);
 /* '[' or '{'. */
 bool json_pull_open(json_pull *p, char bracket);
-/* True when another item follows; false at the closing bracket (which it passes) or when something is wrong. `first`
- * begins true. */
+/* True when another item follows; false after the closing bracket or on an error. `first` is true before the first
+ * call. */
 bool json_pull_more(json_pull *p, char closing, bool *first);
 /* A key and its colon. */
 bool json_pull_key(json_pull *p, json_text *key);
@@ -38,7 +38,7 @@ bool json_pull_int(json_pull *p, int64_t *value);
 /* Also NaN, Infinity and -Infinity, which Python writes. */
 bool json_pull_double(json_pull *p, double *value);
 bool json_pull_skip(json_pull *p);
-/* Nothing but white space is left. */
+/* Only white space is left. */
 bool json_pull_end(json_pull *p);
 
 bool json_text_is(const json_text *t, const char *text);

@@ -1,3 +1,4 @@
+/* json_writer.c - tracks nesting, and escapes strings. */
 #include "base/json_writer.h"
 
 #include <assert.h>
@@ -15,7 +16,7 @@ static void new_line(json_writer *w) {
     for (uint32_t i = 0; i < w->depth; i++) buf_text(w->out, "  ");
 }
 
-/* What stands before an item: comma, then a break or a space. */
+/* Writes the separator before an item: a comma, then a line break or a space. */
 static void begin_item(json_writer *w) {
     if (w->depth == 0) return;
     uint32_t level = w->depth - 1;
@@ -147,12 +148,12 @@ void jsonw_int(json_writer *w, int64_t value) {
 
 void double_text(double value, char text[static DOUBLE_TEXT_SIZE]) {
     char raw[DOUBLE_TEXT_SIZE];
-    /* Any decimal of up to 15 digits survives the way through a double, so 15 digits find it when there is one. */
+    /* Any decimal of up to 15 digits survives conversion to double and back, so the search starts there. */
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(raw, sizeof raw, "%.*g", digits, value);
         if (strtod(raw, NULL) == value) break;
     }
-    /* The locale of the calling program may write another (even a longer) decimal point. */
+    /* The locale of the calling program may have another, even a longer, decimal point. */
     size_t length = 0;
     bool in_point = false;
     for (const char *c = raw; *c != '\0'; c++) {
@@ -163,6 +164,7 @@ void double_text(double value, char text[static DOUBLE_TEXT_SIZE]) {
             text[length++] = '.';
         in_point = !is_number;
     }
+    assert(length < DOUBLE_TEXT_SIZE);
     text[length] = '\0';
 }
 

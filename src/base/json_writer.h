@@ -1,8 +1,8 @@
-/* json_writer.h - writes JSON piece by piece into a buffer.
+/* json_writer.h - a streaming JSON writer into a buffer.
  *
- * The writer puts the commas, the line breaks and the indentation; the caller opens, names and closes. Nothing is
- * held back: what was written may be taken out of the buffer and sent on while a document is still open. Wrong nesting
- * is a programmer's error and is asserted. */
+ * The writer adds commas, line breaks and indentation; the caller opens, names and closes. Nothing is held back: the
+ * contents of the buffer may be sent on and removed while a document is still open. Wrong nesting is a programming
+ * error and is asserted. */
 #ifndef BASE_JSON_WRITER_H
 #define BASE_JSON_WRITER_H
 
@@ -13,8 +13,7 @@
 
 enum { JSON_WRITER_DEPTH = 16 };
 
-/* How the items of an object or array are set: one to a line, or all on one line. What is inside JSON_LINE stays on
- * that line. */
+/* Layout of the items of an object or array: one per line, or all on one line, nested ones included. */
 typedef enum json_style { JSON_BLOCK, JSON_LINE } json_style;
 
 typedef struct json_writer {
@@ -25,7 +24,7 @@ typedef struct json_writer {
         bool has_items;
         json_style style;
     } levels[JSON_WRITER_DEPTH];
-    bool has_key; /* a key was written and waits for its value */
+    bool has_key; /* a key was written; its value comes next */
 } json_writer;
 
 void jsonw_init(json_writer *w, buf *out);
@@ -39,7 +38,7 @@ void jsonw_key(json_writer *w, const char *key);
 void jsonw_string(json_writer *w, const char *text);
 void jsonw_uint(json_writer *w, uint64_t value);
 void jsonw_int(json_writer *w, int64_t value);
-/* The shortest text that reads back as the same number; null for what is not a number or not finite. */
+/* The shortest text that parses to the same number; null for NaN and infinity. */
 void jsonw_double(json_writer *w, double value);
 void jsonw_bool(json_writer *w, bool value);
 void jsonw_null(json_writer *w);
@@ -50,7 +49,7 @@ void jsonw_pair_uint(json_writer *w, const char *key, uint64_t value);
 void jsonw_pair_double(json_writer *w, const char *key, double value);
 
 enum { DOUBLE_TEXT_SIZE = 32 };
-/* The text of a finite number for JSON and CSV: shortest round trip, a point whatever the locale says. */
+/* The text of a finite number for JSON and CSV: shortest round trip, with a decimal point in every locale. */
 void double_text(double value, char text[static DOUBLE_TEXT_SIZE]);
 
 /* Length of the well-formed UTF-8 sequence at `bytes` (1 to 4), 0 when there is none. */

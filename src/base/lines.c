@@ -1,5 +1,7 @@
+/* lines.c - a buffer over zlib that grows to the longest line. */
 #include "base/lines.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -37,8 +39,9 @@ ft_status lines_open_memory(const char *text, size_t size, const char *name, lin
     return FT_OK;
 }
 
-/* Moves what is left to the front and reads on behind it; a buffer that is full grows. */
+/* Moves the unread rest to the front and reads more after it; a full buffer grows. */
 static ft_status fill(lines *l, ft_error *error) {
+    assert(l->begin <= l->end && l->end <= l->capacity);
     memmove(l->buffer, l->buffer + l->begin, l->end - l->begin);
     l->end -= l->begin;
     l->begin = 0;
@@ -65,12 +68,12 @@ static ft_status fill(lines *l, ft_error *error) {
 }
 
 ft_status lines_next(lines *l, const char **line, size_t *length, ft_error *error) {
-    size_t looked = 0;
+    size_t searched = 0;
     for (;;) {
         const char *from = l->buffer + l->begin;
-        const char *end = memchr(from + looked, '\n', l->end - l->begin - looked);
+        const char *end = memchr(from + searched, '\n', l->end - l->begin - searched);
         if (end == NULL && !l->is_at_end) {
-            looked = l->end - l->begin;
+            searched = l->end - l->begin;
             FT_TRY(fill(l, error));
             continue;
         }

@@ -1,10 +1,12 @@
+/* map.c - open addressing with linear probing; keys are hashed with a secret seed. */
 #include "base/map.h"
 
+#include <assert.h>
 #include <string.h>
 #include <sys/auxv.h>
 
-/* A number that differs from process to process, so that nobody can write a file whose names all collide. What a map
- * answers does not depend on it. */
+/* A random seed per process, so that a hostile file cannot be written whose names all collide. Results of a map do not
+ * depend on it. */
 static uint64_t find_seed(void) {
     uint64_t seed = 0;
     const void *random = (const void *)getauxval(AT_RANDOM); /* 16 bytes from the kernel */
@@ -12,8 +14,8 @@ static uint64_t find_seed(void) {
     return seed;
 }
 
-/* SipHash-1-3. A seed alone does not help a simpler hash: where words are multiplied and folded, there are changes to
- * two neighbouring words that cancel whatever the seed is, and pairs of such words make any number of equal hashes. */
+/* SipHash-1-3. A seed does not protect a simpler multiply-and-fold hash: changes to two neighbouring words can cancel
+ * for every seed, and pairs of such words give any number of equal hashes. */
 typedef struct sip {
     uint64_t a, b, c, d;
 } sip;
@@ -58,6 +60,7 @@ static uint32_t hash_key(const map *m, const char *key) {
 }
 
 static map_slot *find(map_slot *slots, uint32_t capacity, const char *key, uint32_t hash) {
+    assert(capacity > 0 && (capacity & (capacity - 1)) == 0);
     for (uint32_t i = hash & (capacity - 1);; i = (i + 1) & (capacity - 1)) {
         map_slot *slot = &slots[i];
         if (slot->key == NULL || (slot->hash == hash && strcmp(slot->key, key) == 0)) return slot;
@@ -92,10 +95,11 @@ bool map_reserve(map *m, size_t count) {
     return capacity <= m->capacity || resize(m, capacity);
 }
 
-/* The slot of a key, which is new with this value when it was not there. NULL when out of memory. */
+/* The slot of a key; a new key gets `value`. NULL when out of memory. */
 static map_slot *find_or_add(map *m, const char *key, uint32_t value) {
     if (m->count >= m->capacity / 4 * 3 && !grow(m)) return NULL;
     uint32_t hash = hash_key(m, key);
+    assert(m->count < m->capacity); /* a free slot ends every search */
     map_slot *slot = find(m->slots, m->capacity, key, hash);
     if (slot->key == NULL) {
         *slot = (map_slot){.key = key, .hash = hash, .value = value};

@@ -1,6 +1,6 @@
-/* map.h - from strings to numbers: open addressing, keys borrowed, memory from an arena.
+/* map.h - a hash map from strings to numbers: open addressing, borrowed keys, memory from an arena.
  *
- * Old tables stay in the arena when the map grows; as it doubles, they add up to less than the last one. */
+ * When the map grows, old tables stay in the arena; as it doubles, they add up to less than the current one. */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
 
@@ -25,11 +25,11 @@ typedef struct map {
 } map;
 
 void map_init(map *m, arena *memory);
-/* Makes room at once for as many keys as are expected. False when out of memory. */
+/* Reserves room for the expected number of keys. False when out of memory. */
 bool map_reserve(map *m, size_t count);
 /* Sets or replaces. `key` must outlive the map. False when out of memory. */
 bool map_set(map *m, const char *key, uint32_t value);
-/* Sets unless the key is there; *found is the value it has now. False when out of memory. */
+/* Sets unless the key exists; *found is the value after the call. False when out of memory. */
 bool map_add(map *m, const char *key, uint32_t value, uint32_t *found);
 bool map_get(const map *m, const char *key, uint32_t *value);
 

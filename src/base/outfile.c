@@ -1,9 +1,10 @@
-/* outfile.c - files and folders that appear whole or not at all.
+/* outfile.c - atomic output of files and folders.
  *
- * Temporary names stand beside the real ones, so that a rename stays on one disk. They hold the process id: what a
- * killed process left behind is easy to tell. */
+ * Temporary files are in the folder of the final ones, so that a rename stays on one file system. Their names contain
+ * the process id, which identifies leftovers of a killed process. */
 #include "base/outfile.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -14,11 +15,11 @@
 
 #include "base/error.h"
 
-enum { MOST_TRIES = 1000, OPEN_FOLDERS = 16 };
+enum { MAX_TRIES = 1000, MAX_OPEN_FOLDERS = 16 };
 
 /* --- Paths --------------------------------------------------------------------------------------------------- */
 
-/* A link is followed, so that the file it names is replaced and not the link; slashes at the end go. */
+/* Follows a link, so that its target is replaced and not the link; removes trailing slashes. */
 static char *real_path(const char *path) {
     char *found = realpath(path, NULL);
     if (found != NULL) return found;
@@ -33,7 +34,7 @@ static char *temporary_path(const char *path, int number) {
     return asprintf(&text, "%s.%ld-%d.tmp", path, (long)getpid(), number) < 0 ? NULL : text;
 }
 
-/* A rename is on the disk only when its folder is. Not every file system can be asked; the rename stands anyway. */
+/* A rename is durable only when its folder is synced. Not every file system supports that, so failures are ignored. */
 static void sync_folder_of(const char *path) {
     char *copy = strdup(path);
     if (copy == NULL) return;
@@ -50,13 +51,13 @@ static void sync_folder_of(const char *path) {
 
 /* --- Files --------------------------------------------------------------------------------------------------- */
 
-/* /dev/stdout, /dev/full and pipes are written to as they are: they must not be replaced by a file. */
+/* /dev/stdout, /dev/full and pipes are written to directly: they must not be replaced by a file. */
 static bool is_replaceable(const struct stat *info) {
     return S_ISREG(info->st_mode);
 }
 
 static ft_status open_temporary(outfile *out, ft_error *error) {
-    for (int i = 0; i < MOST_TRIES; i++) {
+    for (int i = 0; i < MAX_TRIES; i++) {
         out->temporary = temporary_path(out->path, i);
         if (out->temporary == NULL) return FT_NOMEM(error);
         int file = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -72,8 +73,7 @@ static ft_status open_temporary(outfile *out, ft_error *error) {
         out->temporary = NULL;
         if (code != EEXIST) return ft_fail_file(error, out->path, "cannot write", code);
     }
-    return ft_fail(error, FT_ERR_IO, "%s: too many files named %s.*.tmp stand beside it: remove them", out->path,
-                   out->path);
+    return ft_fail(error, FT_ERR_IO, "%s: too many temporary files %s.*.tmp: remove them", out->path, out->path);
 }
 
 static ft_status open_stream(outfile *out, ft_error *error) {
@@ -83,7 +83,7 @@ static ft_status open_stream(outfile *out, ft_error *error) {
     if (is_replaceable(&info)) {
         if (access(out->path, W_OK) != 0) return ft_fail_file(error, out->path, "cannot write", errno);
         FT_TRY(open_temporary(out, error));
-        /* Who may read the old one may read the new one. Where that cannot be set, the usual rights have to do. */
+        /* Keeps the permissions of the old file. Where they cannot be set, the default ones stay. */
         if (fchmod(fileno(out->stream), info.st_mode & 07777) != 0) errno = 0;
         return FT_OK;
     }
@@ -100,6 +100,7 @@ ft_status outfile_open(const char *path, outfile *out, ft_error *error) {
 }
 
 static ft_status finish(outfile *out, ft_error *error) {
+    assert(out->stream != NULL && out->path != NULL);
     bool is_file = out->temporary != NULL;
     errno = 0;
     bool is_written = fflush(out->stream) == 0 && !ferror(out->stream);
@@ -111,7 +112,7 @@ static ft_status finish(outfile *out, ft_error *error) {
     }
     out->stream = NULL;
     if (!is_written && code == 0) /* a write before this one failed */
-        return ft_fail(error, FT_ERR_IO, "%s: cannot write all of it; make room on the disk, or name another place",
+        return ft_fail(error, FT_ERR_IO, "%s: cannot write all of it; free space on the disk, or choose another path",
                        out->path);
     if (!is_written) return ft_fail_file(error, out->path, "cannot write", code);
     if (!is_file) return FT_OK;
@@ -140,7 +141,8 @@ ft_status outfile_write(const char *path, const void *bytes, size_t size, ft_err
     outfile out;
     FT_TRY(outfile_open(path, &out, error));
     if (size == 0 || fwrite(bytes, 1, size, out.stream) == size) return outfile_commit(&out, error);
-    ft_status status = ft_fail_file(error, path, "cannot write", errno); /* later the stream knows no more why */
+    ft_status status =
+        ft_fail_file(error, path, "cannot write", errno); /* the reason is lost once the stream is closed */
     outfile_discard(&out);
     return status;
 }
@@ -157,7 +159,7 @@ ft_status outfolder_open(const char *path, outfolder *out, ft_error *error) {
     *out = (outfolder){.path = real_path(path)};
     if (out->path == NULL) return FT_NOMEM(error);
     ft_status status = FT_OK;
-    for (int i = 0; i < MOST_TRIES && status == FT_OK; i++) {
+    for (int i = 0; i < MAX_TRIES && status == FT_OK; i++) {
         out->temporary = temporary_path(out->path, i);
         if (out->temporary == NULL) {
             status = FT_NOMEM(error);
@@ -167,16 +169,16 @@ ft_status outfolder_open(const char *path, outfolder *out, ft_error *error) {
         int code = errno;
         free(out->temporary);
         out->temporary = NULL;
-        if (code != EEXIST) status = ft_fail_file(error, out->path, "cannot make the folder", code);
+        if (code != EEXIST) status = ft_fail_file(error, out->path, "cannot create the folder", code);
     }
     if (status == FT_OK)
-        status = ft_fail(error, FT_ERR_IO, "%s: too many folders named %s.*.tmp stand beside it: remove them",
-                         out->path, out->path);
+        status =
+            ft_fail(error, FT_ERR_IO, "%s: too many temporary folders %s.*.tmp: remove them", out->path, out->path);
     outfolder_discard(out);
     return status;
 }
 
-/* A plain rename would take an empty folder's place: the kernel is asked not to, where it knows how. */
+/* A plain rename would replace an empty folder, so RENAME_NOREPLACE is used where the file system supports it. */
 static int rename_to_new(const char *from, const char *to) {
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
     if (errno != EINVAL && errno != ENOSYS) return -1;
@@ -189,6 +191,7 @@ static int rename_to_new(const char *from, const char *to) {
 }
 
 ft_status outfolder_commit(outfolder *out, ft_error *error) {
+    assert(out->temporary != NULL && out->path != NULL);
     ft_status status = FT_OK;
     if (rename_to_new(out->temporary, out->path) == 0) {
         sync_folder_of(out->path);
@@ -197,7 +200,7 @@ ft_status outfolder_commit(outfolder *out, ft_error *error) {
     } else if (errno == EEXIST || errno == ENOTEMPTY) {
         status = exists_already(out->path, error);
     } else {
-        status = ft_fail_file(error, out->path, "cannot make the folder", errno);
+        status = ft_fail_file(error, out->path, "cannot create the folder", errno);
     }
     outfolder_discard(out);
     return status;
@@ -207,12 +210,12 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
     (void)info;
     (void)kind;
     (void)where;
-    remove(path); /* what cannot be removed stays, and is named *.tmp */
+    remove(path); /* leftovers are recognisable by the name *.tmp */
     return 0;
 }
 
 void outfolder_discard(outfolder *out) {
-    if (out->temporary != NULL) nftw(out->temporary, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+    if (out->temporary != NULL) nftw(out->temporary, remove_one, MAX_OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
     free(out->temporary);
     free(out->path);
     *out = (outfolder){0};

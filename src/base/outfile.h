@@ -1,7 +1,7 @@
-/* outfile.h - a file, or a folder of files, that appears whole or not at all.
+/* outfile.h - atomic output: a file, or a folder of files, appears complete or not at all.
  *
- * Everything is written beside its place under a temporary name, flushed to the disk, and renamed. Every write is
- * checked, so a full disk is an error and what was there before still is. */
+ * Data is written under a temporary name in the same folder, flushed to disk, and renamed. Every write is checked, so a
+ * full disk is an error and leaves the old contents in place. */
 #ifndef BASE_OUTFILE_H
 #define BASE_OUTFILE_H
 
@@ -16,18 +16,18 @@ typedef struct outfile {
 } outfile;
 
 ft_status outfile_open(const char *path, outfile *out, ft_error *error);
-ft_status outfile_commit(outfile *out, ft_error *error); /* also after it: outfile_discard does nothing */
+ft_status outfile_commit(outfile *out, ft_error *error); /* outfile_discard is a no-op after it */
 void outfile_discard(outfile *out);
-/* All at once. */
+/* Writes a whole file. */
 ft_status outfile_write(const char *path, const void *bytes, size_t size, ft_error *error);
 
-/* A new folder: fill out->temporary, then commit. A folder that is there already is an error. */
+/* A new folder: write into out->temporary, then commit. An existing folder is an error. */
 typedef struct outfolder {
     char *path, *temporary;
 } outfolder;
 
 ft_status outfolder_open(const char *path, outfolder *out, ft_error *error);
 ft_status outfolder_commit(outfolder *out, ft_error *error);
-void outfolder_discard(outfolder *out); /* removes what is in it */
+void outfolder_discard(outfolder *out); /* removes its contents */
 
 #endif

@@ -1,10 +1,11 @@
 /* pool.c - a blocking thread pool.
  *
- * One job at a time. Its parts are taken from a counter, so that a thread that the system stops for a while does not
- * hold up parts it has not begun; who does which part is nobody's business (pool.h). A job has a number: a thread that
- * sleeps wakes up when the number is not the one it did last. */
+ * One job at a time. Threads draw parts from a shared counter, so that a thread that is descheduled does not delay
+ * parts it has not begun. Jobs are numbered: a sleeping thread wakes up when the number differs from that of its last
+ * job. */
 #include "base/pool.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -23,7 +24,7 @@ typedef struct worker {
 } worker;
 
 struct pool {
-    pthread_mutex_t caller; /* held through a job: a second caller waits for its turn */
+    pthread_mutex_t caller; /* held during a job, so that callers take turns */
     pthread_mutex_t lock;   /* guards all below but `next` */
     pthread_cond_t begin, end;
     uint64_t job;
@@ -57,6 +58,7 @@ static void *work(void *argument) {
         pthread_mutex_unlock(&p->lock);
         do_parts(p, w->number);
         pthread_mutex_lock(&p->lock);
+        assert(p->busy > 0);
         if (--p->busy == 0) pthread_cond_signal(&p->end);
     }
     pthread_mutex_unlock(&p->lock);
@@ -73,7 +75,7 @@ static uint32_t cores_of_this_process(void) {
 ft_status pool_new(uint32_t threads, pool **result, ft_error *error) {
     if (threads == 0) threads = cores_of_this_process();
     if (threads > MAX_THREADS)
-        return ft_fail(error, FT_ERR_LIMIT, "%u threads: at most %d are possible", threads, MAX_THREADS);
+        return ft_fail(error, FT_ERR_LIMIT, "%u threads are requested; at most %d are supported", threads, MAX_THREADS);
     pool *p = calloc(1, sizeof *p + (threads - 1) * sizeof(worker));
     if (p == NULL) return FT_NOMEM(error);
     pthread_mutex_init(&p->caller, NULL);
@@ -86,7 +88,7 @@ ft_status pool_new(uint32_t threads, pool **result, ft_error *error) {
         int reason = pthread_create(&w->thread, NULL, work, w);
         if (reason != 0) {
             pool_free(p);
-            return ft_fail(error, FT_ERR_NOMEM, "thread %u cannot be started: %s; ask for fewer", i + 2,
+            return ft_fail(error, FT_ERR_NOMEM, "cannot start thread %u: %s; use fewer threads", i + 2,
                            strerror(reason));
         }
         p->started++;
@@ -124,6 +126,7 @@ void pool_run(pool *p, uint32_t count, pool_part *part, void *user) {
     p->user = user;
     p->count = count;
     atomic_store_explicit(&p->next, 0, memory_order_relaxed);
+    assert(p->busy == 0);
     bool is_shared = count > 1 && p->started > 0;
     if (is_shared) {
         p->busy = p->started;

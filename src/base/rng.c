@@ -1,9 +1,10 @@
 /* rng.c - xoshiro256** (Blackman and Vigna), seeded through splitmix64.
  *
- * Nothing here asks libm for more than a square root, which is exact: logarithms of libm differ in the last bit from
- * one machine to the next, and a training run that starts from other weights ends in another predictor. */
+ * Of libm only the square root is used, which is exact: logarithms of libm differ in the last bit between machines, and
+ * a training run that starts from different weights ends in a different predictor. */
 #include "base/rng.h"
 
+#include <assert.h>
 #include <math.h>
 
 static uint64_t splitmix(uint64_t *state) {
@@ -17,7 +18,7 @@ static uint64_t rotate_left(uint64_t x, int bits) {
     return (x << bits) | (x >> (64 - bits));
 }
 
-/* Seed and stream are scrambled apart from each other: seed 1, stream 2 has nothing to do with seed 2, stream 1. */
+/* Seed and stream are mixed separately, so that seed 1, stream 2 is independent of seed 2, stream 1. */
 void rng_init(rng *r, uint64_t seed, uint64_t stream) {
     uint64_t from_stream = stream ^ UINT64_C(0xd1b54a32d192ed03);
     uint64_t state = splitmix(&seed) ^ rotate_left(splitmix(&from_stream), 17);
@@ -40,8 +41,9 @@ double rng_uniform(rng *r) {
     return (double)(rng_next(r) >> 11) * 0x1p-53;
 }
 
-/* log(x) for 0 < x < infinity, by the series of 2 atanh((m - 1) / (m + 1)), good to 1e-15. */
+/* log(x) for 0 < x < infinity, by the series of 2 atanh((m - 1) / (m + 1)), accurate to 1e-15. */
 static double natural_log(double x) {
+    assert(x > 0);
     static const double LN2 = 0.69314718055994530942;
     int exponent;
     double m = frexp(x, &exponent);
@@ -54,8 +56,7 @@ static double natural_log(double x) {
     return exponent * LN2 + 2 * z * sum;
 }
 
-/* Marsaglia's polar method. The second number it could give is left, so that the state is all there is to a generator.
- */
+/* Marsaglia's polar method. Its second number is discarded, so that `state` is the whole state of a generator. */
 double rng_normal(rng *r) {
     for (;;) {
         double u = 2 * rng_uniform(r) - 1, v = 2 * rng_uniform(r) - 1, s = u * u + v * v;
@@ -63,13 +64,13 @@ double rng_normal(rng *r) {
     }
 }
 
-/* Lemire's method: the few products that would favour some numbers are drawn again. */
+/* Lemire's method: the few products that would bias the result are drawn again. */
 uint32_t rng_below(rng *r, uint32_t limit) {
     if (limit == 0) return 0;
-    uint32_t unfair = -limit % limit;
+    uint32_t biased = -limit % limit;
     for (;;) {
         uint64_t product = (rng_next(r) >> 32) * limit;
-        if ((uint32_t)product >= unfair) return (uint32_t)(product >> 32);
+        if ((uint32_t)product >= biased) return (uint32_t)(product >> 32);
     }
 }
 

@@ -1,4 +1,4 @@
-/* rng.h - random numbers that are the same everywhere: xoshiro256**, seeded through splitmix64. */
+/* rng.h - pseudo-random numbers, identical on every machine: xoshiro256**, seeded through splitmix64. */
 #ifndef BASE_RNG_H
 #define BASE_RNG_H
 
@@ -8,7 +8,7 @@ typedef struct rng {
     uint64_t state[4];
 } rng;
 
-/* `stream` gives independent sequences of one seed: per graph, per layer, per epoch. */
+/* `stream` selects independent sequences of one seed: per graph, per layer, per epoch. */
 void rng_init(rng *r, uint64_t seed, uint64_t stream);
 uint64_t rng_next(rng *r);
 double rng_uniform(rng *r);                 /* [0, 1) */

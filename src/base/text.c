@@ -1,4 +1,4 @@
-/* text.c - strict numbers, independent of the locale. */
+/* text.c - strict parsing of numbers, independent of the locale. */
 #include "base/text.h"
 
 #include <locale.h>
@@ -16,7 +16,7 @@ bool text_int(const char *text, size_t length, int64_t *value) {
     if (length > 0 && (text[0] == '-' || text[0] == '+')) i++;
     if (i == length) return false;
     uint64_t sum = 0;
-    /* 18 digits cannot overflow; what is longer takes the careful road. */
+    /* 18 digits cannot overflow; longer numbers are checked at each digit. */
     for (bool is_short = length - i <= 18; i < length; i++) {
         if (!is_digit(text[i])) return false;
         uint64_t digit = (uint64_t)(text[i] - '0');
@@ -29,7 +29,8 @@ bool text_int(const char *text, size_t length, int64_t *value) {
     return true;
 }
 
-/* Reads digits into *mantissa as long as they fit exactly; counts in *dropped how many came after that. */
+/* Reads digits into *mantissa as long as they fit exactly; *kept and *dropped count the digits that fit and those
+ * after. */
 static size_t read_digits(const char *text, size_t i, size_t length, uint64_t *mantissa, int64_t *kept,
                           int64_t *dropped) {
     for (; i < length && is_digit(text[i]); i++) {
@@ -43,10 +44,10 @@ static size_t read_digits(const char *text, size_t i, size_t length, uint64_t *m
     return i;
 }
 
-/* What has more digits than a double holds exactly: the C library rounds right, in the locale that has a point. */
+/* For numbers with more digits than a double holds exactly: strtod rounds correctly, here in the "C" locale. */
 static bool parse_slowly(const char *text, size_t length, double *value) {
     char small[64], *copy = length < sizeof small ? small : malloc(length + 1);
-    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* glibc has this one ready: nothing is allocated */
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* predefined by glibc: nothing is allocated */
     bool has_all = copy != NULL && plain != (locale_t)0;
     if (has_all) {
         memcpy(copy, text, length);
@@ -87,11 +88,11 @@ bool text_double(const char *text, size_t length, double *value) {
         *value = is_negative ? -0.0 : 0.0;
         return true;
     }
-    /* Both numbers are exact, so their product or quotient is rounded once, and right. */
+    /* Both numbers are exact, so their product or quotient is rounded once, correctly. */
     static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    enum { MOST_POWER = sizeof powers / sizeof powers[0] - 1 };
-    if (mantissa > UINT64_C(1) << 53 || exponent > MOST_POWER || exponent < -MOST_POWER) {
+    enum { MAX_POWER = sizeof powers / sizeof powers[0] - 1 };
+    if (mantissa > UINT64_C(1) << 53 || exponent > MAX_POWER || exponent < -MAX_POWER) {
         double result;
         if (!parse_slowly(text, length, &result)) return false;
         *value = result;

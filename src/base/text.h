@@ -1,6 +1,6 @@
-/* text.h - numbers out of text, strictly: the whole field is the number, or there is none; words in lists.
+/* text.h - strict parsing of numbers, where the whole field must be the number; words in lists.
  *
- * The C library's strtod follows the locale of the program that uses us; these do not. */
+ * Unlike strtod, these do not depend on the locale of the calling program. */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
@@ -8,13 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An optional '-' or '+' and decimal digits, nothing else. False when it is no such text or does not fit. */
+/* An optional '-' or '+' and decimal digits, nothing else. False for any other text and on overflow. */
 bool text_int(const char *text, size_t length, int64_t *value);
-/* A decimal number with optional fraction and exponent. "inf" and "nan" are not numbers; neither is what overflows.
- * The result is the double next to it, so that what double_text wrote comes back. */
+/* A decimal number with optional fraction and exponent; false for "inf", "nan" and on overflow. The result is correctly
+ * rounded, so that the output of double_text is read back exactly. */
 bool text_double(const char *text, size_t length, double *value);
 
-/* Whether a word stands in a list whose words have one space between. No list has the empty word. */
+/* True when the word is in a list of words separated by single spaces. The empty word is in no list. */
 bool text_has_word(const char *list, const char *word, size_t length);
 
 #endif

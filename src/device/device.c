@@ -1,10 +1,11 @@
-/* device.c - what is known of a device: the ones in the box, and files of the user's own.
+/* device.c - data sheets of devices: the bundled ones and files of users.
  *
- * A device file is one JSON object, described in docs/devices.md. Everything in it is checked: a key nobody knows is
- * an error, because a figure under a misspelt name would be silently missing. What is not known of a device is left
- * out of its file, and is NaN here. */
+ * A device file is one JSON object, described in docs/devices.md. Everything in it is checked: an unknown key is an
+ * error, because a number under a misspelt name would be silently missing. Numbers that are not known are absent from
+ * the file, and NaN here. */
 #include "device/device.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,8 +16,8 @@
 #include "base/input.h"
 #include "base/json.h"
 
-/* The figures of a data sheet. */
-static const char *const numbers[] = {
+/* The numbers of a data sheet. */
+static const char *const number_names[] = {
     "threads",
     "units",
     "clock_hz",
@@ -37,44 +38,44 @@ static const char *const numbers[] = {
     "launch_s",
 };
 
-enum { NUMBER_COUNT = sizeof numbers / sizeof numbers[0] };
+enum { NUMBER_COUNT = sizeof number_names / sizeof number_names[0] };
 
 struct ft_device {
     char name[DEVICE_NAME_BYTES];
     char text[DEVICE_TEXT_BYTES];
     char kind[DEVICE_NAME_BYTES];
     char runtime[DEVICE_TEXT_BYTES];
-    double values[NUMBER_COUNT]; /* NaN: not known */
+    double values[NUMBER_COUNT]; /* NaN: unknown */
 };
 
 /* --- Parsing ------------------------------------------------------------------------------------------------- */
 
-static ft_status take_text(const json_t *value, char *text, size_t size, ft_error *error) {
+static ft_status read_text(const json_t *value, char *text, size_t size, ft_error *error) {
     const char *found;
     FT_TRY(json_read_string(value, &found, error));
     size_t length = strlen(found);
     if (length == 0 || length >= size)
-        return ft_fail(error, FT_ERR_DAMAGED, "has %zu characters; 1 to %zu are possible", length, size - 1);
+        return ft_fail(error, FT_ERR_DAMAGED, "has %zu characters; 1 to %zu are allowed", length, size - 1);
     memcpy(text, found, length + 1);
     return FT_OK;
 }
 
-/* Names go into tables and file names: no spaces, no slashes. */
-static ft_status take_name(const json_t *value, char *name, ft_error *error) {
-    FT_TRY(take_text(value, name, DEVICE_NAME_BYTES, error));
-    size_t good = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
-    if (name[good] != '\0')
-        return ft_fail(error, FT_ERR_DAMAGED, "'%s' is no name: letters, digits, '-', '_' and '.'", name);
+/* Names are used in tables and file names: no spaces, no slashes. */
+static ft_status read_name(const json_t *value, char *name, ft_error *error) {
+    FT_TRY(read_text(value, name, DEVICE_NAME_BYTES, error));
+    size_t valid = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
+    if (name[valid] != '\0')
+        return ft_fail(error, FT_ERR_DAMAGED, "'%s' is not a valid name: use letters, digits, '-', '_' and '.'", name);
     return FT_OK;
 }
 
-static ft_status take_kind(const json_t *value, char *kind, ft_error *error) {
-    FT_TRY(take_text(value, kind, DEVICE_NAME_BYTES, error));
+static ft_status read_kind(const json_t *value, char *kind, ft_error *error) {
+    FT_TRY(read_text(value, kind, DEVICE_NAME_BYTES, error));
     if (strcmp(kind, "cpu") == 0 || strcmp(kind, "gpu") == 0 || strcmp(kind, "npu") == 0) return FT_OK;
     return ft_fail(error, FT_ERR_DAMAGED, "is '%s', but 'cpu', 'gpu' or 'npu' is expected", kind);
 }
 
-/* The other names are used for the devices in the box only (scripts/embed), but a wrong list is wrong anywhere. */
+/* Other names are used for bundled devices only (scripts/embed), but checked in every file. */
 static ft_status check_list(const json_t *value, bool is_names, ft_error *error) {
     if (!json_is_array(value))
         return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a list of strings is expected", json_kind(value));
@@ -83,43 +84,43 @@ static ft_status check_list(const json_t *value, bool is_names, ft_error *error)
     json_array_foreach(value, i, item) {
         char name[DEVICE_NAME_BYTES];
         const char *text;
-        ft_status status = is_names ? take_name(item, name, error) : json_read_string(item, &text, error);
+        ft_status status = is_names ? read_name(item, name, error) : json_read_string(item, &text, error);
         if (status != FT_OK) return ft_fail_prefix(error, status, "item %zu", i + 1);
     }
     return FT_OK;
 }
 
-static ft_status take_version(const json_t *value, ft_error *error) {
+static ft_status read_version(const json_t *value, ft_error *error) {
     if (!json_is_integer(value) || json_integer_value(value) < 1)
-        return ft_fail(error, FT_ERR_DAMAGED, "must be the number %d", DEVICE_VERSION);
+        return ft_fail(error, FT_ERR_DAMAGED, "must be %d", DEVICE_VERSION);
     if (json_integer_value(value) > DEVICE_VERSION)
-        return ft_fail(error, FT_ERR_UNSUPPORTED, "is %lld; this version reads %d: a newer foretell is needed",
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "is %lld, but this version reads only %d: install a newer foretell",
                        (long long)json_integer_value(value), DEVICE_VERSION);
     return FT_OK;
 }
 
-static ft_status take_key(ft_device *device, const char *key, const json_t *value, ft_error *error) {
-    if (strcmp(key, "foretell_device") == 0) return take_version(value, error);
-    if (strcmp(key, "name") == 0) return take_name(value, device->name, error);
-    if (strcmp(key, "text") == 0) return take_text(value, device->text, sizeof device->text, error);
+static ft_status read_key(ft_device *device, const char *key, const json_t *value, ft_error *error) {
+    if (strcmp(key, "foretell_device") == 0) return read_version(value, error);
+    if (strcmp(key, "name") == 0) return read_name(value, device->name, error);
+    if (strcmp(key, "text") == 0) return read_text(value, device->text, sizeof device->text, error);
     if (strcmp(key, "other_names") == 0) return check_list(value, true, error);
-    if (strcmp(key, "kind") == 0) return take_kind(value, device->kind, error);
-    if (strcmp(key, "runtime") == 0) return take_text(value, device->runtime, sizeof device->runtime, error);
+    if (strcmp(key, "kind") == 0) return read_kind(value, device->kind, error);
+    if (strcmp(key, "runtime") == 0) return read_text(value, device->runtime, sizeof device->runtime, error);
     if (strcmp(key, "sources") == 0) return check_list(value, false, error);
     for (size_t i = 0; i < NUMBER_COUNT; i++) {
-        if (strcmp(key, numbers[i]) == 0) return json_read_number(value, 1e-12, 1e30, &device->values[i], error);
+        if (strcmp(key, number_names[i]) == 0) return json_read_number(value, 1e-12, 1e30, &device->values[i], error);
     }
-    return ft_fail(error, FT_ERR_DAMAGED, "is not known; docs/devices.md lists the keys");
+    return ft_fail(error, FT_ERR_DAMAGED, "is an unknown key; docs/devices.md lists the keys");
 }
 
-static ft_status take_all(ft_device *device, const json_t *document, ft_error *error) {
+static ft_status read_all(ft_device *device, const json_t *document, ft_error *error) {
     if (!json_is_object(document) || json_object_get(document, "foretell_device") == NULL)
-        return ft_fail(error, FT_ERR_FORMAT, "has no key 'foretell_device': it is no device file");
+        return ft_fail(error, FT_ERR_FORMAT, "has no key 'foretell_device', so it is not a device file");
     for (size_t i = 0; i < NUMBER_COUNT; i++) device->values[i] = NAN;
     const char *key;
     const json_t *value;
     json_object_foreach((json_t *)document, key, value) {
-        ft_status status = take_key(device, key, value, error);
+        ft_status status = read_key(device, key, value, error);
         if (status != FT_OK) return ft_fail_prefix(error, status, "'%s'", key);
     }
     const char *missing = device->name[0] == '\0'      ? "name"
@@ -131,19 +132,20 @@ static ft_status take_all(ft_device *device, const json_t *document, ft_error *e
 
 ft_status device_parse(const char *bytes, size_t size, const char *name, ft_device **device, ft_error *error) {
     if (size > DEVICE_MAX_BYTES)
-        return ft_fail(error, FT_ERR_LIMIT, "%s: %zu bytes are too many for a device file (at most %d)", name, size,
+        return ft_fail(error, FT_ERR_LIMIT, "%s: has %zu bytes; a device file has at most %d", name, size,
                        DEVICE_MAX_BYTES);
     json_t *document;
     ft_status status = json_parse(bytes, size, &document, error);
     if (status != FT_OK) return ft_fail_prefix(error, status, "%s", name);
-    ft_device *made = calloc(1, sizeof *made);
-    status = made != NULL ? take_all(made, document, error) : FT_NOMEM(error);
+    ft_device *new_device = calloc(1, sizeof *new_device);
+    status = new_device != NULL ? read_all(new_device, document, error) : FT_NOMEM(error);
     json_decref(document);
     if (status != FT_OK) {
-        free(made);
+        free(new_device);
         return ft_fail_prefix(error, status, "%s", name);
     }
-    *device = made;
+    assert(new_device->name[0] != '\0' && new_device->kind[0] != '\0' && new_device->runtime[0] != '\0');
+    *device = new_device;
     return FT_OK;
 }
 
@@ -159,10 +161,10 @@ static ft_status open_file(const char *path, ft_device **device, ft_error *error
 
 ft_status ft_device_open(const char *name, ft_device **device, ft_error *error) {
     const embedded_file *file = embedded_find(device_builtin, device_builtin_count, name);
-    const char *spoken = file == NULL && !embedded_is_path(name) ? ft_device_match(name) : NULL;
-    if (spoken != NULL) file = embedded_find(device_builtin, device_builtin_count, spoken);
+    const char *matched = file == NULL && !embedded_is_path(name) ? ft_device_match(name) : NULL;
+    if (matched != NULL) file = embedded_find(device_builtin, device_builtin_count, matched);
     if (file != NULL) {
-        /* The ones in the box are right: when one cannot be parsed, memory was lacking. */
+        /* Bundled files are valid: parsing one fails only when out of memory. */
         ft_status status = device_parse(file->json, strlen(file->json), file->name, device, error);
         return status == FT_OK ? FT_OK : FT_NOMEM(error);
     }
@@ -192,13 +194,13 @@ const char *ft_device_runtime(const ft_device *device) {
 
 double ft_device_number(const ft_device *device, const char *key) {
     for (size_t i = 0; i < NUMBER_COUNT; i++) {
-        if (strcmp(key, numbers[i]) == 0) return device->values[i];
+        if (strcmp(key, number_names[i]) == 0) return device->values[i];
     }
     return NAN;
 }
 
 const char *ft_device_number_name(uint32_t index) {
-    return index < NUMBER_COUNT ? numbers[index] : NULL;
+    return index < NUMBER_COUNT ? number_names[index] : NULL;
 }
 
 uint32_t ft_device_count(void) {
@@ -218,7 +220,7 @@ const char *ft_device_canonical(const char *name) {
     return file != NULL ? file->name : NULL;
 }
 
-/* Names may have dots of their own, so the longest beginning of the file's name that is one counts. */
+/* Names may contain dots, so the longest prefix of the file name that is a device name is used. */
 const char *ft_device_of_file(const char *path) {
     const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
     char name[DEVICE_NAME_BYTES];
@@ -234,7 +236,7 @@ const char *ft_device_of_file(const char *path) {
 
 /* --- Names as drivers and people spell them -------------------------------------------------------------------- */
 
-static bool says_who_made_it(const char *word, size_t length) {
+static bool is_vendor_word(const char *word, size_t length) {
     static const char *const words[] = {"nvidia", "geforce", "tesla", "amd", "radeon", "instinct", "intel",
                                         "core",   "r",       "tm",    "cpu", "arm",    "qualcomm"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
@@ -242,8 +244,11 @@ static bool says_who_made_it(const char *word, size_t length) {
     return false;
 }
 
-/* The words that count, joined, in small letters; "" when there are none or too many. What a processor says behind an @
- * is its clock. */
+/* "NVIDIA GeForce RTX 4090" and "RTX 4090" are rtx-4090: case, separators and vendor words do not count. All other
+ * words do, so that a card with another memory size, or a laptop variant, does not match.
+ *
+ * Returns the words that count, joined, in lower case; "" when there are none or too many. The text after an @ is the
+ * clock of a processor. */
 static void simplify(const char *name, size_t length, char simple[static DEVICE_NAME_BYTES]) {
     size_t kept = 0, word = 0;
     simple[0] = '\0';
@@ -254,14 +259,15 @@ static void simplify(const char *name, size_t length, char simple[static DEVICE_
             simple[kept++] = (char)tolower((unsigned char)name[i]);
             continue;
         }
-        if (says_who_made_it(simple + word, kept - word)) kept = word;
+        if (is_vendor_word(simple + word, kept - word)) kept = word;
         word = kept;
         if (is_end) break;
     }
+    assert(kept < DEVICE_NAME_BYTES);
     simple[kept] = '\0';
 }
 
-static bool is_spoken(const char *simple, const char *name, size_t length) {
+static bool is_same_name(const char *simple, const char *name, size_t length) {
     char other[DEVICE_NAME_BYTES];
     simplify(name, length, other);
     return strcmp(simple, other) == 0;
@@ -272,10 +278,10 @@ const char *ft_device_match(const char *name) {
     simplify(name, strlen(name), simple);
     for (uint32_t i = 0; i < device_builtin_count && simple[0] != '\0'; i++) {
         const embedded_file *file = &device_builtin[i];
-        if (is_spoken(simple, file->name, strlen(file->name))) return file->name;
+        if (is_same_name(simple, file->name, strlen(file->name))) return file->name;
         for (const char *word = file->other_names; *word != '\0';) {
             size_t length = strcspn(word, " ");
-            if (is_spoken(simple, word, length)) return file->name;
+            if (is_same_name(simple, word, length)) return file->name;
             word += length + strspn(word + length, " ");
         }
     }

@@ -1,4 +1,4 @@
-/* device.h - parsing device files; the public side is foretell/device.h. */
+/* device.h - parser of device files; the public side is foretell/device.h. */
 #ifndef DEVICE_DEVICE_H
 #define DEVICE_DEVICE_H
 
@@ -8,7 +8,7 @@
 
 enum { DEVICE_VERSION = 1, DEVICE_MAX_BYTES = 1 << 16, DEVICE_NAME_BYTES = 64, DEVICE_TEXT_BYTES = 256 };
 
-/* Parses the text of a device file; `name` stands for it in messages. */
+/* Parses the text of a device file; messages use `name` as the file name. */
 ft_status device_parse(const char *bytes, size_t size, const char *name, ft_device **device, ft_error *error);
 
 #endif

@@ -22,15 +22,15 @@ static void finds_by_name(void **state) {
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) assert_null(embedded_find(files, 2, none[i]));
 }
 
-static void tells_what_there_is(void **state) {
+static void known_names_are_listed(void **state) {
     (void)state;
     ft_error error;
     assert_int_equal(embedded_fail(files, 2, "number", "numbers", "three", &error), FT_ERR_USAGE);
-    assert_string_equal(error.message, "there is no number 'three'; there are one, two");
+    assert_string_equal(error.message, "there is no number 'three'; choose one of one, two");
     assert_int_equal(embedded_fail(files, 2, "number", "numbers", "three", NULL), FT_ERR_USAGE);
 }
 
-/* Of many, only the nearest are told; how a name is written does not matter. */
+/* Of many names, only similar ones are listed; case and separators do not matter. */
 static void tells_the_nearest(void **state) {
     (void)state;
     static const embedded_file many[] = {
@@ -39,15 +39,15 @@ static void tells_the_nearest(void **state) {
         {"rtx-4080", "", "", ""}, {"rtx-4090", "", "", ""},          {"v100", "", "", ""}};
     ft_error error;
     embedded_fail(many, 9, "device", "devices", "RTX_4090 ", &error);
-    assert_string_equal(error.message, "there is no device 'RTX_4090 '; the nearest are rtx-4090, rtx-3090, rtx-4080; "
+    assert_string_equal(error.message, "there is no device 'RTX_4090 '; similar names are rtx-4090, rtx-3090, rtx-4080; "
                                        "'foretell devices' lists all 9");
     embedded_fail(many, 9, "device", "devices", "mi8-gpu", &error);
-    assert_non_null(strstr(error.message, "the nearest are adreno-640,"));
+    assert_non_null(strstr(error.message, "similar names are adreno-640,"));
     char endless[2000];
     memset(endless, 'x', sizeof endless - 1);
     endless[sizeof endless - 1] = '\0';
     assert_int_equal(embedded_fail(many, 9, "device", "devices", endless, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "the nearest are"));
+    assert_non_null(strstr(error.message, "similar names are"));
 }
 
 static void knows_paths(void **state) {
@@ -62,7 +62,7 @@ static void knows_paths(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_by_name),
-        cmocka_unit_test(tells_what_there_is),
+        cmocka_unit_test(known_names_are_listed),
         cmocka_unit_test(tells_the_nearest),
         cmocka_unit_test(knows_paths),
     };

@@ -40,7 +40,7 @@ static void test_file(void **state) {
     assert_string_equal(error.message, "a/b.csv: cannot write: Permission denied");
     ft_fail_file(&error, "b.csv", "cannot write", ENOSPC);
     assert_string_equal(error.message,
-                        "b.csv: cannot write: No space left on device; make room, or name another place");
+                        "b.csv: cannot write: No space left on device; free space, or choose another path");
     ft_fail_file(&error, "b.csv", "cannot write", 0); /* a system that does not say why */
     assert_string_equal(error.message, "b.csv: cannot write: Input/output error");
     ft_fail_file(&error, NULL, "cannot write it", EPIPE);

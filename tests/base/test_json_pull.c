@@ -51,22 +51,22 @@ static void expect_bad(const char *text, const char *why) {
 
 static void test_not_json(void **state) {
     (void)state;
-    expect_bad("", "no value where one should be");
-    expect_bad("[1 2]", "no comma between two items");
-    expect_bad("[1,", "no value where one should be");
-    expect_bad("[1,]", "no value where one should be");
+    expect_bad("", "a value is expected");
+    expect_bad("[1 2]", "a comma is expected between two items");
+    expect_bad("[1,", "a value is expected");
+    expect_bad("[1,]", "a value is expected");
     expect_bad("[1", "the text ends inside a list or an object");
-    expect_bad("{\"a\" 1}", "no colon behind a key");
-    expect_bad("{1: 2}", "no string where one should be");
+    expect_bad("{\"a\" 1}", "a colon is expected after a key");
+    expect_bad("{1: 2}", "a string is expected");
     expect_bad("\"abc", "the text ends inside a string");
     expect_bad("\"abc\\", "the text ends inside a string");
-    expect_bad("tru", "neither true nor anything else");
-    expect_bad("1 2", "something follows the value");
-    expect_bad("-", "no number where one should be");
+    expect_bad("tru", "a word that starts with t is not true");
+    expect_bad("1 2", "unexpected text after the value");
+    expect_bad("-", "a number is expected");
     char deep[100];
     memset(deep, '[', sizeof deep);
     deep[99] = '\0';
-    expect_bad(deep, "lists and objects are nested too deep");
+    expect_bad(deep, "lists and objects are nested too deeply");
 }
 
 static void test_numbers(void **state) {

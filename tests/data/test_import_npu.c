@@ -150,7 +150,7 @@ static void bad_tables_are_refused(void **state) {
     assert_int_equal(ft_import("npu", "absent", "set", NULL, NULL, &error), FT_ERR_IO);
     fails("file,source\n", FT_ERR_DAMAGED, "has no column 'config'");
     fails(HEADER, FT_ERR_FORMAT, "no measurement");
-    fails(HEADER "\"aa.tflite,m\n", FT_ERR_DAMAGED, "line 2: a quote is never closed");
+    fails(HEADER "\"aa.tflite,m\n", FT_ERR_DAMAGED, "line 2: unclosed quote");
 }
 
 static void memory_may_run_out(void **state) {

@@ -240,7 +240,7 @@ static void errors(void **state) {
     write_text("in/benchmark.csv", "model,batch_size,graph,phase,device,precision\n");
     refuses(FT_ERR_DAMAGED, "line 1: the column layout is missing");
     write_text("in/benchmark.csv", TIMES "\"long row\n");
-    refuses(FT_ERR_DAMAGED, "line 2: a quote is never closed");
+    refuses(FT_ERR_DAMAGED, "line 2: unclosed quote");
     write_text("in/benchmark.csv", TIMES);
     refuses(FT_ERR_FORMAT, "holds no measurement");
     assert_int_equal(system("rm -r in/graphs"), 0);

@@ -130,7 +130,7 @@ static void test_bad_cells(void **state) {
     expect_error(HEADER ID ",n,f,cortex-a76,1,float32,infer,,,measured,inf,\n", "time_us is 'inf'");
     expect_error(HEADER ID ",n,f,cortex-a76,1,float32,infer,,,measured,1,x\n", "peak_bytes is 'x'");
     expect_error(HEADER ID ",n,f,cortex-a76,1,float32,infer,,,measured,1\n", "line 2: has 11 fields");
-    expect_error(HEADER ID ",\"n,f\n", "never closed");
+    expect_error(HEADER ID ",\"n,f\n", "unclosed quote");
 }
 
 static void test_duplicate_rows(void **state) {

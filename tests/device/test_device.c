@@ -1,4 +1,4 @@
-/* Device files: the ones in the box, files of the user's own, and every way of being wrong. */
+/* Device files: bundled ones, files of users, and every kind of invalid file. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,8 +33,8 @@ static void refuses(const char *text, ft_status status, const char *part) {
         fail_msg("%s: the message is \"%s\"", text, error.message);
 }
 
-/* Each has a runtime that is in the box too, and is found by all of its names. */
-static void the_box_is_right(void **state) {
+/* Each has a bundled runtime, and is found by all of its names. */
+static void bundled_devices_are_valid(void **state) {
     (void)state;
     assert_true(ft_device_count() >= 4);
     for (uint32_t i = 0; i < ft_device_count(); i++) {
@@ -60,7 +60,7 @@ static void the_box_is_right(void **state) {
     assert_null(ft_device_text_at(ft_device_count()));
 }
 
-static void names_of_cg(void **state) {
+static void names_of_the_cg_tables_are_known(void **state) {
     (void)state;
     assert_string_equal(ft_device_canonical("cortexA76cpu_tflite21"), "cortex-a76");
     assert_string_equal(ft_device_canonical("adreno640gpu_tflite21"), "adreno-640");
@@ -72,7 +72,7 @@ static void names_of_cg(void **state) {
     assert_null(ft_device_canonical("adreno640gpu_tflite21 adreno640gpu"));
 }
 
-static void names_of_drivers(void **state) {
+static void names_of_drivers_are_matched(void **state) {
     (void)state;
     assert_string_equal(ft_device_match("NVIDIA GeForce RTX 4090"), "rtx-4090");
     assert_string_equal(ft_device_match("RTX 4090"), "rtx-4090");
@@ -99,7 +99,7 @@ static void names_of_drivers(void **state) {
     ft_device_free(device);
 }
 
-static void files_named_after_devices(void **state) {
+static void files_named_after_devices_are_matched(void **state) {
     (void)state;
     assert_string_equal(ft_device_of_file("v100.jsonl"), "v100-sxm2");
     assert_string_equal(ft_device_of_file("logs.v1/k80.jsonl.gz"), "k80");
@@ -114,7 +114,7 @@ static void files_named_after_devices(void **state) {
     assert_null(ft_device_of_file("a-name-that-is-longer-than-any-device-of-the-box-would-ever-be-called.jsonl"));
 }
 
-static void figures(void **state) {
+static void numbers_are_read_by_name(void **state) {
     (void)state;
     ft_device *device = NULL;
     ft_error error = {.message = ""};
@@ -134,35 +134,35 @@ static void figures(void **state) {
     ft_device_free(NULL);
 }
 
-static void wrong_files(void **state) {
+static void invalid_files_are_errors(void **state) {
     (void)state;
     refuses("{", FT_ERR_DAMAGED, "line 1");
-    refuses("[]", FT_ERR_FORMAT, "no device file");
+    refuses("[]", FT_ERR_FORMAT, "not a device file");
     refuses("{\"name\": \"x\"}", FT_ERR_FORMAT, "'foretell_device'");
     refuses("{\"foretell_device\": 2}", FT_ERR_UNSUPPORTED, "newer foretell");
-    refuses("{\"foretell_device\": \"1\"}", FT_ERR_DAMAGED, "must be the number 1");
+    refuses("{\"foretell_device\": \"1\"}", FT_ERR_DAMAGED, "must be 1");
     refuses("{\"foretell_device\": 1}", FT_ERR_DAMAGED, "has no key 'name'");
     refuses("{\"foretell_device\": 1, \"name\": \"x\"}", FT_ERR_DAMAGED, "has no key 'kind'");
     refuses("{\"foretell_device\": 1, \"name\": \"x\", \"kind\": \"gpu\"}", FT_ERR_DAMAGED, "has no key 'runtime'");
-    refuses("{\"foretell_device\": 1, \"name\": \"a b\"}", FT_ERR_DAMAGED, "'a b' is no name");
+    refuses("{\"foretell_device\": 1, \"name\": \"a b\"}", FT_ERR_DAMAGED, "'a b' is not a valid name");
     refuses("{\"foretell_device\": 1, \"name\": \"\"}", FT_ERR_DAMAGED, "'name': has 0 characters");
     refuses("{\"foretell_device\": 1, \"name\": 7}", FT_ERR_DAMAGED, "is a number, but a string");
     refuses("{\"foretell_device\": 1, \"kind\": \"abacus\"}", FT_ERR_DAMAGED, "'abacus'");
     refuses(HEAD ", \"other_names\": \"m\"}", FT_ERR_DAMAGED, "list of strings");
     refuses(HEAD ", \"other_names\": [\"m\", \"m m\"]}", FT_ERR_DAMAGED, "'other_names': item 2");
     refuses(HEAD ", \"sources\": [1]}", FT_ERR_DAMAGED, "'sources': item 1");
-    refuses(HEAD ", \"peak_flops\": 1}", FT_ERR_DAMAGED, "'peak_flops': is not known");
+    refuses(HEAD ", \"peak_flops\": 1}", FT_ERR_DAMAGED, "'peak_flops': is an unknown key");
     refuses(HEAD ", \"launch_s\": 0}", FT_ERR_DAMAGED, "'launch_s'");
     refuses(HEAD ", \"launch_s\": \"fast\"}", FT_ERR_DAMAGED, "a number is expected");
     refuses(HEAD ", \"clock_hz\": 1e300}", FT_ERR_DAMAGED, "'clock_hz'");
     char *large = calloc(1, DEVICE_MAX_BYTES + 2);
     assert_non_null(large);
     memset(large, ' ', DEVICE_MAX_BYTES + 1);
-    refuses(large, FT_ERR_LIMIT, "too many for a device file");
+    refuses(large, FT_ERR_LIMIT, "a device file has at most");
     free(large);
 }
 
-static void opens_by_name_and_path(void **state) {
+static void devices_open_by_name_and_path(void **state) {
     (void)state;
     ft_device *device = NULL;
     ft_error error = {.message = ""};
@@ -170,7 +170,7 @@ static void opens_by_name_and_path(void **state) {
     assert_non_null(strstr(error.message, "there is no device 'abacus'"));
     assert_non_null(strstr(error.message, "'foretell devices' lists all"));
     assert_int_equal(ft_device_open("rtx4091", &device, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "the nearest are rtx-4090, "));
+    assert_non_null(strstr(error.message, "similar names are rtx-4090, "));
     assert_int_equal(ft_device_open("nowhere/x.json", &device, &error), FT_ERR_IO);
     const char *path = "./mine.json";
     FILE *file = fopen(path, "w");
@@ -182,7 +182,7 @@ static void opens_by_name_and_path(void **state) {
     ft_device_free(device);
 }
 
-static void memory_runs_out(void **state) {
+static void out_of_memory_is_an_error(void **state) {
     (void)state;
     for (long n = 0;; n++) {
         ft_device *device = NULL;
@@ -197,14 +197,14 @@ static void memory_runs_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_box_is_right),
-        cmocka_unit_test(names_of_cg),
-        cmocka_unit_test(names_of_drivers),
-        cmocka_unit_test(files_named_after_devices),
-        cmocka_unit_test(figures),
-        cmocka_unit_test(wrong_files),
-        cmocka_unit_test(opens_by_name_and_path),
-        cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(bundled_devices_are_valid),
+        cmocka_unit_test(names_of_the_cg_tables_are_known),
+        cmocka_unit_test(names_of_drivers_are_matched),
+        cmocka_unit_test(files_named_after_devices_are_matched),
+        cmocka_unit_test(numbers_are_read_by_name),
+        cmocka_unit_test(invalid_files_are_errors),
+        cmocka_unit_test(devices_open_by_name_and_path),
+        cmocka_unit_test(out_of_memory_is_an_error),
     };
     return cmocka_run_group_tests(tests, folder_enter, folder_leave);
 }

@@ -52,8 +52,8 @@ static void expect_error(const char *text, ft_status expected, const char *messa
 
 static void test_lines(void **state) {
     (void)state;
-    expect_error("{]\n", FT_ERR_DAMAGED, ":1: invalid record: no string where one should be");
-    expect_error("# a comment\n\n[1]\n", FT_ERR_DAMAGED, ":3: invalid record: no object where one should be");
+    expect_error("{]\n", FT_ERR_DAMAGED, ":1: invalid record: a string is expected");
+    expect_error("# a comment\n\n[1]\n", FT_ERR_DAMAGED, ":3: invalid record: an object is expected");
     expect_error("{\"v\": \"v0.6\"}\n", FT_ERR_DAMAGED, ":1: invalid record: \"i\" is missing");
     expect_error("{\"i\":[[\"[]\"],[[],[]]],\"r\":[[1],0],\"v\":\"v0.2\"}\n", FT_ERR_UNSUPPORTED,
                  ":1: record version \"v0.2\" is not supported; v0.5 and v0.6 are");

@@ -69,7 +69,7 @@ static void expect_error(const char *line, ft_status status, const char *message
 
 static void test_errors(void **state) {
     (void)state;
-    expect_error("[]", FT_ERR_DAMAGED, "invalid record: no object where one should be");
+    expect_error("[]", FT_ERR_DAMAGED, "invalid record: an object is expected");
     expect_error("{\"version\": 0.2}", FT_ERR_DAMAGED, "invalid record: the input is missing");
     expect_error("{\"version\": 0.3}", FT_ERR_UNSUPPORTED, "record version 0.3 is not supported; 0.1 and 0.2 are");
     expect_error("{\"input\": [\"a\", \"b\"]}", FT_ERR_DAMAGED, "invalid record: a value is missing");
