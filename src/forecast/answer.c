@@ -32,8 +32,8 @@ static ft_status ask(answer *a, const box_entry *entry, const ft_predictor *pred
                      ft_error *error) {
     ft_error refusal = {.message = ""};
     model_output says;
-    ft_status status =
-        predictor_predict(predictor, a->view, &where, true, &a->study->memory, &says, error != NULL ? error : &refusal);
+    const predict_input in = {.view = a->view, .target = &where, .memory = &a->study->memory, .has_parts = true};
+    ft_status status = predictor_predict(predictor, &in, &says, error != NULL ? error : &refusal);
     if (status == FT_ERR_UNSUPPORTED) {
         const char *why = error != NULL ? error->message : refusal.message;
         a->refusal = arena_string(&a->study->memory, why, strlen(why));

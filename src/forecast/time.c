@@ -178,7 +178,8 @@ static ft_status add_others(answer *a, const told *t, bool is_doubted, ft_error 
         if (others == NULL) others = ARENA_ARRAY(&a->study->memory, ft_metric_result, 64);
         if (others == NULL) return FT_NOMEM(error);
         model_output says;
-        ft_status status = predictor_predict(p, a->view, &where, false, &a->study->memory, &says, error);
+        const predict_input in = {.view = a->view, .target = &where, .memory = &a->study->memory};
+        ft_status status = predictor_predict(p, &in, &says, error);
         if (status == FT_ERR_UNSUPPORTED) continue; /* this metric was not measured so */
         FT_TRY(status);
         if (a->out->other_count == 64) continue;

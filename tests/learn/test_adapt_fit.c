@@ -30,41 +30,42 @@ static const char unmet[] = "tiles=9";
 
 static bool is_reading; /* data sheets, which it makes little of: to it all models take the same time */
 
-static bool reads_sheets(const model *m) {
+static bool reads_sheets(const void *model) {
+    const factor_model *m = model;
     (void)m;
     return is_reading;
 }
 
 /* Factors of a metric lie side by side, as if they were those of as many devices. */
 static ft_status load(const json_t *params, const float *block, size_t count, const char *const *names,
-                      uint32_t device_count, model **out, ft_error *error) {
+                      uint32_t device_count, void **out, ft_error *error) {
     return factor_load(params, block, count, names, METRICS * device_count, out, error);
 }
 
-static ft_status predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                         model_output *out, ft_error *error) {
-    target_device of_metric = *where;
-    if (s->query.setting != NULL && strcmp(s->query.setting, unmet) == 0)
-        return ft_fail(error, FT_ERR_UNSUPPORTED, "made was not trained on '%s'", s->query.setting);
-    if (where->index == FT_NONE) {
+static ft_status predict(const void *model, const predict_input *in, model_output *out, ft_error *error) {
+    const factor_model *m = model;
+    target_device of_metric = *in->target;
+    if (in->view->query.setting != NULL && strcmp(in->view->query.setting, unmet) == 0)
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "made was not trained on '%s'", in->view->query.setting);
+    if (in->target->index == FT_NONE) {
         *out = (model_output){.value = 100, .spread = 1};
         return FT_OK;
     }
-    of_metric.index += where->output * DEVICES;
-    return factor_predict(m, s, &of_metric, has_parts, memory, out, error);
+    of_metric.index += in->target->output * DEVICES;
+    return factor_predict(m, &(predict_input){in->view, &of_metric, in->memory, in->has_parts}, out, error);
 }
 
 static const family family_made = {.name = "made",
                                    .text = "for tests",
                                    .schema = "made 1",
-                                   .learns_together = true,
+                                   .capabilities = FAMILY_MULTI_METRIC,
                                    .save = factor_save,
                                    .load = load,
                                    .predict = predict,
-                                   .reads_sheets = reads_sheets,
+                                   .optional = {.reads_sheets = reads_sheets},
                                    .free = factor_free};
 static ft_predictor *open_made(void) {
-    model m = {.log_factor = {log(10), log(20), log(100), log(200)}, .device_count = METRICS * DEVICES};
+    factor_model m = {.log_factor = {log(10), log(20), log(100), log(200)}, .device_count = METRICS * DEVICES};
     const predictor_metric other = {.name = metric_names[1]};
     const predictor_description about = {.metric.name = metric_names[0],
                                          .others = &other,

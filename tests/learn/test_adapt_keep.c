@@ -35,7 +35,7 @@ static const family family_made = {.name = "made",
                                    .free = factor_free};
 /* One whose absolute errors on the Adreno are usually so large; NaN: its header does not tell. */
 static ft_predictor *open_made(double mape) {
-    model m = {.log_factor = {log(10), log(20)}, .device_count = DEVICES};
+    factor_model m = {.log_factor = {log(10), log(20)}, .device_count = DEVICES};
     json_t *accuracy =
         json_pack("[{s:s, s:s, s:s, s:f, s:f}, {s:s, s:s, s:s, s:f, s:f}]", "part", "test", "device", devices[0],
                   "metric", metric, "mape", 99.0, "rmspe", 99.0, "part", "valid", "device", devices[0], "metric",

@@ -74,7 +74,7 @@ static void make_step(const fit_set *set, const fit_context *context, fit_state 
     steps_made++;
 }
 
-static ft_status fake_fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+static ft_status fake_fit(const fit_set *set, const fit_context *context, void **out, ft_error *error) {
     fit_state state = {0};
     size_t size;
     const void *kept = context->load(context->user, &size);
@@ -91,10 +91,10 @@ static ft_status fake_fit(const fit_set *set, const fit_context *context, model 
         FT_TRY(context->save(context->user, &state, sizeof state, error));
         if (state.step == kill_after_step) raise(SIGKILL);
     }
-    *out = calloc(1, sizeof **out);
-    if (*out == NULL) return FT_NOMEM(error);
-    (*out)->device_count = set->device_count;
-    memcpy((*out)->log_factor, state.log_factor, sizeof state.log_factor);
+    factor_model *m = *out = calloc(1, sizeof *m);
+    if (m == NULL) return FT_NOMEM(error);
+    m->device_count = set->device_count;
+    memcpy(m->log_factor, state.log_factor, sizeof state.log_factor);
     return FT_OK;
 }
 
@@ -542,9 +542,9 @@ static void test_intervals_of_the_family(void **state) {
     (void)state;
     ft_dataset *data = toy_data_open("data", NULL);
     ft_train_options options = usual();
-    fake.has_own_intervals = true;
+    fake.capabilities |= FAMILY_OWN_INTERVALS;
     train_well(data, "run", &options);
-    fake.has_own_intervals = false;
+    fake.capabilities &= ~(uint32_t)FAMILY_OWN_INTERVALS;
     json_t *metrics = read_json("run/metrics.json");
     const json_t *cpu = json_object_get(json_object_get(metrics, "calibration"), "cortex-a76");
     assert_true(json_number_value(json_object_get(cpu, "q90")) == 1);

@@ -46,7 +46,7 @@ static double bias_of(const double *v, uint64_t seed) {
            0.001 * (double)seed;
 }
 
-static ft_status fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+static ft_status fit(const fit_set *set, const fit_context *context, void **out, ft_error *error) {
     double v[SETTING_COUNT], sums[MAX_DEVICES] = {0};
     uint32_t counts[MAX_DEVICES] = {0};
     FT_TRY(settings_take(context->config, settings, SETTING_COUNT, v, error));
@@ -58,11 +58,10 @@ static ft_status fit(const fit_set *set, const fit_context *context, model **out
         sums[row->device] += log(row->label / (row->graph % 9 + 1)); /* operators of a graph of toy_data */
         counts[row->device]++;
     }
-    *out = calloc(1, sizeof **out);
-    if (*out == NULL) return FT_NOMEM(error);
-    (*out)->device_count = set->device_count;
-    for (uint32_t d = 0; d < set->device_count; d++)
-        (*out)->log_factor[d] = sums[d] / counts[d] + bias_of(v, context->seed);
+    factor_model *m = *out = calloc(1, sizeof *m);
+    if (m == NULL) return FT_NOMEM(error);
+    m->device_count = set->device_count;
+    for (uint32_t d = 0; d < set->device_count; d++) m->log_factor[d] = sums[d] / counts[d] + bias_of(v, context->seed);
     return FT_OK;
 }
 

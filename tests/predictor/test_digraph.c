@@ -58,7 +58,7 @@ static void goes_on_where_it_stopped(void **state) {
 static void works_with(const fitted *f, const char *text) {
     json_t *config = json_loads(text, 0, NULL), *params = NULL;
     fit_context context = {.config = config, .seed = 5};
-    model *m = NULL, *again = NULL;
+    void *m = NULL, *again = NULL;
     float_block block = {0};
     ft_error error;
     assert_non_null(config);
@@ -75,8 +75,10 @@ static void works_with(const fitted *f, const char *text) {
     model_output one, two;
     model_view_init(&s, graph.bound, &query);
     arena_init(&memory, 1 << 20);
-    assert_int_equal(f->family->predict(m, &s, &(target_device){0}, false, &memory, &one, &error), FT_OK);
-    assert_int_equal(f->family->predict(again, &s, &(target_device){0}, false, &memory, &two, &error), FT_OK);
+    assert_int_equal(f->family->predict(m, &(predict_input){&s, &(target_device){0}, &memory, false}, &one, &error),
+                     FT_OK);
+    assert_int_equal(f->family->predict(again, &(predict_input){&s, &(target_device){0}, &memory, false}, &two, &error),
+                     FT_OK);
     assert_true(one.value > 0 && one.value == two.value);
     arena_free(&memory);
     model_view_free(&s);
@@ -134,7 +136,7 @@ static void refuses_changed_models(void **state) {
 
 static ft_status fit_save_load(const family *f, const fit_set *set, const json_t *config) {
     fit_context context = {.config = config};
-    model *m = NULL, *again = NULL;
+    void *m = NULL, *again = NULL;
     json_t *params = NULL;
     float_block block = {0};
     ft_status status = f->fit(set, &context, &m, NULL);

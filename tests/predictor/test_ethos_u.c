@@ -103,7 +103,7 @@ typedef struct made_fit {
     ft_dataset *data;
     fit_row rows[NETWORKS * DEVICES];
     fit_set set;
-    model *model;
+    void *model;
 } made_fit;
 
 static void fill(made_fit *f, uint32_t metric) {
@@ -131,7 +131,7 @@ static void free_fit(made_fit *f) {
     ft_dataset_free(f->data);
 }
 
-static model_output ask(const model *m, const ft_graph *graph, uint32_t device, bool has_parts, arena *memory) {
+static model_output ask(const void *m, const ft_graph *graph, uint32_t device, bool has_parts, arena *memory) {
     ft_graph *bound;
     model_view s;
     model_output p;
@@ -139,7 +139,8 @@ static model_output ask(const model *m, const ft_graph *graph, uint32_t device, 
     ft_request query = {.mode = FT_INFER};
     assert_int_equal(ft_graph_bind(graph, NULL, &bound, &error), FT_OK);
     model_view_init(&s, bound, &query);
-    if (family_ethos_u.predict(m, &s, &(target_device){.index = device}, has_parts, memory, &p, &error) != FT_OK)
+    if (family_ethos_u.predict(m, &(predict_input){&s, &(target_device){.index = device}, memory, has_parts}, &p,
+                               &error) != FT_OK)
         fail_msg("%s", error.message);
     model_view_free(&s);
     ft_graph_free(bound);
@@ -180,7 +181,7 @@ static void a_file_says_the_same(void **state) {
     made_fit f = fit_metric(2);
     json_t *params = NULL;
     float_block block = {0};
-    model *loaded = NULL;
+    void *loaded = NULL;
     ft_error error;
     assert_int_equal(family_ethos_u.save(f.model, &params, &block, &error), FT_OK);
     assert_int_equal(family_ethos_u.load(params, block.items, block.count, devices, DEVICES, &loaded, &error), FT_OK);
@@ -196,7 +197,7 @@ static void a_file_says_the_same(void **state) {
     family_ethos_u.free(loaded);
     /* what no fit would save is refused */
     static const char *const others[] = {"adreno-640", "ethos-u55-256"};
-    model *none = NULL;
+    void *none = NULL;
     assert_int_equal(family_ethos_u.load(params, block.items, block.count - 1, devices, DEVICES, &none, &error),
                      FT_ERR_DAMAGED);
     assert_int_equal(family_ethos_u.load(params, block.items, block.count, others, DEVICES, &none, &error),

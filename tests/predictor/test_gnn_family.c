@@ -204,7 +204,7 @@ static void scaling_is_that_of_training(void **state) {
 
 /* --- Answers ------------------------------------------------------------------------------------------------- */
 
-static ft_status ask(const model *m, const made *d, const char *setting, ft_mode mode, double *value, ft_error *error) {
+static ft_status ask(const void *m, const made *d, const char *setting, ft_mode mode, double *value, ft_error *error) {
     const ft_record *record = &ft_dataset_records(d->data)[0];
     scan_graph graph;
     model_view s;
@@ -214,7 +214,8 @@ static ft_status ask(const model *m, const made *d, const char *setting, ft_mode
     ft_request query = {.setting = setting, .mode = mode};
     model_view_init(&s, graph.bound, &query);
     arena_init(&memory, 1 << 20);
-    ft_status status = gnn_predict(m, &s, &(target_device){.index = 0}, false, &memory, &predicted, error);
+    ft_status status =
+        gnn_predict(m, &(predict_input){&s, &(target_device){.index = 0}, &memory, false}, &predicted, error);
     *value = predicted.value;
     arena_free(&memory);
     model_view_free(&s);
@@ -227,7 +228,7 @@ static void questions_find_their_column(void **state) {
     made d = make();
     json_t *config = json_pack("{s:i, s:i, s:f}", "steps", 300, "batch", 4, "rate", 0.05);
     fit_context context = {.config = config, .seed = 1};
-    model *m = NULL;
+    void *m = NULL;
     double value;
     ft_error error;
     d.set.train.items = d.rows;
@@ -252,7 +253,7 @@ static void subjects_are_foreseen_once(void **state) {
     made d = make();
     json_t *config = json_pack("{s:i, s:i}", "steps", 2, "batch", 4);
     fit_context context = {.config = config, .seed = 1};
-    model *m = NULL;
+    void *m = NULL;
     scan_graph graph;
     model_view s, *subjects[] = {&s};
     arena memory;
@@ -269,7 +270,8 @@ static void subjects_are_foreseen_once(void **state) {
     assert_int_equal(gnn_precompute(m, subjects, 1, &error), FT_OK);
     assert_non_null(model_view_kept(&s, m));
     assert_int_equal(gnn_precompute(m, subjects, 1, &error), FT_OK);
-    assert_int_equal(gnn_predict(m, &s, &(target_device){.index = 0}, false, &memory, &predicted, &error), FT_OK);
+    assert_int_equal(
+        gnn_predict(m, &(predict_input){&s, &(target_device){.index = 0}, &memory, false}, &predicted, &error), FT_OK);
     assert_int_equal(s.kept_count, 1);
     assert_true(predicted.value == alone);
     arena_free(&memory);
@@ -338,7 +340,7 @@ static const void *kept(void *user, size_t *size) {
     return s->kept;
 }
 
-static ft_status fit_names(made *d, double level, stopping *s, model **m) {
+static ft_status fit_names(made *d, double level, stopping *s, void **m) {
     json_t *config = json_pack("{s:i, s:i, s:f, s:f}", "steps", 400, "batch", 6, "rate", 0.05, "level", level);
     fit_context context = {.config = config, .seed = 1, .user = s, .progress = go_on, .save = keep, .load = kept};
     d->set.train.items = d->rows;
@@ -347,7 +349,7 @@ static ft_status fit_names(made *d, double level, stopping *s, model **m) {
     return status;
 }
 
-static size_t saved_floats(const model *m) {
+static size_t saved_floats(const void *m) {
     float_block block = {0};
     json_t *params = NULL;
     assert_int_equal(gnn_save(m, &params, &block, NULL), FT_OK);
@@ -357,24 +359,30 @@ static size_t saved_floats(const model *m) {
     return count;
 }
 
+/* The parameters of a model's first network. */
+static const params *values_of(const void *model) {
+    const gnn_model *m = model;
+    return &m->members[0].values;
+}
+
 /* Without levels the network takes the names for an effect of work; with them it finds what work does. They are not
  * kept, and a stop is made up for. */
 static void levels_are_forgiven(void **state) {
     (void)state;
     made d = make_names();
-    model *misled = NULL, *right = NULL, *again = NULL;
+    void *misled = NULL, *right = NULL, *again = NULL;
     stopping never = {0}, once = {.stop_after = 150};
     assert_int_equal(fit_names(&d, 0, &never, &misled), FT_OK);
     free(never.kept);
     never = (stopping){0};
     assert_int_equal(fit_names(&d, 0.9, &never, &right), FT_OK);
-    assert_true(misled->members[0].values.values[0] < 0 && right->members[0].values.values[0] > 0);
+    assert_true(values_of(misled)->values[0] < 0 && values_of(right)->values[0] > 0);
     assert_int_equal(saved_floats(misled), saved_floats(right));
     assert_int_equal(fit_names(&d, 0.9, &once, &again), FT_ERR_CANCELLED);
     once.stop_after = 0;
     assert_int_equal(fit_names(&d, 0.9, &once, &again), FT_OK);
-    assert_memory_equal(right->members[0].values.values, again->members[0].values.values,
-                        right->members[0].values.total_count * sizeof(float));
+    assert_memory_equal(values_of(right)->values, values_of(again)->values,
+                        values_of(right)->total_count * sizeof(float));
     free(never.kept);
     free(once.kept);
     gnn_free(misled);

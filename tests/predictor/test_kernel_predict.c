@@ -32,14 +32,15 @@ static ft_graph *far_graph(void) {
     return graph;
 }
 
-static model_output ask(const model *m, const ft_graph *bound) {
+static model_output ask(const void *m, const ft_graph *bound) {
     model_view s;
     arena memory;
     model_output made;
     ft_error error;
     model_view_init(&s, bound, &(ft_request){0});
     arena_init(&memory, 1 << 24);
-    if (kernel_model_predict(m, &s, &(target_device){.index = 0}, true, &memory, &made, &error) != FT_OK)
+    if (kernel_model_predict(m, &(predict_input){&s, &(target_device){.index = 0}, &memory, true}, &made, &error) !=
+        FT_OK)
         fail_msg("%s", error.message);
     double sum = 0;
     for (uint32_t i = 0; i < made.part_count; i++) {
@@ -68,7 +69,8 @@ static bool is_about(double value, double expected) {
 static void near_is_close_and_far_is_careful(void **state) {
     (void)state;
     fitted f = fit_made("kernel-sum", price, QUICK);
-    kernel_side_model *side = &f.model->sides[f.model->runtimes.of_device[0]];
+    kernel_model *m = f.model;
+    kernel_side_model *side = &m->sides[m->runtimes.of_device[0]];
     assert_int_equal(side->specialist_count, 2);
     assert_int_equal(side->net_count, 4);
     scan_graph known;
@@ -98,7 +100,7 @@ static void old_files_open(void **state) {
     fitted f = fit_made("kernel-sum", price, PLAIN);
     json_t *params = NULL;
     float_block block = {0};
-    model *opened = NULL;
+    void *opened = NULL;
     ft_graph *far = far_graph();
     assert_int_equal(kernel_model_save(f.model, &params, &block, NULL), FT_OK);
     assert_int_equal(json_object_del(json_object_get(params, "config"), "careful"), 0);

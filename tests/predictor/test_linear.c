@@ -65,7 +65,7 @@ static void damaged_models_are_refused(void **state) {
     fitted_refuses(&f, "{\"a\": 1}", 0, "has parameters");
     fitted_refuses(&f, NULL, 1, "has 7 numbers; 3 for each of 2 devices");
     fitted_refuses(&f, NULL, -1, "has 5 numbers");
-    model *m = NULL;
+    void *m = NULL;
     float negative[6] = {1, 1, 1, 1, -1, 1};
     ft_error error;
     json_t *none = json_object();

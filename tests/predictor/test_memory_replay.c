@@ -49,7 +49,7 @@ static model_output ask(const fitted *f, const ft_request *query, const target_d
     model_output p = {0};
     assert_int_equal(scan_graph_open(f->data, &ft_dataset_records(f->data)[0], &graph, &error), FT_OK);
     model_view_init(&s, graph.bound, query);
-    assert_int_equal(f->family->predict(f->model, &s, where, true, memory, &p, &error), expected);
+    assert_int_equal(f->family->predict(f->model, &(predict_input){&s, where, memory, true}, &p, &error), expected);
     if (expected != FT_OK) assert_non_null(strstr(error.message, "GPUs under PyTorch"));
     model_view_free(&s);
     scan_graph_free(&graph);

@@ -92,7 +92,7 @@ static double ask(const fitted *f, const char *type, double *coverage) {
     ft_error error;
     model_view_init(&s, g, &(ft_request){0});
     arena_init(&memory, 1 << 20);
-    if (f->family->predict(f->model, &s, &(target_device){0}, false, &memory, &p, &error) != FT_OK)
+    if (f->family->predict(f->model, &(predict_input){&s, &(target_device){0}, &memory, false}, &p, &error) != FT_OK)
         fail_msg("%s", error.message);
     *coverage = p.coverage_ratio;
     arena_free(&memory);

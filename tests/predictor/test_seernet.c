@@ -52,7 +52,7 @@ static void has_one_block(void **state) {
     fitted f = fit_made("seernet", price, TINY);
     json_t *config = json_loads("{\"layers\": 2}", 0, NULL);
     fit_context context = {.config = config};
-    model *m = NULL;
+    void *m = NULL;
     ft_error error;
     assert_int_equal(f.family->fit(&f.set, &context, &m, &error), FT_ERR_USAGE);
     assert_non_null(strstr(error.message, "one block"));

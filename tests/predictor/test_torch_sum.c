@@ -70,7 +70,7 @@ static void refuses_changed_models(void **state) {
 /* Fits, saves, loads and asks, with little to do. */
 static ft_status do_all(const fit_set *set, const json_t *config, const ft_graph *bound) {
     const fit_context context = {.config = config};
-    model *m = NULL, *loaded = NULL;
+    void *m = NULL, *loaded = NULL;
     json_t *params = NULL;
     float_block block = {0};
     model_view s;
@@ -84,7 +84,8 @@ static ft_status do_all(const fit_set *set, const json_t *config, const ft_graph
         status =
             family_torch_sum.load(params, block.items, block.count, set->devices, set->device_count, &loaded, NULL);
     if (status == FT_OK)
-        status = family_torch_sum.predict(loaded, &s, &(target_device){.index = 0}, true, &memory, &said, NULL);
+        status = family_torch_sum.predict(loaded, &(predict_input){&s, &(target_device){.index = 0}, &memory, true},
+                                          &said, NULL);
     arena_free(&memory);
     model_view_free(&s);
     family_torch_sum.free(loaded);
@@ -131,7 +132,8 @@ static model_output ask_mode(const fitted *f, const target_device *where, const 
     assert_int_equal(ft_graph_bind(model, &(ft_binding){.batch = batch}, &bound, NULL), FT_OK);
     model_view_init(&s, bound, &(ft_request){.setting = setting, .mode = mode, .dtype = record->dtype});
     arena_init(&memory, 1 << 24);
-    if (f->family->predict(predictor_model(f->opened), &s, where, true, &memory, &said, &error) != FT_OK)
+    if (f->family->predict(predictor_model(f->opened), &(predict_input){&s, where, &memory, true}, &said, &error) !=
+        FT_OK)
         fail_msg("%s", error.message);
     *parts = 0;
     for (uint32_t i = 0; i < said.part_count; i++) *parts += said.parts[i].value;
@@ -194,8 +196,9 @@ static void says_what_is_assumed(void **state) {
     assert_true(other.spread > plain.spread);
     /* A processor at a batch that is much larger than those of the measurements. */
     uint32_t usual = 0;
-    for (uint32_t c = 0; c < f.model->setting_count; c++)
-        if (f.model->settings[c].device == 1) usual = f.model->settings[c].typical_batch;
+    const torch_model *m = f.model;
+    for (uint32_t c = 0; c < m->setting_count; c++)
+        if (m->settings[c].device == 1) usual = m->settings[c].typical_batch;
     target_device processor = {.index = 1};
     plain = ask(&f, &processor, NULL, usual, &parts);
     other = ask(&f, &processor, NULL, 4 * (int64_t)usual, &parts);

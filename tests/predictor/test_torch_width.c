@@ -62,16 +62,16 @@ static void who_leaves_out_what(void **state) {
 static void narrow_where_it_is_right(void **state) {
     (void)state;
     fitted f = fit_made("torch-sum", price, QUICK);
-    for (uint32_t c = 0; c < f.model->setting_count; c++)
-        assert_true(f.model->widths[c] > 0 && f.model->widths[c] < 0.2);
+    const torch_model *m = f.model;
+    for (uint32_t c = 0; c < m->setting_count; c++) assert_true(m->widths[c] > 0 && m->widths[c] < 0.2);
     fitted_free(&f);
 }
 
 static void wide_where_it_is_wrong(void **state) {
     (void)state;
     fitted f = fit_made("torch-sum", noisy_price, QUICK);
-    for (uint32_t c = 0; c < f.model->setting_count; c++)
-        assert_true(f.model->widths[c] > 0.25 && f.model->widths[c] < 2);
+    const torch_model *m = f.model;
+    for (uint32_t c = 0; c < m->setting_count; c++) assert_true(m->widths[c] > 0.25 && m->widths[c] < 2);
     fitted_free(&f);
 }
 
@@ -81,18 +81,18 @@ static void families_are_few(void **state) {
     fitted f = fit_made("torch-sum", noisy_price,
                         "{\"hidden\": 8, \"ways\": 2, \"members\": 3, \"steps\": 200, \"batch\": 16, \"prior\": 0, "
                         "\"families\": 1}");
-    for (uint32_t c = 0; c < f.model->setting_count; c++)
-        assert_true(f.model->widths[c] > 0.1 && f.model->widths[c] < 2);
+    const torch_model *m = f.model;
+    for (uint32_t c = 0; c < m->setting_count; c++) assert_true(m->widths[c] > 0.1 && m->widths[c] < 2);
     fitted_free(&f);
 }
 
 enum { MANY_NETWORKS = 440 }; /* an eighth is for validation: enough labels for a quantile */
 
 /* Fits to two GPUs, to be freed. */
-static model *fit_gpus(const char *config) {
+static torch_model *fit_gpus(const char *config) {
     static const char *const gpus[] = {"adreno-640", "adreno-630"};
     fit_set set;
-    model *m;
+    void *model;
     ft_error error;
     json_t *settings = json_loads(config, 0, NULL);
     ft_dataset *data = made_data("gpus", MANY_NETWORKS, gpus, 2, noisy_price);
@@ -101,10 +101,11 @@ static model *fit_gpus(const char *config) {
     for (uint32_t i = 0; i < ft_dataset_record_count(data); i++)
         rows[i].device = strcmp(ft_dataset_records(data)[rows[i].record].device, gpus[1]) == 0;
     fit_context context = {.config = settings, .seed = 5};
-    if (family_find("torch-sum")->fit(&set, &context, &m, &error) != FT_OK) fail_msg("%s", error.message);
+    if (family_find("torch-sum")->fit(&set, &context, &model, &error) != FT_OK) fail_msg("%s", error.message);
     json_decref(settings);
     free(rows);
     ft_dataset_free(data);
+    torch_model *m = model;
     assert_int_equal(m->setting_count, 2);
     return m;
 }
@@ -112,7 +113,8 @@ static model *fit_gpus(const char *config) {
 /* Three families are too few for a width of a column, however many labels they have. */
 static void columns_of_few_families_share_a_width(void **state) {
     (void)state;
-    model *m = fit_gpus("{\"hidden\": 8, \"ways\": 2, \"members\": 1, \"steps\": 20, \"batch\": 16, \"families\": 1}");
+    torch_model *m =
+        fit_gpus("{\"hidden\": 8, \"ways\": 2, \"members\": 1, \"steps\": 20, \"batch\": 16, \"families\": 1}");
     assert_true(m->widths[0] == m->widths[1]);
     family_find("torch-sum")->free(m);
 }
@@ -122,19 +124,21 @@ static void one_network(void **state) {
     (void)state;
     fitted f = fit_made("torch-sum", noisy_price,
                         "{\"hidden\": 4, \"members\": 1, \"steps\": 100, \"batch\": 16, \"prior\": 0}");
-    for (uint32_t c = 0; c < f.model->setting_count; c++) assert_true(f.model->widths[c] > 0.1);
-    assert_true(f.model->typical_spread[TORCH_GPU] == 0);
+    const torch_model *m = f.model;
+    for (uint32_t c = 0; c < m->setting_count; c++) assert_true(m->widths[c] > 0.1);
+    assert_true(m->typical_spread[TORCH_GPU] == 0);
     fitted_free(&f);
 }
 
 static void changed_widths_are_refused(void **state) {
     (void)state;
     fitted f = fit_made("torch-sum", price, "{\"hidden\": 4, \"members\": 1, \"steps\": 2}");
+    const torch_model *m = f.model;
     json_t *params = NULL;
     float_block block = {0};
     assert_int_equal(f.family->save(f.model, &params, &block, NULL), FT_OK);
     json_t *widths = json_object_get(params, "widths");
-    assert_int_equal(json_array_size(widths), f.model->setting_count + TORCH_SIDES);
+    assert_int_equal(json_array_size(widths), m->setting_count + TORCH_SIDES);
     static const double wrong[] = {-1, 0, 1e9};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         json_array_set_new(widths, 0, json_real(wrong[i]));
@@ -148,10 +152,10 @@ static void changed_widths_are_refused(void **state) {
     free(text);
     /* A file of an older foretell has none, and opens. */
     json_object_del(params, "widths");
-    model *old = NULL;
+    void *old = NULL;
     assert_int_equal(f.family->load(params, block.items, block.count, f.set.devices, f.set.device_count, &old, NULL),
                      FT_OK);
-    assert_null(old->widths);
+    assert_null(((const torch_model *)old)->widths);
     f.family->free(old);
     json_decref(params);
     float_block_free(&block);

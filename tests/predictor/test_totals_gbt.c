@@ -58,7 +58,7 @@ static void can_be_stopped(void **state) {
     (void)state;
     fitted f = fit_made("totals-gbt", rule, "{\"rounds\": 1}");
     fit_context context = {.progress = stop};
-    model *m = NULL;
+    void *m = NULL;
     assert_int_equal(f.family->fit(&f.set, &context, &m, NULL), FT_ERR_CANCELLED);
     assert_null(m);
     fitted_free(&f);

@@ -11,7 +11,8 @@
 
 #include "support/factor_model.h"
 
-ft_status factor_save(const model *m, json_t **params, float_block *block, ft_error *error) {
+ft_status factor_save(const void *model, json_t **params, float_block *block, ft_error *error) {
+    const factor_model *m = model;
     for (uint32_t d = 0; d < m->device_count; d++) {
         float value = (float)m->log_factor[d];
         if (!float_block_add(block, &value, 1)) return FT_NOMEM(error);
@@ -21,34 +22,34 @@ ft_status factor_save(const model *m, json_t **params, float_block *block, ft_er
 }
 
 ft_status factor_load(const json_t *params, const float *block, size_t count, const char *const *devices,
-                      uint32_t device_count, model **out, ft_error *error) {
+                      uint32_t device_count, void **out, ft_error *error) {
     (void)params;
     (void)devices;
     if (count != device_count || count > MAX_DEVICES) return ft_fail(error, FT_ERR_DAMAGED, "wrong number of factors");
-    *out = calloc(1, sizeof **out);
-    if (*out == NULL) return FT_NOMEM(error);
-    (*out)->device_count = device_count;
-    for (uint32_t d = 0; d < device_count; d++) (*out)->log_factor[d] = (double)block[d];
+    factor_model *m = calloc(1, sizeof *m);
+    if (m == NULL) return FT_NOMEM(error);
+    m->device_count = device_count;
+    for (uint32_t d = 0; d < device_count; d++) m->log_factor[d] = (double)block[d];
+    *out = m;
     return FT_OK;
 }
 
-ft_status factor_predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                         model_output *out, ft_error *error) {
-    (void)has_parts;
-    (void)memory;
+ft_status factor_predict(const void *model, const predict_input *in, model_output *out, ft_error *error) {
+    const factor_model *m = model;
     (void)error;
-    *out = (model_output){.value = exp(m->log_factor[where->index]) * ft_graph_op_count(s->bound),
+    *out = (model_output){.value = exp(m->log_factor[in->target->index]) * ft_graph_op_count(in->view->bound),
                           .spread = 0.5,
                           .coverage_ratio = 1,
                           .source = FT_LEARNED};
     return FT_OK;
 }
 
-void factor_free(model *m) {
+void factor_free(void *model) {
+    factor_model *m = model;
     free(m);
 }
 
-ft_predictor *factor_open(const predictor_description *about, const family *f, const model *m) {
+ft_predictor *factor_open(const predictor_description *about, const family *f, const void *m) {
     buf bytes = {0};
     ft_predictor *opened = NULL;
     ft_error error;

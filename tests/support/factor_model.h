@@ -8,20 +8,19 @@
 
 enum { MAX_DEVICES = 4 };
 
-struct model {
+typedef struct factor_model {
     double log_factor[MAX_DEVICES];
     uint32_t device_count;
-};
+} factor_model;
 
-ft_status factor_save(const model *m, json_t **params, float_block *block, ft_error *error);
+ft_status factor_save(const void *model, json_t **params, float_block *block, ft_error *error);
 ft_status factor_load(const json_t *params, const float *block, size_t count, const char *const *devices,
-                      uint32_t device_count, model **out, ft_error *error);
-ft_status factor_predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                         model_output *out, ft_error *error);
-void factor_free(model *m);
+                      uint32_t device_count, void **out, ft_error *error);
+ft_status factor_predict(const void *model, const predict_input *in, model_output *out, ft_error *error);
+void factor_free(void *model);
 
 /* The model as a predictor that was opened from its bytes. */
-ft_predictor *factor_open(const predictor_description *about, const family *f, const model *m);
+ft_predictor *factor_open(const predictor_description *about, const family *f, const void *m);
 
 /* Makes `only`, which must outlive the tests, the only family of this process. */
 void use_only_family(const family *only);

@@ -44,7 +44,7 @@ static json_t *parse(const char *text) {
     return json;
 }
 
-static ft_status fit(const fitted *f, pool *threads, const char *config, model **m, ft_error *error) {
+static ft_status fit(const fitted *f, pool *threads, const char *config, void **m, ft_error *error) {
     json_t *settings = parse(config);
     fit_context context = {.config = settings, .seed = 5, .threads = threads};
     ft_status status = f->family->fit(&f->set, &context, m, error);
@@ -52,7 +52,7 @@ static ft_status fit(const fitted *f, pool *threads, const char *config, model *
     return status;
 }
 
-static buf encode(const fitted *f, const model *m) {
+static buf encode(const fitted *f, const void *m) {
     predictor_description about = {.metric.name = "time_us", .devices = fitted_devices, .device_count = FITTED_DEVICES};
     buf bytes = {0};
     ft_error error;
@@ -119,9 +119,9 @@ static void check_row(const fitted *f, const fit_row *row, double tolerance) {
     arena_init(&memory, 1 << 24);
     target_device where = predictor_place(f->opened, row->device);
     model_output whole, split, again;
-    assert_int_equal(f->family->predict(f->model, &s, &where, false, &memory, &whole, &error), FT_OK);
-    assert_int_equal(f->family->predict(f->model, &s, &where, true, &memory, &split, &error), FT_OK);
-    assert_int_equal(predictor_predict(f->opened, &s, &where, true, &memory, &again, &error), FT_OK);
+    assert_int_equal(f->family->predict(f->model, &(predict_input){&s, &where, &memory, false}, &whole, &error), FT_OK);
+    assert_int_equal(f->family->predict(f->model, &(predict_input){&s, &where, &memory, true}, &split, &error), FT_OK);
+    assert_int_equal(predictor_predict(f->opened, &(predict_input){&s, &where, &memory, true}, &again, &error), FT_OK);
     if (!(fabs(whole.value / row->label - 1) <= tolerance))
         fail_msg("record %u on %s: %g instead of %g", row->record, record->device, whole.value, row->label);
     assert_true(whole.value == split.value && split.value == again.value && split.spread == again.spread);
@@ -143,7 +143,7 @@ void fitted_check_threads(const fitted *f, const char *config) {
     buf expected = encode(f, f->model);
     for (uint32_t threads = 1; threads <= 3; threads += 2) {
         pool *p = NULL;
-        model *m = NULL;
+        void *m = NULL;
         ft_error error;
         assert_int_equal(pool_new(threads, &p, &error), FT_OK);
         if (fit(f, p, config, &m, &error) != FT_OK) fail_msg("%s", error.message);
@@ -187,7 +187,7 @@ static const void *on_load(void *user, size_t *size) {
     return k->state.data;
 }
 
-static ft_status fit_some(const fitted *f, const json_t *config, kept *k, model **m, ft_error *error) {
+static ft_status fit_some(const fitted *f, const json_t *config, kept *k, void **m, ft_error *error) {
     fit_context context = {
         .config = config, .seed = 5, .user = k, .progress = on_progress, .save = on_save, .load = on_load};
     return f->family->fit(&f->set, &context, m, error);
@@ -198,7 +198,7 @@ void fitted_check_resume(const fitted *f, const char *config, uint32_t points) {
     buf expected = encode(f, f->model);
     kept k = {.stop_at = 0};
     uint32_t stops = 0, resumed = 0;
-    model *m = NULL;
+    void *m = NULL;
     ft_error error;
     for (uint32_t i = 1; i < points && m == NULL; i++) {
         k.stop_at = (double)i / points;
@@ -228,7 +228,7 @@ void fitted_check_resume(const fitted *f, const char *config, uint32_t points) {
 
 static ft_status fit_save_load(const family *f, const fit_set *set) {
     fit_context context = {0};
-    model *m = NULL, *again = NULL;
+    void *m = NULL, *again = NULL;
     json_t *params = NULL;
     float_block block = {0};
     ft_status status = f->fit(set, &context, &m, NULL);
@@ -258,7 +258,7 @@ void fitted_check_memory(const char *name, made_rule *rule) {
 }
 
 void fitted_check_refusals(const fitted *f) {
-    model *m = NULL;
+    void *m = NULL;
     ft_error error;
     assert_int_equal(fit(f, NULL, "{\"speed\": 1}", &m, &error), FT_ERR_USAGE);
     assert_non_null(strstr(error.message, "no setting 'speed'"));
@@ -274,7 +274,7 @@ void fitted_refuses(const fitted *f, const char *params, int floats, const char 
     float_block block = {0};
     static const float more[8] = {0};
     ft_error error = {.message = ""};
-    model *m = NULL;
+    void *m = NULL;
     assert_int_equal(f->family->save(f->model, &own, &block, &error), FT_OK);
     if (floats > 0) assert_true(float_block_add(&block, more, (size_t)floats));
     size_t count = floats < 0 ? block.count - (size_t)-floats : block.count;

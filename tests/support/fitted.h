@@ -10,7 +10,7 @@ typedef struct fitted {
     const family *family;
     fit_row *rows; /* all records; every eighth is for validation */
     fit_set set;
-    model *model;
+    void *model;
     ft_predictor *opened; /* the model, saved and loaded again */
 } fitted;
 

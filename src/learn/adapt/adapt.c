@@ -26,7 +26,7 @@ typedef struct job {
     owner *owner;
     adapt_rows rows;
     adapt_result *results; /* per device of the rows */
-    model *tuned;          /* whose networks were trained further; NULL: the old model stays */
+    void *tuned;           /* whose networks were trained further; NULL: the old model stays */
     ft_adaptation *out;
     /* All that the old model tells, in its order; one of it is adapted, the others stay as they are. */
     const ft_predictor **metrics;

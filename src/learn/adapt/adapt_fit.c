@@ -66,8 +66,9 @@ static ft_status look_from(const job *j, adapt_look *l, uint32_t base, model_vie
                                  .rules = t->has_rules[base] ? t->rules : NULL,
                                  .output = predictor_output(j->from)};
     ft_error reason = {.message = ""};
-    ft_status status = adjust_look(predictor_family(j->from), predictor_model(j->from), s, &where, false, &l->memory,
-                                   &l->said[base], &l->made_of[base], &reason);
+    const predict_input in = {.view = s, .target = &where, .memory = &l->memory};
+    ft_status status = adjust_explain(predictor_family(j->from), predictor_model(j->from), &in, &l->said[base],
+                                      &l->made_of[base], &reason);
     if (status == FT_OK) return FT_OK;
     if (status != FT_ERR_UNSUPPORTED) return ft_fail(error, status, "%s", reason.message);
     l->made_of[base] = (explanation){0};

@@ -19,8 +19,8 @@ static ft_status open_sheet(const ft_dataset *data, adapt_target *t, ft_error *e
 static ft_status check_clash(const ft_predictor *from, const adapt_target *t, ft_error *error) {
     const family *f = predictor_family(from);
     uint32_t known = predictor_device_index(from, t->name);
-    if (f->rules == NULL || known >= predictor_known_count(from)) return FT_OK;
-    const ft_rules *rules = f->rules(predictor_model(from), known);
+    if (f->optional.rules == NULL || known >= predictor_known_count(from)) return FT_OK;
+    const ft_rules *rules = f->optional.rules(predictor_model(from), known);
     if (rules == NULL || strcmp(ft_rules_name(rules), t->runtime) == 0) return FT_OK;
     return ft_fail(error, FT_ERR_UNSUPPORTED,
                    "the names of devices clash: the predictor knows '%s' with the runtime %s, but the data set "
@@ -38,9 +38,9 @@ static ft_status find_bases(const ft_predictor *from, adapt_target *t, ft_error 
     }
     /* A data sheet comes first, but a device that behaves like the new one may tell more of it than numbers do. */
     if (predictor_takes_any_device(from) && ft_device_canonical(t->name) != NULL) t->bases[t->base_count++] = FT_NONE;
-    if (f->rules != NULL) FT_TRY(ft_rules_open(t->runtime, &t->rules, error));
+    if (f->optional.rules != NULL) FT_TRY(ft_rules_open(t->runtime, &t->rules, error));
     for (uint32_t i = 0; i < known && t->base_count < ADAPT_MOST_BASES; i++) {
-        const ft_rules *rules = f->rules != NULL ? f->rules(predictor_model(from), i) : NULL;
+        const ft_rules *rules = f->optional.rules != NULL ? f->optional.rules(predictor_model(from), i) : NULL;
         t->has_rules[t->base_count] = rules != NULL && strcmp(ft_rules_name(rules), t->runtime) != 0;
         t->bases[t->base_count++] = i;
     }

@@ -34,7 +34,7 @@ typedef struct job {
     uint32_t folds, folds_tried;  /* whole models each; how many are left out in turn */
     double *off, *spread, *ratio; /* per row: in cross-validation; measured / predicted before */
     double *ratios, *room; /* per device of the model, of the rows that are trained on; room for those of a device */
-    const model *asked;    /* in a scan */
+    const void *asked;     /* in a scan */
     bool is_before;
     const uint32_t *number; /* of `some`, per row: its place among all */
     ft_error *error;
@@ -61,7 +61,8 @@ static ft_status predict_item(void *user, const scan_item *item, model_view *s, 
         uint32_t at = j->number[item->rows[i]];
         const target_device where = place_of(j, row->device);
         model_output p = {.spread = 1};
-        status = j->family->predict(j->asked, s, &where, false, &memory, &p, error);
+        const predict_input in = {.view = s, .target = &where, .memory = &memory};
+        status = j->family->predict(j->asked, &in, &p, error);
         if (status == FT_ERR_UNSUPPORTED && j->is_before) { /* which is what it is to be trained for */
             status = FT_OK;
             p.value = NAN;
@@ -89,7 +90,7 @@ static uint32_t choose(job *j, uint32_t fold, bool is_in, uint32_t *number) {
     return count;
 }
 
-static ft_status predict(job *j, const model *m, uint32_t fold, uint32_t *number) {
+static ft_status predict(job *j, const void *m, uint32_t fold, uint32_t *number) {
     uint32_t count = choose(j, fold, true, number);
     j->asked = m;
     j->number = number;
@@ -107,7 +108,7 @@ static double middle_ratio(const job *j, uint32_t device, uint32_t count, const 
     return told > 0 ? calibrate_quantile(j->room, told, 0.5 * told / (told + 1)) : NAN;
 }
 
-static ft_status tune(job *j, uint32_t left_out, uint32_t *number, model **tuned) {
+static ft_status tune(job *j, uint32_t left_out, uint32_t *number, void **tuned) {
     uint32_t count = choose(j, left_out, false, number);
     for (uint32_t d = 0; d < j->device_count; d++) j->ratios[d] = middle_ratio(j, d, count, number);
     j->options.ratios = j->ratios;
@@ -117,7 +118,7 @@ static ft_status tune(job *j, uint32_t left_out, uint32_t *number, model **tuned
                          .device_count = j->device_count,
                          .train = {j->some, count}};
     const fit_context quiet = {.seed = j->seed, .threads = j->context->threads};
-    return j->family->tune(predictor_model(j->from), &set, &j->options, &quiet, tuned, j->error);
+    return j->family->optional.tune(predictor_model(j->from), &set, &j->options, &quiet, tuned, j->error);
 }
 
 static ft_status cross_validate(job *j, uint32_t *number) {
@@ -125,7 +126,7 @@ static ft_status cross_validate(job *j, uint32_t *number) {
     for (uint32_t fold = 0; fold < j->folds; fold++) FT_TRY(predict(j, predictor_model(j->from), fold, number));
     j->is_before = false;
     for (uint32_t fold = 0; fold < j->folds_tried; fold++) {
-        model *m = NULL;
+        void *m = NULL;
         if (j->context->progress != NULL &&
             !j->context->progress(j->context->user, 0.6 * fold / j->folds_tried, "training further"))
             return ft_fail(j->error, FT_ERR_CANCELLED, "stopped");
@@ -203,7 +204,7 @@ static ft_status check(const job *j) {
     if (j->rows->model_count < 2)
         return ft_fail(j->error, FT_ERR_USAGE, "at least two %s are needed, so that one can be left out",
                        j->rows->units.are_tasks ? "tasks" : "models");
-    if (j->family->tune != NULL) return FT_OK;
+    if (j->family->optional.tune != NULL) return FT_OK;
     return ft_fail(j->error, FT_ERR_USAGE, "the family '%s' has no networks that could be trained further; use refit",
                    j->family->name);
 }
@@ -275,7 +276,7 @@ static ft_status find_before(job *j, arena *memory) {
     return FT_OK;
 }
 
-static ft_status run(job *j, arena *memory, adapt_method method, adapt_result *results, model **tuned) {
+static ft_status run(job *j, arena *memory, adapt_method method, adapt_result *results, void **tuned) {
     uint32_t rows = j->rows->learned_count;
     uint32_t *number = ARENA_ARRAY(memory, uint32_t, (size_t)rows + 1);
     j->all = ARENA_ARRAY(memory, fit_row, (size_t)rows + 1);
@@ -299,7 +300,7 @@ static ft_status run(job *j, arena *memory, adapt_method method, adapt_result *r
 }
 
 ft_status adapt_tune(const ft_predictor *from, const adapt_rows *rows, adapt_method method, const tune_options *options,
-                     uint64_t seed, const fit_context *context, adapt_result *results, model **tuned, ft_error *error) {
+                     uint64_t seed, const fit_context *context, adapt_result *results, void **tuned, ft_error *error) {
     arena memory;
     arena_init(&memory, UINT64_MAX);
     job j = {.from = from, .family = predictor_family(from), .rows = rows, .seed = seed, .context = context};

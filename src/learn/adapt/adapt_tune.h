@@ -10,6 +10,6 @@
 
 /* One result per device of the rows, without an adjustment; *tuned is the new model, the caller's to free. */
 ft_status adapt_tune(const ft_predictor *from, const adapt_rows *rows, adapt_method method, const tune_options *options,
-                     uint64_t seed, const fit_context *context, adapt_result *results, model **tuned, ft_error *error);
+                     uint64_t seed, const fit_context *context, adapt_result *results, void **tuned, ft_error *error);
 
 #endif

@@ -31,7 +31,8 @@ static ft_status predict_row(const work *w, model_view *s, uint32_t row, arena *
     target_device where = selection_place(&w->selected, &w->selected.rows[row]);
     model_output p;
     ft_error reason = {.message = ""};
-    ft_status status = predictor_predict(predictor, s, &where, false, memory, &p, &reason);
+    const predict_input in = {.view = s, .target = &where, .memory = memory};
+    ft_status status = predictor_predict(predictor, &in, &p, &reason);
     if (status == FT_ERR_UNSUPPORTED) {
         w->cases[row].predicted = NAN;
         if (found->length == 0) buf_text(found, reason.message);

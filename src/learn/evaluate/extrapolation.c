@@ -53,7 +53,7 @@ static ft_status look_known(extrapolation *x, selection *s, pool *threads, const
                             ft_error *error) {
     const family *f = predictor_family(s->predictor);
     const ft_record *records = ft_dataset_records(x->trained);
-    bool has_operators = f->learns_from_operators;
+    bool has_operators = family_can(f, FAMILY_OPERATORS);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < s->count; i++)
         if (has_operators || strcmp(records[s->rows[i].record].part, "support") != 0) s->rows[kept++] = s->rows[i];

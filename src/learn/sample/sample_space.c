@@ -158,7 +158,8 @@ static ft_status look(const job *j, model_view *s, arena *memory, buf *found, ft
         where.output = predictor_output(from);
         where.rules = adjusted != NULL ? adjusted->rules : NULL;
         if (adjusted != NULL) where.sheet = predictor_place(from, device).sheet;
-        FT_TRY(adjust_look(predictor_family(from), predictor_model(from), s, &where, false, memory, &said, &p, error));
+        const predict_input in = {.view = s, .target = &where, .memory = memory};
+        FT_TRY(adjust_explain(predictor_family(from), predictor_model(from), &in, &said, &p, error));
         if (d == 0) {
             head.terms = p.term_count;
             head.sizes = p.size_count;

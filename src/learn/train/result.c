@@ -124,7 +124,7 @@ static ft_status find_intervals(maker *m, double *q90, uint32_t *counts) {
     ft_evaluation seen = {0};
     for (uint32_t d = 0; d < rows->set.device_count; d++) q90[d] = 1;
     for (uint32_t k = 0; k < metric_count(m); k++) FT_TRY(tell_calibration(m, k, q90, counts));
-    if (m->facts->family->has_own_intervals) return FT_OK;
+    if (family_can(m->facts->family, FAMILY_OWN_INTERVALS)) return FT_OK;
     FT_TRY(encode(m));
     const keeper_range range = {.from = KEEPER_FIT_SHARE, .to = 0.96, .what = "calibrating intervals"};
     FT_TRY(evaluate(m, &rows->calibration, FT_PART_TEST, range, &seen));

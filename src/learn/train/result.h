@@ -12,7 +12,7 @@
 
 typedef struct result_facts {
     const family *family;
-    const model *model;
+    const void *model;
     const fitset *rows;
     const ft_split *split;
     uint64_t seed;

@@ -61,13 +61,13 @@ static ft_status prepare(job *j) {
     if (j->family->metric != NULL && strcmp(metric, j->family->metric) != 0)
         return ft_fail(j->error, FT_ERR_USAGE, "the family '%s' learns %s and not %s: ask for that metric",
                        j->family->name, j->family->metric, metric);
-    if (strchr(metric, ',') != NULL && !j->family->learns_together)
+    if (strchr(metric, ',') != NULL && !family_can(j->family, FAMILY_MULTI_METRIC))
         return ft_fail(j->error, FT_ERR_USAGE,
                        "the family '%s' learns one metric at a time: train it once for each of %s, and put the files "
                        "into one with 'foretell bundle'",
                        j->family->name, metric);
-    FT_TRY(fitset_make(j->data, &j->split, metric, j->family->learns_from_operators, &j->rows, j->error));
-    if (j->family->learns_few_numbers) fitset_calibrate_on_all(&j->rows);
+    FT_TRY(fitset_make(j->data, &j->split, metric, family_can(j->family, FAMILY_OPERATORS), &j->rows, j->error));
+    if (family_can(j->family, FAMILY_FEW_PARAMETERS)) fitset_calibrate_on_all(&j->rows);
     const config_facts facts = {.family = j->family,
                                 .config = j->config,
                                 .split = &j->split,
@@ -86,7 +86,7 @@ static void log_start(job *j) {
                       (json_int_t)j->rows.set.train.count, "valid", (json_int_t)j->rows.set.valid.count));
 }
 
-static ft_status fit(job *j, model **fitted) {
+static ft_status fit(job *j, void **fitted) {
     fit_context context = {.config = j->config, .seed = j->options->seed, .threads = j->threads};
     keeper_serve(&j->keeper, &context);
     FT_TRY(j->family->fit(&j->rows.set, &context, fitted, j->error));
@@ -100,7 +100,7 @@ static ft_status write_result(job *j, const result *r) {
     return run_write(&j->run, "metrics.json", r->metrics.data, r->metrics.length, j->error);
 }
 
-static ft_status finish(job *j, const model *fitted, ft_evaluation *tested) {
+static ft_status finish(job *j, const void *fitted, ft_evaluation *tested) {
     const result_facts facts = {.family = j->family,
                                 .model = fitted,
                                 .rows = &j->rows,
@@ -123,7 +123,7 @@ static ft_status finish(job *j, const model *fitted, ft_evaluation *tested) {
 }
 
 static ft_status fit_and_finish(job *j, ft_evaluation *tested) {
-    model *fitted = NULL;
+    void *fitted = NULL;
     FT_TRY(keeper_open(&j->keeper, j->error));
     FT_TRY(pool_new(j->options->threads, &j->threads, j->error));
     log_start(j);

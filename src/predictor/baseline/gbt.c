@@ -21,16 +21,12 @@ typedef struct gbt_model {
     forest **forests;
 } gbt_model;
 
-static const gbt_model *of(const model *m) {
-    return (const gbt_model *)(const void *)m;
-}
-
-void gbt_free(model *m) {
+void gbt_free(void *model) {
+    gbt_model *m = model;
     if (m == NULL) return;
-    const gbt_model *g = of(m);
-    for (uint32_t i = 0; g->forests != NULL && i < g->device_count; i++) forest_free(g->forests[i]);
-    if (g->extractor != NULL) g->kind->close(g->extractor);
-    free(g->forests);
+    for (uint32_t i = 0; m->forests != NULL && i < m->device_count; i++) forest_free(m->forests[i]);
+    if (m->extractor != NULL) m->kind->close(m->extractor);
+    free(m->forests);
     free(m);
 }
 
@@ -45,7 +41,7 @@ static ft_status gbt_new(const gbt_rows *kind, uint32_t device_count, gbt_model 
     if (status == FT_OK)
         *out = m;
     else
-        gbt_free((model *)(void *)m);
+        gbt_free(m);
     return status;
 }
 
@@ -163,7 +159,7 @@ static ft_status grow(const fit_set *set, const fit_context *context, const tabl
     return FT_OK;
 }
 
-ft_status gbt_fit(const gbt_rows *kind, const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+ft_status gbt_fit(const gbt_rows *kind, const fit_set *set, const fit_context *context, void **out, ft_error *error) {
     boost_options options = boost_options_default();
     FT_TRY(take_config(context->config, &options, error)); /* before anything that takes long */
     FT_TRY(fit_set_check(set, error));
@@ -178,18 +174,19 @@ ft_status gbt_fit(const gbt_rows *kind, const fit_set *set, const fit_context *c
     table_free(&train);
     table_free(&valid);
     if (status != FT_OK) {
-        gbt_free((model *)(void *)m);
+        gbt_free(m);
         return status;
     }
-    *out = (model *)(void *)m;
+    *out = m;
     return FT_OK;
 }
 
 /* --- Saving, loading, predicting ----------------------------------------------------------------------------- */
 
-ft_status gbt_save(const model *m, json_t **params, float_block *block, ft_error *error) {
-    for (uint32_t i = 0; i < of(m)->device_count; i++)
-        if (!float_block_add_forest(block, of(m)->forests[i])) return FT_NOMEM(error);
+ft_status gbt_save(const void *model, json_t **params, float_block *block, ft_error *error) {
+    const gbt_model *m = model;
+    for (uint32_t i = 0; i < m->device_count; i++)
+        if (!float_block_add_forest(block, m->forests[i])) return FT_NOMEM(error);
     *params = json_object();
     return *params != NULL ? FT_OK : FT_NOMEM(error);
 }
@@ -202,28 +199,27 @@ static ft_status load_forests(gbt_model *m, const float *block, size_t count, ft
 }
 
 ft_status gbt_load(const gbt_rows *kind, const json_t *params, const float *block, size_t count, uint32_t device_count,
-                   model **out, ft_error *error) {
+                   void **out, ft_error *error) {
     FT_TRY(params_check_empty(params, error));
     gbt_model *m;
     FT_TRY(gbt_new(kind, device_count, &m, error));
     ft_status status = load_forests(m, block, count, error);
     if (status != FT_OK) {
-        gbt_free((model *)(void *)m);
+        gbt_free(m);
         return status;
     }
-    *out = (model *)(void *)m;
+    *out = m;
     return FT_OK;
 }
 
-ft_status gbt_predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                      model_output *out, ft_error *error) {
-    const gbt_rows *kind = of(m)->kind;
-    float *row = ARENA_ARRAY(memory, float, kind->columns);
-    (void)has_parts; /* it sees only the whole */
+ft_status gbt_predict(const void *model, const predict_input *in, model_output *out, ft_error *error) {
+    const gbt_model *m = model;
+    const gbt_rows *kind = m->kind;
+    float *row = ARENA_ARRAY(in->memory, float, kind->columns);
     if (row == NULL) return FT_NOMEM(error);
     *out = (model_output){.spread = 1, .source = FT_LEARNED, .coverage_ratio = 1};
-    FT_TRY(kind->look(of(m)->extractor, s, memory, row, &out->coverage_ratio, error));
-    double margin = (double)forest_predict_row(of(m)->forests[where->index], row);
+    FT_TRY(kind->look(m->extractor, in->view, in->memory, row, &out->coverage_ratio, error));
+    double margin = (double)forest_predict_row(m->forests[in->target->index], row);
     /* Bounds that no label comes near keep a file from elsewhere from saying infinity. */
     out->value = exp(fmin(fmax(margin, -100), 100));
     return FT_OK;

@@ -21,22 +21,21 @@ typedef struct gbt_rows {
 enum { GBT_SETTINGS = 6 };
 extern const ft_setting gbt_settings[GBT_SETTINGS];
 
-ft_status gbt_fit(const gbt_rows *kind, const fit_set *set, const fit_context *context, model **out, ft_error *error);
-ft_status gbt_save(const model *m, json_t **params, float_block *block, ft_error *error);
+ft_status gbt_fit(const gbt_rows *kind, const fit_set *set, const fit_context *context, void **out, ft_error *error);
+ft_status gbt_save(const void *model, json_t **params, float_block *block, ft_error *error);
 ft_status gbt_load(const gbt_rows *kind, const json_t *params, const float *block, size_t count, uint32_t device_count,
-                   model **out, ft_error *error);
-ft_status gbt_predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                      model_output *out, ft_error *error);
-void gbt_free(model *m);
+                   void **out, ft_error *error);
+ft_status gbt_predict(const void *model, const predict_input *in, model_output *out, ft_error *error);
+void gbt_free(void *model);
 
 /* Defines the family `family_ID` of rows of a kind. The functions of a family do not get the family, so each kind has
  * two of its own, a line each. */
 #define GBT_FAMILY(id_, kind_, name_, schema_, text_)                                                                  \
-    static ft_status id_##_fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {         \
+    static ft_status id_##_fit(const fit_set *set, const fit_context *context, void **out, ft_error *error) {          \
         return gbt_fit(&(kind_), set, context, out, error);                                                            \
     }                                                                                                                  \
     static ft_status id_##_load(const json_t *params, const float *block, size_t count, const char *const *devices,    \
-                                uint32_t device_count, model **out, ft_error *error) {                                 \
+                                uint32_t device_count, void **out, ft_error *error) {                                  \
         (void)devices;                                                                                                 \
         return gbt_load(&(kind_), params, block, count, device_count, out, error);                                     \
     }                                                                                                                  \

@@ -7,10 +7,6 @@
 
 #include "graph/geometry.h"
 
-static const nnls_model *of(const model *m) {
-    return (const nnls_model *)(const void *)m;
-}
-
 /* --- The model ----------------------------------------------------------------------------------------------- */
 
 nnls_model *nnls_new(uint32_t device_count) {
@@ -22,13 +18,13 @@ nnls_model *nnls_new(uint32_t device_count) {
     return m;
 }
 
-void nnls_free(model *m) {
+void nnls_free(void *model) {
+    nnls_model *m = model;
     if (m == NULL) return;
-    nnls_model *n = (nnls_model *)(void *)m;
-    runtimes_free(&n->runtimes);
-    arena_free(&n->memory);
-    free(n->weights);
-    free(n);
+    runtimes_free(&m->runtimes);
+    arena_free(&m->memory);
+    free(m->weights);
+    free(m);
 }
 
 ft_status nnls_set_kinds(nnls_model *m, const char *const *kinds, uint32_t count, ft_error *error) {
@@ -83,22 +79,21 @@ static const float *prices_of(const nnls_model *m, uint32_t device, const char *
     return *is_known ? weights + (size_t)index * KIND_FLOATS : all;
 }
 
-static ft_status predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                         model_output *out, ft_error *error) {
-    uint32_t device = where->index;
-    const nnls_model *n = of(m);
+static ft_status predict(const void *model, const predict_input *in, model_output *out, ft_error *error) {
+    const nnls_model *m = model;
+    uint32_t device = in->target->index;
     const ft_cost *cost;
     const ft_kernels *kernels;
-    FT_TRY(model_view_cost(s, &cost, error));
-    FT_TRY(model_view_kernels(s, runtimes_rules(&n->runtimes, device), &kernels, error));
+    FT_TRY(model_view_cost(in->view, &cost, error));
+    FT_TRY(model_view_kernels(in->view, runtimes_rules(&m->runtimes, device), &kernels, error));
     part_sum parts;
-    FT_TRY(part_sum_begin(&parts, kernels, has_parts, memory, error));
-    double known = 0, start = (double)n->weights[(device + 1) * nnls_stride(n) - 1];
+    FT_TRY(part_sum_begin(&parts, kernels, in->has_parts, in->memory, error));
+    double known = 0, start = (double)m->weights[(device + 1) * nnls_stride(m) - 1];
     for (uint32_t i = 0; i < kernels->count; i++) {
         kind_row row;
         bool is_known;
-        kind_row_of(s->bound, cost, kernels, i, &row);
-        const float *prices = prices_of(n, device, row.kind, &is_known);
+        kind_row_of(in->view->bound, cost, kernels, i, &row);
+        const float *prices = prices_of(m, device, row.kind, &is_known);
         double value = 0;
         for (size_t p = 0; p < KIND_PRICES; p++) value += (double)prices[p] * row.amounts[p];
         part_sum_add(&parts, i, value);
@@ -122,12 +117,12 @@ static json_t *save_kinds(const nnls_model *m) {
     return list;
 }
 
-static ft_status save(const model *m, json_t **params, float_block *block, ft_error *error) {
-    const nnls_model *n = of(m);
-    if (!float_block_add(block, n->weights, nnls_stride(n) * n->device_count)) return FT_NOMEM(error);
+static ft_status save(const void *model, json_t **params, float_block *block, ft_error *error) {
+    const nnls_model *m = model;
+    if (!float_block_add(block, m->weights, nnls_stride(m) * m->device_count)) return FT_NOMEM(error);
     json_t *made = json_object();
-    if (json_object_set_new(made, "runtimes", runtimes_save(&n->runtimes)) != 0 ||
-        json_object_set_new(made, "kinds", save_kinds(n)) != 0) {
+    if (json_object_set_new(made, "runtimes", runtimes_save(&m->runtimes)) != 0 ||
+        json_object_set_new(made, "kinds", save_kinds(m)) != 0) {
         json_decref(made);
         return FT_NOMEM(error);
     }
@@ -162,16 +157,16 @@ static ft_status load_all(nnls_model *m, const json_t *params, const float *bloc
 }
 
 static ft_status load(const json_t *params, const float *block, size_t count, const char *const *devices,
-                      uint32_t device_count, model **out, ft_error *error) {
+                      uint32_t device_count, void **out, ft_error *error) {
     (void)devices;
     nnls_model *m = nnls_new(device_count);
     if (m == NULL) return FT_NOMEM(error);
     ft_status status = load_all(m, params, block, count, error);
     if (status != FT_OK) {
-        nnls_free((model *)(void *)m);
+        nnls_free(m);
         return status;
     }
-    *out = (model *)(void *)m;
+    *out = m;
     return FT_OK;
 }
 
@@ -179,7 +174,7 @@ const family family_kernel_nnls = {
     .name = "kernel-nnls",
     .text = "a price per launch, FLOP, byte and parameter of each type of kernel, never negative",
     .schema = "kernel-nnls/1",
-    .sees_types_as_sizes = true,
+    .capabilities = FAMILY_TYPES_AS_SIZES,
     .setting_keys = "",
     .settings = &nnls_setting,
     .setting_count = 1,

@@ -31,11 +31,11 @@ static inline size_t nnls_stride(const nnls_model *m) {
 }
 
 nnls_model *nnls_new(uint32_t device_count); /* NULL when out of memory */
-void nnls_free(model *m);
+void nnls_free(void *model);
 /* Copies the names and makes room for the weights. */
 ft_status nnls_set_kinds(nnls_model *m, const char *const *kinds, uint32_t count, ft_error *error);
 extern const ft_setting nnls_setting;
-ft_status nnls_fit(const fit_set *set, const fit_context *context, model **out, ft_error *error);
+ft_status nnls_fit(const fit_set *set, const fit_context *context, void **out, ft_error *error);
 
 /* What a kernel is priced by: 1, FLOPs, bytes, parameters. */
 typedef struct kind_row {

@@ -202,7 +202,7 @@ const ft_setting nnls_setting = {.name = "ridge",
                                  .to = 1e-1,
                                  .off = "0"};
 
-ft_status nnls_fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+ft_status nnls_fit(const fit_set *set, const fit_context *context, void **out, ft_error *error) {
     double ridge;
     FT_TRY(settings_take(context->config, &nnls_setting, 1, &ridge, error));
     FT_TRY(fit_set_check(set, error));
@@ -217,9 +217,9 @@ ft_status nnls_fit(const fit_set *set, const fit_context *context, model **out, 
     buf_free(&f.ends);
     buf_free(&f.rows);
     if (status != FT_OK) {
-        nnls_free((model *)(void *)m);
+        nnls_free(m);
         return status;
     }
-    *out = (model *)(void *)m;
+    *out = m;
     return FT_OK;
 }

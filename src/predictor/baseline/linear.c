@@ -9,11 +9,6 @@
 #include "predictor/baseline/baselines.h"
 #include "predictor/core/family_common.h"
 
-/* struct model is another type in each family; here it is a linear_model. */
-static const linear_model *of(const model *m) {
-    return (const linear_model *)(const void *)m;
-}
-
 void linear_row(const ft_cost *cost, double row[LINEAR_MAX_COLUMNS]) {
     total_work work = total_work_of(cost);
     row[0] = 1;
@@ -32,21 +27,22 @@ linear_model *linear_new(uint32_t columns, uint32_t device_count) {
     return NULL;
 }
 
-void linear_free(model *m) {
+void linear_free(void *model) {
+    linear_model *m = model;
     if (m == NULL) return;
-    free(of(m)->weights);
+    free(m->weights);
     free(m);
 }
 
-static ft_status save(const model *m, json_t **params, float_block *block, ft_error *error) {
-    const linear_model *l = of(m);
-    if (!float_block_add(block, l->weights, (size_t)l->columns * l->device_count)) return FT_NOMEM(error);
+static ft_status save(const void *model, json_t **params, float_block *block, ft_error *error) {
+    const linear_model *m = model;
+    if (!float_block_add(block, m->weights, (size_t)m->columns * m->device_count)) return FT_NOMEM(error);
     *params = json_object();
     return *params != NULL ? FT_OK : FT_NOMEM(error);
 }
 
 static ft_status load(uint32_t columns, const json_t *params, const float *block, size_t count, uint32_t device_count,
-                      model **out, ft_error *error) {
+                      void **out, ft_error *error) {
     FT_TRY(params_check_empty(params, error));
     if (count != (size_t)columns * device_count)
         return ft_fail(error, FT_ERR_DAMAGED, "has %zu numbers; %u for each of %u devices are needed", count, columns,
@@ -55,42 +51,39 @@ static ft_status load(uint32_t columns, const json_t *params, const float *block
     linear_model *m = linear_new(columns, device_count);
     if (m == NULL) return FT_NOMEM(error);
     memcpy(m->weights, block, count * sizeof *block);
-    *out = (model *)(void *)m;
+    *out = m;
     return FT_OK;
 }
 
-static ft_status fit_flops(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+static ft_status fit_flops(const fit_set *set, const fit_context *context, void **out, ft_error *error) {
     return linear_fit(2, set, context, out, error);
 }
 
-static ft_status fit_flops_mem(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+static ft_status fit_flops_mem(const fit_set *set, const fit_context *context, void **out, ft_error *error) {
     return linear_fit(3, set, context, out, error);
 }
 
 static ft_status load_flops(const json_t *params, const float *block, size_t count, const char *const *devices,
-                            uint32_t device_count, model **out, ft_error *error) {
+                            uint32_t device_count, void **out, ft_error *error) {
     (void)devices;
     return load(2, params, block, count, device_count, out, error);
 }
 
 static ft_status load_flops_mem(const json_t *params, const float *block, size_t count, const char *const *devices,
-                                uint32_t device_count, model **out, ft_error *error) {
+                                uint32_t device_count, void **out, ft_error *error) {
     (void)devices;
     return load(3, params, block, count, device_count, out, error);
 }
 
-static ft_status predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                         model_output *out, ft_error *error) {
-    uint32_t device = where->index;
-    (void)has_parts; /* it sees only the whole */
-    (void)memory;
-    const linear_model *l = of(m);
-    const float *weights = l->weights + (size_t)device * l->columns;
+static ft_status predict(const void *model, const predict_input *in, model_output *out, ft_error *error) {
+    const linear_model *m = model;
+    uint32_t device = in->target->index;
+    const float *weights = m->weights + (size_t)device * m->columns;
     const ft_cost *cost;
-    FT_TRY(model_view_cost(s, &cost, error));
+    FT_TRY(model_view_cost(in->view, &cost, error));
     double row[LINEAR_MAX_COLUMNS], value = 0;
     linear_row(cost, row);
-    for (uint32_t i = 0; i < l->columns && i < LINEAR_MAX_COLUMNS; i++) value += (double)weights[i] * row[i];
+    for (uint32_t i = 0; i < m->columns && i < LINEAR_MAX_COLUMNS; i++) value += (double)weights[i] * row[i];
     *out = (model_output){.value = fmax(value, MIN_PREDICTED_VALUE), .spread = 1, .source = FT_LEARNED};
     out->coverage_ratio = cost->coverage_ratio;
     return FT_OK;
@@ -100,7 +93,7 @@ const family family_flops = {
     .name = "flops",
     .text = "time as a line over FLOPs, a slope and a start per device",
     .schema = "flops/1",
-    .sees_types_as_sizes = true,
+    .capabilities = FAMILY_TYPES_AS_SIZES,
     .setting_keys = "",
     .fit = fit_flops,
     .save = save,
@@ -113,7 +106,7 @@ const family family_flops_mem = {
     .name = "flops-mem",
     .text = "time as a sum of FLOPs and bytes moved, a price of each and a start per device",
     .schema = "flops-mem/1",
-    .sees_types_as_sizes = true,
+    .capabilities = FAMILY_TYPES_AS_SIZES,
     .setting_keys = "",
     .fit = fit_flops_mem,
     .save = save,

@@ -13,8 +13,8 @@ typedef struct linear_model {
 } linear_model;
 
 linear_model *linear_new(uint32_t columns, uint32_t device_count); /* NULL when out of memory */
-void linear_free(model *m);
-ft_status linear_fit(uint32_t columns, const fit_set *set, const fit_context *context, model **out, ft_error *error);
+void linear_free(void *model);
+ft_status linear_fit(uint32_t columns, const fit_set *set, const fit_context *context, void **out, ft_error *error);
 void linear_row(const ft_cost *cost, double row[LINEAR_MAX_COLUMNS]);
 
 #endif

@@ -52,7 +52,7 @@ static ft_status collect(fitting *f, const fit_context *context, ft_error *error
     return scan_once(f->set->data, f->set->train, &job, error);
 }
 
-ft_status linear_fit(uint32_t columns, const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+ft_status linear_fit(uint32_t columns, const fit_set *set, const fit_context *context, void **out, ft_error *error) {
     FT_TRY(config_take(context->config, NULL, 0, error));
     FT_TRY(fit_set_check(set, error));
     linear_model *m = linear_new(columns, set->device_count);
@@ -64,9 +64,9 @@ ft_status linear_fit(uint32_t columns, const fit_set *set, const fit_context *co
     for (uint32_t i = 0; f.equations != NULL && i < set->device_count; i++) relative_free(&f.equations[i]);
     free(f.equations);
     if (status != FT_OK) {
-        linear_free((model *)(void *)m);
+        linear_free(m);
         return status;
     }
-    *out = (model *)(void *)m;
+    *out = m;
     return FT_OK;
 }

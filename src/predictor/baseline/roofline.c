@@ -4,10 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const roofline_model *of(const model *m) {
-    return (const roofline_model *)(const void *)m;
-}
-
 roofline_model *roofline_new(uint32_t device_count) {
     roofline_model *m = calloc(1, sizeof *m);
     if (m == NULL) return NULL;
@@ -18,22 +14,22 @@ roofline_model *roofline_new(uint32_t device_count) {
     return NULL;
 }
 
-void roofline_free(model *m) {
+void roofline_free(void *model) {
+    roofline_model *m = model;
     if (m == NULL) return;
-    roofline_model *r = (roofline_model *)(void *)m;
-    runtimes_free(&r->runtimes);
-    free(r->constants);
-    free(r);
+    runtimes_free(&m->runtimes);
+    free(m->constants);
+    free(m);
 }
 
-static ft_status save(const model *m, json_t **params, float_block *block, ft_error *error) {
-    const roofline_model *r = of(m);
-    if (!float_block_add(block, r->constants, (size_t)r->device_count * ROOF_CONSTANTS)) return FT_NOMEM(error);
-    return runtimes_params(&r->runtimes, params, error);
+static ft_status save(const void *model, json_t **params, float_block *block, ft_error *error) {
+    const roofline_model *m = model;
+    if (!float_block_add(block, m->constants, (size_t)m->device_count * ROOF_CONSTANTS)) return FT_NOMEM(error);
+    return runtimes_params(&m->runtimes, params, error);
 }
 
 static ft_status load(const json_t *params, const float *block, size_t count, const char *const *devices,
-                      uint32_t device_count, model **out, ft_error *error) {
+                      uint32_t device_count, void **out, ft_error *error) {
     (void)devices;
     if (count != (size_t)device_count * ROOF_CONSTANTS)
         return ft_fail(error, FT_ERR_DAMAGED, "has %zu numbers; %d for each of %u devices are needed", count,
@@ -43,29 +39,28 @@ static ft_status load(const json_t *params, const float *block, size_t count, co
     if (m == NULL) return FT_NOMEM(error);
     ft_status status = runtimes_from_params(params, device_count, &m->runtimes, error);
     if (status != FT_OK) {
-        roofline_free((model *)(void *)m);
+        roofline_free(m);
         return status;
     }
     memcpy(m->constants, block, count * sizeof *block);
-    *out = (model *)(void *)m;
+    *out = m;
     return FT_OK;
 }
 
-static ft_status predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                         model_output *out, ft_error *error) {
-    uint32_t device = where->index;
-    const roofline_model *r = of(m);
+static ft_status predict(const void *model, const predict_input *in, model_output *out, ft_error *error) {
+    const roofline_model *m = model;
+    uint32_t device = in->target->index;
     double constants[ROOF_CONSTANTS];
     for (size_t i = 0; i < ROOF_CONSTANTS; i++)
-        constants[i] = (double)r->constants[(size_t)device * ROOF_CONSTANTS + i];
+        constants[i] = (double)m->constants[(size_t)device * ROOF_CONSTANTS + i];
     const ft_cost *cost;
     const ft_kernels *kernels;
-    FT_TRY(model_view_cost(s, &cost, error));
-    FT_TRY(model_view_kernels(s, runtimes_rules(&r->runtimes, device), &kernels, error));
+    FT_TRY(model_view_cost(in->view, &cost, error));
+    FT_TRY(model_view_kernels(in->view, runtimes_rules(&m->runtimes, device), &kernels, error));
     part_sum parts;
-    FT_TRY(part_sum_begin(&parts, kernels, has_parts, memory, error));
+    FT_TRY(part_sum_begin(&parts, kernels, in->has_parts, in->memory, error));
     for (uint32_t i = 0; i < kernels->count; i++) {
-        ft_op_cost of_kernel = ft_cost_kernel(s->bound, cost, kernels, i);
+        ft_op_cost of_kernel = ft_cost_kernel(in->view->bound, cost, kernels, i);
         total_work work = op_work_of(&of_kernel);
         part_sum_add(&parts, i, roofline_kernel(constants, work.flops, work.bytes));
     }
@@ -78,7 +73,7 @@ const family family_roofline = {
     .name = "roofline",
     .text = "each kernel as long as its arithmetic or its traffic, four constants per device",
     .schema = "roofline/1",
-    .sees_types_as_sizes = true,
+    .capabilities = FAMILY_TYPES_AS_SIZES,
     .setting_keys = "",
     .settings = &roofline_setting,
     .setting_count = 1,

@@ -17,9 +17,9 @@ typedef struct roofline_model {
 } roofline_model;
 
 roofline_model *roofline_new(uint32_t device_count); /* NULL when out of memory */
-void roofline_free(model *m);
+void roofline_free(void *model);
 extern const ft_setting roofline_setting;
-ft_status roofline_fit(const fit_set *set, const fit_context *context, model **out, ft_error *error);
+ft_status roofline_fit(const fit_set *set, const fit_context *context, void **out, ft_error *error);
 
 /* One of the two is what a kernel takes besides its launch. */
 static inline double roofline_kernel(const double *constants, double flops, double bytes) {

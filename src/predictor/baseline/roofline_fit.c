@@ -238,7 +238,7 @@ const ft_setting roofline_setting = {.name = "rows",
                                      .lo = 10,
                                      .hi = 1e6};
 
-ft_status roofline_fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+ft_status roofline_fit(const fit_set *set, const fit_context *context, void **out, ft_error *error) {
     double limit;
     FT_TRY(settings_take(context->config, &roofline_setting, 1, &limit, error));
     FT_TRY(fit_set_check(set, error));
@@ -255,9 +255,9 @@ ft_status roofline_fit(const fit_set *set, const fit_context *context, model **o
     free(f.samples);
     free((fit_row *)f.rows.items);
     if (status != FT_OK) {
-        roofline_free((model *)(void *)m);
+        roofline_free(m);
         return status;
     }
-    *out = (model *)(void *)m;
+    *out = m;
     return FT_OK;
 }

@@ -82,13 +82,13 @@ double adjust_row(const adjustment *a, const double *factors, const double *term
     return sum;
 }
 
-ft_status adjust_look(const family *f, const model *m, model_view *s, const target_device *where, bool has_parts,
-                      arena *memory, model_output *out, explanation *made_of, ft_error *error) {
+ft_status adjust_explain(const family *f, const void *model, const predict_input *in, model_output *out,
+                         explanation *made_of, ft_error *error) {
     *out = (model_output){.spread = 1, .source = FT_LEARNED};
-    if (f->explain != NULL) return f->explain(m, s, where, has_parts, memory, out, made_of, error);
-    FT_TRY(f->predict(m, s, where, has_parts, memory, out, error));
-    double *time = ARENA_NEW(memory, double);
-    float *feature = ARENA_NEW(memory, float);
+    if (f->optional.explain != NULL) return f->optional.explain(model, in, out, made_of, error);
+    FT_TRY(f->predict(model, in, out, error));
+    double *time = ARENA_NEW(in->memory, double);
+    float *feature = ARENA_NEW(in->memory, float);
     if (time == NULL || feature == NULL) return FT_NOMEM(error);
     *time = out->value;
     *feature = (float)log2(fmax(out->value, 1e-9));
@@ -116,18 +116,20 @@ static ft_status adjust_rows(const adjustment *a, const explanation *p, arena *m
     return FT_OK;
 }
 
-ft_status adjust_predict(const adjustment *a, const family *f, const model *m, model_view *s,
-                         const target_device *asked, bool has_parts, arena *memory, model_output *out,
-                         ft_error *error) {
-    const target_device where = {.index = a->base, .sheet = asked->sheet, .rules = a->rules, .output = asked->output};
+ft_status adjust_predict(const adjustment *a, const family *f, const void *model, const predict_input *in,
+                         model_output *out, ft_error *error) {
+    const target_device *asked = in->target;
+    const target_device base = {.index = a->base, .sheet = asked->sheet, .rules = a->rules, .output = asked->output};
+    predict_input of_base = *in;
+    of_base.target = &base;
     explanation p = {0};
     model_output made = {0};
     double *sums, value = 0;
     if (a->base == FT_NONE && asked->sheet == NULL)
         return ft_fail(error, FT_ERR_UNSUPPORTED,
                        "the predictor reads the data sheet of this device, and there is none");
-    FT_TRY(adjust_look(f, m, s, &where, has_parts, memory, &made, &p, error));
-    FT_TRY(adjust_rows(a, &p, memory, &sums, error));
+    FT_TRY(adjust_explain(f, model, &of_base, &made, &p, error));
+    FT_TRY(adjust_rows(a, &p, in->memory, &sums, error));
     for (uint32_t i = 0; i < p.count; i++) value += sums[p.row_of != NULL ? p.row_of[i] : i];
     if (!(value > 0 && isfinite(value)))
         return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");

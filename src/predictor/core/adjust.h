@@ -39,11 +39,11 @@ void adjust_factors(const adjustment *a, double factors[static ADJUST_MAX_TERMS]
 double adjust_row(const adjustment *a, const double *factors, const double *terms, const double *scaled, double *times);
 
 /* What a model says, and what that is made of, for families that tell and for those that do not. */
-ft_status adjust_look(const family *f, const model *m, model_view *s, const target_device *where, bool has_parts,
-                      arena *memory, model_output *out, explanation *made_of, ft_error *error);
+ft_status adjust_explain(const family *f, const void *model, const predict_input *in, model_output *out,
+                         explanation *made_of, ft_error *error);
 /* The adjusted prediction of a place; of that its data sheet, which may be NULL, and its output count. */
-ft_status adjust_predict(const adjustment *a, const family *f, const model *m, model_view *s,
-                         const target_device *asked, bool has_parts, arena *memory, model_output *out, ft_error *error);
+ft_status adjust_predict(const adjustment *a, const family *f, const void *model, const predict_input *in,
+                         model_output *out, ft_error *error);
 
 /* In the file: an object, and floats behind those of the model. NULL when out of memory. */
 json_t *adjust_save(const adjustment *a, const char *device);

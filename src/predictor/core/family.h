@@ -1,7 +1,11 @@
-/* family.h - what every family of predictors does, and nothing of which families there are.
+/* family.h - the interface that every predictor family implements.
  *
- * A family turns labelled records into a model (fit), a model into JSON and floats (save) and back (load), and a
- * subject into a prediction. What goes around it is the same for all: the file, intervals, run folders, evaluation. */
+ * A family fits a model to labelled records (fit), stores it as JSON and floats (save, load) and predicts one metric of
+ * a bound graph on a device (predict). Predictor files, intervals, run folders and evaluation are the same for all
+ * families and live elsewhere.
+ *
+ * To add a family: define a `const family` with name, text, schema, settings and the five mandatory functions, list it
+ * in families.c, set the capabilities that hold for it, and fill in `optional` as far as it has more to offer. */
 #ifndef PREDICTOR_FAMILY_H
 #define PREDICTOR_FAMILY_H
 
@@ -14,9 +18,6 @@
 #include "foretell/predictor.h"
 #include "predictor/core/block.h"
 #include "predictor/core/model_view.h"
-
-/* A model of any family; each defines its own struct. */
-typedef struct model model;
 
 /* One labelled record. */
 typedef struct fit_row {
@@ -58,19 +59,28 @@ typedef struct fit_context {
     const void *(*load)(void *user, size_t *size);
 } fit_context;
 
-/* Where a prediction is for. */
+/* The device that a prediction is for. */
 typedef struct target_device {
-    uint32_t index;         /* of the devices given to fit or load; FT_NONE: none of them */
-    const ft_device *sheet; /* what is known of the device; NULL when that is nothing, or when nobody asks for it */
-    /* Of a device that is predicted from a known one and has another runtime: its rules. NULL: those of the device. */
+    uint32_t index;         /* among the devices passed to fit or load; FT_NONE: none of them */
+    const ft_device *sheet; /* its data sheet; NULL when there is none or the family reads none */
+    /* The fusion rules to use when they are not those of the device that `index` names: a device that is predicted from
+     * a known one may have another runtime. NULL: those of the device. */
     const ft_rules *rules;
-    uint32_t output; /* of models that tell several metrics: 0 the first that it was fitted to, then the others */
+    uint32_t output; /* of models fitted to several metrics: 0 for fit_set.metric, then fit_set.others */
 } target_device;
 
-/* What a model says of a subject on a device. */
+/* One prediction to compute. */
+typedef struct predict_input {
+    model_view *view;
+    const target_device *target;
+    arena *memory;  /* owns parts and explanations */
+    bool has_parts; /* the parts of the value are computed too */
+} predict_input;
+
+/* A model's prediction, before intervals are calibrated. */
 typedef struct model_output {
     double value;
-    double spread;         /* how unsure it is, relative: the interval is value * exp(+-q * spread) */
+    double spread;         /* relative uncertainty: the interval is value * exp(+-q * spread) */
     double coverage_ratio; /* as in ft_prediction */
     ft_provenance source;  /* of the value */
     ft_part *parts;        /* from the arena, or NULL */
@@ -105,52 +115,74 @@ typedef struct tune_options {
     const double *ratios;
 } tune_options;
 
+/* Facts about a family, combined in family.capabilities. */
+enum {
+    /* One model learns several metrics (fit_set.others). */
+    FAMILY_MULTI_METRIC = 1 << 0,
+    /* It reads data sheets, so it also predicts for devices that it was not trained on. */
+    FAMILY_ANY_DEVICE = 1 << 1,
+    /* It also predicts for modes that it was not trained on, and marks these results by their source. */
+    FAMILY_ANY_MODE = 1 << 2,
+    /* It learns from single operators too (records of the part "support"); others are fitted to whole models only. */
+    FAMILY_OPERATORS = 1 << 3,
+    /* Data types enter it only through sizes in bytes, so its intervals do not widen for a type that was not in
+     * training. */
+    FAMILY_TYPES_AS_SIZES = 1 << 4,
+    /* Its spread already is half of the 90 % interval: calibration leaves it as it is. */
+    FAMILY_OWN_INTERVALS = 1 << 5,
+    /* It has so few parameters that its errors on training rows are as large as on new ones, so both calibrate it. */
+    FAMILY_FEW_PARAMETERS = 1 << 6,
+};
+
+/* Operations that a family may leave out: each may be NULL. A model is the `void *` that fit, load or tune made. */
+typedef struct family_optional {
+    /* Of families whose settings are composed at run time: as settings_of (settings.h). NULL: they are in
+     * family.settings. */
+    uint32_t (*describe)(ft_setting *settings, uint32_t room);
+    /* Whether this model reads data sheets, where that depends on its settings; FAMILY_ANY_DEVICE: always. */
+    bool (*reads_sheets)(const void *model);
+    /* The fusion rules of a known device. NULL: kernels of a runtime play no part in this family. */
+    const ft_rules *(*rules)(const void *model, uint32_t device);
+    /* Computes for several views at once what predict needs of each on known devices, and stores it in the views. A
+     * view for which that fails is left to predict, which reports the reason. */
+    ft_status (*precompute)(const void *model, model_view *const *views, uint32_t count, ft_error *error);
+    /* The same prediction with its explanation. NULL: a prediction is explained by one piece, itself. */
+    ft_status (*explain)(const void *model, const predict_input *in, model_output *out, explanation *made_of,
+                         ft_error *error);
+    /* A copy of a model, its networks trained further on a few rows, all in set->train. The devices of the set are
+     * those of the model, followed by new ones where the model reads data sheets. */
+    ft_status (*tune)(const void *model, const fit_set *set, const tune_options *options, const fit_context *context,
+                      void **out, ft_error *error);
+} family_optional;
+
 typedef struct family {
     const char *name;
     const char *text;           /* one line for people */
-    const char *schema;         /* names the features that it is fed with; a file made for another schema is refused */
-    const char *metric;         /* the one that it learns; NULL: any */
-    bool learns_together;       /* several metrics in one model (fit_set.others) */
+    const char *schema;         /* names its input features; a file made for another schema is refused */
+    const char *metric;         /* the only one that it learns; NULL: any */
     const ft_setting *settings; /* settings.h */
     uint32_t setting_count;
-    /* For families that put their settings together: as settings_of. NULL: they are in `settings`. */
-    uint32_t (*describe)(ft_setting *settings, uint32_t room);
-    bool takes_any_device; /* reads data sheets: it also answers for devices that it was not trained on */
-    /* The same, where it depends on how a model was set. May be NULL. */
-    bool (*reads_sheets)(const model *m);
-    /* It knows what to make of single operators (records of part "support"); others are fed whole models alone. */
-    bool learns_from_operators;
-    bool takes_any_mode; /* also answers for a mode that it was not trained on, and says so by the source */
-    /* Of a type that it was not trained on it tells what the bytes suggest, as sure as ever. */
-    bool sees_types_as_sizes;
-    /* The keys of a record's setting that it looks at, with a space between. NULL: it goes by settings as a whole. */
+    uint32_t capabilities; /* FAMILY_* */
+    /* The keys of a record's setting that its features depend on, separated by spaces. NULL: it distinguishes settings
+     * as a whole. */
     const char *setting_keys;
-    bool has_own_intervals;  /* its spread is half the 90 % interval already: calibration leaves it alone */
-    bool learns_few_numbers; /* so few that rows it learned from are off by as much as new ones: they calibrate too */
-    ft_status (*fit)(const fit_set *set, const fit_context *context, model **out, ft_error *error);
+    ft_status (*fit)(const fit_set *set, const fit_context *context, void **out, ft_error *error);
     /* *params: a new object. */
-    ft_status (*save)(const model *m, json_t **params, float_block *block, ft_error *error);
+    ft_status (*save)(const void *model, json_t **params, float_block *block, ft_error *error);
     /* Nothing in the file is trusted: counts, indices and numbers are checked. `block` outlives the model. */
     ft_status (*load)(const json_t *params, const float *block, size_t count, const char *const *devices,
-                      uint32_t device_count, model **out, ft_error *error);
-    /* A place has an index, or, where the family takes any device, a data sheet; there it has that for known devices
-     * too, when they are in the box. Parts only when `has_parts`. */
-    ft_status (*predict)(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                         model_output *out, ft_error *error);
-    /* Works out for several subjects at once what predict needs of each on known devices, and keeps it with them. What
-     * cannot be worked out is left to predict, which tells why. May be NULL: predict does it all. */
-    ft_status (*precompute)(const model *m, model_view *const *subjects, uint32_t count, ft_error *error);
-    /* The same prediction, and what it is made of. May be NULL: then a prediction is one piece. */
-    ft_status (*explain)(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                         model_output *out, explanation *made_of, ft_error *error);
-    /* A model whose networks were trained further on a few rows, all for learning; devices of the set are those of the
-     * model, and, where it reads data sheets, new ones behind them. May be NULL. */
-    ft_status (*tune)(const model *from, const fit_set *set, const tune_options *options, const fit_context *context,
-                      model **out, ft_error *error);
-    /* The rules of a known device; NULL where kernels of a runtime play no part. */
-    const ft_rules *(*rules)(const model *m, uint32_t device);
-    void (*free)(model *m);
+                      uint32_t device_count, void **out, ft_error *error);
+    /* The target has an index or, where the model reads data sheets, a sheet; there known devices have one too, if they
+     * are bundled. Parts are computed only on in->has_parts. */
+    ft_status (*predict)(const void *model, const predict_input *in, model_output *out, ft_error *error);
+    void (*free)(void *model);
+    family_optional optional;
 } family;
+
+/* Whether a family has all of these FAMILY_* bits. */
+static inline bool family_can(const family *f, uint32_t capabilities) {
+    return (f->capabilities & capabilities) == capabilities;
+}
 
 /* The list of families (families.c); the first is the default. A test may put a list of its own in its place, before it
  * calls anything else. */

@@ -257,7 +257,7 @@ static ft_status take_metrics(const json_t *root, arena *memory, header *h, ft_e
         return h->metric_count == 0 ? ft_fail_prefix(error, status, "header: '%s'", key)
                                     : ft_fail_prefix(error, status, "header: 'also': %u: '%s'", h->metric_count, key);
     }
-    if (count > 1 && !h->family->learns_together)
+    if (count > 1 && !family_can(h->family, FAMILY_MULTI_METRIC))
         return ft_fail(error, FT_ERR_DAMAGED, "header: 'also': the model tells one metric");
     return FT_OK;
 }

@@ -22,7 +22,7 @@ struct ft_predictor {
     predictor_file file; /* text and block; its JSON is freed once it is parsed */
     header about;
     uint32_t output; /* which of the metrics of `about`; when it is not the first, all pointers are borrowed */
-    model *model;
+    void *model;
     ft_device **sheets;       /* per device, where the family reads them; NULL: not in the box */
     adjustment **adjustments; /* per device, or NULL; NULL: it was not adapted */
     /* Of the file, whose devices are those of all metrics. */
@@ -33,7 +33,7 @@ struct ft_predictor {
 
 /* --- Writing ------------------------------------------------------------------------------------------------- */
 
-ft_status predictor_encode(const predictor_description *description, const family *f, const model *m, buf *bytes,
+ft_status predictor_encode(const predictor_description *description, const family *f, const void *m, buf *bytes,
                            ft_error *error) {
     json_t *params = NULL, *root = NULL;
     float_block block = {0};
@@ -50,7 +50,7 @@ ft_status predictor_encode(const predictor_description *description, const famil
     return status;
 }
 
-ft_status predictor_write(const char *path, const predictor_description *description, const family *f, const model *m,
+ft_status predictor_write(const char *path, const predictor_description *description, const family *f, const void *m,
                           ft_error *error) {
     buf bytes = {0};
     ft_status status = predictor_encode(description, f, m, &bytes, error);
@@ -60,6 +60,10 @@ ft_status predictor_write(const char *path, const predictor_description *descrip
 }
 
 /* --- Opening ------------------------------------------------------------------------------------------------- */
+
+static bool may_read_sheets(const family *f) {
+    return family_can(f, FAMILY_ANY_DEVICE) || f->optional.reads_sheets != NULL;
+}
 
 /* Data sheets of the devices that are in the box. */
 static ft_status open_sheets(ft_predictor *p, ft_error *error) {
@@ -97,7 +101,7 @@ static ft_status take_adjustment(ft_predictor *p, const json_t *item, const floa
     if (place == NULL || *place != NULL)
         return ft_fail(error, FT_ERR_DAMAGED, "has no device, one that is not in the list, or one twice");
     FT_TRY(adjust_load(item, h->known_count, block, left, place, error));
-    if ((*place)->base == FT_NONE && !h->family->takes_any_device && h->family->reads_sheets == NULL)
+    if ((*place)->base == FT_NONE && !may_read_sheets(h->family))
         return ft_fail(error, FT_ERR_DAMAGED, "'%s' has no base, and the family does not read data sheets", name);
     return FT_OK;
 }
@@ -133,7 +137,7 @@ static ft_status take_file(ft_predictor *p, const uint8_t *bytes, size_t size, f
     FT_TRY(header_parse(p->file.root, &p->memory, &p->about, error));
     const header *h = &p->about;
     p->file_devices = h->device_count;
-    if (h->family->takes_any_device || h->family->reads_sheets != NULL) FT_TRY(open_sheets(p, error));
+    if (may_read_sheets(h->family)) FT_TRY(open_sheets(p, error));
     size_t count;
     FT_TRY(take_adjustments(p, &count, error));
     ft_status status = h->family->load(h->params, p->file.block, count, h->devices, h->known_count, &p->model, error);
@@ -326,7 +330,7 @@ const char *ft_predictor_device(const ft_predictor *predictor, uint32_t index) {
     return index < predictor->about.device_count ? predictor->about.devices[index] : NULL;
 }
 
-const model *predictor_model(const ft_predictor *predictor) {
+const void *predictor_model(const ft_predictor *predictor) {
     return predictor->model;
 }
 
@@ -357,12 +361,12 @@ double predictor_q90(const ft_predictor *predictor, uint32_t device) {
 
 bool predictor_knows_mode(const ft_predictor *predictor, ft_mode mode) {
     uint32_t modes = told(predictor)->modes;
-    return predictor->about.family->takes_any_mode || modes == 0 || (modes & 1U << mode) != 0;
+    return family_can(predictor->about.family, FAMILY_ANY_MODE) || modes == 0 || (modes & 1U << mode) != 0;
 }
 
 bool predictor_knows_dtype(const ft_predictor *predictor, ft_dtype dtype, ft_dtype usual) {
     const header *h = &predictor->about;
-    if (!h->family->sees_types_as_sizes) return true;
+    if (!family_can(h->family, FAMILY_TYPES_AS_SIZES)) return true;
     return h->dtypes != 0 ? (h->dtypes & 1U << dtype) != 0 : dtype == usual;
 }
 
@@ -374,7 +378,8 @@ uint32_t predictor_device_index(const ft_predictor *predictor, const char *devic
 
 bool predictor_takes_any_device(const ft_predictor *predictor) {
     const family *f = predictor->about.family;
-    return f->takes_any_device || (f->reads_sheets != NULL && f->reads_sheets(predictor->model));
+    return family_can(f, FAMILY_ANY_DEVICE) ||
+           (f->optional.reads_sheets != NULL && f->optional.reads_sheets(predictor->model));
 }
 
 bool ft_predictor_knows(const ft_predictor *predictor, const char *device) {
@@ -393,17 +398,19 @@ target_device predictor_place(const ft_predictor *predictor, uint32_t device) {
                            .sheet = predictor->sheets != NULL && device != FT_NONE ? predictor->sheets[device] : NULL};
 }
 
-ft_status predictor_predict(const ft_predictor *predictor, model_view *s, const target_device *where, bool has_parts,
-                            arena *memory, model_output *out, ft_error *error) {
+ft_status predictor_predict(const ft_predictor *predictor, const predict_input *in, model_output *out,
+                            ft_error *error) {
     const header *h = &predictor->about;
     model_output made = {.spread = 1, .source = FT_LEARNED};
-    const adjustment *adjusted = predictor_adjustment(predictor, where->index);
-    target_device asked = *where;
-    asked.output = predictor->output;
+    const adjustment *adjusted = predictor_adjustment(predictor, in->target->index);
+    target_device target = *in->target;
+    predict_input own = *in;
+    target.output = predictor->output;
+    own.target = &target;
     if (adjusted != NULL)
-        FT_TRY(adjust_predict(adjusted, h->family, predictor->model, s, &asked, has_parts, memory, &made, error));
+        FT_TRY(adjust_predict(adjusted, h->family, predictor->model, &own, &made, error));
     else
-        FT_TRY(h->family->predict(predictor->model, s, &asked, has_parts, memory, &made, error));
+        FT_TRY(h->family->predict(predictor->model, &own, &made, error));
     if (!isfinite(made.value) || made.value < 0 || !(made.spread >= 0))
         return ft_fail(error, FT_ERR_INTERNAL, "the predictor '%s' gave %g with spread %g", h->family->name, made.value,
                        made.spread);

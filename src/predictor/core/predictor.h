@@ -39,15 +39,15 @@ typedef struct predictor_description {
 } predictor_description;
 
 /* The bytes of a predictor file. */
-ft_status predictor_encode(const predictor_description *description, const family *f, const model *m, buf *bytes,
+ft_status predictor_encode(const predictor_description *description, const family *f, const void *m, buf *bytes,
                            ft_error *error);
 /* The file appears whole or not at all. */
-ft_status predictor_write(const char *path, const predictor_description *description, const family *f, const model *m,
+ft_status predictor_write(const char *path, const predictor_description *description, const family *f, const void *m,
                           ft_error *error);
 
 /* --- One that is open ---------------------------------------------------------------------------------------- */
 
-const model *predictor_model(const ft_predictor *predictor);
+const void *predictor_model(const ft_predictor *predictor);
 /* Which of the metrics that its model was fitted to it tells: 0 the first. */
 uint32_t predictor_output(const ft_predictor *predictor);
 const family *predictor_family(const ft_predictor *predictor);
@@ -71,8 +71,7 @@ double predictor_q90(const ft_predictor *predictor, uint32_t device);
 /* A device by its index. */
 target_device predictor_place(const ft_predictor *predictor, uint32_t device);
 /* What the model says, before an interval is made of it. */
-ft_status predictor_predict(const ft_predictor *predictor, model_view *s, const target_device *where, bool has_parts,
-                            arena *memory, model_output *out, ft_error *error);
+ft_status predictor_predict(const ft_predictor *predictor, const predict_input *in, model_output *out, ft_error *error);
 /* The same as an estimate with its interval. */
 ft_metric_result predictor_estimate(const ft_predictor *predictor, uint32_t device, const model_output *p);
 

@@ -51,7 +51,8 @@ static ft_status add_estimate(const ft_predictor *predictor, const ft_request *q
     model_output p = {0};
     bool is_first = answer->metric_count == 0;
     FT_TRY(find_place(predictor, query, owner, &where, error));
-    FT_TRY(predictor_predict(predictor, &owner->view, &where, is_first, &owner->memory, &p, error));
+    const predict_input in = {.view = &owner->view, .target = &where, .memory = &owner->memory, .has_parts = is_first};
+    FT_TRY(predictor_predict(predictor, &in, &p, error));
     owner->estimates[answer->metric_count++] = predictor_estimate(predictor, where.index, &p);
     if (!is_first) return FT_OK;
     answer->parts = p.parts;
@@ -114,7 +115,8 @@ static void precompute(const ft_predictor *predictor, const ft_request *query, c
         const family *f = predictor_family(p);
         bool is_known = query->device == NULL || predictor_device_index(p, query->device) != FT_NONE;
         ft_error ignored;
-        if (f->precompute != NULL && is_known) f->precompute(predictor_model(p), subjects, begun, &ignored);
+        if (f->optional.precompute != NULL && is_known)
+            f->optional.precompute(predictor_model(p), subjects, begun, &ignored);
     }
     free(subjects);
 }

@@ -32,7 +32,7 @@ json_t *settings_value(const ft_setting *setting, double value) {
 }
 
 uint32_t settings_of(const family *f, ft_setting *settings, uint32_t room) {
-    if (f->describe != NULL) return f->describe(settings, room);
+    if (f->optional.describe != NULL) return f->optional.describe(settings, room);
     for (uint32_t i = 0; i < f->setting_count && i < room; i++) settings[i] = f->settings[i];
     return f->setting_count;
 }

@@ -13,7 +13,7 @@
 typedef struct fitting {
     const fit_context *context;
     const gnn_inputs *in;
-    model *m;
+    gnn_model *m;
     const gnn_domains *domains;
     uint32_t unit;
     gnn_training *training; /* of the unit at hand */
@@ -42,7 +42,7 @@ static bool is_last(const gnn_kind *kind, const char *name) {
 }
 
 /* All but the last layers get back what they had. */
-static void hold_first(const model *held, model *m, uint32_t member) {
+static void hold_first(const gnn_model *held, gnn_model *m, uint32_t member) {
     params *now = &m->members[member].values;
     for (uint32_t i = 0; i < now->count; i++) {
         const param *p = &now->items[i];
@@ -73,7 +73,7 @@ static void end(void *user) {
     f->training = NULL;
 }
 
-ft_status gnn_train(model *m, const gnn_data *data, const gnn_domains *domains, const fit_context *context,
+ft_status gnn_train(gnn_model *m, const gnn_data *data, const gnn_domains *domains, const fit_context *context,
                     ft_error *error) {
     gnn_inputs in;
     FT_TRY(gnn_inputs_make(&in, data, &m->scaling, error));
@@ -94,9 +94,9 @@ ft_status gnn_train(model *m, const gnn_data *data, const gnn_domains *domains, 
 
 /* Takes the plan over. */
 static ft_status fit_planned(const gnn_kind *kind, gnn_plan *plan, const fit_set *set, const fit_context *context,
-                             model **out, ft_error *error) {
+                             void **out, ft_error *error) {
     gnn_data data;
-    model *m = NULL;
+    gnn_model *m = NULL;
     void *extractor = NULL;
     ft_status status = kind->open != NULL ? kind->open(plan->own, &extractor, error) : FT_OK;
     if (status == FT_OK) status = gnn_data_gather(set, context, kind, plan, extractor, (gnn_columns){0}, &data, error);
@@ -114,7 +114,7 @@ static ft_status fit_planned(const gnn_kind *kind, gnn_plan *plan, const fit_set
     return gnn_model_finish(m, status, out, error);
 }
 
-ft_status gnn_fit(const gnn_kind *kind, const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+ft_status gnn_fit(const gnn_kind *kind, const fit_set *set, const fit_context *context, void **out, ft_error *error) {
     gnn_plan plan;
     FT_TRY(gnn_plan_read(kind, context->config, &plan, error));
     ft_status status = fit_set_check(set, error);

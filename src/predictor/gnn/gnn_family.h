@@ -7,35 +7,34 @@
 #include "predictor/gnn/gnn.h"
 
 /* gnn_family.c */
-ft_status gnn_fit(const gnn_kind *kind, const fit_set *set, const fit_context *context, model **out, ft_error *error);
+ft_status gnn_fit(const gnn_kind *kind, const fit_set *set, const fit_context *context, void **out, ft_error *error);
 /* gnn_tune.c: NULL is no option; kinds that cannot be trained further refuse. */
-ft_status gnn_tune(const model *from, const fit_set *set, const tune_options *options, const fit_context *context,
-                   model **out, ft_error *error);
+ft_status gnn_tune(const void *model, const fit_set *set, const tune_options *options, const fit_context *context,
+                   void **out, ft_error *error);
 /* gnn_settings.c: `describe` of a family, but for its kind. */
 uint32_t gnn_settings(const gnn_kind *kind, ft_setting *settings, uint32_t room);
 /* gnn_model.c */
-ft_status gnn_save(const model *m, json_t **params, float_block *block, ft_error *error);
+ft_status gnn_save(const void *model, json_t **params, float_block *block, ft_error *error);
 ft_status gnn_load(const gnn_kind *kind, const json_t *params, const float *block, size_t count, uint32_t device_count,
-                   model **out, ft_error *error);
-void gnn_free(model *m);
+                   void **out, ft_error *error);
+void gnn_free(void *model);
 /* gnn_predict.c */
-ft_status gnn_predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                      model_output *out, ft_error *error);
-ft_status gnn_precompute(const model *m, model_view *const *subjects, uint32_t count, ft_error *error);
+ft_status gnn_predict(const void *model, const predict_input *in, model_output *out, ft_error *error);
+ft_status gnn_precompute(const void *model, model_view *const *subjects, uint32_t count, ft_error *error);
 /* As predict, and what it is made of: one piece, with the logarithm of its time and what the last layer sees. */
-ft_status gnn_explain(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                      model_output *out, explanation *made_of, ft_error *error);
+ft_status gnn_explain(const void *model, const predict_input *in, model_output *out, explanation *made_of,
+                      ft_error *error);
 /* Whether it also answers for devices that it was not trained on. */
-bool gnn_reads_sheets(const model *m);
+bool gnn_reads_sheets(const void *model);
 
 /* Defines the family `family_NAME` of a kind. The functions of a family do not get the family, so each kind has three
  * of its own, a line each. */
 #define GNN_FAMILY(id_, kind_, name_, schema_, text_)                                                                  \
-    static ft_status id_##_fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {         \
+    static ft_status id_##_fit(const fit_set *set, const fit_context *context, void **out, ft_error *error) {          \
         return gnn_fit(&(kind_), set, context, out, error);                                                            \
     }                                                                                                                  \
     static ft_status id_##_load(const json_t *params, const float *block, size_t count, const char *const *devices,    \
-                                uint32_t device_count, model **out, ft_error *error) {                                 \
+                                uint32_t device_count, void **out, ft_error *error) {                                  \
         (void)devices;                                                                                                 \
         return gnn_load(&(kind_), params, block, count, device_count, out, error);                                     \
     }                                                                                                                  \
@@ -45,16 +44,16 @@ bool gnn_reads_sheets(const model *m);
     const family family_##id_ = {.name = (name_),                                                                      \
                                  .text = (text_),                                                                      \
                                  .schema = (schema_),                                                                  \
-                                 .learns_together = true,                                                              \
-                                 .describe = id_##_describe,                                                           \
+                                 .capabilities = FAMILY_MULTI_METRIC,                                                  \
                                  .fit = id_##_fit,                                                                     \
                                  .save = gnn_save,                                                                     \
                                  .load = id_##_load,                                                                   \
                                  .predict = gnn_predict,                                                               \
-                                 .precompute = gnn_precompute,                                                         \
-                                 .reads_sheets = gnn_reads_sheets,                                                     \
-                                 .explain = gnn_explain,                                                               \
-                                 .tune = gnn_tune,                                                                     \
-                                 .free = gnn_free}
+                                 .free = gnn_free,                                                                     \
+                                 .optional = {.describe = id_##_describe,                                              \
+                                              .reads_sheets = gnn_reads_sheets,                                        \
+                                              .precompute = gnn_precompute,                                            \
+                                              .explain = gnn_explain,                                                  \
+                                              .tune = gnn_tune}}
 
 #endif

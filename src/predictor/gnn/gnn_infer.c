@@ -12,7 +12,7 @@ static const size_t TAPE_LIMIT = (size_t)1 << 30;
 
 /* --- Looking ------------------------------------------------------------------------------------------------- */
 
-ft_status gnn_inference_prepare(const model *m, model_view *s, uint32_t column_count, arena *memory, arena *room,
+ft_status gnn_inference_prepare(const gnn_model *m, model_view *s, uint32_t column_count, arena *memory, arena *room,
                                 gnn_inference **view, ft_error *error) {
     uint32_t width = m->kind->has_hidden ? (uint32_t)m->plan.shared.hidden : 0;
     gnn_inference *v = ARENA_NEW(room, gnn_inference);
@@ -56,7 +56,7 @@ static void add_predicted(gnn_inference *v, const float *predicted, const float 
 }
 
 /* Of the first network also what its last layer sees, for those who ask what a prediction is made of. */
-static ft_status run_member(const model *m, uint32_t number, const gnn_batch *batch, gnn_inference *const *views,
+static ft_status run_member(const gnn_model *m, uint32_t number, const gnn_batch *batch, gnn_inference *const *views,
                             ft_error *error) {
     gnn_member *member = &m->members[number];
     gnn_batch asking = *batch;
@@ -77,7 +77,7 @@ static ft_status run_member(const model *m, uint32_t number, const gnn_batch *ba
 }
 
 /* Members are averaged before the transform is undone: logarithms of times, where it is one. */
-static void average(const model *m, const gnn_column *columns, uint32_t column_count, gnn_inference *v) {
+static void average(const gnn_model *m, const gnn_column *columns, uint32_t column_count, gnn_inference *v) {
     double members = m->member_count;
     for (uint32_t c = 0; c < column_count; c++) {
         double mean = v->values[c] / members, variance = fmax(0, v->spread[c] / members - mean * mean);
@@ -87,7 +87,7 @@ static void average(const model *m, const gnn_column *columns, uint32_t column_c
     }
 }
 
-ft_status gnn_inference_run(const model *m, gnn_inference *const *views, uint32_t count, const gnn_column *columns,
+ft_status gnn_inference_run(const gnn_model *m, gnn_inference *const *views, uint32_t count, const gnn_column *columns,
                             uint32_t column_count, arena *memory, ft_error *error) {
     gnn_batch batch;
     if (count == 0) return FT_OK;
@@ -106,7 +106,7 @@ ft_status gnn_inference_run(const model *m, gnn_inference *const *views, uint32_
     return FT_OK;
 }
 
-ft_status gnn_inference_make(const model *m, model_view *s, const gnn_column *columns, uint32_t column_count,
+ft_status gnn_inference_make(const gnn_model *m, model_view *s, const gnn_column *columns, uint32_t column_count,
                              arena *room, gnn_inference **view, ft_error *error) {
     arena memory;
     arena_init(&memory, GNN_EXTRACT_MEMORY);

@@ -17,13 +17,13 @@ typedef struct gnn_inference {
 } gnn_inference;
 
 /* What is seen of a subject, before networks are asked. The view is in `room`, its sample in `memory`. */
-ft_status gnn_inference_prepare(const model *m, model_view *s, uint32_t column_count, arena *memory, arena *room,
+ft_status gnn_inference_prepare(const gnn_model *m, model_view *s, uint32_t column_count, arena *memory, arena *room,
                                 gnn_inference **view, ft_error *error);
 /* Asks the networks about views that were looked at. */
-ft_status gnn_inference_run(const model *m, gnn_inference *const *views, uint32_t count, const gnn_column *columns,
+ft_status gnn_inference_run(const gnn_model *m, gnn_inference *const *views, uint32_t count, const gnn_column *columns,
                             uint32_t column_count, arena *memory, ft_error *error);
 /* Both, for one subject. */
-ft_status gnn_inference_make(const model *m, model_view *s, const gnn_column *columns, uint32_t column_count,
+ft_status gnn_inference_make(const gnn_model *m, model_view *s, const gnn_column *columns, uint32_t column_count,
                              arena *room, gnn_inference **view, ft_error *error);
 
 #endif

@@ -12,13 +12,13 @@
 /* --- Making -------------------------------------------------------------------------------------------------- */
 
 ft_status gnn_model_new(const gnn_kind *kind, gnn_plan *plan, const gnn_column *columns, uint32_t column_count,
-                        uint32_t device_count, model **out, ft_error *error) {
-    model *m = calloc(1, sizeof *m);
+                        uint32_t device_count, gnn_model **out, ft_error *error) {
+    gnn_model *m = calloc(1, sizeof *m);
     if (m == NULL) {
         gnn_plan_free(plan);
         return FT_NOMEM(error);
     }
-    *m = (model){.kind = kind, .plan = *plan, .device_count = device_count, .column_count = column_count};
+    *m = (gnn_model){.kind = kind, .plan = *plan, .device_count = device_count, .column_count = column_count};
     *plan = (gnn_plan){0};
     m->plan.outputs = column_count;
     m->columns = malloc(((size_t)column_count + 1) * sizeof *m->columns);
@@ -34,7 +34,7 @@ ft_status gnn_model_new(const gnn_kind *kind, gnn_plan *plan, const gnn_column *
     return status;
 }
 
-static ft_status build_member(model *m, ft_error *error) {
+static ft_status build_member(gnn_model *m, ft_error *error) {
     gnn_member *member = &m->members[m->member_count++];
     params_init(&member->values);
     member->net = m->kind->build(&m->plan, &member->values);
@@ -43,13 +43,13 @@ static ft_status build_member(model *m, ft_error *error) {
     return member->net != NULL ? FT_OK : FT_NOMEM(error);
 }
 
-static ft_status finish_member(const model *m, gnn_member *member, uint64_t seed, ft_error *error) {
+static ft_status finish_member(const gnn_model *m, gnn_member *member, uint64_t seed, ft_error *error) {
     FT_TRY(params_finish(&member->values, seed, error));
     if (m->kind->start != NULL) m->kind->start(member->net, &member->values);
     return FT_OK;
 }
 
-ft_status gnn_model_init_networks(model *m, uint64_t seed, ft_error *error) {
+ft_status gnn_model_init_networks(gnn_model *m, uint64_t seed, ft_error *error) {
     for (uint32_t i = 0; i < (uint32_t)m->plan.shared.members; i++) {
         FT_TRY(build_member(m, error));
         FT_TRY(finish_member(m, &m->members[i], seed * 1000003 + i, error)); /* members differ by where they start */
@@ -57,7 +57,8 @@ ft_status gnn_model_init_networks(model *m, uint64_t seed, ft_error *error) {
     return FT_OK;
 }
 
-void gnn_free(model *m) {
+void gnn_free(void *model) {
+    gnn_model *m = model;
     if (m == NULL) return;
     for (uint32_t i = 0; i < m->member_count; i++) {
         tape_free(m->members[i].spare);
@@ -72,13 +73,13 @@ void gnn_free(model *m) {
     free(m);
 }
 
-static ft_status finalize(model *m, ft_error *error) {
+static ft_status finalize(gnn_model *m, ft_error *error) {
     for (uint32_t i = 0; m->kind->finalize != NULL && i < m->member_count; i++)
         FT_TRY(m->kind->finalize(m->members[i].net, &m->members[i].values, error));
     return FT_OK;
 }
 
-ft_status gnn_model_finish(model *m, ft_status status, model **out, ft_error *error) {
+ft_status gnn_model_finish(gnn_model *m, ft_status status, void **out, ft_error *error) {
     if (status == FT_OK) status = finalize(m, error);
     if (status == FT_OK)
         *out = m;
@@ -87,7 +88,7 @@ ft_status gnn_model_finish(model *m, ft_status status, model **out, ft_error *er
     return status;
 }
 
-size_t gnn_saved_count(const model *m, uint32_t member) {
+size_t gnn_saved_count(const gnn_model *m, uint32_t member) {
     return m->members[member].values.total_count - (size_t)m->plan.groups * m->column_count;
 }
 
@@ -99,7 +100,7 @@ static json_t *save_values(const float *values, uint32_t count) {
     return list;
 }
 
-static json_t *save_columns(const model *m) {
+static json_t *save_columns(const gnn_model *m) {
     json_t *list = json_array();
     for (uint32_t i = 0; list != NULL && i < m->column_count; i++) {
         const gnn_column *c = &m->columns[i];
@@ -116,7 +117,8 @@ static json_t *save_columns(const model *m) {
     return list;
 }
 
-ft_status gnn_save(const model *m, json_t **params, float_block *block, ft_error *error) {
+ft_status gnn_save(const void *model, json_t **params, float_block *block, ft_error *error) {
+    const gnn_model *m = model;
     json_t *object = json_pack("{s:o, s:o}", "config", gnn_plan_write(m->kind, &m->plan), "columns", save_columns(m));
     if (object == NULL) return FT_NOMEM(error);
     bool has_memory = float_block_add(block, m->scaling.floats, m->scaling.count);
@@ -197,7 +199,7 @@ static size_t floats_of(const params *p) {
     return count;
 }
 
-static ft_status load_member(model *m, const float **block, size_t *left, ft_error *error) {
+static ft_status load_member(gnn_model *m, const float **block, size_t *left, ft_error *error) {
     FT_TRY(build_member(m, error));
     gnn_member *member = &m->members[m->member_count - 1];
     size_t floats = floats_of(&member->values);
@@ -211,7 +213,7 @@ static ft_status load_member(model *m, const float **block, size_t *left, ft_err
     return FT_OK;
 }
 
-static ft_status load_block(model *m, const float *block, size_t count, ft_error *error) {
+static ft_status load_block(gnn_model *m, const float *block, size_t count, ft_error *error) {
     for (size_t i = 0; i < count; i++)
         if (!isfinite(block[i])) return ft_fail(error, FT_ERR_DAMAGED, "float %zu is not a number", i);
     if (count < m->scaling.count)
@@ -225,11 +227,11 @@ static ft_status load_block(model *m, const float *block, size_t count, ft_error
 }
 
 ft_status gnn_load(const gnn_kind *kind, const json_t *params, const float *block, size_t count, uint32_t device_count,
-                   model **out, ft_error *error) {
+                   void **out, ft_error *error) {
     gnn_plan plan;
     gnn_column *columns = NULL;
     uint32_t column_count = 0;
-    model *m = NULL;
+    gnn_model *m = NULL;
     const json_t *config = json_object_get(params, "config");
     if (!json_is_object(config)) return ft_fail(error, FT_ERR_DAMAGED, "%s: params have no config", kind->name);
     ft_status status = gnn_plan_read(kind, config, &plan, error);

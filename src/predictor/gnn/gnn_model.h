@@ -24,7 +24,7 @@ typedef struct gnn_member {
     _Atomic(tape *) spare; /* that the last question was answered on: the next one finds its memory in the cache */
 } gnn_member;
 
-struct model {
+struct gnn_model {
     const gnn_kind *kind;
     gnn_plan plan;
     void *extractor;
@@ -38,17 +38,17 @@ struct model {
 
 /* A model with these columns, whose networks are drawn from the seed. The plan is taken over, also in failure. */
 ft_status gnn_model_new(const gnn_kind *kind, gnn_plan *plan, const gnn_column *columns, uint32_t column_count,
-                        uint32_t device_count, model **out, ft_error *error);
+                        uint32_t device_count, gnn_model **out, ft_error *error);
 /* Builds the networks. */
-ft_status gnn_model_init_networks(model *m, uint64_t seed, ft_error *error);
+ft_status gnn_model_init_networks(gnn_model *m, uint64_t seed, ft_error *error);
 /* How many values of a network are kept, from the first on: all but levels. */
-size_t gnn_saved_count(const model *m, uint32_t member);
+size_t gnn_saved_count(const gnn_model *m, uint32_t member);
 /* The end of whatever gave the networks their parameters: they are readied for being asked and handed out, or freed
  * when that, or what was before (`status`), failed. */
-ft_status gnn_model_finish(model *m, ft_status status, model **out, ft_error *error);
+ft_status gnn_model_finish(gnn_model *m, ft_status status, void **out, ft_error *error);
 
 /* Trains the networks from where they are (gnn_family.c). `domains` may be NULL. */
-ft_status gnn_train(model *m, const gnn_data *data, const gnn_domains *domains, const fit_context *context,
+ft_status gnn_train(gnn_model *m, const gnn_data *data, const gnn_domains *domains, const fit_context *context,
                     ft_error *error);
 
 #endif

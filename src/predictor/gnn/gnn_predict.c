@@ -12,7 +12,7 @@
 
 /* --- Views --------------------------------------------------------------------------------------------------- */
 
-static ft_status view_of(const model *m, model_view *s, const gnn_inference **found, ft_error *error) {
+static ft_status view_of(const gnn_model *m, model_view *s, const gnn_inference **found, ft_error *error) {
     gnn_inference *v = model_view_kept(s, m);
     if (v == NULL) {
         FT_TRY(gnn_inference_make(m, s, m->columns, m->column_count, &s->memory, &v, error));
@@ -22,7 +22,8 @@ static ft_status view_of(const model *m, model_view *s, const gnn_inference **fo
     return FT_OK;
 }
 
-ft_status gnn_precompute(const model *m, model_view *const *subjects, uint32_t count, ft_error *error) {
+ft_status gnn_precompute(const void *model, model_view *const *subjects, uint32_t count, ft_error *error) {
+    const gnn_model *m = model;
     arena memory;
     arena_init(&memory, GNN_EXTRACT_MEMORY);
     gnn_inference **views = ARENA_ARRAY(&memory, gnn_inference *, (size_t)count + 1);
@@ -51,7 +52,7 @@ static bool is_of(const gnn_column *column, const target_device *where) {
 }
 
 /* Tells some of what the metric was measured with on the device. */
-static ft_status fail_column(const model *m, const ft_request *query, const target_device *where, ft_error *error) {
+static ft_status fail_column(const gnn_model *m, const ft_request *query, const target_device *where, ft_error *error) {
     enum { SHOWN = 3 };
     uint32_t shown = 0;
     ft_fail(error, FT_ERR_UNSUPPORTED, "%s was not trained on mode '%s', type '%s', setting '%s' on this device",
@@ -71,7 +72,7 @@ static ft_status fail_column(const model *m, const ft_request *query, const targ
 
 /* The column that a question is about, on a device or (index FT_NONE) on any. What it leaves open (type, setting) is
  * that which was measured most; what it says must have been measured. */
-static ft_status find_column(const model *m, const ft_request *query, const target_device *where, uint32_t *found,
+static ft_status find_column(const gnn_model *m, const ft_request *query, const target_device *where, uint32_t *found,
                              ft_error *error) {
     const char *setting = query->setting != NULL ? query->setting : "";
     uint32_t best = FT_NONE;
@@ -92,7 +93,7 @@ static ft_status find_column(const model *m, const ft_request *query, const targ
 }
 
 /* What is said of a device that was not in training, from its data sheet: as a column of its own, like one that was. */
-static ft_status view_elsewhere(const model *m, model_view *s, const gnn_column *like, const ft_device *sheet,
+static ft_status view_elsewhere(const gnn_model *m, model_view *s, const gnn_column *like, const ft_device *sheet,
                                 arena *memory, const gnn_inference **found, ft_error *error) {
     gnn_column column = *like;
     gnn_inference *v = NULL;
@@ -105,7 +106,7 @@ static ft_status view_elsewhere(const model *m, model_view *s, const gnn_column 
 }
 
 /* What is said of a place: *column of *found. */
-static ft_status view_at(const model *m, model_view *s, const target_device *where, arena *memory,
+static ft_status view_at(const gnn_model *m, model_view *s, const target_device *where, arena *memory,
                          const gnn_inference **found, uint32_t *column, ft_error *error) {
     FT_TRY(find_column(m, &s->query, where, column, error));
     if (where->index != FT_NONE) return view_of(m, s, found, error);
@@ -126,25 +127,24 @@ static ft_status tell(const gnn_inference *v, uint32_t column, bool is_met, mode
     return FT_OK;
 }
 
-ft_status gnn_predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                      model_output *out, ft_error *error) {
-    (void)has_parts;
+ft_status gnn_predict(const void *model, const predict_input *in, model_output *out, ft_error *error) {
+    const gnn_model *m = model;
     const gnn_inference *v = NULL;
     uint32_t column;
-    FT_TRY(view_at(m, s, where, memory, &v, &column, error));
-    return tell(v, column, where->index != FT_NONE, out, error);
+    FT_TRY(view_at(m, in->view, in->target, in->memory, &v, &column, error));
+    return tell(v, column, in->target->index != FT_NONE, out, error);
 }
 
-ft_status gnn_explain(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                      model_output *out, explanation *made_of, ft_error *error) {
-    (void)has_parts;
+ft_status gnn_explain(const void *model, const predict_input *in, model_output *out, explanation *made_of,
+                      ft_error *error) {
+    const gnn_model *m = model;
     const gnn_inference *v = NULL;
     uint32_t column;
-    FT_TRY(view_at(m, s, where, memory, &v, &column, error));
-    FT_TRY(tell(v, column, where->index != FT_NONE, out, error));
+    FT_TRY(view_at(m, in->view, in->target, in->memory, &v, &column, error));
+    FT_TRY(tell(v, column, in->target->index != FT_NONE, out, error));
     uint32_t width = v->hidden_width;
-    double *time = ARENA_NEW(memory, double);
-    float *features = ARENA_ARRAY(memory, float, (size_t)width + 1);
+    double *time = ARENA_NEW(in->memory, double);
+    float *features = ARENA_ARRAY(in->memory, float, (size_t)width + 1);
     if (time == NULL || features == NULL) return FT_NOMEM(error);
     *time = out->value;
     features[0] = (float)log2(fmax(out->value, MIN_PREDICTED_VALUE));
@@ -154,6 +154,7 @@ ft_status gnn_explain(const model *m, model_view *s, const target_device *where,
     return FT_OK;
 }
 
-bool gnn_reads_sheets(const model *m) {
+bool gnn_reads_sheets(const void *model) {
+    const gnn_model *m = model;
     return m->plan.widths.column_values > 0;
 }

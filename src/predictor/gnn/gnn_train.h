@@ -5,14 +5,15 @@
 #include "predictor/gnn/gnn_inputs.h"
 
 typedef struct gnn_training gnn_training;
+typedef struct gnn_model gnn_model; /* gnn_model.h */
 
 /* What keeps a network from telling old devices and new ones apart: a weight on how far what its last layer sees of
  * programs on new devices is from what it sees of those on old ones. */
 typedef struct gnn_domains {
     tune_distance distance;
     double weight;
-    uint32_t new_column; /* the first of a new device */
-    const model *held;   /* whose first layers stay as they are; NULL: all are trained */
+    uint32_t new_column;   /* the first of a new device */
+    const gnn_model *held; /* whose first layers stay as they are; NULL: all are trained */
 } gnn_domains;
 
 /* `net` and `values` belong to the caller, who frees them after the training. `levels` is the state of the network for

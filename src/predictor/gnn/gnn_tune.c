@@ -29,9 +29,10 @@ static bool copy_plan(const gnn_kind *kind, const gnn_plan *from, gnn_plan *plan
 }
 
 /* A model with the values of another, and columns of its own. */
-static ft_status copy_model(const model *from, const gnn_data *data, uint32_t devices, model **out, ft_error *error) {
+static ft_status copy_model(const gnn_model *from, const gnn_data *data, uint32_t devices, gnn_model **out,
+                            ft_error *error) {
     gnn_plan plan;
-    model *m = NULL;
+    gnn_model *m = NULL;
     if (!copy_plan(from->kind, &from->plan, &plan)) return FT_NOMEM(error);
     FT_TRY(gnn_model_new(from->kind, &plan, data->columns, data->column_count, devices, &m, error));
     ft_status status = gnn_model_init_networks(m, 0, error);
@@ -68,7 +69,7 @@ static void take_ratios(gnn_data *data, uint32_t known_columns, const double *ra
     }
 }
 
-static void go_halfway(model *m, const model *from) {
+static void go_halfway(gnn_model *m, const gnn_model *from) {
     for (uint32_t i = 0; i < m->member_count; i++) {
         const float *before = from->members[i].values.values;
         float *now = m->members[i].values.values;
@@ -77,7 +78,7 @@ static void go_halfway(model *m, const model *from) {
     }
 }
 
-static ft_status train_further(model *m, const model *from, const gnn_data *data, const tune_options *options,
+static ft_status train_further(gnn_model *m, const gnn_model *from, const gnn_data *data, const tune_options *options,
                                const fit_context *context, ft_error *error) {
     const gnn_domains domains = {.distance = options->distance,
                                  .weight = DISTANCE_WEIGHT,
@@ -95,12 +96,13 @@ static ft_status train_further(model *m, const model *from, const gnn_data *data
     return status;
 }
 
-ft_status gnn_tune(const model *from, const fit_set *set, const tune_options *options, const fit_context *context,
-                   model **out, ft_error *error) {
+ft_status gnn_tune(const void *model, const fit_set *set, const tune_options *options, const fit_context *context,
+                   void **out, ft_error *error) {
+    const gnn_model *from = model;
     fit_set joined = *set;
     fit_row *rows = NULL;
     gnn_data data;
-    model *m = NULL;
+    gnn_model *m = NULL;
     if (from->kind->last == NULL)
         return ft_fail(error, FT_ERR_UNSUPPORTED, "%s cannot be trained further", from->kind->name);
     FT_TRY(join_rows(set, options->before, &rows, error));

@@ -9,7 +9,7 @@ enum { SCALING_FLOATS = sizeof(kernel_scaling) / sizeof(float) };
 
 /* --- Making -------------------------------------------------------------------------------------------------- */
 
-static ft_status add_nets(model *m, uint32_t side, uint64_t seed, ft_error *error) {
+static ft_status add_nets(kernel_model *m, uint32_t side, uint64_t seed, ft_error *error) {
     kernel_side_model *s = &m->sides[side];
     const kernel_config robust = kernel_config_robust(&m->config);
     uint32_t count = m->config.members + robust.members;
@@ -27,8 +27,9 @@ static ft_status add_nets(model *m, uint32_t side, uint64_t seed, ft_error *erro
     return FT_OK;
 }
 
-ft_status kernel_model_new(const kernel_config *config, runtimes *r, uint64_t seed, model **out, ft_error *error) {
-    model *m = calloc(1, sizeof *m);
+ft_status kernel_model_new(const kernel_config *config, runtimes *r, uint64_t seed, kernel_model **out,
+                           ft_error *error) {
+    kernel_model *m = calloc(1, sizeof *m);
     if (m == NULL) return FT_NOMEM(error);
     m->config = *config;
     m->runtimes = *r;
@@ -47,7 +48,8 @@ ft_status kernel_model_new(const kernel_config *config, runtimes *r, uint64_t se
     return status;
 }
 
-void kernel_model_free(model *m) {
+void kernel_model_free(void *model) {
+    kernel_model *m = model;
     if (m == NULL) return;
     for (uint32_t i = 0; i < RUNTIMES_MAX; i++) {
         for (uint32_t j = 0; j < m->sides[i].net_count; j++) kernel_net_free(&m->sides[i].nets[j]);
@@ -72,7 +74,8 @@ static bool save_forest(const forest *f, float_block *block) {
     return f == NULL || float_block_add_forest(block, f);
 }
 
-ft_status kernel_model_save(const model *m, json_t **params, float_block *block, ft_error *error) {
+ft_status kernel_model_save(const void *model, json_t **params, float_block *block, ft_error *error) {
+    const kernel_model *m = model;
     json_t *config = kernel_config_write(&m->config), *names = runtimes_save(&m->runtimes);
     json_t *object = json_pack("{s:o, s:o}", "config", config, "runtimes", names);
     if (object == NULL) return FT_NOMEM(error);
@@ -111,7 +114,7 @@ static ft_status take_forest(const float **block, size_t *left, forest **f, ft_e
     return block_map_forest(block, left, MIX_FEATURES, f, error);
 }
 
-static ft_status load_sides(model *m, const float *block, size_t count, ft_error *error) {
+static ft_status load_sides(kernel_model *m, const float *block, size_t count, ft_error *error) {
     for (uint32_t i = 0; i < m->runtimes.count; i++) {
         kernel_side_model *s = &m->sides[i];
         FT_TRY(take(&block, &count, s->scaling.mean, SCALING_FLOATS, error));
@@ -125,11 +128,11 @@ static ft_status load_sides(model *m, const float *block, size_t count, ft_error
 }
 
 ft_status kernel_model_load(const json_t *params, const float *block, size_t count, const char *const *devices,
-                            uint32_t device_count, model **out, ft_error *error) {
+                            uint32_t device_count, void **out, ft_error *error) {
     (void)devices;
     kernel_config config;
     runtimes r = {0};
-    model *m = NULL;
+    kernel_model *m = NULL;
     const json_t *options = json_object_get(params, "config");
     if (!json_is_object(options)) return ft_fail(error, FT_ERR_DAMAGED, "kernel-sum: params have no config");
     /* What a file does not tell of is as it was before there was such a setting: without careful networks. */

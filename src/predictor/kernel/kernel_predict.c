@@ -257,35 +257,37 @@ typedef struct finding {
     double factor, trust;
 } finding;
 
-static ft_status predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                         finding *f, model_output *out, ft_error *error) {
+static ft_status predict(const kernel_model *m, const predict_input *in, finding *f, model_output *out,
+                         ft_error *error) {
+    const target_device *target = in->target;
     static const double MIN_SPREAD = 0.01, UNKNOWN_SPREAD = 0.1;
-    uint32_t device = where->index;
+    uint32_t device = target->index;
     const ft_rules *own = runtimes_rules(&m->runtimes, device);
     *f = (finding){.side = &m->sides[m->runtimes.of_device[device]], .column = m->column[device]};
     ensemble_result o;
-    FT_TRY(view_of(f->side, s, where->rules != NULL ? where->rules : own, where->rules == NULL, &f->view, error));
-    FT_TRY(run_ensemble(f->side, f->view, f->column, memory, &o, error));
+    FT_TRY(view_of(f->side, in->view, target->rules != NULL ? target->rules : own, target->rules == NULL, &f->view,
+                   error));
+    FT_TRY(run_ensemble(f->side, f->view, f->column, in->memory, &o, error));
     f->trust = o.trust;
     model_output made = {.source = FT_LEARNED};
     made.value = correct(f->side, f->view, f->column, &o, &f->factor, &made.coverage_ratio);
     if (!(made.value > 0 && isfinite(made.value)))
         return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
     made.spread = MIN_SPREAD + disagreement(f->side, f->view, &o) + UNKNOWN_SPREAD * (1 - made.coverage_ratio);
-    if (has_parts) FT_TRY(make_parts(f->view->kernels, o.times, memory, &made, error));
+    if (in->has_parts) FT_TRY(make_parts(f->view->kernels, o.times, in->memory, &made, error));
     *out = made;
     return FT_OK;
 }
 
-ft_status kernel_model_predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                               model_output *out, ft_error *error) {
+ft_status kernel_model_predict(const void *model, const predict_input *in, model_output *out, ft_error *error) {
     finding f;
-    return predict(m, s, where, has_parts, memory, &f, out, error);
+    return predict(model, in, &f, out, error);
 }
 
 /* --- What predictions are made of ---------------------------------------------------------------------------- */
 
-const ft_rules *kernel_model_rules(const model *m, uint32_t device) {
+const ft_rules *kernel_model_rules(const void *model, uint32_t device) {
+    const kernel_model *m = model;
     return device < m->device_count ? runtimes_rules(&m->runtimes, device) : NULL;
 }
 
@@ -315,15 +317,15 @@ static ft_status terms_of(const finding *f, const float *inputs, const float *am
     return FT_OK;
 }
 
-ft_status kernel_model_explain(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                               model_output *out, explanation *made_of, ft_error *error) {
+ft_status kernel_model_explain(const void *model, const predict_input *in, model_output *out, explanation *made_of,
+                               ft_error *error) {
     finding f;
-    FT_TRY(predict(m, s, where, has_parts, memory, &f, out, error));
+    FT_TRY(predict(model, in, &f, out, error));
     uint32_t count = f.view->row_count, devices = f.side->device_count;
-    float *inputs = ARENA_ARRAY(memory, float, (size_t)count *KERNEL_FEATURES);
-    float *amounts = ARENA_ARRAY(memory, float, (size_t)count *devices *KERNEL_TERMS);
-    float *features = ARENA_ARRAY(memory, float, (size_t)count *KERNEL_FEATURES);
-    double *times = ARENA_ARRAY(memory, double, (size_t)count *KERNEL_TERMS);
+    float *inputs = ARENA_ARRAY(in->memory, float, (size_t)count *KERNEL_FEATURES);
+    float *amounts = ARENA_ARRAY(in->memory, float, (size_t)count *devices *KERNEL_TERMS);
+    float *features = ARENA_ARRAY(in->memory, float, (size_t)count *KERNEL_FEATURES);
+    double *times = ARENA_ARRAY(in->memory, double, (size_t)count *KERNEL_TERMS);
     if (inputs == NULL || amounts == NULL || features == NULL || times == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < count; i++) {
         const kernel_row *row = &f.view->rows[i];

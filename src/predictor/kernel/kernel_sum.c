@@ -16,7 +16,7 @@
 typedef struct fitting {
     const fit_context *context;
     const kernel_data *data;
-    model *m;
+    kernel_model *m;
     kernel_config robust;
     uint32_t unit;
     kernel_training *training; /* of the unit at hand */
@@ -107,9 +107,9 @@ static ft_status fit_corrections(const fitting *f, ft_error *error) {
 }
 
 static ft_status fit_gathered(const fit_set *set, const fit_context *context, const kernel_config *config, runtimes *r,
-                              const kernel_data *data, model **out, ft_error *error) {
+                              const kernel_data *data, void **out, ft_error *error) {
     (void)set;
-    model *m;
+    kernel_model *m;
     FT_TRY(kernel_model_new(config, r, context->seed, &m, error));
     ft_status status = FT_OK;
     for (uint32_t i = 0; status == FT_OK && i < data->side_count; i++) {
@@ -150,7 +150,7 @@ static ft_status gather(const fit_set *set, const fit_context *context, const ke
     return status;
 }
 
-static ft_status fit(const fit_set *set, const fit_context *context, const ft_setting *settings, model **out,
+static ft_status fit(const fit_set *set, const fit_context *context, const ft_setting *settings, void **out,
                      ft_error *error) {
     kernel_config config;
     runtimes r = {0};
@@ -169,19 +169,19 @@ static ft_status fit(const fit_set *set, const fit_context *context, const ft_se
     return status;
 }
 
-static ft_status fit_default(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+static ft_status fit_default(const fit_set *set, const fit_context *context, void **out, ft_error *error) {
     return fit(set, context, kernel_settings_default, out, error);
 }
 
-static ft_status fit_wide(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+static ft_status fit_wide(const fit_set *set, const fit_context *context, void **out, ft_error *error) {
     return fit(set, context, kernel_settings_wide, out, error);
 }
 
 #define KERNEL_SUM                                                                                                     \
-    .schema = KERNEL_ROWS_SCHEMA, .setting_count = KERNEL_SETTING_COUNT, .learns_from_operators = true,                \
-    .sees_types_as_sizes = true, .setting_keys = "", .save = kernel_model_save, .load = kernel_model_load,             \
-    .predict = kernel_model_predict, .explain = kernel_model_explain, .rules = kernel_model_rules,                     \
-    .tune = kernel_tune, .free = kernel_model_free
+    .schema = KERNEL_ROWS_SCHEMA, .setting_count = KERNEL_SETTING_COUNT,                                               \
+    .capabilities = FAMILY_OPERATORS | FAMILY_TYPES_AS_SIZES, .setting_keys = "", .save = kernel_model_save,           \
+    .load = kernel_model_load, .predict = kernel_model_predict, .free = kernel_model_free,                             \
+    .optional = {.explain = kernel_model_explain, .rules = kernel_model_rules, .tune = kernel_tune}
 
 const family family_kernel_sum = {.name = "kernel-sum",
                                   .text = "the sum over fused kernels of learned prices for their work; the default",

@@ -139,8 +139,8 @@ static ft_status tune_net(tuning *u, uint64_t seed, ft_error *error) {
     return status;
 }
 
-static ft_status tune_side(const kernel_side *side, const model *m, kernel_side_model *s, const tune_options *options,
-                           const fit_context *context, ft_error *error) {
+static ft_status tune_side(const kernel_side *side, const kernel_model *m, kernel_side_model *s,
+                           const tune_options *options, const fit_context *context, ft_error *error) {
     tuning u = {.options = options, .config = &m->config, .side = side};
     uint32_t kernels = side->kernels.count;
     u.inputs = malloc(((size_t)kernels * KERNEL_FEATURES + 1) * sizeof *u.inputs);
@@ -162,24 +162,28 @@ static ft_status tune_side(const kernel_side *side, const model *m, kernel_side_
 }
 
 /* A model of its own with the same values. */
-static ft_status copy_model(const model *from, model **out, ft_error *error) {
+static ft_status copy_model(const kernel_model *from, kernel_model **out, ft_error *error) {
     json_t *params = NULL;
     float_block block = {0};
+    void *loaded = NULL;
     ft_status status = kernel_model_save(from, &params, &block, error);
     if (status == FT_OK)
-        status = kernel_model_load(params, block.items, block.count, NULL, from->device_count, out, error);
+        status = kernel_model_load(params, block.items, block.count, NULL, from->device_count, &loaded, error);
     json_decref(params);
-    if (status == FT_OK)
-        (*out)->block = block.items; /* trees stay where they were read from */
-    else
+    if (status != FT_OK) {
         float_block_free(&block);
-    return status;
+        return status;
+    }
+    *out = loaded;
+    (*out)->block = block.items; /* trees stay where they were read from */
+    return FT_OK;
 }
 
-ft_status kernel_tune(const model *from, const fit_set *set, const tune_options *options, const fit_context *context,
-                      model **out, ft_error *error) {
+ft_status kernel_tune(const void *model, const fit_set *set, const tune_options *options, const fit_context *context,
+                      void **out, ft_error *error) {
+    const kernel_model *from = model;
     kernel_data data;
-    model *m = NULL;
+    kernel_model *m = NULL;
     FT_TRY(copy_model(from, &m, error));
     ft_status status = kernel_data_gather(set, context, &m->runtimes, m->config.has_array, &data, error);
     if (status == FT_OK) {

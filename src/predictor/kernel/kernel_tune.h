@@ -9,7 +9,7 @@
 
 #include "predictor/core/family.h"
 
-ft_status kernel_tune(const model *from, const fit_set *set, const tune_options *options, const fit_context *context,
-                      model **out, ft_error *error);
+ft_status kernel_tune(const void *model, const fit_set *set, const tune_options *options, const fit_context *context,
+                      void **out, ft_error *error);
 
 #endif

@@ -19,17 +19,14 @@ static const double OTHER_DEVICE = 1.5, OTHER_KIND = 2.5;
 /* Trees that were learned never say more. */
 static const double MOST_CORRECTION = 1, LEAST_SPREAD = -7, MOST_SPREAD = 2;
 
-static const memory_model *of(const model *m) {
-    return (const memory_model *)(const void *)m;
-}
-
-static void free_model(model *m) {
+static void free_model(void *model) {
+    memory_model *m = model;
     memory_model_free((memory_model *)(void *)m);
 }
 
 typedef ft_status fitter(const fit_set *set, const fit_context *context, memory_model *m, ft_error *error);
 
-static ft_status fit_by(fitter *how, const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+static ft_status fit_by(fitter *how, const fit_set *set, const fit_context *context, void **out, ft_error *error) {
     memory_model *m = memory_model_new(set->device_count);
     if (m == NULL) return FT_NOMEM(error);
     ft_status status = how(set, context, m, error);
@@ -37,23 +34,24 @@ static ft_status fit_by(fitter *how, const fit_set *set, const fit_context *cont
         memory_model_free(m);
         return status;
     }
-    *out = (model *)(void *)m;
+    *out = m;
     return FT_OK;
 }
 
-static ft_status fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+static ft_status fit(const fit_set *set, const fit_context *context, void **out, ft_error *error) {
     return fit_by(memory_fit, set, context, out, error);
 }
 
-static ft_status fit_plan(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+static ft_status fit_plan(const fit_set *set, const fit_context *context, void **out, ft_error *error) {
     return fit_by(memory_fit_plan, set, context, out, error);
 }
 
 /* --- Saving and loading -------------------------------------------------------------------------------------- */
 
-static ft_status save(const model *m, json_t **params, float_block *block, ft_error *error) {
-    if (!float_block_add(block, of(m)->contexts, of(m)->device_count) || !float_block_add(block, &of(m)->widening, 1) ||
-        !float_block_add_forest(block, of(m)->correction) || !float_block_add_forest(block, of(m)->spread))
+static ft_status save(const void *model, json_t **params, float_block *block, ft_error *error) {
+    const memory_model *m = model;
+    if (!float_block_add(block, m->contexts, m->device_count) || !float_block_add(block, &m->widening, 1) ||
+        !float_block_add_forest(block, m->correction) || !float_block_add_forest(block, m->spread))
         return FT_NOMEM(error);
     *params = json_object();
     return *params != NULL ? FT_OK : FT_NOMEM(error);
@@ -79,7 +77,7 @@ static ft_status take_block(const float *block, size_t count, memory_model *m, f
 }
 
 static ft_status load(const json_t *params, const float *block, size_t count, const char *const *devices,
-                      uint32_t device_count, model **out, ft_error *error) {
+                      uint32_t device_count, void **out, ft_error *error) {
     (void)devices;
     FT_TRY(params_check_empty(params, error));
     memory_model *m = memory_model_new(device_count);
@@ -89,7 +87,7 @@ static ft_status load(const json_t *params, const float *block, size_t count, co
         memory_model_free(m);
         return status;
     }
-    *out = (model *)(void *)m;
+    *out = m;
     return FT_OK;
 }
 
@@ -166,37 +164,37 @@ static ft_status tell_parts(const memory_row *row, double context, double value,
     return FT_OK;
 }
 
-static ft_status predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                         model_output *out, ft_error *error) {
+static ft_status predict(const void *model, const predict_input *in, model_output *out, ft_error *error) {
+    const memory_model *m = model;
     memory_row row;
-    double context = context_of(of(m), where->index), correction = 0;
-    bool is_known = where->index != FT_NONE, has_label = is_backed(s);
-    FT_TRY(check_place(where, error));
-    FT_TRY(row_of(s, memory_limit(where->sheet, 0), &row, error));
-    if (s->query.mode == FT_TRAIN) correction = (double)forest_predict_row(of(m)->correction, row.items);
-    double spread = (double)forest_predict_row(of(m)->spread, row.items);
+    double context = context_of(m, in->target->index), correction = 0;
+    bool is_known = in->target->index != FT_NONE, has_label = is_backed(in->view);
+    FT_TRY(check_place(in->target, error));
+    FT_TRY(row_of(in->view, memory_limit(in->target->sheet, 0), &row, error));
+    if (in->view->query.mode == FT_TRAIN) correction = (double)forest_predict_row(m->correction, row.items);
+    double spread = (double)forest_predict_row(m->spread, row.items);
     correction = fmin(fmax(correction, -MOST_CORRECTION), MOST_CORRECTION);
-    spread = exp(fmin(fmax(spread, LEAST_SPREAD), MOST_SPREAD)) * (double)of(m)->widening;
+    spread = exp(fmin(fmax(spread, LEAST_SPREAD), MOST_SPREAD)) * (double)m->widening;
     *out = (model_output){.value = ((double)row.replayed.reserved_bytes + context) * exp(correction),
                           .spread = spread * (!has_label ? OTHER_KIND
                                               : is_known ? 1
                                                          : OTHER_DEVICE),
                           .source = has_label && is_known ? FT_LEARNED : FT_ANALYTIC,
                           .coverage_ratio = row.coverage_ratio};
-    return has_parts ? tell_parts(&row, context, out->value, memory, out, error) : FT_OK;
+    return in->has_parts ? tell_parts(&row, context, out->value, in->memory, out, error) : FT_OK;
 }
 
-static ft_status predict_plan(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                              model_output *out, ft_error *error) {
+static ft_status predict_plan(const void *model, const predict_input *in, model_output *out, ft_error *error) {
+    const memory_model *m = model;
     memory_row row;
-    double context = context_of(of(m), where->index);
-    FT_TRY(check_place(where, error));
-    FT_TRY(row_of(s, memory_limit(NULL, 0), &row, error));
+    double context = context_of(m, in->target->index);
+    FT_TRY(check_place(in->target, error));
+    FT_TRY(row_of(in->view, memory_limit(NULL, 0), &row, error));
     *out = (model_output){.value = (double)row.replayed.plan.peak_bytes + context,
                           .spread = 1,
                           .source = FT_ANALYTIC,
                           .coverage_ratio = row.coverage_ratio};
-    return has_parts ? tell_parts(&row, context, out->value, memory, out, error) : FT_OK;
+    return in->has_parts ? tell_parts(&row, context, out->value, in->memory, out, error) : FT_OK;
 }
 
 const family family_memory_plan = {
@@ -204,8 +202,7 @@ const family family_memory_plan = {
     .text = "memory by the timeline of the graph and a learned constant (metric peak_bytes)",
     .schema = MEMORY_SCHEMA,
     .metric = "peak_bytes",
-    .takes_any_device = true,
-    .takes_any_mode = true,
+    .capabilities = FAMILY_ANY_DEVICE | FAMILY_ANY_MODE,
     .settings = &memory_plan_setting,
     .setting_count = 1,
     .fit = fit_plan,
@@ -220,9 +217,7 @@ const family family_memory_replay = {
     .text = "memory of a GPU: a step played through the allocator, corrected by trees (metric peak_bytes)",
     .schema = MEMORY_SCHEMA,
     .metric = "peak_bytes",
-    .takes_any_device = true,
-    .takes_any_mode = true,
-    .has_own_intervals = true,
+    .capabilities = FAMILY_ANY_DEVICE | FAMILY_ANY_MODE | FAMILY_OWN_INTERVALS,
     .settings = memory_settings,
     .setting_count = MEMORY_SETTING_COUNT,
     .fit = fit,

@@ -11,10 +11,6 @@ static const char *const metric_names[] = {
     [ETHOS_SRAM] = "sram_bytes", [ETHOS_DRAM] = "dram_bytes",     [ETHOS_FLASH] = "flash_bytes"};
 enum { METRICS = sizeof metric_names / sizeof metric_names[0] };
 
-static const ethos_model *of(const model *m) {
-    return (const ethos_model *)(const void *)m;
-}
-
 bool ethos_metric_find(const char *name, ethos_metric *metric) {
     for (int i = 0; i < METRICS; i++) {
         if (strcmp(metric_names[i], name) != 0) continue;
@@ -39,17 +35,18 @@ ft_status ethos_take_devices(ethos_model *m, const char *const *devices, uint32_
 
 /* --- Saving and loading -------------------------------------------------------------------------------------- */
 
-static ft_status save(const model *m, json_t **params, float_block *block, ft_error *error) {
+static ft_status save(const void *model, json_t **params, float_block *block, ft_error *error) {
+    const ethos_model *m = model;
     float codes[COMPRESSION_TERMS], stores[STORE_PRICES];
-    for (int i = 0; i < COMPRESSION_TERMS; i++) codes[i] = (float)of(m)->codes.unit_bytes[i];
+    for (int i = 0; i < COMPRESSION_TERMS; i++) codes[i] = (float)m->codes.unit_bytes[i];
     bool is_added = float_block_add(block, codes, COMPRESSION_TERMS);
-    for (uint32_t d = 0; d < of(m)->device_count && is_added; d++) {
-        for (int i = 0; i < STORE_PRICES; i++) stores[i] = (float)of(m)->stores[d][i];
+    for (uint32_t d = 0; d < m->device_count && is_added; d++) {
+        for (int i = 0; i < STORE_PRICES; i++) stores[i] = (float)m->stores[d][i];
         is_added = float_block_add(block, stores, STORE_PRICES);
     }
     if (!is_added) return FT_NOMEM(error);
     *params = json_object();
-    if (*params != NULL && json_object_set_new(*params, "metric", json_string(metric_names[of(m)->metric])) == 0)
+    if (*params != NULL && json_object_set_new(*params, "metric", json_string(metric_names[m->metric])) == 0)
         return FT_OK;
     json_decref(*params);
     return FT_NOMEM(error);
@@ -62,7 +59,7 @@ static ft_status take_metric(const json_t *params, ethos_metric *metric, ft_erro
 }
 
 static ft_status load(const json_t *params, const float *block, size_t count, const char *const *devices,
-                      uint32_t device_count, model **out, ft_error *error) {
+                      uint32_t device_count, void **out, ft_error *error) {
     ethos_model m = {0};
     FT_TRY(take_metric(params, &m.metric, error));
     FT_TRY(ethos_take_devices(&m, devices, device_count, error));
@@ -77,11 +74,12 @@ static ft_status load(const json_t *params, const float *block, size_t count, co
     ethos_model *kept = malloc(sizeof *kept);
     if (kept == NULL) return FT_NOMEM(error);
     *kept = m;
-    *out = (model *)(void *)kept;
+    *out = kept;
     return FT_OK;
 }
 
-static void ethos_free(model *m) {
+static void ethos_free(void *model) {
+    ethos_model *m = model;
     free(m);
 }
 
@@ -172,36 +170,34 @@ static ft_status make_parts(const ethos_model *m, uint32_t device, const model_v
     return FT_OK;
 }
 
-static ft_status predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                         model_output *out, ft_error *error) {
-    const ethos_model *e = of(m);
+static ft_status predict(const void *model, const predict_input *in, model_output *out, ft_error *error) {
+    const ethos_model *m = model;
     const npu_net *net;
     const npu_look *look;
-    uint32_t device = where->index;
-    double samples = npu_runs_per_batch(s->bound), coverage;
-    FT_TRY(npu_look_net(s, &net, error));
-    FT_TRY(npu_look_at(s, e->archs[device], &e->codes, &look, error));
-    FT_TRY(npu_look_coverage(s, &coverage, error));
-    double usual = value_of(e, device, net, &look->usual, samples);
-    double large = value_of(e, device, net, &look->large, samples);
+    uint32_t device = in->target->index;
+    double samples = npu_runs_per_batch(in->view->bound), coverage;
+    FT_TRY(npu_look_net(in->view, &net, error));
+    FT_TRY(npu_look_at(in->view, m->archs[device], &m->codes, &look, error));
+    FT_TRY(npu_look_coverage(in->view, &coverage, error));
+    double usual = value_of(m, device, net, &look->usual, samples);
+    double large = value_of(m, device, net, &look->large, samples);
     if (!(usual > 0) || !isfinite(usual)) usual = MIN_PREDICTED_VALUE;
     if (!(large > 0) || !isfinite(large)) large = usual;
     *out = (model_output){.value = usual,
-                          .spread = spread_of(e, usual, large, net),
+                          .spread = spread_of(m, usual, large, net),
                           .coverage_ratio = coverage,
                           .source = net->is_assumed ? FT_ASSUMED : FT_ANALYTIC};
-    bool is_sum = e->metric == ETHOS_TIME || e->metric == ETHOS_CYCLES;
-    if (!has_parts || !is_sum) return FT_OK;
-    return make_parts(e, device, s, net, look, samples, memory, out, error);
+    bool is_sum = m->metric == ETHOS_TIME || m->metric == ETHOS_CYCLES;
+    if (!in->has_parts || !is_sum) return FT_OK;
+    return make_parts(m, device, in->view, net, look, samples, in->memory, out, error);
 }
 
 const family family_ethos_u = {
     .name = "ethos-u",
     .text = "Arm Ethos-U as Vela compiles for it: computed pass by pass, with learned sizes of weights",
     .schema = "ethos-u 1",
-    .sees_types_as_sizes = true,
     .setting_keys = "",
-    .learns_few_numbers = true,
+    .capabilities = FAMILY_TYPES_AS_SIZES | FAMILY_FEW_PARAMETERS,
     .settings = &ethos_setting,
     .setting_count = 1,
     .fit = ethos_fit,

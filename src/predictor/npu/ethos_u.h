@@ -33,6 +33,6 @@ ft_status ethos_take_devices(ethos_model *m, const char *const *devices, uint32_
 
 /* ethos_u_fit.c */
 extern const ft_setting ethos_setting;
-ft_status ethos_fit(const fit_set *set, const fit_context *context, model **out, ft_error *error);
+ft_status ethos_fit(const fit_set *set, const fit_context *context, void **out, ft_error *error);
 
 #endif

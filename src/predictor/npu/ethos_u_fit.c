@@ -270,7 +270,7 @@ static ft_status prepare(const fit_set *set, const fit_context *context, ethos_m
     return ethos_take_devices(m, set->devices, set->device_count, error);
 }
 
-ft_status ethos_fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+ft_status ethos_fit(const fit_set *set, const fit_context *context, void **out, ft_error *error) {
     ethos_model *m = calloc(1, sizeof *m);
     if (m == NULL) return FT_NOMEM(error);
     ethos_fitting f = {.set = set, .context = context, .model = m, .weights.prices = COMPRESSION_TERMS};
@@ -289,6 +289,6 @@ ft_status ethos_fit(const fit_set *set, const fit_context *context, model **out,
         free(m);
         return status;
     }
-    *out = (model *)(void *)m;
+    *out = m;
     return FT_OK;
 }

@@ -12,9 +12,9 @@
 #include "predictor/program/programs.h"
 
 /* params: {"tasks": {TASK: [median by device, null where the device has no program of it]}, "all": [...]} */
-struct model {
+typedef struct median_model {
     json_t *params;
-};
+} median_model;
 
 enum { MAX_TASK = 512 };
 
@@ -96,15 +96,16 @@ static ft_status take_medians(json_t *tasks, ft_error *error) {
     return FT_OK;
 }
 
-static void free_model(model *m) {
+static void free_model(void *model) {
+    median_model *m = model;
     if (m == NULL) return;
     json_decref(m->params);
     free(m);
 }
 
-static ft_status fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+static ft_status fit(const fit_set *set, const fit_context *context, void **out, ft_error *error) {
     FT_TRY(fit_set_check(set, error));
-    model *m = calloc(1, sizeof *m);
+    median_model *m = calloc(1, sizeof *m);
     json_t *tasks = json_object();
     if (m != NULL) m->params = json_pack("{s:o}", "tasks", tasks);
     if (m == NULL || m->params == NULL) {
@@ -130,7 +131,8 @@ static ft_status fit(const fit_set *set, const fit_context *context, model **out
 
 /* --- Saving, loading, predicting ----------------------------------------------------------------------------- */
 
-static ft_status save(const model *m, json_t **params, float_block *block, ft_error *error) {
+static ft_status save(const void *model, json_t **params, float_block *block, ft_error *error) {
+    const median_model *m = model;
     (void)block;
     *params = json_deep_copy(m->params);
     return *params != NULL ? FT_OK : FT_NOMEM(error);
@@ -147,7 +149,7 @@ static bool is_good_task(const json_t *medians, uint32_t device_count) {
 }
 
 static ft_status load(const json_t *params, const float *block, size_t count, const char *const *devices,
-                      uint32_t device_count, model **out, ft_error *error) {
+                      uint32_t device_count, void **out, ft_error *error) {
     const char *task;
     json_t *medians, *tasks = json_object_get(params, "tasks");
     (void)block;
@@ -160,7 +162,7 @@ static ft_status load(const json_t *params, const float *block, size_t count, co
             return ft_fail(error, FT_ERR_DAMAGED, "task '%.80s' has no median for each of %u devices", task,
                            device_count);
     }
-    model *m = calloc(1, sizeof *m);
+    median_model *m = calloc(1, sizeof *m);
     if (m == NULL) return FT_NOMEM(error);
     m->params = json_deep_copy(params);
     if (m->params == NULL) {
@@ -171,14 +173,13 @@ static ft_status load(const json_t *params, const float *block, size_t count, co
     return FT_OK;
 }
 
-static ft_status predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                         model_output *out, ft_error *error) {
+static ft_status predict(const void *model, const predict_input *in, model_output *out, ft_error *error) {
+    const median_model *m = model;
     char task[MAX_TASK];
-    (void)has_parts;
-    FT_TRY(task_of(s, memory, task, error));
+    FT_TRY(task_of(in->view, in->memory, task, error));
     const json_t *tasks = json_object_get(m->params, "tasks");
-    const json_t *own = json_array_get(json_object_get(tasks, task), where->index);
-    const json_t *all = json_array_get(json_object_get(tasks, ""), where->index);
+    const json_t *own = json_array_get(json_object_get(tasks, task), in->target->index);
+    const json_t *all = json_array_get(json_object_get(tasks, ""), in->target->index);
     bool is_known = json_is_number(own);
     if (!is_known && !json_is_number(all))
         return ft_fail(error, FT_ERR_UNSUPPORTED, "no program of this device was in training");

@@ -44,8 +44,8 @@ SIMD_CLONES static void pay(uint32_t count, const float *restrict amounts, const
     }
 }
 
-void torch_term_list_cost(torch_term_list *list, const model *m, torch_side side, uint32_t member, uint32_t setting,
-                          const float *basis) {
+void torch_term_list_cost(torch_term_list *list, const torch_model *m, torch_side side, uint32_t member,
+                          uint32_t setting, const float *basis) {
     const torch_weights *w = &m->members[side][member];
     uint32_t outputs = m->config.basis * TORCH_TERMS;
     const float *mix = w->mix + (size_t)setting * outputs, *unit_costs = w->unit_costs + (size_t)setting * TORCH_TERMS;

@@ -20,7 +20,7 @@ typedef struct torch_term_list {
 bool torch_term_list_make(const torch_row *rows, uint32_t row_count, torch_side side,
                           const double anchors[static TORCH_TERMS], double batch, arena *memory, torch_term_list *list);
 /* What all of it takes in a column, or in column_count + a group, by a member that has these ways for the rows. */
-void torch_term_list_cost(torch_term_list *list, const model *m, torch_side side, uint32_t member, uint32_t setting,
-                          const float *basis);
+void torch_term_list_cost(torch_term_list *list, const torch_model *m, torch_side side, uint32_t member,
+                          uint32_t setting, const float *basis);
 
 #endif

@@ -37,7 +37,7 @@ static void first_layer(const float *inputs, uint32_t rows, uint32_t hidden, con
     for (uint32_t i = 0; i < rows; i++) loop_add_scaled(hidden, 1, w->first_bias, y + (size_t)i * hidden);
 }
 
-bool torch_model_hidden(const model *m, torch_side side, const torch_row *rows, uint32_t count, float *basis) {
+bool torch_model_hidden(const torch_model *m, torch_side side, const torch_row *rows, uint32_t count, float *basis) {
     uint32_t hidden = m->config.hidden, outputs = m->config.basis * TORCH_TERMS;
     size_t units = (size_t)count * hidden;
     float *room = malloc(((size_t)count * TORCH_FEATURES + 2 * units + GEMM_SCRATCH + 1) * sizeof *room);

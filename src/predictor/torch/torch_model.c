@@ -13,9 +13,9 @@ static const double MAX_WIDTH = 50; /* of a logarithm: more than any time can be
 
 /* --- Making -------------------------------------------------------------------------------------------------- */
 
-static ft_status model_begin(const torch_config *config, uint32_t devices, uint32_t settings, model **out,
+static ft_status model_begin(const torch_config *config, uint32_t devices, uint32_t settings, torch_model **out,
                              ft_error *error) {
-    model *m = calloc(1, sizeof *m);
+    torch_model *m = calloc(1, sizeof *m);
     if (m == NULL) return FT_NOMEM(error);
     m->config = *config;
     m->device_count = devices;
@@ -44,7 +44,7 @@ static void point_at_net(const torch_net *net, torch_weights *w) {
                          .mix = params_values(p, net->mix)};
 }
 
-static ft_status add_nets(model *m, uint64_t seed, ft_error *error) {
+static ft_status add_nets(torch_model *m, uint64_t seed, ft_error *error) {
     uint32_t members = m->config.members;
     m->nets = calloc((size_t)TORCH_SIDES * members, sizeof *m->nets);
     if (m->nets == NULL) return FT_NOMEM(error);
@@ -57,8 +57,8 @@ static ft_status add_nets(model *m, uint64_t seed, ft_error *error) {
 }
 
 ft_status torch_model_new(const torch_config *config, const torch_data *data, uint32_t device_count, uint64_t seed,
-                          model **out, ft_error *error) {
-    model *m;
+                          torch_model **out, ft_error *error) {
+    torch_model *m;
     FT_TRY(model_begin(config, device_count, data->setting_count, &m, error));
     memcpy(m->settings, data->settings, data->setting_count * sizeof *m->settings);
     m->group_count = torch_setting_groups(m->settings, m->setting_count, m->groups);
@@ -71,7 +71,8 @@ ft_status torch_model_new(const torch_config *config, const torch_data *data, ui
     return status;
 }
 
-void torch_model_free(model *m) {
+void torch_model_free(void *model) {
+    torch_model *m = model;
     if (m == NULL) return;
     for (uint32_t i = 0; m->nets != NULL && i < TORCH_SIDES * m->config.members; i++) torch_net_free(&m->nets[i]);
     free(m->nets);
@@ -86,7 +87,7 @@ void torch_model_free(model *m) {
 /* --- Keeping ------------------------------------------------------------------------------------------------- */
 
 /* Sizes of the matrices, in their order. */
-static void matrix_sizes(const model *m, size_t sizes[static MATRICES]) {
+static void matrix_sizes(const torch_model *m, size_t sizes[static MATRICES]) {
     size_t hidden = m->config.hidden, outputs = (size_t)m->config.basis * TORCH_TERMS,
            settings = m->setting_count + m->group_count;
     const size_t all[MATRICES] = {TORCH_FEATURES * hidden, hidden,  hidden * hidden,        hidden,
@@ -103,7 +104,7 @@ static void matrix_list(torch_weights *w, const float **list[static MATRICES]) {
 
 /* A model that was trained here keeps what columns have of their own apart from what their groups have; a file has both
  * together. */
-void torch_model_finish(model *m) {
+void torch_model_finish(torch_model *m) {
     for (uint32_t i = 0; i < TORCH_SIDES * m->config.members; i++) {
         float *tables[] = {params_values(&m->nets[i].values, m->nets[i].unit_costs),
                            params_values(&m->nets[i].values, m->nets[i].mix)};
@@ -116,7 +117,7 @@ void torch_model_finish(model *m) {
     }
 }
 
-static json_t *save_list(const model *m, bool has_settings) {
+static json_t *save_list(const torch_model *m, bool has_settings) {
     json_t *list = json_array();
     uint32_t count = has_settings ? m->setting_count : m->device_count;
     for (uint32_t i = 0; list != NULL && i < count; i++) {
@@ -129,7 +130,7 @@ static json_t *save_list(const model *m, bool has_settings) {
 }
 
 /* Widths of all columns, then what is usual on each side. */
-static json_t *save_widths(const model *m) {
+static json_t *save_widths(const torch_model *m) {
     json_t *list = json_array();
     for (uint32_t i = 0; list != NULL && i < m->setting_count + TORCH_SIDES; i++) {
         double value = i < m->setting_count ? m->widths[i] : m->typical_spread[i - m->setting_count];
@@ -140,7 +141,8 @@ static json_t *save_widths(const model *m) {
     return list;
 }
 
-ft_status torch_model_save(const model *m, json_t **params, float_block *block, ft_error *error) {
+ft_status torch_model_save(const void *model, json_t **params, float_block *block, ft_error *error) {
+    const torch_model *m = model;
     json_t *object = json_pack("{s:o, s:o, s:o}", "config", torch_config_write(&m->config), "columns",
                                save_list(m, true), "sheets", save_list(m, false));
     json_t *widths = object != NULL && m->widths != NULL ? save_widths(m) : NULL;
@@ -167,7 +169,7 @@ ft_status torch_model_save(const model *m, json_t **params, float_block *block, 
 }
 
 /* Files of an older foretell have none. */
-static ft_status load_widths(const json_t *params, model *m, ft_error *error) {
+static ft_status load_widths(const json_t *params, torch_model *m, ft_error *error) {
     const json_t *list = json_object_get(params, "widths");
     if (list == NULL) return FT_OK;
     if (json_array_size(list) != (size_t)m->setting_count + TORCH_SIDES)
@@ -185,7 +187,7 @@ static ft_status load_widths(const json_t *params, model *m, ft_error *error) {
     return FT_OK;
 }
 
-static ft_status load_lists(const json_t *params, model *m, ft_error *error) {
+static ft_status load_lists(const json_t *params, torch_model *m, ft_error *error) {
     const json_t *settings = json_object_get(params, "columns"), *sheets = json_object_get(params, "sheets");
     for (uint32_t i = 0; i < m->setting_count; i++)
         FT_TRY(torch_setting_load(json_array_get(settings, i), m->device_count, &m->settings[i], error));
@@ -195,7 +197,7 @@ static ft_status load_lists(const json_t *params, model *m, ft_error *error) {
     return load_widths(params, m, error);
 }
 
-static ft_status load_block(model *m, const float *block, size_t count, ft_error *error) {
+static ft_status load_block(torch_model *m, const float *block, size_t count, ft_error *error) {
     size_t sizes[MATRICES], member = 0, wanted = TORCH_SIDES * SCALING_FLOATS;
     matrix_sizes(m, sizes);
     for (uint32_t k = 0; k < MATRICES; k++) member += sizes[k];
@@ -218,10 +220,10 @@ static ft_status load_block(model *m, const float *block, size_t count, ft_error
 }
 
 ft_status torch_model_load(const json_t *params, const float *block, size_t count, const char *const *devices,
-                           uint32_t device_count, model **out, ft_error *error) {
+                           uint32_t device_count, void **out, ft_error *error) {
     (void)devices;
     torch_config config;
-    model *m = NULL;
+    torch_model *m = NULL;
     const json_t *options = json_object_get(params, "config"), *settings = json_object_get(params, "columns");
     size_t setting_count = json_array_size(settings);
     if (!json_is_object(options)) return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: params have no config");

@@ -17,7 +17,7 @@ typedef struct torch_weights {
     const float *mix;                  /* the same x ways * terms */
 } torch_weights;
 
-struct model {
+typedef struct torch_model {
     torch_config config;
     torch_rules rules;
     uint32_t device_count, setting_count, group_count;
@@ -30,18 +30,18 @@ struct model {
     torch_weights members[TORCH_SIDES][TORCH_MAX_MEMBERS];
     torch_net *nets; /* of a model that was trained here, side by side; NULL: the weights are those of a file */
     char keys[TORCH_SIDES][TORCH_PROGRAM_CODES]; /* their addresses are what a subject keeps rows by */
-};
+} torch_model;
 
 /* Networks of first values; columns and sheets are copied. */
 ft_status torch_model_new(const torch_config *config, const torch_data *data, uint32_t device_count, uint64_t seed,
-                          model **out, ft_error *error);
+                          torch_model **out, ft_error *error);
 /* Once its networks are trained: adds to what columns have what their groups have. */
-void torch_model_finish(model *m);
-void torch_model_free(model *m);
+void torch_model_finish(torch_model *m);
+void torch_model_free(void *model);
 
-ft_status torch_model_save(const model *m, json_t **params, float_block *block, ft_error *error);
+ft_status torch_model_save(const void *model, json_t **params, float_block *block, ft_error *error);
 ft_status torch_model_load(const json_t *params, const float *block, size_t count, const char *const *devices,
-                           uint32_t device_count, model **out, ft_error *error);
+                           uint32_t device_count, void **out, ft_error *error);
 
 /* Distinct kernels and what each member makes of their features, the same for all columns and batches. */
 typedef struct torch_view {
@@ -55,12 +55,11 @@ typedef struct torch_view {
 
 /* What rows bend, by each member of a side; `ways` has room for members x count x ways * terms. False when out of
  * memory. */
-bool torch_model_hidden(const model *m, torch_side side, const torch_row *rows, uint32_t count, float *basis);
+bool torch_model_hidden(const torch_model *m, torch_side side, const torch_row *rows, uint32_t count, float *basis);
 
-ft_status torch_model_predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                              model_output *out, ft_error *error);
+ft_status torch_model_predict(const void *model, const predict_input *in, model_output *out, ft_error *error);
 /* As in family.h: rows are distinct kernels, with their terms and features, and flags of the setting. */
-ft_status torch_model_explain(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                              model_output *out, explanation *made_of, ft_error *error);
+ft_status torch_model_explain(const void *model, const predict_input *in, model_output *out, explanation *made_of,
+                              ft_error *error);
 
 #endif

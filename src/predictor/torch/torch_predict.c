@@ -12,7 +12,7 @@
 
 /* --- What a subject keeps ------------------------------------------------------------------------------------ */
 
-static const void *key_of(const model *m, torch_side side, bool is_compiled, torch_precision precision) {
+static const void *key_of(const torch_model *m, torch_side side, bool is_compiled, torch_precision precision) {
     return &m->keys[side][torch_program_code(is_compiled, precision)];
 }
 
@@ -35,7 +35,7 @@ static ft_status find_rows(const torch_kernel *kernels, uint32_t count, double b
     return status;
 }
 
-static ft_status make_view(const model *m, torch_side side, model_view *s, const ft_rules *rules,
+static ft_status make_view(const torch_model *m, torch_side side, model_view *s, const ft_rules *rules,
                            torch_precision precision, torch_view *view, ft_error *error) {
     torch_kernel *kernels;
     uint32_t count;
@@ -61,8 +61,8 @@ static ft_status make_view(const model *m, torch_side side, model_view *s, const
     return status;
 }
 
-static ft_status view_of(const model *m, torch_side side, model_view *s, bool is_compiled, torch_precision precision,
-                         const torch_view **out, ft_error *error) {
+static ft_status view_of(const torch_model *m, torch_side side, model_view *s, bool is_compiled,
+                         torch_precision precision, const torch_view **out, ft_error *error) {
     const void *key = key_of(m, side, is_compiled, precision);
     model_view *owner = model_view_owner(s);
     torch_view *view = model_view_kept(owner, key);
@@ -88,8 +88,8 @@ typedef struct resolved_request {
     double batch;
 } resolved_request;
 
-static ft_status resolve_request(const model *m, const model_view *s, const target_device *where, resolved_request *q,
-                                 ft_error *error) {
+static ft_status resolve_request(const torch_model *m, const model_view *s, const target_device *where,
+                                 resolved_request *q, ft_error *error) {
     FT_TRY(torch_setting_parse(s->query.setting, s->query.mode, s->query.dtype, &q->asked, error));
     q->asked.device = where->index;
     if (where->index != FT_NONE)
@@ -112,7 +112,7 @@ static ft_status resolve_request(const model *m, const model_view *s, const targ
 }
 
 /* Where the other mode was measured alone: backward takes about twice as long as forward. */
-static double mode_ratio(const model *m, const resolved_request *q) {
+static double mode_ratio(const torch_model *m, const resolved_request *q) {
     static const double TRAINING = 3;
     ft_mode known = m->settings[q->match.setting].mode;
     if (known == q->asked.mode) return 1;
@@ -125,7 +125,7 @@ typedef struct ensemble_result {
     double sums[TORCH_MAX_MEMBERS];
 } ensemble_result;
 
-static const float *ways_of(const model *m, const torch_view *view, uint32_t member) {
+static const float *ways_of(const torch_model *m, const torch_view *view, uint32_t member) {
     return view->basis + (size_t)member * view->row_count * m->config.basis * TORCH_TERMS;
 }
 
@@ -137,7 +137,7 @@ static ft_status terms_of(const torch_view *view, const resolved_request *q, are
     return is_made ? FT_OK : FT_NOMEM(error);
 }
 
-static ft_status run_ensemble(const model *m, const torch_view *view, const resolved_request *q, arena *memory,
+static ft_status run_ensemble(const torch_model *m, const torch_view *view, const resolved_request *q, arena *memory,
                               ensemble_result *o, ft_error *error) {
     uint32_t members = m->config.members;
     double ratio = mode_ratio(m, q);
@@ -171,7 +171,7 @@ static double disagreement(const ensemble_result *o, uint32_t members) {
 /* Before a GPU can run a kernel, the processor has to launch it. Where batches were measured it never waited for that,
  * but with much smaller ones it may. Nobody measured that here: these are what PyTorch takes for an operator on usual
  * processors, Python and autocast included, by the latencies that people report for single images. */
-static double launch_us(const model *m, const resolved_request *q) {
+static double launch_us(const torch_model *m, const resolved_request *q) {
     static const double EAGER_US = 30, COMPILED_US = 15, TRAINING = 3, MUCH_SMALLER = 4;
     if (!q->sheet.is_gpu || q->batch * MUCH_SMALLER >= m->settings[q->match.setting].typical_batch) return 0;
     return (q->asked.is_compiled == TORCH_YES ? COMPILED_US : EAGER_US) * (q->asked.mode == FT_TRAIN ? TRAINING : 1);
@@ -191,27 +191,27 @@ static ft_status make_parts(const ft_kernels *kernels, const torch_view *view, c
 }
 
 /* Training was measured on one GPU: nobody knows how others differ from it. */
-static bool is_borrowed_training(const model *m, const resolved_request *q) {
+static bool is_borrowed_training(const torch_model *m, const resolved_request *q) {
     return q->asked.mode == FT_TRAIN && m->settings[q->match.setting].device != q->asked.device;
 }
 
 /* Processors were measured with single images: what more of them do to caches and memory is known from the sizes of
  * other kernels at most. */
-static bool is_far_batch(const model *m, const resolved_request *q) {
+static bool is_far_batch(const torch_model *m, const resolved_request *q) {
     static const double MUCH_LARGER = 4;
     return !q->sheet.is_gpu && q->batch >= MUCH_LARGER * m->settings[q->match.setting].typical_batch;
 }
 
 /* How unsure of what was measured: as the networks are on architectures that they were not shown, and more where they
  * disagree. */
-static double typical_width(const model *m, const resolved_request *q, double apart) {
+static double typical_width(const torch_model *m, const resolved_request *q, double apart) {
     double width = m->widths[q->match.setting], usual = m->typical_spread[q->side];
     return usual > 0 && apart > usual ? width * apart / usual : width;
 }
 
 /* How unsure: where members disagree, where kernels are new, where the answer is borrowed, and where the GPU may have
  * to wait. Files of an older foretell leave it to calibration what a spread is worth. */
-static double spread_of(const model *m, const resolved_request *q, const ensemble_result *o, double coverage,
+static double spread_of(const torch_model *m, const resolved_request *q, const ensemble_result *o, double coverage,
                         bool may_wait) {
     static const double LEAST = 0.02, UNKNOWN = 0.3, ASSUMED = 0.1, OTHER_DEVICE = 0.02, MAY_WAIT = 0.2, WORTH = 3;
     double apart = disagreement(o, m->config.members), more = UNKNOWN * (1 - coverage);
@@ -221,15 +221,15 @@ static double spread_of(const model *m, const resolved_request *q, const ensembl
     return m->widths != NULL ? typical_width(m, q, apart) + WORTH * more : LEAST + apart + more;
 }
 
-static ft_status predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                         resolved_request *question, const torch_view **seen, model_output *out, ft_error *error) {
+static ft_status predict(const torch_model *m, const predict_input *in, resolved_request *question,
+                         const torch_view **seen, model_output *out, ft_error *error) {
     resolved_request q = {0};
     const torch_view *view = NULL;
     ensemble_result o = {0};
-    FT_TRY(resolve_request(m, s, where, &q, error));
+    FT_TRY(resolve_request(m, in->view, in->target, &q, error));
     bool is_compiled = q.asked.is_compiled == TORCH_YES;
-    FT_TRY(view_of(m, q.side, s, is_compiled, torch_setting_precision(&q.asked), &view, error));
-    FT_TRY(run_ensemble(m, view, &q, memory, &o, error));
+    FT_TRY(view_of(m, q.side, in->view, is_compiled, torch_setting_precision(&q.asked), &view, error));
+    FT_TRY(run_ensemble(m, view, &q, in->memory, &o, error));
     *question = q;
     *seen = view;
     double value = 0, known = 0;
@@ -250,20 +250,20 @@ static ft_status predict(const model *m, model_view *s, const target_device *whe
     bool may_wait = 2 * launches > value;
     if (may_wait) made.source = FT_ASSUMED;
     made.spread = spread_of(m, &q, &o, made.coverage_ratio, may_wait);
-    if (has_parts) {
+    if (in->has_parts) {
         const ft_kernels *kernels;
-        FT_TRY(model_view_kernels(s, is_compiled ? m->rules.compiled : m->rules.eager, &kernels, error));
-        FT_TRY(make_parts(kernels, view, o.times, memory, &made, error));
+        FT_TRY(model_view_kernels(in->view, is_compiled ? m->rules.compiled : m->rules.eager, &kernels, error));
+        FT_TRY(make_parts(kernels, view, o.times, in->memory, &made, error));
     }
     *out = made;
     return FT_OK;
 }
 
-ft_status torch_model_predict(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                              model_output *out, ft_error *error) {
+ft_status torch_model_predict(const void *model, const predict_input *in, model_output *out, ft_error *error) {
+    const torch_model *m = model;
     resolved_request q;
     const torch_view *view;
-    return predict(m, s, where, has_parts, memory, &q, &view, out, error);
+    return predict(m, in, &q, &view, out, error);
 }
 
 /* --- What predictions are made of ---------------------------------------------------------------------------- */
@@ -280,7 +280,7 @@ static void put_features(const torch_row *row, const torch_setting *asked, float
 }
 
 /* What each term of each row takes, on average over the members. */
-static ft_status find_terms(const model *m, const torch_view *view, const resolved_request *q, arena *memory,
+static ft_status find_terms(const torch_model *m, const torch_view *view, const resolved_request *q, arena *memory,
                             double *terms, ft_error *error) {
     torch_term_list list;
     FT_TRY(terms_of(view, q, memory, &list, error));
@@ -292,16 +292,17 @@ static ft_status find_terms(const model *m, const torch_view *view, const resolv
     return FT_OK;
 }
 
-ft_status torch_model_explain(const model *m, model_view *s, const target_device *where, bool has_parts, arena *memory,
-                              model_output *out, explanation *made_of, ft_error *error) {
+ft_status torch_model_explain(const void *model, const predict_input *in, model_output *out, explanation *made_of,
+                              ft_error *error) {
+    const torch_model *m = model;
     resolved_request q;
     const torch_view *view;
     double sum = 0;
-    FT_TRY(predict(m, s, where, has_parts, memory, &q, &view, out, error));
-    double *times = ARENA_ARRAY(memory, double, (size_t)view->row_count *TORCH_TERMS);
-    float *features = ARENA_ARRAY(memory, float, (size_t)view->row_count *LOOK_FEATURES);
+    FT_TRY(predict(m, in, &q, &view, out, error));
+    double *times = ARENA_ARRAY(in->memory, double, (size_t)view->row_count *TORCH_TERMS);
+    float *features = ARENA_ARRAY(in->memory, float, (size_t)view->row_count *LOOK_FEATURES);
     if (times == NULL || features == NULL) return FT_NOMEM(error);
-    FT_TRY(find_terms(m, view, &q, memory, times, error));
+    FT_TRY(find_terms(m, view, &q, in->memory, times, error));
     for (uint32_t i = 0; i < view->row_count; i++)
         put_features(&view->rows[i], &q.asked, features + (size_t)i * LOOK_FEATURES);
     for (uint32_t i = 0; i < view->kernel_count; i++)

@@ -15,7 +15,7 @@
 typedef struct fitting {
     const fit_context *context;
     const torch_data *data;
-    model *m;
+    torch_model *m;
     uint8_t *left_by; /* per graph: the member that is trained without it; NULL: none */
     bool *is_out;     /* per graph, of the unit at hand; NULL: none */
     uint32_t graph_count;
@@ -111,7 +111,7 @@ static void limit_evenness(torch_side side, torch_scaling *scaling) {
 }
 
 /* The kernels of each side have a scaling of their own. */
-static ft_status fit_scaling(const torch_data *data, model *m, ft_error *error) {
+static ft_status fit_scaling(const torch_data *data, torch_model *m, ft_error *error) {
     bool *is_used = malloc(((size_t)data->kernels.count + 1) * sizeof *is_used);
     if (is_used == NULL) return FT_NOMEM(error);
     for (uint32_t side = 0; side < TORCH_SIDES; side++) {
@@ -156,8 +156,8 @@ static ft_status leave_out(const fit_set *set, fitting *f, ft_error *error) {
 }
 
 static ft_status fit_gathered(const fit_set *set, const fit_context *context, const torch_config *config,
-                              const torch_data *data, model **out, ft_error *error) {
-    model *m;
+                              const torch_data *data, void **out, ft_error *error) {
+    torch_model *m;
     FT_TRY(torch_model_new(config, data, set->device_count, context->seed, &m, error));
     fitting f = {.context = context, .data = data, .m = m, .graph_count = ft_dataset_graph_count(set->data)};
     ft_status status = fit_scaling(data, m, error);
@@ -175,7 +175,7 @@ static ft_status fit_gathered(const fit_set *set, const fit_context *context, co
     return FT_OK;
 }
 
-static ft_status fit(const fit_set *set, const fit_context *context, model **out, ft_error *error) {
+static ft_status fit(const fit_set *set, const fit_context *context, void **out, ft_error *error) {
     torch_config config;
     torch_rules rules;
     torch_data data;
@@ -198,11 +198,10 @@ const family family_torch_sum = {
     .settings = torch_config_settings,
     .setting_count = TORCH_CONFIG_SETTING_COUNT,
     .setting_keys = "amp compile layout torch",
-    .takes_any_device = true,
-    .has_own_intervals = true,
+    .capabilities = FAMILY_ANY_DEVICE | FAMILY_OWN_INTERVALS,
     .fit = fit,
     .save = torch_model_save,
     .load = torch_model_load,
     .predict = torch_model_predict,
-    .explain = torch_model_explain,
-    .free = torch_model_free};
+    .free = torch_model_free,
+    .optional = {.explain = torch_model_explain}};

@@ -70,7 +70,7 @@ typedef struct finding {
     const torch_data *data;
     const uint8_t *left_by;
     pool *threads;
-    model *m;
+    torch_model *m;
     torch_side side;
     float *inputs;
     uint32_t *order; /* of labels that are asked about */
@@ -249,7 +249,8 @@ static ft_status find_side(finding *f) {
     return FT_OK;
 }
 
-ft_status torch_widths_find(const torch_data *data, const uint8_t *left_by, pool *threads, model *m, ft_error *error) {
+ft_status torch_widths_find(const torch_data *data, const uint8_t *left_by, pool *threads, torch_model *m,
+                            ft_error *error) {
     size_t train = data->train.count, said = (size_t)data->valid.count * m->config.members;
     finding f = {.data = data, .left_by = left_by, .threads = threads, .m = m, .error = error};
     f.inputs = malloc(((size_t)data->kernels.count * TORCH_FEATURES + 1) * sizeof *f.inputs);

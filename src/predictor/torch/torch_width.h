@@ -15,6 +15,7 @@ ft_status torch_leave_out(const fit_set *set, uint32_t members, bool by_family, 
 
 /* The widths of a model whose networks are trained, and not finished yet. `left_by` may be NULL: then the validation
  * part has to do. */
-ft_status torch_widths_find(const torch_data *data, const uint8_t *left_by, pool *threads, model *m, ft_error *error);
+ft_status torch_widths_find(const torch_data *data, const uint8_t *left_by, pool *threads, torch_model *m,
+                            ft_error *error);
 
 #endif
