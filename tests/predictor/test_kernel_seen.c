@@ -1,4 +1,4 @@
-/* Kernels like those of training are told from others, in memory and from a file. */
+/* Kernels like those of training are recognised, in memory and from a file. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ static kernel_row conv(float height, float channels, float window) {
                                      [FLAG_GROUP] = 1}};
 }
 
-static void tells_like_from_unlike(void **state) {
+static void similar_kernels_are_seen_others_not(void **state) {
     (void)state;
     kernel_row known = conv(5.2F, 6.1F, 1.6F), row = conv(5.7F, 6.9F, 1.6F);
     kernel_seen seen;
@@ -53,7 +53,7 @@ static kernel_row *many_rows(void) {
     return rows;
 }
 
-static void files_have_the_same(void **state) {
+static void a_mapped_set_is_the_saved_one(void **state) {
     (void)state;
     kernel_row *rows = many_rows(), other = conv(40, 3, 3);
     kernel_seen seen, opened;
@@ -86,7 +86,7 @@ static void refuse(float count, size_t given, const char *part) {
     assert_true(at == floats);
 }
 
-static void refuses_damage(void **state) {
+static void damaged_tables_are_errors(void **state) {
     (void)state;
     refuse(16, 0, "too short");
     refuse(16, 16, "too short");
@@ -121,7 +121,8 @@ static void runs_out_of_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(tells_like_from_unlike), cmocka_unit_test(files_have_the_same),
-                                       cmocka_unit_test(refuses_damage), cmocka_unit_test(runs_out_of_memory)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(similar_kernels_are_seen_others_not), cmocka_unit_test(a_mapped_set_is_the_saved_one),
+        cmocka_unit_test(damaged_tables_are_errors), cmocka_unit_test(runs_out_of_memory)};
     return cmocka_run_group_tests_name("predictor/kernel_seen", tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* "kernel-sum" learns what kernels take from sums alone, and its pieces do what their headers say. */
+/* "kernel-sum" learns times of kernels from sums alone; rows, tables, scaling and correction have the expected values.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,34 +18,34 @@
 
 #define QUICK "{\"hidden\": 8, \"members\": 2, \"steps\": 300, \"batch\": 32, \"rounds\": 5}"
 
-/* A network with more arithmetic takes longer, by a price per multiply-accumulate and per byte, and a start of zero. */
-static double price(const ft_graph *bound, const char *device) {
+/* A made-up time: a cost per multiply-accumulate and per byte. */
+static double made_time(const ft_graph *bound, const char *device) {
     ft_work work = made_cost(bound).forward;
     double bytes = (double)work.read_bytes + (double)work.write_bytes;
     double time = 1e-3 * (double)work.macs + 2e-3 * bytes;
     return device[0] == 'a' ? time : 7 * time;
 }
 
-static void learns_from_sums(void **state) {
+static void kernels_are_learned_from_sums(void **state) {
     (void)state;
-    fitted f = fit_made("kernel-sum", price, QUICK);
+    fitted f = fit_made("kernel-sum", made_time, QUICK);
     fitted_check(&f, 0.1);
     fitted_check_threads(&f, QUICK);
     fitted_check_refusals(&f);
     fitted_free(&f);
 }
 
-static void goes_on_where_it_stopped(void **state) {
+static void training_resumes_where_it_stopped(void **state) {
     (void)state;
     const char *config = "{\"hidden\": 4, \"members\": 2, \"steps\": 40, \"batch\": 16, \"rounds\": 3}";
-    fitted f = fit_made("kernel-sum", price, config);
+    fitted f = fit_made("kernel-sum", made_time, config);
     fitted_check_resume(&f, config, 12);
     fitted_free(&f);
 }
 
-static void refuses_changed_models(void **state) {
+static void changed_models_are_errors(void **state) {
     (void)state;
-    fitted f = fit_made("kernel-sum", price, "{\"hidden\": 4, \"members\": 1, \"steps\": 2, \"rounds\": 0}");
+    fitted f = fit_made("kernel-sum", made_time, "{\"hidden\": 4, \"members\": 1, \"steps\": 2, \"rounds\": 0}");
     fitted_refuses(&f, NULL, -1, "too short");
     fitted_refuses(&f, NULL, 1, "too long");
     fitted_refuses(&f, "{\"config\": {\"hidden\": 0}}", 0, "hidden");
@@ -147,7 +148,7 @@ static void tables_hold_kernels_once(void **state) {
     kernel_models_free(&models);
 }
 
-static void scaling_knows_what_it_saw(void **state) {
+static void scaling_covers_the_range_of_training(void **state) {
     (void)state;
     kernel_row rows[2] = {{.features = {[FEATURE_MOVED] = 4}}, {.features = {[FEATURE_MOVED] = 8, [FLAG_KIND] = 1}}};
     kernel_scaling scaling;
@@ -163,13 +164,13 @@ static void scaling_knows_what_it_saw(void **state) {
     kernel_scaling_apply(&scaling, &other, inputs);
     assert_true(inputs[FEATURE_MOVED] <= 4);
     other = rows[0];
-    other.features[FLAG_KIND + 1] = 1; /* a kind that was not there says nothing, and is not known */
+    other.features[FLAG_KIND + 1] = 1; /* a kind absent from training is ignored, and not covered */
     assert_false(kernel_scaling_covers(&scaling, &other));
     kernel_scaling_apply(&scaling, &other, inputs);
     assert_true(inputs[FLAG_KIND + 1] == 0);
 }
 
-static void mixes_tell_what_takes_the_time(void **state) {
+static void mixes_are_shares_of_time(void **state) {
     (void)state;
     kernel_mix mix = {0};
     kernel_row conv = {.terms = {[TERM_PRODUCT] = 7}, .features = {[FLAG_KIND] = 1, [FEATURE_WINDOW] = 1.6F}};
@@ -194,14 +195,14 @@ static void corrections_are_bounded(void **state) {
     kernel_row row = {.terms = {1}, .features = {[FLAG_KIND] = 1}};
     kernel_mix_add(&mix, &row, 5);
     assert_true(kernel_correct(NULL, &mix) == 1);
-    assert_int_equal(forest_new(MIX_FEATURES, 3, &f, NULL), FT_OK); /* would say a factor of 20 */
+    assert_int_equal(forest_new(MIX_FEATURES, 3, &f, NULL), FT_OK); /* predicts a factor of 20 */
     assert_true(fabs(kernel_correct(f, &mix) - exp(0.1)) < 1e-9);
     forest_free(f);
 }
 
-/* Models of one kernel that takes 1 by the networks. Each tenth was measured 12 % slower; the mean of the logarithm is
- * 0.011, but few far ones count more than many near ones. */
-static void corrections_mind_the_tail(void **state) {
+/* Models of one kernel with a predicted time of 1, each tenth measured 12 % slower. The mean of the log-ratios is
+ * 0.011, but the loss weights large residuals more. */
+static void corrections_weight_large_residuals(void **state) {
     (void)state;
     kernel_side side = {.device_count = 1, .kernels.size = sizeof(kernel_row), .train.devices = 1, .valid.devices = 1};
     kernel_row row = {.terms = {1}, .features = {[FLAG_KIND] = 1}};
@@ -229,16 +230,16 @@ static void corrections_mind_the_tail(void **state) {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {IN_FOLDER(learns_from_sums),
-                                       IN_FOLDER(goes_on_where_it_stopped),
-                                       IN_FOLDER(refuses_changed_models),
+    const struct CMUnitTest tests[] = {IN_FOLDER(kernels_are_learned_from_sums),
+                                       IN_FOLDER(training_resumes_where_it_stopped),
+                                       IN_FOLDER(changed_models_are_errors),
                                        cmocka_unit_test(rows_count_work),
                                        cmocka_unit_test(arrays_count_idle_multipliers),
                                        cmocka_unit_test(pools_are_chains),
                                        cmocka_unit_test(tables_hold_kernels_once),
-                                       cmocka_unit_test(scaling_knows_what_it_saw),
-                                       cmocka_unit_test(mixes_tell_what_takes_the_time),
+                                       cmocka_unit_test(scaling_covers_the_range_of_training),
+                                       cmocka_unit_test(mixes_are_shares_of_time),
                                        cmocka_unit_test(corrections_are_bounded),
-                                       cmocka_unit_test(corrections_mind_the_tail)};
+                                       cmocka_unit_test(corrections_weight_large_residuals)};
     return cmocka_run_group_tests_name("predictor/kernel_sum", tests, NULL, NULL);
 }

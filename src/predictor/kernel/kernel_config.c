@@ -1,4 +1,4 @@
-/* kernel_config.c - the options of the kernel-sum predictor. */
+/* kernel_config.c - settings of the kernel-sum predictor: two tables of defaults, reading and writing as JSON. */
 #include <math.h>
 
 #include "predictor/core/settings.h"
@@ -8,7 +8,7 @@ enum { HIDDEN, MEMBERS, STEPS, BATCH, ROUNDS, RATE, BOUND, PENALTY, DELTA, OPERA
 
 #define WHOLE .kind = FT_SETTING_INT
 
-/* The two families differ in what is usual. */
+/* The two families differ in their defaults. */
 #define KERNEL_SETTINGS(hidden, members, steps, batch, rounds, penalty, robust)                                        \
     {                                                                                                                  \
         [HIDDEN] = {"hidden",                                                                                          \
@@ -22,14 +22,14 @@ enum { HIDDEN, MEMBERS, STEPS, BATCH, ROUNDS, RATE, BOUND, PENALTY, DELTA, OPERA
                     .from = 16,                                                                                        \
                     .to = 128},                                                                                        \
         [MEMBERS] = {"members", "networks that are averaged", WHOLE, members, 1, KERNEL_MAX_MEMBERS, .off = "1"},      \
-        [STEPS] = {"steps", "of each network", WHOLE, steps, 1, 1e7, .is_effort = true},                               \
+        [STEPS] = {"steps", "training steps of each network", WHOLE, steps, 1, 1e7, .is_effort = true},                \
         [BATCH] = {"batch", "models in a step",  WHOLE,          batch,       1,                                       \
                    1e5,     .is_searched = true, .is_log = true, .from = 100, .to = 800},                              \
-        [ROUNDS] = {"rounds", "trees of the correction at most", WHOLE, rounds, 0, 1e5, .off = "0"},                   \
+        [ROUNDS] = {"rounds", "maximum number of trees of the correction", WHOLE, rounds, 0, 1e5, .off = "0"},         \
         [RATE] = {"rate", "highest learning rate", FT_SETTING_REAL, 0.01,          1e-9,                               \
                   10,     .is_searched = true,     .is_log = true,  .from = 0.002, .to = 0.04},                        \
         [BOUND] = {"bound",                                                                                            \
-                   "a price changes by a factor of at most exp(bound)",                                                \
+                   "a learned multiplier of a unit cost is at most exp(bound)",                                        \
                    FT_SETTING_REAL,                                                                                    \
                    2.5,                                                                                                \
                    1e-3,                                                                                               \
@@ -39,7 +39,7 @@ enum { HIDDEN, MEMBERS, STEPS, BATCH, ROUNDS, RATE, BOUND, PENALTY, DELTA, OPERA
                    .from = 1,                                                                                          \
                    .to = 6},                                                                                           \
         [PENALTY] = {"penalty",                                                                                        \
-                     "on squared changes of prices",                                                                   \
+                     "penalty on squared log-multipliers",                                                             \
                      FT_SETTING_REAL,                                                                                  \
                      penalty,                                                                                          \
                      0,                                                                                                \
@@ -50,7 +50,7 @@ enum { HIDDEN, MEMBERS, STEPS, BATCH, ROUNDS, RATE, BOUND, PENALTY, DELTA, OPERA
                      .to = 0.03,                                                                                       \
                      .off = "0"},                                                                                      \
         [DELTA] = {"delta",                                                                                            \
-                   "where the loss turns from squares to absolute values",                                             \
+                   "where the loss changes from squared to absolute",                                                  \
                    FT_SETTING_REAL,                                                                                    \
                    0.05,                                                                                               \
                    1e-4,                                                                                               \
@@ -60,14 +60,14 @@ enum { HIDDEN, MEMBERS, STEPS, BATCH, ROUNDS, RATE, BOUND, PENALTY, DELTA, OPERA
                    .from = 0.01,                                                                                       \
                    .to = 0.3,                                                                                          \
                    .off = "100"},                                                                                      \
-        [OPERATORS] = {"operators", "1: also learns from single operators that were measured", WHOLE, 1, 0, 1,         \
-                       .off = "0"},                                                                                    \
-        [ARRAY] = {"array", "1: knows arrays of multipliers, where the rules have them", WHOLE, 1, 0, 1, .off = "0"},  \
+        [OPERATORS] =                                                                                                  \
+            {"operators", "1: also learns from measurements of single operators", WHOLE, 1, 0, 1, .off = "0"},         \
+        [ARRAY] = {"array", "1: models multiplier arrays, where the rules describe one", WHOLE, 1, 0, 1, .off = "0"},  \
         [ROBUST] = {"careful", "networks for kernels unlike those of training", WHOLE, robust, 0, KERNEL_MAX_MEMBERS,  \
                     .off = "0"},                                                                                       \
     }
 
-/* Chosen on validation parts of CG: docs/accuracy.md tells what was tried. */
+/* Chosen on validation parts of CG; docs/accuracy.md lists the alternatives. */
 const ft_setting kernel_settings_default[KERNEL_SETTING_COUNT] = KERNEL_SETTINGS(64, 2, 3500, 400, 400, 1e-3, 3);
 const ft_setting kernel_settings_wide[KERNEL_SETTING_COUNT] = KERNEL_SETTINGS(32, 3, 300, 200, 0, 3e-3, 0);
 
@@ -89,7 +89,8 @@ ft_status kernel_config_read(const json_t *object, const ft_setting *settings, k
     return FT_OK;
 }
 
-/* Files have only the configuration that these are made from: others would not fit the networks of old files. */
+/* Files store only the configuration of the specialist networks; this must not change, or the sizes of the robust
+ * networks in old files would not match. */
 enum { ROBUST_HIDDEN = 32 };
 
 kernel_config kernel_config_robust(const kernel_config *config) {

@@ -1,18 +1,19 @@
-/* kernel_correct.c - see kernel_correct.h. */
+/* kernel_correct.c - mix features of a model, and the boosted trees that predict the correction of its sum. */
 #include "predictor/kernel/kernel_correct.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "nn/boost.h"
 
-static const double LARGEST = 0.1;   /* of the logarithm of the factor */
-static const double FARTHEST = 0.15; /* a sum that is off by more is taken for one that is off by this */
-/* Where errors begin to count more than squares. Noise of measurement is lopsided: now and then a model is measured
- * much too slow, never much too fast. Between its sum as it usually is and those, more models are within 10 %. */
+static const double MAX_LOG_FACTOR = 0.1;
+static const double MAX_LOG_LABEL = 0.15; /* larger residuals are clamped to this */
+/* Residual above which the loss grows faster than its square. Measurement noise is one-sided: some measurements are
+ * much too slow, none much too fast. A prediction between the typical time and these puts more models within 10 %. */
 static const double TAIL = 0.05;
 
-/* --- The mix of a model -------------------------------------------------------------------------------------- */
+/* --- Mix features -------------------------------------------------------------------------------------- */
 
 static const uint32_t spread_sizes[MIX_SPREADS] = {FEATURE_IN_HEIGHT, FEATURE_IN_CHANNELS, FEATURE_OUT_CHANNELS,
                                                    FEATURE_MOVED, FEATURE_PRODUCT};
@@ -27,6 +28,7 @@ static uint32_t height_class(float height) {
 }
 
 void kernel_mix_add(kernel_mix *mix, const kernel_row *row, double time) {
+    assert(!(time < 0));
     const float *f = row->features;
     mix->total += time;
     mix->launches += 1;
@@ -51,6 +53,7 @@ static float *add_shares(const double *times, uint32_t count, double total, floa
 }
 
 void kernel_mix_finish(const kernel_mix *mix, float features[static MIX_FEATURES]) {
+    assert(mix->launches > 0);
     const double amounts[] = {mix->product, mix->moved, mix->weights};
     float *to = add_shares(mix->by_kind, KERNEL_KINDS, mix->total, features);
     for (uint32_t i = 0; i < 2; i++) {
@@ -66,13 +69,14 @@ void kernel_mix_finish(const kernel_mix *mix, float features[static MIX_FEATURES
     *to++ = (float)log2(mix->launches);
     *to++ = (float)(mix->longest / mix->total);
     for (uint32_t i = 0; i < 3; i++) *to++ = (float)log2(1 + amounts[i]);
+    assert(to == features + MIX_FEATURES);
 }
 
 double kernel_correct(const forest *f, const kernel_mix *mix) {
     if (f == NULL) return 1;
     float features[MIX_FEATURES];
     kernel_mix_finish(mix, features);
-    return exp(fmin(fmax(forest_predict_row(f, features), -LARGEST), LARGEST));
+    return exp(fmin(fmax(forest_predict_row(f, features), -MAX_LOG_FACTOR), MAX_LOG_FACTOR));
 }
 
 /* --- Fitting ------------------------------------------------------------------------------------------------- */
@@ -87,7 +91,7 @@ static void residuals_free(residuals *r) {
     free(r->labels);
 }
 
-/* A row for each model that was measured on device d: its mix, and by what its sum is off. */
+/* A row for each model measured on device d: its mix, and the log-ratio of label and sum. */
 static ft_status residuals_of(const kernel_side *side, const kernel_models *models, const double *times, uint32_t d,
                               residuals *r, ft_error *error) {
     *r = (residuals){0};
@@ -104,20 +108,20 @@ static ft_status residuals_of(const kernel_side *side, const kernel_models *mode
                            times[(size_t)kernel * models->devices + d]);
         }
         kernel_mix_finish(&mix, r->items + r->count * MIX_FEATURES);
-        r->labels[r->count++] = (float)fmin(fmax(log(label / mix.total), -FARTHEST), FARTHEST);
+        r->labels[r->count++] = (float)fmin(fmax(log(label / mix.total), -MAX_LOG_LABEL), MAX_LOG_LABEL);
     }
     return FT_OK;
 }
 
-typedef struct correcting {
+typedef struct correction_fit {
     const fit_context *context;
     residuals train, valid;
-} correcting;
+} correction_fit;
 
 /* The loss of a residual r is r^2 / 2 + r^4 / (4 TAIL^2). */
 static ft_status gradient(void *user, const float *margins, float *gradients, float *hessians, ft_error *error) {
     (void)error;
-    const residuals *r = &((const correcting *)user)->train;
+    const residuals *r = &((const correction_fit *)user)->train;
     for (size_t i = 0; i < r->count; i++) {
         double off = (double)margins[i] - r->labels[i], far = off * off / (TAIL * TAIL);
         gradients[i] = (float)(off * (1 + far));
@@ -127,7 +131,7 @@ static ft_status gradient(void *user, const float *margins, float *gradients, fl
 }
 
 static double score(void *user, const float *margins) {
-    const residuals *r = &((const correcting *)user)->valid;
+    const residuals *r = &((const correction_fit *)user)->valid;
     double sum = 0;
     for (size_t i = 0; i < r->count; i++) {
         double off = (double)margins[i] - r->labels[i], square = off * off;
@@ -136,11 +140,11 @@ static double score(void *user, const float *margins) {
     return sum / (double)r->count;
 }
 
-static bool go_on(void *user, uint32_t round, double score, const forest *so_far) {
+static bool report_progress(void *user, uint32_t round, double score, const forest *so_far) {
     (void)round;
     (void)score;
     (void)so_far;
-    const fit_context *context = ((const correcting *)user)->context;
+    const fit_context *context = ((const correction_fit *)user)->context;
     return context->progress == NULL || context->progress(context->user, 0.99, "correction");
 }
 
@@ -150,7 +154,7 @@ static boost_rows rows_of(const residuals *r) {
 
 static ft_status fit_device(const kernel_side *side, const double *times, uint32_t d, const kernel_config *config,
                             const fit_context *context, forest **out, ft_error *error) {
-    correcting c = {.context = context};
+    correction_fit c = {.context = context};
     ft_status status = residuals_of(side, &side->train, times, d, &c.train, error);
     ft_status checked = residuals_of(side, &side->valid, times, d, &c.valid, error);
     if (status == FT_OK) status = checked;
@@ -161,13 +165,13 @@ static ft_status fit_device(const kernel_side *side, const double *times, uint32
     options.eta = 0.05;
     options.min_child_weight = 20;
     options.subsample =
-        0.6; /* residuals are mostly noise: trees that see other rows and features each average it out */
+        0.6; /* residuals are mostly noise: trees fitted to different rows and features average it out */
     options.colsample = 0.3;
     options.patience = check.count > 0 ? 40 : 0;
     options.base = 0;
     options.seed = context->seed;
     options.threads = pool_threads(context->threads);
-    boost_hooks hooks = {.user = &c, .gradient = gradient, .score = score, .progress = go_on};
+    boost_hooks hooks = {.user = &c, .gradient = gradient, .score = score, .progress = report_progress};
     if (status == FT_OK && c.train.count > 0)
         status = boost_train(&rows, check.count > 0 ? &check : NULL, &options, &hooks, NULL, out, error);
     residuals_free(&c.train);

@@ -1,6 +1,7 @@
-/* kernel_data.c - see kernel_data.h. */
+/* kernel_data.c - collects the kernels and labels of a fit set, one pass over its graphs per part. */
 #include "predictor/kernel/kernel_data.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,45 @@
 #include "predictor/core/scan.h"
 
 enum { ROWS_LIMIT = 256 << 20 }; /* memory for the rows of one model */
+
+/* --- Models -------------------------------------------------------------------------------------------------- */
+
+ft_status kernel_models_open(kernel_models *models, const double *labels, ft_error *error) {
+    if (models->count >= models->capacity) {
+        uint32_t capacity = models->capacity;
+        FT_TRY(row_grow((void **)&models->labels, models->count, &capacity, models->devices * sizeof(double), error));
+        uint32_t *start = realloc(models->start, ((size_t)capacity + 1) * sizeof *start);
+        if (start != NULL) models->start = start;
+        uint32_t *repeats = realloc(models->repeats, capacity * sizeof *repeats);
+        if (repeats != NULL) models->repeats = repeats;
+        if (start == NULL || repeats == NULL) return FT_NOMEM(error);
+        models->capacity = capacity;
+        if (models->count == 0) start[0] = 0;
+    }
+    memcpy(&models->labels[(size_t)models->count * models->devices], labels, models->devices * sizeof *labels);
+    models->repeats[models->count] = 1;
+    models->count++;
+    models->start[models->count] = models->start[models->count - 1];
+    return FT_OK;
+}
+
+ft_status kernel_models_launch(kernel_models *models, uint32_t kernel, ft_error *error) {
+    assert(models->count > 0);
+    uint32_t *end = &models->start[models->count];
+    FT_TRY(row_grow((void **)&models->index, *end, &models->index_capacity, sizeof *models->index, error));
+    models->index[(*end)++] = kernel;
+    return FT_OK;
+}
+
+void kernel_models_free(kernel_models *models) {
+    free(models->start);
+    free(models->index);
+    free(models->labels);
+    free(models->repeats);
+    *models = (kernel_models){0};
+}
+
+/* --- Kernels and labels of a graph --------------------------------------------------------------------------- */
 
 typedef struct gathering {
     const fit_set *set;
@@ -19,7 +59,7 @@ typedef struct gathering {
     bool has_array;
 } gathering;
 
-/* What a visit leaves for one runtime, before its rows. */
+/* Header of the rows that a visit writes for one runtime. */
 typedef struct found_side {
     uint32_t side, rows;
 } found_side;
@@ -50,7 +90,7 @@ static ft_status visit(void *user, const scan_item *item, model_view *view, uint
     return status;
 }
 
-/* The label of each device of a side; measured more than once, it is the geometric mean. */
+/* The label of each device of a side; the geometric mean if measured more than once. */
 static void label(const gathering *g, const scan_item *item, uint32_t side, double *labels) {
     const kernel_side *s = &g->data->sides[side];
     for (uint32_t d = 0; d < s->device_count; d++) {
@@ -88,11 +128,10 @@ static ft_status gather(void *user, const scan_item *item, const buf *found, ft_
     return FT_OK;
 }
 
-/* --- How often a model is looked at
- * ------------------------------------------------------------------------------------- */
+/* --- Repeats ------------------------------------------------------------------------------------------------- */
 
-/* A family of few models is looked at as often as this share of the average family at least: single operators that were
- * measured alone tell what no sum over a network can, and would drown among thousands of networks. */
+/* A small family is repeated until it has at least this share of the average family: measurements of single operators
+ * carry information that no sum over a network has, and would be lost among thousands of networks. */
 static const double MIN_FAMILY_SHARE = 0.3;
 
 typedef struct family_count {
@@ -104,7 +143,7 @@ static const char *family_of(const gathering *g, const scan_item *item) {
     return ft_dataset_records(g->set->data)[g->rows.items[item->rows[0]].record].family;
 }
 
-/* Counts the items of each family. */
+/* Counts the models of each family. */
 static ft_status count_families(const gathering *g, const scan *s, arena *memory, family_count *f, ft_error *error) {
     map_init(&f->numbers, memory);
     f->models = ARENA_ARRAY(memory, uint32_t, (size_t)scan_count(s) + 1);
@@ -117,7 +156,7 @@ static ft_status count_families(const gathering *g, const scan *s, arena *memory
     return FT_OK;
 }
 
-/* Items are gathered in their order, so model k of a side is the k-th item that uses it. */
+/* Items are collected in order, so model k of a side is the k-th item that uses it. */
 static void set_repeats(const gathering *g, const scan *s, const family_count *f) {
     double average = (double)scan_count(s) / f->numbers.count;
     uint32_t seen[RUNTIMES_MAX] = {0};
@@ -173,6 +212,7 @@ static ft_status assign_devices(const fit_set *set, const runtimes *r, kernel_da
         for (uint32_t d = 0; d < set->device_count; d++) {
             if (r->of_device[d] != side) continue;
             data->column[d] = s->device_count;
+            assert(s->device_count < KERNEL_MAX_DEVICES);
             s->devices[s->device_count++] = d;
         }
         s->train.devices = s->valid.devices = s->device_count;

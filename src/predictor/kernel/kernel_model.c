@@ -1,4 +1,4 @@
-/* kernel_model.c - making and keeping a trained kernel-sum predictor; kernel_predict.c asks it. */
+/* kernel_model.c - creates, saves and loads a kernel-sum predictor; kernel_predict.c runs it. */
 #include "predictor/kernel/kernel_model.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 enum { SCALING_FLOATS = sizeof(kernel_scaling) / sizeof(float) };
 
-/* --- Making -------------------------------------------------------------------------------------------------- */
+/* --- Creating -------------------------------------------------------------------------------------------------- */
 
 static ft_status add_nets(kernel_model *m, uint32_t side, uint64_t seed, ft_error *error) {
     kernel_side_model *s = &m->sides[side];
@@ -19,7 +19,7 @@ static ft_status add_nets(kernel_model *m, uint32_t side, uint64_t seed, ft_erro
     s->specialist_count = m->config.members;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t hidden = i < s->specialist_count ? m->config.hidden : robust.hidden;
-        /* Members differ by where they start and by their batches. */
+        /* Members differ in their initial values and in the order of batches. */
         uint64_t own = seed == PARAMS_ZEROED ? seed : seed * 1000003 + side * 1009 + i;
         FT_TRY(kernel_net_init(&s->nets[i], s->device_count, hidden, (float)m->config.bound, own, error));
         s->net_count++;
@@ -65,9 +65,10 @@ void kernel_model_free(void *model) {
     free(m);
 }
 
-/* --- Keeping ------------------------------------------------------------------------------------------------- */
+/* --- Saving and loading
+ * ------------------------------------------------------------------------------------------------- */
 
-/* A float that says whether there is a forest, and the forest. */
+/* A float, 1 if there is a forest, and the forest. */
 static bool save_forest(const forest *f, float_block *block) {
     float is_there = f != NULL;
     if (!float_block_add(block, &is_there, 1)) return false;
@@ -96,20 +97,20 @@ ft_status kernel_model_save(const void *model, json_t **params, float_block *blo
     return FT_OK;
 }
 
-/* Takes the next floats of the block. */
-static ft_status take(const float **block, size_t *left, float *to, size_t count, ft_error *error) {
+/* Reads the next floats of the block. */
+static ft_status read_floats(const float **block, size_t *left, float *to, size_t count, ft_error *error) {
     if (count > *left) return ft_fail(error, FT_ERR_DAMAGED, "kernel-sum: the block of floats is too short");
     for (size_t i = 0; i < count; i++)
-        if (!isfinite((*block)[i])) return ft_fail(error, FT_ERR_DAMAGED, "kernel-sum: a weight is not a number");
+        if (!isfinite((*block)[i])) return ft_fail(error, FT_ERR_DAMAGED, "kernel-sum: a weight is not finite");
     memcpy(to, *block, count * sizeof(float));
     *block += count;
     *left -= count;
     return FT_OK;
 }
 
-static ft_status take_forest(const float **block, size_t *left, forest **f, ft_error *error) {
+static ft_status read_forest(const float **block, size_t *left, forest **f, ft_error *error) {
     float is_there;
-    FT_TRY(take(block, left, &is_there, 1, error));
+    FT_TRY(read_floats(block, left, &is_there, 1, error));
     if (is_there == 0) return FT_OK;
     return block_map_forest(block, left, MIX_FEATURES, f, error);
 }
@@ -117,11 +118,11 @@ static ft_status take_forest(const float **block, size_t *left, forest **f, ft_e
 static ft_status load_sides(kernel_model *m, const float *block, size_t count, ft_error *error) {
     for (uint32_t i = 0; i < m->runtimes.count; i++) {
         kernel_side_model *s = &m->sides[i];
-        FT_TRY(take(&block, &count, s->scaling.mean, SCALING_FLOATS, error));
+        FT_TRY(read_floats(&block, &count, s->scaling.mean, SCALING_FLOATS, error));
         for (uint32_t j = 0; j < s->net_count; j++)
-            FT_TRY(take(&block, &count, s->nets[j].values.values, s->nets[j].values.total_count, error));
+            FT_TRY(read_floats(&block, &count, s->nets[j].values.values, s->nets[j].values.total_count, error));
         if (m->config.robust > 0) FT_TRY(kernel_seen_map(&block, &count, &s->seen, error));
-        for (uint32_t d = 0; d < s->device_count; d++) FT_TRY(take_forest(&block, &count, &s->corrections[d], error));
+        for (uint32_t d = 0; d < s->device_count; d++) FT_TRY(read_forest(&block, &count, &s->corrections[d], error));
     }
     if (count != 0) return ft_fail(error, FT_ERR_DAMAGED, "kernel-sum: the block of floats is too long");
     return FT_OK;
@@ -135,10 +136,10 @@ ft_status kernel_model_load(const json_t *params, const float *block, size_t cou
     kernel_model *m = NULL;
     const json_t *options = json_object_get(params, "config");
     if (!json_is_object(options)) return ft_fail(error, FT_ERR_DAMAGED, "kernel-sum: params have no config");
-    /* What a file does not tell of is as it was before there was such a setting: without careful networks. */
+    /* Settings that a file lacks have the value from before they existed: no robust networks. */
     if (kernel_config_read(options, kernel_settings_wide, &config, error) != FT_OK)
         return ft_fail_prefix(error, FT_ERR_DAMAGED, "kernel-sum");
-    /* Before any memory is taken: what a file asks for must be in it. */
+    /* Checked before memory is allocated: the file must hold all weights that its configuration needs. */
     const kernel_config robust = kernel_config_robust(&config);
     if ((double)config.members * config.hidden * config.hidden +
             (double)robust.members * robust.hidden * robust.hidden >

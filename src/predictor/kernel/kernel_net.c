@@ -1,27 +1,28 @@
-/* kernel_net.c - see kernel_net.h. */
+/* kernel_net.c - scaling of features and the forward pass of the kernel-sum network. */
 #include "predictor/kernel/kernel_net.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 
-/* Inputs further out than this many deviations say no more than that they are far out. */
-static const float FARTHEST = 4;
+/* Inputs are clamped to this many standard deviations. */
+static const float MAX_DEVIATIONS = 4;
 
-/* --- Features to inputs -------------------------------------------------------------------------------------- */
+/* --- Scaling -------------------------------------------------------------------------------------- */
 
 void kernel_scaling_fit(const kernel_row *rows, uint32_t count, kernel_scaling *scaling) {
     *scaling = (kernel_scaling){0};
     for (uint32_t f = 0; f < KERNEL_FEATURES; f++) {
         double sum = 0, squares = 0;
-        float least = INFINITY, most = -INFINITY;
+        float min = INFINITY, max = -INFINITY;
         for (uint32_t i = 0; i < count; i++) {
             float value = rows[i].features[f];
             sum += value;
-            least = fminf(least, value);
-            most = fmaxf(most, value);
+            min = fminf(min, value);
+            max = fmaxf(max, value);
         }
         double mean = count > 0 ? sum / count : 0;
         for (uint32_t i = 0; i < count; i++) squares += (rows[i].features[f] - mean) * (rows[i].features[f] - mean);
@@ -29,15 +30,15 @@ void kernel_scaling_fit(const kernel_row *rows, uint32_t count, kernel_scaling *
         bool varies = deviation > 1e-6, is_flag = f >= KERNEL_SIZES;
         scaling->mean[f] = is_flag ? 0 : (float)mean;
         scaling->inverse[f] = !varies ? 0 : is_flag ? 1 : (float)(1 / deviation);
-        scaling->min[f] = least;
-        scaling->max[f] = most;
+        scaling->min[f] = min;
+        scaling->max[f] = max;
     }
 }
 
 void kernel_scaling_apply(const kernel_scaling *scaling, const kernel_row *row, float *inputs) {
     for (uint32_t f = 0; f < KERNEL_FEATURES; f++) {
         float x = (row->features[f] - scaling->mean[f]) * scaling->inverse[f];
-        inputs[f] = fminf(fmaxf(x, -FARTHEST), FARTHEST);
+        inputs[f] = fminf(fmaxf(x, -MAX_DEVIATIONS), MAX_DEVIATIONS);
     }
 }
 
@@ -54,23 +55,24 @@ bool kernel_scaling_covers(const kernel_scaling *scaling, const kernel_row *row)
 
 ft_status kernel_net_init(kernel_net *net, uint32_t devices, uint32_t hidden, float bound, uint64_t seed,
                           ft_error *error) {
-    uint32_t prices = devices * KERNEL_TERMS;
+    uint32_t outputs = devices * KERNEL_TERMS;
+    assert(devices > 0 && hidden > 0 && bound > 0);
     *net = (kernel_net){.devices = devices, .hidden = hidden, .bound = bound};
     params_init(&net->values);
     net->first = layer_linear_add(&net->values, "first", KERNEL_FEATURES, hidden, true);
     net->second = layer_linear_add(&net->values, "second", hidden, hidden, true);
-    net->last = layer_linear_add(&net->values, "last", hidden, prices, true);
-    net->unit_costs = params_add(&net->values, 1, prices, PARAM_ZEROS, "prices");
-    net->summation = calloc((size_t)prices * devices, sizeof *net->summation);
+    net->last = layer_linear_add(&net->values, "last", hidden, outputs, true);
+    net->unit_costs = params_add(&net->values, 1, outputs, PARAM_ZEROS, "prices");
+    net->summation = calloc((size_t)outputs * devices, sizeof *net->summation);
     ft_status status = net->summation != NULL ? params_finish(&net->values, seed, error) : FT_NOMEM(error);
     if (status != FT_OK) {
         kernel_net_free(net);
         return status;
     }
-    for (uint32_t i = 0; i < prices; i++) net->summation[(size_t)i * devices + i / KERNEL_TERMS] = 1;
-    /* Training starts from the prices alone, without any bend. */
-    memset(params_values(&net->values, net->last.weight), 0, (size_t)hidden * prices * sizeof(float));
-    memset(params_values(&net->values, net->last.bias), 0, prices * sizeof(float));
+    for (uint32_t i = 0; i < outputs; i++) net->summation[(size_t)i * devices + i / KERNEL_TERMS] = 1;
+    /* Training starts from the unit costs alone: all multipliers are 1. */
+    memset(params_values(&net->values, net->last.weight), 0, (size_t)hidden * outputs * sizeof(float));
+    memset(params_values(&net->values, net->last.bias), 0, outputs * sizeof(float));
     return FT_OK;
 }
 

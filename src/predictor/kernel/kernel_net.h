@@ -1,10 +1,10 @@
-/* kernel_net.h - the network of the kernel-sum predictor: what a kernel takes on each device of one runtime.
+/* kernel_net.h - the network of the kernel-sum predictor: the time of a kernel on each device of one runtime.
  *
- *     time(kernel, device) = sum over terms t of  amount_t * exp(price_t,device + bend_t,device(features))
+ *     time(kernel, device) = sum over terms t of  amount_t * unit_cost_t,device * multiplier_t,device(features)
  *
- * Prices are what one launch, one multiply-accumulate, one byte costs; the bend, a small network of the features, is
- * what makes it cheaper or dearer for this kernel, by a factor of at most exp(bound). So every time is positive, work
- * that was never seen is charged by its amount, and devices of one runtime share what they have in common. */
+ * A unit cost is the time of one launch, one multiply-accumulate or one byte. A small network of the kernel's features
+ * predicts the multiplier, between exp(-bound) and exp(bound). So every time is positive, an unseen kernel costs in
+ * proportion to its work, and the devices of a runtime share the hidden layers. Both factors are kept as logarithms. */
 #ifndef PREDICTOR_KERNEL_NET_H
 #define PREDICTOR_KERNEL_NET_H
 
@@ -14,16 +14,16 @@
 
 enum { KERNEL_NET_MAX_HIDDEN = 512 };
 
-/* How features become inputs, from the kernels of the training part. */
+/* Standardises features to inputs of the network, from the kernels of the training part. */
 typedef struct kernel_scaling {
-    float mean[KERNEL_FEATURES], inverse[KERNEL_FEATURES]; /* inverse 0: never varied in training, so it says nothing */
+    float mean[KERNEL_FEATURES], inverse[KERNEL_FEATURES]; /* inverse 0: constant in training, so ignored */
     float min[KERNEL_FEATURES], max[KERNEL_FEATURES];
 } kernel_scaling;
 
 void kernel_scaling_fit(const kernel_row *rows, uint32_t count, kernel_scaling *scaling);
 /* Fills `inputs` (KERNEL_FEATURES). */
 void kernel_scaling_apply(const kernel_scaling *scaling, const kernel_row *row, float *inputs);
-/* Whether training saw its like: all of its flags, and sizes about as large. */
+/* Whether the features are within the range of training: flags exactly, sizes with some slack. */
 bool kernel_scaling_covers(const kernel_scaling *scaling, const kernel_row *row);
 
 typedef struct kernel_net {
@@ -32,25 +32,26 @@ typedef struct kernel_net {
     uint32_t hidden;
     float bound;
     layer_linear first, second, last;
-    param_id unit_costs; /* 1 x devices * terms */
-    float *summation;    /* devices * terms x devices: adds the terms of each device up */
+    param_id unit_costs; /* logarithms, 1 x devices * terms */
+    float *summation;    /* devices * terms x devices: sums the terms of each device */
 } kernel_net;
 
 ft_status kernel_net_init(kernel_net *net, uint32_t devices, uint32_t hidden, float bound, uint64_t seed,
                           ft_error *error);
 void kernel_net_free(kernel_net *net);
 
-/* What the hidden layers make of kernels: rows x hidden; and what each term takes by that: rows x (devices * terms). */
+/* Outputs of the hidden layers: rows x hidden; and the time of each term from them: rows x (devices * terms). */
 tensor *kernel_net_hidden(const kernel_net *net, tape *t, uint32_t rows, const float *inputs);
 tensor *kernel_net_term_times(const kernel_net *net, tape *t, tensor *hidden, uint32_t rows, const float *amounts,
                               tensor **log_multipliers);
-/* Both: arguments as below. */
+/* Both steps; arguments as below. */
 tensor *kernel_net_terms(const kernel_net *net, tape *t, uint32_t rows, const float *inputs, const float *amounts,
                          tensor **log_multipliers);
-/* inputs: rows x KERNEL_FEATURES, amounts: rows x (devices * terms). Gives rows x devices. *bend may be NULL. */
+/* inputs: rows x KERNEL_FEATURES, amounts: rows x (devices * terms). Returns rows x devices. `log_multipliers` may be
+ * NULL. */
 tensor *kernel_net_times(const kernel_net *net, tape *t, uint32_t rows, const float *inputs, const float *amounts,
                          tensor **log_multipliers);
-/* Copies the terms of a row once for each device. */
+/* Repeats the terms of a row for each device. */
 void kernel_net_amounts(const kernel_row *row, uint32_t devices, float *amounts);
 
 #endif

@@ -1,63 +1,64 @@
-/* kernel_predict.c - asking a trained kernel-sum predictor.
+/* kernel_predict.c - predictions of a trained kernel-sum predictor.
  *
- * A model launches the same kernel many times, and devices of one runtime share its kernels and networks: each distinct
- * kernel of a subject is looked at once, for all devices of the runtime. Careful networks are asked only where a kernel
- * is unlike those of training. */
+ * A model launches the same kernel many times, and devices of one runtime share kernels and networks, so the networks
+ * run once per distinct kernel, for all devices of the runtime. The robust networks run only where a model has kernels
+ * unlike those of training. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "predictor/kernel/kernel_model.h"
-#include "predictor/kernel/kernel_table.h"
 
 enum { ROWS_AT_ONCE = 4096 };
 
 static const size_t TAPE_LIMIT = (size_t)1 << 30;
 
-/* Power of the share of near kernels by which close networks are trusted; chosen on families that were left out. */
-static const int COMPANY = 4;
+/* The weight of the specialist networks is the share of seen kernels to this power; chosen on held-out families. */
+static const int SEEN_SHARE_POWER = 4;
 
 /* --- Networks ------------------------------------------------------------------------------------------------ */
 
-/* What one network says of rows whose inputs and amounts are laid out; added to `times` with a weight. */
-static ft_status ask_net(const kernel_net *net, uint32_t count, const float *inputs, const float *amounts,
-                         double weight, double *times, ft_error *error) {
+/* Adds the times that one network predicts for rows to `times`. */
+static ft_status run_net(const kernel_net *net, uint32_t count, const float *inputs, const float *amounts,
+                         double *times, ft_error *error) {
     tape *t = NULL;
     FT_TRY(tape_new(&net->values, TAPE_LIMIT, &t, error));
     tape_begin(t, TAPE_INFER, 0, 0);
-    const tensor *said = kernel_net_times(net, t, count, inputs, amounts, NULL);
+    const tensor *predicted = kernel_net_times(net, t, count, inputs, amounts, NULL);
     ft_status status = tape_status(t, error);
-    for (size_t i = 0; status == FT_OK && i < (size_t)count * net->devices; i++) times[i] += weight * said->data[i];
+    for (size_t i = 0; status == FT_OK && i < (size_t)count * net->devices; i++) times[i] += predicted->data[i];
     tape_free(t);
     return status;
 }
 
-/* Inputs and amounts of rows, one after the other, and room for what each network says of each row and device. */
-typedef struct question {
+/* Inputs and amounts of rows, and the times that each network predicts for each row and device. */
+typedef struct inference {
     float *inputs, *amounts;
-    double *answers; /* by network */
-} question;
+    double *times; /* networks x rows x devices */
+} inference;
 
-static void question_free(question *q) {
-    free(q->inputs);
-    free(q->amounts);
-    free(q->answers);
+static void inference_free(inference *f) {
+    free(f->inputs);
+    free(f->amounts);
+    free(f->times);
 }
 
-/* Asks the first networks about rows; answers[j] are those of network j: count x devices. */
-static ft_status ask(const kernel_side_model *s, uint32_t nets, const kernel_row *rows, uint32_t count, question *q,
-                     ft_error *error) {
+/* Runs the first `nets` networks on rows. */
+static ft_status infer(const kernel_side_model *s, uint32_t nets, const kernel_row *rows, uint32_t count, inference *f,
+                       ft_error *error) {
+    assert(nets <= s->net_count);
     size_t cells = (size_t)count * s->device_count;
-    *q = (question){.inputs = malloc(((size_t)count * KERNEL_FEATURES + 1) * sizeof(float)),
-                    .amounts = malloc((cells * KERNEL_TERMS + 1) * sizeof(float)),
-                    .answers = calloc(cells * nets + 1, sizeof(double))};
-    if (q->inputs == NULL || q->amounts == NULL || q->answers == NULL) return FT_NOMEM(error);
+    *f = (inference){.inputs = malloc(((size_t)count * KERNEL_FEATURES + 1) * sizeof(float)),
+                     .amounts = malloc((cells * KERNEL_TERMS + 1) * sizeof(float)),
+                     .times = calloc(cells * nets + 1, sizeof(double))};
+    if (f->inputs == NULL || f->amounts == NULL || f->times == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < count; i++) {
-        kernel_scaling_apply(&s->scaling, &rows[i], q->inputs + (size_t)i * KERNEL_FEATURES);
-        kernel_net_amounts(&rows[i], s->device_count, q->amounts + (size_t)i * s->device_count * KERNEL_TERMS);
+        kernel_scaling_apply(&s->scaling, &rows[i], f->inputs + (size_t)i * KERNEL_FEATURES);
+        kernel_net_amounts(&rows[i], s->device_count, f->amounts + (size_t)i * s->device_count * KERNEL_TERMS);
     }
     for (uint32_t j = 0; j < nets; j++)
-        FT_TRY(ask_net(&s->nets[j], count, q->inputs, q->amounts, 1, q->answers + j * cells, error));
+        FT_TRY(run_net(&s->nets[j], count, f->inputs, f->amounts, f->times + j * cells, error));
     return FT_OK;
 }
 
@@ -66,108 +67,119 @@ ft_status kernel_model_times(const kernel_side_model *s, const kernel_row *rows,
     for (uint32_t first = 0; first < count; first += ROWS_AT_ONCE) {
         uint32_t some = count - first < ROWS_AT_ONCE ? count - first : ROWS_AT_ONCE;
         size_t cells = (size_t)some * s->device_count;
-        question q;
-        ft_status status = ask(s, s->specialist_count, rows + first, some, &q, error);
+        inference f;
+        ft_status status = infer(s, s->specialist_count, rows + first, some, &f, error);
         for (size_t i = 0; status == FT_OK && i < cells; i++) {
             double sum = 0;
-            for (uint32_t j = 0; j < s->specialist_count; j++) sum += q.answers[j * cells + i];
+            for (uint32_t j = 0; j < s->specialist_count; j++) sum += f.times[j * cells + i];
             times[(size_t)first * s->device_count + i] = sum / s->specialist_count;
         }
-        question_free(&q);
+        inference_free(&f);
         FT_TRY(status);
     }
     return FT_OK;
 }
 
-/* --- Subjects ------------------------------------------------------------------------------------------------ */
+/* --- Models -------------------------------------------------------------------------------------------------- */
 
-/* The kernels of a subject under a runtime, and what the networks say of each distinct one. */
-typedef struct view {
+/* The kernels of a model under a runtime, with the times of each distinct one. Kept with the model view. */
+typedef struct timed_kernels {
     const ft_kernels *kernels;
     kernel_row *rows; /* distinct */
     uint32_t row_count;
     uint32_t *row_of; /* per kernel */
-    bool *is_seen;    /* per row: like one of training */
-    double *answers;  /* by network, row and device */
-    uint32_t nets;    /* that were asked: the close ones, or all */
-} view;
+    bool *is_seen;    /* per row: like a kernel of training */
+    double *times;    /* networks x rows x devices */
+    uint32_t nets;    /* networks that ran: the specialist ones, or all */
+} timed_kernels;
 
 /* Finds the distinct rows. */
-static ft_status fold_rows(view *v, const kernel_row *rows, arena *memory, ft_error *error) {
+static ft_status fold_rows(timed_kernels *k, const kernel_row *rows, arena *memory, ft_error *error) {
     row_table table = {.size = sizeof(kernel_row)};
     ft_status status = FT_OK;
-    v->row_of = ARENA_ARRAY(memory, uint32_t, (size_t)v->kernels->count + 1);
-    if (v->row_of == NULL) return FT_NOMEM(error);
-    for (uint32_t i = 0; i < v->kernels->count && status == FT_OK; i++)
-        status = row_table_add(&table, &rows[i], &v->row_of[i], error);
-    if (status == FT_OK) v->rows = arena_copy(memory, table.rows, table.count * table.size);
-    if (status == FT_OK && v->rows == NULL) status = FT_NOMEM(error);
-    v->row_count = table.count;
+    k->row_of = ARENA_ARRAY(memory, uint32_t, (size_t)k->kernels->count + 1);
+    if (k->row_of == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < k->kernels->count && status == FT_OK; i++)
+        status = row_table_add(&table, &rows[i], &k->row_of[i], error);
+    if (status == FT_OK) k->rows = arena_copy(memory, table.rows, table.count * table.size);
+    if (status == FT_OK && k->rows == NULL) status = FT_NOMEM(error);
+    k->row_count = table.count;
     row_table_free(&table);
     return status;
 }
 
-/* Without careful networks there is nobody else to ask: all kernels are taken for near. */
-static ft_status find_seen(const kernel_side_model *side, view *v, arena *memory, ft_error *error) {
+/* Without robust networks all kernels count as seen. */
+static ft_status find_seen(const kernel_side_model *side, timed_kernels *k, arena *memory, ft_error *error) {
     bool has_robust = side->net_count > side->specialist_count;
-    v->nets = side->specialist_count;
-    v->is_seen = ARENA_ARRAY(memory, bool, (size_t)v->row_count + 1);
-    if (v->is_seen == NULL) return FT_NOMEM(error);
-    for (uint32_t i = 0; i < v->row_count; i++) {
-        v->is_seen[i] = !has_robust || kernel_seen_has(&side->seen, &v->rows[i]);
-        if (!v->is_seen[i]) v->nets = side->net_count;
+    k->nets = side->specialist_count;
+    k->is_seen = ARENA_ARRAY(memory, bool, (size_t)k->row_count + 1);
+    if (k->is_seen == NULL) return FT_NOMEM(error);
+    for (uint32_t i = 0; i < k->row_count; i++) {
+        k->is_seen[i] = !has_robust || kernel_seen_has(&side->seen, &k->rows[i]);
+        if (!k->is_seen[i]) k->nets = side->net_count;
     }
     return FT_OK;
 }
 
-static ft_status make_view(const kernel_side_model *side, model_view *s, const ft_rules *rules, view *v,
-                           ft_error *error) {
+static ft_status time_kernels(const kernel_side_model *side, model_view *s, const ft_rules *rules, timed_kernels *k,
+                              ft_error *error) {
     kernel_row *rows;
     uint32_t count;
-    question q;
-    FT_TRY(model_view_kernels(s, rules, &v->kernels, error));
+    inference f;
+    FT_TRY(model_view_kernels(s, rules, &k->kernels, error));
     FT_TRY(kernel_rows_seen(s, rules, side->has_array, &s->memory, &rows, &count, error));
     if (count == 0) return ft_fail(error, FT_ERR_GRAPH, "the model launches no kernel: there is nothing to predict");
-    FT_TRY(fold_rows(v, rows, &s->memory, error));
-    FT_TRY(find_seen(side, v, &s->memory, error));
-    ft_status status = ask(side, v->nets, v->rows, v->row_count, &q, error);
-    size_t cells = (size_t)v->nets * v->row_count * side->device_count;
-    if (status == FT_OK) v->answers = arena_copy(&s->memory, q.answers, cells * sizeof *q.answers);
-    question_free(&q);
-    if (status == FT_OK && v->answers == NULL) status = FT_NOMEM(error);
+    assert(count == k->kernels->count);
+    FT_TRY(fold_rows(k, rows, &s->memory, error));
+    FT_TRY(find_seen(side, k, &s->memory, error));
+    ft_status status = infer(side, k->nets, k->rows, k->row_count, &f, error);
+    size_t cells = (size_t)k->nets * k->row_count * side->device_count;
+    if (status == FT_OK) k->times = arena_copy(&s->memory, f.times, cells * sizeof *f.times);
+    inference_free(&f);
+    if (status == FT_OK && k->times == NULL) status = FT_NOMEM(error);
     return status;
 }
 
-/* Kernels of another runtime than the side's own are not kept: only adapted predictors ask for them. */
-static ft_status view_of(const kernel_side_model *side, model_view *s, const ft_rules *rules, bool is_own,
-                         const view **found, ft_error *error) {
-    view *v = is_own ? model_view_kept(s, side) : NULL;
-    if (v == NULL) {
-        v = ARENA_ARRAY(&s->memory, view, 1);
-        if (v == NULL) return FT_NOMEM(error);
-        FT_TRY(make_view(side, s, rules, v, error));
-        if (is_own) model_view_keep(s, side, v);
+/* Kernels under another runtime than the side's own are not cached: only adapted predictors need them. */
+static ft_status find_timed_kernels(const kernel_side_model *side, model_view *s, const ft_rules *rules, bool is_own,
+                                    const timed_kernels **found, ft_error *error) {
+    timed_kernels *k = is_own ? model_view_kept(s, side) : NULL;
+    if (k == NULL) {
+        k = ARENA_ARRAY(&s->memory, timed_kernels, 1);
+        if (k == NULL) return FT_NOMEM(error);
+        FT_TRY(time_kernels(side, s, rules, k, error));
+        if (is_own) model_view_keep(s, side, k);
     }
-    *found = v;
+    *found = k;
     return FT_OK;
 }
 
-/* What the networks say of one device: a time per kernel, and the sum by network. */
+/* --- Ensemble ------------------------------------------------------------------------------------------------ */
+
+/* A model on one device: the side and the column of the device in it. */
+typedef struct device_case {
+    const kernel_side_model *side;
+    const timed_kernels *kernels;
+    uint32_t column;
+} device_case;
+
+/* Predictions of the networks for one device: a time per kernel, and the sum by network. */
 typedef struct ensemble_result {
     double *times;
-    double trust; /* in the close networks; the careful ones have the rest */
+    double specialist_weight; /* the robust networks have the rest */
     double sums[2 * KERNEL_MAX_MEMBERS];
 } ensemble_result;
 
-/* What some networks say of each kernel on average, and the sum of each network. */
-static ft_status average(const kernel_side_model *side, const view *v, uint32_t column, uint32_t first, uint32_t end,
-                         arena *memory, double **times, double *sums, ft_error *error) {
-    *times = ARENA_ARRAY(memory, double, (size_t)v->kernels->count + 1);
+/* The time of each kernel averaged over the networks from `first` to before `end`, and the sum of each network. */
+static ft_status average(const device_case *c, uint32_t first, uint32_t end, arena *memory, double **times,
+                         double *sums, ft_error *error) {
+    const timed_kernels *k = c->kernels;
+    *times = ARENA_ARRAY(memory, double, (size_t)k->kernels->count + 1);
     if (*times == NULL) return FT_NOMEM(error);
     for (uint32_t j = first; j < end; j++) {
-        const double *answers = v->answers + (size_t)j * v->row_count * side->device_count + column;
-        for (uint32_t i = 0; i < v->kernels->count; i++) {
-            double time = answers[(size_t)v->row_of[i] * side->device_count];
+        const double *of_net = k->times + (size_t)j * k->row_count * c->side->device_count + c->column;
+        for (uint32_t i = 0; i < k->kernels->count; i++) {
+            double time = of_net[(size_t)k->row_of[i] * c->side->device_count];
             (*times)[i] += time / (end - first);
             sums[j] += time;
         }
@@ -175,29 +187,32 @@ static ft_status average(const kernel_side_model *side, const view *v, uint32_t 
     return FT_OK;
 }
 
-/* Close networks know what kernels take in the company they were seen in: they were fitted to sums, where one kernel's
- * price may make up for another's. So one measure holds for all kernels of a model, the share of time from near ones.
- * A far kernel counts by the higher of its two prices: neither is to be believed. */
-static double trust_in_close(const view *v, const double *specialist, const double *robust) {
-    double near = 0, far = 0;
-    for (uint32_t i = 0; i < v->kernels->count; i++) {
-        if (v->is_seen[v->row_of[i]])
-            near += specialist[i];
+/* Specialist networks were fitted to sums over the models of training, where the cost of one kernel may compensate for
+ * that of another. So one weight holds for all kernels of a model: the share of its time that seen kernels take. An
+ * unseen kernel counts by the longer of its two predictions, since neither is reliable. */
+static double specialist_weight(const timed_kernels *k, const double *specialist, const double *robust) {
+    double seen = 0, unseen = 0;
+    for (uint32_t i = 0; i < k->kernels->count; i++) {
+        if (k->is_seen[k->row_of[i]])
+            seen += specialist[i];
         else
-            far += fmax(specialist[i], robust[i]);
+            unseen += fmax(specialist[i], robust[i]);
     }
-    return pow(near / (near + far), COMPANY);
+    return pow(seen / (seen + unseen), SEEN_SHARE_POWER);
 }
 
-static ft_status run_ensemble(const kernel_side_model *side, const view *v, uint32_t column, arena *memory,
-                              ensemble_result *o, ft_error *error) {
+static ft_status run_ensemble(const device_case *c, arena *memory, ensemble_result *e, ft_error *error) {
+    uint32_t specialists = c->side->specialist_count, nets = c->kernels->nets;
     double *robust;
-    *o = (ensemble_result){.trust = 1};
-    FT_TRY(average(side, v, column, 0, side->specialist_count, memory, &o->times, o->sums, error));
-    if (v->nets == side->specialist_count) return FT_OK;
-    FT_TRY(average(side, v, column, side->specialist_count, v->nets, memory, &robust, o->sums, error));
-    o->trust = trust_in_close(v, o->times, robust);
-    for (uint32_t i = 0; i < v->kernels->count; i++) o->times[i] = o->trust * o->times[i] + (1 - o->trust) * robust[i];
+    assert(c->column < c->side->device_count && nets <= 2 * KERNEL_MAX_MEMBERS);
+    *e = (ensemble_result){.specialist_weight = 1};
+    FT_TRY(average(c, 0, specialists, memory, &e->times, e->sums, error));
+    if (nets == specialists) return FT_OK;
+    FT_TRY(average(c, specialists, nets, memory, &robust, e->sums, error));
+    double weight = specialist_weight(c->kernels, e->times, robust);
+    e->specialist_weight = weight;
+    for (uint32_t i = 0; i < c->kernels->kernels->count; i++)
+        e->times[i] = weight * e->times[i] + (1 - weight) * robust[i];
     return FT_OK;
 }
 
@@ -210,13 +225,35 @@ static double deviation(const double *sums, uint32_t count, double *mean) {
     return count > 1 ? sqrt(squares / (count - 1)) : 0;
 }
 
-/* How far apart the networks are that count; as far as careful ones do, also how far they are from the close ones. */
-static double disagreement(const kernel_side_model *side, const view *v, const ensemble_result *o) {
-    double specialist_mean, robust_mean, specialist = deviation(o->sums, side->specialist_count, &specialist_mean);
-    if (v->nets == side->specialist_count) return specialist;
-    double robust = deviation(o->sums + side->specialist_count, v->nets - side->specialist_count, &robust_mean);
-    return o->trust * specialist + (1 - o->trust) * (robust + fabs(robust_mean - specialist_mean));
+/* Disagreement of the networks, weighted as they are; for robust ones also their distance from the specialist ones. */
+static double disagreement(const device_case *c, const ensemble_result *e) {
+    uint32_t specialists = c->side->specialist_count, nets = c->kernels->nets;
+    double specialist_mean, robust_mean, specialist = deviation(e->sums, specialists, &specialist_mean);
+    if (nets == specialists) return specialist;
+    double robust = deviation(e->sums + specialists, nets - specialists, &robust_mean);
+    double weight = e->specialist_weight;
+    return weight * specialist + (1 - weight) * (robust + fabs(robust_mean - specialist_mean));
 }
+
+/* Applies the correction (*factor), by as much as the model is like those of training; returns the sum of the times
+ * and the share of it that kernels covered by training take. */
+static double correct(const device_case *c, ensemble_result *e, double *factor, double *covered_ratio) {
+    const timed_kernels *k = c->kernels;
+    kernel_mix mix = {0};
+    double value = 0, covered = 0;
+    for (uint32_t i = 0; i < k->kernels->count; i++) kernel_mix_add(&mix, &k->rows[k->row_of[i]], e->times[i]);
+    *factor = kernel_correct(c->side->corrections[c->column], &mix);
+    if (e->specialist_weight < 1) *factor = pow(*factor, e->specialist_weight);
+    for (uint32_t i = 0; i < k->kernels->count; i++) {
+        e->times[i] *= *factor;
+        value += e->times[i];
+        if (kernel_scaling_covers(&c->side->scaling, &k->rows[k->row_of[i]])) covered += e->times[i];
+    }
+    *covered_ratio = covered / value;
+    return value;
+}
+
+/* --- Predictions --------------------------------------------------------------------------------------------- */
 
 static ft_status make_parts(const ft_kernels *kernels, const double *times, arena *memory, model_output *out,
                             ft_error *error) {
@@ -231,110 +268,95 @@ static ft_status make_parts(const ft_kernels *kernels, const double *times, aren
     return FT_OK;
 }
 
-/* Applies the correction (*factor), as far as the model is like those that it was learned from, and tells the sum and
- * the share of it that is of known kernels. */
-static double correct(const kernel_side_model *side, const view *v, uint32_t column, ensemble_result *o, double *factor,
-                      double *known_ratio) {
-    kernel_mix mix = {0};
-    double value = 0, known = 0;
-    for (uint32_t i = 0; i < v->kernels->count; i++) kernel_mix_add(&mix, &v->rows[v->row_of[i]], o->times[i]);
-    *factor = kernel_correct(side->corrections[column], &mix);
-    if (o->trust < 1) *factor = pow(*factor, o->trust);
-    for (uint32_t i = 0; i < v->kernels->count; i++) {
-        o->times[i] *= *factor;
-        value += o->times[i];
-        if (kernel_scaling_covers(&side->scaling, &v->rows[v->row_of[i]])) known += o->times[i];
-    }
-    *known_ratio = known / value;
-    return value;
-}
+/* A prediction, and what an explanation of it needs. */
+typedef struct prediction {
+    device_case on;
+    double factor, specialist_weight;
+    model_output output;
+} prediction;
 
-/* What is found out on the way to a prediction. */
-typedef struct finding {
-    const kernel_side_model *side;
-    uint32_t column;
-    const view *view;
-    double factor, trust;
-} finding;
-
-static ft_status predict(const kernel_model *m, const predict_input *in, finding *f, model_output *out,
-                         ft_error *error) {
+static ft_status predict(const kernel_model *m, const predict_input *in, prediction *p, ft_error *error) {
     const target_device *target = in->target;
     static const double MIN_SPREAD = 0.01, UNKNOWN_SPREAD = 0.1;
     uint32_t device = target->index;
+    assert(device < m->device_count);
     const ft_rules *own = runtimes_rules(&m->runtimes, device);
-    *f = (finding){.side = &m->sides[m->runtimes.of_device[device]], .column = m->column[device]};
-    ensemble_result o;
-    FT_TRY(view_of(f->side, in->view, target->rules != NULL ? target->rules : own, target->rules == NULL, &f->view,
-                   error));
-    FT_TRY(run_ensemble(f->side, f->view, f->column, in->memory, &o, error));
-    f->trust = o.trust;
-    model_output made = {.source = FT_LEARNED};
-    made.value = correct(f->side, f->view, f->column, &o, &f->factor, &made.coverage_ratio);
-    if (!(made.value > 0 && isfinite(made.value)))
+    *p = (prediction){.on.side = &m->sides[m->runtimes.of_device[device]], .on.column = m->column[device]};
+    ensemble_result e;
+    FT_TRY(find_timed_kernels(p->on.side, in->view, target->rules != NULL ? target->rules : own, target->rules == NULL,
+                              &p->on.kernels, error));
+    FT_TRY(run_ensemble(&p->on, in->memory, &e, error));
+    p->specialist_weight = e.specialist_weight;
+    model_output *out = &p->output;
+    out->source = FT_LEARNED;
+    out->value = correct(&p->on, &e, &p->factor, &out->coverage_ratio);
+    if (!(out->value > 0 && isfinite(out->value)))
         return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
-    made.spread = MIN_SPREAD + disagreement(f->side, f->view, &o) + UNKNOWN_SPREAD * (1 - made.coverage_ratio);
-    if (in->has_parts) FT_TRY(make_parts(f->view->kernels, o.times, in->memory, &made, error));
-    *out = made;
-    return FT_OK;
+    out->spread = MIN_SPREAD + disagreement(&p->on, &e) + UNKNOWN_SPREAD * (1 - out->coverage_ratio);
+    return in->has_parts ? make_parts(p->on.kernels->kernels, e.times, in->memory, out, error) : FT_OK;
 }
 
 ft_status kernel_model_predict(const void *model, const predict_input *in, model_output *out, ft_error *error) {
-    finding f;
-    return predict(model, in, &f, out, error);
+    prediction p;
+    FT_TRY(predict(model, in, &p, error));
+    *out = p.output;
+    return FT_OK;
 }
 
-/* --- What predictions are made of ---------------------------------------------------------------------------- */
+/* --- Explanations -------------------------------------------------------------------------------------------- */
 
 const ft_rules *kernel_model_rules(const void *model, uint32_t device) {
     const kernel_model *m = model;
     return device < m->device_count ? runtimes_rules(&m->runtimes, device) : NULL;
 }
 
-/* Adds what each term of each row takes by one network. */
-static ft_status add_terms(const kernel_net *net, uint32_t count, const float *inputs, const float *amounts,
-                           uint32_t column, double weight, double *times, ft_error *error) {
+/* Adds the time of each term of each row by one network. */
+static ft_status add_terms(const device_case *c, const kernel_net *net, const inference *f, double weight,
+                           double *times, ft_error *error) {
     tape *t = NULL;
+    uint32_t count = c->kernels->row_count;
     FT_TRY(tape_new(&net->values, TAPE_LIMIT, &t, error));
     tape_begin(t, TAPE_INFER, 0, 0);
-    const tensor *said = kernel_net_terms(net, t, count, inputs, amounts, NULL);
+    const tensor *predicted = kernel_net_terms(net, t, count, f->inputs, f->amounts, NULL);
     ft_status status = tape_status(t, error);
     for (size_t i = 0; status == FT_OK && i < count; i++) {
-        const float *terms = said->data + (i * net->devices + column) * KERNEL_TERMS;
+        const float *terms = predicted->data + (i * net->devices + c->column) * KERNEL_TERMS;
         for (uint32_t k = 0; k < KERNEL_TERMS; k++) times[i * KERNEL_TERMS + k] += weight * terms[k];
     }
     tape_free(t);
     return status;
 }
 
-static ft_status terms_of(const finding *f, const float *inputs, const float *amounts, double *times, ft_error *error) {
-    uint32_t specialist = f->side->specialist_count;
-    for (uint32_t j = 0; j < f->view->nets; j++) {
-        double weight = j < specialist ? f->trust / specialist : (1 - f->trust) / (f->view->nets - specialist);
-        FT_TRY(add_terms(&f->side->nets[j], f->view->row_count, inputs, amounts, f->column, f->factor * weight, times,
-                         error));
+static ft_status find_terms(const prediction *p, const inference *f, double *times, ft_error *error) {
+    uint32_t specialists = p->on.side->specialist_count, nets = p->on.kernels->nets;
+    for (uint32_t j = 0; j < nets; j++) {
+        double weight =
+            j < specialists ? p->specialist_weight / specialists : (1 - p->specialist_weight) / (nets - specialists);
+        FT_TRY(add_terms(&p->on, &p->on.side->nets[j], f, p->factor * weight, times, error));
     }
     return FT_OK;
 }
 
 ft_status kernel_model_explain(const void *model, const predict_input *in, model_output *out, explanation *made_of,
                                ft_error *error) {
-    finding f;
-    FT_TRY(predict(model, in, &f, out, error));
-    uint32_t count = f.view->row_count, devices = f.side->device_count;
-    float *inputs = ARENA_ARRAY(in->memory, float, (size_t)count *KERNEL_FEATURES);
-    float *amounts = ARENA_ARRAY(in->memory, float, (size_t)count *devices *KERNEL_TERMS);
+    prediction p;
+    FT_TRY(predict(model, in, &p, error));
+    *out = p.output;
+    const timed_kernels *kernels = p.on.kernels;
+    uint32_t count = kernels->row_count, devices = p.on.side->device_count;
+    inference f = {.inputs = ARENA_ARRAY(in->memory, float, (size_t)count *KERNEL_FEATURES),
+                   .amounts = ARENA_ARRAY(in->memory, float, (size_t)count *devices *KERNEL_TERMS)};
     float *features = ARENA_ARRAY(in->memory, float, (size_t)count *KERNEL_FEATURES);
     double *times = ARENA_ARRAY(in->memory, double, (size_t)count *KERNEL_TERMS);
-    if (inputs == NULL || amounts == NULL || features == NULL || times == NULL) return FT_NOMEM(error);
+    if (f.inputs == NULL || f.amounts == NULL || features == NULL || times == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < count; i++) {
-        const kernel_row *row = &f.view->rows[i];
-        kernel_scaling_apply(&f.side->scaling, row, inputs + (size_t)i * KERNEL_FEATURES);
-        kernel_net_amounts(row, devices, amounts + (size_t)i * devices * KERNEL_TERMS);
+        const kernel_row *row = &kernels->rows[i];
+        kernel_scaling_apply(&p.on.side->scaling, row, f.inputs + (size_t)i * KERNEL_FEATURES);
+        kernel_net_amounts(row, devices, f.amounts + (size_t)i * devices * KERNEL_TERMS);
         memcpy(features + (size_t)i * KERNEL_FEATURES, row->features, sizeof row->features);
     }
-    FT_TRY(terms_of(&f, inputs, amounts, times, error));
-    *made_of = (explanation){.count = f.view->kernels->count, .row_of = f.view->row_of, .row_count = count};
+    FT_TRY(find_terms(&p, &f, times, error));
+    *made_of = (explanation){.count = kernels->kernels->count, .row_of = kernels->row_of, .row_count = count};
     made_of->term_count = KERNEL_TERMS;
     made_of->times = times;
     made_of->size_count = KERNEL_SIZES;

@@ -1,6 +1,7 @@
-/* kernel_seen.c - see kernel_seen.h. */
+/* kernel_seen.c - hash set of the kernels of training. */
 #include "predictor/kernel/kernel_seen.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +13,13 @@ enum { HASH_BITS = 24, MIN_SLOTS = 16, MAX_SLOTS = 1 << 22 };
 
 /* --- Cells --------------------------------------------------------------------------------------------------- */
 
-/* Windows, strides and inputs are few numbers, told apart as they are; sizes are told apart by powers of two. */
+/* Windows, strides and inputs are compared exactly, sizes by powers of two. */
 static const uint32_t exact[] = {FEATURE_WINDOW, FEATURE_STRIDE, FEATURE_INPUTS};
 static const uint32_t rough[] = {FEATURE_IN_HEIGHT, FEATURE_IN_CHANNELS, FEATURE_OUT_CHANNELS};
 
 enum { EXACT = sizeof exact / sizeof exact[0], ROUGH = sizeof rough / sizeof rough[0] };
 
-/* From 1 to 2^24 - 1, which a float holds exactly. */
+/* From 1 to 2^24 - 1, which a float represents exactly. */
 static uint32_t cell_of(const kernel_row *row) {
     int32_t cell[EXACT + ROUGH] = {0};
     char key[sizeof cell + KERNEL_FEATURES - KERNEL_SIZES];
@@ -31,8 +32,9 @@ static uint32_t cell_of(const kernel_row *row) {
     return hash != 0 ? hash : 1;
 }
 
-/* The slot that has a cell, or the free one where it belongs; slot_count when there is neither. */
+/* The slot of a cell, or the free slot where it belongs; slot_count if there is neither. */
 static uint32_t find(const float *slots, uint32_t slot_count, uint32_t cell) {
+    assert((slot_count & (slot_count - 1)) == 0 && cell != 0);
     for (uint32_t i = 0; i < slot_count; i++) {
         uint32_t at = (cell + i) & (slot_count - 1);
         if (slots[at] == 0 || slots[at] == (float)cell) return at;
@@ -45,9 +47,9 @@ bool kernel_seen_has(const kernel_seen *seen, const kernel_row *row) {
     return at < seen->slot_count && seen->slots[at] != 0;
 }
 
-/* --- Making -------------------------------------------------------------------------------------------------- */
+/* --- Building -------------------------------------------------------------------------------------------------- */
 
-/* A table of so many slots with all that is in the old one. */
+/* Moves all cells to a table of `slot_count` slots. */
 static ft_status rebuild(kernel_seen *seen, uint32_t slot_count, ft_error *error) {
     float *slots = calloc(slot_count, sizeof *slots);
     if (slots == NULL) return FT_NOMEM(error);
@@ -68,7 +70,7 @@ ft_status kernel_seen_fit(const kernel_row *rows, uint32_t count, kernel_seen *s
         uint32_t cell = cell_of(&rows[i]), at = find(seen->own, seen->slot_count, cell);
         if (at == seen->slot_count || seen->own[at] != 0) continue;
         seen->own[at] = (float)cell;
-        /* Half of it stays free: what is not there is soon known not to be. */
+        /* Half of the slots stay free, so that lookups of absent cells are short. */
         if (++used * 2 > seen->slot_count && seen->slot_count < MAX_SLOTS)
             status = rebuild(seen, seen->slot_count * 2, error);
     }
@@ -81,7 +83,8 @@ void kernel_seen_free(kernel_seen *seen) {
     *seen = (kernel_seen){0};
 }
 
-/* --- Keeping ------------------------------------------------------------------------------------------------- */
+/* --- Saving and mapping
+ * ------------------------------------------------------------------------------------------------- */
 
 bool kernel_seen_save(const kernel_seen *seen, float_block *block) {
     float slot_count = (float)seen->slot_count;
@@ -92,7 +95,8 @@ ft_status kernel_seen_map(const float **block, size_t *left, kernel_seen *seen, 
     if (*left < 1) return ft_fail(error, FT_ERR_DAMAGED, "kernel-sum: the block of floats is too short");
     float count = **block;
     if (!(count >= MIN_SLOTS && count <= MAX_SLOTS) || ((uint32_t)count & ((uint32_t)count - 1)) != 0)
-        return ft_fail(error, FT_ERR_DAMAGED, "kernel-sum: a table of kernels has no size that it can have");
+        return ft_fail(error, FT_ERR_DAMAGED,
+                       "kernel-sum: the size of a table of kernels is not a power of two from 16 to 4194304");
     if ((uint32_t)count > *left - 1)
         return ft_fail(error, FT_ERR_DAMAGED, "kernel-sum: the block of floats is too short");
     *seen = (kernel_seen){.slots = *block + 1, .slot_count = (uint32_t)count};

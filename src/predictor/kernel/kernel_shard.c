@@ -1,12 +1,13 @@
-/* kernel_shard.c - see kernel_shard.h. */
+/* kernel_shard.c - fills shards of a training step and runs the network on them. */
 #include "predictor/kernel/kernel_shard.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 void kernel_shard_free(kernel_shard *s) {
-    free(s->place);
+    free(s->row_of);
     free(s->kernels);
     free(s->start);
     free(s->index);
@@ -19,28 +20,28 @@ void kernel_shard_free(kernel_shard *s) {
 }
 
 bool kernel_shard_open(kernel_shard *s, uint32_t kernels) {
-    s->place = calloc(kernels > 0 ? kernels : 1, sizeof *s->place);
-    return s->place != NULL;
+    s->row_of = calloc(kernels > 0 ? kernels : 1, sizeof *s->row_of);
+    return s->row_of != NULL;
 }
 
-static bool widen(void *items, size_t count, size_t size) {
-    void **place = items;
-    void *moved = realloc(*place, count > 0 ? count * size : 1);
-    if (moved != NULL) *place = moved;
+static bool grow(void *items, size_t count, size_t size) {
+    void **pointer = items;
+    void *moved = realloc(*pointer, count > 0 ? count * size : 1);
+    if (moved != NULL) *pointer = moved;
     return moved != NULL;
 }
 
-/* Room for what the models launch, at worst all different kernels. */
+/* Reserves memory for the worst case: all launched kernels differ. */
 static bool reserve_models(kernel_shard *s, uint32_t models, uint32_t launches, uint32_t devices) {
     if (models + 1 > s->start_capacity) {
-        if (!widen(&s->start, models + 1, sizeof *s->start) ||
-            !widen(&s->targets, (size_t)models * devices, sizeof(float)) ||
-            !widen(&s->weights, (size_t)models * devices, sizeof(float)))
+        if (!grow(&s->start, models + 1, sizeof *s->start) ||
+            !grow(&s->targets, (size_t)models * devices, sizeof(float)) ||
+            !grow(&s->weights, (size_t)models * devices, sizeof(float)))
             return false;
         s->start_capacity = models + 1;
     }
     if (launches > s->index_capacity) {
-        if (!widen(&s->index, launches, sizeof *s->index)) return false;
+        if (!grow(&s->index, launches, sizeof *s->index)) return false;
         s->index_capacity = launches;
     }
     return true;
@@ -48,40 +49,42 @@ static bool reserve_models(kernel_shard *s, uint32_t models, uint32_t launches, 
 
 static bool reserve_rows(kernel_shard *s, uint32_t rows, uint32_t devices) {
     if (rows <= s->row_capacity) return true;
-    size_t prices = (size_t)rows * devices * KERNEL_TERMS;
-    if (!widen(&s->kernels, rows, sizeof *s->kernels) ||
-        !widen(&s->inputs, (size_t)rows * KERNEL_FEATURES, sizeof(float)) ||
-        !widen(&s->amounts, prices, sizeof(float)) || !widen(&s->zeros, prices, sizeof(float)))
+    size_t cells = (size_t)rows * devices * KERNEL_TERMS;
+    if (!grow(&s->kernels, rows, sizeof *s->kernels) ||
+        !grow(&s->inputs, (size_t)rows * KERNEL_FEATURES, sizeof(float)) || !grow(&s->amounts, cells, sizeof(float)) ||
+        !grow(&s->zeros, cells, sizeof(float)))
         return false;
-    memset(s->zeros, 0, prices * sizeof(float));
+    memset(s->zeros, 0, cells * sizeof(float));
     s->row_capacity = rows;
     return true;
 }
 
-/* Notes a kernel and gives its row in the shard. */
-static uint32_t row_of(kernel_shard *s, uint32_t kernel) {
-    if (s->place[kernel] == 0) {
+/* Adds a kernel unless it is there; returns its row in the shard. */
+static uint32_t add_kernel(kernel_shard *s, uint32_t kernel) {
+    if (s->row_of[kernel] == 0) {
         s->kernels[s->kernel_count++] = kernel;
-        s->place[kernel] = s->kernel_count;
+        s->row_of[kernel] = s->kernel_count;
     }
-    return s->place[kernel] - 1;
+    return s->row_of[kernel] - 1;
 }
 
 bool kernel_shard_fill(kernel_shard *s, const kernel_side *side, const float *inputs, const kernel_models *models,
-                       const uint32_t *numbers, uint32_t first, uint32_t count) {
+                       const uint32_t *indices, uint32_t first, uint32_t count) {
     uint32_t devices = models->devices, launches = 0;
+    assert(devices == side->device_count && s->row_of != NULL);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t m = numbers != NULL ? numbers[i] : first + i;
+        uint32_t m = indices != NULL ? indices[i] : first + i;
         launches += models->start[m + 1] - models->start[m];
     }
-    uint32_t most = launches < side->kernels.count ? launches : side->kernels.count;
-    if (!reserve_models(s, count, launches, devices) || !reserve_rows(s, most, devices)) return false;
+    uint32_t max_rows = launches < side->kernels.count ? launches : side->kernels.count;
+    if (!reserve_models(s, count, launches, devices) || !reserve_rows(s, max_rows, devices)) return false;
     s->model_count = count;
     s->kernel_count = 0;
     s->start[0] = 0;
     for (uint32_t i = 0, at = 0; i < count; i++) {
-        uint32_t m = numbers != NULL ? numbers[i] : first + i;
-        for (uint32_t j = models->start[m]; j < models->start[m + 1]; j++) s->index[at++] = row_of(s, models->index[j]);
+        uint32_t m = indices != NULL ? indices[i] : first + i;
+        for (uint32_t j = models->start[m]; j < models->start[m + 1]; j++)
+            s->index[at++] = add_kernel(s, models->index[j]);
         s->start[i + 1] = at;
         for (uint32_t d = 0; d < devices; d++) {
             double label = models->labels[(size_t)m * devices + d];
@@ -95,7 +98,7 @@ bool kernel_shard_fill(kernel_shard *s, const kernel_side *side, const float *in
                KERNEL_FEATURES * sizeof(float));
         kernel_net_amounts(&kernel_table_rows(&side->kernels)[kernel], devices,
                            s->amounts + (size_t)i * devices * KERNEL_TERMS);
-        s->place[kernel] = 0;
+        s->row_of[kernel] = 0;
     }
     return true;
 }

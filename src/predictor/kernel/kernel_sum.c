@@ -1,6 +1,6 @@
-/* kernel_sum.c - the default family: the sum over kernels of positive terms, trained end to end on what whole models
- * take. kernel_rows.h says what is seen of a kernel, kernel_net.h what a kernel takes, kernel_train.h how that is
- * learned, kernel_model.h what is kept. */
+/* kernel_sum.c - fits the family "kernel-sum": the sum over kernels of positive terms, trained end to end on the times
+ * of whole models. kernel_rows.h has the features of a kernel, kernel_net.h the network, kernel_train.h its training,
+ * kernel_model.h the trained model. */
 #include "predictor/kernel/kernel_sum.h"
 
 #include <math.h>
@@ -10,34 +10,33 @@
 #include "predictor/core/family_common.h"
 #include "predictor/core/series.h"
 #include "predictor/kernel/kernel_model.h"
-#include "predictor/kernel/kernel_tune.h"
 
-/* Networks are trained one after the other: first the close ones, runtime by runtime, then the careful ones. */
+/* Networks are trained one after the other: the specialist ones runtime by runtime, then the robust ones. */
 typedef struct fitting {
     const fit_context *context;
     const kernel_data *data;
     kernel_model *m;
     kernel_config robust;
     uint32_t unit;
-    kernel_training *training; /* of the unit at hand */
+    kernel_training *training; /* of the current unit */
 } fitting;
 
 /* --- Networks ------------------------------------------------------------------------------------------------ */
 
-/* Which network of which runtime a unit is. */
-typedef struct unit_place {
+/* The network that a unit of training is. */
+typedef struct unit_index {
     uint32_t side, member;
-} unit_place;
+} unit_index;
 
-static unit_place place_of(const fitting *f, uint32_t unit) {
+static unit_index index_of_unit(const fitting *f, uint32_t unit) {
     uint32_t members = f->m->config.members, specialist = f->data->side_count * members;
-    if (unit < specialist) return (unit_place){unit / members, unit % members};
+    if (unit < specialist) return (unit_index){unit / members, unit % members};
     unit -= specialist;
-    return (unit_place){unit / f->robust.members, members + unit % f->robust.members};
+    return (unit_index){unit / f->robust.members, members + unit % f->robust.members};
 }
 
 static kernel_net *unit_net(const fitting *f, uint32_t unit) {
-    unit_place at = place_of(f, unit);
+    unit_index at = index_of_unit(f, unit);
     return &f->m->sides[at.side].nets[at.member];
 }
 
@@ -47,11 +46,15 @@ static params *values(void *user, uint32_t unit) {
 
 static ft_status begin(void *user, uint32_t unit, uint64_t seed, descent **d, ft_error *error) {
     fitting *f = user;
-    unit_place at = place_of(f, unit);
+    unit_index at = index_of_unit(f, unit);
     const kernel_config *config = at.member < f->m->config.members ? &f->m->config : &f->robust;
     f->unit = unit;
-    FT_TRY(kernel_training_new(&f->data->sides[at.side], &f->m->sides[at.side].scaling, config, seed,
-                               f->context->threads, unit_net(f, unit), &f->training, error));
+    const kernel_training_options options = {.side = &f->data->sides[at.side],
+                                             .scaling = &f->m->sides[at.side].scaling,
+                                             .config = config,
+                                             .seed = seed,
+                                             .threads = f->context->threads};
+    FT_TRY(kernel_training_new(&options, unit_net(f, unit), &f->training, error));
     *d = kernel_training_descent(f->training);
     return FT_OK;
 }
@@ -66,7 +69,7 @@ static ft_status check(void *user, double *mape, ft_error *error) {
 
 static json_t *describe(void *user) {
     const fitting *f = user;
-    unit_place at = place_of(f, f->unit);
+    unit_index at = index_of_unit(f, f->unit);
     return json_pack("{s:s, s:i}", "runtime", ft_rules_name(f->m->runtimes.rules[at.side]), "member", (int)at.member);
 }
 
@@ -91,7 +94,7 @@ static ft_status train_networks(fitting *f, ft_error *error) {
 
 /* --- Fitting ------------------------------------------------------------------------------------------------- */
 
-/* What the networks leave unexplained, once they are trained. */
+/* Fits the corrections to the residuals of the trained networks. */
 static ft_status fit_corrections(const fitting *f, ft_error *error) {
     for (uint32_t i = 0; f->m->config.rounds > 0 && i < f->data->side_count; i++) {
         const kernel_side *side = &f->data->sides[i];
@@ -128,7 +131,7 @@ static ft_status fit_gathered(const fit_set *set, const fit_context *context, co
 }
 
 /* Rows of whole models; the caller frees them. */
-static ft_status leave_operators(const fit_set *set, fit_rows *rows, ft_error *error) {
+static ft_status keep_whole_models(const fit_set *set, fit_rows *rows, ft_error *error) {
     const ft_record *records = ft_dataset_records(set->data);
     fit_row *kept = malloc(((size_t)rows->count + 1) * sizeof *kept);
     uint32_t count = 0;
@@ -143,7 +146,7 @@ static ft_status gather(const fit_set *set, const fit_context *context, const ke
                         kernel_data *data, ft_error *error) {
     if (config->has_operators) return kernel_data_gather(set, context, r, config->has_array, data, error);
     fit_set whole = *set;
-    FT_TRY(leave_operators(set, &whole.train, error));
+    FT_TRY(keep_whole_models(set, &whole.train, error));
     ft_status status = fit_set_check(&whole, error);
     if (status == FT_OK) status = kernel_data_gather(&whole, context, r, config->has_array, data, error);
     free((fit_row *)whole.train.items);
@@ -158,7 +161,7 @@ static ft_status fit(const fit_set *set, const fit_context *context, const ft_se
     FT_TRY(kernel_config_read(context->config, settings, &config, error));
     FT_TRY(fit_set_check(set, error));
     if (set->device_count > KERNEL_MAX_DEVICES)
-        return ft_fail(error, FT_ERR_LIMIT, "kernel-sum knows at most %d devices at a time", KERNEL_MAX_DEVICES);
+        return ft_fail(error, FT_ERR_LIMIT, "kernel-sum is limited to %d devices; train on fewer", KERNEL_MAX_DEVICES);
     FT_TRY(runtimes_open(set->data, set->devices, set->device_count, &r, error));
     ft_status status = gather(set, context, &config, &r, &data, error);
     if (status == FT_OK) {
@@ -184,13 +187,14 @@ static ft_status fit_wide(const fit_set *set, const fit_context *context, void *
     .optional = {.explain = kernel_model_explain, .rules = kernel_model_rules, .tune = kernel_tune}
 
 const family family_kernel_sum = {.name = "kernel-sum",
-                                  .text = "the sum over fused kernels of learned prices for their work; the default",
+                                  .text =
+                                      "the sum over fused kernels of their work times learned unit costs; the default",
                                   .settings = kernel_settings_default,
                                   .fit = fit_default,
                                   KERNEL_SUM};
 
 const family family_kernel_sum_wide = {.name = "kernel-sum-wide",
-                                       .text = "the same, set for architectures unlike all that were measured",
+                                       .text = "kernel-sum with settings for architectures unlike all measured ones",
                                        .settings = kernel_settings_wide,
                                        .fit = fit_wide,
                                        KERNEL_SUM};

@@ -1,4 +1,4 @@
-/* kernel_sum.h - the default family, and its twin with other defaults. */
+/* kernel_sum.h - the families "kernel-sum", the default, and "kernel-sum-wide", which has other default settings. */
 #ifndef PREDICTOR_KERNEL_SUM_H
 #define PREDICTOR_KERNEL_SUM_H
 

@@ -1,4 +1,4 @@
-/* kernel_train.h - trains the network of one runtime on whole-model labels. */
+/* kernel_train.h - settings of the kernel-sum predictor, and training of one network on whole-model labels. */
 #ifndef PREDICTOR_KERNEL_TRAIN_H
 #define PREDICTOR_KERNEL_TRAIN_H
 
@@ -10,38 +10,47 @@ enum { KERNEL_MAX_MEMBERS = 16, KERNEL_SETTING_COUNT = 12 };
 
 typedef struct kernel_config {
     uint32_t hidden;    /* units of each of the two hidden layers */
-    uint32_t members;   /* networks that are averaged; where they disagree, the interval widens */
+    uint32_t members;   /* networks that are averaged; their disagreement widens the interval */
     uint32_t steps;     /* of each network */
     uint32_t batch;     /* models in a step */
     double rate;        /* highest learning rate of the one-cycle schedule */
-    double bound;       /* on bends: a price changes by a factor of at most exp(bound) */
-    double penalty;     /* on squared bends */
-    uint32_t rounds;    /* trees of the correction at most; 0: none */
-    double delta;       /* where the loss of the log-ratio turns from squares to absolute values */
+    double bound;       /* on log-multipliers of unit costs */
+    double penalty;     /* on squared log-multipliers */
+    uint32_t rounds;    /* maximum number of trees of the correction; 0: no correction */
+    double delta;       /* where the loss of the log-ratio changes from squared to absolute */
     bool has_operators; /* learns from single operators too */
-    bool has_array;     /* knows arrays of multipliers */
-    uint32_t robust; /* networks for kernels unlike those of training, of which each has the second set of defaults */
+    bool has_array;     /* models arrays of multipliers */
+    uint32_t robust;    /* robust networks (key "careful"); see kernel_config_robust */
 } kernel_config;
 
-/* Two sets of defaults. The first is for models like those that were measured: it trains long. The second is for
- * architectures that nobody measured: less training of a smaller network, whose prices bend less, goes less astray. */
+/* Defaults for models like those measured: long training; and for architectures unlike all measured ones, where a
+ * smaller network, trained less, with a larger penalty extrapolates better. */
 extern const ft_setting kernel_settings_default[KERNEL_SETTING_COUNT], kernel_settings_wide[KERNEL_SETTING_COUNT];
 
-/* Defaults, changed by the keys of an object; unknown keys and wrong values are refused. */
+/* The defaults, overridden by the keys of an object; unknown keys and invalid values are errors. */
 ft_status kernel_config_read(const json_t *object, const ft_setting *settings, kernel_config *config, ft_error *error);
-/* How the careful networks of such a predictor are trained: as `members` of this. */
+/* The configuration of the robust networks; its `members` is their number. */
 kernel_config kernel_config_robust(const kernel_config *config);
 json_t *kernel_config_write(const kernel_config *config); /* NULL when out of memory */
 
-/* A network on its way. */
+/* State of the training of a network. */
 typedef struct kernel_training kernel_training;
 
-ft_status kernel_training_new(const kernel_side *side, const kernel_scaling *scaling, const kernel_config *config,
-                              uint64_t seed, pool *threads, kernel_net *net, kernel_training **out, ft_error *error);
+typedef struct kernel_training_options {
+    const kernel_side *side;
+    const kernel_scaling *scaling;
+    const kernel_config *config;
+    uint64_t seed;
+    pool *threads;
+} kernel_training_options;
+
+/* All pointers of the options, and the network, must outlive the training. */
+ft_status kernel_training_new(const kernel_training_options *options, kernel_net *net, kernel_training **out,
+                              ft_error *error);
 void kernel_training_free(kernel_training *t);
 ft_status kernel_training_step(kernel_training *t, double *loss, ft_error *error);
 descent *kernel_training_descent(kernel_training *t);
-/* Mean absolute error in percent on the validation models, over all devices; NaN when there are none. */
+/* Mean absolute percentage error on the validation models, over all devices; NaN without any. */
 ft_status kernel_training_check(kernel_training *t, double *mape, ft_error *error);
 
 #endif

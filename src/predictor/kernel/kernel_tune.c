@@ -1,21 +1,25 @@
-/* kernel_tune.c - see kernel_tune.h. */
-#include "predictor/kernel/kernel_tune.h"
+/* kernel_tune.c - trains the networks of a kernel-sum predictor further, on a few models of a new kind.
+ *
+ * Dozens of models are easily overfitted. Three measures prevent it: few steps, an anchor on the values of the last
+ * layer, and the central moment discrepancy (CMD): the first five moments of the hidden outputs on the measured kernels
+ * must stay near their old values, so that the features stay valid for other devices and models. */
+#include "predictor/kernel/kernel_model.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "nn/descent.h"
 #include "predictor/kernel/kernel_data.h"
-#include "predictor/kernel/kernel_model.h"
 #include "predictor/kernel/kernel_shard.h"
 
 enum { MOMENTS = 5, STEPS = 60 };
 
-/* Nothing was searched for: few steps, and for all layers at a third of the rate of training. */
+/* Not tuned: few steps, and for all layers a third of the learning rate of training. */
 static const double LAST_RATE = 0.01, RATE = 0.003, ANCHOR = 0.01, DISCREPANCY = 1;
 
-/* One network on its way. */
+/* State of the tuning of one network. */
 typedef struct tuning {
     const tune_options *options;
     const kernel_config *config;
@@ -24,8 +28,8 @@ typedef struct tuning {
     float *inputs; /* of every kernel of the side */
     kernel_shard shard;
     uint32_t label_count;
-    float *old;     /* values of the network before */
-    float *moments; /* MOMENTS x hidden: of the hidden layers before */
+    float *old;     /* values of the network before tuning */
+    float *moments; /* MOMENTS x hidden: of the hidden outputs before tuning */
 } tuning;
 
 /* --- Central moments ----------------------------------------------------------------------------------------- */
@@ -98,8 +102,8 @@ static tensor *loss_of(void *user, tape *t, uint32_t part) {
     return loss;
 }
 
-/* The hidden layers stay as they were. */
-static void hold_hidden(const tuning *u) {
+/* Restores the hidden layers. */
+static void restore_hidden(const tuning *u) {
     const param_id held[] = {u->net->first.weight, u->net->first.bias, u->net->second.weight, u->net->second.bias};
     for (size_t i = 0; i < sizeof held / sizeof held[0]; i++) {
         float *values = params_values(&u->net->values, held[i]);
@@ -118,7 +122,7 @@ static ft_status descend(tuning *u, uint64_t seed, ft_error *error) {
     for (uint32_t i = 0; status == FT_OK && i < steps; i++) {
         double total;
         status = descent_step(&d, 1, loss_of, u, &total, error);
-        if (u->options->is_last) hold_hidden(u);
+        if (u->options->is_last) restore_hidden(u);
     }
     descent_close(&d);
     return status;
@@ -128,6 +132,7 @@ static ft_status descend(tuning *u, uint64_t seed, ft_error *error) {
 
 static ft_status tune_net(tuning *u, uint64_t seed, ft_error *error) {
     size_t count = u->net->values.total_count;
+    assert(u->label_count > 0);
     u->old = malloc(count * sizeof *u->old);
     u->moments = calloc((size_t)MOMENTS * u->net->hidden, sizeof *u->moments);
     ft_status status = u->old != NULL && u->moments != NULL ? FT_OK : FT_NOMEM(error);
@@ -161,7 +166,7 @@ static ft_status tune_side(const kernel_side *side, const kernel_model *m, kerne
     return status;
 }
 
-/* A model of its own with the same values. */
+/* A copy of a model. */
 static ft_status copy_model(const kernel_model *from, kernel_model **out, ft_error *error) {
     json_t *params = NULL;
     float_block block = {0};
@@ -175,7 +180,7 @@ static ft_status copy_model(const kernel_model *from, kernel_model **out, ft_err
         return status;
     }
     *out = loaded;
-    (*out)->block = block.items; /* trees stay where they were read from */
+    (*out)->block = block.items; /* trees point into it */
     return FT_OK;
 }
 
