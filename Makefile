@@ -84,7 +84,7 @@ help:
 #: make fuzz                  fuzz every reader for TIME=600 seconds each, or only TARGET=name
 #: make predictors            train the predictors that ship, from ../shared/data; can be stopped and started again
 #: make bench                 speed and memory, as tables and as bench/results/*.csv; PARTS="predict nn" runs only some
-#: make install PREFIX=dir    command, libraries, headers, predictors, man page; DESTDIR is honoured
+#: make install PREFIX=dir    command, libraries, headers, predictors, schemas, docs, completion; DESTDIR is honoured
 #: make clean                 remove what was built
 #:
 #: Every target first installs the Debian packages it lacks (scripts/setup). Variables: BUILD, CC, CFLAGS, V=1.
@@ -169,7 +169,7 @@ $(foreach room,$(TEST_ROOMS),$(eval $(call test_program,$(room))))
 $(TESTS): $(call object,$(SUPPORT_SOURCES)) $(BUILD)/libforetell.a
 	@mkdir -p $(@D)
 	$(link) -lcmocka $(WRAP)
-$(BUILD)/tests/cli: $(call object,$(addprefix cli/,options.c cli.c progress.c stop.c))
+$(BUILD)/tests/cli: $(call object,$(filter-out cli/main.c,$(CLI_SOURCES)))
 # Tests read the pixels of a page.
 $(BUILD)/tests/report: private LDLIBS += -lcairo
 
@@ -250,10 +250,15 @@ LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR     ?= $(PREFIX)/share/man
 DATADIR    ?= $(PREFIX)/share/foretell
-COMPDIR    ?= $(PREFIX)/share/bash-completion/completions
+BASH_DIR   ?= $(PREFIX)/share/bash-completion/completions
+ZSH_DIR    ?= $(PREFIX)/share/zsh/site-functions
+FISH_DIR   ?= $(PREFIX)/share/fish/vendor_completions.d
+DOCDIR     ?= $(PREFIX)/share/doc/foretell
 SHARED     := libforetell.so.$(VERSION)
 MAN_PAGE   := docs/man/foretell.1
-COMPLETION := cli/completion.bash
+DOCS       := CHANGELOG.md LICENSE $(wildcard docs/*.md docs/*.svg docs/*.png)
+SCHEMAS    := $(wildcard docs/schema/*.json)
+FORMATS    := $(wildcard docs/formats/*.md)
 PREDICTORS := $(wildcard predictors/*.ftm)
 PROGRAM_PREDICTORS := $(wildcard predictors/programs/*.ftm)
 
@@ -275,13 +280,20 @@ install: all $(BUILD)/foretell.pc
 	install -d '$(DESTDIR)$(DATADIR)/predictors'
 	$(if $(PREDICTORS),install -m 644 $(PREDICTORS) '$(DESTDIR)$(DATADIR)/predictors')
 	$(if $(PROGRAM_PREDICTORS),install -D -m 644 -t '$(DESTDIR)$(DATADIR)/predictors/programs' $(PROGRAM_PREDICTORS))
-	install -D -m 644 $(COMPLETION) '$(DESTDIR)$(COMPDIR)/foretell'
+	install -d '$(DESTDIR)$(BASH_DIR)' '$(DESTDIR)$(ZSH_DIR)' '$(DESTDIR)$(FISH_DIR)'
+	$(COMMAND) --completion bash > '$(DESTDIR)$(BASH_DIR)/foretell'
+	$(COMMAND) --completion zsh > '$(DESTDIR)$(ZSH_DIR)/_foretell'
+	$(COMMAND) --completion fish > '$(DESTDIR)$(FISH_DIR)/foretell.fish'
+	install -D -m 644 -t '$(DESTDIR)$(DATADIR)/schema' $(SCHEMAS)
+	install -D -m 644 -t '$(DESTDIR)$(DOCDIR)' $(DOCS)
+	install -D -m 644 -t '$(DESTDIR)$(DOCDIR)/formats' $(FORMATS)
 
 uninstall:
 	rm -f '$(DESTDIR)$(BINDIR)/foretell' '$(DESTDIR)$(LIBDIR)/libforetell.a' '$(DESTDIR)$(LIBDIR)/'libforetell.so*
 	rm -rf '$(DESTDIR)$(INCLUDEDIR)/foretell'
 	rm -f '$(DESTDIR)$(LIBDIR)/pkgconfig/foretell.pc' '$(DESTDIR)$(MANDIR)/man1/foretell.1'
-	rm -f '$(DESTDIR)$(COMPDIR)/foretell'
+	rm -f '$(DESTDIR)$(BASH_DIR)/foretell' '$(DESTDIR)$(ZSH_DIR)/_foretell' '$(DESTDIR)$(FISH_DIR)/foretell.fish'
+	rm -rf '$(DESTDIR)$(DOCDIR)'
 	rm -rf '$(DESTDIR)$(DATADIR)'
 
 clean:

@@ -40,8 +40,8 @@ static void take_runtime(void *input, const char *text, const option_row *row, s
     } else if (is_rules(text)) {
         a->runtime = text;
     } else {
-        argp_error(state, "--%s %s: want torch-2.4.0 or the like, or a name that 'foretell runtimes' lists", row->name,
-                   text);
+        argp_error(state, "--%s %s: want torch-2.4.0 or the like, or a name that 'foretell list runtimes' lists",
+                   row->name, text);
     }
 }
 
@@ -81,28 +81,30 @@ static void take_setting(void *input, const char *text, const option_row *row, s
 
 static const option_row rows[] = {
     {.help = "On what, and how:", .group = 10},
-    {"device", 'D', "NAME,...",
-     "devices that 'foretell devices' lists, by any of their names, or JSON files of your own; all: those that the "
+    {"device", "NAME,...",
+     "devices that 'foretell list devices' lists, by any of their names, or JSON files of your own; all: those that "
+     "the "
      "predictors were trained on (all)",
-     0, TEXT(asking, device_names)},
-    {"batch", 'b', "N,...",
+     0, TEXT(asking, device_names), .choices = "all @devices"},
+    {"batch", "N,...",
      "batch sizes: 8, or 1,8,32, or 1..256, which doubles (as exported; 1 where the file leaves it open)", 0,
      TAKEN_WHOLE_BY(take_batches)},
-    {"mode", 0, "MODE", "infer or train (infer)", 0, TAKEN_BY(option_mode, asking, mode)},
-    {"dtype", 'd', "TYPE", "float32, float16, bfloat16, int8, ... (what the device is usually run with)", 0,
-     TAKEN_BY(take_dtype, asking, dtype)},
-    {"runtime", 0, "NAME",
+    {"mode", "MODE", "infer or train (infer)", 0, TAKEN_BY(option_mode, asking, mode), .choices = "infer train"},
+    {"dtype", "TYPE", "float32, float16, bfloat16, int8, ... (what the device is usually run with)", 0,
+     TAKEN_BY(take_dtype, asking, dtype), .choices = "float32 float16 bfloat16 float64 float8 int8"},
+    {"runtime", "NAME",
      "torch-2.4.0 (a release of PyTorch), torch-eager, torch-compile, or the runtime of a device (that of the device)",
-     0, TAKEN_WHOLE_BY(take_runtime)},
-    {"layout", 0, "LAYOUT", "of images in memory: nchw or nhwc (the usual of the device)", 0,
-     TAKEN_WHOLE_BY(take_layout)},
-    {"compile", 0, "WHETHER", "compiled by PyTorch: yes or no (no)", 0, TAKEN_WHOLE_BY(take_compile),
+     0, TAKEN_WHOLE_BY(take_runtime), .choices = "@runtimes"},
+    {"layout", "LAYOUT", "of images in memory: nchw or nhwc (the usual of the device)", 0, TAKEN_WHOLE_BY(take_layout),
+     .choices = "nchw nhwc"},
+    {"compile", "WHETHER", "compiled by PyTorch: yes or no (no)", 0, TAKEN_WHOLE_BY(take_compile), .choices = "yes no",
      .is_value_optional = true},
-    {"optimizer", 0, "NAME", "of training: sgd, momentum, adam or adamw (momentum)", 0, TAKEN_WHOLE_BY(take_optimizer)},
-    {"setting", 0, "KEY=VALUE", "any other setting that a predictor knows, as amp=yes; may be repeated", 0,
+    {"optimizer", "NAME", "of training: sgd, momentum, adam or adamw (momentum)", 0, TAKEN_WHOLE_BY(take_optimizer),
+     .choices = "sgd momentum adam adamw"},
+    {"setting", "KEY=VALUE", "any other setting that a predictor knows, as amp=yes; may be repeated", 0,
      TAKEN_WHOLE_BY(take_setting)},
     SHAPE_ROW(asking, shapes),
-    {"predictor", 'p', "FILE", "a predictor of your own instead of those in the box; may be repeated", 0,
+    {"predictor", "FILE", "a predictor of your own instead of those in the box; may be repeated", 0,
      NAMES(asking, predictors)},
     {0},
 };
@@ -204,7 +206,8 @@ static ft_status find_devices(asking *a) {
     char *rest = a->names;
     for (char *name; (name = strsep(&rest, ",")) != NULL;) {
         if (name[0] == '\0')
-            return cli_fail(FT_ERR_USAGE, "--device %s: an empty name; 'foretell devices' lists them", a->device_names);
+            return cli_fail(FT_ERR_USAGE, "--device %s: an empty name; 'foretell list devices' lists them",
+                            a->device_names);
         ft_status status = strcmp(name, "all") == 0 ? add_all(a) : add_device(a, name);
         if (status != FT_OK) return status;
     }

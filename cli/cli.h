@@ -9,32 +9,6 @@
 #include "foretell/foretell.h"
 #include "options.h"
 
-/* --- Sub-commands: what the process exits with ----------------------------------------------------------------- */
-
-int cmd_predict(int argc, char **argv);
-int cmd_replay(int argc, char **argv);
-int cmd_fits(int argc, char **argv);
-int cmd_max_batch(int argc, char **argv);
-int cmd_devices(int argc, char **argv);
-int cmd_predictors(int argc, char **argv);
-int cmd_inspect(int argc, char **argv);
-int cmd_formats(int argc, char **argv);
-int cmd_ops(int argc, char **argv);
-int cmd_runtimes(int argc, char **argv);
-int cmd_import(int argc, char **argv);
-int cmd_generate(int argc, char **argv);
-int cmd_data(int argc, char **argv);
-int cmd_train(int argc, char **argv);
-int cmd_tune(int argc, char **argv);
-int cmd_ablate(int argc, char **argv);
-int cmd_families(int argc, char **argv);
-int cmd_bundle(int argc, char **argv);
-int cmd_program(int argc, char **argv);
-int cmd_eval(int argc, char **argv);
-int cmd_adapt(int argc, char **argv);
-int cmd_sample(int argc, char **argv);
-int cmd_compare(int argc, char **argv);
-
 /* --- Messages (cli.c) ------------------------------------------------------------------------------------------ */
 
 /* Prints "foretell: message" on standard error, after taking the progress line away. Returns `status`. */
@@ -64,8 +38,7 @@ typedef struct output_options {
     ft_style style;
     const char *path; /* NULL or "-": standard output */
     const char *color;
-    uint32_t width;          /* 0: as wide as the terminal */
-    ft_format *model_format; /* ops: --format also takes the name of a model format; NULL: it does not */
+    uint32_t width; /* 0: as wide as the terminal */
 } output_options;
 
 output_options output_options_default(void);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "commands.h"
 #include "trying.h"
 
 typedef struct arguments {
@@ -36,17 +37,17 @@ static void take_part(void *field, const char *text, const option_row *row, stru
 
 static const option_row rows[] = {
     {.help = "What to leave out:", .group = 10},
-    {"off", 0, "KEY=VALUE",
+    {"off", "KEY=VALUE",
      "a setting with the value that leaves something out, as rounds=0; may be repeated (what the family names)", 0,
      TAKEN_BY(take_off, arguments, factors)},
-    {"seeds", 0, "N", "train each so often, with the seeds from --seed on, which move the split too (3)", 0,
+    {"seeds", "N", "train each so often, with the seeds from --seed on, which move the split too (3)", 0,
      COUNT(arguments, ablate.seeds, 1000)},
-    {"part", 0, "PART", "that is scored: valid, or test for a report that nothing is chosen by (valid)", 0,
-     TAKEN_BY(take_part, arguments, ablate.part)},
+    {"part", "PART", "that is scored: valid, or test for a report that nothing is chosen by (valid)", 0,
+     TAKEN_BY(take_part, arguments, ablate.part), .choices = "valid test"},
     {0},
 };
 
-static const option_set options = {.rows = rows, .parts = {{&trying_set, offsetof(arguments, trying)}}, .doc = doc};
+const option_set cmd_ablate_options = {.rows = rows, .parts = {{&trying_set, offsetof(arguments, trying)}}, .doc = doc};
 
 static ft_status write_ablation(const void *user, const ft_style *style, FILE *stream, ft_error *error) {
     return ft_ablation_write(user, style, stream, error);
@@ -68,7 +69,7 @@ int cmd_ablate(int argc, char **argv) {
     arguments args = {.ablate = ft_ablate_options_default()};
     ft_dataset *data;
     trying_init(&args.trying);
-    options_parse(&options, argc, argv, &args);
+    options_parse(&cmd_ablate_options, argc, argv, &args);
     stop_install();
     ft_status status = trying_open(&args.trying, &data);
     if (status == FT_OK) {

@@ -1,5 +1,6 @@
 /* cmd_adapt.c - `foretell adapt`: from a predictor and a few measurements to one for a new device or family. */
 #include "cli.h"
+#include "commands.h"
 #include "desk.h"
 
 typedef struct arguments {
@@ -13,31 +14,31 @@ typedef struct arguments {
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
 static const option_row rows[] = {
-    {"from", 0, "FILE", "the predictor to start from", 1, TEXT(arguments, from)},
-    {"data", 'd', "DIR", "the data set with the measurements", 1, TEXT(arguments, data)},
-    {"predictor", 'p', "FILE", "where the adapted predictor goes", 1, TEXT(arguments, path)},
-    {"budget", 0, "K", "learn from K measured models and test on the others; with --models, from its first K", 2,
+    {"from", "FILE", "the predictor to start from", 1, TEXT(arguments, from)},
+    {"data", "DIR", "the data set with the measurements", 1, TEXT(arguments, data)},
+    {"to", "FILE", "write the adapted predictor to this file", 1, TEXT(arguments, path)},
+    {"budget", "K", "learn from K measured models and test on the others; with --models, from its first K", 2,
      COUNT(arguments, options.budget, 100000)},
-    {"models", 0, "LIST", "learn from the models of this list, as 'foretell sample' writes it (K models by --seed)", 2,
+    {"models", "LIST", "learn from the models of this list, as 'foretell sample' writes it (K models by --seed)", 2,
      TEXT(arguments, options.models)},
-    {"method", 0, "NAME",
+    {"method", "NAME",
      "scale, refit, tune-last, tune-all, or auto: scale or refit, what is best in cross-validation over the K, or to "
      "keep a known device as it is where neither is better (auto)",
-     2, TEXT(arguments, options.method)},
-    {"discrepancy", 0, "NAME",
+     2, TEXT(arguments, options.method), .choices = "auto scale refit tune-last tune-all"},
+    {"discrepancy", "NAME",
      "of tune-last and tune-all: what holds old devices and new ones together: cmd, mmd or none (cmd)", 2,
-     TEXT(arguments, options.discrepancy)},
-    {"steps", 0, "N", "of tune-last and tune-all (as many as the family usually takes)", 2,
+     TEXT(arguments, options.discrepancy), .choices = "cmd mmd none"},
+    {"steps", "N", "of tune-last and tune-all (as many as the family usually takes)", 2,
      COUNT(arguments, options.steps, 10000000)},
     {.help = "On which records:", .group = 10},
-    {"device", 0, "NAME", "adapt to this device; may be repeated (those that the predictor does not know, else all)", 0,
-     NAMES(arguments, devices)},
-    {"family", 0, "NAME", "only models of this family; may be repeated", 0, NAMES(arguments, families)},
-    {"split", 0, "SPEC",
+    {"device", "NAME", "adapt to this device; may be repeated (those that the predictor does not know, else all)", 0,
+     NAMES(arguments, devices), .choices = "@devices"},
+    {"family", "NAME", "only models of this family; may be repeated", 0, NAMES(arguments, families)},
+    {"split", "SPEC",
      "learn from and test on what this split does not train on (the split that the predictor was trained with, when it "
      "was trained on this data set; else all records)",
      0, TEXT(arguments, options.split)},
-    {"metric", 0, "NAME", "for predictors that tell several metrics (the first)", 0, TEXT(arguments, options.metric)},
+    {"metric", "NAME", "for predictors that tell several metrics (the first)", 0, TEXT(arguments, options.metric)},
     SEED_ROW(arguments, options.seed, "of everything random: which models, folds (0)", 0),
     THREADS_ROW(arguments, options.threads, 40),
     QUIET_ROW(arguments, is_quiet, 60),
@@ -52,9 +53,9 @@ static const char doc[] =
     "\n"
     "Examples:\n"
     "  foretell adapt --from phone.ftm --data mine --models list.csv \\\n"
-    "      --predictor mine.ftm\n"
+    "      --to mine.ftm\n"
     "  foretell adapt --from phone.ftm --data mine --budget 20 \\\n"
-    "      --predictor mine.ftm --method refit\n"
+    "      --to mine.ftm --method refit\n"
     "\n"
     "Exit status: 0 all went well; 2 wrong arguments, or too few measurements; 3 cannot open, read or write; 4 not a "
     "predictor or data set; 5 damaged; 6 predictor and data set do not fit each other; 11 out of memory; 130 "
@@ -64,16 +65,16 @@ static void check(void *input, struct argp_state *state) {
     const arguments *args = input;
     if (args->from == NULL) argp_error(state, "from which predictor? Give it with --from FILE");
     if (args->data == NULL) argp_error(state, "to which measurements? Give the data set with --data DIR");
-    if (args->path == NULL) argp_error(state, "where to? Say with --predictor FILE");
+    if (args->path == NULL) argp_error(state, "where to write the adapted predictor? Give --to FILE");
     if (args->options.budget == 0 && args->options.models == NULL)
         argp_error(state, "how many models to learn from? Give --budget K, or a list with --models LIST");
 }
 
-static const option_set options = {.rows = rows,
-                                   .check = check,
-                                   .parts = {{&output_set, offsetof(arguments, output)}},
-                                   .doc = doc,
-                                   .refusal = "give the predictor with --from and the data set with --data"};
+const option_set cmd_adapt_options = {.rows = rows,
+                                      .check = check,
+                                      .parts = {{&output_set, offsetof(arguments, output)}},
+                                      .doc = doc,
+                                      .refusal = "give the predictor with --from and the data set with --data"};
 
 /* --- The whole ----------------------------------------------------------------------------------------------- */
 
@@ -98,6 +99,6 @@ static ft_status adapt(void *user, desk *d) {
 
 int cmd_adapt(int argc, char **argv) {
     arguments args = {.output = output_options_default()};
-    options_parse(&options, argc, argv, &args);
+    options_parse(&cmd_adapt_options, argc, argv, &args);
     return desk_work(args.from, args.data, &args.output, adapt, &args);
 }

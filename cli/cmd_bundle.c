@@ -1,5 +1,6 @@
 /* cmd_bundle.c - `foretell bundle`: several predictors in one file. */
 #include "cli.h"
+#include "commands.h"
 
 typedef struct arguments {
     const char *output;
@@ -7,7 +8,7 @@ typedef struct arguments {
 } arguments;
 
 static const option_row rows[] = {
-    {"output", 'o', "FILE", "the new predictor file", 0, TEXT(arguments, output)},
+    {"output", "FILE", "the new predictor file", 0, TEXT(arguments, output)},
     {0},
 };
 
@@ -29,13 +30,13 @@ static void check(void *input, struct argp_state *state) {
     if (args->output == NULL) argp_error(state, "where to? Give the new file with --output FILE");
 }
 
-static const option_set options = {
+const option_set cmd_bundle_options = {
     .rows = rows, .check = check, .doc = doc, .args_doc = "FILE...", .arguments = offsetof(arguments, files)};
 
 int cmd_bundle(int argc, char **argv) {
     arguments args = {0};
     ft_error error;
-    options_parse(&options, argc, argv, &args);
+    options_parse(&cmd_bundle_options, argc, argv, &args);
     ft_status status =
         ft_predictor_bundle((const char *const *)args.files.items, args.files.count, args.output, &error);
     if (status != FT_OK) cli_fail(status, "%s", error.message);

@@ -3,6 +3,7 @@
 
 #include "choice.h"
 #include "cli.h"
+#include "commands.h"
 
 enum { RIVALS_MAX = 64 };
 
@@ -16,7 +17,7 @@ typedef struct arguments {
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
 static const option_row rows[] = {
-    {"by-family", 0, NULL, "also each family of models", 20, FLAG(arguments, has_families)},
+    {"by-family", NULL, "also each family of models", 20, FLAG(arguments, has_families)},
     {0},
 };
 
@@ -46,7 +47,7 @@ static void check(void *input, struct argp_state *state) {
         argp_error(state, "on which data set? Give it with --data DIR");
 }
 
-static const option_set options = {
+const option_set cmd_compare_options = {
     .rows = rows,
     .check = check,
     .parts = {{&choice_set, offsetof(arguments, choice)}, {&output_set, offsetof(arguments, output)}},
@@ -118,7 +119,7 @@ static ft_status compare_runs(const arguments *args, const output *out) {
 int cmd_compare(int argc, char **argv) {
     arguments args = {.choice = choice_default(), .output = output_options_default()};
     output out;
-    options_parse(&options, argc, argv, &args);
+    options_parse(&cmd_compare_options, argc, argv, &args);
     stop_install();
     ft_status status = output_open(&args.output, &out);
     if (status != FT_OK) return (int)status;

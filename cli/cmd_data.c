@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "commands.h"
 
 enum { DEFAULT_LIMIT = 20 };
 
@@ -32,12 +33,13 @@ static void take_device(void *field, const char *text, const option_row *row, st
 
 static const option_row rows[] = {
     {.help = "Which records (show, export):", .group = 1},
-    {"device", 0, "NAME", "of this device, by any of its names", 0, TAKEN_BY(take_device, arguments, filter.device)},
-    {"family", 0, "NAME", "of this family", 0, TEXT(arguments, filter.family)},
-    {"graph", 0, "ID", "of this graph: the beginning of its id; show then lists its operators", 0,
+    {"device", "NAME", "of this device, by any of its names", 0, TAKEN_BY(take_device, arguments, filter.device),
+     .choices = "@devices"},
+    {"family", "NAME", "of this family", 0, TEXT(arguments, filter.family)},
+    {"graph", "ID", "of this graph: the beginning of its id; show then lists its operators", 0,
      TEXT(arguments, filter.graph)},
-    {"limit", 0, "N", "only the first N (show as a table: 20; otherwise all); 0 is all", 0, TEXT(arguments, limit)},
-    {"verbose", 'v', NULL, "merge: name everything that is skipped, not only how much and why", 60,
+    {"limit", "N", "only the first N (show as a table: 20; otherwise all); 0 is all", 0, TEXT(arguments, limit)},
+    {"verbose", NULL, "merge: name everything that is skipped, not only how much and why", 60,
      FLAG(arguments, is_verbose)},
     QUIET_ROW(arguments, is_quiet, 60),
     {0},
@@ -90,12 +92,13 @@ static void check(void *input, struct argp_state *state) {
     if (args->limit != NULL) args->filter.limit = parse_limit(state, args->limit);
 }
 
-static const option_set options = {.rows = rows,
-                                   .check = check,
-                                   .parts = {{&output_set, offsetof(arguments, output)}},
-                                   .doc = doc,
-                                   .args_doc = "ACTION DIR...",
-                                   .argument = take_argument};
+const option_set cmd_data_options = {.rows = rows,
+                                     .check = check,
+                                     .parts = {{&output_set, offsetof(arguments, output)}},
+                                     .doc = doc,
+                                     .args_doc = "ACTION DIR...",
+                                     .first_argument = "info show export merge check rehash",
+                                     .argument = take_argument};
 
 /* --- Documents ----------------------------------------------------------------------------------------------- */
 
@@ -249,7 +252,7 @@ static const action *find_action(const char *name) {
 int cmd_data(int argc, char **argv) {
     arguments args = {.output = output_options_default(), .folders = calloc((size_t)argc + 1, sizeof *args.folders)};
     if (args.folders == NULL) return (int)cli_fail(FT_ERR_NOMEM, "out of memory");
-    options_parse(&options, argc, argv, &args);
+    options_parse(&cmd_data_options, argc, argv, &args);
     stop_install();
     int status = find_action(args.action)->run(&args);
     free(args.folders);

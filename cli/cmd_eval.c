@@ -1,6 +1,7 @@
 /* cmd_eval.c - `foretell eval`: how good a predictor is on measured models. */
 #include "choice.h"
 #include "cli.h"
+#include "commands.h"
 #include "desk.h"
 
 typedef struct arguments {
@@ -16,17 +17,17 @@ typedef struct arguments {
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
 static const option_row rows[] = {
-    {"predictor", 'p', "FILE", "the predictor", 1, TEXT(arguments, predictor)},
-    {"worst", 0, "N", "list the N records of each device that are furthest off (5; 0: none)", 20,
+    {"predictor", "FILE", "the predictor", 1, TEXT(arguments, predictor)},
+    {"worst", "N", "list the N records of each device that are furthest off (5; 0: none)", 20,
      NUMBER(arguments, worst, 0, 100000)},
-    {"plot", 0, "FILE",
+    {"plot", "FILE",
      "draw predicted against measured, a histogram of errors and error against size, by device, to FILE.svg or "
      "FILE.png",
      20, TAKEN_BY(option_plot, arguments, plot)},
-    {"plot-extrapolation", 0, "DIR",
+    {"plot-extrapolation", "DIR",
      "fill DIR with pictures and tables of how errors grow where models leave what the predictor was trained on", 20,
      TEXT(arguments, extrapolation)},
-    {"trained-on", 0, "DIR",
+    {"trained-on", "DIR",
      "for --plot-extrapolation: the data set that the predictor was trained on (--data, when it was that)", 20,
      TEXT(arguments, trained_on)},
     {0},
@@ -61,7 +62,7 @@ static void check(void *input, struct argp_state *state) {
         argp_error(state, "--trained-on is for --plot-extrapolation DIR");
 }
 
-static const option_set options = {
+const option_set cmd_eval_options = {
     .rows = rows,
     .check = check,
     .parts = {{&choice_set, offsetof(arguments, choice)}, {&output_set, offsetof(arguments, output)}},
@@ -143,6 +144,6 @@ static ft_status evaluate(void *user, desk *d) {
 
 int cmd_eval(int argc, char **argv) {
     arguments args = {.choice = choice_default(), .output = output_options_default(), .worst = 5};
-    options_parse(&options, argc, argv, &args);
+    options_parse(&cmd_eval_options, argc, argv, &args);
     return desk_work(args.predictor, args.choice.data, &args.output, evaluate, &args);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "asking.h"
+#include "commands.h"
 
 enum { EXIT_FITS_NOT = 20, EXIT_UNCERTAIN = 21, MOST_BATCH = 65536 };
 
@@ -19,12 +20,11 @@ typedef struct arguments {
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
 static const option_row max_batch_rows[] = {
-    {"most", 0, "N", "the largest batch to look at (65536)", 1, COUNT(arguments, most, FT_MAX_DIM)},
-    {"free", 0, "BYTES", "memory that is free, as 9.5GiB or 24GB (all that the device has by its data sheet)", 1,
+    {"most", "N", "the largest batch to look at (65536)", 1, COUNT(arguments, most, FT_MAX_DIM)},
+    {"free", "BYTES", "memory that is free, as 9.5GiB or 24GB (all that the device has by its data sheet)", 1,
      BYTES(arguments, free_bytes)},
     {0},
 };
-static const option_row *const fits_rows = max_batch_rows + 1;
 
 #define STATUSES                                                                                                       \
     "2 wrong arguments, unknown device; 3 cannot open, read or write; 4 not a model; 5 damaged; 6 valid, but not "     \
@@ -69,6 +69,27 @@ static void check(void *input, struct argp_state *state) {
         argp_error(state, "--batch is what max-batch looks for; 'foretell fits' tells of a given one");
     if (args->asking.batch_count > 1) argp_error(state, "--batch: one at a time");
 }
+
+#define OPTION_PARTS                                                                                                   \
+    {                                                                                                                  \
+        {&asking_set, offsetof(arguments, asking)}, {                                                                  \
+            &output_set, offsetof(arguments, output)                                                                   \
+        }                                                                                                              \
+    }
+
+const option_set cmd_fits_options = {.rows = max_batch_rows + 1,
+                                     .check = check,
+                                     .parts = OPTION_PARTS,
+                                     .doc = fits_doc,
+                                     .args_doc = "MODEL",
+                                     .argument = take_model};
+
+const option_set cmd_max_batch_options = {.rows = max_batch_rows,
+                                          .check = check,
+                                          .parts = OPTION_PARTS,
+                                          .doc = max_batch_doc,
+                                          .args_doc = "MODEL",
+                                          .argument = take_model};
 
 /* --- Answering ----------------------------------------------------------------------------------------------- */
 
@@ -154,13 +175,6 @@ static int ask(arguments *args) {
 }
 
 static int run(int argc, char **argv, bool is_max_batch) {
-    const option_set options = {
-        .rows = is_max_batch ? max_batch_rows : fits_rows,
-        .check = check,
-        .parts = {{&asking_set, offsetof(arguments, asking)}, {&output_set, offsetof(arguments, output)}},
-        .doc = is_max_batch ? max_batch_doc : fits_doc,
-        .args_doc = "MODEL",
-        .argument = take_model};
     arguments *args = calloc(1, sizeof *args);
     if (args == NULL) return (int)cli_fail(FT_ERR_NOMEM, "out of memory");
     asking_init(&args->asking);
@@ -168,7 +182,7 @@ static int run(int argc, char **argv, bool is_max_batch) {
     args->free_bytes = NAN;
     args->most = MOST_BATCH;
     args->is_max_batch = is_max_batch;
-    options_parse(&options, argc, argv, args);
+    options_parse(is_max_batch ? &cmd_max_batch_options : &cmd_fits_options, argc, argv, args);
     int code = (int)asking_open(&args->asking);
     if (code == FT_OK) code = ask(args);
     asking_close(&args->asking);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "commands.h"
 
 typedef struct arguments {
     output_options output;
@@ -23,19 +24,19 @@ static void take_noise(void *field, const char *text, const option_row *row, str
 }
 
 static const option_row rows[] = {
-    {"networks", 'n', "N", "how many networks; each comes at batches 1, 2, 4, ... 256, as far as they fit", 0,
+    {"count", "N", "number of networks; each comes at batches 1, 2, 4, ... 256, as far as they fit", 0,
      COUNT(arguments, networks, 1000000)},
-    {"output", 'o', "DIR", "the folder to make; it appears when it is complete, and must not be there yet", 0,
+    {"output", "DIR", "the folder to make; it appears when it is complete, and must not be there yet", 0,
      TEXT(arguments, folder)},
-    {"seed", 0, "N", "other networks (0)", 0, NUMBER(arguments, options.seed, 0, UINT64_MAX)},
-    {"noise", 0, "RATIO", "disturb times and utilisation by about so much, up to 0.3 (0)", 0,
+    {"seed", "N", "other networks (0)", 0, NUMBER(arguments, options.seed, 0, UINT64_MAX)},
+    {"noise", "RATIO", "disturb times and utilisation by about so much, up to 0.3 (0)", 0,
      TAKEN_BY(take_noise, arguments, options.noise_ratio)},
-    {"threads", 0, "N", "how many work at it (one for each core); the result is the same", 0,
+    {"threads", "N", "how many work at it (one for each core); the result is the same", 0,
      COUNT(arguments, options.threads, 1024)},
-    {"stats", 0, NULL, "tell how the data is distributed, beside the published data; -o may be left out", 0,
+    {"stats", NULL, "tell how the data is distributed, beside the published data; -o may be left out", 0,
      FLAG(arguments, has_stats)},
-    {"format", 'f', "FORMAT", "of --stats: table, json or csv (table)", 0,
-     TAKEN_BY(option_format, arguments, output.style.output)},
+    {"format", "FORMAT", "of --stats: table, json or csv (table)", 0,
+     TAKEN_BY(option_format, arguments, output.style.output), .choices = "table json csv"},
     QUIET_ROW(arguments, is_quiet, 0),
     {0},
 };
@@ -71,7 +72,8 @@ static void check(void *input, struct argp_state *state) {
         argp_error(state, "where to? Give the folder to make with --output DIR, or ask for --stats");
 }
 
-static const option_set options = {.rows = rows, .check = check, .doc = doc, .args_doc = "KIND", .argument = take_kind};
+const option_set cmd_generate_options = {
+    .rows = rows, .check = check, .doc = doc, .args_doc = "KIND", .first_argument = "perfseer", .argument = take_kind};
 
 /* --- Running ------------------------------------------------------------------------------------------------- */
 
@@ -88,7 +90,7 @@ int cmd_generate(int argc, char **argv) {
     arguments args = {.output = output_options_default(), .options = {.progress = progress_step}};
     ft_generate_result result;
     ft_error error;
-    options_parse(&options, argc, argv, &args);
+    options_parse(&cmd_generate_options, argc, argv, &args);
     stop_install();
     progress_begin(0, args.is_quiet);
     ft_status status = ft_generate_perfseer(args.folder, args.networks, &args.options, &result, &error);

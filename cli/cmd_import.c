@@ -1,5 +1,6 @@
 /* cmd_import.c - `foretell import`: measured models in somebody's form become a data set. */
 #include "cli.h"
+#include "commands.h"
 
 typedef struct arguments {
     const char *kind, *source, *folder;
@@ -11,17 +12,17 @@ typedef struct arguments {
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
 static const option_row rows[] = {
-    {"output", 'o', "DIR", "the data set to make; it appears when it is complete, and must not be there yet", 0,
+    {"output", "DIR", "the data set to make; it appears when it is complete, and must not be there yet", 0,
      TEXT(arguments, folder)},
-    {"strict", 0, NULL, "what would be skipped is an error", 0, FLAG(arguments, options.is_strict)},
-    {"max-noise", 0, "R", "leave out runs whose deviation is more than R of their mean: 0.01", 10,
+    {"strict", NULL, "what would be skipped is an error", 0, FLAG(arguments, options.is_strict)},
+    {"max-noise", "R", "leave out runs whose deviation is more than R of their mean: 0.01", 10,
      POSITIVE(arguments, options.filter.max_noise)},
-    {"min-time", 0, "US", "leave out what took less than so many microseconds", 10,
+    {"min-time", "US", "leave out what took less than so many microseconds", 10,
      POSITIVE(arguments, options.filter.min_time_us)},
-    {"max-time", 0, "US", "leave out what took more", 10, POSITIVE(arguments, options.filter.max_time_us)},
-    {"networks", 0, "CSV", "of ansor: which tasks belong to which networks: columns task, network", 10,
+    {"max-time", "US", "leave out what took more", 10, POSITIVE(arguments, options.filter.max_time_us)},
+    {"networks", "CSV", "of ansor: which tasks belong to which networks: columns task, network", 10,
      TEXT(arguments, options.networks)},
-    {"verbose", 'v', NULL, "name everything that is skipped, not only how much and why", 0,
+    {"verbose", NULL, "name everything that is skipped, not only how much and why", 0,
      FLAG(arguments, skips.is_verbose)},
     QUIET_ROW(arguments, is_quiet, 0),
     {0},
@@ -61,8 +62,12 @@ static void check(void *input, struct argp_state *state) {
     if (args->folder == NULL) argp_error(state, "where to? Give the data set to make with --output DIR");
 }
 
-static const option_set options = {
-    .rows = rows, .check = check, .doc = doc, .args_doc = "KIND SOURCE", .argument = take_argument};
+const option_set cmd_import_options = {.rows = rows,
+                                       .check = check,
+                                       .doc = doc,
+                                       .args_doc = "KIND SOURCE",
+                                       .first_argument = "ansor cg npu perfseer table timm",
+                                       .argument = take_argument};
 
 /* --- Running ----------------------------------------------------------------------------------------------- */
 
@@ -80,7 +85,7 @@ int cmd_import(int argc, char **argv) {
     arguments args = {.options = {.progress = progress_step, .skip = skip_note}};
     ft_import_result result;
     ft_error error;
-    options_parse(&options, argc, argv, &args);
+    options_parse(&cmd_import_options, argc, argv, &args);
     args.options.user = &args.skips;
     stop_install();
     progress_begin(0, args.is_quiet);

@@ -1,6 +1,7 @@
 /* cmd_inspect.c - `foretell inspect`: the options, and one model after the other into one report. */
 #include <stdlib.h>
 
+#include "commands.h"
 #include "models.h"
 
 typedef struct arguments {
@@ -28,29 +29,30 @@ static void take_dtype(void *field, const char *text, const option_row *row, str
 
 static const option_row rows[] = {
     {.help = "What to tell:", .group = 1},
-    {"nodes", 'n', NULL, "list the operators", 0, FLAG(arguments, inspect.has_nodes)},
-    {"kernels", 'k', "RUNTIME",
-     "list the kernels that RUNTIME fuses the operators into: a name that 'foretell runtimes' lists, or the path of a "
+    {"nodes", NULL, "list the operators", 0, FLAG(arguments, inspect.has_nodes)},
+    {"kernels", "RUNTIME",
+     "list the kernels that RUNTIME fuses the operators into: a name that 'foretell list runtimes' lists, or the path "
+     "of a "
      "JSON file with rules",
-     0, TEXT(arguments, runtime)},
-    {"top", 't', "N", "only the first N of each list", 0, COUNT(arguments, inspect.top, FT_MAX_OPS)},
-    {"sort", 's', "KEY",
+     0, TEXT(arguments, runtime), .choices = "@runtimes"},
+    {"top", "N", "only the first N of each list", 0, COUNT(arguments, inspect.top, FT_MAX_OPS)},
+    {"sort", "KEY",
      "order of lists: graph, macs, flops, params, bytes or count (types by flops; operators and kernels as they run, "
      "or by flops with --top)",
-     0, TAKEN_BY(take_sort, arguments, inspect.sort)},
-    {"full", 0, NULL, "the whole report of each model, also when there are several", 0, FLAG(arguments, is_full)},
+     0, TAKEN_BY(take_sort, arguments, inspect.sort), .choices = "graph macs flops params bytes count"},
+    {"full", NULL, "the whole report of each model, also when there are several", 0, FLAG(arguments, is_full)},
     {.help = "For which setting:", .group = 10},
-    {"batch", 'b', "N", "batch size (as exported; 1 where the file leaves it open)", 0,
+    {"batch", "N", "batch size (as exported; 1 where the file leaves it open)", 0,
      COUNT(arguments, inspect.binding.batch, FT_MAX_DIM)},
     SHAPE_ROW(arguments, shapes),
-    {"dtype", 'd', "TYPE", "hold floating-point tensors in TYPE: float32, float16, bfloat16, ... (as in the file)", 0,
-     TAKEN_BY(take_dtype, arguments, inspect.cost.dtype)},
-    {"optimizer", 0, "NAME", "of training: sgd, momentum, adam or adamw (momentum)", 0,
-     TAKEN_BY(option_optimizer, arguments, inspect.cost.optimizer)},
-    {"mixed", 0, NULL, "training with float32 master weights beside --dtype (float16)", 0,
+    {"dtype", "TYPE", "hold floating-point tensors in TYPE: float32, float16, bfloat16, ... (as in the file)", 0,
+     TAKEN_BY(take_dtype, arguments, inspect.cost.dtype), .choices = "float32 float16 bfloat16 float64 float8"},
+    {"optimizer", "NAME", "of training: sgd, momentum, adam or adamw (momentum)", 0,
+     TAKEN_BY(option_optimizer, arguments, inspect.cost.optimizer), .choices = "sgd momentum adam adamw"},
+    {"mixed", NULL, "training with float32 master weights beside --dtype (float16)", 0,
      FLAG(arguments, inspect.cost.is_mixed)},
-    {"no-inplace", 0, NULL, "no operator writes over its input", 0, FLAG(arguments, has_no_inplace)},
-    {"workspace", 0, "BYTES", "the most scratch memory an operator may take, as 64M or 1G (none)", 0,
+    {"no-inplace", NULL, "no operator writes over its input", 0, FLAG(arguments, has_no_inplace)},
+    {"workspace", "BYTES", "the most scratch memory an operator may take, as 64M or 1G (none)", 0,
      BYTES(arguments, inspect.cost.workspace_bytes)},
     QUIET_ROW(arguments, is_quiet, 60),
     {0},
@@ -59,7 +61,7 @@ static const option_row rows[] = {
 static const char doc[] =
     "Tell what models are made of and what they cost: operators, parameters, MACs, FLOPs, activations, memory of "
     "inference and training.\v"
-    "MODEL is a file in any format that 'foretell formats' lists, found by content; .gz is unpacked on the way. A "
+    "MODEL is a file in any format that 'foretell list formats' lists, found by content; .gz is unpacked on the way. A "
     "folder is walked: files in it that are no models are counted and passed over. Several models give a line each; "
     "--full, --nodes or --kernels give all of it.\n"
     "\n"
@@ -85,12 +87,12 @@ static void check(void *input, struct argp_state *state) {
     if (args->has_no_inplace) args->inspect.cost.has_inplace = false;
 }
 
-static const option_set options = {.rows = rows,
-                                   .check = check,
-                                   .parts = {{&output_set, offsetof(arguments, output)}},
-                                   .doc = doc,
-                                   .args_doc = "MODEL...",
-                                   .arguments = offsetof(arguments, paths)};
+const option_set cmd_inspect_options = {.rows = rows,
+                                        .check = check,
+                                        .parts = {{&output_set, offsetof(arguments, output)}},
+                                        .doc = doc,
+                                        .args_doc = "MODEL...",
+                                        .arguments = offsetof(arguments, paths)};
 
 /* --- Models -------------------------------------------------------------------------------------------------- */
 
@@ -163,7 +165,7 @@ int cmd_inspect(int argc, char **argv) {
     if (args == NULL) return (int)cli_fail(FT_ERR_NOMEM, "out of memory");
     args->inspect = ft_inspect_options_default();
     args->output = output_options_default();
-    options_parse(&options, argc, argv, args);
+    options_parse(&cmd_inspect_options, argc, argv, args);
     stop_install();
     ft_status status = run_inspect(args);
     shapes_free(&args->shapes);

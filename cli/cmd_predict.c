@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "asking.h"
+#include "commands.h"
 
 typedef struct arguments {
     asking asking;
@@ -16,14 +17,14 @@ typedef struct arguments {
 
 static const option_row rows[] = {
     {.help = "What to tell:", .group = 1},
-    {"by-layer", 0, NULL, "the time of each kernel, with the operators it fuses", 0, FLAG(arguments, style.has_layers)},
-    {"top", 't', "N", "only the N longest kernels (with --by-layer)", 0, COUNT(arguments, style.top, FT_MAX_OPS)},
-    {"samples", 0, "N", "also how long a run over N samples takes, as an epoch of training", 0,
+    {"by-layer", NULL, "the time of each kernel, with the operators it fuses", 0, FLAG(arguments, style.has_layers)},
+    {"top", "N", "only the N longest kernels (with --by-layer)", 0, COUNT(arguments, style.top, FT_MAX_OPS)},
+    {"samples", "N", "also how long a run over N samples takes, as an epoch of training", 0,
      COUNT(arguments, style.samples, INT64_MAX / 2)},
-    {"trace", 0, "FILE",
+    {"trace", "FILE",
      "write a trace for ui.perfetto.dev or chrome://tracing: kernels and memory over time, of one device and batch", 0,
      TEXT(arguments, trace)},
-    {"plot", 0, "FILE",
+    {"plot", "FILE",
      "draw time and memory over batch size and device, and where the time goes, to FILE.svg or FILE.png", 0,
      TAKEN_BY(option_plot, arguments, plot)},
     QUIET_ROW(arguments, is_quiet, 60),
@@ -34,7 +35,8 @@ static const char doc[] =
     "Foretell how long models will take, how much memory they will need, and how sure that is: on phones, GPUs, CPUs "
     "and "
     "NPUs, for inference and training.\v"
-    "MODEL is a file in any format that 'foretell formats' lists, or a folder of such files. Without --device, all "
+    "MODEL is a file in any format that 'foretell list formats' lists, or a folder of such files. Without --device, "
+    "all "
     "devices that the predictors know are told. Intervals hold the measured value in 9 of 10 cases; Known is the share "
     "of the time that comes from kernels like those that were measured. docs/predict.md explains every number.\n"
     "\n"
@@ -66,7 +68,7 @@ static void check(void *input, struct argp_state *state) {
         argp_error(state, "--trace shows one batch: give one with --batch");
 }
 
-static const option_set options = {
+const option_set cmd_predict_options = {
     .rows = rows,
     .check = check,
     .parts = {{&asking_set, offsetof(arguments, asking)}, {&output_set, offsetof(arguments, output)}},
@@ -170,7 +172,7 @@ int cmd_predict(int argc, char **argv) {
     if (args == NULL) return (int)cli_fail(FT_ERR_NOMEM, "out of memory");
     asking_init(&args->asking);
     args->output = output_options_default();
-    options_parse(&options, argc, argv, args);
+    options_parse(&cmd_predict_options, argc, argv, args);
     stop_install();
     ft_status status = run_predict(args);
     free(args);

@@ -4,6 +4,7 @@
 
 #include "cli.h"
 #include "cmd_program.h"
+#include "commands.h"
 #include "program_walk.h"
 
 typedef enum what { SHOW_NEST, SHOW_FEATURES, SHOW_C } what;
@@ -32,24 +33,24 @@ static void take_c(void *field, const char *text, const option_row *row, struct 
 }
 
 static const option_row rows[] = {
-    {"features", 0, NULL, "what a predictor sees: 229 numbers for each store, as CSV", 0,
+    {"features", NULL, "what a predictor sees: 229 numbers for each store, as CSV", 0,
      TAKEN_BY(take_features, arguments, what)},
-    {"emit-c", 0, NULL, "C that runs the loop nests and the same work as plain loops, and compares", 0,
+    {"emit-c", NULL, "C that runs the loop nests and the same work as plain loops, and compares", 0,
      TAKEN_BY(take_c, arguments, what)},
-    {"small", 0, NULL, "the same schedules for problems so small that they can be run", 0, FLAG(arguments, is_small)},
-    {"every", 0, "N", "of a log without a line: every N-th record (1)", 0, COUNT(arguments, every, UINT32_MAX)},
+    {"small", NULL, "the same schedules for problems so small that they can be run", 0, FLAG(arguments, is_small)},
+    {"every", "N", "of a log without a line: every N-th record (1)", 0, COUNT(arguments, every, UINT32_MAX)},
     SEED_ROW(arguments, seed, "of --small: which lengths stay (1)", 0),
-    {"predictor", 'p', "FILE", "of predict: a predictor of programs (the one that ships)", 20,
+    {"predictor", "FILE", "of predict: a predictor of programs (the one that ships)", 20,
      TEXT(arguments, predict.predictor)},
-    {"device", 'D', "NAME",
+    {"device", "NAME",
      "of predict: on which device (the only one that the predictor knows, or the one that the log is named after)", 20,
-     TEXT(arguments, predict.device)},
-    {"rank", 0, NULL, "of predict: by task, the fastest first", 20, FLAG(arguments, predict.is_ranked)},
-    {"top", 't', "N", "of predict: only the N fastest of each task", 20, COUNT(arguments, predict.top, UINT32_MAX)},
-    {"pick", 0, "N",
+     TEXT(arguments, predict.device), .choices = "@devices"},
+    {"rank", NULL, "of predict: by task, the fastest first", 20, FLAG(arguments, predict.is_ranked)},
+    {"top", "N", "of predict: only the N fastest of each task", 20, COUNT(arguments, predict.top, UINT32_MAX)},
+    {"pick", "N",
      "of predict: at most N of each task to run next: the fastest, but none that is told within 2 % of one before it",
      20, COUNT(arguments, predict.pick, UINT32_MAX)},
-    {"strict", 0, NULL, "stop at the first line that is no program", 0, FLAG(arguments, is_strict)},
+    {"strict", NULL, "stop at the first line that is no program", 0, FLAG(arguments, is_strict)},
     QUIET_ROW(arguments, is_quiet, 60),
     {0},
 };
@@ -107,12 +108,13 @@ static void check(void *input, struct argp_state *state) {
     if (args->predict.top > 0 && args->predict.pick > 0) argp_error(state, "--top and --pick cannot both say how many");
 }
 
-static const option_set options = {.rows = rows,
-                                   .check = check,
-                                   .parts = {{&output_set, offsetof(arguments, output)}},
-                                   .doc = doc,
-                                   .args_doc = "show LOG[:LINE]\npredict LOG[:LINE]...",
-                                   .argument = take_argument};
+const option_set cmd_program_options = {.rows = rows,
+                                        .check = check,
+                                        .parts = {{&output_set, offsetof(arguments, output)}},
+                                        .doc = doc,
+                                        .args_doc = "show LOG[:LINE]\npredict LOG[:LINE]...",
+                                        .first_argument = "show predict",
+                                        .argument = take_argument};
 
 /* --- Records ------------------------------------------------------------------------------------------------- */
 
@@ -197,7 +199,7 @@ int cmd_program(int argc, char **argv) {
     args.logs = calloc((size_t)argc + 1, sizeof *args.logs);
     if (args.logs == NULL) return (int)cli_fail(FT_ERR_NOMEM, "out of memory");
     output out;
-    options_parse(&options, argc, argv, &args);
+    options_parse(&cmd_program_options, argc, argv, &args);
     ft_status status = output_open(&args.output, &out);
     if (status == FT_OK) {
         status = is_predict(&args) ? predict(&args, &out) : show(&args, &out);

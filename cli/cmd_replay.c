@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands.h"
 #include "replaying.h"
 
 typedef struct arguments {
@@ -16,7 +17,8 @@ typedef struct arguments {
 static const char doc[] =
     "Replay a step of a model kernel by kernel on the engines of a device, or of several workers that exchange "
     "gradients: how long it takes, which kernels are on the critical path, how busy the engines are.\v"
-    "GRAPH is a model in any format that 'foretell formats' lists, the graph.json of TVM's graph executor, or a table "
+    "GRAPH is a model in any format that 'foretell list formats' lists, the graph.json of TVM's graph executor, or a "
+    "table "
     "of kernels with a column 'after' (CSV or JSON). Models get predicted times unless --times gives others. "
     "docs/replay.md tells the rules, and what they leave out.\n"
     "\n"
@@ -43,13 +45,13 @@ static void check(void *input, struct argp_state *state) {
         argp_error(state, "--%s shows one model: ask for one at a time", args->how.plot != NULL ? "plot" : "trace");
 }
 
-static const option_set options = {.check = check,
-                                   .parts = {{&replaying_set, offsetof(arguments, how)},
-                                             {&asking_set, offsetof(arguments, asking)},
-                                             {&output_set, offsetof(arguments, output)}},
-                                   .doc = doc,
-                                   .args_doc = "GRAPH...",
-                                   .arguments = offsetof(arguments, paths)};
+const option_set cmd_replay_options = {.check = check,
+                                       .parts = {{&replaying_set, offsetof(arguments, how)},
+                                                 {&asking_set, offsetof(arguments, asking)},
+                                                 {&output_set, offsetof(arguments, output)}},
+                                       .doc = doc,
+                                       .args_doc = "GRAPH...",
+                                       .arguments = offsetof(arguments, paths)};
 
 /* --- Replaying ----------------------------------------------------------------------------------------------- */
 
@@ -280,7 +282,7 @@ int cmd_replay(int argc, char **argv) {
     asking_init(&args->asking);
     replaying_init(&args->how, &args->asking);
     args->output = output_options_default();
-    options_parse(&options, argc, argv, args);
+    options_parse(&cmd_replay_options, argc, argv, args);
     stop_install();
     ft_status status = run_replay(args);
     free(args);

@@ -1,5 +1,6 @@
 /* cmd_sample.c - `foretell sample`: which models to measure next. */
 #include "cli.h"
+#include "commands.h"
 #include "desk.h"
 
 typedef struct arguments {
@@ -13,23 +14,23 @@ typedef struct arguments {
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
 static const option_row rows[] = {
-    {"from", 0, "FILE", "the predictor that is to be adapted", 1, TEXT(arguments, from)},
-    {"pool", 0, "DIR", "a data set whose models are to choose from; nothing needs to be measured", 1,
+    {"from", "FILE", "the predictor that is to be adapted", 1, TEXT(arguments, from)},
+    {"pool", "DIR", "a data set whose models are to choose from; nothing needs to be measured", 1,
      TEXT(arguments, pool)},
-    {"count", 'k', "N", "how many to choose", 1, COUNT(arguments, options.count, 100000)},
-    {"method", 0, "NAME", "variance, kmeans, cmd, uncertainty or random (variance)", 2,
-     TEXT(arguments, options.method)},
+    {"count", "N", "number of models to choose", 1, COUNT(arguments, options.count, 100000)},
+    {"method", "NAME", "variance, kmeans, cmd, uncertainty or random (variance)", 2, TEXT(arguments, options.method),
+     .choices = "variance kmeans cmd uncertainty random"},
     {.help = "Among which:", .group = 10},
-    {"device", 0, "NAME", "look at what models take on this device; may be repeated (all that the predictor knows)", 0,
-     NAMES(arguments, devices)},
-    {"family", 0, "NAME", "only models of this family; may be repeated", 0, NAMES(arguments, families)},
-    {"split", 0, "SPEC",
+    {"device", "NAME", "look at what models take on this device; may be repeated (all that the predictor knows)", 0,
+     NAMES(arguments, devices), .choices = "@devices"},
+    {"family", "NAME", "only models of this family; may be repeated", 0, NAMES(arguments, families)},
+    {"split", "SPEC",
      "only models that this split does not train on (the split that the predictor was trained with, when it was "
      "trained on this data set; else all)",
      0, TEXT(arguments, options.split)},
     SEED_ROW(arguments, options.seed, "of kmeans and random (0)", 0),
     THREADS_ROW(arguments, options.threads, 40),
-    {"quiet", 'q', NULL, "no progress line; errors are still told", 60, FLAG(arguments, is_quiet)},
+    QUIET_ROW(arguments, is_quiet, 60),
     {0},
 };
 
@@ -44,10 +45,10 @@ static const char doc[] =
     "which 'foretell adapt' reads.\n"
     "\n"
     "Examples:\n"
-    "  foretell sample --from phone.ftm --pool zoo -k 50\n"
-    "  foretell sample --from phone.ftm --pool zoo -k 50 --format csv \\\n"
+    "  foretell sample --from phone.ftm --pool zoo -n 50\n"
+    "  foretell sample --from phone.ftm --pool zoo -n 50 --format csv \\\n"
     "      --output list.csv\n"
-    "  foretell sample --from phone.ftm --pool zoo -k 20 --family vggs \\\n"
+    "  foretell sample --from phone.ftm --pool zoo -n 20 --family vggs \\\n"
     "      --method kmeans --seed 1\n"
     "\n"
     "Exit status: 0 all went well; 2 wrong arguments, or a pool with too few models; 3 cannot open, read or write; 4 "
@@ -57,14 +58,14 @@ static void check(void *input, struct argp_state *state) {
     const arguments *args = input;
     if (args->from == NULL) argp_error(state, "for which predictor? Give it with --from FILE");
     if (args->pool == NULL) argp_error(state, "among which models? Give a data set with --pool DIR");
-    if (args->options.count == 0) argp_error(state, "how many? Say with -k N");
+    if (args->options.count == 0) argp_error(state, "how many? Say with -n N");
 }
 
-static const option_set options = {.rows = rows,
-                                   .check = check,
-                                   .parts = {{&output_set, offsetof(arguments, output)}},
-                                   .doc = doc,
-                                   .refusal = "give the predictor with --from and the models with --pool"};
+const option_set cmd_sample_options = {.rows = rows,
+                                       .check = check,
+                                       .parts = {{&output_set, offsetof(arguments, output)}},
+                                       .doc = doc,
+                                       .refusal = "give the predictor with --from and the models with --pool"};
 
 /* --- The whole ----------------------------------------------------------------------------------------------- */
 
@@ -89,6 +90,6 @@ static ft_status sample(void *user, desk *d) {
 
 int cmd_sample(int argc, char **argv) {
     arguments args = {.output = output_options_default()};
-    options_parse(&options, argc, argv, &args);
+    options_parse(&cmd_sample_options, argc, argv, &args);
     return desk_work(args.from, args.pool, &args.output, sample, &args);
 }

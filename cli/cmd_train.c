@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "commands.h"
 #include "settings.h"
 
 typedef struct arguments {
@@ -16,29 +17,27 @@ typedef struct arguments {
 
 static const option_row rows[] = {
     {.help = "What to learn from:", .group = 1},
-    {"data", 0, "DIR", "the data set (needed); 'foretell import' makes one", 0, TEXT(arguments, data)},
-    {"metric", 0, "NAME[,NAME]",
+    {"data", "DIR", "the data set (needed); 'foretell import' makes one", 0, TEXT(arguments, data)},
+    {"metric", "NAME[,NAME]",
      "what to predict: a column of the data set (time_us), or, for families of graph networks, several in one model", 0,
      TEXT(arguments, train.metric)},
-    {"split", 0, "SPEC",
+    {"split", "SPEC",
      "random[:80/10/10], name[:80/10/10], family:NAME, network:NAME, device:NAME, order, fewshot:NAME:K, "
      "fold:KEY:K:I, deal:KEY:K:I, or all (random)",
-     0, TEXT(arguments, train.split)},
+     0, TEXT(arguments, train.split), .choices = "random name family: network: device: order fewshot: fold: deal: all"},
     TIME_FILTER_ROWS(arguments, train.filter),
     SEED_ROW(arguments, train.seed, "of the split and of everything random in the fit (0)", 0),
     {.help = "What to make:", .group = 10},
-    {"output", 'o', "RUN", "the folder that gets predictor, scores, log and settings (needed)", 0,
-     TEXT(arguments, run)},
-    {"family", 'f', "NAME", "the kind of predictor; 'foretell families' lists them (the first of them)", 0,
-     TEXT(arguments, train.family)},
-    {"config", 'c', "FILE|KEY=VALUE", "settings of the family: a JSON file, and single ones; may be repeated", 0,
+    {"output", "RUN", "the folder that gets predictor, scores, log and settings (needed)", 0, TEXT(arguments, run)},
+    {"family", "NAME", "the kind of predictor; 'foretell list families' lists them (the first of them)", 0,
+     TEXT(arguments, train.family), .choices = "@families"},
+    {"config", "FILE|KEY=VALUE", "settings of the family: a JSON file, and single ones; may be repeated", 0,
      TAKEN_BY(settings_add, arguments, config)},
     {.help = "How to run:", .group = 20},
     THREADS_ROW(arguments, train.threads, 0),
-    {"resume", 0, NULL, "go on with a run that was stopped; data and options must be the same", 0,
+    {"resume", NULL, "go on with a run that was stopped; data and options must be the same", 0,
      FLAG(arguments, train.is_resumed)},
-    {"force", 0, NULL, "replace a run that is there, when the new one is complete", 0,
-     FLAG(arguments, train.is_forced)},
+    {"force", NULL, "replace a run that is there, when the new one is complete", 0, FLAG(arguments, train.is_forced)},
     QUIET_ROW(arguments, is_quiet, 0),
     {0},
 };
@@ -66,7 +65,7 @@ static void check(void *input, struct argp_state *state) {
     if (args->run == NULL) argp_error(state, "--output RUN is needed");
 }
 
-static const option_set options = {.rows = rows, .check = check, .doc = doc};
+const option_set cmd_train_options = {.rows = rows, .check = check, .doc = doc};
 
 /* --- Running ------------------------------------------------------------------------------------------------- */
 
@@ -141,7 +140,7 @@ static ft_status run_train(arguments *args) {
 int cmd_train(int argc, char **argv) {
     arguments args = {.train = ft_train_options_default()};
     args.train.progress = progress_step;
-    options_parse(&options, argc, argv, &args);
+    options_parse(&cmd_train_options, argc, argv, &args);
     stop_install();
     ft_status status = run_train(&args);
     stop_finish();

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "commands.h"
 #include "trying.h"
 
 enum { RANGES_MAX = 64, TRIALS_MAX = 100000 };
@@ -49,26 +50,25 @@ static void take_space(void *input, const char *text, const option_row *row, str
 
 static const option_row rows[] = {
     {.help = "What to search:", .group = 10},
-    {"space", 0, "FILE|KEY=RANGE",
+    {"space", "FILE|KEY=RANGE",
      "what is searched: a JSON file instead of what the family searches, and single settings, as "
      "rate=log-real:1e-4..0.1, hidden=int:16..128 or loss=mape,log; may be repeated",
      0, TAKEN_WHOLE_BY(take_space)},
-    {"trials", 0, "N", "configurations, the defaults among them (36)", 0, COUNT(arguments, tune.trials, TRIALS_MAX)},
-    {"generation", 0, "N", "so many are chosen at a time (9)", 0, COUNT(arguments, tune.generation, 4096)},
-    {"rungs", 0, "N", "of successive halving; 1: all trials get the full effort (3)", 0,
-     COUNT(arguments, tune.rungs, 8)},
-    {"factor", 0, "N", "one of so many goes on to the next rung, with as many times the effort (3)", 0,
+    {"trials", "N", "configurations, the defaults among them (36)", 0, COUNT(arguments, tune.trials, TRIALS_MAX)},
+    {"generation", "N", "so many are chosen at a time (9)", 0, COUNT(arguments, tune.generation, 4096)},
+    {"rungs", "N", "of successive halving; 1: all trials get the full effort (3)", 0, COUNT(arguments, tune.rungs, 8)},
+    {"factor", "N", "one of so many goes on to the next rung, with as many times the effort (3)", 0,
      NUMBER(arguments, tune.factor, 2, 64)},
-    {"effort", 0, "KEY", "the setting that rungs change (the one that the family names, as steps)", 0,
+    {"effort", "KEY", "the setting that rungs change (the one that the family names, as steps)", 0,
      TEXT(arguments, tune.effort)},
     {.help = "What to show:", .group = 15},
-    {"top", 0, "N", "so many of the best trials are printed (10)", 0, COUNT(arguments, top, TRIALS_MAX)},
-    {"plot", 0, "FILE", "also draw the trials to FILE (.svg or .png); DIR/trials.svg has them anyway", 0,
+    {"top", "N", "so many of the best trials are printed (10)", 0, COUNT(arguments, top, TRIALS_MAX)},
+    {"plot", "FILE", "also draw the trials to FILE (.svg or .png); DIR/trials.svg has them anyway", 0,
      TEXT(arguments, plot)},
     {0},
 };
 
-static const option_set options = {.rows = rows, .parts = {{&trying_set, offsetof(arguments, trying)}}, .doc = doc};
+const option_set cmd_tune_options = {.rows = rows, .parts = {{&trying_set, offsetof(arguments, trying)}}, .doc = doc};
 
 /* --- Running ------------------------------------------------------------------------------------------------- */
 
@@ -132,7 +132,7 @@ int cmd_tune(int argc, char **argv) {
     arguments args = {.tune = ft_tune_options_default(), .top = 10};
     trying_init(&args.trying);
     args.tune.ranges = args.ranges;
-    options_parse(&options, argc, argv, &args);
+    options_parse(&cmd_tune_options, argc, argv, &args);
     stop_install();
     ft_status status = run_tune(&args);
     stop_finish();

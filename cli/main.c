@@ -1,4 +1,4 @@
-/* main.c - the command: finds the sub-command and hands over. */
+/* main.c - the process: finds the sub-command, prints the overview of commands. */
 #include <errno.h>
 #include <locale.h>
 #include <stdlib.h>
@@ -6,53 +6,46 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "commands.h"
+#include "completion.h"
 
-typedef struct command {
-    const char *name;
-    const char *text;
-    int (*run)(int argc, char **argv);
-} command;
-
-static const command commands[] = {
-    {"predict", "how long models take and how much memory they need, on which device", cmd_predict},
-    {"fits", "whether a model fits into the memory of a device", cmd_fits},
-    {"max-batch", "the largest batch that fits", cmd_max_batch},
-    {"replay", "a step kernel by kernel on engines and workers, as a timeline", cmd_replay},
-    {"inspect", "what models are made of and what they cost", cmd_inspect},
-    {"import", "measured models become a data set", cmd_import},
-    {"generate", "data in the layout of a published set, with computed labels", cmd_generate},
-    {"data", "look into data sets, join and check them", cmd_data},
-    {"train", "make a predictor from measured data", cmd_train},
-    {"tune", "search for the settings with which a predictor does best", cmd_tune},
-    {"ablate", "what each part of a predictor is good for", cmd_ablate},
-    {"eval", "how good a predictor is on a data set", cmd_eval},
-    {"adapt", "a predictor for a new device or family, from a few measurements", cmd_adapt},
-    {"sample", "which models to measure next", cmd_sample},
-    {"compare", "predictors, or runs, side by side", cmd_compare},
-    {"bundle", "several predictors in one file", cmd_bundle},
-    {"program", "tensor programs of tuning logs: their loops, and what they take", cmd_program},
-    {"devices", "the devices, their data sheets, and who knows them", cmd_devices},
-    {"predictors", "the predictors in the box, and how accurate they are", cmd_predictors},
-    {"formats", "the formats of models that can be read", cmd_formats},
-    {"ops", "the operators that are known", cmd_ops},
-    {"runtimes", "the runtimes whose kernels can be told", cmd_runtimes},
-    {"families", "the families of predictors that can be trained", cmd_families},
-};
-
-enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+/* --- Help ---------------------------------------------------------------------------------------------------- */
 
 static void print_version(FILE *stream, struct argp_state *state) {
     (void)state;
     fprintf(stream, "foretell %s\n", ft_version_string());
 }
 
+static void print_group(FILE *stream, command_group group) {
+    bool has_title = false;
+    for (const command *c = commands; c->name != NULL; c++) {
+        if (c->group != group) continue;
+        if (!has_title) fprintf(stream, "\n%s\n", command_group_title(group));
+        has_title = true;
+        fprintf(stream, "  %s%-*s %s\n", group == GROUP_LIST ? "list " : "", group == GROUP_LIST ? 11 : 16, c->name,
+                c->summary);
+    }
+}
+
+static void print_statuses(FILE *stream) {
+    fputs("\nExit status:\n", stream);
+#define PRINT_STATUS(name, value, text)                                                                                \
+    if ((name) != FT_ERR_CANCELLED) fprintf(stream, "  %3d  %s\n", value, text);
+    FT_STATUS_LIST(PRINT_STATUS)
+#undef PRINT_STATUS
+    fputs("   20  fits: it does not fit\n   21  fits: uncertain\n  130  interrupted (SIGINT)\n", stream);
+}
+
 static void print_help(FILE *stream) {
     fprintf(stream,
-            "foretell %s - tells how long a deep-learning model takes, and what it costs,\nbefore anyone runs it\n\n"
-            "Usage: foretell COMMAND [OPTION...] [MODEL...]\n\nCommands:\n",
+            "foretell %s - predict time and memory of deep-learning models before they run\n\n"
+            "Usage: foretell COMMAND [OPTION...] [ARGUMENT...]\n",
             ft_version_string());
-    for (size_t i = 0; i < COMMAND_COUNT; i++) fprintf(stream, "  %-10s %s\n", commands[i].name, commands[i].text);
-    fputs("  help       this text; 'foretell help COMMAND' for the options of a command\n"
+#define PRINT_GROUP(id, title) print_group(stream, id);
+    COMMAND_GROUP_LIST(PRINT_GROUP)
+#undef PRINT_GROUP
+    fputs("\n'foretell COMMAND --help' prints the options of a command,\n"
+          "'foretell --completion SHELL' a completion script for bash, zsh or fish.\n"
           "\n"
           "Examples:\n"
           "  foretell predict model.onnx                   time and memory on all devices\n"
@@ -63,48 +56,73 @@ static void print_help(FILE *stream) {
           "  foretell inspect model.onnx --nodes --top 10  the ten most expensive operators\n"
           "  foretell inspect model.tflite --kernels tflite-cpu\n"
           "  foretell inspect models/ --format json --output models.json\n"
-          "  foretell train --data cg.data -o run          a predictor from measured data\n"
-          "\n"
-          "Exit status:\n",
+          "  foretell train --data cg.data -o run          a predictor from measured data\n",
           stream);
-#define PRINT_STATUS(name, value, text)                                                                                \
-    if ((name) != FT_ERR_CANCELLED) fprintf(stream, "  %3d  %s\n", value, text);
-    FT_STATUS_LIST(PRINT_STATUS)
-#undef PRINT_STATUS
-    fputs("   20  fits: it does not\n   21  fits: it may or may not\n  130  interrupted (SIGINT)\n", stream);
+    print_statuses(stream);
 }
 
-static const command *find_command(const char *name) {
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        if (strcmp(name, commands[i].name) == 0) return &commands[i];
-    return NULL;
+static void print_list_help(FILE *stream) {
+    fputs("Usage: foretell list WHAT [OPTION...]\n", stream);
+    print_group(stream, GROUP_LIST);
+    fputs("\n'foretell list WHAT --help' prints the options.\n", stream);
+}
+
+/* --- Dispatch ------------------------------------------------------------------------------------------------ */
+
+static bool is_help(const char *text) {
+    return strcmp(text, "--help") == 0 || strcmp(text, "-h") == 0 || strcmp(text, "-?") == 0;
 }
 
 /* Messages and usage lines call a command by its whole name. */
 static int run_command(const command *c, int argc, char **argv) {
-    static char shown_name[32];
-    snprintf(shown_name, sizeof shown_name, "foretell %s", c->name);
+    static char shown_name[48];
+    snprintf(shown_name, sizeof shown_name, "foretell %s%s", c->group == GROUP_LIST ? "list " : "", c->name);
     argv[0] = shown_name;
     return c->run(argc, argv);
 }
 
 static int unknown_command(const char *name) {
+    if (command_find(name, true) != NULL)
+        return (int)cli_fail(FT_ERR_USAGE, "'%s' is not a command: use 'foretell list %s'", name, name);
     if (access(name, F_OK) == 0)
-        cli_fail(FT_ERR_USAGE, "'%s' is not a command; did you mean 'foretell predict %s'?", name, name);
-    else
-        cli_fail(FT_ERR_USAGE, "'%s' is not a command; 'foretell --help' lists them", name);
-    return FT_ERR_USAGE;
+        return (int)cli_fail(FT_ERR_USAGE, "'%s' is not a command; did you mean 'foretell predict %s'?", name, name);
+    return (int)cli_fail(FT_ERR_USAGE, "'%s' is not a command; 'foretell --help' lists them", name);
 }
 
-static int help(int argc, char **argv) {
-    if (argc < 3) {
-        print_help(stdout);
+/* `foretell list WHAT ...`; argv[0] is "list". */
+static int run_list(int argc, char **argv) {
+    if (argc < 2) {
+        print_list_help(stderr);
+        return FT_ERR_USAGE;
+    }
+    if (is_help(argv[1])) {
+        print_list_help(stdout);
         return FT_OK;
     }
-    if (strcmp(argv[2], "help") == 0 || strcmp(argv[2], "--help") == 0) return help(2, argv);
-    const command *c = find_command(argv[2]);
-    char option[] = "--help", *arguments[] = {argv[0], option, NULL};
-    return c != NULL ? run_command(c, 2, arguments) : unknown_command(argv[2]);
+    const command *c = command_find(argv[1], true);
+    if (c == NULL)
+        return (int)cli_fail(FT_ERR_USAGE, "'%s' cannot be listed; 'foretell list --help' prints what can", argv[1]);
+    return run_command(c, argc - 1, argv + 1);
+}
+
+/* `foretell --completion SHELL`. */
+static int print_completion(const char *shell) {
+    if (shell != NULL && completion_write(shell, stdout)) return FT_OK;
+    return (int)cli_fail(FT_ERR_USAGE, "--completion %s: want bash, zsh or fish", shell != NULL ? shell : "");
+}
+
+static int dispatch(int argc, char **argv);
+
+/* `foretell help [COMMAND]` is `foretell COMMAND --help`. */
+static int help(int argc, char **argv) {
+    char option[] = "--help", *arguments[] = {argv[0], NULL, NULL, NULL, NULL};
+    int count = 1;
+    for (int i = 2; i < argc && count < 3; i++) arguments[count++] = argv[i];
+    if (count > 1 && strcmp(arguments[1], "help") == 0) count = 1;
+    if (count == 3 && strcmp(arguments[1], "list") != 0) count = 2;
+    arguments[count++] = option;
+    arguments[count] = NULL;
+    return dispatch(count, arguments);
 }
 
 static int dispatch(int argc, char **argv) {
@@ -112,10 +130,15 @@ static int dispatch(int argc, char **argv) {
         print_help(stderr);
         return FT_ERR_USAGE;
     }
-    const command *c = find_command(argv[1]);
+    const command *c = command_find(argv[1], false);
     if (c != NULL) return run_command(c, argc - 1, argv + 1);
+    if (strcmp(argv[1], "list") == 0) return run_list(argc - 1, argv + 1);
     if (strcmp(argv[1], "help") == 0) return help(argc, argv);
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return help(1, argv);
+    if (strcmp(argv[1], "--completion") == 0) return print_completion(argv[2]);
+    if (is_help(argv[1])) {
+        print_help(stdout);
+        return FT_OK;
+    }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         print_version(stdout, NULL);
         return FT_OK;
@@ -144,7 +167,7 @@ static void keep_freed_memory(void) {
 int main(int argc, char **argv) {
     set_environment();
     keep_freed_memory();
-    setlocale(LC_CTYPE, ""); /* for what a terminal can show; numbers stay those of the C locale */
+    setlocale(LC_CTYPE, ""); /* which characters a terminal shows; numbers stay those of the C locale */
     argp_program_version_hook = print_version;
     argp_err_exit_status = FT_ERR_USAGE;
     int status = dispatch(argc, argv);

@@ -136,7 +136,7 @@ ft_status models_result(const models *m) {
     if (m->fatal != FT_OK) return m->fatal;
     if (m->failed_count > 0) return m->failed_count + m->model_count > 1 ? FT_ERR_PARTIAL : m->first_failure;
     if (m->model_count == 0)
-        return cli_fail(FT_ERR_FORMAT, "%s: no model in it; 'foretell formats' lists what can be read",
+        return cli_fail(FT_ERR_FORMAT, "%s: no model in it; 'foretell list formats' lists what can be read",
                         m->paths.items[0]);
     return FT_OK;
 }

@@ -54,7 +54,7 @@ typedef struct shape_list {
 option_taker shapes_add;
 #define SHAPE_ROW(type, field)                                                                                         \
     {                                                                                                                  \
-        "shape", 0, "NAME=DIMS",                                                                                       \
+        "shape", "NAME=DIMS",                                                                                          \
             "shape of an input (image=1x3x224x224) or value of a symbol (sequence=128); may be repeated", 0,           \
             TAKEN_BY(shapes_add, type, field)                                                                          \
     }

@@ -7,15 +7,15 @@
 
 #include "cli.h"
 
-enum { MOST_ROWS = 64 };
+enum { MAX_ROWS = 64 };
 
 /* Rows of a command and of its parts, beside each other for argp. */
 typedef struct parsing {
     const option_set *set;
     char *input;
-    struct argp_option list[MOST_ROWS + 2]; /* and -h, and the end */
-    const option_row *rows[MOST_ROWS];
-    char *inputs[MOST_ROWS];
+    struct argp_option list[MAX_ROWS + 2]; /* and -h, and the end */
+    const option_row *rows[MAX_ROWS];
+    char *inputs[MAX_ROWS];
     uint32_t count;
 } parsing;
 
@@ -41,7 +41,7 @@ void option_u64(void *field, const char *text, const option_row *row, struct arg
 
 void option_name(void *field, const char *text, const option_row *row, struct argp_state *state) {
     name_list *names = field;
-    if (names->count == OPTION_MOST_NAMES) argp_error(state, "--%s: at most %d of them", row->name, OPTION_MOST_NAMES);
+    if (names->count == OPTION_MAX_NAMES) argp_error(state, "--%s: at most %d of them", row->name, OPTION_MAX_NAMES);
     names->items[names->count++] = text;
 }
 
@@ -85,11 +85,20 @@ void option_plot(void *field, const char *text, const option_row *row, struct ar
 
 /* --- Parsing ------------------------------------------------------------------------------------------------- */
 
-/* Options without a letter get numbers behind all letters. */
+int option_letter(const char *name) {
+#define FIND_LETTER(letter, option)                                                                                    \
+    if (strcmp(name, option) == 0) return letter;
+    OPTION_LETTER_LIST(FIND_LETTER)
+#undef FIND_LETTER
+    return 0;
+}
+
+/* Options without a letter get keys above all letters. */
 static void add_rows(parsing *p, const option_row *row, char *input) {
     for (; row != NULL && row->help != NULL; row++) {
-        assert(p->count < MOST_ROWS);
-        int key = row->name == NULL || row->letter != 0 ? row->letter : 256 + (int)p->count;
+        assert(p->count < MAX_ROWS);
+        int letter = row->name != NULL ? option_letter(row->name) : 0;
+        int key = row->name == NULL || letter != 0 ? letter : 256 + (int)p->count;
         int flags = row->is_value_optional ? OPTION_ARG_OPTIONAL : 0;
         p->list[p->count] = (struct argp_option){row->name, key, row->value, flags, row->help, row->group};
         p->rows[p->count] = row;
@@ -98,7 +107,7 @@ static void add_rows(parsing *p, const option_row *row, char *input) {
 }
 
 static void check(const parsing *p, struct argp_state *state) {
-    for (int i = OPTION_MOST_PARTS - 1; i >= 0; i--) {
+    for (int i = OPTION_MAX_PARTS - 1; i >= 0; i--) {
         const option_set *part = p->set->parts[i].set;
         if (part != NULL && part->check != NULL) part->check(p->input + p->set->parts[i].at, state);
     }
@@ -144,7 +153,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 void options_parse(const option_set *set, int argc, char **argv, void *input) {
     parsing p = {.set = set, .input = input};
     add_rows(&p, set->rows, p.input);
-    for (int i = 0; i < OPTION_MOST_PARTS && set->parts[i].set != NULL; i++)
+    for (int i = 0; i < OPTION_MAX_PARTS && set->parts[i].set != NULL; i++)
         add_rows(&p, set->parts[i].set->rows, p.input + set->parts[i].at);
     /* What most people try first; argp itself only knows -?. */
     p.list[p.count] = (struct argp_option){.key = 'h', .flags = OPTION_HIDDEN};

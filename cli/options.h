@@ -1,10 +1,10 @@
-/* options.h - the options of a command as a table: each is said once, with what it is called, what it helps with and
- * where its value goes. argp parses, and writes --help.
+/* options.h - the options of a command as a table: one row holds the name of an option, its help text and the field
+ * that gets its value. argp parses the command line and writes --help.
  *
  *     static const option_row rows[] = {
  *         {.help = "How to run:", .group = 20},
- *         {"count", 'k', "N", "how many to choose", 0, COUNT(arguments, count, 1000)},
- *         {"quiet", 'q', NULL, "no progress line", 0, FLAG(arguments, is_quiet)},
+ *         {"count", "N", "number of models to choose", 0, COUNT(arguments, count, 1000)},
+ *         {"quiet", NULL, "no progress line", 0, FLAG(arguments, is_quiet)},
  *         {0},
  *     };
  *     static const option_set options = {.rows = rows, .doc = "Choose some.", .check = check};
@@ -25,7 +25,6 @@ typedef void option_taker(void *field, const char *text, const option_row *row, 
 
 struct option_row {
     const char *name;   /* NULL: a heading */
-    int letter;         /* 0: none */
     const char *value;  /* what it is called; NULL: the option takes none */
     const char *help;   /* or the text of a heading */
     int group;          /* where it stands in --help; 0: where the row before does */
@@ -33,12 +32,15 @@ struct option_row {
     size_t at;          /* of the field that is taken to, in what is parsed into */
     uint64_t least, most;
     bool is_value_optional; /* then text may be NULL */
+    /* For shell completion: words of the value, separated by spaces; "@devices" stands for the names that `foretell
+     * list devices` prints. NULL: paths when `value` is one, else nothing. */
+    const char *choices;
 };
 
 /* Names that an option gathers when it is repeated. */
-enum { OPTION_MOST_NAMES = 64 };
+enum { OPTION_MAX_NAMES = 64 };
 typedef struct name_list {
-    const char *items[OPTION_MOST_NAMES];
+    const char *items[OPTION_MAX_NAMES];
     uint32_t count;
 } name_list;
 
@@ -68,19 +70,19 @@ option_taker option_mode, option_optimizer, option_format, option_plot;
 
 /* Rows that many commands have. */
 #define SEED_ROW(type, field, text, group) \
-    {"seed", 0, "N", text, group, NUMBER(type, field, 0, UINT32_MAX)}
+    {"seed", "N", text, group, NUMBER(type, field, 0, UINT32_MAX)}
 #define THREADS_ROW(type, field, group) \
-    {"threads", 0, "N", "one per core without it; the result does not depend on it", group, COUNT(type, field, 1024)}
+    {"threads", "N", "one per core without it; the result does not depend on it", group, COUNT(type, field, 1024)}
 #define QUIET_ROW(type, field, group) \
-    {"quiet", 'q', NULL, "no progress line and no notes; errors are still told", group, FLAG(type, field)}
+    {"quiet", NULL, "no progress line and no notes; errors are still told", group, FLAG(type, field)}
 /* Those of an ft_time_filter. */
 #define TIME_FILTER_ROWS(type, field) \
-    {"max-noise", 0, "R", \
+    {"max-noise", "R", \
      "leave out records whose runs deviate by more than R of their mean, where the data set tells: 0.01", 0, \
      POSITIVE(type, field.max_noise)}, \
-    {"min-time", 0, "US", "leave out records that took less than so many microseconds", 0, \
+    {"min-time", "US", "leave out records that took less than so many microseconds", 0, \
      POSITIVE(type, field.min_time_us)}, \
-    {"max-time", 0, "US", "leave out records that took more", 0, POSITIVE(type, field.max_time_us)}
+    {"max-time", "US", "leave out records that took more", 0, POSITIVE(type, field.max_time_us)}
 /* clang-format on */
 /* NOLINTEND(bugprone-macro-parentheses) */
 
@@ -90,7 +92,28 @@ typedef struct argument_list {
     uint32_t count;
 } argument_list;
 
-enum { OPTION_MOST_PARTS = 4 };
+/* One-letter forms: a letter means the same option in every command, so rows have no letters of their own. The man page
+ * has this list as a table. */
+#define OPTION_LETTER_LIST(X)                                                                                          \
+    X('b', "batch")                                                                                                    \
+    X('c', "config")                                                                                                   \
+    X('d', "data")                                                                                                     \
+    X('D', "device")                                                                                                   \
+    X('f', "format")                                                                                                   \
+    X('k', "kernels")                                                                                                  \
+    X('n', "count")                                                                                                    \
+    X('o', "output")                                                                                                   \
+    X('p', "predictor")                                                                                                \
+    X('q', "quiet")                                                                                                    \
+    X('s', "sort")                                                                                                     \
+    X('t', "top")                                                                                                      \
+    X('v', "verbose")                                                                                                  \
+    X('w', "width")
+
+/* The letter of an option; 0: it has none. */
+int option_letter(const char *name);
+
+enum { OPTION_MAX_PARTS = 4 };
 typedef struct option_set option_set;
 struct option_set {
     const option_row *rows; /* ends with {0}; NULL: none of its own */
@@ -100,11 +123,12 @@ struct option_set {
     struct {
         const option_set *set;
         size_t at;
-    } parts[OPTION_MOST_PARTS];
+    } parts[OPTION_MAX_PARTS];
 
     /* Of the set of a command, not of a part: */
     const char *doc, *args_doc;
-    const char *refusal; /* of arguments beside options, for a command that takes none; NULL: the usual one */
+    const char *first_argument; /* words it is completed with, as option_row.choices; NULL: paths */
+    const char *refusal;        /* of arguments beside options, for a command that takes none; NULL: the usual one */
     /* For a command that takes some: one by one, or all into an argument_list, which is not the first field. */
     void (*argument)(void *input, char *text, struct argp_state *state);
     size_t arguments;

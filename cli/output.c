@@ -18,24 +18,6 @@ enum { WIDTH_MIN = 20, WIDTH_MAX = 1000, WIDTH_DEFAULT = 80 };
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
-static ft_format find_format(const char *name) {
-    for (ft_format format = FT_FORMAT_ONNX; format <= FT_FORMAT_PERFSEER; format++)
-        if (strcmp(name, ft_format_name(format)) == 0) return format;
-    return FT_FORMAT_UNKNOWN;
-}
-
-static void take_format(void *input, const char *text, const option_row *row, struct argp_state *state) {
-    output_options *options = input;
-    if (options->model_format == NULL) {
-        option_format(&options->style.output, text, row, state);
-    } else if (!ft_output_parse(text, &options->style.output)) {
-        *options->model_format = find_format(text);
-        if (*options->model_format == FT_FORMAT_UNKNOWN)
-            argp_error(state, "--%s %s: want table, json, csv, or one of the formats that 'foretell formats' lists",
-                       row->name, text);
-    }
-}
-
 static void take_color(void *field, const char *text, const option_row *row, struct argp_state *state) {
     option_text(field, text, row, state);
     if (strcmp(text, "auto") != 0 && strcmp(text, "always") != 0 && strcmp(text, "never") != 0)
@@ -44,13 +26,13 @@ static void take_color(void *field, const char *text, const option_row *row, str
 
 static const option_row rows[] = {
     {.help = "Output:", .group = 50},
-    {"format", 'f', "FORMAT", "table, json or csv (table)", 0, TAKEN_WHOLE_BY(take_format)},
-    {"output", 'o', "FILE", "write to FILE, which appears only when it is complete; - is standard output", 0,
+    {"format", "FORMAT", "table, json or csv (table)", 0, TAKEN_BY(option_format, output_options, style.output),
+     .choices = "table json csv"},
+    {"output", "FILE", "write to FILE, which appears only when it is complete; - is standard output", 0,
      TEXT(output_options, path)},
-    {"width", 'w', "COLUMNS", "width of tables (that of the terminal, or 80)", 0,
-     COUNT(output_options, width, WIDTH_MAX)},
-    {"color", 'c', "WHEN", "auto, always or never (auto: on a terminal, unless NO_COLOR is set)", 0,
-     TAKEN_BY(take_color, output_options, color)},
+    {"width", "COLUMNS", "width of tables (that of the terminal, or 80)", 0, COUNT(output_options, width, WIDTH_MAX)},
+    {"color", "WHEN", "auto, always or never (auto: on a terminal, unless NO_COLOR is set)", 0,
+     TAKEN_BY(take_color, output_options, color), .choices = "auto always never"},
     {0},
 };
 

@@ -127,7 +127,7 @@ static ft_status add_log(ansor_import *a, const char *path) {
     a->device = ft_device_of_file(path);
     if (a->device == NULL)
         return ft_fail(error, FT_ERR_USAGE,
-                       "%s: which device is it of? Name it after one, as v100.jsonl; 'foretell devices' lists them",
+                       "%s: which device is it of? Name it after one, as v100.jsonl; 'foretell list devices' lists them",
                        path);
     FT_TRY(lines_open(path, &l, error));
     ft_status status = add_lines(a, &l);

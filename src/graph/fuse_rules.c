@@ -37,7 +37,7 @@ static bool is_name(const char *name) {
 ft_status rules_symbol(ft_rules *rules, const char *name, symbol *result, ft_error *error) {
     if (name[0] == '@') {
         if (find_class(name + 1, result)) return FT_OK;
-        return ft_fail(error, FT_ERR_DAMAGED, "'%s' is no class of operators; 'foretell ops' lists them", name);
+        return ft_fail(error, FT_ERR_DAMAGED, "'%s' is no class of operators; 'foretell list ops' lists them", name);
     }
     if (!is_name(name))
         return ft_fail(error, FT_ERR_DAMAGED,

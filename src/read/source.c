@@ -48,7 +48,7 @@ static ft_status unknown_format(const uint8_t *bytes, size_t size, const char *n
                        "%s: one of the three tables of a CG data set; they must be named models.csv, nodes.csv and "
                        "edges.csv (or .csv.gz) and be in one folder",
                        name);
-    return ft_fail(error, FT_ERR_FORMAT, "%s: not a model in any known format; 'foretell formats' lists them", name);
+    return ft_fail(error, FT_ERR_FORMAT, "%s: not a model in any known format; 'foretell list formats' lists them", name);
 }
 
 static ft_status find_reader(const input *in, const char *name, const reader **found, ft_error *error) {

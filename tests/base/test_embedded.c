@@ -40,7 +40,7 @@ static void tells_the_nearest(void **state) {
     ft_error error;
     embedded_fail(many, 9, "device", "devices", "RTX_4090 ", &error);
     assert_string_equal(error.message, "there is no device 'RTX_4090 '; similar names are rtx-4090, rtx-3090, rtx-4080; "
-                                       "'foretell devices' lists all 9");
+                                       "'foretell list devices' lists all 9");
     embedded_fail(many, 9, "device", "devices", "mi8-gpu", &error);
     assert_non_null(strstr(error.message, "similar names are adreno-640,"));
     char endless[2000];

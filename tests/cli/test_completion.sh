@@ -1,11 +1,15 @@
 #!/bin/bash
-# Bash completion offers what the command takes, and the man page tells it.
+# Completion scripts parse in their shells and offer options and values; the man page and the guides describe every option.
+# That the scripts have every option is checked in test_commands.c.
 set -u
 . tests/repo/tap.sh
 build=$(realpath "${BUILD:-build}")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
 PATH=$build:$PATH
+for shell in bash zsh fish; do "$build/foretell" --completion "$shell" >"$scratch/foretell.$shell" || exit 1; done
 compopt() { :; } # works only inside a real completion
-. cli/completion.bash
+. "$scratch/foretell.bash"
 
 # offers LINE WORD: completing the line offers the word.
 offers() {
@@ -15,6 +19,11 @@ offers() {
     COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
     _foretell
     printf '%s\n' "${COMPREPLY[@]}" | grep -qxF -- "$word" || { echo "'$line' gives: ${COMPREPLY[*]}"; return 1; }
+}
+
+fish_offers() {
+    fish -c "source $scratch/foretell.fish; complete -C'$1'" | cut -f1 | grep -qxF -- "$2" ||
+        { echo "'$1' gives:"; fish -c "source $scratch/foretell.fish; complete -C'$1'"; return 1; }
 }
 
 # A command that options are taken from, and the page that is its guide.
@@ -54,19 +63,37 @@ for command in "${!guides[@]}"; do
     point "the guide has every option of $command" every_option_is_in_the_guide "$command"
 done
 point "names of devices" offers 'foretell predict x.onnx --device rtx-40' rtx-4090
-point "devices to look at" offers 'foretell devices adreno-6' adreno-640
+point "all devices" offers 'foretell fits x.onnx -D al' all
+point "what can be listed" offers 'foretell list dev' devices
+point "devices to list" offers 'foretell list devices adreno-6' adreno-640
 point "orders of a replay" offers 'foretell replay x.onnx --order cr' critical
 point "modes" offers 'foretell fits x.onnx --mode tr' train
 point "names of runtimes" offers 'foretell inspect x.onnx --kernels tflite-c' tflite-cpu
 point "formats of output" offers 'foretell inspect --format js' json
-point "formats of models" offers 'foretell ops --format tfl' tflite
+point "formats of models" offers 'foretell list ops --model-format tfl' tflite
 point "the value after =" offers 'foretell inspect --sort = fl' flops
-point "files" offers 'foretell inspect cli/completion.b' cli/completion.bash
+point "files" offers 'foretell inspect cli/completion.c' cli/completion.c
 point "kinds of imports" offers 'foretell import per' perfseer
 point "actions on data" offers 'foretell data reh' rehash
 point "names of families" offers 'foretell train --family flop' flops
 point "parts of a split" offers 'foretell eval --part v' valid
-point "-d of eval is a path" offers 'foretell eval -d cli/completion.b' cli/completion.bash
+point "-d of eval is a path" offers 'foretell eval -d cli/completion.c' cli/completion.c
+point "commands after help" offers 'foretell help rep' replay
+for shell in bash zsh fish; do
+    if command -v "$shell" >/dev/null; then
+        point "the script for $shell parses" "$shell" -n "$scratch/foretell.$shell"
+    else
+        skip "the script for $shell parses" "$shell is not there"
+    fi
+done
+if command -v fish >/dev/null; then
+    point "fish: commands" fish_offers 'foretell ins' inspect
+    point "fish: values" fish_offers 'foretell fits x.onnx --mode tr' train
+    point "fish: what can be listed" fish_offers 'foretell list ' runtimes
+    point "fish: names of devices" fish_offers 'foretell predict x.onnx --device rtx-40' rtx-4090
+else
+    skip "fish offers words" "fish is not there"
+fi
 if command -v groff >/dev/null; then
     point "the man page is well formed" manual_has_no_warnings
 else

@@ -189,8 +189,8 @@ jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))'
 
 catalogs_are_json() {
     local command
-    for command in formats ops runtimes families 'ops --format tflite'; do
-        "$foretell" $command -f json | python3 -c 'import json, sys
+    for command in formats ops runtimes families 'ops --model-format tflite'; do
+        "$foretell" list $command -f json | python3 -c 'import json, sys
 rows = json.load(sys.stdin)
 sys.exit(not rows or any("name" not in row for row in rows))' || { echo "foretell $command"; return 1; }
     done
@@ -211,8 +211,8 @@ point "full disk, inspect" full_disk inspect tiny.onnx
 point "full disk, list of inspect" full_disk inspect tiny.onnx net.onnx
 point "full disk, fits" full_disk fits tiny.onnx -D rtx-3090
 point "full disk, replay" full_disk replay tiny.onnx -D cortex-a76
-point "full disk, devices" full_disk devices
-point "full disk, ops" full_disk ops
+point "full disk, devices" full_disk list devices
+point "full disk, ops" full_disk list ops
 point "full disk, help" full_disk --help
 point "full disk, --output" full_disk_of_file
 point "help fits a terminal and its examples can be copied" help_can_be_copied

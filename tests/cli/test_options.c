@@ -44,27 +44,27 @@ static void take_own(void *field, const char *text, const option_row *row, struc
 
 static const option_row rows[] = {
     {.help = "All kinds:", .group = 1},
-    {"name", 0, "NAME", "a text", 0, TEXT(arguments, name)},
-    {"count", 'k', "N", "1 to 10", 0, COUNT(arguments, count, 10)},
+    {"name", "NAME", "a text", 0, TEXT(arguments, name)},
+    {"count", "N", "1 to 10", 0, COUNT(arguments, count, 10)},
     SEED_ROW(arguments, seed, "of it all", 0),
-    {"batch", 0, "N", "2 to 64", 0, NUMBER(arguments, batch, 2, 64)},
-    {"bytes", 0, "BYTES", "as 64M", 0, BYTES(arguments, bytes)},
-    {"whole", 0, "BYTES", "as 64M", 0, BYTES(arguments, whole_bytes)},
-    {"ratio", 0, "R", "above 0", 0, POSITIVE(arguments, ratio)},
-    {"mode", 0, "MODE", "infer or train", 0, TAKEN_BY(option_mode, arguments, mode)},
-    {"optimizer", 0, "NAME", "sgd or the like", 0, TAKEN_BY(option_optimizer, arguments, optimizer)},
-    {"format", 0, "FORMAT", "table, json or csv", 0, TAKEN_BY(option_format, arguments, format)},
-    {"plot", 0, "FILE", "a picture", 0, TAKEN_BY(option_plot, arguments, plot)},
-    {"device", 'D', "NAME", "may be repeated", 0, NAMES(arguments, devices)},
-    {"own", 0, "WHAT", "good", 0, TAKEN_BY(take_own, arguments, own), .is_value_optional = true},
+    {"batch", "N", "2 to 64", 0, NUMBER(arguments, batch, 2, 64)},
+    {"bytes", "BYTES", "as 64M", 0, BYTES(arguments, bytes)},
+    {"whole", "BYTES", "as 64M", 0, BYTES(arguments, whole_bytes)},
+    {"ratio", "R", "above 0", 0, POSITIVE(arguments, ratio)},
+    {"mode", "MODE", "infer or train", 0, TAKEN_BY(option_mode, arguments, mode)},
+    {"optimizer", "NAME", "sgd or the like", 0, TAKEN_BY(option_optimizer, arguments, optimizer)},
+    {"format", "FORMAT", "table, json or csv", 0, TAKEN_BY(option_format, arguments, format)},
+    {"plot", "FILE", "a picture", 0, TAKEN_BY(option_plot, arguments, plot)},
+    {"device", "NAME", "may be repeated", 0, NAMES(arguments, devices)},
+    {"own", "WHAT", "good", 0, TAKEN_BY(take_own, arguments, own), .is_value_optional = true},
     QUIET_ROW(arguments, is_quiet, 60),
     {0},
 };
 
 static const option_row part_rows[] = {
     {.help = "Of the part:", .group = 50},
-    {"color", 'c', "WHEN", "a text", 0, TEXT(part, color)},
-    {"wide", 0, NULL, "a flag", 0, FLAG(part, is_wide)},
+    {"color", "WHEN", "a text", 0, TEXT(part, color)},
+    {"wide", NULL, "a flag", 0, FLAG(part, is_wide)},
     {0},
 };
 
@@ -87,19 +87,19 @@ static const option_set whole = {.rows = rows,
                                  .arguments = offsetof(arguments, paths)};
 static const option_set bare = {.rows = rows, .refusal = "no files"};
 
-enum { MOST_WORDS = 80 };
+enum { MAX_WORDS = 80 };
 
 /* Splits "--a b" and parses it. The words stay: what was taken points to them. */
 static arguments parse(const option_set *set, const char *line) {
     static char text[2048];
-    char *argv[MOST_WORDS + 1] = {"test"};
+    char *argv[MAX_WORDS + 1] = {"test"};
     int argc = 1;
     arguments args = {0};
     snprintf(text, sizeof text, "%s", line);
-    for (char *word = strtok(text, " "); word != NULL && argc < MOST_WORDS; word = strtok(NULL, " "))
+    for (char *word = strtok(text, " "); word != NULL && argc < MAX_WORDS; word = strtok(NULL, " "))
         argv[argc++] = word;
     options_parse(set, argc, argv, &args);
-    static char *kept[MOST_WORDS]; /* arguments point into argv */
+    static char *kept[MAX_WORDS]; /* arguments point into argv */
     for (uint32_t i = 0; i < args.paths.count; i++) kept[i] = args.paths.items[i];
     args.paths.items = kept;
     return args;
@@ -137,7 +137,8 @@ static void refuses(const option_set *set, const char *line, const char *message
 
 static void test_fields_get_their_values(void **state) {
     (void)state;
-    arguments args = parse(&whole, "--name n -k 10 --seed 0 --batch=64 --bytes 2K --own --device a -Db -q --wide -c x");
+    arguments args =
+        parse(&whole, "--name n -n 10 --seed 0 --batch=64 --bytes 2K --own --device a -Db -q --wide --color x");
     assert_string_equal(args.name, "n");
     assert_int_equal(args.count, 10);
     assert_int_equal(args.batch, 64);
@@ -179,7 +180,7 @@ static void test_arguments_are_those_beside_options(void **state) {
 static void test_wrong_values_are_told(void **state) {
     (void)state;
     refuses(&whole, "--count 0", "--count 0: want a whole number from 1 to 10");
-    refuses(&whole, "-k 11", "--count 11: want a whole number from 1 to 10");
+    refuses(&whole, "-n 11", "--count 11: want a whole number from 1 to 10");
     refuses(&whole, "--batch 1", "--batch 1: want a whole number from 2 to 64");
     refuses(&whole, "--seed -1", "--seed -1: want a whole number from 0 to 4294967295");
     refuses(&whole, "--bytes much", "--bytes much: want bytes");
@@ -214,8 +215,8 @@ static void test_arguments_come_one_by_one(void **state) {
 static void test_too_many_names_are_told(void **state) {
     (void)state;
     char line[1024] = "--name n";
-    for (int i = 0; i < OPTION_MOST_NAMES; i++) strcat(line, " -Da");
-    assert_int_equal(parse(&whole, line).devices.count, OPTION_MOST_NAMES);
+    for (int i = 0; i < OPTION_MAX_NAMES; i++) strcat(line, " -Da");
+    assert_int_equal(parse(&whole, line).devices.count, OPTION_MAX_NAMES);
     refuses(&whole, strcat(line, " -Da"), "--device: at most 64 of them");
 }
 
@@ -231,8 +232,8 @@ static void test_help_tells_all_rows(void **state) {
     assert_int_equal(run(&whole, "--help", said, sizeof said), 0);
     assert_int_equal(run(&whole, "-h", short_form, sizeof short_form), 0);
     assert_string_equal(said, short_form);
-    static const char *const told[] = {"FILE...\nDo it.", " All kinds:\n",     "-k, --count=N ", "--own[=WHAT]",
-                                       " Of the part:\n", "-c, --color=WHEN ", "-q, --quiet "};
+    static const char *const told[] = {"FILE...\nDo it.", " All kinds:\n", "-n, --count=N ", "--own[=WHAT]",
+                                       " Of the part:\n", "--color=WHEN ", "-q, --quiet "};
     for (size_t i = 0; i < sizeof told / sizeof told[0]; i++)
         if (strstr(said, told[i]) == NULL) fail_msg("--help lacks '%s': %s", told[i], said);
 }

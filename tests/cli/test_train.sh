@@ -194,7 +194,7 @@ config_of_all_kinds() {
     refused 2 absent_setting --family flops --config config.json
 }
 
-families=$("$foretell" families --format csv | tail -n +2 | cut -d, -f1)
+families=$("$foretell" list families --format csv | tail -n +2 | cut -d, -f1)
 for family in $families; do
     case $family in
     ethos-u | memory-*) continue ;; # of devices, or of a metric, that this data set does not have: tests/predictor tries them

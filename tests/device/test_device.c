@@ -168,7 +168,7 @@ static void devices_open_by_name_and_path(void **state) {
     ft_error error = {.message = ""};
     assert_int_equal(ft_device_open("abacus", &device, &error), FT_ERR_USAGE);
     assert_non_null(strstr(error.message, "there is no device 'abacus'"));
-    assert_non_null(strstr(error.message, "'foretell devices' lists all"));
+    assert_non_null(strstr(error.message, "'foretell list devices' lists all"));
     assert_int_equal(ft_device_open("rtx4091", &device, &error), FT_ERR_USAGE);
     assert_non_null(strstr(error.message, "similar names are rtx-4090, "));
     assert_int_equal(ft_device_open("nowhere/x.json", &device, &error), FT_ERR_IO);

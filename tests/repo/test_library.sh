@@ -73,6 +73,14 @@ use_installed() {
     LD_LIBRARY_PATH=$root/opt/foretell/lib "$work/example-installed" "$build/models/mobilenet_v2.onnx"
 }
 
+completion_schemas_and_docs_are_installed() {
+    local share=$work/root/opt/foretell/share file
+    for file in bash-completion/completions/foretell zsh/site-functions/_foretell fish/vendor_completions.d/foretell.fish \
+        foretell/schema/predict.schema.json doc/foretell/predict.md doc/foretell/formats/onnx.md man/man1/foretell.1; do
+        [ -s "$share/$file" ] || { echo "$file is missing"; return 1; }
+    done
+}
+
 # A program of another folder has the predictors that were installed beside the library, wherever that is.
 installed_predictors_are_found() {
     local root=$PWD/$work/root flags
@@ -121,6 +129,7 @@ point "the shared library exports only ft_ names" exports_are_public
 point "what the headers declare is exported" declared_is_exported
 point "what is exported is declared" exported_is_declared
 point "install" install_copy
+point "completion, schemas and docs are installed" completion_schemas_and_docs_are_installed
 point "a program builds with pkg-config against the installed copy" use_installed
 point "it finds the predictors that were installed" installed_predictors_are_found
 point "uninstall leaves nothing" uninstall_leaves_nothing

@@ -27,7 +27,7 @@ static ft_status open_rules(adjustment *a, const char *runtime, ft_error *error)
     if (runtime == NULL) return FT_OK;
     while (i < ft_rules_count() && strcmp(ft_rules_name_at(i), runtime) != 0) i++;
     if (i == ft_rules_count())
-        return ft_fail(error, FT_ERR_UNSUPPORTED, "the runtime '%s' is not in the box ('foretell runtimes' lists them)",
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "the runtime '%s' is not in the box ('foretell list runtimes' lists them)",
                        runtime);
     a->runtime = strdup(runtime);
     if (a->runtime == NULL) return FT_NOMEM(error);

@@ -49,7 +49,7 @@ static ft_status add_described(runtimes *r, const char *file, uint32_t *index, f
     ft_status status = is_in_the_box(rules)
                            ? add_rules(r, rules, index, error)
                            : ft_fail(error, FT_ERR_UNSUPPORTED,
-                                     "%s: the runtime '%s' is not in the box ('foretell runtimes' lists them), and a "
+                                     "%s: the runtime '%s' is not in the box ('foretell list runtimes' lists them), and a "
                                      "predictor cannot carry rules along",
                                      file, rules);
     ft_device_free(device);

@@ -1,6 +1,6 @@
 /* settings.h - the settings of families as tables.
  *
- * A family declares its settings once, in a table of ft_setting; the same table reads them, is what `foretell families`
+ * A family declares its settings once, in a table of ft_setting; the same table reads them, is what `foretell list families`
  * tells, what a search tries and what an ablation leaves out. */
 #ifndef PREDICTOR_SETTINGS_H
 #define PREDICTOR_SETTINGS_H
