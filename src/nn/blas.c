@@ -1,5 +1,7 @@
+/* blas.c - loading of OpenBLAS, and its number of threads during calls. */
 #include "nn/blas.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,11 +43,11 @@ ft_status blas_open(const char *const *names, size_t count, blas *functions, ft_
     for (size_t i = 0; i < count; i++)
         if (library_load(names[i], all, sizeof all / sizeof all[0], &why) == FT_OK) return FT_OK;
     return ft_fail(error, FT_ERR_UNSUPPORTED,
-                   "this needs OpenBLAS: install the Debian package libopenblas0-serial (%s)", why.message);
+                   "OpenBLAS is missing: install the Debian package libopenblas0-serial (%s)", why.message);
 }
 
-/* A build without threads always reports one. With OPENBLAS_NUM_THREADS=1 another build does so, too, but a caller may
- * change that later: only the file tells. */
+/* The serial build always reports one thread. With OPENBLAS_NUM_THREADS=1 other builds report one as well, but a caller
+ * may change that later: only the file name distinguishes them. */
 static void load(void) {
     enum { COUNT = sizeof files / sizeof files[0] };
     load_status = blas_open(files, COUNT - 1, &loaded, &load_error);
@@ -62,8 +64,8 @@ ft_status blas_load(ft_error *error) {
 /* --- One thread ---------------------------------------------------------------------------------------------- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned users;  /* that need one thread */
-static int outer_count; /* threads that the process had before the first of them */
+static unsigned users;  /* calls that need one thread */
+static int outer_count; /* threads of the process before the first of them */
 
 void blas_use_one_thread(const blas *functions) {
     pthread_mutex_lock(&lock);
@@ -75,6 +77,7 @@ void blas_use_one_thread(const blas *functions) {
 
 void blas_restore_threads(const blas *functions) {
     pthread_mutex_lock(&lock);
+    assert(users > 0);
     if (--users == 0 && outer_count != 1) functions->set_thread_count(outer_count);
     pthread_mutex_unlock(&lock);
 }

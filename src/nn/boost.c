@@ -1,4 +1,4 @@
-/* boost.c - the rounds of boosting; boost.h tells how and why. */
+/* boost.c - the rounds of boosting (see boost.h). */
 #include "nn/boost.h"
 
 #include <math.h>
@@ -8,13 +8,10 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "nn/boost_check.h"
-#include "nn/boost_export.h"
-#include "nn/boost_gradient.h"
-#include "nn/boost_library.h"
+#include "nn/boost_internal.h"
 #include "nn/forest.h"
 
-enum { CHECKED_ROWS = 64 }; /* on which our tree is held against libxgboost's, each round */
+enum { CHECKED_ROWS = 64 }; /* on which each new tree is compared with libxgboost's prediction */
 
 typedef struct training {
     boost_library library;
@@ -22,14 +19,14 @@ typedef struct training {
     const boost_options *options;
     const boost_hooks *hooks;
     DMatrixHandle matrix;
-    buf monotone;     /* "(1,0,-1)" */
-    float *margins;   /* of the training rows */
-    float *gradients; /* as are the next */
+    buf monotone;   /* "(1,0,-1)" */
+    float *margins; /* (training rows), as the next two */
+    float *gradients;
     float *hessians;
-    float *valid_margins;
+    float *valid_margins; /* (validation rows) */
     forest *trees;
     double best_score;
-    uint32_t best_trees; /* how many trees had the best score */
+    uint32_t best_trees; /* number of trees with the best score */
 } training;
 
 boost_options boost_options_default(void) {
@@ -44,21 +41,21 @@ boost_options boost_options_default(void) {
                            .base = NAN};
 }
 
-/* --- Beginning ----------------------------------------------------------------------------------------------- */
+/* --- Preparation --------------------------------------------------------------------------------------------- */
 
 static float first_base(const training *t) {
     if (!isnan(t->options->base)) return t->options->base;
     return t->hooks->gradient == NULL ? (float)boost_mean_label(t->train) : 0.0F;
 }
 
-static ft_status begin_margins(const boost_rows *rows, float base, float **margins, ft_error *error) {
+static ft_status prepare_margins(const boost_rows *rows, float base, float **margins, ft_error *error) {
     *margins = malloc(rows->count * sizeof **margins);
     if (*margins == NULL) return FT_NOMEM(error);
     for (size_t i = 0; i < rows->count; i++) (*margins)[i] = rows->offsets != NULL ? base + rows->offsets[i] : base;
     return FT_OK;
 }
 
-static ft_status begin_monotone(training *t, ft_error *error) {
+static ft_status prepare_monotone(training *t, ft_error *error) {
     const int8_t *signs = t->options->monotone;
     if (signs == NULL) return FT_OK;
     for (uint32_t i = 0; i < t->train->features; i++) buf_format(&t->monotone, "%c%d", i == 0 ? '(' : ',', signs[i]);
@@ -66,24 +63,24 @@ static ft_status begin_monotone(training *t, ft_error *error) {
     return t->monotone.failed ? FT_NOMEM(error) : FT_OK;
 }
 
-static ft_status begin_matrix(training *t, ft_error *error) {
+static ft_status prepare_matrix(training *t, ft_error *error) {
     FT_TRY(boost_library_open(BOOST_LIBRARY_NAME, &t->library, error));
     t->library.configure("{\"verbosity\": 0}");
     if (t->library.matrix_new(t->train->items, t->train->count, t->train->features, NAN, &t->matrix,
                               (int)t->options->threads) != 0)
-        return boost_library_fail(&t->library, "taking the rows", error);
+        return boost_library_fail(&t->library, "copying the rows", error);
     return FT_OK;
 }
 
-static ft_status begin(training *t, float base, ft_error *error) {
-    FT_TRY(begin_monotone(t, error));
+static ft_status prepare(training *t, float base, ft_error *error) {
+    FT_TRY(prepare_monotone(t, error));
     FT_TRY(forest_new(t->train->features, base, &t->trees, error));
-    FT_TRY(begin_margins(t->train, base, &t->margins, error));
-    if (t->valid != NULL) FT_TRY(begin_margins(t->valid, base, &t->valid_margins, error));
+    FT_TRY(prepare_margins(t->train, base, &t->margins, error));
+    if (t->valid != NULL) FT_TRY(prepare_margins(t->valid, base, &t->valid_margins, error));
     t->gradients = malloc(t->train->count * sizeof *t->gradients);
     t->hessians = malloc(t->train->count * sizeof *t->hessians);
     if (t->gradients == NULL || t->hessians == NULL) return FT_NOMEM(error);
-    return begin_matrix(t, error);
+    return prepare_matrix(t, error);
 }
 
 /* --- A round ------------------------------------------------------------------------------------------------- */
@@ -100,7 +97,7 @@ static ft_status set_number(const training *t, BoosterHandle booster, const char
     return set_word(t, booster, name, text, error);
 }
 
-/* Another choice of features in each round; libxgboost takes 31 bits. */
+/* A different choice of features in each round; libxgboost uses 31 bits. */
 static double seed_of_round(const training *t) {
     uint64_t mixed = (t->options->seed + forest_trees(t->trees)) * UINT64_C(0x9e3779b97f4a7c15);
     return (double)(mixed >> 33);
@@ -137,8 +134,8 @@ static ft_status find_gradients(training *t, ft_error *error) {
     return FT_OK;
 }
 
-/* The margins with the new tree. libxgboost still knows in which leaf each row of the training ended. */
-static ft_status take_margins(training *t, BoosterHandle booster, ft_error *error) {
+/* Margins with the new tree, from libxgboost, which still has the leaf of each training row. */
+static ft_status update_margins(training *t, BoosterHandle booster, ft_error *error) {
     uint32_t last = forest_trees(t->trees) - 1;
     size_t count = t->train->count, checked = count < CHECKED_ROWS ? count : CHECKED_ROWS;
     float ours[CHECKED_ROWS];
@@ -149,41 +146,41 @@ static ft_status take_margins(training *t, BoosterHandle booster, ft_error *erro
     if (t->library.predict(booster, t->matrix, 1, 0, 0, &length, &margins) != 0 || length != count)
         return boost_library_fail(&t->library, "predicting", error);
     if (memcmp(ours, margins, checked * sizeof ours[0]) != 0)
-        return ft_fail(error, FT_ERR_INTERNAL, "boosting: tree %u says other things here than in libxgboost", last);
+        return ft_fail(error, FT_ERR_INTERNAL, "boosting: tree %u predicts other values than libxgboost", last);
     memcpy(t->margins, margins, count * sizeof *margins);
     return FT_OK;
 }
 
-static ft_status grow_in(training *t, BoosterHandle booster, ft_error *error) {
+static ft_status grow_tree(training *t, BoosterHandle booster, ft_error *error) {
     const boost_library *l = &t->library;
     bst_ulong length, size;
     const float *margins;
     const char *json;
     FT_TRY(set_parameters(t, booster, error));
-    /* Makes it keep predictions, which growing a tree then updates. */
+    /* Makes libxgboost keep predictions, which growing a tree then updates. */
     if (l->predict(booster, t->matrix, 1, 0, 0, &length, &margins) != 0)
         return boost_library_fail(l, "beginning", error);
     if (l->boost(booster, t->matrix, t->gradients, t->hessians, t->train->count) != 0)
         return boost_library_fail(l, "growing a tree", error);
     if (l->save(booster, "{\"format\": \"json\"}", &size, &json) != 0)
-        return boost_library_fail(l, "giving a tree", error);
+        return boost_library_fail(l, "exporting a tree", error);
     FT_TRY(boost_export_tree(json, size, t->trees, error));
-    return take_margins(t, booster, error);
+    return update_margins(t, booster, error);
 }
 
-static ft_status grow(training *t, ft_error *error) {
+static ft_status run_round(training *t, ft_error *error) {
     const boost_library *l = &t->library;
     BoosterHandle booster;
     FT_TRY(find_gradients(t, error));
     if (l->matrix_set(t->matrix, "base_margin", t->margins, t->train->count) != 0)
         return boost_library_fail(l, "setting margins", error);
-    if (l->booster_new(&t->matrix, 1, &booster) != 0) return boost_library_fail(l, "making a booster", error);
-    ft_status status = grow_in(t, booster, error);
+    if (l->booster_new(&t->matrix, 1, &booster) != 0) return boost_library_fail(l, "creating a booster", error);
+    ft_status status = grow_tree(t, booster, error);
     l->booster_free(booster);
     return status;
 }
 
-/* Validation rows go down the last tree; keeps the best score. */
+/* Adds the last tree to the validation margins; returns the score and tracks the best. */
 static double validate(training *t) {
     if (t->valid == NULL) return NAN;
     uint32_t trees = forest_trees(t->trees);
@@ -198,14 +195,14 @@ static double validate(training *t) {
     return score;
 }
 
-static bool is_exhausted(const training *t) {
+static bool is_done(const training *t) {
     uint32_t trees = forest_trees(t->trees);
     return trees >= t->options->rounds || (t->options->patience > 0 && trees - t->best_trees >= t->options->patience);
 }
 
 static ft_status run(training *t, ft_error *error) {
-    while (!is_exhausted(t)) {
-        FT_TRY(grow(t, error));
+    while (!is_done(t)) {
+        FT_TRY(run_round(t, error));
         double score = validate(t);
         if (t->hooks->progress != NULL &&
             !t->hooks->progress(t->hooks->user, forest_trees(t->trees) - 1, score, t->trees))
@@ -215,7 +212,7 @@ static ft_status run(training *t, ft_error *error) {
     return FT_OK;
 }
 
-/* The trees of an earlier training take their places as if they had just been grown. */
+/* Adds the trees of an earlier training as if they had just been grown. */
 static ft_status replay(training *t, const forest *start, ft_error *error) {
     for (uint32_t i = 0; i < forest_trees(start) && i < t->options->rounds; i++) {
         FT_TRY(forest_copy_tree(t->trees, start, i, error));
@@ -226,7 +223,7 @@ static ft_status replay(training *t, const forest *start, ft_error *error) {
 }
 
 static ft_status train_trees(training *t, const forest *start, ft_error *error) {
-    FT_TRY(begin(t, start != NULL ? forest_base(start) : first_base(t), error));
+    FT_TRY(prepare(t, start != NULL ? forest_base(start) : first_base(t), error));
     if (start != NULL) FT_TRY(replay(t, start, error));
     return run(t, error);
 }

@@ -1,11 +1,9 @@
-/* boost_check.c - what boosting is given is looked at before libxgboost sees it: its own checks end in long traces, or
- * not at all. */
-#include "nn/boost_check.h"
-
+/* boost_check.c - checks of the options and rows of boosting. */
 #include <math.h>
 
 #include "base/error.h"
 #include "base/num.h"
+#include "nn/boost_internal.h"
 
 enum { MAX_ROUNDS = 100000, MAX_TREE_DEPTH = 30, MAX_BINS = 65536 };
 
@@ -33,10 +31,10 @@ static ft_status check_options(const boost_options *o, ft_error *error) {
     return wrong == NULL ? FT_OK : ft_fail(error, FT_ERR_USAGE, "boosting: %s", wrong);
 }
 
-/* *bad: the first that is not finite, NaN allowed or not. */
-static bool are_finite(const float *items, size_t count, bool is_nan_fine, size_t *bad) {
+/* *bad: index of the first item (count) that is not finite. */
+static bool are_finite(const float *items, size_t count, bool allows_nan, size_t *bad) {
     for (size_t i = 0; i < count; i++) {
-        if (isfinite(items[i]) || (is_nan_fine && isnan(items[i]))) continue;
+        if (isfinite(items[i]) || (allows_nan && isnan(items[i]))) continue;
         *bad = i;
         return false;
     }
@@ -65,7 +63,7 @@ static ft_status check_rows(const boost_rows *rows, const char *set, ft_error *e
     size_t total, bad = 0;
     if (rows->count == 0) return ft_fail(error, FT_ERR_USAGE, "boosting: no %s rows", set);
     if (rows->features == 0 || rows->features > FOREST_MAX_FEATURES)
-        return ft_fail(error, FT_ERR_LIMIT, "boosting: %s rows of %u features; 1 to %d are possible", set,
+        return ft_fail(error, FT_ERR_LIMIT, "boosting: %s rows of %u features; 1 to %d are supported", set,
                        rows->features, FOREST_MAX_FEATURES);
     if (rows->count > UINT32_MAX || !num_mul_size(rows->count, rows->features, &total))
         return ft_fail(error, FT_ERR_LIMIT, "boosting: too many %s rows", set);
@@ -84,7 +82,8 @@ bool boost_has_score(const boost_rows *valid, const boost_hooks *hooks) {
 static ft_status check_monotone(const int8_t *signs, uint32_t features, ft_error *error) {
     for (uint32_t i = 0; signs != NULL && i < features; i++) {
         if (signs[i] < -1 || signs[i] > 1)
-            return ft_fail(error, FT_ERR_USAGE, "boosting: monotone sign %d of feature %u: -1, 0 or 1", signs[i], i);
+            return ft_fail(error, FT_ERR_USAGE, "boosting: monotone sign %d of feature %u: must be -1, 0 or 1",
+                           signs[i], i);
     }
     return FT_OK;
 }
@@ -95,7 +94,7 @@ static ft_status check_features(const boost_rows *train, const boost_rows *valid
         return ft_fail(error, FT_ERR_USAGE, "boosting: training rows have %u features, validation rows %u",
                        train->features, valid->features);
     if (start != NULL && forest_features(start) != train->features)
-        return ft_fail(error, FT_ERR_USAGE, "boosting: rows have %u features, but the trees to go on from %u",
+        return ft_fail(error, FT_ERR_USAGE, "boosting: rows have %u features, but the trees to resume from have %u",
                        train->features, forest_features(start));
     return FT_OK;
 }
@@ -108,7 +107,7 @@ ft_status boost_check(const boost_rows *train, const boost_rows *valid, const bo
     FT_TRY(check_features(train, valid, start, error));
     FT_TRY(check_monotone(options->monotone, train->features, error));
     if (train->labels == NULL && hooks->gradient == NULL)
-        return ft_fail(error, FT_ERR_USAGE, "boosting: neither labels nor an objective");
+        return ft_fail(error, FT_ERR_USAGE, "boosting: labels or an objective are needed");
     if (options->patience > 0 && !boost_has_score(valid, hooks))
         return ft_fail(error, FT_ERR_USAGE, "boosting: patience needs validation rows with labels or a score");
     return FT_OK;

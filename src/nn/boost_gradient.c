@@ -1,9 +1,10 @@
-#include "nn/boost_gradient.h"
-
+/* boost_gradient.c - gradients between the objective and the tree: squared error, sampling, rounding. */
+#include <assert.h>
 #include <math.h>
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "nn/boost_internal.h"
 
 static double weight_of(const boost_rows *rows, size_t i) {
     return rows->weights != NULL ? (double)rows->weights[i] : 1.0;
@@ -30,8 +31,8 @@ double boost_mean_label(const boost_rows *rows) {
 double boost_rmse(const boost_rows *rows, const float *margins) {
     double sum = 0, weights = 0;
     for (size_t i = 0; i < rows->count; i++) {
-        double miss = (double)margins[i] - (double)rows->labels[i];
-        sum += weight_of(rows, i) * miss * miss;
+        double error = (double)margins[i] - (double)rows->labels[i];
+        sum += weight_of(rows, i) * error * error;
         weights += weight_of(rows, i);
     }
     return sqrt(sum / weights);
@@ -49,6 +50,7 @@ ft_status boost_check_gradients(const float *gradients, const float *hessians, s
 }
 
 void boost_sample(double share, uint64_t seed, uint32_t round, float *gradients, float *hessians, size_t count) {
+    assert(share > 0);
     if (share >= 1) return;
     rng r;
     rng_init(&r, seed, round);
@@ -59,8 +61,8 @@ void boost_sample(double share, uint64_t seed, uint32_t round, float *gradients,
     }
 }
 
-/* Any sum of some of the values is at most 2^e in size, with 2^e >= the sum of their sizes. On a grid of 2^(e-53) it
- * has no more than 53 bits. Adding and taking away 1.5 * 2^52 steps of the grid rounds to it. */
+/* Any partial sum of the values is at most 2^e in magnitude, with 2^e >= the sum of their magnitudes. On a grid of
+ * 2^(e-53) it has at most 53 bits. Adding and subtracting 1.5 * 2^52 steps of the grid rounds to it. */
 void boost_round_to_grid(float *values, size_t count) {
     double sum = 0;
     for (size_t i = 0; i < count; i++) sum += fabs((double)values[i]);

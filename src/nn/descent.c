@@ -1,3 +1,4 @@
+/* descent.c - the training loop: steps, validation, saving and resuming. */
 #include "nn/descent.h"
 
 #include <assert.h>
@@ -24,13 +25,13 @@ static ft_status set_schedule(descent *d, ft_error *error) {
     return wanted != NULL ? schedule_check(&d->cycle, error) : FT_OK;
 }
 
-/* Room for what is kept beside the values. */
+/* Allocates the copies of the values. */
 static ft_status make_room(descent *d, ft_error *error) {
     size_t count = d->values->total_count;
     if (d->options.average > 0) {
         d->average = block_new(count);
-        d->shown = block_new(count);
-        if (d->average == NULL || d->shown == NULL) return FT_NOMEM(error);
+        d->saved = block_new(count);
+        if (d->average == NULL || d->saved == NULL) return FT_NOMEM(error);
         memcpy(d->average, d->values->values, count * sizeof(float));
     }
     if (d->options.keeps_best) {
@@ -42,6 +43,7 @@ static ft_status make_room(descent *d, ft_error *error) {
 }
 
 ft_status descent_open(descent *d, params *values, const descent_options *options, ft_error *error) {
+    assert(values->values != NULL);
     *d = (descent){.options = *options, .values = values};
     if (d->options.check_steps == 0) d->options.check_steps = CHECK_STEPS;
     optim_options adam = optim_options_default(OPTIM_ADAM);
@@ -52,7 +54,7 @@ ft_status descent_open(descent *d, params *values, const descent_options *option
     if (status == FT_OK)
         status = parallel_new(values, options->parts, options->threads, TAPE_LIMIT, &d->workers, error);
     if (status == FT_OK) status = make_room(d, error);
-    d->options.schedule = NULL; /* the caller's, and perhaps gone */
+    d->options.schedule = NULL; /* the caller's: not used after this call */
     d->options.optimizer = NULL;
     if (status != FT_OK) descent_close(d);
     return status;
@@ -63,15 +65,15 @@ void descent_close(descent *d) {
     optim_free(d->optimizer);
     free(d->average);
     free(d->best);
-    free(d->shown);
+    free(d->saved);
     free(d->tasks);
     *d = (descent){0};
 }
 
 /* --- Steps --------------------------------------------------------------------------------------------------- */
 
-/* Goes down the gradient of the workers. */
-static void go_down(descent *d) {
+/* One step of the optimiser along the gradient of the workers. */
+static void apply_gradient(descent *d) {
     params *values = d->values;
     float *gradient = parallel_gradient(d->workers);
     if (d->options.clip > 0) block_clip(gradient, values->trained_count, d->options.clip);
@@ -80,14 +82,14 @@ static void go_down(descent *d) {
     if (values->total_count > values->trained_count) parallel_update_state(d->workers, values->values);
     d->done++;
     if (d->average == NULL) return;
-    /* At first the average is over fewer steps, so that it soon forgets where it began. */
+    /* The average begins with a smaller decay, so that the initial values have little weight. */
     double decay = fmin(d->options.average, (1.0 + d->done) / (10.0 + d->done));
     block_average(d->average, values->values, values->total_count, decay);
 }
 
 ft_status descent_step(descent *d, uint32_t parts, parallel_loss *loss, void *user, double *total, ft_error *error) {
     FT_TRY(parallel_train(d->workers, parts, loss, user, d->options.seed + d->done, total, error));
-    go_down(d);
+    apply_gradient(d);
     return FT_OK;
 }
 
@@ -111,19 +113,19 @@ static ft_status make_tasks(descent *d, uint32_t tasks, ft_error *error) {
     return d->tasks != NULL ? FT_OK : FT_NOMEM(error);
 }
 
-enum { TASKS_MAX = 256 };
+enum { MAX_TASKS = 256 };
 
-ft_status descent_step_tasks(descent *d, uint32_t parts, uint32_t tasks, descent_task_loss *loss,
-                             descent_combine *combine, void *user, double *total, ft_error *error) {
-    assert(tasks > 0 && tasks <= TASKS_MAX);
+ft_status descent_step_tasks(descent *d, const descent_tasks *step, double *total, ft_error *error) {
+    const uint32_t tasks = step->tasks;
+    assert(tasks > 0 && tasks <= MAX_TASKS);
     size_t count = d->values->total_count, trained = d->values->trained_count;
-    float *gradient = parallel_gradient(d->workers), *gradients[TASKS_MAX];
+    float *gradient = parallel_gradient(d->workers), *gradients[MAX_TASKS];
     FT_TRY(make_tasks(d, tasks, error));
     *total = 0;
     for (uint32_t i = 0; i < tasks; i++) {
-        task_call call = {loss, user, i};
+        task_call call = {step->loss, step->user, i};
         double one;
-        FT_TRY(parallel_train(d->workers, parts, loss_of_task, &call, d->options.seed + d->done, &one, error));
+        FT_TRY(parallel_train(d->workers, step->parts, loss_of_task, &call, d->options.seed + d->done, &one, error));
         gradients[i] = d->tasks + i * count;
         memcpy(gradients[i], gradient, count * sizeof(float));
         *total += one;
@@ -133,12 +135,12 @@ ft_status descent_step_tasks(descent *d, uint32_t parts, uint32_t tasks, descent
         loop_add_scaled(count - trained, 1.0F / (float)tasks, gradients[i] + trained, gradient + trained);
     rng random;
     rng_init(&random, d->options.seed, UINT64_MAX - d->done);
-    combine(gradients, tasks, trained, &random, gradient);
-    go_down(d);
+    step->combine(gradients, tasks, trained, &random, gradient);
+    apply_gradient(d);
     return FT_OK;
 }
 
-/* --- What is kept -------------------------------------------------------------------------------------------- */
+/* --- Validation ---------------------------------------------------------------------------------------------- */
 
 bool descent_is_validation_due(const descent *d) {
     return d->done % d->options.check_steps == 0 || d->done == d->options.steps;
@@ -154,12 +156,12 @@ static void copy(const descent *d, const float *from, float *to) {
 
 void descent_use_average(descent *d) {
     if (d->average == NULL) return;
-    copy(d, d->values->values, d->shown);
+    copy(d, d->values->values, d->saved);
     copy(d, d->average, d->values->values);
 }
 
 void descent_restore_values(descent *d) {
-    if (d->average != NULL) copy(d, d->shown, d->values->values);
+    if (d->average != NULL) copy(d, d->saved, d->values->values);
 }
 
 void descent_report(descent *d, double loss) {
@@ -176,7 +178,7 @@ void descent_finish(descent *d) {
         copy(d, d->average, d->values->values);
 }
 
-/* --- Stopping and going on ----------------------------------------------------------------------------------- */
+/* --- Saving and resuming ------------------------------------------------------------------------------------- */
 
 typedef struct report_state {
     schedule_state schedule;
@@ -191,8 +193,8 @@ static size_t optimizer_floats(const descent *d) {
     return floats_for(optim_state_size(d->optimizer));
 }
 
-/* Whether what was reported matters for what comes. */
-static bool listens(const descent *d) {
+/* Whether later steps depend on the reports. */
+static bool uses_reports(const descent *d) {
     return d->best != NULL || d->options.patience > 0 || d->cycle.kind == SCHEDULE_PLATEAU;
 }
 
@@ -200,7 +202,7 @@ size_t descent_state_size(const descent *d) {
     size_t count = d->values->total_count, size = count + optimizer_floats(d);
     if (d->average != NULL) size += count;
     if (d->best != NULL) size += count;
-    if (listens(d)) size += floats_for(sizeof(report_state));
+    if (uses_reports(d)) size += floats_for(sizeof(report_state));
     return size;
 }
 
@@ -215,14 +217,16 @@ void descent_save(const descent *d, float *state) {
     if (d->average != NULL) state += count;
     if (d->best != NULL) copy(d, d->best, state);
     if (d->best != NULL) state += count;
-    report_state heard = {d->schedule, d->reports};
-    if (listens(d)) memcpy(state, &heard, sizeof heard);
+    report_state reports = {d->schedule, d->reports};
+    if (uses_reports(d)) memcpy(state, &reports, sizeof reports);
 }
 
 ft_status descent_load(descent *d, const float *state, uint32_t done, ft_error *error) {
     size_t count = d->values->total_count;
     if (done > d->options.steps)
-        return ft_fail(error, FT_ERR_DAMAGED, "the checkpoint has more steps than the training");
+        return ft_fail(error, FT_ERR_DAMAGED,
+                       "checkpoint after step %u, but the training has %u steps: not of this training", done,
+                       d->options.steps);
     FT_TRY(optim_load(d->optimizer, state + count, optim_state_size(d->optimizer), error));
     copy(d, state, d->values->values);
     state += count + optimizer_floats(d);
@@ -230,10 +234,10 @@ ft_status descent_load(descent *d, const float *state, uint32_t done, ft_error *
     if (d->average != NULL) state += count;
     if (d->best != NULL) copy(d, state, d->best);
     if (d->best != NULL) state += count;
-    report_state heard = {d->schedule, d->reports};
-    if (listens(d)) memcpy(&heard, state, sizeof heard);
-    d->schedule = heard.schedule;
-    d->reports = heard.reports;
+    report_state reports = {d->schedule, d->reports};
+    if (uses_reports(d)) memcpy(&reports, state, sizeof reports);
+    d->schedule = reports.schedule;
+    d->reports = reports.reports;
     d->done = done;
     return FT_OK;
 }

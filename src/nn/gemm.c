@@ -1,7 +1,8 @@
-/* gemm.c - the product for narrow matrices (see gemm.h).
+/* gemm.c - matrix products: tiled for narrow matrices, CBLAS for others.
  *
- * The result is made in tiles (gemm_tile.h) over a block of up to 256 terms of the inner sum. Panels of 16 columns of B
- * that do not lie well are packed once per block, so that they are dense in the first cache; A is read where it is. */
+ * The result is computed in tiles (gemm_tile.h) over blocks of up to 256 steps of the inner sum. Panels of 16 columns
+ * of B that are not contiguous, or far apart, are packed once per block, so that they are dense in the L1 cache; A is
+ * read in place. */
 #include "nn/gemm.h"
 
 #include <string.h>
@@ -9,15 +10,15 @@
 #include "nn/blas.h"
 #include "nn/gemm_tile.h"
 
-enum { BLOCK_K = 256, BLOCK_ROWS = 132, BLOCK_COLS = 256, FAR = 512 };
+enum { BLOCK_K = 256, BLOCK_ROWS = 132, BLOCK_COLS = 256, MAX_STRIDE = 512 };
 
 /* --- CBLAS --------------------------------------------------------------------------------------------------- */
 
 static void blas_term(const blas *b, const gemm_job *j, const gemm_term *t, float beta) {
     if (j->m == 1 && !t->a_transposed) {
-        CBLAS_TRANSPOSE turned = t->b_transposed ? CblasNoTrans : CblasTrans;
+        CBLAS_TRANSPOSE transpose = t->b_transposed ? CblasNoTrans : CblasTrans;
         int rows = (int)(t->b_transposed ? j->n : t->k), cols = (int)(t->b_transposed ? t->k : j->n);
-        b->sgemv(CblasRowMajor, turned, rows, cols, 1, t->b, (int)t->b_stride, t->a, 1, beta, j->c, 1);
+        b->sgemv(CblasRowMajor, transpose, rows, cols, 1, t->b, (int)t->b_stride, t->a, 1, beta, j->c, 1);
         return;
     }
     b->sgemm(CblasRowMajor, t->a_transposed ? CblasTrans : CblasNoTrans, t->b_transposed ? CblasTrans : CblasNoTrans,
@@ -25,8 +26,8 @@ static void blas_term(const blas *b, const gemm_job *j, const gemm_term *t, floa
              (int)j->c_stride);
 }
 
-/* Rows as they are before the first term. */
-static void start(const gemm_job *j) {
+/* Initialises C before the first term: zero or its old value, plus bias. */
+static void begin_result(const gemm_job *j) {
     for (uint32_t i = 0; i < j->m; i++) {
         float *row = j->c + i * j->c_stride;
         if (!j->adds_to_c) memset(row, 0, j->n * sizeof *row);
@@ -61,7 +62,7 @@ void gemm_blas(const blas *b, const gemm_job *j) {
     if (j->m == 0 || j->n == 0) return;
     bool is_started = j->adds_to_c && j->bias == NULL;
     if (j->bias != NULL || j->term_count == 0 || j->terms[0].k == 0) {
-        start(j);
+        begin_result(j);
         is_started = true;
     }
     for (uint32_t i = 0; i < j->term_count; i++) {
@@ -94,7 +95,8 @@ void gemm(const gemm_job *job, float *scratch) {
 
 /* --- Packing ------------------------------------------------------------------------------------------------- */
 
-/* B's rows k0.. and up to 16 columns from j0 on as a panel [k][16]; columns past the last are zero. */
+/* Packs `depth` rows of B from k0 on and `width` <= 16 columns from j0 on as a panel packed[depth][16], padded with
+ * zeros. */
 static AVX2 void pack_panel(const gemm_term *t, uint32_t k0, uint32_t depth, uint32_t j0, uint32_t width,
                             float *packed) {
     size_t along = t->b_transposed ? 1 : t->b_stride, across = t->b_transposed ? t->b_stride : 1;
@@ -108,7 +110,7 @@ static AVX2 void pack_panel(const gemm_term *t, uint32_t k0, uint32_t depth, uin
         for (uint32_t j = 0; j < width; j++) packed[k * TILE_COLS + j] = from[k * along + j * across];
 }
 
-/* Panels from column j0 on; where only the last does not lie well, because it is narrow, the others are left out. */
+/* Packs the panels of `cols` columns from j0 on; with only_last just the narrow one at the end. */
 static AVX2 void pack_b(const gemm_term *t, uint32_t k0, uint32_t depth, uint32_t j0, uint32_t cols, bool only_last,
                         float *packed) {
     uint32_t first = only_last ? cols / TILE_COLS * TILE_COLS : 0;
@@ -150,7 +152,7 @@ typedef struct block {
     const gemm_tiles *tiles;
 } block;
 
-/* From the first panel to another. */
+/* Moves from the first panel to another. */
 static inline void move_to_panel(span *s, uint32_t panel, bool is_narrow) {
     if (is_narrow && s->narrow != NULL) {
         s->b = s->narrow;
@@ -160,8 +162,8 @@ static inline void move_to_panel(span *s, uint32_t panel, bool is_narrow) {
     }
 }
 
-/* Some columns of some rows: tiles of equal height, or nearly, one below the other. */
-static AVX2 void do_column(const block *s, tile *t, uint32_t rows, uint32_t height, uint32_t width) {
+/* One column of tiles, of (nearly) equal height. */
+static AVX2 void run_column(const block *s, tile *t, uint32_t rows, uint32_t height, uint32_t width) {
     for (uint32_t i = 0, some; i < rows; i += some) {
         some = rows - i < height ? rows - i : height;
         if (width < TILE_COLS)
@@ -173,7 +175,7 @@ static AVX2 void do_column(const block *s, tile *t, uint32_t rows, uint32_t heig
     }
 }
 
-static AVX2 void do_rows(const block *s, uint32_t i0, uint32_t rows) {
+static AVX2 void run_rows(const block *s, uint32_t i0, uint32_t rows) {
     const gemm_job *j = s->job;
     const gemm_tiles *tiles = s->tiles;
     tile t = {.span_count = s->span_count, .c_stride = j->c_stride};
@@ -193,19 +195,19 @@ static AVX2 void do_rows(const block *s, uint32_t i0, uint32_t rows) {
         }
         t.bias = j->bias != NULL && s->is_last ? j->bias + s->j0 + p : NULL;
         t.c = j->c + i0 * j->c_stride + s->j0 + p;
-        do_column(s, &t, rows, height, width);
+        run_column(s, &t, rows, height, width);
     }
 }
 
-static AVX2 void do_block(block *s) {
+static AVX2 void run_block(block *s) {
     for (uint32_t i = 0; i < s->job->m; i += BLOCK_ROWS)
-        do_rows(s, i, s->job->m - i < BLOCK_ROWS ? s->job->m - i : BLOCK_ROWS);
+        run_rows(s, i, s->job->m - i < BLOCK_ROWS ? s->job->m - i : BLOCK_ROWS);
     s->is_first = false;
     s->span_count = s->depth = 0;
 }
 
 static AVX2 void add_span(block *s, const gemm_term *t, uint32_t k0, uint32_t depth) {
-    bool is_packed = t->b_transposed || t->b_stride > FAR, has_narrow = s->cols % TILE_COLS != 0;
+    bool is_packed = t->b_transposed || t->b_stride > MAX_STRIDE, has_narrow = s->cols % TILE_COLS != 0;
     span *n = &s->spans[s->span_count++];
     float *packed = s->scratch + (size_t)s->depth * BLOCK_COLS;
     n->row_step = t->a_transposed ? 1 : t->a_stride;
@@ -232,33 +234,33 @@ static AVX2 void gemm_tiled(const gemm_job *j, const gemm_tiles *tiles, float *s
                 depth = t->k - k0 < room ? t->k - k0 : room;
                 add_span(&s, t, k0, depth);
                 s.is_last = t == last && k0 + depth == t->k;
-                if (s.is_last || s.depth == BLOCK_K || s.span_count == MAX_SPANS) do_block(&s);
+                if (s.is_last || s.depth == BLOCK_K || s.span_count == MAX_SPANS) run_block(&s);
             }
     }
 }
 
-/* A whose rows are long has to be packed to be read fast, which CBLAS does. */
+/* Long rows of A must be packed to be read fast, which CBLAS does. */
 static bool is_narrow(const gemm_term *t) {
     return t->k > 0 && (t->a_transposed ? t->a_stride <= BLOCK_K : t->k <= 2 * BLOCK_K);
 }
 
-/* Empty products are left to the simple code. Single rows and columns gain nothing, but a row then gets the same bits
- * alone and among others, which CBLAS does not promise. */
-static bool is_ours(const gemm_job *j) {
+/* Empty products are left to gemm_blas. Single rows and columns do not get faster, but a row gets the same bits in any
+ * batch, which CBLAS does not guarantee. */
+static bool is_tiled(const gemm_job *j) {
     if (j->m == 0 || j->n == 0 || j->term_count == 0) return false;
     for (uint32_t i = 0; i < j->term_count; i++)
         if (!is_narrow(&j->terms[i])) return false;
     return true;
 }
 
-/* The largest that the processor can make, or NULL. */
+/* Tiles of the widest vector instructions of the processor; NULL: none. */
 static const gemm_tiles *best_tiles(void) {
     bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     return __builtin_cpu_supports("avx512f") ? &gemm_avx512 : has_avx2 ? &gemm_avx2 : NULL;
 }
 
 void gemm_with(const gemm_tiles *tiles, const gemm_job *job, float *scratch) {
-    if (tiles != NULL && is_ours(job))
+    if (tiles != NULL && is_tiled(job))
         gemm_tiled(job, tiles, scratch);
     else
         with_blas(job);

@@ -1,4 +1,4 @@
-/* gemm_tile.c - see gemm_tile.h. */
+/* gemm_tile.c - register tiles with AVX2 and with AVX-512. */
 #include "nn/gemm_tile.h"
 
 #if defined(__x86_64__)
@@ -38,7 +38,7 @@
     CASE(version, 11, panels)                                                                                          \
     CASE(version, 12, panels)
 
-enum { PANELS = 16 }; /* tells a pair of rows and panels by one number */
+enum { PANELS = 16 }; /* rows + PANELS * panels is one number for a pair */
 
 static INLINE const float *panel_bias(const tile *t, uint32_t panel) {
     return t->bias != NULL ? t->bias + (size_t)panel * TILE_COLS : NULL;

@@ -1,4 +1,5 @@
-/* heads.c - columns in groups, as attention over edges has them, and products that differ from segment to segment. */
+/* grouped.c - products by group: a factor for each group of columns (heads of attention over edges), and a matrix for
+ * each segment of rows. */
 #include <assert.h>
 #include <string.h>
 
@@ -8,14 +9,15 @@
 
 /* --- Groups of columns --------------------------------------------------------------------------------------- */
 
+/* in: x (N, C), factors (N, G); out (N, C) */
 static void mul_groups_backward(tape *t, tape_node *n) {
     tensor *x = n->in[0], *factors = n->in[1];
     size_t groups = factors->cols, width = x->cols / groups;
-    float *to_x = tape_grad(t, x), *to_factors = tape_grad(t, factors);
+    float *dx = tape_grad(t, x), *dfactors = tape_grad(t, factors);
     for (size_t i = 0; i < (size_t)x->rows * groups; i++) {
-        const float *from = n->out->grad + i * width;
-        if (to_x != NULL) loop_add_scaled(width, factors->data[i], from, to_x + i * width);
-        if (to_factors != NULL) to_factors[i] += loop_dot(width, from, x->data + i * width);
+        const float *dout = n->out->grad + i * width;
+        if (dx != NULL) loop_add_scaled(width, factors->data[i], dout, dx + i * width);
+        if (dfactors != NULL) dfactors[i] += loop_dot(width, dout, x->data + i * width);
     }
 }
 
@@ -37,11 +39,11 @@ tensor *nn_mul_groups(tape *t, tensor *x, tensor *factors) {
 /* --- A product for each segment ------------------------------------------------------------------------------ */
 
 typedef struct segment_matmul_node {
-    tape_node node;
+    tape_node node; /* in: x (N, K), w (S K, C); out (N, C) */
     segments s;
 } segment_matmul_node;
 
-/* The product of one segment, or of one of the two ways back: c += a b. */
+/* c (m, n) += a b, of one segment: the product itself, or one of its two gradients. */
 static void add_product(tape *t, gemm_term term, uint32_t m, uint32_t n, float *c) {
     if (m == 0 || term.k == 0) return;
     gemm(&(gemm_job){.m = m, .n = n, .terms = &term, .term_count = 1, .c = c, .c_stride = n, .adds_to_c = true},
@@ -51,14 +53,14 @@ static void add_product(tape *t, gemm_term term, uint32_t m, uint32_t n, float *
 static void segment_matmul_backward(tape *t, tape_node *node) {
     segments s = ((segment_matmul_node *)node)->s;
     tensor *x = node->in[0], *w = node->in[1], *out = node->out;
-    float *to_x = tape_grad(t, x), *to_w = tape_grad(t, w);
+    float *dx = tape_grad(t, x), *dw = tape_grad(t, w);
     size_t k = x->cols, m = out->cols;
     for (size_t i = 0; i < s.count; i++) {
         size_t first = s.start[i], rows = s.start[i + 1] - first;
-        gemm_term back_x = {out->grad + first * m, w->data + i * k * m, m, m, (uint32_t)m, false, true};
-        gemm_term back_w = {x->data + first * k, out->grad + first * m, k, m, (uint32_t)rows, true, false};
-        if (to_x != NULL) add_product(t, back_x, (uint32_t)rows, (uint32_t)k, to_x + first * k);
-        if (to_w != NULL) add_product(t, back_w, (uint32_t)k, (uint32_t)m, to_w + i * k * m);
+        gemm_term dx_term = {out->grad + first * m, w->data + i * k * m, m, m, (uint32_t)m, false, true};
+        gemm_term dw_term = {x->data + first * k, out->grad + first * m, k, m, (uint32_t)rows, true, false};
+        if (dx != NULL) add_product(t, dx_term, (uint32_t)rows, (uint32_t)k, dx + first * k);
+        if (dw != NULL) add_product(t, dw_term, (uint32_t)k, (uint32_t)m, dw + i * k * m);
     }
 }
 

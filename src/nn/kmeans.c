@@ -1,3 +1,4 @@
+/* kmeans.c - k-means++ seeding, then Lloyd's algorithm. points: (rows, width), nearest: (rows), squared distances. */
 #include "nn/kmeans.h"
 
 #include <assert.h>
@@ -9,7 +10,7 @@
 #include "base/num.h"
 #include "base/rng.h"
 
-enum { MOST_ITERATIONS = 100 };
+enum { MAX_ITERATIONS = 100 };
 
 double kmeans_distance(const double *a, const double *b, uint32_t width) {
     double sum = 0;
@@ -26,7 +27,7 @@ void kmeans_free(kmeans *k) {
 
 /* --- Seeding ------------------------------------------------------------------------------------------------- */
 
-/* A point by chance, each as likely as its weight; any when all weigh nothing. */
+/* A random row with probability proportional to its weight (rows); any row when all weights are 0. */
 static uint32_t draw(rng *random, const double *weights, uint32_t rows) {
     double total = 0, left;
     for (uint32_t i = 0; i < rows; i++) total += weights[i];
@@ -41,7 +42,7 @@ static uint32_t draw(rng *random, const double *weights, uint32_t rows) {
     return last;
 }
 
-/* Each center is a point, the more likely the farther it is from those before. */
+/* Each center is a point, drawn with probability proportional to its squared distance from those before. */
 static void seed_centers(const double *points, uint32_t rows, kmeans *k, uint64_t seed, double *nearest) {
     rng random;
     rng_init(&random, seed, 0);
@@ -58,7 +59,7 @@ static void seed_centers(const double *points, uint32_t rows, kmeans *k, uint64_
 
 /* --- Iterating ----------------------------------------------------------------------------------------------- */
 
-/* Puts every point into its nearest cluster; true when one moved. */
+/* Assigns every point to its nearest center; true when one changed its cluster. */
 static bool assign(const double *points, uint32_t rows, kmeans *k, double *nearest) {
     bool has_moved = false;
     memset(k->members, 0, k->count * sizeof *k->members);
@@ -81,7 +82,7 @@ static bool assign(const double *points, uint32_t rows, kmeans *k, double *neare
     return has_moved;
 }
 
-/* Centers become the means of their points; an empty cluster takes the point that is farthest off. */
+/* Centers become the means of their points; an empty cluster gets the point farthest from its center. */
 static void move_centers(const double *points, uint32_t rows, kmeans *k, double *nearest) {
     memset(k->centers, 0, (size_t)k->count * k->width * sizeof *k->centers);
     for (uint32_t i = 0; i < rows; i++) {
@@ -105,7 +106,7 @@ ft_status kmeans_fit(const double *points, uint32_t rows, uint32_t width, uint32
     size_t cells;
     kmeans k = {.count = count, .width = width};
     if (!num_mul_size(count, (size_t)width + 1, &cells) || !num_mul_size(cells, sizeof(double), &cells))
-        return ft_fail(error, FT_ERR_LIMIT, "too many clusters");
+        return ft_fail(error, FT_ERR_LIMIT, "k-means: %u clusters of %u values do not fit memory", count, width);
     k.centers = malloc(cells);
     k.cluster = malloc(rows * sizeof *k.cluster);
     k.members = calloc(count, sizeof *k.members);
@@ -117,7 +118,7 @@ ft_status kmeans_fit(const double *points, uint32_t rows, uint32_t width, uint32
     }
     memset(k.cluster, 0xff, rows * sizeof *k.cluster);
     seed_centers(points, rows, &k, seed, nearest);
-    while (assign(points, rows, &k, nearest) && ++k.iterations < MOST_ITERATIONS)
+    while (assign(points, rows, &k, nearest) && ++k.iterations < MAX_ITERATIONS)
         move_centers(points, rows, &k, nearest);
     free(nearest);
     *out = k;

@@ -1,4 +1,6 @@
-/* linear.c - products with weights, their bias and what follows. */
+/* linear.c - linear layers: sums of matrix products, bias, activation.
+ *
+ * Shapes: x (N, K), w (K, C), bias (1, C), out (N, C). */
 #include <assert.h>
 
 #include "nn/gemm.h"
@@ -7,13 +9,13 @@
 
 enum { MAX_TERMS = 2 };
 
-/* in: x, w, y, v, b */
+/* in: x (N, K), w (K, C), y (N, L), v (L, C), b (1, C); y and v, and b, may be NULL */
 typedef struct linear_node {
     tape_node node;
     bool has_relu;
 } linear_node;
 
-/* w += x' g */
+/* dw (K, C) += x' (K, N) dout (N, C) */
 static void weight_gradient(tape *t, const tensor *x, tensor *w, const tensor *out) {
     bool adds;
     float *grad = tape_grad_uninit(t, w, &adds);
@@ -25,7 +27,7 @@ static void weight_gradient(tape *t, const tensor *x, tensor *w, const tensor *o
     gemm(&job, t->scratch);
 }
 
-/* x += g w' */
+/* dx (N, K) += dout (N, C) w' (C, K) */
 static void input_gradient(tape *t, tensor *x, const tensor *w, const tensor *out) {
     bool adds;
     float *grad = tape_grad_uninit(t, x, &adds);
@@ -37,7 +39,7 @@ static void input_gradient(tape *t, tensor *x, const tensor *w, const tensor *ou
     gemm(&job, t->scratch);
 }
 
-/* The gradient before relu and bias, and that of the bias. */
+/* Applies the gradient of relu to dout (N, C) in place, and adds that of the bias (1, C). */
 static void bias_gradient(tape *t, tensor *bias, tensor *out, bool has_relu) {
     float *grad = bias == NULL ? NULL : tape_grad(t, bias);
     if (grad != NULL && has_relu)
@@ -61,7 +63,7 @@ static bool needs_grad(const tensor *x) {
     return x != NULL && x->needs_grad;
 }
 
-/* in: x, w, y or NULL, v or NULL, b or NULL */
+/* in: as in linear_node. */
 static tensor *product(tape *t, tensor *const in[5], bool has_relu) {
     if (t->has_failed) return NULL;
     const tensor *x = in[0], *w = in[1], *bias = in[4];

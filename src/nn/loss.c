@@ -1,4 +1,6 @@
-/* loss.c - how far predictions are from what was measured, and in which direction it gets better. */
+/* loss.c - losses of predictions against targets, and their gradients.
+ *
+ * Shapes: prediction x, target, mask and gradient are (N, C), weights (N). */
 #include <assert.h>
 #include <math.h>
 
@@ -6,23 +8,23 @@
 #include "nn/ops.h"
 
 typedef struct loss_node {
-    tape_node node;
+    tape_node node; /* in: x (N, C); out (1, 1) */
     const float *target;
     loss_options options;
 } loss_node;
 
 typedef struct point {
-    double value, slope; /* the loss, and its derivative by the prediction */
+    double value, slope; /* loss, and its derivative by the prediction */
 } point;
 
-static const double SMALLEST_TARGET = 1e-6;
+static const double MIN_TARGET = 1e-6;
 
 static double sign(double x) {
     return (x > 0) - (x < 0);
 }
 
 static double divisor(double y) {
-    return fmax(fabs(y), SMALLEST_TARGET);
+    return fmax(fabs(y), MIN_TARGET);
 }
 
 static point huber(double error, double delta) {
@@ -35,7 +37,7 @@ static point mape(double error, double y) {
 }
 
 static point log_error(double p, double y) {
-    double error = log(p) - log(fmax(y, SMALLEST_TARGET));
+    double error = log(p) - log(fmax(y, MIN_TARGET));
     return (point){error * error, 2 * error / p};
 }
 
@@ -54,23 +56,23 @@ static point loss_at(const loss_options *o, double p, double y) {
         return mape(error, y);
     case LOSS_HYBRID: {
         bool is_default = o->mse_weight == 0 && o->mape_weight == 0;
-        double square = is_default ? 1000 : o->mse_weight, share = is_default ? 1 : o->mape_weight;
+        double mse = is_default ? 1000 : o->mse_weight, mape_weight = is_default ? 1 : o->mape_weight;
         point m = mape(error, y);
-        return (point){square * error * error + share * m.value, square * 2 * error + share * m.slope};
+        return (point){mse * error * error + mape_weight * m.value, mse * 2 * error + mape_weight * m.slope};
     }
     default:
         return (point){error * error, 2 * error};
     }
 }
 
-/* What an element counts. */
-static double share_of(const loss_options *o, size_t i) {
+/* Mask of an element. */
+static double mask_at(const loss_options *o, size_t i) {
     return o->mask == NULL ? 1 : o->mask[i];
 }
 
 /* --- Rows ---------------------------------------------------------------------------------------------------- */
 
-/* Plain squares of all elements are most of what penalties are made of: no need to ask of each what it is. */
+/* Penalties are mostly plain squares of all elements, which need no case for each element. */
 static bool is_plain_square(const loss_options *o) {
     return o->kind == LOSS_MSE && o->mask == NULL;
 }
@@ -91,8 +93,8 @@ static double row_loss(const loss_options *o, const tensor *x, const float *targ
     if (is_plain_square(o)) return sum_squares(x->cols, x->data + first, target + first);
     double sum = 0;
     for (size_t i = first; i < first + x->cols; i++) {
-        double share = share_of(o, i);
-        if (share != 0) sum += share * loss_at(o, x->data[i], target[i]).value;
+        double mask = mask_at(o, i);
+        if (mask != 0) sum += mask * loss_at(o, x->data[i], target[i]).value;
     }
     return sum;
 }
@@ -105,12 +107,12 @@ static void row_backward(const loss_options *o, double weight, const tensor *x, 
         return;
     }
     for (size_t i = first; i < first + x->cols; i++) {
-        double share = share_of(o, i);
-        if (share != 0) grad[i] += (float)(weight * share * loss_at(o, x->data[i], target[i]).slope);
+        double mask = mask_at(o, i);
+        if (mask != 0) grad[i] += (float)(weight * mask * loss_at(o, x->data[i], target[i]).slope);
     }
 }
 
-/* --- All of it ----------------------------------------------------------------------------------------------- */
+/* --- The operation ------------------------------------------------------------------------------------------- */
 
 static void loss_backward(tape *t, tape_node *n) {
     const loss_node *l = (loss_node *)n;

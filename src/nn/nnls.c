@@ -1,9 +1,9 @@
 /* nnls.c - block principal pivoting, started by a few sweeps of coordinate descent.
  *
  * Each variable is free or at one of its bounds. With the free ones at the solution of their own equations, a variable
- * may be on the wrong side: free and outside of its bounds, or at a bound that its gradient pushes it away from. All
- * such change sides at once, as long as that makes them fewer; when it does not for a while, only the last of them
- * does, which always ends (Murty). Coordinate descent first, because it gets most sides right at the price of one step.
+ * may be on the wrong side: free but outside of its bounds, or at a bound from which the gradient points inwards. All
+ * such variables change sides at once, as long as their number falls; when it does not for a while, only the last one
+ * does, which always terminates (Murty). Coordinate descent gets most sides right at the cost of one pivot.
  *
  * Variables are scaled so that the matrix has ones on its diagonal. JITTER on top of them makes it definite. */
 #include "nn/nnls.h"
@@ -14,10 +14,10 @@
 
 #include "base/error.h"
 #include "nn/blas.h"
-#include "nn/cholesky.h"
+#include "nn/linalg.h"
 
 #define JITTER    1e-11
-#define TOLERANCE 1e-10 /* of bounds and gradients, relative to the largest there is */
+#define TOLERANCE 1e-10 /* of bounds and gradients, relative to the largest */
 
 enum { SWEEPS = 30, PATIENCE = 6, MAX_STEPS = 2000 };
 
@@ -27,11 +27,11 @@ typedef struct solver {
     const blas *blas;
     uint32_t count;
     double *memory;
-    double *matrix; /* scaled, as are all the next */
-    double *factor; /* of the free variables */
+    double *matrix; /* (count, count); scaled, as all that follow */
+    double *factor; /* Cholesky factor of the free variables */
     double *target, *lower, *upper, *x, *gradient, *solution;
     double *scale;
-    uint32_t *free_ones;
+    uint32_t *free_variables;
     side *sides, *wanted;
     double x_tolerance, gradient_tolerance;
 } solver;
@@ -51,14 +51,14 @@ static ft_status check_variable(const nnls_problem *p, uint32_t i, ft_error *err
     if (row[i] < 0 || ridge < 0)
         return ft_fail(error, FT_ERR_DAMAGED, "least squares: variable %u: a negative square or ridge", i);
     if (!(lower <= upper) || lower == (double)INFINITY || upper == -(double)INFINITY)
-        return ft_fail(error, FT_ERR_USAGE, "least squares: variable %u: no number is between %g and %g", i, lower,
-                       upper);
+        return ft_fail(error, FT_ERR_USAGE, "least squares: variable %u: no value between the bounds %g and %g", i,
+                       lower, upper);
     return FT_OK;
 }
 
 static ft_status check(const nnls_problem *p, ft_error *error) {
     if (p->count == 0 || p->count > NNLS_MAX_COUNT)
-        return ft_fail(error, FT_ERR_LIMIT, "least squares of %u variables; 1 to %d are possible", p->count,
+        return ft_fail(error, FT_ERR_LIMIT, "least squares: %u variables; 1 to %d are supported", p->count,
                        NNLS_MAX_COUNT);
     for (uint32_t i = 0; i < p->count; i++) FT_TRY(check_variable(p, i, error));
     return FT_OK;
@@ -67,9 +67,9 @@ static ft_status check(const nnls_problem *p, ft_error *error) {
 static ft_status begin_memory(solver *s, ft_error *error) {
     size_t n = s->count;
     s->memory = calloc(2 * n * n + 7 * n, sizeof *s->memory);
-    s->free_ones = calloc(n, sizeof *s->free_ones);
+    s->free_variables = calloc(n, sizeof *s->free_variables);
     s->sides = calloc(2 * n, sizeof *s->sides);
-    if (s->memory == NULL || s->free_ones == NULL || s->sides == NULL) return FT_NOMEM(error);
+    if (s->memory == NULL || s->free_variables == NULL || s->sides == NULL) return FT_NOMEM(error);
     double *next = s->memory;
     s->matrix = next;
     s->factor = next += n * n;
@@ -137,26 +137,26 @@ static void find_sides(solver *s) {
 
 /* --- Pivoting ------------------------------------------------------------------------------------------------ */
 
-/* Variables at bounds go there; the free ones to where their gradient is zero: a step from where they are. */
+/* Sets variables at bounds to these, and the free ones to the zero of their gradient, by one Newton step. */
 static void solve_free(solver *s) {
     uint32_t n = s->count, count = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (s->sides[i] == FREE)
-            s->free_ones[count++] = i;
+            s->free_variables[count++] = i;
         else
             s->x[i] = s->sides[i] == AT_LOWER ? s->lower[i] : s->upper[i];
     }
     find_gradient(s);
     for (uint32_t a = 0; a < count; a++) {
-        const double *row = s->matrix + (size_t)s->free_ones[a] * n;
-        for (uint32_t b = 0; b <= a; b++) s->factor[(size_t)a * count + b] = row[s->free_ones[b]];
-        s->solution[a] = s->gradient[s->free_ones[a]];
+        const double *row = s->matrix + (size_t)s->free_variables[a] * n;
+        for (uint32_t b = 0; b <= a; b++) s->factor[(size_t)a * count + b] = row[s->free_variables[b]];
+        s->solution[a] = s->gradient[s->free_variables[a]];
     }
     cholesky_factor(s->factor, count, JITTER);
     cholesky_solve(s->factor, count, s->solution);
     double largest = 0;
     for (uint32_t a = 0; a < count; a++) {
-        double *x = &s->x[s->free_ones[a]];
+        double *x = &s->x[s->free_variables[a]];
         *x -= s->solution[a];
         largest = fmax(largest, fabs(*x));
     }
@@ -164,7 +164,7 @@ static void solve_free(solver *s) {
     find_gradient(s);
 }
 
-/* The side on which a variable should be. */
+/* The side that a variable should be on. */
 static side side_of(const solver *s, uint32_t i) {
     if (s->sides[i] == FREE) {
         if (s->x[i] < s->lower[i] - s->x_tolerance) return AT_LOWER;
@@ -175,7 +175,7 @@ static side side_of(const solver *s, uint32_t i) {
     return push > s->gradient_tolerance ? FREE : s->sides[i];
 }
 
-static uint32_t find_wrong(solver *s, uint32_t *last) {
+static uint32_t find_misplaced(solver *s, uint32_t *last) {
     uint32_t wrong = 0;
     for (uint32_t i = 0; i < s->count; i++) {
         s->wanted[i] = side_of(s, i);
@@ -191,7 +191,7 @@ static bool pivot(solver *s) {
     int tries = PATIENCE;
     for (int i = 0; i < MAX_STEPS; i++) {
         solve_free(s);
-        uint32_t wrong = find_wrong(s, &last);
+        uint32_t wrong = find_misplaced(s, &last);
         if (wrong == 0) return true;
         if (wrong < fewest) {
             fewest = wrong;
@@ -207,7 +207,7 @@ static bool pivot(solver *s) {
     return false;
 }
 
-/* Scaling a bound there and back may not end where it began. */
+/* The unscaled solution; bounds are copied, as scaling there and back may round them. */
 static double unscaled(const solver *s, const nnls_problem *p, uint32_t i) {
     double lower = item(p->lower, i, 0), upper = item(p->upper, i, INFINITY);
     if (s->sides[i] == FREE) return fmin(fmax(s->x[i] * s->scale[i], lower), upper);
@@ -220,9 +220,8 @@ static ft_status solve(solver *s, const nnls_problem *p, double *x, ft_error *er
     descend(s, SWEEPS);
     find_sides(s);
     if (!pivot(s))
-        return ft_fail(error, FT_ERR_INTERNAL,
-                       "least squares of %u variables: not solved in %d steps; a larger ridge would help", s->count,
-                       MAX_STEPS);
+        return ft_fail(error, FT_ERR_INTERNAL, "least squares: %u variables not solved in %d steps; increase the ridge",
+                       s->count, MAX_STEPS);
     for (uint32_t i = 0; i < s->count; i++) x[i] = unscaled(s, p, i);
     return FT_OK;
 }
@@ -235,7 +234,7 @@ ft_status nnls_solve(const nnls_problem *problem, double *x, ft_error *error) {
     ft_status status = solve(&s, problem, x, error);
     blas_end();
     free(s.memory);
-    free(s.free_ones);
+    free(s.free_variables);
     free(s.sides);
     return status;
 }

@@ -1,5 +1,7 @@
+/* optim.c - optimiser steps, one elementwise loop for each kind, and their saved state. */
 #include "nn/optim.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,18 +10,18 @@
 #include "base/num.h"
 #include "nn/loops.h"
 
-enum { PIECE = 1 << 16 }; /* parameters that one thread steps at a time */
+enum { PIECE = 1 << 16 }; /* parameters per task of a thread */
 
 struct optim {
     optim_options options;
     size_t count;
     uint64_t steps;
-    float *first, *second; /* moments; SGD has no second, and no first plain_constants momentum */
+    float *first, *second; /* moments; SGD has no second, and no first without momentum; (count) each */
     optim_range *decayed;
     uint32_t decayed_count;
 };
 
-/* What saved bytes begin with. */
+/* Header of the saved state. */
 typedef struct state_head {
     uint64_t kind, count, moments, steps;
 } state_head;
@@ -60,14 +62,15 @@ static ft_status check_ranges(size_t count, const optim_range *ranges, uint32_t 
     for (uint32_t i = 0; i < range_count; i++) {
         if (ranges[i].begin < end || ranges[i].end < ranges[i].begin || ranges[i].end > count)
             return ft_fail(error, FT_ERR_USAGE,
-                           "optimiser: range %u of parameters that decay, %zu to %zu, is not in order", i,
-                           ranges[i].begin, ranges[i].end);
+                           "optimiser: range %u of parameters with weight decay, %zu to %zu: not in order, or past the "
+                           "last parameter",
+                           i, ranges[i].begin, ranges[i].end);
         end = ranges[i].end;
     }
     return FT_OK;
 }
 
-/* --- Life ---------------------------------------------------------------------------------------------------- */
+/* --- Creation ------------------------------------------------------------------------------------------------ */
 
 static bool has_first(const optim_options *o) {
     return o->kind != OPTIM_SGD || o->momentum > 0;
@@ -100,7 +103,7 @@ ft_status optim_new(const optim_options *options, size_t count, const optim_rang
     if (o == NULL) return FT_NOMEM(error);
     o->options = *options;
     o->count = count;
-    o->decayed_count = decayed_count > 0 ? decayed_count : 1; /* one that is empty, rather than none */
+    o->decayed_count = decayed_count > 0 ? decayed_count : 1; /* an empty one, rather than none */
     ft_status status = allocate(o, error);
     if (status != FT_OK) {
         optim_free(o);
@@ -125,16 +128,17 @@ uint64_t optim_steps(const optim *o) {
 
 /* --- Steps --------------------------------------------------------------------------------------------------- */
 
-/* The step_constants of one step, the same for all parameters of a range. */
+/* Constants of one step, the same for all parameters of a range. */
 typedef struct step_constants {
     float rate; /* corrected for the bias of the first moment */
     float momentum;
     float beta1, rest1, beta2, rest2, epsilon;
-    float root_scale;  /* corrects the root of the second moment */
-    float to_gradient; /* weight decay */
-    float keep;        /* what weight decay leaves of a parameter */
+    float root_scale;  /* corrects the bias of the root of the second moment */
+    float to_gradient; /* weight decay added to the gradient */
+    float keep;        /* factor of the parameter by decoupled weight decay */
 } step_constants;
 
+/* x, g, m, v: (count) values, gradients, first and second moments. */
 static SIMD_CLONES void step_plain(const step_constants *k, size_t count, float *restrict x, const float *restrict g) {
     for (size_t i = 0; i < count; i++) x[i] -= k->rate * (g[i] + k->to_gradient * x[i]);
 }
@@ -191,6 +195,7 @@ typedef struct step_call {
 } step_call;
 
 static void step_range(const step_call *s, const step_constants *k, size_t begin, size_t end) {
+    assert(begin < end && end <= s->o->count);
     const optim *o = s->o;
     float *x = s->values + begin;
     const float *g = s->gradients + begin;
@@ -209,7 +214,7 @@ static size_t min_size(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* A piece, cut where ranges of decay begin and end. */
+/* A piece of the parameters, cut where ranges of weight decay begin and end. */
 static void step_piece(void *user, uint32_t part, uint32_t worker) {
     const step_call *s = user;
     const optim *o = s->o;
@@ -264,11 +269,11 @@ ft_status optim_load(optim *o, const void *state, size_t size, ft_error *error) 
     const char *in = state;
     size_t block = o->count * sizeof(float);
     if (size != optim_state_size(o))
-        return ft_fail(error, FT_ERR_DAMAGED, "the state of an optimiser has %zu bytes, but %zu are expected", size,
+        return ft_fail(error, FT_ERR_DAMAGED, "the state of the optimiser has %zu bytes, but %zu are expected", size,
                        optim_state_size(o));
     memcpy(&head, in, sizeof head);
     if (head.kind != own.kind || head.count != own.count || head.moments != own.moments)
-        return ft_fail(error, FT_ERR_DAMAGED, "the state of an optimiser is that of another one");
+        return ft_fail(error, FT_ERR_DAMAGED, "the state of the optimiser is of another kind or number of parameters");
     o->steps = head.steps;
     if (o->first != NULL) memcpy(o->first, in + sizeof head, block);
     if (o->second != NULL) memcpy(o->second, in + sizeof head + block, block);

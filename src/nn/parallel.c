@@ -1,3 +1,4 @@
+/* parallel.c - shards of a training step, and parts of an inference, on a pool of threads. */
 #include "nn/parallel.h"
 
 #include <assert.h>
@@ -6,17 +7,17 @@
 #include "base/error.h"
 #include "nn/loops.h"
 
-enum { SLICE = 1 << 14 }; /* floats of the gradient that one part of the reduction adds up */
+enum { SLICE = 1 << 14 }; /* floats of the gradient per task of the reduction */
 
 struct parallel {
     const params *parameters;
     pool *threads;
-    tape **tapes; /* one for each thread: what it works on stays in its cache */
+    tape **tapes; /* one per thread, so that its memory stays in the cache of the core */
     uint32_t tape_count, shards;
-    float **gradients; /* one for each shard, made when the first one trains */
-    float *gradient;   /* their sum */
+    float **gradients; /* one per shard, each (total_count); allocated on the first training step */
+    float *gradient;   /* (total_count): their sum */
     double *losses;
-    /* of the call that runs */
+    /* The current call. */
     uint32_t parts, used; /* shards in use */
     parallel_loss *loss;
     parallel_part *part;
@@ -60,7 +61,7 @@ void parallel_free(parallel *p) {
     free(p);
 }
 
-static void forget_failures(parallel *p) {
+static void clear_failures(parallel *p) {
     for (uint32_t i = 0; i < p->tape_count; i++) p->tapes[i]->has_failed = false;
 }
 
@@ -71,15 +72,16 @@ static ft_status status_of(const parallel *p, ft_error *error) {
 
 /* --- Training ------------------------------------------------------------------------------------------------ */
 
-/* The parts of a shard: a run of about parts / shards of them. */
+/* First part of a shard: shards are consecutive ranges of about parts / shards. */
 static uint32_t first_part(const parallel *p, uint32_t shard) {
     return (uint32_t)((uint64_t)p->parts * shard / p->used);
 }
 
 static void train_shard(void *user, uint32_t shard, uint32_t worker) {
     parallel *p = user;
+    assert(worker < p->tape_count && shard < p->used);
     tape *t = p->tapes[worker];
-    if (t->has_failed) return; /* the call will say so: no need to go on */
+    if (t->has_failed) return; /* parallel_train reports it */
     tape_begin_into(t, p->gradients[shard], p->seed, first_part(p, shard));
     t->state_share = 1.0f / (float)p->parts;
     p->losses[shard] = 0;
@@ -119,7 +121,7 @@ ft_status parallel_train(parallel *p, uint32_t parts, parallel_loss *loss, void 
     p->user = user;
     p->seed = seed;
     FT_TRY(make_gradients(p, error));
-    forget_failures(p);
+    clear_failures(p);
     pool_run(p->threads, p->used, train_shard, p);
     FT_TRY(status_of(p, error));
     pool_run(p->threads, (uint32_t)((p->parameters->total_count + SLICE - 1) / SLICE), add_slice, p);
@@ -138,7 +140,7 @@ void parallel_update_state(const parallel *p, float *values) {
     loop_add(p->parameters->total_count - first, p->gradient + first, values + first);
 }
 
-/* --- Predicting ---------------------------------------------------------------------------------------------- */
+/* --- Inference ----------------------------------------------------------------------------------------------- */
 
 static void infer_part(void *user, uint32_t part, uint32_t worker) {
     parallel *p = user;
@@ -151,20 +153,21 @@ static void infer_part(void *user, uint32_t part, uint32_t worker) {
 ft_status parallel_infer(parallel *p, uint32_t parts, parallel_part *part, void *user, ft_error *error) {
     p->part = part;
     p->user = user;
-    forget_failures(p);
+    clear_failures(p);
     pool_run(p->threads, parts, infer_part, p);
     return status_of(p, error);
 }
 
-/* --- Cutting ------------------------------------------------------------------------------------------------- */
+/* --- Splitting ----------------------------------------------------------------------------------------------- */
 
 void parallel_split(const uint32_t *sizes, uint32_t count, uint32_t parts, uint32_t *start) {
+    assert(parts > 0);
     uint64_t total = 0, before = 0;
     for (uint32_t i = 0; i < count; i++) total += sizes[i];
     uint32_t item = 0;
     for (uint32_t p = 0; p < parts; p++) {
         start[p] = item;
-        /* an item belongs to the part in which its middle lies */
+        /* an item belongs to the part that contains its midpoint */
         while (item < count && (2 * before + sizes[item]) * parts < 2 * total * (p + 1)) before += sizes[item++];
     }
     start[parts] = count;

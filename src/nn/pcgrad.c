@@ -1,13 +1,14 @@
-/* pcgrad.c - a projected gradient is a sum of the original ones with weights, and all that decides about the weights is
- * the products of the gradients with each other. So nothing as long as a gradient is copied: one pass finds the
- * products, one makes the result. */
+/* pcgrad.c - gradients of several tasks without conflicts (PCGrad).
+ *
+ * A projected gradient is a weighted sum of the original ones, and the weights depend only on the dot products of the
+ * gradients. So no gradient is copied: one pass computes the dot products, one the result. */
 #include <assert.h>
 #include <string.h>
 
 #include "nn/descent.h"
 #include "nn/loops.h"
 
-enum { STRIDE = 4096 }; /* floats that are looked at before the next pair: they stay in the cache */
+enum { STRIDE = 4096 }; /* floats per pair of gradients at a time: they stay in the cache */
 
 typedef struct products {
     double of[PCGRAD_MAX_TASKS][PCGRAD_MAX_TASKS];
@@ -25,7 +26,7 @@ static void find_products(float *const *gradients, uint32_t tasks, size_t count,
         for (uint32_t j = 0; j < i; j++) p->of[j][i] = p->of[i][j];
 }
 
-/* The gradient of task i in terms of all of them. */
+/* weights (tasks): the projected gradient of task i as a combination of all gradients. */
 static void project(const products *p, uint32_t tasks, uint32_t i, rng *random, double *weights) {
     uint32_t order[PCGRAD_MAX_TASKS];
     for (uint32_t j = 0; j < tasks; j++) {
@@ -42,6 +43,7 @@ static void project(const products *p, uint32_t tasks, uint32_t i, rng *random, 
 }
 
 void pcgrad(float *const *gradients, uint32_t tasks, size_t count, rng *random, float *result) {
+    assert(tasks > 0);
     products p;
     double sums[PCGRAD_MAX_TASKS] = {0}, weights[PCGRAD_MAX_TASKS];
     bool is_plain = tasks > PCGRAD_MAX_TASKS;

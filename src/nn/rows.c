@@ -1,4 +1,6 @@
-/* rows.c - moving rows and columns: gather, scatter, parts, side by side. */
+/* rows.c - data movement: gather, scatter, slices and concatenation of rows and columns.
+ *
+ * Shapes: x (N, C); those of the results are in ops.h. */
 #include <assert.h>
 #include <string.h>
 
@@ -7,12 +9,12 @@
 
 typedef struct index_node {
     tape_node node;
-    const uint32_t *index;
-    uint32_t first;
+    const uint32_t *index; /* gather: (rows of out), scatter: (N) */
+    uint32_t first;        /* row or column of a slice */
 } index_node;
 
-static tensor *note(tape *t, tensor *out, tape_backward_rule *backward, tensor *x, const uint32_t *index,
-                    uint32_t first) {
+static tensor *record(tape *t, tensor *out, tape_backward_rule *backward, tensor *x, const uint32_t *index,
+                      uint32_t first) {
     index_node *n = tape_record(t, out, backward, sizeof *n);
     if (n == NULL) return out;
     n->node.in[0] = x;
@@ -40,7 +42,7 @@ tensor *nn_gather(tape *t, tensor *x, const uint32_t *index, uint32_t count) {
         assert(index[i] < x->rows);
         memcpy(out->data + i * cols, x->data + index[i] * cols, cols * sizeof *x->data);
     }
-    return note(t, out, gather_backward, x, index, 0);
+    return record(t, out, gather_backward, x, index, 0);
 }
 
 static void scatter_backward(tape *t, tape_node *n) {
@@ -62,12 +64,12 @@ tensor *nn_scatter(tape *t, tensor *x, const uint32_t *index, uint32_t rows) {
         assert(index[i] < rows);
         loop_add(cols, x->data + i * cols, out->data + index[i] * cols);
     }
-    return note(t, out, scatter_backward, x, index, 0);
+    return record(t, out, scatter_backward, x, index, 0);
 }
 
-/* --- Parts --------------------------------------------------------------------------------------------------- */
+/* --- Slices -------------------------------------------------------------------------------------------------- */
 
-static void rows_backward(tape *t, tape_node *n) {
+static void slice_rows_backward(tape *t, tape_node *n) {
     float *grad = tape_grad(t, n->in[0]);
     size_t first = ((index_node *)n)->first;
     if (grad != NULL) loop_add(tensor_size(n->out), n->out->grad, grad + first * n->out->cols);
@@ -79,10 +81,10 @@ tensor *nn_slice_rows(tape *t, tensor *x, uint32_t first, uint32_t count) {
     tensor *out = tape_input(t, count, x->cols, x->data + (size_t)first * x->cols);
     if (out == NULL) return NULL;
     out->needs_grad = x->needs_grad;
-    return note(t, out, rows_backward, x, NULL, first);
+    return record(t, out, slice_rows_backward, x, NULL, first);
 }
 
-static void columns_backward(tape *t, tape_node *n) {
+static void slice_columns_backward(tape *t, tape_node *n) {
     tensor *x = n->in[0], *out = n->out;
     float *grad = tape_grad(t, x);
     size_t first = ((index_node *)n)->first;
@@ -97,10 +99,11 @@ tensor *nn_slice_columns(tape *t, tensor *x, uint32_t first, uint32_t count) {
     if (out == NULL) return NULL;
     for (size_t i = 0; i < x->rows; i++)
         memcpy(out->data + i * count, x->data + i * x->cols + first, count * sizeof *x->data);
-    return note(t, out, columns_backward, x, NULL, first);
+    return record(t, out, slice_columns_backward, x, NULL, first);
 }
 
-/* --- Side by side -------------------------------------------------------------------------------------------- */
+/* --- Concatenation of columns
+ * -------------------------------------------------------------------------------------------- */
 
 enum { MAX_PARTS = 8 };
 
@@ -110,7 +113,7 @@ typedef struct concat_node {
     tensor *parts[MAX_PARTS];
 } concat_node;
 
-static void concat_backward(tape *t, tape_node *n) {
+static void concat_columns_backward(tape *t, tape_node *n) {
     concat_node *c = (concat_node *)n;
     size_t first = 0;
     for (uint32_t p = 0; p < c->count; p++) {
@@ -141,21 +144,21 @@ tensor *nn_concat_columns(tape *t, uint32_t count, tensor *const *parts) {
             memcpy(out->data + i * cols + first, x->data + i * x->cols, x->cols * sizeof *x->data);
         first += x->cols;
     }
-    concat_node *n = tape_record(t, out, concat_backward, sizeof *n);
+    concat_node *n = tape_record(t, out, concat_columns_backward, sizeof *n);
     if (n == NULL) return out;
     n->count = count;
     memcpy(n->parts, parts, count * sizeof *parts);
     return out;
 }
 
-/* --- One above the other ------------------------------------------------------------------------------------- */
+/* --- Concatenation of rows ----------------------------------------------------------------------------------- */
 
-static void stack_backward(tape *t, tape_node *n) {
-    const float *from = n->out->grad;
+static void concat_rows_backward(tape *t, tape_node *n) {
+    const float *dout = n->out->grad;
     for (int i = 0; i < 2; i++) {
         float *grad = tape_grad(t, n->in[i]);
-        if (grad != NULL) loop_add(tensor_size(n->in[i]), from, grad);
-        from += tensor_size(n->in[i]);
+        if (grad != NULL) loop_add(tensor_size(n->in[i]), dout, grad);
+        dout += tensor_size(n->in[i]);
     }
 }
 
@@ -166,7 +169,7 @@ tensor *nn_concat_rows(tape *t, tensor *x, tensor *y) {
     if (out == NULL) return NULL;
     memcpy(out->data, x->data, tensor_size(x) * sizeof *x->data);
     memcpy(out->data + tensor_size(x), y->data, tensor_size(y) * sizeof *y->data);
-    tape_node *n = tape_record(t, out, stack_backward, sizeof *n);
+    tape_node *n = tape_record(t, out, concat_rows_backward, sizeof *n);
     if (n == NULL) return out;
     n->in[0] = x;
     n->in[1] = y;

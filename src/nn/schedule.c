@@ -1,3 +1,4 @@
+/* schedule.c - learning rates by step, checks of options, early stopping. */
 #include "nn/schedule.h"
 
 #include <math.h>
@@ -42,11 +43,11 @@ static bool is_positive(double x) {
     return x > 0 && isfinite(x);
 }
 
-static bool is_within(double x, double most) {
-    return x >= 0 && x <= most;
+static bool is_within(double x, double limit) {
+    return x >= 0 && x <= limit;
 }
 
-static const char *wrong_of_kind(const schedule_options *o) {
+static const char *find_wrong_option(const schedule_options *o) {
     switch (o->kind) {
     case SCHEDULE_CONSTANT:
         return NULL;
@@ -75,19 +76,19 @@ static const char *wrong_of_kind(const schedule_options *o) {
                : !is_positive(o->factor) || o->factor > 1 ? "factor: above 0, at most 1"
                                                           : NULL;
     }
-    return "kind: none that exists";
+    return "kind: unknown";
 }
 
-static bool is_without_warmup(schedule_kind kind) {
+static bool has_own_rise(schedule_kind kind) {
     return kind == SCHEDULE_ONE_CYCLE || kind == SCHEDULE_CYCLIC;
 }
 
 ft_status schedule_check(const schedule_options *o, ft_error *error) {
-    const char *wrong = wrong_of_kind(o);
+    const char *wrong = find_wrong_option(o);
     if (wrong == NULL && !is_positive(o->rate)) wrong = "rate: above 0";
     if (wrong == NULL && !is_within(o->warmup_ratio, 1)) wrong = "warmup_ratio: 0 to 1";
-    if (wrong == NULL && o->warmup_steps > 0 && is_without_warmup(o->kind))
-        wrong = "warmup_steps: this one rises by itself";
+    if (wrong == NULL && o->warmup_steps > 0 && has_own_rise(o->kind))
+        wrong = "warmup_steps: must be 0, this schedule has a rising phase of its own";
     if (wrong == NULL) return FT_OK;
     return ft_fail(error, FT_ERR_USAGE, "schedule%s%s: %s", (size_t)o->kind < sizeof names / sizeof names[0] ? " " : "",
                    (size_t)o->kind < sizeof names / sizeof names[0] ? names[o->kind] : "", wrong);
@@ -165,7 +166,7 @@ void schedule_report(const schedule_options *o, schedule_state *state, double lo
     state->bad = 0;
 }
 
-/* --- Early stop ---------------------------------------------------------------------------------------------- */
+/* --- Early stopping ------------------------------------------------------------------------------------------ */
 
 early_stop early_stop_begin(void) {
     return (early_stop){.best = INFINITY};

@@ -1,8 +1,8 @@
-/* trees.h - forests: sums of regression trees, in flat arrays that a small loop walks.
+/* trees.h - forests: sums of regression trees, stored in flat arrays.
  *
- * A row of features goes down each tree: left where feature < threshold, else right, and where the feature is NaN
- * (missing) the way that the split says. The prediction is base + the leaf values of all trees, added as floats in the
- * order of the trees; that is also how boosting adds them (boost.h), so both come to the same bits. */
+ * In each tree a row goes left where feature < threshold, else right; a missing feature (NaN) goes to the default side
+ * of the split. The prediction is base + the leaf values of all trees, added as floats in the order of the trees;
+ * boosting (boost.h) adds them in the same way, so both give the same bits. */
 #ifndef NN_TREES_H
 #define NN_TREES_H
 
@@ -19,10 +19,10 @@ enum {
     FOREST_MAX_DEPTH = 256
 };
 
-/* A tree as others number it: nodes in any order, the root first. */
+/* A node of a tree to add: nodes in any order, the root first. */
 typedef struct tree_node {
     bool is_leaf;
-    bool is_missing_right; /* where NaN goes */
+    bool is_missing_right; /* NaN goes right */
     uint32_t feature;
     uint32_t left, right;
     float value; /* threshold of a split, value of a leaf */
@@ -34,7 +34,7 @@ typedef struct forest forest;
 ft_status forest_new(uint32_t features, float base, forest **f, ft_error *error);
 void forest_free(forest *f);
 
-/* Adds a tree after the others. Every node must be reached from the root by exactly one way. */
+/* Adds a tree after the others. nodes: (count); each must be reached from the root by exactly one path. */
 ft_status forest_add(forest *f, const tree_node *nodes, size_t count, ft_error *error);
 /* Keeps the first `trees` trees. */
 void forest_truncate(forest *f, uint32_t trees);
@@ -44,22 +44,22 @@ uint32_t forest_trees(const forest *f);
 uint32_t forest_nodes(const forest *f); /* of all trees */
 float forest_base(const forest *f);
 
-/* One row. */
+/* row: (features) */
 float forest_predict_row(const forest *f, const float *row);
-/* `count` rows that lie `stride` floats apart, stride >= features; the result is the same as row by row. */
+/* rows: `count` rows that are `stride` >= features floats apart; predictions: (count). The same as row by row. */
 void forest_predict(const forest *f, const float *rows, size_t stride, size_t count, float *predictions);
-/* Adds to each margin what the trees from `first` on say; the base is not added. */
+/* margins (count) += predictions of the trees from `first` on, without the base. */
 void forest_add_margins(const forest *f, uint32_t first, const float *rows, size_t stride, size_t count,
                         float *margins);
 
-/* A forest as floats, for predictor files: FOREST_HEAD floats, the node count of each tree, then two floats a node.
- * docs/nn.md has the layout. Forests of version 1, which foretell wrote before, are read too. */
+/* A forest as floats, for predictor files: FOREST_HEAD floats, the node count of each tree, then two floats per node.
+ * docs/nn.md describes the layout. Version 1, of older files, is read as well. */
 enum { FOREST_VERSION = 2, FOREST_HEAD = 5 };
 size_t forest_save_count(const forest *f);
 void forest_save(const forest *f, float *block); /* writes forest_save_count() floats */
-/* Takes a forest from the front of a block and tells how many floats it was. Nothing in the block is trusted. */
+/* Reads a forest from the front of a block (count); *used: the floats of it. The block is fully checked. */
 ft_status forest_load(const float *block, size_t count, forest **f, size_t *used, ft_error *error);
-/* The same without a copy of the nodes: the block has to outlive the forest. */
+/* The same without copying the nodes: the block must outlive the forest. */
 ft_status forest_map(const float *block, size_t count, forest **f, size_t *used, ft_error *error);
 
 #endif

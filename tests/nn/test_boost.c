@@ -13,9 +13,7 @@
 #include "base/pool.h"
 #include "base/rng.h"
 #include "nn/boost.h"
-#include "nn/boost_export.h"
-#include "nn/boost_gradient.h"
-#include "nn/boost_library.h"
+#include "nn/boost_internal.h"
 #include "support/failing.h"
 
 enum { FEATURES = 5, ROWS = 1200, VALID = 300 };
@@ -475,12 +473,12 @@ static void test_bad_rows(void **state) {
     refuses(&rows, NULL, &o, NULL, NULL, FT_ERR_LIMIT, "0 features");
     rows = train;
     rows.labels = NULL;
-    refuses(&rows, NULL, &o, NULL, NULL, FT_ERR_USAGE, "neither labels nor an objective");
+    refuses(&rows, NULL, &o, NULL, NULL, FT_ERR_USAGE, "labels or an objective are needed");
     check.features = 4;
     refuses(&train, &check, &o, NULL, NULL, FT_ERR_USAGE, "training rows have 5 features, validation rows 4");
     forest *other = NULL;
     assert_int_equal(forest_new(3, 0, &other, NULL), FT_OK);
-    refuses(&train, NULL, &o, NULL, other, FT_ERR_USAGE, "the trees to go on from 3");
+    refuses(&train, NULL, &o, NULL, other, FT_ERR_USAGE, "the trees to resume from have 3");
     forest_free(other);
     float items[] = {1, 2, INFINITY, 4}, labels[] = {1, NAN}, weights[] = {0, 0};
     rows = (boost_rows){.items = items, .count = 2, .features = 2, .labels = labels};

@@ -154,14 +154,16 @@ static void combines_tasks(void **state) {
     assert_int_equal(descent_open(&d, &p, &plain, NULL), FT_OK);
     assert_int_equal(descent_open(&e, &q, &plain, NULL), FT_OK);
     for (int i = 0; i < 5; i++) {
-        assert_int_equal(descent_step_tasks(&d, 1, 3, one_of_three, add_all, NULL, &total, NULL), FT_OK);
+        assert_int_equal(descent_step_tasks(&d, &(descent_tasks){1, 3, one_of_three, add_all, NULL}, &total, NULL),
+                         FT_OK);
         assert_int_equal(descent_step(&e, 1, distance, NULL, &whole, NULL), FT_OK);
         assert_true(fabs(total - whole) < 1e-5);
     }
     assert_memory_equal(p.values, q.values, 3 * sizeof(float));
     float before = p.values[1];
     for (int i = 0; i < 3; i++)
-        assert_int_equal(descent_step_tasks(&d, 1, 3, one_of_three, only_first, NULL, &total, NULL), FT_OK);
+        assert_int_equal(descent_step_tasks(&d, &(descent_tasks){1, 3, one_of_three, only_first, NULL}, &total, NULL),
+                         FT_OK);
     assert_true(p.values[0] != q.values[0] && fabsf(before - p.values[1]) < fabsf(q.values[0] - p.values[0]));
     descent_close(&d);
     descent_close(&e);

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "nn/cholesky.h"
+#include "nn/linalg.h"
 #include "nn/nnls.h"
 #include "support/failing.h"
 
@@ -242,7 +242,7 @@ static void test_refuses(void **state) {
     p.count = 2;
     p.lower = lower;
     p.upper = upper;
-    refuses(&p, FT_ERR_USAGE, "variable 1: no number is between 2 and 1");
+    refuses(&p, FT_ERR_USAGE, "variable 1: no value between the bounds 2 and 1");
     lower[1] = NAN;
     refuses(&p, FT_ERR_USAGE, "variable 1");
     lower[1] = 0;

@@ -165,7 +165,7 @@ static const float old[] = {1, 2, 1, 5, 0.5F, 5, 1, 1, 2, 2, -1, 30, -1, 10, -1,
 enum { GOOD = sizeof old / sizeof old[0], FIRST_NODE = 6 };
 
 /* Bits 0..12: feature; 13..29: how far the left child is; 31: NaN goes right. */
-static float way(uint32_t feature, uint32_t far, uint32_t missing) {
+static float link_float(uint32_t feature, uint32_t far, uint32_t missing) {
     uint32_t bits = feature | far << 13 | missing << 31;
     float x;
     memcpy(&x, &bits, sizeof x);
@@ -174,7 +174,7 @@ static float way(uint32_t feature, uint32_t far, uint32_t missing) {
 
 static void make_good(float block[static GOOD]) {
     const float head[FIRST_NODE] = {2, 2, 1, 5, 0.5F, 5};
-    const float nodes[] = {1, way(0, 1, 1), 2, way(1, 2, 0), 30, 0, 10, 0, 20, 0};
+    const float nodes[] = {1, link_float(0, 1, 1), 2, link_float(1, 2, 0), 30, 0, 10, 0, 20, 0};
     memcpy(block, head, sizeof head);
     memcpy(block + FIRST_NODE, nodes, sizeof nodes);
 }
@@ -262,24 +262,25 @@ static void test_damaged(void **state) {
     } cases[] = {
         {0, 3, FT_ERR_UNSUPPORTED, "version 3"},
         {0, 0, FT_ERR_UNSUPPORTED, "version 0"},
-        {1, 1, FT_ERR_DAMAGED, "do not make one tree"},
-        {1, 70000, FT_ERR_LIMIT, "8192 is the most"},
-        {2, 0, FT_ERR_DAMAGED, "the head says 5"},
+        {1, 1, FT_ERR_DAMAGED, "do not form a tree"},
+        {1, 70000, FT_ERR_LIMIT, "at most 8192 is supported"},
+        {2, 0, FT_ERR_DAMAGED, "the header has 5"},
         {2, 2, FT_ERR_DAMAGED, "ends before 2 trees"},
-        {3, 4, FT_ERR_DAMAGED, "has 5 nodes of the 4"},
+        {3, 4, FT_ERR_DAMAGED, "5 nodes, but 4 are left"},
         {3, 6, FT_ERR_DAMAGED, "ends before 1 trees of 6"},
-        {5, 0, FT_ERR_DAMAGED, "has 0 nodes"},
-        {5, 3, FT_ERR_DAMAGED, "do not make one tree"},
-        {5, 1e9F, FT_ERR_LIMIT, "is the most"},
-        {FIRST_NODE, INFINITY, FT_ERR_DAMAGED, "do not make one tree"},         /* a threshold */
-        {FIRST_NODE + 8, NAN, FT_ERR_DAMAGED, "do not make one tree"},          /* a leaf */
-        {FIRST_NODE + 1, way(2, 1, 1), FT_ERR_DAMAGED, "do not make one tree"}, /* no such feature */
-        {FIRST_NODE + 1, way(0, 2, 1), FT_ERR_DAMAGED, "do not make one tree"}, /* another's child */
-        {FIRST_NODE + 1, way(0, 0, 0), FT_ERR_DAMAGED, "do not make one tree"}, /* the rest is lost */
-        {FIRST_NODE + 3, way(1, 9, 0), FT_ERR_DAMAGED, "do not make one tree"}, /* out of the tree */
-        {FIRST_NODE + 5, way(1, 3, 0), FT_ERR_DAMAGED, "do not make one tree"}, /* a leaf with children */
-        {FIRST_NODE + 5, way(1, 0, 0), FT_ERR_DAMAGED, "do not make one tree"}, /* a leaf with a feature */
-        {FIRST_NODE + 5, 2, FT_ERR_DAMAGED, "do not make one tree"},            /* bit 30 */
+        {5, 0, FT_ERR_DAMAGED, "tree 0: 0 nodes"},
+        {5, 3, FT_ERR_DAMAGED, "do not form a tree"},
+        {5, 1e9F, FT_ERR_LIMIT, "is supported"},
+        {FIRST_NODE, INFINITY, FT_ERR_DAMAGED, "do not form a tree"},                /* a threshold */
+        {FIRST_NODE + 8, NAN, FT_ERR_DAMAGED, "do not form a tree"},                 /* a leaf */
+        {FIRST_NODE + 1, link_float(2, 1, 1), FT_ERR_DAMAGED, "do not form a tree"}, /* no such feature */
+        {FIRST_NODE + 1, link_float(0, 2, 1), FT_ERR_DAMAGED, "do not form a tree"}, /* the child of another node */
+        {FIRST_NODE + 1, link_float(0, 0, 0), FT_ERR_DAMAGED,
+         "do not form a tree"}, /* the other nodes have no parent */
+        {FIRST_NODE + 3, link_float(1, 9, 0), FT_ERR_DAMAGED, "do not form a tree"}, /* out of the tree */
+        {FIRST_NODE + 5, link_float(1, 3, 0), FT_ERR_DAMAGED, "do not form a tree"}, /* a leaf with children */
+        {FIRST_NODE + 5, link_float(1, 0, 0), FT_ERR_DAMAGED, "do not form a tree"}, /* a leaf with a feature */
+        {FIRST_NODE + 5, 2, FT_ERR_DAMAGED, "do not form a tree"},                   /* bit 30 */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         float block[GOOD];
@@ -309,22 +310,22 @@ static void test_damaged_old(void **state) {
         {0, 9, FT_ERR_UNSUPPORTED, "version 9"},
         {0, -1, FT_ERR_DAMAGED, "the version"},
         {1, 0, FT_ERR_LIMIT, "0 features"},
-        {1, 1, FT_ERR_DAMAGED, "splits by no feature of 0 .. 0"},
-        {1, 1.5F, FT_ERR_DAMAGED, "no count"},
-        {1, 70000, FT_ERR_LIMIT, "8192 is the most"},
-        {2, 0, FT_ERR_DAMAGED, "the head says 5"},
+        {1, 1, FT_ERR_DAMAGED, "splits by a feature outside of 0 .. 0"},
+        {1, 1.5F, FT_ERR_DAMAGED, "not a count"},
+        {1, 70000, FT_ERR_LIMIT, "at most 8192 is supported"},
+        {2, 0, FT_ERR_DAMAGED, "the header has 5"},
         {2, 2, FT_ERR_DAMAGED, "ends before the size of a tree"},
         {2, 1e9F, FT_ERR_LIMIT, "number of trees"},
-        {3, 4, FT_ERR_DAMAGED, "the head says 4"},
+        {3, 4, FT_ERR_DAMAGED, "the header has 4"},
         {3, 1e30F, FT_ERR_LIMIT, "number of nodes"},
         {5, 0, FT_ERR_DAMAGED, "has no nodes"},
         {5, 3, FT_ERR_DAMAGED, "has 3 nodes, but needs 5"},
-        {5, 6, FT_ERR_DAMAGED, "has 6 nodes, and the block ends"},
-        {5, -5, FT_ERR_DAMAGED, "no count"},
+        {5, 6, FT_ERR_DAMAGED, "the block ends before its 6 nodes"},
+        {5, -5, FT_ERR_DAMAGED, "not a count"},
         {6, -1, FT_ERR_DAMAGED, "ends at node 1"},
-        {6, 4, FT_ERR_DAMAGED, "splits by no feature of 0 .. 1"},
-        {6, 0.5F, FT_ERR_DAMAGED, "splits by no feature"},
-        {6, -2, FT_ERR_DAMAGED, "splits by no feature"},
+        {6, 4, FT_ERR_DAMAGED, "splits by a feature outside of 0 .. 1"},
+        {6, 0.5F, FT_ERR_DAMAGED, "splits by a feature outside"},
+        {6, -2, FT_ERR_DAMAGED, "splits by a feature outside"},
         {10, 0, FT_ERR_DAMAGED, "has 5 nodes, but needs 7"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -360,7 +361,7 @@ static void test_wrong_trees(void **state) {
     nodes[0].left = 1; /* 2, 3, 4 are lost */
     refuses_tree(nodes, 5, FT_ERR_DAMAGED, "2 of 5 nodes are not reached");
     nodes[0].left = 0; /* a cycle */
-    refuses_tree(nodes, 5, FT_ERR_DAMAGED, "two ways");
+    refuses_tree(nodes, 5, FT_ERR_DAMAGED, "two parents");
     nodes[0].left = 5;
     refuses_tree(nodes, 5, FT_ERR_DAMAGED, "outside of the tree");
     nodes[0].left = 3;
@@ -386,7 +387,7 @@ static void test_too_deep(void **state) {
         nodes[2 * i + 1] = (tree_node){.is_leaf = true, .value = (float)i};
     }
     nodes[2 * SPLITS] = (tree_node){.is_leaf = true, .value = SPLITS};
-    refuses_tree(nodes, 2 * SPLITS + 1, FT_ERR_LIMIT, "257 deep");
+    refuses_tree(nodes, 2 * SPLITS + 1, FT_ERR_LIMIT, "depth 257");
     nodes[2 * SPLITS - 2] = (tree_node){.is_leaf = true, .value = SPLITS - 1};
     forest *f = make(1, 0);
     add(f, nodes, 2 * SPLITS - 1);

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "foretell/foretell.h"
-#include "nn/boost_library.h"
+#include "nn/boost_internal.h"
 #include "nn/gemm.h"
 #include "support/fitted.h"
 #include "support/folder.h"

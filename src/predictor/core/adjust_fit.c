@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "nn/blas.h"
-#include "nn/cholesky.h"
+#include "nn/linalg.h"
 #include "nn/nnls.h"
 
 /* --- Cases --------------------------------------------------------------------------------------------------- */

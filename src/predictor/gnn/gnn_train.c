@@ -312,7 +312,8 @@ ft_status gnn_training_step(gnn_training *t, double *loss, ft_error *error) {
     t->label_count = count_labels(t->in, graphs, t->batch);
     if (t->offsets.share > 0) gnn_offsets_count(&t->offsets, t->in->data, graphs, t->batch);
     if (t->kind->combine == NULL || tasks == 1) return descent_step(&t->descent, parts, part_loss, t, loss, error);
-    return descent_step_tasks(&t->descent, parts, tasks, task_loss, t->kind->combine, t, loss, error);
+    descent_tasks step = {.parts = parts, .tasks = tasks, .loss = task_loss, .combine = t->kind->combine, .user = t};
+    return descent_step_tasks(&t->descent, &step, loss, error);
 }
 
 /* --- Checking ------------------------------------------------------------------------------------------------ */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "nn/hermitian.h"
+#include "nn/linalg.h"
 #include "predictor/peers/digraph.h"
 
 static const double TURN = 6.28318530717958647692;

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "nn/hermitian.h"
+#include "nn/linalg.h"
 #include "support/failing.h"
 
 enum { SIZE = 12, WANTED = 5 };
@@ -72,5 +72,5 @@ static void test_small(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_defines), cmocka_unit_test(test_small)};
-    return cmocka_run_group_tests_name("nn/hermitian", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("nn/linalg", tests, NULL, NULL);
 }
