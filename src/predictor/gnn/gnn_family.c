@@ -4,8 +4,8 @@
 
 #include <string.h>
 
+#include "predictor/core/ensemble.h"
 #include "predictor/core/family_common.h"
-#include "predictor/core/series.h"
 #include "predictor/gnn/gnn_model.h"
 #include "predictor/gnn/gnn_train.h"
 
@@ -15,23 +15,22 @@ typedef struct fitting {
     const gnn_inputs *in;
     gnn_model *m;
     const gnn_domains *domains;
-    uint32_t unit;
-    gnn_training *training; /* of the unit at hand */
 } fitting;
 
 static params *values(void *user, uint32_t unit) {
     return &((fitting *)user)->m->members[unit].values;
 }
 
-static ft_status begin(void *user, uint32_t unit, uint64_t seed, descent **d, ft_error *error) {
-    fitting *f = user;
-    gnn_member *member = &f->m->members[unit];
-    f->unit = unit;
-    const param_id *offsets = f->m->plan.groups > 0 ? &member->offsets : NULL;
-    FT_TRY(gnn_training_new(f->in, f->m->kind, &f->m->plan, member->net, &member->values, offsets, seed,
-                            f->context->threads, &f->training, error));
-    if (f->domains != NULL) gnn_training_set_domains(f->training, f->domains);
-    *d = gnn_training_descent(f->training);
+static ft_status begin(void *user, ensemble_member *member, ft_error *error) {
+    const fitting *f = user;
+    gnn_member *own = &f->m->members[member->index];
+    const param_id *offsets = f->m->plan.groups > 0 ? &own->offsets : NULL;
+    gnn_training *training;
+    FT_TRY(gnn_training_new(f->in, f->m->kind, &f->m->plan, own->net, &own->values, offsets, member->seed,
+                            f->context->threads, &training, error));
+    if (f->domains != NULL) gnn_training_set_domains(training, f->domains);
+    member->training = training;
+    member->descent = gnn_training_descent(training);
     return FT_OK;
 }
 
@@ -52,25 +51,26 @@ static void hold_first(const gnn_model *held, gnn_model *m, uint32_t member) {
     }
 }
 
-static ft_status step(void *user, double *loss, ft_error *error) {
-    fitting *f = user;
-    FT_TRY(gnn_training_step(f->training, loss, error));
-    if (f->domains != NULL && f->domains->held != NULL) hold_first(f->domains->held, f->m, f->unit);
+static ft_status step(void *user, const ensemble_member *member, double *loss, ft_error *error) {
+    const fitting *f = user;
+    FT_TRY(gnn_training_step(member->training, loss, error));
+    if (f->domains != NULL && f->domains->held != NULL) hold_first(f->domains->held, f->m, member->index);
     return FT_OK;
 }
 
-static ft_status check(void *user, double *mape, ft_error *error) {
-    return gnn_training_check(((fitting *)user)->training, mape, error);
+static ft_status validate(void *user, const ensemble_member *member, double *mape, ft_error *error) {
+    (void)user;
+    return gnn_training_check(member->training, mape, error);
 }
 
-static json_t *describe(void *user) {
-    return json_pack("{s:i}", "member", (int)((fitting *)user)->unit);
+static json_t *describe(void *user, uint32_t index) {
+    (void)user;
+    return json_pack("{s:i}", "member", (int)index);
 }
 
-static void end(void *user) {
-    fitting *f = user;
-    gnn_training_free(f->training);
-    f->training = NULL;
+static void end(void *user, const ensemble_member *member) {
+    (void)user;
+    gnn_training_free(member->training);
 }
 
 ft_status gnn_train(gnn_model *m, const gnn_data *data, const gnn_domains *domains, const fit_context *context,
@@ -78,16 +78,16 @@ ft_status gnn_train(gnn_model *m, const gnn_data *data, const gnn_domains *domai
     gnn_inputs in;
     FT_TRY(gnn_inputs_make(&in, data, &m->scaling, error));
     fitting f = {.context = context, .in = &in, .m = m, .domains = domains};
-    const series networks = {.context = context,
-                             .units = m->member_count,
-                             .user = &f,
-                             .values = values,
-                             .begin = begin,
-                             .step = step,
-                             .check = check,
-                             .describe = describe,
-                             .end = end};
-    ft_status status = series_train(&networks, error);
+    const ensemble networks = {.context = context,
+                               .count = m->member_count,
+                               .user = &f,
+                               .values = values,
+                               .begin = begin,
+                               .step = step,
+                               .validate = validate,
+                               .describe = describe,
+                               .end = end};
+    ft_status status = ensemble_train(&networks, error);
     gnn_inputs_free(&in);
     return status;
 }

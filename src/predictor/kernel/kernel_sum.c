@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/core/ensemble.h"
 #include "predictor/core/family_common.h"
-#include "predictor/core/series.h"
 #include "predictor/kernel/kernel_model.h"
 
 /* Networks are trained one after the other: the specialist ones runtime by runtime, then the robust ones. */
@@ -17,8 +17,6 @@ typedef struct fitting {
     const kernel_data *data;
     kernel_model *m;
     kernel_config robust;
-    uint32_t unit;
-    kernel_training *training; /* of the current unit */
 } fitting;
 
 /* --- Networks ------------------------------------------------------------------------------------------------ */
@@ -44,52 +42,54 @@ static params *values(void *user, uint32_t unit) {
     return &unit_net(user, unit)->values;
 }
 
-static ft_status begin(void *user, uint32_t unit, uint64_t seed, descent **d, ft_error *error) {
-    fitting *f = user;
-    unit_index at = index_of_unit(f, unit);
+static ft_status begin(void *user, ensemble_member *member, ft_error *error) {
+    const fitting *f = user;
+    unit_index at = index_of_unit(f, member->index);
     const kernel_config *config = at.member < f->m->config.members ? &f->m->config : &f->robust;
-    f->unit = unit;
     const kernel_training_options options = {.side = &f->data->sides[at.side],
                                              .scaling = &f->m->sides[at.side].scaling,
                                              .config = config,
-                                             .seed = seed,
+                                             .seed = member->seed,
                                              .threads = f->context->threads};
-    FT_TRY(kernel_training_new(&options, unit_net(f, unit), &f->training, error));
-    *d = kernel_training_descent(f->training);
+    kernel_training *training;
+    FT_TRY(kernel_training_new(&options, unit_net(f, member->index), &training, error));
+    member->training = training;
+    member->descent = kernel_training_descent(training);
     return FT_OK;
 }
 
-static ft_status step(void *user, double *loss, ft_error *error) {
-    return kernel_training_step(((fitting *)user)->training, loss, error);
+static ft_status step(void *user, const ensemble_member *member, double *loss, ft_error *error) {
+    (void)user;
+    return kernel_training_step(member->training, loss, error);
 }
 
-static ft_status check(void *user, double *mape, ft_error *error) {
-    return kernel_training_check(((fitting *)user)->training, mape, error);
+static ft_status validate(void *user, const ensemble_member *member, double *mape, ft_error *error) {
+    (void)user;
+    return kernel_training_check(member->training, mape, error);
 }
 
-static json_t *describe(void *user) {
+static json_t *describe(void *user, uint32_t index) {
     const fitting *f = user;
-    unit_index at = index_of_unit(f, f->unit);
+    unit_index at = index_of_unit(f, index);
     return json_pack("{s:s, s:i}", "runtime", ft_rules_name(f->m->runtimes.rules[at.side]), "member", (int)at.member);
 }
 
-static void end(void *user) {
-    fitting *f = user;
-    kernel_training_free(f->training);
-    f->training = NULL;
+static void end(void *user, const ensemble_member *member) {
+    (void)user;
+    kernel_training_free(member->training);
 }
 
 static ft_status train_networks(fitting *f, ft_error *error) {
-    const series networks = {.context = f->context,
-                             .units = f->data->side_count * (f->m->config.members + f->robust.members),
-                             .user = f,
-                             .values = values,
-                             .begin = begin,
-                             .step = step,
-                             .check = check,
-                             .describe = describe,
-                             .end = end};
-    return series_train(&networks, error);
+    const ensemble networks = {.context = f->context,
+                               .count = f->data->side_count * (f->m->config.members + f->robust.members),
+                               .user = f,
+                               .values = values,
+                               .begin = begin,
+                               .step = step,
+                               .validate = validate,
+                               .describe = describe,
+                               .end = end};
+    return ensemble_train(&networks, error);
 }
 
 /* --- Fitting ------------------------------------------------------------------------------------------------- */

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/core/ensemble.h"
 #include "predictor/core/family_common.h"
-#include "predictor/core/series.h"
 #include "predictor/torch/torch_width.h"
 
 /* Networks are trained one after the other: unit u is member u % members of side u / members. */
@@ -19,8 +19,6 @@ typedef struct fitting {
     uint8_t *left_by; /* per graph: the member that is trained without it; NULL: none */
     bool *is_out;     /* per graph, of the unit at hand; NULL: none */
     uint32_t graph_count;
-    uint32_t unit;
-    torch_training *training; /* of the unit at hand */
 } fitting;
 
 /* --- Networks ------------------------------------------------------------------------------------------------ */
@@ -35,35 +33,37 @@ static bool has_labels(const torch_data *data, torch_side side) {
     return i < data->train.count;
 }
 
-static ft_status begin(void *user, uint32_t unit, uint64_t seed, descent **d, ft_error *error) {
+static ft_status begin(void *user, ensemble_member *member, ft_error *error) {
     fitting *f = user;
-    torch_side side = (torch_side)(unit / f->m->config.members);
-    f->unit = unit;
-    *d = NULL;
+    uint32_t members = f->m->config.members;
+    torch_side side = (torch_side)(member->index / members);
+    torch_training *training;
     if (!has_labels(f->data, side)) return FT_OK;
     for (uint32_t i = 0; f->left_by != NULL && i < f->graph_count; i++)
-        f->is_out[i] = f->left_by[i] == unit % f->m->config.members;
-    FT_TRY(torch_training_new(f->data, &f->m->scaling[side], &f->m->config, side, f->is_out, seed, f->context->threads,
-                              &f->m->nets[unit], &f->training, error));
-    *d = torch_training_descent(f->training);
+        f->is_out[i] = f->left_by[i] == member->index % members;
+    FT_TRY(torch_training_new(f->data, &f->m->scaling[side], &f->m->config, side, f->is_out, member->seed,
+                              f->context->threads, &f->m->nets[member->index], &training, error));
+    member->training = training;
+    member->descent = torch_training_descent(training);
     return FT_OK;
 }
 
-static ft_status step(void *user, double *loss, ft_error *error) {
-    return torch_training_step(((fitting *)user)->training, loss, error);
+static ft_status step(void *user, const ensemble_member *member, double *loss, ft_error *error) {
+    (void)user;
+    return torch_training_step(member->training, loss, error);
 }
 
 /* Mean absolute error in percent on the validation labels; NaN when there are none. */
-static ft_status check(void *user, double *mape, ft_error *error) {
+static ft_status validate(void *user, const ensemble_member *member, double *mape, ft_error *error) {
     const fitting *f = user;
     const torch_labels *valid = &f->data->valid;
     float *logs = malloc(((size_t)valid->count + 1) * sizeof *logs);
     if (logs == NULL) return FT_NOMEM(error);
-    ft_status status = torch_training_infer(f->training, valid->items, valid->count, logs, error);
+    ft_status status = torch_training_infer(member->training, valid->items, valid->count, logs, error);
     double sum = 0;
     uint32_t count = 0;
     for (uint32_t i = 0; status == FT_OK && i < valid->count; i++) {
-        if (torch_label_side(f->data, &valid->items[i]) != f->unit / f->m->config.members) continue;
+        if (torch_label_side(f->data, &valid->items[i]) != member->index / f->m->config.members) continue;
         sum += fabs(exp((double)logs[i] - valid->items[i].log_us) - 1);
         count++;
     }
@@ -72,29 +72,27 @@ static ft_status check(void *user, double *mape, ft_error *error) {
     return status;
 }
 
-static json_t *describe(void *user) {
-    const fitting *f = user;
-    uint32_t members = f->m->config.members;
-    return json_pack("{s:i, s:i}", "side", (int)(f->unit / members), "member", (int)(f->unit % members));
+static json_t *describe(void *user, uint32_t index) {
+    uint32_t members = ((const fitting *)user)->m->config.members;
+    return json_pack("{s:i, s:i}", "side", (int)(index / members), "member", (int)(index % members));
 }
 
-static void end(void *user) {
-    fitting *f = user;
-    torch_training_free(f->training);
-    f->training = NULL;
+static void end(void *user, const ensemble_member *member) {
+    (void)user;
+    torch_training_free(member->training);
 }
 
 static ft_status train_networks(fitting *f, ft_error *error) {
-    const series networks = {.context = f->context,
-                             .units = TORCH_SIDES * f->m->config.members,
-                             .user = f,
-                             .values = values,
-                             .begin = begin,
-                             .step = step,
-                             .check = check,
-                             .describe = describe,
-                             .end = end};
-    return series_train(&networks, error);
+    const ensemble networks = {.context = f->context,
+                               .count = TORCH_SIDES * f->m->config.members,
+                               .user = f,
+                               .values = values,
+                               .begin = begin,
+                               .step = step,
+                               .validate = validate,
+                               .describe = describe,
+                               .end = end};
+    return ensemble_train(&networks, error);
 }
 
 /* --- Fitting ------------------------------------------------------------------------------------------------- */

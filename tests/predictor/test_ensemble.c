@@ -1,4 +1,5 @@
-/* Networks that are trained one after the other: a stop at any point is made up for, and only by its own checkpoint. */
+/* Networks of an ensemble trained one after another: a training that was stopped at any point resumes from its own
+ * checkpoint, and from no other. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,52 +10,52 @@
 
 #include <cmocka.h>
 
-#include "predictor/core/series.h"
+#include "predictor/core/ensemble.h"
 #include "support/line.h"
 
-enum { UNITS = 3, STEPS = 300, SKIPPED = 1 };
+enum { NETWORKS = 3, STEPS = 300, SKIPPED = 1 };
 
 typedef struct team {
-    line lines[UNITS];
-    uint32_t at; /* the unit that was begun */
+    line lines[NETWORKS];
     uint32_t calls, stop_after, lines_logged;
     void *kept;
     size_t kept_size;
 } team;
 
-static params *values(void *user, uint32_t unit) {
-    return &((team *)user)->lines[unit].values;
+static params *values(void *user, uint32_t index) {
+    return &((team *)user)->lines[index].values;
 }
 
-static ft_status begin(void *user, uint32_t unit, uint64_t seed, descent **d, ft_error *error) {
+static ft_status begin(void *user, ensemble_member *member, ft_error *error) {
     team *t = user;
-    *d = NULL;
-    t->at = unit;
-    if (unit == SKIPPED) return FT_OK;
-    FT_TRY(line_begin(&t->lines[unit], STEPS, seed, error));
-    *d = &t->lines[unit].way;
+    if (member->index == SKIPPED) return FT_OK;
+    FT_TRY(line_begin(&t->lines[member->index], STEPS, member->seed, error));
+    member->training = &t->lines[member->index];
+    member->descent = &t->lines[member->index].way;
     return FT_OK;
 }
 
-static ft_status step(void *user, double *loss, ft_error *error) {
-    team *t = user;
-    return line_step(&t->lines[t->at], loss, error);
+static ft_status step(void *user, const ensemble_member *member, double *loss, ft_error *error) {
+    (void)user;
+    return line_step(member->training, loss, error);
 }
 
-static ft_status check(void *user, double *mape, ft_error *error) {
+static ft_status validate(void *user, const ensemble_member *member, double *mape, ft_error *error) {
     (void)user;
+    (void)member;
     (void)error;
     *mape = NAN;
     return FT_OK;
 }
 
-static json_t *describe(void *user) {
-    return json_pack("{s:i}", "unit", (int)((team *)user)->at);
+static json_t *describe(void *user, uint32_t index) {
+    (void)user;
+    return json_pack("{s:i}", "network", (int)index);
 }
 
-static void end(void *user) {
-    team *t = user;
-    descent_close(&t->lines[t->at].way);
+static void end(void *user, const ensemble_member *member) {
+    (void)user;
+    descent_close(member->descent);
 }
 
 static bool progress(void *user, double ratio, const char *what) {
@@ -88,27 +89,27 @@ static const void *kept(void *user, size_t *size) {
 
 static void team_init(team *t, uint64_t seed) {
     *t = (team){0};
-    for (uint32_t i = 0; i < UNITS; i++) line_init(&t->lines[i], seed + i);
+    for (uint32_t i = 0; i < NETWORKS; i++) line_init(&t->lines[i], seed + i);
 }
 
 static void team_free(team *t) {
-    for (uint32_t i = 0; i < UNITS; i++) line_free(&t->lines[i]);
+    for (uint32_t i = 0; i < NETWORKS; i++) line_free(&t->lines[i]);
     free(t->kept);
 }
 
 static ft_status train(team *t, ft_error *error) {
     fit_context context = {.seed = 5, .user = t, .progress = progress, .log = log_line, .save = keep, .load = kept};
-    series s = {&context, UNITS, t, values, begin, step, check, describe, end};
-    return series_train(&s, error);
+    ensemble e = {&context, NETWORKS, t, values, begin, step, validate, describe, end};
+    return ensemble_train(&e, error);
 }
 
-static void all_but_the_skipped_arrive(void **state) {
+static void networks_without_data_are_skipped(void **state) {
     (void)state;
     team t;
     team_init(&t, 1);
     double untouched = line_error(&t.lines[SKIPPED]);
     assert_int_equal(train(&t, NULL), FT_OK);
-    for (uint32_t i = 0; i < UNITS; i++)
+    for (uint32_t i = 0; i < NETWORKS; i++)
         if (i != SKIPPED) assert_true(line_error(&t.lines[i]) < 0.1);
     assert_true(line_error(&t.lines[SKIPPED]) == untouched);
     assert_int_equal(t.lines_logged, 4);
@@ -116,7 +117,7 @@ static void all_but_the_skipped_arrive(void **state) {
 }
 
 /* Stops in the first network, at its end, and in the last one. */
-static void a_stop_is_made_up_for(void **state) {
+static void resumed_training_gives_the_same_networks(void **state) {
     (void)state;
     static const uint32_t stops[] = {1, 100, STEPS, STEPS + 1, STEPS + 77};
     team whole;
@@ -134,7 +135,7 @@ static void a_stop_is_made_up_for(void **state) {
         second.kept_size = first.kept_size;
         first.kept = NULL;
         assert_int_equal(train(&second, NULL), FT_OK);
-        for (uint32_t u = 0; u < UNITS; u++)
+        for (uint32_t u = 0; u < NETWORKS; u++)
             assert_memory_equal(values(&second, u)->values, values(&whole, u)->values, 2 * sizeof(float));
         team_free(&first);
         team_free(&second);
@@ -155,16 +156,16 @@ static void foreign_checkpoints_are_refused(void **state) {
         assert_int_equal(train(&t, &error), FT_ERR_DAMAGED);
         assert_non_null(strstr(error.message, "without --resume"));
     }
-    uint32_t units = UNITS;
-    memcpy(t.kept, &units, sizeof units); /* a unit that there is not */
+    uint32_t beyond = NETWORKS;
+    memcpy(t.kept, &beyond, sizeof beyond); /* a network that does not exist */
     assert_int_equal(train(&t, &error), FT_ERR_DAMAGED);
     team_free(&t);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_but_the_skipped_arrive),
-        cmocka_unit_test(a_stop_is_made_up_for),
+        cmocka_unit_test(networks_without_data_are_skipped),
+        cmocka_unit_test(resumed_training_gives_the_same_networks),
         cmocka_unit_test(foreign_checkpoints_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
