@@ -9,9 +9,9 @@
 
 #include "predictor/program/program_demand.h"
 #include "predictor/program/program_feature_index.h"
-#include "support/program_seen.h"
+#include "support/program_features.h"
 
-static double amount(const seen *s, uint32_t leaf, const char *name) {
+static double amount(const lowered *s, uint32_t leaf, const char *name) {
     return exp2(feature(&s->f, leaf, name)) - 1;
 }
 
@@ -54,7 +54,7 @@ static void test_places(void **state) {
  * two shared buffers and has 6 x 9 sums in a thread. */
 static void test_sums(void **state) {
     (void)state;
-    const seen s = see_record("tests/program/schedules.jsonl", 1);
+    const lowered s = lower_record("tests/program/schedules.jsonl", 1);
     float demand[PROGRAM_DEMANDS];
     program_demand(&s.f, demand);
     double fill = 3.0 / 32;
@@ -77,7 +77,7 @@ static void test_sums(void **state) {
     /* Touched: 132 elements of the image, 24 of the filters, 324 of the result. */
     double unique = amount(&s, 1, "global.unique") + amount(&s, 2, "global.unique") + amount(&s, 4, "global.unique");
     assert_true(unique >= 132 + 24 + 324 - 0.1 && fabs(exp2(demand[DEMAND_BYTES]) - 1 - 4 * unique) < 0.1);
-    forget(&s);
+    close_program(&s);
     program_demand(&(ft_program_features){0}, demand);
     for (int i = 0; i < PROGRAM_DEMANDS; i++) assert_true(demand[i] == 0);
 }
@@ -90,14 +90,14 @@ static float log_of(double amount) {
  * The fifth of the schedules reads images that three threads ask the same bank for, and filters. */
 static void test_shared(void **state) {
     (void)state;
-    const seen s = see_record("tests/program/schedules.jsonl", 5);
+    const lowered s = lower_record("tests/program/schedules.jsonl", 5);
     float demand[PROGRAM_DEMANDS];
     program_demand(&s.f, demand);
     double turns = amount(&s, 3, "outer_prod"), fill = 3.0 / 32, shared = 0;
     for (uint32_t i = 0; i < s.f.leaf_count; i++) shared += 32 * amount(&s, i, "shared.write.requests");
     shared += turns / fill * fmin(exp2(feature(&s.f, 3, "unrolled.cycles")), exp2(feature(&s.f, 3, "window64.cycles")));
     assert_true(fabs(exp2(demand[DEMAND_SHARED]) - 1 - shared) < 0.01 * shared);
-    forget(&s);
+    close_program(&s);
 }
 
 /* A store that fills memory in 16 rounds, with two divisions for each of 1024 turns. Where its loop is written out, a

@@ -1,5 +1,5 @@
-/* Tests of index sums: whatever is built, by splits, fusions and replacements, has the value that plain arithmetic
- * gives, and lies within the bounds that are told. */
+/* Tests of index expressions: sums built by splits, fusions and substitutions have the value of plain arithmetic and
+ * lie within the computed range. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ static bench *fresh(rng *random) {
     return b;
 }
 
-/* Goes to the next point of the loops; false: that was the last. */
+/* Advances to the next point of the loops; false after the last. */
 static bool go_on(const bench *b, int64_t at[static LOOPS]) {
     int i = 0;
     while (i < LOOPS && ++at[i] == b->extents[i]) at[i++] = 0;
@@ -108,7 +108,7 @@ static void test_random_sums(void **state) {
     }
 }
 
-/* What a fusion does to a split comes undone. */
+/* Fusing the parts of a split cancels it. */
 static void test_simplifies(void **state) {
     (void)state;
     rng random;

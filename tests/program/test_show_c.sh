@@ -1,6 +1,6 @@
 #!/bin/bash
-# Loop nests are right: schedules and configurations of templates that were made up become C, which runs them and compares with plain loops; and the
-# comparison notices a nest that is wrong.
+# Lowering is correct: made-up schedules and template configurations are emitted as C, which runs them and compares with
+# plain loops; and the comparison detects a wrong nest.
 set -u
 . tests/repo/tap.sh
 foretell=$(realpath "${BUILD:-build}")/foretell
@@ -18,17 +18,17 @@ nests_are_right() { # log, options
     "$foretell" program show "$@" --emit-c -o all.c && compiles_and_runs all.c
 }
 
-# One loop of the first program gets a turn too few: its own part of the file only.
+# One loop of the first program starts at 1 instead of 0.
 wrong_nest_is_noticed() {
     "$foretell" program show "$schedules:1" --emit-c -o one.c || return 1
     sed '0,/for (long v0 = 0; v0 < \([0-9]*\);/s//for (long v0 = 1; v0 < \1;/' one.c >wrong.c
     ! cmp -s one.c wrong.c && cc -w -O0 wrong.c -o wrong -lm && ! ./wrong
 }
 
-point "nests compute what plain loops compute, as often" nests_are_right "$schedules"
+point "nests compute the same as plain loops, equally often" nests_are_right "$schedules"
 point "nests of shrunken problems too" nests_are_right "$schedules" --small
 point "with other lengths" nests_are_right "$schedules" --small --seed 1000
 point "nests of AutoTVM's templates too" nests_are_right "$templates"
 point "and of shrunken problems" nests_are_right "$templates" --small
-point "a nest that leaves something out is noticed" wrong_nest_is_noticed
+point "a nest that skips an iteration is detected" wrong_nest_is_noticed
 finish

@@ -1,5 +1,5 @@
-/* Tests of AutoTVM's templates: the schedule of one, and records that cannot be lowered. That the loops are right is
- * the business of test_show_c.sh. */
+/* Tests of AutoTVM's templates: the schedule of one, and records that cannot be lowered. test_show_c.sh checks that the
+ * loops are correct. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include "program/program.h"
 #include "program/record.h"
-#include "support/program_seen.h"
+#include "support/program_features.h"
 
 static ansor_record record;
 static autotvm_record tuned;
@@ -61,7 +61,7 @@ static void test_conv2d(void **state) {
     ft_program_free(program);
 }
 
-/* Paddings that differ from side to side are kept; two numbers are those of the two directions. */
+/* Different paddings per side are kept; two numbers are those of the two directions. */
 static void test_paddings(void **state) {
     (void)state;
     ft_error error = {0};

@@ -1,5 +1,5 @@
-/* Tests of printed programs: what is shown of a record has the features of the record; TVM's own forms for processors
- * and GPUs; texts that are no programs. */
+/* Tests of printed programs: the printed form of a record has its features; TVM's own forms for CPUs and GPUs; texts
+ * that are not programs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 #include "foretell/program.h"
 #include "support/failing.h"
-#include "support/program_seen.h"
+#include "support/program_features.h"
 
 static void show_again(const char *path) {
     ft_program_log *log = NULL;
@@ -75,7 +75,7 @@ static void test_forms(void **state) {
     size_t size, used;
     char *text = load("tests/program/printed.txt", &size);
     assert_int_equal(ft_program_new(&program, &error), FT_OK);
-    /* A processor: vectors are loops of 16 around both stores. */
+    /* A CPU: vectors are loops of 16 around both stores. */
     if (ft_program_parse(program, text, size, &used, &error) != FT_OK) fail_msg("%s", error.message);
     assert_int_equal(ft_program_extract_features(program, &f, &error), FT_OK);
     assert_int_equal(f.leaf_count, 2);
@@ -124,7 +124,7 @@ static char *shown(ft_program *program, size_t *size) {
     return text;
 }
 
-/* A file of printed programs is a log of them; what is shown of one is one again, with the same features. */
+/* A file of printed programs is a log; the printed form of a program parses to the same features. */
 static void test_logs(void **state) {
     (void)state;
     ft_program_log *log = NULL;
@@ -192,7 +192,7 @@ static void test_errors(void **state) {
     ft_program_free(program);
 }
 
-/* Types in brackets may stand in a row as long as the text: they must not take the stack with them. */
+/* Casts may follow each other for the whole text: they must not overflow the stack. */
 static void test_many_casts(void **state) {
     (void)state;
     enum { CASTS = 200000 };
