@@ -32,16 +32,18 @@ static const option_row max_batch_rows[] = {
     "refused, the file asks to run code; 11 out of memory."
 
 static const char fits_doc[] =
-    "Tell whether a step of a model fits into the memory of a device: yes, no, or uncertain, with the margin.\v"
-    "One device and one batch are asked about at a time. It is yes when the upper end of the 90 % interval fits, no "
-    "when the lower end does not.\n"
+    "Check whether a step of a model fits into the memory of devices: yes, no, or uncertain, with the margin.\v"
+    "One batch is checked at a time; several devices give a row each. The result is yes when the upper end of the 90 % "
+    "interval fits, no when the lower end does not, and uncertain in between, or when the memory of the device is "
+    "unknown.\n"
     "\n"
     "Examples:\n"
     "  foretell fits resnet50.onnx --device rtx-3090 --mode train --batch 64\n"
+    "  foretell fits resnet50.onnx --device rtx-3090,a100 --batch 256\n"
     "  foretell fits bert.onnx --device a100 --free 9.5GiB --shape sequence=512\n"
     "  foretell fits net.onnx --device rtx-4090 --batch 32 && python train.py\n"
     "\n"
-    "Exit status: 0 it fits; 20 it does not; 21 uncertain; " STATUSES;
+    "Exit status: 0 it fits on all devices; 20 on some it does not; 21 on some it is uncertain; " STATUSES;
 
 static const char max_batch_doc[] =
     "Tell the largest batch of a model that fits into the memory of a device.\v"
@@ -102,17 +104,30 @@ typedef struct question {
     arguments *args;
     const ft_graph *model;
     ft_binding shapes;
-    double free_bytes;
-    bool is_whole;
+    double free_bytes[ASKING_MOST_DEVICES]; /* of each device; NaN: unknown */
+    bool is_whole;                          /* it is what data sheets give */
 } question;
+
+/* 0 when all fit; 20 when one does not; 21 when one is uncertain. */
+static int exit_of_all(const ft_results *answers, const double *free_bytes) {
+    int code = FT_OK;
+    for (uint32_t i = 0; i < answers->count; i++) {
+        int one = exit_of(ft_result_fit(&answers->items[i], free_bytes[i]));
+        if (one == EXIT_FITS_NOT || code == FT_OK) code = one;
+    }
+    return code;
+}
 
 static ft_status answer_fit(const question *q, FILE *stream, int *code, ft_error *error) {
     asking *a = &q->args->asking;
-    ft_request request = asking_request(a, 0, a->batch_count > 0 ? a->batches[0] : 0);
+    uint32_t count;
     ft_results answers = {0};
-    ft_status status = ft_predict(a->box, q->model, &q->shapes, &request, 1, &answers, error);
+    ft_request *requests = asking_requests(a, &count);
+    if (requests == NULL) return cli_fail(FT_ERR_NOMEM, "out of memory");
+    ft_status status = ft_predict(a->box, q->model, &q->shapes, requests, count, &answers, error);
+    free(requests);
     if (status != FT_OK) return status;
-    *code = exit_of(ft_result_fit(&answers.items[0], q->free_bytes));
+    *code = exit_of_all(&answers, q->free_bytes);
     status = ft_report_fit(stream, &q->args->output.style,
                            &(ft_model_results){q->args->path, q->model, &q->shapes, &answers}, q->free_bytes,
                            q->is_whole, error);
@@ -126,7 +141,7 @@ static ft_status answer_max_batch(const question *q, FILE *stream, int *code, ft
     ft_max_batch_result largest;
     ft_results answers = {0};
     ft_status status =
-        ft_max_batch(a->box, q->model, &q->shapes, &request, q->free_bytes, q->args->most, &largest, error);
+        ft_max_batch(a->box, q->model, &q->shapes, &request, q->free_bytes[0], q->args->most, &largest, error);
     if (status != FT_OK) return status;
     *code = exit_of(largest.sure > 0 ? FT_FITS : largest.possible > 0 ? FT_FIT_UNCERTAIN : FT_FITS_NOT);
     request.batch = largest.sure > 0 ? largest.sure : 1;
@@ -134,7 +149,7 @@ static ft_status answer_max_batch(const question *q, FILE *stream, int *code, ft
     if (status == FT_OK)
         status = ft_report_max_batch(stream, &q->args->output.style,
                                      &(ft_model_results){q->args->path, q->model, &q->shapes, &answers}, &largest,
-                                     q->free_bytes, q->is_whole, q->args->most, error);
+                                     q->free_bytes[0], q->is_whole, q->args->most, error);
     ft_results_free(&answers);
     return status;
 }
@@ -156,16 +171,24 @@ static int answer(question *q) {
     return status != FT_OK ? (int)status : code;
 }
 
+/* The memory of each device: what --free gives, or what data sheets do. A single device must have one. */
+static ft_status find_memory(question *q) {
+    const asking *a = &q->args->asking;
+    for (uint32_t i = 0; i < a->device_count; i++)
+        q->free_bytes[i] = q->is_whole ? asking_device_memory(a, i) : q->args->free_bytes;
+    if (a->device_count > 1 || !isnan(q->free_bytes[0])) return FT_OK;
+    return cli_fail(FT_ERR_USAGE, "the data sheet of %s has no memory size: give it with --free BYTES",
+                    a->devices[0].name);
+}
+
 static int ask(arguments *args) {
     ft_error error;
     ft_graph *model = NULL;
-    question q = {.args = args, .free_bytes = args->free_bytes, .is_whole = isnan(args->free_bytes)};
-    if (args->asking.device_count > 1) return (int)cli_fail(FT_ERR_USAGE, "--device: one at a time");
-    if (q.is_whole) q.free_bytes = asking_device_memory(&args->asking, 0);
-    if (isnan(q.free_bytes))
-        return (int)cli_fail(FT_ERR_USAGE,
-                             "the data sheet of %s does not say how much memory it has: give it with --free BYTES",
-                             args->asking.devices[0].name);
+    question q = {.args = args, .is_whole = isnan(args->free_bytes)};
+    if (args->is_max_batch && args->asking.device_count > 1)
+        return (int)cli_fail(FT_ERR_USAGE, "--device: max-batch takes one device at a time");
+    ft_status status = find_memory(&q);
+    if (status != FT_OK) return (int)status;
     if (ft_graph_read(args->path, &model, &error) != FT_OK) return (int)cli_fail(error.status, "%s", error.message);
     q.model = model;
     q.shapes = shapes_for(&args->asking.shapes, model, false, 0);

@@ -45,10 +45,10 @@ FT_API ft_status ft_result_plot(const char *path, const ft_model_results *subjec
 
 /* --- Documents of the commands around it ----------------------------------------------------------------------- */
 
-/* Whether the first answer fits into so many bytes, and with what margin. `is_whole`: the bytes are all that the
- * device has, by its data sheet. */
-FT_API ft_status ft_report_fit(FILE *stream, const ft_style *style, const ft_model_results *subject, double free_bytes,
-                               bool is_whole, ft_error *error);
+/* Whether each result fits into the memory of its device, and with what margin. `free_bytes` has one number per result,
+ * NaN when it is unknown; `is_whole`: it is the whole memory of the device by its data sheet. */
+FT_API ft_status ft_report_fit(FILE *stream, const ft_style *style, const ft_model_results *subject,
+                               const double *free_bytes, bool is_whole, ft_error *error);
 /* What ft_max_batch found. The first answer is a forecast of the largest batch that surely fits, or of
  * batch 1 when none does. `most`: what it was asked to look up to. */
 FT_API ft_status ft_report_max_batch(FILE *stream, const ft_style *style, const ft_model_results *subject,

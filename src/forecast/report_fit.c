@@ -1,4 +1,5 @@
 /* report_fit.c - whether a step fits into memory, and the largest batch that does, as documents. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,13 +10,13 @@
 #include "report/labelled.h"
 #include "report/metric.h"
 
-enum { INDENT = 2, LEAST_PATH = 16 };
+enum { INDENT = 2, MIN_PATH = 16 };
 
 /* What is said, for both commands. NaN and NULL are what does not belong to one of them. */
 typedef struct fit_facts {
     forecast_row forecast;
     double free_bytes;
-    const char *free_from; /* "given" or "data sheet" */
+    const char *free_from; /* "given", "data sheet" or "unknown" */
     const char *fits;      /* "yes", "no", "uncertain" */
     double margin_bytes, margin_lo_bytes, margin_hi_bytes;
     uint64_t sure_batch, possible_batch, most_batch;
@@ -64,10 +65,13 @@ static const field batch_fields[] = {
     END,
 };
 
-static void gather(const ft_model_results *entry, double free_bytes, bool is_whole, fit_facts *facts) {
-    const ft_result *f = &entry->answers->items[0];
+static void gather(const ft_model_results *entry, uint32_t index, double free_bytes, bool is_whole, fit_facts *facts) {
+    const ft_result *f = &entry->answers->items[index];
     const model_facts none = {0};
-    *facts = (fit_facts){.free_bytes = free_bytes, .free_from = is_whole ? "data sheet" : "given"};
+    *facts = (fit_facts){.free_bytes = free_bytes,
+                         .free_from = isnan(free_bytes) ? "unknown"
+                                      : is_whole        ? "data sheet"
+                                                        : "given"};
     forecast_row_fill(entry, &none, f, 0, &facts->forecast);
     facts->fits = ft_fit_name(ft_result_fit(f, free_bytes));
     facts->margin_bytes = round(free_bytes - f->memory.value);
@@ -82,22 +86,22 @@ static uint32_t first_note(const field *fields, const ft_result *f) {
     return fields == batch_fields ? 0 : f->time_note_count;
 }
 
-static void write_json(sink *out, const field *fields, const fit_facts *facts, const ft_result *f) {
-    json_writer j;
-    jsonw_init(&j, &out->text);
-    jsonw_open_object(&j, JSON_BLOCK);
-    for (const field *at = fields; at->key != NULL; at++) field_json(at, facts, NULL, &j);
-    jsonw_key(&j, "notes");
-    jsonw_open_array(&j, JSON_BLOCK);
-    for (uint32_t i = first_note(fields, f); i < f->note_count; i++) jsonw_string(&j, f->notes[i]);
-    jsonw_close(&j);
-    jsonw_close(&j);
-    buf_char(&out->text, '\n');
+static void write_object(json_writer *j, const field *fields, const fit_facts *facts, const ft_result *f) {
+    jsonw_open_object(j, JSON_BLOCK);
+    for (const field *at = fields; at->key != NULL; at++) field_json(at, facts, NULL, j);
+    jsonw_key(j, "notes");
+    jsonw_open_array(j, JSON_BLOCK);
+    for (uint32_t i = first_note(fields, f); i < f->note_count; i++) jsonw_string(j, f->notes[i]);
+    jsonw_close(j);
+    jsonw_close(j);
 }
 
-static void write_csv(sink *out, const field *fields, const fit_facts *facts) {
+static void write_csv_heading(sink *out, const field *fields) {
     for (const field *f = fields; f->key != NULL; f++)
         buf_format(&out->text, "%s%s", f->key, f[1].key != NULL ? "," : "\n");
+}
+
+static void write_csv_row(sink *out, const field *fields, const fit_facts *facts) {
     for (const field *f = fields; f->key != NULL; f++) {
         field_csv(f, facts, NULL, &out->text);
         buf_char(&out->text, f[1].key != NULL ? ',' : '\n');
@@ -157,20 +161,19 @@ static void write_head(sink *out, const ft_style *style, const fit_facts *facts,
     char file[GRID_CELL_SIZE], device[GRID_CELL_SIZE];
     text_fit(facts->forecast.device, UINT32_MAX, style, device, sizeof device);
     uint32_t others = text_columns(" on : ") + text_columns(device) + text_columns(verdict);
-    uint32_t room = style->width > others + LEAST_PATH ? style->width - others : LEAST_PATH;
+    uint32_t room = style->width > others + MIN_PATH ? style->width - others : MIN_PATH;
     text_fit_end(facts->forecast.file, room, style, file, sizeof file);
     buf_format(&out->text, "%s%s on %s: %s%s\n", tone_begin(style, TONE_TITLE), file, device, verdict,
                tone_end(style, TONE_TITLE));
 }
 
+/* One device, at length. */
 static void fit_table(sink *out, const ft_style *style, const fit_facts *facts, const ft_result *f) {
     labelled l = {0};
-    char verdict[96];
-    snprintf(verdict, sizeof verdict, "%s",
-             strcmp(facts->fits, "yes") == 0  ? "yes, it fits"
-             : strcmp(facts->fits, "no") == 0 ? "no, it does not fit"
-                                              : "uncertain, it may or may not fit");
-    write_head(out, style, facts, verdict);
+    write_head(out, style, facts,
+               strcmp(facts->fits, "yes") == 0  ? "yes, it fits"
+               : strcmp(facts->fits, "no") == 0 ? "no, it does not fit"
+                                                : "uncertain, it may or may not fit");
     buf *setting = labelled_add(&l, "Batch");
     buf_format(setting, "%llu, ", (unsigned long long)facts->forecast.batch);
     add_setting(setting, &facts->forecast);
@@ -214,43 +217,117 @@ static void batch_table(sink *out, const ft_style *style, const fit_facts *facts
     labelled_write(&l, style, INDENT, out);
 }
 
-/* --- The whole ----------------------------------------------------------------------------------------------- */
+/* --- Several devices ----------------------------------------------------------------------------------------- */
 
-typedef void table_writer(sink *out, const ft_style *style, const fit_facts *facts, const ft_result *f);
+/* The results of a model and the memory of their devices. */
+typedef struct fit_list {
+    const ft_model_results *entry;
+    const double *free_bytes;
+    bool is_whole;
+    const ft_style *style;
+} fit_list;
 
-static ft_status write_document(FILE *stream, const ft_style *style, const field *fields, const fit_facts *facts,
-                                const ft_result *f, table_writer *table, ft_error *error) {
+static void fit_row(const void *user, uint32_t row, grid_cell *cells) {
+    const fit_list *list = user;
+    fit_facts facts;
+    gather(list->entry, row, list->free_bytes[row], list->is_whole, &facts);
+    text_fit(facts.forecast.device, UINT32_MAX, list->style, cells[0].text, sizeof cells[0].text);
+    snprintf(cells[1].text, sizeof cells[1].text, "%s", facts.fits);
+    metric_words("peak_bytes", facts.forecast.peak_bytes, cells[2].text);
+    metric_interval("peak_bytes", facts.forecast.peak_lo_bytes, facts.forecast.peak_hi_bytes, cells[3].text);
+    if (isnan(facts.free_bytes)) {
+        snprintf(cells[4].text, sizeof cells[4].text, "unknown");
+        return;
+    }
+    metric_words("peak_bytes", facts.free_bytes, cells[4].text);
+    snprintf(cells[5].text, sizeof cells[5].text, "%s", facts.margin_bytes < 0 ? "-" : "");
+    metric_words("peak_bytes", fabs(facts.margin_bytes), cells[5].text + strlen(cells[5].text));
+}
+
+static void fit_grid(sink *out, const ft_style *style, const fit_list *list) {
+    static const grid_column columns[] = {
+        {.title = "Device", .is_flexible = true}, {.title = "Fits"},
+        {.title = "Needs", .is_right = true},     {.title = "90 % interval", .is_right = true, .drop = 2},
+        {.title = "Free", .is_right = true},      {.title = "Margin", .is_right = true, .drop = 1},
+    };
+    fit_facts first;
+    buf setting = {0};
+    gather(list->entry, 0, list->free_bytes[0], list->is_whole, &first);
+    buf_format(&setting, "batch %llu, %s", (unsigned long long)first.forecast.batch,
+               strcmp(first.forecast.mode, "train") == 0 ? "training" : "inference");
+    char file[GRID_CELL_SIZE];
+    uint32_t others = 2 + (uint32_t)setting.length;
+    text_fit_end(first.forecast.file, style->width > others + MIN_PATH ? style->width - others : MIN_PATH, style, file,
+                 sizeof file);
+    buf_format(&out->text, "%s%s: %s%s\n", tone_begin(style, TONE_TITLE), file,
+               setting.data != NULL ? setting.data : "", tone_end(style, TONE_TITLE));
+    if (setting.failed) out->text.failed = true;
+    buf_free(&setting);
+    grid_write(&(grid){.style = style,
+                       .columns = columns,
+                       .column_count = sizeof columns / sizeof columns[0],
+                       .indent = INDENT,
+                       .row = fit_row,
+                       .user = list,
+                       .row_count = list->entry->answers->count},
+               out);
+}
+
+/* --- Documents ----------------------------------------------------------------------------------------------- */
+
+ft_status ft_report_fit(FILE *stream, const ft_style *style, const ft_model_results *entry, const double *free_bytes,
+                        bool is_whole, ft_error *error) {
+    const fit_list list = {entry, free_bytes, is_whole, style};
+    const ft_results *results = entry->answers;
     sink out = {.stream = stream};
-    switch (style->output) {
-    case FT_TABLE:
-        table(&out, style, facts, f);
-        break;
-    case FT_JSON:
-        write_json(&out, fields, facts, f);
-        break;
-    case FT_CSV:
-        write_csv(&out, fields, facts);
-        break;
+    json_writer j;
+    fit_facts facts;
+    assert(results->count > 0);
+    jsonw_init(&j, &out.text);
+    if (style->output == FT_CSV) write_csv_heading(&out, fit_fields);
+    if (style->output == FT_JSON) jsonw_open_array(&j, JSON_BLOCK);
+    for (uint32_t i = 0; i < results->count; i++) {
+        gather(entry, i, free_bytes[i], is_whole, &facts);
+        if (style->output == FT_CSV) write_csv_row(&out, fit_fields, &facts);
+        if (style->output == FT_JSON) write_object(&j, fit_fields, &facts, &results->items[i]);
+        if (style->output == FT_TABLE && results->count == 1) fit_table(&out, style, &facts, &results->items[i]);
+    }
+    if (style->output == FT_TABLE && results->count > 1) fit_grid(&out, style, &list);
+    if (style->output == FT_JSON) {
+        jsonw_close(&j);
+        buf_char(&out.text, '\n');
     }
     ft_status status = sink_flush(&out, error);
     sink_free(&out);
     return status;
 }
 
-ft_status ft_report_fit(FILE *stream, const ft_style *style, const ft_model_results *entry, double free_bytes,
-                        bool is_whole, ft_error *error) {
-    fit_facts facts;
-    gather(entry, free_bytes, is_whole, &facts);
-    return write_document(stream, style, fit_fields, &facts, &entry->answers->items[0], fit_table, error);
-}
-
 ft_status ft_report_max_batch(FILE *stream, const ft_style *style, const ft_model_results *entry,
                               const ft_max_batch_result *largest, double free_bytes, bool is_whole, int64_t most,
                               ft_error *error) {
     fit_facts facts;
-    gather(entry, free_bytes, is_whole, &facts);
+    const ft_result *result = &entry->answers->items[0];
+    sink out = {.stream = stream};
+    json_writer j;
+    gather(entry, 0, free_bytes, is_whole, &facts);
     facts.sure_batch = (uint64_t)largest->sure;
     facts.possible_batch = (uint64_t)largest->possible;
     facts.most_batch = (uint64_t)most;
-    return write_document(stream, style, batch_fields, &facts, &entry->answers->items[0], batch_table, error);
+    switch (style->output) {
+    case FT_TABLE:
+        batch_table(&out, style, &facts, result);
+        break;
+    case FT_JSON:
+        jsonw_init(&j, &out.text);
+        write_object(&j, batch_fields, &facts, result);
+        buf_char(&out.text, '\n');
+        break;
+    case FT_CSV:
+        write_csv_heading(&out, batch_fields);
+        write_csv_row(&out, batch_fields, &facts);
+        break;
+    }
+    ft_status status = sink_flush(&out, error);
+    sink_free(&out);
+    return status;
 }

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,21 @@ static char *fit_text(ft_output output, double free_bytes, bool is_whole) {
     ft_error error;
     ft_style style = style_of(output);
     FILE *stream = open_memstream(&text, &size);
-    if (ft_report_fit(stream, &style, &made.view, free_bytes, is_whole, &error) != FT_OK) fail_msg("%s", error.message);
+    const ft_results one = {.items = made.items, .count = 1};
+    ft_model_results view = made.view;
+    view.answers = &one;
+    if (ft_report_fit(stream, &style, &view, &free_bytes, is_whole, &error) != FT_OK) fail_msg("%s", error.message);
+    fclose(stream);
+    return text;
+}
+
+static char *fits_text(ft_output output, const double *free_bytes) {
+    char *text = NULL;
+    size_t size;
+    ft_error error;
+    ft_style style = style_of(output);
+    FILE *stream = open_memstream(&text, &size);
+    if (ft_report_fit(stream, &style, &made.view, free_bytes, true, &error) != FT_OK) fail_msg("%s", error.message);
     fclose(stream);
     return text;
 }
@@ -85,8 +100,10 @@ static void check_schema(json_t *document, const char *path) {
 
 static void test_json(void **state) {
     (void)state;
-    json_t *document = parsed(fit_text(FT_JSON, 7500, false));
-    check_schema(document, "docs/schema/fits.schema.json");
+    json_t *list = parsed(fit_text(FT_JSON, 7500, false)), *document = json_incref(json_array_get(list, 0));
+    check_schema(list, "docs/schema/fits.schema.json");
+    assert_int_equal(json_array_size(list), 1);
+    json_decref(list);
     assert_string_equal(json_string_value(json_object_get(document, "fits")), "no");
     assert_int_equal(json_integer_value(json_object_get(document, "margin_bytes")), -1000);
     assert_int_equal(json_integer_value(json_object_get(document, "margin_lo_bytes")), -1500);
@@ -107,16 +124,41 @@ static void test_csv(void **state) {
     has(batch_text(FT_CSV, (ft_max_batch_result){8, 12}), ",8,12,64,8,8500,");
 }
 
+static void test_several_devices_have_a_row_each(void **state) {
+    (void)state;
+    const double free_bytes[MADE_FORECASTS] = {9000, 1, NAN};
+    has(fits_text(FT_TABLE, free_bytes), "batch 8, inference\n");
+    has(fits_text(FT_TABLE, free_bytes), "rtx-4090    yes  ");
+    has(fits_text(FT_TABLE, free_bytes), "unknown");
+    json_t *list = parsed(fits_text(FT_JSON, free_bytes));
+    check_schema(list, "docs/schema/fits.schema.json");
+    static const char *const verdicts[] = {"yes", "no", "uncertain"}, *const from[] = {"data sheet", "data sheet",
+                                                                                       "unknown"};
+    assert_int_equal(json_array_size(list), MADE_FORECASTS);
+    for (size_t i = 0; i < MADE_FORECASTS; i++) {
+        const json_t *one = json_array_get(list, i);
+        assert_string_equal(json_string_value(json_object_get(one, "fits")), verdicts[i]);
+        assert_string_equal(json_string_value(json_object_get(one, "free_from")), from[i]);
+    }
+    json_decref(list);
+    char *csv = fits_text(FT_CSV, free_bytes);
+    size_t lines = 0;
+    for (const char *at = csv; (at = strchr(at, '\n')) != NULL; at++) lines++;
+    assert_int_equal(lines, 1 + MADE_FORECASTS);
+    free(csv);
+}
+
 static void test_out_of_memory(void **state) {
     (void)state;
     FILE *stream = fopen("/dev/null", "w");
     assert_non_null(stream);
+    const double free_bytes[MADE_FORECASTS] = {1e9, 1e9, 1e9};
     setvbuf(stream, NULL, _IONBF, 0);
     for (ft_output output = FT_TABLE; output <= FT_CSV; output++) {
         ft_style style = style_of(output);
         for (long n = 0;; n++) {
             failing_start(n);
-            ft_status status = ft_report_fit(stream, &style, &made.view, 1e9, true, NULL);
+            ft_status status = ft_report_fit(stream, &style, &made.view, free_bytes, true, NULL);
             if (!failing_stop()) break;
             assert_int_equal(status, FT_ERR_NOMEM);
         }
@@ -138,9 +180,8 @@ static int tear_down(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_verdicts),      cmocka_unit_test(test_json),
+        cmocka_unit_test(test_csv),           cmocka_unit_test(test_several_devices_have_a_row_each),
         cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests_name("forecast/report_fit", tests, set_up, tear_down);
