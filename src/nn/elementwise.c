@@ -30,8 +30,7 @@ static bool is_same_shape(const tensor *x, const tensor *y) {
     return x->rows == y->rows && x->cols == y->cols;
 }
 
-/* --- Two inputs of one shape
- * ------------------------------------------------------------------------------------------ */
+/* --- Two inputs of one shape --------------------------------------------------------------------------------- */
 
 /* out = x + factor y */
 static void add_backward(tape *t, tape_node *n) {
@@ -147,8 +146,7 @@ tensor *nn_mul_column(tape *t, tensor *x, tensor *column) {
     return record(t, out, mul_column_backward, x, column, 1);
 }
 
-/* --- Sum of all elements
- * ---------------------------------------------------------------------------------------------- */
+/* --- Sum of all elements ------------------------------------------------------------------------------------- */
 
 static void sum_backward(tape *t, tape_node *n) {
     float *grad = tape_grad(t, n->in[0]);

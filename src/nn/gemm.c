@@ -5,6 +5,7 @@
  * read in place. */
 #include "nn/gemm.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "nn/blas.h"
@@ -208,6 +209,7 @@ static AVX2 void run_block(block *s) {
 
 static AVX2 void add_span(block *s, const gemm_term *t, uint32_t k0, uint32_t depth) {
     bool is_packed = t->b_transposed || t->b_stride > MAX_STRIDE, has_narrow = s->cols % TILE_COLS != 0;
+    assert(s->span_count < MAX_SPANS && s->depth + depth <= BLOCK_K);
     span *n = &s->spans[s->span_count++];
     float *packed = s->scratch + (size_t)s->depth * BLOCK_COLS;
     n->row_step = t->a_transposed ? 1 : t->a_stride;

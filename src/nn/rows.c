@@ -102,8 +102,7 @@ tensor *nn_slice_columns(tape *t, tensor *x, uint32_t first, uint32_t count) {
     return record(t, out, slice_columns_backward, x, NULL, first);
 }
 
-/* --- Concatenation of columns
- * -------------------------------------------------------------------------------------------- */
+/* --- Concatenation of columns -------------------------------------------------------------------------------- */
 
 enum { MAX_PARTS = 8 };
 

@@ -149,8 +149,7 @@ static ft_status read_version2(cursor *c, forest *f, uint32_t trees, uint32_t no
     return FT_OK;
 }
 
-/* --- Both versions
- * ---------------------------------------------------------------------------------------------------- */
+/* --- Both versions ------------------------------------------------------------------------------------------- */
 
 static ft_status read_forest(cursor *c, forest **f, ft_error *error) {
     uint32_t version, features, trees, nodes;

@@ -150,8 +150,7 @@ static int64_t engine_cycles(const npu_arch *arch, const npu_pass_query *q) {
     return (int64_t)(engine > output ? engine * blocks + output : output * blocks + engine);
 }
 
-/* --- All block types
- * ---------------------------------------------------------------------------------------------------- */
+/* --- All block types ----------------------------------------------------------------------------------------- */
 
 static npu_shape round_depth(npu_shape s, bool is_linear) {
     if (!is_linear) s.c = npu_round_up(s.c, 16);

@@ -68,7 +68,7 @@ static void activation_values_are_as_computed_by_hand(void **state) {
     }
 }
 
-static void test_not_a_number_stays(void **state) {
+static void nan_stays_nan(void **state) {
     (void)state;
     for (activation act = ACT_GELU; act < ACT_COUNT; act++) {
         params p;
@@ -172,7 +172,7 @@ static void test_smooth_max_values(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(activation_values_are_as_computed_by_hand),
-        cmocka_unit_test(test_not_a_number_stays),
+        cmocka_unit_test(nan_stays_nan),
         cmocka_unit_test(activation_gradients_match_finite_differences),
         cmocka_unit_test(activation_reports_failed_allocations),
         cmocka_unit_test(softmax_gradients_match_finite_differences),

@@ -43,7 +43,7 @@ static void test_gradients(void **state) {
     }
 }
 
-/* A bias for each head that is learned: with the same in all heads it does what a fixed one does. */
+/* A learned bias for each head: equal in all heads, it has the effect of a fixed bias. */
 static tensor *attend_with_bias(tape *t, const void *user) {
     attention_options options = *(const attention_options *)user;
     options.head_bias = tape_param(t, 3);

@@ -25,7 +25,7 @@ static void test_missing_library(void **state) {
     assert_non_null(strstr(error.message, "libm.so.6: no function cblas_sgemm"));
 }
 
-static void test_first_usable_file_is_taken(void **state) {
+static void test_first_usable_file_is_loaded(void **state) {
     (void)state;
     blas functions;
     const char *const files[] = {"/nowhere/libopenblas.so.0", DEFAULT[0]};
@@ -60,7 +60,7 @@ static void *use(void *user) {
     return NULL;
 }
 
-/* The number that the process has set for its own products is there again when the last thread is done. */
+/* The number of threads that the process had set is restored when the last call ends. */
 static void test_thread_count_is_restored(void **state) {
     (void)state;
     blas functions;
@@ -84,7 +84,7 @@ static void test_thread_count_is_restored(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_missing_library),
-        cmocka_unit_test(test_first_usable_file_is_taken),
+        cmocka_unit_test(test_first_usable_file_is_loaded),
         cmocka_unit_test(test_calls_run_on_one_thread),
         cmocka_unit_test(test_thread_count_is_restored),
     };

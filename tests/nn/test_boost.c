@@ -1,5 +1,5 @@
-/* Boosting: what it learns, that trees say here what they say in libxgboost, that neither threads nor a stop on the way
- * change a bit, own objectives, and bad input. Without libxgboost only the message about that is tested. */
+/* Tests of boosting: accuracy, predictions equal to those of libxgboost, the same bits with any number of threads and
+ * when resumed, objectives of the caller, bad input. Without libxgboost only the message about that is tested. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ static float train_items[ROWS * FEATURES], train_labels[ROWS], valid_items[VALID
 static const boost_rows train = {.items = train_items, .count = ROWS, .features = FEATURES, .labels = train_labels};
 static const boost_rows valid = {.items = valid_items, .count = VALID, .features = FEATURES, .labels = valid_labels};
 
-/* label = 3 + sin(4 x0) + x1 x2 + noise; x3 is rarely there, x4 has few values. */
+/* label = 3 + sin(4 x0) + x1 x2 + noise; x3 is mostly missing, x4 has few values. */
 static void fill(float *items, float *labels, size_t count, uint64_t stream) {
     rng r;
     rng_init(&r, 5, stream);
@@ -93,7 +93,7 @@ static void test_learns(void **state) {
     forest_free(f);
 }
 
-/* A tree of libxgboost, and what it says of rows that it was not made from, with and without missing values. */
+/* A tree of libxgboost, and its predictions on other rows, with and without missing values. */
 static void test_equals_xgboost(void **state) {
     (void)state;
     boost_library l;
@@ -169,7 +169,7 @@ static void test_threads(void **state) {
         assert_true(are_same(one, more));
         forest_free(more);
     }
-    /* Another seed is another choice. */
+    /* Another seed samples other rows. */
     options.seed++;
     forest *other = trained(&train, NULL, &options, NULL, NULL);
     assert_false(are_same(one, other));
@@ -189,7 +189,7 @@ static void train_part(void *user, uint32_t part, uint32_t worker) {
     if (boost_train(&train, NULL, &options, NULL, NULL, &made[part], NULL) != FT_OK) made[part] = NULL;
 }
 
-/* Several trainings at a time do not disturb each other. */
+/* Concurrent trainings do not affect each other. */
 static void test_side_by_side(void **state) {
     (void)state;
     forest *alone[TRAININGS] = {NULL}, *together[TRAININGS] = {NULL};
@@ -245,7 +245,7 @@ static void test_stopped_and_resumed(void **state) {
         forest_free(resumed);
         forest_free(w.kept);
     }
-    /* One that was complete stays as it is. */
+    /* A complete training is not changed. */
     options.rounds = forest_trees(whole);
     options.patience = 0;
     same(trained(&train, &valid, &options, NULL, whole), whole);
@@ -288,7 +288,7 @@ static void test_own_objective(void **state) {
     same(trained(&train, NULL, &options, &hooks, NULL), built_in);
 }
 
-/* Models of 8 rows each, of which only the sum of exp(margin) is known: the loss is the squared relative miss. */
+/* Models of 8 rows each, with only the sum of exp(margin) known: the loss is the squared relative error. */
 enum { PARTS = 8, MODELS = ROWS / PARTS };
 typedef struct sums {
     float totals[MODELS];
@@ -336,7 +336,7 @@ static void test_sums_of_rows(void **state) {
     for (size_t m = 0; m < MODELS; m++) worst = fmax(worst, fabs(relative_miss(&s, margins, m)));
     assert_true(worst < 0.1);
     for (size_t i = 0; i < ROWS; i++) wrong += fabs((double)margins[i] - (train_items[i * FEATURES + 1] > 0 ? 1 : -1));
-    assert_true(wrong / ROWS < 0.2); /* one that knows nothing is 1 off */
+    assert_true(wrong / ROWS < 0.2); /* an untrained model has error 1 */
     forest_free(f);
 }
 
@@ -349,7 +349,7 @@ static void test_weights_and_offsets(void **state) {
         shifted[i] = train_labels[i] + offsets[i];
     }
     boost_options options = quick(10);
-    /* A row of no weight might as well say something else. */
+    /* A row of weight 0 may have any label. */
     boost_rows rows = train;
     rows.weights = weights;
     forest *f = trained(&rows, NULL, &options, NULL, NULL);
@@ -357,7 +357,7 @@ static void test_weights_and_offsets(void **state) {
     for (size_t i = 0; i < ROWS; i++) labels[i] = i % 2 == 0 ? train_labels[i] : 1e6F;
     rows.labels = labels;
     same(f, trained(&rows, NULL, &options, NULL, NULL));
-    /* What is in the offsets already is not learned again. */
+    /* What the offsets explain is not learned again. */
     boost_rows moved = {.items = train_items, .count = ROWS, .features = FEATURES, .labels = shifted};
     moved.offsets = offsets;
     forest *plain = trained(&train, NULL, &options, NULL, NULL), *with = trained(&moved, NULL, &options, NULL, NULL);
@@ -516,7 +516,7 @@ static void test_bad_gradients(void **state) {
     refuses(&train, NULL, &o, &hooks, NULL, FT_ERR_INTERNAL, "row 7");
     hooks.gradient = failing_gradient;
     refuses(&train, NULL, &o, &hooks, NULL, FT_ERR_LIMIT, "");
-    /* Nothing to learn: trees of one leaf. */
+    /* Zero gradients: trees of one leaf. */
     bad = 1;
     float items[3] = {1, 1, 1}, labels[3] = {2, 2, 2};
     boost_rows rows = {.items = items, .count = 3, .features = 1, .labels = labels};

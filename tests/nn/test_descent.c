@@ -1,4 +1,4 @@
-/* Descent: schedules, what is kept, several losses, and going on after a stop. */
+/* Tests of the training loop: schedules, kept parameters, several tasks, saving and resuming. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static void step(descent *d) {
 
 static const descent_options plain = {.rate = 0.1, .steps = 100, .parts = 1};
 
-static void goes_down(void **state) {
+static void loss_falls(void **state) {
     (void)state;
     params p = small_params();
     schedule_options steady = schedule_options_default(SCHEDULE_CONSTANT);
@@ -57,7 +57,7 @@ static void goes_down(void **state) {
     params_free(&p);
 }
 
-static void keeps_the_best(void **state) {
+static void best_parameters_are_kept(void **state) {
     (void)state;
     params p = small_params();
     descent_options options = plain;
@@ -71,7 +71,7 @@ static void keeps_the_best(void **state) {
     while (!descent_is_done(&d)) {
         step(&d);
         if (!descent_is_validation_due(&d)) continue;
-        descent_report(&d, looks == 2 ? 1 : 5); /* the third look is the best */
+        descent_report(&d, looks == 2 ? 1 : 5); /* the third validation is the best */
         if (looks++ == 2) best = p.values[0];
     }
     assert_int_equal(looks, 6);
@@ -83,7 +83,7 @@ static void keeps_the_best(void **state) {
     params_free(&p);
 }
 
-static void averages(void **state) {
+static void moving_average_is_kept(void **state) {
     (void)state;
     params p = small_params();
     descent_options options = plain;
@@ -102,7 +102,7 @@ static void averages(void **state) {
     params_free(&p);
 }
 
-static void plateaus_slow_down(void **state) {
+static void rate_falls_on_a_plateau(void **state) {
     (void)state;
     params p = small_params();
     schedule_options plateau = schedule_options_default(SCHEDULE_PLATEAU);
@@ -119,7 +119,7 @@ static void plateaus_slow_down(void **state) {
     params_free(&p);
 }
 
-/* --- Several losses ------------------------------------------------------------------------------------------ */
+/* --- Several tasks ------------------------------------------------------------------------------------------ */
 
 static tensor *one_of_three(void *user, tape *t, uint32_t part, uint32_t task) {
     (void)user;
@@ -146,7 +146,7 @@ static void only_first(float *const *gradients, uint32_t tasks, size_t count, rn
     memcpy(result, gradients[0], count * sizeof *result);
 }
 
-static void combines_tasks(void **state) {
+static void tasks_are_combined(void **state) {
     (void)state;
     params p = small_params(), q = small_params();
     descent d, e;
@@ -171,9 +171,10 @@ static void combines_tasks(void **state) {
     params_free(&q);
 }
 
-/* --- Going on ------------------------------------------------------------------------------------------------ */
+/* --- Saving and resuming
+ * ------------------------------------------------------------------------------------------------ */
 
-static void goes_on(void **state) {
+static void training_resumes_to_the_same_bits(void **state) {
     (void)state;
     schedule_options plateau = schedule_options_default(SCHEDULE_PLATEAU);
     plateau.patience = 0;
@@ -214,8 +215,11 @@ static void goes_on(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(goes_down),      cmocka_unit_test(keeps_the_best),
-                                       cmocka_unit_test(averages),       cmocka_unit_test(plateaus_slow_down),
-                                       cmocka_unit_test(combines_tasks), cmocka_unit_test(goes_on)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(loss_falls),
+                                       cmocka_unit_test(best_parameters_are_kept),
+                                       cmocka_unit_test(moving_average_is_kept),
+                                       cmocka_unit_test(rate_falls_on_a_plateau),
+                                       cmocka_unit_test(tasks_are_combined),
+                                       cmocka_unit_test(training_resumes_to_the_same_bits)};
     return cmocka_run_group_tests_name("nn/descent", tests, NULL, NULL);
 }

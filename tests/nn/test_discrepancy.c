@@ -1,4 +1,4 @@
-/* Tests of distances between rows of two distributions. */
+/* Tests of the discrepancies of two distributions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +57,7 @@ static void test_values(void **state) {
     gradient_check_memory(&p, cmd, NULL);
 }
 
-static void test_same_rows_are_not_apart(void **state) {
+static void test_equal_samples_have_no_discrepancy(void **state) {
     (void)state;
     params p;
     gradient_params(&p, 0, 2, (const uint32_t[][2]){{4, 3}, {4, 3}});
@@ -69,6 +69,6 @@ static void test_same_rows_are_not_apart(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradients), cmocka_unit_test(test_values),
-                                       cmocka_unit_test(test_same_rows_are_not_apart)};
+                                       cmocka_unit_test(test_equal_samples_have_no_discrepancy)};
     return cmocka_run_group_tests_name("nn/discrepancy", tests, NULL, NULL);
 }

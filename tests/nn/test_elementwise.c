@@ -62,7 +62,7 @@ static void test_rows_and_columns(void **state) {
     gradient_check(&p, apply, &(operation){nn_mul_column}, 1e-3);
 }
 
-static void test_one(void **state) {
+static void scale_activate_and_sum(void **state) {
     (void)state;
     params p;
     gradient_params(&p, 0.2f, 1, (const uint32_t[][2]){{4, 11}});
@@ -97,7 +97,7 @@ static void dropout_gradients_match_finite_differences(void **state) {
     gradient_check_memory(&p, dropout, &rate);
 }
 
-static void test_share(void **state) {
+static void dropout_rate_is_met(void **state) {
     (void)state;
     const float rate = 0.3f;
     params p;
@@ -117,8 +117,8 @@ static void test_share(void **state) {
     params_free(&p);
 }
 
-/* Each seed and stream drops others; nothing is dropped while inferring. */
-static void test_seeds(void **state) {
+/* Each seed and stream drops other elements; nothing is dropped during inference. */
+static void dropout_depends_on_seed_and_stream(void **state) {
     (void)state;
     params p;
     tape *t = NULL;
@@ -141,11 +141,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_shape),
         cmocka_unit_test(test_rows_and_columns),
-        cmocka_unit_test(test_one),
+        cmocka_unit_test(scale_activate_and_sum),
         cmocka_unit_test(elementwise_reports_failed_allocations),
         cmocka_unit_test(dropout_gradients_match_finite_differences),
-        cmocka_unit_test(test_share),
-        cmocka_unit_test(test_seeds),
+        cmocka_unit_test(dropout_rate_is_met),
+        cmocka_unit_test(dropout_depends_on_seed_and_stream),
     };
     return cmocka_run_group_tests_name("nn/elementwise", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Tests of products: every shape of tile, transposing, several terms and all endings, beside sums in double. */
+/* Tests of matrix products: every shape of tile, transposes, several terms, bias and relu, against sums in double. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,18 +38,18 @@ static void compare(const gemm_job *j) {
             if (fabs(got - right) > 1e-4 * fmax(1, fabs(right)))
                 fail_msg("%u x %u, element %u %u: %g, not %g", j->m, j->n, i, k, got, right);
         }
-        for (size_t k = j->n; k < j->c_stride; k++) assert_true(c[i * j->c_stride + k] == GUARD); /* nobody's */
+        for (size_t k = j->n; k < j->c_stride; k++) assert_true(c[i * j->c_stride + k] == GUARD); /* not written */
     }
 }
 
-/* Results as they are before the product; what lies between their rows is nobody's. */
+/* Results before the product; elements between their rows must not be written. */
 static void begin(const gemm_job *j) {
     for (size_t i = 0; i < j->m; i++)
         for (size_t q = 0; q < j->c_stride; q++)
             c[i * j->c_stride + q] = q < j->n ? before[i * j->c_stride + q] : GUARD;
 }
 
-/* Whatever tiles a processor has, it gives the same bits. */
+/* All tiles give the same bits. */
 static void compare_tiles(const gemm_job *j) {
 #if defined(__x86_64__)
     static float best[MOST];
@@ -124,20 +124,21 @@ static void test_all_edges(void **state) {
 }
 
 /* Few rows take several panels of columns at a time. */
-static void test_wide(void **state) {
+static void test_several_panels(void **state) {
     (void)state;
     fill();
     for (uint32_t m = 1; m <= 14; m++)
         for (uint32_t n = 48; n <= 150; n += 17) check(m, n, 1 + (m * n) % 6, (int)(m * n) % 64);
 }
 
-/* A row gets the same bits alone and among others: what is said of a model does not depend on who else is asked. */
-static void test_rows_alone(void **state) {
+/* A row gets the same bits alone and in a batch: the prediction of a model does not depend on the others in its batch.
+ */
+static void test_rows_alone_and_in_batches(void **state) {
     enum { ROWS = 29, DEPTH = 40 };
     static float alone[MOST];
     (void)state;
 #if defined(__x86_64__)
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) skip(); /* CBLAS promises no such thing */
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) skip(); /* CBLAS does not guarantee it */
 #else
     skip();
 #endif
@@ -167,7 +168,7 @@ static void test_blocks(void **state) {
     }
 }
 
-static void test_nothing(void **state) {
+static void test_empty_products(void **state) {
     (void)state;
     fill();
     check(0, 5, 3, 0);
@@ -179,8 +180,9 @@ static void test_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_kinds),  cmocka_unit_test(test_all_edges), cmocka_unit_test(test_wide),
-        cmocka_unit_test(test_rows_alone), cmocka_unit_test(test_blocks),    cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_all_kinds),      cmocka_unit_test(test_all_edges),
+        cmocka_unit_test(test_several_panels), cmocka_unit_test(test_rows_alone_and_in_batches),
+        cmocka_unit_test(test_blocks),         cmocka_unit_test(test_empty_products),
     };
     return cmocka_run_group_tests_name("nn/gemm", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Tests of groups of columns and of products by segment. */
+/* Tests of products by group of columns and by segment of rows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Tests of k-means: clusters that are there are found, the same seed gives the same, equal points do no harm. */
+/* Tests of k-means: clear clusters are found, results are deterministic, equal points are handled. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ static kmeans fit(const double *points, uint32_t rows, uint32_t count, uint64_t 
     return k;
 }
 
-static void test_clouds_are_found(void **state) {
+static void test_clear_clusters_are_found(void **state) {
     (void)state;
     double points[ROWS * WIDTH];
     make_clouds(points);
@@ -49,7 +49,7 @@ static void test_clouds_are_found(void **state) {
     }
 }
 
-static void test_the_same_seed_gives_the_same(void **state) {
+static void test_same_seed_same_clusters(void **state) {
     (void)state;
     double points[ROWS * WIDTH];
     make_clouds(points);
@@ -100,8 +100,8 @@ static void test_memory_runs_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_clouds_are_found),
-        cmocka_unit_test(test_the_same_seed_gives_the_same),
+        cmocka_unit_test(test_clear_clusters_are_found),
+        cmocka_unit_test(test_same_seed_same_clusters),
         cmocka_unit_test(test_as_many_clusters_as_points),
         cmocka_unit_test(test_equal_points),
         cmocka_unit_test(test_memory_runs_out),

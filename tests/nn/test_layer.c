@@ -166,7 +166,7 @@ static void test_no_memory(void **state) {
     gradient_check_memory(&q.p, run, &q);
 }
 
-/* What one segment says does not depend on the others. */
+/* The result of a segment does not depend on the others. */
 static void test_segments_do_not_mix(void **state) {
     (void)state;
     sentences q;

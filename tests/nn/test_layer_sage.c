@@ -1,5 +1,5 @@
 /* Tests of the aggregators of GraphSAGE: gradients of all their parameters, values by the formula, order of
- * neighbours. test_reference.c has them beside PyTorch. */
+ * neighbours. test_reference.c compares them with PyTorch. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 enum { ROWS = 5, IN = 3, OUT = 2, INNER = 4, KINDS = 5 };
 
-/* Row 1 hears nobody, row 3 one row twice. */
+/* Row 1 has no neighbours, row 3 has one twice. */
 static const uint32_t starts[] = {0, 2, 2, 3, 6, 7}, from[] = {1, 4, 0, 3, 3, 0, 2};
 
 typedef struct one_layer {
@@ -60,7 +60,7 @@ static void test_gradients(void **state) {
     }
 }
 
-/* Row 2 hears row 0 alone. */
+/* Row 2 has the single neighbour 0. */
 static void test_mean_and_gcn(void **state) {
     (void)state;
     for (int kind = AGGREGATE_MEAN; kind <= AGGREGATE_GCN; kind++) {
@@ -83,8 +83,8 @@ static void test_mean_and_gcn(void **state) {
     }
 }
 
-/* Who hears nobody hears zeros, whatever the aggregator; gcn hears itself. */
-static void test_alone(void **state) {
+/* Rows without neighbours aggregate to zeros with every aggregator; with gcn to themselves. */
+static void test_rows_without_neighbours(void **state) {
     (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
         one_layer l;
@@ -96,8 +96,8 @@ static void test_alone(void **state) {
     }
 }
 
-/* Only the memory hears in which order they speak. */
-static void test_order(void **state) {
+/* Only the LSTM depends on the order of neighbours. */
+static void test_order_of_neighbours(void **state) {
     (void)state;
     static const uint32_t turned[] = {4, 1, 0, 0, 3, 3, 2};
     for (int kind = 0; kind < KINDS; kind++) {
@@ -120,8 +120,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradients),
         cmocka_unit_test(test_mean_and_gcn),
-        cmocka_unit_test(test_alone),
-        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_rows_without_neighbours),
+        cmocka_unit_test(test_order_of_neighbours),
     };
     return cmocka_run_group_tests_name("nn/layer_aggregate", tests, NULL, NULL);
 }

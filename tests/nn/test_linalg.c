@@ -1,4 +1,4 @@
-/* Eigenvalues of Hermitian matrices. */
+/* Tests of eigenvalues of Hermitian matrices. Cholesky factors are tested with nnls. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,8 +15,8 @@
 
 enum { SIZE = 12, WANTED = 5 };
 
-/* Every vector is one: the matrix turns it by its value alone, and they are at right angles. */
-static void test_defines(void **state) {
+/* Every vector is an eigenvector of its value, of norm 1, and orthogonal to the others. */
+static void test_vectors_are_orthonormal_eigenvectors(void **state) {
     (void)state;
     float matrix[2 * SIZE * SIZE], kept[2 * SIZE * SIZE], values[WANTED], vectors[2 * SIZE * WANTED];
     rng random;
@@ -55,7 +55,7 @@ static void test_defines(void **state) {
     }
 }
 
-static void test_small(void **state) {
+static void test_known_matrix(void **state) {
     (void)state;
     float one[2] = {3, 0}, value, vector[2];
     assert_int_equal(hermitian_smallest(one, 1, 1, &value, vector, NULL), FT_OK);
@@ -71,6 +71,7 @@ static void test_small(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_defines), cmocka_unit_test(test_small)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_vectors_are_orthonormal_eigenvectors),
+                                       cmocka_unit_test(test_known_matrix)};
     return cmocka_run_group_tests_name("nn/linalg", tests, NULL, NULL);
 }

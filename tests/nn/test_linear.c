@@ -1,4 +1,4 @@
-/* Tests of products with weights. */
+/* Tests of linear layers and matrix products on the tape. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Tests of the inner loops: every length, so that no element at the end of a vector is lost or too many. */
+/* Tests of the inner loops at every length, so that ends of vectors are covered. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@ enum { MOST = 70 };
 
 static float a[MOST + 1], b[MOST + 1], y[MOST + 1], old[MOST + 1];
 
-/* New numbers; the one behind the last must stay. */
+/* New numbers; the one after the last must not change. */
 static void fill(size_t n) {
     rng r;
     rng_init(&r, n, 0);
@@ -56,7 +56,7 @@ static void test_finite(void **state) {
     static const float wrong[] = {INFINITY, -INFINITY, NAN};
     for (size_t n = 0; n < MOST; n++) {
         fill(n);
-        a[n] = NAN; /* behind the last */
+        a[n] = NAN; /* after the last */
         assert_true(loop_is_finite(n, a));
         for (size_t i = 0; i < n; i++) {
             float kept = a[i];

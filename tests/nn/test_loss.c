@@ -1,4 +1,4 @@
-/* Tests of the losses: values by hand, gradients beside differences. */
+/* Tests of the losses: values by hand, gradients against finite differences. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Tests of the cell of a long short-term memory, and of the layer over sequences. */
+/* Tests of the LSTM cell, and of the layer over sequences. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "nn/layer.h"
 #include "support/gradient.h"
 
-/* Both results matter. */
+/* The loss depends on both results. */
 static tensor *both(tape *t, const void *user) {
     (void)user;
     tensor *cell, *hidden = nn_lstm_cell(t, tape_param(t, 0), tape_param(t, 1), &cell);
@@ -76,7 +76,7 @@ static void test_layer(void **state) {
     gradient_check_memory(&q.p, run, &q);
 }
 
-/* A sequence gives the same beside others as alone. */
+/* A sequence gives the same result alone and among others. */
 static void test_sequences_do_not_mix(void **state) {
     (void)state;
     sequences q;

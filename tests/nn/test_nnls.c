@@ -1,5 +1,5 @@
-/* Bounded least squares: against all choices of sides on small problems, and by the conditions of optimality on large
- * ones, also where the equations leave something open. */
+/* Tests of bounded least squares: against all choices of sides on small problems, by the optimality conditions on large
+ * ones, also where the equations do not determine the solution. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ typedef struct sample {
     nnls_problem problem;
 } sample;
 
-/* `like` 0 .. 1 is how much columns resemble each other; every seventh column is empty when `has_empty`. */
+/* `like` 0 .. 1: correlation of the columns; every seventh column is zero when `has_empty`. */
 static sample *make(uint32_t count, uint32_t rows, double like, bool has_empty, uint64_t seed) {
     sample *s = calloc(1, sizeof *s);
     double *a = malloc((size_t)rows * count * sizeof *a), *b = malloc(rows * sizeof *b);
@@ -82,7 +82,7 @@ static void solved(const nnls_problem *p, double *x) {
     if (nnls_solve(p, x, &error) != FT_OK) fail_msg("%s", error.message);
 }
 
-/* Within bounds; no push from inside, none away from a bound. */
+/* Optimality: within bounds, gradient zero inside, and not pointing inwards at a bound. */
 static void is_optimal(const nnls_problem *p, const double *x) {
     double largest = 0;
     for (uint32_t i = 0; i < p->count; i++)
@@ -127,7 +127,7 @@ static bool try_choice(const nnls_problem *p, uint32_t choice, double *x) {
     return true;
 }
 
-static void test_all_choices(void **state) {
+static void test_against_all_choices_of_sides(void **state) {
     (void)state;
     for (uint64_t seed = 0; seed < 60; seed++) {
         sample *s = make(SMALL, 8, (double)(seed % 3) * 0.45, false, seed);
@@ -181,7 +181,7 @@ static void test_large(void **state) {
 }
 
 /* Fewer rows than variables and no ridge: many solutions; empty columns stay at their prior. */
-static void test_open(void **state) {
+static void test_undetermined_variables(void **state) {
     (void)state;
     sample *s = make(40, 12, 0.5, true, 4);
     double x[MAX];
@@ -191,7 +191,7 @@ static void test_open(void **state) {
     solved(&s->problem, x);
     is_optimal(&s->problem, x);
     for (uint32_t i = 3; i < 40; i += 7) assert_true(fabs(x[i] - fmax(0, s->prior[i])) < 1e-9);
-    /* Two columns that are the same share what is theirs. */
+    /* Two equal columns share their coefficient. */
     const double gram[] = {2, 2, 2, 2}, moment[] = {4, 4};
     nnls_problem p = {.count = 2, .gram = gram, .moment = moment};
     solved(&p, x);
@@ -270,8 +270,9 @@ static void test_no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),  cmocka_unit_test(test_all_choices), cmocka_unit_test(test_large),
-        cmocka_unit_test(test_open),      cmocka_unit_test(test_cholesky),    cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_defaults),  cmocka_unit_test(test_against_all_choices_of_sides),
+        cmocka_unit_test(test_large),     cmocka_unit_test(test_undetermined_variables),
+        cmocka_unit_test(test_cholesky),  cmocka_unit_test(test_refuses),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

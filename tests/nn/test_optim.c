@@ -1,4 +1,4 @@
-/* Optimisers against PyTorch's (reference/optim.csv), in threads, with ranges of decay, stopped and resumed. */
+/* Tests of optimisers against PyTorch's (reference/optim.csv), with threads, ranges of decay, saving and resuming. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static const setting settings[] = {
 };
 enum { SETTINGS = sizeof settings / sizeof settings[0] };
 
-/* What a setting leaves open is the default. */
+/* Missing settings have their defaults. */
 static optim_options options_of(const setting *s) {
     optim_options options = s->options, standard = optim_options_default(s->options.kind);
     if (options.epsilon == 0) {
@@ -143,7 +143,7 @@ static void test_resumed(void **state) {
     }
 }
 
-static void test_state_of_another(void **state) {
+static void test_state_of_another_optimiser(void **state) {
     (void)state;
     ft_error error = {.message = ""};
     optim *adam = made_for(setting_named("adam")), *adamw = made_for(setting_named("adamw"));
@@ -246,9 +246,12 @@ static void test_no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_pytorch),  cmocka_unit_test(test_resumed),
-        cmocka_unit_test(test_state_of_another), cmocka_unit_test(test_threads_and_ranges),
-        cmocka_unit_test(test_refuses),          cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_against_pytorch),
+        cmocka_unit_test(test_resumed),
+        cmocka_unit_test(test_state_of_another_optimiser),
+        cmocka_unit_test(test_threads_and_ranges),
+        cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Tests of steps on several threads: the same bits for any number of them. */
+/* Tests of parallel steps: the same bits for any number of threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +66,7 @@ static void predict(void *user, tape *t, uint32_t part) {
     if (y != NULL) memcpy(q->predicted[part], y->data, sizeof q->predicted[part]);
 }
 
-/* A few steps of plain descent; what comes out is the parameters and the predictions. */
+/* A few steps of gradient descent; returns the parameters and the predictions. */
 static double run(problem *q, uint32_t threads, uint32_t shards) {
     pool *workers = NULL;
     parallel *p = NULL;
@@ -97,7 +97,7 @@ static void test_threads_change_nothing(void **state) {
     problem_free(q);
 }
 
-/* Other shards add in another order, but the same things. */
+/* Another number of shards adds the same gradients in another order. */
 static void test_shards_add_up(void **state) {
     (void)state;
     problem *q = problem_new();
@@ -143,7 +143,7 @@ static void test_out_of_memory(void **state) {
     problem_free(q);
 }
 
-static void test_cut(void **state) {
+static void test_split(void **state) {
     (void)state;
     const uint32_t sizes[] = {10, 10, 10, 30, 5, 5, 0, 50};
     uint32_t start[9];
@@ -166,7 +166,7 @@ int main(void) {
         cmocka_unit_test(test_threads_change_nothing),
         cmocka_unit_test(test_shards_add_up),
         cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_split),
     };
     return cmocka_run_group_tests_name("nn/parallel", tests, NULL, NULL);
 }

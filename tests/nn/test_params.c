@@ -34,7 +34,7 @@ static void test_layout(void **state) {
     params_free(NULL);
 }
 
-static void test_first_values(void **state) {
+static void test_initial_values(void **state) {
     (void)state;
     params p;
     params_init(&p);
@@ -54,7 +54,7 @@ static void test_first_values(void **state) {
     params_free(&p);
 }
 
-/* Values depend on seed and name, not on the neighbours. */
+/* Initial values depend on seed and name, not on other parameters. */
 static void test_order_does_not_matter(void **state) {
     (void)state;
     params p, q;
@@ -101,7 +101,7 @@ static void test_out_of_memory(void **state) {
 }
 
 /* For values that are read from a file. */
-static void test_undrawn(void **state) {
+static void test_zeroed(void **state) {
     (void)state;
     params p;
     params_init(&p);
@@ -143,8 +143,8 @@ static void test_average(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layout),        cmocka_unit_test(test_first_values),
-        cmocka_unit_test(test_undrawn),       cmocka_unit_test(test_order_does_not_matter),
+        cmocka_unit_test(test_layout),        cmocka_unit_test(test_initial_values),
+        cmocka_unit_test(test_zeroed),        cmocka_unit_test(test_order_does_not_matter),
         cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_norm_and_clip),
         cmocka_unit_test(test_average),
     };

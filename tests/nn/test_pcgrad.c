@@ -1,5 +1,5 @@
-/* Tests of PCGrad: gradients that agree stay, those that do not are projected, and the result is that of the paper's
- * algorithm spelled out. */
+/* Tests of PCGrad: agreeing gradients stay, conflicting ones are projected, and the result is that of the algorithm in
+ * the paper. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static void combine(uint32_t tasks, size_t count, const float *rows, uint64_t se
     free(copy);
 }
 
-static void test_agreeing(void **state) {
+static void test_agreeing_gradients_stay(void **state) {
     (void)state;
     const float rows[] = {1, 0, 2, 3, 4, 0};
     float result[3];
@@ -32,7 +32,7 @@ static void test_agreeing(void **state) {
 }
 
 /* By hand: g1 = (1, 0), g2 = (-1, 1). g1.g2 = -1; g1' = g1 + g2 / 2 = (.5, .5), g2' = g2 + g1 = (0, 1). */
-static void test_two(void **state) {
+static void test_two_conflicting_gradients(void **state) {
     (void)state;
     const float rows[] = {1, 0, -1, 1};
     float result[2];
@@ -41,8 +41,8 @@ static void test_two(void **state) {
     assert_float_equal(result[1], 0.75, 1e-6);
 }
 
-/* Opposite gradients leave nothing; a task without gradient does not matter. */
-static void test_extremes(void **state) {
+/* Opposite gradients cancel; a task with zero gradient has no effect. */
+static void test_opposite_and_zero_gradients(void **state) {
     (void)state;
     const float opposite[] = {2, -4, -1, 2}, nothing[] = {3, 1, 0, 0}, alone[] = {5, 6};
     float result[2];
@@ -55,7 +55,7 @@ static void test_extremes(void **state) {
     assert_true(result[0] == 5 && result[1] == 6);
 }
 
-/* As the paper has it, with whole vectors and the same order. */
+/* The algorithm of the paper, with whole vectors and the same order. */
 static void spelled_out(uint32_t tasks, size_t count, const float *rows, uint64_t seed, double *result) {
     rng random;
     double *g = malloc(count * sizeof *g);
@@ -81,7 +81,7 @@ static void spelled_out(uint32_t tasks, size_t count, const float *rows, uint64_
     free(g);
 }
 
-static void test_many(void **state) {
+static void test_many_tasks_match_the_paper(void **state) {
     (void)state;
     enum { TASKS = 6, COUNT = 9001 };
     float *rows = malloc(TASKS * COUNT * sizeof *rows), *result = malloc(COUNT * sizeof *result);
@@ -101,10 +101,10 @@ static void test_many(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_agreeing),
-        cmocka_unit_test(test_two),
-        cmocka_unit_test(test_extremes),
-        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_agreeing_gradients_stay),
+        cmocka_unit_test(test_two_conflicting_gradients),
+        cmocka_unit_test(test_opposite_and_zero_gradients),
+        cmocka_unit_test(test_many_tasks_match_the_paper),
     };
     return cmocka_run_group_tests_name("nn/pcgrad", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* Whole networks beside PyTorch: outputs, losses, all gradients, and five steps of Adam.
+/* Tests of whole networks against PyTorch: outputs, losses, all gradients, and five steps of Adam.
  *
- * tests/nn/reference/make.py made the numbers and tells what is in the files. */
+ * tests/nn/reference/make.py computed the numbers and describes the files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,7 +88,7 @@ struct network {
     loss_options loss;
     tensor *(*forward)(network *n, tape *t);
     float *out;
-    /* of the networks: what they need of it */
+    /* used by some of the networks */
     layer_sage sage[3];
     layer_linear first, last;
     layer_encoder encoder[2];
@@ -144,7 +144,7 @@ static void check_first_step(network *n, parallel *p) {
     }
 }
 
-/* The layers have been added; all else is the same for every network. */
+/* All but the layers is the same for every network. */
 static void check(network *n) {
     parallel *p = NULL;
     optim *adam = NULL;

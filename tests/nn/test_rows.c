@@ -1,4 +1,4 @@
-/* Tests of moving rows and columns. */
+/* Tests of gather, scatter, slices and concatenation. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,13 +56,13 @@ static void test_scatter(void **state) {
     gradient_params(&p, 0, 1, (const uint32_t[][2]){{6, 2}});
     float *y = gradient_forward(&p, TAPE_INFER, scatter, NULL), *x = p.values;
     assert_float_equal(y[0], x[2] + x[4], 1e-6);
-    assert_true(y[2] == 0 && y[8] == 0); /* nobody's */
+    assert_true(y[2] == 0 && y[8] == 0); /* no row is scattered to it */
     assert_float_equal(y[5], x[1] + x[9] + x[11], 1e-6);
     free(y);
     gradient_check(&p, scatter, NULL, 1e-3);
 }
 
-static void test_parts(void **state) {
+static void test_slices(void **state) {
     (void)state;
     params p;
     gradient_params(&p, 0.3f, 1, (const uint32_t[][2]){{5, 3}});
@@ -76,7 +76,7 @@ static tensor *stack(tape *t, const void *user) {
     return nn_concat_rows(t, tape_param(t, 0), nn_slice_rows(t, tape_param(t, 0), 1, 2));
 }
 
-static void test_stack(void **state) {
+static void test_concat_rows(void **state) {
     (void)state;
     params p;
     gradient_params(&p, 0, 1, (const uint32_t[][2]){{3, 2}});
@@ -86,7 +86,7 @@ static void test_stack(void **state) {
     gradient_check(&p, stack, NULL, 1e-3);
 }
 
-static void test_concat(void **state) {
+static void test_concat_columns(void **state) {
     (void)state;
     params p;
     gradient_params(&p, 0, 2, (const uint32_t[][2]){{3, 2}, {3, 1}});
@@ -109,8 +109,8 @@ static void test_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gather), cmocka_unit_test(test_scatter), cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_concat), cmocka_unit_test(test_stack),   cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_gather),         cmocka_unit_test(test_scatter),     cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_concat_columns), cmocka_unit_test(test_concat_rows), cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests_name("nn/rows", tests, NULL, NULL);
 }

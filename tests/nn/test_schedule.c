@@ -1,4 +1,4 @@
-/* Rates against PyTorch's schedulers (reference/schedule.csv), and early stops. */
+/* Tests of learning rates against PyTorch's schedulers (reference/schedule.csv), and of early stopping. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -92,7 +92,7 @@ static void test_against_pytorch(void **state) {
     assert_int_equal(lines, 275);
 }
 
-/* Where PyTorch refuses or says nothing: after the end, and at the edges of options. */
+/* Cases that PyTorch rejects or does not define: after the last step, and limits of options. */
 static void test_edges(void **state) {
     (void)state;
     schedule_state none = schedule_begin();
@@ -115,7 +115,7 @@ static void test_edges(void **state) {
         double ratio = step < 4 ? (double)step / 4 : 1;
         assert_true(fabs(schedule_rate(&o, &none, step) - o.rate * ratio) < 1e-15);
     }
-    /* Other kinds do not listen, and no loss is no better one. */
+    /* Other kinds ignore losses, and NaN is not an improvement. */
     schedule_state before = none;
     schedule_report(&o, &none, 1);
     assert_memory_equal(&before, &none, sizeof none);

@@ -1,5 +1,4 @@
-/* Tests of sums, means, maxima and softmax of segments, and of spreading. One segment is empty, one has a single row.
- */
+/* Tests of sum, mean, maximum, softmax and broadcast of segments. One segment is empty, one has a single row. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

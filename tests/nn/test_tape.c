@@ -1,4 +1,4 @@
-/* Tests of the tape itself. */
+/* Tests of the tape: gradients of parameters, reuse, failed allocations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static void test_gradients_are_complete(void **state) {
     make(&p);
     assert_int_equal(tape_new(&p, LIMIT, &t, NULL), FT_OK);
     const float expected[12] = {5, 5, 7, 7, 9, 9, 2, 2};
-    for (int round = 0; round < 3; round++) { /* nothing is left of the round before */
+    for (int round = 0; round < 3; round++) { /* nothing remains of the round before */
         tape_begin(t, TAPE_TRAIN, 0, 0);
         tape_backward(t, step(t));
         assert_int_equal(tape_status(t, NULL), FT_OK);
@@ -56,7 +56,7 @@ static void test_gradient_of_the_caller(void **state) {
     make(&p);
     assert_int_equal(tape_new(&p, LIMIT, &t, NULL), FT_OK);
     float gradient[12];
-    memset(gradient, 0xff, sizeof gradient); /* no numbers: all of it has to be written */
+    memset(gradient, 0xff, sizeof gradient); /* NaN: every element must be written */
     tape_begin_into(t, gradient, 0, 0);
     tape_backward(t, step(t));
     const float expected[12] = {5, 5, 7, 7, 9, 9, 2, 2};

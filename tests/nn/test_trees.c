@@ -1,5 +1,4 @@
-/* Forests: what a tree says, NaN on both ways, batches against single rows, and every way in which a tree can be wrong.
- */
+/* Tests of forests: predictions, NaN on both sides, batches against single rows, and all errors in trees. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +13,7 @@
 #include "nn/trees.h"
 #include "support/failing.h"
 
-/* x0 < 1 ? (x1 < 2 ? 10 : 20) : 30, nodes in an order of its own; NaN of x0 goes right, of x1 left. */
+/* x0 < 1 ? (x1 < 2 ? 10 : 20) : 30, nodes not in breadth-first order; NaN of x0 goes right, of x1 left. */
 static const tree_node example[] = {
     {.feature = 0, .value = 1, .left = 3, .right = 1, .is_missing_right = true},
     {.is_leaf = true, .value = 30},
@@ -62,7 +61,7 @@ static forest *make_random(uint32_t trees) {
     return f;
 }
 
-/* The first half has gaps. */
+/* The first half has missing features. */
 static float *random_rows(size_t floats) {
     rng r;
     rng_init(&r, 8, 0);
@@ -89,7 +88,7 @@ static void test_one_tree(void **state) {
     forest_free(NULL);
 }
 
-static void test_batches_are_rows(void **state) {
+static void test_batches_equal_single_rows(void **state) {
     (void)state;
     enum { ROWS = 555, STRIDE = 7 };
     forest *f = make_random(77);
@@ -111,7 +110,7 @@ static void test_batches_are_rows(void **state) {
     forest_predict(growing, rows, STRIDE, ROWS, out);
     assert_memory_equal(margins, out, sizeof out);
     forest_free(growing);
-    /* Trees added later come to the same as all at once. */
+    /* Trees added later give the same as all at once. */
     forest_predict(f, rows, STRIDE, ROWS, out);
     forest *half = make_random(77);
     forest_truncate(half, 100);
@@ -127,7 +126,7 @@ static void test_batches_are_rows(void **state) {
     free(rows);
 }
 
-/* --- Floats and back ----------------------------------------------------------------------------------------- */
+/* --- Saving and loading ----------------------------------------------------------------------------------------- */
 
 static float *saved(const forest *f, size_t *count) {
     *count = forest_save_count(f);
@@ -164,7 +163,7 @@ static void test_saved_and_loaded(void **state) {
 static const float old[] = {1, 2, 1, 5, 0.5F, 5, 1, 1, 2, 2, -1, 30, -1, 10, -1, 20};
 enum { GOOD = sizeof old / sizeof old[0], FIRST_NODE = 6 };
 
-/* Bits 0..12: feature; 13..29: how far the left child is; 31: NaN goes right. */
+/* Bits 0..12: feature; 13..29: offset of the left child; 31: NaN goes right. */
 static float link_float(uint32_t feature, uint32_t far, uint32_t missing) {
     uint32_t bits = feature | far << 13 | missing << 31;
     float x;
@@ -192,7 +191,7 @@ static void test_layout(void **state) {
     forest_free(f);
 }
 
-static void test_old_layout(void **state) {
+static void test_layout_of_version_1(void **state) {
     (void)state;
     forest *f = NULL;
     size_t used = 0, count;
@@ -217,7 +216,7 @@ static void test_mapped(void **state) {
     assert_int_equal(forest_map(block, GOOD, &f, &used, NULL), FT_OK);
     assert_int_equal(forest_load(block, GOOD, &copy, &used, NULL), FT_OK);
     assert_true(forest_predict_row(f, (float[]){2, 0}) == 30.5F);
-    block[FIRST_NODE + 4] = 40; /* the leaf that said 30 */
+    block[FIRST_NODE + 4] = 40; /* the leaf with value 30 */
     assert_true(forest_predict_row(f, (float[]){2, 0}) == 40.5F);
     assert_true(forest_predict_row(copy, (float[]){2, 0}) == 30.5F);
     add(f, example, 5);
@@ -233,7 +232,7 @@ static void refuses(const float *block, size_t count, ft_status expected, const 
     forest *f = NULL;
     size_t used = 99;
     ft_error error = {.message = ""};
-    float *exact = malloc(count * sizeof *exact + 1); /* a sanitizer sees a step too far */
+    float *exact = malloc(count * sizeof *exact + 1); /* a sanitizer reports reads past the end */
     memcpy(exact, block, count * sizeof *exact);
     ft_status status = forest_load(exact, count, &f, &used, &error);
     free(exact);
@@ -290,7 +289,7 @@ static void test_damaged(void **state) {
     }
 }
 
-static void test_damaged_old(void **state) {
+static void test_damaged_version_1(void **state) {
     (void)state;
     for (size_t count = 0; count < GOOD; count++) refuses(old, count, FT_ERR_DAMAGED, "the block ends before");
     for (size_t at = 0; at < GOOD; at++) {
@@ -336,7 +335,7 @@ static void test_damaged_old(void **state) {
     }
 }
 
-/* --- Trees that are none ------------------------------------------------------------------------------------- */
+/* --- Invalid trees ------------------------------------------------------------------------------------- */
 
 static void refuses_tree(const tree_node *nodes, size_t count, ft_status expected, const char *part) {
     forest *f = make(2, 0);
@@ -344,7 +343,7 @@ static void refuses_tree(const tree_node *nodes, size_t count, ft_status expecte
     add(f, example, 5);
     ft_status status = forest_add(f, nodes, count, &error);
     if (status != expected || strstr(error.message, part) == NULL) fail_msg("status %d, \"%s\"", status, error.message);
-    /* The forest is as it was, and goes on. */
+    /* The forest is unchanged and can grow. */
     assert_int_equal(forest_trees(f), 1);
     assert_int_equal(forest_nodes(f), 5);
     add(f, example, 5);
@@ -352,13 +351,13 @@ static void refuses_tree(const tree_node *nodes, size_t count, ft_status expecte
     forest_free(f);
 }
 
-static void test_wrong_trees(void **state) {
+static void test_invalid_trees(void **state) {
     (void)state;
     tree_node nodes[5];
     refuses_tree(example, 0, FT_ERR_DAMAGED, "no nodes");
     refuses_tree(example, 4, FT_ERR_DAMAGED, "outside of the tree");
     memcpy(nodes, example, sizeof nodes);
-    nodes[0].left = 1; /* 2, 3, 4 are lost */
+    nodes[0].left = 1; /* 2, 3, 4 are not reached */
     refuses_tree(nodes, 5, FT_ERR_DAMAGED, "2 of 5 nodes are not reached");
     nodes[0].left = 0; /* a cycle */
     refuses_tree(nodes, 5, FT_ERR_DAMAGED, "two parents");
@@ -419,11 +418,16 @@ static void test_no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_tree),         cmocka_unit_test(test_batches_are_rows),
-        cmocka_unit_test(test_saved_and_loaded), cmocka_unit_test(test_layout),
-        cmocka_unit_test(test_old_layout),       cmocka_unit_test(test_mapped),
-        cmocka_unit_test(test_damaged),          cmocka_unit_test(test_damaged_old),
-        cmocka_unit_test(test_wrong_trees),      cmocka_unit_test(test_too_deep),
+        cmocka_unit_test(test_one_tree),
+        cmocka_unit_test(test_batches_equal_single_rows),
+        cmocka_unit_test(test_saved_and_loaded),
+        cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_layout_of_version_1),
+        cmocka_unit_test(test_mapped),
+        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_damaged_version_1),
+        cmocka_unit_test(test_invalid_trees),
+        cmocka_unit_test(test_too_deep),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

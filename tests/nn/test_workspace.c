@@ -1,4 +1,4 @@
-/* Tests of the memory of a step. */
+/* Tests of the workspace. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,14 +27,14 @@ static void test_blocks(void **state) {
     workspace_free(&w);
 }
 
-/* The second step of the same size takes nothing from the system, and all its memory is one piece. */
+/* The second step of the same size allocates nothing, and all its memory is one chunk. */
 static void test_second_step_allocates_nothing(void **state) {
     (void)state;
     workspace w;
     workspace_init(&w, 64 << 20);
     for (int i = 0; i < 20; i++) assert_non_null(workspace_alloc(&w, 200000));
     workspace_reset(&w);
-    assert_non_null(workspace_alloc(&w, 200000)); /* the pieces become one */
+    assert_non_null(workspace_alloc(&w, 200000)); /* the chunks become one */
     workspace_reset(&w);
     size_t taken = w.taken;
     failing_start(0);
