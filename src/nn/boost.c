@@ -138,14 +138,14 @@ static ft_status find_gradients(training *t, ft_error *error) {
 static ft_status update_margins(training *t, BoosterHandle booster, ft_error *error) {
     uint32_t last = forest_trees(t->trees) - 1;
     size_t count = t->train->count, checked = count < CHECKED_ROWS ? count : CHECKED_ROWS;
-    float ours[CHECKED_ROWS];
-    memcpy(ours, t->margins, checked * sizeof ours[0]);
-    forest_add_margins(t->trees, last, t->train->items, t->train->features, checked, ours);
+    float expected[CHECKED_ROWS];
+    memcpy(expected, t->margins, checked * sizeof expected[0]);
+    forest_add_margins(t->trees, last, t->train->items, t->train->features, checked, expected);
     bst_ulong length;
     const float *margins;
     if (t->library.predict(booster, t->matrix, 1, 0, 0, &length, &margins) != 0 || length != count)
         return boost_library_fail(&t->library, "predicting", error);
-    if (memcmp(ours, margins, checked * sizeof ours[0]) != 0)
+    if (memcmp(expected, margins, checked * sizeof expected[0]) != 0)
         return ft_fail(error, FT_ERR_INTERNAL, "boosting: tree %u predicts other values than libxgboost", last);
     memcpy(t->margins, margins, count * sizeof *margins);
     return FT_OK;

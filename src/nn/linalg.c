@@ -69,7 +69,7 @@ ft_status hermitian_smallest(float *matrix, uint32_t n, uint32_t count, float *v
     FT_TRY(blas_load(error));
     const int size = (int)n, first = 1, last = (int)count;
     const float none = 0;
-    /* Workspaces as LAPACK asks for at least. */
+    /* At least the minimal workspaces of LAPACK. */
     const int work_size = 40 * size, real_size = 24 * size, int_size = 10 * size;
     float *work = malloc(2 * (size_t)work_size * sizeof *work), *real = malloc((size_t)real_size * sizeof *real);
     float *all = malloc(n * sizeof *all);

@@ -32,7 +32,7 @@ typedef struct solver {
     double *target, *lower, *upper, *x, *gradient, *solution;
     double *scale;
     uint32_t *free_variables;
-    side *sides, *wanted;
+    side *sides, *correct;
     double x_tolerance, gradient_tolerance;
 } solver;
 
@@ -80,7 +80,7 @@ static ft_status begin_memory(solver *s, ft_error *error) {
     s->gradient = next += n;
     s->solution = next += n;
     s->scale = next + n;
-    s->wanted = s->sides + n;
+    s->correct = s->sides + n;
     return FT_OK;
 }
 
@@ -178,8 +178,8 @@ static side side_of(const solver *s, uint32_t i) {
 static uint32_t find_misplaced(solver *s, uint32_t *last) {
     uint32_t wrong = 0;
     for (uint32_t i = 0; i < s->count; i++) {
-        s->wanted[i] = side_of(s, i);
-        if (s->wanted[i] == s->sides[i]) continue;
+        s->correct[i] = side_of(s, i);
+        if (s->correct[i] == s->sides[i]) continue;
         wrong++;
         *last = i;
     }
@@ -200,9 +200,9 @@ static bool pivot(solver *s) {
             tries--;
         }
         if (tries > 0)
-            memcpy(s->sides, s->wanted, s->count * sizeof *s->sides);
+            memcpy(s->sides, s->correct, s->count * sizeof *s->sides);
         else
-            s->sides[last] = s->wanted[last];
+            s->sides[last] = s->correct[last];
     }
     return false;
 }

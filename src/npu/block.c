@@ -45,8 +45,7 @@ static bool prefers_part_kernel(const npu_pass *p, npu_shape ifm, int32_t bytes)
     return part > depth;
 }
 
-/* One axis of the output cut into blocks: outputs and inputs of a block, number of blocks, and that number unrounded.
- */
+/* One axis of the output cut into blocks: outputs and inputs of a block, number of blocks, rounded up and not. */
 typedef struct side {
     int64_t ofm, ifm;
     double across, share;

@@ -202,7 +202,7 @@ static bool add_step(npu_lowering *l, npu_step step) {
     return true;
 }
 
-/* An operator on the CPU: all it reads and writes is stored plainly. */
+/* An operator on the CPU: all its inputs and outputs are stored as NHWC. */
 static void lower_cpu(npu_lowering *l, const ft_op *op) {
     l->net->cpu_ops++;
     for (uint32_t i = 0; i < op->input_count + op->output_count; i++) {

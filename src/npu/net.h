@@ -82,7 +82,7 @@ typedef struct npu_pass {
     npu_coding coding;
     int64_t weights;     /* elements */
     bool is_per_channel; /* quantisation scales */
-    double reach;        /* log2 of the largest quantised weight relative to 1 / sqrt(fan-in) */
+    double reach;        /* log2 of the largest representable weight relative to 1 / sqrt(fan-in) */
     double live;         /* share of channels whose weights are not all zero */
     int32_t bias_bytes;  /* per element; 0: no bias */
     bool reuses_weights; /* the same weights as an earlier pass: later steps of a recurrent layer */
