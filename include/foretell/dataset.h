@@ -1,8 +1,8 @@
-/* dataset.h - measured models: a packed file of graphs and a table of what was measured on which device.
+/* dataset.h - data sets of measured models: a packed file of graphs and a table of measurements.
  *
- * A data set is a folder: graphs.ftg holds every distinct graph once, mapped into memory; records.csv has a row for
- * each (graph, device, batch, dtype, mode, setting) with the metrics that were measured. docs/formats/dataset.md has
- * the layout. A data set is read-only once it is opened; any number of threads may share it. */
+ * A data set is a folder: graphs.ftg contains every distinct graph once, and is memory-mapped; records.csv has a row
+ * for each (graph, device, batch, dtype, mode, setting) with the measured metrics. docs/formats/dataset.md specifies
+ * the layout. An open data set is read-only; any number of threads may share it. */
 #ifndef FORETELL_DATASET_H
 #define FORETELL_DATASET_H
 
@@ -17,11 +17,11 @@ enum { FT_HASH_TEXT = 33 }; /* 128 bits in hexadecimal, and the end */
 
 typedef struct ft_record {
     uint32_t graph;      /* index of its graph */
-    const char *name;    /* of the model, as its source calls it; may be "" */
+    const char *name;    /* of the model in its source; may be "" */
     const char *family;  /* of architectures; may be "" */
     const char *device;  /* by its canonical name (device.h) */
-    const char *setting; /* what else tells measurements apart, "key=value;key=value"; may be "" */
-    const char *part;    /* of the split that the makers of the data published ("train", "test", ...); may be "" */
+    const char *setting; /* other conditions of the measurement, "key=value;key=value"; may be "" */
+    const char *part;    /* part of the published split ("train", "test", ...); may be "" */
     int64_t batch;
     ft_dtype dtype;
     ft_mode mode;
@@ -29,13 +29,12 @@ typedef struct ft_record {
     const double *metrics; /* one per metric of the data set; NaN: not measured */
 } ft_record;
 
-/* Opens a folder that an import made. Its tables are checked against the hashes in dataset.json, its graphs only when
- * they are read; it is mapped, and must stay there as long as it is open. Read-only: threads may share one. */
+/* Opens a folder created by an import. Its tables are checked against the hashes in dataset.json, its graphs only
+ * when they are read. The folder is memory-mapped, and must not change while it is open. */
 FT_API ft_status ft_dataset_open(const char *folder, ft_dataset **data, ft_error *error);
 FT_API void ft_dataset_free(ft_dataset *data);
 FT_API uint32_t ft_dataset_graph_count(const ft_dataset *data);
-/* Unpacks a graph, as its reader made it: not bound yet. The caller frees it; it does not need the data set any more.
- */
+/* Unpacks a graph as its reader built it, not bound. The caller frees it; it does not refer to the data set. */
 FT_API ft_status ft_dataset_graph(const ft_dataset *data, uint32_t index, ft_graph **graph, ft_error *error);
 FT_API const char *ft_dataset_graph_id(const ft_dataset *data, uint32_t index); /* hash of its content */
 FT_API uint32_t ft_dataset_record_count(const ft_dataset *data);
@@ -45,27 +44,28 @@ FT_API uint32_t ft_dataset_metric_count(const ft_dataset *data);
 FT_API const char *ft_dataset_metric_name(const ft_dataset *data, uint32_t index);
 /* FT_NONE when the data set does not have it. */
 FT_API uint32_t ft_dataset_metric(const ft_dataset *data, const char *name);
-/* Of graphs and records together: the same content has the same hash, wherever it is. */
+/* Hash of graphs and records: equal content has an equal hash. */
 FT_API const char *ft_dataset_hash(const ft_dataset *data);
 
-/* --- Making one ---------------------------------------------------------------------------------------------- */
+/* --- Creating data sets
+ * -------------------------------------------------------------------------------------------- */
 
-/* Called now and then by what takes long, perhaps from another thread, but never twice at a time; `total` is 0 when it
- * is not known. False asks to stop: FT_ERR_CANCELLED. */
+/* Progress callback of long operations, possibly from another thread, but never concurrently; `total` is 0 when
+ * unknown. Returning false cancels: FT_ERR_CANCELLED. */
 typedef bool ft_progress(void *user, uint64_t done, uint64_t total, const char *what);
 
-/* What an import left out: `where` names the file and the line or model, `why` the reason. */
+/* Reports an item that an import skips: `where` names the file and the line or model, `why` the reason. */
 typedef void ft_skip(void *user, const char *where, const char *why);
 
-/* Measurements that are left out on purpose; 0 leaves out none. Noise is the deviation of repeated runs over their
- * mean, where that is known: to an import when the source tells it, later when the data set has time_std_us. */
+/* Measurements to leave out; 0 disables a limit. Noise is the standard deviation of repeated runs over their mean,
+ * where known: at import from the source, later from the metric time_std_us. */
 typedef struct ft_time_filter {
     double max_noise;
     double min_time_us, max_time_us;
 } ft_time_filter;
 
 typedef struct ft_import_options {
-    bool is_strict; /* what would be skipped is an error */
+    bool is_strict; /* skipping an item is an error */
     ft_time_filter filter;
     const char *networks; /* "ansor": a table of tasks and their networks (docs/data.md); NULL: none */
     ft_progress *progress;
@@ -76,40 +76,40 @@ typedef struct ft_import_options {
 typedef struct ft_import_result {
     uint64_t models, graphs, records; /* read, distinct, written */
     uint64_t skipped;
-    uint64_t filtered; /* by noise or time */
-    bool is_pool;      /* a "table" without metrics: models to choose from (sample.h), none of them measured */
+    uint64_t filtered; /* rejected by noise or time */
+    bool is_pool;      /* a "table" without metrics: models to choose from (sample.h), not measured */
 } ft_import_result;
 
-/* `kind`: "ansor", "cg", "npu", "perfseer", "table", "timm". The folder appears when it is complete; one that exists
- * already is an error. */
+/* `kind`: "ansor", "cg", "npu", "perfseer", "table", "timm". The folder appears when it is complete; an existing
+ * folder is an error. */
 FT_API ft_status ft_import(const char *kind, const char *source, const char *folder, const ft_import_options *options,
                            ft_import_result *result, ft_error *error);
 FT_API uint32_t ft_import_kind_count(void);
 FT_API const char *ft_import_kind_name(uint32_t index);
 FT_API const char *ft_import_kind_text(uint32_t index);
 
-/* Joins data sets into a new one: equal graphs become one, a measurement that several have is taken from the first. One
- * that contradicts an earlier one is skipped and told. */
+/* Merges data sets into a new one: equal graphs become one, a measurement in several is taken from the first. One
+ * that contradicts an earlier one is skipped and reported. */
 FT_API ft_status ft_dataset_merge(const char *const *folders, uint32_t count, const char *folder,
                                   const ft_import_options *options, ft_import_result *result, ft_error *error);
-/* Looks at everything: each graph has the content that its id says, and can be read. */
+/* Checks everything: each graph matches its id and can be unpacked. */
 FT_API ft_status ft_dataset_check(const char *folder, ft_progress *progress, void *user, ft_error *error);
-/* Accepts a change that was made on purpose: checks everything, and writes dataset.json anew. */
+/* Accepts an intended change: checks everything, and rewrites dataset.json. */
 FT_API ft_status ft_dataset_rehash(const char *folder, ft_error *error);
 
 /* --- Splits -------------------------------------------------------------------------------------------------- */
 
-/* Parts of a split. A graph never stands in two of them (but for "device:NAME:shared", which asks for it). */
+/* Parts of a split. A graph is in one of them only (except with "device:NAME:shared"). */
 typedef enum ft_split_part { FT_PART_UNUSED, FT_PART_TRAIN, FT_PART_VALID, FT_PART_TEST } ft_split_part;
 
-/* "unused", "train", "valid", "test", and back; false when the text is none of them. */
+/* "unused", "train", "valid", "test", and back; false for any other text. */
 FT_API const char *ft_split_part_name(ft_split_part part);
 FT_API bool ft_split_part_parse(const char *text, ft_split_part *part);
 
 typedef struct ft_split {
     char spec[256];
     uint64_t seed;
-    char hash[FT_HASH_TEXT]; /* of what is in which part */
+    char hash[FT_HASH_TEXT]; /* of the assignment */
     uint32_t counts[4];      /* records by part */
     uint8_t *parts;          /* an ft_split_part for each record of the data set */
 } ft_split;

@@ -1,3 +1,4 @@
+/* builder.c - writing of a new data set: graphs and rows as they come, the manifest at the end. */
 #include "data/builder.h"
 
 #include <errno.h>
@@ -122,7 +123,7 @@ static ft_status flush_rows(builder *b, ft_error *error) {
     return FT_OK;
 }
 
-/* Whether a record like this one is there, and with which values. */
+/* Finds an earlier record of the same measurement, and compares its values. */
 static ft_status find_duplicate(builder *b, const ft_record *r, builder_outcome *outcome, ft_error *error) {
     char text[HASH_TEXT];
     hash128 before, values = hash_bytes(r->metrics, b->metric_count * sizeof *r->metrics);
@@ -148,7 +149,7 @@ uint32_t builder_metric(const builder *b, const char *name) {
 
 ft_status builder_add_record(builder *b, const ft_record *record, builder_outcome *outcome, ft_error *error) {
     if (record->graph >= b->graphs.count)
-        return ft_fail(error, FT_ERR_INTERNAL, "a record of a graph that is not there");
+        return ft_fail(error, FT_ERR_INTERNAL, "a record refers to a graph that was not added");
     if (b->made.record_count >= FT_NONE - 1)
         return ft_fail(error, FT_ERR_LIMIT, "a data set holds at most %u records", FT_NONE - 1);
     FT_TRY(find_duplicate(b, record, outcome, error));

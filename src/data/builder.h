@@ -1,6 +1,6 @@
-/* builder.h - makes a data set: graphs and records go in, a folder comes out, whole or not at all.
+/* builder.h - creation of a data set: graphs and records go in; the folder appears complete or not at all.
  *
- * Graphs and rows go to the disk as they come; in memory stay an id per graph and a key per record. */
+ * Graphs and rows are written to disk as they come; memory holds an id per graph and a key per record. */
 #ifndef DATA_BUILDER_H
 #define DATA_BUILDER_H
 
@@ -9,27 +9,27 @@
 
 typedef struct builder builder;
 
-/* `metrics`: the columns of the table, in order. The folder must not be there yet. */
+/* `metrics`: the metric columns of the table, in order. The folder must not exist yet. */
 ft_status builder_new(const char *folder, const char *const *metrics, uint32_t metric_count, builder **made,
                       ft_error *error);
-void builder_free(builder *b); /* also after finishing; what is not finished leaves nothing behind */
+void builder_free(builder *b); /* also after finishing; an unfinished data set is removed */
 
-/* The index of the graph in the data set: that of the first one with the same content. */
+/* Returns the index of the graph in the data set: that of the first one with the same content. */
 ft_status builder_add_graph(builder *b, const ft_graph *graph, uint32_t *index, ft_error *error);
 ft_status builder_add_packed(builder *b, const void *bytes, size_t size, uint32_t *index, ft_error *error);
 
 typedef enum builder_outcome {
     RECORD_ADDED,
-    RECORD_REPEATED,    /* the same measurement is there with the same values: left out */
-    RECORD_CONTRADICTS, /* with other values: left out as well */
+    RECORD_REPEATED,    /* the same measurement exists with the same values: omitted */
+    RECORD_CONTRADICTS, /* it exists with other values: omitted as well */
 } builder_outcome;
 
-/* The number of a metric; FT_NONE when it is not among them. */
+/* The index of a metric; FT_NONE when the data set does not have it. */
 uint32_t builder_metric(const builder *b, const char *name);
-/* record->metrics has a value for each metric of the builder. The device must be by its canonical name. */
+/* record->metrics has a value for each metric of the builder. The device is given by its canonical name. */
 ft_status builder_add_record(builder *b, const ft_record *record, builder_outcome *outcome, ft_error *error);
 
-/* Copies the description of a device that is not in the box from FOLDER/devices; once is enough. */
+/* Copies the data sheet of a device that is not bundled from FOLDER/devices; needed once per device. */
 ft_status builder_add_device(builder *b, const char *folder, const char *name, ft_error *error);
 
 uint32_t builder_graph_count(const builder *b);

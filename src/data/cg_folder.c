@@ -1,4 +1,4 @@
-/* cg_folder.c - models of a folder of CG tables, packed, and what was measured of them. */
+/* cg_folder.c - packed models and labels of one folder of CG tables. */
 #include "data/cg_folder.h"
 
 #include <math.h>
@@ -29,8 +29,8 @@ static ft_status add_skip(cg_folder *f, const char *where, const char *why) {
     return FT_OK;
 }
 
-/* A column's device: "cortexA76cpu_tflite21_std_ms" is the spread of the device cortexA76cpu_tflite21. False when the
- * column is no label. */
+/* Parses a label column: "cortexA76cpu_tflite21_std_ms" is the standard deviation on the device
+ * cortexA76cpu_tflite21. False when the column is not a label. */
 static bool parse_column(const char *column, char *device, size_t size, int *metric) {
     static const char *const endings[CG_METRICS] = {"_ms", "_std_ms"};
     size_t length = strlen(column);
@@ -130,7 +130,7 @@ ft_status cg_folder_next(cg_folder *f, ft_source *source, packer *p, bool *is_ov
     *is_over = status == FT_OK && graph == NULL;
     if (*is_over) return FT_OK;
     if (status == FT_ERR_NOMEM || status == FT_ERR_IO) return status;
-    if (status != FT_OK) return add_skip(f, f->error.message, "the model cannot be read");
+    if (status != FT_OK) return add_skip(f, f->error.message, "the model is unreadable");
     status = add_model(f, p, graph);
     ft_graph_free(graph);
     return status;

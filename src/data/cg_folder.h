@@ -1,4 +1,4 @@
-/* cg_folder.h - one folder of CG tables, as import_cg.c wants it: packed models with their labels. */
+/* cg_folder.h - one folder of CG tables as packed models with labels, for import_cg.c. */
 #ifndef DATA_CG_FOLDER_H
 #define DATA_CG_FOLDER_H
 
@@ -34,17 +34,17 @@ typedef struct cg_folder {
     cg_skip *skips;
     uint32_t model_count, model_capacity, skip_count, skip_capacity;
     bool is_mixed;
-    const char *unknown[CG_MAX_DEVICES]; /* columns of devices nobody knows, told once each */
+    const char *unknown[CG_MAX_DEVICES]; /* columns of unknown devices, each reported once */
     uint32_t unknown_count;
     ft_status status;
     ft_error error;
 } cg_folder;
 
-/* Reads the next model of the folder's source. One that cannot be read, and labels that cannot be, go to the skips;
- * only memory and disk are failures, which f->error tells. */
+/* Reads the next model of the folder. Unreadable models and labels are recorded as skips; only lack of memory and
+ * I/O errors are failures, stored in f->error. */
 ft_status cg_folder_next(cg_folder *f, ft_source *source, packer *p, bool *is_over);
 
-/* Room for one more item in an array that an arena holds; the old array stays there. */
+/* Reserves space for one more item in an array of an arena; the old array stays there. */
 bool cg_reserve(arena *memory, void **items, uint32_t count, uint32_t *capacity, size_t size);
 
 #endif

@@ -1,7 +1,8 @@
-/* dataset.c - opening a data set: graphs.ftg mapped, records.csv parsed, both compared with dataset.json.
+/* dataset.c - opening, checking and accessing a data set.
  *
- * What is compared at opening is cheap: the whole of records.csv, which is read anyway, and header and index of
- * graphs.ftg. The graphs themselves are checked when they are unpacked, and all of them by ft_dataset_check. */
+ * Opening maps graphs.ftg, parses records.csv and compares both with dataset.json. It checks what is cheap: all of
+ * records.csv, which is read anyway, and header and index of graphs.ftg. Each graph is checked when it is unpacked,
+ * all of them by ft_dataset_check. */
 #include "data/dataset.h"
 
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include "base/error.h"
 #include "data/pack.h"
 
-/* A table of a few hundred metrics and a few million rows; what is larger is not ours. */
+/* Larger than a table of a few hundred metrics and a few million rows. */
 #define MAX_DATASET_BYTES (UINT64_C(1) << 36)
 
 char *dataset_path(arena *memory, const char *folder, const char *file) {
@@ -21,11 +22,11 @@ char *dataset_path(arena *memory, const char *folder, const char *file) {
 
 /* --- Opening ----------------------------------------------------------------------------------------------------- */
 
-/* "DIR: is no data set" helps more than that some file in it is missing. */
+/* "DIR: not a data set" helps more than the name of one missing file. */
 static ft_status check_folder(const char *folder, ft_error *error) {
     struct stat info;
     if (stat(folder, &info) != 0) return ft_fail(error, FT_ERR_IO, "%s: no such data set", folder);
-    if (!S_ISDIR(info.st_mode)) return ft_fail(error, FT_ERR_IO, "%s: is no folder, and so no data set", folder);
+    if (!S_ISDIR(info.st_mode)) return ft_fail(error, FT_ERR_IO, "%s: not a data set: not a folder", folder);
     return FT_OK;
 }
 
@@ -38,7 +39,7 @@ static ft_status list_graphs(ft_dataset *d, map *ids, ft_error *error) {
         hash_text(graphfile_id(&d->graphs, i), d->ids[i]);
         if (!map_add(ids, d->ids[i], i, &found)) return FT_NOMEM(error);
         if (found != i)
-            return ft_fail(error, FT_ERR_DAMAGED, "%s/%s: graph %s is there twice", d->folder, GRAPHS_FILE, d->ids[i]);
+            return ft_fail(error, FT_ERR_DAMAGED, "%s/%s: graph %s occurs twice", d->folder, GRAPHS_FILE, d->ids[i]);
     }
     return FT_OK;
 }
@@ -92,10 +93,11 @@ ft_status dataset_open_files(const char *folder, ft_dataset **data, ft_error *er
 }
 
 static ft_status has_changed(const char *folder, const char *file, ft_error *error) {
-    return ft_fail(error, FT_ERR_DAMAGED,
-                   "%s/%s: has changed since the data set was made: import it again, or, if you changed it on purpose, "
-                   "'foretell data rehash %s'; 'foretell data check %s' looks at all of it",
-                   folder, file, folder, folder);
+    return ft_fail(
+        error, FT_ERR_DAMAGED,
+        "%s/%s: has changed since the data set was created: import it again, or, if the change is intended, run "
+        "'foretell data rehash %s'; 'foretell data check %s' checks all of it",
+        folder, file, folder, folder);
 }
 
 static bool is_same_file(const manifest_file *a, const manifest_file *b) {
@@ -119,7 +121,7 @@ static ft_status read_manifest(const char *folder, manifest *m, ft_error *error)
     if (path == NULL)
         status = FT_NOMEM(error);
     else if (stat(path, &info) != 0)
-        status = ft_fail(error, FT_ERR_FORMAT, "%s: is no data set: it has no %s; 'foretell import' makes data sets",
+        status = ft_fail(error, FT_ERR_FORMAT, "%s: not a data set: it has no %s; 'foretell import' creates data sets",
                          folder, MANIFEST_FILE);
     else
         status = manifest_read(path, m, error);
@@ -148,7 +150,7 @@ void ft_dataset_free(ft_dataset *data) {
     free(data);
 }
 
-/* --- Looking ----------------------------------------------------------------------------------------------------- */
+/* --- Access ------------------------------------------------------------------------------------------------------ */
 
 uint32_t ft_dataset_graph_count(const ft_dataset *data) {
     return data->graphs.count;
@@ -215,7 +217,7 @@ static ft_status check_graphs(const ft_dataset *d, ft_progress *progress, void *
         ft_graph_free(graph);
         if (progress == NULL || i % PROGRESS_STEP != 0) continue;
         if (!progress(user, i, d->graphs.count, d->folder))
-            return ft_fail(error, FT_ERR_CANCELLED, "the check was stopped");
+            return ft_fail(error, FT_ERR_CANCELLED, "the check was cancelled");
     }
     return FT_OK;
 }
@@ -250,7 +252,7 @@ static const char *name_of(const ft_record *record, bool is_device) {
     return is_device ? record->device : record->family;
 }
 
-/* Distinct ones, sorted. */
+/* Collects the distinct names, sorted. */
 static size_t find_names(const ft_dataset *data, bool is_device, const char *names[static MAX_NAMES]) {
     const ft_record *records = ft_dataset_records(data);
     size_t count = 0;

@@ -1,3 +1,4 @@
+/* devices.c - resolution of device names: bundled data sheets, and those beside a table or in a data set. */
 #include "data/devices.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@ char *device_path(const char *folder, const char *name, arena *memory) {
     return is_file_name(name) ? arena_format(memory, "%s/%s/%s.json", folder, DEVICES_FOLDER, name) : NULL;
 }
 
-/* "adreno-630, adreno-640, ..." as far as there is room. */
+/* "adreno-630, adreno-640, ..." as far as it fits. */
 static void list_devices(char *text, size_t size) {
     size_t used = 0;
     text[0] = '\0';
@@ -33,7 +34,8 @@ static ft_status check_name(const char *path, const char *name, ft_error *error)
     FT_TRY(ft_device_open(path, &device, error));
     ft_status status = FT_OK;
     if (strcmp(ft_device_name(device), name) != 0)
-        status = ft_fail(error, FT_ERR_DAMAGED, "%s: describes '%s', and not '%s'", path, ft_device_name(device), name);
+        status = ft_fail(error, FT_ERR_DAMAGED, "%s: describes '%s', but '%s' is expected", path,
+                         ft_device_name(device), name);
     ft_device_free(device);
     return status;
 }
@@ -51,8 +53,8 @@ ft_status device_resolve(const char *folder, const char *name, arena *memory, co
         char list[256];
         list_devices(list, sizeof list);
         return ft_fail(error, FT_ERR_DAMAGED,
-                       "unknown device '%.60s'; known are %s; describe another one in %s/NAME.json beside the table",
-                       name, list, DEVICES_FOLDER);
+                       "unknown device '%.60s'; known: %s; describe another one in %s/NAME.json beside the table", name,
+                       list, DEVICES_FOLDER);
     }
     FT_TRY(check_name(path, name, error));
     *canonical = arena_string(memory, name, strlen(name));

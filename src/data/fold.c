@@ -1,12 +1,12 @@
-/* fold.c - which graphs belong together, and which fold they are in.
+/* fold.c - groups of related graphs, and their assignment to folds.
  *
- * A key is the name of a model up to the first dot (timm writes what it was trained on behind it), the letters that it
- * begins with, a family or a graph.
- * A graph that two keys have joins them: it can be in one fold only. The fold of a group is drawn from the first of its
- * keys by the alphabet and the seed, so that neither the order of the records nor other groups matter.
+ * A key is the name of a model up to the first dot (timm appends the training data after it), its leading letters, a
+ * family or a graph. A graph with two keys merges their groups, as it can be in one fold only. The fold of a group
+ * is drawn from its alphabetically first key and the seed, so that neither the order of the records nor other groups
+ * matter.
  *
- * Where few groups hold most of the graphs, folds that are drawn so differ much in size. Those that are dealt do not:
- * groups take their places by size, so that here others do matter. */
+ * Where few groups hold most of the graphs, drawn folds differ much in size. Dealt folds do not: groups are placed
+ * by size, so that other groups do matter. */
 #include "data/fold.h"
 
 #include <stdlib.h>
@@ -39,7 +39,7 @@ ft_status fold_parse(const char *text, bool is_dealt, fold_spec *spec, ft_error 
         return FT_OK;
     }
     return ft_fail(error, FT_ERR_USAGE,
-                   "'%s:KEY:K:I' is expected: KEY is name, letters, family or graph, K from 2 to %d, I from 1 to K",
+                   "expected '%s:KEY:K:I': KEY is name, letters, family or graph, K from 2 to %d, I from 1 to K",
                    is_dealt ? "deal" : "fold", MAX_FOLDS);
 }
 
@@ -49,13 +49,13 @@ typedef struct groups {
     arena memory;
     map by_key;
     const char **keys;
-    uint32_t *parents; /* of each key: one that it is joined to, or itself */
+    uint32_t *parents; /* union-find parents of the keys */
     uint32_t count;
     uint32_t *graph_keys; /* a key of each graph, or FT_NONE */
-    uint32_t *folds;      /* of each key that speaks for a group, from 0; with folds only */
+    uint32_t *folds;      /* of the root key of each group, from 0; with folds only */
 } groups;
 
-/* Letters of English: what the locale of the program takes for one does not matter. */
+/* ASCII letters only, independent of the locale. */
 static size_t leading_letters(const char *name) {
     size_t length = 0;
     while ((name[length] >= 'a' && name[length] <= 'z') || (name[length] >= 'A' && name[length] <= 'Z')) length++;
@@ -84,7 +84,7 @@ static uint32_t find_root(groups *g, uint32_t key) {
     return key;
 }
 
-/* The key that comes first by the alphabet speaks for all. */
+/* Merges two groups; the alphabetically first key is the root. */
 static void unite(groups *g, uint32_t a, uint32_t b) {
     a = find_root(g, a);
     b = find_root(g, b);
@@ -118,13 +118,13 @@ static ft_status find_groups(groups *g, ft_error *error) {
     if (g->keys == NULL || g->parents == NULL || g->graph_keys == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < graphs; i++) g->graph_keys[i] = FT_NONE;
     for (uint32_t i = 0; i < count; i++) {
-        bool is_support = strcmp(records[i].part, "support") == 0; /* never tested, so it joins nothing */
+        bool is_support = strcmp(records[i].part, "support") == 0; /* never tested, so it merges no groups */
         if (!is_support && !add_record(g, &records[i])) return FT_NOMEM(error);
     }
     return FT_OK;
 }
 
-/* Another number for each purpose. */
+/* A pseudo-random number from key and seed, a different one for each purpose. */
 static uint64_t draw(const char *key, uint64_t seed, char purpose) {
     char bytes[HASH_TEXT + 8];
     hash_text(hash_bytes(key, strlen(key)), bytes);
@@ -141,21 +141,21 @@ static ft_split_part shared_part(double u, const double shares[2]) {
     return u < shares[0] ? FT_PART_TRAIN : u < shares[0] + shares[1] ? FT_PART_VALID : FT_PART_TEST;
 }
 
-/* --- Dealing groups out ------------------------------------------------------------------------------------------ */
+/* --- Dealing ----------------------------------------------------------------------------------------------------- */
 
 typedef struct sized_group {
     uint64_t drawn;
     uint32_t key, graphs;
 } sized_group;
 
-/* The largest first; chance decides among those of a size. */
+/* The largest group first; equal sizes in random order. */
 static int compare_groups(const void *a, const void *b) {
     const sized_group *x = a, *y = b;
     if (x->graphs != y->graphs) return x->graphs < y->graphs ? 1 : -1;
     return (x->drawn > y->drawn) - (x->drawn < y->drawn);
 }
 
-/* One of the folds that have room, by chance; where none has, the one that holds least. */
+/* A random one of the folds with room for the group; when none has, the smallest fold. */
 static uint32_t choose_fold(const sized_group *h, const uint32_t *held, uint32_t folds, uint32_t room) {
     uint32_t open = 0, min = 0;
     for (uint32_t f = 0; f < folds; f++) {

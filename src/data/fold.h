@@ -1,4 +1,4 @@
-/* fold.h - folds: groups of graphs that belong together take turns at being tested (docs/splits.md). */
+/* fold.h - assignment of groups of graphs to cross-validation folds (docs/splits.md). */
 #ifndef DATA_FOLD_H
 #define DATA_FOLD_H
 
@@ -8,15 +8,15 @@ typedef enum fold_key { FOLD_BY_NAME, FOLD_BY_LETTERS, FOLD_BY_FAMILY, FOLD_BY_G
 
 typedef struct fold_spec {
     fold_key key;
-    int64_t count, number; /* fold `number`, from 1, of `count` is tested; */
-    bool is_dealt;         /* groups are dealt out so that all folds are as large */
-    double shares[2];      /* or, when count is 0: the shares of train and valid, the rest is tested */
+    int64_t count, number; /* fold `number`, from 1, of `count` is the test fold; */
+    bool is_dealt;         /* groups are placed by size, so that folds have equal sizes */
+    double shares[2];      /* or, when count is 0: the fractions of train and valid; the rest is for testing */
 } fold_spec;
 
-/* What stands behind "fold:" or "deal:", as "name:5:2". */
+/* Parses the text after "fold:" or "deal:", such as "name:5:2". */
 ft_status fold_parse(const char *text, bool is_dealt, fold_spec *spec, ft_error *error);
 
-/* An ft_split_part for each graph of the data set; that of a graph without records means nothing. */
+/* An ft_split_part for each graph of the data set; undefined for a graph without records. */
 ft_status fold_parts(const ft_dataset *data, const fold_spec *spec, uint64_t seed, uint8_t *parts, ft_error *error);
 
 #endif

@@ -1,7 +1,8 @@
-/* graphfile.c - the container of packed graphs.
+/* graphfile.c - the container file of packed graphs.
  *
- * Header and index have hashes of their own, so that opening notices damage to them at once; each graph is known by the
- * hash of its bytes, which is looked at when it is read (graphfile_is_intact). All numbers are little-endian. */
+ * Header and index have hashes of their own, so that opening detects damage to them at once; each graph is
+ * identified by the hash of its bytes, which is checked when it is read (graphfile_is_intact). All numbers are
+ * little-endian. */
 #include "data/graphfile.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 
 #include "base/error.h"
 
-/* The first byte is no text, and line ends of all systems follow: what changes those is noticed here. */
+/* The first byte is not text, and line ends of all systems follow, so that conversions of line ends are detected. */
 static const uint8_t magic[8] = {0x89, 'F', 'T', 'G', '\r', '\n', 0x1a, '\n'};
 
 enum {
@@ -53,18 +54,20 @@ static uint64_t entry_offset(const graphfile *file, uint32_t index) {
 static ft_status check_header(const input *in, const char *name, ft_error *error) {
     const uint8_t *bytes = in->bytes;
     if (in->size < sizeof magic || memcmp(bytes, magic, sizeof magic) != 0)
-        return ft_fail(error, FT_ERR_FORMAT, "%s: is no file of packed graphs", name);
-    if (in->size < HEADER_SIZE) return ft_fail(error, FT_ERR_DAMAGED, "%s: is cut off in its header", name);
+        return ft_fail(error, FT_ERR_FORMAT, "%s: not a file of packed graphs", name);
+    if (in->size < HEADER_SIZE)
+        return ft_fail(error, FT_ERR_DAMAGED, "%s: truncated: the file ends inside the header", name);
     uint64_t version = get(bytes + AT_VERSION, 4);
     if (version > VERSION)
-        return ft_fail(error, FT_ERR_UNSUPPORTED, "%s: is of version %llu; this foretell reads up to %d: update it",
-                       name, (unsigned long long)version, VERSION);
+        return ft_fail(error, FT_ERR_UNSUPPORTED,
+                       "%s: version %llu is not supported; this foretell reads up to version %d: update foretell", name,
+                       (unsigned long long)version, VERSION);
     if (version == 0 || get(bytes + AT_HEADER_SIZE, 4) != HEADER_SIZE ||
         hash_bytes(bytes, AT_HEADER_HASH).low != get(bytes + AT_HEADER_HASH, 8))
-        return ft_fail(error, FT_ERR_DAMAGED, "%s: its header is damaged", name);
+        return ft_fail(error, FT_ERR_DAMAGED, "%s: damaged header", name);
     uint64_t size = get(bytes + AT_FILE_SIZE, 8);
     if (size != in->size)
-        return ft_fail(error, FT_ERR_DAMAGED, "%s: has %llu bytes, but was made with %llu", name,
+        return ft_fail(error, FT_ERR_DAMAGED, "%s: has %llu bytes, but its header states %llu", name,
                        (unsigned long long)in->size, (unsigned long long)size);
     return FT_OK;
 }
@@ -73,17 +76,17 @@ static ft_status check_index(graphfile *file, const char *name, ft_error *error)
     const uint8_t *bytes = file->in.bytes;
     uint64_t count = get(bytes + AT_COUNT, 8), at = get(bytes + AT_INDEX, 8);
     if (count >= FT_NONE || at < HEADER_SIZE || at > file->in.size || file->in.size - at != count * ENTRY_SIZE)
-        return ft_fail(error, FT_ERR_DAMAGED, "%s: its index is not where the header says", name);
+        return ft_fail(error, FT_ERR_DAMAGED, "%s: damaged: the index is outside the file", name);
     file->index = bytes + at;
     file->count = (uint32_t)count;
     file->hash = get_hash(bytes + AT_INDEX_HASH);
     if (!hash_is_equal(hash_bytes(file->index, (size_t)(count * ENTRY_SIZE)), file->hash))
-        return ft_fail(error, FT_ERR_DAMAGED, "%s: its index is damaged", name);
+        return ft_fail(error, FT_ERR_DAMAGED, "%s: damaged index", name);
     uint64_t last = HEADER_SIZE;
     for (uint32_t i = 0; i < file->count; i++) {
         uint64_t offset = entry_offset(file, i);
         if (offset < last || offset > at || (i == 0 && offset != HEADER_SIZE))
-            return ft_fail(error, FT_ERR_DAMAGED, "%s: graph %u is not where it can be", name, i);
+            return ft_fail(error, FT_ERR_DAMAGED, "%s: damaged: graph %u is outside the file", name, i);
         last = offset;
     }
     return FT_OK;
@@ -135,7 +138,7 @@ ft_status graphwriter_open(const char *path, graphwriter *w, ft_error *error) {
     static const uint8_t empty[HEADER_SIZE];
     *w = (graphwriter){.position = HEADER_SIZE};
     FT_TRY(outfile_open(path, &w->out, error));
-    fwrite(empty, 1, sizeof empty, w->out.stream); /* the header comes last */
+    fwrite(empty, 1, sizeof empty, w->out.stream); /* placeholder: the header is written last */
     return FT_OK;
 }
 
@@ -167,7 +170,7 @@ ft_status graphwriter_finish(graphwriter *w, hash128 *hash, uint64_t *size, ft_e
     if (w->index.length > 0) fwrite(w->index.data, 1, w->index.length, w->out.stream);
     if (fseek(w->out.stream, 0, SEEK_SET) != 0) return ft_fail_file(error, w->out.path, "cannot write", errno);
     fwrite(header, 1, sizeof header, w->out.stream);
-    return outfile_commit(&w->out, error); /* asks the stream whether all of it went well */
+    return outfile_commit(&w->out, error); /* checks the stream for errors */
 }
 
 void graphwriter_discard(graphwriter *w) {

@@ -1,4 +1,4 @@
-/* graphfile.h - graphs.ftg: packed graphs one after the other, and an index at the end (docs/formats/dataset.md). */
+/* graphfile.h - graphs.ftg: packed graphs one after the other, with an index at the end (docs/formats/dataset.md). */
 #ifndef DATA_GRAPHFILE_H
 #define DATA_GRAPHFILE_H
 
@@ -15,16 +15,16 @@ typedef struct graphfile {
     input in;
     const uint8_t *index;
     uint32_t count;
-    hash128 hash; /* of the index, and so of everything */
+    hash128 hash; /* of the index, and thus of the content */
 } graphfile;
 
-/* Checks the header and the index, but looks at no graph. `name` is for messages. */
+/* Checks header and index, but no graph. `name` is for messages. */
 ft_status graphfile_open(const char *path, graphfile *file, ft_error *error);
 ft_status graphfile_from_memory(const void *bytes, size_t size, const char *name, graphfile *file, ft_error *error);
 void graphfile_close(graphfile *file);
 hash128 graphfile_id(const graphfile *file, uint32_t index);
 const uint8_t *graphfile_bytes(const graphfile *file, uint32_t index, size_t *size);
-/* Whether a graph still has the content that its id was made from. */
+/* Whether the bytes of a graph match its id. */
 bool graphfile_is_intact(const graphfile *file, uint32_t index);
 
 /* --- Writing ----------------------------------------------------------------------------------------------------- */
@@ -37,7 +37,7 @@ typedef struct graphwriter {
 } graphwriter;
 
 ft_status graphwriter_open(const char *path, graphwriter *w, ft_error *error);
-/* `id` is the hash of the bytes. Errors of the disk may show only when it is finished. */
+/* `id` is the hash of the bytes. Write errors may be reported only by graphwriter_finish. */
 ft_status graphwriter_add(graphwriter *w, hash128 id, const void *bytes, size_t size, ft_error *error);
 /* Writes index and header; `hash` and `size` are those of the file. */
 ft_status graphwriter_finish(graphwriter *w, hash128 *hash, uint64_t *size, ft_error *error);

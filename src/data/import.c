@@ -1,4 +1,4 @@
-/* import.c - the kinds of imports, and what they share. */
+/* import.c - the list of importers, and the functions they share. */
 #include "data/import.h"
 
 #include <dirent.h>
@@ -36,7 +36,7 @@ static ft_status unknown_kind(const char *kind, ft_error *error) {
         int wrote = snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", importers[i]->name);
         if (wrote > 0 && (size_t)wrote < sizeof list - used) used += (size_t)wrote;
     }
-    return ft_fail(error, FT_ERR_USAGE, "'%s' is nothing that can be imported; these are: %s", kind, list);
+    return ft_fail(error, FT_ERR_USAGE, "unknown kind of import '%s'; known: %s", kind, list);
 }
 
 ft_status ft_import(const char *kind, const char *source, const char *folder, const ft_import_options *options,
@@ -51,7 +51,7 @@ ft_status ft_import(const char *kind, const char *source, const char *folder, co
     for (uint32_t i = 0; i < IMPORTER_COUNT; i++) {
         if (strcmp(importers[i]->name, kind) != 0) continue;
         if (job.options->networks != NULL && importers[i] != &ansor_importer)
-            return ft_fail(error, FT_ERR_USAGE, "only tasks of 'ansor' belong to networks, not what is in '%s'", kind);
+            return ft_fail(error, FT_ERR_USAGE, "a table of networks applies to 'ansor' only, not to '%s'", kind);
         FT_TRY(time_filter_check(&job.options->filter, error));
         FT_TRY(importers[i]->run(&job));
         if (result != NULL) *result = made;
@@ -73,12 +73,12 @@ ft_status import_skip_short_row(import_job *job, const csv *rows, uint32_t found
     char where[MAX_CELL];
     snprintf(where, sizeof where, "%.400s: line %llu: has %u fields, but the header has %u", rows->name,
              (unsigned long long)rows->line, found, expected);
-    return import_skip(job, where, "the row is not whole");
+    return import_skip(job, where, "the row is incomplete");
 }
 
 ft_status import_progress(import_job *job, uint64_t done, uint64_t total, const char *what) {
     if (job->options->progress == NULL || job->options->progress(job->options->user, done, total, what)) return FT_OK;
-    return ft_fail(job->error, FT_ERR_CANCELLED, "the import was stopped; nothing was written");
+    return ft_fail(job->error, FT_ERR_CANCELLED, "the import was cancelled; nothing was written");
 }
 
 bool import_filter_rejects(import_job *job, double time_us, double noise) {
@@ -87,7 +87,7 @@ bool import_filter_rejects(import_job *job, double time_us, double noise) {
     return is_out;
 }
 
-/* By what the table of records has: times, and how far runs were apart. */
+/* Filters by the time and the standard deviation in the record. */
 static bool filter_rejects(import_job *job, const builder *b, const ft_record *record) {
     uint32_t time = builder_metric(b, "time_us"), apart = builder_metric(b, "time_std_us");
     if (time == FT_NONE || isnan(record->metrics[time])) return false;
@@ -104,17 +104,18 @@ ft_status import_record(import_job *job, builder *b, const ft_record *record, co
         job->result->records++;
         break;
     case RECORD_REPEATED:
-        return import_skip(job, where, "the same measurement is there already");
+        return import_skip(job, where, "duplicate measurement");
     case RECORD_CONTRADICTS:
-        return import_skip(job, where, "the same measurement is there already, with other values");
+        return import_skip(job, where, "duplicate measurement, with other values");
     }
     return FT_OK;
 }
 
 ft_status import_finish(import_job *job, builder *b) {
     if (job->result->records == 0)
-        return ft_fail(job->error, FT_ERR_FORMAT, "%s: holds no measurement that can be imported (%llu were skipped%s)",
-                       job->source, (unsigned long long)job->result->skipped,
+        return ft_fail(job->error, FT_ERR_FORMAT,
+                       "%s: contains no measurement that can be imported (%llu were skipped%s)", job->source,
+                       (unsigned long long)job->result->skipped,
                        job->result->filtered > 0 ? ", others filtered out" : "");
     job->result->graphs = builder_graph_count(b);
     return builder_finish(b, job->error);
@@ -155,7 +156,7 @@ bool metric_parse(const char *text, size_t length, const metric_unit *unit, doub
                             : snprintf(shifted, sizeof shifted, "%.*se%d", (int)length, text, unit->shift);
     if (size < 0 || !text_double(shifted, (size_t)size, value)) return false;
     *value *= has_exponent ? pow(10, unit->shift) * unit->factor : unit->factor;
-    if (unit->factor > 1) *value = round(*value); /* there are no parts of bytes */
+    if (unit->factor > 1) *value = round(*value); /* bytes are integers */
     return *value > 0 && isfinite(*value);
 }
 

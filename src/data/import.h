@@ -1,4 +1,4 @@
-/* import.h - what importers share. Each is a file of its own, import_KIND.c, and a row in import.c. */
+/* import.h - shared by the importers. Each importer is a file of its own, import_KIND.c, and a row in import.c. */
 #ifndef DATA_IMPORT_H
 #define DATA_IMPORT_H
 
@@ -8,7 +8,7 @@
 
 typedef struct import_job {
     const char *source;
-    const char *folder; /* to make */
+    const char *folder; /* to create */
     const ft_import_options *options;
     ft_import_result *result;
     ft_error *error;
@@ -16,28 +16,28 @@ typedef struct import_job {
 
 typedef struct importer {
     const char *name;
-    const char *text; /* one line for people */
+    const char *text; /* one-line description */
     ft_status (*run)(import_job *job);
 } importer;
 
 extern const importer ansor_importer, cg_importer, npu_importer, perfseer_importer, table_importer, timm_importer;
 
-/* Tells what is left out, and why; an error when the import is strict. `why` is the same for all that are left out for
- * the same reason. */
+/* Reports a skipped item and the reason; an error when the import is strict. `why` is the same text for all items
+ * skipped for one reason. */
 ft_status import_skip(import_job *job, const char *where, const char *why);
-/* The same for a row of a table that has fewer fields than its header. */
+/* Skips a row that has fewer fields than the header. */
 ft_status import_skip_short_row(import_job *job, const csv *rows, uint32_t found, uint32_t expected);
-/* An error when the caller wants to stop. */
+/* FT_ERR_CANCELLED when the caller's progress function asks to stop. */
 ft_status import_progress(import_job *job, uint64_t done, uint64_t total, const char *what);
-/* Whether a measurement is to be left out by the filters of the import; counts it. */
+/* Whether the filters of the import reject a measurement; counts rejected ones. */
 bool import_filter_rejects(import_job *job, double time_us, double noise);
-/* Adds a record that the filters let through, and counts it; a measurement that is there already is skipped. */
+/* Adds a record that passes the filters, and counts it; a duplicate measurement is skipped. */
 ft_status import_record(import_job *job, builder *b, const ft_record *record, const char *where);
-/* Counts, and lets the folder appear. A data set without a record is an error. */
+/* Completes the result and the folder. A data set without records is an error. */
 ft_status import_finish(import_job *job, builder *b);
 
-/* Metrics are kept in one unit each: "latency_ms" becomes "latency_us". Writes the name it has here; false when it is
- * no metric, because its name does not end in a unit. */
+/* Metrics are stored in one unit each: "latency_ms" becomes "latency_us". Writes the canonical name; false when the
+ * name does not end in a unit, and thus is not a metric. */
 typedef struct metric_unit {
     const char *ending, *kept;
     int shift; /* power of ten */
@@ -45,11 +45,11 @@ typedef struct metric_unit {
 } metric_unit;
 
 bool metric_canonical_name(const char *column, char *name, size_t size, const metric_unit **unit);
-/* The number in the kept unit, decimal shifts done in the text, where nothing is rounded. False when it is not a number
- * above zero. */
+/* Parses a number into the stored unit; decimal shifts are done on the text, so that nothing is rounded. False when
+ * it is not a number above zero. */
 bool metric_parse(const char *text, size_t length, const metric_unit *unit, double *value);
 
-/* Sorted names of what is in a folder, without those that begin with a dot. */
+/* Sorted names of the entries of a folder, without those that begin with a dot. */
 typedef struct name_list {
     char **names;
     uint32_t count;
@@ -62,16 +62,18 @@ void name_list_free(name_list *list);
 
 typedef struct model_file {
     const char *path;
-    uint32_t graph; /* made: its index in the data set, FT_NONE when it cannot be used, which was told */
+    uint32_t graph; /* result: its index in the data set; FT_NONE when it is unusable (and was reported) */
 } model_file;
 
-/* A model that cannot be read or bound is skipped; counts those that can. */
+/* Reads files with one model each in parallel, and adds them in the order of the list. Models that cannot be read or
+ * bound are skipped; counts the others. */
 ft_status model_files_add(import_job *job, builder *b, model_file *files, uint32_t count);
 
 /* --- import_operators.c ------------------------------------------------------------------------------------------ */
 
-/* Adds a model of one operator for each that the files in `folder` measured, as family "nnmeter-operators". A folder
- * without such files adds nothing. Records get `metric_count` metrics, of which `time` is in microseconds. */
+/* Adds single operators that nn-Meter measured: one model for each operator in the files of `folder`, as family
+ * "nnmeter-operators". A folder without such files adds nothing. Records get `metric_count` metrics, of which `time`
+ * is in microseconds. */
 ft_status import_operators(import_job *job, builder *b, const char *folder, uint32_t time, uint32_t metric_count);
 
 #endif

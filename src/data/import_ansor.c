@@ -1,7 +1,8 @@
-/* import_ansor.c - logs of TVM's auto-scheduler: tensor programs, each a graph of one operator, and how long they took.
+/* import_ansor.c - import of logs of TVM's auto-scheduler: tensor programs, each a graph of one operator, with their
+ * times.
  *
- * A log is of one device, whose name is that of the file: v100.jsonl.gz. The task of a program is the name of its
- * records, the function that the task computes its family, so that the splits by name leave whole tasks out. */
+ * A log belongs to one device and is named after it: v100.jsonl.gz. The name of a record is its task, its family the
+ * function that the task computes, so that splits by name hold out whole tasks. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,11 +27,11 @@ typedef struct ansor_import {
     builder *builder;
     ansor_record record;
     autotvm_record tuned;
-    ft_program *program; /* what the record at hand is lowered in */
+    ft_program *program; /* scratch: the lowered program of the current record */
     buf text;
     uint64_t lines_done;
-    const char *path, *device; /* of the log at hand */
-    networks known;            /* where a table of them was given */
+    const char *path, *device; /* of the current log */
+    networks known;            /* if a table was given */
 } ansor_import;
 
 /* --- Lines ------------------------------------------------------------------------------------------------------- */
@@ -56,7 +57,7 @@ static ft_status add_program(ansor_import *a, const workload *w, const char *tas
     return import_record(a->job, a->builder, &record, where);
 }
 
-/* A program that cannot be lowered would stop whoever predicts it much later, without the line it came from. */
+/* Checks that the program can be lowered. Otherwise its prediction would fail much later, without naming the line. */
 static ft_status check_program(ansor_import *a, const char *where, bool *is_whole) {
     char told[5000];
     ft_error why;
@@ -65,10 +66,10 @@ static ft_status check_program(ansor_import *a, const char *where, bool *is_whol
     if (status == FT_OK) return FT_OK;
     if (status == FT_ERR_NOMEM) return FT_NOMEM(a->job->error);
     snprintf(told, sizeof told, "%s: %s", where, why.message);
-    return import_skip(a->job, told, "no loop nest can be made of its steps");
+    return import_skip(a->job, told, "its steps cannot be lowered to a loop nest");
 }
 
-/* The deviation of the runs over their mean. */
+/* Coefficient of variation of the runs: standard deviation over mean. */
 static double noise_of(const ansor_record *record, double mean) {
     double sum = 0;
     for (uint32_t i = 0; i < record->cost_count; i++) {
@@ -127,7 +128,7 @@ static ft_status add_log(ansor_import *a, const char *path) {
     a->device = ft_device_of_file(path);
     if (a->device == NULL)
         return ft_fail(error, FT_ERR_USAGE,
-                       "%s: which device is it of? Name it after one, as v100.jsonl; 'foretell list devices' lists them",
+                       "%s: the device is unknown: name the log after it, as v100.jsonl ('foretell list devices')",
                        path);
     FT_TRY(lines_open(path, &l, error));
     ft_status status = add_lines(a, &l);
@@ -158,13 +159,13 @@ static ft_status add_source(ansor_import *a) {
     struct stat info;
     if (stat(source, &info) == 0 && S_ISDIR(info.st_mode)) return add_folder(a);
     if (!is_log(source))
-        return ft_fail(a->job->error, FT_ERR_USAGE, "%s: a log is called DEVICE.jsonl, .json or .log, or that with .gz",
-                       source);
+        return ft_fail(a->job->error, FT_ERR_USAGE,
+                       "%s: a log must be named DEVICE.jsonl, .json or .log, optionally with .gz", source);
     return add_log(a, source);
 }
 
 static ft_status import_ansor(import_job *job) {
-    ansor_import *a = calloc(1, sizeof *a); /* the record is large */
+    ansor_import *a = calloc(1, sizeof *a); /* the record is too large for the stack */
     if (a == NULL) return FT_NOMEM(job->error);
     a->job = job;
     ft_status status = builder_new(job->folder, metric_names, 1, &a->builder, job->error);
@@ -182,4 +183,4 @@ static ft_status import_ansor(import_job *job) {
 }
 
 const importer ansor_importer = {
-    "ansor", "tensor programs with their times: logs of TVM's auto-scheduler, a file a device", import_ansor};
+    "ansor", "tensor programs and their times: logs of TVM's auto-scheduler, one file per device", import_ansor};

@@ -1,9 +1,8 @@
-/* import_cg.c - the CG tables: a folder of them, or a folder with one sub-folder for each family.
+/* import_cg.c - import of CG tables: one folder of them, or a folder with one sub-folder per family.
  *
- * Reading is what takes the time, so the folders are read side by side: each becomes a list of packed models. The lists
- * are then added one after the other, in an order that does not depend on which was read first; so the data set does
- * not either. Folders that are named after the family of their models come before those that mix families, which hold
- * samples of the others. */
+ * Reading dominates the time, so the folders are read in parallel: each becomes a list of packed models. The lists
+ * are then added in a fixed order, so that the data set does not depend on timing. Folders named after the family of
+ * their models come before those that mix families, which hold samples of the others. */
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
@@ -30,14 +29,14 @@ typedef struct cg_import {
     arena memory;
     cg_folder *folders;
     uint32_t folder_count;
-    pthread_mutex_t lock; /* guards what is below, and the caller's progress function */
+    pthread_mutex_t lock; /* protects the fields below and the caller's progress function */
     uint64_t done, total;
     bool is_cancelled;
 } cg_import;
 
 /* --- One folder -------------------------------------------------------------------------------------------------- */
 
-/* Counts, and says whether to go on. The caller's function is never called twice at a time. */
+/* Reports progress; false: stop. The caller's function is never called concurrently. */
 static bool report_progress(cg_import *c, const cg_folder *f, uint64_t more) {
     pthread_mutex_lock(&c->lock);
     c->done += more;
@@ -56,10 +55,10 @@ static ft_status read_models(cg_import *c, cg_folder *f, ft_source *source, pack
     while (!is_over) {
         FT_TRY(cg_folder_next(f, source, p, &is_over));
         read += !is_over;
-        if (c->job->options->is_strict && f->skip_count > 0) return FT_OK; /* adding it will tell */
+        if (c->job->options->is_strict && f->skip_count > 0) return FT_OK; /* reported when it is added */
         if (read % PROGRESS_STEP != 0 && !is_over) continue;
         if (!report_progress(c, f, is_over ? read % PROGRESS_STEP : PROGRESS_STEP))
-            return ft_fail(&f->error, FT_ERR_CANCELLED, "the import was stopped; nothing was written");
+            return ft_fail(&f->error, FT_ERR_CANCELLED, "the import was cancelled; nothing was written");
     }
     return FT_OK;
 }
@@ -130,9 +129,8 @@ static ft_status add_one(cg_import *c, builder *b, map *seen, const cg_folder *f
     snprintf(where, sizeof where, "%s: model '%s'", f->path, m->name);
     const char *key = arena_format(&c->memory, "%s\n%s\n%s", m->family, m->index, m->name);
     if (key == NULL || !map_add(seen, key, 0, &ignored)) return FT_NOMEM(c->job->error);
-    if (seen->count == before)
-        return import_skip(c->job, where, "the same model (family, index, name) is there already");
-    if (!has_time(m)) return import_skip(c->job, where, "no device has a label");
+    if (seen->count == before) return import_skip(c->job, where, "duplicate model (same family, index and name)");
+    if (!has_time(m)) return import_skip(c->job, where, "it has no label for any device");
     FT_TRY(builder_add_packed(b, f->packed.data + m->offset, m->size, &graph, c->job->error));
     c->job->result->models++;
     return add_labels(c, b, f, m, graph);
@@ -152,7 +150,7 @@ static ft_status add_all(cg_import *c, builder *b) {
             if (c->folders[i].is_mixed == (mixed == 1)) FT_TRY(add_folder(c, b, &seen, &c->folders[i]));
         }
     }
-    /* Beside the families of CG stand nn-Meter's own files. */
+    /* nn-Meter's own files lie beside the folders of the families. */
     const char *operators = arena_format(&c->memory, "%s/nnmeter", c->job->source);
     if (operators == NULL) return FT_NOMEM(c->job->error);
     FT_TRY(import_operators(c->job, b, operators, CG_TIME, CG_METRICS));
@@ -180,7 +178,7 @@ static ft_status add_table_folder(cg_import *c, uint32_t *capacity, const char *
     return FT_OK;
 }
 
-/* A folder that has some of the tables, but not all, is worth a word. */
+/* A folder that has some of the tables, but not all, is reported. */
 static bool has_some_table(const char *path) {
     char file[PATH_MAX];
     for (int table = 0; table < CG_TABLES; table++) {
@@ -199,7 +197,7 @@ static ft_status find_sub_folders(cg_import *c, const name_list *names) {
         if (cg_matches_path(path))
             FT_TRY(add_table_folder(c, &capacity, path));
         else if (has_some_table(path))
-            FT_TRY(import_skip(c->job, path, "not all of models.csv, nodes.csv and edges.csv are there"));
+            FT_TRY(import_skip(c->job, path, "models.csv, nodes.csv or edges.csv is missing"));
     }
     return FT_OK;
 }
@@ -214,10 +212,11 @@ static ft_status find_folders(cg_import *c) {
     name_list_free(&names);
     if (status != FT_OK || c->folder_count > 0) return status;
     return ft_fail(c->job->error, FT_ERR_FORMAT,
-                   "%s: neither it nor a folder in it has models.csv, nodes.csv and edges.csv (or .csv.gz)", source);
+                   "%s: neither the folder nor its sub-folders have models.csv, nodes.csv and edges.csv (or .csv.gz)",
+                   source);
 }
 
-/* How many models there will be, as far as that is cheap to know. */
+/* The number of models, as far as it is cheap to find. */
 static uint64_t count_models(const cg_folder *f) {
     char path[PATH_MAX];
     input in;
@@ -231,7 +230,7 @@ static uint64_t count_models(const cg_folder *f) {
     return count > 0 ? count - 1 : 0;
 }
 
-/* --- All of it --------------------------------------------------------------------------------------------------- */
+/* --- Entry point ------------------------------------------------------------------------------------------------- */
 
 static ft_status run(cg_import *c) {
     builder *b;

@@ -1,9 +1,11 @@
-/* import_npu.c - networks that Arm's Vela compiled for Ethos-U: summary.csv, and tflite/ with the files it names.
+/* import_npu.c - import of networks that Arm's Vela compiled for Ethos-U: summary.csv, and tflite/ with the files it
+ * names.
  *
- * A row of the table is a network on one accelerator. Many networks are siblings of each other, retrained or renamed,
- * and a split that puts them into different parts tests nothing; so the name of a record begins with a key that
- * siblings share, a hash of their operators, their multiply-accumulates and their inputs, and goes on after a dot with
- * the id of the file. Memory of which a network uses nothing is left empty: no error can be relative to zero. */
+ * A row of the table is a network on one accelerator. Many networks are variants of each other, retrained or
+ * renamed, and a split that puts variants into different parts tests nothing. The name of a record therefore begins
+ * with a key that variants share, a hash of their operators, their multiply-accumulates and their inputs, followed
+ * by a dot and the id of the file. Unused memories (0 bytes) are stored as not measured: no relative error is
+ * defined for zero. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -69,7 +71,7 @@ static const char *const metric_names[METRIC_COUNT] = {"time_us",    "total_cycl
                                                        "dram_bytes", "flash_bytes",  "weight_bytes"};
 
 typedef struct npu_model {
-    uint32_t graph; /* FT_NONE: cannot be read */
+    uint32_t graph; /* FT_NONE: unreadable */
     char key[MAX_KEY];
 } npu_model;
 
@@ -82,7 +84,7 @@ typedef struct npu_import {
     csv rows;
     uint32_t columns[NPU_COLUMNS], column_count;
     csv_field cells[MAX_SUMMARY_COLUMNS];
-    map numbers; /* from the name of a file to its place in `models` */
+    map numbers; /* from file name to index in `models` */
     buf models;  /* npu_model */
 } npu_import;
 
@@ -94,7 +96,8 @@ static ft_status read_header(npu_import *t) {
         uint32_t at = 0;
         while (at < t->column_count && !csv_field_is(&t->cells[at], column_names[i])) at++;
         if (at == t->column_count)
-            return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line 1: has no column '%s'", t->path, column_names[i]);
+            return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line 1: column '%s' is missing", t->path,
+                           column_names[i]);
         t->columns[i] = at;
     }
     return FT_OK;
@@ -104,7 +107,7 @@ static const csv_field *cell(const npu_import *t, int column) {
     return &t->cells[t->columns[column]];
 }
 
-/* Passes over the row at hand, which cannot be used for what is in one of its cells. */
+/* Skips the current row because of the value of one cell. */
 static ft_status skip_cell(const npu_import *t, int column, const char *why) {
     char text[61], where[MAX_CELL];
     snprintf(where, sizeof where, "%.400s: line %" PRIu64 ": %s is '%s'", t->path, t->rows.line, column_names[column],
@@ -112,7 +115,7 @@ static ft_status skip_cell(const npu_import *t, int column, const char *why) {
     return import_skip(t->job, where, why);
 }
 
-/* The first number of a row that is none, or below zero; NPU_COLUMNS when all are as they should be. */
+/* The column of the first invalid number of a row; NPU_COLUMNS when all are valid. */
 static int find_bad_number(const npu_import *t, double values[static NPU_COLUMNS]) {
     static const int numbers[] = {NPU_TIME, NPU_TOTAL_CYCLES,  NPU_CYCLES,         NPU_SRAM,
                                   NPU_DRAM, NPU_ON_CHIP_FLASH, NPU_OFF_CHIP_FLASH, NPU_WEIGHTS};
@@ -124,7 +127,7 @@ static int find_bad_number(const npu_import *t, double values[static NPU_COLUMNS
     return NPU_COLUMNS;
 }
 
-/* Seconds, cycles, KiB and bytes of a row, in the units and the order of the metrics. */
+/* Converts seconds, cycles, KiB and bytes of a row to the units and the order of the metrics. */
 static void convert_metrics(const double values[static NPU_COLUMNS], double metrics[static METRIC_COUNT]) {
     metrics[METRIC_TIME] = values[NPU_TIME] * 1e6;
     metrics[METRIC_TOTAL_CYCLES] = values[NPU_TOTAL_CYCLES];
@@ -144,7 +147,7 @@ static int by_text(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* What siblings have in common: how many operators of which kind, the work, and the shapes of the inputs. */
+/* The key that variants of a network share: a hash of operator counts, work, and input shapes. */
 static ft_status find_key(const npu_import *t, const ft_graph *graph, char key[static MAX_KEY]) {
     uint32_t count = ft_graph_op_count(graph);
     const char **types = malloc((count + 1) * sizeof *types);
@@ -191,7 +194,7 @@ static ft_status read_model(npu_import *t, const char *file, const char *where, 
     if (status != FT_OK) {
         char text[sizeof error.message + MAX_CELL + 4];
         snprintf(text, sizeof text, "%s: %s", where, error.message);
-        return import_skip(t->job, text, "the network cannot be read");
+        return import_skip(t->job, text, "the network is unreadable");
     }
     t->job->result->models++;
     status = find_key(t, graph, made->key);
@@ -200,14 +203,14 @@ static ft_status read_model(npu_import *t, const char *file, const char *where, 
     return status;
 }
 
-/* Reads a network when a row speaks of it for the first time. */
+/* Reads a network at the first row that refers to it. */
 static ft_status find_model(npu_import *t, const char *file, const char *where, npu_model *found) {
     uint32_t number = (uint32_t)(t->models.length / sizeof *found);
     const char *key = arena_string(&t->memory, file, strlen(file));
     if (key == NULL || !map_add(&t->numbers, key, number, &number)) return FT_NOMEM(t->job->error);
     if (number < t->models.length / sizeof *found) {
         memcpy(found, t->models.data + number * sizeof *found, sizeof *found);
-        return found->graph != FT_NONE ? FT_OK : import_skip(t->job, where, "the network cannot be read");
+        return found->graph != FT_NONE ? FT_OK : import_skip(t->job, where, "the network is unreadable");
     }
     FT_TRY(read_model(t, file, where, found));
     buf_add(&t->models, found, sizeof *found);
@@ -216,7 +219,7 @@ static ft_status find_model(npu_import *t, const char *file, const char *where, 
 
 /* --- Rows -------------------------------------------------------------------------------------------------------- */
 
-/* Single operators are a family of their own; a network belongs to the collection that it comes from. */
+/* Single operators are a family of their own; the family of a network is the collection it comes from. */
 static void find_family(const npu_import *t, char *family, size_t size) {
     char source[MAX_CELL];
     csv_unquote(cell(t, NPU_SOURCE), source, sizeof source);
@@ -232,13 +235,13 @@ static ft_status read_row(npu_import *t) {
     snprintf(where, sizeof where, "%.400s: line %" PRIu64, t->path, t->rows.line);
     csv_unquote(cell(t, NPU_FILE), file, sizeof file);
     if (file[0] == '\0' || file[0] == '.' || strchr(file, '/') != NULL)
-        return skip_cell(t, NPU_FILE, "not the name of a file in the folder tflite");
+        return skip_cell(t, NPU_FILE, "not a file in the folder tflite");
     const char *device = ft_device_canonical(csv_unquote(cell(t, NPU_CONFIG), config, sizeof config));
-    if (device == NULL) return import_skip(t->job, where, "an accelerator that is not known");
+    if (device == NULL) return import_skip(t->job, where, "unknown accelerator");
     int bad = find_bad_number(t, values);
-    if (bad != NPU_COLUMNS) return skip_cell(t, bad, "not a number, zero or above");
+    if (bad != NPU_COLUMNS) return skip_cell(t, bad, "not a number of at least zero");
     convert_metrics(values, metrics);
-    if (isnan(metrics[METRIC_TIME])) return import_skip(t->job, where, "it takes no time");
+    if (isnan(metrics[METRIC_TIME])) return import_skip(t->job, where, "its time is zero");
     FT_TRY(find_model(t, file, where, &found));
     if (found.graph == FT_NONE) return FT_OK;
     find_family(t, family, sizeof family);
@@ -272,7 +275,7 @@ static ft_status read_rows(npu_import *t) {
     }
 }
 
-/* --- All of it --------------------------------------------------------------------------------------------------- */
+/* --- Entry point ------------------------------------------------------------------------------------------------- */
 
 static ft_status run(npu_import *t) {
     t->path = arena_format(&t->memory, "%s/summary.csv", t->job->source);

@@ -1,13 +1,13 @@
-/* import_operators.c - single operators that nn-Meter measured when it looked for fusion rules.
+/* import_operators.c - import of single operators, measured by nn-Meter to find fusion rules.
  *
- * To find out whether a runtime fuses two operators, nn-Meter timed each alone and both together, on small inputs: maps
- * of 28 x 28 x 16, vectors of 428. Its files keep the times: under the rule "BF_relu_conv" stand those of "relu",
- * "conv" and both. A time of one operator says what no sum over a network can tell apart, so each becomes a model of
- * its own.
+ * To detect whether a runtime fuses two operators, nn-Meter timed each alone and both together, on small inputs:
+ * maps of 28 x 28 x 16, vectors of 428. Its files keep the times: the rule "BF_relu_conv" holds those of "relu",
+ * "conv" and both. The time of one operator contains what no sum over a network can separate, so each becomes a
+ * model of its own.
  *
- * An operator that stands first in a rule saw that input; one that comes after pooling saw maps of half the size, one
- * after a concatenation twice the channels. Times of the same operator on the same input are averaged. Convolutions are
- * left out: their times contradict each other (on the CPU, a quarter of the work takes a thirtieth of the time). */
+ * The first operator of a rule has that input; one after pooling has maps of half the size, one after a
+ * concatenation twice the channels. Times of the same operator on the same input are averaged. Convolutions are left
+ * out: their times contradict each other (on the CPU, a quarter of the work takes a thirtieth of the time). */
 #include "data/import.h"
 
 #include <math.h>
@@ -27,11 +27,11 @@
 enum { HEIGHT = 28, CHANNELS = 16, VECTOR = 428, SQUEEZE = 4, MAX_NODES = 16, MAX_METRICS = 8 };
 static const uint64_t FILE_LIMIT = 16 << 20;
 
-/* --- What was measured ------------------------------------------------------------------------------------------- */
+/* --- Measured operators ------------------------------------------------------------------------------------------ */
 
 typedef struct rule_file {
     const char *name, *device;
-    double us; /* of its unit of time */
+    double us; /* microseconds per unit of time of the file */
 } rule_file;
 
 static const rule_file files[] = {
@@ -44,13 +44,13 @@ typedef struct op_model op_model;
 typedef void build_rule(op_model *d);
 
 typedef struct measured_op {
-    const char *name;   /* in the rules */
-    const char *before; /* what stood before it, NULL: nothing */
+    const char *name;   /* name in the rules */
+    const char *before; /* operator before it, NULL: none */
     build_rule *build;
     int64_t height, channels;
 } measured_op;
 
-/* --- Drawing models ---------------------------------------------------------------------------------------------- */
+/* --- Building models --------------------------------------------------------------------------------------------- */
 
 struct op_model {
     tf_node nodes[MAX_NODES];
@@ -63,7 +63,7 @@ static tf_shape map_shape(int64_t height, int64_t channels) {
     return (tf_shape){.rank = 4, .dims = {1, height, height, channels}};
 }
 
-/* Adds a node with an output; inputs are nodes, or -1. Returns its number. */
+/* Adds a node; inputs are node indices, or -1. Returns its index. */
 static int add_node(op_model *d, const char *type, int first, int second, tf_shape out) {
     tf_node *node = &d->nodes[d->count];
     uint32_t *inputs = d->inputs[d->count];
@@ -190,7 +190,7 @@ static ft_status build_graph(const measured_op *op, ft_graph **graph, ft_error *
 
 /* --- Reading times ----------------------------------------------------------------------------------------------- */
 
-/* "23.6 +- 2.0", under "relu", or under "relu_1" and "relu_2" where a rule is about two of a kind; NaN when absent. */
+/* "23.6 +- 2.0", under "relu", or under "relu_1" and "relu_2" in rules with two of a kind; NaN when absent. */
 static double time_of(const json_t *rule, const char *name, int place) {
     char numbered[64];
     const json_t *times = json_object_get(rule, "latency");
@@ -202,7 +202,7 @@ static double time_of(const json_t *rule, const char *name, int place) {
     return value;
 }
 
-/* The mean over the rules that have this operator on this input; NaN when there is none, or it takes no time. */
+/* The mean over the rules with this operator on this input; NaN when there is none, or the time is zero. */
 static double mean_time(const json_t *rules, const measured_op *op) {
     double sum = 0;
     uint32_t count = 0;
@@ -246,7 +246,7 @@ static ft_status add_op(const adding *a, const rule_file *file, const measured_o
     snprintf(where, sizeof where, "%s: %s", file->name, name);
     ft_record record = {.graph = index, .name = name, .family = OPERATORS_FAMILY, .device = file->device};
     record.setting = "";
-    record.part = "support"; /* to learn from, never tested */
+    record.part = "support"; /* for training, never tested */
     record.batch = 1;
     record.dtype = FT_FLOAT32;
     record.metrics = metrics;
@@ -261,7 +261,7 @@ static ft_status add_file(const adding *a, const rule_file *file, const char *pa
     ft_status status = json_parse(in.bytes, in.size, &rules, a->job->error);
     input_close(&in);
     if (status == FT_ERR_NOMEM) return status;
-    if (status != FT_OK) return import_skip(a->job, path, "not a file of fusion rules");
+    if (status != FT_OK) return import_skip(a->job, path, "not a file of nn-Meter's fusion rules");
     for (uint32_t i = 0; status == FT_OK && i < OP_COUNT; i++) {
         double time = mean_time(rules, &ops[i]) * file->us;
         if (time > 0) status = add_op(a, file, &ops[i], time);

@@ -1,8 +1,9 @@
-/* import_perfseer.c - the PerfSeer / GAPP data set: a folder of pickled graphs, with labels in files of their own.
+/* import_perfseer.c - import of the PerfSeer / GAPP data set: a folder of pickled graphs, with labels in separate
+ * files.
  *
- * The reader finds the label of a graph and hands it over in the graph's meta. Six of its numbers become two records:
- * what a training step and what an inference takes on an RTX 3090. Files are read side by side, a batch of them at a
- * time, and added in the order of their names. */
+ * The reader finds the label of a graph and stores it in the graph's meta. Six of its numbers become two records:
+ * training step and inference on an RTX 3090. Files are read in parallel, in batches, and added in the order of
+ * their names. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ enum { FILES_AT_A_TIME = 512, MAX_FOLDERS_DEEP = 8 };
 enum { METRIC_TIME, METRIC_PEAK, METRIC_UTIL, METRIC_COUNT };
 
 static const char *const metric_names[METRIC_COUNT] = {"time_us", "peak_bytes", "util_ratio"};
-/* As the reader calls them, after "train_" and "infer_", and what makes ours of them. Times are per sample. */
+/* The reader's names, after "train_" and "infer_", and the factors to our units. Times are per sample. */
 static const char *const field_names[METRIC_COUNT] = {"time_per_sample_ms", "memory_peak_mib",
                                                       "sm_util_average_percent"};
 static const double factors[METRIC_COUNT] = {1e3, 1024.0 * 1024.0, 1e-2};
@@ -45,7 +46,7 @@ typedef struct perfseer_import {
     char **paths;
     uint32_t path_count, path_capacity;
     pickled *batch;
-    packer **packers; /* one for each thread */
+    packer **packers; /* one per thread */
     pool *threads;
 } perfseer_import;
 
@@ -99,9 +100,9 @@ static ft_status walk(perfseer_import *p, const char *folder, int depth) {
     return status;
 }
 
-/* --- Reading one ------------------------------------------------------------------------------------------------- */
+/* --- Reading a file ---------------------------------------------------------------------------------------------- */
 
-/* The style that all four stages have, or "mixed". */
+/* The style of all four stages, or "mixed". */
 static void find_family(const ft_graph *graph, pickled *f) {
     const char *styles = ft_graph_meta(graph, "stage_styles");
     if (styles == NULL) return;
@@ -163,7 +164,7 @@ static const char *file_name(const char *path) {
     return slash != NULL ? slash + 1 : path;
 }
 
-/* A metric that cannot be is not measured; a record without a time is none. */
+/* An invalid metric counts as not measured; a record without a time is dropped. */
 static ft_status check_metrics(perfseer_import *p, pickled *f, ft_mode mode, uint32_t *count) {
     *count = 0;
     for (int i = 0; i < METRIC_COUNT; i++) {
@@ -180,7 +181,7 @@ static ft_status check_metrics(perfseer_import *p, pickled *f, ft_mode mode, uin
     return FT_OK;
 }
 
-/* The name of the file without its ending and the batch in front: all batches of an architecture have the same name, so
+/* The file name without its suffix and the batch in front: all batches of an architecture have the same name, so
  * that a split by name keeps them together. */
 static void find_name(const pickled *f, char *name, size_t size) {
     const char *base = file_name(f->path);
@@ -191,7 +192,7 @@ static void find_name(const pickled *f, char *name, size_t size) {
 
 static ft_status add_file(perfseer_import *p, pickled *f) {
     if (f->status == FT_ERR_NOMEM) return FT_NOMEM(p->job->error);
-    if (f->status != FT_OK) return import_skip(p->job, f->error.message, "the graph cannot be read");
+    if (f->status != FT_OK) return import_skip(p->job, f->error.message, "the graph is unreadable");
     if (!f->has_label) return import_skip(p->job, f->path, "it has no label");
     char name[256];
     find_name(f, name, sizeof name);
@@ -236,12 +237,12 @@ static ft_status add_all(perfseer_import *p) {
     return import_finish(p->job, p->builder);
 }
 
-/* --- All of it --------------------------------------------------------------------------------------------------- */
+/* --- Entry point ------------------------------------------------------------------------------------------------- */
 
 static ft_status make_workers(perfseer_import *p) {
     if (p->path_count > 1) FT_TRY(pool_new(0, &p->threads, p->job->error));
     uint32_t count = p->threads != NULL ? pool_threads(p->threads) : 1;
-    p->packers = calloc((size_t)count + 1, sizeof *p->packers); /* NULL ends the list */
+    p->packers = calloc((size_t)count + 1, sizeof *p->packers); /* NULL-terminated */
     p->batch = calloc(FILES_AT_A_TIME, sizeof *p->batch);
     if (p->packers == NULL || p->batch == NULL) return FT_NOMEM(p->job->error);
     for (uint32_t i = 0; i < count; i++) {
@@ -254,8 +255,8 @@ static ft_status make_workers(perfseer_import *p) {
 static ft_status run(perfseer_import *p) {
     FT_TRY(walk(p, p->job->source, 0));
     if (p->path_count == 0)
-        return ft_fail(p->job->error, FT_ERR_FORMAT, "%s: has no pickled graphs (*.pkl), nor have the folders in it",
-                       p->job->source);
+        return ft_fail(p->job->error, FT_ERR_FORMAT,
+                       "%s: neither the folder nor its sub-folders have pickled graphs (*.pkl)", p->job->source);
     FT_TRY(make_workers(p));
     FT_TRY(builder_new(p->job->folder, metric_names, METRIC_COUNT, &p->builder, p->job->error));
     return add_all(p);

@@ -1,8 +1,9 @@
-/* import_table.c - a user's own table: a CSV with a row for each measurement, which names the model's file.
+/* import_table.c - import of a user's own table: a CSV with a row for each measurement, which names the model's
+ * file.
  *
- * docs/data.md describes the columns. Models are read once, however many rows speak of them, and kept as they are: a
- * batch that the file leaves open stays open, and the record says which one was measured. Other open dimensions get
- * their values from the column `shape`, because nobody could bind the graph later without them. */
+ * docs/data.md describes the columns. Each model is read once and stored as it is: a symbolic batch stays symbolic,
+ * and the record states the measured one. Other symbolic dimensions get their values from the column `shape`, as the
+ * graph could not be bound later without them. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,18 +50,18 @@ typedef struct table_import {
     arena memory;
     input in;
     csv rows;
-    const char *folder;              /* of the table: paths and devices are beside it */
+    const char *folder;              /* of the table: paths and devices are relative to it */
     uint32_t columns[TABLE_COLUMNS]; /* FT_NONE: absent */
     metric_column metrics[MAX_METRICS];
     uint32_t metric_count, column_count;
     csv_field cells[MAX_TABLE_COLUMNS];
-    char texts[TABLE_COLUMNS][MAX_CELL]; /* of the row in work */
-    map models;                          /* from path and shape to the index of the graph, FT_NONE: cannot be read */
+    char texts[TABLE_COLUMNS][MAX_CELL]; /* of the current row */
+    map models;                          /* from path and shape to the index of the graph, FT_NONE: unreadable */
 } table_import;
 
 /* --- Columns ----------------------------------------------------------------------------------------------------- */
 
-/* What `foretell sample` says of the models that it lists, and measuring scripts keep. */
+/* Columns that `foretell sample` writes and measuring scripts keep. */
 static bool is_sample_column(const char *name) {
     return strcmp(name, "graph") == 0 || strcmp(name, "weight") == 0 || strcmp(name, "reason") == 0;
 }
@@ -72,8 +73,7 @@ static ft_status read_column(table_import *t, uint32_t index, const csv_field *c
     for (uint32_t i = 0; i < TABLE_COLUMNS; i++) {
         if (strcmp(name, column_names[i]) != 0) continue;
         if (t->columns[i] != FT_NONE)
-            return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line 1: column '%s' is there twice", t->job->source,
-                           name);
+            return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line 1: column '%s' occurs twice", t->job->source, name);
         t->columns[i] = index;
         return FT_OK;
     }
@@ -85,7 +85,8 @@ static ft_status read_column(table_import *t, uint32_t index, const csv_field *c
                        t->job->source, name);
     for (uint32_t i = 0; i < t->metric_count; i++) {
         if (strcmp(t->metrics[i].name, made.name) == 0)
-            return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line 1: two columns hold %s", t->job->source, made.name);
+            return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line 1: two columns contain %s", t->job->source,
+                           made.name);
     }
     if (t->metric_count == MAX_METRICS)
         return ft_fail(t->job->error, FT_ERR_LIMIT, "%s: line 1: more than %d metrics", t->job->source, MAX_METRICS);
@@ -106,7 +107,7 @@ static ft_status read_header(table_import *t) {
 
 /* --- Models ------------------------------------------------------------------------------------------------------ */
 
-/* Gives symbols their values, in a graph that nobody else has seen yet: "sequence=128;height=32". */
+/* Sets symbols to values ("sequence=128;height=32") in a graph that is not shared yet. */
 static ft_status fix_symbols(ft_graph *graph, const char *shape, ft_error *error) {
     char text[MAX_CELL], name[MAX_CELL];
     snprintf(text, sizeof text, "%s", shape);
@@ -118,7 +119,7 @@ static ft_status fix_symbols(ft_graph *graph, const char *shape, ft_error *error
         uint32_t symbol = 0;
         while (symbol < graph->symbol_count && strcmp(graph->symbols[symbol], name) != 0) symbol++;
         if (symbol == graph->symbol_count || binding.rank != 1)
-            return ft_fail(error, FT_ERR_USAGE, "shape '%s': the model has no open dimension of that name", one);
+            return ft_fail(error, FT_ERR_USAGE, "shape '%s': the model has no symbolic dimension of that name", one);
         for (uint32_t i = 0; i < graph->tensor_count; i++) {
             ft_tensor *t = &graph->tensors[i];
             for (int32_t k = 0; k < t->rank; k++) {
@@ -129,7 +130,7 @@ static ft_status fix_symbols(ft_graph *graph, const char *shape, ft_error *error
     return FT_OK;
 }
 
-/* A graph that cannot be bound is of no use to anybody who opens the data set. */
+/* Rejects graphs that cannot be bound: they would be useless in a data set. */
 static ft_status check_binding(const ft_graph *graph, ft_error *error) {
     ft_graph *bound;
     FT_TRY(ft_graph_bind(graph, NULL, &bound, error));
@@ -143,7 +144,7 @@ static ft_status read_graph(table_import *t, const char *path, ft_graph **graph,
     ft_graph *made = NULL;
     ft_status status = FT_OK;
     if (ft_source_count(source) != 1)
-        status = ft_fail(error, FT_ERR_USAGE, "%s: holds %llu models, but a row speaks of one", path,
+        status = ft_fail(error, FT_ERR_USAGE, "%s: contains %llu models, but a row needs a file with one", path,
                          (unsigned long long)ft_source_count(source));
     if (status == FT_OK) status = ft_source_next(source, &made, error);
     ft_source_close(source);
@@ -165,7 +166,7 @@ static ft_status add_model(table_import *t, const char *path, const char *where,
     if (status != FT_OK) {
         char text[sizeof error.message + 640];
         snprintf(text, sizeof text, "%s: %s", where, error.message);
-        return import_skip(t->job, text, "the model cannot be read");
+        return import_skip(t->job, text, "the model is unreadable");
     }
     t->job->result->models++;
     status = builder_add_graph(t->builder, graph, index, t->job->error);
@@ -173,14 +174,14 @@ static ft_status add_model(table_import *t, const char *path, const char *where,
     return status;
 }
 
-/* *index is FT_NONE when the row is to be left out. */
+/* *index is FT_NONE when the row is to be skipped. */
 static ft_status find_model(table_import *t, const char *where, uint32_t *index) {
     const char *model = t->texts[TABLE_MODEL];
     const char *path = arena_format(&t->memory, model[0] == '/' ? "%.0s%s" : "%s/%s", t->folder, model);
     const char *key = arena_format(&t->memory, "%s\n%s", model, t->texts[TABLE_SHAPE]);
     if (path == NULL || key == NULL) return FT_NOMEM(t->job->error);
     if (map_get(&t->models, key, index))
-        return *index != FT_NONE ? FT_OK : import_skip(t->job, where, "the model cannot be read");
+        return *index != FT_NONE ? FT_OK : import_skip(t->job, where, "the model is unreadable");
     FT_TRY(add_model(t, path, where, index));
     return map_set(&t->models, key, *index) ? FT_OK : FT_NOMEM(t->job->error);
 }
@@ -227,7 +228,7 @@ static ft_status read_device(table_import *t, ft_record *r) {
     return builder_add_device(t->builder, t->folder, r->device, t->job->error);
 }
 
-/* *count of them are good; *has_bad: some cannot be, and were told. */
+/* *count is the number of valid ones; *has_bad: some were invalid, and reported. */
 static ft_status read_metrics(table_import *t, const char *where, double *values, uint32_t *count, bool *has_bad) {
     *count = 0;
     *has_bad = false;
@@ -270,8 +271,7 @@ static ft_status read_row(table_import *t) {
     FT_TRY(read_keywords(t, &r));
     FT_TRY(read_device(t, &r));
     FT_TRY(read_metrics(t, where, values, &count, &has_bad));
-    if (count == 0 && !t->job->result->is_pool)
-        return has_bad ? FT_OK : import_skip(t->job, where, "nothing was measured");
+    if (count == 0 && !t->job->result->is_pool) return has_bad ? FT_OK : import_skip(t->job, where, "it has no metric");
     FT_TRY(find_model(t, where, &r.graph));
     return r.graph != FT_NONE ? import_record(t->job, t->builder, &r, where) : FT_OK;
 }
@@ -291,7 +291,7 @@ static ft_status read_rows(table_import *t) {
     }
 }
 
-/* --- All of it --------------------------------------------------------------------------------------------------- */
+/* --- Entry point ------------------------------------------------------------------------------------------------- */
 
 static const char *folder_of(arena *memory, const char *path) {
     const char *slash = strrchr(path, '/');
@@ -305,7 +305,7 @@ static ft_status run(table_import *t) {
     FT_TRY(input_open(t->job->source, FT_MAX_UNPACKED_BYTES, &t->in, t->job->error));
     csv_init(&t->rows, t->job->source, (const char *)t->in.bytes, t->in.size);
     FT_TRY(read_header(t));
-    const char *names[MAX_METRICS] = {"time_us"}; /* of a pool, all of whose cells are empty */
+    const char *names[MAX_METRICS] = {"time_us"}; /* for a pool of unmeasured models, whose cells are all empty */
     uint32_t count = t->job->result->is_pool ? 1 : t->metric_count;
     for (uint32_t i = 0; i < t->metric_count; i++) names[i] = t->metrics[i].name;
     FT_TRY(builder_new(t->job->folder, names, count, &t->builder, t->job->error));

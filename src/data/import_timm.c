@@ -1,6 +1,7 @@
-/* import_timm.c - step times and peaks of memory of timm's image models, whose graphs are ONNX files beside the tables.
+/* import_timm.c - import of step times and peak memory of timm's image models, whose graphs are ONNX files beside
+ * the tables.
  *
- * Only the graphs that a row speaks of are read. Rows are added in the order of the tables. */
+ * Only graphs that a row refers to are read. Rows are added in the order of the tables. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ typedef struct timm_import {
     timm_rows rows;
     model_file *files;
     uint32_t file_count;
-    map by_name; /* from the name of a graph's file to its place in `files` */
+    map by_name; /* from the file name of a graph to its index in `files` */
 } timm_import;
 
 static ft_status list_files(timm_import *t) {
@@ -41,7 +42,7 @@ static ft_status add_row(timm_import *t, const timm_row *row) {
     char where[4200];
     snprintf(where, sizeof where, "%s: line %llu", row->table, (unsigned long long)row->line);
     map_get(&t->by_name, row->graph, &at);
-    if (t->files[at].graph == FT_NONE) return import_skip(t->job, where, "its graph cannot be read");
+    if (t->files[at].graph == FT_NONE) return import_skip(t->job, where, "its graph is unreadable");
     ft_record record = {.graph = t->files[at].graph,
                         .name = row->name,
                         .family = row->family,
@@ -66,7 +67,7 @@ static ft_status run(timm_import *t) {
     FT_TRY(timm_tables_read(t->job, &t->graphs, &t->memory, &t->rows));
     if (t->rows.table_count == 0)
         return ft_fail(t->job->error, FT_ERR_FORMAT,
-                       "%s: has neither benchmark.csv nor train_memory_a100.csv (or .csv.gz)", t->job->source);
+                       "%s: contains neither benchmark.csv nor train_memory_a100.csv (or .csv.gz)", t->job->source);
     FT_TRY(list_files(t));
     FT_TRY(builder_new(t->job->folder, timm_metrics, TIMM_METRICS, &t->builder, t->job->error));
     FT_TRY(model_files_add(t->job, t->builder, t->files, t->file_count));

@@ -1,3 +1,4 @@
+/* intern.c - hash table of distinct byte strings. */
 #include "data/intern.h"
 
 #include <stdlib.h>

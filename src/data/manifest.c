@@ -1,3 +1,4 @@
+/* manifest.c - reading and writing of dataset.json. */
 #include "data/manifest.h"
 
 #include <stdio.h>
@@ -89,11 +90,11 @@ static ft_status read_file(const json_t *root, const char *name, manifest_file *
 static ft_status read_all(const json_t *root, manifest *m, ft_error *error) {
     const char *format = json_string_value(json_object_get(root, "format"));
     if (format == NULL || strcmp(format, format_name) != 0)
-        return ft_fail(error, FT_ERR_FORMAT, "does not describe a data set of foretell");
+        return ft_fail(error, FT_ERR_FORMAT, "not the manifest of a foretell data set");
     uint64_t version;
     FT_TRY(read_count(root, "version", &version, error));
     if (version != VERSION)
-        return ft_fail(error, FT_ERR_UNSUPPORTED, "is of version %llu; this foretell reads version %d",
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "version %llu is not supported; this foretell reads version %d",
                        (unsigned long long)version, VERSION);
     FT_TRY(read_count(root, "graphs", &m->graph_count, error));
     FT_TRY(read_count(root, "records", &m->record_count, error));

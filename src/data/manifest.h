@@ -1,4 +1,4 @@
-/* manifest.h - dataset.json: what the two files of a data set must be like, so that a change is noticed. */
+/* manifest.h - dataset.json: sizes and hashes of the two files of a data set, so that changes are detected. */
 #ifndef DATA_MANIFEST_H
 #define DATA_MANIFEST_H
 
@@ -20,7 +20,7 @@ typedef struct manifest {
     char hash[HASH_TEXT]; /* of both */
 } manifest;
 
-/* Fills m->hash from those of the two files. */
+/* Computes m->hash from those of the two files. */
 void manifest_seal(manifest *m);
 ft_status manifest_write(const char *path, const manifest *m, ft_error *error);
 ft_status manifest_read(const char *path, manifest *m, ft_error *error);

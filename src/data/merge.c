@@ -1,4 +1,4 @@
-/* merge.c - several data sets become one. */
+/* merge.c - merging of several data sets into one. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ typedef struct merger {
     import_job *job;
     ft_dataset **parts;
     uint32_t part_count;
-    const char *metrics[MAX_METRICS]; /* of all of them, in the order in which they come */
+    const char *metrics[MAX_METRICS]; /* union of the metrics, in order of appearance */
     uint32_t metric_count;
     uint64_t total, done;
     builder *builder;
@@ -29,7 +29,8 @@ static ft_status collect_metrics(merger *m, const ft_dataset *d) {
     for (uint32_t i = 0; i < d->records.metric_count; i++) {
         if (metric_index(m, d->records.metrics[i]) != FT_NONE) continue;
         if (m->metric_count == MAX_METRICS)
-            return ft_fail(m->job->error, FT_ERR_LIMIT, "together they have more than %d metrics", MAX_METRICS);
+            return ft_fail(m->job->error, FT_ERR_LIMIT, "the data sets have more than %d different metrics",
+                           MAX_METRICS);
         m->metrics[m->metric_count++] = d->records.metrics[i];
     }
     return FT_OK;

@@ -1,5 +1,5 @@
-/* model_files.c - reading and packing are done on all threads, a few hundred files at a time; adding, which decides
- * about the numbers of graphs, is done by one, in order. */
+/* model_files.c - parallel reading of many model files. Files are read and packed on all threads, a few hundred at a
+ * time; one thread adds them in order, so that graph indices are deterministic. */
 #include "data/import.h"
 
 #include <stdlib.h>
@@ -19,12 +19,12 @@ typedef struct reading {
 
 typedef struct reader_pool {
     pool *threads;
-    packer **packers; /* one for each thread; NULL ends the list */
+    packer **packers; /* one per thread; NULL-terminated */
     reading *readings;
-    const model_file *files; /* of the batch in work */
+    const model_file *files; /* of the current batch */
 } reader_pool;
 
-/* A graph that cannot be bound is of no use to anybody who opens the data set. */
+/* Rejects graphs that cannot be bound: they would be useless in a data set. */
 static ft_status check_binding(const ft_graph *graph, ft_error *error) {
     ft_graph *bound;
     FT_TRY(ft_graph_bind(graph, NULL, &bound, error));
@@ -51,7 +51,7 @@ static void read_part(void *user, uint32_t part, uint32_t worker) {
 static ft_status add_one(import_job *job, builder *b, const reading *r, model_file *file) {
     file->graph = FT_NONE;
     if (r->status == FT_ERR_NOMEM) return FT_NOMEM(job->error);
-    if (r->status != FT_OK) return import_skip(job, r->error.message, "the graph cannot be read");
+    if (r->status != FT_OK) return import_skip(job, r->error.message, "the graph is unreadable");
     job->result->models++;
     return builder_add_packed(b, r->packed.data, r->packed.length, &file->graph, job->error);
 }

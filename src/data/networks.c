@@ -1,4 +1,4 @@
-/* networks.c - see networks.h. */
+/* networks.c - parser of the table of tasks and networks (networks.h). */
 #include "data/networks.h"
 
 #include <stdlib.h>
@@ -41,8 +41,7 @@ static ft_status find_columns(reading *r, uint32_t *task, uint32_t *network) {
         if (csv_field_is(&fields[i], "network")) *network = i;
     }
     if (*task < MAX_COLUMNS && *network < MAX_COLUMNS) return FT_OK;
-    return ft_fail(r->error, FT_ERR_FORMAT, "%s: the first line must name the columns 'task' and 'network'",
-                   r->table.name);
+    return ft_fail(r->error, FT_ERR_FORMAT, "%s: line 1: expected the columns task and network", r->table.name);
 }
 
 static const char *keep(reading *r, const csv_field *field) {
@@ -54,7 +53,7 @@ static const char *keep(reading *r, const csv_field *field) {
 static ft_status add_pair(reading *r, const csv_field *task, const csv_field *network) {
     if (task->length == 0 || network->length == 0 || task->length >= NAME_BYTES || network->length >= NAME_BYTES ||
         memchr(network->text, '+', network->length) != NULL)
-        return ft_fail(r->error, FT_ERR_DAMAGED, "%s:%llu: no task and network, or one with '+' in its name",
+        return ft_fail(r->error, FT_ERR_DAMAGED, "%s:%llu: expected a task and a network, without '+' in their names",
                        r->table.name, (unsigned long long)r->table.line);
     if (r->count == r->capacity) {
         size_t larger = r->capacity == 0 ? 256 : r->capacity * 2;
@@ -77,15 +76,15 @@ static ft_status read_rows(reading *r) {
         FT_TRY(csv_row(&r->table, fields, MAX_COLUMNS, &count, r->error));
         if (count == 0) break;
         if (task >= count || network >= count)
-            return ft_fail(r->error, FT_ERR_DAMAGED, "%s:%llu: the row is too short", r->table.name,
+            return ft_fail(r->error, FT_ERR_DAMAGED, "%s:%llu: the row has too few fields", r->table.name,
                            (unsigned long long)r->table.line);
         FT_TRY(add_pair(r, &fields[task], &fields[network]));
     }
     if (r->count > 0) return FT_OK;
-    return ft_fail(r->error, FT_ERR_FORMAT, "%s: there is no task in the table", r->table.name);
+    return ft_fail(r->error, FT_ERR_FORMAT, "%s: the table has no rows", r->table.name);
 }
 
-/* The networks of each task, joined. */
+/* Joins the networks of each task. */
 static ft_status make_lists(reading *r) {
     networks *n = r->n;
     buf list = {0};

@@ -1,5 +1,5 @@
-/* networks.h - which networks a task belongs to. Tuning logs do not tell: whoever extracted the tasks from networks
- * knows, and gives a table of two columns, `task` and `network`, with a row for each pair. */
+/* networks.h - table of the networks that contain each tuning task. Tuning logs do not name networks, so the table
+ * comes from the extraction of the tasks: two columns, `task` and `network`, with a row for each pair. */
 #ifndef DATA_NETWORKS_H
 #define DATA_NETWORKS_H
 
@@ -12,15 +12,15 @@
 typedef struct networks {
     arena memory;
     map tasks;
-    const char **lists; /* by the number of the task: its networks, sorted, with '+' between them */
+    const char **lists; /* by task index: its networks, sorted and joined by '+' */
 } networks;
 
-/* Free it also after a failure. A table without these columns or without rows, and names with '+', are errors. */
+/* Free `n` also after a failure. A table without these columns or without rows, and names with '+', are errors. */
 ft_status networks_read(const char *path, networks *n, ft_error *error);
 void networks_free(networks *n);
 /* "" when the table does not have the task. */
 const char *networks_of(const networks *n, const char *task);
-/* Whether a list of networks, or one alone, has one of this name. */
+/* Whether a '+'-joined list contains this network. */
 bool networks_has(const char *list, const char *name);
 
 #endif

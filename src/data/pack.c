@@ -1,7 +1,8 @@
-/* pack.c - from a graph to its canonical bytes.
+/* pack.c - packing of a graph to its canonical bytes.
  *
- * Tensors are numbered in the order in which the operators meet them. Strings, shapes, lists of attributes and kinds of
- * operators are written once each, and referred to by number: an operator of the CG tables takes about ten bytes. */
+ * Tensors are numbered in the order in which operators first refer to them. Strings, shapes, lists of attributes and
+ * operator types are written once each, and referred to by index: an operator of the CG tables takes about ten
+ * bytes. */
 #include "data/pack.h"
 
 #include <stdlib.h>
@@ -12,15 +13,15 @@
 #include "graph/graph.h"
 #include "graph/opdef.h"
 
-/* Longer constants of floats are weights; shorter ones may be scales of a Resize, or the numbers of a formula. */
+/* Longer float constants are weights; shorter ones may be scales of a Resize, or coefficients. */
 enum { MAX_FLOATS = 16 };
 
 struct packer {
     const ft_graph *graph;
-    uint32_t *numbers; /* of each tensor, FT_NONE = none yet */
+    uint32_t *numbers; /* number of each tensor, FT_NONE = none yet */
     uint32_t *order;   /* the tensors by number */
     uint32_t capacity, numbered;
-    uint32_t next;                       /* the first tensor that the operators have not met yet */
+    uint32_t next;                       /* the first tensor that no operator has referred to yet */
     uint32_t symbols[GRAPH_MAX_SYMBOLS]; /* number of each symbol, FT_NONE = none yet */
     uint32_t symbol_count;
     intern_table strings, shapes, attributes, types;
@@ -85,10 +86,10 @@ static void number_tensors(packer *p) {
         for (uint32_t k = 0; k < op->input_count; k++) number_tensor(p, op->inputs[k]);
         for (uint32_t k = 0; k < op->output_count; k++) number_tensor(p, op->outputs[k]);
     }
-    for (uint32_t i = 0; i < g->tensor_count; i++) number_tensor(p, i); /* nobody reads or makes them */
+    for (uint32_t i = 0; i < g->tensor_count; i++) number_tensor(p, i); /* not connected to any operator */
 }
 
-/* Where operators meet a tensor: 0 none, 1 one that is new, else how far back it was new. */
+/* A reference to a tensor: 0 none, 1 the next new one, else the distance back to it. */
 static void put_tensor_ref(packer *p, buf *out, uint32_t tensor) {
     if (tensor == FT_NONE) {
         varint_put(out, 0);
@@ -133,7 +134,7 @@ static uint64_t symbol_number(packer *p, int64_t dim) {
     return *number;
 }
 
-/* Sizes are even, symbols odd; 1 has no name. */
+/* Sizes are even, symbols odd; 1 is an unknown dimension. */
 static uint64_t dim_code(packer *p, int64_t dim) {
     if (dim >= 0) return (uint64_t)dim << 1;
     return dim == FT_DIM_UNKNOWN ? 1 : (symbol_number(p, dim) + 1) << 1 | 1;
@@ -141,8 +142,7 @@ static uint64_t dim_code(packer *p, int64_t dim) {
 
 static uint32_t shape_number(packer *p, const ft_tensor *t) {
     uint64_t dims[FT_MAX_RANK];
-    for (int32_t i = 0; i < t->rank; i++)
-        dims[i] = dim_code(p, t->dims[i]); /* symbols make intern_table of their own */
+    for (int32_t i = 0; i < t->rank; i++) dims[i] = dim_code(p, t->dims[i]); /* may add a string to the table */
     buf *entry = begin_entry(p);
     buf_char(entry, (char)t->dtype);
     buf_char(entry, (char)(t->rank + 1));
@@ -152,7 +152,7 @@ static uint32_t shape_number(packer *p, const ft_tensor *t) {
 
 static bool fits_float32(const double *values, uint64_t count) {
     for (uint64_t i = 0; i < count; i++) {
-        if ((double)(float)values[i] != values[i]) return false; /* neither does what is not a number */
+        if ((double)(float)values[i] != values[i]) return false; /* NaN does not fit either */
     }
     return true;
 }
@@ -181,7 +181,7 @@ static void put_floats(buf *out, const double *values, uint64_t count, pack_numb
     }
 }
 
-/* `count` numbers with how many there are and how they are written. */
+/* Writes count, encoding and `count` numbers. */
 static void put_numbers(buf *out, const int64_t *ints, const double *floats, uint64_t count) {
     pack_number kind = floats == NULL ? NUMBER_INT : fits_float32(floats, count) ? NUMBER_FLOAT32 : NUMBER_FLOAT64;
     varint_put(out, count << 2 | kind);
@@ -198,7 +198,7 @@ static bool takes_weights(ft_op_class op_class) {
            op_class == FT_CLASS_RECURRENT || op_class == FT_CLASS_ATTENTION;
 }
 
-/* Whether all that read it take it for a weight, so that nobody looks at its elements. */
+/* Whether all readers use it as a weight, so that its elements do not matter. */
 static bool is_weight(const ft_graph *g, uint32_t tensor) {
     const ft_tensor *t = &g->tensors[tensor];
     for (uint32_t u = 0; u < t->use_count; u++) {
@@ -211,7 +211,7 @@ static bool is_weight(const ft_graph *g, uint32_t tensor) {
     return t->use_count > 0;
 }
 
-/* Elements that may decide on a shape; those of weights are left out. */
+/* Whether the elements are stored: they may determine a shape. Those of weights are omitted. */
 static bool keeps_value(const ft_graph *g, uint32_t tensor) {
     const ft_tensor *t = &g->tensors[tensor];
     if (t->value == NULL || is_weight(g, tensor)) return false;
@@ -259,16 +259,16 @@ static void put_attribute(packer *p, buf *out, const ft_attr *a) {
     }
 }
 
-/* What a file claims that an operator costs (PerfSeer does) is as good as a name: nobody goes by it. */
+/* Operator costs stored in a file (PerfSeer's) are omitted like names: nothing depends on them. */
 static bool is_stored_cost(const ft_attr *a) {
     return strncmp(a->name, "stored_", 7) == 0;
 }
 
-/* The attributes by name; of two with one name, the first stays first, as it is the one that counts. */
+/* Sorts attributes by name; of two with one name, the first stays first, as it is the one that counts. */
 static uint32_t attributes_number(packer *p, const ft_op *op) {
     enum { MAX_SORTED = 64 };
     uint32_t order[MAX_SORTED], count = op->attr_count;
-    uint32_t sorted = op->attr_count <= MAX_SORTED ? op->attr_count : 0; /* a longer list stays as it is */
+    uint32_t sorted = op->attr_count <= MAX_SORTED ? op->attr_count : 0; /* a longer list stays unsorted */
     for (uint32_t i = 0; i < op->attr_count; i++) count -= is_stored_cost(&op->attrs[i]);
     for (uint32_t i = 0; i < sorted; i++) {
         uint32_t k = i;
@@ -287,7 +287,7 @@ static uint32_t attributes_number(packer *p, const ft_op *op) {
     return number;
 }
 
-/* Most operators have the entry of the table that their type leads to; some readers know better. */
+/* Most operators have the table entry that their type implies; some readers assign another one. */
 static uint32_t type_number(packer *p, const ft_op *op) {
     const ft_opdef *usual = opdef_find(p->graph->format, op->type);
     if (usual == NULL) usual = ft_opdef_unknown();
@@ -311,7 +311,7 @@ static void put_op(packer *p, const ft_op *op) {
     if (p->graph->branch_count > 1) varint_put(out, op->branch);
 }
 
-/* --- All of it --------------------------------------------------------------------------------------------------- */
+/* --- Entry point ------------------------------------------------------------------------------------------------- */
 
 static void put_list(const packer *p, buf *out, const index_list *list) {
     varint_put(out, list->count);
@@ -347,7 +347,8 @@ static bool has_failed(const packer *p) {
 }
 
 ft_status pack_graph(packer *p, const ft_graph *graph, buf *out, ft_error *error) {
-    if (graph->is_bound) return ft_fail(error, FT_ERR_USAGE, "a bound graph cannot be packed: pack the one it is from");
+    if (graph->is_bound)
+        return ft_fail(error, FT_ERR_USAGE, "a bound graph cannot be packed; pack the graph it was bound from");
     if (!clear(p, graph)) return FT_NOMEM(error);
     number_tensors(p);
     for (uint32_t i = 0; i < graph->inputs.count; i++) {

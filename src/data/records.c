@@ -1,7 +1,7 @@
-/* records.c - the table of measurements: strict reading, canonical writing.
+/* records.c - the table of measurements: strict parsing, canonical writing.
  *
- * Every cell is checked. A table that was edited by hand may hold anything, and a wrong label that goes unnoticed costs
- * more than an error: each message names file, line and column. Texts that repeat are kept once. */
+ * Every cell is checked. A table edited by hand may contain anything, and an unnoticed wrong label costs more than
+ * an error: each message names file, line and column. Repeated texts are stored once. */
 #include "data/records.h"
 
 #include <math.h>
@@ -59,11 +59,11 @@ const char *record_key(const ft_record *r, char key[static HASH_TEXT]) {
 typedef struct parser {
     const records_source *source;
     csv rows;
-    arena *memory; /* of what stays */
+    arena *memory; /* of the result */
     arena scratch;
     records *table;
     map texts, devices, keys;
-    const char **text_list; /* by the numbers in `texts` and in `devices` */
+    const char **text_list; /* by the indices in `texts` and in `devices` */
     uint32_t text_count, text_capacity, row_capacity;
     ft_error *error;
 } parser;
@@ -130,7 +130,7 @@ static ft_status read_graph(parser *p, const csv_field *cell, uint32_t *graph) {
     if (!hash_parse(cell->text, cell->length, &hash))
         return bad_cell(p, "graph", cell, "the id of a graph, 32 hexadecimal digits");
     if (!map_get(p->source->graphs, csv_unquote(cell, id, sizeof id), graph))
-        return bad_cell(p, "graph", cell, "the id of a graph in graphs.ftg, which has no such graph");
+        return bad_cell(p, "graph", cell, "the id of a graph in graphs.ftg, which has no graph with this id");
     return FT_OK;
 }
 
@@ -138,7 +138,7 @@ static ft_status read_metric(const parser *p, const csv_field *cell, const char 
     *value = NAN;
     if (cell->length == 0) return FT_OK;
     if (!text_double(cell->text, cell->length, value) || *value <= 0)
-        return bad_cell(p, column, cell, "a number above zero, or nothing when it was not measured");
+        return bad_cell(p, column, cell, "a number above zero, or an empty cell");
     return FT_OK;
 }
 
@@ -294,7 +294,6 @@ bool time_filter_rejects(const ft_time_filter *f, double time_us, double noise) 
 
 ft_status time_filter_check(const ft_time_filter *f, ft_error *error) {
     if (!(f->min_time_us > 0 && f->max_time_us > 0 && f->min_time_us > f->max_time_us)) return FT_OK;
-    return ft_fail(error, FT_ERR_USAGE,
-                   "nothing takes at least %g and at most %g microseconds: the least is above the most", f->min_time_us,
+    return ft_fail(error, FT_ERR_USAGE, "the minimum time, %g us, exceeds the maximum, %g us", f->min_time_us,
                    f->max_time_us);
 }

@@ -1,4 +1,4 @@
-/* records.h - records.csv: what was measured, one row each (docs/formats/dataset.md). */
+/* records.h - records.csv: one row per measurement (docs/formats/dataset.md). */
 #ifndef DATA_RECORDS_H
 #define DATA_RECORDS_H
 
@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "foretell/dataset.h"
 
-/* Columns before those of the metrics. */
+/* Columns before the metrics. */
 enum {
     COLUMN_GRAPH,
     COLUMN_NAME,
@@ -26,14 +26,13 @@ enum {
     MAX_CELL = 512, /* bytes of a text in a cell */
 };
 
-/* A name that ends in a unit: "time_us". */
+/* Whether the name ends in a unit, like "time_us". */
 bool is_metric_name(const char *name);
 
 const char *record_mode_name(ft_mode mode);
 bool record_mode_parse(const char *text, ft_mode *mode);
 
-/* A hash of what makes two rows speak of the same measurement: everything but part, source and metrics. Returns `key`.
- */
+/* A hash of the identity of a measurement: all columns but part, source and metrics. Returns `key`. */
 const char *record_key(const ft_record *record, char key[static HASH_TEXT]);
 
 /* --- Reading ----------------------------------------------------------------------------------------------------- */
@@ -49,11 +48,11 @@ typedef struct records_source {
     const char *name; /* of the file, for messages */
     const char *text;
     size_t size;
-    const map *graphs;  /* from ids to indexes */
-    const char *folder; /* of the data set, which may have devices of its own; NULL: none */
+    const map *graphs;  /* from graph ids to indices */
+    const char *folder; /* of the data set, which may describe devices of its own; NULL: none */
 } records_source;
 
-/* Everything made lives in `memory`. */
+/* The result is allocated in `memory`. */
 ft_status records_parse(const records_source *source, arena *memory, records *table, ft_error *error);
 
 /* --- Writing ----------------------------------------------------------------------------------------------------- */

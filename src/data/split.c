@@ -1,9 +1,9 @@
-/* split.c - which records are for learning, for choosing, and for testing.
+/* split.c - assignment of records to training, validation and test.
  *
- * Where a graph goes is decided from its own id and the seed, never from its place among others: the order of the
- * records does not matter, and records that are added later do not move those that were there. A graph whose records
- * would fall into two parts keeps those of the part that is looked at last (test, then validation); the rest is not
- * used. docs/splits.md tells what each kind of split is good for. */
+ * The part of a graph is derived from its own id and the seed, never from its position: the order of the records
+ * does not matter, and records added later do not move existing ones. A graph whose records would fall into two
+ * parts keeps those of one part only (test before validation before training); its other records are unused.
+ * docs/splits.md explains the use of each kind of split. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 
 enum { SPEC_BYTES = sizeof((ft_split *)NULL)->spec };
 
-/* Shares of graphs, where the spec does not say. */
+/* Default fractions of graphs. */
 static const double VALID_SHARE = 0.1, DEVICE_TEST_SHARE = 0.2;
 
 static const char *const part_names[] = {"unused", "train", "valid", "test"};
@@ -39,7 +39,7 @@ bool ft_split_part_parse(const char *text, ft_split_part *part) {
     return false;
 }
 
-/* --- What a spec says -------------------------------------------------------------------------------------------- */
+/* --- Parsing the spec -------------------------------------------------------------------------------------------- */
 
 typedef enum split_kind {
     BY_RANDOM,
@@ -60,11 +60,11 @@ typedef struct plan {
     uint64_t seed;
     split_kind kind;
     double shares[2];      /* random: train, valid */
-    char name[SPEC_BYTES]; /* of the family or device that is held out; "test" or "test_ood" with order */
-    bool is_shared;        /* device: graphs may stand on both sides */
+    char name[SPEC_BYTES]; /* of the held-out family or device; "test" or "test_ood" with order */
+    bool is_shared;        /* device: a graph may be in training and test */
     int64_t shots;
-    bool *is_marked;   /* per graph: has a record of what is held out */
-    bool *is_few_shot; /* per graph: of the few that are learned from */
+    bool *is_marked;   /* per graph: has a held-out record */
+    bool *is_few_shot; /* per graph: chosen for few-shot training */
     fold_spec fold;
     uint8_t *fold_parts; /* per graph */
 } plan;
@@ -79,13 +79,13 @@ static ft_status parse_random(const char *text, plan *p, ft_error *error) {
         at += length + 1;
     }
     for (int i = 0; i < 3; i++) sum += shares[i];
-    if (fabs(sum - 100) > 1e-9) return ft_fail(error, FT_ERR_USAGE, "the shares %s do not add up to 100", text);
+    if (fabs(sum - 100) > 1e-9) return ft_fail(error, FT_ERR_USAGE, "the percentages %s do not add up to 100", text);
     p->shares[0] = shares[0] / 100;
     p->shares[1] = shares[1] / 100;
     return FT_OK;
 }
 
-/* The same shares, of names instead of graphs. */
+/* The same fractions, of names instead of graphs. */
 static ft_status parse_by_name(const char *text, plan *p, ft_error *error) {
     FT_TRY(parse_random(text, p, error));
     p->fold = (fold_spec){.key = FOLD_BY_NAME, .shares = {p->shares[0], p->shares[1]}};
@@ -93,7 +93,7 @@ static ft_status parse_by_name(const char *text, plan *p, ft_error *error) {
 }
 
 static ft_status parse_name(const char *text, const char *what, plan *p, ft_error *error) {
-    if (text == NULL || text[0] == '\0') return ft_fail(error, FT_ERR_USAGE, "a name is missing: '%s:NAME'", what);
+    if (text == NULL || text[0] == '\0') return ft_fail(error, FT_ERR_USAGE, "the name is missing: '%s:NAME'", what);
     snprintf(p->name, sizeof p->name, "%s", text);
     return FT_OK;
 }
@@ -151,10 +151,10 @@ static ft_status parse_rest(const char *kind, size_t length, const char *rest, p
     case BY_NAME:
         return parse_by_name(rest, p, error);
     case BY_NOTHING:
-        return rest == NULL ? FT_OK : ft_fail(error, FT_ERR_USAGE, "'all' has nothing after it");
+        return rest == NULL ? FT_OK : ft_fail(error, FT_ERR_USAGE, "'all' takes no argument");
     default:
         return ft_fail(error, FT_ERR_USAGE,
-                       "there are random[:80/10/10], name[:80/10/10], family:NAME, network:NAME, device:NAME[:shared], "
+                       "expected random[:80/10/10], name[:80/10/10], family:NAME, network:NAME, device:NAME[:shared], "
                        "order[:ood], fewshot:NAME:K, fold:KEY:K:I, deal:KEY:K:I, all");
     }
 }
@@ -169,9 +169,9 @@ static ft_status parse(const char *spec, plan *p, ft_error *error) {
     return status == FT_OK ? FT_OK : ft_fail_prefix(error, status, "split '%s'", spec);
 }
 
-/* --- Chance, by graph -------------------------------------------------------------------------------------------- */
+/* --- Random numbers ---------------------------------------------------------------------------------------------- */
 
-/* What the graph draws: another number for each purpose, the same for all records of the graph. */
+/* A pseudo-random number of a graph: a different one for each purpose, the same for all its records. */
 static uint64_t draw(const plan *p, uint32_t graph, char purpose) {
     char key[FT_HASH_TEXT + 9] = {0};
     snprintf(key, sizeof key, "%s", ft_dataset_graph_id(p->data, graph));
@@ -195,7 +195,7 @@ static ft_split_part random_part(const plan *p, uint32_t graph) {
     return u < p->shares[0] ? FT_PART_TRAIN : u < p->shares[0] + p->shares[1] ? FT_PART_VALID : FT_PART_TEST;
 }
 
-/* Whether a record is of the family, the network or the device that the spec names. */
+/* Whether a record belongs to the family, network or device that the spec names. */
 static bool is_held_out(const plan *p, const ft_record *r) {
     if (p->kind == BY_NETWORK) return networks_has(r->family, p->name);
     return strcmp(p->kind == BY_DEVICE ? r->device : r->family, p->name) == 0;
@@ -207,7 +207,7 @@ static ft_split_part family_part(const plan *p, const ft_record *r) {
     return is_held_out(p, r) ? FT_PART_TEST : FT_PART_UNUSED;
 }
 
-/* A graph that is tested on the device is not learned from on any other, unless it is asked for. */
+/* A graph tested on the device is not used for training on any other, unless the spec ends in ":shared". */
 static ft_split_part device_part(const plan *p, const ft_record *r) {
     bool is_tested = is_held_out(p, r);
     if (p->is_shared) return is_tested ? FT_PART_TEST : train_or_valid(p, r->graph);
@@ -222,7 +222,7 @@ static ft_split_part order_part(const plan *p, const ft_record *r) {
     return strcmp(r->part, "valid") == 0 ? FT_PART_VALID : FT_PART_UNUSED;
 }
 
-/* What supports learning and is no model that anybody would ask about (single operators) is never tested. */
+/* Records that only support training (single operators, not models) are never tested. */
 static ft_split_part support_part(const plan *p, const ft_record *r) {
     return p->kind == BY_DEVICE && is_held_out(p, r) ? FT_PART_UNUSED : FT_PART_TRAIN;
 }
@@ -247,7 +247,7 @@ static ft_split_part part_of(const plan *p, const ft_record *r) {
     }
 }
 
-/* --- Names ------------------------------------------------------------------------------------------------------- */
+/* --- Held-out graphs --------------------------------------------------------------------------------------------- */
 
 static ft_status mark_held_out(plan *p, ft_error *error) {
     const ft_record *records = ft_dataset_records(p->data);
@@ -259,9 +259,10 @@ static ft_status mark_held_out(plan *p, ft_error *error) {
     }
     if (is_there) return FT_OK;
     if (p->kind == BY_NETWORK)
-        return ft_fail(error, FT_ERR_USAGE,
-                       "no task belongs to a network '%s'; logs do not tell: 'foretell import ansor --networks' does",
-                       p->name);
+        return ft_fail(
+            error, FT_ERR_USAGE,
+            "no task belongs to a network '%s'; import the logs with 'foretell import ansor --networks TABLE'",
+            p->name);
     return p->kind == BY_DEVICE ? dataset_unknown_device(p->data, p->name, error)
                                 : dataset_unknown_family(p->data, p->name, error);
 }
@@ -276,7 +277,7 @@ static int compare_ranks(const void *a, const void *b) {
     return x->number != y->number ? (x->number < y->number ? -1 : 1) : (x->graph > y->graph) - (x->graph < y->graph);
 }
 
-/* The graphs with the smallest numbers are the few. */
+/* Chooses the held-out graphs with the smallest random numbers for training. */
 static ft_status choose_few_shot(plan *p, ft_error *error) {
     uint32_t graphs = ft_dataset_graph_count(p->data), count = 0;
     ranked_graph *ranked = calloc(graphs > 0 ? graphs : 1, sizeof *ranked);
@@ -289,13 +290,13 @@ static ft_status choose_few_shot(plan *p, ft_error *error) {
     for (int64_t i = 0; is_enough && i < p->shots; i++) p->is_few_shot[ranked[i].graph] = true;
     free(ranked);
     if (is_enough) return FT_OK;
-    return ft_fail(error, FT_ERR_USAGE, "'%s' has %u graphs: with %lld in training, none is left to test", p->name,
+    return ft_fail(error, FT_ERR_USAGE, "'%s' has %u graphs: with %lld in training, none is left for testing", p->name,
                    count, (long long)p->shots);
 }
 
-/* --- Putting it together ----------------------------------------------------------------------------------------- */
+/* --- Making the split -------------------------------------------------------------------------------------------- */
 
-/* One graph, one part: the last of them. */
+/* Each graph is in one part only: the highest of its records. */
 static ft_status keep_graphs_whole(const plan *p, uint8_t *parts, ft_error *error) {
     const ft_record *records = ft_dataset_records(p->data);
     uint32_t count = ft_dataset_record_count(p->data), graphs = ft_dataset_graph_count(p->data);
@@ -311,7 +312,7 @@ static ft_status keep_graphs_whole(const plan *p, uint8_t *parts, ft_error *erro
     return FT_OK;
 }
 
-/* The same records in the same parts have the same hash, in whatever order: sums do not know of order. */
+/* A sum of hashes: the same records in the same parts have the same hash in any order. */
 static ft_status hash_parts(const plan *p, ft_split *split, ft_error *error) {
     const ft_record *records = ft_dataset_records(p->data);
     hash128 sum = {0, 0};
@@ -343,8 +344,8 @@ static ft_status check_parts(const plan *p, const ft_split *split, ft_error *err
     if (missing == NULL) return FT_OK;
     return ft_fail(error, FT_ERR_USAGE, "split '%s' with seed %llu: no record of %u falls into the part '%s'%s",
                    split->spec, (unsigned long long)split->seed, ft_dataset_record_count(p->data), missing,
-                   p->kind == BY_ORDER ? ": the column 'part' of the data set does not have it"
-                                       : "; another seed, other shares or more data are needed");
+                   p->kind == BY_ORDER ? ": no record has it in the column 'part'"
+                                       : "; use another seed, other percentages or more data");
 }
 
 static ft_status assign_parts(plan *p, ft_split *split, ft_error *error) {

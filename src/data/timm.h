@@ -13,19 +13,19 @@
 
 enum { TIMM_FAMILY_BYTES = 64, TIMM_VERSION_BYTES = 16 };
 
-/* The family of architectures that a model belongs to, from its name alone, so that names nobody has seen yet find
- * their place: "tf_efficientnetv2_s.in1k" is an "efficientnet". docs/data.md has the rule. */
+/* The architecture family of a model, derived from its name alone, so that it also works for models of later
+ * releases: "tf_efficientnetv2_s.in1k" is an "efficientnet". docs/data.md states the rule. */
 void timm_family(const char *model, char family[static TIMM_FAMILY_BYTES]);
 
-/* "amp" is float16 under autocast; false when the word is not known. */
+/* "amp" is float16 under autocast; false for an unknown word. */
 bool timm_precision(const char *word, ft_dtype *dtype, bool *is_amp);
 
-/* "pt240" is "2.4.0", "pt113" is "1.13.0", "" is ""; false when it is none. */
+/* "pt240" is "2.4.0", "pt113" is "1.13.0", "" is ""; false for anything else. */
 bool timm_version(const char *word, char version[static TIMM_VERSION_BYTES]);
 
-/* Takes the name of a graph's file apart: "MODEL@224_c21841_reparam.onnx.gz". False when it is none. */
+/* Parses the file name of a graph: "MODEL@224_c21841_reparam.onnx.gz". False when it has another form. */
 typedef struct timm_graph_name {
-    size_t model; /* bytes of the model's name */
+    size_t model; /* length of the model's name */
     long size;    /* of the image */
     bool is_other_head, is_reparam;
 } timm_graph_name;
@@ -37,23 +37,25 @@ bool timm_graph_parse(const char *file, timm_graph_name *name);
 enum { TIMM_MAX_IMPOSSIBLE = 8 };
 
 typedef struct timm_memory_facts {
-    double min_batch, min_forward; /* MiB of tensors after forward, at the smallest batch, and at the largest */
+    double min_batch,
+        min_forward; /* MiB of tensors after the forward pass, at the smallest batch, and at the largest */
     double max_batch, max_forward;
-    double impossible[TIMM_MAX_IMPOSSIBLE]; /* peaks below what the tensors alone take */
+    double impossible[TIMM_MAX_IMPOSSIBLE]; /* peaks below the size of the tensors alone */
     uint32_t impossible_count;
     bool is_chosen;
-    const char *graph;    /* chosen: the file, or NULL when there is none */
-    bool has_other_sizes; /* chosen: there are files, but none of the right size */
+    const char *graph;    /* chosen graph file, or NULL when there is none */
+    bool has_other_sizes; /* there are graph files, but none of the right image size */
 } timm_memory_facts;
 
-/* Takes a row in; NaN is what it does not say. */
+/* Adds a row of the table; NaN: not in the row. */
 void timm_memory_add_row(timm_memory_facts *facts, double batch, double peak_mib, double forward_mib, bool is_suspect);
 
-/* False for a peak below what the tensors take, and for the very same peak at another batch: the training ended before
- * its first step, whatever the batch. */
+/* False for a peak below the size of the tensors, and for the very same peak at another batch: there the training
+ * ended before its first step, whatever the batch. */
 bool timm_memory_is_plausible(const timm_memory_facts *facts, double peak_mib);
 
-/* The graph of a model at the size of image that it was trained at; NULL when it has none. `folder` holds the files. */
+/* Chooses the graph of a model at the image size it was trained at; NULL when there is none. `folder` contains the
+ * files. */
 ft_status timm_memory_choose_graph(timm_memory_facts *facts, const char *model, const char *folder,
                                    const name_list *graphs, const char **graph, ft_error *error);
 
@@ -64,9 +66,9 @@ enum { TIMM_TIME, TIMM_PEAK, TIMM_METRICS };
 extern const char *const timm_metrics[TIMM_METRICS];
 
 typedef struct timm_row {
-    const char *table; /* path, for messages; borrowed */
+    const char *table; /* path for messages; borrowed */
     uint64_t line;
-    const char *graph; /* name of a file in graphs/ */
+    const char *graph; /* file name in graphs/ */
     const char *name, *family, *device, *setting;
     int64_t batch;
     ft_dtype dtype;
@@ -77,10 +79,10 @@ typedef struct timm_row {
 typedef struct timm_rows {
     timm_row *items;
     uint32_t count, capacity;
-    uint32_t table_count; /* how many tables there were */
+    uint32_t table_count; /* tables found */
 } timm_rows;
 
-/* Every row that can be used; what cannot is skipped and told. `graphs`: names of the files there are. Rows live in
+/* Reads every usable row; others are skipped and reported. `graphs`: names of the graph files. Rows are allocated in
  * `memory`. */
 ft_status timm_tables_read(import_job *job, const name_list *graphs, arena *memory, timm_rows *rows);
 

@@ -1,8 +1,9 @@
-/* timm_memory.c - choosing the graph of a measurement that does not name it.
+/* timm_memory.c - choice of the graph of a memory measurement that does not name its image size.
  *
- * What forward keeps grows by the same bytes with each image; for the right graph, our timeline says the same number.
- * Where no size comes near, timm's usual one is taken, the smallest from 224 on, unless it is so far off that the
- * folder cannot have the size that was trained. */
+ * The table has PyTorch's own account of the tensors (FakeTensor) beside each measurement. The memory kept by the
+ * forward pass grows by a fixed number of bytes per image; for the right graph, our memory timeline predicts the
+ * same number. If no size comes close, timm's usual one is taken (the smallest from 224 on), unless it is so far off
+ * that the folder cannot contain the size that was trained. */
 #include "data/timm.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@
 enum { USUAL_SIZE = 224, PLAN_BATCH = 32 };
 
 static const double MATCH_LOG = 0.15;  /* of a logarithm */
-static const double REJECT_LOG = 0.45; /* of a logarithm: our account is never as wrong as 288 pixels are for 224 */
+static const double REJECT_LOG = 0.45; /* of a logarithm: our estimate is never as wrong as 288 pixels are for 224 */
 static const double SAME_PEAK_RATIO = 1e-3; /* relative */
 static const double MIB = 1024 * 1024;
 
@@ -47,7 +48,7 @@ typedef struct candidate {
     timm_graph_name name;
 } candidate;
 
-/* timm's own head goes before others. */
+/* timm's own head is preferred to others. */
 static uint32_t find_candidates(const char *model, const name_list *graphs, candidate *found, uint32_t max) {
     uint32_t count = 0;
     bool has_plain = false;
@@ -68,7 +69,7 @@ static bool is_more_usual(const candidate *a, const candidate *b) {
     return is_large_a != is_large_b ? is_large_a : a->name.size < b->name.size;
 }
 
-/* Bytes that training keeps of each image; NaN when the graph cannot be used, which is told when it is added. */
+/* Bytes that training keeps per image; NaN when the graph is unusable, which is reported when it is added. */
 static ft_status bytes_per_image(const char *folder, const char *file, double *bytes, ft_error *error) {
     char path[4096];
     ft_graph *graph = NULL, *bound = NULL;
@@ -87,7 +88,7 @@ static ft_status bytes_per_image(const char *folder, const char *file, double *b
     return status == FT_ERR_NOMEM ? status : FT_OK;
 }
 
-/* How far a graph is from what was kept of each image, by a logarithm. */
+/* The distance of a graph from the measured bytes per image, as a logarithm. */
 static ft_status distance_of(const timm_memory_facts *facts, const char *folder, const char *file, double *distance,
                              ft_error *error) {
     double kept, told = (facts->max_forward - facts->min_forward) / (facts->max_batch - facts->min_batch) * MIB;
@@ -96,7 +97,7 @@ static ft_status distance_of(const timm_memory_facts *facts, const char *folder,
     return FT_OK;
 }
 
-/* NULL when the table tells that none is of the right size. */
+/* NULL when no graph has the right size. */
 static ft_status choose(const timm_memory_facts *facts, const char *folder, const candidate *list, uint32_t count,
                         const char **graph, ft_error *error) {
     const candidate *usual = NULL;
@@ -105,7 +106,7 @@ static ft_status choose(const timm_memory_facts *facts, const char *folder, cons
     for (uint32_t i = 0; i < count; i++) {
         double distance;
         FT_TRY(distance_of(facts, folder, list[i].file, &distance, error));
-        bool is_possible = !(distance > REJECT_LOG) || isinf(distance); /* infinite: nothing is told */
+        bool is_possible = !(distance > REJECT_LOG) || isinf(distance); /* infinite: nothing is known */
         if (is_possible && (usual == NULL || is_more_usual(&list[i], usual))) usual = &list[i];
         if (distance >= nearest) continue;
         nearest = distance;

@@ -1,8 +1,8 @@
-/* timm_name.c - families, precisions and versions in timm's spelling.
+/* timm_name.c - parsing of timm's model names, precisions and versions.
  *
- * timm has a thousand names and no list of families that would hold for the next release, so the family is read off
- * the name: who trained a model and which attention was added come first and are passed over; well-known stems are
- * found inside the word; for all others the letters up to the first digit are the family. */
+ * timm has a thousand names and no list of families that would hold for its next release, so the family is derived
+ * from the name: prefixes for the training method and for added attention are skipped; well-known stems are found
+ * inside the word; for all others the letters up to the first digit are the family. */
 #include "data/timm.h"
 
 #include <ctype.h>
@@ -11,15 +11,15 @@
 
 #include "base/text.h"
 
-/* Words before the architecture: who trained it, or what was put into it. */
+/* Prefixes of the architecture: who trained it, or what was added to it. */
 static const char *const ignored_prefixes[] = {"adv",    "bat",    "dm", "eca", "ens",  "gc",   "gluon", "ig", "jx",
                                                "lambda", "legacy", "nf", "ssl", "swsl", "test", "tf",    "tv", "wide"};
 
-/* The first word holds it: that is the family. The order matters. */
+/* Family stems inside the first word. The order matters. */
 static const char *const stems[] = {"resnext", "resnet", "botnet",  "halonet",  "darknet",   "densenet", "efficientnet",
                                     "nfnet",   "regnet", "mnasnet", "ghostnet", "mobilenet", "mobilevit"};
 
-/* Families that the rules above would tear apart or throw together. */
+/* Families that the rules above would split or mix. */
 static const struct {
     const char *begins, *family;
 } exceptions[] = {
@@ -97,8 +97,8 @@ bool timm_precision(const char *word, ft_dtype *dtype, bool *is_amp) {
     return false;
 }
 
-/* Three digits, after "pt". PyTorch 1 reached 1.13 and never had a patch in these names; from 2 on they are one each.
- * More digits would be a version 2.10 or later. */
+/* Three digits after "pt". PyTorch 1 reached 1.13 and never had a patch number in these names; from 2 on each part
+ * is one digit. More digits are a version 2.10 or later. */
 bool timm_version(const char *word, char version[static TIMM_VERSION_BYTES]) {
     version[0] = '\0';
     if (word[0] == '\0') return true;

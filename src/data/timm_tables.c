@@ -1,8 +1,8 @@
-/* timm_tables.c - benchmark.csv (step times) and train_memory_a100.csv (peaks of memory), either of them possibly
- * packed or absent.
+/* timm_tables.c - parser of benchmark.csv (step times) and train_memory_a100.csv (peak memory), each possibly
+ * gzipped or absent.
  *
- * Columns are found by their names. A row in whose words something is unknown (a device, a precision) is skipped, as
- * later files may well know more of them; a table without the columns that are needed is damaged. */
+ * Columns are found by their names. A row with an unknown word (a device, a precision) is skipped, as later files
+ * may have new ones; a table without the required columns is damaged. */
 #include "data/timm.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ const char *const timm_metrics[TIMM_METRICS] = {"time_us", "peak_bytes"};
 
 enum { MAX_COLUMNS = 64 };
 
-/* Columns of both tables; each needs some of them. */
+/* Columns of both tables; each table requires some of them. */
 enum {
     AT_MODEL,
     AT_BATCH,
@@ -60,18 +60,18 @@ typedef struct table {
     uint32_t column_count;
     uint32_t columns[COLUMN_COUNT]; /* FT_NONE: absent */
     csv_field cells[MAX_COLUMNS];
-    char texts[COLUMN_COUNT][MAX_CELL]; /* of the row in work */
+    char texts[COLUMN_COUNT][MAX_CELL]; /* of the current row */
     const char *graph_folder;
-    map models; /* to places in `facts` */
+    map models; /* from model names to indices in `facts` */
     timm_memory_facts **facts;
     uint32_t fact_count, fact_capacity;
 } table;
 
 typedef ft_status row_reader(table *t, timm_row *row, const char **why);
 
-/* --- Words and numbers ------------------------------------------------------------------------------------------- */
+/* --- Cells ------------------------------------------------------------------------------------------------------- */
 
-/* A field's value as a number above zero, and by how much its last digit may be wrong, relative. */
+/* A field's value as a number above zero, and the relative rounding error of its last digit. */
 static bool parse_rounded(const char *text, double *value, double *rounding) {
     if (!text_double(text, strlen(text), value) || !(*value > 0) || !isfinite(*value)) return false;
     const char *dot = strchr(text, '.');
@@ -79,7 +79,7 @@ static bool parse_rounded(const char *text, double *value, double *rounding) {
     return true;
 }
 
-/* The table has the time of a step and the rate of samples, both rounded: whichever has more digits. */
+/* The table has the time of a step and the rate of samples, both rounded: uses the one with more digits. */
 static bool step_time(const table *t, int64_t batch, double *time_us) {
     double step, rate, step_doubt, rate_doubt;
     bool has_step = parse_rounded(t->texts[AT_STEP], &step, &step_doubt);
@@ -123,9 +123,9 @@ static ft_status read_setting(table *t, timm_row *row, bool is_amp, const char *
     const char *layout = t->texts[AT_LAYOUT], *compile = t->texts[AT_COMPILE];
     bool is_compiled = strcmp(compile, "1") == 0 || strcmp(compile, "True") == 0;
     if (strcmp(layout, "nchw") != 0 && strcmp(layout, "nhwc") != 0) *why = "its layout is neither nchw nor nhwc";
-    if (!timm_version(t->texts[AT_TORCH], version)) *why = "its version of PyTorch is not of the form pt240";
+    if (!timm_version(t->texts[AT_TORCH], version)) *why = "its PyTorch version does not have the form pt240";
     if (*why != NULL) return FT_OK;
-    /* A setting that says nothing would ask for the newest version. */
+    /* An empty setting would mean the newest version. */
     row->setting = arena_format(t->memory, "amp=%s;compile=%s;layout=%s;torch=%s", is_amp ? "yes" : "no",
                                 is_compiled ? "yes" : "no", layout, version[0] != '\0' ? version : "unknown");
     return row->setting != NULL ? FT_OK : FT_NOMEM(t->job->error);
@@ -140,9 +140,9 @@ static ft_status parse_time_row(table *t, timm_row *row, const char **why) {
     else if (row->graph == NULL)
         *why = "its graph is not in the folder graphs";
     else if (row->device == NULL)
-        *why = "nobody knows its device";
+        *why = "its device is unknown";
     else if (!timm_precision(t->texts[AT_PRECISION], &row->dtype, &is_amp))
-        *why = "its precision is not known";
+        *why = "its precision is unknown";
     else if (!record_mode_parse(t->texts[AT_PHASE], &row->mode))
         *why = "its phase is neither infer nor train";
     else if (!step_time(t, row->batch, &row->metrics[TIMM_TIME]))
@@ -156,7 +156,7 @@ static bool is_suspect(const table *t) {
     return strcmp(t->texts[AT_SUSPECT], "1") == 0;
 }
 
-/* What the rows of the model in work say together. */
+/* The combined facts of the rows of the current model. */
 static ft_status find_facts(table *t, timm_memory_facts **facts) {
     const char *model = t->texts[AT_MODEL];
     uint32_t at;
@@ -179,7 +179,7 @@ static ft_status find_facts(table *t, timm_memory_facts **facts) {
     return FT_OK;
 }
 
-/* The first pass over the table of memory: nothing is skipped yet. */
+/* First pass over the memory table: nothing is skipped yet. */
 static ft_status note_facts(table *t) {
     timm_memory_facts *facts;
     double numbers[3];
@@ -197,22 +197,22 @@ static ft_status note_facts(table *t) {
 static ft_status parse_memory_row(table *t, timm_row *row, const char **why) {
     double rounding, *peak = &row->metrics[TIMM_PEAK];
     row->device = ft_device_canonical("a100-40gb");
-    row->setting = "amp=no;compile=no;layout=nchw;optimizer=momentum"; /* the last is what fits */
+    row->setting = "amp=no;compile=no;layout=nchw;optimizer=momentum"; /* the optimizer is inferred: it fits best */
     row->dtype = FT_FLOAT32;
     row->mode = FT_TRAIN;
     timm_memory_facts *facts;
     FT_TRY(find_facts(t, &facts));
     FT_TRY(timm_memory_choose_graph(facts, t->texts[AT_MODEL], t->graph_folder, t->graphs, &row->graph, t->job->error));
     if (is_suspect(t))
-        *why = "its memory is not to be trusted (suspect_oom)";
+        *why = "its memory is unreliable (suspect_oom)";
     else if (row->graph == NULL)
-        *why = facts->has_other_sizes ? "its graph is there at other sizes of image alone" : "it has no graph";
+        *why = facts->has_other_sizes ? "its graph exists only at other image sizes" : "it has no graph";
     else if (row->device == NULL)
-        *why = "nobody knows its device";
+        *why = "its device is unknown";
     else if (!parse_rounded(t->texts[AT_PEAK], peak, &rounding))
         *why = "its memory is not a number above zero";
     else if (!timm_memory_is_plausible(facts, *peak))
-        *why = "its memory is less than its tensors take";
+        *why = "its memory is less than the size of its tensors";
     else
         *peak = round(*peak * 1024 * 1024);
     return FT_OK;
@@ -230,7 +230,7 @@ static ft_status read_header(table *t, const int *needed, uint32_t needed_count)
     }
     for (uint32_t i = 0; i < needed_count; i++) {
         if (t->columns[needed[i]] == FT_NONE)
-            return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line 1: the column %s is missing", t->path,
+            return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line 1: column '%s' is missing", t->path,
                            column_names[needed[i]]);
     }
     return FT_OK;
@@ -243,8 +243,8 @@ static ft_status read_cells(table *t) {
         const csv_field *cell = &t->cells[t->columns[i]];
         csv_unquote(cell, t->texts[i], MAX_CELL);
         if (cell->length >= MAX_CELL || memchr(cell->text, '\0', cell->length) != NULL)
-            return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line %llu: %s is no text of less than %d bytes", t->path,
-                           (unsigned long long)t->text.line, column_names[i], MAX_CELL);
+            return ft_fail(t->job->error, FT_ERR_DAMAGED, "%s: line %llu: %s is not a text of less than %d bytes",
+                           t->path, (unsigned long long)t->text.line, column_names[i], MAX_CELL);
     }
     return FT_OK;
 }
@@ -267,7 +267,7 @@ static ft_status read_row(table *t, row_reader *parse_row) {
     timm_row row = {.table = t->path, .line = t->text.line, .metrics = {NAN, NAN}};
     const char *why = NULL;
     if (t->texts[AT_MODEL][0] == '\0')
-        why = "it names no model";
+        why = "it has no model name";
     else if (!read_batch(t, &row.batch))
         why = "its batch is not a whole number above zero";
     else
@@ -281,8 +281,8 @@ static ft_status read_row(table *t, row_reader *parse_row) {
     return add_row(t, &row);
 }
 
-/* Rows one after the other, with their words taken. Those that are not whole are passed over, and told when asked to:
- * a table is walked more than once. */
+/* Reads the next row and its cells. Incomplete rows are skipped, and reported if requested: a table is read more
+ * than once. */
 static ft_status next_row(table *t, bool reports_skips, bool *is_end) {
     for (uint32_t found;;) {
         FT_TRY(csv_row(&t->text, t->cells, t->column_count, &found, t->job->error));
@@ -312,7 +312,7 @@ static ft_status read_facts(table *t) {
     return FT_OK;
 }
 
-/* What is in each table. */
+/* File name, required columns and row parser of each table. */
 static const struct {
     const char *file;
     int needed[COLUMN_COUNT];
@@ -344,7 +344,7 @@ ft_status timm_table_parse(import_job *job, const timm_table_text *source, const
     return status;
 }
 
-/* The path of a table, packed or not; NULL when there is none. */
+/* The path of a table, plain or gzipped; NULL when there is none. */
 static ft_status find_table(import_job *job, const char *name, arena *memory, const char **path) {
     static const char *const endings[] = {"", ".gz"};
     *path = NULL;

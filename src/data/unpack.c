@@ -1,8 +1,8 @@
-/* unpack.c - from packed bytes to a graph.
+/* unpack.c - unpacking of packed bytes to a graph.
  *
- * Every number is checked before it is used; counts cannot make us take more memory than a fixed multiple of the bytes
- * that are there, because each thing counted takes at least one byte. Strings, shapes and attributes are made once and
- * shared by all that refer to them, so that little is left to do for each operator (unpack_op.c). */
+ * Every number is checked before it is used. Counts cannot request more memory than a fixed multiple of the input,
+ * because each counted item takes at least one byte. Strings, shapes and attributes are created once and shared by
+ * all that refer to them, so that little is left to do per operator (unpack_op.c). */
 #include "data/unpack.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ uint32_t unpack_count(unpacker *u, size_t min) {
                                                                                          : UINT32_MAX);
 }
 
-/* --- Pieces ------------------------------------------------------------------------------------------------------ */
+/* --- Shared tables ----------------------------------------------------------------------------------------------- */
 
 static ft_status get_strings(unpacker *u) {
     u->string_count = unpack_count(u, 1);
@@ -234,7 +234,7 @@ static ft_status get_loops(unpacker *u) {
     return FT_OK;
 }
 
-/* --- All of it --------------------------------------------------------------------------------------------------- */
+/* --- Entry point ------------------------------------------------------------------------------------------------- */
 
 static ft_status get_graph(unpacker *u) {
     FT_TRY(get_strings(u));
@@ -244,7 +244,7 @@ static ft_status get_graph(unpacker *u) {
     FT_TRY(get_ends(u));
     FT_TRY(get_loops(u));
     FT_TRY(unpack_ops(u));
-    if (reader_left(&u->in) > 0) return unpack_damaged(u, "bytes are left over");
+    if (reader_left(&u->in) > 0) return unpack_damaged(u, "trailing bytes");
     return graph_finish(u->graph, u->error);
 }
 
@@ -252,8 +252,7 @@ ft_status unpack_graph(const void *bytes, size_t size, const char *name, ft_grap
     arena scratch;
     unpacker u = {.in = {.next = bytes, .end = (const uint8_t *)bytes + size}, .scratch = &scratch, .error = error};
     unsigned format = byte_get(&u.in), layout = byte_get(&u.in);
-    if (u.in.has_failed || format > FT_FORMAT_PERFSEER || layout > FT_NHWC)
-        return unpack_damaged(&u, "not one, or of a format that is not known");
+    if (u.in.has_failed || format > FT_FORMAT_PERFSEER || layout > FT_NHWC) return unpack_damaged(&u, "unknown format");
     FT_TRY(graph_new((ft_format)format, (ft_layout)layout, name, &u.graph, error));
     u.memory = &u.graph->memory;
     arena_init(&scratch, FT_MAX_GRAPH_BYTES);

@@ -1,4 +1,4 @@
-/* unpack.h - what the two halves of unpacking share: unpack.c and unpack_op.c. */
+/* unpack.h - shared declarations of unpack.c and unpack_op.c. */
 #ifndef DATA_UNPACK_H
 #define DATA_UNPACK_H
 
@@ -28,7 +28,7 @@ typedef struct unpacker {
     varint_reader in;
     ft_graph *graph;
     arena *memory;  /* of the graph */
-    arena *scratch; /* for what is not needed afterwards */
+    arena *scratch; /* freed after unpacking */
     const char **strings;
     shape *shapes;
     attributes *attributes;
@@ -41,16 +41,16 @@ ft_status unpack_damaged(const unpacker *u, const char *what);
 
 #define CHECK(u, what)                                                                                                 \
     do {                                                                                                               \
-        if ((u)->in.has_failed) return unpack_damaged((u), "wrong or missing " what);                                  \
+        if ((u)->in.has_failed) return unpack_damaged((u), "invalid or missing " what);                                \
     } while (0)
 
-/* A count of things that each take at least `least` bytes. */
+/* Reads a count of items that take at least `min` bytes each. */
 uint32_t unpack_count(unpacker *u, size_t min);
 const char *unpack_string(unpacker *u); /* "" after a failure */
-/* Either `ints` or `floats` is set. */
+/* Sets either `ints` or `floats`. */
 ft_status unpack_numbers(unpacker *u, uint32_t *count, const int64_t **ints, const double **floats);
 
-/* Attributes, types and operators: the second half of a packed graph. */
+/* Reads attributes, types and operators: the second half of a packed graph. */
 ft_status unpack_ops(unpacker *u);
 
 #endif

@@ -1,4 +1,4 @@
-/* unpack_op.c - the operators of a packed graph, with their types and attributes. */
+/* unpack_op.c - operators of a packed graph, with their types and attributes. */
 #include <string.h>
 
 #include "data/unpack.h"
@@ -44,7 +44,7 @@ static ft_status get_attributes(unpacker *u) {
     return FT_OK;
 }
 
-/* An entry that the table does not have any more is looked up like any other. */
+/* A table entry that no longer exists is looked up by type. */
 static const ft_opdef *find_def(ft_format format, const char *type, const char *name) {
     const ft_opdef *def = NULL;
     for (uint32_t i = 0; name != NULL && i < ft_opdef_count() && def == NULL; i++) {
@@ -70,7 +70,7 @@ static ft_status get_types(unpacker *u) {
     return FT_OK;
 }
 
-/* The tensors an operator reads or makes, as pack.c's put_meeting wrote them. */
+/* The tensors that an operator reads or writes, as pack.c's put_tensor_ref wrote them. */
 static ft_status get_tensor_refs(unpacker *u, uint32_t *next, uint32_t *count, const uint32_t **tensors) {
     *count = unpack_count(u, 1);
     uint32_t *list = ARENA_ARRAY(u->memory, uint32_t, *count);
@@ -84,14 +84,14 @@ static ft_status get_tensor_refs(unpacker *u, uint32_t *next, uint32_t *count, c
         else if (code > 1 && code - 1 <= *next)
             list[i] = *next - (uint32_t)(code - 1);
         else
-            return unpack_damaged(u, "an operator names a tensor that does not exist");
+            return unpack_damaged(u, "an operator refers to a tensor that does not exist");
     }
     *tensors = list;
     CHECK(u, "operators");
     return FT_OK;
 }
 
-/* "op12". Reports and messages need something to call an operator; formatting would take as long as all the rest. */
+/* "op12": a name for reports and messages. Formatting by printf would take as long as all the rest. */
 static const char *op_name(arena *memory, uint32_t number) {
     char text[16], *at = text + sizeof text;
     do *--at = (char)('0' + number % 10);

@@ -1,6 +1,7 @@
-/* varint.h - numbers in as few bytes as they need: seven bits a byte, the lowest first (LEB128).
+/* varint.h - variable-length integers (LEB128): seven bits a byte, the lowest first.
  *
- * Writing goes into a buf. Reading never passes the end: it remembers that it failed, and gives zeros from then on. */
+ * Writing appends to a buf. Reading never passes the end: after a failure, has_failed is set and all values are
+ * zero. */
 #ifndef DATA_VARINT_H
 #define DATA_VARINT_H
 
@@ -51,7 +52,7 @@ static inline uint64_t varint_get(varint_reader *r) {
     for (unsigned shift = 0; shift < 64; shift += 7) {
         if (r->next == r->end) return reader_fail(r);
         uint64_t byte = *r->next++;
-        /* One number has one spelling: no bits that fall out at the top, no zeros for show. */
+        /* One number has one encoding: no overflowing bits, no trailing zero bytes. */
         if ((shift == 63 && byte > 1) || (byte == 0 && shift > 0)) return reader_fail(r);
         value |= (byte & 127) << shift;
         if (byte < 128) return value;
@@ -59,7 +60,7 @@ static inline uint64_t varint_get(varint_reader *r) {
     return reader_fail(r);
 }
 
-/* A number that must be below `end`. */
+/* Reads a number below `end`. */
 static inline uint64_t varint_get_below(varint_reader *r, uint64_t end) {
     uint64_t value = varint_get(r);
     return value < end ? value : reader_fail(r);

@@ -1,4 +1,4 @@
-/* arch.c - draws architectures and names them. */
+/* arch.c - drawing and naming of random architectures. */
 #include "generate/arch.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ static int pick(rng *random, const int *from, uint32_t count) {
 #define PICK(random, ...)                                                                                              \
     pick((random), (const int[]){__VA_ARGS__}, (uint32_t)(sizeof((const int[]){__VA_ARGS__}) / sizeof(int)))
 
-/* At least 16, in eights. */
+/* A multiple of 8, at least 16. */
 static int round_width(double width) {
     int rounded = (int)lround(width / 8) * 8;
     return rounded < 16 ? 16 : rounded > 2048 ? 2048 : rounded;
@@ -39,8 +39,8 @@ static void draw_stage(rng *random, int max_blocks, double width, arch_stage *s)
     if (s->style == STYLE_DENSENET) s->growth = PICK(random, 8, 12, 16, 24, 32, 48);
 }
 
-/* The first width is drawn evenly on a scale of powers, and so is how it grows from stage to stage: that gives the long
- * tail of large networks. Every network has a size of its own by which its stages are deeper or not. */
+/* The first width and its growth per stage are log-uniform, which gives the long tail of large networks. Every
+ * network has a random size that scales the depth of its stages. */
 void arch_draw(rng *random, arch *drawn) {
     double width = 22 * exp2(2.75 * rng_uniform(random)), growth = 1.55 + rng_uniform(random);
     int max = 3 + (int)rng_below(random, 10);

@@ -1,4 +1,4 @@
-/* label.c - a roofline with launch overhead, and a timeline with what a process holds anyway. */
+/* label.c - computed labels: a roofline with launch overhead for time, and the memory timeline plus fixed overhead. */
 #include "generate/label.h"
 
 #include <math.h>
@@ -6,18 +6,19 @@
 #include "base/error.h"
 #include "base/json_writer.h"
 
-/* What no data sheet tells, chosen so that times, memory and utilisation come out near the published ones
- * (docs/generate.md has them side by side). */
-static const double DENSE_FRACTION = 0.7;      /* of the peak, in dense convolutions and matrix products */
-static const double BANDWIDTH_FRACTION = 0.65; /* of the bandwidth, in all kernels */
-static const double FULL_GROUP = 32;           /* channels of a group from which on grouped convolutions are as good */
-static const double KERNEL_SECONDS = 4e-6;     /* that any kernel takes on the device */
-static const double START_SECONDS = 32e-6;     /* that the host takes to start an operator */
-static const double TRAIN_START_SECONDS = 105e-6;  /* the same with its backward pass and its part of the step */
-static const double COPY_BYTES_PER_SECOND = 2.5e9; /* of a batch of images from the host, while training */
-static const double CONTEXT_MIB = 1400;            /* that a process holds before there is a model */
-static const double TRAIN_MIB = 90;                /* and more of it when it trains */
-static const double RESERVE_MIB = 300;             /* that the device keeps for itself */
+/* Constants that are in no data sheet, fitted so that times, memory and utilisation are close to the published ones
+ * (docs/generate.md compares them). */
+static const double DENSE_FRACTION = 0.7; /* fraction of the peak that dense convolutions and matrix products reach */
+static const double BANDWIDTH_FRACTION = 0.65; /* fraction of the bandwidth that all kernels reach */
+static const double FULL_GROUP = 32; /* channels per group from which grouped convolutions are as fast as dense ones */
+static const double KERNEL_SECONDS = 4e-6; /* minimum time of a kernel on the device */
+static const double START_SECONDS = 32e-6; /* launch overhead of an operator on the host */
+static const double TRAIN_START_SECONDS =
+    105e-6; /* the same with its backward pass and its part of the optimizer step */
+static const double COPY_BYTES_PER_SECOND = 2.5e9; /* copy of a batch of images from the host, in training */
+static const double CONTEXT_MIB = 1400;            /* memory of a process before it loads a model */
+static const double TRAIN_MIB = 90;                /* additional memory in training */
+static const double RESERVE_MIB = 300;             /* memory reserved by the device */
 static const double MAX_UTIL = 0.99;
 
 static const double MIB = 1024.0 * 1024.0;
@@ -33,7 +34,7 @@ static double work_seconds(const roofline *r, const ft_work *work, double share)
     return fmax(arithmetic, traffic) + KERNEL_SECONDS;
 }
 
-/* The share of the peak that an operator reaches: convolutions with narrow groups leave most of a tile empty. */
+/* The fraction of the peak that an operator reaches: convolutions with narrow groups leave most of a tile empty. */
 static double peak_fraction(const ft_graph *bound, const ft_op *op) {
     const ft_attr *group = ft_op_attr(op, "group");
     if (group == NULL || group->i <= 1 || op->input_count < 2) return DENSE_FRACTION;
@@ -76,7 +77,7 @@ static double input_bytes(const ft_graph *bound) {
 static ft_status compute_mode(const ft_graph *bound, const roofline *r, ft_mode mode, label *l, ft_error *error) {
     ft_cost_options options = ft_cost_options_default();
     options.mode = mode;
-    options.has_inplace = false; /* as models are written that others are compared with */
+    options.has_inplace = false; /* as in the implementations that are compared */
     ft_cost cost;
     ft_memory memory;
     FT_TRY(ft_cost_compute(bound, &options, &cost, error));
@@ -105,7 +106,7 @@ ft_status label_compute(const ft_graph *bound, const ft_device *device, label *m
     return FT_OK;
 }
 
-/* The draws are cut at three deviations, so that no label is absurd. */
+/* Draws are truncated at three standard deviations, so that no label is absurd. */
 static double draw_factor(double ratio, rng *random) {
     return 1 + ratio * fmax(-3, fmin(3, rng_normal(random)));
 }
@@ -120,7 +121,7 @@ void label_add_noise(label *l, double ratio, rng *random) {
     }
 }
 
-/* With so many digits behind the point, in any locale. */
+/* Prints `digits` decimals, in any locale. */
 static void put_number(double value, double digits, char before, buf *out) {
     char text[DOUBLE_TEXT_SIZE];
     double scale = pow(10, digits);

@@ -1,9 +1,9 @@
-/* label.h - what a network would take on an RTX 3090, worked out: the labels of generated data.
+/* label.h - computed labels of generated data: time, memory and utilisation of a network on an RTX 3090.
  *
- * Nothing here was measured. Each operator takes as long as its arithmetic or its traffic by the data sheet of the
- * device, at a share of the peak that kernels of its kind reach; the host starts operators one after the other, and
- * whichever is slower, host or device, sets the pace. Memory is the highest point of the timeline and what the process
- * holds anyway; utilisation is the share of the time in which the device has something to do. */
+ * Nothing here was measured. The time of an operator is that of its arithmetic or its traffic by the device's data
+ * sheet, at the fraction of the peak that kernels of its kind reach; the host launches operators one after the
+ * other, and the slower of host and device determines the total. Memory is the peak of the timeline plus the process
+ * overhead; utilisation is the fraction of the time in which the device is busy. */
 #ifndef GENERATE_LABEL_H
 #define GENERATE_LABEL_H
 
@@ -21,12 +21,12 @@ typedef struct label_mode {
 
 typedef struct label {
     label_mode modes[2]; /* by ft_mode */
-    bool fits;           /* into the memory of the device, while it is trained */
+    bool fits;           /* in the memory of the device, in training */
 } label;
 
 ft_status label_compute(const ft_graph *bound, const ft_device *device, label *made, ft_error *error);
 
-/* Times and utilisation change by about `ratio`, memory by a tenth of it. */
+/* Varies times and utilisation by about `ratio`, memory by a tenth of it. */
 void label_add_noise(label *l, double ratio, rng *random);
 
 /* Appends the text of a label file. */

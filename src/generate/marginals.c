@@ -1,4 +1,4 @@
-/* marginals.c - mean, least, median and most, and the table of them. */
+/* marginals.c - mean, minimum, median and maximum of each quantity, and their table. */
 #include "generate/marginals.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "report/grid.h"
 #include "report/units.h"
 
-/* Mean, least, median, most, as PerfSeer's read-me has them. */
+/* Mean, minimum, median, maximum, as in PerfSeer's README. */
 static const struct {
     const char *name, *title;
     double published[4];
@@ -101,7 +101,7 @@ static void table_row(const void *user, uint32_t row, grid_cell *cells) {
 }
 
 static void write_table(const ft_generate_result *result, const ft_style *style, sink *out) {
-    /* Where there is no room, the ends go first. */
+    /* On a narrow terminal, minimum and maximum are dropped first. */
     static const grid_column layout[] = {{.title = "synthetic data", .is_flexible = true, .comfort = 29},
                                          {.title = "mean", .is_right = true},
                                          {.title = "published", .is_right = true},

@@ -1,4 +1,4 @@
-/* marginals.h - how nine quantities are distributed over the graphs of a data set, beside the published ones. */
+/* marginals.h - marginal distributions of nine quantities over the graphs of a data set, beside the published ones. */
 #ifndef GENERATE_MARGINALS_H
 #define GENERATE_MARGINALS_H
 

@@ -1,4 +1,4 @@
-/* net.c - spells architectures out, and counts what each operator does. */
+/* net.c - expansion of architectures to operators, and the work of each operator. */
 #include "generate/net.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ static uint32_t add_node(net *n, net_node node) {
     return n->count++;
 }
 
-/* A node with one input and an output like it. */
+/* A node with one input and an output of the same shape. */
 static net_node node_after(const net *n, net_op op, uint32_t from) {
     const net_node *f = from == image ? NULL : &n->nodes[from];
     int64_t channels = f != NULL ? f->channels : 3, side = f != NULL ? f->side : NET_IMAGE;
@@ -56,7 +56,7 @@ static uint32_t add_pool(net *n, net_op op, uint32_t from, int kernel, int strid
     return add_node(n, node);
 }
 
-/* Padded so that the map keeps its size, or halves. */
+/* Padded so that the map keeps its size, or is halved. */
 static uint32_t add_conv(net *n, uint32_t from, int64_t channels, int kernel, int stride, int groups) {
     net_node node = node_after(n, NET_CONV, from);
     node.kernel = kernel;
@@ -84,13 +84,13 @@ static uint32_t add_join(net *n, net_op op, const uint32_t *from, uint32_t count
     return add_node(n, node);
 }
 
-/* --- Blocks: what comes in, and how far it is to be halved; what goes out ---------------------------------------- */
+/* --- Blocks: input node and stride in, output node out ----------------------------------------------------------- */
 
 static uint32_t add_vggnet(net *n, uint32_t from, const arch_stage *s, int stride) {
     return add_conv_relu(n, from, s->width, 3, stride, 1);
 }
 
-/* 1x1, 3x3 and 5x5 convolutions and a pool beside each other, with a quarter, a half and two eighths of the width. */
+/* Parallel 1x1, 3x3 and 5x5 convolutions and a pool, with a quarter, a half and two eighths of the width. */
 static uint32_t add_googlenet(net *n, uint32_t from, const arch_stage *s, int stride) {
     int64_t eighth = s->width / 8;
     uint32_t branches[4];
@@ -122,7 +122,7 @@ static uint32_t add_densenet(net *n, uint32_t from, const arch_stage *s) {
     return add_join(n, NET_CONCAT, ways, 2);
 }
 
-/* Between dense blocks: to the width of the stage, and to half the size. */
+/* Between dense blocks: to the width of the stage, and to half the map size. */
 static uint32_t add_transition(net *n, uint32_t from, const arch_stage *s) {
     uint32_t at = add_plain(n, NET_RELU, add_plain(n, NET_NORM, from));
     return add_pool(n, NET_AVERAGE, add_conv(n, at, s->width, 1, 1, 1), 2, 2, 0);
@@ -177,7 +177,7 @@ ft_status net_build(const arch *a, bool is_unfolded, arena *memory, net *made, f
     uint32_t at = add_conv_relu(&n, image, STEM_WIDTH, 3, 2, 1);
     for (int i = 0; i < ARCH_STAGES; i++) at = add_stage(&n, at, &a->stages[i]);
     add_head(&n, at);
-    if (n.has_failed) return ft_fail(error, FT_ERR_LIMIT, "a network has more than %d operators", MAX_NODES);
+    if (n.has_failed) return ft_fail(error, FT_ERR_LIMIT, "the network has more than %d operators", MAX_NODES);
     *made = n;
     return FT_OK;
 }
@@ -196,7 +196,7 @@ int64_t net_out_elems(const net_node *n) {
     return n->channels * area(n->side);
 }
 
-/* With a bias where there is one: everywhere but in none, since normalisation is folded. */
+/* Including the bias, which every convolution and linear layer has, since normalisation is folded. */
 int64_t net_weights(const net_node *n) {
     switch (n->op) {
     case NET_CONV:

@@ -1,7 +1,7 @@
-/* net.h - an architecture spelled out: the operators of the data set, in the order in which they run.
+/* net.h - an architecture as a list of operators, in execution order.
  *
- * Only the ten operators of the published data occur. Normalisation that follows a convolution is folded into it, as
- * their export did; what is left of it stands before convolutions, in DenseNet's blocks. Maps are square. Sizes are
+ * Only the ten operators of the published data occur. Normalisation after a convolution is folded into it, as in the
+ * published export; the remaining ones stand before convolutions, in DenseNet's blocks. Maps are square. Sizes are
  * those of one sample: a batch multiplies all of them but the weights. */
 #ifndef GENERATE_NET_H
 #define GENERATE_NET_H
@@ -38,30 +38,30 @@ enum { NET_MAX_INPUTS = 4, NET_IMAGE = 224, NET_CLASSES = 1000 };
 typedef struct net_node {
     net_op op;
     int kernel, stride, padding, groups; /* of convolutions and pools; 0 elsewhere */
-    uint32_t inputs[NET_MAX_INPUTS];     /* nodes; none: the image */
+    uint32_t inputs[NET_MAX_INPUTS];     /* node indices; none: the image */
     uint32_t input_count;
-    int64_t in_channels, in_side; /* channels are the sum over the inputs; side 0: there is no map */
+    int64_t in_channels, in_side; /* channels are the sum over the inputs; side 0: not a map */
     int64_t channels, side;       /* of the output */
 } net_node;
 
 typedef struct net {
     net_node *nodes;
     uint32_t count, capacity;
-    bool is_unfolded; /* every convolution has its normalisation behind it */
+    bool is_unfolded; /* every convolution is followed by its normalisation */
     bool has_failed;  /* too many nodes */
 } net;
 
-/* Nodes come from `memory`. As it is exported, or (unfolded) as a framework runs it. */
+/* Nodes are allocated in `memory`. The network as exported, or (unfolded) as a framework runs it. */
 ft_status net_build(const arch *a, bool is_unfolded, arena *memory, net *made, ft_error *error);
 
-/* Elements of what a node reads and makes for one sample, its weights, and its FLOPs for one sample by the formulas of
- * the data set. */
+/* Input elements, output elements, weights and FLOPs of a node for one sample, by the formulas of the data set. */
 int64_t net_in_elems(const net_node *n);
 int64_t net_out_elems(const net_node *n);
 int64_t net_weights(const net_node *n);
 int64_t net_flops(const net_node *n);
 
-/* Appends the file. The graph has an attribute 'synthetic', which says that its labels are computed. */
+/* Appends the network as the data set stores it: a pickled networkx DiGraph (docs/formats/perfseer.md). The graph
+ * attribute 'synthetic' marks its labels as computed. */
 ft_status net_pickle(const net *n, int64_t batch, arena *memory, buf *out, ft_error *error);
 
 #endif

@@ -1,6 +1,6 @@
-/* net_pickle.c - the members of a DiGraph, the features of its nodes.
+/* net_pickle.c - a network as a pickled networkx DiGraph: its members and the features of its nodes.
  *
- * As in the published files, an edge has no attributes, and some numbers are strings. */
+ * As in the published files, edges have no attributes, and some numbers are strings. */
 #include "generate/net.h"
 
 #include <stdio.h>
@@ -14,9 +14,9 @@ typedef struct net_writer {
     pickle_writer pickle;
     const net *net;
     int64_t batch;
-    uint32_t *edge_memos; /* by node and number of its input */
-    uint32_t *first_user; /* of each node, in `users`; one more at the end */
-    uint32_t *users;      /* node and number of its input, NET_MAX_INPUTS * node + input */
+    uint32_t *edge_memos; /* by node and input index */
+    uint32_t *first_user; /* start of each node's range in `users`; one more at the end */
+    uint32_t *users;      /* NET_MAX_INPUTS * node + input */
 } net_writer;
 
 /* --- Features ---------------------------------------------------------------------------------------------------- */
@@ -26,7 +26,7 @@ static void put_int(pickle_writer *p, const char *key, int64_t value) {
     pickle_put_int(p, value);
 }
 
-/* A number that the data set has as a string. */
+/* A number that the data set stores as a string. */
 static void put_digits(pickle_writer *p, const char *key, int64_t value) {
     char text[24];
     snprintf(text, sizeof text, "%lld", (long long)value);
@@ -59,7 +59,7 @@ static int64_t bytes_of(const net_node *n, int64_t batch) {
     return ELEM_BYTES * (batch * (net_in_elems(n) + net_out_elems(n)) + net_weights(n));
 }
 
-/* Of several inputs, the mean of their channels is told, as a float. */
+/* For several inputs, the data set stores the mean of their channels, as a float. */
 static void put_channels(pickle_writer *p, const net_node *n) {
     pickle_put_interned(p, "input_channels");
     if (n->input_count > 1)
@@ -115,7 +115,7 @@ static ft_status find_users(net_writer *w, arena *memory, ft_error *error) {
     w->users = ARENA_ARRAY(memory, uint32_t, (size_t)n->count * NET_MAX_INPUTS);
     w->first_user = ARENA_ARRAY(memory, uint32_t, (size_t)n->count + 2);
     if (w->edge_memos == NULL || w->users == NULL || w->first_user == NULL) return FT_NOMEM(error);
-    uint32_t *next = w->first_user + 1; /* ends up as the first of the following node */
+    uint32_t *next = w->first_user + 1; /* becomes the start of the following node */
     for (uint32_t i = 0; i < n->count; i++)
         for (uint32_t k = 0; k < n->nodes[i].input_count; k++) next[n->nodes[i].inputs[k] + 1]++;
     for (uint32_t i = 0; i < n->count; i++) next[i + 1] += next[i];
@@ -137,7 +137,7 @@ static void put_successors(net_writer *w, uint32_t node) {
     pickle_put_items_end(p);
 }
 
-/* Both directions of an edge have the same dict, as networkx has it. */
+/* Both directions of an edge share one dict, as in networkx. */
 static void put_predecessors(net_writer *w, uint32_t node) {
     pickle_writer *p = &w->pickle;
     const net_node *n = &w->net->nodes[node];
@@ -151,7 +151,7 @@ static void put_predecessors(net_writer *w, uint32_t node) {
     pickle_put_items_end(p);
 }
 
-/* --- All of it --------------------------------------------------------------------------------------------------- */
+/* --- Entry point ------------------------------------------------------------------------------------------------- */
 
 static void put_marks(pickle_writer *p) {
     pickle_put_interned(p, "graph");

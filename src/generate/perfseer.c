@@ -1,8 +1,8 @@
-/* perfseer.c - `foretell generate perfseer`: draws networks, labels them, and writes the folder.
+/* perfseer.c - `foretell generate perfseer`: draws networks, computes their labels, and writes the folder.
  *
- * Networks are drawn one after the other, each from a stream of its own, and a network that came before is drawn again;
- * the rest is done side by side. A network is read back from its own pickle, so that labels are those of what a reader
- * will find. */
+ * Networks are drawn one after the other, each from its own random stream, and duplicates are drawn again; the rest
+ * runs in parallel. Each network is read back from its own pickle, so that the labels are those of the graph that a
+ * reader gets. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -24,21 +24,21 @@
 #include "generate/net.h"
 
 enum { NETWORKS_AT_A_TIME = 256, BATCHES = 9, MAX_TRIES = 1000 };
-enum { STREAMS = 1 + BATCHES }; /* of random numbers, for each network: its drawing, and the noise of each batch */
+enum { STREAMS = 1 + BATCHES }; /* random streams per network: its architecture, and the noise of each batch */
 
 static const char graph_folder[] = "dataset/cg/cg", label_folder[] = "dataset/label/label";
 
 static const char readme[] =
     "SYNTHETIC DATA\n"
     "\n"
-    "Nothing in this folder was measured. The networks are random ones of the design space of PerfSeer, in the layout\n"
+    "Nothing in this folder was measured. The networks are random ones of PerfSeer's design space, in the layout\n"
     "of its data set; the labels in dataset/label/label were computed by 'foretell generate perfseer' from a roofline\n"
-    "of an RTX 3090 and a memory timeline. Every graph says so (attribute 'synthetic'), and so does every file name.\n"
+    "of an RTX 3090 and a memory timeline. Every graph (attribute 'synthetic') and every file name is marked.\n"
     "\n";
 
 typedef struct job {
     arch arch;
-    uint64_t stream; /* that it was drawn from */
+    uint64_t stream; /* random stream it was drawn from */
     ft_status status;
     ft_error error;
     uint32_t row_count;
@@ -79,7 +79,7 @@ static ft_status draw_distinct(generator *g, job *j) {
         if (key == NULL || !map_add(&g->by_name, key, number, &found)) return FT_NOMEM(g->error);
         if (found == number) return FT_OK;
     }
-    return ft_fail(g->error, FT_ERR_LIMIT, "found no network that is not there already; ask for fewer");
+    return ft_fail(g->error, FT_ERR_LIMIT, "found no further distinct network; request fewer");
 }
 
 /* --- One network ------------------------------------------------------------------------------------------------- */
@@ -160,7 +160,7 @@ static ft_status generate_batch(const network *in, int batch_index, ft_error *er
     return g->folder != NULL ? write_pair(in, &l, batch, error) : FT_OK;
 }
 
-/* The network as a framework runs it, which is what its labels are about. */
+/* The network as a framework runs it, which the labels describe. */
 static ft_status read_back(worker *w, const arch *a, arena *memory, ft_graph **graph, ft_error *error) {
     net n;
     FT_TRY(net_build(a, true, memory, &n, error));
@@ -190,7 +190,7 @@ static void run_job(void *user, uint32_t part, uint32_t worker_index) {
     arena_free(&memory);
 }
 
-/* --- All of them ------------------------------------------------------------------------------------------------- */
+/* --- All networks ------------------------------------------------------------------------------------------------ */
 
 static ft_status collect_results(generator *g, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
@@ -287,7 +287,7 @@ static ft_status write_readme(const char *folder, const ft_generate_options *opt
     return status;
 }
 
-/* Thousands of small files reach the disk together, not one by one. */
+/* One sync for thousands of small files. */
 static void sync_all(const char *folder) {
     int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (file < 0) return;
@@ -307,9 +307,9 @@ static ft_status fill_folder(const char *folder, uint32_t networks, const ft_gen
 ft_status ft_generate_perfseer(const char *folder, uint32_t networks, const ft_generate_options *options,
                                ft_generate_result *result, ft_error *error) {
     ft_generate_result made = {0};
-    if (networks == 0) return ft_fail(error, FT_ERR_USAGE, "no network was asked for");
+    if (networks == 0) return ft_fail(error, FT_ERR_USAGE, "the number of networks is 0");
     if (!(options->noise_ratio >= 0 && options->noise_ratio <= 0.3))
-        return ft_fail(error, FT_ERR_USAGE, "the noise is a ratio from 0 to 0.3");
+        return ft_fail(error, FT_ERR_USAGE, "the noise must be a ratio from 0 to 0.3");
     if (folder == NULL) {
         FT_TRY(run(NULL, networks, options, &made, error));
         *result = made;

@@ -1,10 +1,10 @@
-/* pickle_writer.c - the opcodes of protocol 4 that graphs need. */
+/* pickle_writer.c - encoder of the protocol 4 opcodes that graphs need. */
 #include "generate/pickle_writer.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* An opcode and a number behind it, least byte first. */
+/* An opcode followed by a number, least significant byte first. */
 static void put_op(pickle_writer *w, char opcode, uint64_t value, size_t bytes) {
     char text[9] = {opcode};
     for (size_t i = 0; i < bytes; i++) text[1 + i] = (char)(value >> 8 * i);
@@ -59,7 +59,7 @@ void pickle_put_string(pickle_writer *w, const char *text) {
     buf_add(w->out, text, length);
 }
 
-/* Words come in the same order again and again: the one behind the last is tried first. */
+/* Interned strings recur in the same order: the one after the last is tried first. */
 static bool find_interned(pickle_writer *w, const char *literal) {
     for (uint32_t i = 0; i < w->word_count; i++) {
         uint32_t at = (w->last_word + 1 + i) % w->word_count;
@@ -100,5 +100,5 @@ void pickle_put_int(pickle_writer *w, int64_t value) {
 void pickle_put_float(pickle_writer *w, double value) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    put_op(w, 'G', __builtin_bswap64(bits), 8); /* the most significant byte comes first */
+    put_op(w, 'G', __builtin_bswap64(bits), 8); /* most significant byte first */
 }

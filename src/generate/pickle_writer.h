@@ -1,7 +1,7 @@
-/* pickle_writer.h - writes Python pickles (protocol 4): dicts, strings, numbers, and an object of a class.
+/* pickle_writer.h - writer of Python pickles (protocol 4): dicts, strings, numbers, and an object of a class.
  *
- * Strings and dicts may be remembered, as Python does it, and named again later: that is how a graph of hundreds of
- * nodes has the name of each key only once, and how two dicts hold the same third one. */
+ * Strings and dicts can be memoized, as Python does it, and referred to later: a graph of hundreds of nodes stores
+ * the name of each key once, and two dicts can share a third one. */
 #ifndef GENERATE_PICKLE_WRITER_H
 #define GENERATE_PICKLE_WRITER_H
 
@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 
-enum { PICKLE_WORDS = 64 }; /* different strings that are written once */
+enum { PICKLE_WORDS = 64 }; /* number of interned strings */
 
 typedef struct pickle_writer {
     buf *out;
@@ -22,20 +22,18 @@ typedef struct pickle_writer {
 void pickle_writer_begin(pickle_writer *w, buf *out);
 void pickle_writer_end(pickle_writer *w);
 
-/* A new object of MODULE.NAME, without calling its constructor. Its members come next, as a dict; then
- * pickle_put_build.
- */
+/* A new object of MODULE.NAME, without calling its constructor. Its members follow as a dict; then pickle_put_build. */
 void pickle_put_object(pickle_writer *w, const char *module, const char *name);
 void pickle_put_build(pickle_writer *w);
 
-/* An empty dict; returns the number by which pickle_put_memo() names it. Items follow between open and close, key and
- * value in turn. */
+/* An empty dict; returns its memo for pickle_put_memo(). Items follow between pickle_put_items_begin and _end, key
+ * and value in turn. */
 uint32_t pickle_put_dict(pickle_writer *w);
 void pickle_put_items_begin(pickle_writer *w);
 void pickle_put_items_end(pickle_writer *w);
 void pickle_put_memo(pickle_writer *w, uint32_t memo);
 
-void pickle_put_interned(pickle_writer *w, const char *literal); /* a string that comes often */
+void pickle_put_interned(pickle_writer *w, const char *literal); /* a string literal, written once */
 void pickle_put_string(pickle_writer *w, const char *text);      /* at most 255 bytes */
 void pickle_put_int(pickle_writer *w, int64_t value);
 void pickle_put_float(pickle_writer *w, double value);

@@ -1,3 +1,4 @@
+/* autotvm.c - parser of AutoTVM records, versions 0.1 and 0.2, built on the pull parser. */
 #include "read/autotvm.h"
 
 #include <string.h>

@@ -97,11 +97,11 @@ static void test_not_a_data_set(void **state) {
     (void)state;
     expect_failure("absent", FT_ERR_IO, "absent: no such data set");
     write_text("file", "x");
-    expect_failure("file", FT_ERR_IO, "is no folder");
+    expect_failure("file", FT_ERR_IO, "not a folder");
     mkdir("empty", 0777);
     expect_failure("empty", FT_ERR_FORMAT, "has no dataset.json");
     write_text("empty/dataset.json", "{\"format\": \"something else\"}");
-    expect_failure("empty", FT_ERR_FORMAT, "does not describe a data set");
+    expect_failure("empty", FT_ERR_FORMAT, "not the manifest of a foretell data set");
     write_text("empty/dataset.json", "{");
     expect_failure("empty", FT_ERR_DAMAGED, "dataset.json");
     write_text("empty/dataset.json", "{\"format\": \"foretell data set\", \"version\": 99}");
@@ -123,7 +123,7 @@ static void test_edited_table(void **state) {
     ft_error error;
     make_small_set("set");
     edit("set/records.csv", "101.5", "101.6"); /* same length */
-    expect_failure("set", FT_ERR_DAMAGED, "set/records.csv: has changed since the data set was made");
+    expect_failure("set", FT_ERR_DAMAGED, "set/records.csv: has changed since the data set was created");
     expect_failure("set", FT_ERR_DAMAGED, "foretell data rehash set");
     assert_int_equal(ft_dataset_rehash("set", &error), FT_OK);
     ft_dataset *data = open_set("set");
@@ -184,7 +184,7 @@ static void test_damaged_graphs(void **state) {
     assert_int_equal(truncate("set/graphs.ftg", info.st_size - 1), 0);
     expect_failure("set", FT_ERR_DAMAGED, "set/graphs.ftg: has");
     assert_int_equal(truncate("set/graphs.ftg", 20), 0);
-    expect_failure("set", FT_ERR_DAMAGED, "cut off in its header");
+    expect_failure("set", FT_ERR_DAMAGED, "ends inside the header");
 }
 
 static bool stop_at_once(void *user, uint64_t done, uint64_t total, const char *what) {

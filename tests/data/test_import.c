@@ -70,7 +70,7 @@ static void test_kinds(void **state) {
     assert_string_equal(ft_import_kind_name(0), "ansor");
     assert_non_null(ft_import_kind_text(2));
     assert_null(ft_import_kind_name(6));
-    expect_failure("csv", "x", false, FT_ERR_USAGE, "these are: ansor, cg, npu, perfseer, table, timm");
+    expect_failure("csv", "x", false, FT_ERR_USAGE, "known: ansor, cg, npu, perfseer, table, timm");
 }
 
 static void test_metrics(void **state) {
@@ -138,13 +138,13 @@ static void test_cg_families(void **state) {
     assert_int_equal(result.graphs, 4);
     assert_int_equal(result.records, 12);
     assert_int_equal(result.skipped, 4);
-    assert_non_null(strstr(t.all, "all/sample: model 'znets_0': the same model"));
-    assert_non_null(strstr(t.all, "all/half: not all of models.csv"));
+    assert_non_null(strstr(t.all, "all/sample: model 'znets_0': duplicate model"));
+    assert_non_null(strstr(t.all, "all/half: models.csv, nodes.csv or edges.csv is missing"));
     ft_dataset *data = open_set("set");
     assert_string_equal(ft_dataset_records(data)[0].family, "bnets");
     assert_string_equal(ft_dataset_records(data)[11].name, "znets_3");
     ft_dataset_free(data);
-    expect_failure("cg", "all", true, FT_ERR_DAMAGED, "not all of models.csv");
+    expect_failure("cg", "all", true, FT_ERR_DAMAGED, "edges.csv is missing");
 }
 
 static void test_cg_same_bytes(void **state) {
@@ -185,12 +185,12 @@ static void test_cg_bad_labels(void **state) {
     assert_non_null(strstr(t.all, "model 'a': cortexA76cpu_tflite21_ms = '-1': not a number above zero"));
     assert_non_null(strstr(t.all, "model 'b': cortexA76cpu_tflite21_ms = 'nan': not a number above zero"));
     assert_non_null(strstr(t.all, "nets: column toaster_ms: unknown device"));
-    assert_non_null(strstr(t.all, "model 'd': no device has a label"));
+    assert_non_null(strstr(t.all, "model 'd': it has no label for any device"));
     assert_int_equal(result.skipped, t.count);
     expect_failure("cg", "nets", true, FT_ERR_DAMAGED, "model 'a'");
     write_text("nets/models.csv", "family,index,name,num_nodes,num_edges,x_ms\nnets,0,a,3,2,1\n");
     write_cg("empty", "empty", 0);
-    expect_failure("cg", "empty", false, FT_ERR_FORMAT, "holds no measurement");
+    expect_failure("cg", "empty", false, FT_ERR_FORMAT, "contains no measurement");
 }
 
 static void test_cg_damaged_model(void **state) {
@@ -205,13 +205,13 @@ static void test_cg_damaged_model(void **state) {
     expect_import("cg", "nets", "set", &t, &result);
     assert_int_equal(result.models, 1);
     assert_non_null(strstr(t.all, "model 'nets_0'"));
-    assert_non_null(strstr(t.all, "the model cannot be read"));
+    assert_non_null(strstr(t.all, "the model is unreadable"));
 }
 
 static void test_cg_nothing_there(void **state) {
     (void)state;
     mkdir("empty", 0777);
-    expect_failure("cg", "empty", false, FT_ERR_FORMAT, "neither it nor a folder in it has models.csv");
+    expect_failure("cg", "empty", false, FT_ERR_FORMAT, "neither the folder nor its sub-folders have models.csv");
     expect_failure("cg", "absent", false, FT_ERR_IO, "absent");
 }
 
@@ -319,7 +319,7 @@ static void test_table_shapes(void **state) {
     assert_int_equal(result.graphs, 2);
     assert_int_equal(result.records, 2);
     assert_non_null(strstr(t.all, "line 4: symbol 'sequence'"));
-    assert_non_null(strstr(t.all, "no open dimension of that name"));
+    assert_non_null(strstr(t.all, "no symbolic dimension of that name"));
     ft_dataset *data = open_set("set");
     ft_graph *graph, *bound;
     ft_error error;
@@ -367,14 +367,14 @@ static void test_table_skips(void **state) {
                         "absent.onnx,cortex-a76,1\n");
     expect_import("table", "t.csv", "set", &t, &result);
     assert_int_equal(result.records, 1);
-    assert_non_null(strstr(t.all, "t.csv: line 3: the same measurement is there already\n"));
-    assert_non_null(strstr(t.all, "t.csv: line 4: the same measurement is there already, with other values"));
-    assert_non_null(strstr(t.all, "t.csv: line 5: nothing was measured"));
+    assert_non_null(strstr(t.all, "t.csv: line 3: duplicate measurement\n"));
+    assert_non_null(strstr(t.all, "t.csv: line 4: duplicate measurement, with other values"));
+    assert_non_null(strstr(t.all, "t.csv: line 5: it has no metric"));
     assert_non_null(strstr(t.all, "t.csv: line 6: time_us = '-4': not a number above zero"));
     assert_non_null(strstr(t.all, "t.csv: line 7"));
-    assert_non_null(strstr(t.all, "t.csv: line 8: the model cannot be read"));
+    assert_non_null(strstr(t.all, "t.csv: line 8: the model is unreadable"));
     assert_non_null(strstr(t.all, "absent.onnx"));
-    expect_failure("table", "t.csv", true, FT_ERR_DAMAGED, "t.csv: line 3: the same measurement");
+    expect_failure("table", "t.csv", true, FT_ERR_DAMAGED, "t.csv: line 3: duplicate measurement");
 }
 
 static void test_table_errors(void **state) {
@@ -386,9 +386,9 @@ static void test_table_errors(void **state) {
     write_text("t.csv", "model,device,notes\na.onnx,cortex-a76,1\n");
     expect_failure("table", "t.csv", false, FT_ERR_DAMAGED, "column 'notes' is neither");
     write_text("t.csv", "model,device,time_us,time_ms\na.onnx,cortex-a76,1,1\n");
-    expect_failure("table", "t.csv", false, FT_ERR_DAMAGED, "two columns hold time_us");
+    expect_failure("table", "t.csv", false, FT_ERR_DAMAGED, "two columns contain time_us");
     write_text("t.csv", "model,device,device,time_us\na.onnx,cortex-a76,x,1\n");
-    expect_failure("table", "t.csv", false, FT_ERR_DAMAGED, "column 'device' is there twice");
+    expect_failure("table", "t.csv", false, FT_ERR_DAMAGED, "column 'device' occurs twice");
     write_text("t.csv", "model,device,time_us\na.onnx,toaster,1\n");
     expect_failure("table", "t.csv", false, FT_ERR_DAMAGED, "t.csv: line 2: device: unknown device 'toaster'");
     write_text("t.csv", "model,device,mode,time_us\na.onnx,cortex-a76,walk,1\n");
@@ -468,7 +468,7 @@ static void test_perfseer(void **state) {
     assert_true(r[1].metrics[2] == 0.5);
     ft_dataset_free(data);
     mkdir("empty", 0777);
-    expect_failure("perfseer", "empty", false, FT_ERR_FORMAT, "has no pickled graphs");
+    expect_failure("perfseer", "empty", false, FT_ERR_FORMAT, "have pickled graphs");
 }
 
 /* --- Merging ----------------------------------------------------------------------------------------------------- */
@@ -493,7 +493,7 @@ static void test_merge(void **state) {
     assert_int_equal(result.graphs, 6);
     assert_int_equal(result.records, 4 + 2 + 6);
     assert_int_equal(result.skipped, 4);
-    assert_non_null(strstr(t.all, "set_b: record 3 ('nets_1' on cortex-a76): the same measurement is there already, "
+    assert_non_null(strstr(t.all, "set_b: record 3 ('nets_1' on cortex-a76): duplicate measurement, "
                                   "with other values"));
     ft_dataset *data = open_set("all");
     assert_int_equal(ft_dataset_metric_count(data), 3);

@@ -143,9 +143,8 @@ static void programs_without_a_nest_are_told(void **state) {
     assert_int_equal(import("v100.jsonl", true, NULL, &error), FT_ERR_DAMAGED);
     if (ft_import("ansor", "v100.jsonl", "set", &options, &result, &error) != FT_OK) fail_msg("%s", error.message);
     assert_true(result.records == 1 && result.skipped == 1);
-    assert_string_equal(heard.last,
-                        "v100.jsonl: line 2: step 0 (AN): there is no stage 99; the program has 3 stages: no loop nest "
-                        "can be made of its steps");
+    assert_string_equal(heard.last, "v100.jsonl: line 2: step 0 (AN): there is no stage 99; the program has 3 stages: "
+                                    "its steps cannot be lowered to a loop nest");
 }
 
 static void devices_are_named_by_files(void **state) {
@@ -153,7 +152,7 @@ static void devices_are_named_by_files(void **state) {
     ft_error error;
     put("v10.jsonl", made_line(1, 1));
     assert_int_equal(import("v10.jsonl", false, NULL, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "v10.jsonl: which device is it of?"));
+    assert_non_null(strstr(error.message, "v10.jsonl: the device is unknown"));
     put("v100.txt", made_line(1, 1));
     assert_int_equal(import("v100.txt", false, NULL, &error), FT_ERR_USAGE);
     assert_int_not_equal(import("none.jsonl", false, NULL, &error), FT_OK);
@@ -219,10 +218,10 @@ static void tasks_belong_to_networks(void **state) {
 static void bad_networks(void **state) {
     (void)state;
     static const char *const tables[][2] = {
-        {"task,net\nx,y\n", "tasks.csv: the first line must name the columns 'task' and 'network'"},
-        {"task,network\n", "tasks.csv: there is no task in the table"},
-        {"task,network\nx,a+b\n", "tasks.csv:2: no task and network, or one with '+' in its name"},
-        {"task,network\nx\n", "tasks.csv:2: the row is too short"},
+        {"task,net\nx,y\n", "tasks.csv: line 1: expected the columns task and network"},
+        {"task,network\n", "tasks.csv: the table has no rows"},
+        {"task,network\nx,a+b\n", "tasks.csv:2: expected a task and a network, without '+' in their names"},
+        {"task,network\nx\n", "tasks.csv:2: the row has too few fields"},
     };
     ft_error error;
     ft_import_options options = {.networks = "tasks.csv"};

@@ -125,7 +125,7 @@ static void peaks(void **state) {
     ft_import_result result = expect_import();
     assert_int_equal(result.records, 2);
     assert_int_equal(result.skipped, 3);
-    has_told("line 3: resnet50: its memory is not to be trusted");
+    has_told("line 3: resnet50: its memory is unreliable");
     has_told("line 5: resnet: it has no graph");
     has_told("line 6: resnet50: its memory is not a number above zero");
     ft_dataset *data = open_set("set");
@@ -174,8 +174,8 @@ static void what_cannot_be_is_skipped(void **state) {
                "resnet50,256,901,890,0\n"); /* near a peak that cannot be, but not the same */
     ft_import_result result = expect_import();
     assert_int_equal(result.records, 2);
-    has_told("line 2: resnet50: its memory is less than its tensors take");
-    has_told("line 3: resnet50: its memory is less than its tensors take");
+    has_told("line 2: resnet50: its memory is less than the size of its tensors");
+    has_told("line 3: resnet50: its memory is less than the size of its tensors");
     has_told("line 5: resnet50: its memory is not a number above zero");
 }
 
@@ -189,7 +189,7 @@ static void a_size_that_is_not_there_is_no_other(void **state) {
                "resnet50,16,1600,100.001220703125,0\n"
                "vit,8,900,1,0\n");
     assert_int_equal(expect_import().records, 1);
-    has_told("line 2: resnet50: its graph is there at other sizes of image alone");
+    has_told("line 2: resnet50: its graph exists only at other image sizes");
 }
 
 static void skips(void **state) {
@@ -217,32 +217,32 @@ static void skips(void **state) {
     static const char *const reasons[] = {"line 2: none: it has no graph",
                                           "line 3: m: its graph is not in",
                                           "line 4: m: its graph is not in",
-                                          "line 5: its graph cannot be read",
-                                          "line 6: m: nobody knows its device",
+                                          "line 5: its graph is unreadable",
+                                          "line 6: m: its device is unknown",
                                           "line 7: m: its precision",
                                           "line 8: m: its phase",
                                           "line 9: m: its layout",
-                                          "line 10: m: its version",
+                                          "line 10: m: its PyTorch version",
                                           "line 11: m: its batch",
                                           "line 12: m: its time",
-                                          "line 13: : it names no model",
-                                          "line 15: the same measurement is there already\n",
-                                          "line 16: the same measurement is there already, with other values",
-                                          "line 17: has 2 fields, but the header has 11: the row is not whole"};
+                                          "line 13: : it has no model name",
+                                          "line 15: duplicate measurement\n",
+                                          "line 16: duplicate measurement, with other values",
+                                          "line 17: has 2 fields, but the header has 11: the row is incomplete"};
     for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) has_told(reasons[i]);
 }
 
 static void errors(void **state) {
     (void)state;
-    refuses(FT_ERR_FORMAT, "has neither benchmark.csv nor train_memory_a100.csv");
+    refuses(FT_ERR_FORMAT, "contains neither benchmark.csv nor train_memory_a100.csv");
     write_text("in/benchmark.csv", "\n");
-    refuses(FT_ERR_DAMAGED, "line 1: the column model is missing");
+    refuses(FT_ERR_DAMAGED, "line 1: column 'model' is missing");
     write_text("in/benchmark.csv", "model,batch_size,graph,phase,device,precision\n");
-    refuses(FT_ERR_DAMAGED, "line 1: the column layout is missing");
+    refuses(FT_ERR_DAMAGED, "line 1: column 'layout' is missing");
     write_text("in/benchmark.csv", TIMES "\"long row\n");
     refuses(FT_ERR_DAMAGED, "line 2: unclosed quote");
     write_text("in/benchmark.csv", TIMES);
-    refuses(FT_ERR_FORMAT, "holds no measurement");
+    refuses(FT_ERR_FORMAT, "contains no measurement");
     assert_int_equal(system("rm -r in/graphs"), 0);
     refuses(FT_ERR_IO, "in/graphs");
 }

@@ -335,7 +335,7 @@ static void test_damage(void **state) {
     }
     buf_char(&bytes, 0);
     assert_int_equal(unpack_graph(bytes.data, bytes.length, "long", &graph, &error), FT_ERR_DAMAGED);
-    assert_non_null(strstr(error.message, "left over"));
+    assert_non_null(strstr(error.message, "trailing bytes"));
     buf_free(&bytes);
     ft_graph_free(a);
 }

@@ -116,7 +116,7 @@ static void test_bad_cells(void **state) {
     (void)state;
     expect_error(HEADER "xyz,n,f,cortex-a76,1,float32,infer,,,measured,1,\n", "t.csv: line 2: graph is 'xyz'");
     expect_error(HEADER "1123456789abcdef0123456789abcdef,n,f,cortex-a76,1,float32,infer,,,measured,1,\n",
-                 "which has no such graph");
+                 "which has no graph with this id");
     expect_error(HEADER ID ",n,f,toaster,1,float32,infer,,,measured,1,\n", "line 2: device: unknown device 'toaster'");
     expect_error(HEADER ID ",n,f,cortex-a76,0,float32,infer,,,measured,1,\n", "batch is '0'");
     expect_error(HEADER ID ",n,f,cortex-a76,x,float32,infer,,,measured,1,\n", "batch is 'x'");

@@ -384,8 +384,8 @@ static void all_of_it(void **state) {
 static void wrong_specs(void **state) {
     (void)state;
     ft_dataset *data = make("d", 0, 30, false);
-    refuses(data, "", "there are random");
-    refuses(data, "randomly", "split 'randomly': there are random[:80/10/10], name[:80/10/10], family:NAME");
+    refuses(data, "", "expected random");
+    refuses(data, "randomly", "split 'randomly': expected random[:80/10/10], name[:80/10/10], family:NAME");
     refuses(data, "random:80/20", "80/10/10");
     refuses(data, "random:80/10/10/0", "80/10/10");
     refuses(data, "random:80/30/-10", "80/10/10");
@@ -393,8 +393,8 @@ static void wrong_specs(void **state) {
     refuses(data, "random:", "80/10/10");
     refuses(data, "random:100/0/0", "part 'test'");
     refuses(data, "random:0/0/100", "part 'train'");
-    refuses(data, "family", "a name is missing");
-    refuses(data, "family:", "a name is missing");
+    refuses(data, "family", "the name is missing");
+    refuses(data, "family:", "the name is missing");
     refuses(data, "family:four", "the data set has no family 'four'; it has one, three, two");
     refuses(data, "device:abacus", "the data set has no device 'abacus'; it has adreno-640, cortex-a76");
     refuses(data, "device:myriad-vpu", "it has adreno-640");
@@ -404,16 +404,16 @@ static void wrong_specs(void **state) {
     refuses(data, "fewshot:two:10", "'two' has 10 graphs");
     refuses(data, "fewshot:four:1", "no family 'four'");
     refuses(data, "order:of magnitude", "'order' or 'order:ood'");
-    refuses(data, "fold", "'fold:KEY:K:I' is expected");
+    refuses(data, "fold", "expected 'fold:KEY:K:I'");
     refuses(data, "name:50/25", "is not of the form 80/10/10");
-    refuses(data, "fold:name:5", "'fold:KEY:K:I' is expected");
-    refuses(data, "fold:name:5:0", "'fold:KEY:K:I' is expected");
-    refuses(data, "fold:name:5:6", "'fold:KEY:K:I' is expected");
-    refuses(data, "fold:name:1:1", "'fold:KEY:K:I' is expected");
-    refuses(data, "fold:shoe:5:1", "'fold:KEY:K:I' is expected");
-    refuses(data, "fold:name:5:1:2", "'fold:KEY:K:I' is expected");
-    refuses(data, "deal:name:5:6", "'deal:KEY:K:I' is expected");
-    refuses(data, "all:of it", "nothing after it");
+    refuses(data, "fold:name:5", "expected 'fold:KEY:K:I'");
+    refuses(data, "fold:name:5:0", "expected 'fold:KEY:K:I'");
+    refuses(data, "fold:name:5:6", "expected 'fold:KEY:K:I'");
+    refuses(data, "fold:name:1:1", "expected 'fold:KEY:K:I'");
+    refuses(data, "fold:shoe:5:1", "expected 'fold:KEY:K:I'");
+    refuses(data, "fold:name:5:1:2", "expected 'fold:KEY:K:I'");
+    refuses(data, "deal:name:5:6", "expected 'deal:KEY:K:I'");
+    refuses(data, "all:of it", "takes no argument");
     char longest[400];
     memset(longest, 'x', sizeof longest);
     longest[399] = '\0';

@@ -96,7 +96,7 @@ static void test_refusals(void **state) {
     (void)state;
     refuse("out", 2, (ft_generate_options){.progress = stop}, FT_ERR_CANCELLED, "interrupted");
     assert_int_equal(system("test -z \"$(ls -A)\""), 0);
-    refuse("out", 0, (ft_generate_options){0}, FT_ERR_USAGE, "no network");
+    refuse("out", 0, (ft_generate_options){0}, FT_ERR_USAGE, "number of networks");
     refuse("out", 2, (ft_generate_options){.noise_ratio = 0.5}, FT_ERR_USAGE, "noise");
     refuse("absent/out", 2, (ft_generate_options){0}, FT_ERR_IO, "absent/out");
     generate("out", 1, &(ft_generate_options){0});
