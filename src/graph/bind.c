@@ -1,8 +1,9 @@
-/* bind.c - gives a graph its sizes: values for symbols, shape inference, constant folding, loops, batch.
+/* bind.c - binding: values for symbols, shape inference, constant folding, trip counts, batch.
  *
- * A bound graph has operator and tensor tables of its own and borrows everything else. What the file declares of
- * activations is a fallback: rules win, and when an input gets another shape than the file says, declarations of
- * activations are dropped altogether, since they speak of the old shape. */
+ * A bound graph has its own operator and tensor tables and borrows everything else. Shapes that the file declares for
+ * activations are a fallback: inferred shapes take precedence, and when an input gets another shape than in the file,
+ * all declared shapes are dropped, since they belong to the old one. */
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ ft_status ft_shape_binding_parse(const char *text, char *name, size_t size, ft_s
         errno = 0;
         long long dim = strtoll(at, &end, 10);
         if (!isdigit((unsigned char)*at) || errno != 0 || dim > FT_MAX_DIM)
-            return ft_fail(error, FT_ERR_USAGE, "'%s': '%s' does not begin with a size", text, at);
+            return ft_fail(error, FT_ERR_USAGE, "'%s': a size is expected at '%s'", text, at);
         if (s.rank == FT_MAX_RANK)
             return ft_fail(error, FT_ERR_USAGE, "'%s' has more than %d dimensions", text, FT_MAX_RANK);
         s.dims[s.rank++] = dim;
@@ -45,25 +46,26 @@ typedef struct binder {
     const ft_graph *source;
     ft_graph *bound;
     int64_t *symbols;     /* value of each symbol, -1 = none yet */
-    bool drops_declared;  /* an input has another shape than the file says */
+    bool drops_declared;  /* an input has another shape than in the file */
     uint32_t batch_input; /* the input that has the batch, or FT_NONE */
     int32_t batch_axis;   /* and the dimension that is the batch */
     ft_error *error;
 } binder;
 
 static ft_status set_symbol(binder *b, int64_t dim, int64_t value, const char *by) {
+    assert(dim < 0 && -1 - dim < (int64_t)b->source->symbol_count);
     int64_t *symbol = &b->symbols[-1 - dim];
     if (*symbol >= 0 && *symbol != value)
-        return ft_fail(b->error, FT_ERR_USAGE, "'%s' makes symbol '%s' %lld, but it already is %lld", by,
+        return ft_fail(b->error, FT_ERR_USAGE, "'%s' sets symbol '%s' to %lld, but it already is %lld", by,
                        ft_dim_symbol(b->source, dim), (long long)value, (long long)*symbol);
     *symbol = value;
     return FT_OK;
 }
 
-/* The new shape of an input. */
+/* Sets the shape of an input. */
 static ft_status bind_input(binder *b, ft_tensor *t, const ft_shape_binding *shape) {
     if (t->rank >= 0 && t->rank != shape->rank)
-        return ft_fail(b->error, FT_ERR_USAGE, "input '%s' has %d dimensions, but the shape given has %d", t->name,
+        return ft_fail(b->error, FT_ERR_USAGE, "input '%s' has %d dimensions, but the given shape has %d", t->name,
                        t->rank, shape->rank);
     for (int32_t i = 0; i < shape->rank; i++) {
         int64_t declared = t->rank >= 0 ? t->dims[i] : FT_DIM_UNKNOWN;
@@ -97,12 +99,12 @@ static ft_status bind_shapes(binder *b, const ft_binding *binding) {
     return FT_OK;
 }
 
-/* An image without a batch, as detectors take them: few channels, then a map. */
+/* An image without a batch dimension, the input of many detectors: few channels, then height and width. */
 static bool is_single_image(const ft_tensor *t) {
     return t->rank == 3 && t->dims[0] > 0 && t->dims[0] <= 4 && t->dims[1] >= 32 && t->dims[2] >= 32;
 }
 
-/* The dimension that the file calls "batch", "batch_size", ... */
+/* Finds a symbolic dimension whose name contains "batch". */
 static bool find_named_batch(binder *b) {
     for (uint32_t i = 0; i < b->source->inputs.count; i++) {
         const ft_tensor *t = &b->source->tensors[b->source->inputs.items[i]];
@@ -117,7 +119,7 @@ static bool find_named_batch(binder *b) {
     return false;
 }
 
-/* The batch is the dimension of that name, or else the first of the first input of two or more dimensions. */
+/* The batch is the dimension with that name, or else the first of the first input with two or more dimensions. */
 static void find_batch_input(binder *b) {
     b->batch_input = FT_NONE;
     if (find_named_batch(b)) return;
@@ -139,7 +141,7 @@ static bool is_batched_input(const binder *b, uint32_t input) {
     return t->rank > b->batch_axis && t->dims[b->batch_axis] == b->bound->exported_batch;
 }
 
-/* A symbolic batch takes the value asked for; a fixed one stays, and the graph is scaled. */
+/* A symbolic batch gets the requested value; a fixed one stays, and the graph is scaled. */
 static ft_status bind_batch(binder *b, int64_t batch) {
     ft_graph *g = b->bound;
     int64_t first = b->batch_input != FT_NONE ? g->tensors[b->batch_input].dims[b->batch_axis] : 1;
@@ -158,7 +160,7 @@ static ft_status bind_batch(binder *b, int64_t batch) {
     return FT_OK;
 }
 
-/* Replaces symbols by their values; a shape with a dimension that stays unknown is no shape. */
+/* Replaces symbols by their values; a shape with an unknown dimension becomes unknown, except for inputs. */
 static void substitute(const binder *b, ft_tensor *t) {
     bool is_known = true;
     for (int32_t i = 0; i < t->rank; i++) {
@@ -171,7 +173,7 @@ static void substitute(const binder *b, ft_tensor *t) {
     if (!is_known && t->role != FT_INPUT) t->rank = -1;
 }
 
-/* Writes " --shape h=N --shape w=N" for every symbol of the inputs that has no value, as far as there is room. */
+/* Writes " --shape h=N --shape w=N" for the symbols of the inputs that have no value, as many as fit. */
 static void list_unbound(const binder *b, char *text, size_t size) {
     bool is_listed[GRAPH_MAX_SYMBOLS] = {false};
     size_t length = 0;
@@ -195,9 +197,9 @@ static void list_unbound(const binder *b, char *text, size_t size) {
 
 static ft_status check_input(const binder *b, const ft_tensor *t) {
     if (t->use_count == 0 && !t->is_output) return FT_OK;
-    if (t->rank < 0 && t->dtype == FT_DTYPE_UNKNOWN) return FT_OK; /* a sequence or an optional: no shape to give */
+    if (t->rank < 0 && t->dtype == FT_DTYPE_UNKNOWN) return FT_OK; /* a sequence or an optional has no shape */
     if (t->rank < 0)
-        return ft_fail(b->error, FT_ERR_UNBOUND, "input '%s' has no shape: give one with --shape %s=...", t->name,
+        return ft_fail(b->error, FT_ERR_UNBOUND, "input '%s' has no shape: set it with --shape %s=...", t->name,
                        t->name);
     for (int32_t i = 0; i < t->rank; i++) {
         if (t->dims[i] >= 0) continue;
@@ -206,10 +208,10 @@ static ft_status check_input(const binder *b, const ft_tensor *t) {
         shape_text(b->source, t, shape, sizeof shape);
         list_unbound(b, hints, sizeof hints);
         if (symbol != NULL)
-            return ft_fail(b->error, FT_ERR_UNBOUND, "symbol '%s' in input '%s' (%s) has no value: give one with%s",
+            return ft_fail(b->error, FT_ERR_UNBOUND, "symbol '%s' in input '%s' (%s) has no value: set it with%s",
                            symbol, t->name, shape, hints);
         return ft_fail(b->error, FT_ERR_UNBOUND,
-                       "dimension %d of input '%s' (%s) is not known: give a shape with --shape %s=...", i, t->name,
+                       "dimension %d of input '%s' (%s) is unknown: set the shape with --shape %s=...", i, t->name,
                        shape, t->name);
     }
     if (shape_elems(t->dims, t->rank) == 0) {
@@ -225,7 +227,8 @@ static ft_status bind_inputs(binder *b, const ft_binding *binding) {
     static const ft_binding as_exported;
     if (binding == NULL) binding = &as_exported;
     if (binding->batch < 0 || binding->batch > FT_MAX_DIM)
-        return ft_fail(b->error, FT_ERR_USAGE, "a batch of %lld makes no sense", (long long)binding->batch);
+        return ft_fail(b->error, FT_ERR_USAGE, "a batch of %lld is not possible; use 1 to %lld",
+                       (long long)binding->batch, (long long)FT_MAX_DIM);
     FT_TRY(bind_shapes(b, binding));
     find_batch_input(b);
     FT_TRY(bind_batch(b, binding->batch));
@@ -239,16 +242,16 @@ static ft_status bind_inputs(binder *b, const ft_binding *binding) {
     return FT_OK;
 }
 
-/* --- Walking the operators ----------------------------------------------------------------------------------- */
+/* --- Inference over the operators ---------------------------------------------------------------------------- */
 
 static bool is_constant(const ft_graph *g, const ft_tensor *t) {
     if (t->role == FT_CONSTANT || t->value != NULL) return true;
     return t->producer != FT_NONE && g->ops[t->producer].is_folded;
 }
 
-/* An operator whose inputs are all constant runs once, before the model does; one whose outputs all have values
- * (Shape) need not run at all. */
-static bool is_known_before(const ft_graph *g, const ft_op *op) {
+/* An operator whose inputs are all constant runs once, before the model; one whose outputs all have values (Shape) does
+ * not run at all. */
+static bool is_constant_folded(const ft_graph *g, const ft_op *op) {
     bool has_values = op->output_count > 0, has_constants = op->input_count > 0;
     for (uint32_t i = 0; i < op->output_count; i++) {
         const ft_tensor *t = op_output(g, op, i);
@@ -261,7 +264,7 @@ static bool is_known_before(const ft_graph *g, const ft_op *op) {
     return has_values || (has_constants && ft_opdef_is_known(op->def) && (op->def->flags & OP_RANDOM) == 0);
 }
 
-/* Whether all is there that the operator's fold rule reads. Shape, Size and Rank only look at shapes. */
+/* True when the inputs of the fold rule are known. Shape, Size and Rank need only the shapes. */
 static bool is_foldable(const infer *in) {
     fold_rule *rule = in->op->def->fold;
     if (rule == NULL || in->op->input_count == 0) return false;
@@ -273,18 +276,18 @@ static bool is_foldable(const infer *in) {
     return true;
 }
 
-/* Fold rules go by the shapes of outputs, so these must come from a rule: what a file declares may be anything. */
+/* Fold rules depend on the shapes of outputs, so these must be inferred: the file may declare any shape. */
 static ft_status infer_op(infer *in) {
-    bool folds = is_foldable(in);
-    for (uint32_t i = 0; i < in->op->output_count && folds; i++) {
+    bool is_folding = is_foldable(in);
+    for (uint32_t i = 0; i < in->op->output_count && is_folding; i++) {
         if (in->op->outputs[i] != FT_NONE) in->graph->tensors[in->op->outputs[i]].rank = -1;
     }
     if (in->op->def->shape != NULL) FT_TRY(in->op->def->shape(in));
-    return folds ? in->op->def->fold(in) : FT_OK;
+    return is_folding ? in->op->def->fold(in) : FT_OK;
 }
 
-/* A branch is taken when all branches around it are, and its condition has the right value; where that is not known
- * before the run, the branch that the reader prefers. Branches stand after those they are in. */
+/* A branch is taken when all enclosing branches are, and its condition has the right value, or is unknown and the
+ * branch is the default. Enclosing branches have smaller indexes. */
 static bool is_taken(const ft_graph *g, uint32_t branch) {
     for (; branch != 0 && branch < g->branch_count; branch = g->branches[branch].parent) {
         const graph_branch *b = &g->branches[branch];
@@ -296,8 +299,8 @@ static bool is_taken(const ft_graph *g, uint32_t branch) {
     return true;
 }
 
-/* Where the ways of an If meet: only the one that is taken stays an input. */
-static ft_status take_way(ft_graph *g, ft_op *op, ft_error *error) {
+/* Where the branches of an If merge: only the input from the selected one stays. */
+static ft_status select_branch(ft_graph *g, ft_op *op, ft_error *error) {
     if (!op_is(op, "IfMerge") || op->input_count != 2) return FT_OK;
     bool is_first = is_taken(g, (uint32_t)op_attr_int(op, "branch", 0));
     op->inputs = arena_copy(&g->memory, &op->inputs[is_first ? 0 : 1], sizeof *op->inputs);
@@ -322,7 +325,7 @@ static bool has_batch(const ft_graph *g, const ft_op *op) {
     return false;
 }
 
-static ft_status walk(binder *b) {
+static ft_status infer_all(binder *b) {
     ft_graph *g = b->bound;
     for (uint32_t i = 0; i < g->inputs.count; i++)
         g->tensors[g->inputs.items[i]].is_batched = is_batched_input(b, g->inputs.items[i]);
@@ -333,9 +336,9 @@ static ft_status walk(binder *b) {
             skip_op(g, op);
             continue;
         }
-        FT_TRY(take_way(g, op, b->error));
+        FT_TRY(select_branch(g, op, b->error));
         FT_TRY(infer_op(&in));
-        op->is_folded = is_known_before(g, op);
+        op->is_folded = is_constant_folded(g, op);
         bool is_batched = has_batch(g, op);
         for (uint32_t k = 0; k < op->output_count; k++) {
             if (op->outputs[k] != FT_NONE) g->tensors[op->outputs[k]].is_batched = is_batched;
@@ -344,7 +347,7 @@ static ft_status walk(binder *b) {
     return FT_OK;
 }
 
-/* Loops stand after the loops they are in, so one pass multiplies the trips of nested ones. */
+/* Enclosing loops have smaller indexes, so one pass multiplies the trip counts of nested loops. */
 static void count_loops(ft_graph *g) {
     for (uint32_t i = 1; i < g->loop_count; i++) {
         graph_loop *loop = &g->loops[i];
@@ -356,7 +359,7 @@ static void count_loops(ft_graph *g) {
     }
 }
 
-/* --- All of it ----------------------------------------------------------------------------------------------- */
+/* --- Binding ------------------------------------------------------------------------------------------------- */
 
 static ft_status copy_tables(const ft_graph *source, ft_graph **copy, ft_error *error) {
     ft_graph *g = calloc(1, sizeof *g);
@@ -384,7 +387,7 @@ static ft_status try_bind(const ft_graph *graph, const ft_binding *binding, ft_g
     ft_status status = b.symbols != NULL ? FT_OK : FT_NOMEM(error);
     for (uint32_t i = 0; status == FT_OK && i < graph->symbol_count; i++) b.symbols[i] = -1;
     if (status == FT_OK) status = bind_inputs(&b, binding);
-    if (status == FT_OK) status = walk(&b);
+    if (status == FT_OK) status = infer_all(&b);
     if (status != FT_OK) {
         ft_graph_free(g);
         return status;
@@ -395,6 +398,7 @@ static ft_status try_bind(const ft_graph *graph, const ft_binding *binding, ft_g
 }
 
 bool graph_mark_bound(ft_graph *graph, int64_t batch, int64_t exported_batch) {
+    assert(batch > 0 && exported_batch > 0);
     graph->is_bound = true;
     graph->batch = batch;
     graph->exported_batch = exported_batch;
@@ -404,8 +408,7 @@ bool graph_mark_bound(ft_graph *graph, int64_t batch, int64_t exported_batch) {
     return conv_geometries_cache(graph);
 }
 
-/* The file may call its batch symbolic while a constant in it says otherwise: such a graph is bound at one, and scaled.
- */
+/* A file may declare its batch symbolic although a constant in it has the batch: then it is bound at 1 and scaled. */
 static ft_status bind_or_scale(const ft_graph *graph, const ft_binding *binding, ft_graph **bound, ft_error *error) {
     ft_status status = try_bind(graph, binding, bound, error);
     if (status != FT_ERR_GRAPH || binding == NULL || binding->batch <= 1) return status;
@@ -418,7 +421,7 @@ static ft_status bind_or_scale(const ft_graph *graph, const ft_binding *binding,
 
 ft_status ft_graph_bind(const ft_graph *graph, const ft_binding *binding, ft_graph **bound, ft_error *error) {
     ft_graph *g;
-    if (graph->is_bound) return ft_fail(error, FT_ERR_USAGE, "the graph is bound already");
+    if (graph->is_bound) return ft_fail(error, FT_ERR_USAGE, "the graph is already bound");
     FT_TRY(bind_or_scale(graph, binding, &g, error));
     if (!graph_mark_bound(g, g->batch, g->exported_batch)) {
         ft_graph_free(g);

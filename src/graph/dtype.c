@@ -1,4 +1,4 @@
-/* dtype.c - element types and the names of enumerations. */
+/* dtype.c - element types, and the names of formats and operator classes. */
 #include <string.h>
 
 #include "foretell/foretell.h"
@@ -48,7 +48,7 @@ bool ft_dtype_parse(const char *text, ft_dtype *dtype) {
     return false;
 }
 
-/* By TensorProto.DataType; the newer ones are not in every onnx.proto. */
+/* Indexed by TensorProto.DataType; the newest types are not in every onnx.proto. */
 static const ft_dtype onnx_dtypes[] = {
     FT_DTYPE_UNKNOWN, FT_FLOAT32, FT_UINT8,   FT_INT8,   FT_UINT16, FT_INT16,     FT_INT32,      FT_INT64,    FT_STRING,
     FT_BOOL,          FT_FLOAT16, FT_FLOAT64, FT_UINT32, FT_UINT64, FT_COMPLEX64, FT_COMPLEX128, FT_BFLOAT16, FT_FLOAT8,
@@ -64,7 +64,7 @@ static const struct {
     const char *name;
     const char *text;
 } formats[] = {
-    [FT_FORMAT_UNKNOWN] = {"unknown", "not a format that foretell knows"},
+    [FT_FORMAT_UNKNOWN] = {"unknown", "unknown format"},
     [FT_FORMAT_ONNX] = {"onnx", "ONNX model (protobuf), weights inside or beside it"},
     [FT_FORMAT_TFLITE] = {"tflite", "TensorFlow Lite model (FlatBuffers)"},
     [FT_FORMAT_CG] = {"cg", "CG data set: a folder of models.csv, nodes.csv and edges.csv"},

@@ -1,9 +1,9 @@
-/* fold.c - computes small constants, so that shapes which a file computes (Shape, Gather, Concat, Reshape) are known:
- * how rules read and write elements, and the rules that move them. Those that compute are in fold_math.c.
+/* fold.c - constant folding: reading and writing of elements, and the rules that move them; fold_math.c has the rules
+ * that compute. Folding makes shapes known that a model computes (Shape, Gather, Concat, Reshape).
  *
  * A fold rule runs after the shape rule, when all inputs have values and the outputs at most FT_FOLD_MAX_ELEMS
- * elements. Integers stay integers; everything else is computed in double precision, which is enough for the sizes and
- * scales that shapes depend on. A rule that cannot compute leaves the output without a value. */
+ * elements. Integers stay integers; everything else is computed in double precision, which suffices for the sizes and
+ * scales that shapes depend on. A rule that cannot compute a value leaves the output without one. */
 #include <assert.h>
 
 #include "base/num.h"
@@ -40,7 +40,7 @@ void fold_strided(infer *in, uint32_t i, const ft_tensor *x, const int64_t *begi
     for (int64_t e = 0; e < r.count; e++) {
         int64_t rest = e, from = 0, step = 1;
         for (int32_t k = x->rank - 1; k >= 0; k--) {
-            assert(count[k] > 0); /* or there would be no element */
+            assert(count[k] > 0); /* otherwise there is no element */
             from += (begin[k] + rest % count[k] * stride[k]) * step;
             rest /= count[k];
             step *= x->dims[k];
@@ -50,10 +50,12 @@ void fold_strided(infer *in, uint32_t i, const ft_tensor *x, const int64_t *begi
 }
 
 void fold_discard(infer *in, uint32_t i) {
+    assert(i < in->op->output_count && in->op->outputs[i] != FT_NONE);
     in->graph->tensors[in->op->outputs[i]].value = NULL;
 }
 
 double fold_number(const ft_value *v, int64_t i) {
+    assert(i >= 0 && i < v->count);
     if (v->ints != NULL) return (double)v->ints[i];
     assert(v->floats != NULL);
     return v->floats[i];
@@ -136,13 +138,14 @@ ft_status fold_transpose(infer *in) {
     return FT_OK;
 }
 
-/* Tensors as [outer, axis, inner]: what Concat, Split, Gather and Slice work on. */
-typedef struct along {
+/* A tensor as [outer, axis, inner], the form that Concat, Split, Gather and Slice work on. */
+typedef struct axis_view {
     int64_t outer, length, inner;
-} along;
+} axis_view;
 
-static along split_at(const ft_tensor *t, int32_t axis) {
-    return (along){shape_elems(t->dims, axis), t->dims[axis], shape_elems(t->dims + axis + 1, t->rank - axis - 1)};
+static axis_view split_at(const ft_tensor *t, int32_t axis) {
+    assert(axis >= 0 && axis < t->rank);
+    return (axis_view){shape_elems(t->dims, axis), t->dims[axis], shape_elems(t->dims + axis + 1, t->rank - axis - 1)};
 }
 
 ft_status fold_concat(infer *in) {
@@ -156,11 +159,11 @@ ft_status fold_concat(infer *in) {
         if (x == NULL || (x->value->floats != NULL) != is_float) return FT_OK;
     }
     if (!fold_begin(in, 0, is_float, &r)) return FT_OK;
-    along whole = split_at(y, axis);
+    axis_view whole = split_at(y, axis);
     int64_t offset = 0;
     for (uint32_t i = 0; i < in->op->input_count; i++) {
         const ft_tensor *x = input_at(in, i);
-        along part = split_at(x, axis);
+        axis_view part = split_at(x, axis);
         for (int64_t o = 0; o < part.outer; o++) {
             for (int64_t k = 0; k < part.length * part.inner; k++)
                 fold_element(&r, (o * whole.length + offset) * whole.inner + k, x->value,
@@ -175,13 +178,13 @@ ft_status fold_split(infer *in) {
     const ft_tensor *x = input_at(in, 0);
     int32_t axis;
     if (!axis_normalize(op_attr_int(in->op, "axis", 0), x->rank, &axis)) return FT_OK;
-    along whole = split_at(x, axis);
+    axis_view whole = split_at(x, axis);
     int64_t offset = 0;
     for (uint32_t i = 0; i < in->op->output_count; i++) {
         const ft_tensor *y = op_output(in->graph, in->op, i);
         fold_result r;
         if (!fold_begin(in, i, x->value->floats != NULL, &r)) return FT_OK;
-        along part = split_at(y, axis);
+        axis_view part = split_at(y, axis);
         for (int64_t k = 0; k < r.count; k++) {
             int64_t row = k / (part.length * part.inner), rest = k % (part.length * part.inner);
             fold_element(&r, k, x->value, (row * whole.length + offset) * whole.inner + rest);
@@ -199,7 +202,7 @@ ft_status fold_gather(infer *in) {
         !axis_normalize(op_attr_int(in->op, "axis", 0), x->rank, &axis) ||
         !fold_begin(in, 0, x->value->floats != NULL, &r))
         return FT_OK;
-    along whole = split_at(x, axis);
+    axis_view whole = split_at(x, axis);
     int64_t picks = indices->value->count;
     for (int64_t i = 0; i < r.count; i++) {
         int64_t inner = i % whole.inner, pick = i / whole.inner % picks, outer = i / whole.inner / picks;

@@ -1,5 +1,5 @@
-/* fold_math.c - fold rules that compute: operators of one and two operands, choices, and sums and products of
- * everything. What they can rely on is told in fold.c. */
+/* fold_math.c - fold rules that compute: unary and binary operators, Where, and full reductions. fold.c describes the
+ * preconditions. */
 #include <math.h>
 #include <string.h>
 
@@ -7,14 +7,14 @@
 
 /* --- Two operands -------------------------------------------------------------------------------------------- */
 
-/* Wraps around like the runtimes do, instead of being undefined. */
+/* Wraps around on overflow, as the runtimes do. */
 #define WRAP(a, op, b) ((int64_t)((uint64_t)(a)op(uint64_t)(b)))
 
 typedef struct binary {
     const char *name;
     bool (*ints)(int64_t a, int64_t b, int64_t *y); /* false: no result */
     double (*floats)(double a, double b);           /* NULL: only integers */
-    bool is_truth;                                  /* the result is an integer, whatever comes in */
+    bool is_truth;                                  /* the result is an integer for all operand types */
 } binary;
 
 static bool add_i(int64_t a, int64_t b, int64_t *y) {
@@ -217,7 +217,7 @@ ft_status fold_unary(infer *in) {
     return FT_OK;
 }
 
-/* --- More ---------------------------------------------------------------------------------------------------- */
+/* --- Where and reductions ------------------------------------------------------------------------------------ */
 
 ft_status fold_where(infer *in) {
     const ft_tensor *c = input_at(in, 0), *x = input_at(in, 1), *y = input_at(in, 2),
@@ -234,7 +234,7 @@ ft_status fold_where(infer *in) {
     return FT_OK;
 }
 
-/* Reductions of everything to one element: products and sums of dimensions. */
+/* Reductions of all elements to one, used for products and sums of dimensions. */
 ft_status fold_reduce(infer *in) {
     const ft_value *x = input_at(in, 0)->value;
     const ft_tensor *y = op_output(in->graph, in->op, 0);

@@ -1,7 +1,7 @@
-/* fold_tflite.c - values of the operators that TFLite and TensorFlow spell in ways of their own.
+/* fold_tflite.c - fold rules of operators whose operands are specific to TFLite and TensorFlow.
  *
- * Converted models compute shapes with them (SHAPE -> STRIDED_SLICE -> PACK -> RESHAPE), so they must fold. The rules
- * run after those of shape_tflite.c, when all inputs have values (fold.h). */
+ * Converted models compute shapes with them (SHAPE -> STRIDED_SLICE -> PACK -> RESHAPE). The rules run after those of
+ * shape_tflite.c, when all inputs have values (shape.h). */
 #include "graph/shape.h"
 
 ft_status fold_strided_slice(infer *in) {
@@ -21,8 +21,9 @@ ft_status fold_slice_size(infer *in) {
     return FT_OK;
 }
 
-/* Output `i` is the part of `x` that is `length` long and begins at `start`, along `axis`. */
+/* Output `i` is the part of `x` from `start` on, `length` long, along `axis`. */
 static void fold_part(infer *in, uint32_t i, const ft_tensor *x, int32_t axis, int64_t start, int64_t length) {
+    assert(axis >= 0 && axis < x->rank);
     int64_t begin[FT_MAX_RANK] = {0}, stride[FT_MAX_RANK], count[FT_MAX_RANK];
     for (int32_t k = 0; k < x->rank; k++) {
         stride[k] = 1;
@@ -32,7 +33,7 @@ static void fold_part(infer *in, uint32_t i, const ft_tensor *x, int32_t axis, i
     fold_strided(in, i, x, begin, stride, count);
 }
 
-/* The parts of SPLIT and SPLIT_V follow each other along the axis; the shape rule has checked that they fit. */
+/* The parts of SPLIT and SPLIT_V are consecutive along the axis; the shape rule has checked their sizes. */
 static ft_status fold_parts(infer *in, const ft_tensor *x, uint32_t axis_input) {
     const int64_t *number;
     int64_t count, start = 0;
@@ -110,7 +111,7 @@ ft_status fold_rank(infer *in) {
     return FT_OK;
 }
 
-/* BROADCAST_ARGS: dimensions are aligned at the end, and 1 gives way. */
+/* BROADCAST_ARGS: dimensions are aligned at the end, and 1 broadcasts. */
 ft_status fold_broadcast_args(infer *in) {
     const int64_t *a, *b;
     int64_t a_count, b_count;

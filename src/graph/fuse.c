@@ -1,33 +1,34 @@
-/* fuse.c - joins operators into the kernels that a runtime launches.
+/* fuse.c - fusion of operators into the kernels that a runtime launches.
  *
- * Blocks come first (fuse_match.c). Then the nodes are visited in the order of the graph, and each either joins the
- * kernel of one of its producers or begins a kernel of its own. The rules say which names a kernel takes, by the name
- * of its first node (its root). There are two ways to grow.
+ * Blocks are found first (fuse_match.c). Then the nodes are visited in the order of the graph, and each either joins
+ * the kernel of one of its producers or begins a new kernel. The rules list the names that may join a kernel, by the
+ * name of its first node (its root). There are two ways to grow.
  *
- * Chains: a node joins when it is the only reader of the kernel's last node. Of several such producers, the one that
- * began last takes it: when it runs, the others are done. Such a kernel has one way out, so joining can never close a
+ * Chains: a node joins when it is the only reader of the kernel's last node. Of several such producers it joins the
+ * kernel that began last, since the others are then done. Such a kernel has one output, so joining never closes a
  * cycle, and kernels can be launched in the order of their last nodes.
  *
- * Trees: a node joins the kernel that began last among its producers', also when others read it. All of its inputs are
- * then made by earlier kernels or by this one: again no cycle, and kernels can be launched in the order in which they
- * began. Earlier kernels that only this node reads are drawn in too.
+ * Trees: a node joins the kernel that began last among those of its producers, also when it has other readers. All of
+ * its inputs then come from earlier kernels or from this one: again no cycle, and kernels can be launched in the order
+ * in which they began. Earlier kernels that only this node reads are merged too.
  *
- * Operators that launch nothing go with the kernel that makes their input, or else with the first one that reads them.
- * Everything is linear in the size of the graph but for union-find, which is as good as linear. */
+ * Operators that launch no kernel belong to the kernel that computes their input, or else to the first that reads them.
+ * Time is linear in the size of the graph, except for union-find, which is almost linear. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "graph/fuse.h"
 
-enum { MAX_TYPE_NAMES = 16 }; /* names in the type of a kernel; the rest is told by "..." */
+enum { MAX_TYPE_NAMES = 16 }; /* names in the type of a kernel; "..." for the rest */
 
-/* A kernel that is being put together; it is known by the node that began it. */
+/* A kernel under construction, identified by the node that began it. */
 typedef struct group {
-    uint32_t parent;   /* union-find; FT_NONE: this operator is in no kernel yet */
-    uint32_t tail;     /* the node through which alone others read it, or FT_NONE when there is no such node */
-    uint32_t position; /* where it is launched */
-    int64_t domain;    /* trees: the largest number of elements it walks over; 0 = unknown */
+    uint32_t parent;   /* union-find; FT_NONE: not in a kernel yet */
+    uint32_t tail;     /* the only node whose results are read outside, or FT_NONE when there are several */
+    uint32_t position; /* position in the launch order */
+    int64_t domain;    /* trees: largest iteration domain of its nodes, in elements; 0 = unknown */
     bool has_reduction;
 } group;
 
@@ -56,17 +57,17 @@ bool fusion_name(fusion *f, const char *name, uint32_t *index) {
     return true;
 }
 
-/* Networks have many operators of few names: what was found for a name is kept, until another takes its place. Only
- * texts that stay where they are can be told apart by their address. */
-enum { NAMES_KEPT = 32, NAMES_APART = 4 };
+/* A direct-mapped cache of name lookups, since networks have many operators of few names. Keys are addresses, so only
+ * static texts are cached. */
+enum { CACHED_NAMES = 32, NAME_ALIGNMENT = 4 };
 
-typedef struct kept_name {
+typedef struct cached_name {
     const char *text;
     uint32_t name;
     symbol name_symbol;
-} kept_name;
+} cached_name;
 
-/* An activation that the file fused into the operator shows in its name, but does not change what the rules see. */
+/* Appends the activation that the file fused into the operator to its displayed name; the rules ignore it. */
 static const char *with_activation(const ft_op *op, const char *name, char buffer[2 * KERNEL_NAME_BYTES]) {
     const char *activation = op_attr_string(op, "activation", NULL);
     if (activation == NULL || strcasecmp(activation, "NONE") == 0 || activation[0] == '\0') return name;
@@ -78,16 +79,16 @@ static const char *with_activation(const ft_op *op, const char *name, char buffe
     return buffer;
 }
 
-static ft_status find_names(fusion *f, const ft_op *op, kept_name *kept, node *n, ft_error *error) {
+static ft_status find_names(fusion *f, const ft_op *op, cached_name *kept, node *n, ft_error *error) {
     char plain[KERNEL_NAME_BYTES], whole[2 * KERNEL_NAME_BYTES];
     const char *name = kernel_name_of(f->graph, op, plain), *shown = with_activation(op, name, whole);
-    kept_name *place = &kept[(uintptr_t)name / NAMES_APART % NAMES_KEPT];
-    bool is_lasting = name != plain && shown == name;
-    if (!is_lasting || place->text != name) {
+    cached_name *place = &kept[(uintptr_t)name / NAME_ALIGNMENT % CACHED_NAMES];
+    bool is_static = name != plain && shown == name;
+    if (!is_static || place->text != name) {
         uint32_t known;
         n->name_symbol = map_get(&f->rules->symbols, name, &known) ? (symbol)known : SYMBOL_NONE;
         if (!fusion_name(f, shown, &n->name)) return FT_NOMEM(error);
-        if (is_lasting) *place = (kept_name){name, n->name, n->name_symbol};
+        if (is_static) *place = (cached_name){name, n->name, n->name_symbol};
         return FT_OK;
     }
     n->name = place->name;
@@ -95,7 +96,7 @@ static ft_status find_names(fusion *f, const ft_op *op, kept_name *kept, node *n
     return FT_OK;
 }
 
-static ft_status make_node(fusion *f, uint32_t index, kept_name *kept, ft_error *error) {
+static ft_status make_node(fusion *f, uint32_t index, cached_name *kept, ft_error *error) {
     const ft_op *op = &f->graph->ops[index];
     f->nodes[index].parent = f->nodes[index].root = index;
     if (op->is_folded) return FT_OK;
@@ -108,7 +109,7 @@ static ft_status make_node(fusion *f, uint32_t index, kept_name *kept, ft_error 
     return FT_OK;
 }
 
-/* The only node that reads what an operator makes, or FT_NONE when there are none or several, or the caller does. */
+/* The only node that reads the outputs of an operator; FT_NONE when there are none or several, or for graph outputs. */
 static uint32_t only_reader(fusion *f, uint32_t index) {
     const ft_op *op = &f->graph->ops[index];
     uint32_t reader = FT_NONE;
@@ -126,7 +127,7 @@ static uint32_t only_reader(fusion *f, uint32_t index) {
     return reader;
 }
 
-/* --- Kernels being made -------------------------------------------------------------------------------------- */
+/* --- Kernels under construction ------------------------------------------------------------------------------ */
 
 static uint32_t group_find(const fuser *u, uint32_t op) {
     group *groups = u->groups;
@@ -138,7 +139,7 @@ static uint32_t group_find(const fuser *u, uint32_t op) {
     return op;
 }
 
-/* The kernel that makes a tensor, or FT_NONE when none does. */
+/* The kernel that computes a tensor, or FT_NONE. */
 static uint32_t group_of_tensor(fuser *u, uint32_t tensor, uint32_t *maker) {
     if (tensor == FT_NONE || fusion_is_constant(&u->f, tensor)) return FT_NONE;
     uint32_t op = u->f.graph->tensors[tensor].producer;
@@ -147,7 +148,7 @@ static uint32_t group_of_tensor(fuser *u, uint32_t tensor, uint32_t *maker) {
     return group_find(u, *maker);
 }
 
-static bool takes(const fuser *u, uint32_t g, uint32_t next) {
+static bool accepts(const fuser *u, uint32_t g, uint32_t next) {
     const ft_rules *rules = u->f.rules;
     const node *root = &u->f.nodes[g], *n = &u->f.nodes[next];
     if (u->f.graph->ops[g].loop != u->f.graph->ops[next].loop) return false;
@@ -156,7 +157,7 @@ static bool takes(const fuser *u, uint32_t g, uint32_t next) {
            node_in(n, rules->pairs + (size_t)root->name_symbol * rules->symbol_count);
 }
 
-static void begin(fuser *u, uint32_t op) {
+static void begin_group(fuser *u, uint32_t op) {
     u->groups[op] = (group){.parent = op, .tail = op, .position = op};
 }
 
@@ -168,9 +169,9 @@ static void visit_chain(fuser *u, uint32_t op) {
     for (uint32_t i = 0; i < n->input_count; i++) {
         uint32_t g = group_of_tensor(u, n->inputs[i], &maker);
         if (g == FT_NONE || u->groups[g].tail != maker || u->reader[maker] != op) continue;
-        if ((best == FT_NONE || g > best) && takes(u, g, op)) best = g;
+        if ((best == FT_NONE || g > best) && accepts(u, g, op)) best = g;
     }
-    begin(u, op);
+    begin_group(u, op);
     if (best == FT_NONE) return;
     u->groups[op].parent = best;
     u->groups[best].tail = u->groups[best].position = op;
@@ -178,7 +179,7 @@ static void visit_chain(fuser *u, uint32_t op) {
 
 /* --- Trees --------------------------------------------------------------------------------------------------- */
 
-/* How many elements a node walks over: the largest of what it reads and makes. */
+/* Iteration domain of a node, in elements: the largest of its inputs and outputs. */
 static int64_t domain_of(const fuser *u, uint32_t op) {
     const ft_graph *graph = u->f.graph;
     const node *n = &u->f.nodes[op];
@@ -191,27 +192,28 @@ static int64_t domain_of(const fuser *u, uint32_t op) {
     return largest;
 }
 
-/* What a kernel with a reduction walks over is fixed by it; and two reductions must walk over the same. */
+/* A reduction fixes the iteration domain of its kernel, and two reductions need the same one. */
 static bool fits(const group *g, const group *next) {
     if (!g->has_reduction) return true;
     return next->has_reduction ? next->domain == g->domain : next->domain <= g->domain;
 }
 
 static void merge(fuser *u, uint32_t into, uint32_t from) {
+    assert(into != from);
     group *a = &u->groups[into], *b = &u->groups[from];
     b->parent = into;
     a->has_reduction |= b->has_reduction;
     if (b->domain > a->domain) a->domain = b->domain;
 }
 
-/* The node has joined `home`. Earlier kernels that only this node reads come along. */
-static void draw_in(fuser *u, uint32_t op, uint32_t home) {
+/* After the node has joined `target`, merges earlier kernels that only this node reads. */
+static void absorb_producers(fuser *u, uint32_t op, uint32_t target) {
     const node *n = &u->f.nodes[op];
     uint32_t maker;
     for (uint32_t i = 0; i < n->input_count; i++) {
         uint32_t g = group_of_tensor(u, n->inputs[i], &maker);
-        if (g == FT_NONE || g == home || u->groups[g].tail != maker || u->reader[maker] != op) continue;
-        if (takes(u, g, op) && fits(&u->groups[g], &u->groups[home])) merge(u, home, g);
+        if (g == FT_NONE || g == target || u->groups[g].tail != maker || u->reader[maker] != op) continue;
+        if (accepts(u, g, op) && fits(&u->groups[g], &u->groups[target])) merge(u, target, g);
     }
 }
 
@@ -222,35 +224,36 @@ static void visit_tree(fuser *u, uint32_t op) {
         uint32_t g = group_of_tensor(u, n->inputs[i], &maker);
         if (g != FT_NONE && (latest == FT_NONE || u->groups[g].position > u->groups[latest].position)) latest = g;
     }
-    begin(u, op);
+    begin_group(u, op);
     group *own = &u->groups[op];
     own->domain = domain_of(u, op);
     own->has_reduction = node_in(n, u->f.rules->is_reduction);
-    if (latest == FT_NONE || !takes(u, latest, op) || !fits(&u->groups[latest], own)) return;
-    group *home = &u->groups[latest];
-    home->tail = home->tail != FT_NONE && u->reader[home->tail] == op ? op : FT_NONE;
+    if (latest == FT_NONE || !accepts(u, latest, op) || !fits(&u->groups[latest], own)) return;
+    group *target = &u->groups[latest];
+    target->tail = target->tail != FT_NONE && u->reader[target->tail] == op ? op : FT_NONE;
     merge(u, latest, op);
-    draw_in(u, op, latest);
+    absorb_producers(u, op, latest);
 }
 
 /* --- Free nodes ---------------------------------------------------------------------------------------------- */
 
-/* A free node goes with its producer; of several in trees with the one that runs last, so that who reads the node
- * comes after all of them. A kernel goes on growing behind it when nobody else reads the producer. */
-static void follow(fuser *u, uint32_t op) {
+/* A free node joins the kernel of its producer; in trees, of several producers the one that runs last, so that readers
+ * of the node come after all of them. The kernel can grow beyond it when it is the only reader of the producer. */
+static void place_free(fuser *u, uint32_t op) {
     const node *n = &u->f.nodes[op];
-    uint32_t home = FT_NONE, from = FT_NONE, maker;
+    uint32_t target = FT_NONE, from = FT_NONE, maker;
     for (uint32_t i = 0; i < n->input_count; i++) {
         uint32_t g = group_of_tensor(u, n->inputs[i], &maker);
         if (g == FT_NONE) continue;
-        bool is_later = u->f.rules->grows_trees && home != FT_NONE && u->groups[g].position > u->groups[home].position;
-        if (home != FT_NONE && !is_later) continue;
-        home = g;
+        bool is_later =
+            u->f.rules->grows_trees && target != FT_NONE && u->groups[g].position > u->groups[target].position;
+        if (target != FT_NONE && !is_later) continue;
+        target = g;
         from = maker;
     }
-    if (home == FT_NONE) return;
-    u->groups[op] = (group){.parent = home};
-    if (u->groups[home].tail == from && u->reader[from] == op) u->groups[home].tail = op;
+    if (target == FT_NONE) return;
+    u->groups[op] = (group){.parent = target};
+    if (u->groups[target].tail == from && u->reader[from] == op) u->groups[target].tail = op;
 }
 
 /* --- The result ---------------------------------------------------------------------------------------------- */
@@ -259,7 +262,7 @@ static void visit(fuser *u, uint32_t op) {
     if (u->f.graph->ops[op].is_folded || fusion_find(&u->f, op) != op) return;
     u->reader[op] = only_reader(&u->f, op);
     if (u->f.nodes[op].is_free) {
-        follow(u, op);
+        place_free(u, op);
     } else if (u->f.rules->grows_trees) {
         visit_tree(u, op);
     } else {
@@ -267,35 +270,35 @@ static void visit(fuser *u, uint32_t op) {
     }
 }
 
-/* Free operators whose inputs no kernel makes go with the first kernel that reads them; when none does, they make one
- * of their own. From the back, so that readers are placed before what they read. */
-static void place_rest(fuser *u) {
+/* Free operators whose inputs no kernel computes join the first kernel that reads them, or become a kernel of their own
+ * when there is none. Backwards, so that readers are placed before their inputs. */
+static void place_unplaced(fuser *u) {
     const ft_graph *graph = u->f.graph;
     for (uint32_t op = graph->op_count; op-- > 0;) {
         if (graph->ops[op].is_folded || fusion_find(&u->f, op) != op || u->groups[op].parent != FT_NONE) continue;
-        uint32_t home = FT_NONE;
-        for (uint32_t k = 0; k < graph->ops[op].output_count && home == FT_NONE; k++) {
+        uint32_t target = FT_NONE;
+        for (uint32_t k = 0; k < graph->ops[op].output_count && target == FT_NONE; k++) {
             const ft_tensor *t = op_output(graph, &graph->ops[op], k);
-            for (uint32_t i = 0; t != NULL && i < t->use_count && home == FT_NONE; i++) {
-                if (!graph->ops[t->uses[i]].is_folded) home = group_find(u, fusion_find(&u->f, t->uses[i]));
+            for (uint32_t i = 0; t != NULL && i < t->use_count && target == FT_NONE; i++) {
+                if (!graph->ops[t->uses[i]].is_folded) target = group_find(u, fusion_find(&u->f, t->uses[i]));
             }
         }
-        begin(u, op);
-        if (home != FT_NONE) u->groups[op].parent = home;
+        begin_group(u, op);
+        if (target != FT_NONE) u->groups[op].parent = target;
     }
 }
 
-/* The operator that gives a kernel its shape: that of its first node which does more than view. */
+/* The main operator of a kernel: that of its first node that is not a view. */
 static uint32_t root_of(const fuser *u, const ft_kernel *kernel) {
-    uint32_t working = FT_NONE;
+    uint32_t candidate = FT_NONE;
     for (uint32_t i = 0; i < kernel->op_count; i++) {
         uint32_t op = kernel->ops[i];
         const node *n = &u->f.nodes[op];
         if (n->parent != op || n->is_free) continue;
         if (n->op_class != FT_CLASS_VIEW) return n->root;
-        if (working == FT_NONE) working = n->root;
+        if (candidate == FT_NONE) candidate = n->root;
     }
-    return working != FT_NONE ? working : kernel->ops[0];
+    return candidate != FT_NONE ? candidate : kernel->ops[0];
 }
 
 typedef struct type_text {
@@ -307,6 +310,7 @@ typedef struct type_text {
 
 static void add_text(type_text *t, const char *text) {
     size_t length = strlen(text);
+    assert(t->length + length < sizeof t->text);
     memcpy(t->text + t->length, text, length + 1);
     t->length += length;
 }
@@ -326,7 +330,7 @@ static bool add_type_name(type_text *t, const char *name, uint32_t index, bool i
     return true;
 }
 
-/* The type of a kernel, from the names of its nodes without the free ones, unless there is nothing else. */
+/* The type of a kernel: the names of its nodes without the free ones, unless all are free. */
 static const char *type_of(fuser *u, const ft_kernel *kernel) {
     fusion *f = &u->f;
     type_text t;
@@ -343,8 +347,8 @@ static const char *type_of(fuser *u, const ft_kernel *kernel) {
     return fusion_name(f, t.text, &index) ? f->names[index] : NULL;
 }
 
-/* Gives each kernel its number, in the order of launch, and each operator the number of its kernel. */
-static uint32_t number(fuser *u, uint32_t *kernel_of_op, uint32_t *at_position) {
+/* Numbers the kernels in launch order, and sets the kernel of each operator. */
+static uint32_t number_kernels(fuser *u, uint32_t *kernel_of_op, uint32_t *at_position) {
     uint32_t ops = u->f.graph->op_count, count = 0;
     memset(at_position, 0xff, ops * sizeof *at_position);
     for (uint32_t op = 0; op < ops; op++) {
@@ -360,19 +364,20 @@ static uint32_t number(fuser *u, uint32_t *kernel_of_op, uint32_t *at_position) 
     return count;
 }
 
-static ft_status collect(fuser *u, arena *kept, ft_kernels *kernels, ft_error *error) {
+static ft_status collect_kernels(fuser *u, arena *kept, ft_kernels *kernels, ft_error *error) {
     uint32_t ops = u->f.graph->op_count;
     uint32_t *kernel_of_op = ARENA_ARRAY(kept, uint32_t, ops);
     uint32_t *lists = ARENA_ARRAY(kept, uint32_t, ops);
     uint32_t *scratch = ARENA_ARRAY(u->f.scratch, uint32_t, ops);
     bool *is_free = ARENA_ARRAY(kept, bool, ops);
     if (kernel_of_op == NULL || lists == NULL || scratch == NULL || is_free == NULL) return FT_NOMEM(error);
-    uint32_t count = number(u, kernel_of_op, scratch);
+    uint32_t count = number_kernels(u, kernel_of_op, scratch);
     ft_kernel *items = ARENA_ARRAY(kept, ft_kernel, count);
     if (items == NULL) return FT_NOMEM(error);
     for (uint32_t op = 0; op < ops; op++) {
         if (kernel_of_op[op] != FT_NONE) items[kernel_of_op[op]].op_count++;
-        is_free[op] = u->f.nodes[op].is_free && u->f.nodes[op].parent == op; /* else a block says what it does */
+        is_free[op] =
+            u->f.nodes[op].is_free && u->f.nodes[op].parent == op; /* members of a block count with the block */
     }
     for (uint32_t k = 0; k < count; k++) {
         items[k].ops = lists;
@@ -381,6 +386,7 @@ static ft_status collect(fuser *u, arena *kept, ft_kernels *kernels, ft_error *e
     }
     for (uint32_t op = 0; op < ops; op++) {
         if (kernel_of_op[op] == FT_NONE) continue;
+        assert(kernel_of_op[op] < count);
         ft_kernel *k = &items[kernel_of_op[op]];
         ((uint32_t *)(uintptr_t)k->ops)[k->op_count++] = op;
     }
@@ -403,15 +409,15 @@ static ft_status fuse(const ft_graph *graph, const ft_rules *rules, arena *kept,
     u.groups = ARENA_ARRAY(scratch, group, graph->op_count);
     u.reader = ARENA_ARRAY(scratch, uint32_t, graph->op_count);
     if (u.f.nodes == NULL || u.groups == NULL || u.reader == NULL) return FT_NOMEM(error);
-    kept_name names[NAMES_KEPT] = {{0}};
+    cached_name names[CACHED_NAMES] = {{0}};
     for (uint32_t op = 0; op < graph->op_count; op++) {
         u.groups[op].parent = FT_NONE;
         FT_TRY(make_node(&u.f, op, names, error));
     }
     FT_TRY(fusion_match_blocks(&u.f, error));
     for (uint32_t op = 0; op < graph->op_count; op++) visit(&u, op);
-    place_rest(&u);
-    return collect(&u, kept, kernels, error);
+    place_unplaced(&u);
+    return collect_kernels(&u, kept, kernels, error);
 }
 
 ft_status ft_graph_fuse(const ft_graph *bound, const ft_rules *rules, ft_kernels *kernels, ft_error *error) {

@@ -1,13 +1,14 @@
-/* fuse_match.c - finds the blocks of the rules in a graph.
+/* fuse_match.c - matching of block patterns in a graph.
  *
- * A pattern is an expression, so matching starts at the operator that makes the result and goes up to what made its
- * inputs; each tensor has one producer, hence there is nothing to search. Only the two inputs of add and mul may stand
- * in either order. Both orders are tried where they stand, a part that fits is never tried again, and each attempt
- * has a budget of steps in proportion to the pattern: time is linear in graph size times pattern size, whatever the
- * rules and the graph look like.
+ * A pattern is an expression, so matching starts at the operator that computes the result and follows its inputs to
+ * their producers; each tensor has one producer, hence there is nothing to search. Only the two inputs of add and mul
+ * may be in either order. Both orders are tried in place, without backtracking into parts that matched, and each
+ * attempt has a budget of steps proportional to the pattern: time is linear in graph size times pattern size for any
+ * rules and any graph.
  *
- * Operators that launch nothing (is_free) are looked through unless the pattern names them, and then belong to the
- * block. A block is one when nobody outside of it reads what is made inside of it. */
+ * Operators that launch no kernel (is_free) are skipped unless the pattern names them, and then belong to the block. A
+ * match is a block only when its inner results are not read outside of it. */
+#include <assert.h>
 #include <string.h>
 
 #include "graph/fuse.h"
@@ -21,7 +22,7 @@ typedef struct matcher {
     uint32_t members[MAX_MEMBERS];    /* nodes */
     uint32_t member_count;
     uint32_t steps;
-    uint32_t loop; /* of the operator where the match began */
+    uint32_t loop; /* of the operator at which the match starts */
 } matcher;
 
 bool fusion_is_constant(const fusion *f, uint32_t tensor) {
@@ -53,7 +54,7 @@ static bool is_named(const pattern *p, const term *t, const node *n) {
     return false;
 }
 
-/* The node that makes a tensor, when it can be part of this block; FT_NONE otherwise. */
+/* The node that computes a tensor, when it can be part of this block; FT_NONE otherwise. */
 static uint32_t maker_of(const matcher *m, uint32_t tensor) {
     if (tensor == FT_NONE || fusion_is_constant(m->f, tensor)) return FT_NONE;
     uint32_t op = m->f->graph->tensors[tensor].producer;
@@ -61,8 +62,8 @@ static uint32_t maker_of(const matcher *m, uint32_t tensor) {
     return is_reachable ? op : FT_NONE;
 }
 
-/* The node that a term names, looking through free operators, which become members; FT_NONE when there is none. */
-static uint32_t seek(matcher *m, const term *t, uint32_t tensor) {
+/* The node that matches a term, behind free operators, which become members; FT_NONE when there is none. */
+static uint32_t find_node(matcher *m, const term *t, uint32_t tensor) {
     for (;;) {
         uint32_t op = maker_of(m, tensor);
         if (op == FT_NONE || m->steps == 0) return FT_NONE;
@@ -76,8 +77,7 @@ static uint32_t seek(matcher *m, const term *t, uint32_t tensor) {
 
 static bool match_term(matcher *m, uint32_t index, uint32_t tensor);
 
-/* The written inputs of a node, `is_swapped` with the first two exchanged. Inputs that are not written may be anything.
- */
+/* Matches the inputs that the pattern lists, with the first two exchanged if `is_swapped`. Others may be anything. */
 static bool match_inputs(matcher *m, const term *t, const node *n, bool is_swapped) {
     for (uint32_t i = 0; i < t->arg_count; i++) {
         uint32_t at = is_swapped && i < 2 ? 1 - i : i;
@@ -102,7 +102,7 @@ static bool match_node(matcher *m, const term *t, uint32_t op) {
     return match_inputs(m, t, n, true);
 }
 
-/* A constant of one element, or of a shape that nobody tells. */
+/* A constant of one element, or of unknown shape. */
 static bool is_scalar(const fusion *f, uint32_t tensor) {
     if (tensor == FT_NONE || !fusion_is_constant(f, tensor)) return false;
     const ft_tensor *t = &f->graph->tensors[tensor];
@@ -111,11 +111,12 @@ static bool is_scalar(const fusion *f, uint32_t tensor) {
 
 static bool match_variable(matcher *m, uint8_t variable, uint32_t tensor) {
     if (tensor == FT_NONE) return false;
+    assert(variable < m->p->variable_count);
     if (m->bound[variable] == FT_NONE) m->bound[variable] = tensor;
     return m->bound[variable] == tensor;
 }
 
-/* The nesting is that of the pattern, which pattern_parse bounds. */
+/* The recursion depth is that of the pattern, which pattern_parse limits. */
 static bool match_term(matcher *m, uint32_t index, uint32_t tensor) {
     const term *t = &m->p->terms[index];
     if (m->steps == 0) return false;
@@ -126,7 +127,7 @@ static bool match_term(matcher *m, uint32_t index, uint32_t tensor) {
     if (t->kind == TERM_VARIABLE) return match_variable(m, t->variable, tensor);
     uint32_t bound[PATTERN_MAX_VARS], member_count = m->member_count;
     memcpy(bound, m->bound, sizeof bound);
-    uint32_t op = seek(m, t, tensor);
+    uint32_t op = find_node(m, t, tensor);
     if (op != FT_NONE && match_node(m, t, op))
         return t->variable == VARIABLE_NONE || match_variable(m, t->variable, tensor);
     memcpy(m->bound, bound, sizeof bound);
@@ -134,7 +135,7 @@ static bool match_term(matcher *m, uint32_t index, uint32_t tensor) {
     return t->is_optional && match_term(m, t->args[0], tensor);
 }
 
-/* True when only members read what a member makes. Readers that are folded never run. */
+/* True when only members read the outputs of a member. Folded readers never run. */
 static bool is_inside(const matcher *m, uint32_t op, uint64_t stamp) {
     const ft_op *o = &m->f->graph->ops[op];
     for (uint32_t k = 0; k < o->output_count; k++) {
@@ -149,7 +150,7 @@ static bool is_inside(const matcher *m, uint32_t op, uint64_t stamp) {
     return true;
 }
 
-/* The first member is the last operator of the block: the one whose results are for others. */
+/* The first member is the last operator of the block, whose results are read outside. */
 static bool is_closed(const matcher *m) {
     uint64_t stamp = ++m->f->stamp;
     for (uint32_t i = 0; i < m->member_count; i++) m->f->nodes[m->members[i]].stamp = stamp;
@@ -159,7 +160,7 @@ static bool is_closed(const matcher *m) {
     return true;
 }
 
-/* The operator that gives the block its shape: the first one that the rules name, or else the first one that works. */
+/* The main operator of the block: the first one that the rules name, or else the first one that is not free. */
 static uint32_t root_of(const matcher *m, const block *b) {
     uint32_t named = FT_NONE, working = FT_NONE, any = FT_NONE;
     for (uint32_t i = 0; i < m->member_count; i++) {
@@ -172,13 +173,13 @@ static uint32_t root_of(const matcher *m, const block *b) {
     return working != FT_NONE ? working : any;
 }
 
-/* True for what a member makes. is_closed has just marked the members. */
+/* True for outputs of members, which is_closed has just stamped. */
 static bool is_inner(const matcher *m, uint32_t tensor) {
     uint32_t maker = m->f->graph->tensors[tensor].producer;
     return maker != FT_NONE && m->f->nodes[fusion_find(m->f, maker)].stamp == m->f->stamp;
 }
 
-/* What the block reads: first what is bound to variables, in their order, for the patterns that name the block; then
+/* The inputs of the block: first the tensors bound to variables, in their order, for patterns that name the block; then
  * the other activations that its members read. */
 static bool collect_inputs(const matcher *m, node *block_node) {
     fusion *f = m->f;
@@ -197,6 +198,7 @@ static bool collect_inputs(const matcher *m, node *block_node) {
             if (t != FT_NONE && !fusion_is_constant(f, t) && !is_inner(m, t)) inputs[count++] = t;
         }
     }
+    assert(count <= room);
     block_node->inputs = inputs;
     block_node->input_count = count;
     return true;
@@ -204,6 +206,7 @@ static bool collect_inputs(const matcher *m, node *block_node) {
 
 static ft_status make_block(const matcher *m, const block *b, ft_error *error) {
     fusion *f = m->f;
+    assert(m->member_count > 0);
     uint32_t last = m->members[0];
     node *n = &f->nodes[last], made = *n;
     made.root = root_of(m, b);
@@ -239,33 +242,33 @@ static ft_status match_pattern(fusion *f, const block *b, const pattern *p, ft_e
 
 /* --- All blocks ---------------------------------------------------------------------------------------------- */
 
-/* Which names and classes a graph has, blocks included: most patterns end in one that it has not. */
-static void mark_names(const fusion *f, bool *is_there) {
+/* Marks the names and classes of a graph: most patterns end in one that it does not have. */
+static void mark_names(const fusion *f, bool *is_present) {
     for (uint32_t op = 0; op < f->graph->op_count; op++) {
         const node *n = &f->nodes[op];
         if (f->graph->ops[op].is_folded) continue;
-        if (n->name_symbol != SYMBOL_NONE) is_there[n->name_symbol] = true;
-        is_there[n->op_class] = true;
+        if (n->name_symbol != SYMBOL_NONE) is_present[n->name_symbol] = true;
+        is_present[n->op_class] = true;
     }
 }
 
-static bool may_match(const pattern *p, const bool *is_there) {
+static bool may_match(const pattern *p, const bool *is_present) {
     const term *last = &p->terms[0];
     for (uint32_t i = 0; i < last->name_count; i++)
-        if (is_there[p->names[last->first_name + i]]) return true;
+        if (is_present[p->names[last->first_name + i]]) return true;
     return false;
 }
 
 ft_status fusion_match_blocks(fusion *f, ft_error *error) {
-    bool *is_there = ARENA_ARRAY(f->scratch, bool, (size_t)f->rules->symbol_count + 1);
-    if (is_there == NULL) return FT_NOMEM(error);
-    mark_names(f, is_there);
+    bool *is_present = ARENA_ARRAY(f->scratch, bool, (size_t)f->rules->symbol_count + 1);
+    if (is_present == NULL) return FT_NOMEM(error);
+    mark_names(f, is_present);
     for (uint32_t i = 0; i < f->rules->block_count; i++) {
         const block *b = &f->rules->blocks[i];
-        if (b->name_symbol != SYMBOL_NONE) is_there[b->name_symbol] = true; /* where it is found */
-        is_there[b->op_class] = true;
+        if (b->name_symbol != SYMBOL_NONE) is_present[b->name_symbol] = true; /* if it matches */
+        is_present[b->op_class] = true;
         for (uint32_t k = 0; k < b->pattern_count; k++)
-            if (may_match(&b->patterns[k], is_there)) FT_TRY(match_pattern(f, b, &b->patterns[k], error));
+            if (may_match(&b->patterns[k], is_present)) FT_TRY(match_pattern(f, b, &b->patterns[k], error));
     }
     return FT_OK;
 }

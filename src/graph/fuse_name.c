@@ -1,12 +1,12 @@
-/* fuse_name.c - what the fusion rules call an operator: the kernel vocabulary.
+/* fuse_name.c - names of operators in the fusion rules.
  *
- * Most names come straight from the operator table (its `kernel` column, or the operator's name in lower case).
- * Here is what the table cannot know, because it depends on the operator's operands:
+ * Most names come from the operator table (its `kernel` column, or the operator's name in lower case). Those that
+ * depend on the operands are computed here:
  *
  *     dwconv   a convolution with one input channel per group, and more than one group
  *     fc       a matrix product with a constant; `matmul` is the product of two activations
  *     gap      a mean over the rows and columns of a map
- *     select   one entry along an axis (Gather with a constant scalar), which runtimes serve as a view */
+ *     select   one entry along an axis (Gather with a constant scalar), which runtimes implement as a view */
 #include <ctype.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static const char *lower(const char *text, char buffer[KERNEL_NAME_BYTES]) {
     return i > 0 ? buffer : "unknown";
 }
 
-static bool is_known(const ft_graph *graph, const ft_tensor *t) {
+static bool is_constant(const ft_graph *graph, const ft_tensor *t) {
     return t->role == FT_CONSTANT || t->value != NULL || (t->producer != FT_NONE && graph->ops[t->producer].is_folded);
 }
 
@@ -33,10 +33,10 @@ static const char *name_conv(const ft_graph *graph, const ft_op *op) {
     return g != NULL && g->is_depthwise && g->groups > 1 ? "dwconv" : "conv";
 }
 
-/* A product whose weights the file leaves out (the CG tables) counts as one with constant weights. */
+/* A product without a weight tensor (the CG tables) counts as one with constant weights. */
 static const char *name_product(const ft_graph *graph, const ft_op *op) {
     const ft_tensor *weight = op_input(graph, op, op->def->w != 0 ? op->def->w : 1);
-    return weight == NULL || is_known(graph, weight) ? "fc" : "matmul";
+    return weight == NULL || is_constant(graph, weight) ? "fc" : "matmul";
 }
 
 /* The axes of a reduction, from the attribute or from input 1. */
@@ -61,17 +61,17 @@ static const char *name_mean(const ft_graph *graph, const ft_op *op) {
         a = b;
         b = swap;
     }
-    /* Models in NCHW hold maps in NHWC too (ConvNeXt, Swin), so both places count. */
+    /* Models in NCHW also have maps in NHWC (ConvNeXt, Swin), so both positions count. */
     return (a == 2 && b == 3) || (a == 1 && b == 2) ? "gap" : "mean";
 }
 
 static const char *name_gather(const ft_graph *graph, const ft_op *op) {
     const ft_tensor *index = op_input(graph, op, 1);
-    return index != NULL && index->rank == 0 && is_known(graph, index) ? "select" : "gather";
+    return index != NULL && index->rank == 0 && is_constant(graph, index) ? "select" : "gather";
 }
 
 static bool is_same(const char *a, const char *b) {
-    return a[0] == b[0] && strcmp(a, b) == 0; /* most differ in their first letter */
+    return a[0] == b[0] && strcmp(a, b) == 0; /* most names differ in the first letter */
 }
 
 const char *kernel_name_of(const ft_graph *graph, const ft_op *op, char buffer[KERNEL_NAME_BYTES]) {

@@ -1,6 +1,6 @@
-/* fuse_pattern.c - parses the patterns of blocks.
+/* fuse_pattern.c - parser of block patterns.
  *
- * A pattern is written like the expression it stands for, the last operator outermost:
+ * A pattern is written like the expression it matches, with the last operator outermost:
  *
  *     mul(x, mul(relu(add(x, #)), #))          hard-swish
  *     div(d:sub(x, mean(x)), sqrt(add(mean(pow(d, #)), #)))
@@ -9,6 +9,7 @@
  *     names := name { '|' name }
  *
  * A name alone is a variable. Matching is in fuse_match.c. */
+#include <assert.h>
 #include <ctype.h>
 #include <string.h>
 
@@ -36,15 +37,15 @@ static void skip_space(parser *p) {
     while (*p->at == ' ') p->at++;
 }
 
-/* True, and past it, when the next character is `c`. */
-static bool take(parser *p, char c) {
+/* Skips the next character when it is `c`. */
+static bool accept(parser *p, char c) {
     skip_space(p);
     if (*p->at != c) return false;
     p->at++;
     return true;
 }
 
-static ft_status take_name(parser *p, char name[KERNEL_NAME_BYTES]) {
+static ft_status read_name(parser *p, char name[KERNEL_NAME_BYTES]) {
     skip_space(p);
     size_t length = 0;
     while (isalnum((unsigned char)p->at[length]) || (p->at[length] != '\0' && strchr("@_.-", p->at[length]) != NULL))
@@ -60,7 +61,7 @@ static ft_status take_name(parser *p, char name[KERNEL_NAME_BYTES]) {
 static ft_status find_variable(parser *p, const char *name, bool must_be_new, uint8_t *variable) {
     for (uint32_t i = 0; i < p->variable_count; i++) {
         if (strcmp(p->variables[i], name) != 0) continue;
-        if (must_be_new) return fail(p, "a variable is given a node after it was used; name the node first");
+        if (must_be_new) return fail(p, "a variable is bound to a node after its first use; bind it first");
         *variable = (uint8_t)i;
         return FT_OK;
     }
@@ -71,6 +72,7 @@ static ft_status find_variable(parser *p, const char *name, bool must_be_new, ui
 }
 
 static ft_status add_name(parser *p, term *t, const char *name) {
+    assert(t->first_name + t->name_count == p->name_count); /* names of a term are contiguous */
     if (p->name_count == PATTERN_MAX_NAMES) return fail(p, "too many names");
     ft_status status = rules_symbol(p->rules, name, &p->names[p->name_count], p->error);
     if (status != FT_OK) return ft_fail_prefix(p->error, status, "pattern \"%s\"", p->text);
@@ -86,15 +88,15 @@ static ft_status parse_args(parser *p, term *t) {
         if (t->arg_count == PATTERN_MAX_ARGS) return fail(p, "too many arguments");
         FT_TRY(parse_term(p, &t->args[t->arg_count]));
         t->arg_count++;
-    } while (take(p, ','));
-    return take(p, ')') ? FT_OK : fail(p, "expected ',' or ')'");
+    } while (accept(p, ','));
+    return accept(p, ')') ? FT_OK : fail(p, "expected ',' or ')'");
 }
 
-/* A variable, or a node. `name` has been read already. */
+/* A variable, or a node. `name` is already read. */
 static ft_status parse_named(parser *p, term *t, char name[KERNEL_NAME_BYTES]) {
-    if (take(p, ':')) {
+    if (accept(p, ':')) {
         FT_TRY(find_variable(p, name, true, &t->variable));
-        FT_TRY(take_name(p, name));
+        FT_TRY(read_name(p, name));
     }
     skip_space(p);
     bool is_node = *p->at != '\0' && strchr("|?(", *p->at) != NULL;
@@ -106,29 +108,30 @@ static ft_status parse_named(parser *p, term *t, char name[KERNEL_NAME_BYTES]) {
     t->kind = TERM_NODE;
     t->first_name = (uint16_t)p->name_count;
     FT_TRY(add_name(p, t, name));
-    while (take(p, '|')) {
-        FT_TRY(take_name(p, name));
+    while (accept(p, '|')) {
+        FT_TRY(read_name(p, name));
         FT_TRY(add_name(p, t, name));
     }
-    t->is_optional = take(p, '?');
-    if (t->is_optional && t->variable != VARIABLE_NONE) return fail(p, "an optional node cannot be given a variable");
-    if (!take(p, '(')) return fail(p, "expected '('");
+    t->is_optional = accept(p, '?');
+    if (t->is_optional && t->variable != VARIABLE_NONE)
+        return fail(p, "an optional node cannot be bound to a variable");
+    if (!accept(p, '(')) return fail(p, "expected '('");
     return parse_args(p, t);
 }
 
-/* The nesting is bounded by the number of terms. */
+/* The recursion depth is bounded by the number of terms. */
 static ft_status parse_term(parser *p, uint8_t *index) {
     if (p->term_count == PATTERN_MAX_TERMS) return fail(p, "too many terms");
     *index = (uint8_t)p->term_count;
     term *t = &p->terms[p->term_count++];
     *t = (term){.kind = TERM_ANY, .variable = VARIABLE_NONE};
-    if (take(p, '#'))
+    if (accept(p, '#'))
         t->kind = TERM_CONSTANT;
-    else if (take(p, '$'))
+    else if (accept(p, '$'))
         t->kind = TERM_SCALAR;
     if (t->kind != TERM_ANY) return FT_OK;
     char name[KERNEL_NAME_BYTES];
-    FT_TRY(take_name(p, name));
+    FT_TRY(read_name(p, name));
     return strcmp(name, "_") == 0 ? FT_OK : parse_named(p, t, name);
 }
 

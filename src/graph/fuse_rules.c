@@ -1,8 +1,9 @@
-/* rules.c - fusion rules: the ones in the box, and files of the user's own.
+/* fuse_rules.c - fusion rules: the bundled sets and files of users.
  *
- * A rule file is one JSON object, described in docs/fusion.md. It is checked strictly: a key nobody knows, a value of
- * the wrong kind or a name that cannot be one is an error that says which file and key, because a rule that is
- * silently ignored gives wrong kernels. Names become small numbers (symbols), lists become tables over them. */
+ * A rule file is one JSON object, described in docs/fusion.md. It is checked strictly: an unknown key, a value of the
+ * wrong kind or an invalid name is an error with file and key, because a rule that is silently ignored gives wrong
+ * kernels. Names become small numbers (symbols), lists become tables over them. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "base/json.h"
 #include "graph/fuse.h"
 
-enum { RULES_VERSION = 1, RULES_MEMORY = 16 << 20, ROOM = SYMBOL_FIRST_NAME + RULES_MAX_NAMES };
+enum { RULES_VERSION = 1, RULES_MEMORY = 16 << 20, MAX_SYMBOLS = SYMBOL_FIRST_NAME + RULES_MAX_NAMES };
 
 /* --- Names --------------------------------------------------------------------------------------------------- */
 
@@ -37,18 +38,18 @@ static bool is_name(const char *name) {
 ft_status rules_symbol(ft_rules *rules, const char *name, symbol *result, ft_error *error) {
     if (name[0] == '@') {
         if (find_class(name + 1, result)) return FT_OK;
-        return ft_fail(error, FT_ERR_DAMAGED, "'%s' is no class of operators; 'foretell list ops' lists them", name);
+        return ft_fail(error, FT_ERR_DAMAGED, "there is no operator class '%s'; 'foretell list ops' lists them", name);
     }
     if (!is_name(name))
         return ft_fail(error, FT_ERR_DAMAGED,
-                       "'%s' is no name: lower-case letters, digits, '-', '_' and '.', at most %d", name,
+                       "'%s' is not a valid name: use lower-case letters, digits, '-', '_' and '.', at most %d", name,
                        KERNEL_NAME_BYTES - 1);
     uint32_t known;
     if (map_get(&rules->symbols, name, &known)) {
         *result = (symbol)known;
         return FT_OK;
     }
-    if (rules->symbol_count == ROOM)
+    if (rules->symbol_count == MAX_SYMBOLS)
         return ft_fail(error, FT_ERR_LIMIT, "more than %d different names", RULES_MAX_NAMES);
     const char *copy = arena_string(&rules->memory, name, strlen(name));
     if (copy == NULL || !map_set(&rules->symbols, copy, rules->symbol_count)) return FT_NOMEM(error);
@@ -58,21 +59,21 @@ ft_status rules_symbol(ft_rules *rules, const char *name, symbol *result, ft_err
 
 /* --- Values -------------------------------------------------------------------------------------------------- */
 
-static ft_status take_symbol(ft_rules *rules, const json_t *value, symbol *result, ft_error *error) {
+static ft_status read_symbol(ft_rules *rules, const json_t *value, symbol *result, ft_error *error) {
     const char *text;
     FT_TRY(json_read_string(value, &text, error));
     return rules_symbol(rules, text, result, error);
 }
 
-static ft_status keep_string(ft_rules *rules, const json_t *value, const char **kept, ft_error *error) {
+static ft_status read_string(ft_rules *rules, const json_t *value, const char **kept, ft_error *error) {
     const char *text;
     FT_TRY(json_read_string(value, &text, error));
     *kept = arena_string(&rules->memory, text, strlen(text));
     return *kept != NULL ? FT_OK : FT_NOMEM(error);
 }
 
-/* One of two words: *is_second says which. */
-static ft_status take_choice(const json_t *value, const char *first, const char *second, bool *is_second,
+/* One of two words; *is_second is true for the second. */
+static ft_status read_choice(const json_t *value, const char *first, const char *second, bool *is_second,
                              ft_error *error) {
     const char *text;
     FT_TRY(json_read_string(value, &text, error));
@@ -82,43 +83,44 @@ static ft_status take_choice(const json_t *value, const char *first, const char 
 }
 
 /* Sets list[symbol] for each name of a JSON list. */
-static ft_status take_list(ft_rules *rules, const json_t *value, bool *list, ft_error *error) {
+static ft_status read_list(ft_rules *rules, const json_t *value, bool *list, ft_error *error) {
     if (!json_is_array(value))
         return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a list of names is expected", json_kind(value));
     size_t i;
     const json_t *item;
     json_array_foreach(value, i, item) {
         symbol s;
-        ft_status status = take_symbol(rules, item, &s, error);
+        ft_status status = read_symbol(rules, item, &s, error);
         if (status != FT_OK) return ft_fail_prefix(error, status, "item %zu", i + 1);
         list[s] = true;
     }
     return FT_OK;
 }
 
-/* One entry of the pairs: every root takes every name. */
-static ft_status take_pair(ft_rules *rules, const json_t *value, ft_error *error) {
+/* One entry of the pairs: every name in `take` may join a kernel with any of the `roots`. */
+static ft_status read_pair(ft_rules *rules, const json_t *value, ft_error *error) {
     const json_t *roots = json_object_get(value, "roots"), *take = json_object_get(value, "take");
     if (roots == NULL || take == NULL || json_object_size(value) != 2)
         return ft_fail(error, FT_ERR_DAMAGED, "must be an object with the keys 'roots' and 'take' and no others");
-    bool is_root[ROOM] = {false}, is_taken[ROOM] = {false};
-    ft_status status = take_list(rules, roots, is_root, error);
+    bool is_root[MAX_SYMBOLS] = {false}, is_taken[MAX_SYMBOLS] = {false};
+    ft_status status = read_list(rules, roots, is_root, error);
     if (status != FT_OK) return ft_fail_prefix(error, status, "'roots'");
-    status = take_list(rules, take, is_taken, error);
+    status = read_list(rules, take, is_taken, error);
     if (status != FT_OK) return ft_fail_prefix(error, status, "'take'");
-    for (size_t root = 0; root < ROOM; root++) {
-        for (size_t next = 0; is_root[root] && next < ROOM; next++) rules->pairs[root * ROOM + next] |= is_taken[next];
+    for (size_t root = 0; root < MAX_SYMBOLS; root++) {
+        for (size_t next = 0; is_root[root] && next < MAX_SYMBOLS; next++)
+            rules->pairs[root * MAX_SYMBOLS + next] |= is_taken[next];
     }
     return FT_OK;
 }
 
-static ft_status take_pairs(ft_rules *rules, const json_t *value, ft_error *error) {
+static ft_status read_pairs(ft_rules *rules, const json_t *value, ft_error *error) {
     if (!json_is_array(value) || json_array_size(value) > RULES_MAX_NAMES)
         return ft_fail(error, FT_ERR_DAMAGED, "must be a list of at most %d objects", RULES_MAX_NAMES);
     size_t i;
     const json_t *item;
     json_array_foreach(value, i, item) {
-        ft_status status = take_pair(rules, item, error);
+        ft_status status = read_pair(rules, item, error);
         if (status != FT_OK) return ft_fail_prefix(error, status, "item %zu", i + 1);
     }
     return FT_OK;
@@ -126,10 +128,10 @@ static ft_status take_pairs(ft_rules *rules, const json_t *value, ft_error *erro
 
 /* --- Blocks -------------------------------------------------------------------------------------------------- */
 
-static ft_status take_patterns(ft_rules *rules, const json_t *value, block *b, ft_error *error) {
+static ft_status read_patterns(ft_rules *rules, const json_t *value, block *b, ft_error *error) {
     size_t count = json_is_array(value) ? json_array_size(value) : 1;
     if (count == 0 || count > RULES_MAX_BLOCKS)
-        return ft_fail(error, FT_ERR_LIMIT, "has %zu patterns; 1 to %d are possible", count, RULES_MAX_BLOCKS);
+        return ft_fail(error, FT_ERR_LIMIT, "has %zu patterns; 1 to %d are allowed", count, RULES_MAX_BLOCKS);
     pattern *patterns = ARENA_ARRAY(&rules->memory, pattern, count);
     if (patterns == NULL) return FT_NOMEM(error);
     for (size_t i = 0; i < count; i++) {
@@ -142,37 +144,38 @@ static ft_status take_patterns(ft_rules *rules, const json_t *value, block *b, f
     return FT_OK;
 }
 
-static ft_status take_block_name(ft_rules *rules, const json_t *value, block *b, ft_error *error) {
-    FT_TRY(keep_string(rules, value, &b->name, error));
-    if (b->name[0] == '@') return ft_fail(error, FT_ERR_DAMAGED, "'%s' names a class, not a block", b->name);
+static ft_status read_block_name(ft_rules *rules, const json_t *value, block *b, ft_error *error) {
+    FT_TRY(read_string(rules, value, &b->name, error));
+    if (b->name[0] == '@')
+        return ft_fail(error, FT_ERR_DAMAGED, "'%s' is the name of a class, not of a block", b->name);
     return rules_symbol(rules, b->name, &b->name_symbol, error);
 }
 
-static ft_status take_block_class(const json_t *value, block *b, ft_error *error) {
+static ft_status read_block_class(const json_t *value, block *b, ft_error *error) {
     const char *text;
     symbol c;
     FT_TRY(json_read_string(value, &text, error));
-    if (!find_class(text, &c)) return ft_fail(error, FT_ERR_DAMAGED, "'%s' is no class of operators", text);
+    if (!find_class(text, &c)) return ft_fail(error, FT_ERR_DAMAGED, "there is no operator class '%s'", text);
     b->op_class = (ft_op_class)c;
     return FT_OK;
 }
 
-static ft_status take_block_key(ft_rules *rules, const char *key, const json_t *value, block *b, ft_error *error) {
-    if (strcmp(key, "name") == 0) return take_block_name(rules, value, b, error);
-    if (strcmp(key, "class") == 0) return take_block_class(value, b, error);
-    if (strcmp(key, "root") == 0) return take_symbol(rules, value, &b->root, error);
-    if (strcmp(key, "pattern") == 0) return take_patterns(rules, value, b, error);
-    return ft_fail(error, FT_ERR_DAMAGED, "is not known; name, class, root and pattern are");
+static ft_status read_block_key(ft_rules *rules, const char *key, const json_t *value, block *b, ft_error *error) {
+    if (strcmp(key, "name") == 0) return read_block_name(rules, value, b, error);
+    if (strcmp(key, "class") == 0) return read_block_class(value, b, error);
+    if (strcmp(key, "root") == 0) return read_symbol(rules, value, &b->root, error);
+    if (strcmp(key, "pattern") == 0) return read_patterns(rules, value, b, error);
+    return ft_fail(error, FT_ERR_DAMAGED, "is an unknown key; the keys are name, class, root and pattern");
 }
 
-static ft_status take_block(ft_rules *rules, const json_t *value, block *b, ft_error *error) {
+static ft_status read_block(ft_rules *rules, const json_t *value, block *b, ft_error *error) {
     if (!json_is_object(value))
         return ft_fail(error, FT_ERR_DAMAGED, "is %s, but an object is expected", json_kind(value));
     *b = (block){.root = SYMBOL_NONE, .op_class = FT_CLASS_UNKNOWN};
     const char *key;
     const json_t *item;
     json_object_foreach((json_t *)(uintptr_t)value, key, item) {
-        ft_status status = take_block_key(rules, key, item, b, error);
+        ft_status status = read_block_key(rules, key, item, b, error);
         if (status != FT_OK) return ft_fail_prefix(error, status, "'%s'", key);
     }
     if (b->name == NULL || b->patterns == NULL)
@@ -180,7 +183,7 @@ static ft_status take_block(ft_rules *rules, const json_t *value, block *b, ft_e
     return FT_OK;
 }
 
-static ft_status take_blocks(ft_rules *rules, const json_t *value, ft_error *error) {
+static ft_status read_blocks(ft_rules *rules, const json_t *value, ft_error *error) {
     if (!json_is_array(value)) return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a list is expected", json_kind(value));
     size_t count = json_array_size(value);
     if (count > RULES_MAX_BLOCKS)
@@ -188,7 +191,7 @@ static ft_status take_blocks(ft_rules *rules, const json_t *value, ft_error *err
     block *blocks = ARENA_ARRAY(&rules->memory, block, count);
     if (blocks == NULL) return FT_NOMEM(error);
     for (size_t i = 0; i < count; i++) {
-        ft_status status = take_block(rules, json_array_get(value, i), &blocks[i], error);
+        ft_status status = read_block(rules, json_array_get(value, i), &blocks[i], error);
         if (status != FT_OK) return ft_fail_prefix(error, status, "block %zu", i + 1);
     }
     rules->blocks = blocks;
@@ -198,65 +201,67 @@ static ft_status take_blocks(ft_rules *rules, const json_t *value, ft_error *err
 
 /* --- The file ------------------------------------------------------------------------------------------------ */
 
-static ft_status take_version(const json_t *value, ft_error *error) {
+static ft_status read_version(const json_t *value, ft_error *error) {
     if (json_is_integer(value) && json_integer_value(value) == RULES_VERSION) return FT_OK;
-    return ft_fail(error, FT_ERR_UNSUPPORTED, "is not %d, the version of rule files that this library knows",
-                   RULES_VERSION);
+    return ft_fail(error, FT_ERR_UNSUPPORTED,
+                   "is not %d, the version of rule files that this version of foretell reads", RULES_VERSION);
 }
 
-static ft_status take_key(ft_rules *rules, const char *key, const json_t *value, ft_error *error) {
-    if (strcmp(key, "foretell_rules") == 0) return take_version(value, error);
-    if (strcmp(key, "name") == 0) return keep_string(rules, value, &rules->name, error);
-    if (strcmp(key, "text") == 0) return keep_string(rules, value, &rules->text, error);
-    if (strcmp(key, "free") == 0) return take_list(rules, value, rules->is_free, error);
-    if (strcmp(key, "blocks") == 0) return take_blocks(rules, value, error);
-    if (strcmp(key, "grow") == 0) return take_choice(value, "chains", "trees", &rules->grows_trees, error);
-    if (strcmp(key, "types") == 0) return take_choice(value, "sequence", "set", &rules->lists_names_once, error);
-    if (strcmp(key, "convolutions") == 0) return take_choice(value, "cores", "array", &rules->has_array, error);
-    if (strcmp(key, "pairs") == 0) return take_pairs(rules, value, error);
-    if (strcmp(key, "reductions") == 0) return take_list(rules, value, rules->is_reduction, error);
-    return ft_fail(error, FT_ERR_DAMAGED, "is not known; docs/fusion.md lists the keys");
+static ft_status read_key(ft_rules *rules, const char *key, const json_t *value, ft_error *error) {
+    if (strcmp(key, "foretell_rules") == 0) return read_version(value, error);
+    if (strcmp(key, "name") == 0) return read_string(rules, value, &rules->name, error);
+    if (strcmp(key, "text") == 0) return read_string(rules, value, &rules->text, error);
+    if (strcmp(key, "free") == 0) return read_list(rules, value, rules->is_free, error);
+    if (strcmp(key, "blocks") == 0) return read_blocks(rules, value, error);
+    if (strcmp(key, "grow") == 0) return read_choice(value, "chains", "trees", &rules->grows_trees, error);
+    if (strcmp(key, "types") == 0) return read_choice(value, "sequence", "set", &rules->lists_names_once, error);
+    if (strcmp(key, "convolutions") == 0) return read_choice(value, "cores", "array", &rules->has_array, error);
+    if (strcmp(key, "pairs") == 0) return read_pairs(rules, value, error);
+    if (strcmp(key, "reductions") == 0) return read_list(rules, value, rules->is_reduction, error);
+    return ft_fail(error, FT_ERR_DAMAGED, "is an unknown key; docs/fusion.md lists the keys");
 }
 
-static ft_status take_all(ft_rules *rules, const json_t *document, ft_error *error) {
+static ft_status read_all(ft_rules *rules, const json_t *document, ft_error *error) {
     if (!json_is_object(document))
-        return ft_fail(error, FT_ERR_FORMAT, "is %s, but rules are an object", json_kind(document));
+        return ft_fail(error, FT_ERR_FORMAT, "is %s, but an object is expected", json_kind(document));
     const char *key;
     const json_t *value;
     json_object_foreach((json_t *)(uintptr_t)document, key, value) {
-        ft_status status = take_key(rules, key, value, error);
+        ft_status status = read_key(rules, key, value, error);
         if (status != FT_OK) return ft_fail_prefix(error, status, "'%s'", key);
     }
     if (json_object_get(document, "foretell_rules") == NULL)
-        return ft_fail(error, FT_ERR_FORMAT, "has no key 'foretell_rules': it is no rule file");
+        return ft_fail(error, FT_ERR_FORMAT, "has no key 'foretell_rules', so it is not a rule file");
     if (rules->name == NULL) return ft_fail(error, FT_ERR_DAMAGED, "has no key 'name'");
     if (!is_name(rules->name))
-        return ft_fail(error, FT_ERR_DAMAGED, "'name': '%s' is no name: lower-case letters, digits, '-', '_' and '.'",
+        return ft_fail(error, FT_ERR_DAMAGED,
+                       "'name': '%s' is not a valid name: use lower-case letters, digits, '-', '_' and '.'",
                        rules->name);
     return FT_OK;
 }
 
-/* While loading, tables have room for as many names as a file may have; here they shrink to what it has. */
+/* While loading, tables have room for the maximum number of names; here they shrink to the actual number. */
 static ft_status pack_pairs(ft_rules *rules, ft_error *error) {
+    assert(rules->symbol_count <= MAX_SYMBOLS);
     size_t count = rules->symbol_count;
     bool *packed = ARENA_ARRAY(&rules->memory, bool, count *count);
     if (packed == NULL) return FT_NOMEM(error);
-    for (size_t i = 0; i < count; i++) memcpy(packed + i * count, rules->pairs + i * ROOM, count);
+    for (size_t i = 0; i < count; i++) memcpy(packed + i * count, rules->pairs + i * MAX_SYMBOLS, count);
     rules->pairs = packed;
     return FT_OK;
 }
 
 static ft_status load(ft_rules *rules, const json_t *document, ft_error *error) {
-    bool *pairs = calloc((size_t)ROOM * ROOM, sizeof *pairs);
+    bool *pairs = calloc((size_t)MAX_SYMBOLS * MAX_SYMBOLS, sizeof *pairs);
     rules->pairs = pairs;
     rules->text = "";
     rules->symbol_count = SYMBOL_FIRST_NAME;
     map_init(&rules->symbols, &rules->memory);
-    rules->is_free = ARENA_ARRAY(&rules->memory, bool, ROOM);
-    rules->is_reduction = ARENA_ARRAY(&rules->memory, bool, ROOM);
+    rules->is_free = ARENA_ARRAY(&rules->memory, bool, MAX_SYMBOLS);
+    rules->is_reduction = ARENA_ARRAY(&rules->memory, bool, MAX_SYMBOLS);
     ft_status status = FT_OK;
     if (pairs == NULL || rules->is_free == NULL || rules->is_reduction == NULL) status = FT_NOMEM(error);
-    if (status == FT_OK) status = take_all(rules, document, error);
+    if (status == FT_OK) status = read_all(rules, document, error);
     if (status == FT_OK) status = pack_pairs(rules, error);
     free(pairs);
     return status;
@@ -264,7 +269,7 @@ static ft_status load(ft_rules *rules, const json_t *document, ft_error *error) 
 
 ft_status rules_parse(const char *bytes, size_t size, const char *name, ft_rules **rules, ft_error *error) {
     if (size > RULES_MAX_BYTES)
-        return ft_fail(error, FT_ERR_LIMIT, "%s: %zu bytes are too many for a rule file (at most %d)", name, size,
+        return ft_fail(error, FT_ERR_LIMIT, "%s: has %zu bytes; a rule file has at most %d", name, size,
                        RULES_MAX_BYTES);
     json_t *document;
     ft_status status = json_parse(bytes, size, &document, error);
@@ -293,7 +298,7 @@ static ft_status open_file(const char *path, ft_rules **rules, ft_error *error) 
     return status;
 }
 
-/* Sets in the box are right: when one cannot be parsed, jansson took the lack of memory for a wrong token. */
+/* Bundled sets are valid: parsing one fails only when out of memory, which jansson may report as a wrong token. */
 static ft_status open_builtin(const embedded_file *file, ft_rules **rules, ft_error *error) {
     ft_status status = rules_parse(file->json, strlen(file->json), file->name, rules, error);
     return status == FT_OK ? FT_OK : FT_NOMEM(error);

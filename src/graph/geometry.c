@@ -1,10 +1,11 @@
-/* product.c - the geometry of convolutions, matrix products and pools.
+/* geometry.c - geometry of convolutions, matrix products and pools.
  *
- * Sizes come from the tensors; what a file leaves out (some formats have no weight tensors) comes from attributes and
- * from the output's shape. Every size handed out is positive, except `out` of an operator whose output is not known
- * yet. How much work follows from a geometry is the business of cost/. */
+ * Sizes come from the tensors; where a format has no weight tensors, they come from attributes and from the shape of
+ * the output. Every size is positive, except `out` of an operator whose output shape is not known yet. cost/ computes
+ * the work from it. */
 #include "graph/geometry.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -22,7 +23,7 @@ static bool is_auxiliary(const ft_opdef *def, uint32_t input) {
 }
 
 /* A known shape without empty dimensions, of at least `rank` dimensions. */
-static bool is_solid(const ft_tensor *t, int32_t rank) {
+static bool has_positive_dims(const ft_tensor *t, int32_t rank) {
     if (t == NULL || t->rank < rank) return false;
     int64_t elems = 1;
     for (int32_t i = 0; i < t->rank; i++)
@@ -30,19 +31,19 @@ static bool is_solid(const ft_tensor *t, int32_t rank) {
     return elems <= FT_MAX_ELEMS;
 }
 
-/* The first input after data and weights that is neither a steering input nor of another width than the output.
- * Scales and zero points of quantised products are steering inputs, so they are passed over. */
+/* The first input after data and weights that is not auxiliary and has the width of the output. Scales and zero points
+ * of quantised products are auxiliary, so they are skipped. */
 static const ft_tensor *find_bias(const ft_graph *graph, const ft_op *op, int64_t width) {
     uint32_t x = data_index(op->def), w = weight_index(op->def);
     for (uint32_t i = (x > w ? x : w) + 1; i < op->input_count; i++) {
         const ft_tensor *t = op_input(graph, op, i);
-        if (is_auxiliary(op->def, i) || !is_solid(t, 0)) continue;
+        if (is_auxiliary(op->def, i) || !has_positive_dims(t, 0)) continue;
         if (t->rank == 0 || t->dims[t->rank - 1] == width || t->dims[t->rank - 1] == 1) return t;
     }
     return NULL;
 }
 
-/* Reads a list of positive sizes; absent or short lists leave `fallback`. False when a value makes no sense. */
+/* Reads a list of positive sizes; absent or short lists leave `fallback`. False when a value is out of range. */
 static bool read_sizes(const ft_op *op, const char *name, int32_t spatial, int64_t fallback, int64_t *sizes) {
     uint32_t count;
     const int64_t *list = op_attr_ints(op, name, &count);
@@ -60,7 +61,7 @@ static bool multiply(const int64_t *sizes, int32_t count, int64_t *product) {
     return true;
 }
 
-/* Where an activation's channels and its first spatial dimension stand. */
+/* Positions of the channels and of the first spatial dimension of an activation. */
 static int32_t channel_axis(const ft_graph *graph, int32_t rank) {
     return graph->layout == FT_NHWC ? rank - 1 : 1;
 }
@@ -70,6 +71,7 @@ static int32_t first_spatial_axis(const ft_graph *graph) {
 }
 
 static void read_map(const ft_graph *graph, const ft_tensor *t, int32_t spatial, int64_t *sizes) {
+    assert(spatial <= MAX_SPATIAL && t->rank >= spatial + 2);
     int32_t first = first_spatial_axis(graph);
     for (int32_t i = 0; i < spatial; i++) sizes[i] = t->dims[first + i];
 }
@@ -119,9 +121,9 @@ static bool read_weights(const ft_op *op, conv_geometry *g) {
     return g->groups > 0 && num_mul_i64(fan_in, g->groups, &covered) && covered == g->cin && g->cout % g->groups == 0;
 }
 
-/* Formats without weight tensors tell the kernel in attributes and the channels in the output's shape. */
+/* Formats without weight tensors have the kernel in attributes and the channels in the shape of the output. */
 static bool read_attributes(const ft_graph *graph, const ft_op *op, const ft_tensor *y, conv_geometry *g) {
-    if (!is_solid(y, 2) || y->rank != g->spatial + 2) return false;
+    if (!has_positive_dims(y, 2) || y->rank != g->spatial + 2) return false;
     bool is_depthwise = op->def->layout == WEIGHT_HWIM || op->def->layout == WEIGHT_1HWO;
     g->cout = y->dims[channel_axis(graph, y->rank)];
     g->groups = op_attr_int(op, "group", is_depthwise ? g->cin : 1);
@@ -139,17 +141,17 @@ static bool find_geometry(const ft_graph *graph, const ft_op *op, conv_geometry 
     g->x = op_input(graph, op, data_index(def));
     g->weight = op_input(graph, op, weight_index(def));
     const ft_tensor *y = op_output(graph, op, 0);
-    if (g->x == NULL || !is_solid(g->x, 3)) return false;
+    if (g->x == NULL || !has_positive_dims(g->x, 3)) return false;
     g->spatial = g->x->rank - 2;
     g->batch = g->x->dims[0];
     g->cin = g->x->dims[channel_axis(graph, g->x->rank)];
     read_map(graph, g->x, g->spatial, g->in);
     if (g->weight != NULL) {
-        if (!is_solid(g->weight, 3) || g->weight->rank != g->x->rank || !read_weights(op, g)) return false;
+        if (!has_positive_dims(g->weight, 3) || g->weight->rank != g->x->rank || !read_weights(op, g)) return false;
     } else if (!read_attributes(graph, op, y, g)) {
         return false;
     }
-    if (is_solid(y, 3) && y->rank == g->x->rank) read_map(graph, y, g->spatial, g->out);
+    if (has_positive_dims(y, 3) && y->rank == g->x->rank) read_map(graph, y, g->spatial, g->out);
     if (!read_sizes(op, "strides", g->spatial, 1, g->stride) ||
         !read_sizes(op, "dilations", g->spatial, 1, g->dilation) || !multiply(g->kernel, g->spatial, &g->kernel_elems))
         return false;
@@ -183,6 +185,7 @@ bool conv_geometry_of(const ft_graph *graph, const ft_op *op, conv_geometry *geo
 }
 
 const conv_geometry *conv_geometry_cached(const ft_graph *bound, const ft_op *op) {
+    assert(bound->convs != NULL && op >= bound->ops && op < bound->ops + bound->op_count);
     return bound->convs[op - bound->ops];
 }
 
@@ -197,15 +200,15 @@ static bool read_dense(const ft_graph *graph, const ft_op *op, matmul_geometry *
     const ft_tensor *y = op_output(graph, op, 0);
     uint64_t elems = (uint64_t)shape_elems(g->a->dims, g->a->rank);
     int64_t k = op_attr_int(op, "K", 0), n = op_attr_int(op, "N", 0);
-    if (k > 0 && n > 0) { /* packed weights, whose shape says nothing */
+    if (k > 0 && n > 0) { /* packed weights, whose shape is not that of the matrix */
         g->k = (uint64_t)k;
         g->n = (uint64_t)n;
     } else if (g->b != NULL) {
-        if (!is_solid(g->b, 1)) return false;
+        if (!has_positive_dims(g->b, 1)) return false;
         g->k = (uint64_t)g->b->dims[g->b->rank - 1];
         g->n = (uint64_t)shape_elems(g->b->dims, g->b->rank) / g->k;
     } else {
-        if (y == NULL || !is_solid(y, 1) || g->a->rank < 1) return false;
+        if (y == NULL || !has_positive_dims(y, 1) || g->a->rank < 1) return false;
         g->k = (uint64_t)g->a->dims[g->a->rank - 1];
         g->n = (uint64_t)y->dims[y->rank - 1];
     }
@@ -228,17 +231,17 @@ static bool read_batch(const ft_tensor *a, const ft_tensor *b, uint64_t *batch) 
 
 static bool read_matmul(const ft_op *op, matmul_geometry *g) {
     const ft_tensor *a = g->a, *b = g->b;
-    if (a->rank < 1 || !is_solid(b, 1)) return false;
-    bool turns_a = a->rank > 1 && is_transposed(op, "transA", "adj_x", "transpose_a");
-    bool turns_b = b->rank > 1 && is_transposed(op, "transB", "adj_y", "transpose_b");
+    if (a->rank < 1 || !has_positive_dims(b, 1)) return false;
+    bool transposes_a = a->rank > 1 && is_transposed(op, "transA", "adj_x", "transpose_a");
+    bool transposes_b = b->rank > 1 && is_transposed(op, "transB", "adj_y", "transpose_b");
     int64_t a_last = a->dims[a->rank - 1], a_rows = a->rank > 1 ? a->dims[a->rank - 2] : 1;
     /* A vector on the right is a column. */
     int64_t b_last = b->rank > 1 ? b->dims[b->rank - 1] : 1, b_rows = b->dims[b->rank > 1 ? b->rank - 2 : 0];
-    int64_t k = turns_a ? a_rows : a_last;
-    if (k != (turns_b ? b_last : b_rows)) return false;
+    int64_t k = transposes_a ? a_rows : a_last;
+    if (k != (transposes_b ? b_last : b_rows)) return false;
     g->k = (uint64_t)k;
-    g->m = (uint64_t)(turns_a ? a_last : a_rows);
-    g->n = (uint64_t)(turns_b ? b_rows : b_last);
+    g->m = (uint64_t)(transposes_a ? a_last : a_rows);
+    g->n = (uint64_t)(transposes_b ? b_rows : b_last);
     return read_batch(a, b, &g->batch);
 }
 
@@ -246,7 +249,7 @@ bool matmul_geometry_of(const ft_graph *graph, const ft_op *op, matmul_geometry 
     const ft_opdef *def = op->def;
     if (def->cost != COST_MATMUL) return false;
     matmul_geometry g = {.a = op_input(graph, op, data_index(def)), .b = op_input(graph, op, weight_index(def))};
-    if (g.a == NULL || !is_solid(g.a, 0)) return false;
+    if (g.a == NULL || !has_positive_dims(g.a, 0)) return false;
     bool is_dense = strcmp(def->name, "FullyConnected") == 0 || strcmp(def->name, "MatMulNBits") == 0 || g.b == NULL;
     if (is_dense ? !read_dense(graph, op, &g) : !read_matmul(op, &g)) return false;
     g.bias = g.n <= (uint64_t)FT_MAX_DIM ? find_bias(graph, op, (int64_t)g.n) : NULL;
@@ -258,16 +261,16 @@ bool matmul_geometry_of(const ft_graph *graph, const ft_op *op, matmul_geometry 
 
 bool pool_geometry_of(const ft_graph *graph, const ft_op *op, pool_geometry *geometry) {
     const ft_tensor *x = op_input(graph, op, data_index(op->def)), *y = op_output(graph, op, 0);
-    if (op->def->cost != COST_POOL || !is_solid(x, 3)) return false;
+    if (op->def->cost != COST_POOL || !has_positive_dims(x, 3)) return false;
     pool_geometry g = {.spatial = x->rank - 2, .channels = x->dims[channel_axis(graph, x->rank)]};
     read_map(graph, x, g.spatial, g.in);
-    if (is_solid(y, 3) && y->rank == x->rank) read_map(graph, y, g.spatial, g.out);
+    if (has_positive_dims(y, 3) && y->rank == x->rank) read_map(graph, y, g.spatial, g.out);
     uint32_t kernel_count;
     op_attr_ints(op, "kernel_shape", &kernel_count);
     if (kernel_count > 0) {
         if (!read_sizes(op, "kernel_shape", g.spatial, 1, g.kernel)) return false;
     } else {
-        for (int32_t i = 0; i < g.spatial; i++) /* global, or adaptive: the output shares the map out */
+        for (int32_t i = 0; i < g.spatial; i++) /* global, or adaptive: the input divided by the output */
             g.kernel[i] = g.out[i] > 0 ? (int64_t)num_div_up((uint64_t)g.in[i], (uint64_t)g.out[i]) : g.in[i];
     }
     if (!read_sizes(op, "strides", g.spatial, 1, g.stride) || !multiply(g.kernel, g.spatial, &g.kernel_elems))

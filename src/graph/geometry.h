@@ -1,6 +1,6 @@
-/* product.h - the geometry of convolutions and matrix products, read once for shape rules, costs and fusion.
+/* geometry.h - geometry of convolutions, matrix products and pools, for shape rules, costs and fusion.
  *
- * Both hide the differences between formats: layouts, where weights stand, how groups are written. */
+ * Hides the differences between formats: layouts, positions of weights, encoding of groups. */
 #ifndef GRAPH_PRODUCT_H
 #define GRAPH_PRODUCT_H
 
@@ -19,13 +19,13 @@ typedef struct conv_geometry {
     const ft_tensor *x, *weight, *bias; /* bias NULL when there is none */
 } conv_geometry;
 
-/* Keeps the geometry of every convolution of a graph whose shapes are known by now: many will ask for it. False when
- * out of memory. */
+/* Computes the geometry of every convolution of a graph with final shapes, for conv_geometry_cached. False when out of
+ * memory. */
 bool conv_geometries_cache(ft_graph *graph);
 
-/* False when the operator is no convolution, or its shapes are not known; *geometry is then half filled. */
+/* False when the operator is not a convolution, or its shapes are not known; *geometry is then undefined. */
 bool conv_geometry_of(const ft_graph *graph, const ft_op *op, conv_geometry *geometry);
-/* The same of a bound graph, where it is kept, for those who ask of every operator; or NULL. */
+/* The cached geometry in a bound graph, or NULL. */
 const conv_geometry *conv_geometry_cached(const ft_graph *bound, const ft_op *op);
 
 typedef struct matmul_geometry {
@@ -34,7 +34,7 @@ typedef struct matmul_geometry {
     const ft_tensor *a, *b, *bias;
 } matmul_geometry;
 
-/* MatMul, Gemm, FullyConnected, BatchMatMul and their quantised kin. */
+/* MatMul, Gemm, FullyConnected, BatchMatMul and their quantised variants. */
 bool matmul_geometry_of(const ft_graph *graph, const ft_op *op, matmul_geometry *geometry);
 
 /* Sizes of the pooling window and strides; a global pool's window is the whole map. */

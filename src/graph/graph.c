@@ -1,5 +1,5 @@
-/* graph.c - building a graph: tensors, operators, attributes, what the file says of itself. graph_finish.c makes it
- * whole, graph_look.c is for those who look at it. */
+/* graph.c - construction of a graph: tensors, operators, attributes, metadata. graph_finish.c validates and sorts it,
+ * graph_access.c reads it. */
 #include "graph/graph.h"
 
 #include <stdlib.h>
@@ -14,11 +14,11 @@ ft_status graph_new(ft_format format, ft_layout layout, const char *name, ft_gra
     g->format = format;
     g->layout = layout;
     g->name = arena_string(&g->memory, name, strlen(name));
-    uint32_t top;
-    graph_loop whole = {.trip_tensor = FT_NONE, .scan_tensor = FT_NONE, .trips = 1};
-    graph_branch always = {.condition = FT_NONE, .is_default = true};
-    if (g->name == NULL || graph_add_loop(g, &whole, &top, error) != FT_OK ||
-        graph_add_branch(g, &always, &top, error) != FT_OK) {
+    uint32_t index;
+    graph_loop top_loop = {.trip_tensor = FT_NONE, .scan_tensor = FT_NONE, .trips = 1};
+    graph_branch top_branch = {.condition = FT_NONE, .is_default = true};
+    if (g->name == NULL || graph_add_loop(g, &top_loop, &index, error) != FT_OK ||
+        graph_add_branch(g, &top_branch, &index, error) != FT_OK) {
         ft_graph_free(g);
         return FT_NOMEM(error);
     }
@@ -32,7 +32,7 @@ void ft_graph_free(ft_graph *graph) {
     free(graph);
 }
 
-/* Makes room for one more item. The old array stays in the arena: doubling keeps that below the size of the new. */
+/* Makes room for one more item. Old arrays stay in the arena; with doubling they add up to less than the new one. */
 static bool make_room(arena *memory, void **items, uint32_t count, uint32_t *capacity, size_t size) {
     if (count < *capacity) return true;
     uint32_t larger = *capacity == 0 ? 16 : *capacity * 2;
@@ -94,7 +94,7 @@ static ft_status check_indexes(const ft_graph *graph, const ft_op *op, const uin
                                const char *what, ft_error *error) {
     for (uint32_t i = 0; i < count; i++) {
         if (list[i] != FT_NONE && list[i] >= graph->tensor_count)
-            return ft_fail(error, FT_ERR_GRAPH, "operator '%s' (%s): %s %u names a tensor that does not exist",
+            return ft_fail(error, FT_ERR_GRAPH, "operator '%s' (%s): %s %u refers to a tensor that does not exist",
                            op->name, op->type, what, i);
     }
     return FT_OK;
@@ -129,13 +129,15 @@ static ft_status list_add(ft_graph *graph, index_list *list, uint32_t item, ft_e
 }
 
 ft_status graph_add_input(ft_graph *graph, uint32_t tensor, ft_error *error) {
-    if (tensor >= graph->tensor_count) return ft_fail(error, FT_ERR_GRAPH, "a graph input does not exist");
+    if (tensor >= graph->tensor_count)
+        return ft_fail(error, FT_ERR_GRAPH, "a graph input refers to a tensor that does not exist");
     graph->tensors[tensor].role = FT_INPUT;
     return list_add(graph, &graph->inputs, tensor, error);
 }
 
 ft_status graph_add_output(ft_graph *graph, uint32_t tensor, ft_error *error) {
-    if (tensor >= graph->tensor_count) return ft_fail(error, FT_ERR_GRAPH, "a graph output does not exist");
+    if (tensor >= graph->tensor_count)
+        return ft_fail(error, FT_ERR_GRAPH, "a graph output refers to a tensor that does not exist");
     graph->tensors[tensor].is_output = true;
     return list_add(graph, &graph->outputs, tensor, error);
 }
@@ -173,7 +175,7 @@ ft_status graph_symbol(ft_graph *graph, const char *name, int64_t *dim, ft_error
             return FT_OK;
         }
     }
-    /* The search is linear: real files have a handful of names, and hostile ones are stopped here. */
+    /* The search is linear: real files have a few symbols, and this limit stops hostile ones. */
     if (graph->symbol_count >= GRAPH_MAX_SYMBOLS)
         return ft_fail(error, FT_ERR_LIMIT, "more than %d different symbolic dimensions", GRAPH_MAX_SYMBOLS);
     if (!MAKE_ROOM(graph, symbols, symbol_count, symbol_capacity)) return FT_NOMEM(error);

@@ -1,33 +1,35 @@
-/* graph.h - the inside of ft_graph, and how readers build one.
+/* graph.h - the struct behind ft_graph, its construction by readers, and access to its parts.
  *
- * A reader makes a graph, adds tensors and operators in any order, and finishes it. Everything it hands over is
- * copied into the graph's arena unless stated otherwise. */
+ * A reader creates a graph, adds tensors and operators in any order, and finishes it. All arguments are copied into the
+ * graph's arena unless stated otherwise. */
 #ifndef GRAPH_GRAPH_H
 #define GRAPH_GRAPH_H
+
+#include <assert.h>
 
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/num.h"
 #include "foretell/graph.h"
 
-enum { GRAPH_MAX_SYMBOLS = 1024 }; /* different names of dimensions in one graph */
+enum { GRAPH_MAX_SYMBOLS = 1024 }; /* symbolic dimensions of one graph */
 
-/* A loop whose body was inlined. Operators say which loop they are in; loop 0 is the graph itself. */
+/* A loop whose body was inlined. ft_op.loop is the loop of an operator; loop 0 is the graph itself. */
 typedef struct graph_loop {
     uint32_t parent;
-    uint32_t trip_tensor; /* scalar that holds the trip count when it is constant, or FT_NONE */
-    uint32_t scan_tensor; /* or: the tensor that is walked along `scan_axis`, or FT_NONE */
+    uint32_t trip_tensor; /* scalar with the trip count, or FT_NONE */
+    uint32_t scan_tensor; /* or: the tensor that is iterated along `scan_axis`, or FT_NONE */
     int32_t scan_axis;
-    uint64_t trips; /* set by binding; 1 when it cannot be known */
+    uint64_t trips; /* set by binding; 1 when unknown */
 } graph_loop;
 
-/* One way of an If, both of which were inlined. Operators say which branch they are in; branch 0 is always taken.
- * Where the ways meet again stands an operator "IfMerge", which has one input for each way and, as attribute "branch",
- * the branch of the first. Binding takes one way: the condition's, when folding finds its value, else `is_default`. */
+/* A branch of an If; both were inlined. ft_op.branch is the branch of an operator; branch 0 is always taken. After the
+ * branches there is an operator "IfMerge" with one input for each branch; its attribute "branch" is the branch of the
+ * first. Binding selects one branch: by the condition, when folding finds its value, else the one with `is_default`. */
 typedef struct graph_branch {
     uint32_t parent;
     uint32_t condition; /* tensor */
-    bool is_then;       /* taken when the condition holds, else when it does not */
+    bool is_then;       /* taken when the condition is true, else when it is false */
     bool is_default;
 } graph_branch;
 
@@ -69,10 +71,10 @@ struct ft_graph {
 
 /* --- Building ------------------------------------------------------------------------------------------------ */
 
-/* The arena of the new graph is limited to FT_MAX_GRAPH_BYTES. Readers may take attributes and values from it. */
+/* The arena of the new graph is limited to FT_MAX_GRAPH_BYTES. Readers allocate attributes and values in it. */
 ft_status graph_new(ft_format format, ft_layout layout, const char *name, ft_graph **graph, ft_error *error);
 
-/* Makes room at once for as many tensors and operators as the reader expects; more may come, and fewer. */
+/* Reserves room for the expected numbers of tensors and operators; the actual ones may differ. */
 ft_status graph_reserve(ft_graph *graph, size_t tensors, size_t ops, ft_error *error);
 
 /* Copies *spec and its name; spec->value must already live in the arena (graph_value_*), uses and producer are
@@ -80,7 +82,7 @@ ft_status graph_reserve(ft_graph *graph, size_t tensors, size_t ops, ft_error *e
 ft_status graph_add_tensor(ft_graph *graph, const ft_tensor *spec, uint32_t *index, ft_error *error);
 
 /* Copies *spec, its names and its input and output lists; the attributes must already live in the arena.
- * spec->def NULL means: look spec->type up in the table for the graph's format. */
+ * With spec->def NULL, spec->type is looked up in the operator table for the format of the graph. */
 ft_status graph_add_op(ft_graph *graph, const ft_op *spec, ft_error *error);
 
 ft_status graph_add_input(ft_graph *graph, uint32_t tensor, ft_error *error);
@@ -89,14 +91,14 @@ ft_status graph_add_loop(ft_graph *graph, const graph_loop *loop, uint32_t *inde
 ft_status graph_add_branch(ft_graph *graph, const graph_branch *branch, uint32_t *index, ft_error *error);
 ft_status graph_set_meta(ft_graph *graph, const char *key, const char *value, ft_error *error);
 
-/* The (negative) dimension that stands for a name; the same name gives the same dimension. "" gives FT_DIM_UNKNOWN. */
+/* The negative dimension of a symbol; equal names have equal dimensions. FT_DIM_UNKNOWN for "". */
 ft_status graph_symbol(ft_graph *graph, const char *name, int64_t *dim, ft_error *error);
 
-/* Small constants for folding: NULL when out of memory. The elements are the caller's to fill. */
+/* Small constants for folding, whose elements the caller sets. NULL when out of memory or too large. */
 ft_value *graph_value_ints(ft_graph *graph, int64_t count, int64_t **ints);
 ft_value *graph_value_floats(ft_graph *graph, int64_t count, double **floats);
 
-/* Attributes, written into *attr; every string and list is copied. */
+/* Set *attr; strings and lists are copied. */
 ft_status graph_attr_int(ft_graph *graph, ft_attr *attr, const char *name, int64_t value, ft_error *error);
 ft_status graph_attr_float(ft_graph *graph, ft_attr *attr, const char *name, double value, ft_error *error);
 ft_status graph_attr_string(ft_graph *graph, ft_attr *attr, const char *name, const char *value, ft_error *error);
@@ -105,15 +107,15 @@ ft_status graph_attr_ints(ft_graph *graph, ft_attr *attr, const char *name, cons
 ft_status graph_attr_floats(ft_graph *graph, ft_attr *attr, const char *name, const double *values, size_t count,
                             ft_error *error);
 
-/* Validates (cycles, dangling and doubly made tensors, repeated operator outputs), sorts the operators topologically
- * (stable: a sorted graph stays as it is), and fills producers and uses. */
+/* Validates (cycles, dangling tensors, tensors with two producers), sorts the operators topologically (stable: a sorted
+ * graph keeps its order), and sets producers and uses. */
 ft_status graph_finish(ft_graph *graph, ft_error *error);
 
-/* The last step of binding: from now on shapes are as they are, so what follows from them is kept for those who ask of
- * every tensor and operator. False when out of memory. */
+/* The last step of binding: shapes are final, so element counts and geometries are computed once and cached. False when
+ * out of memory. */
 bool graph_mark_bound(ft_graph *graph, int64_t batch, int64_t exported_batch);
 
-/* --- Looking ------------------------------------------------------------------------------------------------- */
+/* --- Access -------------------------------------------------------------------------------------------------- */
 
 /* Elements, or 0 when rank or a dimension is unknown, or when there are more than FT_MAX_ELEMS. A scalar has 1. */
 static inline int64_t shape_elems(const int64_t *dims, int32_t rank) {
@@ -124,21 +126,22 @@ static inline int64_t shape_elems(const int64_t *dims, int32_t rank) {
     }
     return elems <= FT_MAX_ELEMS ? elems : 0;
 }
-/* As ft_tensor_elems and ft_graph_is_scaled, for those who ask of every tensor. */
+/* Inline variant of ft_graph_is_scaled. */
 static inline bool graph_is_scaled(const ft_graph *bound) {
     return bound->batch != bound->exported_batch;
 }
-/* The tensor is one of the graph's. */
+/* Cached ft_tensor_elems of a tensor of the graph. */
 static inline uint64_t tensor_elems(const ft_graph *bound, const ft_tensor *tensor) {
+    assert(tensor >= bound->tensors && tensor < bound->tensors + bound->tensor_count);
     return bound->elems[tensor - bound->tensors];
 }
 /* Writes "1x3x224x224", "?" for an unknown rank, symbols by name. Returns `text`. */
 const char *shape_text(const ft_graph *graph, const ft_tensor *tensor, char *text, size_t size);
 bool shape_is_known(const ft_tensor *tensor);
 
-/* The type that ONNX has a number for (TensorProto.DataType): attributes such as Cast's "to" keep that number. */
+/* The type of an ONNX type number (TensorProto.DataType), which attributes such as "to" of Cast hold. */
 ft_dtype dtype_of_onnx(int64_t data_type);
-/* Bits and kinds of all types; ft_dtype_bits and ft_dtype_is_float, for those who ask of every tensor. */
+/* Inline variant of ft_dtype_bits and ft_dtype_is_float. */
 typedef struct dtype_info {
     uint8_t bits;
     bool is_float;
@@ -153,7 +156,7 @@ static inline dtype_info dtype_info_of(ft_dtype dtype) {
     return (unsigned)dtype < sizeof all / sizeof all[0] ? all[dtype] : (dtype_info){32, false};
 }
 
-/* Bytes that elements take side by side; types narrower than a byte share one. */
+/* Bytes of contiguous elements; types narrower than a byte are packed. */
 static inline uint64_t dtype_bytes(ft_dtype dtype, uint64_t elems) {
     unsigned bits = dtype_info_of(dtype).bits;
     return bits % 8 == 0 ? num_mul_sat(elems, bits / 8) : num_div_up(num_mul_sat(elems, bits), 8);
@@ -171,7 +174,7 @@ static inline const ft_tensor *op_output(const ft_graph *graph, const ft_op *op,
     return i < op->output_count && op->outputs[i] != FT_NONE ? &graph->tensors[op->outputs[i]] : NULL;
 }
 
-/* Attribute by name, or the default when it is absent or of another kind. */
+/* Attribute by name, or `fallback` when it is absent or of another kind. */
 int64_t op_attr_int(const ft_op *op, const char *name, int64_t fallback);
 double op_attr_float(const ft_op *op, const char *name, double fallback);
 const char *op_attr_string(const ft_op *op, const char *name, const char *fallback);

@@ -1,4 +1,5 @@
-/* graph_look.c - looking at a graph that is finished: the public getters, shapes as text, attributes by name. */
+/* graph_access.c - access to a finished graph: public getters, shapes as text, attributes by name, kinds of names. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,6 +54,7 @@ uint32_t ft_graph_meta_count(const ft_graph *graph) {
 }
 
 void ft_graph_meta_at(const ft_graph *graph, uint32_t index, const char **key, const char **value) {
+    assert(index < graph->meta_count);
     *key = graph->meta[index].key;
     *value = graph->meta[index].value;
 }
@@ -127,7 +129,7 @@ uint64_t ft_tensor_bytes(const ft_graph *bound, const ft_tensor *tensor) {
 
 static const ft_attr *find_attr(const ft_op *op, const char *name) {
     for (uint32_t i = 0; i < op->attr_count; i++) {
-        const char *own = op->attrs[i].name; /* most differ in their first letter */
+        const char *own = op->attrs[i].name; /* most names differ in the first letter */
         if (own[0] == name[0] && strcmp(own, name) == 0) return &op->attrs[i];
     }
     return NULL;

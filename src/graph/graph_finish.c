@@ -1,5 +1,5 @@
-/* graph_finish.c - the end of building a graph: who makes and who reads each tensor, operators in an order in which
- * they can run, and the errors of graphs that have none. */
+/* graph_finish.c - the last step of construction: producers and readers of each tensor, topological order of the
+ * operators, and the errors of invalid graphs. */
 #include <assert.h>
 
 #include "graph/graph.h"
@@ -12,10 +12,10 @@ static ft_status find_producers(ft_graph *graph, ft_error *error) {
             assert(graph->tensors != NULL);
             ft_tensor *t = &graph->tensors[op->outputs[k]];
             if (t->producer != FT_NONE)
-                return ft_fail(error, FT_ERR_GRAPH, "tensor '%s' is made twice, by '%s' and by '%s' (%s)", t->name,
+                return ft_fail(error, FT_ERR_GRAPH, "tensor '%s' has two producers, '%s' and '%s' (%s)", t->name,
                                graph->ops[t->producer].name, op->name, op->type);
             if (t->role == FT_INPUT || t->role == FT_CONSTANT)
-                return ft_fail(error, FT_ERR_GRAPH, "operator '%s' (%s) makes tensor '%s', which is %s", op->name,
+                return ft_fail(error, FT_ERR_GRAPH, "operator '%s' (%s) writes tensor '%s', which is %s", op->name,
                                op->type, t->name, t->role == FT_INPUT ? "a graph input" : "a stored constant");
             t->producer = i;
         }
@@ -26,20 +26,20 @@ static ft_status find_producers(ft_graph *graph, ft_error *error) {
             const ft_tensor *t = op_input(graph, op, k);
             if (t != NULL && t->role == FT_ACTIVATION && t->producer == FT_NONE)
                 return ft_fail(error, FT_ERR_GRAPH,
-                               "operator '%s' (%s) reads tensor '%s', which no operator makes and no file stores",
-                               op->name, op->type, t->name);
+                               "operator '%s' (%s) reads tensor '%s', which is neither computed nor stored", op->name,
+                               op->type, t->name);
         }
     }
     for (uint32_t i = 0; i < graph->outputs.count; i++) {
         assert(graph->tensors != NULL);
         const ft_tensor *t = &graph->tensors[graph->outputs.items[i]];
         if (t->role == FT_ACTIVATION && t->producer == FT_NONE)
-            return ft_fail(error, FT_ERR_GRAPH, "graph output '%s' is made by no operator", t->name);
+            return ft_fail(error, FT_ERR_GRAPH, "graph output '%s' is not computed by any operator", t->name);
     }
     return FT_OK;
 }
 
-/* Who reads each tensor, as one flat list with a piece per tensor. */
+/* The readers of all tensors, as one array with a range per tensor. */
 static ft_status find_uses(ft_graph *graph, ft_error *error) {
     size_t total = 0;
     for (uint32_t i = 0; i < graph->op_count; i++) {
@@ -91,6 +91,7 @@ static void heap_push(op_heap *heap, uint32_t item) {
 }
 
 static uint32_t heap_pop(op_heap *heap) {
+    assert(heap->count > 0);
     uint32_t top = heap->items[0], last = heap->items[--heap->count], i = 0;
     for (;;) {
         uint32_t child = 2 * i + 1;
@@ -104,7 +105,7 @@ static uint32_t heap_pop(op_heap *heap) {
     return top;
 }
 
-/* Kahn's algorithm; among the operators that are ready, the one that stands first in the file goes first. */
+/* Kahn's algorithm; among the operators that are ready, the first in the file goes first. */
 static ft_status sort_ops(ft_graph *graph, ft_error *error) {
     if (is_sorted(graph)) return FT_OK;
     uint32_t count = graph->op_count;
@@ -137,6 +138,7 @@ static ft_status sort_ops(ft_graph *graph, ft_error *error) {
             return ft_fail(error, FT_ERR_GRAPH, "the graph has a cycle through operator '%s' (%s)", graph->ops[i].name,
                            graph->ops[i].type);
     }
+    assert(done == count);
     graph->ops = sorted;
     graph->op_capacity = count;
     for (uint32_t i = 0; i < graph->tensor_count; i++) {
@@ -151,5 +153,7 @@ static ft_status sort_ops(ft_graph *graph, ft_error *error) {
 ft_status graph_finish(ft_graph *graph, ft_error *error) {
     FT_TRY(find_producers(graph, error));
     FT_TRY(find_uses(graph, error));
-    return sort_ops(graph, error);
+    FT_TRY(sort_ops(graph, error));
+    assert(is_sorted(graph));
+    return FT_OK;
 }

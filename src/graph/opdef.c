@@ -1,6 +1,7 @@
-/* opdef.c - finds the entry of the operator table (ops.c) for what a format calls an operator, and shows the table. */
+/* opdef.c - lookup in the operator table (ops.c) by the name of an operator in a format, and public access to it. */
 #include "graph/opdef.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -10,11 +11,11 @@ static const ft_opdef unknown = {.name = "Unknown", .cost = COST_UNKNOWN, .flops
 
 /* --- Finding an entry by name -------------------------------------------------------------------------------- */
 
-/* One hash table for each family of spellings, filled on first use and never changed after. */
+/* One hash table for each family of formats, filled on first use and constant afterwards. */
 enum { ONNX, TFLITE, TF, FAMILIES, SLOTS = 1024 };
 
 typedef struct spelling {
-    const char *text; /* not terminated: points into an entry's list */
+    const char *text; /* not terminated: points into the list of an entry */
     size_t length;
     const ft_opdef *def;
 } spelling;
@@ -29,6 +30,7 @@ static uint32_t hash_text(const char *text, size_t length) {
 }
 
 static spelling *find_slot(int family, const char *text, size_t length) {
+    assert(family >= 0 && family < FAMILIES);
     for (uint32_t i = hash_text(text, length) % SLOTS;; i = (i + 1) % SLOTS) {
         spelling *slot = &slots[family][i];
         if (slot->text == NULL || (slot->length == length && memcmp(slot->text, text, length) == 0)) return slot;
@@ -75,7 +77,7 @@ const ft_opdef *opdef_find(ft_format format, const char *text) {
     return find_slot(family_of(format), text, strlen(text))->def;
 }
 
-/* --- Looking at the table ------------------------------------------------------------------------------------ */
+/* --- Access to the table ------------------------------------------------------------------------------------- */
 
 uint32_t ft_opdef_count(void) {
     return opdef_table_count;

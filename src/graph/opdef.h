@@ -1,13 +1,13 @@
-/* opdef.h - one entry of the operator table: everything foretell knows of an operator.
+/* opdef.h - the operator table: names, class, shape and fold rules, cost kind and memory flags of every operator.
  *
- * The table itself is ops.c. To add an operator, add an entry there; when no shape or cost rule fits, add one to
- * shape_*.c or cost/. The reader of a format turns its own spelling of options into the attributes of ONNX
- * (strides, pads, dilations, group, axis, axes, keepdims, perm, ...), so that one rule serves all formats.
+ * The table itself is in ops.c. To add an operator, add an entry there; when no shape or cost rule fits, add one to
+ * shape_*.c or cost/. The reader of a format translates its options into the attributes of ONNX (strides, pads,
+ * dilations, group, axis, axes, keepdims, perm, ...), so that one rule serves all formats.
  *
  * Conventions beyond ONNX's:
- *   - "auto_pad" "SAME_UPPER" or "VALID" stands for TensorFlow's padding modes;
+ *   - "auto_pad" is "SAME_UPPER" or "VALID" for TensorFlow's padding modes;
  *   - an activation fused into a TFLite operator is the string attribute "activation" ("RELU6");
- *   - the graph's layout says where channels are; the entry's `weight_layout` how a kernel's weights are laid out. */
+ *   - the layout of the graph is that of activations; the entry's `layout` is that of convolution weights. */
 #ifndef GRAPH_OPDEF_H
 #define GRAPH_OPDEF_H
 
@@ -19,9 +19,9 @@ typedef struct infer infer; /* shape.h */
 typedef ft_status shape_rule(infer *in);
 typedef ft_status fold_rule(infer *in);
 
-/* How the work of an operator is counted; the rules are in cost/work.c and docs/cost.md. */
+/* The rule that counts the work of an operator; they are in cost/work.c and docs/cost.md. */
 typedef enum cost_kind {
-    COST_UNKNOWN,     /* nobody knows: from the bytes */
+    COST_UNKNOWN,     /* unknown operator: estimated from its bytes */
     COST_FREE,        /* views and shape arithmetic: nothing moves */
     COST_MOVE,        /* reads its inputs, writes its outputs */
     COST_SLICE,       /* reads only as much as it writes: Slice, Gather, Split */
@@ -38,22 +38,22 @@ typedef enum cost_kind {
     COST_FFT,
 } cost_kind;
 
-/* What an operator is to memory and to training. */
+/* Properties for memory and training. */
 enum {
-    OP_VIEW = 1 << 0,         /* the first output is the first input under another shape */
-    OP_INPLACE = 1 << 1,      /* the first output may take the place of an input of the same size */
+    OP_VIEW = 1 << 0,         /* the first output is the first input with another shape */
+    OP_INPLACE = 1 << 1,      /* the first output may overwrite an input of the same size */
     OP_SAVES_INPUTS = 1 << 2, /* backward needs the data inputs */
     OP_SAVES_OUTPUT = 1 << 3, /* backward needs the first output */
     OP_SAVES_MASK = 1 << 4,   /* backward needs a byte per output element */
     OP_SAVES_INDEX = 1 << 5,  /* backward needs an 8-byte index per output element */
     OP_BROADCASTS = 1 << 6,   /* broadcasts its inputs against each other */
-    OP_NO_GRADIENT = 1 << 7,  /* nothing flows back through it: comparisons, rounding, argmax */
+    OP_NO_GRADIENT = 1 << 7,  /* no gradient flows through it: comparisons, rounding, argmax */
     OP_TRAIN_ONLY = 1 << 8,   /* does nothing at inference: Dropout */
-    OP_RANDOM = 1 << 10,      /* never the same twice, so never known before the run */
+    OP_RANDOM = 1 << 10,      /* differs from run to run, so it is never folded */
     OP_STATS = 1 << 9,        /* inputs 3 and 4 are running statistics: BatchNormalization */
 };
 
-/* Where the pieces of a convolution's weights are. */
+/* Order of the dimensions of convolution weights. */
 typedef enum weight_layout {
     WEIGHT_OIHW,  /* ONNX Conv, and (with O, I swapped in meaning) ConvTranspose: IOHW */
     WEIGHT_IOHW,  /* ONNX ConvTranspose */
@@ -69,10 +69,10 @@ struct ft_opdef {
     const char *onnx;   /* spellings, separated by spaces; NULL = none */
     const char *tflite; /* builtin names, custom names */
     const char *tf;     /* TensorFlow names, for CG and nn-Meter IR */
-    const char *kernel; /* what the fusion rules call it ("conv", "bn", "relu"); NULL = the lower-case name */
+    const char *kernel; /* name in the fusion rules ("conv", "bn", "relu"); NULL = `name` in lower case */
     ft_op_class op_class;
     shape_rule *shape; /* NULL: shapes only from the file */
-    fold_rule *fold;   /* NULL: outputs are never known before the run */
+    fold_rule *fold;   /* NULL: never folded to a value */
     cost_kind cost;
     uint16_t flops; /* the factor of the cost kind */
     uint16_t flags;
@@ -85,7 +85,7 @@ struct ft_opdef {
 extern const ft_opdef opdef_table[];
 extern const uint32_t opdef_table_count;
 
-/* By its canonical name. Most names differ in their first letter. */
+/* Compares the canonical name. Most names differ in the first letter. */
 static inline bool op_is(const ft_op *op, const char *name) {
     return op->def->name[0] == name[0] && strcmp(op->def->name, name) == 0;
 }

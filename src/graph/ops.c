@@ -1,9 +1,9 @@
-/* ops.c - the operator table: one entry per operator. opdef.c finds them by name.
+/* ops.c - the operator table: one entry per operator. opdef.c finds entries by name.
  *
- * An entry says how each format spells the operator, what class it is of, which rules give its output shapes, its
- * value when all inputs are known, and its work, and what it means to memory. FLOP factors follow one convention:
- * add, multiply, divide, compare, square root count 1, transcendental functions 4, and what is made of them their sum
- * (docs/cost.md). Entries with several spellings separate them by spaces. */
+ * An entry has the names of the operator in each format, its class, its shape rule, fold rule and cost kind, and its
+ * flags for memory and training. FLOP factors follow one convention: add, multiply, divide, compare and square root
+ * count 1, transcendental functions 4, and compositions the sum of their parts (docs/cost.md). Several names in one
+ * format are separated by spaces. */
 #include "graph/graph.h"
 #include "graph/shape.h"
 
@@ -311,7 +311,7 @@ const ft_opdef opdef_table[] = {
     {.name = "ArgMin", .onnx = "ArgMin", .tflite = "ARG_MIN", .tf = "ArgMin", .op_class = FT_CLASS_REDUCE,
      .shape = shape_arg_reduce, .cost = COST_INPUTWISE, .flops = 1, .flags = OP_NO_GRADIENT, .aux_inputs = BIT(1)},
 
-    /* --- Views: the same elements under another shape -------------------------------------------------------- */
+    /* --- Views: the same elements with another shape --------------------------------------------------------- */
     {.name = "Reshape", .onnx = "Reshape", .tflite = "RESHAPE STABLEHLO_RESHAPE", .tf = "Reshape", .kernel = "reshape",
      VIEW(shape_reshape)},
     {.name = "Flatten", .onnx = "Flatten", .tf = "Flatten", .kernel = "reshape", VIEW(shape_flatten)},
@@ -365,7 +365,7 @@ const ft_opdef opdef_table[] = {
     {.name = "Trilu", .onnx = "Trilu", .op_class = FT_CLASS_MOVE, .shape = shape_same, .cost = COST_MOVE,
      .aux_inputs = BIT(1)},
 
-    /* --- Shape arithmetic and things made from nothing ------------------------------------------------------- */
+    /* --- Shape arithmetic, and tensors without data inputs --------------------------------------------------- */
     {.name = "Shape", .onnx = "Shape", .tflite = "SHAPE", .tf = "Shape", .shape = shape_shape, .fold = fold_shape,
      SHAPE},
     {.name = "Size", .onnx = "Size", .tf = "Size", .shape = shape_size, .fold = fold_size, SHAPE},
@@ -386,7 +386,7 @@ const ft_opdef opdef_table[] = {
     {.name = "Multinomial", .onnx = "Multinomial", .tflite = "MULTINOMIAL", .op_class = FT_CLASS_SELECT,
      .cost = COST_INPUTWISE, .flops = 8, .flags = OP_NO_GRADIENT | OP_RANDOM, .aux_inputs = BIT(1)},
 
-    /* --- Selection: what comes out depends on the data ------------------------------------------------------- */
+    /* --- Selection: the output size depends on the data ------------------------------------------------------ */
     {.name = "TopK", .onnx = "TopK", .tflite = "TOPK_V2", .tf = "TopKV2", .op_class = FT_CLASS_SELECT,
      .shape = shape_top_k, .cost = COST_SORT, .flops = 1, .flags = OP_SAVES_INDEX, .aux_inputs = BIT(1)},
     {.name = "NonMaxSuppression", .onnx = "NonMaxSuppression", .op_class = FT_CLASS_SELECT, .shape = shape_nms,
@@ -429,7 +429,7 @@ const ft_opdef opdef_table[] = {
     {.name = "NegativeLogLikelihoodLoss", .onnx = "NegativeLogLikelihoodLoss", .op_class = FT_CLASS_REDUCE,
      .shape = shape_loss, .cost = COST_INPUTWISE, .flops = 1},
 
-    /* --- Sequences, strings and control: lists of tensors, whose shapes only the file can tell ---------------- */
+    /* --- Sequences, strings and control: lists of tensors; shapes only from the file -------------------------- */
     {.name = "Sequence", .onnx = "SequenceConstruct SequenceEmpty SequenceInsert SequenceErase SplitToSequence",
      .op_class = FT_CLASS_CONTROL, .cost = COST_MOVE},
     {.name = "SequenceAt", .onnx = "SequenceAt ConcatFromSequence", .op_class = FT_CLASS_CONTROL, .cost = COST_MOVE},
@@ -443,7 +443,7 @@ const ft_opdef opdef_table[] = {
     {.name = "LoopStack", .onnx = "LoopStack", .op_class = FT_CLASS_CONTROL, .shape = shape_loop_stack,
      .cost = COST_MOVE},
 
-    /* --- TFLite and TensorFlow spell these in ways of their own ----------------------------------------------- */
+    /* --- Operators with operands specific to TFLite and TensorFlow -------------------------------------------- */
     {.name = "SplitAxisFirst", .tflite = "SPLIT", .tf = "Split", .kernel = "split", .op_class = FT_CLASS_MOVE,
      .shape = shape_split_axis_first, .fold = fold_split_axis_first, .cost = COST_SLICE, .aux_inputs = BIT(0), .x = 1},
     {.name = "SplitV", .tflite = "SPLIT_V", .tf = "SplitV", .kernel = "split", .op_class = FT_CLASS_MOVE,

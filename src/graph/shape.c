@@ -1,6 +1,7 @@
-/* shape.c - what all shape rules share: inputs, outputs, axes, broadcasting. */
+/* shape.c - shared functions of shape rules: inputs, outputs, axes, broadcasting. */
 #include "graph/shape.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -48,7 +49,7 @@ ft_status shape_set_like(infer *in, uint32_t i, const ft_tensor *like) {
 ft_status shape_fail_mismatch(const infer *in, const ft_tensor *x, const ft_tensor *weight) {
     char a[128], b[128];
     shape_text(in->graph, x, a, sizeof a);
-    if (weight == NULL) return shape_fail(in, "its window does not fit the input %s", a);
+    if (weight == NULL) return shape_fail(in, "the window does not fit the input %s", a);
     return shape_fail(in, "weights %s do not fit the input %s", shape_text(in->graph, weight, b, sizeof b), a);
 }
 
@@ -121,19 +122,20 @@ bool broadcast_dims(const ft_tensor *a, const ft_tensor *b, int64_t dims[FT_MAX_
 }
 
 uint64_t loop_trips(const ft_graph *graph, uint32_t loop) {
-    const uint64_t most = UINT64_C(1) << 32; /* beyond this, a trip count is "until the condition says so" */
+    const uint64_t max_trips = UINT64_C(1) << 32; /* larger counts mean "until the condition is false" */
+    assert(loop < graph->loop_count);
     const graph_loop *l = &graph->loops[loop];
     if (l->trip_tensor != FT_NONE) {
         const ft_value *value = graph->tensors[l->trip_tensor].value;
         if (value != NULL && value->count == 1 && value->ints != NULL && value->ints[0] > 0 &&
-            (uint64_t)value->ints[0] < most)
+            (uint64_t)value->ints[0] < max_trips)
             return (uint64_t)value->ints[0];
     }
     if (l->scan_tensor != FT_NONE) {
         const ft_tensor *t = &graph->tensors[l->scan_tensor];
         int32_t axis;
         if (shape_is_known(t) && axis_normalize(l->scan_axis, t->rank, &axis) && t->dims[axis] > 0 &&
-            (uint64_t)t->dims[axis] < most)
+            (uint64_t)t->dims[axis] < max_trips)
             return (uint64_t)t->dims[axis];
     }
     return 1;

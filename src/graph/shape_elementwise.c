@@ -1,5 +1,4 @@
-/* shape_elementwise.c - operators whose output has the shape of an input, of all inputs broadcast, or of a reduction.
- */
+/* shape_elementwise.c - shape rules of elementwise operators, broadcasting operators and reductions. */
 #include "graph/shape.h"
 
 ft_status shape_same(infer *in) {
@@ -128,7 +127,7 @@ ft_status shape_reduce(infer *in) {
         return FT_OK;
     }
     if (!has_axes) {
-        /* TensorFlow's reductions over no axis, and ONNX's with this attribute, change nothing. */
+        /* TensorFlow's reductions over no axis, and ONNX's with this attribute, are the identity. */
         if (op_attr_int(in->op, "noop_with_empty_axes", 0) != 0) return shape_set_like(in, 0, x);
         for (int32_t i = 0; i < x->rank; i++) is_axis[i] = true;
     }
@@ -145,6 +144,6 @@ ft_status shape_arg_reduce(infer *in) {
     if (!axis_normalize(axis, x->rank, &normal))
         return shape_fail(in, "axis %lld is out of range for rank %d", (long long)axis, x->rank);
     is_axis[normal] = true;
-    /* In TFLite, the axis is an input and dimensions go. */
+    /* In TFLite, the axis is an input and the dimension is removed. */
     return reduced(in, x, is_axis, FT_INT64, op_attr_int(in->op, "keepdims", input_at(in, 1) == NULL) != 0);
 }

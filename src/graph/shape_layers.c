@@ -1,4 +1,4 @@
-/* shape_layers.c - products, norms, losses, recurrent layers, attention, resampling, signals. */
+/* shape_layers.c - shape rules of products, norms, losses, recurrent layers, attention, resampling, signals. */
 #include <math.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@ static bool is_set(const ft_op *op, const char *a, const char *b, const char *c)
     return op_attr_int(op, a, 0) != 0 || op_attr_int(op, b, 0) != 0 || op_attr_int(op, c, 0) != 0;
 }
 
-/* The matrices in the last two dimensions, everything before them broadcast; a vector is a row or a column that the
- * result does not keep. Gemm, BATCH_MATMUL and the fused forms may transpose. */
+/* The matrices are in the last two dimensions, those before them broadcast; a vector is a row or column that the result
+ * does not keep. Gemm, BATCH_MATMUL and the fused forms may transpose. */
 ft_status shape_matmul(infer *in) {
     const ft_tensor *a = input_known(in, 0), *b = input_known(in, in->op->def->w != 0 ? in->op->def->w : 1);
     if (a == NULL) return FT_OK;
@@ -62,7 +62,7 @@ ft_status shape_fully_connected(infer *in) {
 
 typedef struct einsum {
     int64_t size[256];             /* by label, 0 = not seen */
-    int64_t ellipsis[FT_MAX_RANK]; /* what "..." stands for */
+    int64_t ellipsis[FT_MAX_RANK]; /* dimensions of "..." */
     int32_t ellipsis_rank;
     int seen[256];
 } einsum;
@@ -138,13 +138,13 @@ ft_status shape_einsum(infer *in) {
     }
     int64_t dims[FT_MAX_RANK];
     int32_t rank;
-    if (!einsum_result(&e, arrow, dims, &rank)) return shape_fail(in, "cannot make sense of '%s'", equation);
+    if (!einsum_result(&e, arrow, dims, &rank)) return shape_fail(in, "invalid equation '%s'", equation);
     return in->op->input_count > 0 ? shape_set(in, 0, input_at(in, 0)->dtype, dims, rank) : FT_OK;
 }
 
 /* --- Norms --------------------------------------------------------------------------------------------------- */
 
-/* The other outputs, when a file has them, are the statistics. */
+/* The optional other outputs are the statistics. */
 ft_status shape_batch_norm(infer *in) {
     const ft_tensor *x = input_known(in, 0), *scale = input_known(in, 1);
     if (x == NULL) return FT_OK;
@@ -160,7 +160,7 @@ ft_status shape_layer_norm(infer *in) {
     if (x == NULL) return FT_OK;
     FT_TRY(shape_set_like(in, 0, x));
     if (!axis_normalize(op_attr_int(in->op, "axis", -1), x->rank, &axis))
-        return shape_fail(in, "its axis is out of range");
+        return shape_fail(in, "the axis is out of range");
     ft_tensor stats = *x;
     for (int32_t i = axis; i < x->rank; i++) stats.dims[i] = 1;
     for (uint32_t i = 1; i < in->op->output_count && i < 3; i++)
@@ -170,7 +170,7 @@ ft_status shape_layer_norm(infer *in) {
 
 /* --- Losses -------------------------------------------------------------------------------------------------- */
 
-/* (scores, labels): one number, or one for each label; beside it, maybe, the scores as log-probabilities. */
+/* (scores, labels): one number, or one per label; optional second output: the scores as log-probabilities. */
 ft_status shape_loss(infer *in) {
     const ft_tensor *scores = input_known(in, 0), *labels = input_known(in, 1);
     if (scores == NULL || labels == NULL) return FT_OK;
@@ -218,7 +218,7 @@ ft_status shape_attention(infer *in) {
 
 /* --- Resampling ---------------------------------------------------------------------------------------------- */
 
-/* Sizes as numbers, or factors: input 3 and 2 since opset 11, input 1 before, once an attribute. */
+/* Sizes or factors: inputs 3 and 2 since opset 11, input 1 before, an attribute in the oldest opsets. */
 ft_status shape_resize(infer *in) {
     const ft_tensor *x = input_known(in, 0);
     if (x == NULL) return FT_OK;
@@ -250,7 +250,7 @@ ft_status shape_resize(infer *in) {
             return shape_fail(in, "an axis is out of range");
         double scaled = factors != NULL ? floor((double)x->dims[axis] * factors[i]) : 0;
         if (factors != NULL && !(scaled >= 0 && scaled <= (double)FT_MAX_DIM))
-            return shape_fail(in, "scale %g makes no sense", factors[i]);
+            return shape_fail(in, "scale %g is out of range", factors[i]);
         y.dims[axis] = sizes != NULL ? sizes[i] : (int64_t)scaled;
     }
     return shape_set_like(in, 0, &y);
@@ -283,10 +283,10 @@ ft_status shape_grid_sample(infer *in) {
 /* DFT(x [..., 1 or 2], length): complex numbers are a last dimension of 2. */
 ft_status shape_dft(infer *in) {
     const ft_tensor *x = input_known(in, 0);
-    int64_t place = op_attr_int(in->op, "axis", 1), length;
+    int64_t given_axis = op_attr_int(in->op, "axis", 1), length;
     int32_t axis;
-    if (x == NULL || x->rank < 2 || (input_at(in, 2) != NULL && !input_size(in, 2, &place))) return FT_OK;
-    if (!axis_normalize(place, x->rank, &axis)) return shape_fail(in, "its axis is out of range");
+    if (x == NULL || x->rank < 2 || (input_at(in, 2) != NULL && !input_size(in, 2, &given_axis))) return FT_OK;
+    if (!axis_normalize(given_axis, x->rank, &axis)) return shape_fail(in, "the axis is out of range");
     ft_tensor y = *x;
     if (input_size(in, 1, &length)) y.dims[axis] = length;
     if (op_attr_int(in->op, "onesided", 0) != 0) y.dims[axis] = y.dims[axis] / 2 + 1;

@@ -1,11 +1,11 @@
-/* shape_move.c - operators that move elements or give them another shape. */
+/* shape_move.c - shape rules of operators that move elements or reshape them. */
 #include "base/num.h"
 #include "graph/shape.h"
 
 /* --- Views --------------------------------------------------------------------------------------------------- */
 
-/* Reshape(x, shape): 0 keeps a dimension (ONNX, unless "allowzero"), one -1 takes what is left. TFLite may hold the
- * shape as an attribute, and its 0 means 0. */
+/* Reshape(x, shape): 0 keeps a dimension (ONNX, unless "allowzero"), one -1 is inferred from the rest. In TFLite the
+ * shape may be an attribute, and 0 means 0. */
 ft_status shape_reshape(infer *in) {
     const ft_tensor *x = input_known(in, 0);
     const int64_t *shape;
@@ -14,24 +14,25 @@ ft_status shape_reshape(infer *in) {
     if (!input_ints(in, 1, &shape, &rank) && (input_at(in, 1) != NULL || !ints_of(in, "shape", 1, &shape, &rank)))
         return FT_OK;
     if (rank > FT_MAX_RANK) return shape_set(in, 0, x->dtype, shape, FT_MAX_RANK + 1);
-    bool has_zero = in->graph->format == FT_FORMAT_ONNX && op_attr_int(in->op, "allowzero", 0) == 0;
-    int64_t open = -1, elems = shape_elems(x->dims, x->rank);
+    bool keeps_zero = in->graph->format == FT_FORMAT_ONNX && op_attr_int(in->op, "allowzero", 0) == 0;
+    int64_t inferred = -1, elems = shape_elems(x->dims, x->rank);
     for (int64_t i = 0; i < rank; i++) {
         dims[i] = shape[i];
-        if (shape[i] == 0 && has_zero) {
+        if (shape[i] == 0 && keeps_zero) {
             if (i >= x->rank)
-                return shape_fail(in, "dimension %lld is to be kept, but the input has rank %d", (long long)i, x->rank);
+                return shape_fail(in, "dimension %lld is copied from the input, but the input has rank %d",
+                                  (long long)i, x->rank);
             dims[i] = x->dims[i];
         }
-        if (dims[i] == -1 && open < 0)
-            open = i;
+        if (dims[i] == -1 && inferred < 0)
+            inferred = i;
         else if (dims[i] < 0 || !num_mul_i64(known, dims[i], &known))
             return shape_fail(in, "dimension %lld cannot be %lld", (long long)i, (long long)dims[i]);
     }
-    if (open >= 0) {
+    if (inferred >= 0) {
         if (known == 0 ? elems != 0 : elems % known != 0)
             return shape_fail(in, "%lld elements do not fit the new shape", (long long)elems);
-        dims[open] = known == 0 ? 0 : elems / known;
+        dims[inferred] = known == 0 ? 0 : elems / known;
     } else if (known != elems) {
         return shape_fail(in, "%lld elements cannot become %lld", (long long)elems, (long long)known);
     }
@@ -43,7 +44,7 @@ ft_status shape_flatten(infer *in) {
     if (x == NULL) return FT_OK;
     int64_t axis = op_attr_int(in->op, "axis", 1);
     if (axis < 0) axis += x->rank;
-    if (axis < 0 || axis > x->rank) return shape_fail(in, "its axis is out of range");
+    if (axis < 0 || axis > x->rank) return shape_fail(in, "the axis is out of range");
     int64_t dims[2] = {shape_elems(x->dims, (int32_t)axis), shape_elems(x->dims + axis, x->rank - (int32_t)axis)};
     return shape_set(in, 0, x->dtype, dims, 2);
 }
@@ -104,7 +105,7 @@ ft_status shape_transpose(infer *in) {
     return shape_set(in, 0, x->dtype, dims, x->rank);
 }
 
-/* Quantised concatenation has scale and zero point of the output first, and three inputs for each piece. */
+/* Quantised concatenation starts with scale and zero point of the output, then has three inputs for each part. */
 ft_status shape_concat(infer *in) {
     bool is_quantized = in->op->input_count > 2 && in->op->type[0] == 'Q';
     uint32_t first = is_quantized ? 2 : 0, step = is_quantized ? 3 : 1;
@@ -112,18 +113,19 @@ ft_status shape_concat(infer *in) {
     int32_t axis;
     if (x == NULL) return FT_OK;
     if (!axis_normalize(op_attr_int(in->op, "axis", 0), x->rank, &axis))
-        return shape_fail(in, "its axis is out of range");
+        return shape_fail(in, "the axis is out of range");
     ft_tensor y = *x;
     for (uint32_t i = first + step; i < in->op->input_count; i += step) {
-        const ft_tensor *piece = input_known(in, i);
-        if (piece == NULL) return FT_OK;
-        if (piece->rank != y.rank) return shape_fail(in, "its inputs have ranks %d and %d", y.rank, piece->rank);
+        const ft_tensor *part = input_known(in, i);
+        if (part == NULL) return FT_OK;
+        if (part->rank != y.rank) return shape_fail(in, "the inputs have ranks %d and %d", y.rank, part->rank);
         for (int32_t k = 0; k < y.rank; k++) {
-            if (k != axis && piece->dims[k] != y.dims[k])
+            if (k != axis && part->dims[k] != y.dims[k])
                 return shape_fail(in, "input %u differs in dimension %d: %lld, not %lld", i, k,
-                                  (long long)piece->dims[k], (long long)y.dims[k]);
+                                  (long long)part->dims[k], (long long)y.dims[k]);
         }
-        if (!num_add_i64(y.dims[axis], piece->dims[axis], &y.dims[axis])) return shape_fail(in, "it is too long");
+        if (!num_add_i64(y.dims[axis], part->dims[axis], &y.dims[axis]))
+            return shape_fail(in, "the concatenated dimension overflows");
     }
     return shape_set_like(in, 0, &y);
 }
@@ -136,7 +138,7 @@ ft_status shape_split(infer *in) {
     int32_t axis;
     if (x == NULL) return FT_OK;
     if (!axis_normalize(op_attr_int(in->op, "axis", 0), x->rank, &axis))
-        return shape_fail(in, "its axis is out of range");
+        return shape_fail(in, "the axis is out of range");
     bool has_sizes = ints_of(in, "split", 1, &sizes, &count);
     if (!has_sizes && input_at(in, 1) != NULL) return FT_OK;
     if (has_sizes && count != in->op->output_count)
@@ -147,7 +149,7 @@ ft_status shape_split(infer *in) {
         ft_tensor y = *x;
         y.dims[axis] = has_sizes ? sizes[i] : left < even ? left : even;
         if (y.dims[axis] < 0 || y.dims[axis] > left)
-            return shape_fail(in, "its parts are longer than the input, which has %lld", (long long)x->dims[axis]);
+            return shape_fail(in, "the parts are longer than the input, which has %lld", (long long)x->dims[axis]);
         left -= y.dims[axis];
         FT_TRY(shape_set_like(in, i, &y));
     }
@@ -167,7 +169,7 @@ ft_status shape_gather(infer *in) {
     int32_t axis;
     if (x == NULL || indices == NULL) return FT_OK;
     if (!axis_normalize(op_attr_int(in->op, "axis", 0), x->rank, &axis))
-        return shape_fail(in, "its axis is out of range");
+        return shape_fail(in, "the axis is out of range");
     int32_t rank = x->rank - 1 + indices->rank, at = 0;
     int64_t dims[FT_MAX_RANK];
     if (rank > FT_MAX_RANK) return shape_set(in, 0, x->dtype, x->dims, rank);
@@ -188,7 +190,7 @@ ft_status shape_gather_nd(infer *in) {
     const ft_tensor *x = input_known(in, 0), *indices = input_known(in, 1);
     if (x == NULL || indices == NULL || indices->rank < 1) return FT_OK;
     int64_t depth = indices->dims[indices->rank - 1] + op_attr_int(in->op, "batch_dims", 0);
-    if (depth < 0 || depth > x->rank) return shape_fail(in, "its indices are longer than the rank of the input");
+    if (depth < 0 || depth > x->rank) return shape_fail(in, "the indices are longer than the rank of the input");
     int32_t rank = indices->rank - 1 + x->rank - (int32_t)depth, at = 0;
     int64_t dims[FT_MAX_RANK];
     if (rank > FT_MAX_RANK) return shape_set(in, 0, x->dtype, x->dims, rank);
@@ -206,7 +208,7 @@ ft_status shape_expand(infer *in) {
     if (rank > FT_MAX_RANK) return shape_set(in, 0, x->dtype, shape, FT_MAX_RANK + 1);
     for (int64_t i = 0; i < rank; i++) target.dims[i] = shape[i];
     if (!broadcast_dims(x, &target, y.dims, &y.rank))
-        return shape_fail(in, "the input does not broadcast to its shape");
+        return shape_fail(in, "the input does not broadcast to the requested shape");
     return shape_set_like(in, 0, &y);
 }
 
@@ -248,24 +250,25 @@ ft_status shape_pad(infer *in) {
     return shape_set_like(in, 0, &y);
 }
 
-/* --- Between channels and space ------------------------------------------------------------------------------ */
+/* --- Depth to space and space to depth ----------------------------------------------------------------------- */
 
 static ft_status block_move(infer *in, bool is_to_space) {
     const ft_tensor *x = input_known(in, 0);
     int64_t block = op_attr_int(in->op, "blocksize", op_attr_int(in->op, "block_size", 0));
     if (x == NULL) return FT_OK;
-    if (x->rank != 4 || block < 1 || block > 65536) return shape_fail(in, "it needs rank 4 and a block size");
+    if (x->rank != 4 || block < 1 || block > 65536) return shape_fail(in, "rank 4 and a block size are required");
     bool is_nchw = in->graph->layout == FT_NCHW;
     int32_t c = is_nchw ? 1 : 3, h = is_nchw ? 2 : 1, w = h + 1;
     ft_tensor y = *x;
     if (is_to_space) {
-        if (x->dims[c] % (block * block) != 0) return shape_fail(in, "the block does not divide the channels");
+        if (x->dims[c] % (block * block) != 0)
+            return shape_fail(in, "the channels are not a multiple of the squared block size");
         y.dims[c] /= block * block;
         y.dims[h] *= block;
         y.dims[w] *= block;
     } else {
         if (x->dims[h] % block != 0 || x->dims[w] % block != 0)
-            return shape_fail(in, "the block does not divide the map");
+            return shape_fail(in, "height and width are not multiples of the block size");
         y.dims[c] *= block * block;
         y.dims[h] /= block;
         y.dims[w] /= block;

@@ -1,8 +1,8 @@
-/* shape_tflite.c - shapes of the operators that TFLite and TensorFlow spell in ways of their own.
+/* shape_tflite.c - shape rules of operators whose operands are specific to TFLite and TensorFlow.
  *
  * Operands that ONNX holds in attributes or in another order are inputs here: axes first, slices as begin and size,
- * pads as pairs. A rule whose operands are not known leaves the output as the file declares it, which is also what
- * happens in formats that list only the data inputs (CG, nn-Meter IR). */
+ * pads as pairs. A rule whose operands are not known leaves the output as declared in the file; so do formats that
+ * list only the data inputs (CG, nn-Meter IR). */
 #include <string.h>
 
 #include "base/num.h"
@@ -17,7 +17,7 @@ static bool input_int(const infer *in, uint32_t i, int64_t *number) {
     return true;
 }
 
-/* --- Pieces -------------------------------------------------------------------------------------------------- */
+/* --- Splits and slices --------------------------------------------------------------------------------------- */
 
 /* SPLIT(axis, x): equal parts. */
 ft_status shape_split_axis_first(infer *in) {
@@ -26,7 +26,7 @@ ft_status shape_split_axis_first(infer *in) {
     int32_t axis;
     uint32_t parts = in->op->output_count;
     if (x == NULL || parts == 0 || !input_int(in, 0, &number)) return FT_OK;
-    if (!axis_normalize(number, x->rank, &axis)) return shape_fail(in, "its axis is out of range");
+    if (!axis_normalize(number, x->rank, &axis)) return shape_fail(in, "the axis is out of range");
     if (x->dims[axis] % parts != 0)
         return shape_fail(in, "%lld does not split into %u parts", (long long)x->dims[axis], parts);
     ft_tensor y = *x;
@@ -35,21 +35,21 @@ ft_status shape_split_axis_first(infer *in) {
     return FT_OK;
 }
 
-/* SPLIT_V(x, sizes, axis): one size may be -1, which takes the rest. */
+/* SPLIT_V(x, sizes, axis): one size may be -1, which is the rest. */
 ft_status shape_split_v(infer *in) {
     const ft_tensor *x = input_known(in, 0);
     const int64_t *sizes;
     int64_t count, rest, number;
     int32_t axis;
     if (x == NULL || !input_ints(in, 1, &sizes, &count) || !input_int(in, 2, &number)) return FT_OK;
-    if (!axis_normalize(number, x->rank, &axis)) return shape_fail(in, "its axis is out of range");
+    if (!axis_normalize(number, x->rank, &axis)) return shape_fail(in, "the axis is out of range");
     if (count != in->op->output_count)
         return shape_fail(in, "%lld sizes for %u outputs", (long long)count, in->op->output_count);
     rest = x->dims[axis];
     bool has_open = false;
     for (int64_t i = 0; i < count; i++) {
         if (sizes[i] < -1 || sizes[i] > rest || (sizes[i] == -1 && has_open))
-            return shape_fail(in, "its parts do not fit the input");
+            return shape_fail(in, "the parts do not fit the input");
         has_open = has_open || sizes[i] == -1;
         if (sizes[i] != -1) rest -= sizes[i];
     }
@@ -89,13 +89,13 @@ ft_status shape_strided_slice(infer *in) {
     return shape_set(in, 0, input_at(in, 0)->dtype, s.dims, s.rank);
 }
 
-/* UNPACK(x): the axis goes. */
+/* UNPACK(x): the axis is removed. */
 ft_status shape_unpack(infer *in) {
     const ft_tensor *x = input_known(in, 0);
     int32_t axis;
     if (x == NULL || ft_op_attr(in->op, "axis") == NULL) return FT_OK;
     if (!axis_normalize(op_attr_int(in->op, "axis", 0), x->rank, &axis))
-        return shape_fail(in, "its axis is out of range");
+        return shape_fail(in, "the axis is out of range");
     if (x->dims[axis] != in->op->output_count)
         return shape_fail(in, "%u outputs for an axis of %lld", in->op->output_count, (long long)x->dims[axis]);
     ft_tensor y = *x;
@@ -112,13 +112,13 @@ ft_status shape_pack(infer *in) {
     if (x == NULL || ft_op_attr(in->op, "axis") == NULL) return FT_OK;
     if (x->rank + 1 > FT_MAX_RANK) return shape_set(in, 0, x->dtype, x->dims, x->rank + 1);
     if (!axis_normalize(op_attr_int(in->op, "axis", 0), x->rank + 1, &axis))
-        return shape_fail(in, "its axis is out of range");
+        return shape_fail(in, "the axis is out of range");
     int64_t dims[FT_MAX_RANK];
     for (int32_t i = 0, k = 0; i <= x->rank; i++) dims[i] = i == axis ? in->op->input_count : x->dims[k++];
     return shape_set(in, 0, x->dtype, dims, x->rank + 1);
 }
 
-/* --- Looking up ---------------------------------------------------------------------------------------------- */
+/* --- Lookups ------------------------------------------------------------------------------------------------- */
 
 /* GATHER(x, indices): "axis" is replaced by the indices, whose first "batch_dims" dimensions are those of x. */
 ft_status shape_gather_batch(infer *in) {
@@ -127,9 +127,9 @@ ft_status shape_gather_batch(infer *in) {
     int32_t axis, batch, at = 0;
     if (x == NULL || indices == NULL) return FT_OK;
     if (ft_op_attr(in->op, "axis") == NULL && !input_int(in, 2, &number)) return FT_OK;
-    if (!axis_normalize(number, x->rank, &axis)) return shape_fail(in, "its axis is out of range");
+    if (!axis_normalize(number, x->rank, &axis)) return shape_fail(in, "the axis is out of range");
     if (!axis_normalize(op_attr_int(in->op, "batch_dims", 0), indices->rank + 1, &batch) || batch > axis)
-        return shape_fail(in, "its batch dimensions are out of range");
+        return shape_fail(in, "the batch dimensions are out of range");
     int32_t rank = x->rank - 1 + indices->rank - batch;
     int64_t dims[FT_MAX_RANK];
     if (rank > FT_MAX_RANK) return shape_set(in, 0, x->dtype, x->dims, rank);
@@ -155,7 +155,7 @@ ft_status shape_embedding(infer *in) {
     return rows_of(in, input_known(in, 0), input_known(in, 1));
 }
 
-/* HASHTABLE_LOOKUP(indices, keys, table): and which of them were found. */
+/* HASHTABLE_LOOKUP(indices, keys, table): rows, and a flag for each that was found. */
 ft_status shape_hashtable_lookup(infer *in) {
     const ft_tensor *indices = input_known(in, 0);
     if (indices != NULL) FT_TRY(shape_set(in, 1, FT_UINT8, indices->dims, indices->rank));
@@ -170,7 +170,7 @@ ft_status shape_one_hot_depth(infer *in) {
     if (x == NULL || !input_int(in, 1, &depth)) return FT_OK;
     if (x->rank + 1 > FT_MAX_RANK) return shape_set(in, 0, x->dtype, x->dims, x->rank + 1);
     if (!axis_normalize(op_attr_int(in->op, "axis", -1), x->rank + 1, &axis))
-        return shape_fail(in, "its axis is out of range");
+        return shape_fail(in, "the axis is out of range");
     int64_t dims[FT_MAX_RANK];
     for (int32_t i = 0, k = 0; i <= x->rank; i++) dims[i] = i == axis ? depth : x->dims[k++];
     return shape_set(in, 0, on != NULL ? on->dtype : FT_FLOAT32, dims, x->rank + 1);
@@ -214,7 +214,7 @@ ft_status shape_resize_size(infer *in) {
     const int64_t *size;
     int64_t count;
     if (x == NULL || !input_ints(in, 1, &size, &count)) return FT_OK;
-    if (x->rank != 4 || count != 2) return shape_fail(in, "it needs rank 4 and two sizes");
+    if (x->rank != 4 || count != 2) return shape_fail(in, "rank 4 and two sizes are required");
     int32_t height = in->graph->layout == FT_NCHW ? 2 : 1;
     ft_tensor y = *x;
     y.dims[height] = size[0];
@@ -224,7 +224,7 @@ ft_status shape_resize_size(infer *in) {
 
 /* --- Space --------------------------------------------------------------------------------------------------- */
 
-/* Adds a pair of pads to dimension `axis`, or takes a pair of crops off it. */
+/* Adds a pair of pads to dimension `axis`, or subtracts a pair of crops. */
 static bool pad_dim(ft_tensor *y, int32_t axis, const int64_t *pair, bool is_crop) {
     int64_t both, *dim = &y->dims[axis];
     if (pair[0] < 0 || pair[1] < 0 || !num_add_i64(pair[0], pair[1], &both)) return false;
@@ -241,7 +241,7 @@ ft_status shape_pad_pairs(infer *in) {
     ft_tensor y = *x;
     for (int32_t i = 0; i < x->rank; i++) {
         if (!pad_dim(&y, i, pads + (size_t)2 * (size_t)i, false))
-            return shape_fail(in, "the pads of axis %d make no sense", i);
+            return shape_fail(in, "the pads of axis %d are negative or overflow", i);
     }
     return shape_set_like(in, 0, &y);
 }
@@ -254,7 +254,7 @@ static bool blocks_of(const infer *in, const int64_t **block, const int64_t **pa
            pad_count == 2 * *count && *count < x->rank;
 }
 
-/* SPACE_TO_BATCH_ND(x, block, pads): pixels `block` apart go to a batch of their own. */
+/* SPACE_TO_BATCH_ND(x, block, pads): each position within a block becomes a separate batch. */
 ft_status shape_space_to_batch(infer *in) {
     const int64_t *block, *pads;
     int64_t count;
@@ -270,7 +270,7 @@ ft_status shape_space_to_batch(infer *in) {
     return shape_set_like(in, 0, &y);
 }
 
-/* BATCH_TO_SPACE_ND(x, block, crops): the way back. */
+/* BATCH_TO_SPACE_ND(x, block, crops): the inverse. */
 ft_status shape_batch_to_space(infer *in) {
     const int64_t *block, *crops;
     int64_t count;
@@ -286,7 +286,7 @@ ft_status shape_batch_to_space(infer *in) {
     return shape_set_like(in, 0, &y);
 }
 
-/* DILATE(x, factors, value): elements are moved apart. */
+/* DILATE(x, factors, value): inserts factor - 1 values between elements. */
 ft_status shape_dilate(infer *in) {
     const ft_tensor *x = input_known(in, 0);
     const int64_t *factors;
@@ -297,7 +297,7 @@ ft_status shape_dilate(infer *in) {
     for (int32_t i = 0; i < x->rank; i++) {
         if (x->dims[i] == 0) continue;
         if (factors[i] < 1 || !num_mul_i64(x->dims[i] - 1, factors[i], &y.dims[i]) || y.dims[i] == INT64_MAX)
-            return shape_fail(in, "factor %d makes no sense", i);
+            return shape_fail(in, "factor %d is out of range", i);
         y.dims[i]++;
     }
     return shape_set_like(in, 0, &y);
@@ -305,8 +305,8 @@ ft_status shape_dilate(infer *in) {
 
 /* --- Recurrent layers ---------------------------------------------------------------------------------------- */
 
-/* How many numbers a direction of an LSTM puts out: rows of the projection, or else columns of the recurrent weights
- * to the output gate. `first` is the input after which its 17 operands stand. */
+/* Output width of one direction of an LSTM: rows of the projection, or else columns of the recurrent weights of the
+ * output gate. `first`: the input before its 17 operands. */
 static int64_t lstm_width(const infer *in, uint32_t first) {
     const ft_tensor *projection = input_known(in, first + 16), *recurrent = input_known(in, first + 8);
     if (projection != NULL && projection->rank == 2) return projection->dims[0];
@@ -359,9 +359,10 @@ ft_status shape_svdf(infer *in) {
     return shape_set(in, 0, x->dtype, dims, 2);
 }
 
-/* --- The rest ------------------------------------------------------------------------------------------------ */
+/* --- Detection, segments, FFT -------------------------------------------------------------------------------- */
 
-/* NON_MAX_SUPPRESSION_V4 and V5(boxes, scores, limit, ...): at most `limit` indices (V5: and scores), and how many. */
+/* NON_MAX_SUPPRESSION_V4 and V5(boxes, scores, limit, ...): at most `limit` indices (V5: and scores), and their number.
+ */
 ft_status shape_nms_limit(infer *in) {
     int64_t limit;
     uint32_t last = in->op->output_count - 1;
@@ -372,7 +373,7 @@ ft_status shape_nms_limit(infer *in) {
     return last == 2 ? shape_set(in, 1, FT_FLOAT32, &limit, 1) : FT_OK;
 }
 
-/* TFLite_Detection_PostProcess: boxes, classes and scores of at most so many detections, and how many there are. */
+/* TFLite_Detection_PostProcess: boxes, classes and scores of max_detections detections, and their number. */
 ft_status shape_detections(infer *in) {
     int64_t each = op_attr_int(in->op, "max_classes_per_detection", 1), count;
     if (!num_mul_i64(op_attr_int(in->op, "max_detections", 0), each, &count) || count < 1) return FT_OK;
@@ -393,7 +394,8 @@ ft_status shape_matrix_diag(infer *in) {
     return shape_set_like(in, 0, &y);
 }
 
-/* UNSORTED_SEGMENT_*(x, ids, segments) and SEGMENT_SUM(x, ids), whose last id tells how many segments there are. */
+/* UNSORTED_SEGMENT_*(x, ids, segments) and SEGMENT_SUM(x, ids), where the last id is the number of segments minus one.
+ */
 ft_status shape_segment(infer *in) {
     const ft_tensor *x = input_known(in, 0), *ids = input_known(in, 1);
     const int64_t *list;
@@ -418,7 +420,7 @@ ft_status shape_rfft2d(infer *in) {
     const int64_t *length;
     int64_t count;
     if (x == NULL || x->rank < 2 || !input_ints(in, 1, &length, &count)) return FT_OK;
-    if (count != 2) return shape_fail(in, "it needs two lengths");
+    if (count != 2) return shape_fail(in, "two lengths are required");
     ft_tensor y = *x;
     y.dims[y.rank - 2] = length[0];
     y.dims[y.rank - 1] = length[1] < 0 ? -1 : length[1] / 2 + 1;

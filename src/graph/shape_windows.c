@@ -1,4 +1,4 @@
-/* shape_windows.c - windows that slide over a map: convolutions and pools. */
+/* shape_windows.c - shape rules of sliding windows: convolutions and pools. */
 #include <string.h>
 
 #include "base/num.h"
@@ -9,22 +9,22 @@ typedef struct window {
     int64_t in, kernel, stride, dilation;
 } window;
 
-/* What an operator says of the border of its map. */
-typedef struct border {
-    bool is_same, is_ceiled; /* as many windows as fit strides; the last one may hang over */
-    const int64_t *pads;     /* [begins..., ends...], or NULL */
+/* Padding of the input. */
+typedef struct padding {
+    bool is_same, has_ceil_mode; /* SAME padding; ceil_mode: the last window may exceed the input */
+    const int64_t *pads;         /* [begins..., ends...], or NULL */
     uint32_t pad_count;
-} border;
+} padding;
 
-static border border_of(const infer *in) {
+static padding padding_of(const infer *in) {
     const char *mode = op_attr_string(in->op, "auto_pad", "");
-    border b = {.is_same = strncmp(mode, "SAME", 4) == 0, .is_ceiled = op_attr_int(in->op, "ceil_mode", 0) != 0};
+    padding b = {.is_same = strncmp(mode, "SAME", 4) == 0, .has_ceil_mode = op_attr_int(in->op, "ceil_mode", 0) != 0};
     if (strcmp(mode, "VALID") != 0) b.pads = op_attr_ints(in->op, "pads", &b.pad_count);
     return b;
 }
 
 /* Positions of window `i` along its axis. False when it does not fit. */
-static bool window_count(const border *b, const window *w, int32_t i, int32_t spatial, int64_t *count) {
+static bool window_count(const padding *b, const window *w, int32_t i, int32_t spatial, int64_t *count) {
     int64_t extent, begin = 0, end = 0;
     if (!num_mul_i64(w->kernel - 1, w->dilation, &extent)) return false;
     extent += 1;
@@ -40,18 +40,18 @@ static bool window_count(const border *b, const window *w, int32_t i, int32_t sp
     int64_t room = w->in + begin + end - extent;
     if (room < 0) return false;
     *count = room / w->stride + 1;
-    if (b->is_ceiled && room % w->stride != 0) {
-        /* A window may hang over the end, but must begin before it. */
+    if (b->has_ceil_mode && room % w->stride != 0) {
+        /* A window may exceed the end, but must begin before it. */
         if (*count * w->stride < w->in + begin) *count += 1;
     }
     return true;
 }
 
-static int32_t channel_at(const infer *in, int32_t rank) {
+static int32_t channel_axis(const infer *in, int32_t rank) {
     return in->graph->layout == FT_NCHW ? 1 : rank - 1;
 }
 
-static int32_t map_at(const infer *in) {
+static int32_t spatial_axis(const infer *in) {
     return in->graph->layout == FT_NCHW ? 2 : 1;
 }
 
@@ -62,17 +62,18 @@ ft_status shape_conv(infer *in) {
     if (x == NULL || weight == NULL) return FT_OK;
     if (!conv_geometry_of(in->graph, in->op, &g)) return shape_fail_mismatch(in, x, weight);
     ft_tensor y = *x;
-    const border b = border_of(in);
-    y.dims[channel_at(in, x->rank)] = g.cout;
+    const padding b = padding_of(in);
+    y.dims[channel_axis(in, x->rank)] = g.cout;
     for (int32_t i = 0; i < g.spatial; i++) {
         window w = {g.in[i], g.kernel[i], g.stride[i], g.dilation[i]};
-        if (!window_count(&b, &w, i, g.spatial, &y.dims[map_at(in) + i])) return shape_fail_mismatch(in, x, weight);
+        if (!window_count(&b, &w, i, g.spatial, &y.dims[spatial_axis(in) + i]))
+            return shape_fail_mismatch(in, x, weight);
     }
     return shape_set(in, 0, shape_product_type(in, x), y.dims, y.rank);
 }
 
 /* One dimension of a transposed convolution. */
-static bool spread(const infer *in, const conv_geometry *g, int32_t i, int64_t *size) {
+static bool transposed_size(const infer *in, const conv_geometry *g, int32_t i, int64_t *size) {
     uint32_t pads, extras;
     const int64_t *pad = op_attr_ints(in->op, "pads", &pads);
     const int64_t *extra = op_attr_ints(in->op, "output_padding", &extras);
@@ -88,7 +89,7 @@ static bool spread(const infer *in, const conv_geometry *g, int32_t i, int64_t *
            !__builtin_sub_overflow(*size, begin, size) && !__builtin_sub_overflow(*size, end, size) && *size > 0;
 }
 
-/* TFLite hands the output's shape in as an input; ONNX may as an attribute. */
+/* The output shape is an input in TFLite, and may be an attribute in ONNX. */
 ft_status shape_conv_transpose(infer *in) {
     const ft_opdef *def = in->op->def;
     const ft_tensor *x = input_known(in, def->x), *weight = input_known(in, def->w != 0 ? def->w : 1);
@@ -100,14 +101,14 @@ ft_status shape_conv_transpose(infer *in) {
         return shape_set(in, 0, x->dtype, shape, (int32_t)count);
     if (!conv_geometry_of(in->graph, in->op, &g)) return shape_fail_mismatch(in, x, weight);
     ft_tensor y = *x;
-    y.dims[channel_at(in, x->rank)] = g.cout;
+    y.dims[channel_axis(in, x->rank)] = g.cout;
     uint32_t given;
     const int64_t *sizes = op_attr_ints(in->op, "output_shape", &given);
     for (int32_t i = 0; i < g.spatial; i++) {
-        int64_t *size = &y.dims[map_at(in) + i];
+        int64_t *size = &y.dims[spatial_axis(in) + i];
         if (given >= (uint32_t)g.spatial)
             *size = sizes[given - (uint32_t)g.spatial + (uint32_t)i];
-        else if (!spread(in, &g, i, size))
+        else if (!transposed_size(in, &g, i, size))
             return shape_fail_mismatch(in, x, weight);
     }
     return shape_set(in, 0, x->dtype, y.dims, y.rank);
@@ -123,13 +124,14 @@ ft_status shape_pool(infer *in) {
     int32_t spatial = x->rank - 2;
     if (spatial < 1 || kernels != (uint32_t)spatial || (strides != 0 && strides != kernels) ||
         (dilations != 0 && dilations != kernels))
-        return shape_fail(in, "its window does not match an input of rank %d", x->rank);
+        return shape_fail(in, "the window does not match an input of rank %d", x->rank);
     ft_tensor y = *x;
-    const border b = border_of(in);
+    const padding b = padding_of(in);
     for (int32_t i = 0; i < spatial; i++) {
-        window w = {x->dims[map_at(in) + i], kernel[i], strides != 0 ? stride[i] : 1, dilations != 0 ? dilation[i] : 1};
+        window w = {x->dims[spatial_axis(in) + i], kernel[i], strides != 0 ? stride[i] : 1,
+                    dilations != 0 ? dilation[i] : 1};
         if (w.kernel < 1 || w.stride < 1 || w.dilation < 1 || w.kernel > FT_MAX_DIM || w.dilation > FT_MAX_DIM ||
-            !window_count(&b, &w, i, spatial, &y.dims[map_at(in) + i]))
+            !window_count(&b, &w, i, spatial, &y.dims[spatial_axis(in) + i]))
             return shape_fail_mismatch(in, x, NULL);
     }
     FT_TRY(shape_set_like(in, 0, &y));
@@ -161,7 +163,7 @@ ft_status shape_global_pool(infer *in) {
     ft_tensor y = *x;
     bool is_last = op_attr_int(in->op, "channels_last", 0) != 0;
     for (int32_t i = 1; i < x->rank; i++) {
-        if (i != (is_last ? x->rank - 1 : channel_at(in, x->rank))) y.dims[i] = 1;
+        if (i != (is_last ? x->rank - 1 : channel_axis(in, x->rank))) y.dims[i] = 1;
     }
     return shape_set_like(in, 0, &y);
 }

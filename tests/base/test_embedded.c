@@ -1,4 +1,4 @@
-/* Files inside the library: found by each of their names, and nothing else is. */
+/* Embedded files: found by each of their names, and by nothing else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 static const embedded_file files[] = {{"one", "", "uno ein", ""}, {"two", "", "", ""}};
 
-static void finds_by_name(void **state) {
+static void files_are_found_by_name(void **state) {
     (void)state;
     assert_ptr_equal(embedded_find(files, 2, "one"), &files[0]);
     assert_ptr_equal(embedded_find(files, 2, "two"), &files[1]);
@@ -31,7 +31,7 @@ static void known_names_are_listed(void **state) {
 }
 
 /* Of many names, only similar ones are listed; case and separators do not matter. */
-static void tells_the_nearest(void **state) {
+static void similar_names_are_suggested(void **state) {
     (void)state;
     static const embedded_file many[] = {
         {"a10", "", "", ""},      {"adreno-640", "", "mi9-gpu", ""}, {"cortex-a76", "", "", ""},
@@ -39,8 +39,9 @@ static void tells_the_nearest(void **state) {
         {"rtx-4080", "", "", ""}, {"rtx-4090", "", "", ""},          {"v100", "", "", ""}};
     ft_error error;
     embedded_fail(many, 9, "device", "devices", "RTX_4090 ", &error);
-    assert_string_equal(error.message, "there is no device 'RTX_4090 '; similar names are rtx-4090, rtx-3090, rtx-4080; "
-                                       "'foretell list devices' lists all 9");
+    assert_string_equal(error.message,
+                        "there is no device 'RTX_4090 '; similar names are rtx-4090, rtx-3090, rtx-4080; "
+                        "'foretell list devices' lists all 9");
     embedded_fail(many, 9, "device", "devices", "mi8-gpu", &error);
     assert_non_null(strstr(error.message, "similar names are adreno-640,"));
     char endless[2000];
@@ -50,7 +51,7 @@ static void tells_the_nearest(void **state) {
     assert_non_null(strstr(error.message, "similar names are"));
 }
 
-static void knows_paths(void **state) {
+static void paths_are_recognised(void **state) {
     (void)state;
     assert_true(embedded_is_path("./x"));
     assert_true(embedded_is_path("x.json"));
@@ -61,10 +62,10 @@ static void knows_paths(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_by_name),
+        cmocka_unit_test(files_are_found_by_name),
         cmocka_unit_test(known_names_are_listed),
-        cmocka_unit_test(tells_the_nearest),
-        cmocka_unit_test(knows_paths),
+        cmocka_unit_test(similar_names_are_suggested),
+        cmocka_unit_test(paths_are_recognised),
     };
     return cmocka_run_group_tests_name("base/embedded", tests, NULL, NULL);
 }

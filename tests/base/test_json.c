@@ -1,4 +1,4 @@
-/* Reading JSON: what is right, where it is wrong, and that names do not repeat. */
+/* JSON parsing: values, positions of errors, repeated keys. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include "base/json.h"
 
-static void reads_a_value(void **state) {
+static void values_are_parsed(void **state) {
     (void)state;
     json_t *root = NULL;
     ft_error error;
@@ -18,7 +18,7 @@ static void reads_a_value(void **state) {
     json_decref(root);
 }
 
-static void tells_where_it_is_wrong(void **state) {
+static void errors_have_line_and_column(void **state) {
     (void)state;
     json_t *root = NULL;
     ft_error error;
@@ -38,7 +38,7 @@ static void depth_is_limited(void **state) {
     assert_int_equal(json_parse(deep, sizeof deep, &root, &error), FT_ERR_DAMAGED);
 }
 
-static void takes_values(void **state) {
+static void values_are_checked(void **state) {
     (void)state;
     json_t *root = NULL;
     ft_error error;
@@ -66,7 +66,7 @@ static void takes_values(void **state) {
     json_decref(root);
 }
 
-static void writes_what_it_read(void **state) {
+static void values_are_written_back(void **state) {
     (void)state;
     const char *text = "{\n  \"a\": [\n    1,\n    0.1,\n    [true, false, null, {\"b\": \"c\\n\"}]\n  ],\n"
                        "  \"z\": {},\n  \"d\": -1e+300\n}";
@@ -84,8 +84,9 @@ static void writes_what_it_read(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_a_value), cmocka_unit_test(tells_where_it_is_wrong), cmocka_unit_test(depth_is_limited),
-        cmocka_unit_test(takes_values),  cmocka_unit_test(writes_what_it_read),
+        cmocka_unit_test(values_are_parsed),       cmocka_unit_test(errors_have_line_and_column),
+        cmocka_unit_test(depth_is_limited),        cmocka_unit_test(values_are_checked),
+        cmocka_unit_test(values_are_written_back),
     };
     return cmocka_run_group_tests_name("base/json", tests, NULL, NULL);
 }

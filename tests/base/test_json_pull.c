@@ -1,4 +1,4 @@
-/* Tests of the pull parser: values as they come, and texts that are not JSON. */
+/* Tests of the pull parser: values in sequence, and texts that are not JSON. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Tests of lines: plain and gzip give the same, whatever the ends; long lines, files that are not there. */
+/* Tests of lines: plain and gzip are equal, for all line ends; long lines, missing files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

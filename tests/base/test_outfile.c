@@ -1,4 +1,4 @@
-/* Tests of files and folders that appear whole or not at all. */
+/* Tests of atomic output of files and folders. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ static void test_file_appears_at_commit(void **state) {
     assert_int_equal(folder_count("."), 1);
 }
 
-static void test_discard_leaves_what_was(void **state) {
+static void test_discard_keeps_the_old_file(void **state) {
     (void)state;
     outfile out;
     ft_error error;
@@ -62,7 +62,7 @@ static void test_mode_and_link_stay(void **state) {
     assert_int_equal(info.st_mode & 0777, 0640);
 }
 
-static void test_places_that_do_not_take_a_file(void **state) {
+static void test_paths_that_cannot_be_written(void **state) {
     (void)state;
     ft_error error;
     assert_int_equal(outfile_write("no/such/folder/a.txt", "x", 1, &error), FT_ERR_IO);
@@ -144,7 +144,7 @@ static void test_folder_discarded(void **state) {
 }
 
 /* Somebody else makes the folder meanwhile: theirs stays. */
-static void test_folder_taken_meanwhile(void **state) {
+static void test_folder_created_meanwhile(void **state) {
     (void)state;
     outfolder out;
     ft_error error;
@@ -155,7 +155,7 @@ static void test_folder_taken_meanwhile(void **state) {
     assert_int_equal(folder_count("."), 1);
 }
 
-static void test_folder_in_a_place_that_is_not_there(void **state) {
+static void test_folder_in_a_missing_folder(void **state) {
     (void)state;
     outfolder out;
     ft_error error;
@@ -180,15 +180,15 @@ static void test_out_of_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(test_file_appears_at_commit),
-        IN_FOLDER(test_discard_leaves_what_was),
+        IN_FOLDER(test_discard_keeps_the_old_file),
         IN_FOLDER(test_mode_and_link_stay),
-        IN_FOLDER(test_places_that_do_not_take_a_file),
+        IN_FOLDER(test_paths_that_cannot_be_written),
         IN_FOLDER(test_full_device),
         IN_FOLDER(test_disk_full),
         IN_FOLDER(test_folder),
         IN_FOLDER(test_folder_discarded),
-        IN_FOLDER(test_folder_taken_meanwhile),
-        IN_FOLDER(test_folder_in_a_place_that_is_not_there),
+        IN_FOLDER(test_folder_created_meanwhile),
+        IN_FOLDER(test_folder_in_a_missing_folder),
         IN_FOLDER(test_out_of_memory),
     };
     return cmocka_run_group_tests_name("base/outfile", tests, NULL, NULL);

@@ -77,7 +77,7 @@ static void meet(void *user, uint32_t part, uint32_t worker) {
     pthread_barrier_wait(user);
 }
 
-static void test_parts_run_side_by_side(void **state) {
+static void test_parts_run_in_parallel(void **state) {
     (void)state;
     pthread_barrier_t barrier;
     pthread_barrier_init(&barrier, NULL, 3);
@@ -128,7 +128,7 @@ static void test_errors(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_part_once),     cmocka_unit_test(test_without_pool),
-        cmocka_unit_test(test_own_cores),          cmocka_unit_test(test_parts_run_side_by_side),
+        cmocka_unit_test(test_own_cores),          cmocka_unit_test(test_parts_run_in_parallel),
         cmocka_unit_test(test_callers_take_turns), cmocka_unit_test(test_errors),
     };
     return cmocka_run_group_tests_name("base/pool", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Tests of the random numbers. */
+/* Tests of the random number generator. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -75,7 +75,7 @@ static void test_exact_doubles(void **state) {
     assert_true(value == 148.164);
 }
 
-/* What is written with the fewest digits that tell it from its neighbours comes back. */
+/* A number written with the fewest distinguishing digits is read back exactly. */
 static void test_doubles_come_back(void **state) {
     (void)state;
     uint64_t bits = 1;

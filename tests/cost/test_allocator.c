@@ -1,4 +1,4 @@
-/* Tests of the caching allocator: rounding, reuse, what stays in pieces. */
+/* The model of the caching allocator: rounding, reuse, fragmentation. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,148 +26,148 @@ static int end(void **state) {
     return 0;
 }
 
-static void take(uint32_t piece, uint64_t bytes) {
-    assert_true(allocator_allocate(a, piece, bytes));
+static void allocate(uint32_t id, uint64_t bytes) {
+    assert_true(allocator_allocate(a, id, bytes));
 }
 
 static void segments_have_three_sizes(void **state) {
     (void)state;
-    take(0, 0);
+    allocate(0, 0);
     assert_int_equal(allocator_peak_reserved(a), 0);
-    take(1, 1);
+    allocate(1, 1);
     assert_int_equal(allocator_peak_allocated(a), 512);
     assert_int_equal(allocator_peak_reserved(a), 2 * MIB);
-    take(2, MIB); /* still fits the small segment */
+    allocate(2, MIB); /* still fits the small segment */
     assert_int_equal(allocator_peak_reserved(a), 2 * MIB);
-    take(3, MIB + 1);
+    allocate(3, MIB + 1);
     assert_int_equal(allocator_peak_reserved(a), 22 * MIB);
-    take(4, 9 * MIB); /* beside it */
+    allocate(4, 9 * MIB); /* in the same segment */
     assert_int_equal(allocator_peak_reserved(a), 22 * MIB);
-    take(5, 10 * MIB); /* from 10 MiB on, a segment of its own */
+    allocate(5, 10 * MIB); /* from 10 MiB on, a segment of its own */
     assert_int_equal(allocator_peak_reserved(a), 32 * MIB);
-    take(6, 11 * MIB);
+    allocate(6, 11 * MIB);
     assert_int_equal(allocator_peak_reserved(a), 44 * MIB);
 }
 
-static void what_is_free_is_used_again(void **state) {
+static void free_blocks_are_reused(void **state) {
     (void)state;
-    take(1, 30 * MIB);
-    take(2, 20 * MIB);
+    allocate(1, 30 * MIB);
+    allocate(2, 20 * MIB);
     allocator_deallocate(a, 1);
     allocator_deallocate(a, 2);
-    take(3, 18 * MIB); /* the smallest that holds it: that of 20 */
-    take(4, 25 * MIB);
+    allocate(3, 18 * MIB); /* the smallest that holds it: that of 20 */
+    allocate(4, 25 * MIB);
     assert_int_equal(allocator_peak_reserved(a), 50 * MIB);
-    allocator_deallocate(a, 7); /* nobody has it */
+    allocator_deallocate(a, 7); /* not allocated */
 }
 
 /* Two segments do not make a larger one; two blocks of one segment do. */
-static void segments_are_not_joined(void **state) {
+static void segments_are_not_merged(void **state) {
     (void)state;
-    take(1, 12 * MIB);
-    take(2, 12 * MIB);
+    allocate(1, 12 * MIB);
+    allocate(2, 12 * MIB);
     allocator_deallocate(a, 1);
     allocator_deallocate(a, 2);
-    take(3, 24 * MIB);
+    allocate(3, 24 * MIB);
     assert_int_equal(allocator_peak_reserved(a), 48 * MIB);
     allocator_deallocate(a, 3);
-    take(4, 10 * MIB);
-    take(5, 10 * MIB);
-    take(6, 8 * MIB); /* these three leave no other block of 20 */
+    allocate(4, 10 * MIB);
+    allocate(5, 10 * MIB);
+    allocate(6, 8 * MIB); /* these three leave no other block of 20 */
     allocator_deallocate(a, 4);
     allocator_deallocate(a, 6);
     allocator_deallocate(a, 5);
-    take(7, 24 * MIB);
+    allocate(7, 24 * MIB);
     assert_int_equal(allocator_peak_reserved(a), 48 * MIB);
 }
 
-/* A rest of up to 1 MiB stays with a large piece. */
+/* A rest of up to 1 MiB stays with a large block. */
 static void small_rests_are_not_split_off(void **state) {
     (void)state;
-    take(1, 12 * MIB);
+    allocate(1, 12 * MIB);
     allocator_deallocate(a, 1);
-    take(2, 11 * MIB);
+    allocate(2, 11 * MIB);
     assert_int_equal(allocator_peak_allocated(a), 12 * MIB);
     allocator_deallocate(a, 2);
-    take(3, 8 * MIB);
-    take(4, 4 * MIB);
+    allocate(3, 8 * MIB);
+    allocate(4, 4 * MIB);
     assert_int_equal(allocator_peak_reserved(a), 12 * MIB);
 }
 
-static void a_piece_goes_by_another_number(void **state) {
+static void an_allocation_can_be_renamed(void **state) {
     (void)state;
-    take(1, 12 * MIB);
+    allocate(1, 12 * MIB);
     allocator_rename(a, 2, 1);
     allocator_deallocate(a, 1);
-    take(3, 12 * MIB);
+    allocate(3, 12 * MIB);
     assert_int_equal(allocator_peak_reserved(a), 24 * MIB);
     allocator_deallocate(a, 2);
-    take(4, 12 * MIB);
+    allocate(4, 12 * MIB);
     assert_int_equal(allocator_peak_reserved(a), 24 * MIB);
 }
 
-static void near_the_limit_free_segments_go(void **state) {
+static void free_segments_are_released_near_the_limit(void **state) {
     (void)state;
-    take(1, 600 * MIB);
+    allocate(1, 600 * MIB);
     allocator_deallocate(a, 1);
-    take(2, 100 * KIB);
-    take(3, 700 * MIB);
+    allocate(2, 100 * KIB);
+    allocate(3, 700 * MIB);
     assert_false(allocator_is_exhausted(a));
-    assert_int_equal(allocator_peak_reserved(a), 702 * MIB); /* the first 600 were given back */
-    take(4, 400 * MIB);
+    assert_int_equal(allocator_peak_reserved(a), 702 * MIB); /* the first 600 were released */
+    allocate(4, 400 * MIB);
     assert_true(allocator_is_exhausted(a));
     allocator_deallocate(a, 4);
     allocator_empty_cache(a);
-    take(5, 10 * MIB);
-    assert_int_equal(allocator_peak_reserved(a), 1102 * MIB); /* the most there ever was */
+    allocate(5, 10 * MIB);
+    assert_int_equal(allocator_peak_reserved(a), 1102 * MIB); /* the peak */
 }
 
-/* What is borrowed is seen, and leaves no trace. */
-static void what_is_borrowed_is_given_back(void **state) {
+/* Scratch counts for the peak, and leaves no allocation. */
+static void scratch_is_freed_at_once(void **state) {
     (void)state;
     assert_true(allocator_allocate_scratch(a, 0));
     assert_int_equal(allocator_peak_reserved(a), 0);
-    take(1, 12 * MIB);
+    allocate(1, 12 * MIB);
     assert_true(allocator_allocate_scratch(a, 30 * MIB));
     assert_int_equal(allocator_peak_allocated(a), 42 * MIB);
     assert_int_equal(allocator_peak_reserved(a), 42 * MIB);
-    take(2, 10 * MIB);
-    take(3, 20 * MIB); /* both are where it was */
+    allocate(2, 10 * MIB);
+    allocate(3, 20 * MIB); /* both are where it was */
     assert_int_equal(allocator_peak_reserved(a), 42 * MIB);
     allocator_deallocate(a, 3);
     assert_true(allocator_allocate_scratch(a, 19 * MIB + 512 * KIB)); /* a rest of up to 1 MiB stays with it */
     assert_int_equal(allocator_peak_allocated(a), 42 * MIB);
 }
 
-/* A step that asks the driver for nothing and keeps nothing is settled. */
-static void steps_settle(void **state) {
+/* A step that reserves no segment and keeps no allocation is stable. */
+static void repeated_steps_become_stable(void **state) {
     (void)state;
-    take(40, 3 * MIB);
+    allocate(40, 3 * MIB);
     assert_false(allocator_is_stable(a));
     for (int step = 0; step < 3; step++) {
-        for (uint32_t i = 0; i < 8; i++) take(i, (i + 1) * 3 * MIB);
+        for (uint32_t i = 0; i < 8; i++) allocate(i, (i + 1) * 3 * MIB);
         allocator_deallocate_below(a, 8);
         assert_int_equal(allocator_is_stable(a), step > 0);
     }
-    take(8, 1 * MIB);
+    allocate(8, 1 * MIB);
     allocator_deallocate_below(a, 8);
-    assert_false(allocator_is_stable(a)); /* a segment came */
-    take(9, 2 * MIB);
-    assert_false(allocator_is_stable(a)); /* more is taken */
+    assert_false(allocator_is_stable(a)); /* a new segment */
+    allocate(9, 2 * MIB);
+    assert_false(allocator_is_stable(a)); /* more is allocated */
     allocator_deallocate_below(a, 41);
     allocator_empty_cache(a);
     assert_false(allocator_is_stable(a));
     assert_true(allocator_is_stable(a));
 }
 
-/* Absurd sizes end nowhere near the end of the range. */
-static void absurd_sizes_are_cut(void **state) {
+/* Sums of absurd sizes do not overflow. */
+static void absurd_sizes_are_capped(void **state) {
     (void)state;
-    for (uint32_t i = 0; i < 64; i++) take(i, UINT64_MAX);
+    for (uint32_t i = 0; i < 64; i++) allocate(i, UINT64_MAX);
     assert_true(allocator_peak_reserved(a) >= (uint64_t)1 << 50);
 }
 
-static void memory_runs_out(void **state) {
+static void out_of_memory_is_an_error(void **state) {
     (void)state;
     for (long n = 0;; n++) {
         failing_start(n);
@@ -186,16 +186,16 @@ static void memory_runs_out(void **state) {
 
 /* --- Against the same rules, written for reading ------------------------------------------------------------- */
 
-enum { PIECES = 60, MOST_BLOCKS = 4 * PIECES };
+enum { PIECES = 60, MAX_BLOCKS = 4 * PIECES };
 
 typedef struct plain_block {
     uint64_t size;
-    int segment, piece; /* piece: -1 when free */
+    int segment, id; /* id: -1 when free */
     bool is_small;
 } plain_block;
 
 typedef struct plain {
-    plain_block blocks[MOST_BLOCKS]; /* in order of place */
+    plain_block blocks[MAX_BLOCKS]; /* in order of place */
     int count, segments;
     uint64_t reserved, reserved_peak, taken, taken_peak;
 } plain;
@@ -205,19 +205,19 @@ static void plain_remove(plain *p, int at) {
     p->count--;
 }
 
-static void plain_take(plain *p, int piece, uint64_t bytes) {
+static void plain_take(plain *p, int id, uint64_t bytes) {
     uint64_t size = (bytes + 511) / 512 * 512;
     int best = -1;
     for (int i = 0; i < p->count; i++) {
         const plain_block *b = &p->blocks[i];
-        bool fits = b->piece < 0 && b->is_small == (size <= MIB) && b->size >= size;
+        bool fits = b->id < 0 && b->is_small == (size <= MIB) && b->size >= size;
         if (fits && (best < 0 || b->size < p->blocks[best].size)) best = i;
     }
     if (best < 0) {
         uint64_t own = (size + 2 * MIB - 1) / (2 * MIB) * 2 * MIB;
         uint64_t segment = size <= MIB ? 2 * MIB : size < 10 * MIB ? 20 * MIB : own;
         best = p->count++;
-        assert_true(p->count < MOST_BLOCKS);
+        assert_true(p->count < MAX_BLOCKS);
         p->blocks[best] = (plain_block){.size = segment, .segment = p->segments++, .is_small = size <= MIB};
         p->reserved += segment;
         if (p->reserved > p->reserved_peak) p->reserved_peak = p->reserved;
@@ -226,25 +226,25 @@ static void plain_take(plain *p, int piece, uint64_t bytes) {
     uint64_t rest = b->size - size;
     if (b->is_small ? rest >= 512 : rest > MIB) {
         for (int i = p->count++; i > best; i--) p->blocks[i] = p->blocks[i - 1];
-        assert_true(p->count < MOST_BLOCKS);
+        assert_true(p->count < MAX_BLOCKS);
         p->blocks[best + 1].size = rest;
-        p->blocks[best + 1].piece = -1;
+        p->blocks[best + 1].id = -1;
         b->size = size;
     }
-    b->piece = piece;
+    b->id = id;
     p->taken += b->size;
     if (p->taken > p->taken_peak) p->taken_peak = p->taken;
 }
 
-static void plain_give(plain *p, int piece) {
+static void plain_give(plain *p, int id) {
     int at = 0;
-    while (p->blocks[at].piece != piece) at++;
-    p->blocks[at].piece = -1;
+    while (p->blocks[at].id != id) at++;
+    p->blocks[at].id = -1;
     p->taken -= p->blocks[at].size;
     for (int i = at + 1; i >= at; i--) {
         if (i == 0 || i >= p->count) continue;
         plain_block *x = &p->blocks[i - 1], *y = &p->blocks[i];
-        if (x->segment != y->segment || x->piece >= 0 || y->piece >= 0) continue;
+        if (x->segment != y->segment || x->id >= 0 || y->id >= 0) continue;
         x->size += y->size;
         plain_remove(p, i);
     }
@@ -254,13 +254,13 @@ static void plain_release(plain *p) {
     for (int i = p->count - 1; i >= 0; i--) {
         const plain_block *b = &p->blocks[i];
         bool is_whole = (i == 0 || b[-1].segment != b->segment) && (i + 1 == p->count || b[1].segment != b->segment);
-        if (b->piece >= 0 || !is_whole) continue;
+        if (b->id >= 0 || !is_whole) continue;
         p->reserved -= b->size;
         plain_remove(p, i);
     }
 }
 
-static void random_orders_go_by_the_rules(void **state) {
+static void random_orders_match_a_simple_model(void **state) {
     (void)state;
     static plain p;
     bool is_taken[PIECES] = {false};
@@ -270,17 +270,17 @@ static void random_orders_go_by_the_rules(void **state) {
     p = (plain){0};
     for (int i = 0; i < 20000; i++) {
         random = random * 1664525 + 1013904223;
-        uint32_t piece = random / 7 % PIECES;
+        uint32_t id = random / 7 % PIECES;
         uint64_t bytes = (uint64_t)1 << (8 + random / 64 % 18); /* few sizes, so that many are alike */
         bytes += random / 1024 % 3 * bytes / 4;
-        if (is_taken[piece]) {
-            allocator_deallocate(own, piece);
-            plain_give(&p, (int)piece);
+        if (is_taken[id]) {
+            allocator_deallocate(own, id);
+            plain_give(&p, (int)id);
         } else {
-            assert_true(allocator_allocate(own, piece, bytes));
-            plain_take(&p, (int)piece, bytes);
+            assert_true(allocator_allocate(own, id, bytes));
+            plain_take(&p, (int)id, bytes);
         }
-        is_taken[piece] = !is_taken[piece];
+        is_taken[id] = !is_taken[id];
         if (random / 16 % 500 == 0) {
             allocator_empty_cache(own);
             plain_release(&p);
@@ -296,17 +296,12 @@ static void random_orders_go_by_the_rules(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WITH_ONE(segments_have_three_sizes),
-        WITH_ONE(what_is_free_is_used_again),
-        WITH_ONE(segments_are_not_joined),
-        WITH_ONE(small_rests_are_not_split_off),
-        WITH_ONE(a_piece_goes_by_another_number),
-        WITH_ONE(near_the_limit_free_segments_go),
-        WITH_ONE(absurd_sizes_are_cut),
-        WITH_ONE(what_is_borrowed_is_given_back),
-        WITH_ONE(steps_settle),
-        cmocka_unit_test(random_orders_go_by_the_rules),
-        cmocka_unit_test(memory_runs_out),
+        WITH_ONE(segments_have_three_sizes),         WITH_ONE(free_blocks_are_reused),
+        WITH_ONE(segments_are_not_merged),           WITH_ONE(small_rests_are_not_split_off),
+        WITH_ONE(an_allocation_can_be_renamed),      WITH_ONE(free_segments_are_released_near_the_limit),
+        WITH_ONE(absurd_sizes_are_capped),           WITH_ONE(scratch_is_freed_at_once),
+        WITH_ONE(repeated_steps_become_stable),      cmocka_unit_test(random_orders_match_a_simple_model),
+        cmocka_unit_test(out_of_memory_is_an_error),
     };
     return cmocka_run_group_tests_name("cost/allocator", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Tests of events and of the replay: what they tell is what the timeline tells. */
+/* Memory events and their replay: both agree with the timeline. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static ft_graph *bound_network(uint32_t number, int64_t batch, ft_graph **model)
     return bound;
 }
 
-/* What is alive by the events alone. */
+/* Live bytes computed from the events alone. */
 typedef struct follower {
     uint64_t *pieces;
     uint64_t alive, passing, state, most;
@@ -81,7 +81,7 @@ static void events_add_up_to_the_plan(void **state) {
                                            &walked, &error),
                              FT_OK);
             assert_memory_equal(&plan, &walked, sizeof plan);
-            ft_cost cost; /* what is known of the parameters changes nothing */
+            ft_cost cost; /* marks from a cost give the same result */
             assert_int_equal(ft_cost_compute(bound, &options, &cost, &error), FT_OK);
             assert_int_equal(timeline_walk(bound, &cost, &options, &(timeline_events){0}, &walked, &error), FT_OK);
             assert_memory_equal(&plan, &walked, sizeof plan);
@@ -94,8 +94,8 @@ static void events_add_up_to_the_plan(void **state) {
     }
 }
 
-/* The allocator holds at least what is alive in it, and more with the batch. */
-static void more_is_held_than_is_alive(void **state) {
+/* The allocator reserves at least the live bytes, and more for a larger batch. */
+static void reserved_bytes_exceed_live_bytes(void **state) {
     (void)state;
     ft_cost_options options = ft_cost_options_default();
     options.mode = FT_TRAIN;
@@ -118,7 +118,7 @@ static void more_is_held_than_is_alive(void **state) {
     }
 }
 
-static void a_limit_that_is_too_small_is_told(void **state) {
+static void a_limit_that_is_too_small_is_reported(void **state) {
     (void)state;
     ft_cost_options options = ft_cost_options_default();
     ft_graph *model, *bound = bound_network(3, 64, &model);
@@ -131,7 +131,7 @@ static void a_limit_that_is_too_small_is_told(void **state) {
     ft_graph_free(model);
 }
 
-static void memory_runs_out(void **state) {
+static void out_of_memory_is_an_error(void **state) {
     (void)state;
     ft_cost_options options = ft_cost_options_default();
     options.mode = FT_TRAIN;
@@ -153,9 +153,9 @@ static void memory_runs_out(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_add_up_to_the_plan),
-        cmocka_unit_test(more_is_held_than_is_alive),
-        cmocka_unit_test(a_limit_that_is_too_small_is_told),
-        cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(reserved_bytes_exceed_live_bytes),
+        cmocka_unit_test(a_limit_that_is_too_small_is_reported),
+        cmocka_unit_test(out_of_memory_is_an_error),
     };
     return cmocka_run_group_tests_name("cost/allocator_replay", tests, NULL, NULL);
 }

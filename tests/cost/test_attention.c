@@ -1,4 +1,4 @@
-/* Which attention runs as one kernel, and what it keeps. */
+/* Attention that runs as one fused kernel, and the tensors it saves. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ static uint32_t heads(void) {
                   toy_value(graph, 4, 100, 8));
 }
 
-/* The scores, with queries that are scaled in front of the product when that is asked for. */
+/* The scores, optionally with queries that are scaled before the product. */
 static uint32_t product(uint32_t x, bool is_scaled) {
     uint32_t t = toy_op(graph, "Transpose", x, FT_NONE, FT_NONE, toy_value(graph, 4, 8, 100)), q = x;
     if (is_scaled) q = toy_op(graph, "Mul", x, toy_weight(graph, 1), FT_NONE, toy_value(graph, 4, 100, 8));
@@ -57,7 +57,7 @@ static uint32_t attend(uint32_t s, uint32_t x) {
     return toy_op(graph, "MatMul", s, x, FT_NONE, toy_value(graph, 4, 100, 8));
 }
 
-static void a_fused_kernel_never_holds_its_scores(void **state) {
+static void a_fused_kernel_never_stores_its_scores(void **state) {
     (void)state;
     uint32_t x = heads();
     toy_finish(graph, attend(product(x, true), x), 1, 1);
@@ -70,7 +70,7 @@ static void a_fused_kernel_never_holds_its_scores(void **state) {
     assert_int_equal(plan().activation_bytes, 3 * HEADS);
 }
 
-static void scaled_scores_are_written_out(void **state) {
+static void scaled_scores_are_not_fused(void **state) {
     (void)state;
     uint32_t x = heads();
     uint32_t s = toy_op(graph, "Mul", product(x, false), toy_weight(graph, 1), FT_NONE, scores());
@@ -78,7 +78,7 @@ static void scaled_scores_are_written_out(void **state) {
     assert_true(plan().saved_bytes >= SCORES);
 }
 
-static void a_table_of_biases_does_not_keep_it_from_fusing(void **state) {
+static void a_table_of_biases_does_not_prevent_fusion(void **state) {
     (void)state;
     uint32_t x = heads();
     uint32_t s = toy_op(graph, "Add", product(x, true), toy_weight(graph, 4, 100, 100), FT_NONE, scores());
@@ -94,8 +94,8 @@ static void a_bias_that_depends_on_the_data_is_kept(void **state) {
     assert_int_equal(plan().saved_bytes, 3 * HEADS + SCORES); /* and the keys that the bias is made of */
 }
 
-/* One layer masks its windows, the other does not: the program writes both out. */
-static void reshaped_scores_are_those_of_a_program(void **state) {
+/* One layer masks its windows, the other does not: neither is fused. */
+static void reshaped_scores_are_not_fused(void **state) {
     (void)state;
     uint32_t x = heads();
     uint32_t s = toy_op(graph, "Add", product(x, true), toy_weight(graph, 4, 100, 100), FT_NONE, scores());
@@ -108,7 +108,7 @@ static void reshaped_scores_are_those_of_a_program(void **state) {
     assert_true(plan().saved_bytes >= 2 * SCORES);
 }
 
-static void there_is_no_kernel_for_five_dimensions(void **state) {
+static void five_dimensions_are_not_fused(void **state) {
     (void)state;
     uint32_t x = toy_op(graph, "MatMul", toy_input(graph, 2, 1, 2, 10, 8), toy_weight(graph, 8, 8), FT_NONE,
                         toy_value(graph, 2, 1, 2, 10, 8));
@@ -131,9 +131,12 @@ static void there_is_no_kernel_for_five_dimensions(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(a_fused_kernel_never_holds_its_scores),          TEST(scaled_scores_are_written_out),
-        TEST(a_table_of_biases_does_not_keep_it_from_fusing), TEST(a_bias_that_depends_on_the_data_is_kept),
-        TEST(reshaped_scores_are_those_of_a_program),         TEST(there_is_no_kernel_for_five_dimensions),
+        TEST(a_fused_kernel_never_stores_its_scores),
+        TEST(scaled_scores_are_not_fused),
+        TEST(a_table_of_biases_does_not_prevent_fusion),
+        TEST(a_bias_that_depends_on_the_data_is_kept),
+        TEST(reshaped_scores_are_not_fused),
+        TEST(five_dimensions_are_not_fused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

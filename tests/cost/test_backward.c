@@ -1,4 +1,4 @@
-/* Backward work: who gets a gradient, what it costs, what it reads and writes. */
+/* Backward work: operands with a gradient, its FLOPs, bytes read and written. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,7 +79,7 @@ static void products_of_two_activations(void **state) {
     check(data, 0, 0, 4 * 35, 4 * 35);
 }
 
-static void attention_comes_back_for_both_operands(void **state) {
+static void attention_has_gradients_of_both_operands(void **state) {
     (void)state;
     uint32_t x = toy_op(graph, "MatMul", toy_input(graph, 2, 10, 32), toy_weight(graph, 32, 32), FT_NONE,
                         toy_value(graph, 2, 10, 32));
@@ -91,12 +91,12 @@ static void attention_comes_back_for_both_operands(void **state) {
     assert_int_equal(weights.macs, projection);
 }
 
-/* Something with a gradient to begin with. */
+/* A tensor with a gradient. */
 static uint32_t trained(void) {
     return toy_op(graph, "MatMul", toy_input(graph, 4, 9), toy_weight(graph, 9, 16), FT_NONE, toy_value(graph, 4, 16));
 }
 
-static void additions_hand_gradients_on(void **state) {
+static void additions_pass_gradients_on(void **state) {
     (void)state;
     uint32_t a = trained(), b = trained(), bias = toy_weight(graph, 16);
     a = toy_op(graph, "Add", a, b, FT_NONE, toy_value(graph, 4, 16));
@@ -108,7 +108,7 @@ static void additions_hand_gradients_on(void **state) {
     check(weights, 0, 64, 256, 64); /* summed over the rows */
 }
 
-static void activations_read_what_they_kept(void **state) {
+static void activations_read_what_they_saved(void **state) {
     (void)state;
     toy_finish(graph, toy_op(graph, "Relu", trained(), FT_NONE, FT_NONE, toy_value(graph, 4, 16)), 1, 1);
     back(1);
@@ -164,10 +164,10 @@ static void another_batch_scales_gradients_of_data(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(the_first_conv_has_no_data_gradient),    TEST(products_of_two_activations),
-        TEST(attention_comes_back_for_both_operands), TEST(additions_hand_gradients_on),
-        TEST(activations_read_what_they_kept),        TEST(norms_cost_about_twice),
-        TEST(embeddings_write_the_whole_table),       TEST(nothing_flows_through_comparisons_and_views),
+        TEST(the_first_conv_has_no_data_gradient),      TEST(products_of_two_activations),
+        TEST(attention_has_gradients_of_both_operands), TEST(additions_pass_gradients_on),
+        TEST(activations_read_what_they_saved),         TEST(norms_cost_about_twice),
+        TEST(embeddings_write_the_whole_table),         TEST(nothing_flows_through_comparisons_and_views),
         TEST(another_batch_scales_gradients_of_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

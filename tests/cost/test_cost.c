@@ -1,4 +1,4 @@
-/* Whole graphs: totals, coverage, kernels, failure of memory, and real models when they are at hand. */
+/* Whole graphs: totals, coverage, kernels, out of memory, and real models when they are available. */
 #include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +38,7 @@ static void compute(void) {
     if (ft_cost_compute(graph, &options, &cost, &error) != FT_OK) fail_msg("%s", error.message);
 }
 
-/* conv -> batch norm -> relu -> an operator nobody knows. */
+/* conv -> batch norm -> relu -> an unknown operator. */
 static void small_network(void) {
     uint32_t c = toy_op(graph, "Conv", toy_input(graph, 1, 3, 8, 8), toy_weight(graph, 4, 3, 3, 3), FT_NONE,
                         toy_value(graph, 1, 4, 6, 6));
@@ -93,7 +93,7 @@ static void inference_has_no_backward(void **state) {
     assert_int_equal(cost.optimizer.flops, 0);
 }
 
-static void coverage_tells_what_is_known(void **state) {
+static void coverage_is_the_share_of_known_operators(void **state) {
     (void)state;
     small_network();
     compute();
@@ -116,7 +116,7 @@ static void a_shared_weight_counts_once_at_its_first_reader(void **state) {
     assert_int_equal(cost.ops[1].params, 0);
 }
 
-static void packed_weights_are_as_many_as_their_product_says(void **state) {
+static void packed_weights_count_as_unpacked(void **state) {
     (void)state;
     uint32_t w = toy_tensor(graph, FT_CONSTANT, FT_UINT8, 32, 2, 16, TOY_END), scales = toy_weight(graph, 64);
     uint32_t y = toy_op(graph, "MatMulNBits", toy_input(graph, 1, 64), w, scales, toy_value(graph, 1, 32));
@@ -155,7 +155,7 @@ static void kernels_keep_inner_bytes(void **state) {
     assert_int_equal(ft_cost_kernel(graph, &cost, &kernels, 0).forward.write_bytes, 576);
 }
 
-static void views_in_a_kernel_hand_bytes_on(void **state) {
+static void views_in_a_kernel_move_no_bytes(void **state) {
     (void)state;
     /* input -> view -> relu -> transpose -> view: the relu reads the input and writes what leaves through the views. */
     uint32_t v = toy_op(graph, "Identity", toy_input(graph, 4, 8), FT_NONE, FT_NONE, toy_value(graph, 4, 8));
@@ -177,8 +177,8 @@ static void views_in_a_kernel_hand_bytes_on(void **state) {
     assert_int_equal(k.forward.write_bytes, 128);
 }
 
-/* Each view reads the same tensor twice: as many ways through as a power of two. */
-static void views_that_multiply_take_no_time(void **state) {
+/* Each view reads the same tensor twice: exponentially many paths. */
+static void repeated_views_do_not_take_exponential_time(void **state) {
     (void)state;
     enum { COUNT = 400 };
     uint32_t t = toy_op(graph, "Relu", toy_input(graph, 8), FT_NONE, FT_NONE, toy_value(graph, 8));
@@ -216,7 +216,7 @@ static void freeing_twice_is_fine(void **state) {
     ft_cost_free(NULL);
 }
 
-/* Counts that the literature and the models' own authors give. */
+/* Counts published by the authors of the models and in the literature. */
 typedef struct known {
     const char *file;
     uint64_t params, macs;
@@ -332,12 +332,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(totals_are_sums),
         TEST(inference_has_no_backward),
-        TEST(coverage_tells_what_is_known),
+        TEST(coverage_is_the_share_of_known_operators),
         TEST(a_shared_weight_counts_once_at_its_first_reader),
-        TEST(packed_weights_are_as_many_as_their_product_says),
+        TEST(packed_weights_count_as_unpacked),
         TEST(kernels_keep_inner_bytes),
-        TEST(views_in_a_kernel_hand_bytes_on),
-        TEST(views_that_multiply_take_no_time),
+        TEST(views_in_a_kernel_move_no_bytes),
+        TEST(repeated_views_do_not_take_exponential_time),
         TEST(intensity_is_flops_per_byte),
         TEST(an_unbound_graph_is_refused),
         TEST(freeing_twice_is_fine),

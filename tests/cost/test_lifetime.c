@@ -1,4 +1,4 @@
-/* Which tensors share memory, how long it lives, and what backward keeps. */
+/* Storages: tensors that share memory, lifetimes, and tensors saved for backward. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,13 +50,13 @@ static void chains_of_views_share_one_storage(void **state) {
     assert_int_equal(lives.storage[d], d);
     assert_int_equal(lives.last_use[a], 3);
     assert_true(lives.last_use[d] == LIFETIME_WHOLE);
-    options.mode = FT_TRAIN; /* dropout wakes up and writes */
+    options.mode = FT_TRAIN; /* dropout is active and writes */
     find();
     assert_int_equal(lives.storage[c], c);
     assert_int_equal(lives.last_use[a], 2);
 }
 
-static void constants_and_what_is_folded_take_nothing(void **state) {
+static void constants_and_folded_operators_have_no_storage(void **state) {
     (void)state;
     uint32_t w = toy_weight(graph, 16, 4), t = toy_value(graph, 4, 16);
     toy_op(graph, "Transpose", w, FT_NONE, FT_NONE, t);
@@ -69,7 +69,7 @@ static void constants_and_what_is_folded_take_nothing(void **state) {
     assert_true(lives.storage[v] == FT_NONE); /* a view of a constant */
 }
 
-static void only_what_dies_may_be_overwritten(void **state) {
+static void only_dying_storages_are_overwritten(void **state) {
     (void)state;
     uint32_t x = toy_input(graph, 4, 16), a = unary("Relu", x), b = unary("Relu", a), c = unary("Relu", a);
     uint32_t d = toy_op(graph, "Add", b, c, FT_NONE, toy_value(graph, 4, 16));
@@ -113,7 +113,7 @@ static void backward_keeps_operands_whose_partner_is_trained(void **state) {
     assert_true(lives.first_saver[b] == FT_NONE);
 }
 
-static void masks_and_indexes_have_bytes_of_their_own(void **state) {
+static void masks_and_indexes_are_kept(void **state) {
     (void)state;
     uint32_t x = toy_input(graph, 1, 3, 8, 8), w = toy_weight(graph, 4, 3, 3, 3);
     uint32_t a = toy_op(graph, "Conv", x, w, FT_NONE, toy_value(graph, 1, 4, 6, 6));
@@ -137,7 +137,7 @@ static uint32_t split_in_two(uint32_t x, uint32_t *second) {
     return outputs[0];
 }
 
-static void parts_and_repetitions_look_at_the_whole(void **state) {
+static void parts_and_repetitions_are_views(void **state) {
     (void)state;
     uint32_t a = unary("Exp", toy_input(graph, 4, 16)), second, first = split_in_two(a, &second);
     uint32_t wide = toy_op(graph, "Expand", first, FT_NONE, FT_NONE, toy_value(graph, 3, 4, 8));
@@ -149,7 +149,7 @@ static void parts_and_repetitions_look_at_the_whole(void **state) {
     assert_int_equal(lives.last_use[a], 3);
 }
 
-static void products_copy_the_parts_that_they_read(void **state) {
+static void products_copy_parts_they_read(void **state) {
     (void)state;
     uint32_t a = unary("Exp", toy_input(graph, 4, 16)), second, first = split_in_two(a, &second);
     uint32_t turned = toy_op(graph, "Transpose", second, FT_NONE, FT_NONE, toy_value(graph, 8, 4));
@@ -160,7 +160,7 @@ static void products_copy_the_parts_that_they_read(void **state) {
     assert_int_equal(lives.storage[second], second);
 }
 
-static void a_product_keeps_what_it_repeats(void **state) {
+static void a_product_keeps_expanded_operands(void **state) {
     (void)state;
     uint32_t x = toy_input(graph, 2, 3, 4, 8), shared = toy_input(graph, 2, 1, 8, 5);
     uint32_t a = toy_op(graph, "Mul", shared, toy_weight(graph, 5), FT_NONE, toy_value(graph, 2, 1, 8, 5));
@@ -175,14 +175,14 @@ static void a_product_keeps_what_it_repeats(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(chains_of_views_share_one_storage),
-        TEST(constants_and_what_is_folded_take_nothing),
-        TEST(only_what_dies_may_be_overwritten),
+        TEST(constants_and_folded_operators_have_no_storage),
+        TEST(only_dying_storages_are_overwritten),
         TEST(a_smaller_operand_is_not_overwritten),
         TEST(backward_keeps_operands_whose_partner_is_trained),
-        TEST(masks_and_indexes_have_bytes_of_their_own),
-        TEST(parts_and_repetitions_look_at_the_whole),
-        TEST(products_copy_the_parts_that_they_read),
-        TEST(a_product_keeps_what_it_repeats),
+        TEST(masks_and_indexes_are_kept),
+        TEST(parts_and_repetitions_are_views),
+        TEST(products_copy_parts_they_read),
+        TEST(a_product_keeps_expanded_operands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Multiply-accumulates of every kind of product, against counts worked out by hand. */
+/* Multiply-accumulates of every kind of product, against counts computed by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -160,7 +160,7 @@ static void attention_of_grouped_queries_with_a_cache(void **state) {
     assert_int_equal(last().extra_flops, 3 * 8 * 100 * 8);
 }
 
-static void shapes_that_do_not_tell(void **state) {
+static void products_without_shapes_have_no_count(void **state) {
     (void)state;
     uint32_t x = toy_input(graph, 1, 3, 8, 8), w = toy_weight(graph, 4, 3, 3, 3), y = toy_value(graph, 1, 4, 6, 6);
     graph->tensors[y].rank = -1;
@@ -195,7 +195,7 @@ int main(void) {
         TEST(attention_of_queries_keys_values),
         TEST(attention_with_its_projection),
         TEST(attention_of_grouped_queries_with_a_cache),
-        TEST(shapes_that_do_not_tell),
+        TEST(products_without_shapes_have_no_count),
         TEST(absurd_sizes_saturate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,7 +132,7 @@ static void the_same_layer_a_hundred_times(void **state) {
     assert_int_equal(m.peak_op, 198);
 }
 
-static void views_keep_their_base(void **state) {
+static void views_keep_their_base_alive(void **state) {
     (void)state;
     uint32_t x = toy_input(graph, 100), a = toy_value(graph, 100), v = toy_value(graph, 10, 10);
     toy_op(graph, "Exp", x, FT_NONE, FT_NONE, a);
@@ -207,7 +207,7 @@ static void follow(void *user, ft_phase phase, uint32_t op, uint64_t live_bytes)
     if (live_bytes > c->highest) c->highest = live_bytes;
 }
 
-static void the_curve_has_every_step(void **state) {
+static void the_observer_sees_every_operator(void **state) {
     (void)state;
     two_layers();
     options.mode = FT_TRAIN;
@@ -238,7 +238,7 @@ static void an_unbound_graph_is_refused(void **state) {
 }
 
 /* PyTorch's FakeTensor mode says 80.57 MiB an image for this model (5164.56 - 2586.19 MiB, batch 64 against 32). */
-static void a_real_model_keeps_what_pytorch_says(void **state) {
+static void a_real_model_saves_what_pytorch_saves(void **state) {
     (void)state;
     const char *path = "../shared/data/timm/graphs/resnet50@224.onnx.gz";
     ft_graph *model = NULL, *bound = NULL;
@@ -265,7 +265,7 @@ static void a_real_model_keeps_what_pytorch_says(void **state) {
     ft_graph_free(model);
 }
 
-static void lack_of_memory_is_told(void **state) {
+static void out_of_memory_is_an_error(void **state) {
     (void)state;
     two_layers();
     options.mode = FT_TRAIN;
@@ -293,15 +293,15 @@ int main(void) {
         TEST(optimizers_hold_their_state),
         TEST(another_batch_scales_activations_alone),
         TEST(the_same_layer_a_hundred_times),
-        TEST(views_keep_their_base),
+        TEST(views_keep_their_base_alive),
         TEST(an_addition_shares_its_gradient),
         TEST(what_a_loop_reads_lives_until_it_ends),
         TEST(workspace_has_a_limit),
-        TEST(the_curve_has_every_step),
+        TEST(the_observer_sees_every_operator),
         TEST(a_graph_without_operators),
         TEST(an_unbound_graph_is_refused),
-        TEST(a_real_model_keeps_what_pytorch_says),
-        TEST(lack_of_memory_is_told),
+        TEST(a_real_model_saves_what_pytorch_saves),
+        TEST(out_of_memory_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

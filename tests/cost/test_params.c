@@ -1,4 +1,4 @@
-/* What is a parameter, a buffer, or neither, and where gradients flow. */
+/* Classification of tensors as parameter, buffer, or neither, and the flow of gradients. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,7 +72,7 @@ static void formula_constants_are_neither(void **state) {
     assert_param(scale);
 }
 
-static void a_learned_scalar_is_told_by_its_name(void **state) {
+static void a_learned_scalar_is_recognised_by_its_name(void **state) {
     (void)state;
     uint32_t scale = toy_weight(graph, 1), literal = toy_weight(graph, 1);
     graph->tensors[scale].name = "stages.0.act.scale";
@@ -156,7 +156,7 @@ static void a_linear_bias_before_a_softmax_is_a_parameter(void **state) {
     assert_param(w);
 }
 
-static void what_code_computes_is_a_buffer(void **state) {
+static void computed_constants_are_buffers(void **state) {
     (void)state;
     uint32_t sine = toy_weight(graph, 196, 64);
     graph->tensors[sine].name = "/blocks/0/attn/Constant_output_0";
@@ -164,7 +164,7 @@ static void what_code_computes_is_a_buffer(void **state) {
     assert_buffer(sine);
 }
 
-static void a_folded_weight_is_a_parameter_all_the_same(void **state) {
+static void a_folded_weight_is_still_a_parameter(void **state) {
     (void)state;
     uint32_t w = toy_weight(graph, 8, 8), filter = toy_weight(graph, 8, 8);
     graph->tensors[w].name = "/fc/Transpose_output_0";
@@ -199,15 +199,15 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(running_statistics_are_buffers),
         TEST(formula_constants_are_neither),
-        TEST(a_learned_scalar_is_told_by_its_name),
+        TEST(a_learned_scalar_is_recognised_by_its_name),
         TEST(a_bias_of_one_channel_is_a_parameter),
         TEST(weights_reach_their_reader_through_folded_operators),
         TEST(quantised_weights_count_and_their_scales_do_not),
         TEST(index_tables_are_neither),
         TEST(tables_added_to_scores_are_buffers),
         TEST(a_linear_bias_before_a_softmax_is_a_parameter),
-        TEST(what_code_computes_is_a_buffer),
-        TEST(a_folded_weight_is_a_parameter_all_the_same),
+        TEST(computed_constants_are_buffers),
+        TEST(a_folded_weight_is_still_a_parameter),
         TEST(gradients_begin_at_parameters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* What frameworks run as one: activations and norms spelled out keep no more than the real thing. */
+/* Decomposed activations and norms, which save no more than the fused operator. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,14 +52,14 @@ static void finish(uint32_t x) {
     toy_finish(graph, trained(x), 1, 1);
 }
 
-static void silu_keeps_its_input_alone(void **state) {
+static void silu_saves_only_its_input(void **state) {
     (void)state;
     uint32_t x = trained(toy_input(graph, 4, 16));
     finish(toy_op(graph, "Mul", x, unary("Sigmoid", x), FT_NONE, value()));
     assert_int_equal(plan().saved_bytes, 2 * BYTES); /* x, and the next layer's input */
 }
 
-static void gelu_by_erf_keeps_its_input_alone(void **state) {
+static void gelu_by_erf_saves_only_its_input(void **state) {
     (void)state;
     uint32_t x = trained(toy_input(graph, 4, 16));
     uint32_t e = unary("Erf", toy_op(graph, "Div", x, toy_weight(graph, 1), FT_NONE, value()));
@@ -69,7 +69,7 @@ static void gelu_by_erf_keeps_its_input_alone(void **state) {
     assert_int_equal(plan().saved_bytes, 2 * BYTES);
 }
 
-static void products_of_different_things_keep_both(void **state) {
+static void products_of_different_bases_save_both(void **state) {
     (void)state;
     uint32_t x = trained(toy_input(graph, 4, 16)), gate = unary("Sigmoid", trained(x));
     finish(toy_op(graph, "Mul", x, gate, FT_NONE, value()));
@@ -77,7 +77,7 @@ static void products_of_different_things_keep_both(void **state) {
     assert_int_equal(plan().saved_bytes, 3 * BYTES);
 }
 
-static void a_part_that_others_read_is_still_kept_by_them(void **state) {
+static void a_part_with_other_readers_is_still_saved(void **state) {
     (void)state;
     uint32_t x = trained(toy_input(graph, 4, 16)), s = unary("Sigmoid", x);
     uint32_t y = toy_op(graph, "Mul", x, s, FT_NONE, value());
@@ -85,7 +85,7 @@ static void a_part_that_others_read_is_still_kept_by_them(void **state) {
     assert_int_equal(plan().saved_bytes, 3 * BYTES); /* x, s, the next layer's input */
 }
 
-static void group_norm_keeps_its_input_alone(void **state) {
+static void group_norm_saves_only_its_input(void **state) {
     (void)state;
     uint32_t x = trained(toy_input(graph, 4, 16)), one = toy_weight(graph, 16), zero = toy_weight(graph, 16);
     uint32_t n = toy_op(graph, "InstanceNormalization", x, one, zero, value());
@@ -106,7 +106,7 @@ static void a_transpose_for_a_product_is_a_view(void **state) {
     assert_int_equal(plan().saved_bytes, 2 * BYTES); /* another permutation is a copy */
 }
 
-static void quick_gelu_is_a_line_of_a_program(void **state) {
+static void quick_gelu_is_not_one_function(void **state) {
     (void)state;
     uint32_t x = trained(toy_input(graph, 4, 16));
     uint32_t gate = unary("Sigmoid", toy_op(graph, "Mul", x, toy_weight(graph, 1), FT_NONE, value()));
@@ -114,7 +114,7 @@ static void quick_gelu_is_a_line_of_a_program(void **state) {
     assert_int_equal(plan().saved_bytes, 3 * BYTES); /* x, the gate, and the next layer's input */
 }
 
-static void only_an_average_pool_pads_itself(void **state) {
+static void only_an_average_pool_absorbs_its_pad(void **state) {
     (void)state;
     uint32_t x = toy_input(graph, 1, 3, 8, 8), p = toy_value(graph, 1, 3, 10, 10);
     toy_op(graph, "Pad", x, FT_NONE, FT_NONE, p);
@@ -130,14 +130,14 @@ static void only_an_average_pool_pads_itself(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(silu_keeps_its_input_alone),
-        TEST(gelu_by_erf_keeps_its_input_alone),
-        TEST(products_of_different_things_keep_both),
-        TEST(a_part_that_others_read_is_still_kept_by_them),
-        TEST(group_norm_keeps_its_input_alone),
+        TEST(silu_saves_only_its_input),
+        TEST(gelu_by_erf_saves_only_its_input),
+        TEST(products_of_different_bases_save_both),
+        TEST(a_part_with_other_readers_is_still_saved),
+        TEST(group_norm_saves_only_its_input),
         TEST(a_transpose_for_a_product_is_a_view),
-        TEST(quick_gelu_is_a_line_of_a_program),
-        TEST(only_an_average_pool_pads_itself),
+        TEST(quick_gelu_is_not_one_function),
+        TEST(only_an_average_pool_absorbs_its_pad),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

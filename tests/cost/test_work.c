@@ -1,4 +1,4 @@
-/* Forward work of single operators: FLOPs, bytes, types, scaling, loops, and what nobody knows. */
+/* Forward work of single operators: FLOPs, bytes, types, scaling, loops, and unknown operators. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,7 +69,7 @@ static void a_tensor_read_twice_counts_once(void **state) {
     check(known_work(0), 0, 100, 400, 400);
 }
 
-static void views_and_sleeping_dropout_are_free(void **state) {
+static void views_and_dropout_at_inference_are_free(void **state) {
     (void)state;
     uint32_t x = toy_input(graph, 4, 25), a = toy_value(graph, 100), b = toy_value(graph, 100);
     toy_op(graph, "Flatten", x, FT_NONE, FT_NONE, a);
@@ -196,7 +196,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(conv_counts_products_bias_and_bytes),
         TEST(a_tensor_read_twice_counts_once),
-        TEST(views_and_sleeping_dropout_are_free),
+        TEST(views_and_dropout_at_inference_are_free),
         TEST(gather_reads_only_its_rows),
         TEST(auxiliary_inputs_move_no_bytes),
         TEST(pools_reductions_and_activations),

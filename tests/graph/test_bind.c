@@ -91,7 +91,7 @@ static void a_symbolic_batch_takes_any_value(void **state) {
     ft_graph_free(g);
 }
 
-static void other_symbols_must_be_given(void **state) {
+static void other_symbols_need_a_value(void **state) {
     (void)state;
     ft_graph *g = new_graph(), *bound = NULL;
     ft_error error;
@@ -115,7 +115,7 @@ static void other_symbols_must_be_given(void **state) {
     ft_graph_free(g);
 }
 
-/* Recurrent networks often take the sequence first. */
+/* Recurrent networks often have the sequence first. */
 static void a_symbol_called_batch_is_the_batch(void **state) {
     (void)state;
     ft_graph *g = new_graph(), *bound = NULL;
@@ -149,7 +149,7 @@ static void a_single_image_is_a_batch_of_one(void **state) {
     ft_graph_free(g);
 }
 
-static void all_symbols_without_a_value_are_told(void **state) {
+static void all_symbols_without_a_value_are_listed(void **state) {
     (void)state;
     ft_graph *g = new_graph(), *bound = NULL;
     ft_error error;
@@ -157,7 +157,7 @@ static void all_symbols_without_a_value_are_told(void **state) {
     uint32_t a = ADD(g, "a", FT_INPUT, symbol(g, "N"), 3, h, w), b = ADD(g, "b", FT_INPUT, symbol(g, "N"), 3, h, w);
     finish(g, op(g, "Add", a, b));
     assert_int_equal(ft_graph_bind(g, NULL, &bound, &error), FT_ERR_UNBOUND);
-    assert_string_equal(error.message, "symbol 'h' in input 'a' (1x3xhxw) has no value: give one with --shape h=N "
+    assert_string_equal(error.message, "symbol 'h' in input 'a' (1x3xhxw) has no value: set it with --shape h=N "
                                        "--shape w=N");
     ft_graph_free(g);
 }
@@ -172,17 +172,17 @@ static void wrong_bindings_are_refused(void **state) {
     ft_shape_binding shapes[] = {{.name = "a", .rank = 2, .dims = {2, 4}}, {.name = "b", .rank = 2, .dims = {3, 4}}};
     ft_binding binding = {.shapes = shapes, .shape_count = 2};
     assert_int_equal(ft_graph_bind(g, &binding, &bound, &error), FT_ERR_USAGE); /* N is 2 and 3 */
-    shapes[0] = (ft_shape_binding){.name = "nobody", .rank = 2, .dims = {2, 4}};
+    shapes[0] = (ft_shape_binding){.name = "missing", .rank = 2, .dims = {2, 4}};
     binding.shape_count = 1;
     assert_int_equal(ft_graph_bind(g, &binding, &bound, &error), FT_ERR_USAGE);
-    assert_non_null(strstr(error.message, "'nobody'"));
+    assert_non_null(strstr(error.message, "'missing'"));
     shapes[0] = (ft_shape_binding){.name = "a", .rank = 3, .dims = {2, 4, 4}};
     assert_int_equal(ft_graph_bind(g, &binding, &bound, &error), FT_ERR_USAGE);
     assert_int_equal(ft_graph_bind(g, &(ft_binding){.batch = -1}, &bound, &error), FT_ERR_USAGE);
     ft_graph_free(g);
 }
 
-/* x 1x197x768 -> Reshape to the constant 1x197x12x64: the batch is baked in. */
+/* x 1x197x768 -> Reshape to the constant 1x197x12x64: the batch is fixed. */
 static void a_fixed_batch_is_scaled(void **state) {
     (void)state;
     ft_graph *g = new_graph(), *bound = NULL;
@@ -203,8 +203,8 @@ static void a_fixed_batch_is_scaled(void **state) {
     ft_graph_free(g);
 }
 
-/* The same with an input that claims any batch: the constant wins, and the graph is scaled. */
-static void a_batch_that_only_claims_to_be_symbolic_is_scaled(void **state) {
+/* The same with a symbolic batch: the constant fixes it, and the graph is scaled. */
+static void a_symbolic_batch_fixed_by_a_constant_is_scaled(void **state) {
     (void)state;
     ft_graph *g = new_graph(), *bound = NULL;
     ft_error error;
@@ -218,7 +218,7 @@ static void a_batch_that_only_claims_to_be_symbolic_is_scaled(void **state) {
     ft_graph_free(g);
 }
 
-/* What depends on constants alone does not grow with the batch, and costs nothing at run time. */
+/* Tensors that depend only on constants do not grow with the batch, and cost nothing at run time. */
 static void constants_do_not_grow(void **state) {
     (void)state;
     ft_graph *g = new_graph(), *bound = NULL;
@@ -255,12 +255,12 @@ static void computed_shapes_are_folded(void **state) {
     ft_graph_free(g);
 }
 
-/* What a file declares holds where no rule can tell, until an input gets another shape. */
+/* Declared shapes are used where no rule infers them, until an input gets another shape. */
 static void declared_shapes_are_a_fallback(void **state) {
     (void)state;
     ft_graph *g = new_graph(), *bound = NULL;
     ft_error error;
-    uint32_t x = ADD(g, "x", FT_INPUT, 1, 8), y = op(g, "NobodyKnowsMe", x, FT_NONE);
+    uint32_t x = ADD(g, "x", FT_INPUT, 1, 8), y = op(g, "UnknownOperator", x, FT_NONE);
     g->tensors[y].rank = 2;
     g->tensors[y].dims[0] = 1;
     g->tensors[y].dims[1] = 99;
@@ -275,7 +275,7 @@ static void declared_shapes_are_a_fallback(void **state) {
     ft_graph_free(g);
 }
 
-/* A loop of 5 trips inside a walk over 7 rows. */
+/* A loop of 5 trips inside a scan over 7 rows. */
 static void loops_multiply(void **state) {
     (void)state;
     ft_graph *g = new_graph(), *bound = NULL;
@@ -323,7 +323,7 @@ static void shapes_on_the_command_line(void **state) {
         assert_int_equal(ft_shape_binding_parse(bad[i], name, sizeof name, &shape, &error), FT_ERR_USAGE);
 }
 
-/* Forgets what the file declares of activations, binds, and counts the shapes and types that come out otherwise. */
+/* Drops the declared shapes of activations, binds, and counts inferred shapes and types that differ from them. */
 static uint64_t count_differences(const char *path, uint64_t *checked) {
     ft_graph *g = NULL, *bound = NULL;
     ft_error error;
@@ -369,13 +369,13 @@ static void files_without_value_info_work(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_symbolic_batch_takes_any_value),
-        cmocka_unit_test(other_symbols_must_be_given),
+        cmocka_unit_test(other_symbols_need_a_value),
         cmocka_unit_test(a_symbol_called_batch_is_the_batch),
         cmocka_unit_test(a_single_image_is_a_batch_of_one),
-        cmocka_unit_test(all_symbols_without_a_value_are_told),
+        cmocka_unit_test(all_symbols_without_a_value_are_listed),
         cmocka_unit_test(wrong_bindings_are_refused),
         cmocka_unit_test(a_fixed_batch_is_scaled),
-        cmocka_unit_test(a_batch_that_only_claims_to_be_symbolic_is_scaled),
+        cmocka_unit_test(a_symbolic_batch_fixed_by_a_constant_is_scaled),
         cmocka_unit_test(constants_do_not_grow),
         cmocka_unit_test(computed_shapes_are_folded),
         cmocka_unit_test(declared_shapes_are_a_fallback),

@@ -2,7 +2,7 @@
  *
  * Graphs are written as text, "y=Conv x % ; z=Relu y": one operator each, with its inputs. All activations are maps
  * of 1x8x6x6. `$` is a scalar constant, `#` one of 8 elements, `%` the weights of a convolution, `^` those of a
- * depthwise one. What nobody reads is an output of the graph, and so is what stands after "!". */
+ * depthwise one. Tensors without a reader, and those after "!", are outputs of the graph. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -111,13 +111,13 @@ static bool is_free_op(const ft_graph *graph, const ft_rules *rules, uint32_t op
     return node_in(&n, rules->is_free);
 }
 
-/* The last kernel that must be done before a tensor is there, plus one; free operators launch nothing, so what they
- * make is there when their inputs are. */
+/* The last kernel that must be done before a tensor is available, plus one; free operators launch nothing, so their
+ * outputs are available together with their inputs. */
 static uint32_t ready_after(const ft_graph *graph, const uint32_t *ready, const ft_tensor *t) {
     return t == NULL || t->producer == FT_NONE || graph->ops[t->producer].is_folded ? 0 : ready[t->producer];
 }
 
-/* No kernel needs what a later one makes. */
+/* No kernel reads a result of a later one. */
 static void check_order(const ft_graph *graph, const ft_rules *rules, const ft_kernels *kernels) {
     uint32_t *ready = calloc((size_t)graph->op_count + 1, sizeof *ready);
     assert_non_null(ready);
@@ -160,7 +160,7 @@ static void check_kernels(const ft_graph *graph, const ft_rules *rules, const ft
     check_order(graph, rules, kernels);
 }
 
-/* Beyond the sets in the box: one whose free operators have several inputs, and one that joins whatever it can. */
+/* Besides the bundled sets: one whose free operators have several inputs, and one that fuses as much as possible. */
 static const char *const own_rules[] = {
     "{\"foretell_rules\": 1, \"name\": \"a\", \"free\": [\"concat\", \"reshape\", \"sub\"], \"grow\": \"trees\", "
     "\"pairs\":"
@@ -200,7 +200,7 @@ static void check_all_rules(const ft_graph *graph) {
     }
 }
 
-/* The types of the kernels, in the order of launch, with a space between them. */
+/* The types of the kernels in launch order, separated by spaces. */
 static void expect(const char *text, const char *rules, const char *types) {
     ft_graph *graph = build(text);
     check_all_rules(graph);
@@ -227,10 +227,10 @@ static void test_pairs(void **state) {
     expect(plain, "openvino-vpu", "conv-bn-relu conv-relu dwconv-bn");
     expect(plain, "torch-eager", "conv bn relu conv relu dwconv bn");
     expect(plain, "torch-compile", "conv bn-relu conv relu dwconv bn");
-    /* The root's name is what counts: bn takes relu on its own, except on the VPU. */
+    /* The name of the root decides: a bn alone fuses with relu, except on the VPU. */
     expect(BN("a", "x") "b=Relu a", "tflite-cpu", "bn-relu");
     expect(BN("a", "x") "b=Relu a", "openvino-vpu", "bn relu");
-    /* A conv takes two bn's in a row, which nn-Meter saw in NAS-Bench-201. */
+    /* A conv fuses with two consecutive bn, which nn-Meter observed in NAS-Bench-201. */
     expect("a=Conv x % ;" BN("b", "a") BN("c", "b") "d=Relu c", "tflite-cpu", "conv-bn-bn-relu");
     expect("a=Clip x; b=Clip a", "tflite-cpu", "relu-relu");
     expect("a=Clip x; b=Clip a", "openvino-vpu", "relu relu");
@@ -243,7 +243,7 @@ static void test_residual(void **state) {
     expect(identity, "openvino-vpu", "conv-bn-relu conv-bn add-relu");
     expect(identity, "tflite-gpu", "conv-bn-relu conv-bn-add-relu");
     expect(identity, "torch-compile", "conv bn-relu conv bn-add-relu");
-    /* Both branches could take the add: the one that runs last does. */
+    /* The add could join both branches: it joins the one that runs last. */
     const char *two = "a=Conv x % ;" BN("b", "a") "c=Conv x % ;" BN("d", "c") "e=Add b d; f=Relu e";
     expect(two, "tflite-gpu", "conv-bn conv-bn-add-relu");
     ft_graph *graph = build(two);
@@ -253,14 +253,14 @@ static void test_residual(void **state) {
     assert_int_equal(kernels.kernel_of_op[5], 1);
     ft_kernels_free(&kernels);
     ft_graph_free(graph);
-    /* Trees: the later bn takes the add, and the earlier one comes along. */
+    /* Trees: the add joins the later bn, and the earlier bn is merged. */
     expect(two, "torch-compile", "conv conv bn-add-relu");
 }
 
 static void test_fan_out(void **state) {
     (void)state;
     expect("a=Conv x % ; b=Relu a; c=Sigmoid a; d=Mul b c", "tflite-cpu", "conv relu sigmoid mul");
-    /* What the caller asks for has to be written out. */
+    /* Graph outputs must be written to memory. */
     expect("a=Conv x % ; b=Relu a ! a", "tflite-cpu", "conv relu");
     expect("a=Conv x % ; b=Relu a; c=Relu b ! b", "tflite-cpu", "conv-relu relu");
     /* Reading the same tensor twice is one reader. */
@@ -270,9 +270,9 @@ static void test_fan_out(void **state) {
 static void test_free_operators(void **state) {
     (void)state;
     expect("a=Conv x % ; b=Identity a; c=Dropout b; d=Relu c", "tflite-cpu", "conv-relu");
-    /* Behind a free operator with two readers the chain ends. */
+    /* The chain ends after a free operator with two readers. */
     expect("a=Conv x % ; b=Identity a; c=Relu b; d=Sigmoid b; e=Add c d", "tflite-cpu", "conv relu sigmoid add");
-    /* At the beginning they go with their reader, and alone they are a kernel. */
+    /* At the beginning they join their reader, and alone they are a kernel. */
     expect("a=Identity x; b=Identity a; c=Conv b % ", "tflite-cpu", "conv");
     expect("a=Identity x; b=Dropout a", "tflite-cpu", "identity");
     expect("a=Reshape x # ; b=Transpose a; c=MatMul b # ", "torch-eager", "fc");
@@ -293,10 +293,10 @@ static void test_hard_swish(void **state) {
     expect("a=HardSigmoid x; b=Mul x a", "tflite-cpu", "hswish");
     expect("a=HardSwish x", "tflite-cpu", "hswish");
     expect("a=Add x $ ; b=Clip a; c=Mul x b; d=Div c $ ", "tflite-cpu", "hswish");
-    /* An inner result that somebody else reads: no block. */
+    /* An inner result with a reader outside: not a block. */
     expect("a=Add x $ ; b=Clip a; c=Mul b $ ; d=Mul x c; e=Neg b; f=Add d e", "tflite-cpu", "add-relu mul mul neg add");
     expect("a=Add x $ ; b=Clip a; c=Mul b $ ; d=Mul x c ! c", "tflite-cpu", "add-relu mul mul");
-    /* Another factor, and a bias that is no scalar: no block. */
+    /* Another factor, and a bias that is not a scalar: not a block. */
     expect("a=Add x $ ; b=Clip a; c=Mul b $ ; d=Mul y c", "tflite-cpu", "add-relu mul mul");
     expect("a=Add x # ; b=Clip a; c=Mul b $ ; d=Mul x c", "tflite-cpu", "add-relu mul mul");
 }
@@ -316,7 +316,7 @@ static void test_squeeze_excite(void **state) {
     const char *dense = "g=GlobalAveragePool x; f=Flatten g; a=Gemm f % ; r=Relu a; b=Gemm r % ; h=HardSigmoid b; "
                         "u=Reshape h # ; m=Mul x u";
     expect(dense, "tflite-cpu", "se");
-    /* The gate of another map is no squeeze-excite. */
+    /* A gate of another map is not squeeze-excite. */
     expect("g=GlobalAveragePool x; a=Conv g % ; r=Relu a; b=Conv r % ; h=Sigmoid b; m=Mul y h", "tflite-cpu",
            "gap conv-relu conv sigmoid mul");
 }
@@ -326,7 +326,7 @@ static void test_moves(void **state) {
     expect("a=Reshape x # ; b=Transpose a; c=Reshape b # ", "tflite-cpu", "channelshuffle");
     expect("a=Reshape x # ; b=Transpose a; c=Reshape b # ", "torch-eager", "copy");
     expect("a=GlobalAveragePool x; b=Flatten a; c=Gemm b % ", "tflite-cpu", "gap fc");
-    /* A reshape takes a relu, but the relu gives the shape. */
+    /* A relu joins a reshape, but the relu is the main operator. */
     ft_graph *graph = build("a=Reshape x # ; b=Relu a");
     ft_kernels kernels = fuse_with(graph, "tflite-cpu");
     assert_int_equal(kernels.count, 1);
@@ -346,7 +346,7 @@ static void test_activations(void **state) {
     expect("a=Sigmoid x; b=Mul x a", "torch-eager", "silu");
     expect("a=Mul x $ ; b=Sigmoid a; c=Mul x b", "torch-compile", "gelu");
     expect("a=Softplus x; b=Tanh a; c=Mul x b", "torch-eager", "mish");
-    /* One kernel on the phone is still two. */
+    /* One kernel on the phone is two here. */
     expect("a=Sigmoid x; b=Mul x a", "tflite-cpu", "sigmoid mul");
 }
 
@@ -368,10 +368,10 @@ static void test_attention(void **state) {
     const char *scaled =
         "s=Mul q $ ; t=Transpose k; a=MatMul s t; p=Softmax a; o=MatMul p v; r=Transpose o; c=Reshape r # ";
     expect(scaled, "torch-eager", "attention copy");
-    /* With the scale behind the product, the program itself spells attention out; a compiler finds it nevertheless. */
-    const char *spelled = "a=MatMul q k; s=Div a $ ; m=Add s mask; p=Softmax m; o=MatMul p v";
-    expect(spelled, "torch-eager", "matmul div add softmax matmul");
-    expect(spelled, "torch-compile", "attention");
+    /* With the scale after the product, the program computes attention itself; a compiler still fuses it. */
+    const char *decomposed = "a=MatMul q k; s=Div a $ ; m=Add s mask; p=Softmax m; o=MatMul p v";
+    expect(decomposed, "torch-eager", "matmul div add softmax matmul");
+    expect(decomposed, "torch-compile", "attention");
     expect("a=MatMul q k; s=Div a $ ; p=Softmax s; o=MatMul p v", "tflite-cpu", "matmul div softmax matmul");
     /* A window's bias and its mask, with the view that broadcasts it; a mask that selects. */
     expect(
@@ -379,7 +379,7 @@ static void test_attention(void **state) {
         "torch-eager", "attention");
     expect("s=Div q $ ; a=MatMul s k; w=Where c a $ ; p=Softmax w; d=Dropout p; o=MatMul d v", "torch-eager",
            "attention");
-    /* The query may be a product that is no scaling. */
+    /* The query may be a product that is not a scaling. */
     expect("r=Mul q cos; a=MatMul r k; p=Softmax a; o=MatMul p v", "torch-compile", "mul attention");
     ft_graph *graph = build(scaled);
     ft_kernels kernels = fuse_with(graph, "torch-compile");
@@ -394,7 +394,7 @@ static void test_trees(void **state) {
     (void)state;
     /* Several readers do not stop a tree; a type lists each name once. */
     expect("a=Add x y; b=Exp a; c=Neg a; d=Mul b c; e=Add d a", "torch-compile", "add-exp-neg-mul");
-    /* Through a conv there is no way back into the kernel before it. */
+    /* A node after a conv does not join the kernel before the conv. */
     expect("a=Relu x; b=Conv a % ; c=Add a b", "torch-compile", "relu conv add");
     expect("a=Relu x; b=Conv a % ; c=Neg a; d=Add b c", "torch-compile", "relu-neg conv add");
     expect("a=Exp x; b=Exp y; c=Exp z; d=Add a b; e=Add d c", "torch-compile", "exp-add");
@@ -403,7 +403,7 @@ static void test_trees(void **state) {
     expect("a=LayerNormalization x # # ; b=Add a x; c=LayerNormalization b # # ", "torch-compile", "ln-add");
 }
 
-/* A reduction fixes what a kernel walks over: what is larger than that does not join. */
+/* A reduction fixes the iteration domain of a kernel: larger nodes do not join. */
 static void test_domains(void **state) {
     (void)state;
     ft_graph *graph = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
@@ -427,7 +427,7 @@ static void test_domains(void **state) {
 static void test_names(void **state) {
     (void)state;
     expect("a=MatMul x % ; b=MatMul a x", "tflite-cpu", "fc matmul");
-    expect("a=NobodyKnows x", "tflite-cpu", "nobodyknows");
+    expect("a=UnknownOp x", "tflite-cpu", "unknownop");
     expect("a=ReduceMean x", "tflite-cpu", "mean");
     expect("a=Gather x $ ; b=Conv a % ", "torch-eager", "conv");
     expect("a=Gather x # ; b=Conv a % ", "torch-eager", "gather conv");
@@ -479,7 +479,7 @@ static void test_folded(void **state) {
     ft_graph_free(graph);
 }
 
-/* A body that runs many times is no part of a kernel that runs once. */
+/* A loop body is not fused with operators outside of the loop. */
 static void test_loops(void **state) {
     (void)state;
     ft_graph *graph = build("a=Conv x % ; b=Relu a; c=Relu b");
@@ -523,7 +523,7 @@ static void test_random_graphs(void **state) {
     }
 }
 
-/* Time is linear also where each operator looks like the end of a block, and where one tensor has all the readers. */
+/* Time is linear also when each operator could end a block, and when one tensor has all the readers. */
 static void test_large(void **state) {
     (void)state;
     enum { COUNT = 60000 };
@@ -553,8 +553,8 @@ static bool has_word(const char *list, const char *word) {
 }
 
 /* The kernels that nn-Meter's documentation lists for the models of this data set, in our names; those that its
- * recorded rules make beyond that list (a conv takes hard-swish, and pools take and are taken on GPU and VPU); and what
- * the GPU would do with ShuffleNet, which nn-Meter did not run there. */
+ * recorded rules allow beyond that list (conv with hard-swish, and pools on GPU and VPU); and the kernels of ShuffleNet
+ * on the GPU, which nn-Meter did not run there. */
 static void test_cg(void **state) {
     (void)state;
     static const char *const cases[][2] = {

@@ -1,4 +1,4 @@
-/* Loading rule files: the ones in the box, good ones, and every way of being wrong, with the message it earns. */
+/* Loading of rule files: bundled sets, valid files, and every kind of invalid file with its message. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ static void refuses(const char *text, ft_status status, const char *part, const 
     assert_int_equal(parse(text, &rules, NULL), status);
 }
 
-static void test_box(void **state) {
+static void test_bundled_sets(void **state) {
     (void)state;
     static const char *const sets[] = {"tflite-cpu", "tflite-gpu",  "openvino-vpu",
                                        "vela",       "torch-eager", "torch-compile"};
@@ -68,7 +68,7 @@ static void test_box(void **state) {
     ft_rules_free(NULL);
 }
 
-/* A kernel name of the table, as fuse_name.c makes them. */
+/* A kernel name of the table, as computed by fuse_name.c. */
 static bool is_in_table(const char *name) {
     static const char *const made[] = {"dwconv", "fc", "gap", "select", "matmul"};
     for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
@@ -81,8 +81,8 @@ static bool is_in_table(const char *name) {
     return false;
 }
 
-/* A name in the rules that no operator and no block has would be a rule that never holds: a slip. */
-static void test_box_names(void **state) {
+/* A name in the rules that no operator and no block has would be a rule that never applies: a mistake. */
+static void test_bundled_names(void **state) {
     (void)state;
     for (uint32_t i = 0; i < ft_rules_count(); i++) {
         ft_rules *rules = NULL;
@@ -98,7 +98,7 @@ static void test_box_names(void **state) {
     }
 }
 
-/* The pairs that nn-Meter recorded as true, as far as our sets take them (docs/fusion.md lists the others). */
+/* The pairs that nn-Meter recorded as true, as far as our sets include them (docs/fusion.md lists the others). */
 static bool has_pair(const ft_rules *rules, const char *root, const char *next) {
     uint32_t a, b;
     return map_get(&rules->symbols, root, &a) && map_get(&rules->symbols, next, &b) &&
@@ -151,12 +151,12 @@ static void test_bad_values(void **state) {
     refuses("", FT_ERR_DAMAGED, "line 1", "");
     refuses(HEAD, FT_ERR_DAMAGED, "line 1", "");
     refuses("[]", FT_ERR_FORMAT, "a list", "an object");
-    refuses("{}", FT_ERR_FORMAT, "foretell_rules", "no rule file");
+    refuses("{}", FT_ERR_FORMAT, "foretell_rules", "not a rule file");
     refuses("{\"foretell_rules\": 1}", FT_ERR_DAMAGED, "no key 'name'", "");
     refuses("{\"foretell_rules\": 2, \"name\": \"a\"}", FT_ERR_UNSUPPORTED, "'foretell_rules'", "version");
     refuses("{\"foretell_rules\": 1, \"name\": \"A b\"}", FT_ERR_DAMAGED, "'name'", "'A b'");
     refuses(HEAD ", \"name\": \"twice\"}", FT_ERR_DAMAGED, "line 1", "duplicate");
-    refuses(HEAD ", \"pears\": []}", FT_ERR_DAMAGED, "'pears'", "not known");
+    refuses(HEAD ", \"pears\": []}", FT_ERR_DAMAGED, "'pears'", "unknown key");
     refuses(HEAD ", \"free\": {}}", FT_ERR_DAMAGED, "'free'", "an object");
     refuses(HEAD ", \"free\": [\"conv\", 7]}", FT_ERR_DAMAGED, "'free': item 2", "a number");
     refuses(HEAD ", \"free\": [\"Conv\"]}", FT_ERR_DAMAGED, "'free': item 1", "'Conv'");
@@ -181,7 +181,7 @@ static void test_bad_blocks(void **state) {
         {"{\"name\": \"a\"}", "block 1", "'pattern'"},
         {"{\"name\": \"@view\", \"pattern\": \"a(x)\"}", "'name'", "class"},
         {"{\"name\": \"a\", \"pattern\": \"a(x)\", \"class\": \"conv\"}", "'class'", "'conv'"},
-        {"{\"name\": \"a\", \"pattern\": \"a(x)\", \"roots\": \"a\"}", "'roots'", "not known"},
+        {"{\"name\": \"a\", \"pattern\": \"a(x)\", \"roots\": \"a\"}", "'roots'", "unknown key"},
         {"{\"name\": \"a\", \"pattern\": []}", "'pattern'", "0 patterns"},
         {"{\"name\": \"a\", \"pattern\": \"\"}", "column 1", "expected a name"},
         {"{\"name\": \"a\", \"pattern\": \"x\"}", "outermost", ""},
@@ -192,7 +192,7 @@ static void test_bad_blocks(void **state) {
         {"{\"name\": \"a\", \"pattern\": \"a(x))\"}", "column 5", "end of the pattern"},
         {"{\"name\": \"a\", \"pattern\": \"a(b|c)\"}", "column 6", "'('"},
         {"{\"name\": \"a\", \"pattern\": \"a(b|(x))\"}", "expected a name", "column 5"},
-        {"{\"name\": \"a\", \"pattern\": \"a(x, x:b(y))\"}", "after it was used", "column 8"},
+        {"{\"name\": \"a\", \"pattern\": \"a(x, x:b(y))\"}", "after its first use", "column 8"},
         {"{\"name\": \"a\", \"pattern\": \"a(x:b)\"}", "expected '('", "column 6"},
         {"{\"name\": \"a\", \"pattern\": \"a(y:b?(x))\"}", "optional", "column"},
         {"{\"name\": \"a\", \"pattern\": \"a(@nothing(x))\"}", "'@nothing'", "pattern"},
@@ -253,7 +253,7 @@ static void test_limits(void **state) {
     assert_non_null(large);
     memset(large, ' ', RULES_MAX_BYTES + 1);
     memcpy(large, HEAD "}", strlen(HEAD "}"));
-    refuses(large, FT_ERR_LIMIT, "too many for a rule file", "");
+    refuses(large, FT_ERR_LIMIT, "a rule file has at most", "");
     large[RULES_MAX_BYTES] = '\0';
     accepts(large);
     free(large);
@@ -290,9 +290,10 @@ static void test_open(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_box),        cmocka_unit_test(test_box_names),  cmocka_unit_test(test_recorded_pairs),
-        cmocka_unit_test(test_good_files), cmocka_unit_test(test_bad_values), cmocka_unit_test(test_bad_blocks),
-        cmocka_unit_test(test_limits),     cmocka_unit_test(test_open),
+        cmocka_unit_test(test_bundled_sets),   cmocka_unit_test(test_bundled_names),
+        cmocka_unit_test(test_recorded_pairs), cmocka_unit_test(test_good_files),
+        cmocka_unit_test(test_bad_values),     cmocka_unit_test(test_bad_blocks),
+        cmocka_unit_test(test_limits),         cmocka_unit_test(test_open),
     };
     return cmocka_run_group_tests(tests, folder_enter, folder_leave);
 }

@@ -9,7 +9,7 @@
 #include "graph/geometry.h"
 #include "support/toy.h"
 
-/* Entries of our own: the geometry must follow the entry, whatever the table says. */
+/* Entries that are not in the table: the geometry depends only on the entry. */
 static const ft_opdef conv_oihw = {.name = "Conv", .cost = COST_CONV, .layout = WEIGHT_OIHW};
 static const ft_opdef conv_iohw = {.name = "ConvTranspose", .cost = COST_CONV_TRANSPOSE, .layout = WEIGHT_IOHW};
 static const ft_opdef conv_ohwi = {.name = "Conv", .cost = COST_CONV, .layout = WEIGHT_OHWI};
@@ -89,7 +89,7 @@ static void grouped_conv_has_bias_strides_and_dilations(void **state) {
     assert_ptr_equal(g.bias, &graph->tensors[b]);
 }
 
-static void geometries_that_are_kept_are_the_same(void **state) {
+static void cached_geometries_are_the_same(void **state) {
     (void)state;
     uint32_t x = toy_input(graph, 2, 8, 32, 30), y = toy_value(graph, 2, 16, 32, 30);
     add2(&conv_oihw, x, toy_weight(graph, 16, 8, 1, 1), y);
@@ -109,7 +109,7 @@ static void conv_before_its_output_is_known(void **state) {
     assert_int_equal(g.spatial, 1);
     assert_int_equal(g.out[0], 0);
     assert_int_equal(g.kernel[0], 4);
-    assert_true(g.is_depthwise); /* no group attribute: the weights tell */
+    assert_true(g.is_depthwise); /* no group attribute: follows from the weights */
     assert_null(g.bias);
 }
 
@@ -227,7 +227,7 @@ static void check_matmul(const ft_op *op, uint64_t batch, uint64_t m, uint64_t n
     assert_int_equal(g.k, k);
 }
 
-static void products_broadcast_and_turn(void **state) {
+static void products_broadcast_and_transpose(void **state) {
     (void)state;
     uint32_t y = toy_value(graph, 1);
     check_matmul(add2(&matmul, toy_input(graph, 2, 3, 4, 5), toy_weight(graph, 5, 6), y), 6, 4, 6, 5);
@@ -283,7 +283,7 @@ static void pools_have_windows(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         NCHW(grouped_conv_has_bias_strides_and_dilations),
-        NCHW(geometries_that_are_kept_are_the_same),
+        NCHW(cached_geometries_are_the_same),
         NCHW(conv_before_its_output_is_known),
         NCHW(transposed_conv_keeps_groups),
         NCHW(quantised_conv_finds_its_operands),
@@ -292,7 +292,7 @@ int main(void) {
         NHWC(nhwc_layouts_agree),
         NHWC(three_dimensions_and_swapped_operands),
         NHWC(convs_without_weight_tensors),
-        NCHW(products_broadcast_and_turn),
+        NCHW(products_broadcast_and_transpose),
         NHWC(dense_layers_flatten),
         NCHW(pools_have_windows),
     };

@@ -96,7 +96,7 @@ static void a_dangling_input_is_named(void **state) {
     ft_graph_free(g);
 }
 
-static void a_tensor_is_made_once(void **state) {
+static void a_tensor_has_one_producer(void **state) {
     (void)state;
     ft_graph *g = new_graph();
     ft_error error;
@@ -116,7 +116,7 @@ static void a_tensor_is_made_once(void **state) {
     ft_graph_free(g);
 }
 
-static void an_output_must_be_made(void **state) {
+static void an_output_needs_a_producer(void **state) {
     (void)state;
     ft_graph *g = new_graph();
     ft_error error;
@@ -146,7 +146,7 @@ static void shapes_are_limited(void **state) {
     ft_graph_free(g);
 }
 
-static void operators_name_tensors_that_exist(void **state) {
+static void operators_refer_to_existing_tensors(void **state) {
     (void)state;
     ft_graph *g = new_graph();
     ft_error error;
@@ -252,10 +252,10 @@ int main(void) {
         cmocka_unit_test(sorting_is_stable),
         cmocka_unit_test(a_cycle_is_named),
         cmocka_unit_test(a_dangling_input_is_named),
-        cmocka_unit_test(a_tensor_is_made_once),
-        cmocka_unit_test(an_output_must_be_made),
+        cmocka_unit_test(a_tensor_has_one_producer),
+        cmocka_unit_test(an_output_needs_a_producer),
         cmocka_unit_test(shapes_are_limited),
-        cmocka_unit_test(operators_name_tensors_that_exist),
+        cmocka_unit_test(operators_refer_to_existing_tensors),
         cmocka_unit_test(symbols_are_shared_by_name),
         cmocka_unit_test(an_unknown_operator_has_an_entry),
         cmocka_unit_test(attributes_are_found_by_name_and_kind),

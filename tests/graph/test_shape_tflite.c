@@ -1,4 +1,4 @@
-/* test_shape_tflite.c - shapes and values of TFLite's own operators, worked out by hand from TensorFlow's rules. */
+/* test_shape_tflite.c - shapes and values of TFLite's operators, computed by hand from TensorFlow's rules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -95,7 +95,7 @@ static const shape_case cases[] = {
     {"BATCH_MATMUL", "adj_y=1", {{"2x3x4", NULL}, {"2x5x4", NULL}}, "2x3x5", NULL},
 };
 
-/* What must not bind: operands that contradict the input. */
+/* Operands that contradict the input: binding must fail. */
 static const shape_case bad_cases[] = {
     {"SPLIT", "", {{"scalar", "1"}, {"2x5", NULL}}, "? ?", NULL},
     {"SPLIT", "", {{"scalar", "7"}, {"2x6", NULL}}, "? ?", NULL},

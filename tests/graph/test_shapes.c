@@ -4,8 +4,8 @@
  *
  * An input is a shape (2x3, scalar), maybe with a type before it (int64:2x3), a constant ([1,-1], [2.5], maybe with
  * int32: before it; a scalar is written (7)), or - for one that is absent. Attributes are name=1,2 or name=1.5 or
- * name=text. An output is a shape, maybe with its type, or a value in brackets, or ? when the rule must stay silent,
- * or - when nobody asks for it; "error" stands alone when the rule must refuse. */
+ * name=text. An output is a shape, maybe with its type, or a value in brackets, or ? when the rule must not set it,
+ * or - when it is absent; "error" alone when the rule must fail. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

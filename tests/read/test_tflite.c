@@ -464,7 +464,7 @@ static void wrong_models_are_named(void **state) {
                              MADE_SUBGRAPHS({MADE_TENSORS({.name = "x", .rank = 1, .dims = {4}},
                                                           {.name = "y", .rank = 1, .dims = {4}}),
                                              MADE_OPS({.code = 0, MADE_IN(0), MADE_OUT(1)})})},
-               FT_ERR_GRAPH, "reads tensor 'x', which no operator makes");
+               FT_ERR_GRAPH, "reads tensor 'x', which is neither computed nor stored");
 }
 
 /* Reads (and binds) whatever the bytes have become; it must not crash, and failures must name the file. */
