@@ -1,7 +1,7 @@
 /* predict.c - speed of predicting.
  *
  *     predict one ROUNDS FILE DEVICE      a graph that is read already: microseconds of one answer for one device
- *     predict many ROUNDS FILE            answers a second over nine batch sizes and all devices of the box
+ *     predict many ROUNDS FILE            results a second over nine batch sizes and all devices of the box
  *     predict open ROUNDS                 the box with all its predictors: microseconds to open it, and its memory
  *     predict process ROUNDS COMMAND...   a whole process, start to end: milliseconds and resident memory
  *
@@ -86,11 +86,11 @@ static void close_bench(bench *b) {
 
 static double ask(void *user) {
     const bench *b = user;
-    ft_results answers;
+    ft_results results;
     ft_error error;
     double started = now_us();
-    if (ft_predict(b->box, b->model, NULL, b->requests, b->count, &answers, &error) != FT_OK) fail(error.message);
-    ft_results_free(&answers);
+    if (ft_predict(b->box, b->model, NULL, b->requests, b->count, &results, &error) != FT_OK) fail(error.message);
+    ft_results_free(&results);
     return now_us() - started;
 }
 
@@ -106,8 +106,8 @@ static void time_many(long rounds, const char *path) {
     for (uint32_t i = 0; i < BATCHES; i++)
         for (uint32_t d = 0; d < ft_predictor_set_device_count(b.box); d++)
             b.requests[b.count++] = (ft_request){.device = ft_predictor_set_device(b.box, d), .batch = INT64_C(1) << i};
-    printf("answers,%u,\n", b.count);
-    printf("answers a second,%.0f,1/s\n", b.count / quiet_us(ask, &b, rounds) * 1e6);
+    printf("results,%u,\n", b.count);
+    printf("results a second,%.0f,1/s\n", b.count / quiet_us(ask, &b, rounds) * 1e6);
     close_bench(&b);
 }
 

@@ -78,17 +78,17 @@ typedef struct questions {
 
 /* Asks them, and gives them back. */
 static ft_status ask(const ft_predictor *predictor, questions *q, double *sum, ft_error *error) {
-    ft_prediction answers[TOGETHER];
+    ft_result results[TOGETHER];
     ft_error errors[TOGETHER];
     ft_request query = {.device = ft_predictor_device(predictor, 0)};
     ft_status status =
-        ft_predictor_predict_many(predictor, (const ft_graph *const *)q->bound, q->count, &query, answers, errors);
+        ft_predictor_predict_many(predictor, (const ft_graph *const *)q->bound, q->count, &query, results, errors);
     for (uint32_t i = 0; i < q->count; i++) {
         if (errors[i].status != FT_OK) {
             *error = errors[i];
         } else {
-            *sum += answers[i].metrics[0].value;
-            ft_prediction_free(&answers[i]);
+            *sum += results[i].metrics[0].value;
+            ft_result_free(&results[i]);
         }
         ft_graph_free(q->bound[i]);
         ft_graph_free(q->graphs[i]);
@@ -106,7 +106,7 @@ static ft_status add(questions *q, const ft_program_log *log, ft_error *error) {
     return FT_OK;
 }
 
-/* Programs a second, from the line to the answer. `sum` is of the answers, so that two builds can be compared. */
+/* Programs a second, from the line to the answer. `sum` is of the results, so that two builds can be compared. */
 static ft_status run_asking(const char *predictor_path, const char *path, uint32_t together, double most, double *rate,
                             double *sum, ft_error *error) {
     ft_program_log *log = NULL;
@@ -153,7 +153,7 @@ static ft_status bench_asking(int argc, char **argv, ft_error *error) {
         }
         printf("%s predictions,%.0f,programs/s\n%s predictions one by one,%.0f,programs/s\n", name_of(argv[i]),
                together, name_of(argv[i]), alone);
-        fprintf(stderr, "sums of the answers %.17g, %.17g us\n", sum, sum_alone);
+        fprintf(stderr, "sums of the results %.17g, %.17g us\n", sum, sum_alone);
     }
     return FT_OK;
 }

@@ -48,7 +48,7 @@ static void time_model(const char *predictor_path, const char *path, int steps) 
     ft_error error;
     ft_graph *graph, *bound;
     ft_predictor *predictor;
-    ft_prediction answer;
+    ft_result answer;
     double *ms = new_times(steps);
     must(ft_predictor_open(predictor_path, &predictor, &error), &error);
     must(ft_graph_read(path, &graph, &error), &error);
@@ -59,7 +59,7 @@ static void time_model(const char *predictor_path, const char *path, int steps) 
         double started = now_ms();
         must(ft_predictor_predict(predictor, bound, &query, &answer, &error), &error);
         if (i >= 0) ms[i] = now_ms() - started;
-        ft_prediction_free(&answer);
+        ft_result_free(&answer);
     }
     say("features and network of 1 graph", 1, &size, ms, steps);
     ft_graph_free(bound);

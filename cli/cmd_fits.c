@@ -109,10 +109,10 @@ typedef struct question {
 } question;
 
 /* 0 when all fit; 20 when one does not; 21 when one is uncertain. */
-static int exit_of_all(const ft_results *answers, const double *free_bytes) {
+static int exit_of_all(const ft_results *results, const double *free_bytes) {
     int code = FT_OK;
-    for (uint32_t i = 0; i < answers->count; i++) {
-        int one = exit_of(ft_result_fit(&answers->items[i], free_bytes[i]));
+    for (uint32_t i = 0; i < results->count; i++) {
+        int one = exit_of(ft_result_fit(&results->items[i], free_bytes[i]));
         if (one == EXIT_FITS_NOT || code == FT_OK) code = one;
     }
     return code;
@@ -121,17 +121,17 @@ static int exit_of_all(const ft_results *answers, const double *free_bytes) {
 static ft_status answer_fit(const question *q, FILE *stream, int *code, ft_error *error) {
     asking *a = &q->args->asking;
     uint32_t count;
-    ft_results answers = {0};
+    ft_results results = {0};
     ft_request *requests = asking_requests(a, &count);
     if (requests == NULL) return cli_fail(FT_ERR_NOMEM, "out of memory");
-    ft_status status = ft_predict(a->box, q->model, &q->shapes, requests, count, &answers, error);
+    ft_status status = ft_predict(a->box, q->model, &q->shapes, requests, count, &results, error);
     free(requests);
     if (status != FT_OK) return status;
-    *code = exit_of_all(&answers, q->free_bytes);
+    *code = exit_of_all(&results, q->free_bytes);
     status = ft_report_fit(stream, &q->args->output.style,
-                           &(ft_model_results){q->args->path, q->model, &q->shapes, &answers}, q->free_bytes,
+                           &(ft_model_results){q->args->path, q->model, &q->shapes, &results}, q->free_bytes,
                            q->is_whole, error);
-    ft_results_free(&answers);
+    ft_results_free(&results);
     return status;
 }
 
@@ -139,18 +139,18 @@ static ft_status answer_max_batch(const question *q, FILE *stream, int *code, ft
     asking *a = &q->args->asking;
     ft_request request = asking_request(a, 0, 1);
     ft_max_batch_result largest;
-    ft_results answers = {0};
+    ft_results results = {0};
     ft_status status =
         ft_max_batch(a->box, q->model, &q->shapes, &request, q->free_bytes[0], q->args->most, &largest, error);
     if (status != FT_OK) return status;
-    *code = exit_of(largest.sure > 0 ? FT_FITS : largest.possible > 0 ? FT_FIT_UNCERTAIN : FT_FITS_NOT);
-    request.batch = largest.sure > 0 ? largest.sure : 1;
-    status = ft_predict(a->box, q->model, &q->shapes, &request, 1, &answers, error);
+    *code = exit_of(largest.certain > 0 ? FT_FITS : largest.possible > 0 ? FT_FIT_UNCERTAIN : FT_FITS_NOT);
+    request.batch = largest.certain > 0 ? largest.certain : 1;
+    status = ft_predict(a->box, q->model, &q->shapes, &request, 1, &results, error);
     if (status == FT_OK)
         status = ft_report_max_batch(stream, &q->args->output.style,
-                                     &(ft_model_results){q->args->path, q->model, &q->shapes, &answers}, &largest,
+                                     &(ft_model_results){q->args->path, q->model, &q->shapes, &results}, &largest,
                                      q->free_bytes[0], q->is_whole, q->args->most, error);
-    ft_results_free(&answers);
+    ft_results_free(&results);
     return status;
 }
 

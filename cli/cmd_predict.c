@@ -113,10 +113,10 @@ static ft_status predict_graph(models *m, const char *path, const ft_graph *grap
     run *r = m->user;
     asking *a = &r->args->asking;
     ft_binding shapes = shapes_for(&a->shapes, graph, m->has_several, 0);
-    ft_results answers = {0};
-    ft_status status = ft_predict(a->box, graph, &shapes, r->requests, r->request_count, &answers, error);
-    if (status == FT_OK) status = tell(r, m->has_several, &(ft_model_results){path, graph, &shapes, &answers}, error);
-    ft_results_free(&answers);
+    ft_results results = {0};
+    ft_status status = ft_predict(a->box, graph, &shapes, r->requests, r->request_count, &results, error);
+    if (status == FT_OK) status = tell(r, m->has_several, &(ft_model_results){path, graph, &shapes, &results}, error);
+    ft_results_free(&results);
     return status;
 }
 

@@ -59,12 +59,12 @@ static void name_line(const char *path, uint64_t line, ft_error *error) {
     snprintf(error->message, sizeof error->message, "%s:%llu: %.200s", path, (unsigned long long)line, what.message);
 }
 
-static ft_status take_answer(predicting *p, pending *about, ft_prediction *answer, ft_error *error) {
+static ft_status take_answer(predicting *p, pending *about, ft_result *answer, ft_error *error) {
     const ft_metric_result *time = &answer->metrics[0];
     about->item.time_us = time->value;
     about->item.time_lo_us = time->lo;
     about->item.time_hi_us = time->hi;
-    ft_prediction_free(answer);
+    ft_result_free(answer);
     return keep(p, &about->item, about->task, error);
 }
 
@@ -79,18 +79,18 @@ static void forget_waiting(predicting *p) {
 /* Asks about those that are waiting. */
 static ft_status ask_waiting(void *user, program_walk *w) {
     predicting *p = user;
-    ft_prediction answers[PROGRAM_WALK_ASIDE];
+    ft_result results[PROGRAM_WALK_ASIDE];
     ft_error errors[PROGRAM_WALK_ASIDE];
     ft_status status = FT_OK;
     ft_predictor_predict_many(p->predictor, (const ft_graph *const *)p->bound, p->waiting_count,
-                              &(ft_request){.device = p->device}, answers, errors);
+                              &(ft_request){.device = p->device}, results, errors);
     for (uint32_t i = 0; i < p->waiting_count; i++) {
         pending *about = &p->waiting[i];
         bool is_told = errors[i].status == FT_OK;
         if (status == FT_OK && is_told)
-            errors[i].status = take_answer(p, about, &answers[i], &errors[i]);
+            errors[i].status = take_answer(p, about, &results[i], &errors[i]);
         else if (is_told)
-            ft_prediction_free(&answers[i]);
+            ft_result_free(&results[i]);
         else
             name_line(about->item.file, about->item.line, &errors[i]);
         if (status == FT_OK && errors[i].status != FT_OK) status = program_walk_fail(w, errors[i].status, &errors[i]);

@@ -109,17 +109,17 @@ static ft_cost_options cost_options(const asking *a) {
 }
 
 static ft_status predicted_flow(run *r, const char *path, const ft_graph *graph, const ft_binding *shapes,
-                                ft_results *answers, ft_flow **flow, ft_error *error) {
+                                ft_results *results, ft_flow **flow, ft_error *error) {
     asking *a = &r->args->asking;
     ft_request request = asking_request(a, 0, a->batch_count > 0 ? a->batches[0] : 0);
     if (r->args->how.is_derived) request.mode = FT_INFER;
-    ft_status status = ft_predict(a->box, graph, shapes, &request, 1, answers, error);
+    ft_status status = ft_predict(a->box, graph, shapes, &request, 1, results, error);
     if (status != FT_OK) return status;
-    ft_model_results subject = {path, graph, shapes, answers};
+    ft_model_results subject = {path, graph, shapes, results};
     status = ft_flow_from_result(&subject, 0, flow, error);
     if (status != FT_OK || !r->args->how.is_derived) return status;
     ft_binding binding = *shapes;
-    binding.batch = answers->items[0].request.batch;
+    binding.batch = results->items[0].request.batch;
     ft_cost_options options = cost_options(a);
     return ft_flow_derive_training(*flow, &binding, &options, error);
 }
@@ -138,20 +138,20 @@ static ft_status replay_graph(models *m, const char *path, const ft_graph *graph
     run *r = m->user;
     asking *a = &r->args->asking;
     ft_binding shapes = shapes_for(&a->shapes, graph, m->has_several, 0);
-    ft_results answers = {0};
+    ft_results results = {0};
     ft_flow *flow = NULL;
     ft_status status = r->times != NULL ? tabled_flow(r, graph, &shapes, &flow, error)
-                                        : predicted_flow(r, path, graph, &shapes, &answers, &flow, error);
+                                        : predicted_flow(r, path, graph, &shapes, &results, &flow, error);
     ft_model_replays subject = {.file = path, .flow = flow, .times_from = r->args->how.times};
     subject.batch = a->batch_count > 0 ? a->batches[0] : 0;
     if (status == FT_OK && r->times == NULL) {
-        subject.device = answers.items[0].request.device;
-        subject.batch = answers.items[0].request.batch;
-        subject.times_from = answers.items[0].time_by;
+        subject.device = results.items[0].request.device;
+        subject.batch = results.items[0].request.batch;
+        subject.times_from = ft_result_time(&results.items[0])->predictor;
     }
     if (status == FT_OK) status = replay_flow(r, m->has_several, &subject, error);
     ft_flow_free(flow);
-    ft_results_free(&answers);
+    ft_results_free(&results);
     return status;
 }
 

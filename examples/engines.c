@@ -22,14 +22,14 @@ static ft_status print_replays(const ft_predictor_set *box, const ft_graph *mode
                                ft_error *error) {
     static const char *const engines[] = {"compute:1", "compute:2", "compute:1,copy:1", "mme:conv,fc;tpc:*"};
     const ft_request request = {.device = device, .batch = 8};
-    ft_results answers = {0};
+    ft_results results = {0};
     ft_flow *flow = NULL;
-    ft_status status = ft_predict(box, model, NULL, &request, 1, &answers, error);
-    if (!status) status = ft_flow_from_result(&(ft_model_results){"model", model, NULL, &answers}, 0, &flow, error);
+    ft_status status = ft_predict(box, model, NULL, &request, 1, &results, error);
+    if (!status) status = ft_flow_from_result(&(ft_model_results){"model", model, NULL, &results}, 0, &flow, error);
     for (size_t i = 0; !status && i < sizeof engines / sizeof engines[0]; i++)
         status = print_replay(flow, engines[i], error);
     ft_flow_free(flow);
-    ft_results_free(&answers);
+    ft_results_free(&results);
     return status;
 }
 

@@ -10,17 +10,17 @@
 enum { MOST_DEVICES = 64 };
 
 static int by_time(const void *a, const void *b) {
-    double x = ((const ft_result *)a)->time.value, y = ((const ft_result *)b)->time.value;
+    double x = ft_result_time(((const ft_result *)a))->value, y = ft_result_time(((const ft_result *)b))->value;
     return (x > y) - (x < y);
 }
 
-static void print_sorted(const ft_results *answers) {
+static void print_sorted(const ft_results *results) {
     ft_result sorted[MOST_DEVICES] = {0};
-    for (uint32_t i = 0; i < answers->count; i++) sorted[i] = answers->items[i];
-    qsort(sorted, answers->count, sizeof *sorted, by_time);
-    for (uint32_t i = 0; i < answers->count; i++)
-        printf("%-20s %12.0f us %10.0f MB\n", sorted[i].request.device, sorted[i].time.value,
-               sorted[i].memory.value / 1e6);
+    for (uint32_t i = 0; i < results->count; i++) sorted[i] = results->items[i];
+    qsort(sorted, results->count, sizeof *sorted, by_time);
+    for (uint32_t i = 0; i < results->count; i++)
+        printf("%-20s %12.0f us %10.0f MB\n", sorted[i].request.device, ft_result_time(&sorted[i])->value,
+               ft_result_memory(&sorted[i])->value / 1e6);
 }
 
 static ft_status predict(const ft_predictor_set *box, const ft_graph *model, int64_t batch, ft_error *error) {
@@ -29,10 +29,10 @@ static ft_status predict(const ft_predictor_set *box, const ft_graph *model, int
         ft_predictor_set_device_count(box) < MOST_DEVICES ? ft_predictor_set_device_count(box) : MOST_DEVICES;
     for (uint32_t i = 0; i < count; i++)
         requests[i] = (ft_request){.device = ft_predictor_set_device(box, i), .batch = batch};
-    ft_results answers = {0};
-    ft_status status = ft_predict(box, model, NULL, requests, count, &answers, error);
-    if (!status) print_sorted(&answers);
-    ft_results_free(&answers);
+    ft_results results = {0};
+    ft_status status = ft_predict(box, model, NULL, requests, count, &results, error);
+    if (!status) print_sorted(&results);
+    ft_results_free(&results);
     return status;
 }
 

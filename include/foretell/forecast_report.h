@@ -24,7 +24,7 @@ typedef struct ft_model_results {
     const char *file; /* what the report calls the model */
     const ft_graph *model;
     const ft_binding *shapes; /* as they were given to ft_predict */
-    const ft_results *answers;
+    const ft_results *results;
 } ft_model_results;
 
 /* One document about any number of models: begin, any number of models, end. Nothing is written before the first

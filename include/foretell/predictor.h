@@ -1,10 +1,10 @@
-/* predictor.h - what a model will take on a device, from a predictor file.
+/* predictor.h - predictor files: opening one, and predicting its metrics for a model on a device.
  *
  *     ft_predictor *predictor;
- *     ft_prediction answer;
+ *     ft_result result;
  *     if (!ft_predictor_open("phone.ftm", &predictor, &error) &&
- *         !ft_predictor_predict(predictor, bound, &(ft_request){.device = "adreno-640"}, &answer, &error))
- *         printf("%.0f us\n", answer.metrics[0].value);
+ *         !ft_predictor_predict(predictor, bound, &(ft_request){.device = "adreno-640"}, &result, &error))
+ *         printf("%.0f us\n", result.metrics[0].value);
  *
  * A predictor is read-only once it is opened: any number of threads may share one. docs/formats/predictor.md has the
  * layout of the file. */
@@ -19,10 +19,15 @@ FT_C_BEGIN
 
 typedef struct ft_predictor ft_predictor;
 
-/* Where a number comes from. */
-typedef enum ft_provenance { FT_MEASURED, FT_LEARNED, FT_ANALYTIC, FT_ASSUMED } ft_provenance;
+/* Provenance: how a value is known.
+ *   measured      taken from measurements of this model on this device
+ *   learned       predicted for a device, setting and kinds of kernels that the training data covers
+ *   extrapolated  predicted beyond the training data: a new device, setting, batch or kind of kernel
+ *   assumed       computed from the data sheet or from constants that were never compared with measurements */
+typedef enum ft_provenance { FT_MEASURED, FT_LEARNED, FT_EXTRAPOLATED, FT_ASSUMED } ft_provenance;
+enum { FT_PROVENANCE_COUNT = 4 };
 
-FT_API const char *ft_provenance_name(ft_provenance kind); /* "measured", "learned", "analytic", "assumed" */
+FT_API const char *ft_provenance_name(ft_provenance provenance); /* "measured", "learned", ... */
 
 /* A request: what to predict for a model. */
 typedef struct ft_request {
@@ -36,29 +41,52 @@ typedef struct ft_request {
                           are ignored */
 } ft_request;
 
-typedef struct ft_metric_result {
-    const char *metric; /* "time_us" */
-    double value;
-    double lo, hi; /* holds the measured value in 9 of 10 cases; NaN when that was never measured for the device */
-    ft_provenance source;
-} ft_metric_result;
+/* The resource that limits the speed. */
+typedef enum ft_bound { FT_BOUND_UNKNOWN, FT_BOUND_COMPUTE, FT_BOUND_MEMORY, FT_BOUND_LAUNCH } ft_bound;
 
-/* The share of one kernel in the first metric. They add up to its value. */
+FT_API const char *ft_bound_name(ft_bound bound); /* "unknown", "compute", "memory", "launch" */
+
+/* One part of a metric: a kernel of the time, or "weights" of the memory. The parts add up to the value. */
 typedef struct ft_part {
-    const char *type;    /* as in ft_kernel */
-    const uint32_t *ops; /* operators of the graph; none for what belongs to no kernel (start, correction) */
+    const char *type;    /* of a kernel: as in ft_kernel */
+    const uint32_t *ops; /* operators of the graph; none for a part that belongs to no kernel (start, correction) */
     uint32_t op_count;
     double value;
+    ft_bound bound; /* of a kernel, where the data sheet has peak rate and bandwidth */
 } ft_part;
 
-typedef struct ft_prediction {
-    const ft_metric_result *metrics; /* one for each metric of the file */
-    uint32_t metric_count;
-    const ft_part *parts; /* NULL when the predictor sees only the whole */
+/* One metric of a result. */
+typedef struct ft_metric_result {
+    const char *metric; /* "time_us" */
+    double value;       /* NaN: not predicted, for the reason in `missing_reason` */
+    double lo, hi;      /* holds the measured value in 9 of 10 cases; NaN when that was not checked for the device */
+    ft_provenance provenance;           /* of the largest share of the value */
+    double shares[FT_PROVENANCE_COUNT]; /* of the value, by provenance; they add up to 1 */
+    const char *predictor;              /* path of the predictor, "roofline" or "timeline"; NULL: not predicted */
+    const ft_part *parts;               /* may be none */
     uint32_t part_count;
-    double coverage_ratio; /* share of the value that comes from kernels like those it was trained on */
-    void *owner;
-} ft_prediction;
+    const char *missing_reason; /* NULL when there is a value */
+} ft_metric_result;
+
+/* The result of a request. */
+typedef struct ft_result {
+    ft_request request; /* as it was resolved: every field has a value; `device` is the canonical name */
+    const ft_metric_result *metrics;
+    uint32_t metric_count;
+    double coverage_ratio;    /* share of the time that comes from kernels like those of the training data */
+    ft_bound bound;           /* of the largest share of the time */
+    double bound_ratio;       /* that share */
+    const char *const *notes; /* data that is missing, and what was used in its place */
+    uint32_t note_count;
+    uint32_t time_note_count; /* the first of them, which are about the time */
+    void *owner;              /* NULL for items of ft_results */
+} ft_result;
+
+/* A metric by its name, NULL when the result does not have it; and the two that a result of ft_predict always has. */
+FT_API const ft_metric_result *ft_result_metric(const ft_result *result, const char *metric);
+FT_API const ft_metric_result *ft_result_time(const ft_result *result);   /* "time_us" */
+FT_API const ft_metric_result *ft_result_memory(const ft_result *result); /* "peak_bytes" */
+FT_API void ft_result_free(ft_result *result);
 
 /* Maps the file. FT_ERR_FORMAT when it is no predictor, FT_ERR_DAMAGED when its content is not what its checksum says,
  * FT_ERR_UNSUPPORTED when it was made by a newer foretell or for other features. */
@@ -78,17 +106,16 @@ FT_API const ft_predictor *ft_predictor_find(const ft_predictor *predictor, cons
  */
 FT_API ft_status ft_predictor_bundle(const char *const *paths, uint32_t count, const char *path, ft_error *error);
 
-/* What it says, and what those after it in its file can say. `bound` carries the batch. Any name of a device will do;
- * without one, a predictor of one device answers for that. A device that the predictor does not know (and whose data
- * sheet does not help it), or a mode that it was not trained on, is FT_ERR_UNSUPPORTED. The answer lives as long as the
- * predictor and the graph. */
-FT_API ft_status ft_predictor_predict(const ft_predictor *predictor, const ft_graph *bound, const ft_request *query,
-                                      ft_prediction *answer, ft_error *error);
-/* The same answers about several graphs, in less time than one after the other takes. errors[i].status tells whether
- * there is one for bound[i], and its message why not; returned is the first that is not FT_OK. */
+/* Predicts every metric of the file that was trained for the device and mode. `bound` carries the batch. Without a
+ * device, a predictor of one device predicts for that. A device that is not among those of the training data (and whose
+ * data sheet the predictor cannot use), or a mode that it was not trained on, is FT_ERR_UNSUPPORTED. The result lives
+ * as long as the predictor and the graph; `notes` and bounds are left to ft_predict. */
+FT_API ft_status ft_predictor_predict(const ft_predictor *predictor, const ft_graph *bound, const ft_request *request,
+                                      ft_result *result, ft_error *error);
+/* The same for several graphs, faster than one call each. errors[i].status is the status of bound[i]; returned is the
+ * first that is not FT_OK. */
 FT_API ft_status ft_predictor_predict_many(const ft_predictor *predictor, const ft_graph *const *bound, uint32_t count,
-                                           const ft_request *query, ft_prediction *answers, ft_error *errors);
-FT_API void ft_prediction_free(ft_prediction *answer);
+                                           const ft_request *request, ft_result *results, ft_error *errors);
 
 FT_API const char *ft_predictor_metric(const ft_predictor *predictor); /* "time_us" */
 FT_API const char *ft_predictor_family(const ft_predictor *predictor); /* "kernel-sum" */

@@ -35,7 +35,7 @@ ft_status ft_result_report_add(ft_result_report *report, const ft_model_results 
         break;
     }
     w->model_count++;
-    w->forecast_count += entry->answers->count;
+    w->forecast_count += entry->results->count;
     return sink_flush(&w->out, error);
 }
 

@@ -34,16 +34,17 @@ static void add_pair(buf *text, const char *name, double value) {
 
 static void add_memory(buf *out, const ft_result *f) {
     buf text = {0};
-    for (uint32_t i = 0; i < f->memory_part_count; i++)
-        add_pair(&text, f->memory_parts[i].type, round(memory_part_bytes(f, i)));
+    for (uint32_t i = 0; i < ft_result_memory(f)->part_count; i++)
+        add_pair(&text, ft_result_memory(f)->parts[i].type, round(memory_part_bytes(f, i)));
     add_cell(out, &text);
 }
 
 static void add_others(buf *out, const ft_result *f) {
     buf text = {0};
     char name[METRIC_NAME_SIZE];
-    for (uint32_t i = 0; i < f->other_count; i++) {
-        const ft_metric_result *other = &f->others[i];
+    for (uint32_t i = 0; i < f->metric_count; i++) {
+        const ft_metric_result *other = &f->metrics[i];
+        if (!is_other_metric(other)) continue;
         add_pair(&text, other->metric, other->value);
         add_pair(&text, metric_end_name(other->metric, "lo", name), other->lo);
         add_pair(&text, metric_end_name(other->metric, "hi", name), other->hi);
@@ -110,8 +111,8 @@ static void write_heading(const forecast_writer *w, buf *out) {
 void forecast_csv_model(forecast_writer *w, const ft_model_results *entry, const model_facts *facts) {
     buf *out = &w->out.text;
     if (w->model_count == 0) write_heading(w, out);
-    for (uint32_t i = 0; i < entry->answers->count; i++) {
-        const ft_result *f = &entry->answers->items[i];
+    for (uint32_t i = 0; i < entry->results->count; i++) {
+        const ft_result *f = &entry->results->items[i];
         forecast_row row;
         forecast_row_fill(entry, facts, f, w->style.samples, &row);
         if (w->style.has_layers) {

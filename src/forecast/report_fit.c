@@ -19,7 +19,7 @@ typedef struct fit_facts {
     const char *free_from; /* "given", "data sheet" or "unknown" */
     const char *fits;      /* "yes", "no", "uncertain" */
     double margin_bytes, margin_lo_bytes, margin_hi_bytes;
-    uint64_t sure_batch, possible_batch, most_batch;
+    uint64_t certain_batch, possible_batch, max_batch;
 } fit_facts;
 
 #define FACT(member, kind)                                                                                             \
@@ -32,7 +32,7 @@ typedef struct fit_facts {
         FORECAST_FACT(optimizer, FIELD_TEXT), FACT(free_bytes, FIELD_WHOLE), FACT(free_from, FIELD_TEXT)
 #define MEMORY_FACTS                                                                                                   \
     FORECAST_FACT(peak_bytes, FIELD_WHOLE), FORECAST_FACT(peak_lo_bytes, FIELD_WHOLE),                                 \
-        FORECAST_FACT(peak_hi_bytes, FIELD_WHOLE), FORECAST_FACT(memory_source, FIELD_TEXT),                           \
+        FORECAST_FACT(peak_hi_bytes, FIELD_WHOLE), FORECAST_FACT(memory_provenance, FIELD_TEXT),                       \
         FORECAST_FACT(memory_predictor, FIELD_TEXT)
 #define END                                                                                                            \
     { NULL, FIELD_TEXT, 0 }
@@ -52,21 +52,21 @@ static const field fit_fields[] = {
 static const field batch_fields[] = {
     WHICH_FACTS,
     HOW_FACTS,
-    FACT(sure_batch, FIELD_COUNT),
+    FACT(certain_batch, FIELD_COUNT),
     FACT(possible_batch, FIELD_COUNT),
-    FACT(most_batch, FIELD_COUNT),
+    FACT(max_batch, FIELD_COUNT),
     FORECAST_FACT(batch, FIELD_COUNT),
     MEMORY_FACTS,
     FORECAST_FACT(time_us, FIELD_RATIO),
     FORECAST_FACT(time_lo_us, FIELD_RATIO),
     FORECAST_FACT(time_hi_us, FIELD_RATIO),
     FORECAST_FACT(samples_per_s, FIELD_RATIO),
-    FORECAST_FACT(source, FIELD_TEXT),
+    FORECAST_FACT(provenance, FIELD_TEXT),
     END,
 };
 
 static void gather(const ft_model_results *entry, uint32_t index, double free_bytes, bool is_whole, fit_facts *facts) {
-    const ft_result *f = &entry->answers->items[index];
+    const ft_result *f = &entry->results->items[index];
     const model_facts none = {0};
     *facts = (fit_facts){.free_bytes = free_bytes,
                          .free_from = isnan(free_bytes) ? "unknown"
@@ -74,9 +74,9 @@ static void gather(const ft_model_results *entry, uint32_t index, double free_by
                                                         : "given"};
     forecast_row_fill(entry, &none, f, 0, &facts->forecast);
     facts->fits = ft_fit_name(ft_result_fit(f, free_bytes));
-    facts->margin_bytes = round(free_bytes - f->memory.value);
-    facts->margin_lo_bytes = round(free_bytes - f->memory.hi);
-    facts->margin_hi_bytes = round(free_bytes - f->memory.lo);
+    facts->margin_bytes = round(free_bytes - ft_result_memory(f)->value);
+    facts->margin_lo_bytes = round(free_bytes - ft_result_memory(f)->hi);
+    facts->margin_hi_bytes = round(free_bytes - ft_result_memory(f)->lo);
 }
 
 /* --- For programs -------------------------------------------------------------------------------------------- */
@@ -126,7 +126,7 @@ static void add_need(labelled *l, const forecast_row *row) {
         buf_format(out, ", 90 %% interval %s", interval);
     else
         buf_text(out, ", taken to be off by a fifth at most");
-    buf_format(out, " (%s)", row->memory_source != NULL ? row->memory_source : "not known");
+    buf_format(out, " (%s)", row->memory_provenance != NULL ? row->memory_provenance : "not known");
 }
 
 static void add_free(labelled *l, const fit_facts *facts) {
@@ -199,7 +199,7 @@ static void add_speed(labelled *l, const forecast_row *row) {
 static void batch_table(sink *out, const ft_style *style, const fit_facts *facts, const ft_result *f) {
     labelled l = {0};
     char verdict[96];
-    unsigned long long sure = facts->sure_batch, possible = facts->possible_batch, most = facts->most_batch;
+    unsigned long long sure = facts->certain_batch, possible = facts->possible_batch, most = facts->max_batch;
     if (sure == 0)
         snprintf(verdict, sizeof verdict, possible == 0 ? "no batch fits" : "no batch surely fits");
     else
@@ -269,7 +269,7 @@ static void fit_grid(sink *out, const ft_style *style, const fit_list *list) {
                        .indent = INDENT,
                        .row = fit_row,
                        .user = list,
-                       .row_count = list->entry->answers->count},
+                       .row_count = list->entry->results->count},
                out);
 }
 
@@ -278,7 +278,7 @@ static void fit_grid(sink *out, const ft_style *style, const fit_list *list) {
 ft_status ft_report_fit(FILE *stream, const ft_style *style, const ft_model_results *entry, const double *free_bytes,
                         bool is_whole, ft_error *error) {
     const fit_list list = {entry, free_bytes, is_whole, style};
-    const ft_results *results = entry->answers;
+    const ft_results *results = entry->results;
     sink out = {.stream = stream};
     json_writer j;
     fit_facts facts;
@@ -306,13 +306,13 @@ ft_status ft_report_max_batch(FILE *stream, const ft_style *style, const ft_mode
                               const ft_max_batch_result *largest, double free_bytes, bool is_whole, int64_t most,
                               ft_error *error) {
     fit_facts facts;
-    const ft_result *result = &entry->answers->items[0];
+    const ft_result *result = &entry->results->items[0];
     sink out = {.stream = stream};
     json_writer j;
     gather(entry, 0, free_bytes, is_whole, &facts);
-    facts.sure_batch = (uint64_t)largest->sure;
+    facts.certain_batch = (uint64_t)largest->certain;
     facts.possible_batch = (uint64_t)largest->possible;
-    facts.most_batch = (uint64_t)most;
+    facts.max_batch = (uint64_t)most;
     switch (style->output) {
     case FT_TABLE:
         batch_table(&out, style, &facts, result);

@@ -8,10 +8,10 @@ static void write_memory(json_writer *j, const ft_result *f) {
     static const field part = {"", FIELD_WHOLE, 0};
     jsonw_key(j, "memory");
     jsonw_open_object(j, JSON_LINE);
-    for (uint32_t i = 0; i < f->memory_part_count; i++) {
+    for (uint32_t i = 0; i < ft_result_memory(f)->part_count; i++) {
         double bytes = memory_part_bytes(f, i);
         field named = part;
-        named.key = f->memory_parts[i].type;
+        named.key = ft_result_memory(f)->parts[i].type;
         if (!isnan(bytes)) field_json(&named, &bytes, NULL, j);
     }
     jsonw_close(j);
@@ -20,14 +20,15 @@ static void write_memory(json_writer *j, const ft_result *f) {
 static void write_others(json_writer *j, const ft_result *f) {
     jsonw_key(j, "others");
     jsonw_open_object(j, JSON_BLOCK);
-    for (uint32_t i = 0; i < f->other_count; i++) {
-        const ft_metric_result *other = &f->others[i];
+    for (uint32_t i = 0; i < f->metric_count; i++) {
+        const ft_metric_result *other = &f->metrics[i];
+        if (!is_other_metric(other)) continue;
         jsonw_key(j, other->metric);
         jsonw_open_object(j, JSON_LINE);
         jsonw_pair_double(j, "value", other->value);
         jsonw_pair_double(j, "lo", other->lo);
         jsonw_pair_double(j, "hi", other->hi);
-        jsonw_pair_string(j, "source", ft_provenance_name(other->source));
+        jsonw_pair_string(j, "provenance", ft_provenance_name(other->provenance));
         jsonw_close(j);
     }
     jsonw_close(j);
@@ -68,8 +69,8 @@ static void write_layers(forecast_writer *w, json_writer *j, const ft_graph *mod
 }
 
 void forecast_json_model(forecast_writer *w, const ft_model_results *entry, const model_facts *facts) {
-    for (uint32_t i = 0; i < entry->answers->count; i++) {
-        const ft_result *f = &entry->answers->items[i];
+    for (uint32_t i = 0; i < entry->results->count; i++) {
+        const ft_result *f = &entry->results->items[i];
         forecast_row row;
         json_writer j;
         forecast_row_fill(entry, facts, f, w->style.samples, &row);

@@ -19,13 +19,13 @@ typedef struct layer_list {
 
 static double listed_time(const layer_list *l) {
     double sum = 0;
-    for (uint32_t i = 0; i < l->count; i++) sum += l->forecast->kernels[l->chosen[i]].value;
+    for (uint32_t i = 0; i < l->count; i++) sum += ft_result_time(l->forecast)->parts[l->chosen[i]].value;
     return sum;
 }
 
 static void put_time(const layer_list *l, double time, grid_cell *cells) {
     metric_words("time_us", time, cells[3].text);
-    unit_ratio(time > 0 ? time / l->forecast->time.value : 0, cells[4].text);
+    unit_ratio(time > 0 ? time / ft_result_time(l->forecast)->value : 0, cells[4].text);
 }
 
 /* "conv1, relu1" */
@@ -44,12 +44,12 @@ static void put_operators(const layer_list *l, const ft_part *part, grid_cell *c
 static void put_foot(const layer_list *l, uint32_t row, grid_cell *cells) {
     const ft_result *f = l->forecast;
     if (l->has_rest && row == l->count) {
-        snprintf(cells[1].text, sizeof cells[1].text, "%u others", f->kernel_count - l->count);
-        put_time(l, f->time.value - listed_time(l), cells);
+        snprintf(cells[1].text, sizeof cells[1].text, "%u others", ft_result_time(f)->part_count - l->count);
+        put_time(l, ft_result_time(f)->value - listed_time(l), cells);
         return;
     }
     snprintf(cells[1].text, sizeof cells[1].text, "all");
-    put_time(l, f->time.value, cells);
+    put_time(l, ft_result_time(f)->value, cells);
 }
 
 static void put_layer(const void *user, uint32_t row, grid_cell *cells) {
@@ -62,7 +62,7 @@ static void put_layer(const void *user, uint32_t row, grid_cell *cells) {
     layer_row_fill(l->forecast, l->chosen[row], &values);
     snprintf(cells[0].text, sizeof cells[0].text, "%u", values.index + 1);
     text_fit(values.kernel, UINT32_MAX, l->style, cells[1].text, sizeof cells[1].text);
-    put_operators(l, &l->forecast->kernels[l->chosen[row]], &cells[2]);
+    put_operators(l, &ft_result_time(l->forecast)->parts[l->chosen[row]], &cells[2]);
     put_time(l, values.time_us, cells);
     snprintf(cells[5].text, sizeof cells[5].text, "%s", values.bound != NULL ? values.bound : "-");
 }
@@ -70,7 +70,7 @@ static void put_layer(const void *user, uint32_t row, grid_cell *cells) {
 static void write_heading(sink *out, const ft_style *style, const ft_result *f) {
     char device[GRID_CELL_SIZE];
     text_fit(f->request.device, UINT32_MAX, style, device, sizeof device);
-    buf_format(&out->text, "\n%sWhere the time goes: %s, batch %lld%s\n", tone_begin(style, TONE_TITLE), device,
+    buf_format(&out->text, "\n%sTime by kernel: %s, batch %lld%s\n", tone_begin(style, TONE_TITLE), device,
                (long long)f->request.batch, tone_end(style, TONE_TITLE));
 }
 
@@ -85,10 +85,11 @@ void forecast_table_layers(sink *out, const ft_style *style, uint32_t top, const
         {.title = "Bound", .drop = 1},
     };
     write_heading(out, style, forecast);
-    if (forecast->kernel_count == 0) {
+    if (ft_result_time(forecast)->part_count == 0) {
         buf_format(&out->text, "%*s%s\n", INDENT, "",
-                   forecast->no_time != NULL ? "there is no time to divide"
-                                             : "this predictor sees only the whole, not its kernels");
+                   ft_result_time(forecast)->missing_reason != NULL
+                       ? "no time was predicted"
+                       : "this predictor predicts the whole model, not its kernels");
         return;
     }
     layer_list l = {.forecast = forecast, .model = entry->model, .style = style};
@@ -98,7 +99,7 @@ void forecast_table_layers(sink *out, const ft_style *style, uint32_t top, const
         return;
     }
     l.chosen = chosen;
-    l.has_rest = l.count < forecast->kernel_count;
+    l.has_rest = l.count < ft_result_time(forecast)->part_count;
     uint32_t foot = l.has_rest ? 2 : 1;
     grid_write(&(grid){.style = style,
                        .columns = columns,

@@ -18,7 +18,7 @@ static const double MARGIN = 22, HEAD = 46, PANEL = 330, PANEL_HEIGHT = 230, GAP
 
 typedef struct figure {
     const ft_model_results *entry;
-    const ft_results *answers;
+    const ft_results *results;
     uint32_t *device_of;   /* per answer: the number of its device, in order of appearance */
     const char **devices;  /* their names */
     uint32_t device_count; /* with an answer that has something to draw */
@@ -34,25 +34,19 @@ typedef struct quantity {
     const ft_metric_result *(*of)(const ft_result *);
 } quantity;
 
-static const ft_metric_result *time_of(const ft_result *f) {
-    return &f->time;
-}
-
-static const ft_metric_result *memory_of(const ft_result *f) {
-    return &f->memory;
-}
-
-static const quantity quantities[] = {{"time_us", "Time of a step", time_of}, {"peak_bytes", "Memory", memory_of}};
+static const quantity quantities[] = {{"time_us", "Time of a step", ft_result_time},
+                                      {"peak_bytes", "Memory", ft_result_memory}};
 
 static void find_devices(figure *f) {
-    for (uint32_t i = 0; i < f->answers->count; i++) {
-        const ft_result *item = &f->answers->items[i];
+    for (uint32_t i = 0; i < f->results->count; i++) {
+        const ft_result *item = &f->results->items[i];
         uint32_t d = 0;
         while (d < f->device_count && strcmp(f->devices[d], item->request.device) != 0) d++;
         if (d == f->device_count) f->devices[f->device_count++] = item->request.device;
         f->device_of[i] = d;
-        if (item->request.batch != f->answers->items[0].request.batch) f->has_batches = true;
-        if (f->first == NULL && item->kernel_count > 0 && item->time.value > 0) f->first = item;
+        if (item->request.batch != f->results->items[0].request.batch) f->has_batches = true;
+        if (f->first == NULL && ft_result_time(item)->part_count > 0 && ft_result_time(item)->value > 0)
+            f->first = item;
     }
 }
 
@@ -71,8 +65,8 @@ static bool has_bands(const figure *f) {
 static void value_range(const figure *f, const quantity *q, double *lo, double *hi) {
     *lo = INFINITY;
     *hi = 0;
-    for (uint32_t i = 0; i < f->answers->count; i++) {
-        const ft_metric_result *e = q->of(&f->answers->items[i]);
+    for (uint32_t i = 0; i < f->results->count; i++) {
+        const ft_metric_result *e = q->of(&f->results->items[i]);
         if (!(e->value > 0)) continue;
         bool is_band = has_bands(f) && e->lo > 0 && e->hi > 0;
         *lo = fmin(*lo, is_band ? e->lo : e->value);
@@ -83,9 +77,9 @@ static void value_range(const figure *f, const quantity *q, double *lo, double *
 static void batch_range(const figure *f, double *lo, double *hi) {
     *lo = INFINITY;
     *hi = 0;
-    for (uint32_t i = 0; i < f->answers->count; i++) {
-        *lo = fmin(*lo, (double)f->answers->items[i].request.batch);
-        *hi = fmax(*hi, (double)f->answers->items[i].request.batch);
+    for (uint32_t i = 0; i < f->results->count; i++) {
+        *lo = fmin(*lo, (double)f->results->items[i].request.batch);
+        *hi = fmax(*hi, (double)f->results->items[i].request.batch);
     }
 }
 
@@ -93,9 +87,9 @@ static void batch_range(const figure *f, double *lo, double *hi) {
 static uint32_t points_of(const figure *f, const quantity *q, uint32_t device, bool *has_band) {
     uint32_t count = 0;
     *has_band = true;
-    for (uint32_t i = 0; i < f->answers->count; i++) {
-        const ft_metric_result *e = q->of(&f->answers->items[i]);
-        double batch = (double)f->answers->items[i].request.batch;
+    for (uint32_t i = 0; i < f->results->count; i++) {
+        const ft_metric_result *e = q->of(&f->results->items[i]);
+        double batch = (double)f->results->items[i].request.batch;
         if (f->device_of[i] != device || !(e->value > 0)) continue;
         if (!(e->lo > 0) || !(e->hi > 0)) *has_band = false;
         f->points[count] = (plot_point){batch, e->value};
@@ -144,8 +138,8 @@ static double legend(const figure *f, canvas *page, double top, bool is_drawn, l
 static void draw_devices(const figure *f, canvas *page, double left, double top, const quantity *q) {
     char label[AXIS_LABEL];
     const axis_unit unit = axis_unit_of(q->metric, label);
-    for (uint32_t i = 0; i < f->answers->count; i++) {
-        const ft_result *item = &f->answers->items[i];
+    for (uint32_t i = 0; i < f->results->count; i++) {
+        const ft_result *item = &f->results->items[i];
         const ft_metric_result *e = q->of(item);
         char words[AXIS_TICK_TEXT] = "not known";
         if (e->value > 0) axis_text(e->value, unit, words); /* in the units of the axis below */
@@ -162,7 +156,7 @@ static void draw_devices(const figure *f, canvas *page, double left, double top,
                                  .width = PANEL,
                                  .title = q->title,
                                  .rows = f->rows,
-                                 .count = f->answers->count,
+                                 .count = f->results->count,
                                  .unit = unit});
 }
 
@@ -183,11 +177,11 @@ static int by_value(const void *left, const void *right) {
 static uint32_t list_kinds(const ft_result *f, plot_row *rows) {
     uint32_t count = 0;
     double rest = 0;
-    for (uint32_t k = 0; k < f->kernel_count; k++) {
+    for (uint32_t k = 0; k < ft_result_time(f)->part_count; k++) {
         uint32_t i = 0;
-        while (i < count && strcmp(rows[i].label, f->kernels[k].type) != 0) i++;
-        if (i == count) rows[count++] = (plot_row){.label = f->kernels[k].type, .color = palette_at(0)};
-        rows[i].value += f->kernels[k].value;
+        while (i < count && strcmp(rows[i].label, ft_result_time(f)->parts[k].type) != 0) i++;
+        if (i == count) rows[count++] = (plot_row){.label = ft_result_time(f)->parts[k].type, .color = palette_at(0)};
+        rows[i].value += ft_result_time(f)->parts[k].value;
     }
     qsort(rows, count, sizeof *rows, by_value);
     if (count > MOST_ROWS) {
@@ -195,7 +189,7 @@ static uint32_t list_kinds(const ft_result *f, plot_row *rows) {
         rows[MOST_ROWS - 1] = (plot_row){.label = "others", .value = rest, .color = palette_at(6)};
         count = MOST_ROWS;
     }
-    for (uint32_t i = 0; i < count; i++) put_share(&rows[i], rows[i].value, f->time.value);
+    for (uint32_t i = 0; i < count; i++) put_share(&rows[i], rows[i].value, ft_result_time(f)->value);
     return count;
 }
 
@@ -211,10 +205,10 @@ static ft_status draw_breakdown(const figure *f, canvas *page, double top, plot_
     if (chosen == NULL) return FT_NOMEM(error);
     const ft_graph *model = f->entry->model;
     for (uint32_t i = 0; i < longest; i++) {
-        const ft_part *part = &first->kernels[chosen[i]];
+        const ft_part *part = &ft_result_time(first)->parts[chosen[i]];
         rows[i] = (plot_row){.color = palette_at(2)};
         rows[i].label = part->op_count > 0 ? facts_op_name(model, &ft_graph_ops(model)[part->ops[0]]) : part->type;
-        put_share(&rows[i], part->value, first->time.value);
+        put_share(&rows[i], part->value, ft_result_time(first)->value);
     }
     free(chosen);
     plot_rows_bars(&(plot_rows){.page = page,
@@ -230,7 +224,7 @@ static ft_status draw_breakdown(const figure *f, canvas *page, double top, plot_
 /* --- The page ------------------------------------------------------------------------------------------------ */
 
 static void draw_head(const figure *f, canvas *page) {
-    const ft_request *request = &f->answers->items[0].request;
+    const ft_request *request = &f->results->items[0].request;
     const text_style large = {.size = 15, .color = INK_TEXT, .is_bold = true}, small = {.size = 10, .color = INK_FAINT};
     char text[160];
     canvas_text_fit(page, MARGIN, MARGIN + 12, 2 * PANEL + GAP, f->entry->file, &large);
@@ -258,7 +252,7 @@ static ft_status upper_height(const figure *f, legend_entry *entries, double *he
     double measured = 0;
     if (f->has_batches) FT_TRY(measure_legend(f, entries, &measured, error));
     *height = f->has_batches ? PANEL_HEIGHT + CHART_ROOM_BELOW + LEGEND_GAP + measured
-                             : plot_rows_height(f->answers->count, true);
+                             : plot_rows_height(f->results->count, true);
     return FT_OK;
 }
 
@@ -267,7 +261,7 @@ static uint32_t kind_count(const ft_result *f, plot_row *rows) {
 }
 
 static ft_status draw(const figure *f, const char *path, plot_row *rows, legend_entry *entries, ft_error *error) {
-    uint32_t kinds = kind_count(f->first, rows), kernels = f->first != NULL ? f->first->kernel_count : 0;
+    uint32_t kinds = kind_count(f->first, rows), kernels = f->first != NULL ? ft_result_time(f->first)->part_count : 0;
     uint32_t most = kinds > kernels || kernels > MOST_ROWS ? MOST_ROWS : kernels;
     double width = 2 * MARGIN + 2 * PANEL + GAP, top = MARGIN + HEAD, upper;
     double lower = f->first != NULL ? GAP + plot_rows_height(most, false) : 0;
@@ -290,15 +284,15 @@ static ft_status draw(const figure *f, const char *path, plot_row *rows, legend_
 }
 
 ft_status ft_result_plot(const char *path, const ft_model_results *entry, ft_error *error) {
-    figure f = {.entry = entry, .answers = entry->answers};
-    size_t count = f.answers->count, most = count;
+    figure f = {.entry = entry, .results = entry->results};
+    size_t count = f.results->count, most = count;
     if (count == 0) return ft_fail(error, FT_ERR_USAGE, "%s: there is nothing to plot", path);
     f.device_of = calloc(count, sizeof *f.device_of);
     f.devices = calloc(count, sizeof *f.devices);
     f.points = calloc(3 * count, sizeof *f.points);
     legend_entry *entries = calloc(count, sizeof *entries);
     if (f.device_of != NULL && f.devices != NULL) find_devices(&f);
-    if (f.first != NULL && f.first->kernel_count > most) most = f.first->kernel_count;
+    if (f.first != NULL && ft_result_time(f.first)->part_count > most) most = ft_result_time(f.first)->part_count;
     f.rows = calloc(most, sizeof *f.rows);
     bool is_ready = f.device_of != NULL && f.devices != NULL && f.points != NULL && entries != NULL && f.rows != NULL;
     if (is_ready) {

@@ -29,7 +29,10 @@ const field forecast_fields[] = {
     FORECAST(time_hi_us, FIELD_RATIO),
     FORECAST(time_per_sample_us, FIELD_RATIO),
     FORECAST(samples_per_s, FIELD_RATIO),
-    FORECAST(source, FIELD_TEXT),
+    FORECAST(provenance, FIELD_TEXT),
+    FORECAST(learned_ratio, FIELD_RATIO),
+    FORECAST(extrapolated_ratio, FIELD_RATIO),
+    FORECAST(assumed_ratio, FIELD_RATIO),
     FORECAST(time_reason, FIELD_TEXT),
     FORECAST(coverage_ratio, FIELD_RATIO),
     FORECAST(bound, FIELD_TEXT),
@@ -37,7 +40,7 @@ const field forecast_fields[] = {
     FORECAST(peak_bytes, FIELD_WHOLE),
     FORECAST(peak_lo_bytes, FIELD_WHOLE),
     FORECAST(peak_hi_bytes, FIELD_WHOLE),
-    FORECAST(memory_source, FIELD_TEXT),
+    FORECAST(memory_provenance, FIELD_TEXT),
     FORECAST(util_ratio, FIELD_RATIO),
     FORECAST(util_reason, FIELD_TEXT),
     FORECAST(predictor, FIELD_TEXT),
@@ -75,7 +78,7 @@ ft_status model_facts_gather(const ft_model_results *entry, model_facts *facts, 
     const ft_cost_options options = ft_cost_options_default();
     ft_graph *bound;
     ft_cost cost;
-    binding.batch = entry->answers->count > 0 ? entry->answers->items[0].request.batch : 0;
+    binding.batch = entry->results->count > 0 ? entry->results->items[0].request.batch : 0;
     FT_TRY(ft_graph_bind(entry->model, &binding, &bound, error));
     ft_status status = ft_cost_compute(bound, &options, &cost, error);
     if (status == FT_OK) {
@@ -90,24 +93,28 @@ ft_status model_facts_gather(const ft_model_results *entry, model_facts *facts, 
 
 /* --- Forecasts ----------------------------------------------------------------------------------------------- */
 
-static void fill_time(const ft_result *f, forecast_row *row) {
-    bool has_time = !isnan(f->time.value);
-    double batch = (double)f->request.batch;
-    row->time_us = f->time.value;
-    row->time_lo_us = has_time ? f->time.lo : NAN;
-    row->time_hi_us = has_time ? f->time.hi : NAN;
-    row->time_per_sample_us = f->time.value / batch;
-    row->samples_per_s = f->time.value > 0 ? batch / f->time.value * 1e6 : NAN;
-    row->source = has_time ? ft_provenance_name(f->time.source) : NULL;
-    row->time_reason = has_time ? NULL : f->no_time;
-    row->coverage_ratio = has_time ? f->coverage_ratio : NAN;
-    row->bound = f->bound != FT_BOUND_UNKNOWN ? ft_bound_name(f->bound) : NULL;
-    row->bound_ratio = f->bound != FT_BOUND_UNKNOWN ? f->bound_ratio : NAN;
-    row->predictor = has_time ? f->time_by : NULL;
+static void fill_time(const ft_result *r, forecast_row *row) {
+    const ft_metric_result *time = ft_result_time(r);
+    bool has_time = !isnan(time->value);
+    double batch = (double)r->request.batch;
+    row->time_us = time->value;
+    row->time_lo_us = has_time ? time->lo : NAN;
+    row->time_hi_us = has_time ? time->hi : NAN;
+    row->time_per_sample_us = time->value / batch;
+    row->samples_per_s = time->value > 0 ? batch / time->value * 1e6 : NAN;
+    row->provenance = has_time ? ft_provenance_name(time->provenance) : NULL;
+    row->learned_ratio = has_time ? time->shares[FT_MEASURED] + time->shares[FT_LEARNED] : NAN;
+    row->extrapolated_ratio = has_time ? time->shares[FT_EXTRAPOLATED] : NAN;
+    row->assumed_ratio = has_time ? time->shares[FT_ASSUMED] : NAN;
+    row->time_reason = has_time ? NULL : time->missing_reason;
+    row->coverage_ratio = has_time ? r->coverage_ratio : NAN;
+    row->bound = r->bound != FT_BOUND_UNKNOWN ? ft_bound_name(r->bound) : NULL;
+    row->bound_ratio = r->bound != FT_BOUND_UNKNOWN ? r->bound_ratio : NAN;
+    row->predictor = time->predictor;
 }
 
-/* Steps of a run are taken to be off by the same, not here too long and there too short, which nobody measured: then
- * its interval is as wide as that of one. */
+/* The errors of the steps of a run are assumed to be the same, so that the interval of the run is as wide, relative to
+ * its length, as that of one step. */
 static void fill_run(int64_t samples, forecast_row *row) {
     double steps = samples > 0 ? ceil((double)samples / (double)row->batch) : NAN; /* the last may not be full */
     row->run_samples = samples > 0 ? (double)samples : NAN;
@@ -116,17 +123,15 @@ static void fill_run(int64_t samples, forecast_row *row) {
     row->run_hi_s = steps * row->time_hi_us * 1e-6;
 }
 
-/* What is told besides, by its name; NaN when nobody tells it. */
-static double other_value(const ft_result *f, const char *metric) {
-    for (uint32_t i = 0; i < f->other_count; i++)
-        if (strcmp(f->others[i].metric, metric) == 0) return f->others[i].value;
-    return NAN;
+bool is_other_metric(const ft_metric_result *m) {
+    return !isnan(m->value) && strcmp(m->metric, "time_us") != 0 && strcmp(m->metric, "peak_bytes") != 0;
 }
 
-void forecast_row_fill(const ft_model_results *entry, const model_facts *facts, const ft_result *forecast,
+void forecast_row_fill(const ft_model_results *entry, const model_facts *facts, const ft_result *result,
                        int64_t samples, forecast_row *row) {
-    const ft_request *request = &forecast->request;
-    bool has_memory = !isnan(forecast->memory.value);
+    const ft_request *request = &result->request;
+    const ft_metric_result *memory = ft_result_memory(result), *util = ft_result_metric(result, "util_ratio");
+    bool has_memory = !isnan(memory->value);
     *row = (forecast_row){
         .file = entry->file,
         .name = ft_graph_name(entry->model),
@@ -138,22 +143,22 @@ void forecast_row_fill(const ft_model_results *entry, const model_facts *facts, 
         .dtype = ft_dtype_name(request->dtype),
         .setting = request->setting != NULL ? request->setting : "",
         .optimizer = request->mode == FT_TRAIN ? ft_optimizer_name(request->optimizer) : NULL,
-        .peak_bytes = forecast->memory.value,
-        .peak_lo_bytes = has_memory ? forecast->memory.lo : NAN,
-        .peak_hi_bytes = has_memory ? forecast->memory.hi : NAN,
-        .memory_source = has_memory ? ft_provenance_name(forecast->memory.source) : NULL,
-        .util_ratio = other_value(forecast, "util_ratio"), /* where nobody tells it, the reason is beside it */
-        .util_reason = forecast->no_util,
-        .memory_predictor = has_memory ? forecast->memory_by : NULL,
+        .peak_bytes = memory->value,
+        .peak_lo_bytes = has_memory ? memory->lo : NAN,
+        .peak_hi_bytes = has_memory ? memory->hi : NAN,
+        .memory_provenance = has_memory ? ft_provenance_name(memory->provenance) : NULL,
+        .util_ratio = util != NULL ? util->value : NAN,
+        .util_reason = util != NULL ? util->missing_reason : NULL,
+        .memory_predictor = memory->predictor,
     };
-    fill_time(forecast, row);
+    fill_time(result, row);
     fill_run(samples, row);
 }
 
-double memory_part_bytes(const ft_result *forecast, uint32_t index) {
-    const ft_part *parts = forecast->memory_parts;
+double memory_part_bytes(const ft_result *result, uint32_t index) {
+    const ft_part *parts = ft_result_memory(result)->parts;
     double sum = 0;
-    for (uint32_t i = 0; i < forecast->memory_part_count; i++) {
+    for (uint32_t i = 0; i < ft_result_memory(result)->part_count; i++) {
         if (strcmp(parts[i].type, parts[index].type) != 0) continue;
         if (i < index) return NAN;
         sum += parts[i].value;
@@ -176,15 +181,14 @@ const char *metric_end_name(const char *metric, const char *end, char name[stati
 
 /* --- Kernels ------------------------------------------------------------------------------------------------- */
 
-void layer_row_fill(const ft_result *forecast, uint32_t index, layer_row *row) {
-    const ft_part *part = &forecast->kernels[index];
-    ft_bound bound = forecast->kernel_bounds != NULL ? forecast->kernel_bounds[index] : FT_BOUND_UNKNOWN;
+void layer_row_fill(const ft_result *result, uint32_t index, layer_row *row) {
+    const ft_part *part = &ft_result_time(result)->parts[index];
     *row = (layer_row){
         .index = index,
         .kernel = part->type,
         .time_us = part->value,
-        .share_ratio = part->value / forecast->time.value,
-        .bound = bound != FT_BOUND_UNKNOWN ? ft_bound_name(bound) : NULL,
+        .share_ratio = part->value / ft_result_time(result)->value,
+        .bound = part->bound != FT_BOUND_UNKNOWN ? ft_bound_name(part->bound) : NULL,
         .part = {.type = part->type, .ops = part->ops, .op_count = part->op_count},
     };
     row->types = &row->part;
@@ -197,12 +201,12 @@ static int by_length(const void *left, const void *right, void *user) {
     return a < b ? -1 : 1;
 }
 
-uint32_t *layers_chosen(const ft_result *forecast, uint32_t top, uint32_t *count) {
-    uint32_t all = forecast->kernel_count;
+uint32_t *layers_chosen(const ft_result *result, uint32_t top, uint32_t *count) {
+    uint32_t all = ft_result_time(result)->part_count;
     uint32_t *chosen = calloc((size_t)all + 1, sizeof *chosen);
     if (chosen == NULL) return NULL;
     for (uint32_t i = 0; i < all; i++) chosen[i] = i;
-    if (top > 0 && all > 0) qsort_r(chosen, all, sizeof *chosen, by_length, (void *)forecast->kernels);
+    if (top > 0 && all > 0) qsort_r(chosen, all, sizeof *chosen, by_length, (void *)ft_result_time(result)->parts);
     *count = top > 0 && top < all ? top : all;
     return chosen;
 }

@@ -1,7 +1,7 @@
-/* report_table.c - forecasts for people: what the model is, then a line for each device and batch, rounded and fitted
- * to the width; what is below it is in report_table_more.c and report_layers.c.
+/* report_table.c - results as a table for people: one line for each device and batch, rounded and fitted to the width.
+ * The lists below it are in report_table_more.c and report_layers.c.
  *
- * What is the same for all forecasts of a model (training or inference, the type) is said once, above the table. */
+ * Facts that all results of a model share (mode, optimiser, type) stand once, above the table. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,9 +35,8 @@ typedef enum column_id {
     COLUMN_RATE,
     COLUMN_MEMORY,
     COLUMN_MEMORY_INTERVAL,
-    COLUMN_KNOWN,
+    COLUMN_PROVENANCE,
     COLUMN_BOUND,
-    COLUMN_SOURCE,
     COLUMN_COUNT
 } column_id;
 
@@ -47,16 +46,15 @@ static const grid_column all_columns[COLUMN_COUNT] = {
     [COLUMN_TYPE] = {.title = "Type", .drop = 9},
     [COLUMN_BATCH] = {.title = "Batch", .is_right = true},
     [COLUMN_TIME] = {.title = "Time", .is_right = true, .min_width = 7},
-    [COLUMN_TIME_INTERVAL] = {.title = "90 % interval", .is_right = true, .min_width = 14, .drop = 1},
+    [COLUMN_TIME_INTERVAL] = {.title = "90 % interval", .is_right = true, .min_width = 14},
     [COLUMN_RUN] = {.title = "Run", .is_right = true, .min_width = 7},
-    [COLUMN_RUN_INTERVAL] = {.title = "90 % interval", .is_right = true, .min_width = 15, .drop = 1},
+    [COLUMN_RUN_INTERVAL] = {.title = "90 % interval", .is_right = true, .min_width = 15},
     [COLUMN_PER_SAMPLE] = {.title = "A sample", .is_right = true, .min_width = 7, .drop = 8},
     [COLUMN_RATE] = {.title = "Per s", .is_right = true, .min_width = 6, .drop = 2},
     [COLUMN_MEMORY] = {.title = "Memory", .is_right = true, .min_width = 9},
     [COLUMN_MEMORY_INTERVAL] = {.title = "90 % interval", .is_right = true, .min_width = 17, .drop = 7},
-    [COLUMN_KNOWN] = {.title = "Known", .is_right = true, .min_width = 5, .drop = 3},
+    [COLUMN_PROVENANCE] = {.title = "Provenance", .min_width = 10},
     [COLUMN_BOUND] = {.title = "Bound", .min_width = 7, .drop = 5},
-    [COLUMN_SOURCE] = {.title = "From", .min_width = 8, .drop = 6},
 };
 
 static void put_text(grid_cell *cell, const char *text, const ft_style *style) {
@@ -75,16 +73,19 @@ static void put_interval(grid_cell *cell, const char *metric, double lo, double 
     put_text(cell, words, style);
 }
 
-/* Whole percents; never "100 %" for less than all, nor "0 %" for more than nothing. */
-static void put_share(grid_cell *cell, double ratio) {
-    if (isnan(ratio))
+/* The provenance of the time: "learned", or, where it is not all of one kind, "61 % learned". Whole percents; never
+ * "100 %" for less than all. */
+static void put_provenance(grid_cell *cell, const ft_result *result) {
+    const ft_metric_result *time = ft_result_time(result);
+    double share = time->shares[time->provenance];
+    const char *name = ft_provenance_name(time->provenance);
+    if (isnan(time->value))
         snprintf(cell->text, sizeof cell->text, "-");
-    else if (ratio > 0 && ratio < 0.01)
-        snprintf(cell->text, sizeof cell->text, "<1 %%");
-    else if (ratio < 1 && ratio >= 0.995)
-        snprintf(cell->text, sizeof cell->text, ">99 %%");
+    else if (share >= 1)
+        snprintf(cell->text, sizeof cell->text, "%s", name);
     else
-        snprintf(cell->text, sizeof cell->text, "%.0f %%", ratio * 100);
+        snprintf(cell->text, sizeof cell->text, "%s%.0f %% %s", share >= 0.995 ? ">" : "",
+                 share >= 0.995 ? 99.0 : share * 100, name);
 }
 
 /* The models of a data set share a file: their own names tell them apart. */
@@ -95,7 +96,7 @@ static void put_title(char *title, size_t size, const ft_model_results *entry) {
         snprintf(title, size, "%s", entry->file);
 }
 
-static void put_column(const view *v, const forecast_row *row, column_id id, grid_cell *cell) {
+static void put_column(const view *v, const ft_result *result, const forecast_row *row, column_id id, grid_cell *cell) {
     char text[GRID_CELL_SIZE];
     switch (id) {
     case COLUMN_MODEL:
@@ -135,14 +136,11 @@ static void put_column(const view *v, const forecast_row *row, column_id id, gri
     case COLUMN_MEMORY_INTERVAL:
         put_interval(cell, "peak_bytes", row->peak_lo_bytes, row->peak_hi_bytes, v->style);
         break;
-    case COLUMN_KNOWN:
-        put_share(cell, row->coverage_ratio);
-        break;
     case COLUMN_BOUND:
         put_text(cell, row->bound, v->style);
         break;
-    case COLUMN_SOURCE:
-        put_text(cell, row->source, v->style);
+    case COLUMN_PROVENANCE:
+        put_provenance(cell, result);
         break;
     case COLUMN_COUNT:
         break;
@@ -151,16 +149,17 @@ static void put_column(const view *v, const forecast_row *row, column_id id, gri
 
 static void put_forecast(const void *user, uint32_t row, grid_cell *cells) {
     const view *v = user;
+    const ft_result *result = &v->entry->results->items[row];
     forecast_row values;
-    forecast_row_fill(v->entry, v->facts, &v->entry->answers->items[row], v->samples, &values);
-    for (uint32_t i = 0; v->columns[i] != COLUMN_COUNT; i++) put_column(v, &values, v->columns[i], &cells[i]);
+    forecast_row_fill(v->entry, v->facts, result, v->samples, &values);
+    for (uint32_t i = 0; v->columns[i] != COLUMN_COUNT; i++) put_column(v, result, &values, v->columns[i], &cells[i]);
 }
 
 /* --- The grid ------------------------------------------------------------------------------------------------ */
 
-static bool has_one_type(const ft_results *answers) {
-    for (uint32_t i = 1; i < answers->count; i++)
-        if (answers->items[i].request.dtype != answers->items[0].request.dtype) return false;
+static bool has_one_type(const ft_results *results) {
+    for (uint32_t i = 1; i < results->count; i++)
+        if (results->items[i].request.dtype != results->items[0].request.dtype) return false;
     return true;
 }
 
@@ -171,12 +170,11 @@ static void write_grid(forecast_writer *w, const ft_model_results *entry, const 
     bool is_list = w->style.is_list;
     for (uint32_t id = 0; id < COLUMN_COUNT; id++) {
         if (id == COLUMN_MODEL && !is_list) continue;
-        if (id == COLUMN_TYPE && !is_list && has_one_type(entry->answers)) continue;
+        if (id == COLUMN_TYPE && !is_list && has_one_type(entry->results)) continue;
         if ((id == COLUMN_RUN || id == COLUMN_RUN_INTERVAL) && w->style.samples == 0) continue;
         columns[count] = all_columns[id];
         if (is_list && id == COLUMN_MODEL) /* as wide as there is room, since the models to come are not known yet */
             columns[count].min_width = w->style.style.width;
-        if (is_list && id == COLUMN_SOURCE) columns[count].drop = 0; /* there are no notes to say so */
         ids[count++] = (uint8_t)id;
     }
     ids[count] = COLUMN_COUNT;
@@ -187,7 +185,7 @@ static void write_grid(forecast_writer *w, const ft_model_results *entry, const 
                        .indent = is_list ? 0 : INDENT,
                        .row = put_forecast,
                        .user = &v,
-                       .row_count = entry->answers->count,
+                       .row_count = entry->results->count,
                        .has_no_heading = is_list && w->model_count > 0},
                &w->out);
 }
@@ -202,23 +200,23 @@ static void write_heading(sink *out, const ft_style *style, const ft_model_resul
 }
 
 static void write_facts(sink *out, const ft_model_results *entry, const model_facts *facts) {
-    const ft_results *answers = entry->answers;
+    const ft_results *results = entry->results;
     char params[UNIT_TEXT_SIZE], macs[UNIT_TEXT_SIZE];
     unit_count(facts->params, params);
     metric_words("macs", facts->macs_per_sample, macs);
     buf_format(&out->text, "%*s%s parameters, %s MACs a sample", INDENT, "", params, macs);
-    if (answers->count > 0) {
-        const ft_request *request = &answers->items[0].request;
+    if (results->count > 0) {
+        const ft_request *request = &results->items[0].request;
         buf_text(&out->text, request->mode == FT_TRAIN ? "; training with " : "; inference");
         if (request->mode == FT_TRAIN) buf_text(&out->text, ft_optimizer_name(request->optimizer));
-        if (has_one_type(answers)) buf_format(&out->text, ", %s", ft_dtype_name(request->dtype));
+        if (has_one_type(results)) buf_format(&out->text, ", %s", ft_dtype_name(request->dtype));
     }
     buf_text(&out->text, "\n\n");
 }
 
 void forecast_table_model(forecast_writer *w, const ft_model_results *entry, const model_facts *facts) {
     const ft_style *style = &w->style.style;
-    const ft_results *answers = entry->answers;
+    const ft_results *results = entry->results;
     if (w->style.is_list) {
         write_grid(w, entry, facts);
         return;
@@ -227,9 +225,9 @@ void forecast_table_model(forecast_writer *w, const ft_model_results *entry, con
     write_heading(&w->out, style, entry);
     write_facts(&w->out, entry, facts);
     write_grid(w, entry, facts);
-    forecast_table_memory(&w->out, style, answers);
-    forecast_table_others(&w->out, style, answers);
-    for (uint32_t i = 0; w->style.has_layers && i < answers->count; i++)
-        forecast_table_layers(&w->out, style, w->style.top, entry, &answers->items[i]);
-    forecast_table_notes(&w->out, style, answers);
+    forecast_table_memory(&w->out, style, results);
+    forecast_table_others(&w->out, style, results);
+    for (uint32_t i = 0; w->style.has_layers && i < results->count; i++)
+        forecast_table_layers(&w->out, style, w->style.top, entry, &results->items[i]);
+    forecast_table_notes(&w->out, style, results);
 }

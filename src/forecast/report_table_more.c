@@ -1,7 +1,6 @@
-/* report_table_more.c - what stands below the table of forecasts: the parts of the memory, what else is told of a
- * device, and what one should know.
+/* report_table_more.c - the lists below the table of results: parts of the memory, other metrics, notes.
  *
- * Many forecasts share these, so equal ones are said once, with the forecasts they are of. */
+ * Many results share these: equal ones are written once, with the devices that they are of. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,19 +9,19 @@
 #include "report/grid.h"
 #include "report/metric.h"
 
-enum { INDENT = 2, MOST_PARTS = 10, MOST_GROUPS = 4, NAMES_SHOWN = 4, NOTES_SHOWN = 8 };
+enum { INDENT = 2, MAX_PARTS = 10, MAX_GROUPS = 4, NAMES_SHOWN = 4, NOTES_SHOWN = 8 };
 
 static void heading(sink *out, const ft_style *style, const char *text) {
     buf_format(&out->text, "\n%s%s%s\n", tone_begin(style, TONE_TITLE), text, tone_end(style, TONE_TITLE));
 }
 
-/* --- Which forecasts share something -------------------------------------------------------------------------- */
+/* --- Results that share something ------------------------------------------------------------------------------ */
 
 typedef bool is_same(const ft_result *a, const ft_result *b, const void *user);
 
-static bool is_first_of_its_kind(const ft_results *answers, uint32_t index, is_same *same, const void *user) {
+static bool is_first_of_its_kind(const ft_results *results, uint32_t index, is_same *same, const void *user) {
     for (uint32_t i = 0; i < index; i++)
-        if (same(&answers->items[i], &answers->items[index], user)) return false;
+        if (same(&results->items[i], &results->items[index], user)) return false;
     return true;
 }
 
@@ -30,25 +29,25 @@ static bool same_batch(const ft_result *a, const ft_result *b) {
     return a->request.batch == b->request.batch;
 }
 
-/* Whether all forecasts, or all of its batch, are like this one. */
-static bool is_shared(const ft_results *answers, uint32_t index, bool of_batch, is_same *same, const void *user) {
-    const ft_result *sample = &answers->items[index];
-    for (uint32_t i = 0; i < answers->count; i++)
-        if ((!of_batch || same_batch(sample, &answers->items[i])) && !same(sample, &answers->items[i], user))
+/* Whether all results, or all of its batch, are like this one. */
+static bool is_shared(const ft_results *results, uint32_t index, bool of_batch, is_same *same, const void *user) {
+    const ft_result *sample = &results->items[index];
+    for (uint32_t i = 0; i < results->count; i++)
+        if ((!of_batch || same_batch(sample, &results->items[i])) && !same(sample, &results->items[i], user))
             return false;
     return true;
 }
 
 /* "rtx-3090, rtx-4090 and 2 more": the devices that share something with the first of them. */
-static void name_those(const ft_results *answers, uint32_t first, is_same *same, const void *user, buf *text) {
-    const ft_result *items = answers->items, *sample = &items[first];
+static void name_those(const ft_results *results, uint32_t first, is_same *same, const void *user, buf *text) {
+    const ft_result *items = results->items, *sample = &items[first];
     uint32_t shown = 0, devices = 0;
-    for (uint32_t i = first; i < answers->count; i++) {
+    for (uint32_t i = first; i < results->count; i++) {
         if (!same(sample, &items[i], user)) continue;
-        bool is_told = false;
-        for (uint32_t k = first; k < i && !is_told; k++)
-            is_told = same(sample, &items[k], user) && strcmp(items[k].request.device, items[i].request.device) == 0;
-        if (is_told) continue;
+        bool is_listed = false;
+        for (uint32_t k = first; k < i && !is_listed; k++)
+            is_listed = same(sample, &items[k], user) && strcmp(items[k].request.device, items[i].request.device) == 0;
+        if (is_listed) continue;
         devices++;
         if (shown == NAMES_SHOWN) continue;
         buf_format(text, "%s%s", shown > 0 ? ", " : "", items[i].request.device);
@@ -61,19 +60,20 @@ static void name_those(const ft_results *answers, uint32_t first, is_same *same,
 
 /* Devices whose memories have nothing in common, an accelerator with SRAM and flash beside a GPU, have a list each. */
 typedef struct memory_list {
-    const ft_results *answers;
+    const ft_results *results;
     const ft_style *style;
-    const char *parts[MOST_PARTS];
+    const char *parts[MAX_PARTS];
     uint32_t part_count;
     sink *out; /* notes when memory runs out */
 } memory_list;
 
 static bool same_memory(const ft_result *a, const ft_result *b, const void *user) {
     (void)user;
-    if (a->request.batch != b->request.batch || a->memory_part_count != b->memory_part_count) return false;
-    for (uint32_t i = 0; i < a->memory_part_count; i++)
-        if (strcmp(a->memory_parts[i].type, b->memory_parts[i].type) != 0 ||
-            a->memory_parts[i].value != b->memory_parts[i].value)
+    if (a->request.batch != b->request.batch || ft_result_memory(a)->part_count != ft_result_memory(b)->part_count)
+        return false;
+    for (uint32_t i = 0; i < ft_result_memory(a)->part_count; i++)
+        if (strcmp(ft_result_memory(a)->parts[i].type, ft_result_memory(b)->parts[i].type) != 0 ||
+            ft_result_memory(a)->parts[i].value != ft_result_memory(b)->parts[i].value)
             return false;
     return true;
 }
@@ -85,15 +85,15 @@ static uint32_t find_part(const memory_list *l, const char *part) {
 }
 
 static bool is_in_list(const memory_list *l, const ft_result *f) {
-    for (uint32_t i = 0; i < f->memory_part_count; i++)
-        if (find_part(l, f->memory_parts[i].type) != FT_NONE) return true;
+    for (uint32_t i = 0; i < ft_result_memory(f)->part_count; i++)
+        if (find_part(l, ft_result_memory(f)->parts[i].type) != FT_NONE) return true;
     return false;
 }
 
 static uint32_t memory_row_at(const memory_list *l, uint32_t row) {
-    for (uint32_t i = 0; i < l->answers->count; i++) {
-        if (!is_in_list(l, &l->answers->items[i])) continue;
-        if (is_first_of_its_kind(l->answers, i, same_memory, NULL) && row-- == 0) return i;
+    for (uint32_t i = 0; i < l->results->count; i++) {
+        if (!is_in_list(l, &l->results->items[i])) continue;
+        if (is_first_of_its_kind(l->results, i, same_memory, NULL) && row-- == 0) return i;
     }
     return FT_NONE;
 }
@@ -101,54 +101,54 @@ static uint32_t memory_row_at(const memory_list *l, uint32_t row) {
 static void put_memory(const void *user, uint32_t row, grid_cell *cells) {
     const memory_list *l = user;
     uint32_t index = memory_row_at(l, row);
-    const ft_result *f = &l->answers->items[index];
+    const ft_result *f = &l->results->items[index];
     buf names = {0};
-    if (!is_shared(l->answers, index, true, same_memory, NULL))
-        name_those(l->answers, index, same_memory, NULL, &names);
+    if (!is_shared(l->results, index, true, same_memory, NULL))
+        name_those(l->results, index, same_memory, NULL, &names);
     text_fit(names.data != NULL ? names.data : "all", UINT32_MAX, l->style, cells[0].text, sizeof cells[0].text);
     if (names.failed) l->out->text.failed = true;
     buf_free(&names);
     snprintf(cells[1].text, sizeof cells[1].text, "%lld", (long long)f->request.batch);
     for (uint32_t p = 0; p < l->part_count; p++) {
         snprintf(cells[2 + p].text, sizeof cells[2 + p].text, "-");
-        for (uint32_t i = 0; i < f->memory_part_count; i++) {
+        for (uint32_t i = 0; i < ft_result_memory(f)->part_count; i++) {
             double bytes = memory_part_bytes(f, i);
-            if (strcmp(f->memory_parts[i].type, l->parts[p]) == 0 && bytes > 0)
+            if (strcmp(ft_result_memory(f)->parts[i].type, l->parts[p]) == 0 && bytes > 0)
                 metric_words("peak_bytes", bytes, cells[2 + p].text);
         }
     }
     snprintf(cells[2 + l->part_count].text, sizeof cells[0].text, "%s",
-             f->memory_by != NULL ? ft_provenance_name(f->memory.source) : "-");
+             ft_result_memory(f)->predictor != NULL ? ft_provenance_name(ft_result_memory(f)->provenance) : "-");
 }
 
 static void add_parts(memory_list *l, const ft_result *f) {
-    for (uint32_t i = 0; i < f->memory_part_count; i++) {
-        const ft_part *part = &f->memory_parts[i];
-        if (part->value > 0 && l->part_count < MOST_PARTS && find_part(l, part->type) == FT_NONE)
+    for (uint32_t i = 0; i < ft_result_memory(f)->part_count; i++) {
+        const ft_part *part = &ft_result_memory(f)->parts[i];
+        if (part->value > 0 && l->part_count < MAX_PARTS && find_part(l, part->type) == FT_NONE)
             l->parts[l->part_count++] = part->type;
     }
 }
 
 /* Returns how many lists there are. */
-static uint32_t group_parts(memory_list lists[MOST_GROUPS], const ft_results *answers) {
+static uint32_t group_parts(memory_list lists[MAX_GROUPS], const ft_results *results) {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < answers->count; i++) {
+    for (uint32_t i = 0; i < results->count; i++) {
         uint32_t g = 0;
-        while (g < count && !is_in_list(&lists[g], &answers->items[i])) g++;
-        if (g == MOST_GROUPS) continue;
-        add_parts(&lists[g], &answers->items[i]);
+        while (g < count && !is_in_list(&lists[g], &results->items[i])) g++;
+        if (g == MAX_GROUPS) continue;
+        add_parts(&lists[g], &results->items[i]);
         if (g == count && lists[g].part_count > 0) count++;
     }
     return count;
 }
 
 static void write_memory(const memory_list *l) {
-    grid_column columns[MOST_PARTS + 3] = {{.title = "On", .is_flexible = true, .wraps = true, .comfort = 20},
-                                           {.title = "Batch", .is_right = true}};
+    grid_column columns[MAX_PARTS + 3] = {{.title = "On", .is_flexible = true, .wraps = true, .comfort = 20},
+                                          {.title = "Batch", .is_right = true}};
     uint32_t rows = 0;
     for (uint32_t p = 0; p < l->part_count; p++)
         columns[2 + p] = (grid_column){.title = l->parts[p], .is_right = true, .drop = (uint8_t)(p > 3 ? 1 : 0)};
-    columns[2 + l->part_count] = (grid_column){.title = "From", .drop = 2};
+    columns[2 + l->part_count] = (grid_column){.title = "Provenance", .drop = 2};
     while (memory_row_at(l, rows) != FT_NONE) rows++;
     grid_write(&(grid){.style = l->style,
                        .columns = columns,
@@ -160,31 +160,32 @@ static void write_memory(const memory_list *l) {
                l->out);
 }
 
-void forecast_table_memory(sink *out, const ft_style *style, const ft_results *answers) {
-    memory_list lists[MOST_GROUPS];
-    for (uint32_t g = 0; g < MOST_GROUPS; g++) lists[g] = (memory_list){.answers = answers, .style = style, .out = out};
-    uint32_t count = group_parts(lists, answers);
+void forecast_table_memory(sink *out, const ft_style *style, const ft_results *results) {
+    memory_list lists[MAX_GROUPS];
+    for (uint32_t g = 0; g < MAX_GROUPS; g++) lists[g] = (memory_list){.results = results, .style = style, .out = out};
+    uint32_t count = group_parts(lists, results);
     for (uint32_t g = 0; g < count; g++) {
         if (g == 0)
-            heading(out, style, "Where the memory goes");
+            heading(out, style, "Memory at the peak");
         else
             buf_char(&out->text, '\n');
         write_memory(&lists[g]);
     }
 }
 
-/* --- What else is told ---------------------------------------------------------------------------------------- */
+/* --- Other metrics -------------------------------------------------------------------------------------------- */
 
 typedef struct other_list {
-    const ft_results *answers;
+    const ft_results *results;
     const ft_style *style;
 } other_list;
 
-static const ft_metric_result *other_at(const ft_results *answers, uint32_t row, const ft_result **forecast) {
-    for (uint32_t i = 0; i < answers->count; i++) {
-        *forecast = &answers->items[i];
-        if (row < (*forecast)->other_count) return &(*forecast)->others[row];
-        row -= (*forecast)->other_count;
+/* The metric in a row of the list; NULL behind the last. */
+static const ft_metric_result *other_at(const ft_results *results, uint32_t row, const ft_result **result) {
+    for (uint32_t i = 0; i < results->count; i++) {
+        *result = &results->items[i];
+        for (uint32_t m = 0; m < (*result)->metric_count; m++)
+            if (is_other_metric(&(*result)->metrics[m]) && row-- == 0) return &(*result)->metrics[m];
     }
     return NULL;
 }
@@ -192,7 +193,7 @@ static const ft_metric_result *other_at(const ft_results *answers, uint32_t row,
 static void put_other(const void *user, uint32_t row, grid_cell *cells) {
     const other_list *l = user;
     const ft_result *f = NULL;
-    const ft_metric_result *other = other_at(l->answers, row, &f);
+    const ft_metric_result *other = other_at(l->results, row, &f);
     if (other == NULL) return; /* there are as many rows as others */
     char interval[INTERVAL_TEXT_SIZE];
     text_fit(f->request.device, UINT32_MAX, l->style, cells[0].text, sizeof cells[0].text);
@@ -201,23 +202,24 @@ static void put_other(const void *user, uint32_t row, grid_cell *cells) {
     metric_words(other->metric, other->value, cells[3].text);
     metric_interval(other->metric, other->lo, other->hi, interval);
     snprintf(cells[4].text, sizeof cells[4].text, "%s", interval[0] != '\0' ? interval : "-");
-    snprintf(cells[5].text, sizeof cells[5].text, "%s", ft_provenance_name(other->source));
+    snprintf(cells[5].text, sizeof cells[5].text, "%s", ft_provenance_name(other->provenance));
 }
 
-void forecast_table_others(sink *out, const ft_style *style, const ft_results *answers) {
+void forecast_table_others(sink *out, const ft_style *style, const ft_results *results) {
     static const grid_column columns[] = {
         {.title = "Device", .is_flexible = true, .comfort = 18},
         {.title = "Batch", .is_right = true},
-        {.title = "What"},
+        {.title = "Metric"},
         {.title = "Value", .is_right = true},
         {.title = "90 % interval", .is_right = true, .drop = 2},
-        {.title = "From", .drop = 1},
+        {.title = "Provenance", .drop = 1},
     };
-    const other_list l = {answers, style};
+    const other_list l = {results, style};
+    const ft_result *last;
     uint32_t rows = 0;
-    for (uint32_t i = 0; i < answers->count; i++) rows += answers->items[i].other_count;
+    while (other_at(results, rows, &last) != NULL) rows++;
     if (rows == 0) return;
-    heading(out, style, "What else is told");
+    heading(out, style, "Other metrics");
     grid_write(&(grid){.style = style,
                        .columns = columns,
                        .column_count = sizeof columns / sizeof columns[0],
@@ -230,7 +232,7 @@ void forecast_table_others(sink *out, const ft_style *style, const ft_results *a
 
 /* --- Notes --------------------------------------------------------------------------------------------------- */
 
-/* A note, and the forecast that has it. */
+/* A note, and the result that has it. */
 typedef struct noted {
     const ft_result *of;
     const char *text;
@@ -266,12 +268,17 @@ static bool same_lack(const char *a, const char *b) {
 
 static bool same_no_time(const ft_result *a, const ft_result *b, const void *user) {
     (void)user;
-    return same_lack(a->no_time, b->no_time);
+    return same_lack(ft_result_time(a)->missing_reason, ft_result_time(b)->missing_reason);
+}
+
+static const char *util_reason(const ft_result *f) {
+    const ft_metric_result *util = ft_result_metric(f, "util_ratio");
+    return util != NULL ? util->missing_reason : NULL;
 }
 
 static bool same_no_util(const ft_result *a, const ft_result *b, const void *user) {
     (void)user;
-    return same_lack(a->no_util, b->no_util);
+    return same_lack(util_reason(a), util_reason(b));
 }
 
 static bool same_type(const ft_result *a, const ft_result *b, const void *user) {
@@ -297,12 +304,12 @@ static void write_note(sink *out, const ft_style *style, buf *those, const char 
 }
 
 /* With the names of all that have it: where it names its device itself, or before it, unless all have it. */
-static void write_shared_note(sink *out, const ft_style *style, const ft_results *answers, uint32_t index,
+static void write_shared_note(sink *out, const ft_style *style, const ft_results *results, uint32_t index,
                               const noted *note) {
     const char *device = device_in(note);
     buf those = {0}, text = {0}, none = {0};
-    if (device != NULL || !is_shared(answers, index, false, both_have_note, note))
-        name_those(answers, index, both_have_note, note, &those);
+    if (device != NULL || !is_shared(results, index, false, both_have_note, note))
+        name_those(results, index, both_have_note, note, &those);
     if (device == NULL || those.failed) {
         write_note(out, style, &those, "", note->text);
         return;
@@ -319,7 +326,7 @@ typedef struct note_kind {
     const char *what;
     is_same *same;
     const char *(*text)(const ft_result *);
-    bool is_told_above; /* when all have the same */
+    bool is_in_heading; /* when all have the same */
 } note_kind;
 
 static const char *type_of(const ft_result *f) {
@@ -327,50 +334,46 @@ static const char *type_of(const ft_result *f) {
 }
 
 static const char *no_time_of(const ft_result *f) {
-    return f->no_time;
-}
-
-static const char *no_util_of(const ft_result *f) {
-    return f->no_util;
+    return ft_result_time(f)->missing_reason;
 }
 
 static const char *setting_of(const ft_result *f) {
     return f->request.setting != NULL && f->request.setting[0] != '\0' ? f->request.setting : NULL;
 }
 
-static void write_kind(sink *out, const ft_style *style, const ft_results *answers, const note_kind *kind) {
-    for (uint32_t i = 0; i < answers->count; i++) {
-        const char *text = kind->text(&answers->items[i]);
+static void write_kind(sink *out, const ft_style *style, const ft_results *results, const note_kind *kind) {
+    for (uint32_t i = 0; i < results->count; i++) {
+        const char *text = kind->text(&results->items[i]);
         buf those = {0};
-        bool is_of_all = is_shared(answers, i, false, kind->same, NULL);
-        if (text == NULL || !is_first_of_its_kind(answers, i, kind->same, NULL)) continue;
-        if (is_of_all && kind->is_told_above) continue;
-        if (!is_of_all) name_those(answers, i, kind->same, NULL, &those);
+        bool is_of_all = is_shared(results, i, false, kind->same, NULL);
+        if (text == NULL || !is_first_of_its_kind(results, i, kind->same, NULL)) continue;
+        if (is_of_all && kind->is_in_heading) continue;
+        if (!is_of_all) name_those(results, i, kind->same, NULL, &those);
         write_note(out, style, &those, kind->what, text);
     }
 }
 
-void forecast_table_notes(sink *out, const ft_style *style, const ft_results *answers) {
+void forecast_table_notes(sink *out, const ft_style *style, const ft_results *results) {
     static const note_kind kinds[] = {
         {"", same_type, type_of, true},
         {"setting ", same_setting, setting_of, false},
         {"no time: ", same_no_time, no_time_of, false},
-        {"no utilisation: ", same_no_util, no_util_of, false},
+        {"no utilisation: ", same_no_util, util_reason, false},
     };
     uint32_t shown = 0, left_out = 0;
     buf_char(&out->text, '\n');
-    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) write_kind(out, style, answers, &kinds[k]);
-    for (uint32_t i = 0; i < answers->count; i++) {
-        const ft_result *f = &answers->items[i];
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) write_kind(out, style, results, &kinds[k]);
+    for (uint32_t i = 0; i < results->count; i++) {
+        const ft_result *f = &results->items[i];
         for (uint32_t n = 0; n < f->note_count; n++) {
             const noted note = {f, f->notes[n]};
-            if (!is_first_of_its_kind(answers, i, both_have_note, &note)) continue;
+            if (!is_first_of_its_kind(results, i, both_have_note, &note)) continue;
             if (shown++ >= NOTES_SHOWN) {
                 left_out++;
                 continue;
             }
-            write_shared_note(out, style, answers, i, &note);
+            write_shared_note(out, style, results, i, &note);
         }
     }
-    if (left_out > 0) buf_format(&out->text, "%*sand %u more notes, which --format json has\n", INDENT, "", left_out);
+    if (left_out > 0) buf_format(&out->text, "%*sand %u more notes, listed by --format json\n", INDENT, "", left_out);
 }

@@ -1,4 +1,4 @@
-/* report_trace.c - a forecast as a trace for chrome://tracing and ui.perfetto.dev: kernels one after the other, and the
+/* report_trace.c - a result as a trace for chrome://tracing and ui.perfetto.dev: kernels one after the other, and the
  * memory that is alive meanwhile as a counter.
  *
  * A predictor tells one time for a kernel of a training step. Here it is divided between the way forward and the way
@@ -18,7 +18,7 @@ typedef struct span {
 
 typedef struct tracer {
     const ft_model_results *entry;
-    const ft_result *forecast;
+    const ft_result *result;
     ft_graph *bound;
     ft_cost cost;
     ft_cost_options options;
@@ -26,7 +26,7 @@ typedef struct tracer {
     uint32_t *kernel_of; /* per operator: its kernel, or FT_NONE */
     uint32_t *place_of;  /* per operator: its place among those of its kernel */
     double end_us;       /* of the last kernel, where the optimiser's step is */
-    double other_bytes;  /* what the forecast has beyond the tensors of the timeline */
+    double other_bytes;  /* what the result has beyond the tensors of the timeline */
     double now_us;       /* of the last value of the counter */
     trace out;
 } tracer;
@@ -45,12 +45,13 @@ static double forward_ratio(const tracer *t, const ft_part *part) {
 /* Forward in order, back in reverse; what comes after the last kernel with operators (a correction, the optimiser)
  * stays at the end. A part below zero, which a correction may be, has no length. */
 static void place_kernels(tracer *t) {
-    const ft_result *f = t->forecast;
-    uint32_t last = f->kernel_count;
+    const ft_result *f = t->result;
+    uint32_t last = ft_result_time(f)->part_count;
     double now = 0;
-    while (last > 0 && f->kernels[last - 1].op_count == 0) last--;
-    for (uint32_t k = 0; k < f->kernel_count; k++) {
-        double length = fmax(0, f->kernels[k].value), ratio = forward_ratio(t, &f->kernels[k]);
+    while (last > 0 && ft_result_time(f)->parts[last - 1].op_count == 0) last--;
+    for (uint32_t k = 0; k < ft_result_time(f)->part_count; k++) {
+        double length = fmax(0, ft_result_time(f)->parts[k].value),
+               ratio = forward_ratio(t, &ft_result_time(f)->parts[k]);
         t->spans[k] = (span){.forward_us = length * ratio, .back_us = length - length * ratio};
     }
     for (uint32_t k = 0; k < last; k++) {
@@ -62,7 +63,7 @@ static void place_kernels(tracer *t) {
         now += t->spans[k].back_us;
     }
     t->end_us = now;
-    for (uint32_t k = last; k < f->kernel_count; k++) {
+    for (uint32_t k = last; k < ft_result_time(f)->part_count; k++) {
         t->spans[k].start_us = now;
         now += t->spans[k].forward_us;
     }
@@ -71,8 +72,8 @@ static void place_kernels(tracer *t) {
 static void place_operators(tracer *t) {
     uint32_t count = ft_graph_op_count(t->bound);
     for (uint32_t i = 0; i < count; i++) t->kernel_of[i] = FT_NONE;
-    for (uint32_t k = 0; k < t->forecast->kernel_count; k++) {
-        const ft_part *part = &t->forecast->kernels[k];
+    for (uint32_t k = 0; k < ft_result_time(t->result)->part_count; k++) {
+        const ft_part *part = &ft_result_time(t->result)->parts[k];
         for (uint32_t i = 0; i < part->op_count; i++) {
             if (part->ops[i] >= count) continue;
             t->kernel_of[part->ops[i]] = k;
@@ -87,7 +88,7 @@ static double time_of(const tracer *t, ft_phase phase, uint32_t op) {
     uint32_t k = t->kernel_of[op];
     if (k == FT_NONE) return t->now_us;
     const span *s = &t->spans[k];
-    double count = t->forecast->kernels[k].op_count, place = t->place_of[op];
+    double count = ft_result_time(t->result)->parts[k].op_count, place = t->place_of[op];
     if (phase == FT_PHASE_BACKWARD) return s->back_start_us + s->back_us * (count - 1 - place) / count;
     return s->start_us + s->forward_us * place / count;
 }
@@ -95,7 +96,7 @@ static double time_of(const tracer *t, ft_phase phase, uint32_t op) {
 /* --- Events -------------------------------------------------------------------------------------------------- */
 
 static void write_labels(tracer *t) {
-    const ft_request *request = &t->forecast->request;
+    const ft_request *request = &t->result->request;
     buf text = {0};
     buf_format(&text, "%s on %s, batch %lld", t->entry->file, request->device, (long long)request->batch);
     trace_label(&t->out, "process_name", TRACK, text.data);
@@ -108,7 +109,7 @@ static void write_kernel(tracer *t, uint32_t k, const char *way, double start_us
     json_writer *j = &t->out.json;
     const ft_graph *model = t->entry->model;
     layer_row row;
-    layer_row_fill(t->forecast, k, &row);
+    layer_row_fill(t->result, k, &row);
     trace_begin(&t->out, row.kernel, "X", TRACK, start_us);
     jsonw_pair_double(j, "dur", length_us);
     jsonw_pair_string(j, "cat", way);
@@ -125,7 +126,7 @@ static void write_kernel(tracer *t, uint32_t k, const char *way, double start_us
 }
 
 static void write_kernels(tracer *t) {
-    uint32_t count = t->forecast->kernel_count;
+    uint32_t count = ft_result_time(t->result)->part_count;
     for (uint32_t k = 0; k < count; k++) write_kernel(t, k, "forward", t->spans[k].start_us, t->spans[k].forward_us);
     for (uint32_t k = count; k-- > 0;)
         if (t->spans[k].back_us > 0) write_kernel(t, k, "backward", t->spans[k].back_start_us, t->spans[k].back_us);
@@ -142,7 +143,7 @@ static void write_memory(void *user, ft_phase phase, uint32_t op, uint64_t live_
 }
 
 static ft_status write_trace(tracer *t, ft_error *error) {
-    const ft_metric_result *memory = &t->forecast->memory;
+    const ft_metric_result *memory = ft_result_memory(t->result);
     ft_memory plan;
     FT_TRY(ft_memory_plan(t->bound, &t->options, &plan, NULL, NULL, error));
     if (memory->value > (double)plan.peak_bytes && memory->value < 9e18)
@@ -156,12 +157,12 @@ static ft_status write_trace(tracer *t, ft_error *error) {
 
 static ft_status prepare(tracer *t, ft_error *error) {
     ft_binding binding = t->entry->shapes != NULL ? *t->entry->shapes : (ft_binding){0};
-    binding.batch = t->forecast->request.batch;
-    t->options = forecast_cost_options(&t->forecast->request);
+    binding.batch = t->result->request.batch;
+    t->options = forecast_cost_options(&t->result->request);
     FT_TRY(ft_graph_bind(t->entry->model, &binding, &t->bound, error));
     FT_TRY(ft_cost_compute(t->bound, &t->options, &t->cost, error));
     size_t ops = ft_graph_op_count(t->bound);
-    t->spans = calloc((size_t)t->forecast->kernel_count + 1, sizeof *t->spans);
+    t->spans = calloc((size_t)ft_result_time(t->result)->part_count + 1, sizeof *t->spans);
     t->kernel_of = calloc(ops + 1, sizeof *t->kernel_of);
     t->place_of = calloc(ops + 1, sizeof *t->place_of);
     if (t->spans == NULL || t->kernel_of == NULL || t->place_of == NULL) return FT_NOMEM(error);
@@ -171,11 +172,12 @@ static ft_status prepare(tracer *t, ft_error *error) {
 }
 
 ft_status ft_result_trace(const char *path, const ft_model_results *entry, uint32_t index, ft_error *error) {
-    tracer t = {.entry = entry, .forecast = &entry->answers->items[index]};
-    if (t.forecast->kernel_count == 0)
+    tracer t = {.entry = entry, .result = &entry->results->items[index]};
+    if (ft_result_time(t.result)->part_count == 0)
         return ft_fail(error, FT_ERR_UNSUPPORTED, "%s: there is no time by kernel to draw on %s: %s", path,
-                       t.forecast->request.device,
-                       t.forecast->no_time != NULL ? t.forecast->no_time : "its predictor sees only the whole");
+                       t.result->request.device,
+                       ft_result_time(t.result)->missing_reason != NULL ? ft_result_time(t.result)->missing_reason
+                                                                        : "its predictor sees only the whole");
     ft_status status = prepare(&t, error);
     if (status == FT_OK) status = trace_open(path, &t.out, error);
     if (status == FT_OK) status = write_trace(&t, error);

@@ -21,8 +21,8 @@ void forecast_table_model(forecast_writer *w, const ft_model_results *entry, con
 /* Pieces of the table. */
 void forecast_table_layers(sink *out, const ft_style *style, uint32_t top, const ft_model_results *entry,
                            const ft_result *forecast);
-void forecast_table_notes(sink *out, const ft_style *style, const ft_results *answers);
-void forecast_table_memory(sink *out, const ft_style *style, const ft_results *answers);
-void forecast_table_others(sink *out, const ft_style *style, const ft_results *answers);
+void forecast_table_notes(sink *out, const ft_style *style, const ft_results *results);
+void forecast_table_memory(sink *out, const ft_style *style, const ft_results *results);
+void forecast_table_others(sink *out, const ft_style *style, const ft_results *results);
 
 #endif

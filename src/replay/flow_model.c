@@ -60,7 +60,7 @@ static ft_status split_by_work(const flow_source *source, const ft_result *f, ft
     const char *runtime = sheet != NULL ? ft_device_runtime(sheet) : "torch-eager";
     ft_status status = ft_rules_open(runtime, &rules, NULL);
     if (status != FT_OK) status = ft_rules_open(runtime = "torch-eager", &rules, error);
-    if (status == FT_OK) status = flow_from_rules(source, rules, f->time.value, flow, error);
+    if (status == FT_OK) status = flow_from_rules(source, rules, ft_result_time(f)->value, flow, error);
     if (status == FT_OK)
         status = flow_note(*flow, error,
                            "the predictor has no times of kernels: its time is divided among the kernels of %s by work",
@@ -76,18 +76,19 @@ static ft_status add_notes(ft_flow *flow, const ft_result *f, ft_error *error) {
 }
 
 ft_status ft_flow_from_result(const ft_model_results *entry, uint32_t index, ft_flow **flow, ft_error *error) {
-    const ft_result *f = &entry->answers->items[index];
+    const ft_result *f = &entry->results->items[index];
     ft_binding binding = entry->shapes != NULL ? *entry->shapes : (ft_binding){0};
     const ft_cost_options options = forecast_cost_options(&f->request);
     flow_source source;
     ft_flow *made = NULL;
-    if (isnan(f->time.value))
+    const ft_metric_result *time = ft_result_time(f);
+    if (isnan(time->value))
         return ft_fail(error, FT_ERR_UNSUPPORTED, "no time to replay on %s: %s", f->request.device,
-                       f->no_time != NULL ? f->no_time : "no predictor covers the request");
+                       time->missing_reason != NULL ? time->missing_reason : "no predictor covers the request");
     binding.batch = f->request.batch;
     FT_TRY(flow_source_open(entry->file, entry->model, &binding, &options, &source, error));
-    ft_status status = f->kernel_count > 0 ? flow_from_parts(&source, f->kernels, f->kernel_count, &made, error)
-                                           : split_by_work(&source, f, &made, error);
+    ft_status status = time->part_count > 0 ? flow_from_parts(&source, time->parts, time->part_count, &made, error)
+                                            : split_by_work(&source, f, &made, error);
     if (status == FT_OK) status = add_notes(made, f, error);
     flow_source_close(&source);
     if (status == FT_OK)

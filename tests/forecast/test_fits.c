@@ -17,12 +17,13 @@
 
 static void intervals_decide(void **state) {
     (void)state;
-    ft_result f = {.memory = {.value = 100, .lo = 80, .hi = 130}};
+    ft_metric_result memory = {.metric = "peak_bytes", .value = 100, .lo = 80, .hi = 130};
+    const ft_result f = {.metrics = &memory, .metric_count = 1};
     assert_int_equal(ft_result_fit(&f, 130), FT_FITS);
     assert_int_equal(ft_result_fit(&f, 129), FT_FIT_UNCERTAIN);
     assert_int_equal(ft_result_fit(&f, 80), FT_FIT_UNCERTAIN);
     assert_int_equal(ft_result_fit(&f, 79), FT_FITS_NOT);
-    f.memory.lo = f.memory.hi = NAN;
+    memory.lo = memory.hi = NAN;
     assert_int_equal(ft_result_fit(&f, 121), FT_FITS);
     assert_int_equal(ft_result_fit(&f, 110), FT_FIT_UNCERTAIN);
     assert_int_equal(ft_result_fit(&f, 82), FT_FITS_NOT);
@@ -46,8 +47,8 @@ static void the_largest_batch(void **state) {
     for (double bytes = 500; bytes < 60000; bytes = floor(bytes * 1.37)) {
         assert_int_equal(ft_max_batch(box, model, NULL, &request, bytes, 40, &found, &error), FT_OK);
         /* The interval is a factor of 2. */
-        double sure = floor((bytes / 2 - 1000) / 256), possible = floor((bytes * 2 - 1000) / 256);
-        assert_int_equal(found.sure, (int64_t)fmin(40, fmax(0, sure)));
+        double certain = floor((bytes / 2 - 1000) / 256), possible = floor((bytes * 2 - 1000) / 256);
+        assert_int_equal(found.certain, (int64_t)fmin(40, fmax(0, certain)));
         assert_int_equal(found.possible, (int64_t)fmin(40, fmax(0, possible)));
     }
     assert_int_equal(ft_max_batch(box, model, NULL, &request, 1e9, 0, &found, &error), FT_ERR_USAGE);

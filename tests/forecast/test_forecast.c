@@ -19,6 +19,9 @@
 
 enum { MACS = 16 * 8 };
 
+/* Metrics that every result has: time, memory, utilisation. Others follow. */
+enum { OTHERS = 3 };
+
 static ft_predictor_set *box;
 static ft_graph *model;
 
@@ -51,11 +54,11 @@ static int tear_down(void **state) {
 }
 
 static ft_results ask(ft_request request) {
-    ft_results answers = {0};
+    ft_results results = {0};
     ft_error error;
-    if (ft_predict(box, model, NULL, &request, 1, &answers, &error) != FT_OK) fail_msg("%s", error.message);
-    assert_int_equal(answers.count, 1);
-    return answers;
+    if (ft_predict(box, model, NULL, &request, 1, &results, &error) != FT_OK) fail_msg("%s", error.message);
+    assert_int_equal(results.count, 1);
+    return results;
 }
 
 static bool has_note(const ft_result *f, const char *part) {
@@ -72,50 +75,51 @@ static double sum_of(const ft_part *parts, uint32_t count) {
 
 static void a_device_that_is_known(void **state) {
     (void)state;
-    ft_results answers = ask((ft_request){.device = "adreno640gpu", .batch = 4, .setting = "layout=nhwc"});
-    const ft_result *f = &answers.items[0];
+    ft_results results = ask((ft_request){.device = "adreno640gpu", .batch = 4, .setting = "layout=nhwc"});
+    const ft_result *f = &results.items[0];
     assert_string_equal(f->request.device, "adreno-640");
     assert_string_equal(f->request.setting, "layout=nhwc");
     assert_int_equal(f->request.dtype, FT_FLOAT32);
     assert_int_equal(f->request.batch, 4);
     double expected = 10 + 0.5 * (4 * (2 * MACS + 8));
-    assert_true(f->time.value == expected);
-    assert_true(fabs(f->time.hi - 2 * expected) < 1e-6 && fabs(f->time.lo - expected / 2) < 1e-6);
-    assert_string_equal(f->time_by, "both.ftm");
-    assert_true(has_note(f, "the setting 'layout=nhwc' is not looked at"));
-    assert_null(f->no_time);
-    assert_non_null(f->no_util);
-    assert_int_equal(f->other_count, 1);
-    assert_string_equal(f->others[0].metric, "cycles");
-    assert_true(f->others[0].value == 100 + 2 * (4 * (2 * MACS + 8)));
+    assert_true(ft_result_time(f)->value == expected);
+    assert_true(fabs(ft_result_time(f)->hi - 2 * expected) < 1e-6 && fabs(ft_result_time(f)->lo - expected / 2) < 1e-6);
+    assert_string_equal(ft_result_time(f)->predictor, "both.ftm");
+    assert_true(has_note(f, "the setting 'layout=nhwc' is ignored"));
+    assert_null(ft_result_time(f)->missing_reason);
+    assert_non_null(ft_result_metric(f, "util_ratio")->missing_reason);
+    assert_int_equal(f->metric_count, OTHERS + 1);
+    assert_string_equal(f->metrics[OTHERS].metric, "cycles");
+    assert_true(f->metrics[OTHERS].value == 100 + 2 * (4 * (2 * MACS + 8)));
     /* Nobody predicts memory: it is the timeline. */
-    assert_string_equal(f->memory_by, "timeline");
-    assert_int_equal(f->memory.source, FT_ANALYTIC);
-    assert_true(isnan(f->memory.lo) && f->memory.value >= 4 * (16 * 8 + 4 * (16 + 8)));
-    assert_true(sum_of(f->memory_parts, f->memory_part_count) == f->memory.value);
+    assert_string_equal(ft_result_memory(f)->predictor, "timeline");
+    assert_int_equal(ft_result_memory(f)->provenance, FT_EXTRAPOLATED);
+    assert_true(isnan(ft_result_memory(f)->lo) && ft_result_memory(f)->value >= 4 * (16 * 8 + 4 * (16 + 8)));
+    assert_true(sum_of(ft_result_memory(f)->parts, ft_result_memory(f)->part_count) == ft_result_memory(f)->value);
     /* Few operations, and a byte for each: traffic. */
     assert_int_equal(f->bound, FT_BOUND_MEMORY);
     assert_true(f->bound_ratio == 1);
-    ft_results_free(&answers);
-    ft_results_free(&answers);
+    ft_results_free(&results);
+    ft_results_free(&results);
     ft_results_free(NULL);
 }
 
-/* A predictor that sees types by their sizes alone is not as sure of one that nobody measured. */
-static void a_type_that_nobody_measured(void **state) {
+/* A predictor that knows types by their sizes alone extrapolates to one that was not measured. */
+static void a_type_that_was_not_measured(void **state) {
     (void)state;
-    ft_results answers = ask((ft_request){.device = "adreno-640", .dtype = FT_INT8});
-    const ft_result *f = &answers.items[0];
-    assert_true(f->time.value > 0 && isnan(f->time.lo) && isnan(f->time.hi));
-    assert_int_equal(f->time.source, FT_ASSUMED);
+    ft_results results = ask((ft_request){.device = "adreno-640", .dtype = FT_INT8});
+    const ft_result *f = &results.items[0];
+    assert_true(ft_result_time(f)->value > 0 && isnan(ft_result_time(f)->lo) && isnan(ft_result_time(f)->hi));
+    assert_int_equal(ft_result_time(f)->provenance, FT_EXTRAPOLATED);
     assert_true(f->coverage_ratio == 0);
-    assert_true(f->other_count == 1 && f->others[0].source == FT_ASSUMED && isnan(f->others[0].hi));
-    assert_true(has_note(f, "nobody measured int8 on adreno-640"));
-    ft_results_free(&answers);
-    answers = ask((ft_request){.device = "adreno-640", .dtype = FT_FLOAT32});
-    assert_int_equal(answers.items[0].time.source, FT_LEARNED);
-    assert_int_equal(answers.items[0].note_count, 0);
-    ft_results_free(&answers);
+    assert_int_equal(f->metric_count, OTHERS + 1);
+    assert_true(f->metrics[OTHERS].provenance == FT_EXTRAPOLATED && isnan(f->metrics[OTHERS].hi));
+    assert_true(has_note(f, "int8 was not measured on adreno-640"));
+    ft_results_free(&results);
+    results = ask((ft_request){.device = "adreno-640", .dtype = FT_FLOAT32});
+    assert_int_equal(ft_result_time(&results.items[0])->provenance, FT_LEARNED);
+    assert_int_equal(results.items[0].note_count, 0);
+    ft_results_free(&results);
 }
 
 /* Whatever its floats are held in. */
@@ -124,10 +128,10 @@ static void a_quantised_model(void **state) {
     ft_graph *usual = model;
     model = make_model();
     for (uint32_t i = 0; i < ft_graph_tensor_count(model); i++) model->tensors[i].dtype = FT_UINT8;
-    ft_results answers = ask((ft_request){.device = "adreno-640"});
-    assert_int_equal(answers.items[0].time.source, FT_ASSUMED);
-    assert_true(has_note(&answers.items[0], "nobody measured int8 on adreno-640"));
-    ft_results_free(&answers);
+    ft_results results = ask((ft_request){.device = "adreno-640"});
+    assert_int_equal(ft_result_time(&results.items[0])->provenance, FT_EXTRAPOLATED);
+    assert_true(has_note(&results.items[0], "int8 was not measured on adreno-640"));
+    ft_results_free(&results);
     ft_graph_free(model);
     model = usual;
 }
@@ -140,13 +144,13 @@ static void utilisation_where_it_is_known(void **state) {
     ft_predictor_set *usual = box;
     assert_int_equal(ft_predictor_bundle(files, 2, "busy.ftm", NULL), FT_OK);
     assert_int_equal(ft_predictor_set_open(bundle, 1, &box, NULL), FT_OK);
-    ft_results answers = ask((ft_request){.device = "adreno-640"});
-    const ft_result *f = &answers.items[0];
-    assert_null(f->no_util);
-    assert_int_equal(f->other_count, 1);
-    assert_string_equal(f->others[0].metric, "util_ratio");
-    assert_true(f->others[0].value == 1 && f->others[0].hi == 1);
-    ft_results_free(&answers);
+    ft_results results = ask((ft_request){.device = "adreno-640"});
+    const ft_result *f = &results.items[0];
+    assert_null(ft_result_metric(f, "util_ratio")->missing_reason);
+    assert_int_equal(f->metric_count, OTHERS);
+    const ft_metric_result *util = ft_result_metric(f, "util_ratio");
+    assert_true(util->value == 1 && util->hi == 1);
+    ft_results_free(&results);
     ft_predictor_set_free(box);
     box = usual;
 }
@@ -160,62 +164,64 @@ static void memories_of_the_device_add_up(void **state) {
     ft_predictor_set *usual = box;
     assert_int_equal(ft_predictor_bundle(files, 3, "planned.ftm", NULL), FT_OK);
     assert_int_equal(ft_predictor_set_open(bundle, 1, &box, NULL), FT_OK);
-    ft_results answers = ask((ft_request){.device = "adreno-640"});
-    const ft_result *f = &answers.items[0];
+    ft_results results = ask((ft_request){.device = "adreno-640"});
+    const ft_result *f = &results.items[0];
     double work = 2 * MACS + 8, expected = 1100 + 3 * work;
-    assert_true(f->memory.value == expected);
-    assert_true(fabs(f->memory.lo - expected / 2) < 1e-6 && fabs(f->memory.hi - 2 * expected) < 1e-6);
-    assert_string_equal(f->memory_by, "planned.ftm");
-    assert_int_equal(f->memory.source, FT_LEARNED);
-    assert_int_equal(f->memory_part_count, 2);
-    assert_string_equal(f->memory_parts[0].type, "sram");
-    assert_true(f->memory_parts[0].value == 100 + 2 * work);
-    assert_string_equal(f->memory_parts[1].type, "flash");
-    assert_int_equal(f->other_count, 2);
-    ft_results_free(&answers);
+    assert_true(ft_result_memory(f)->value == expected);
+    assert_true(fabs(ft_result_memory(f)->lo - expected / 2) < 1e-6 &&
+                fabs(ft_result_memory(f)->hi - 2 * expected) < 1e-6);
+    assert_string_equal(ft_result_memory(f)->predictor, "planned.ftm");
+    assert_int_equal(ft_result_memory(f)->provenance, FT_LEARNED);
+    assert_int_equal(ft_result_memory(f)->part_count, 2);
+    assert_string_equal(ft_result_memory(f)->parts[0].type, "sram");
+    assert_true(ft_result_memory(f)->parts[0].value == 100 + 2 * work);
+    assert_string_equal(ft_result_memory(f)->parts[1].type, "flash");
+    assert_int_equal(f->metric_count, OTHERS + 2);
+    ft_results_free(&results);
     ft_predictor_set_free(box);
     box = usual;
 }
 
 static void a_device_of_the_predictor_alone(void **state) {
     (void)state;
-    ft_results answers = ask((ft_request){.device = "mine"});
-    const ft_result *f = &answers.items[0];
+    ft_results results = ask((ft_request){.device = "mine"});
+    const ft_result *f = &results.items[0];
     assert_string_equal(f->request.device, "mine");
-    assert_true(f->time.value == 10 + 0.5 * (2 * MACS + 8) && isnan(f->time.lo));
+    assert_true(ft_result_time(f)->value == 10 + 0.5 * (2 * MACS + 8) && isnan(ft_result_time(f)->lo));
     assert_int_equal(f->bound, FT_BOUND_UNKNOWN);
-    ft_results_free(&answers);
+    ft_results_free(&results);
 }
 
 static void a_device_by_its_data_sheet(void **state) {
     (void)state;
-    ft_results answers = ask((ft_request){.device = "rtx-3090", .batch = 1024});
-    const ft_result *f = &answers.items[0];
-    assert_string_equal(f->time_by, "roofline");
-    assert_int_equal(f->time.source, FT_ANALYTIC);
+    ft_results results = ask((ft_request){.device = "rtx-3090", .batch = 1024});
+    const ft_result *f = &results.items[0];
+    assert_string_equal(ft_result_time(f)->predictor, "roofline");
+    assert_int_equal(ft_result_time(f)->provenance, FT_ASSUMED);
     assert_int_equal(f->request.dtype, FT_FLOAT16);
-    assert_true(f->time.value > 0 && isnan(f->time.hi));
-    assert_true(fabs(sum_of(f->kernels, f->kernel_count) - f->time.value) < 1e-9 * f->time.value);
-    assert_non_null(f->kernel_bounds);
-    assert_true(has_note(f, "no predictor has seen inference on rtx-3090"));
-    ft_results_free(&answers);
+    assert_true(ft_result_time(f)->value > 0 && isnan(ft_result_time(f)->hi));
+    assert_true(fabs(sum_of(ft_result_time(f)->parts, ft_result_time(f)->part_count) - ft_result_time(f)->value) <
+                1e-9 * ft_result_time(f)->value);
+    assert_int_not_equal(ft_result_time(f)->parts[0].bound, FT_BOUND_UNKNOWN);
+    assert_true(has_note(f, "no predictor was trained on inference on rtx-3090"));
+    ft_results_free(&results);
 }
 
-static void a_mode_that_nobody_measured(void **state) {
+static void a_mode_that_was_not_measured(void **state) {
     (void)state;
-    ft_results answers = ask((ft_request){.device = "adreno-640", .mode = FT_TRAIN, .optimizer = FT_ADAM});
-    const ft_result *f = &answers.items[0];
-    assert_string_equal(f->time_by, "roofline");
+    ft_results results = ask((ft_request){.device = "adreno-640", .mode = FT_TRAIN, .optimizer = FT_ADAM});
+    const ft_result *f = &results.items[0];
+    assert_string_equal(ft_result_time(f)->predictor, "roofline");
     assert_true(has_note(f, "training on adreno-640"));
     ft_results plain = ask((ft_request){.device = "adreno-640", .mode = FT_TRAIN, .optimizer = FT_SGD});
-    assert_true(f->memory.value > plain.items[0].memory.value);
+    assert_true(ft_result_memory(f)->value > ft_result_memory(&plain.items[0])->value);
     ft_results_free(&plain);
-    ft_results_free(&answers);
+    ft_results_free(&results);
     /* Neither a predictor nor a data sheet. */
-    answers = ask((ft_request){.device = "mine", .mode = FT_TRAIN});
-    assert_true(isnan(answers.items[0].time.value));
-    assert_non_null(answers.items[0].no_time);
-    ft_results_free(&answers);
+    results = ask((ft_request){.device = "mine", .mode = FT_TRAIN});
+    assert_true(isnan(ft_result_time(&results.items[0])->value));
+    assert_non_null(ft_result_time(&results.items[0])->missing_reason);
+    ft_results_free(&results);
 }
 
 static void many_at_once(void **state) {
@@ -223,40 +229,40 @@ static void many_at_once(void **state) {
     ft_request requests[6];
     for (int i = 0; i < 6; i++)
         requests[i] = (ft_request){.device = i % 2 == 0 ? "adreno-640" : "mine", .batch = 1 + i / 2};
-    ft_results answers;
+    ft_results results;
     ft_error error;
-    if (ft_predict(box, model, NULL, requests, 6, &answers, &error) != FT_OK) fail_msg("%s", error.message);
+    if (ft_predict(box, model, NULL, requests, 6, &results, &error) != FT_OK) fail_msg("%s", error.message);
     for (int i = 0; i < 6; i++) {
         ft_results alone = ask(requests[i]);
-        assert_true(alone.items[0].time.value == answers.items[i].time.value);
-        assert_true(alone.items[0].memory.value == answers.items[i].memory.value);
+        assert_true(ft_result_time(&alone.items[0])->value == ft_result_time(&results.items[i])->value);
+        assert_true(ft_result_memory(&alone.items[0])->value == ft_result_memory(&results.items[i])->value);
         ft_results_free(&alone);
     }
-    ft_results_free(&answers);
+    ft_results_free(&results);
 }
 
 static void what_cannot_be_answered(void **state) {
     (void)state;
-    ft_results answers = {0};
+    ft_results results = {0};
     ft_error error;
-    assert_int_equal(ft_predict(box, model, NULL, &(ft_request){.device = "abacus"}, 1, &answers, &error),
+    assert_int_equal(ft_predict(box, model, NULL, &(ft_request){.device = "abacus"}, 1, &results, &error),
                      FT_ERR_USAGE);
     assert_non_null(strstr(error.message, "abacus"));
-    assert_int_equal(ft_predict(box, model, NULL, &(ft_request){0}, 1, &answers, &error), FT_ERR_USAGE);
+    assert_int_equal(ft_predict(box, model, NULL, &(ft_request){0}, 1, &results, &error), FT_ERR_USAGE);
     assert_int_not_equal(
-        ft_predict(box, model, NULL, &(ft_request){.device = "mine", .batch = -3}, 1, &answers, &error), FT_OK);
-    assert_null(answers.owner);
+        ft_predict(box, model, NULL, &(ft_request){.device = "mine", .batch = -3}, 1, &results, &error), FT_OK);
+    assert_null(results.owner);
 }
 
 static void memory_runs_out(void **state) {
     (void)state;
     const ft_request requests[] = {{.device = "adreno-640"}, {.device = "rtx-3090", .batch = 2}};
     for (long n = 0;; n++) {
-        ft_results answers = {0};
+        ft_results results = {0};
         failing_start(n);
-        ft_status status = ft_predict(box, model, NULL, requests, 2, &answers, NULL);
+        ft_status status = ft_predict(box, model, NULL, requests, 2, &results, NULL);
         bool has_failed = failing_stop();
-        ft_results_free(&answers);
+        ft_results_free(&results);
         if (!has_failed) break;
         assert_int_not_equal(status, FT_OK);
     }
@@ -265,13 +271,13 @@ static void memory_runs_out(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_that_is_known),
-        cmocka_unit_test(a_type_that_nobody_measured),
+        cmocka_unit_test(a_type_that_was_not_measured),
         cmocka_unit_test(a_quantised_model),
         cmocka_unit_test(utilisation_where_it_is_known),
         cmocka_unit_test(memories_of_the_device_add_up),
         cmocka_unit_test(a_device_of_the_predictor_alone),
         cmocka_unit_test(a_device_by_its_data_sheet),
-        cmocka_unit_test(a_mode_that_nobody_measured),
+        cmocka_unit_test(a_mode_that_was_not_measured),
         cmocka_unit_test(many_at_once),
         cmocka_unit_test(what_cannot_be_answered),
         cmocka_unit_test(memory_runs_out),

@@ -102,11 +102,11 @@ static void test_json_of_what_is_not_known(void **state) {
     ft_result_style style = style_of(FT_JSON);
     json_t *document = json_of(&style, 1), *second = json_array_get(document, 1);
     static const char *const absent[] = {"time_us",       "time_lo_us",     "time_hi_us", "time_per_sample_us",
-                                         "samples_per_s", "coverage_ratio", "source",     "bound",
+                                         "samples_per_s", "coverage_ratio", "provenance", "bound",
                                          "bound_ratio",   "predictor",      "util_ratio", "peak_lo_bytes"};
     for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++) is_null(second, absent[i]);
-    assert_string_equal(text_at(second, "time_reason"), "its data sheet says too little");
-    assert_string_equal(text_at(second, "util_reason"), "nobody measured it");
+    assert_string_equal(text_at(second, "time_reason"), "its data sheet lacks the bandwidth");
+    assert_string_equal(text_at(second, "util_reason"), "it was not measured");
     assert_true(json_is_integer(json_object_get(second, "peak_bytes"))); /* not 2.5e+10 */
     json_decref(document);
 }
@@ -242,8 +242,8 @@ static void test_table(void **state) {
     has(text, "weights");
     has(text, "sram_bytes");
     has(text, "3 others");
-    has(text, "no time: its data sheet says too little");
-    has(text, "no utilisation: nobody measured it");
+    has(text, "no time: its data sheet lacks the bandwidth");
+    has(text, "no utilisation: it was not measured");
     has(text, "rtx-4090: a note, with \"quotes\"");
     has(text, "compile=no;layout=nchw");
     free(text);
@@ -265,40 +265,42 @@ static void test_table_fits(void **state) {
 /* The parts of a memory add up only when all are there: where from gives way before any of them. */
 static void test_table_keeps_the_parts(void **state) {
     (void)state;
-    static const ft_part parts[] = {{"weights", NULL, 0, 51e6},    {"gradients", NULL, 0, 4.1e6},
-                                    {"optimizer", NULL, 0, 204e6}, {"activations", NULL, 0, 1.4e9},
-                                    {"allocator", NULL, 0, 557e6}, {"context", NULL, 0, 1.8e9}};
-    const ft_results old = made.answers;
-    const ft_result first = made.items[0];
+    static const ft_part parts[] = {{.type = "weights", .value = 51e6},    {.type = "gradients", .value = 4.1e6},
+                                    {.type = "optimizer", .value = 204e6}, {.type = "activations", .value = 1.4e9},
+                                    {.type = "allocator", .value = 557e6}, {.type = "context", .value = 1.8e9}};
+    const ft_results old = made.results;
+    ft_metric_result *memory = &made.metrics[0][MADE_MEMORY];
+    const ft_metric_result first = *memory;
     ft_result_style style = style_of(FT_TABLE);
     style.style.width = 80;
-    made.items[0].memory_parts = parts;
-    made.items[0].memory_part_count = 6;
-    made.answers.count = 1;
+    memory->parts = parts;
+    memory->part_count = 6;
+    made.results.count = 1;
     char *text = made_report(&made, &style, 1);
     assert_non_null(strstr(text, "  weights  gradients  optimizer  activations  allocator  context\n"));
     free(text);
-    made.items[0] = first;
-    made.answers = old;
+    *memory = first;
+    made.results = old;
 }
 
 /* Memories that have no part in common do not share columns: none of either has to give way. */
 static void test_table_has_a_list_for_each_kind_of_memory(void **state) {
     (void)state;
-    static const ft_part planned[] = {{"sram", NULL, 0, 1e6}, {"flash", NULL, 0, 2e6}};
-    const ft_result second = made.items[1];
+    static const ft_part planned[] = {{.type = "sram", .value = 1e6}, {.type = "flash", .value = 2e6}};
+    ft_metric_result *memory = &made.metrics[1][MADE_MEMORY];
+    const ft_metric_result second = *memory;
     ft_result_style style = style_of(FT_TABLE);
     style.style.width = 80;
-    made.items[1].memory_parts = planned;
-    made.items[1].memory_part_count = 2;
-    char *text = made_report(&made, &style, 1), *first = strstr(text, "Where the memory goes"), *other;
+    memory->parts = planned;
+    memory->part_count = 2;
+    char *text = made_report(&made, &style, 1), *first = strstr(text, "Memory at the peak"), *other;
     assert_non_null(first);
-    assert_null(strstr(first + 1, "Where the memory goes"));
-    assert_non_null(strstr(first, "  Batch  weights  activations  From\n"));
-    assert_non_null(other = strstr(first, "  Batch       sram    flash  From\n"));
-    assert_non_null(strstr(other, "  976.6 KiB  1.9 MiB  analytic\n"));
+    assert_null(strstr(first + 1, "Memory at the peak"));
+    assert_non_null(strstr(first, "  Batch  weights  activations  Provenance\n"));
+    assert_non_null(other = strstr(first, "  Batch       sram    flash  Provenance\n"));
+    assert_non_null(strstr(other, "  976.6 KiB  1.9 MiB  extrapolated\n"));
     free(text);
-    made.items[1] = second;
+    *memory = second;
 }
 
 static void test_list(void **state) {

@@ -33,7 +33,7 @@ static char *fit_text(ft_output output, double free_bytes, bool is_whole) {
     FILE *stream = open_memstream(&text, &size);
     const ft_results one = {.items = made.items, .count = 1};
     ft_model_results view = made.view;
-    view.answers = &one;
+    view.results = &one;
     if (ft_report_fit(stream, &style, &view, &free_bytes, is_whole, &error) != FT_OK) fail_msg("%s", error.message);
     fclose(stream);
     return text;
@@ -75,9 +75,9 @@ static void test_verdicts(void **state) {
     has(fit_text(FT_TABLE, 7999, false), "no, it does not fit");
     has(fit_text(FT_TABLE, 7500, false), "-1000 B, from -1.5 KiB to -500 B");
     has(fit_text(FT_TABLE, 9000, true), "data sheet");
-    has(batch_text(FT_TABLE, (ft_max_batch_result){.sure = 8, .possible = 12}), "rtx-4090: batch 8\n");
-    has(batch_text(FT_TABLE, (ft_max_batch_result){.sure = 8, .possible = 12}), "up to 12");
-    has(batch_text(FT_TABLE, (ft_max_batch_result){.sure = 64, .possible = 64}), "batch 64 and maybe more");
+    has(batch_text(FT_TABLE, (ft_max_batch_result){.certain = 8, .possible = 12}), "rtx-4090: batch 8\n");
+    has(batch_text(FT_TABLE, (ft_max_batch_result){.certain = 8, .possible = 12}), "up to 12");
+    has(batch_text(FT_TABLE, (ft_max_batch_result){.certain = 64, .possible = 64}), "batch 64 and maybe more");
     has(batch_text(FT_TABLE, (ft_max_batch_result){0, 0}), "no batch fits");
     has(batch_text(FT_TABLE, (ft_max_batch_result){0, 3}), "no batch surely fits");
 }
@@ -109,7 +109,7 @@ static void test_json(void **state) {
     assert_int_equal(json_integer_value(json_object_get(document, "margin_lo_bytes")), -1500);
     assert_int_equal(json_integer_value(json_object_get(document, "margin_hi_bytes")), -500);
     json_decref(document);
-    document = parsed(batch_text(FT_JSON, (ft_max_batch_result){.sure = 8, .possible = 12}));
+    document = parsed(batch_text(FT_JSON, (ft_max_batch_result){.certain = 8, .possible = 12}));
     check_schema(document, "docs/schema/max_batch.schema.json");
     assert_int_equal(json_integer_value(json_object_get(document, "possible_batch")), 12);
     json_decref(document);
@@ -120,7 +120,7 @@ static void test_csv(void **state) {
     has(fit_text(FT_CSV, 9000, false), "file,device,batch,mode,dtype,setting,optimizer,free_bytes,free_from,fits,");
     has(fit_text(FT_CSV, 9000, false),
         "\"models/it's \"\"x\"\".onnx\",rtx-4090,8,infer,float16,compile=no;layout=nchw,,"
-        "9000,given,yes,500,0,1000,8500,8000,9000,learned,box/memory.ftm\n");
+        "9000,given,yes,500,0,1000,8500,8000,9000,learned,set/memory.ftm\n");
     has(batch_text(FT_CSV, (ft_max_batch_result){8, 12}), ",8,12,64,8,8500,");
 }
 

@@ -47,17 +47,17 @@ static void test_same_bytes(void **state) {
 static void test_shows_what_it_is_given(void **state) {
     (void)state;
     size_t count = draw("a.png", first, MOST);
-    ft_result *f = &made.items[0];
-    const ft_result old = *f;
-    f->time.value = 70;
+    ft_metric_result *time = &made.metrics[0][MADE_TIME], *memory = &made.metrics[0][MADE_MEMORY];
+    const ft_metric_result old_time = *time, old_memory = *memory;
+    time->value = 70;
     assert_false(draw("b.png", second, MOST) == count && memcmp(first, second, count) == 0);
-    *f = old;
-    f->memory.hi = 20000;
+    *time = old_time;
+    memory->hi = 20000;
     assert_false(draw("b.png", second, MOST) == count && memcmp(first, second, count) == 0);
-    *f = old;
-    f->kernel_count = 2;
+    *memory = old_memory;
+    time->part_count = 2;
     assert_false(draw("b.png", second, MOST) == count && memcmp(first, second, count) == 0);
-    *f = old;
+    *time = old_time;
     made.items[2].request.batch = 16;
     assert_false(draw("b.png", second, MOST) == count && memcmp(first, second, count) == 0);
     made.items[2].request.batch = 8; /* one batch: lists instead of lines */
@@ -70,21 +70,24 @@ static void test_odd_forecasts(void **state) {
     (void)state;
     enum { MANY = 40 };
     static ft_result many[MANY];
+    static ft_metric_result metrics[MANY][MADE_METRICS];
     static char names[MANY][16];
-    const ft_results old = made.answers;
-    made.answers = (ft_results){.items = &made.items[1], .count = 1};
+    const ft_results old = made.results;
+    made.results = (ft_results){.items = &made.items[1], .count = 1};
     assert_true(draw("none.png", first, MOST) > 1000);
     for (uint32_t i = 0; i < MANY; i++) {
         many[i] = made.items[i % 2];
+        memcpy(metrics[i], many[i].metrics, many[i].metric_count * sizeof **metrics);
+        many[i].metrics = metrics[i];
         snprintf(names[i], sizeof names[i], "device \xff %u", i);
         many[i].request.device = names[i];
-        many[i].time.value = i % 2 == 0 ? exp(i * 2.0) : NAN;
+        metrics[i][MADE_TIME].value = i % 2 == 0 ? exp(i * 2.0) : NAN;
     }
-    made.answers = (ft_results){.items = many, .count = MANY};
+    made.results = (ft_results){.items = many, .count = MANY};
     assert_true(draw("many.svg", first, MOST) > 10000);
-    made.answers = (ft_results){.items = many, .count = 0};
+    made.results = (ft_results){.items = many, .count = 0};
     assert_int_equal(ft_result_plot("zero.svg", &made.view, NULL), FT_ERR_USAGE);
-    made.answers = old;
+    made.results = old;
 }
 
 static void test_failures_leave_no_file(void **state) {

@@ -95,7 +95,7 @@ static void check_file(const fitted *f, const char *device, double mape) {
     ft_predictor *p;
     ft_error error;
     ft_graph *graph = made_network(5), *bound;
-    ft_prediction now, before;
+    ft_result now, before;
     if (ft_predictor_open("a.ftm", &p, &error) != FT_OK) fail_msg("%s", error.message);
     assert_int_equal(ft_predictor_device_count(p), 3);
     assert_non_null(strstr(ft_predictor_header(p), "\"adapted\""));
@@ -103,17 +103,17 @@ static void check_file(const fitted *f, const char *device, double mape) {
     assert_int_equal(ft_graph_bind(graph, NULL, &bound, &error), FT_OK);
     assert_int_equal(ft_predictor_predict(p, bound, &(ft_request){.device = device}, &now, &error), FT_OK);
     double sum = 0;
-    for (uint32_t i = 0; i < now.part_count; i++) sum += now.parts[i].value;
-    assert_true(now.part_count == 0 || fabs(sum / now.metrics[0].value - 1) < 1e-6);
+    for (uint32_t i = 0; i < now.metrics[0].part_count; i++) sum += now.metrics[0].parts[i].value;
+    assert_true(now.metrics[0].part_count == 0 || fabs(sum / now.metrics[0].value - 1) < 1e-6);
     assert_true(fabs(now.metrics[0].value / new_rule(bound, device) - 1) < mape / 20) /* one model may be far off */;
     assert_true(now.metrics[0].lo < now.metrics[0].value && now.metrics[0].value < now.metrics[0].hi);
-    ft_prediction_free(&now);
+    ft_result_free(&now);
     assert_int_equal(ft_predictor_predict(p, bound, &(ft_request){.device = "cortex-a76"}, &now, &error), FT_OK);
     assert_int_equal(ft_predictor_predict(f->opened, bound, &(ft_request){.device = "cortex-a76"}, &before, &error),
                      FT_OK);
     assert_true(now.metrics[0].value == before.metrics[0].value);
-    ft_prediction_free(&now);
-    ft_prediction_free(&before);
+    ft_result_free(&now);
+    ft_result_free(&before);
     ft_graph_free(bound);
     ft_graph_free(graph);
     ft_predictor_free(p);
@@ -189,15 +189,15 @@ static void test_networks_are_trained_further(void **state) {
         ft_predictor *p;
         ft_error error;
         ft_graph *graph = made_network(5), *bound;
-        ft_prediction now, before;
+        ft_result now, before;
         assert_int_equal(ft_predictor_open("a.ftm", &p, &error), FT_OK);
         assert_int_equal(ft_graph_bind(graph, NULL, &bound, &error), FT_OK);
         assert_int_equal(ft_predictor_predict(p, bound, &(ft_request){.device = "cortex-a76"}, &now, &error), FT_OK);
         assert_int_equal(ft_predictor_predict(f.opened, bound, &(ft_request){.device = "cortex-a76"}, &before, &error),
                          FT_OK);
         assert_true(now.metrics[0].value == before.metrics[0].value); /* of another runtime: other networks */
-        ft_prediction_free(&now);
-        ft_prediction_free(&before);
+        ft_result_free(&now);
+        ft_result_free(&before);
         ft_graph_free(bound);
         ft_graph_free(graph);
         ft_predictor_free(p);

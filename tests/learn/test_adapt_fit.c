@@ -116,7 +116,7 @@ static ft_predictor *open_file(const char *path) {
 static double asked(const ft_predictor *p, const char *metric, const char *device) {
     ft_graph *graph = made_network(7), *bound;
     ft_error error;
-    ft_prediction answer;
+    ft_result answer;
     const ft_predictor *link = ft_predictor_find(p, metric);
     double value = NAN;
     assert_non_null(link);
@@ -124,7 +124,7 @@ static double asked(const ft_predictor *p, const char *metric, const char *devic
     double ops = ft_graph_op_count(bound);
     if (ft_predictor_predict(link, bound, &(ft_request){.device = device}, &answer, &error) == FT_OK) {
         value = answer.metrics[0].value / ops;
-        ft_prediction_free(&answer);
+        ft_result_free(&answer);
     }
     ft_graph_free(bound);
     ft_graph_free(graph);

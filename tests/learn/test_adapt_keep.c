@@ -82,12 +82,12 @@ static ft_adaptation adapt(const ft_predictor *from, const ft_dataset *data, con
 static ft_metric_result asked(const ft_predictor *p) {
     ft_graph *graph = made_network(7), *bound;
     ft_error error;
-    ft_prediction answer;
+    ft_result answer;
     assert_int_equal(ft_graph_bind(graph, NULL, &bound, &error), FT_OK);
     if (ft_predictor_predict(p, bound, &(ft_request){.device = devices[0]}, &answer, &error) != FT_OK)
         fail_msg("%s", error.message);
     ft_metric_result found = answer.metrics[0];
-    ft_prediction_free(&answer);
+    ft_result_free(&answer);
     ft_graph_free(bound);
     ft_graph_free(graph);
     return found;

@@ -112,7 +112,7 @@ static void answers_have_both(void **state) {
     ft_predictor *p = open_predictor("run/predictor.ftm");
     ft_graph *graph = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
     toy_finish(graph, toy_op(graph, "Relu", toy_input(graph, 1, 8), FT_NONE, FT_NONE, toy_value(graph, 1, 8)), 1, 1);
-    ft_prediction answer;
+    ft_result answer;
     ft_error error;
     assert_int_equal(ft_predictor_predict(p, graph, &(ft_request){.device = "cortex-a76"}, &answer, &error), FT_OK);
     assert_int_equal(answer.metric_count, 2);
@@ -120,7 +120,7 @@ static void answers_have_both(void **state) {
     assert_true(answer.metrics[0].value > 1e5);
     assert_string_equal(answer.metrics[1].metric, "time_us");
     assert_true(answer.metrics[1].value < 1e4);
-    ft_prediction_free(&answer);
+    ft_result_free(&answer);
     ft_graph_free(graph);
     /* Either can be adapted, and the file keeps both. */
     ft_adapt_options adapting = {.budget = 8, .threads = 1};

@@ -155,7 +155,7 @@ static void check_metric(uint32_t metric) {
         ft_graph *graph = network(i / 2);
         model_output p = ask(f.model, graph, f.rows[i].device, metric == 0, &memory);
         if (fabs(p.value / f.rows[i].label - 1) > 0.02) fail_msg("%u: %g is not %g", i, p.value, f.rows[i].label);
-        assert_true(p.spread > 0 && p.coverage_ratio == 1 && p.source == FT_ANALYTIC);
+        assert_true(p.spread > 0 && p.coverage_ratio == 1 && p.provenance == FT_LEARNED);
         double sum = 0;
         for (uint32_t k = 0; k < p.part_count; k++) sum += p.parts[k].value;
         assert_int_equal(p.part_count, metric == 0 ? 2 : 0);

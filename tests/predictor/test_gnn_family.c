@@ -1,4 +1,4 @@
-/* What all graph networks share, with a kind that could not be simpler: labels in columns, scaling, answers. */
+/* What all graph networks share, with a kind that could not be simpler: labels in columns, scaling, results. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -112,15 +112,15 @@ static void unknown_kernels_have_a_price(void **state) {
     uint32_t x = toy_input(graph, 64, 64);
     uint32_t y = toy_op(graph, "Softmax", x, FT_NONE, FT_NONE, toy_value(graph, 64, 64));
     toy_finish(graph, toy_op(graph, "Oracle", y, FT_NONE, FT_NONE, toy_value(graph, 64, 64)), 1, 1);
-    ft_prediction answer;
+    ft_result answer;
     ft_error error;
     assert_int_equal(ft_predictor_predict(f.opened, graph, &(ft_request){.device = "cortex-a76"}, &answer, &error),
                      FT_OK);
     assert_true(answer.coverage_ratio == 0);
-    assert_int_equal(answer.part_count, 3);
-    assert_true(answer.parts[0].value > 0 && answer.parts[1].value > 0);
-    assert_string_equal(answer.parts[2].type, "start");
-    ft_prediction_free(&answer);
+    assert_int_equal(answer.metrics[0].part_count, 3);
+    assert_true(answer.metrics[0].parts[0].value > 0 && answer.metrics[0].parts[1].value > 0);
+    assert_string_equal(answer.metrics[0].parts[2].type, "start");
+    ft_result_free(&answer);
     ft_graph_free(graph);
     fitted_free(&f);
 }

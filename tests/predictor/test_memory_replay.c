@@ -78,13 +78,13 @@ static void it_says_what_is_not_measured(void **state) {
                   none = {.index = FT_NONE, .sheet = phone};
     model_output measured = ask(&f, &train, &known, FT_OK, &memory),
                  elsewhere = ask(&f, &train, &other, FT_OK, &memory);
-    assert_int_equal(measured.source, FT_LEARNED);
-    assert_int_equal(elsewhere.source, FT_ANALYTIC);
+    assert_int_equal(measured.provenance, FT_LEARNED);
+    assert_int_equal(elsewhere.provenance, FT_EXTRAPOLATED);
     assert_true(elsewhere.spread > measured.spread);
     const ft_request *queries[] = {&infer, &half, &compiled};
     for (int i = 0; i < 3; i++) {
         model_output p = ask(&f, queries[i], &known, FT_OK, &memory);
-        assert_int_equal(p.source, FT_ANALYTIC);
+        assert_int_equal(p.provenance, FT_EXTRAPOLATED);
         assert_true(p.spread > measured.spread);
     }
     ask(&f, &train, &none, FT_ERR_UNSUPPORTED, &memory);
@@ -130,7 +130,7 @@ static void the_plan_is_a_family_too(void **state) {
     ft_request train = {.mode = FT_TRAIN, .dtype = FT_FLOAT32};
     target_device known = {.index = 1};
     model_output p = ask(&f, &train, &known, FT_OK, &memory);
-    assert_int_equal(p.source, FT_ANALYTIC);
+    assert_int_equal(p.provenance, FT_EXTRAPOLATED);
     assert_true(part_of(&p, "allocator") == 0 && part_of(&p, "context") > 0);
     arena_free(&memory);
     fitted_free(&f);

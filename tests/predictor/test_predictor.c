@@ -62,7 +62,7 @@ static void refuses(const char *header, size_t count, ft_status status, const ch
     assert_null(predictor);
 }
 
-static void answers(void **state) {
+static void results(void **state) {
     (void)state;
     ft_predictor *p = opened(HEAD TWO ", \"calibration\": {\"adreno-640\": {\"q90\": 0.25, \"n\": 9}}}");
     assert_string_equal(ft_predictor_family(p), "flops");
@@ -72,7 +72,7 @@ static void answers(void **state) {
     assert_non_null(strstr(ft_predictor_header(p), "calibration"));
     assert_string_equal(ft_predictor_metric(p), "time_us");
     ft_graph *graph = make_graph();
-    ft_prediction answer;
+    ft_result answer;
     ft_error error;
     assert_int_equal(ft_predictor_predict(p, graph, &(ft_request){.device = "adreno-640"}, &answer, &error), FT_OK);
     assert_int_equal(answer.metric_count, 1);
@@ -80,21 +80,21 @@ static void answers(void **state) {
     assert_true(answer.metrics[0].value == 10 + 0.5 * 256);
     assert_true(fabs(answer.metrics[0].lo - 138 * exp(-0.25)) < 1e-9);
     assert_true(fabs(answer.metrics[0].hi - 138 * exp(0.25)) < 1e-9);
-    assert_int_equal(answer.metrics[0].source, FT_LEARNED);
+    assert_int_equal(answer.metrics[0].provenance, FT_LEARNED);
     assert_true(answer.coverage_ratio == 1);
-    assert_null(answer.parts);
-    ft_prediction_free(&answer);
-    ft_prediction_free(&answer);
-    ft_prediction_free(NULL);
+    assert_null(answer.metrics[0].parts);
+    ft_result_free(&answer);
+    ft_result_free(&answer);
+    ft_result_free(NULL);
     /* Another name of the device; and one whose interval nobody knows. */
     assert_int_equal(ft_predictor_predict(p, graph, &(ft_request){.device = "adreno640gpu_tflite21"}, &answer, &error),
                      FT_OK);
     assert_true(answer.metrics[0].value == 138);
-    ft_prediction_free(&answer);
+    ft_result_free(&answer);
     assert_int_equal(ft_predictor_predict(p, graph, &(ft_request){.device = "mine", .mode = FT_TRAIN}, &answer, &error),
                      FT_OK);
     assert_true(answer.metrics[0].value > 3 + 256 && isnan(answer.metrics[0].lo) && isnan(answer.metrics[0].hi));
-    ft_prediction_free(&answer);
+    ft_result_free(&answer);
     ft_graph_free(graph);
     ft_predictor_free(p);
     ft_predictor_free(NULL);
@@ -104,11 +104,11 @@ static void questions_it_cannot_answer(void **state) {
     (void)state;
     ft_predictor *p = opened(HEAD TWO ", \"modes\": [\"infer\"]}");
     ft_graph *graph = make_graph();
-    ft_prediction answer = {0};
+    ft_result answer = {0};
     ft_error error;
     assert_int_equal(ft_predictor_predict(p, graph, &(ft_request){.device = "abacus"}, &answer, &error),
                      FT_ERR_UNSUPPORTED);
-    assert_non_null(strstr(error.message, "does not know the device 'abacus'; it knows 2: 'adreno-640'"));
+    assert_non_null(strstr(error.message, "was not trained on the device 'abacus', but on 2 others: 'adreno-640'"));
     assert_int_equal(ft_predictor_predict(p, graph, &(ft_request){.device = "adreno-630"}, &answer, &error),
                      FT_ERR_UNSUPPORTED);
     assert_int_equal(ft_predictor_predict(p, graph, &(ft_request){0}, &answer, &error), FT_ERR_USAGE);
@@ -143,13 +143,13 @@ static void several_in_one_file(void **state) {
     assert_null(ft_predictor_next(ft_predictor_next(p)));
     assert_null(ft_predictor_find(p, "joules"));
     ft_graph *graph = make_graph();
-    ft_prediction answer;
+    ft_result answer;
     assert_int_equal(ft_predictor_predict(p, graph, &(ft_request){.device = "mine"}, &answer, &error), FT_OK);
     assert_int_equal(answer.metric_count, 2);
     assert_string_equal(answer.metrics[0].metric, "time_us");
     assert_string_equal(answer.metrics[1].metric, "sram_bytes");
     assert_true(answer.metrics[0].value == answer.metrics[1].value);
-    ft_prediction_free(&answer);
+    ft_result_free(&answer);
     ft_graph_free(graph);
     ft_predictor_free(p);
     p = NULL;
@@ -247,7 +247,7 @@ static void memory_runs_out(void **state) {
         .metric = {.name = "time_us", .modes = 3}, .devices = devices, .device_count = 2};
     for (long n = 0;; n++) {
         ft_predictor *p = NULL;
-        ft_prediction answer = {0};
+        ft_result answer = {0};
         buf again = {0};
         failing_start(n);
         ft_status status = ft_predictor_open_memory(bytes.data, bytes.length, "my.ftm", &p, NULL);
@@ -255,7 +255,7 @@ static void memory_runs_out(void **state) {
         if (status == FT_OK)
             status = predictor_encode(&description, predictor_family(p), predictor_model(p), &again, NULL);
         bool has_failed = failing_stop();
-        ft_prediction_free(&answer);
+        ft_result_free(&answer);
         ft_predictor_free(p);
         buf_free(&again);
         if (!has_failed) break;
@@ -280,7 +280,7 @@ static void families_are_listed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers),
+        cmocka_unit_test(results),
         cmocka_unit_test(questions_it_cannot_answer),
         cmocka_unit_test(several_in_one_file),
         cmocka_unit_test(headers_that_do_not_fit),

@@ -57,7 +57,7 @@ static void train(const ft_dataset *data, const trial *t, const char *run, doubl
 static void check_refusal(const char *path) {
     ft_error error;
     ft_predictor *predictor = NULL;
-    ft_prediction answer;
+    ft_result answer;
     ft_graph *model = made_network(1), *bound = NULL;
     assert_int_equal(ft_predictor_open(path, &predictor, &error), FT_OK);
     assert_int_equal(ft_graph_bind(model, NULL, &bound, &error), FT_OK);
@@ -94,12 +94,12 @@ static void families_learn_tilings(void **state) {
 
 static ft_status ask(const ft_predictor *predictor, const ft_graph *bound, const char *device, ft_metric_result *says) {
     ft_error error;
-    ft_prediction answer;
+    ft_result answer;
     ft_request query = {.device = device};
     ft_status status = ft_predictor_predict(predictor, bound, &query, &answer, &error);
     if (status == FT_OK) {
         *says = answer.metrics[0];
-        ft_prediction_free(&answer);
+        ft_result_free(&answer);
     }
     return status;
 }
@@ -134,8 +134,8 @@ static void data_sheets_stand_in_for_measurements(void **state) {
     ft_predictor *own = train_sequence(data, "own", "columns=device");
     assert_int_equal(ask(shared, bound, "v100", &known), FT_OK);
     assert_int_equal(ask(shared, bound, "mi50", &other), FT_OK);
-    assert_int_equal(known.source, FT_LEARNED);
-    assert_int_equal(other.source, FT_ASSUMED);
+    assert_true(known.shares[FT_LEARNED] + known.shares[FT_EXTRAPOLATED] == 1);
+    assert_true(other.provenance == FT_EXTRAPOLATED && other.shares[FT_EXTRAPOLATED] == 1);
     assert_true(other.value > 0 && other.value != known.value);
     assert_true(other.hi / other.value > known.hi / known.value);
     assert_int_equal(ask(shared, bound, "ethos-u55-128", &other), FT_ERR_UNSUPPORTED); /* its sheet says too little */
@@ -157,7 +157,7 @@ static void several_are_told_as_one_is(void **state) {
     ft_error error, errors[ASKED];
     ft_dataset *data = NULL;
     ft_graph *graphs[ASKED], *bound[ASKED];
-    ft_prediction answers[ASKED];
+    ft_result results[ASKED];
     made_logs("logs", PROGRAMS);
     assert_int_equal(ft_import("ansor", "logs", "set", NULL, NULL, &error), FT_OK);
     assert_int_equal(ft_dataset_open("set", &data, &error), FT_OK);
@@ -173,16 +173,16 @@ static void several_are_told_as_one_is(void **state) {
     for (int d = 0; d < 2; d++) {
         ft_request query = {.device = devices[d]};
         assert_int_equal(
-            ft_predictor_predict_many(predictor, (const ft_graph *const *)bound, ASKED, &query, answers, errors),
+            ft_predictor_predict_many(predictor, (const ft_graph *const *)bound, ASKED, &query, results, errors),
             FT_ERR_UNSUPPORTED);
         for (uint32_t i = 0; i < ASKED; i++) {
             ft_metric_result alone;
             assert_int_equal(errors[i].status, i == MODEL ? FT_ERR_UNSUPPORTED : FT_OK);
             assert_int_equal(ask(predictor, bound[i], devices[d], &alone), errors[i].status);
             if (i == MODEL) continue;
-            assert_true(fabs(answers[i].metrics[0].value / alone.value - 1) < 1e-5); /* tests of gemm.c ask for bits */
-            assert_true(fabs(answers[i].metrics[0].hi / alone.hi - 1) < 1e-5);
-            ft_prediction_free(&answers[i]);
+            assert_true(fabs(results[i].metrics[0].value / alone.value - 1) < 1e-5); /* tests of gemm.c ask for bits */
+            assert_true(fabs(results[i].metrics[0].hi / alone.hi - 1) < 1e-5);
+            ft_result_free(&results[i]);
         }
         assert_non_null(strstr(errors[MODEL].message, "for tensor programs"));
     }

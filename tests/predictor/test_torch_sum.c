@@ -1,4 +1,4 @@
-/* "torch-sum" learns what kernels take from sums alone, answers for devices from their data sheets, and its file is
+/* "torch-sum" learns what kernels take from sums alone, results for devices from their data sheets, and its file is
  * not trusted. */
 #include <math.h>
 #include <setjmp.h>
@@ -159,7 +159,7 @@ static void training_takes_longer_than_inference(void **state) {
     model_output train = ask_mode(&f, &where, "", FT_TRAIN, 1, &parts);
     assert_true(fabs(train.value / infer.value - 3) < 1e-6);
     assert_true(fabs(parts / train.value - 1) < 1e-6);
-    assert_int_equal(train.source, FT_ASSUMED);
+    assert_int_equal(train.provenance, FT_EXTRAPOLATED);
     assert_true(train.spread > infer.spread);
     fitted_free(&f);
 }
@@ -175,7 +175,7 @@ static void answers_from_data_sheets(void **state) {
                   second = {.index = FT_NONE, .sheet = fast};
     model_output here = ask(&f, &known, NULL, 64, &parts);
     assert_true(fabs(parts - here.value) <= 1e-6 * here.value);
-    assert_int_equal(here.source, FT_LEARNED);
+    assert_int_equal(here.provenance, FT_LEARNED);
     model_output there = ask(&f, &first, NULL, 64, &parts), faster = ask(&f, &second, NULL, 64, &parts);
     assert_true(there.value < here.value && faster.value < there.value);
     assert_true(there.spread > here.spread);
@@ -192,7 +192,7 @@ static void says_what_is_assumed(void **state) {
     target_device known = {.index = 0};
     double parts;
     model_output plain = ask(&f, &known, NULL, 64, &parts), other = ask(&f, &known, "layout=nhwc", 64, &parts);
-    assert_int_equal(other.source, FT_ASSUMED);
+    assert_int_equal(other.provenance, FT_EXTRAPOLATED);
     assert_true(other.spread > plain.spread);
     /* A processor at a batch that is much larger than those of the measurements. */
     uint32_t usual = 0;
@@ -202,8 +202,8 @@ static void says_what_is_assumed(void **state) {
     target_device processor = {.index = 1};
     plain = ask(&f, &processor, NULL, usual, &parts);
     other = ask(&f, &processor, NULL, 4 * (int64_t)usual, &parts);
-    assert_int_equal(plain.source, FT_LEARNED);
-    assert_int_equal(other.source, FT_ASSUMED);
+    assert_int_equal(plain.provenance, FT_LEARNED);
+    assert_int_equal(other.provenance, FT_EXTRAPOLATED);
     assert_true(other.spread > plain.spread + 0.2);
     fitted_free(&f);
 }

@@ -64,7 +64,7 @@ static void test_training(void **state) {
     const ft_flow_kernel *k = ft_flow_kernels(flow, &count);
     for (uint32_t i = 0; i < count; i++) {
         double all = k[i].time_us + k[i].backward_us + k[i].update_us;
-        assert_float_equal(all, made.items[2].kernels[i].value * 0.96, 1e-9);
+        assert_float_equal(all, ft_result_time(&made.items[2])->parts[i].value * 0.96, 1e-9);
     }
     assert_true(k[0].backward_us > k[0].time_us); /* a convolution has two gradients */
     assert_true(k[2].update_us > 0);
@@ -90,14 +90,17 @@ static void test_training_derived_from_inference(void **state) {
 static void test_a_start_comes_first(void **state) {
     (void)state;
     static const uint32_t ops[] = {0};
-    const ft_part parts[] = {{"conv", ops, 1, 10}, {"start", NULL, 0, 5}};
+    const ft_part parts[] = {{.type = "conv", .ops = ops, .op_count = 1, .value = 10}, {.type = "start", .value = 5}};
     ft_result forecast = made.items[0];
-    forecast.kernels = parts;
-    forecast.kernel_count = 2;
-    ft_results answers = {.items = &forecast, .count = 1};
+    ft_metric_result time = made.metrics[0][MADE_TIME];
+    time.parts = parts;
+    time.part_count = 2;
+    forecast.metrics = &time;
+    forecast.metric_count = 1;
+    ft_results results = {.items = &forecast, .count = 1};
     ft_model_results view = made.view;
     ft_flow *flow;
-    view.answers = &answers;
+    view.results = &results;
     assert_int_equal(ft_flow_from_result(&view, 0, &flow, NULL), FT_OK);
     ft_replay_options options = ft_replay_options_default();
     ft_replay replay;
@@ -113,12 +116,15 @@ static void test_a_start_comes_first(void **state) {
 static void test_the_whole_is_shared_out(void **state) {
     (void)state;
     ft_result forecast = made.items[0];
-    forecast.kernel_count = 0;
+    ft_metric_result time = made.metrics[0][MADE_TIME];
+    time.part_count = 0;
+    forecast.metrics = &time;
+    forecast.metric_count = 1;
     forecast.note_count = 0;
-    ft_results answers = {.items = &forecast, .count = 1};
+    ft_results results = {.items = &forecast, .count = 1};
     ft_model_results view = made.view;
     ft_flow *flow;
-    view.answers = &answers;
+    view.results = &results;
     assert_int_equal(ft_flow_from_result(&view, 0, &flow, NULL), FT_OK);
     assert_float_equal(iteration(flow, FT_INFER), 96, 1e-9);
     assert_non_null(strstr(ft_flow_note(flow, 0), "has no times of kernels"));
@@ -148,7 +154,7 @@ static void test_no_time(void **state) {
     ft_flow *flow = NULL;
     ft_error error;
     assert_int_equal(ft_flow_from_result(&made.view, 1, &flow, &error), FT_ERR_UNSUPPORTED);
-    assert_non_null(strstr(error.message, "its data sheet says too little"));
+    assert_non_null(strstr(error.message, "its data sheet lacks the bandwidth"));
 }
 
 /* --- Tables --------------------------------------------------------------------------------------------------------
@@ -235,10 +241,13 @@ static void test_memory_runs_out(void **state) {
     (void)state;
     for (uint32_t whole = 0; whole < 2; whole++) {
         ft_result forecast = made.items[2];
-        if (whole == 1) forecast.kernel_count = 0;
-        ft_results answers = {.items = &forecast, .count = 1};
+        ft_metric_result time = made.metrics[2][MADE_TIME];
+        if (whole == 1) time.part_count = 0;
+        forecast.metrics = &time;
+        forecast.metric_count = 1;
+        ft_results results = {.items = &forecast, .count = 1};
         ft_model_results view = made.view;
-        view.answers = &answers;
+        view.results = &results;
         for (long n = 0;; n++) {
             ft_flow *flow = NULL;
             failing_start(n);

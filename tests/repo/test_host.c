@@ -89,7 +89,7 @@ static void predict(void) {
     if (ft_graph_read(model_path, &model, &error) != FT_OK) fail_msg("%s", error.message);
     const ft_request request = {.device = ft_predictor_set_device(predictors, 0), .batch = 1};
     if (ft_predict(predictors, model, NULL, &request, 1, &results, &error) != FT_OK) fail_msg("%s", error.message);
-    const ft_model_results drawn = {.file = "model.onnx", .model = model, .answers = &results};
+    const ft_model_results drawn = {.file = "model.onnx", .model = model, .results = &results};
     if (ft_result_plot("plot.svg", &drawn, &error) != FT_OK) fail_msg("%s", error.message);
     ft_results_free(&results);
     ft_graph_free(model);

@@ -40,7 +40,7 @@ ft_status factor_predict(const void *model, const predict_input *in, model_outpu
     *out = (model_output){.value = exp(m->log_factor[in->target->index]) * ft_graph_op_count(in->view->bound),
                           .spread = 0.5,
                           .coverage_ratio = 1,
-                          .source = FT_LEARNED};
+                          .provenance = FT_LEARNED};
     return FT_OK;
 }
 

@@ -217,7 +217,7 @@ ft_status gbt_predict(const void *model, const predict_input *in, model_output *
     const gbt_rows *kind = m->kind;
     float *row = ARENA_ARRAY(in->memory, float, kind->columns);
     if (row == NULL) return FT_NOMEM(error);
-    *out = (model_output){.spread = 1, .source = FT_LEARNED, .coverage_ratio = 1};
+    *out = (model_output){.spread = 1, .provenance = FT_LEARNED, .coverage_ratio = 1};
     FT_TRY(kind->look(m->extractor, in->view, in->memory, row, &out->coverage_ratio, error));
     double margin = (double)forest_predict_row(m->forests[in->target->index], row);
     /* Bounds that no label comes near keep a file from elsewhere from saying infinity. */

@@ -84,7 +84,7 @@ static ft_status predict(const void *model, const predict_input *in, model_outpu
     double row[LINEAR_MAX_COLUMNS], value = 0;
     linear_row(cost, row);
     for (uint32_t i = 0; i < m->columns && i < LINEAR_MAX_COLUMNS; i++) value += (double)weights[i] * row[i];
-    *out = (model_output){.value = fmax(value, MIN_PREDICTED_VALUE), .spread = 1, .source = FT_LEARNED};
+    *out = (model_output){.value = fmax(value, MIN_PREDICTED_VALUE), .spread = 1, .provenance = FT_LEARNED};
     out->coverage_ratio = cost->coverage_ratio;
     return FT_OK;
 }

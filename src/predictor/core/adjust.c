@@ -27,8 +27,8 @@ static ft_status open_rules(adjustment *a, const char *runtime, ft_error *error)
     if (runtime == NULL) return FT_OK;
     while (i < ft_rules_count() && strcmp(ft_rules_name_at(i), runtime) != 0) i++;
     if (i == ft_rules_count())
-        return ft_fail(error, FT_ERR_UNSUPPORTED, "the runtime '%s' is not in the box ('foretell list runtimes' lists them)",
-                       runtime);
+        return ft_fail(error, FT_ERR_UNSUPPORTED,
+                       "the runtime '%s' is not in the box ('foretell list runtimes' lists them)", runtime);
     a->runtime = strdup(runtime);
     if (a->runtime == NULL) return FT_NOMEM(error);
     return ft_rules_open(runtime, &a->rules, error);
@@ -84,7 +84,7 @@ double adjust_row(const adjustment *a, const double *factors, const double *term
 
 ft_status adjust_explain(const family *f, const void *model, const predict_input *in, model_output *out,
                          explanation *made_of, ft_error *error) {
-    *out = (model_output){.spread = 1, .source = FT_LEARNED};
+    *out = (model_output){.spread = 1, .provenance = FT_LEARNED};
     if (f->optional.explain != NULL) return f->optional.explain(model, in, out, made_of, error);
     FT_TRY(f->predict(model, in, out, error));
     double *time = ARENA_NEW(in->memory, double);

@@ -80,10 +80,11 @@ typedef struct predict_input {
 /* A model's prediction, before intervals are calibrated. */
 typedef struct model_output {
     double value;
-    double spread;         /* relative uncertainty: the interval is value * exp(+-q * spread) */
-    double coverage_ratio; /* as in ft_prediction */
-    ft_provenance source;  /* of the value */
-    ft_part *parts;        /* from the arena, or NULL */
+    double spread;            /* relative uncertainty: the interval is value * exp(+-q * spread) */
+    double coverage_ratio;    /* as in ft_result */
+    ft_provenance provenance; /* FT_LEARNED: as far as the coverage goes; the rest is extrapolated */
+    const char *reason;       /* names the data that is missing where the value is not learned; or NULL */
+    ft_part *parts;           /* from the arena, or NULL */
     uint32_t part_count;
 } model_output;
 

@@ -36,7 +36,7 @@ void part_sum_add(part_sum *parts, uint32_t kernel, double value) {
 
 void part_sum_end(part_sum *parts, double start, model_output *out) {
     start = fmax(start, MIN_PREDICTED_VALUE);
-    *out = (model_output){.value = parts->sum + start, .spread = 1, .source = FT_LEARNED, .parts = parts->items};
+    *out = (model_output){.value = parts->sum + start, .spread = 1, .provenance = FT_LEARNED, .parts = parts->items};
     if (parts->items == NULL) return;
     parts->items[parts->kernels->count] = (ft_part){.type = "start", .value = start};
     out->part_count = parts->kernels->count + 1;

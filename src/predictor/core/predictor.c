@@ -296,9 +296,9 @@ void ft_predictor_free(ft_predictor *predictor) {
 
 /* --- What is known of it ------------------------------------------------------------------------------------- */
 
-const char *ft_provenance_name(ft_provenance kind) {
-    static const char *const names[] = {"measured", "learned", "analytic", "assumed"};
-    return (size_t)kind < sizeof names / sizeof names[0] ? names[kind] : "unknown";
+const char *ft_provenance_name(ft_provenance provenance) {
+    static const char *const names[FT_PROVENANCE_COUNT] = {"measured", "learned", "extrapolated", "assumed"};
+    return (uint32_t)provenance < FT_PROVENANCE_COUNT ? names[provenance] : "unknown";
 }
 
 const ft_predictor *ft_predictor_next(const ft_predictor *predictor) {
@@ -401,7 +401,7 @@ target_device predictor_place(const ft_predictor *predictor, uint32_t device) {
 ft_status predictor_predict(const ft_predictor *predictor, const predict_input *in, model_output *out,
                             ft_error *error) {
     const header *h = &predictor->about;
-    model_output made = {.spread = 1, .source = FT_LEARNED};
+    model_output made = {.spread = 1, .provenance = FT_LEARNED};
     const adjustment *adjusted = predictor_adjustment(predictor, in->target->index);
     target_device target = *in->target;
     predict_input own = *in;
@@ -420,11 +420,13 @@ ft_status predictor_predict(const ft_predictor *predictor, const predict_input *
 
 ft_metric_result predictor_estimate(const ft_predictor *predictor, uint32_t device, const model_output *p) {
     double factor = exp(predictor_q90(predictor, device) * p->spread);
-    return (ft_metric_result){
+    ft_metric_result m = {
         .metric = told(predictor)->name,
         .value = p->value,
         .lo = p->value / factor,
         .hi = p->value * factor,
-        .source = p->source,
     };
+    bool is_new_device = device == FT_NONE && p->provenance == FT_LEARNED;
+    metric_result_set_provenance(&m, is_new_device ? FT_EXTRAPOLATED : p->provenance, p->coverage_ratio);
+    return m;
 }

@@ -72,7 +72,9 @@ double predictor_q90(const ft_predictor *predictor, uint32_t device);
 target_device predictor_place(const ft_predictor *predictor, uint32_t device);
 /* What the model says, before an interval is made of it. */
 ft_status predictor_predict(const ft_predictor *predictor, const predict_input *in, model_output *out, ft_error *error);
-/* The same as an estimate with its interval. */
+/* Divides the value by provenance: a learned one is learned as far as the coverage goes, and extrapolated beyond. */
+void metric_result_set_provenance(ft_metric_result *m, ft_provenance provenance, double coverage_ratio);
+/* The same as a metric result with its interval and provenance. */
 ft_metric_result predictor_estimate(const ft_predictor *predictor, uint32_t device, const model_output *p);
 
 #endif

@@ -123,7 +123,7 @@ static ft_status tell(const gnn_inference *v, uint32_t column, bool is_met, mode
     *out = (model_output){.value = fmax(value, MIN_PREDICTED_VALUE),
                           .spread = is_met ? spread : spread * ELSEWHERE,
                           .coverage_ratio = v->known_ratio,
-                          .source = is_met ? FT_LEARNED : FT_ASSUMED};
+                          .provenance = is_met ? FT_LEARNED : FT_EXTRAPOLATED};
     return FT_OK;
 }
 

@@ -288,7 +288,7 @@ static ft_status predict(const kernel_model *m, const predict_input *in, predict
     FT_TRY(run_ensemble(&p->on, in->memory, &e, error));
     p->specialist_weight = e.specialist_weight;
     model_output *out = &p->output;
-    out->source = FT_LEARNED;
+    out->provenance = FT_LEARNED;
     out->value = correct(&p->on, &e, &p->factor, &out->coverage_ratio);
     if (!(out->value > 0 && isfinite(out->value)))
         return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");

@@ -179,7 +179,7 @@ static ft_status predict(const void *model, const predict_input *in, model_outpu
                           .spread = spread * (!has_label ? OTHER_KIND
                                               : is_known ? 1
                                                          : OTHER_DEVICE),
-                          .source = has_label && is_known ? FT_LEARNED : FT_ANALYTIC,
+                          .provenance = has_label && is_known ? FT_LEARNED : FT_EXTRAPOLATED,
                           .coverage_ratio = row.coverage_ratio};
     return in->has_parts ? tell_parts(&row, context, out->value, in->memory, out, error) : FT_OK;
 }
@@ -192,7 +192,7 @@ static ft_status predict_plan(const void *model, const predict_input *in, model_
     FT_TRY(row_of(in->view, memory_limit(NULL, 0), &row, error));
     *out = (model_output){.value = (double)row.replayed.plan.peak_bytes + context,
                           .spread = 1,
-                          .source = FT_ANALYTIC,
+                          .provenance = FT_EXTRAPOLATED,
                           .coverage_ratio = row.coverage_ratio};
     return in->has_parts ? tell_parts(&row, context, out->value, in->memory, out, error) : FT_OK;
 }

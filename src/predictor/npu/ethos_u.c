@@ -183,10 +183,12 @@ static ft_status predict(const void *model, const predict_input *in, model_outpu
     double large = value_of(m, device, net, &look->large, samples);
     if (!(usual > 0) || !isfinite(usual)) usual = MIN_PREDICTED_VALUE;
     if (!(large > 0) || !isfinite(large)) large = usual;
-    *out = (model_output){.value = usual,
-                          .spread = spread_of(m, usual, large, net),
-                          .coverage_ratio = coverage,
-                          .source = net->is_assumed ? FT_ASSUMED : FT_ANALYTIC};
+    *out = (model_output){
+        .value = usual,
+        .spread = spread_of(m, usual, large, net),
+        .coverage_ratio = coverage,
+        .provenance = net->is_assumed ? FT_EXTRAPOLATED : FT_LEARNED,
+        .reason = net->is_assumed ? "the model is not quantised: int8 weights and activations are assumed" : NULL};
     bool is_sum = m->metric == ETHOS_TIME || m->metric == ETHOS_CYCLES;
     if (!in->has_parts || !is_sum) return FT_OK;
     return make_parts(m, device, in->view, net, look, samples, in->memory, out, error);

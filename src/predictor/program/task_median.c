@@ -186,7 +186,7 @@ static ft_status predict(const void *model, const predict_input *in, model_outpu
     *out = (model_output){.value = json_number_value(is_known ? own : all),
                           .spread = is_known ? 1 : 10,
                           .coverage_ratio = is_known,
-                          .source = FT_LEARNED};
+                          .provenance = FT_LEARNED};
     return FT_OK;
 }
 

@@ -3,6 +3,7 @@
  * What the networks make of a kernel's features does not depend on device, setting or batch, so it is worked out once
  * for a subject and kept there; every further question costs a few exponentials for each distinct kernel. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -221,6 +222,30 @@ static double spread_of(const torch_model *m, const resolved_request *q, const e
     return m->widths != NULL ? typical_width(m, q, apart) + WORTH * more : LEAST + apart + more;
 }
 
+/* Where the prediction goes beyond the training data, its provenance and the data that is missing. `launch_ratio`: time
+ * to launch all kernels over the time they run; above 1, launching is all of the time. */
+static ft_status set_provenance(const torch_model *m, const resolved_request *q, double launch, double launch_ratio,
+                                arena *memory, model_output *out, ft_error *error) {
+    char text[160] = "";
+    if (q->match.is_assumed || is_borrowed_training(m, q) || is_far_batch(m, q)) out->provenance = FT_EXTRAPOLATED;
+    if (launch_ratio > 0) {
+        out->provenance = launch_ratio > 1 ? FT_ASSUMED : FT_EXTRAPOLATED;
+        snprintf(text, sizeof text,
+                 "batch %g was not measured on this device; launch overhead is assumed (%g us a kernel)", q->batch,
+                 launch);
+    } else if (is_borrowed_training(m, q)) {
+        snprintf(text, sizeof text, "training was not measured on this device; it is extrapolated from another one");
+    } else if (is_far_batch(m, q)) {
+        snprintf(text, sizeof text, "batch %g was not measured on this device; it is extrapolated from smaller ones",
+                 q->batch);
+    } else if (q->match.is_assumed) {
+        snprintf(text, sizeof text, "this setting was not measured on this device; the nearest measured one is used");
+    }
+    if (text[0] == '\0') return FT_OK;
+    out->reason = arena_string(memory, text, strlen(text));
+    return out->reason != NULL ? FT_OK : FT_NOMEM(error);
+}
+
 static ft_status predict(const torch_model *m, const predict_input *in, resolved_request *question,
                          const torch_view **seen, model_output *out, ft_error *error) {
     resolved_request q = {0};
@@ -240,15 +265,14 @@ static ft_status predict(const torch_model *m, const predict_input *in, resolved
     }
     if (!(value > 0 && isfinite(value)))
         return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
-    model_output made = {.value = value, .coverage_ratio = known / value, .source = FT_LEARNED};
-    if (q.match.is_assumed || is_borrowed_training(m, &q) || is_far_batch(m, &q)) made.source = FT_ASSUMED;
-    double launches = launch_us(m, &q) * view->kernel_count;
+    model_output made = {.value = value, .coverage_ratio = known / value, .provenance = FT_LEARNED};
+    double launch = launch_us(m, &q), launches = launch * view->kernel_count;
     if (launches > value) { /* the GPU waits: each kernel takes as long as it takes to launch it */
         for (uint32_t i = 0; i < view->row_count; i++) o.times[i] = launches / view->kernel_count;
         made.value = launches;
     }
     bool may_wait = 2 * launches > value;
-    if (may_wait) made.source = FT_ASSUMED;
+    FT_TRY(set_provenance(m, &q, launch, may_wait ? launches / value : 0, in->memory, &made, error));
     made.spread = spread_of(m, &q, &o, made.coverage_ratio, may_wait);
     if (in->has_parts) {
         const ft_kernels *kernels;

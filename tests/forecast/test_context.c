@@ -83,15 +83,15 @@ static int tear_down(void **state) {
 }
 
 static ft_results ask(const ft_request *asked, uint32_t count) {
-    ft_results answers = {0};
+    ft_results results = {0};
     ft_error error;
-    if (ft_predict(box, model, NULL, asked, count, &answers, &error) != FT_OK) fail_msg("%s", error.message);
-    return answers;
+    if (ft_predict(box, model, NULL, asked, count, &results, &error) != FT_OK) fail_msg("%s", error.message);
+    return results;
 }
 
 static bool is_same_estimate(const ft_metric_result *a, const ft_metric_result *b) {
     return memcmp(&a->value, &b->value, sizeof a->value) == 0 && memcmp(&a->lo, &b->lo, sizeof a->lo) == 0 &&
-           memcmp(&a->hi, &b->hi, sizeof a->hi) == 0 && a->source == b->source;
+           memcmp(&a->hi, &b->hi, sizeof a->hi) == 0 && a->provenance == b->provenance;
 }
 
 static bool is_same_parts(const ft_part *a, uint32_t a_count, const ft_part *b, uint32_t b_count) {
@@ -103,18 +103,21 @@ static bool is_same_parts(const ft_part *a, uint32_t a_count, const ft_part *b, 
 
 static void check_same(const ft_result *a, const ft_result *b) {
     const char *what =
-        !is_same_estimate(&a->time, &b->time)                                      ? "the time"
-        : !is_same_estimate(&a->memory, &b->memory)                                ? "the memory"
-        : !is_same_parts(a->kernels, a->kernel_count, b->kernels, b->kernel_count) ? "the kernels"
-        : !is_same_parts(a->memory_parts, a->memory_part_count, b->memory_parts, b->memory_part_count)
+        !is_same_estimate(ft_result_time(a), ft_result_time(b))       ? "the time"
+        : !is_same_estimate(ft_result_memory(a), ft_result_memory(b)) ? "the memory"
+        : !is_same_parts(ft_result_time(a)->parts, ft_result_time(a)->part_count, ft_result_time(b)->parts,
+                         ft_result_time(b)->part_count)
+            ? "the kernels"
+        : !is_same_parts(ft_result_memory(a)->parts, ft_result_memory(a)->part_count, ft_result_memory(b)->parts,
+                         ft_result_memory(b)->part_count)
             ? "the parts of the memory"
         : a->bound != b->bound || a->note_count != b->note_count || a->coverage_ratio != b->coverage_ratio
             ? "what is said of it"
             : NULL;
     if (what != NULL)
         fail_msg("%s at batch %lld, mode %d: %s is %g us and %g bytes alone, %g us and %g bytes among others",
-                 a->request.device, (long long)a->request.batch, (int)a->request.mode, what, a->time.value,
-                 a->memory.value, b->time.value, b->memory.value);
+                 a->request.device, (long long)a->request.batch, (int)a->request.mode, what, ft_result_time(a)->value,
+                 ft_result_memory(a)->value, ft_result_time(b)->value, ft_result_memory(b)->value);
 }
 
 static void check_all(const ft_request *asked) {
@@ -122,7 +125,7 @@ static void check_all(const ft_request *asked) {
     assert_int_equal(together.count, request_count);
     for (uint32_t i = 0; i < request_count; i++) {
         ft_results alone = ask(&asked[i], 1);
-        assert_true(alone.items[0].time.value > 0);
+        assert_true(ft_result_time(&alone.items[0])->value > 0);
         check_same(&alone.items[0], &together.items[i]);
         ft_results_free(&alone);
     }

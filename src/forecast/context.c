@@ -1,0 +1,163 @@
+/* context.c - finds or makes what requests about one model share, so that each is made once. */
+#include "forecast/context.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "predictor/core/runtimes.h"
+
+struct context_graph {
+    context_graph *next;
+    int64_t batch; /* as requested */
+    ft_graph *bound;
+};
+
+struct context_view {
+    context_view *next;
+    model_view view;
+};
+
+struct context_sheet {
+    context_sheet *next;
+    const char *name;
+    ft_device *device;
+};
+
+struct context_rules {
+    context_rules *next;
+    const char *name;
+    ft_rules *rules;
+};
+
+void context_init(forecast_context *c, const ft_predictor_set *set, const ft_graph *model, const ft_binding *shapes) {
+    *c = (forecast_context){.set = set, .model = model, .shapes = shapes};
+    arena_init(&c->memory, FT_MAX_GRAPH_BYTES);
+}
+
+void context_free(forecast_context *c) {
+    for (context_view *i = c->views; i != NULL; i = i->next) model_view_free(&i->view);
+    for (context_graph *i = c->graphs; i != NULL; i = i->next) ft_graph_free(i->bound);
+    for (context_sheet *i = c->sheets; i != NULL; i = i->next) ft_device_free(i->device);
+    for (context_rules *i = c->rules; i != NULL; i = i->next) ft_rules_free(i->rules);
+    arena_free(&c->memory);
+    *c = (forecast_context){0};
+}
+
+/* --- Data sheets and rules ----------------------------------------------------------------------------------- */
+
+ft_status context_find_sheet(forecast_context *c, const char *device, const ft_device **sheet, ft_error *error) {
+    const char *name = ft_device_canonical(device);
+    *sheet = NULL;
+    if (name == NULL) return FT_OK;
+    for (uint32_t i = 0; i < c->set->device_count; i++) {
+        if (strcmp(c->set->devices[i], name) != 0) continue;
+        *sheet = c->set->sheets[i];
+        return FT_OK;
+    }
+    context_sheet *item = c->sheets;
+    while (item != NULL && strcmp(item->name, name) != 0) item = item->next;
+    if (item == NULL) {
+        item = ARENA_ARRAY(&c->memory, context_sheet, 1);
+        if (item == NULL) return FT_NOMEM(error);
+        FT_TRY(ft_device_open(name, &item->device, error));
+        item->name = name;
+        item->next = c->sheets;
+        c->sheets = item;
+    }
+    *sheet = item->device;
+    return FT_OK;
+}
+
+static bool has_rules(const char *runtime) {
+    for (uint32_t i = 0; i < ft_rules_count(); i++)
+        if (strcmp(ft_rules_name_at(i), runtime) == 0) return true;
+    return false;
+}
+
+ft_status context_find_rules(forecast_context *c, const char *runtime, const ft_rules **found, ft_error *error) {
+    const char *name = has_rules(runtime) ? runtime : RUNTIME_UNKNOWN;
+    context_rules *item = c->rules;
+    while (item != NULL && strcmp(item->name, name) != 0) item = item->next;
+    if (item == NULL) {
+        item = ARENA_ARRAY(&c->memory, context_rules, 1);
+        if (item == NULL) return FT_NOMEM(error);
+        FT_TRY(ft_rules_open(name, &item->rules, error));
+        item->name = ft_rules_name(item->rules);
+        item->next = c->rules;
+        c->rules = item;
+    }
+    *found = item->rules;
+    return FT_OK;
+}
+
+/* --- Views --------------------------------------------------------------------------------------------------- */
+
+static ft_status graph_of(forecast_context *c, int64_t batch, const ft_graph **bound, ft_error *error) {
+    context_graph *item = c->graphs;
+    while (item != NULL && item->batch != batch && ft_graph_batch(item->bound) != batch) item = item->next;
+    if (item == NULL) {
+        ft_binding binding = c->shapes != NULL ? *c->shapes : (ft_binding){0};
+        binding.batch = batch;
+        item = ARENA_ARRAY(&c->memory, context_graph, 1);
+        if (item == NULL) return FT_NOMEM(error);
+        FT_TRY(ft_graph_bind(c->model, &binding, &item->bound, error));
+        item->batch = batch;
+        item->next = c->graphs;
+        c->graphs = item;
+    }
+    *bound = item->bound;
+    return FT_OK;
+}
+
+static bool is_same(const ft_request *a, const ft_request *b) {
+    return a->dtype == b->dtype && a->mode == b->mode && a->optimizer == b->optimizer &&
+           strcmp(a->setting, b->setting) == 0;
+}
+
+/* Fusion depends on operators, ranks, and which tensors have one element: two batches of a model that agree in these
+ * have the same kernels. */
+static bool has_same_kernels(const ft_graph *a, const ft_graph *b) {
+    if (a == b) return true;
+    uint32_t ops = ft_graph_op_count(a), tensors = ft_graph_tensor_count(a);
+    if (ops != ft_graph_op_count(b) || tensors != ft_graph_tensor_count(b)) return false;
+    for (uint32_t i = 0; i < ops; i++)
+        if (ft_graph_ops(a)[i].is_folded != ft_graph_ops(b)[i].is_folded) return false;
+    for (uint32_t i = 0; i < tensors; i++) {
+        const ft_tensor *x = &ft_graph_tensors(a)[i], *y = &ft_graph_tensors(b)[i];
+        if (x->rank != y->rank || (ft_tensor_elems(a, x) <= 1) != (ft_tensor_elems(b, y) <= 1)) return false;
+    }
+    return true;
+}
+
+/* Everything that batches share is computed at the model's own batch, which the first view has, so that a result does
+ * not depend on the other requests. */
+static ft_status add_view(forecast_context *c, const ft_graph *bound, const ft_request *part, model_view **added,
+                          ft_error *error) {
+    context_view *item = ARENA_ARRAY(&c->memory, context_view, 1);
+    if (item == NULL) return FT_NOMEM(error);
+    model_view_init(&item->view, bound, part);
+    if (c->first != NULL && has_same_kernels(c->first->bound, bound)) item->view.twin = c->first;
+    item->next = c->views;
+    c->views = item;
+    *added = &item->view;
+    return FT_OK;
+}
+
+static ft_status add_first(forecast_context *c, const ft_request *part, ft_error *error) {
+    const ft_graph *bound = NULL;
+    FT_TRY(graph_of(c, 0, &bound, error));
+    return add_view(c, bound, part, &c->first, error);
+}
+
+ft_status context_find_view(forecast_context *c, const ft_request *request, model_view **found, ft_error *error) {
+    const ft_request part = {
+        .setting = request->setting, .dtype = request->dtype, .mode = request->mode, .optimizer = request->optimizer};
+    const ft_graph *bound = NULL;
+    if (c->first == NULL) FT_TRY(add_first(c, &part, error));
+    FT_TRY(graph_of(c, request->batch, &bound, error));
+    context_view *item = c->views;
+    while (item != NULL && (item->view.bound != bound || !is_same(&item->view.query, &part))) item = item->next;
+    if (item == NULL) return add_view(c, bound, &part, found, error);
+    *found = &item->view;
+    return FT_OK;
+}

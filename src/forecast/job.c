@@ -1,0 +1,65 @@
+/* job.c - notes of a result, and the choice of the predictor for a metric. */
+#include "forecast/job.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+ft_status job_note(forecast_job *job, ft_error *error, const char *format, ...) {
+    char text[512];
+    va_list args;
+    if (job->out->note_count == JOB_MAX_NOTES) return FT_OK;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const char *kept = arena_string(&job->context->memory, text, strlen(text));
+    if (kept == NULL) return FT_NOMEM(error);
+    job->notes[job->out->note_count++] = kept;
+    return FT_OK;
+}
+
+ft_cost_options job_cost_options(const forecast_job *job) {
+    const ft_request *request = &job->out->request;
+    ft_cost_options options = ft_cost_options_default();
+    options.mode = request->mode;
+    options.dtype = request->dtype;
+    options.optimizer = request->optimizer;
+    return options;
+}
+
+/* A predictor that does not support the model is no error: the next one is tried, and its message is kept. */
+static ft_status try_predictor(forecast_job *job, predictor_choice *choice, ft_error *error) {
+    ft_error refusal = {.message = ""};
+    ft_error *reason = error != NULL ? error : &refusal;
+    assert(choice->entry != NULL && choice->predictor != NULL);
+    const predict_input in = {
+        .view = job->view, .target = &choice->target, .memory = &job->context->memory, .has_parts = true};
+    ft_status status = predictor_predict(choice->predictor, &in, &choice->output, reason);
+    if (status != FT_ERR_UNSUPPORTED) return status;
+    *choice = (predictor_choice){0};
+    job->refusal = arena_string(&job->context->memory, reason->message, strlen(reason->message));
+    return job->refusal != NULL ? FT_OK : FT_NOMEM(error);
+}
+
+ft_status job_choose(forecast_job *job, const char *metric, predictor_choice *choice, ft_error *error) {
+    const ft_predictor_set *set = job->context->set;
+    const ft_request *request = &job->out->request;
+    *choice = (predictor_choice){0};
+    job->refusal = NULL;
+    for (uint32_t i = 0; i < 2 * set->count && choice->entry == NULL; i++) {
+        bool by_sheet = i >= set->count;
+        const set_entry *entry = &set->entries[by_sheet ? i - set->count : i];
+        const ft_predictor *p = ft_predictor_find(entry->predictor, metric);
+        if (p == NULL || !predictor_knows_mode(p, request->mode)) continue;
+        target_device target = predictor_place(p, predictor_device_index(p, request->device));
+        if ((target.index == FT_NONE) != by_sheet) continue;
+        if (by_sheet && (job->sheet == NULL || !predictor_takes_any_device(p))) continue;
+        if (by_sheet) target.sheet = job->sheet;
+        *choice = (predictor_choice){.entry = entry, .predictor = p, .target = target};
+        FT_TRY(try_predictor(job, choice, error));
+    }
+    return FT_OK;
+}
