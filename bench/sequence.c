@@ -10,7 +10,6 @@
 #include "network.h"
 #include "predictor/program/program_features.h"
 #include "predictor/program/program_sheet.h"
-#include "predictor/program/programs.h"
 #include "predictor/program/sequence_net.h"
 
 enum { DEVICES = 3 };

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "foretell/device.h"
+#include "predictor/families.h"
 #include "predictor/torch/torch_model.h"
-#include "predictor/torch/torch_sum.h"
 #include "support/failing.h"
 #include "support/fitted.h"
 #include "support/folder.h"

@@ -6,9 +6,9 @@
 #define PREDICTOR_KERNEL_NNLS_H
 
 #include "base/map.h"
-#include "predictor/baseline/baselines.h"
 #include "predictor/core/family_common.h"
 #include "predictor/core/runtimes.h"
+#include "predictor/families.h"
 
 enum {
     KIND_BYTES = 96,  /* of the name of a kind, with its end; longer ones are cut */

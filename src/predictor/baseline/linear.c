@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "predictor/baseline/baselines.h"
 #include "predictor/core/family_common.h"
+#include "predictor/families.h"
 
 void linear_row(const ft_cost *cost, double row[LINEAR_MAX_COLUMNS]) {
     total_work work = total_work_of(cost);

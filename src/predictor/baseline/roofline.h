@@ -4,9 +4,9 @@
 #ifndef PREDICTOR_ROOFLINE_H
 #define PREDICTOR_ROOFLINE_H
 
-#include "predictor/baseline/baselines.h"
 #include "predictor/core/family_common.h"
 #include "predictor/core/runtimes.h"
+#include "predictor/families.h"
 
 enum { ROOF_FLOP, ROOF_BYTE, ROOF_LAUNCH, ROOF_START, ROOF_CONSTANTS };
 

@@ -1,14 +1,13 @@
 /* kernel_sum.c - fits the family "kernel-sum": the sum over kernels of positive terms, trained end to end on the times
  * of whole models. kernel_rows.h has the features of a kernel, kernel_net.h the network, kernel_train.h its training,
  * kernel_model.h the trained model. */
-#include "predictor/kernel/kernel_sum.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "predictor/core/ensemble.h"
 #include "predictor/core/family_common.h"
+#include "predictor/families.h"
 #include "predictor/kernel/kernel_model.h"
 
 /* Networks are trained one after the other: the specialist ones runtime by runtime, then the robust ones. */

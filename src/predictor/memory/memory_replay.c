@@ -3,13 +3,12 @@
  * The step is played through the caching allocator (cost/allocator.h), a context is added, and trees say by how much
  * that is usually wrong for models of this kind. What was measured backs training in float32 on the devices of the
  * data; everything else (inference, other types, other GPUs) is the replay with the context, and a wider interval. */
-#include "predictor/memory/memory_replay.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "predictor/core/family_common.h"
+#include "predictor/families.h"
 #include "predictor/memory/memory_fit.h"
 
 #define MIB (1024.0 * 1024)

@@ -9,8 +9,6 @@
 #include "predictor/core/family.h"
 #include "predictor/npu/npu_look.h"
 
-extern const family family_ethos_u;
-
 typedef enum ethos_metric { ETHOS_TIME, ETHOS_CYCLES, ETHOS_ENGINE, ETHOS_SRAM, ETHOS_DRAM, ETHOS_FLASH } ethos_metric;
 
 /* What is stored beside weights and feature maps: for each network, pass, byte of other constants, of constants of the

@@ -9,8 +9,6 @@
 #include "predictor/core/family.h"
 #include "predictor/gnn/gnn.h"
 
-extern const family family_digraph;
-
 typedef enum digraph_layer {
     DIGRAPH_GCN,
     DIGRAPH_GIN,

@@ -11,8 +11,6 @@
 #include "predictor/core/family.h"
 #include "predictor/gnn/gnn.h"
 
-extern const family family_perfsage;
-
 enum {
     SAGE_SHAPE = 4,
     SAGE_OPTIONS = 12,

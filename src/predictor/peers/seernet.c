@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "nn/descent.h"
+#include "predictor/families.h"
 #include "predictor/gnn/gnn_family.h"
 
 /* Adam from 0.001 on, halved where the validation part stops getting better; MSE on z-scores of logarithms. */

@@ -35,6 +35,4 @@ gnn_net *seernet_build(const gnn_plan *plan, params *p);
 ft_status seernet_finalize(gnn_net *net, const params *values, ft_error *error);
 tensor *seernet_forward(const gnn_net *net, tape *t, const gnn_batch *batch);
 
-extern const family family_seernet, family_seernet_multi;
-
 #endif

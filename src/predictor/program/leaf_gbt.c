@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "predictor/baseline/gbt.h"
+#include "predictor/families.h"
 #include "predictor/program/program_features.h"
 #include "predictor/program/program_pool.h"
-#include "predictor/program/programs.h"
 
 enum { NEST_COLUMNS = FT_PROGRAM_FEATURES + 1, LEAF_COLUMNS = NEST_COLUMNS + PROGRAM_SIZES + PROGRAM_FLAGS };
 

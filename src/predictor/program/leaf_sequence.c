@@ -4,12 +4,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "predictor/families.h"
 #include "predictor/gnn/gnn_family.h"
 #include "predictor/program/program_demand.h"
 #include "predictor/program/program_feature_index.h"
 #include "predictor/program/program_features.h"
 #include "predictor/program/program_pool.h"
-#include "predictor/program/programs.h"
 #include "predictor/program/sequence_net.h"
 #include "program/feature.h"
 

@@ -8,6 +8,8 @@
 #include "predictor/gnn/gnn.h"
 #include "predictor/program/program_sheet.h"
 
+enum { LEAF_SEQUENCE_VALUES = 50 }; /* features of a store that leaf-sequence reads */
+
 /* Own options of the kinds. */
 typedef enum sequence_columns {
     SEQUENCE_BY_DEVICE, /* an output for each device */

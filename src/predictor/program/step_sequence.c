@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/families.h"
 #include "predictor/gnn/gnn_family.h"
 #include "predictor/program/program_features.h"
-#include "predictor/program/programs.h"
 #include "predictor/program/sequence_net.h"
 
 #define SCHEMA "program-steps-1"

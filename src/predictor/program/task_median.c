@@ -8,8 +8,8 @@
 
 #include "predictor/core/family_common.h"
 #include "predictor/core/scan.h"
+#include "predictor/families.h"
 #include "predictor/program/program_features.h"
-#include "predictor/program/programs.h"
 
 /* params: {"tasks": {TASK: [median by device, null where the device has no program of it]}, "all": [...]} */
 typedef struct median_model {

@@ -1,14 +1,13 @@
 /* torch_sum.c - fits the family "torch-sum": torch_kernel.h says what PyTorch launches, torch_rows.h what is seen of a
  * kernel, torch_setting.h in what settings, torch_net.h what a kernel takes, torch_train.h how that is learned,
  * torch_model.h what is kept and how it is asked. */
-#include "predictor/torch/torch_sum.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "predictor/core/ensemble.h"
 #include "predictor/core/family_common.h"
+#include "predictor/families.h"
 #include "predictor/torch/torch_width.h"
 
 /* Networks are trained one after the other: unit u is member u % members of side u / members. */
