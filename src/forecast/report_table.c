@@ -10,13 +10,14 @@
 #include "report/grid.h"
 #include "report/metric.h"
 
-enum { INDENT = 2 };
+enum { INDENT = 2, MAX_PROVENANCE = sizeof "extrapolated" - 1 };
 
 typedef struct view {
     const ft_model_results *entry;
     const model_facts *facts;
     const ft_style *style;
     int64_t samples;
+    bool is_list;
     const uint8_t *columns; /* which of those below, in their order */
 } view;
 
@@ -74,14 +75,14 @@ static void put_interval(grid_cell *cell, const char *metric, double lo, double 
 }
 
 /* The provenance of the time: "learned", or, where it is not all of one kind, "61 % learned". Whole percents; never
- * "100 %" for less than all. */
-static void put_provenance(grid_cell *cell, const ft_result *result) {
+ * "100 %" for less than all. Lists, whose columns are fixed before all rows are known, leave the share out. */
+static void put_provenance(grid_cell *cell, const ft_result *result, bool has_share) {
     const ft_metric_result *time = ft_result_time(result);
     double share = time->shares[time->provenance];
     const char *name = ft_provenance_name(time->provenance);
     if (isnan(time->value))
         snprintf(cell->text, sizeof cell->text, "-");
-    else if (share >= 1)
+    else if (share >= 1 || !has_share)
         snprintf(cell->text, sizeof cell->text, "%s", name);
     else
         snprintf(cell->text, sizeof cell->text, "%s%.0f %% %s", share >= 0.995 ? ">" : "",
@@ -140,7 +141,7 @@ static void put_column(const view *v, const ft_result *result, const forecast_ro
         put_text(cell, row->bound, v->style);
         break;
     case COLUMN_PROVENANCE:
-        put_provenance(cell, result);
+        put_provenance(cell, result, !v->is_list);
         break;
     case COLUMN_COUNT:
         break;
@@ -175,10 +176,12 @@ static void write_grid(forecast_writer *w, const ft_model_results *entry, const 
         columns[count] = all_columns[id];
         if (is_list && id == COLUMN_MODEL) /* as wide as there is room, since the models to come are not known yet */
             columns[count].min_width = w->style.style.width;
+        if (is_list && id == COLUMN_PROVENANCE) columns[count].min_width = MAX_PROVENANCE; /* for the same reason */
+        if (id == COLUMN_TIME_INTERVAL && w->style.samples > 0) columns[count].drop = 1;   /* the run has its own */
         ids[count++] = (uint8_t)id;
     }
     ids[count] = COLUMN_COUNT;
-    const view v = {entry, facts, &w->style.style, w->style.samples, ids};
+    const view v = {entry, facts, &w->style.style, w->style.samples, is_list, ids};
     grid_write(&(grid){.style = &w->style.style,
                        .columns = columns,
                        .column_count = count,

@@ -117,8 +117,7 @@ static ft_status time_from_sheet(forecast_job *job, ft_part **parts, ft_error *e
                         job->refusal);
     return job_note(
         job, error,
-        "no predictor was trained on %s on %s: the time is the least that the data sheet allows; real times "
-        "are longer",
+        "no predictor covers %s on %s: the time is the least that the data sheet allows; real times are longer",
         mode_text(request->mode), request->device);
 }
 

@@ -203,7 +203,7 @@ static void a_device_by_its_data_sheet(void **state) {
     assert_true(fabs(sum_of(ft_result_time(f)->parts, ft_result_time(f)->part_count) - ft_result_time(f)->value) <
                 1e-9 * ft_result_time(f)->value);
     assert_int_not_equal(ft_result_time(f)->parts[0].bound, FT_BOUND_UNKNOWN);
-    assert_true(has_note(f, "no predictor was trained on inference on rtx-3090"));
+    assert_true(has_note(f, "no predictor covers inference on rtx-3090"));
     ft_results_free(&results);
 }
 
