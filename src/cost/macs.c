@@ -70,7 +70,7 @@ static bool einsum_operand(einsum *e, const char **text, const ft_tensor *t) {
     const char *end = *text;
     int32_t letters = 0, at = 0;
     while (*end != '\0' && *end != ',' && *end != '-') letters += label_of(*end++) >= 0;
-    int32_t ellipsis = t->rank - letters; /* dimensions that "..." stands for */
+    int32_t ellipsis = t->rank - letters; /* dimensions of "..." */
     if (ellipsis < 0) return false;
     for (const char *c = *text; c < end; c++) {
         int first = label_of(*c), count = 1, label;

@@ -184,6 +184,7 @@ static void list_unbound(const binder *b, char *text, size_t size) {
             const char *symbol = ft_dim_symbol(b->source, t->dims[k]);
             int64_t index = symbol != NULL ? -1 - t->dims[k] : 0;
             if (symbol == NULL || is_listed[index]) continue;
+            assert(index >= 0 && index < GRAPH_MAX_SYMBOLS);
             is_listed[index] = true;
             int wrote = snprintf(text + length, size - length, " --shape %s=N", symbol);
             if (wrote < 0 || (size_t)wrote >= size - length) {

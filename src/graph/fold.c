@@ -69,6 +69,7 @@ int64_t fold_int(double number) {
 int64_t fold_broadcast_index(const ft_tensor *t, const int64_t *dims, int32_t rank, int64_t flat) {
     int64_t index = 0, stride = 1;
     for (int32_t i = 1; i <= rank; i++) {
+        assert(dims[rank - i] > 0 && (i > t->rank || t->dims[t->rank - i] > 0)); /* or there is no element */
         int64_t at = flat % dims[rank - i];
         flat /= dims[rank - i];
         if (i <= t->rank) {
@@ -130,6 +131,7 @@ ft_status fold_transpose(infer *in) {
         for (int32_t k = y->rank - 1; k >= 0; k--) {
             int32_t axis = x->rank - 1 - k;
             if (has_perm) axis_normalize(perm[k], x->rank, &axis);
+            assert(axis >= 0 && axis < x->rank);
             from += flat % y->dims[k] * stride[axis];
             flat /= y->dims[k];
         }

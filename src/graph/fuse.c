@@ -130,6 +130,7 @@ static uint32_t only_reader(fusion *f, uint32_t index) {
 /* --- Kernels under construction ------------------------------------------------------------------------------ */
 
 static uint32_t group_find(const fuser *u, uint32_t op) {
+    assert(op < u->f.graph->op_count);
     group *groups = u->groups;
     if (groups[op].parent == FT_NONE) return FT_NONE;
     while (groups[op].parent != op) {

@@ -34,6 +34,7 @@ bool fusion_is_constant(const fusion *f, uint32_t tensor) {
 }
 
 uint32_t fusion_find(fusion *f, uint32_t op) {
+    assert(op < f->graph->op_count);
     while (f->nodes[op].parent != op) {
         f->nodes[op].parent = f->nodes[f->nodes[op].parent].parent;
         op = f->nodes[op].parent;

@@ -187,7 +187,7 @@ static ft_status read_blocks(ft_rules *rules, const json_t *value, ft_error *err
     if (!json_is_array(value)) return ft_fail(error, FT_ERR_DAMAGED, "is %s, but a list is expected", json_kind(value));
     size_t count = json_array_size(value);
     if (count > RULES_MAX_BLOCKS)
-        return ft_fail(error, FT_ERR_LIMIT, "has %zu blocks; at most %d are possible", count, RULES_MAX_BLOCKS);
+        return ft_fail(error, FT_ERR_LIMIT, "has %zu blocks; at most %d are allowed", count, RULES_MAX_BLOCKS);
     block *blocks = ARENA_ARRAY(&rules->memory, block, count);
     if (blocks == NULL) return FT_NOMEM(error);
     for (size_t i = 0; i < count; i++) {

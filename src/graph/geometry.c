@@ -158,6 +158,7 @@ static bool find_geometry(const ft_graph *graph, const ft_op *op, conv_geometry 
     g->bias = find_bias(graph, op, g->cout);
     g->is_depthwise =
         g->groups == g->cin && (g->groups > 1 || def->layout == WEIGHT_1HWO || def->layout == WEIGHT_HWIM);
+    assert(g->cin > 0 && g->cout > 0 && g->groups > 0 && g->kernel_elems > 0);
     return true;
 }
 
@@ -252,6 +253,7 @@ bool matmul_geometry_of(const ft_graph *graph, const ft_op *op, matmul_geometry 
     if (g.a == NULL || !has_positive_dims(g.a, 0)) return false;
     bool is_dense = strcmp(def->name, "FullyConnected") == 0 || strcmp(def->name, "MatMulNBits") == 0 || g.b == NULL;
     if (is_dense ? !read_dense(graph, op, &g) : !read_matmul(op, &g)) return false;
+    assert(g.m > 0 && g.k > 0 && g.n > 0);
     g.bias = g.n <= (uint64_t)FT_MAX_DIM ? find_bias(graph, op, (int64_t)g.n) : NULL;
     *geometry = g;
     return true;

@@ -2,6 +2,7 @@
  * graph_access.c reads it. */
 #include "graph/graph.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ void ft_graph_free(ft_graph *graph) {
 
 /* Makes room for one more item. Old arrays stay in the arena; with doubling they add up to less than the new one. */
 static bool make_room(arena *memory, void **items, uint32_t count, uint32_t *capacity, size_t size) {
+    assert(count <= *capacity);
     if (count < *capacity) return true;
     uint32_t larger = *capacity == 0 ? 16 : *capacity * 2;
     void *moved = larger > *capacity ? arena_array(memory, larger, size) : NULL;

@@ -23,6 +23,7 @@ ft_status shape_fail(const infer *in, const char *format, ...) {
 
 ft_status shape_set(infer *in, uint32_t i, ft_dtype dtype, const int64_t *dims, int32_t rank) {
     if (i >= in->op->output_count || in->op->outputs[i] == FT_NONE) return FT_OK;
+    assert(rank >= 0 && (rank == 0 || dims != NULL) && in->op->outputs[i] < in->graph->tensor_count);
     ft_tensor *t = &in->graph->tensors[in->op->outputs[i]];
     if (t->dtype == FT_DTYPE_UNKNOWN) t->dtype = dtype;
     if (rank > FT_MAX_RANK)
@@ -63,6 +64,7 @@ ft_dtype shape_product_type(const infer *in, const ft_tensor *x) {
 bool axis_normalize(int64_t axis, int32_t rank, int32_t *normal) {
     if (axis < -(int64_t)rank || axis >= rank) return false;
     *normal = (int32_t)(axis < 0 ? axis + rank : axis);
+    assert(*normal >= 0 && *normal < rank);
     return true;
 }
 
@@ -111,6 +113,7 @@ bool axes_of(const infer *in, uint32_t i, int32_t rank, bool is_axis[FT_MAX_RANK
 }
 
 bool broadcast_dims(const ft_tensor *a, const ft_tensor *b, int64_t dims[FT_MAX_RANK], int32_t *rank) {
+    assert(a->rank >= 0 && b->rank >= 0);
     *rank = a->rank > b->rank ? a->rank : b->rank;
     for (int32_t i = 1; i <= *rank; i++) {
         int64_t da = i <= a->rank ? a->dims[a->rank - i] : 1;

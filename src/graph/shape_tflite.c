@@ -226,6 +226,7 @@ ft_status shape_resize_size(infer *in) {
 
 /* Adds a pair of pads to dimension `axis`, or subtracts a pair of crops. */
 static bool pad_dim(ft_tensor *y, int32_t axis, const int64_t *pair, bool is_crop) {
+    assert(axis >= 0 && axis < y->rank);
     int64_t both, *dim = &y->dims[axis];
     if (pair[0] < 0 || pair[1] < 0 || !num_add_i64(pair[0], pair[1], &both)) return false;
     return is_crop ? (*dim -= both) >= 0 : num_add_i64(*dim, both, dim);

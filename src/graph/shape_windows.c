@@ -25,6 +25,7 @@ static padding padding_of(const infer *in) {
 
 /* Positions of window `i` along its axis. False when it does not fit. */
 static bool window_count(const padding *b, const window *w, int32_t i, int32_t spatial, int64_t *count) {
+    assert(w->kernel > 0 && w->stride > 0 && w->dilation > 0);
     int64_t extent, begin = 0, end = 0;
     if (!num_mul_i64(w->kernel - 1, w->dilation, &extent)) return false;
     extent += 1;
