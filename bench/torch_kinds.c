@@ -1,4 +1,4 @@
-/* torch_kinds.c - whether what torch_amounts.c says of kinds of kernels on processors is so.
+/* torch_kinds.c - fits the factors by kind of kernel on CPUs of torch_amounts.c anew.
  *
  *     build/bench/torch_kinds FOLDER [SPLIT...] > bench/results/torch_kinds.csv
  *
@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "nn/nnls.h"
-#include "predictor/torch/torch_amounts.h"
+#include "predictor/torch/torch_setting.h"
 
 /* Columns: of each kind its products, then launches, weights and moved bytes; then other arithmetic, and what stalls.
  */

@@ -1,5 +1,5 @@
-/* Amounts of work at the rates of a data sheet; on processors by kind of kernel, with pages that the system hands out,
- * weights that are made in every step, and loops that are not vectorised. */
+/* Amounts of work at the rates of a data sheet; on CPUs with factors by kind of kernel, fresh pages, weights computed
+ * in every step, and scalar loops. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,11 +8,11 @@
 
 #include <cmocka.h>
 
-#include "predictor/torch/torch_amounts.h"
+#include "predictor/torch/torch_setting.h"
 
 static const double ANCHORS[TORCH_TERMS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 
-/* A kernel of a kind that writes so many float32 elements for an image, and reads as many. */
+/* A kernel that reads and writes `written` float32 elements per image. */
 static torch_row row_of(torch_kind kind, double written, double weights) {
     torch_kernel kernel = {.kind = kind, .launches = 1, .read32 = written, .write32 = written, .weights = weights};
     torch_row row;
@@ -26,7 +26,7 @@ static double amount(const torch_row *row, torch_side side, double batch, torch_
     return amounts[term];
 }
 
-static void gpus_are_as_their_data_sheets_say(void **state) {
+static void gpus_have_the_rates_of_the_data_sheet(void **state) {
     (void)state;
     torch_row conv = row_of(TORCH_CONV, 1e8, 1e8), pad = row_of(TORCH_PAD, 1e8, 0);
     assert_true(amount(&conv, TORCH_GPU, 2, TORCH_LAUNCHES) == amount(&pad, TORCH_GPU, 2, TORCH_LAUNCHES));
@@ -34,7 +34,7 @@ static void gpus_are_as_their_data_sheets_say(void **state) {
     assert_true(amount(&conv, TORCH_GPU, 2, TORCH_SERIAL) == 0);
 }
 
-static void kinds_differ_on_processors(void **state) {
+static void kinds_have_factors_on_cpus(void **state) {
     (void)state;
     torch_row conv = row_of(TORCH_CONV, 1000, 100), linear = row_of(TORCH_LINEAR, 1000, 100);
     torch_row loop = row_of(TORCH_ELEMENTWISE, 1000, 100), pad = row_of(TORCH_PAD, 1000, 100);
@@ -45,23 +45,23 @@ static void kinds_differ_on_processors(void **state) {
     assert_true(amount(&pad, TORCH_CPU, 1, TORCH_MOVED) > amount(&loop, TORCH_CPU, 1, TORCH_MOVED));
 }
 
-/* Blocks of more than 32 MiB are new in every step: 8 Mi elements are just not. */
-static void large_blocks_are_new(void **state) {
+/* Blocks of more than 32 MiB, 8 Mi elements, are fresh in every step. */
+static void large_blocks_cost_fresh_pages(void **state) {
     (void)state;
     const double most = 8 << 20;
     torch_row small = row_of(TORCH_ELEMENTWISE, most, 0), large = row_of(TORCH_ELEMENTWISE, 2 * most, 0);
     assert_true(amount(&small, TORCH_CPU, 1, TORCH_SERIAL) == 0);
     double one = amount(&large, TORCH_CPU, 1, TORCH_SERIAL);
     assert_true(fabs(one - 64 * 1024 * 1024 / 4096 * 0.25) < 0.01 * one);
-    /* Two images are one block. */
+    /* Two images share a block. */
     assert_true(fabs(amount(&small, TORCH_CPU, 2, TORCH_SERIAL) - one) < 0.01 * one);
-    /* Weights that are put into another order need a block as well; those of a linear layer stay as they are. */
+    /* Reordered weights need a block too; those of a linear layer are not reordered. */
     torch_row conv = row_of(TORCH_CONV, 1, 2 * most), linear = row_of(TORCH_LINEAR, 1, 2 * most);
     assert_true(amount(&conv, TORCH_CPU, 1, TORCH_SERIAL) > one);
     assert_true(amount(&linear, TORCH_CPU, 1, TORCH_SERIAL) == 0);
 }
 
-static void weights_are_made_before_they_are_used(void **state) {
+static void computed_weights_are_read_and_written(void **state) {
     (void)state;
     torch_kernel kernel = {.kind = TORCH_CONV, .weights = 1000};
     torch_row plain, made;
@@ -71,11 +71,11 @@ static void weights_are_made_before_they_are_used(void **state) {
     double used = amount(&plain, TORCH_CPU, 1, TORCH_WEIGHTS);
     assert_true(amount(&made, TORCH_CPU, 1, TORCH_WEIGHTS) == used + 3 * 4 * 1000);
     assert_true(amount(&made, TORCH_GPU, 1, TORCH_WEIGHTS) == amount(&plain, TORCH_GPU, 1, TORCH_WEIGHTS));
-    torch_row_of(&kernel, 1, (torch_precision){.is_mixed = true}, &made); /* as GPUs were learned */
+    torch_row_of(&kernel, 1, (torch_precision){.is_mixed = true}, &made); /* GPUs */
     assert_true(made.made == 0 && made.terms[TORCH_WEIGHTS] == 0);
 }
 
-static void lone_elements_cost_cycles(void **state) {
+static void scalar_elements_cost_cycles(void **state) {
     (void)state;
     torch_kernel kernel = {.kind = TORCH_GROUP_NORM, .scalar = 2000};
     torch_row row;
@@ -86,8 +86,8 @@ static void lone_elements_cost_cycles(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gpus_are_as_their_data_sheets_say), cmocka_unit_test(kinds_differ_on_processors),
-        cmocka_unit_test(large_blocks_are_new), cmocka_unit_test(weights_are_made_before_they_are_used),
-        cmocka_unit_test(lone_elements_cost_cycles)};
+        cmocka_unit_test(gpus_have_the_rates_of_the_data_sheet), cmocka_unit_test(kinds_have_factors_on_cpus),
+        cmocka_unit_test(large_blocks_cost_fresh_pages), cmocka_unit_test(computed_weights_are_read_and_written),
+        cmocka_unit_test(scalar_elements_cost_cycles)};
     return cmocka_run_group_tests_name("predictor/torch_amounts", tests, NULL, NULL);
 }

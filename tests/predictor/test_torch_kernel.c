@@ -1,4 +1,4 @@
-/* What PyTorch launches: types under autocast, views, and rows that do not depend on the batch. */
+/* Kernels of PyTorch: types under autocast, views, and rows that do not depend on the batch. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static ft_graph *mixed_graph(int64_t batch) {
     return g;
 }
 
-static void types_are_followed(void **state) {
+static void types_follow_autocast(void **state) {
     (void)state;
     arena memory;
     arena_init(&memory, 1 << 20);
@@ -79,8 +79,8 @@ static void rows_do_not_depend_on_the_batch(void **state) {
 }
 
 /* A reshape of a transposed tensor, and a relu behind it so that there is a kernel. */
-static const torch_kernel *turned(ft_graph *g, uint32_t x, uint32_t to, uint32_t result, arena *memory,
-                                  uint32_t *count) {
+static const torch_kernel *reshape_transposed(ft_graph *g, uint32_t x, uint32_t to, uint32_t result, arena *memory,
+                                              uint32_t *count) {
     uint32_t shape = toy_weight(g, 3);
     uint32_t turned = toy_op(g, "Transpose", x, FT_NONE, FT_NONE, to);
     const int64_t order[] = {0, 2, 1};
@@ -101,15 +101,15 @@ static void tokens_become_a_map_without_a_copy(void **state) {
     uint32_t count = 0;
     arena_init(&memory, 1 << 20);
     ft_graph *g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
-    const torch_kernel *k =
-        turned(g, toy_input(g, 1, 49, 8), toy_value(g, 1, 8, 49), toy_value(g, 1, 8, 7, 7), &memory, &count);
+    const torch_kernel *k = reshape_transposed(g, toy_input(g, 1, 49, 8), toy_value(g, 1, 8, 49),
+                                               toy_value(g, 1, 8, 7, 7), &memory, &count);
     double launches = 0;
     for (uint32_t i = 0; i < count; i++) launches += k[i].launches;
     assert_true(launches == 1);
     assert_true(k[count - 1].kind == TORCH_ACTIVATION && k[count - 1].is_strided);
     ft_graph_free(g);
     g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
-    k = turned(g, toy_input(g, 1, 49, 8), toy_value(g, 1, 8, 49), toy_value(g, 1, 392), &memory, &count);
+    k = reshape_transposed(g, toy_input(g, 1, 49, 8), toy_value(g, 1, 8, 49), toy_value(g, 1, 392), &memory, &count);
     launches = 0;
     for (uint32_t i = 0; i < count; i++) launches += k[i].launches;
     assert_true(launches == 2 && k[0].kind == TORCH_COPY && k[0].read32 == 392);
@@ -133,7 +133,7 @@ static void recurrent_layers_are_loops(void **state) {
     arena_free(&memory);
 }
 
-static void rows_tell_how_even_channels_are(void **state) {
+static void rows_have_the_divisibility_of_channels(void **state) {
     (void)state;
     static const struct {
         double channels;
@@ -145,7 +145,7 @@ static void rows_tell_how_even_channels_are(void **state) {
         torch_row_of(&kernel, 1, (torch_precision){.bytes = 4}, &row);
         assert_true(row.features[TORCH_SIZE_EVEN_IN] == cases[i].power);
         assert_true(row.features[TORCH_SIZE_EVEN_OUT] == 2);
-        kernel.kind = TORCH_ATTENTION; /* tokens are no channels */
+        kernel.kind = TORCH_ATTENTION; /* tokens are not channels */
         torch_row_of(&kernel, 1, (torch_precision){.bytes = 4}, &row);
         assert_true(row.features[TORCH_SIZE_EVEN_IN] == 0 && row.features[TORCH_SIZE_EVEN_OUT] == 0);
     }
@@ -153,7 +153,7 @@ static void rows_tell_how_even_channels_are(void **state) {
 
 static void group_norms_are_as_long_as_a_group(void **state) {
     (void)state;
-    for (int64_t groups = 0; groups <= 4; groups += 4) { /* 0: a damaged file, which is taken for one group */
+    for (int64_t groups = 0; groups <= 4; groups += 4) { /* 0, in a damaged file, counts as one group */
         arena memory;
         uint32_t count = 0;
         arena_init(&memory, 1 << 20);
@@ -170,8 +170,8 @@ static void group_norms_are_as_long_as_a_group(void **state) {
     }
 }
 
-/* Weights that a model works out of others: exporters fold that away, PyTorch does it in every step. */
-static void weights_that_are_made_are_told_apart(void **state) {
+/* Weights computed from others: exporters fold the computation, PyTorch repeats it in every step. */
+static void computed_weights_are_counted_apart(void **state) {
     (void)state;
     arena memory;
     uint32_t count = 0;
@@ -188,8 +188,8 @@ static void weights_that_are_made_are_told_apart(void **state) {
     arena_free(&memory);
 }
 
-/* Where others look for them by number. */
-static void named_sizes_are_in_place(void **state) {
+/* The enum constants index the right sizes. */
+static void named_sizes_have_their_index(void **state) {
     (void)state;
     torch_kernel kernel = {.kind = TORCH_ELEMENTWISE, .read16 = 64, .write16 = 4096};
     torch_row row;
@@ -200,13 +200,13 @@ static void named_sizes_are_in_place(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(types_are_followed),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(types_follow_autocast),
                                        cmocka_unit_test(rows_do_not_depend_on_the_batch),
                                        cmocka_unit_test(tokens_become_a_map_without_a_copy),
                                        cmocka_unit_test(recurrent_layers_are_loops),
-                                       cmocka_unit_test(rows_tell_how_even_channels_are),
+                                       cmocka_unit_test(rows_have_the_divisibility_of_channels),
                                        cmocka_unit_test(group_norms_are_as_long_as_a_group),
-                                       cmocka_unit_test(weights_that_are_made_are_told_apart),
-                                       cmocka_unit_test(named_sizes_are_in_place)};
+                                       cmocka_unit_test(computed_weights_are_counted_apart),
+                                       cmocka_unit_test(named_sizes_have_their_index)};
     return cmocka_run_group_tests_name("predictor/torch_kernel", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The network of torch-sum: its own operation beside finite differences, its scaling, and where its rows come from. */
+/* The network of torch-sum: gradients against finite differences, initial values, scaling, and tables of rows. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,6 +27,9 @@ static const uint32_t shapes[][2] = {{TORCH_FEATURES, HIDDEN},
                                      {SETTINGS + GROUPS, TORCH_TERMS},
                                      {SETTINGS + GROUPS, BASIS *TORCH_TERMS}};
 
+static const torch_net_sizes sizes = {
+    .settings = SETTINGS, .groups = GROUPS, .hidden = HIDDEN, .basis = BASIS, .bound = 2};
+
 typedef struct example {
     torch_net net;
     torch_pairs pairs;
@@ -41,7 +44,7 @@ static tensor *times_of(tape *t, const void *user) {
 /* A network whose parameters stand in the order of `shapes`. */
 static void make_example(example *e) {
     *e = (example){.pairs = {.kernel_count = KERNELS, .count = PAIRS}};
-    e->net = (torch_net){.settings = SETTINGS, .groups = GROUPS, .hidden = HIDDEN, .basis = BASIS, .bound = 2};
+    e->net = (torch_net){.size = sizes};
     e->net.first = (layer_linear){.weight = 0, .bias = 1, .has_bias = true};
     e->net.second = (layer_linear){.weight = 2, .bias = 3, .has_bias = true};
     e->net.last = (layer_linear){.weight = 4, .bias = 5, .has_bias = true};
@@ -56,7 +59,7 @@ static void make_example(example *e) {
     e->pairs.groups = groups;
 }
 
-static void gradients_are_right(void **state) {
+static void gradients_match_finite_differences(void **state) {
     (void)state;
     example e;
     params p;
@@ -67,22 +70,22 @@ static void gradients_are_right(void **state) {
     gradient_check_memory(&p, times_of, &e);
 }
 
-static void training_starts_without_bends(void **state) {
+static void multipliers_start_at_one(void **state) {
     (void)state;
     torch_net net;
     tape *t = NULL;
     example e;
     make_example(&e);
-    assert_int_equal(torch_net_init(&net, SETTINGS, GROUPS, HIDDEN, BASIS, 2, 7, NULL), FT_OK);
+    assert_int_equal(torch_net_init(&net, &sizes, 7, NULL), FT_OK);
     assert_int_equal(tape_new(&net.values, 1 << 24, &t, NULL), FT_OK);
     tape_begin(t, TAPE_INFER, 0, 0);
-    const tensor *said = torch_net_times(&net, t, &e.pairs, NULL, NULL);
-    for (uint32_t i = 0; i < PAIRS * TORCH_TERMS; i++) assert_true(fabsf(said->data[i] - e.amounts[i]) < 1e-5F);
+    const tensor *predicted = torch_net_times(&net, t, &e.pairs, NULL, NULL);
+    for (uint32_t i = 0; i < PAIRS * TORCH_TERMS; i++) assert_true(fabsf(predicted->data[i] - e.amounts[i]) < 1e-5F);
     tape_free(t);
     torch_net_free(&net);
 }
 
-static void scaling_knows_what_it_saw(void **state) {
+static void scaling_covers_the_range_of_training(void **state) {
     (void)state;
     enum { MOVED = 11 };
     torch_row rows[3] = {{.features = {[MOVED] = 4}},
@@ -118,7 +121,7 @@ static void tables_hold_rows_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_are_right), cmocka_unit_test(training_starts_without_bends),
-        cmocka_unit_test(scaling_knows_what_it_saw), cmocka_unit_test(tables_hold_rows_once)};
+        cmocka_unit_test(gradients_match_finite_differences), cmocka_unit_test(multipliers_start_at_one),
+        cmocka_unit_test(scaling_covers_the_range_of_training), cmocka_unit_test(tables_hold_rows_once)};
     return cmocka_run_group_tests_name("predictor/torch_net", tests, NULL, NULL);
 }

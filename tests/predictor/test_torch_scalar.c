@@ -1,4 +1,4 @@
-/* Loops that torch.compile does not vectorise on processors: group norms with few channels in a group, masks of shifted
+/* Loops that torch.compile does not vectorise on CPUs: group norms with few channels per group, masks of shifted
  * windows. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/torch/torch_scalar.h"
+#include "predictor/torch/torch_kernel.h"
 #include "support/toy.h"
 
 /* All operators as one kernel. */
@@ -19,7 +19,7 @@ static double elems_of(const ft_graph *g, torch_kind kind, double scores) {
     return torch_scalar_elems(g, &kernel, &(torch_kernel){.kind = kind, .scores = scores});
 }
 
-/* A group norm as exporters spell it, of a square map. */
+/* A group norm as older exporters write it, of a square map. */
 static double group_norm(int channels, int groups, int side, int64_t batch) {
     int rest = channels / groups * side * side;
     ft_graph *g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
@@ -32,19 +32,19 @@ static double group_norm(int channels, int groups, int side, int64_t batch) {
     return elems;
 }
 
-static void short_runs_are_taken_one_by_one(void **state) {
+static void short_runs_are_scalar(void **state) {
     (void)state;
     /* 32 groups on 14 cores: three rounds of a group each. */
     assert_true(group_norm(64, 32, 56, 1) == 3 * 2 * 56 * 56);
     assert_true(group_norm(64, 32, 56, 4) == 4 * 3 * 2 * 56 * 56);
-    /* Too little work to be shared: one core has all of it. */
+    /* Too little work to parallelise: one core has all of it. */
     assert_true(group_norm(256, 32, 14, 1) == 256 * 14 * 14);
-    /* Groups that fill a vector. */
+    /* Groups of at least a vector. */
     assert_true(group_norm(512, 32, 56, 1) == 0);
     assert_true(group_norm(64, 1, 56, 1) == 0);
 }
 
-static void group_norms_of_new_files_are_the_same(void **state) {
+static void both_forms_of_group_norm_are_recognised(void **state) {
     (void)state;
     ft_graph *g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
     uint32_t x = toy_input(g, 1, 64, 56, 56), gain = toy_weight(g, 64), shift = toy_weight(g, 64);
@@ -56,7 +56,7 @@ static void group_norms_of_new_files_are_the_same(void **state) {
     ft_graph_free(g);
 }
 
-static void norms_that_are_written_out_count_too(void **state) {
+static void norms_implemented_by_models_count(void **state) {
     (void)state;
     ft_graph *g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
     uint32_t x = toy_input(g, 1, 32, 4, 28, 28);
@@ -65,7 +65,7 @@ static void norms_that_are_written_out_count_too(void **state) {
     ft_graph_free(g);
 }
 
-static void masks_of_windows_are_as_large_as_scores(void **state) {
+static void window_masks_have_as_many_elements_as_scores(void **state) {
     (void)state;
     for (int windows = 1; windows <= 4; windows += 3) {
         ft_graph *g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
@@ -78,9 +78,9 @@ static void masks_of_windows_are_as_large_as_scores(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(short_runs_are_taken_one_by_one),
-                                       cmocka_unit_test(group_norms_of_new_files_are_the_same),
-                                       cmocka_unit_test(norms_that_are_written_out_count_too),
-                                       cmocka_unit_test(masks_of_windows_are_as_large_as_scores)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(short_runs_are_scalar),
+                                       cmocka_unit_test(both_forms_of_group_norm_are_recognised),
+                                       cmocka_unit_test(norms_implemented_by_models_count),
+                                       cmocka_unit_test(window_masks_have_as_many_elements_as_scores)};
     return cmocka_run_group_tests_name("predictor/torch_scalar", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Settings of PyTorch: what their text means, and which measured one is nearest to a question. */
+/* Settings of PyTorch are parsed, and the measured one nearest to a request is found. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static void wrong_settings_are_refused(void **state) {
         torch_setting setting;
         ft_error error;
         if (torch_setting_parse(wrong[i], FT_INFER, FT_FLOAT32, &setting, &error) != FT_ERR_USAGE)
-            fail_msg("%s is taken", wrong[i]);
+            fail_msg("%s is accepted", wrong[i]);
         assert_non_null(strstr(error.message, "the setting"));
     }
 }
@@ -51,7 +51,7 @@ static void precision_follows_the_type(void **state) {
     assert_true(!torch_setting_precision(&c).is_mixed && torch_setting_precision(&c).bytes == 4);
 }
 
-/* Two GPUs and a processor, as they were measured. */
+/* Data sheets of two GPUs and a CPU. */
 static const torch_sheet sheets[] = {{true, 71e12, 71e12, 36e12, 36e12, 936e9},
                                      {true, 165e12, 165e12, 83e12, 83e12, 1008e9},
                                      {false, 3e12, 3e12, 3e12, 3e12, 94e9}};
@@ -64,11 +64,11 @@ enum {
     OLD_GPU_TRAIN,
     NEW_GPU,
     NEW_GPU_COMPILED,
-    PROCESSOR,
+    CPU_FLOAT32,
     SETTINGS
 };
 
-static torch_match nearest(const torch_setting *asked, const torch_sheet *sheet) {
+static torch_match nearest(const torch_setting *requested, const torch_sheet *sheet) {
     torch_setting settings[SETTINGS];
     settings[OLD_GPU] = parsed("amp=yes;compile=no;layout=nchw;torch=2.4.0", FT_INFER, FT_FLOAT16, 0);
     settings[OLD_GPU_NHWC] = parsed("amp=yes;compile=no;layout=nhwc;torch=2.4.0", FT_INFER, FT_FLOAT16, 0);
@@ -77,14 +77,14 @@ static torch_match nearest(const torch_setting *asked, const torch_sheet *sheet)
     settings[OLD_GPU_TRAIN] = parsed("amp=yes;compile=no;layout=nchw;torch=1.12.0", FT_TRAIN, FT_FLOAT16, 0);
     settings[NEW_GPU] = parsed("amp=yes;compile=no;layout=nchw;torch=2.9.1", FT_INFER, FT_FLOAT16, 1);
     settings[NEW_GPU_COMPILED] = parsed("amp=yes;compile=yes;layout=nchw;torch=2.9.1", FT_INFER, FT_FLOAT16, 1);
-    settings[PROCESSOR] = parsed("amp=no;compile=yes;layout=nchw;torch=2.4.0", FT_INFER, FT_FLOAT32, 2);
-    return torch_setting_nearest(settings, sheets, SETTINGS, asked, sheet);
+    settings[CPU_FLOAT32] = parsed("amp=no;compile=yes;layout=nchw;torch=2.4.0", FT_INFER, FT_FLOAT32, 2);
+    return torch_setting_nearest(settings, sheets, SETTINGS, requested, sheet);
 }
 
 static void expect(const char *text, ft_mode mode, ft_dtype dtype, uint32_t device, uint32_t setting, bool is_assumed) {
-    torch_setting asked = parsed(text, mode, dtype, device);
+    torch_setting requested = parsed(text, mode, dtype, device);
     torch_sheet between = {true, 209e12, 209e12, 105e12, 105e12, 1792e9};
-    torch_match match = nearest(&asked, device != FT_NONE ? &sheets[device] : &between);
+    torch_match match = nearest(&requested, device != FT_NONE ? &sheets[device] : &between);
     if (match.setting != setting || match.is_assumed != is_assumed)
         fail_msg("'%s' of device %d finds setting %u", text, (int)device, match.setting);
 }
@@ -104,10 +104,10 @@ static void the_nearest_is_found(void **state) {
     expect("", FT_INFER, FT_FLOAT32, 1, NEW_GPU, true);
     expect("", FT_INFER, FT_FLOAT16, FT_NONE, NEW_GPU, false);
     expect("", FT_INFER, FT_BFLOAT16, FT_NONE, NEW_GPU, false);
-    expect("", FT_INFER, FT_FLOAT32, 2, PROCESSOR, false);
+    expect("", FT_INFER, FT_FLOAT32, 2, CPU_FLOAT32, false);
 }
 
-static void columns_come_back(void **state) {
+static void saved_settings_and_sheets_are_loaded(void **state) {
     (void)state;
     torch_setting setting = parsed("amp=yes;compile=no;layout=nhwc;torch=1.13.1", FT_TRAIN, FT_FLOAT16, 2), back;
     torch_sheet sheet;
@@ -126,9 +126,11 @@ static void columns_come_back(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(settings_are_read),          cmocka_unit_test(wrong_settings_are_refused),
-        cmocka_unit_test(precision_follows_the_type), cmocka_unit_test(the_nearest_is_found),
-        cmocka_unit_test(columns_come_back),
+        cmocka_unit_test(settings_are_read),
+        cmocka_unit_test(wrong_settings_are_refused),
+        cmocka_unit_test(precision_follows_the_type),
+        cmocka_unit_test(the_nearest_is_found),
+        cmocka_unit_test(saved_settings_and_sheets_are_loaded),
     };
     return cmocka_run_group_tests_name("predictor/torch_setting", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Intervals of "torch-sum" are as wide as its networks are wrong on what they were not shown. */
+/* Widths of the intervals of "torch-sum" follow the errors of its networks on held-out architectures. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,23 +15,23 @@
 
 #define QUICK "{\"hidden\": 8, \"ways\": 2, \"members\": 3, \"steps\": 200, \"batch\": 16, \"prior\": 0}"
 
-static double price(const ft_graph *bound, const char *device) {
+static double made_time(const ft_graph *bound, const char *device) {
     ft_work work = made_cost(bound).forward;
     double bytes = (double)work.read_bytes + (double)work.write_bytes;
     double time = 1 + 1e-5 * (double)work.macs + 5e-5 * bytes;
     return device[0] == 'a' ? time : 7 * time;
 }
 
-/* What nobody can tell from the kernels: half of the networks take twice as long. */
-static double noisy_price(const ft_graph *bound, const char *device) {
+/* Noise that no feature explains: half of the models take twice as long. */
+static double noisy_time(const ft_graph *bound, const char *device) {
     uint64_t odd = made_cost(bound).forward.macs * UINT64_C(0x9e3779b97f4a7c15) >> 63;
-    return price(bound, device) * (odd != 0 ? 2 : 1);
+    return made_time(bound, device) * (odd != 0 ? 2 : 1);
 }
 
-/* Graphs go with their architectures, in whatever order they come. */
-static void who_leaves_out_what(void **state) {
+/* Graphs of an architecture, or of a family, are held out together. */
+static void graphs_of_an_architecture_are_held_out_together(void **state) {
     (void)state;
-    fitted f = fit_made("flops", price, NULL);
+    fitted f = fit_made("flops", made_time, NULL);
     const ft_record *records = ft_dataset_records(f.data);
     uint8_t *left, *again;
     assert_int_equal(torch_leave_out(&f.set, 1, false, &left, NULL), FT_OK);
@@ -59,26 +59,26 @@ static void who_leaves_out_what(void **state) {
     fitted_free(&f);
 }
 
-static void narrow_where_it_is_right(void **state) {
+static void small_errors_give_narrow_intervals(void **state) {
     (void)state;
-    fitted f = fit_made("torch-sum", price, QUICK);
+    fitted f = fit_made("torch-sum", made_time, QUICK);
     const torch_model *m = f.model;
     for (uint32_t c = 0; c < m->setting_count; c++) assert_true(m->widths[c] > 0 && m->widths[c] < 0.2);
     fitted_free(&f);
 }
 
-static void wide_where_it_is_wrong(void **state) {
+static void large_errors_give_wide_intervals(void **state) {
     (void)state;
-    fitted f = fit_made("torch-sum", noisy_price, QUICK);
+    fitted f = fit_made("torch-sum", noisy_time, QUICK);
     const torch_model *m = f.model;
     for (uint32_t c = 0; c < m->setting_count; c++) assert_true(m->widths[c] > 0.25 && m->widths[c] < 2);
     fitted_free(&f);
 }
 
-/* Of few families, each network leaves out few; so the validation part counts as well. */
-static void families_are_few(void **state) {
+/* With few families, the validation part counts too. */
+static void few_families_use_the_validation_part(void **state) {
     (void)state;
-    fitted f = fit_made("torch-sum", noisy_price,
+    fitted f = fit_made("torch-sum", noisy_time,
                         "{\"hidden\": 8, \"ways\": 2, \"members\": 3, \"steps\": 200, \"batch\": 16, \"prior\": 0, "
                         "\"families\": 1}");
     const torch_model *m = f.model;
@@ -95,7 +95,7 @@ static torch_model *fit_gpus(const char *config) {
     void *model;
     ft_error error;
     json_t *settings = json_loads(config, 0, NULL);
-    ft_dataset *data = made_data("gpus", MANY_NETWORKS, gpus, 2, noisy_price);
+    ft_dataset *data = made_data("gpus", MANY_NETWORKS, gpus, 2, noisy_time);
     fit_row *rows = fitted_rows(data, &set);
     set.devices = gpus;
     for (uint32_t i = 0; i < ft_dataset_record_count(data); i++)
@@ -110,8 +110,8 @@ static torch_model *fit_gpus(const char *config) {
     return m;
 }
 
-/* Three families are too few for a width of a column, however many labels they have. */
-static void columns_of_few_families_share_a_width(void **state) {
+/* Three families are too few for a width per setting, however many labels they have. */
+static void settings_with_few_families_share_a_width(void **state) {
     (void)state;
     torch_model *m =
         fit_gpus("{\"hidden\": 8, \"ways\": 2, \"members\": 1, \"steps\": 20, \"batch\": 16, \"families\": 1}");
@@ -119,10 +119,10 @@ static void columns_of_few_families_share_a_width(void **state) {
     family_find("torch-sum")->free(m);
 }
 
-/* With one network there is only the validation part. */
-static void one_network(void **state) {
+/* With one network only the validation part gives errors. */
+static void one_network_uses_the_validation_part(void **state) {
     (void)state;
-    fitted f = fit_made("torch-sum", noisy_price,
+    fitted f = fit_made("torch-sum", noisy_time,
                         "{\"hidden\": 4, \"members\": 1, \"steps\": 100, \"batch\": 16, \"prior\": 0}");
     const torch_model *m = f.model;
     for (uint32_t c = 0; c < m->setting_count; c++) assert_true(m->widths[c] > 0.1);
@@ -130,9 +130,9 @@ static void one_network(void **state) {
     fitted_free(&f);
 }
 
-static void changed_widths_are_refused(void **state) {
+static void changed_widths_are_errors(void **state) {
     (void)state;
-    fitted f = fit_made("torch-sum", price, "{\"hidden\": 4, \"members\": 1, \"steps\": 2}");
+    fitted f = fit_made("torch-sum", made_time, "{\"hidden\": 4, \"members\": 1, \"steps\": 2}");
     const torch_model *m = f.model;
     json_t *params = NULL;
     float_block block = {0};
@@ -148,9 +148,9 @@ static void changed_widths_are_refused(void **state) {
     }
     json_array_append_new(widths, json_real(1));
     char *text = json_dumps(params, 0);
-    fitted_refuses(&f, text, 0, "another number of columns");
+    fitted_refuses(&f, text, 0, "the number of widths does not match");
     free(text);
-    /* A file of an older foretell has none, and opens. */
+    /* An old file has no widths, and opens. */
     json_object_del(params, "widths");
     void *old = NULL;
     assert_int_equal(f.family->load(params, block.items, block.count, f.set.devices, f.set.device_count, &old, NULL),
@@ -165,12 +165,12 @@ static void changed_widths_are_refused(void **state) {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {IN_FOLDER(who_leaves_out_what),
-                                       IN_FOLDER(narrow_where_it_is_right),
-                                       IN_FOLDER(wide_where_it_is_wrong),
-                                       IN_FOLDER(families_are_few),
-                                       IN_FOLDER(columns_of_few_families_share_a_width),
-                                       IN_FOLDER(one_network),
-                                       IN_FOLDER(changed_widths_are_refused)};
+    const struct CMUnitTest tests[] = {IN_FOLDER(graphs_of_an_architecture_are_held_out_together),
+                                       IN_FOLDER(small_errors_give_narrow_intervals),
+                                       IN_FOLDER(large_errors_give_wide_intervals),
+                                       IN_FOLDER(few_families_use_the_validation_part),
+                                       IN_FOLDER(settings_with_few_families_share_a_width),
+                                       IN_FOLDER(one_network_uses_the_validation_part),
+                                       IN_FOLDER(changed_widths_are_errors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,17 @@
-/* torch_amounts.c - see torch_amounts.h. GPUs are told by their data sheets; of processors some things are known that
- * no data sheet says, and that models of one family alone do not teach. */
-#include "predictor/torch/torch_amounts.h"
+/* torch_amounts.c - amounts of work of a kernel at the rates of a data sheet.
+ *
+ * For GPUs the data sheet is enough. CPUs have known effects that no data sheet lists and that models of one family
+ * cannot teach: factors by kind of kernel, fresh pages of large blocks, loops that are not vectorised. */
+#include "predictor/torch/torch_setting.h"
 
 #include <math.h>
 
-/* --- Kinds on processors ------------------------------------------------------------------------------------- */
+/* --- Kinds of kernels on CPUs ------------------------------------------------------------------------------------- */
 
-/* What kinds of kernels take on processors besides what is learned of them, beside a convolution. Calling oneDNN costs
- * most, fused loops next to nothing; the weights of convolutions are put into another order in every call; norms and
- * attention walk over their input several times, and loops with gaps (pads, concatenations, windows) are not
- * vectorised. Coarse, as learning starts from here, and leaves families that nobody has seen not far from here. */
+/* Factors by kind of kernel on CPUs, relative to a convolution. Calls of oneDNN cost most, fused loops next to nothing;
+ * the weights of convolutions are reordered in every call; norms and attention pass over their input several times, and
+ * loops with gaps (pads, concatenations, windows) are not vectorised. Coarse: training starts from these factors, and
+ * the predictions of unseen families stay near them. */
 typedef struct kind_factors {
     double launches, weights, moved;
 } kind_factors;
@@ -51,57 +53,57 @@ static kind_factors factors_of(torch_kind kind) {
     }
 }
 
-/* --- Memory of processors ------------------------------------------------------------------------------------ */
+/* --- Memory of CPUs ------------------------------------------------------------------------------------ */
 
-/* glibc asks the system for each block of more than 32 MiB, and gives it back at once when it is freed. So each of its
- * pages is handed out, and filled with zeros, in every step. */
+/* glibc maps each block of more than 32 MiB and unmaps it when it is freed, so in every step the kernel hands out and
+ * zeroes each of its pages. */
 static const double LARGE_BYTES = 32 << 20, PAGE_BYTES = 4096, PAGE_US = 0.25;
 
-/* What a kernel writes, of a batch. */
+/* Bytes that a kernel writes for a batch. */
 static double written_bytes(const torch_row *row, double batch) {
     double bytes = 2 + 2 * row->features[TORCH_SIZE_WIDE];
     return batch * bytes * exp2((double)row->features[TORCH_SIZE_WRITTEN]);
 }
 
-static bool has_weights_reordered(torch_kind kind) {
+static bool reorders_weights(torch_kind kind) {
     return kind == TORCH_CONV || kind == TORCH_POINTWISE || kind == TORCH_GROUPED || kind == TORCH_DEPTHWISE;
 }
 
-static double fresh_us(const torch_row *row, torch_kind kind, double batch) {
-    static const double REORDERED = 2; /* pages of weights are filled in leaps */
+static double fresh_page_us(const torch_row *row, torch_kind kind, double batch) {
+    static const double REORDERED = 2; /* pages of reordered weights are filled out of order */
     double bytes = 0, weights = row->terms[TORCH_WEIGHTS];
     if (batch * row->terms[TORCH_MOVED] > LARGE_BYTES) {
         double written = written_bytes(row, batch);
         if (written > LARGE_BYTES) bytes += written;
     }
-    if (weights > LARGE_BYTES && has_weights_reordered(kind)) bytes += REORDERED * weights;
+    if (weights > LARGE_BYTES && reorders_weights(kind)) bytes += REORDERED * weights;
     return bytes / PAGE_BYTES * PAGE_US;
 }
 
-/* --- Loops of processors ------------------------------------------------------------------------------------- */
+/* --- Scalar loops on CPUs ------------------------------------------------------------------------------------- */
 
-/* An element that is taken alone costs some thirty cycles: index arithmetic, a load, a division of running means. */
+/* A scalar element costs about thirty cycles: index arithmetic, a load, the division of a running mean. */
 static const double SCALAR_US = 0.009;
 
-/* Weights that are standardised in every step are read for their statistics, read again and written. */
-static double made_bytes(const torch_row *row) {
+/* Weights standardised in every step are read for their statistics, read again and written. */
+static double standardised_bytes(const torch_row *row) {
     static const double PASSES = 3;
     return PASSES * row->made;
 }
 
-/* --- All of it ----------------------------------------------------------------------------------------------- */
+/* --- Amounts ----------------------------------------------------------------------------------------------- */
 
 void torch_amounts(const torch_row *row, torch_side side, const double anchors[static TORCH_TERMS], double batch,
-                   double times, float amounts[static TORCH_TERMS]) {
+                   double launches, float amounts[static TORCH_TERMS]) {
     for (uint32_t i = 0; i < TORCH_TERMS; i++)
-        amounts[i] = (float)(row->terms[i] * anchors[i] * times * (torch_term_scales[i] ? batch : 1));
+        amounts[i] = (float)(row->terms[i] * anchors[i] * launches * (torch_term_scales[i] ? batch : 1));
     if (side == TORCH_GPU) return;
     torch_kind kind = torch_row_kind(row);
-    kind_factors usual = factors_of(kind);
-    amounts[TORCH_LAUNCHES] *= (float)usual.launches;
-    amounts[TORCH_WEIGHTS] *= (float)usual.weights;
-    if (has_weights_reordered(kind))
-        amounts[TORCH_WEIGHTS] += (float)(made_bytes(row) * anchors[TORCH_WEIGHTS] * times);
-    amounts[TORCH_MOVED] *= (float)usual.moved;
-    amounts[TORCH_SERIAL] += (float)(times * (fresh_us(row, kind, batch) + SCALAR_US * row->scalar * batch));
+    kind_factors factors = factors_of(kind);
+    amounts[TORCH_LAUNCHES] *= (float)factors.launches;
+    amounts[TORCH_WEIGHTS] *= (float)factors.weights;
+    if (reorders_weights(kind))
+        amounts[TORCH_WEIGHTS] += (float)(standardised_bytes(row) * anchors[TORCH_WEIGHTS] * launches);
+    amounts[TORCH_MOVED] *= (float)factors.moved;
+    amounts[TORCH_SERIAL] += (float)(launches * (fresh_page_us(row, kind, batch) + SCALAR_US * row->scalar * batch));
 }

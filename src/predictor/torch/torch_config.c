@@ -1,4 +1,4 @@
-/* torch_config.c - the options of the torch-sum predictor. */
+/* torch_config.c - settings of the torch-sum predictor: table, reading and writing as JSON. */
 #include "predictor/core/settings.h"
 #include "predictor/torch/torch_train.h"
 
@@ -11,24 +11,26 @@ enum { HIDDEN, BASIS, MEMBERS, STEPS, BATCH, RATE, BOUND, PENALTY, PRIOR, OWN, D
 const ft_setting torch_config_settings[TORCH_CONFIG_SETTING_COUNT] = {
     [HIDDEN] = {"hidden", "units of each of the two hidden layers", WHOLE, 64, 1, TORCH_NET_MAX_HIDDEN, SEARCHED,
                 .from = 16, .to = 128},
-    [BASIS] = {"ways", "in which prices bend", WHOLE, 5, 1, TORCH_NET_MAX_BASIS, SEARCHED, .from = 2, .to = 8},
+    [BASIS] = {"ways", "learned basis functions of the log-multipliers", WHOLE, 5, 1, TORCH_NET_MAX_BASIS, SEARCHED,
+               .from = 2, .to = 8},
     [MEMBERS] = {"members", "networks that are averaged", WHOLE, 3, 1, TORCH_MAX_MEMBERS, .off = "1"},
-    [STEPS] = {"steps", "of each network with whole batches", WHOLE, 3000, 1, 1e7, .is_effort = true},
-    [BATCH] = {"batch", "labels in a step at most", WHOLE, 256, 1, 1e5, SEARCHED, .from = 64, .to = 512},
+    [STEPS] = {"steps", "training steps of each network at the full batch size", WHOLE, 3000, 1, 1e7,
+               .is_effort = true},
+    [BATCH] = {"batch", "maximum number of labels in a step", WHOLE, 256, 1, 1e5, SEARCHED, .from = 64, .to = 512},
     [RATE] = {"rate", "highest learning rate", FT_SETTING_REAL, 0.005, 1e-9, 10, SEARCHED, .from = 0.001, .to = 0.02},
-    [BOUND] = {"bound", "a price changes by a factor of at most exp(bound)", FT_SETTING_REAL, 3, 1e-3, 20, SEARCHED,
-               .from = 1, .to = 6},
-    [PENALTY] = {"penalty", "on squared changes of prices", FT_SETTING_REAL, 0.01, 0, 1e6, SEARCHED, .from = 1e-4,
+    [BOUND] = {"bound", "a learned multiplier of a unit cost is at most exp(bound)", FT_SETTING_REAL, 3, 1e-3, 20,
+               SEARCHED, .from = 1, .to = 6},
+    [PENALTY] = {"penalty", "penalty on squared log-multipliers", FT_SETTING_REAL, 0.01, 0, 1e6, SEARCHED, .from = 1e-4,
                  .to = 0.1, .off = "0"},
-    [PRIOR] = {"prior", "weight of what is known of kernels that only move bytes", FT_SETTING_REAL, 0.1, 0, 1e6,
-               SEARCHED, .from = 0.01, .to = 1, .off = "0"},
-    [OWN] = {"own", "penalty on what a device has of its own beside its group", FT_SETTING_REAL, 0.3, 0, 1e6, SEARCHED,
+    [PRIOR] = {"prior", "weight of the prior that memory-bound kernels reach the bandwidth", FT_SETTING_REAL, 0.1, 0,
+               1e6, SEARCHED, .from = 0.01, .to = 1, .off = "0"},
+    [OWN] = {"own", "penalty on differences of a device from its group", FT_SETTING_REAL, 0.3, 0, 1e6, SEARCHED,
              .from = 0.03, .to = 3, .off = "0"},
-    [DELTA] = {"delta", "where the loss turns from squares to absolute values", FT_SETTING_REAL, 0.1, 1e-4, 100,
-               SEARCHED, .from = 0.02, .to = 0.5, .off = "100"},
-    [NOISE] = {"noise", "added to the sizes of kernels on processors, in deviations", .kind = FT_SETTING_REAL, 0, 0,
-               10},
-    [FAMILIES] = {"families", "1: intervals for families that were never seen", WHOLE, 0, 0, 1},
+    [DELTA] = {"delta", "where the loss changes from squared to absolute", FT_SETTING_REAL, 0.1, 1e-4, 100, SEARCHED,
+               .from = 0.02, .to = 0.5, .off = "100"},
+    [NOISE] = {"noise", "deviation of the noise added to scaled sizes of kernels on CPUs", .kind = FT_SETTING_REAL, 0,
+               0, 10},
+    [FAMILIES] = {"families", "1: intervals that hold for unseen families", WHOLE, 0, 0, 1},
 };
 
 ft_status torch_config_read(const json_t *object, torch_config *config, ft_error *error) {

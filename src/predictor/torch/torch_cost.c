@@ -1,9 +1,11 @@
-/* torch_cost.c - see torch_cost.h. */
-#include "predictor/torch/torch_cost.h"
+/* torch_cost.c - times of the terms of kernels: amounts of work times unit costs times learned multipliers. */
+#include "predictor/torch/torch_model.h"
+
+#include <assert.h>
 
 #include "nn/loops.h"
 #include "nn/vmath.h"
-#include "predictor/torch/torch_amounts.h"
+#include "predictor/torch/torch_setting.h"
 
 bool torch_term_list_make(const torch_row *rows, uint32_t row_count, torch_side side,
                           const double anchors[static TORCH_TERMS], double batch, arena *memory,
@@ -28,16 +30,16 @@ bool torch_term_list_make(const torch_row *rows, uint32_t row_count, torch_side 
     return true;
 }
 
-/* How far the ways of a term bend its price, once the column has mixed them. */
-static float log_multiplier(const float *basis, const float *mix, uint32_t basis_count) {
-    float log_multipliers = 0;
-    for (uint32_t i = 0; i < basis_count; i++) log_multipliers += basis[i * TORCH_TERMS] * mix[i * TORCH_TERMS];
-    return log_multipliers;
+/* The mix of the basis functions of a term, before it is bounded. */
+static float mix_basis(const float *basis, const float *mix, uint32_t basis_count) {
+    float sum = 0;
+    for (uint32_t i = 0; i < basis_count; i++) sum += basis[i * TORCH_TERMS] * mix[i * TORCH_TERMS];
+    return sum;
 }
 
-/* From bends to prices, and from there to times. */
-SIMD_CLONES static void pay(uint32_t count, const float *restrict amounts, const float *restrict unit_costs,
-                            float bound, float *restrict times) {
+/* Bounds the log-multipliers in `times` and replaces them by times. */
+SIMD_CLONES static void find_times(uint32_t count, const float *restrict amounts, const float *restrict unit_costs,
+                                   float bound, float *restrict times) {
     for (uint32_t i = 0; i < count; i++) {
         float tanh = 2 * vmath_sigmoid(2 * times[i] / bound) - 1;
         times[i] = amounts[i] * vmath_exp(unit_costs[i] + bound * tanh);
@@ -46,13 +48,14 @@ SIMD_CLONES static void pay(uint32_t count, const float *restrict amounts, const
 
 void torch_term_list_cost(torch_term_list *list, const torch_model *m, torch_side side, uint32_t member,
                           uint32_t setting, const float *basis) {
+    assert(member < m->config.members && setting < m->setting_count + m->group_count);
     const torch_weights *w = &m->members[side][member];
     uint32_t outputs = m->config.basis * TORCH_TERMS;
     const float *mix = w->mix + (size_t)setting * outputs, *unit_costs = w->unit_costs + (size_t)setting * TORCH_TERMS;
     for (uint32_t i = 0; i < list->count; i++) {
         uint32_t term = list->terms[i];
         list->unit_costs[i] = unit_costs[term];
-        list->times[i] = log_multiplier(basis + (size_t)list->rows[i] * outputs + term, mix + term, m->config.basis);
+        list->times[i] = mix_basis(basis + (size_t)list->rows[i] * outputs + term, mix + term, m->config.basis);
     }
-    pay(list->count, list->amounts, list->unit_costs, (float)m->config.bound, list->times);
+    find_times(list->count, list->amounts, list->unit_costs, (float)m->config.bound, list->times);
 }

@@ -1,6 +1,7 @@
-/* torch_data.c - see torch_data.h. */
+/* torch_data.c - collects kernels, settings and labels of a fit set, in one pass over its graphs. */
 #include "predictor/torch/torch_data.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +39,8 @@ typedef struct gathering {
     const fit_set *set;
     const torch_rules *rules;
     torch_data *data;
-    uint32_t *program_of; /* per graph and code: program + 1 */
-    fit_row *firsts;      /* per program a row that has it */
+    uint32_t *program_of; /* per graph and program code: program + 1 */
+    fit_row *firsts;      /* per program: a row that uses it */
 } gathering;
 
 static ft_status find_setting(torch_data *data, const torch_setting *setting, uint32_t *number, ft_error *error) {
@@ -109,6 +110,7 @@ static ft_status visit(void *user, const scan_item *item, model_view *view, uint
 
 static ft_status add_launch(gathering *g, torch_program *program, uint32_t row, ft_error *error) {
     torch_data *data = g->data;
+    assert(program->start + program->count == data->launch_count);
     for (uint32_t i = program->start; i < program->start + program->count; i++) {
         if (data->launches[i].row != row) continue;
         data->launches[i].times++;
@@ -164,8 +166,8 @@ static ft_status read_sheets(const fit_set *set, torch_data *data, ft_error *err
     return FT_OK;
 }
 
-/* The geometric mean of the batches of each column. */
-static void note_batches(torch_data *data) {
+/* The geometric mean of the batches of each setting. */
+static void find_typical_batches(torch_data *data) {
     for (uint32_t c = 0; c < data->setting_count; c++) {
         double logs = 0;
         uint32_t count = 0;
@@ -180,19 +182,19 @@ static void note_batches(torch_data *data) {
 
 static ft_status gather_all(gathering *g, const fit_context *context, ft_error *error) {
     torch_data *data = g->data;
-    size_t most = (size_t)g->set->train.count + g->set->valid.count + 1;
-    data->programs = ARENA_ARRAY(&data->memory, torch_program, most);
-    g->firsts = ARENA_ARRAY(&data->memory, fit_row, most);
+    size_t max_programs = (size_t)g->set->train.count + g->set->valid.count + 1;
+    data->programs = ARENA_ARRAY(&data->memory, torch_program, max_programs);
+    g->firsts = ARENA_ARRAY(&data->memory, fit_row, max_programs);
     g->program_of =
         ARENA_ARRAY(&data->memory, uint32_t, (size_t)ft_dataset_graph_count(g->set->data) * TORCH_PROGRAM_CODES + 1);
     if (data->programs == NULL || g->firsts == NULL || g->program_of == NULL) return FT_NOMEM(error);
     FT_TRY(read_sheets(g->set, data, error));
     FT_TRY(add_labels(g, g->set->train, &data->train, error));
     uint32_t settings = data->setting_count;
-    note_batches(data);
+    find_typical_batches(data);
     FT_TRY(add_labels(g, g->set->valid, &data->valid, error));
     data->group_count = torch_setting_groups(data->settings, settings, data->groups);
-    data->setting_count = settings; /* of what nobody can learn nothing is checked */
+    data->setting_count = settings; /* settings without training labels are not validated */
     uint32_t kept = 0;
     for (uint32_t i = 0; i < data->valid.count; i++)
         if (data->valid.items[i].setting < settings) data->valid.items[kept++] = data->valid.items[i];

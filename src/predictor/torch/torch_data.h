@@ -1,5 +1,5 @@
-/* torch_data.h - a fit set as kernels under PyTorch: distinct kernels, programs that launch them, columns, and what
- * programs took in columns. */
+/* torch_data.h - training data of the torch-sum predictor: distinct kernels, programs that launch them, measured
+ * settings, and labels (the time of a program in a setting). */
 #ifndef PREDICTOR_TORCH_DATA_H
 #define PREDICTOR_TORCH_DATA_H
 
@@ -7,7 +7,8 @@
 #include "predictor/core/row_table.h"
 #include "predictor/torch/torch_setting.h"
 
-/* What is launched for a graph depends on whether it is compiled, and bytes on the precision; the batch multiplies. */
+/* The kernels of a graph. They depend on whether it is compiled, their bytes on the precision; the batch is a factor.
+ */
 typedef struct torch_program {
     uint32_t graph; /* of the data set */
     bool is_compiled;
@@ -15,7 +16,7 @@ typedef struct torch_program {
     uint32_t start, count; /* of the launches */
 } torch_program;
 
-/* Programs that one graph may have, and the number of each. */
+/* Number of different programs of a graph, and the index of each. */
 enum { TORCH_PROGRAM_CODES = 6 };
 
 static inline uint32_t torch_program_code(bool is_compiled, torch_precision precision) {
@@ -24,14 +25,14 @@ static inline uint32_t torch_program_code(bool is_compiled, torch_precision prec
 
 typedef struct torch_launch {
     uint32_t row;
-    float times; /* how often */
+    float times; /* number of launches */
 } torch_launch;
 
 typedef struct torch_label {
     uint32_t program, setting;
     float batch;
     float log_us;
-    uint32_t family; /* a hash: the same for all architectures of one */
+    uint32_t family; /* hash of the name of the family of architectures */
 } torch_label;
 
 typedef struct torch_labels {
@@ -47,7 +48,7 @@ typedef struct torch_data {
     uint32_t launch_count, launch_capacity;
     torch_setting settings[TORCH_MAX_SETTINGS];
     uint32_t setting_count;
-    uint32_t groups[TORCH_MAX_SETTINGS]; /* per column */
+    uint32_t groups[TORCH_MAX_SETTINGS]; /* per setting */
     uint32_t group_count;
     torch_sheet *sheets; /* per device of the set */
     torch_labels train, valid;
@@ -62,7 +63,7 @@ static inline torch_side torch_label_side(const torch_data *data, const torch_la
     return torch_sheet_side(&data->sheets[data->settings[label->setting].device]);
 }
 
-/* The rules of PyTorch: eager and compiled. */
+/* Fusion rules of PyTorch: eager and compiled. */
 typedef struct torch_rules {
     ft_rules *eager, *compiled;
 } torch_rules;
@@ -70,7 +71,7 @@ typedef struct torch_rules {
 ft_status torch_rules_open(torch_rules *rules, ft_error *error);
 void torch_rules_free(torch_rules *rules);
 
-/* Unpacks, binds and fuses every graph of the set: what takes long before training begins. */
+/* Unpacks, binds and fuses every graph of the set, which dominates the time before training. */
 ft_status torch_data_gather(const fit_set *set, const fit_context *context, const torch_rules *rules, torch_data *data,
                             ft_error *error);
 void torch_data_free(torch_data *data);

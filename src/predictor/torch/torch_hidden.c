@@ -1,18 +1,25 @@
-/* torch_hidden.c - what the networks of a torch-sum predictor make of features; see torch_model.h. */
+/* torch_hidden.c - forward pass of the layers that all settings share: from features to the basis of log-multipliers.
+ * Used for predictions; torch_net.c has the differentiable pass for training. */
 #include <stdlib.h>
 
 #include "nn/gemm.h"
 #include "nn/loops.h"
 #include "predictor/torch/torch_model.h"
 
-static void layer(const float *x, uint32_t rows, uint32_t in, uint32_t out, const float *w, const float *bias,
-                  float *scratch, float *y) {
-    gemm_term term = {.a = x, .b = w, .a_stride = in, .b_stride = out, .k = in};
-    gemm_job job = {.m = rows, .n = out, .terms = &term, .term_count = 1, .c = y, .c_stride = out, .bias = bias};
+/* A dense layer: y = x w + bias. */
+typedef struct dense {
+    uint32_t in, out;
+    const float *w, *bias; /* in x out; out */
+} dense;
+
+static void apply_dense(const dense *d, const float *x, uint32_t rows, float *scratch, float *y) {
+    gemm_term term = {.a = x, .b = d->w, .a_stride = d->in, .b_stride = d->out, .k = d->in};
+    gemm_job job = {
+        .m = rows, .n = d->out, .terms = &term, .term_count = 1, .c = y, .c_stride = d->out, .bias = d->bias};
     gemm(&job, scratch);
 }
 
-/* A flag that is not zero. */
+/* Position of a flag that is set. */
 typedef struct set_flag {
     uint32_t row, flag;
 } set_flag;
@@ -25,15 +32,24 @@ static uint32_t find_flags(const float *inputs, uint32_t rows, set_flag *flags) 
     return count;
 }
 
-/* Most inputs are flags, and most of those are zero: only what is there is added. */
-static void first_layer(const float *inputs, uint32_t rows, uint32_t hidden, const set_flag *flags, uint32_t flag_count,
-                        const torch_weights *w, float *scratch, float *y) {
+/* Inputs of the first layer: rows x TORCH_FEATURES, with the list of set flags. */
+typedef struct first_inputs {
+    const float *inputs;
+    uint32_t rows;
+    const set_flag *flags;
+    uint32_t flag_count;
+} first_inputs;
+
+/* Most inputs are flags, and most of these are zero: only the weights of set flags are added. */
+static void first_layer(const first_inputs *x, uint32_t hidden, const torch_weights *w, float *scratch, float *y) {
+    const float *inputs = x->inputs;
+    uint32_t rows = x->rows;
     gemm_term term = {.a = inputs, .b = w->first, .a_stride = TORCH_FEATURES, .b_stride = hidden, .k = TORCH_SIZES};
     gemm_job job = {.m = rows, .n = hidden, .terms = &term, .term_count = 1, .c = y, .c_stride = hidden};
     gemm(&job, scratch);
-    for (uint32_t i = 0; i < flag_count; i++)
-        loop_add_scaled(hidden, inputs[(size_t)flags[i].row * TORCH_FEATURES + flags[i].flag],
-                        w->first + (size_t)flags[i].flag * hidden, y + (size_t)flags[i].row * hidden);
+    for (uint32_t i = 0; i < x->flag_count; i++)
+        loop_add_scaled(hidden, inputs[(size_t)x->flags[i].row * TORCH_FEATURES + x->flags[i].flag],
+                        w->first + (size_t)x->flags[i].flag * hidden, y + (size_t)x->flags[i].row * hidden);
     for (uint32_t i = 0; i < rows; i++) loop_add_scaled(hidden, 1, w->first_bias, y + (size_t)i * hidden);
 }
 
@@ -50,14 +66,16 @@ bool torch_model_hidden(const torch_model *m, torch_side side, const torch_row *
     float *inputs = room, *x = room + (size_t)count * TORCH_FEATURES, *y = x + units, *scratch = y + units;
     for (uint32_t i = 0; i < count; i++)
         torch_scaling_apply(&m->scaling[side], &rows[i], inputs + (size_t)i * TORCH_FEATURES);
-    uint32_t flag_count = find_flags(inputs, count, flags);
+    const first_inputs first = {inputs, count, flags, find_flags(inputs, count, flags)};
     for (uint32_t j = 0; j < m->config.members; j++, basis += (size_t)count * outputs) {
         const torch_weights *w = &m->members[side][j];
-        first_layer(inputs, count, hidden, flags, flag_count, w, scratch, x);
+        const dense second = {hidden, hidden, w->second, w->second_bias},
+                    last = {hidden, outputs, w->last, w->last_bias};
+        first_layer(&first, hidden, w, scratch, x);
         loop_silu(units, x);
-        layer(x, count, hidden, hidden, w->second, w->second_bias, scratch, y);
+        apply_dense(&second, x, count, scratch, y);
         loop_silu(units, y);
-        layer(y, count, hidden, outputs, w->last, w->last_bias, scratch, basis);
+        apply_dense(&last, y, count, scratch, basis);
     }
     free(room);
     free(flags);

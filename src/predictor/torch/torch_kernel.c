@@ -1,6 +1,7 @@
-/* torch_kernel.c - kinds, shapes and work of the kernels; torch_walk.c has their bytes. */
+/* torch_kernel.c - kinds, shapes and work of kernels; torch_walk.c has their bytes. */
 #include "predictor/torch/torch_kernel.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -8,7 +9,6 @@
 #include "graph/fuse.h"
 #include "graph/geometry.h"
 #include "graph/graph.h"
-#include "predictor/torch/torch_scalar.h"
 #include "predictor/torch/torch_walk.h"
 
 /* --- Kinds --------------------------------------------------------------------------------------------------- */
@@ -52,7 +52,7 @@ static torch_kind kind_of_word(const char *word, size_t length) {
     return TORCH_OTHER;
 }
 
-/* The words of a type, "bn-add-relu": what the kernel holds. The first is its kind. */
+/* A type such as "bn-add-relu" lists the operators of a kernel; the first is its kind. */
 static void set_kinds(const ft_kernel *kernel, ft_op_class op_class, torch_kernel *k) {
     const char *at = kernel->type;
     k->kind = TORCH_OTHER;
@@ -65,31 +65,32 @@ static void set_kinds(const ft_kernel *kernel, ft_op_class op_class, torch_kerne
     }
 }
 
-/* Models have many kernels of few types: what was found for a type is kept, until another takes its place. Types that
- * are equal are the same text. */
-enum { TYPES_KEPT = 32, TYPES_APART = 8 };
+/* Models have many kernels of few types, so kinds are cached by type, in a table indexed by its address: equal types
+ * are the same string. */
+enum { CACHED_TYPES = 32, TYPE_ALIGNMENT = 8 };
 
-typedef struct kept_type {
+typedef struct cached_type {
     const char *type;
     ft_op_class op_class;
     torch_kind kind;
     uint32_t holds;
-} kept_type;
+} cached_type;
 
-static void find_kinds(const ft_kernel *kernel, ft_op_class op_class, kept_type *kept, torch_kernel *k) {
-    kept_type *place = &kept[(uintptr_t)kernel->type / TYPES_APART % TYPES_KEPT];
-    if (place->type != kernel->type || place->op_class != op_class) {
+static void find_kinds(const ft_kernel *kernel, ft_op_class op_class, cached_type *cache, torch_kernel *k) {
+    cached_type *entry = &cache[(uintptr_t)kernel->type / TYPE_ALIGNMENT % CACHED_TYPES];
+    if (entry->type != kernel->type || entry->op_class != op_class) {
         set_kinds(kernel, op_class, k);
-        *place = (kept_type){kernel->type, op_class, k->kind, k->holds};
+        *entry = (cached_type){kernel->type, op_class, k->kind, k->holds};
         return;
     }
-    k->kind = place->kind;
-    k->holds = place->holds;
+    k->kind = entry->kind;
+    k->holds = entry->holds;
 }
 
 /* --- Shapes -------------------------------------------------------------------------------------------------- */
 
 static void shape_of_conv(const conv_geometry *g, torch_kernel *k) {
+    assert(g->groups > 0);
     k->groups = (double)g->groups;
     k->depth = (double)g->cin / k->groups * (double)g->kernel_elems;
     k->columns = (double)g->cout / k->groups;
@@ -110,7 +111,7 @@ static void shape_of_conv(const conv_geometry *g, torch_kernel *k) {
     k->holds = 1U << k->kind;
 }
 
-/* A bias or mask of attention keeps it from the fastest kernels. */
+/* Attention with a bias or mask cannot use the fastest kernels. */
 static bool has_mask(const torch_walk *w, const ft_kernel *kernel) {
     for (uint32_t i = 0; i < kernel->op_count; i++) {
         const char *name = w->graph->ops[kernel->ops[i]].def->name;
@@ -160,6 +161,7 @@ static void shape_of_root(const torch_walk *w, const ft_kernel *kernel, torch_ke
     const conv_geometry *conv = conv_geometry_cached(w->graph, root);
     matmul_geometry product;
     pool_geometry pool;
+    assert(kernel->op_count > 0);
     if (conv != NULL) {
         shape_of_conv(conv, k);
     } else if (matmul_geometry_of(w->graph, root, &product)) {
@@ -173,17 +175,17 @@ static void shape_of_root(const torch_walk *w, const ft_kernel *kernel, torch_ke
     }
 }
 
-/* PyTorch's bilinear and bicubic interpolation gives each pixel a thread, which walks through all maps of the batch. */
+/* PyTorch's bilinear and bicubic interpolation has a thread per pixel, which loops over all maps of the batch. */
 static double serial_maps(const torch_walk *w, const ft_op *root, const torch_kernel *k) {
     const ft_tensor *out = op_output(w->graph, root, 0);
     const char *mode = op_attr_string(root, "mode", "nearest");
-    /* One that reads what was tokens finds channels side by side, and has a kernel for that. */
+    /* Channels-last input, from transposed tokens, has a kernel of its own. */
     if (k->kind != TORCH_RESIZE || out == NULL || strcmp(mode, "nearest") == 0 || k->is_strided) return 0;
     double pixels = k->height * k->width;
     return pixels > 0 ? (double)tensor_elems(w->graph, out) / pixels : 0;
 }
 
-/* Elements that share a mean. */
+/* Elements per mean of a norm. */
 static double norm_length(const ft_op *op, const ft_tensor *in) {
     if (op_is(op, "InstanceNormalization")) return product_of(in->dims + 2, in->rank - 2);
     if (op_is(op, "GroupNormalization")) {
@@ -193,8 +195,8 @@ static double norm_length(const ft_op *op, const ft_tensor *in) {
     return (double)in->dims[in->rank - 1];
 }
 
-/* How long the longest norm or reduction in a kernel is. */
-static void look_for_reductions(const torch_walk *w, const ft_kernel *kernel, torch_kernel *k) {
+/* Length of the longest norm or reduction in a kernel. */
+static void find_reductions(const torch_walk *w, const ft_kernel *kernel, torch_kernel *k) {
     for (uint32_t i = 0; i < kernel->op_count; i++) {
         const ft_op *op = &w->graph->ops[kernel->ops[i]];
         const ft_tensor *in = op_input(w->graph, op, 0), *out = op_output(w->graph, op, 0);
@@ -208,7 +210,7 @@ static void look_for_reductions(const torch_walk *w, const ft_kernel *kernel, to
     }
 }
 
-/* A recurrent layer is a loop: each step of each direction waits for the one before. */
+/* A recurrent layer is a serial loop over the steps of each direction. */
 static double steps_of(const torch_walk *w, const ft_op *root, const torch_kernel *k) {
     const ft_tensor *in = op_input(w->graph, root, 0), *out = op_output(w->graph, root, 0);
     if (k->kind != TORCH_RECURRENT || in == NULL || out == NULL || in->rank != 3 || out->rank != 4) return 1;
@@ -229,7 +231,7 @@ ft_status torch_kernels_of(model_view *s, const ft_rules *rules, arena *memory, 
     FT_TRY(model_view_cost(s, &cost, error));
     FT_TRY(model_view_kernels(s, rules, &kernels, error));
     torch_walk w;
-    kept_type kept[TYPES_KEPT] = {{0}};
+    cached_type cache[CACHED_TYPES] = {{0}};
     torch_kernel *made = ARENA_ARRAY(memory, torch_kernel, (size_t)kernels->count + 1);
     if (made == NULL) return FT_NOMEM(error);
     FT_TRY(torch_walk_begin(s->bound, kernels, memory, &w, error));
@@ -238,17 +240,17 @@ ft_status torch_kernels_of(model_view *s, const ft_rules *rules, arena *memory, 
         const ft_op *root = &s->bound->ops[kernel->root];
         ft_op_cost work = ft_cost_kernel(s->bound, cost, kernels, i);
         torch_kernel *k = &made[i];
-        find_kinds(kernel, root->def->op_class, kept, k);
+        find_kinds(kernel, root->def->op_class, cache, k);
         if (!launches_anything(&w, kernel)) continue;
         shape_of_root(&w, kernel, k);
-        look_for_reductions(&w, kernel, k);
+        find_reductions(&w, kernel, k);
         torch_walk_add_bytes(&w, i, k);
         k->serial = serial_maps(&w, root, k);
         k->scalar = torch_scalar_elems(s->bound, kernel, k);
         double repeats = (double)root->repeats;
         k->launches = repeats * steps_of(&w, root, k);
         const ft_tensor *out = op_output(s->bound, root, 0);
-        if (out != NULL && !out->is_batched) continue; /* work on weights is that of their bytes */
+        if (out != NULL && !out->is_batched) continue; /* arithmetic on weights is negligible beside their bytes */
         k->macs = (double)work.forward.macs;
         k->flops = (double)work.forward.flops - 2 * k->macs;
         if (k->flops < 0) k->flops = 0;

@@ -1,16 +1,17 @@
-/* torch_kernel.h - what PyTorch launches for a model, kernel by kernel: shapes, work, and bytes by their type.
+/* torch_kernel.h - the kernels that PyTorch launches for a model: shapes, work, and bytes by type.
  *
- * Under autocast ("amp") a tensor has 16 or 32 bits depending on where it comes from: products give 16, norms and
- * softmax 32, and whatever joins the two gives 32, so the residual stream of a transformer is float32 and that of a
- * ResNet float16. Twice the bytes are nearly twice the time of most kernels; so types are followed through the graph by
- * autocast's own rules. A tensor of the other type than a kernel wants is cast first, which moves bytes too. */
+ * Under autocast ("amp") a tensor has 16 or 32 bits depending on its producer: products output 16, norms and softmax
+ * 32, and operators that join the two 32, so the residual stream of a transformer is float32 and that of a ResNet
+ * float16. Twice the bytes are nearly twice the time of most kernels, so types are propagated through the graph by
+ * autocast's rules. A tensor of another type than a kernel needs is cast first, which moves bytes too. */
 #ifndef PREDICTOR_TORCH_KERNEL_H
 #define PREDICTOR_TORCH_KERNEL_H
 
 #include "base/arena.h"
+#include "graph/fuse.h"
 #include "predictor/core/model_view.h"
 
-/* name, words of the kernel vocabulary that mean it */
+/* name, words of kernel types that denote it */
 #define TORCH_KIND_LIST(X)                                                                                             \
     X(TORCH_CONV, "conv convtrans")                                                                                    \
     X(TORCH_POINTWISE, "") /* a convolution with a window of one pixel */                                              \
@@ -48,28 +49,37 @@ typedef enum torch_kind {
 typedef struct torch_kernel {
     torch_kind kind;
     uint32_t holds;  /* bit k: an operator of kind k is in it */
-    bool is_strided; /* reads through a transposition */
+    bool is_strided; /* reads a transposed tensor */
     bool is_deep;    /* attention over more than four dimensions, for which there is no fused kernel */
     double launches;
     double macs, flops;    /* products; arithmetic besides them */
-    double read16, read32; /* elements of activations by what autocast makes them */
+    double read16, read32; /* elements of activations, by width under autocast */
     double write16, write32;
     double cast;                   /* elements that autocast casts for this kernel */
     double weights;                /* elements */
-    double made;                   /* elements of weights that are worked out anew in every step, besides */
-    double scalar;                 /* elements that processors take one by one: see torch_scalar.h */
+    double made;                   /* elements of weights computed in every step, besides `weights` */
+    double scalar;                 /* elements that CPUs process one by one (torch_scalar_elems) */
     double scores;                 /* elements of attention's scores */
-    double serial;                 /* maps that interpolation walks through one after the other */
-    double depth, columns, groups; /* of the product: what is summed over, what comes out, of each group */
+    double serial;                 /* maps that interpolation processes serially */
+    double depth, columns, groups; /* of the product, per group: inner and outer size */
     double height, width;          /* of the output map, or rows of a matrix */
     double in_channels, out_channels;
     double window, stride; /* one side */
-    double reduced;        /* elements that go into one result of a norm, a pool or a reduction */
+    double reduced;        /* elements per result of a norm, a pool or a reduction */
     double inputs;         /* tensors that are read */
 } torch_kernel;
 
-/* One for each kernel, in their order. */
+/* One per kernel, in order. */
 ft_status torch_kernels_of(model_view *s, const ft_rules *rules, arena *memory, torch_kernel **items, uint32_t *count,
                            ft_error *error);
+
+/* --- Scalar loops (torch_scalar.c) ---------------------------------------------------------------------------
+ *
+ * Most loops of torch.compile on a CPU are vectorised and shared among the cores, so hardly any of them matters beside
+ * a convolution. A few are not: they are slower by two orders of magnitude and dominate the time of a model. */
+
+/* Elements that the busiest core processes one by one, for the whole batch; `k` has the kind and the attention scores.
+ */
+double torch_scalar_elems(const ft_graph *graph, const ft_kernel *kernel, const torch_kernel *k);
 
 #endif

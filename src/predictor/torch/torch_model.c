@@ -1,6 +1,7 @@
-/* torch_model.c - making and keeping a trained torch-sum predictor; torch_predict.c asks it. */
+/* torch_model.c - creates, saves and loads a torch-sum predictor; torch_predict.c runs it. */
 #include "predictor/torch/torch_model.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +10,9 @@
 
 enum { SCALING_FLOATS = sizeof(torch_scaling) / sizeof(float), MATRICES = 8 };
 
-static const double MAX_WIDTH = 50; /* of a logarithm: more than any time can be off by */
+static const double MAX_WIDTH = 50; /* of a logarithm; more than any error */
 
-/* --- Making -------------------------------------------------------------------------------------------------- */
+/* --- Creating -------------------------------------------------------------------------------------------------- */
 
 static ft_status model_begin(const torch_config *config, uint32_t devices, uint32_t settings, torch_model **out,
                              ft_error *error) {
@@ -46,11 +47,15 @@ static void point_at_net(const torch_net *net, torch_weights *w) {
 
 static ft_status add_nets(torch_model *m, uint64_t seed, ft_error *error) {
     uint32_t members = m->config.members;
+    const torch_net_sizes sizes = {.settings = m->setting_count,
+                                   .groups = m->group_count,
+                                   .hidden = m->config.hidden,
+                                   .basis = m->config.basis,
+                                   .bound = (float)m->config.bound};
     m->nets = calloc((size_t)TORCH_SIDES * members, sizeof *m->nets);
     if (m->nets == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < TORCH_SIDES * members; i++) {
-        FT_TRY(torch_net_init(&m->nets[i], m->setting_count, m->group_count, m->config.hidden, m->config.basis,
-                              (float)m->config.bound, seed * 1000003 + i, error));
+        FT_TRY(torch_net_init(&m->nets[i], &sizes, seed * 1000003 + i, error));
         point_at_net(&m->nets[i], &m->members[i / members][i % members]);
     }
     return FT_OK;
@@ -84,9 +89,10 @@ void torch_model_free(void *model) {
     free(m);
 }
 
-/* --- Keeping ------------------------------------------------------------------------------------------------- */
+/* --- Saving and loading
+ * ------------------------------------------------------------------------------------------------- */
 
-/* Sizes of the matrices, in their order. */
+/* Sizes of the matrices, in the order of the file. */
 static void matrix_sizes(const torch_model *m, size_t sizes[static MATRICES]) {
     size_t hidden = m->config.hidden, outputs = (size_t)m->config.basis * TORCH_TERMS,
            settings = m->setting_count + m->group_count;
@@ -95,16 +101,16 @@ static void matrix_sizes(const torch_model *m, size_t sizes[static MATRICES]) {
     memcpy(sizes, all, sizeof all);
 }
 
-/* The addresses of a network's pointers, in the order of the matrices. */
+/* Addresses of a network's pointers, in the order of the file. */
 static void matrix_list(torch_weights *w, const float **list[static MATRICES]) {
     const float **all[MATRICES] = {&w->first, &w->first_bias, &w->second,     &w->second_bias,
                                    &w->last,  &w->last_bias,  &w->unit_costs, &w->mix};
     memcpy(list, all, sizeof all);
 }
 
-/* A model that was trained here keeps what columns have of their own apart from what their groups have; a file has both
- * together. */
+/* During training the parameters of settings are differences from those of their groups; a file has the sums. */
 void torch_model_finish(torch_model *m) {
+    assert(m->nets != NULL);
     for (uint32_t i = 0; i < TORCH_SIDES * m->config.members; i++) {
         float *tables[] = {params_values(&m->nets[i].values, m->nets[i].unit_costs),
                            params_values(&m->nets[i].values, m->nets[i].mix)};
@@ -129,7 +135,7 @@ static json_t *save_list(const torch_model *m, bool has_settings) {
     return list;
 }
 
-/* Widths of all columns, then what is usual on each side. */
+/* Widths of all settings, then the typical spread of each side. */
 static json_t *save_widths(const torch_model *m) {
     json_t *list = json_array();
     for (uint32_t i = 0; list != NULL && i < m->setting_count + TORCH_SIDES; i++) {
@@ -168,12 +174,12 @@ ft_status torch_model_save(const void *model, json_t **params, float_block *bloc
     return FT_OK;
 }
 
-/* Files of an older foretell have none. */
+/* Old files have none. */
 static ft_status load_widths(const json_t *params, torch_model *m, ft_error *error) {
     const json_t *list = json_object_get(params, "widths");
     if (list == NULL) return FT_OK;
     if (json_array_size(list) != (size_t)m->setting_count + TORCH_SIDES)
-        return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: has widths of another number of columns");
+        return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: the number of widths does not match the columns");
     m->widths = calloc((size_t)m->setting_count + 1, sizeof *m->widths);
     if (m->widths == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < m->setting_count + TORCH_SIDES; i++) {
@@ -205,7 +211,7 @@ static ft_status load_block(torch_model *m, const float *block, size_t count, ft
     if (count != wanted)
         return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: has %zu floats, but %zu are expected", count, wanted);
     for (size_t i = 0; i < count; i++)
-        if (!isfinite(block[i])) return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: weight %zu is not a number", i);
+        if (!isfinite(block[i])) return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: weight %zu is not finite", i);
     memcpy(m->scaling[0].mean, block, sizeof m->scaling);
     block += TORCH_SIDES * SCALING_FLOATS;
     for (uint32_t i = 0; i < TORCH_SIDES * m->config.members; i++) {
@@ -232,7 +238,7 @@ ft_status torch_model_load(const json_t *params, const float *block, size_t coun
         return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: has %zu columns; 1 to %d are possible", setting_count,
                        TORCH_MAX_SETTINGS);
     if (json_array_size(json_object_get(params, "sheets")) != device_count)
-        return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: has data sheets of another number of devices");
+        return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: the number of data sheets does not match the devices");
     FT_TRY(model_begin(&config, device_count, (uint32_t)setting_count, &m, error));
     ft_status status = load_lists(params, m, error);
     if (status == FT_OK) status = load_block(m, block, count, error);

@@ -1,5 +1,5 @@
-/* torch_model.h - a trained torch-sum predictor: what it was trained on, the scaling of features, and the networks that
- * are averaged, read where the file lies in memory. */
+/* torch_model.h - a trained torch-sum predictor: its settings and data sheets, the scaling of features, and an ensemble
+ * of networks, whose weights are used where the file is mapped. */
 #ifndef PREDICTOR_TORCH_MODEL_H
 #define PREDICTOR_TORCH_MODEL_H
 
@@ -8,13 +8,14 @@
 #include "predictor/torch/torch_net.h"
 #include "predictor/torch/torch_train.h"
 
-/* The matrices of a network, row by row, in the order in which they stand in the file. */
+/* The matrices of a network, row-major, in the order of the file. */
 typedef struct torch_weights {
     const float *first, *first_bias;   /* features x hidden */
     const float *second, *second_bias; /* hidden x hidden */
-    const float *last, *last_bias;     /* hidden x ways * terms */
-    const float *unit_costs;           /* columns, then groups x terms; in a file those of columns are complete */
-    const float *mix;                  /* the same x ways * terms */
+    const float *last, *last_bias;     /* hidden x basis * terms */
+    const float *
+        unit_costs; /* logarithms, (settings, then groups) x terms; in a file those of settings include their group's */
+    const float *mix; /* (settings, then groups) x basis * terms */
 } torch_weights;
 
 typedef struct torch_model {
@@ -22,20 +23,21 @@ typedef struct torch_model {
     torch_rules rules;
     uint32_t device_count, setting_count, group_count;
     torch_setting *settings;
-    uint32_t *groups;    /* per column */
+    uint32_t *groups;    /* per setting */
     torch_sheet *sheets; /* per device */
     torch_scaling scaling[TORCH_SIDES];
-    double *widths;                     /* per column: half the 90 % interval; NULL in a file of an older foretell */
-    double typical_spread[TORCH_SIDES]; /* members hardly disagree more on usual models; 0: not known */
+    double *widths; /* per setting: half the 90 % interval, of a logarithm; NULL: an old file has none */
+    double typical_spread[TORCH_SIDES]; /* disagreement of members on 95 % of the validation models is below; 0: not
+                                           known */
     torch_weights members[TORCH_SIDES][TORCH_MAX_MEMBERS];
-    torch_net *nets; /* of a model that was trained here, side by side; NULL: the weights are those of a file */
-    char keys[TORCH_SIDES][TORCH_PROGRAM_CODES]; /* their addresses are what a subject keeps rows by */
+    torch_net *nets; /* sides x members, of a model that was just trained; NULL: weights are those of a file */
+    char keys[TORCH_SIDES][TORCH_PROGRAM_CODES]; /* their addresses are keys into model views */
 } torch_model;
 
-/* Networks of first values; columns and sheets are copied. */
+/* Networks with initial values; settings and sheets are copied. */
 ft_status torch_model_new(const torch_config *config, const torch_data *data, uint32_t device_count, uint64_t seed,
                           torch_model **out, ft_error *error);
-/* Once its networks are trained: adds to what columns have what their groups have. */
+/* To be called after training: adds the parameters of groups to those of their settings. */
 void torch_model_finish(torch_model *m);
 void torch_model_free(void *model);
 
@@ -43,22 +45,39 @@ ft_status torch_model_save(const void *model, json_t **params, float_block *bloc
 ft_status torch_model_load(const json_t *params, const float *block, size_t count, const char *const *devices,
                            uint32_t device_count, void **out, ft_error *error);
 
-/* Distinct kernels and what each member makes of their features, the same for all columns and batches. */
+/* Distinct kernels of a model and the outputs of the shared layers, which are the same for all settings and batches. */
 typedef struct torch_view {
     uint32_t kernel_count;  /* of the model, in order */
     const uint32_t *row_of; /* per kernel: its distinct row */
     const torch_row *rows;
     uint32_t row_count;
-    const bool *is_known; /* per row: training saw its like */
-    const float *basis;   /* members x rows x ways * terms */
+    const bool *is_covered; /* per row: within the range of training */
+    const float *basis;     /* members x rows x basis * terms */
 } torch_view;
 
-/* What rows bend, by each member of a side; `ways` has room for members x count x ways * terms. False when out of
- * memory. */
+/* torch_hidden.c: basis of the log-multipliers of rows by each member of a side: members x count x basis * terms. False
+ * when out of memory. */
 bool torch_model_hidden(const torch_model *m, torch_side side, const torch_row *rows, uint32_t count, float *basis);
 
+/* torch_cost.c: the non-zero terms of rows, row by row. Most kernels have few kinds of work, so a list is shorter than
+ * a matrix; its evaluation is most of the cost of a further device or batch. */
+typedef struct torch_term_list {
+    uint32_t count;
+    uint32_t *rows, *terms;
+    float *amounts;    /* at the rates of the data sheet */
+    float *unit_costs; /* logarithms */
+    float *times;      /* of the last member */
+} torch_term_list;
+
+/* Lists the terms of rows, one launch each. False when out of memory. */
+bool torch_term_list_make(const torch_row *rows, uint32_t row_count, torch_side side,
+                          const double anchors[static TORCH_TERMS], double batch, arena *memory, torch_term_list *list);
+/* Computes list->times by a member in a setting (or setting_count + group), from the member's basis of the rows. */
+void torch_term_list_cost(torch_term_list *list, const torch_model *m, torch_side side, uint32_t member,
+                          uint32_t setting, const float *basis);
+
 ft_status torch_model_predict(const void *model, const predict_input *in, model_output *out, ft_error *error);
-/* As in family.h: rows are distinct kernels, with their terms and features, and flags of the setting. */
+/* See family.h; rows are distinct kernels, with their terms and features, and flags of the setting. */
 ft_status torch_model_explain(const void *model, const predict_input *in, model_output *out, explanation *made_of,
                               ft_error *error);
 

@@ -1,13 +1,14 @@
-/* torch_net.h - the network of the torch-sum predictor: what a kernel takes in a column (torch_setting.h).
+/* torch_net.h - the network of the torch-sum predictor: the time of a kernel in a setting (torch_setting.h).
  *
- *     time(kernel, column) = sum over terms t of  amount_t * anchor_t,column * exp(price_t,column + bend_t,column)
- *     bend_t,column = bounded sum over ways w of  mix_w,t,column * way_w,t(features)
+ *     time(kernel, setting) = sum over terms t of  amount_t * anchor_t * unit_cost_t,setting * multiplier_t,setting
+ *     log multiplier_t,setting = bounded sum over b of  mix_b,t,setting * basis_b,t(features)
  *
- * Anchors are the rates of the data sheet, so prices say how much of them a device reaches, and are alike for all. How
- * kernels bend prices is a small network of their features, the same for all columns; a column has its own mix of the
- * few ways in which it bends. Columns that differ in the device alone are a group: they share prices and mix, and what
- * a device has of its own is kept small. So what more units, or a faster memory, are worth is learned from how measured
- * devices differ, and a device that was never measured has the prices of the group. */
+ * Anchors are the rates of the data sheet, so unit costs are the inverse of the share that a device reaches, and
+ * similar for all devices. The basis is a small network of a kernel's features, the same for all settings; a setting
+ * has its own mix of it. Settings that differ in the device alone form a group: they share unit costs and mix, and
+ * differences of a device from its group are penalised. So the effect of more units or a faster memory is learned from
+ * how measured devices differ, and a device that was not measured has the unit costs of the group. Unit costs and
+ * multipliers are kept as logarithms. */
 #ifndef PREDICTOR_TORCH_NET_H
 #define PREDICTOR_TORCH_NET_H
 
@@ -17,45 +18,50 @@
 
 enum { TORCH_NET_MAX_HIDDEN = 512, TORCH_NET_MAX_BASIS = 16 };
 
-/* How features become inputs, from the kernels of the training part. */
+/* Standardises features to inputs of the network, from the kernels of the training part. */
 typedef struct torch_scaling {
-    float mean[TORCH_FEATURES], inverse[TORCH_FEATURES]; /* inverse 0: never varied in training, so it says nothing */
+    float mean[TORCH_FEATURES], inverse[TORCH_FEATURES]; /* inverse 0: constant in training, so ignored */
     float min[TORCH_FEATURES], max[TORCH_FEATURES];
 } torch_scaling;
 
-/* From those of the rows that are used. */
+/* Fitted to the rows with is_used. */
 void torch_scaling_fit(const torch_row *rows, const bool *is_used, uint32_t count, torch_scaling *scaling);
 void torch_scaling_apply(const torch_scaling *scaling, const torch_row *row, float inputs[static TORCH_FEATURES]);
-/* Whether training saw its like: its flags, and sizes about as large. */
+/* Whether the features are within the range of training: flags exactly, sizes with some slack. */
 bool torch_scaling_covers(const torch_scaling *scaling, const torch_row *row);
+
+typedef struct torch_net_sizes {
+    uint32_t settings, groups, hidden, basis;
+    float bound; /* of log-multipliers */
+} torch_net_sizes;
 
 typedef struct torch_net {
     params values;
-    uint32_t settings, groups, hidden, basis;
-    float bound;
+    torch_net_sizes size;
     layer_linear first, second, last;
-    param_id unit_costs; /* columns, then groups x terms */
-    param_id mix;        /* columns, then groups x ways * terms */
+    param_id unit_costs; /* (settings, then groups) x terms */
+    param_id mix;        /* (settings, then groups) x basis * terms */
 } torch_net;
 
-ft_status torch_net_init(torch_net *net, uint32_t settings, uint32_t groups, uint32_t hidden, uint32_t basis,
-                         float bound, uint64_t seed, ft_error *error);
+ft_status torch_net_init(torch_net *net, const torch_net_sizes *sizes, uint64_t seed, ft_error *error);
 void torch_net_free(torch_net *net);
 
-/* Pairs of kernels and columns. */
+/* Pairs of a kernel and a setting. */
 typedef struct torch_pairs {
     uint32_t kernel_count, count;
     const float *inputs;      /* kernel_count x TORCH_FEATURES */
     const uint32_t *kernels;  /* per pair */
     const uint32_t *settings; /* per pair */
-    const uint32_t *groups;   /* per pair: columns + group */
-    const float *amounts;     /* count x TORCH_TERMS, anchored */
+    const uint32_t *groups;   /* per pair: settings + group, a row of the tables */
+    const float *amounts;     /* count x TORCH_TERMS, at the rates of the data sheet */
 } torch_pairs;
 
-/* What columns have of their own, squared and added up: 1 x 1. `zeros` has room for the mix of all columns. */
+/* Penalty on the differences of settings from their groups, the sum of squares: 1 x 1. `zeros`: as many as the mix of
+ * all settings. */
 tensor *torch_net_own(const torch_net *net, tape *t, const float *zeros, float scale);
 
-/* Gives what each term of each pair takes: count x TORCH_TERMS. *bend, *logs (price + bend) may be NULL. */
+/* Time of each term of each pair: count x TORCH_TERMS. `log_multipliers` and `logs`, the logarithm of unit cost times
+ * multiplier, may be NULL. */
 tensor *torch_net_times(const torch_net *net, tape *t, const torch_pairs *pairs, tensor **log_multipliers,
                         tensor **logs);
 

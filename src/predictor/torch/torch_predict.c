@@ -1,27 +1,35 @@
-/* torch_predict.c - asking a trained torch-sum predictor.
+/* torch_predict.c - predictions of a trained torch-sum predictor.
  *
- * What the networks make of a kernel's features does not depend on device, setting or batch, so it is worked out once
- * for a subject and kept there; every further question costs a few exponentials for each distinct kernel. */
+ * The outputs of the networks for a kernel do not depend on device, setting or batch. They are computed once per model
+ * and kept in the model view; a further device, setting or batch costs a few exponentials per distinct kernel. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "graph/graph.h"
-#include "predictor/torch/torch_cost.h"
 #include "predictor/torch/torch_model.h"
 
-/* --- What a subject keeps ------------------------------------------------------------------------------------ */
+/* --- Kernels of a model -------------------------------------------------------------------------------------- */
 
-static const void *key_of(const torch_model *m, torch_side side, bool is_compiled, torch_precision precision) {
-    return &m->keys[side][torch_program_code(is_compiled, precision)];
+/* Properties of a request that the kernels of a model depend on. */
+typedef struct kernel_variant {
+    torch_side side;
+    bool is_compiled;
+    torch_precision precision;
+} kernel_variant;
+
+static const ft_rules *rules_of(const torch_model *m, bool is_compiled) {
+    return is_compiled ? m->rules.compiled : m->rules.eager;
 }
 
-/* The rows of kernels, each once. Most kernels of a model are the same as others: those have no row worked out. */
-static ft_status find_rows(const torch_kernel *kernels, uint32_t count, double batch, torch_precision precision,
-                           arena *memory, row_table *rows, uint32_t *row_of, ft_error *error) {
+/* Finds the distinct rows of kernels. Most kernels of a model repeat others, whose rows are not computed again. */
+static ft_status find_rows(const torch_kernel *kernels, uint32_t count, model_view *s, torch_precision precision,
+                           row_table *rows, uint32_t *row_of, ft_error *error) {
+    double batch = (double)ft_graph_batch(s->bound);
     row_table distinct = {.size = sizeof *kernels};
-    uint32_t *row_of_distinct = ARENA_ARRAY(memory, uint32_t, count), known = 0, number = 0;
+    uint32_t *row_of_distinct = ARENA_ARRAY(&s->memory, uint32_t, count), known = 0, number = 0;
     ft_status status = row_of_distinct != NULL ? FT_OK : FT_NOMEM(error);
     for (uint32_t i = 0; status == FT_OK && i < count; i++) {
         status = row_table_add(&distinct, &kernels[i], &number, error);
@@ -36,150 +44,225 @@ static ft_status find_rows(const torch_kernel *kernels, uint32_t count, double b
     return status;
 }
 
-static ft_status make_view(const torch_model *m, torch_side side, model_view *s, const ft_rules *rules,
-                           torch_precision precision, torch_view *view, ft_error *error) {
+static ft_status make_view(const torch_model *m, const kernel_variant *v, model_view *s, torch_view *view,
+                           ft_error *error) {
     torch_kernel *kernels;
     uint32_t count;
     row_table table = {.size = sizeof(torch_row)};
-    FT_TRY(torch_kernels_of(s, rules, &s->memory, &kernels, &count, error));
+    FT_TRY(torch_kernels_of(s, rules_of(m, v->is_compiled), &s->memory, &kernels, &count, error));
     if (count == 0) return ft_fail(error, FT_ERR_GRAPH, "the model launches no kernel: there is nothing to predict");
     uint32_t *row_of = ARENA_ARRAY(&s->memory, uint32_t, count);
     if (row_of == NULL) return FT_NOMEM(error);
-    double batch = (double)ft_graph_batch(s->bound);
-    ft_status status = find_rows(kernels, count, batch, precision, &s->memory, &table, row_of, error);
+    ft_status status = find_rows(kernels, count, s, v->precision, &table, row_of, error);
     size_t each = (size_t)table.count * m->config.basis * TORCH_TERMS;
     torch_row *rows = arena_copy(&s->memory, table.rows, table.count * sizeof *rows);
     float *basis = ARENA_ARRAY(&s->memory, float, each * m->config.members + 1);
-    bool *is_known = ARENA_ARRAY(&s->memory, bool, (size_t)table.count + 1);
-    if (status == FT_OK && (rows == NULL || basis == NULL || is_known == NULL)) status = FT_NOMEM(error);
-    if (status == FT_OK && !torch_model_hidden(m, side, rows, table.count, basis)) status = FT_NOMEM(error);
+    bool *is_covered = ARENA_ARRAY(&s->memory, bool, (size_t)table.count + 1);
+    if (status == FT_OK && (rows == NULL || basis == NULL || is_covered == NULL)) status = FT_NOMEM(error);
+    if (status == FT_OK && !torch_model_hidden(m, v->side, rows, table.count, basis)) status = FT_NOMEM(error);
     for (uint32_t i = 0; status == FT_OK && i < table.count; i++)
-        is_known[i] = torch_scaling_covers(&m->scaling[side], &rows[i]);
+        is_covered[i] = torch_scaling_covers(&m->scaling[v->side], &rows[i]);
     *view = (torch_view){.kernel_count = count, .row_of = row_of, .rows = rows, .row_count = table.count};
     view->basis = basis;
-    view->is_known = is_known;
+    view->is_covered = is_covered;
     row_table_free(&table);
     return status;
 }
 
-static ft_status view_of(const torch_model *m, torch_side side, model_view *s, bool is_compiled,
-                         torch_precision precision, const torch_view **out, ft_error *error) {
-    const void *key = key_of(m, side, is_compiled, precision);
+static ft_status find_view(const torch_model *m, const kernel_variant *v, model_view *s, const torch_view **out,
+                           ft_error *error) {
+    const void *key = &m->keys[v->side][torch_program_code(v->is_compiled, v->precision)];
     model_view *owner = model_view_owner(s);
     torch_view *view = model_view_kept(owner, key);
     if (view == NULL) {
         view = ARENA_NEW(&owner->memory, torch_view);
         if (view == NULL) return FT_NOMEM(error);
-        FT_TRY(make_view(m, side, owner, is_compiled ? m->rules.compiled : m->rules.eager, precision, view, error));
+        FT_TRY(make_view(m, v, owner, view, error));
         model_view_keep(owner, key, view);
     }
     *out = view;
     return FT_OK;
 }
 
-/* --- Predicting ---------------------------------------------------------------------------------------------- */
+/* --- Requests ------------------------------------------------------------------------------------------------ */
 
-/* What is asked, and from where it is answered. */
+/* A request, and the measured setting that it is predicted from. */
 typedef struct resolved_request {
-    torch_setting asked;
-    torch_sheet sheet;
+    torch_setting requested; /* what the request left open is as in the measured setting */
+    torch_sheet sheet;       /* of the requested device */
     torch_match match;
-    uint32_t unit_costs; /* the row of them: of the column, or of its group for another device */
-    torch_side side;     /* of the networks that answer: that of the column */
+    uint32_t cost_row; /* of unit costs: that of the measured setting, or of its group for another device */
+    torch_side side;   /* of the networks: that of the measured setting */
     double batch;
 } resolved_request;
 
-static ft_status resolve_request(const torch_model *m, const model_view *s, const target_device *where,
-                                 resolved_request *q, ft_error *error) {
-    FT_TRY(torch_setting_parse(s->query.setting, s->query.mode, s->query.dtype, &q->asked, error));
-    q->asked.device = where->index;
-    if (where->index != FT_NONE)
-        q->sheet = m->sheets[where->index];
+static ft_status resolve_request(const torch_model *m, const model_view *s, const target_device *target,
+                                 resolved_request *r, ft_error *error) {
+    FT_TRY(torch_setting_parse(s->query.setting, s->query.mode, s->query.dtype, &r->requested, error));
+    r->requested.device = target->index;
+    if (target->index != FT_NONE)
+        r->sheet = m->sheets[target->index];
     else
-        FT_TRY(torch_sheet_read(where->sheet, &q->sheet, error));
-    q->match = torch_setting_nearest(m->settings, m->sheets, m->setting_count, &q->asked, &q->sheet);
-    if (q->match.setting == FT_NONE) return ft_fail(error, FT_ERR_UNSUPPORTED, "the predictor knows no setting at all");
-    q->side = torch_sheet_side(&m->sheets[m->settings[q->match.setting].device]);
-    q->unit_costs = m->settings[q->match.setting].device == q->asked.device
-                        ? q->match.setting
-                        : m->setting_count + m->groups[q->match.setting];
-    /* What was left open is as it was measured. */
-    const torch_setting *known = &m->settings[q->match.setting];
-    if (q->asked.dtype == FT_DTYPE_UNKNOWN) q->asked.dtype = known->dtype;
-    if (q->asked.is_mixed == TORCH_OPEN) q->asked.is_mixed = known->is_mixed;
-    if (q->asked.is_compiled == TORCH_OPEN) q->asked.is_compiled = known->is_compiled;
-    q->batch = (double)ft_graph_batch(s->bound);
+        FT_TRY(torch_sheet_read(target->sheet, &r->sheet, error));
+    r->match = torch_setting_nearest(m->settings, m->sheets, m->setting_count, &r->requested, &r->sheet);
+    if (r->match.setting == FT_NONE) return ft_fail(error, FT_ERR_UNSUPPORTED, "the predictor has no setting");
+    assert(r->match.setting < m->setting_count);
+    const torch_setting *known = &m->settings[r->match.setting];
+    r->side = torch_sheet_side(&m->sheets[known->device]);
+    r->cost_row =
+        known->device == r->requested.device ? r->match.setting : m->setting_count + m->groups[r->match.setting];
+    if (r->requested.dtype == FT_DTYPE_UNKNOWN) r->requested.dtype = known->dtype;
+    if (r->requested.is_mixed == TORCH_OPEN) r->requested.is_mixed = known->is_mixed;
+    if (r->requested.is_compiled == TORCH_OPEN) r->requested.is_compiled = known->is_compiled;
+    r->batch = (double)ft_graph_batch(s->bound);
     return FT_OK;
 }
 
-/* Where the other mode was measured alone: backward takes about twice as long as forward. */
-static double mode_ratio(const torch_model *m, const resolved_request *q) {
-    static const double TRAINING = 3;
-    ft_mode known = m->settings[q->match.setting].mode;
-    if (known == q->asked.mode) return 1;
-    return q->asked.mode == FT_TRAIN ? TRAINING : 1 / TRAINING;
+static const torch_setting *measured_setting(const torch_model *m, const resolved_request *r) {
+    return &m->settings[r->match.setting];
 }
 
-/* What the members say: a time per distinct row on average, and the sum by member. */
+/* Time of the requested mode over that of the measured one: the backward pass takes about twice the forward pass. */
+static double mode_ratio(const torch_model *m, const resolved_request *r) {
+    static const double TRAINING = 3;
+    if (measured_setting(m, r)->mode == r->requested.mode) return 1;
+    return r->requested.mode == FT_TRAIN ? TRAINING : 1 / TRAINING;
+}
+
+/* --- Ensemble ------------------------------------------------------------------------------------------------ */
+
+/* Predictions of the members: the mean time of each distinct row, and the sum over all kernels by member. */
 typedef struct ensemble_result {
     double *times;
     double sums[TORCH_MAX_MEMBERS];
 } ensemble_result;
 
-static const float *ways_of(const torch_model *m, const torch_view *view, uint32_t member) {
+static const float *basis_of(const torch_model *m, const torch_view *view, uint32_t member) {
     return view->basis + (size_t)member * view->row_count * m->config.basis * TORCH_TERMS;
 }
 
-static ft_status terms_of(const torch_view *view, const resolved_request *q, arena *memory, torch_term_list *list,
-                          ft_error *error) {
+static ft_status list_terms(const torch_view *view, const resolved_request *r, arena *memory, torch_term_list *list,
+                            ft_error *error) {
     double anchors[TORCH_TERMS];
-    torch_sheet_anchors(&q->sheet, &q->asked, anchors);
-    bool is_made = torch_term_list_make(view->rows, view->row_count, q->side, anchors, q->batch, memory, list);
+    torch_sheet_anchors(&r->sheet, &r->requested, anchors);
+    bool is_made = torch_term_list_make(view->rows, view->row_count, r->side, anchors, r->batch, memory, list);
     return is_made ? FT_OK : FT_NOMEM(error);
 }
 
-static ft_status run_ensemble(const torch_model *m, const torch_view *view, const resolved_request *q, arena *memory,
-                              ensemble_result *o, ft_error *error) {
+static ft_status run_ensemble(const torch_model *m, const torch_view *view, const resolved_request *r, arena *memory,
+                              ensemble_result *e, ft_error *error) {
     uint32_t members = m->config.members;
-    double ratio = mode_ratio(m, q);
+    assert(members > 0 && members <= TORCH_MAX_MEMBERS);
+    double ratio = mode_ratio(m, r);
     torch_term_list list;
-    FT_TRY(terms_of(view, q, memory, &list, error));
+    FT_TRY(list_terms(view, r, memory, &list, error));
     uint32_t *launches = ARENA_ARRAY(memory, uint32_t, (size_t)view->row_count + 1);
-    o->times = ARENA_ARRAY(memory, double, (size_t)view->row_count + 1);
-    if (launches == NULL || o->times == NULL) return FT_NOMEM(error);
+    e->times = ARENA_ARRAY(memory, double, (size_t)view->row_count + 1);
+    if (launches == NULL || e->times == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < view->kernel_count; i++) launches[view->row_of[i]]++;
     for (uint32_t j = 0; j < members; j++) {
-        torch_term_list_cost(&list, m, q->side, j, q->unit_costs, ways_of(m, view, j));
+        torch_term_list_cost(&list, m, r->side, j, r->cost_row, basis_of(m, view, j));
         for (uint32_t i = 0; i < list.count;) {
             uint32_t row = list.rows[i];
             float sum = 0;
             while (i < list.count && list.rows[i] == row) sum += list.times[i++];
-            o->times[row] += ratio * sum / members;
-            o->sums[j] += ratio * sum * launches[row];
+            e->times[row] += ratio * sum / members;
+            e->sums[j] += ratio * sum * launches[row];
         }
     }
     return FT_OK;
 }
 
-/* Standard deviation of the logarithm of what the members say. */
-static double disagreement(const ensemble_result *o, uint32_t members) {
+/* Standard deviation of the logarithms of the members' sums. */
+static double disagreement(const ensemble_result *e, uint32_t members) {
     double mean = 0, squares = 0;
-    for (uint32_t j = 0; j < members; j++) mean += log(o->sums[j]) / members;
-    for (uint32_t j = 0; j < members; j++) squares += (log(o->sums[j]) - mean) * (log(o->sums[j]) - mean);
+    for (uint32_t j = 0; j < members; j++) mean += log(e->sums[j]) / members;
+    for (uint32_t j = 0; j < members; j++) squares += (log(e->sums[j]) - mean) * (log(e->sums[j]) - mean);
     return members > 1 ? sqrt(squares / (members - 1)) : 0;
 }
 
-/* Before a GPU can run a kernel, the processor has to launch it. Where batches were measured it never waited for that,
- * but with much smaller ones it may. Nobody measured that here: these are what PyTorch takes for an operator on usual
- * processors, Python and autocast included, by the latencies that people report for single images. */
-static double launch_us(const torch_model *m, const resolved_request *q) {
+/* --- Assumptions --------------------------------------------------------------------------------------------- */
+
+/* Launch overhead of a kernel on the host, where it may exceed the time on the GPU: at batches much smaller than those
+ * measured, where the GPU never waited. It was not measured; these are common overheads of PyTorch for an operator,
+ * with Python and autocast, from published latencies of single images. */
+static double launch_us(const torch_model *m, const resolved_request *r) {
     static const double EAGER_US = 30, COMPILED_US = 15, TRAINING = 3, MUCH_SMALLER = 4;
-    if (!q->sheet.is_gpu || q->batch * MUCH_SMALLER >= m->settings[q->match.setting].typical_batch) return 0;
-    return (q->asked.is_compiled == TORCH_YES ? COMPILED_US : EAGER_US) * (q->asked.mode == FT_TRAIN ? TRAINING : 1);
+    if (!r->sheet.is_gpu || r->batch * MUCH_SMALLER >= measured_setting(m, r)->typical_batch) return 0;
+    return (r->requested.is_compiled == TORCH_YES ? COMPILED_US : EAGER_US) *
+           (r->requested.mode == FT_TRAIN ? TRAINING : 1);
 }
+
+/* Training was measured on one GPU only, so the ratio to others is not known. */
+static bool is_borrowed_training(const torch_model *m, const resolved_request *r) {
+    return r->requested.mode == FT_TRAIN && measured_setting(m, r)->device != r->requested.device;
+}
+
+/* CPUs were measured at batch 1; the effect of larger batches on caches and memory is extrapolated from the sizes of
+ * other kernels. */
+static bool is_far_batch(const torch_model *m, const resolved_request *r) {
+    static const double MUCH_LARGER = 4;
+    return !r->sheet.is_gpu && r->batch >= MUCH_LARGER * measured_setting(m, r)->typical_batch;
+}
+
+static bool is_assumed(const torch_model *m, const resolved_request *r) {
+    return r->match.is_assumed || is_borrowed_training(m, r) || is_far_batch(m, r);
+}
+
+/* Half the interval of a measured setting: the error on held-out architectures, widened where members disagree more
+ * than on 95 % of the validation models. */
+static double measured_width(const torch_model *m, const resolved_request *r, double spread) {
+    double width = m->widths[r->match.setting], typical = m->typical_spread[r->side];
+    return typical > 0 && spread > typical ? width * spread / typical : width;
+}
+
+/* Uncertainty from disagreement of the members, kernels unlike those of training, a setting of another device, and a
+ * GPU that may wait for launches. Old files have no widths: their spread is calibrated. */
+static double find_spread(const torch_model *m, const resolved_request *r, const ensemble_result *e, double coverage,
+                          bool may_wait) {
+    static const double MIN_SPREAD = 0.02, UNKNOWN = 0.3, ASSUMED = 0.1, OTHER_DEVICE = 0.02, MAY_WAIT = 0.2;
+    static const double WIDTH_OF_SPREAD = 3;
+    double spread = disagreement(e, m->config.members), more = UNKNOWN * (1 - coverage);
+    if (is_assumed(m, r)) more += ASSUMED;
+    if (measured_setting(m, r)->device != r->requested.device) more += OTHER_DEVICE;
+    if (may_wait) more += MAY_WAIT;
+    return m->widths != NULL ? measured_width(m, r, spread) + WIDTH_OF_SPREAD * more : MIN_SPREAD + spread + more;
+}
+
+/* Launch overhead of a kernel, and that of all kernels over the time they run; above 1 the model is launch-bound. 0:
+ * the overhead does not matter. */
+typedef struct launch_overhead {
+    double us, ratio;
+} launch_overhead;
+
+/* Sets the provenance, and the reason: the data that is missing where the value is not learned. */
+static ft_status set_provenance(const torch_model *m, const resolved_request *r, launch_overhead launch, arena *memory,
+                                model_output *out, ft_error *error) {
+    char text[160] = "";
+    if (is_assumed(m, r)) out->provenance = FT_EXTRAPOLATED;
+    if (launch.ratio > 0) {
+        out->provenance = launch.ratio > 1 ? FT_ASSUMED : FT_EXTRAPOLATED;
+        snprintf(text, sizeof text,
+                 "batch %g was not measured on this device; launch overhead is assumed (%g us a kernel)", r->batch,
+                 launch.us);
+    } else if (is_borrowed_training(m, r)) {
+        snprintf(text, sizeof text, "training was not measured on this device; it is extrapolated from another one");
+    } else if (is_far_batch(m, r)) {
+        snprintf(text, sizeof text, "batch %g was not measured on this device; it is extrapolated from smaller ones",
+                 r->batch);
+    } else if (r->match.is_assumed) {
+        snprintf(text, sizeof text, "this setting was not measured on this device; the nearest measured one is used");
+    }
+    if (text[0] == '\0') return FT_OK;
+    out->reason = arena_string(memory, text, strlen(text));
+    return out->reason != NULL ? FT_OK : FT_NOMEM(error);
+}
+
+/* --- Predictions --------------------------------------------------------------------------------------------- */
 
 static ft_status make_parts(const ft_kernels *kernels, const torch_view *view, const double *times, arena *memory,
                             model_output *out, ft_error *error) {
+    assert(kernels->count == view->kernel_count);
     out->parts = ARENA_ARRAY(memory, ft_part, (size_t)kernels->count + 1);
     if (out->parts == NULL) return FT_NOMEM(error);
     out->part_count = kernels->count;
@@ -191,125 +274,77 @@ static ft_status make_parts(const ft_kernels *kernels, const torch_view *view, c
     return FT_OK;
 }
 
-/* Training was measured on one GPU: nobody knows how others differ from it. */
-static bool is_borrowed_training(const torch_model *m, const resolved_request *q) {
-    return q->asked.mode == FT_TRAIN && m->settings[q->match.setting].device != q->asked.device;
-}
+/* A prediction, and what an explanation of it needs. */
+typedef struct prediction {
+    resolved_request request;
+    const torch_view *view;
+    model_output output;
+} prediction;
 
-/* Processors were measured with single images: what more of them do to caches and memory is known from the sizes of
- * other kernels at most. */
-static bool is_far_batch(const torch_model *m, const resolved_request *q) {
-    static const double MUCH_LARGER = 4;
-    return !q->sheet.is_gpu && q->batch >= MUCH_LARGER * m->settings[q->match.setting].typical_batch;
-}
-
-/* How unsure of what was measured: as the networks are on architectures that they were not shown, and more where they
- * disagree. */
-static double typical_width(const torch_model *m, const resolved_request *q, double apart) {
-    double width = m->widths[q->match.setting], usual = m->typical_spread[q->side];
-    return usual > 0 && apart > usual ? width * apart / usual : width;
-}
-
-/* How unsure: where members disagree, where kernels are new, where the answer is borrowed, and where the GPU may have
- * to wait. Files of an older foretell leave it to calibration what a spread is worth. */
-static double spread_of(const torch_model *m, const resolved_request *q, const ensemble_result *o, double coverage,
-                        bool may_wait) {
-    static const double LEAST = 0.02, UNKNOWN = 0.3, ASSUMED = 0.1, OTHER_DEVICE = 0.02, MAY_WAIT = 0.2, WORTH = 3;
-    double apart = disagreement(o, m->config.members), more = UNKNOWN * (1 - coverage);
-    if (q->match.is_assumed || is_borrowed_training(m, q) || is_far_batch(m, q)) more += ASSUMED;
-    if (m->settings[q->match.setting].device != q->asked.device) more += OTHER_DEVICE;
-    if (may_wait) more += MAY_WAIT;
-    return m->widths != NULL ? typical_width(m, q, apart) + WORTH * more : LEAST + apart + more;
-}
-
-/* Where the prediction goes beyond the training data, its provenance and the data that is missing. `launch_ratio`: time
- * to launch all kernels over the time they run; above 1, launching is all of the time. */
-static ft_status set_provenance(const torch_model *m, const resolved_request *q, double launch, double launch_ratio,
-                                arena *memory, model_output *out, ft_error *error) {
-    char text[160] = "";
-    if (q->match.is_assumed || is_borrowed_training(m, q) || is_far_batch(m, q)) out->provenance = FT_EXTRAPOLATED;
-    if (launch_ratio > 0) {
-        out->provenance = launch_ratio > 1 ? FT_ASSUMED : FT_EXTRAPOLATED;
-        snprintf(text, sizeof text,
-                 "batch %g was not measured on this device; launch overhead is assumed (%g us a kernel)", q->batch,
-                 launch);
-    } else if (is_borrowed_training(m, q)) {
-        snprintf(text, sizeof text, "training was not measured on this device; it is extrapolated from another one");
-    } else if (is_far_batch(m, q)) {
-        snprintf(text, sizeof text, "batch %g was not measured on this device; it is extrapolated from smaller ones",
-                 q->batch);
-    } else if (q->match.is_assumed) {
-        snprintf(text, sizeof text, "this setting was not measured on this device; the nearest measured one is used");
-    }
-    if (text[0] == '\0') return FT_OK;
-    out->reason = arena_string(memory, text, strlen(text));
-    return out->reason != NULL ? FT_OK : FT_NOMEM(error);
-}
-
-static ft_status predict(const torch_model *m, const predict_input *in, resolved_request *question,
-                         const torch_view **seen, model_output *out, ft_error *error) {
-    resolved_request q = {0};
-    const torch_view *view = NULL;
-    ensemble_result o = {0};
-    FT_TRY(resolve_request(m, in->view, in->target, &q, error));
-    bool is_compiled = q.asked.is_compiled == TORCH_YES;
-    FT_TRY(view_of(m, q.side, in->view, is_compiled, torch_setting_precision(&q.asked), &view, error));
-    FT_TRY(run_ensemble(m, view, &q, in->memory, &o, error));
-    *question = q;
-    *seen = view;
-    double value = 0, known = 0;
+static ft_status predict(const torch_model *m, const predict_input *in, prediction *p, ft_error *error) {
+    *p = (prediction){.output.provenance = FT_LEARNED};
+    resolved_request *r = &p->request;
+    model_output *out = &p->output;
+    ensemble_result e = {0};
+    FT_TRY(resolve_request(m, in->view, in->target, r, error));
+    const kernel_variant variant = {.side = r->side,
+                                    .is_compiled = r->requested.is_compiled == TORCH_YES,
+                                    .precision = torch_setting_precision(&r->requested)};
+    FT_TRY(find_view(m, &variant, in->view, &p->view, error));
+    const torch_view *view = p->view;
+    FT_TRY(run_ensemble(m, view, r, in->memory, &e, error));
+    double value = 0, covered = 0;
     for (uint32_t i = 0; i < view->kernel_count; i++) {
-        double time = o.times[view->row_of[i]];
+        double time = e.times[view->row_of[i]];
         value += time;
-        if (view->is_known[view->row_of[i]]) known += time;
+        if (view->is_covered[view->row_of[i]]) covered += time;
     }
     if (!(value > 0 && isfinite(value)))
         return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
-    model_output made = {.value = value, .coverage_ratio = known / value, .provenance = FT_LEARNED};
-    double launch = launch_us(m, &q), launches = launch * view->kernel_count;
-    if (launches > value) { /* the GPU waits: each kernel takes as long as it takes to launch it */
-        for (uint32_t i = 0; i < view->row_count; i++) o.times[i] = launches / view->kernel_count;
-        made.value = launches;
+    out->value = value;
+    out->coverage_ratio = covered / value;
+    double launch = launch_us(m, r), launches = launch * view->kernel_count;
+    if (launches > value) { /* launch-bound: each kernel takes the launch overhead */
+        for (uint32_t i = 0; i < view->row_count; i++) e.times[i] = launches / view->kernel_count;
+        out->value = launches;
     }
     bool may_wait = 2 * launches > value;
-    FT_TRY(set_provenance(m, &q, launch, may_wait ? launches / value : 0, in->memory, &made, error));
-    made.spread = spread_of(m, &q, &o, made.coverage_ratio, may_wait);
-    if (in->has_parts) {
-        const ft_kernels *kernels;
-        FT_TRY(model_view_kernels(in->view, is_compiled ? m->rules.compiled : m->rules.eager, &kernels, error));
-        FT_TRY(make_parts(kernels, view, o.times, in->memory, &made, error));
-    }
-    *out = made;
-    return FT_OK;
+    const launch_overhead overhead = {.us = launch, .ratio = may_wait ? launches / value : 0};
+    FT_TRY(set_provenance(m, r, overhead, in->memory, out, error));
+    out->spread = find_spread(m, r, &e, out->coverage_ratio, may_wait);
+    if (!in->has_parts) return FT_OK;
+    const ft_kernels *kernels;
+    FT_TRY(model_view_kernels(in->view, rules_of(m, variant.is_compiled), &kernels, error));
+    return make_parts(kernels, view, e.times, in->memory, out, error);
 }
 
 ft_status torch_model_predict(const void *model, const predict_input *in, model_output *out, ft_error *error) {
-    const torch_model *m = model;
-    resolved_request q;
-    const torch_view *view;
-    return predict(m, in, &q, &view, out, error);
+    prediction p;
+    FT_TRY(predict(model, in, &p, error));
+    *out = p.output;
+    return FT_OK;
 }
 
-/* --- What predictions are made of ---------------------------------------------------------------------------- */
+/* --- Explanations -------------------------------------------------------------------------------------------- */
 
-/* Columns of a new device differ in more than its scale: eager PyTorch may be off where a compiled model is not. */
-enum { SETTING_FLAGS = 5, LOOK_FEATURES = TORCH_FEATURES + SETTING_FLAGS };
+/* Flags of the setting follow the features of a row: the error on a new device may depend on the setting, eager or
+ * compiled for instance. */
+enum { SETTING_FLAGS = 5, EXPLAINED_FEATURES = TORCH_FEATURES + SETTING_FLAGS };
 
-static void put_features(const torch_row *row, const torch_setting *asked, float *features) {
-    const float flags[SETTING_FLAGS] = {asked->is_compiled == TORCH_YES, asked->is_nhwc == TORCH_YES,
-                                        asked->is_mixed == TORCH_YES, asked->dtype == FT_FLOAT32,
-                                        asked->mode == FT_TRAIN};
+static void copy_features(const torch_row *row, const torch_setting *requested, float *features) {
+    const float flags[SETTING_FLAGS] = {requested->is_compiled == TORCH_YES, requested->is_nhwc == TORCH_YES,
+                                        requested->is_mixed == TORCH_YES, requested->dtype == FT_FLOAT32,
+                                        requested->mode == FT_TRAIN};
     memcpy(features, row->features, sizeof row->features);
     memcpy(features + TORCH_FEATURES, flags, sizeof flags);
 }
 
-/* What each term of each row takes, on average over the members. */
-static ft_status find_terms(const torch_model *m, const torch_view *view, const resolved_request *q, arena *memory,
-                            double *terms, ft_error *error) {
+/* The time of each term of each row, averaged over the members. */
+static ft_status find_terms(const torch_model *m, const prediction *p, arena *memory, double *terms, ft_error *error) {
     torch_term_list list;
-    FT_TRY(terms_of(view, q, memory, &list, error));
+    FT_TRY(list_terms(p->view, &p->request, memory, &list, error));
     for (uint32_t j = 0; j < m->config.members; j++) {
-        torch_term_list_cost(&list, m, q->side, j, q->unit_costs, ways_of(m, view, j));
+        torch_term_list_cost(&list, m, p->request.side, j, p->request.cost_row, basis_of(m, p->view, j));
         for (uint32_t i = 0; i < list.count; i++)
             terms[(size_t)list.rows[i] * TORCH_TERMS + list.terms[i]] += (double)list.times[i] / m->config.members;
     }
@@ -318,26 +353,26 @@ static ft_status find_terms(const torch_model *m, const torch_view *view, const 
 
 ft_status torch_model_explain(const void *model, const predict_input *in, model_output *out, explanation *made_of,
                               ft_error *error) {
-    const torch_model *m = model;
-    resolved_request q;
-    const torch_view *view;
+    prediction p;
     double sum = 0;
-    FT_TRY(predict(m, in, &q, &view, out, error));
+    FT_TRY(predict(model, in, &p, error));
+    *out = p.output;
+    const torch_view *view = p.view;
     double *times = ARENA_ARRAY(in->memory, double, (size_t)view->row_count *TORCH_TERMS);
-    float *features = ARENA_ARRAY(in->memory, float, (size_t)view->row_count *LOOK_FEATURES);
+    float *features = ARENA_ARRAY(in->memory, float, (size_t)view->row_count *EXPLAINED_FEATURES);
     if (times == NULL || features == NULL) return FT_NOMEM(error);
-    FT_TRY(find_terms(m, view, &q, in->memory, times, error));
+    FT_TRY(find_terms(model, &p, in->memory, times, error));
     for (uint32_t i = 0; i < view->row_count; i++)
-        put_features(&view->rows[i], &q.asked, features + (size_t)i * LOOK_FEATURES);
+        copy_features(&view->rows[i], &p.request.requested, features + (size_t)i * EXPLAINED_FEATURES);
     for (uint32_t i = 0; i < view->kernel_count; i++)
         for (uint32_t k = 0; k < TORCH_TERMS; k++) sum += times[(size_t)view->row_of[i] * TORCH_TERMS + k];
-    /* Where launching takes longer than the work, that is what is told. */
+    /* The terms add up to the prediction also where the mode differs or launches dominate. */
     for (size_t i = 0; i < (size_t)view->row_count * TORCH_TERMS; i++) times[i] *= out->value / sum;
     *made_of = (explanation){.count = view->kernel_count, .row_of = view->row_of, .row_count = view->row_count};
     made_of->term_count = TORCH_TERMS;
     made_of->times = times;
     made_of->size_count = TORCH_SIZES;
-    made_of->feature_count = LOOK_FEATURES;
+    made_of->feature_count = EXPLAINED_FEATURES;
     made_of->setting_count = SETTING_FLAGS;
     made_of->features = features;
     return FT_OK;

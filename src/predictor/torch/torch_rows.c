@@ -1,4 +1,4 @@
-/* torch_rows.c - see torch_rows.h. */
+/* torch_rows.c - computes terms and features of a kernel per image. */
 #include "predictor/torch/torch_rows.h"
 
 #include <math.h>
@@ -13,21 +13,21 @@ static float log_of(double amount) {
     return amount > 1 ? (float)log2(amount) : 0;
 }
 
-/* Lanes are powers of two. Most channels fill them, and asking so takes less time than a logarithm. */
+/* Lanes are powers of two. Most channels fill them, and this check is faster than a logarithm. */
 static bool fills(double channels, double lanes) {
     static const double LARGEST = 1e15;
     double times = channels / lanes;
     return times < LARGEST && times == (double)(int64_t)times;
 }
 
-/* How much of the work is padding when channels are taken so many at a time. */
+/* Log2 of the work with channels padded to a multiple of `lanes`, over the work without. */
 static float padding(double channels, double lanes) {
     if (channels < 1 || fills(channels, lanes)) return 0;
     return (float)log2(ceil(channels / lanes) * lanes / channels);
 }
 
-/* The largest power of two that divides a number of channels, as its logarithm. Rows of a matrix that lie a multiple of
- * a page apart share the few lines of a processor's caches: 768 channels are multiplied faster than 1024. */
+/* Log2 of the largest power of two that divides a number of channels, at most 12. Rows of a matrix a multiple of a page
+ * apart compete for the same cache sets of a CPU: products with 768 channels are faster than with 1024. */
 static float evenness(double channels) {
     static const uint32_t PAGE = 12;
     uint64_t size = channels >= 1 && channels < 1e15 ? (uint64_t)channels : 1;
@@ -43,12 +43,12 @@ static float share(double part, double whole) {
     return whole > 0 ? (float)(part / whole) : 0;
 }
 
-/* Bytes that one image makes a kernel move. */
+/* Bytes that a kernel moves per image; weights: per batch. */
 typedef struct traffic {
     double read, write, cast, weights;
 } traffic;
 
-/* All that was measured in float32 was on processors: what is known of them alone is told in that type alone. */
+/* All float32 measurements are of CPUs, so features that only concern CPUs are set in that type only. */
 static bool is_plain32(torch_precision precision) {
     return !precision.is_mixed && precision.bytes == 4;
 }
@@ -64,7 +64,7 @@ static traffic traffic_of(const torch_kernel *k, double batch, torch_precision p
                          .write = bytes * (k->write16 + k->write32) / batch,
                          .weights = bytes * weights_of(k, precision)};
     }
-    /* What is cast is read in one type and written in the other; weights are cast once in every step. */
+    /* A cast reads one type and writes the other; weights are cast in every step. */
     return (traffic){.read = (2 * k->read16 + 4 * k->read32) / batch,
                      .write = (2 * k->write16 + 4 * k->write32) / batch,
                      .cast = 6 * k->cast / batch,
@@ -110,7 +110,7 @@ static void set_sizes(const torch_kernel *k, double batch, torch_precision preci
     for (size_t i = 0; i < 4; i++) sizes[n++] = padding(k->columns, lanes[i]);
     sizes[n++] = !fills(k->in_channels, 8);
     sizes[n++] = !fills(k->out_channels, 8);
-    bool has_channels = k->kind != TORCH_ATTENTION; /* its products have tokens for columns, and are made in tiles */
+    bool has_channels = k->kind != TORCH_ATTENTION; /* columns of its products are tokens, in tiles */
     sizes[n++] = has_channels ? evenness(k->in_channels) : 0;
     sizes[n++] = has_channels ? evenness(k->out_channels) : 0;
 }

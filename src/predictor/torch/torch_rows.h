@@ -1,17 +1,16 @@
-/* torch_rows.h - a kernel as the torch-sum predictor sees it: amounts of work (terms), and what may decide how fast
- * that work goes (features).
+/* torch_rows.h - terms (amounts of work) and features of a kernel, the inputs of the torch-sum predictor.
  *
- * Both are of one image, so that a kernel is the same row for every batch: what depends on the batch is multiplied by
- * it (torch_term_scales). docs/torch.md lists and explains them all. */
+ * Both are per image, so that a kernel is the same row at every batch size; terms that grow with the batch are
+ * multiplied by it (torch_term_scales). docs/torch.md explains them. */
 #ifndef PREDICTOR_TORCH_ROWS_H
 #define PREDICTOR_TORCH_ROWS_H
 
 #include "predictor/torch/torch_kernel.h"
 
-/* Changes whenever a term or feature changes its meaning: files made for other ones are refused. */
+/* Changes whenever a term or feature changes its meaning: files with another schema are errors. */
 #define TORCH_ROWS_SCHEMA "torch-rows-3"
 
-/* name, grows with the batch, what it counts */
+/* name, whether it grows with the batch, unit */
 #define TORCH_TERM_LIST(X)                                                                                             \
     X(TORCH_LAUNCHES, false, "launches")                                                                               \
     X(TORCH_PRODUCTS, true, "multiply-accumulates of convolutions and matrix products")                                \
@@ -36,7 +35,7 @@ extern const bool torch_term_scales[TORCH_TERMS]; /* with the batch */
 enum {
     TORCH_SIZES = 31,        /* base-2 logarithms and shares; see set_sizes */
     TORCH_SIZE_WRITTEN = 13, /* elements */
-    TORCH_SIZE_WIDE = 17,    /* share of what is moved that has 32 bits */
+    TORCH_SIZE_WIDE = 17,    /* share of moved bytes that are 32-bit */
     TORCH_SIZE_EVEN_IN = 29,
     TORCH_SIZE_EVEN_OUT = 30,
     TORCH_FLAG_KIND = TORCH_SIZES,
@@ -47,20 +46,20 @@ enum {
     TORCH_FLAGS = TORCH_FEATURES - TORCH_SIZES
 };
 
-/* Plain floats, so that equal kernels are equal bytes. */
+/* Floats without padding, so that equal kernels are equal bytes. */
 typedef struct torch_row {
     float terms[TORCH_TERMS];
     float features[TORCH_FEATURES];
-    float made, scalar; /* in float32, for processors: bytes of weights, elements of an image */
+    float made, scalar; /* float32 only, for CPUs: bytes of computed weights, scalar elements of an image */
 } torch_row;
 
-/* How numbers are held: autocast mixes 16 and 32 bits, else all have `bytes`. */
+/* Precision of tensors: autocast mixes 16 and 32 bits, otherwise all have `bytes`. */
 typedef struct torch_precision {
     bool is_mixed;
     uint32_t bytes;
 } torch_precision;
 
-/* `batch` is that of the kernel's amounts. */
+/* `batch`: that of the kernel's amounts. */
 void torch_row_of(const torch_kernel *kernel, double batch, torch_precision precision, torch_row *row);
 
 static inline torch_kind torch_row_kind(const torch_row *row) {

@@ -1,18 +1,19 @@
-/* torch_scalar.c - see torch_scalar.h. */
-#include "predictor/torch/torch_scalar.h"
+/* torch_scalar.c - loops that torch.compile does not vectorise on CPUs: norms over small groups of channels, and masks
+ * of shifted windows. */
+#include "predictor/torch/torch_kernel.h"
 
 #include <math.h>
 
 #include "graph/graph.h"
 #include "graph/opdef.h"
 
-/* A reduction over the pixels and some of the channels of a map: how many there are, and of how many channels each. */
+/* Reductions over the pixels and a group of channels of a map: number of groups, and channels of each. */
 typedef struct channel_groups {
     double count, channels;
 } channel_groups;
 
-/* A group norm has an operator of its own in new files; before, exporters spelled it as a reshape to (image, group,
- * rest) and an instance norm of that. */
+/* Recent files have an operator for group norms; older exporters write a reshape to (image, group, rest) and an
+ * instance norm. */
 static bool norm_groups(const ft_graph *graph, const ft_op *op, const ft_tensor *in, channel_groups *groups) {
     const ft_tensor *map = NULL;
     if (op_is(op, "GroupNormalization")) {
@@ -27,7 +28,7 @@ static bool norm_groups(const ft_graph *graph, const ft_op *op, const ft_tensor 
     return true;
 }
 
-/* Norms that models write out themselves (EvoNorm) reduce (image, group, channel, row, column). */
+/* Norms implemented by models (EvoNorm) reduce (image, group, channel, row, column). */
 static bool reduction_groups(const ft_op *op, const ft_tensor *in, channel_groups *groups) {
     if (op->def->op_class != FT_CLASS_REDUCE || in->rank != 5) return false;
     groups->count = (double)in->dims[1];
@@ -35,11 +36,10 @@ static bool reduction_groups(const ft_op *op, const ft_tensor *in, channel_group
     return true;
 }
 
-/* Compiled maps have their channels side by side, so what belongs to a group comes in runs of its channels; runs that
- * are shorter than a vector are not vectorised. Each group goes to one core, unless the work is too little for
- * torch.compile to share it. */
-static double taken_for_groups(const ft_graph *graph, const ft_op *op) {
-    static const double LANES = 16, CORES = 14 /* of what was measured */, MIN_SHARE = 4096;
+/* Compiled maps are channels-last, so the elements of a group come in runs of its channels; runs shorter than a vector
+ * are not vectorised. Each group is processed by one core; with too little work to parallelise, one core has all. */
+static double scalar_group_elems(const ft_graph *graph, const ft_op *op) {
+    static const double LANES = 16, CORES = 14 /* of the measured CPU */, MIN_SHARE = 4096;
     const ft_tensor *in = op_input(graph, op, 0);
     channel_groups groups = {0};
     if (in == NULL || !shape_is_known(in)) return 0;
@@ -50,8 +50,8 @@ static double taken_for_groups(const ft_graph *graph, const ft_op *op) {
     return elems / groups.count * ceil(groups.count / CORES);
 }
 
-/* Windows that were shifted have a mask each: (1, window, 1, row, column). Models add it to the bias of the heads in
- * every step, and it is as large as all scores then. */
+/* Shifted windows have a mask each: (1, window, 1, row, column). Models add it to the bias of the heads in every step,
+ * where it has as many elements as the scores. */
 static bool has_window_masks(const ft_graph *graph, const ft_op *op) {
     for (uint32_t i = 0; op_is(op, "Add") && i < op->input_count; i++) {
         const ft_tensor *t = op_input(graph, op, i);
@@ -61,11 +61,11 @@ static bool has_window_masks(const ft_graph *graph, const ft_op *op) {
 }
 
 double torch_scalar_elems(const ft_graph *graph, const ft_kernel *kernel, const torch_kernel *k) {
-    double most = 0;
+    double max_elems = 0;
     for (uint32_t i = 0; i < kernel->op_count; i++) {
         const ft_op *op = &graph->ops[kernel->ops[i]];
-        most = fmax(most, taken_for_groups(graph, op));
-        if (k->kind == TORCH_ATTENTION && has_window_masks(graph, op)) most = fmax(most, k->scores);
+        max_elems = fmax(max_elems, scalar_group_elems(graph, op));
+        if (k->kind == TORCH_ATTENTION && has_window_masks(graph, op)) max_elems = fmax(max_elems, k->scores);
     }
-    return most;
+    return max_elems;
 }

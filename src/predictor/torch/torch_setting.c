@@ -1,6 +1,7 @@
-/* torch_setting.c - see torch_setting.h. */
+/* torch_setting.c - parses and compares settings of PyTorch, and derives sustained rates from data sheets. */
 #include "predictor/torch/torch_setting.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,8 @@ static bool is_word(const char *text, size_t length, const char *word) {
     return strlen(word) == length && memcmp(text, word, length) == 0;
 }
 
-static ft_status take_choice(const char *key, const char *value, size_t length, const char *no, const char *yes,
-                             torch_choice *choice, ft_error *error) {
+static ft_status parse_choice(const char *key, const char *value, size_t length, const char *no, const char *yes,
+                              torch_choice *choice, ft_error *error) {
     if (!is_word(value, length, no) && !is_word(value, length, yes))
         return ft_fail(error, FT_ERR_USAGE, "the setting '%s' is '%.*s', but '%s' or '%s' is expected", key,
                        (int)(length < 40 ? length : 40), value, no, yes);
@@ -22,9 +23,9 @@ static ft_status take_choice(const char *key, const char *value, size_t length, 
     return FT_OK;
 }
 
-/* "2.4.0" is 204; a patch does not matter. Measurements of which nobody knows the version are apart from all others:
- * 0 would be open, and that is answered from the newest. */
-static ft_status take_version(const char *value, size_t length, int32_t *version, ft_error *error) {
+/* "2.4.0" is 204; the patch is ignored. Measurements of unknown version have one of their own: 0 means open, which
+ * matches the newest. */
+static ft_status parse_version(const char *value, size_t length, int32_t *version, ft_error *error) {
     static const int32_t UNKNOWN = 1;
     if (is_word(value, length, "unknown")) {
         *version = UNKNOWN;
@@ -41,15 +42,15 @@ static ft_status take_version(const char *value, size_t length, int32_t *version
     return FT_OK;
 }
 
-static ft_status take_pair(const char *pair, size_t length, torch_setting *c, ft_error *error) {
+static ft_status parse_pair(const char *pair, size_t length, torch_setting *c, ft_error *error) {
     const char *equals = memchr(pair, '=', length);
     if (equals == NULL) return FT_OK;
     size_t key = (size_t)(equals - pair), rest = length - key - 1;
     const char *value = equals + 1;
-    if (is_word(pair, key, "amp")) return take_choice("amp", value, rest, "no", "yes", &c->is_mixed, error);
-    if (is_word(pair, key, "compile")) return take_choice("compile", value, rest, "no", "yes", &c->is_compiled, error);
-    if (is_word(pair, key, "layout")) return take_choice("layout", value, rest, "nchw", "nhwc", &c->is_nhwc, error);
-    if (is_word(pair, key, "torch")) return take_version(value, rest, &c->version, error);
+    if (is_word(pair, key, "amp")) return parse_choice("amp", value, rest, "no", "yes", &c->is_mixed, error);
+    if (is_word(pair, key, "compile")) return parse_choice("compile", value, rest, "no", "yes", &c->is_compiled, error);
+    if (is_word(pair, key, "layout")) return parse_choice("layout", value, rest, "nchw", "nhwc", &c->is_nhwc, error);
+    if (is_word(pair, key, "torch")) return parse_version(value, rest, &c->version, error);
     return FT_OK;
 }
 
@@ -57,7 +58,7 @@ ft_status torch_setting_parse(const char *text, ft_mode mode, ft_dtype dtype, to
     torch_setting made = {.device = FT_NONE, .mode = mode, .dtype = dtype};
     for (const char *at = text != NULL ? text : ""; *at != '\0';) {
         size_t length = strcspn(at, ";");
-        FT_TRY(take_pair(at, length, &made, error));
+        FT_TRY(parse_pair(at, length, &made, error));
         at += length + (at[length] == ';');
     }
     *setting = made;
@@ -91,23 +92,23 @@ torch_precision torch_setting_precision(const torch_setting *c) {
 
 /* --- Data sheets --------------------------------------------------------------------------------------------- */
 
-/* What a GPU keeps up of its data sheet, from the rest of the data sheet.
+/* Reduces the peak rates of a GPU to those it sustains, from its data sheet.
  *
- * Clock: one that may draw little power for its units and its boost clock does not keep that clock, as power grows with
- * more than the square of it; 1.4 W for each unit and GHz are enough (RTX 4090 and 5090). Products: a watt pays for
- * about 0.8 TFLOP/s of 16-bit products, whatever the units could do. Bandwidth: a unit asks for no more than about 12
- * bytes a cycle in usual kernels, so that few units with much bandwidth do not reach it. */
-static void keep_up(const ft_device *device, torch_sheet *s) {
+ * Clock: a GPU with a low power limit for its units and boost clock does not sustain that clock, since power grows with
+ * more than its square; 1.4 W per unit and GHz are enough (RTX 4090 and 5090). Products: a watt sustains about 0.8
+ * TFLOP/s of 16-bit products. Bandwidth: a unit requests at most about 12 bytes a cycle in typical kernels, so few
+ * units do not saturate a fast memory. */
+static void limit_to_sustained(const ft_device *device, torch_sheet *s) {
     static const double ENOUGH_W = 1.4, EXPONENT = 0.4, FLOPS_PER_W = 0.8e12, BYTES_PER_CYCLE = 12;
     double units = ft_device_number(device, "units"), clock = ft_device_number(device, "clock_hz"),
            power = ft_device_number(device, "power_w");
-    double share = power / (units * clock * 1e-9 * ENOUGH_W), kept = share < 1 ? pow(share, EXPONENT) : 1;
-    s->peak32 *= kept;
-    s->peak19 = fmin(s->peak19 * kept, FLOPS_PER_W / 2 * power); /* fmin passes over what is not known */
-    s->peak16 = fmin(s->peak16 * kept, FLOPS_PER_W * power);
-    s->peak16b = fmin(s->peak16b * kept, FLOPS_PER_W * power);
-    double asked = BYTES_PER_CYCLE * units * clock * kept;
-    if (asked > 0) s->bandwidth = 1 / (1 / s->bandwidth + 1 / asked);
+    double share = power / (units * clock * 1e-9 * ENOUGH_W), sustained = share < 1 ? pow(share, EXPONENT) : 1;
+    s->peak32 *= sustained;
+    s->peak19 = fmin(s->peak19 * sustained, FLOPS_PER_W / 2 * power); /* fmin ignores NaN */
+    s->peak16 = fmin(s->peak16 * sustained, FLOPS_PER_W * power);
+    s->peak16b = fmin(s->peak16b * sustained, FLOPS_PER_W * power);
+    double requested = BYTES_PER_CYCLE * units * clock * sustained;
+    if (requested > 0) s->bandwidth = 1 / (1 / s->bandwidth + 1 / requested);
 }
 
 ft_status torch_sheet_read(const ft_device *device, torch_sheet *sheet, ft_error *error) {
@@ -120,19 +121,20 @@ ft_status torch_sheet_read(const ft_device *device, torch_sheet *sheet, ft_error
         return ft_fail(error, FT_ERR_UNSUPPORTED,
                        "'%s' was not measured, and its file lacks peak_float32_flops or bandwidth_bytes_per_s",
                        ft_device_name(device));
-    /* What is not told is what the next wider type does. */
+    /* A missing rate is that of the next wider type. */
     made.peak19 = ft_device_number(device, "peak_tensorfloat32_flops");
     if (isnan(made.peak19)) made.peak19 = made.peak32;
     made.peak16 = ft_device_number(device, "peak_float16_flops");
     if (isnan(made.peak16)) made.peak16 = made.peak19;
     made.peak16b = ft_device_number(device, "peak_bfloat16_flops");
     if (isnan(made.peak16b)) made.peak16b = made.peak19;
-    if (made.is_gpu) keep_up(device, &made);
+    if (made.is_gpu) limit_to_sustained(device, &made);
     *sheet = made;
     return FT_OK;
 }
 
 void torch_sheet_anchors(const torch_sheet *sheet, const torch_setting *setting, double anchors[static TORCH_TERMS]) {
+    assert(sheet->bandwidth > 0 && sheet->peak32 > 0);
     static const double LAUNCH_US = 4, SERIAL_US = 0.3, SELDOM_US = 1e-3;
     double products = setting->dtype == FT_FLOAT16    ? sheet->peak16
                       : setting->dtype == FT_BFLOAT16 ? sheet->peak16b
@@ -144,13 +146,13 @@ void torch_sheet_anchors(const torch_sheet *sheet, const torch_setting *setting,
     anchors[TORCH_SCORES] = 4 * byte;
     anchors[TORCH_MOVED] = anchors[TORCH_CASTS] = anchors[TORCH_WEIGHTS] = byte;
     anchors[TORCH_FLOPS] = 1e6 / sheet->peak32;
-    /* The chain of loads of one pixel of one map; a compiler makes it parallel. */
+    /* The chain of loads of one pixel of one map, which compiled code runs in parallel. */
     anchors[TORCH_SERIAL] = sheet->is_gpu && setting->is_compiled != TORCH_YES ? SERIAL_US : SELDOM_US;
 }
 
-/* --- The nearest column -------------------------------------------------------------------------------------- */
+/* --- The nearest setting -------------------------------------------------------------------------------------- */
 
-/* How much is wrong with an answer from a column that differs: the worst first. */
+/* Distance per difference between settings, the largest first. */
 static const double FAR_KIND = 1e6, FAR_MODE = 1e4, FAR_DEVICE = 1e3, FAR_DTYPE = 300, FAR_COMPILE = 200,
                     FAR_LAYOUT = 100, FAR_MIXED = 50, FAR_MAJOR = 20, FAR_SHEET = 1, FAR_MINOR = 0.1;
 
@@ -158,63 +160,66 @@ static double sheet_distance(const torch_sheet *a, const torch_sheet *b) {
     return fabs(log(a->peak16 / b->peak16)) + fabs(log(a->peak32 / b->peak32)) + fabs(log(a->bandwidth / b->bandwidth));
 }
 
-/* An open choice is no, as PyTorch has it; but a device may have been measured with yes alone. */
-static double choice_distance(torch_choice known, torch_choice asked, double far, bool *is_assumed) {
+/* An open choice means no, PyTorch's default; but a device may have been measured with yes only. */
+static double choice_distance(torch_choice known, torch_choice requested, double far, bool *is_assumed) {
     static const double OPEN = 0.2;
     bool is_yes = known == TORCH_YES;
-    if (asked == TORCH_OPEN) return is_yes ? OPEN * far : 0;
-    if (is_yes == (asked == TORCH_YES)) return 0;
+    if (requested == TORCH_OPEN) return is_yes ? OPEN * far : 0;
+    if (is_yes == (requested == TORCH_YES)) return 0;
     *is_assumed = true;
     return far;
 }
 
-static double type_distance(const torch_setting *known, const torch_setting *asked, bool *is_assumed) {
-    bool is_narrow = asked->dtype == FT_FLOAT16 || asked->dtype == FT_BFLOAT16, was_narrow = known->dtype != FT_FLOAT32;
-    if (asked->dtype == FT_DTYPE_UNKNOWN || known->dtype == asked->dtype) return 0;
+static double type_distance(const torch_setting *known, const torch_setting *requested, bool *is_assumed) {
+    bool is_narrow = requested->dtype == FT_FLOAT16 || requested->dtype == FT_BFLOAT16,
+         was_narrow = known->dtype != FT_FLOAT32;
+    if (requested->dtype == FT_DTYPE_UNKNOWN || known->dtype == requested->dtype) return 0;
     if (is_narrow && was_narrow) return FAR_DTYPE / 100;
     *is_assumed = true;
     return FAR_DTYPE;
 }
 
-/* The newest when it is not told. */
-static double version_distance(int32_t known, int32_t asked, bool *is_assumed) {
-    int32_t wanted = asked > 0 ? asked : 9999;
-    if (asked > 0 && known / 100 != asked / 100) {
+/* An open version means the newest. */
+static double version_distance(int32_t known, int32_t requested, bool *is_assumed) {
+    int32_t wanted = requested > 0 ? requested : 9999;
+    if (requested > 0 && known / 100 != requested / 100) {
         *is_assumed = true;
         return FAR_MAJOR + FAR_MINOR * abs(known - wanted);
     }
     return FAR_MINOR * abs(known - wanted);
 }
 
-static double distance(const torch_setting *known, const torch_sheet *known_sheet, const torch_setting *asked,
+static double distance(const torch_setting *known, const torch_sheet *known_sheet, const torch_setting *requested,
                        const torch_sheet *sheet, bool *is_assumed) {
     double sum = 0;
     if (known_sheet->is_gpu != sheet->is_gpu) sum += FAR_KIND;
-    if (known->mode != asked->mode) sum += FAR_MODE;
+    if (known->mode != requested->mode) sum += FAR_MODE;
     if (sum > 0) *is_assumed = true;
-    if (known->device != asked->device) sum += FAR_DEVICE + FAR_SHEET * sheet_distance(known_sheet, sheet);
-    sum += type_distance(known, asked, is_assumed);
-    sum += choice_distance(known->is_compiled, asked->is_compiled, FAR_COMPILE, is_assumed);
-    sum += choice_distance(known->is_nhwc, asked->is_nhwc, FAR_LAYOUT, is_assumed);
-    bool is_amp_assumed = false; /* plain 16 bits after autocast: rows tell the difference */
-    torch_choice mixed = asked->is_mixed != TORCH_OPEN || asked->dtype == FT_FLOAT32 ? asked->is_mixed : TORCH_YES;
+    if (known->device != requested->device) sum += FAR_DEVICE + FAR_SHEET * sheet_distance(known_sheet, sheet);
+    sum += type_distance(known, requested, is_assumed);
+    sum += choice_distance(known->is_compiled, requested->is_compiled, FAR_COMPILE, is_assumed);
+    sum += choice_distance(known->is_nhwc, requested->is_nhwc, FAR_LAYOUT, is_assumed);
+    bool is_amp_assumed = false; /* plain 16 bits from autocast is no assumption: the rows differ */
+    torch_choice mixed =
+        requested->is_mixed != TORCH_OPEN || requested->dtype == FT_FLOAT32 ? requested->is_mixed : TORCH_YES;
     sum += choice_distance(known->is_mixed, mixed, FAR_MIXED, &is_amp_assumed);
-    return sum + version_distance(known->version, asked->version, is_assumed);
+    return sum + version_distance(known->version, requested->version, is_assumed);
 }
 
 torch_match torch_setting_nearest(const torch_setting *settings, const torch_sheet *sheets, uint32_t count,
-                                  const torch_setting *asked, const torch_sheet *sheet) {
+                                  const torch_setting *requested, const torch_sheet *sheet) {
     torch_match best = {.setting = FT_NONE, .distance = INFINITY};
     for (uint32_t i = 0; i < count; i++) {
         bool is_assumed = false;
-        double far = distance(&settings[i], &sheets[settings[i].device], asked, sheet, &is_assumed);
+        double far = distance(&settings[i], &sheets[settings[i].device], requested, sheet, &is_assumed);
         if (far >= best.distance) continue;
         best = (torch_match){.setting = i, .distance = far, .is_assumed = is_assumed};
     }
     return best;
 }
 
-/* --- In the file --------------------------------------------------------------------------------------------- */
+/* --- Saving and loading ---------------------------------------------------------------------------------------------
+ */
 
 json_t *torch_setting_save(const torch_setting *c) {
     return json_pack("[i, i, i, i, i, i, i, i]", (int)c->device, (int)c->mode, (int)c->dtype, (int)c->is_mixed,
@@ -222,16 +227,16 @@ json_t *torch_setting_save(const torch_setting *c) {
 }
 
 ft_status torch_setting_load(const json_t *list, uint32_t device_count, torch_setting *c, ft_error *error) {
-    const double most[] = {
+    const double max[] = {
         (double)device_count - 1, FT_TRAIN, FT_BFLOAT16, TORCH_YES, TORCH_YES, TORCH_YES, 9999, 1 << 24};
-    enum { FIELDS = sizeof most / sizeof most[0] };
+    enum { FIELDS = sizeof max / sizeof max[0] };
     double values[FIELDS];
     if (!json_is_array(list) || json_array_size(list) != FIELDS)
-        return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: a column is no list of %d numbers", FIELDS);
+        return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: a column is not a list of %d integers", FIELDS);
     for (size_t i = 0; i < FIELDS; i++) {
         const json_t *item = json_array_get(list, i);
         values[i] = json_is_integer(item) ? (double)json_integer_value(item) : -1;
-        if (!(values[i] >= 0 && values[i] <= most[i]))
+        if (!(values[i] >= 0 && values[i] <= max[i]))
             return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: number %zu of a column is out of bounds", i + 1);
     }
     *c = (torch_setting){.device = (uint32_t)values[0],
@@ -253,7 +258,7 @@ ft_status torch_sheet_load(const json_t *list, torch_sheet *sheet, ft_error *err
     double *const values[] = {&sheet->peak16, &sheet->peak16b, &sheet->peak19, &sheet->peak32, &sheet->bandwidth};
     enum { FIELDS = sizeof values / sizeof values[0] };
     if (!json_is_array(list) || json_array_size(list) != FIELDS + 1 || !json_is_boolean(json_array_get(list, 0)))
-        return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: what a data sheet says is no list of %d", FIELDS + 1);
+        return ft_fail(error, FT_ERR_DAMAGED, "torch-sum: a data sheet is not a boolean and %d rates", FIELDS);
     sheet->is_gpu = json_is_true(json_array_get(list, 0));
     for (size_t i = 0; i < FIELDS; i++) {
         *values[i] = json_number_value(json_array_get(list, i + 1));

@@ -1,15 +1,17 @@
-/* torch_shard.c - see torch_shard.h. */
+/* torch_shard.c - fills shards of a training step and runs the network on them. */
 #include "predictor/torch/torch_shard.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const float ONES[TORCH_TERMS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 
-/* The logarithm of what a byte takes in such a kernel by what it takes at the rate of the sheet. */
-static const float MOVING_LOG = 0;
+/* Target of the prior: the logarithm of the unit cost of a byte in a memory-bound kernel, relative to the data sheet.
+ */
+static const float PRIOR_LOG_COST = 0;
 
-bool torch_only_moves(torch_kind kind) {
+bool torch_is_memory_bound(torch_kind kind) {
     return kind == TORCH_BATCH_NORM || kind == TORCH_ACTIVATION || kind == TORCH_SMOOTH || kind == TORCH_ELEMENTWISE ||
            kind == TORCH_CAST;
 }
@@ -19,17 +21,17 @@ bool torch_only_moves(torch_kind kind) {
 bool torch_shard_open(torch_shard *s, const torch_data *data) {
     *s = (torch_shard){0};
     arena_init(&s->memory, UINT64_MAX);
-    s->place = calloc((size_t)data->kernels.count + 1, sizeof *s->place);
-    return s->place != NULL;
+    s->row_of = calloc((size_t)data->kernels.count + 1, sizeof *s->row_of);
+    return s->row_of != NULL;
 }
 
 void torch_shard_free(torch_shard *s) {
     arena_free(&s->memory);
-    free(s->place);
-    s->place = NULL;
+    free(s->row_of);
+    s->row_of = NULL;
 }
 
-/* Where a shard is filled. */
+/* State of filling a shard. */
 typedef struct filling {
     const torch_data *data;
     const torch_label *labels;
@@ -43,7 +45,7 @@ static const torch_label *label_at(const filling *f, uint32_t i) {
     return &f->labels[f->order != NULL ? f->order[i] : i];
 }
 
-static bool make_room(torch_shard *s, filling *f) {
+static bool reserve(torch_shard *s, filling *f) {
     size_t pairs = (size_t)f->pairs + 1;
     arena *m = &s->memory;
     f->rows = ARENA_ARRAY(m, uint32_t, pairs);
@@ -64,6 +66,7 @@ static bool make_room(torch_shard *s, filling *f) {
 static void add_label(torch_shard *s, filling *f, uint32_t number) {
     const torch_label *label = label_at(f, number);
     const torch_data *data = f->data;
+    assert(label->program < data->program_count && label->setting < data->setting_count);
     const torch_program *program = &data->programs[label->program];
     const torch_setting *setting = &data->settings[label->setting];
     const torch_sheet *sheet = &data->sheets[setting->device];
@@ -74,22 +77,22 @@ static void add_label(torch_shard *s, filling *f, uint32_t number) {
     for (uint32_t i = program->start; i < program->start + program->count; i++, f->pairs++) {
         const torch_launch *launch = &data->launches[i];
         const torch_row *row = &torch_data_rows(data)[launch->row];
-        if (s->place[launch->row] == 0) {
+        if (s->row_of[launch->row] == 0) {
             f->rows[s->pairs.kernel_count++] = launch->row;
-            s->place[launch->row] = s->pairs.kernel_count;
+            s->row_of[launch->row] = s->pairs.kernel_count;
         }
-        f->kernels[f->pairs] = s->place[launch->row] - 1;
+        f->kernels[f->pairs] = s->row_of[launch->row] - 1;
         f->settings[f->pairs] = label->setting;
         f->groups[f->pairs] = data->setting_count + data->groups[label->setting];
         torch_amounts(row, torch_sheet_side(sheet), anchors, label->batch, launch->times,
                       f->amounts + (size_t)f->pairs * TORCH_TERMS);
-        f->weights[f->pairs] = has_prior && torch_only_moves(torch_row_kind(row));
-        f->moving[f->pairs] = MOVING_LOG;
+        f->weights[f->pairs] = has_prior && torch_is_memory_bound(torch_row_kind(row));
+        f->moving[f->pairs] = PRIOR_LOG_COST;
     }
     f->start[number + 1] = f->pairs;
 }
 
-/* As if sizes were a little other: four numbers from each draw, all equally likely. */
+/* Adds uniform noise to sizes: four numbers from each draw. */
 static void add_noise(float *sizes, double deviation, rng *random) {
     static const double SQRT12 = 3.4641016151377544;
     float scale = (float)(deviation * SQRT12 / 65536);
@@ -107,7 +110,7 @@ bool torch_shard_fill(torch_shard *s, const torch_data *data, const float *input
     arena_init(&s->memory, UINT64_MAX);
     s->pairs = (torch_pairs){0};
     for (uint32_t i = 0; i < count; i++) f.pairs += data->programs[label_at(&f, i)->program].count;
-    if (!make_room(s, &f)) return false;
+    if (!reserve(s, &f)) return false;
     f.pairs = 0;
     for (uint32_t i = 0; i < count; i++) add_label(s, &f, i);
     float *own = ARENA_ARRAY(&s->memory, float, (size_t)s->pairs.kernel_count *TORCH_FEATURES + 1);
@@ -116,7 +119,7 @@ bool torch_shard_fill(torch_shard *s, const torch_data *data, const float *input
             memcpy(own + (size_t)i * TORCH_FEATURES, inputs + (size_t)f.rows[i] * TORCH_FEATURES,
                    TORCH_FEATURES * sizeof(float));
         if (own != NULL && s->noise > 0) add_noise(own + (size_t)i * TORCH_FEATURES, s->noise, &s->random);
-        s->place[f.rows[i]] = 0;
+        s->row_of[f.rows[i]] = 0;
     }
     s->label_count = count;
     s->pairs.count = f.pairs;

@@ -1,6 +1,6 @@
-/* torch_sum.c - fits the family "torch-sum": torch_kernel.h says what PyTorch launches, torch_rows.h what is seen of a
- * kernel, torch_setting.h in what settings, torch_net.h what a kernel takes, torch_train.h how that is learned,
- * torch_model.h what is kept and how it is asked. */
+/* torch_sum.c - fits the family "torch-sum". torch_kernel.h has the kernels that PyTorch launches, torch_rows.h their
+ * terms and features, torch_setting.h the settings, torch_net.h the network, torch_train.h its training, torch_model.h
+ * the trained model. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +15,8 @@ typedef struct fitting {
     const fit_context *context;
     const torch_data *data;
     torch_model *m;
-    uint8_t *left_by; /* per graph: the member that is trained without it; NULL: none */
-    bool *is_out;     /* per graph, of the unit at hand; NULL: none */
+    uint8_t *left_by; /* per graph: the member trained without it; NULL: none */
+    bool *is_out;     /* per graph, of the current unit; NULL: none */
     uint32_t graph_count;
 } fitting;
 
@@ -40,8 +40,14 @@ static ft_status begin(void *user, ensemble_member *member, ft_error *error) {
     if (!has_labels(f->data, side)) return FT_OK;
     for (uint32_t i = 0; f->left_by != NULL && i < f->graph_count; i++)
         f->is_out[i] = f->left_by[i] == member->index % members;
-    FT_TRY(torch_training_new(f->data, &f->m->scaling[side], &f->m->config, side, f->is_out, member->seed,
-                              f->context->threads, &f->m->nets[member->index], &training, error));
+    const torch_training_options options = {.data = f->data,
+                                            .scaling = &f->m->scaling[side],
+                                            .config = &f->m->config,
+                                            .side = side,
+                                            .is_out = f->is_out,
+                                            .seed = member->seed,
+                                            .threads = f->context->threads};
+    FT_TRY(torch_training_new(&options, &f->m->nets[member->index], &training, error));
     member->training = training;
     member->descent = torch_training_descent(training);
     return FT_OK;
@@ -52,7 +58,7 @@ static ft_status step(void *user, const ensemble_member *member, double *loss, f
     return torch_training_step(member->training, loss, error);
 }
 
-/* Mean absolute error in percent on the validation labels; NaN when there are none. */
+/* Mean absolute percentage error on the validation labels; NaN without any. */
 static ft_status validate(void *user, const ensemble_member *member, double *mape, ft_error *error) {
     const fitting *f = user;
     const torch_labels *valid = &f->data->valid;
@@ -96,8 +102,8 @@ static ft_status train_networks(fitting *f, ft_error *error) {
 
 /* --- Fitting ------------------------------------------------------------------------------------------------- */
 
-/* How even numbers of channels are matters to the caches of processors. On GPUs it says nothing that lanes do not say,
- * so their networks are not shown it; and no power of two is unlike the others. */
+/* Divisibility of channels by powers of two matters for the caches of CPUs. On GPUs it adds nothing to the padding
+ * features, so their networks ignore it. All its values count as covered by training. */
 static void limit_evenness(torch_side side, torch_scaling *scaling) {
     static const float NONE = 0, PAGE = 12;
     for (uint32_t f = TORCH_SIZE_EVEN_IN; f <= TORCH_SIZE_EVEN_OUT; f++) {
@@ -107,7 +113,7 @@ static void limit_evenness(torch_side side, torch_scaling *scaling) {
     }
 }
 
-/* The kernels of each side have a scaling of their own. */
+/* Each side is scaled by its own kernels. */
 static ft_status fit_scaling(const torch_data *data, torch_model *m, ft_error *error) {
     bool *is_used = malloc(((size_t)data->kernels.count + 1) * sizeof *is_used);
     if (is_used == NULL) return FT_NOMEM(error);
@@ -125,7 +131,7 @@ static ft_status fit_scaling(const torch_data *data, torch_model *m, ft_error *e
     return FT_OK;
 }
 
-/* Whether every network has something to learn from on the sides that were measured. */
+/* Whether every network has training labels on the sides that were measured. */
 static bool leaves_enough(const fitting *f) {
     for (uint32_t unit = 0; unit < TORCH_SIDES * f->m->config.members; unit++) {
         uint32_t side = unit / f->m->config.members, member = unit % f->m->config.members, i = 0;
@@ -138,7 +144,7 @@ static bool leaves_enough(const fitting *f) {
     return true;
 }
 
-/* With few architectures, all networks see all of them. */
+/* With few architectures, none are left out. */
 static ft_status leave_out(const fit_set *set, fitting *f, ft_error *error) {
     uint32_t members = f->m->config.members;
     FT_TRY(torch_leave_out(set, members, f->m->config.families, &f->left_by, error));
@@ -190,7 +196,8 @@ static ft_status fit(const fit_set *set, const fit_context *context, void **out,
 
 const family family_torch_sum = {
     .name = "torch-sum",
-    .text = "the sum over the kernels of PyTorch of learned shares of the data sheet's rates, for any GPU",
+    .text =
+        "the sum over the kernels of PyTorch of their work at learned shares of the data sheet's rates, for any GPU",
     .schema = TORCH_ROWS_SCHEMA,
     .settings = torch_config_settings,
     .setting_count = TORCH_CONFIG_SETTING_COUNT,

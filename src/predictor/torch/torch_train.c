@@ -1,32 +1,32 @@
-/* torch_train.c - one network of the torch-sum predictor, trained on what whole models take.
+/* torch_train.c - training of one network of the torch-sum predictor on the times of whole models.
  *
- * No kernel was ever measured: the network learns what kernels take from their sums alone, and from one thing that is
- * known beforehand, that kernels which do nothing but move bytes reach most of a GPU's bandwidth. Without it, models
- * of one kind, in which such kernels always come with convolutions, leave open which of the two takes how long.
+ * There are no labels of kernels: the network learns their times from sums alone, and from one prior, that memory-bound
+ * kernels reach most of a GPU's bandwidth. Without it, models in which such kernels always come with convolutions do
+ * not determine the time of either.
  *
- * A step takes a batch of labels, those of a graph together, as they share kernels. What is in which step and shard
- * depends on the seed alone, so the result is the same for any number of threads, and a training that was stopped goes
- * on as if it had not been. */
+ * A step has a batch of labels, those of a graph together, since they share kernels. The contents of steps and shards
+ * depend on the seed alone, so the result is the same for any number of threads, and after a resume. */
 #include "predictor/torch/torch_train.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
-#include "predictor/torch/torch_infer.h"
-#include "predictor/torch/torch_start.h"
+#include "nn/nnls.h"
+#include "predictor/torch/torch_shard.h"
 
 enum {
-    SHARDS = 4,     /* of a step, always: fewer share more kernels, more keep more threads busy */
+    SHARDS = 4,     /* of a step; fixed, since results depend on it. Fewer share more kernels, more use more threads */
     MIN_STEPS = 48, /* of an epoch */
 };
 
-/* Steps where batches are small, times those of the configuration. Late steps teach few labels by heart: that is good
- * for relatives of what was measured, and bad for families that nobody has seen. Chosen on folds 3 to 5 of timm. */
-static const double MAX_MORE = 4, MAX_MORE_FAMILIES = 1.6;
+/* Maximum factor on the number of steps where batches are small. Late steps overfit few labels, which is good for
+ * relatives of measured models and bad for unseen families. Chosen on folds 3 to 5 of timm. */
+static const double MAX_EXTRA_STEPS = 4, MAX_EXTRA_STEPS_FAMILIES = 1.6;
 
-static const uint64_t NOISE_SEED = 0x6e6f697365; /* apart from what shuffles labels */
+static const uint64_t NOISE_SEED = 0x6e6f697365; /* other than that of the shuffle */
 
 struct torch_training {
     const torch_data *data;
@@ -35,16 +35,16 @@ struct torch_training {
     torch_net *net;
     descent descent;
     float *inputs;     /* of every kernel: count x TORCH_FEATURES */
-    float *zeros;      /* as many as the mix of all columns */
-    uint32_t *labels;  /* those to learn from, sorted by graph */
-    uint32_t *group;   /* where the labels of each graph begin; one more than there are */
-    uint32_t *shuffle; /* of the groups, of the epoch at hand */
+    float *zeros;      /* as many as the mix of all settings */
+    uint32_t *labels;  /* training labels, sorted by graph */
+    uint32_t *group;   /* start of the labels of each graph; group_count + 1 */
+    uint32_t *shuffle; /* of the groups, in the current epoch */
     uint32_t *order;   /* of the labels */
     uint32_t label_count, group_count;
-    uint32_t order_epoch; /* that `order` is of; UINT32_MAX: none */
+    uint32_t order_epoch; /* epoch of `order`; UINT32_MAX: none */
     uint32_t batch, steps_per_epoch;
     torch_shard shards[SHARDS];
-    torch_infer *asker;
+    torch_infer *infer;
 };
 
 /* --- The loss ------------------------------------------------------------------------------------------------ */
@@ -59,20 +59,77 @@ static tensor *shard_loss(void *user, tape *tp, uint32_t number) {
     loss_options penalty = {.kind = LOSS_MSE, .scale = (float)c->penalty / (pairs * TORCH_TERMS)};
     loss_options prior = {.kind = LOSS_MSE, .scale = (float)c->prior / pairs, .weights = s->prior_weights};
     tensor *loss = nn_add(tp, nn_loss(tp, logs, s->targets, &fit), nn_loss(tp, log_multipliers, s->zeros, &penalty));
-    float own = (float)(c->own / (SHARDS * TORCH_TERMS * (double)t->net->settings));
+    float own = (float)(c->own / (SHARDS * TORCH_TERMS * (double)t->net->size.settings));
     loss = nn_add(tp, loss, torch_net_own(t->net, tp, t->zeros, own));
     if (!(c->prior > 0)) return loss;
     return nn_add(tp, loss, nn_loss(tp, nn_slice_columns(tp, unit_costs, TORCH_MOVED, 1), s->prior_targets, &prior));
 }
 
-/* --- Making -------------------------------------------------------------------------------------------------- */
+/* --- Initial unit costs -------------------------------------------------------------------------------------- */
+
+/* Typical time of a unit of each term, relative to the data sheet. */
+static const double TYPICAL[TORCH_TERMS] = {
+    [TORCH_LAUNCHES] = 1, [TORCH_PRODUCTS] = 2, [TORCH_VECTOR_PRODUCTS] = 4, [TORCH_ATTENDED] = 3, [TORCH_SCORES] = 0.1,
+    [TORCH_MOVED] = 1.15, [TORCH_CASTS] = 1,    [TORCH_WEIGHTS] = 1,         [TORCH_FLOPS] = 1,    [TORCH_SERIAL] = 1};
+
+/* The terms of a label at the rates of the data sheet, as shares of its time. */
+static void shares_of(const torch_data *data, const torch_label *label, double shares[static TORCH_TERMS]) {
+    const torch_setting *setting = &data->settings[label->setting];
+    const torch_program *program = &data->programs[label->program];
+    const torch_sheet *sheet = &data->sheets[setting->device];
+    double anchors[TORCH_TERMS], time = exp((double)label->log_us);
+    torch_sheet_anchors(sheet, setting, anchors);
+    for (uint32_t k = 0; k < TORCH_TERMS; k++) shares[k] = 0;
+    for (uint32_t i = program->start; i < program->start + program->count; i++) {
+        float amounts[TORCH_TERMS];
+        const torch_row *row = &torch_data_rows(data)[data->launches[i].row];
+        torch_amounts(row, torch_sheet_side(sheet), anchors, label->batch, data->launches[i].times, amounts);
+        for (uint32_t k = 0; k < TORCH_TERMS; k++) shares[k] += amounts[k] / time;
+    }
+}
+
+/* Logarithms of the unit costs that fit the labels of a group of settings best with all multipliers 1: least squares of
+ * the relative error, regularised towards the typical values. */
+static ft_status initial_unit_costs(const torch_data *data, uint32_t group, const bool *is_out,
+                                    float unit_costs[static TORCH_TERMS], ft_error *error) {
+    static const double PULL = 0.003, MAX_RATIO = 30;
+    double gram[TORCH_TERMS * TORCH_TERMS] = {0}, moment[TORCH_TERMS] = {0}, ridge[TORCH_TERMS];
+    double lower[TORCH_TERMS], upper[TORCH_TERMS], x[TORCH_TERMS];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < data->train.count; i++) {
+        const torch_label *label = &data->train.items[i];
+        if (data->groups[label->setting] != group || (is_out != NULL && is_out[data->programs[label->program].graph]))
+            continue;
+        double shares[TORCH_TERMS];
+        shares_of(data, label, shares);
+        for (uint32_t k = 0; k < TORCH_TERMS; k++) {
+            for (uint32_t l = 0; l < TORCH_TERMS; l++) gram[k * TORCH_TERMS + l] += shares[k] * shares[l];
+            moment[k] += shares[k];
+        }
+        count++;
+    }
+    for (uint32_t k = 0; k < TORCH_TERMS; k++) {
+        ridge[k] = PULL * (count + 1) / (TYPICAL[k] * TYPICAL[k]);
+        lower[k] = TYPICAL[k] / MAX_RATIO;
+        upper[k] = TYPICAL[k] * MAX_RATIO;
+    }
+    nnls_problem problem = {.count = TORCH_TERMS, .gram = gram, .moment = moment, .ridge = ridge};
+    problem.prior = TYPICAL;
+    problem.lower = lower;
+    problem.upper = upper;
+    FT_TRY(nnls_solve(&problem, x, error));
+    for (uint32_t k = 0; k < TORCH_TERMS; k++) unit_costs[k] = (float)log(x[k]);
+    return FT_OK;
+}
+
+/* --- Creating -------------------------------------------------------------------------------------------------- */
 
 static bool is_learned(const torch_training *t, const bool *is_out, uint32_t label) {
     const torch_label *l = &t->data->train.items[label];
     return torch_label_side(t->data, l) == t->side && (is_out == NULL || !is_out[t->data->programs[l->program].graph]);
 }
 
-/* Sorts the labels to learn from by graph, keeping their order otherwise. */
+/* Sorts the training labels by graph, otherwise in their order. */
 static bool group_labels(torch_training *t, const bool *is_out) {
     const torch_data *data = t->data;
     uint32_t graphs = 0, count = data->train.count;
@@ -103,46 +160,46 @@ static bool group_labels(torch_training *t, const bool *is_out) {
     return has_memory;
 }
 
-static ft_status prepare(torch_training *t, const torch_scaling *scaling, const bool *is_out, uint64_t seed,
-                         pool *threads, ft_error *error) {
+static ft_status prepare(torch_training *t, const torch_training_options *options, ft_error *error) {
     const torch_data *data = t->data;
     uint32_t kernels = data->kernels.count;
-    bool has_memory = group_labels(t, is_out);
+    bool has_memory = group_labels(t, options->is_out);
     t->inputs = malloc(((size_t)kernels * TORCH_FEATURES + 1) * sizeof(float));
-    t->zeros = calloc((size_t)t->net->settings * t->net->basis * TORCH_TERMS + 1, sizeof(float));
+    t->zeros = calloc((size_t)t->net->size.settings * t->net->size.basis * TORCH_TERMS + 1, sizeof(float));
     for (uint32_t i = 0; i < SHARDS; i++) has_memory = torch_shard_open(&t->shards[i], data) && has_memory;
     if (!has_memory || t->inputs == NULL || t->zeros == NULL) return FT_NOMEM(error);
     if (t->label_count == 0) return ft_fail(error, FT_ERR_USAGE, "there is nothing to learn from");
-    /* An epoch has a number of steps, also where little was measured. */
+    /* An epoch has a minimum number of steps, also with few labels. */
     t->batch = t->label_count / MIN_STEPS + 1;
     if (t->batch > t->config->batch) t->batch = t->config->batch;
     t->steps_per_epoch = t->label_count / t->batch;
-    /* Smaller batches tell less each, and cost less. */
-    double more = (double)t->config->batch / t->batch, most = t->config->families ? MAX_MORE_FAMILIES : MAX_MORE;
+    /* Smaller batches carry less information and cost less, so there are more steps. */
+    double more = (double)t->config->batch / t->batch,
+           max_more = t->config->families ? MAX_EXTRA_STEPS_FAMILIES : MAX_EXTRA_STEPS;
     const descent_options down = {.rate = t->config->rate,
-                                  .steps = (uint32_t)(t->config->steps * (more < most ? more : most)),
+                                  .steps = (uint32_t)(t->config->steps * (more < max_more ? more : max_more)),
                                   .parts = SHARDS,
-                                  .seed = seed,
-                                  .threads = threads};
+                                  .seed = options->seed,
+                                  .threads = options->threads};
     for (uint32_t i = 0; i < kernels; i++)
-        torch_scaling_apply(scaling, &torch_data_rows(data)[i], t->inputs + (size_t)i * TORCH_FEATURES);
+        torch_scaling_apply(options->scaling, &torch_data_rows(data)[i], t->inputs + (size_t)i * TORCH_FEATURES);
     for (uint32_t g = 0; g < data->group_count; g++) {
         float *unit_costs = params_values(&t->net->values, t->net->unit_costs);
-        FT_TRY(
-            initial_unit_costs(data, g, is_out, unit_costs + (size_t)(data->setting_count + g) * TORCH_TERMS, error));
+        FT_TRY(initial_unit_costs(data, g, options->is_out,
+                                  unit_costs + (size_t)(data->setting_count + g) * TORCH_TERMS, error));
     }
-    FT_TRY(torch_infer_new(data, t->inputs, t->net, threads, &t->asker, error));
+    FT_TRY(torch_infer_new(data, t->inputs, t->net, options->threads, &t->infer, error));
     return descent_open(&t->descent, &t->net->values, &down, error);
 }
 
-ft_status torch_training_new(const torch_data *data, const torch_scaling *scaling, const torch_config *config,
-                             torch_side side, const bool *is_out, uint64_t seed, pool *threads, torch_net *net,
-                             torch_training **out, ft_error *error) {
+ft_status torch_training_new(const torch_training_options *options, torch_net *net, torch_training **out,
+                             ft_error *error) {
     torch_training *t = calloc(1, sizeof *t);
     if (t == NULL) return FT_NOMEM(error);
-    *t = (torch_training){.data = data, .config = config, .side = side, .net = net};
+    assert(net->size.settings == options->data->setting_count && net->size.groups == options->data->group_count);
+    *t = (torch_training){.data = options->data, .config = options->config, .side = options->side, .net = net};
     t->order_epoch = UINT32_MAX;
-    ft_status status = prepare(t, scaling, is_out, seed, threads, error);
+    ft_status status = prepare(t, options, error);
     if (status != FT_OK)
         torch_training_free(t);
     else
@@ -153,7 +210,7 @@ ft_status torch_training_new(const torch_data *data, const torch_scaling *scalin
 void torch_training_free(torch_training *t) {
     if (t == NULL) return;
     descent_close(&t->descent);
-    torch_infer_free(t->asker);
+    torch_infer_free(t->infer);
     for (uint32_t i = 0; i < SHARDS; i++) torch_shard_free(&t->shards[i]);
     free(t->inputs);
     free(t->zeros);
@@ -166,7 +223,7 @@ void torch_training_free(torch_training *t) {
 
 /* --- Steps --------------------------------------------------------------------------------------------------- */
 
-/* Every epoch has an order of its own, which depends on the seed and the epoch alone. */
+/* The order of an epoch depends on the seed and the epoch alone. */
 static const uint32_t *step_labels(torch_training *t) {
     uint32_t epoch = t->descent.done / t->steps_per_epoch;
     if (epoch != t->order_epoch) {
@@ -185,14 +242,14 @@ static const uint32_t *step_labels(torch_training *t) {
 }
 
 ft_status torch_training_step(torch_training *t, double *loss, ft_error *error) {
-    const uint32_t *numbers = step_labels(t);
+    const uint32_t *indices = step_labels(t);
     uint32_t shards = t->batch < SHARDS ? t->batch : SHARDS;
     for (uint32_t i = 0; i < shards; i++) {
         uint32_t first = (uint32_t)((uint64_t)t->batch * i / shards),
                  end = (uint32_t)((uint64_t)t->batch * (i + 1) / shards);
         t->shards[i].noise = t->side == TORCH_CPU ? t->config->noise : 0;
         rng_init(&t->shards[i].random, t->descent.options.seed ^ NOISE_SEED, (uint64_t)t->descent.done * SHARDS + i);
-        if (!torch_shard_fill(&t->shards[i], t->data, t->inputs, t->data->train.items, numbers + first, end - first))
+        if (!torch_shard_fill(&t->shards[i], t->data, t->inputs, t->data->train.items, indices + first, end - first))
             return FT_NOMEM(error);
     }
     return descent_step(&t->descent, shards, shard_loss, t, loss, error);
@@ -204,5 +261,5 @@ descent *torch_training_descent(torch_training *t) {
 
 ft_status torch_training_infer(torch_training *t, const torch_label *labels, uint32_t count, float *logs,
                                ft_error *error) {
-    return torch_infer_labels(t->asker, labels, NULL, count, logs, error);
+    return torch_infer_labels(t->infer, labels, NULL, count, logs, error);
 }

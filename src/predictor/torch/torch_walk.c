@@ -1,6 +1,7 @@
-/* torch_walk.c - see torch_walk.h. */
+/* torch_walk.c - finds views, types under autocast, and the bytes of kernels. */
 #include "predictor/torch/torch_walk.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -11,8 +12,8 @@
 typedef enum cast_rule {
     CAST_NARROW,  /* runs in 16 bits */
     CAST_WIDE,    /* runs in 32 bits */
-    CAST_PROMOTE, /* runs in the widest of what it reads */
-    CAST_FIRST,   /* runs in what its first input is */
+    CAST_PROMOTE, /* runs in the widest type of its inputs */
+    CAST_FIRST,   /* runs in the type of its first input */
 } cast_rule;
 
 bool torch_walk_is_free(const torch_walk *w, uint32_t op) {
@@ -21,7 +22,7 @@ bool torch_walk_is_free(const torch_walk *w, uint32_t op) {
 
 /* --- Types --------------------------------------------------------------------------------------------------- */
 
-/* Autocast's lists for CUDA, by the operators that exporters make of their members. */
+/* Autocast's lists for CUDA, by the operators that exporters write for their functions. */
 static cast_rule rule_of(const ft_op *op) {
     static const char *const wide[] = {"Pow", "Reciprocal", "Exp",      "Log",        "Rsqrt", "ReduceSum",
                                        "Tan", "ReduceL2",   "ReduceL1", "ReduceProd", "CumSum"};
@@ -36,7 +37,7 @@ static cast_rule rule_of(const ft_op *op) {
     return op->def->op_class == FT_CLASS_ELEMENTWISE || op_is(op, "Concat") ? CAST_PROMOTE : CAST_FIRST;
 }
 
-/* Numbers of the program do not widen what they are joined with; parameters, which are float32, do. */
+/* Scalars do not widen the result of an operator; parameters, which are float32, do. */
 static bool input_is_wide(const torch_walk *w, const ft_op *op, uint32_t i) {
     const ft_tensor *t = op_input(w->graph, op, i);
     if (t == NULL) return false;
@@ -44,7 +45,7 @@ static bool input_is_wide(const torch_walk *w, const ft_op *op, uint32_t i) {
     return w->is_wide[op->inputs[i]];
 }
 
-/* A bias is added inside of the product that it belongs to. */
+/* A bias is added inside its product. */
 static bool is_in_product(const torch_walk *w, uint32_t op) {
     uint32_t kernel = w->kernels->kernel_of_op[op];
     return kernel != FT_NONE && !torch_walk_is_free(w, op) && w->rules[w->kernels->items[kernel].root] == CAST_NARROW;
@@ -65,7 +66,7 @@ static bool makes_wide(const torch_walk *w, const ft_op *op) {
     }
 }
 
-static void follow_types(const torch_walk *w) {
+static void infer_types(const torch_walk *w) {
     for (uint32_t i = 0; i < w->graph->op_count; i++) w->rules[i] = (uint8_t)rule_of(&w->graph->ops[i]);
     for (uint32_t i = 0; i < w->graph->tensor_count; i++) w->is_wide[i] = w->graph->tensors[i].role != FT_ACTIVATION;
     for (uint32_t i = 0; i < w->graph->op_count; i++) {
@@ -84,15 +85,16 @@ static bool is_order(const int64_t *order, int32_t rank) {
     return true;
 }
 
-/* Whether a contiguous tensor whose dimensions were permuted can be given another shape without moving a byte, as
- * PyTorch's view() decides it: dimensions that are merged must lie one behind the other. */
+/* Whether a contiguous tensor with permuted dimensions can be reshaped without a copy, by the rule of PyTorch's view():
+ * merged dimensions must be contiguous to each other. */
 static bool can_view(const ft_tensor *from, const int64_t *order, const ft_tensor *to) {
+    assert(from->rank <= FT_MAX_RANK);
     int64_t strides[FT_MAX_RANK] = {0}, dims[FT_MAX_RANK], steps[FT_MAX_RANK], step = 1;
     for (int32_t i = from->rank - 1; i >= 0; i--) {
         strides[i] = step;
         step *= from->dims[i];
     }
-    int32_t rank = 0; /* of runs of dimensions that lie one behind the other */
+    int32_t rank = 0; /* of runs of contiguous dimensions */
     for (int32_t i = 0; i < from->rank; i++) {
         int64_t dim = from->dims[order[i]], stride = strides[order[i]];
         if (dim == 1) continue;
@@ -113,17 +115,17 @@ static bool can_view(const ft_tensor *from, const int64_t *order, const ft_tenso
     return true;
 }
 
-/* "x.transpose(1, 2).reshape(b, c, h, w)", tokens to a map, is a copy to the rules and a view to PyTorch. */
+/* "x.transpose(1, 2).reshape(b, c, h, w)", tokens to a map, is a copy by the fusion rules and a view in PyTorch. */
 static void find_views(const torch_walk *w) {
     for (uint32_t i = 0; i < w->graph->op_count; i++) {
         const ft_op *op = &w->graph->ops[i];
         const ft_tensor *in = op_input(w->graph, op, 0), *out = op_output(w->graph, op, 0);
         if (!op_is(op, "Reshape") || in == NULL || out == NULL || in->producer == FT_NONE) continue;
-        const ft_op *turn = &w->graph->ops[in->producer];
-        const ft_tensor *from = op_input(w->graph, turn, 0);
+        const ft_op *transpose = &w->graph->ops[in->producer];
+        const ft_tensor *from = op_input(w->graph, transpose, 0);
         uint32_t count;
-        const int64_t *order = op_attr_ints(turn, "perm", &count);
-        if (!op_is(turn, "Transpose") || from == NULL || order == NULL || from->rank < 0 ||
+        const int64_t *order = op_attr_ints(transpose, "perm", &count);
+        if (!op_is(transpose, "Transpose") || from == NULL || order == NULL || from->rank < 0 ||
             count != (uint32_t)from->rank || !shape_is_known(from) || !shape_is_known(out))
             continue;
         if (is_order(order, from->rank) && can_view(from, order, out)) w->is_view[i] = w->is_view[in->producer] = true;
@@ -132,9 +134,9 @@ static void find_views(const torch_walk *w) {
 
 /* --- Bytes --------------------------------------------------------------------------------------------------- */
 
-enum { MAX_STEPS = 64 }; /* views looked through */
+enum { MAX_STEPS = 64 }; /* maximum length of a chain of views */
 
-/* What a tensor is a view of. */
+/* The tensor that a tensor is a view of. */
 static const ft_tensor *view_source(const torch_walk *w, const ft_tensor *t, bool *is_strided) {
     for (int steps = 0; steps < MAX_STEPS && t->producer != FT_NONE && torch_walk_is_free(w, t->producer); steps++) {
         const ft_op *op = &w->graph->ops[t->producer];
@@ -173,7 +175,7 @@ static void add_read(const torch_walk *w, uint32_t number, uint32_t tensor, torc
     if (is_wide ? rule == CAST_NARROW : rule == CAST_WIDE) k->cast += elems;
 }
 
-/* Whether somebody outside of the kernel reads it, also through views. */
+/* Whether an operator outside of the kernel reads a tensor, also through views. */
 static bool is_read_outside(const torch_walk *w, uint32_t number, const ft_tensor *t, int *steps) {
     if (t->is_output) return true;
     for (uint32_t i = 0; i < t->use_count; i++) {
@@ -183,8 +185,8 @@ static bool is_read_outside(const torch_walk *w, uint32_t number, const ft_tenso
             continue;
         }
         for (uint32_t j = 0; j < w->graph->ops[reader].output_count; j++) {
-            const ft_tensor *seen = op_output(w->graph, &w->graph->ops[reader], j);
-            if (seen != NULL && (--*steps < 0 || is_read_outside(w, number, seen, steps))) return true;
+            const ft_tensor *view = op_output(w->graph, &w->graph->ops[reader], j);
+            if (view != NULL && (--*steps < 0 || is_read_outside(w, number, view, steps))) return true;
         }
     }
     return false;
@@ -216,6 +218,7 @@ static bool was_read(const torch_walk *w, const ft_kernel *kernel, uint32_t op_a
 }
 
 void torch_walk_add_bytes(const torch_walk *w, uint32_t number, torch_kernel *k) {
+    assert(number < w->kernels->count);
     const ft_kernel *kernel = &w->kernels->items[number];
     for (uint32_t i = 0; i < kernel->op_count; i++) {
         const ft_op *op = &w->graph->ops[kernel->ops[i]];
@@ -226,7 +229,7 @@ void torch_walk_add_bytes(const torch_walk *w, uint32_t number, torch_kernel *k)
     }
 }
 
-/* --- All of it ----------------------------------------------------------------------------------------------- */
+/* --- The pass ----------------------------------------------------------------------------------------------- */
 
 ft_status torch_walk_begin(const ft_graph *graph, const ft_kernels *kernels, arena *memory, torch_walk *w,
                            ft_error *error) {
@@ -236,6 +239,6 @@ ft_status torch_walk_begin(const ft_graph *graph, const ft_kernels *kernels, are
     w->rules = ARENA_ARRAY(memory, uint8_t, (size_t)graph->op_count + 1);
     if (w->is_wide == NULL || w->is_view == NULL || w->rules == NULL) return FT_NOMEM(error);
     find_views(w);
-    follow_types(w);
+    infer_types(w);
     return FT_OK;
 }

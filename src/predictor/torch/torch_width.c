@@ -1,25 +1,26 @@
-/* torch_width.c - see torch_width.h. */
+/* torch_width.c - held-out architectures, errors on them, and the quantiles of these errors. */
 #include "predictor/torch/torch_width.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "predictor/torch/torch_infer.h"
+#include "predictor/torch/torch_shard.h"
 
-static const double LEVEL = 0.9, SPREAD_LEVEL = 0.95; /* of errors; of how much networks disagree */
+static const double LEVEL = 0.9, SPREAD_LEVEL = 0.95; /* of errors; of disagreements of the networks */
 static const double MIN_WIDTH = 0.01;
-static const double WIDTH_UNKNOWN = 0.5; /* where nothing was left out and there is no validation part */
+static const double WIDTH_UNKNOWN = 0.5; /* without held-out or validation labels */
 static const double MIN_NARROWING = 0.5;
 enum {
-    MIN_ROWS = 50,      /* or families: with fewer, the quantile of a column is luck, and it takes that of its side */
-    SHARES = 10,        /* of the architectures: a network leaves out one of them */
-    FAMILY_SHARES = 20, /* of the families, each of which is missed more */
+    MIN_ROWS = 50,      /* or families: with fewer, a setting has the quantile of its side */
+    SHARES = 10,        /* of the architectures; each network holds out one */
+    FAMILY_SHARES = 20, /* of the families; smaller, since a missing family hurts more */
 };
 
-/* --- Who leaves out what ------------------------------------------------------------------------------------- */
+/* --- Held-out graphs ------------------------------------------------------------------------------------- */
 
 static size_t key_length(const char *key, bool by_family) {
     return by_family ? strlen(key) : strcspn(key, ".");
@@ -36,7 +37,7 @@ ft_status torch_leave_out(const fit_set *set, uint32_t members, bool by_family, 
     *left_by = NULL;
     if (members < 2) return FT_OK;
     uint32_t shares = by_family ? FAMILY_SHARES : SHARES;
-    const char **keys = calloc((size_t)graphs + 1, sizeof *keys); /* of each graph: the first by the alphabet */
+    const char **keys = calloc((size_t)graphs + 1, sizeof *keys); /* of each graph: the first in alphabetical order */
     uint8_t *left = calloc((size_t)graphs + 1, sizeof *left);
     for (uint32_t i = 0; keys != NULL && i < set->train.count; i++) {
         const fit_row *row = &set->train.items[i];
@@ -58,29 +59,29 @@ ft_status torch_leave_out(const fit_set *set, uint32_t members, bool by_family, 
     return FT_OK;
 }
 
-/* --- What networks say of what they have not seen ------------------------------------------------------------- */
+/* --- Errors of the networks ------------------------------------------------------------- */
 
-/* How wide the interval of a label has to be. */
+/* The width that the interval of a label needs. */
 typedef struct needed {
     double width, weight;
     uint32_t family;
 } needed;
 
-typedef struct finding {
+typedef struct width_search {
     const torch_data *data;
     const uint8_t *left_by;
     pool *threads;
     torch_model *m;
     torch_side side;
     float *inputs;
-    uint32_t *order; /* of labels that are asked about */
-    float *logs;     /* what is said of them */
-    double *errors;  /* per training label: of the network that has not seen it; NaN: all have */
-    float *said;     /* members x validation labels */
-    double *scores;  /* to sort */
+    uint32_t *order;  /* held-out labels of a member */
+    float *logs;      /* predictions for them */
+    double *errors;   /* per training label: of the network that it is held out from; NaN: none */
+    float *predicted; /* members x validation labels */
+    double *scores;   /* to sort */
     needed *needs;
     ft_error *error;
-} finding;
+} width_search;
 
 static int compare(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -97,49 +98,50 @@ static int compare_families(const void *a, const void *b) {
 }
 
 static double quantile(double *scores, uint32_t count, double level) {
+    assert(count > 0);
     qsort(scores, count, sizeof *scores, compare);
     uint32_t rank = (uint32_t)ceil(((double)count + 1) * level - 1e-9);
     return scores[rank < 1 ? 0 : rank <= count ? rank - 1 : count - 1];
 }
 
-static bool is_of_side(const finding *f, const torch_label *label) {
+static bool is_of_side(const width_search *f, const torch_label *label) {
     return torch_label_side(f->data, label) == f->side;
 }
 
-static ft_status ask_member(finding *f, uint32_t member) {
+static ft_status infer_member(width_search *f, uint32_t member) {
     const torch_labels *train = &f->data->train, *valid = &f->data->valid;
     const torch_net *net = &f->m->nets[f->side * f->m->config.members + member];
-    torch_infer *asker;
-    FT_TRY(torch_infer_new(f->data, f->inputs, net, f->threads, &asker, f->error));
+    torch_infer *infer;
+    FT_TRY(torch_infer_new(f->data, f->inputs, net, f->threads, &infer, f->error));
     uint32_t count = 0;
     for (uint32_t i = 0; f->left_by != NULL && i < train->count; i++)
         if (is_of_side(f, &train->items[i]) && f->left_by[f->data->programs[train->items[i].program].graph] == member)
             f->order[count++] = i;
-    ft_status status = torch_infer_labels(asker, train->items, f->order, count, f->logs, f->error);
+    ft_status status = torch_infer_labels(infer, train->items, f->order, count, f->logs, f->error);
     for (uint32_t i = 0; status == FT_OK && i < count; i++)
         f->errors[f->order[i]] = fabs((double)f->logs[i] - train->items[f->order[i]].log_us);
     if (status == FT_OK)
-        status = torch_infer_labels(asker, valid->items, NULL, valid->count, f->said + (size_t)member * valid->count,
-                                    f->error);
-    torch_infer_free(asker);
+        status = torch_infer_labels(infer, valid->items, NULL, valid->count,
+                                    f->predicted + (size_t)member * valid->count, f->error);
+    torch_infer_free(infer);
     return status;
 }
 
-/* What the average of the networks is off by on a validation label. */
-static double error_of_all(const finding *f, uint32_t label) {
+/* Error of the average of the networks on a validation label. */
+static double ensemble_error(const width_search *f, uint32_t label) {
     uint32_t members = f->m->config.members, valid = f->data->valid.count;
     double sum = 0;
-    for (uint32_t j = 0; j < members; j++) sum += exp((double)f->said[(size_t)j * valid + label]) / members;
+    for (uint32_t j = 0; j < members; j++) sum += exp((double)f->predicted[(size_t)j * valid + label]) / members;
     return sum > 0 ? fabs(log(sum) - f->data->valid.items[label].log_us) : INFINITY;
 }
 
-/* Standard deviation of what the networks say of it. */
-static double disagreement(const finding *f, uint32_t label) {
+/* Standard deviation of the networks' predictions for it. */
+static double disagreement(const width_search *f, uint32_t label) {
     uint32_t members = f->m->config.members, valid = f->data->valid.count;
     double mean = 0, squares = 0;
-    for (uint32_t j = 0; j < members; j++) mean += f->said[(size_t)j * valid + label] / (double)members;
+    for (uint32_t j = 0; j < members; j++) mean += f->predicted[(size_t)j * valid + label] / (double)members;
     for (uint32_t j = 0; j < members; j++) {
-        double off = f->said[(size_t)j * valid + label] - mean;
+        double off = f->predicted[(size_t)j * valid + label] - mean;
         squares += off * off;
     }
     return members > 1 ? sqrt(squares / (members - 1)) : 0;
@@ -147,56 +149,55 @@ static double disagreement(const finding *f, uint32_t label) {
 
 /* --- Widths -------------------------------------------------------------------------------------------------- */
 
-static bool is_asked_for(const finding *f, const torch_label *label, uint32_t setting) {
+static bool is_in_setting(const width_search *f, const torch_label *label, uint32_t setting) {
     return is_of_side(f, label) && (setting == FT_NONE || label->setting == setting);
 }
 
-/* What an interval has to be wide for a validation label, before it is widened for how much the networks disagree. */
-static double needed_width(const finding *f, uint32_t label) {
-    double usual = f->m->typical_spread[f->side], error = error_of_all(f, label);
-    return usual > 0 ? error / fmax(disagreement(f, label) / usual, 1) : error;
+/* The width that a validation label needs, before it is widened for disagreement of the networks. */
+static double needed_width(const width_search *f, uint32_t label) {
+    double typical = f->m->typical_spread[f->side], error = ensemble_error(f, label);
+    return typical > 0 ? error / fmax(disagreement(f, label) / typical, 1) : error;
 }
 
-/* By how much the average of all networks needs less than one of them, as it is better, and as intervals are widened
- * where networks disagree. Means, as validation parts are small, and their quantiles luck. */
-static double narrowing(const finding *f) {
+/* Ratio of the widths that the average of all networks and a single network need: the average is better, and intervals
+ * are widened where networks disagree. By means, since quantiles of a small validation part are unreliable. */
+static double narrowing(const width_search *f) {
     const torch_labels *valid = &f->data->valid;
     uint32_t members = f->m->config.members, count = 0;
     double one = 0, all = 0;
     for (uint32_t i = 0; i < valid->count; i++) {
         if (!is_of_side(f, &valid->items[i])) continue;
         for (uint32_t j = 0; j < members; j++)
-            one += fabs((double)f->said[(size_t)j * valid->count + i] - valid->items[i].log_us) / members;
+            one += fabs((double)f->predicted[(size_t)j * valid->count + i] - valid->items[i].log_us) / members;
         all += needed_width(f, i);
         count++;
     }
     if (count < MIN_ROWS) return 1;
-    return all >= MIN_NARROWING * one ? fmin(all / one, 1) : MIN_NARROWING; /* also when it is not a number */
+    return all >= MIN_NARROWING * one ? fmin(all / one, 1) : MIN_NARROWING; /* also for NaN */
 }
 
-/* How wide an interval has to be for a label. */
-static needed need_of(const finding *f, const torch_label *label, double width) {
+/* The need of a label. */
+static needed need_of(const width_search *f, const torch_label *label, double width) {
     return (needed){.width = width, .weight = 1, .family = f->m->config.families ? label->family : 0};
 }
 
-/* How wide intervals have to be in a column, or on all of the side (FT_NONE): for what networks were not shown, `ratio`
- * times their errors. The validation part counts where nothing was left out; and where whole families were, of which
- * there are few. */
-static uint32_t gather(finding *f, uint32_t setting, double ratio) {
+/* Collects the widths needed in a setting, or (FT_NONE) on the whole side: `ratio` times the errors on held-out labels.
+ * The validation part is included where nothing was held out, and where families were, since these are few. */
+static uint32_t gather(width_search *f, uint32_t setting, double ratio) {
     uint32_t count = 0;
     const torch_labels *train = &f->data->train, *valid = &f->data->valid;
     for (uint32_t i = 0; f->left_by != NULL && i < train->count; i++)
-        if (is_asked_for(f, &train->items[i], setting) && !isnan(f->errors[i]))
+        if (is_in_setting(f, &train->items[i], setting) && !isnan(f->errors[i]))
             f->needs[count++] = need_of(f, &train->items[i], ratio * f->errors[i]);
     for (uint32_t i = 0; (f->left_by == NULL || f->m->config.families) && i < valid->count; i++)
-        if (is_asked_for(f, &valid->items[i], setting))
+        if (is_in_setting(f, &valid->items[i], setting))
             f->needs[count++] = need_of(f, &valid->items[i], needed_width(f, i));
     return count;
 }
 
-/* Models of one family fail together: where families are what is new, each has the same weight, or one large family
- * that was left out would decide how wide the intervals of all others are. Returns how many there are. */
-static uint32_t weigh_families(finding *f, uint32_t count) {
+/* Models of one family have correlated errors: with families held out, each family has the same weight, so that a large
+ * one does not determine the intervals of all others. Returns the number of families. */
+static uint32_t weigh_families(width_search *f, uint32_t count) {
     uint32_t families = 0;
     qsort(f->needs, count, sizeof *f->needs, compare_families);
     for (uint32_t first = 0, end = 0; first < count; first = end, families++) {
@@ -206,63 +207,64 @@ static uint32_t weigh_families(finding *f, uint32_t count) {
     return families;
 }
 
-/* What is gathered that is independent of the rest: labels, or families of them. */
-static uint32_t independent(finding *f, uint32_t count) {
+/* Number of independent items collected: labels, or families. */
+static uint32_t independent(width_search *f, uint32_t count) {
     return f->m->config.families ? weigh_families(f, count) : count;
 }
 
-/* The width that is enough for most. */
-static double enough_for_most(finding *f, uint32_t count) {
+/* The LEVEL quantile of the collected widths. */
+static double quantile_of_needs(width_search *f, uint32_t count) {
     double sum = 0;
+    assert(count > 0);
     for (uint32_t i = 0; i < count; i++) sum += f->needs[i].weight;
     qsort(f->needs, count, sizeof *f->needs, compare_widths);
-    double most = LEVEL * (sum + (f->m->config.families ? 0 : 1)) - 1e-9;
+    double target = LEVEL * (sum + (f->m->config.families ? 0 : 1)) - 1e-9;
     uint32_t last = 0;
     double seen = f->needs[0].weight;
-    while (last + 1 < count && seen < most) seen += f->needs[++last].weight;
+    while (last + 1 < count && seen < target) seen += f->needs[++last].weight;
     return f->needs[last].width;
 }
 
-static void set_widths(finding *f) {
+static void set_widths(width_search *f) {
     uint32_t valid = 0;
     for (uint32_t i = 0; i < f->data->valid.count; i++)
         if (is_of_side(f, &f->data->valid.items[i])) f->scores[valid++] = disagreement(f, i);
     f->m->typical_spread[f->side] = valid < MIN_ROWS ? 0 : quantile(f->scores, valid, SPREAD_LEVEL);
     double ratio = f->left_by != NULL ? narrowing(f) : 1;
     uint32_t count = gather(f, FT_NONE, ratio);
-    double pooled = independent(f, count) > 0 ? enough_for_most(f, count) : WIDTH_UNKNOWN;
+    double pooled = independent(f, count) > 0 ? quantile_of_needs(f, count) : WIDTH_UNKNOWN;
     for (uint32_t c = 0; c < f->m->setting_count; c++) {
         if (torch_sheet_side(&f->data->sheets[f->data->settings[c].device]) != f->side) continue;
         count = gather(f, c, ratio);
-        double width = independent(f, count) < MIN_ROWS ? pooled : enough_for_most(f, count);
+        double width = independent(f, count) < MIN_ROWS ? pooled : quantile_of_needs(f, count);
         f->m->widths[c] = fmax(width, MIN_WIDTH);
     }
 }
 
-static ft_status find_side(finding *f) {
+static ft_status find_side(width_search *f) {
     const torch_scaling *scaling = &f->m->scaling[f->side];
     for (uint32_t i = 0; i < f->data->kernels.count; i++)
         torch_scaling_apply(scaling, &torch_data_rows(f->data)[i], f->inputs + (size_t)i * TORCH_FEATURES);
     for (uint32_t i = 0; i < f->data->train.count; i++) f->errors[i] = NAN;
-    for (uint32_t j = 0; j < f->m->config.members; j++) FT_TRY(ask_member(f, j));
+    for (uint32_t j = 0; j < f->m->config.members; j++) FT_TRY(infer_member(f, j));
     set_widths(f);
     return FT_OK;
 }
 
 ft_status torch_widths_find(const torch_data *data, const uint8_t *left_by, pool *threads, torch_model *m,
                             ft_error *error) {
-    size_t train = data->train.count, said = (size_t)data->valid.count * m->config.members;
-    finding f = {.data = data, .left_by = left_by, .threads = threads, .m = m, .error = error};
+    size_t train = data->train.count, predicted = (size_t)data->valid.count * m->config.members;
+    width_search f = {.data = data, .left_by = left_by, .threads = threads, .m = m, .error = error};
     f.inputs = malloc(((size_t)data->kernels.count * TORCH_FEATURES + 1) * sizeof *f.inputs);
     f.order = malloc((train + 1) * sizeof *f.order);
     f.logs = malloc((train + 1) * sizeof *f.logs);
     f.errors = malloc((train + 1) * sizeof *f.errors);
-    f.said = malloc((said + 1) * sizeof *f.said);
-    f.scores = malloc((train + said + 1) * sizeof *f.scores);
+    f.predicted = malloc((predicted + 1) * sizeof *f.predicted);
+    f.scores = malloc((train + predicted + 1) * sizeof *f.scores);
     f.needs = malloc((train + data->valid.count + 1) * sizeof *f.needs);
     m->widths = calloc((size_t)m->setting_count + 1, sizeof *m->widths);
-    bool has_memory = f.inputs != NULL && f.order != NULL && f.logs != NULL && f.errors != NULL && f.said != NULL &&
-                      f.scores != NULL && f.needs != NULL && m->widths != NULL;
+    bool has_memory = f.inputs != NULL && f.order != NULL && f.logs != NULL && f.errors != NULL &&
+                      f.predicted != NULL && f.scores != NULL && f.needs != NULL && m->widths != NULL;
     ft_status status = has_memory ? FT_OK : FT_NOMEM(error);
     for (uint32_t side = 0; status == FT_OK && side < TORCH_SIDES; side++) {
         f.side = (torch_side)side;
@@ -272,7 +274,7 @@ ft_status torch_widths_find(const torch_data *data, const uint8_t *left_by, pool
     free(f.order);
     free(f.logs);
     free(f.errors);
-    free(f.said);
+    free(f.predicted);
     free(f.scores);
     free(f.needs);
     return status;
