@@ -148,6 +148,9 @@ static void test_remaining_loops_spill_what_they_index(void **state) {
     /* An accumulator stays in a register for the three trips of the loop inside; those outside do not count. */
     expect_program(LOCAL "for (j, 0, 5) { for (i, 0, 2000) { for (k, 0, 3) { X[i] = (X[i] + A[((i*3) + k)])\n } } }", 0,
                    (counts){3, 10000, 3, 15, 1999, 256.0 / 3});
+    /* Two trips are enough to spill. */
+    expect_program(LOCAL "for (j, 0, 2) { unrolled (i, 0, 200) { X[((j*200) + i)] = A[i]\n } }", 0,
+                   (counts){200, 2, 200, 200, 1, 256});
     /* Of two loops that spill, the trips multiply. */
     expect_program(LOCAL "for (j, 0, 400) { for (i, 0, 500) { X[((i*2) + j)] = A[i]\n } }", 0,
                    (counts){1, 200000, 1, 1, 199999, 256});

@@ -91,6 +91,20 @@ static void test_grids(void **state) {
                    BLOCKS(x, 5) BLOCKS(y, 10) SHARED(8)
                        THREADS(8) "S[threadIdx.x] = A[blockIdx.y, ((blockIdx.x*8) + threadIdx.x)]\n",
                    (sectors){{50 / 16.0 * (4 * 40 + 7) / 8.0 * 16 / 20, 50, 50, 50}});
+    /* Blocks that overlap by half are fewer different ones: 2.5 in a row, 10 in four rows, so all of the 16 count. */
+    expect_program("// buffer A: float32[10, 24]",
+                   BLOCKS(x, 5) BLOCKS(y, 10) SHARED(8)
+                       THREADS(8) "S[threadIdx.x] = A[blockIdx.y, ((blockIdx.x*4) + threadIdx.x)]\n",
+                   (sectors){{50 / 16.0 * (4 * 24 + 7) / 8.0, 30, 30, 30}});
+    /* After x comes y, then z. */
+    expect_program("// buffer A: float32[8, 32]",
+                   BLOCKS(z, 8) BLOCKS(y, 4) SHARED(8)
+                       THREADS(8) "S[threadIdx.x] = A[blockIdx.z, ((blockIdx.y*8) + threadIdx.x)]\n",
+                   (sectors){{2 * (4 * 32 + 7) / 8.0, 32, 32, 32}});
+    /* Two blocks are a wave. */
+    expect_program("// buffer A: float32[16]",
+                   BLOCKS(x, 2) SHARED(8) THREADS(8) "S[threadIdx.x] = A[((blockIdx.x*8) + threadIdx.x)]\n",
+                   (sectors){{2, 2, 2, 2}});
     /* Without x and y, along z. */
     expect_program("// buffer A: float32[32]",
                    BLOCKS(z, 4) SHARED(8) THREADS(8) "S[threadIdx.x] = A[((blockIdx.z*8) + threadIdx.x)]\n",

@@ -75,7 +75,7 @@ static void test_virtual_threads(void **state) {
     const lowered four =
         lower_text("// buffer A: float32[64]",
                    VTHREADS(4) "allocate X[float32 * 4], storage_scope = local\n"
-                               "for (k, 0, 8) { X[vthread] = (X[vthread] + A[(((vthread % 2)*8) + k)])\n }");
+                               "for (k, 0, 8) { X[vthread] = (X[vthread] + A[((((vthread % 2)*8) + k) + 3)])\n }");
     /* 4 trips: 2 loads, 4 registers; all 32: 16 loads; 16 trips are two thirds of the way. */
     expect_row(&four, 0, "loads", (row){{1 - 2, 1 + 3 * 2 / 3.0 - 4, 4 - 5, 4 - 5, 4 - 5}});
     expect_row(&four, 0, "registers", (row){{2, 2, 2, 2, 2}});
@@ -86,6 +86,35 @@ static void test_virtual_threads(void **state) {
     expect_row(&five, 0, "loads", (row){{log2(2 / 5.0), log2(2 / 5.0), log2(2 / 5.0), log2(2 / 5.0), log2(2 / 5.0)}});
     expect_row(&five, 0, "registers", none);
     close_program(&five);
+}
+
+/* The same from shared memory into registers: a load takes one cycle, and each virtual thread has a register. */
+static void test_virtual_threads_and_shared_memory(void **state) {
+    (void)state;
+    const lowered s = lower_text("", VTHREADS(5) "allocate S[float32 * 64], storage_scope = shared\n"
+                                                 "allocate X[float32 * 5], storage_scope = local\n"
+                                                 "X[vthread] = (X[vthread] + S[((vthread % 2)*8)])\n");
+    const double all = log2(2 / 5.0), registers = log2(5);
+    expect_row(&s, 0, "cycles", (row){{all, all, all, all, all}});
+    expect_row(&s, 0, "registers", (row){{2, registers, registers, registers, registers}});
+    close_program(&s);
+    /* One cycle for 16 trips. */
+    const lowered one = lower_text("", "allocate S[float32 * 64], storage_scope = shared\n"
+                                       "allocate X[float32 * 1], storage_scope = local\n"
+                                       "for (r, 0, 16) { X[0] = (X[0] + S[0])\n }");
+    expect_row(&one, 0, "cycles", (row){{-2, -4, -4, -4, -4}});
+    expect_row(&one, 0, "loads", (row){{-2, -4, -4, -4, -4}});
+    close_program(&one);
+}
+
+/* Four trips are between one and six, 16 between six and 60. */
+static void test_loops_that_are_no_powers_of_two(void **state) {
+    (void)state;
+    const lowered s = lower_text("// buffer A: float32[6]\n// buffer B: float32[6]",
+                                 "for (k, 0, 10) { for (i, 0, 6) { B[i] = A[i]\n } }");
+    const double last = log2(6 / 60.0);
+    expect_row(&s, 0, "loads", (row){{0, log2(6) - 4, last, last, last}});
+    close_program(&s);
 }
 
 /* Addresses of up to 64 virtual threads are compared; more count as different. */
@@ -99,6 +128,12 @@ static void test_many_virtual_threads(void **state) {
                                     VTHREADS(65) "B[vthread] = A[(vthread % 2)]\n");
     expect_feature(&more, 0, "window64.loads", 0);
     close_program(&more);
+    /* An access that does not depend on them has one address. */
+    const lowered same =
+        lower_text("// buffer A: float32[65]\n// buffer B: float32[65]", VTHREADS(65) "B[vthread] = A[7]\n");
+    expect_feature(&same, 0, "window64.loads", -log2(65));
+    expect_feature(&same, 0, "window1024.loads", -log2(65));
+    close_program(&same);
 }
 
 /* Two dimensions of a tensor: different virtual threads differ in either. */
@@ -204,6 +239,8 @@ int main(void) {
         cmocka_unit_test(test_loops_one_after_the_other),
         cmocka_unit_test(test_cycles_of_shared_memory),
         cmocka_unit_test(test_virtual_threads),
+        cmocka_unit_test(test_virtual_threads_and_shared_memory),
+        cmocka_unit_test(test_loops_that_are_no_powers_of_two),
         cmocka_unit_test(test_many_virtual_threads),
         cmocka_unit_test(test_addresses_in_two_dimensions),
         cmocka_unit_test(test_elements_that_are_skipped),
