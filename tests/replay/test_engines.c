@@ -1,4 +1,4 @@
-/* Tests of engines: what texts say, which kernels each takes, and what is no such text. */
+/* Tests of engines: specifications, the engine of a kernel, gaps, and invalid specifications. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,7 @@ static void expect(const char *type, const char *engine) {
         assert_string_equal(list.items[found].name, engine);
 }
 
-static void test_one(void **state) {
+static void test_one_engine(void **state) {
     (void)state;
     parse("compute:3", NULL);
     assert_int_equal(list.count, 1);
@@ -93,7 +93,7 @@ static void refuse(const char *spec, const char *gaps, const char *word) {
     if (strstr(error.message, word) == NULL) fail_msg("%s: no '%s' in '%s'", spec, word, error.message);
 }
 
-static void test_what_is_wrong(void **state) {
+static void test_invalid_specifications(void **state) {
     (void)state;
     refuse("", NULL, "not a name");
     refuse(":1", NULL, "not a name");
@@ -115,8 +115,8 @@ static void test_what_is_wrong(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one),  cmocka_unit_test(test_compute_and_copy), cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_gaps), cmocka_unit_test(test_what_is_wrong),
+        cmocka_unit_test(test_one_engine), cmocka_unit_test(test_compute_and_copy),       cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_gaps),       cmocka_unit_test(test_invalid_specifications),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -1,5 +1,5 @@
-/* Tests of flows: kernels come after what they need and otherwise as they were listed; what waits for itself is named,
- * with its line. */
+/* Tests of the order of flows: kernels come after their dependencies, otherwise as listed; cycles are reported with
+ * their line. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ static void test_order(void **state) {
     expect_order("name,time_us,after\nd,1,a;a;a\nc,1,\nb,1,\na,1,\n", "cbad");
 }
 
-static void test_needs_are_told_once(void **state) {
+static void test_duplicate_dependencies_count_once(void **state) {
     (void)state;
     ft_flow *flow = made_flow("name,time_us,after\nc,1,b;a;b\nb,1,\na,1,\n");
     uint32_t count;
@@ -56,11 +56,12 @@ static void test_cycles(void **state) {
     expect_cycle("name,time_us,after\na,1,a\n", "flow.csv: line 2: 'a' depends on itself: a needs a");
     expect_cycle("name,time_us,after\nx,1,\na,1,x;c\nb,1,a\nc,1,b\nz,1,c\n",
                  "flow.csv: line 3: 'a' depends on itself: a needs c needs b needs a");
-    /* The first that is left over is not on the circle itself. */
+    /* The first kernel that is left over is not on the cycle itself. */
     expect_cycle("name,time_us,after\nz,1,a\na,1,b\nb,1,a\n",
                  "flow.csv: line 3: 'a' depends on itself: a needs b needs a");
-    expect_cycle("name,time_us,after\na,1,h\nb,1,a\nc,1,b\nd,1,c\ne,1,d\nf,1,e\ng,1,f\nh,1,g\n",
-                 "flow.csv: line 2: 'a' depends on itself: a needs h needs g needs f needs e needs d needs ... needs a");
+    expect_cycle(
+        "name,time_us,after\na,1,h\nb,1,a\nc,1,b\nd,1,c\ne,1,d\nf,1,e\ng,1,f\nh,1,g\n",
+        "flow.csv: line 2: 'a' depends on itself: a needs h needs g needs f needs e needs d needs ... needs a");
 }
 
 static void test_memory_runs_out(void **state) {
@@ -84,7 +85,7 @@ static void test_memory_runs_out(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),
-        cmocka_unit_test(test_needs_are_told_once),
+        cmocka_unit_test(test_duplicate_dependencies_count_once),
         cmocka_unit_test(test_cycles),
         cmocka_unit_test(test_memory_runs_out),
     };

@@ -1,5 +1,5 @@
-/* Tests of flows of models: kernels add up to the forecast, need what their operators read, go back by their work, and
- * get times from tables. */
+/* Tests of flows of models: kernels add up to the result, depend on the producers of their inputs, are divided into
+ * phases by work, and get times from tables. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -112,8 +112,8 @@ static void test_a_start_comes_first(void **state) {
     ft_flow_free(flow);
 }
 
-/* A predictor that has no times of kernels still gives kernels, which say where they come from. */
-static void test_the_whole_is_shared_out(void **state) {
+/* The time of a predictor without kernels is divided by work, and a note says so. */
+static void test_total_is_divided_by_work(void **state) {
     (void)state;
     ft_result forecast = made.items[0];
     ft_metric_result time = made.metrics[0][MADE_TIME];
@@ -131,8 +131,8 @@ static void test_the_whole_is_shared_out(void **state) {
     ft_flow_free(flow);
 }
 
-/* Memory is kept by kernel, for traces. */
-static void test_memory_is_kept(void **state) {
+/* Live bytes are recorded by kernel, for traces. */
+static void test_memory_steps_are_recorded(void **state) {
     (void)state;
     ft_flow *flow = flow_of(2);
     uint64_t peak = 0;
@@ -214,13 +214,13 @@ static void test_kernels_of_a_table(void **state) {
     assert_float_equal(iteration(flow, FT_INFER), 6, 1e-12);
     uint32_t count;
     const ft_flow_kernel *k = ft_flow_kernels(flow, &count);
-    assert_int_equal(count, 4); /* with two operators that are in no kernel and hand on what they read */
+    assert_int_equal(count, 4); /* with two views, which are in no kernel */
     assert_string_equal(k[0].type, "first");
     assert_string_equal(k[3].type, "second");
     assert_int_equal(k[3].dependencies[0], 2);
     ft_flow_free(flow);
     ft_times_free(times);
-    /* Listed the other way round, they are put into order. */
+    /* Listed in reverse, they are put into order. */
     snprintf(text, sizeof text, "kernel,operators,time_us\nsecond,\"%s\",1\nfirst,\"%s+%s\",5\n", quoted[4], quoted[0],
              quoted[1]);
     times = times_of(text);
@@ -258,7 +258,7 @@ static void test_memory_runs_out(void **state) {
                 assert_int_equal(status, FT_OK);
                 break;
             }
-            assert_true(status == FT_ERR_NOMEM || whole == 1); /* a data sheet that cannot be had is done without */
+            assert_true(status == FT_ERR_NOMEM || whole == 1); /* a data sheet that cannot be opened is optional */
         }
     }
 }
@@ -281,8 +281,8 @@ int main(void) {
         cmocka_unit_test(test_training),
         cmocka_unit_test(test_training_derived_from_inference),
         cmocka_unit_test(test_a_start_comes_first),
-        cmocka_unit_test(test_the_whole_is_shared_out),
-        cmocka_unit_test(test_memory_is_kept),
+        cmocka_unit_test(test_total_is_divided_by_work),
+        cmocka_unit_test(test_memory_steps_are_recorded),
         cmocka_unit_test(test_no_time),
         cmocka_unit_test(test_times_of_operators),
         cmocka_unit_test(test_kernels_of_a_table),

@@ -1,4 +1,4 @@
-/* Tests of files that are flows: TVM's graph.json and tables, and the times that they then get. */
+/* Tests of reading flows: TVM's graph.json and tables, and setting their times. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +50,7 @@ static void test_executor(void **state) {
     ft_replay replay;
     ft_error error;
     ft_replay_options options = ft_replay_options_default();
-    assert_int_equal(ft_replay_run(flow, &options, &replay, &error), FT_ERR_USAGE); /* never zero in silence */
+    assert_int_equal(ft_replay_run(flow, &options, &replay, &error), FT_ERR_USAGE); /* a missing time is not zero */
     assert_non_null(strstr(error.message, "no time for 'conv'"));
     ft_flow_free(flow);
 }
@@ -69,7 +69,7 @@ static void test_times_by_name_and_function(void **state) {
     ft_flow_free(flow);
 }
 
-static void test_missing_times_are_medians_and_told(void **state) {
+static void test_missing_times_are_medians_and_noted(void **state) {
     (void)state;
     ft_flow *flow = made_flow(executor);
     ft_times *times = times_of("name,time_us\nconv,40\ndense,0\n");
@@ -83,7 +83,7 @@ static void test_missing_times_are_medians_and_told(void **state) {
     assert_string_equal(ft_flow_note(flow, 1), "1 rows of times.csv have no usable time (line 3: '0')");
     ft_times_free(times);
     times = times_of("name,time_us\nother,40\n");
-    assert_int_equal(ft_flow_set_times(flow, times, false, &error), FT_ERR_USAGE); /* there is no median of nothing */
+    assert_int_equal(ft_flow_set_times(flow, times, false, &error), FT_ERR_USAGE); /* no time to take the median of */
     ft_times_free(times);
     ft_flow_free(flow);
 }
@@ -96,7 +96,7 @@ static void refuse(const char *text, ft_status status, const char *word) {
     assert_null(flow);
 }
 
-static void test_what_is_wrong(void **state) {
+static void test_invalid_files(void **state) {
     (void)state;
     refuse("name,time_us\na,1\n", FT_ERR_USAGE, "no column 'after'");
     refuse("name,time_us,after\na,1,b\n", FT_ERR_GRAPH, "f: line 2: comes after a kernel that does not exist: 'b'");
@@ -137,8 +137,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_executor),
         cmocka_unit_test(test_times_by_name_and_function),
-        cmocka_unit_test(test_missing_times_are_medians_and_told),
-        cmocka_unit_test(test_what_is_wrong),
+        cmocka_unit_test(test_missing_times_are_medians_and_noted),
+        cmocka_unit_test(test_invalid_files),
         cmocka_unit_test(test_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,5 @@
-/* Tests of replays: small ones by hand, and what holds for any flow: never below the critical path, never above one
- * after the other with gaps, no engine does two things at a time, nothing begins before what it needs, the same again
- * gives the same. */
+/* Tests of replays: small ones computed by hand, and invariants of any flow: at least the critical path, at most the
+ * sum with gaps, one kernel per lane at a time, dependencies first, the same result again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +46,7 @@ static void test_diamond(void **state) {
     assert_float_equal(length_of(diamond, "e:x;f:y", FT_ORDER_PROGRAM), 45, 1e-12);
 }
 
-static void test_what_is_told(void **state) {
+static void test_sums_of_a_replay(void **state) {
     (void)state;
     ft_flow *flow = made_flow(diamond);
     ft_replay_options options = ft_replay_options_default();
@@ -66,11 +65,11 @@ static void test_what_is_told(void **state) {
     assert_float_equal(r.engines[1].busy_us, 30, 1e-12);
     assert_float_equal(r.phase_us[FT_REPLAY_FORWARD], 65, 1e-12);
     ft_replay_free(&r);
-    ft_replay_free(&r); /* once more does nothing */
+    ft_replay_free(&r); /* freeing twice does nothing */
     ft_flow_free(flow);
 }
 
-/* Two lanes, a long tail behind the kernel that is listed last: only who looks ahead begins with it. */
+/* Two lanes, a long path after the kernel that is listed last: only the critical order starts with it. */
 static void test_orders(void **state) {
     (void)state;
     static const char csv[] = "name,time_us,after\na,10,\nb,10,\nc,10,\nd,30,c\n";
@@ -111,7 +110,7 @@ static void test_gaps_delay_the_next(void **state) {
 /* --- Training and workers ------------------------------------------------------------------------------------------
  */
 
-/* A chain of three; the way back is taken to be twice as long. Gradients of 8 MB at 1 GB/s. */
+/* A chain of three; the backward pass takes twice as long. Gradients of 8 MB at 1 GB/s. */
 static const char chain[] = "name,time_us,after,gradient_bytes\na,100,,8000000\nb,100,a,8000000\nc,100,b,8000000\n";
 
 static ft_replay train(const ft_flow *flow, uint32_t workers, uint64_t bucket, bool is_exchange_last) {
@@ -132,7 +131,7 @@ static void test_training(void **state) {
     assert_float_equal(r.iteration_us, 900, 1e-9);
     assert_float_equal(r.phase_us[FT_REPLAY_BACKWARD], 600, 1e-9);
     assert_int_equal(r.gradient_bytes, 0);
-    assert_string_equal(r.events[3].name, "c"); /* the way back begins at the end */
+    assert_string_equal(r.events[3].name, "c"); /* the backward pass starts at the end */
     assert_int_equal(r.events[3].phase, FT_REPLAY_BACKWARD);
     ft_replay_free(&r);
     ft_flow_free(flow);
@@ -145,7 +144,7 @@ static void test_exchange(void **state) {
     assert_float_equal(one, 2 * (5 + 50), 1e-9);
     ft_replay each = train(flow, 2, 1, false), whole = train(flow, 2, UINT64_MAX, false),
               late = train(flow, 2, 1, true);
-    /* Each piece while the next kernel goes back: only the last one shows. */
+    /* Each bucket overlaps with the backward pass of the next kernel: only the last one is exposed. */
     assert_float_equal(each.iteration_us, 900 + one, 1e-9);
     assert_float_equal(each.exposed_us, one, 1e-9);
     assert_float_equal(each.alone_us, 900, 1e-9);
@@ -161,7 +160,7 @@ static void test_exchange(void **state) {
     ft_flow_free(flow);
 }
 
-static void test_workers_without_gradients_say_so(void **state) {
+static void test_workers_without_gradients_are_noted(void **state) {
     (void)state;
     ft_flow *flow = made_flow(diamond);
     ft_replay r = train(flow, 2, 1, false);
@@ -180,7 +179,7 @@ static void test_ring(void **state) {
     assert_float_equal(ring_time_us(4000, 4, 5, 1e9), 6 * (5 + 1), 1e-9);
 }
 
-static void test_what_cannot_be(void **state) {
+static void test_invalid_options(void **state) {
     (void)state;
     ft_flow *flow = made_flow(chain), *whole = made_flow("name,time_us,after,phase\na,1,,backward\n");
     ft_replay replay = {0};
@@ -281,7 +280,7 @@ static void test_any_flow(void **state) {
     }
 }
 
-/* One lane without gaps is never idle: all one after the other. */
+/* One lane without gaps is never idle: the sum of all kernels. */
 static void test_one_engine_is_the_sum(void **state) {
     (void)state;
     for (uint64_t seed = 0; seed < FLOWS; seed++) {
@@ -297,7 +296,7 @@ static void test_one_engine_is_the_sum(void **state) {
     }
 }
 
-/* Work without needs: one lane more is never slower, and enough lanes take as long as the longest kernel. */
+/* Independent kernels: one more lane is never slower, and enough lanes take as long as the longest kernel. */
 static void test_more_lanes_for_independent_work(void **state) {
     (void)state;
     for (uint64_t seed = 0; seed < FLOWS; seed++) {
@@ -360,15 +359,15 @@ static void test_names(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_diamond),
-        cmocka_unit_test(test_what_is_told),
+        cmocka_unit_test(test_sums_of_a_replay),
         cmocka_unit_test(test_orders),
         cmocka_unit_test(test_priorities_and_phases),
         cmocka_unit_test(test_gaps_delay_the_next),
         cmocka_unit_test(test_training),
         cmocka_unit_test(test_exchange),
-        cmocka_unit_test(test_workers_without_gradients_say_so),
+        cmocka_unit_test(test_workers_without_gradients_are_noted),
         cmocka_unit_test(test_ring),
-        cmocka_unit_test(test_what_cannot_be),
+        cmocka_unit_test(test_invalid_options),
         cmocka_unit_test(test_any_flow),
         cmocka_unit_test(test_one_engine_is_the_sum),
         cmocka_unit_test(test_more_lanes_for_independent_work),

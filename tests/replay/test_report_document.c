@@ -1,5 +1,4 @@
-/* Tests of reports: JSON follows its schema, CSV and tables have the same values, and what cannot be written is told.
- */
+/* Tests of reports: JSON follows its schema, CSV and tables have the same values, and write errors are reported. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Tests of traces and pictures of replays: each event once, on its own track, and no file where one cannot be. */
+/* Tests of traces and plots of replays: each event once, on its own track; paths that cannot be written are errors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,7 +80,7 @@ static void test_plot(void **state) {
     assert_int_equal(access("p.png", R_OK), 0);
 }
 
-static void test_places_that_are_none(void **state) {
+static void test_paths_that_cannot_be_written(void **state) {
     (void)state;
     ft_error error;
     assert_int_equal(ft_replay_trace("nowhere/t.json", &view, 0, &error), FT_ERR_IO);
@@ -96,7 +96,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trace),
         cmocka_unit_test(test_plot),
-        cmocka_unit_test(test_places_that_are_none),
+        cmocka_unit_test(test_paths_that_cannot_be_written),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -1,4 +1,4 @@
-/* Tests of tables of times: CSV and JSON say the same, units are in the names, and what is wrong is named by line. */
+/* Tests of tables of times: CSV and JSON agree, names have units, and errors name the line. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +59,7 @@ static void test_pairs(void **state) {
     ft_times_free(t);
 }
 
-static void test_what_predict_writes(void **state) {
+static void test_tables_of_predict(void **state) {
     (void)state;
     ft_times *t =
         read_text("[{\"file\": \"m.onnx\", \"layers\": [\n"
@@ -77,8 +77,8 @@ static void test_what_predict_writes(void **state) {
     ft_times_free(t);
 }
 
-/* Times that are none are passed over, and counted; or are errors with their line. */
-static void test_times_that_are_none(void **state) {
+/* Unusable times are dropped and counted, or are errors with their line. */
+static void test_unusable_times(void **state) {
     (void)state;
     static const char *const bad[] = {"0", "-1", "nan", "inf", "1e300", "soon", "1e16"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -105,7 +105,7 @@ static void refuse(const char *text, ft_status status, const char *word) {
     assert_null(times);
 }
 
-static void test_what_is_wrong(void **state) {
+static void test_invalid_tables(void **state) {
     (void)state;
     refuse("", FT_ERR_FORMAT, "not a table of times");
     refuse("no table at all\n", FT_ERR_FORMAT, "not a table of times");
@@ -162,9 +162,9 @@ static void test_memory_runs_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_csv_and_json_agree),  cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_what_predict_writes), cmocka_unit_test(test_times_that_are_none),
-        cmocka_unit_test(test_what_is_wrong),       cmocka_unit_test(test_lines_of_objects),
+        cmocka_unit_test(test_csv_and_json_agree), cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_tables_of_predict),  cmocka_unit_test(test_unusable_times),
+        cmocka_unit_test(test_invalid_tables),     cmocka_unit_test(test_lines_of_objects),
         cmocka_unit_test(test_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
