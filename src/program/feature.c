@@ -88,6 +88,7 @@ static buffer_numbers measure(const store_view *x, const access *a, double trips
                         .unique_bytes = a->touched * ELEMENT_BYTES,
                         .lines = 1,
                         .unique_lines = 1};
+    assert(a->dims > 0 && a->set_count > 0);
     b.again = view_find_reuse(x, a);
     if (x->path_count == 0) return b;
     double stride = 0, passed = 1;

@@ -302,6 +302,7 @@ static double count_distinct(store_view *x, const nest_node *node, access *a, do
 
 static void add_use(store_view *x, const nest_node *node, access *a, const warp *w, double trips, use_counts *uses) {
     prog_scope scope = view_scope(x, a);
+    assert(scope >= PROG_GLOBAL && scope <= PROG_LOCAL);
     use_counts sum = {.accesses = trips * a->set_count, .distinct = count_distinct(x, node, a, trips)};
     a->cycles = 0;
     for (uint32_t i = 0; i < a->set_count; i++) {

@@ -106,6 +106,7 @@ double feature_unroll(const store_view *x, const nest_node *node, const unroll_i
         if (body == 0) body = info->steps;
     }
     double code = own->launch == NEST_NONE ? own->steps : infos[own->launch].steps;
+    assert(unrolled >= 1 && left >= 1 && spill_trips >= 1);
     out[0] = slog(unrolled);
     out[1] = slog(left);
     out[2] = slog(body > 0 ? body : code);

@@ -1,5 +1,6 @@
 /* log.c - reading files of programs: records of tuners, one per line, or programs that TVM printed, each with the
  * comments that declare its buffers before it. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,6 +137,7 @@ ft_status ft_program_log_next(ft_program_log *log, ft_program_record *record, ft
                                : program_record_read(line, length, &log->record, &log->tuned, &log->has_record, error);
         FT_TRY(program_log_fail(log, status, error));
     }
+    assert(!log->is_printed);
     describe(log, record);
     return FT_OK;
 }

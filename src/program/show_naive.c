@@ -1,5 +1,7 @@
 /* show_naive.c - workloads as straightforward loops, the reference that nests are compared with. t[0], t[1], ... are
  * the tensors of the stages of the definition, in its order. */
+#include <assert.h>
+
 #include "program/show.h"
 
 #define L(x) ((long long)(x))
@@ -142,6 +144,7 @@ void show_naive(const workload *w, buf *out) {
     long long size, channels, inner;
     int stages;
     result_shape(w, &size, &channels, &inner, &stages);
+    assert(size > 0 && channels > 0 && inner > 0);
     /* The epilogue works in place: the result is the tensor of the last stage. */
     if (w->has_add || w->has_relu) {
         int last = stages - 1 + 2 * w->has_add + w->has_relu;

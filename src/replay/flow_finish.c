@@ -115,6 +115,7 @@ static uint32_t order_kernels(sorter *s, const ft_flow *flow) {
         for (uint32_t i = s->first[kernel]; i < s->first[kernel + 1]; i++)
             if (--s->left[s->successors[i]] == 0) heap_push(&s->ready, (heap_entry){.id = s->successors[i]});
     }
+    assert(placed <= flow->count);
     return placed;
 }
 

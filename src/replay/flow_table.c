@@ -1,4 +1,5 @@
 /* flow_table.c - flows of tables: kernels listed by the operators they fuse, or by the kernels they come after. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,7 @@ static ft_status add_row_part(table_parts *p, uint32_t row_index, ft_error *erro
                            "batch is needed",
                            p->times->path, (unsigned long long)row->line, name,
                            (unsigned long long)p->times->rows[p->row_of[op] - 1].line);
+        assert(p->op_count < ft_graph_op_count(p->model)); /* each operator is in one row */
         p->row_of[op] = row_index + 1;
         p->ops[p->op_count++] = op;
     }

@@ -1,4 +1,5 @@
 /* flow_times.c - setting the times of kernels from a table, by name; missing ones get the median. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ typedef struct time_lookup {
 
 static void set_time(ft_flow *flow, uint32_t kernel, double time_us) {
     ft_flow_kernel *k = &flow->kernels[kernel];
+    assert(kernel < flow->count);
     k->time_us = time_us;
     k->backward_us = time_us * flow->infos[kernel].backward_ratio;
     k->update_us = time_us * flow->infos[kernel].update_ratio;

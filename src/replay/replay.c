@@ -104,6 +104,7 @@ static ft_status run_alone(const run *r, double *end_us, ft_error *error) {
 /* --- Events ---------------------------------------------------------------------------------------------------- */
 
 static void name_event(const run *r, const task *t, ft_replay_event *event) {
+    assert(t->kernel == FT_NONE || t->kernel < r->flow->count);
     if (t->kernel != FT_NONE) {
         event->name = r->flow->kernels[t->kernel].name;
         event->type = r->flow->kernels[t->kernel].type;

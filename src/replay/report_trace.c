@@ -1,5 +1,6 @@
 /* report_trace.c - a replay as a trace: a process per worker, a thread per lane of an engine, and the network; for
  * models also a counter with the memory of the first worker. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,6 +11,7 @@
 
 /* Process numbers: workers from 1, then the network. Lanes of an engine have consecutive threads. */
 static trace_track track_of(const ft_replay *replay, uint32_t engine, uint32_t lane) {
+    assert(engine < replay->engine_count);
     const ft_replay_engine *e = &replay->engines[engine];
     uint32_t thread = 1 + lane;
     for (uint32_t i = engine; i-- > 0 && replay->engines[i].worker == e->worker;)

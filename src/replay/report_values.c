@@ -1,6 +1,7 @@
 /* report_values.c - the values of a report about a replay. */
 #include "replay/report_values.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -103,6 +104,7 @@ void engine_row_fill(const ft_replay_engine *engine, engine_row *row) {
 }
 
 void event_row_fill(const ft_replay *replay, uint32_t index, event_row *row) {
+    assert(index < replay->event_count);
     const ft_replay_event *e = &replay->events[index];
     *row = (event_row){.index = index,
                        .name = e->name,

@@ -144,6 +144,7 @@ static void finish_task(simulation *c, uint32_t index) {
 
 static void free_lane(simulation *c, uint32_t index) {
     uint32_t engine = c->tasks->items[index].engine;
+    assert(c->s->lane[index] != FT_NONE);
     heap_push(&c->states[engine].lanes, (heap_entry){.id = c->s->lane[index]});
     mark_pending(c, engine);
 }
@@ -169,7 +170,7 @@ static void start_ready(simulation *c) {
     c->pending_count = 0;
 }
 
-/* An even event is the end of a task, an odd one that of the gap behind it. */
+/* An even event is the end of a task, an odd one that of the gap after it. */
 static void handle_event(simulation *c, uint32_t id) {
     uint32_t index = id / 2;
     assert(index < c->tasks->count);

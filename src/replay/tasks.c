@@ -181,6 +181,7 @@ static void add_backward(task_builder *m, uint32_t worker) {
 
 static void add_bucket(task_builder *m, uint32_t last, uint32_t first, uint64_t bytes) {
     const ft_replay_options *o = m->options;
+    assert(first <= last && bytes > 0);
     double time_us = ring_time_us(bytes, o->workers, o->latency_us, o->bytes_per_s);
     uint32_t added =
         add_task(m, 0, 0, (task){.kernel = FT_NONE, .phase = FT_REPLAY_EXCHANGE, .time_us = time_us, .bytes = bytes});
