@@ -219,6 +219,9 @@ typedef struct ft_binding {
     int64_t batch; /* 0: the batch of the file, or 1 when it is symbolic */
     const ft_shape_binding *shapes;
     uint32_t shape_count;
+    /* Dimensions of inputs that have no value: 0: they are an error; above 0: they take this size; below 0: inputs that
+     * have them count as tensors without a shape. */
+    int64_t open_size;
 } ft_binding;
 
 /* Parses "name=1x3x224x224" (also "sequence=128"). `text` must outlive the result, whose name points into `name`,
@@ -232,6 +235,18 @@ FT_API ft_status ft_shape_binding_parse(const char *text, char *name, size_t siz
  * exported batch, and the sizes and work of all that depends on the input are multiplied by
  * ft_graph_batch / ft_graph_exported_batch, those of weights are not. ft_graph_is_scaled() is then true. */
 FT_API ft_status ft_graph_bind(const ft_graph *graph, const ft_binding *binding, ft_graph **bound, ft_error *error);
+
+/* A dimension of an input that a binding leaves without a value. */
+typedef struct ft_open_dim {
+    uint32_t input;     /* index of the tensor */
+    int32_t axis;       /* -1: the input has no shape */
+    const char *symbol; /* NULL: the dimension has no name */
+} ft_open_dim;
+
+/* The open dimensions of a graph under a binding (NULL: none), up to `max_count` of them: what ft_graph_bind would
+ * refuse with FT_ERR_UNBOUND. open_size is ignored. */
+FT_API ft_status ft_graph_open_dims(const ft_graph *graph, const ft_binding *binding, ft_open_dim *dims,
+                                    uint32_t max_count, uint32_t *count, ft_error *error);
 FT_API bool ft_graph_is_bound(const ft_graph *graph);
 FT_API int64_t ft_graph_batch(const ft_graph *bound);
 FT_API int64_t ft_graph_exported_batch(const ft_graph *bound);

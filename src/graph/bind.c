@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,26 @@ ft_status ft_shape_binding_parse(const char *text, char *name, size_t size, ft_s
     name[equals - text] = '\0';
     *shape = s;
     return FT_OK;
+}
+
+/* --- Messages ------------------------------------------------------------------------------------------------ */
+
+/* Text that ends where the buffer does. */
+typedef struct message {
+    char *text;
+    size_t size, length;
+} message;
+
+static void add(message *m, const char *format, ...) FT_PRINTF(2, 3);
+static void add(message *m, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int wrote = vsnprintf(m->text + m->length, m->size - m->length, format, args);
+    va_end(args);
+    if (wrote < 0 || (size_t)wrote >= m->size - m->length)
+        m->text[m->length] = '\0'; /* a piece that does not fit is left out */
+    else
+        m->length += (size_t)wrote;
 }
 
 /* --- Values for symbols and inputs --------------------------------------------------------------------------- */
@@ -77,6 +98,21 @@ static ft_status bind_input(binder *b, ft_tensor *t, const ft_shape_binding *sha
     return FT_OK;
 }
 
+/* Lists what the model has instead. */
+static ft_status fail_unknown_name(const binder *b, const ft_shape_binding *shape) {
+    char text[400] = "", dims[80];
+    message m = {text, sizeof text, 0};
+    for (uint32_t i = 0; i < b->source->inputs.count; i++) {
+        const ft_tensor *t = &b->source->tensors[b->source->inputs.items[i]];
+        add(&m, "%s%.60s (%s)", i > 0 ? ", " : "; inputs: ", t->name,
+            t->rank < 0 ? "no shape" : shape_text(b->source, t, dims, sizeof dims));
+    }
+    for (uint32_t i = 0; i < b->source->symbol_count; i++)
+        add(&m, "%s%s", i > 0 ? ", " : "; symbols: ", b->source->symbols[i]);
+    return ft_fail(b->error, FT_ERR_USAGE, "the model has no input%s named '%.60s'%s",
+                   shape->rank == 1 ? " or symbol" : "", shape->name, text);
+}
+
 static ft_status bind_shapes(binder *b, const ft_binding *binding) {
     for (uint32_t i = 0; i < binding->shape_count; i++) {
         const ft_shape_binding *shape = &binding->shapes[i];
@@ -92,9 +128,7 @@ static ft_status bind_shapes(binder *b, const ft_binding *binding) {
             FT_TRY(set_symbol(b, -1 - (int64_t)k, shape->dims[0], shape->name));
             is_used = true;
         }
-        if (!is_used)
-            return ft_fail(b->error, FT_ERR_USAGE, "the model has no input%s named '%s'",
-                           shape->rank == 1 ? " or symbol" : "", shape->name);
+        if (!is_used) return fail_unknown_name(b, shape);
     }
     return FT_OK;
 }
@@ -173,53 +207,99 @@ static void substitute(const binder *b, ft_tensor *t) {
     if (!is_known && t->role != FT_INPUT) t->rank = -1;
 }
 
-/* Writes " --shape h=N --shape w=N" for the symbols of the inputs that have no value, as many as fit. */
-static void list_unbound(const binder *b, char *text, size_t size) {
+/* An input that is read or returned and is a tensor: sequences and optional values have no shape. */
+static bool needs_shape(const ft_tensor *t) {
+    return (t->use_count > 0 || t->is_output) && (t->rank >= 0 || t->dtype != FT_DTYPE_UNKNOWN);
+}
+
+static bool is_open(const ft_tensor *t) {
+    bool has_open_dim = t->rank < 0;
+    for (int32_t i = 0; i < t->rank; i++) has_open_dim |= t->dims[i] < 0;
+    return needs_shape(t) && has_open_dim;
+}
+
+/* Whether values of symbols are not enough: a dimension has no name, or the rank is unknown. */
+static bool needs_whole_shape(const binder *b, const ft_tensor *t) {
+    for (int32_t i = 0; i < t->rank; i++)
+        if (t->dims[i] < 0 && ft_dim_symbol(b->source, t->dims[i]) == NULL) return true;
+    return t->rank < 0;
+}
+
+/* "name=1x3xNxN": the shape to fill in. */
+static void add_whole_shape(message *m, const ft_tensor *t) {
+    char shape[256] = "";
+    message s = {shape, sizeof shape, 0};
+    for (int32_t i = 0; i < t->rank; i++) {
+        if (t->dims[i] < 0)
+            add(&s, "%sN", i > 0 ? "x" : "");
+        else
+            add(&s, "%s%lld", i > 0 ? "x" : "", (long long)t->dims[i]);
+    }
+    add(m, " --shape %s=%s", t->name, t->rank < 0 ? "..." : shape);
+}
+
+/* " --shape h=N --shape x=1x3xNxN": what closes all open dimensions, each symbol once. */
+static void add_remedies(const binder *b, message *m) {
     bool is_listed[GRAPH_MAX_SYMBOLS] = {false};
-    size_t length = 0;
-    text[0] = '\0';
-    for (uint32_t i = 0; i < b->bound->inputs.count; i++) {
-        const ft_tensor *t = &b->bound->tensors[b->bound->inputs.items[i]];
-        for (int32_t k = 0; t->use_count > 0 && k < t->rank; k++) {
-            const char *symbol = ft_dim_symbol(b->source, t->dims[k]);
-            int64_t index = symbol != NULL ? -1 - t->dims[k] : 0;
-            if (symbol == NULL || is_listed[index]) continue;
-            assert(index >= 0 && index < GRAPH_MAX_SYMBOLS);
-            is_listed[index] = true;
-            int wrote = snprintf(text + length, size - length, " --shape %s=N", symbol);
-            if (wrote < 0 || (size_t)wrote >= size - length) {
-                text[length] = '\0';
-                return;
+    for (int is_symbol = 0; is_symbol < 2; is_symbol++) {
+        for (uint32_t i = 0; i < b->bound->inputs.count; i++) {
+            const ft_tensor *t = &b->bound->tensors[b->bound->inputs.items[i]];
+            bool is_whole = needs_whole_shape(b, t);
+            if (!is_open(t)) continue;
+            if (!is_symbol && is_whole) add_whole_shape(m, t);
+            for (int32_t k = 0; k < t->rank; k++) {
+                const char *symbol = ft_dim_symbol(b->source, t->dims[k]);
+                if (symbol == NULL || is_listed[-1 - t->dims[k]] || (!is_symbol && !is_whole)) continue;
+                assert(-1 - t->dims[k] < GRAPH_MAX_SYMBOLS);
+                is_listed[-1 - t->dims[k]] = true; /* a whole shape closes the symbols in it */
+                if (is_symbol) add(m, " --shape %s=N", symbol);
             }
-            length += (size_t)wrote;
         }
     }
 }
 
-static ft_status check_input(const binder *b, const ft_tensor *t) {
-    if (t->use_count == 0 && !t->is_output) return FT_OK;
-    if (t->rank < 0 && t->dtype == FT_DTYPE_UNKNOWN) return FT_OK; /* a sequence or an optional has no shape */
-    if (t->rank < 0)
-        return ft_fail(b->error, FT_ERR_UNBOUND, "input '%s' has no shape: set it with --shape %s=...", t->name,
-                       t->name);
-    for (int32_t i = 0; i < t->rank; i++) {
-        if (t->dims[i] >= 0) continue;
-        char shape[160], hints[200];
-        const char *symbol = ft_dim_symbol(b->source, t->dims[i]);
-        shape_text(b->source, t, shape, sizeof shape);
-        list_unbound(b, hints, sizeof hints);
-        if (symbol != NULL)
-            return ft_fail(b->error, FT_ERR_UNBOUND, "symbol '%s' in input '%s' (%s) has no value: set it with%s",
-                           symbol, t->name, shape, hints);
-        return ft_fail(b->error, FT_ERR_UNBOUND,
-                       "dimension %d of input '%s' (%s) is unknown: set the shape with --shape %s=...", i, t->name,
-                       shape, t->name);
+/* Names the inputs with open dimensions, and everything that has to be set, at once. */
+static ft_status fail_unbound(const binder *b) {
+    enum { MAX_INPUTS = 3 };
+    char text[400] = "";
+    message m = {text, sizeof text, 0};
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < b->bound->inputs.count; i++) {
+        const ft_tensor *t = &b->bound->tensors[b->bound->inputs.items[i]];
+        char shape[80];
+        if (!is_open(t) || ++count > MAX_INPUTS) continue;
+        add(&m, "%s'%.60s' (%s)", count > 1 ? ", " : "", t->name,
+            t->rank < 0 ? "no shape" : shape_text(b->source, t, shape, sizeof shape));
     }
-    if (shape_elems(t->dims, t->rank) == 0) {
-        for (int32_t i = 0; i < t->rank; i++) {
-            if (t->dims[i] == 0) return FT_OK;
+    if (count > MAX_INPUTS) add(&m, " and %u more", count - MAX_INPUTS);
+    add(&m, count == 1 ? " has open dimensions: set them with" : " have open dimensions: set them with");
+    add_remedies(b, &m);
+    return ft_fail(b->error, FT_ERR_UNBOUND, "input%s %s", count == 1 ? "" : "s", text);
+}
+
+/* Gives open dimensions a size, or leaves the inputs that have them without a shape. */
+static void close_dims(binder *b, int64_t size) {
+    for (uint32_t i = 0; i < b->bound->inputs.count; i++) {
+        ft_tensor *t = &b->bound->tensors[b->bound->inputs.items[i]];
+        if (!is_open(t)) continue;
+        if (size < 0) t->rank = -1;
+        for (int32_t k = 0; k < t->rank; k++) {
+            if (t->dims[k] >= 0) continue;
+            if (t->dims[k] != FT_DIM_UNKNOWN) b->symbols[-1 - t->dims[k]] = size;
+            t->dims[k] = size;
         }
-        return ft_fail(b->error, FT_ERR_LIMIT, "input '%s' has more than 2^46 elements", t->name);
+    }
+}
+
+static ft_status check_inputs(const binder *b, bool may_be_open) {
+    for (uint32_t i = 0; i < b->bound->inputs.count && !may_be_open; i++)
+        if (is_open(&b->bound->tensors[b->bound->inputs.items[i]])) return fail_unbound(b);
+    for (uint32_t i = 0; i < b->bound->inputs.count; i++) {
+        const ft_tensor *t = &b->bound->tensors[b->bound->inputs.items[i]];
+        bool has_zero = false;
+        for (int32_t k = 0; k < t->rank; k++) has_zero |= t->dims[k] == 0;
+        if (needs_shape(t) && t->rank >= 0 && !has_zero && shape_elems(t->dims, t->rank) == 0)
+            return ft_fail(b->error, FT_ERR_LIMIT, "input '%s' has more than 2^46 elements", t->name);
     }
     return FT_OK;
 }
@@ -233,14 +313,14 @@ static ft_status bind_inputs(binder *b, const ft_binding *binding) {
     FT_TRY(bind_shapes(b, binding));
     find_batch_input(b);
     FT_TRY(bind_batch(b, binding->batch));
+    for (uint32_t i = 0; i < b->bound->inputs.count; i++) substitute(b, &b->bound->tensors[b->bound->inputs.items[i]]);
+    if (binding->open_size != 0) close_dims(b, binding->open_size);
     for (uint32_t i = 0; i < b->bound->tensor_count; i++) {
         ft_tensor *t = &b->bound->tensors[i];
         if (t->role == FT_ACTIVATION && b->drops_declared) t->rank = -1;
         substitute(b, t);
     }
-    for (uint32_t i = 0; i < b->bound->inputs.count; i++)
-        FT_TRY(check_input(b, &b->bound->tensors[b->bound->inputs.items[i]]));
-    return FT_OK;
+    return check_inputs(b, binding->open_size != 0);
 }
 
 /* --- Inference over the operators ---------------------------------------------------------------------------- */
@@ -380,13 +460,18 @@ static ft_status copy_tables(const ft_graph *source, ft_graph **copy, ft_error *
     return FT_OK;
 }
 
+static ft_status allocate_symbols(binder *b) {
+    b->symbols = ARENA_ARRAY(&b->bound->memory, int64_t, b->source->symbol_count);
+    if (b->symbols == NULL) return FT_NOMEM(b->error);
+    for (uint32_t i = 0; i < b->source->symbol_count; i++) b->symbols[i] = -1;
+    return FT_OK;
+}
+
 static ft_status try_bind(const ft_graph *graph, const ft_binding *binding, ft_graph **bound, ft_error *error) {
     ft_graph *g = NULL;
     FT_TRY(copy_tables(graph, &g, error));
     binder b = {.source = graph, .bound = g, .error = error};
-    b.symbols = ARENA_ARRAY(&g->memory, int64_t, graph->symbol_count);
-    ft_status status = b.symbols != NULL ? FT_OK : FT_NOMEM(error);
-    for (uint32_t i = 0; status == FT_OK && i < graph->symbol_count; i++) b.symbols[i] = -1;
+    ft_status status = allocate_symbols(&b);
     if (status == FT_OK) status = bind_inputs(&b, binding);
     if (status == FT_OK) status = infer_all(&b);
     if (status != FT_OK) {
@@ -396,6 +481,30 @@ static ft_status try_bind(const ft_graph *graph, const ft_binding *binding, ft_g
     count_loops(g);
     *bound = g;
     return FT_OK;
+}
+
+ft_status ft_graph_open_dims(const ft_graph *graph, const ft_binding *binding, ft_open_dim *dims, uint32_t max_count,
+                             uint32_t *count, ft_error *error) {
+    ft_graph *g = NULL;
+    ft_binding inputs_only = binding != NULL ? *binding : (ft_binding){0};
+    uint32_t found = 0;
+    FT_TRY(copy_tables(graph, &g, error));
+    binder b = {.source = graph, .bound = g, .error = error};
+    inputs_only.open_size = 0;
+    ft_status status = allocate_symbols(&b);
+    if (status == FT_OK) status = bind_inputs(&b, &inputs_only);
+    for (uint32_t i = 0; status == FT_ERR_UNBOUND && i < g->inputs.count; i++) {
+        const ft_tensor *t = &g->tensors[g->inputs.items[i]];
+        if (!is_open(t)) continue;
+        for (int32_t k = t->rank < 0 ? -1 : 0; k < t->rank || k < 0; k++) {
+            if ((k >= 0 && t->dims[k] >= 0) || found == max_count) continue;
+            const char *symbol = k >= 0 ? ft_dim_symbol(graph, t->dims[k]) : NULL;
+            dims[found++] = (ft_open_dim){.input = g->inputs.items[i], .axis = k, .symbol = symbol};
+        }
+    }
+    ft_graph_free(g);
+    *count = found;
+    return status == FT_ERR_UNBOUND ? FT_OK : status;
 }
 
 bool graph_mark_bound(ft_graph *graph, int64_t batch, int64_t exported_batch) {

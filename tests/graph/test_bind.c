@@ -98,7 +98,7 @@ static void other_symbols_need_a_value(void **state) {
     uint32_t x = ADD(g, "ids", FT_INPUT, symbol(g, "N"), symbol(g, "sequence"), 64), y = op(g, "Relu", x, FT_NONE);
     finish(g, y);
     assert_int_equal(ft_graph_bind(g, NULL, &bound, &error), FT_ERR_UNBOUND);
-    assert_non_null(strstr(error.message, "'sequence'"));
+    assert_non_null(strstr(error.message, "--shape sequence=N"));
     assert_non_null(strstr(error.message, "'ids'"));
 
     ft_shape_binding by_symbol = {.name = "sequence", .rank = 1, .dims = {128}};
@@ -124,7 +124,7 @@ static void a_symbol_called_batch_is_the_batch(void **state) {
              y = op(g, "Relu", x, FT_NONE);
     finish(g, y);
     assert_int_equal(ft_graph_bind(g, &(ft_binding){.batch = 4}, &bound, &error), FT_ERR_UNBOUND);
-    assert_non_null(strstr(error.message, "'sequence'"));
+    assert_non_null(strstr(error.message, "--shape sequence=N"));
     ft_shape_binding sequence = {.name = "sequence", .rank = 1, .dims = {20}};
     ft_binding binding = {.batch = 4, .shapes = &sequence, .shape_count = 1};
     assert_int_equal(ft_graph_bind(g, &binding, &bound, &error), FT_OK);
@@ -157,8 +157,66 @@ static void all_symbols_without_a_value_are_listed(void **state) {
     uint32_t a = ADD(g, "a", FT_INPUT, symbol(g, "N"), 3, h, w), b = ADD(g, "b", FT_INPUT, symbol(g, "N"), 3, h, w);
     finish(g, op(g, "Add", a, b));
     assert_int_equal(ft_graph_bind(g, NULL, &bound, &error), FT_ERR_UNBOUND);
-    assert_string_equal(error.message, "symbol 'h' in input 'a' (1x3xhxw) has no value: set it with --shape h=N "
-                                       "--shape w=N");
+    assert_string_equal(error.message, "inputs 'a' (1x3xhxw), 'b' (1x3xhxw) have open dimensions: set them with "
+                                       "--shape h=N --shape w=N");
+    ft_graph_free(g);
+}
+
+static void inputs_without_names_of_dimensions_are_listed_whole(void **state) {
+    (void)state;
+    ft_graph *g = new_graph(), *bound = NULL;
+    ft_error error;
+    uint32_t a = ADD(g, "a", FT_INPUT, 1, 3, FT_DIM_UNKNOWN, symbol(g, "w")),
+             b = ADD(g, "b", FT_INPUT, 1, 3, symbol(g, "h"), symbol(g, "w"));
+    g->tensors[ADD(g, "c", FT_INPUT, 1)].rank = -1;
+    finish(g, op(g, "Add", a, op(g, "Add", b, ft_graph_inputs(g)[2])));
+    assert_int_equal(ft_graph_bind(g, NULL, &bound, &error), FT_ERR_UNBOUND);
+    assert_string_equal(error.message, "inputs 'a' (1x3x?xw), 'b' (1x3xhxw), 'c' (no shape) have open dimensions: set "
+                                       "them with --shape a=1x3xNxN --shape c=... --shape h=N");
+    ft_open_dim dims[8];
+    uint32_t count;
+    assert_int_equal(ft_graph_open_dims(g, NULL, dims, 8, &count, &error), FT_OK);
+    assert_int_equal(count, 5);
+    assert_null(dims[0].symbol);
+    assert_int_equal(dims[0].axis, 2);
+    assert_string_equal(dims[2].symbol, "h");
+    assert_int_equal(dims[4].axis, -1);
+    assert_int_equal(ft_graph_open_dims(g, NULL, dims, 2, &count, &error), FT_OK);
+    assert_int_equal(count, 2);
+    ft_graph_free(g);
+}
+
+static void open_dimensions_take_a_size_or_stay_unknown(void **state) {
+    (void)state;
+    ft_graph *g = new_graph(), *bound = NULL;
+    ft_error error;
+    uint32_t count, x = ADD(g, "x", FT_INPUT, symbol(g, "N"), symbol(g, "length"), FT_DIM_UNKNOWN),
+                    y = op(g, "Relu", x, FT_NONE);
+    finish(g, y);
+    assert_int_equal(ft_graph_bind(g, &(ft_binding){.batch = 2, .open_size = 7}, &bound, &error), FT_OK);
+    check_shape(bound, y, "2x7x7");
+    ft_graph_free(bound);
+    assert_int_equal(ft_graph_bind(g, &(ft_binding){.open_size = -1}, &bound, &error), FT_OK);
+    assert_int_equal(bound->tensors[y].rank, -1);
+    ft_graph_free(bound);
+    ft_shape_binding shape = {.name = "x", .rank = 3, .dims = {1, 2, 3}};
+    ft_open_dim dim;
+    assert_int_equal(ft_graph_open_dims(g, &(ft_binding){.shapes = &shape, .shape_count = 1}, &dim, 1, &count, &error),
+                     FT_OK);
+    assert_int_equal(count, 0);
+    ft_graph_free(g);
+}
+
+static void unknown_names_list_inputs_and_symbols(void **state) {
+    (void)state;
+    ft_graph *g = new_graph(), *bound = NULL;
+    ft_error error;
+    uint32_t x = ADD(g, "ids", FT_INPUT, symbol(g, "N"), symbol(g, "length"), 8);
+    finish(g, op(g, "Relu", x, FT_NONE));
+    ft_shape_binding shape = {.name = "lenght", .rank = 1, .dims = {3}};
+    assert_int_equal(ft_graph_bind(g, &(ft_binding){.shapes = &shape, .shape_count = 1}, &bound, &error), FT_ERR_USAGE);
+    assert_string_equal(error.message, "the model has no input or symbol named 'lenght'; inputs: ids (Nxlengthx8); "
+                                       "symbols: N, length");
     ft_graph_free(g);
 }
 
@@ -373,6 +431,9 @@ int main(void) {
         cmocka_unit_test(a_symbol_called_batch_is_the_batch),
         cmocka_unit_test(a_single_image_is_a_batch_of_one),
         cmocka_unit_test(all_symbols_without_a_value_are_listed),
+        cmocka_unit_test(inputs_without_names_of_dimensions_are_listed_whole),
+        cmocka_unit_test(open_dimensions_take_a_size_or_stay_unknown),
+        cmocka_unit_test(unknown_names_list_inputs_and_symbols),
         cmocka_unit_test(wrong_bindings_are_refused),
         cmocka_unit_test(a_fixed_batch_is_scaled),
         cmocka_unit_test(a_symbolic_batch_fixed_by_a_constant_is_scaled),
