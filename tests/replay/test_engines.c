@@ -77,6 +77,53 @@ static void test_kinds(void **state) {
     expect("relu", NULL);
 }
 
+/* A kind matches the type or one of its words: the first, one in between, the last. */
+static void test_words_of_a_type(void **state) {
+    (void)state;
+    parse("mme:conv;tpc:*", NULL);
+    expect("conv", "mme");
+    expect("conv-bn-relu", "mme");
+    expect("pad-conv-relu", "mme");
+    expect("pad--conv", "mme");
+    expect("onv-bn", "tpc");
+    expect("conv2d", "tpc");
+    /* Types of 256 characters or more are matched as a whole only. */
+    char type[300];
+    memset(type, 'x', sizeof type);
+    memcpy(type + 250, "-conv", 6);
+    expect(type, "mme"); /* 255 */
+    memset(type + 250, 'x', 6);
+    memcpy(type + 251, "-conv", 6);
+    expect(type, "tpc"); /* 256 */
+    parse("mme:*conv;tpc:*", NULL);
+    expect(type, "mme");
+}
+
+/* The first engine with a matching kind, then the one that runs everything. */
+static void test_first_match(void **state) {
+    (void)state;
+    parse("all:fc,*;a:conv,bn;b:conv,relu", NULL);
+    expect("conv-relu", "a");
+    expect("relu", "b");
+    expect("pool", "all");
+    expect("fc-relu", "all");
+    parse("copy:1", NULL); /* alone it runs everything */
+    expect("conv", "copy");
+}
+
+static void test_limits(void **state) {
+    (void)state;
+    parse("a:1024", "0");
+    assert_int_equal(list.items[0].lanes, 1024);
+    assert_true(list.items[0].gap_us == 0);
+    parse("a:1", "1e9");
+    assert_true(list.items[0].gap_us == 1e9);
+    parse("a:a;b:b;c:c;d:d;e:e;f:f;g:g;h:h;i:i;j:j;k:k;l:l;m:m;n:n;o:o;p:*", NULL);
+    assert_int_equal(list.count, FT_REPLAY_MAX_ENGINES);
+    expect("o", "o");
+    expect("z", "p");
+}
+
 static void test_gaps(void **state) {
     (void)state;
     parse("a:conv;b:*", "2.5");
@@ -109,14 +156,17 @@ static void test_invalid_specifications(void **state) {
     refuse("a:1", "x", "want microseconds");
     refuse("a:1", "-1", "want microseconds");
     refuse("a:1", "nan", "want microseconds");
+    refuse("a:1", "1000000001", "want microseconds");
     refuse("a:1", "b=1", "want microseconds");
     refuse("a:1", "a=", "want microseconds");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_engine), cmocka_unit_test(test_compute_and_copy),       cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_gaps),       cmocka_unit_test(test_invalid_specifications),
+        cmocka_unit_test(test_one_engine),  cmocka_unit_test(test_compute_and_copy),
+        cmocka_unit_test(test_kinds),       cmocka_unit_test(test_words_of_a_type),
+        cmocka_unit_test(test_first_match), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_gaps),        cmocka_unit_test(test_invalid_specifications),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }
