@@ -120,7 +120,8 @@ static const ft_op *maker_of(const ft_graph *graph, uint32_t tensor) {
 static void mark_scales(const ft_graph *graph, const param_marks *params, const ft_op *product, patterns *found) {
     for (uint32_t i = 0; i < product->input_count; i++) {
         const ft_op *maker = maker_of(graph, product->inputs[i]);
-        if (maker != NULL && op_is(maker, "Transpose")) maker = maker_of(graph, maker->inputs[0]);
+        if (maker != NULL && op_is(maker, "Transpose") && maker->input_count > 0)
+            maker = maker_of(graph, maker->inputs[0]);
         if (maker == NULL || !is_scale(maker) || maker->input_count != 2) continue;
         const ft_tensor *by = op_input(graph, maker, 1), *out = op_output(graph, maker, 0);
         bool is_number =

@@ -20,8 +20,11 @@ static bool is_copied(const ft_graph *graph, const patterns *found, uint32_t par
         if (t->use_count != 1) return false;
         const ft_op *reader = &graph->ops[t->uses[0]];
         if (reader->output_count == 0 || reader->outputs[0] == FT_NONE) return false;
-        if (reader->def->cost == COST_MATMUL)
-            return !found->is_score[reader->outputs[0]] && !(t->rank > 2 && found->is_score[reader->inputs[0]]);
+        if (reader->def->cost == COST_MATMUL) {
+            uint32_t other = reader->inputs[0]; /* may be absent in a malformed file */
+            bool is_attended = t->rank > 2 && other != FT_NONE && found->is_score[other];
+            return !found->is_score[reader->outputs[0]] && !is_attended;
+        }
         if ((reader->def->flags & OP_VIEW) == 0 && !pattern_is_transposed_operand(graph, reader)) return false;
         part = reader->outputs[0];
     }

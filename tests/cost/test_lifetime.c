@@ -160,6 +160,19 @@ static void products_copy_parts_they_read(void **state) {
     assert_int_equal(lives.storage[second], second);
 }
 
+/* Only a malformed file has such a product; it must not read beyond the tables. */
+static void a_product_may_lack_its_first_operand(void **state) {
+    (void)state;
+    uint32_t x = unary("Exp", toy_input(graph, 2, 4, 8)), part = toy_value(graph, 2, 4, 4);
+    toy_op_full(
+        graph,
+        &(ft_op){
+            .name = "split", .type = "Split", .inputs = &x, .input_count = 1, .outputs = &part, .output_count = 1});
+    toy_finish(graph, toy_op(graph, "MatMul", FT_NONE, part, FT_NONE, toy_value(graph, 2, 4, 4)), 1, 1);
+    find();
+    assert_int_equal(lives.storage[part], part);
+}
+
 static void a_product_keeps_expanded_operands(void **state) {
     (void)state;
     uint32_t x = toy_input(graph, 2, 3, 4, 8), shared = toy_input(graph, 2, 1, 8, 5);
@@ -182,6 +195,7 @@ int main(void) {
         TEST(masks_and_indexes_are_kept),
         TEST(parts_and_repetitions_are_views),
         TEST(products_copy_parts_they_read),
+        TEST(a_product_may_lack_its_first_operand),
         TEST(a_product_keeps_expanded_operands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
