@@ -122,7 +122,7 @@ typedef struct showing {
     const arguments *args;
     FILE *stream;
     ft_program *program;
-    ft_program_c_file *proof;
+    ft_program_c_file *c_file;
     bool is_named; /* columns of features are */
 } showing;
 
@@ -141,7 +141,7 @@ static ft_status write_program(showing *s, const ft_program_record *record, ft_e
         return write_features(s, record, error);
     case SHOW_C:
         snprintf(label, sizeof label, "line %llu", (unsigned long long)record->line);
-        return ft_program_c_file_add(s->proof, s->program, label, error);
+        return ft_program_c_file_add(s->c_file, s->program, label, error);
     default:
         if (args->output.style.output == FT_JSON) return ft_program_write_json(s->program, s->stream, error);
         fprintf(s->stream, "// line %llu: %s%s, ", (unsigned long long)record->line, record->workload, record->fused);
@@ -173,12 +173,12 @@ static ft_status show(const arguments *args, const output *out) {
                       .is_quiet = args->is_quiet};
     ft_error error;
     ft_status status = ft_program_new(&s.program, &error);
-    if (status == FT_OK && args->what == SHOW_C) status = ft_program_c_file_begin(s.stream, &s.proof, &error);
+    if (status == FT_OK && args->what == SHOW_C) status = ft_program_c_file_begin(s.stream, &s.c_file, &error);
     if (status != FT_OK)
         cli_fail(status, "%s", error.message);
     else
         status = program_walk_log(&w, args->log);
-    ft_status end = ft_program_c_file_end(s.proof, &error);
+    ft_status end = ft_program_c_file_end(s.c_file, &error);
     if (status == FT_OK && end != FT_OK) status = output_fail(out, end, NULL, &error);
     ft_program_free(s.program);
     if (status == FT_OK && w.seen == w.bad) status = cli_fail(FT_ERR_FORMAT, "%s: has no program", args->log);
