@@ -36,7 +36,7 @@ static gnn_sample alone(arena *memory) {
     return s;
 }
 
-static void joins_and_sorts(void **state) {
+static void samples_are_joined_and_edges_sorted(void **state) {
     (void)state;
     arena memory;
     arena_init(&memory, 1 << 20);
@@ -67,7 +67,7 @@ static void joins_and_sorts(void **state) {
     arena_free(&memory);
 }
 
-static void says_when_memory_runs_out(void **state) {
+static void out_of_memory_is_reported(void **state) {
     (void)state;
     for (uint64_t limit = 0;; limit += 512) {
         arena memory;
@@ -85,6 +85,7 @@ static void says_when_memory_runs_out(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(joins_and_sorts), cmocka_unit_test(says_when_memory_runs_out)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(samples_are_joined_and_edges_sorted),
+                                       cmocka_unit_test(out_of_memory_is_reported)};
     return cmocka_run_group_tests_name("predictor/gnn_batch", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What all graph networks share, with a kind that could not be simpler: labels in columns, scaling, results. */
+/* Operations shared by all graph networks, with a minimal kind: labels in columns, scaling, predictions, offsets. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,8 +28,8 @@ static gnn_widths widths(const void *own) {
     return (gnn_widths){.kinds = 3, .node_values = 1, .global_values = 1};
 }
 
-static ft_status look(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
-                      ft_error *error) {
+static ft_status extract(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
+                         ft_error *error) {
     (void)extractor;
     const gnn_widths w = widths(own);
     const ft_cost *cost;
@@ -52,7 +52,7 @@ static tensor *forward(const gnn_net *net, tape *t, const gnn_batch *batch) {
 }
 
 static const gnn_kind kind = {
-    .name = "simple", .schema = "simple-1", .widths = widths, .extract = look, .build = build, .forward = forward};
+    .name = "simple", .schema = "simple-1", .widths = widths, .extract = extract, .build = build, .forward = forward};
 
 /* --- Data: two settings on one device, and another device ---------------------------------------------------- */
 
@@ -84,18 +84,19 @@ static made make(void) {
     return m;
 }
 
-/* --- Gathering ----------------------------------------------------------------------------------------------- */
+/* --- Collecting ----------------------------------------------------------------------------------------------- */
 
 static gnn_data gather(made *m, gnn_plan *plan) {
     gnn_data data;
     fit_context context = {0};
     m->set.train.items = m->rows;
     assert_int_equal(gnn_plan_read(&kind, NULL, plan, NULL), FT_OK);
-    assert_int_equal(gnn_data_gather(&m->set, &context, &kind, plan, NULL, (gnn_columns){0}, &data, NULL), FT_OK);
+    const gnn_data_options options = {.kind = &kind, .plan = plan};
+    assert_int_equal(gnn_data_gather(&m->set, &context, &options, &data, NULL), FT_OK);
     return data;
 }
 
-static void labels_stand_in_columns(void **state) {
+static void labels_are_in_columns(void **state) {
     (void)state;
     made m = make();
     gnn_plan plan;
@@ -147,8 +148,8 @@ static void repeats_are_averaged(void **state) {
     ft_dataset_free(m.data);
 }
 
-/* What training has no column for is not checked either. */
-static void validation_makes_no_columns(void **state) {
+/* Columns without training labels are not validated. */
+static void validation_adds_no_columns(void **state) {
     (void)state;
     made m = make();
     gnn_plan plan;
@@ -170,7 +171,7 @@ static void validation_makes_no_columns(void **state) {
     ft_dataset_free(m.data);
 }
 
-static void scaling_is_that_of_training(void **state) {
+static void scaling_is_fitted_to_training(void **state) {
     (void)state;
     made m = make();
     gnn_plan plan;
@@ -195,7 +196,7 @@ static void scaling_is_that_of_training(void **state) {
     value += 100;
     assert_true(gnn_scaling_coverage(&scaling, &sample) == 0);
     gnn_scale_sample(&scaling, &sample);
-    assert_true(value == 10 && global == 0); /* far out is far out, and what never changes says nothing */
+    assert_true(value == 10 && global == 0); /* clamped; and constant in training, so ignored */
     gnn_scaling_free(&scaling);
     gnn_data_free(&data);
     gnn_plan_free(&plan);
@@ -204,7 +205,8 @@ static void scaling_is_that_of_training(void **state) {
 
 /* --- Answers ------------------------------------------------------------------------------------------------- */
 
-static ft_status ask(const void *m, const made *d, const char *setting, ft_mode mode, double *value, ft_error *error) {
+static ft_status predict(const void *m, const made *d, const char *setting, ft_mode mode, double *value,
+                         ft_error *error) {
     const ft_record *record = &ft_dataset_records(d->data)[0];
     scan_graph graph;
     model_view s;
@@ -223,7 +225,7 @@ static ft_status ask(const void *m, const made *d, const char *setting, ft_mode 
     return status;
 }
 
-static void questions_find_their_column(void **state) {
+static void requests_find_their_column(void **state) {
     (void)state;
     made d = make();
     json_t *config = json_pack("{s:i, s:i, s:f}", "steps", 300, "batch", 4, "rate", 0.05);
@@ -233,22 +235,22 @@ static void questions_find_their_column(void **state) {
     ft_error error;
     d.set.train.items = d.rows;
     assert_int_equal(gnn_fit(&kind, &d.set, &context, &m, &error), FT_OK);
-    assert_int_equal(ask(m, &d, "layout=nchw", FT_INFER, &value, &error), FT_OK);
+    assert_int_equal(predict(m, &d, "layout=nchw", FT_INFER, &value, &error), FT_OK);
     assert_true(value > 8 && value < 20);
-    assert_int_equal(ask(m, &d, "layout=nhwc", FT_INFER, &value, &error), FT_OK);
+    assert_int_equal(predict(m, &d, "layout=nhwc", FT_INFER, &value, &error), FT_OK);
     assert_true(value > 95 && value < 110);
-    assert_int_equal(ask(m, &d, NULL, FT_INFER, &value, &error), FT_OK); /* left open: what was measured most */
-    assert_int_equal(ask(m, &d, "layout=other", FT_INFER, &value, &error), FT_ERR_UNSUPPORTED);
+    assert_int_equal(predict(m, &d, NULL, FT_INFER, &value, &error), FT_OK); /* open: the column with most labels */
+    assert_int_equal(predict(m, &d, "layout=other", FT_INFER, &value, &error), FT_ERR_UNSUPPORTED);
     assert_non_null(strstr(error.message, "layout=other"));
-    assert_int_equal(ask(m, &d, NULL, FT_TRAIN, &value, &error), FT_ERR_UNSUPPORTED);
+    assert_int_equal(predict(m, &d, NULL, FT_TRAIN, &value, &error), FT_ERR_UNSUPPORTED);
     assert_non_null(strstr(error.message, "train"));
     gnn_free(m);
     json_decref(config);
     ft_dataset_free(d.data);
 }
 
-/* What was worked out beforehand is what predict finds, and is worked out once, however often it is asked for. */
-static void subjects_are_foreseen_once(void **state) {
+/* Precomputed predictions are used by predict, and computed once. */
+static void predictions_are_precomputed_once(void **state) {
     (void)state;
     made d = make();
     json_t *config = json_pack("{s:i, s:i}", "steps", 2, "batch", 4);
@@ -263,7 +265,7 @@ static void subjects_are_foreseen_once(void **state) {
     ft_error error;
     d.set.train.items = d.rows;
     assert_int_equal(gnn_fit(&kind, &d.set, &context, &m, &error), FT_OK);
-    assert_int_equal(ask(m, &d, query.setting, query.mode, &alone, &error), FT_OK);
+    assert_int_equal(predict(m, &d, query.setting, query.mode, &alone, &error), FT_OK);
     assert_int_equal(scan_graph_open(d.data, &ft_dataset_records(d.data)[0], &graph, NULL), FT_OK);
     model_view_init(&s, graph.bound, &query);
     arena_init(&memory, 1 << 20);
@@ -282,10 +284,11 @@ static void subjects_are_foreseen_once(void **state) {
     ft_dataset_free(d.data);
 }
 
-/* --- Levels -------------------------------------------------------------------------------------------------- */
+/* --- Group offsets --------------------------------------------------------------------------------------------------
+ */
 
-/* Six networks under two names. More work takes longer under each, but those with more work have the name that is the
- * faster one. */
+/* Six networks in two groups, named differently. In each group more work takes longer, but the networks with more work
+ * are in the faster group. */
 static made make_names(void) {
     made m = {0};
     builder *b = made_begin("names");
@@ -365,9 +368,9 @@ static const params *values_of(const void *model) {
     return &m->members[0].values;
 }
 
-/* Without levels the network takes the names for an effect of work; with them it finds what work does. They are not
- * kept, and a stop is made up for. */
-static void levels_are_forgiven(void **state) {
+/* Without offsets the network takes the difference of the groups for an effect of work; with them it finds the effect
+ * of work. Offsets are not saved, and training resumes after a stop. */
+static void group_offsets_are_not_learned(void **state) {
     (void)state;
     made d = make_names();
     void *misled = NULL, *right = NULL, *again = NULL;
@@ -394,9 +397,10 @@ static void levels_are_forgiven(void **state) {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {IN_FOLDER(labels_stand_in_columns),     IN_FOLDER(repeats_are_averaged),
-                                       IN_FOLDER(validation_makes_no_columns), IN_FOLDER(scaling_is_that_of_training),
-                                       IN_FOLDER(questions_find_their_column), IN_FOLDER(subjects_are_foreseen_once),
-                                       IN_FOLDER(levels_are_forgiven)};
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(labels_are_in_columns),        IN_FOLDER(repeats_are_averaged),
+        IN_FOLDER(validation_adds_no_columns),   IN_FOLDER(scaling_is_fitted_to_training),
+        IN_FOLDER(requests_find_their_column),   IN_FOLDER(predictions_are_precomputed_once),
+        IN_FOLDER(group_offsets_are_not_learned)};
     return cmocka_run_group_tests_name("predictor/gnn_family", tests, NULL, NULL);
 }

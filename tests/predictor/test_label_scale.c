@@ -1,5 +1,4 @@
-/* Tests of labels as networks see them: every form comes back, forms fit what they are for, and files are not trusted.
- */
+/* Transforms of labels are inverted, fitted and loaded; damaged files are errors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +20,7 @@ static void draw(double labels[static COUNT]) {
     for (int i = 0; i < COUNT; i++) labels[i] = exp(3 + 1.2 * rng_normal(&random));
 }
 
-static void test_there_and_back(void **state) {
+static void test_inverse(void **state) {
     (void)state;
     for (label_form form = 0; form < LABEL_FORMS; form++) {
         double labels[COUNT];
@@ -37,7 +36,7 @@ static void test_there_and_back(void **state) {
     }
 }
 
-static void test_means(void **state) {
+static void test_standardised(void **state) {
     (void)state;
     for (label_form form = 0; form < LABEL_FORMS; form++) {
         double labels[COUNT], mean = 0, squares = 0;
@@ -51,7 +50,7 @@ static void test_means(void **state) {
     }
 }
 
-/* The power is that of the draw: 0 for logarithms, and the one that was undone for others. */
+/* The power of the draws is found: 0 for log-normal ones, or the power whose inverse they are. */
 static void test_powers(void **state) {
     (void)state;
     double labels[COUNT];
@@ -66,7 +65,7 @@ static void test_powers(void **state) {
 }
 
 /* The same for labels in any order, for few of them, and for equal ones. */
-static void test_few(void **state) {
+static void test_few_and_equal_labels(void **state) {
     (void)state;
     for (label_form form = 0; form < LABEL_FORMS; form++) {
         double some[] = {5, 1, 5, 2}, turned[] = {2, 5, 1, 5}, same[] = {4, 4}, one[] = {3};
@@ -79,7 +78,7 @@ static void test_few(void **state) {
     }
 }
 
-static void test_far_away(void **state) {
+static void test_extrapolation(void **state) {
     (void)state;
     for (label_form form = 0; form < LABEL_FORMS; form++) {
         double labels[COUNT];
@@ -118,9 +117,9 @@ static void test_files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_means),
-        cmocka_unit_test(test_powers),         cmocka_unit_test(test_few),
-        cmocka_unit_test(test_far_away),       cmocka_unit_test(test_files),
+        cmocka_unit_test(test_inverse),       cmocka_unit_test(test_standardised),
+        cmocka_unit_test(test_powers),        cmocka_unit_test(test_few_and_equal_labels),
+        cmocka_unit_test(test_extrapolation), cmocka_unit_test(test_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* gnn_batch.c - samples joined into a batch: numbers go on, edges sorted by target and by source. */
+/* gnn_batch.c - allocates samples and joins them into batches, with edges sorted by target and by source. */
 #include <assert.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 bool gnn_sample_open(gnn_sample *s, const gnn_widths *widths, uint32_t nodes, uint32_t edges, arena *memory) {
     *s = (gnn_sample){.nodes = nodes, .edges = edges, .known_ratio = 1};
-    /* One more than is needed, so that nothing is NULL for being empty. */
+    /* One element more than needed, so that empty arrays are not NULL. */
     s->kinds = ARENA_ARRAY(memory, uint32_t, (size_t)nodes + 1);
     s->node_values = ARENA_ARRAY(memory, float, (size_t)nodes * widths->node_values + 1);
     s->node_marks = ARENA_ARRAY(memory, float, (size_t)nodes * widths->node_marks + 1);
@@ -19,14 +19,14 @@ bool gnn_sample_open(gnn_sample *s, const gnn_widths *widths, uint32_t nodes, ui
            s->edge_values != NULL && s->global_values != NULL && s->global_marks != NULL;
 }
 
-/* Where a batch is put together. */
+/* Arrays of a batch under construction. */
 typedef struct joining {
     uint32_t nodes, edges;
     uint32_t *kinds, *from, *to, *node_start, *edge_start, *in_start, *out_start, *out_nodes, *out_edges, *at;
     float *node_values, *node_marks, *edge_values, *global_values, *global_marks;
 } joining;
 
-static bool make_room(joining *j, const gnn_widths *w, uint32_t samples, arena *memory) {
+static bool reserve(joining *j, const gnn_widths *w, uint32_t samples, arena *memory) {
     size_t nodes = (size_t)j->nodes + 1, edges = (size_t)j->edges + 1;
     uint32_t **indices[] = {&j->kinds, &j->node_start, &j->edge_start, &j->in_start,  &j->out_start,
                             &j->at,    &j->from,       &j->to,         &j->out_nodes, &j->out_edges};
@@ -51,23 +51,23 @@ static void copy_floats(float *to, const float *from, size_t count) {
     if (count > 0) memcpy(to, from, count * sizeof(float));
 }
 
-/* start[i] becomes the number of entries of `of` below i. */
+/* Sets start[i] to the number of entries of `of` below i. */
 static void count_starts(uint32_t *start, uint32_t rows, const uint32_t *of, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) start[of[i] + 1]++;
     for (uint32_t i = 0; i < rows; i++) start[i + 1] += start[i];
 }
 
-/* Edges of a sample by target; of one target in the order in which they came. */
+/* Edges of a sample sorted by target; stable. */
 static void add_edges(joining *j, const gnn_widths *w, const gnn_sample *s, uint32_t node, uint32_t edge) {
     uint32_t *start = j->at; /* nodes + 1 entries are enough for one sample */
     memset(start, 0, ((size_t)s->nodes + 1) * sizeof *start);
     count_starts(start, s->nodes, s->to, s->edges);
     for (uint32_t e = 0; e < s->edges; e++) {
         assert(s->from[e] < s->nodes && s->to[e] < s->nodes);
-        uint32_t place = edge + start[s->to[e]]++;
-        j->from[place] = node + s->from[e];
-        j->to[place] = node + s->to[e];
-        copy_floats(j->edge_values + (size_t)place * w->edge_values, s->edge_values + (size_t)e * w->edge_values,
+        uint32_t at = edge + start[s->to[e]]++;
+        j->from[at] = node + s->from[e];
+        j->to[at] = node + s->to[e];
+        copy_floats(j->edge_values + (size_t)at * w->edge_values, s->edge_values + (size_t)e * w->edge_values,
                     w->edge_values);
     }
 }
@@ -89,9 +89,9 @@ static void sort_by_source(joining *j) {
     count_starts(j->out_start, j->nodes, j->from, j->edges);
     memcpy(j->at, j->out_start, ((size_t)j->nodes + 1) * sizeof *j->at);
     for (uint32_t e = 0; e < j->edges; e++) {
-        uint32_t place = j->at[j->from[e]]++;
-        j->out_nodes[place] = j->to[e];
-        j->out_edges[place] = e;
+        uint32_t at = j->at[j->from[e]]++;
+        j->out_nodes[at] = j->to[e];
+        j->out_edges[at] = e;
     }
 }
 
@@ -102,8 +102,9 @@ bool gnn_batch_join(gnn_batch *b, const gnn_widths *widths, const gnn_sample *co
         j.nodes += samples[i]->nodes;
         j.edges += samples[i]->edges;
     }
-    if (!make_room(&j, widths, count, memory)) return false;
+    if (!reserve(&j, widths, count, memory)) return false;
     for (uint32_t i = 0; i < count; i++) add_sample(&j, widths, samples[i], i);
+    assert(j.node_start[count] == j.nodes && j.edge_start[count] == j.edges);
     sort_by_source(&j);
     *b = (gnn_batch){.widths = *widths,
                      .samples = count,

@@ -1,6 +1,7 @@
-/* gnn_data.c - see gnn_data.h. Labels are sorted into samples and columns first, then each sample is looked at. */
+/* gnn_data.c - collects training data of graph networks: labels by sample and column, then features of each sample. */
 #include "predictor/gnn/gnn_data.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +12,11 @@
 #include "data/devices.h"
 #include "predictor/core/scan.h"
 
-static const uint64_t EXTRACT_MEMORY = (uint64_t)512 << 20; /* memory for what is seen of one model */
+static const uint64_t EXTRACT_MEMORY = (uint64_t)512 << 20; /* limit for the features of one model */
 
 /* --- Samples and columns ------------------------------------------------------------------------------------- */
 
-/* Plain numbers without padding, so that equal keys are equal bytes. */
+/* Without padding, so that equal keys are equal bytes. */
 typedef struct sample_key {
     uint64_t batch;
     uint32_t graph, dtype;
@@ -33,10 +34,10 @@ typedef struct gathering {
     const void *extractor;
     gnn_data *data;
     row_table samples, columns;
-    gnn_columns before;
+    gnn_columns known;
     uint32_t metric_index[GNN_MAX_METRICS]; /* of the data set */
-    fit_row *firsts;                        /* per sample a row that has it */
-    uint32_t *counts;                       /* labels per sample and column: several are averaged */
+    fit_row *firsts;                        /* per sample: a row that has it */
+    uint32_t *counts;                       /* labels per sample and column, which are averaged */
 } gathering;
 
 static ft_status find_metrics(gathering *g, ft_error *error) {
@@ -45,9 +46,10 @@ static ft_status find_metrics(gathering *g, ft_error *error) {
         return ft_fail(error, FT_ERR_LIMIT, "%u metrics; %d at most are learned together", g->set->other_count + 1,
                        GNN_MAX_METRICS);
     if (g->set->other_count > 0 && data->widths.column_values > 0)
-        return ft_fail(error, FT_ERR_USAGE,
-                       "config: a network that reads data sheets has one output, which tells one metric, not '%s' too",
-                       g->set->others[0]);
+        return ft_fail(
+            error, FT_ERR_USAGE,
+            "config: a network that reads data sheets has one output for one metric, so it cannot learn '%s' too",
+            g->set->others[0]);
     data->metrics[data->metric_count++] = g->set->metric;
     for (uint32_t i = 0; i < g->set->other_count; i++) data->metrics[data->metric_count++] = g->set->others[i];
     for (uint32_t i = 1; i < data->metric_count; i++) {
@@ -76,6 +78,7 @@ static ft_status add_column(gathering *g, const fit_row *row, uint32_t metric, f
         return ft_fail(error, FT_ERR_LIMIT, "the setting of record %u is longer than %d bytes", row->record,
                        GNN_MAX_TEXT - 1);
     FT_TRY(row_grow((void **)&data->columns, data->column_count, &data->column_capacity, sizeof *data->columns, error));
+    assert(row->device < g->set->device_count);
     gnn_column *column = &data->columns[data->column_count++];
     *column = (gnn_column){.device = row->device, .metric = metric, .mode = record->mode, .dtype = record->dtype};
     memcpy(column->setting, record->setting, length);
@@ -91,17 +94,17 @@ static column_key key_of(const gathering *g, const fit_row *row, uint32_t metric
                         .metric = metric};
 }
 
-/* The label of a row in a metric; NaN when it has none that can be learned. */
+/* The label of a row in a metric; NaN if it has no valid one. */
 static double label_of(const gathering *g, const fit_row *row, uint32_t metric) {
     double label =
         metric == 0 ? row->label : ft_dataset_records(g->set->data)[row->record].metrics[g->metric_index[metric]];
     return label_is_valid((label_form)g->plan->shared.target, label) ? label : NAN;
 }
 
-static ft_status take_columns(gathering *g, ft_error *error) {
+static ft_status copy_known_columns(gathering *g, ft_error *error) {
     gnn_data *data = g->data;
-    for (uint32_t i = 0; i < g->before.count; i++) {
-        const gnn_column *c = &g->before.items[i];
+    for (uint32_t i = 0; i < g->known.count; i++) {
+        const gnn_column *c = &g->known.items[i];
         column_key key = {.setting = hash_bytes(c->setting, strlen(c->setting)).low,
                           .device = c->device,
                           .mode = c->mode,
@@ -116,9 +119,9 @@ static ft_status take_columns(gathering *g, ft_error *error) {
     return FT_OK;
 }
 
-/* Training rows make the columns. */
+/* Columns are those of the training rows. */
 static ft_status find_columns(gathering *g, ft_error *error) {
-    FT_TRY(take_columns(g, error));
+    FT_TRY(copy_known_columns(g, error));
     for (uint32_t i = 0; i < g->set->train.count; i++) {
         for (uint32_t k = 0; k < g->data->metric_count; k++) {
             const fit_row *row = &g->set->train.items[i];
@@ -130,7 +133,7 @@ static ft_status find_columns(gathering *g, ft_error *error) {
             g->data->columns[number].labels++;
         }
     }
-    if (g->data->column_count == 0) return ft_fail(error, FT_ERR_USAGE, "there is nothing to learn from");
+    if (g->data->column_count == 0) return ft_fail(error, FT_ERR_USAGE, "there are no labels to learn from");
     return FT_OK;
 }
 
@@ -152,7 +155,7 @@ static ft_status find_samples(gathering *g, ft_error *error) {
     return FT_OK;
 }
 
-/* Graphs of one name belong together: programs of a task. */
+/* Graphs of one name form a group: programs of a task. */
 static ft_status find_groups(gathering *g, ft_error *error) {
     gnn_data *data = g->data;
     row_table names = {.size = sizeof(hash128)};
@@ -171,7 +174,7 @@ static ft_status find_groups(gathering *g, ft_error *error) {
 
 /* --- Labels -------------------------------------------------------------------------------------------------- */
 
-/* What is measured several times in the same way is the mean of that. */
+/* Repeated measurements are averaged. */
 static ft_status add_labels(gathering *g, fit_rows rows, ft_error *error) {
     gnn_data *data = g->data;
     for (uint32_t i = 0; i < rows.count; i++) {
@@ -181,7 +184,7 @@ static ft_status add_labels(gathering *g, fit_rows rows, ft_error *error) {
             uint32_t sample, column;
             if (isnan(label)) continue;
             FT_TRY(row_table_add(&g->columns, &key, &column, error));
-            if (column >= data->column_count) continue; /* of what nobody can learn nothing is checked */
+            if (column >= data->column_count) continue; /* columns without training labels are not validated */
             FT_TRY(find_sample(g, &rows.items[i], &sample, error));
             size_t cell = (size_t)sample * data->column_count + column;
             uint32_t count = ++g->counts[cell];
@@ -195,7 +198,7 @@ static ft_status make_labels(gathering *g, ft_error *error) {
     gnn_data *data = g->data;
     size_t cells, bytes;
     if (!num_mul_size(data->graph_count, data->column_count, &cells) || !num_mul_size(cells, sizeof(double), &bytes))
-        return ft_fail(error, FT_ERR_LIMIT, "too many models in too many ways");
+        return ft_fail(error, FT_ERR_LIMIT, "too many models and columns: the table of labels is too large");
     data->labels = calloc(1, bytes);
     g->counts = calloc(cells, sizeof *g->counts);
     if (data->labels == NULL || g->counts == NULL) return FT_NOMEM(error);
@@ -204,8 +207,8 @@ static ft_status make_labels(gathering *g, ft_error *error) {
     return add_labels(g, g->set->valid, error);
 }
 
-/* Columns that share an output are scaled alike, so that a column which is not there yet can be, too. `room` has place
- * for all labels of the training part. */
+/* Columns that share an output share its scale, which then also holds for new columns. `room`: memory for all labels of
+ * the training part. */
 static void scale_column(const gathering *g, gnn_column *column, uint32_t number, double *room) {
     const gnn_data *data = g->data;
     bool is_shared = data->widths.column_values > 0;
@@ -218,22 +221,22 @@ static void scale_column(const gathering *g, gnn_column *column, uint32_t number
     column->scale = label_scale_fit((label_form)g->plan->shared.target, room, count);
 }
 
-/* Columns that a model has keep their scale; those that share its output have it too. */
-static ft_status take_scale(const gathering *g, gnn_column *column, ft_error *error) {
+/* New columns of a model that is trained further have the scale of the output that they share. */
+static ft_status copy_scale(const gathering *g, gnn_column *column, ft_error *error) {
     uint32_t like = 0;
-    while (like < g->before.count && g->before.items[like].metric != column->metric) like++;
-    if (like == g->before.count || g->data->widths.column_values == 0)
+    while (like < g->known.count && g->known.items[like].metric != column->metric) like++;
+    if (like == g->known.count || g->data->widths.column_values == 0)
         return ft_fail(error, FT_ERR_UNSUPPORTED, "%s has no output for a new device, mode, type or setting",
                        g->kind->name);
-    column->scale = g->before.items[like].scale;
+    column->scale = g->known.items[like].scale;
     return FT_OK;
 }
 
 static ft_status scale_columns(const gathering *g, ft_error *error) {
     const gnn_data *data = g->data;
-    for (uint32_t i = g->before.count; g->before.count > 0 && i < data->column_count; i++)
-        FT_TRY(take_scale(g, &data->columns[i], error));
-    if (g->before.count > 0) return FT_OK;
+    for (uint32_t i = g->known.count; g->known.count > 0 && i < data->column_count; i++)
+        FT_TRY(copy_scale(g, &data->columns[i], error));
+    if (g->known.count > 0) return FT_OK;
     double *room = malloc((size_t)data->train_count * data->column_count * sizeof *room);
     if (room == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < data->column_count; i++) scale_column(g, &data->columns[i], i, room);
@@ -241,7 +244,7 @@ static ft_status scale_columns(const gathering *g, ft_error *error) {
     return FT_OK;
 }
 
-/* --- Looking ------------------------------------------------------------------------------------------------- */
+/* --- Features ------------------------------------------------------------------------------------------------- */
 
 typedef struct sample_head {
     uint32_t nodes, edges;
@@ -320,7 +323,8 @@ static ft_status gather(void *user, const scan_item *item, const buf *found, ft_
     sample_head head;
     memcpy(&head, at, sizeof head);
     at += sizeof head;
-    if (head.nodes == 0) return ft_fail(error, FT_ERR_GRAPH, "there is nothing in the model to predict from");
+    if (head.nodes == 0) return ft_fail(error, FT_ERR_GRAPH, "the model has no operators to predict from");
+    assert(item->index < data->graph_count);
     data->graphs[item->index] = (gnn_graph){.first_node = data->node_count,
                                             .nodes = head.nodes,
                                             .first_edge = data->edge_count,
@@ -349,7 +353,7 @@ static ft_status extract_samples(gathering *g, const fit_context *context, ft_er
     return status;
 }
 
-/* --- All together -------------------------------------------------------------------------------------------- */
+/* --- Collecting -------------------------------------------------------------------------------------------- */
 
 static ft_status gather_all(gathering *g, const fit_context *context, ft_error *error) {
     FT_TRY(find_metrics(g, error));
@@ -361,14 +365,19 @@ static ft_status gather_all(gathering *g, const fit_context *context, ft_error *
     return extract_samples(g, context, error);
 }
 
-ft_status gnn_data_gather(const fit_set *set, const fit_context *context, const gnn_kind *kind, const gnn_plan *plan,
-                          const void *extractor, gnn_columns before, gnn_data *data, ft_error *error) {
-    const gnn_widths *w = &plan->widths;
+ft_status gnn_data_gather(const fit_set *set, const fit_context *context, const gnn_data_options *options,
+                          gnn_data *data, ft_error *error) {
+    const gnn_widths *w = &options->plan->widths;
     *data = (gnn_data){.widths = *w,
                        .nodes.size = (1 + w->node_values) * sizeof(float),
                        .marks.size = w->node_marks * sizeof(float),
                        .edges.size = w->edge_values * sizeof(float)};
-    gathering g = {.set = set, .kind = kind, .plan = plan, .extractor = extractor, .data = data, .before = before};
+    gathering g = {.set = set,
+                   .kind = options->kind,
+                   .plan = options->plan,
+                   .extractor = options->extractor,
+                   .data = data,
+                   .known = options->known};
     g.samples.size = sizeof(sample_key);
     g.columns.size = sizeof(column_key);
     ft_status status = gather_all(&g, context, error);
@@ -406,6 +415,7 @@ const float *gnn_column_values(const gnn_column *columns, uint32_t count, uint32
 
 uint32_t gnn_node_kind(const gnn_data *data, uint32_t row) {
     uint32_t kind;
+    assert(row < data->nodes.count);
     memcpy(&kind, data->nodes.rows + (size_t)row * data->nodes.size, sizeof kind);
     return kind;
 }

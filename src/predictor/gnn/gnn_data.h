@@ -1,8 +1,8 @@
-/* gnn_data.h - what a graph network is trained on: samples with labels in columns.
+/* gnn_data.h - training data of graph networks: samples with labels in columns.
  *
- * A graph that was measured in several ways (devices, modes, settings) is one sample with several labels. A column is
- * a way of measuring one metric. Graphs share most of their nodes, so that each distinct row of features is kept once,
- * and a node is a number. */
+ * A column is a metric on a device in a mode, type and setting. A graph measured in several columns is one sample with
+ * several labels. Graphs share most of their nodes, so each distinct row of features is stored once, and a node is its
+ * index. */
 #ifndef PREDICTOR_GNN_DATA_H
 #define PREDICTOR_GNN_DATA_H
 
@@ -14,13 +14,13 @@ enum { GNN_MAX_COLUMNS = 1024, GNN_MAX_METRICS = 16, GNN_MAX_TEXT = 256 };
 
 typedef struct gnn_column {
     uint32_t device; /* of fit_set.devices */
-    uint32_t metric; /* of the metrics that are learned together */
+    uint32_t metric; /* index of gnn_data.metrics */
     ft_mode mode;
     ft_dtype dtype;
     char setting[GNN_MAX_TEXT];
-    uint32_t labels; /* in training */
+    uint32_t labels; /* in the training part */
     label_scale scale;
-    float values[GNN_MAX_COLUMN_VALUES]; /* what is known of the device, where widths have that */
+    float values[GNN_MAX_COLUMN_VALUES]; /* features of the device, if widths.column_values > 0 */
 } gnn_column;
 
 typedef struct gnn_graph {
@@ -30,7 +30,7 @@ typedef struct gnn_graph {
 
 typedef struct gnn_data {
     gnn_widths widths;
-    const char *metrics[GNN_MAX_METRICS]; /* of the set, that are learned together */
+    const char *metrics[GNN_MAX_METRICS]; /* learned together */
     uint32_t metric_count;
     gnn_column *columns;
     uint32_t column_count, column_capacity;
@@ -41,19 +41,26 @@ typedef struct gnn_data {
     uint32_t edge_count, from_capacity, to_capacity, row_capacity;
     gnn_graph *graphs;
     float *globals;                    /* per graph: values, then marks */
-    uint32_t graph_count, train_count; /* the training part stands first, the others are for validation */
-    uint32_t *group_of, group_count;   /* per graph: under which name it was measured */
+    uint32_t graph_count, train_count; /* the training part comes first, then validation */
+    uint32_t *group_of, group_count;   /* per graph: graphs of one name are a group */
     double *labels;                    /* graph_count x column_count; NaN: not measured */
 } gnn_data;
 
-/* Columns that a model has already, with their shift and scale; others come behind them. */
+/* Columns of a model that is trained further, with their label scales; new ones follow them. */
 typedef struct gnn_columns {
     const gnn_column *items;
     uint32_t count;
 } gnn_columns;
 
-ft_status gnn_data_gather(const fit_set *set, const fit_context *context, const gnn_kind *kind, const gnn_plan *plan,
-                          const void *extractor, gnn_columns before, gnn_data *data, ft_error *error);
+typedef struct gnn_data_options {
+    const gnn_kind *kind;
+    const gnn_plan *plan;
+    const void *extractor;
+    gnn_columns known; /* of the model that is trained further; none: a new model */
+} gnn_data_options;
+
+ft_status gnn_data_gather(const fit_set *set, const fit_context *context, const gnn_data_options *options,
+                          gnn_data *data, ft_error *error);
 void gnn_data_free(gnn_data *data);
 
 /* Kind and values of a distinct node. */
@@ -62,7 +69,7 @@ static inline const float *gnn_node_values(const gnn_data *data, uint32_t row) {
 }
 uint32_t gnn_node_kind(const gnn_data *data, uint32_t row);
 
-/* What is known of the devices of columns, a row each, from the arena; NULL when out of memory. */
+/* Features of the devices of columns, a row each, from the arena; NULL when out of memory. */
 const float *gnn_column_values(const gnn_column *columns, uint32_t count, uint32_t width, arena *memory);
 
 #endif

@@ -1,5 +1,5 @@
-/* gnn_family.c - fits graph networks of any kind: gnn_data.h gathers samples, gnn_scaling.h scales them, gnn_train.h
- * trains a network, gnn_model.h is what is kept. */
+/* gnn_family.c - fits graph networks of any kind: gnn_data.h collects samples, gnn_scaling.h scales them, gnn_train.h
+ * trains a network, gnn_model.h is the trained model. */
 #include "predictor/gnn/gnn_family.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "predictor/gnn/gnn_model.h"
 #include "predictor/gnn/gnn_train.h"
 
-/* Members are trained one after the other. */
+/* State of a fit; members are trained one after the other. */
 typedef struct fitting {
     const fit_context *context;
     const gnn_inputs *in;
@@ -24,10 +24,15 @@ static params *values(void *user, uint32_t unit) {
 static ft_status begin(void *user, ensemble_member *member, ft_error *error) {
     const fitting *f = user;
     gnn_member *own = &f->m->members[member->index];
-    const param_id *offsets = f->m->plan.groups > 0 ? &own->offsets : NULL;
     gnn_training *training;
-    FT_TRY(gnn_training_new(f->in, f->m->kind, &f->m->plan, own->net, &own->values, offsets, member->seed,
-                            f->context->threads, &training, error));
+    const gnn_training_options options = {.in = f->in,
+                                          .kind = f->m->kind,
+                                          .plan = &f->m->plan,
+                                          .net = own->net,
+                                          .offsets = f->m->plan.groups > 0 ? &own->offsets : NULL,
+                                          .seed = member->seed,
+                                          .threads = f->context->threads};
+    FT_TRY(gnn_training_new(&options, &own->values, &training, error));
     if (f->domains != NULL) gnn_training_set_domains(training, f->domains);
     member->training = training;
     member->descent = gnn_training_descent(training);
@@ -40,8 +45,8 @@ static bool is_last(const gnn_kind *kind, const char *name) {
     return false;
 }
 
-/* All but the last layers get back what they had. */
-static void hold_first(const gnn_model *held, gnn_model *m, uint32_t member) {
+/* Restores all but the last layers. */
+static void restore_first_layers(const gnn_model *held, gnn_model *m, uint32_t member) {
     params *now = &m->members[member].values;
     for (uint32_t i = 0; i < now->count; i++) {
         const param *p = &now->items[i];
@@ -54,7 +59,7 @@ static void hold_first(const gnn_model *held, gnn_model *m, uint32_t member) {
 static ft_status step(void *user, const ensemble_member *member, double *loss, ft_error *error) {
     const fitting *f = user;
     FT_TRY(gnn_training_step(member->training, loss, error));
-    if (f->domains != NULL && f->domains->held != NULL) hold_first(f->domains->held, f->m, member->index);
+    if (f->domains != NULL && f->domains->held != NULL) restore_first_layers(f->domains->held, f->m, member->index);
     return FT_OK;
 }
 
@@ -92,14 +97,15 @@ ft_status gnn_train(gnn_model *m, const gnn_data *data, const gnn_domains *domai
     return status;
 }
 
-/* Takes the plan over. */
+/* Takes ownership of the plan. */
 static ft_status fit_planned(const gnn_kind *kind, gnn_plan *plan, const fit_set *set, const fit_context *context,
                              void **out, ft_error *error) {
     gnn_data data;
     gnn_model *m = NULL;
     void *extractor = NULL;
     ft_status status = kind->open != NULL ? kind->open(plan->own, &extractor, error) : FT_OK;
-    if (status == FT_OK) status = gnn_data_gather(set, context, kind, plan, extractor, (gnn_columns){0}, &data, error);
+    const gnn_data_options options = {.kind = kind, .plan = plan, .extractor = extractor};
+    if (status == FT_OK) status = gnn_data_gather(set, context, &options, &data, error);
     if (extractor != NULL) kind->close(extractor);
     if (status != FT_OK) {
         gnn_plan_free(plan);

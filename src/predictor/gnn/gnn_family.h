@@ -1,5 +1,4 @@
-/* gnn_family.h - what every family of graph networks does, given its kind: `fit` and `load` of a family are a line each
- * around these, and the others are theirs as they are. */
+/* gnn_family.h - operations of all families of graph networks, given their kind. */
 #ifndef PREDICTOR_GNN_FAMILY_H
 #define PREDICTOR_GNN_FAMILY_H
 
@@ -8,10 +7,10 @@
 
 /* gnn_family.c */
 ft_status gnn_fit(const gnn_kind *kind, const fit_set *set, const fit_context *context, void **out, ft_error *error);
-/* gnn_tune.c: NULL is no option; kinds that cannot be trained further refuse. */
+/* gnn_tune.c; FT_ERR_UNSUPPORTED for kinds that do not support further training. */
 ft_status gnn_tune(const void *model, const fit_set *set, const tune_options *options, const fit_context *context,
                    void **out, ft_error *error);
-/* gnn_settings.c: `describe` of a family, but for its kind. */
+/* gnn_settings.c: `describe` of a family. */
 uint32_t gnn_settings(const gnn_kind *kind, ft_setting *settings, uint32_t room);
 /* gnn_model.c */
 ft_status gnn_save(const void *model, json_t **params, float_block *block, ft_error *error);
@@ -21,14 +20,14 @@ void gnn_free(void *model);
 /* gnn_predict.c */
 ft_status gnn_predict(const void *model, const predict_input *in, model_output *out, ft_error *error);
 ft_status gnn_precompute(const void *model, model_view *const *subjects, uint32_t count, ft_error *error);
-/* As predict, and what it is made of: one piece, with the logarithm of its time and what the last layer sees. */
+/* Explains a prediction by one piece: features are the logarithm of its value and the input of the last layer. */
 ft_status gnn_explain(const void *model, const predict_input *in, model_output *out, explanation *made_of,
                       ft_error *error);
-/* Whether it also answers for devices that it was not trained on. */
+/* Whether a model also predicts for devices that it was not trained on. */
 bool gnn_reads_sheets(const void *model);
 
-/* Defines the family `family_NAME` of a kind. The functions of a family do not get the family, so each kind has three
- * of its own, a line each. */
+/* Defines the family `family_NAME` of a kind. Operations of a family have no argument for the family, so those that
+ * need the kind are defined here. */
 #define GNN_FAMILY(id_, kind_, name_, schema_, text_)                                                                  \
     static ft_status id_##_fit(const fit_set *set, const fit_context *context, void **out, ft_error *error) {          \
         return gnn_fit(&(kind_), set, context, out, error);                                                            \

@@ -1,6 +1,7 @@
-/* gnn_model.c - making and keeping a trained graph network; gnn_predict.c asks it. */
+/* gnn_model.c - creates, saves and loads models of graph networks; gnn_predict.c runs them. */
 #include "predictor/gnn/gnn_model.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "data/records.h"
 #include "predictor/gnn/gnn_family.h"
 
-/* --- Making -------------------------------------------------------------------------------------------------- */
+/* --- Creating -------------------------------------------------------------------------------------------------- */
 
 ft_status gnn_model_new(const gnn_kind *kind, gnn_plan *plan, const gnn_column *columns, uint32_t column_count,
                         uint32_t device_count, gnn_model **out, ft_error *error) {
@@ -35,6 +36,7 @@ ft_status gnn_model_new(const gnn_kind *kind, gnn_plan *plan, const gnn_column *
 }
 
 static ft_status build_member(gnn_model *m, ft_error *error) {
+    assert(m->member_count < (uint32_t)m->plan.shared.members);
     gnn_member *member = &m->members[m->member_count++];
     params_init(&member->values);
     member->net = m->kind->build(&m->plan, &member->values);
@@ -52,7 +54,8 @@ static ft_status finish_member(const gnn_model *m, gnn_member *member, uint64_t 
 ft_status gnn_model_init_networks(gnn_model *m, uint64_t seed, ft_error *error) {
     for (uint32_t i = 0; i < (uint32_t)m->plan.shared.members; i++) {
         FT_TRY(build_member(m, error));
-        FT_TRY(finish_member(m, &m->members[i], seed * 1000003 + i, error)); /* members differ by where they start */
+        FT_TRY(
+            finish_member(m, &m->members[i], seed * 1000003 + i, error)); /* members differ in their initial values */
     }
     return FT_OK;
 }
@@ -134,7 +137,7 @@ ft_status gnn_save(const void *model, json_t **params, float_block *block, ft_er
 
 /* --- Loading ------------------------------------------------------------------------------------------------- */
 
-static ft_status take_index(const json_t *object, const char *key, int64_t limit, uint32_t *value, ft_error *error) {
+static ft_status read_index(const json_t *object, const char *key, int64_t limit, uint32_t *value, ft_error *error) {
     int64_t number;
     if (json_read_int(json_object_get(object, key), 0, limit - 1, &number, error) != FT_OK)
         return ft_fail_prefix(error, FT_ERR_DAMAGED, "columns: '%s'", key);
@@ -142,7 +145,7 @@ static ft_status take_index(const json_t *object, const char *key, int64_t limit
     return FT_OK;
 }
 
-static ft_status take_text(const json_t *object, const char *key, const char **text, ft_error *error) {
+static ft_status read_text(const json_t *object, const char *key, const char **text, ft_error *error) {
     if (json_read_string(json_object_get(object, key), text, error) != FT_OK)
         return ft_fail_prefix(error, FT_ERR_DAMAGED, "columns: '%s'", key);
     return FT_OK;
@@ -165,12 +168,12 @@ static ft_status load_column(const json_t *object, uint32_t devices, const gnn_p
                              ft_error *error) {
     const char *mode, *dtype, *setting;
     *column = (gnn_column){0};
-    FT_TRY(take_index(object, "device", devices, &column->device, error));
-    FT_TRY(take_index(object, "metric", GNN_MAX_METRICS, &column->metric, error));
-    FT_TRY(take_index(object, "labels", (int64_t)1 << 32, &column->labels, error));
-    FT_TRY(take_text(object, "mode", &mode, error));
-    FT_TRY(take_text(object, "dtype", &dtype, error));
-    FT_TRY(take_text(object, "setting", &setting, error));
+    FT_TRY(read_index(object, "device", devices, &column->device, error));
+    FT_TRY(read_index(object, "metric", GNN_MAX_METRICS, &column->metric, error));
+    FT_TRY(read_index(object, "labels", (int64_t)1 << 32, &column->labels, error));
+    FT_TRY(read_text(object, "mode", &mode, error));
+    FT_TRY(read_text(object, "dtype", &dtype, error));
+    FT_TRY(read_text(object, "setting", &setting, error));
     column->mode = strcmp(mode, "train") == 0 ? FT_TRAIN : FT_INFER;
     if (!ft_dtype_parse(dtype, &column->dtype)) column->dtype = FT_DTYPE_UNKNOWN;
     if (strlen(setting) >= GNN_MAX_TEXT) return ft_fail(error, FT_ERR_DAMAGED, "columns: a setting is too long");
@@ -192,7 +195,7 @@ static ft_status load_columns(const json_t *list, uint32_t devices, const gnn_pl
     return FT_OK;
 }
 
-/* How many floats a network will take, before it takes them. */
+/* Number of floats of a network, before they are allocated. */
 static size_t floats_of(const params *p) {
     size_t count = 0;
     for (uint32_t i = 0; i < p->count; i++) count += (size_t)p->items[i].rows * p->items[i].cols;
@@ -215,7 +218,7 @@ static ft_status load_member(gnn_model *m, const float **block, size_t *left, ft
 
 static ft_status load_block(gnn_model *m, const float *block, size_t count, ft_error *error) {
     for (size_t i = 0; i < count; i++)
-        if (!isfinite(block[i])) return ft_fail(error, FT_ERR_DAMAGED, "float %zu is not a number", i);
+        if (!isfinite(block[i])) return ft_fail(error, FT_ERR_DAMAGED, "float %zu is not finite", i);
     if (count < m->scaling.count)
         return ft_fail(error, FT_ERR_DAMAGED, "has %zu floats, but at least %zu are expected", count, m->scaling.count);
     if (m->scaling.count > 0) memcpy(m->scaling.floats, block, m->scaling.count * sizeof(float));

@@ -1,4 +1,4 @@
-/* gnn_model.h - a trained graph network of any kind: what is kept of it, and its settings. */
+/* gnn_model.h - a trained model of any kind of graph network, and its settings. */
 #ifndef PREDICTOR_GNN_MODEL_H
 #define PREDICTOR_GNN_MODEL_H
 
@@ -6,9 +6,9 @@
 
 enum { GNN_MAX_HIDDEN = 1024, GNN_MAX_LAYERS = 32, GNN_MAX_MEMBERS = 16 };
 
-/* --- Settings (gnn_options.c) -------------------------------------------------------------------------------- */
+/* --- Settings (gnn_settings.c) -------------------------------------------------------------------------------- */
 
-/* The defaults of a kind; false when out of memory. And the list of its settings, which points into the plan. */
+/* Sets the defaults of a kind; false when out of memory. The list of its settings points into the plan. */
 bool gnn_plan_open(const gnn_kind *kind, gnn_plan *plan);
 void gnn_plan_list(const gnn_kind *kind, gnn_plan *plan, config_list *list);
 ft_status gnn_plan_read(const gnn_kind *kind, const json_t *config, gnn_plan *plan, ft_error *error);
@@ -20,8 +20,8 @@ void gnn_plan_free(gnn_plan *plan);
 typedef struct gnn_member {
     gnn_net *net;
     params values;
-    param_id offsets;      /* where plan.names is not 0: the last of the values, which are not kept */
-    _Atomic(tape *) spare; /* that the last question was answered on: the next one finds its memory in the cache */
+    param_id offsets;      /* if plan.groups > 0: the last of the values, not saved */
+    _Atomic(tape *) spare; /* of the last prediction, whose memory is still in the cache */
 } gnn_member;
 
 struct gnn_model {
@@ -33,21 +33,20 @@ struct gnn_model {
     uint32_t column_count;
     gnn_scaling scaling;
     gnn_member *members;
-    uint32_t member_count; /* that are built */
+    uint32_t member_count; /* networks that are built */
 };
 
-/* A model with these columns, whose networks are drawn from the seed. The plan is taken over, also in failure. */
+/* A model with these columns, without networks. Takes ownership of the plan, also on failure. */
 ft_status gnn_model_new(const gnn_kind *kind, gnn_plan *plan, const gnn_column *columns, uint32_t column_count,
                         uint32_t device_count, gnn_model **out, ft_error *error);
-/* Builds the networks. */
+/* Builds the networks with random initial values. */
 ft_status gnn_model_init_networks(gnn_model *m, uint64_t seed, ft_error *error);
-/* How many values of a network are kept, from the first on: all but levels. */
+/* Number of values of a network that are saved: all but the group offsets, which come last. */
 size_t gnn_saved_count(const gnn_model *m, uint32_t member);
-/* The end of whatever gave the networks their parameters: they are readied for being asked and handed out, or freed
- * when that, or what was before (`status`), failed. */
+/* Finalizes the networks and passes the model to *out, or frees it when that, or a step before (`status`), failed. */
 ft_status gnn_model_finish(gnn_model *m, ft_status status, void **out, ft_error *error);
 
-/* Trains the networks from where they are (gnn_family.c). `domains` may be NULL. */
+/* gnn_family.c: trains the networks from their current values. `domains` may be NULL. */
 ft_status gnn_train(gnn_model *m, const gnn_data *data, const gnn_domains *domains, const fit_context *context,
                     ft_error *error);
 

@@ -1,5 +1,6 @@
-/* gnn_predict.c - asking a trained graph network. It says all columns at once, so what it said of a subject is kept for
- * the next device. */
+/* gnn_predict.c - predictions of a trained graph network. A pass outputs all columns, so its results are kept in the
+ * model view for further devices. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,9 +11,9 @@
 #include "predictor/gnn/gnn_family.h"
 #include "predictor/gnn/gnn_infer.h"
 
-/* --- Views --------------------------------------------------------------------------------------------------- */
+/* --- Inference --------------------------------------------------------------------------------------------------- */
 
-static ft_status view_of(const gnn_model *m, model_view *s, const gnn_inference **found, ft_error *error) {
+static ft_status cached_inference(const gnn_model *m, model_view *s, const gnn_inference **found, ft_error *error) {
     gnn_inference *v = model_view_kept(s, m);
     if (v == NULL) {
         FT_TRY(gnn_inference_make(m, s, m->columns, m->column_count, &s->memory, &v, error));
@@ -22,37 +23,39 @@ static ft_status view_of(const gnn_model *m, model_view *s, const gnn_inference 
     return FT_OK;
 }
 
-ft_status gnn_precompute(const void *model, model_view *const *subjects, uint32_t count, ft_error *error) {
+ft_status gnn_precompute(const void *model, model_view *const *views, uint32_t count, ft_error *error) {
     const gnn_model *m = model;
     arena memory;
     arena_init(&memory, GNN_EXTRACT_MEMORY);
-    gnn_inference **views = ARENA_ARRAY(&memory, gnn_inference *, (size_t)count + 1);
-    model_view **seen = ARENA_ARRAY(&memory, model_view *, (size_t)count + 1);
-    uint32_t seen_count = 0;
-    ft_status status = views != NULL && seen != NULL ? FT_OK : FT_NOMEM(error);
+    gnn_inference **results = ARENA_ARRAY(&memory, gnn_inference *, (size_t)count + 1);
+    model_view **prepared = ARENA_ARRAY(&memory, model_view *, (size_t)count + 1);
+    uint32_t prepared_count = 0;
+    ft_status status = results != NULL && prepared != NULL ? FT_OK : FT_NOMEM(error);
     for (uint32_t i = 0; i < count && status == FT_OK; i++) {
         ft_error reason;
-        model_view *s = subjects[i];
-        if (model_view_kept(s, m) != NULL) continue; /* a model of several metrics is asked for each of them */
-        ft_status looked =
-            gnn_inference_prepare(m, s, m->column_count, &memory, &s->memory, &views[seen_count], &reason);
-        if (looked == FT_OK) seen[seen_count++] = s;
+        model_view *s = views[i];
+        if (model_view_kept(s, m) != NULL) continue; /* another metric of the same model */
+        ft_status extracted =
+            gnn_inference_prepare(m, s, m->column_count, &memory, &s->memory, &results[prepared_count], &reason);
+        if (extracted == FT_OK) prepared[prepared_count++] = s;
     }
-    if (status == FT_OK) status = gnn_inference_run(m, views, seen_count, m->columns, m->column_count, &memory, error);
-    for (uint32_t i = 0; i < seen_count && status == FT_OK; i++) model_view_keep(seen[i], m, views[i]);
+    if (status == FT_OK)
+        status = gnn_inference_run(m, results, prepared_count, m->columns, m->column_count, &memory, error);
+    for (uint32_t i = 0; i < prepared_count && status == FT_OK; i++) model_view_keep(prepared[i], m, results[i]);
     arena_free(&memory);
     return status;
 }
 
 /* --- Columns ------------------------------------------------------------------------------------------------- */
 
-/* On a device or (index FT_NONE) on any. */
-static bool is_of(const gnn_column *column, const target_device *where) {
-    return (where->index == FT_NONE || column->device == where->index) && column->metric == where->output;
+/* Whether a column has the metric, and the device unless that is any (FT_NONE). */
+static bool is_candidate(const gnn_column *column, const target_device *target) {
+    return (target->index == FT_NONE || column->device == target->index) && column->metric == target->output;
 }
 
-/* Tells some of what the metric was measured with on the device. */
-static ft_status fail_column(const gnn_model *m, const ft_request *query, const target_device *where, ft_error *error) {
+/* Reports some of the columns in which the metric was measured on the device. */
+static ft_status fail_column(const gnn_model *m, const ft_request *query, const target_device *target,
+                             ft_error *error) {
     enum { SHOWN = 3 };
     uint32_t shown = 0;
     ft_fail(error, FT_ERR_UNSUPPORTED, "%s was not trained on mode '%s', type '%s', setting '%s' on this device",
@@ -61,7 +64,7 @@ static ft_status fail_column(const gnn_model *m, const ft_request *query, const 
     for (uint32_t c = 0; error != NULL && c < m->column_count && shown < SHOWN; c++) {
         const gnn_column *column = &m->columns[c];
         size_t length = strlen(error->message);
-        if (!is_of(column, where)) continue;
+        if (!is_candidate(column, target)) continue;
         snprintf(error->message + length, sizeof error->message - length, "%s %s %s%s%s",
                  shown == 0 ? "; it was on" : ",", record_mode_name(column->mode), ft_dtype_name(column->dtype),
                  column->setting[0] != '\0' ? " " : "", column->setting);
@@ -70,15 +73,15 @@ static ft_status fail_column(const gnn_model *m, const ft_request *query, const 
     return FT_ERR_UNSUPPORTED;
 }
 
-/* The column that a question is about, on a device or (index FT_NONE) on any. What it leaves open (type, setting) is
- * that which was measured most; what it says must have been measured. */
-static ft_status find_column(const gnn_model *m, const ft_request *query, const target_device *where, uint32_t *found,
+/* The column of a request, on a device or (FT_NONE) on any. Open type and setting match the column with most labels;
+ * given ones must have been measured. */
+static ft_status find_column(const gnn_model *m, const ft_request *query, const target_device *target, uint32_t *found,
                              ft_error *error) {
     const char *setting = query->setting != NULL ? query->setting : "";
     uint32_t best = FT_NONE;
     for (uint32_t c = 0; c < m->column_count; c++) {
         const gnn_column *column = &m->columns[c];
-        if (!is_of(column, where) || column->mode != query->mode) continue;
+        if (!is_candidate(column, target) || column->mode != query->mode) continue;
         if (query->dtype != FT_DTYPE_UNKNOWN && column->dtype != FT_DTYPE_UNKNOWN && column->dtype != query->dtype)
             continue;
         if (setting[0] != '\0' && strcmp(column->setting, setting) != 0) continue;
@@ -89,12 +92,12 @@ static ft_status find_column(const gnn_model *m, const ft_request *query, const 
             best = c;
     }
     *found = best;
-    return best != FT_NONE ? FT_OK : fail_column(m, query, where, error);
+    return best != FT_NONE ? FT_OK : fail_column(m, query, target, error);
 }
 
-/* What is said of a device that was not in training, from its data sheet: as a column of its own, like one that was. */
-static ft_status view_elsewhere(const gnn_model *m, model_view *s, const gnn_column *like, const ft_device *sheet,
-                                arena *memory, const gnn_inference **found, ft_error *error) {
+/* Predictions for a device that was not in training, from its data sheet: a copy of column `like` with its features. */
+static ft_status infer_unseen_device(const gnn_model *m, model_view *s, const gnn_column *like, const ft_device *sheet,
+                                     arena *memory, const gnn_inference **found, ft_error *error) {
     gnn_column column = *like;
     gnn_inference *v = NULL;
     if (!gnn_reads_sheets(m) || sheet == NULL)
@@ -105,25 +108,27 @@ static ft_status view_elsewhere(const gnn_model *m, model_view *s, const gnn_col
     return FT_OK;
 }
 
-/* What is said of a place: *column of *found. */
-static ft_status view_at(const gnn_model *m, model_view *s, const target_device *where, arena *memory,
-                         const gnn_inference **found, uint32_t *column, ft_error *error) {
-    FT_TRY(find_column(m, &s->query, where, column, error));
-    if (where->index != FT_NONE) return view_of(m, s, found, error);
-    FT_TRY(view_elsewhere(m, s, &m->columns[*column], where->sheet, memory, found, error));
+/* The predictions for a request on a target device: *column of *found. */
+static ft_status infer_column(const gnn_model *m, model_view *s, const target_device *target, arena *memory,
+                              const gnn_inference **found, uint32_t *column, ft_error *error) {
+    FT_TRY(find_column(m, &s->query, target, column, error));
+    if (target->index != FT_NONE) return cached_inference(m, s, found, error);
+    FT_TRY(infer_unseen_device(m, s, &m->columns[*column], target->sheet, memory, found, error));
     *column = 0;
     return FT_OK;
 }
 
-static ft_status tell(const gnn_inference *v, uint32_t column, bool is_met, model_output *out, ft_error *error) {
-    static const double MIN_SPREAD = 0.01, UNKNOWN_SPREAD = 0.1, ELSEWHERE = 3;
+static ft_status make_output(const gnn_inference *v, uint32_t column, bool is_trained, model_output *out,
+                             ft_error *error) {
+    static const double MIN_SPREAD = 0.01, UNKNOWN_SPREAD = 0.1, UNSEEN_DEVICE_FACTOR = 3;
     double value = v->values[column];
+    assert(!(v->spread[column] < 0));
     if (!isfinite(value)) return ft_fail(error, FT_ERR_LIMIT, "the model is too large or too small for this predictor");
     double spread = MIN_SPREAD + v->spread[column] + UNKNOWN_SPREAD * (1 - v->known_ratio);
     *out = (model_output){.value = fmax(value, MIN_PREDICTED_VALUE),
-                          .spread = is_met ? spread : spread * ELSEWHERE,
+                          .spread = is_trained ? spread : spread * UNSEEN_DEVICE_FACTOR,
                           .coverage_ratio = v->known_ratio,
-                          .provenance = is_met ? FT_LEARNED : FT_EXTRAPOLATED};
+                          .provenance = is_trained ? FT_LEARNED : FT_EXTRAPOLATED};
     return FT_OK;
 }
 
@@ -131,8 +136,8 @@ ft_status gnn_predict(const void *model, const predict_input *in, model_output *
     const gnn_model *m = model;
     const gnn_inference *v = NULL;
     uint32_t column;
-    FT_TRY(view_at(m, in->view, in->target, in->memory, &v, &column, error));
-    return tell(v, column, in->target->index != FT_NONE, out, error);
+    FT_TRY(infer_column(m, in->view, in->target, in->memory, &v, &column, error));
+    return make_output(v, column, in->target->index != FT_NONE, out, error);
 }
 
 ft_status gnn_explain(const void *model, const predict_input *in, model_output *out, explanation *made_of,
@@ -140,8 +145,8 @@ ft_status gnn_explain(const void *model, const predict_input *in, model_output *
     const gnn_model *m = model;
     const gnn_inference *v = NULL;
     uint32_t column;
-    FT_TRY(view_at(m, in->view, in->target, in->memory, &v, &column, error));
-    FT_TRY(tell(v, column, in->target->index != FT_NONE, out, error));
+    FT_TRY(infer_column(m, in->view, in->target, in->memory, &v, &column, error));
+    FT_TRY(make_output(v, column, in->target->index != FT_NONE, out, error));
     uint32_t width = v->hidden_width;
     double *time = ARENA_NEW(in->memory, double);
     float *features = ARENA_ARRAY(in->memory, float, (size_t)width + 1);

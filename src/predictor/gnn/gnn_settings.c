@@ -1,58 +1,155 @@
-/* gnn_settings.c - the settings of graph networks as a table: names, bounds and defaults are those of the kind's list,
- * what a search tries and an ablation leaves out is said here, by name, for all kinds. */
+/* gnn_settings.c - settings of graph networks: those shared by all kinds and those of a kind; defaults, JSON, and the
+ * table for searches and ablations. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "predictor/gnn/gnn_family.h"
 #include "predictor/gnn/gnn_model.h"
 
-/* What is known of a setting by its name. */
+/* In the order of the enums. */
+static const char *const losses[] = {"mse", "mae", "huber", "relative", "log", "mape", "hybrid"};
+static const char *const schedules[] = {"constant", "step", "plateau", "cosine", "one-cycle", "cyclic"};
+static const char *const optimizers[] = {"sgd", "adam", "adamw"};
+
+/* Defaults of all kinds; each kind overrides some. */
+static gnn_options default_options(void) {
+    return (gnn_options){.hidden = 64,
+                         .layers = 3,
+                         .members = 1,
+                         .steps = 3000,
+                         .batch = 64,
+                         .rate = 0.003,
+                         .check = 250,
+                         .delta = 0.05,
+                         .loss = LOSS_HUBER,
+                         .target = LABEL_LOG,
+                         .schedule = SCHEDULE_ONE_CYCLE,
+                         .optimizer = OPTIM_ADAM};
+}
+
+static void add_shared(gnn_options *o, config_list *list) {
+    config_add_whole(list, "hidden", 1, GNN_MAX_HIDDEN, &o->hidden);
+    config_add_whole(list, "layers", 0, GNN_MAX_LAYERS, &o->layers);
+    config_add_whole(list, "members", 1, GNN_MAX_MEMBERS, &o->members);
+    config_add_whole(list, "steps", 1, 1e7, &o->steps);
+    config_add_whole(list, "batch", 1, 1e5, &o->batch);
+    config_add_number(list, "rate", 1e-9, 10, &o->rate);
+    config_add_number(list, "dropout", 0, 0.95, &o->dropout);
+    config_add_number(list, "weight_decay", 0, 10, &o->weight_decay);
+    config_add_number(list, "clip", 0, 1e6, &o->clip);
+    config_add_number(list, "average", 0, 0.99999, &o->average);
+    config_add_number(list, "level", 0, 0.99, &o->offset_share);
+    config_add_number(list, "forget", 0, 0.5, &o->forget);
+    config_add_whole(list, "check", 1, 1e6, &o->check);
+    config_add_whole(list, "patience", 0, 1e6, &o->patience);
+    config_add_whole(list, "keep_best", 0, 1, &o->keep_best);
+    config_add_number(list, "delta", 1e-4, 100, &o->delta);
+    config_add_choice(list, "loss", losses, LOSS_COUNT, &o->loss);
+    config_add_choice(list, "target", label_form_names, LABEL_FORMS, &o->target);
+    config_add_choice(list, "schedule", schedules, sizeof schedules / sizeof schedules[0], &o->schedule);
+    config_add_choice(list, "optimizer", optimizers, sizeof optimizers / sizeof optimizers[0], &o->optimizer);
+}
+
+void gnn_plan_list(const gnn_kind *kind, gnn_plan *plan, config_list *list) {
+    *list = (config_list){0};
+    add_shared(&plan->shared, list);
+    if (kind->keys != NULL) kind->keys(plan->own, list);
+}
+
+/* Relative losses need targets that are not shifted. The hybrid loss is mostly squared and used with shifted targets,
+ * as in CDMPP. */
+static ft_status check_shared(const gnn_options *o, ft_error *error) {
+    bool is_relative = o->loss == LOSS_RELATIVE || o->loss == LOSS_MAPE || o->loss == LOSS_LOG;
+    if (is_relative && o->target != LABEL_RAW)
+        return ft_fail(error, FT_ERR_USAGE, "config: the loss '%s' goes with target=raw", losses[o->loss]);
+    return FT_OK;
+}
+
+bool gnn_plan_open(const gnn_kind *kind, gnn_plan *plan) {
+    *plan = (gnn_plan){.shared = default_options(), .own = calloc(1, kind->own_size + 1)};
+    if (plan->own != NULL && kind->defaults != NULL) kind->defaults(&plan->shared, plan->own);
+    return plan->own != NULL;
+}
+
+ft_status gnn_plan_read(const gnn_kind *kind, const json_t *config, gnn_plan *plan, ft_error *error) {
+    config_list list;
+    if (!gnn_plan_open(kind, plan)) return FT_NOMEM(error);
+    gnn_plan_list(kind, plan, &list);
+    ft_status status = config_take_list(config, &list, error);
+    if (status == FT_OK) status = check_shared(&plan->shared, error);
+    if (status == FT_OK && kind->check != NULL) status = kind->check(&plan->shared, plan->own, error);
+    if (status == FT_OK)
+        plan->widths = kind->widths(plan->own);
+    else
+        gnn_plan_free(plan);
+    return status;
+}
+
+json_t *gnn_plan_write(const gnn_kind *kind, const gnn_plan *plan) {
+    config_list list;
+    gnn_plan copy = *plan; /* the list points into it, and is only read */
+    gnn_plan_list(kind, &copy, &list);
+    return config_write_list(&list);
+}
+
+void gnn_plan_free(gnn_plan *plan) {
+    free(plan->own);
+    plan->own = NULL;
+}
+
+/* --- Table --------------------------------------------------------------------------------------------------- */
+
+/* Text, search range and ablation value of settings, by name. */
 static const ft_setting hints[] = {
     {.name = "hidden", .text = "width of the layers", .is_searched = true, .is_log = true, .from = 32, .to = 256},
-    {.name = "layers", .text = "of message passing", .is_searched = true, .from = 1, .to = 6},
+    {.name = "layers", .text = "layers of message passing", .is_searched = true, .from = 1, .to = 6},
     {.name = "members", .text = "networks that are averaged", .off = "1"},
-    {.name = "steps", .text = "of each network", .is_effort = true},
+    {.name = "steps", .text = "training steps of each network", .is_effort = true},
     {.name = "batch", .text = "models in a step", .is_searched = true, .is_log = true, .from = 16, .to = 256},
     {.name = "rate", .text = "highest learning rate", .is_searched = true, .is_log = true, .from = 3e-4, .to = 0.02},
-    {.name = "dropout", .text = "share of units that a step leaves out", .off = "0"},
-    {.name = "weight_decay", .text = "how much weights shrink", .off = "0"},
-    {.name = "clip", .text = "longest gradient; 0: any", .off = "0"},
+    {.name = "dropout", .text = "dropout rate", .off = "0"},
+    {.name = "weight_decay", .text = "weight decay", .off = "0"},
+    {.name = "clip", .text = "maximum norm of the gradient; 0: none", .off = "0"},
     {.name = "average",
-     .text = "decay of the moving average of weights that is kept; 0: the last ones are",
+     .text = "decay of the moving average of the weights, which is the result; 0: the last weights are",
      .off = "0"},
-    {.name = "level", .text = "share of what all labels of a name are off together that is forgiven", .off = "0"},
-    {.name = "forget", .text = "share of the nodes whose kind training hides", .off = "0"},
-    {.name = "check", .text = "steps between two looks at the validation part"},
-    {.name = "patience", .text = "looks without a better one after which it stops; 0: never", .off = "0"},
-    {.name = "keep_best", .text = "1: keeps what was best on the validation part", .off = "0"},
+    {.name = "level", .text = "share of the common offset of labels of one name that training ignores", .off = "0"},
+    {.name = "forget", .text = "share of nodes whose kind is hidden in training", .off = "0"},
+    {.name = "check", .text = "steps between two validations"},
+    {.name = "patience", .text = "validations without improvement before it stops; 0: never", .off = "0"},
+    {.name = "keep_best", .text = "1: the result is the best on the validation part", .off = "0"},
     {.name = "delta",
-     .text = "where the Huber loss turns from squares to absolute values",
+     .text = "where the Huber loss changes from squared to absolute",
      .is_searched = true,
      .is_log = true,
      .from = 0.01,
      .to = 0.3},
-    {.name = "loss", .text = "what is made small"},
-    {.name = "target", .text = "labels as the network sees them"},
-    {.name = "schedule", .text = "of the learning rate"},
-    {.name = "optimizer", .text = "how steps are taken"},
-    {.name = "columns", .text = "an output for each device, or one for what data sheets say", .off = "\"device\""},
-    {.name = "head", .text = "hidden layers behind the read-out"},
-    {.name = "heads", .text = "of attention"},
-    {.name = "vectors", .text = "eigenvectors of the Laplacian that tell where a node stands"},
-    {.name = "charge", .text = "of the magnetic Laplacian: what part of a circle an edge turns"},
-    {.name = "encoding", .text = "what tells where a node stands", .off = "\"none\""},
-    {.name = "encoding_form", .text = "as features of nodes, or of edges that do not depend on the solver"},
-    {.name = "layer", .text = "what passes messages"},
-    {.name = "direction", .text = "along which edges messages go", .off = "\"undirected\""},
-    {.name = "readout", .text = "what is made of all nodes", .off = "\"sum\""},
-    {.name = "nodes", .text = "what a node is"},
-    {.name = "aggregator", .text = "what a node makes of its neighbours"},
-    {.name = "scaling", .text = "of the features of nodes"},
-    {.name = "embedding", .text = "width of what stands for the kind of an operator"},
+    {.name = "loss", .text = "loss function"},
+    {.name = "target", .text = "transform of labels"},
+    {.name = "schedule", .text = "schedule of the learning rate"},
+    {.name = "optimizer", .text = "optimizer"},
+    {.name = "columns",
+     .text = "an output for each device, or one that depends on the data sheet",
+     .off = "\"device\""},
+    {.name = "head", .text = "hidden layers after the read-out"},
+    {.name = "heads", .text = "heads of attention"},
+    {.name = "vectors", .text = "eigenvectors of the positional encoding"},
+    {.name = "charge", .text = "charge of the magnetic Laplacian: phase of an edge in turns"},
+    {.name = "encoding", .text = "positional encoding of nodes", .off = "\"none\""},
+    {.name = "encoding_form", .text = "encoding as features of nodes, or as basis-invariant features of edges"},
+    {.name = "layer", .text = "layer of message passing"},
+    {.name = "direction", .text = "direction of messages", .off = "\"undirected\""},
+    {.name = "readout", .text = "read-out over all nodes", .off = "\"sum\""},
+    {.name = "nodes", .text = "nodes: operators, or kernels by fusion rules"},
+    {.name = "aggregator", .text = "aggregator of neighbours"},
+    {.name = "scaling", .text = "scaling of node features"},
+    {.name = "embedding", .text = "width of the embedding of operators"},
     {.name = "inner", .text = "width inside an aggregator; 0: as the layer"},
-    {.name = "unit", .text = "1: rows are brought to length 1 after each layer", .off = "0"},
+    {.name = "unit", .text = "1: vectors of nodes are normalised to length 1", .off = "0"},
 };
 
-/* Only what the kind can take: a search never leaves its bounds, and what is off has to be one of its words. */
+/* Clips the search range to the bounds of the setting, and drops an ablation value that is not one of its words. */
 static void fit_hint(ft_setting *s) {
     if (s->kind == FT_SETTING_WORD) {
         bool is_there = false;
@@ -91,21 +188,22 @@ static ft_setting choice_of(const config_choice *choice) {
     return s;
 }
 
-static bool can_be(const gnn_kind *kind, const gnn_plan *plan, double *place, double value) {
+static bool is_accepted(const gnn_kind *kind, const gnn_plan *plan, double *setting, double value) {
     ft_error ignored;
-    double usual = *place;
-    *place = value;
-    bool is_taken = kind->check == NULL || kind->check(&plan->shared, plan->own, &ignored) == FT_OK;
-    *place = usual;
-    return is_taken;
+    double usual = *setting;
+    *setting = value;
+    bool accepted = kind->check == NULL || kind->check(&plan->shared, plan->own, &ignored) == FT_OK;
+    *setting = usual;
+    return accepted;
 }
 
-/* A kind may take less than the bounds of all: SeerNet has one layer. */
-static void keep_to_kind(const gnn_kind *kind, const gnn_plan *plan, const config_key *key, ft_setting *s) {
+/* Restricts the search range to values that the kind accepts: SeerNet has one layer. */
+static void restrict_to_kind(const gnn_kind *kind, const gnn_plan *plan, const config_key *key, ft_setting *s) {
     if (strcmp(s->name, "delta") == 0 && plan->shared.loss != LOSS_HUBER) s->is_searched = false;
     if (!s->is_searched) return;
-    while (s->kind == FT_SETTING_INT && s->to > s->from && !can_be(kind, plan, key->value, s->to)) s->to--;
-    if (s->to <= s->from || !can_be(kind, plan, key->value, s->from) || !can_be(kind, plan, key->value, s->to))
+    while (s->kind == FT_SETTING_INT && s->to > s->from && !is_accepted(kind, plan, key->value, s->to)) s->to--;
+    if (s->to <= s->from || !is_accepted(kind, plan, key->value, s->from) ||
+        !is_accepted(kind, plan, key->value, s->to))
         s->is_searched = false;
 }
 
@@ -119,7 +217,7 @@ uint32_t gnn_settings(const gnn_kind *kind, ft_setting *settings, uint32_t room)
         settings[i] = i < list.key_count ? number_of(&list.keys[i], list.is_whole[i])
                                          : choice_of(&list.choices[i - list.key_count]);
         fit_hint(&settings[i]);
-        if (i < list.key_count) keep_to_kind(kind, &plan, &list.keys[i], &settings[i]);
+        if (i < list.key_count) restrict_to_kind(kind, &plan, &list.keys[i], &settings[i]);
     }
     gnn_plan_free(&plan);
     return count;

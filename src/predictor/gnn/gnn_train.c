@@ -1,8 +1,8 @@
-/* gnn_train.c - one graph network, trained in steps of whole graphs.
+/* gnn_train.c - training of one graph network in steps of whole graphs.
  *
- * The graphs of a step are cut into parts of some hundred nodes, which are joined into batches where they are computed.
- * What is in which step and part depends on the seed and the graphs alone, so the result is the same for any number of
- * threads. */
+ * The graphs of a step are divided into parts of some hundred nodes, each joined into a batch by the thread that
+ * computes it. The contents of steps and parts depend on the seed and the graphs alone, so the result is the same for
+ * any number of threads. */
 #include "predictor/gnn/gnn_train.h"
 
 #include <assert.h>
@@ -11,12 +11,12 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "predictor/gnn/gnn_offset.h"
 
 enum {
-    PART_NODES = 768, /* of a part, about: what the network makes of them should stay in the cache */
+    PART_NODES = 768, /* of a part, about: the activations should fit the cache */
     MAX_PARTS = 64,   /* of a step */
-    SHARDS = 4
+    SHARDS = 4,
+    CHECK_GRAPHS = 256 /* graphs validated at a time, at most */
 };
 static const uint32_t ALL_TASKS = UINT32_MAX;
 
@@ -29,7 +29,7 @@ typedef struct part {
     const uint32_t *graphs;
     uint32_t count;
     float *targets, *mask; /* count x columns */
-    tensor **hidden;       /* where the network leaves what its last layer sees; NULL: nowhere */
+    tensor **hidden;       /* input of the last layer; NULL: not needed */
 } part;
 
 struct gnn_training {
@@ -39,16 +39,51 @@ struct gnn_training {
     const gnn_net *net;
     descent descent;
     uint32_t *order;
-    uint32_t order_epoch; /* that `order` is of; UINT32_MAX: none */
+    uint32_t order_epoch; /* epoch of `order`; UINT32_MAX: none */
     uint32_t batch, steps_per_epoch;
     uint32_t *sizes; /* nodes of the graphs of a step */
     uint32_t label_count;
-    uint32_t *task_of; /* per column: tasks are metrics in a mode */
+    uint32_t *task_of; /* per column; a task is a metric in a mode */
     uint32_t task_count;
     gnn_domains domains;
     gnn_offsets offsets;
     part parts[MAX_PARTS];
 };
+
+/* --- Group offsets ------------------------------------------------------------------------------------------- */
+
+/* Learning rate of a label on the offset of its group, and the maximum over all labels of a step; errors are clamped,
+ * in deviations of all labels, since single measurements are often much slower. */
+static const double OFFSET_RATE = 0.05, OFFSET_STEP_RATE = 0.5, MAX_OFFSET_ERROR = 0.2;
+
+static size_t cell_of(const gnn_data *data, uint32_t graph, uint32_t column) {
+    return (size_t)data->group_of[graph] * data->column_count + column;
+}
+
+void gnn_offsets_count(const gnn_offsets *o, const gnn_data *data, const uint32_t *graphs, uint32_t count) {
+    memset(o->counts, 0, (size_t)data->group_count * data->column_count * sizeof *o->counts);
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t c = 0; c < data->column_count; c++)
+            o->counts[cell_of(data, graphs[i], c)] += !isnan(data->labels[(size_t)graphs[i] * data->column_count + c]);
+}
+
+void gnn_subtract_group_offset(const gnn_offsets *o, tape *t, const gnn_data *data, const gnn_targets *of,
+                               const tensor *predicted) {
+    tensor *offsets = tape_param(t, o->values);
+    float *change = tape_grad(t, offsets); /* of state: what is added to it */
+    if (change == NULL) return;
+    assert(o->share > 0 && o->share < 1);
+    double decay = (1 - o->share) / o->share;
+    for (uint32_t i = 0; i < of->count * data->column_count; i++) {
+        if (of->mask[i] == 0) continue;
+        size_t cell = cell_of(data, of->graphs[i / data->column_count], i % data->column_count);
+        of->targets[i] -= offsets->data[cell];
+        double off =
+            fmin(MAX_OFFSET_ERROR, fmax(-MAX_OFFSET_ERROR, (double)of->targets[i] - (double)predicted->data[i]));
+        double rate = fmin(OFFSET_RATE, OFFSET_STEP_RATE / o->counts[cell]);
+        change[cell] += (float)(rate * (off - decay * (double)offsets->data[cell]));
+    }
+}
 
 /* --- Parts --------------------------------------------------------------------------------------------------- */
 
@@ -104,13 +139,13 @@ static bool fill_part(const gnn_inputs *in, part *p) {
 }
 
 /* Hides the kinds of some nodes. */
-static void forget_kinds(part *p, double share, rng *random) {
-    uint32_t *kinds = (uint32_t *)(uintptr_t)p->batch.kinds; /* made by this file, in the arena of the part */
+static void hide_kinds(part *p, double share, rng *random) {
+    uint32_t *kinds = (uint32_t *)(uintptr_t)p->batch.kinds; /* allocated in the arena of the part */
     for (uint32_t i = 0; share > 0 && i < p->batch.nodes; i++)
         if (rng_uniform(random) < share) kinds[i] = 0;
 }
 
-/* What the network says of a part while it trains, of one task or (ALL_TASKS) of all; NULL: the tape has failed. */
+/* Outputs for a part in training, with the mask of one task or (ALL_TASKS) of all; NULL: the tape has failed. */
 static tensor *train_forward(gnn_training *t, tape *tp, uint32_t number, uint32_t task) {
     uint32_t columns = t->in->data->column_count;
     part *p = &t->parts[number];
@@ -120,10 +155,11 @@ static tensor *train_forward(gnn_training *t, tape *tp, uint32_t number, uint32_
     }
     for (size_t i = 0; task != ALL_TASKS && i < (size_t)p->count * columns; i++)
         if (t->task_of[i % columns] != task) p->mask[i] = 0;
-    forget_kinds(p, t->plan->shared.forget, &tp->random);
+    hide_kinds(p, t->plan->shared.forget, &tp->random);
     tensor *predicted = t->kind->forward(t->net, tp, &p->batch);
     if (t->offsets.share > 0 && predicted != NULL)
-        gnn_subtract_group_offset(&t->offsets, tp, t->in->data, p->graphs, p->count, p->mask, predicted, p->targets);
+        gnn_subtract_group_offset(&t->offsets, tp, t->in->data,
+                                  &(gnn_targets){p->graphs, p->count, p->mask, p->targets}, predicted);
     return predicted;
 }
 
@@ -136,7 +172,7 @@ static tensor *loss_of(const gnn_training *t, tape *tp, tensor *predicted, const
     return nn_loss(tp, predicted, p->targets, &options);
 }
 
-/* The rows of what is labelled on old devices, or on new ones. */
+/* Hidden rows of the labels of old devices, or of new ones. */
 static tensor *rows_of(const gnn_training *t, tape *tp, const part *p, tensor *hidden, bool is_new) {
     uint32_t columns = t->in->data->column_count, count = 0;
     uint32_t *rows = tape_alloc(tp, (size_t)p->count * columns + 1, sizeof *rows);
@@ -145,7 +181,7 @@ static tensor *rows_of(const gnn_training *t, tape *tp, const part *p, tensor *h
     return count > 1 ? nn_gather(tp, hidden, rows, count) : NULL;
 }
 
-/* How far new devices are from old ones, as a share of the step. */
+/* Adds the distance between hidden rows of old and new devices, weighted by the share of the step. */
 static tensor *add_distance(const gnn_training *t, tape *tp, tensor *loss, const part *p, tensor *hidden) {
     tensor *old = rows_of(t, tp, p, hidden, false), *new = rows_of(t, tp, p, hidden, true);
     if (loss == NULL || old == NULL || new == NULL) return loss;
@@ -171,7 +207,7 @@ static tensor *task_loss(void *user, tape *tp, uint32_t number, uint32_t task) {
     return predicted != NULL ? loss_of(t, tp, predicted, &t->parts[number]) : NULL;
 }
 
-/* --- Beginning and end --------------------------------------------------------------------------------------- */
+/* --- Creating --------------------------------------------------------------------------------------- */
 
 static ft_status open_descent(gnn_training *t, params *values, uint64_t seed, pool *threads, ft_error *error) {
     const gnn_options *o = &t->plan->shared;
@@ -180,8 +216,8 @@ static ft_status open_descent(gnn_training *t, params *values, uint64_t seed, po
     optimizer.weight_decay = o->weight_decay;
     if (schedule.kind == SCHEDULE_STEP) schedule.every = (uint64_t)fmax(1, o->steps / 10);
     if (schedule.kind == SCHEDULE_STEP) schedule.factor = 0.6;
-    if (schedule.kind == SCHEDULE_CYCLIC) schedule.low_rate = o->rate / 100; /* as CDMPP has it */
-    if (schedule.kind == SCHEDULE_PLATEAU) {                                 /* as PerfSeer has it */
+    if (schedule.kind == SCHEDULE_CYCLIC) schedule.low_rate = o->rate / 100; /* as in CDMPP */
+    if (schedule.kind == SCHEDULE_PLATEAU) {                                 /* as in PerfSeer */
         schedule.factor = 0.5;
         schedule.patience = 5;
         schedule.min_rate = 1e-6;
@@ -223,22 +259,21 @@ static bool open_offsets(gnn_training *t, param_id offsets) {
     return t->offsets.counts != NULL;
 }
 
-ft_status gnn_training_new(const gnn_inputs *in, const gnn_kind *kind, const gnn_plan *plan, const gnn_net *net,
-                           params *values, const param_id *offsets, uint64_t seed, pool *threads, gnn_training **out,
-                           ft_error *error) {
+ft_status gnn_training_new(const gnn_training_options *options, params *values, gnn_training **out, ft_error *error) {
     gnn_training *t = calloc(1, sizeof *t);
     if (t == NULL) return FT_NOMEM(error);
-    *t = (gnn_training){.in = in, .kind = kind, .plan = plan, .net = net, .order_epoch = UINT32_MAX};
-    uint32_t graphs = in->data->train_count, batch = (uint32_t)plan->shared.batch;
+    *t = (gnn_training){.in = options->in, .kind = options->kind, .plan = options->plan, .net = options->net};
+    t->order_epoch = UINT32_MAX;
+    uint32_t graphs = t->in->data->train_count, batch = (uint32_t)t->plan->shared.batch;
     assert(graphs > 0);
     t->batch = batch < graphs ? batch : graphs;
     t->steps_per_epoch = graphs / t->batch;
     t->order = malloc(graphs * sizeof *t->order);
     t->sizes = malloc(t->batch * sizeof *t->sizes);
-    bool has_memory =
-        t->order != NULL && t->sizes != NULL && find_tasks(t) && (offsets == NULL || open_offsets(t, *offsets));
+    bool has_memory = t->order != NULL && t->sizes != NULL && find_tasks(t) &&
+                      (options->offsets == NULL || open_offsets(t, *options->offsets));
     ft_status status = has_memory ? FT_OK : FT_NOMEM(error);
-    if (status == FT_OK) status = open_descent(t, values, seed, threads, error);
+    if (status == FT_OK) status = open_descent(t, values, options->seed, options->threads, error);
     if (status != FT_OK)
         gnn_training_free(t);
     else
@@ -267,7 +302,7 @@ descent *gnn_training_descent(gnn_training *t) {
 
 /* --- Steps --------------------------------------------------------------------------------------------------- */
 
-/* Every epoch has an order of its own, which depends on the seed and the epoch alone. */
+/* The order of an epoch depends on the seed and the epoch alone. */
 static const uint32_t *step_graphs(gnn_training *t) {
     uint32_t epoch = t->descent.done / t->steps_per_epoch;
     if (epoch != t->order_epoch) {
@@ -287,8 +322,8 @@ static uint32_t count_labels(const gnn_inputs *in, const uint32_t *graphs, uint3
     return labels;
 }
 
-/* Cuts graphs into parts of about PART_NODES nodes; returns how many. */
-static uint32_t cut_parts(gnn_training *t, const uint32_t *graphs, uint32_t count) {
+/* Divides graphs into parts of about PART_NODES nodes; returns their number. */
+static uint32_t divide_graphs(gnn_training *t, const uint32_t *graphs, uint32_t count) {
     uint64_t nodes = 0;
     for (uint32_t i = 0; i < count; i++) {
         t->sizes[i] = t->in->data->graphs[graphs[i]].nodes;
@@ -308,7 +343,7 @@ static uint32_t cut_parts(gnn_training *t, const uint32_t *graphs, uint32_t coun
 
 ft_status gnn_training_step(gnn_training *t, double *loss, ft_error *error) {
     const uint32_t *graphs = step_graphs(t);
-    uint32_t parts = cut_parts(t, graphs, t->batch), tasks = t->task_count;
+    uint32_t parts = divide_graphs(t, graphs, t->batch), tasks = t->task_count;
     t->label_count = count_labels(t->in, graphs, t->batch);
     if (t->offsets.share > 0) gnn_offsets_count(&t->offsets, t->in->data, graphs, t->batch);
     if (t->kind->combine == NULL || tasks == 1) return descent_step(&t->descent, parts, part_loss, t, loss, error);
@@ -316,7 +351,7 @@ ft_status gnn_training_step(gnn_training *t, double *loss, ft_error *error) {
     return descent_step_tasks(&t->descent, &step, loss, error);
 }
 
-/* --- Checking ------------------------------------------------------------------------------------------------ */
+/* --- Validation ------------------------------------------------------------------------------------------------ */
 
 typedef struct check {
     gnn_training *t;
@@ -342,20 +377,20 @@ static void check_part(void *user, tape *tp, uint32_t number) {
             data->labels[(size_t)p->graphs[i / data->column_count] * data->column_count + i % data->column_count];
         if (isnan(label) || label == 0) continue;
         double value = label_of_target(&column->scale, predicted->data[i]);
-        c->errors[number] += fmin(fabs(value / label - 1), 1e6); /* what diverges is not what is kept */
+        c->errors[number] += fmin(fabs(value / label - 1), 1e6); /* a diverged network is not selected anyway */
         c->labelled[number]++;
     }
 }
 
 ft_status gnn_training_check(gnn_training *t, double *mape, ft_error *error) {
     const gnn_data *data = t->in->data;
-    uint32_t graphs[256], most = t->batch < 256 ? t->batch : 256, count = 0;
+    uint32_t graphs[CHECK_GRAPHS], at_once = t->batch < CHECK_GRAPHS ? t->batch : CHECK_GRAPHS, count = 0;
     double sum = 0;
-    for (uint32_t first = data->train_count; first < data->graph_count; first += most) {
+    for (uint32_t first = data->train_count; first < data->graph_count; first += at_once) {
         check c = {.t = t};
-        uint32_t some = data->graph_count - first < most ? data->graph_count - first : most;
+        uint32_t some = data->graph_count - first < at_once ? data->graph_count - first : at_once;
         for (uint32_t i = 0; i < some; i++) graphs[i] = first + i;
-        uint32_t parts = cut_parts(t, graphs, some);
+        uint32_t parts = divide_graphs(t, graphs, some);
         FT_TRY(parallel_infer(t->descent.workers, parts, check_part, &c, error));
         for (uint32_t i = 0; i < parts; i++) {
             sum += c.errors[i];

@@ -1,11 +1,11 @@
-/* gnn_tune.c - trains the networks of a model further, on rows of a device that it may not have met.
+/* gnn_tune.c - trains the networks of a model further, on rows of a device that may be new.
  *
- * A few tasks of a new device could be learned by heart, and what the network knows of the others be lost. Against that
- * stand rows of what it was trained on at first, which take part in every step, and a distance between what its last
- * layer sees on old devices and on new ones, as CDMPP has it. A constant that a new device is off by is not learned but
- * taken from its labels; and the networks end halfway between where they began and where training led, which is nearer
- * to right than either for tasks that are not among the few. All other scales of inputs and labels stay as they
- * were. */
+ * A few tasks of a new device are easily overfitted, and knowledge of the others is forgotten. Three measures prevent
+ * it: rows of the original training data take part in every step; the distance between the inputs of the last layer on
+ * old and on new devices is penalised, as in CDMPP; and the result is halfway between the original and the trained
+ * weights, which is better than either for other tasks. A constant factor of a new device is not learned but removed
+ * from its labels. All other scales of inputs and labels are kept. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +16,8 @@
 
 enum { STEPS = 1000 };
 
-static const double NEW_SHARE = 0.5; /* of where training led to, for a new device */
-/* Of the highest rate of the first training; and of a distance, beside losses of about a tenth. */
+static const double NEW_SHARE = 0.5; /* weight of the trained weights, for a new device */
+/* Rates relative to that of the original training; weight of the distance, where losses are about 0.1. */
 static const double RATE_SHARE = 0.3, LAST_RATE_SHARE = 1, DISTANCE_WEIGHT = 0.01, AVERAGE = 0.99;
 
 static bool copy_plan(const gnn_kind *kind, const gnn_plan *from, gnn_plan *plan) {
@@ -28,7 +28,7 @@ static bool copy_plan(const gnn_kind *kind, const gnn_plan *from, gnn_plan *plan
     return plan->own != NULL;
 }
 
-/* A model with the values of another, and columns of its own. */
+/* A model with the weights of another, and its own columns. */
 static ft_status copy_model(const gnn_model *from, const gnn_data *data, uint32_t devices, gnn_model **out,
                             ft_error *error) {
     gnn_plan plan;
@@ -41,7 +41,7 @@ static ft_status copy_model(const gnn_model *from, const gnn_data *data, uint32_
         if (m->members[i].values.total_count == kept)
             memcpy(m->members[i].values.values, from->members[i].values.values, kept * sizeof(float));
         else
-            status = ft_fail(error, FT_ERR_INTERNAL, "a network has another size than before");
+            status = ft_fail(error, FT_ERR_INTERNAL, "a network has changed its size");
     }
     if (status == FT_OK) memcpy(m->scaling.floats, from->scaling.floats, m->scaling.count * sizeof(float));
     if (status != FT_OK)
@@ -51,7 +51,7 @@ static ft_status copy_model(const gnn_model *from, const gnn_data *data, uint32_
     return status;
 }
 
-/* New rows, and what was learned from at first. */
+/* New rows, and rows of the original training. */
 static ft_status join_rows(const fit_set *set, fit_rows before, fit_row **rows, ft_error *error) {
     *rows = malloc(((size_t)set->train.count + before.count + 1) * sizeof **rows);
     if (*rows == NULL) return FT_NOMEM(error);
@@ -60,8 +60,8 @@ static ft_status join_rows(const fit_set *set, fit_rows before, fit_row **rows, 
     return FT_OK;
 }
 
-/* What all labels of a new device are off by goes into the shift of its columns; only logarithms are shifted so. */
-static void take_ratios(gnn_data *data, uint32_t known_columns, const double *ratios) {
+/* The common factor of a new device is added to the shift of its columns; for logarithms only. */
+static void shift_new_columns(gnn_data *data, uint32_t known_columns, const double *ratios) {
     for (uint32_t c = known_columns; ratios != NULL && c < data->column_count; c++) {
         gnn_column *column = &data->columns[c];
         double ratio = ratios[column->device];
@@ -69,9 +69,10 @@ static void take_ratios(gnn_data *data, uint32_t known_columns, const double *ra
     }
 }
 
-static void go_halfway(gnn_model *m, const gnn_model *from) {
+static void average_weights(gnn_model *m, const gnn_model *from) {
     for (uint32_t i = 0; i < m->member_count; i++) {
         const float *before = from->members[i].values.values;
+        assert(m->members[i].values.total_count == gnn_saved_count(from, i));
         float *now = m->members[i].values.values;
         for (size_t k = 0; k < m->members[i].values.total_count; k++)
             now[k] = (float)(before[k] + NEW_SHARE * ((double)now[k] - before[k]));
@@ -88,11 +89,11 @@ static ft_status train_further(gnn_model *m, const gnn_model *from, const gnn_da
     o->steps = options->steps > 0 ? options->steps : STEPS;
     o->rate *= options->is_last ? LAST_RATE_SHARE : RATE_SHARE;
     o->average = AVERAGE;
-    o->schedule = SCHEDULE_ONE_CYCLE; /* so few steps have to come to rest */
+    o->schedule = SCHEDULE_ONE_CYCLE; /* few steps need a falling rate */
     o->patience = o->keep_best = 0;
     ft_status status = gnn_train(m, data, &domains, context, error);
     *o = from->plan.shared;
-    if (status == FT_OK && data->column_count > from->column_count) go_halfway(m, from);
+    if (status == FT_OK && data->column_count > from->column_count) average_weights(m, from);
     return status;
 }
 
@@ -107,11 +108,14 @@ ft_status gnn_tune(const void *model, const fit_set *set, const tune_options *op
         return ft_fail(error, FT_ERR_UNSUPPORTED, "%s cannot be trained further", from->kind->name);
     FT_TRY(join_rows(set, options->before, &rows, error));
     joined.train = (fit_rows){rows, set->train.count + options->before.count};
-    ft_status status = gnn_data_gather(&joined, context, from->kind, &from->plan, from->extractor,
-                                       (gnn_columns){from->columns, from->column_count}, &data, error);
+    const gnn_data_options gathering = {.kind = from->kind,
+                                        .plan = &from->plan,
+                                        .extractor = from->extractor,
+                                        .known = {from->columns, from->column_count}};
+    ft_status status = gnn_data_gather(&joined, context, &gathering, &data, error);
     free(rows);
     FT_TRY(status);
-    take_ratios(&data, from->column_count, options->ratios);
+    shift_new_columns(&data, from->column_count, options->ratios);
     status = copy_model(from, &data, set->device_count, &m, error);
     if (status == FT_OK) status = train_further(m, from, &data, options, context, error);
     gnn_data_free(&data);

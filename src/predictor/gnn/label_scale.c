@@ -1,6 +1,7 @@
-/* label_scale.c - see label_scale.h. */
+/* label_scale.c - fits, applies and stores transforms of labels. */
 #include "predictor/gnn/label_scale.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,31 +10,32 @@
 
 const char *const label_form_names[LABEL_FORMS] = {"log", "log1p", "raw", "standard", "box-cox", "quantile"};
 
-static const double LARGEST_POWER = 2, POWER_STEP = 1e-4;
+static const double MAX_POWER = 2, POWER_STEP = 1e-4;
 
 bool label_is_valid(label_form form, double label) {
     bool is_positive = form == LABEL_LOG || form == LABEL_BOX_COX || form == LABEL_QUANTILE;
     return isfinite(label) && (is_positive ? label > 0 : label >= 0);
 }
 
-/* --- Normal draws -------------------------------------------------------------------------------------------- */
+/* --- Normal distribution --------------------------------------------------------------------------------------------
+ */
 
-static double normal_share(double x) {
+static double normal_cdf(double x) {
     return 0.5 * erfc(-x / sqrt(2));
 }
 
-/* Below which a share of normal draws is, by halves. */
-static double normal_at(double share) {
+/* Quantile of the normal distribution, by bisection. */
+static double normal_quantile(double share) {
     double low = -10, high = 10;
     for (int i = 0; i < 60; i++) {
         double middle = 0.5 * (low + high);
-        *(normal_share(middle) < share ? &low : &high) = middle;
+        *(normal_cdf(middle) < share ? &low : &high) = middle;
     }
     return 0.5 * (low + high);
 }
 
-static void find_places(label_scale *s) {
-    for (uint32_t i = 0; i < LABEL_KNOTS; i++) s->places[i] = normal_at((i + 0.5) / LABEL_KNOTS);
+static void find_quantiles(label_scale *s) {
+    for (uint32_t i = 0; i < LABEL_KNOTS; i++) s->quantiles[i] = normal_quantile((i + 0.5) / LABEL_KNOTS);
 }
 
 /* --- Box-Cox ------------------------------------------------------------------------------------------------- */
@@ -42,7 +44,7 @@ static double box_cox(double log_label, double power) {
     return fabs(power) < 1e-9 ? log_label : expm1(power * log_label) / power;
 }
 
-/* How likely the labels are when their transforms are normal draws, as a logarithm, but for a constant. */
+/* Log-likelihood of the labels if their transforms are normal, up to a constant. */
 static double likelihood(const double *labels, size_t count, double power) {
     double mean = 0, squares = 0, logs = 0;
     for (size_t i = 0; i < count; i++) {
@@ -54,10 +56,10 @@ static double likelihood(const double *labels, size_t count, double power) {
     return -0.5 * (double)count * log(squares / (double)count + 1e-300) + (power - 1) * logs;
 }
 
-/* It has one top: golden section. */
+/* The likelihood has one maximum: golden-section search. */
 static double best_power(const double *labels, size_t count) {
     const double ratio = 0.5 * (sqrt(5) - 1);
-    double low = -LARGEST_POWER, high = LARGEST_POWER;
+    double low = -MAX_POWER, high = MAX_POWER;
     double a = high - ratio * (high - low), b = low + ratio * (high - low);
     double at_a = likelihood(labels, count, a), at_b = likelihood(labels, count, b);
     while (high - low > POWER_STEP) {
@@ -78,22 +80,23 @@ static double best_power(const double *labels, size_t count) {
     return 0.5 * (low + high);
 }
 
-/* --- There and back ------------------------------------------------------------------------------------------ */
+/* --- Transform and inverse ------------------------------------------------------------------------------------------
+ */
 
-/* The knot before a place, so that there is one behind it. */
-static uint32_t knot_before(const double *places, double place) {
+/* The last knot before x that has a successor. */
+static uint32_t knot_before(const double *knots, double x) {
     uint32_t low = 0, high = LABEL_KNOTS - 1;
     while (high - low > 1) {
         uint32_t middle = (low + high) / 2;
-        *(places[middle] <= place ? &low : &high) = middle;
+        *(knots[middle] <= x ? &low : &high) = middle;
     }
     return low;
 }
 
-/* Straight between knots; beyond the last ones it goes on as between them. */
-static double along(const double *from, const double *to, double place) {
-    uint32_t i = knot_before(from, place);
-    return to[i] + (place - from[i]) / (from[i + 1] - from[i]) * (to[i + 1] - to[i]);
+/* Linear interpolation between knots, extrapolated beyond the ends. */
+static double interpolate(const double *from, const double *to, double x) {
+    uint32_t i = knot_before(from, x);
+    return to[i] + (x - from[i]) / (from[i + 1] - from[i]) * (to[i + 1] - to[i]);
 }
 
 /* f(y), without shift and scale. */
@@ -106,17 +109,18 @@ static double transform(const label_scale *s, double label) {
     case LABEL_BOX_COX:
         return box_cox(log(label), s->power);
     case LABEL_QUANTILE:
-        return along(s->knots, s->places, log(label));
+        return interpolate(s->knots, s->quantiles, log(label));
     default:
         return label;
     }
 }
 
 double label_to_target(const label_scale *s, double label) {
+    assert(s->scale > 0);
     return (transform(s, label) - s->shift) / s->scale;
 }
 
-/* Behind the end of what the power can make there is nothing: it is taken for a place just before. */
+/* Values outside of the range of the transform are clamped to its end. */
 static double undo_box_cox(double value, double power) {
     if (fabs(power) < 1e-9) return exp(value);
     return exp(log(fmax(1 + power * value, 1e-6)) / power);
@@ -132,7 +136,7 @@ double label_of_target(const label_scale *s, double target) {
     case LABEL_BOX_COX:
         return undo_box_cox(value, s->power);
     case LABEL_QUANTILE:
-        return exp(along(s->places, s->knots, value));
+        return exp(interpolate(s->quantiles, s->knots, value));
     default:
         return value;
     }
@@ -163,12 +167,13 @@ static void place_knots(label_scale *s, const double *sorted, size_t count) {
 }
 
 label_scale label_scale_fit(label_form form, double *labels, size_t count) {
+    assert(count > 0);
     label_scale s = {.form = form, .scale = 1};
     double mean = 0, squares = 0;
-    qsort(labels, count, sizeof *labels, by_size); /* so that the fit does not depend on their order */
+    qsort(labels, count, sizeof *labels, by_size); /* so that the fit does not depend on the order */
     if (form == LABEL_BOX_COX) s.power = best_power(labels, count);
     if (form == LABEL_QUANTILE) {
-        find_places(&s);
+        find_quantiles(&s);
         place_knots(&s, labels, count);
         return s;
     }
@@ -199,12 +204,12 @@ static ft_status load_knots(const json_t *list, label_scale *s, ft_error *error)
     if (json_array_size(list) != LABEL_KNOTS)
         return ft_fail(error, FT_ERR_DAMAGED, "columns: %zu knots; %d are expected", json_array_size(list),
                        LABEL_KNOTS);
-    find_places(s);
+    find_quantiles(s);
     for (uint32_t i = 0; i < LABEL_KNOTS; i++) {
         if (json_read_number(json_array_get(list, i), -1e3, 1e3, &s->knots[i], error) != FT_OK)
             return ft_fail_prefix(error, FT_ERR_DAMAGED, "columns: 'knots'");
         if (i > 0 && !(s->knots[i] > s->knots[i - 1]))
-            return ft_fail(error, FT_ERR_DAMAGED, "columns: knots do not rise");
+            return ft_fail(error, FT_ERR_DAMAGED, "columns: knots are not increasing");
     }
     return FT_OK;
 }
@@ -215,7 +220,7 @@ ft_status label_scale_load(const json_t *object, label_form form, label_scale *s
         json_read_number(json_object_get(object, "scale"), 1e-30, 1e30, &s->scale, error) != FT_OK)
         return ft_fail_prefix(error, FT_ERR_DAMAGED, "columns: 'shift' or 'scale'");
     if (form == LABEL_BOX_COX &&
-        json_read_number(json_object_get(object, "power"), -LARGEST_POWER, LARGEST_POWER, &s->power, error) != FT_OK)
+        json_read_number(json_object_get(object, "power"), -MAX_POWER, MAX_POWER, &s->power, error) != FT_OK)
         return ft_fail_prefix(error, FT_ERR_DAMAGED, "columns: 'power'");
     return form == LABEL_QUANTILE ? load_knots(json_object_get(object, "knots"), s, error) : FT_OK;
 }

@@ -1,5 +1,4 @@
-/* label_scale.h - labels as a network sees them: a transform, fitted to the labels of the training part, that makes
- * numbers about 0 of them, and its way back. */
+/* label_scale.h - transform of labels to targets of about 0, fitted to the training part, and its inverse. */
 #ifndef PREDICTOR_LABEL_SCALE_H
 #define PREDICTOR_LABEL_SCALE_H
 
@@ -13,10 +12,10 @@
 typedef enum label_form {
     LABEL_LOG,      /* z-scores of log y */
     LABEL_LOG1P,    /* z-scores of log(1 + y) */
-    LABEL_RAW,      /* y divided by its mean: for losses that are relative themselves */
+    LABEL_RAW,      /* y divided by its mean, for relative losses */
     LABEL_STANDARD, /* z-scores of y */
-    LABEL_BOX_COX,  /* z-scores of (y^power - 1) / power, with the power that makes them most like a normal draw */
-    LABEL_QUANTILE, /* where y is among the labels, as a normal draw would be */
+    LABEL_BOX_COX,  /* z-scores of (y^power - 1) / power, with the power that makes them most normal */
+    LABEL_QUANTILE, /* normal quantile of the rank of y among the labels */
     LABEL_FORMS
 } label_form;
 
@@ -28,20 +27,20 @@ typedef struct label_scale {
     label_form form;
     double shift, scale; /* a target is (f(y) - shift) / scale */
     double power;        /* LABEL_BOX_COX */
-    /* LABEL_QUANTILE: log y at even shares of the labels, and normal draws at these shares; both rise */
-    double knots[LABEL_KNOTS], places[LABEL_KNOTS];
+    /* LABEL_QUANTILE: log y at evenly spaced ranks, and the normal quantiles of these ranks; both increasing */
+    double knots[LABEL_KNOTS], quantiles[LABEL_KNOTS];
 } label_scale;
 
-/* Whether a label can be learned in this form. */
+/* Whether a label is valid in this form. */
 bool label_is_valid(label_form form, double label);
-/* `labels` are such, at least one; they are sorted. */
+/* `labels`: at least one, all valid; sorts them. */
 label_scale label_scale_fit(label_form form, double *labels, size_t count);
 double label_to_target(const label_scale *s, double label);
 double label_of_target(const label_scale *s, double target);
-/* How far labels are apart, relative, whose targets are `apart` from this one. */
+/* Relative difference of labels whose targets differ by `apart` from this one. */
 double label_spread(const label_scale *s, double target, double apart);
 
-/* Into and from the object of a column; the form is told from elsewhere. */
+/* To and from the JSON object of a column, which does not hold the form. */
 void label_scale_save(const label_scale *s, json_t *object);
 ft_status label_scale_load(const json_t *object, label_form form, label_scale *s, ft_error *error);
 

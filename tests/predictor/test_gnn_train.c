@@ -1,4 +1,4 @@
-/* Tests of levels: what labels of one name are off by together is learned, and taken from them. */
+/* The common offset of the labels of a group is learned and subtracted. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,11 +8,11 @@
 
 #include <cmocka.h>
 
-#include "predictor/gnn/gnn_offset.h"
+#include "predictor/gnn/gnn_train.h"
 
 enum { GRAPHS = 4, COLUMNS = 2, GROUPS = 2 };
 
-/* Three graphs of a name and one of another; the second column has labels of two. */
+/* Three graphs of one group and one of another; the second column has two labels. */
 static uint32_t group_of[GRAPHS] = {0, 0, 0, 1};
 static double labels[GRAPHS * COLUMNS] = {1, NAN, 1, 1, 1, NAN, 1, 1};
 static const uint32_t graphs[GRAPHS] = {0, 1, 2, 3};
@@ -42,13 +42,13 @@ static void scene_close(scene *s) {
     params_free(&s->values);
 }
 
-/* A step: what is learned is added as training adds it. */
+/* A training step. */
 static void step(scene *s, const float *predicted, float *targets) {
     float *offsets = params_values(&s->values, s->offsets.values);
     tape_begin(s->t, TAPE_TRAIN, 0, 0);
     gnn_offsets_count(&s->offsets, &s->data, graphs, GRAPHS);
-    gnn_subtract_group_offset(&s->offsets, s->t, &s->data, graphs, GRAPHS, mask,
-                              tape_input(s->t, GRAPHS, COLUMNS, predicted), targets);
+    gnn_subtract_group_offset(&s->offsets, s->t, &s->data, &(gnn_targets){graphs, GRAPHS, mask, targets},
+                              tape_input(s->t, GRAPHS, COLUMNS, predicted));
     const float *change = tape_gradient(s->t) + s->values.items[s->offsets.values].offset;
     for (int i = 0; i < GROUPS * COLUMNS; i++) offsets[i] += change[i];
 }
@@ -63,9 +63,9 @@ static void labels_are_counted(void **state) {
     scene_close(&s);
 }
 
-/* The network says 0 where labels of the first name are 0.1, and that of the second 0: of what the first is off by, a
- * share is forgiven in the end, and nothing of the second. */
-static void a_share_is_forgiven(void **state) {
+/* The network predicts 0; labels of the first group are 0.1, that of the second 0. The offset of the first group
+ * converges to a share of its error, that of the second stays 0. */
+static void a_share_of_the_offset_is_subtracted(void **state) {
     (void)state;
     const float predicted[GRAPHS * COLUMNS] = {0};
     for (double share = 0.5; share < 1; share += 0.25) {
@@ -76,7 +76,7 @@ static void a_share_is_forgiven(void **state) {
             for (int i = 0; i < GRAPHS * COLUMNS; i++) targets[i] = mask[i] > 0 && i < 3 * COLUMNS ? 0.1F : 0;
             float first = targets[0] - params_values(&s.values, s.offsets.values)[0];
             step(&s, predicted, targets);
-            assert_true(fabsf(targets[0] - first) < 1e-6F); /* what is learned counts from the next step on */
+            assert_true(fabsf(targets[0] - first) < 1e-6F); /* an update takes effect in the next step */
         }
         const float *offsets = params_values(&s.values, s.offsets.values);
         assert_true(fabs(offsets[0] - 0.1 * share) < 1e-4 && fabs(offsets[1] - 0.1 * share) < 1e-4);
@@ -86,8 +86,8 @@ static void a_share_is_forgiven(void **state) {
     }
 }
 
-/* One that is very far off moves a level no more than one that is far off. */
-static void single_labels_do_not_decide(void **state) {
+/* A very large error changes an offset no more than a large one. */
+static void large_errors_are_clamped(void **state) {
     (void)state;
     const float predicted[GRAPHS * COLUMNS] = {0};
     float moved[2];
@@ -103,7 +103,8 @@ static void single_labels_do_not_decide(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(labels_are_counted), cmocka_unit_test(a_share_is_forgiven),
-                                       cmocka_unit_test(single_labels_do_not_decide)};
-    return cmocka_run_group_tests_name("predictor/gnn_offset", tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(labels_are_counted),
+                                       cmocka_unit_test(a_share_of_the_offset_is_subtracted),
+                                       cmocka_unit_test(large_errors_are_clamped)};
+    return cmocka_run_group_tests_name("predictor/gnn_train", tests, NULL, NULL);
 }
