@@ -1,4 +1,4 @@
-/* fuzz_ansor.c - logs of any bytes: what lowers must have features that are numbers. */
+/* fuzz_ansor.c - any bytes as a tuning log: the features of programs that lower must be numbers. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static ft_program *program; /* large, and used again for each line of a log too */
+    static ft_program *program; /* large; reused for each line, as for a log */
     static ansor_record record[1];
     lines text = {0};
     ft_error error;

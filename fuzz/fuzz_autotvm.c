@@ -1,5 +1,5 @@
-/* fuzz_autotvm.c - AutoTVM records of any bytes: what is read must point into itself, and what has a template must have
- * features that are numbers. */
+/* fuzz_autotvm.c - any bytes as AutoTVM records: a record must point into itself, and the features of one with a
+ * template must be numbers. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static void check_program(const autotvm_record *tuned, ansor_record *record, ft_
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static autotvm_record tuned[1]; /* these are large, and used again for each line of a log too */
+    static autotvm_record tuned[1]; /* large; reused for each line, as for a log */
     static ansor_record record[1];
     static ft_program *program;
     ft_error error;

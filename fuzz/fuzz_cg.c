@@ -1,4 +1,4 @@
-/* fuzz_cg.c - any bytes as the three CG tables, one after the other with a line "---" between them. */
+/* fuzz_cg.c - any bytes as the three CG tables, separated by lines "---". */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Cuts the text at the next separator; the last table takes what is left. */
+/* Splits the text at the next separator; the last table is the rest. */
 static const char *cut(const char **text, size_t *left, size_t *size) {
     static const char separator[] = "---\n";
     const char *start = *text, *end = memmem(start, *left, separator, sizeof separator - 1);

@@ -1,4 +1,4 @@
-/* fuzz_checkpoint.c - checkpoints of any bytes: refused, or the state they hold. */
+/* fuzz_checkpoint.c - any bytes as a checkpoint: refused, or restored to the state it contains. */
 #include <stdlib.h>
 
 #include "learn/train/checkpoint.h"

@@ -1,7 +1,7 @@
-/* fuzz_cost.c - bytes as a recipe for a graph of any operators of the table with any shapes, which is then costed.
+/* fuzz_cost.c - bytes as a recipe for a graph of any operators of the table with any shapes, whose cost is computed.
  *
- * Shapes, types and attributes need not make sense: a bound graph can hold what a file declares. Half of the recipes
- * go through binding, half are declared bound as they stand. What must hold for every graph is checked. */
+ * Shapes, types and attributes need not make sense: a bound graph can hold whatever a file declares. Half of the
+ * recipes are bound, half are declared bound as they are. Invariants of every graph are checked. */
 #include <stdlib.h>
 
 #include "foretell/cost.h"
@@ -112,7 +112,7 @@ static void check_memory(const ft_graph *graph, const ft_cost_options *options) 
     uint64_t highest = 0;
     check(ft_memory_plan(graph, options, &m, watch, &highest, NULL) == FT_OK);
     check(highest == m.peak_bytes);
-    if (m.peak_bytes == UINT64_MAX) return; /* stopped at the end of the range */
+    if (m.peak_bytes == UINT64_MAX) return; /* saturated */
     check(m.weight_bytes + m.gradient_bytes + m.optimizer_bytes + m.activation_bytes + m.workspace_bytes ==
           m.peak_bytes);
     check(m.activation_gradient_bytes + m.input_bytes <= m.activation_bytes);

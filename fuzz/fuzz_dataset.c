@@ -1,7 +1,7 @@
-/* fuzz_dataset.c - any bytes as what a data set is made of: a packed graph, a file of them, or a table of records.
+/* fuzz_dataset.c - any bytes as parts of a data set: a packed graph, a file of them, or a table of records.
  *
- * The first byte says which. Graphs are then bound and costed; one that was unpacked packs again to bytes that unpack.
- * A container is given right hashes first, because no fuzzer would ever guess them. */
+ * The first byte selects which. Graphs are bound and costed; an unpacked graph packs again to bytes that unpack. The
+ * hashes of a container are corrected first, because no fuzzer would guess them. */
 #include <string.h>
 
 #include "data/graphfile.h"
@@ -37,7 +37,7 @@ static void put_hash(uint8_t *at, uint64_t value) {
     for (int i = 0; i < 8; i++) at[i] = (uint8_t)(value >> 8 * i);
 }
 
-/* Makes the hashes of index and header right. */
+/* Corrects the hashes of index and header. */
 static void seal(uint8_t *bytes, size_t size) {
     enum { AT_INDEX = 24, AT_INDEX_HASH = 40, AT_HEADER_HASH = 56, HEADER_SIZE = 64 };
     uint64_t at = 0;
@@ -69,7 +69,7 @@ static void try_file(const uint8_t *data, size_t size) {
     free(bytes);
 }
 
-/* What is read once and written again is read as the same. */
+/* A table that was read, written and read again is equal. */
 static void try_records(const uint8_t *data, size_t size) {
     arena memory, scratch;
     map graphs;

@@ -1,4 +1,4 @@
-/* fuzz_device.c - device files of any bytes; those that load must answer for every figure. */
+/* fuzz_device.c - any bytes as a device data sheet; one that loads must have every figure. */
 #include <stdlib.h>
 
 #include "device/device.h"

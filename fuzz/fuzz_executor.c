@@ -1,4 +1,4 @@
-/* fuzz_executor.c - graph-executor JSON of any bytes; edges of what is read must point backwards. */
+/* fuzz_executor.c - any bytes as graph-executor JSON; edges must point backwards. */
 #include <stdlib.h>
 
 #include "read/executor_json.h"

@@ -1,4 +1,4 @@
-/* fuzz_flow.c - any bytes as a table of times and as a flow; what is read is replayed, and must keep to its bounds. */
+/* fuzz_flow.c - any bytes as a table of times and as a flow, which is replayed within its bounds. */
 #include <stdlib.h>
 
 #include "replay/flow.h"

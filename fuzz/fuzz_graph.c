@@ -1,8 +1,8 @@
-/* fuzz_graph.c - bytes become a graph of any operators of the table, so that every shape, fold and cost rule meets
- * shapes, values and attributes that no file would hold.
+/* fuzz_graph.c - bytes as a graph of any operators of the table, so that every shape, fold and cost rule meets
+ * shapes, values and attributes that no file would have.
  *
- * Each byte decides one thing: the format, then for each operator its entry, inputs, attributes. Tensors are small or
- * absurd, and many have values. Where bytes run out, zeros follow. */
+ * Each byte decides one thing: the format, then for each operator its entry, inputs, attributes. Tensors are small
+ * or absurd, and many have values. Missing bytes count as zeros. */
 #include <string.h>
 
 #include "downstream.h"
@@ -23,7 +23,7 @@ static uint8_t next(supply *s) {
     return *s->data++;
 }
 
-/* Mostly small, sometimes at the edge of what fits. */
+/* Mostly small, sometimes at the limits of the type. */
 static int64_t number(supply *s) {
     static const int64_t edges[] = {0, -1, -2, 64, 224, 4096, FT_MAX_DIM, INT64_MAX, INT64_MIN, INT64_MIN + 1};
     uint8_t byte = next(s);

@@ -1,4 +1,4 @@
-/* fuzz_journal.c - journals of any bytes; what is read must be found again. */
+/* fuzz_journal.c - any bytes as a journal; every entry that is read must be found again. */
 #include <stdlib.h>
 
 #include "learn/search/journal.h"

@@ -1,6 +1,6 @@
-/* fuzz_metrics.c - any bytes as the metrics.json of two runs, which are then compared in every form.
+/* fuzz_metrics.c - any bytes as the metrics.json of two runs, which are compared in every format.
  *
- * A zero byte ends the first and begins the second; without one, a run is compared with itself. */
+ * A zero byte separates the two; without one, a run is compared with itself. */
 #include <stdlib.h>
 #include <string.h>
 

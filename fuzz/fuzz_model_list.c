@@ -1,4 +1,4 @@
-/* fuzz_model_list.c - lists of models of any bytes: refused, or with as many models as they say. */
+/* fuzz_model_list.c - any bytes as a list of models: refused, or read with the stated number of models. */
 #include <stdlib.h>
 
 #include "learn/adapt/model_list.h"

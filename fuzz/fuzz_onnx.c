@@ -1,5 +1,4 @@
-/* fuzz_onnx.c - any bytes as an ONNX file: the reader must end with a graph or with an error, and leave nothing behind.
- */
+/* fuzz_onnx.c - any bytes as an ONNX file: a graph or an error, without leaks. */
 #include "downstream.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,6 @@
-/* fuzz_predictor.c - predictor files of any bytes; those that open must answer.
+/* fuzz_predictor.c - any bytes as a predictor file; one that opens must predict.
  *
- * The checksum is put right first, as no fuzzer would ever find it; what it protects is then on its own. */
+ * The checksum is corrected first, as no fuzzer would find it, so that the content behind it is reached. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

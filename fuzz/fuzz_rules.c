@@ -1,10 +1,11 @@
-/* fuzz_rules.c - rule files of any bytes; those that load are used on a graph that has something for every pattern. */
+/* fuzz_rules.c - any bytes as fusion rules; rules that load are applied to a graph with candidates for every
+ * pattern. */
 #include <stdlib.h>
 
 #include "foretell/kernel.h"
 #include "graph/fuse.h"
 
-/* Binary operators over what was made before them, with every third reading a constant. */
+/* Binary operators on earlier results; every third reads a constant. */
 static ft_graph *make_graph(void) {
     static const char *const types[] = {"Conv",    "BatchNormalization",
                                         "Relu",    "Add",

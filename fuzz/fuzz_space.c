@@ -1,4 +1,4 @@
-/* fuzz_space.c - search spaces of any bytes; points that are drawn stay inside and become settings. */
+/* fuzz_space.c - any bytes as a search space; drawn points stay inside and become settings. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* fuzz_timm.c - any bytes as a table of a timm folder: the first byte says which, the rest is its text. */
+/* fuzz_timm.c - any bytes as a table of a timm folder: the first byte selects the table, the rest is its text. */
 #include "data/timm.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

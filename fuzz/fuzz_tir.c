@@ -1,4 +1,4 @@
-/* fuzz_tir.c - printed programs of any bytes: what is read must have features that are numbers, and can be shown. */
+/* fuzz_tir.c - any bytes as printed programs: the features of a program must be numbers, and it can be printed. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static ft_program *program; /* one for all texts, as for those of a log: its tables are large */
+    static ft_program *program; /* large; reused for all texts */
     ft_program_features f;
     ft_error error;
     if (program == NULL && ft_program_new(&program, &error) != FT_OK) abort();

@@ -1,4 +1,4 @@
-/* fuzz_trees.c - any floats as a forest; one that loads predicts, and comes back the same when it is saved. */
+/* fuzz_trees.c - any floats as a forest; one that loads predicts, and is unchanged when saved and loaded. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static void use(const forest *f, const float *block, size_t used) {
     forest_predict(f, rows, features, ROWS, out);
     for (size_t i = 0; i < ROWS; i++) {
         float alone = forest_predict_row(f, rows + i * features);
-        /* Sums that overflow give infinities of both signs, and these NaN. */
+        /* Overflowing sums are infinities of both signs, whose sum is NaN. */
         if (alone != out[i] && !(isnan(alone) && isnan(out[i]))) abort();
     }
     free(rows);

@@ -30,7 +30,7 @@ static double now_seconds(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* The bytes of a file in a block of exactly its size, so that a sanitizer sees a read just past the end. */
+/* The bytes of a file in a block of exactly its size, so that a sanitizer detects a read past the end. */
 static uint8_t *load(const char *path, size_t *size) {
     FILE *file = fopen(path, "rb");
     if (!file) return NULL;
@@ -50,7 +50,7 @@ static void replay_file(const char *path, tally *t) {
     size_t size = 0;
     uint8_t *bytes = load(path, &size);
     double started = now_seconds();
-    /* Said before the run: when the target crashes, this is the last line of the log. */
+    /* Printed before the run: when the target crashes, this is the last line of the log. */
     printf("# %s\n", path);
     fflush(stdout);
     if (bytes) LLVMFuzzerTestOneInput(bytes, size);

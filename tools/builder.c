@@ -1,7 +1,7 @@
-/* builder.c - the ONNX messages behind builder.h, packed by protobuf-c straight into the file.
+/* builder.c - ONNX messages of builder.h, packed by protobuf-c and streamed to the file.
  *
- * All weights share one block of pseudo-random numbers, as long as the longest of them, and the packed bytes stream
- * to the file: a model with hundreds of megabytes of weights is written with the memory of its largest tensor. */
+ * All weights share one block of pseudo-random numbers, as long as the longest of them: a model with hundreds of
+ * megabytes of weights is written with the memory of its largest tensor. */
 #include "builder.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@ enum { OPSET = 17, IR_VERSION = 8 };
 struct builder {
     build_options options;
     Onnx__GraphProto graph;
-    Onnx__NodeProto *last; /* operator that attribute calls add to */
-    unsigned outputs_made; /* for names that no network uses */
+    Onnx__NodeProto *last; /* operator that attribute calls modify */
+    unsigned outputs_made; /* for generated names */
     void **blocks;         /* everything allocated, for one free at the end */
     size_t block_count;
     size_t longest_weight; /* bytes */
@@ -49,7 +49,7 @@ const char *format(builder *b, const char *pattern, ...) {
     return keep(b, text);
 }
 
-/* Lists of a message grow by one; the old lists are freed with the rest. Doubling keeps their sum small. */
+/* Appends to a list of a message; the old lists are freed with the rest. Doubling keeps their sum small. */
 static void append(builder *b, void ***items, size_t *count, void *item) {
     if ((*count & (*count - 1)) == 0) {
         void **larger = take(b, (*count ? 2 * *count : 1) * sizeof *larger);
@@ -149,7 +149,7 @@ const char *weight(builder *b, const char *name, int rank, ...) {
     va_end(dims);
     if (b->options.has_weights) {
         tensor->has_raw_data = 1;
-        tensor->raw_data.len = bytes; /* the block is made when the file is written */
+        tensor->raw_data.len = bytes; /* the data is generated when the file is written */
         if (bytes > b->longest_weight) b->longest_weight = bytes;
     }
     return tensor->name;
@@ -270,7 +270,7 @@ void set_string(builder *b, const char *name, const char *value) {
 
 /* --- Writing ---------------------------------------------------------------------------------------------------- */
 
-/* Numbers like those of trained weights in what matters here: floats in [-0.05, 0.05) that do not compress. */
+/* Floats in [-0.05, 0.05) that, like trained weights, do not compress. */
 static void fill_weights(builder *b) {
     if (!b->longest_weight) return;
     size_t count = b->longest_weight / sizeof(float);

@@ -1,16 +1,16 @@
-/* builder.h - writes ONNX files from short descriptions of networks.
+/* builder.h - writer of ONNX files from short descriptions of networks.
  *
- * A network is described by calls in the order of its operators. Tensors are known by name: `op` adds an operator and
- * gives the name of its first output, and the attribute calls add to the operator made last:
+ * A network is described by calls in the order of its operators. Tensors are identified by name: `op` adds an
+ * operator and returns the name of its first output, and the attribute calls apply to the operator added last:
  *
  *     const char *y = op(b, "Conv", x, weight(b, "w", 4, 64, 3, 7, 7), NULL);
  *     set_ints(b, "strides", 2, 2, 2);
  *
- * C leaves open in which order the arguments of one call are made, so two operators never stand as arguments of the
- * same call: the order of the file would depend on the compiler.
+ * C does not define the order of evaluation of arguments, so two operators are never arguments of one call: the
+ * order in the file would depend on the compiler.
  *
- * No shapes are written between input and output, so whoever reads the file has to infer them. This is a tool for
- * demos, tests and benches: it knows nothing of the library, and stops the program when memory or disk is full. */
+ * Only inputs and outputs have shapes, so readers must infer the others. This is a tool for demos, tests and
+ * benchmarks: it does not use the library, and exits when memory or disk is full. */
 #ifndef TOOLS_BUILDER_H
 #define TOOLS_BUILDER_H
 
@@ -37,7 +37,7 @@ const build_options *builder_options(const builder *b);
 const char *input(builder *b, const char *name, int type, int rank, ...);
 void output(builder *b, const char *name, int type, int rank, ...);
 
-/* Stored tensors: float weights of a rank and dimensions (int); lists and single numbers that steer operators. */
+/* Stored tensors: float weights of a rank and dimensions (int); lists and single numbers as operands. */
 const char *weight(builder *b, const char *name, int rank, ...);
 const char *list(builder *b, int count, ...); /* int64, rank 1, given as int */
 const char *integer(builder *b, int64_t value);
@@ -46,14 +46,14 @@ const char *numbers(builder *b, int count, ...); /* float, rank 1, given as doub
 
 /* Adds an operator; its inputs are names, "" for an omitted one, NULL ends them. */
 const char *op(builder *b, const char *type, ...);
-const char *more_output(builder *b);           /* one more output of the operator made last */
-void set_domain(builder *b, const char *name); /* of the operator made last, when it is not ONNX's own */
+const char *more_output(builder *b);           /* one more output of the operator added last */
+void set_domain(builder *b, const char *name); /* of the operator added last, when it is not ONNX's own */
 void set_ints(builder *b, const char *name, int count, ...);
 void set_int(builder *b, const char *name, int64_t value);
 void set_float(builder *b, const char *name, double value);
 void set_string(builder *b, const char *name, const char *value);
 
-/* A name put together as printf does; it lives as long as the builder. */
+/* A formatted name; it lives as long as the builder. */
 const char *format(builder *b, const char *pattern, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

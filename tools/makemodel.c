@@ -1,4 +1,4 @@
-/* makemodel.c - writes well-known networks as ONNX files, for demos, tests and benches.
+/* makemodel.c - writes well-known networks as ONNX files, for demos, tests and benchmarks.
  *
  *     makemodel [--no-weights] [--batch N] [--width F] NETWORK FILE
  *
@@ -19,7 +19,7 @@ const network networks[] = {
     {"lstm_tagger", "two bidirectional LSTM layers over word vectors", lstm_tagger},
     {"detector", "three-scale object detector that ends in non-maximum suppression", detector},
     {"fixed_batch", "small CNN exported at one batch size, which its Reshape holds as a constant", fixed_batch},
-    {"custom_op", "small CNN with an operator that nobody knows", custom_op},
+    {"custom_op", "small CNN with an unknown operator", custom_op},
     {NULL, NULL, NULL},
 };
 

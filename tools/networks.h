@@ -6,7 +6,7 @@
 
 typedef struct network {
     const char *name;
-    const char *text; /* one line for people */
+    const char *text; /* one-line description */
     void (*describe)(builder *b);
 } network;
 

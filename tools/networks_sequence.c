@@ -31,7 +31,7 @@ static const char *dim_of(builder *b, const char *x, int axis) {
     return op(b, "Unsqueeze", size, list(b, 1, 0), NULL);
 }
 
-/* x, of batch x sequence x anything, under the shape batch x sequence x tail. */
+/* Reshapes x (batch x sequence x anything) to batch x sequence x tail. */
 static const char *reshape_tail(builder *b, const char *x, const char *tail) {
     const char *batch = dim_of(b, x, 0), *sequence = dim_of(b, x, 1);
     const char *shape = op(b, "Concat", batch, sequence, tail, NULL);

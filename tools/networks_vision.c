@@ -1,4 +1,4 @@
-/* networks_vision.c - convolutional networks, described as their papers and usual implementations have them. */
+/* networks_vision.c - convolutional networks, as in their papers and usual implementations. */
 #include "networks.h"
 
 enum { FLOAT = 1, INT64 = 7 }; /* element types of onnx.proto */
@@ -158,7 +158,7 @@ static const char *concat(builder *b, int axis, const char *x, const char *y) {
     return both;
 }
 
-/* A coarse map with half its channels, made twice as large, beside a fine one with that many channels. */
+/* Concatenates a coarse map, upsampled and with half its channels, and a fine one with that many channels. */
 static const char *merge(builder *b, const char *coarse, const char *fine, const char *name, int cin) {
     const char *x = conv_silu(b, coarse, format(b, "%s.reduce", name), cin, cin / 2, 1, 1);
     x = op(b, "Resize", x, "", numbers(b, 4, 1.0, 1.0, 2.0, 2.0), NULL);
@@ -166,7 +166,7 @@ static const char *merge(builder *b, const char *coarse, const char *fine, const
     return conv_silu(b, concat(b, 1, x, fine), format(b, "%s.fuse", name), cin, cin / 2, 3, 1);
 }
 
-/* One scale's predictions, a column per place: batch, FIELDS, places. */
+/* Predictions of one scale, a column per position: batch, FIELDS, positions. */
 static const char *head(builder *b, const char *x, const char *name, int channels) {
     x = conv_silu(b, x, format(b, "%s.conv", name), channels, channels, 3, 1);
     return op(b, "Reshape", conv_bias(b, x, format(b, "%s.out", name), channels, FIELDS, 1), list(b, 3, 0, FIELDS, -1),
@@ -200,14 +200,15 @@ void detector(builder *b) {
     output(b, kept, INT64, 2, DIM_DETECTIONS, 3);
 }
 
-/* --- Small ones that make a point -------------------------------------------------------------------------------- */
+/* --- Small examples
+ * ------------------------------------------------------------------------------------------------ */
 
 static const char *small_features(builder *b, const char *x) {
     x = relu(b, conv_bn(b, x, "conv1", (conv_shape){3, 32, 3, 2, 1}));
     return relu(b, conv_bn(b, x, "conv2", (conv_shape){32, 64, 3, 2, 1}));
 }
 
-/* Exporters that trace a run write the batch they saw into Reshape: another batch can then not be inferred. */
+/* Tracing exporters write the traced batch into Reshape: another batch can then not be inferred. */
 void fixed_batch(builder *b) {
     int batch = builder_options(b)->batch > 0 ? (int)builder_options(b)->batch : 1;
     const char *x = small_features(b, input(b, "input", FLOAT, 4, batch, 3, 32, 32));

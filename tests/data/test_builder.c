@@ -1,4 +1,4 @@
-/* Tests of making data sets: equal graphs become one, and what fails leaves nothing behind. */
+/* Tests of creating data sets: equal graphs become one, and a failure leaves nothing behind. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +66,7 @@ static void test_equal_graphs_become_one(void **state) {
     }
     assert_int_equal(builder_graph_count(b), 2);
     builder_free(b);
-    assert_int_equal(folder_count("."), 0); /* not finished: nothing is there */
+    assert_int_equal(folder_count("."), 0); /* not finished: no folder */
 }
 
 static void test_repeated_records(void **state) {
@@ -84,7 +84,8 @@ static void test_repeated_records(void **state) {
     assert_int_equal(outcome, RECORD_REPEATED);
     assert_int_equal(add_record(b, index, "a", 2, &outcome, &error), FT_OK);
     assert_int_equal(outcome, RECORD_CONTRADICTS);
-    assert_int_equal(add_record(b, index, "b", 2, &outcome, &error), FT_OK); /* measured apart, under another name */
+    assert_int_equal(add_record(b, index, "b", 2, &outcome, &error),
+                     FT_OK); /* another measurement, under another name */
     assert_int_equal(outcome, RECORD_ADDED);
     assert_int_equal(add_record(b, 7, "c", 2, &outcome, &error), FT_ERR_INTERNAL);
     assert_int_equal(builder_finish(b, &error), FT_OK);
@@ -114,7 +115,7 @@ static void test_no_permission(void **state) {
     assert_non_null(strstr(error.message, "Permission denied"));
 }
 
-/* Files that cannot grow, as on a full disk: an error, and nothing is left. */
+/* Files that cannot grow, as on a full disk: an error, and no folder. */
 static void test_disk_full(void **state) {
     (void)state;
     ft_error error;
@@ -153,7 +154,7 @@ static void test_out_of_memory(void **state) {
             assert_int_equal(status, FT_OK);
             break;
         }
-        if (status == FT_OK) { /* an allocation that it could do without: fsync of a folder */
+        if (status == FT_OK) { /* an optional allocation: fsync of a folder */
             assert_int_equal(system("rm -r set"), 0);
             continue;
         }

@@ -1,4 +1,4 @@
-/* Tests of opening data sets: what is in them, and that changes are noticed. */
+/* Tests of opening data sets: their content, and the detection of changes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,7 @@ static void test_content(void **state) {
     ft_dataset_free(NULL);
 }
 
-/* The graph outlives the data set, and costs what it should. */
+/* The graph outlives the data set, and has the same cost. */
 static void test_graphs(void **state) {
     (void)state;
     make_small_set("set");
@@ -162,7 +162,7 @@ static uint32_t count_readable(const ft_dataset *data) {
     return count;
 }
 
-/* Damage to a graph is found by the check, and by whoever asks for it; damage anywhere else at opening. */
+/* Damage to a graph is detected by the check and when it is unpacked; damage anywhere else at opening. */
 static void test_damaged_graphs(void **state) {
     (void)state;
     ft_error error;

@@ -26,7 +26,7 @@ static char root[PATH_MAX]; /* of the project */
 typedef struct told {
     int count;
     char all[8192];
-    uint64_t stop_at; /* progress that stops the import; 0: none does */
+    uint64_t stop_at; /* progress call that cancels the import; 0: none */
 } told;
 
 static void on_skip(void *user, const char *where, const char *why) {
@@ -61,7 +61,7 @@ static void expect_failure(const char *kind, const char *source, bool is_strict,
     assert_int_equal(import(kind, source, "failed", is_strict, &t, NULL, &error), status);
     if (strstr(error.message, text) == NULL) fail_msg("'%s' does not say '%s'", error.message, text);
     assert_int_not_equal(access("failed", F_OK), 0);
-    assert_int_equal(system("ls -A | grep -q '\\.tmp$'") == 0, 0); /* nothing half made either */
+    assert_int_equal(system("ls -A | grep -q '\\.tmp$'") == 0, 0); /* no temporary folder either */
 }
 
 static void test_kinds(void **state) {
@@ -90,7 +90,7 @@ static void test_metrics(void **state) {
     assert_true(metric_parse("1.5", 3, unit, &value) && value == 1.5 * 1024 * 1024);
     assert_true(metric_canonical_name("util_percent", name, sizeof name, &unit));
     assert_true(metric_parse("97", 2, unit, &value) && value == 0.97);
-    assert_true(metric_canonical_name("energy_mj", name, sizeof name, &unit)); /* a unit of its own stays */
+    assert_true(metric_canonical_name("energy_mj", name, sizeof name, &unit)); /* other units stay */
     assert_string_equal(name, "energy_mj");
     assert_false(metric_canonical_name("notes", name, sizeof name, &unit));
     assert_false(metric_canonical_name("_us", name, sizeof name, &unit));
@@ -120,7 +120,7 @@ static void test_cg_folder(void **state) {
     ft_dataset_free(data);
 }
 
-/* Families side by side, samples of them in another folder, and a folder that is none of ours. */
+/* Folders of families, a folder of samples of them, and an unrelated folder. */
 static void test_cg_families(void **state) {
     (void)state;
     told t = {0};
@@ -167,7 +167,7 @@ static void test_cg_same_bytes(void **state) {
     assert_int_equal(system("cmp one/dataset.json three/dataset.json"), 0);
 }
 
-/* Labels that cannot be are left out, one by one. */
+/* Invalid labels are skipped, one by one. */
 static void test_cg_bad_labels(void **state) {
     (void)state;
     told t = {0};
@@ -215,7 +215,7 @@ static void test_cg_nothing_there(void **state) {
     expect_failure("cg", "absent", false, FT_ERR_IO, "absent");
 }
 
-/* Being stopped leaves nothing, whether there are threads or not. */
+/* A cancelled import leaves nothing, with and without threads. */
 static void test_stopped(void **state) {
     (void)state;
     told t = {.stop_at = 1};
@@ -292,7 +292,7 @@ static void test_table(void **state) {
     assert_string_equal(r[2].name, "mine");
     assert_string_equal(r[2].device, "cortex-a76");
     assert_int_equal(r[2].mode, FT_TRAIN);
-    /* The batch is still open. */
+    /* The batch is still symbolic. */
     ft_graph *graph, *bound;
     ft_error error;
     assert_int_equal(ft_dataset_graph(data, r[1].graph, &graph, &error), FT_OK);
@@ -304,7 +304,7 @@ static void test_table(void **state) {
     ft_dataset_free(data);
 }
 
-/* Open dimensions beside the batch get their values from the table. */
+/* Symbolic dimensions other than the batch get their values from the table. */
 static void test_table_shapes(void **state) {
     (void)state;
     told t = {0};
@@ -331,7 +331,7 @@ static void test_table_shapes(void **state) {
     ft_dataset_free(data);
 }
 
-/* Models that nobody has measured yet, to choose from. */
+/* A pool of unmeasured models. */
 static void test_table_pool(void **state) {
     (void)state;
     told t = {0};
@@ -399,7 +399,7 @@ static void test_table_errors(void **state) {
     expect_failure("table", "t.csv", false, FT_ERR_DAMAGED, "line 2: has 2 fields");
 }
 
-/* A device of the user's own travels with the data set. */
+/* A user's data sheet is copied into the data set. */
 static void test_table_device(void **state) {
     (void)state;
     told t = {0};

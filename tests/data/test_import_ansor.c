@@ -1,5 +1,5 @@
-/* Tuning logs become data sets: tasks are names, equal programs of two devices are one graph, and bad lines are told.
- */
+/* Tests of importing tuning logs: tasks are names, equal programs of two devices are one graph, and bad lines are
+ * reported. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +53,7 @@ static void logs_become_records(void **state) {
     assert_int_equal(ft_dataset_check("set", NULL, NULL, &error), FT_OK);
 }
 
-/* The text that is kept is a record again, of the same steps. */
+/* The stored text is a record with the same steps. */
 static void programs_are_kept_whole(void **state) {
     (void)state;
     ft_error error;
@@ -130,7 +130,7 @@ static void bad_lines_are_told(void **state) {
     assert_non_null(strstr(heard.last, "1e+10 s"));
 }
 
-/* Steps that point nowhere are told here, with their line, and not to whoever predicts the program. */
+/* Invalid steps are reported at import with their line, not at prediction. */
 static void programs_without_a_nest_are_told(void **state) {
     (void)state;
 #define STEPS(steps)                                                                                                   \
@@ -162,7 +162,7 @@ static void devices_are_named_by_files(void **state) {
     "{\"i\":[[\"[\\\"matmul_layer\\\", " size ", 64, 32]\",\"cuda\"],[[],[]]],\"r\":[[" times                          \
     "],0,1,1],\"v\":\"v0.6\"}\n"
 
-/* Too noisy, too short and too long runs are left out, and are no mistakes. */
+/* Too noisy, too short and too long runs are excluded, and are not errors. */
 static void filters_leave_out(void **state) {
     (void)state;
     ft_error error;
@@ -184,7 +184,7 @@ static void check_part(const ft_dataset *data, const ft_split *split, const char
     }
 }
 
-/* A table tells networks; a network that is held out takes all of its tasks along, shared ones too. */
+/* A table of networks: a held-out network takes all its tasks, shared ones too. */
 static void tasks_belong_to_networks(void **state) {
     (void)state;
     ft_error error;
@@ -240,7 +240,7 @@ static void bad_networks(void **state) {
     "\"float32\"], null, \"float32\"], {}], \"config\": {\"index\": 1, \"entity\": [[\"tile_k\", \"sp\", [-1, 4]]]}, " \
     "\"result\": " times ", \"version\": 0.2}\n"
 
-/* Both kinds of logs, side by side; and what AutoTVM writes for runs that failed. */
+/* Both kinds of logs in one file, and AutoTVM's failed runs. */
 static void templates_are_programs(void **state) {
     (void)state;
     ft_error error;

@@ -1,4 +1,4 @@
-/* Vela's table and the networks beside it become records: units, keys that siblings share, and what is left out. */
+/* Tests of importing Vela's table: units, keys that variants share, and skipped rows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,7 +87,7 @@ static void rows_become_records(void **state) {
     assert_true(m[ft_dataset_metric(data, "weight_bytes")] == 300);
     assert_string_equal(r[0].family, "operator");
     assert_string_equal(r[1].family, "zoo");
-    /* siblings share what is before the dot; another input does not, and a second row does not change it */
+    /* variants share the part before the dot; another input changes it, a second row does not */
     assert_memory_equal(r[0].name, r[1].name, 17);
     assert_string_equal(r[0].name + 16, ".aa");
     assert_string_equal(r[1].name + 16, ".bb");
@@ -113,7 +113,7 @@ static void what_is_of_no_use_is_skipped(void **state) {
     assert_int_equal(result.skipped, 5);
 }
 
-/* A cell or row that is wrong is told with its line; the others are taken all the same. */
+/* An invalid cell or row is reported with its line; the others are imported. */
 static void wrong_rows_are_skipped(void **state) {
     (void)state;
     static const char *const tables[][2] = {

@@ -1,4 +1,4 @@
-/* Operators that nn-Meter timed alone become models of one operator, and nothing else does. */
+/* Tests of importing operators that nn-Meter timed alone: each becomes a model of one operator. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +54,7 @@ static void times_are_averaged(void **state) {
     const ft_record *records = ft_dataset_records(data);
     assert_int_equal(ft_dataset_record_count(data), 3);
     assert_string_equal(records[0].name, "relu");
-    assert_true(fabs(records[0].metrics[0] - 5) < 1e-9); /* milliseconds in the file; add is not first anywhere */
+    assert_true(fabs(records[0].metrics[0] - 5) < 1e-9); /* milliseconds in the file; add is never the first operator */
     assert_string_equal(records[1].name, "se-after-conv");
     assert_string_equal(records[2].name, "relu-after-pooling");
     assert_true(fabs(records[2].metrics[0] - 3) < 1e-9);

@@ -1,4 +1,4 @@
-/* Tests of importing timm's results: made-up tables beside graphs of one operator. */
+/* Tests of importing timm's results: small tables beside graphs of one operator. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +54,8 @@ static void has_told(const char *text) {
     if (strstr(told, text) == NULL) fail_msg("'%s' was not told: %s", text, told);
 }
 
-/* Two products, the first of the given width, so that each file is another graph; training keeps what is between. */
+/* Two matrix products, the first of the given width, so that each file is another graph; training keeps the tensor
+ * between them. */
 static void write_graph(const char *name, int width) {
     char path[300], shape[32];
     onnx_model *m = onnx_model_new();
@@ -109,7 +110,7 @@ static void times(void **state) {
     assert_true(isnan(r[0].metrics[1]));
     assert_string_equal(r[1].setting, "amp=no;compile=no;layout=nchw;torch=unknown");
     assert_int_equal(r[1].mode, FT_TRAIN);
-    assert_true(fabs(r[1].metrics[0] - 320125) < 1e-9); /* the time has */
+    assert_true(fabs(r[1].metrics[0] - 320125) < 1e-9); /* the time has more digits */
     ft_dataset_free(data);
 }
 
@@ -142,7 +143,7 @@ static void peaks(void **state) {
     ft_dataset_free(data);
 }
 
-/* What PyTorch says is kept for each image tells the size: 12 floats here, not 8. */
+/* The bytes that PyTorch keeps per image imply the size: 12 floats here, not 8. */
 static void the_size_is_told_by_what_is_kept(void **state) {
     (void)state;
     write_text("in/train_memory_a100.csv",
@@ -161,7 +162,7 @@ static void the_size_is_told_by_what_is_kept(void **state) {
     ft_dataset_free(data);
 }
 
-/* A peak below what its tensors take was no training; neither was the same peak at another batch. */
+/* A peak below the size of its tensors is not from training; neither is the same peak at another batch. */
 static void what_cannot_be_is_skipped(void **state) {
     (void)state;
     write_text("in/train_memory_a100.csv",
@@ -171,7 +172,7 @@ static void what_cannot_be_is_skipped(void **state) {
                "resnet50,32,4000,1000.0009765625,0\n"
                "resnet50,64,,1000.001953125,0\n"
                "resnet50,128,x,x,0\n"
-               "resnet50,256,901,890,0\n"); /* near a peak that cannot be, but not the same */
+               "resnet50,256,901,890,0\n"); /* close to an impossible peak, but not equal */
     ft_import_result result = expect_import();
     assert_int_equal(result.records, 2);
     has_told("line 2: resnet50: its memory is less than the size of its tensors");
@@ -179,7 +180,7 @@ static void what_cannot_be_is_skipped(void **state) {
     has_told("line 5: resnet50: its memory is not a number above zero");
 }
 
-/* PyTorch keeps 20 floats of each image: neither of the files is of that size, and no other is taken for it. */
+/* PyTorch keeps 20 floats per image: neither file has that size, so none is used. */
 static void a_size_that_is_not_there_is_no_other(void **state) {
     (void)state;
     write_graph("vit@224.onnx", 24);
@@ -213,7 +214,7 @@ static void skips(void **state) {
                                          "short,row\n");
     ft_import_result result = expect_import();
     assert_int_equal(result.records, 1);
-    assert_int_equal(result.skipped, 16); /* the damaged graph is told by itself and by its row */
+    assert_int_equal(result.skipped, 16); /* the damaged graph is reported for itself and for its row */
     static const char *const reasons[] = {"line 2: none: it has no graph",
                                           "line 3: m: its graph is not in",
                                           "line 4: m: its graph is not in",

@@ -1,7 +1,7 @@
-/* Tests of packed graphs: what comes out costs and fuses like what went in, and damage is noticed.
+/* Tests of packed graphs: an unpacked graph costs and fuses like the original, and damage is detected.
  *
- * The graphs are those of the fuzz corpora (small, of all formats, many of them odd), the made-up networks, and, where
- * they are at hand, samples of the real sets in ../shared/data. */
+ * The graphs are those of the fuzz corpora (small, of all formats, many of them odd), the built-in networks, and,
+ * when available, samples of the real sets in ../shared/data. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -120,7 +120,7 @@ static void expect_same_bound(const ft_graph *a, const ft_graph *b, int64_t batc
     ft_graph_free(y);
 }
 
-/* Without what the file claims that the operator costs. */
+/* Without the operator costs stored in the file. */
 static uint32_t count_attributes(const ft_op *op) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < op->attr_count; i++) count += strncmp(op->attrs[i].name, "stored_", 7) != 0;
@@ -210,7 +210,10 @@ static void test_made_up_networks(void **state) {
 static void test_real_models(void **state) {
     (void)state;
     struct stat info;
-    if (stat("../shared/data/timm/graphs", &info) != 0) skip();
+    if (stat("../shared/data/timm/graphs", &info) != 0) {
+        print_message("# ../shared/data is not available: only small graphs are tested\n");
+        skip();
+    }
     assert_true(round_trip_folder("../shared/data/timm/graphs", 150, false) > 3);
     assert_true(round_trip_folder("../shared/data/npu/tflite", 40, false) > 3);
     ft_source *source;
@@ -261,7 +264,7 @@ static void test_names_and_weights_do_not_count(void **state) {
     assert_true(bytes.length < 100);
     buf_free(&bytes);
     ft_graph_free(b);
-    b = build_onnx("/Constant", "h", 1); /* a name that says what the tensor is */
+    b = build_onnx("/Constant", "h", 1); /* a name that implies the role of the tensor */
     assert_false(is_same_packed(a, b));
     ft_graph_free(a);
     ft_graph_free(b);
@@ -270,7 +273,7 @@ static void test_names_and_weights_do_not_count(void **state) {
 static ft_graph *build_toy(bool is_swapped, int64_t stride) {
     ft_graph *g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
     uint32_t x, w, y;
-    if (is_swapped) { /* where tensors stand in their table does not count */
+    if (is_swapped) { /* the order of tensors in their table does not count */
         y = toy_value(g, 1, 4, 8, 8);
         w = toy_weight(g, 4, 3, 3, 3);
         x = toy_input(g, 1, 3, 16, 16);
@@ -320,7 +323,7 @@ static void test_damage(void **state) {
     ft_error error;
     pack(a, &bytes);
     for (size_t length = 0; length < bytes.length; length++) {
-        char *copy = malloc(length + 1); /* of its own size, so that a sanitizer sees what goes beyond */
+        char *copy = malloc(length + 1); /* of exactly this size, so that a sanitizer detects a read past the end */
         memcpy(copy, bytes.data, length);
         assert_int_not_equal(unpack_graph(copy, length, "cut", &graph, &error), FT_OK);
         free(copy);

@@ -1,4 +1,4 @@
-/* Tests of the table of records: what it takes, and what it says of the rest. */
+/* Tests of the table of records: accepted content, and the errors for everything else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,7 +72,7 @@ static void test_good_rows(void **state) {
     drop(&p);
 }
 
-/* What is written reads back as the same. */
+/* Written tables read back equal. */
 static void test_write_and_read(void **state) {
     (void)state;
     static const char *const metrics[] = {"time_us", "peak_bytes"};

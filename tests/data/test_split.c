@@ -1,4 +1,4 @@
-/* Splits: shares, names, that a graph stays on one side, and that order and company do not matter. */
+/* Tests of splits: percentages, names, each graph in one part only, and independence of order and of other records. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -96,7 +96,7 @@ static void random_shares(void **state) {
     ft_dataset_free(data);
 }
 
-/* Another order of records, and other records beside them: each network stays where it was. */
+/* Another order of records, and additional records: each network stays in its part. */
 static void order_and_company_do_not_matter(void **state) {
     (void)state;
     ft_dataset *data = make("a", 0, 90, false), *backwards = make("b", 0, 90, true), *more = make("c", 0, 120, false);
@@ -181,7 +181,7 @@ static void by_order(void **state) {
     ft_dataset_free(data);
 }
 
-/* What supports learning is learned from in every split, but not on a device that is held out. */
+/* Supporting records are in training in every split, but not on a held-out device. */
 static void support_is_never_tested(void **state) {
     (void)state;
     builder *b = made_begin("d");
@@ -209,7 +209,7 @@ static void support_is_never_tested(void **state) {
     ft_dataset_free(data);
 }
 
-/* The same graph in two families, and in two parts of its makers. */
+/* The same graph in two families, and in two parts of the published split. */
 static void twins_stay_together(void **state) {
     (void)state;
     builder *b = made_begin("d");
@@ -247,7 +247,7 @@ static void by_fold(void **state) {
         made_record r = {.network = n, .family = "one", .device = "adreno-640", .name = name, .time_us = 1};
         made_add(b, &r);
         if (n % 10 != 0) continue;
-        snprintf(name, sizeof name, "other%u", n % 20); /* the same graph; three others hang together by it */
+        snprintf(name, sizeof name, "other%u", n % 20); /* the same graph; it connects three others */
         made_add(b, &r);
     }
     ft_dataset *data = made_end(b, "d");
@@ -277,7 +277,7 @@ static void by_fold(void **state) {
     ft_dataset_free(data);
 }
 
-/* Names that begin with the same letters stay together; one that begins with none is alone. */
+/* Names that begin with the same letters stay together; a name without leading letters is alone. */
 static void by_fold_of_letters(void **state) {
     (void)state;
     static const char *const names[] = {"net50", "net_b.x", "Net50", "netv2", "set50", "set9", "50net", "51net"};
@@ -292,7 +292,7 @@ static void by_fold_of_letters(void **state) {
     bool is_apart[NAMES][NAMES] = {{false}};
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         ft_split split;
-        if (ft_split_make(data, "fold:letters:2:1", seed, &split, NULL) != FT_OK) continue; /* all on one side */
+        if (ft_split_make(data, "fold:letters:2:1", seed, &split, NULL) != FT_OK) continue; /* all in one part */
         for (uint32_t i = 0; i < NAMES; i++)
             for (uint32_t j = 0; j < NAMES; j++) is_apart[i][j] |= split.parts[i] != split.parts[j];
         ft_split_free(&split);
@@ -333,8 +333,8 @@ static void order_does_not_matter_to_who_deals(void **state) {
     ft_dataset_free(backwards);
 }
 
-/* Two families that hold most of the graphs are dealt to two folds, whatever the seed, and folds are of one size; what
- * else is in them differs from seed to seed. */
+/* Two families that contain most of the graphs are dealt to two folds for every seed, and folds have equal sizes;
+ * the rest differs from seed to seed. */
 static void by_fold_that_is_dealt(void **state) {
     (void)state;
     static const uint32_t sizes[] = {40, 38, 9, 9, 9, 9, 9, 9, 9, 9};

@@ -1,4 +1,4 @@
-/* Tests of what timm's words mean. */
+/* Tests of parsing timm's model names, precisions and versions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

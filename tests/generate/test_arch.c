@@ -1,4 +1,4 @@
-/* Tests of drawing architectures: the same seed gives the same, names say everything, every style comes up. */
+/* Tests of drawing architectures: reproducible by seed, names are unique, every style occurs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static void test_same_seed(void **state) {
     assert_string_not_equal(first, arch_name(&c, 4, other));
 }
 
-/* The reader of the data set understands the names. */
+/* The reader of the data set can parse the names. */
 static void test_names(void **state) {
     (void)state;
     uint32_t seen[STYLE_COUNT] = {0};
@@ -43,7 +43,7 @@ static void test_names(void **state) {
         assert_int_equal(parsed.batch, 256);
         assert_int_equal(parsed.style_count, ARCH_STAGES);
         assert_non_null(strstr(name, "_synthetic_"));
-        assert_null(strchr(name, '.')); /* importers take what is before it */
+        assert_null(strchr(name, '.')); /* importers use the part before it */
         assert_null(strchr(name, '/'));
         for (int s = 0; s < ARCH_STAGES; s++) seen[a.stages[s].style]++;
     }

@@ -1,4 +1,4 @@
-/* Tests of computed labels: they say what their rules say, noise is the seed's, the text is a label. */
+/* Tests of computed labels: they follow their rules, noise depends on the seed, the text is a valid label. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "read/perfseer.h"
 #include "support/toy.h"
 
-/* One matrix product, large enough that nothing else counts. */
+/* One matrix product, large enough to dominate. */
 static label of_product(int batch) {
     ft_graph *g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
     uint32_t x = toy_input(g, batch, 4096), w = toy_weight(g, 4096, 4096), y = toy_value(g, batch, 4096);

@@ -1,4 +1,4 @@
-/* Tests of marginals: mean, least, median and most of what was added, and the three documents. */
+/* Tests of marginals: mean, minimum, median and maximum of the added rows, and the three documents. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +51,7 @@ static char *document(ft_output output) {
     return text;
 }
 
-/* Whoever sees the numbers sees that they are made up. */
+/* Every document marks the numbers as synthetic. */
 static void test_documents(void **state) {
     (void)state;
     static const struct {

@@ -1,6 +1,4 @@
-/* Tests of networks spelled out: sizes fit together, and the counts are those of the published files where one is
- * known.
- */
+/* Tests of networks as operator lists: sizes are consistent, and the counts equal the published ones where known. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Tests of generated pickles: our reader finds the network that was written, and so does real networkx where it is. */
+/* Tests of generated pickles: our reader and (if installed) real networkx find the network that was written. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,7 +58,7 @@ static void check_op(const ft_graph *graph, uint32_t at, const net_node *node) {
     assert_true(op_attr_float(op, "stored_weights", -1) == (double)net_weights(node));
 }
 
-/* Also by what the library counts itself: parameters, and work (which it counts without the two FLOPs of a bias). */
+/* Also by the library's own counts: parameters, and work (which it counts without the two FLOPs of a bias). */
 static void check_cost(const ft_graph *graph, const net *n) {
     ft_graph *bound;
     ft_cost cost;
@@ -112,7 +112,10 @@ static bool has_networkx(void) {
 
 static void test_networkx(void **state) {
     (void)state;
-    if (!has_networkx()) skip();
+    if (!has_networkx()) {
+        print_message("# python3-networkx is not installed: only our own reader is tested\n");
+        skip();
+    }
     written w = write_net(3);
     unsigned long long nodes = 0, edges = 0, flops = 0, bytes = 0, said[4] = {0};
     for (uint32_t i = 0; i < w.net.count; i++) {

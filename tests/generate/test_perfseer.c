@@ -1,5 +1,5 @@
-/* Tests of generated folders: the layout, the same bytes for any number of threads, whole or not at all, and what
- * import makes of them. */
+/* Tests of generated folders: the layout, the same bytes for any number of threads, atomic creation, and their
+ * import. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +49,7 @@ static void test_same_bytes(void **state) {
     assert_int_not_equal(system("diff -rq a/dataset/cg c/dataset/cg >diffs"), 0);
 }
 
-/* Every record of what is imported says that it was not measured; every network keeps its batches together. */
+/* Every imported record is marked as synthetic; every network keeps its batches together. */
 static void test_import(void **state) {
     (void)state;
     ft_generate_result r = generate("out", 6, &(ft_generate_options){.seed = 2});

@@ -1,4 +1,4 @@
-/* Tests of the pickle writer: our own decoder, which real pickles test, finds what was written. */
+/* Tests of the pickle writer: our own decoder, which is tested on real pickles, finds what was written. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,8 +41,7 @@ static void test_values(void **state) {
     buf_free(&out);
 }
 
-/* The second time a word is named, not spelled; a dict that is named again is the same one; names past the 256th too.
- */
+/* A repeated string is a memo reference; a repeated dict is the same object; also beyond memo 256. */
 static void test_memory(void **state) {
     (void)state;
     static const char word[] = "a word", other[] = "another";

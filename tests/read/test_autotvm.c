@@ -1,4 +1,4 @@
-/* Tests of the AutoTVM reader: both versions, and lines that are no records. */
+/* Tests of the AutoTVM reader: both versions, and lines that are not records. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

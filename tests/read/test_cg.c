@@ -1,4 +1,4 @@
-/* Tests of the CG reader on tables made up here, and on the CG set itself when it lies beside the repository. */
+/* Tests of the CG reader on tables written here, and on the CG set itself when it is available. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -125,7 +125,7 @@ static void test_small(void **state) {
     ft_graph_free(g);
 }
 
-/* MACs: 16*16*8*27 + 8*10. Parameters: 27*8, 2*8, 80; the norm's statistics are no parameters. */
+/* MACs: 16*16*8*27 + 8*10. Parameters: 27*8, 2*8, 80; the norm's statistics are not parameters. */
 static void test_cost_of_small(void **state) {
     (void)state;
     ft_graph *g = only_graph(NODES SMALL_NODES, EDGES SMALL_EDGES), *bound = NULL;
@@ -161,7 +161,7 @@ static void test_meta_and_names(void **state) {
     expect_end(set);
 }
 
-/* The pool before it is VALID for sure (28 -> 13), so the one whose size is lost is VALID, too: 13 -> 6, not 7. */
+/* The pool before it can only be VALID (28 -> 13), so the one whose size is lost is VALID, too: 13 -> 6, not 7. */
 static void test_lost_pool_follows_the_one_before(void **state) {
     (void)state;
     ft_graph *g = only_graph(NODES "Placeholder,0,0,0,0,0,0,0,0,0,0,0,1,28,28,4,0\n"
@@ -174,7 +174,7 @@ static void test_lost_pool_follows_the_one_before(void **state) {
     ft_graph_free(g);
 }
 
-/* The only other pool is of another type, and says SAME. */
+/* The only other pool is of another type, and SAME. */
 static void test_lost_pool_is_same_without_one(void **state) {
     (void)state;
     ft_graph *g = only_graph(NODES "Placeholder,0,0,0,0,0,0,0,0,0,0,0,1,15,15,4,0\n"
@@ -215,7 +215,7 @@ static void test_gate_shape(void **state) {
     ft_graph_free(g);
 }
 
-/* Channel shuffle: the constants and what computes the shape from them are gone, the work is there. */
+/* Channel shuffle: the constants and the shape computation are omitted, the work stays. */
 static void test_shuffle(void **state) {
     (void)state;
     ft_graph *g = only_graph(NODES "Placeholder,0,0,0,0,0,0,0,0,0,0,0,1,4,4,8,0\n"
@@ -239,7 +239,7 @@ static void test_shuffle(void **state) {
     assert_int_equal(count, 5);
     assert_memory_equal(perm, expected, sizeof expected);
     assert_int_equal(transpose->input_count, 1);
-    /* Each reader has a part of its own. */
+    /* Each reader gets a part of its own. */
     assert_int_equal(split->output_count, 2);
     assert_int_equal(find_op(g, "10:Relu")->inputs[0], split->outputs[0]);
     assert_int_equal(find_op(g, "11:ConcatV2")->inputs[0], split->outputs[1]);
@@ -255,7 +255,7 @@ static void test_unknown_operators_and_order(void **state) {
                                    "Placeholder,0,0,0,0,0,0,0,0,0,0,0,1,4,0,0,0\n",
                              EDGES "1,0\n2,1\n");
     assert_int_equal(g->op_count, 2);
-    assert_string_equal(g->ops[0].type, "Relu"); /* sorted, though the table has it behind its reader */
+    assert_string_equal(g->ops[0].type, "Relu"); /* sorted, though the table lists it after its reader */
     assert_false(ft_opdef_is_known(g->ops[1].def));
     ft_graph_free(g);
 }
@@ -291,7 +291,7 @@ static void expect_next_error(cg_set *set, ft_status expected, const char *messa
     assert_null(graph);
 }
 
-/* Three models; the middle one has a mistake, the others are read all the same. */
+/* Three models; the middle one has an error, the others are read. */
 static void expect_middle_error(const char *middle_nodes, const char *middle_edges, ft_status status,
                                 const char *message) {
     char nodes[2048], edges[512];
@@ -350,7 +350,7 @@ static void test_tables_that_do_not_agree(void **state) {
     expect_end(set);
 }
 
-/* Whatever breaks off, each model that is lost is named once. */
+/* Wherever the tables end, each missing model is reported once. */
 static void test_every_lost_model_is_named(void **state) {
     (void)state;
     cg_set *set = open_tables(MODELS "f,0,a,7,6,,\nf,1,b,9,6,,\nf,2,c,7,6,,\n", NODES SMALL_NODES SMALL_NODES,
@@ -442,11 +442,11 @@ static void test_matches(void **state) {
 
 static bool has_set(void) {
     if (access("../shared/data/cg/sample/models.csv", R_OK) == 0) return true;
-    print_message("# ../shared/data/cg is not there: only made-up tables are tested\n");
+    print_message("# ../shared/data/cg is not available: only small tables are tested\n");
     return false;
 }
 
-/* Known networks: torchvision's parameter counts less the 1000 biases of the classifier, which CG leaves out. */
+/* Known networks: torchvision's parameter counts minus the 1000 biases of the classifier, which CG omits. */
 static void test_sample(void **state) {
     (void)state;
     if (!has_set()) skip();
@@ -480,7 +480,7 @@ static void test_sample(void **state) {
     assert_int_equal(found, 3);
 }
 
-/* Whole families: every graph is built and binds, and binding finds the shapes that the repaired tables have. */
+/* Whole families: every graph is built and bound, and binding infers the shapes of the repaired tables. */
 static void expect_family(const char *family) {
     char path[256];
     cg_set *set = NULL;

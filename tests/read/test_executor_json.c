@@ -1,4 +1,4 @@
-/* Tests of the graph-executor reader: the corpus file, and texts with one thing wrong each. */
+/* Tests of the graph-executor reader: the corpus file, and texts with one error each. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* test_flatbuf.c - FlatBuffers access: what is there comes out, what is not there is a fault and never a read. */
+/* test_flatbuf.c - FlatBuffers access: values are read, missing or damaged content is a fault and never a bad read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,7 +88,7 @@ static void absent_fields_give_defaults(void **state) {
     free(b.bytes);
 }
 
-/* Walks the whole sample, whatever it has become. */
+/* Reads the whole sample after it was damaged. */
 static void walk(const uint8_t *bytes, size_t size, flatbuf *file) {
     flat_open(file, bytes, size);
     flat_table root = flat_root(file);

@@ -1,4 +1,4 @@
-/* test_flexbuf.c - FlexBuffers written byte by byte, and what is left of them when bytes are cut or changed. */
+/* test_flexbuf.c - FlexBuffers written byte by byte, truncated and damaged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ static const uint8_t large[] = {
     1,           0,          0,          0,                           /* 40: true */
     0,           0,          0xc0,       0x3f,                        /* 44: 1.5 */
     0xfd,        0xff,       0xff,       0xff,                        /* 48: -3 */
-    0,           0,          0,          0,                           /* 52: a list, which is not looked at */
+    0,           0,          0,          0,                           /* 52: a list, which is ignored */
     43,          0,          0,          0,                           /* 56: the string at 13 */
     44,          0,          0,          0,                           /* 60: the number at 16 */
     26 << 2 | 2, 3 << 2 | 2, 1 << 2 | 2, 10 << 2 | 2, 5 << 2 | 0, 7 << 2 | 1, /* 64: types */
@@ -87,7 +87,7 @@ static void reads_a_list_of_strings(void **state) {
     assert_null(flex_root_string(small, sizeof small, 0, &length));
 }
 
-/* Looks at everything, whatever the bytes have become; the sanitizers see a read outside. */
+/* Reads everything after damage; the sanitizers detect reads out of bounds. */
 static void walk(const uint8_t *bytes, size_t size) {
     flex_map map;
     flex_entry entry;

@@ -1,4 +1,5 @@
-/* Tests of the nn-Meter IR reader: texts made up here, and the real file against the same model in the CG tables. */
+/* Tests of the nn-Meter IR reader: texts written here, and the real file compared with the same model in the CG
+ * tables. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -77,7 +78,7 @@ static void test_tensorflow(void **state) {
     assert_int_equal(op_attr_ints(&g->ops[0], "strides", &count)[0], 2);
     assert_int_equal(count, 2);
     assert_null(ft_op_attr(&g->ops[0], "dilations"));
-    assert_int_equal(g->ops[1].input_count, 5);              /* the inbound that names no node is dropped */
+    assert_int_equal(g->ops[1].input_count, 5);              /* an inbound that is not a node is dropped */
     expect_shape(g, op_output(g, &g->ops[2], 0), "1x4x4x6"); /* recorded as 1x6 */
     expect_shape(g, &g->tensors[g->outputs.items[0]], "1x6");
     ft_graph_free(g);
@@ -289,7 +290,7 @@ static void test_same_as_in_cg(void **state) {
     (void)state;
     const char *path = "../shared/data/cg/nnmeter/mobilenetv3small_0.json";
     if (access(path, R_OK) != 0) {
-        print_message("# %s is not there\n", path);
+        print_message("# %s is not available: only small texts are tested\n", path);
         skip();
     }
     ft_graph *ir = NULL, *row = find_in_cg("mobilenetv3small_0");

@@ -1,6 +1,7 @@
-/* Every allocation of whole reads fails once: each must end in FT_ERR_NOMEM, without a leak (sanitizers look).
+/* Every allocation of whole reads fails once: each read must end in FT_ERR_NOMEM, without a leak (checked by
+ * sanitizers).
  *
- * The models are the fuzz corpora, so that every reader takes part. */
+ * The models are the fuzz corpora, so that every reader is covered. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +31,7 @@ static buf load(const char *path) {
     return bytes;
 }
 
-/* What is tried: bytes in, a status out, nothing left behind. */
+/* A read under test: bytes in, a status out, everything freed. */
 typedef ft_status operation(const buf *bytes, ft_error *error);
 
 static ft_status read_and_bind(const buf *bytes, ft_error *error) {
@@ -76,7 +77,7 @@ static long fail_each(const char *path, operation *run) {
         failing_start(n);
         ft_status status = run(&bytes, &error);
         if (!failing_stop()) break;
-        /* A file that is wrong may be found out before or without the memory; a failure may be made up for. */
+        /* An invalid file may be detected before or without the allocation; a failed allocation may have a fallback. */
         if (status != FT_ERR_NOMEM && status != expected)
             fail_msg("%s: allocation %ld gives %s", path, n, ft_status_name(status));
     }
@@ -101,7 +102,7 @@ static void fail_each_of(const char *corpus, operation *run) {
         free(names[i]);
     }
     free(names);
-    assert_true(failed > tried); /* some files are wrong before any memory is needed */
+    assert_true(failed > tried); /* some files are rejected before any allocation */
 }
 
 static void test_onnx(void **state) {
@@ -114,7 +115,7 @@ static void test_tflite(void **state) {
     fail_each_of("tflite", read_and_bind);
 }
 
-/* jansson's own allocations are left alone: some that fail it reports as mistakes in the text. */
+/* jansson's own allocations do not fail here: it reports some failures as errors in the text. */
 static void test_nnmeter(void **state) {
     (void)state;
     fail_each_of("nnmeter", read_and_bind);

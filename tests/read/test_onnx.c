@@ -1,4 +1,4 @@
-/* What the ONNX reader makes of whole models: names, types, attributes, constants, metadata. */
+/* Tests of the ONNX reader on whole models: names, types, attributes, constants, metadata. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +47,7 @@ static void reads_a_small_network(void **state) {
     assert_int_equal(w->stored_bytes, 0); /* dims and type, but no data */
     assert_null(w->value);
     assert_int_equal(c->dims[0], x->dims[0]);
-    assert_true(c->dims[2] == FT_DIM_UNKNOWN); /* symbols that no input knows mean nothing */
+    assert_true(c->dims[2] == FT_DIM_UNKNOWN); /* symbols that no input has count as unknown */
     assert_int_equal(c->dims[3], 3);
     assert_int_equal(tensor_named(g, "y")->rank, -1);
     assert_true(tensor_named(g, "y")->is_output);
@@ -57,7 +57,7 @@ static void reads_a_small_network(void **state) {
     assert_int_equal(ft_op_attr(op, "strides")->count, 2);
     assert_int_equal(ft_op_attr(op, "strides")->ints[1], 2);
     assert_int_equal(ft_op_attr(op, "group")->i, 1);
-    assert_string_equal(ft_graph_ops(g)[1].name, "y"); /* a node without a name goes by its output */
+    assert_string_equal(ft_graph_ops(g)[1].name, "y"); /* an unnamed node gets the name of its output */
     ft_graph_free(g);
     onnx_model_free(m);
 }
@@ -325,7 +325,7 @@ static void reads_every_timm_graph(void **state) {
     const char *folder = "../shared/data/timm/graphs";
     DIR *dir = opendir(folder);
     if (dir == NULL) {
-        print_message("no %s: skipped\n", folder);
+        print_message("# %s is not available: only small models are tested\n", folder);
         skip();
         return;
     }
@@ -339,7 +339,7 @@ static void reads_every_timm_graph(void **state) {
         if (ft_graph_read(path, &g, &error) != FT_OK) fail_msg("%s", error.message);
         assert_int_equal(ft_graph_input_count(g), 1);
         assert_true(ft_graph_op_count(g) > 10);
-        /* python3-onnx counts 175 nodes that are no Constant, and 267 initialisers. */
+        /* python3-onnx counts 175 nodes other than Constant, and 267 initialisers. */
         if (strcmp(entry->d_name, "resnet50@224.onnx.gz") == 0) {
             uint32_t constants = 0;
             for (uint32_t i = 0; i < ft_graph_tensor_count(g); i++)

@@ -72,7 +72,7 @@ static void references_go_through_nested_calls(void **state) {
     onnx_model_free(m);
 }
 
-/* FunctionProto.attribute_proto is written by hand, as an onnx.proto that lacks it would show it. */
+/* FunctionProto.attribute_proto is encoded by hand, as an onnx.proto without that field decodes it. */
 static void defaults_are_used_when_the_call_is_silent(void **state) {
     (void)state;
     static uint8_t axis_is_3[] = {10, 0x0a, 4, 'a', 'x', 'i', 's', 0x18, 3, 0xa0, 0x01, 2};
@@ -175,7 +175,7 @@ static void recursion_is_found(void **state) {
     check_fails(m, FT_ERR_GRAPH, "calls itself");
 }
 
-/* Level i calls level i+1 twice; the last level has `last` nodes, or hands its input through. */
+/* Level i calls level i+1 twice; the last level has `last` nodes, or returns its input. */
 static onnx_model *tower(int levels, bool is_empty) {
     onnx_model *m = new_model();
     for (int i = 0; i < levels; i++) {
@@ -253,7 +253,8 @@ static void refuses_calls_that_do_not_fit(void **state) {
     check_fails(m, FT_ERR_GRAPH, "'F' has 1 inputs and 1 outputs");
 
     m = new_model();
-    onnx_function_node(m, onnx_function_add(m, "local", "F", "a", "r"), "Relu", "x", "r"); /* x is not its own */
+    onnx_function_node(m, onnx_function_add(m, "local", "F", "a", "r"), "Relu", "x",
+                       "r"); /* x is not defined in the function */
     call(m, "F", "x", "y");
     check_fails(m, FT_ERR_GRAPH, "'x'");
 
@@ -275,7 +276,7 @@ static void refuses_calls_that_do_not_fit(void **state) {
 
     m = new_model();
     onnx_function_node(m, onnx_function_add(m, "local", "F", "a b", "b"), "Relu", "a", "r");
-    call(m, "F", "x", "y"); /* gives back an input that was left out */
+    call(m, "F", "x", "y"); /* returns an omitted input */
     check_fails(m, FT_ERR_GRAPH, "'y'");
 }
 

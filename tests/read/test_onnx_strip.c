@@ -1,4 +1,4 @@
-/* The pre-pass: what it leaves out, what it never touches, and how it ends on hostile bytes. */
+/* Tests of the pre-pass: what it omits, what it never touches, and its errors on hostile bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ static onnx_model *mixed_model(void) {
     return m;
 }
 
-/* Reads from a block of exactly this size, so that sanitizers see a byte too far. */
+/* Reads from a block of exactly this size, so that sanitizers detect a read past the end. */
 static ft_status read_copy(const uint8_t *bytes, size_t size, ft_error *error) {
     uint8_t *copy = malloc(size > 0 ? size : 1);
     assert_non_null(copy);
@@ -63,11 +63,11 @@ static void every_truncation_fails(void **state) {
     unsigned damaged = 0;
     for (size_t size = 0; size < m->size; size++) {
         ft_status status = read_copy(m->bytes, size, &error);
-        if (status == FT_OK) continue; /* a cut between fields behind the graph leaves a whole model */
+        if (status == FT_OK) continue; /* a file truncated after the graph, between fields, is still a valid model */
         assert_true(status == FT_ERR_DAMAGED || status == FT_ERR_FORMAT || status == FT_ERR_GRAPH);
         damaged += status == FT_ERR_DAMAGED;
     }
-    assert_true(damaged > m->size * 9 / 10); /* nearly everywhere it is still seen to be ONNX */
+    assert_true(damaged > m->size * 9 / 10); /* almost every truncated file is still recognised as ONNX */
     onnx_model_free(m);
 }
 
@@ -123,7 +123,7 @@ static void put_varint(buf *b, uint64_t value) {
     buf_char(b, (char)value);
 }
 
-/* Wraps what `b` holds into a field of bytes. */
+/* Wraps the content of `b` into a bytes field. */
 static void wrap(buf *b, unsigned number) {
     buf outer = {0};
     put_varint(&outer, number << 3 | 2);

@@ -1,4 +1,4 @@
-/* If, Loop, Scan and SequenceMap become part of the graph by the rules of docs/formats/onnx.md. */
+/* Tests of inlining If, Loop, Scan and SequenceMap by the rules of docs/formats/onnx.md. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +51,7 @@ static onnx_model *if_model(int condition) {
     }
     onnx_node(m, m->graph, "Abs", "x", "a");
     Onnx__NodeProto *node = onnx_node(m, m->graph, "If", "c", "y");
-    onnx_attr_graph(m, node, "then_branch", chain(m, "t", "Relu", "a", "t_out")); /* "a" is seen from inside */
+    onnx_attr_graph(m, node, "then_branch", chain(m, "t", "Relu", "a", "t_out")); /* "a" is visible inside */
     onnx_attr_graph(m, node, "else_branch", chain(m, "e", "Tanh Sigmoid", "a", "e_out"));
     onnx_node(m, m->graph, "Neg", "y", "z");
     onnx_info(m, m->graph, "y", ONNX_FLOAT, "2");
@@ -67,7 +67,7 @@ static void if_takes_one_branch(void **state) {
     } cases[] = {
         {1, "Abs Relu Identity Neg"},
         {0, "Abs Tanh Sigmoid Identity Neg"},
-        {-1, "Abs Tanh Sigmoid Identity IfMerge Neg"}, /* not known before the run: the longer one */
+        {-1, "Abs Tanh Sigmoid Identity IfMerge Neg"}, /* unknown before the run: the longer one */
     };
     for (int i = 0; i < 3; i++) {
         onnx_model *m = if_model(cases[i].condition);
@@ -100,7 +100,8 @@ static void the_longer_branch_is_counted_deeply(void **state) {
     onnx_model_free(m);
 }
 
-/* x.squeeze(0) of any batch, as PyTorch exports it: the shape decides, so binding does. */
+/* x.squeeze(0) of any batch, as PyTorch exports it: the condition depends on the shape, so binding selects the
+ * branch. */
 static void a_condition_on_shapes_is_decided_by_binding(void **state) {
     (void)state;
     onnx_model *m = onnx_model_new();

@@ -1,4 +1,4 @@
-/* Constants of ONNX files: their types, sizes and values, wherever and however they are stored. */
+/* Tests of constants of ONNX files: types, sizes and values in every form of storage. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -262,7 +262,7 @@ static void refuses_wrong_constants(void **state) {
     onnx_initializer(m, m->graph, "w", ONNX_FLOAT, "4611686018427387904,4");
     check_fails(m, FT_ERR_LIMIT, "'w'");
 
-    m = onnx_model_new(); /* two elements are promised, one is there: no value, but no error either */
+    m = onnx_model_new(); /* two elements are declared, one is present: no value, but no error either */
     Onnx__TensorProto *t = onnx_initializer(m, m->graph, "w", ONNX_INT64, "2");
     int64_t one[] = {1};
     t->int64_data = one;

@@ -1,5 +1,5 @@
-/* Tests of the PerfSeer reader on pickles that real networkx wrote: the four in tests/data/perfseer, and, when Python
- * has networkx, all forms that make_pickles.py knows. The expected numbers are worked out by hand below. */
+/* Tests of the PerfSeer reader on pickles written by real networkx: the four in tests/data/perfseer, and, when
+ * Python has networkx, all forms of make_pickles.py. The expected numbers are computed by hand below. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ static void expect_cost(const ft_graph *graph) {
     assert_int_equal(cost.buffers, 16);
     assert_int_equal(ft_graph_batch(bound), 4);
     assert_true(cost.coverage_ratio == 1);
-    /* The file's count leaves the addition of biases out: at most one operation in 18 here. */
+    /* The file's count omits the addition of biases: at most one operation in 18 here. */
     for (uint32_t i = 0; i < bound->op_count; i++) {
         double said = op_attr_float(&bound->ops[i], "stored_flops", -1), ours = (double)cost.ops[i].forward.flops;
         assert_true(ours >= said && ours <= said * (1 + 1.0 / 18));
@@ -115,7 +115,7 @@ static void test_all_forms(void **state) {
     char command[PATH_MAX + 64];
     snprintf(command, sizeof command, "/usr/bin/python3 '%s/tests/read/make_pickles.py' .", root);
     assert_int_equal(system(command), 0);
-    assert_true(expect_folder(".") >= 42); /* seven forms, six protocols; numpy's scalars when it is there */
+    assert_true(expect_folder(".") >= 42); /* seven forms, six protocols; numpy's scalars when it is installed */
 }
 
 /* --- Small pickles by hand --------------------------------------------------------------------------------------- */
@@ -137,7 +137,7 @@ static void expect_error(const char *text, ft_status expected, const char *messa
     assert_null(graph);
 }
 
-/* {0: {1: {}}, 1: {}}: edges, and nothing known of the nodes. */
+/* {0: {1: {}}, 1: {}}: edges between nodes without features. */
 static void test_bare_dict_of_dicts(void **state) {
     (void)state;
     ft_graph *graph = NULL;
@@ -196,8 +196,7 @@ static void test_shared_successors_end_at_the_limit(void **state) {
     buf_free(&text);
 }
 
-/* Sizes that are negative, huge, fractions, or not numbers at all are taken as unknown; they must not break anything.
- */
+/* Sizes that are negative, huge, fractional or not numbers count as unknown. */
 static void test_odd_numbers(void **state) {
     (void)state;
     const char *const numbers[] = {"I-5\n", "F1e300\n", "S'x'\n", "N", "(l", "F0.4\n", "S'-3'\n", "S'1e400'\n"};
@@ -309,7 +308,7 @@ static void write_file(const char *path, const char *text) {
     fclose(out);
 }
 
-/* Reads cg/NAME.pkl with a label text at `place`/NAME.txt, and nothing else beside them. */
+/* Reads cg/NAME.pkl with a label text at `place`/NAME.txt, and no other files. */
 static ft_status read_labelled(const char *place, const char *label, ft_graph **graph, ft_error *error) {
     char from[PATH_MAX + 64], pickle[1024], path[1024];
     snprintf(from, sizeof from, "%s/" SHIPPED "/plain_p4.pkl", root);
@@ -350,7 +349,7 @@ static void test_bad_label_beside_the_file(void **state) {
     assert_int_equal(read_labelled("label", "{'train': 'oops'}", &graph, &error), FT_ERR_DAMAGED);
     assert_non_null(strstr(error.message, ".txt: label, byte "));
     assert_null(graph);
-    /* A text that is no label at all is none of our business. */
+    /* A text file that is not a label is ignored. */
     assert_int_equal(read_labelled("cg", "notes on this model", &graph, &error), FT_OK);
     assert_null(ft_graph_meta(graph, "label_file"));
     ft_graph_free(graph);

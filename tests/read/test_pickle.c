@@ -1,5 +1,5 @@
 /* Tests of the pickle decoder: every opcode by hand, and what it must refuse. The bytes follow Python's pickletools;
- * pickles that real networkx wrote are in test_perfseer.c. */
+ * pickles written by real networkx are in test_perfseer.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 enum { DUMP_DEPTH = 6 };
 
-/* Writes a value much as Python's repr would; what is nested too deep, or contains itself, ends in "...". */
+/* Prints a value like Python's repr; deep nesting and cycles end in "...". */
 static void dump(buf *out, const pickle_value *v, int depth) {
     if (depth > DUMP_DEPTH) {
         buf_text(out, "...");
@@ -65,7 +65,7 @@ static void dump(buf *out, const pickle_value *v, int depth) {
 }
 
 static void expect_bytes(const char *bytes, size_t size, const char *expected) {
-    /* A block of exactly the size, so that sanitizers see a read past the end. */
+    /* A block of exactly this size, so that sanitizers detect a read past the end. */
     uint8_t *copy = malloc(size > 0 ? size : 1);
     assert_non_null(copy);
     memcpy(copy, bytes, size);
@@ -248,7 +248,7 @@ static void test_refused(void **state) {
     expect("\x80\x06N.", "FT_ERR_UNSUPPORTED: pickle protocol 6; 0 to 5 are supported");
 }
 
-/* Every one of these must fail as damaged, whatever the text. */
+/* Each of these must fail as damaged. */
 static void test_damaged(void **state) {
     (void)state;
     static const struct {
@@ -308,7 +308,7 @@ static void test_damaged(void **state) {
     }
 }
 
-/* A small pickle that copies a large dict again and again ends at the limit, not in the machine's memory. */
+/* A small pickle that copies a large dict repeatedly ends at the memory limit. */
 static void test_copies_end_at_the_limit(void **state) {
     (void)state;
     buf bytes = {0};

@@ -1,4 +1,4 @@
-/* Opening paths: formats found by content, packed files, and everything that is not a model. */
+/* Tests of opening paths: formats detected by content, gzipped files, and files that are not models. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -113,7 +113,7 @@ static void gzip_bombs_are_stopped(void **state) {
     enum { MEGA = 1 << 20 };
     char *zeros = calloc(1, MEGA);
     assert_non_null(zeros);
-    /* 64 MB of zeros in 64 KB: unpacked, found to be no model, and given back. */
+    /* 64 MB of zeros in 64 KB: decompressed, not recognised, and freed. */
     size_t size = write_gzip(path, zeros, MEGA, 64);
     assert_true(size < 128 * 1024);
     check_fails(path, FT_ERR_FORMAT, "not a model");
@@ -175,7 +175,7 @@ static void fail_every_allocation(const char *path) {
         failing_start(n);
         ft_status status = ft_graph_read(path, &graph, &error);
         has_failed = failing_stop();
-        /* unpacking goes on with a smaller buffer when its first guess cannot be had */
+        /* decompression falls back to a smaller buffer when the first allocation fails */
         assert_true(status == FT_ERR_NOMEM || status == FT_OK);
         assert_true(has_failed || status == FT_OK);
         assert_true((status == FT_OK) == (graph != NULL));
@@ -188,7 +188,7 @@ static void fail_every_allocation(const char *path) {
 static void lack_of_memory_is_an_error_like_others(void **state) {
     (void)state;
     onnx_model *m = model;
-    /* Enough of everything that the arenas need many chunks: names, weights, a function, a sub-graph. */
+    /* Large enough that the arenas need many chunks: names, weights, a function, a sub-graph. */
     Onnx__FunctionProto *function = onnx_function_add(m, "local", "F", "a", "r");
     onnx_function_node(m, function, "Relu", "a", "r");
     onnx_input(m, m->graph, "c", ONNX_BOOL, "");

@@ -1,5 +1,5 @@
-/* Tests of the builder that the CG and nn-Meter readers share, on nodes that no table of the CG set has. What those
- * do have, and the repairs of their shapes, is tested in test_cg.c. */
+/* Tests of the builder shared by the CG and nn-Meter readers, on nodes that the CG set does not have. test_cg.c
+ * tests its own nodes, and the repairs of their shapes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -67,7 +67,7 @@ static void test_product_of_activations(void **state) {
     ft_graph_free(g);
 }
 
-/* TensorFlow has a Split's axis before its data and a concatenation's behind; both become attributes. */
+/* TensorFlow has a Split's axis before its data and a concatenation's after it; both become attributes. */
 static void test_constant_axes_are_dropped(void **state) {
     (void)state;
     const uint32_t split_inputs[] = {1, 0}, concat_inputs[] = {2, 2, 2, 1};
@@ -138,7 +138,7 @@ static void test_reductions(void **state) {
     ft_graph_free(g);
 }
 
-/* Shapes nobody recorded stay unknown, and weights that depend on them, too. */
+/* Unrecorded shapes stay unknown, and so do weights that depend on them. */
 static void test_unknown_shapes(void **state) {
     (void)state;
     const uint32_t from[] = {0}, next[] = {1};

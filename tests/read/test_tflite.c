@@ -1,4 +1,4 @@
-/* test_tflite.c - TFLite models made by hand, damaged ones, and (when they are there) the real ones of the npu set. */
+/* test_tflite.c - TFLite models built by hand, damaged ones, and (when available) the real ones of the npu set. */
 #include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -261,7 +261,7 @@ static void turns_options_into_attributes(void **state) {
     ft_graph_free(graph);
 }
 
-/* The FlexBuffer {"n": 20}; test_flexbuf.c takes it apart. */
+/* The FlexBuffer {"n": 20}, explained in test_flexbuf.c. */
 static void custom_options_become_attributes(void **state) {
     (void)state;
     static const uint8_t flex[] = {'n', 0, 1, 3, 1, 1, 1, 20, 1 << 2, 2, 9 << 2, 1}, plain[] = {1, 0, 0, 0, 2, 0, 0, 0};
@@ -467,7 +467,7 @@ static void wrong_models_are_named(void **state) {
                FT_ERR_GRAPH, "reads tensor 'x', which is neither computed nor stored");
 }
 
-/* Reads (and binds) whatever the bytes have become; it must not crash, and failures must name the file. */
+/* Reads and binds damaged bytes; it must not crash, and errors must name the file. */
 static bool survives(const uint8_t *bytes, size_t size) {
     ft_graph *graph = NULL, *bound = NULL;
     ft_error error = {.message = ""};
@@ -530,8 +530,8 @@ static bool same_shape(const ft_tensor *a, const ft_tensor *b) {
     return a->rank == b->rank && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof a->dims[0]) == 0;
 }
 
-/* Binds a copy of the graph that has forgotten all shapes but those of its inputs and constants, and counts the
- * activations whose inferred shape is not the declared one. */
+/* Binds a copy of the graph without shapes other than those of its inputs and constants, and counts the activations
+ * whose inferred shape is not the declared one. */
 static uint32_t count_differences(ft_graph *graph) {
     ft_error error;
     ft_graph *bound = NULL;
@@ -553,14 +553,14 @@ static uint32_t count_differences(ft_graph *graph) {
     return differences;
 }
 
-/* Two DeepLab files declare a batch of 1 behind SPACE_TO_BATCH_ND, where it is 36, 144 and 324: six tensors each. */
+/* Two DeepLab files declare a batch of 1 after SPACE_TO_BATCH_ND, where it is 36, 144 and 324: six tensors each. */
 enum { KNOWN_DIFFERENCES = 12 };
 
 static void real_models_infer_what_they_declare(void **state) {
     (void)state;
     glob_t files;
     if (glob("../shared/data/npu/tflite/*.tflite.gz", 0, NULL, &files) != 0) {
-        print_message("skipped: ../shared/data/npu is not there\n");
+        print_message("# ../shared/data/npu is not available: only small models are tested\n");
         skip();
     }
     uint32_t differences = 0, unknown = 0;

@@ -1,4 +1,4 @@
-/* test_tflite_call.c - sub-graphs of TFLite models: calls, branches and loops are unfolded, endless ones refused. */
+/* test_tflite_call.c - sub-graphs of TFLite models: calls, branches and loops are inlined, recursion is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -149,7 +149,7 @@ static void loops_count_when_they_can(void **state) {
     assert_int_equal(ft_graph_ops(graph)[4].loop, 1);
     assert_int_equal(ft_graph_bind(graph, NULL, &bound, NULL), FT_OK);
     assert_int_equal(ft_graph_ops(bound)[4].repeats, 5);
-    assert_false(ft_graph_ops(bound)[3].is_folded); /* the counter begins with a constant, but is none */
+    assert_false(ft_graph_ops(bound)[3].is_folded); /* the counter starts with a constant, but is not constant */
     ft_graph_free(bound);
     ft_graph_free(graph);
     graph = read_loop(&two);
@@ -200,7 +200,7 @@ static void endless_and_huge_calls_are_refused(void **state) {
     check_tower(3, 1, FT_ERR_GRAPH, "sub-graph 2, operator 0 (CALL): sub-graph 1 calls itself, directly or through");
     check_tower(3, 99, FT_ERR_DAMAGED, "calls sub-graph 99, but there are only 3");
     check_tower(100, 99, FT_ERR_LIMIT, "nested more than 64 deep");
-    /* 2^40 calls, if somebody made them all. */
+    /* 2^40 calls, if all were inlined. */
     check_tower(41, -1, FT_ERR_LIMIT, "the model has more than");
 }
 

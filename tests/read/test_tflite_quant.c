@@ -1,4 +1,4 @@
-/* Scales leave traces in the attributes of operators. */
+/* Tests of attributes derived from quantisation scales. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
