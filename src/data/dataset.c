@@ -5,6 +5,7 @@
  * all of them by ft_dataset_check. */
 #include "data/dataset.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +159,7 @@ uint32_t ft_dataset_graph_count(const ft_dataset *data) {
 
 ft_status dataset_graph_bytes(const ft_dataset *data, uint32_t index, const uint8_t **bytes, size_t *size,
                               ft_error *error) {
+    assert(index < data->graphs.count);
     *bytes = graphfile_bytes(&data->graphs, index, size);
     if (graphfile_is_intact(&data->graphs, index)) return FT_OK;
     return ft_fail(error, FT_ERR_DAMAGED, "%s/%s: graph %s (number %u) is damaged: import it again", data->folder,

@@ -9,6 +9,7 @@
  * by size, so that other groups do matter. */
 #include "data/fold.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,6 +78,7 @@ static const char *key_of(groups *g, const ft_record *r) {
 }
 
 static uint32_t find_root(groups *g, uint32_t key) {
+    assert(key < g->count);
     while (g->parents[key] != key) {
         g->parents[key] = g->parents[g->parents[key]];
         key = g->parents[key];
@@ -157,6 +159,7 @@ static int compare_groups(const void *a, const void *b) {
 
 /* A random one of the folds with room for the group; when none has, the smallest fold. */
 static uint32_t choose_fold(const sized_group *h, const uint32_t *held, uint32_t folds, uint32_t room) {
+    assert(folds >= 2);
     uint32_t open = 0, min = 0;
     for (uint32_t f = 0; f < folds; f++) {
         open += held[f] + h->graphs <= room;
@@ -202,6 +205,7 @@ static ft_status find_folds(groups *g, const fold_spec *spec, uint64_t seed, ft_
 }
 
 static ft_split_part part_of(const groups *g, uint32_t key, const fold_spec *spec, uint64_t seed) {
+    assert(spec->count == 0 || g->folds[key] < spec->count);
     if (spec->count == 0) return shared_part(uniform(draw(g->keys[key], seed, 'k')), spec->shares);
     if (g->folds[key] == spec->number - 1) return FT_PART_TEST;
     return uniform(draw(g->keys[key], seed, 'v')) < VALID_SHARE ? FT_PART_VALID : FT_PART_TRAIN;

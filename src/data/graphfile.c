@@ -5,6 +5,7 @@
  * little-endian. */
 #include "data/graphfile.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -27,12 +28,14 @@ enum {
 };
 
 static uint64_t get(const uint8_t *bytes, unsigned size) {
+    assert(size <= 8);
     uint64_t value = 0;
     for (unsigned i = 0; i < size; i++) value |= (uint64_t)bytes[i] << 8 * i;
     return value;
 }
 
 static void put(uint8_t *bytes, uint64_t value, unsigned size) {
+    assert(size <= 8);
     for (unsigned i = 0; i < size; i++) bytes[i] = (uint8_t)(value >> 8 * i);
 }
 
@@ -116,12 +119,15 @@ void graphfile_close(graphfile *file) {
 }
 
 hash128 graphfile_id(const graphfile *file, uint32_t index) {
+    assert(index < file->count);
     return get_hash(file->index + (size_t)index * ENTRY_SIZE + 8);
 }
 
 const uint8_t *graphfile_bytes(const graphfile *file, uint32_t index, size_t *size) {
+    assert(index < file->count);
     uint64_t start = entry_offset(file, index), at_index = (uint64_t)(file->index - file->in.bytes);
     uint64_t end = index + 1 < file->count ? entry_offset(file, index + 1) : at_index;
+    assert(start <= end && end <= file->in.size); /* by check_index */
     *size = (size_t)(end - start);
     return file->in.bytes + start;
 }

@@ -1,6 +1,7 @@
 /* import.c - the list of importers, and the functions they share. */
 #include "data/import.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
@@ -63,6 +64,7 @@ ft_status ft_import(const char *kind, const char *source, const char *folder, co
 /* --- For importers ----------------------------------------------------------------------------------------------- */
 
 ft_status import_skip(import_job *job, const char *where, const char *why) {
+    assert(where != NULL && why != NULL);
     if (job->options->is_strict) return ft_fail(job->error, FT_ERR_DAMAGED, "%s: %s", where, why);
     job->result->skipped++;
     if (job->options->skip != NULL) job->options->skip(job->options->user, where, why);

@@ -3,6 +3,7 @@
  * Reading dominates the time, so the folders are read in parallel: each becomes a list of packed models. The lists
  * are then added in a fixed order, so that the data set does not depend on timing. Folders named after the family of
  * their models come before those that mix families, which hold samples of the others. */
+#include <assert.h>
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
@@ -168,6 +169,7 @@ static const char *last_part(arena *memory, const char *path) {
 }
 
 static ft_status add_table_folder(cg_import *c, uint32_t *capacity, const char *path) {
+    assert(c->folder_count <= *capacity);
     if (!cg_reserve(&c->memory, (void **)&c->folders, c->folder_count, capacity, sizeof *c->folders))
         return FT_NOMEM(c->job->error);
     cg_folder *f = &c->folders[c->folder_count];

@@ -10,6 +10,7 @@
  * out: their times contradict each other (on the CPU, a quarter of the work takes a thirtieth of the time). */
 #include "data/import.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,6 +66,8 @@ static tf_shape map_shape(int64_t height, int64_t channels) {
 
 /* Adds a node; inputs are node indices, or -1. Returns its index. */
 static int add_node(op_model *d, const char *type, int first, int second, tf_shape out) {
+    assert(d->count < MAX_NODES);
+    assert(first < (int)d->count && second < (int)d->count);
     tf_node *node = &d->nodes[d->count];
     uint32_t *inputs = d->inputs[d->count];
     *node = (tf_node){.type = tf_type_of(type), .inputs = inputs, .in = out, .out = out};

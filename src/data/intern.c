@@ -1,6 +1,7 @@
 /* intern.c - hash table of distinct byte strings. */
 #include "data/intern.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 enum { FIRST_CAPACITY = 64 };
 
 static uint32_t *find_slot(const intern_table *p, const void *bytes, size_t size) {
+    assert(p->slot_count > p->count && (p->slot_count & (p->slot_count - 1)) == 0);
     uint32_t mask = p->slot_count - 1, at = (uint32_t)hash_bytes(bytes, size).low & mask;
     for (;; at = (at + 1) & mask) {
         uint32_t number = p->slots[at];

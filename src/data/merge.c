@@ -1,4 +1,5 @@
 /* merge.c - merging of several data sets into one. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,8 +51,11 @@ static ft_status add_record(merger *m, const ft_dataset *d, uint32_t row, const 
     char where[640];
     ft_record r = d->records.rows[row];
     for (uint32_t i = 0; i < m->metric_count; i++) values[i] = NAN;
-    for (uint32_t i = 0; i < d->records.metric_count; i++)
-        values[metric_index(m, d->records.metrics[i])] = r.metrics[i];
+    for (uint32_t i = 0; i < d->records.metric_count; i++) {
+        uint32_t at = metric_index(m, d->records.metrics[i]);
+        assert(at < m->metric_count); /* collect_metrics saw all of them */
+        values[at] = r.metrics[i];
+    }
     r.graph = graphs[r.graph];
     r.metrics = values;
     snprintf(where, sizeof where, "%s: record %u ('%s' on %s)", d->folder, row + 1, r.name, r.device);

@@ -2,6 +2,7 @@
  * time; one thread adds them in order, so that graph indices are deterministic. */
 #include "data/import.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/buf.h"
@@ -33,6 +34,7 @@ static ft_status check_binding(const ft_graph *graph, ft_error *error) {
 }
 
 static ft_status read_one(const char *path, packer *p, reading *r) {
+    assert(path != NULL && p != NULL);
     ft_graph *graph;
     FT_TRY(ft_graph_read(path, &graph, &r->error));
     ft_status status = check_binding(graph, &r->error);

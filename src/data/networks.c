@@ -1,6 +1,7 @@
 /* networks.c - parser of the table of tasks and networks (networks.h). */
 #include "data/networks.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,6 +134,7 @@ void networks_free(networks *n) {
 }
 
 const char *networks_of(const networks *n, const char *task) {
+    assert(n != NULL && task != NULL);
     uint32_t number;
     return map_get(&n->tasks, task, &number) ? n->lists[number] : "";
 }

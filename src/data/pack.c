@@ -5,6 +5,7 @@
  * bytes. */
 #include "data/pack.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +74,7 @@ static bool clear(packer *p, const ft_graph *graph) {
 /* --- Numbers of tensors ------------------------------------------------------------------------------------------ */
 
 static void number_tensor(packer *p, uint32_t tensor) {
+    assert(tensor == FT_NONE || tensor < p->graph->tensor_count);
     if (tensor == FT_NONE || p->numbers[tensor] != FT_NONE) return;
     p->order[p->numbered] = tensor;
     p->numbers[tensor] = p->numbered++;
@@ -91,6 +93,7 @@ static void number_tensors(packer *p) {
 
 /* A reference to a tensor: 0 none, 1 the next new one, else the distance back to it. */
 static void put_tensor_ref(packer *p, buf *out, uint32_t tensor) {
+    assert(tensor == FT_NONE || p->numbers[tensor] <= p->next);
     if (tensor == FT_NONE) {
         varint_put(out, 0);
     } else if (p->numbers[tensor] == p->next) {
@@ -102,6 +105,7 @@ static void put_tensor_ref(packer *p, buf *out, uint32_t tensor) {
 }
 
 static void put_tensor_number(const packer *p, buf *out, uint32_t tensor) {
+    assert(tensor == FT_NONE || p->numbers[tensor] != FT_NONE);
     varint_put(out, tensor == FT_NONE ? 0 : (uint64_t)p->numbers[tensor] + 1);
 }
 
@@ -162,6 +166,7 @@ static void put_ints(buf *out, const int64_t *values, uint64_t count) {
 }
 
 static void put_little_endian(buf *out, uint64_t bits, unsigned size) {
+    assert(size <= 8);
     uint8_t bytes[8];
     for (unsigned i = 0; i < size; i++) bytes[i] = (uint8_t)(bits >> 8 * i);
     buf_add(out, bytes, size);

@@ -4,6 +4,7 @@
  * an error: each message names file, line and column. Repeated texts are stored once. */
 #include "data/records.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +22,7 @@ static const char *const source_names[] = {"measured", "synthetic"};
 static const char *const mode_names[] = {[FT_INFER] = "infer", [FT_TRAIN] = "train"};
 
 const char *record_mode_name(ft_mode mode) {
+    assert(mode == FT_INFER || mode == FT_TRAIN);
     return mode_names[mode];
 }
 

@@ -4,6 +4,7 @@
  * does not matter, and records added later do not move existing ones. A graph whose records would fall into two
  * parts keeps those of one part only (test before validation before training); its other records are unused.
  * docs/splits.md explains the use of each kind of split. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,6 +174,7 @@ static ft_status parse(const char *spec, plan *p, ft_error *error) {
 
 /* A pseudo-random number of a graph: a different one for each purpose, the same for all its records. */
 static uint64_t draw(const plan *p, uint32_t graph, char purpose) {
+    assert(graph < ft_dataset_graph_count(p->data));
     char key[FT_HASH_TEXT + 9] = {0};
     snprintf(key, sizeof key, "%s", ft_dataset_graph_id(p->data, graph));
     for (int i = 0; i < 8; i++) key[FT_HASH_TEXT - 1 + i] = (char)(p->seed >> 8 * i);

@@ -6,6 +6,7 @@
  * that the folder cannot contain the size that was trained. */
 #include "data/timm.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,6 +51,7 @@ typedef struct candidate {
 
 /* timm's own head is preferred to others. */
 static uint32_t find_candidates(const char *model, const name_list *graphs, candidate *found, uint32_t max) {
+    assert(max > 0);
     uint32_t count = 0;
     bool has_plain = false;
     for (uint32_t i = 0; i < graphs->count; i++) {

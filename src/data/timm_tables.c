@@ -5,6 +5,7 @@
  * may have new ones; a table without the required columns is damaged. */
 #include "data/timm.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -328,6 +329,7 @@ static const struct {
 
 ft_status timm_table_parse(import_job *job, const timm_table_text *source, const name_list *graphs, arena *memory,
                            timm_rows *rows) {
+    assert(source->kind < TIMM_TABLES);
     timm_table kind = source->kind;
     table *t = calloc(1, sizeof *t);
     if (t == NULL) return FT_NOMEM(job->error);

@@ -5,6 +5,7 @@
  * all that refer to them, so that little is left to do per operator (unpack_op.c). */
 #include "data/unpack.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@ ft_status unpack_damaged(const unpacker *u, const char *what) {
 }
 
 uint32_t unpack_count(unpacker *u, size_t min) {
+    assert(min > 0);
     return (uint32_t)varint_get_below(&u->in, reader_left(&u->in) / min + 1 < UINT32_MAX ? reader_left(&u->in) / min + 1
                                                                                          : UINT32_MAX);
 }
@@ -99,6 +101,7 @@ static ft_status get_ints(unpacker *u, uint32_t count, const int64_t **ints) {
 }
 
 static uint64_t little_endian(const uint8_t *bytes, unsigned size) {
+    assert(size <= 8);
     uint64_t bits = 0;
     for (unsigned i = 0; i < size; i++) bits |= (uint64_t)bytes[i] << 8 * i;
     return bits;

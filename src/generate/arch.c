@@ -1,12 +1,14 @@
 /* arch.c - drawing and naming of random architectures. */
 #include "generate/arch.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
 static const char *const style_names[STYLE_COUNT] = {"vggnet", "googlenet", "resnext", "densenet", "mobilenet"};
 
 static int pick(rng *random, const int *from, uint32_t count) {
+    assert(count > 0);
     return from[rng_below(random, count)];
 }
 
@@ -26,6 +28,7 @@ static int draw_groups(rng *random, int bottleneck) {
 }
 
 static void draw_stage(rng *random, int max_blocks, double width, arch_stage *s) {
+    assert(max_blocks >= 1);
     *s = (arch_stage){.style = (arch_style)rng_below(random, STYLE_COUNT),
                       .depth = 1 + (int)rng_below(random, (uint32_t)max_blocks),
                       .width = round_width(width),
@@ -51,6 +54,7 @@ void arch_draw(rng *random, arch *drawn) {
 }
 
 static size_t add_list(char *name, size_t at, const char *title, const int *numbers) {
+    assert(at < ARCH_NAME_SIZE);
     return at + (size_t)snprintf(name + at, ARCH_NAME_SIZE - at, "_%s[%d, %d, %d, %d]", title, numbers[0], numbers[1],
                                  numbers[2], numbers[3]);
 }

@@ -1,6 +1,7 @@
 /* label.c - computed labels: a roofline with launch overhead for time, and the memory timeline plus fixed overhead. */
 #include "generate/label.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "base/error.h"
@@ -108,6 +109,7 @@ ft_status label_compute(const ft_graph *bound, const ft_device *device, label *m
 
 /* Draws are truncated at three standard deviations, so that no label is absurd. */
 static double draw_factor(double ratio, rng *random) {
+    assert(ratio >= 0);
     return 1 + ratio * fmax(-3, fmin(3, rng_normal(random)));
 }
 

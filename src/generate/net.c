@@ -1,6 +1,7 @@
 /* net.c - expansion of architectures to operators, and the work of each operator. */
 #include "generate/net.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -14,6 +15,7 @@ static const char *const op_names[NET_OP_COUNT] = {
 };
 
 const char *net_op_name(net_op op) {
+    assert(op < NET_OP_COUNT);
     return op_names[op];
 }
 
@@ -48,6 +50,7 @@ static int64_t side_after(int64_t side, int kernel, int stride, int padding) {
 }
 
 static uint32_t add_pool(net *n, net_op op, uint32_t from, int kernel, int stride, int padding) {
+    assert(kernel > 0 && stride > 0);
     net_node node = node_after(n, op, from);
     node.kernel = kernel;
     node.stride = stride;
@@ -58,6 +61,7 @@ static uint32_t add_pool(net *n, net_op op, uint32_t from, int kernel, int strid
 
 /* Padded so that the map keeps its size, or is halved. */
 static uint32_t add_conv(net *n, uint32_t from, int64_t channels, int kernel, int stride, int groups) {
+    assert(kernel > 0 && stride > 0 && groups > 0);
     net_node node = node_after(n, NET_CONV, from);
     node.kernel = kernel;
     node.stride = stride;
@@ -74,6 +78,7 @@ static uint32_t add_conv_relu(net *n, uint32_t from, int64_t channels, int kerne
 }
 
 static uint32_t add_join(net *n, net_op op, const uint32_t *from, uint32_t count) {
+    assert(count >= 1 && count <= NET_MAX_INPUTS);
     net_node node = node_after(n, op, from[0]);
     node.in_channels = node.input_count = 0;
     for (uint32_t i = 0; i < count; i++) {

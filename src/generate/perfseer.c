@@ -3,6 +3,7 @@
  * Networks are drawn one after the other, each from its own random stream, and duplicates are drawn again; the rest
  * runs in parallel. Each network is read back from its own pickle, so that the labels are those of the graph that a
  * reader gets. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -142,6 +143,8 @@ static marginal_row marginals_of(const net *n, const label *l, int64_t batch) {
 }
 
 static ft_status generate_batch(const network *in, int batch_index, ft_error *error) {
+    assert(batch_index >= 0 && batch_index < BATCHES);
+    assert(in->job->row_count < BATCHES);
     const generator *g = in->generator;
     job *j = in->job;
     int64_t batch = INT64_C(1) << batch_index;

@@ -6,6 +6,7 @@
 
 /* An opcode followed by a number, least significant byte first. */
 static void put_op(pickle_writer *w, char opcode, uint64_t value, size_t bytes) {
+    assert(bytes <= 8);
     char text[9] = {opcode};
     for (size_t i = 0; i < bytes; i++) text[1 + i] = (char)(value >> 8 * i);
     buf_add(w->out, text, 1 + bytes);

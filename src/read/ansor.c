@@ -3,6 +3,7 @@
  * The arguments of a step are positional; `argument_forms` lists them for each tag. */
 #include "read/ansor.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -52,6 +53,7 @@ static ft_status damaged(reading *r) {
 /* --- Values ------------------------------------------------------------------------------------------------------ */
 
 static ft_status keep_text(reading *r, const char **text) {
+    assert(r->record->text_length <= ANSOR_MAX_TEXT);
     ansor_record *record = r->record;
     json_text raw;
     if (!json_pull_string(&r->pull, &raw)) return damaged(r);
@@ -73,6 +75,7 @@ static ft_status keep_text(reading *r, const char **text) {
 }
 
 static ft_status keep_list(reading *r, const int64_t **list, uint32_t *count) {
+    assert(r->record->number_count <= ANSOR_MAX_NUMBERS);
     ansor_record *record = r->record;
     *list = record->numbers + record->number_count;
     uint32_t before = record->number_count;
@@ -352,6 +355,7 @@ void ansor_write_program(const ansor_record *record, const char *workload, buf *
     buf_text(out, "],[[],[");
     for (uint32_t i = 0; i < record->step_count; i++) {
         const ansor_step *step = &record->steps[i];
+        assert(step->kind < ANSOR_KINDS);
         buf_text(out, i > 0 ? ",[\"" : "[\"");
         buf_text(out, tags[step->kind]);
         buf_char(out, '"');

@@ -1,6 +1,7 @@
 /* autotvm.c - parser of AutoTVM records, versions 0.1 and 0.2, built on the pull parser. */
 #include "read/autotvm.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -60,6 +61,7 @@ static ft_status skip_list_rest(reading *r, bool first) {
 /* --- Knobs ------------------------------------------------------------------------------------------------------- */
 
 static ft_status keep_number(reading *r, int64_t number) {
+    assert(r->record->number_count <= AUTOTVM_MAX_NUMBERS);
     autotvm_record *record = r->record;
     if (record->number_count == AUTOTVM_MAX_NUMBERS)
         return ft_fail(r->error, FT_ERR_LIMIT, "the knobs have more than %d numbers", AUTOTVM_MAX_NUMBERS);
@@ -91,6 +93,7 @@ static ft_status read_knob_value(reading *r, autotvm_knob *knob) {
 
 /* [name, kind, value] */
 static ft_status read_knob(reading *r) {
+    assert(r->record->knob_count <= AUTOTVM_MAX_KNOBS);
     static const char *const kinds[] = {"sp", "re", "an"};
     autotvm_record *record = r->record;
     bool first = true;

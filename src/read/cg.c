@@ -5,6 +5,7 @@
  * tfgraph.c interprets the nodes and repairs their shapes; cg_path.c finds the tables. */
 #include "read/cg.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +53,8 @@ struct cg_set {
 /* --- Opening ----------------------------------------------------------------------------------------------------- */
 
 static ft_status check_header(cg_set *set, int table, const char *const *columns, uint32_t count, ft_error *error) {
+    assert(table >= 0 && table < CG_TABLES);
+    assert(count >= 2);
     csv_field fields[MAX_COLUMNS];
     uint32_t found;
     FT_TRY(csv_row(&set->rows[table], fields, MAX_COLUMNS, &found, error));
@@ -252,6 +255,8 @@ static ft_status read_edge(cg_set *set, uint32_t node_count, uint32_t *edge, boo
 
 /* Every later model fails in the same way, so that callers that count skipped models get the right number. */
 static ft_status truncated_table(const cg_set *set, int table, uint64_t found, uint64_t expected, ft_error *error) {
+    assert(table == CG_NODES || table == CG_EDGES);
+    assert(found < expected);
     return ft_fail(error, FT_ERR_DAMAGED, "%s: truncated: has %llu of the %llu rows that %s:%llu announces",
                    set->paths[table], (unsigned long long)found, (unsigned long long)expected, set->paths[CG_MODELS],
                    (unsigned long long)set->rows[CG_MODELS].line);

@@ -1,4 +1,5 @@
 /* cg_path.c - finding and recognising CG tables: three files in one folder, each plain or gzipped. */
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,7 @@ static bool is_file(const char *path) {
 }
 
 bool cg_find_table(const char *folder, int table, char *path, size_t size) {
+    assert(table >= 0 && table < CG_TABLES);
     const char *const endings[] = {".csv", ".csv.gz"};
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
         int length = snprintf(path, size, "%s/%s%s", folder, cg_table_names[table], endings[i]);

@@ -4,6 +4,7 @@
  * replay does not need (hashes, layouts, device indices) are ignored. */
 #include "read/executor_json.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -55,6 +56,7 @@ static ft_status read_count(const decoding *d, const json_t *attrs, const char *
 }
 
 static ft_status read_inputs(const decoding *d, const json_t *list, uint32_t id, executor_node *node) {
+    assert(id < EXECUTOR_MAX_NODES);
     size_t count = json_array_size(list);
     if (list != NULL && !json_is_array(list))
         return ft_fail(d->error, FT_ERR_DAMAGED, "\"inputs\" is %s, but a list is expected", json_kind(list));
@@ -143,6 +145,7 @@ static ft_status read_shape(const decoding *d, const json_t *list, executor_outp
 
 /* Shape, dtype and storage of an output. Lists that are too short leave the remaining outputs unknown. */
 static ft_status read_output(const decoding *d, const json_t *const lists[3], uint32_t row) {
+    assert(row < d->graph->output_count);
     executor_output *output = &d->graph->outputs[row];
     const json_t *shape = json_array_get(lists[0], row), *dtype = json_array_get(lists[1], row),
                  *storage = json_array_get(lists[2], row);

@@ -20,10 +20,12 @@ static const uint8_t widths[] = {
 };
 
 size_t flat_width(flat_kind kind) {
+    assert(kind <= FLAT_F64);
     return widths[kind];
 }
 
 static uint64_t load(const uint8_t *bytes, size_t width) {
+    assert(width <= 8);
     uint64_t value = 0;
     for (size_t i = 0; i < width; i++) value |= (uint64_t)bytes[i] << (8 * i);
     return value;
@@ -118,6 +120,7 @@ flat_table flat_root(flatbuf *file) {
 /* The position of a field of `width` bytes; 0 when it is absent or outside the file. */
 static size_t find_field(const flat_table *table, uint32_t field, size_t width) {
     if (table->at == 0 || field >= table->field_count) return 0;
+    assert(table->vtable + 4 + 2 * (size_t)table->field_count <= table->file->size);
     uint64_t offset = load(table->file->bytes + table->vtable + 4 + 2 * (size_t)field, 2);
     if (offset == 0) return 0;
     size_t at = table->at + (size_t)offset;
@@ -144,6 +147,7 @@ flat_table flat_child(const flat_table *table, uint32_t field) {
 }
 
 static flat_vector open_vector(const flat_table *table, uint32_t field, uint32_t width) {
+    assert(width > 0 && width <= 8);
     flat_vector vector = {.file = table->file, .width = width};
     size_t at = find_field(table, field, 4);
     if (at != 0) at = follow_offset(table->file, at);

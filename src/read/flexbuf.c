@@ -7,6 +7,7 @@
  * vector of offsets to NUL-terminated names, without type bytes. */
 #include "read/flexbuf.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "read/flatbuf.h"
@@ -24,9 +25,14 @@ enum {
     TYPE_BOOL = 26
 };
 
+static bool is_width(uint64_t width) {
+    return width == 1 || width == 2 || width == 4 || width == 8;
+}
+
 /* An unsigned number of 1, 2, 4 or 8 bytes; false when it is out of bounds. */
 static bool load(const flex_map *b, size_t at, uint8_t width, uint64_t *number) {
     static const uint8_t kinds[] = {[1] = FLAT_U8, [2] = FLAT_U16, [4] = FLAT_U32, [8] = FLAT_U64};
+    assert(is_width(width));
     if (at > b->size || width > b->size - at) return false;
     *number = (uint64_t)flat_load_int(b->bytes + at, (flat_kind)kinds[width]);
     return true;
@@ -38,10 +44,6 @@ static bool follow_offset(const flex_map *b, size_t at, uint8_t width, size_t *t
     if (!load(b, at, width, &distance) || distance == 0 || distance > at) return false;
     *target = at - (size_t)distance;
     return true;
-}
-
-static bool is_width(uint64_t width) {
-    return width == 1 || width == 2 || width == 4 || width == 8;
 }
 
 /* Finds the elements of a map or vector at the root: position, count and width. */
@@ -74,6 +76,7 @@ static double load_real(const uint8_t *bytes, uint8_t width) {
 }
 
 static int64_t load_signed(const uint8_t *bytes, uint8_t width) {
+    assert(is_width(width));
     static const uint8_t kinds[] = {[1] = FLAT_I8, [2] = FLAT_I16, [4] = FLAT_I32, [8] = FLAT_I64};
     return flat_load_int(bytes, (flat_kind)kinds[width]);
 }
@@ -124,6 +127,7 @@ static bool read_value(const flex_map *map, size_t at, uint8_t width, uint8_t pa
 
 /* The type bytes follow all elements. */
 static bool read_element(const flex_map *map, uint32_t index, flex_entry *entry) {
+    assert(index < map->count);
     uint8_t packed = map->bytes[map->values + (size_t)map->count * map->value_width + index];
     return read_value(map, map->values + (size_t)index * map->value_width, map->value_width, packed, entry);
 }

@@ -4,6 +4,7 @@
  * A scan of the text bounds depth and number of values first, as jansson has no such limits; then jansson parses it.
  * tfgraph.c interprets the nodes. Unknown keys are ignored; known keys of a wrong type are errors. Weights are not
  * in the file: inbounds that name no node are omitted variables. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,11 +23,13 @@ static bool is_space(uint8_t c) {
 
 /* `at` is after the opening quote; returns the position of the closing one, or `size`. */
 static size_t string_end(const uint8_t *bytes, size_t size, size_t at) {
+    assert(at <= size);
     while (at < size && bytes[at] != '"') at += bytes[at] == '\\' ? 2 : 1;
     return at < size ? at : size;
 }
 
 static size_t skip_space(const uint8_t *bytes, size_t size, size_t at) {
+    assert(at <= size);
     while (at < size && is_space(bytes[at])) at++;
     return at;
 }

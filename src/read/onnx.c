@@ -3,6 +3,7 @@
  * protobuf-c generates the decoder from the system's onnx.proto. The decoder reads a validated copy of the file
  * without its weights (onnx_strip.c), and allocates from an arena with a limit. onnx.h lists the files that turn the
  * decoded model into a graph. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,7 @@ static bool is_graph_field(const wire_field *field) {
 
 /* Checks the first fields of a graph; `is_truncated` when the file ends before the graph does. */
 static bool begins_like_graph(const uint8_t *at, const uint8_t *end, bool is_truncated) {
+    assert(at <= end);
     for (int i = 0; i < MAX_FIELDS_CHECKED; i++) {
         wire_field field;
         wire_step step = wire_next(&at, end, &field);

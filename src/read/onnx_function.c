@@ -2,6 +2,7 @@
  *
  * The size of a call is known before it is inlined: the nodes of each function, with all it calls, are counted once.
  * A file whose functions call each other twice, thirty levels deep, thus fails at once, and so does recursion. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -138,6 +139,7 @@ bool onnx_find_function(const onnx_builder *b, const Onnx__NodeProto *node, uint
 /* --- Counting ---------------------------------------------------------------------------------------------------- */
 
 static ft_status count_function(onnx_builder *b, uint32_t index, unsigned depth, uint64_t *total) {
+    assert(index < b->model->n_functions);
     onnx_function *f = &b->functions[index];
     if (f->state == COUNTING)
         return ft_fail(b->error, FT_ERR_GRAPH, "function '%s' calls itself", onnx_text(f->proto->name));
@@ -222,6 +224,8 @@ static ft_status fill_body(onnx_builder *b, const onnx_frame *outer, const onnx_
 }
 
 ft_status onnx_add_call(onnx_builder *b, const onnx_frame *frame, const Onnx__NodeProto *node, uint32_t function) {
+    assert(function < b->model->n_functions);
+    assert(b->node_count <= b->node_limit);
     const onnx_function *f = &b->functions[function];
     uint64_t total;
     FT_TRY(count_function(b, function, frame->depth, &total));

@@ -1,4 +1,5 @@
 /* onnx_node.c - conversion of nodes and their attributes to operators. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +64,7 @@ static ft_status add_string(onnx_builder *b, ft_attr *to, const char *name, cons
 }
 
 static ft_status add_floats(onnx_builder *b, ft_attr *to, const char *name, const float *floats, size_t count) {
+    assert(count <= FT_FOLD_MAX_ELEMS);
     double values[FT_FOLD_MAX_ELEMS];
     for (size_t i = 0; i < count; i++) values[i] = (double)floats[i];
     return graph_attr_floats(b->graph, to, name, values, count, b->error);
@@ -139,6 +141,7 @@ static ft_status add_attrs(onnx_builder *b, const onnx_frame *frame, const Onnx_
         const Onnx__AttributeProto *attr = onnx_resolve_attr(frame, node->attribute[i]);
         if (attr != NULL) FT_TRY(add_attr(b, attrs, &op->attr_count, onnx_text(node->attribute[i]->name), attr));
     }
+    assert(op->attr_count <= max);
     return FT_OK;
 }
 

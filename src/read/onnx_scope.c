@@ -4,6 +4,7 @@
  * Inlined bodies are connected by binding names to tensors, without extra operators. One exception: an unsorted file
  * may read the result of an If, a Loop or a call before that node; the pending tensor is then defined by an
  * Identity. */
+#include <assert.h>
 #include <string.h>
 
 #include "read/onnx.h"
@@ -24,6 +25,7 @@ static onnx_name *find(const onnx_scope *scope, const char *text) {
 }
 
 static bool resize(onnx_scope *scope, uint32_t capacity) {
+    assert(capacity >= scope->count);
     onnx_name *moved = ARENA_ARRAY(&scope->memory, onnx_name, capacity);
     if (moved == NULL) return false;
     if (scope->count > 0) memcpy(moved, scope->names, scope->count * sizeof *moved);
@@ -67,6 +69,7 @@ static ft_status defined_twice(onnx_builder *b, const char *name) {
 
 /* A pending tensor exists already; the tensor that is bound to its name is copied to it. */
 static ft_status feed_pending(onnx_builder *b, const onnx_frame *frame, const char *name, uint32_t from, uint32_t to) {
+    assert(from < b->graph->tensor_count && to < b->graph->tensor_count);
     ft_op op = {.name = name,
                 .type = "Identity",
                 .inputs = &from,
@@ -139,6 +142,7 @@ ft_status onnx_scope_define(onnx_builder *b, const onnx_frame *frame, const char
 
 ft_status onnx_scope_export(onnx_builder *b, const onnx_frame *frame, const char *text, uint32_t tensor,
                             uint32_t first_new) {
+    assert(first_new <= b->graph->tensor_count);
     if (text[0] == '\0') return FT_OK;
     if (tensor == FT_NONE) return ft_fail(b->error, FT_ERR_GRAPH, "tensor '%s' is never defined", text);
     FT_TRY(onnx_scope_bind(b, frame, text, tensor));

@@ -8,6 +8,7 @@
  * A message is written in one pass: its length is a varint of five bytes, filled in when the end is known. */
 #include "read/onnx.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -174,6 +175,7 @@ static ft_status reserve(strip *s, size_t more) {
 }
 
 static ft_status put(strip *s, const uint8_t *from, const uint8_t *to) {
+    assert(from <= to);
     size_t size = (size_t)(to - from);
     if (size == 0) return FT_OK;
     FT_TRY(reserve(s, size));
@@ -208,6 +210,7 @@ static ft_status put_segment(strip *s, const payload *p) {
     put_varint(s, p->bytes);
     s->out[s->length++] = 2 << 3 | WIRE_VARINT;
     put_varint(s, p->flags);
+    assert(s->length - start <= SEGMENT_BYTES);
     s->out[start + 1] = (uint8_t)(s->length - start - 2);
     return FT_OK;
 }
@@ -220,6 +223,7 @@ static ft_status strip_child(strip *s, const wire_field *field, message child, u
     size_t length_at = s->length;
     s->length += LENGTH_BYTES;
     FT_TRY(strip_message(s, child, field->data, field->data + field->size, depth + 1));
+    assert(s->length >= length_at + LENGTH_BYTES);
     size_t size = s->length - length_at - LENGTH_BYTES;
     for (int i = 0; i < LENGTH_BYTES; i++, size >>= 7)
         s->out[length_at + (size_t)i] = (uint8_t)((size & 0x7f) | (i + 1 < LENGTH_BYTES ? 0x80 : 0));

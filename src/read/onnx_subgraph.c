@@ -5,6 +5,7 @@
  * branch. Loop, Scan, SequenceMap: the body appears once, inside a loop whose trip count binding infers. Carried
  * values are connected to their first value. Three operators of foretell's own stand at the boundary: LoopIndex is
  * the trip number, LoopSlice the trip's slice of a scanned tensor, LoopStack concatenates the results of the trips. */
+#include <assert.h>
 #include <string.h>
 
 #include "read/onnx.h"
@@ -65,6 +66,8 @@ static ft_status fill_body(onnx_builder *b, body *body) {
 }
 
 static ft_status export_result(onnx_builder *b, const body *body, size_t output, size_t result) {
+    assert(output < body->node->n_output);
+    assert(result < body->graph->n_output);
     return onnx_scope_export(b, body->outer, body->node->output[output], body->results[result], body->first_new);
 }
 
@@ -96,6 +99,7 @@ static ft_status add_boundary_op(onnx_builder *b, const onnx_frame *frame, const
 
 /* An input of the body that a boundary operator computes. */
 static ft_status make_input(onnx_builder *b, body *body, size_t input, const char *type, uint32_t from, int64_t axis) {
+    assert(input < body->graph->n_input);
     const Onnx__ValueInfoProto *info = body->graph->input[input];
     const char *name = onnx_text(info->name);
     uint32_t tensor;
@@ -111,6 +115,7 @@ static ft_status make_input(onnx_builder *b, body *body, size_t input, const cha
 
 /* An input of the body that is a tensor from outside. */
 static ft_status pass_input(onnx_builder *b, body *body, size_t input, const char *actual) {
+    assert(input < body->graph->n_input);
     uint32_t tensor;
     FT_TRY(onnx_scope_read(b, body->outer, actual, &tensor));
     if (tensor == FT_NONE) return invalid_node(b, body->node, "a loop-carried value has no initial value");
@@ -118,6 +123,8 @@ static ft_status pass_input(onnx_builder *b, body *body, size_t input, const cha
 }
 
 static ft_status stack_result(onnx_builder *b, const body *body, size_t output, size_t result, int64_t axis) {
+    assert(output < body->node->n_output);
+    assert(result < body->graph->n_output);
     const char *name = body->node->output[output];
     uint32_t from = body->results[result], to;
     if (name[0] == '\0') return FT_OK;
@@ -317,6 +324,7 @@ static ft_status build_map(onnx_builder *b, body *body) {
 }
 
 ft_status onnx_add_body(onnx_builder *b, const onnx_frame *frame, const Onnx__NodeProto *node) {
+    assert(onnx_has_body(node));
     if (frame->depth >= FT_MAX_DEPTH)
         return ft_fail(b->error, FT_ERR_LIMIT, "functions and sub-graphs are nested more than %d deep", FT_MAX_DEPTH);
     body body = {.node = node};

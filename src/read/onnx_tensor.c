@@ -2,6 +2,7 @@
  *
  * A constant is its shape, its type and the size of its payload; only small ones keep their elements, for constant
  * folding. External data files are never opened: the model states their size. */
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -94,6 +95,7 @@ ft_status onnx_set_type(onnx_builder *b, ft_tensor *t, const Onnx__ValueInfoProt
 /* --- Values ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t little_endian(const uint8_t *bytes, unsigned width) {
+    assert(width <= 8);
     uint64_t value = 0;
     for (unsigned i = 0; i < width; i++) value |= (uint64_t)bytes[i] << (8 * i);
     return value;
@@ -101,6 +103,7 @@ static uint64_t little_endian(const uint8_t *bytes, unsigned width) {
 
 /* The low `bits` of `value` as a two's complement number. */
 static int64_t sign_extend(uint64_t value, unsigned bits) {
+    assert(bits >= 1 && bits <= 64);
     uint64_t sign = UINT64_C(1) << (bits - 1);
     value &= bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
     return (int64_t)((value ^ sign) - sign);

@@ -9,6 +9,7 @@
  * members, and a plain dict of dicts, from nodes to their successors. */
 #include "read/perfseer.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,6 +57,7 @@ static const char *key_text(const pickle_value *key, char *text, size_t size) {
 }
 
 static ft_status add_node(builder *b, const pickle_value *key, const pickle_value *attrs) {
+    assert(attrs != NULL);
     char text[NAME_SIZE];
     uint32_t unused;
     if (key_text(key, text, sizeof text)[0] == '\0')
@@ -226,6 +228,7 @@ static ft_status add_input(builder *b, const op_node *node) {
 }
 
 static ft_status add_weight(builder *b, const op_node *node, const char *suffix, int32_t rank, const int64_t *dims) {
+    assert(rank >= 1 && rank <= FT_MAX_RANK);
     char name[NAME_SIZE];
     snprintf(name, sizeof name, "%.200s/%s", node->name, suffix);
     ft_tensor spec = {.name = name, .dtype = FT_FLOAT32, .role = FT_CONSTANT, .rank = rank};
@@ -244,17 +247,21 @@ static bool has_bias(const op_node *node, int64_t weights, int64_t width, int64_
 }
 
 static ft_status attr_int(builder *b, const char *name, int64_t value) {
+    assert(b->attr_count < MAX_ATTRS);
     return graph_attr_int(b->graph, &b->attrs[b->attr_count++], name, value, b->error);
 }
 
 /* The same number for height and width (`count` 2) or for all four sides (4); omitted when it is below `min`. */
 static ft_status attr_square(builder *b, const char *name, int64_t value, size_t count, int64_t min) {
+    assert(b->attr_count < MAX_ATTRS);
+    assert(count == 2 || count == 4);
     int64_t values[4] = {value, value, value, value};
     if (value < min) return FT_OK;
     return graph_attr_ints(b->graph, &b->attrs[b->attr_count++], name, values, count, b->error);
 }
 
 static ft_status attr_float(builder *b, const char *name, double value) {
+    assert(b->attr_count < MAX_ATTRS);
     return graph_attr_float(b->graph, &b->attrs[b->attr_count++], name, value, b->error);
 }
 

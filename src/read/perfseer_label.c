@@ -1,6 +1,7 @@
 /* perfseer_label.c - parser of labels and file names of the PerfSeer / GAPP data set (docs/formats/perfseer.md).
  *
  * A label is a Python dict literal, which the data set's own tools pass to eval(); only that form is parsed here. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ static ft_status unexpected(const scanner *s, const char *expected) {
 }
 
 static void skip_space(scanner *s) {
+    assert(s->next <= s->end);
     while (s->next < s->end && strchr(" \t\r\n", *s->next) != NULL && *s->next != '\0') s->next++;
 }
 

@@ -1,6 +1,7 @@
 /* pickle_machine.c - input bytes, stack, marks and memo of the pickle machine. */
 #include "read/pickle_machine.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@ ft_status pickle_damaged(pickle_machine *m, const char *what) {
 }
 
 ft_status pickle_read_bytes(pickle_machine *m, size_t count, const uint8_t **bytes) {
+    assert(m->at <= m->size);
     if (m->size - m->at < count) return pickle_damaged(m, "truncated: the file ends inside a value");
     *bytes = m->bytes + m->at;
     m->at += count;
@@ -18,6 +20,7 @@ ft_status pickle_read_bytes(pickle_machine *m, size_t count, const uint8_t **byt
 }
 
 ft_status pickle_read_number(pickle_machine *m, size_t count, uint64_t *number) {
+    assert(count <= 8);
     const uint8_t *bytes = NULL;
     FT_TRY(pickle_read_bytes(m, count, &bytes));
     *number = 0;
@@ -37,6 +40,7 @@ ft_status pickle_read_line(pickle_machine *m, const char **line, size_t *length)
 /* --- Stack, marks, memo ------------------------------------------------------------------------------------------ */
 
 bool pickle_reserve(void **items, size_t count, size_t *capacity, size_t size) {
+    assert(count <= *capacity);
     if (count < *capacity) return true;
     size_t larger = *capacity == 0 ? 256 : *capacity * 2;
     void *moved = realloc(*items, larger * size);
@@ -72,6 +76,7 @@ ft_status pickle_top(pickle_machine *m, pickle_value **value) {
 ft_status pickle_pop_to_mark(pickle_machine *m, pickle_value ***items, size_t *count) {
     if (m->mark_count == 0) return pickle_damaged(m, "no mark on the stack");
     size_t start = m->marks[--m->mark_count];
+    assert(start <= m->depth); /* pops never pass a mark */
     *items = m->stack + start;
     *count = m->depth - start;
     m->depth = start;

@@ -1,4 +1,6 @@
 /* pickle_object.c - opcodes that create lists, dicts, classes and objects from the stack. */
+#include <assert.h>
+
 #include "read/pickle_machine.h"
 
 /* --- Containers -------------------------------------------------------------------------------------------------- */
@@ -25,6 +27,7 @@ ft_status pickle_op_marked_list(pickle_machine *m, size_t unused) {
 }
 
 ft_status pickle_op_short_tuple(pickle_machine *m, size_t count) {
+    assert(count >= 1 && count <= 3);
     if (m->depth - pickle_mark_depth(m) < count)
         return pickle_damaged(m, "a tuple of more values than the stack holds");
     m->depth -= count;
@@ -136,6 +139,7 @@ ft_status pickle_op_reduce(pickle_machine *m, size_t has_keywords) {
 
 /* Creates an object of a class from the `count` values at `items`, which were just popped. */
 static ft_status make_instance(pickle_machine *m, const pickle_value *class, pickle_value **items, size_t count) {
+    assert(class != NULL);
     pickle_value *args;
     FT_TRY(push_list(m, items, count));
     FT_TRY(pickle_pop(m, &args));

@@ -1,4 +1,5 @@
 /* pickle_scalar.c - opcodes that push a number or a text, binary or (in old protocols) as lines. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 /* --- Scalars ----------------------------------------------------------------------------------------------------- */
 
 static ft_status push_int(pickle_machine *m, pickle_kind kind, int64_t i) {
+    assert(kind == PICKLE_INT || kind == PICKLE_BOOL);
     pickle_value *value = pickle_new(m->out, kind, m->error);
     if (value != NULL) value->i = i;
     return pickle_push(m, value);
@@ -95,6 +97,7 @@ ft_status pickle_op_binary_float(pickle_machine *m, size_t unused) {
 }
 
 ft_status pickle_op_small_int(pickle_machine *m, size_t width) {
+    assert(width <= 4);
     uint64_t number;
     FT_TRY(pickle_read_number(m, width, &number));
     return push_int(m, PICKLE_INT, width == 4 ? (int32_t)(uint32_t)number : (int64_t)number);

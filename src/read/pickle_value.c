@@ -1,4 +1,5 @@
 /* pickle_value.c - values of decoded pickles, escaped text, and recognition of pickles. */
+#include <assert.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -19,6 +20,7 @@ pickle_value *pickle_new(pickle *p, pickle_kind kind, ft_error *error) {
 
 /* Reserves space for `more` items after the `used` ones. The old array stays in the arena. */
 static bool grow_items(pickle *p, pickle_value *value, uint32_t used, uint32_t more) {
+    assert(used <= value->capacity);
     if (value->capacity - used >= more) return true;
     if (value->capacity > UINT32_MAX / 2) return false;
     uint32_t larger = value->capacity == 0 ? 8 : value->capacity * 2;
@@ -31,12 +33,14 @@ static bool grow_items(pickle *p, pickle_value *value, uint32_t used, uint32_t m
 }
 
 ft_status pickle_append(pickle *p, pickle_value *list, pickle_value *item, ft_error *error) {
+    assert(list->kind == PICKLE_LIST);
     if (!grow_items(p, list, list->count, 1)) return FT_NOMEM(error);
     list->items[list->count++] = item;
     return FT_OK;
 }
 
 ft_status pickle_set(pickle *p, pickle_value *dict, pickle_value *key, pickle_value *value, ft_error *error) {
+    assert(dict->kind == PICKLE_DICT);
     if (!grow_items(p, dict, 2 * dict->count, 2)) return FT_NOMEM(error);
     dict->items[2 * dict->count] = key;
     dict->items[2 * dict->count + 1] = value;

@@ -2,6 +2,7 @@
  *
  * To add a format: write its reader (read.h) and add a row to `readers`. Most files hold one graph; the CG tables,
  * which are many graphs in three files, have an interface of their own (cg.h). */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +49,8 @@ static ft_status unknown_format(const uint8_t *bytes, size_t size, const char *n
                        "%s: one of the three tables of a CG data set; they must be named models.csv, nodes.csv and "
                        "edges.csv (or .csv.gz) and be in one folder",
                        name);
-    return ft_fail(error, FT_ERR_FORMAT, "%s: not a model in any known format; 'foretell list formats' lists them", name);
+    return ft_fail(error, FT_ERR_FORMAT, "%s: not a model in any known format; 'foretell list formats' lists them",
+                   name);
 }
 
 static ft_status find_reader(const input *in, const char *name, const reader **found, ft_error *error) {
@@ -81,6 +83,7 @@ ft_status ft_source_open(const char *path, ft_source **source, ft_error *error) 
 }
 
 ft_status ft_source_next(ft_source *source, ft_graph **graph, ft_error *error) {
+    assert(source->set != NULL || source->reader != NULL);
     if (source->set != NULL) return cg_next(source->set, graph, error);
     if (source->is_read) {
         *graph = NULL;

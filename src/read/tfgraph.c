@@ -8,6 +8,7 @@
  * Weights are constants with the shapes that the operators imply. */
 #include "read/tfgraph.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -192,6 +193,7 @@ static ft_status add_node_tensors(builder *b) {
 }
 
 static ft_status read_node(builder *b, uint32_t from) {
+    assert(from < b->count);
     slot *s = &b->slots[from];
     if (s->tensor == FT_NONE) FT_TRY(add_tensor(b, from, "", FT_CONSTANT, &b->nodes[from].out, &s->tensor));
     b->inputs[b->input_count++] = s->tensor + s->next;
@@ -200,6 +202,7 @@ static ft_status read_node(builder *b, uint32_t from) {
 }
 
 static ft_status add_weight(builder *b, uint32_t i, const char *suffix, const tf_shape *shape) {
+    assert(i < b->count);
     uint32_t tensor;
     FT_TRY(add_tensor(b, i, suffix, FT_CONSTANT, shape, &tensor));
     b->inputs[b->input_count++] = tensor;
@@ -301,10 +304,12 @@ static ft_status add_weights(builder *b, uint32_t i) {
 /* --- Attributes -------------------------------------------------------------------------------------------------- */
 
 static ft_status attr_ints(builder *b, const char *name, const int64_t *values, size_t count) {
+    assert(b->attr_count < MAX_ATTRS);
     return graph_attr_ints(b->graph, &b->attrs[b->attr_count++], name, values, count, b->error);
 }
 
 static ft_status attr_int(builder *b, const char *name, int64_t value) {
+    assert(b->attr_count < MAX_ATTRS);
     return graph_attr_int(b->graph, &b->attrs[b->attr_count++], name, value, b->error);
 }
 
@@ -382,6 +387,7 @@ static ft_status add_op(builder *b, uint32_t i) {
     FT_TRY(add_weights(b, i));
     FT_TRY(add_attrs(b, i));
     uint32_t outputs[MAX_PARTS];
+    assert(s->parts >= 1 && s->parts <= MAX_PARTS);
     for (uint32_t part = 0; part < s->parts; part++) outputs[part] = s->tensor + part;
     ft_op spec = {
         .name = node_name(b, i),

@@ -4,6 +4,7 @@
  * format: each gets the name of its first output. tflite.h lists the files of the reader. */
 #include "read/tflite.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -84,6 +85,7 @@ static ft_status add_plain(tflite_model *model, tflite_frame *frame, const tflit
     else
         FT_TRY(tflite_options(model, &op->table, &inputs, attrs, &spec.attr_count));
     FT_TRY(tflite_quantization(model, frame, op, attrs, &spec.attr_count));
+    assert(spec.attr_count <= TFLITE_MAX_ATTRS);
     spec.attrs = arena_copy(&model->graph->memory, attrs, spec.attr_count * sizeof attrs[0]);
     if (spec.attrs == NULL) return FT_NOMEM(model->error);
     spec.inputs = inputs.items;
@@ -146,6 +148,7 @@ static ft_status mark_origin(tflite_model *model, tflite_frame *frame, const fla
 }
 
 ft_status tflite_frame_open(tflite_model *model, int64_t index, tflite_frame *frame) {
+    assert(index >= 0 && index < model->subgraphs.count);
     flat_table table = flat_table_at(&model->subgraphs, (uint32_t)index);
     frame->index = (uint32_t)index;
     model->is_used[index] = true;

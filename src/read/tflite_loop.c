@@ -9,10 +9,12 @@
  * then reads the trip count from the limit. Any other loop counts as one trip. */
 #include "read/tflite.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Whether the body returns variable `i` unchanged. */
 static bool is_unchanged(const tflite_frame *body, uint32_t i) {
+    assert(i < body->inputs.count && i < body->outputs.count);
     return flat_int_at(&body->inputs, i, FLAT_I32) == flat_int_at(&body->outputs, i, FLAT_I32);
 }
 
@@ -62,6 +64,7 @@ static ft_status enter_loop(tflite_model *model, tflite_site *site, int64_t body
 
 /* The operator, of those added since `begin`, that computes a tensor; NULL when none does. */
 static const ft_op *find_producer(const ft_graph *graph, uint32_t begin, uint32_t tensor) {
+    assert(begin <= graph->op_count);
     for (uint32_t i = graph->op_count; i > begin; i--) {
         const ft_op *op = &graph->ops[i - 1];
         if (op->output_count > 0 && op->outputs[0] == tensor) return op;

@@ -7,6 +7,7 @@
 #include "base/num.h"
 #include "read/tflite.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -229,6 +230,7 @@ static bool has_no_elements(const flat_table *table) {
 }
 
 static ft_status add_tensor(tflite_model *model, tflite_frame *frame, uint32_t index, uint32_t *tensor) {
+    assert(index < frame->tensors.count);
     flat_table table = flat_table_at(&frame->tensors, index);
     FT_TRY(flat_check(&model->file, model->error));
     ft_tensor spec = {.dtype = tflite_dtype(flat_int(&table, TENSOR_TYPE, FLAT_I8, 0)), .role = FT_ACTIVATION};

@@ -10,6 +10,7 @@
 #include "base/num.h"
 #include "read/tfgraph.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { MAP_RANK = 4 };
@@ -60,6 +61,7 @@ static void repair_concat(const tf_node *nodes, tf_node *node) {
 
 /* Output height or width of a window, 0 when it does not fit. */
 static int64_t window_size(const tf_node *node, const tf_shape *in, int axis, tf_padding padding) {
+    assert(axis == 0 || axis == 1);
     int64_t size = in->dims[1 + axis], kernel = node->kernel[axis], stride = node->strides[axis];
     int64_t dilation = node->dilations[axis] > 0 ? node->dilations[axis] : 1;
     if (size <= 0 || stride <= 0) return 0;
