@@ -1,8 +1,8 @@
 /* import_table.c - import of a user's own table: a CSV with a row for each measurement, which names the model's
  * file.
  *
- * docs/data.md describes the columns. Each model is read once and stored as it is: a symbolic batch stays symbolic,
- * and the record states the measured one. Other symbolic dimensions get their values from the column `shape`, as the
+ * docs/data.md describes the columns. Each model is read once and stored as it is: an open batch stays open,
+ * and the record states the measured one. Other open dimensions get their values from the column `shape`, as the
  * graph could not be bound later without them. */
 #include <math.h>
 #include <stdio.h>
@@ -119,7 +119,7 @@ static ft_status fix_symbols(ft_graph *graph, const char *shape, ft_error *error
         uint32_t symbol = 0;
         while (symbol < graph->symbol_count && strcmp(graph->symbols[symbol], name) != 0) symbol++;
         if (symbol == graph->symbol_count || binding.rank != 1)
-            return ft_fail(error, FT_ERR_USAGE, "shape '%s': the model has no symbolic dimension of that name", one);
+            return ft_fail(error, FT_ERR_USAGE, "shape '%s': the model has no open dimension of that name", one);
         for (uint32_t i = 0; i < graph->tensor_count; i++) {
             ft_tensor *t = &graph->tensors[i];
             for (int32_t k = 0; k < t->rank; k++) {

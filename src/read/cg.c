@@ -200,7 +200,7 @@ static ft_status find_type(cg_set *set, const csv_field *field, tf_type *type, f
     return FT_OK;
 }
 
-/* Zero-padded at the end. A batch of -1 is symbolic; in this data set it means one image. */
+/* Zero-padded at the end. A batch of -1 is open; in this data set it means one image. */
 static tf_shape shape_of(const int64_t *columns) {
     tf_shape shape = {.rank = SHAPE_COLUMNS};
     while (shape.rank > 0 && columns[shape.rank - 1] == 0) shape.rank--;

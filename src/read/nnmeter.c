@@ -127,7 +127,7 @@ static ft_status read_pair(const ir *in, const char *node, const json_t *from, c
     return FT_OK;
 }
 
-/* The first of a list of shapes. A symbolic batch counts as 1, any other symbolic dimension as unknown. */
+/* The first of a list of shapes. An open batch counts as 1, any other open dimension as unknown. */
 static ft_status read_shape(const ir *in, const char *node, const json_t *attr, const char *key, tf_shape *shape) {
     const json_t *list = json_object_get(attr, key), *first = json_array_get(list, 0);
     shape->rank = -1;

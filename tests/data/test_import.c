@@ -304,7 +304,7 @@ static void test_table(void **state) {
     ft_dataset_free(data);
 }
 
-/* Symbolic dimensions other than the batch get their values from the table. */
+/* Open dimensions other than the batch get their values from the table. */
 static void test_table_shapes(void **state) {
     (void)state;
     told t = {0};
@@ -318,8 +318,8 @@ static void test_table_shapes(void **state) {
     expect_import("table", "t.csv", "set", &t, &result);
     assert_int_equal(result.graphs, 2);
     assert_int_equal(result.records, 2);
-    assert_non_null(strstr(t.all, "line 4: symbol 'sequence'"));
-    assert_non_null(strstr(t.all, "no symbolic dimension of that name"));
+    assert_non_null(strstr(t.all, "line 4: input 'x' (1xsequencex8) has open dimensions"));
+    assert_non_null(strstr(t.all, "no open dimension of that name"));
     ft_dataset *data = open_set("set");
     ft_graph *graph, *bound;
     ft_error error;
