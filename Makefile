@@ -64,7 +64,7 @@ COMMAND      := $(BUILD)/foretell
 # $(call brief,CC,name) says in a few columns what the rest of the line does, unless V=1 shows the line itself.
 brief = $(if $(V),,@printf '%-6s %s\n' '$(1)' '$(2)';)
 
-.PHONY: all lib tests test check sanitize clang-build tidy cppcheck format format-check fuzz fuzzers bench predictors demo \
+.PHONY: all lib tests test check sanitize thread-check clang-build tidy cppcheck format format-check mutate fuzz fuzzers bench predictors demo \
         install uninstall clean help setup-build setup-test setup-check setup-fuzz FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -79,8 +79,9 @@ help:
 #: make                       the command, the static and the shared library, into build/
 #: make demo                  build, make example models, and tell what they will take
 #: make test                  build and run all tests; SANITIZE=address,undefined runs them under sanitizers
-#: make check                 tests under sanitizers, a clang build, clang-tidy, cppcheck, the format check
+#: make check                 tests under sanitizers, a clang build, clang-tidy (TIDY=changed: of what changed), cppcheck, format
 #: make format                format the sources with clang-format
+#: make mutate                mutation testing: change the library in COUNT=200 places, print what no test notices
 #: make fuzz                  fuzz every reader for TIME=600 seconds each, or only TARGET=name
 #: make predictors            train the predictors that ship, from ../shared/data; can be stopped and started again
 #: make bench                 speed and memory, as tables and as bench/results/*.csv; PARTS="predict nn" runs only some
@@ -194,8 +195,8 @@ test: all tests
 	@BUILD=$(BUILD) COMPILE='$(CC) $(CFLAGS) $(SANITIZE_FLAGS)' scripts/run-tests \
 	    $(TESTS) $(REPLAYS) $(TEST_SCRIPTS)
 
-check: sanitize clang-build tidy cppcheck format-check
-	@echo 'check: sanitizers, clang, clang-tidy, cppcheck and format are clean'
+check: sanitize thread-check clang-build tidy cppcheck format-check
+	@echo 'check: sanitizers, threads, clang, clang-tidy, cppcheck and format are clean'
 
 sanitize:
 	@$(MAKE) --no-print-directory BUILD=build-asan SANITIZE=address,undefined test
@@ -203,12 +204,20 @@ sanitize:
 clang-build: | setup-check
 	@$(MAKE) --no-print-directory BUILD=build-clang CC=clang all tests $(BENCHES:$(BUILD)/%=build-clang/%)
 
-# Tests are left out: the analyser does not know that cmocka's assertions do not come back.
+# Tests are left out: the analyser does not know that cmocka's assertions do not come back. TIDY=changed: only sources that
+# changed since the last commit of documents alone (scripts/changed-sources).
+TIDY ?= all
 TIDY_SOURCES := $(filter-out tests/%,$(ALL_SOURCES))
 tidy: $(BUILD)/gen/onnx.pb-c.h | setup-check
-	@echo 'TIDY   $(words $(TIDY_SOURCES)) files'
-	@printf '%s\n' $(TIDY_SOURCES) | \
-	    xargs -P "$$(nproc)" -n 1 scripts/tidy $(LANGUAGE) $(INCLUDES) $(PKG_CFLAGS)
+	@list=$(BUILD)/tidy-list; \
+	 if [ '$(TIDY)' = changed ]; then scripts/changed-sources $(TIDY_SOURCES); else printf '%s\n' $(TIDY_SOURCES); fi > $$list; \
+	 echo "TIDY   $$(wc -l < $$list) files"; \
+	 xargs -a $$list -r -P "$$(nproc)" -n 1 scripts/tidy $(LANGUAGE) $(INCLUDES) $(PKG_CFLAGS)
+
+# Threads that share a predictor set, under ThreadSanitizer.
+thread-check:
+	@$(MAKE) --no-print-directory BUILD=build-tsan SANITIZE=thread build-tsan/tests/forecast build-tsan/tests/base
+	@BUILD=build-tsan scripts/run-tests build-tsan/tests/forecast:test_threads build-tsan/tests/base:test_pool
 
 # varFuncNullUB speaks of systems whose NULL is a plain 0; POSIX has a pointer.
 cppcheck: | setup-check
@@ -223,6 +232,12 @@ format: | setup-check
 format-check: | setup-check
 	@echo 'FORMAT $(words $(ALL_SOURCES) $(HEADERS)) files'
 	@clang-format --dry-run -Werror $(ALL_SOURCES) $(HEADERS)
+
+# --- Mutation testing ------------------------------------------------------------------------------------------------
+
+COUNT ?= 200
+mutate: $(BUILD)/libforetell.a $(TESTS) all
+	@BUILD=$(BUILD) CC='$(CC)' CFLAGS='$(CFLAGS)' FLAGS='$(ALL_CFLAGS)' LIBS='$(ALL_LDLIBS)' scripts/mutate $(COUNT) $(SEED)
 
 # --- Fuzzing ---------------------------------------------------------------------------------------------------------
 
@@ -297,6 +312,6 @@ uninstall:
 	rm -rf '$(DESTDIR)$(DATADIR)'
 
 clean:
-	rm -rf $(BUILD) build-asan build-clang build-fuzz
+	rm -rf $(BUILD) build-asan build-tsan build-clang build-fuzz
 
 -include $(patsubst %.o,%.d,$(call object,$(ALL_SOURCES)) $(ONNX_OBJECT) $(EMBEDDED))

@@ -47,7 +47,8 @@ static bool count_max(const task_builder *m, bool has_backward, size_t *tasks, s
 }
 
 static ft_status allocate(task_builder *m, bool has_backward, arena *memory, ft_error *error) {
-    size_t kernels = m->flow->count, workers = m->list->workers, tasks, dependencies, each;
+    size_t kernels = m->flow->count, workers = m->list->workers;
+    size_t tasks = 0, dependencies = 0, each = 0;
     if (!count_max(m, has_backward, &tasks, &dependencies) || !num_mul_size(workers, kernels + 1, &each) ||
         tasks >= FT_NONE / 2 || dependencies >= FT_NONE)
         return ft_fail(error, FT_ERR_LIMIT, "%s: %zu kernels on %zu workers are too many to replay", m->flow->name,
