@@ -1,4 +1,4 @@
-/* The family "digraph", and with it what all graph networks share. */
+/* The family "digraph", and with it the operations shared by all graph networks. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,8 +19,8 @@
 #define QUICK "{\"hidden\": 16, \"layers\": 1, \"head\": 2, \"steps\": 300, \"batch\": 16, \"check\": 100}"
 #define TINY  "{\"hidden\": 4, \"layers\": 1, \"steps\": 40, \"batch\": 16, \"members\": 2, \"check\": 7"
 
-/* Work and bytes, more of them on one device. */
-static double price(const ft_graph *bound, const char *device) {
+/* A made-up time: a cost per multiply-accumulate and per byte, larger on one device. */
+static double made_time(const ft_graph *bound, const char *device) {
     ft_cost_options options = ft_cost_options_default();
     ft_cost cost = {0};
     assert_int_equal(ft_cost_compute(bound, &options, &cost, NULL), FT_OK);
@@ -30,9 +30,9 @@ static double price(const ft_graph *bound, const char *device) {
     return device[0] == 'a' ? time : 7 * time;
 }
 
-static void learns(void **state) {
+static void digraph_learns(void **state) {
     (void)state;
-    fitted f = fit_made("digraph", price, QUICK);
+    fitted f = fit_made("digraph", made_time, QUICK);
     fitted_check(&f, 0.2);
     fitted_check_refusals(&f);
     fitted_free(&f);
@@ -41,20 +41,20 @@ static void learns(void **state) {
 static void threads_do_not_matter(void **state) {
     (void)state;
     const char *config = TINY ", \"dropout\": 0.1, \"forget\": 0.05}";
-    fitted f = fit_made("digraph", price, config);
+    fitted f = fit_made("digraph", made_time, config);
     fitted_check_threads(&f, config);
     fitted_free(&f);
 }
 
-static void goes_on_where_it_stopped(void **state) {
+static void training_resumes_where_it_stopped(void **state) {
     (void)state;
     const char *config = TINY ", \"average\": 0.9, \"keep_best\": 1, \"schedule\": \"plateau\"}";
-    fitted f = fit_made("digraph", price, config);
+    fitted f = fit_made("digraph", made_time, config);
     fitted_check_resume(&f, config, 12);
     fitted_free(&f);
 }
 
-/* Fits, saves and loads; both say the same of a model. */
+/* Fits, saves and loads; predictions are the same. */
 static void works_with(const fitted *f, const char *text) {
     json_t *config = json_loads(text, 0, NULL), *params = NULL;
     fit_context context = {.config = config, .seed = 5};
@@ -90,11 +90,11 @@ static void works_with(const fitted *f, const char *text) {
     json_decref(config);
 }
 
-static void every_layer_and_direction(void **state) {
+static void every_layer_and_direction_works(void **state) {
     (void)state;
     static const char *const layers[] = {"gcn", "gin", "gine", "gat", "gps"};
     static const char *const directions[] = {"undirected", "directed", "bidirected"};
-    fitted f = fit_made("digraph", price, TINY "}");
+    fitted f = fit_made("digraph", made_time, TINY "}");
     for (size_t i = 0; i < 3 * sizeof layers / sizeof layers[0]; i++) {
         char config[256];
         snprintf(config, sizeof config,
@@ -118,15 +118,15 @@ static void every_layer_and_direction(void **state) {
     fitted_free(&f);
 }
 
-static void refuses_changed_models(void **state) {
+static void changed_models_are_errors(void **state) {
     (void)state;
-    fitted f = fit_made("digraph", price, TINY "}");
+    fitted f = fit_made("digraph", made_time, TINY "}");
     fitted_refuses(&f, NULL, -1, "are left");
     fitted_refuses(&f, NULL, 1, "too many");
     fitted_refuses(&f, "{\"config\": {\"hidden\": 0}}", 0, "hidden");
     fitted_refuses(&f, "{\"config\": {\"layer\": \"lstm\"}}", 0, "must be one of");
     fitted_refuses(&f, "{\"config\": {\"loss\": \"mape\"}}", 0, "target=raw");
-    fitted_refuses(&f, "{\"config\": {\"encoding\": \"magnetic\", \"encoding_form\": \"stable\"}}", 0, "does not look");
+    fitted_refuses(&f, "{\"config\": {\"encoding\": \"magnetic\", \"encoding_form\": \"stable\"}}", 0, "does not use");
     fitted_refuses(&f, "{\"config\": {\"layer\": \"gps\", \"hidden\": 10}}", 0, "heads");
     fitted_refuses(&f, "{}", 0, "config");
     fitted_refuses(&f, "{\"config\": {}, \"columns\": []}", 0, "columns");
@@ -149,9 +149,9 @@ static ft_status fit_save_load(const family *f, const fit_set *set, const json_t
     return status;
 }
 
-static void survives_lack_of_memory(void **state) {
+static void out_of_memory_is_reported(void **state) {
     (void)state;
-    ft_dataset *data = made_data("small", 2, fitted_devices, FITTED_DEVICES, price);
+    ft_dataset *data = made_data("small", 2, fitted_devices, FITTED_DEVICES, made_time);
     fit_set set;
     fit_row *rows = fitted_rows(data, &set);
     json_t *config =
@@ -171,11 +171,11 @@ static void survives_lack_of_memory(void **state) {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_enter, folder_leave)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {IN_FOLDER(learns),
+    const struct CMUnitTest tests[] = {IN_FOLDER(digraph_learns),
                                        IN_FOLDER(threads_do_not_matter),
-                                       IN_FOLDER(goes_on_where_it_stopped),
-                                       IN_FOLDER(every_layer_and_direction),
-                                       IN_FOLDER(refuses_changed_models),
-                                       IN_FOLDER(survives_lack_of_memory)};
+                                       IN_FOLDER(training_resumes_where_it_stopped),
+                                       IN_FOLDER(every_layer_and_direction_works),
+                                       IN_FOLDER(changed_models_are_errors),
+                                       IN_FOLDER(out_of_memory_is_reported)};
     return cmocka_run_group_tests_name("predictor/digraph", tests, NULL, NULL);
 }

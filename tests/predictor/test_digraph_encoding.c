@@ -1,4 +1,4 @@
-/* Where nodes stand: eigenpairs of Laplacians, their stable form, and the edges along which messages go. */
+/* Positional encodings: eigenpairs of Laplacians, their stable form; and the edges of message passing. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ static gnn_sample path(arena *memory, const digraph_options *o) {
     return s;
 }
 
-/* Every vector is one of the matrix, by its definition. */
+/* Every vector is an eigenvector of the matrix, by definition. */
 static void check_vectors(const gnn_sample *s, double charge) {
     double degrees[NODES] = {0.5, 1.5, 1, 1.5, 0.5};
     for (uint32_t k = 0; k < VECTORS; k++) {
@@ -65,7 +65,7 @@ static void eigenvectors_are_of_the_laplacian(void **state) {
     arena_free(&memory);
 }
 
-static void small_graphs_have_zeros(void **state) {
+static void missing_eigenvectors_are_zero(void **state) {
     (void)state;
     arena memory;
     arena_init(&memory, 1 << 20);
@@ -85,7 +85,7 @@ typedef struct asked {
     const gnn_batch *batch;
 } asked;
 
-/* Copies of the rows for all edges. */
+/* Features of all edges. */
 static float *pair_rows(const params *p, const asked *a) {
     tape *t = NULL;
     assert_int_equal(tape_new(p, 1 << 20, &t, NULL), FT_OK);
@@ -101,7 +101,7 @@ static float *pair_rows(const params *p, const asked *a) {
     return copy;
 }
 
-static void pairs_do_not_mind_phases(void **state) {
+static void pair_features_are_invariant_to_phases(void **state) {
     (void)state;
     arena memory;
     arena_init(&memory, 1 << 20);
@@ -118,7 +118,7 @@ static void pairs_do_not_mind_phases(void **state) {
         const gnn_sample *list[] = {&s, &s};
         assert_true(gnn_batch_join(&batch, &widths, list, 2, &memory));
         rows[turned] = pair_rows(&p, &(asked){&pair, &batch});
-        for (uint32_t i = 0; i < NODES; i++) { /* the second vector, turned by a third of a circle */
+        for (uint32_t i = 0; i < NODES; i++) { /* multiplies the second vector by a phase of a third of a turn */
             float *re = &s.node_marks[(size_t)i * 2 * VECTORS + 1], *im = re + VECTORS, a = *re, b = *im;
             *re = -0.5F * a - 0.8660254F * b;
             *im = 0.8660254F * a - 0.5F * b;
@@ -138,7 +138,7 @@ static void pairs_do_not_mind_phases(void **state) {
 
 /* --- Flows --------------------------------------------------------------------------------------------------- */
 
-static void flows_go_where_they_should(void **state) {
+static void flows_have_the_edges_of_their_direction(void **state) {
     (void)state;
     arena memory;
     arena_init(&memory, 1 << 20);
@@ -178,8 +178,9 @@ static void flows_go_where_they_should(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(eigenvectors_are_of_the_laplacian), cmocka_unit_test(small_graphs_have_zeros),
-        cmocka_unit_test(pairs_do_not_mind_phases), cmocka_unit_test(flows_go_where_they_should)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(eigenvectors_are_of_the_laplacian),
+                                       cmocka_unit_test(missing_eigenvectors_are_zero),
+                                       cmocka_unit_test(pair_features_are_invariant_to_phases),
+                                       cmocka_unit_test(flows_have_the_edges_of_their_direction)};
     return cmocka_run_group_tests_name("predictor/digraph_encoding", tests, NULL, NULL);
 }

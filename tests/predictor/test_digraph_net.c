@@ -77,7 +77,7 @@ static gnn_sample sample_of(const gnn_widths *w, uint32_t first, uint32_t end, c
     return s;
 }
 
-static void take_parameters(const char *layer, params *p) {
+static void copy_parameters(const char *layer, params *p) {
     for (uint32_t i = 0; i < p->count; i++) {
         const matrix *m = find(layer, ".param.", p->items[i].name);
         assert_int_equal(m->rows, p->items[i].rows);
@@ -103,7 +103,7 @@ static void compare(const char *layer, digraph_options options) {
     gnn_net *net = digraph_build(&plan, &p);
     assert_non_null(net);
     assert_int_equal(params_finish(&p, 0, NULL), FT_OK);
-    take_parameters(layer, &p);
+    copy_parameters(layer, &p);
     assert_int_equal(tape_new(&p, 1 << 24, &t, NULL), FT_OK);
     tape_begin(t, TAPE_INFER, 0, 0);
     const tensor *said = digraph_forward(net, t, &batch);
@@ -119,7 +119,7 @@ static void compare(const char *layer, digraph_options options) {
     arena_free(&memory);
 }
 
-static void says_what_pytorch_says(void **state) {
+static void outputs_match_pytorch(void **state) {
     (void)state;
     static const char *const layers[DIGRAPH_LAYERS] = {"gcn", "gin", "gine", "gat", "gps"};
     for (uint32_t i = 0; i < DIGRAPH_LAYERS; i++) {
@@ -135,6 +135,6 @@ static void says_what_pytorch_says(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(says_what_pytorch_says)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(outputs_match_pytorch)};
     return cmocka_run_group_tests_name("predictor/digraph_net", tests, read_reference, forget_reference);
 }

@@ -1,4 +1,4 @@
-/* The family "perfsage": it learns, whatever its settings, and an operator that it never saw does not upset it. */
+/* The family "perfsage": it perfsage_learns with all settings, and predicts for unseen operators. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 #define QUICK                                                                                                          \
     "{\"hidden\": 16, \"embedding\": 8, \"layers\": 1, \"steps\": 900, \"batch\": 16, \"check\": 100, \"rate\": 0.01"
 
-static double price(const ft_graph *bound, const char *device) {
+static double made_time(const ft_graph *bound, const char *device) {
     ft_cost_options options = ft_cost_options_default();
     ft_cost cost = {0};
     assert_int_equal(ft_cost_compute(bound, &options, &cost, NULL), FT_OK);
@@ -28,9 +28,9 @@ static double price(const ft_graph *bound, const char *device) {
     return device[0] == 'a' ? time : 7 * time;
 }
 
-static void learns(void **state) {
+static void perfsage_learns(void **state) {
     (void)state;
-    fitted f = fit_made("perfsage", price, QUICK "}");
+    fitted f = fit_made("perfsage", made_time, QUICK "}");
     fitted_check(&f, 0.25);
     fitted_check_refusals(&f);
     fitted_free(&f);
@@ -39,14 +39,14 @@ static void learns(void **state) {
 static void threads_and_stops_do_not_matter(void **state) {
     (void)state;
     const char *config = TINY ", \"dropout\": 0.1, \"forget\": 0.1}";
-    fitted f = fit_made("perfsage", price, config);
+    fitted f = fit_made("perfsage", made_time, config);
     fitted_check_threads(&f, config);
     fitted_check_resume(&f, config, 8);
     fitted_free(&f);
 }
 
-/* Each setting makes a predictor that says something positive, and the same after it was saved. */
-static void every_setting(void **state) {
+/* Each setting gives positive predictions, unchanged by saving and loading. */
+static void every_setting_works(void **state) {
     (void)state;
     static const char *const settings[] = {
         "\"aggregator\": \"mean\", \"readout\": \"sum\", \"target\": \"raw\", \"loss\": \"mape\", \"unit\": 1",
@@ -58,7 +58,7 @@ static void every_setting(void **state) {
         "\"readout\": \"parts\", \"target\": \"raw\", \"loss\": \"mape\"",
         "\"readout\": \"parts\", \"target\": \"log\", \"loss\": \"huber\"",
     };
-    fitted f = fit_made("perfsage", price, TINY "}");
+    fitted f = fit_made("perfsage", made_time, TINY "}");
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
         char config[512];
         snprintf(config, sizeof config, TINY ", %s}", settings[i]);
@@ -68,18 +68,18 @@ static void every_setting(void **state) {
     fitted_free(&f);
 }
 
-static void refuses(void **state) {
+static void invalid_models_are_errors(void **state) {
     (void)state;
-    fitted f = fit_made("perfsage", price, TINY "}");
+    fitted f = fit_made("perfsage", made_time, TINY "}");
     fitted_refuses(&f, NULL, -1, "are left");
     fitted_refuses(&f, "{\"config\": {\"layers\": 0}}", 0, "layers");
-    fitted_refuses(&f, "{\"config\": {\"hidden\": 5, \"direction\": \"both\"}}", 0, "odd");
+    fitted_refuses(&f, "{\"config\": {\"hidden\": 5, \"direction\": \"both\"}}", 0, "even");
     fitted_refuses(&f, "{\"config\": {\"aggregator\": \"median\"}}", 0, "must be one of");
     fitted_refuses(&f, "{\"config\": {\"readout\": \"sum\"}}", 0, "readout=parts");
     fitted_free(&f);
 }
 
-/* A chain of an operator that training had, or one that nobody knows. */
+/* A chain of an operator that training had, or of an unknown one. */
 static double ask(const fitted *f, const char *type, double *coverage) {
     ft_graph *g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
     uint32_t x = toy_input(g, 1, 8, 14, 14), y = toy_value(g, 1, 8, 14, 14), z = toy_value(g, 1, 8, 14, 14);
@@ -101,9 +101,9 @@ static double ask(const fitted *f, const char *type, double *coverage) {
     return p.value;
 }
 
-static void unknown_operators(void **state) {
+static void unknown_operators_are_predicted(void **state) {
     (void)state;
-    fitted f = fit_made("perfsage", price, QUICK ", \"forget\": 0.2}");
+    fitted f = fit_made("perfsage", made_time, QUICK ", \"forget\": 0.2}");
     double known, unknown, value = ask(&f, "Relu", &known), other = ask(&f, "FluxCapacitor", &unknown);
     assert_true(known == 1 && unknown < 1);
     assert_true(other > value / 5 && other < value * 5);
@@ -114,11 +114,11 @@ static void unknown_operators(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(learns),
+        IN_FOLDER(perfsage_learns),
         IN_FOLDER(threads_and_stops_do_not_matter),
-        IN_FOLDER(every_setting),
-        IN_FOLDER(refuses),
-        IN_FOLDER(unknown_operators),
+        IN_FOLDER(every_setting_works),
+        IN_FOLDER(invalid_models_are_errors),
+        IN_FOLDER(unknown_operators_are_predicted),
     };
     return cmocka_run_group_tests_name("predictor/sage", tests, NULL, NULL);
 }

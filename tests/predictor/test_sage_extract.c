@@ -1,4 +1,4 @@
-/* Tests of what PerfSAGE sees of a graph: nodes, edges, shapes as TFLite has them, options and their marks. */
+/* Feature extraction of PerfSAGE: nodes, edges, shapes in TFLite's layout, options and their marks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,7 +60,7 @@ static void test_nodes_and_edges(void **state) {
     assert_int_equal(s.edges, 3 + 1 + 2 + 1);
     for (uint32_t i = 4; i < 7; i++) assert_true(has_edge(&s, i, 0));
     assert_true(has_edge(&s, 0, 1) && has_edge(&s, 0, 2) && has_edge(&s, 1, 2));
-    assert_true(has_edge(&s, 2, 3)); /* once, though it is read twice */
+    assert_true(has_edge(&s, 2, 3)); /* once, although read twice */
     assert_int_equal(s.kinds[0], sage_kind_of("conv"));
     assert_int_equal(s.kinds[2], sage_kind_of("add"));
     assert_int_equal(s.kinds[3], 0);
@@ -80,7 +80,7 @@ static void test_shapes(void **state) {
         arena_init(&memory, LIMIT);
         assert_int_equal(sage_extract(g, SAGE_PLAIN, &memory, &s, NULL), FT_OK);
         expect_shape(&s, 0, 4, 16, 8, 8);
-        expect_shape(&s, 3, 1, 1, 28, 9); /* filled with ones from the left; the batch is its first own dimension */
+        expect_shape(&s, 3, 1, 1, 28, 9); /* padded with ones from the left; the batch is its first own dimension */
         expect_shape(&s, 4, 4, 32, 16, 3);
         if (layout == FT_NCHW) expect_shape(&s, 5, 8, 5, 3, 3);
         expect_shape(&s, 6, 1, 1, 1, 8);
@@ -108,7 +108,7 @@ static void test_options(void **state) {
     ft_graph_free(g);
 }
 
-/* Sines and cosines of what is there, zeros for what is not, and no two sizes alike. */
+/* Sines and cosines of present numbers, zeros for absent ones, and no two sizes alike. */
 static void test_scalings(void **state) {
     (void)state;
     ft_graph *g = chain(FT_NCHW);
@@ -134,10 +134,10 @@ static void test_scalings(void **state) {
     ft_graph_free(g);
 }
 
-static void test_words(void **state) {
+static void test_vocabulary(void **state) {
     (void)state;
     assert_int_equal(sage_kind_of("input"), 1);
-    assert_int_equal(sage_kind_of("conv"), 2); /* files hold rows: words stay where they are */
+    assert_int_equal(sage_kind_of("conv"), 2); /* files store rows, so they must not change */
     assert_int_equal(sage_kind_of("softmax"), 23);
     assert_int_equal(sage_kind_of("se"), 136);
     assert_int_equal(sage_kind_of("flux-capacitor"), 0);
@@ -163,8 +163,8 @@ static void test_no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nodes_and_edges), cmocka_unit_test(test_shapes), cmocka_unit_test(test_options),
-        cmocka_unit_test(test_scalings),        cmocka_unit_test(test_words),  cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_nodes_and_edges), cmocka_unit_test(test_shapes),     cmocka_unit_test(test_options),
+        cmocka_unit_test(test_scalings),        cmocka_unit_test(test_vocabulary), cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests_name("predictor/sage_extract", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The families "seernet" and "seernet-multi". What all graph networks share is tested in test_digraph.c. */
+/* The families "seernet" and "seernet-multi". test_digraph.c tests the operations shared by all graph networks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,17 +16,17 @@
 #define QUICK "{\"hidden\": 16, \"steps\": 300, \"batch\": 16, \"check\": 50, \"rate\": 0.01}"
 #define TINY  "{\"hidden\": 4, \"steps\": 30, \"batch\": 16, \"check\": 7}"
 
-/* Work and bytes, more of them on one device. */
-static double price(const ft_graph *bound, const char *device) {
+/* A made-up time: a cost per multiply-accumulate and per byte, larger on one device. */
+static double made_time(const ft_graph *bound, const char *device) {
     ft_op_cost cost = made_cost(bound);
     double time =
         1e-3 * (double)cost.forward.macs + 2e-3 * (double)(cost.forward.read_bytes + cost.forward.write_bytes);
     return device[0] == 'a' ? time : 7 * time;
 }
 
-static void learns(void **state) {
+static void seernet_learns(void **state) {
     (void)state;
-    fitted f = fit_made("seernet", price, QUICK);
+    fitted f = fit_made("seernet", made_time, QUICK);
     fitted_check(&f, 0.25);
     fitted_check_refusals(&f);
     fitted_free(&f);
@@ -34,22 +34,22 @@ static void learns(void **state) {
 
 static void multi_learns(void **state) {
     (void)state;
-    fitted f = fit_made("seernet-multi", price, QUICK);
+    fitted f = fit_made("seernet-multi", made_time, QUICK);
     fitted_check(&f, 0.25);
     fitted_free(&f);
 }
 
-static void is_the_same_every_time(void **state) {
+static void training_is_reproducible(void **state) {
     (void)state;
-    fitted f = fit_made("seernet", price, TINY);
+    fitted f = fit_made("seernet", made_time, TINY);
     fitted_check_threads(&f, TINY);
     fitted_check_resume(&f, TINY, 6);
     fitted_free(&f);
 }
 
-static void has_one_block(void **state) {
+static void other_numbers_of_layers_are_errors(void **state) {
     (void)state;
-    fitted f = fit_made("seernet", price, TINY);
+    fitted f = fit_made("seernet", made_time, TINY);
     json_t *config = json_loads("{\"layers\": 2}", 0, NULL);
     fit_context context = {.config = config};
     void *m = NULL;
@@ -64,10 +64,10 @@ static void has_one_block(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(learns),
+        IN_FOLDER(seernet_learns),
         IN_FOLDER(multi_learns),
-        IN_FOLDER(is_the_same_every_time),
-        IN_FOLDER(has_one_block),
+        IN_FOLDER(training_is_reproducible),
+        IN_FOLDER(other_numbers_of_layers_are_errors),
     };
     return cmocka_run_group_tests_name("predictor/seernet", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* What SeerNet sees of a model: the features of the paper, worked out by hand for a small network, and what becomes of
- * operators that the paper does not have. */
+/* Feature extraction of SeerNet: the features of the paper, computed by hand for a small network, and those of other
+ * operators. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "support/failing.h"
 #include "support/toy.h"
 
-/* Convolution (3x3, stride 2, with bias), Relu, the two added, and an operator nobody knows. Batch 2. */
+/* Convolution (3x3, stride 2, with bias), Relu, the two added, and an unknown operator. Batch 2. */
 static ft_graph *make(void) {
     ft_graph *g = toy_graph(FT_FORMAT_ONNX, FT_NCHW);
     uint32_t x = toy_input(g, 2, 3, 8, 8), w = toy_weight(g, 4, 3, 3, 3), b = toy_weight(g, 4);
@@ -41,7 +41,7 @@ static gnn_sample look(const ft_graph *g, arena *memory) {
     return sample;
 }
 
-static void near(float value, double expected) {
+static void expect_near(float value, double expected) {
     assert_float_equal(value, (float)expected, 1e-4 * (1 + fabs(expected)));
 }
 
@@ -61,14 +61,14 @@ static void test_nodes(void **state) {
     double in = 2 * 3 * 64, out = 2 * 4 * 16, weights = 4 * 27 + 4, bytes = 4 * (in + out + weights);
     double flops = expm1((double)conv[SEERNET_ARGS]);
     assert_true(flops >= 2 * out * 27 - 1 && flops <= 2 * out * 28);
-    near(conv[SEERNET_ARGS + 1], log1p(bytes));
-    near(conv[SEERNET_ARGS + 2], log1p(weights));
-    near(conv[SEERNET_ARGS + 3], flops / bytes);
+    expect_near(conv[SEERNET_ARGS + 1], log1p(bytes));
+    expect_near(conv[SEERNET_ARGS + 2], log1p(weights));
+    expect_near(conv[SEERNET_ARGS + 3], flops / bytes);
     double shares[SEERNET_NODE_MARKS] = {0};
     for (int i = 0; i < 4; i++)
         for (int k = 0; k < SEERNET_NODE_MARKS; k++) shares[k] += (double)s.node_marks[i * SEERNET_NODE_MARKS + k];
-    for (int k = 0; k < SEERNET_NODE_MARKS; k++) near((float)shares[k], 1);
-    near(s.node_marks[2], 1); /* all weights are the convolution's */
+    for (int k = 0; k < SEERNET_NODE_MARKS; k++) expect_near((float)shares[k], 1);
+    expect_near(s.node_marks[2], 1); /* all weights are the convolution's */
     arena_free(&memory);
     ft_graph_free(g);
 }
@@ -79,23 +79,24 @@ static void test_edges_and_graph(void **state) {
     arena_init(&memory, UINT64_MAX);
     ft_graph *g = make();
     gnn_sample s = look(g, &memory);
-    assert_int_equal(s.edges, 4); /* what is read twice is one edge */
+    assert_int_equal(s.edges, 4); /* read twice, but one edge */
     const uint32_t from[] = {0, 0, 1, 2}, to[] = {1, 2, 2, 3};
     const double dims[] = {2 * 4 * 16 * 4, 2, 4, 4, 4};
     for (int i = 0; i < 4; i++) {
         assert_int_equal(s.from[i], from[i]);
         assert_int_equal(s.to[i], to[i]);
-        for (int k = 0; k < SEERNET_EDGE_VALUES; k++) near(s.edge_values[i * SEERNET_EDGE_VALUES + k], log1p(dims[k]));
+        for (int k = 0; k < SEERNET_EDGE_VALUES; k++)
+            expect_near(s.edge_values[i * SEERNET_EDGE_VALUES + k], log1p(dims[k]));
     }
     const float *v = s.global_values;
     assert_true(v[0] == 4 && v[1] == 4);
-    near(s.global_marks[0], 4.0 / 12);
-    near(v[10], log1p(112));       /* weights: in all, */
-    near(v[11], log1p(112.0 / 4)); /* mean, */
-    near(v[12], 0);                /* median */
-    near(v[13], log1p(112));       /* and most */
-    near(v[14], log1p(512));
-    near(v[15], expm1((double)v[2]) / expm1((double)v[6]));
+    expect_near(s.global_marks[0], 4.0 / 12);
+    expect_near(v[10], log1p(112));       /* weights: sum, */
+    expect_near(v[11], log1p(112.0 / 4)); /* mean, */
+    expect_near(v[12], 0);                /* median */
+    expect_near(v[13], log1p(112));       /* and maximum */
+    expect_near(v[14], log1p(512));
+    expect_near(v[15], expm1((double)v[2]) / expm1((double)v[6]));
     assert_true(v[16] == 2);
     arena_free(&memory);
     ft_graph_free(g);

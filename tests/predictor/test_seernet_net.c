@@ -1,5 +1,5 @@
-/* SeerNet beside itself spelled out: encoders, gathers and MLPs one after the other, as the paper has them. Both say
- * the same, and have the same gradients. */
+/* SeerNet against a direct implementation of the paper: encoders, gathers and MLPs one after the other. Outputs and
+ * gradients are the same. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,7 +80,8 @@ static void made_free(made *m) {
     arena_free(&m->memory);
 }
 
-/* --- Spelled out ---------------------------------------------------------------------------------------------- */
+/* --- Direct implementation
+ * ---------------------------------------------------------------------------------------------- */
 
 static tensor *named(const made *m, const char *name) {
     const param *p = params_find(&m->values, name);
@@ -177,8 +178,8 @@ static void test_is_the_published_network(void **state) {
     }
 }
 
-/* What is multiplied once and for all does not change what is said, and training does not use it. */
-static void test_settled(void **state) {
+/* Precomputed products do not change outputs, and are not used in training. */
+static void test_finalized(void **state) {
     (void)state;
     made m;
     make(2, &m);
@@ -198,8 +199,8 @@ static void test_settled(void **state) {
     made_free(&m);
 }
 
-/* As many as published for ten kinds of operators (19 h^2 + 70 h + 3, but for the biases of scores, which a softmax
- * does not feel), and a row more of the encoder for each kind that we have beyond. */
+/* As many parameters as published for ten kinds of operators (19 h^2 + 70 h + 3, without the biases of scores, to which
+ * a softmax is invariant), and a row of the encoder for each further kind. */
 static void test_size(void **state) {
     (void)state;
     const uint32_t h = 256;
@@ -216,7 +217,7 @@ static void test_size(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_is_the_published_network),
-        cmocka_unit_test(test_settled),
+        cmocka_unit_test(test_finalized),
         cmocka_unit_test(test_size),
     };
     return cmocka_run_group_tests_name("predictor/seernet_net", tests, NULL, NULL);

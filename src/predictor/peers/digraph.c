@@ -1,4 +1,4 @@
-/* digraph.c - the settings of the family "digraph", and the family. */
+/* digraph.c - settings of the family "digraph", and the family. */
 #include "predictor/peers/digraph.h"
 
 #include "base/error.h"
@@ -12,13 +12,13 @@ static const char *const readouts[DIGRAPH_READOUTS] = {"sum", "log-sum"};
 static const char *const encodings[DIGRAPH_ENCODINGS] = {"none", "laplacian", "magnetic"};
 static const char *const forms[DIGRAPH_FORMS] = {"plain", "stable"};
 
-/* Chosen on the validation part of DGRL's split of CG: docs/accuracy.md tells what was tried. */
+/* Chosen on the validation part of DGRL's split of CG; docs/accuracy.md lists the alternatives. */
 static void defaults(gnn_options *shared, void *own) {
     digraph_options *o = own;
     shared->hidden = 64;
     shared->layers = 2;
     shared->steps = 9000;
-    shared->batch = 16; /* more small steps learn faster than few large ones */
+    shared->batch = 16; /* many small steps learn faster than few large ones */
     shared->rate = 0.01;
     shared->check = 1000;
     *o = (digraph_options){.heads = 4,
@@ -45,20 +45,18 @@ static void keys(void *own, config_list *list) {
     config_add_choice(list, "nodes", digraph_nodes, DIGRAPH_RULES, &o->nodes);
 }
 
-/* The stable form is one of edges, and heads share the columns. */
+/* The stable form needs a layer with edge features, and heads divide the width. */
 static ft_status check(const gnn_options *shared, const void *own, ft_error *error) {
     const digraph_options *o = own;
     bool has_heads = o->layer == DIGRAPH_GAT || o->layer == DIGRAPH_GPS;
     bool is_stable = o->encoding != DIGRAPH_NO_ENCODING && o->form == DIGRAPH_STABLE;
     if (has_heads && (uint32_t)shared->hidden % (uint32_t)o->heads != 0)
-        return ft_fail(error, FT_ERR_USAGE, "config: %g columns cannot be shared by %g heads", shared->hidden,
-                       o->heads);
+        return ft_fail(error, FT_ERR_USAGE, "config: hidden=%g is not divisible by heads=%g", shared->hidden, o->heads);
     if (is_stable && o->layer < DIGRAPH_GINE)
-        return ft_fail(
-            error, FT_ERR_USAGE,
-            "config: encoding_form=stable gives features of edges, which layer=%s does not look at; use gine, "
-            "gat or gps",
-            layers[o->layer]);
+        return ft_fail(error, FT_ERR_USAGE,
+                       "config: encoding_form=stable needs edge features, which layer=%s does not use; use gine, "
+                       "gat or gps",
+                       layers[o->layer]);
     return FT_OK;
 }
 

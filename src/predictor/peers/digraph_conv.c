@@ -1,8 +1,59 @@
-/* digraph_conv.c - what a node makes of itself and of what it hears: one layer of message passing in one direction. */
+/* digraph_conv.c - message passing of "digraph": the edges by direction, and one layer in one direction. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "predictor/peers/digraph.h"
+
+/* --- Edges --------------------------------------------------------------------------------------------------- */
+
+typedef struct flow_parts {
+    uint32_t *from, *to, *edge, *start;
+    uint32_t count;
+} flow_parts;
+
+static void add(flow_parts *f, uint32_t from, uint32_t to, uint32_t edge) {
+    f->from[f->count] = from;
+    f->to[f->count] = to;
+    f->edge[f->count++] = edge;
+}
+
+/* For each node in order: incoming edges, outgoing edges and the self-loop, as far as wanted. */
+static bool make_flow(tape *t, const gnn_batch *b, bool is_along, bool is_against, bool has_loops, digraph_flow *flow) {
+    size_t max_edges = (size_t)b->edges * ((size_t)is_along + is_against) + (has_loops ? b->nodes : 0) + 1;
+    flow_parts f = {.from = tape_alloc(t, max_edges, sizeof *f.from),
+                    .to = tape_alloc(t, max_edges, sizeof *f.to),
+                    .edge = tape_alloc(t, max_edges, sizeof *f.edge),
+                    .start = tape_alloc(t, (size_t)b->nodes + 1, sizeof *f.start)};
+    if (t->has_failed) return false;
+    f.start[0] = 0;
+    for (uint32_t v = 0; v < b->nodes; v++) {
+        for (uint32_t e = b->edges_into.start[v]; is_along && e < b->edges_into.start[v + 1]; e++)
+            add(&f, b->from[e], v, e);
+        for (uint32_t i = b->targets.start[v]; is_against && i < b->targets.start[v + 1]; i++)
+            add(&f, b->targets.index[i], v, b->edges_out.index[i]);
+        if (has_loops) add(&f, v, v, FT_NONE);
+        f.start[v + 1] = f.count;
+    }
+    assert(f.count < max_edges);
+    *flow = (digraph_flow){.count = f.count,
+                           .from = f.from,
+                           .to = f.to,
+                           .edge = f.edge,
+                           .into = {b->nodes, f.start},
+                           .sources = {b->nodes, f.start, f.from}};
+    return true;
+}
+
+bool digraph_flows_of(tape *t, const gnn_batch *batch, digraph_direction direction, bool has_loops,
+                      digraph_flows *flows) {
+    bool is_both = direction == DIGRAPH_BIDIRECTED;
+    flows->count = is_both ? 2 : 1;
+    if (!make_flow(t, batch, true, direction == DIGRAPH_UNDIRECTED, has_loops, &flows->items[0])) return false;
+    return !is_both || make_flow(t, batch, false, true, has_loops, &flows->items[1]);
+}
+
+/* --- Layers -------------------------------------------------------------------------------------------------- */
 
 static layer_linear add_linear(params *p, const char *name, const char *part, uint32_t in, uint32_t out,
                                bool has_bias) {
@@ -28,7 +79,7 @@ digraph_conv digraph_conv_add(params *p, const char *name, const digraph_options
     return c;
 }
 
-/* One over the root of the number of sources, per node. */
+/* 1 / sqrt(in-degree), per node. */
 static tensor *root_degrees(tape *t, const digraph_flow *flow) {
     uint32_t nodes = flow->into.count;
     float *values = tape_alloc(t, nodes, sizeof *values);
@@ -40,24 +91,24 @@ static tensor *root_degrees(tape *t, const digraph_flow *flow) {
     return tape_input(t, nodes, 1, values);
 }
 
-/* GCN: the sum of neighbours, each over the root of the degrees of both ends. */
+/* GCN: the sum over neighbours, each divided by the square root of the degrees of both ends. */
 static tensor *gcn(tape *t, const digraph_conv *c, tensor *x, const digraph_flow *flow) {
     tensor *share = root_degrees(t, flow);
     x = nn_mul_column(t, layer_linear_apply(t, &c->first, x, ACT_NONE), share);
     return nn_mul_column(t, nn_neighbour_sum(t, x, flow->sources), share);
 }
 
-/* What comes in along edges with features: relu(x + edge). */
-static tensor *hear_edges(tape *t, const digraph_conv *c, tensor *x, const digraph_flow *flow, tensor *edges) {
+/* Sum of messages relu(x + edge) along edges with features. */
+static tensor *sum_edge_messages(tape *t, const digraph_conv *c, tensor *x, const digraph_flow *flow, tensor *edges) {
     tensor *sent =
         nn_add(t, nn_gather(t, x, flow->from, flow->count), layer_linear_apply(t, &c->edges, edges, ACT_NONE));
     return nn_segment_sum(t, nn_activate(t, sent, ACT_RELU), flow->into);
 }
 
-/* GIN: two layers over (1 + own) x + what comes in. */
-static tensor *gin(tape *t, const digraph_conv *c, tensor *x, tensor *heard) {
+/* GIN: two layers over (1 + own) x + messages. */
+static tensor *gin(tape *t, const digraph_conv *c, tensor *x, tensor *messages) {
     tensor *own = nn_add(t, x, nn_mul_row(t, x, tape_param(t, c->own)));
-    tensor *inner = layer_linear_apply(t, &c->first, nn_add(t, own, heard), ACT_RELU);
+    tensor *inner = layer_linear_apply(t, &c->first, nn_add(t, own, messages), ACT_RELU);
     return layer_linear_apply(t, &c->second, inner, ACT_NONE);
 }
 
@@ -65,7 +116,7 @@ static tensor *leaky_relu(tape *t, tensor *x) {
     return nn_add(t, nn_scale(t, x, 0.2F), nn_scale(t, nn_activate(t, x, ACT_RELU), 0.8F));
 }
 
-/* GAT: sources are weighed by scores of their edges, softmax over what comes in, by head. */
+/* GAT: sources are weighted by a softmax over the scores of incoming edges, per head. */
 static tensor *gat(tape *t, const digraph_conv *c, tensor *x, const digraph_flow *flow, tensor *edges) {
     tensor *sent = layer_linear_apply(t, &c->sent, x, ACT_NONE), *got = layer_linear_apply(t, &c->got, x, ACT_NONE);
     tensor *scores = nn_add(t, nn_gather(t, sent, flow->from, flow->count), nn_segment_broadcast(t, got, flow->into));
@@ -84,6 +135,6 @@ tensor *digraph_conv_apply(tape *t, const digraph_conv *c, tensor *x, const digr
     case DIGRAPH_GIN:
         return gin(t, c, x, nn_neighbour_sum(t, x, flow->sources));
     default:
-        return gin(t, c, x, hear_edges(t, c, x, flow, edges));
+        return gin(t, c, x, sum_edge_messages(t, c, x, flow, edges));
     }
 }

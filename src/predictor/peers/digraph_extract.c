@@ -1,4 +1,6 @@
-/* digraph_extract.c - the graph of a model's kernels as a network sees it: sizes and amounts of work as logarithms. */
+/* digraph_extract.c - feature extraction of "digraph": kernels as nodes with sizes and amounts of work as logarithms,
+ * tensors between them as edges. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +13,8 @@
 const char *const digraph_nodes[DIGRAPH_RULES] = {"operators", "tflite-cpu", "tflite-gpu", "openvino-vpu",
                                                   "torch-compile"};
 
-/* Of a kernel row: the sizes, the flags of groups and of what was fused, and the amounts as logarithms. The kind is a
- * row of the embedding; what is none of the kinds is 0. */
+/* Of a kernel row: sizes, flags of groups and of fused operators, and amounts as logarithms. The kind is a row of the
+ * embedding; 0 is the unknown kind. */
 enum { FLAGS = KERNEL_GROUPS + KERNEL_FUSED, NODE_VALUES = KERNEL_SIZES + FLAGS + KERNEL_TERMS };
 
 uint32_t digraph_vectors(const digraph_options *options) {
@@ -32,7 +34,7 @@ gnn_widths digraph_widths(const void *own) {
 ft_status digraph_open(const void *own, void **extractor, ft_error *error) {
     const digraph_options *o = own;
     ft_rules *rules;
-    /* PyTorch launches each operator on its own. */
+    /* Rules of eager PyTorch fuse nothing. */
     FT_TRY(ft_rules_open(o->nodes == 0 ? "torch-eager" : digraph_nodes[o->nodes], &rules, error));
     *extractor = rules;
     return FT_OK;
@@ -42,7 +44,7 @@ void digraph_close(void *extractor) {
     ft_rules_free(extractor);
 }
 
-static void see_node(const kernel_row *row, uint32_t *kind, float *values) {
+static void extract_node(const kernel_row *row, uint32_t *kind, float *values) {
     *kind = 0;
     for (uint32_t i = 0; i + 1 < KERNEL_KINDS; i++)
         if (row->features[FLAG_KIND + i] > 0) *kind = i + 1;
@@ -67,12 +69,12 @@ static int by_ends(const void *left, const void *right) {
     return a->from < b->from ? -1 : a->from > b->from;
 }
 
-/* Edges between kernels, sorted, each pair once with what all its tensors take. */
+/* Edges between kernels, sorted; each pair once, with the bytes of all its tensors. */
 static ft_status find_edges(const ft_graph *graph, const ft_kernels *kernels, arena *memory, edge **found,
                             uint32_t *count, ft_error *error) {
-    size_t most = 1;
-    for (uint32_t i = 0; i < graph->tensor_count; i++) most += graph->tensors[i].use_count;
-    edge *edges = ARENA_ARRAY(memory, edge, most);
+    size_t max_edges = 1;
+    for (uint32_t i = 0; i < graph->tensor_count; i++) max_edges += graph->tensors[i].use_count;
+    edge *edges = ARENA_ARRAY(memory, edge, max_edges);
     uint32_t all = 0, kept = 0;
     if (edges == NULL) return FT_NOMEM(error);
     for (uint32_t i = 0; i < graph->tensor_count; i++) {
@@ -84,6 +86,7 @@ static ft_status find_edges(const ft_graph *graph, const ft_kernels *kernels, ar
             edges[all++] = (edge){from, to, (double)ft_tensor_bytes(graph, t)};
         }
     }
+    assert(all < max_edges);
     qsort(edges, all, sizeof *edges, by_ends);
     for (uint32_t i = 0; i < all; i++) {
         if (kept > 0 && by_ends(&edges[kept - 1], &edges[i]) == 0)
@@ -108,7 +111,7 @@ ft_status digraph_extract(const void *own, const void *extractor, model_view *s,
     FT_TRY(find_edges(s->bound, kernels, memory, &edges, &edge_count, error));
     if (!gnn_sample_open(sample, &widths, nodes, edge_count, memory)) return FT_NOMEM(error);
     for (uint32_t i = 0; i < nodes; i++)
-        see_node(&rows[i], &sample->kinds[i], sample->node_values + (size_t)i * NODE_VALUES);
+        extract_node(&rows[i], &sample->kinds[i], sample->node_values + (size_t)i * NODE_VALUES);
     for (uint32_t i = 0; i < edge_count; i++) {
         sample->from[i] = edges[i].from;
         sample->to[i] = edges[i].to;

@@ -1,5 +1,6 @@
-/* digraph_net.c - the network: nodes to vectors, layers of message passing with shortcuts and norms, a sum over the
- * nodes, and a head that says all columns. */
+/* digraph_net.c - the network of "digraph": embedding of nodes, layers of message passing with residual connections and
+ * norms, a read-out over the nodes, and a head with an output per column. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +8,9 @@
 #include "predictor/gnn/gnn_model.h"
 #include "predictor/peers/digraph.h"
 
-enum { HEAD_MAX = 4 };
+enum { MAX_HEAD = 4 };
 
-/* Attention of all nodes of a graph to all, and two layers behind both ways of hearing (GPS). */
+/* GPS: attention among all nodes of a graph, and a feed-forward block after attention and messages. */
 typedef struct attention_part {
     layer_linear query, key, value, out, wide, narrow;
     layer_norm norm, last;
@@ -21,15 +22,15 @@ struct gnn_net {
     uint32_t layers, flows, head_layers;
     param_id kinds;
     layer_linear values, position, read, out;
-    layer_linear head[HEAD_MAX];
+    layer_linear head[MAX_HEAD];
     digraph_pair pair;
-    layer_linear pair_inner, pair_bias; /* gps: of pairs to a bias for each head */
+    layer_linear pair_inner, pair_bias; /* gps: pair features to a bias for each head */
     digraph_conv convs[GNN_MAX_LAYERS][2];
     layer_norm norms[GNN_MAX_LAYERS];
     attention_part attention[GNN_MAX_LAYERS];
 };
 
-/* Exponents of the read-out stay within this. */
+/* Bound of the exponents of the read-out. */
 static const float BOUND = 12;
 
 static bool is_plain(const digraph_options *o) {
@@ -86,6 +87,7 @@ gnn_net *digraph_build(const gnn_plan *plan, params *p) {
     if (n == NULL) return NULL;
     uint32_t width = (uint32_t)plan->shared.hidden;
     char name[64];
+    assert(plan->shared.layers <= GNN_MAX_LAYERS && o->head <= MAX_HEAD);
     *n = (gnn_net){.options = *o, .dropout = (float)plan->shared.dropout, .layers = (uint32_t)plan->shared.layers};
     n->flows = o->direction == DIGRAPH_BIDIRECTED ? 2 : 1;
     n->head_layers = (uint32_t)o->head;
@@ -102,18 +104,18 @@ gnn_net *digraph_build(const gnn_plan *plan, params *p) {
     return n;
 }
 
-/* --- What the layers of a pass share ------------------------------------------------------------------------- */
+/* --- Inputs shared by the layers ------------------------------------------------------------------------- */
 
 typedef struct pass {
     const gnn_net *n;
     tape *t;
     const gnn_batch *batch;
     digraph_flows flows;
-    tensor *edges[2]; /* features of the edges of each flow; NULL where no layer looks at them */
+    tensor *edges[2]; /* edge features of each flow; NULL: not used */
     tensor *bias;     /* of attention; NULL: none */
 } pass;
 
-/* Where the pairs of each sample begin, when those of node v begin at start[v] (or, without start, all with all). */
+/* Start of the pairs of each sample, given the start of those of each node (NULL: all pairs of nodes). */
 static const uint32_t *sample_starts(tape *t, const gnn_batch *batch, const uint32_t *start) {
     uint32_t *found = tape_alloc(t, (size_t)batch->samples + 1, sizeof *found);
     if (found == NULL) return NULL;
@@ -125,7 +127,7 @@ static const uint32_t *sample_starts(tape *t, const gnn_batch *batch, const uint
     return found;
 }
 
-/* Features of the edges of a flow; those of a loop are 0. */
+/* Edge features of a flow; those of a self-loop are 0. */
 static tensor *edge_rows(const pass *p, const digraph_flow *flow, tensor *weights) {
     uint32_t width = p->batch->widths.edge_values;
     float *values = tape_alloc(p->t, (size_t)flow->count * width, sizeof *values);
@@ -177,22 +179,22 @@ static bool open_pass(pass *p) {
     return !p->t->has_failed;
 }
 
-/* Eigenvectors of a real Laplacian have no sign of their own: training sees both. */
+/* The sign of real eigenvectors is arbitrary: it is randomised in training. */
 static tensor *positions(const pass *p) {
     uint32_t width = p->batch->widths.node_marks, vectors = width / 2;
     const float *marks = p->batch->node_marks;
     if (p->t->mode != TAPE_TRAIN || p->n->options.encoding != DIGRAPH_LAPLACIAN)
         return tape_input(p->t, p->batch->nodes, width, marks);
-    float *turned = tape_alloc(p->t, (size_t)p->batch->nodes * width, sizeof *turned);
+    float *signed_marks = tape_alloc(p->t, (size_t)p->batch->nodes * width, sizeof *signed_marks);
     float signs[2 * DIGRAPH_MAX_VECTORS] = {0};
-    if (turned == NULL) return NULL;
+    if (signed_marks == NULL) return NULL;
     for (uint32_t i = 0; i < p->batch->samples; i++) {
         for (uint32_t k = 0; k < vectors; k++)
             signs[k] = signs[k + vectors] = rng_uniform(&p->t->random) < 0.5 ? -1.0F : 1.0F;
         for (size_t v = p->batch->nodes_of.start[i]; v < p->batch->nodes_of.start[i + 1]; v++)
-            for (uint32_t k = 0; k < width; k++) turned[v * width + k] = signs[k] * marks[v * width + k];
+            for (uint32_t k = 0; k < width; k++) signed_marks[v * width + k] = signs[k] * marks[v * width + k];
     }
-    return tape_input(p->t, p->batch->nodes, width, turned);
+    return tape_input(p->t, p->batch->nodes, width, signed_marks);
 }
 
 /* --- Forward ------------------------------------------------------------------------------------------------- */
@@ -208,8 +210,8 @@ static tensor *attend(const pass *p, const attention_part *a, tensor *x) {
     return layer_norm_apply(p->t, &a->norm, layer_linear_apply(p->t, &a->out, y, ACT_NONE));
 }
 
-/* One layer: both directions averaged, a norm, and a shortcut past them; attention beside them and two layers behind.
- */
+/* One layer: messages averaged over directions, a norm and a residual connection; for GPS also attention and a
+ * feed-forward block. */
 static tensor *apply_layer(const pass *p, uint32_t layer, tensor *x) {
     tape *t = p->t;
     const gnn_net *n = p->n;
@@ -226,7 +228,7 @@ static tensor *apply_layer(const pass *p, uint32_t layer, tensor *x) {
     return nn_add(t, x, drop(p, layer_linear_apply(t, &a->narrow, y, ACT_NONE)));
 }
 
-/* Nodes to one row per graph. */
+/* Read-out: one row per graph. */
 static tensor *read_out(const gnn_net *n, tape *t, tensor *x, const gnn_batch *batch) {
     x = layer_linear_apply(t, &n->read, x, ACT_NONE);
     if (n->options.readout == DIGRAPH_SUM) return nn_segment_sum(t, x, batch->nodes_of);

@@ -1,6 +1,6 @@
-/* sage.c - PerfSAGE as a kind of graph network: its options and their defaults.
+/* sage.c - settings of the family "perfsage", and the family.
  *
- * After Chai and others, PerfSAGE (2023): docs/perfsage.md tells what is as published and what is not. */
+ * After Chai and others, PerfSAGE (2023); docs/perfsage.md lists the differences from the publication. */
 #include "predictor/peers/sage.h"
 
 #include "base/error.h"
@@ -14,7 +14,7 @@ static const char *const scaling_names[] = {SAGE_SCALING_LIST(NAME_OF)};
 static const char *const direction_names[] = {"successors", "predecessors", "both"};
 static const char *const readout_names[] = {"sum", "parts"};
 
-enum { EMBEDDING_MAX = 1024, INNER_MAX = 8192 };
+enum { MAX_EMBEDDING = 1024, MAX_INNER = 8192 };
 
 static void set_defaults(gnn_options *shared, void *own) {
     shared->hidden = 128;
@@ -37,20 +37,20 @@ static void add_keys(void *own, config_list *list) {
     config_add_choice(list, "direction", direction_names, 3, &o->direction);
     config_add_choice(list, "scaling", scaling_names, 3, &o->scaling);
     config_add_choice(list, "readout", readout_names, 2, &o->readout);
-    config_add_whole(list, "embedding", 1, EMBEDDING_MAX, &o->embedding);
-    config_add_whole(list, "inner", 0, INNER_MAX, &o->inner);
+    config_add_whole(list, "embedding", 1, MAX_EMBEDDING, &o->embedding);
+    config_add_whole(list, "inner", 0, MAX_INNER, &o->inner);
     config_add_whole(list, "unit", 0, 1, &o->unit);
 }
 
 static ft_status check(const gnn_options *shared, const void *own, ft_error *error) {
     const sage_options *o = own;
     if (shared->loss == LOSS_LOG && o->readout != SAGE_PARTS)
-        return ft_fail(error, FT_ERR_USAGE, "config: loss=log needs values above zero: it goes with readout=parts");
+        return ft_fail(error, FT_ERR_USAGE, "config: loss=log needs positive outputs; use readout=parts");
     if (shared->layers < 1 || shared->layers > SAGE_MAX_LAYERS)
-        return ft_fail(error, FT_ERR_USAGE, "config: 'layers' is %g, but perfsage has 1 to %d of them", shared->layers,
+        return ft_fail(error, FT_ERR_USAGE, "config: 'layers' is %g, but must be 1 to %d", shared->layers,
                        SAGE_MAX_LAYERS);
     if (o->direction == SAGE_BOTH && (uint32_t)shared->hidden % 2 != 0)
-        return ft_fail(error, FT_ERR_USAGE, "config: 'hidden' is odd, but direction=both halves it");
+        return ft_fail(error, FT_ERR_USAGE, "config: 'hidden' must be even for direction=both");
     return FT_OK;
 }
 
@@ -58,8 +58,8 @@ static gnn_widths widths(const void *own) {
     return sage_widths((sage_scaling)((const sage_options *)own)->scaling);
 }
 
-static ft_status look(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
-                      ft_error *error) {
+static ft_status extract(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
+                         ft_error *error) {
     (void)extractor;
     return sage_extract(s->bound, (sage_scaling)((const sage_options *)own)->scaling, memory, sample, error);
 }
@@ -72,7 +72,7 @@ static const gnn_kind kind = {
     .keys = add_keys,
     .check = check,
     .widths = widths,
-    .extract = look,
+    .extract = extract,
     .build = sage_build,
     .forward = sage_forward,
 };

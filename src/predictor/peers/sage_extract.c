@@ -1,6 +1,7 @@
-/* sage_extract.c - nodes, edges and features of PerfSAGE, from a bound graph. */
+/* sage_extract.c - feature extraction of PerfSAGE: nodes, edges and their features, from a bound graph. */
 #include "predictor/peers/sage.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -28,10 +29,10 @@ typedef enum sage_option {
 
 _Static_assert(OPTION_KEEPS_DIMS + 1 == SAGE_COLUMNS, "each option has a column");
 
-/* The numbers at which the half circle of a column ends: those of PerfSAGE; the last two columns are ours. */
+/* Limits of the columns, at half a turn of sine and cosine: as published; the last two columns are not of PerfSAGE. */
 static const double limits[SAGE_COLUMNS] = {1600, 400, 480, 1600, 1, 1, 1, 25, 7, 3, 1, 7, 7, 3, 1600, 1};
 
-/* A node before scaling; NaN: the operator has no such option. */
+/* Numbers of a node before scaling; NaN: the operator has no such option. */
 typedef struct columns {
     double values[SAGE_COLUMNS];
 } columns;
@@ -55,7 +56,7 @@ gnn_widths sage_widths(sage_scaling scaling) {
 
 /* --- Shapes -------------------------------------------------------------------------------------------------- */
 
-/* Which dimension of weights stands where in OHWI. */
+/* Permutation of the dimensions of weights to OHWI. */
 static const uint8_t *weight_order(weight_layout layout) {
     static const uint8_t oihw[] = {0, 2, 3, 1}, iohw[] = {1, 2, 3, 0}, hwio[] = {3, 0, 1, 2}, same[] = {0, 1, 2, 3};
     switch (layout) {
@@ -71,7 +72,7 @@ static const uint8_t *weight_order(weight_layout layout) {
     }
 }
 
-/* The convolution whose weights a constant is, or NULL. */
+/* The convolution whose weights a constant holds, or NULL. */
 static const ft_op *convolution_of(const ft_graph *g, const ft_tensor *t) {
     if (t->use_count == 0) return NULL;
     const ft_op *op = &g->ops[t->uses[0]];
@@ -79,13 +80,13 @@ static const ft_op *convolution_of(const ft_graph *g, const ft_tensor *t) {
     return op->def->op_class == FT_CLASS_CONV && conv_geometry_of(g, op, &conv) && conv.weight == t ? op : NULL;
 }
 
-/* Four numbers: missing dimensions are ones in front, surplus ones are multiplied into the first. */
+/* Four numbers: missing leading dimensions are 1, surplus ones are multiplied into the first. */
 static void set_shape(const ft_graph *g, const ft_tensor *t, double shape[SAGE_SHAPE]) {
     static const uint8_t nchw[] = {0, 2, 3, 1};
     double dims[SAGE_SHAPE] = {1, 1, 1, 1};
     for (int32_t i = 0; i < t->rank; i++) {
-        int32_t place = i + SAGE_SHAPE - t->rank;
-        dims[place > 0 ? place : 0] *= (double)t->dims[i];
+        int32_t at = i + SAGE_SHAPE - t->rank;
+        dims[at > 0 ? at : 0] *= (double)t->dims[i];
     }
     int32_t first = t->rank < SAGE_SHAPE ? SAGE_SHAPE - t->rank : 0;
     if (t->is_batched && t->rank > 0) dims[first] *= (double)g->batch / (double)g->exported_batch;
@@ -100,7 +101,7 @@ static void set_shape(const ft_graph *g, const ft_tensor *t, double shape[SAGE_S
 
 /* --- Options ------------------------------------------------------------------------------------------------- */
 
-/* Two numbers, rows first; something with one spatial dimension has one row. */
+/* Two numbers, rows first; with one spatial dimension, rows are 1. */
 static void set_pair(columns *c, sage_option rows, const int64_t *values, int32_t count) {
     if (count < 1) return;
     c->values[rows] = count > 1 ? (double)values[count - 2] : 1;
@@ -123,7 +124,7 @@ static void set_window(const ft_graph *g, const ft_op *op, columns *c) {
     }
 }
 
-/* 0: the map keeps its size; 1: there is no padding. */
+/* 0: padded; 1: no padding. */
 static void set_padding(const ft_op *op, columns *c) {
     const char *mode = op_attr_string(op, "auto_pad", NULL);
     uint32_t count = 0;
@@ -137,7 +138,7 @@ static void set_padding(const ft_op *op, columns *c) {
     }
 }
 
-/* In the order of TFLite's schema. */
+/* Index in TFLite's schema. */
 static void set_activation(const ft_op *op, columns *c) {
     static const char *const names[] = {"NONE", "RELU", "RELU_N1_TO_1", "RELU6", "TANH", "SIGN_BIT"};
     const char *name = op_attr_string(op, "activation", NULL);
@@ -176,7 +177,7 @@ static void write_columns(const columns *c, sage_scaling scaling, float *values,
     for (uint32_t i = 0; i < SAGE_COLUMNS; i++) {
         double x = c->values[i];
         if (isnan(x)) continue;
-        if (scaling == SAGE_CONDITIONAL) { /* beyond the whole circle, sizes would look like smaller ones */
+        if (scaling == SAGE_CONDITIONAL) { /* beyond a full turn, large sizes would alias small ones */
             double angle = M_PI * fmin(fmax(x, 0) / limits[i], 1.999);
             marks[2 * i] = (float)(2 * sin(angle));
             marks[2 * i + 1] = (float)(2 * cos(angle));
@@ -187,18 +188,19 @@ static void write_columns(const columns *c, sage_scaling scaling, float *values,
     }
 }
 
-typedef struct looking {
+typedef struct extraction {
     const ft_graph *graph;
     sage_scaling scaling;
     gnn_widths widths;
     gnn_sample *sample;
-    uint32_t *of_op, *of_tensor; /* nodes; FT_NONE: none */
-    uint32_t *seen;              /* by node: the last reader to which it has an edge */
+    uint32_t *of_op, *of_tensor; /* node of each operator and tensor; FT_NONE: none */
+    uint32_t *linked_to;         /* per node: the last operator that it has an edge to */
     uint32_t op_nodes, nodes;
-} looking;
+} extraction;
 
-static void write_node(const looking *l, uint32_t node, const columns *c, uint32_t kind, uint32_t op_class) {
+static void write_node(const extraction *l, uint32_t node, const columns *c, uint32_t kind, uint32_t op_class) {
     gnn_sample *s = l->sample;
+    assert(node < l->nodes && kind < SAGE_KINDS && op_class < SAGE_CLASSES);
     float *marks = s->node_marks + (size_t)node * l->widths.node_marks;
     float *values = l->widths.node_values > 0 ? s->node_values + (size_t)node * l->widths.node_values : NULL;
     write_columns(c, l->scaling, values, marks);
@@ -210,7 +212,7 @@ static void clear_columns(columns *c) {
     for (uint32_t i = 0; i < SAGE_COLUMNS; i++) c->values[i] = NAN;
 }
 
-static void write_op(const looking *l, uint32_t node, const ft_op *op) {
+static void write_op(const extraction *l, uint32_t node, const ft_op *op) {
     columns c;
     char buffer[KERNEL_NAME_BYTES];
     clear_columns(&c);
@@ -221,7 +223,7 @@ static void write_op(const looking *l, uint32_t node, const ft_op *op) {
     write_node(l, node, &c, is_known ? sage_kind_of(kernel_name_of(l->graph, op, buffer)) : 0, op->def->op_class);
 }
 
-static void write_input(const looking *l, uint32_t node, const ft_tensor *t) {
+static void write_input(const extraction *l, uint32_t node, const ft_tensor *t) {
     columns c;
     clear_columns(&c);
     set_shape(l->graph, t, c.values);
@@ -230,8 +232,8 @@ static void write_input(const looking *l, uint32_t node, const ft_tensor *t) {
 
 /* --- The graph ----------------------------------------------------------------------------------------------- */
 
-/* Numbers the nodes: operators that run, then what they read and none of them makes. */
-static void number_nodes(looking *l) {
+/* Numbers the nodes: operators that run, then the inputs that none of them produces. */
+static void number_nodes(extraction *l) {
     const ft_graph *g = l->graph;
     for (uint32_t i = 0; i < g->op_count; i++) l->of_op[i] = g->ops[i].is_folded ? FT_NONE : l->nodes++;
     l->op_nodes = l->nodes;
@@ -246,16 +248,16 @@ static void number_nodes(looking *l) {
         }
 }
 
-/* Walks the edges, each pair of nodes once; writes them when there is room for them. */
-static uint32_t walk_edges(const looking *l, uint32_t *from, uint32_t *to) {
+/* Counts the edges, each pair of nodes once; writes them unless `from` is NULL. */
+static uint32_t walk_edges(const extraction *l, uint32_t *from, uint32_t *to) {
     const ft_graph *g = l->graph;
     uint32_t count = 0;
-    for (uint32_t i = 0; i < l->nodes; i++) l->seen[i] = FT_NONE;
+    for (uint32_t i = 0; i < l->nodes; i++) l->linked_to[i] = FT_NONE;
     for (uint32_t i = 0; i < g->op_count; i++)
         for (uint32_t k = 0; l->of_op[i] != FT_NONE && k < g->ops[i].input_count; k++) {
             uint32_t tensor = g->ops[i].inputs[k], node = tensor != FT_NONE ? l->of_tensor[tensor] : FT_NONE;
-            if (node == FT_NONE || l->seen[node] == i) continue;
-            l->seen[node] = i;
+            if (node == FT_NONE || l->linked_to[node] == i) continue;
+            l->linked_to[node] = i;
             if (from != NULL) {
                 from[count] = node;
                 to[count] = l->of_op[i];
@@ -265,7 +267,7 @@ static uint32_t walk_edges(const looking *l, uint32_t *from, uint32_t *to) {
     return count;
 }
 
-static double known_ratio(const looking *l) {
+static double known_ratio(const extraction *l) {
     uint32_t known = 0;
     for (uint32_t i = 0; i < l->graph->op_count; i++)
         if (l->of_op[i] != FT_NONE && ft_opdef_is_known(l->graph->ops[i].def)) known++;
@@ -274,16 +276,16 @@ static double known_ratio(const looking *l) {
 
 ft_status sage_extract(const ft_graph *bound, sage_scaling scaling, arena *memory, gnn_sample *sample,
                        ft_error *error) {
-    looking l = {.graph = bound, .scaling = scaling, .widths = sage_widths(scaling), .sample = sample};
+    extraction l = {.graph = bound, .scaling = scaling, .widths = sage_widths(scaling), .sample = sample};
     l.of_op = ARENA_ARRAY(memory, uint32_t, bound->op_count);
     l.of_tensor = ARENA_ARRAY(memory, uint32_t, bound->tensor_count);
     if (l.of_op == NULL || l.of_tensor == NULL) return FT_NOMEM(error);
     number_nodes(&l);
     if (l.op_nodes == 0)
-        return ft_fail(error, FT_ERR_UNSUPPORTED, "%s: no operator of it runs, so there is nothing to predict from",
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "%s: the model runs no operator, so there is nothing to predict from",
                        bound->name);
-    l.seen = ARENA_ARRAY(memory, uint32_t, l.nodes);
-    if (l.seen == NULL) return FT_NOMEM(error);
+    l.linked_to = ARENA_ARRAY(memory, uint32_t, l.nodes);
+    if (l.linked_to == NULL) return FT_NOMEM(error);
     if (!gnn_sample_open(sample, &l.widths, l.nodes, walk_edges(&l, NULL, NULL), memory)) return FT_NOMEM(error);
     walk_edges(&l, sample->from, sample->to);
     for (uint32_t i = 0; i < bound->op_count; i++)

@@ -1,33 +1,34 @@
 /* sage_net.c - the network of PerfSAGE.
  *
- * What an operator is reaches the network as the sum of two rows: its own, and that of its class. The first is row 0
- * for operators that training never saw, and for some that it did (gnn.h); the second begins as zeros, so a class that
- * it never saw says nothing. So a new operator is what is known of its class, and never nothing. */
+ * The embedding of an operator is the sum of two rows: its own, and that of its class. The first is row 0 for operators
+ * absent from training, and for nodes hidden in training (gnn.h); the second starts as zeros, so an unseen class has no
+ * effect. So an unseen operator is represented by its class. */
 #include "predictor/peers/sage.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The mean over this many slots, most of them empty, is PerfSAGE's way to a sum. */
+/* PerfSAGE's sum is a mean over this many slots, most of them empty. */
 static const float SLOTS = 200;
-static const float BOUND = 20; /* of the logarithm of a node's share */
+static const float BOUND = 20; /* of the logarithm of a node's share of the result */
 
 struct gnn_net {
     sage_options options;
     uint32_t layers, class_column;
-    param_id own, of_class;                                     /* rows of operators */
-    layer_aggregate down[SAGE_MAX_LAYERS], up[SAGE_MAX_LAYERS]; /* from successors, from predecessors */
+    param_id own, of_class;                                     /* embeddings of operators and of classes */
+    layer_aggregate down[SAGE_MAX_LAYERS], up[SAGE_MAX_LAYERS]; /* aggregate successors, aggregate predecessors */
     layer_linear head;
-    param_id gain, offset; /* of logarithms of sums */
+    param_id gain, offset; /* of the logarithm of the sum */
     bool is_log;
     float dropout;
 };
 
-static bool hears_down(const gnn_net *net) {
+static bool uses_successors(const gnn_net *net) {
     return net->options.direction != SAGE_PREDECESSORS;
 }
 
-static bool hears_up(const gnn_net *net) {
+static bool uses_predecessors(const gnn_net *net) {
     return net->options.direction != SAGE_SUCCESSORS;
 }
 
@@ -44,15 +45,16 @@ static void add_layer(gnn_net *net, params *p, uint32_t layer, uint32_t in, uint
                            .out = has_both ? hidden / 2 : hidden,
                            .inner = inner_of(&net->options, hidden)};
     snprintf(name, sizeof name, "layer%u.down", layer);
-    if (hears_down(net)) net->down[layer] = layer_aggregate_add(p, name, &o);
+    if (uses_successors(net)) net->down[layer] = layer_aggregate_add(p, name, &o);
     snprintf(name, sizeof name, "layer%u.up", layer);
-    if (hears_up(net)) net->up[layer] = layer_aggregate_add(p, name, &o);
+    if (uses_predecessors(net)) net->up[layer] = layer_aggregate_add(p, name, &o);
 }
 
 gnn_net *sage_build(const gnn_plan *plan, params *p) {
     gnn_net *net = calloc(1, sizeof *net);
     if (net == NULL) return NULL;
     const gnn_widths *w = &plan->widths;
+    assert(plan->shared.layers >= 1 && plan->shared.layers <= SAGE_MAX_LAYERS);
     net->options = *(const sage_options *)plan->own;
     net->class_column = sage_class_column((sage_scaling)net->options.scaling);
     net->layers = (uint32_t)plan->shared.layers;
@@ -88,14 +90,15 @@ static tensor *apply_layer(const gnn_net *net, tape *t, uint32_t layer, tensor *
     activation act = layer + 1 < net->layers ? ACT_RELU : ACT_NONE;
     tensor *down = NULL, *up = NULL;
     x = nn_dropout(t, x, net->dropout);
-    if (hears_down(net)) down = layer_aggregate_apply(t, &net->down[layer], x, b->targets, act);
-    if (hears_up(net)) up = layer_aggregate_apply(t, &net->up[layer], x, b->sources, act);
-    if (!hears_up(net)) return down;
-    if (!hears_down(net)) return up;
+    if (uses_successors(net)) down = layer_aggregate_apply(t, &net->down[layer], x, b->targets, act);
+    if (uses_predecessors(net)) up = layer_aggregate_apply(t, &net->up[layer], x, b->sources, act);
+    if (!uses_predecessors(net)) return down;
+    if (!uses_successors(net)) return up;
     return nn_concat_columns(t, 2, (tensor *[]){down, up});
 }
 
-/* The sum of the nodes' shares, whose logarithms `x` has: as it is, or its logarithm on the scale of the targets. */
+/* The sum of the nodes' shares, whose logarithms are `x`: the sum itself, or its logarithm on the scale of the targets.
+ */
 static tensor *add_parts(const gnn_net *net, tape *t, tensor *x, const gnn_batch *b) {
     tensor *bounded = nn_scale(t, nn_activate(t, nn_scale(t, x, 1 / BOUND), ACT_TANH), BOUND);
     tensor *sum = nn_scale(t, nn_segment_sum(t, nn_activate(t, bounded, ACT_EXP), b->nodes_of), 1 / SLOTS);

@@ -1,7 +1,7 @@
-/* sage_vocabulary.c - the vocabulary of PerfSAGE: which row of the embedding belongs to which operator.
+/* sage_vocabulary.c - vocabulary of PerfSAGE: the row of the embedding of each operator.
  *
- * Predictor files hold rows, not words: a word keeps its place for ever, and new ones go to the end. An operator that
- * is not here has row 0, that of the unknown. */
+ * Predictor files store rows, not words: the order of this list must not change, and new words are appended. Row 0 is
+ * the unknown operator. */
 #include <string.h>
 
 #include "predictor/peers/sage.h"

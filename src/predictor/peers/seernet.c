@@ -1,4 +1,4 @@
-/* seernet.c - the families "seernet" and "seernet-multi", as the paper trains them. */
+/* seernet.c - the families "seernet" and "seernet-multi", with the settings of the paper. */
 #include "predictor/peers/seernet.h"
 
 #include "base/error.h"
@@ -6,7 +6,7 @@
 #include "predictor/families.h"
 #include "predictor/gnn/gnn_family.h"
 
-/* Adam from 0.001 on, halved where the validation part stops getting better; MSE on z-scores of logarithms. */
+/* Adam at 0.001, halved when the validation error stops improving; MSE on z-scores of logarithms. */
 static void defaults(gnn_options *shared, void *own) {
     (void)own;
     shared->hidden = 256;
@@ -23,7 +23,7 @@ static void defaults(gnn_options *shared, void *own) {
 static ft_status check(const gnn_options *shared, const void *own, ft_error *error) {
     (void)own;
     if (shared->layers == 1) return FT_OK;
-    return ft_fail(error, FT_ERR_USAGE, "config: SeerNet has one block: layers=1");
+    return ft_fail(error, FT_ERR_USAGE, "config: SeerNet has one block; use layers=1");
 }
 
 #define SEERNET_KIND(kind_name)                                                                                        \
@@ -37,4 +37,4 @@ GNN_FAMILY(seernet, single, "seernet", SEERNET_SCHEMA,
            "PerfSeer's network over operators, tensors and the whole graph");
 
 GNN_FAMILY(seernet_multi, multi, "seernet-multi", SEERNET_SCHEMA,
-           "the same for several metrics at once, whose gradients are kept from working against each other (PCGrad)");
+           "seernet for several metrics at once, with conflicting gradients projected (PCGrad)");

@@ -1,8 +1,8 @@
 /* seernet.h - the families "seernet" and "seernet-multi": the network of PerfSeer (docs/seernet.md).
  *
- * Operators are nodes, tensors are edges, and the graph as a whole has features of its own. One block lets edges hear
- * nodes, nodes hear edges and a global node that all of them make up, and the graph hear the largest and the mean of
- * its nodes. */
+ * Operators are nodes, tensors are edges, and the graph has features too. One block updates edges from nodes, nodes
+ * from edges and from a global node, an attention-weighted mean of all nodes, and the graph from the maximum and the
+ * mean of its nodes. */
 #ifndef PREDICTOR_SEERNET_H
 #define PREDICTOR_SEERNET_H
 
@@ -11,16 +11,16 @@
 
 #define SEERNET_SCHEMA "seernet/1"
 
-/* Columns of what is seen. With the ten kinds of operators that the paper has, nodes have 30, edges 5, graphs 18. */
+/* Numbers of features. With the ten kinds of operators of the paper, nodes have 30, edges 5, graphs 18. */
 enum {
     SEERNET_ARGS = 13,                      /* kernel, stride, padding, ...: 0 where it does not apply */
     SEERNET_NODE_VALUES = SEERNET_ARGS + 4, /* FLOPs, bytes, weights, intensity */
     SEERNET_NODE_MARKS = 3,                 /* shares of FLOPs, bytes and weights in those of the graph */
     SEERNET_EDGE_VALUES = 5,                /* bytes, batch, channels, height, width */
-    SEERNET_GRAPH_VALUES = 17,              /* of nodes, edges, FLOPs, bytes, weights; intensity; batch */
+    SEERNET_GRAPH_VALUES = 17,              /* statistics of nodes, edges, FLOPs, bytes, weights; intensity; batch */
     SEERNET_GRAPH_MARKS = 1,                /* density */
-    SEERNET_TYPES = 10,                     /* of the paper */
-    SEERNET_CLASSES = 16,                   /* of our table, for operators that are none of these */
+    SEERNET_TYPES = 10,                     /* kinds of operators of the paper */
+    SEERNET_CLASSES = 16,                   /* classes of the operator table, for other operators */
     SEERNET_KINDS = 1 + SEERNET_TYPES + SEERNET_CLASSES
 };
 
@@ -31,7 +31,7 @@ ft_status seernet_extract(const void *own, const void *extractor, model_view *s,
 
 /* seernet_net.c */
 gnn_net *seernet_build(const gnn_plan *plan, params *p);
-/* Multiplies what is the same for all graphs, once and for all. */
+/* Precomputes products of weights, once training is done. */
 ft_status seernet_finalize(gnn_net *net, const params *values, ft_error *error);
 tensor *seernet_forward(const gnn_net *net, tape *t, const gnn_batch *batch);
 

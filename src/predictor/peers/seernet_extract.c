@@ -1,8 +1,9 @@
-/* seernet_extract.c - PerfSeer's features, from any graph.
+/* seernet_extract.c - feature extraction of SeerNet, for any graph.
  *
- * The paper has ten kinds of operators. Any other has the kind of its class in our table, and what nobody knows is kind
- * 0: no operator is without one. FLOPs are those of cost/; bytes are those of inputs, outputs and weights, as the paper
- * counts them ("memory access cost"); weights are elements. Amounts are logarithms of one more. */
+ * The paper has ten kinds of operators. Any other operator has the kind of its class in the operator table, an unknown
+ * one kind 0. FLOPs are those of cost/; bytes are those of inputs, outputs and weights, as in the paper ("memory access
+ * cost"); weights are elements. Amounts x are log(1 + x). */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 
 enum { AMOUNTS = 3 }; /* FLOPs, bytes, weights */
 
-typedef struct seen {
+typedef struct extraction {
     const ft_graph *graph;
     const ft_cost *cost;
     arena *memory;
@@ -24,7 +25,7 @@ typedef struct seen {
     double *amounts[AMOUNTS];
     double totals[AMOUNTS];
     uint32_t nodes;
-} seen;
+} extraction;
 
 gnn_widths seernet_widths(const void *own) {
     (void)own;
@@ -38,7 +39,7 @@ gnn_widths seernet_widths(const void *own) {
 
 /* --- Kinds --------------------------------------------------------------------------------------------------- */
 
-/* By what the fusion rules call them, so that all formats and spellings meet. */
+/* Kernel names, which are the same for all formats. */
 static const char *const words[SEERNET_TYPES] = {"conv", "relu", "bn", "concat",  "avgpool",
                                                  "gap",  "",     "fc", "maxpool", "add"};
 enum { TYPE_FLATTEN = 6 };
@@ -55,7 +56,7 @@ static uint32_t kind_of(const ft_opdef *def) {
 
 /* --- Arguments ----------------------------------------------------------------------------------------------- */
 
-/* The paper has square kernels only: of others, the side of the square with the same area. */
+/* The paper has square kernels only; others are replaced by the square of the same area. */
 static float side_of(const int64_t *sizes, int32_t count) {
     double product = 1;
     for (int32_t i = 0; i < count; i++) product *= (double)sizes[i];
@@ -70,7 +71,7 @@ static float mean_pad(const ft_op *op) {
     return count > 0 ? (float)(sum / count) : 0;
 }
 
-static void see_args(const ft_graph *graph, const ft_op *op, float *args) {
+static void extract_args(const ft_graph *graph, const ft_op *op, float *args) {
     conv_geometry conv;
     matmul_geometry product;
     pool_geometry pool;
@@ -101,7 +102,7 @@ static bool is_auxiliary(const ft_op *op, uint32_t input) {
     return input < 32 && (op->def->aux_inputs >> input & 1) != 0;
 }
 
-static void see_amounts(seen *s, uint32_t node) {
+static void extract_amounts(extraction *s, uint32_t node) {
     const ft_op *op = &s->graph->ops[s->ops[node]];
     double bytes = 0, weights = 0;
     for (uint32_t i = 0; i < op->input_count; i++) {
@@ -130,12 +131,13 @@ static double ratio(double part, double whole) {
     return whole > 0 ? part / whole : 0;
 }
 
-static void see_node(const seen *s, uint32_t node, gnn_sample *sample) {
+static void extract_node(const extraction *s, uint32_t node, gnn_sample *sample) {
     const ft_op *op = &s->graph->ops[s->ops[node]];
     float *values = sample->node_values + (size_t)node * SEERNET_NODE_VALUES;
     float *marks = sample->node_marks + (size_t)node * SEERNET_NODE_MARKS;
     sample->kinds[node] = kind_of(op->def);
-    see_args(s->graph, op, values);
+    assert(sample->kinds[node] < SEERNET_KINDS);
+    extract_args(s->graph, op, values);
     for (int i = 0; i < AMOUNTS; i++) {
         values[SEERNET_ARGS + i] = log_of(s->amounts[i][node]);
         marks[i] = (float)ratio(s->amounts[i][node], s->totals[i]);
@@ -143,7 +145,7 @@ static void see_node(const seen *s, uint32_t node, gnn_sample *sample) {
     values[SEERNET_ARGS + AMOUNTS] = (float)ratio(s->amounts[0][node], s->amounts[1][node]);
 }
 
-static ft_status find_nodes(seen *s, ft_error *error) {
+static ft_status find_nodes(extraction *s, ft_error *error) {
     uint32_t count = s->graph->op_count;
     s->node_of_op = ARENA_ARRAY(s->memory, uint32_t, (size_t)count + 1);
     s->ops = ARENA_ARRAY(s->memory, uint32_t, (size_t)count + 1);
@@ -155,7 +157,7 @@ static ft_status find_nodes(seen *s, ft_error *error) {
         s->node_of_op[i] = s->graph->ops[i].is_folded ? FT_NONE : s->nodes;
         if (s->node_of_op[i] != FT_NONE) s->ops[s->nodes++] = i;
     }
-    for (uint32_t i = 0; i < s->nodes; i++) see_amounts(s, i);
+    for (uint32_t i = 0; i < s->nodes; i++) extract_amounts(s, i);
     return FT_OK;
 }
 
@@ -165,18 +167,18 @@ typedef struct edge {
     uint32_t from, to, tensor;
 } edge;
 
-/* An operator that reads a tensor twice, or two tensors of another, hears that one once: the first tensor stands for
- * both. Uses are ascending, and an operator has few outputs. */
+/* An edge per pair of operators: if one reads several tensors of the other, the first represents all. Uses are
+ * ascending, and an operator has few outputs. */
 static bool is_repeated(const edge *edges, uint32_t first, uint32_t count, uint32_t to) {
     for (uint32_t i = count; i > first; i--)
         if (edges[i - 1].to == to) return true;
     return false;
 }
 
-static ft_status find_edges(const seen *s, edge **found, uint32_t *count, ft_error *error) {
-    size_t most = 1;
-    for (uint32_t i = 0; i < s->graph->tensor_count; i++) most += s->graph->tensors[i].use_count;
-    edge *edges = ARENA_ARRAY(s->memory, edge, most);
+static ft_status find_edges(const extraction *s, edge **found, uint32_t *count, ft_error *error) {
+    size_t max_edges = 1;
+    for (uint32_t i = 0; i < s->graph->tensor_count; i++) max_edges += s->graph->tensors[i].use_count;
+    edge *edges = ARENA_ARRAY(s->memory, edge, max_edges);
     uint32_t kept = 0;
     if (edges == NULL) return FT_NOMEM(error);
     for (uint32_t node = 0; node < s->nodes; node++) {
@@ -193,13 +195,14 @@ static ft_status find_edges(const seen *s, edge **found, uint32_t *count, ft_err
             }
         }
     }
+    assert(kept < max_edges);
     *found = edges;
     *count = kept;
     return FT_OK;
 }
 
-/* Batch, channels, height, width; tensors without a map have 0 for it. */
-static void see_shape(const ft_graph *graph, const ft_tensor *t, float *values) {
+/* Batch, channels, height, width; 0 where a tensor has none. */
+static void extract_shape(const ft_graph *graph, const ft_tensor *t, float *values) {
     double dims[4] = {t->is_batched ? (double)ft_graph_batch(graph) : 1, 0, 0, 0};
     bool is_last = graph->layout == FT_NHWC;
     if (t->rank == 4) {
@@ -220,8 +223,8 @@ static int by_value(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-/* Sorts the amounts, which nobody needs in order any more. */
-static void see_amount_of_graph(double *amounts, uint32_t count, double total, float *values) {
+/* Sum, mean, median and maximum; sorts the amounts, whose order is not needed any more. */
+static void extract_amount_of_graph(double *amounts, uint32_t count, double total, float *values) {
     qsort(amounts, count, sizeof *amounts, by_value);
     values[0] = log_of(total);
     values[1] = log_of(ratio(total, count));
@@ -229,14 +232,15 @@ static void see_amount_of_graph(double *amounts, uint32_t count, double total, f
     values[3] = count > 0 ? log_of(amounts[count - 1]) : 0;
 }
 
-static void see_graph(seen *s, const edge *edges, gnn_sample *sample) {
+static void extract_graph(extraction *s, const edge *edges, gnn_sample *sample) {
     float *values = sample->global_values;
     double nodes = s->nodes, edge_bytes = 0;
     for (uint32_t i = 0; i < sample->edges; i++)
         edge_bytes += (double)ft_tensor_bytes(s->graph, &s->graph->tensors[edges[i].tensor]);
     *values++ = (float)nodes;
     *values++ = (float)sample->edges;
-    for (int i = 0; i < AMOUNTS; i++, values += 4) see_amount_of_graph(s->amounts[i], s->nodes, s->totals[i], values);
+    for (int i = 0; i < AMOUNTS; i++, values += 4)
+        extract_amount_of_graph(s->amounts[i], s->nodes, s->totals[i], values);
     *values++ = log_of(ratio(edge_bytes, sample->edges));
     *values++ = (float)ratio(s->totals[0], s->totals[1]);
     *values = (float)ft_graph_batch(s->graph);
@@ -247,22 +251,22 @@ ft_status seernet_extract(const void *own, const void *extractor, model_view *vi
                           ft_error *error) {
     (void)extractor;
     const gnn_widths widths = seernet_widths(own);
-    seen s = {.graph = view->bound, .memory = memory};
+    extraction s = {.graph = view->bound, .memory = memory};
     edge *edges = NULL;
     uint32_t edge_count = 0;
     FT_TRY(model_view_cost(view, &s.cost, error));
     FT_TRY(find_nodes(&s, error));
     FT_TRY(find_edges(&s, &edges, &edge_count, error));
     if (!gnn_sample_open(sample, &widths, s.nodes, edge_count, memory)) return FT_NOMEM(error);
-    for (uint32_t i = 0; i < s.nodes; i++) see_node(&s, i, sample);
+    for (uint32_t i = 0; i < s.nodes; i++) extract_node(&s, i, sample);
     for (uint32_t i = 0; i < edge_count; i++) {
         const ft_tensor *t = &s.graph->tensors[edges[i].tensor];
         float *values = sample->edge_values + (size_t)i * SEERNET_EDGE_VALUES;
         sample->from[i] = edges[i].from;
         sample->to[i] = edges[i].to;
         values[0] = log_of((double)ft_tensor_bytes(s.graph, t));
-        see_shape(s.graph, t, values + 1);
+        extract_shape(s.graph, t, values + 1);
     }
-    see_graph(&s, edges, sample);
+    extract_graph(&s, edges, sample);
     return FT_OK;
 }

@@ -1,10 +1,11 @@
-/* seernet_net.c - SeerNet, one block of it.
+/* seernet_net.c - the network of SeerNet, one block.
  *
- * Encoders are linear, and what they encode only goes into further linear maps: into the hidden layers of the edge and
- * node networks, and into the weighted mean that starts the global node. So no node is ever encoded: the matrices are
- * multiplied first, and nodes (with 49 columns instead of a hidden width of 256) by their product. Likewise the mean
- * over edges is taken before the second layer of the edge network, since both are linear. The function and its
- * parameters are those of the paper; a fifth of the arithmetic is left. */
+ * Encoders are linear, and their outputs only enter further linear maps: the hidden layers of the edge and node
+ * networks, and the weighted mean that initialises the global node. So nodes are not encoded: the matrices are
+ * multiplied first, and node features (49 columns instead of a hidden width of 256) by the product. Likewise the mean
+ * over edges is taken before the second layer of the edge network, since both are linear. Function and parameters are
+ * those of the paper, with a fifth of the arithmetic. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,16 +14,16 @@
 enum { NODE_IN = SEERNET_NODE_VALUES + SEERNET_NODE_MARKS + SEERNET_KINDS + 1, EDGE_IN = SEERNET_EDGE_VALUES + 1 };
 enum { GRAPH_IN = SEERNET_GRAPH_VALUES + SEERNET_GRAPH_MARKS + 1, GLOBAL_LAYERS = 3 };
 
-/* Products of matrices that are the same for all graphs. They are made anew in every pass while the network learns, and
- * once and for all when it has (seernet_finalize). */
+/* Products of weight matrices, the same for all graphs: computed in every pass of training, and once after it
+ * (seernet_finalize). */
 typedef enum fixed {
-    FIXED_ENCODER, /* of nodes, and a row of zeros below it */
-    FIXED_SCORE,   /* encoder and score */
-    FIXED_SOURCE,  /* encoder, and what edges hear of where they come from */
-    FIXED_TARGET,  /* and where they go to */
-    FIXED_OWN,     /* encoder, and what nodes hear of themselves; below it the bias that nodes with edges hear */
-    FIXED_EDGE,    /* encoder of edges, and what the edge network hears of it */
-    FIXED_HEARD,   /* out of the edge network and into the node network */
+    FIXED_ENCODER,  /* encoder of nodes, and a row of zeros */
+    FIXED_SCORE,    /* encoder * score */
+    FIXED_SOURCE,   /* encoder * block of edge_in for the source */
+    FIXED_TARGET,   /* encoder * block of edge_in for the target */
+    FIXED_OWN,      /* encoder * block of node_in for the node; below it the bias of nodes with edges */
+    FIXED_EDGE,     /* encoder of edges * block of edge_in for the edge */
+    FIXED_MESSAGES, /* second layer of the edge network * block of node_in for the edges */
     FIXED_COUNT
 } fixed;
 
@@ -30,11 +31,11 @@ typedef enum fixed {
 struct gnn_net {
     uint32_t hidden;
     param_id node, edge, graph;    /* encoders; the last row is the bias */
-    param_id score, score_after;   /* of nodes, in the weighted means that the global node hears */
+    param_id score, score_after;   /* attention scores of nodes in the weighted means of the global node */
     param_id edge_in, edge_bias;   /* [edge; source; target; graph] */
     param_id node_in, node_bias;   /* [edges that come in; node + global node; graph] */
     param_id graph_in, graph_bias; /* [nodes; global node; graph] */
-    param_id join, join_bias;      /* [largest; mean] of the nodes */
+    param_id join, join_bias;      /* [maximum; mean] over the nodes */
     layer_linear edge_out, node_out, graph_out;
     layer_linear global[GLOBAL_LAYERS];
     layer_linear head, out;
@@ -44,7 +45,7 @@ struct gnn_net {
 };
 
 static uint32_t fixed_rows(uint32_t hidden, fixed which) {
-    return which == FIXED_EDGE ? EDGE_IN : which == FIXED_HEARD ? hidden : NODE_IN + 1;
+    return which == FIXED_EDGE ? EDGE_IN : which == FIXED_MESSAGES ? hidden : NODE_IN + 1;
 }
 
 static uint32_t fixed_cols(uint32_t hidden, fixed which) {
@@ -64,6 +65,7 @@ static gnn_net *new_net(uint32_t hidden) {
 
 gnn_net *seernet_build(const gnn_plan *plan, params *p) {
     uint32_t h = (uint32_t)plan->shared.hidden;
+    assert(h > 0);
     gnn_net *n = new_net(h);
     if (n == NULL) return NULL;
     n->node = params_add(p, NODE_IN, h, PARAM_FAN_IN, "node.encoder");
@@ -94,9 +96,10 @@ gnn_net *seernet_build(const gnn_plan *plan, params *p) {
 
 /* --- Inputs -------------------------------------------------------------------------------------------------- */
 
-/* Values, marks, the kind as a flag, 1 for the bias; and 1 for nodes that hear of any edge. */
+/* Values, marks, the kind as one-hot, 1 for the bias; and 1 for nodes with incoming edges. */
 static tensor *node_input(tape *t, const gnn_batch *b) {
     const size_t cols = NODE_IN + 1;
+    assert(b->widths.node_values == SEERNET_NODE_VALUES && b->widths.node_marks == SEERNET_NODE_MARKS);
     float *rows = tape_alloc(t, b->nodes * cols, sizeof *rows);
     if (rows == NULL) return NULL;
     memset(rows, 0, b->nodes * cols * sizeof *rows);
@@ -113,7 +116,7 @@ static tensor *node_input(tape *t, const gnn_batch *b) {
     return tape_input(t, b->nodes, (uint32_t)cols, rows);
 }
 
-/* Two blocks of columns and a 1 beside each other. */
+/* Two blocks of columns and a column of ones. */
 static tensor *input_with_one(tape *t, uint32_t rows, const float *first, size_t first_cols, const float *second,
                               size_t second_cols) {
     size_t cols = first_cols + second_cols + 1;
@@ -135,7 +138,7 @@ typedef struct pass {
     tensor *nodes;              /* nodes x NODE_IN + 1 */
     tensor *graph;              /* encoded: samples x hidden */
     tensor *global;             /* samples x hidden */
-    tensor *fixed[FIXED_COUNT]; /* that were made in this pass */
+    tensor *fixed[FIXED_COUNT]; /* computed in this pass */
 } pass;
 
 /* The rows of the first matrix of an MLP that belong to one of its inputs. */
@@ -157,7 +160,7 @@ static tensor *make_product(pass *p, fixed which) {
         return nn_matmul(t, product(p, FIXED_ENCODER), block(p, n->edge_in, 1));
     case FIXED_TARGET:
         return nn_matmul(t, product(p, FIXED_ENCODER), block(p, n->edge_in, 2));
-    case FIXED_OWN: /* a node that hears of no edge does not hear the bias either: its flag is the last column */
+    case FIXED_OWN: /* nodes without edges have no edge bias: the flag is the last column */
         return nn_concat_rows(t, nn_matmul(t, tape_param(t, n->node), block(p, n->node_in, 1)),
                               nn_matmul(t, tape_param(t, n->edge_out.bias), block(p, n->node_in, 0)));
     case FIXED_EDGE:
@@ -197,19 +200,19 @@ ft_status seernet_finalize(gnn_net *net, const params *values, ft_error *error) 
     return status;
 }
 
-/* What weighs how much among the nodes of a sample, by a score each. */
-static tensor *weigh(const pass *p, tensor *scores, tensor *rows) {
+/* Softmax-weighted mean of rows over the nodes of each sample. */
+static tensor *weighted_mean(const pass *p, tensor *scores, tensor *rows) {
     tensor *weights = nn_segment_softmax(p->t, scores, p->batch->nodes_of);
     return nn_segment_sum(p->t, nn_mul_column(p->t, rows, weights), p->batch->nodes_of);
 }
 
-static void begin_global(pass *p) {
+static void init_global(pass *p) {
     tensor *scores = nn_matmul(p->t, p->nodes, product(p, FIXED_SCORE));
-    p->global = nn_matmul(p->t, weigh(p, scores, p->nodes), product(p, FIXED_ENCODER));
+    p->global = nn_matmul(p->t, weighted_mean(p, scores, p->nodes), product(p, FIXED_ENCODER));
 }
 
 /* The mean, over the edges into each node, of the hidden layer of the edge network. */
-static tensor *hear_edges(pass *p) {
+static tensor *mean_edge_messages(pass *p) {
     tape *t = p->t;
     const gnn_batch *b = p->batch;
     if (b->edges == 0) return tape_zeros(t, b->nodes, p->net->hidden);
@@ -221,17 +224,17 @@ static tensor *hear_edges(pass *p) {
     return nn_edge_mean(t, from, to, nn_matmul(t, edges, product(p, FIXED_EDGE)), b->sources);
 }
 
-/* Nodes after the block. What they hear goes through the second layer of the edge network and then through the first
- * of the node network: the two matrices are multiplied first where that is less work. */
-static tensor *update_nodes(pass *p, tensor *heard) {
+/* Nodes after the block. Messages pass the second layer of the edge network and the first of the node network: the two
+ * matrices are multiplied first where that is less work. */
+static tensor *update_nodes(pass *p, tensor *messages) {
     tape *t = p->t;
     const gnn_net *n = p->net;
     tensor *weight = block(p, n->node_in, 0);
     if (is_final(p) || p->batch->nodes > 2 * n->hidden)
-        weight = product(p, FIXED_HEARD);
+        weight = product(p, FIXED_MESSAGES);
     else
-        heard = nn_matmul(t, heard, tape_param(t, n->edge_out.weight));
-    tensor *sum = nn_linear2(t, heard, weight, p->nodes, product(p, FIXED_OWN), NULL, ACT_NONE);
+        messages = nn_matmul(t, messages, tape_param(t, n->edge_out.weight));
+    tensor *sum = nn_linear2(t, messages, weight, p->nodes, product(p, FIXED_OWN), NULL, ACT_NONE);
     tensor *all = nn_linear2(t, p->global, block(p, n->node_in, 1), p->graph, block(p, n->node_in, 2),
                              tape_param(t, n->node_bias), ACT_NONE);
     tensor *hidden = nn_activate(t, nn_add(t, sum, nn_segment_broadcast(t, all, p->batch->nodes_of)), ACT_RELU);
@@ -240,28 +243,29 @@ static tensor *update_nodes(pass *p, tensor *heard) {
 
 static tensor *update_global(const pass *p, tensor *nodes) {
     tape *t = p->t;
-    tensor *x = nn_add(t, weigh(p, nn_matmul(t, nodes, tape_param(t, p->net->score_after)), nodes), p->global);
+    tensor *x = nn_add(t, weighted_mean(p, nn_matmul(t, nodes, tape_param(t, p->net->score_after)), nodes), p->global);
     for (int i = 0; i < GLOBAL_LAYERS; i++)
         x = layer_linear_apply(t, &p->net->global[i], x, i + 1 < GLOBAL_LAYERS ? ACT_RELU : ACT_NONE);
     return x;
 }
 
-/* SynMM: the largest and the mean of the nodes. */
+/* SynMM: maximum and mean over the nodes. */
 static tensor *join_nodes(const pass *p, tensor *nodes) {
     tape *t = p->t;
-    tensor *largest = nn_segment_max(t, nodes, p->batch->nodes_of),
+    tensor *maximum = nn_segment_max(t, nodes, p->batch->nodes_of),
            *mean = nn_segment_mean(t, nodes, p->batch->nodes_of);
-    return nn_linear2(t, largest, block(p, p->net->join, 0), mean, block(p, p->net->join, 1),
+    return nn_linear2(t, maximum, block(p, p->net->join, 0), mean, block(p, p->net->join, 1),
                       tape_param(t, p->net->join_bias), ACT_NONE);
 }
 
 static tensor *update_graph(const pass *p, tensor *nodes, tensor *global) {
     tape *t = p->t;
     const gnn_net *n = p->net;
-    tensor *heard =
+    tensor *from_nodes =
         nn_linear2(t, join_nodes(p, nodes), block(p, n->graph_in, 0), global, block(p, n->graph_in, 1), NULL, ACT_NONE);
     tensor *own = nn_linear(t, p->graph, block(p, n->graph_in, 2), tape_param(t, n->graph_bias), ACT_NONE);
-    tensor *after = layer_linear_apply(t, &n->graph_out, nn_activate(t, nn_add(t, heard, own), ACT_RELU), ACT_NONE);
+    tensor *after =
+        layer_linear_apply(t, &n->graph_out, nn_activate(t, nn_add(t, from_nodes, own), ACT_RELU), ACT_NONE);
     return nn_add(t, p->graph, after);
 }
 
@@ -271,8 +275,8 @@ tensor *seernet_forward(const gnn_net *net, tape *t, const gnn_batch *batch) {
                                     SEERNET_GRAPH_MARKS);
     if (t->has_failed) return NULL;
     p.graph = nn_matmul(t, graphs, tape_param(t, net->graph));
-    begin_global(&p);
-    tensor *nodes = update_nodes(&p, hear_edges(&p));
+    init_global(&p);
+    tensor *nodes = update_nodes(&p, mean_edge_messages(&p));
     tensor *graph = update_graph(&p, nodes, update_global(&p, nodes));
     return layer_linear_apply(t, &net->out, layer_linear_apply(t, &net->head, graph, ACT_RELU), ACT_NONE);
 }
