@@ -1,5 +1,5 @@
-/* downstream.h - what every graph goes through after it was read: the readers' fuzz targets call it, so that a hostile
- * file also meets binding, costs, memory, fusion and reports. */
+/* downstream.h - processing of a graph that a fuzz target read: a hostile file also reaches binding, costs, memory,
+ * fusion and reports. */
 #ifndef FUZZ_DOWNSTREAM_H
 #define FUZZ_DOWNSTREAM_H
 

@@ -114,20 +114,19 @@ typedef struct ft_split {
     uint8_t *parts;          /* an ft_split_part for each record of the data set */
 } ft_split;
 
-/* How to split, as text (docs/splits.md):
+/* Specification of a split, as text (docs/splits.md):
  *   random[:80/10/10]      distinct graphs at random
- *   name[:80/10/10]        distinct names of models at random, with all their graphs
+ *   name[:80/10/10]        distinct model names at random, with all their graphs
  *   family:NAME            NAME is tested; a tenth of the other graphs is for validation
  *   fewshot:NAME:K         like family, with K graphs of NAME in training
  *   device:NAME            a fifth of its graphs is tested on it, and not used elsewhere
  *   device:NAME:shared     all its records are tested; their graphs may be in training on other devices
  *   network:NAME           like family, for data imported with a table of networks: all tasks of NAME are tested
- *   fold:KEY:K:I           fold I of K is tested; KEY (name, letters, family or graph) says what stays together
- *   deal:KEY:K:I           the same with folds of one size, as far as what stays together allows it
- *   order[:ood]            as the makers of the data published it (column `part`)
- *   all                    nine tenths train, a tenth is for validation, nothing is tested
- * The part of a graph depends on its content and the seed only (with "deal", on the groups of all). An empty training
- * or test part (but for "all") is an error. */
+ *   fold:KEY:K:I           fold I of K is tested; graphs with an equal KEY (name, letters, family or graph) stay
+ * together deal:KEY:K:I           the same with folds of equal size, as far as the groups allow order[:ood] the
+ * published split (column `part`) all                    nine tenths train, a tenth is for validation, nothing is
+ * tested The part of a graph depends only on its content and the seed (with "deal", on all groups). An empty training
+ * or test part (except with "all") is an error. */
 FT_API ft_status ft_split_make(const ft_dataset *data, const char *spec, uint64_t seed, ft_split *split,
                                ft_error *error);
 FT_API void ft_split_free(ft_split *split);

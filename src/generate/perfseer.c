@@ -101,7 +101,7 @@ static ft_status write_file(worker *w, const char *folder, const char *part, con
     return is_written ? FT_OK : ft_fail_file(error, w->path.data, "cannot write", code);
 }
 
-/* A network in work: its description as exported and as run, and the memory of its worker. */
+/* The current network: its description as exported and as run, and the memory of its worker. */
 typedef struct network {
     const generator *generator;
     worker *worker;

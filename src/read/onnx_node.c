@@ -102,7 +102,7 @@ static Onnx__AttributeProto__AttributeType type_of(const Onnx__AttributeProto *a
     return ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED;
 }
 
-/* Adds at most two attributes. Lists over the limit (the trees of a forest) are data and are left out. */
+/* Adds at most two attributes. Lists over the limit (the trees of a forest) are data and are omitted. */
 static ft_status add_attr(onnx_builder *b, ft_attr *to, uint32_t *count, const char *name,
                           const Onnx__AttributeProto *a) {
     switch (type_of(a)) {

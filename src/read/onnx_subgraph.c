@@ -76,7 +76,7 @@ typedef struct boundary_op {
     const char *type, *name;
     uint32_t from, to;
     int64_t axis;
-    uint32_t loop; /* whose edge it stands at */
+    uint32_t loop; /* whose boundary it is at */
 } boundary_op;
 
 static ft_status add_boundary_op(onnx_builder *b, const onnx_frame *frame, const boundary_op *spec) {

@@ -96,7 +96,7 @@ static ft_status add_successors(builder *b, const pickle_value *adjacency) {
     return FT_OK;
 }
 
-/* Visits every edge. In a plain dict of dicts, 'feature' stands among the successors and is skipped. */
+/* Visits every edge. In a plain dict of dicts, 'feature' is listed among the successors and is skipped. */
 static ft_status visit_edges(builder *b, void (*visit)(op_node *from, op_node *to, uint32_t from_index)) {
     uint64_t total = 0;
     for (uint32_t i = 0; i < b->count; i++) {

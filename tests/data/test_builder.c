@@ -96,7 +96,7 @@ static void test_repeated_records(void **state) {
     ft_dataset_free(data);
 }
 
-static void test_folder_is_taken(void **state) {
+static void test_existing_folder_is_an_error(void **state) {
     (void)state;
     ft_error error;
     mkdir("set", 0777);
@@ -167,8 +167,12 @@ static void test_out_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_equal_graphs_become_one), IN_FOLDER(test_repeated_records), IN_FOLDER(test_folder_is_taken),
-        IN_FOLDER(test_no_permission),           IN_FOLDER(test_disk_full),        IN_FOLDER(test_out_of_memory),
+        IN_FOLDER(test_equal_graphs_become_one),
+        IN_FOLDER(test_repeated_records),
+        IN_FOLDER(test_existing_folder_is_an_error),
+        IN_FOLDER(test_no_permission),
+        IN_FOLDER(test_disk_full),
+        IN_FOLDER(test_out_of_memory),
     };
     return cmocka_run_group_tests_name("data/builder", tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ static void expect_failure(const char *folder, ft_status status, const char *tex
     ft_dataset *data = NULL;
     ft_error error = {0};
     assert_int_equal(ft_dataset_open(folder, &data, &error), status);
-    if (strstr(error.message, text) == NULL) fail_msg("'%s' does not say '%s'", error.message, text);
+    if (strstr(error.message, text) == NULL) fail_msg("'%s' does not contain '%s'", error.message, text);
     assert_null(data);
 }
 

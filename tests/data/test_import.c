@@ -59,7 +59,7 @@ static void expect_failure(const char *kind, const char *source, bool is_strict,
     told t = {0};
     ft_error error = {0};
     assert_int_equal(import(kind, source, "failed", is_strict, &t, NULL, &error), status);
-    if (strstr(error.message, text) == NULL) fail_msg("'%s' does not say '%s'", error.message, text);
+    if (strstr(error.message, text) == NULL) fail_msg("'%s' does not contain '%s'", error.message, text);
     assert_int_not_equal(access("failed", F_OK), 0);
     assert_int_equal(system("ls -A | grep -q '\\.tmp$'") == 0, 0); /* no temporary folder either */
 }
@@ -208,7 +208,7 @@ static void test_cg_damaged_model(void **state) {
     assert_non_null(strstr(t.all, "the model is unreadable"));
 }
 
-static void test_cg_nothing_there(void **state) {
+static void test_cg_without_tables(void **state) {
     (void)state;
     mkdir("empty", 0777);
     expect_failure("cg", "empty", false, FT_ERR_FORMAT, "neither the folder nor its sub-folders have models.csv");
@@ -228,7 +228,7 @@ static void test_stopped(void **state) {
     assert_int_equal(system("[ \"$(ls -A)\" = all ]"), 0);
 }
 
-static void test_folder_is_taken(void **state) {
+static void test_existing_folder_is_an_error(void **state) {
     (void)state;
     write_cg("nets", "nets", 1);
     told t = {0};
@@ -531,9 +531,9 @@ int main(void) {
         IN_FOLDER(test_cg_same_bytes),
         IN_FOLDER(test_cg_bad_labels),
         IN_FOLDER(test_cg_damaged_model),
-        IN_FOLDER(test_cg_nothing_there),
+        IN_FOLDER(test_cg_without_tables),
         IN_FOLDER(test_stopped),
-        IN_FOLDER(test_folder_is_taken),
+        IN_FOLDER(test_existing_folder_is_an_error),
         IN_FOLDER(test_cg_out_of_memory),
         IN_FOLDER(test_table),
         IN_FOLDER(test_table_shapes),

@@ -54,7 +54,7 @@ static void logs_become_records(void **state) {
 }
 
 /* The stored text is a record with the same steps. */
-static void programs_are_kept_whole(void **state) {
+static void programs_are_stored_completely(void **state) {
     (void)state;
     ft_error error;
     ft_dataset *data = NULL;
@@ -84,7 +84,7 @@ static void programs_are_kept_whole(void **state) {
 }
 
 /* One device writes "SAME" where the other writes 1; both are one program. */
-static void paddings_are_spelled_one_way(void **state) {
+static void paddings_are_normalised(void **state) {
     (void)state;
 #define CONV(padding)                                                                                                  \
     "{\"i\":[[\"[\\\"conv2d_layer\\\", 1, 8, 9, 9, 8, 3, 3, 1, " padding "]\",\"cuda\"],[[],[[\"CI\",1]]]],"           \
@@ -110,7 +110,7 @@ static void hear(void *user, const char *where, const char *why) {
     snprintf(t->last, sizeof t->last, "%s: %s", where, why);
 }
 
-static void bad_lines_are_told(void **state) {
+static void bad_lines_are_reported(void **state) {
     (void)state;
     ft_error error;
     ft_import_result result;
@@ -131,7 +131,7 @@ static void bad_lines_are_told(void **state) {
 }
 
 /* Invalid steps are reported at import with their line, not at prediction. */
-static void programs_without_a_nest_are_told(void **state) {
+static void programs_that_do_not_lower_are_reported(void **state) {
     (void)state;
 #define STEPS(steps)                                                                                                   \
     "{\"i\":[[\"[\\\"matmul_layer\\\", 8, 64, 32]\",\"cuda\"],[[]," steps "]],\"r\":[[1],0,1,1],\"v\":\"v0.6\"}\n"
@@ -281,10 +281,10 @@ static void memory_may_run_out(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(logs_become_records, folder_enter, folder_leave),
-        cmocka_unit_test_setup_teardown(programs_are_kept_whole, folder_enter, folder_leave),
-        cmocka_unit_test_setup_teardown(paddings_are_spelled_one_way, folder_enter, folder_leave),
-        cmocka_unit_test_setup_teardown(bad_lines_are_told, folder_enter, folder_leave),
-        cmocka_unit_test_setup_teardown(programs_without_a_nest_are_told, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(programs_are_stored_completely, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(paddings_are_normalised, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(bad_lines_are_reported, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(programs_that_do_not_lower_are_reported, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(devices_are_named_by_files, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(filters_leave_out, folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(tasks_belong_to_networks, folder_enter, folder_leave),

@@ -96,7 +96,7 @@ static void rows_become_records(void **state) {
     ft_dataset_free(data);
 }
 
-static void what_is_of_no_use_is_skipped(void **state) {
+static void unusable_rows_are_skipped(void **state) {
     (void)state;
     ft_error error;
     ft_import_result result;
@@ -142,7 +142,7 @@ static void fails(const char *table, ft_status status, const char *text) {
     ft_error error;
     write_source(table);
     assert_int_equal(import(false, NULL, &error), status);
-    if (strstr(error.message, text) == NULL) fail_msg("'%s' does not say '%s'", error.message, text);
+    if (strstr(error.message, text) == NULL) fail_msg("'%s' does not contain '%s'", error.message, text);
 }
 
 static void bad_tables_are_refused(void **state) {
@@ -174,7 +174,7 @@ static void memory_may_run_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(rows_become_records),    IN_FOLDER(what_is_of_no_use_is_skipped), IN_FOLDER(wrong_rows_are_skipped),
+        IN_FOLDER(rows_become_records),    IN_FOLDER(unusable_rows_are_skipped), IN_FOLDER(wrong_rows_are_skipped),
         IN_FOLDER(bad_tables_are_refused), IN_FOLDER(memory_may_run_out),
     };
     return cmocka_run_group_tests_name("data/import_npu", tests, NULL, NULL);

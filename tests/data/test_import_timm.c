@@ -46,12 +46,12 @@ static ft_import_result expect_import(void) {
 static void refuses(ft_status status, const char *text) {
     ft_error error = {0};
     assert_int_equal(import(NULL, &error), status);
-    if (strstr(error.message, text) == NULL) fail_msg("'%s' does not say '%s'", error.message, text);
+    if (strstr(error.message, text) == NULL) fail_msg("'%s' does not contain '%s'", error.message, text);
     assert_int_not_equal(access("set", F_OK), 0);
 }
 
-static void has_told(const char *text) {
-    if (strstr(told, text) == NULL) fail_msg("'%s' was not told: %s", text, told);
+static void was_reported(const char *text) {
+    if (strstr(told, text) == NULL) fail_msg("'%s' was not reported: %s", text, told);
 }
 
 /* Two matrix products, the first of the given width, so that each file is another graph; training keeps the tensor
@@ -126,9 +126,9 @@ static void peaks(void **state) {
     ft_import_result result = expect_import();
     assert_int_equal(result.records, 2);
     assert_int_equal(result.skipped, 3);
-    has_told("line 3: resnet50: its memory is unreliable");
-    has_told("line 5: resnet: it has no graph");
-    has_told("line 6: resnet50: its memory is not a number above zero");
+    was_reported("line 3: resnet50: its memory is unreliable");
+    was_reported("line 5: resnet: it has no graph");
+    was_reported("line 6: resnet50: its memory is not a number above zero");
     ft_dataset *data = open_set("set");
     const ft_record *r = ft_dataset_records(data);
     assert_string_equal(r[0].device, "a100-40gb");
@@ -144,7 +144,7 @@ static void peaks(void **state) {
 }
 
 /* The bytes that PyTorch keeps per image imply the size: 12 floats here, not 8. */
-static void the_size_is_told_by_what_is_kept(void **state) {
+static void the_image_size_is_inferred_from_memory(void **state) {
     (void)state;
     write_text("in/train_memory_a100.csv",
                "model,batch_size,max_gpu_memory_mib,faketensor_after_forward_mib,suspect_oom\n"
@@ -163,7 +163,7 @@ static void the_size_is_told_by_what_is_kept(void **state) {
 }
 
 /* A peak below the size of its tensors is not from training; neither is the same peak at another batch. */
-static void what_cannot_be_is_skipped(void **state) {
+static void impossible_peaks_are_skipped(void **state) {
     (void)state;
     write_text("in/train_memory_a100.csv",
                "model,batch_size,max_gpu_memory_mib,faketensor_after_forward_mib,suspect_oom\n"
@@ -175,13 +175,13 @@ static void what_cannot_be_is_skipped(void **state) {
                "resnet50,256,901,890,0\n"); /* close to an impossible peak, but not equal */
     ft_import_result result = expect_import();
     assert_int_equal(result.records, 2);
-    has_told("line 2: resnet50: its memory is less than the size of its tensors");
-    has_told("line 3: resnet50: its memory is less than the size of its tensors");
-    has_told("line 5: resnet50: its memory is not a number above zero");
+    was_reported("line 2: resnet50: its memory is less than the size of its tensors");
+    was_reported("line 3: resnet50: its memory is less than the size of its tensors");
+    was_reported("line 5: resnet50: its memory is not a number above zero");
 }
 
 /* PyTorch keeps 20 floats per image: neither file has that size, so none is used. */
-static void a_size_that_is_not_there_is_no_other(void **state) {
+static void a_missing_image_size_is_not_replaced(void **state) {
     (void)state;
     write_graph("vit@224.onnx", 24);
     write_text("in/train_memory_a100.csv",
@@ -190,7 +190,7 @@ static void a_size_that_is_not_there_is_no_other(void **state) {
                "resnet50,16,1600,100.001220703125,0\n"
                "vit,8,900,1,0\n");
     assert_int_equal(expect_import().records, 1);
-    has_told("line 2: resnet50: its graph exists only at other image sizes");
+    was_reported("line 2: resnet50: its graph exists only at other image sizes");
 }
 
 static void skips(void **state) {
@@ -230,7 +230,7 @@ static void skips(void **state) {
                                           "line 15: duplicate measurement\n",
                                           "line 16: duplicate measurement, with other values",
                                           "line 17: has 2 fields, but the header has 11: the row is incomplete"};
-    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) has_told(reasons[i]);
+    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) was_reported(reasons[i]);
 }
 
 static void errors(void **state) {
@@ -270,9 +270,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(times),
         IN_FOLDER(peaks),
-        IN_FOLDER(the_size_is_told_by_what_is_kept),
-        IN_FOLDER(what_cannot_be_is_skipped),
-        IN_FOLDER(a_size_that_is_not_there_is_no_other),
+        IN_FOLDER(the_image_size_is_inferred_from_memory),
+        IN_FOLDER(impossible_peaks_are_skipped),
+        IN_FOLDER(a_missing_image_size_is_not_replaced),
         IN_FOLDER(skips),
         IN_FOLDER(errors),
         IN_FOLDER(out_of_memory),

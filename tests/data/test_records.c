@@ -47,7 +47,7 @@ static void expect_error(const char *text, const char *message) {
     parsed p = {0};
     parse(text, NULL, &p);
     assert_int_not_equal(p.status, FT_OK);
-    if (strstr(p.error.message, message) == NULL) fail_msg("'%s' does not say '%s'", p.error.message, message);
+    if (strstr(p.error.message, message) == NULL) fail_msg("'%s' does not contain '%s'", p.error.message, message);
     drop(&p);
 }
 

@@ -97,7 +97,7 @@ static void random_shares(void **state) {
 }
 
 /* Another order of records, and additional records: each network stays in its part. */
-static void order_and_company_do_not_matter(void **state) {
+static void order_and_other_records_do_not_matter(void **state) {
     (void)state;
     ft_dataset *data = make("a", 0, 90, false), *backwards = make("b", 0, 90, true), *more = make("c", 0, 120, false);
     const char *const specs[] = {"random",       "family:two",    "device:cortex-a76", "device:cortex-a76:shared",
@@ -210,7 +210,7 @@ static void support_is_never_tested(void **state) {
 }
 
 /* The same graph in two families, and in two parts of the published split. */
-static void twins_stay_together(void **state) {
+static void equal_graphs_stay_together(void **state) {
     (void)state;
     builder *b = made_begin("d");
     for (uint32_t n = 0; n < 30; n++) {
@@ -322,7 +322,7 @@ static void by_fold_of_families(void **state) {
     ft_dataset_free(data);
 }
 
-static void order_does_not_matter_to_who_deals(void **state) {
+static void order_does_not_matter_with_deal(void **state) {
     (void)state;
     ft_dataset *data = make("a", 0, 90, false), *backwards = make("b", 0, 90, true);
     ft_split x = split_of(data, "deal:name:4:2", 7), y = split_of(backwards, "deal:name:4:2", 7);
@@ -335,7 +335,7 @@ static void order_does_not_matter_to_who_deals(void **state) {
 
 /* Two families that contain most of the graphs are dealt to two folds for every seed, and folds have equal sizes;
  * the rest differs from seed to seed. */
-static void by_fold_that_is_dealt(void **state) {
+static void dealt_folds_have_equal_sizes(void **state) {
     (void)state;
     static const uint32_t sizes[] = {40, 38, 9, 9, 9, 9, 9, 9, 9, 9};
     enum { FAMILIES = sizeof sizes / sizeof sizes[0], FOLDS = 3, SEEDS = 8 };
@@ -463,17 +463,17 @@ static void memory_runs_out(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(random_shares),
-        IN_FOLDER(order_and_company_do_not_matter),
+        IN_FOLDER(order_and_other_records_do_not_matter),
         IN_FOLDER(by_family),
         IN_FOLDER(by_device),
         IN_FOLDER(by_order),
-        IN_FOLDER(twins_stay_together),
+        IN_FOLDER(equal_graphs_stay_together),
         IN_FOLDER(support_is_never_tested),
         IN_FOLDER(by_fold),
         IN_FOLDER(by_fold_of_letters),
         IN_FOLDER(by_fold_of_families),
-        IN_FOLDER(by_fold_that_is_dealt),
-        IN_FOLDER(order_does_not_matter_to_who_deals),
+        IN_FOLDER(dealt_folds_have_equal_sizes),
+        IN_FOLDER(order_does_not_matter_with_deal),
         IN_FOLDER(all_of_it),
         IN_FOLDER(wrong_specs),
         cmocka_unit_test(parts_have_names),

@@ -162,7 +162,7 @@ static void test_meta_and_names(void **state) {
 }
 
 /* The pool before it can only be VALID (28 -> 13), so the one whose size is lost is VALID, too: 13 -> 6, not 7. */
-static void test_lost_pool_follows_the_one_before(void **state) {
+static void test_lost_pool_has_the_padding_of_the_last(void **state) {
     (void)state;
     ft_graph *g = only_graph(NODES "Placeholder,0,0,0,0,0,0,0,0,0,0,0,1,28,28,4,0\n"
                                    "MaxPool,1,28,28,4,0,3,3,0,0,2,2,1,13,13,4,0\n"
@@ -517,7 +517,7 @@ int main(void) {
         cmocka_unit_test(test_small),
         cmocka_unit_test(test_cost_of_small),
         cmocka_unit_test(test_meta_and_names),
-        cmocka_unit_test(test_lost_pool_follows_the_one_before),
+        cmocka_unit_test(test_lost_pool_has_the_padding_of_the_last),
         cmocka_unit_test(test_lost_pool_is_same_without_one),
         cmocka_unit_test(test_lost_concat),
         cmocka_unit_test(test_gate_shape),

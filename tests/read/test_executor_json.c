@@ -72,7 +72,7 @@ static void test_errors(void **state) {
     expect_error("{\"nodes\": [], \"heads\": [0]}", FT_ERR_DAMAGED, "\"heads\" 0: is 0, but must be from 0 to -1");
 }
 
-static void test_memory_runs_out(void **state) {
+static void test_out_of_memory(void **state) {
     (void)state;
     buf bytes = small_file();
     for (long n = 0;; n++) {
@@ -92,7 +92,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small),
         cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_memory_runs_out),
+        cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ static flatbuild sample(void) {
     return b;
 }
 
-static void reads_what_is_there(void **state) {
+static void reads_present_fields(void **state) {
     (void)state;
     flatbuild b = sample();
     flatbuf file;
@@ -168,7 +168,7 @@ static void loads_from_any_alignment(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_what_is_there),    cmocka_unit_test(absent_fields_give_defaults),
+        cmocka_unit_test(reads_present_fields),   cmocka_unit_test(absent_fields_give_defaults),
         cmocka_unit_test(cut_files_are_faults),   cmocka_unit_test(flipped_bits_never_read_outside),
         cmocka_unit_test(huge_counts_are_faults), cmocka_unit_test(loads_from_any_alignment),
     };

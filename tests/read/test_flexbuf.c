@@ -129,7 +129,7 @@ static void damage_is_survived(void **state) {
     }
 }
 
-static void other_bytes_are_no_map(void **state) {
+static void other_bytes_are_not_a_map(void **state) {
     (void)state;
     flex_map map;
     static const uint8_t plain[] = {1, 0, 0, 0, 2, 0, 0, 0};
@@ -143,9 +143,9 @@ static void other_bytes_are_no_map(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_a_small_map),       cmocka_unit_test(reads_every_kind),
-        cmocka_unit_test(reads_a_list_of_strings), cmocka_unit_test(damage_is_survived),
-        cmocka_unit_test(other_bytes_are_no_map),
+        cmocka_unit_test(reads_a_small_map),         cmocka_unit_test(reads_every_kind),
+        cmocka_unit_test(reads_a_list_of_strings),   cmocka_unit_test(damage_is_survived),
+        cmocka_unit_test(other_bytes_are_not_a_map),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

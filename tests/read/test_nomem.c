@@ -79,7 +79,7 @@ static long fail_each(const char *path, operation *run) {
         if (!failing_stop()) break;
         /* An invalid file may be detected before or without the allocation; a failed allocation may have a fallback. */
         if (status != FT_ERR_NOMEM && status != expected)
-            fail_msg("%s: allocation %ld gives %s", path, n, ft_status_name(status));
+            fail_msg("%s: allocation %ld returns %s", path, n, ft_status_name(status));
     }
     buf_free(&bytes);
     return n;
@@ -92,7 +92,7 @@ static void fail_each_of(const char *corpus, operation *run) {
     int count = scandir(folder, &names, NULL, alphasort), tried = 0;
     long failed = 0;
     if (count < 0) {
-        print_message("# there is no %s\n", folder);
+        print_message("# %s does not exist\n", folder);
         skip();
     }
     for (int i = 0; i < count; i++) {

@@ -117,7 +117,7 @@ static void reads_attributes_of_all_kinds(void **state) {
     onnx_model_free(m);
 }
 
-static void knows_operators_of_other_domains_by_name(void **state) {
+static void operators_of_other_domains_are_found_by_name(void **state) {
     (void)state;
     onnx_model *m = onnx_model_new();
     onnx_input(m, m->graph, "x", ONNX_FLOAT, "2");
@@ -174,7 +174,7 @@ static void constant_nodes_are_tensors(void **state) {
     onnx_model_free(m);
 }
 
-static void sorts_what_is_not_sorted(void **state) {
+static void unsorted_nodes_are_sorted(void **state) {
     (void)state;
     onnx_model *m = onnx_model_new();
     onnx_input(m, m->graph, "x", ONNX_FLOAT, "2");
@@ -261,7 +261,7 @@ static void check_fails(onnx_model *m, ft_status expected, const char *part) {
     assert_int_equal(onnx_model_fails(m, &error), expected);
     assert_int_equal(error.status, expected);
     if (strncmp(error.message, "test.onnx: ", 11) != 0 || strstr(error.message, part) == NULL)
-        fail_msg("'%s' does not say '%s'", error.message, part);
+        fail_msg("'%s' does not contain '%s'", error.message, part);
     onnx_model_free(m);
 }
 
@@ -358,9 +358,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_a_small_network),
         cmocka_unit_test(reads_attributes_of_all_kinds),
-        cmocka_unit_test(knows_operators_of_other_domains_by_name),
+        cmocka_unit_test(operators_of_other_domains_are_found_by_name),
         cmocka_unit_test(constant_nodes_are_tensors),
-        cmocka_unit_test(sorts_what_is_not_sorted),
+        cmocka_unit_test(unsorted_nodes_are_sorted),
         cmocka_unit_test(types_without_a_shape_have_no_rank),
         cmocka_unit_test(keeps_metadata),
         cmocka_unit_test(refuses_wrong_graphs),

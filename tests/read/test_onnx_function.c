@@ -73,7 +73,7 @@ static void references_go_through_nested_calls(void **state) {
 }
 
 /* FunctionProto.attribute_proto is encoded by hand, as an onnx.proto without that field decodes it. */
-static void defaults_are_used_when_the_call_is_silent(void **state) {
+static void defaults_replace_omitted_attributes(void **state) {
     (void)state;
     static uint8_t axis_is_3[] = {10, 0x0a, 4, 'a', 'x', 'i', 's', 0x18, 3, 0xa0, 0x01, 2};
     axis_is_3[0] = sizeof axis_is_3 - 1;
@@ -94,7 +94,7 @@ static void defaults_are_used_when_the_call_is_silent(void **state) {
 }
 
 /* Overloads (IR 10) too. */
-static void overloads_are_told_apart(void **state) {
+static void overloads_are_distinguished(void **state) {
     (void)state;
     static uint8_t one[] = {1, '1'}, two[] = {1, '2'};
     onnx_model *m = new_model();
@@ -149,7 +149,7 @@ static void check_fails(onnx_model *m, ft_status expected, const char *part) {
     assert_int_equal(onnx_model_fails(m, &error), expected);
     clock_gettime(CLOCK_MONOTONIC, &after);
     assert_true(after.tv_sec - before.tv_sec < 5);
-    if (strstr(error.message, part) == NULL) fail_msg("'%s' does not say '%s'", error.message, part);
+    if (strstr(error.message, part) == NULL) fail_msg("'%s' does not contain '%s'", error.message, part);
     onnx_model_free(m);
 }
 
@@ -284,8 +284,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_are_replaced_by_bodies),
         cmocka_unit_test(references_go_through_nested_calls),
-        cmocka_unit_test(defaults_are_used_when_the_call_is_silent),
-        cmocka_unit_test(overloads_are_told_apart),
+        cmocka_unit_test(defaults_replace_omitted_attributes),
+        cmocka_unit_test(overloads_are_distinguished),
         cmocka_unit_test(functions_hold_sub_graphs_and_constants),
         cmocka_unit_test(recursion_is_found),
         cmocka_unit_test(blow_ups_end_at_once),

@@ -59,7 +59,7 @@ static onnx_model *if_model(int condition) {
     return m;
 }
 
-static void if_takes_one_branch(void **state) {
+static void if_selects_one_branch(void **state) {
     (void)state;
     const struct {
         int condition;
@@ -122,7 +122,7 @@ static void a_condition_on_shapes_is_decided_by_binding(void **state) {
     onnx_model_free(m);
 }
 
-static void unsorted_results_are_handed_over(void **state) {
+static void unsorted_results_are_copied(void **state) {
     (void)state;
     onnx_model *m = if_model(1);
     Onnx__NodeProto *neg = m->graph->node[2];
@@ -150,7 +150,7 @@ static Onnx__GraphProto *loop_body(onnx_model *m) {
     return body;
 }
 
-static void loops_stand_once_and_know_their_trips(void **state) {
+static void loops_appear_once_with_their_trip_count(void **state) {
     (void)state;
     onnx_model *m = onnx_model_new();
     onnx_input(m, m->graph, "x", ONNX_FLOAT, "4");
@@ -272,7 +272,7 @@ static void check_fails(onnx_model *m, ft_status expected, const char *part) {
     ft_error error;
     onnx_output(m, m->graph, "y", ONNX_FLOAT, NULL);
     assert_int_equal(onnx_model_fails(m, &error), expected);
-    if (strstr(error.message, part) == NULL) fail_msg("'%s' does not say '%s'", error.message, part);
+    if (strstr(error.message, part) == NULL) fail_msg("'%s' does not contain '%s'", error.message, part);
     onnx_model_free(m);
 }
 
@@ -336,11 +336,11 @@ static void finds_cycles_through_bodies(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(if_takes_one_branch),
+        cmocka_unit_test(if_selects_one_branch),
         cmocka_unit_test(the_longer_branch_is_counted_deeply),
         cmocka_unit_test(a_condition_on_shapes_is_decided_by_binding),
-        cmocka_unit_test(unsorted_results_are_handed_over),
-        cmocka_unit_test(loops_stand_once_and_know_their_trips),
+        cmocka_unit_test(unsorted_results_are_copied),
+        cmocka_unit_test(loops_appear_once_with_their_trip_count),
         cmocka_unit_test(scans_walk_along_an_axis),
         cmocka_unit_test(loops_nest),
         cmocka_unit_test(sequence_maps_apply_their_body),

@@ -114,7 +114,7 @@ static void reads_typed_data(void **state) {
     onnx_model_free(m);
 }
 
-static void large_payloads_are_left_out_but_counted(void **state) {
+static void large_payloads_are_omitted_but_counted(void **state) {
     (void)state;
     onnx_model *m = onnx_model_new();
     static float floats[1000];
@@ -208,7 +208,7 @@ static void sparse_tensors_have_dense_shapes(void **state) {
     onnx_model_free(m);
 }
 
-static void knows_types_newer_than_its_proto(void **state) {
+static void types_newer_than_the_proto_are_read(void **state) {
     (void)state;
     onnx_model *m = onnx_model_new();
     onnx_raw(m, onnx_initializer(m, m->graph, "f8", ONNX_FLOAT8, "4"), NULL, 4);
@@ -231,7 +231,7 @@ static void check_fails(onnx_model *m, ft_status expected, const char *part) {
     onnx_node(m, m->graph, "Relu", "w", "y");
     onnx_output(m, m->graph, "y", ONNX_FLOAT, NULL);
     assert_int_equal(onnx_model_fails(m, &error), expected);
-    if (strstr(error.message, part) == NULL) fail_msg("'%s' does not say '%s'", error.message, part);
+    if (strstr(error.message, part) == NULL) fail_msg("'%s' does not contain '%s'", error.message, part);
     onnx_model_free(m);
 }
 
@@ -277,10 +277,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_raw_data_of_all_types),
         cmocka_unit_test(reads_typed_data),
-        cmocka_unit_test(large_payloads_are_left_out_but_counted),
+        cmocka_unit_test(large_payloads_are_omitted_but_counted),
         cmocka_unit_test(external_data_is_sized_but_not_opened),
         cmocka_unit_test(sparse_tensors_have_dense_shapes),
-        cmocka_unit_test(knows_types_newer_than_its_proto),
+        cmocka_unit_test(types_newer_than_the_proto_are_read),
         cmocka_unit_test(refuses_wrong_constants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -303,7 +303,7 @@ static void test_damaged(void **state) {
         pickle p;
         ft_error error;
         ft_status status = pickle_decode((const uint8_t *)cases[i].bytes, cases[i].size, &p, &error);
-        if (status != FT_ERR_DAMAGED) fail_msg("case %zu gives %s", i, ft_status_name(status));
+        if (status != FT_ERR_DAMAGED) fail_msg("case %zu returns %s", i, ft_status_name(status));
         assert_true(strlen(error.message) > 10);
     }
 }

@@ -57,7 +57,7 @@ static void check_fails(const char *path, ft_status expected, const char *part) 
     assert_int_equal(error.status, expected);
     assert_null(graph);
     if (strncmp(error.message, path, strlen(path)) != 0 || strstr(error.message, part) == NULL)
-        fail_msg("'%s' does not begin with '%s' and say '%s'", error.message, path, part);
+        fail_msg("'%s' does not begin with '%s' and contain '%s'", error.message, path, part);
 }
 
 static void a_file_gives_its_graph_once(void **state) {
@@ -120,7 +120,7 @@ static void gzip_bombs_are_stopped(void **state) {
     free(zeros);
 }
 
-static void what_is_no_model_is_told_apart(void **state) {
+static void other_files_are_not_models(void **state) {
     (void)state;
     const char *path = "thing";
     check_fails(path, FT_ERR_IO, strerror(ENOENT));
@@ -220,7 +220,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_graph_that_is_not_valid_ends_its_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(packed_files_are_unpacked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gzip_bombs_are_stopped, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_no_model_is_told_apart, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(other_files_are_not_models, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bytes_in_memory_are_read_alike, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lack_of_memory_is_an_error_like_others, set_up, tear_down),
     };

@@ -91,7 +91,7 @@ static void reads_a_model(void **state) {
     ft_graph_free(graph);
 }
 
-static void tells_roles_and_values(void **state) {
+static void roles_and_values_are_read(void **state) {
     (void)state;
     ft_graph *graph = made_read(&(made_model){SMALL_MODEL});
     const ft_tensor *x = made_tensor_named(graph, "x"), *w = made_tensor_named(graph, "w"),
@@ -124,7 +124,7 @@ static void finds_the_format_by_content(void **state) {
     free(b.bytes);
 }
 
-static void knows_every_type(void **state) {
+static void every_type_is_read(void **state) {
     (void)state;
     static const ft_dtype expected[] = {
         FT_FLOAT32,  FT_FLOAT16,       FT_INT32,         FT_UINT8,  FT_INT64,   FT_STRING,
@@ -586,9 +586,9 @@ static void real_models_infer_what_they_declare(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_a_model),
-        cmocka_unit_test(tells_roles_and_values),
+        cmocka_unit_test(roles_and_values_are_read),
         cmocka_unit_test(finds_the_format_by_content),
-        cmocka_unit_test(knows_every_type),
+        cmocka_unit_test(every_type_is_read),
         cmocka_unit_test(keeps_small_payloads),
         cmocka_unit_test(names_custom_and_unknown_operators),
         cmocka_unit_test(turns_options_into_attributes),

@@ -33,7 +33,7 @@ enum { ADD = 0, CALL = 31, LESS = 58, IF = 118, WHILE = 119, CALL_ONCE = 129, CO
             MADE_IN(0, 1), MADE_OUT(3), MADE_OPS(__VA_ARGS__, {.code = 0, MADE_IN(2, 0), MADE_OUT(3)})                 \
     }
 
-static void calls_are_unfolded(void **state) {
+static void calls_are_inlined(void **state) {
     (void)state;
     ft_graph *graph = made_read(&(made_model){.version = 3,
                                               MADE_CODES({.builtin = ADD}, {.builtin = CALL}),
@@ -76,7 +76,7 @@ static void the_longer_branch_counts(void **state) {
     }
 }
 
-static void composites_and_cases_are_unfolded(void **state) {
+static void composites_and_cases_are_inlined(void **state) {
     (void)state;
     static const int32_t branches[] = {1, 2, 1};
     ft_graph *graph = made_read(&(made_model){
@@ -206,9 +206,9 @@ static void endless_and_huge_calls_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_are_unfolded),
+        cmocka_unit_test(calls_are_inlined),
         cmocka_unit_test(the_longer_branch_counts),
-        cmocka_unit_test(composites_and_cases_are_unfolded),
+        cmocka_unit_test(composites_and_cases_are_inlined),
         cmocka_unit_test(loops_count_when_they_can),
         cmocka_unit_test(endless_and_huge_calls_are_refused),
     };

@@ -36,7 +36,7 @@ static ft_graph *dense(const float *scales, uint32_t count) {
     return made_read(&model);
 }
 
-static void weights_tell_their_scales(void **state) {
+static void weight_scales_become_attributes(void **state) {
     (void)state;
     static const float some[] = {0.25F, 0.25F, 1e-9F, 0.0625F}, one[] = {0.5F};
     ft_graph *graph = dense(some, 4);
@@ -51,7 +51,7 @@ static void weights_tell_their_scales(void **state) {
     ft_graph_free(graph);
 }
 
-static void no_scale_leaves_nothing(void **state) {
+static void no_scale_no_attribute(void **state) {
     (void)state;
     static const float zeros[4] = {0}, endless[1] = {INFINITY};
     const float *const lists[] = {NULL, zeros, endless};
@@ -63,7 +63,7 @@ static void no_scale_leaves_nothing(void **state) {
     }
 }
 
-static void activations_tell_whether_they_rescale(void **state) {
+static void activations_that_keep_the_scale_are_marked(void **state) {
     (void)state;
     static const float one[] = {1}, two[] = {2};
     for (int i = 0; i < 3; i++) { /* the same, another scale, another zero point */
@@ -91,9 +91,9 @@ static void activations_tell_whether_they_rescale(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weights_tell_their_scales),
-        cmocka_unit_test(no_scale_leaves_nothing),
-        cmocka_unit_test(activations_tell_whether_they_rescale),
+        cmocka_unit_test(weight_scales_become_attributes),
+        cmocka_unit_test(no_scale_no_attribute),
+        cmocka_unit_test(activations_that_keep_the_scale_are_marked),
     };
     return cmocka_run_group_tests_name("read/tflite_quant", tests, NULL, NULL);
 }
