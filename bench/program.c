@@ -80,9 +80,9 @@ typedef struct questions {
 static ft_status ask(const ft_predictor *predictor, questions *q, double *sum, ft_error *error) {
     ft_result results[TOGETHER];
     ft_error errors[TOGETHER];
-    ft_request query = {.device = ft_predictor_device(predictor, 0)};
+    ft_request request = {.device = ft_predictor_device(predictor, 0)};
     ft_status status =
-        ft_predictor_predict_many(predictor, (const ft_graph *const *)q->bound, q->count, &query, results, errors);
+        ft_predictor_predict_many(predictor, (const ft_graph *const *)q->bound, q->count, &request, results, errors);
     for (uint32_t i = 0; i < q->count; i++) {
         if (errors[i].status != FT_OK) {
             *error = errors[i];

@@ -54,10 +54,10 @@ static void time_model(const char *predictor_path, const char *path, int steps) 
     must(ft_graph_read(path, &graph, &error), &error);
     must(ft_graph_bind(graph, NULL, &bound, &error), &error);
     gnn_batch size = {.nodes = ft_graph_op_count(bound), .edges = ft_graph_tensor_count(bound)};
-    ft_request query = {.device = ft_predictor_device(predictor, 0), .mode = FT_INFER};
+    ft_request request = {.device = ft_predictor_device(predictor, 0), .mode = FT_INFER};
     for (int i = -WARM_UP; i < steps; i++) {
         double started = now_ms();
-        must(ft_predictor_predict(predictor, bound, &query, &answer, &error), &error);
+        must(ft_predictor_predict(predictor, bound, &request, &answer, &error), &error);
         if (i >= 0) ms[i] = now_ms() - started;
         ft_result_free(&answer);
     }

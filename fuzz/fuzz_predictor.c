@@ -44,9 +44,9 @@ static void seal(uint8_t *bytes, size_t size) {
 
 static void predict(const ft_predictor *predictor, const ft_graph *graph) {
     for (uint32_t i = 0; i < ft_predictor_device_count(predictor) && i < 4; i++) {
-        ft_request query = {.device = ft_predictor_device(predictor, i)};
+        ft_request request = {.device = ft_predictor_device(predictor, i)};
         ft_result answer = {0};
-        if (ft_predictor_predict(predictor, graph, &query, &answer, NULL) != FT_OK) continue;
+        if (ft_predictor_predict(predictor, graph, &request, &answer, NULL) != FT_OK) continue;
         double sum = 0, value = answer.metrics[0].value;
         for (uint32_t j = 0; j < answer.metrics[0].part_count; j++) sum += answer.metrics[0].parts[j].value;
         if (!isfinite(value) || (answer.metrics[0].part_count > 0 && fabs(sum - value) > 1e-6 * value)) abort();

@@ -156,7 +156,7 @@ ft_status context_find_view(forecast_context *c, const ft_request *request, mode
     if (c->first == NULL) FT_TRY(add_first(c, &part, error));
     FT_TRY(graph_of(c, request->batch, &bound, error));
     context_view *item = c->views;
-    while (item != NULL && (item->view.bound != bound || !is_same(&item->view.query, &part))) item = item->next;
+    while (item != NULL && (item->view.bound != bound || !is_same(&item->view.request, &part))) item = item->next;
     if (item == NULL) return add_view(c, bound, &part, found, error);
     *found = &item->view;
     return FT_OK;

@@ -45,8 +45,8 @@ static ft_status load(const json_t *params, const float *block, size_t count, co
 static ft_status predict(const void *model, const predict_input *in, model_output *out, ft_error *error) {
     const factor_model *m = model;
     target_device of_metric = *in->target;
-    if (in->view->query.setting != NULL && strcmp(in->view->query.setting, unmet) == 0)
-        return ft_fail(error, FT_ERR_UNSUPPORTED, "made was not trained on '%s'", in->view->query.setting);
+    if (in->view->request.setting != NULL && strcmp(in->view->request.setting, unmet) == 0)
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "made was not trained on '%s'", in->view->request.setting);
     if (in->target->index == FT_NONE) {
         *out = (model_output){.value = 100, .spread = 1};
         return FT_OK;

@@ -69,11 +69,11 @@ static void works_with(const fitted *f, const char *text) {
     const ft_record *record = &ft_dataset_records(f->data)[0];
     scan_graph graph;
     assert_int_equal(scan_graph_open(f->data, record, &graph, &error), FT_OK);
-    ft_request query = scan_query(record);
+    ft_request request = scan_request(record);
     model_view s;
     arena memory;
     model_output one, two;
-    model_view_init(&s, graph.bound, &query);
+    model_view_init(&s, graph.bound, &request);
     arena_init(&memory, 1 << 20);
     assert_int_equal(f->family->predict(m, &(predict_input){&s, &(target_device){0}, &memory, false}, &one, &error),
                      FT_OK);

@@ -137,9 +137,9 @@ static model_output ask(const void *m, const ft_graph *graph, uint32_t device, b
     model_view s;
     model_output p;
     ft_error error;
-    ft_request query = {.mode = FT_INFER};
+    ft_request request = {.mode = FT_INFER};
     assert_int_equal(ft_graph_bind(graph, NULL, &bound, &error), FT_OK);
-    model_view_init(&s, bound, &query);
+    model_view_init(&s, bound, &request);
     if (family_ethos_u.predict(m, &(predict_input){&s, &(target_device){.index = device}, memory, has_parts}, &p,
                                &error) != FT_OK)
         fail_msg("%s", error.message);

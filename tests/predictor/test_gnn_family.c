@@ -213,8 +213,8 @@ static ft_status predict(const void *m, const made *d, const char *setting, ft_m
     arena memory;
     model_output predicted = {0};
     assert_int_equal(scan_graph_open(d->data, record, &graph, NULL), FT_OK);
-    ft_request query = {.setting = setting, .mode = mode};
-    model_view_init(&s, graph.bound, &query);
+    ft_request request = {.setting = setting, .mode = mode};
+    model_view_init(&s, graph.bound, &request);
     arena_init(&memory, 1 << 20);
     ft_status status =
         gnn_predict(m, &(predict_input){&s, &(target_device){.index = 0}, &memory, false}, &predicted, error);
@@ -260,14 +260,14 @@ static void predictions_are_precomputed_once(void **state) {
     model_view s, *subjects[] = {&s};
     arena memory;
     model_output predicted = {0};
-    ft_request query = {.setting = "layout=nchw", .mode = FT_INFER};
+    ft_request request = {.setting = "layout=nchw", .mode = FT_INFER};
     double alone;
     ft_error error;
     d.set.train.items = d.rows;
     assert_int_equal(gnn_fit(&kind, &d.set, &context, &m, &error), FT_OK);
-    assert_int_equal(predict(m, &d, query.setting, query.mode, &alone, &error), FT_OK);
+    assert_int_equal(predict(m, &d, request.setting, request.mode, &alone, &error), FT_OK);
     assert_int_equal(scan_graph_open(d.data, &ft_dataset_records(d.data)[0], &graph, NULL), FT_OK);
-    model_view_init(&s, graph.bound, &query);
+    model_view_init(&s, graph.bound, &request);
     arena_init(&memory, 1 << 20);
     assert_int_equal(gnn_precompute(m, subjects, 1, &error), FT_OK);
     assert_non_null(model_view_kept(&s, m));

@@ -41,14 +41,14 @@ static void it_tells_what_it_learned(void **state) {
     fitted_free(&f);
 }
 
-static model_output ask(const fitted *f, const ft_request *query, const target_device *where, ft_status expected,
+static model_output ask(const fitted *f, const ft_request *request, const target_device *where, ft_status expected,
                         arena *memory) {
     scan_graph graph;
     ft_error error;
     model_view s;
     model_output p = {0};
     assert_int_equal(scan_graph_open(f->data, &ft_dataset_records(f->data)[0], &graph, &error), FT_OK);
-    model_view_init(&s, graph.bound, query);
+    model_view_init(&s, graph.bound, request);
     assert_int_equal(f->family->predict(f->model, &(predict_input){&s, where, memory, true}, &p, &error), expected);
     if (expected != FT_OK) assert_non_null(strstr(error.message, "GPUs under PyTorch"));
     model_view_free(&s);
@@ -97,7 +97,7 @@ static void it_says_what_is_not_measured(void **state) {
     fitted_free(&f);
 }
 
-/* The setting of a record says which optimiser it was, whatever the query says. */
+/* The setting of a record says which optimiser it was, whatever the request says. */
 static void the_optimizer_counts(void **state) {
     (void)state;
     fitted f = fit_made("memory-replay", rule, CONFIG);

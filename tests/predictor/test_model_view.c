@@ -27,13 +27,13 @@ static void computes_once(void **state) {
     assert_int_equal(ft_rules_open("tflite-cpu", &cpu, &error), FT_OK);
     model_view s;
     model_view_init(&s, graph, &(ft_request){.device = "adreno-640", .mode = FT_TRAIN});
-    assert_null(s.query.device);
+    assert_null(s.request.device);
     const ft_cost *cost = NULL, *cost_again = NULL;
     assert_int_equal(model_view_cost(&s, &cost, &error), FT_OK);
     assert_int_equal(model_view_cost(&s, &cost_again, &error), FT_OK);
     assert_ptr_equal(cost, cost_again);
     assert_int_equal(cost->total.forward.macs, 128);
-    assert_true(cost->total.backward_weights.flops > 0); /* the query's mode */
+    assert_true(cost->total.backward_weights.flops > 0); /* the request's mode */
     const ft_kernels *two = NULL, *one = NULL, *again = NULL;
     assert_int_equal(model_view_kernels(&s, eager, &two, &error), FT_OK);
     assert_int_equal(model_view_kernels(&s, cpu, &one, &error), FT_OK);

@@ -61,8 +61,8 @@ static void check_refusal(const char *path) {
     ft_graph *model = made_network(1), *bound = NULL;
     assert_int_equal(ft_predictor_open(path, &predictor, &error), FT_OK);
     assert_int_equal(ft_graph_bind(model, NULL, &bound, &error), FT_OK);
-    ft_request query = {.device = "k80"};
-    assert_int_equal(ft_predictor_predict(predictor, bound, &query, &answer, &error), FT_ERR_UNSUPPORTED);
+    ft_request request = {.device = "k80"};
+    assert_int_equal(ft_predictor_predict(predictor, bound, &request, &answer, &error), FT_ERR_UNSUPPORTED);
     assert_non_null(strstr(error.message, "for tensor programs"));
     ft_graph_free(bound);
     ft_graph_free(model);
@@ -95,8 +95,8 @@ static void families_learn_tilings(void **state) {
 static ft_status ask(const ft_predictor *predictor, const ft_graph *bound, const char *device, ft_metric_result *says) {
     ft_error error;
     ft_result answer;
-    ft_request query = {.device = device};
-    ft_status status = ft_predictor_predict(predictor, bound, &query, &answer, &error);
+    ft_request request = {.device = device};
+    ft_status status = ft_predictor_predict(predictor, bound, &request, &answer, &error);
     if (status == FT_OK) {
         *says = answer.metrics[0];
         ft_result_free(&answer);
@@ -171,9 +171,9 @@ static void several_are_told_as_one_is(void **state) {
     ft_predictor *predictor = train_sequence(data, "shared", "columns=shared");
     static const char *const devices[] = {"v100", "mi50"}; /* one that it was trained on, and one that it was not */
     for (int d = 0; d < 2; d++) {
-        ft_request query = {.device = devices[d]};
+        ft_request request = {.device = devices[d]};
         assert_int_equal(
-            ft_predictor_predict_many(predictor, (const ft_graph *const *)bound, ASKED, &query, results, errors),
+            ft_predictor_predict_many(predictor, (const ft_graph *const *)bound, ASKED, &request, results, errors),
             FT_ERR_UNSUPPORTED);
         for (uint32_t i = 0; i < ASKED; i++) {
             ft_metric_result alone;

@@ -112,9 +112,9 @@ static void check_row(const fitted *f, const fit_row *row, double tolerance) {
     scan_graph graph;
     ft_error error;
     assert_int_equal(scan_graph_open(f->data, record, &graph, &error), FT_OK);
-    ft_request query = scan_query(record);
+    ft_request request = scan_request(record);
     model_view s;
-    model_view_init(&s, graph.bound, &query);
+    model_view_init(&s, graph.bound, &request);
     arena memory;
     arena_init(&memory, 1 << 24);
     target_device where = predictor_place(f->opened, row->device);

@@ -2,10 +2,10 @@
 
 #include "base/error.h"
 
-void model_view_init(model_view *s, const ft_graph *bound, const ft_request *query) {
-    *s = (model_view){.bound = bound, .query = *query};
-    s->query.device = NULL;
-    s->query.sheet = NULL;
+void model_view_init(model_view *s, const ft_graph *bound, const ft_request *request) {
+    *s = (model_view){.bound = bound, .request = *request};
+    s->request.device = NULL;
+    s->request.sheet = NULL;
     arena_init(&s->memory, FT_MAX_GRAPH_BYTES);
 }
 
@@ -35,9 +35,9 @@ void model_view_keep(model_view *s, const void *key, void *data) {
 ft_status model_view_cost(model_view *s, const ft_cost **cost, ft_error *error) {
     if (!s->has_cost) {
         ft_cost_options options = ft_cost_options_default();
-        options.mode = s->query.mode;
-        options.dtype = s->query.dtype;
-        options.optimizer = s->query.optimizer;
+        options.mode = s->request.mode;
+        options.dtype = s->request.dtype;
+        options.optimizer = s->request.optimizer;
         FT_TRY(ft_cost_compute(s->bound, &options, &s->cost, error));
         s->has_cost = true;
     }

@@ -17,7 +17,7 @@ typedef struct model_view model_view;
 
 struct model_view {
     const ft_graph *bound;
-    ft_request query; /* what is the same for all devices: dtype, mode, setting */
+    ft_request request; /* what is the same for all devices: dtype, mode, setting */
     bool has_cost;
     ft_cost cost;
     model_view *twin; /* another subject of the same shapes, whose kernels are also those of this one; may be NULL */
@@ -34,7 +34,7 @@ struct model_view {
     } kept[MODEL_VIEW_MAX_KEPT];
 };
 
-void model_view_init(model_view *s, const ft_graph *bound, const ft_request *query);
+void model_view_init(model_view *s, const ft_graph *bound, const ft_request *request);
 void model_view_free(model_view *s);
 ft_status model_view_cost(model_view *s, const ft_cost **cost, ft_error *error);
 ft_status model_view_kernels(model_view *s, const ft_rules *rules, const ft_kernels **kernels, ft_error *error);

@@ -106,7 +106,7 @@ const scan_item *scan_item_at(const scan *s, uint32_t index) {
 
 /* --- Graphs -------------------------------------------------------------------------------------------------- */
 
-ft_request scan_query(const ft_record *record) {
+ft_request scan_request(const ft_record *record) {
     return (ft_request){
         .device = record->device, .setting = record->setting, .dtype = record->dtype, .mode = record->mode};
 }
@@ -148,9 +148,9 @@ static ft_status visit_item(batch *b, uint32_t part, uint32_t worker, ft_error *
     scan_graph graph = {NULL, NULL};
     ft_status status = scan_graph_open(s->data, r, &graph, error);
     if (status == FT_OK) {
-        ft_request query = scan_query(r);
+        ft_request request = scan_request(r);
         model_view about;
-        model_view_init(&about, graph.bound, &query);
+        model_view_init(&about, graph.bound, &request);
         status = b->job->visit(b->job->user, item, &about, worker, &b->found[part], error);
         model_view_free(&about);
     }

@@ -58,6 +58,6 @@ typedef struct scan_graph {
 ft_status scan_graph_open(const ft_dataset *data, const ft_record *record, scan_graph *graph, ft_error *error);
 void scan_graph_free(scan_graph *graph);
 /* What a record asks for. */
-ft_request scan_query(const ft_record *record);
+ft_request scan_request(const ft_record *record);
 
 #endif

@@ -54,13 +54,13 @@ static bool is_candidate(const gnn_column *column, const target_device *target) 
 }
 
 /* Reports some of the columns in which the metric was measured on the device. */
-static ft_status fail_column(const gnn_model *m, const ft_request *query, const target_device *target,
+static ft_status fail_column(const gnn_model *m, const ft_request *request, const target_device *target,
                              ft_error *error) {
     enum { SHOWN = 3 };
     uint32_t shown = 0;
     ft_fail(error, FT_ERR_UNSUPPORTED, "%s was not trained on mode '%s', type '%s', setting '%s' on this device",
-            m->kind->name, record_mode_name(query->mode), ft_dtype_name(query->dtype),
-            query->setting != NULL ? query->setting : "");
+            m->kind->name, record_mode_name(request->mode), ft_dtype_name(request->dtype),
+            request->setting != NULL ? request->setting : "");
     for (uint32_t c = 0; error != NULL && c < m->column_count && shown < SHOWN; c++) {
         const gnn_column *column = &m->columns[c];
         size_t length = strlen(error->message);
@@ -75,14 +75,14 @@ static ft_status fail_column(const gnn_model *m, const ft_request *query, const 
 
 /* The column of a request, on a device or (FT_NONE) on any. Open type and setting match the column with most labels;
  * given ones must have been measured. */
-static ft_status find_column(const gnn_model *m, const ft_request *query, const target_device *target, uint32_t *found,
-                             ft_error *error) {
-    const char *setting = query->setting != NULL ? query->setting : "";
+static ft_status find_column(const gnn_model *m, const ft_request *request, const target_device *target,
+                             uint32_t *found, ft_error *error) {
+    const char *setting = request->setting != NULL ? request->setting : "";
     uint32_t best = FT_NONE;
     for (uint32_t c = 0; c < m->column_count; c++) {
         const gnn_column *column = &m->columns[c];
-        if (!is_candidate(column, target) || column->mode != query->mode) continue;
-        if (query->dtype != FT_DTYPE_UNKNOWN && column->dtype != FT_DTYPE_UNKNOWN && column->dtype != query->dtype)
+        if (!is_candidate(column, target) || column->mode != request->mode) continue;
+        if (request->dtype != FT_DTYPE_UNKNOWN && column->dtype != FT_DTYPE_UNKNOWN && column->dtype != request->dtype)
             continue;
         if (setting[0] != '\0' && strcmp(column->setting, setting) != 0) continue;
         bool is_exact = strcmp(column->setting, setting) == 0;
@@ -92,7 +92,7 @@ static ft_status find_column(const gnn_model *m, const ft_request *query, const 
             best = c;
     }
     *found = best;
-    return best != FT_NONE ? FT_OK : fail_column(m, query, target, error);
+    return best != FT_NONE ? FT_OK : fail_column(m, request, target, error);
 }
 
 /* Predictions for a device that was not in training, from its data sheet: a copy of column `like` with its features. */
@@ -111,7 +111,7 @@ static ft_status infer_unseen_device(const gnn_model *m, model_view *s, const gn
 /* The predictions for a request on a target device: *column of *found. */
 static ft_status infer_column(const gnn_model *m, model_view *s, const target_device *target, arena *memory,
                               const gnn_inference **found, uint32_t *column, ft_error *error) {
-    FT_TRY(find_column(m, &s->query, target, column, error));
+    FT_TRY(find_column(m, &s->request, target, column, error));
     if (target->index != FT_NONE) return cached_inference(m, s, found, error);
     FT_TRY(infer_unseen_device(m, s, &m->columns[*column], target->sheet, memory, found, error));
     *column = 0;

@@ -125,9 +125,9 @@ static ft_status row_of(model_view *s, uint64_t limit, memory_row *row, ft_error
 }
 
 static bool is_backed(const model_view *s) {
-    bool is_plain = s->query.setting == NULL || strstr(s->query.setting, "compile=yes") == NULL;
-    return s->query.mode == FT_TRAIN && is_plain &&
-           (s->query.dtype == FT_FLOAT32 || s->query.dtype == FT_DTYPE_UNKNOWN);
+    bool is_plain = s->request.setting == NULL || strstr(s->request.setting, "compile=yes") == NULL;
+    return s->request.mode == FT_TRAIN && is_plain &&
+           (s->request.dtype == FT_FLOAT32 || s->request.dtype == FT_DTYPE_UNKNOWN);
 }
 
 /* They add up: what the timeline has alive at its highest point, the context, and what the allocator holds beside. */
@@ -170,7 +170,7 @@ static ft_status predict(const void *model, const predict_input *in, model_outpu
     bool is_known = in->target->index != FT_NONE, has_label = is_backed(in->view);
     FT_TRY(check_place(in->target, error));
     FT_TRY(row_of(in->view, memory_limit(in->target->sheet, 0), &row, error));
-    if (in->view->query.mode == FT_TRAIN) correction = (double)forest_predict_row(m->correction, row.items);
+    if (in->view->request.mode == FT_TRAIN) correction = (double)forest_predict_row(m->correction, row.items);
     double spread = (double)forest_predict_row(m->spread, row.items);
     correction = fmin(fmax(correction, -MOST_CORRECTION), MOST_CORRECTION);
     spread = exp(fmin(fmax(spread, LEAST_SPREAD), MOST_SPREAD)) * (double)m->widening;

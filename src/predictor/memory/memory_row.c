@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "graph/graph.h"
 #include "graph/geometry.h"
+#include "graph/graph.h"
 
 /* What a process takes before its first tensor, about. */
 #define USUAL_CONTEXT (1750.0 * 1024 * 1024)
@@ -170,11 +170,11 @@ static void take_optimizer(const char *setting, ft_optimizer *optimizer) {
 /* Autocast keeps float32 weights and works in 16 bits. */
 static ft_cost_options options_of(const model_view *s) {
     ft_cost_options options = ft_cost_options_default();
-    options.mode = s->query.mode;
-    options.dtype = s->query.dtype;
-    options.optimizer = s->query.optimizer;
-    take_optimizer(s->query.setting, &options.optimizer);
-    options.is_mixed = s->query.mode == FT_TRAIN && ft_dtype_bits(s->query.dtype) == 16;
+    options.mode = s->request.mode;
+    options.dtype = s->request.dtype;
+    options.optimizer = s->request.optimizer;
+    take_optimizer(s->request.setting, &options.optimizer);
+    options.is_mixed = s->request.mode == FT_TRAIN && ft_dtype_bits(s->request.dtype) == 16;
     return options;
 }
 

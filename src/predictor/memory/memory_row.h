@@ -23,7 +23,7 @@ typedef struct memory_row {
     float items[MEMORY_FEATURES];
 } memory_row;
 
-/* `limit`: bytes that the device has. "optimizer=NAME" in the setting goes before the optimiser of the query. */
+/* `limit`: bytes that the device has. "optimizer=NAME" in the setting goes before the optimiser of the request. */
 ft_status memory_row_make(model_view *s, uint64_t limit, memory_row *row, ft_error *error);
 
 #endif

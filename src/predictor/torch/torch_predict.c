@@ -98,7 +98,7 @@ typedef struct resolved_request {
 
 static ft_status resolve_request(const torch_model *m, const model_view *s, const target_device *target,
                                  resolved_request *r, ft_error *error) {
-    FT_TRY(torch_setting_parse(s->query.setting, s->query.mode, s->query.dtype, &r->requested, error));
+    FT_TRY(torch_setting_parse(s->request.setting, s->request.mode, s->request.dtype, &r->requested, error));
     r->requested.device = target->index;
     if (target->index != FT_NONE)
         r->sheet = m->sheets[target->index];
