@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "predictor/program/program_demand.h"
-#include "predictor/program/program_feature_index.h"
+#include "predictor/program/program_features.h"
 #include "support/program_features.h"
 
 static double amount(const lowered *s, uint32_t leaf, const char *name) {

@@ -1,5 +1,4 @@
-/* Tests of devices as predictors of programs see them: what a sheet does not say is as of a usual GPU, never infinite.
- */
+/* Features of devices: missing numbers are those of the reference GPU, never infinite. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

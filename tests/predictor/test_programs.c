@@ -1,4 +1,4 @@
-/* The families for tensor programs learn what tilings of a product take, on two devices, and refuse models. */
+/* The families for tensor programs learn the times of tilings of a matrix product on two devices; models are errors. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ enum { PROGRAMS = 108 };
 
 typedef struct trial {
     const char *family;
-    double mape; /* that it reaches at least */
+    double mape; /* upper bound of its error */
     const char *settings[8];
     uint32_t setting_count;
 } trial;
@@ -36,7 +36,7 @@ static const trial trials[] = {
     {"task-median", 100, {0}, 0},
 };
 
-/* Trains on the data, looks at the scores of the test part, and leaves run/predictor.ftm. */
+/* Trains on the data and returns the error on the test part; writes run/predictor.ftm. */
 static void train(const ft_dataset *data, const trial *t, const char *run, double *mape) {
     ft_error error;
     ft_evaluation tested = {0};
@@ -53,7 +53,7 @@ static void train(const ft_dataset *data, const trial *t, const char *run, doubl
     ft_evaluation_free(&tested);
 }
 
-/* A model is no program. */
+/* A model is not a tensor program. */
 static void check_refusal(const char *path) {
     ft_error error;
     ft_predictor *predictor = NULL;
@@ -86,13 +86,14 @@ static void families_learn_tilings(void **state) {
         check_refusal(path);
     }
     for (size_t i = 0; i + 1 < sizeof trials / sizeof trials[0]; i++)
-        assert_true(mape[i] < mape[sizeof trials / sizeof trials[0] - 1]); /* all know more than the median */
+        assert_true(mape[i] < mape[sizeof trials / sizeof trials[0] - 1]); /* all are better than the median */
     ft_dataset_free(data);
 }
 
-/* --- A device that nobody has measured ----------------------------------------------------------------------- */
+/* --- A device that was not measured ----------------------------------------------------------------------- */
 
-static ft_status ask(const ft_predictor *predictor, const ft_graph *bound, const char *device, ft_metric_result *says) {
+static ft_status predict(const ft_predictor *predictor, const ft_graph *bound, const char *device,
+                         ft_metric_result *says) {
     ft_error error;
     ft_result answer;
     ft_request request = {.device = device};
@@ -118,8 +119,8 @@ static ft_predictor *train_sequence(const ft_dataset *data, const char *run, con
     return predictor;
 }
 
-/* With one output for all devices, a data sheet is enough for an answer; but that is less sure, and says so. */
-static void data_sheets_stand_in_for_measurements(void **state) {
+/* With one output for all devices, a data sheet is enough for a prediction, with a wider interval. */
+static void unmeasured_devices_are_predicted_from_data_sheets(void **state) {
     (void)state;
     ft_error error;
     ft_dataset *data = NULL;
@@ -132,15 +133,16 @@ static void data_sheets_stand_in_for_measurements(void **state) {
     assert_int_equal(ft_graph_bind(program, NULL, &bound, &error), FT_OK);
     ft_predictor *shared = train_sequence(data, "shared", "columns=shared");
     ft_predictor *own = train_sequence(data, "own", "columns=device");
-    assert_int_equal(ask(shared, bound, "v100", &known), FT_OK);
-    assert_int_equal(ask(shared, bound, "mi50", &other), FT_OK);
+    assert_int_equal(predict(shared, bound, "v100", &known), FT_OK);
+    assert_int_equal(predict(shared, bound, "mi50", &other), FT_OK);
     assert_true(known.shares[FT_LEARNED] + known.shares[FT_EXTRAPOLATED] == 1);
     assert_true(other.provenance == FT_EXTRAPOLATED && other.shares[FT_EXTRAPOLATED] == 1);
     assert_true(other.value > 0 && other.value != known.value);
     assert_true(other.hi / other.value > known.hi / known.value);
-    assert_int_equal(ask(shared, bound, "ethos-u55-128", &other), FT_ERR_UNSUPPORTED); /* its sheet says too little */
-    assert_int_equal(ask(own, bound, "v100", &known), FT_OK);
-    assert_int_equal(ask(own, bound, "mi50", &other), FT_ERR_UNSUPPORTED);
+    assert_int_equal(predict(shared, bound, "ethos-u55-128", &other),
+                     FT_ERR_UNSUPPORTED); /* its data sheet lacks numbers */
+    assert_int_equal(predict(own, bound, "v100", &known), FT_OK);
+    assert_int_equal(predict(own, bound, "mi50", &other), FT_ERR_UNSUPPORTED);
     ft_predictor_free(own);
     ft_predictor_free(shared);
     ft_graph_free(bound);
@@ -148,10 +150,11 @@ static void data_sheets_stand_in_for_measurements(void **state) {
     ft_dataset_free(data);
 }
 
-/* --- Several at once ----------------------------------------------------------------------------------------- */
+/* --- Several programs at once
+ * ----------------------------------------------------------------------------------------- */
 
-/* What is said of a program does not depend on who else is asked about, and what is none spoils no other. */
-static void several_are_told_as_one_is(void **state) {
+/* Predictions do not depend on the other programs of a batch, nor on one that is invalid. */
+static void batches_match_single_predictions(void **state) {
     enum { ASKED = 40, MODEL = 17 };
     (void)state;
     ft_error error, errors[ASKED];
@@ -169,7 +172,7 @@ static void several_are_told_as_one_is(void **state) {
         assert_int_equal(ft_graph_bind(graphs[i], NULL, &bound[i], &error), FT_OK);
     }
     ft_predictor *predictor = train_sequence(data, "shared", "columns=shared");
-    static const char *const devices[] = {"v100", "mi50"}; /* one that it was trained on, and one that it was not */
+    static const char *const devices[] = {"v100", "mi50"}; /* one in training, one not */
     for (int d = 0; d < 2; d++) {
         ft_request request = {.device = devices[d]};
         assert_int_equal(
@@ -178,9 +181,9 @@ static void several_are_told_as_one_is(void **state) {
         for (uint32_t i = 0; i < ASKED; i++) {
             ft_metric_result alone;
             assert_int_equal(errors[i].status, i == MODEL ? FT_ERR_UNSUPPORTED : FT_OK);
-            assert_int_equal(ask(predictor, bound[i], devices[d], &alone), errors[i].status);
+            assert_int_equal(predict(predictor, bound[i], devices[d], &alone), errors[i].status);
             if (i == MODEL) continue;
-            assert_true(fabs(results[i].metrics[0].value / alone.value - 1) < 1e-5); /* tests of gemm.c ask for bits */
+            assert_true(fabs(results[i].metrics[0].value / alone.value - 1) < 1e-5); /* tests of gemm.c compare bits */
             assert_true(fabs(results[i].metrics[0].hi / alone.hi - 1) < 1e-5);
             ft_result_free(&results[i]);
         }
@@ -197,8 +200,8 @@ static void several_are_told_as_one_is(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(families_learn_tilings, folder_enter, folder_leave),
-        cmocka_unit_test_setup_teardown(data_sheets_stand_in_for_measurements, folder_enter, folder_leave),
-        cmocka_unit_test_setup_teardown(several_are_told_as_one_is, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(unmeasured_devices_are_predicted_from_data_sheets, folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(batches_match_single_predictions, folder_enter, folder_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

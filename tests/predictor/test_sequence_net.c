@@ -1,5 +1,5 @@
-/* Tests of what a network of programs says of a device: the longest of the parts that program_demand.h knows, and of
- * each part how much longer it takes than it would alone. */
+/* The network over programs: parts of program_demand.h are combined with learned factors; the read-out by length
+ * matches plain loops. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,22 +69,22 @@ static float *find(const made *m, const char *name, uint32_t count) {
     return m->values.values + p->offset;
 }
 
-static const float *ask(const made *m) {
+static const float *predict(const made *m) {
     tape_begin(m->t, TAPE_INFER, 0, 0);
-    const tensor *said = sequence_forward(m->net, m->t, &m->batch);
-    assert_non_null(said);
-    assert_int_equal(tensor_size(said), 2);
-    return said->data;
+    const tensor *predicted = sequence_forward(m->net, m->t, &m->batch);
+    assert_non_null(predicted);
+    assert_int_equal(tensor_size(predicted), 2);
+    return predicted->data;
 }
 
-/* The root of the sum of the squares of times, as the logarithm that times are told in. */
+/* The root of the sum of squared times, as a scaled logarithm. */
 static double longest(const float *times, const float *factors) {
     double sum = 0;
     for (int i = 0; i < RES_PARTS; i++) sum += exp2(2 * RES_TIME_UNIT * ((double)times[i] + (double)factors[i]));
     return log2(sqrt(sum)) / RES_TIME_UNIT;
 }
 
-static void test_time_is_that_of_the_longest_part(void **state) {
+static void test_parts_are_combined(void **state) {
     (void)state;
     made m;
     make(&m);
@@ -95,28 +95,69 @@ static void test_time_is_that_of_the_longest_part(void **state) {
     *slope = 1.5f;
     for (size_t k = 0; k < sizeof tried / sizeof tried[0]; k++) {
         memcpy(factors, tried[k], sizeof alone);
-        const float *said = ask(&m);
+        const float *predicted = predict(&m);
         for (int c = 0; c < 2; c++) {
             const float *times = m.times + (size_t)c * PROGRAM_DEVICE_TIMES + RES_TIMES;
-            assert_true(fabs((double)said[c] - 1.5 * longest(times, tried[k])) < 1e-4);
+            assert_true(fabs((double)predicted[c] - 1.5 * longest(times, tried[k])) < 1e-4);
         }
     }
     made_free(&m);
 }
 
-/* The head is not asleep: with its weights, what is said hangs on the rows of the program. */
-static void test_factors_hang_on_the_program(void **state) {
+/* With the weights of the head, predictions depend on the rows of the program. */
+static void test_factors_depend_on_the_program(void **state) {
     (void)state;
     made m;
     make(&m);
-    float before = ask(&m)[0];
+    float before = predict(&m)[0];
     m.node_values[1] += 1;
-    assert_true(fabsf(ask(&m)[0] - before) > 1e-5f);
+    assert_true(fabsf(predict(&m)[0] - before) > 1e-5f);
     made_free(&m);
 }
 
+/* --- Read-out by length -------------------------------------------------------------------------------------- */
+
+enum { ROW_WIDTH = 3, ROWS = 2 + 1 + 2 + 17 };
+
+static const uint32_t starts[] = {0, 2, 3, 5, ROWS}; /* the last has more rows than there are layers */
+static const segments parts = {.count = 4, .start = starts};
+
+static float rows[ROWS * ROW_WIDTH];
+
+static double expected(const params *p, const sequence_count *layers, uint32_t part, uint32_t column) {
+    uint32_t length = starts[part + 1] - starts[part];
+    if (length > SEQUENCE_MAX_COUNT) return 0;
+    const float *weight = p->values + p->items[layers->of[length].weight].offset;
+    double sum = p->values[p->items[layers->of[length].bias].offset + column];
+    for (uint32_t i = 0; i < length * ROW_WIDTH; i++)
+        sum += (double)rows[starts[part] * ROW_WIDTH + i] * weight[i * ROW_WIDTH + column];
+    return sum;
+}
+
+static void test_read_out_by_length_matches_loops(void **state) {
+    (void)state;
+    ft_error error;
+    params p;
+    tape *t = NULL;
+    params_init(&p);
+    sequence_count layers = sequence_count_add(&p, ROW_WIDTH);
+    assert_int_equal(params_finish(&p, 1, &error), FT_OK);
+    for (int i = 0; i < ROWS * ROW_WIDTH; i++) rows[i] = (float)sin(i);
+    assert_int_equal(tape_new(&p, 1 << 20, &t, &error), FT_OK);
+    tape_begin(t, TAPE_INFER, 0, 0);
+    tensor *out = sequence_count_apply(t, &layers, tape_input(t, ROWS, ROW_WIDTH, rows), parts);
+    assert_non_null(out);
+    assert_int_equal(out->rows, 4);
+    for (uint32_t part = 0; part < 4; part++)
+        for (uint32_t column = 0; column < ROW_WIDTH; column++)
+            assert_true(fabs(out->data[part * ROW_WIDTH + column] - expected(&p, &layers, part, column)) < 1e-5);
+    tape_free(t);
+    params_free(&p);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_time_is_that_of_the_longest_part),
-                                       cmocka_unit_test(test_factors_hang_on_the_program)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_read_out_by_length_matches_loops),
+                                       cmocka_unit_test(test_parts_are_combined),
+                                       cmocka_unit_test(test_factors_depend_on_the_program)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

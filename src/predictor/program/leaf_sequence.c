@@ -1,5 +1,5 @@
-/* leaf_sequence.c - the family "leaf-sequence": the time of a tensor program from the stores of its loop nest, each a
- * vector of features with its place in the compact tree, seen by an encoder; in the manner of CDMPP. One network takes
+/* leaf_sequence.c - the family "leaf-sequence": the time of a tensor program from the stores of its loop nest, each
+ * with its features and its position in the compact tree, by a transformer encoder; after CDMPP. One network serves
  * programs of any number of stores. */
 #include <math.h>
 #include <string.h>
@@ -7,24 +7,22 @@
 #include "predictor/families.h"
 #include "predictor/gnn/gnn_family.h"
 #include "predictor/program/program_demand.h"
-#include "predictor/program/program_feature_index.h"
 #include "predictor/program/program_features.h"
-#include "predictor/program/program_pool.h"
 #include "predictor/program/sequence_net.h"
 #include "program/feature.h"
 
 #define SCHEMA "program-leaves-9"
 
-/* What is seen of a store: few numbers, each of which says something of any task. All of them told neither known nor
- * other tasks better, and took longer (docs/programs.md). Amounts are told per turn of the store, so that tasks of all
- * sizes look alike. */
-typedef struct seen_number {
+/* Selected features of a store, each meaningful for any task. All features were neither more accurate, on known or
+ * other tasks, nor as fast (docs/programs.md). Amounts are per trip of the store, so that they do not depend on the
+ * size of the task. */
+typedef struct selected_feature {
     uint16_t feature;
     bool is_amount;
-} seen_number;
+} selected_feature;
 
 enum { GPU = FT_PROGRAM_FEATURES };
-static const seen_number seen_numbers[] = {
+static const selected_feature selected[] = {
     {LEAF_INT_ADD, true},
     {LEAF_INT_MUL, true},
     {LEAF_INT_DIV, true},
@@ -77,12 +75,12 @@ static const seen_number seen_numbers[] = {
     {GPU + GPU_UNROLLED_CYCLES, false},
 };
 
-enum { WAVES = 8, LEAF_MARKS = 2 * WAVES };
-_Static_assert(sizeof seen_numbers / sizeof seen_numbers[0] == LEAF_SEQUENCE_VALUES, "a number too many or too few");
+enum { FREQUENCIES = 8, LEAF_MARKS = 2 * FREQUENCIES };
+_Static_assert(sizeof selected / sizeof selected[0] == LEAF_SEQUENCE_VALUES,
+               "LEAF_SEQUENCE_VALUES does not match the list");
 
-/* What three networks say, in the mean, orders programs better than what one says; more would make it too slow.
- * The rate does not fall, and what is kept is the mean of where it leads to: tasks that nothing was learned from are
- * told better than where a falling rate comes to rest. */
+/* The mean of three networks ranks programs better than one; more would be too slow. The learning rate is constant and
+ * the result is the moving average of the weights, which predicts unseen tasks better than a falling rate. */
 static void defaults(gnn_options *shared, void *own) {
     sequence_defaults(shared, own);
     shared->members = 3;
@@ -116,53 +114,53 @@ static void close(void *extractor) {
     program_pool_free(extractor);
 }
 
-/* Logarithms: an amount per turn is a difference. None is as far below as anything gets. */
-static void see_store(const float *leaf, const float *gpu, float *values) {
-    static const float NONE = -12;
+/* An amount per trip is a difference of logarithms, clamped from below; 0 has the lowest value. */
+static void extract_store(const float *leaf, const float *gpu, float *values) {
+    static const float MIN_LOG = -12;
     for (uint32_t i = 0; i < LEAF_SEQUENCE_VALUES; i++) {
-        uint32_t feature = seen_numbers[i].feature;
+        uint32_t feature = selected[i].feature;
         float value = feature < GPU ? leaf[feature] : gpu[feature - GPU];
-        if (seen_numbers[i].is_amount) value = value > 0 ? fmaxf(NONE, value - leaf[LEAF_TRIPS]) : NONE;
+        if (selected[i].is_amount) value = value > 0 ? fmaxf(MIN_LOG, value - leaf[LEAF_TRIPS]) : MIN_LOG;
         values[i] = value;
     }
 }
 
-/* Where each leaf stands in the tree, ends counted. */
-static void see_places(const ft_program_features *seen, float *marks) {
-    for (uint32_t leaf = 0, at = 0; leaf < seen->leaf_count; leaf++) {
-        while (at < seen->tree_length && seen->tree[at] != seen->node_ids[leaf]) at++;
+/* Positional encoding of each leaf by its position in the tree, ends of loops counted. */
+static void encode_positions(const ft_program_features *f, float *marks) {
+    for (uint32_t leaf = 0, at = 0; leaf < f->leaf_count; leaf++) {
+        while (at < f->tree_length && f->tree[at] != f->node_ids[leaf]) at++;
         for (uint32_t i = 0; i < LEAF_MARKS; i++)
             marks[(size_t)leaf * LEAF_MARKS + i] =
-                feature_position_value(at, i / 2 * (FT_PROGRAM_FEATURES / WAVES / 2 * 2) + i % 2);
+                feature_position_value(at, i / 2 * (FT_PROGRAM_FEATURES / FREQUENCIES / 2 * 2) + i % 2);
     }
 }
 
-static ft_status see(const gnn_widths *w, program_scratch *scratch, const model_view *s, arena *memory,
-                     gnn_sample *sample, ft_error *error) {
-    const program_source *view = &scratch->view;
-    ft_program_features seen;
-    FT_TRY(program_source_read(s, &scratch->view, error));
-    FT_TRY(program_lower_record(scratch->program, &view->record, error));
-    FT_TRY(ft_program_extract_features(scratch->program, &seen, error));
-    if (!gnn_sample_open(sample, w, seen.leaf_count, 0, memory)) return FT_NOMEM(error);
-    for (size_t i = 0; i < seen.leaf_count; i++)
-        see_store(seen.leaves + i * FT_PROGRAM_FEATURES, seen.gpu + i * FT_PROGRAM_GPU_FEATURES,
-                  sample->node_values + i * LEAF_SEQUENCE_VALUES);
-    see_places(&seen, sample->node_marks);
-    program_sizes(&view->work, sample->global_values);
-    program_flags(&view->work, sample->global_marks);
-    if (w->demand_marks > 0) program_demand(&seen, sample->global_marks + PROGRAM_FLAGS);
+static ft_status extract_record(const gnn_widths *w, program_scratch *scratch, const model_view *s, arena *memory,
+                                gnn_sample *sample, ft_error *error) {
+    const program_source *source = &scratch->source;
+    ft_program_features f;
+    FT_TRY(program_source_read(s, &scratch->source, error));
+    FT_TRY(program_lower_record(scratch->program, &source->record, error));
+    FT_TRY(ft_program_extract_features(scratch->program, &f, error));
+    if (!gnn_sample_open(sample, w, f.leaf_count, 0, memory)) return FT_NOMEM(error);
+    for (size_t i = 0; i < f.leaf_count; i++)
+        extract_store(f.leaves + i * FT_PROGRAM_FEATURES, f.gpu + i * FT_PROGRAM_GPU_FEATURES,
+                      sample->node_values + i * LEAF_SEQUENCE_VALUES);
+    encode_positions(&f, sample->node_marks);
+    program_sizes(&source->work, sample->global_values);
+    program_flags(&source->work, sample->global_marks);
+    if (w->demand_marks > 0) program_demand(&f, sample->global_marks + PROGRAM_FLAGS);
     sample->known_ratio = 1;
     return FT_OK;
 }
 
-static ft_status look(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
-                      ft_error *error) {
-    program_pool *pool = (program_pool *)extractor; /* it locks itself */
+static ft_status extract(const void *own, const void *extractor, model_view *s, arena *memory, gnn_sample *sample,
+                         ft_error *error) {
+    program_pool *pool = (program_pool *)extractor; /* it has a lock */
     program_scratch *scratch;
     const gnn_widths w = widths(own);
     FT_TRY(program_pool_take(pool, &scratch, error));
-    ft_status status = see(&w, scratch, s, memory, sample, error);
+    ft_status status = extract_record(&w, scratch, s, memory, sample, error);
     program_pool_return(pool, scratch);
     return status;
 }
@@ -173,7 +171,7 @@ static const gnn_kind kind = {.name = "leaf-sequence",
                               .widths = widths,
                               .open = open,
                               .close = close,
-                              .extract = look,
+                              .extract = extract,
                               .sheet = program_sheet_limits,
                               SEQUENCE_NET};
 

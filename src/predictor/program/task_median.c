@@ -1,6 +1,6 @@
-/* task_median.c - the family "task-median": every program of a task takes what half of them took less than. It ignores
- * the schedule, so that whoever does not beat it has learned nothing; of tasks that it has not met it knows no more
- * than the median over all. */
+/* task_median.c - the family "task-median": every program of a task is predicted by the median of the task, whatever
+ * its schedule; an unknown task by the median over all tasks. A baseline: a predictor that is not better has learned
+ * nothing about schedules. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,18 +19,18 @@ typedef struct median_model {
 enum { MAX_TASK = 512 };
 
 static ft_status task_of(model_view *s, arena *memory, char task[static MAX_TASK], ft_error *error) {
-    program_source *view;
-    FT_TRY(program_source_new(s, memory, &view, error));
-    int length = snprintf(task, MAX_TASK, "%s%s", view->record.workload, view->record.fused);
+    program_source *source;
+    FT_TRY(program_source_new(s, memory, &source, error));
+    int length = snprintf(task, MAX_TASK, "%s%s", source->record.workload, source->record.fused);
     if (length > 0 && length < MAX_TASK) return FT_OK;
-    return ft_fail(error, FT_ERR_LIMIT, "the key of its workload is too long");
+    return ft_fail(error, FT_ERR_LIMIT, "the key of the workload is longer than 511 bytes");
 }
 
 /* --- Fitting ------------------------------------------------------------------------------------------------- */
 
 typedef struct gathering {
     const fit_set *set;
-    json_t *tasks; /* of arrays of numbers, by device */
+    json_t *tasks; /* arrays of labels by device */
 } gathering;
 
 static ft_status visit(void *user, const scan_item *item, model_view *s, uint32_t worker, buf *found, ft_error *error) {
@@ -43,8 +43,8 @@ static ft_status visit(void *user, const scan_item *item, model_view *s, uint32_
     return FT_OK;
 }
 
-/* The numbers of a task on a device, to add to. */
-static json_t *numbers_of(json_t *tasks, const char *task, uint32_t device, uint32_t device_count) {
+/* The list of labels of a task on a device. */
+static json_t *labels_of(json_t *tasks, const char *task, uint32_t device, uint32_t device_count) {
     json_t *lists = json_object_get(tasks, task);
     if (lists == NULL) {
         lists = json_array();
@@ -58,8 +58,8 @@ static ft_status gather(void *user, const scan_item *item, const buf *found, ft_
     gathering *g = user;
     for (uint32_t i = 0; i < item->row_count; i++) {
         const fit_row *row = &g->set->train.items[item->rows[i]];
-        json_t *own = numbers_of(g->tasks, found->data, row->device, g->set->device_count);
-        json_t *all = numbers_of(g->tasks, "", row->device, g->set->device_count);
+        json_t *own = labels_of(g->tasks, found->data, row->device, g->set->device_count);
+        json_t *all = labels_of(g->tasks, "", row->device, g->set->device_count);
         if (json_array_append_new(own, json_real(row->label)) != 0 ||
             json_array_append_new(all, json_real(row->label)) != 0)
             return FT_NOMEM(error);
@@ -72,7 +72,7 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* A new number, or null of an empty list; NULL when out of memory. */
+/* A new number, or null for an empty list; NULL when out of memory. */
 static json_t *median_of(const json_t *numbers) {
     size_t count = json_array_size(numbers);
     if (count == 0) return json_null();
@@ -85,7 +85,7 @@ static json_t *median_of(const json_t *numbers) {
     return json_real(median);
 }
 
-static ft_status take_medians(json_t *tasks, ft_error *error) {
+static ft_status replace_by_medians(json_t *tasks, ft_error *error) {
     const char *task;
     json_t *lists;
     json_object_foreach(tasks, task, lists) {
@@ -121,7 +121,7 @@ static ft_status fit(const fit_set *set, const fit_context *context, void **out,
                     .to = 1,
                     .what = "reading programs"};
     ft_status status = scan_once(set->data, set->train, &job, error);
-    if (status == FT_OK) status = take_medians(tasks, error);
+    if (status == FT_OK) status = replace_by_medians(tasks, error);
     if (status == FT_OK)
         *out = m;
     else
@@ -138,7 +138,7 @@ static ft_status save(const void *model, json_t **params, float_block *block, ft
     return *params != NULL ? FT_OK : FT_NOMEM(error);
 }
 
-static bool is_good_task(const json_t *medians, uint32_t device_count) {
+static bool is_valid_task(const json_t *medians, uint32_t device_count) {
     if (!json_is_array(medians) || json_array_size(medians) != device_count) return false;
     for (uint32_t i = 0; i < device_count; i++) {
         const json_t *median = json_array_get(medians, i);
@@ -158,7 +158,7 @@ static ft_status load(const json_t *params, const float *block, size_t count, co
     if (!json_is_object(tasks) || json_object_get(tasks, "") == NULL)
         return ft_fail(error, FT_ERR_DAMAGED, "has no tasks");
     json_object_foreach(tasks, task, medians) {
-        if (!is_good_task(medians, device_count))
+        if (!is_valid_task(medians, device_count))
             return ft_fail(error, FT_ERR_DAMAGED, "task '%.80s' has no median for each of %u devices", task,
                            device_count);
     }
@@ -182,7 +182,7 @@ static ft_status predict(const void *model, const predict_input *in, model_outpu
     const json_t *all = json_array_get(json_object_get(tasks, ""), in->target->index);
     bool is_known = json_is_number(own);
     if (!is_known && !json_is_number(all))
-        return ft_fail(error, FT_ERR_UNSUPPORTED, "no program of this device was in training");
+        return ft_fail(error, FT_ERR_UNSUPPORTED, "the predictor was not trained on programs of this device");
     *out = (model_output){.value = json_number_value(is_known ? own : all),
                           .spread = is_known ? 1 : 10,
                           .coverage_ratio = is_known,
@@ -192,7 +192,7 @@ static ft_status predict(const void *model, const predict_input *in, model_outpu
 
 const family family_task_median = {
     .name = "task-median",
-    .text = "tensor programs: the median of the task, whatever the schedule; for comparison",
+    .text = "tensor programs: the median of the task, whatever the schedule; a baseline",
     .schema = "program-tasks-1",
     .fit = fit,
     .save = save,
