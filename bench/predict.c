@@ -1,8 +1,8 @@
 /* predict.c - speed of predicting.
  *
- *     predict one ROUNDS FILE DEVICE      a graph that is read already: microseconds of one answer for one device
- *     predict many ROUNDS FILE            results a second over nine batch sizes and all devices of the box
- *     predict open ROUNDS                 the box with all its predictors: microseconds to open it, and its memory
+ *     predict one ROUNDS FILE DEVICE      a graph that is read already: microseconds of one prediction for one device
+ *     predict many ROUNDS FILE            results a second over nine batch sizes and all devices of the bundled
+ * predictors predict open ROUNDS                 all bundled predictors: microseconds to open them, and their memory
  *     predict process ROUNDS COMMAND...   a whole process, start to end: milliseconds and resident memory
  *
  * Prints lines of CSV: case,value,unit. A value is the least of five medians of so many rounds, a tenth of a second
@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BATCHES = 9, MOST_ROUNDS = 100000, TURNS = 5 };
+enum { BATCHES = 9, MAX_ROUNDS = 100000, TURNS = 5 };
 
 static double now_us(void) {
     struct timespec t;
@@ -62,7 +62,7 @@ static double quiet_us(timed *once, void *user, long rounds) {
 
 /* What is asked, again and again. */
 typedef struct bench {
-    ft_predictor_set *box;
+    ft_predictor_set *set;
     ft_graph *model;
     ft_request *requests;
     uint32_t count;
@@ -71,9 +71,9 @@ typedef struct bench {
 static bench open_bench(const char *path) {
     bench b = {0};
     ft_error error;
-    if (ft_predictor_set_open(NULL, 0, &b.box, &error) != FT_OK || ft_graph_read(path, &b.model, &error) != FT_OK)
+    if (ft_predictor_set_open(NULL, 0, &b.set, &error) != FT_OK || ft_graph_read(path, &b.model, &error) != FT_OK)
         fail(error.message);
-    b.requests = calloc((size_t)ft_predictor_set_device_count(b.box) * BATCHES + 1, sizeof *b.requests);
+    b.requests = calloc((size_t)ft_predictor_set_device_count(b.set) * BATCHES + 1, sizeof *b.requests);
     if (b.requests == NULL) fail("out of memory");
     return b;
 }
@@ -81,7 +81,7 @@ static bench open_bench(const char *path) {
 static void close_bench(bench *b) {
     free(b->requests);
     ft_graph_free(b->model);
-    ft_predictor_set_free(b->box);
+    ft_predictor_set_free(b->set);
 }
 
 static double ask(void *user) {
@@ -89,7 +89,7 @@ static double ask(void *user) {
     ft_results results;
     ft_error error;
     double started = now_us();
-    if (ft_predict(b->box, b->model, NULL, b->requests, b->count, &results, &error) != FT_OK) fail(error.message);
+    if (ft_predict(b->set, b->model, NULL, b->requests, b->count, &results, &error) != FT_OK) fail(error.message);
     ft_results_free(&results);
     return now_us() - started;
 }
@@ -104,10 +104,10 @@ static void time_one(long rounds, const char *path, const char *device) {
 static void time_many(long rounds, const char *path) {
     bench b = open_bench(path);
     for (uint32_t i = 0; i < BATCHES; i++)
-        for (uint32_t d = 0; d < ft_predictor_set_device_count(b.box); d++)
-            b.requests[b.count++] = (ft_request){.device = ft_predictor_set_device(b.box, d), .batch = INT64_C(1) << i};
-    printf("results,%u,\n", b.count);
-    printf("results a second,%.0f,1/s\n", b.count / quiet_us(ask, &b, rounds) * 1e6);
+        for (uint32_t d = 0; d < ft_predictor_set_device_count(b.set); d++)
+            b.requests[b.count++] = (ft_request){.device = ft_predictor_set_device(b.set, d), .batch = INT64_C(1) << i};
+    printf("predictions,%u,\n", b.count);
+    printf("predictions a second,%.0f,1/s\n", b.count / quiet_us(ask, &b, rounds) * 1e6);
     close_bench(&b);
 }
 
@@ -124,19 +124,19 @@ static double own_kb(void) {
 }
 
 static double open_once(void *user) {
-    ft_predictor_set *box;
+    ft_predictor_set *set;
     ft_error error;
     double *kb = user, before = *kb == 0 ? own_kb() : 0, started = now_us();
-    if (ft_predictor_set_open(NULL, 0, &box, &error) != FT_OK) fail(error.message);
+    if (ft_predictor_set_open(NULL, 0, &set, &error) != FT_OK) fail(error.message);
     double us = now_us() - started;
     if (*kb == 0) *kb = own_kb() - before;
-    ft_predictor_set_free(box);
+    ft_predictor_set_free(set);
     return us;
 }
 
 static void time_open(long rounds) {
     double kb = 0, us = quiet_us(open_once, &kb, rounds);
-    printf("box memory,%.0f,kB\nbox open,%.1f,us\n", kb, us);
+    printf("predictors memory,%.0f,kB\npredictors open,%.1f,us\n", kb, us);
 }
 
 /* --- Whole processes ----------------------------------------------------------------------------------------- */
@@ -171,7 +171,7 @@ static void time_process(long rounds, char **command) {
 
 int main(int argc, char **argv) {
     long rounds = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
-    if (rounds < 1 || rounds > MOST_ROUNDS) {
+    if (rounds < 1 || rounds > MAX_ROUNDS) {
         fputs("usage: predict one ROUNDS FILE DEVICE | many ROUNDS FILE | open ROUNDS | process ROUNDS COMMAND...\n",
               stderr);
         return 2;

@@ -1,4 +1,4 @@
-/* batch_sweep.c - one read, many batch sizes: work and memory of a model as the batch grows.
+/* batch_sweep.c - work and memory of a model over batch sizes, from one read of the file.
  *
  *     batch_sweep model.onnx */
 #include <foretell/foretell.h>

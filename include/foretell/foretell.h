@@ -1,4 +1,6 @@
-/* foretell.h - tells what a deep-learning model costs before anyone runs it.
+/* foretell.h - the whole public API: includes every header of foretell/.
+ *
+ * A program that prints what a model costs; forecast.h opens with one that predicts time and memory on a device:
  *
  *     #include <foretell/foretell.h>
  *     #include <stdio.h>
@@ -22,8 +24,8 @@
  *
  * Build it with: cc example.c $(pkg-config --cflags --libs foretell)
  *
- * Rules that hold everywhere: functions return ft_status and write results only on success; what a const getter
- * returns lives as long as its handle; free functions accept NULL; units are in the names; the library prints
+ * Rules that hold everywhere: functions return ft_status and write results only on success; the result of a const
+ * getter lives as long as its handle; free functions accept NULL; units are in the names; the library prints
  * nothing and keeps no global state that a caller could see. */
 #ifndef FORETELL_FORETELL_H
 #define FORETELL_FORETELL_H

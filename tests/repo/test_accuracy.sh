@@ -1,14 +1,14 @@
 #!/bin/bash
-# The tables of docs/accuracy.md are those of bench/results/cg.csv, and bench/accuracy puts the right numbers into them; bench/noise
-# tells noise from errors.
+# The tables of README.md, docs/accuracy*.md and docs/speed.md are those of bench/results, and bench/accuracy computes them correctly; bench/noise
+# separates noise from errors.
 set -u
 . tests/repo/tap.sh
 export BUILD=${BUILD:-build}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-page_is_fresh() {
-    cp docs/accuracy.md "$scratch/page.md" && PAGE=$scratch/page.md bench/accuracy && diff -u docs/accuracy.md "$scratch/page.md"
+page_is_fresh() { # page, script that writes its tables
+    cp "$1" "$scratch/page.md" && PAGE=$scratch/page.md "$2" && diff -u "$1" "$scratch/page.md"
 }
 
 # Two families left out: their mean; a predictor that there is not, and one with settings, are no part of it.
@@ -46,7 +46,7 @@ PAGE
 
 # Family a is off by -2, -1, 1 and 2 % in its quarters, and by nothing else. In family b five graphs were measured twice, 3 % below and
 # above what is predicted, and each time their runs are as far apart. One model of it is 20 % slower than predicted.
-noise_is_told() {
+noise_is_separated() {
     mkdir -p "$scratch/data" && touch "$scratch/data/dataset.json"
     awk -v records="$scratch/data/records.csv" -v said="$scratch/said" 'BEGIN {
         print "graph,family,time_us,time_std_us" >records
@@ -65,7 +65,7 @@ noise_is_told() {
         echo 'for i in 0 1 99; do echo "{\"record\": $i, \"measured\": 1000, \"predicted\": 1200, \"lo\": 1}"; done ;; esac'
     } >"$scratch/foretell"
     chmod +x "$scratch/foretell"
-    BUILD=$scratch CG_DATA=$scratch/data bench/noise | diff -u <(cat <<'TOLD'
+    BUILD=$scratch CG_DATA=$scratch/data bench/noise | diff -u <(cat <<'EXPECTED'
 family,graphs,noise_percent,own_percent,spreads_alike
 b,5,4.2,0.0,1.00
 
@@ -74,17 +74,22 @@ a,48,1.6,-2.0,-1.0,1.0,2.0
 
 # MAPE of these: 1.50, with the quarter known: 0.00
 # off by more than 10 %: 1 of 59, measured slower than predicted: 1
-TOLD
+EXPECTED
     ) - || return 1
-    BUILD=$scratch CG_DATA=$scratch/data bench/noise --learned other 3 | diff -u <(cat <<'TOLD'
+    BUILD=$scratch CG_DATA=$scratch/data bench/noise --learned other 3 | diff -u <(cat <<'EXPECTED'
 predictor,models,mape,acc10
 not learned from,2,2.02,100.00
 learned from,2,20.00,0.00
-TOLD
+EXPECTED
     ) -
 }
 
-point "docs/accuracy.md has the tables of bench/results/cg.csv" page_is_fresh
+for page in README.md docs/accuracy*.md; do
+    point "the scores in $page are those of bench/results" page_is_fresh "$page" bench/accuracy
+done
+for page in README.md docs/speed.md; do
+    point "the speeds in $page are those of bench/results" page_is_fresh "$page" bench/readme
+done
 point "means over families, and only what belongs to the tables" means_are_right
-point "bench/noise tells what repeated graphs, the spread of runs and models that were learned tell" noise_is_told
+point "bench/noise separates noise from errors by repeated graphs, the spread of runs and models of training" noise_is_separated
 finish

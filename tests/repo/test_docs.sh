@@ -1,17 +1,27 @@
 #!/bin/bash
-# Pages: links lead somewhere, every page of docs/ is in its index, statuses and limits are documented with the values
+# Pages: links and their anchors lead somewhere, every page of docs/ is in its index, statuses and limits are documented with the values
 # that the headers give them.
 set -u
 . tests/repo/tap.sh
+
+# The anchors of a page: its headings in lower case, without punctuation, with hyphens for spaces.
+anchors_of() { # file
+    sed -n '/^```/,/^```/d; s/^##* //p' "$1" | tr 'A-Z ' 'a-z-' | sed 's/[^a-z0-9_-]//g'
+}
 
 links_lead_somewhere() { # file
     local link target bad=0
     while read -r link; do
         target=${link%%#*}
         case $target in
-        '' | http://* | https://*) continue ;;
+        http://* | https://*) continue ;;
+        '') target=$1 ;;
+        *) target=$(dirname "$1")/$target ;;
         esac
-        [ -e "$(dirname "$1")/$target" ] || { echo "$1 links to $link" && bad=1; }
+        [ -e "$target" ] || { echo "$1 links to $link" && bad=1; }
+        case $link in
+        *.md'#'* | '#'*) anchors_of "$target" | grep -qx -e "${link#*#}" || { echo "$1 links to $link: no such heading" && bad=1; } ;;
+        esac
     done < <(grep -o ']([^) ]*)' "$1" | sed 's/^](//; s/)$//')
     return "$bad"
 }
@@ -44,13 +54,13 @@ limits_are_documented() {
 # Comments point at pages that exist.
 named_pages_exist() {
     local page bad=0
-    for page in $(cat src/*/*.[ch] include/foretell/*.h cli/*.[ch] bench/*.c rules/*.json | grep -o 'docs/[a-z/_-]*\.md' | sort -u); do
+    for page in $(cat src/*/*.[ch] src/*/*/*.[ch] include/foretell/*.h cli/*.[ch] bench/*.c rules/*.json | grep -o 'docs/[a-z0-9/_-]*\.md' | sort -u); do
         [ -e "$page" ] || { echo "$page is named and absent" && bad=1; }
     done
     return "$bad"
 }
 
-# Nobody can follow a path of somebody else's machine.
+# A path of the author's machine means nothing to a reader.
 paths_are_relative() {
     ! git ls-files 2>/dev/null | grep -v -E '^(LICENSE|fuzz/corpus/)' | xargs grep -n -I -E '(^|[^a-z])/(root|home|work)/' --
 }

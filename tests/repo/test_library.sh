@@ -19,6 +19,16 @@ build_example() {
     $compile -std=c11 -Wall -Wextra -Werror -Iinclude "$work/example.c" -o "$work/example" -L"$build" -lforetell
 }
 
+# The program in README.md: its only block of C.
+readme_example_predicts() {
+    local output
+    sed -n '/^```c$/,/^```$/ { /^```/d; p }' README.md >"$work/readme.c"
+    $compile -std=c11 -Wall -Wextra -Werror -Iinclude "$work/readme.c" -o "$work/readme" -L"$build" -lforetell || return 1
+    output=$(FORETELL_PREDICTORS=$PWD/predictors LD_LIBRARY_PATH=$build "$work/readme" "$build/models/resnet50.onnx") || return 1
+    echo "$output"
+    [[ $output =~ ^[1-9][0-9]*\ us,\ [1-9][0-9]*\ bytes$ ]]
+}
+
 run_example() {
     local output
     output=$(LD_LIBRARY_PATH=$build "$work/example" "$build/models/mobilenet_v2.onnx") || return 1
@@ -117,10 +127,11 @@ run_program() { # name
     grep -q -E -- "${prints[$1]}" <<<"$output"
 }
 
-point "models are made" scripts/make-models mobilenet_v2
+point "models are made" scripts/make-models mobilenet_v2 resnet50
 point "the header opens with a program" extract_example
 point "it builds against the shared library" build_example
 point "it counts MobileNetV2 at batch 8" run_example
+point "the program in README.md compiles and predicts" readme_example_predicts
 point "it says why it fails" example_says_why
 for source in examples/*.c; do
     point "$source prints what it should" run_program "$(basename "$source" .c)"

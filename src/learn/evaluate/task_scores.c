@@ -9,7 +9,7 @@
 #include "learn/score/metrics.h"
 #include "learn/score/rank.h"
 
-/* From 1 to 5 % it makes little difference (docs/accuracy.md). */
+/* From 1 to 5 % it makes little difference (docs/accuracy-programs.md). */
 static const double APART = 0.02;
 /* What is measured further apart than this is worth to be told apart. */
 static const double CLEAR_RATIO = 1.05;

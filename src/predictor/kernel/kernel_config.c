@@ -67,7 +67,7 @@ enum { HIDDEN, MEMBERS, STEPS, BATCH, ROUNDS, RATE, BOUND, PENALTY, DELTA, OPERA
                     .off = "0"},                                                                                       \
     }
 
-/* Chosen on validation parts of CG; docs/accuracy.md lists the alternatives. */
+/* Chosen on validation parts of CG; docs/accuracy-phones.md lists the alternatives. */
 const ft_setting kernel_settings_default[KERNEL_SETTING_COUNT] = KERNEL_SETTINGS(64, 2, 3500, 400, 400, 1e-3, 3);
 const ft_setting kernel_settings_wide[KERNEL_SETTING_COUNT] = KERNEL_SETTINGS(32, 3, 300, 200, 0, 3e-3, 0);
 

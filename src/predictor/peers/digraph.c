@@ -12,7 +12,7 @@ static const char *const readouts[DIGRAPH_READOUTS] = {"sum", "log-sum"};
 static const char *const encodings[DIGRAPH_ENCODINGS] = {"none", "laplacian", "magnetic"};
 static const char *const forms[DIGRAPH_FORMS] = {"plain", "stable"};
 
-/* Chosen on the validation part of DGRL's split of CG; docs/accuracy.md lists the alternatives. */
+/* Chosen on the validation part of DGRL's split of CG; docs/accuracy-networks.md lists the alternatives. */
 static void defaults(gnn_options *shared, void *own) {
     digraph_options *o = own;
     shared->hidden = 64;
