@@ -125,9 +125,9 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(BUILD)/gen/onnx.pb-c.h
 
 # The loops of nn/ (and those of one predictor) are to become vector code, which -O2 of gcc does only where it costs no byte; nor does it with square
 # roots that have to set errno, or with choices (x > 0 ? x : 0) that have to raise floating-point exceptions.
-$(call object,$(filter-out src/nn/boost% src/nn/trees%,$(wildcard src/nn/*.c)) src/predictor/torch/torch_cost.c src/predictor/torch/torch_net.c): \
+$(call object,$(wildcard src/nn/*.c src/nn/math/*.c) src/predictor/torch/torch_cost.c src/predictor/torch/torch_net.c): \
     private EXTRA_CFLAGS = -O3 -fno-math-errno -fno-trapping-math
-$(BUILD)/obj/src/forecast/box.o: private EXTRA_CFLAGS = '-DFORETELL_DATADIR="$(PREFIX)/share/foretell"'
+$(BUILD)/obj/src/forecast/predictor_set.o: private EXTRA_CFLAGS = '-DFORETELL_DATADIR="$(PREFIX)/share/foretell"'
 $(BUILD)/obj/tests/%.o: private EXTRA_CFLAGS = -Itests
 $(call object,$(TEST_SOURCES) $(SUPPORT_SOURCES)): | setup-test
 # The command and the examples see the public headers alone. `private`: prerequisites ($(BUILD)/flags) must not inherit it.

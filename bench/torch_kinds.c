@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nn/nnls.h"
+#include "nn/math/nnls.h"
 #include "predictor/torch/torch_setting.h"
 
 /* Columns: of each kind its products, then launches, weights and moved bytes; then other arithmetic, and what stalls.

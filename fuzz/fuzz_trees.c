@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nn/trees.h"
+#include "nn/tree/trees.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

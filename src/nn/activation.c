@@ -4,9 +4,9 @@
 #include <assert.h>
 #include <math.h>
 
-#include "nn/loops.h"
+#include "nn/math/loops.h"
 #include "nn/ops.h"
-#include "nn/vmath.h"
+#include "nn/math/vmath.h"
 
 /* Cumulative distribution function of the standard normal distribution. */
 static inline float normal_cdf(float x) {

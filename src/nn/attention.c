@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "nn/gemm.h"
-#include "nn/loops.h"
+#include "nn/math/gemm.h"
+#include "nn/math/loops.h"
 #include "nn/ops.h"
 
 typedef struct attention_node {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "nn/loops.h"
+#include "nn/math/loops.h"
 
 enum { CHECK_STEPS = 250 };
 

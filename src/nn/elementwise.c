@@ -3,7 +3,7 @@
  * Shapes: x, y, out and their gradients are (N, C), a row is (1, C), a column (N, 1). */
 #include <assert.h>
 
-#include "nn/loops.h"
+#include "nn/math/loops.h"
 #include "nn/ops.h"
 
 /* Record of an operation with two inputs and one number. */

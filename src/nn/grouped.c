@@ -3,8 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "nn/gemm.h"
-#include "nn/loops.h"
+#include "nn/math/gemm.h"
+#include "nn/math/loops.h"
 #include "nn/ops.h"
 
 /* --- Groups of columns --------------------------------------------------------------------------------------- */

@@ -3,8 +3,8 @@
  * Shapes: x (N, K), w (K, C), bias (1, C), out (N, C). */
 #include <assert.h>
 
-#include "nn/gemm.h"
-#include "nn/loops.h"
+#include "nn/math/gemm.h"
+#include "nn/math/loops.h"
 #include "nn/ops.h"
 
 enum { MAX_TERMS = 2 };

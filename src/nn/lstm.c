@@ -3,9 +3,9 @@
  * Shapes: gates (N, 4 H), cell, new cell and hidden state (N, H). */
 #include <assert.h>
 
-#include "nn/loops.h"
+#include "nn/math/loops.h"
 #include "nn/ops.h"
-#include "nn/vmath.h"
+#include "nn/math/vmath.h"
 
 typedef struct lstm_node {
     tape_node node;   /* in: gates (N, 4 H), cell (N, H); out: hidden (N, H), new cell (N, H) */

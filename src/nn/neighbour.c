@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "nn/loops.h"
+#include "nn/math/loops.h"
 #include "nn/ops.h"
 
 typedef struct neighbour_node {

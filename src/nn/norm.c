@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "nn/loops.h"
+#include "nn/math/loops.h"
 #include "nn/ops.h"
 
 static const float EPSILON = 1e-5f; /* added to variances: constant rows or columns do not divide by 0 */

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/num.h"
-#include "nn/loops.h"
+#include "nn/math/loops.h"
 
 enum { PIECE = 1 << 16 }; /* parameters per task of a thread */
 

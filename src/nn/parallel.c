@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "nn/loops.h"
+#include "nn/math/loops.h"
 
 enum { SLICE = 1 << 14 }; /* floats of the gradient per task of the reduction */
 

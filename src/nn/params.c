@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/num.h"
 #include "base/rng.h"
-#include "nn/loops.h"
+#include "nn/math/loops.h"
 
 enum { NAME_BYTES = 128, PIECE = 1024, LINE = 64 };
 

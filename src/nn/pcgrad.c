@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "nn/descent.h"
-#include "nn/loops.h"
+#include "nn/math/loops.h"
 
 enum { STRIDE = 4096 }; /* floats per pair of gradients at a time: they stay in the cache */
 

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "nn/loops.h"
+#include "nn/math/loops.h"
 #include "nn/ops.h"
-#include "nn/vmath.h"
+#include "nn/math/vmath.h"
 
 typedef struct segment_node {
     tape_node node;

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/num.h"
-#include "nn/gemm.h"
+#include "nn/math/gemm.h"
 
 ft_status tape_new(const params *parameters, size_t memory_limit, tape **result, ft_error *error) {
     assert(parameters->values != NULL);

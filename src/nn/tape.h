@@ -23,7 +23,7 @@
 
 #include "base/rng.h"
 #include "nn/params.h"
-#include "nn/workspace.h"
+#include "nn/math/workspace.h"
 
 typedef struct tensor {
     float *data; /* rows x cols */

@@ -1,14 +1,10 @@
-/* families.c - the list of predictor families. A new family is declared in families.h and added here; nothing else
- * names it. */
-#include "predictor/families.h"
+/* families.c - access to the predictor families that families.h lists. */
+#include "predictor/core/families.h"
 
 #include <string.h>
 
-static const family *const built_in[] = {
-    &family_kernel_sum,    &family_kernel_sum_wide, &family_torch_sum, &family_ethos_u,  &family_kernel_nnls,
-    &family_totals_gbt,    &family_roofline,        &family_flops_mem, &family_flops,    &family_memory_replay,
-    &family_memory_plan,   &family_digraph,         &family_perfsage,  &family_seernet,  &family_seernet_multi,
-    &family_leaf_sequence, &family_step_sequence,   &family_leaf_gbt,  &family_nest_gbt, &family_task_median};
+#define FAMILY_ADDRESS(name) &family_##name,
+static const family *const built_in[] = {FAMILY_LIST(FAMILY_ADDRESS)};
 
 const family *const *families = built_in;
 uint32_t family_total = sizeof built_in / sizeof built_in[0];

@@ -16,7 +16,7 @@
 
 #include "base/map.h"
 #include "graph/opdef.h"
-#include "read/pickle.h"
+#include "read/pickle/pickle.h"
 
 /* Values may be shared, so a small file can claim many nodes and edges: these limits bound the run time. */
 enum { MAX_NODES = 500000, MAX_EDGES = 2000000, MAX_WEIGHTS = 4, MAX_ATTRS = 12, NAME_SIZE = 256 };

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "generate/pickle_writer.h"
-#include "read/pickle.h"
+#include "read/pickle/pickle.h"
 
 static void test_values(void **state) {
     (void)state;

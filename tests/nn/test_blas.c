@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "nn/blas.h"
+#include "nn/math/blas.h"
 
 enum { OUTER = 3, THREADS = 4, ROUNDS = 200 };
 

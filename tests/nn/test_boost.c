@@ -12,8 +12,8 @@
 
 #include "base/pool.h"
 #include "base/rng.h"
-#include "nn/boost.h"
-#include "nn/boost_internal.h"
+#include "nn/tree/boost.h"
+#include "nn/tree/boost_internal.h"
 #include "support/failing.h"
 
 enum { FEATURES = 5, ROWS = 1200, VALID = 300 };

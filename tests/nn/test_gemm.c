@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "nn/gemm.h"
-#include "nn/gemm_tile.h"
+#include "nn/math/gemm.h"
+#include "nn/math/gemm_tile.h"
 
 enum { MOST = 700 * 40, GUARD = 12345 };
 

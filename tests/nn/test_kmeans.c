@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
-#include "nn/kmeans.h"
+#include "nn/math/kmeans.h"
 #include "support/failing.h"
 
 enum { ROWS = 90, WIDTH = 2 };

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "nn/linalg.h"
+#include "nn/math/linalg.h"
 #include "support/failing.h"
 
 enum { SIZE = 12, WANTED = 5 };

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "nn/loops.h"
+#include "nn/math/loops.h"
 
 enum { MOST = 70 };
 

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "nn/linalg.h"
-#include "nn/nnls.h"
+#include "nn/math/linalg.h"
+#include "nn/math/nnls.h"
 #include "support/failing.h"
 
 enum { MAX = 400 };

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "nn/trees.h"
+#include "nn/tree/trees.h"
 #include "support/failing.h"
 
 /* x0 < 1 ? (x1 < 2 ? 10 : 20) : 30, nodes not in breadth-first order; NaN of x0 goes right, of x1 left. */

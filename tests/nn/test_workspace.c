@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "nn/workspace.h"
+#include "nn/math/workspace.h"
 #include "support/failing.h"
 
 static void test_blocks(void **state) {

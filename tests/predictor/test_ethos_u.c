@@ -12,7 +12,7 @@
 
 #include "data/builder.h"
 #include "predictor/core/predictor.h"
-#include "predictor/families.h"
+#include "predictor/core/families.h"
 #include "predictor/npu/ethos_u.h"
 #include "support/folder.h"
 #include "support/npu_model.h"

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "foretell/device.h"
-#include "predictor/families.h"
+#include "predictor/core/families.h"
 #include "predictor/torch/torch_model.h"
 #include "support/failing.h"
 #include "support/fitted.h"

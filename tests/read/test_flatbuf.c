@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "read/flatbuf.h"
+#include "read/tflite/flatbuf.h"
 #include "support/flatbuild.h"
 
 /* A root table of 8 fields: 0 i8, 1 u64, 2 float, 3 string, 4 [int], 5 [table], 6 table, 7 absent. */

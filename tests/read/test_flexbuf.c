@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "read/flexbuf.h"
+#include "read/tflite/flexbuf.h"
 
 /* {"n": 20} with everything one byte wide. */
 static const uint8_t small[] = {

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "read/onnx.h"
+#include "read/onnx/onnx.h"
 #include "support/onnx_model.h"
 
 /* A model with a bit of everything, small enough to damage at every byte. */

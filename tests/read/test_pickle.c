@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "read/pickle.h"
+#include "read/pickle/pickle.h"
 
 enum { DUMP_DEPTH = 6 };
 

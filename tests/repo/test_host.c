@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "foretell/foretell.h"
-#include "nn/boost_internal.h"
-#include "nn/gemm.h"
+#include "nn/tree/boost_internal.h"
+#include "nn/math/gemm.h"
 #include "support/fitted.h"
 #include "support/folder.h"
 

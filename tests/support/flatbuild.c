@@ -1,4 +1,4 @@
-/* flatbuild.c - writes FlatBuffers, for tests. The layout is told in src/read/flatbuf.c. */
+/* flatbuild.c - writes FlatBuffers, for tests. The layout is told in src/read/tflite/flatbuf.c. */
 #include "support/flatbuild.h"
 
 #include <assert.h>

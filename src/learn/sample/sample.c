@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "learn/sample/sample_pick.h"
-#include "nn/kmeans.h"
+#include "nn/math/kmeans.h"
 
 enum { RANDOM_DRAWS = 5 };
 

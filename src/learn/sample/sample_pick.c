@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
-#include "nn/kmeans.h"
+#include "nn/math/kmeans.h"
 
 static const double *point(const sample_space *s, uint32_t i) {
     return s->points + (size_t)i * s->width;

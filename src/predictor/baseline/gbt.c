@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nn/boost.h"
+#include "nn/tree/boost.h"
 #include "predictor/baseline/gbt_table.h"
 #include "predictor/core/family_common.h"
 #include "predictor/core/settings.h"

@@ -2,7 +2,7 @@
 #ifndef PREDICTOR_GBT_TABLE_H
 #define PREDICTOR_GBT_TABLE_H
 
-#include "nn/boost.h"
+#include "nn/tree/boost.h"
 #include "predictor/baseline/gbt.h"
 
 typedef struct table {

@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "predictor/core/family_common.h"
 #include "predictor/core/runtimes.h"
-#include "predictor/families.h"
+#include "predictor/core/families.h"
 
 enum {
     KIND_BYTES = 96,  /* of the name of a kind, with its end; longer ones are cut */

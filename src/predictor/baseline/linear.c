@@ -7,7 +7,7 @@
 
 #include "base/num.h"
 #include "predictor/core/family_common.h"
-#include "predictor/families.h"
+#include "predictor/core/families.h"
 
 void linear_row(const ft_cost *cost, double row[LINEAR_MAX_COLUMNS]) {
     total_work work = total_work_of(cost);

@@ -6,7 +6,7 @@
 
 #include "predictor/core/family_common.h"
 #include "predictor/core/runtimes.h"
-#include "predictor/families.h"
+#include "predictor/core/families.h"
 
 enum { ROOF_FLOP, ROOF_BYTE, ROOF_LAUNCH, ROOF_START, ROOF_CONSTANTS };
 

@@ -1,7 +1,7 @@
 /* totals_gbt.c - the family "totals-gbt": boosted trees on the totals of a graph. */
 #include "predictor/baseline/gbt.h"
 #include "predictor/baseline/totals.h"
-#include "predictor/families.h"
+#include "predictor/core/families.h"
 
 static ft_status look(void *extractor, model_view *s, arena *memory, float *row, double *coverage_ratio,
                       ft_error *error) {

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nn/blas.h"
-#include "nn/linalg.h"
-#include "nn/nnls.h"
+#include "nn/math/blas.h"
+#include "nn/math/linalg.h"
+#include "nn/math/nnls.h"
 
 /* --- Cases --------------------------------------------------------------------------------------------------- */
 

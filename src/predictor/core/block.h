@@ -2,7 +2,7 @@
 #ifndef PREDICTOR_BLOCK_H
 #define PREDICTOR_BLOCK_H
 
-#include "nn/trees.h"
+#include "nn/tree/trees.h"
 
 typedef struct float_block {
     float *items;

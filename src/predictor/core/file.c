@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/json_writer.h"
-#include "nn/loops.h"
+#include "nn/math/loops.h"
 
 /* As PNG's: the first byte is not text, and what mail and line-end conversion damage is seen at once. */
 static const uint8_t magic[8] = {0x89, 'F', 'T', 'M', '\r', '\n', 0x1a, '\n'};

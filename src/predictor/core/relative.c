@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/num.h"
-#include "nn/nnls.h"
+#include "nn/math/nnls.h"
 
 ft_status relative_init(relative *r, uint32_t columns, ft_error *error) {
     *r = (relative){.columns = columns};

@@ -1,5 +1,5 @@
 /* gnn_infer.h - runs the trained networks on one or several model views at a time; several share one read of the
- * weights. With foretell's own products (nn/gemm.h) the results are the same bits either way. */
+ * weights. With foretell's own products (nn/math/gemm.h) the results are the same bits either way. */
 #ifndef PREDICTOR_GNN_INFER_H
 #define PREDICTOR_GNN_INFER_H
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "nn/boost.h"
+#include "nn/tree/boost.h"
 
 static const double MAX_LOG_FACTOR = 0.1;
 static const double MAX_LOG_LABEL = 0.15; /* larger residuals are clamped to this */

@@ -6,7 +6,7 @@
 #ifndef PREDICTOR_KERNEL_CORRECT_H
 #define PREDICTOR_KERNEL_CORRECT_H
 
-#include "nn/trees.h"
+#include "nn/tree/trees.h"
 #include "predictor/kernel/kernel_data.h"
 #include "predictor/kernel/kernel_train.h"
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "nn/nnls.h"
+#include "nn/math/nnls.h"
 #include "predictor/kernel/kernel_shard.h"
 
 enum {

@@ -12,7 +12,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
-#include "nn/boost.h"
+#include "nn/tree/boost.h"
 #include "predictor/core/family_common.h"
 #include "predictor/core/scan.h"
 #include "predictor/core/settings.h"

@@ -2,7 +2,7 @@
 #ifndef PREDICTOR_MEMORY_FIT_H
 #define PREDICTOR_MEMORY_FIT_H
 
-#include "nn/trees.h"
+#include "nn/tree/trees.h"
 #include "predictor/core/family.h"
 #include "predictor/memory/memory_row.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "predictor/core/family_common.h"
-#include "predictor/families.h"
+#include "predictor/core/families.h"
 #include "predictor/memory/memory_fit.h"
 
 #define MIB (1024.0 * 1024)

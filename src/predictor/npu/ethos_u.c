@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "predictor/core/family_common.h"
-#include "predictor/families.h"
+#include "predictor/core/families.h"
 
 static const char *const metric_names[] = {
     [ETHOS_TIME] = "time_us",    [ETHOS_CYCLES] = "total_cycles", [ETHOS_ENGINE] = "npu_cycles",

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "nn/nnls.h"
+#include "nn/math/nnls.h"
 #include "predictor/core/family_common.h"
 #include "predictor/core/scan.h"
 #include "predictor/core/settings.h"

@@ -2,7 +2,7 @@
 #include "predictor/peers/digraph.h"
 
 #include "base/error.h"
-#include "predictor/families.h"
+#include "predictor/core/families.h"
 #include "predictor/gnn/gnn_family.h"
 
 static const char *const layers[DIGRAPH_LAYERS] = {"gcn", "gin", "gine", "gat", "gps"};

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "nn/linalg.h"
+#include "nn/math/linalg.h"
 #include "predictor/peers/digraph.h"
 
 static const double TWO_PI = 6.28318530717958647692;

@@ -4,7 +4,7 @@
 #include "predictor/peers/sage.h"
 
 #include "base/error.h"
-#include "predictor/families.h"
+#include "predictor/core/families.h"
 #include "predictor/gnn/gnn_family.h"
 
 #define NAME_OF(name, text) text,

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "nn/descent.h"
-#include "predictor/families.h"
+#include "predictor/core/families.h"
 #include "predictor/gnn/gnn_family.h"
 
 /* Adam at 0.001, halved when the validation error stops improving; MSE on z-scores of logarithms. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "predictor/baseline/gbt.h"
-#include "predictor/families.h"
+#include "predictor/core/families.h"
 #include "predictor/program/program_features.h"
 
 enum { NEST_COLUMNS = FT_PROGRAM_FEATURES + 1, LEAF_COLUMNS = NEST_COLUMNS + PROGRAM_SIZES + PROGRAM_FLAGS };

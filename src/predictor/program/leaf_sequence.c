@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "predictor/families.h"
+#include "predictor/core/families.h"
 #include "predictor/gnn/gnn_family.h"
 #include "predictor/program/program_demand.h"
 #include "predictor/program/program_features.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/families.h"
+#include "predictor/core/families.h"
 #include "predictor/gnn/gnn_family.h"
 #include "predictor/program/program_features.h"
 #include "predictor/program/sequence_net.h"

@@ -8,7 +8,7 @@
 
 #include "predictor/core/family_common.h"
 #include "predictor/core/scan.h"
-#include "predictor/families.h"
+#include "predictor/core/families.h"
 #include "predictor/program/program_features.h"
 
 /* params: {"tasks": {TASK: [median by device, null where the device has no program of it]}, "all": [...]} */

@@ -3,8 +3,8 @@
 
 #include <assert.h>
 
-#include "nn/loops.h"
-#include "nn/vmath.h"
+#include "nn/math/loops.h"
+#include "nn/math/vmath.h"
 #include "predictor/torch/torch_setting.h"
 
 bool torch_term_list_make(const torch_row *rows, uint32_t row_count, torch_side side,

@@ -2,8 +2,8 @@
  * Used for predictions; torch_net.c has the differentiable pass for training. */
 #include <stdlib.h>
 
-#include "nn/gemm.h"
-#include "nn/loops.h"
+#include "nn/math/gemm.h"
+#include "nn/math/loops.h"
 #include "predictor/torch/torch_model.h"
 
 /* A dense layer: y = x w + bias. */

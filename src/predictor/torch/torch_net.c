@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "nn/loops.h"
+#include "nn/math/loops.h"
 
 /* Inputs are clamped to this many standard deviations. */
 static const float MAX_DEVIATIONS = 4;

@@ -7,7 +7,7 @@
 
 #include "predictor/core/ensemble.h"
 #include "predictor/core/family_common.h"
-#include "predictor/families.h"
+#include "predictor/core/families.h"
 #include "predictor/torch/torch_width.h"
 
 /* Networks are trained one after the other: unit u is member u % members of side u / members. */

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "nn/nnls.h"
+#include "nn/math/nnls.h"
 #include "predictor/torch/torch_shard.h"
 
 enum {
